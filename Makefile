@@ -1,0 +1,56 @@
+# Two commands do everything on a fresh Debian machine with Go:
+#   make demo   the agent in this terminal: no account, no server, no key
+#   make test   installs what the tests need, then checks and tests everything
+
+export GOTOOLCHAIN := local
+export GOFLAGS := -buildvcs=auto
+TOOL := go tool -modfile=tools.mod
+
+.PHONY: demo build test deps lint tidy vuln unit race fuzz bench fmt clean
+
+demo: ## talk to the agent in this terminal
+	@go run ./cmd/bot chat
+
+build: ## bin/bot
+	go build -o bin/bot ./cmd/bot
+
+test: deps tidy lint vuln race ## everything that CI checks
+
+deps: ## what the tests need beside Go: a real redis-server
+	@command -v redis-server >/dev/null || { \
+	  SUDO=$$(test "$$(id -u)" = 0 || echo sudo); \
+	  $$SUDO apt-get update -qq && $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends redis-server; }
+
+tidy: ## go.mod says exactly what is used
+	go mod tidy -diff
+
+lint: ## vet, formatting and the linters of .golangci.yml
+	go vet ./...
+	$(TOOL) golangci-lint run ./...
+
+vuln: ## known vulnerabilities, where the database can be reached
+	@out=$$($(TOOL) govulncheck ./... 2>&1); code=$$?; \
+	if [ $$code -ne 0 ] && echo "$$out" | grep -qE 'dial tcp|no such host|connection refused|Forbidden|timeout|lookup '; then \
+	  echo "govulncheck: the vulnerability database can't be reached from here; skipped"; \
+	else echo "$$out" | tail -n 20; exit $$code; fi
+
+race: ## all tests, with the race detector, in random order
+	go test -race -shuffle=on -timeout 30m ./...
+
+unit: ## all tests, quickly
+	go test ./...
+
+fuzz: ## every fuzz target for a short while
+	@for pkg in $$(grep -rl --include=*_test.go '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+	  for target in $$(grep -rhoE '^func Fuzz[A-Za-z0-9_]*' $$pkg/*_test.go | sed 's/^func //'); do \
+	    echo "== $$pkg $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime 20s $$pkg || exit 1; \
+	  done; done
+
+bench: ## the figures of docs/performance.md
+	go test -run '^$$' -bench . -benchmem -timeout 60m ./...
+
+fmt: ## format everything
+	$(TOOL) gofumpt -w $$(git ls-files '*.go')
+
+clean:
+	rm -rf bin

@@ -1,0 +1,272 @@
+// Package discord connects nod to Discord. Events come in over the Gateway and
+// go into the store before anything else happens; what the run wants to show
+// goes out through the REST API.
+//
+// Discord repeats no event to a process that was not there, so after a new
+// session what was missed is looked up ([Adapter.Run]); within a process a
+// session is resumed from the last event that was taken in. Posts bear a nonce
+// by which Discord knows a repeat for some minutes. After that they are looked
+// for by what they say.
+//
+// The Gateway and REST are spoken directly. discordgo, from which the names of
+// intents, permissions, error codes and components are taken, sleeps under locks
+// when it is limited, repeats posts, notices a dead connection after minutes and
+// then gives up its session, and connects for ever with a token that is refused.
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// Inbox is where events go, and where the adapter asks about threads. It is
+// called concurrently. When a method that takes event ids returns nil, the
+// event is safe; fresh is false for one that was known.
+type Inbox interface {
+	Message(ctx context.Context, thread chat.ThreadID, m chat.Message, eventIDs ...string) (fresh bool, err error)
+	Reaction(ctx context.Context, r chat.Reaction, eventIDs ...string) (fresh bool, err error)
+	Edited(ctx context.Context, ref chat.MessageRef, text string, eventIDs ...string) (fresh bool, err error)
+	Deleted(ctx context.Context, ref chat.MessageRef, eventIDs ...string) (fresh bool, err error)
+	Halt(ctx context.Context, thread chat.ThreadID, by chat.User, eventIDs ...string) (fresh bool, err error)
+	Keep(ctx context.Context, thread chat.ThreadID, data []byte) (blob string, err error)
+	Standing(ctx context.Context, thread chat.ThreadID) (chat.Standing, error)
+	Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[chat.Watermark, error]
+	Pending(ctx context.Context, platform string) iter.Seq2[chat.Pending, error]
+	Steps(ctx context.Context, thread chat.ThreadID, turn string) (chat.Steps, bool, error)
+}
+
+// Observe is told what happens, for metrics. A nil function is not called;
+// none may block.
+type Observe struct {
+	Reconnected func()              // a shard was connected again
+	Redelivered func()              // Discord sent an event of a session again
+	Duplicate   func()              // an event was known already
+	Malformed   func()              // an event could not be understood
+	Limited     func(bucket string) // Discord refused a call as one too many
+}
+
+// Options set up an [Adapter].
+type Options struct {
+	Token     string // of the bot
+	APIURL    string // default https://discord.com/api; the version is added
+	Shards    int    // 0: as many as Discord recommends
+	Commands  bool   // register /ask /stop /forget /help
+	Follow    string // mentions (default) or thread, which needs the MESSAGE_CONTENT intent
+	AllowBots []string
+
+	Inbox   Inbox
+	Logger  *slog.Logger
+	HTTP    *http.Client
+	Observe Observe
+	Now     func() time.Time
+
+	PutTimeout time.Duration // for putting one event, before it is tried again; default 5 s
+	Stagger    time.Duration // between two new sessions; default 5 s, as Discord asks
+	Pause      time.Duration // before connecting again, doubled with each failure; default 1 s
+	Settle     time.Duration // before looking for a post that may have got through; default 2 s
+	Brief      time.Duration // how long a remark to one person stays; default 15 s
+	Pace       float64       // times Discord's global rate limit, for tests; default 1
+}
+
+// followThread is the value of Follow that is not the default.
+const followThread = "thread"
+
+// Adapter is one bot. All methods may be called concurrently.
+type Adapter struct {
+	o     Options
+	log   *slog.Logger
+	rest  *rest
+	atlas *atlas
+	self  identity
+	live  live
+	start starts
+
+	homes   *homes
+	lanes   lanes
+	clicks  clicks
+	working working
+	remarks remarks
+	drawn   drawn
+	found   found
+	turns   turns
+	heard   heard
+	wake    chan struct{} // something may have been missed
+	retry   time.Duration // after a look for it that failed
+}
+
+// identity is who the bot is.
+type identity struct {
+	mu sync.Mutex
+	me user
+}
+
+// New makes an adapter; [Adapter.Run] connects it.
+func New(o Options) (*Adapter, error) {
+	if o.Token == "" {
+		return nil, errors.New("make the Discord adapter: a token is needed")
+	}
+	if o.Inbox == nil {
+		return nil, errors.New("make the Discord adapter: an inbox is needed")
+	}
+	o = o.withDefaults()
+	return &Adapter{
+		o: o, log: o.Logger, rest: newREST(o), atlas: newAtlas(),
+		homes: newHomes(), lanes: newLanes(), clicks: newClicks(), working: newWorking(), remarks: newRemarks(),
+		drawn: newDrawn(), found: newFound(), turns: newTurns(), heard: newHeard(),
+		wake: make(chan struct{}, 1), retry: time.Minute,
+	}, nil
+}
+
+func (o Options) withDefaults() Options {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	set(&o.PutTimeout, 5*time.Second)
+	set(&o.Stagger, 5*time.Second)
+	set(&o.Pause, time.Second)
+	set(&o.Settle, 2*time.Second)
+	set(&o.Brief, 15*time.Second)
+	if o.APIURL == "" {
+		o.APIURL = "https://discord.com/api"
+	}
+	if o.Pace == 0 {
+		o.Pace = 1
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.HTTP == nil {
+		o.HTTP = &http.Client{Timeout: time.Minute}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// Run connects and stays connected until ctx is done. It returns an error only
+// for what connecting again can't mend, such as a token that Discord refuses or
+// an intent that is not switched on. What was missed is looked up at the
+// beginning of every new session.
+func (a *Adapter) Run(ctx context.Context) error {
+	info, err := a.signIn(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("sign in to Discord: %w", err)
+	}
+	n := a.o.Shards
+	if n < 1 {
+		n = max(1, info.Shards)
+	}
+	a.live.expect(n)
+	a.remember(ctx)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return a.rest.out.Run(ctx) })
+	g.Go(func() error { a.catchUp(ctx); return nil })
+	g.Go(func() error { a.openThreads(ctx); return nil })
+	if a.o.Commands {
+		g.Go(func() error { a.register(ctx); return nil })
+	}
+	for i := range n {
+		g.Go(func() error { return a.keep(ctx, &shard{a: a, n: i, of: n}) })
+	}
+	err = g.Wait()
+	a.lanes.wait()
+	a.clicks.all.Wait()
+	a.working.end()
+	a.remarks.end()
+	return err
+}
+
+// Ready says whether events arrive: every shard has a session.
+func (a *Adapter) Ready() bool { return a.live.ready() }
+
+// Depth says how many calls wait for Discord's rate limits, by priority.
+func (a *Adapter) Depth() map[string]int {
+	depth := a.rest.out.Depth()
+	return map[string]int{
+		"approval": depth[outbox.Approval], "answer": depth[outbox.Answer],
+		"steps": depth[outbox.Steps], "low": depth[outbox.Low],
+	}
+}
+
+// signIn asks who the bot is and how to connect, until Discord says so or
+// refuses the token.
+func (a *Adapter) signIn(ctx context.Context) (starting, error) {
+	for pause := a.o.Pause; ; pause = min(2*pause, longestPause) {
+		_, err := a.me(ctx)
+		var info starting
+		if err == nil {
+			info, err = a.starting(ctx)
+		}
+		if err == nil || refusedToken(err) || ctx.Err() != nil {
+			return info, err
+		}
+		a.log.Warn("sign in to discord", "error", err)
+		if err := sleep(ctx, pause); err != nil {
+			return info, err
+		}
+	}
+}
+
+// me is the bot's user.
+func (a *Adapter) me(ctx context.Context) (user, error) {
+	if me := a.self.who(); me.ID != "" {
+		return me, nil
+	}
+	var me user
+	err := a.rest.call(ctx, request{method: "GET", path: "/users/@me", priority: outbox.Approval, answer: &me})
+	if err == nil && me.ID == "" {
+		err = errors.New("GET /users/@me: names nobody")
+	}
+	if err == nil {
+		a.self.set(me)
+	}
+	return me, err
+}
+
+func (i *identity) set(u user) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.me = u
+}
+
+// who gives the identity; empty before the sign-in.
+func (i *identity) who() user {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.me
+}
+
+// sleep waits, unless ctx is done first.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func observed(f func()) {
+	if f != nil {
+		f()
+	}
+}

@@ -1,0 +1,130 @@
+package discord
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"nod/chat"
+	"nod/internal/fakediscord"
+)
+
+const registerRoute = "PUT /applications/{app}/commands"
+
+func withCommands(o *Options) { o.Commands = true }
+
+func commanded(t *testing.T) *office {
+	t.Helper()
+	o := open(t, fakediscord.Options{}, withCommands)
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Commands()) == len(commands) })
+	return o
+}
+
+// The commands are registered once, and again only when they differ.
+func TestRegister(t *testing.T) {
+	o := commanded(t)
+	if got := o.fake.Commands(); !slices.Equal(got, []string{"ask", "stop", "forget", "help"}) {
+		t.Errorf("commands %q", got)
+	}
+	o.stop()
+	o.run(withCommands)
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Calls("GET /applications/{app}/commands")) == 2 })
+	o.stop()
+	if n := len(o.fake.Calls(registerRoute)); n != 1 {
+		t.Errorf("registered %d times", n)
+	}
+}
+
+// A question by command is a message of whoever asked; in a channel it begins a
+// thread, and it is heard also if the bot dies right after showing it.
+func TestAsk(t *testing.T) {
+	o := commanded(t)
+	dm := o.fake.DM(o.ada)
+	o.fake.Slash(o.ada, dm, "ask", map[string]any{"question": "what is Go?"})
+	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	if m := o.in.messages[0]; m.Thread != direct(dm) || m.From != (chat.User{ID: chat.UserID(o.ada), Name: "Ada"}) || m.Text != "what is Go?" {
+		t.Errorf("message %+v", m)
+	}
+	o.fake.Slash(o.bob, o.general, "ask", map[string]any{"question": "@everyone why?"})
+	o.in.await(t, func() bool { return len(o.in.messages) == 2 })
+	m := o.in.messages[1]
+	p := answer("a", "because")
+	p.ReplyTo = m.Ref
+	o.post(m.Thread, p, false)
+	if got := o.fake.Threads(o.general); len(got) != 1 || got[0].ID != m.Ref.ID || got[0].Name != "@everyone why?" || len(o.fake.Posts(m.Ref.ID)) != 1 {
+		t.Errorf("threads %+v", got)
+	}
+	if pings := o.fake.Pings(o.general); len(pings) > 0 {
+		t.Errorf("it pinged %q", pings)
+	}
+	o.in.do(func() { delete(o.in.known, messageKey(m.Ref.ID)) }) // as if it had died before putting it
+	o.stop()
+	o.run(nil)
+	o.in.await(t, func() bool {
+		return len(o.in.messages) == 3 && o.in.messages[2].Ref == m.Ref && o.in.messages[2].From.ID == m.From.ID
+	})
+}
+
+func TestStopForgetHelp(t *testing.T) {
+	o := commanded(t)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	th := thread(o.general, id)
+	o.post(th, answer("a", "done"), false)
+	said := func(channel, name, want string) {
+		t.Helper()
+		n := len(o.fake.Interactions())
+		o.fake.Slash(o.ada, channel, name, nil)
+		o.wait(func(s *fakediscord.Server) bool {
+			all := s.Interactions()
+			return len(all) > n && len(all[n].Replies) == 1
+		})
+		got := o.fake.Interactions()[n].Replies[0]
+		if !strings.Contains(got.Content, want) || got.Reader != o.ada {
+			t.Errorf("/%s: %q for %q", name, got.Content, got.Reader)
+		}
+	}
+	said(id, "stop", "Nothing is running")
+	o.in.do(func() { o.in.standing[th] = chat.Standing{Known: true, Running: true} })
+	said(id, "stop", "Stopping")
+	if len(o.in.halts) != 1 || o.in.halts[0] != th {
+		t.Errorf("halts %v", o.in.halts)
+	}
+	said(id, "forget", "answer comes")
+	said(id, "help", "answer comes")
+	if got := o.in.texts(); !slices.Equal(got, []string{"go", "forget", "help"}) {
+		t.Errorf("messages %q", got)
+	}
+	said(o.general, "forget", "Use this in a conversation")
+	said(o.general, "help", "Mention me")
+	o.in.do(func() { o.in.fail = errors.New("down") })
+	said(id, "forget", "did not work")
+	o.in.do(func() { o.in.fail = nil })
+	p := answer("b", "forgotten")
+	p.ReplyTo = o.in.messages[1].Ref // which is no message
+	o.post(th, p, true)
+}
+
+// Answers to clicks don't wait behind posts, and are made once where two
+// processes hear them.
+func TestClicksUnderLoad(t *testing.T) {
+	o := build(t, fakediscord.Options{LimitScale: 1})
+	o.run(func(opt *Options) { opt.Pace = 1 })
+	dm := o.fake.DM(o.ada)
+	ref := o.post(direct(dm), chat.Post{Key: "s", Steps: &chat.Steps{Turn: "3"}}, false)
+	o.in.do(func() { o.in.steps["3"] = chat.Steps{Done: true} })
+	o.a.rest.out.Pause("*", longest) // nothing else may be sent
+	for n := range 50 {
+		o.fake.Click(o.ada, ref.ID, o.fake.Message(ref.ID).Buttons()[0])
+		o.wait(func(s *fakediscord.Server) bool { return len(s.Ephemerals(o.ada)) == n+1 })
+	}
+	o.fake.Inject(fakediscord.Fault{Route: "POST /interactions/{interaction}/{token}/callback", After: true, Status: http.StatusBadGateway})
+	o.fake.Click(o.ada, ref.ID, o.fake.Message(ref.ID).Buttons()[0])
+	o.wait(func(s *fakediscord.Server) bool {
+		return len(s.Calls("POST /interactions/{interaction}/{token}/callback")) == 52
+	})
+	if n := len(o.fake.Ephemerals(o.ada)); n != 51 {
+		t.Errorf("%d answers", n)
+	}
+}

@@ -1,0 +1,213 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/bwmarrin/discordgo"
+
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// mostTries is how often a call is made whose outcome is unknown.
+const mostTries = 3
+
+// drawn knows the newest version of the steps that was drawn under each
+// reference, for as many messages as are likely to be at work.
+type drawn struct {
+	mu   *sync.Mutex
+	seen map[chat.MessageRef]uint64
+}
+
+func newDrawn() drawn { return drawn{mu: &sync.Mutex{}, seen: map[chat.MessageRef]uint64{}} }
+
+// newer notes a version, unless a newer one was noted.
+func (d *drawn) newer(ref chat.MessageRef, version uint64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if version < d.seen[ref] {
+		return false
+	}
+	if len(d.seen) > mostNoted {
+		clear(d.seen)
+	}
+	d.seen[ref] = version
+	return true
+}
+
+// partsOf writes a post as messages.
+func partsOf(thread chat.ThreadID, p chat.Post) []part {
+	switch {
+	case p.Steps != nil:
+		return []part{stepsPart(thread, p.Steps)}
+	case p.Approval != nil:
+		return []part{approvalPart(p.Approval)}
+	case p.Text != nil:
+		return answerParts(p.Text)
+	}
+	return nil
+}
+
+// priorityOf says how important a post is.
+func priorityOf(p chat.Post) outbox.Priority {
+	switch {
+	case p.Approval != nil:
+		return outbox.Approval
+	case p.Steps != nil:
+		return outbox.Steps
+	}
+	return outbox.Answer
+}
+
+// Post makes a post, of several messages if it is long, and returns the
+// reference of the first. With look, those that stand already are not made
+// again. It returns chat.ErrGone when the thread can't be written to.
+func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
+	parts := partsOf(thread, p)
+	if len(parts) == 0 {
+		return chat.MessageRef{}, errors.New("post nothing")
+	}
+	h, err := a.move(ctx, placeOf(thread), "")
+	if err != nil {
+		return chat.MessageRef{}, gone(err)
+	}
+	s := &sending{a: a, thread: thread, home: h, post: p, parts: parts, priority: priorityOf(p)}
+	if look {
+		if err := s.look(ctx); err != nil {
+			return chat.MessageRef{}, gone(err)
+		}
+	}
+	var first string
+	for i := range parts {
+		id, err := s.send(ctx, i)
+		if err != nil {
+			return chat.MessageRef{}, gone(err)
+		}
+		if i == 0 {
+			first = id
+		}
+		if h.replyTo != "" {
+			a.homes.put(id, placeOf(thread))
+		}
+	}
+	a.working.shown(thread)
+	ref := refOf(placeOf(thread), first)
+	if p.Steps != nil {
+		a.drawn.newer(ref, p.Steps.Version)
+	}
+	if p.Approval == nil || p.Approval.Outcome != "" {
+		return ref, nil
+	}
+	if look {
+		if err := a.voted(ctx, thread, ref, p.Approval); err != nil {
+			return chat.MessageRef{}, err
+		}
+	}
+	return ref, a.ballot(ctx, ref, p.Approval)
+}
+
+// voted takes in the reactions on an approval that may have stood before its
+// reference was noted: nobody listened to them then, and it was not among those
+// that were looked at after the connection.
+func (a *Adapter) voted(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p *chat.Approval) error {
+	return a.look(ctx, chat.Pending{Thread: thread, Call: p.Call, Ref: ref, Approve: p.Approve, Deny: p.Deny})
+}
+
+// ballot puts the emoji on an approval by which people decide. They are a
+// convenience: where Discord refuses one, people can still pick it themselves.
+func (a *Adapter) ballot(ctx context.Context, ref chat.MessageRef, p *chat.Approval) error {
+	for _, list := range [][]string{p.Approve, p.Deny} {
+		if len(list) == 0 {
+			continue
+		}
+		if err := a.react(ctx, ref, list[0], outbox.Approval); err != nil {
+			if !refused(err) {
+				return err
+			}
+			a.log.Warn("put an emoji on an approval", "error", err)
+		}
+	}
+	return nil
+}
+
+// Edit makes a message show p as it is now. Edits of steps at work are left out
+// for newer ones and for whatever is more important; an older version never
+// replaces a newer one.
+func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p chat.Post) error {
+	parts := partsOf(thread, p)
+	if len(parts) == 0 {
+		return errors.New("edit: nothing to show")
+	}
+	h, err := a.where(ctx, placeOf(thread))
+	if err != nil {
+		return gone(err)
+	}
+	r := request{
+		method: "PATCH", path: "/channels/{}/messages/{}", ids: []string{h.channel, ref.ID},
+		body: parts[0].change(), priority: priorityOf(p), key: "edit " + ref.String(),
+	}
+	if p.Steps != nil {
+		version := p.Steps.Version
+		r.skip = func() bool { return !a.drawn.newer(ref, version) }
+		if r.float = !p.Steps.Done; r.float {
+			return a.rest.call(ctx, r)
+		}
+	}
+	err = a.again(ctx, func() error { return a.rest.call(ctx, r) })
+	if code(err) == codeArchived {
+		if err = a.unarchive(ctx, h.channel); err == nil {
+			err = a.again(ctx, func() error { return a.rest.call(ctx, r) })
+		}
+	}
+	return gone(err)
+}
+
+// unarchive opens a thread that was closed for silence: messages in it can't be
+// changed meanwhile.
+func (a *Adapter) unarchive(ctx context.Context, thread string) error {
+	return a.rest.call(ctx, request{
+		method: "PATCH", path: "/channels/{}", ids: []string{thread},
+		body: map[string]any{"archived": false}, priority: outbox.Approval,
+	})
+}
+
+// React puts the bot's emoji on a message. That it is there already is fine.
+func (a *Adapter) React(ctx context.Context, ref chat.MessageRef, emoji string) error {
+	return gone(a.react(ctx, ref, emoji, outbox.Low))
+}
+
+func (a *Adapter) react(ctx context.Context, ref chat.MessageRef, emoji string, p outbox.Priority) error {
+	channels, err := a.reach(ctx, ref)
+	if err != nil {
+		return err
+	}
+	emoji = chat.NormalEmoji(emoji)
+	for i, c := range channels {
+		err = a.putEmoji(ctx, c, ref.ID, emoji, p)
+		if code(err) == discordgo.ErrCodeUnknownEmoji {
+			err = a.putEmoji(ctx, c, ref.ID, emoji+"\uFE0F", p) // some emoji are known in this form only
+		}
+		if i == len(channels)-1 || !slices.Contains(elsewhere, code(err)) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("react: %w", err)
+	}
+	return nil
+}
+
+// elsewhere are refusals after which a message may stand in another channel.
+var elsewhere = []int{discordgo.ErrCodeUnknownMessage, discordgo.ErrCodeUnknownChannel, discordgo.ErrCodeCannotExecuteActionOnThisChannelType}
+
+func (a *Adapter) putEmoji(ctx context.Context, channel, id, emoji string, p outbox.Priority) error {
+	return a.again(ctx, func() error {
+		return a.rest.call(ctx, request{
+			method: "PUT", path: "/channels/{}/messages/{}/reactions/{}/@me", ids: []string{channel, id, emoji}, priority: p,
+		})
+	})
+}

@@ -1,0 +1,242 @@
+package discord
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// payload is one frame of the Gateway
+// (https://discord.com/developers/docs/events/gateway-events#payload-structure).
+type payload struct {
+	Op   int             `json:"op"`
+	Data json.RawMessage `json:"d"`
+	Seq  *int64          `json:"s"`
+	Type string          `json:"t"`
+}
+
+// The shapes below are what nod reads of Discord's objects. Discord adds
+// fields and leaves out others, so nothing is required, and what may have any
+// shape stays raw.
+
+type user struct {
+	ID         string `json:"id"`
+	Username   string `json:"username"`
+	GlobalName string `json:"global_name"`
+	Bot        bool   `json:"bot"`
+}
+
+type member struct {
+	Nick  string   `json:"nick"`
+	Roles []string `json:"roles"`
+	User  *user    `json:"user"`
+}
+
+type mentioned struct {
+	user
+	Member *member `json:"member"`
+}
+
+type attachment struct {
+	ID          string `json:"id"`
+	Filename    string `json:"filename"`
+	ContentType string `json:"content_type"`
+	Size        int64  `json:"size"`
+	URL         string `json:"url"`
+}
+
+type reference struct {
+	Type      int    `json:"type"`
+	ChannelID string `json:"channel_id"`
+	MessageID string `json:"message_id"`
+}
+
+type emoji struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+type message struct {
+	ID           string       `json:"id"`
+	ChannelID    string       `json:"channel_id"`
+	GuildID      string       `json:"guild_id"`
+	Author       *user        `json:"author"`
+	Member       *member      `json:"member"`
+	WebhookID    string       `json:"webhook_id"`
+	Type         int          `json:"type"`
+	Flags        int          `json:"flags"`
+	Content      string       `json:"content"`
+	Edited       string       `json:"edited_timestamp"`
+	Mentions     []mentioned  `json:"mentions"`
+	MentionRoles []string     `json:"mention_roles"`
+	Attachments  []attachment `json:"attachments"`
+	Reference    *reference   `json:"message_reference"`
+	Referenced   *message     `json:"referenced_message"`
+	Snapshots    []struct {
+		Message *message `json:"message"`
+	} `json:"message_snapshots"`
+	Interaction *struct {
+		Type int   `json:"type"`
+		User *user `json:"user"`
+	} `json:"interaction_metadata"`
+	Nonce      json.RawMessage `json:"nonce"`
+	Components json.RawMessage `json:"components"`
+	Reactions  []struct {
+		Emoji emoji `json:"emoji"`
+	} `json:"reactions"`
+}
+
+type reaction struct {
+	UserID    string  `json:"user_id"`
+	ChannelID string  `json:"channel_id"`
+	MessageID string  `json:"message_id"`
+	GuildID   string  `json:"guild_id"`
+	AuthorID  string  `json:"message_author_id"`
+	Member    *member `json:"member"`
+	Emoji     emoji   `json:"emoji"`
+	Burst     bool    `json:"burst"`
+}
+
+type deletion struct {
+	ID        string   `json:"id"`
+	IDs       []string `json:"ids"`
+	ChannelID string   `json:"channel_id"`
+	GuildID   string   `json:"guild_id"`
+}
+
+type channel struct {
+	ID       string `json:"id"`
+	Type     int    `json:"type"`
+	GuildID  string `json:"guild_id"`
+	ParentID string `json:"parent_id"`
+	Name     string `json:"name"`
+	Last     string `json:"last_message_id"`
+}
+
+type role struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+type guild struct {
+	ID       string    `json:"id"`
+	Channels []channel `json:"channels"`
+	Threads  []channel `json:"threads"`
+	Roles    []role    `json:"roles"`
+}
+
+type interaction struct {
+	ID            string  `json:"id"`
+	ApplicationID string  `json:"application_id"`
+	Type          int     `json:"type"`
+	Token         string  `json:"token"`
+	ChannelID     string  `json:"channel_id"`
+	GuildID       string  `json:"guild_id"`
+	Member        *member `json:"member"`
+	User          *user   `json:"user"`
+	May           string  `json:"app_permissions"`
+	Data          struct {
+		CustomID string `json:"custom_id"`
+		Name     string `json:"name"`
+		Options  []struct {
+			Name  string          `json:"name"`
+			Value json.RawMessage `json:"value"`
+		} `json:"options"`
+	} `json:"data"`
+}
+
+// Kinds of messages, channels, flags and interactions that mean something here
+// (https://discord.com/developers/docs/resources/message,
+// https://discord.com/developers/docs/resources/channel,
+// https://discord.com/developers/docs/interactions/receiving-and-responding).
+const (
+	plainMessage   = 0
+	replyMessage   = 19
+	commandMessage = 20
+	threadStarter  = 21
+
+	directChannel  = 1
+	announceThread = 10
+	publicThread   = 11
+	privateThread  = 12
+
+	suppressEmbeds = 1 << 2
+	ephemeral      = 1 << 6
+
+	commandInteraction   = 2
+	componentInteraction = 3
+)
+
+func (c channel) thread() bool {
+	return c.Type == announceThread || c.Type == publicThread || c.Type == privateThread
+}
+
+// name is what people see of an emoji: the character, or for a guild's own one
+// its name and id, which no configured name can be taken for.
+func (e emoji) name() string {
+	if e.ID != "" {
+		return e.Name + ":" + e.ID
+	}
+	return e.Name
+}
+
+// errMalformed is for events that can't be understood, and won't be when they
+// come again.
+var errMalformed = errors.New("malformed event")
+
+func decode(data json.RawMessage, into any) error {
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%w: %w", errMalformed, err)
+	}
+	return nil
+}
+
+func readMessage(data json.RawMessage) (message, error) {
+	var m message
+	if err := decode(data, &m); err != nil {
+		return m, err
+	}
+	if snowflake(m.ID) == 0 || snowflake(m.ChannelID) == 0 || m.Author == nil || m.Author.ID == "" {
+		return m, fmt.Errorf("%w: message without id, channel or author", errMalformed)
+	}
+	return m, nil
+}
+
+func readReaction(data json.RawMessage) (reaction, error) {
+	var r reaction
+	if err := decode(data, &r); err != nil {
+		return r, err
+	}
+	if r.ChannelID == "" || snowflake(r.MessageID) == 0 {
+		return r, fmt.Errorf("%w: reaction without message", errMalformed)
+	}
+	return r, nil
+}
+
+func readDeletion(data json.RawMessage) (deletion, error) {
+	var d deletion
+	if err := decode(data, &d); err != nil {
+		return d, err
+	}
+	if d.ID != "" {
+		d.IDs = append(d.IDs, d.ID)
+	}
+	if d.ChannelID == "" || len(d.IDs) == 0 {
+		return d, fmt.Errorf("%w: deletion without message", errMalformed)
+	}
+	return d, nil
+}
+
+func readInteraction(data json.RawMessage) (interaction, error) {
+	var in interaction
+	if err := decode(data, &in); err != nil {
+		return in, err
+	}
+	if in.Member != nil && in.Member.User != nil {
+		in.User = in.Member.User
+	}
+	if in.ID == "" || in.Token == "" || in.User == nil || in.User.ID == "" {
+		return in, fmt.Errorf("%w: interaction without id, token or user", errMalformed)
+	}
+	return in, nil
+}

@@ -1,0 +1,99 @@
+package discord
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"nod/chat"
+	"nod/chat/markdown"
+)
+
+// units is the length of a text as Discord may count it at most.
+func units(s string) int { return markdown.UTF16(s) }
+
+// shorten cuts a text to so many units.
+func shorten(s string, most int) string {
+	if units(s) <= most {
+		return s
+	}
+	n := 0
+	for i, r := range s {
+		if n += utf16.RuneLen(r); n > most-1 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// flat is a text on one line.
+func flat(s string) string {
+	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+}
+
+// code1 writes text as inline code, which a backtick would end.
+func code1(s string) string {
+	s = strings.ReplaceAll(flat(s), "`", "ˋ")
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
+}
+
+// fence writes text as a code block. Discord knows only the fence of three
+// backticks, so what would end it is broken up by a space without width.
+func fence(lang, text string) string {
+	lang = strings.Trim(lang, "`")
+	return "```" + lang + "\n" + strings.ReplaceAll(text, "```", "`\u200b`\u200b`") + "\n```"
+}
+
+// exact shows arguments so that nothing in them is hidden, and nothing in them
+// ends the block they stand in: JSON can write all that in another way.
+func exact(args string) string {
+	return strings.ReplaceAll(chat.Exact(args), "```", `\u0060\u0060\u0060`)
+}
+
+var plainID = regexp.MustCompile(`^\d{1,20}$`)
+
+var markup = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "ˋ", "|", `\|`, "<", `\<`, "[", `\[`, "#", `\#`, ">", `\>`)
+
+// escape keeps a name from being markup.
+func escape(s string) string { return markup.Replace(flat(s)) }
+
+// person mentions somebody, or names whoever can't be mentioned. Nobody is
+// pinged: no message allows that.
+func person(u chat.User) string {
+	if plainID.MatchString(string(u.ID)) {
+		return "<@" + string(u.ID) + ">"
+	}
+	return escape(u.Display())
+}
+
+// sum is the digest of a text, for people to compare.
+func sum(s string) string {
+	d := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(d[:])
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
+}
+
+func took(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Round(time.Second).Seconds()))
+	}
+	d = d.Round(time.Second)
+	return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+}

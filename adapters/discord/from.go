@@ -1,0 +1,285 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"nod/chat"
+)
+
+// This file decides which messages are for the bot, and makes them messages
+// that the rest of the program understands.
+
+// errNotOurs is for what is none of the bot's business.
+var errNotOurs = errors.New("not for the bot")
+
+// way is where a message is to be answered.
+type way struct {
+	place  place
+	opens  bool           // it begins the conversation
+	called bool           // it is for the bot whatever is known of the place
+	thread bool           // the place is a thread that exists
+	known  *chat.Standing // where that was asked
+}
+
+// asked is the person who gave a command, where the message is the bot's echo
+// of it.
+func (a *Adapter) asked(m message) *user {
+	if m.Author.ID != a.self.who().ID || m.Type != commandMessage || m.Flags&ephemeral != 0 ||
+		m.Interaction == nil || m.Interaction.Type != commandInteraction || m.Interaction.User == nil {
+		return nil
+	}
+	return m.Interaction.User
+}
+
+// listens says whether the bot listens to the author of a message at all.
+func (a *Adapter) listens(m message) bool {
+	switch {
+	case a.asked(m) != nil:
+		return true
+	case m.Author.ID == a.self.who().ID, m.Type != plainMessage && m.Type != replyMessage, m.Flags&ephemeral != 0:
+		return false
+	case m.Author.Bot || m.WebhookID != "":
+		return slices.Contains(a.o.AllowBots, m.Author.ID) || m.WebhookID != "" && slices.Contains(a.o.AllowBots, m.WebhookID)
+	}
+	return true
+}
+
+// mentions says whether a message mentions the bot, and whether it mentions
+// other people or roles.
+func (a *Adapter) mentions(m message) (me, others bool) {
+	for _, u := range m.Mentions {
+		if u.ID == a.self.who().ID {
+			me = true
+		} else {
+			others = true
+		}
+	}
+	return me, others || len(m.MentionRoles) > 0
+}
+
+// place finds where a message of a guild stands, or would begin a conversation.
+func (a *Adapter) place(ctx context.Context, m message) (way, error) {
+	if m.GuildID == "" {
+		return way{place: place{channel: m.ChannelID}, called: true}, nil
+	}
+	c, err := a.channel(ctx, m.ChannelID)
+	if err != nil {
+		return way{}, fmt.Errorf("look up a channel: %w", err)
+	}
+	if c.thread() {
+		return way{place: place{c.ParentID, c.ID}, thread: true}, nil
+	}
+	root := a.chain(m)
+	w := way{place: place{c.ID, root}, opens: root == m.ID}
+	if !w.opens {
+		a.homes.put(m.ID, w.place)
+	}
+	return w, nil
+}
+
+// chain is the message that began the chain of replies in which a message
+// stands: the one that the bot answered in the channel itself.
+func (a *Adapter) chain(m message) string {
+	r := m.Referenced
+	if m.Type != replyMessage || r == nil {
+		return m.ID
+	}
+	if p, ok := a.homes.of(r.ID); ok && p.channel == m.ChannelID {
+		return p.thread
+	}
+	if r.Author != nil && r.Author.ID == a.self.who().ID && r.Reference != nil && r.Reference.ChannelID == m.ChannelID {
+		return r.Reference.MessageID
+	}
+	return m.ID
+}
+
+// route says in which thread a message is to be answered. It returns
+// errNotOurs for a message that isn't for the bot. later is for messages that
+// are found afterwards.
+func (a *Adapter) route(ctx context.Context, m message, later bool) (way, error) {
+	if !a.listens(m) {
+		return way{}, errNotOurs
+	}
+	me, others := a.mentions(m)
+	w, err := a.place(ctx, m)
+	if err != nil {
+		return w, err
+	}
+	w.called = w.called || me || a.asked(m) != nil
+	follows := a.o.Follow == followThread && !others
+	if !w.called && (w.opens || !follows && !isStop(m.Content)) {
+		return w, errNotOurs
+	}
+	if w.called && !w.thread && !later {
+		return w, nil // what is known of the place changes nothing
+	}
+	st, err := a.o.Inbox.Standing(ctx, threadID(w.place))
+	if err != nil {
+		return w, fmt.Errorf("look at the thread: %w", err)
+	}
+	w.known = &st
+	switch {
+	case later && !sentAt(m.ID).After(st.Horizon):
+		return w, errNotOurs
+	case w.called, st.Running && isStop(m.Content), st.Known && follows:
+		return w, nil
+	}
+	return w, errNotOurs
+}
+
+func isStop(text string) bool { return strings.EqualFold(strings.TrimSpace(text), "stop") }
+
+// message puts a message into its thread, unless it is not for the bot.
+func (a *Adapter) message(ctx context.Context, m message) error { return a.put(ctx, m, false) }
+
+func (a *Adapter) put(ctx context.Context, m message, later bool) error {
+	w, err := a.route(ctx, m, later)
+	if err != nil {
+		return err
+	}
+	thread := threadID(w.place)
+	out := a.convert(ctx, thread, m)
+	if w.thread && w.known != nil && !w.known.Known {
+		out.Quoted = append(a.before(ctx, m, w.known.Horizon), out.Quoted...)
+	}
+	fresh, err := a.o.Inbox.Message(ctx, thread, out, messageKey(m.ID))
+	if err != nil {
+		return fmt.Errorf("put a message: %w", err)
+	}
+	a.count(fresh)
+	if fresh && w.opens && !w.place.direct() {
+		a.open(w.place, out.Text)
+	}
+	return nil
+}
+
+// convert makes a message readable. Files that can't be had soon are left out;
+// the message is not.
+func (a *Adapter) convert(ctx context.Context, thread chat.ThreadID, m message) chat.Message {
+	return chat.Message{
+		Ref:    refOf(placeOf(thread), m.ID),
+		From:   a.from(m),
+		Text:   a.words(m).readable(m.Content),
+		Sent:   sentAt(m.ID),
+		Quoted: a.quoted(m),
+		Files:  a.attached(ctx, thread, m.Attachments),
+	}
+}
+
+// from is who wrote a message, with the name that others see there.
+func (a *Adapter) from(m message) chat.User {
+	if u := a.asked(m); u != nil {
+		return userOf(*u, nil)
+	}
+	u := userOf(*m.Author, m.Member)
+	u.Bot = u.Bot || m.WebhookID != ""
+	return u
+}
+
+func userOf(u user, in *member) chat.User {
+	out := chat.User{ID: chat.UserID(u.ID), Name: firstOf(u.GlobalName, u.Username), Bot: u.Bot}
+	if in != nil {
+		out.Name = firstOf(in.Nick, out.Name)
+	}
+	return out
+}
+
+func firstOf(all ...string) string {
+	for _, s := range all {
+		if s = strings.TrimSpace(s); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// quoted are the messages that a message answers or forwards.
+func (a *Adapter) quoted(m message) []chat.Quote {
+	var out []chat.Quote
+	if r := m.Referenced; m.Type == replyMessage && r != nil && r.Author != nil {
+		out = a.quote(out, a.from(*r), *r)
+	}
+	for _, s := range m.Snapshots {
+		if s.Message != nil {
+			out = a.quote(out, chat.User{Name: "a forwarded message"}, *s.Message)
+		}
+	}
+	return out
+}
+
+func (a *Adapter) quote(out []chat.Quote, from chat.User, m message) []chat.Quote {
+	w := a.words(m)
+	w.self = ""
+	if text := w.readable(m.Content); text != "" {
+		out = append(out, chat.Quote{From: from, Text: text})
+	}
+	return out
+}
+
+// edited takes in a change of a message's text. Discord also reports changes
+// that nobody made, such as a link's preview, and hides the text of messages
+// that the bot may not read.
+func (a *Adapter) edited(ctx context.Context, m message) error {
+	if m.Edited == "" || !a.listens(m) || a.asked(m) != nil {
+		return errNotOurs
+	}
+	me, _ := a.mentions(m)
+	if m.Content == "" && m.GuildID != "" && !me && a.o.Follow != followThread {
+		return errNotOurs
+	}
+	w, err := a.place(ctx, m)
+	if err != nil {
+		return err
+	}
+	fresh, err := a.o.Inbox.Edited(ctx, refOf(w.place, m.ID), a.words(m).readable(m.Content), editKey(m.ID, m.Edited))
+	if err != nil {
+		return fmt.Errorf("put an edit: %w", err)
+	}
+	a.count(fresh)
+	return nil
+}
+
+func (a *Adapter) deleted(ctx context.Context, d deletion) error {
+	for _, id := range d.IDs {
+		p, err := a.standsIn(ctx, d.GuildID, d.ChannelID, id)
+		if err != nil {
+			return err
+		}
+		fresh, err := a.o.Inbox.Deleted(ctx, refOf(p, id), goneKey(id))
+		if err != nil {
+			return fmt.Errorf("put a deletion: %w", err)
+		}
+		a.count(fresh)
+	}
+	return nil
+}
+
+// standsIn finds the place of a message of which only the id is known.
+func (a *Adapter) standsIn(ctx context.Context, guild, channel, id string) (place, error) {
+	if guild == "" {
+		return place{channel: channel}, nil
+	}
+	c, err := a.channel(ctx, channel)
+	if err != nil {
+		return place{}, fmt.Errorf("look up a channel: %w", err)
+	}
+	if c.thread() {
+		return place{c.ParentID, c.ID}, nil
+	}
+	if p, ok := a.homes.of(id); ok {
+		return p, nil
+	}
+	return place{channel, id}, nil
+}
+
+// count counts an event that was known already. A reaction that means nothing
+// is not fresh either.
+func (a *Adapter) count(fresh bool) {
+	if !fresh {
+		observed(a.o.Observe.Duplicate)
+	}
+}

@@ -1,0 +1,244 @@
+package discord
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nod/chat"
+	"nod/internal/fakediscord"
+)
+
+// The Gateway fails in every way that it can: what is written meanwhile
+// arrives, once, and the session is kept where that is possible.
+func TestGatewayFaults(t *testing.T) {
+	tests := []struct {
+		name    string
+		fake    fakediscord.Options
+		fail    func(o *office, c *fakediscord.Connection)
+		resumed bool
+		code    int // with which this side closes; 0: it does not
+	}{
+		{"cut", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Cut() }, true, 0},
+		{"reconnect", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Reconnect() }, true, 4000},
+		{"invalid, resumable", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Invalidate(true) }, true, 4000},
+		{"invalid", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Invalidate(false) }, false, 4000},
+		{"unknown error", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Close(4000, "Unknown error.") }, true, 0},
+		{"session timed out", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Close(4009, "Session timed out.") }, false, 0},
+		{"going away", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Close(1001, "Going away.") }, false, 0},
+		{"session forgotten", fakediscord.Options{}, func(o *office, c *fakediscord.Connection) { o.fake.ForgetSessions(); c.Cut() }, false, 0},
+		{"no acks", fakediscord.Options{Heartbeat: 100 * time.Millisecond}, func(_ *office, c *fakediscord.Connection) { c.StopAcks() }, true, 4000},
+		{"frozen", fakediscord.Options{Heartbeat: 100 * time.Millisecond}, func(_ *office, c *fakediscord.Connection) { c.Freeze() }, true, 0},
+		{"handshake fails", fakediscord.Options{}, func(o *office, c *fakediscord.Connection) {
+			o.fake.Inject(fakediscord.Fault{Route: fakediscord.GatewayRoute, Times: 2, Status: 503})
+			c.Cut()
+		}, true, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := open(t, tt.fake, nil)
+			dm := o.fake.DM(o.ada)
+			o.fake.Say(o.ada, dm, "before")
+			o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+			before := o.fake.Gateway()
+			tt.fail(o, o.fake.Connections()[0])
+			o.fake.Say(o.ada, dm, "meanwhile")
+			o.in.await(t, func() bool { return len(o.in.messages) == 2 })
+			o.wait(func(s *fakediscord.Server) bool {
+				return s.Gateway().Connects > before.Connects && len(s.Connections()) > 0
+			})
+			o.fake.Say(o.ada, dm, "after")
+			o.in.await(t, func() bool { return len(o.in.messages) == 3 })
+			if got := strings.Join(o.in.texts(), " "); got != "before meanwhile after" {
+				t.Errorf("messages %q", got)
+			}
+			now := o.fake.Gateway()
+			if resumed := now.Resumes > before.Resumes; resumed != tt.resumed {
+				t.Errorf("resumed %v, want %v: %+v", resumed, tt.resumed, now)
+			}
+			if tt.resumed && tt.name != "handshake fails" && now.ByResume == 0 {
+				t.Errorf("it did not use the address for resuming: %+v", now)
+			}
+			if tt.code != 0 {
+				o.wait(func(s *fakediscord.Server) bool { return slices.Contains(s.Gateway().Closes, tt.code) })
+			}
+			if slices.Contains(now.Closes, 1000) {
+				t.Errorf("it gave the session up: %v", now.Closes)
+			}
+		})
+	}
+}
+
+// What connecting again can't mend ends Run, with a word on what to do.
+func TestFatal(t *testing.T) {
+	for code, want := range map[int]string{
+		4004: "token", 4010: "shards", 4011: "shards", 4012: "version", 4013: "intents", 4014: "Message Content Intent",
+	} {
+		o := build(t, fakediscord.Options{})
+		a, err := New(o.options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- a.Run(t.Context()) }()
+		o.wait(func(s *fakediscord.Server) bool { return len(s.Connections()) == 1 })
+		o.fake.Connections()[0].Close(code, "No.")
+		if err := <-ended; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("close %d: %v", code, err)
+		}
+		if a.Ready() {
+			t.Errorf("close %d: it is ready", code)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for name, change := range map[string]func(*Options){
+		"token":  func(o *Options) { o.Token = "wrong" },
+		"intent": func(o *Options) { o.Follow = "thread" },
+	} {
+		o := build(t, fakediscord.Options{})
+		opt := o.options()
+		change(&opt)
+		a, err := New(opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Run(t.Context()); err == nil || strings.Contains(err.Error(), "wrong") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// It asks for no intent that it doesn't use.
+func TestIntents(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	want := fakediscord.IntentGuilds | fakediscord.IntentGuildMessages | fakediscord.IntentGuildReactions |
+		fakediscord.IntentDirectMessages | fakediscord.IntentDirectReactions
+	if got := o.fake.Connections()[0].State().Intents; got != want {
+		t.Errorf("intents %b, want %b", got, want)
+	}
+}
+
+// Every guild is heard by its shard, and DMs by the first.
+func TestShards(t *testing.T) {
+	o := build(t, fakediscord.Options{Shards: 3})
+	channels := []string{o.general}
+	for range 5 {
+		channels = append(channels, o.fake.AddChannel(o.fake.AddGuild("more", o.ada), "general"))
+	}
+	o.run(nil)
+	for _, c := range channels {
+		o.fake.Say(o.ada, c, o.mention()+" hi")
+	}
+	o.fake.Say(o.ada, o.fake.DM(o.ada), "hi")
+	o.in.await(t, func() bool { return len(o.in.messages) == len(channels)+1 })
+	shards := map[int]bool{}
+	for _, c := range o.fake.Connections() {
+		shards[c.State().Shard[0]] = c.State().Shard[1] == 3
+	}
+	if len(shards) != 3 || o.fake.Gateway().Refused != 0 {
+		t.Errorf("shards %v, %+v", shards, o.fake.Gateway())
+	}
+}
+
+// Two sessions of one shard hear everything twice; it counts once.
+func TestTwoProcesses(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	first := o.stop
+	o.run(nil)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" hi")
+	o.fake.React(o.ada, id, "👍")
+	o.in.await(t, func() bool { return len(o.in.messages) == 1 && o.in.repeats >= 2 })
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Threads(o.general)) == 1 })
+	first()
+	if len(o.in.messages) != 1 || len(o.in.reactions) != 1 {
+		t.Errorf("%d messages, %d reactions", len(o.in.messages), len(o.in.reactions))
+	}
+}
+
+// What was written before the session began is put, and what was never for the
+// bot is not.
+func TestBackfill(t *testing.T) {
+	content := fakediscord.Options{Privileged: fakediscord.IntentMessageContent}
+	o := open(t, content, func(o *Options) { o.Follow = "thread" })
+	dm, quiet := o.fake.DM(o.ada), o.fake.AddChannel(o.guild, "quiet")
+	root := o.fake.Say(o.ada, o.general, o.mention()+" one")
+	o.fake.Say(o.ada, dm, "direct one")
+	o.in.await(t, func() bool { return len(o.in.messages) == 2 })
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Threads(o.general)) == 1 })
+	late := o.fake.Say(o.ada, o.general, "not for the bot")
+	o.stop()
+	o.fake.Say(o.bob, root, "two")
+	o.fake.Say(o.bob, root, "<@"+o.cleo+"> not for the bot")
+	o.fake.Say(o.bob, o.general, o.mention()+" three")
+	o.fake.Say(o.bob, o.general, "not for the bot either")
+	o.fake.Say(o.bob, quiet, o.mention()+" four")
+	o.fake.Say(o.ada, dm, "direct two")
+	o.fake.Edit(late, o.mention()+" an edit opens no turn")
+	o.in.do(func() { // what was forgotten meanwhile doesn't come back
+		forgotten := o.fake.DM(o.bob)
+		o.in.standing[direct(forgotten)] = chat.Standing{Known: true, Horizon: sentAt(o.fake.Say(o.bob, forgotten, "forget this"))}
+		o.in.marks = append(o.in.marks, chat.Watermark{Thread: direct(forgotten), Last: refOf(place{channel: forgotten}, root)})
+	})
+	o.run(func(o *Options) { o.Follow = "thread" })
+	o.in.await(t, func() bool { return len(o.in.messages) >= 6 })
+	o.fake.Say(o.cleo, o.fake.DM(o.cleo), "the end")
+	o.in.await(t, func() bool {
+		return slices.ContainsFunc(o.in.messages, func(p put) bool { return p.Text == "the end" })
+	})
+	got := slices.Sorted(slices.Values(o.in.texts()))
+	want := []string{"direct one", "direct two", "four", "one", "the end", "three", "two"}
+	if !slices.Equal(got, want) {
+		t.Errorf("messages %q, want %q", got, want)
+	}
+}
+
+// Reactions that were put on, or taken off, while the bot was away count;
+// denials come first, and a second look tells nothing again.
+func TestFoundReactions(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	dm := o.fake.DM(o.ada)
+	ref := o.post(direct(dm), answer("approval", "may I?"), false)
+	o.stop()
+	o.fake.React(o.bob, ref.ID, "✅")
+	o.fake.Burst(o.bob, ref.ID, "🎉")
+	o.fake.Burst(o.cleo, ref.ID, "❌")
+	person := func(id, name string) chat.User { return chat.User{ID: chat.UserID(id), Name: name} }
+	o.in.do(func() {
+		o.in.pending = []chat.Pending{{
+			Thread: direct(dm), Call: "1", Ref: ref, Approve: []string{"✅", "👍"}, Deny: []string{"❌"},
+			Approved: []chat.Reaction{{On: ref, By: person(o.ada, "Ada"), Emoji: "👍"}},
+		}}
+	})
+	o.run(nil)
+	o.in.await(t, func() bool { return len(o.in.reactions) == 3 })
+	want := []chat.Reaction{
+		{On: ref, By: person(o.cleo, "cleo"), Emoji: "❌", Found: true},
+		{On: ref, By: person(o.ada, "Ada"), Emoji: "👍", Found: true, Removed: true},
+		{On: ref, By: person(o.bob, "bob"), Emoji: "✅", Found: true},
+	}
+	if !slices.Equal(o.in.reactions, want) {
+		t.Errorf("reactions %+v, want %+v", o.in.reactions, want)
+	}
+	o.wait(func(s *fakediscord.Server) bool {
+		return len(s.Calls("GET /channels/{channel}/messages/{message}")) >= 2
+	})
+	if err := o.a.reactions(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	o.in.do(func() {
+		if n := len(slices.DeleteFunc(slices.Clone(o.in.reactions), func(r chat.Reaction) bool { return r.Removed })); n != 2 {
+			t.Errorf("a second look put %+v", o.in.reactions[3:])
+		}
+		o.in.pending[0].Approved = []chat.Reaction{{On: ref, By: person(o.bob, "bob"), Emoji: "✅"}}
+		o.in.reactions = nil
+	})
+	o.fake.ClearReactions(ref.ID, "")
+	o.in.await(t, func() bool {
+		return slices.Contains(o.in.reactions, chat.Reaction{On: ref, By: person(o.bob, "bob"), Emoji: "✅", Found: true, Removed: true})
+	})
+}

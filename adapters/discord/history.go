@@ -1,0 +1,90 @@
+package discord
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// pageSize is the most messages that Discord gives at once.
+const pageSize = 100
+
+// span is a part of a channel.
+type span struct {
+	channel  string
+	after    string // exclusive
+	priority outbox.Priority
+	pages    int
+}
+
+// read gives the messages of a span, oldest first. When there are more than so
+// many pages the rest is left out.
+func (a *Adapter) read(ctx context.Context, s span) ([]message, error) {
+	var out []message
+	for range s.pages {
+		var page []message
+		err := a.rest.call(ctx, request{
+			method: "GET", path: "/channels/{}/messages", ids: []string{s.channel}, priority: s.priority, answer: &page,
+			query: url.Values{"after": {firstOf(s.after, "0")}, "limit": {strconv.Itoa(pageSize)}},
+		})
+		if err != nil {
+			return out, err
+		}
+		full := len(page) >= pageSize
+		page = slices.DeleteFunc(page, func(m message) bool { return snowflake(m.ID) == 0 || m.Author == nil || m.Author.ID == "" })
+		slices.SortFunc(page, older)
+		out = append(out, page...)
+		if !full || len(page) == 0 {
+			break
+		}
+		s.after = page[len(page)-1].ID
+	}
+	return out, nil
+}
+
+func older(x, y message) int {
+	switch d := snowflake(x.ID) - snowflake(y.ID); {
+	case d < 0:
+		return -1
+	case d > 0:
+		return 1
+	}
+	return 0
+}
+
+const (
+	mostQuoted = 30              // earlier messages of a thread that go along with the call
+	quoteWait  = 2 * time.Second // the call doesn't wait longer for them
+)
+
+// before reads what was said in a thread before the bot was called into it. It
+// goes to the model as data, and nothing of it is older than the horizon.
+func (a *Adapter) before(ctx context.Context, m message, horizon time.Time) []chat.Quote {
+	ctx, cancel := context.WithTimeout(ctx, quoteWait)
+	defer cancel()
+	var page []message
+	err := a.rest.call(ctx, request{
+		method: "GET", path: "/channels/{}/messages", ids: []string{m.ChannelID}, priority: outbox.Answer, answer: &page,
+		query: url.Values{"before": {m.ID}, "limit": {strconv.Itoa(mostQuoted)}},
+	})
+	if err != nil {
+		a.log.Warn("read the thread that the bot was called into", "error", err)
+	}
+	slices.SortFunc(page, older)
+	var out []chat.Quote
+	for _, q := range page {
+		if q.Type == threadStarter && q.Referenced != nil {
+			q = *q.Referenced
+		}
+		if q.Author == nil || !sentAt(q.ID).After(horizon) || q.Type != plainMessage && q.Type != replyMessage {
+			continue
+		}
+		out = a.quote(out, a.from(q), q)
+	}
+	return out
+}

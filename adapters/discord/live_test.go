@@ -1,0 +1,310 @@
+package discord
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nod/chat"
+	"nod/internal/fakediscord"
+)
+
+const (
+	postRoute   = "POST /channels/{channel}/messages"
+	threadRoute = "POST /channels/{channel}/messages/{message}/threads"
+)
+
+// A message in a DM goes into the inbox, and the answer comes back there.
+func TestDirect(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	dm := o.fake.DM(o.ada)
+	id := o.fake.Say(o.ada, dm, "what is Go?")
+	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	want := put{direct(dm), chat.Message{
+		Ref: refOf(place{channel: dm}, id), From: chat.User{ID: chat.UserID(o.ada), Name: "Ada"}, Text: "what is Go?", Sent: sentAt(id),
+	}}
+	if diff := cmp.Diff(want, o.in.messages[0]); diff != "" {
+		t.Errorf("message (-want +got):\n%s", diff)
+	}
+	p := answer("answer/1", "A **language**.")
+	p.ReplyTo = want.Ref
+	ref := o.post(direct(dm), p, false)
+	posts := o.fake.Posts(dm)
+	if len(posts) != 1 || posts[0].ID != ref.ID || posts[0].Content != "A **language**." || posts[0].ReplyTo != id {
+		t.Errorf("the DM is %+v", posts)
+	}
+}
+
+// A mention in a channel opens one thread, named after the question, and the
+// answer comes in it; whatever the model writes, nobody is pinged.
+func TestMention(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" why is *prod* down?\nIt was up.")
+	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	th := thread(o.general, id)
+	if m := o.in.messages[0]; m.Thread != th || m.Text != "why is *prod* down?\nIt was up." || m.Ref != refOf(placeOf(th), id) {
+		t.Errorf("message %+v", m)
+	}
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Threads(o.general)) == 1 })
+	p := answer("answer/1", "It is up. @everyone <@"+o.ada+"> <@&"+o.guild+">")
+	p.ReplyTo = refOf(placeOf(th), id)
+	ref := o.post(th, p, false)
+	if got := o.fake.Threads(o.general); len(got) != 1 || got[0].ID != id || got[0].Name != "why is prod down?" {
+		t.Errorf("threads %+v", got)
+	}
+	posts := o.fake.Posts(id)
+	if len(posts) != 1 || posts[0].ID != ref.ID || !strings.HasPrefix(posts[0].Content, "It is up.") {
+		t.Errorf("the thread is %+v", posts)
+	}
+	if pings := append(o.fake.Pings(id), o.fake.Pings(o.general)...); len(pings) > 0 {
+		t.Errorf("it pinged %q", pings)
+	}
+	o.fake.Say(o.bob, id, "and "+o.mention()+" now?")
+	o.in.await(t, func() bool { return len(o.in.messages) == 2 && o.in.messages[1].Thread == th })
+	if got := o.in.texts()[1]; got != "and @nod now?" {
+		t.Errorf("text %q", got)
+	}
+}
+
+// Where a thread can't be made, everything answers the message in the channel:
+// reactions and replies there belong to the same conversation.
+func TestChain(t *testing.T) {
+	for name, forbid := range map[string]func(o *office) fakediscord.Options{
+		"not allowed": nil,
+		"too many":    func(*office) fakediscord.Options { return fakediscord.Options{ActiveThreads: 1} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var f fakediscord.Options
+			if forbid != nil {
+				f = forbid(nil)
+			}
+			o := open(t, f, nil)
+			if forbid == nil {
+				o.fake.BotMay(o.guild, fakediscord.Usual&^fakediscord.CreatePublicThreads)
+			} else {
+				o.fake.OpenThread(o.bob, o.general, "", "the only one")
+			}
+			id := o.fake.Say(o.ada, o.general, o.mention()+" deploy")
+			o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+			th := thread(o.general, id)
+			ref := o.post(th, answer("answer/1", "deployed"), false)
+			posts := o.fake.Posts(o.general)
+			if len(posts) != 1 || posts[0].ReplyTo != id || ref.Channel != th.Channel {
+				t.Fatalf("the channel is %+v, ref %v", posts, ref)
+			}
+			o.post(th, answer("answer/2", "all of it"), false)
+			if n := len(o.fake.Calls(threadRoute)); n != 1 {
+				t.Errorf("it asked for a thread %d times", n)
+			}
+			o.fake.React(o.ada, ref.ID, "👍")
+			o.in.await(t, func() bool { return len(o.in.reactions) == 1 && o.in.reactions[0].On == ref })
+			reply := o.fake.Say(o.bob, o.general, "and web?", fakediscord.With{ReplyTo: ref.ID})
+			o.in.await(t, func() bool { return len(o.in.messages) == 2 })
+			if m := o.in.messages[1]; m.Thread != th || m.Ref.ID != reply || len(m.Quoted) != 1 {
+				t.Errorf("reply %+v", m)
+			}
+			o.stop()
+			o.run(nil) // another process finds out the same
+			o.fake.React(o.bob, ref.ID, "👍")
+			o.in.await(t, func() bool { return len(o.in.reactions) == 2 && o.in.reactions[1].On == ref })
+			if err := o.a.Edit(t.Context(), th, ref, answer("answer/1", "deployed!")); err != nil {
+				t.Fatal(err)
+			}
+			if got := o.fake.Message(ref.ID).Content; got != "deployed!" {
+				t.Errorf("edited to %q", got)
+			}
+		})
+	}
+}
+
+func TestRoute(t *testing.T) {
+	content := fakediscord.Options{Privileged: fakediscord.IntentMessageContent}
+	follow := func(o *Options) { o.Follow = "thread" }
+	tests := []struct {
+		name    string
+		fake    fakediscord.Options
+		change  func(*Options)
+		act     func(o *office, thread string)
+		standin chat.Standing
+		want    []string
+	}{
+		{"no mention", content, follow, func(o *office, _ string) { o.fake.Say(o.ada, o.general, "hello") }, chat.Standing{}, nil},
+		{"followed", content, follow, func(o *office, th string) { o.fake.Say(o.bob, th, "and now?") }, chat.Standing{Known: true}, []string{"and now?"}},
+		{"unknown thread", content, follow, func(o *office, th string) { o.fake.Say(o.bob, th, "and now?") }, chat.Standing{}, nil},
+		{"mentions only others", content, follow, func(o *office, th string) { o.fake.Say(o.bob, th, "<@"+o.cleo+"> look") }, chat.Standing{Known: true}, nil},
+		{"mentions others too", content, follow, func(o *office, th string) { o.fake.Say(o.bob, th, "<@"+o.cleo+"> and "+o.mention()+" look") }, chat.Standing{Known: true}, []string{"@cleo and @nod look"}},
+		{"not followed", content, nil, func(o *office, th string) { o.fake.Say(o.bob, th, "and now?") }, chat.Standing{Known: true}, nil},
+		{"called into a thread", fakediscord.Options{}, nil, func(o *office, th string) { o.fake.Say(o.bob, th, o.mention()+" why?") }, chat.Standing{}, []string{"why?"}},
+		{"stop in a mention", fakediscord.Options{}, nil, func(o *office, th string) { o.fake.Say(o.bob, th, o.mention()+" stop") }, chat.Standing{Known: true}, []string{"stop"}},
+		{"stop", content, follow, func(o *office, th string) { o.fake.Say(o.bob, th, " Stop ") }, chat.Standing{Known: true, Running: true}, []string{"Stop"}},
+		{"a bot", fakediscord.Options{}, nil, func(o *office, _ string) {
+			o.fake.Say(o.fake.AddBot("other"), o.general, o.mention()+" hi")
+		}, chat.Standing{}, nil},
+		{"a webhook", fakediscord.Options{}, nil, func(o *office, _ string) {
+			o.fake.Say(o.ada, o.general, o.mention()+" hi", fakediscord.With{Hook: "ci"})
+		}, chat.Standing{}, nil},
+		{"everyone", content, nil, func(o *office, _ string) { o.fake.Say(o.ada, o.general, "@everyone hi") }, chat.Standing{}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := open(t, tt.fake, tt.change)
+			root := o.fake.Say(o.ada, o.general, "the root")
+			th := o.fake.OpenThread(o.ada, o.general, root, "a thread")
+			o.in.do(func() { o.in.standing[thread(o.general, th)] = tt.standin })
+			tt.act(o, th)
+			o.fake.Say(o.cleo, o.fake.DM(o.cleo), "the end")
+			o.in.await(t, func() bool { return len(o.in.messages) >= len(tt.want)+1 })
+			o.stop()
+			var got []string
+			for _, text := range o.in.texts() {
+				if text != "the end" {
+					got = append(got, text)
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("messages (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAllowedBots(t *testing.T) {
+	o := build(t, fakediscord.Options{})
+	other := o.fake.AddBot("ci")
+	o.run(func(opt *Options) { opt.AllowBots = []string{other} })
+	o.fake.Say(other, o.general, o.mention()+" the build is red")
+	o.in.await(t, func() bool { return len(o.in.messages) == 1 && o.in.messages[0].From.Bot })
+}
+
+func TestEditsAndDeletions(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" frist")
+	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	o.fake.Edit(id, o.mention()+" first")
+	ref := refOf(place{o.general, id}, id).String()
+	o.in.await(t, func() bool { return o.in.edits[ref] == "first" })
+	hidden := o.fake.Say(o.ada, o.general, "nothing for the bot")
+	o.fake.Edit(hidden, "still nothing")
+	o.fake.Delete(id)
+	o.in.await(t, func() bool { return len(o.in.deletions) == 1 && o.in.deletions[0] == ref })
+	if len(o.in.edits) != 1 {
+		t.Errorf("edits %v", o.in.edits)
+	}
+}
+
+func TestReactions(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" hi")
+	ref := refOf(place{o.general, id}, id)
+	ada := chat.User{ID: chat.UserID(o.ada), Name: "Ada"}
+	bare := chat.User{ID: ada.ID}
+	acts := []struct {
+		do   func()
+		want chat.Reaction
+	}{
+		{func() { o.fake.React(o.ada, id, "👍🏽") }, chat.Reaction{On: ref, By: ada, Emoji: "👍"}},
+		{func() { o.fake.Unreact(o.ada, id, "👍🏽") }, chat.Reaction{On: ref, By: bare, Emoji: "👍", Removed: true}},
+		{func() { o.fake.React(o.ada, id, "👍🏽") }, chat.Reaction{On: ref, By: ada, Emoji: "👍"}},
+		{func() { o.fake.Burst(o.ada, id, "✅") }, chat.Reaction{On: ref, By: ada, Emoji: "✅"}},
+		{func() { o.fake.React(o.ada, id, "white_check_mark:123456") }, chat.Reaction{On: ref, By: ada, Emoji: "white_check_mark:123456"}},
+	}
+	for i, act := range acts {
+		act.do()
+		o.in.await(t, func() bool { return len(o.in.reactions) == i+1 })
+		if diff := cmp.Diff(act.want, o.in.reactions[i]); diff != "" {
+			t.Errorf("reaction %d (-want +got):\n%s", i, diff)
+		}
+	}
+	dm := o.fake.DM(o.bob)
+	there := o.fake.Say(o.bob, dm, "hi")
+	o.fake.React(o.bob, there, "🛑")
+	o.in.await(t, func() bool { return len(o.in.reactions) == len(acts)+1 })
+	if got := o.in.reactions[len(acts)]; got.On != refOf(place{channel: dm}, there) || got.Emoji != chat.EmojiStop {
+		t.Errorf("reaction in a DM: %+v", got)
+	}
+}
+
+// An event that can't be put is tried again until it can.
+func TestStoreDown(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	o.in.do(func() { o.in.fail = errors.New("down") })
+	id := o.fake.Say(o.ada, o.fake.DM(o.ada), "hi")
+	tries := 0
+	o.in.await(t, func() bool { tries++; return tries > 3 })
+	o.in.do(func() { o.in.fail = nil })
+	o.in.await(t, func() bool { return len(o.in.messages) == 1 && o.in.messages[0].Ref.ID == id })
+}
+
+func TestMalformedEvents(t *testing.T) {
+	n := make(chan struct{}, 100)
+	o := open(t, fakediscord.Options{}, func(o *Options) { o.Observe.Malformed = func() { n <- struct{}{} } })
+	dm := o.fake.DM(o.ada)
+	for _, where := range []string{dm, o.general} {
+		o.fake.Malformed(where)
+	}
+	o.fake.Say(o.ada, dm, "kept")
+	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	<-n
+	if got := o.in.texts(); got[0] != "kept" {
+		t.Errorf("messages %q", got)
+	}
+	if got := o.fake.Gateway(); got.Connects != 1 {
+		t.Errorf("the connection did not last: %+v", got)
+	}
+}
+
+func TestDuplicates(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	o.fake.Duplicate(10)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" once")
+	o.fake.React(o.ada, id, "👍")
+	o.in.await(t, func() bool { return o.in.repeats >= 2 && len(o.in.reactions) > 0 })
+	if len(o.in.messages) != 1 || len(o.in.reactions) != 1 {
+		t.Errorf("%d messages, %d reactions", len(o.in.messages), len(o.in.reactions))
+	}
+}
+
+// Called into a thread, it gets what was said there, but nothing from before
+// the horizon.
+func TestQuoted(t *testing.T) {
+	var ms atomic.Int64
+	o := open(t, fakediscord.Options{
+		Privileged: fakediscord.IntentMessageContent,
+		Now:        func() time.Time { return time.UnixMilli(1_800_000_000_000 + ms.Add(1)) }, // no two messages in the same
+	}, func(o *Options) { o.Follow = "thread" })
+	root := o.fake.Say(o.ada, o.general, "old secret")
+	th := o.fake.OpenThread(o.ada, o.general, root, "incident")
+	last := o.fake.Say(o.bob, th, "the last that was forgotten")
+	o.fake.Say(o.cleo, th, "prod is down")
+	o.in.do(func() { o.in.standing[thread(o.general, th)] = chat.Standing{Horizon: sentAt(last)} })
+	o.fake.Say(o.ada, th, o.mention()+" why?")
+	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	want := []chat.Quote{{From: chat.User{ID: chat.UserID(o.cleo), Name: "cleo"}, Text: "prod is down"}}
+	if diff := cmp.Diff(want, o.in.messages[0].Quoted); diff != "" {
+		t.Errorf("quoted (-want +got):\n%s", diff)
+	}
+}
+
+func TestAttachments(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	o.fake.Say(o.ada, o.fake.DM(o.ada), "look", fakediscord.With{Files: []fakediscord.File{
+		{Name: "notes.txt", Data: []byte("alpha\n" + strings.Repeat("x", 20_000))},
+		{Name: "pic.png", Type: "image/png", Data: []byte("\x89PNG")},
+		{Name: "big.png", Type: "image/png", Data: make([]byte, mostImage+1)},
+		{Name: "a.zip", Type: "application/zip", Data: []byte("PK")},
+	}})
+	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	files := o.in.messages[0].Files
+	if len(files) != 4 || len(files[0].Text) != chat.FileText || len(o.in.blobs[files[0].Blob]) != 20_006 {
+		t.Fatalf("files %+v", files)
+	}
+	if files[1].Blob == "" || files[1].MediaType != "image/png" || files[2].Blob != "" || files[3].Blob != "" || files[3].Name != "a.zip" {
+		t.Errorf("files %+v", files)
+	}
+}

@@ -1,0 +1,84 @@
+package discord
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/bwmarrin/discordgo"
+)
+
+// ManifestOptions say what the app has to be able to do.
+type ManifestOptions struct {
+	Token    string // for the application's id; may be empty
+	Follow   string
+	Commands bool
+}
+
+// needs are the permissions that the bot can't be without, with what for.
+var needs = []struct {
+	bit  int64
+	name string
+	why  string
+}{
+	{discordgo.PermissionViewChannel, "View Channels", "hear mentions"},
+	{discordgo.PermissionSendMessages, "Send Messages", "answer where no thread can be made"},
+	{discordgo.PermissionSendMessagesInThreads, "Send Messages in Threads", "answer"},
+	{discordgo.PermissionCreatePublicThreads, "Create Public Threads", "a thread for each mention"},
+	{discordgo.PermissionReadMessageHistory, "Read Message History", "what was missed; reactions"},
+	{discordgo.PermissionAddReactions, "Add Reactions", "✅ and ❌ on approvals"},
+	{discordgo.PermissionAttachFiles, "Attach Files", "long answers and arguments"},
+}
+
+func permissions() int64 {
+	var all int64
+	for _, n := range needs {
+		all |= n.bit
+	}
+	return all
+}
+
+// Manifest writes what to do at Discord: the address that invites the bot with
+// the least permissions, and the intents to switch on.
+func Manifest(o ManifestOptions) (string, error) {
+	scopes := "bot"
+	if o.Commands {
+		scopes += " applications.commands"
+	}
+	id := applicationID(o.Token)
+	query := url.Values{"scope": {scopes}, "permissions": {strconv.FormatInt(permissions(), 10)}}
+	invite := "https://discord.com/oauth2/authorize?client_id=" + firstOf(id, "APPLICATION_ID") + "&" + query.Encode()
+	var b strings.Builder
+	fmt.Fprintf(&b, "Invite the bot to a server:\n  %s\n", invite)
+	if id == "" {
+		b.WriteString("  (APPLICATION_ID is on the page General Information of the application)\n")
+	}
+	b.WriteString("\nPermissions in it:\n")
+	for _, n := range needs {
+		fmt.Fprintf(&b, "  %-26s %s\n", n.name, n.why)
+	}
+	b.WriteString("\nPrivileged intents to switch on (Developer Portal, Bot):\n")
+	if o.Follow == followThread {
+		b.WriteString("  Message Content Intent     follow threads without a mention\n")
+	} else {
+		b.WriteString("  none\n")
+	}
+	fmt.Fprintf(&b, "\nIntents that it asks for when it connects: %d\n  GUILDS, GUILD_MESSAGES, GUILD_MESSAGE_REACTIONS, DIRECT_MESSAGES, DIRECT_MESSAGE_REACTIONS", intents(Options{Follow: o.Follow}))
+	if o.Follow == followThread {
+		b.WriteString(", MESSAGE_CONTENT")
+	}
+	b.WriteString("\n\nLeave the Interactions Endpoint URL of the application empty: interactions come through the Gateway.\n")
+	return b.String(), nil
+}
+
+// applicationID reads the id that a token begins with; "" where there is none.
+func applicationID(token string) string {
+	first, _, _ := strings.Cut(token, ".")
+	raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(first, "="))
+	if err != nil || !plainID.Match(raw) {
+		return ""
+	}
+	return string(raw)
+}

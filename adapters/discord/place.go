@@ -1,0 +1,233 @@
+package discord
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/bwmarrin/discordgo"
+	"golang.org/x/sync/singleflight"
+
+	"nod/chat"
+	"nod/chat/markdown"
+	"nod/chat/outbox"
+)
+
+// home is the channel in which a conversation is written.
+type home struct {
+	channel string
+	replyTo string // where no thread could be made: the message that everything answers
+}
+
+// homes knows which conversations are chains of replies, and which messages
+// stand in them. A thread needs no note: the atlas has it.
+type homes struct {
+	mu     sync.Mutex
+	flat   map[place]bool
+	places map[string]place // by message
+	join   singleflight.Group
+	queue  chan opening // threads to make beside whatever else happens
+}
+
+type opening struct {
+	place place
+	title string
+}
+
+const mostNoted = 10_000
+
+func newHomes() *homes {
+	return &homes{flat: map[place]bool{}, places: map[string]place{}, queue: make(chan opening, mostAtOnce)}
+}
+
+func (h *homes) put(id string, p place) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.places) >= mostNoted {
+		clear(h.places)
+	}
+	h.places[id] = p
+}
+
+func (h *homes) of(id string) (place, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p, ok := h.places[id]
+	return p, ok
+}
+
+func (h *homes) flatten(p place) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.flat) >= mostNoted {
+		clear(h.flat)
+	}
+	h.flat[p] = true
+}
+
+// noted gives the home of a place as far as it is known.
+func (a *Adapter) noted(p place) (home, bool) {
+	if p.direct() {
+		return home{channel: p.channel}, true
+	}
+	if c, ok := a.atlas.channel(p.thread); ok && c.thread() {
+		return home{channel: p.thread}, true
+	}
+	a.homes.mu.Lock()
+	defer a.homes.mu.Unlock()
+	if a.homes.flat[p] {
+		return home{p.channel, p.thread}, true
+	}
+	return home{}, false
+}
+
+// where finds the home of a conversation that has begun.
+func (a *Adapter) where(ctx context.Context, p place) (home, error) {
+	if h, ok := a.noted(p); ok {
+		return h, nil
+	}
+	_, err := a.askChannel(ctx, p.thread)
+	switch {
+	case err == nil:
+		return home{channel: p.thread}, nil
+	case code(err) == discordgo.ErrCodeUnknownChannel:
+		return home{p.channel, p.thread}, nil
+	}
+	return home{}, fmt.Errorf("look for the thread: %w", err)
+}
+
+// move finds the home of a conversation, and makes its thread if there is none.
+// Those who ask at the same time ask once.
+func (a *Adapter) move(ctx context.Context, p place, title string) (home, error) {
+	if h, ok := a.noted(p); ok {
+		return h, nil
+	}
+	if a.atlas.gone(p.thread) { // somebody didn't want it
+		return home{}, fmt.Errorf("%w: the thread was deleted", chat.ErrGone)
+	}
+	got := a.homes.join.DoChan(p.String(), func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*callTimeout)
+		defer cancel()
+		return a.makeThread(ctx, p, title)
+	})
+	select {
+	case r := <-got:
+		h, _ := r.Val.(home)
+		return h, r.Err
+	case <-ctx.Done():
+		return home{}, ctx.Err()
+	}
+}
+
+// makeThread makes the thread of a message, which has the message's id, so that
+// it can't be made twice. Where Discord refuses, and there is no such thread,
+// the conversation goes on in the channel.
+func (a *Adapter) makeThread(ctx context.Context, p place, title string) (home, error) {
+	if title == "" {
+		title = a.question(ctx, p)
+	}
+	var made channel
+	err := a.again(ctx, func() error {
+		return a.rest.call(ctx, request{
+			method: "POST", path: "/channels/{}/messages/{}/threads", ids: []string{p.channel, p.thread},
+			body: map[string]any{"name": threadName(title), "auto_archive_duration": 1440}, priority: outbox.Approval, answer: &made,
+		})
+	})
+	switch {
+	case err == nil && made.thread():
+		a.atlas.put(made)
+		return home{channel: p.thread}, nil
+	case err == nil, code(err) == codeThreadExists:
+		a.atlas.put(channel{ID: p.thread, Type: publicThread, ParentID: p.channel})
+		return home{channel: p.thread}, nil
+	case !refused(err):
+		return home{}, fmt.Errorf("make the thread: %w", err)
+	}
+	why := err
+	h, err := a.where(ctx, p)
+	if err == nil && h.replyTo != "" {
+		a.log.Warn("no thread can be made, answering in the channel", "thread", threadID(p).String(), "error", why)
+		a.homes.flatten(p)
+	}
+	return h, err
+}
+
+// again repeats what may be repeated while its outcome is unknown.
+func (a *Adapter) again(ctx context.Context, do func() error) error {
+	for try := 1; ; try++ {
+		err := do()
+		if !lost(err) || try == mostTries {
+			return err
+		}
+		if sleep(ctx, a.o.Settle) != nil {
+			return err
+		}
+	}
+}
+
+// question asks what the message that began a conversation says.
+func (a *Adapter) question(ctx context.Context, p place) string {
+	var m message
+	err := a.rest.call(ctx, request{
+		method: "GET", path: "/channels/{}/messages/{}", ids: []string{p.channel, p.thread}, priority: outbox.Answer, answer: &m,
+	})
+	if err != nil {
+		return ""
+	}
+	return a.words(m).readable(m.Content)
+}
+
+// open asks for the thread of a place to be made soon. Posting there waits for
+// it, or makes it if that failed.
+func (a *Adapter) open(p place, title string) {
+	select {
+	case a.homes.queue <- opening{p, title}:
+	default:
+	}
+}
+
+// openThreads makes threads until ctx is done.
+func (a *Adapter) openThreads(ctx context.Context) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case o := <-a.homes.queue:
+			all.Go(func() {
+				if _, err := a.move(ctx, o.place, o.title); err != nil && ctx.Err() == nil {
+					a.log.Warn("open a thread", "thread", threadID(o.place).String(), "error", err)
+				}
+			})
+		}
+	}
+}
+
+// mostTitle is the longest name of a thread.
+const mostTitle = 100
+
+// threadName makes a thread's name of a question.
+func threadName(question string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(question), "\n")
+	if name := shorten(flat(markdown.Plain(line)), mostTitle); name != "" {
+		return name
+	}
+	return "Conversation"
+}
+
+// reach lists the channels in which a message may stand, the likeliest first.
+// What began a thread stands in the parent channel, or in a forum in the thread
+// itself.
+func (a *Adapter) reach(ctx context.Context, ref chat.MessageRef) ([]string, error) {
+	p := readPlace(ref.Channel)
+	if p.direct() {
+		return []string{p.channel}, nil
+	}
+	if ref.ID == p.thread {
+		return []string{p.channel, p.thread}, nil
+	}
+	h, err := a.where(ctx, p)
+	return []string{h.channel}, err
+}

@@ -1,0 +1,205 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// mostContent is the longest text of a message.
+const mostContent = 2000
+
+// part is one message of a post, and the sign by which it is known later: the
+// id of a button, a line of its text, or all of its text.
+type part struct {
+	content string
+	buttons []discordgo.MessageComponent
+	file    *upload
+	button  string // begins the id of a button in it
+	line    string // is a line of it
+}
+
+// nobody keeps a message from pinging anybody: who wrote the text of it is a
+// model.
+type nobody struct {
+	Parse   []string `json:"parse"`
+	Replied bool     `json:"replied_user"`
+}
+
+// body is a message as it is sent
+// (https://discord.com/developers/docs/resources/message#create-message).
+type body struct {
+	Content     string           `json:"content"`
+	Components  []any            `json:"components"`
+	Allowed     nobody           `json:"allowed_mentions"`
+	Flags       int              `json:"flags,omitempty"`
+	Nonce       string           `json:"nonce,omitempty"`
+	Enforce     bool             `json:"enforce_nonce,omitempty"`
+	Reference   *answered        `json:"message_reference,omitempty"`
+	Attachments []map[string]any `json:"attachments,omitempty"`
+}
+
+type answered struct {
+	Message string `json:"message_id"`
+	Fail    bool   `json:"fail_if_not_exists"`
+}
+
+// change is the body that makes a message show a part. Files stay as they are.
+func (p part) change() body {
+	b := body{Content: p.content, Components: []any{}, Allowed: nobody{Parse: []string{}}}
+	if len(p.buttons) > 0 {
+		b.Components = append(b.Components, discordgo.ActionsRow{Components: p.buttons})
+	}
+	return b
+}
+
+// sending is a post on its way.
+type sending struct {
+	a        *Adapter
+	thread   chat.ThreadID
+	home     home
+	post     chat.Post
+	parts    []part
+	priority outbox.Priority
+	stands   map[int]string // parts that are there, by number
+	loose    bool           // it may not answer a message
+	afresh   int            // how often it was deleted while its outcome was unknown
+}
+
+// replyTo is the message that the first of the parts answers, where that
+// stands in the same channel. In a chain all of them do, so that it is one.
+func (s *sending) replyTo(n int) string {
+	switch {
+	case s.loose:
+		return ""
+	case s.home.replyTo != "":
+		return s.home.replyTo
+	case n > 0 || s.post.Text == nil || s.post.ReplyTo.ID == placeOf(s.thread).thread:
+		return ""
+	}
+	return s.post.ReplyTo.ID
+}
+
+func (s *sending) request(n int, answer any) request {
+	p := s.parts[n]
+	b := p.change()
+	b.Flags = suppressEmbeds
+	b.Nonce, b.Enforce = nonce(s.thread, s.post.Key, n, s.afresh), true
+	if id := s.replyTo(n); id != "" {
+		b.Reference = &answered{Message: id}
+	}
+	r := request{
+		method: "POST", path: "/channels/{}/messages", ids: []string{s.home.channel},
+		priority: s.priority, group: s.thread.String(), answer: answer,
+	}
+	if p.file != nil {
+		b.Attachments = []map[string]any{{"id": "0", "filename": p.file.name}}
+		r.files = []upload{*p.file}
+	}
+	r.body = b
+	return r
+}
+
+// send makes one message. After a failure that may have had an effect it looks
+// for the message first; the nonce keeps one that is still on its way from
+// being made twice.
+func (s *sending) send(ctx context.Context, n int) (string, error) {
+	for tries := 0; ; {
+		if id := s.stands[n]; id != "" {
+			return id, nil
+		}
+		var said message
+		err := s.a.rest.call(ctx, s.request(n, &said))
+		switch {
+		case err == nil && said.ID != "":
+			return said.ID, nil
+		case err == nil:
+			err = &lostError{"POST message", errors.New("the answer names no message")}
+		case code(err) == codeBadForm && s.replyTo(n) != "" && !s.loose:
+			s.loose = true // the message that it answers can't be answered
+			continue
+		case code(err) == discordgo.ErrCodeUnknownMessage && s.afresh < mostTries:
+			s.afresh++ // made before, and deleted since
+			continue
+		case !lost(err):
+			return "", err
+		}
+		if tries++; tries >= mostTries || ctx.Err() != nil {
+			return "", err
+		}
+		s.a.log.Warn("the outcome of a post is unknown, looking for it", "thread", s.thread.String(), "error", err)
+		if err := sleep(ctx, s.a.o.Settle); err != nil {
+			return "", err
+		}
+		if err := s.look(ctx); err != nil {
+			return "", err
+		}
+	}
+}
+
+const (
+	lookBack  = 72 * time.Hour // as long as event ids are known
+	lookPages = 10
+)
+
+// look finds which messages of the post stand already: the bot's own, younger
+// than what they answer, with the sign of a part. Each counts for one part.
+func (s *sending) look(ctx context.Context) error {
+	me, err := s.a.me(ctx)
+	if err != nil {
+		return fmt.Errorf("look for the post: %w", err)
+	}
+	after := s.post.ReplyTo.ID
+	if after == "" {
+		after = idAt(s.a.o.Now().Add(-lookBack))
+	}
+	msgs, err := s.a.read(ctx, span{s.home.channel, after, s.priority, lookPages})
+	if err != nil {
+		return fmt.Errorf("look for the post: %w", err)
+	}
+	s.stands = map[int]string{}
+	taken := map[string]bool{}
+	for n := range s.parts {
+		i := slices.IndexFunc(msgs, func(m message) bool {
+			return m.Author.ID == me.ID && !taken[m.ID] && s.is(m, n)
+		})
+		if i >= 0 {
+			s.stands[n] = msgs[i].ID
+			taken[msgs[i].ID] = true
+		}
+	}
+	return nil
+}
+
+// is says whether a message of the bot's is a part of the post. Discord may or
+// may not show the nonce later; where it does that decides.
+func (s *sending) is(m message, n int) bool {
+	var shown string
+	if json.Unmarshal(m.Nonce, &shown) == nil && shown != "" {
+		return shown == nonce(s.thread, s.post.Key, n, s.afresh)
+	}
+	answers := ""
+	if m.Reference != nil {
+		answers = m.Reference.MessageID
+	}
+	p := s.parts[n]
+	switch {
+	case s.home.replyTo != "" && answers != "" && answers != s.home.replyTo:
+		return false
+	case p.button != "":
+		return strings.Contains(string(m.Components), `"`+p.button)
+	case p.line != "":
+		return slices.Contains(strings.Split(m.Content, "\n"), p.line)
+	}
+	same := flat(m.Content) == flat(p.content)
+	return same && (answers == "" || answers == s.replyTo(n))
+}

@@ -1,0 +1,295 @@
+package discord
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// rest calls the REST API (https://discord.com/developers/docs/reference).
+// Every call but the first answer to an interaction waits in the outbox for
+// its rate limits.
+type rest struct {
+	base   string
+	token  string
+	http   *http.Client
+	out    *outbox.Outbox
+	limits *limits
+}
+
+const (
+	apiVersion   = "10"
+	userAgent    = "DiscordBot (nod, 1)"
+	callTimeout  = 20 * time.Second
+	mostAnswer   = 32 << 20 // bytes of one answer
+	unsaidRetry  = 5 * time.Second
+	longestRetry = 10 * time.Minute
+)
+
+func newREST(o Options) *rest {
+	limited := func(bucket string, _ time.Duration) {
+		if o.Observe.Limited != nil {
+			o.Observe.Limited(bucket)
+		}
+	}
+	failed := func(_ outbox.Priority, err error) { o.Logger.Debug("call discord", "error", err) }
+	return &rest{
+		base: strings.TrimSuffix(o.APIURL, "/") + "/v" + apiVersion, token: o.Token, http: o.HTTP, limits: newLimits(),
+		out: outbox.New(outbox.Options{
+			Budget: func(b string) outbox.Budget { return budget(b, o.Pace) },
+			Hooks:  outbox.Hooks{Paused: limited, Failed: failed},
+		}),
+	}
+}
+
+// request is one call. path is a pattern in which each {} stands for one of
+// ids; the first of them is what Discord counts by, besides the route.
+type request struct {
+	method   string
+	path     string
+	ids      []string
+	query    url.Values
+	body     any
+	files    []upload
+	priority outbox.Priority
+	group    string      // calls of one group keep their order
+	key      string      // a newer floating call of a key replaces an older one
+	float    bool        // nobody waits for it
+	skip     func() bool // asked last: the call has become pointless
+	answer   any         // where to put what Discord says; may be nil
+}
+
+// upload is a file that goes along with a message.
+type upload struct {
+	name string
+	data []byte
+}
+
+// route names a call without what is secret or particular about it.
+func (r request) route() string { return r.method + " " + r.path }
+
+func (r request) url(base string) string {
+	path := r.path
+	for _, id := range r.ids {
+		path = strings.Replace(path, "{}", url.PathEscape(id), 1)
+	}
+	if len(r.query) > 0 {
+		path += "?" + r.query.Encode()
+	}
+	return base + path
+}
+
+// call makes a call when its turn comes. It returns an *apiError for what
+// Discord refuses, a *lostError where it is not known whether the call took
+// effect, and otherwise an error that says that it did not.
+func (w *rest) call(ctx context.Context, r request) error {
+	return w.out.Do(ctx, outbox.Call{
+		Priority: r.priority, Buckets: w.limits.buckets(r), Group: r.group, Key: r.key, Float: r.float,
+		Run: func(ctx context.Context) error {
+			if r.skip != nil && r.skip() {
+				return nil
+			}
+			return w.once(ctx, r)
+		},
+	})
+}
+
+// once makes a call now.
+func (w *rest) once(ctx context.Context, r request) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	body, kind, err := r.encode()
+	if err != nil {
+		return fmt.Errorf("%s: write: %w", r.route(), err)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, r.url(w.base), body)
+	if err != nil {
+		return fmt.Errorf("%s: bad address", r.route())
+	}
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	req.Header.Set("User-Agent", userAgent)
+	req.Header.Set("Authorization", "Bot "+w.token)
+	resp, err := w.http.Do(req)
+	if err != nil {
+		return asLost(r.route(), err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	w.limits.learn(w.out, r, resp.Header)
+	return r.read(resp)
+}
+
+// encode writes the body: JSON, or a form that holds it and the files.
+func (r request) encode() (io.Reader, string, error) {
+	if r.body == nil {
+		return http.NoBody, "", nil
+	}
+	raw, err := json.Marshal(r.body)
+	if err != nil || len(r.files) == 0 {
+		return bytes.NewReader(raw), "application/json", err
+	}
+	var b bytes.Buffer
+	form := multipart.NewWriter(&b)
+	part := func(disposition, kind string, data []byte) {
+		h := textproto.MIMEHeader{"Content-Disposition": {disposition}, "Content-Type": {kind}}
+		w, failed := form.CreatePart(h)
+		if failed == nil {
+			_, failed = w.Write(data)
+		}
+		err = errors.Join(err, failed)
+	}
+	part(`form-data; name="payload_json"`, "application/json", raw)
+	for i, f := range r.files {
+		part(fmt.Sprintf(`form-data; name="files[%d]"; filename=%q`, i, f.name), "text/plain; charset=utf-8", f.data)
+	}
+	return &b, form.FormDataContentType(), errors.Join(err, form.Close())
+}
+
+// read judges an answer.
+func (r request) read(resp *http.Response) error {
+	if resp.StatusCode >= http.StatusInternalServerError {
+		return &lostError{r.route(), fmt.Errorf("status %d", resp.StatusCode)}
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
+	if resp.StatusCode == http.StatusTooManyRequests {
+		return r.limited(resp.Header, body)
+	}
+	if err != nil {
+		return &lostError{r.route(), errors.New("the answer broke off")}
+	}
+	if resp.StatusCode >= http.StatusBadRequest {
+		said := &apiError{Route: r.route(), Status: resp.StatusCode}
+		_ = json.Unmarshal(body, said) // a proxy's refusal has no JSON
+		return said
+	}
+	if r.answer == nil || resp.StatusCode == http.StatusNoContent {
+		return nil
+	}
+	if err := json.Unmarshal(body, r.answer); err != nil {
+		return &lostError{r.route(), errors.New("the answer is not understood")}
+	}
+	return nil
+}
+
+// limited is a refusal of one call too many: of this bucket, or of all calls.
+// What stands before Discord refuses without saying which.
+func (r request) limited(h http.Header, body []byte) error {
+	var said struct {
+		After  *float64 `json:"retry_after"`
+		Global bool     `json:"global"`
+	}
+	after, bucket := unsaidRetry, ""
+	if json.Unmarshal(body, &said) != nil || said.After == nil {
+		bucket = outbox.Everything
+		if n, err := strconv.Atoi(h.Get("Retry-After")); err == nil && n >= 0 {
+			after = time.Duration(n) * time.Second
+		}
+	} else {
+		after = seconds(*said.After)
+	}
+	if said.Global || h.Get("X-RateLimit-Scope") == "global" {
+		bucket = outbox.Everything
+	}
+	return &outbox.RetryAfter{Bucket: bucket, After: min(after, longestRetry), Err: errors.New(r.route())}
+}
+
+func seconds(s float64) time.Duration {
+	return time.Duration(max(0, min(s, 1e6)) * float64(time.Second))
+}
+
+// apiError is a refusal.
+type apiError struct {
+	Route   string `json:"-"`
+	Status  int    `json:"-"`
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+func (e *apiError) Error() string {
+	return fmt.Sprintf("%s: status %d, code %d: %s", e.Route, e.Status, e.Code, e.Message)
+}
+
+// lostError is a failure after which it is not known whether the call took
+// effect.
+type lostError struct {
+	route string
+	err   error
+}
+
+func (e *lostError) Error() string { return e.route + ": outcome unknown: " + e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
+
+// asLost judges a failure of the transport. What failed to connect was not
+// sent; of anything else that can't be known. Addresses hold tokens, so they
+// are taken out.
+func asLost(route string, err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return fmt.Errorf("%s: %w", route, err)
+	}
+	return &lostError{route, err}
+}
+
+// code is Discord's number for a refusal; 0 for any other error, and for a
+// refusal without one.
+func code(err error) int {
+	var e *apiError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return 0
+}
+
+func refused(err error) bool { var e *apiError; return errors.As(err, &e) }
+func lost(err error) bool    { var l *lostError; return errors.As(err, &l) }
+func refusedToken(err error) bool {
+	var e *apiError
+	return errors.As(err, &e) && e.Status == http.StatusUnauthorized
+}
+
+// Refusals that discordgo has no name for
+// (https://discord.com/developers/docs/topics/opcodes-and-status-codes#json).
+const (
+	codeThreadExists = 160004
+	codeAnswered     = discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged
+	codeBadForm      = 50035
+	codeArchived     = 50083
+)
+
+// goneCodes are refusals that no repetition mends.
+var goneCodes = []int{
+	discordgo.ErrCodeUnknownChannel, discordgo.ErrCodeUnknownGuild, discordgo.ErrCodeUnknownMessage,
+	discordgo.ErrCodeMissingAccess, discordgo.ErrCodeMissingPermissions, discordgo.ErrCodeCannotSendMessagesToThisUser,
+	discordgo.ErrCodeCannotSendMessagesInVoiceChannel, discordgo.ErrCodeCannotEditFromAnotherUser,
+	codeArchived,
+}
+
+// gone turns a refusal that no repetition mends into chat.ErrGone.
+func gone(err error) error {
+	if slices.Contains(goneCodes, code(err)) {
+		return fmt.Errorf("%w: %w", chat.ErrGone, err)
+	}
+	return err
+}

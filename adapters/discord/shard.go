@@ -1,0 +1,382 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"nod/chat/outbox"
+)
+
+// shard keeps one session of the Gateway alive: the events of a part of the
+// guilds, and for shard 0 of the direct conversations
+// (https://discord.com/developers/docs/events/gateway). The session outlives
+// its connections. Only what it has taken in moves seq on, so that a resume
+// brings everything else again.
+type shard struct {
+	a     *Adapter
+	n, of int
+
+	session string
+	resume  string // address for going on with the session
+	seq     int64
+	live    bool            // the connection has a session
+	guilds  map[string]bool // of the session, which were not told of yet
+	late    *time.Timer     // they are not waited for any longer
+}
+
+const (
+	longestPause  = time.Minute
+	helloTimeout  = 20 * time.Second
+	readyTimeout  = 40 * time.Second
+	guildsTimeout = 5 * time.Second
+)
+
+// keep connects a shard again and again. It returns an error for what that
+// can't mend.
+func (a *Adapter) keep(ctx context.Context, s *shard) error {
+	for pause := a.o.Pause; ; {
+		err := s.connect(ctx)
+		a.live.set(s.n, false)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if why := fatalClose(err); why != "" {
+			return fmt.Errorf("connect to Discord: %w: %s", err, why)
+		}
+		if s.live {
+			pause = a.o.Pause
+		}
+		s.left(ctx)
+		a.log.Warn("shard disconnected", "shard", s.n, "resume", s.session != "", "error", err)
+		wait := pause
+		switch {
+		case errors.Is(err, errReconnect):
+			wait = 0
+		case errors.Is(err, errInvalid):
+			wait = a.o.Pause + rand.N(4*a.o.Pause) // 1 to 5 s, as Discord asks
+		default:
+			pause = min(2*pause, longestPause)
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return nil
+		}
+	}
+}
+
+// left notes that the shard is away, and how far threads were heard before.
+func (s *shard) left(ctx context.Context) {
+	s.live = false
+	s.a.heard.away(s.n)
+	s.a.remember(ctx)
+}
+
+// Reasons for which a connection is given up.
+var (
+	errReconnect = errors.New("discord asks to connect again")
+	errInvalid   = errors.New("the session is invalid")
+	errZombie    = errors.New("a heartbeat was not acknowledged")
+	errNotReady  = errors.New("no session came")
+)
+
+// fatalClose says what to do about a close that connecting again can't mend
+// (https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway).
+func fatalClose(err error) string {
+	var closed *websocket.CloseError
+	if !errors.As(err, &closed) {
+		return ""
+	}
+	return map[int]string{
+		4004: "the token is refused: copy discord.token again",
+		4010: "the shard is invalid: set discord.shards to auto",
+		4011: "there are too many guilds for so few shards: set discord.shards to auto",
+		4012: "this version of the Gateway is not served any more",
+		4013: "the intents are invalid",
+		4014: "an intent is not switched on: discord.follow thread needs the Message Content Intent (Developer Portal, Bot)",
+	}[closed.Code]
+}
+
+// lostSession says whether a close ends the session.
+func lostSession(err error) bool {
+	return websocket.IsCloseError(err, websocket.CloseNormalClosure, websocket.CloseGoingAway, 4003, 4007, 4009)
+}
+
+// connect opens one connection and reads it until it ends.
+func (s *shard) connect(parent context.Context) error {
+	address, err := s.address(parent)
+	if err != nil {
+		return err
+	}
+	c, err := dial(parent, address)
+	if err != nil {
+		s.resume = "" // next time by the general address
+		return err
+	}
+	defer c.end()
+	every, err := c.hello()
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(parent, func() { c.close(websocket.CloseNormalClosure, parent.Err()) })
+	defer stop()
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	c.work.Go(func() { c.beat(ctx, every) })
+	if err := s.greet(ctx, c); err != nil {
+		return err
+	}
+	greeting := time.AfterFunc(readyTimeout, func() { c.close(closeToResume, errNotReady) })
+	defer greeting.Stop()
+	err = s.read(parent, c, greeting) // events outlive the connection
+	if lostSession(err) {
+		s.forget()
+	}
+	return err
+}
+
+func (s *shard) forget() { s.session, s.resume, s.seq = "", "", 0 }
+
+// address is where to connect: with a session, where its READY said.
+func (s *shard) address(ctx context.Context) (string, error) {
+	address := s.resume
+	if address == "" {
+		info, err := s.a.starting(ctx)
+		if err != nil {
+			return "", err
+		}
+		address = info.URL
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		s.resume = ""
+		return "", errors.New("discord gives no address to connect to")
+	}
+	u.RawQuery = url.Values{"v": {apiVersion}, "encoding": {"json"}}.Encode()
+	return u.String(), nil
+}
+
+// greet goes on with the session, or asks for a new one when it may.
+func (s *shard) greet(ctx context.Context, c *conn) error {
+	if s.session != "" {
+		return c.send(opResume, map[string]any{"token": s.a.o.Token, "session_id": s.session, "seq": s.seq})
+	}
+	if err := s.a.mayIdentify(ctx, s.n); err != nil {
+		return err
+	}
+	return c.send(opIdentify, map[string]any{
+		"token": s.a.o.Token, "intents": intents(s.a.o), "shard": [2]int{s.n, s.of},
+		"properties": map[string]string{"os": "linux", "browser": "nod", "device": "nod"},
+	})
+}
+
+// read handles frames until the connection ends.
+func (s *shard) read(ctx context.Context, c *conn, greeting *time.Timer) error {
+	for {
+		p, err := c.next()
+		if err != nil {
+			return err
+		}
+		switch p.Op {
+		case opDispatch:
+			if s.dispatch(ctx, p) {
+				greeting.Stop()
+			}
+		case opHeartbeat:
+			c.pulse()
+		case opAck:
+			c.acked.Store(true)
+		case opReconnect:
+			c.close(closeToResume, errReconnect)
+			return errReconnect
+		case opInvalid:
+			if string(p.Data) != "true" {
+				s.forget()
+			}
+			c.close(closeToResume, errInvalid)
+			return errInvalid
+		}
+	}
+}
+
+// dispatch takes an event in, and then notes its number. It says whether the
+// connection has a session by it.
+func (s *shard) dispatch(ctx context.Context, p payload) (begun bool) {
+	if p.Seq != nil && *p.Seq <= s.seq && p.Type != "READY" {
+		observed(s.a.o.Observe.Redelivered)
+		return false
+	}
+	switch p.Type {
+	case "READY":
+		begun = s.ready(p.Data)
+	case "RESUMED":
+		s.begin()
+		s.a.heard.back(s.n)
+		observed(s.a.o.Observe.Reconnected)
+		begun = true
+	default:
+		s.a.receive(ctx, p.Type, p.Data)
+		s.told(p)
+	}
+	if p.Seq != nil && ctx.Err() == nil {
+		s.seq = *p.Seq
+	}
+	return begun
+}
+
+// ready begins a new session. What came before it is looked for.
+func (s *shard) ready(data json.RawMessage) bool {
+	var r struct {
+		Session string `json:"session_id"`
+		Resume  string `json:"resume_gateway_url"`
+		User    user   `json:"user"`
+		Guilds  []struct {
+			ID string `json:"id"`
+		} `json:"guilds"`
+	}
+	if err := decode(data, &r); err != nil || r.Session == "" {
+		s.a.malformed("READY")
+		return false
+	}
+	s.session, s.resume, s.seq = r.Session, r.Resume, 0
+	if r.User.ID != "" {
+		s.a.self.set(r.User)
+	}
+	s.begin()
+	s.a.heard.anew(s.n)
+	s.guilds = map[string]bool{}
+	for _, g := range r.Guilds {
+		s.guilds[g.ID] = true
+	}
+	if len(s.guilds) == 0 {
+		s.a.missed()
+		return true
+	}
+	s.late = time.AfterFunc(guildsTimeout, s.a.missed)
+	return true
+}
+
+// told notes that a guild's channels are known. When all are, what was missed
+// in them is looked for; one that Discord can't tell of now doesn't hold that up.
+func (s *shard) told(p payload) {
+	if p.Type != "GUILD_CREATE" || len(s.guilds) == 0 {
+		return
+	}
+	var g struct {
+		ID string `json:"id"`
+	}
+	if decode(p.Data, &g) != nil {
+		return
+	}
+	delete(s.guilds, g.ID)
+	if len(s.guilds) == 0 && s.late.Stop() {
+		s.a.missed()
+	}
+}
+
+func (s *shard) begin() {
+	s.live = true
+	s.a.live.set(s.n, true)
+}
+
+// live says which shards have a session.
+type live struct {
+	mu   sync.Mutex
+	want int
+	have map[int]bool
+}
+
+func (l *live) expect(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.want, l.have = n, map[int]bool{}
+}
+
+func (l *live) set(n int, on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if on {
+		l.have[n] = true
+		return
+	}
+	delete(l.have, n)
+}
+
+func (l *live) ready() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.want > 0 && len(l.have) == l.want
+}
+
+// starting is how to connect
+// (https://discord.com/developers/docs/events/gateway#get-gateway-bot).
+type starting struct {
+	URL    string `json:"url"`
+	Shards int    `json:"shards"`
+	Limit  struct {
+		Remaining  int   `json:"remaining"`
+		ResetAfter int64 `json:"reset_after"` // ms
+		Concurrent int   `json:"max_concurrency"`
+	} `json:"session_start_limit"`
+}
+
+// starts spaces new sessions out: Discord allows one in 5 s, of each of so many
+// groups of shards, and a number in a day.
+type starts struct {
+	mu   sync.Mutex
+	info starting
+	at   time.Time         // when info was asked for
+	next map[int]time.Time // when the next session of a group may begin
+}
+
+// starting asks how to connect, unless that was asked just now.
+func (a *Adapter) starting(ctx context.Context) (starting, error) {
+	a.start.mu.Lock()
+	defer a.start.mu.Unlock()
+	if a.o.Now().Sub(a.start.at) < time.Minute && a.start.info.URL != "" {
+		return a.start.info, nil
+	}
+	var info starting
+	err := a.rest.call(ctx, request{method: "GET", path: "/gateway/bot", priority: outbox.Approval, answer: &info})
+	if err == nil {
+		a.start.info, a.start.at = info, a.o.Now()
+	}
+	return info, err
+}
+
+// mayIdentify waits until a shard may begin a new session.
+func (a *Adapter) mayIdentify(ctx context.Context, n int) error {
+	info, err := a.starting(ctx)
+	if err != nil {
+		return err
+	}
+	if info.Limit.Remaining < 1 && info.Limit.ResetAfter > 0 {
+		wait := time.Duration(info.Limit.ResetAfter) * time.Millisecond
+		a.log.Error("discord allows no new session today", "again_in", wait.String())
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+	return sleep(ctx, a.start.turn(n%max(1, info.Limit.Concurrent), a.o.Now(), a.o.Stagger))
+}
+
+// turn takes the next turn of a group, and says how far off it is.
+func (s *starts) turn(group int, now time.Time, stagger time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next == nil {
+		s.next = map[int]time.Time{}
+	}
+	at := s.next[group]
+	if at.Before(now) {
+		at = now
+	}
+	s.next[group] = at.Add(stagger)
+	return at.Sub(now)
+}

@@ -1,0 +1,163 @@
+package discord
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/bwmarrin/discordgo"
+
+	"nod/chat"
+	"nod/chat/markdown"
+)
+
+// Discord folds nothing, so the steps are one short message with a button, and
+// each reader who clicks gets the steps in full, from the store, where nobody
+// else sees them. A spoiler would only blur them, and a thread of their own is
+// impossible within a thread.
+
+// stepsPart writes the steps message.
+func stepsPart(thread chat.ThreadID, s *chat.Steps) part {
+	shown := shows{stepsButton, placeOf(thread), s.Turn, 0}
+	p := part{content: stepsLine(s), button: shown.prefix()}
+	if id := shown.id(); id != "" {
+		p.buttons = []discordgo.MessageComponent{discordgo.Button{Label: "Steps", Style: discordgo.SecondaryButton, CustomID: id}}
+	}
+	return p
+}
+
+// stepsLine is the current step; in the end, what it took.
+func stepsLine(s *chat.Steps) string {
+	if !s.Done {
+		line := escape(s.Status)
+		if n := len(s.Items); n > 0 {
+			line = fmt.Sprintf("Step %d · %s", n, line)
+		}
+		return "⏳ " + shorten(firstOf(line, "Working"), 300) + " …"
+	}
+	var parts []string
+	if s.Status != "" && s.Status != "Done" {
+		parts = append(parts, shorten(escape(s.Status), 100))
+	}
+	parts = append(parts, count(len(s.Items), "step"))
+	if s.Took > 0 {
+		parts = append(parts, took(s.Took))
+	}
+	if tools := toolNames(s); tools != "" {
+		parts = append(parts, tools)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// mostTools is how many tools the last line names.
+const mostTools = 4
+
+// toolNames names the tools of a turn, each once, in the order of first use.
+func toolNames(s *chat.Steps) string {
+	var names []string
+	uses := map[string]int{}
+	for _, item := range s.Items {
+		for _, c := range item.Calls {
+			if uses[c.Tool]++; uses[c.Tool] == 1 {
+				names = append(names, c.Tool)
+			}
+		}
+	}
+	more := len(names) - mostTools
+	names = names[:min(len(names), mostTools)]
+	for i, n := range names {
+		names[i] = escape(shorten(flat(n), 40))
+		if uses[n] > 1 {
+			names[i] = fmt.Sprintf("%s ×%d", names[i], uses[n])
+		}
+	}
+	if more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// The ids of buttons say what to show: which page of the steps of which turn,
+// in a message of its own or in place of another page.
+const (
+	stepsButton  = "steps"
+	pageButton   = "page"
+	mostCustomID = 100
+)
+
+// shows is what a click asks for.
+type shows struct {
+	kind  string
+	place place
+	turn  string
+	page  int
+}
+
+// id writes the id of a button; "" when it would be too long for Discord.
+func (s shows) id() string {
+	id := s.prefix() + strconv.Itoa(s.page)
+	if units(id) > mostCustomID {
+		return ""
+	}
+	return id
+}
+
+func (s shows) prefix() string {
+	return s.kind + "|" + s.place.String() + "|" + s.turn + "|"
+}
+
+// readButton is the inverse of id.
+func readButton(id string) (shows, bool) {
+	parts := strings.Split(id, "|")
+	if len(parts) != 4 || parts[0] != stepsButton && parts[0] != pageButton {
+		return shows{}, false
+	}
+	page, err := strconv.Atoi(parts[3])
+	return shows{parts[0], readPlace(parts[1]), parts[2], page}, err == nil && page >= 0
+}
+
+// stepsPages writes steps in full, as so many messages as it takes.
+func stepsPages(s chat.Steps) []string {
+	out := []string{stepsLine(&s)}
+	for _, item := range s.Items {
+		if item.Thought != "" {
+			out = append(out, "**Thought**\n"+quoteLines(item.Thought))
+		}
+		for _, c := range item.Calls {
+			out = append(out, callText(c))
+		}
+	}
+	return said(markdown.Split(strings.Join(out, "\n\n"), mostContent-100, units))
+}
+
+func callText(c chat.ToolCall) string {
+	text := "**Action** " + code1(shorten(c.Tool, 100)) + "\n" + fence("json", cmp.Or(exact(c.Args), "{}"))
+	switch c.State {
+	case chat.CallPlanned:
+		return text + "\nplanned"
+	case chat.CallAsking:
+		return text + "\nwaits for approval"
+	case chat.CallRunning:
+		return text + "\nrunning"
+	}
+	text += "\n\n**Observation** (" + escape(string(c.State))
+	if c.Took > 0 {
+		text += ", " + took(c.Took)
+	}
+	text += ")"
+	if seen := strings.Trim(c.Observation, "\r\n"); seen != "" {
+		text += "\n" + fence("", chat.Exact(seen))
+	}
+	return text
+}
+
+// quoteLines writes a thought so that it can't be taken for anything else of
+// the list.
+func quoteLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")), "\n")
+	for i, l := range lines {
+		lines[i] = "> " + escape(l)
+	}
+	return strings.Join(lines, "\n")
+}

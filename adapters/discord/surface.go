@@ -1,0 +1,148 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"nod/chat/outbox"
+)
+
+// Discord waits 3 s for the first answer to a click or a command. What takes
+// longer than deferAfter is answered with a promise first
+// (https://discord.com/developers/docs/interactions/receiving-and-responding).
+const (
+	deferAfter = 1500 * time.Millisecond
+
+	answerMessage   = 4
+	answerPromise   = 5
+	answerChange    = 7
+	promiseToChange = 6
+)
+
+// interact answers a click or a command.
+func (a *Adapter) interact(ctx context.Context, in interaction) {
+	var err error
+	switch in.Type {
+	case componentInteraction:
+		err = a.clicked(ctx, in)
+	case commandInteraction:
+		err = a.command(ctx, in)
+	}
+	if err != nil && code(err) != codeAnswered { // another process of this bot was faster
+		a.log.Warn("answer an interaction", "type", in.Type, "error", err)
+	}
+}
+
+// page is what an interaction is answered with.
+type page struct {
+	Content    string `json:"content"`
+	Components []any  `json:"components"`
+	Allowed    nobody `json:"allowed_mentions"`
+	Flags      int    `json:"flags,omitempty"`
+}
+
+func newPage(content string) page {
+	return page{Content: content, Components: []any{}, Allowed: nobody{Parse: []string{}}, Flags: ephemeral | suppressEmbeds}
+}
+
+// respond gives the first answer.
+func (a *Adapter) respond(ctx context.Context, in interaction, kind int, data any) error {
+	answer := map[string]any{"type": kind}
+	if data != nil {
+		answer["data"] = data
+	}
+	err := a.rest.once(ctx, request{
+		method: "POST", path: "/interactions/{}/{}/callback", ids: []string{in.ID, in.Token}, body: answer,
+	})
+	if lost(err) { // there is time for one more
+		err = a.rest.once(ctx, request{
+			method: "POST", path: "/interactions/{}/{}/callback", ids: []string{in.ID, in.Token}, body: answer,
+		})
+		if code(err) == codeAnswered {
+			return nil
+		}
+	}
+	return err
+}
+
+// fulfil gives the answer that was promised.
+func (a *Adapter) fulfil(ctx context.Context, in interaction, p page) error {
+	p.Flags = 0
+	return a.rest.call(ctx, request{
+		method: "PATCH", path: "/webhooks/{}/{}/messages/@original", ids: []string{in.ApplicationID, in.Token},
+		body: p, priority: outbox.Answer,
+	})
+}
+
+// clicked shows the steps of a turn, in full, to whoever clicked, who sees the
+// channel of the button and so may see them.
+func (a *Adapter) clicked(ctx context.Context, in interaction) error {
+	want, ok := readButton(in.Data.CustomID)
+	if !ok {
+		return fmt.Errorf("%w: button", errMalformed)
+	}
+	if in.ChannelID != want.place.channel && in.ChannelID != want.place.thread {
+		return errors.New("the button names another channel")
+	}
+	ready := make(chan page, 1)
+	go func() { ready <- a.stepsPage(ctx, want) }()
+	late := time.NewTimer(deferAfter)
+	defer late.Stop()
+	select {
+	case p := <-ready:
+		if want.kind == pageButton {
+			p.Flags = 0
+			return a.respond(ctx, in, answerChange, p)
+		}
+		return a.respond(ctx, in, answerMessage, p)
+	case <-late.C:
+	}
+	if err := a.promise(ctx, in, want.kind == pageButton); err != nil {
+		return err
+	}
+	return a.fulfil(ctx, in, <-ready)
+}
+
+// promise answers that an answer will come.
+func (a *Adapter) promise(ctx context.Context, in interaction, change bool) error {
+	if change {
+		return a.respond(ctx, in, promiseToChange, nil)
+	}
+	return a.respond(ctx, in, answerPromise, map[string]any{"flags": ephemeral})
+}
+
+// stepsPage reads steps from the store and writes a page of them.
+func (a *Adapter) stepsPage(ctx context.Context, want shows) page {
+	steps, ok, err := a.o.Inbox.Steps(ctx, threadID(want.place), want.turn)
+	if err != nil {
+		a.log.Warn("read the steps", "error", err)
+		return newPage("The steps can't be read right now. Try again in a moment.")
+	}
+	if !ok {
+		return newPage("These steps are not kept any more.")
+	}
+	pages := stepsPages(steps)
+	n := min(want.page, len(pages)-1)
+	out := newPage(pages[n])
+	if len(pages) == 1 {
+		return out
+	}
+	out.Content += fmt.Sprintf("\n-# page %d of %d", n+1, len(pages))
+	var row discordgo.ActionsRow
+	turnTo := func(label string, to int) {
+		id := shows{pageButton, want.place, want.turn, to}.id()
+		if to >= 0 && to < len(pages) && id != "" {
+			row.Components = append(row.Components, discordgo.Button{Label: label, Style: discordgo.SecondaryButton, CustomID: id})
+		}
+	}
+	turnTo("◀ Back", n-1)
+	turnTo("Next ▶", n+1)
+	if len(row.Components) > 0 {
+		out.Components = append(out.Components, row)
+	}
+	return out
+}

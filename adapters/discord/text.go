@@ -1,0 +1,132 @@
+package discord
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Discord writes mentions, emoji, times and commands in angle brackets
+// (https://discord.com/developers/docs/reference#message-formatting). This file
+// makes them words.
+
+// words finds the names for ids.
+type words struct {
+	self    string // the bot's user id
+	user    func(id string) string
+	role    func(id string) string
+	channel func(id string) string
+}
+
+var (
+	token   = regexp.MustCompile(`<(@[!&]?|#)(\d{1,20})>|<a?:(\w{1,32}):\d{1,20}>|<t:(-?\d{1,15})(?::[tTdDfFRsS])?>|</([^:<>\n]{1,100}):\d{1,20}>`)
+	mention = regexp.MustCompile(`<@!?(\d{1,20})>`)
+)
+
+// readable makes Discord's markup readable. The bot's own mention is dropped
+// where a text begins or ends with it, which is how it is called.
+func (w words) readable(text string) string {
+	text = w.uncalled(strings.ToValidUTF8(text, "\uFFFD"))
+	var b strings.Builder
+	for {
+		at := token.FindStringSubmatchIndex(text)
+		if at == nil {
+			break
+		}
+		part := func(n int) string {
+			if at[2*n] < 0 {
+				return ""
+			}
+			return text[at[2*n]:at[2*n+1]]
+		}
+		b.WriteString(text[:at[0]])
+		b.WriteString(w.word(part))
+		text = text[at[1]:]
+	}
+	b.WriteString(text)
+	return strings.TrimSpace(b.String())
+}
+
+// uncalled cuts the bot's mention off both ends, with a colon or comma after it.
+func (w words) uncalled(text string) string {
+	if w.self == "" {
+		return text
+	}
+	for {
+		text = strings.TrimSpace(text)
+		at := mention.FindStringSubmatchIndex(text)
+		if at == nil || at[0] != 0 || text[at[2]:at[3]] != w.self {
+			break
+		}
+		text = strings.TrimLeft(text[at[1]:], " :,\u00a0")
+	}
+	for {
+		text = strings.TrimSpace(text)
+		start := strings.LastIndex(text, "<@")
+		if start < 0 {
+			return text
+		}
+		at := mention.FindStringSubmatchIndex(text[start:])
+		if at == nil || at[0] != 0 || start+at[1] != len(text) || text[start+at[2]:start+at[3]] != w.self {
+			return text
+		}
+		text = text[:start]
+	}
+}
+
+// word reads one piece of markup by its parts.
+func (w words) word(part func(int) string) string {
+	id := part(2)
+	switch part(1) {
+	case "@", "@!":
+		return "@" + named(w.user, id)
+	case "@&":
+		return "@" + named(w.role, id)
+	case "#":
+		return "#" + named(w.channel, id)
+	}
+	if name := part(3); name != "" {
+		return ":" + name + ":"
+	}
+	if stamp := part(4); stamp != "" {
+		if n, err := strconv.ParseInt(stamp, 10, 64); err == nil && n >= 0 && n < 1<<37 {
+			return time.Unix(n, 0).UTC().Format("2006-01-02 15:04 UTC")
+		}
+		return stamp
+	}
+	return "/" + part(5)
+}
+
+func named(look func(string) string, id string) string {
+	if look != nil {
+		if name := look(id); name != "" {
+			return name
+		}
+	}
+	return id
+}
+
+// words are the names that a message brings along, and those of the guild.
+func (a *Adapter) words(m message) words {
+	me := a.self.who()
+	return words{
+		self: me.ID,
+		user: func(id string) string {
+			for _, u := range m.Mentions {
+				if u.ID == id {
+					return userOf(u.user, u.Member).Name
+				}
+			}
+			if id == me.ID {
+				return me.Username
+			}
+			return ""
+		},
+		role: a.atlas.roleName,
+		channel: func(id string) string {
+			c, _ := a.atlas.channel(id)
+			return c.Name
+		},
+	}
+}

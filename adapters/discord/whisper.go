@@ -1,0 +1,104 @@
+package discord
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// removeTimeout bounds the removal of a remark, which also holds up the end.
+const removeTimeout = 5 * time.Second
+
+// remarks are messages that go away again. A reaction gives no way to tell one
+// person something alone, so it is told in the thread, briefly.
+type remarks struct {
+	mu    *sync.Mutex
+	ended bool
+	last  map[string]*time.Timer // by message; they remove it
+	away  map[string]func()
+}
+
+func newRemarks() remarks {
+	return remarks{mu: &sync.Mutex{}, last: map[string]*time.Timer{}, away: map[string]func(){}}
+}
+
+// Whisper tells one person something about a message, in a reply that is
+// removed soon.
+func (a *Adapter) Whisper(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef, text string) error {
+	p := placeOf(thread)
+	h, err := a.where(ctx, p)
+	if err != nil {
+		return gone(err)
+	}
+	content := escape(text)
+	if !p.direct() {
+		content = person(to) + " " + content
+	}
+	b := part{content: shorten("-# "+content, mostContent)}.change()
+	if about.ID != "" && about.ID != p.thread {
+		b.Reference = &answered{Message: about.ID}
+	}
+	b.Flags = suppressEmbeds
+	var said message
+	err = a.rest.call(ctx, request{
+		method: "POST", path: "/channels/{}/messages", ids: []string{h.channel}, body: b, priority: outbox.Answer, answer: &said,
+	})
+	if err != nil {
+		return gone(err)
+	}
+	a.remarks.keep(said.ID, a.o.Brief, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)
+		defer cancel()
+		r := request{method: "DELETE", path: "/channels/{}/messages/{}", ids: []string{h.channel, said.ID}, priority: outbox.Low}
+		if err := a.again(ctx, func() error { return a.rest.call(ctx, r) }); err != nil {
+			a.log.Debug("remove a remark", "error", err)
+		}
+	})
+	return nil
+}
+
+// keep has a remark removed after a while.
+func (r *remarks) keep(id string, brief time.Duration, remove func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.away[id] = remove
+	if r.ended {
+		brief = 0
+	}
+	r.last[id] = time.AfterFunc(brief, func() {
+		if r.take(id) {
+			remove()
+		}
+	})
+}
+
+func (r *remarks) take(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.away[id]
+	delete(r.away, id)
+	delete(r.last, id)
+	return ok
+}
+
+// end removes what is still there, since nobody will later.
+func (r *remarks) end() {
+	r.mu.Lock()
+	left := make([]func(), 0, len(r.away))
+	for id, remove := range r.away {
+		r.last[id].Stop()
+		left = append(left, remove)
+	}
+	clear(r.away)
+	clear(r.last)
+	r.ended = true
+	r.mu.Unlock()
+	var all sync.WaitGroup
+	for _, remove := range left {
+		all.Go(remove)
+	}
+	all.Wait()
+}

@@ -1,0 +1,104 @@
+package discord
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// working shows that the bot is at work: Discord's typing sign, which lasts
+// 10 s or until a message comes. It comes only after a moment, so that a quick
+// answer costs no call, and not for ever, in case nobody says that it ends.
+type working struct {
+	mu    *sync.Mutex
+	at    map[chat.ThreadID]*sign
+	ended *bool
+}
+
+type sign struct {
+	timer *time.Timer
+	until time.Time
+}
+
+const (
+	signAfter  = 300 * time.Millisecond
+	signAgain  = 8 * time.Second
+	signAtMost = 15 * time.Minute
+)
+
+func newWorking() working {
+	return working{mu: &sync.Mutex{}, at: map[chat.ThreadID]*sign{}, ended: new(bool)}
+}
+
+// Working shows, or stops showing, that the bot is at work.
+func (a *Adapter) Working(thread chat.ThreadID, on bool) {
+	w := &a.working
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.at[thread]
+	switch {
+	case on && s == nil && !*w.ended:
+		s = &sign{until: a.o.Now().Add(signAtMost)}
+		s.timer = time.AfterFunc(signAfter, func() { a.sign(thread, s) })
+		w.at[thread] = s
+	case !on && s != nil:
+		s.timer.Stop()
+		delete(w.at, thread)
+	}
+}
+
+// sign shows the sign, and again before it goes out, unless the work has ended.
+func (a *Adapter) sign(thread chat.ThreadID, s *sign) {
+	ctx, cancel := context.WithTimeout(context.Background(), signAgain)
+	defer cancel()
+	if !a.working.goesOn(thread, s) {
+		return
+	}
+	if h, err := a.move(ctx, placeOf(thread), ""); err == nil {
+		r := request{method: "POST", path: "/channels/{}/typing", ids: []string{h.channel}, priority: outbox.Low}
+		r.float, r.key = true, "typing "+thread.String()
+		r.skip = func() bool { return !a.working.goesOn(thread, s) }
+		if err := a.rest.call(ctx, r); err != nil {
+			a.log.Debug("show that the bot is at work", "error", err)
+		}
+	}
+	a.working.mu.Lock()
+	defer a.working.mu.Unlock()
+	if a.working.at[thread] != s {
+		return
+	}
+	if a.o.Now().After(s.until) {
+		delete(a.working.at, thread)
+		return
+	}
+	s.timer.Reset(signAgain)
+}
+
+func (w *working) goesOn(thread chat.ThreadID, s *sign) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.at[thread] == s
+}
+
+// shown notes that a message went out, which cleared the sign.
+func (w *working) shown(thread chat.ThreadID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.at[thread]; s != nil {
+		s.timer.Reset(signAfter)
+	}
+}
+
+// end stops all signs for good.
+func (w *working) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	*w.ended = true
+	for thread, s := range w.at {
+		s.timer.Stop()
+		delete(w.at, thread)
+	}
+}

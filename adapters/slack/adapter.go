@@ -1,0 +1,253 @@
+// Package slack connects nod to one Slack workspace. Events come in over
+// Socket Mode and go into the store before Slack is told that they were
+// received; what the run wants to show goes out through the Web API.
+//
+// Slack delivers an event to one of several sockets, sometimes twice,
+// sometimes late, and not at all while no socket is open. So every event is put
+// under ids by which a repeat is known, there are always several sockets, and
+// after a gap what was missed is looked up ([Adapter.Run]). Slack has no
+// idempotency key for posts either, so every post bears its own in its
+// metadata, and is looked for before it is made a second time.
+//
+// The package speaks of threads and messages in the words of nod/chat only. It
+// imports slack-go for Socket Mode and for the shapes of blocks.
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/singleflight"
+
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// Inbox is where events go, and where the adapter asks about threads. It is
+// called concurrently. When a method that takes event ids returns nil, the
+// event is safe and Slack is told so; fresh is false for one that was known.
+type Inbox interface {
+	Message(ctx context.Context, thread chat.ThreadID, m chat.Message, eventIDs ...string) (fresh bool, err error)
+	Reaction(ctx context.Context, r chat.Reaction, eventIDs ...string) (fresh bool, err error)
+	Edited(ctx context.Context, ref chat.MessageRef, text string, eventIDs ...string) (fresh bool, err error)
+	Deleted(ctx context.Context, ref chat.MessageRef, eventIDs ...string) (fresh bool, err error)
+	Halt(ctx context.Context, thread chat.ThreadID, by chat.User, eventIDs ...string) (fresh bool, err error)
+	Keep(ctx context.Context, thread chat.ThreadID, data []byte) (blob string, err error)
+	Standing(ctx context.Context, thread chat.ThreadID) (chat.Standing, error)
+	Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[chat.Watermark, error]
+	Pending(ctx context.Context, platform string) iter.Seq2[chat.Pending, error]
+	Steps(ctx context.Context, thread chat.ThreadID, turn string) (chat.Steps, bool, error)
+}
+
+// Observe is told what happens, for metrics. A nil function is not called;
+// none may block.
+type Observe struct {
+	Reconnected func()              // a socket was connected again
+	Redelivered func()              // Slack sent an event again
+	Duplicate   func()              // an event was known already
+	Malformed   func()              // an event could not be understood
+	Limited     func(bucket string) // Slack refused a call as one too many
+}
+
+// Options set up an [Adapter].
+type Options struct {
+	AppToken  string // xapp-…: opens sockets
+	BotToken  string // xoxb-…: everything else
+	APIURL    string // default https://slack.com/api/
+	Sockets   int    // connections of this process; default 2
+	Follow    string // thread (default) or mentions
+	DM        string // thread (default) or flat
+	AllowBots []string
+	Groups    bool            // an approver rule names a user group
+	Emoji     map[string]bool // reactions that can mean something, in normal form; nil: any
+
+	Inbox   Inbox
+	Logger  *slog.Logger
+	HTTP    *http.Client
+	Observe Observe
+	Now     func() time.Time
+
+	AckTimeout   time.Duration // for putting one event; default 2.5 s, as Slack waits 3 s
+	PingInterval time.Duration // a socket without a ping for so long is replaced; default 30 s
+	Stagger      time.Duration // between the first connections; default 10 s
+	Settle       time.Duration // before looking for a post that may have got through; default 2 s
+	Pace         float64       // times the published rate limits, for tests; default 1
+}
+
+// The values of Follow and DM that are not the default.
+const (
+	followMentions = "mentions"
+	dmFlat         = "flat"
+)
+
+// Adapter is one bot in one workspace. All methods may be called concurrently.
+type Adapter struct {
+	o    Options
+	log  *slog.Logger
+	web  *web
+	self atomic.Pointer[whoami] // who the bot is; nil before the sign-in
+	in   chan struct{}          // closed by the sign-in
+	live live
+
+	names   names
+	lanes   lanes
+	working working
+	drawn   drawn
+	gaps    gaps
+	found   found
+	heard   heard
+	prompts prompts
+	retry   time.Duration // after a gap that could not be closed
+}
+
+// New makes an adapter; [Adapter.Run] connects it.
+func New(o Options) (*Adapter, error) {
+	if o.AppToken == "" || o.BotToken == "" {
+		return nil, errors.New("make the Slack adapter: both tokens are needed")
+	}
+	if o.Inbox == nil {
+		return nil, errors.New("make the Slack adapter: an inbox is needed")
+	}
+	o = o.withDefaults()
+	a := &Adapter{
+		o: o, log: o.Logger, web: newWeb(o), in: make(chan struct{}), gaps: newGaps(), retry: time.Minute,
+		names: newNames(o.Now), lanes: newLanes(), working: newWorking(), drawn: newDrawn(), found: newFound(), heard: newHeard(), prompts: newPrompts(),
+	}
+	return a, nil
+}
+
+func (o Options) withDefaults() Options {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	set(&o.AckTimeout, 2500*time.Millisecond)
+	set(&o.PingInterval, 30*time.Second)
+	set(&o.Stagger, 10*time.Second)
+	set(&o.Settle, 2*time.Second)
+	if o.APIURL == "" {
+		o.APIURL = "https://slack.com/api/"
+	}
+	if o.Sockets < 1 {
+		o.Sockets = 2
+	}
+	if o.Pace == 0 {
+		o.Pace = 1
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.HTTP == nil {
+		o.HTTP = &http.Client{Timeout: time.Minute}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// Run connects and stays connected until ctx is done. It returns an error only
+// for what connecting again can't mend, such as a token that Slack refuses.
+// What was missed is looked up after the first socket is open, and again
+// whenever none was.
+func (a *Adapter) Run(ctx context.Context) error {
+	switch err := a.identify(ctx); {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return fmt.Errorf("sign in to Slack: %w", err)
+	}
+	a.remember(ctx)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return a.web.out.Run(ctx) })
+	g.Go(func() error { a.catchUp(ctx); return nil })
+	for n := range a.o.Sockets {
+		g.Go(func() error { return a.connect(ctx, n) })
+	}
+	err := g.Wait()
+	a.lanes.wait()
+	return err
+}
+
+// Ready says whether events arrive: a socket is open, and the look for what was
+// missed has begun.
+func (a *Adapter) Ready() bool { return a.live.ready() }
+
+// Depth says how many calls wait for Slack's rate limits, by priority.
+func (a *Adapter) Depth() map[string]int {
+	out := map[string]int{}
+	depth := a.web.out.Depth()
+	for p, name := range map[outbox.Priority]string{
+		outbox.Approval: "approval", outbox.Answer: "answer", outbox.Steps: "steps", outbox.Low: "low",
+	} {
+		out[name] = depth[p]
+	}
+	return out
+}
+
+// identify asks who the bot is, until Slack says so or refuses the token.
+func (a *Adapter) identify(ctx context.Context) error {
+	for pause := time.Second; ; pause = min(2*pause, 30*time.Second) {
+		who, err := a.web.whoami(ctx, outbox.Approval)
+		if err == nil {
+			a.self.Store(&who)
+			close(a.in)
+			return nil
+		}
+		if fatal(err) || ctx.Err() != nil {
+			return err
+		}
+		a.log.Warn("sign in to slack", "error", err)
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// signedIn waits until it is known who the bot is. Without that its own posts
+// can't be told from those of others, and would be made again.
+func (a *Adapter) signedIn(ctx context.Context) error {
+	select {
+	case <-a.in:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// who says who the bot is; empty before the sign-in.
+func (a *Adapter) who() whoami {
+	if w := a.self.Load(); w != nil {
+		return *w
+	}
+	return whoami{}
+}
+
+// sleep waits, unless ctx is done first.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func observed(f func()) {
+	if f != nil {
+		f()
+	}
+}
+
+// flights share one look-up among those who ask at the same time.
+type flights = singleflight.Group

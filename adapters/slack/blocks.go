@@ -1,0 +1,202 @@
+package slack
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	slackgo "github.com/slack-go/slack"
+
+	"nod/chat"
+)
+
+// Slack's limits (https://docs.slack.dev/reference/block-kit/blocks). What
+// counts as a character it doesn't say; UTF-16 units are never fewer.
+const (
+	mostSection  = 3000
+	mostTitle    = 150
+	mostBlocks   = 50
+	mostMarkdown = 12_000 // of all markdown blocks of a message together
+	mostFallback = 3900   // of the text beside blocks, and of any text in an edit: 4000
+	mostChildren = 10     // of a container
+	mostModal    = 100    // blocks of a modal
+)
+
+// form is one way to write a message: blocks, and the text for notifications
+// and for readers who see no blocks.
+type form struct {
+	blocks []slackgo.Block
+	text   string
+}
+
+// part is one message of a post, in its forms from rich to plain. Slack may
+// refuse a form; then the next is tried.
+type part []form
+
+// escape makes text safe in Slack's own markup, where <…> mentions and links.
+func escape(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
+}
+
+// mentioning is what Slack may take for a mention, although it stands in
+// Markdown from a model or a tool.
+var mentioning = regexp.MustCompile(`(?i)<([@#][a-z0-9]{2}|!(?:here|channel|everyone|group|subteam|date))`)
+
+// harmless makes Markdown of others unable to mention anybody. Everything else
+// in it stays as it is.
+func harmless(md string) string { return mentioning.ReplaceAllString(md, "&lt;$1") }
+
+// units is the length of a text as Slack may count it.
+func units(s string) int {
+	n := 0
+	for _, r := range s {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}
+
+// shorten cuts a text to so many units, escapes left whole.
+func shorten(s string, most int) string {
+	if units(s) <= most {
+		return s
+	}
+	n := 0
+	for i, r := range s {
+		if n += utf16.RuneLen(r); n > most-1 {
+			return unbroken(s[:i]) + "…"
+		}
+	}
+	return s
+}
+
+// squeeze cuts the middle out of a text that is too long, so that its end, which
+// says what came of it, stays.
+func squeeze(s string, most int) string {
+	if units(s) <= most {
+		return s
+	}
+	end := s[len(s)-min(len(s), most/8):]
+	if i := strings.IndexAny(end, "\n"); i >= 0 {
+		end = end[i:]
+	} else {
+		end = ""
+	}
+	return shorten(s, most-units(end)) + end
+}
+
+// unbroken drops an entity that a cut has left incomplete.
+func unbroken(s string) string {
+	if i := strings.LastIndexByte(s, '&'); i >= 0 && len(s)-i < 5 && !strings.Contains(s[i:], ";") {
+		return s[:i]
+	}
+	return s
+}
+
+// flat is a text on one line.
+func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// inlineCode writes text as inline code in Slack's markup, which a backtick would end.
+func inlineCode(s string) string {
+	s = strings.ReplaceAll(flat(s), "`", "ˋ")
+	if s == "" {
+		return ""
+	}
+	return "`" + escape(s) + "`"
+}
+
+// person mentions somebody, or names whoever can't be mentioned.
+func person(u chat.User) string {
+	if userID.MatchString(string(u.ID)) {
+		return "<@" + string(u.ID) + ">"
+	}
+	return escape(flat(u.Display()))
+}
+
+var (
+	userID  = regexp.MustCompile(`^[UW][A-Z0-9]+$`)
+	groupID = regexp.MustCompile(`^S[A-Z0-9]+$`)
+)
+
+func mrkdwn(s string) *slackgo.TextBlockObject {
+	return slackgo.NewTextBlockObject(slackgo.MarkdownType, s, false, true)
+}
+
+func plainText(s string) *slackgo.TextBlockObject {
+	return slackgo.NewTextBlockObject(slackgo.PlainTextType, s, false, false)
+}
+
+func section(s string) *slackgo.SectionBlock {
+	return slackgo.NewSectionBlock(mrkdwn(s), nil, nil)
+}
+
+// preformatted shows text as it is: nothing in it is markup.
+func preformatted(s string) slackgo.Block {
+	return slackgo.NewRichTextBlock("", &slackgo.RichTextPreformatted{
+		Type:     slackgo.RTEPreformatted,
+		Elements: []slackgo.RichTextSectionElement{slackgo.NewRichTextSectionTextElement(s, nil)},
+	})
+}
+
+// message gives the arguments that show a form.
+func (f form) message(channel string) (url.Values, error) {
+	args := url.Values{"channel": {channel}, "text": {f.text}}
+	if len(f.blocks) == 0 {
+		return args, nil
+	}
+	raw, err := json.Marshal(f.blocks)
+	if err != nil {
+		return nil, fmt.Errorf("write blocks: %w", err)
+	}
+	args.Set("blocks", string(raw))
+	return args, nil
+}
+
+// mark is the metadata by which a post is found again.
+const mark = "nod_post"
+
+type metadata struct {
+	Type    string `json:"event_type"`
+	Payload struct {
+		Key     string `json:"key"`
+		Part    int    `json:"part"`
+		Version uint64 `json:"version,omitempty"`
+	} `json:"event_payload"`
+}
+
+func marked(key string, n int, version uint64) string {
+	m := metadata{Type: mark}
+	m.Payload.Key, m.Payload.Part, m.Payload.Version = key, n, version
+	raw, err := json.Marshal(m)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
+
+// sum is the digest of a text, for people to compare.
+func sum(s string) string {
+	d := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(d[:])
+}
+
+// thousands writes a number with commas.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return thousands(n) + " " + what
+}

@@ -1,0 +1,80 @@
+package slack
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+	"github.com/slack-go/slack/socketmode"
+
+	"nod/chat"
+	"nod/internal/fakeslack"
+)
+
+// Whatever goes wrong on the way in or out, every message is put once, and
+// every answer and approval stands once.
+func TestChaos(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			chaos := fakeslack.Chaos{Twice: .1, Lose: .1, Late: .1, Reorder: .1, Cut: .03, Before: .1, After: .1, Drop: .1}
+			o := open(t, fakeslack.Options{NoLimits: true, AckTimeout: 200 * time.Millisecond, Seed: seed, Chaos: chaos}, func(o *Options) { o.Pace = 1000 })
+			const n = 20
+			var roots []string
+			for i := range n {
+				roots = append(roots, o.fake.Say("U0ADA", general, fmt.Sprintf("<@U0BOT> %d", i)))
+			}
+			o.in.await(t, func() bool { return len(o.in.messages) == n })
+			var all sync.WaitGroup
+			for _, root := range roots {
+				all.Go(func() { o.persist(thread(general, root)) })
+			}
+			all.Wait()
+			for _, root := range roots {
+				if own := o.own(thread(general, root)); len(own) != 2 {
+					t.Errorf("%d messages stand in a thread", len(own))
+				}
+			}
+			if texts := o.in.texts(); len(texts) != n {
+				t.Errorf("%d messages were put", len(texts))
+			}
+		})
+	}
+}
+
+// persist makes two posts as the run does: again after an error, looking first.
+func (o *office) persist(th chat.ThreadID) {
+	ref := inThread(th, th.Root)
+	for _, p := range []chat.Post{{Key: "ask/1", ReplyTo: ref, Approval: approval()}, {Key: "answer/1", ReplyTo: ref, Text: &chat.Text{Markdown: "hello"}}} {
+		for try := 0; ; try++ {
+			_, err := o.a.Post(o.t.Context(), th, p, try > 0)
+			if err == nil {
+				break
+			}
+			if try == 20 {
+				o.t.Error(err)
+				return
+			}
+		}
+	}
+}
+
+// When the last socket closes, it is noted how far threads were heard.
+func TestLastSocket(t *testing.T) {
+	o, _, _ := called(t, fakeslack.Options{}, nil)
+	a, err := New(o.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.live.opened(0)
+	a.live.opened(1)
+	for n, want := range []bool{false, true} {
+		s := &session{a: a, n: n}
+		s.heard(t.Context(), socketmode.Event{Data: &slackgo.ConnectingEvent{Attempt: 1, ConnectionCount: 1}})
+		if a.heard.known != want || a.live.ready() {
+			t.Errorf("after socket %d: noted %v", n, a.heard.known)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"nod/chat"
+)
+
+// This file decides which messages are for the bot, and makes them messages
+// that the rest of the program understands.
+
+// spoken are the subtypes of messages that somebody wrote; "" is most of them.
+var spoken = []string{"", "file_share", "thread_broadcast", "me_message", "bot_message"}
+
+// errNotOurs is for what is none of the bot's business.
+var errNotOurs = errors.New("not for the bot")
+
+// author says who wrote a message, and whether the bot listens to them at all.
+func (a *Adapter) author(ev event) (id string, bot, heard bool) {
+	who := a.who()
+	switch {
+	case ev.User == who.UserID, ev.BotID != "" && ev.BotID == who.BotID:
+		return ev.User, true, false
+	case ev.BotID != "" || ev.Subtype == "bot_message":
+		ok := slices.Contains(a.o.AllowBots, ev.BotID) && ev.BotID != "" ||
+			slices.Contains(a.o.AllowBots, ev.User) && ev.User != ""
+		return firstOf(ev.User, ev.BotID), true, ok
+	}
+	return ev.User, false, ev.User != "" && ev.User != "USLACKBOT"
+}
+
+// route says in which thread a message is to be answered, and what is known of
+// that thread where it was asked. It returns errNotOurs for a message that
+// isn't for the bot.
+func (a *Adapter) route(ctx context.Context, ev event) (chat.ThreadID, *chat.Standing, error) {
+	if _, _, heard := a.author(ev); !heard || ev.Hidden || !slices.Contains(spoken, ev.Subtype) {
+		return chat.ThreadID{}, nil, errNotOurs
+	}
+	thread := a.threadOf(ev)
+	if isDM(ev.Channel) {
+		return a.known(ctx, ev, thread)
+	}
+	me, others := mentions(textOf(ev), a.who().UserID)
+	if me || ev.Type == "app_mention" {
+		return a.known(ctx, ev, thread)
+	}
+	if !ev.isReply() {
+		return thread, nil, errNotOurs
+	}
+	st, err := a.o.Inbox.Standing(ctx, thread)
+	switch {
+	case err != nil:
+		return thread, nil, fmt.Errorf("look at the thread: %w", err)
+	case st.Running && isStop(ev.Text):
+		return thread, &st, nil
+	case st.Known && a.o.Follow != followMentions && !others:
+		return thread, &st, nil
+	}
+	return thread, nil, errNotOurs
+}
+
+// known looks at the thread where that decides whether it has to be read.
+func (a *Adapter) known(ctx context.Context, ev event, thread chat.ThreadID) (chat.ThreadID, *chat.Standing, error) {
+	if !ev.isReply() || thread.Root == "" {
+		return thread, nil, nil
+	}
+	st, err := a.o.Inbox.Standing(ctx, thread)
+	if err != nil {
+		return thread, nil, fmt.Errorf("look at the thread: %w", err)
+	}
+	return thread, &st, nil
+}
+
+// threadOf is the thread that a message belongs to, or would open.
+func (a *Adapter) threadOf(ev event) chat.ThreadID {
+	root := ev.root()
+	if isDM(ev.Channel) && a.o.DM == dmFlat {
+		root = ""
+	}
+	return threadID(a.who().TeamID, ev.Channel, root)
+}
+
+func isStop(text string) bool { return strings.EqualFold(strings.TrimSpace(text), "stop") }
+
+// message puts a message into its thread, unless it is not for the bot.
+func (a *Adapter) message(ctx context.Context, ev event, keys []string) error {
+	thread, st, err := a.route(ctx, ev)
+	if errors.Is(err, errNotOurs) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m := a.convert(ctx, thread, ev)
+	if st != nil && !st.Known {
+		m.Quoted = a.quoted(ctx, thread, ev, st.Horizon)
+	}
+	fresh, err := a.o.Inbox.Message(ctx, thread, m, keys...)
+	if err != nil {
+		return fmt.Errorf("put a message: %w", err)
+	}
+	a.tally(fresh)
+	return nil
+}
+
+// convert makes a message readable. Names and files that can't be had soon are
+// left out; the message is not.
+func (a *Adapter) convert(ctx context.Context, thread chat.ThreadID, ev event) chat.Message {
+	m := chat.Message{
+		Ref:  inThread(thread, ev.TS),
+		From: a.from(ctx, ev),
+		Text: a.words(ctx).readable(textOf(ev)),
+		Sent: sentAt(ev.TS),
+	}
+	m.Files = a.attached(ctx, thread, ev)
+	return m
+}
+
+// from is who wrote a message, with the name that others see.
+func (a *Adapter) from(ctx context.Context, ev event) chat.User {
+	id, bot, _ := a.author(ev)
+	u := chat.User{ID: chat.UserID(id), Name: ev.Username, Bot: bot}
+	if ev.User == "" {
+		return u
+	}
+	ctx, cancel := context.WithTimeout(ctx, nameWait)
+	defer cancel()
+	if full, err := a.user(ctx, ev.User); err == nil {
+		u.Name = firstOf(full.Name, u.Name)
+		u.Bot = u.Bot || full.Bot
+	}
+	return u
+}
+
+// edited takes in a change of a message's text. Slack also reports changes that
+// nobody made, such as a link's preview.
+func (a *Adapter) edited(ctx context.Context, eventID string, ev event) error {
+	now := *ev.Message
+	if now.Subtype == "tombstone" {
+		return a.deleted(ctx, eventID, ev, now.TS)
+	}
+	if ev.Previous != nil && textOf(*ev.Previous) == textOf(now) {
+		return nil
+	}
+	if _, _, heard := a.author(now); !heard {
+		return nil
+	}
+	ref := refOf(a.who().TeamID, ev.Channel, now.TS)
+	text := a.words(ctx).readable(textOf(now))
+	fresh, err := a.o.Inbox.Edited(ctx, ref, text, changeKeys(eventID, "edit", ev.Channel, now.TS, firstOf(ev.EventTS, ev.TS))...)
+	if err != nil {
+		return fmt.Errorf("put an edit: %w", err)
+	}
+	a.tally(fresh)
+	return nil
+}
+
+func (a *Adapter) deleted(ctx context.Context, eventID string, ev event, ts string) error {
+	ref := refOf(a.who().TeamID, ev.Channel, ts)
+	fresh, err := a.o.Inbox.Deleted(ctx, ref, changeKeys(eventID, "gone", ev.Channel, ts, "")...)
+	if err != nil {
+		return fmt.Errorf("put a deletion: %w", err)
+	}
+	a.tally(fresh)
+	return nil
+}
+
+// reacted takes in a reaction. Whoever reacted is looked up first, since a
+// bot's reaction decides nothing: when that fails the reaction is not put, and
+// Slack delivers it again.
+func (a *Adapter) reacted(ctx context.Context, eventID string, ev event) error {
+	on, ok := ev.on()
+	emoji := chat.NormalEmoji(ev.Reaction)
+	if !ok || ev.User == a.who().UserID || a.o.Emoji != nil && !a.o.Emoji[emoji] {
+		return nil
+	}
+	by, err := a.user(ctx, ev.User)
+	if err != nil {
+		return fmt.Errorf("look up who reacted: %w", err)
+	}
+	r := chat.Reaction{
+		On: refOf(a.who().TeamID, on.Channel, on.TS), By: by,
+		Emoji: emoji, Removed: ev.Type == "reaction_removed",
+	}
+	a.found.heard(r, a.o.Now())
+	what := ev.Type + ":" + ev.User + ":" + ev.Reaction
+	fresh, err := a.o.Inbox.Reaction(ctx, r, changeKeys(eventID, what, on.Channel, on.TS, ev.EventTS)...)
+	if err != nil {
+		return fmt.Errorf("put a reaction: %w", err)
+	}
+	a.tally(fresh)
+	return nil
+}
+
+// stopped takes in a click on the stop button of the agent view.
+func (a *Adapter) stopped(ctx context.Context, eventID string, ev event) error {
+	if ev.Channel == "" || ev.User == "" {
+		return malformed("stop without channel or user", nil)
+	}
+	thread := a.threadOf(ev)
+	by := a.from(ctx, ev)
+	fresh, err := a.o.Inbox.Halt(ctx, thread, by, changeKeys(eventID, "stop", ev.Channel, ev.ThreadTS, ev.EventTS)...)
+	if err != nil {
+		return fmt.Errorf("put a stop: %w", err)
+	}
+	a.tally(fresh)
+	return nil
+}
+
+// tally counts an event that was known already. A reaction that means nothing
+// is not fresh either.
+func (a *Adapter) tally(fresh bool) {
+	if !fresh {
+		observed(a.o.Observe.Duplicate)
+	}
+}
+
+// patience is how long an event may take to be put. Files have to be fetched
+// first: that may last longer than Slack waits, which then delivers the message
+// again, and it is known already.
+func (a *Adapter) patience(ev event) time.Duration {
+	if len(ev.Files) > 4 {
+		return a.o.AckTimeout + fileWait
+	}
+	return a.o.AckTimeout
+}

@@ -1,0 +1,78 @@
+package slack
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nod/chat"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// goldenPosts are posts of each kind.
+func goldenPosts() map[string]chat.Post {
+	decided := approval()
+	decided.Outcome, decided.By, decided.Why = chat.Denied, []chat.User{{ID: "U0BOB"}}, "it <read> a page"
+	long := approval()
+	long.Args = `{"text":"` + string(bytes.Repeat([]byte("0123456789"), 300)) + `"}`
+	return map[string]chat.Post{
+		"steps-working":    {Steps: steps(1, false)},
+		"steps-done":       {Steps: steps(2, true)},
+		"steps-waiting":    {Steps: &chat.Steps{Turn: "7", Status: "Thinking"}},
+		"approval":         {Approval: approval()},
+		"approval-denied":  {Approval: decided},
+		"approval-long":    {Approval: long},
+		"answer":           {Text: &chat.Text{Markdown: "# Title\n\nText with <@U123>\n\n| a | b |\n|---|:-:|\n| 1 | |\n\n```go\nx < y\n```\n"}},
+		"answer-with-file": {Text: &chat.Text{Markdown: "Here.", Files: []chat.File{{Name: "a[1].png"}}}},
+	}
+}
+
+// The golden files hold what is sent for each kind of post.
+func TestGolden(t *testing.T) {
+	th := thread(general, "1.000000")
+	for name, p := range goldenPosts() {
+		type sent struct {
+			Text   string `json:"text"`
+			Blocks any    `json:"blocks,omitempty"`
+		}
+		var got [][]sent
+		for _, forms := range partsOf(th, p) {
+			var all []sent
+			for _, f := range forms {
+				s := sent{Text: f.text}
+				if f.blocks != nil {
+					s.Blocks = f.blocks
+				}
+				all = append(all, s)
+			}
+			got = append(got, all)
+		}
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(got); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join("testdata", name+".json")
+		if *update {
+			if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), b.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package slack
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"nod/chat"
+)
+
+// Platform is the name of this platform in every id that is minted here.
+const Platform = "slack"
+
+// place is where messages stand: a workspace and a channel of it. Its form in
+// a [chat.ThreadID] and a [chat.MessageRef] is team:channel.
+func place(team, channel string) string { return team + ":" + channel }
+
+// channelOf is the id that Slack knows the channel of a place by.
+func channelOf(place string) string {
+	_, channel, ok := strings.Cut(place, ":")
+	if !ok {
+		return place
+	}
+	return channel
+}
+
+// threadID names a thread by the timestamp of its first message; a DM that is
+// one conversation has no root.
+func threadID(team, channel, root string) chat.ThreadID {
+	return chat.ThreadID{Platform: Platform, Channel: place(team, channel), Root: root}
+}
+
+// refOf names a message by its timestamp, which is unique in its channel.
+func refOf(team, channel, ts string) chat.MessageRef {
+	return chat.MessageRef{Platform: Platform, Channel: place(team, channel), ID: ts}
+}
+
+// inThread names a message of a thread.
+func inThread(t chat.ThreadID, ts string) chat.MessageRef {
+	return chat.MessageRef{Platform: Platform, Channel: t.Channel, ID: ts}
+}
+
+// isDM says whether an id is that of a direct conversation with one person.
+func isDM(channel string) bool { return strings.HasPrefix(channel, "D") }
+
+// Event ids: whatever shares one of them is the same thing. A mention arrives
+// as two events that share the message's timestamp, and a message has been
+// seen twice under two timestamps that share the sender's own id.
+func eventKey(id string) string            { return "slack:ev:" + id }
+func messageKey(channel, ts string) string { return "slack:msg:" + channel + ":" + ts }
+func senderKey(id string) string           { return "slack:cmid:" + id }
+
+// messageKeys lists the ids under which a message may come again.
+func messageKeys(eventID string, ev event) []string {
+	keys := []string{messageKey(ev.Channel, ev.TS)}
+	if eventID != "" {
+		keys = append(keys, eventKey(eventID))
+	}
+	if ev.ClientMsgID != "" {
+		keys = append(keys, senderKey(ev.ClientMsgID))
+	}
+	return keys
+}
+
+// changeKeys lists the ids of something that happened to a message. The time
+// of the event tells a reaction from the same one put on again later.
+func changeKeys(eventID, what, channel, ts, when string) []string {
+	keys := []string{strings.Join([]string{"slack", what, channel, ts, when}, ":")}
+	if eventID != "" {
+		keys = append(keys, eventKey(eventID))
+	}
+	return keys
+}
+
+// sentAt reads a timestamp: seconds and microseconds. What is none gives the
+// zero time.
+func sentAt(ts string) time.Time {
+	sec, frac, _ := strings.Cut(ts, ".")
+	s, err := strconv.ParseInt(sec, 10, 64)
+	if err != nil || s < 0 || len(frac) > 6 {
+		return time.Time{}
+	}
+	us := int64(0)
+	if frac != "" {
+		if us, err = strconv.ParseInt((frac + "00000")[:6], 10, 64); err != nil || us < 0 {
+			return time.Time{}
+		}
+	}
+	return time.Unix(s, us*1000).UTC()
+}
+
+// stamp writes a time as a timestamp, to compare messages with.
+func stamp(t time.Time) string {
+	return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000)
+}

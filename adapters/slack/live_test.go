@@ -1,0 +1,396 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nod/chat"
+	"nod/internal/fakeslack"
+)
+
+// A mention goes into the inbox once, and an answer comes back into its thread.
+func TestMentionAndAnswer(t *testing.T) {
+	o := open(t, fakeslack.Options{}, nil)
+	ts := o.fake.Say("U0ADA", general, fakeslack.Mention+" what is <https://go.dev|Go>?")
+	o.in.await(t, func() bool { return len(o.in.messages) == 1 && o.in.repeats == 1 })
+	want := put{thread(general, ts), chat.Message{
+		Ref: refOf(fakeslack.Team, general, ts), From: chat.User{ID: "U0ADA", Name: "ada"},
+		Text: "what is Go (https://go.dev)?", Sent: sentAt(ts),
+	}}
+	if diff := cmp.Diff(want, o.in.messages[0]); diff != "" {
+		t.Errorf("message (-want +got):\n%s", diff)
+	}
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+
+	ref, err := o.a.Post(t.Context(), thread(general, ts), chat.Post{Key: "answer/1", Text: &chat.Text{Markdown: "A **language**. <!channel>"}}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	msgs := o.fake.Messages(general, ts)
+	if len(msgs) != 2 || msgs[1].TS != ref.ID || !strings.Contains(string(msgs[1].Blocks), "A **language**.") {
+		t.Fatalf("the thread is %+v", msgs)
+	}
+	if strings.Contains(string(msgs[1].Blocks), "<!channel>") || strings.Contains(msgs[1].Text, "<!channel>") {
+		t.Errorf("it mentions everybody: %s", msgs[1].Blocks)
+	}
+	if !o.a.Ready() {
+		t.Error("it is not ready")
+	}
+}
+
+func TestRoute(t *testing.T) {
+	dm := func(s *fakeslack.Server) string { return s.DM("U0ADA") }
+	tests := []struct {
+		name    string
+		change  func(*Options)
+		act     func(o *office, root string)
+		standin chat.Standing
+		want    []string
+	}{
+		{"no mention", nil, func(o *office, _ string) { o.fake.Say("U0ADA", general, "hello") }, chat.Standing{}, nil},
+		{"followed", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "and now?") }, chat.Standing{Known: true}, []string{"and now?"}},
+		{"unknown thread", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "and now?") }, chat.Standing{}, nil},
+		{"mentions only others", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "<@U0CLEO> look") }, chat.Standing{Known: true}, nil},
+		{"mentions others too", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "<@U0CLEO> and <@U0BOT> look") }, chat.Standing{Known: true}, []string{"@cleo and @nod look"}},
+		{"not followed", func(o *Options) { o.Follow = "mentions" }, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "and now?") }, chat.Standing{Known: true}, nil},
+		{"stop", func(o *Options) { o.Follow = "mentions" }, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, " Stop ") }, chat.Standing{Known: true, Running: true}, []string{"Stop"}},
+		{"stop at rest", func(o *Options) { o.Follow = "mentions" }, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "stop") }, chat.Standing{Known: true}, nil},
+		{"private channel", nil, func(o *office, _ string) { o.fake.Say("U0BOB", "C0SECRET", "<@U0BOT> psst") }, chat.Standing{}, []string{"psst"}},
+		{"direct", nil, func(o *office, _ string) { o.fake.Say("U0ADA", dm(o.fake), "hi") }, chat.Standing{}, []string{"hi"}},
+		{"a bot", nil, func(o *office, _ string) {
+			o.fake.Write(fakeslack.Line{Bot: "B0OTHER", Username: "hook", Channel: general, Text: "<@U0BOT> hi"})
+		}, chat.Standing{}, nil},
+		{"an allowed bot", func(o *Options) { o.AllowBots = []string{"B0OTHER"} }, func(o *office, _ string) {
+			o.fake.Write(fakeslack.Line{Bot: "B0OTHER", Username: "hook", Channel: general, Text: "<@U0BOT> hi"})
+		}, chat.Standing{}, []string{"hi"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := open(t, fakeslack.Options{}, tt.change)
+			root := o.fake.Say("U0ADA", general, "the root")
+			o.in.do(func() { o.in.standing[thread(general, root)] = tt.standin })
+			tt.act(o, root)
+			o.fake.Say("U0CLEO", o.fake.DM("U0CLEO"), "the end")
+			o.in.await(t, func() bool { return len(o.in.messages) > 0 && len(o.in.messages) >= len(tt.want)+1 })
+			o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+			var got []string
+			for _, text := range o.in.texts() {
+				if text != "the end" {
+					got = append(got, text)
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("messages (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// An event that can't be put is not acknowledged, and is put when Slack
+// delivers it again.
+func TestStoreDown(t *testing.T) {
+	o := open(t, fakeslack.Options{AckTimeout: 50 * time.Millisecond}, nil)
+	o.in.do(func() { o.in.fail = errors.New("down") })
+	ts := o.fake.Say("U0ADA", o.fake.DM("U0ADA"), "hi")
+	o.wait(func(s *fakeslack.Server) bool {
+		d := s.Deliveries()
+		return len(d) > 0 && d[len(d)-1].Frames > 1
+	})
+	o.in.do(func() { o.in.fail = nil })
+	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	if got := o.in.messages[0].Ref.ID; got != ts {
+		t.Errorf("message %s, want %s", got, ts)
+	}
+}
+
+func TestMalformedEvents(t *testing.T) {
+	for name, rewrite := range map[string]func([]byte) []byte{
+		"nil": fakeslack.NilFields("channel", "ts"), "no event": func([]byte) []byte { return []byte(`{"type":"event_callback"}`) },
+		"list": func([]byte) []byte { return []byte(`[]`) }, "null": func([]byte) []byte { return []byte(`null`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := make(chan struct{}, 100)
+			o := open(t, fakeslack.Options{AckTimeout: 300 * time.Millisecond}, func(o *Options) { o.Observe.Malformed = func() { n <- struct{}{} } })
+			o.fake.Disturb(fakeslack.Disturbance{Event: "message", Rewrite: rewrite})
+			dm := o.fake.DM("U0ADA")
+			o.fake.Say("U0ADA", dm, "lost")
+			o.fake.Say("U0ADA", dm, "kept")
+			o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+			o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+			<-n
+			if lost := o.fake.Lost(); lost != 0 {
+				t.Errorf("%d events were not acknowledged", lost)
+			}
+			if got := o.in.texts(); got[0] != "kept" {
+				t.Errorf("messages %q", got)
+			}
+		})
+	}
+}
+
+// A frame that is no JSON is passed over in silence by slack-go; the socket
+// lives on.
+func TestGarbledFrame(t *testing.T) {
+	o := open(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond}, nil)
+	o.fake.Disturb(fakeslack.Disturbance{Event: "message", Rewrite: fakeslack.Garbled})
+	dm := o.fake.DM("U0ADA")
+	o.fake.Say("U0ADA", dm, "lost")
+	o.fake.Say("U0ADA", dm, "kept")
+	o.in.await(t, func() bool { return len(o.in.messages) > 0 && o.in.messages[len(o.in.messages)-1].Text == "kept" })
+}
+
+// A frame that slack-go refuses for an odd block in it is still a message.
+func TestOddBlocks(t *testing.T) {
+	o := open(t, fakeslack.Options{}, nil)
+	o.fake.Disturb(fakeslack.Disturbance{Event: "message", Rewrite: fakeslack.BadBlocks})
+	o.fake.Say("U0ADA", o.fake.DM("U0ADA"), "odd")
+	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+}
+
+func TestDuplicates(t *testing.T) {
+	o := open(t, fakeslack.Options{}, nil)
+	o.fake.Disturb(fakeslack.Disturbance{Event: "message", Twice: true, Phantom: true})
+	dm := o.fake.DM("U0ADA")
+	o.fake.Say("U0ADA", dm, "once")
+	o.in.await(t, func() bool { return o.in.repeats == 2 })
+	if got := o.in.texts(); len(got) != 1 {
+		t.Errorf("messages %q", got)
+	}
+}
+
+func TestEditsAndDeletions(t *testing.T) {
+	o := open(t, fakeslack.Options{}, nil)
+	ts := o.fake.Say("U0ADA", general, "<@U0BOT> frist")
+	o.fake.Edit("U0ADA", general, ts, "<@U0BOT> first")
+	o.fake.Delete("U0ADA", general, ts)
+	o.in.await(t, func() bool { return len(o.in.deletions) == 1 && o.in.edits[ts] == "first" })
+}
+
+func TestReactions(t *testing.T) {
+	o := open(t, fakeslack.Options{}, func(o *Options) { o.Emoji = map[string]bool{"👍": true} })
+	ts := o.fake.Say("U0ADA", general, "<@U0BOT> hi")
+	o.fake.React("U0BOB", general, ts, "tada")
+	o.fake.React("U0ADA", general, ts, "+1::skin-tone-2")
+	o.in.await(t, func() bool { return len(o.in.reactions) == 1 })
+	o.fake.Unreact("U0ADA", general, ts, "+1::skin-tone-2")
+	o.in.await(t, func() bool { return len(o.in.reactions) == 2 })
+	o.fake.React("U0ADA", general, ts, "+1::skin-tone-2")
+	o.in.await(t, func() bool { return len(o.in.reactions) == 3 })
+	ref, ada := refOf(fakeslack.Team, general, ts), chat.User{ID: "U0ADA", Name: "ada"}
+	want := []chat.Reaction{{On: ref, By: ada, Emoji: "👍"}, {On: ref, By: ada, Emoji: "👍", Removed: true}, {On: ref, By: ada, Emoji: "👍"}}
+	if diff := cmp.Diff(want, o.in.reactions); diff != "" {
+		t.Errorf("reactions (-want +got):\n%s", diff)
+	}
+}
+
+func TestStopButton(t *testing.T) {
+	o := open(t, fakeslack.Options{}, nil)
+	dm := o.fake.DM("U0ADA")
+	ts := o.fake.Say("U0ADA", dm, "hi")
+	o.fake.StopSession("U0ADA", dm, ts)
+	o.in.await(t, func() bool { return len(o.in.halts) == 1 && o.in.halts[0] == thread(dm, ts) })
+}
+
+// Called into a thread, it gets what was said there, but nothing from before
+// the horizon.
+func TestQuoted(t *testing.T) {
+	o := open(t, fakeslack.Options{}, nil)
+	root := o.fake.Say("U0ADA", general, "old secret")
+	last := o.fake.Reply("U0BOB", general, root, "the last that was forgotten")
+	o.fake.Reply("U0CLEO", general, root, "prod is down &amp; out")
+	o.in.do(func() { o.in.standing[thread(general, root)] = chat.Standing{Horizon: sentAt(last)} })
+	o.fake.Reply("U0ADA", general, root, "<@U0BOT> why?")
+	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	want := []chat.Quote{{From: chat.User{ID: "U0CLEO", Name: "cleo"}, Text: "prod is down & out"}}
+	if diff := cmp.Diff(want, o.in.messages[0].Quoted); diff != "" {
+		t.Errorf("quoted (-want +got):\n%s", diff)
+	}
+}
+
+func TestAttachments(t *testing.T) {
+	o := open(t, fakeslack.Options{}, nil)
+	o.fake.Write(fakeslack.Line{User: "U0ADA", Channel: o.fake.DM("U0ADA"), Text: "look", Files: []fakeslack.Upload{
+		{Name: "notes.txt", Data: []byte("alpha\n" + strings.Repeat("x", 20_000))},
+		{Name: "pic.png", Data: []byte("\x89PNG")},
+		{Name: "big.png", Data: make([]byte, mostImage+1)},
+		{Name: "a.zip", MediaType: "application/zip", Data: []byte("PK")},
+	}})
+	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	files := o.in.messages[0].Files
+	if len(files) != 4 || len(files[0].Text) != chat.FileText || len(o.in.blobs[files[0].Blob]) != 20_006 {
+		t.Fatalf("files %+v", files)
+	}
+	if files[1].Blob == "" || files[1].MediaType != "image/png" || files[2].Blob != "" || files[3].Blob != "" || files[3].Name != "a.zip" {
+		t.Errorf("files %+v", files)
+	}
+}
+
+func TestFlatDM(t *testing.T) {
+	o := open(t, fakeslack.Options{}, func(o *Options) { o.DM = "flat" })
+	dm := o.fake.DM("U0ADA")
+	o.fake.Say("U0ADA", dm, "hi")
+	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	if got := o.in.messages[0].Thread; got != thread(dm, "") {
+		t.Errorf("thread %v", got)
+	}
+	p := chat.Post{Key: "answer/1", ReplyTo: o.in.messages[0].Ref, Text: &chat.Text{Markdown: "hello"}}
+	for _, look := range []bool{false, true} {
+		if _, err := o.a.Post(t.Context(), thread(dm, ""), p, look); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if msgs := o.fake.Messages(dm, ""); len(msgs) != 2 || msgs[1].Thread != "" {
+		t.Errorf("the DM is %+v", msgs)
+	}
+}
+
+// What was written while no socket was open is put once one is.
+func TestBackfill(t *testing.T) {
+	o := open(t, fakeslack.Options{}, nil)
+	dm := o.fake.DM("U0ADA")
+	root := o.fake.Say("U0ADA", general, "<@U0BOT> one")
+	o.fake.Say("U0ADA", dm, "direct one")
+	o.in.await(t, func() bool { return len(o.in.messages) == 2 })
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+	o.stop()
+	o.wait(func(s *fakeslack.Server) bool { return s.Sockets() == 0 })
+	o.fake.Reply("U0BOB", general, root, "two")
+	o.fake.Reply("U0BOB", general, root, "<@U0CLEO> not for the bot")
+	o.fake.Say("U0BOB", general, "<@U0BOT> three")
+	o.fake.Say("U0ADA", dm, "direct two")
+	o.fake.Say("U0CLEO", o.fake.DM("U0CLEO"), "a new conversation")
+	o.run(nil)
+	o.in.await(t, func() bool { return len(o.in.messages) >= 6 })
+	want := map[string]bool{"one": true, "two": true, "three": true, "direct one": true, "direct two": true, "a new conversation": true}
+	got := map[string]bool{}
+	for _, text := range o.in.texts() {
+		got[text] = true
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+// What comes in before the look does not hide the gap, also when a first look
+// fails.
+func TestGapIsRemembered(t *testing.T) {
+	o, th, _ := called(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond}, nil)
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+	o.stop()
+	a, err := New(o.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.identify(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.remember(t.Context())
+	o.fake.Reply("U0BOB", general, th.Root, "in the gap")
+	newer := o.fake.Reply("U0BOB", general, th.Root, "after it")
+	o.in.do(func() {
+		o.in.marks[0].Last.ID, o.in.marks[0].Sent = newer, sentAt(newer)
+	})
+	a.remember(t.Context())
+	o.fake.Fail(fakeslack.Fault{Method: "conversations.replies", Error: "fatal_error"})
+	if err := a.backfill(t.Context(), 0); err == nil {
+		t.Error("the first look does not fail")
+	}
+	if err := a.backfill(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"hi", "in the gap", "after it"}, o.in.texts()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+// Reactions that were put on, or taken off, while the bot was away count;
+// denials come first, and a second look tells nothing again.
+func TestFoundReactions(t *testing.T) {
+	o := open(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond}, nil)
+	ts := o.fake.Say("U0ADA", general, "an approval")
+	ref := refOf(fakeslack.Team, general, ts)
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+	o.stop()
+	o.wait(func(s *fakeslack.Server) bool { return s.Sockets() == 0 })
+	lost := o.fake.Lost()
+	o.fake.React("U0BOB", general, ts, "white_check_mark")
+	o.fake.React("U0CLEO", general, ts, "x")
+	o.fake.React("U0CLEO", general, ts, "tada")
+	o.wait(func(s *fakeslack.Server) bool { return s.Lost() == lost+3 }) // Slack has given up on these events
+	o.in.do(func() {
+		o.in.pending = []chat.Pending{{
+			Thread: thread(general, ts), Call: "1", Ref: ref, Approve: []string{"✅", "👍"}, Deny: []string{"❌"},
+			Approved: []chat.Reaction{{On: ref, By: chat.User{ID: "U0ADA"}, Emoji: "👍"}},
+		}}
+	})
+	o.run(nil)
+	o.in.await(t, func() bool { return len(o.in.reactions) == 3 })
+	user := func(id, name string) chat.User { return chat.User{ID: chat.UserID(id), Name: name} }
+	want := []chat.Reaction{
+		{On: ref, By: user("U0CLEO", "cleo"), Emoji: "❌", Found: true},
+		{On: ref, By: user("U0ADA", "ada"), Emoji: "👍", Found: true, Removed: true},
+		{On: ref, By: user("U0BOB", "bob"), Emoji: "✅", Found: true},
+	}
+	if diff := cmp.Diff(want, o.in.reactions); diff != "" {
+		t.Errorf("reactions (-want +got):\n%s", diff)
+	}
+	if err := o.a.reactions(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o.in.do(func() {
+		adds := 0
+		for _, r := range o.in.reactions {
+			if !r.Removed {
+				adds++
+			}
+		}
+		if adds != 2 {
+			t.Errorf("a second look put %v", o.in.reactions[3:])
+		}
+	})
+}
+
+// A socket that says nothing any more is replaced, and so is one that never
+// says hello; what was missed meanwhile arrives.
+func TestDeadSockets(t *testing.T) {
+	reconnected := make(chan struct{}, 100)
+	o := open(t, fakeslack.Options{PingEvery: 20 * time.Millisecond, AckTimeout: 100 * time.Millisecond}, func(o *Options) {
+		o.PingInterval = 200 * time.Millisecond
+		o.Observe.Reconnected = func() { reconnected <- struct{}{} }
+	})
+	dm := o.fake.DM("U0ADA")
+	o.fake.Say("U0ADA", dm, "before")
+	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	o.fake.FreezeSockets(2)
+	o.fake.Say("U0ADA", dm, "meanwhile")
+	<-reconnected
+	o.in.await(t, func() bool { return len(o.in.messages) == 2 })
+	o.fake.CutSockets(2)
+	<-reconnected
+	o.wait(func(s *fakeslack.Server) bool { return s.Sockets() == 2 })
+	o.fake.Disconnect(1, "refresh_requested")
+	o.fake.Say("U0ADA", dm, "during a refresh")
+	o.in.await(t, func() bool { return len(o.in.messages) == 3 })
+}
+
+func TestBadToken(t *testing.T) {
+	f := fakeslack.Start(t, fakeslack.Options{Lenient: true})
+	for _, tt := range []struct{ app, bot string }{{f.AppToken(), "xoxb-wrong"}, {"xapp-wrong", f.BotToken()}} {
+		a, err := New(Options{AppToken: tt.app, BotToken: tt.bot, APIURL: f.APIURL(), Inbox: newLedger()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if err := a.Run(ctx); err == nil || !strings.Contains(err.Error(), "invalid_auth") {
+			t.Errorf("Run with %s, %s: %v", tt.app, tt.bot, err)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package slack
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// ManifestOptions say what the app has to be able to do.
+type ManifestOptions struct {
+	Name        string // of the app and of its bot; default nod
+	Description string
+	Groups      bool // an approver rule names a user group
+}
+
+// scopes lists the scopes of the bot token, each with what needs it.
+func scopes(groups bool) []string {
+	out := []string{
+		"app_mentions:read",                                                // being called
+		"assistant:write",                                                  // suggested prompts
+		"channels:history", "groups:history", "im:history", "mpim:history", // messages, also missed ones
+		"channels:read", "groups:read", "im:read", // names of channels; which direct conversations there are
+		"chat:write",                // posts, edits, the sign of work
+		"files:read", "files:write", // attachments; arguments too long for a message
+		"reactions:read", "reactions:write", // approvals
+		"users:read", // names; which accounts are bots
+	}
+	if groups {
+		out = append(out, "usergroups:read") // who is in an approver group
+	}
+	slices.Sort(out)
+	return out
+}
+
+// events lists what the app subscribes to. Messages of channels are needed
+// whatever is followed: the word to stop works without a mention, and a message
+// that was edited or deleted before it was read counts as it is now.
+func events() []string {
+	return []string{
+		"agent_session_stopped", "app_home_opened", "app_mention",
+		"message.channels", "message.groups", "message.im", "message.mpim",
+		"reaction_added", "reaction_removed",
+	}
+}
+
+// The parts of a manifest that nod sets
+// (https://docs.slack.dev/reference/app-manifest).
+type (
+	manifest struct {
+		Metadata struct {
+			Major int `json:"major_version"`
+			Minor int `json:"minor_version"`
+		} `json:"_metadata"`
+		Display struct {
+			Name        string `json:"name"`
+			Description string `json:"description"`
+		} `json:"display_information"`
+		Features features `json:"features"`
+		OAuth    struct {
+			Scopes struct {
+				Bot []string `json:"bot"`
+			} `json:"scopes"`
+		} `json:"oauth_config"`
+		Settings settings `json:"settings"`
+	}
+	features struct {
+		Home struct {
+			Home     bool `json:"home_tab_enabled"`
+			Messages bool `json:"messages_tab_enabled"`
+			ReadOnly bool `json:"messages_tab_read_only_enabled"`
+		} `json:"app_home"`
+		Bot struct {
+			Name   string `json:"display_name"`
+			Online bool   `json:"always_online"`
+		} `json:"bot_user"`
+		Agent struct {
+			Description string              `json:"agent_description"`
+			Prompts     []map[string]string `json:"suggested_prompts"`
+		} `json:"agent_view"`
+	}
+	settings struct {
+		Events struct {
+			Bot []string `json:"bot_events"`
+		} `json:"event_subscriptions"`
+		Interactivity struct {
+			Enabled bool `json:"is_enabled"`
+		} `json:"interactivity"`
+		Org    bool `json:"org_deploy_enabled"`
+		Socket bool `json:"socket_mode_enabled"`
+		Rotate bool `json:"token_rotation_enabled"`
+	}
+)
+
+// suggestions are what one can ask the bot first.
+var suggestions = []map[string]string{
+	{"title": "What can you do?", "message": "help"},
+	{"title": "What do you remember?", "message": "memory"},
+}
+
+// Manifest writes the manifest of the Slack app that a configuration needs, to
+// be pasted where Slack asks for one. The app-level token, which needs the
+// scope connections:write, is made by hand after that.
+func Manifest(o ManifestOptions) ([]byte, error) {
+	var m manifest
+	name := firstOf(o.Name, "nod")
+	about := firstOf(o.Description, "An agent that thinks in the open and asks before it acts.")
+	m.Metadata.Major, m.Metadata.Minor = 2, 1
+	m.Display.Name, m.Display.Description = shorten(name, 35), shorten(about, 140)
+	m.Features.Home.Messages = true
+	m.Features.Bot.Name, m.Features.Bot.Online = shorten(name, 80), true
+	m.Features.Agent.Description, m.Features.Agent.Prompts = shorten(about, 300), suggestions
+	m.OAuth.Scopes.Bot = scopes(o.Groups)
+	m.Settings.Events.Bot = events()
+	m.Settings.Interactivity.Enabled = true
+	m.Settings.Socket = true
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(m); err != nil {
+		return nil, fmt.Errorf("write manifest: %w", err)
+	}
+	return b.Bytes(), nil
+}

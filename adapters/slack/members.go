@@ -1,0 +1,62 @@
+package slack
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// Member says whether a person is in a user group now. Any other rule names
+// nothing that Slack has.
+func (a *Adapter) Member(ctx context.Context, _ chat.ThreadID, who chat.UserID, rule string) (bool, error) {
+	id, ok := strings.CutPrefix(rule, "group:")
+	if !ok {
+		return false, nil
+	}
+	users, err := a.members(ctx, id)
+	return err == nil && slices.Contains(users, string(who)), err
+}
+
+func (a *Adapter) members(ctx context.Context, group string) ([]string, error) {
+	var said struct {
+		Users []string `json:"users"`
+	}
+	err := a.web.call(ctx, request{
+		method: "usergroups.users.list", args: url.Values{"usergroup": {group}}, priority: outbox.Approval, answer: &said,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list a user group: %w", err)
+	}
+	return said.Users, nil
+}
+
+// Possible says whether anybody in the thread could be in a group: in a direct
+// conversation only the person there. In doubt it says yes.
+func (a *Adapter) Possible(ctx context.Context, thread chat.ThreadID, rule string) bool {
+	group, ok := strings.CutPrefix(rule, "group:")
+	if !ok {
+		return false
+	}
+	channel := channelOf(thread.Channel)
+	if !isDM(channel) {
+		return true
+	}
+	var said struct {
+		Channel struct {
+			User string `json:"user"`
+		} `json:"channel"`
+	}
+	err := a.web.call(ctx, request{
+		method: "conversations.info", args: url.Values{"channel": {channel}}, priority: outbox.Approval, answer: &said,
+	})
+	if err != nil || said.Channel.User == "" {
+		return true
+	}
+	users, err := a.members(ctx, group)
+	return err != nil || slices.Contains(users, said.Channel.User)
+}

@@ -1,0 +1,169 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// names remembers what ids are called, for a while and for so many: a name
+// that changed is noticed within the hour.
+type names struct {
+	now  func() time.Time
+	mu   sync.Mutex
+	had  map[string]named
+	join *flights
+}
+
+type named struct {
+	name  string
+	bot   bool
+	until time.Time
+}
+
+const (
+	mostNames  = 10_000
+	nameStays  = time.Hour
+	namelessIn = 5 * time.Minute // an id that has no name is asked for again after
+	nameWait   = 800 * time.Millisecond
+)
+
+func newNames(now func() time.Time) names {
+	return names{now: now, had: map[string]named{}, join: &flights{}}
+}
+
+func (n *names) recall(id string) (named, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	v, ok := n.had[id]
+	return v, ok && n.now().Before(v.until)
+}
+
+func (n *names) keep(id string, v named, stays time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.had) >= mostNames {
+		clear(n.had)
+	}
+	v.until = n.now().Add(stays)
+	n.had[id] = v
+}
+
+// look gives what an id is called; ask is called when that is not known. Those
+// who look for the same id at the same time ask once.
+func (n *names) look(ctx context.Context, id string, ask func(context.Context) (named, error)) (named, error) {
+	if v, ok := n.recall(id); ok {
+		return v, nil
+	}
+	got := n.join.DoChan(id, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+		defer cancel()
+		v, err := ask(ctx)
+		switch {
+		case err == nil:
+			n.keep(id, v, nameStays)
+		case slices.Contains([]string{"user_not_found", "user_not_visible", "channel_not_found"}, code(err)):
+			n.keep(id, v, namelessIn)
+			err = nil
+		}
+		return v, err
+	})
+	select {
+	case r := <-got:
+		v, _ := r.Val.(named)
+		return v, r.Err
+	case <-ctx.Done():
+		return named{}, ctx.Err()
+	}
+}
+
+// user looks a person up. The error says that it is not known whether it is
+// one, or a bot.
+func (a *Adapter) user(ctx context.Context, id string) (chat.User, error) {
+	if id == "" {
+		return chat.User{}, errors.New("look a user up: no id")
+	}
+	v, err := a.names.look(ctx, id, func(ctx context.Context) (named, error) {
+		var said struct {
+			User struct {
+				Name    string `json:"name"`
+				Real    string `json:"real_name"`
+				Bot     bool   `json:"is_bot"`
+				Profile struct {
+					Display string `json:"display_name"`
+				} `json:"profile"`
+			} `json:"user"`
+		}
+		err := a.web.call(ctx, request{method: "users.info", args: url.Values{"user": {id}}, priority: outbox.Answer, answer: &said})
+		u := said.User
+		return named{name: firstOf(u.Profile.Display, u.Real, u.Name), bot: u.Bot}, err
+	})
+	return chat.User{ID: chat.UserID(id), Name: v.name, Bot: v.bot}, err
+}
+
+// channel looks the name of a channel up.
+func (a *Adapter) channel(ctx context.Context, id string) string {
+	v, err := a.names.look(ctx, id, func(ctx context.Context) (named, error) {
+		var said struct {
+			Channel struct {
+				Name string `json:"name"`
+			} `json:"channel"`
+		}
+		err := a.web.call(ctx, request{method: "conversations.info", args: url.Values{"channel": {id}}, priority: outbox.Low, answer: &said})
+		return named{name: said.Channel.Name}, err
+	})
+	if err != nil {
+		return ""
+	}
+	return v.name
+}
+
+// words are the names as far as they can be had soon: a message doesn't wait
+// for them.
+func (a *Adapter) words(ctx context.Context) words {
+	until := a.o.Now().Add(nameWait)
+	soon := func(look func(context.Context) string) string {
+		left := until.Sub(a.o.Now())
+		if left <= 0 {
+			return ""
+		}
+		ctx, cancel := context.WithTimeout(ctx, left)
+		defer cancel()
+		return look(ctx)
+	}
+	who := a.who()
+	return words{
+		self: who.UserID,
+		user: func(id string) string {
+			if id == who.UserID {
+				return who.User
+			}
+			return soon(func(ctx context.Context) string {
+				u, err := a.user(ctx, id)
+				if err != nil {
+					return ""
+				}
+				return u.Name
+			})
+		},
+		channel: func(id string) string {
+			return soon(func(ctx context.Context) string { return a.channel(ctx, id) })
+		},
+	}
+}
+
+func firstOf(all ...string) string {
+	for _, s := range all {
+		if s = strings.TrimSpace(s); s != "" {
+			return s
+		}
+	}
+	return ""
+}

@@ -1,0 +1,155 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// sending is a post on its way.
+type sending struct {
+	a        *Adapter
+	thread   chat.ThreadID
+	post     chat.Post
+	priority outbox.Priority
+	stands   map[int]string  // parts that are there, by number
+	files    map[string]bool // names of the bot's files that are there
+}
+
+// version is that of the steps.
+func (s *sending) version() uint64 {
+	if s.post.Steps != nil {
+		return s.post.Steps.Version
+	}
+	return 0
+}
+
+// send makes one message, in the first form that Slack takes. After a failure
+// that may have had an effect it looks for the message first.
+func (s *sending) send(ctx context.Context, n int, forms part) (string, error) {
+	tries := 0
+	for {
+		if ts := s.stands[n]; ts != "" {
+			return ts, nil
+		}
+		ts, err := s.once(ctx, n, forms[0])
+		switch {
+		case err == nil:
+			return ts, nil
+		case refusedForm(err) && len(forms) > 1:
+			s.a.log.Warn("slack refused how a message was written, a plainer form follows", "thread", s.thread.String(), "error", err)
+			forms = forms[1:]
+			continue
+		case !lost(err):
+			return "", err
+		}
+		if tries++; tries >= mostTries || ctx.Err() != nil {
+			return "", err
+		}
+		s.a.log.Warn("the outcome of a post is unknown, looking for it", "thread", s.thread.String(), "error", err)
+		if err := sleep(ctx, s.a.o.Settle); err != nil {
+			return "", err
+		}
+		if err := s.look(ctx); err != nil {
+			return "", err
+		}
+	}
+}
+
+func (s *sending) once(ctx context.Context, n int, f form) (string, error) {
+	args, err := f.message(channelOf(s.thread.Channel))
+	if err != nil {
+		return "", err
+	}
+	if s.thread.Root != "" {
+		args.Set("thread_ts", s.thread.Root)
+	}
+	args.Set("metadata", marked(s.post.Key, n, s.version()))
+	args.Set("unfurl_links", "false")
+	args.Set("unfurl_media", "false")
+	var said struct {
+		TS string `json:"ts"`
+	}
+	err = s.a.web.call(ctx, request{
+		method: "chat.postMessage", args: args, priority: s.priority, group: s.thread.String(), answer: &said,
+	})
+	if err == nil && said.TS == "" {
+		err = &lostError{"chat.postMessage", errors.New("the answer names no message")}
+	}
+	return said.TS, err
+}
+
+// look finds which messages of the post stand already: the bot's own, with the
+// post's key in their metadata.
+func (s *sending) look(ctx context.Context) error {
+	h := history{
+		method: "conversations.replies", channel: channelOf(s.thread.Channel), thread: s.thread.Root,
+		oldest: s.post.ReplyTo.ID, metadata: true, priority: s.priority, pages: 20,
+	}
+	if s.thread.Root == "" {
+		h.method = "conversations.history"
+		if h.oldest == "" {
+			h.oldest = stamp(s.a.o.Now().Add(-lookBack))
+		}
+	}
+	msgs, err := s.a.web.read(ctx, h)
+	if err != nil {
+		return fmt.Errorf("look for the post: %w", err)
+	}
+	who := s.a.who()
+	s.stands, s.files = map[int]string{}, map[string]bool{}
+	for _, ev := range msgs {
+		if ev.User != who.UserID && (ev.BotID == "" || ev.BotID != who.BotID) {
+			continue
+		}
+		for _, f := range filesOf(ev) {
+			s.files[firstOf(f.Name, f.Title)] = true
+		}
+		if key, n, ok := markOf(ev); ok && key == s.post.Key {
+			if ts, known := s.stands[n]; !known || sentAt(ev.TS).Before(sentAt(ts)) {
+				s.stands[n] = ev.TS
+			}
+		}
+	}
+	return nil
+}
+
+// file puts a file into the thread, unless it is there.
+func (s *sending) file(ctx context.Context, name, content string) error {
+	for try := 1; ; try++ {
+		if s.files[name] {
+			return nil
+		}
+		err := s.a.upload(ctx, request{priority: s.priority}, s.thread, name, []byte(content))
+		if !lost(err) || try == mostTries {
+			return err
+		}
+		if err := sleep(ctx, s.a.o.Settle); err != nil {
+			return err
+		}
+		if err := s.look(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// filesOf are the files of a message.
+func filesOf(ev event) []file {
+	var files []file
+	if len(ev.Files) == 0 || decode(ev.Files, &files) != nil {
+		return nil
+	}
+	return files
+}
+
+// markOf reads the metadata of a message of the bot's.
+func markOf(ev event) (key string, n int, ok bool) {
+	var m metadata
+	if len(ev.Metadata) == 0 || decode(ev.Metadata, &m) != nil || m.Type != mark {
+		return "", 0, false
+	}
+	return m.Payload.Key, m.Payload.Part, m.Payload.Key != ""
+}

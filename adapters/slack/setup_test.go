@@ -1,0 +1,165 @@
+package slack
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"nod/chat"
+	"nod/chat/outbox"
+	"nod/internal/fakeslack"
+)
+
+// The manifest is one that Slack's published schema accepts.
+func TestManifest(t *testing.T) {
+	raw, err := Manifest(ManifestOptions{Name: strings.Repeat("a long name ", 20), Groups: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m manifest
+	if err := json.Unmarshal(raw, &m); err != nil {
+		t.Fatal(err)
+	}
+	if !m.Settings.Socket || !slices.Contains(m.OAuth.Scopes.Bot, "usergroups:read") || !slices.Contains(m.Settings.Events.Bot, "message.im") {
+		t.Errorf("the manifest is %s", raw)
+	}
+	if plain := scopes(false); slices.Contains(plain, "usergroups:read") {
+		t.Errorf("without groups: %v", plain)
+	}
+	const published = "../../../shared/contracts/slack-manifest.schema.json"
+	schema, err := os.ReadFile(published)
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skip("the published schema is not beside the checkout")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema = bytes.ReplaceAll(schema, []byte(`(?![\\.\\-])`), nil) // which Go's regular expressions don't have
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("manifest.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	sch, err := c.Compile("manifest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sch.Validate(v); err != nil {
+		t.Errorf("manifest: %v", err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	f := fakeslack.Start(t, fakeslack.Options{})
+	less := fakeslack.Start(t, fakeslack.Options{Scopes: []string{"chat:write", "users:read"}})
+	opt := func(s *fakeslack.Server, app, bot string) Options {
+		return Options{AppToken: app, BotToken: bot, APIURL: s.APIURL()}
+	}
+	tests := []struct {
+		name      string
+		o         Options
+		says, err string
+	}{
+		{"fine", opt(f, f.AppToken(), f.BotToken()), "workspace fake (https://fake.slack.com/), as @nod; all scopes are there; sockets can be opened", ""},
+		{"scopes", opt(less, less.AppToken(), less.BotToken()), "workspace fake (https://fake.slack.com/), as @nod; sockets can be opened", "app_mentions:read, assistant:write"},
+		{"bot token", opt(f, f.AppToken(), "xoxb-wrong"), "", "slack.bot_token"},
+		{"app token", opt(f, "xapp-wrong", f.BotToken()), "workspace fake (https://fake.slack.com/), as @nod; all scopes are there", "slack.app_token"},
+	}
+	for _, tt := range tests {
+		says, err := Check(t.Context(), tt.o)
+		if got := strings.Join(says, "; "); got != tt.says {
+			t.Errorf("%s: says %q, want %q", tt.name, got, tt.says)
+		}
+		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.err)
+		}
+	}
+}
+
+func TestNeeds(t *testing.T) {
+	for _, o := range []Options{{}, {AppToken: "a"}, {AppToken: "a", BotToken: "b"}} {
+		if _, err := New(o); err == nil {
+			t.Errorf("New(%+v) gives no error", o)
+		}
+	}
+}
+
+// What an answer of Slack's means for the call.
+func TestJudge(t *testing.T) {
+	const fine, limited, unknown, gone0, other = "fine", "limited", "unknown", "gone", "refused"
+	tests := []struct {
+		name   string
+		status int
+		body   string
+		after  string
+		want   string
+		wait   time.Duration
+	}{
+		{"fine", 200, `{"ok":true}`, "", fine, 0},
+		{"429", 429, ``, "7", limited, 7 * time.Second},
+		{"429 without a time", 429, ``, "", limited, unsaidRetry},
+		{"200", 200, `{"ok":false,"error":"ratelimited"}`, "3", limited, 3 * time.Second},
+		{"200 without a time", 200, `{"ok":false,"error":"rate_limited"}`, "", limited, unsaidRetry},
+		{"odd time", 429, ``, "-1", limited, unsaidRetry},
+		{"500", 500, `<html>`, "", unknown, 0},
+		{"no JSON", 200, `<html>`, "", unknown, 0},
+		{"internal", 200, `{"ok":false,"error":"internal_error"}`, "", unknown, 0},
+		{"gone", 200, `{"ok":false,"error":"is_archived"}`, "", gone0, 0},
+		{"refused", 200, `{"ok":false,"error":"invalid_blocks"}`, "", other, 0},
+	}
+	for _, tt := range tests {
+		resp := &http.Response{StatusCode: tt.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(tt.body))}
+		if tt.after != "" {
+			resp.Header.Set("Retry-After", tt.after)
+		}
+		err := request{method: "chat.update"}.read(resp)
+		var again *outbox.RetryAfter
+		got := other
+		switch {
+		case err == nil:
+			got = fine
+		case errors.As(err, &again):
+			got = limited
+			if again.After != tt.wait || again.Bucket != "chat.update" {
+				t.Errorf("%s: %v for %s, want %v", tt.name, again.After, again.Bucket, tt.wait)
+			}
+		case lost(err):
+			got = unknown
+		case errors.Is(gone(err), chat.ErrGone):
+			got = gone0
+		}
+		if got != tt.want {
+			t.Errorf("%s: %s (%v), want %s", tt.name, got, err, tt.want)
+		}
+	}
+}
+
+// The token goes to Slack alone.
+func TestOurs(t *testing.T) {
+	w := &web{base: "http://127.0.0.1:9/api/"}
+	for address, want := range map[string]bool{
+		"https://files.slack.com/x": true, "https://slack.com/x": true, "http://127.0.0.1:9/f": true, "https://files.slack-gov.com/x": true,
+		"http://files.slack.com/x": false, "https://evil.com/slack.com": false, "https://notslack.com/x": false,
+		"https://slack.com.evil.com/": false, "https://slack.com@evil.com/": false, "http://127.0.0.1:8/f": false, "": false, "%": false,
+	} {
+		if got := w.ours(address); got != want {
+			t.Errorf("ours(%q) = %v", address, got)
+		}
+	}
+}

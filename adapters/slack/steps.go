@@ -1,0 +1,196 @@
+package slack
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"nod/chat"
+)
+
+// The steps are one container block, which Slack folds: of the blocks that
+// fold it is the one whose folding is said in the message (default_collapsed),
+// and that takes text of any kind. A plan block needs a rich_text for each
+// detail and folds only by habit. Edits keep the block's id, so that readers
+// who had it open may keep it open.
+
+// showAll is the button that shows the steps whole, to whoever clicks.
+const showAll = "nod_steps"
+
+// Caps of what the message shows of a step.
+const (
+	mostThought  = 700
+	mostArgs     = 500
+	mostObserved = 700
+	mostTools    = 4
+)
+
+// stepsPart writes the steps message.
+func stepsPart(thread chat.ThreadID, s *chat.Steps) part {
+	title := stepsTitle(s)
+	children := stepChildren(s)
+	if len(s.Items) > 0 {
+		button := slackgo.NewButtonBlockElement(showAll, thread.String()+" "+s.Turn, plainText("Show all"))
+		children = append(children, slackgo.NewActionBlock("", button))
+	}
+	box := slackgo.NewContainerBlock(children...).
+		WithTitle(plainText(title)).WithCollapsible(true, true).WithBlockID("nod-steps-" + s.Turn)
+	lines := make([]string, 0, len(s.Items))
+	for _, e := range stepElements(s) {
+		lines = append(lines, shorten(flat(e), 300))
+	}
+	plain := escape(title)
+	if body := strings.Join(newest(lines, mostFallback-units(plain)-1), "\n"); body != "" {
+		plain += "\n" + body
+	}
+	return part{{blocks: []slackgo.Block{box}, text: escape(title)}, {text: plain}}
+}
+
+// stepChildren packs the steps into sections. When they don't fit the oldest
+// are left out, and the first section says how many.
+func stepChildren(s *chat.Steps) []slackgo.Block {
+	const room = mostChildren - 2 // one for the button, one for what is left out
+	packed := []string{}
+	elements := stepElements(s)
+	left := 0
+	for i := len(elements) - 1; i >= 0; i-- {
+		e := elements[i]
+		last := len(packed) - 1
+		switch {
+		case last >= 0 && units(packed[last])+units(e)+2 <= mostSection:
+			packed[last] = e + "\n\n" + packed[last]
+			continue
+		case len(packed) == room:
+			left = i + 1
+		default:
+			packed = append(packed, e)
+			continue
+		}
+		break
+	}
+	var out []slackgo.Block
+	if left > 0 {
+		out = append(out, section(fmt.Sprintf("_%s left out here_", count(left, "earlier entry"))))
+	}
+	for i := len(packed) - 1; i >= 0; i-- {
+		out = append(out, section(packed[i]))
+	}
+	if len(out) == 0 {
+		out = append(out, section("_"+escape(shorten(flat(s.Status), mostTitle))+" …_"))
+	}
+	return out
+}
+
+// stepElements writes the thoughts, and the calls with what came of them, in
+// Slack's markup; each fits a section.
+func stepElements(s *chat.Steps) []string {
+	var out []string
+	for _, item := range s.Items {
+		if item.Thought != "" {
+			out = append(out, "*Thought* "+shorten(escape(strings.TrimSpace(item.Thought)), mostThought))
+		}
+		for _, c := range item.Calls {
+			out = append(out, callElement(c))
+		}
+	}
+	return out
+}
+
+func callElement(c chat.ToolCall) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "*Action* %s", inlineCode(shorten(c.Tool, 100)))
+	if args := inlineCode(shorten(chat.Exact(c.Args), mostArgs)); args != "" {
+		b.WriteString(" " + args)
+	}
+	switch c.State {
+	case chat.CallPlanned, chat.CallAsking, chat.CallRunning:
+		fmt.Fprintf(&b, "\n_%s_", map[chat.CallState]string{
+			chat.CallPlanned: "planned", chat.CallAsking: "waits for approval", chat.CallRunning: "running",
+		}[c.State])
+		return b.String()
+	}
+	note := string(c.State)
+	if c.Took > 0 {
+		note += ", " + took(c.Took)
+	}
+	fmt.Fprintf(&b, "\n*Observation* (%s)", escape(note))
+	if seen := strings.TrimSpace(c.Observation); seen != "" {
+		b.WriteString(" " + shorten(escape(seen), mostObserved))
+	}
+	return b.String()
+}
+
+// stepsTitle is the line that shows while the message is folded.
+func stepsTitle(s *chat.Steps) string {
+	if !s.Done {
+		title := flat(s.Status)
+		if n := len(s.Items); n > 0 {
+			title = fmt.Sprintf("Step %d · %s", n, title)
+		}
+		return shorten(title+" …", mostTitle)
+	}
+	var parts []string
+	if s.Status != "" && s.Status != "Done" {
+		parts = append(parts, flat(s.Status))
+	}
+	parts = append(parts, count(len(s.Items), "step"))
+	if tools := toolNames(s); tools != "" {
+		parts = append(parts, tools)
+	}
+	if s.Took > 0 {
+		parts = append(parts, took(s.Took))
+	}
+	if n := s.Tokens.Prompt + s.Tokens.Completion; n > 0 {
+		parts = append(parts, count(n, "token"))
+	}
+	return shorten(strings.Join(parts, " · "), mostTitle)
+}
+
+// toolNames names the tools of a turn, each once, in the order of first use.
+func toolNames(s *chat.Steps) string {
+	var names []string
+	uses := map[string]int{}
+	for _, item := range s.Items {
+		for _, c := range item.Calls {
+			if uses[c.Tool]++; uses[c.Tool] == 1 {
+				names = append(names, c.Tool)
+			}
+		}
+	}
+	more := len(names) - mostTools
+	names = names[:min(len(names), mostTools)]
+	for i, n := range names {
+		names[i] = shorten(flat(n), 30)
+		if uses[n] > 1 {
+			names[i] = fmt.Sprintf("%s ×%d", names[i], uses[n])
+		}
+	}
+	if more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+func took(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Round(time.Second).Seconds()))
+	}
+	d = d.Round(time.Second)
+	return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+}
+
+// newest keeps the last lines that fit.
+func newest(lines []string, most int) []string {
+	n := 0
+	for i := len(lines) - 1; i >= 0; i-- {
+		if n += units(lines[i]) + 1; n > most {
+			return lines[i+1:]
+		}
+	}
+	return lines
+}

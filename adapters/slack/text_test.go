@@ -1,0 +1,171 @@
+package slack
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func known(name string) func(string) string {
+	return func(id string) string {
+		if strings.HasSuffix(id, "1") {
+			return name
+		}
+		return ""
+	}
+}
+
+var testWords = words{self: "UBOT", user: func(id string) string {
+	if id == "UBOT" {
+		return "nod"
+	}
+	return known("ada")(id)
+}, channel: known("general"), group: known("ops")}
+
+func TestReadable(t *testing.T) {
+	tests := []struct{ in, want string }{
+		{"<@UBOT> stop", "stop"},
+		{"<@UBOT>: stop", "stop"},
+		{"<@UBOT>, <@UBOT|nod> stop <@UBOT>", "stop"},
+		{"can <@UBOT> do it?", "can @nod do it?"},
+		{"ask <@U1> and <@U2|bob> and <@U3>", "ask @ada and @bob and @U3"},
+		{"<#C1> <#C2|random> <#C3|>", "#general #random #C3"},
+		{"<!subteam^S1> <!subteam^S2|@dev> <!subteam^S3>", "@ops @dev @S3"},
+		{"<!here> <!channel> <!everyone|everyone>", "@here @channel @everyone"},
+		{"<!date^1392734382^{date}|18 Feb 2014>", "18 Feb 2014"},
+		{"<https://go.dev|Go> <https://go.dev> <https://a.b/?x=1&amp;y=2|https://a.b/?x=1&amp;y=2>", "Go (https://go.dev) https://go.dev https://a.b/?x=1&y=2"},
+		{"<mailto:a@b.c|a@b.c> <mailto:a@b.c|Ada>", "a@b.c Ada (mailto:a@b.c)"},
+		{"1 &lt; 2 &amp;&amp; 3 &gt; 2 &amp;lt;", "1 < 2 && 3 > 2 &lt;"},
+		{"a < b <> <", "a < b <> <"},
+		{"<@UBOT>", ""},
+	}
+	for _, tt := range tests {
+		if got := testWords.readable(tt.in); got != tt.want {
+			t.Errorf("readable(%q) = %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}
+
+func TestTextOf(t *testing.T) {
+	tests := []struct {
+		name, in, want string
+	}{
+		{"text wins", `{"text":"a","blocks":[{"type":"section","text":{"type":"mrkdwn","text":"b"}}]}`, "a"},
+		{"blocks", `{"blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"user","user_id":"U1"},{"type":"text","text":"hi"}]}]}]}`, "<@U1>\nhi"},
+		{"attachments", `{"attachments":[{"title":"T","text":"b","fallback":"f","fields":[{"title":"k","value":"v"}]}]}`, "T\nb\nk\nv"},
+		{"fallback", `{"attachments":[{"fallback":"f"}]}`, "f"},
+		{"odd", `{"blocks":{"text":5},"attachments":"x"}`, ""},
+	}
+	for _, tt := range tests {
+		var ev event
+		if err := json.Unmarshal([]byte(tt.in), &ev); err != nil {
+			t.Fatal(err)
+		}
+		if got := textOf(ev); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestHarmless(t *testing.T) {
+	for in, want := range map[string]string{
+		"<!channel> <@U123> <#C12> <!subteam^S1> <!date^1^x>": "&lt;!channel> &lt;@U123> &lt;#C12> &lt;!subteam^S1> &lt;!date^1^x>",
+		"`<!DOCTYPE html>` <https://go.dev> a < b && c":       "`<!DOCTYPE html>` <https://go.dev> a < b && c",
+	} {
+		if got := harmless(in); got != want {
+			t.Errorf("harmless(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		most int
+		want string
+	}{{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"😀😀", 3, "😀…"}, {"a&amp;b", 5, "a…"}, {"a&amp;b&amp;", 8, "a&amp;b…"}} {
+		if got := shorten(tt.in, tt.most); got != tt.want {
+			t.Errorf("shorten(%q, %d) = %q, want %q", tt.in, tt.most, got, tt.want)
+		}
+	}
+}
+
+func TestStamps(t *testing.T) {
+	for in, want := range map[string]int64{
+		"1700000000.000100": 1700000000000100, "1700000000": 1700000000000000, "1.5": 1500000, "0": 0,
+	} {
+		if got := sentAt(in).UnixMicro(); got != want {
+			t.Errorf("sentAt(%q) = %d, want %d", in, got, want)
+		}
+	}
+	for _, in := range []string{"", "x", "-1.000000", "1.x", "1.-5", "1.0000000"} {
+		if got := sentAt(in); !got.IsZero() {
+			t.Errorf("sentAt(%q) = %v", in, got)
+		}
+	}
+	if got := stamp(time.UnixMicro(1700000000000100)); got != "1700000000.000100" {
+		t.Errorf("stamp = %q", got)
+	}
+}
+
+func TestPieces(t *testing.T) {
+	got := pieces("one\ntwo\nthree😀😀😀", 8)
+	if diff := cmp.Diff([]string{"one\ntwo\n", "three😀", "😀😀"}, got); diff != "" {
+		t.Errorf("pieces (-want +got):\n%s", diff)
+	}
+}
+
+func FuzzReadable(f *testing.F) {
+	for _, s := range []string{"<@UBOT> hi <https://a|b> &amp;lt;", "<!subteam^S1|@x><#C1|>", "<|>", "<@>", "<!>", "<!date^>"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := testWords.readable(s)
+		if !utf8.ValidString(got) {
+			t.Errorf("readable(%q) = %q", s, got)
+		}
+		if mentioning.MatchString(harmless(s)) {
+			t.Errorf("harmless(%q) = %q still mentions", s, harmless(s))
+		}
+		if e := escape(s); strings.ContainsAny(e, "<>") {
+			t.Errorf("escape(%q) = %q", s, e)
+		}
+		if units(shorten(s, 10)) > 10 {
+			t.Errorf("shorten(%q) = %q", s, shorten(s, 10))
+		}
+		if utf8.ValidString(s) && strings.Join(pieces(s, 7), "") != strings.TrimSpace(s) {
+			t.Errorf("pieces(%q) = %q", s, pieces(s, 7))
+		}
+		for _, p := range pieces(s, 7) {
+			if units(p) > 7 {
+				t.Errorf("pieces(%q) has %q", s, p)
+			}
+		}
+	})
+}
+
+func FuzzEvent(f *testing.F) {
+	for _, s := range []string{
+		`{"type":"event_callback","event_id":"E1","event":{"type":"message","channel":"C1","user":"U1","text":"hi","ts":"1.000001","blocks":[{}]}}`,
+		`{"event":{"type":"message","subtype":"message_changed","channel":"C1","message":{"ts":"1.1","text":"x"},"previous_message":null}}`,
+		`{"event":{"type":"reaction_added","user":"U1","reaction":"x","item":{"type":"message","channel":"C1","ts":"1.1"}}}`,
+		`{"event":{"type":"channel_rename","channel":{"id":"C1"}}}`, `{"type":"app_rate_limited"}`, `[]`, `null`, `{"event":null}`, `{"event":[]}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(_ *testing.T, payload []byte) {
+		_, ev, err := readEvent(payload)
+		if err != nil {
+			return
+		}
+		_ = lane(ev)
+		_, _ = mentions(textOf(ev), "UBOT")
+		_ = messageKeys("E", ev)
+		_, _, _ = markOf(ev)
+		_ = filesOf(ev)
+	})
+}

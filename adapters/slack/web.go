@@ -1,0 +1,317 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// web calls the Web API (https://docs.slack.dev/apis/web-api). Every call
+// waits in the outbox for its rate limits.
+//
+// slack-go's own client is not used here: it refuses a whole page of history
+// when one block in it is of an odd shape, hides which failures may have taken
+// effect, and does not notice a refusal under HTTP 200.
+type web struct {
+	base  string
+	token string
+	http  *http.Client
+	out   *outbox.Outbox
+}
+
+const (
+	callTimeout  = 20 * time.Second
+	mostAnswer   = 32 << 20 // bytes of one answer
+	unsaidRetry  = 10 * time.Second
+	longestRetry = 10 * time.Minute
+)
+
+func newWeb(o Options) *web {
+	limited := func(bucket string, _ time.Duration) {
+		if o.Observe.Limited != nil {
+			o.Observe.Limited(bucket)
+		}
+	}
+	failed := func(_ outbox.Priority, err error) { o.Logger.Debug("call slack", "error", err) }
+	return &web{
+		base: o.APIURL, token: o.BotToken, http: o.HTTP,
+		out: outbox.New(outbox.Options{
+			Budget: func(b string) outbox.Budget { return budget(b, o.Pace) },
+			Hooks:  outbox.Hooks{Paused: limited, Failed: failed},
+		}),
+	}
+}
+
+// request is one call of a method.
+type request struct {
+	method   string
+	args     url.Values
+	priority outbox.Priority
+	group    string            // calls of one group keep their order
+	key      string            // a newer floating call of a key replaces an older one
+	float    bool              // nobody waits for it
+	skip     func() bool       // asked last: the call has become pointless
+	then     func(error)       // told how it ended
+	timeout  time.Duration     // default callTimeout
+	answer   any               // where to put what Slack says; may be nil
+	header   func(http.Header) // told the headers of the answer
+}
+
+// call makes a call. It returns an *apiError for what Slack refuses, a
+// *lostError where it is not known whether the call took effect, and otherwise
+// an error that says that it did not.
+func (w *web) call(ctx context.Context, r request) error {
+	return w.out.Do(ctx, outbox.Call{
+		Priority: r.priority, Buckets: buckets(r.method, r.args), Group: r.group, Key: r.key, Float: r.float,
+		Run: func(ctx context.Context) error {
+			if r.skip != nil && r.skip() {
+				return nil
+			}
+			err := w.once(ctx, r)
+			if r.then != nil {
+				r.then(err)
+			}
+			return err
+		},
+	})
+}
+
+func (w *web) once(ctx context.Context, r request) error {
+	timeout := r.timeout
+	if timeout == 0 {
+		timeout = callTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.base+r.method, strings.NewReader(r.args.Encode()))
+	if err != nil {
+		return fmt.Errorf("make request: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Authorization", "Bearer "+w.token)
+	resp, err := w.http.Do(req)
+	if err != nil {
+		return asLost(r.method, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if r.header != nil {
+		r.header(resp.Header)
+	}
+	return r.read(resp)
+}
+
+// read judges an answer.
+func (r request) read(resp *http.Response) error {
+	if resp.StatusCode == http.StatusTooManyRequests {
+		return r.limited(resp.Header)
+	}
+	if resp.StatusCode >= http.StatusInternalServerError {
+		return &lostError{r.method, fmt.Errorf("status %d", resp.StatusCode)}
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
+	if err != nil {
+		return &lostError{r.method, err}
+	}
+	var said apiError
+	if err := json.Unmarshal(body, &said); err != nil {
+		return &lostError{r.method, fmt.Errorf("status %d, not understood", resp.StatusCode)}
+	}
+	said.Method = r.method
+	switch {
+	case said.OK:
+	case slices.Contains([]string{"ratelimited", "rate_limited"}, said.Code):
+		return r.limited(resp.Header)
+	case slices.Contains([]string{"internal_error", "fatal_error", "service_unavailable", "request_timeout"}, said.Code):
+		return &lostError{r.method, errors.New(said.Code)}
+	default:
+		return &said
+	}
+	if r.answer == nil {
+		return nil
+	}
+	if err := json.Unmarshal(body, r.answer); err != nil {
+		return &lostError{r.method, errors.New("the answer is not understood")}
+	}
+	return nil
+}
+
+// limited is a refusal of one call too many. Slack counts by method, and
+// messages by channel besides; which of the two it was, it doesn't say.
+func (r request) limited(h http.Header) error {
+	after := unsaidRetry
+	if n, err := strconv.Atoi(h.Get("Retry-After")); err == nil && n >= 0 {
+		after = min(time.Duration(n)*time.Second, longestRetry)
+	}
+	own := buckets(r.method, r.args)
+	return &outbox.RetryAfter{Bucket: own[len(own)-1], After: after, Err: errors.New(r.method)}
+}
+
+// apiError is what Slack says to a call: a refusal, unless OK.
+type apiError struct {
+	Method   string `json:"-"`
+	OK       bool   `json:"ok"`
+	Code     string `json:"error"`
+	Needed   string `json:"needed"`
+	Provided string `json:"provided"`
+}
+
+func (e *apiError) Error() string {
+	if e.Needed != "" {
+		return fmt.Sprintf("%s: %s (the scope %s is needed)", e.Method, e.Code, e.Needed)
+	}
+	return e.Method + ": " + e.Code
+}
+
+// lostError is a failure after which it is not known whether the call took
+// effect.
+type lostError struct {
+	method string
+	err    error
+}
+
+func (e *lostError) Error() string { return e.method + ": outcome unknown: " + e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
+
+// asLost judges a failure of the transport. What failed to connect was not
+// sent; of anything else that can't be known.
+func asLost(method string, err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	return &lostError{method, err}
+}
+
+// code is Slack's word for a refusal; "" for any other error.
+func code(err error) string {
+	var e *apiError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// The words of refusals that mean something here.
+var (
+	fatalCodes = []string{
+		"invalid_auth", "account_inactive", "not_authed", "token_revoked", "token_expired",
+		"not_allowed_token_type", "missing_scope", "app_disabled", "team_access_not_granted",
+	}
+	goneCodes = []string{
+		"channel_not_found", "not_in_channel", "is_archived", "is_inactive", "thread_not_found", "message_not_found",
+		"cant_update_message", "edit_window_closed", "cannot_reply_to_message", "messages_tab_disabled",
+		"restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel",
+		"restricted_action_non_threadable_channel", "restricted_action_thread_locked", "no_permission",
+		"user_not_found", "users_not_found", "cant_post_message", "ekm_access_denied",
+	}
+	formCodes = []string{
+		"invalid_blocks", "invalid_blocks_format", "msg_too_long", "msg_blocks_too_long", "block_mismatch",
+		"invalid_attachments", "only_one_table_allowed", "too_many_attachments", "markdown_text_conflict", "no_text",
+		"invalid_arguments",
+	}
+)
+
+func fatal(err error) bool { return slices.Contains(fatalCodes, code(err)) }
+func lost(err error) bool  { var l *lostError; return errors.As(err, &l) }
+
+// refusedForm says whether Slack refused how a message was written, and may
+// take it in a plainer form.
+func refusedForm(err error) bool { return slices.Contains(formCodes, code(err)) }
+
+// gone turns a refusal that no repetition mends into chat.ErrGone.
+func gone(err error) error {
+	if slices.Contains(goneCodes, code(err)) {
+		return fmt.Errorf("%w: %w", chat.ErrGone, err)
+	}
+	return err
+}
+
+// whoami is what auth.test says.
+type whoami struct {
+	URL    string   `json:"url"`
+	Team   string   `json:"team"`
+	User   string   `json:"user"`
+	TeamID string   `json:"team_id"`
+	UserID string   `json:"user_id"`
+	BotID  string   `json:"bot_id"`
+	Scopes []string `json:"-"`
+}
+
+func (w *web) whoami(ctx context.Context, p outbox.Priority) (whoami, error) {
+	var who whoami
+	err := w.call(ctx, request{method: "auth.test", args: url.Values{}, priority: p, answer: &who, header: func(h http.Header) {
+		who.Scopes = splitList(h.Get("X-OAuth-Scopes"))
+	}})
+	if err == nil && (who.TeamID == "" || who.UserID == "") {
+		err = errors.New("auth.test: names no team or user")
+	}
+	return who, err
+}
+
+func splitList(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// buckets names the budgets that a call counts against; the last is the one
+// that a refusal closes.
+func buckets(method string, args url.Values) []string {
+	out := []string{method}
+	switch method {
+	case "chat.postMessage":
+		out = append(out, method+" "+args.Get("channel"))
+	case "assistant.threads.setStatus":
+		out = append(out, method+" "+args.Get("channel_id"))
+	}
+	return out
+}
+
+// The published tiers: calls of a method a minute, for the whole workspace
+// (https://docs.slack.dev/apis/web-api/rate-limits).
+var tiers = map[string]int{
+	"chat.update": 50, "reactions.add": 50, "reactions.get": 50,
+	"conversations.replies": 50, "conversations.history": 50, "conversations.info": 50, "users.conversations": 50,
+	"usergroups.users.list": 20,
+	"chat.postEphemeral":    100, "users.info": 100, "views.open": 100,
+	"files.getUploadURLExternal": 100, "files.completeUploadExternal": 100,
+	"assistant.threads.setSuggestedPrompts": 50,
+}
+
+// budget says what a bucket allows. Messages have their own rule: about one a
+// second in a channel with short bursts, and a limit for the workspace that
+// Slack doesn't publish, of which is known that it is hundreds a minute.
+func budget(bucket string, pace float64) outbox.Budget {
+	method, channel, _ := strings.Cut(bucket, " ")
+	switch {
+	case method == outbox.Everything:
+		return outbox.Budget{}
+	case method == "chat.postMessage" && channel != "":
+		return window(60, 3, pace)
+	case method == "chat.postMessage":
+		return window(300, 20, pace)
+	case channel != "":
+		return window(60, 10, pace)
+	}
+	if n := tiers[method]; n > 0 {
+		return window(n, n*2/5, pace)
+	}
+	return window(100, 40, pace)
+}
+
+// window allows so many calls a minute, some of them at once. It stays a little
+// below: calls that take longer to arrive than those after them come closer
+// together than they were made.
+func window(n, burst int, pace float64) outbox.Budget {
+	return outbox.Window(n-max(1, n/16), time.Duration(float64(time.Minute)/pace), burst)
+}

@@ -1,0 +1,290 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"nod/chat"
+)
+
+// errLeft is for posts after Run has returned: nobody reads them any more, so
+// they must not count as posted. The next start shows them.
+var errLeft = errors.New("the terminal was left")
+
+// shown is what stands on the screen under one reference.
+type shown struct {
+	text    string        // of a Text
+	version uint64        // of Steps: the newest that was drawn
+	printed int           // of Steps: elements written, where nothing is redrawn
+	done    bool          // of Steps: folded
+	over    bool          // of Steps: the answer is out, only the fold line may follow
+	outcome *chat.Outcome // of an Approval
+	by      int           // of an Approval: votes shown
+}
+
+// Post shows p and returns its reference. Showing the same post again changes
+// nothing, with look or without: within a process the adapter knows what it
+// has shown, and the history tells it what an earlier one had. What was
+// written to the screen by a process that died before it could note that is
+// written twice, which nothing can prevent.
+func (a *Adapter) Post(_ context.Context, thread chat.ThreadID, p chat.Post, _ bool) (chat.MessageRef, error) {
+	ref := postRef(thread, p.Key)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer a.wake()
+	switch {
+	case p.Text != nil:
+		a.gate.answered()
+	case p.Approval != nil:
+		a.gate.asked()
+	}
+	return ref, a.show(ref, p)
+}
+
+// Edit makes the post show p: steps move on, an approval shows its outcome.
+func (a *Adapter) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, p chat.Post) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer a.wake()
+	return a.show(ref, p)
+}
+
+// React shows that the bot put an emoji on a message of the person's. The
+// emoji on an approval are in its text already.
+func (a *Adapter) React(_ context.Context, ref chat.MessageRef, emoji string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer a.wake()
+	seen := chat.NormalEmoji(emoji) == chat.EmojiSeen
+	if seen {
+		a.gate.seen()
+	}
+	mark := ref.ID + " " + emoji
+	if a.left {
+		return errLeft
+	}
+	if a.marks[mark] {
+		return nil
+	}
+	note := "reacted " + emoji
+	if seen {
+		note = "seen; it waits for the approval"
+	}
+	if err := a.print(aside(note)); err != nil {
+		return err
+	}
+	a.marks[mark] = true
+	return nil
+}
+
+// Whisper tells the person something; there is nobody else to hear it.
+func (a *Adapter) Whisper(_ context.Context, _ chat.ThreadID, _ chat.User, _ chat.MessageRef, text string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer a.wake()
+	a.gate.vote = false
+	return a.print(aside(text))
+}
+
+// Working is how the adapter knows when the bot is at rest, see gate: true
+// when the run takes something in, false when it lets the thread go, after
+// everything is posted. It waits for a screen that takes no output (Ctrl-S),
+// as everything here does; there is no other thread to hold up.
+func (a *Adapter) Working(_ chat.ThreadID, on bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	defer a.wake()
+	a.gate.work(on, len(a.asks))
+	if a.left {
+		return
+	}
+	if !on {
+		_ = a.flush() // it is printed again from the history, or with what is printed next
+	}
+	_ = a.refresh() // a sign of work that can't be shown is no loss
+}
+
+// Member says no: a terminal has no groups and no roles.
+func (a *Adapter) Member(context.Context, chat.ThreadID, chat.UserID, string) (bool, error) {
+	return false, nil
+}
+
+// Possible says no, for the same reason.
+func (a *Adapter) Possible(context.Context, chat.ThreadID, string) bool { return false }
+
+// show draws a post under its reference; a.mu is held.
+func (a *Adapter) show(ref chat.MessageRef, p chat.Post) error {
+	switch {
+	case a.left:
+		return errLeft
+	case p.Text != nil:
+		return a.showText(ref, p.Text)
+	case p.Steps != nil:
+		return a.showSteps(ref, p.Steps)
+	case p.Approval != nil:
+		return a.showApproval(ref, p.Approval)
+	}
+	return nil
+}
+
+func (a *Adapter) showText(ref chat.MessageRef, t *chat.Text) error {
+	s := a.standing(ref)
+	if s.text == t.Markdown && s.text != "" {
+		return nil
+	}
+	rows := textRows(t)
+	if !t.Notice && a.steps != nil {
+		s.text = t.Markdown
+		a.answer = append(a.answer, rows...)
+		return nil
+	}
+	if err := a.print(rows); err != nil {
+		return err
+	}
+	s.text = t.Markdown
+	return nil
+}
+
+// showSteps draws a version of a turn's steps. On a live screen they are the
+// region, and a fold line stays of them; elsewhere what is new is written.
+func (a *Adapter) showSteps(ref chat.MessageRef, v *chat.Steps) error {
+	s := a.standing(ref)
+	if s.done || v.Version < s.version || s.over && !v.Done {
+		return nil
+	}
+	s.version = v.Version
+	a.steps, a.stepsAt = v, s
+	if v.Done {
+		a.steps, a.stepsAt = nil, nil
+	}
+	groups := stepRows(v)
+	fresh := groups[min(s.printed, len(groups)):]
+	if a.con.editor != nil {
+		fresh = nil
+		if v.Done && len(groups) > 0 {
+			fresh = groups[len(groups)-1:]
+		}
+	}
+	a.con.region = a.region()
+	if err := a.print(flat(fresh)); err != nil {
+		return err
+	}
+	s.printed, s.done = len(groups), v.Done
+	if v.Done {
+		if err := a.flush(); err != nil {
+			return err
+		}
+	}
+	return a.refresh()
+}
+
+func (a *Adapter) showApproval(ref chat.MessageRef, w *chat.Approval) error {
+	s := a.standing(ref)
+	i := slices.IndexFunc(a.asks, func(k *ask) bool { return k.ref == ref })
+	switch {
+	case s.outcome != nil && *s.outcome == w.Outcome && s.by == len(w.By):
+		return nil
+	case i < 0 && w.Outcome == "":
+		return a.open(ref, s, w)
+	}
+	rows, others := []row(nil), len(a.asks)
+	number := 0
+	if i < 0 {
+		rows = labelled("Approval: "+cleanLine(w.Tool), chat.Exact(w.Args), strong)
+	} else {
+		others--
+		if others > 0 {
+			number = a.asks[i].number
+		}
+	}
+	rows = append(rows, outcomeRow(w, number))
+	if w.Outcome != "" && w.Why != "" && (i < 0 || w.Why != a.asks[i].want.Why) {
+		rows = append(rows, row{"  why: " + cleanLine(w.Why), plain})
+	}
+	if err := a.print(rows); err != nil {
+		return err
+	}
+	s.outcome, s.by = &w.Outcome, len(w.By)
+	if i >= 0 && w.Outcome != "" {
+		a.asks = slices.Delete(a.asks, i, i+1)
+	}
+	a.gate.judged(w.Outcome, others)
+	return nil
+}
+
+// open asks for an approval.
+func (a *Adapter) open(ref chat.MessageRef, s *shown, w *chat.Approval) error {
+	k := &ask{number: a.numbered + 1, ref: ref, want: *w}
+	if err := a.print(askRows(k, a.o.Now().Location())); err != nil {
+		return err
+	}
+	a.numbered++
+	a.asks = append(a.asks, k)
+	s.outcome, s.by = &w.Outcome, len(w.By)
+	return nil
+}
+
+// standing is what stands under a reference, empty when nothing does.
+func (a *Adapter) standing(ref chat.MessageRef) *shown {
+	s, ok := a.shown[ref]
+	if !ok {
+		s = &shown{}
+		a.shown[ref] = s
+	}
+	return s
+}
+
+// flush writes the answer that was held back so that it comes after the
+// folded steps of its turn, which are known a moment later. If the process
+// dies in that moment the history shows the answer at the next start.
+func (a *Adapter) flush() error {
+	if len(a.answer) == 0 {
+		return nil
+	}
+	if err := a.print(a.answer); err != nil {
+		return err
+	}
+	a.answer = nil
+	if a.steps != nil {
+		a.stepsAt.over = true
+		a.steps, a.stepsAt = nil, nil
+	}
+	return a.refresh()
+}
+
+// region is what the live part of the screen should show now.
+func (a *Adapter) region() []row {
+	switch {
+	case a.steps != nil && (a.gate.working || len(a.asks) > 0):
+		return liveRows(a.steps)
+	case a.gate.working:
+		return []row{{"…", dim}}
+	}
+	return nil
+}
+
+// refresh brings the live part up to date.
+func (a *Adapter) refresh() error {
+	if err := a.con.show(a.region()); err != nil {
+		return fmt.Errorf("write to the terminal: %w", err)
+	}
+	return nil
+}
+
+// print writes rows that stay.
+func (a *Adapter) print(rows []row) error {
+	if err := a.con.print(rows); err != nil {
+		return fmt.Errorf("write to the terminal: %w", err)
+	}
+	return nil
+}
+
+// wake has the conversation look at the gate again.
+func (a *Adapter) wake() {
+	select {
+	case a.changed <- struct{}{}:
+	default: // it has not looked since the last wake
+	}
+}

@@ -1,0 +1,165 @@
+package terminal
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"nod/chat"
+)
+
+// ask is an approval that waits, under the number by which it is answered. A
+// number is not given again while the program runs: a `y 1` that comes too
+// late must not approve something else.
+type ask struct {
+	number int
+	ref    chat.MessageRef
+	want   chat.Approval
+	mine   string // the emoji that the person put on it last
+}
+
+// intent is what a line means; one of the fields is set, none for a line that
+// means nothing.
+type intent struct {
+	message string
+	vote    *vote
+	halt    bool
+	say     string // the line can't be acted on: what to tell the person
+}
+
+// vote is an emoji for an approval, or one taken back.
+type vote struct {
+	on      *ask
+	emoji   string
+	removed bool
+}
+
+// parse says what a line means while these approvals wait. Only a line that
+// is a decision and nothing else decides; any other is a message.
+func parse(text string, open []*ask) intent {
+	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
+	if text == "" {
+		return intent{}
+	}
+	words := strings.Fields(text)
+	if len(words) == 1 && chat.NormalEmoji(text) == chat.EmojiStop {
+		return intent{halt: true}
+	}
+	if len(open) == 0 || len(words) > 3 {
+		return intent{message: text}
+	}
+	if len(words) > 1 && strings.EqualFold(words[0], "take") && strings.EqualFold(words[1], "back") {
+		return parseBack(text, words[2:], open)
+	}
+	return parseVote(text, words, open)
+}
+
+func parseVote(text string, words []string, open []*ask) intent {
+	if len(words) > 2 || !isVote(words[0], open) {
+		return intent{message: text}
+	}
+	a, in := choose(text, words[1:], open, words[0])
+	if a == nil {
+		return in
+	}
+	emoji, ok := emojiFor(words[0], a)
+	if !ok {
+		return intent{say: fmt.Sprintf("%s does not decide approval %d; %s.", cleanLine(words[0]), a.number, howTo(a))}
+	}
+	return intent{vote: &vote{on: a, emoji: emoji}}
+}
+
+func parseBack(text string, number []string, open []*ask) intent {
+	a, in := choose(text, number, open, "take back")
+	switch {
+	case a == nil:
+		return in
+	case a.mine == "":
+		return intent{say: fmt.Sprintf("There is nothing of yours to take back on approval %d.", a.number)}
+	}
+	return intent{vote: &vote{on: a, emoji: a.mine, removed: true}}
+}
+
+// choose finds the approval that a line is about: the one with the number, or
+// the only one. Words that are no number make the line a message.
+func choose(text string, number []string, open []*ask, word string) (*ask, intent) {
+	if len(number) == 0 {
+		if len(open) == 1 {
+			return open[0], intent{}
+		}
+		return nil, intent{say: fmt.Sprintf("Several approvals wait: %s. Answer with the number, as in: %s %d",
+			list(open), cleanLine(word), open[0].number)}
+	}
+	n, err := strconv.Atoi(number[0])
+	if err != nil {
+		return nil, intent{message: text}
+	}
+	i := slices.IndexFunc(open, func(a *ask) bool { return a.number == n })
+	if i < 0 {
+		return nil, intent{say: fmt.Sprintf("Approval %d is not open. Open: %s", n, list(open))}
+	}
+	return open[i], intent{}
+}
+
+// list names the approvals that wait.
+func list(open []*ask) string {
+	parts := make([]string, len(open))
+	for i, a := range open {
+		parts[i] = fmt.Sprintf("%d %s", a.number, cleanLine(a.want.Tool))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// isVote says whether the word decides any of the approvals.
+func isVote(word string, open []*ask) bool {
+	return slices.ContainsFunc(open, func(a *ask) bool { _, ok := emojiFor(word, a); return ok })
+}
+
+// emojiFor gives the emoji by which a word decides the approval.
+func emojiFor(word string, a *ask) (string, bool) {
+	switch strings.ToLower(word) {
+	case "y", "yes":
+		return first(a.want.Approve)
+	case "n", "no":
+		return first(a.want.Deny)
+	}
+	emoji := chat.NormalEmoji(word)
+	same := func(s string) bool { return chat.NormalEmoji(s) == emoji }
+	return emoji, slices.ContainsFunc(a.want.Approve, same) || slices.ContainsFunc(a.want.Deny, same)
+}
+
+// first gives the first emoji of a list in normal form.
+func first(emoji []string) (string, bool) {
+	if len(emoji) == 0 {
+		return "", false
+	}
+	return chat.NormalEmoji(emoji[0]), true
+}
+
+// paragraph puts the lines of one message together: a line that ends in a
+// backslash, or one that was pasted whole, goes on in the next line.
+type paragraph struct{ lines []string }
+
+// add takes a line; done says that the message is complete.
+func (p *paragraph) add(l typed) (text string, done bool) {
+	s, more := l.text, l.pasted
+	if cut, ok := strings.CutSuffix(s, `\`); ok && !more && !strings.HasSuffix(cut, `\`) {
+		s, more = cut, true
+	}
+	p.lines = append(p.lines, s)
+	if more {
+		return "", false
+	}
+	return p.rest(), true
+}
+
+// open says whether a message was begun and not ended.
+func (p *paragraph) open() bool { return len(p.lines) > 0 }
+
+// rest gives what there is, and starts afresh.
+func (p *paragraph) rest() string {
+	text := strings.Join(p.lines, "\n")
+	p.lines = nil
+	return text
+}

@@ -1,0 +1,57 @@
+package terminal
+
+import "nod/chat"
+
+// gate knows whether the bot is at rest: whether all that the person did has
+// been dealt with. The next line of piped input is read at rest only, so that
+// a scripted conversation goes the same way every time, and its end is the
+// end of the last turn.
+//
+// It can't ask; it watches what is drawn. Everything put into the inbox owes a
+// sign: a message owes an answer, an approval that is asked for, or 👀; a
+// reaction owes an edit of its approval; a decision owes the rest of its turn.
+// The run says Working(true) before the signs of what it takes in and
+// Working(false) after the last one, and rest is: nothing owed, not working.
+// Working(false) alone would not do, as it may belong to an earlier claim.
+type gate struct {
+	working bool
+	reply   bool // a message is not answered
+	vote    bool // a reaction was not judged
+	turn    bool // a decided approval's turn has not gone on
+	halt    bool // the turn was asked to stop and has not
+}
+
+func (g *gate) rest() bool {
+	return !g.working && !g.reply && !g.vote && !g.turn && !g.halt
+}
+
+// answered is an answer or a notice.
+func (g *gate) answered() { g.reply, g.turn, g.halt = false, false, false }
+
+// asked is a new approval: its turn waits.
+func (g *gate) asked() { g.reply, g.turn = false, false }
+
+// seen is a 👀: the message waits with its turn.
+func (g *gate) seen() { g.reply = false }
+
+// judged is an approval that shows a vote, or an outcome; the turn goes on
+// once no other approval waits. The notice that ends a cancelled turn may
+// have come before.
+func (g *gate) judged(outcome chat.Outcome, others int) {
+	g.vote = false
+	if outcome != "" && outcome != chat.Cancelled && others == 0 {
+		g.turn = true
+	}
+}
+
+// work is the run's sign that it has begun, or let go. What it lets go of
+// with approvals open is parked: a message then waits, with 👀 or without.
+func (g *gate) work(on bool, open int) {
+	if g.working && !on {
+		g.vote, g.turn, g.halt = false, false, false
+		if open > 0 {
+			g.reply = false
+		}
+	}
+	g.working = on
+}

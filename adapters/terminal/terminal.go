@@ -1,0 +1,426 @@
+// Package terminal is the adapter behind `bot chat`: the same agent as on
+// Slack or Discord, with one thread and one person, on a terminal or between
+// pipes.
+//
+// The one idea is that a conversation can be typed or piped, and means the
+// same. On a terminal the person may type at any time, and the steps of a turn
+// are redrawn in place. From a pipe the next line is read once the bot is at
+// rest (see gate.go), nothing is redrawn, and every element is written once,
+// in an order that does not depend on timing.
+//
+// All that comes from the model, from tools and from other files is made
+// harmless before it is written: see clean and labelled.
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"nod/chat"
+)
+
+// Inbox takes in what the person does, durably. One goroutine calls it. fresh
+// is false for an event that is known already. An error means that it may not
+// have been taken in.
+type Inbox interface {
+	Message(ctx context.Context, thread chat.ThreadID, m chat.Message, eventIDs ...string) (fresh bool, err error)
+	Reaction(ctx context.Context, r chat.Reaction, eventIDs ...string) (fresh bool, err error)
+	Halt(ctx context.Context, thread chat.ThreadID, by chat.User, eventIDs ...string) (fresh bool, err error)
+}
+
+// History tells what was said before this start. It is asked once.
+type History interface {
+	History(ctx context.Context, thread chat.ThreadID) ([]chat.Line, error)
+}
+
+// Options is what an Adapter is made of. In, Out, Inbox and History are
+// needed.
+type Options struct {
+	In      io.Reader
+	Out     io.Writer
+	Screen  Screen // what In and Out are, see Detect
+	Inbox   Inbox
+	History History
+	User    chat.User // only the name counts; the id is the adapter's
+	Banner  string    // written once, before everything else
+
+	// Interrupts brings SIGINT, from signal.Notify; the caller must not end
+	// the program on it. On a live screen Ctrl-C is a key and comes without.
+	Interrupts <-chan os.Signal
+	Now        func() time.Time // time.Now by default
+}
+
+// Adapter is the terminal as a platform. Its methods are safe for concurrent
+// use; they may be called before Run and after it.
+type Adapter struct {
+	o       Options
+	newID   func() string
+	changed chan struct{} // the gate may have opened
+	keys    chan struct{} // Ctrl-C was pressed on a live screen
+
+	mu       sync.Mutex // guards all below
+	con      console
+	gate     gate
+	shown    map[chat.MessageRef]*shown
+	marks    map[string]bool // the bot's reactions
+	asks     []*ask          // approvals that wait, by number
+	numbered int             // the last number given
+	steps    *chat.Steps     // of the running turn
+	stepsAt  *shown          // where they stand
+	answer   []row           // held back until the steps are folded
+	left     bool            // Run has returned
+	halted   time.Time       // the last Ctrl-C
+}
+
+// New makes an Adapter; Run starts it.
+func New(o Options) *Adapter {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.User.ID = me
+	return &Adapter{
+		o: o, newID: newID,
+		changed: make(chan struct{}, 1),
+		keys:    make(chan struct{}, 2),
+		con:     console{out: o.Out, screen: o.Screen},
+		shown:   map[chat.MessageRef]*shown{},
+		marks:   map[string]bool{},
+	}
+}
+
+// errEnd ends a conversation that ended well.
+var errEnd = errors.New("end of the conversation")
+
+// Run shows what was said before, and then takes in what is typed until the
+// end of In, a Ctrl-C that means leaving, or the end of ctx; these are no
+// errors. Piped input ends when all that it began has ended; an approval that
+// nobody is left to answer stays open.
+//
+// One goroutine may outlive Run: a Read from a terminal can't be interrupted,
+// so the reader stays in it until the process ends or a last key is pressed,
+// which it drops.
+func (a *Adapter) Run(ctx context.Context) error {
+	past, err := a.o.History.History(ctx, Thread)
+	if err != nil {
+		return fmt.Errorf("read the conversation: %w", err)
+	}
+	input, undo, err := a.begin()
+	if err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	defer func() {
+		close(done)
+		a.end()
+		_ = undo() // the terminal is gone
+	}()
+	if err := a.greet(past); err != nil {
+		return err
+	}
+	lines := make(chan typed)
+	go read(input, lines, done)
+	err = a.converse(ctx, lines)
+	if errors.Is(err, errEnd) || ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// begin goes live where the screen can, and says where lines come from.
+func (a *Adapter) begin() (source, func() error, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.o.Screen.Live {
+		return newPipe(a.o.In), func() error { return nil }, nil
+	}
+	undo, err := a.con.live(&keyboard{in: a.o.In, adapter: a})
+	if err != nil {
+		return nil, nil, err
+	}
+	return editor{a.con.editor}, undo, nil
+}
+
+// end leaves the screen as a shell expects it.
+func (a *Adapter) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_ = a.flush() // the history has it
+	a.con.close()
+	a.left = true
+}
+
+// tail is how many lines of the past are shown at a start.
+const tail = 20
+
+// greet shows the banner, the end of the past conversation, and in full each
+// approval that still waits, so that it can be answered.
+func (a *Adapter) greet(past []chat.Line) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var rows []row
+	if a.o.Banner != "" {
+		for l := range strings.Lines(clean(a.o.Banner)) {
+			rows = append(rows, row{strings.TrimRight(l, "\n"), dim})
+		}
+	}
+	var waiting []chat.Line
+	for i, l := range past {
+		switch {
+		case l.Post != nil && (l.Ref.IsZero() || a.shown[l.Ref] != nil):
+			continue // the run is about to post it, or has
+		case l.Post != nil && l.Post.Approval != nil && l.Post.Approval.Outcome == "":
+			waiting = append(waiting, l)
+			continue
+		case l.Post != nil:
+			a.recall(l)
+		}
+		if len(past)-i <= tail && (l.Message != nil || l.Post != nil) {
+			rows = append(rows, pastRows(l)...)
+		}
+	}
+	if err := a.print(rows); err != nil {
+		return err
+	}
+	for _, l := range waiting {
+		if err := a.show(l.Ref, chat.Post{Approval: l.Post.Approval}); err != nil {
+			return err
+		}
+	}
+	return a.refresh()
+}
+
+// recall notes what an earlier process has shown.
+func (a *Adapter) recall(l chat.Line) {
+	s := a.standing(l.Ref)
+	switch p := l.Post; {
+	case p.Text != nil:
+		s.text = p.Text.Markdown
+	case p.Steps != nil:
+		s.version, s.done = p.Steps.Version, p.Steps.Done
+	case p.Approval != nil:
+		s.outcome, s.by = &p.Approval.Outcome, len(p.Approval.By)
+	}
+}
+
+// converse takes in lines and interrupts until it ends, with errEnd or for
+// worse.
+func (a *Adapter) converse(ctx context.Context, lines <-chan typed) error {
+	var text paragraph
+	for {
+		next, err := a.ready(lines, text.open())
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-a.changed:
+		case <-a.keys:
+			err = a.interrupt(ctx)
+		case <-a.o.Interrupts:
+			err = a.interrupt(ctx)
+		case l := <-next:
+			err = a.line(ctx, &text, l)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// ready gives the lines when the next one may be read: at rest, or at any time
+// when a person types it.
+func (a *Adapter) ready(lines <-chan typed, more bool) (<-chan typed, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	rest := a.gate.rest()
+	if rest {
+		if err := a.flush(); err != nil {
+			return nil, err
+		}
+	}
+	if rest || a.con.editor != nil {
+		return lines, a.con.prompt(more)
+	}
+	if a.o.Screen.Prompt {
+		return lines, nil
+	}
+	return nil, nil
+}
+
+// line takes in one line of input, or the end of it.
+func (a *Adapter) line(ctx context.Context, text *paragraph, l typed) error {
+	if l.err != nil {
+		return a.last(ctx, text, l.err)
+	}
+	a.mu.Lock()
+	a.con.entered()
+	a.mu.Unlock()
+	s, done := text.add(l)
+	if !done {
+		return nil
+	}
+	return a.take(ctx, s)
+}
+
+// last takes in what was typed before the input ended, and leaves once the
+// bot is at rest.
+func (a *Adapter) last(ctx context.Context, text *paragraph, cause error) error {
+	if text.open() {
+		if err := a.take(ctx, text.rest()); err != nil {
+			return err
+		}
+	}
+	if !errors.Is(cause, io.EOF) {
+		return fmt.Errorf("read input: %w", cause)
+	}
+	for a.unattended() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-a.changed:
+		case <-a.o.Interrupts:
+			if err := a.interrupt(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return a.leave()
+}
+
+// unattended says whether piped input began something that has not ended.
+func (a *Adapter) unattended() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return !a.o.Screen.Prompt && !a.gate.rest()
+}
+
+// leave says what is left behind, and ends the conversation.
+func (a *Adapter) leave() error {
+	return a.locked(func() error {
+		if err := a.flush(); err != nil {
+			return err
+		}
+		var rows []row
+		for _, k := range a.asks {
+			rows = append(rows, aside(fmt.Sprintf("approval %d, %s, stays open and is asked again at the next start", k.number, k.want.Tool))...)
+		}
+		if len(rows) == 0 && !a.gate.rest() {
+			rows = aside("the turn goes on when you come back")
+		}
+		if a.gate.halt {
+			rows = nil // it is about to stop
+		}
+		if err := a.print(rows); err != nil {
+			return err
+		}
+		return errEnd
+	})
+}
+
+// again is how soon a second Ctrl-C means leaving.
+const again = 2 * time.Second
+
+// interrupt acts on Ctrl-C: it stops what runs, or else leaves.
+func (a *Adapter) interrupt(ctx context.Context) error {
+	now := a.o.Now()
+	a.mu.Lock()
+	twice := !a.halted.IsZero() && now.Sub(a.halted) <= again
+	busy := !a.gate.rest() || len(a.asks) > 0
+	a.halted = now
+	a.mu.Unlock()
+	if twice || !busy {
+		return a.leave()
+	}
+	if err := a.say("stopping; Ctrl-C again leaves"); err != nil {
+		return err
+	}
+	return a.halt(ctx)
+}
+
+// take acts on a line.
+func (a *Adapter) take(ctx context.Context, text string) error {
+	a.mu.Lock()
+	in := parse(text, a.asks)
+	a.mu.Unlock()
+	switch {
+	case in.halt:
+		return a.halt(ctx)
+	case in.vote != nil:
+		return a.vote(ctx, in.vote)
+	case in.say != "":
+		return a.say(in.say)
+	case in.message != "":
+		return a.message(ctx, in.message)
+	}
+	return nil
+}
+
+func (a *Adapter) message(ctx context.Context, text string) error {
+	id := a.newID()
+	m := chat.Message{Ref: messageRef(id), From: a.o.User, Text: text, Sent: a.o.Now()}
+	return a.put(&a.gate.reply, func() (bool, error) { return a.o.Inbox.Message(ctx, Thread, m, eventID(id)) })
+}
+
+func (a *Adapter) halt(ctx context.Context) error {
+	id := eventID(a.newID())
+	return a.put(&a.gate.halt, func() (bool, error) { return a.o.Inbox.Halt(ctx, Thread, a.o.User, id) })
+}
+
+func (a *Adapter) vote(ctx context.Context, v *vote) error {
+	r := chat.Reaction{On: v.on.ref, By: a.o.User, Emoji: v.emoji, Removed: v.removed}
+	id := eventID(a.newID())
+	return a.put(&a.gate.vote, func() (bool, error) {
+		fresh, err := a.o.Inbox.Reaction(ctx, r, id)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		switch {
+		case err != nil:
+		case v.removed:
+			v.on.mine = ""
+		default:
+			v.on.mine = v.emoji
+		}
+		return fresh, err
+	})
+}
+
+// put puts something into the inbox. What it owes is noted first, since the
+// sign of it may come before the inbox has returned. A person is told of a
+// failure, and can try again; a script ends on it.
+func (a *Adapter) put(owed *bool, put func() (bool, error)) error {
+	a.mu.Lock()
+	*owed = true
+	a.mu.Unlock()
+	fresh, err := put()
+	if fresh && err == nil {
+		return nil
+	}
+	a.mu.Lock()
+	*owed = false
+	a.mu.Unlock()
+	switch {
+	case err == nil:
+		return nil
+	case !a.o.Screen.Prompt:
+		return fmt.Errorf("take in a line: %w", err)
+	}
+	return a.say("that was not taken in, as the store does not answer; please try again")
+}
+
+// say prints a remark of the adapter's own.
+func (a *Adapter) say(text string) error {
+	return a.locked(func() error { return a.print(aside(text)) })
+}
+
+func (a *Adapter) locked(f func() error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return f()
+}

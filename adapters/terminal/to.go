@@ -1,0 +1,317 @@
+package terminal
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"charm.land/lipgloss/v2"
+
+	"nod/chat"
+)
+
+// ink is how a line looks where there is colour.
+type ink int
+
+const (
+	plain ink = iota
+	dim
+	strong
+	green  // a thought
+	cyan   // a tool at work
+	yellow // an answer
+)
+
+var styles = map[ink]lipgloss.Style{
+	dim:    lipgloss.NewStyle().Faint(true),
+	strong: lipgloss.NewStyle().Bold(true),
+	green:  lipgloss.NewStyle().Foreground(lipgloss.Green),
+	cyan:   lipgloss.NewStyle().Foreground(lipgloss.Cyan),
+	yellow: lipgloss.NewStyle().Foreground(lipgloss.Yellow),
+}
+
+// row is one line of output, without its end and without escapes.
+type row struct {
+	text string
+	ink  ink
+}
+
+// paint gives the row as it is written.
+func (r row) paint(color bool) string {
+	style, ok := styles[r.ink]
+	if !color || !ok || r.text == "" {
+		return r.text
+	}
+	return style.TabWidth(lipgloss.NoTabConversion).Render(r.text)
+}
+
+// labelled makes the rows of a label and a text from outside. Text of several
+// lines stands below its label, indented, so that nothing from outside ever
+// begins a line: what begins one is the program's own word.
+func labelled(label, text string, i ink) []row {
+	lines := strings.Split(strings.Trim(clean(text), "\n"), "\n")
+	if len(lines) == 1 {
+		return []row{{strings.TrimRight(label+" "+lines[0], " "), i}}
+	}
+	rows := []row{{label, i}}
+	for _, l := range lines {
+		rows = append(rows, row{strings.TrimRight("  "+l, " "), i})
+	}
+	return rows
+}
+
+// aside makes the row of something that the adapter says itself.
+func aside(text string) []row { return []row{{"(" + cleanLine(text) + ")", dim}} }
+
+// textRows shows an answer or a notice; its Markdown is readable as it is.
+func textRows(t *chat.Text) []row {
+	var rows []row
+	switch {
+	case t.Notice:
+		rows = labelled("nod:", t.Markdown, plain)
+	default:
+		rows = labelled("Answer:", t.Markdown, yellow)
+	}
+	for _, f := range t.Files {
+		rows = append(rows, row{fmt.Sprintf("  [%s %s, %d bytes]", cleanLine(f.Name), cleanLine(f.MediaType), f.Size), dim})
+	}
+	return rows
+}
+
+// stepRows shows all that is settled of a turn, in an order that depends on
+// nothing else: the rows of a later version continue those of an earlier one.
+// So the observations of calls made at once come in the order of the calls,
+// and a call that takes long holds back those after it. Each element is shown
+// whole or not at all.
+func stepRows(s *chat.Steps) [][]row {
+	var out [][]row
+	for i, item := range s.Items {
+		settled := s.Done || i < len(s.Items)-1
+		if !settled && len(item.Calls) == 0 {
+			return out
+		}
+		if item.Thought != "" {
+			out = append(out, labelled("Thought:", item.Thought, green))
+		}
+		for _, c := range item.Calls {
+			out = append(out, labelled("Action: "+cleanLine(c.Tool), chat.Exact(c.Args), cyan))
+		}
+		for _, c := range item.Calls {
+			if !settled && !final(c.State) {
+				return out
+			}
+			out = append(out, labelled("Observation:", observed(c), plain))
+		}
+	}
+	if s.Done && len(s.Items) > 0 {
+		out = append(out, []row{fold(s)})
+	}
+	return out
+}
+
+func observed(c chat.ToolCall) string {
+	if strings.TrimSpace(c.Observation) == "" {
+		return "(" + string(c.State) + ")"
+	}
+	return c.Observation
+}
+
+func final(s chat.CallState) bool {
+	return s != chat.CallPlanned && s != chat.CallAsking && s != chat.CallRunning
+}
+
+// fold is the one line that stays of a turn's steps.
+func fold(s *chat.Steps) row {
+	parts := []string{count(len(s.Items), "step")}
+	if tools := toolNames(s); tools != "" {
+		parts = append(parts, tools)
+	}
+	if s.Took > 0 {
+		parts = append(parts, took(s.Took))
+	}
+	if n := s.Tokens.Prompt + s.Tokens.Completion; n > 0 {
+		parts = append(parts, count(n, "token"))
+	}
+	return row{"▸ " + strings.Join(parts, " · ") + "  (type steps to open)", dim}
+}
+
+// toolNames names the tools of a turn, each once, in the order of first use.
+func toolNames(s *chat.Steps) string {
+	const most = 4
+	var names []string
+	uses := map[string]int{}
+	for _, item := range s.Items {
+		for _, c := range item.Calls {
+			name := cleanLine(c.Tool)
+			if uses[name]++; uses[name] == 1 {
+				names = append(names, name)
+			}
+		}
+	}
+	for i, n := range names {
+		if uses[n] > 1 {
+			names[i] = fmt.Sprintf("%s ×%d", n, uses[n])
+		}
+	}
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("%d more", len(names)-most))
+	}
+	return strings.Join(names, ", ")
+}
+
+func took(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	d = d.Round(time.Second)
+	return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// liveRows shows the step that a turn is at, in a few rows.
+func liveRows(s *chat.Steps) []row {
+	const calls = 4
+	head := "▾ " + cleanLine(s.Status)
+	if len(s.Items) == 0 {
+		return []row{{head, dim}}
+	}
+	item := s.Items[len(s.Items)-1]
+	rows := []row{{fmt.Sprintf("▾ step %d %s", len(s.Items), cleanLine(s.Status)), dim}}
+	if item.Thought != "" {
+		rows = append(rows, row{"Thought: " + cleanLine(item.Thought), green})
+	}
+	var running []row
+	for _, c := range item.Calls {
+		if !final(c.State) {
+			running = append(running, row{"Action: " + cleanLine(c.Tool) + " " + cleanLine(chat.Exact(c.Args)), cyan})
+		}
+	}
+	if more := len(running) - calls; more > 0 {
+		running = append(running[:calls], row{fmt.Sprintf("  and %d more", more), cyan})
+	}
+	return append(rows, running...)
+}
+
+// askRows shows an approval that waits.
+func askRows(a *ask, at *time.Location) []row {
+	w := a.want
+	rows := labelled(fmt.Sprintf("Approval %d: %s", a.number, cleanLine(w.Tool)), chat.Exact(w.Args), strong)
+	by := fmt.Sprintf("  asked by %s · may approve: %s · until %s",
+		cleanLine(w.Requester.Display()), approvers(w), w.Deadline.In(at).Format("2006-01-02 15:04:05"))
+	rows = append(rows, row{by, plain})
+	if w.Why != "" {
+		rows = append(rows, row{"  why: " + cleanLine(w.Why), plain})
+	}
+	return append(rows, row{"  " + howTo(a), plain})
+}
+
+// howTo says how an approval is answered.
+func howTo(a *ask) string {
+	return fmt.Sprintf("answer y or n (%s / %s); y %d or n %d while several wait",
+		cleanLine(strings.Join(a.want.Approve, " ")), cleanLine(strings.Join(a.want.Deny, " ")), a.number, a.number)
+}
+
+func approvers(w chat.Approval) string {
+	who := strings.Join(w.Approvers, ", ")
+	if w.Quorum > 1 {
+		who = fmt.Sprintf("%d of %s", w.Quorum, who)
+	}
+	for _, id := range w.Exclude {
+		who += ", not " + string(id)
+	}
+	return cleanLine(who)
+}
+
+// outcomeRow says what came of an approval, or how far it is. The number is
+// given while others wait.
+func outcomeRow(w *chat.Approval, number int) row {
+	s := "Approved so far"
+	if w.Outcome != "" {
+		s = cleanLine(string(w.Outcome))
+	}
+	if w.Outcome != chat.Expired && w.Outcome != chat.Cancelled && len(w.By) > 0 {
+		s += " by " + names(w.By)
+	}
+	if w.Outcome == "" {
+		s += fmt.Sprintf(" (%d of %d)", len(w.By), w.Quorum)
+	}
+	if number > 0 {
+		s += fmt.Sprintf(" · approval %d", number)
+	}
+	return row{s, strong}
+}
+
+func names(users []chat.User) string {
+	out := make([]string, len(users))
+	for i, u := range users {
+		out[i] = cleanLine(u.Display())
+	}
+	return strings.Join(out, ", ")
+}
+
+// pastRows shows a line of the conversation before this start, dimly.
+func pastRows(l chat.Line) []row {
+	var rows []row
+	switch {
+	case l.Message != nil:
+		rows = labelled(cleanLine(l.Message.From.Display())+":", l.Message.Text, dim)
+	case l.Post.Text != nil:
+		rows = textRows(l.Post.Text)
+	case l.Post.Steps != nil && len(l.Post.Steps.Items) > 0:
+		rows = []row{fold(l.Post.Steps)}
+	case l.Post.Approval != nil:
+		w := l.Post.Approval
+		rows = append(labelled("Approval: "+cleanLine(w.Tool), chat.Exact(w.Args), dim), outcomeRow(w, 0))
+	}
+	for i := range rows {
+		rows[i].ink = dim
+	}
+	return rows
+}
+
+// clean makes a text from outside harmless on a terminal: no control
+// characters but line ends and tabs (an escape sequence begins with one, or
+// with its 8-bit form), and nothing that turns the direction of writing, by
+// which a text can be made to look like another.
+func clean(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case r == '\u2028', r == '\u2029':
+			return '\n'
+		case unicode.IsControl(r), turns(r):
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// turns says whether a character changes the direction of what follows it.
+func turns(r rune) bool {
+	return r >= '\u202A' && r <= '\u202E' || r >= '\u2066' && r <= '\u2069'
+}
+
+// cleanLine is clean for what has to stay in one line.
+func cleanLine(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
+
+// cut shortens a row to so many cells.
+func cut(r row, width int) row {
+	if width < 1 || lipgloss.Width(r.text) <= width {
+		return r
+	}
+	r.text = lipgloss.NewStyle().MaxWidth(width-1).Render(r.text) + "…"
+	return r
+}
+
+// flat joins the elements of stepRows.
+func flat(groups [][]row) []row { return slices.Concat(groups...) }

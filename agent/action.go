@@ -1,0 +1,113 @@
+package agent
+
+import (
+	"time"
+
+	"nod/chat"
+	"nod/llm"
+	"nod/memory"
+)
+
+// Log is what Next decides on: the entries of a thread, read once from front to
+// back, so that a decision costs what is new and not what is old. Only entries
+// are ever put into it. One goroutine at a time uses it.
+type Log struct {
+	entries []memory.Entry
+	claimed uint64
+	state   *state
+}
+
+// NewLog reads a log. claimed is the Seq of the first entry that entered it
+// under the present claim (or would, when none did yet): what was due before
+// it may have been tried by a run that died.
+func NewLog(entries []memory.Entry, claimed uint64) *Log {
+	return &Log{entries: entries, claimed: claimed, state: fold(entries)}
+}
+
+// Append adds what was committed, and what arrived.
+func (l *Log) Append(entries ...memory.Entry) {
+	l.entries = append(l.entries, entries...)
+	for _, e := range entries {
+		l.state.add(e)
+	}
+}
+
+// Action is what to do next; one of the types below. Whoever performs it
+// commits what it names, and asks again.
+type Action interface{ action() }
+
+type (
+	// Wait lets the thread go, until something arrives or, when Until is not
+	// zero, until then.
+	Wait struct{ Until time.Time }
+
+	// Record commits entries; nothing else is to be done.
+	Record struct{ Bodies []memory.Body }
+
+	// Open asks, before an approval is opened, whether anybody in the thread
+	// could give it, and records Asked, with a denial when nobody could.
+	Open struct{ Asked []memory.Asked }
+
+	// Judge asks about membership in Rules for the person who reacted, and
+	// records what [Agent.Vote] makes of it.
+	Judge struct {
+		Seq      uint64 // of the reaction's entry
+		At       time.Time
+		Reaction memory.Reaction
+		Rules    []string // group:ID, role:ID
+	}
+
+	// Call calls the model and records [Agent.Step] of its response, behind
+	// Before.
+	Call struct {
+		Before   []memory.Body
+		Request  llm.Request
+		Turn     uint64
+		N        int
+		Seen     uint64
+		Estimate int
+	}
+
+	// Run runs read-only calls, concurrently, and records their results.
+	Run struct{ Calls []memory.Call }
+
+	// Effect records Started, runs the call, and records its result.
+	Effect struct {
+		Call    memory.Call
+		Started memory.Started
+	}
+
+	// Post posts, and records Posted behind which Then. Look says that an
+	// earlier run may have posted it already.
+	Post struct {
+		Post chat.Post
+		Look bool
+		Then []memory.Body
+	}
+
+	// Edit makes a post show its final state and records Posted under Key,
+	// behind which Then.
+	Edit struct {
+		Ref  chat.MessageRef
+		Post chat.Post
+		Key  string
+		Then []memory.Body
+	}
+
+	// Mark puts the eyes on a message that has to wait, and records Seen.
+	Mark struct {
+		Ref     chat.MessageRef
+		Message uint64
+	}
+)
+
+func (Wait) action()   {}
+func (Record) action() {}
+func (Open) action()   {}
+func (Judge) action()  {}
+func (Call) action()   {}
+func (Run) action()    {}
+func (Effect) action() {}
+func (Post) action()   {}
+func (Edit) action()   {}
+func (Mark) action()   {}

@@ -1,0 +1,80 @@
+// Package agent decides. Given a thread's log it says what to do next
+// ([Agent.Next]), what the model is shown ([Agent.Prompt]) and what people are
+// shown ([Agent.Steps], [Agent.Approval]), and nothing else: it does no I/O,
+// has no clock and keeps no state, so that a crash loses nothing and every
+// decision can be tested by writing down a log.
+//
+// agent/run performs what Next says. A new way for a model to speak is a
+// [Protocol]; a new rule for tools or approvals belongs in fold.go and next.go.
+package agent
+
+import (
+	"time"
+
+	"nod/llm"
+	"nod/llm/args"
+	"nod/memory"
+)
+
+// Agent is the configuration of all decisions. It is read-only once made.
+type Agent struct {
+	Instructions string
+	Examples     []Example
+	Tools        []Tool
+	Protocol     Protocol
+	MaxSteps     int           // model calls of one turn that may use tools
+	Budget       int           // tokens of one prompt, tool definitions included; 0: no limit
+	IdleReset    time.Duration // 0: never
+	Count        func(string) int
+	Blind        bool // the model takes no images: it is told what was attached
+	Taint        bool // see taint.go
+}
+
+// Example is an exchange shown to the model before the conversation.
+type Example struct{ User, Assistant string }
+
+// Risk says what has to happen before a tool runs.
+type Risk string
+
+// The risks. Anything else counts as Never.
+const (
+	Auto  Risk = "auto"
+	Ask   Risk = "ask"
+	Never Risk = "never"
+)
+
+// Tool is a tool as decisions see it.
+type Tool struct {
+	llm.Tool
+	Schema   *args.Schema // of Parameters; nil accepts any object
+	Risk     Risk
+	ReadOnly bool         // it changes nothing, and so may run again after a crash
+	Outside  bool         // what it gives back was written by strangers
+	Address  string       // the parameter that names a place to which the call goes; see taint.go
+	Advances bool         // the same call gives more each time, so that repeating it makes sense
+	Rules    memory.Rules // who approves, when Risk is Ask
+}
+
+func (a *Agent) tool(name string) (Tool, bool) {
+	for _, t := range a.Tools {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Tool{}, false
+}
+
+// Protocol is how a model speaks ReAct: it turns a prompt into a request, and
+// a completion back into thought, calls and answer. All protocols make the
+// same entries, so that nothing else knows which one speaks.
+type Protocol interface {
+	Request(p Prompt) llm.Request
+	Read(r llm.Response) Completion
+}
+
+// Completion is what a model meant. Without calls, Answer ends the turn.
+type Completion struct {
+	Thought string
+	Calls   []llm.Call
+	Answer  string
+}

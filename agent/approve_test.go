@@ -1,0 +1,153 @@
+package agent_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"nod/agent"
+	"nod/chat"
+	"nod/llm"
+	"nod/memory"
+)
+
+// heard is a reaction as the test itself remembers it.
+type heard struct {
+	by      chat.UserID
+	emoji   string
+	removed bool
+	at      time.Time
+	call    string
+}
+
+// No sequence of reactions, withdrawals, messages, deadlines and crashes runs a
+// call that the rules forbid, or runs one twice, or leaves one undecided after
+// its deadline.
+func TestApprovalsProperty(t *testing.T) {
+	t.Parallel()
+	people := []string{"ada", "bob", "eve", "dan"}
+	rapid.Check(t, func(t *rapid.T) {
+		rules := memory.Rules{
+			Approvers:        rapid.SampledFrom([][]string{{"requester"}, {"anyone"}, {"user:bob", "user:eve"}, {"group:g"}, {"requester", "group:g"}}).Draw(t, "approvers"),
+			Quorum:           rapid.IntRange(1, 3).Draw(t, "quorum"),
+			ExcludeRequester: rapid.Bool().Draw(t, "exclude"),
+			Timeout:          time.Hour, Approve: []string{"✅", "👍"}, Deny: []string{"❌"},
+		}
+		a := &agent.Agent{Protocol: agent.NativeTools{}, MaxSteps: 4, Count: func(s string) int { return len(s) }, Tools: []agent.Tool{newTool("act", agent.Ask, rules)}}
+		s := newSim(a)
+		s.groups["group:g"] = []chat.UserID{"bob", "dan"}
+		s.model = func(req llm.Request) llm.Response {
+			for _, m := range req.Messages {
+				if m.Role == llm.ToolRole {
+					return llm.Response{Text: "over"}
+				}
+			}
+			return llm.Response{Calls: []llm.Call{{ID: "a", Name: "act", Args: `{"n":1}`}, {ID: "b", Name: "act", Args: `{"n":2}`}}}
+		}
+		var log []heard
+		wrote := map[chat.UserID]bool{"ada": true}
+		s.check = func(c memory.Call) { permitted(t, s, rules, log, wrote, c.ID) }
+		s.crash = func() bool { return rapid.IntRange(0, 9).Draw(t, "crash") == 0 }
+
+		s.says("ada", "go")
+		asked := s.now
+		s.run()
+		for range rapid.IntRange(0, 12).Draw(t, "events") {
+			switch rapid.IntRange(0, 9).Draw(t, "what") {
+			case 0:
+				s.now = s.now.Add(time.Duration(rapid.IntRange(1, 50).Draw(t, "minutes")) * time.Minute)
+				s.add(memory.Due{})
+			case 1:
+				who := rapid.SampledFrom(people).Draw(t, "who")
+				s.says(who, "hm")
+				if rules.ExcludeRequester {
+					wrote[chat.UserID(who)] = true
+				}
+			default:
+				h := heard{
+					by: chat.UserID(rapid.SampledFrom(people).Draw(t, "by")), emoji: rapid.SampledFrom([]string{"✅", "👍", "❌", "🎉"}).Draw(t, "emoji"),
+					removed: rapid.IntRange(0, 3).Draw(t, "removed") == 0, at: s.now, call: rapid.SampledFrom([]string{"1-1-1", "1-1-2"}).Draw(t, "call"),
+				}
+				log = append(log, h)
+				s.add(memory.Reaction{Reaction: chat.Reaction{On: ref(memory.AskKey(h.call)), By: chat.User{ID: h.by}, Emoji: h.emoji, Removed: h.removed}})
+			}
+			s.run()
+		}
+		s.now = asked.Add(3 * time.Hour)
+		s.add(memory.Due{})
+		s.crash = func() bool { return false }
+		s.run()
+		for id, n := range s.ran {
+			if n > 1 {
+				t.Fatalf("call %s ran %d times", id, n)
+			}
+		}
+		if agent.Standing(s.entries).Running {
+			t.Fatal("the turn did not end after the deadline")
+		}
+	})
+}
+
+// permitted is the rule, written a second time and in another way: it reads the
+// reactions that the test itself made.
+func permitted(t *rapid.T, s *sim, rules memory.Rules, log []heard, wrote map[chat.UserID]bool, call string) {
+	may := func(who chat.UserID) bool {
+		for _, r := range rules.Approvers {
+			switch kind, id, _ := strings.Cut(r, ":"); kind {
+			case "anyone":
+				return true
+			case "requester":
+				if who == "ada" {
+					return true
+				}
+			case "user":
+				if string(who) == id {
+					return true
+				}
+			case "group":
+				if who == "bob" || who == "dan" {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	yes := map[chat.UserID]map[string]bool{}
+	for _, h := range log {
+		if h.call != call || h.at.Sub(s.entries[0].At) >= rules.Timeout || !may(h.by) {
+			continue
+		}
+		if yes[h.by] == nil {
+			yes[h.by] = map[string]bool{}
+		}
+		switch {
+		case h.emoji == "❌" && !h.removed && !wrote[h.by]:
+			// Somebody who may decide said no before enough said yes.
+			if count(yes, rules, wrote) < rules.Quorum {
+				t.Fatalf("call %s ran after %s denied it", call, h.by)
+			}
+		case h.removed && (h.emoji == "✅" || h.emoji == "👍"):
+			if count(yes, rules, wrote) < rules.Quorum {
+				delete(yes[h.by], h.emoji)
+			}
+		case h.emoji == "✅" || h.emoji == "👍":
+			yes[h.by][h.emoji] = true
+		}
+	}
+	if n := count(yes, rules, wrote); n < rules.Quorum {
+		t.Fatalf("call %s ran with %d approvals of %d: %s", call, n, rules.Quorum, fmt.Sprint(yes))
+	}
+}
+
+func count(yes map[chat.UserID]map[string]bool, rules memory.Rules, wrote map[chat.UserID]bool) int {
+	n := 0
+	for who, emoji := range yes {
+		if len(emoji) > 0 && !(rules.ExcludeRequester && wrote[who]) {
+			n++
+		}
+	}
+	return n
+}

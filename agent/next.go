@@ -1,0 +1,416 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"nod/chat"
+	"nod/llm/args"
+	"nod/memory"
+)
+
+// Next says what to do next in a thread. It is a pure function of the log.
+func (a *Agent) Next(log *Log) Action {
+	d := decision{a, log.state, log}
+	rules := []func() Action{
+		d.stop, d.decide, d.judge, d.expire, d.edits, d.forget, d.notices, d.turn, d.opening,
+	}
+	for _, rule := range rules {
+		if act := rule(); act != nil {
+			return act
+		}
+	}
+	return Wait{Until: d.wakeAt()}
+}
+
+// decision is one call of Next. Its methods are the rules, each nil when it
+// has nothing to say.
+type decision struct {
+	a   *Agent
+	s   *state
+	log *Log
+}
+
+// before says that what the entry made due may have been done by an earlier
+// run, which died before it could say so.
+func (d *decision) before(seq uint64) bool { return seq < d.log.claimed }
+
+// stop ends the running turn when somebody asked for that. A turn that nobody
+// began to work on is opened first, so that there is something to end.
+func (d *decision) stop() Action {
+	by, seen, ok := d.s.stopAsked()
+	if !ok {
+		return nil
+	}
+	if t := d.s.open; t != nil {
+		return Record{[]memory.Body{memory.Stopped{Turn: t.id, By: by, Seen: seen}}}
+	}
+	m := d.s.waiting[0]
+	return Record{[]memory.Body{
+		memory.Opened{Turn: m.seq, Requester: m.From},
+		memory.Stopped{Turn: m.seq, By: by, Seen: seen},
+	}}
+}
+
+// Interrupted says whether somebody asked to stop what runs, so that it need not
+// be waited for.
+func (a *Agent) Interrupted(log *Log) bool {
+	_, _, ok := log.state.stopAsked()
+	return ok
+}
+
+// stopAsked finds the first word, button or emoji that asks to stop what runs
+// now, and the last entry that is stopped with it.
+func (s *state) stopAsked() (by chat.User, seen uint64, ok bool) {
+	note := func(who chat.User, seq uint64) {
+		if !ok {
+			by = who
+		}
+		seen, ok = max(seen, seq), true
+	}
+	for _, c := range s.commands {
+		if (c.word == "stop" || c.word == "forget") && s.stoppable(c.seq) {
+			note(c.From, c.seq)
+		}
+	}
+	for _, h := range s.halts {
+		if s.stoppable(h.seq) {
+			note(h.by, h.seq)
+		}
+	}
+	for _, r := range s.reacts {
+		if r.Emoji == chat.EmojiStop && !r.Removed && s.people[r.By.ID] && s.stoppable(r.seq) && s.inTurn(r.On) {
+			note(r.By, r.seq)
+		}
+	}
+	return by, seen, ok
+}
+
+// stoppable says whether something asked for at seq can end anything.
+func (s *state) stoppable(seq uint64) bool {
+	if t := s.open; t != nil {
+		return t.stopped == nil && t.failed == nil && !t.answered(s) && t.id < seq
+	}
+	return len(s.waiting) > 0 && s.waiting[0].seq < seq
+}
+
+// inTurn says whether a message is one of the running turn's, or of those that
+// wait for one, a person's or the bot's.
+func (s *state) inTurn(ref chat.MessageRef) bool {
+	msgs := s.waiting
+	if s.open != nil {
+		msgs = s.open.msgs
+		for _, key := range s.open.keys() {
+			if s.posted[key] == ref {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(msgs, func(m *message) bool { return m.Ref == ref })
+}
+
+// keys lists the keys of the posts that a turn can make.
+func (t *turn) keys() []string {
+	keys := []string{stepsKey(t.id)}
+	for _, st := range t.steps {
+		for _, c := range st.calls {
+			keys = append(keys, memory.AskKey(c.ID))
+		}
+	}
+	return keys
+}
+
+// forget erases the thread once nothing runs.
+func (d *decision) forget() Action {
+	if d.s.open != nil {
+		return nil
+	}
+	for _, c := range d.s.commands {
+		if c.word == "forget" {
+			return Record{[]memory.Body{memory.Forgot{
+				By: c.From, Before: c.seq + 1, Horizon: c.Sent, Ref: c.Ref,
+			}}}
+		}
+	}
+	return nil
+}
+
+// notices answers the words that are commands.
+func (d *decision) notices() Action {
+	for _, f := range d.s.forgot {
+		key := fmt.Sprintf("forgot/%d", f.seq)
+		if !d.s.has(key) {
+			return d.notice(key, f.Ref, textForgot, f.seq)
+		}
+	}
+	for _, c := range d.s.commands {
+		key := fmt.Sprintf("notice/%d", c.seq)
+		if d.s.has(key) || c.word == "forget" || c.word == "stop" && d.s.stoppedBy(c.seq) {
+			continue
+		}
+		return d.notice(key, c.Ref, d.reply(c), c.seq)
+	}
+	return nil
+}
+
+func (s *state) stoppedBy(seq uint64) bool {
+	return slices.ContainsFunc(s.turns, func(t *turn) bool {
+		return t.stopped != nil && t.id < seq && seq <= t.stopped.Seen
+	})
+}
+
+func (d *decision) notice(key string, to chat.MessageRef, text string, due uint64) Action {
+	p := chat.Post{Key: key, ReplyTo: to, Text: &chat.Text{Markdown: text, Notice: true}}
+	return Post{Post: p, Look: d.before(due)}
+}
+
+func (s *state) has(key string) bool { _, ok := s.posted[key]; return ok }
+
+// turn brings the running turn one action further.
+func (d *decision) turn() Action {
+	t := d.s.open
+	if t == nil {
+		return nil
+	}
+	switch last := t.lastStep(); {
+	case t.stopped != nil:
+		return d.stopping(t)
+	case t.failed != nil:
+		return d.ending(t, fmt.Sprintf("failed/%d", t.id), t.failed.Reason, t.failed.Seen)
+	case last == nil && len(t.live()) == 0:
+		return d.closing(t)
+	case last == nil:
+		return d.call(t)
+	case len(last.calls) > 0:
+		return d.acting(t, last)
+	default:
+		return d.answering(t, last)
+	}
+}
+
+// opening starts a turn for the messages that wait. Opened is committed with
+// the first step: until then nothing was done that has to be known.
+func (d *decision) opening() Action {
+	waiting := slices.DeleteFunc(slices.Clone(d.s.waiting), func(m *message) bool { return m.deleted })
+	if d.s.open != nil || len(waiting) == 0 {
+		return nil
+	}
+	first := waiting[0]
+	bodies := []memory.Body{memory.Opened{Turn: first.seq, Requester: first.From}}
+	if d.idle(first) {
+		bodies = append([]memory.Body{memory.Trimmed{Before: first.seq, Horizon: d.s.horizon}}, bodies...)
+	}
+	act := d.asIf(bodies)
+	if c, ok := act.(Call); ok {
+		c.Before = append(bodies, c.Before...)
+		return c
+	}
+	return Record{bodies}
+}
+
+// asIf says what the turn would do if the bodies were in the log.
+func (d *decision) asIf(bodies []memory.Body) Action {
+	saved := *d.s
+	defer func() { *d.s = saved }()
+	for _, b := range bodies {
+		d.s.add(memory.Entry{Seq: d.s.last, At: d.s.now, Body: b})
+	}
+	return d.turn()
+}
+
+// idle says whether the thread was silent so long before the message that it
+// starts afresh.
+func (d *decision) idle(m *message) bool {
+	return d.a.IdleReset > 0 && !d.s.active.IsZero() && m.at.Sub(d.s.active) > d.a.IdleReset
+}
+
+// call has the model called, with tools while the turn may still use them.
+func (d *decision) call(t *turn) Action {
+	p, before, estimate := d.prompt()
+	n := len(t.steps) + 1
+	if n > d.a.MaxSteps {
+		p.Tools = nil
+		p.LastCall = true
+	}
+	if d.a.Blind {
+		p.dropImages()
+	}
+	return Call{
+		Before: before, Request: d.a.Protocol.Request(p),
+		Turn: t.id, N: n, Seen: d.s.last, Estimate: estimate,
+	}
+}
+
+// acting brings the calls of a step further: first what needs no doing, then
+// what people must be asked, then what may run; the model once all are done.
+func (d *decision) acting(t *turn, last *step) Action {
+	if settled := d.settle(last); len(settled) > 0 {
+		return Record{settled}
+	}
+	if act := d.asking(t, last); act != nil {
+		return act
+	}
+	if act := d.running(last); act != nil {
+		return act
+	}
+	if !slices.ContainsFunc(last.calls, (*call).pending) {
+		return d.call(t)
+	}
+	for _, m := range t.live() {
+		if m.seq > last.seq && !m.marked && !m.Ref.IsZero() {
+			return Mark{Ref: m.Ref, Message: m.seq}
+		}
+	}
+	return nil
+}
+
+// running picks what runs now: all read-only calls at once, or else the first
+// side effect.
+func (d *decision) running(last *step) Action {
+	var reads []memory.Call
+	var effect *call
+	for _, c := range last.calls {
+		if c.result != nil || c.pending() {
+			continue
+		}
+		if tool, _ := d.a.tool(c.Tool); tool.ReadOnly {
+			reads = append(reads, c.Call)
+		} else if effect == nil {
+			effect = c
+		}
+	}
+	if len(reads) > 0 {
+		return Run{reads}
+	}
+	if effect == nil {
+		return nil
+	}
+	started := memory.Started{Call: effect.ID, Tool: effect.Tool, Digest: effect.digest()}
+	return Effect{Call: effect.Call, Started: started}
+}
+
+// answering posts the last step's answer, unless somebody wrote while it was
+// made: then the model is called once more, and the answer was a draft. Once
+// it may have been posted it is the answer.
+func (d *decision) answering(t *turn, last *step) Action {
+	if d.s.has(answerKey(t.id)) {
+		return d.closing(t)
+	}
+	heard := slices.ContainsFunc(t.live(), func(m *message) bool { return m.seq > last.Seen })
+	more := len(t.steps) <= d.a.MaxSteps
+	switch {
+	case heard && more && !d.before(last.seq):
+		return d.call(t)
+	case last.Answer != "":
+		p := chat.Post{Key: answerKey(t.id), ReplyTo: t.replyTo(), Text: &chat.Text{Markdown: last.Answer}}
+		return Post{Post: p, Look: d.before(last.seq), Then: d.unlessSteps(t)}
+	case more && !t.emptyTwice():
+		return d.call(t)
+	}
+	return Record{[]memory.Body{memory.Failed{Turn: t.id, Reason: textNoAnswer(len(t.steps)), Seen: last.Seen}}}
+}
+
+// emptyTwice says whether the last two completions held nothing at all.
+func (t *turn) emptyTwice() bool {
+	n := len(t.steps)
+	return n > 1 && t.steps[n-1].empty() && t.steps[n-2].empty()
+}
+
+func (st *step) empty() bool { return st.Answer == "" && len(st.calls) == 0 }
+
+// answered says whether the turn's answer is on the platform.
+func (t *turn) answered(s *state) bool { return s.has(answerKey(t.id)) }
+
+// stopping cancels what the stopped turn still had to do, and says so.
+func (d *decision) stopping(t *turn) Action {
+	var bodies []memory.Body
+	for _, st := range t.steps {
+		for _, c := range st.calls {
+			bodies = append(bodies, d.cancel(c)...)
+		}
+	}
+	if len(bodies) > 0 {
+		return Record{bodies}
+	}
+	return d.ending(t, fmt.Sprintf("stopped/%d", t.id), textStopped(t.stopped.By), t.stopped.Seen)
+}
+
+func (d *decision) cancel(c *call) []memory.Body {
+	switch {
+	case c.result != nil:
+		return nil
+	case c.started:
+		return []memory.Body{unknownOutcome(c)}
+	case c.pending():
+		return []memory.Body{
+			memory.Decided{Call: c.ID, Outcome: chat.Cancelled, By: []chat.User{c.turn.stopped.By}},
+			memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallCancelled, Text: textCancelled},
+		}
+	}
+	return []memory.Body{memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallCancelled, Text: textCancelled}}
+}
+
+// ending says why the turn ends without an answer, and then closes it.
+func (d *decision) ending(t *turn, key, text string, due uint64) Action {
+	if d.s.has(key) {
+		return d.closing(t)
+	}
+	p := chat.Post{Key: key, ReplyTo: t.replyTo(), Text: &chat.Text{Markdown: text, Notice: true}}
+	return Post{Post: p, Look: d.before(due), Then: d.unlessSteps(t)}
+}
+
+// unlessSteps ends the turn along with its last post, when no steps message
+// has to be folded after it.
+func (d *decision) unlessSteps(t *turn) []memory.Body {
+	if d.s.has(stepsKey(t.id)) {
+		return nil
+	}
+	return []memory.Body{memory.Ended{Turn: t.id}}
+}
+
+// closing folds the steps message, if there is one, and ends the turn.
+func (d *decision) closing(t *turn) Action {
+	ended := []memory.Body{memory.Ended{Turn: t.id}}
+	ref := d.s.posted[stepsKey(t.id)]
+	if ref.IsZero() {
+		return Record{ended}
+	}
+	steps := d.s.steps(t)
+	steps.Done = true
+	p := chat.Post{Key: stepsKey(t.id), ReplyTo: t.replyTo(), Steps: &steps}
+	return Edit{Ref: ref, Post: p, Key: stepsKey(t.id) + "/done", Then: ended}
+}
+
+// wakeAt is the earliest deadline among the approvals that wait.
+func (d *decision) wakeAt() time.Time {
+	var at time.Time
+	for _, c := range d.s.pendingCalls() {
+		if dl := c.deadline(); at.IsZero() || dl.Before(at) {
+			at = dl
+		}
+	}
+	return at
+}
+
+func (t *turn) replyTo() chat.MessageRef {
+	if len(t.msgs) == 0 {
+		return chat.MessageRef{}
+	}
+	return t.msgs[0].Ref
+}
+
+func stepsKey(turn uint64) string  { return fmt.Sprintf("steps/%d", turn) }
+func answerKey(turn uint64) string { return fmt.Sprintf("answer/%d", turn) }
+
+func cutKey(key, prefix string) (string, bool) { return strings.CutPrefix(key, prefix) }
+
+// digest binds an approval to the tool and to exactly these arguments.
+func (c *call) digest() string {
+	if c.sum == "" {
+		c.sum = args.Digest(c.Tool, json.RawMessage(c.Args))
+	}
+	return c.sum
+}

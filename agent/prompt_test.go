@@ -1,0 +1,200 @@
+package agent_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"nod/agent"
+	"nod/llm"
+	"nod/memory"
+)
+
+// size is a request as the budget counts it, at a token a byte.
+func size(req llm.Request) int {
+	n := 0
+	for _, m := range req.Messages {
+		n += len(m.Text)
+		for _, c := range m.Calls {
+			n += len(c.Name) + len(c.Args) + len(c.ID)
+		}
+	}
+	for _, t := range req.Tools {
+		n += len(t.Name) + len(t.Description) + len(t.Parameters)
+	}
+	return n
+}
+
+// paired says whether every call is followed by its result, in order, and no
+// result stands without its call.
+func paired(req llm.Request) error {
+	var open []string
+	for i, m := range req.Messages {
+		if m.Role == llm.ToolRole {
+			if len(open) == 0 || open[0] != m.CallID {
+				return fmt.Errorf("message %d answers %q, but %v is open", i, m.CallID, open)
+			}
+			open = open[1:]
+			continue
+		}
+		if len(open) > 0 {
+			return fmt.Errorf("message %d comes before the results of %v", i, open)
+		}
+		for _, c := range m.Calls {
+			open = append(open, c.ID)
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("no result for %v", open)
+	}
+	return nil
+}
+
+func bytes(s string) int { return len(s) }
+
+// Whatever is said and done in a thread, no prompt is over the budget, no call
+// is parted from its result, nothing changes its order, and the newest message
+// is there.
+func TestPromptProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		budget := rapid.IntRange(1500, 6000).Draw(t, "budget")
+		a := &agent.Agent{
+			Instructions: "Be brief.", Protocol: agent.NativeTools{}, MaxSteps: 5, Budget: budget, Count: bytes,
+			Tools: []agent.Tool{newTool("read", agent.Auto, memory.Rules{})},
+		}
+		s := newSim(a)
+		turns := rapid.IntRange(1, 20).Draw(t, "turns")
+		for i := range turns {
+			left := rapid.IntRange(0, 4).Draw(t, "steps")
+			s.model = func(llm.Request) llm.Response {
+				if left == 0 {
+					return llm.Response{Text: text(t, "answer", i)}
+				}
+				left--
+				var r llm.Response
+				for k := range rapid.IntRange(1, 3).Draw(t, "calls") {
+					r.Calls = append(r.Calls, llm.Call{ID: fmt.Sprint(i, left, k), Name: "read", Args: fmt.Sprintf(`{"q":%q,"n":%d}`, text(t, "args", i), left)})
+				}
+				return r
+			}
+			s.says("ada", text(t, "message", i))
+			s.run()
+		}
+		checkPrompts(t, s, budget)
+	})
+}
+
+func text(t *rapid.T, what string, i int) string {
+	n := rapid.SampledFrom([]int{0, 5, 40, 300, 2500}).Draw(t, what)
+	return fmt.Sprintf("%s %d %s", what, i, strings.Repeat("x", n))
+}
+
+func checkPrompts(t *rapid.T, s *sim, budget int) {
+	for i, req := range s.prompts {
+		if n := size(req); n > budget {
+			t.Fatalf("prompt %d has %d tokens, over the budget of %d", i, n, budget)
+		}
+		if err := paired(req); err != nil {
+			t.Fatalf("prompt %d: %v", i, err)
+		}
+		last := -1
+		for _, m := range req.Messages {
+			var turn int
+			if m.Role != llm.User {
+				continue
+			}
+			if _, err := fmt.Sscanf(m.Text, "ada: message %d", &turn); err == nil {
+				if turn <= last {
+					t.Fatalf("prompt %d: message %d stands behind %d", i, turn, last)
+				}
+				last = turn
+			}
+		}
+		if last < 0 {
+			t.Fatalf("prompt %d holds no message of a person", i)
+		}
+	}
+}
+
+// shared is how much of a prompt is the beginning of the next one.
+func shared(a, b llm.Request) float64 {
+	x, y := flat(a), flat(b)
+	n := 0
+	for n < len(x) && n < len(y) && x[n] == y[n] {
+		n++
+	}
+	return float64(n) / float64(len(x))
+}
+
+func flat(req llm.Request) string {
+	var b strings.Builder
+	for _, m := range req.Messages {
+		fmt.Fprintf(&b, "%s|%s|%v|%s\n", m.Role, m.Text, m.Calls, m.CallID)
+	}
+	return b.String()
+}
+
+// longThread plays turns of one look-up each, and says how much of a prompt
+// its predecessor shared on average.
+func longThread(turns, budget int) (share float64, worst int) {
+	a := &agent.Agent{
+		Instructions: "Be brief.", Protocol: agent.NativeTools{}, MaxSteps: 5, Budget: budget, Count: func(s string) int { return len(s)/4 + 1 },
+		Tools: []agent.Tool{newTool("read", agent.Auto, memory.Rules{})},
+	}
+	s := newSim(a)
+	looked := false
+	s.model = func(llm.Request) llm.Response {
+		if looked = !looked; looked {
+			return llm.Response{Calls: []llm.Call{{ID: fmt.Sprint(len(s.entries)), Name: "read", Args: `{"q":"` + strings.Repeat("q", 40) + `"}`}}}
+		}
+		return llm.Response{Text: strings.Repeat("The answer is a sentence or two long. ", 6)}
+	}
+	for i := range turns {
+		s.says("ada", fmt.Sprintf("question %d: %s", i, strings.Repeat("what about this one? ", 5)))
+		s.run()
+	}
+	var sum float64
+	for i := 1; i < len(s.prompts); i++ {
+		sum += shared(s.prompts[i-1], s.prompts[i])
+		worst = max(worst, size(s.prompts[i])/4)
+	}
+	return sum / float64(len(s.prompts)-1), worst
+}
+
+// Over 200 turns a prompt begins, nearly always, with the whole of the one
+// before it, which is what the providers' caches want.
+func TestStablePrefix(t *testing.T) {
+	t.Parallel()
+	share, worst := longThread(200, 16000)
+	if share < 0.97 {
+		t.Errorf("prompts share %.3f of their predecessor, want at least 0.97", share)
+	}
+	if worst > 16000 {
+		t.Errorf("a prompt has %d tokens, over the budget", worst)
+	}
+}
+
+func BenchmarkNextLongThread(b *testing.B) {
+	a := &agent.Agent{Protocol: agent.NativeTools{}, MaxSteps: 5, Count: bytes, Tools: []agent.Tool{newTool("read", agent.Auto, memory.Rules{})}}
+	s := newSim(a)
+	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "yes"} }
+	for range 200 {
+		s.says("ada", "and this?")
+		s.run()
+	}
+	s.says("ada", "last")
+	b.ReportMetric(float64(len(s.entries)), "entries")
+	for b.Loop() {
+		a.Next(s.log())
+	}
+}
+
+func BenchmarkStablePrefix(b *testing.B) {
+	for b.Loop() {
+		share, _ := longThread(200, 16000)
+		b.ReportMetric(share*100, "%shared")
+	}
+}

@@ -1,0 +1,67 @@
+package run_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"nod/internal/crash"
+	"nod/internal/redistest"
+	"nod/memory"
+	"nod/memory/redis"
+	"nod/memory/sqlite"
+)
+
+func TestMain(m *testing.M) {
+	crash.Main(openURL)
+	os.Exit(m.Run())
+}
+
+// openURL opens a store for a child process.
+func openURL(ctx context.Context, url string) (memory.Full, error) {
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		return sqlite.Open(ctx, path, sqlite.Options{Wait: 10 * time.Second})
+	}
+	return redis.Open(ctx, url, redis.Options{Lease: 500 * time.Millisecond})
+}
+
+func file(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "nod.db") }
+
+// Killed at any boundary, a turn ends with exactly one answer, and its side
+// effect runs at most once.
+func TestKillWalk(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		crash.Walk(t, file)
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		srv := redistest.Start(t)
+		crash.Walk(t, func(t *testing.T) string {
+			if err := srv.Client(t).FlushAll(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			return srv.URL()
+		})
+	})
+}
+
+// Killed at random under load, nothing is lost and nothing is done twice.
+func TestKillStorm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("20 seconds of killing")
+	}
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		crash.Storm{Store: file(t), Open: openURL, Processes: 1, Threads: 50, Messages: 10, For: 20 * time.Second}.Run(t)
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		crash.Storm{Store: redistest.Start(t).URL(), Open: openURL, Processes: 3, Threads: 50, Messages: 10, For: 20 * time.Second}.Run(t)
+	})
+}

@@ -1,0 +1,119 @@
+package run
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"nod/agent"
+	"nod/chat"
+	"nod/memory"
+)
+
+// Inbox is the way in for adapters: what people do becomes an entry in the
+// store. When a method returns nil the event is safe, and the platform may be
+// told so; fresh is false for an event that was known already. Beside that it
+// answers what adapters have to know of threads.
+type Inbox struct {
+	Store interface {
+		memory.Store
+		memory.Reader
+		memory.Catchup
+		memory.Blobs
+	}
+	// Emoji are the ones that can mean something, in normal form; reactions
+	// with others are not kept.
+	Emoji map[string]bool
+}
+
+// Message puts a message into its thread.
+func (i Inbox) Message(ctx context.Context, thread chat.ThreadID, m chat.Message, eventIDs ...string) (fresh bool, err error) {
+	return i.Store.Put(ctx, thread, memory.Message{Message: m}, eventIDs...)
+}
+
+// Reaction puts a reaction into the thread of the message that it is on.
+func (i Inbox) Reaction(ctx context.Context, r chat.Reaction, eventIDs ...string) (fresh bool, err error) {
+	r.Emoji = chat.NormalEmoji(r.Emoji)
+	if !i.Emoji[r.Emoji] {
+		return false, nil
+	}
+	return i.Store.PutRef(ctx, r.On, memory.Reaction{Reaction: r}, eventIDs...)
+}
+
+// Edited replaces the text of a message, as far as nothing has read it yet.
+func (i Inbox) Edited(ctx context.Context, ref chat.MessageRef, text string, eventIDs ...string) (fresh bool, err error) {
+	return i.Store.PutRef(ctx, ref, memory.Edited{Ref: ref, Text: text}, eventIDs...)
+}
+
+// Deleted takes a message back, as far as nothing has read it yet.
+func (i Inbox) Deleted(ctx context.Context, ref chat.MessageRef, eventIDs ...string) (fresh bool, err error) {
+	return i.Store.PutRef(ctx, ref, memory.Deleted{Ref: ref}, eventIDs...)
+}
+
+// Halt asks that the thread's running turn stop.
+func (i Inbox) Halt(ctx context.Context, thread chat.ThreadID, by chat.User, eventIDs ...string) (fresh bool, err error) {
+	return i.Store.Put(ctx, thread, memory.Halt{By: by}, eventIDs...)
+}
+
+// Keep keeps the content of an attached file and names it.
+func (i Inbox) Keep(ctx context.Context, thread chat.ThreadID, data []byte) (blob string, err error) {
+	return i.Store.PutBlob(ctx, thread, data)
+}
+
+// Standing says what is known of a thread.
+func (i Inbox) Standing(ctx context.Context, thread chat.ThreadID) (chat.Standing, error) {
+	entries, err := i.Store.Read(ctx, thread)
+	if err != nil {
+		return chat.Standing{}, err
+	}
+	return agent.Standing(entries), nil
+}
+
+// Watermarks lists the threads of a platform that were touched since then.
+func (i Inbox) Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[chat.Watermark, error] {
+	return i.Store.Watermarks(ctx, platform, since)
+}
+
+// Pending lists the approvals of a platform that wait.
+func (i Inbox) Pending(ctx context.Context, platform string) iter.Seq2[chat.Pending, error] {
+	return func(yield func(chat.Pending, error) bool) {
+		for p, err := range i.Store.Pending(ctx, platform) {
+			var full chat.Pending
+			if err == nil {
+				full, err = i.pending(ctx, p)
+			}
+			if !yield(full, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (i Inbox) pending(ctx context.Context, p memory.PendingApproval) (chat.Pending, error) {
+	entries, err := i.Store.Read(ctx, p.Thread)
+	if err != nil {
+		return chat.Pending{}, err
+	}
+	full := agent.Pending(entries, p.Call)
+	full.Thread, full.Call, full.Ref = p.Thread, p.Call, p.Ref
+	return full, nil
+}
+
+// Steps gives the steps of a turn in full, of the newest one when turn is "".
+func (i Inbox) Steps(ctx context.Context, thread chat.ThreadID, turn string) (chat.Steps, bool, error) {
+	entries, err := i.Store.Read(ctx, thread)
+	if err != nil {
+		return chat.Steps{}, false, err
+	}
+	steps, ok := agent.StepsOf(entries, turn)
+	return steps, ok, nil
+}
+
+// History lists what the thread has shown so far.
+func (i Inbox) History(ctx context.Context, thread chat.ThreadID) ([]chat.Line, error) {
+	entries, err := i.Store.Read(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	return agent.History(entries), nil
+}

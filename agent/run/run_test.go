@@ -1,0 +1,300 @@
+package run_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nod/agent"
+	"nod/agent/run"
+	"nod/chat"
+	"nod/internal/redistest"
+	"nod/internal/script"
+	"nod/llm"
+	"nod/memory"
+	"nod/memory/redis"
+)
+
+// tools is a toolbox made of one function.
+type tools func(ctx context.Context, c llm.Call) (llm.Result, error)
+
+// Call implements run.Toolbox.
+func (f tools) Call(ctx context.Context, _ chat.ThreadID, _ string, c llm.Call) (llm.Result, error) {
+	return f(ctx, c)
+}
+
+// world is one process over a store, in a bubble of time.
+type world struct {
+	t      *testing.T
+	store  memory.Full
+	board  *script.Board
+	model  *script.Model
+	runner *run.Runner
+	inbox  run.Inbox
+	thread chat.ThreadID
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+func newWorld(t *testing.T, store memory.Full, f tools, list ...agent.Tool) *world {
+	w := &world{
+		t: t, store: store, board: &script.Board{}, model: &script.Model{Complain: t.Errorf},
+		inbox:  run.Inbox{Store: store, Emoji: map[string]bool{"✅": true}},
+		thread: chat.ThreadID{Platform: "board", Channel: "c", Root: "1"},
+	}
+	w.runner = &run.Runner{
+		Store: store, Model: w.model, Tools: f, Platforms: map[string]run.Platform{"board": w.board},
+		Agent: &agent.Agent{Protocol: agent.NativeTools{}, MaxSteps: 9, Count: func(s string) int { return len(s) }, Tools: list},
+		Grace: 10 * time.Second,
+	}
+	return w
+}
+
+func (w *world) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	w.cancel, w.done = cancel, make(chan struct{})
+	go func() {
+		defer close(w.done)
+		if err := w.runner.Run(ctx); err != nil {
+			w.t.Errorf("run: %v", err)
+		}
+	}()
+}
+
+func (w *world) stop() {
+	w.cancel()
+	<-w.done
+}
+
+func (w *world) say(text string) error {
+	_, err := w.inbox.Message(w.t.Context(), w.thread, chat.Message{
+		Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: text}, From: chat.User{ID: "ada", Name: "ada"}, Text: text,
+	}, text)
+	return err
+}
+
+func tool(name string, readOnly bool) agent.Tool {
+	return agent.Tool{Tool: llm.Tool{Name: name, Parameters: []byte(`{"type":"object"}`)}, Risk: agent.Auto, ReadOnly: readOnly, Rules: script.Rules()}
+}
+
+func bubble(t *testing.T, f func(t *testing.T, store memory.Full)) {
+	t.Helper()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		store, err := openFile(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		f(t, store)
+	})
+}
+
+func wantLines(t *testing.T, b *script.Board, want ...string) {
+	t.Helper()
+	if got := strings.Join(b.Lines(), "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("people saw:\n%s\nwant:\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+// Read-only calls of one step run at the same time, and their results keep the
+// order of the calls.
+func TestReadsRunTogether(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		var together sync.WaitGroup
+		together.Add(2) // each call waits for the other one to have begun
+		w := newWorld(t, store, func(_ context.Context, c llm.Call) (llm.Result, error) {
+			together.Done()
+			together.Wait()
+			return llm.Result{Text: "result " + c.Args}, nil
+		}, tool("read", true))
+		w.model.Add("call read {\"n\":1}\ncall read {\"n\":2}")
+		w.model.Add("expect [tool] result {\"n\":1}\\n[tool] result {\"n\":2}\nsay ok")
+		w.start()
+		if err := w.say("go"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.stop()
+		wantLines(t, w.board, "answer ok", "steps Done: read done, read done")
+	})
+}
+
+// A process that drains finishes the step that runs, and hands the thread on;
+// the next one goes on where it was.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		ran := 0
+		w := newWorld(t, store, func(ctx context.Context, _ llm.Call) (llm.Result, error) {
+			ran++
+			select {
+			case <-time.After(5 * time.Second):
+				return llm.Result{Text: "finished"}, nil
+			case <-ctx.Done():
+				return llm.Result{}, ctx.Err()
+			}
+		}, tool("act", false))
+		w.model.Add("call act {}")
+		w.model.Add("expect finished\nsay ok")
+		w.start()
+		if err := w.say("go"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.stop() // within the grace the tool comes to its end
+		wantLines(t, w.board)
+		w.start()
+		synctest.Wait()
+		w.stop()
+		wantLines(t, w.board, "answer ok", "steps Done: act done")
+		if ran != 1 {
+			t.Errorf("the side effect ran %d times", ran)
+		}
+	})
+}
+
+// A side effect that outlives the grace is cut, and its outcome is unknown: it
+// is told, and not run again.
+func TestDrainCutsAnEffect(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		ran := 0
+		w := newWorld(t, store, func(ctx context.Context, _ llm.Call) (llm.Result, error) {
+			ran++
+			<-ctx.Done()
+			return llm.Result{}, ctx.Err()
+		}, tool("act", false))
+		w.model.Add("call act {}")
+		w.model.Add("expect outcome unknown\nsay I don't know")
+		w.start()
+		if err := w.say("go"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.stop()
+		w.start()
+		synctest.Wait()
+		w.stop()
+		wantLines(t, w.board, "answer I don't know", "steps Done: act outcome unknown")
+		if ran != 1 {
+			t.Errorf("the side effect ran %d times", ran)
+		}
+	})
+}
+
+// An error of a tool is for the operator; the model is told that it failed, the
+// turn goes on, and what it made is kept.
+func TestToolFaultsAndFiles(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		w := newWorld(t, store, func(_ context.Context, c llm.Call) (llm.Result, error) {
+			if c.Name == "broken" {
+				return llm.Result{}, errors.New("no such socket")
+			}
+			return llm.Result{Text: "a plot", Files: []llm.File{{Name: "plot.png", MediaType: "image/png", Data: []byte("PNG")}}}, nil
+		}, tool("broken", true), tool("plot", true))
+		w.model.Add("call broken {}\ncall plot {}")
+		w.model.Add("expect The tool failed inside\nrefuse no such socket\nsay ok")
+		w.start()
+		if err := w.say("go"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.stop()
+		wantLines(t, w.board, "answer ok", "steps Done: broken failed, plot done")
+		log, err := store.Read(t.Context(), w.thread)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range log {
+			if r, ok := e.Body.(memory.Result); ok && len(r.Artifacts) == 1 {
+				data, err := store.Blob(t.Context(), w.thread, r.Artifacts[0].Blob)
+				if err != nil || string(data) != "PNG" {
+					t.Errorf("the plot is %q, %v", data, err)
+				}
+				return
+			}
+		}
+		t.Error("no result names the plot")
+	})
+}
+
+// At info and above nothing is logged of what people, tools or the model say.
+func TestLogsHoldNoText(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		var logs bytes.Buffer
+		w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) {
+			return llm.Result{Text: "MARK-result"}, errors.New("socket closed")
+		}, tool("act", false))
+		w.runner.Log = slog.New(slog.NewJSONHandler(&logs, nil))
+		w.model.Add("think MARK-thought\ncall act {\"a\":\"MARK-args\"}")
+		w.model.Add("say MARK-answer")
+		w.model.Add("fail unreachable")
+		w.board.Fail(2)
+		w.start()
+		for _, text := range []string{"MARK-one", "MARK-two"} {
+			if err := w.say(text); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(time.Minute)
+		}
+		w.stop()
+		if strings.Contains(logs.String(), "MARK") {
+			t.Errorf("the logs hold text:\n%s", logs.String())
+		}
+		if !strings.Contains(logs.String(), `"event":"started"`) || !strings.Contains(logs.String(), "the platform is down") {
+			t.Errorf("the logs lack the audit, or the failure:\n%s", logs.String())
+		}
+	})
+}
+
+// While the store is down nothing is taken in and nothing runs; when it is back
+// everything goes on by itself.
+func TestStoreDownAndBack(t *testing.T) {
+	t.Parallel()
+	srv := redistest.Start(t)
+	store, err := redis.Open(t.Context(), srv.URL(), redis.Options{Lease: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	answered := make(chan struct{}, 2)
+	w := newWorld(t, store, nil)
+	w.runner.Platforms = map[string]run.Platform{"board": &still{posted: func(_ chat.ThreadID, p chat.Post) {
+		if p.Text != nil {
+			answered <- struct{}{}
+		}
+	}}}
+	w.model.Add("say one")
+	w.model.Add("say two")
+	w.start()
+	defer w.stop()
+	if err := w.say("first"); err != nil {
+		t.Fatal(err)
+	}
+	<-answered
+	srv.Kill(t)
+	if err := w.say("second"); err == nil {
+		t.Error("a message was taken in while the store was down")
+	}
+	srv.Restart(t)
+	for w.say("second") != nil { // the platform delivers it again until it is taken in
+		if t.Context().Err() != nil {
+			t.Fatal("the store did not come back")
+		}
+	}
+	<-answered
+}

@@ -1,0 +1,67 @@
+// Package run drives the agent over a store: it claims a thread, asks the pure
+// agent what to do, does it, commits what came of it, and has the view drawn,
+// again and again until the thread waits or is done. It knows no platform and
+// no provider; what it needs of them it declares here as small interfaces.
+package run
+
+import (
+	"context"
+	"time"
+
+	"nod/chat"
+	"nod/llm"
+)
+
+// Drawer shows things on one platform. The run calls it for different threads
+// concurrently, and for one thread one call at a time, except that the first
+// Post of its steps goes on beside the others.
+type Drawer interface {
+	// Post puts a message into the thread and returns its reference. It
+	// returns once the platform has it: posting an answer or an approval holds
+	// up the turn. With look, an earlier attempt under the same key may have
+	// got through: look for that message first. The bot's own reactions on an
+	// approval message belong to posting it.
+	Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error)
+	// Edit makes a message that Post made show p. Repeating it is harmless. An
+	// edit of steps that are not done returns at once and may be left out for
+	// a newer one; any other returns once the platform has it.
+	Edit(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p chat.Post) error
+	// React puts the bot's emoji on a message. Repeating it is harmless.
+	React(ctx context.Context, ref chat.MessageRef, emoji string) error
+	// Whisper tells one person something about a message, so that only they
+	// see it where the platform can do that. It is best effort.
+	Whisper(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef, text string) error
+	// Working shows, or stops showing, that the bot is at work in the thread,
+	// where the platform has a sign for it. It must not block.
+	Working(thread chat.ThreadID, on bool)
+}
+
+// Members knows who belongs to what on a platform.
+type Members interface {
+	// Member says whether the person is in a group or role now. rule is
+	// "group:ID" or "role:ID". An error means no.
+	Member(ctx context.Context, thread chat.ThreadID, who chat.UserID, rule string) (bool, error)
+	// Possible says whether anybody in the thread could be in it at all. In
+	// doubt it says yes: then nobody approves, and the call expires.
+	Possible(ctx context.Context, thread chat.ThreadID, rule string) bool
+}
+
+// Platform is what an adapter is to the run.
+type Platform interface {
+	Drawer
+	Members
+}
+
+// Pacer is what a platform may be besides, when its edits are dear: Pace is how
+// long the steps of a turn stay as they are at the least before they are drawn
+// again. The last drawing does not wait.
+type Pacer interface {
+	Pace() time.Duration
+}
+
+// Toolbox runs tools. It is called concurrently. The error is for the
+// operator; what the model should know of a failure is in the Result. key is
+// the same for every attempt at the same call and for no other call.
+type Toolbox interface {
+	Call(ctx context.Context, thread chat.ThreadID, key string, call llm.Call) (llm.Result, error)
+}

@@ -1,0 +1,134 @@
+package agent_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"nod/agent"
+	"nod/chat"
+	"nod/llm"
+	"nod/llm/args"
+	"nod/memory"
+)
+
+// sim performs what Next says on a log in memory, with no store, no clock and
+// no goroutine: what agent/run does, as plainly as it can be written down. It
+// calls check before a side effect runs.
+type sim struct {
+	agent   *agent.Agent
+	entries []memory.Entry
+	claimed uint64
+	now     time.Time
+	model   func(llm.Request) llm.Response
+	groups  map[string][]chat.UserID
+	check   func(call memory.Call)
+	crash   func() bool // whether the process dies now
+	ran     map[string]int
+	posts   map[string]int
+	prompts []llm.Request
+}
+
+func newSim(a *agent.Agent) *sim {
+	return &sim{
+		agent: a, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), claimed: 1,
+		check: func(memory.Call) {}, crash: func() bool { return false },
+		ran: map[string]int{}, posts: map[string]int{}, groups: map[string][]chat.UserID{},
+	}
+}
+
+func (s *sim) add(bodies ...memory.Body) {
+	for _, b := range bodies {
+		s.entries = append(s.entries, memory.Entry{Seq: uint64(len(s.entries) + 1), At: s.now, Body: b})
+	}
+}
+
+func (s *sim) log() *agent.Log { return agent.NewLog(s.entries, s.claimed) }
+
+func (s *sim) says(who, text string) {
+	n := len(s.entries) + 1
+	s.add(memory.Message{Message: chat.Message{
+		Ref:  chat.MessageRef{Platform: "sim", Channel: "c", ID: fmt.Sprint("m", n)},
+		From: chat.User{ID: chat.UserID(who), Name: who}, Text: text,
+	}})
+}
+
+// run goes on until the thread waits; it returns until when.
+func (s *sim) run() time.Time {
+	for range 500 {
+		act := s.agent.Next(s.log())
+		if w, ok := act.(agent.Wait); ok {
+			return w.Until
+		}
+		if s.crash() {
+			s.claimed = uint64(len(s.entries) + 1)
+			continue
+		}
+		s.perform(act)
+	}
+	panic("the thread does not come to rest")
+}
+
+func (s *sim) perform(act agent.Action) {
+	switch act := act.(type) {
+	case agent.Record:
+		s.add(act.Bodies...)
+	case agent.Open:
+		for _, a := range act.Asked {
+			s.add(a)
+		}
+	case agent.Judge:
+		s.add(s.agent.Vote(s.log(), act, func(rule string) (bool, error) {
+			return slices.Contains(s.groups[rule], act.Reaction.By.ID), nil
+		}))
+	case agent.Call:
+		s.prompts = append(s.prompts, act.Request)
+		s.add(append(act.Before, s.agent.Step(act, s.model(act.Request), time.Second))...)
+	case agent.Run:
+		for _, c := range act.Calls {
+			s.add(memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Text: "read"})
+		}
+	case agent.Effect:
+		s.effect(act)
+	case agent.Post:
+		s.posts[act.Post.Key]++
+		s.add(append([]memory.Body{memory.Posted{Key: act.Post.Key, Ref: ref(act.Post.Key)}}, act.Then...)...)
+	case agent.Edit:
+		s.add(append([]memory.Body{memory.Posted{Key: act.Key}}, act.Then...)...)
+	case agent.Mark:
+		s.add(memory.Seen{Message: act.Message})
+	default:
+		panic(fmt.Sprintf("no action %T", act))
+	}
+}
+
+func (s *sim) effect(act agent.Effect) {
+	s.check(act.Call)
+	s.add(act.Started)
+	if s.crash() {
+		s.claimed = uint64(len(s.entries) + 1)
+		return
+	}
+	s.ran[act.Call.ID]++
+	if s.crash() {
+		s.claimed = uint64(len(s.entries) + 1)
+		return
+	}
+	s.add(memory.Result{Call: act.Call.ID, Tool: act.Call.Tool, State: chat.CallDone, Text: "done"})
+}
+
+func ref(key string) chat.MessageRef {
+	return chat.MessageRef{Platform: "sim", Channel: "c", ID: key}
+}
+
+func newTool(name string, risk agent.Risk, rules memory.Rules) agent.Tool {
+	schema, err := args.Compile([]byte(`{"type":"object"}`))
+	if err != nil {
+		panic(err)
+	}
+	return agent.Tool{
+		Tool:   llm.Tool{Name: name, Description: name, Parameters: []byte(`{"type":"object"}`)},
+		Schema: schema, Risk: risk, ReadOnly: strings.HasPrefix(name, "read"), Rules: rules,
+	}
+}

@@ -1,0 +1,34 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"nod/llm"
+	"nod/llm/args"
+	"nod/memory"
+)
+
+// Step is the entry for a completion that came of c. The calls' ids come of
+// the thread's own numbers and so never repeat in it.
+func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
+	said := a.Protocol.Read(r)
+	s := memory.Step{
+		Turn: c.Turn, N: c.N, Seen: c.Seen,
+		Thought: said.Thought, Answer: said.Answer,
+		Usage: r.Usage, Estimate: c.Estimate, Took: took,
+	}
+	if len(c.Request.Tools) == 0 && len(said.Calls) > 0 {
+		// The model was told to answer, and asked for a tool all the same.
+		s.Answer = said.Thought
+		return s
+	}
+	for i, k := range said.Calls {
+		call := memory.Call{ID: fmt.Sprintf("%d-%d-%d", c.Turn, c.N, i+1), WireID: k.ID, Tool: k.Name, Args: k.Args}
+		if raw, err := args.Native(k.Args); err == nil {
+			call.Args, call.Object = string(raw), true
+		}
+		s.Calls = append(s.Calls, call)
+	}
+	return s
+}

@@ -1,0 +1,217 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// StepsPost is the steps message of the running turn, as it stands; ok is
+// false when there is none to show, since no tool was called yet. posted is
+// where it stands on the platform, zero while it does not.
+func (a *Agent) StepsPost(log *Log) (p chat.Post, posted chat.MessageRef, look, ok bool) {
+	s := log.state
+	t := s.open
+	if t == nil || !t.acts() {
+		return chat.Post{}, chat.MessageRef{}, false, false
+	}
+	steps := s.steps(t)
+	key := stepsKey(t.id)
+	return chat.Post{Key: key, ReplyTo: t.replyTo(), Steps: &steps}, s.posted[key], t.steps[0].seq < log.claimed, true
+}
+
+// Waiting is a steps message for a turn whose first model call takes long.
+func (a *Agent) Waiting(log *Log, c Call) chat.Post {
+	s := fold(log.entries)
+	for i, b := range c.Before {
+		s.add(memory.Entry{Seq: s.last + uint64(i), At: s.now, Body: b})
+	}
+	p := chat.Post{Key: stepsKey(c.Turn), Steps: &chat.Steps{Turn: fmt.Sprint(c.Turn), Version: s.last, Status: "Thinking"}}
+	if s.open != nil {
+		p.ReplyTo = s.open.replyTo()
+	}
+	return p
+}
+
+// StepsKey is the key of a turn's steps message.
+func StepsKey(turn uint64) string { return stepsKey(turn) }
+
+func (t *turn) acts() bool {
+	for _, st := range t.steps {
+		if len(st.calls) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// steps is the view of a turn.
+func (s *state) steps(t *turn) chat.Steps {
+	v := chat.Steps{Turn: fmt.Sprint(t.id), Version: s.last, Done: t.ended}
+	for _, st := range t.steps {
+		v.Tokens.Prompt += st.Usage.Prompt
+		v.Tokens.Cached += st.Usage.Cached
+		v.Tokens.Completion += st.Usage.Completion
+		v.Took += st.Took
+		if len(st.calls) == 0 && st.Thought == "" {
+			continue
+		}
+		item := chat.Step{Thought: st.Thought}
+		for _, c := range st.calls {
+			item.Calls = append(item.Calls, c.view())
+			if c.result != nil {
+				v.Took += c.result.Took
+			}
+		}
+		v.Items = append(v.Items, item)
+	}
+	v.Status = s.status(t)
+	return v
+}
+
+func (c *call) view() chat.ToolCall {
+	v := chat.ToolCall{ID: c.ID, Tool: c.Tool, Args: c.Args, State: chat.CallPlanned}
+	switch {
+	case c.result != nil:
+		v.State, v.Observation, v.Took = c.result.State, c.result.Text, c.result.Took
+	case c.pending():
+		v.State = chat.CallAsking
+	default:
+		v.State = chat.CallRunning
+	}
+	return v
+}
+
+// status is the current step in a few words.
+func (s *state) status(t *turn) string {
+	switch {
+	case t.stopped != nil:
+		return "Stopped"
+	case t.failed != nil:
+		return "Failed"
+	case t.answered(s):
+		return "Done"
+	}
+	last := t.lastStep()
+	if last == nil {
+		return "Thinking"
+	}
+	var running, asking []string
+	for _, c := range last.calls {
+		if c.result != nil {
+			continue
+		}
+		if c.pending() {
+			asking = append(asking, c.Tool)
+		} else {
+			running = append(running, c.Tool)
+		}
+	}
+	switch {
+	case len(running) > 0:
+		return "Running " + strings.Join(running, ", ")
+	case len(asking) > 0:
+		return "Waiting for approval of " + strings.Join(asking, ", ")
+	}
+	return "Thinking"
+}
+
+// approval is the view of a call's approval.
+func (s *state) approval(c *call) chat.Approval {
+	r := c.asked.Rules
+	v := chat.Approval{
+		Call: c.ID, Tool: c.Tool, Args: c.Args, Digest: c.asked.Digest,
+		Requester: c.asked.Requester, Approvers: r.Approvers, Quorum: r.Quorum,
+		Approve: r.Approve, Deny: r.Deny, Deadline: c.deadline(), Why: c.asked.Why,
+	}
+	if r.ExcludeRequester {
+		for _, m := range c.turn.msgs {
+			v.Exclude = append(v.Exclude, m.From.ID)
+		}
+	}
+	if c.decided != nil {
+		v.Outcome, v.By = c.decided.Outcome, c.decided.By
+		if c.decided.Reason != "" {
+			v.Why = c.decided.Reason
+		}
+	}
+	return v
+}
+
+// StepsOf gives the steps of a turn, named as in [chat.Steps]; of the newest
+// turn that used tools when it is "".
+func StepsOf(entries []memory.Entry, turn string) (chat.Steps, bool) {
+	s := fold(entries)
+	for _, t := range slices.Backward(s.turns) {
+		if turn == fmt.Sprint(t.id) || turn == "" && t.acts() {
+			return s.steps(t), true
+		}
+	}
+	return chat.Steps{}, false
+}
+
+// Standing says what an adapter has to know of a thread.
+func Standing(entries []memory.Entry) chat.Standing {
+	s := fold(entries)
+	out := chat.Standing{Known: len(entries) > 0, Horizon: s.horizon}
+	out.Running = s.open != nil || len(s.waiting) > 0
+	for _, e := range entries {
+		if m, ok := e.Body.(memory.Message); ok && m.Sent.After(out.Last) {
+			out.Last = m.Sent
+		}
+	}
+	return out
+}
+
+// Pending says what counts so far on the approval of a call.
+func Pending(entries []memory.Entry, id string) chat.Pending {
+	c := fold(entries).calls[id]
+	if c == nil || c.asked == nil {
+		return chat.Pending{}
+	}
+	p := chat.Pending{Approve: c.asked.Rules.Approve, Deny: c.asked.Rules.Deny}
+	for _, v := range c.standing() {
+		p.Approved = append(p.Approved, chat.Reaction{On: c.ref, By: v.By, Emoji: v.Emoji})
+	}
+	return p
+}
+
+// History lists what a thread has shown so far, for a screen that starts
+// empty: what people wrote, the answers, the folded steps, the approvals.
+func History(entries []memory.Entry) []chat.Line {
+	s := fold(entries)
+	var out []chat.Line
+	for _, t := range s.turns {
+		out = append(out, s.lines(t)...)
+	}
+	for _, m := range s.waiting {
+		out = append(out, chat.Line{At: m.at, Message: &m.Message, Ref: m.Ref})
+	}
+	return out
+}
+
+func (s *state) lines(t *turn) []chat.Line {
+	var out []chat.Line
+	for _, m := range t.live() {
+		out = append(out, chat.Line{At: m.at, Message: &m.Message, Ref: m.Ref})
+	}
+	if t.acts() {
+		steps := s.steps(t)
+		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: stepsKey(t.id), Steps: &steps}, Ref: s.posted[stepsKey(t.id)]})
+	}
+	for _, st := range t.steps {
+		for _, c := range st.calls {
+			if c.asked != nil && !c.ref.IsZero() {
+				view := s.approval(c)
+				out = append(out, chat.Line{At: c.askedAt, Post: &chat.Post{Key: memory.AskKey(c.ID), Approval: &view}, Ref: c.ref})
+			}
+		}
+	}
+	if ref, ok := s.posted[answerKey(t.id)]; ok {
+		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: answerKey(t.id), Text: &chat.Text{Markdown: t.lastStep().Answer}}, Ref: ref})
+	}
+	return out
+}

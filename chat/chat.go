@@ -1,0 +1,102 @@
+// Package chat is the vocabulary that everything in nod speaks about people and
+// what they write: threads, users, messages, reactions, and the posts that nod
+// itself makes. It knows no platform, does no I/O, and imports the standard
+// library only; adapters translate their platform into these words on the way
+// in (from.go) and out of them on the way out (to.go).
+package chat
+
+import "time"
+
+// User is who wrote or reacted. Name is what other people call them and may
+// be empty; it is never used to decide anything.
+type User struct {
+	ID   UserID `json:"id"`
+	Name string `json:"name,omitempty"`
+	Bot  bool   `json:"bot,omitempty"`
+}
+
+// Display is the name for people to read, or the id where there is none.
+func (u User) Display() string {
+	if u.Name != "" {
+		return u.Name
+	}
+	return string(u.ID)
+}
+
+// Message is what a person wrote, in readable text: mentions and links are
+// already words. Sent is the platform's clock, for comparing messages of one
+// platform with each other and never with the store's clock.
+type Message struct {
+	Ref    MessageRef `json:"ref,omitzero"`
+	From   User       `json:"from"`
+	Text   string     `json:"text"`
+	Sent   time.Time  `json:"sent,omitzero"`
+	Quoted []Quote    `json:"quoted,omitempty"` // older messages that it refers to: data, never orders
+	Files  []File     `json:"files,omitempty"`
+}
+
+// Quote is somebody's earlier message that came along with a newer one.
+type Quote struct {
+	From User   `json:"from"`
+	Text string `json:"text"`
+}
+
+// File is something attached to a message. Blob names its content in the
+// store; it is empty when the content was too large or could not be had.
+type File struct {
+	Name      string `json:"name"`
+	MediaType string `json:"media_type,omitempty"`
+	Size      int64  `json:"size,omitempty"` // bytes
+	Blob      string `json:"blob,omitempty"`
+	Text      string `json:"text,omitempty"` // what the model reads of a text file: its beginning, at most FileText bytes
+}
+
+// FileText is how much of an attached text file goes into the message itself.
+const FileText = 8 << 10
+
+// Reaction is an emoji that somebody put on a message, or took back. Emoji is
+// in the form that [NormalEmoji] gives.
+type Reaction struct {
+	On      MessageRef `json:"on"`
+	By      User       `json:"by"`
+	Emoji   string     `json:"emoji"`
+	Removed bool       `json:"removed,omitempty"`
+	// Found says that the reaction was found after the fact rather than heard
+	// as it happened, so that the order among such reactions is not known.
+	Found bool `json:"found,omitempty"`
+}
+
+// Standing is what is known of a thread before an event of it is put.
+type Standing struct {
+	Known   bool      // somebody called the bot into it before
+	Running bool      // a turn is under way
+	Horizon time.Time // platform's time of the last forget: nothing sent before it comes back
+	Last    time.Time // platform's time of the latest message that was put
+}
+
+// Watermark says how far a thread was heard.
+type Watermark struct {
+	Thread ThreadID
+	Last   MessageRef
+	Sent   time.Time // platform's clock
+}
+
+// Pending is an approval message without a decision, with the approvals that
+// count so far.
+type Pending struct {
+	Thread   ThreadID
+	Call     string
+	Ref      MessageRef
+	Approve  []string // emoji
+	Deny     []string
+	Approved []Reaction
+}
+
+// Line is one line of a conversation as a person sees it: a Message of
+// somebody's, or a Post of the bot's with the reference under which it stands.
+type Line struct {
+	At      time.Time
+	Message *Message
+	Post    *Post
+	Ref     MessageRef
+}

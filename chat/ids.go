@@ -1,0 +1,108 @@
+package chat
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+)
+
+// ThreadID names one conversation. Adapters mint it and are alone in knowing
+// what Channel and Root mean on their platform; the rest of the program only
+// compares it and prints it. Stores keep everything of one Channel together,
+// so whatever must be found from a reaction has to share the Channel of the
+// message that the reaction names.
+type ThreadID struct {
+	Platform string // "slack", "discord", "terminal"
+	Channel  string // workspace and channel, as the adapter writes them
+	Root     string // what tells threads of one channel apart; may be empty
+}
+
+// String gives the form that logs, stores and `bot audit --thread` use:
+// platform/channel/root, each part percent-escaped.
+func (t ThreadID) String() string {
+	return joinID(t.Platform, t.Channel, t.Root)
+}
+
+// MarshalText makes a ThreadID usable as a JSON string and map key.
+func (t ThreadID) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (t *ThreadID) UnmarshalText(text []byte) error {
+	parts, err := splitID(string(text))
+	if err != nil {
+		return err
+	}
+	*t = ThreadID{Platform: parts[0], Channel: parts[1], Root: parts[2]}
+	return nil
+}
+
+// ParseThreadID reads what String wrote.
+func ParseThreadID(s string) (ThreadID, error) {
+	var t ThreadID
+	err := t.UnmarshalText([]byte(s))
+	return t, err
+}
+
+// MessageRef names one message on a platform, a person's or the bot's own.
+// The zero MessageRef names none.
+type MessageRef struct {
+	Platform string
+	Channel  string // as in ThreadID
+	ID       string
+}
+
+// IsZero says whether the reference names nothing.
+func (r MessageRef) IsZero() bool { return r == MessageRef{} }
+
+// String gives platform/channel/id, each part percent-escaped.
+func (r MessageRef) String() string { return joinID(r.Platform, r.Channel, r.ID) }
+
+// MarshalText makes a MessageRef usable as a JSON string and map key.
+func (r MessageRef) MarshalText() ([]byte, error) {
+	if r.IsZero() {
+		return nil, nil
+	}
+	return []byte(r.String()), nil
+}
+
+// UnmarshalText is the inverse of MarshalText.
+func (r *MessageRef) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*r = MessageRef{}
+		return nil
+	}
+	parts, err := splitID(string(text))
+	if err != nil {
+		return err
+	}
+	*r = MessageRef{Platform: parts[0], Channel: parts[1], ID: parts[2]}
+	return nil
+}
+
+// UserID names a person (or a bot) on one platform.
+type UserID string
+
+var errID = errors.New("want three parts, platform/channel/id")
+
+func joinID(parts ...string) string {
+	for i, p := range parts {
+		parts[i] = url.PathEscape(p)
+	}
+	return strings.Join(parts, "/")
+}
+
+func splitID(s string) ([3]string, error) {
+	var out [3]string
+	parts := strings.Split(s, "/")
+	if len(parts) != len(out) || parts[0] == "" {
+		return out, errID
+	}
+	for i, p := range parts {
+		u, err := url.PathUnescape(p)
+		if err != nil {
+			return out, errID
+		}
+		out[i] = u
+	}
+	return out, nil
+}

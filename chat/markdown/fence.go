@@ -1,0 +1,65 @@
+package markdown
+
+import (
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/text"
+)
+
+// closeFences closes the fences that the text leaves open, as a model does
+// that was stopped in the middle. CommonMark lets them end with whatever they
+// are in; not every client does.
+func closeFences(src string) string {
+	if !strings.Contains(src, "```") && !strings.Contains(src, "~~~") {
+		return src
+	}
+	source := []byte(src)
+	var fenced []*ast.FencedCodeBlock
+	begins := map[int]bool{} // lines in which a block begins
+	walk := func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering && n.Type() == ast.TypeBlock {
+			begins[lineStart(source, position(n))] = true
+		}
+		if code, ok := n.(*ast.FencedCodeBlock); ok && entering {
+			fenced = append(fenced, code)
+		}
+		return ast.WalkContinue, nil
+	}
+	_ = ast.Walk(blockParser.Parse(text.NewReader(source)), walk) // walk returns no error
+	var out strings.Builder
+	done := 0
+	for _, code := range fenced {
+		if at, line := missingFence(source, code, begins); line != "" && at >= done {
+			out.WriteString(src[done:at] + "\n" + line)
+			done = at
+		}
+	}
+	return out.String() + src[done:]
+}
+
+// missingFence gives the line that would close the block and where it belongs,
+// or "" if there is one.
+func missingFence(src []byte, code *ast.FencedCodeBlock, begins map[int]bool) (at int, line string) {
+	start := lineStart(src, code.Pos()) // the position itself is too far right after tabs
+	opening := string(src[start:lineEnd(src, start)])
+	indent := strings.IndexAny(opening, "`~")
+	if indent < 0 {
+		return 0, ""
+	}
+	pos, char := start+indent, opening[indent:indent+1]
+	fence := opening[indent : len(opening)-len(strings.TrimLeft(opening[indent:], char))]
+	end := min(lineEnd(src, pos)+1, len(src))
+	if n := code.Lines().Len(); n > 0 {
+		end = min(max(end, code.Lines().At(n-1).Stop), len(src))
+	}
+	next := strings.Trim(string(src[end:lineEnd(src, end)]), " \t>")
+	if len(next) >= len(fence) && strings.Trim(next, char) == "" && !begins[end] {
+		return 0, ""
+	}
+	_, rest := prefixes(opening[:indent])
+	for end > pos && isSpace(src[end-1]) {
+		end--
+	}
+	return end, rest + fence
+}

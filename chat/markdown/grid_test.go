@@ -1,0 +1,70 @@
+package markdown
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTables(t *testing.T) {
+	draw := func(g *Grid) string {
+		return "<" + strings.Join(g.Header, ",") + ">\n\n" + strings.Repeat("row\n", len(g.Rows))
+	}
+	tests := []struct{ name, src, want string }{
+		{"none", "a | b\n", "a | b\n"},
+		{"alone", "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |", "<a,b>\n\nrow\nrow"},
+		{"no rows", "| a |\n|---|\n\nText\n", "<a>\n\nText\n"},
+		{"after text", "Text\na | b\n--|--\n1 | 2\n\nText  \n", "Text\n<a,b>\n\nrow\n\nText  \n"},
+		{"two", "|a|\n|-|\n\n|b|\n|-|\n|1|\n", "<a>\n\n<b>\n\nrow\n"},
+		{"in a quote", "> |a|\n> |-|\n> |1|\n> text", "> <a>\n>\n> row\n> row"},
+		{"in an item", "1. |a|\n   |-|\n   |1|\n2. b", "1. <a>\n\n   row\n2. b"},
+		{"escaped bars, code", "|a|\n|-|\n|`x\\|y` \\||", "<a>\n\nrow"},
+		{"in code", "```\n|a|\n|-|\n```", "```\n|a|\n|-|\n```"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, Tables(tt.src, draw)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAlignedTable(t *testing.T) {
+	src := `| Name | Qty | **Note** |
+|:-----|----:|:--------:|
+| a | 1 | [link](http://x) |
+| 日本語 | 1000 | ` + "`a\\|b`" + ` |
+| - | | 👍 and so on |
+| too | many | cells | here |
+`
+	want := `Name     Qty       Note
+------  ----  ---------------
+a          1  link (http://x)
+日本語  1000        a|b
+-              👍 and so on
+too     many       cells
+`
+	got := AlignedTable(Blocks(src)[0].Grid)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestFence(t *testing.T) {
+	tests := []struct{ lang, code, want string }{
+		{"go", "x()\n", "```go\nx()\n```"},
+		{"", "a ``` b", "````\na ``` b\n````"},
+		{"`", "", "```\n\n```"},
+	}
+	for _, tt := range tests {
+		got := Fence(tt.lang, tt.code)
+		if got != tt.want {
+			t.Errorf("Fence(%q, %q) = %q, want %q", tt.lang, tt.code, got, tt.want)
+		}
+		if b := Blocks(got); len(b) != 1 || strings.TrimSpace(b[0].Text) != strings.TrimSpace(tt.code) {
+			t.Errorf("%q is not one block of that code", got)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package markdown
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// Plain gives what the text says without any markup, for places that draw
+// none: links show where they lead, tables are aligned, code stays as it is.
+func Plain(src string) string {
+	if !tame(src) || strings.Count(src, "[") > maxBrackets {
+		return strings.TrimSpace(src)
+	}
+	p := plain{src: []byte(src)}
+	return strings.Trim(p.blocks(inlineParser.Parse(text.NewReader(p.src)), "\n\n"), "\n")
+}
+
+// plainCell is Plain for what stands in one line and can hold no blocks.
+func plainCell(s string) string {
+	if strings.Count(s, "[") <= maxBrackets {
+		p := plain{src: []byte(s)}
+		s = p.blocks(cellParser.Parse(text.NewReader(p.src)), " ")
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+type plain struct{ src []byte }
+
+// blocks gives what is below a node that holds blocks.
+func (p plain) blocks(parent ast.Node, between string) string {
+	var out []string
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		if s := p.block(n); s != "" {
+			out = append(out, s)
+		}
+	}
+	return strings.Join(out, between)
+}
+
+func (p plain) block(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.FencedCodeBlock, *ast.CodeBlock:
+		return strings.TrimRight(string(n.Lines().Value(p.src)), "\n")
+	case *ast.HTMLBlock:
+		s := string(n.Lines().Value(p.src))
+		if n.HasClosure() {
+			s += string(n.ClosureLine.Value(p.src))
+		}
+		return strings.TrimRight(s, "\n")
+	case *ast.List:
+		return p.list(n)
+	case *ast.Blockquote:
+		return prefixLines(p.blocks(n, "\n\n"), "> ", "> ")
+	case *ast.ThematicBreak:
+		return "———"
+	case *extast.Table:
+		return strings.TrimRight(AlignedTable(gridOf(p.src, n)), "\n")
+	case *ast.LinkReferenceDefinition:
+		return ""
+	}
+	var out strings.Builder
+	p.inline(&out, n)
+	return strings.TrimSpace(out.String())
+}
+
+func (p plain) list(n *ast.List) string {
+	between := "\n\n"
+	if n.IsTight {
+		between = "\n"
+	}
+	var out []string
+	number := n.Start
+	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
+		marker := "• "
+		if n.IsOrdered() {
+			marker = strconv.Itoa(number) + ". "
+			number++
+		}
+		_, rest := prefixes(marker)
+		out = append(out, prefixLines(p.blocks(item, between), marker, rest))
+	}
+	return strings.Join(out, between)
+}
+
+// inline writes what is below a node that holds text.
+func (p plain) inline(out *strings.Builder, parent ast.Node) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Text:
+			out.Write(p.unescape(n))
+			if n.SoftLineBreak() || n.HardLineBreak() {
+				out.WriteByte('\n')
+			}
+		case *ast.String:
+			out.Write(n.Value)
+		case *ast.CodeSpan:
+			for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+				if t, ok := c.(*ast.Text); ok {
+					out.WriteString(strings.ReplaceAll(string(t.Value(p.src)), "\n", " "))
+				}
+			}
+		case *ast.Link:
+			p.link(out, n, string(n.Destination))
+		case *ast.Image:
+			p.link(out, n, string(n.Destination))
+		case *ast.AutoLink:
+			out.Write(n.Label(p.src))
+		case *ast.RawHTML:
+			out.Write(n.Segments.Value(p.src))
+		case *extast.TaskCheckBox:
+			if n.IsChecked {
+				out.WriteString("[x] ")
+			} else {
+				out.WriteString("[ ] ")
+			}
+		default:
+			p.inline(out, n)
+		}
+	}
+}
+
+func (p plain) unescape(n *ast.Text) []byte {
+	value := util.UnescapePunctuations(n.Value(p.src))
+	value = util.ResolveNumericReferences(value)
+	return util.ResolveEntityNames(value)
+}
+
+func (p plain) link(out *strings.Builder, n ast.Node, to string) {
+	var label strings.Builder
+	p.inline(&label, n)
+	said := strings.TrimSpace(label.String())
+	switch {
+	case to == "" || said == to || "mailto:"+said == to:
+		out.WriteString(said)
+	case said == "":
+		out.WriteString(to)
+	default:
+		out.WriteString(said + " (" + to + ")")
+	}
+}

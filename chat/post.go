@@ -1,0 +1,110 @@
+package chat
+
+import (
+	"errors"
+	"time"
+)
+
+// ErrGone is what an adapter returns for a post that can never succeed: the
+// channel is gone, or the bot may not write there. Trying again is of no use.
+var ErrGone = errors.New("the thread can't be written to")
+
+// Post is one message that nod shows in a thread: exactly one of Text, Steps
+// and Approval is set. Key is the same for every attempt to make this post and
+// for nothing else in the thread, so that a platform (or an adapter that looks
+// before it posts again) can tell a repeat from a new message.
+type Post struct {
+	Key      string     `json:"key"`
+	ReplyTo  MessageRef `json:"reply_to,omitzero"` // the message it answers
+	Text     *Text      `json:"text,omitempty"`
+	Steps    *Steps     `json:"steps,omitempty"`
+	Approval *Approval  `json:"approval,omitempty"`
+}
+
+// Text is an answer or a notice, in CommonMark.
+type Text struct {
+	Markdown string `json:"markdown"`
+	Notice   bool   `json:"notice,omitempty"` // nod speaking of itself, not the model's answer
+	Files    []File `json:"files,omitempty"`
+}
+
+// Steps is what one turn has done so far: the reply that folds away.
+type Steps struct {
+	Turn    string        `json:"turn"`
+	Version uint64        `json:"version"` // grows with every change; an older one never replaces a newer one
+	Done    bool          `json:"done"`
+	Status  string        `json:"status"` // the current step in a few words; the outcome when done
+	Items   []Step        `json:"items"`
+	Took    time.Duration `json:"took"`
+	Tokens  Tokens        `json:"tokens"`
+}
+
+// Step is one model call: what it thought, and the tools it called.
+type Step struct {
+	Thought string     `json:"thought,omitempty"`
+	Calls   []ToolCall `json:"calls,omitempty"`
+}
+
+// ToolCall is an action and, once there is one, its observation.
+type ToolCall struct {
+	ID          string        `json:"id"`
+	Tool        string        `json:"tool"`
+	Args        string        `json:"args"` // JSON, as the tool gets it
+	State       CallState     `json:"state"`
+	Observation string        `json:"observation,omitempty"`
+	Took        time.Duration `json:"took,omitempty"`
+}
+
+// CallState says how far a tool call has come.
+type CallState string
+
+// The states of a tool call. Those from CallDone on are final.
+const (
+	CallPlanned   CallState = "planned"
+	CallAsking    CallState = "asking" // waits for an approval
+	CallRunning   CallState = "running"
+	CallDone      CallState = "done"
+	CallFailed    CallState = "failed"
+	CallDenied    CallState = "denied"
+	CallExpired   CallState = "expired"
+	CallCancelled CallState = "cancelled"
+	CallUnknown   CallState = "outcome unknown"
+)
+
+// Tokens counts what a turn used.
+type Tokens struct {
+	Prompt     int `json:"prompt,omitempty"` // cached ones included
+	Cached     int `json:"cached,omitempty"`
+	Completion int `json:"completion,omitempty"`
+}
+
+// Approval is the message that asks people to let one call run, and that is
+// edited to say what came of it.
+type Approval struct {
+	Call      string    `json:"call"`
+	Tool      string    `json:"tool"`
+	Args      string    `json:"args"`   // exact, JSON
+	Digest    string    `json:"digest"` // of tool and arguments, hex
+	Requester User      `json:"requester"`
+	Approvers []string  `json:"approvers"` // requester, anyone, user:ID, group:ID, role:ID
+	Quorum    int       `json:"quorum"`
+	Exclude   []UserID  `json:"exclude,omitempty"` // who may not approve, whatever Approvers says
+	Approve   []string  `json:"approve"`           // emoji; the bot puts the first on the message
+	Deny      []string  `json:"deny"`
+	Deadline  time.Time `json:"deadline"`
+	Why       string    `json:"why,omitempty"` // set when the call is asked for a special reason
+	Outcome   Outcome   `json:"outcome,omitempty"`
+	By        []User    `json:"by,omitempty"` // who approved so far, or decided
+}
+
+// Outcome is how an approval ended; empty while it is open. The words are what
+// people read at the end of the approval message.
+type Outcome string
+
+// The outcomes of an approval.
+const (
+	Approved  Outcome = "Approved"
+	Denied    Outcome = "Denied"
+	Expired   Outcome = "Expired"
+	Cancelled Outcome = "Cancelled"
+)

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"nod/cmd/bot/config"
+)
+
+// thisBuild is what this build can do. A new platform, tool, protocol or
+// strategy is switched on by a word here.
+var thisBuild = config.NewBuild(
+	"slack", "discord",
+	"store: sqlite", "store: redis",
+	"llm.protocol: tools", "llm.strategy: react",
+	"llm.images", "agent.examples", "http",
+	"tools.calculator", "tools.clock", "tools.fetch", "tools.wikipedia",
+	"tools.search", "tools.search.provider: searxng", "tools.search.provider: brave", "tools.search.provider: tavily",
+	"tools.commands", "tools.commands.output: text", "tools.commands.output: json", "tools.commands.output: file",
+	"tools.commands.stdin", "tools.commands.env", "tools.commands.cwd",
+)
+
+// version is set by the linker in releases.
+var version = "dev"
+
+type versionCommand struct{}
+
+// Run prints the version.
+func (versionCommand) Run(env Env) error {
+	commit := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				commit = s.Value
+			}
+		}
+	}
+	_, err := fmt.Fprintf(env.Out, "nod %s, commit %s, %s\n", version, commit, runtime.Version())
+	return err
+}
+
+type configCommand struct {
+	Schema schemaCommand `cmd:"" help:"Print the JSON Schema of the file, for editors."`
+}
+
+type schemaCommand struct{}
+
+// Run prints the schema.
+func (schemaCommand) Run(env Env) error {
+	schema, err := config.Schema()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(env.Out, "%s\n", schema)
+	return err
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"nod/cmd/bot/config"
+	"nod/memory/redis"
+	"nod/memory/sqlite"
+)
+
+type checkCommand struct {
+	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+}
+
+// checkTimeout bounds each connection that is tried.
+const checkTimeout = 15 * time.Second
+
+// Run reports every mistake, and then tries what the file names.
+func (c checkCommand) Run(ctx context.Context, cmd *commands, env Env) error {
+	cfg, err := config.Load(c.Config, config.LoadOptions{Getenv: env.Getenv})
+	if err != nil {
+		return usage(err)
+	}
+	mistakes := append(cfg.Unsupported(thisBuild), cfg.Incomplete()...)
+	if len(mistakes) > 0 {
+		return config.Mistakes(mistakes)
+	}
+	box, err := toolbox(cfg)
+	if err != nil {
+		return usage(err)
+	}
+	a, err := newAgent(cfg, box)
+	if err != nil {
+		return usage(err)
+	}
+	for _, t := range a.Tools {
+		_, _ = fmt.Fprintf(env.Out, "ok    tool %s: %s\n", t.Name, t.Risk)
+	}
+	return tryAll(ctx, cfg, cmd.logger(env, slog.LevelError), env)
+}
+
+// trial is one connection to try; it says what it found.
+type trial struct {
+	name string
+	try  func(ctx context.Context) (string, error)
+}
+
+func tryAll(ctx context.Context, cfg *config.Config, log *slog.Logger, env Env) error {
+	bad := 0
+	for _, t := range trials(cfg, log) {
+		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+		found, err := t.try(ctx)
+		cancel()
+		if err != nil {
+			bad++
+			_, _ = fmt.Fprintf(env.Out, "FAIL  %s: %v\n", t.name, err)
+			continue
+		}
+		_, _ = fmt.Fprintf(env.Out, "ok    %s: %s\n", t.name, found)
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d of the connections failed", bad)
+	}
+	return nil
+}
+
+// trials lists what to try. A new platform or store adds itself here.
+func trials(cfg *config.Config, log *slog.Logger) []trial {
+	out := []trial{
+		{"store", func(ctx context.Context) (string, error) { return tryStore(ctx, cfg, log) }},
+		{"llm", func(ctx context.Context) (string, error) { return tryModel(ctx, cfg) }},
+	}
+	if cfg.Slack != nil {
+		out = append(out, trial{"slack", func(ctx context.Context) (string, error) { return trySlack(ctx, cfg) }})
+	}
+	if cfg.Discord != nil {
+		out = append(out, trial{"discord", func(ctx context.Context) (string, error) { return tryDiscord(ctx, cfg) }})
+	}
+	return out
+}
+
+// tryStore looks at the store without making or changing anything.
+func tryStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (string, error) {
+	if cfg.Store.Kind == config.Redis {
+		s, err := redis.Open(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log})
+		if err != nil {
+			return "", err
+		}
+		return cfg.Store.String(), s.Close()
+	}
+	path := cfg.Store.Path
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		if dir, err := os.Stat(filepath.Dir(path)); err == nil && !dir.IsDir() {
+			return "", fmt.Errorf("%s is not a folder", filepath.Dir(path))
+		}
+		return cfg.Store.String() + " will be made at the first start", nil
+	}
+	v, err := sqlite.View(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = v.Close() }()
+	if err := v.Ping(ctx); err != nil {
+		return "", fmt.Errorf("%s can't be read: %w", path, err)
+	}
+	return cfg.Store.String(), nil
+}
+
+// tryModel lists the endpoint's models, which costs nothing. An endpoint that
+// has no list is only known to answer.
+func tryModel(ctx context.Context, cfg *config.Config) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.LLM.BaseURL+"/models", nil)
+	if err != nil {
+		return "", err
+	}
+	if cfg.LLM.APIKey.IsSet() {
+		req.Header.Set("Authorization", "Bearer "+cfg.LLM.APIKey.Reveal())
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", fmt.Errorf("the endpoint can't be reached: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
+		return "", fmt.Errorf("the endpoint refuses the key (status %d); look at llm.api_key", resp.StatusCode)
+	case resp.StatusCode >= http.StatusInternalServerError:
+		return "", fmt.Errorf("the endpoint answers with status %d", resp.StatusCode)
+	case resp.StatusCode == http.StatusOK:
+		return cfg.LLM.Model + " at " + cfg.LLM.BaseURL, nil
+	}
+	return fmt.Sprintf("%s answers (it has no list of models)", cfg.LLM.BaseURL), nil
+}

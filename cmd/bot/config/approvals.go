@@ -1,0 +1,176 @@
+package config
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// keyed is a set of rules and where the file has it.
+type keyed struct {
+	key       string
+	approvals *Approvals
+}
+
+// rules lists the section's rules and those of every tool that is on.
+func (c *Config) rules() []keyed {
+	out := []keyed{{"approvals", &c.Approvals}}
+	for _, t := range c.toolRules() {
+		out = append(out, keyed{t.key + ".approvals", &t.rules.Approvals})
+	}
+	return out
+}
+
+// tooled is the rules of a tool and where the file has it.
+type tooled struct {
+	key   string
+	rules *ToolRules
+}
+
+// toolRules lists what is common to the tools that are on.
+func (c *Config) toolRules() []tooled {
+	var out []tooled
+	t := &c.Tools
+	if t.Calculator != nil {
+		out = append(out, tooled{"tools.calculator", &t.Calculator.ToolRules})
+	}
+	if t.Clock != nil {
+		out = append(out, tooled{"tools.clock", &t.Clock.ToolRules})
+	}
+	if t.Wikipedia != nil {
+		out = append(out, tooled{"tools.wikipedia", &t.Wikipedia.ToolRules})
+	}
+	if t.Fetch != nil {
+		out = append(out, tooled{"tools.fetch", &t.Fetch.ToolRules})
+	}
+	if t.Search != nil {
+		out = append(out, tooled{"tools.search", &t.Search.ToolRules})
+	}
+	if t.Python != nil {
+		out = append(out, tooled{"tools.python", &t.Python.ToolRules})
+	}
+	if t.Chart != nil {
+		out = append(out, tooled{"tools.chart", &t.Chart.ToolRules})
+	}
+	if t.Image != nil {
+		out = append(out, tooled{"tools.image", &t.Image.ToolRules})
+	}
+	for i := range t.Commands {
+		out = append(out, tooled{item("tools.commands", i), &t.Commands[i].ToolRules})
+	}
+	return out
+}
+
+// approvals checks the section, and what tools write over it. What a tool does
+// not write is the section's, and its mistakes are reported there.
+func (k *checker) approvals() {
+	for _, r := range k.c.rules() {
+		own := func(key string) bool { return r.key == "approvals" || k.written(r.key+key) }
+		if !own("") {
+			continue
+		}
+		if own(".timeout") {
+			k.positive(r.key+".timeout", r.approvals.Timeout)
+		}
+		if own(".approvers") {
+			k.approvers(r.key+".approvers", r.approvals.Approvers)
+		}
+		if own(".approve") || own(".deny") {
+			k.emoji(r.key, *r.approvals)
+		}
+		if own(".approvers") || own(".quorum") || own(".exclude_requester") {
+			k.satisfiable(r.key, *r.approvals)
+		}
+	}
+}
+
+var approver = regexp.MustCompile(`^(requester|anyone|(user|group|role):[A-Za-z0-9]{1,64})$`)
+
+func (k *checker) approvers(key string, list []string) {
+	if len(list) == 0 {
+		k.at(key, "must name somebody: write requester, anyone, user:ID, group:ID or role:ID")
+	}
+	for i, one := range list {
+		if !approver.MatchString(one) {
+			k.at(item(key, i), "must be requester, anyone, user:ID, group:ID or role:ID, with the id and not a name")
+		}
+	}
+}
+
+// satisfiable reports rules that nobody could ever meet. How many people are
+// in a group or a role, or are anyone, is not known here.
+func (k *checker) satisfiable(key string, a Approvals) {
+	if a.Quorum < 1 {
+		k.at(key+".quorum", "must be at least 1")
+	}
+	people := map[string]bool{}
+	for i, one := range a.Approvers {
+		switch {
+		case k.doubtful(item(key+".approvers", i)) || one != "requester" && !strings.HasPrefix(one, "user:"):
+			return
+		case one != "requester" || !a.ExcludeRequester:
+			people[one] = true
+		}
+	}
+	switch n := len(people); {
+	case len(a.Approvers) == 0:
+	case n == 0:
+		k.at(key+".exclude_requester", "leaves nobody who could approve; add others than the requester to approvers, or write false")
+	case n < a.Quorum:
+		k.at(key+".quorum", "can't be reached, as approvers and exclude_requester leave only %d; add others to approvers, or write a smaller number", n)
+	}
+}
+
+// emoji checks the reactions: each means one thing.
+func (k *checker) emoji(key string, a Approvals) {
+	meaning := map[string]string{chat.EmojiStop: "to stop a turn", chat.EmojiRetry: "to try again"}
+	for _, list := range []struct {
+		key, meaning string
+		emoji        []string
+	}{{key + ".approve", "to approve", a.Approve}, {key + ".deny", "to deny", a.Deny}} {
+		if len(list.emoji) == 0 {
+			k.at(list.key, "must have at least one emoji")
+		}
+		for i, e := range normal(list.emoji) {
+			other, taken := meaning[e]
+			switch {
+			case e == "" || strings.ContainsAny(e, " \t\n,"):
+				k.at(item(list.key, i), "must be one emoji, or the name that Slack has for it, such as ✅ or white_check_mark")
+			case taken && other != list.meaning:
+				k.at(item(list.key, i), "is the emoji %s already; write another", other)
+			}
+			meaning[e] = list.meaning
+		}
+	}
+}
+
+// normal gives emoji in the form in which they compare equal.
+func normal(emoji []string) []string {
+	out := make([]string, len(emoji))
+	for i, e := range emoji {
+		out[i] = chat.NormalEmoji(e)
+	}
+	return out
+}
+
+// distinct drops repetitions.
+func distinct(words []string) []string {
+	var out []string
+	for _, w := range words {
+		if !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// Rules gives the approvals as the agent keeps them in a thread's log.
+func (a Approvals) Rules() memory.Rules {
+	return memory.Rules{
+		Approvers: a.Approvers, Quorum: a.Quorum, ExcludeRequester: a.ExcludeRequester,
+		Timeout: a.Timeout, Approve: a.Approve, Deny: a.Deny,
+	}
+}

@@ -1,0 +1,234 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"nod/llm/args"
+)
+
+// placeholder is where a template takes an argument.
+var placeholder = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_-]*)\}`)
+
+// commands checks the team's own tools.
+func (k *checker) commands() {
+	taken := slices.Clone(builtins)
+	for i, t := range k.c.Tools.Commands {
+		key := item("tools.commands", i)
+		k.name(key+".name", t.Name, taken)
+		taken = append(taken, t.Name)
+		k.positive(key+".timeout", t.Timeout)
+		k.argv(key+".argv", t.Argv)
+		k.env(key+".env", t.Env)
+		if k.doubtful(key + ".parameters") {
+			continue
+		}
+		properties, problem := parameters(t.Parameters)
+		if problem != "" {
+			k.at(key+".parameters", "%s", problem)
+			continue
+		}
+		for j := 1; j < len(t.Argv); j++ {
+			k.template(item(key+".argv", j), t.Argv[j], properties)
+		}
+		k.template(key+".stdin", t.Stdin, properties)
+	}
+}
+
+// argv checks the program, which no argument may choose.
+func (k *checker) argv(key string, argv []string) {
+	switch {
+	case len(argv) == 0:
+		k.at(key, `is missing; write a program and its arguments, such as ["./restart.sh", "{service}"]`)
+	case k.doubtful(item(key, 0)):
+	case argv[0] == "":
+		k.at(item(key, 0), "must name a program")
+	case placeholder.MatchString(argv[0]):
+		k.at(item(key, 0), "must be a fixed program, without {name}, as the model writes what {name} stands for")
+	}
+	for i, a := range argv {
+		if strings.ContainsRune(a, 0) {
+			k.at(item(key, i), "has a character that no argument can have")
+		}
+	}
+}
+
+// template demands that every {name} is a parameter.
+func (k *checker) template(key, text string, properties []string) {
+	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
+		if slices.Contains(properties, m[1]) {
+			continue
+		}
+		if len(k.names[key]) > 0 || shown(m[1]) != m[1] {
+			k.at(key, "has a {name} that is not in parameters")
+			continue
+		}
+		k.at(key, "has {%s}, which is not in parameters%s", m[1], didYouMean(m[1], properties))
+	}
+}
+
+// env checks the names that a command gets of the bot's environment. The bot's
+// own secrets are not passed on, by whatever name.
+func (k *checker) env(key string, names []string) {
+	var secret []string
+	for _, own := range []string{"store", "llm.api_key", "slack.app_token", "slack.bot_token", "discord.token", "tools.search.api_key"} {
+		secret = append(secret, k.names[own]...)
+	}
+	for i, name := range names {
+		switch {
+		case !envName.MatchString(name):
+			k.at(item(key, i), "must be the name of an environment variable, without $ or a value")
+		case slices.Contains(secret, name):
+			k.at(item(key, i), "names one of the bot's own secrets, which no command gets; make a separate one for the command")
+		}
+	}
+}
+
+// parameters compiles the JSON Schema of a command's arguments and gives the
+// names of its properties.
+func parameters(raw json.RawMessage) (properties []string, problem string) {
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(raw)))
+	if err != nil {
+		return nil, "must be a JSON Schema"
+	}
+	schema, ok := doc.(map[string]any)
+	if !ok {
+		return nil, "must be a JSON Schema: a section with type: object and properties"
+	}
+	if problem := compile(doc); problem != "" {
+		return nil, problem
+	}
+	if schema["type"] != "object" {
+		return nil, "must have type: object, as the arguments of a call are an object"
+	}
+	if _, err := args.Compile(raw); err != nil {
+		return nil, "is a JSON Schema that can't be used for arguments; write a simpler one"
+	}
+	named, _ := schema["properties"].(map[string]any)
+	for name := range named {
+		properties = append(properties, name)
+	}
+	slices.Sort(properties)
+	return properties, ""
+}
+
+// schemaURL is the address of a schema, in whose place nothing can be loaded.
+const schemaURL = "nod:///parameters"
+
+// compile says what is wrong with a JSON Schema. References out of it are
+// refused: nothing is read from files or the network because of a schema. A
+// pattern in a dialect that Go does not have is no mistake.
+func compile(doc any) (problem string) {
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(func(string) (jsonschema.Regexp, error) { return anyText{}, nil })
+	if err := c.AddResource(schemaURL, doc); err != nil {
+		return "is not a JSON Schema that is known here; remove $schema and $id"
+	}
+	_, err := c.Compile(schemaURL)
+	var invalid *jsonschema.SchemaValidationError
+	var load *jsonschema.LoadURLError
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &load):
+		return "has a $ref out of the schema; write what it stands for, or put it below $defs"
+	case errors.As(err, &invalid):
+		return "is not a valid JSON Schema" + where(invalid.Err)
+	default:
+		return "is not a valid JSON Schema: check each $ref"
+	}
+}
+
+// where gives the place of the first leaf of a validation error.
+func where(err error) string {
+	var v *jsonschema.ValidationError
+	if !errors.As(err, &v) {
+		return ""
+	}
+	for len(v.Causes) > 0 {
+		v = v.Causes[0]
+	}
+	place := make([]string, 0, len(v.InstanceLocation))
+	for _, part := range v.InstanceLocation {
+		if _, err := strconv.Atoi(part); err != nil {
+			part = shown(part)
+		}
+		place = append(place, part)
+	}
+	if len(place) == 0 {
+		return ""
+	}
+	return " at " + strings.Join(place, ".")
+}
+
+// noLoader refuses every reference.
+type noLoader struct{}
+
+func (noLoader) Load(string) (any, error) { return nil, errors.New("references are refused") }
+
+// anyText stands in for a compiled pattern.
+type anyText struct{}
+
+func (anyText) MatchString(string) bool { return true }
+func (anyText) String() string          { return "" }
+
+// servers checks the MCP servers.
+func (k *checker) servers() {
+	var taken []string
+	for i, s := range k.c.Tools.MCP {
+		key := item("tools.mcp", i)
+		k.name(key+".name", s.Name, taken)
+		taken = append(taken, s.Name)
+		http, stdio := k.written(key+".url"), k.written(key+".command")
+		switch {
+		case http == stdio:
+			k.at(key, "must have either url, or command")
+		case stdio && len(s.Command) == 0:
+			k.at(key+".command", "must name a program, such as [npx, -y, some-server]")
+		case http && !k.doubtful(key+".url"):
+			k.when(key+".url", urlProblem(s.URL.Reveal()))
+		}
+		if stdio && len(s.Headers) > 0 {
+			k.at(key+".headers", "are only for a server with url; remove them")
+		}
+		k.headers(key+".headers", s.Headers)
+		for j, p := range s.ReadOnly {
+			k.when(item(key+".read_only", j), patternProblem(p))
+		}
+		for _, p := range slices.Sorted(maps.Keys(s.Risk)) {
+			k.when(join(key+".risk", shown(p)), patternProblem(p))
+		}
+	}
+}
+
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
+func (k *checker) headers(key string, headers map[string]Secret) {
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		value := headers[name]
+		at := join(key, shown(name))
+		if !headerName.MatchString(name) {
+			k.at(at, "has a name that no header can have")
+		}
+		if strings.ContainsFunc(value.Reveal(), func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+			k.at(at, "has a line break or another character that no header can have")
+		}
+	}
+}
+
+// patternProblem says what is wrong with a pattern on tool names.
+func patternProblem(pattern string) string {
+	if _, err := path.Match(pattern, "name"); err != nil || pattern == "" {
+		return "must be a pattern on tool names, such as get_* or *"
+	}
+	return ""
+}

@@ -1,0 +1,207 @@
+package config
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+)
+
+const (
+	// maxNodes is how many values a file may have once its aliases are
+	// followed. A few lines whose aliases repeat each other would be billions.
+	maxNodes = 20_000
+	// maxDepth is how deep values may nest; an alias of itself nests for ever.
+	maxDepth = 60
+)
+
+// decoder turns a tree of nodes into structs. It is our own, in place of the
+// library's, for what the latter can't do: the dotted path of a mistake, and
+// messages that don't repeat the value.
+type decoder struct {
+	*report
+	env     *environment
+	visited int                 // values so far
+	depth   int                 // of the present one
+	tooMuch bool                // that was reported
+	section *Approvals          // what a tool's own approvals start from
+	names   map[string][]string // of the environment, by the key that uses them
+}
+
+var (
+	typeDuration = reflect.TypeFor[time.Duration]()
+	typeRaw      = reflect.TypeFor[json.RawMessage]()
+	typeSecret   = reflect.TypeFor[Secret]()
+	typeRisks    = reflect.TypeFor[Risks]()
+)
+
+// value decodes a node into v, which holds the default. Null leaves it so.
+func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
+	n, leave := d.enter(n, path)
+	if n == nil {
+		return
+	}
+	defer leave()
+	switch {
+	case v.Kind() == reflect.Pointer:
+		d.pointer(n, v, path)
+	case d.isNull(n):
+	case v.Type() == typeRaw:
+		d.raw(n, v, path)
+	case v.Type() == typeRisks && n.Kind == yaml.ScalarNode:
+		var all Risk
+		d.scalar(n, reflect.ValueOf(&all).Elem(), path)
+		v.Set(reflect.ValueOf(Risks{"*": all}))
+	case isScalar(v):
+		d.scalar(n, v, path)
+	case v.Kind() == reflect.Struct:
+		d.mapping(n, v, path)
+	case v.Kind() == reflect.Map:
+		d.table(n, v, path)
+	default:
+		d.list(n, v, path)
+	}
+}
+
+// enter gives what an alias stands for, and refuses trees that are endless or
+// far larger than the file. The caller calls leave when it is done with it.
+func (d *decoder) enter(n *yaml.Node, path string) (target *yaml.Node, leave func()) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	d.visited++
+	if d.visited > maxNodes || d.depth >= maxDepth {
+		if !d.tooMuch {
+			d.add(n.Line, path, "nests or repeats too much, by aliases (*name) or by itself; write the values out")
+		}
+		d.tooMuch = true
+		return nil, nil
+	}
+	if strings.HasPrefix(n.ShortTag(), "!!") && n.ShortTag() != "!!binary" {
+		d.depth++
+		return n, func() { d.depth-- }
+	}
+	d.add(n.Line, path, "has a tag of YAML's (a word with !); remove it, or put the text in quotes")
+	return nil, nil
+}
+
+// isNull says whether a value was left out. A value of the environment is, when
+// it is empty; that it reads "null" is a coincidence.
+func (d *decoder) isNull(n *yaml.Node) bool {
+	if n.Kind != yaml.ScalarNode {
+		return false
+	}
+	if x, ok := d.env.found[n]; ok {
+		return n.Value == "" && len(x.missing) == 0 && !x.malformed
+	}
+	return n.ShortTag() == "!!null"
+}
+
+// isScalar says whether a type is written as a scalar.
+func isScalar(v reflect.Value) bool {
+	if _, ok := v.Addr().Interface().(texter); ok || v.Type() == typeSecret {
+		return true
+	}
+	switch v.Kind() {
+	case reflect.Struct, reflect.Map, reflect.Slice:
+		return false
+	}
+	return true
+}
+
+// pointer decodes what is optional. A section that is there without keys is
+// on, with its defaults; a value that is left out is absent.
+func (d *decoder) pointer(n *yaml.Node, v reflect.Value, path string) {
+	p := d.fresh(v.Type().Elem())
+	if !d.isNull(n) {
+		d.value(n, p.Elem(), path)
+	} else if isScalar(p.Elem()) {
+		return
+	}
+	v.Set(p)
+}
+
+// fresh makes a pointer to a value with its defaults.
+func (d *decoder) fresh(t reflect.Type) reflect.Value {
+	p := reflect.New(t)
+	if s, ok := p.Interface().(interface{ setDefaults(section Approvals) }); ok {
+		s.setDefaults(*d.section)
+	}
+	return p
+}
+
+// mapping decodes a section. Its fields are decoded in the order of the
+// struct, not of the file: the approvals come before the tools that refine
+// them.
+func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
+	known := fieldsOf(v.Type())
+	pairs := map[string]pair{}
+	for _, p := range d.pairs(n, path) {
+		pairs[p.key] = p
+		if _, ok := known.index[p.key]; !ok {
+			d.add(p.line, join(path, shown(p.key)), "%s", unknownKey(p.key, known.keys))
+		}
+	}
+	for _, key := range known.keys {
+		p, ok := pairs[key]
+		if !ok {
+			continue
+		}
+		full := join(path, key)
+		d.lines[full] = p.line
+		d.value(p.value, v.FieldByIndex(known.index[key]), full)
+	}
+}
+
+// fields are the keys of a section, in the order of its struct.
+type fields struct {
+	keys  []string
+	index map[string][]int
+}
+
+// fieldsOf lists the fields that have a key, those of embedded structs too.
+func fieldsOf(t reflect.Type) fields {
+	out := fields{index: map[string][]int{}}
+	for _, f := range reflect.VisibleFields(t) {
+		if key, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); key != "" {
+			out.keys = append(out.keys, key)
+			out.index[key] = f.Index
+		}
+	}
+	return out
+}
+
+// table decodes a map from words to scalars.
+func (d *decoder) table(n *yaml.Node, v reflect.Value, path string) {
+	out := reflect.MakeMap(v.Type())
+	for _, p := range d.pairs(n, path) {
+		key := join(path, shown(p.key))
+		d.lines[key] = p.line
+		elem := reflect.New(v.Type().Elem()).Elem()
+		d.value(p.value, elem, key)
+		out.SetMapIndex(reflect.ValueOf(p.key), elem)
+	}
+	v.Set(out)
+}
+
+// list decodes a list, which takes the place of the default one.
+func (d *decoder) list(n *yaml.Node, v reflect.Value, path string) {
+	if n.Kind != yaml.SequenceNode {
+		d.add(n.Line, path, "must be a list: write [a, b], or one item a line after a -")
+		return
+	}
+	out := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
+	for i, c := range n.Content {
+		key := item(path, i)
+		d.lines[key] = c.Line
+		elem := d.fresh(v.Type().Elem()).Elem()
+		if t := c; t.Kind == yaml.ScalarNode && d.isNull(t) {
+			d.add(c.Line, key, "is empty; write a value or remove the item")
+		}
+		d.value(c, elem, key)
+		out.Index(i).Set(elem)
+	}
+	v.Set(out)
+}

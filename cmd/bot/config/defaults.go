@@ -1,0 +1,166 @@
+package config
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Risks is the risk of a server's tools, by pattern on their names.
+type Risks map[string]Risk
+
+// noParameters is the schema of a command that takes no arguments.
+const noParameters = `{"type":"object","properties":{},"additionalProperties":false}`
+
+// defaults is what an empty file means.
+func defaults() *Config {
+	return &Config{
+		Store: Store{Kind: SQLite, Path: "nod.db", show: "sqlite:nod.db"},
+		LLM: LLM{
+			BaseURL:  "https://api.openai.com/v1",
+			Model:    "gpt-5-mini",
+			Protocol: ProtocolTools,
+			Strategy: StrategyReact,
+			MaxSteps: 12,
+			Timeout:  120 * time.Second,
+			Stream:   true,
+			Images:   ImagesAuto,
+		},
+		Agent:  Agent{Instructions: "You are a helpful colleague.\n", Taint: TaintAsk, Retries: 1},
+		Memory: Memory{BudgetTokens: 16000, IdleReset: 12 * time.Hour, Keep: 720 * time.Hour},
+		Approvals: Approvals{
+			Timeout:   30 * time.Minute,
+			Approvers: []string{"requester"},
+			Quorum:    1,
+			Approve:   []string{"✅", "👍"},
+			Deny:      []string{"❌", "👎"},
+		},
+		lines: map[string]int{},
+	}
+}
+
+// Default is the configuration of `bot chat` without a file: the demo model,
+// the calculator and the clock, and a store in the user's state directory.
+// getenv nil is os.LookupEnv. Without any home the store is in the current
+// directory.
+func Default(getenv func(string) (string, bool)) *Config {
+	if getenv == nil {
+		getenv = os.LookupEnv
+	}
+	c := defaults()
+	c.Store = sqliteAt(filepath.Join(stateDir(getenv), "nod.db"))
+	c.Tools.Calculator, c.Tools.Clock = &Calculator{}, &Clock{}
+	c.Tools.Calculator.setDefaults(c.Approvals)
+	c.Tools.Clock.setDefaults(c.Approvals)
+	return c
+}
+
+// stateDir is nod's folder for state, by the XDG base directory specification:
+// $XDG_STATE_HOME when it is absolute, else ~/.local/state.
+func stateDir(getenv func(string) (string, bool)) string {
+	if dir, _ := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "nod")
+	}
+	if home, _ := getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", "nod")
+	}
+	return "."
+}
+
+func sqliteAt(path string) Store { return Store{Kind: SQLite, Path: path, show: "sqlite:" + path} }
+
+func (s *Slack) setDefaults(Approvals) {
+	*s = Slack{APIURL: "https://slack.com/api/", Sockets: 2, Follow: FollowThread, DM: DMThread}
+}
+
+func (s *Discord) setDefaults(Approvals) {
+	*s = Discord{APIURL: "https://discord.com/api", Commands: true, Follow: FollowMentions}
+}
+
+func (h *HTTP) setDefaults(Approvals) { h.Listen = "127.0.0.1:8080" }
+
+func (t *Calculator) setDefaults(a Approvals) { t.ToolRules = ToolRules{RiskAuto, a} }
+
+func (t *Clock) setDefaults(a Approvals) { t.ToolRules = ToolRules{RiskAuto, a} }
+
+func (t *Wikipedia) setDefaults(a Approvals) {
+	*t = Wikipedia{Language: "en", ToolRules: ToolRules{RiskAuto, a}}
+}
+
+func (t *Fetch) setDefaults(a Approvals) { t.ToolRules = ToolRules{RiskAuto, a} }
+
+func (t *Search) setDefaults(a Approvals) {
+	*t = Search{Provider: ProviderSearxng, ToolRules: ToolRules{RiskAuto, a}}
+}
+
+func (t *Python) setDefaults(a Approvals) {
+	*t = Python{Timeout: 20 * time.Second, Memory: 512 << 20, ToolRules: ToolRules{RiskAuto, a}}
+}
+
+func (t *Chart) setDefaults(a Approvals) { t.ToolRules = ToolRules{RiskAuto, a} }
+
+func (t *Image) setDefaults(a Approvals) {
+	*t = Image{Model: "gpt-image-1", ToolRules: ToolRules{RiskAsk, a}}
+}
+
+func (t *Command) setDefaults(a Approvals) {
+	*t = Command{
+		Parameters: json.RawMessage(noParameters), Cwd: ".", Output: OutputText,
+		Timeout: 30 * time.Second, ToolRules: ToolRules{RiskAsk, a},
+	}
+}
+
+func (t *MCP) setDefaults(Approvals) { t.Risk = Risks{"*": RiskAsk} }
+
+// resolve finishes a configuration that is right: paths become absolute by the
+// file's folder, addresses get the form that their users want, and emoji their
+// normal one.
+func (c *Config) resolve(dir string) {
+	if c.Store.Kind == SQLite && !filepath.IsAbs(c.Store.Path) {
+		c.Store = sqliteAt(filepath.Join(dir, c.Store.Path))
+	}
+	c.LLM.BaseURL = strings.TrimRight(c.LLM.BaseURL, "/")
+	if c.Slack != nil {
+		c.Slack.APIURL = strings.TrimRight(c.Slack.APIURL, "/") + "/"
+	}
+	if c.Discord != nil {
+		c.Discord.APIURL = strings.TrimRight(c.Discord.APIURL, "/")
+	}
+	if w := c.Tools.Wikipedia; w != nil && w.APIURL == "" {
+		w.APIURL = "https://" + w.Language + ".wikipedia.org/w/api.php"
+	}
+	if s := c.Tools.Search; s != nil && s.APIURL == "" {
+		s.APIURL = searchURLs[s.Provider]
+	}
+	for i := range c.Tools.Commands {
+		t := &c.Tools.Commands[i]
+		t.Cwd = absolute(dir, t.Cwd)
+		if len(t.Argv) > 0 && strings.Contains(t.Argv[0], "/") {
+			t.Argv[0] = absolute(dir, t.Argv[0])
+		}
+	}
+	for i := range c.Tools.MCP {
+		if argv := c.Tools.MCP[i].Command; len(argv) > 0 && strings.Contains(argv[0], "/") {
+			argv[0] = absolute(dir, argv[0])
+		}
+	}
+	for _, r := range c.rules() {
+		r.approvals.Approve = distinct(normal(r.approvals.Approve))
+		r.approvals.Deny = distinct(normal(r.approvals.Deny))
+	}
+}
+
+// searchURLs are the services that have an address of their own.
+var searchURLs = map[Provider]string{
+	ProviderBrave:  "https://api.search.brave.com/res/v1/web/search",
+	ProviderTavily: "https://api.tavily.com/search",
+}
+
+func absolute(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}

@@ -1,0 +1,342 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var update = flag.Bool("update", false, "write the wanted output of testdata anew")
+
+// environ is an environment of a few names.
+func environ(values map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		v, ok := values[name]
+		return v, ok
+	}
+}
+
+// load reads a text as if it were the file nod.yaml in /etc/nod.
+func load(text string, env map[string]string) (*Config, error) {
+	return parse("nod.yaml", "/etc/nod", []byte(text), LoadOptions{Getenv: environ(env)})
+}
+
+// TestMistakes loads wrong files and compares the whole of what they are told.
+func TestMistakes(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("find testdata: %v", err)
+	}
+	total := 0
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, want := archive.Files[0].Data, string(archive.Files[1].Data)
+			_, err = load(string(text), map[string]string{"SET": "value-of-set"})
+			var mistakes Mistakes
+			if !errors.As(err, &mistakes) {
+				t.Fatalf("got %v, want Mistakes", err)
+			}
+			total += len(mistakes)
+			got := err.Error() + "\n"
+			for _, secret := range []string{"secret", "sk-", "ret@", "value-of-set"} {
+				if strings.Contains(strings.ReplaceAll(got, "own secrets", ""), secret) {
+					t.Errorf("a message shows a value:\n%s", got)
+				}
+			}
+			if *update {
+				archive.Files[1].Data = []byte(got)
+				if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("mistakes (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if total < 100 {
+		t.Errorf("testdata has %d mistakes, want at least 100", total)
+	}
+}
+
+func TestEmptyFileIsTheDefaults(t *testing.T) {
+	for _, text := range []string{"", "# nothing\n", "---\n", "{}", "llm:\ntools:\nlimits:\n", "~"} {
+		got, err := load(text, nil)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		want := defaults()
+		want.resolve("/etc/nod")
+		if diff := cmp.Diff(want, got, sameConfig); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	env := map[string]string{"STEPS": "7", "ON": "false", "MODEL": "12345", "EMPTY": "", "NULL": "null", "YAML": "a: [b", "DAY": "$5", "X": "x"}
+	c, err := load(`
+llm:
+  max_steps: ${STEPS}
+  stream: "${ON}"
+  model: ${MODEL}
+  temperature: 0.${STEPS}
+  top_p: ${EMPTY}
+  api_key: ${NULL}
+  prices: {input: 1, output: 2}
+agent:
+  instructions: "${YAML} $X $$ $${X} ${X}${X} 100%{X} {X}"
+  examples: &e [{user: "${X}", assistant: "${STEPS}"}]
+limits: {per_day: "${DAY}", per_thread_per_day: $3}
+tools:
+  commands:
+    - name: x
+      argv: [x, "${MODEL}"]
+      parameters:
+        type: object
+        properties:
+          a:
+            const: "${STEPS}"
+            default: ${STEPS}
+`, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	temperature := 0.7
+	for name, pair := range map[string][2]any{
+		"max_steps": {c.LLM.MaxSteps, 7}, "stream": {c.LLM.Stream, false}, "model": {c.LLM.Model, "12345"},
+		"temperature": {c.LLM.Temperature, &temperature}, "top_p": {c.LLM.TopP, (*float64)(nil)},
+		"api_key":      {c.LLM.APIKey.Reveal(), "null"},
+		"instructions": {c.Agent.Instructions, "a: [b $X $$ ${X} xx 100%{X} {X}"},
+		"examples":     {c.Agent.Examples, []Example{{"x", "7"}}},
+		"limits":       {c.Limits, Limits{PerDay: Amount{Money: 5}, PerThreadPerDay: Amount{Money: 3}}},
+		"argv":         {c.Tools.Commands[0].Argv, []string{"x", "12345"}},
+		"parameters":   {string(c.Tools.Commands[0].Parameters), `{"type":"object","properties":{"a":{"const":"7","default":7}}}`},
+	} {
+		if diff := cmp.Diff(pair[1], pair[0]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestLenientNeedsNoEnvironment(t *testing.T) {
+	o := LoadOptions{Lenient: true, Getenv: environ(nil)}
+	c, err := parse("nod.yaml", "/etc/nod", []byte(fullExample(t)), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Slack == nil || c.Discord == nil || c.Slack.BotToken.IsSet() || !c.Written("slack.bot_token") {
+		t.Errorf("the platforms are %+v and %+v", c.Slack, c.Discord)
+	}
+	c, err = parse("nod.yaml", "/", []byte("store: ${S}\nllm: {max_steps: '${N}', timeout: '${T}', base_url: '${U}', protocol: '${P}'}\n"+
+		"approvals: {approvers: ['${A}'], quorum: 2, approve: ['${E}']}\n"+
+		"tools: {commands: [{name: '${C}', argv: ['${C}'], parameters: {type: '${O}'}}], mcp: [{name: x, url: '${U}'}]}"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.LLM.MaxSteps != 12 || c.Store.String() != "sqlite:/nod.db" {
+		t.Errorf("values that are not set are not the defaults: %+v", c)
+	}
+	if _, err = parse("nod.yaml", "/", []byte("llm: {model: '${M}', api_kye: '${K}', protocol: x, timeout: '${'}"), o); err == nil || strings.Count(err.Error(), "\n") != 2 {
+		t.Errorf("got %v, want three mistakes", err)
+	}
+}
+
+func TestToolApprovalsGoOverTheSection(t *testing.T) {
+	c := mustLoad(t, `
+tools:
+  clock: {approvals: {quorum: 2}}
+  chart:
+  commands:
+    - {name: x, argv: [./x, ./y], cwd: sub, approvals: {approve: [":+1::skin-tone-2", "👍🏽", rocket]}}
+    - {name: y, argv: [sh]}
+approvals: {timeout: 1h, approvers: ["group:S1", "user:U1"], approve: ["white_check_mark"]}
+`)
+	section := Approvals{Timeout: time.Hour, Approvers: []string{"group:S1", "user:U1"}, Quorum: 1, Approve: []string{"✅"}, Deny: []string{"❌", "👎"}}
+	clock, x := section, section
+	clock.Quorum = 2
+	x.Approve = []string{"👍", "🚀"}
+	for name, pair := range map[string][2]Approvals{
+		"section": {section, c.Approvals}, "clock": {clock, c.Tools.Clock.Approvals}, "chart": {section, c.Tools.Chart.Approvals},
+		"x": {x, c.Tools.Commands[0].Approvals}, "y": {section, c.Tools.Commands[1].Approvals},
+	} {
+		if diff := cmp.Diff(pair[0], pair[1]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if diff := cmp.Diff([]string{"/etc/nod/x", "./y", "/etc/nod/sub", "sh", "/etc/nod"},
+		append(append([]string{}, c.Tools.Commands[0].Argv...), c.Tools.Commands[0].Cwd, c.Tools.Commands[1].Argv[0], c.Tools.Commands[1].Cwd)); diff != "" {
+		t.Errorf("paths (-want +got):\n%s", diff)
+	}
+	if got := c.Tools.Clock.Approvals.Rules(); got.Quorum != 2 || got.Timeout != time.Hour || len(got.Approvers) != 2 {
+		t.Errorf("rules are %+v", got)
+	}
+}
+
+func TestNormalForms(t *testing.T) {
+	c := mustLoad(t, `
+llm: {base_url: "http://localhost:11434/v1/", images: false}
+slack: {app_token: xapp-1, bot_token: xoxb-1, api_url: "http://127.0.0.1:9/api", allow_bots: [B1, 123456789012345678]}
+discord: {token: x, api_url: "http://127.0.0.1:9/api/", shards: 3}
+tools:
+  wikipedia: {language: de}
+  search: {provider: tavily, api_key: x}
+  mcp: [{name: a, command: [./server, ./x], risk: never}, {name: b, url: "http://x"}]
+  commands:
+    - name: big
+      argv: [x]
+      parameters: {type: object, properties: {z: {maximum: 123456789012345678901234567890}, a: {default: "<&>"}}, required: []}
+`)
+	for name, pair := range map[string][2]any{
+		"base_url": {c.LLM.BaseURL, "http://localhost:11434/v1"}, "images": {c.LLM.Images, ImagesNo},
+		"slack": {c.Slack.APIURL, "http://127.0.0.1:9/api/"}, "discord": {c.Discord.APIURL, "http://127.0.0.1:9/api"},
+		"bots": {c.Slack.AllowBots, []string{"B1", "123456789012345678"}}, "shards": {c.Discord.Shards, Shards(3)},
+		"wikipedia": {c.Tools.Wikipedia.APIURL, "https://de.wikipedia.org/w/api.php"},
+		"search":    {c.Tools.Search.APIURL, "https://api.tavily.com/search"},
+		"server":    {c.Tools.MCP[0].Command, []string{"/etc/nod/server", "./x"}},
+		"risk":      {c.Tools.MCP[0].Risk, Risks{"*": RiskNever}}, "other risk": {c.Tools.MCP[1].Risk, Risks{"*": RiskAsk}},
+		"parameters": {
+			string(c.Tools.Commands[0].Parameters),
+			`{"type":"object","properties":{"z":{"maximum":123456789012345678901234567890},"a":{"default":"<&>"}},"required":[]}`,
+		},
+	} {
+		if diff := cmp.Diff(pair[1], pair[0]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestDefaultRisks(t *testing.T) {
+	c := mustLoad(t, `
+tools:
+  calculator:
+  clock:
+  wikipedia:
+  fetch:
+  search: {api_url: "https://x.example"}
+  python:
+  chart:
+  image:
+  commands: [{name: x, argv: [x]}]
+`)
+	want := map[string]Risk{"tools.image": RiskAsk, "tools.commands[0]": RiskAsk}
+	for _, name := range []string{"calculator", "clock", "wikipedia", "fetch", "search", "python", "chart"} {
+		want["tools."+name] = RiskAuto
+	}
+	got := map[string]Risk{}
+	for _, r := range c.toolRules() {
+		got[r.key] = r.rules.Risk
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("risks (-want +got):\n%s", diff)
+	}
+}
+
+// TestSchemaReferencesAreNotFollowed refers to a file that could be read.
+func TestSchemaReferencesAreNotFollowed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.json")
+	if err := os.WriteFile(path, []byte(`{"type":"string"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []string{"file://" + path, "https://x.example/x.json", "x.json"} {
+		_, problem := parameters([]byte(`{"type":"object","properties":{"a":{"$ref":"` + ref + `"}}}`))
+		if !strings.HasPrefix(problem, "has a $ref out of the schema") {
+			t.Errorf("%s: got %q", ref, problem)
+		}
+	}
+	if names, problem := parameters([]byte(`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{}}}`)); problem != "" || len(names) != 1 {
+		t.Errorf("a reference inside of the schema: got %v, %q", names, problem)
+	}
+}
+
+func TestLoadFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "nod.yaml")
+	if err := os.WriteFile(path, []byte("store: sqlite:x.db"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(path, LoadOptions{})
+	if err != nil || c.Store.Path != filepath.Join(dir, "x.db") || c.File() != path {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	if _, err := Load(filepath.Join(dir, "none.yaml"), LoadOptions{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want that there is no such file", err)
+	}
+	if err := os.WriteFile(path, bytes.Repeat([]byte("# \n"), maxFile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(path, LoadOptions{}); err == nil {
+		t.Error("a file of megabytes is read")
+	}
+}
+
+func TestDefault(t *testing.T) {
+	for want, env := range map[string]map[string]string{
+		"sqlite:/state/nod/nod.db":                 {"XDG_STATE_HOME": "/state", "HOME": "/home/ada"},
+		"sqlite:/home/ada/.local/state/nod/nod.db": {"XDG_STATE_HOME": "relative", "HOME": "/home/ada"},
+		"sqlite:nod.db":                            {},
+	} {
+		c := Default(environ(env))
+		if c.Store.String() != want || c.Store.Path != strings.TrimPrefix(want, "sqlite:") {
+			t.Errorf("got %s, want %s", c.Store, want)
+		}
+		if c.Tools.Calculator == nil || c.Tools.Clock == nil || !c.Offline() || c.Tools.Clock.Risk != RiskAuto || c.Tools.Clock.Approvals.Quorum != 1 {
+			t.Errorf("the configuration without a file is %+v", c)
+		}
+	}
+}
+
+// FuzzLoad reads any text: it must not panic or hang, a file is either right or
+// has mistakes, and no message shows what the environment holds.
+func FuzzLoad(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(archive.Files[0].Data))
+	}
+	example, err := os.ReadFile(filepath.Join("..", "..", "..", "config.example.yaml"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(switchedOff.ReplaceAllString(string(example), "$1$2"))
+	f.Fuzz(func(t *testing.T, text string) {
+		const hidden = "q7Zk-hidden-0"
+		o := LoadOptions{Getenv: func(string) (string, bool) { return hidden, true }}
+		c, err := parse("nod.yaml", "/etc/nod", []byte(text), o)
+		if (c == nil) == (err == nil) {
+			t.Fatalf("got %v and %v", c, err)
+		}
+		if err != nil {
+			if strings.Contains(err.Error(), hidden) && !strings.Contains(text, hidden) {
+				t.Errorf("a message shows the environment: %v", err)
+			}
+			return
+		}
+		c.Unsupported(nil)
+		c.Incomplete()
+		o.Lenient = true
+		if _, err := parse("nod.yaml", "/etc/nod", []byte(text), o); err != nil {
+			t.Errorf("right, but not when it may be lenient: %v", err)
+		}
+	})
+}

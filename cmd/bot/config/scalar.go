@@ -1,0 +1,197 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// scalar decodes one value of a line.
+func (d *decoder) scalar(n *yaml.Node, v reflect.Value, path string) {
+	if n.Kind != yaml.ScalarNode {
+		d.add(n.Line, path, "must be one value, not a list or a section")
+		return
+	}
+	if !d.known(n, path) {
+		return
+	}
+	if problem := d.setScalar(n, v); problem != "" {
+		d.add(n.Line, path, "%s", problem)
+	}
+}
+
+// known reports the names of the environment that a value uses and that are
+// not set. It says whether the value is what the file means.
+func (d *decoder) known(n *yaml.Node, path string) bool {
+	x, ok := d.env.found[n]
+	if !ok {
+		return true
+	}
+	d.names[path] = append(d.names[path], x.names...)
+	if x.malformed {
+		d.add(n.Line, path, "has a ${ that is not ${NAME}; write that, or $${ for a ${ that stays")
+	}
+	if d.env.lenient && len(x.missing) > 0 {
+		d.unset[path] = true
+	} else {
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(x.missing))) {
+			d.add(d.env.line(n.Line, name), path, "${%s} is not set in the environment; set it or remove the line", name)
+		}
+	}
+	return !x.malformed && len(x.missing) == 0
+}
+
+// setScalar reads the text of a node as the type of v wants it.
+func (d *decoder) setScalar(n *yaml.Node, v reflect.Value) (problem string) {
+	switch p := v.Addr().Interface().(type) {
+	case texter:
+		return p.setText(n.Value)
+	case *Secret:
+		*p = NewSecret(n.Value)
+		return ""
+	case *time.Duration:
+		*p, problem = duration(n.Value)
+		return problem
+	}
+	if w, ok := v.Interface().(word); ok {
+		return setWord(n.Value, v, w.allowed())
+	}
+	_, expanded := d.env.found[n]
+	quoted := n.ShortTag() == "!!str" && !expanded // quotes around ${PORT} don't make it a text
+	switch v.Kind() {
+	case reflect.String:
+		return d.setString(n, v)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(n.Value)
+		if quoted || err != nil || len(n.Value) < len("true") {
+			return "must be true or false"
+		}
+		v.SetBool(b)
+	case reflect.Int:
+		i, err := strconv.ParseInt(strings.ReplaceAll(n.Value, "_", ""), 10, 32)
+		if quoted || err != nil {
+			return "must be a whole number"
+		}
+		v.SetInt(i)
+	case reflect.Float64:
+		f, err := strconv.ParseFloat(n.Value, 64)
+		if quoted || err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+			return "must be a number"
+		}
+		v.SetFloat(f)
+	}
+	return ""
+}
+
+// setString takes texts, and numbers as they are written, as ids often are
+// numbers. What looks like true or false is most likely in the wrong place.
+func (d *decoder) setString(n *yaml.Node, v reflect.Value) string {
+	if _, ok := d.env.found[n]; !ok && n.ShortTag() == "!!bool" {
+		return "must be a text; put it in quotes"
+	}
+	v.SetString(n.Value)
+	return ""
+}
+
+// setWord takes one of a few words.
+func setWord(text string, v reflect.Value, allowed []string) string {
+	if !slices.Contains(allowed, text) {
+		return "must be " + choices(allowed) + didYouMean(text, allowed)
+	}
+	v.SetString(text)
+	return ""
+}
+
+// raw decodes any tree into JSON, with its keys in the order of the file: the
+// model reads parameters in that order.
+func (d *decoder) raw(n *yaml.Node, v reflect.Value, path string) {
+	before := len(d.mistakes)
+	var out strings.Builder
+	d.json(&out, n, path)
+	if len(d.mistakes) == before && !d.unset[path] {
+		v.Set(reflect.ValueOf(json.RawMessage(out.String())))
+	}
+}
+
+// json writes a node as JSON. Mistakes below it are all of the key path, as
+// what is below has names of its own.
+func (d *decoder) json(out *strings.Builder, n *yaml.Node, path string) {
+	n, leave := d.enter(n, path)
+	if n == nil {
+		return
+	}
+	defer leave()
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i, p := range d.pairs(n, path) {
+			_, _ = fmt.Fprintf(out, "%s%s:", opener(i, '{'), quoted(p.key))
+			d.json(out, p.value, path)
+		}
+		out.WriteString(closer(len(n.Content), "{}"))
+	case yaml.SequenceNode:
+		for i, c := range n.Content {
+			out.WriteString(opener(i, '['))
+			d.json(out, c, path)
+		}
+		out.WriteString(closer(len(n.Content), "[]"))
+	default:
+		d.jsonScalar(out, n, path)
+	}
+}
+
+func opener(i int, first rune) string {
+	if i == 0 {
+		return string(first)
+	}
+	return ","
+}
+
+func closer(items int, brackets string) string {
+	if items == 0 {
+		return brackets
+	}
+	return brackets[1:]
+}
+
+func (d *decoder) jsonScalar(out *strings.Builder, n *yaml.Node, path string) {
+	if !d.known(n, path) {
+		return
+	}
+	_, expanded := d.env.found[n]
+	plain := expanded && n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
+	switch tag := n.ShortTag(); {
+	case (plain || tag == "!!int" || tag == "!!float" || tag == "!!bool") && bareJSON.MatchString(n.Value):
+		out.WriteString(n.Value) // every digit of it
+	case expanded || tag == "!!str" || tag == "!!timestamp":
+		out.WriteString(quoted(n.Value))
+	default:
+		var x any
+		if err := n.Decode(&x); err == nil {
+			if text, err := json.Marshal(x); err == nil {
+				out.Write(text)
+				return
+			}
+		}
+		d.add(n.Line, path, "has a value that JSON can't hold, such as .inf; put it in quotes")
+	}
+}
+
+// bareJSON is what stands in JSON without quotes.
+var bareJSON = regexp.MustCompile(`^(true|false|null|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?)$`)
+
+// quoted is a JSON string, with < and & as they are.
+func quoted(text string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(text) // a string always encodes
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,112 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/invopop/jsonschema"
+)
+
+// reference to the environment, for values that are not texts.
+const envPattern = `\$\{[A-Za-z_][A-Za-z0-9_]*\}`
+
+// Schema gives the JSON Schema (draft 2020-12) of the file, for editors. It is
+// made of the same structs that the file is decoded into; rules that span
+// several keys are for Load alone.
+func Schema() ([]byte, error) {
+	r := &jsonschema.Reflector{
+		Anonymous:                  true,
+		FieldNameTag:               "yaml",
+		RequiredFromJSONSchemaTags: true,
+		ExpandedStruct:             true,
+		Mapper:                     mapped,
+		LookupComment:              fieldDoc,
+	}
+	s := r.Reflect(&Config{})
+	s.Title = "Configuration of nod"
+	for _, d := range s.Definitions {
+		optional(d)
+	}
+	optional(s)
+	out, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write schema: %w", err)
+	}
+	return append(out, '\n'), nil
+}
+
+// fieldDoc is the description of a field; types have none.
+func fieldDoc(t reflect.Type, field string) string {
+	if t.Kind() != reflect.Struct || field == "" {
+		return ""
+	}
+	f, _ := t.FieldByName(field)
+	return f.Tag.Get("doc")
+}
+
+// optional lets sections be there without keys, which means their defaults.
+func optional(s *jsonschema.Schema) {
+	if s.Properties == nil {
+		return
+	}
+	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+		if p.Value.Ref != "" {
+			ref := &jsonschema.Schema{Ref: p.Value.Ref}
+			p.Value.Ref = ""
+			p.Value.AnyOf = []*jsonschema.Schema{ref, {Type: "null"}}
+		}
+	}
+}
+
+// mapped gives the schema of types that are written as scalars.
+func mapped(t reflect.Type) *jsonschema.Schema {
+	text := func(pattern string) *jsonschema.Schema {
+		return &jsonschema.Schema{Type: "string", Pattern: pattern + "|" + envPattern}
+	}
+	switch t {
+	case typeDuration:
+		return either(text(`^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`), &jsonschema.Schema{Const: 0})
+	case typeRaw:
+		return &jsonschema.Schema{Type: "object"}
+	case typeSecret:
+		return &jsonschema.Schema{Type: "string"}
+	case typeRisks:
+		risk := mapped(reflect.TypeFor[Risk]())
+		return either(risk, &jsonschema.Schema{Type: "object", AdditionalProperties: risk})
+	case reflect.TypeFor[Store]():
+		return text(`^(sqlite:|rediss?://|redis\+cluster://|redis\+sentinel://)`)
+	case reflect.TypeFor[Size]():
+		return text(`^[0-9]+ ?([KMGT]i?B|B)$`)
+	case reflect.TypeFor[Amount]():
+		return either(text(`^\$[0-9]+(\.[0-9]*)?$`), &jsonschema.Schema{Type: "integer", Minimum: "1"})
+	case reflect.TypeFor[Shards]():
+		return either(text(`^auto$`), &jsonschema.Schema{Type: "integer", Minimum: "1"})
+	case reflect.TypeFor[Images]():
+		return either(text(`^auto$`), &jsonschema.Schema{Type: "boolean"})
+	}
+	if w, ok := reflect.Zero(t).Interface().(word); ok {
+		enum := &jsonschema.Schema{Type: "string"}
+		for _, one := range w.allowed() {
+			enum.Enum = append(enum.Enum, one)
+		}
+		return either(enum, fromEnvironment())
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return either(&jsonschema.Schema{Type: "boolean"}, fromEnvironment())
+	case reflect.Int:
+		return either(&jsonschema.Schema{Type: "integer"}, fromEnvironment())
+	case reflect.Float64:
+		return either(&jsonschema.Schema{Type: "number"}, fromEnvironment())
+	}
+	return nil
+}
+
+func either(a, b *jsonschema.Schema) *jsonschema.Schema {
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{a, b}}
+}
+
+func fromEnvironment() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Pattern: envPattern}
+}

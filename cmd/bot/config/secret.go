@@ -1,0 +1,69 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+const redacted = "[redacted]"
+
+// Secret is a value that must not be seen: a key, a token, a URL with a
+// password. However it is printed, logged or encoded, a redaction comes out;
+// only Reveal gives the value. The value lies behind a pointer, since package
+// fmt prints unexported fields without asking their methods.
+type Secret struct{ value *string }
+
+// NewSecret hides a value. An empty one is the zero Secret.
+func NewSecret(value string) Secret {
+	if value == "" {
+		return Secret{}
+	}
+	return Secret{&value}
+}
+
+// Reveal gives the value, for the one place that needs it.
+func (s Secret) Reveal() string {
+	if s.value == nil {
+		return ""
+	}
+	return *s.value
+}
+
+// IsSet says whether there is a value.
+func (s Secret) IsSet() bool { return s.value != nil }
+
+// Equal compares the values.
+func (s Secret) Equal(o Secret) bool { return s.Reveal() == o.Reveal() }
+
+// String is the redaction, or nothing where there is no value.
+func (s Secret) String() string {
+	if s.value == nil {
+		return ""
+	}
+	return redacted
+}
+
+// GoString is the redaction, for %#v.
+func (s Secret) GoString() string { return `"` + s.String() + `"` }
+
+// Format writes the redaction, whatever the verb.
+func (s Secret) Format(f fmt.State, verb rune) {
+	text := s.String()
+	if verb == 'q' || verb == 'v' && f.Flag('#') {
+		text = s.GoString()
+	}
+	_, _ = io.WriteString(f, text)
+}
+
+// LogValue is the redaction, for log/slog.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalJSON writes the redaction.
+func (s Secret) MarshalJSON() ([]byte, error) { return []byte(s.GoString()), nil }
+
+// MarshalText writes the redaction.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// MarshalYAML writes the redaction.
+func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }

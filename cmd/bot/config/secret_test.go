@@ -1,0 +1,131 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+)
+
+const marker = "marker"
+
+// printed is everything that a careless program could make of a value.
+func printed(v any) string {
+	var out bytes.Buffer
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T"} {
+		_, _ = fmt.Fprintf(&out, verb+"\n", v)
+	}
+	text, err := json.Marshal(v)
+	_, _ = fmt.Fprintln(&out, string(text), err)
+	dump, err := yaml.Dump(v)
+	_, _ = fmt.Fprintln(&out, string(dump), err)
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("loaded", "config", v)
+	slog.New(slog.NewTextHandler(&out, nil)).Info("loaded", "config", v)
+	return out.String()
+}
+
+// leaks says whether a text has the marker, plain or in hexadecimal.
+func leaks(text string) bool {
+	return strings.Contains(text, marker) || strings.Contains(strings.ToLower(text), fmt.Sprintf("%x", marker))
+}
+
+func TestSecretPrintsNothing(t *testing.T) {
+	s := NewSecret(marker)
+	if s.Reveal() != marker || !s.IsSet() || !s.Equal(NewSecret(marker)) || s.Equal(NewSecret("other")) {
+		t.Fatal("a secret does not keep its value")
+	}
+	if zero := NewSecret(""); zero.IsSet() || zero.Reveal() != "" || zero.String() != "" {
+		t.Error("an empty secret is set")
+	}
+	type hidden struct {
+		secret Secret // fmt can't call methods here
+		list   []Secret
+		byName map[string]Secret
+	}
+	for name, v := range map[string]any{
+		"value": s, "pointer": &s, "list": []Secret{s}, "map": map[string]Secret{"a": s},
+		"field": struct{ S Secret }{s}, "unexported": hidden{s, []Secret{s}, map[string]Secret{"a": s}},
+	} {
+		if got := printed(v); leaks(got) {
+			t.Errorf("%s: the secret is printed:\n%s", name, got)
+		}
+	}
+	if got := fmt.Sprintf("%v %s", s, s); got != "[redacted] [redacted]" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestConfigPrintsNoSecret(t *testing.T) {
+	text := strings.Replace(fullExample(t), "sqlite:nod.db", "redis://ada:marker-7@db:6379/1", 1)
+	c := mustLoad(t, text)
+	if got := c.Store.URL.Reveal(); !strings.Contains(got, "marker-7") {
+		t.Fatalf("the store's URL is %q", got)
+	}
+	if got := c.Store.String(); got != "redis://db:6379/1" {
+		t.Errorf("the store prints as %s", got)
+	}
+	type hidden struct{ config Config }
+	for name, v := range map[string]any{"pointer": c, "value": *c, "unexported": hidden{*c}, "slack": c.Slack, "store": c.Store} {
+		if got := printed(v); leaks(got) {
+			t.Errorf("%s: a secret is printed:\n%s", name, got)
+		}
+	}
+}
+
+// TestMistakesShowNoSecret puts one mistake after the other into a file that
+// has a secret wherever one can be, and reads what is said about each.
+func TestMistakesShowNoSecret(t *testing.T) {
+	text := strings.Replace(fullExample(t), "sqlite:nod.db", "redis://ada:marker-7@db:6379/1", 1)
+	literal := text
+	for name, value := range exampleEnv {
+		literal = strings.ReplaceAll(literal, "${"+name+"}", value)
+	}
+	wrong := []string{"wrong", "12345", "-1", "true", "~", `""`, "{a: b}", "[x, [y], {z: 1}]", "!x y", "${UNSET}", "${", "marker: marker", `"marker`}
+	tried, refused := 0, 0
+	for _, base := range []string{text, literal} {
+		var doc yaml.Node
+		if err := yaml.Load([]byte(base), &doc); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(base, "\n")
+		for i, n := range valuesBelow(doc.Content[0]) {
+			for j := range 4 { // in turn, as each load takes its time
+				w := wrong[(4*i+j)%len(wrong)]
+				edited := append([]string(nil), lines...)
+				line := edited[n.Line-1]
+				edited[n.Line-1] = line[:n.Column-1] + w + strings.TrimPrefix(line[n.Column-1:], n.Value)
+				c, err := load(strings.Join(edited, "\n"), exampleEnv)
+				tried++
+				if err == nil {
+					continue
+				}
+				refused++
+				if c != nil || leaks(err.Error()) {
+					t.Errorf("%s in line %d shows a secret: %v", w, n.Line, err)
+				}
+			}
+		}
+	}
+	if refused < tried/2 {
+		t.Errorf("only %d of %d edits are mistakes", refused, tried)
+	}
+}
+
+// valuesBelow lists the scalars that are values.
+func valuesBelow(n *yaml.Node) []*yaml.Node {
+	var out []*yaml.Node
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			continue
+		}
+		if c.Kind == yaml.ScalarNode && c.Column > 0 && c.Value != "" {
+			out = append(out, c)
+		}
+		out = append(out, valuesBelow(c)...)
+	}
+	return out
+}

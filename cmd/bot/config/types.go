@@ -1,0 +1,235 @@
+// Package config reads the one YAML file that configures nod: it fills in the
+// environment, turns the text into plain structs with defaults, and reports
+// everything that is wrong with it at once, each mistake with its line.
+//
+// Two things are held here and nowhere else. A mistake is found when the
+// program starts, not when the setting is first used; and a secret has a type
+// that prints as a redaction, so that no log line, error or dump of these
+// structs can show it. No message of this package repeats a value of the file:
+// it names the key, and says what to write instead.
+//
+// The package knows what a file may say, not what this build can do about it;
+// that is asked with [Config.Unsupported].
+package config
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Config is the whole file. What is absent has its default; a platform whose
+// section is absent is nil, and off.
+type Config struct {
+	Store     Store     `yaml:"store" doc:"Where threads are kept: sqlite:PATH, redis://[user:pass@]host:port/db, rediss://…, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db. Default sqlite:nod.db"`
+	LLM       LLM       `yaml:"llm" doc:"The model that thinks"`
+	Agent     Agent     `yaml:"agent" doc:"How the agent behaves"`
+	Slack     *Slack    `yaml:"slack" doc:"Connect to Slack; absent: off"`
+	Discord   *Discord  `yaml:"discord" doc:"Connect to Discord; absent: off"`
+	HTTP      *HTTP     `yaml:"http" doc:"Health and metrics over HTTP; absent: no listener"`
+	Memory    Memory    `yaml:"memory" doc:"What a thread remembers, and for how long"`
+	Limits    Limits    `yaml:"limits" doc:"What may be used up; absent: no limit"`
+	Approvals Approvals `yaml:"approvals" doc:"Who approves risky calls, and how"`
+	Tools     Tools     `yaml:"tools" doc:"What the agent can do; a built-in tool is on when its key is here"`
+
+	file  string
+	lines map[string]int // line of every key that the file writes, by its dotted path
+}
+
+// File is the path that the configuration was read from; empty for [Default].
+func (c *Config) File() string { return c.file }
+
+// Written says whether the file has the key, given as its dotted path such as
+// "llm.base_url" or "tools.commands[0].stdin".
+func (c *Config) Written(key string) bool {
+	_, ok := c.lines[key]
+	return ok
+}
+
+// LLM is the model's endpoint and how to speak with it.
+type LLM struct {
+	BaseURL     string        `yaml:"base_url" doc:"Endpoint of an OpenAI-compatible API. Default https://api.openai.com/v1"`
+	APIKey      Secret        `yaml:"api_key" doc:"Key of the endpoint; may be absent for a local one"`
+	Model       string        `yaml:"model" doc:"Name of the model. Default gpt-5-mini"`
+	Protocol    Protocol      `yaml:"protocol" doc:"tools: native function calling; react: Thought/Action/Action Input text; numbered: Thought 1/Action 1: Search[x] text. Default tools"`
+	Strategy    Strategy      `yaml:"strategy" doc:"How a turn is thought through. Default react"`
+	MaxSteps    int           `yaml:"max_steps" doc:"Model calls in one turn that may use tools. Default 12"`
+	Timeout     time.Duration `yaml:"timeout" doc:"For one model call. Default 120s"`
+	Stream      bool          `yaml:"stream" doc:"Take the answer as it is written. Default true"`
+	Temperature *float64      `yaml:"temperature" doc:"0 to 2; absent: not sent"`
+	TopP        *float64      `yaml:"top_p" doc:"More than 0, up to 1; absent: not sent"`
+	Images      Images        `yaml:"images" doc:"Whether the model takes images. Default auto"`
+	Prices      *Prices       `yaml:"prices" doc:"Money per million tokens; absent: no cost is shown"`
+}
+
+// Prices is money per million tokens.
+type Prices struct {
+	Input  float64 `yaml:"input" jsonschema:"required" doc:"Of the prompt"`
+	Cached float64 `yaml:"cached" doc:"Of what the provider had cached of the prompt; absent: as input"`
+	Output float64 `yaml:"output" jsonschema:"required" doc:"Of what the model writes"`
+}
+
+// Agent is how the agent behaves.
+type Agent struct {
+	Instructions string    `yaml:"instructions" doc:"What the model is told first"`
+	Examples     []Example `yaml:"examples" doc:"Exchanges shown to the model before the conversation"`
+	Taint        Taint     `yaml:"taint" doc:"ask: while content from outside is in the prompt, calls that can change things or send data out need an approval. Default ask"`
+	Retries      int       `yaml:"retries" doc:"Further tries of the reflexion strategy. Default 1"`
+}
+
+// Example is one exchange that shows the model how to answer.
+type Example struct {
+	User      string `yaml:"user" jsonschema:"required" doc:"What the person says"`
+	Assistant string `yaml:"assistant" jsonschema:"required" doc:"What the agent answers"`
+}
+
+// Slack is the connection to one Slack app, in Socket Mode.
+type Slack struct {
+	AppToken  Secret   `yaml:"app_token" jsonschema:"required" doc:"App-level token, xapp-…"`
+	BotToken  Secret   `yaml:"bot_token" jsonschema:"required" doc:"Bot token, xoxb-…"`
+	APIURL    string   `yaml:"api_url" doc:"Default https://slack.com/api/"`
+	Sockets   int      `yaml:"sockets" doc:"Connections of this process; Slack allows 10 in all. Default 2"`
+	Follow    Follow   `yaml:"follow" doc:"thread: go on without a new mention in a thread it was called into; mentions: only when mentioned. Default thread"`
+	DM        DM       `yaml:"dm" doc:"thread: each direct message opens a thread; flat: the DM is one conversation. Default thread"`
+	AllowBots []string `yaml:"allow_bots" doc:"Ids of bots that it answers"`
+}
+
+// Discord is the connection of one Discord bot.
+type Discord struct {
+	Token     Secret   `yaml:"token" jsonschema:"required" doc:"Bot token"`
+	APIURL    string   `yaml:"api_url" doc:"The version path is added to it. Default https://discord.com/api"`
+	Shards    Shards   `yaml:"shards" doc:"auto, or a number of gateway connections. Default auto"`
+	Commands  bool     `yaml:"commands" doc:"Register /ask /stop /forget /help. Default true"`
+	Follow    Follow   `yaml:"follow" doc:"thread needs the MESSAGE_CONTENT intent. Default mentions"`
+	AllowBots []string `yaml:"allow_bots" doc:"Ids of bots that it answers"`
+}
+
+// HTTP is the listener for /healthz, /readyz and /metrics.
+type HTTP struct {
+	Listen string `yaml:"listen" doc:"host:port. Default 127.0.0.1:8080"`
+}
+
+// Memory is what a thread remembers, and for how long.
+type Memory struct {
+	BudgetTokens int           `yaml:"budget_tokens" doc:"What of a conversation is sent to the model, tool definitions included. Default 16000"`
+	IdleReset    time.Duration `yaml:"idle_reset" doc:"A thread silent for longer starts afresh; 0: never. Default 12h"`
+	Keep         time.Duration `yaml:"keep" doc:"A thread untouched for longer is erased; 0: never. Default 720h"`
+	Summary      bool          `yaml:"summary" doc:"What is trimmed is summarised by the model. Default false"`
+}
+
+// Limits is what may be used up in a day. A zero Amount is no limit.
+type Limits struct {
+	PerPersonPerDay Amount `yaml:"per_person_per_day" doc:"Tokens (a number) or money (\"$5\")"`
+	PerThreadPerDay Amount `yaml:"per_thread_per_day" doc:"Tokens (a number) or money (\"$5\")"`
+	PerDay          Amount `yaml:"per_day" doc:"Tokens (a number) or money (\"$5\")"`
+}
+
+// Approvals is who decides a call that needs an approval. In a tool it holds
+// the section's rules with the tool's own keys over them.
+type Approvals struct {
+	Timeout          time.Duration `yaml:"timeout" doc:"Then the call is denied. Default 30m"`
+	Approvers        []string      `yaml:"approvers" doc:"requester, anyone, user:ID, group:ID (Slack user group) or role:ID (Discord role). Default [requester]"`
+	Quorum           int           `yaml:"quorum" doc:"Distinct approvers needed. Default 1"`
+	ExcludeRequester bool          `yaml:"exclude_requester" doc:"The two-person rule. Default false"`
+	Approve          []string      `yaml:"approve" doc:"Reactions that approve, any skin tone; Slack names mean the same. Default ✅ 👍"`
+	Deny             []string      `yaml:"deny" doc:"Reactions that deny. Default ❌ 👎"`
+}
+
+// Tools is what the agent can do. A built-in tool whose key is absent is nil,
+// and off.
+type Tools struct {
+	Calculator *Calculator `yaml:"calculator" doc:"Exact arithmetic"`
+	Clock      *Clock      `yaml:"clock" doc:"Date and time, anywhere"`
+	Wikipedia  *Wikipedia  `yaml:"wikipedia" doc:"Look things up in Wikipedia"`
+	Fetch      *Fetch      `yaml:"fetch" doc:"Read a web page"`
+	Search     *Search     `yaml:"search" doc:"Search the web"`
+	Python     *Python     `yaml:"python" doc:"Run Python in a sandbox without network"`
+	Chart      *Chart      `yaml:"chart" doc:"Draw a chart"`
+	Image      *Image      `yaml:"image" doc:"Make a picture"`
+	Commands   []Command   `yaml:"commands" doc:"A team's own tools: programs that run without a shell"`
+	MCP        []MCP       `yaml:"mcp" doc:"Servers that speak the Model Context Protocol"`
+}
+
+// ToolRules is what any tool takes. Risk and Approvals are always filled in.
+type ToolRules struct {
+	Risk      Risk      `yaml:"risk" doc:"auto: just run; ask: wait for an approval; never: refuse"`
+	Approvals Approvals `yaml:"approvals" doc:"Over the section approvals, key by key"`
+}
+
+// Calculator configures the calculator.
+type Calculator struct {
+	ToolRules `yaml:",inline"`
+}
+
+// Clock configures the clock.
+type Clock struct {
+	ToolRules `yaml:",inline"`
+}
+
+// Wikipedia configures the encyclopedia.
+type Wikipedia struct {
+	Language  string `yaml:"language" doc:"Default en"`
+	APIURL    string `yaml:"api_url" doc:"Default https://LANGUAGE.wikipedia.org/w/api.php"`
+	ToolRules `yaml:",inline"`
+}
+
+// Fetch configures the reading of web pages. The patterns are of hosts, where
+// * stands for any part of the name.
+type Fetch struct {
+	Allow     []string `yaml:"allow" doc:"Host patterns; private addresses are refused unless allowed here by name"`
+	Deny      []string `yaml:"deny" doc:"Host patterns"`
+	ToolRules `yaml:",inline"`
+}
+
+// Search configures web search.
+type Search struct {
+	Provider  Provider `yaml:"provider" doc:"Default searxng"`
+	APIURL    string   `yaml:"api_url" doc:"Needed for searxng; the others have their own"`
+	APIKey    Secret   `yaml:"api_key" doc:"Needed for brave and tavily"`
+	ToolRules `yaml:",inline"`
+}
+
+// Python configures the sandboxed interpreter.
+type Python struct {
+	Timeout   time.Duration `yaml:"timeout" doc:"Default 20s"`
+	Memory    Size          `yaml:"memory" doc:"Such as 512MiB, which is the default"`
+	ToolRules `yaml:",inline"`
+}
+
+// Chart configures the drawing of charts.
+type Chart struct {
+	ToolRules `yaml:",inline"`
+}
+
+// Image configures the making of pictures.
+type Image struct {
+	Model     string `yaml:"model" doc:"Default gpt-image-1"`
+	ToolRules `yaml:",inline"`
+}
+
+// Command is a team's own tool: a program that runs without a shell. Argv[0]
+// (when it has a slash) and Cwd are absolute once loaded; Parameters is a JSON
+// Schema of type object, and compiles.
+type Command struct {
+	Name         string          `yaml:"name" jsonschema:"required" doc:"What the model calls it"`
+	NameForHuman string          `yaml:"name_for_human" doc:"What the text protocols show"`
+	Description  string          `yaml:"description" doc:"What it does, for the model"`
+	Parameters   json.RawMessage `yaml:"parameters" doc:"JSON Schema of the arguments; arguments that don't fit never reach an approval or the command. Absent: it takes none"`
+	Argv         []string        `yaml:"argv" jsonschema:"required" doc:"The program and its arguments; each {name} is one argument, whole"`
+	Stdin        string          `yaml:"stdin" doc:"What it reads; a template too"`
+	Env          []string        `yaml:"env" doc:"Names passed on from the bot's environment"`
+	Cwd          string          `yaml:"cwd" doc:"The folder that it runs in. Default: the file's"`
+	Output       Output          `yaml:"output" doc:"What it writes. Default text"`
+	Timeout      time.Duration   `yaml:"timeout" doc:"Default 30s"`
+	ReadOnly     bool            `yaml:"read_only" doc:"It changes nothing, so it may run again after a crash. Default false"`
+	ToolRules    `yaml:",inline"`
+}
+
+// MCP is a server of tools, over HTTP (URL) or as a child process (Command).
+type MCP struct {
+	Name     string            `yaml:"name" jsonschema:"required" doc:"Of the server, unique in the file"`
+	URL      Secret            `yaml:"url" doc:"Of a server over HTTP"`
+	Command  []string          `yaml:"command" doc:"Program and arguments of a server over stdio"`
+	Headers  map[string]Secret `yaml:"headers" doc:"Sent with every request to url"`
+	ReadOnly []string          `yaml:"read_only" doc:"Patterns on the server's tool names, of those that change nothing"`
+	Risk     Risks             `yaml:"risk" doc:"By pattern on the server's tool names; the strictest matching pattern wins. Default ask"`
+}

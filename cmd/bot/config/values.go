@@ -1,0 +1,220 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// texter is a type that reads itself from the text of a scalar. A problem says
+// what to write instead, without repeating the text.
+type texter interface {
+	setText(text string) (problem string)
+}
+
+// Size is a number of bytes, written as 512MiB.
+type Size int64
+
+// units holds what may follow the number of a Size, longest first.
+var units = []struct {
+	name  string
+	bytes int64
+}{
+	{"KiB", 1 << 10},
+	{"MiB", 1 << 20},
+	{"GiB", 1 << 30},
+	{"TiB", 1 << 40},
+	{"KB", 1e3},
+	{"MB", 1e6},
+	{"GB", 1e9},
+	{"TB", 1e12},
+	{"B", 1},
+}
+
+const wantSize = "must be a size: write a whole number and a unit (KiB, MiB or GiB), such as 512MiB"
+
+func (s *Size) setText(text string) string {
+	for _, u := range units {
+		number, ok := strings.CutSuffix(text, u.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+		if err != nil || n <= 0 || n > math.MaxInt64/u.bytes {
+			return wantSize
+		}
+		*s = Size(n * u.bytes)
+		return ""
+	}
+	return wantSize
+}
+
+// String gives the size in the largest unit that divides it.
+func (s Size) String() string {
+	for _, u := range []int{2, 1, 0} {
+		if unit := units[u]; s > 0 && int64(s)%unit.bytes == 0 {
+			return fmt.Sprintf("%d%s", int64(s)/unit.bytes, unit.name)
+		}
+	}
+	return fmt.Sprintf("%dB", int64(s))
+}
+
+// Amount is a limit: a number of tokens, or an amount of money in the currency
+// of llm.prices. The zero Amount is no limit.
+type Amount struct {
+	Tokens int64
+	Money  float64
+}
+
+// IsZero says that there is no limit.
+func (a Amount) IsZero() bool { return a == Amount{} }
+
+const wantAmount = `must be more than 0: write a number of tokens such as 200000, or money in quotes such as "$5"`
+
+func (a *Amount) setText(text string) string {
+	if money, ok := strings.CutPrefix(text, "$"); ok {
+		n, err := strconv.ParseFloat(money, 64)
+		if err != nil || !(n > 0) || math.IsInf(n, 0) || strings.ContainsAny(money, "+xXpP_") {
+			return wantAmount
+		}
+		*a = Amount{Money: n}
+		return ""
+	}
+	n, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
+	if err != nil || n <= 0 {
+		return wantAmount
+	}
+	*a = Amount{Tokens: n}
+	return ""
+}
+
+// Shards is a number of gateway connections; 0 leaves it to Discord.
+type Shards int
+
+func (s *Shards) setText(text string) string {
+	if text == "auto" {
+		*s = 0
+		return ""
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 1<<14 {
+		return "must be auto or a whole number from 1 on"
+	}
+	*s = Shards(n)
+	return ""
+}
+
+// duration reads a length of time. A bare 0 is one; any other number needs its
+// unit, as nobody remembers whether it was seconds.
+func duration(text string) (time.Duration, string) {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, "must be a length of time: write a number and a unit (h, m or s), such as 30m, 90s or 12h"
+	}
+	if d < 0 {
+		return 0, "must not be negative"
+	}
+	return d, ""
+}
+
+// StoreKind is the program that keeps the threads.
+type StoreKind string
+
+// The kinds of store.
+const (
+	SQLite StoreKind = "sqlite"
+	Redis  StoreKind = "redis"
+)
+
+// Store says where threads are kept. It prints without user and password.
+type Store struct {
+	Kind StoreKind
+	Path string // of SQLite's file, absolute
+	URL  Secret // of Redis, in any of its four forms
+	show string
+}
+
+// String gives the store for people: the place, and no credentials.
+func (s Store) String() string { return s.show }
+
+// GoString is the same, for %#v.
+func (s Store) GoString() string { return strconv.Quote(s.show) }
+
+// LogValue is the same, for log/slog.
+func (s Store) LogValue() slog.Value { return slog.StringValue(s.show) }
+
+// MarshalText is the same, for JSON and YAML.
+func (s Store) MarshalText() ([]byte, error) { return []byte(s.show), nil }
+
+const wantStore = "must be sqlite:PATH, redis://[user:pass@]host:port/db, rediss://host:port/db, " +
+	"redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db"
+
+func (s *Store) setText(text string) string {
+	if path, ok := strings.CutPrefix(text, "sqlite:"); ok {
+		if path == "" || strings.HasPrefix(path, "//") || strings.HasPrefix(path, ":") || strings.ContainsAny(path, "?#\x00") {
+			return "must name a file: write sqlite:PATH, such as sqlite:nod.db"
+		}
+		if strings.HasPrefix(path, "~") {
+			return "must be a path without ~; write ${HOME} for your home"
+		}
+		*s = Store{Kind: SQLite, Path: path, show: text}
+		return ""
+	}
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		return wantStore
+	}
+	authority, path, _ := strings.Cut(rest, "/")
+	at := strings.LastIndexByte(authority, '@')
+	hosts := authority[at+1:]
+	if problem := redisURL(scheme, hosts, path); problem != "" {
+		return problem
+	}
+	show := scheme + "://" + hosts
+	if path != "" {
+		show += "/" + path
+	}
+	if at >= 0 && !escaped(authority[:at]) {
+		return "has a user or password with characters that a URL can't hold: percent-encode them"
+	}
+	*s = Store{Kind: Redis, URL: NewSecret(text), show: show}
+	return ""
+}
+
+// redisURL says what is wrong with a Redis URL, its credentials apart.
+func redisURL(scheme, hosts, path string) string {
+	switch scheme {
+	case "redis", "rediss":
+		if strings.Contains(hosts, ",") {
+			return "names several hosts: write redis+cluster:// or redis+sentinel:// for that"
+		}
+		if !isNumber(path) && path != "" {
+			return "must end in the number of a database: write host:port/0"
+		}
+	case "redis+cluster":
+		if path != "" && path != "0" {
+			return "must name no database: a cluster has only number 0"
+		}
+	case "redis+sentinel":
+		master, db, _ := strings.Cut(path, "/")
+		if master == "" || db != "" && !isNumber(db) || strings.ContainsAny(master, "?#@:") {
+			return "must name the master and the database: write redis+sentinel://host:port,host:port/MASTER/0"
+		}
+	default:
+		return wantStore
+	}
+	for host := range strings.SplitSeq(hosts, ",") {
+		if !isHostPort(host) {
+			return "must name hosts with their ports, such as redis.internal:6379"
+		}
+	}
+	return ""
+}
+
+// escaped says whether credentials are as a URL needs them.
+func escaped(credentials string) bool {
+	return !strings.ContainsAny(credentials, "@/?#[] ") && strings.Count(credentials, ":") <= 1 && percentOK(credentials)
+}

@@ -1,0 +1,143 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Protocol is how the model speaks of thoughts and actions.
+type Protocol string
+
+// Strategy is how a turn is thought through.
+type Strategy string
+
+// Images says whether the model takes images.
+type Images string
+
+// Taint says what happens to calls while content from outside is in the prompt.
+type Taint string
+
+// Follow says which messages of a thread are for the bot.
+type Follow string
+
+// DM says what a direct message opens.
+type DM string
+
+// Risk says what has to happen before a tool runs.
+type Risk string
+
+// Output says what a command writes on its standard output.
+type Output string
+
+// Provider names a search service.
+type Provider string
+
+// The words that the file may use.
+const (
+	ProtocolTools    Protocol = "tools"
+	ProtocolReact    Protocol = "react"
+	ProtocolNumbered Protocol = "numbered"
+
+	StrategyReact     Strategy = "react"
+	StrategyPlan      Strategy = "plan"
+	StrategyReflexion Strategy = "reflexion"
+	StrategyBranch    Strategy = "branch"
+
+	ImagesAuto Images = "auto"
+	ImagesYes  Images = "true"
+	ImagesNo   Images = "false"
+
+	TaintAsk Taint = "ask"
+	TaintOff Taint = "off"
+
+	FollowThread   Follow = "thread"
+	FollowMentions Follow = "mentions"
+
+	DMThread DM = "thread"
+	DMFlat   DM = "flat"
+
+	RiskAuto  Risk = "auto"
+	RiskAsk   Risk = "ask"
+	RiskNever Risk = "never"
+
+	OutputText Output = "text"
+	OutputJSON Output = "json"
+	OutputFile Output = "file"
+
+	ProviderSearxng Provider = "searxng"
+	ProviderBrave   Provider = "brave"
+	ProviderTavily  Provider = "tavily"
+)
+
+// word is a type of which the file may use only some values.
+type word interface{ allowed() []string }
+
+func (Protocol) allowed() []string { return []string{"tools", "react", "numbered"} }
+func (Strategy) allowed() []string { return []string{"react", "plan", "reflexion", "branch"} }
+func (Images) allowed() []string   { return []string{"auto", "true", "false"} }
+func (Taint) allowed() []string    { return []string{"ask", "off"} }
+func (Follow) allowed() []string   { return []string{"thread", "mentions"} }
+func (DM) allowed() []string       { return []string{"thread", "flat"} }
+func (Risk) allowed() []string     { return []string{"auto", "ask", "never"} }
+func (Output) allowed() []string   { return []string{"text", "json", "file"} }
+func (Provider) allowed() []string { return []string{"searxng", "brave", "tavily"} }
+
+// choices writes a list of words as a person would: a, b or c.
+func choices(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// nearest gives the word that somebody most likely meant, or nothing when none
+// is near.
+func nearest(written string, known []string) string {
+	if written == "" || len(written) > 64 || len(known) == 0 {
+		return ""
+	}
+	written = strings.ToLower(strings.ReplaceAll(written, "-", "_"))
+	best := slices.MinFunc(known, func(a, b string) int {
+		return cmp.Compare(distance(written, a), distance(written, b))
+	})
+	if distance(written, best) > max(1, len(best)/3) {
+		return ""
+	}
+	return best
+}
+
+// didYouMean is the end of a message about a word that is not known.
+func didYouMean(written string, known []string) string {
+	if n := nearest(written, known); n != "" {
+		return "; did you mean " + n + "?"
+	}
+	return ""
+}
+
+// distance counts the letters to insert, remove, replace or swap with the next
+// in order to turn a into b.
+func distance(a, b string) int {
+	var before []int
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		next := make([]int, len(b)+1)
+		next[0] = i
+		for j := 1; j <= len(b); j++ {
+			replaced := row[j-1]
+			if a[i-1] != b[j-1] {
+				replaced++
+			}
+			next[j] = min(row[j]+1, next[j-1]+1, replaced)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				next[j] = min(next[j], before[j-2]+1)
+			}
+		}
+		before, row = row, next
+	}
+	return row[len(b)]
+}

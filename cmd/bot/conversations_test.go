@@ -1,0 +1,290 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"nod/internal/fakellm"
+)
+
+// obedient is a model that does what the last message of a person says: "deploy
+// ENV" and "look" call the tools, anything else is answered.
+func obedient(req fakellm.Request) fakellm.Reply {
+	last := req.Last()
+	if last.Role == "tool" {
+		return fakellm.Reply{Text: "The tool says: " + last.Text()}
+	}
+	text := last.Text()
+	if _, after, named := strings.Cut(text, ": "); named { // a name that could not be looked up in time is left out
+		text = after
+	}
+	switch {
+	case len(req.Tools) == 0:
+		return fakellm.Reply{Text: "no tools left"}
+	case strings.Contains(text, "deploy both"):
+		return fakellm.Reply{Calls: []fakellm.Call{{Name: "deploy", Args: `{"env":"one"}`}, {Name: "deploy", Args: `{"env":"two"}`}}}
+	case strings.Contains(text, "deploy "):
+		_, env, _ := strings.Cut(text, "deploy ")
+		return fakellm.Reply{Calls: []fakellm.Call{{Name: "deploy", Args: `{"env":"` + strings.Fields(env)[0] + `"}`}}}
+	case strings.Contains(text, "look"):
+		return fakellm.Reply{Text: "I look it up.", Calls: []fakellm.Call{{Name: "look", Args: `{}`}}}
+	}
+	return fakellm.Reply{Text: "You said: " + text}
+}
+
+// conversation is a test that holds on every platform and on every store.
+type conversation struct {
+	name  string
+	extra func(w world) string // more of the file
+	play  func(t *testing.T, n *service)
+}
+
+// conversations are what the contract promises to people.
+var conversations = []conversation{
+	{"MentionIsAnsweredInItsThread", nil, func(t *testing.T, n *service) {
+		at := n.w.mention("ada", "hello there")
+		n.find(at, "You said: hello there")
+		if c := n.count(at, "You said"); c != 1 {
+			t.Errorf("%d answers", c)
+		}
+	}},
+	{"DirectMessage", nil, func(_ *testing.T, n *service) {
+		n.find(n.w.dm("ada", "hello you"), "You said: hello you")
+	}},
+	{"ToolWithSteps", nil, func(t *testing.T, n *service) {
+		at := n.w.mention("ada", "look it up")
+		n.find(at, "The tool says: it is 42")
+		steps := n.find(at, "1 step ·", "look") // folded
+		if text := n.w.open("ada", steps); !holds(text, []string{"I look it up.", "look", "it is 42"}) {
+			t.Errorf("opened, the steps say %q", text)
+		}
+		if c := n.count(at); c != 2 {
+			t.Errorf("%d messages, want the steps and the answer", c)
+		}
+	}},
+	{"ApprovedRunsOnce", nil, func(t *testing.T, n *service) {
+		at := n.w.mention("ada", "deploy prod now")
+		ask := n.ask(at, `{"env":"prod"}`)
+		eventually(t, "the bot put both emoji on it", func() bool {
+			return slices.Equal(n.w.reactions(ask.place), []string{"✅", "❌"})
+		})
+		n.w.react("ada", ask.place, "👍🏽")
+		n.find(at, "Approved by")
+		n.find(at, `The tool says: deployed prod`)
+		n.w.react("ada", ask.place, "✅")
+		if ran := n.ran(); len(ran) != 1 {
+			t.Errorf("ran %q", ran)
+		}
+	}},
+	{"DeniedDoesNotRun", nil, func(t *testing.T, n *service) {
+		at := n.w.mention("ada", "deploy prod now")
+		n.w.react("ada", n.ask(at, `{"env":"prod"}`).place, "❌")
+		n.find(at, "Denied by")
+		n.find(at, "The tool says: denied")
+		if ran := n.ran(); len(ran) != 0 {
+			t.Errorf("ran %q", ran)
+		}
+	}},
+	{"IneligibleIsTold", nil, func(t *testing.T, n *service) {
+		at := n.w.mention("ada", "deploy prod now")
+		ask := n.ask(at, `{"env":"prod"}`)
+		n.w.react("bob", ask.place, "✅")
+		eventually(t, "bob is told why", func() bool {
+			return slices.ContainsFunc(n.w.told("bob", at), func(s string) bool { return strings.Contains(s, "does not count") })
+		})
+		if ran := n.ran(); len(ran) != 0 {
+			t.Errorf("ran %q", ran)
+		}
+		n.w.react("ada", ask.place, "❌")
+		n.find(at, "Denied by")
+	}},
+	{"QuorumAndWithdrawal", func(w world) string {
+		return `approvals: {quorum: 2, approvers: [anyone]}`
+	}, func(t *testing.T, n *service) {
+		at := n.w.mention("ada", "deploy prod now")
+		ask := n.ask(at, `{"env":"prod"}`)
+		n.w.react("bob", ask.place, "✅")
+		n.w.unreact("bob", ask.place, "✅")
+		n.w.react("eve", ask.place, "✅")
+		n.w.react("ada", ask.place, "✅")
+		n.find(at, "Approved by")
+		n.find(at, "The tool says")
+		if ran := n.ran(); len(ran) != 1 {
+			t.Errorf("ran %q", ran)
+		}
+	}},
+	{"UserApprover", func(w world) string {
+		return `approvals: {approvers: ["` + w.approver("bob") + `"]}`
+	}, func(_ *testing.T, n *service) {
+		at := n.w.mention("ada", "deploy prod now")
+		ask := n.ask(at, `{"env":"prod"}`)
+		n.w.react("bob", ask.place, "✅")
+		n.find(at, `The tool says: deployed prod`)
+	}},
+	{"Expires", func(world) string { return `approvals: {timeout: 1s}` }, func(_ *testing.T, n *service) {
+		at := n.w.mention("ada", "deploy prod now")
+		n.find(at, "Expired")
+		n.find(at, "The tool says: expired")
+	}},
+	{"StopByWordAndByEmoji", nil, func(t *testing.T, n *service) {
+		at := n.w.mention("ada", "deploy prod now")
+		n.ask(at, `{"env":"prod"}`)
+		n.w.mentionIn("ada", at, "STOP")
+		n.find(at, "Cancelled")
+		n.find(at, "Stopped by")
+		at = n.w.mention("ada", "deploy staging now")
+		n.ask(at, `{"env":"staging"}`)
+		n.w.react("ada", at, "🛑")
+		n.find(at, "Stopped by")
+		if ran := n.ran(); len(ran) != 0 {
+			t.Errorf("ran %q", ran)
+		}
+	}},
+	{"ForgetAndHelp", nil, func(t *testing.T, n *service) {
+		at := n.w.dm("ada", "my colour is blue")
+		n.find(at, "You said: my colour is blue")
+		n.w.reply("ada", at, "forget")
+		n.find(at, "Forgotten")
+		n.w.reply("ada", at, "what now?")
+		n.find(at, "You said: what now?")
+		last := n.llm.Requests()
+		if strings.Contains(last[len(last)-1].Whole(), "blue") {
+			t.Error("what was forgotten is in the prompt")
+		}
+		n.w.reply("ada", at, "help")
+		n.find(at, "deploy", "asks for approval")
+	}},
+	{"RemembersTheThreadOnly", nil, func(t *testing.T, n *service) {
+		one := n.w.mention("ada", "remember the word xylophone")
+		n.find(one, "xylophone")
+		two := n.w.mention("bob", "and what is new?")
+		n.find(two, "and what is new?")
+		n.w.mentionIn("ada", one, "which word was it?")
+		n.find(one, "You said: which word was it?")
+		for _, r := range n.llm.Requests() {
+			whole := r.Whole()
+			if strings.Contains(whole, "which word") != strings.Contains(whole, "xylophone") && !strings.Contains(whole, "what is new") && strings.Contains(whole, "which word") {
+				t.Error("the thread does not remember")
+			}
+			if strings.Contains(whole, "what is new") && strings.Contains(whole, "xylophone") {
+				t.Error("one thread sees the other's memory")
+			}
+		}
+	}},
+	{"ApprovalWhileDown", nil, func(t *testing.T, n *service) {
+		at := n.w.mention("ada", "deploy prod now")
+		ask := n.ask(at, `{"env":"prod"}`)
+		eventually(t, "the emoji are on it", func() bool { return len(n.w.reactions(ask.place)) == 2 })
+		n.stop()
+		n.w.react("ada", ask.place, "✅")
+		n.start()
+		n.find(at, `The tool says: deployed prod`)
+		if c := n.count(at, "The tool says"); c != 1 {
+			t.Errorf("%d answers", c)
+		}
+		if ran := n.ran(); len(ran) != 1 {
+			t.Errorf("ran %q", ran)
+		}
+	}},
+	{"MessageWhileDown", nil, func(_ *testing.T, n *service) {
+		at := n.w.dm("ada", "first")
+		n.find(at, "You said: first")
+		n.stop()
+		n.w.reply("ada", at, "second")
+		n.start()
+		n.find(at, "You said: second")
+	}},
+	{"CutConnections", nil, func(t *testing.T, n *service) {
+		n.find(n.w.dm("ada", "before"), "You said: before")
+		n.w.cut()
+		at := n.w.dm("ada", "after")
+		n.find(at, "You said: after")
+		if c := n.count(at, "You said: after"); c != 1 {
+			t.Errorf("%d answers", c)
+		}
+	}},
+	{"SeenWhileAsking", nil, func(t *testing.T, n *service) {
+		at := n.w.mention("ada", "deploy prod now")
+		ask := n.ask(at, `{"env":"prod"}`)
+		more := n.w.mentionIn("bob", at, "and tell me when it is done")
+		eventually(t, "the bot marks it as seen", func() bool { return slices.Contains(n.w.reactions(more), "👀") })
+		if c := n.count(at, "You said"); c != 0 {
+			t.Error("a second turn began beside the first")
+		}
+		n.w.react("ada", ask.place, "✅")
+		n.find(at, "and tell me when it is done") // the next model call saw it
+		if ran := n.ran(); len(ran) != 1 {
+			t.Errorf("ran %q", ran)
+		}
+	}},
+	{"LateReaction", nil, func(t *testing.T, n *service) {
+		at := n.w.mention("ada", "deploy prod now")
+		ask := n.ask(at, `{"env":"prod"}`)
+		n.w.react("ada", ask.place, "❌")
+		n.find(at, "Denied by")
+		n.w.react("ada", ask.place, "✅")
+		eventually(t, "ada is told that it is decided", func() bool {
+			return slices.ContainsFunc(n.w.told("ada", at), func(s string) bool { return strings.Contains(s, "already decided") })
+		})
+		if ran := n.ran(); len(ran) != 0 {
+			t.Errorf("ran %q", ran)
+		}
+	}},
+	{"SeveralAtOnce", nil, func(t *testing.T, n *service) {
+		at := n.w.mention("ada", "deploy both now")
+		one, two := n.ask(at, `{"env":"one"}`), n.ask(at, `{"env":"two"}`)
+		n.w.react("ada", two.place, "✅")
+		n.w.react("ada", one.place, "❌")
+		n.find(at, "Approved by", "two")
+		n.find(at, "Denied by", "one")
+		n.find(at, "The tool says")
+		if ran := n.ran(); len(ran) != 1 || ran[0] != "deployed two" {
+			t.Errorf("ran %q", ran)
+		}
+	}},
+	{"AuditSaysWhy", nil, func(t *testing.T, n *service) {
+		at := n.w.mention("ada", "deploy prod now")
+		ask := n.ask(at, `{"env":"prod"}`)
+		n.w.react("bob", ask.place, "✅")
+		n.w.react("ada", ask.place, "✅")
+		n.find(at, "The tool says")
+		status, out, errs := command(n.w, "audit", "--config", n.file)
+		if status != exitFine || !holds(out, []string{`"event":"ignored"`, "only these may decide", `"event":"decided"`, `"event":"started"`}) {
+			t.Errorf("audit: status %d\n%s%s", status, out, errs)
+		}
+		if strings.Contains(out, "prod") {
+			t.Error("the audit log holds arguments")
+		}
+	}},
+	{"ModelFault", nil, func(_ *testing.T, n *service) {
+		n.find(n.w.dm("ada", "break down"), "I could not answer")
+	}},
+}
+
+// frail is obedient, unless it is told to break down.
+func frail(req fakellm.Request) fakellm.Reply {
+	if strings.Contains(req.Last().Text(), "break down") {
+		return fakellm.Reply{Status: 400}
+	}
+	return obedient(req)
+}
+
+// play plays every conversation on a platform, on both stores.
+func play(t *testing.T, newWorld func(t *testing.T) world) {
+	for _, c := range conversations {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			eachStore(t, func(t *testing.T, store string) {
+				w := newWorld(t)
+				s := setup{store: store}
+				if c.extra != nil {
+					s.extra = c.extra(w)
+				}
+				n := newService(t, w, frail, s)
+				n.start()
+				c.play(t, n)
+			})
+		})
+	}
+}

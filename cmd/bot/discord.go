@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"nod/adapters/discord"
+	"nod/cmd/bot/config"
+)
+
+// discordOptions translates the file's section, but for the inbox.
+func discordOptions(cfg *config.Config) discord.Options {
+	d := cfg.Discord
+	return discord.Options{
+		Token: d.Token.Reveal(), APIURL: d.APIURL, Shards: int(d.Shards),
+		Commands: d.Commands, Follow: string(d.Follow), AllowBots: d.AllowBots,
+	}
+}
+
+// newDiscord makes the adapter.
+func (p *program) newDiscord() (platform, error) {
+	o := discordOptions(p.cfg)
+	o.Inbox, o.Logger = p.inbox(), p.log.With("platform", discord.Platform)
+	o.Observe = discord.Observe(p.meter.connection(discord.Platform))
+	a, err := discord.New(o)
+	if err != nil {
+		return nil, err
+	}
+	p.meter.outbox(discord.Platform, a.Depth)
+	return a, nil
+}
+
+// tryDiscord tries the token, the intents and the permissions.
+func tryDiscord(ctx context.Context, cfg *config.Config) (string, error) {
+	found, err := discord.Check(ctx, discordOptions(cfg))
+	return strings.Join(found, ", "), err
+}
+
+// discordManifest is what to do at Discord for this configuration.
+func discordManifest(cfg *config.Config) ([]byte, error) {
+	o := discord.ManifestOptions{}
+	if d := cfg.Discord; d != nil {
+		o = discord.ManifestOptions{Token: d.Token.Reveal(), Follow: string(d.Follow), Commands: d.Commands}
+	}
+	text, err := discord.Manifest(o)
+	return []byte(strings.TrimRight(text, "\n")), err
+}

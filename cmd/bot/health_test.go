@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nod/cmd/bot/config"
+	"nod/memory"
+)
+
+// readiness is a platform that is connected or not.
+type readiness struct {
+	platform
+	ready bool
+}
+
+// Ready implements platform.
+func (r *readiness) Ready() bool { return r.ready }
+
+func fetch(t *testing.T, url string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// /readyz tells the truth about the store and every platform, /healthz only that
+// the process is alive, and /metrics counts what was committed.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default(func(string) (string, bool) { return "", false })
+	cfg.Store.Path = filepath.Join(t.TempDir(), "nod.db")
+	p, err := assemble(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slack := &readiness{}
+	srv := httptest.NewServer(p.health(map[string]platform{"slack": slack}))
+	defer srv.Close()
+
+	if code, body := fetch(t, srv.URL+"/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, "slack") {
+		t.Errorf("readyz before the platform is connected: %d %q", code, body)
+	}
+	slack.ready = true
+	if code, _ := fetch(t, srv.URL+"/readyz"); code != http.StatusOK {
+		t.Errorf("readyz when all is connected: %d", code)
+	}
+	run := &memory.Run{Log: []memory.Entry{{Body: memory.Stopped{Turn: 1}}}}
+	for _, b := range []memory.Body{
+		memory.Step{}, memory.Result{Tool: "clock", State: "done"}, memory.Decided{Outcome: "Approved"}, memory.Ended{Turn: 1}, memory.Ended{Turn: 2},
+	} {
+		p.meter.observe(run, memory.Entry{Body: b})
+	}
+	_, body := fetch(t, srv.URL+"/metrics")
+	for _, want := range []string{
+		"nod_steps_total 1", `nod_tool_calls_total{outcome="done",tool="clock"} 1`, `nod_approvals_total{outcome="Approved"} 1`,
+		`nod_turns_total{outcome="stopped"} 1`, `nod_turns_total{outcome="answered"} 1`, "nod_queue_wait_seconds", "go_goroutines",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("/metrics lacks %s", want)
+		}
+	}
+	p.close()
+	if code, body := fetch(t, srv.URL+"/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, "store") {
+		t.Errorf("readyz when the store is gone: %d %q", code, body)
+	}
+	if code, _ := fetch(t, srv.URL+"/healthz"); code != http.StatusOK {
+		t.Errorf("healthz: %d", code)
+	}
+}
+
+// When the service ends its listener does, too.
+func TestListenEnds(t *testing.T) {
+	t.Parallel()
+	p := &program{meter: newMeter(), log: slog.New(slog.DiscardHandler)}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.listen(ctx, "127.0.0.1:0", nil); err != nil && ctx.Err() == nil {
+		t.Error(err)
+	}
+	if err := p.listen(t.Context(), "nowhere:99999", nil); err == nil {
+		t.Error("an address that can't be listened on is no error")
+	}
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"nod/internal/fakediscord"
+	"nod/internal/fakeslack"
+)
+
+// process is `bot run` as a process of its own, which can be killed.
+type process struct {
+	n   *service
+	cmd *exec.Cmd
+	out *buffer
+}
+
+// spawn starts the program as a process; it does not wait until it is ready.
+func (n *service) spawn() *process {
+	n.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	p := &process{n: n, cmd: exec.Command(self), out: &buffer{}}
+	p.cmd.Args = []string{"bot", "run", "--config", n.file} // see TestMain
+	p.cmd.Env = os.Environ()
+	for k, v := range n.w.env() {
+		p.cmd.Env = append(p.cmd.Env, k+"="+v)
+	}
+	p.cmd.Stderr, p.cmd.Stdout = p.out, p.out
+	if err := p.cmd.Start(); err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() {
+		if n.t.Failed() {
+			n.t.Logf("a process wrote:\n%s", p.out)
+		}
+	})
+	return p
+}
+
+// kill ends it as kill -9 does.
+func (p *process) kill() {
+	_ = p.cmd.Process.Signal(syscall.SIGKILL)
+	_ = p.cmd.Wait()
+}
+
+func TestSlackKillWalk(t *testing.T) {
+	t.Parallel()
+	killWalk(t, func(t *testing.T) world { return newSlackWorld(t, fakeslack.Options{NoLimits: true}) })
+}
+
+func TestDiscordKillWalk(t *testing.T) {
+	t.Parallel()
+	killWalk(t, func(t *testing.T) world { return newDiscordWorld(t, fakediscord.Options{NoLimits: true}) })
+}
+
+// killWalk kills the program at every call of the platform's API, before and
+// after the call had its effect. A turn with an approval still ends with one
+// answer, one steps message at the most, one approval message that shows its
+// outcome, and one deployment at the most.
+func killWalk(t *testing.T, newWorld func(t *testing.T) world) {
+	calls := 0
+	t.Run("count", func(t *testing.T) { calls = killAt(t, newWorld(t), -1, false) })
+	if calls < 6 {
+		t.Fatalf("a turn makes %d calls: the walk does not see it", calls)
+	}
+	for i := range calls {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("call %d after=%v", i, after), func(t *testing.T) {
+				t.Parallel()
+				killAt(t, newWorld(t), i, after)
+			})
+		}
+	}
+}
+
+// killAt plays a turn, kills the process at its i-th call (-1: never) and starts
+// another one. It gives the number of calls of the turn.
+func killAt(t *testing.T, w world, i int, after bool) (calls int) {
+	n := newService(t, w, frail, setup{})
+	p := n.spawn()
+	defer func() { p.kill() }()
+	n.ready()
+	ready := w.calls()
+	struck, release := func() bool { return false }, func() {}
+	if i >= 0 {
+		struck, release = w.stall(i, after)
+	}
+	at := w.mention("ada", "deploy prod now")
+	asked, killed := false, false
+	eventually(t, "the turn has an answer", func() bool {
+		if !killed && struck() {
+			killed = true
+			p.kill()
+			release()
+			p = n.spawn()
+			n.ready()
+		}
+		asked = asked || n.approve(at)
+		return n.count(at, "The tool says") > 0 && n.folded(at)
+	})
+	calls = w.calls() - ready
+	<-time.After(200 * time.Millisecond) // a second post would have come by now
+	release()
+	n.checkOnce(at, i)
+	return calls
+}
+
+// approve reacts to the approval message, once it is there.
+func (n *service) approve(at place) bool {
+	for _, p := range n.w.posts(at) {
+		if holds(p.text, []string{"pprove", `{"env":"prod"}`}) {
+			n.w.react("ada", p.place, "✅")
+			return true
+		}
+	}
+	return false
+}
+
+// folded says whether the steps message, if there is one, shows the end.
+func (n *service) folded(at place) bool {
+	return n.count(at, "unning") == 0 && n.count(at, "aiting for approval") == 0
+}
+
+func (n *service) checkOnce(at place, i int) {
+	for what, words := range map[string][]string{"answers": {"The tool says"}, "approval messages": {"pprove", "sha256"}, "steps messages": {"1 step ·"}} {
+		if c := n.count(at, words...); c > 1 || c == 0 && what != "steps messages" {
+			n.t.Errorf("killed at call %d: %d %s: %q", i, c, what, n.w.posts(at))
+		}
+	}
+	if c := n.count(at, "Approved by"); c != 1 {
+		n.t.Errorf("killed at call %d: the approval message shows no outcome", i)
+	}
+	if ran := n.ran(); len(ran) > 1 || len(ran) == 0 && n.count(at, "outcome unknown") == 0 {
+		n.t.Errorf("killed at call %d: ran %q", i, ran)
+	}
+}

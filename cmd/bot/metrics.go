@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"nod/chat"
+	"nod/llm"
+	"nod/memory"
+)
+
+// meter is the metrics. Most of them are read off the entries that are
+// committed, and so can't differ from what happened.
+type meter struct {
+	registry  *prometheus.Registry
+	turns     *prometheus.CounterVec
+	steps     prometheus.Counter
+	tools     *prometheus.CounterVec
+	toolTime  *prometheus.HistogramVec
+	calls     *prometheus.CounterVec
+	callTime  prometheus.Histogram
+	tokens    *prometheus.CounterVec
+	approvals *prometheus.CounterVec
+	ignored   prometheus.Counter
+	waits     prometheus.Histogram
+	storeTime *prometheus.HistogramVec
+	storeErrs *prometheus.CounterVec
+
+	reconnects   *prometheus.CounterVec
+	redeliveries *prometheus.CounterVec
+	duplicates   *prometheus.CounterVec
+	malformed    *prometheus.CounterVec
+	limited      *prometheus.CounterVec
+}
+
+func newMeter() *meter {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	f := promauto.With(r)
+	count := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	long := prometheus.ExponentialBuckets(0.01, 2, 15)    // 10 ms to 160 s
+	short := prometheus.ExponentialBuckets(0.0001, 2, 16) // 100 µs to 3 s
+	return &meter{
+		registry:  r,
+		turns:     count("nod_turns_total", "Turns that ended.", "outcome"),
+		steps:     f.NewCounter(prometheus.CounterOpts{Name: "nod_steps_total", Help: "Steps of turns: completions of the model that were taken."}),
+		tools:     count("nod_tool_calls_total", "Tool calls that ended.", "tool", "outcome"),
+		toolTime:  f.NewHistogramVec(prometheus.HistogramOpts{Name: "nod_tool_seconds", Help: "How long tools ran.", Buckets: long}, []string{"tool"}),
+		calls:     count("nod_model_calls_total", "Calls of the model.", "outcome"),
+		callTime:  f.NewHistogram(prometheus.HistogramOpts{Name: "nod_model_seconds", Help: "How long calls of the model took.", Buckets: long}),
+		tokens:    count("nod_model_tokens_total", "Tokens that the provider reported; cached ones are prompt tokens, too.", "kind"),
+		approvals: count("nod_approvals_total", "Approvals that ended.", "outcome"),
+		ignored:   f.NewCounter(prometheus.CounterOpts{Name: "nod_reactions_ignored_total", Help: "Reactions on approvals that did not count."}),
+		waits:     f.NewHistogram(prometheus.HistogramOpts{Name: "nod_queue_wait_seconds", Help: "How long a woken thread waited for a run.", Buckets: short}),
+		storeTime: f.NewHistogramVec(prometheus.HistogramOpts{Name: "nod_store_seconds", Help: "How long operations of the store took.", Buckets: short}, []string{"operation"}),
+		storeErrs: count("nod_store_errors_total", "Operations of the store that failed.", "operation"),
+
+		reconnects:   count("nod_reconnects_total", "Connections to a platform that were made again.", "platform"),
+		redeliveries: count("nod_redeliveries_total", "Events that a platform sent again.", "platform"),
+		duplicates:   count("nod_duplicates_total", "Events that were known already.", "platform"),
+		malformed:    count("nod_malformed_total", "Events that could not be understood.", "platform"),
+		limited:      count("nod_rate_limited_total", "Calls that a platform refused as too many.", "platform", "bucket"),
+	}
+}
+
+// connection is what adapters tell of their connection; it has the shape of
+// their Observe.
+type connection struct {
+	Reconnected func()
+	Redelivered func()
+	Duplicate   func()
+	Malformed   func()
+	Limited     func(bucket string)
+}
+
+func (m *meter) connection(platform string) connection {
+	return connection{
+		Reconnected: m.reconnects.WithLabelValues(platform).Inc,
+		Redelivered: m.redeliveries.WithLabelValues(platform).Inc,
+		Duplicate:   m.duplicates.WithLabelValues(platform).Inc,
+		Malformed:   m.malformed.WithLabelValues(platform).Inc,
+		Limited:     func(bucket string) { m.limited.WithLabelValues(platform, bucket).Inc() },
+	}
+}
+
+// outbox shows how many posts of a platform wait, by priority.
+func (m *meter) outbox(platform string, depth func() map[string]int) {
+	for priority := range depth() {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "nod_outbox_depth", Help: "Posts that wait, by priority.",
+			ConstLabels: prometheus.Labels{"platform": platform, "priority": priority},
+		}, func() float64 { return float64(depth()[priority]) }))
+	}
+}
+
+// observe hears of every entry that was committed.
+func (m *meter) observe(run *memory.Run, e memory.Entry) {
+	switch b := e.Body.(type) {
+	case memory.Step:
+		m.steps.Inc()
+		m.tokens.WithLabelValues("prompt").Add(float64(b.Usage.Prompt))
+		m.tokens.WithLabelValues("cached").Add(float64(b.Usage.Cached))
+		m.tokens.WithLabelValues("completion").Add(float64(b.Usage.Completion))
+	case memory.Result:
+		m.tools.WithLabelValues(b.Tool, string(b.State)).Inc()
+		if b.Took > 0 {
+			m.toolTime.WithLabelValues(b.Tool).Observe(b.Took.Seconds())
+		}
+	case memory.Decided:
+		m.approvals.WithLabelValues(string(b.Outcome)).Inc()
+	case memory.Vote:
+		if !b.Counts {
+			m.ignored.Inc()
+		}
+	case memory.Ended:
+		m.turns.WithLabelValues(outcome(run.Log, b.Turn)).Inc()
+	}
+}
+
+// outcome says how a turn ended.
+func outcome(log []memory.Entry, turn uint64) string {
+	for _, e := range log {
+		switch b := e.Body.(type) {
+		case memory.Stopped:
+			if b.Turn == turn {
+				return "stopped"
+			}
+		case memory.Failed:
+			if b.Turn == turn {
+				return "failed"
+			}
+		}
+	}
+	return "answered"
+}
+
+// model measures the calls of a model.
+func (m *meter) model(next llm.Model) llm.Model { return measuredModel{next, m} }
+
+type measuredModel struct {
+	llm.Model
+	m *meter
+}
+
+// Complete implements llm.Model.
+func (d measuredModel) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (llm.Response, error) {
+	start := time.Now()
+	r, err := d.Model.Complete(ctx, req, watch)
+	d.m.callTime.Observe(time.Since(start).Seconds())
+	outcome := "ok"
+	var fault *llm.Error
+	switch {
+	case errors.As(err, &fault):
+		outcome = string(fault.Fault)
+	case err != nil:
+		outcome = "cancelled"
+	}
+	d.m.calls.WithLabelValues(outcome).Inc()
+	return r, err
+}
+
+// store measures the transitions of a store.
+func (m *meter) store(next memory.Full) memory.Full { return measuredStore{next, m} }
+
+type measuredStore struct {
+	memory.Full
+	m *meter
+}
+
+func (s measuredStore) took(op string, start time.Time, err error) {
+	s.m.storeTime.WithLabelValues(op).Observe(time.Since(start).Seconds())
+	if err != nil && !errors.Is(err, context.Canceled) {
+		s.m.storeErrs.WithLabelValues(op).Inc()
+	}
+}
+
+// Put implements memory.Store.
+func (s measuredStore) Put(ctx context.Context, t chat.ThreadID, b memory.Body, ids ...string) (bool, error) {
+	start := time.Now()
+	fresh, err := s.Full.Put(ctx, t, b, ids...)
+	s.took("put", start, err)
+	return fresh, err
+}
+
+// PutRef implements memory.Store.
+func (s measuredStore) PutRef(ctx context.Context, ref chat.MessageRef, b memory.Body, ids ...string) (bool, error) {
+	start := time.Now()
+	fresh, err := s.Full.PutRef(ctx, ref, b, ids...)
+	s.took("put_ref", start, err)
+	return fresh, err
+}
+
+// Next implements memory.Store; that it waits for work is no latency.
+func (s measuredStore) Next(ctx context.Context, platforms ...string) (*memory.Run, error) {
+	run, err := s.Full.Next(ctx, platforms...)
+	if err == nil {
+		s.m.waits.Observe(run.Waited.Seconds())
+	} else if ctx.Err() == nil {
+		s.m.storeErrs.WithLabelValues("next").Inc()
+	}
+	return run, err
+}
+
+// Commit implements memory.Store.
+func (s measuredStore) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
+	start := time.Now()
+	arrived, err := s.Full.Commit(ctx, run, bodies...)
+	s.took("commit", start, err)
+	return arrived, err
+}
+
+// Finish implements memory.Store.
+func (s measuredStore) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (bool, error) {
+	start := time.Now()
+	more, err := s.Full.Finish(ctx, run, wakeAt)
+	s.took("finish", start, err)
+	return more, err
+}

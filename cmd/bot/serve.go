@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+
+	"golang.org/x/sync/errgroup"
+
+	"nod/adapters/discord"
+	"nod/adapters/slack"
+	"nod/agent/run"
+	"nod/cmd/bot/config"
+)
+
+type runCommand struct {
+	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+}
+
+// platform is an adapter as the service runs it.
+type platform interface {
+	run.Platform
+	// Run connects and stays connected until ctx is done. An error is one that
+	// connecting again would not mend.
+	Run(ctx context.Context) error
+	// Ready says whether it is connected.
+	Ready() bool
+}
+
+// Run serves until SIGINT or SIGTERM, then drains.
+func (c runCommand) Run(ctx context.Context, cmd *commands, env Env) error {
+	cfg, err := load(c.Config, env)
+	if err != nil {
+		return err
+	}
+	if missing := cfg.Incomplete(); len(missing) > 0 {
+		return config.Mistakes(missing)
+	}
+	log := cmd.logger(env, slog.LevelInfo)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	p, err := assemble(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	platforms, err := p.platforms()
+	if err != nil {
+		return err
+	}
+	return p.serve(ctx, platforms)
+}
+
+// platforms makes the adapters that the file switches on. A new adapter is
+// made here.
+func (p *program) platforms() (map[string]platform, error) {
+	out := map[string]platform{}
+	var errs [2]error
+	if p.cfg.Slack != nil {
+		out[slack.Platform], errs[0] = p.newSlack()
+	}
+	if p.cfg.Discord != nil {
+		out[discord.Platform], errs[1] = p.newDiscord()
+	}
+	return out, errors.Join(errs[:]...)
+}
+
+// serve runs the adapters, the runner and the listener side by side. When the
+// context ends the runner claims nothing more and finishes what it is doing;
+// the adapters stay connected until then, so that it can still post. What
+// people say meanwhile is stored, for the next process.
+func (p *program) serve(ctx context.Context, platforms map[string]platform) error {
+	all, ctx := errgroup.WithContext(ctx)
+	drained, release := context.WithCancel(context.WithoutCancel(ctx))
+	defer release()
+	served := map[string]run.Platform{}
+	for name, a := range platforms {
+		served[name] = a
+		all.Go(func() error {
+			if err := a.Run(drained); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	all.Go(func() error {
+		defer release()
+		return p.runner(served).Run(ctx)
+	})
+	if h := p.cfg.HTTP; h != nil {
+		all.Go(func() error { return p.listen(drained, h.Listen, platforms) })
+	}
+	p.log.Info("started", "store", p.cfg.Store, "version", version)
+	if err := all.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	p.log.Info("stopped")
+	return nil
+}

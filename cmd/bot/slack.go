@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"nod/adapters/slack"
+	"nod/agent"
+	"nod/cmd/bot/config"
+)
+
+// slackOptions translates the file's section, but for the inbox.
+func slackOptions(cfg *config.Config) slack.Options {
+	s := cfg.Slack
+	return slack.Options{
+		AppToken: s.AppToken.Reveal(), BotToken: s.BotToken.Reveal(), APIURL: s.APIURL,
+		Sockets: s.Sockets, Follow: string(s.Follow), DM: string(s.DM), AllowBots: s.AllowBots,
+		Groups: usesGroups(cfg),
+	}
+}
+
+// newSlack makes the adapter.
+func (p *program) newSlack() (platform, error) {
+	o := slackOptions(p.cfg)
+	inbox := p.inbox()
+	o.Inbox, o.Emoji, o.Logger = inbox, inbox.Emoji, p.log.With("platform", slack.Platform)
+	o.Observe = slack.Observe(p.meter.connection(slack.Platform))
+	a, err := slack.New(o)
+	if err != nil {
+		return nil, err
+	}
+	p.meter.outbox(slack.Platform, a.Depth)
+	return a, nil
+}
+
+// trySlack tries both tokens.
+func trySlack(ctx context.Context, cfg *config.Config) (string, error) {
+	found, err := slack.Check(ctx, slackOptions(cfg))
+	return strings.Join(found, ", "), err
+}
+
+// slackManifest is the app that this configuration needs.
+func slackManifest(cfg *config.Config) ([]byte, error) {
+	return slack.Manifest(slack.ManifestOptions{Groups: usesGroups(cfg)})
+}
+
+// usesGroups says whether any approver is a group or role.
+func usesGroups(cfg *config.Config) bool {
+	all := append([]string(nil), cfg.Approvals.Approvers...)
+	for _, r := range toolRules(cfg) {
+		all = append(all, r.Approvals.Approvers...)
+	}
+	for _, rule := range all {
+		if agent.IsGroup(rule) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nod/internal/fakeslack"
+)
+
+// What holds on every platform holds on Slack.
+func TestSlackConversations(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T) world { return newSlackWorld(t, fakeslack.Options{}) })
+}
+
+// turnCalls are the methods that a turn itself needs; the others connect, sign
+// in and look for what was missed.
+var turnCalls = []string{"chat.postMessage", "chat.update", "assistant.threads.setStatus", "reactions.add", "chat.postEphemeral"}
+
+func (w *slackWorld) turnCalls() int {
+	n := 0
+	for _, c := range w.s.Calls("") {
+		if slices.Contains(turnCalls, c.Method) {
+			n++
+		}
+	}
+	return n
+}
+
+// A turn is thrifty: Slack counts calls.
+func TestSlackCallsPerTurn(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	n := newService(t, w, frail, setup{})
+	n.start()
+	n.find(n.w.mention("ada", "hello"), "You said: hello")
+	if c := w.turnCalls(); c > 2 {
+		t.Errorf("a turn without tools makes %d calls, want at most 2", c)
+	}
+	before := w.turnCalls()
+	at := n.w.mention("ada", "look it up")
+	n.find(at, "The tool says: it is 42")
+	eventually(t, "the steps are folded", func() bool { return n.folded(at) })
+	if c := w.turnCalls() - before; c > 4 {
+		t.Errorf("a turn with one tool makes %d calls, want at most 4", c)
+	}
+}
+
+// With faults on every side (events twice, late, lost and out of order, sockets
+// cut, calls that fail before or after their effect) each question gets one
+// answer, one steps message, one approval message and one deployment.
+func TestSlackChaos(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, store string) {
+		w := newSlackWorld(t, fakeslack.Options{NoLimits: true, Seed: 7, AckTimeout: 500 * time.Millisecond, Chaos: fakeslack.Chaos{
+			Twice: 0.3, Lose: 0.1, Late: 0.1, Reorder: 0.1, Cut: 0.05, Before: 0.05, After: 0.05, Drop: 0.05, RateLimit: 0.05,
+		}})
+		n := newService(t, w, frail, setup{store: store})
+		n.start()
+		var at []place
+		for i := range 12 {
+			at = append(at, n.w.mention("ada", []string{"deploy prod now", "look it up", "hello"}[i%3]))
+		}
+		done := func(i int) bool {
+			if i%3 == 2 {
+				return n.count(at[i], "You said: hello") > 0
+			}
+			return n.count(at[i], "The tool says") > 0 && n.folded(at[i])
+		}
+		approved := map[int]bool{}
+		t.Cleanup(func() {
+			for i := range at {
+				if t.Failed() && !done(i) {
+					t.Logf("question %d: %q", i, n.w.posts(at[i]))
+				}
+			}
+		})
+		within(t, 6*patience, "all are answered", func() bool {
+			all := true
+			for i := range at {
+				for _, p := range n.w.posts(at[i]) {
+					if i%3 == 0 && !approved[i] && holds(p.text, []string{"May approve"}) {
+						approved[i] = true
+						n.w.react("ada", p.place, "✅")
+					}
+				}
+				all = all && done(i)
+			}
+			return all
+		})
+		for i := range at {
+			for _, words := range []string{"The tool says", "You said", "May approve", "Show all"} {
+				if c := n.count(at[i], words); c > 1 {
+					t.Errorf("question %d: %d messages with %q", i, c, words)
+				}
+			}
+		}
+		if ran := n.ran(); len(ran) != 4 {
+			t.Errorf("ran %q, want 4 deployments", ran)
+		}
+	})
+}
+
+// command runs one command and gives its status and what it printed.
+func command(w world, argv ...string) (status int, out, errs string) {
+	var o, e buffer
+	env := Env{In: strings.NewReader(""), Out: &o, Err: &e, Getenv: func(name string) (string, bool) {
+		v, ok := w.env()[name]
+		return v, ok
+	}}
+	status = Main(context.Background(), argv, env)
+	return status, o.String(), e.String()
+}
+
+// check tries everything and says what it found; what is wrong is named, and no
+// token is printed.
+func TestSlackCheck(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	n := newService(t, w, frail, setup{})
+	status, out, errs := command(w, "check", "--config", n.file)
+	if status != exitFine || !holds(out, []string{"ok    store", "ok    llm", "ok    slack: workspace", "@" + fakeslack.BotName, "tool deploy: ask"}) {
+		t.Errorf("check: status %d\n%s%s", status, out, errs)
+	}
+	poor := newSlackWorld(t, fakeslack.Options{Scopes: []string{"chat:write"}})
+	m := newService(t, poor, frail, setup{extra: `approvals: {approvers: ["group:S012"]}`})
+	status, out, errs = command(poor, "check", "--config", m.file)
+	if status != exitFailed || !holds(out, []string{"FAIL  slack", "reactions:read", "usergroups:read"}) {
+		t.Errorf("check without scopes: status %d\n%s%s", status, out, errs)
+	}
+	if strings.Contains(out+errs, poor.s.BotToken()) {
+		t.Error("a token was printed")
+	}
+}
+
+// The manifest has what the configuration needs, and no secret is needed for it.
+func TestSlackManifest(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	for extra, want := range map[string]bool{"": false, `approvals: {approvers: ["group:S012"]}`: true} {
+		n := newService(t, w, frail, setup{extra: extra})
+		var o, e buffer
+		env := Env{Out: &o, Err: &e, Getenv: func(string) (string, bool) { return "", false }}
+		if status := Main(t.Context(), []string{"manifest", "slack", "--config", n.file}, env); status != exitFine {
+			t.Fatalf("manifest: status %d\n%s", status, e.String())
+		}
+		var m struct {
+			OAuth struct{ Scopes struct{ Bot []string } } `json:"oauth_config"`
+		}
+		if err := json.Unmarshal([]byte(o.String()), &m); err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(m.OAuth.Scopes.Bot, "usergroups:read"); got != want {
+			t.Errorf("with %q: usergroups:read is %v, want %v", extra, got, want)
+		}
+	}
+}
+
+// In a thread that the bot was called into it goes on without a mention, unless
+// the message is for somebody else; with follow: mentions it does not, but the
+// word to stop still works.
+func TestSlackFollow(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	n := newService(t, w, frail, setup{})
+	n.start()
+	at := n.w.mention("ada", "hello")
+	n.find(at, "You said: hello")
+	n.w.reply("bob", at, "<@U0EVE> what do you think?")
+	n.w.reply("bob", at, "and another thing")
+	n.find(at, "You said: and another thing")
+	if c := n.count(at, "what do you think"); c != 0 {
+		t.Error("it answered a message to somebody else")
+	}
+
+	quiet := newSlackWorld(t, fakeslack.Options{})
+	quiet.extra = ", follow: mentions"
+	m := newService(t, quiet, frail, setup{})
+	m.start()
+	at = quiet.mention("ada", "deploy prod now")
+	m.ask(at, `{"env":"prod"}`)
+	quiet.reply("bob", at, "not for the bot")
+	quiet.reply("ada", at, "stop")
+	m.find(at, "Stopped by")
+	if c := m.count(at, "not for the bot"); c != 0 {
+		t.Error("it answered without a mention")
+	}
+}
+
+// An edit or a deletion matters only for what no model call has seen, and never
+// starts a turn.
+func TestSlackEdits(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	n := newService(t, w, frail, setup{})
+	n.start()
+	at := w.mention("ada", "deploy prod now")
+	ask := n.ask(at, `{"env":"prod"}`)
+	wrong, gone := w.reply("ada", at, "wrong end"), w.reply("ada", at, "never mind me")
+	w.edit("ada", wrong, "the end")
+	w.remove("ada", gone)
+	w.edit("ada", at, fakeslack.Mention+" deploy staging now")
+	eventually(t, "the edits arrived", func() bool { return w.s.Unacked() == 0 })
+	w.react("ada", ask.place, "✅")
+	n.find(at, "the end")
+	for _, r := range n.llm.Requests() {
+		if whole := r.Whole(); strings.Contains(whole, "wrong end") || strings.Contains(whole, "never mind") || strings.Contains(whole, "staging") {
+			t.Errorf("the model saw what was edited or deleted:\n%s", whole)
+		}
+	}
+}
+
+// Fifty people ask at once, under Slack's published limits at their real pace:
+// all are answered, and no call is refused as one too many.
+func TestSlackBurst(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes as long as Slack's limits make it")
+	}
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	var names []string
+	for i := range 50 {
+		id := fmt.Sprintf("U1%04d", i)
+		w.s.AddUser(fakeslack.User{ID: id, Name: id})
+		w.users[id] = id
+		names = append(names, id)
+	}
+	n := newService(t, w, frail, setup{})
+	n.start()
+	at := map[string]place{}
+	for i, name := range names {
+		at[name] = w.dm(name, []string{"hello", "look it up"}[i%2])
+	}
+	within(t, 6*patience, "all are answered", func() bool {
+		return !slices.ContainsFunc(names, func(name string) bool {
+			return n.count(at[name], "You said: hello")+n.count(at[name], "The tool says") == 0
+		})
+	})
+	if c := w.s.RateLimited(); c != 0 {
+		t.Errorf("%d calls were refused as too many", c)
+	}
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"nod/agent"
+	"nod/agent/run"
+	"nod/chat"
+	"nod/cmd/bot/config"
+	"nod/llm"
+	"nod/llm/args"
+	"nod/llm/demo"
+	"nod/llm/openai"
+	"nod/llm/tokens"
+	"nod/memory"
+	"nod/memory/redis"
+	"nod/memory/sqlite"
+	"nod/tools"
+)
+
+// program is everything that a configuration stands for, but for the platforms,
+// which need its inbox first.
+type program struct {
+	cfg   *config.Config
+	log   *slog.Logger
+	store memory.Full
+	agent *agent.Agent
+	model llm.Model
+	box   *tools.Box
+	meter *meter
+}
+
+// load reads the file and refuses what this build can't do.
+func load(path string, env Env) (*config.Config, error) {
+	cfg, err := config.Load(path, config.LoadOptions{Getenv: env.Getenv})
+	if err != nil {
+		return nil, usage(err)
+	}
+	if cant := cfg.Unsupported(thisBuild); len(cant) > 0 {
+		return nil, config.Mistakes(cant)
+	}
+	return cfg, nil
+}
+
+// usage makes an error that ends with the status for unusable arguments.
+func usage(err error) error { return usageError{err} }
+
+// assemble opens the store and makes the agent.
+func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*program, error) {
+	p := &program{cfg: cfg, log: log, meter: newMeter()}
+	box, err := toolbox(cfg)
+	if err != nil {
+		return nil, usage(err)
+	}
+	p.box = box
+	if p.agent, err = newAgent(cfg, box); err != nil {
+		return nil, usage(err)
+	}
+	p.model = p.meter.model(newModel(cfg, log))
+	store, err := openStore(ctx, cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	p.store = p.meter.store(store)
+	return p, nil
+}
+
+func (p *program) close() {
+	if err := p.store.Close(); err != nil {
+		p.log.Error("close the store", "error", err)
+	}
+}
+
+// openStore opens what `store` names.
+func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (memory.Full, error) {
+	if cfg.Store.Kind == config.Redis {
+		return redis.Open(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log, Keep: cfg.Memory.Keep})
+	}
+	return sqlite.Open(ctx, cfg.Store.Path, sqlite.Options{Logger: log, Keep: cfg.Memory.Keep, Wait: drainWait})
+}
+
+// newModel makes the model, or the demo where the file names none.
+func newModel(cfg *config.Config, log *slog.Logger) llm.Model {
+	if cfg.Offline() {
+		return demo.New()
+	}
+	return openai.New(openai.Options{
+		BaseURL: cfg.LLM.BaseURL, APIKey: cfg.LLM.APIKey.Reveal(), Model: cfg.LLM.Model,
+		Stream: cfg.LLM.Stream, Timeout: cfg.LLM.Timeout, Logger: log,
+		Temperature: float(cfg.LLM.Temperature), TopP: float(cfg.LLM.TopP),
+	})
+}
+
+func float(v *float64) *float32 {
+	if v == nil {
+		return nil
+	}
+	f := float32(*v)
+	return &f
+}
+
+// newAgent makes the rules of all decisions.
+func newAgent(cfg *config.Config, box *tools.Box) (*agent.Agent, error) {
+	a := &agent.Agent{
+		Instructions: cfg.Agent.Instructions,
+		Protocol:     agent.NativeTools{},
+		MaxSteps:     cfg.LLM.MaxSteps,
+		Budget:       cfg.Memory.BudgetTokens,
+		IdleReset:    cfg.Memory.IdleReset,
+		Blind:        cfg.LLM.Images == config.ImagesNo,
+		Taint:        cfg.Agent.Taint == config.TaintAsk,
+		Count:        tokens.New(cfg.LLM.Model).Count,
+	}
+	for _, e := range cfg.Agent.Examples {
+		a.Examples = append(a.Examples, agent.Example{User: e.User, Assistant: e.Assistant})
+	}
+	rules := toolRules(cfg)
+	for _, t := range box.List() {
+		schema, err := args.Compile(t.Parameters)
+		if err != nil {
+			return nil, fmt.Errorf("tool %s: %w", t.Name, err)
+		}
+		r := rules[t.Name]
+		a.Tools = append(a.Tools, agent.Tool{
+			Tool: t.Tool, Schema: schema, Risk: agent.Risk(r.Risk),
+			ReadOnly: t.ReadOnly, Advances: t.Advances, Outside: outside[t.Name], Address: addresses[t.Name], Rules: r.Approvals.Rules(),
+		})
+	}
+	return a, a.Fits()
+}
+
+// inbox is the way in for the adapters.
+func (p *program) inbox() run.Inbox {
+	emoji := map[string]bool{chat.EmojiStop: true}
+	for _, t := range p.agent.Tools {
+		for _, e := range append(append([]string(nil), t.Rules.Approve...), t.Rules.Deny...) {
+			emoji[e] = true
+		}
+	}
+	return run.Inbox{Store: p.store, Emoji: emoji}
+}
+
+// runner drives the threads of the platforms.
+func (p *program) runner(platforms map[string]run.Platform) *run.Runner {
+	return &run.Runner{
+		Store: p.store, Agent: p.agent, Model: p.model, Tools: p.box,
+		Platforms: platforms, Log: p.log, Observe: p.meter.observe,
+	}
+}

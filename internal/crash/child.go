@@ -1,0 +1,297 @@
+package crash
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"nod/agent"
+	"nod/agent/run"
+	"nod/chat"
+	"nod/internal/script"
+	"nod/llm"
+	"nod/llm/args"
+	"nod/memory"
+)
+
+// The environment of a child.
+const (
+	envChild = "NOD_CRASH_CHILD" // the platform's URL
+	envStore = "NOD_CRASH_STORE"
+	envDie   = "NOD_CRASH_DIE" // the boundary at which to die; absent: never
+	envUntil = "NOD_CRASH_UNTIL"
+)
+
+// Opener opens the store that a child is told of.
+type Opener func(ctx context.Context, url string) (memory.Full, error)
+
+// Main runs the child and exits, when this process is one; call it first in
+// TestMain.
+func Main(open Opener) {
+	url := os.Getenv(envChild)
+	if url == "" {
+		return
+	}
+	c := &child{url: url}
+	c.die, _ = strconv.ParseInt(os.Getenv(envDie), 10, 64)
+	if err := c.run(open); err != nil {
+		fmt.Fprintln(os.Stderr, "child:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+type child struct {
+	url   string
+	die   int64
+	count atomic.Int64
+}
+
+// boundary is a place between two things that can't happen at once.
+func (c *child) boundary() {
+	if c.count.Add(1) == c.die {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+}
+
+func (c *child) run(open Opener) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	store, err := open(ctx, os.Getenv(envStore))
+	if err != nil {
+		return err
+	}
+	inbox := run.Inbox{Store: store, Emoji: map[string]bool{"✅": true, "❌": true, chat.EmojiStop: true}}
+	r := &run.Runner{
+		Store: counted{store, c}, Agent: newAgent(), Model: ruled{}, Tools: effects{c},
+		Platforms: map[string]run.Platform{"board": remote{Board: &script.Board{}, c: c}},
+	}
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	go c.listen(ctx, inbox)
+	if until := os.Getenv(envUntil); until != "" {
+		if err := c.await(ctx, store, until); err != nil {
+			return err
+		}
+		cancel()
+	}
+	return errors.Join(<-done, store.Close())
+}
+
+func newAgent() *agent.Agent {
+	tool := func(name string, risk agent.Risk, reads bool) agent.Tool {
+		schema, err := args.Compile([]byte(`{"type":"object"}`))
+		if err != nil {
+			panic(err)
+		}
+		return agent.Tool{
+			Tool: llm.Tool{Name: name, Description: name, Parameters: []byte(`{"type":"object"}`)}, Schema: schema,
+			Risk: risk, ReadOnly: reads, Rules: script.Rules(),
+		}
+	}
+	return &agent.Agent{
+		Protocol: agent.NativeTools{}, MaxSteps: 12, Count: func(s string) int { return len(s) },
+		Tools: []agent.Tool{tool("look", agent.Auto, true), tool("act", agent.Auto, false), tool("deploy", agent.Ask, false)},
+	}
+}
+
+// ruled is a model that looks once and acts once for what it is asked, in the
+// way that the last message names, and then answers.
+type ruled struct{}
+
+// Complete implements llm.Model.
+func (ruled) Complete(_ context.Context, req llm.Request, _ func(llm.Delta)) (llm.Response, error) {
+	last := req.Messages[len(req.Messages)-1]
+	if last.Role == llm.ToolRole {
+		return llm.Response{Text: "done", Finish: "stop"}, nil
+	}
+	act := "act"
+	if strings.Contains(last.Text, "deploy") {
+		act = "deploy"
+	}
+	raw, err := json.Marshal(map[string]string{"for": last.Text})
+	if err != nil {
+		return llm.Response{}, err
+	}
+	return llm.Response{Calls: []llm.Call{
+		{ID: "1", Name: "look", Args: "{}"}, {ID: "2", Name: act, Args: string(raw)},
+	}, Finish: "tool_calls"}, nil
+}
+
+// effects are tools that count, in the world that survives.
+type effects struct{ c *child }
+
+// Call implements run.Toolbox.
+func (e effects) Call(ctx context.Context, _ chat.ThreadID, key string, call llm.Call) (llm.Result, error) {
+	if call.Name == "look" {
+		return llm.Result{Text: "seen"}, nil
+	}
+	e.c.boundary()
+	_, err := ask[bool](ctx, e.c, "/effect", key)
+	e.c.boundary()
+	return llm.Result{Text: "done"}, err
+}
+
+// remote is the platform, across the network.
+type remote struct {
+	*script.Board
+	c *child
+}
+
+// Post implements run.Drawer.
+func (r remote) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
+	r.c.boundary()
+	ref, err := ask[chat.MessageRef](ctx, r.c, "/post", Posted{thread, p.Key, look, p.Approval != nil})
+	r.c.boundary()
+	return ref, err
+}
+
+// Edit implements run.Drawer.
+func (r remote) Edit(context.Context, chat.ThreadID, chat.MessageRef, chat.Post) error {
+	r.c.boundary()
+	return nil
+}
+
+// counted is a store with a boundary on both sides of every transition.
+type counted struct {
+	memory.Full
+	c *child
+}
+
+// Next implements memory.Store.
+func (s counted) Next(ctx context.Context, platforms ...string) (*memory.Run, error) {
+	r, err := s.Full.Next(ctx, platforms...)
+	s.c.boundary()
+	return r, err
+}
+
+// Commit implements memory.Store.
+func (s counted) Commit(ctx context.Context, r *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
+	s.c.boundary()
+	arrived, err := s.Full.Commit(ctx, r, bodies...)
+	s.c.boundary()
+	return arrived, err
+}
+
+// Finish implements memory.Store.
+func (s counted) Finish(ctx context.Context, r *memory.Run, at time.Time) (bool, error) {
+	s.c.boundary()
+	more, err := s.Full.Finish(ctx, r, at)
+	s.c.boundary()
+	return more, err
+}
+
+// poll is how often a child asks the platform for events.
+const poll = 5 * time.Millisecond
+
+// listen takes events in and acknowledges what is safe.
+func (c *child) listen(ctx context.Context, inbox run.Inbox) {
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		events, err := ask[[]Event](ctx, c, "/events", struct{}{})
+		if err != nil {
+			continue
+		}
+		for _, e := range events {
+			c.boundary()
+			if err := take(ctx, inbox, e); err != nil {
+				continue
+			}
+			c.boundary()
+			_, _ = ask[bool](ctx, c, "/ack", e.ID)
+		}
+	}
+}
+
+func take(ctx context.Context, inbox run.Inbox, e Event) (err error) {
+	if e.Message != nil {
+		_, err = inbox.Message(ctx, e.Thread, *e.Message, e.ID)
+	} else {
+		_, err = inbox.Reaction(ctx, *e.Reaction, e.ID)
+	}
+	return err
+}
+
+// await waits until all of the threads named in until have come so far:
+// "asked THREAD…" or "ended THREAD…".
+func (c *child) await(ctx context.Context, store memory.Reader, until string) error {
+	words := strings.Fields(until)
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for range tick.C {
+		all := true
+		for _, w := range words[1:] {
+			thread, err := chat.ParseThreadID(w)
+			if err != nil {
+				return err
+			}
+			log, err := store.Read(ctx, thread)
+			if err != nil || !reached(log, words[0]) {
+				all = false
+				break
+			}
+		}
+		if all {
+			return nil
+		}
+	}
+	return nil
+}
+
+// reached says whether a thread has come to the state.
+func reached(log []memory.Entry, state string) bool {
+	open, asked, any := 0, false, false
+	for _, e := range log {
+		switch b := e.Body.(type) {
+		case memory.Message:
+			any = true
+			if e.Seq == 0 {
+				return false
+			}
+		case memory.Opened:
+			open++
+		case memory.Ended:
+			open--
+		case memory.Posted:
+			asked = asked || strings.HasPrefix(b.Key, "ask/")
+		}
+	}
+	if state == "asked" {
+		return asked
+	}
+	return any && open == 0 && !agent.Standing(log).Running
+}
+
+// ask calls the platform.
+func ask[Out, In any](ctx context.Context, c *child, path string, in In) (out Out, err error) {
+	raw, err := json.Marshal(in)
+	if err != nil {
+		return out, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+path, bytes.NewReader(raw))
+	if err != nil {
+		return out, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return out, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return out, json.NewDecoder(resp.Body).Decode(&out)
+}

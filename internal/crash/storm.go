@@ -1,0 +1,100 @@
+package crash
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// Storm is a load under which processes are killed at random.
+type Storm struct {
+	Store     string
+	Open      Opener
+	Processes int
+	Threads   int
+	Messages  int // a thread
+	For       time.Duration
+}
+
+// Run sends all messages while it kills, then lets one process finish, and
+// checks that nothing was lost or done twice.
+func (s Storm) Run(t *testing.T) {
+	p := NewPlatform(t)
+	p.Approve = true
+	var threads []chat.ThreadID
+	until := "ended"
+	for i := range s.Threads {
+		thread := chat.ThreadID{Platform: "board", Channel: fmt.Sprintf("c%d", i%7), Root: fmt.Sprint(i)}
+		threads = append(threads, thread)
+		until += " " + thread.String()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), s.For)
+	defer cancel()
+	var all sync.WaitGroup
+	all.Go(func() { s.talk(ctx, p, threads) })
+	kills := make([]int, s.Processes)
+	for i := range s.Processes {
+		all.Go(func() { kills[i] = s.killer(ctx, t, p) })
+	}
+	all.Wait()
+	for !t.Failed() && !p.Quiet() {
+		live(t, p, s.Store, until, 0)
+	}
+	live(t, p, s.Store, until, 0)
+	store, err := s.Open(t.Context(), s.Store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	Check(t, p, store.(memory.Reader), threads, s.Messages)
+	total := 0
+	for _, n := range kills {
+		total += n
+	}
+	t.Logf("%d threads of %d messages, %d processes killed, %d side effects", s.Threads, s.Messages, total, p.Effects())
+}
+
+// talk spreads the messages over the storm.
+func (s Storm) talk(ctx context.Context, p *Platform, threads []chat.ThreadID) {
+	tick := time.NewTicker(s.For * 8 / 10 / time.Duration(s.Messages))
+	defer tick.Stop()
+	for m := range s.Messages {
+		for i, thread := range threads {
+			text := "act"
+			if (i+m)%3 == 0 {
+				text = "deploy"
+			}
+			p.Say(thread, fmt.Sprintf("m%d-%d", i, m), fmt.Sprintf("%s %d", text, m))
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// killer keeps one process alive, and kills it again and again.
+func (s Storm) killer(ctx context.Context, t *testing.T, p *Platform) (kills int) {
+	for ctx.Err() == nil {
+		life := 200*time.Millisecond + rand.N(700*time.Millisecond)
+		short, cancel := context.WithTimeout(ctx, life) // its end is a SIGKILL
+		cmd, out, err := start(short, p, s.Store, "", 0)
+		if err != nil {
+			t.Error(err)
+			cancel()
+			return kills
+		}
+		if err := cmd.Wait(); short.Err() == nil {
+			t.Errorf("child: %v\n%s", err, out)
+		}
+		kills++
+		cancel()
+	}
+	return kills
+}

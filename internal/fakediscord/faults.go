@@ -1,0 +1,265 @@
+package fakediscord
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// GatewayRoute is the route of connecting to the Gateway, for [Fault] and
+// [Server.Calls].
+const GatewayRoute = "GATEWAY"
+
+// Fault makes requests fail. The first fault that fits a request is used for
+// it.
+type Fault struct {
+	Route string // as [Call] has it, "POST /channels/{channel}/messages"; empty: any REST request
+	Skip  int    // so many fitting requests pass first
+	Times int    // how many fail; 0: one
+	After bool   // the request takes effect, and then fails: nobody knows
+
+	Status     int           // 429, 500, 502 …
+	RetryAfter time.Duration // of a 429
+	Global     bool          // the 429 is for the whole bot
+	Hang       bool          // no answer ever comes
+	Cut        bool          // the connection ends without an answer
+}
+
+// Inject adds a fault.
+func (s *Server) Inject(f Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.Times = max(f.Times, 1)
+	s.faults = append(s.faults, &f)
+}
+
+// takeFault gives the fault for a request, if there is one.
+func (s *Server) takeFault(route string) *Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, f := range s.faults {
+		if f.Route != route && (f.Route != "" || route == GatewayRoute) {
+			continue
+		}
+		if f.Skip > 0 {
+			f.Skip--
+			continue
+		}
+		if f.Times--; f.Times == 0 {
+			s.faults = slices.Delete(s.faults, i, i+1)
+		}
+		return f
+	}
+	return nil
+}
+
+// fail answers a request as the fault says.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, f *Fault) {
+	switch {
+	case f.Hang:
+		select {
+		case <-r.Context().Done():
+		case <-s.done:
+		}
+		panic(http.ErrAbortHandler)
+	case f.Cut:
+		panic(http.ErrAbortHandler)
+	case f.Status == http.StatusTooManyRequests:
+		e := tooMany(f.RetryAfter, f.Global)
+		e.setHeaders(w.Header())
+		reply(w, e.status, e.body())
+	case f.Status == http.StatusInternalServerError:
+		reply(w, f.Status, object{"message": "500: Internal Server Error", "code": 0})
+	default: // what stands before the API answers, in HTML
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(f.Status)
+		_, _ = fmt.Fprintf(w, "<html><head><title>%d %s</title></head></html>\n", f.Status, http.StatusText(f.Status))
+	}
+}
+
+// Duplicate sends each of the next n events twice.
+func (s *Server) Duplicate(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.duplicates = n
+}
+
+// Reverse holds the next n events back, and then sends them in the opposite
+// order.
+func (s *Server) Reverse(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holding = n
+}
+
+// Twist lets f change the data of every event from now on; nil ends it. f must
+// not call the server.
+func (s *Server) Twist(f func(kind string, data map[string]any)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.twist = f
+}
+
+// Emit sends every session an event with exactly this data, which must be
+// JSON and may be nonsense.
+func (s *Server) Emit(kind string, data json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range s.sessionOrder {
+		s.sendRaw(s.sessions[id], kind, data)
+	}
+	s.change()
+}
+
+// Malformed sends events about a channel that break what Discord documents,
+// and returns how many. Each carries a new id, none means anything.
+func (s *Server) Malformed(channel string) int {
+	id := func() string {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.newID()
+	}
+	n := 0
+	for _, m := range []struct{ kind, data string }{
+		{"MESSAGE_CREATE", `null`},
+		{"MESSAGE_CREATE", `{}`},
+		{"MESSAGE_CREATE", `{"id":"$id","channel_id":"$channel","content":"no author","author":null}`},
+		{"MESSAGE_CREATE", `{"id":"$id","channel_id":"$channel","content":"author left out"}`},
+		{"MESSAGE_CREATE", `{"id":"$id","channel_id":"$channel","content":7,"author":{"id":"1","username":"x"}}`},
+		{"MESSAGE_CREATE", `{"id":null,"channel_id":"$channel","content":"no id","author":{"id":"1","username":"x"}}`},
+		{"MESSAGE_CREATE", `{"id":"$id","channel_id":null,"content":"no channel","author":{"id":"1","username":"x"}}`},
+		{"MESSAGE_CREATE", `{"id":"$id","channel_id":"$channel","content":"odd lists","author":{},"mentions":null,"attachments":[null]}`},
+		{"MESSAGE_CREATE", `{"id":"$id","channel_id":"$channel","content":"","author":null,"components":[{"type":99,"components":[{"type":21}]}]}`},
+		{"MESSAGE_UPDATE", `{"id":"$id","channel_id":"$channel"}`},
+		{"MESSAGE_DELETE", `{"channel_id":"$channel"}`},
+		{"MESSAGE_REACTION_ADD", `{"channel_id":"$channel","message_id":"$id","emoji":null}`},
+		{"MESSAGE_REACTION_ADD", `{"user_id":null,"channel_id":"$channel","message_id":null,"emoji":{"id":null,"name":null}}`},
+		{"MESSAGE_REACTION_REMOVE", `null`},
+		{"INTERACTION_CREATE", `{"id":"$id","type":3,"data":null}`},
+		{"INTERACTION_CREATE", `{"id":"$id","type":77,"token":"t","data":{"custom_id":5}}`},
+		{"THREAD_CREATE", `{"id":"$id"}`},
+		{"GUILD_CREATE", `{"id":"$id","channels":null,"members":null,"roles":null}`},
+		{"SOMETHING_NEW", `{"id":"$id"}`},
+	} {
+		data := strings.NewReplacer("$channel", channel, "$id", id()).Replace(m.data)
+		s.Emit(m.kind, json.RawMessage(data))
+		n++
+	}
+	return n
+}
+
+// ForgetSessions ends every session without a word: the next resume is told
+// that its session is invalid.
+func (s *Server) ForgetSessions() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.sessions)
+	s.sessionOrder = nil
+	for _, c := range s.connections {
+		c.session = nil
+	}
+}
+
+// ForgetNonces forgets every nonce, as time does.
+func (s *Server) ForgetNonces() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.nonces)
+}
+
+// Connections gives the connections that have a session, in the order in which
+// they came.
+func (s *Server) Connections() []*Connection {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.connections), func(c *Connection) bool { return c.session == nil })
+}
+
+// State is what a connection is.
+type State struct {
+	Session string
+	Shard   [2]int
+	Intents int
+	Resumed bool
+	Frozen  bool
+	Waiting int // payloads that are not sent yet
+}
+
+// State tells what the connection is now; zero after its session ended.
+func (c *Connection) State() State {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	if c.session == nil || c.ended {
+		return State{}
+	}
+	return State{
+		Session: c.session.id, Shard: c.session.shard, Intents: c.session.intents,
+		Resumed: c.resumed, Frozen: c.frozen, Waiting: len(c.queue),
+	}
+}
+
+// Cut ends the connection with a TCP reset, without a close frame. The session
+// can be resumed.
+func (c *Connection) Cut() {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.cut()
+}
+
+// Close closes the connection with a code, after what is queued.
+func (c *Connection) Close(code int, text string) {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	if !c.ended {
+		c.push(frame{close: code, text: text})
+	}
+}
+
+// Freeze leaves the connection half open: it stays, but nothing comes and
+// nothing that the bot sends is read. Thaw ends it.
+func (c *Connection) Freeze() {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.frozen = true
+}
+
+// Thaw ends a Freeze. What was held back comes.
+func (c *Connection) Thaw() {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.frozen = false
+	c.nudge()
+}
+
+// StopAcks acknowledges no heartbeat any more, while events still come.
+func (c *Connection) StopAcks() {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.deaf = true
+}
+
+// Reconnect asks the bot to connect again (op 7).
+func (c *Connection) Reconnect() {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.push(frame{data: raw(object{"op": 7, "d": nil})})
+}
+
+// Invalidate says that the session is invalid (op 9). If it is not resumable
+// it ends here, too.
+func (c *Connection) Invalidate(resumable bool) {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.push(frame{data: raw(object{"op": 9, "d": resumable})})
+	if c.session == nil {
+		return
+	}
+	c.session.conn, c.session.left = nil, c.server.now()
+	if !resumable {
+		c.server.forget(c.session)
+	}
+	c.session = nil
+}

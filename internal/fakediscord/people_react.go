@@ -1,0 +1,93 @@
+package fakediscord
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+func (s *Server) reaction(user, id, emoji string, burst, on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u, m := must(s.users, "user", user), must(s.messages, "message", id)
+	e, bad := emojiOf(emoji)
+	if bad != nil {
+		panic(fmt.Sprintf("fakediscord: %q is no emoji", emoji))
+	}
+	if on {
+		s.react(m, u, e, burst)
+	} else {
+		s.unreact(m, u, e, burst)
+	}
+}
+
+// ClearReactions lets a moderator take every reaction off a message, or those
+// of one emoji.
+func (s *Server) ClearReactions(id, emoji string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := must(s.messages, "message", id)
+	if emoji == "" {
+		s.clear(m, nil)
+		return
+	}
+	if e, bad := emojiOf(emoji); bad == nil && m.reacted(e) != nil {
+		s.clear(m, &e)
+	}
+}
+
+// Click lets a person click a button of a message, and gives the interaction's
+// id. It panics when there is no such button, or it is disabled, or the person
+// can't see the message.
+func (s *Server) Click(user, id, customID string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u, m := must(s.users, "user", user), must(s.messages, "message", id)
+	kind := 0.0
+	walk(m.components, func(c map[string]any) {
+		if c["custom_id"] == customID && c["disabled"] != true {
+			kind, _ = c["type"].(float64)
+		}
+	})
+	if kind == 0 || m.Deleted || m.Reader != "" && m.Reader != user {
+		panic(fmt.Sprintf("fakediscord: %s can't click %q on message %s", u.name, customID, id))
+	}
+	i := &interaction{user: u, channel: m.channel, clicked: m}
+	i.Message, i.CustomID = m.ID, customID
+	return s.begin(i, object{"component_type": kind, "custom_id": customID, "id": 1})
+}
+
+// Slash lets a person give a registered command, and gives the interaction's
+// id. It panics when the command is not registered or does not take an option.
+func (s *Server) Slash(user, channel, name string, options map[string]any) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.command(name)
+	if c == nil {
+		panic(fmt.Sprintf("fakediscord: no command is called %q", name))
+	}
+	kinds := map[string]any{}
+	takes, _ := c["options"].([]any)
+	for _, e := range takes {
+		if o, ok := e.(map[string]any); ok {
+			name, _ := o["name"].(string)
+			kinds[name] = o["type"]
+			if _, given := options[name]; o["required"] == true && !given {
+				panic(fmt.Sprintf("fakediscord: option %q is required", name))
+			}
+		}
+	}
+	given := []object{}
+	for k, v := range options {
+		if kinds[k] == nil {
+			panic(fmt.Sprintf("fakediscord: command %q takes no option %q", name, k))
+		}
+		given = append(given, object{"name": k, "type": kinds[k], "value": v})
+	}
+	slices.SortFunc(given, func(a, b object) int {
+		return strings.Compare(fmt.Sprint(a["name"]), fmt.Sprint(b["name"]))
+	})
+	i := &interaction{user: must(s.users, "user", user), channel: must(s.channels, "channel", channel)}
+	i.Name = name
+	return s.begin(i, object{"id": c["id"], "name": name, "type": 1, "options": given})
+}

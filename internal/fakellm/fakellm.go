@@ -1,0 +1,151 @@
+// Package fakellm is an OpenAI-compatible endpoint whose answers a test decides,
+// for tests that run the whole program. It speaks Chat Completions, streamed or
+// not, over real TCP.
+package fakellm
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Message is a message of a request, as far as a test looks at it.
+type Message struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+}
+
+// Text is the message's text.
+func (m Message) Text() string {
+	var text string
+	if json.Unmarshal(m.Content, &text) == nil {
+		return text
+	}
+	return string(m.Content)
+}
+
+// Request is one request.
+type Request struct {
+	Model    string            `json:"model"`
+	Messages []Message         `json:"messages"`
+	Tools    []json.RawMessage `json:"tools"`
+	Stream   bool              `json:"stream"`
+}
+
+// Last is the text of the last message, and Role who it is from.
+func (r Request) Last() Message {
+	if len(r.Messages) == 0 {
+		return Message{}
+	}
+	return r.Messages[len(r.Messages)-1]
+}
+
+// Whole is the text of all messages.
+func (r Request) Whole() string {
+	var b strings.Builder
+	for _, m := range r.Messages {
+		fmt.Fprintf(&b, "[%s] %s\n", m.Role, m.Text())
+	}
+	return b.String()
+}
+
+// Call is a tool call.
+type Call struct{ Name, Args string }
+
+// Reply is what the model says. With Status it is an error instead.
+type Reply struct {
+	Text   string
+	Calls  []Call
+	Status int
+}
+
+// Server is the endpoint.
+type Server struct {
+	URL  string // for llm.base_url
+	rule func(Request) Reply
+
+	mu   sync.Mutex
+	seen []Request
+}
+
+// Start starts an endpoint that answers by the rule, which is called
+// concurrently and may wait.
+func Start(t testing.TB, rule func(Request) Reply) *Server {
+	t.Helper()
+	s := &Server{rule: rule}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", s.complete)
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"object":"list","data":[]}`))
+	})
+	srv := httptest.NewServer(mux)
+	t.Cleanup(srv.Close)
+	s.URL = srv.URL + "/v1"
+	return s
+}
+
+// Requests are the requests so far.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.seen...)
+}
+
+func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
+	var req Request
+	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	s.seen = append(s.seen, req)
+	s.mu.Unlock()
+	reply := s.rule(req)
+	if reply.Status != 0 {
+		w.WriteHeader(reply.Status)
+		_, _ = fmt.Fprintf(w, `{"error":{"message":"status %d as the test wants it","type":"test"}}`, reply.Status)
+		return
+	}
+	choice := map[string]any{"index": 0, "finish_reason": finish(reply)}
+	body := map[string]any{"id": "x", "object": "chat.completion", "model": req.Model, "choices": []any{choice}, "usage": map[string]int{"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}}
+	if !req.Stream {
+		choice["message"] = message(reply)
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(body)
+		return
+	}
+	body["object"], choice["delta"] = "chat.completion.chunk", message(reply)
+	raw, err := json.Marshal(body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = fmt.Fprintf(w, "data: %s\n\ndata: [DONE]\n\n", raw)
+}
+
+func finish(r Reply) string {
+	if len(r.Calls) > 0 {
+		return "tool_calls"
+	}
+	return "stop"
+}
+
+func message(r Reply) map[string]any {
+	m := map[string]any{"role": "assistant", "content": r.Text}
+	var calls []any
+	for i, c := range r.Calls {
+		calls = append(calls, map[string]any{
+			"index": i, "id": fmt.Sprintf("call_%d", i), "type": "function",
+			"function": map[string]string{"name": c.Name, "arguments": c.Args},
+		})
+	}
+	if calls != nil {
+		m["tool_calls"] = calls
+	}
+	return m
+}

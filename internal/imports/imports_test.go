@@ -1,0 +1,140 @@
+// Package imports holds the table of which package may know which.
+package imports
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// mayImport lists, for every package of the module, the packages of the module
+// that it may import. Adding a package means adding a line here. "*" is for
+// the places that wire everything together.
+var mayImport = map[string][]string{
+	"chat":                 {},
+	"chat/markdown":        {"chat"},
+	"chat/outbox":          {"chat"},
+	"llm":                  {},
+	"llm/args":             {"llm"},
+	"llm/tokens":           {},
+	"llm/openai":           {"llm"},
+	"llm/demo":             {"llm"},
+	"memory":               {"chat", "llm"},
+	"memory/storetest":     {"chat", "llm", "memory"},
+	"memory/sqlite":        {"chat", "memory"},
+	"memory/redis":         {"chat", "memory"},
+	"agent":                {"chat", "llm", "llm/args", "memory"},
+	"agent/run":            {"agent", "chat", "llm", "memory"},
+	"tools":                {"chat", "llm", "llm/args"},
+	"adapters/terminal":    {"chat", "chat/markdown", "chat/outbox"},
+	"adapters/slack":       {"chat", "chat/markdown", "chat/outbox"},
+	"adapters/discord":     {"chat", "chat/markdown", "chat/outbox"},
+	"cmd/bot":              {"*"},
+	"cmd/bot/config":       {"chat", "llm/args", "memory"},
+	"internal/imports":     {},
+	"internal/script":      {"*"},
+	"internal/crash":       {"*"},
+	"internal/redistest":   {},
+	"internal/fakeslack":   {"chat"},
+	"internal/fakellm":     {},
+	"internal/fakediscord": {},
+}
+
+// mayKnow lists who may import a library of a platform, a provider or a store.
+// Their types stop there.
+var mayKnow = map[string][]string{
+	"github.com/slack-go/slack":           {"adapters/slack"},
+	"github.com/bwmarrin/discordgo":       {"adapters/discord"},
+	"github.com/sashabaranov/go-openai":   {"llm/openai"},
+	"github.com/redis/go-redis/v9":        {"memory/redis", "internal/redistest"},
+	"modernc.org/sqlite":                  {"memory/sqlite"},
+	"code.dny.dev/ssrf":                   {"tools"},
+	"github.com/prometheus/client_golang": {"cmd/bot"},
+}
+
+// pure are the packages that decide, and so touch nothing outside: no clock, no
+// disk, no network, no goroutine.
+var pure = []string{"agent", "chat", "llm", "llm/args"}
+
+// impure are what a pure package does not import.
+var impure = []string{"net", "net/http", "os", "os/exec", "database/sql", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "sync"}
+
+// The sources keep to the tables, and every package is in them. Tests are
+// free to import what they test with.
+func TestImports(t *testing.T) {
+	for pkg, imports := range sources(t) {
+		allowed, known := mayImport[pkg]
+		if !known {
+			t.Errorf("%s is not in the table of imports: add a line for it", pkg)
+			continue
+		}
+		for _, path := range imports {
+			own, inside := strings.CutPrefix(path, "nod/")
+			switch {
+			case inside && !slices.Contains(allowed, own) && !slices.Contains(allowed, "*"):
+				t.Errorf("%s imports %s, which it may not know", pkg, path)
+			case slices.Contains(pure, pkg) && slices.Contains(impure, path):
+				t.Errorf("%s imports %s, but is to decide and nothing else", pkg, path)
+			}
+			checkLibrary(t, pkg, path)
+		}
+	}
+}
+
+func checkLibrary(t *testing.T, pkg, path string) {
+	t.Helper()
+	for library, users := range mayKnow {
+		if (path == library || strings.HasPrefix(path, library+"/")) && !slices.Contains(users, pkg) {
+			t.Errorf("%s imports %s; its types stop at %s", pkg, path, strings.Join(users, " and "))
+		}
+	}
+}
+
+// sources reads the imports of every package from its files. It reads them
+// itself, since what a command prints may come from the cache of test results.
+func sources(t *testing.T) map[string][]string {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	out := map[string][]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "bin") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		pkg, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		pkg = filepath.ToSlash(pkg)
+		out[pkg] = append(out[pkg], []string{}...)
+		for _, spec := range file.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			out[pkg] = append(out[pkg], name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

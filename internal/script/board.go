@@ -1,0 +1,244 @@
+// Package script plays conversations for tests: a model that says what a script
+// tells it to, tools that do nothing, and a board that stands for a platform
+// and writes down what people would see. Nothing in it is a mock of nod's own
+// parts: the agent, the run and the store are the real ones.
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"sync"
+
+	"nod/chat"
+)
+
+// Board is a platform on which nothing is lost and no time passes. It writes
+// one line for everything that people would notice.
+type Board struct {
+	Platform string
+	Groups   map[string][]chat.UserID // "group:S1" → who is in it
+	DM       bool                     // nobody can be in a group
+
+	mu    sync.Mutex
+	lines []string
+	shown map[chat.MessageRef]chat.Post // how each post looks now
+	count map[string]int                // posts made under a key
+	fail  int
+}
+
+// Fail makes the next n posts and edits fail.
+func (b *Board) Fail(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fail = n
+}
+
+func (b *Board) failing() bool {
+	if b.fail == 0 {
+		return false
+	}
+	b.fail--
+	return true
+}
+
+// Lines gives what was noticed since the last call.
+func (b *Board) Lines() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := b.lines
+	b.lines = nil
+	return out
+}
+
+// Count says how often a post was made under the key.
+func (b *Board) Count(key string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.count[key]
+}
+
+// Approvals gives the approval messages that wait, oldest first.
+func (b *Board) Approvals() []chat.MessageRef {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []chat.MessageRef
+	for ref, p := range b.shown {
+		if p.Approval != nil && p.Approval.Outcome == "" {
+			out = append(out, ref)
+		}
+	}
+	return out
+}
+
+// Find gives the approval message of a tool, the newest when there are more.
+func (b *Board) Find(tool string) (chat.MessageRef, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var found chat.MessageRef
+	for ref, p := range b.shown {
+		if p.Approval != nil && p.Approval.Tool == tool && ref.ID > found.ID {
+			found = ref
+		}
+	}
+	return found, !found.IsZero()
+}
+
+// Steps gives the reference of the newest steps message.
+func (b *Board) Steps() (chat.MessageRef, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for ref, p := range b.shown {
+		if p.Steps != nil {
+			return ref, true
+		}
+	}
+	return chat.MessageRef{}, false
+}
+
+func (b *Board) note(format string, args ...any) {
+	b.lines = append(b.lines, fmt.Sprintf(format, args...))
+}
+
+// Note writes a line of the test's own, in its place among the others.
+func (b *Board) Note(format string, args ...any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.note(format, args...)
+}
+
+// Post implements run.Drawer.
+func (b *Board) Post(_ context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failing() {
+		return chat.MessageRef{}, fmt.Errorf("the platform is down")
+	}
+	if b.shown == nil {
+		b.shown, b.count = map[chat.MessageRef]chat.Post{}, map[string]int{}
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(thread.String()))
+	ref := chat.MessageRef{Platform: thread.Platform, Channel: thread.Channel, ID: fmt.Sprintf("%08x-%s", h.Sum32(), p.Key)}
+	if _, there := b.shown[ref]; there && look {
+		return ref, nil
+	}
+	b.count[p.Key]++
+	b.shown[ref] = p
+	switch {
+	case p.Approval != nil:
+		b.note("ask %s %s of %s%s", p.Approval.Tool, p.Approval.Args, strings.Join(p.Approval.Approvers, ", "), because(p.Approval.Why))
+		b.outcome(*p.Approval)
+	case p.Text != nil && p.Text.Notice:
+		b.note("notice %s", p.Text.Markdown)
+	case p.Text != nil:
+		b.note("answer %s", p.Text.Markdown)
+	}
+	return ref, nil
+}
+
+// Edit implements run.Drawer.
+func (b *Board) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, p chat.Post) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	final := p.Steps == nil || p.Steps.Done
+	if final && b.failing() {
+		return fmt.Errorf("the platform is down")
+	}
+	if was := b.shown[ref]; was.Steps != nil && p.Steps != nil && p.Steps.Version < was.Steps.Version {
+		b.note("steps went back")
+	}
+	b.shown[ref] = p
+	if p.Approval != nil {
+		b.outcome(*p.Approval)
+	}
+	if p.Steps != nil && p.Steps.Done {
+		b.note("steps %s: %s", p.Steps.Status, summary(*p.Steps))
+	}
+	return nil
+}
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ", since " + why
+}
+
+func (b *Board) outcome(a chat.Approval) {
+	if a.Outcome == "" {
+		return
+	}
+	line := strings.ToLower(string(a.Outcome)) + " " + a.Tool
+	var by []string
+	for _, u := range a.By {
+		by = append(by, u.Display())
+	}
+	if len(by) > 0 {
+		line += " by " + strings.Join(by, ", ")
+	}
+	b.note("%s", line)
+}
+
+func summary(s chat.Steps) string {
+	var out []string
+	for _, it := range s.Items {
+		for _, c := range it.Calls {
+			out = append(out, c.Tool+" "+string(c.State))
+		}
+	}
+	if len(out) == 0 {
+		return "nothing"
+	}
+	return strings.Join(out, ", ")
+}
+
+// React implements run.Drawer.
+func (b *Board) React(_ context.Context, ref chat.MessageRef, emoji string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.note("mark %s on %s", emoji, ref.ID)
+	return nil
+}
+
+// Whisper implements run.Drawer.
+func (b *Board) Whisper(_ context.Context, _ chat.ThreadID, to chat.User, _ chat.MessageRef, text string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.note("tell %s %s", to.Display(), text)
+	return nil
+}
+
+// Working implements run.Drawer.
+func (b *Board) Working(chat.ThreadID, bool) {}
+
+// Member implements run.Members.
+func (b *Board) Member(_ context.Context, _ chat.ThreadID, who chat.UserID, rule string) (bool, error) {
+	members, ok := b.Groups[rule]
+	if !ok {
+		return false, fmt.Errorf("no group %s", rule)
+	}
+	for _, m := range members {
+		if m == who {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Possible implements run.Members.
+func (b *Board) Possible(context.Context, chat.ThreadID, string) bool { return !b.DM }
+
+func compact(text string) string {
+	var v any
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return text
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return text
+	}
+	return string(raw)
+}

@@ -1,0 +1,149 @@
+package script
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"nod/chat"
+	"nod/llm"
+)
+
+// Model says what a script tells it to, one block of lines a call:
+//
+//	think TEXT            reasoning
+//	call TOOL ARGS        a tool call
+//	say TEXT              the answer, or a thought beside calls
+//	fail FAULT            the call fails
+//	wait                  the call goes on until it is cancelled
+//	expect TEXT           the prompt must hold TEXT, where \n is a line's end
+//	refuse TEXT           the prompt must not hold TEXT
+//	no tools              the request must offer none
+//	meanwhile DIRECTIVE   something that a person does while the model thinks
+type Model struct {
+	// Meanwhile does what a person does during a call.
+	Meanwhile func(directive string)
+	// Complain hears what is wrong with a request.
+	Complain func(format string, args ...any)
+
+	mu     sync.Mutex
+	blocks []string
+	calls  int
+	last   llm.Request
+}
+
+// Add appends a block.
+func (m *Model) Add(block string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.blocks = append(m.blocks, block)
+}
+
+// Left says how many blocks were not used.
+func (m *Model) Left() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.blocks)
+}
+
+// Complete implements llm.Model.
+func (m *Model) Complete(ctx context.Context, req llm.Request, _ func(llm.Delta)) (llm.Response, error) {
+	m.mu.Lock()
+	m.last = req
+	m.calls++
+	n := m.calls
+	if len(m.blocks) == 0 {
+		m.mu.Unlock()
+		m.Complain("the model was called once more than the script says; the prompt ends with:\n%s", tail(req))
+		return llm.Response{Text: "(the script is over)", Finish: "stop"}, nil
+	}
+	block := m.blocks[0]
+	m.blocks = m.blocks[1:]
+	m.mu.Unlock()
+
+	var r llm.Response
+	var failed error
+	for line := range strings.Lines(block) {
+		word, rest, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
+		if err := m.line(ctx, &r, req, word, rest, n); err != nil {
+			failed = err
+		}
+	}
+	return r, failed
+}
+
+func (m *Model) line(ctx context.Context, r *llm.Response, req llm.Request, word, rest string, n int) error {
+	switch word {
+	case "":
+	case "think":
+		r.Reasoning = rest
+	case "call":
+		name, args, _ := strings.Cut(rest, " ")
+		id := fmt.Sprintf("w%d-%d", n, len(r.Calls)+1)
+		r.Calls = append(r.Calls, llm.Call{ID: id, Name: name, Args: args})
+		r.Finish = "tool_calls"
+	case "say":
+		if r.Text != "" {
+			r.Text += "\n"
+		}
+		r.Text += rest
+	case "fail":
+		return &llm.Error{Fault: llm.Fault(rest)}
+	case "wait":
+		<-ctx.Done()
+		return ctx.Err()
+	case "expect":
+		rest = strings.ReplaceAll(rest, `\n`, "\n")
+		if !strings.Contains(whole(req), rest) {
+			m.Complain("the prompt of model call %d does not hold %q:\n%s", n, rest, whole(req))
+		}
+	case "refuse":
+		if strings.Contains(whole(req), rest) {
+			m.Complain("the prompt of model call %d holds %q:\n%s", n, rest, whole(req))
+		}
+	case "no":
+		if len(req.Tools) > 0 {
+			m.Complain("model call %d offers tools", n)
+		}
+	case "meanwhile":
+		m.Meanwhile(rest)
+	default:
+		m.Complain("the script has no word %q", word)
+	}
+	return nil
+}
+
+func whole(req llm.Request) string {
+	var b strings.Builder
+	for _, m := range req.Messages {
+		fmt.Fprintf(&b, "[%s] %s", m.Role, m.Text)
+		for _, c := range m.Calls {
+			fmt.Fprintf(&b, " call %s %s", c.Name, c.Args)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func tail(req llm.Request) string {
+	text := whole(req)
+	return text[max(0, len(text)-600):]
+}
+
+// Tools are tools that do nothing but say what they were told to.
+type Tools struct {
+	Board   *Board
+	Results map[string]string // tool → result; "ok" where absent
+	Failing map[string]bool
+}
+
+// Call implements run.Toolbox.
+func (t Tools) Call(_ context.Context, _ chat.ThreadID, _ string, c llm.Call) (llm.Result, error) {
+	t.Board.Note("run %s %s", c.Name, compact(c.Args))
+	text, ok := t.Results[c.Name]
+	if !ok {
+		text = "ok"
+	}
+	return llm.Result{Text: text, Failed: t.Failing[c.Name]}, nil
+}

@@ -1,0 +1,351 @@
+package script
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"nod/agent"
+	"nod/agent/run"
+	"nod/chat"
+	"nod/llm"
+	"nod/llm/args"
+	"nod/memory"
+)
+
+// OpenStore opens a store that a conversation is played on; a second call with
+// the same folder opens what the first one left.
+type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
+
+// Play plays the conversation in file and compares what people saw with its
+// want section, which update rewrites. The sections, in order:
+//
+//	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [quorum=N] [approvers=A,B] [exclude] [fails] [needs=PARAM]
+//	-- options --        steps=N budget=N idle=DURATION dm taint group:ID=A,B down=N
+//	-- result NAME --    what a tool gives back
+//	-- model --          a block for one model call, as [Model] has it
+//	-- person NAME [with FILE] --   a message; the conversation goes on until nothing moves
+//	-- react NAME EMOJI [TOOL] [removed] [found] --   on the approval of TOOL, or the newest
+//	-- late NAME EMOJI TOOL --  the same, put after the time ran out
+//	-- after DURATION --
+//	-- restart --        the process ends and another one starts
+//	-- want --
+func Play(t *testing.T, file string, open OpenStore, update bool) {
+	t.Helper()
+	arc, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(strings.TrimSpace(string(arc.Comment))) == 0 {
+		t.Errorf("%s: say in a first sentence what this conversation proves", file)
+	}
+	var got string
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlay(t, dir, open)
+		p.start()
+		for _, f := range arc.Files {
+			p.section(f.Name, string(f.Data))
+		}
+		p.stop()
+		got = strings.Join(p.board.Lines(), "\n")
+		if n := p.model.Left(); n > 0 {
+			t.Errorf("%d blocks of the model were not used", n)
+		}
+	})
+	compare(t, file, arc, got, update)
+}
+
+func compare(t *testing.T, file string, arc *txtar.Archive, got string, update bool) {
+	t.Helper()
+	for i, f := range arc.Files {
+		if f.Name != "want" {
+			continue
+		}
+		want := strings.TrimSpace(string(f.Data))
+		if update {
+			arc.Files[i].Data = []byte(got + "\n")
+			if err := os.WriteFile(file, txtar.Format(arc), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
+			t.Errorf("%s: what people saw (-want +got):\n%s", filepath.Base(file), diff)
+		}
+		return
+	}
+	t.Errorf("%s: no want section", file)
+}
+
+// play is one conversation under way.
+type play struct {
+	t      *testing.T
+	dir    string
+	open   OpenStore
+	agent  *agent.Agent
+	model  *Model
+	board  *Board
+	tools  Tools
+	thread chat.ThreadID
+	msgs   int
+	events int
+
+	store  memory.Full
+	inbox  run.Inbox
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+func newPlay(t *testing.T, dir string, open OpenStore) *play {
+	board := &Board{Platform: "board", Groups: map[string][]chat.UserID{}}
+	p := &play{
+		t: t, dir: dir, open: open, board: board,
+		thread: chat.ThreadID{Platform: "board", Channel: "c", Root: "1"},
+		tools:  Tools{Board: board, Results: map[string]string{}, Failing: map[string]bool{}},
+		agent: &agent.Agent{
+			Instructions: "Be brief.", Protocol: agent.NativeTools{}, MaxSteps: 12,
+			Count: func(s string) int { return len(s)/4 + 1 },
+		},
+	}
+	p.model = &Model{Complain: t.Errorf, Meanwhile: p.meanwhile}
+	return p
+}
+
+// start starts the process.
+func (p *play) start() {
+	ctx, cancel := context.WithCancel(p.t.Context())
+	store, err := p.open(ctx, p.dir)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.store, p.cancel, p.done = store, cancel, make(chan struct{})
+	emoji := map[string]bool{chat.EmojiStop: true}
+	for _, e := range append(Rules().Approve, Rules().Deny...) {
+		emoji[e] = true
+	}
+	p.inbox = run.Inbox{Store: store, Emoji: emoji}
+	r := &run.Runner{
+		Store: store, Agent: p.agent, Model: p.model, Tools: p.tools,
+		Platforms: map[string]run.Platform{"board": p.board},
+	}
+	go func() {
+		defer close(p.done)
+		if err := r.Run(ctx); err != nil {
+			p.t.Errorf("run: %v", err)
+		}
+	}()
+	synctest.Wait()
+}
+
+func (p *play) stop() {
+	p.cancel()
+	<-p.done
+	if err := p.store.Close(); err != nil {
+		p.t.Errorf("close: %v", err)
+	}
+}
+
+func (p *play) section(name, data string) {
+	data = strings.TrimRight(data, "\n")
+	word, rest, _ := strings.Cut(name, " ")
+	switch word {
+	case "tools":
+		for line := range strings.Lines(data) {
+			p.tool(strings.Fields(line))
+		}
+	case "options":
+		for _, o := range strings.Fields(data) {
+			p.option(o)
+		}
+	case "result":
+		p.tools.Results[rest] = data
+	case "model":
+		p.model.Add(data)
+	case "person":
+		p.says(rest, data)
+	case "react":
+		p.reacts(strings.Fields(rest))
+	case "after":
+		d, err := time.ParseDuration(rest)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		time.Sleep(d) // in the bubble's time
+	case "restart":
+		p.stop()
+		p.start()
+	case "want":
+	default:
+		p.t.Fatalf("no section %q", name)
+	}
+	synctest.Wait()
+}
+
+// Rules are the approval rules of a tool that says nothing else.
+func Rules() memory.Rules {
+	return memory.Rules{
+		Approvers: []string{"requester"}, Quorum: 1, Timeout: 30 * time.Minute,
+		Approve: []string{"✅", "👍"}, Deny: []string{"❌", "👎"},
+	}
+}
+
+func (p *play) tool(f []string) {
+	t := agent.Tool{Tool: llm.Tool{Name: f[0], Description: f[0] + " something.", Parameters: []byte(`{"type":"object"}`)}, Risk: agent.Risk(f[1]), Rules: Rules()}
+	for _, o := range f[2:] {
+		key, value, _ := strings.Cut(o, "=")
+		switch key {
+		case "read-only":
+			t.ReadOnly = true
+		case "advances":
+			t.Advances = true
+		case "address":
+			t.Address = value
+		case "outside":
+			t.Outside = true
+		case "exclude":
+			t.Rules.ExcludeRequester = true
+		case "fails":
+			p.tools.Failing[f[0]] = true
+		case "quorum":
+			t.Rules.Quorum = p.number(value)
+		case "approvers":
+			t.Rules.Approvers = strings.Split(value, ",")
+		case "needs":
+			t.Parameters = fmt.Appendf(nil, `{"type":"object","properties":{%q:{"type":"string"}},"required":[%q],"additionalProperties":false}`, value, value)
+		default:
+			p.t.Fatalf("no tool option %q", o)
+		}
+	}
+	schema, err := args.Compile(t.Parameters)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	t.Schema = schema
+	p.agent.Tools = append(p.agent.Tools, t)
+}
+
+func (p *play) number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return n
+}
+
+func (p *play) option(o string) {
+	key, value, _ := strings.Cut(o, "=")
+	switch {
+	case key == "steps":
+		p.agent.MaxSteps = p.number(value)
+	case key == "budget":
+		p.agent.Budget = p.number(value)
+	case key == "idle":
+		d, err := time.ParseDuration(value)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		p.agent.IdleReset = d
+	case key == "dm":
+		p.board.DM = true
+	case key == "taint":
+		p.agent.Taint = true
+	case key == "down":
+		p.board.Fail(p.number(value))
+	case agent.IsGroup(key):
+		p.board.Groups[key] = nil
+		for _, who := range strings.Split(value, ",") {
+			p.board.Groups[key] = append(p.board.Groups[key], chat.UserID(who))
+		}
+	default:
+		p.t.Fatalf("no option %q", o)
+	}
+}
+
+func (p *play) says(who, text string) {
+	who, file, attached := strings.Cut(who, " with ")
+	p.msgs++
+	id := fmt.Sprintf("m%d", p.msgs)
+	m := chat.Message{
+		Ref:  chat.MessageRef{Platform: "board", Channel: "c", ID: id},
+		From: chat.User{ID: chat.UserID(who), Name: who}, Text: text, Sent: time.Now(),
+	}
+	if attached {
+		m.Files = []chat.File{{Name: file, MediaType: "text/plain", Text: "what the file says"}}
+	}
+	if _, err := p.inbox.Message(p.t.Context(), p.thread, m, id); err != nil {
+		p.t.Errorf("put: %v", err)
+	}
+}
+
+// reacts reads NAME EMOJI [TOOL|message ID|steps] [removed] [found] [bot].
+func (p *play) reacts(f []string) {
+	r := chat.Reaction{By: chat.User{ID: chat.UserID(f[0]), Name: f[0]}, Emoji: f[1]}
+	for _, o := range f[2:] {
+		switch {
+		case o == "removed":
+			r.Removed = true
+		case o == "found":
+			r.Found = true
+		case o == "bot":
+			r.By.Bot = true
+		case o == "steps":
+			r.On, _ = p.board.Steps()
+		case strings.HasPrefix(o, "m") && len(o) == 2:
+			r.On = chat.MessageRef{Platform: "board", Channel: "c", ID: o}
+		default:
+			r.On, _ = p.board.Find(o)
+		}
+	}
+	if r.On.IsZero() {
+		p.t.Fatalf("react %v: there is no such message", f)
+	}
+	p.events++
+	if _, err := p.inbox.Reaction(p.t.Context(), r, fmt.Sprintf("r%d", p.events)); err != nil {
+		p.t.Errorf("put: %v", err)
+	}
+}
+
+// meanwhile does one thing: "person NAME: TEXT" or "react NAME EMOJI …".
+func (p *play) meanwhile(directive string) {
+	word, rest, _ := strings.Cut(directive, " ")
+	switch word {
+	case "person":
+		who, text, _ := strings.Cut(rest, ": ")
+		p.says(who, text)
+	case "react":
+		p.reacts(strings.Fields(rest))
+	case "edit":
+		id, text, _ := strings.Cut(rest, ": ")
+		p.edits(id, text)
+	case "delete":
+		p.deletes(rest)
+	default:
+		p.t.Fatalf("no directive %q", directive)
+	}
+}
+
+func (p *play) edits(id, text string) {
+	p.events++
+	ref := chat.MessageRef{Platform: "board", Channel: "c", ID: id}
+	if _, err := p.inbox.Edited(p.t.Context(), ref, text, fmt.Sprintf("e%d", p.events)); err != nil {
+		p.t.Errorf("put: %v", err)
+	}
+}
+
+func (p *play) deletes(id string) {
+	p.events++
+	ref := chat.MessageRef{Platform: "board", Channel: "c", ID: id}
+	if _, err := p.inbox.Deleted(p.t.Context(), ref, fmt.Sprintf("d%d", p.events)); err != nil {
+		p.t.Errorf("put: %v", err)
+	}
+}

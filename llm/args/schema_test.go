@@ -1,0 +1,114 @@
+package args
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCheck(t *testing.T) {
+	const restart = `{"type":"object","properties":{"service":{"type":"string","enum":["api","web"]},"n":{"type":"integer","minimum":1,"maximum":9007199254740993}},"required":["service"],"additionalProperties":false}`
+	property := func(schema string) string {
+		return `{"type":"object","properties":{"x":` + schema + `}}`
+	}
+	tests := []struct {
+		name, schema, in string
+		want             []string
+	}{
+		{"fits", restart, `{"service":"api","n":3}`, nil},
+		{"enum", restart, `{"service":"db"}`, []string{`/service: must be one of "api", "web"`}},
+		{"all at once", restart, `{"n":0,"force":true,"a/b":1}`, []string{
+			"/a~1b: is not a parameter; there are n, service",
+			"/force: is not a parameter; there are n, service",
+			"/n: must be at least 1",
+			"/service: is missing",
+		}},
+		{"big integer, as float equal", restart, `{"service":"api","n":9007199254740994}`, []string{"/n: must be at most 9007199254740993"}},
+		{"big integer", restart, `{"service":"api","n":9007199254740993}`, nil},
+		{"fraction", restart, `{"service":"api","n":1.5}`, []string{"/n: must be integer, not number"}},
+		{"integer written as 2.0", restart, `{"service":"api","n":2.0}`, nil},
+		{"type", restart, `{"service":7}`, []string{"/service: must be string, not number"}},
+		{"no parameters", `{"type":"object","additionalProperties":false}`, `{"a":1}`, []string{"/a: is not a parameter; there are none"}},
+		{"false schema", property(`false`), `{"x":1}`, []string{"/x: is not a parameter; there are x"}},
+		{"const", property(`{"const":"<yes>"}`), `{"x":1}`, []string{`/x: must be "<yes>"`}},
+		{"pattern", property(`{"pattern":"^[a-z]+$"}`), `{"x":"A"}`, []string{"/x: must match the pattern ^[a-z]+$"}},
+		{"pattern beyond RE2", property(`{"pattern":"^(?!-).*$"}`), `{"x":"-A"}`, nil},
+		{"property name like a keyword", `{"type":"object","properties":{"pattern":{"type":"string"},"patternProperties":{"type":"string"}},"required":["pattern"]}`, `{}`, []string{"/pattern: is missing"}},
+		{"pattern properties beyond RE2", `{"type":"object","patternProperties":{"^(?!a)":{"type":"integer"},"^n":{"type":"integer"}},"additionalProperties":false}`, `{"b":"c","n":"x"}`, []string{"/n: must be integer, not string"}},
+		{"format", property(`{"format":"ipv4"}`), `{"x":"999.1.1.1"}`, []string{"/x: must be a valid ipv4"}},
+		{"unknown format", property(`{"format":"colour"}`), `{"x":"y"}`, nil},
+		{"lengths", property(`{"minLength":2}`), `{"x":"é"}`, []string{"/x: must have at least 2 characters, not 1"}},
+		{"items", property(`{"maxItems":1,"items":{"type":"string"}}`), `{"x":["a",2]}`, []string{"/x/1: must be string, not number", "/x: must have at most 1 items, not 2"}},
+		{"unique", property(`{"uniqueItems":true}`), `{"x":[1,2,1.0]}`, []string{"/x: must not hold an item twice, as 0 and 2 are"}},
+		{"limits", property(`{"exclusiveMinimum":0.1,"multipleOf":0.25}`), `{"x":0.1}`, []string{"/x: must be a multiple of 0.25", "/x: must be more than 0.1"}},
+		{"any of", property(`{"anyOf":[{"type":"string"},{"type":"null"}]}`), `{"x":1}`, []string{"/x: fits none of what is allowed: (/x: must be string, not number) or (/x: must be null, not number)"}},
+		{"one of", property(`{"oneOf":[{"const":1},{"const":2}]}`), `{"x":3}`, []string{"/x: fits none of what is allowed: (/x: must be 1) or (/x: must be 2)"}},
+		{"nested", property(`{"type":"object","additionalProperties":false,"required":["y"]}`), `{"x":{"z":1}}`, []string{"/x/y: is missing", "/x/z: is not allowed here"}},
+		{"reference inside", `{"type":"object","$defs":{"s":{"type":"string"}},"properties":{"x":{"$ref":"#/$defs/s"}}}`, `{"x":1}`, []string{"/x: must be string, not number"}},
+		{"draft 7", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","definitions":{"s":{"type":"string"}},"properties":{"x":{"$ref":"#/definitions/s"}}}`, `{"x":1}`, []string{"/x: must be string, not number"}},
+		{"recursive", `{"type":"object","properties":{"x":{"$ref":"#"}},"additionalProperties":false}`, `{"x":{"x":{"y":1}}}`, []string{"/x/x/y: is not allowed here"}},
+		{"no schema", ``, `{"x":1}`, nil},
+		{"null schema", `null`, `[]`, []string{"must be object, not array"}},
+		{"not JSON", ``, `{"x":`, []string{ErrUnclosed.Error()}},
+		{"two values", ``, `{} {}`, []string{errRemainder.Error()}},
+		{"number that would take megabytes", property(`{"minimum":1}`), `{"x":1e999999999}`, []string{"a number has more than 1000 digits or an exponent beyond 1000; write a smaller one"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := mustCompile(t, tt.schema).Check(json.RawMessage(tt.in))
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCheckIsShort(t *testing.T) {
+	var names, args []string
+	for i := range 100 {
+		names = append(names, fmt.Sprintf("%q", strings.Repeat("n", i+1)))
+		args = append(args, fmt.Sprintf("%q:%d", strings.Repeat("m", i+1), i))
+	}
+	s := mustCompile(t, `{"type":"object","properties":{"x":{"enum":[`+strings.Join(names, ",")+`]}},"additionalProperties":false}`)
+	got := s.Check(json.RawMessage(`{"x":0,` + strings.Join(args, ",") + `}`))
+	if len(got) != maxViolations+1 || got[maxViolations] != "and 81 more" {
+		t.Errorf("%d violations, the last is %q", len(got), got[len(got)-1])
+	}
+	enum := s.Check(json.RawMessage(`{"x":0}`))
+	if len(enum) != 1 || !strings.HasSuffix(enum[0], "… (80 more)") {
+		t.Errorf("a long enum is told as %q", enum)
+	}
+}
+
+func TestCompileRefuses(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "schema.json")
+	if err := os.WriteFile(secret, []byte(`{"type":"string"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ name, in, want string }{
+		{"file reference", `{"type":"object","properties":{"x":{"$ref":"file://` + secret + `"}}}`, "not allowed"},
+		{"relative reference", `{"type":"object","properties":{"x":{"$ref":"schema.json"}}}`, "not allowed"},
+		{"web reference", `{"type":"object","properties":{"x":{"$ref":"http://127.0.0.1:1/x"}}}`, "not allowed"},
+		{"unknown draft", `{"type":"object","$schema":"https://example.com/draft"}`, "not allowed"},
+		{"base elsewhere", `{"type":"object","$id":"file:///etc/","properties":{"x":{"$ref":"passwd"}}}`, "not allowed"},
+		{"dangling reference", `{"type":"object","properties":{"x":{"$ref":"#/$defs/none"}}}`, "compile JSON Schema"},
+		{"not a schema", `{"type":"object","properties":{"x":{"type":"sting"}}}`, "/properties/x/type"},
+		{"type of all", `{"type":"array"}`, "must be object"},
+		{"a list", `[]`, "must be an object"},
+		{"not JSON", `{"type":`, "read JSON Schema"},
+		{"name twice", `{"type":"object","type":"object"}`, "twice"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Compile(json.RawMessage(tt.in))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q in it", err, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,194 @@
+package args
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/kaptinlin/jsonrepair"
+)
+
+// What is given to jsonrepair, whose time grows with the square of its input,
+// and with that of the quotes in it: 8 KB full of backticks take 20 s; within
+// these limits nothing that was tried took 0.3 s.
+const (
+	maxRepair = 8 << 10
+	maxQuotes = 256
+)
+
+// Text reads the arguments of a call that the model wrote as text, behind
+// `Action Input:`. A hallucinated Observation is cut off, then code fences, and
+// the first JSON value is taken. Unescaped backslashes are doubled, and other
+// slips (single quotes, missing quotes or commas, comments, Python's True) are
+// repaired, as long as the value is closed and nothing in it is left out. A
+// tool whose one parameter to be given is a string takes bare text. A nil
+// schema means that nothing is known of the tool.
+func Text(text string, schema *Schema) (json.RawMessage, error) {
+	body, err := prepare(cutObservation(text))
+	if err != nil {
+		return nil, err
+	}
+	body, fenced := unfence(body)
+	if strings.HasPrefix(body, "`{") {
+		body = body[1:]
+	}
+	name, required := schema.bare()
+	object := strings.IndexByte(body, '{')
+	switch {
+	case body == "" && fenced:
+		return nil, ErrUnclosed
+	case body == "":
+		return json.RawMessage(`{}`), nil
+	case object == 0:
+		return lenient(body)
+	case isNothing(body) && !required:
+		return json.RawMessage(`{}`), nil
+	case name != "":
+		return bareText(name, body)
+	case object > 0:
+		return lenient(body[object:])
+	}
+	if _, _, err := first(body); errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, ErrUnclosed
+	}
+	return nil, errors.New("the arguments must be one JSON object")
+}
+
+func cutObservation(text string) string {
+	if strings.HasPrefix(text, "Observation:") {
+		return ""
+	}
+	text, _, _ = strings.Cut(text, "\nObservation:")
+	return text
+}
+
+// isNothing knows the words by which models say that there are no arguments.
+func isNothing(body string) bool {
+	switch strings.ToLower(strings.Trim(body, "`")) {
+	case "none", "null", "n/a", "nil", "[]", `""`, "''", "-":
+		return true
+	}
+	return false
+}
+
+// bareText makes the arguments of text that is no object.
+func bareText(name, body string) (json.RawMessage, error) {
+	if i := strings.LastIndex(body, "```"); i >= 0 && strings.TrimSpace(body[i+3:]) == "" {
+		body = strings.TrimSpace(body[:i])
+	}
+	value := body
+	if strings.HasPrefix(body, `"`) {
+		raw, rest, err := first(body)
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, ErrUnclosed
+		}
+		if err == nil && strings.TrimSpace(rest) == "" {
+			if err := json.Unmarshal(raw, &value); err != nil {
+				return nil, describe(err)
+			}
+		}
+	}
+	return encode(map[string]string{name: value})
+}
+
+// lenient reads the object with which body begins.
+func lenient(body string) (json.RawMessage, error) {
+	raw, rest, err := first(body)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		body = doubleBackslashes(body)
+		raw, rest, err = first(body)
+	}
+	if errors.As(err, &syntax) {
+		raw, rest, err = repair(body)
+		if err != nil {
+			return nil, err
+		}
+		if beginsWith(rest, `]}`) {
+			return nil, errRemainder
+		}
+	}
+	if err != nil {
+		return nil, describe(err)
+	}
+	if beginsWith(rest, `,:"'`) {
+		return nil, errRemainder
+	}
+	return finish(raw)
+}
+
+// repair makes JSON of the object with which body begins, if it is closed.
+func repair(body string) (raw json.RawMessage, rest string, err error) {
+	end, err := extent(body)
+	if err != nil {
+		return nil, "", err
+	}
+	if end > maxRepair || quotes(body[:end]) > maxQuotes {
+		return nil, "", errors.New("the arguments are not valid JSON, and too long to repair; write one strict JSON object")
+	}
+	fixed, err := jsonrepair.Repair(body[:end])
+	if err != nil {
+		return nil, "", fmt.Errorf("the arguments are not valid JSON: %w; write one strict JSON object", err)
+	}
+	raw, left, err := first(fixed)
+	if err == nil && strings.TrimSpace(left) != "" {
+		err = errRemainder
+	}
+	return raw, body[end:], err
+}
+
+// quotes counts the quotes of every kind.
+func quotes(s string) int {
+	n := 0
+	for _, r := range s {
+		if strings.ContainsRune("\"'`´‘’“”", r) {
+			n++
+		}
+	}
+	return n
+}
+
+// doubleBackslashes doubles, in double-quoted strings, every backslash that
+// does not begin an escape of JSON: a model that writes `\d` means a backslash.
+func doubleBackslashes(s string) string {
+	var out strings.Builder
+	inside := false
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		out.WriteByte(c)
+		if c == '"' {
+			inside = !inside
+		}
+		if c != '\\' || !inside {
+			continue
+		}
+		if n := escapeLen(s[i:]); n > 0 {
+			out.WriteString(s[i+1 : i+n])
+			i += n - 1
+		} else {
+			out.WriteByte('\\')
+		}
+	}
+	return out.String()
+}
+
+// escapeLen is the length of the JSON escape with which s begins, or 0.
+func escapeLen(s string) int {
+	if len(s) < 2 {
+		return 0
+	}
+	if strings.IndexByte(`"\/bfnrt`, s[1]) >= 0 {
+		return 2
+	}
+	if s[1] != 'u' || len(s) < 6 {
+		return 0
+	}
+	for _, c := range []byte(s[2:6]) {
+		if strings.IndexByte("0123456789abcdefABCDEF", c) < 0 {
+			return 0
+		}
+	}
+	return 6
+}

@@ -1,0 +1,134 @@
+package demo
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"nod/llm"
+)
+
+const (
+	script = "I am nod's offline demo: a script, not a language model."
+	needs  = "I still need" // marks an answer that asks back, so that the next message can complete it
+)
+
+var (
+	hello  = regexp.MustCompile(`(?i)\b(hello|hi|hey|help|good (morning|day|evening)|who are you|what can you do)\b`)
+	thanks = regexp.MustCompile(`(?i)\b(thanks|thank you|thx|bye|goodbye)\b`)
+)
+
+// answer is what is said once there is nothing (more) to call.
+func answer(c conversation, p plan, tools []llm.Tool) string {
+	var out []string
+	for _, r := range c.done {
+		out = append(out, sentence(r))
+	}
+	out = append(out, p.gaps...)
+	switch {
+	case len(out) > 0 && c.first:
+		return strings.Join(append(out, "("+script+")"), "\n\n")
+	case len(out) > 0:
+		return strings.Join(out, "\n\n")
+	case thanks.MatchString(c.asked) && !c.first:
+		return "You are welcome. (" + script + ")"
+	case hello.MatchString(c.asked):
+		return "Hello. " + introduction(tools)
+	}
+	return "That is nothing that I know what to do with. " + introduction(tools)
+}
+
+func introduction(tools []llm.Tool) string {
+	var can []string
+	if has(tools, calculator) {
+		can = append(can, "- arithmetic: *what is 12\\*(3+4)?*, *15% of 80*")
+	}
+	if has(tools, clock) {
+		can = append(can, "- the time: *what time is it in Tokyo?*")
+	}
+	var others []string
+	for _, t := range tools {
+		if t.Name != calculator && t.Name != clock {
+			others = append(others, quote(t.Name))
+		}
+	}
+	if len(others) > 0 {
+		can = append(can, "- a tool that you name in your message, with `name=value` where I can't guess: "+strings.Join(others, ", "))
+	}
+	if len(can) == 0 {
+		return script + " I have no tools here, so there is nothing that I can do for you now."
+	}
+	return script + " What I can do:\n\n" + strings.Join(can, "\n")
+}
+
+func has(tools []llm.Tool, name string) bool {
+	return slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == name })
+}
+
+// outcomes are the words by which the result of a call says that it did not
+// simply run, and what is then said of it.
+var outcomes = []struct{ word, say string }{
+	{"outcome unknown", "whether %s ran is not known. Please look before you ask for it again."},
+	{"denied", "I did not run %s: it was denied."},
+	{"expired", "I did not run %s: nobody approved it in time."},
+	{"cancelled", "I did not run %s: it was cancelled."},
+}
+
+// sentence reads one result out.
+func sentence(r result) string {
+	text := strings.TrimSpace(r.text)
+	if say := refusal(r); say != "" {
+		return say
+	}
+	var args map[string]any
+	if err := json.Unmarshal([]byte(r.call.Args), &args); err != nil {
+		args = nil
+	}
+	switch short := !strings.Contains(text, "\n"); {
+	case text == "":
+		return quote(r.call.Name) + " ran, and had nothing to say."
+	case short && r.call.Name == calculator && !strings.Contains(text, "="):
+		if expr, ok := only(args); ok {
+			return quote(expr) + " = " + text
+		}
+		return text
+	case short && r.call.Name == clock:
+		if zone, ok := only(args); ok {
+			return "The time in " + zone + ": " + text
+		}
+		return "The time: " + text
+	case short:
+		return quote(r.call.Name) + " says: " + text
+	}
+	return quote(r.call.Name) + " says:\n\n```\n" + strings.ReplaceAll(text, "```", "'''") + "\n```"
+}
+
+// refusal finds the word near the beginning: further on it may be anything,
+// such as the output of a command.
+func refusal(r result) string {
+	head := strings.ToLower(strings.TrimSpace(r.text))
+	head = head[:min(len(head), 80)]
+	for _, o := range outcomes {
+		before, _, ok := strings.Cut(head, o.word)
+		before = strings.TrimSpace(before)
+		if !ok || strings.HasSuffix(before, "permission") || strings.HasSuffix(before, "access") {
+			continue
+		}
+		s := strings.Replace(o.say, "%s", quote(r.call.Name), 1)
+		return strings.ToUpper(s[:1]) + s[1:]
+	}
+	return ""
+}
+
+// only gives the one string among the arguments.
+func only(args map[string]any) (string, bool) {
+	if len(args) != 1 {
+		return "", false
+	}
+	for _, v := range args {
+		s, ok := v.(string)
+		return s, ok
+	}
+	return "", false
+}

@@ -1,0 +1,131 @@
+// Package demo is a model that is none: a small script that lets `bot chat`
+// show what nod does (steps, parallel tool calls, approvals) with no account
+// and no network. It says of itself that it is a script.
+//
+// It looks for a few things in what a person wrote (arithmetic, questions for
+// the time, the names of the tools that it was given), calls tools for them,
+// and reads the results out. The same request always gives the same response.
+// It refuses to know what any tool does beyond the definition in the request.
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"nod/llm"
+)
+
+// New returns the demo model. It has no state, and no way to fail but a
+// context that is done.
+func New() llm.Model { return model{} }
+
+type model struct{}
+
+// Complete implements llm.Model.
+func (model) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (llm.Response, error) {
+	if err := ctx.Err(); err != nil {
+		return llm.Response{}, fmt.Errorf("answer: %w", err)
+	}
+	resp := respond(req)
+	if watch != nil {
+		for _, w := range strings.SplitAfter(resp.Reasoning, " ") {
+			watch(llm.Delta{Reasoning: w})
+		}
+		for _, w := range strings.SplitAfter(resp.Text, " ") {
+			watch(llm.Delta{Text: w})
+		}
+	}
+	return resp, nil
+}
+
+func respond(req llm.Request) llm.Response {
+	c := read(req.Messages)
+	if fresh := makePlan(c.fresh, req.Tools); len(fresh.calls) > 0 {
+		return call(fresh, c.lastID)
+	}
+	return llm.Response{Text: answer(c, makePlan(c.asked, req.Tools), req.Tools), Finish: "stop"}
+}
+
+func call(p plan, lastID int) llm.Response {
+	resp := llm.Response{Finish: "tool_calls"}
+	var why []string
+	for i, k := range p.calls {
+		args, err := json.Marshal(k.args)
+		if err != nil {
+			args = []byte("{}") // can't be: the values are strings, numbers and truth values
+		}
+		resp.Calls = append(resp.Calls, llm.Call{ID: idPrefix + strconv.Itoa(lastID+i+1), Name: k.tool, Args: string(args)})
+		if len(why) == 0 || why[len(why)-1] != k.why {
+			why = append(why, k.why)
+		}
+	}
+	resp.Reasoning = strings.Join(why, " ")
+	return resp
+}
+
+const idPrefix = "demo-"
+
+// conversation is the part of a prompt that a script can make use of.
+type conversation struct {
+	first  bool     // nothing was answered before
+	asked  string   // what people wrote since the last answer, and what that answer asked about
+	fresh  string   // what of it came after the last tool calls
+	done   []result // what came of the tool calls since the last answer
+	lastID int      // the highest number among the ids of calls
+}
+
+type result struct {
+	call llm.Call
+	text string
+}
+
+func read(msgs []llm.Message) conversation {
+	c := conversation{first: true}
+	var before string // what was asked before the last answer
+	calls := map[string]llm.Call{}
+	for _, m := range msgs {
+		switch m.Role {
+		case llm.User:
+			c.asked = join(c.asked, m.Text)
+			c.fresh = join(c.fresh, m.Text)
+		case llm.Assistant:
+			c.fresh = ""
+			for _, k := range m.Calls {
+				calls[k.ID] = k
+				if n, err := strconv.Atoi(strings.TrimPrefix(k.ID, idPrefix)); err == nil {
+					c.lastID = max(c.lastID, n)
+				}
+			}
+			if len(m.Calls) > 0 {
+				continue
+			}
+			before, c.asked, c.done, c.first = c.asked, "", nil, false
+			if !strings.Contains(m.Text, needs) || len(calls) > 0 {
+				before = ""
+			}
+			c.fresh, c.asked = before, before
+			clear(calls)
+		case llm.ToolRole:
+			if k, ok := calls[m.CallID]; ok {
+				c.done = append(c.done, result{k, m.Text})
+			}
+		}
+	}
+	if c.asked == before { // nobody has added anything to what was asked back
+		c.fresh = ""
+	}
+	return c
+}
+
+func join(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "\n" + b
+}
+
+// quote sets a name or a value apart in Markdown.
+func quote(s string) string { return fmt.Sprintf("`%s`", strings.ReplaceAll(s, "`", "'")) }

@@ -1,0 +1,145 @@
+// Package llm is the vocabulary of one model call: what is sent, what comes
+// back, and the ways in which it can go wrong. Providers live in packages of
+// their own (llm/openai speaks the wire, llm/demo is a script without one); no
+// type of theirs appears here.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Model answers requests. It is called concurrently for different threads.
+//
+// watch, when not nil, hears the completion as it grows, from the calling
+// goroutine; the Response is what counts. An implementation retries what is
+// worth retrying by itself; the error that it returns is final for this call,
+// and is an [*Error] wherever the cause is known.
+type Model interface {
+	Complete(ctx context.Context, req Request, watch func(Delta)) (Response, error)
+}
+
+// Role is who a message of the prompt is from.
+type Role string
+
+// The roles.
+const (
+	System    Role = "system"
+	User      Role = "user"
+	Assistant Role = "assistant"
+	ToolRole  Role = "tool"
+)
+
+// Message is one message of a prompt.
+type Message struct {
+	Role   Role
+	Text   string
+	Calls  []Call  // of an assistant
+	CallID string  // of a tool: the Call.ID that it answers
+	Images []Image // of a user
+}
+
+// Image is a picture for a model that takes pictures. A prompt that was only
+// computed names the content by Blob; whoever makes the call puts in the Data.
+type Image struct {
+	MediaType string
+	Blob      string
+	Data      []byte
+}
+
+// Call is a tool call that the model asks for. Args is the text that the
+// model wrote, which need not be valid JSON.
+type Call struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Args string `json:"args"`
+}
+
+// Tool is what the model is told about a tool. Parameters is a JSON Schema of
+// type object.
+type Tool struct {
+	Name        string
+	HumanName   string // for the protocols that name a tool twice; may be empty
+	Description string
+	Parameters  json.RawMessage
+}
+
+// Result is what a tool gave back. Failed says that Text tells the model what
+// was wrong and what to do instead.
+type Result struct {
+	Text   string
+	Failed bool
+	Files  []File
+}
+
+// File is something that a tool made, beyond the text that the model reads.
+type File struct {
+	Name      string
+	MediaType string
+	Data      []byte
+}
+
+// Request is one model call.
+type Request struct {
+	Messages []Message
+	Tools    []Tool
+	Stop     []string // stop words of the text protocols
+}
+
+// Delta is a piece of a completion on its way. Reset says that what came
+// before is void, since the call is tried again.
+type Delta struct {
+	Text      string
+	Reasoning string
+	Reset     bool
+}
+
+// Response is one whole completion.
+type Response struct {
+	Text      string
+	Reasoning string // kept apart from the answer
+	Calls     []Call
+	Finish    string // stop, tool_calls, length, content_filter
+	Usage     Usage
+}
+
+// Usage counts tokens as the provider reports them; zero where it does not.
+type Usage struct {
+	Prompt     int `json:"prompt,omitempty"` // Cached included
+	Cached     int `json:"cached,omitempty"`
+	Completion int `json:"completion,omitempty"` // Reasoning included
+	Reasoning  int `json:"reasoning,omitempty"`
+}
+
+// Fault is why a model call failed, as far as somebody can act on it.
+type Fault string
+
+// The faults.
+const (
+	Unreachable Fault = "unreachable" // no connection, or it broke, or a 5xx; retries are used up
+	Overloaded  Fault = "overloaded"  // rate limits; retries are used up
+	Timeout     Fault = "timeout"
+	Auth        Fault = "auth"      // key missing, wrong or without rights
+	TooLong     Fault = "too long"  // the prompt does not fit the model
+	Refused     Fault = "refused"   // any other 4xx: the request can't be answered as it is
+	Malformed   Fault = "malformed" // the answer could not be understood
+	Filtered    Fault = "filtered"  // the provider's content filter
+)
+
+// Error is a model call that failed. Message is the provider's word, fit for
+// an operator; it never holds a key.
+type Error struct {
+	Fault      Fault
+	Status     int // HTTP, 0 where there was none
+	Message    string
+	RetryAfter time.Duration
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	if e.Message == "" {
+		return "model " + string(e.Fault)
+	}
+	return "model " + string(e.Fault) + ": " + e.Message
+}

@@ -1,0 +1,259 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"nod/llm"
+)
+
+// chunk is a piece of a streamed completion, or a whole one: they differ in
+// whether a choice has a delta or a message.
+type chunk struct {
+	Choices []choice `json:"choices"`
+	Usage   *usage   `json:"usage"`
+	XGroq   struct {
+		Usage *usage `json:"usage"`
+	} `json:"x_groq"`
+	Error json.RawMessage `json:"error"`
+}
+
+type choice struct {
+	Index   int             `json:"index"`
+	Delta   *message        `json:"delta"`
+	Message *message        `json:"message"`
+	Finish  string          `json:"finish_reason"`
+	Error   json.RawMessage `json:"error"`
+}
+
+type message struct {
+	Content          content    `json:"content"`
+	Refusal          content    `json:"refusal"`
+	ReasoningContent content    `json:"reasoning_content"` // DeepSeek, Z.ai, xAI, llama.cpp
+	Reasoning        content    `json:"reasoning"`         // OpenRouter, vLLM, Groq, Ollama
+	Calls            []wireCall `json:"tool_calls"`
+}
+
+// content is a string, or a list of parts of which some are thoughts
+// (https://docs.mistral.ai/capabilities/reasoning/).
+type content struct{ text, thought string }
+
+// UnmarshalJSON implements json.Unmarshaler. What is neither counts as empty.
+func (c *content) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, &c.text) == nil {
+		return nil
+	}
+	var parts []struct {
+		Type     string          `json:"type"`
+		Text     string          `json:"text"`
+		Thinking json.RawMessage `json:"thinking"`
+	}
+	if json.Unmarshal(data, &parts) != nil {
+		parts = nil // neither a text nor a list of parts: there is nothing to read
+	}
+	for _, p := range parts {
+		var inner content
+		if p.Type == "thinking" && inner.UnmarshalJSON(p.Thinking) == nil {
+			c.thought += inner.text
+			continue
+		}
+		c.text += p.Text
+	}
+	return nil
+}
+
+// completion is what has come of an answer so far.
+type completion struct {
+	out     *sink
+	newID   func() string
+	text    strings.Builder
+	thought strings.Builder
+	think   thinking
+	calls   calls
+	finish  string
+	usage   llm.Usage
+	some    bool // anything at all
+}
+
+// add takes in a piece. Its errors are failures.
+func (c *completion) add(raw []byte) error {
+	var k chunk
+	odd := new(json.UnmarshalTypeError) // the rest of the piece is still read
+	if err := json.Unmarshal(raw, &k); err != nil && !errors.As(err, &odd) {
+		if c.finish != "" {
+			return nil // the answer is whole; this would have been the usage
+		}
+		return malformed("an event that is no JSON")
+	}
+	if len(k.Choices) == 0 || present(k.Error) {
+		if said, ok := inband(raw); ok {
+			return said
+		}
+	}
+	for _, u := range []*usage{k.XGroq.Usage, k.Usage} {
+		if u != nil {
+			c.usage = u.count()
+		}
+	}
+	for _, ch := range k.Choices {
+		if present(ch.Error) {
+			if said, ok := inband([]byte(`{"error":` + string(ch.Error) + `}`)); ok {
+				return said
+			}
+		}
+		if ch.Index == 0 {
+			c.take(ch)
+		}
+	}
+	return nil
+}
+
+func present(raw json.RawMessage) bool {
+	return len(raw) > 0 && string(raw) != "null" && string(raw) != "{}" && string(raw) != `""`
+}
+
+func (c *completion) take(ch choice) {
+	if ch.Finish != "" {
+		c.finish = ch.Finish
+	}
+	for _, m := range []*message{ch.Delta, ch.Message} {
+		if m == nil {
+			continue
+		}
+		thought := m.ReasoningContent.text
+		if thought == "" {
+			thought = m.Reasoning.text
+		}
+		c.say("", thought+m.Content.thought)
+		c.say(c.think.feed(m.Content.text))
+		c.say(m.Refusal.text, "")
+		c.calls.add(m.Calls)
+		c.some = c.some || len(m.Calls) > 0
+	}
+}
+
+func (c *completion) say(text, thought string) {
+	c.text.WriteString(text)
+	c.thought.WriteString(thought)
+	c.some = c.some || text != "" || thought != ""
+	c.out.say(text, thought)
+}
+
+// end closes the answer. cause is what ended it, when it was not over.
+func (c *completion) end(ended bool, cause error) (llm.Response, error) {
+	c.say(c.think.flush())
+	var f *failure
+	switch {
+	case errors.As(cause, &f):
+		return llm.Response{}, f
+	case c.finish == "error" || c.finish == "insufficient_system_resource":
+		return llm.Response{}, broken("the provider gave up in the middle", nil)
+	case c.finish == "" && !ended:
+		return llm.Response{}, broken("the answer ended in the middle", cause)
+	case c.finish == "" && !c.some:
+		return llm.Response{}, malformed("an answer with nothing in it")
+	}
+	calls, err := c.calls.finish(c.newID)
+	if err != nil {
+		return llm.Response{}, err
+	}
+	return llm.Response{
+		Text: c.text.String(), Reasoning: c.thought.String(),
+		Calls: calls, Finish: finish(c.finish, len(calls) > 0), Usage: c.usage,
+	}, nil
+}
+
+// finish puts a provider's reason into one of the four words of
+// [llm.Response]. Some say stop, or nothing, when there are calls.
+func finish(reason string, calls bool) string {
+	switch reason {
+	case "length", "content_filter":
+		return reason
+	case "max_tokens", "MAX_TOKENS", "model_length":
+		return "length"
+	case "SAFETY", "safety", "recitation", "refusal":
+		return "content_filter"
+	}
+	if calls {
+		return "tool_calls"
+	}
+	return "stop"
+}
+
+// usage is what providers say of tokens. Any of it may be missing or null.
+type usage struct {
+	Prompt        float64 `json:"prompt_tokens"` // a few write 12.0
+	Completion    float64 `json:"completion_tokens"`
+	Total         float64 `json:"total_tokens"`
+	CacheHit      float64 `json:"prompt_cache_hit_tokens"` // DeepSeek
+	PromptDetails struct {
+		Cached float64 `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		Reasoning float64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+func (u usage) count() llm.Usage {
+	out := llm.Usage{
+		Prompt: int(u.Prompt), Cached: int(u.PromptDetails.Cached),
+		Completion: int(u.Completion), Reasoning: int(u.CompletionDetails.Reasoning),
+	}
+	if out.Cached == 0 {
+		out.Cached = int(u.CacheHit)
+	}
+	if out.Reasoning > 0 && int(u.Total) == out.Prompt+out.Completion+out.Reasoning { // xAI counts it apart
+		out.Completion += out.Reasoning
+	}
+	return out
+}
+
+// chat makes one completion by Chat Completions.
+func (m *Model) chat(ctx context.Context, x *exchange, req request, out *sink) (llm.Response, error) {
+	c := &completion{out: out, newID: m.o.NewID}
+	r := m.chatRequest(req, x.stream)
+	if !x.stream {
+		_, err := x.api.CreateChatCompletion(ctx, r)
+		return whole(x, err, c)
+	}
+	s, err := x.api.CreateChatCompletionStream(ctx, r)
+	if err != nil {
+		return llm.Response{}, err
+	}
+	defer x.drain()
+	for {
+		raw, err := s.RecvRaw()
+		if err != nil {
+			return c.end(x.ended(), err)
+		}
+		if err := c.add(raw); err != nil {
+			return llm.Response{}, err
+		}
+	}
+}
+
+// reader is what takes an answer in: pieces, and then the end.
+type reader interface {
+	add(raw []byte) error
+	end(ended bool, cause error) (llm.Response, error)
+}
+
+// whole reads an answer that came in one. err is go-openai's, which may just
+// not have liked what it read.
+func whole(x *exchange, err error, c reader) (llm.Response, error) {
+	if x.body == nil || x.status >= 300 {
+		if err == nil {
+			err = errors.New("no answer")
+		}
+		return llm.Response{}, err
+	}
+	if !json.Valid(x.body) {
+		return llm.Response{}, unreadable(x.body)
+	}
+	if err := c.add(x.body); err != nil {
+		return llm.Response{}, err
+	}
+	return c.end(true, nil)
+}

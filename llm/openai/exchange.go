@@ -1,0 +1,137 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+	"time"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"nod/llm"
+)
+
+const (
+	answerCap = 64 << 20               // bytes of a whole answer
+	drainFor  = 100 * time.Millisecond // for the end of a stream that has said [DONE]
+)
+
+// exchange is one request and its response, as go-openai's HTTP client. It
+// keeps what go-openai drops: the body of an answer, with the fields that
+// go-openai does not know, and of a refusal, with its headers.
+type exchange struct {
+	http   *http.Client
+	now    func() time.Time
+	api    *openai.Client
+	stream bool
+	cancel context.CancelFunc
+
+	status int
+	header http.Header
+	body   []byte // whole, of all but streams
+	events *events
+}
+
+// zero stands for 0 in the fields that go-openai leaves out when they are 0.
+const zero float32 = math.SmallestNonzeroFloat32
+
+// Do implements openai.HTTPDoer.
+func (x *exchange) Do(req *http.Request) (*http.Response, error) {
+	if err := sendZeros(req); err != nil {
+		return nil, err
+	}
+	resp, err := x.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	x.status, x.header = resp.StatusCode, resp.Header
+	if x.stream && resp.StatusCode < 300 {
+		x.events = newEvents(resp.Body)
+		resp.Body = x.events
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	x.body, err = io.ReadAll(io.LimitReader(resp.Body, answerCap))
+	if err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(x.body))
+	return resp, nil
+}
+
+// sendZeros puts 0 where zero stands. The fields come before the tools and
+// after the messages, whose quotes are escaped: the first match is the field.
+func sendZeros(req *http.Request) error {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return fmt.Errorf("read request: %w", err)
+	}
+	for _, field := range []string{`"temperature":`, `"top_p":`} {
+		body = bytes.Replace(body, []byte(field+"1e-45"), []byte(field+"0"), 1)
+	}
+	req.ContentLength = int64(len(body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.Body, err = req.GetBody()
+	return err
+}
+
+// ended says that the stream has announced its end.
+func (x *exchange) ended() bool { return x.events != nil && x.events.done }
+
+// drain reads the stream's last bytes, so that the connection can serve the
+// next call; a server that keeps it open is not waited for.
+func (x *exchange) drain() {
+	if x.events == nil {
+		return
+	}
+	if x.events.done {
+		stop := time.AfterFunc(drainFor, x.cancel)
+		defer stop.Stop()
+		_, _ = io.CopyN(io.Discard, x.events.lines, 64<<10)
+	}
+	_ = x.events.Close()
+}
+
+// explain tells an error of the provider's from one of the way there.
+func (x *exchange) explain(err error) error {
+	if x.status < 300 {
+		return err
+	}
+	said, ok := parseError(x.body)
+	if !ok {
+		said.Message = page(x.body)
+		if said.Message == "" {
+			said.Message = string(bytes.TrimSpace(x.body[:min(len(x.body), 4<<10)]))
+		}
+	}
+	f := refusal(x.status, said)
+	if f.public.Fault == llm.Overloaded || f.public.Fault == llm.Unreachable {
+		f.public.RetryAfter = retryAfter(x.header, x.now())
+	}
+	return f
+}
+
+// page gives the title of a page of HTML, and nothing of any other text.
+func page(body []byte) string {
+	s := strings.TrimSpace(string(body[:min(len(body), 4<<10)]))
+	if !strings.HasPrefix(s, "<") {
+		return ""
+	}
+	if m := title.FindStringSubmatch(s); m != nil {
+		return "an HTML page: " + m[1]
+	}
+	return "an HTML page"
+}
+
+// unreadable is an answer that is no JSON. It may be the beginning of one, so
+// nothing but the title of an error page is repeated.
+func unreadable(body []byte) *failure {
+	if p := page(body); p != "" {
+		return malformed(p)
+	}
+	return malformed("an answer that is no JSON")
+}

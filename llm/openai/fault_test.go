@@ -1,0 +1,54 @@
+package openai
+
+import (
+	"strings"
+	"testing"
+
+	"nod/llm"
+)
+
+func TestFault(t *testing.T) {
+	tests := []struct {
+		name   string
+		status int
+		body   string
+		want   llm.Fault
+		text   string
+	}{
+		{"wrong key", 401, `{"error":{"message":"Incorrect API key provided: sk-ab***yz.","code":"invalid_api_key"}}`, llm.Auth, "Incorrect API key provided: [key]."},
+		{"no rights", 403, `{"error":{"message":"Project has no access"}}`, llm.Auth, "Project has no access"},
+		{"wrong key, Gemini", 400, `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`, llm.Auth, "API key not valid. Please pass a valid API key."},
+		{"no money", 402, `{"error":{"message":"Insufficient credits","code":402}}`, llm.Refused, "Insufficient credits"},
+		{"too long", 400, `{"error":{"message":"This model's maximum context length is 8192 tokens.","code":"context_length_exceeded"}}`, llm.TooLong, "This model's maximum context length is 8192 tokens."},
+		{"too long, by code", 400, `{"error":{"message":"no","code":"context_length_exceeded"}}`, llm.TooLong, "no"},
+		{"too long, llama.cpp", 400, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`, llm.TooLong, "the request exceeds the available context size"},
+		{"too long, a body", 413, ``, llm.TooLong, "413 Request Entity Too Large"},
+		{"filtered, Azure", 400, `{"error":{"message":"The response was filtered","code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, llm.Filtered, "The response was filtered"},
+		{"filtered, OpenRouter", 403, `{"error":{"message":"Your input was flagged","code":403,"metadata":{"reasons":["x"]}}}`, llm.Filtered, "Your input was flagged"},
+		{"no model", 404, `{"error":{"message":"The model x does not exist","code":"model_not_found"}}`, llm.Refused, "The model x does not exist"},
+		{"messages in a list", 400, `{"error":{"message":["a","b"]}}`, llm.Refused, "a"},
+		{"nothing said", 400, ``, llm.Refused, "400 Bad Request"},
+		{"a text", 400, "bad\nrequest\x1b[31m", llm.Refused, "bad request [31m"},
+		{"a page", 404, "<html><body>nginx</body></html>", llm.Refused, "an HTML page"},
+		{"tags in a message", 400, `{"message":"<b>no</b> <script>"}`, llm.Refused, "no"},
+		{"long", 400, `{"message":"` + strings.Repeat("é ", 1000) + `"}`, llm.Refused, strings.Repeat("é ", 149) + "é…"},
+		{"nested without end", 400, strings.Repeat(`{"error":`, 1000) + `"x"` + strings.Repeat(`}`, 1000), llm.Refused, strings.Repeat(`{"error":`, 34)[:messageCap-1] + "…"},
+		{"a redirect to nowhere", 300, ``, llm.Refused, "300 Multiple Choices"},
+	}
+	for _, tt := range tests {
+		for _, stream := range []bool{true, false} {
+			t.Run(tt.name, func(t *testing.T) {
+				s := &script{serve: []served{{status: tt.status, body: tt.body}}}
+				m, _ := s.model(func(o *Options) { o.Stream = stream })
+				_, err := m.Complete(t.Context(), hi, nil)
+				e := fault(t, err)
+				if e.Fault != tt.want || e.Message != tt.text || e.Status != tt.status {
+					t.Errorf("error %+v, want %s, %q", *e, tt.want, tt.text)
+				}
+				if len(s.asked) != 1 {
+					t.Errorf("%d requests, want 1", len(s.asked))
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package openai
+
+import (
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"nod/llm"
+)
+
+// limits is what a model is known not to take.
+type limits uint
+
+// The limits. Each is learnt from a refusal, and the call made again without.
+const (
+	noStop limits = 1 << iota
+	noTemperature
+	noTopP
+	noStreamOptions
+	noStream
+	noImages
+	needsResponses // refuses Chat Completions, altogether or with tools
+)
+
+var limitNames = map[limits]string{
+	noStop: "no stop", noTemperature: "no temperature", noTopP: "no top_p", noStreamOptions: "no stream_options",
+	noStream: "no stream", noImages: "no images", needsResponses: "needs responses",
+}
+
+func (l limits) has(one limits) bool { return l&one != 0 }
+
+func (m *Model) limits() limits {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.known
+}
+
+// learn takes note of what a refusal says about the model, and reports whether
+// the call is worth making again. lim is what the refused call knew.
+func (m *Model) learn(f *failure, lim limits, req llm.Request) bool {
+	found := refused(f) & m.sent(req, lim) &^ lim
+	if found == 0 {
+		return false
+	}
+	m.mu.Lock()
+	fresh := found &^ m.known
+	m.known |= found
+	m.mu.Unlock()
+	for one, name := range limitNames {
+		if fresh.has(one) {
+			m.o.Logger.Info("model limit learnt", "limit", name)
+		}
+	}
+	return true
+}
+
+// sent says which limits the refused call could have run into.
+func (m *Model) sent(req llm.Request, lim limits) limits {
+	out := needsResponses
+	if len(req.Stop) > 0 && !lim.has(needsResponses) {
+		out |= noStop
+	}
+	if m.o.Temperature != nil {
+		out |= noTemperature
+	}
+	if m.o.TopP != nil {
+		out |= noTopP
+	}
+	if m.o.Stream {
+		out |= noStream
+		if !lim.has(noStream) && !lim.has(needsResponses) {
+			out |= noStreamOptions
+		}
+	}
+	for _, msg := range req.Messages {
+		if len(msg.Images) > 0 {
+			out |= noImages
+		}
+	}
+	return out
+}
+
+// clientSide says that go-openai refused a request by itself.
+func clientSide(err error) bool { return sentinel(err) != 0 }
+
+func sentinel(err error) limits {
+	switch {
+	case errors.Is(err, openai.ErrReasoningModelLimitationsOther), errors.Is(err, openai.ErrReasoningSamplingUnsupported):
+		return noTemperature | noTopP
+	case errors.Is(err, openai.ErrReasoningToolsRequireResponses), errors.Is(err, openai.ErrChatCompletionInvalidModel):
+		return needsResponses
+	}
+	return 0
+}
+
+// unsupported are the words with which servers say that a model does not take
+// something; a value out of range must not be taken for that.
+var unsupported = []string{
+	"unsupported", "not support", "n't support", "not allowed", "not permitted", "not available", "not compatible", "incompatible",
+	"unknown", "unrecognized", "unexpected", "extra inputs", "extra fields", "extra_forbidden", "only the default", "deprecated",
+	"must be omitted", "cannot both be", "can't both be", "not implemented", "no endpoints found that support", "must be verified",
+	"invalid parameter",
+}
+
+// named are the words by which a refusal names what it does not like.
+var named = []struct {
+	limit limits
+	word  *regexp.Regexp
+}{
+	// More telling ones first: a refusal teaches one thing at a time, and
+	// which of two to leave out, where both can't be, is up to this order.
+	{noStreamOptions, regexp.MustCompile(`\b(stream_options|include_usage)\b`)},
+	{noTopP, regexp.MustCompile(`\btop_?p\b`)},
+	{noTemperature, regexp.MustCompile(`\btemperature\b`)},
+	{noStop, regexp.MustCompile(`\bstop\b`)},
+	{noImages, regexp.MustCompile(`\b(image_url|images?|vision|multimodal)\b`)},
+	{noStream, regexp.MustCompile(`^stream$|\bstream(ing)?\b.{0,60}\b(support|verified)|\b(support|supported|verified)\b.{0,60}\bstream(ing)?\b`)},
+}
+
+// refused reads a limit out of a refusal. The server's param, where it gives
+// one, is better than the words of its message.
+func refused(f *failure) limits {
+	if l := sentinel(f.cause); l != 0 {
+		return l
+	}
+	switch f.public.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity:
+	default:
+		return 0
+	}
+	if f.said.says("v1/responses", "responses api") {
+		return needsResponses
+	}
+	if !f.said.says(unsupported...) {
+		return 0
+	}
+	badImage := f.said.says("format", "mime", "media type", "too large", "dimension", "download")
+	for _, text := range []string{strings.ToLower(f.said.Param), f.said.words()} {
+		for _, n := range named {
+			if n.word.MatchString(text) && !(n.limit == noImages && badImage) {
+				return n.limit
+			}
+		}
+	}
+	return 0
+}

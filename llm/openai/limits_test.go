@@ -1,0 +1,168 @@
+package openai
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nod/llm"
+)
+
+// TestLimits refuses a call once for what it holds: it is made again without,
+// and the next call is right at once.
+func TestLimits(t *testing.T) {
+	full := llm.Request{
+		Messages: []llm.Message{{Role: llm.User, Text: "hi", Images: []llm.Image{{MediaType: "image/png", Data: []byte("x")}}}},
+		Tools:    []llm.Tool{{Name: "f"}},
+		Stop:     []string{"Observation:"},
+	}
+	answers := `{"object":"response","status":"completed","output":[{"type":"message","content":[{"text":"ok"}]}]}`
+	tests := []struct {
+		name   string
+		model  string
+		status int
+		refuse string // the body of the first answer; empty: go-openai refuses by itself
+		gone   []string
+		path   string
+	}{
+		{"stop", "m", 400, `{"error":{"message":"Unsupported parameter: 'stop' is not supported with this model.","type":"invalid_request_error","param":"stop","code":"unsupported_parameter"}}`, []string{"stop"}, ""},
+		{"temperature", "m", 400, `{"error":{"message":"Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is supported.","param":"temperature","code":"unsupported_value"}}`, []string{"temperature"}, ""},
+		{"top_p", "m", 400, `{"error":{"message":"Unsupported parameter: 'top_p' is not supported with this model.","param":"top_p"}}`, []string{"top_p"}, ""},
+		{"one of two", "m", 400, "{\"error\":{\"message\":\"`temperature` and `top_p` cannot both be specified for this model. Please use only one.\"}}", []string{"top_p"}, ""},
+		{"stream_options, Mistral", "m", 422, `{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}}`, []string{"stream_options"}, ""},
+		{"stream_options, a text", "m", 400, `unknown field "stream_options"`, []string{"stream_options"}, ""},
+		{"stream_options, passed on", "m", 400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"message\":\"Unrecognized request argument supplied: stream_options\"}"}}}`, []string{"stream_options"}, ""},
+		{"stream_options, in the stream", "m", 200, `{"error":{"message":"unsupported: include_usage","code":400}}`, []string{"stream_options"}, ""},
+		{"streaming", "m", 400, `{"error":{"message":"Your organization must be verified to stream this model.","param":"stream","code":"unsupported_value"}}`, []string{"stream", "stream_options"}, ""},
+		{"images", "m", 404, `{"error":{"message":"No endpoints found that support image input","code":404}}`, []string{"image"}, ""},
+		{"Chat Completions", "m", 404, `{"error":{"message":"This model is only supported in v1/responses and not in v1/chat/completions.","param":"model"}}`, []string{"stop", "stream_options", "messages"}, "/v1/responses"},
+		{"tools in Chat Completions", "m", 400, `{"error":{"message":"Function tools with reasoning_effort are not supported for m in /v1/chat/completions. Please use /v1/responses instead."}}`, []string{"stop", "stream_options", "messages"}, "/v1/responses"},
+		{"go-openai: sampling", "gpt-5-mini", 0, "", []string{"temperature", "top_p"}, ""},
+		{"go-openai: tools", "gpt-6-sol", 0, "", []string{"stop", "stream_options", "messages"}, "/v1/responses"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &script{}
+			first := 1
+			if tt.refuse == "" {
+				first = 0
+			} else {
+				s.serve = append(s.serve, served{status: tt.status, body: tt.refuse})
+			}
+			answer := goodWhole
+			if tt.path != "" {
+				answer = answers
+			}
+			s.serve = append(s.serve, served{body: answer})
+			m, waits := s.model(func(o *Options) { o.Model, o.Temperature, o.TopP = tt.model, ptr(0.2), ptr(0) })
+			for call := range 3 {
+				r, err := m.Complete(t.Context(), full, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Text != "ok" {
+					t.Errorf("answer %q", r.Text)
+				}
+				if want := first + call + 1; len(s.asked) != want {
+					t.Fatalf("%d requests after call %d, want %d", len(s.asked), call+1, want)
+				}
+			}
+			if len(*waits) > 0 {
+				t.Errorf("waited %v", *waits)
+			}
+			before := held(t, map[string]any{"model": "m", "messages": []any{}, "image": true, "stop": []any{}, "temperature": 0.2, "top_p": 0.0, "stream": true, "stream_options": nil, "tools": nil})
+			for _, a := range s.asked[first:] {
+				after := held(t, a.body)
+				for _, g := range tt.gone {
+					if after[g] {
+						t.Errorf("%s was sent again", g)
+					}
+					delete(after, g)
+				}
+				for k := range before {
+					if !slices.Contains(tt.gone, k) && !after[k] {
+						t.Errorf("%s is gone too", k)
+					}
+				}
+				if tt.path != "" && a.path != tt.path {
+					t.Errorf("path %s, want %s", a.path, tt.path)
+				}
+			}
+		})
+	}
+}
+
+// held says what a request holds, with "image" for a picture anywhere and
+// "stream" when it is true.
+func held(t *testing.T, body map[string]any) map[string]bool {
+	t.Helper()
+	raw, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]bool{}
+	for k, v := range body {
+		out[k] = v != false
+	}
+	out["image"] = out["image"] || strings.Contains(string(raw), "data:image/png")
+	return out
+}
+
+// TestNoLimit has refusals from which nothing must be learnt: the call is not
+// made again, and the next one is as before.
+func TestNoLimit(t *testing.T) {
+	req := llm.Request{
+		Messages: []llm.Message{{Role: llm.User, Text: "hi", Images: []llm.Image{{MediaType: "image/png", Data: []byte("x")}}}},
+		Stop:     []string{"x"},
+	}
+	for _, body := range []string{
+		`{"error":{"message":"temperature must be at most 2","param":"temperature","code":"invalid_value"}}`,
+		`{"error":{"message":"Unsupported image format: only png and jpeg are supported"}}`,
+		`{"error":{"message":"This model does not support tools"}}`,
+		`{"error":{"message":"The model does not exist","code":"model_not_found"}}`,
+		`{"error":{"message":"unknown field \"foo\""}}`,
+		`{"error":{"message":"Unsupported parameter","param":"top_p"}}`, // which was not sent
+		`stop`,
+	} {
+		s := &script{serve: []served{{status: 400, body: body}}}
+		m, _ := s.model(func(o *Options) { o.Temperature = ptr(0.2) })
+		for range 2 {
+			_, err := m.Complete(t.Context(), req, nil)
+			if e := fault(t, err); e.Fault != llm.Refused {
+				t.Errorf("%s: fault %v", body, e.Fault)
+			}
+		}
+		if len(s.asked) != 2 || s.asked[0].raw != s.asked[1].raw || m.known != 0 {
+			t.Errorf("%s: learnt %b in %d requests", body, m.known, len(s.asked))
+		}
+	}
+}
+
+// TestSeveralLimits learns one thing after the other.
+func TestSeveralLimits(t *testing.T) {
+	no := func(param string) served {
+		return served{status: 400, body: `{"error":{"message":"Unsupported parameter","param":"` + param + `"}}`}
+	}
+	s := &script{serve: []served{no("stop"), no("temperature"), no("stream_options"), no("stop")}}
+	m, _ := s.model(func(o *Options) { o.Temperature = ptr(1) })
+	_, err := m.Complete(t.Context(), llm.Request{Messages: hi.Messages, Stop: []string{"x"}}, nil)
+	if e := fault(t, err); e.Fault != llm.Refused || len(s.asked) != 4 {
+		t.Errorf("error %v after %d requests, want refused after 4: the last refusal names what was not sent", e, len(s.asked))
+	}
+}
+
+// TestStopWords are minded here where the model does not.
+func TestStopWords(t *testing.T) {
+	s := &script{serve: []served{{body: sse(delta(`{"content":"Action: f\nObservation: made up"}`), `{"choices":[{"delta":{},"finish_reason":"length"}]}`)}}}
+	m, _ := s.model(nil)
+	r, err := m.Complete(t.Context(), llm.Request{Messages: hi.Messages, Stop: []string{"", "\nObservation:"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(llm.Response{Text: "Action: f", Finish: "stop"}, r); diff != "" {
+		t.Errorf("response (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,189 @@
+// Package openai calls models that speak OpenAI's Chat Completions, or its
+// Responses where a model insists on them, at any provider.
+//
+// The one idea: nobody speaks the protocol quite alike, so what comes back is
+// read leniently in one place (chunk.go, calls.go), what is refused is learnt
+// and left out from then on (limits.go), and what failed is put into the few
+// words of [llm.Fault] (fault.go). github.com/sashabaranov/go-openai makes the
+// requests; what its reader of streams can't bear is taken out of the stream
+// before it gets there (sse.go). It refuses to know what a prompt means.
+//
+// https://platform.openai.com/docs/api-reference/chat
+package openai
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"nod/llm"
+)
+
+// Options say which model to call, and how. Only Model is needed.
+type Options struct {
+	BaseURL     string // empty: OpenAI's
+	APIKey      string // empty: no Authorization header is sent
+	Model       string
+	Stream      bool
+	Timeout     time.Duration     // of one call, its retries included; 0: only the context bounds it
+	Temperature *float32          // nil: not sent
+	TopP        *float32          // nil: not sent
+	HTTP        http.RoundTripper // nil: a transport of its own
+	Logger      *slog.Logger      // nil: none. It hears of retries and limits, never of texts
+
+	// For tests; nil means the real thing.
+	Now    func() time.Time
+	Sleep  func(context.Context, time.Duration) error
+	Jitter func() float64 // in [0, 1)
+	NewID  func() string  // for calls to which the provider gave no id of their own
+}
+
+// Model is one model at one provider. It is safe for concurrent use, and
+// remembers for its life what the model refused.
+type Model struct {
+	o    Options
+	http *http.Client
+
+	mu    sync.Mutex
+	known limits
+}
+
+var _ llm.Model = (*Model)(nil)
+
+// New returns a Model. It makes no request.
+func New(o Options) *Model {
+	if o.HTTP == nil {
+		o.HTTP = http.DefaultTransport
+		if t, ok := o.HTTP.(*http.Transport); ok {
+			t = t.Clone()
+			t.MaxIdleConnsPerHost = t.MaxIdleConns // many threads talk to this one host
+			o.HTTP = t
+		}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Sleep == nil {
+		o.Sleep = sleep
+	}
+	if o.Jitter == nil {
+		o.Jitter = mathrand.Float64
+	}
+	if o.NewID == nil {
+		o.NewID = func() string { return rand.Text()[:9] } // Mistral takes ids of just this form
+	}
+	m := &Model{o: o}
+	m.http = &http.Client{Transport: &retry{next: o.HTTP, now: o.Now, sleep: o.Sleep, jitter: o.Jitter, log: o.Logger}}
+	return m
+}
+
+// restarts is how often a completion that broke in the middle is begun anew.
+const restarts = 2
+
+// Complete implements [llm.Model]. The error is an [*llm.Error], unless ctx
+// was cancelled by the caller.
+func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (llm.Response, error) {
+	parent := ctx
+	if m.o.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, m.o.Timeout)
+		defer cancel()
+	}
+	out := &sink{watch: watch}
+	for broke := 0; ; {
+		lim := m.limits()
+		resp, err := m.attempt(ctx, req, lim, out)
+		if err == nil {
+			return resp, nil
+		}
+		f := m.failure(ctx, err)
+		switch {
+		case parent.Err() != nil && errors.Is(parent.Err(), context.Canceled):
+			return llm.Response{}, fmt.Errorf("call model: %w", parent.Err())
+		case m.learn(f, lim, req):
+		case !f.again || broke == restarts:
+			return llm.Response{}, &f.public
+		default:
+			m.o.Logger.WarnContext(ctx, "model call begun again", "fault", string(f.public.Fault), "status", f.public.Status)
+			if err := m.o.Sleep(ctx, backoff(broke, m.o.Jitter)); err != nil {
+				return llm.Response{}, &f.public
+			}
+			broke++
+		}
+		out.reset()
+	}
+}
+
+// attempt makes one completion under the limits that are known.
+func (m *Model) attempt(ctx context.Context, req llm.Request, lim limits, out *sink) (llm.Response, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	x := &exchange{http: m.http, now: m.o.Now, stream: m.o.Stream && !lim.has(noStream), cancel: cancel}
+	cfg := openai.DefaultConfig(m.o.APIKey)
+	cfg.HTTPClient = x
+	if m.o.BaseURL != "" {
+		cfg.BaseURL = m.o.BaseURL
+	}
+	x.api = openai.NewClientWithConfig(cfg)
+	complete := m.chat
+	if lim.has(needsResponses) {
+		complete = m.responses
+	}
+	resp, err := complete(ctx, x, request{req, lim}, out)
+	if err != nil {
+		return llm.Response{}, x.explain(err)
+	}
+	if text := cut(resp.Text, req.Stop); text != resp.Text { // nobody else has minded the stop words
+		resp.Text, resp.Finish = text, "stop"
+	}
+	return resp, nil
+}
+
+// request is what a call asks for and what must be left out of it.
+type request struct {
+	llm.Request
+	lim limits
+}
+
+// sink hands deltas on, and knows whether it has.
+type sink struct {
+	watch func(llm.Delta)
+	said  bool
+}
+
+func (s *sink) say(text, reasoning string) {
+	if s.watch == nil || text == "" && reasoning == "" {
+		return
+	}
+	s.said = true
+	s.watch(llm.Delta{Text: text, Reasoning: reasoning})
+}
+
+func (s *sink) reset() {
+	if s.said {
+		s.said = false
+		s.watch(llm.Delta{Reset: true})
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,122 @@
+package openai
+
+import (
+	"encoding/base64"
+	"encoding/json"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"nod/llm"
+)
+
+func (m *Model) chatRequest(req request, stream bool) openai.ChatCompletionRequest {
+	r := openai.ChatCompletionRequest{Model: m.o.Model}
+	for _, msg := range req.Messages {
+		if out, ok := chatMessage(msg, req.lim); ok {
+			r.Messages = append(r.Messages, out)
+		}
+	}
+	for _, t := range req.Tools {
+		r.Tools = append(r.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
+			Name: t.Name, Description: t.Description, Parameters: parameters(t),
+		}})
+	}
+	if !req.lim.has(noStop) {
+		r.Stop = req.Stop
+	}
+	if t := m.o.Temperature; t != nil && !req.lim.has(noTemperature) {
+		r.Temperature = sendable(*t)
+	}
+	if p := m.o.TopP; p != nil && !req.lim.has(noTopP) {
+		r.TopP = sendable(*p)
+	}
+	if stream && !req.lim.has(noStreamOptions) {
+		r.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	}
+	return r
+}
+
+func sendable(f float32) float32 {
+	if f == 0 {
+		return zero
+	}
+	return f
+}
+
+// parameters is a tool's schema; servers insist on there being one.
+func parameters(t llm.Tool) json.RawMessage {
+	if len(t.Parameters) == 0 {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return t.Parameters
+}
+
+// nothing stands for an empty text, which servers refuse.
+const nothing = "(empty)"
+
+// chatMessage puts a message into go-openai's words; ok is false for one that
+// says nothing.
+func chatMessage(msg llm.Message, lim limits) (openai.ChatCompletionMessage, bool) {
+	out := openai.ChatCompletionMessage{Role: string(msg.Role), Content: msg.Text}
+	switch msg.Role {
+	case llm.Assistant:
+		for _, k := range msg.Calls {
+			out.ToolCalls = append(out.ToolCalls, openai.ToolCall{
+				ID: k.ID, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: k.Name, Arguments: object(k.Args)},
+			})
+		}
+		return out, msg.Text != "" || len(msg.Calls) > 0
+	case llm.ToolRole:
+		out.ToolCallID = msg.CallID
+	case llm.System:
+		return out, msg.Text != ""
+	}
+	text, images := pictures(msg, lim)
+	out.Content = text
+	if len(images) == 0 {
+		return out, true
+	}
+	out.Content = ""
+	out.MultiContent = append(out.MultiContent, openai.ChatMessagePart{Type: openai.ChatMessagePartTypeText, Text: text})
+	for _, url := range images {
+		out.MultiContent = append(out.MultiContent, openai.ChatMessagePart{
+			Type: openai.ChatMessagePartTypeImageURL, ImageURL: &openai.ChatMessageImageURL{URL: url},
+		})
+	}
+	return out, true
+}
+
+// pictures gives the text of a message, never empty, and its images as data
+// URLs, or instead of them a word that they can't be seen.
+func pictures(msg llm.Message, lim limits) (text string, urls []string) {
+	text = msg.Text
+	for _, img := range msg.Images {
+		if lim.has(noImages) {
+			text += "\n(An image was attached, which you can't see.)"
+			continue
+		}
+		urls = append(urls, "data:"+img.MediaType+";base64,"+base64.StdEncoding.EncodeToString(img.Data))
+	}
+	if text == "" {
+		text = nothing
+	}
+	return text, urls
+}
+
+// object gives arguments as servers take them back: they read them, and
+// refuse a whole conversation over a call that was once written badly. What
+// is no object is wrapped into one.
+func object(args string) string {
+	if args == "" {
+		return "{}"
+	}
+	var m map[string]json.RawMessage
+	if json.Unmarshal([]byte(args), &m) == nil && m != nil {
+		return args
+	}
+	wrapped, err := json.Marshal(map[string]string{"invalid_arguments": args})
+	if err != nil {
+		return "{}" // can't be: a string always marshals
+	}
+	return string(wrapped)
+}

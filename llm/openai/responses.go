@@ -1,0 +1,238 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"nod/llm"
+)
+
+// responses makes one completion by the Responses API, for models that take
+// tools only there. Nothing is stored at the provider: the whole conversation
+// goes along with every call, as with Chat Completions.
+//
+// https://platform.openai.com/docs/api-reference/responses
+func (m *Model) responses(ctx context.Context, x *exchange, req request, out *sink) (llm.Response, error) {
+	c := &answer{out: out, newID: m.o.NewID}
+	r := m.responsesRequest(req)
+	if !x.stream {
+		_, err := x.api.CreateResponse(ctx, r)
+		return whole(x, err, c)
+	}
+	s, err := x.api.CreateResponseStream(ctx, r)
+	if err != nil {
+		return llm.Response{}, err
+	}
+	defer x.drain()
+	for !c.over {
+		raw, err := s.RecvRaw()
+		if err != nil {
+			return c.end(x.ended(), err)
+		}
+		if err := c.add(raw); err != nil {
+			return llm.Response{}, err
+		}
+	}
+	x.events.done = true // there is no [DONE] here
+	return c.end(true, nil)
+}
+
+func (m *Model) responsesRequest(req request) openai.CreateResponseRequest {
+	store := false
+	r := openai.CreateResponseRequest{Model: m.o.Model, Store: &store}
+	if !req.lim.has(noTemperature) {
+		r.Temperature = m.o.Temperature
+	}
+	if !req.lim.has(noTopP) {
+		r.TopP = m.o.TopP
+	}
+	for _, t := range req.Tools {
+		r.Tools = append(r.Tools, openai.ResponseTool{Type: openai.ToolTypeFunction, Parameters: map[string]any{
+			// Not strict, which is the default here: it refuses most schemas.
+			"name": t.Name, "description": t.Description, "parameters": parameters(t), "strict": false,
+		}})
+	}
+	var items []any
+	for _, msg := range req.Messages {
+		items = append(items, inputItems(msg, req.lim)...)
+	}
+	r.Input = items
+	return r
+}
+
+type functionCall struct {
+	Type      string `json:"type"`
+	CallID    string `json:"call_id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+func inputItems(msg llm.Message, lim limits) []any {
+	switch msg.Role {
+	case llm.ToolRole:
+		text, _ := pictures(msg, lim)
+		return []any{openai.ResponseFunctionCallOutput{Type: "function_call_output", CallID: msg.CallID, Output: text}}
+	case llm.User:
+		text, images := pictures(msg, lim)
+		if len(images) == 0 {
+			return []any{openai.ResponseInputMessage{Role: "user", Content: text}}
+		}
+		parts := []any{openai.ResponseInputText{Type: "input_text", Text: text}}
+		for _, url := range images {
+			parts = append(parts, openai.ResponseInputImage{Type: "input_image", Detail: "auto", ImageURL: url})
+		}
+		return []any{openai.ResponseInputMessage{Role: "user", Content: parts}}
+	}
+	var items []any
+	if msg.Text != "" {
+		items = append(items, openai.ResponseInputMessage{Role: string(msg.Role), Content: msg.Text})
+	}
+	for _, k := range msg.Calls {
+		items = append(items, functionCall{"function_call", k.ID, k.Name, object(k.Args)})
+	}
+	return items
+}
+
+// event is one of the stream's, or a whole response, which is what the last
+// event of a stream holds.
+type event struct {
+	Type     string    `json:"type"`
+	Delta    string    `json:"delta"`
+	Item     *item     `json:"item"`
+	Response *response `json:"response"`
+	response
+}
+
+type response struct {
+	Object     string          `json:"object"`
+	Status     string          `json:"status"`
+	Error      json.RawMessage `json:"error"`
+	Incomplete struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+	Output []item `json:"output"`
+	Usage  struct {
+		Input        int `json:"input_tokens"`
+		InputDetails struct {
+			Cached int `json:"cached_tokens"`
+		} `json:"input_tokens_details"`
+		Output        int `json:"output_tokens"`
+		OutputDetails struct {
+			Reasoning int `json:"reasoning_tokens"`
+		} `json:"output_tokens_details"`
+	} `json:"usage"`
+}
+
+// item is a message, a reasoning or a function call of a response.
+type item struct {
+	Type    string `json:"type"`
+	Content []struct {
+		Text    string `json:"text"`
+		Refusal string `json:"refusal"`
+	} `json:"content"`
+	Summary []struct {
+		Text string `json:"text"`
+	} `json:"summary"`
+	CallID string    `json:"call_id"`
+	Name   string    `json:"name"`
+	Args   arguments `json:"arguments"`
+}
+
+// answer is what has come of a response so far.
+type answer struct {
+	out   *sink
+	newID func() string
+	items []item
+	final response
+	over  bool
+}
+
+func (a *answer) add(raw []byte) error {
+	var e event
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return malformed("an event that is no response")
+	}
+	switch e.Type {
+	case "response.output_text.delta", "response.refusal.delta":
+		a.out.say(e.Delta, "")
+	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		a.out.say("", e.Delta)
+	case "response.output_item.done":
+		if e.Item != nil {
+			a.items = append(a.items, *e.Item)
+		}
+	case "response.completed", "response.incomplete", "response.failed":
+		if e.Response == nil {
+			return malformed("an end without a response")
+		}
+		return a.close(*e.Response)
+	default:
+		if e.Object == "response" && e.Type == "" {
+			return a.close(e.response)
+		}
+		if present(e.Error) || e.Type == "error" || e.Type == "" {
+			if said, ok := inband(raw); ok {
+				return said
+			}
+		}
+	}
+	return nil
+}
+
+func (a *answer) close(r response) error {
+	if present(r.Error) || r.Status == "failed" {
+		said, ok := inband([]byte(`{"error":` + string(r.Error) + `}`))
+		if !ok {
+			return broken("the provider gave up in the middle", nil)
+		}
+		return said
+	}
+	if len(r.Output) == 0 {
+		r.Output = a.items
+	}
+	a.final, a.over = r, true
+	return nil
+}
+
+func (a *answer) end(_ bool, cause error) (llm.Response, error) {
+	if !a.over {
+		return llm.Response{}, broken("the answer ended in the middle", cause)
+	}
+	var text, thought strings.Builder
+	var found calls
+	for _, it := range a.final.Output {
+		switch it.Type {
+		case "message":
+			for _, p := range it.Content {
+				text.WriteString(p.Text + p.Refusal)
+			}
+		case "reasoning":
+			for _, s := range it.Summary {
+				thought.WriteString(s.Text)
+			}
+			for _, p := range it.Content {
+				thought.WriteString(p.Text)
+			}
+		case "function_call":
+			part := &partCall{id: it.CallID, name: it.Name}
+			part.args.WriteString(string(it.Args))
+			found = append(found, part)
+		}
+	}
+	calls, err := found.finish(a.newID)
+	if err != nil {
+		return llm.Response{}, err
+	}
+	if !a.out.said {
+		a.out.say(text.String(), thought.String())
+	}
+	reason := strings.Replace(a.final.Incomplete.Reason, "max_output_tokens", "length", 1)
+	u := a.final.Usage
+	return llm.Response{
+		Text: text.String(), Reasoning: thought.String(), Calls: calls, Finish: finish(reason, len(calls) > 0),
+		Usage: llm.Usage{Prompt: u.Input, Cached: u.InputDetails.Cached, Completion: u.Output, Reasoning: u.OutputDetails.Reasoning},
+	}, nil
+}

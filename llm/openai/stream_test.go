@@ -1,0 +1,301 @@
+package openai
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nod/llm"
+)
+
+// sse writes events as a server does.
+func sse(events ...string) string {
+	var b strings.Builder
+	for _, e := range events {
+		b.WriteString("data: " + e + "\n\n")
+	}
+	return b.String()
+}
+
+func delta(d string) string { return `{"choices":[{"index":0,"delta":` + d + `}]}` }
+
+const (
+	stop = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
+	done = "[DONE]"
+)
+
+func TestStream(t *testing.T) {
+	ok := llm.Response{Text: "ok", Finish: "stop"}
+	call := func(id, name, args string) llm.Call { return llm.Call{ID: id, Name: name, Args: args} }
+	calls := func(c ...llm.Call) llm.Response { return llm.Response{Calls: c, Finish: "tool_calls"} }
+	tests := []struct {
+		name string
+		body string
+		want llm.Response
+	}{
+		{"plain", sse(delta(`{"content":"o"}`), delta(`{"content":"k"}`), stop, done), ok},
+		{"finish without DONE", sse(delta(`{"content":"ok"}`), stop), ok},
+		{"DONE without finish", sse(delta(`{"content":"ok"}`), done), ok},
+		{"no blank lines, CRLF, no space", "data:" + delta(`{"content":"ok"}`) + "\r\ndata:" + stop + "\r\ndata:[DONE]\r\n", ok},
+		{"no newline at the end", strings.TrimSpace(sse(delta(`{"content":"ok"}`), stop)), ok},
+		{"data over several lines", "data: {\"choices\":[{\"delta\":\ndata: {\"content\":\"ok\"},\ndata: \"finish_reason\":\"stop\"}]}\n\n", ok},
+		{"byte order mark", "\ufeff" + sse(delta(`{"content":"ok"}`), stop), ok},
+		{"1000 comments and blank lines", sse(delta(`{"content":"o"}`)) + strings.Repeat(": keep-alive\n\n\n", 1000) + sse(delta(`{"content":"k"}`), stop, done), ok},
+		{"comments first, ids and names", ": OPENROUTER PROCESSING\n\nevent: message\nid: 1\nretry: 10\n" + sse(delta(`{"content":"ok"}`), stop, done), ok},
+		{"a ping among the events", sse(`{"type":"ping"}`, delta(`{"content":"ok"}`), stop, done), ok},
+		{"a whole answer instead of a stream", "\n \n" + `{"choices":[` + "\n" + `{"message":{"content":"ok"},"finish_reason":"stop"}]}`, ok},
+		{"another choice is left alone", sse(delta(`{"content":"ok"}`), `{"choices":[{"index":1,"delta":{"content":"no"}}]}`, stop), ok},
+		{"odd types around the answer", sse(`{"choices":[{"index":0,"delta":{"content":"ok"},"finish_reason":null}],"x_groq":"?","usage":null}`, stop), ok},
+		{"a refusal is the answer", sse(delta(`{"refusal":"ok"}`), stop), ok},
+		{
+			"content in parts", sse(delta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}`), delta(`{"content":[{"type":"text","text":"ok"}]}`), stop),
+			llm.Response{Text: "ok", Reasoning: "hm", Finish: "stop"},
+		},
+		{"reasoning_content", sse(delta(`{"reasoning_content":"h"}`), delta(`{"reasoning_content":"m"}`), delta(`{"content":"ok"}`), stop), llm.Response{Text: "ok", Reasoning: "hm", Finish: "stop"}},
+		{"reasoning", sse(delta(`{"reasoning":"hm","content":""}`), delta(`{"content":"ok"}`), stop), llm.Response{Text: "ok", Reasoning: "hm", Finish: "stop"}},
+		{"both, the same", sse(delta(`{"reasoning":"hm","reasoning_content":"hm"}`), delta(`{"content":"ok"}`), stop), llm.Response{Text: "ok", Reasoning: "hm", Finish: "stop"}},
+		{
+			"thoughts in the content", sse(delta(`{"content":"\n<th"}`), delta(`{"content":"ink>\nh"}`), delta(`{"content":"m</thi"}`), delta(`{"content":"nk>\n\n"}`), delta(`{"content":"ok"}`), stop),
+			llm.Response{Text: "ok", Reasoning: "hm", Finish: "stop"},
+		},
+		{"length", sse(delta(`{"content":"ok"}`), `{"choices":[{"delta":{},"finish_reason":"length"}]}`), llm.Response{Text: "ok", Finish: "length"}},
+		{"filtered in the middle", sse(delta(`{"content":"ok"}`), `{"choices":[{"finish_reason":"content_filter"}]}`), llm.Response{Text: "ok", Finish: "content_filter"}},
+		{
+			"usage at the end", sse(delta(`{"content":"ok"}`), stop, `{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5.0,"total_tokens":15,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":3}}}`, done),
+			llm.Response{Text: "ok", Finish: "stop", Usage: llm.Usage{Prompt: 10, Cached: 4, Completion: 5, Reasoning: 3}},
+		},
+		{"usage that counts reasoning apart", sse(delta(`{"content":"ok"}`), stop, `{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":18,"completion_tokens_details":{"reasoning_tokens":3}}}`), llm.Response{Text: "ok", Finish: "stop", Usage: llm.Usage{Prompt: 10, Completion: 8, Reasoning: 3}}},
+		{
+			"usage of DeepSeek and Groq", sse(delta(`{"content":"ok"}`), `{"choices":[{"finish_reason":"stop"}],"x_groq":{"usage":{"prompt_tokens":10,"prompt_cache_hit_tokens":6,"completion_tokens":1,"prompt_tokens_details":null}}}`),
+			llm.Response{Text: "ok", Finish: "stop", Usage: llm.Usage{Prompt: 10, Cached: 6, Completion: 1}},
+		},
+
+		{"a call in pieces", sse(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}}]}`), delta(`{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\""}}]}`),
+			delta(`{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}`), stop), calls(call("a", "f", `{"x":1}`))},
+		{"two calls, pieces mixed", sse(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}},{"index":1,"id":"b","function":{"name":"g"}}]}`),
+			delta(`{"tool_calls":[{"index":1,"function":{"arguments":"{}"}},{"index":0,"function":{"arguments":"[]"}}]}`), stop), calls(call("a", "f", `[]`), call("b", "g", `{}`))},
+		{"no index, ids in every piece", sse(delta(`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{"}},{"id":"b","function":{"name":"f","arguments":"{"}}]}`),
+			delta(`{"tool_calls":[{"id":"b","function":{"arguments":"}"}},{"id":"a","function":{"arguments":" }"}}]}`), stop), calls(call("a", "f", `{ }`), call("b", "f", `{}`))},
+		{"no index, id only at first", sse(delta(`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{"}}]}`), delta(`{"tool_calls":[{"function":{"arguments":"}"}}]}`),
+			delta(`{"tool_calls":[{"id":"b","function":{"name":"f","arguments":"{}"}}]}`), stop), calls(call("a", "f", `{}`), call("b", "f", `{}`))},
+		{
+			"index 0 for all, other ids", sse(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), delta(`{"tool_calls":[{"index":0,"id":"b","function":{"name":"f","arguments":"{}"}}]}`), stop),
+			calls(call("a", "f", `{}`), call("b", "f", `{}`)),
+		},
+		{
+			"index 0 for all, other ids, the first without arguments", sse(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}}]}`), delta(`{"tool_calls":[{"index":0,"id":"b","function":{"name":"f","arguments":"{}"}}]}`), stop),
+			calls(call("a", "f", ``), call("b", "f", `{}`)),
+		},
+		{
+			"index 0 for all, no ids", sse(delta(`{"tool_calls":[{"index":0,"id":"","function":{"name":"f","arguments":"{}"}}]}`), delta(`{"tool_calls":[{"index":0,"id":"","function":{"name":"f","arguments":"{\"x\":1}"}}]}`), stop),
+			calls(call("new1", "f", `{}`), call("new2", "f", `{"x":1}`)),
+		},
+		{
+			"neither index nor ids, one delta", sse(delta(`{"tool_calls":[{"function":{"name":"f"}},{"function":{"name":"f"}},{"function":{"name":"g","arguments":"{}"}}]}`), stop),
+			calls(call("new1", "f", ``), call("new2", "f", ``), call("new3", "g", `{}`)),
+		},
+		{
+			"the same id twice", sse(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}]}`), stop),
+			calls(call("a", "f", `{}`), call("new1", "g", `{}`)),
+		},
+		{
+			"name and id in every piece", sse(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}`), delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"1}"}}]}`), stop),
+			calls(call("a", "f", `{"x":1}`)),
+		},
+		{"a new id in every piece", sse(delta(`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{"}}]}`), delta(`{"tool_calls":[{"id":"b","function":{"arguments":"}"}}]}`), stop), calls(call("a", "f", `{}`))},
+		{"arguments that are no string", sse(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":{"x": 1}}}]}`), stop), calls(call("a", "f", `{"x":1}`))},
+		{"an empty call is none", sse(delta(`{"content":"ok","tool_calls":[{"index":0,"function":{}}]}`), stop), ok},
+		{"the connection breaks after the end", sse(delta(`{"content":"ok"}`), stop) + "data: {\"choi", ok},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &script{serve: []served{{body: tt.body}}}
+			m, _ := s.model(nil)
+			var watched llm.Response
+			got, err := m.Complete(t.Context(), hi, func(d llm.Delta) {
+				watched.Text += d.Text
+				watched.Reasoning += d.Reasoning
+				if d.Reset {
+					t.Error("begun again")
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("response (-want +got):\n%s", diff)
+			}
+			if watched.Text != got.Text || watched.Reasoning != got.Reasoning {
+				t.Errorf("watched %+v", watched)
+			}
+		})
+	}
+}
+
+// TestStreamFails has bodies under status 200 that are no answer.
+func TestStreamFails(t *testing.T) {
+	half := sse(delta(`{"content":"o"}`))
+	tests := []struct {
+		name  string
+		serve served
+		want  llm.Error
+		again bool
+	}{
+		{"cut off", served{body: half}, llm.Error{Fault: llm.Unreachable, Message: "the answer ended in the middle"}, true},
+		{"connection lost", served{body: half, tail: io.ErrUnexpectedEOF}, llm.Error{Fault: llm.Unreachable, Message: "the answer ended in the middle"}, true},
+		{"nothing", served{}, llm.Error{Fault: llm.Unreachable, Message: "the answer ended in the middle"}, true},
+		{"only DONE", served{body: sse(done)}, llm.Error{Fault: llm.Malformed, Message: "an answer with nothing in it"}, true},
+		{"no JSON", served{body: half + "data: {\"choices\":[\n\n"}, llm.Error{Fault: llm.Malformed, Message: "an event that is no JSON"}, true},
+		{"an error page", served{body: "<html><head><title>Welcome to the café</title></head></html>"}, llm.Error{Fault: llm.Malformed, Message: "an HTML page: Welcome to the café"}, true},
+		{"half an answer is not repeated", served{body: `{"choices":[{"message":{"content":"secret`}, llm.Error{Fault: llm.Malformed, Message: "an answer that is no JSON"}, true},
+		{"a call without a name", served{body: sse(delta(`{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}`), stop)}, llm.Error{Fault: llm.Malformed, Message: "a tool call without a name"}, true},
+		{"finish error", served{body: sse(`{"choices":[{"delta":{"content":"x"},"finish_reason":"error"}]}`)}, llm.Error{Fault: llm.Unreachable, Message: "the provider gave up in the middle"}, true},
+
+		{"error first in its line", served{body: half + sse(`{"error":{"message":"m","code":502}}`)}, llm.Error{Fault: llm.Unreachable, Status: 502, Message: "m"}, true},
+		{"error further on", served{body: half + sse(`{"id":"x","error":{"message":"m","code":"502"},"choices":[{"delta":{},"finish_reason":"error"}]}`)}, llm.Error{Fault: llm.Unreachable, Status: 502, Message: "m"}, true},
+		{"error is a text", served{body: half + sse(`{"error":"out of memory"}`)}, llm.Error{Fault: llm.Unreachable, Status: 500, Message: "out of memory"}, true},
+		{"error without a message", served{body: half + sse(`{"error":{"type":"overloaded_error"}}`)}, llm.Error{Fault: llm.Overloaded, Status: 429, Message: "429 Too Many Requests"}, true},
+		{"spaces in the way", served{body: half + sse(` { "error" : { "message" : "m" } }`)}, llm.Error{Fault: llm.Unreachable, Status: 500, Message: "m"}, true},
+		{"error by its name", served{body: half + "event: error\ndata: {\"message\":\"m\",\"status_code\":400}\n\n"}, llm.Error{Fault: llm.Refused, Status: 400, Message: "m"}, false},
+		{"error by its name, a text", served{body: half + "event: error\ndata: went wrong\n\n"}, llm.Error{Fault: llm.Unreachable, Status: 500, Message: "went wrong"}, true},
+		{"vLLM", served{body: half + sse(`{"object":"error","message":"m","type":"BadRequestError","code":400}`)}, llm.Error{Fault: llm.Refused, Status: 400, Message: "m"}, false},
+		{"Anthropic", served{body: half + sse(`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)}, llm.Error{Fault: llm.Overloaded, Status: 429, Message: "Overloaded"}, true},
+		{"FastAPI", served{body: half + sse(`{"detail":[{"loc":["body","x"],"msg":"m"}]}`)}, llm.Error{Fault: llm.Unreachable, Status: 500, Message: "m"}, true},
+		{"without data", served{body: half + `{"error":{"message":"m","code":503}}` + "\n"}, llm.Error{Fault: llm.Unreachable, Status: 503, Message: "m"}, true},
+		{"without a stream", served{body: `{"error":{"message":"m","code":"rate_limit_exceeded"}}`}, llm.Error{Fault: llm.Overloaded, Status: 429, Message: "m"}, true},
+		{"over several lines", served{body: "{\n  \"error\": {\n    \"message\": \"m\", \"type\": \"invalid_request_error\"\n  }\n}\n"}, llm.Error{Fault: llm.Refused, Status: 400, Message: "m"}, false},
+		{"in a choice", served{body: sse(`{"choices":[{"delta":{},"error":{"message":"m","code":400}}]}`)}, llm.Error{Fault: llm.Refused, Status: 400, Message: "m"}, false},
+		{"too long, said late", served{body: half + sse(`{"error":{"message":"maximum context length is 10"}}`)}, llm.Error{Fault: llm.TooLong, Status: 400, Message: "maximum context length is 10"}, false},
+		{"Google, a list", served{body: `[{"error":{"code":400,"message":"m","status":"INVALID_ARGUMENT"}}]`}, llm.Error{Fault: llm.Refused, Status: 400, Message: "m"}, false},
+	}
+	for _, tt := range tests {
+		for _, stream := range []bool{true, false} {
+			if !stream && !strings.HasPrefix(strings.TrimSpace(tt.serve.body), "{") && !strings.HasPrefix(tt.serve.body, "[") && !strings.HasPrefix(tt.serve.body, "<") {
+				continue // a stream
+			}
+			name := tt.name
+			if !stream {
+				name += ", not streaming"
+			}
+			t.Run(name, func(t *testing.T) {
+				s := &script{serve: []served{tt.serve}}
+				m, _ := s.model(func(o *Options) { o.Stream = stream })
+				_, err := m.Complete(t.Context(), hi, nil)
+				if diff := cmp.Diff(&tt.want, fault(t, err)); diff != "" {
+					t.Errorf("error (-want +got):\n%s", diff)
+				}
+				want := 1
+				if tt.again {
+					want += restarts
+				}
+				if len(s.asked) != want {
+					t.Errorf("%d requests, want %d", len(s.asked), want)
+				}
+			})
+		}
+	}
+}
+
+// TestBegunAgain breaks a stream twice: who watches is told to forget what
+// came before, and the third answer counts.
+func TestBegunAgain(t *testing.T) {
+	s := &script{serve: []served{
+		{body: sse(delta(`{"content":"one"}`), delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}`)), tail: errors.New("reset by peer")},
+		{body: sse(delta(`{"content":"two"}`), `{"error":{"message":"m","code":502}}`)},
+		{body: good},
+	}}
+	m, waits := s.model(nil)
+	var heard []llm.Delta
+	r, err := m.Complete(t.Context(), hi, func(d llm.Delta) { heard = append(heard, d) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(llm.Response{Text: "ok", Finish: "stop"}, r); diff != "" {
+		t.Errorf("response (-want +got):\n%s", diff)
+	}
+	want := []llm.Delta{{Text: "one"}, {Reset: true}, {Text: "two"}, {Reset: true}, {Text: "ok"}}
+	if diff := cmp.Diff(want, heard); diff != "" {
+		t.Errorf("heard (-want +got):\n%s", diff)
+	}
+	if len(*waits) != 2 {
+		t.Errorf("waits %v, want 2", *waits)
+	}
+}
+
+func TestThinking(t *testing.T) {
+	tests := []struct{ in, text, thought string }{
+		{"plain", "plain", ""},
+		{"  plain ", "  plain ", ""},
+		{"<think>a</think>b", "b", "a"},
+		{"\n <think>\n\na\n</think>\n\nb\n", "b\n", "a\n"},
+		{"<think></think>b", "b", ""},
+		{"<think>\n\n</think>\n\nb", "b", ""},
+		{"<think>never closed", "", "never closed"},
+		{"<think>a</thin", "", "a</thin"},
+		{"<thinking>a", "<thinking>a", ""},
+		{"<thi", "<thi", ""},
+		{"a <think>b</think>", "a <think>b</think>", ""},
+		{"<think>a < b </ c</think>d", "d", "a < b </ c"},
+		{"", "", ""},
+		{"   ", "   ", ""},
+	}
+	for _, tt := range tests {
+		for size := 1; size <= len(tt.in)+1; size++ {
+			var th thinking
+			var text, thought string
+			for s := tt.in; s != ""; {
+				n := min(size, len(s))
+				a, b := th.feed(s[:n])
+				text, thought, s = text+a, thought+b, s[n:]
+			}
+			a, b := th.flush()
+			if text+a != tt.text || thought+b != tt.thought {
+				t.Errorf("%q in pieces of %d: %q and %q, want %q and %q", tt.in, size, text+a, thought+b, tt.text, tt.thought)
+			}
+		}
+	}
+}
+
+// FuzzStream looks for panics and hangs, for calls that break the promises of
+// llm.Call, and for an answer that differs from what was watched.
+func FuzzStream(f *testing.F) {
+	f.Add(good)
+	f.Add(goodWhole)
+	f.Add(sse(delta(`{"content":"<think>a</think>","reasoning":"b"}`), `{"error":{"code":400}}`))
+	f.Add(": c\nevent: error\ndata: x\n\ndata: {\ndata: }\n{\"error\":1}\n<html>")
+	f.Add(sse(delta(`{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"index":0,"function":{"arguments":{}}}]}`), stop))
+	f.Add(sse(`{"type":"response.output_item.done","item":{"type":"function_call","call_id":"a","name":"f"}}`, `{"type":"response.completed","response":{"status":"completed"}}`))
+	f.Fuzz(func(t *testing.T, body string) {
+		for _, known := range []limits{0, noStream, needsResponses, needsResponses | noStream} {
+			s := &script{serve: []served{{body: body}}}
+			m, _ := s.model(nil)
+			m.known = known
+			var watched string
+			r, err := m.Complete(t.Context(), hi, func(d llm.Delta) {
+				if d.Reset {
+					watched = ""
+				}
+				watched += d.Text
+			})
+			if err != nil {
+				if e := fault(t, err); len([]rune(e.Message)) > messageCap {
+					t.Errorf("message of %d bytes", len(e.Message))
+				}
+				continue
+			}
+			if known&needsResponses == 0 && watched != r.Text {
+				t.Errorf("watched %q, answer %q", watched, r.Text)
+			}
+			seen := map[string]bool{"": true}
+			for _, c := range r.Calls {
+				if c.Name == "" || seen[c.ID] {
+					t.Errorf("call %+v", c)
+				}
+				seen[c.ID] = true
+			}
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package openai
+
+import "strings"
+
+const (
+	thinkOpen  = "<think>"
+	thinkClose = "</think>"
+	space      = " \t\r\n"
+)
+
+// thinking takes the thoughts off the start of a content in which a model
+// wrote them between <think> and </think>, piece by piece. It holds back only
+// what may yet be part of a tag, and the white space around thoughts.
+type thinking struct {
+	state int
+	held  string
+}
+
+// Where in a content the end of what was fed is.
+const (
+	beforeThoughts  = iota
+	openingThoughts // white space after the tag
+	insideThoughts
+	afterThoughts // white space after the tag
+	insideAnswer
+)
+
+// feed takes a piece and gives what is known of it.
+func (t *thinking) feed(piece string) (text, thought string) {
+	s := t.held + piece
+	t.held = ""
+	if t.state == beforeThoughts {
+		trimmed := strings.TrimLeft(s, space)
+		switch {
+		case strings.HasPrefix(trimmed, thinkOpen):
+			t.state, s = openingThoughts, trimmed[len(thinkOpen):]
+		case strings.HasPrefix(thinkOpen, trimmed):
+			t.held = s
+			return "", ""
+		default:
+			t.state = insideAnswer
+		}
+	}
+	if t.state == openingThoughts {
+		if s = strings.TrimLeft(s, space); s != "" {
+			t.state = insideThoughts
+		}
+	}
+	if t.state == insideThoughts {
+		before, after, closed := strings.Cut(s, thinkClose)
+		if !closed {
+			n := partial(s, thinkClose)
+			t.held = s[len(s)-n:]
+			return "", s[:len(s)-n]
+		}
+		t.state, thought, s = afterThoughts, before, after
+	}
+	if t.state == afterThoughts {
+		if s = strings.TrimLeft(s, space); s != "" {
+			t.state = insideAnswer
+		}
+	}
+	return s, thought
+}
+
+// flush gives what was held back when nothing more comes.
+func (t *thinking) flush() (text, thought string) {
+	s := t.held
+	t.held = ""
+	if t.state == insideThoughts {
+		return "", s
+	}
+	return s, ""
+}
+
+// partial says how much of the end of s is a beginning of tag.
+func partial(s, tag string) int {
+	for n := min(len(s), len(tag)-1); n > 0; n-- {
+		if strings.HasSuffix(s, tag[:n]) {
+			return n
+		}
+	}
+	return 0
+}
+
+// cut ends a text before the first stop word, as models that take them do.
+func cut(text string, stops []string) string {
+	for _, s := range stops {
+		if s != "" {
+			text, _, _ = strings.Cut(text, s)
+		}
+	}
+	return text
+}

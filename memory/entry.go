@@ -1,0 +1,305 @@
+package memory
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"nod/chat"
+	"nod/llm"
+)
+
+// Entry is one line of a thread's log. The store sets Seq and At when the
+// entry enters the log: Seq grows by one from entry to entry and is never
+// used twice in a thread, not even after the thread was forgotten; At is the
+// store's clock, the only clock that deadlines are compared with: of the Put
+// for what came through the inbox, of the Commit for the rest.
+type Entry struct {
+	Seq  uint64
+	At   time.Time
+	Body Body
+}
+
+// Body is what an entry says. The kinds are the types of this file; a kind
+// that this version does not know is an [Unknown].
+type Body interface{ Kind() string }
+
+// What people and clocks do. These enter through the inbox.
+type (
+	// Message is a message to the bot, or one in a thread that it follows.
+	Message struct{ chat.Message }
+
+	// Edited replaces the text of a message that no model call has seen yet.
+	Edited struct {
+		Ref  chat.MessageRef `json:"ref"`
+		Text string          `json:"text"`
+	}
+
+	// Deleted takes back a message that no model call has seen yet.
+	Deleted struct {
+		Ref chat.MessageRef `json:"ref"`
+	}
+
+	// Reaction is an emoji put on, or taken from, a message of the thread.
+	Reaction struct{ chat.Reaction }
+
+	// Due says that the time passed for which the run asked to be woken.
+	Due struct{}
+
+	// Halt asks that the running turn stop, from a button rather than a word.
+	Halt struct {
+		By chat.User `json:"by"`
+	}
+)
+
+// What a turn does. A turn is named by the Seq of the message that opened it.
+type (
+	// Opened starts a turn for the messages that wait.
+	Opened struct {
+		Turn      uint64    `json:"turn"`
+		Requester chat.User `json:"requester"`
+	}
+
+	// Step is one completion of the model, understood. Thought and Answer are
+	// as the protocol parted them; a step without calls ends the turn, unless
+	// Draft says that it was not shown because somebody had written meanwhile.
+	Step struct {
+		Turn     uint64        `json:"turn"`
+		N        int           `json:"n"`    // the turn's model calls so far, from 1
+		Seen     uint64        `json:"seen"` // last entry that was in the log when the model was called
+		Thought  string        `json:"thought,omitempty"`
+		Answer   string        `json:"answer,omitempty"`
+		Calls    []Call        `json:"calls,omitempty"`
+		Usage    llm.Usage     `json:"usage,omitzero"`
+		Estimate int           `json:"estimate,omitempty"` // tokens of the prompt as nod had counted them
+		Took     time.Duration `json:"took,omitempty"`
+	}
+
+	// Call is one tool call of a step. ID is nod's own, unique in the thread
+	// for ever; WireID is the model's, needed to answer it.
+	Call struct {
+		ID     string `json:"id"`
+		WireID string `json:"wire_id,omitempty"`
+		Tool   string `json:"tool"`
+		Args   string `json:"args"`
+		// Object says that Args is one JSON object, compact; otherwise it is
+		// what the model wrote.
+		Object bool `json:"object,omitempty"`
+	}
+
+	// Result is what came of a call, and what the model is told about it.
+	Result struct {
+		Call      string         `json:"call"`
+		Tool      string         `json:"tool"`
+		State     chat.CallState `json:"state"`
+		Text      string         `json:"text"`
+		Artifacts []chat.File    `json:"artifacts,omitempty"`
+		Took      time.Duration  `json:"took,omitempty"`
+	}
+
+	// Started is committed before a side effect. A Started without a Result
+	// is never run again.
+	Started struct {
+		Call   string `json:"call"`
+		Tool   string `json:"tool"`
+		Digest string `json:"digest"`
+	}
+
+	// Posted says that the post with this key is on the platform.
+	Posted struct {
+		Key string          `json:"key"`
+		Ref chat.MessageRef `json:"ref,omitzero"`
+	}
+
+	// Seen says that the bot put its mark on a message that has to wait.
+	Seen struct {
+		Message uint64 `json:"message"`
+	}
+
+	// Stopped says that a person ended the running turn. What came up to Seen
+	// is done with.
+	Stopped struct {
+		Seen uint64    `json:"seen"`
+		Turn uint64    `json:"turn"`
+		By   chat.User `json:"by"`
+	}
+
+	// Failed says that the turn can't go on, in words for the person. What
+	// came up to Seen is done with.
+	Failed struct {
+		Seen   uint64 `json:"seen"`
+		Turn   uint64 `json:"turn"`
+		Reason string `json:"reason"`
+	}
+
+	// Ended closes a turn.
+	Ended struct {
+		Turn uint64 `json:"turn"`
+	}
+)
+
+// What approvals do.
+type (
+	// Asked opens an approval, with everything that decides it. The deadline
+	// is the entry's At plus Rules.Timeout.
+	Asked struct {
+		Call      string    `json:"call"`
+		Tool      string    `json:"tool"`
+		Digest    string    `json:"digest"`
+		Requester chat.User `json:"requester"`
+		Rules     Rules     `json:"rules"`
+		Why       string    `json:"why,omitempty"`
+	}
+
+	// Rules say who decides an approval. Emoji are in normal form.
+	Rules struct {
+		Approvers        []string      `json:"approvers"` // requester, anyone, user:ID, group:ID, role:ID
+		Quorum           int           `json:"quorum"`
+		ExcludeRequester bool          `json:"exclude_requester,omitempty"`
+		Timeout          time.Duration `json:"timeout"`
+		Approve          []string      `json:"approve"`
+		Deny             []string      `json:"deny"`
+	}
+
+	// Vote is a reaction, judged. Call is empty when it was on no approval.
+	Vote struct {
+		Reaction uint64    `json:"reaction"` // Seq of the Reaction
+		Call     string    `json:"call,omitempty"`
+		By       chat.User `json:"by"`
+		Emoji    string    `json:"emoji,omitempty"`
+		Verdict  Verdict   `json:"verdict"`
+		Counts   bool      `json:"counts"`
+		Reason   string    `json:"reason,omitempty"` // why it does not count
+	}
+
+	// Decided ends an approval. The first one of a call is the decision.
+	Decided struct {
+		Call    string       `json:"call"`
+		Outcome chat.Outcome `json:"outcome"`
+		By      []chat.User  `json:"by,omitempty"`
+		Reason  string       `json:"reason,omitempty"`
+	}
+)
+
+// Verdict is what a reaction on an approval means.
+type Verdict string
+
+// The verdicts.
+const (
+	Approve  Verdict = "approve"
+	Deny     Verdict = "deny"
+	Withdraw Verdict = "withdraw" // an approval taken back
+	Nothing  Verdict = "nothing"
+)
+
+// What memory does.
+type (
+	// Trimmed narrows what the model is shown from here on: nothing of turns
+	// before Before, only a stub of the results of the calls in Stubs, and of
+	// any text no more than Clip bytes (0: all). It is kept in the log, so
+	// that the prompt stays a function of it; entries before Before are no
+	// longer loaded. Each Trimmed replaces the one before it.
+	Trimmed struct {
+		Before  uint64    `json:"before"`
+		Stubs   []string  `json:"stubs,omitempty"`
+		Clip    int       `json:"clip,omitempty"`
+		Horizon time.Time `json:"horizon,omitzero"` // the last Forgot's, carried along
+	}
+
+	// Forgot erases every entry with a Seq below Before, for good; what people
+	// wrote after the message that asked for it stays. Horizon is the
+	// platform's time of that message: nothing sent up to then comes back.
+	Forgot struct {
+		By      chat.User       `json:"by"`
+		Before  uint64          `json:"before"`
+		Horizon time.Time       `json:"horizon,omitzero"`
+		Ref     chat.MessageRef `json:"ref,omitzero"` // the message that asked for it
+	}
+)
+
+// Unknown is an entry of a kind, or of a later version of a kind, that this
+// build does not know. It means nothing here and is written back unchanged.
+type Unknown struct {
+	Name string
+	Raw  json.RawMessage // the whole entry
+}
+
+func (Message) Kind() string   { return "message" }
+func (Edited) Kind() string    { return "edited" }
+func (Deleted) Kind() string   { return "deleted" }
+func (Reaction) Kind() string  { return "reaction" }
+func (Due) Kind() string       { return "due" }
+func (Halt) Kind() string      { return "halt" }
+func (Opened) Kind() string    { return "opened" }
+func (Step) Kind() string      { return "step" }
+func (Result) Kind() string    { return "result" }
+func (Started) Kind() string   { return "started" }
+func (Posted) Kind() string    { return "posted" }
+func (Seen) Kind() string      { return "seen" }
+func (Stopped) Kind() string   { return "stopped" }
+func (Failed) Kind() string    { return "failed" }
+func (Ended) Kind() string     { return "ended" }
+func (Asked) Kind() string     { return "asked" }
+func (Vote) Kind() string      { return "vote" }
+func (Decided) Kind() string   { return "decided" }
+func (Trimmed) Kind() string   { return "trimmed" }
+func (Forgot) Kind() string    { return "forgot" }
+func (u Unknown) Kind() string { return u.Name }
+
+// decoders holds, for every kind, how its body is read. Adding a kind means a
+// type above and a line here.
+var decoders = map[string]func(json.RawMessage) (Body, error){
+	"message": decode[Message], "edited": decode[Edited], "deleted": decode[Deleted],
+	"reaction": decode[Reaction], "due": decode[Due], "halt": decode[Halt],
+	"opened": decode[Opened], "step": decode[Step], "result": decode[Result],
+	"started": decode[Started], "posted": decode[Posted], "seen": decode[Seen],
+	"stopped": decode[Stopped], "failed": decode[Failed], "ended": decode[Ended],
+	"asked": decode[Asked], "vote": decode[Vote], "decided": decode[Decided],
+	"trimmed": decode[Trimmed], "forgot": decode[Forgot],
+}
+
+func decode[T Body](raw json.RawMessage) (Body, error) {
+	var b T
+	err := json.Unmarshal(raw, &b)
+	return b, err
+}
+
+// version is of the encoding of every body. A reader takes an entry of a
+// higher version for an [Unknown].
+const version = 1
+
+// wire is the JSON form of an entry. Seq and At are the store's to keep.
+type wire struct {
+	Kind    string          `json:"k"`
+	Version int             `json:"v"`
+	Body    json.RawMessage `json:"b"`
+}
+
+// Encode gives the JSON of a body, for a store to keep.
+func Encode(b Body) ([]byte, error) {
+	if u, ok := b.(Unknown); ok {
+		return u.Raw, nil
+	}
+	raw, err := json.Marshal(b)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", b.Kind(), err)
+	}
+	return json.Marshal(wire{b.Kind(), version, raw})
+}
+
+// Decode reads what Encode wrote, in this version or in another.
+func Decode(data []byte) (Body, error) {
+	var w wire
+	if err := json.Unmarshal(data, &w); err != nil {
+		return nil, fmt.Errorf("decode entry: %w", err)
+	}
+	read, ok := decoders[w.Kind]
+	if !ok || w.Version > version {
+		return Unknown{Name: w.Kind, Raw: append(json.RawMessage(nil), data...)}, nil
+	}
+	b, err := read(w.Body)
+	if err != nil {
+		return nil, fmt.Errorf("decode %s: %w", w.Kind, err)
+	}
+	return b, nil
+}

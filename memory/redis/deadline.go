@@ -1,0 +1,138 @@
+package redis
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// never is later than every deadline.
+const never = math.MaxInt64
+
+// sweepCount is how many threads one sweep looks at.
+const sweepCount = 100
+
+// deadlines is when to look at each shard, in milliseconds of its server's
+// clock. What this process sets itself it knows at once; what others set it
+// finds by polling.
+type deadlines struct {
+	mu   sync.Mutex
+	next [shards]int64
+	skew [shards]time.Duration // server's clock minus ours
+	soon chan struct{}
+}
+
+// init has every shard looked at once.
+func (d *deadlines) init() { d.soon = make(chan struct{}, 1) }
+
+// tick notes what the server's clock said just now.
+func (d *deadlines) tick(shard int, now int64) {
+	if now <= 0 {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.skew[shard] = time.Until(time.UnixMilli(now))
+}
+
+// note notes a deadline; 0 is none.
+func (d *deadlines) note(shard int, at int64) {
+	if at == 0 {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if at < d.next[shard] {
+		d.next[shard] = at
+		signal(d.soon)
+	}
+}
+
+// wait says how long until the next look, at most limit.
+func (d *deadlines) wait(limit time.Duration) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for shard, at := range d.next {
+		if at != never {
+			limit = min(limit, time.Until(time.UnixMilli(at))-d.skew[shard])
+		}
+	}
+	return max(limit, 0)
+}
+
+// due takes out the shards whose time has come.
+func (d *deadlines) due() []int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []int
+	for shard, at := range d.next {
+		if at != never && time.Until(time.UnixMilli(at)) <= d.skew[shard] {
+			out = append(out, shard)
+			d.next[shard] = never
+		}
+	}
+	return out
+}
+
+// sweepLoop looks at shards when their next deadline has come, and now and
+// then whether somebody else set a nearer one.
+func (s *Store) sweepLoop(ctx context.Context) {
+	polled := time.Now()
+	for {
+		select {
+		case <-s.deadlines.soon: // it came between the look and the wait
+		default:
+		}
+		timer := time.NewTimer(s.deadlines.wait(pollEvery - time.Since(polled)))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-s.deadlines.soon:
+		case <-timer.C:
+		}
+		timer.Stop()
+		if time.Since(polled) >= pollEvery {
+			polled = time.Now()
+			s.poll(ctx)
+		}
+		for _, shard := range s.deadlines.due() {
+			s.sweep(ctx, shard)
+		}
+	}
+}
+
+// sweep has a shard look at the threads whose time has come.
+func (s *Store) sweep(ctx context.Context, shard int) {
+	r := newReply(s.run(ctx, sweepScript, shard, s.lease.Milliseconds(), s.keep.Milliseconds(), sweepCount, dueEntry))
+	now := r.int()
+	next := r.int()
+	if r.err != nil {
+		if ctx.Err() == nil {
+			s.log.Warn("redis: deadlines not looked at", "shard", shard, "error", r.err)
+		}
+		return // the next poll looks again
+	}
+	s.deadlines.tick(shard, now)
+	s.deadlines.note(shard, next)
+}
+
+// poll looks for the next deadline of each shard.
+func (s *Store) poll(ctx context.Context) {
+	heads := make([]*redis.ZSliceCmd, shards)
+	// An error is that of one command, and is seen there.
+	_, _ = s.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for shard := range shards {
+			heads[shard] = p.ZRangeWithScores(ctx, s.keys.due(shard), 0, 0)
+		}
+		return nil
+	})
+	for shard, head := range heads {
+		if z, err := head.Result(); err == nil && len(z) > 0 {
+			s.deadlines.note(shard, int64(z[0].Score))
+		}
+	}
+}

@@ -1,0 +1,418 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"nod/chat"
+	"nod/internal/redistest"
+	"nod/memory"
+	"nod/memory/storetest"
+)
+
+func within(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), storetest.Patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func text(s string) memory.Message { return memory.Message{Message: chat.Message{Text: s}} }
+
+var someThread = chat.ThreadID{Platform: "slack", Channel: "C", Root: "1"}
+
+func mustClaim(t *testing.T, s *Store) *memory.Run {
+	t.Helper()
+	run, err := s.Next(within(t), "slack")
+	if err != nil {
+		t.Fatalf("Next: %v", err)
+	}
+	return run
+}
+
+func mustPut(t *testing.T, s *Store, body memory.Body) {
+	t.Helper()
+	if _, err := s.Put(within(t), someThread, body); err != nil {
+		t.Fatalf("Put: %v", err)
+	}
+}
+
+// traffic writes and serves messages until each is in its thread's log once,
+// whatever errors come meanwhile, and calls disturb in the middle.
+func traffic(t *testing.T, stores []*Store, disturb func()) {
+	t.Helper()
+	const nThreads, each = 6, 40
+	ctx := within(t)
+	claims, stop := context.WithCancel(ctx)
+	defer stop()
+	var wg, writers sync.WaitGroup
+	half := make(chan struct{}, nThreads)
+	for i := range nThreads {
+		writers.Go(func() {
+			for n := range each {
+				putUntilDone(ctx, t, stores[i%len(stores)], i, n)
+				if n == each/2 {
+					half <- struct{}{}
+				}
+			}
+		})
+	}
+	for _, s := range stores {
+		for range 3 {
+			wg.Go(func() { serve(ctx, claims, s) })
+		}
+	}
+	for range nThreads {
+		<-half
+	}
+	disturb()
+	writers.Wait()
+	for i := range nThreads {
+		waitForAll(ctx, t, stores[len(stores)-1], threadOf(i), each)
+	}
+	stop()
+	wg.Wait()
+}
+
+func threadOf(i int) chat.ThreadID {
+	return chat.ThreadID{Platform: "slack", Channel: fmt.Sprintf("C%d", i), Root: "1"}
+}
+
+func putUntilDone(ctx context.Context, t *testing.T, s *Store, i, n int) {
+	for ctx.Err() == nil {
+		_, err := s.Put(ctx, threadOf(i), text(fmt.Sprint(n)), fmt.Sprintf("%d-%d", i, n))
+		if err == nil {
+			return
+		}
+		_ = sleep(ctx, 10*time.Millisecond)
+	}
+	t.Error("an entry could not be put")
+}
+
+// serve does what a run loop does with errors: it commits once more, then
+// gives the thread up.
+func serve(ctx, claims context.Context, s *Store) {
+	for claims.Err() == nil {
+		run, err := s.Next(claims, "slack")
+		if err != nil {
+			_ = sleep(claims, 10*time.Millisecond)
+			continue
+		}
+		for more := true; more && err == nil; {
+			if _, err = s.Commit(ctx, run, memory.Ended{Turn: 1}); err != nil {
+				_, err = s.Commit(ctx, run, memory.Ended{Turn: 1})
+			}
+			if err == nil {
+				more, err = s.Finish(ctx, run, time.Time{})
+			}
+		}
+		if err != nil {
+			_ = s.Handoff(ctx, run)
+		}
+	}
+}
+
+// waitForAll waits until the log holds every message, and checks that each is
+// there once and in order.
+func waitForAll(ctx context.Context, t *testing.T, s *Store, th chat.ThreadID, want int) {
+	t.Helper()
+	var got []string
+	for len(got) < want {
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			t.Fatalf("%v has %d of %d messages", th, len(got), want)
+		}
+		log, err := s.Read(ctx, th)
+		if err != nil {
+			continue
+		}
+		got = nil
+		for i, e := range log {
+			if e.Seq != 0 && e.Seq != uint64(i)+1 {
+				t.Fatalf("%v: entry %d has Seq %d", th, i, e.Seq)
+			}
+			if m, ok := e.Body.(memory.Message); ok && e.Seq != 0 {
+				got = append(got, m.Text)
+			}
+		}
+	}
+	for i, m := range got {
+		if m != fmt.Sprint(i) {
+			t.Fatalf("%v: message %d is %q", th, i, m)
+		}
+	}
+}
+
+// A server that is killed and comes back costs nothing but the time.
+func TestServerKilled(t *testing.T) {
+	server := redistest.Start(t, "--appendfsync", "always")
+	var stores []*Store
+	for range 2 {
+		stores = append(stores, openStore(t, server.URL(), Options{Lease: time.Second, Logger: quiet}))
+	}
+	traffic(t, stores, func() {
+		for range 2 {
+			server.Kill(t)
+			start := time.Now()
+			if err := stores[0].Ping(within(t)); err == nil {
+				t.Error("Ping of a dead server: no error")
+			}
+			if _, err := stores[0].Put(within(t), someThread, text("lost")); err == nil {
+				t.Error("Put to a dead server: no error")
+			}
+			if d := time.Since(start); d > 10*time.Second {
+				t.Errorf("the errors came after %v", d)
+			}
+			server.Restart(t)
+		}
+	})
+}
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// When a master dies, its replica takes its place, found by way of a sentinel.
+func TestFailover(t *testing.T) {
+	master := redistest.Start(t)
+	master.Replica(t)
+	url := "redis+sentinel://" + master.Sentinel(t, 1).Addr() + "/main"
+	s := openStore(t, url, Options{Lease: time.Second, Logger: quiet})
+	mustPut(t, s, text("one"))
+	run := mustClaim(t, s)
+	if _, err := s.Commit(within(t), run, memory.Started{Call: "1.1"}); err != nil {
+		t.Fatalf("Commit: %v", err)
+	}
+	master.Kill(t)
+	ctx := within(t)
+	for {
+		_, err := s.Put(ctx, someThread, text("two"), "e2")
+		if err == nil {
+			break
+		}
+		if sleep(ctx, 50*time.Millisecond) != nil {
+			t.Fatalf("Put: %v", err)
+		}
+	}
+	if _, err := s.Commit(within(t), run, memory.Ended{Turn: 1}); err != nil && !errors.Is(err, memory.ErrFenced) {
+		t.Fatalf("Commit: %v", err)
+	}
+	if err := s.Handoff(within(t), run); err != nil && !errors.Is(err, memory.ErrFenced) {
+		t.Fatalf("Handoff: %v", err)
+	}
+	run = mustClaim(t, s)
+	if len(run.Log) < 3 || run.Log[1].Body != (memory.Started{Call: "1.1"}) {
+		t.Errorf("log %v, want what was committed with Started", run.Log)
+	}
+}
+
+// A server that lost its scripts and streams gets them again.
+func TestServerForgets(t *testing.T) {
+	server := redistest.Start(t)
+	s := openStore(t, server.URL(), Options{Logger: quiet})
+	mustPut(t, s, text("one"))
+	if _, err := s.Finish(within(t), mustClaim(t, s), time.Time{}); err != nil {
+		t.Fatalf("Finish: %v", err)
+	}
+	c := server.Client(t)
+	if err := c.ScriptFlush(within(t)).Err(); err != nil {
+		t.Fatalf("flush scripts: %v", err)
+	}
+	if err := c.FlushAll(within(t)).Err(); err != nil {
+		t.Fatalf("flush keys: %v", err)
+	}
+	mustPut(t, s, text("two"))
+	if got := mustClaim(t, s).Log[0]; got.Seq != 1 {
+		t.Errorf("first entry %v, want Seq 1", got)
+	}
+}
+
+// A side effect's Started has to be on a replica, where there is one. When it
+// is not, Commit says so; the same commit may be tried again.
+func TestReplicaFallsShort(t *testing.T) {
+	server := redistest.Start(t)
+	replica := server.Replica(t)
+	s := openStore(t, server.URL(), Options{Logger: quiet})
+	mustPut(t, s, text("one"))
+	run := mustClaim(t, s)
+	started := memory.Started{Call: "1.1", Tool: "deploy"}
+	replica.Pause(t)
+	if _, err := s.Commit(within(t), run, started); !errors.Is(err, errReplicas) {
+		t.Errorf("Commit: %v, want %v", err, errReplicas)
+	}
+	if len(run.Log) != 1 {
+		t.Errorf("%d entries in the run's log, want 1", len(run.Log))
+	}
+	replica.Resume(t)
+	if _, err := s.Commit(within(t), run, started); err != nil {
+		t.Errorf("the same commit again: %v", err)
+	}
+	if _, err := s.Commit(within(t), run, memory.Ended{Turn: 1}); err != nil {
+		t.Errorf("Commit: %v", err)
+	}
+	log, err := s.Read(within(t), someThread)
+	if err != nil || len(log) != 3 || log[1].Body != started {
+		t.Errorf("Read = %v, %v, want Started once", log, err)
+	}
+
+	replica.Pause(t)
+	if _, err := s.Commit(within(t), run, memory.Started{Call: "1.2"}); !errors.Is(err, errReplicas) {
+		t.Errorf("Commit: %v, want %v", err, errReplicas)
+	}
+	replica.Resume(t)
+	if _, err := s.Commit(within(t), run, memory.Ended{Turn: 2}); !errors.Is(err, memory.ErrFenced) {
+		t.Errorf("another commit: %v, want %v", err, memory.ErrFenced)
+	}
+	if again := mustClaim(t, s); len(again.Log) != 4 {
+		t.Errorf("claimed with %d entries, want 4", len(again.Log))
+	}
+}
+
+// A run hears that its lease is lost.
+func TestLost(t *testing.T) {
+	server := redistest.Start(t)
+	s := openStore(t, server.URL(), Options{Lease: 300 * time.Millisecond, Logger: quiet})
+	mustPut(t, s, text("one"))
+	run := mustClaim(t, s)
+	// As if the process had been paused until another took over.
+	_, err := s.run(within(t), handoffScript, shardOfThread(run.Thread), run.Thread.String(), run.Token, 1000)
+	if err != nil {
+		t.Fatalf("hand off: %v", err)
+	}
+	select {
+	case <-run.Lost:
+	case <-within(t).Done():
+		t.Fatal("the run is not told")
+	}
+	if _, err := s.Commit(within(t), run); !errors.Is(err, memory.ErrFenced) {
+		t.Errorf("Commit: %v, want %v", err, memory.ErrFenced)
+	}
+}
+
+// What was handed to a process that died before it claimed it is not lost.
+func TestHandedOutAndNotClaimed(t *testing.T) {
+	server := redistest.Start(t)
+	o := Options{Lease: 300 * time.Millisecond, Logger: quiet}
+	s := openStore(t, server.URL(), o)
+	f, err := s.feedOf([]string{"slack"})
+	if err != nil {
+		t.Fatalf("feed: %v", err)
+	}
+	mustPut(t, s, text("one"))
+	if _, err := f.take(within(t)); err != nil {
+		t.Fatalf("take: %v", err)
+	}
+	crash(t, s)
+	if got := mustClaim(t, openStore(t, server.URL(), o)).Thread; got != someThread {
+		t.Errorf("claimed %v, want %v", got, someThread)
+	}
+}
+
+// A deadline that has passed is a Due also when a message woke the thread
+// before anybody looked at the deadline.
+func TestDueWithoutSweep(t *testing.T) {
+	s := openStore(t, redistest.Start(t).URL(), Options{Logger: quiet})
+	mustPut(t, s, text("one"))
+	run := mustClaim(t, s)
+	crash(t, s) // nobody sweeps
+	if _, err := s.Finish(within(t), run, time.Now().Add(-time.Minute)); err != nil {
+		t.Fatalf("Finish: %v", err)
+	}
+	mustPut(t, s, text("two"))
+	name, shard := someThread.String(), shardOfThread(someThread)
+	id, err := s.cmd.HGet(within(t), s.keys.key(shard, "t", name), "q").Result()
+	if err != nil {
+		t.Fatalf("find the ready entry: %v", err)
+	}
+	run, err = s.claim(within(t), offer{shard: shard, thread: name, id: id})
+	if err != nil || run == nil {
+		t.Fatalf("claim: %v, %v", run, err)
+	}
+	if got := run.Log[len(run.Log)-1].Body; got != (memory.Due{}) {
+		t.Errorf("the last entry is %v, want Due", got)
+	}
+}
+
+// A claim voids the deadline: a run that hands the thread on without a new one
+// leaves none behind.
+func TestClaimVoidsTheDeadline(t *testing.T) {
+	s := openStore(t, redistest.Start(t).URL(), Options{Logger: quiet})
+	mustPut(t, s, text("one"))
+	if _, err := s.Finish(within(t), mustClaim(t, s), time.Now().Add(time.Hour)); err != nil {
+		t.Fatalf("Finish: %v", err)
+	}
+	mustPut(t, s, text("two"))
+	mustClaim(t, s)
+	w, err := s.cmd.HGet(within(t), s.keys.key(shardOfThread(someThread), "t", someThread.String()), "w").Result()
+	if err != nil || w != "0" {
+		t.Errorf("the deadline of a held thread is %q, %v, want 0", w, err)
+	}
+}
+
+// What one process was handed and nobody there wants goes to another, long
+// before a lease would run out.
+func TestSpareIsGivenBack(t *testing.T) {
+	server := redistest.Start(t)
+	o := Options{Lease: time.Hour, Logger: quiet}
+	s, other := openStore(t, server.URL(), o), openStore(t, server.URL(), o)
+	f, err := s.feedOf([]string{"slack"})
+	if err != nil {
+		t.Fatalf("feed: %v", err)
+	}
+	mustPut(t, s, text("one"))
+	offered, err := f.take(within(t))
+	if err != nil {
+		t.Fatalf("take: %v", err)
+	}
+	f.give([]offer{offered})
+	mustClaim(t, other)
+}
+
+// Consumers of processes that are gone are removed: at once when they close,
+// and after a while when they died.
+func TestConsumersAreBuried(t *testing.T) {
+	server := redistest.Start(t)
+	alive := openStore(t, server.URL(), Options{ID: "alive", Logger: quiet})
+	closes := openStore(t, server.URL(), Options{ID: "closes", Logger: quiet})
+	dies := openStore(t, server.URL(), Options{ID: "dies", Logger: quiet})
+	for _, s := range []*Store{alive, closes, dies} {
+		mustPut(t, s, text("one"))
+		run := mustClaim(t, s)
+		if _, err := s.Finish(within(t), run, time.Time{}); err != nil {
+			t.Fatalf("Finish: %v", err)
+		}
+	}
+	stream := alive.keys.key(shardOfThread(someThread), "q", "slack")
+	names := func() map[string]bool {
+		t.Helper()
+		found, err := server.Client(t).XInfoConsumers(within(t), stream, group).Result()
+		if err != nil {
+			t.Fatalf("list consumers: %v", err)
+		}
+		out := map[string]bool{}
+		for _, c := range found {
+			out[c.Name] = true
+		}
+		return out
+	}
+	crash(t, dies)
+	if err := closes.Close(); err != nil {
+		t.Fatalf("Close: %v", err)
+	}
+	if got := names(); got["closes"] || !got["dies"] || !got["alive"] {
+		t.Errorf("consumers %v, want alive and dies", got)
+	}
+	if _, err := alive.buryIdle(within(t), time.Hour, []string{"slack"}); err != nil || !names()["dies"] {
+		t.Errorf("a consumer was removed too soon (%v)", err)
+	}
+	if n, err := alive.buryIdle(within(t), 0, []string{"slack"}); err != nil || n == 0 {
+		t.Errorf("removed %d, %v, want some", n, err)
+	}
+	if names()["dies"] {
+		t.Error("a dead consumer is still there")
+	}
+	mustPut(t, alive, text("two"))
+	mustClaim(t, alive)
+}

@@ -1,0 +1,52 @@
+-- sweep looks at the threads whose time has come: deadlines that passed,
+-- leases that ran out, threads that were kept for long enough.
+-- Lease, keep, how many at most, the entry of a deadline.
+-- Gives now, and when to look next (0: no thread to look at).
+local lease, keep = num(ARGV[1]), num(ARGV[2])
+
+-- handed says whether the ready stream has handed out an entry.
+local delivered = {}
+local function handed(p, id)
+  if not delivered[p] then
+    local groups = redis.pcall('XINFO', 'GROUPS', key('q', p))
+    delivered[p] = '0-0'
+    for _, g in ipairs(groups) do
+      for i = 1, #g, 2 do
+        if g[i] == 'last-delivered-id' then delivered[p] = g[i + 1] end
+      end
+    end
+  end
+  local ms, n = string.match(delivered[p], '(%d+)-(%d+)')
+  local idMs, idN = string.match(id, '(%d+)-(%d+)')
+  ms, n, idMs, idN = num(ms), num(n), num(idMs), num(idN)
+  return ms > idMs or ms == idMs and n >= idN
+end
+
+for _, thread in ipairs(redis.call('ZRANGEBYSCORE', tag .. ':due', '-inf', text(now), 'LIMIT', 0, ARGV[3])) do
+  local h = redis.call('HMGET', key('t', thread), 's', 'q', 'w', 'u')
+  local deadline, touched = num(h[3]), num(h[4])
+  if h[1] == 'h' then
+    queue(thread, lease)
+  elseif h[1] == 'r' then
+    -- Handed out and not claimed: whoever got it died.
+    if handed(platform(thread), h[2]) then
+      queue(thread, lease, h[2])
+    else
+      look(thread, now + lease)
+    end
+  elseif deadline > 0 and deadline <= now then
+    redis.call('RPUSH', key('i', thread), text(now) .. ' ' .. ARGV[4])
+    redis.call('HSET', key('t', thread), 'w', '0')
+    queue(thread, lease)
+  elseif spent(h[1], deadline, touched, keep) then
+    expire(thread, keep)
+  elseif deadline > 0 then
+    look(thread, deadline)
+  elseif keep > 0 and touched > 0 then
+    look(thread, touched + keep)
+  else
+    look(thread, 0)
+  end
+end
+local head = redis.call('ZRANGE', tag .. ':due', 0, 0, 'WITHSCORES')
+return {now, num(head[2])}

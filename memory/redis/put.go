@@ -1,0 +1,75 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// Put implements [memory.Store]. Event ids are known within a channel.
+func (s *Store) Put(ctx context.Context, thread chat.ThreadID, body memory.Body, eventIDs ...string) (bool, error) {
+	p := putArgs{thread: thread.String(), shard: shardOfThread(thread), ids: eventIDs}
+	effects := memory.EffectsOf(thread, []memory.Entry{{Body: body}})
+	for _, ref := range effects.Refs {
+		if ref.Platform == thread.Platform && ref.Channel == thread.Channel {
+			p.own, p.sent = ref.String(), effects.Last.Sent.Format(time.RFC3339Nano)
+		}
+	}
+	fresh, err := s.put(ctx, p, body)
+	if err != nil {
+		return false, fmt.Errorf("put entry: %w", err)
+	}
+	return fresh, nil
+}
+
+// PutRef implements [memory.Store].
+func (s *Store) PutRef(ctx context.Context, ref chat.MessageRef, body memory.Body, eventIDs ...string) (bool, error) {
+	p := putArgs{target: ref.String(), shard: shardOf(ref.Platform, ref.Channel), ids: eventIDs}
+	fresh, err := s.put(ctx, p, body)
+	if err != nil {
+		return false, fmt.Errorf("put entry for message: %w", err)
+	}
+	return fresh, nil
+}
+
+// putArgs is where an entry goes: to a thread, or to that of a message.
+type putArgs struct {
+	shard     int
+	thread    string
+	own, sent string // the message that the entry is
+	target    string
+	ids       []string
+}
+
+func (s *Store) put(ctx context.Context, p putArgs, body memory.Body) (bool, error) {
+	raw, err := memory.Encode(body)
+	if err != nil {
+		return false, err
+	}
+	call, ttl := s.me+"."+s.calls.next(), memory.EventTTL
+	if len(p.ids) == 0 {
+		// The call itself is the event, for as long as it may be repeated.
+		p.ids, ttl = []string{"call." + call}, time.Minute
+	}
+	args := []any{
+		p.thread, raw, p.own, p.sent, p.target, memory.RefWait.Milliseconds(),
+		call, int64(ttl.Seconds()), s.lease.Milliseconds(), s.keep.Milliseconds(), s.me, s.keys.mail(""),
+	}
+	for _, id := range p.ids {
+		args = append(args, id)
+	}
+	r := newReply(s.run(ctx, putScript, p.shard, args...))
+	fresh := r.int() == 1
+	if r.err != nil {
+		return false, r.err
+	}
+	if len(r.rest) > 0 {
+		if thread, ok := r.next().(string); ok {
+			s.held.mail(thread)
+		}
+	}
+	return fresh, nil
+}

@@ -1,0 +1,172 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// address is what a store's URL says.
+type address struct {
+	cluster  bool
+	tls      bool
+	hosts    []string // host:port
+	master   string   // set: the hosts are sentinels
+	db       int
+	user     string
+	password string
+}
+
+// errURL describes the URLs. The URL itself is never part of an error, since
+// it may hold a password.
+var errURL = errors.New("write redis://[user:pass@]host:port/db, rediss://…, " +
+	"redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db")
+
+// parseURL reads the URLs of the configuration. The standard parser can't,
+// since several hosts are no URL, and it quotes what it can't read.
+func parseURL(s string) (address, error) {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok {
+		return address{}, fmt.Errorf("read redis URL: no scheme: %w", errURL)
+	}
+	var a address
+	hosts := rest
+	if i := strings.LastIndex(rest, "@"); i >= 0 {
+		var err error
+		if a.user, a.password, err = userInfo(rest[:i]); err != nil {
+			return address{}, err
+		}
+		hosts = rest[i+1:]
+	}
+	hosts, path, _ := strings.Cut(hosts, "/")
+	kind, port := strings.TrimPrefix(strings.TrimPrefix(scheme, "rediss"), "redis"), "6379"
+	a.tls = strings.HasPrefix(scheme, "rediss")
+	var err error
+	switch {
+	case !strings.HasPrefix(scheme, "redis"):
+		err = errors.New("unknown scheme")
+	case kind == "":
+		err = a.single(hosts, path)
+	case kind == "+cluster":
+		a.cluster = true
+		if strings.Trim(path, "/") != "" {
+			err = errors.New("a cluster has no database number")
+		}
+	case kind == "+sentinel":
+		port = "26379"
+		err = a.sentinel(path)
+	default:
+		err = errors.New("unknown scheme")
+	}
+	if err == nil {
+		a.hosts, err = hostList(hosts, port)
+	}
+	if err != nil {
+		return address{}, fmt.Errorf("read redis URL: %w: %w", err, errURL)
+	}
+	return a, nil
+}
+
+func userInfo(s string) (user, password string, err error) {
+	user, password, _ = strings.Cut(s, ":")
+	user, err1 := url.PathUnescape(user)
+	password, err2 := url.PathUnescape(password)
+	if err1 != nil || err2 != nil {
+		return "", "", errors.New("read redis URL: user or password is badly escaped: write % as %25")
+	}
+	return user, password, nil
+}
+
+func (a *address) single(hosts, path string) (err error) {
+	if strings.Contains(hosts, ",") {
+		return errors.New("several hosts")
+	}
+	a.db, err = database(path)
+	return err
+}
+
+func (a *address) sentinel(path string) (err error) {
+	var db string
+	a.master, db, _ = strings.Cut(path, "/")
+	if a.master == "" {
+		return errors.New("no name of a master")
+	}
+	a.db, err = database(db)
+	return err
+}
+
+func database(s string) (int, error) {
+	if s == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(strings.TrimSuffix(s, "/"))
+	if err != nil || n < 0 {
+		return 0, errors.New("the database is no number")
+	}
+	return n, nil
+}
+
+func hostList(s, port string) ([]string, error) {
+	var hosts []string
+	for h := range strings.SplitSeq(s, ",") {
+		if h == "" {
+			return nil, errors.New("an empty host")
+		}
+		if _, _, err := net.SplitHostPort(h); err != nil {
+			h = net.JoinHostPort(strings.Trim(h, "[]"), port)
+			if _, _, err := net.SplitHostPort(h); err != nil {
+				return nil, errors.New("a host that is none")
+			}
+		}
+		if _, p, _ := net.SplitHostPort(h); strings.Trim(p, "0123456789") != "" {
+			return nil, errors.New("a port that is no number")
+		}
+		hosts = append(hosts, h)
+	}
+	return hosts, nil
+}
+
+// client makes a client that does each thing once: what is repeated, and how
+// often, is decided in [Store.do]. Errors come soon when a server is down.
+func (a address) client(config *tls.Config) redis.UniversalClient {
+	o := &redis.UniversalOptions{
+		Addrs: a.hosts, MasterName: a.master, IsClusterMode: a.cluster, DB: a.db,
+		Username: a.user, Password: a.password,
+		Protocol: 2, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		MaxRetries:               -1, DialerRetries: 1,
+		DialTimeout: 2 * time.Second, ReadTimeout: 3 * time.Second, WriteTimeout: 3 * time.Second,
+		ContextTimeoutEnabled: true,
+		PoolSize:              64, PipelinePoolSize: -1, ConnMaxIdleTime: 5 * time.Minute,
+		FailingTimeoutSeconds: 1,
+	}
+	if a.tls {
+		o.TLSConfig = cmp.Or(config, &tls.Config{MinVersion: tls.VersionTLS12}).Clone()
+		if host, _, _ := net.SplitHostPort(a.hosts[0]); len(a.hosts) == 1 && o.TLSConfig.ServerName == "" {
+			o.TLSConfig.ServerName = host
+		}
+	}
+	return redis.NewUniversalClient(o)
+}
+
+// eachMaster calls f for every server that is written to.
+func (s *Store) eachMaster(ctx context.Context, f func(context.Context, *redis.Client) error) error {
+	switch c := s.cmd.(type) {
+	case *redis.ClusterClient:
+		return c.ForEachMaster(ctx, f)
+	case *redis.Client:
+		return f(ctx, c)
+	default:
+		return fmt.Errorf("use client of type %T", c)
+	}
+}

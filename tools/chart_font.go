@@ -1,0 +1,64 @@
+package tools
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"fmt"
+	"io"
+	"sync"
+
+	"golang.org/x/image/font/opentype"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+)
+
+// chartFontData is WenQuanYi Micro Hei, which has Latin, Greek, Cyrillic,
+// Chinese, Japanese and Korean letters in one file. Letters that a font lacks
+// would vanish without a word, so it comes along; chart_font.LICENSE is its
+// licence.
+//
+//go:embed chart_font.ttf.gz
+var chartFontData []byte
+
+// chartFont is what it is called among plot's fonts.
+const chartFont = font.Typeface("WenQuanYi Micro Hei")
+
+// chartFonts unpacks the font, the first time that a chart is drawn.
+var chartFonts = sync.OnceValues(func() (text.Handler, error) {
+	z, err := gzip.NewReader(bytes.NewReader(chartFontData))
+	if err != nil {
+		return nil, fmt.Errorf("unpack font: %w", err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		return nil, fmt.Errorf("unpack font: %w", err)
+	}
+	face, err := opentype.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("read font: %w", err)
+	}
+	return text.Plain{Fonts: font.NewCache(font.Collection{{Font: font.Font{Typeface: chartFont}, Face: face}})}, nil
+})
+
+// newPlot makes an empty plot that writes in the font.
+func newPlot() (*plot.Plot, error) {
+	handler, err := chartFonts()
+	if err != nil {
+		return nil, err
+	}
+	p := plot.New()
+	p.TextHandler = handler
+	for style, size := range map[*text.Style]vg.Length{
+		&p.Title.TextStyle: 15, &p.X.Label.TextStyle: 12, &p.Y.Label.TextStyle: 12,
+		&p.X.Tick.Label: 10, &p.Y.Tick.Label: 10, &p.Legend.TextStyle: 11,
+	} {
+		style.Font = font.Font{Typeface: chartFont, Size: vg.Points(float64(size))}
+		style.Handler = handler
+	}
+	p.Title.Padding, p.X.Label.Padding, p.Y.Label.Padding = vg.Points(8), vg.Points(4), vg.Points(6)
+	p.Legend.Padding, p.Legend.ThumbnailWidth = vg.Points(2), vg.Points(18)
+	return p, nil
+}

@@ -1,0 +1,166 @@
+// Package tools is the toolbox: what the model can do besides talking. One tool
+// is one name.go, one name.md (the prose that the model reads) and one
+// name_test.go.
+//
+// A tool has two kinds of failure, and they never mix. What the model can do
+// something about (a wrong argument, a program that ended with status 1) is a
+// Result that says Failed, in the terms of the tool's own definition. What only
+// an operator can do something about is an error.
+//
+// Whether a call may run at all is decided elsewhere, from what a Tool says of
+// itself and what the configuration says of it. The Box only makes sure that
+// nothing that a tool does or gives back can hurt: wrong arguments, a panic, a
+// flood of output, bytes that would drive a terminal.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"nod/chat"
+	"nod/llm"
+	"nod/llm/args"
+)
+
+// The risks of a tool, as the configuration writes them.
+const (
+	Auto  = "auto"  // just run
+	Ask   = "ask"   // wait for an approval
+	Never = "never" // refuse
+)
+
+// Tool is something that the model can call.
+type Tool struct {
+	llm.Tool
+
+	// ReadOnly says that a call changes nothing anywhere, so that it may run
+	// again after a crash.
+	ReadOnly bool
+	// Advances says that the same call again goes on where the last one
+	// stopped, as a lookup of the next match does. A repeated call is then no
+	// sign of a model that runs in circles.
+	Advances bool
+	// Risk is Auto, Ask or Never where the configuration says nothing.
+	Risk string
+
+	// Run performs a call. It is called concurrently. The arguments fit the
+	// parameters. See the package for the two kinds of failure.
+	Run func(ctx context.Context, in Input) (llm.Result, error)
+}
+
+// Input is one call of a tool.
+type Input struct {
+	Thread chat.ThreadID
+	// Key is the same for every attempt at this call and for no other call:
+	// what an API takes as idempotency key.
+	Key string
+	// Args is one JSON object.
+	Args json.RawMessage
+}
+
+// Box holds the tools by name. It is safe for concurrent use.
+type Box struct {
+	tools   map[string]Tool
+	schemas map[string]*args.Schema
+}
+
+// toolName is what providers accept as the name of a function.
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// NewBox refuses tools that could not be called: an unusable name or one that
+// is there twice, parameters that are no JSON Schema, an unknown risk. It
+// reports all of them at once.
+func NewBox(tools ...Tool) (*Box, error) {
+	b := &Box{tools: map[string]Tool{}, schemas: map[string]*args.Schema{}}
+	var errs []error
+	for _, t := range tools {
+		if err := b.add(t); err != nil {
+			errs = append(errs, fmt.Errorf("add tool %q: %w", t.Name, err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *Box) add(t Tool) error {
+	if !toolName.MatchString(t.Name) {
+		return errors.New("a name has 1 to 64 letters, digits, _ and -")
+	}
+	if _, ok := b.tools[t.Name]; ok {
+		return errors.New("there is another one of this name")
+	}
+	if t.Risk != Auto && t.Risk != Ask && t.Risk != Never {
+		return fmt.Errorf("the risk is auto, ask or never, not %q", t.Risk)
+	}
+	if t.Run == nil {
+		return errors.New("it does nothing")
+	}
+	schema, err := args.Compile(t.Parameters)
+	if err != nil {
+		return err
+	}
+	b.tools[t.Name], b.schemas[t.Name] = t, schema
+	return nil
+}
+
+// List gives the tools sorted by name, so that a prompt that holds them stays
+// the same from call to call.
+func (b *Box) List() []Tool {
+	return slices.SortedFunc(maps.Values(b.tools), func(x, y Tool) int { return strings.Compare(x.Name, y.Name) })
+}
+
+// Call runs a tool. The Result is for the model, also where there is an error:
+// the error is for the operator, and holds neither arguments nor results. The
+// arguments are checked here too, since a call that comes from a log may be
+// older than the tool's definition.
+func (b *Box) Call(ctx context.Context, thread chat.ThreadID, key string, call llm.Call) (llm.Result, error) {
+	tool, ok := b.tools[call.Name]
+	if !ok {
+		return failed("there is no tool %q; there are: %s", call.Name, strings.Join(slices.Sorted(maps.Keys(b.tools)), ", ")), nil
+	}
+	raw, err := args.Native(call.Args)
+	if err != nil {
+		return failed("%s was not run: %v", tool.Name, err), nil
+	}
+	if wrong := b.schemas[tool.Name].Check(raw); len(wrong) > 0 {
+		return failed("%s was not run, its arguments are wrong:\n%s", tool.Name, strings.Join(wrong, "\n")), nil
+	}
+	result, err := run(ctx, tool, Input{Thread: thread, Key: key, Args: raw})
+	if err != nil {
+		err = fmt.Errorf("run tool %s: %w", tool.Name, err)
+		if result.Text == "" {
+			result = failed("%s broke down; this is a fault of the tool, not of the arguments", tool.Name)
+		}
+	}
+	return bounded(tool.Name, result), err
+}
+
+// run makes an error of a panic. The value of the panic may hold arguments and
+// is not repeated, unless it is Go's own.
+func run(ctx context.Context, tool Tool, in Input) (result llm.Result, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case runtime.Error:
+			result, err = llm.Result{}, fmt.Errorf("recover from panic: %w\n%s", r, debug.Stack())
+		default:
+			result, err = llm.Result{}, fmt.Errorf("recover from panic with a %T\n%s", r, debug.Stack())
+		}
+	}()
+	return tool.Run(ctx, in)
+}
+
+// failed is a result that tells the model what was wrong.
+func failed(format string, a ...any) llm.Result {
+	return llm.Result{Text: fmt.Sprintf(format, a...), Failed: true}
+}
