@@ -49,6 +49,9 @@ type File struct {
 	Size      int64  `json:"size,omitempty"` // bytes
 	Blob      string `json:"blob,omitempty"`
 	Text      string `json:"text,omitempty"` // what the model reads of a text file: its beginning, at most FileText bytes
+	// Quiet says that it keeps a result that was too long for the model whole: it
+	// is there to be read on, and is not posted.
+	Quiet bool `json:"quiet,omitempty"`
 }
 
 // FileText is how much of an attached text file goes into the message itself.

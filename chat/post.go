@@ -9,8 +9,8 @@ import (
 // channel is gone, or the bot may not write there. Trying again is of no use.
 var ErrGone = errors.New("the thread can't be written to")
 
-// Post is one message that nod shows in a thread: exactly one of Text, Steps
-// and Approval is set. Key is the same for every attempt to make this post and
+// Post is one message that nod shows in a thread: exactly one of Text, Steps,
+// Approval and File is set. Key is the same for every attempt to make this post and
 // for nothing else in the thread, so that a platform (or an adapter that looks
 // before it posts again) can tell a repeat from a new message.
 type Post struct {
@@ -19,6 +19,7 @@ type Post struct {
 	Text     *Text      `json:"text,omitempty"`
 	Steps    *Steps     `json:"steps,omitempty"`
 	Approval *Approval  `json:"approval,omitempty"`
+	File     *File      `json:"file,omitempty"` // a plot, a table: its content is in the store, under File.Blob
 }
 
 // Text is an answer or a notice, in CommonMark.

@@ -78,6 +78,7 @@ type File struct {
 	Name      string
 	MediaType string
 	Data      []byte
+	Quiet     bool // it keeps a long Text whole, and is not posted
 }
 
 // Request is one model call.

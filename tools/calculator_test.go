@@ -256,16 +256,16 @@ func TestCalculateHostile(t *testing.T) {
 func TestCalculatorTool(t *testing.T) {
 	box := boxOf(t, NewCalculator())
 	ctx, cancel := context.WithCancel(context.Background())
-	got, err := box.Call(ctx, chat.ThreadID{}, "k", llm.Call{Name: "calculator", Args: `{"expression":"6*7"}`})
+	got, err := box.Call(ctx, chat.Desk{Key: "k"}, llm.Call{Name: "calculator", Args: `{"expression":"6*7"}`})
 	if err != nil || got.Failed || got.Text != "42" {
 		t.Errorf("6*7: %+v, %v", got, err)
 	}
-	got, err = box.Call(ctx, chat.ThreadID{}, "k", llm.Call{Name: "calculator", Args: `{"expression":"1/0"}`})
+	got, err = box.Call(ctx, chat.Desk{Key: "k"}, llm.Call{Name: "calculator", Args: `{"expression":"1/0"}`})
 	if err != nil || !got.Failed || got.Text != "the expression has no result: division by zero" {
 		t.Errorf("1/0: %+v, %v", got, err)
 	}
 	cancel()
-	got, err = box.Call(ctx, chat.ThreadID{}, "k", llm.Call{Name: "calculator", Args: `{"expression":"6*7"}`})
+	got, err = box.Call(ctx, chat.Desk{Key: "k"}, llm.Call{Name: "calculator", Args: `{"expression":"6*7"}`})
 	if !errors.Is(err, context.Canceled) || !got.Failed {
 		t.Errorf("cancelled: %+v, %v", got, err)
 	}

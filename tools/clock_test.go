@@ -48,7 +48,7 @@ func TestClock(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			box := boxOf(t, NewClock(func() time.Time { return tt.now }))
-			got, err := box.Call(t.Context(), chat.ThreadID{}, "k", llm.Call{Name: "clock", Args: tt.args})
+			got, err := box.Call(t.Context(), chat.Desk{Key: "k"}, llm.Call{Name: "clock", Args: tt.args})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -36,7 +36,7 @@ func call(t *testing.T, c Command, args string) (llm.Result, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return boxOf(t, tool).Call(t.Context(), chat.ThreadID{}, "key-1", llm.Call{Name: tool.Name, Args: args})
+	return boxOf(t, tool).Call(t.Context(), chat.Desk{Key: "key-1"}, llm.Call{Name: tool.Name, Args: args})
 }
 
 func TestCommandArguments(t *testing.T) {

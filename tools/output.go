@@ -28,7 +28,7 @@ func bounded(tool string, r llm.Result) llm.Result {
 		return r
 	}
 	whole := r.Text
-	file := llm.File{Name: tool + "-output.txt", MediaType: "text/plain; charset=utf-8"}
+	file := llm.File{Name: tool + "-output.txt", MediaType: "text/plain; charset=utf-8", Quiet: true}
 	note := "the whole output is in the file " + file.Name
 	if len(whole) > FileCap {
 		note = fmt.Sprintf("the file %s has more, but not all", file.Name)

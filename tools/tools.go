@@ -58,12 +58,8 @@ type Tool struct {
 
 // Input is one call of a tool.
 type Input struct {
-	Thread chat.ThreadID
-	// Key is the same for every attempt at this call and for no other call:
-	// what an API takes as idempotency key.
-	Key string
-	// Args is one JSON object.
-	Args json.RawMessage
+	chat.Desk
+	Args json.RawMessage // one JSON object
 }
 
 // Box holds the tools by name. It is safe for concurrent use.
@@ -123,7 +119,7 @@ func (b *Box) List() []Tool {
 // the error is for the operator, and holds neither arguments nor results. The
 // arguments are checked here too, since a call that comes from a log may be
 // older than the tool's definition.
-func (b *Box) Call(ctx context.Context, thread chat.ThreadID, key string, call llm.Call) (llm.Result, error) {
+func (b *Box) Call(ctx context.Context, desk chat.Desk, call llm.Call) (llm.Result, error) {
 	tool, ok := b.tools[call.Name]
 	if !ok {
 		return failed("there is no tool %q; there are: %s", call.Name, strings.Join(slices.Sorted(maps.Keys(b.tools)), ", ")), nil
@@ -135,7 +131,7 @@ func (b *Box) Call(ctx context.Context, thread chat.ThreadID, key string, call l
 	if wrong := b.schemas[tool.Name].Check(raw); len(wrong) > 0 {
 		return failed("%s was not run, its arguments are wrong:\n%s", tool.Name, strings.Join(wrong, "\n")), nil
 	}
-	result, err := run(ctx, tool, Input{Thread: thread, Key: key, Args: raw})
+	result, err := run(ctx, tool, Input{Desk: desk, Args: raw})
 	if err != nil {
 		err = fmt.Errorf("run tool %s: %w", tool.Name, err)
 		if result.Text == "" {

@@ -131,7 +131,7 @@ func TestLongOutput(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := boxOf(t, saying("x", tt.text)).Call(t.Context(), chat.ThreadID{}, "k", llm.Call{Name: "x"})
+			got, err := boxOf(t, saying("x", tt.text)).Call(t.Context(), chat.Desk{Key: "k"}, llm.Call{Name: "x"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestLongOutput(t *testing.T) {
 		})
 	}
 	short := strings.Repeat("é", Cap/2)
-	got, err := boxOf(t, saying("x", short)).Call(t.Context(), chat.ThreadID{}, "k", llm.Call{Name: "x"})
+	got, err := boxOf(t, saying("x", short)).Call(t.Context(), chat.Desk{Key: "k"}, llm.Call{Name: "x"})
 	if err != nil || got.Text != short || len(got.Files) != 0 {
 		t.Errorf("a text of the cap's length was changed: %d bytes, %v", len(got.Text), err)
 	}

@@ -79,7 +79,7 @@ func (*still) Edit(context.Context, chat.ThreadID, chat.MessageRef, chat.Post) e
 type nothing struct{}
 
 // Call implements run.Toolbox.
-func (nothing) Call(context.Context, chat.ThreadID, string, llm.Call) (llm.Result, error) {
+func (nothing) Call(context.Context, chat.Desk, llm.Call) (llm.Result, error) {
 	return llm.Result{Text: "ok"}, nil
 }
 

@@ -60,6 +60,11 @@ func (i Inbox) Keep(ctx context.Context, thread chat.ThreadID, data []byte) (blo
 	return i.Store.PutBlob(ctx, thread, data)
 }
 
+// Blob gives the content of a file, or memory.ErrNoBlob.
+func (i Inbox) Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error) {
+	return i.Store.Blob(ctx, thread, name)
+}
+
 // Standing says what is known of a thread.
 func (i Inbox) Standing(ctx context.Context, thread chat.ThreadID) (chat.Standing, error) {
 	entries, err := i.Store.Read(ctx, thread)

@@ -184,7 +184,7 @@ func (d *driver) effect(work context.Context, act agent.Effect) error {
 func (d *driver) tool(ctx context.Context, c memory.Call) memory.Result {
 	start := time.Now()
 	key := d.run.Thread.String() + "#" + c.ID
-	r, err := d.Tools.Call(ctx, d.run.Thread, key, llm.Call{ID: c.ID, Name: c.Tool, Args: c.Args})
+	r, err := d.Tools.Call(ctx, chat.Desk{Thread: d.run.Thread, Key: key}, llm.Call{ID: c.ID, Name: c.Tool, Args: c.Args})
 	if err != nil {
 		d.Log.Error("run a tool", "thread", d.run.Thread.String(), "tool", c.Tool, "error", err)
 		r.Failed = true
@@ -214,5 +214,5 @@ func (d *driver) keep(ctx context.Context, f llm.File) (chat.File, error) {
 	if err != nil {
 		return chat.File{}, err
 	}
-	return chat.File{Name: f.Name, MediaType: f.MediaType, Size: int64(len(f.Data)), Blob: name}, nil
+	return chat.File{Name: f.Name, MediaType: f.MediaType, Size: int64(len(f.Data)), Blob: name, Quiet: f.Quiet}, nil
 }

@@ -25,7 +25,7 @@ import (
 type tools func(ctx context.Context, c llm.Call) (llm.Result, error)
 
 // Call implements run.Toolbox.
-func (f tools) Call(ctx context.Context, _ chat.ThreadID, _ string, c llm.Call) (llm.Result, error) {
+func (f tools) Call(ctx context.Context, _ chat.Desk, c llm.Call) (llm.Result, error) {
 	return f(ctx, c)
 }
 

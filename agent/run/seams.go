@@ -60,8 +60,7 @@ type Pacer interface {
 }
 
 // Toolbox runs tools. It is called concurrently. The error is for the
-// operator; what the model should know of a failure is in the Result. key is
-// the same for every attempt at the same call and for no other call.
+// operator; what the model should know of a failure is in the Result.
 type Toolbox interface {
-	Call(ctx context.Context, thread chat.ThreadID, key string, call llm.Call) (llm.Result, error)
+	Call(ctx context.Context, desk chat.Desk, call llm.Call) (llm.Result, error)
 }

@@ -132,12 +132,12 @@ func (ruled) Complete(_ context.Context, req llm.Request, _ func(llm.Delta)) (ll
 type effects struct{ c *child }
 
 // Call implements run.Toolbox.
-func (e effects) Call(ctx context.Context, _ chat.ThreadID, key string, call llm.Call) (llm.Result, error) {
+func (e effects) Call(ctx context.Context, desk chat.Desk, call llm.Call) (llm.Result, error) {
 	if call.Name == "look" {
 		return llm.Result{Text: "seen"}, nil
 	}
 	e.c.boundary()
-	_, err := ask[bool](ctx, e.c, "/effect", key)
+	_, err := ask[bool](ctx, e.c, "/effect", desk.Key)
 	e.c.boundary()
 	return llm.Result{Text: "done"}, err
 }

@@ -139,7 +139,7 @@ type Tools struct {
 }
 
 // Call implements run.Toolbox.
-func (t Tools) Call(_ context.Context, _ chat.ThreadID, _ string, c llm.Call) (llm.Result, error) {
+func (t Tools) Call(_ context.Context, _ chat.Desk, c llm.Call) (llm.Result, error) {
 	t.Board.Note("run %s %s", c.Name, compact(c.Args))
 	text, ok := t.Results[c.Name]
 	if !ok {
