@@ -42,7 +42,7 @@ func callTool(t *testing.T, tool Tool, args any) (llm.Result, error) {
 		t.Fatal(err)
 	}
 	thread := chat.ThreadID{Platform: "terminal", Channel: "c"}
-	return boxOf(t, tool).Call(t.Context(), thread, "k", llm.Call{Name: tool.Name, Args: string(raw)})
+	return boxOf(t, tool).Call(t.Context(), chat.Desk{Thread: thread, Key: "k"}, llm.Call{Name: tool.Name, Args: string(raw)})
 }
 
 // fetchLocal makes a fetch that may open the tests' own servers.

@@ -72,7 +72,7 @@ func TestBoxCall(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := box.Call(t.Context(), thread, "k1", llm.Call{Name: tt.tool, Args: tt.args})
+			got, err := box.Call(t.Context(), chat.Desk{Thread: thread, Key: "k1"}, llm.Call{Name: tt.tool, Args: tt.args})
 			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("error %v, want %q", err, tt.err)
 			}

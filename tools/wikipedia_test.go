@@ -77,7 +77,7 @@ func wikiOf(t *testing.T, address string) func(thread, tool, arg string) (llm.Re
 	box := boxOf(t, list...)
 	return func(thread, tool, arg string) (llm.Result, error) {
 		name := map[string]string{"search": "entity", "lookup": "keyword"}[tool]
-		return box.Call(t.Context(), chat.ThreadID{Platform: "terminal", Channel: thread}, "k",
+		return box.Call(t.Context(), chat.Desk{Thread: chat.ThreadID{Platform: "terminal", Channel: thread}, Key: "k"},
 			llm.Call{Name: "wikipedia_" + tool, Args: fmt.Sprintf(`{%q:%q}`, name, arg)})
 	}
 }
