@@ -62,6 +62,7 @@ type (
 	Call struct {
 		Before   []memory.Body
 		Request  llm.Request
+		Tools    []llm.Tool // that the prompt offers, in whatever form
 		Turn     uint64
 		N        int
 		Seen     uint64

@@ -69,10 +69,12 @@ func (a *Agent) tool(name string) (Tool, bool) {
 // same entries, so that nothing else knows which one speaks.
 type Protocol interface {
 	Request(p Prompt) llm.Request
-	Read(r llm.Response) Completion
+	// Read understands a completion; tools are those of the prompt.
+	Read(tools []llm.Tool, r llm.Response) Completion
 }
 
-// Completion is what a model meant. Without calls, Answer ends the turn.
+// Completion is what a model meant. Without calls, Answer ends the turn;
+// without either, Thought is a bare thought, and the model is called again.
 type Completion struct {
 	Thought string
 	Calls   []llm.Call

@@ -239,7 +239,7 @@ func (d *decision) call(t *turn) Action {
 		p.dropImages()
 	}
 	return Call{
-		Before: before, Request: d.a.Protocol.Request(p),
+		Before: before, Request: d.a.Protocol.Request(p), Tools: p.Tools,
 		Turn: t.id, N: n, Seen: d.s.last, Estimate: estimate,
 	}
 }

@@ -57,7 +57,7 @@ func did(do Doing) []llm.Message {
 
 // Read implements [Protocol]. Text beside calls is the thought; reasoning is
 // never part of an answer.
-func (NativeTools) Read(r llm.Response) Completion {
+func (NativeTools) Read(_ []llm.Tool, r llm.Response) Completion {
 	text := strings.TrimSpace(r.Text)
 	if len(r.Calls) == 0 {
 		return Completion{Thought: strings.TrimSpace(r.Reasoning), Answer: text}

@@ -60,9 +60,11 @@ type Call struct {
 // type object.
 type Tool struct {
 	Name        string
-	HumanName   string // for the protocols that name a tool twice; may be empty
+	HumanName   string   // for the protocols that name a tool twice; may be empty
+	Aliases     []string // other names by which the text protocols know it, in any letter case
 	Description string
 	Parameters  json.RawMessage
+	Code        string // the parameter that a text protocol may write as bare or fenced code; may be empty
 }
 
 // Result is what a tool gave back. Failed says that Text tells the model what
