@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"sync"
 	"time"
@@ -40,14 +41,33 @@ func (s *stepsPost) offer(work context.Context, d *driver, p chat.Post, look boo
 	s.ref, s.err = chat.MessageRef{}, nil
 	go func() {
 		defer close(sent)
-		ref, err := d.platform.Post(ctx, d.run.Thread, p, look)
+		ref, err := d.firstSteps(ctx, p, look)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.ref, s.err = ref, err
-		if err != nil && ctx.Err() == nil {
-			d.Log.Warn("post the steps", "thread", d.run.Thread.String(), "error", err)
-		}
 	}()
+}
+
+// mostStepsPosts is how often the first post is tried before the turn goes on
+// without it.
+const mostStepsPosts = 5
+
+// firstSteps posts the steps. A post that failed may stand all the same, and
+// would then say for ever that the turn is running: so it is looked for.
+func (d *driver) firstSteps(ctx context.Context, p chat.Post, look bool) (chat.MessageRef, error) {
+	wait := backoff{}
+	for n := 1; ; n++ {
+		ref, err := d.platform.Post(ctx, d.run.Thread, p, look)
+		if err == nil || ctx.Err() != nil {
+			return ref, err
+		}
+		d.Log.Warn("post the steps", "thread", d.run.Thread.String(), "error", err)
+		if n == mostStepsPosts || errors.Is(err, chat.ErrGone) {
+			return ref, err
+		}
+		look = true
+		wait.pause(ctx)
+	}
 }
 
 // settle waits for the first post and says whether it has to be committed.

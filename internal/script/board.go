@@ -27,6 +27,14 @@ type Board struct {
 	shown map[chat.MessageRef]chat.Post // how each post looks now
 	count map[string]int                // posts made under a key
 	fail  int
+	deaf  int
+}
+
+// Unheard makes the next n posts stand, and say that they failed.
+func (b *Board) Unheard(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.deaf = n
 }
 
 // Fail makes the next n posts and edits fail.
@@ -113,6 +121,15 @@ func (b *Board) Note(format string, args ...any) {
 func (b *Board) Post(_ context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	ref, err := b.post(thread, p, look)
+	if err == nil && b.deaf > 0 {
+		b.deaf--
+		return chat.MessageRef{}, fmt.Errorf("the connection broke")
+	}
+	return ref, err
+}
+
+func (b *Board) post(thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
 	if b.failing() {
 		return chat.MessageRef{}, fmt.Errorf("the platform is down")
 	}

@@ -30,7 +30,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 // want section, which update rewrites. The sections, in order:
 //
 //	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [quorum=N] [approvers=A,B] [exclude] [fails] [needs=PARAM]
-//	-- options --        steps=N budget=N idle=DURATION dm taint group:ID=A,B down=N
+//	-- options --        steps=N budget=N idle=DURATION dm taint group:ID=A,B down=N unheard=N
 //	-- result NAME --    what a tool gives back
 //	-- model --          a block for one model call, as [Model] has it
 //	-- person NAME [with FILE] --   a message; the conversation goes on until nothing moves
@@ -259,6 +259,8 @@ func (p *play) option(o string) {
 		p.board.DM = true
 	case key == "taint":
 		p.agent.Taint = true
+	case key == "unheard":
+		p.board.Unheard(p.number(value))
 	case key == "down":
 		p.board.Fail(p.number(value))
 	case agent.IsGroup(key):
