@@ -51,6 +51,7 @@ type Tool struct {
 	ReadOnly bool         // it changes nothing, and so may run again after a crash
 	Outside  bool         // what it gives back was written by strangers
 	Address  string       // the parameter that names a place to which the call goes; see taint.go
+	Reads    bool         // it reads artifacts, and is of no use where there are none
 	Advances bool         // the same call gives more each time, so that repeating it makes sense
 	Rules    memory.Rules // who approves, when Risk is Ask
 }

@@ -53,6 +53,9 @@ func (d *decision) invalid(c *call, tool Tool, known bool) string {
 	if !known {
 		return fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Tool, strings.Join(d.toolNames(), ", "))
 	}
+	if d.s.isOff(c.Tool) {
+		return "This tool is switched off in this thread. Do without it, and say so."
+	}
 	if !c.Object {
 		_, err := args.Native(c.Args)
 		return fmt.Sprintf("The call did not run: %v", err)

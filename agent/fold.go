@@ -2,6 +2,7 @@ package agent
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"nod/chat"
@@ -29,6 +30,9 @@ type state struct {
 	byRef  map[chat.MessageRef]*call // approval message → call
 	people map[chat.UserID]bool      // who wrote in this thread
 	trim   memory.Trimmed
+
+	artifacts []*artifact
+	off       map[string]bool // tools that people switched off here
 }
 
 type message struct {
@@ -135,6 +139,7 @@ func fold(entries []memory.Entry) *state {
 		posted: map[string]chat.MessageRef{},
 		byRef:  map[chat.MessageRef]*call{},
 		people: map[chat.UserID]bool{},
+		off:    map[string]bool{},
 	}
 	for _, e := range entries {
 		s.add(e)
@@ -163,10 +168,7 @@ func (s *state) add(e memory.Entry) {
 	case memory.Halt:
 		s.halts = append(s.halts, halt{b.By, e.Seq})
 	case memory.Trimmed:
-		s.trim = b
-		if b.Horizon.After(s.horizon) {
-			s.horizon = b.Horizon
-		}
+		s.trimmed(b)
 	case memory.Forgot:
 		s.forget(e.Seq, b)
 	case memory.Posted:
@@ -234,6 +236,7 @@ func (s *state) addCall(e memory.Entry) {
 		}
 	case memory.Result:
 		if c := s.calls[b.Call]; c != nil && c.result == nil {
+			b.Artifacts = s.adopt(b.Artifacts, artifact{seq: e.Seq, from: b.Tool})
 			c.result = &b
 		}
 	}
@@ -245,15 +248,32 @@ func (s *state) message(e memory.Entry, b memory.Message) {
 	}
 	s.people[b.From.ID] = true
 	m := &message{Message: b.Message, seq: e.Seq, at: e.At, wrote: b.Text}
-	if word, arg, ok := parseCommand(b.Text); ok {
+	if word, arg, ok := parseCommand(b.Text); ok && s.commanded(word, arg) {
 		s.commands = append(s.commands, &command{message: *m, word: word, arg: arg})
 		return
 	}
+	m.Files = s.adopt(m.Files, artifact{seq: e.Seq, from: m.From.Display(), with: m})
 	if s.open != nil {
 		s.open.msgs = append(s.open.msgs, m)
 		return
 	}
 	s.waiting = append(s.waiting, m)
+}
+
+// commanded takes a command that changes what is seen; ok is false for a text
+// that only looks like one.
+func (s *state) commanded(word, arg string) (ok bool) {
+	switch word {
+	case "drop":
+		looksLikeOne := strings.Contains(arg, ".") && !strings.ContainsAny(arg, " \t\n")
+		if s.artifact(arg) == nil && !looksLikeOne {
+			return false
+		}
+		s.drop(arg)
+	case "tools off", "tools on":
+		s.switchTool(word, arg)
+	}
+	return true
 }
 
 // unread finds a message that no model call has seen.

@@ -118,6 +118,11 @@ func (t *turn) keys() []string {
 	for _, st := range t.steps {
 		for _, c := range st.calls {
 			keys = append(keys, memory.AskKey(c.ID))
+			if c.result != nil {
+				for i := range c.result.Artifacts {
+					keys = append(keys, fileKey(c.ID, i))
+				}
+			}
 		}
 	}
 	return keys
@@ -201,7 +206,7 @@ func (d *decision) opening() Action {
 	first := waiting[0]
 	bodies := []memory.Body{memory.Opened{Turn: first.seq, Requester: first.From}}
 	if d.idle(first) {
-		bodies = append([]memory.Body{memory.Trimmed{Before: first.seq, Horizon: d.s.horizon}}, bodies...)
+		bodies = append([]memory.Body{memory.Trimmed{Before: first.seq, Horizon: d.s.horizon, Off: d.s.offList()}}, bodies...)
 	}
 	act := d.asIf(bodies)
 	if c, ok := act.(Call); ok {
@@ -305,6 +310,9 @@ func (d *decision) answering(t *turn, last *step) Action {
 	case heard && more && !d.before(last.seq):
 		return d.call(t)
 	case last.Answer != "":
+		if act := d.sharing(t, last); act != nil {
+			return act
+		}
 		p := chat.Post{Key: answerKey(t.id), ReplyTo: t.replyTo(), Text: &chat.Text{Markdown: last.Answer}}
 		return Post{Post: p, Look: d.before(last.seq), Then: d.unlessSteps(t)}
 	case more && !t.emptyTwice():

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"nod/chat"
 	"nod/memory"
 )
 
@@ -76,17 +77,30 @@ func mentions(text, address string) bool {
 // outside names content from outside that the prompt holds; "" when it holds
 // none.
 func (d *decision) outside() string {
+	if held := d.s.firstFile(d.s.trim.Files); held != "" {
+		return "the file " + held
+	}
 	for _, t := range d.s.shown(d.s.trim) {
 		for _, m := range t.live() {
 			switch {
-			case len(m.Files) > 0:
-				return "the file " + m.Files[0].Name
+			case d.s.firstFile(m.Files) != "":
+				return "the file " + d.s.firstFile(m.Files)
 			case len(m.Quoted) > 0:
 				return "older messages of other people"
 			}
 		}
 		if tool := d.outsideResult(t, d.s.trim); tool != "" {
 			return "a result of " + tool
+		}
+	}
+	return ""
+}
+
+// firstFile names the first of some files that was not dropped.
+func (s *state) firstFile(files []chat.File) string {
+	for _, f := range files {
+		if !s.isDropped(f) {
+			return f.Name
 		}
 	}
 	return ""

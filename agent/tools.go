@@ -20,8 +20,8 @@ func (NativeTools) Request(p Prompt) llm.Request {
 		say(llm.User, e.User)
 		say(llm.Assistant, e.Assistant)
 	}
-	if p.Left {
-		say(llm.User, textLeftOut)
+	if p.Left != "" {
+		say(llm.User, p.Left)
 	}
 	for _, items := range p.Turns {
 		for _, it := range items {

@@ -172,7 +172,7 @@ func Pending(entries []memory.Entry, id string) chat.Pending {
 	if c == nil || c.asked == nil {
 		return chat.Pending{}
 	}
-	p := chat.Pending{Approve: c.asked.Rules.Approve, Deny: c.asked.Rules.Deny}
+	p := chat.Pending{Approve: c.asked.Rules.Approve, Deny: c.asked.Rules.Deny, Votes: len(c.votes)}
 	for _, v := range c.standing() {
 		p.Approved = append(p.Approved, chat.Reaction{On: c.ref, By: v.By, Emoji: v.Emoji})
 	}
@@ -208,6 +208,12 @@ func (s *state) lines(t *turn) []chat.Line {
 				view := s.approval(c)
 				out = append(out, chat.Line{At: c.askedAt, Post: &chat.Post{Key: memory.AskKey(c.ID), Approval: &view}, Ref: c.ref})
 			}
+		}
+	}
+	files, keys := s.shareable(t)
+	for i, key := range keys {
+		if ref, ok := s.posted[key]; ok {
+			out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: key, File: &files[i]}, Ref: ref})
 		}
 	}
 	if ref, ok := s.posted[answerKey(t.id)]; ok {

@@ -27,12 +27,27 @@ func textNoAnswer(calls int) string {
 }
 
 // words are the texts that are commands when they stand alone.
-var words = map[string]bool{"stop": true, "forget": true, "help": true, "memory": true, "steps": true}
+var words = map[string]bool{"stop": true, "forget": true, "help": true, "memory": true, "steps": true, "artifacts": true}
+
+// naming are the commands that take a name.
+var naming = []string{"drop", "tools off", "tools on"}
 
 // parseCommand reads a text that is only a command, in any letter case.
 func parseCommand(text string) (word, arg string, ok bool) {
-	w := strings.ToLower(strings.TrimSpace(text))
-	return w, "", words[w]
+	text = strings.TrimSpace(text)
+	if w := strings.ToLower(text); words[w] {
+		return w, "", true
+	}
+	fields := strings.Fields(text)
+	for _, w := range naming {
+		n := len(strings.Fields(w))
+		if len(fields) <= n || strings.ToLower(strings.Join(fields[:n], " ")) != w {
+			continue
+		}
+		arg = strings.Trim(strings.Join(fields[n:], " "), "`")
+		return w, arg, arg != "" && (w == "drop" || len(fields) == n+1)
+	}
+	return "", "", false
 }
 
 // reply is the answer to a command that only asks for words.
@@ -44,6 +59,12 @@ func (d *decision) reply(c *command) string {
 		return d.memory()
 	case "steps":
 		return d.lastSteps()
+	case "artifacts":
+		return d.artifactList()
+	case "drop":
+		return d.dropped(c.arg)
+	case "tools off", "tools on":
+		return d.switched(c.word, c.arg)
 	}
 	return d.help()
 }
@@ -55,6 +76,8 @@ func (d *decision) help() string {
 	b.WriteString("- `forget`: erase what I remember of this thread\n")
 	b.WriteString("- `memory`: what I see of this thread right now\n")
 	b.WriteString("- `steps`: the last turn's steps in full\n")
+	b.WriteString("- `artifacts`, `drop NAME`: what this thread holds; take one from what I see\n")
+	b.WriteString("- `tools off NAME`, `tools on NAME`: switch a tool off in this thread, and on again\n")
 	b.WriteString("- `help`: this list\n\n")
 	if len(d.a.Tools) == 0 {
 		b.WriteString("I have no tools here.")
@@ -62,7 +85,7 @@ func (d *decision) help() string {
 	}
 	b.WriteString("My tools:\n")
 	for _, t := range d.a.Tools {
-		fmt.Fprintf(&b, "- `%s`: %s%s\n", t.Name, firstSentence(t.Description), riskNote(t))
+		fmt.Fprintf(&b, "- `%s`: %s%s\n", t.Name, firstSentence(t.Description), d.toolNote(t))
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
@@ -76,11 +99,13 @@ func firstSentence(text string) string {
 	return line
 }
 
-func riskNote(t Tool) string {
-	switch t.Risk {
-	case Auto:
+func (d *decision) toolNote(t Tool) string {
+	switch {
+	case d.s.isOff(t.Name):
+		return " (switched off in this thread)"
+	case t.Risk == Auto:
 		return ""
-	case Ask:
+	case t.Risk == Ask:
 		return fmt.Sprintf(" (asks for approval: %s)", strings.Join(t.Rules.Approvers, ", "))
 	}
 	return " (switched off)"
@@ -95,12 +120,12 @@ func (d *decision) memory() string {
 		d.s.turns = append(d.s.turns, d.s.open)
 	}
 	p := d.preamble()
-	p.Turns, p.Left = d.exchanges(d.s.trim)
+	p.Turns, p.Left = d.exchanges(d.s.trim), d.s.left(d.s.trim)
 	shape := d.shape(p)
 	turns := len(p.Turns) - 1
 	var b strings.Builder
 	fmt.Fprintf(&b, "I see %d earlier %s of this thread", turns, plural(turns, "turn"))
-	if p.Left {
+	if p.Left != "" {
 		b.WriteString("; older ones are left out")
 	}
 	used := shape.Size(d.s.trim)

@@ -199,11 +199,15 @@ type (
 	// any text no more than Clip bytes (0: all). It is kept in the log, so
 	// that the prompt stays a function of it; entries before Before are no
 	// longer loaded. Each Trimmed replaces the one before it.
+	//
+	// What outlives the entries that are no longer loaded is carried along.
 	Trimmed struct {
-		Before  uint64    `json:"before"`
-		Stubs   []string  `json:"stubs,omitempty"`
-		Clip    int       `json:"clip,omitempty"`
-		Horizon time.Time `json:"horizon,omitzero"` // the last Forgot's, carried along
+		Before  uint64      `json:"before"`
+		Stubs   []string    `json:"stubs,omitempty"`
+		Clip    int         `json:"clip,omitempty"`
+		Horizon time.Time   `json:"horizon,omitzero"` // the last Forgot's
+		Files   []chat.File `json:"files,omitempty"`  // artifacts, under their names in the thread
+		Off     []string    `json:"off,omitempty"`    // tools that are switched off in the thread
 	}
 
 	// Forgot erases every entry with a Seq below Before, for good; what people

@@ -21,7 +21,7 @@ import (
 // How much of a program's output is kept in memory, while it may write as much
 // as it likes.
 const (
-	stdoutHead = 2 << 20
+	stdoutHead = 6 << 20
 	stdoutTail = 1 << 20
 	stderrHead = 128 << 10
 	stderrTail = 128 << 10

@@ -154,7 +154,7 @@ func TestCommandOutput(t *testing.T) {
 		{name: "json with errors", script: `echo '[ ]'; echo careful >&2`, output: OutputJSON, want: "stdout:\n[]\nstderr:\ncareful"},
 		{name: "not json", script: `echo oops`, output: OutputJSON, want: "oops\n(the output is not valid JSON)"},
 		{name: "no json", script: `true`, output: OutputJSON, want: "(there is no output, where JSON was expected)"},
-		{name: "json that was cut", script: `head -c 4000000 /dev/zero | tr '\0' 1`, output: OutputJSON, want: "…(the output is not valid JSON)"},
+		{name: "json that was cut", script: `head -c 9000000 /dev/zero | tr '\0' 1`, output: OutputJSON, want: "…(the output is not valid JSON)"},
 		{name: "failed json", script: `echo '{"error": 1}'; exit 1`, output: OutputJSON, want: "exit status 1\n{\"error\":1}", failed: true},
 		{name: "no file", script: `true`, output: OutputFile, want: "there is no file: the program wrote nothing to standard output", failed: true},
 		{name: "failed file", script: `echo half; echo why >&2; exit 2`, output: OutputFile, want: "exit status 2\nstderr:\nwhy", failed: true},
@@ -393,7 +393,7 @@ func TestCommandHugeOutput(t *testing.T) {
 	if err != nil || got.Failed {
 		t.Fatalf("failed %v, %v", got.Failed, err)
 	}
-	for _, want := range []string{"stdout:\nfirst\ny\n", "y\nlast\nstderr:\ncareful", "bytes are left out here; the whole output is in the file try-output.txt"} {
+	for _, want := range []string{"stdout:\nfirst\ny\n", "y\nlast\nstderr:\ncareful", "bytes are left out here; the artifact named below has all of it"} {
 		if !strings.Contains(got.Text, want) {
 			t.Errorf("no %q in what the model reads", want)
 		}

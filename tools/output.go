@@ -14,7 +14,7 @@ const (
 	// Cap is the most bytes of a result's text that the model reads.
 	Cap = 8 << 10
 	// FileCap is the most bytes of the file that keeps a longer text whole.
-	FileCap = 4 << 20
+	FileCap = 8 << 20
 )
 
 // bounded makes a result fit for a prompt and for people's screens. A text that
@@ -29,9 +29,9 @@ func bounded(tool string, r llm.Result) llm.Result {
 	}
 	whole := r.Text
 	file := llm.File{Name: tool + "-output.txt", MediaType: "text/plain; charset=utf-8", Quiet: true}
-	note := "the whole output is in the file " + file.Name
+	note := "the artifact named below has all of it"
 	if len(whole) > FileCap {
-		note = fmt.Sprintf("the file %s has more, but not all", file.Name)
+		note = "the artifact named below has more, but not all"
 	}
 	file.Data = []byte(shorten(whole, FileCap, ""))
 	r.Text = shorten(whole, Cap, note)

@@ -124,10 +124,10 @@ func TestLongOutput(t *testing.T) {
 		fmt.Fprintf(&text, "line %d é\n", i)
 	}
 	tests := []struct{ name, text, note string }{
-		{"lines", text.String(), "the whole output is in the file x-output.txt"},
-		{"one line", strings.Repeat("é", 20_000), "the whole output is in the file x-output.txt"},
-		{"one letter more", strings.Repeat("é", Cap/2) + "x", "the whole output is in the file x-output.txt"},
-		{"more than a file", strings.Repeat("0123456789", FileCap/10+1), "the file x-output.txt has more, but not all"},
+		{"lines", text.String(), "the artifact named below has all of it"},
+		{"one line", strings.Repeat("é", 20_000), "the artifact named below has all of it"},
+		{"one letter more", strings.Repeat("é", Cap/2) + "x", "the artifact named below has all of it"},
+		{"more than a file", strings.Repeat("0123456789", FileCap/10+1), "the artifact named below has more, but not all"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -139,10 +139,11 @@ func reason(err error) string {
 // reads runs read-only calls at the same time. Results keep the calls' order.
 func (d *driver) reads(work context.Context, act agent.Run) error {
 	results := make([]memory.Body, len(act.Calls))
+	desk := d.Agent.Desk(d.log)
 	err := d.attend(work, job{cancellable: true, do: func(ctx context.Context) {
 		var all sync.WaitGroup
 		for i, c := range act.Calls {
-			all.Go(func() { results[i] = d.tool(ctx, c) })
+			all.Go(func() { results[i] = d.tool(ctx, c, desk) })
 		}
 		all.Wait()
 	}})
@@ -171,7 +172,8 @@ func (d *driver) effect(work context.Context, act agent.Effect) error {
 	}
 	d.showSteps(work)
 	var result memory.Result
-	if err := d.attend(work, job{do: func(ctx context.Context) { result = d.tool(ctx, act.Call) }}); err != nil {
+	desk := d.Agent.Desk(d.log)
+	if err := d.attend(work, job{do: func(ctx context.Context) { result = d.tool(ctx, act.Call, desk) }}); err != nil {
 		return err
 	}
 	if work.Err() != nil {
@@ -181,10 +183,13 @@ func (d *driver) effect(work context.Context, act agent.Effect) error {
 }
 
 // tool runs one call and keeps the files that it made.
-func (d *driver) tool(ctx context.Context, c memory.Call) memory.Result {
+func (d *driver) tool(ctx context.Context, c memory.Call, desk chat.Desk) memory.Result {
 	start := time.Now()
-	key := d.run.Thread.String() + "#" + c.ID
-	r, err := d.Tools.Call(ctx, chat.Desk{Thread: d.run.Thread, Key: key}, llm.Call{ID: c.ID, Name: c.Tool, Args: c.Args})
+	desk.Thread, desk.Key = d.run.Thread, d.run.Thread.String()+"#"+c.ID
+	desk.Open = func(ctx context.Context, f chat.File) ([]byte, error) {
+		return d.Store.Blob(ctx, d.run.Thread, f.Blob)
+	}
+	r, err := d.Tools.Call(ctx, desk, llm.Call{ID: c.ID, Name: c.Tool, Args: c.Args})
 	if err != nil {
 		d.Log.Error("run a tool", "thread", d.run.Thread.String(), "tool", c.Tool, "error", err)
 		r.Failed = true

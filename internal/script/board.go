@@ -148,6 +148,8 @@ func (b *Board) post(thread chat.ThreadID, p chat.Post, look bool) (chat.Message
 	case p.Approval != nil:
 		b.note("ask %s %s of %s%s", p.Approval.Tool, p.Approval.Args, strings.Join(p.Approval.Approvers, ", "), because(p.Approval.Why))
 		b.outcome(*p.Approval)
+	case p.File != nil:
+		b.note("file %s", p.File.Name)
 	case p.Text != nil && p.Text.Notice:
 		b.note("notice %s", p.Text.Markdown)
 	case p.Text != nil:

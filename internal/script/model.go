@@ -3,6 +3,8 @@ package script
 import (
 	"context"
 	"fmt"
+	"mime"
+	"path"
 	"strings"
 	"sync"
 
@@ -116,6 +118,9 @@ func (m *Model) line(ctx context.Context, r *llm.Response, req llm.Request, word
 
 func whole(req llm.Request) string {
 	var b strings.Builder
+	for _, t := range req.Tools {
+		fmt.Fprintf(&b, "[offered] %s: %s\n", t.Name, t.Description)
+	}
 	for _, m := range req.Messages {
 		fmt.Fprintf(&b, "[%s] %s", m.Role, m.Text)
 		for _, c := range m.Calls {
@@ -136,6 +141,7 @@ type Tools struct {
 	Board   *Board
 	Results map[string]string // tool → result; "ok" where absent
 	Failing map[string]bool
+	Files   map[string]string // tool → name of a file that it makes
 }
 
 // Call implements run.Toolbox.
@@ -145,5 +151,9 @@ func (t Tools) Call(_ context.Context, _ chat.Desk, c llm.Call) (llm.Result, err
 	if !ok {
 		text = "ok"
 	}
-	return llm.Result{Text: text, Failed: t.Failing[c.Name]}, nil
+	r := llm.Result{Text: text, Failed: t.Failing[c.Name]}
+	if name := t.Files[c.Name]; name != "" {
+		r.Files = []llm.File{{Name: name, MediaType: mime.TypeByExtension(path.Ext(name)), Data: []byte("a picture")}}
+	}
+	return r, nil
 }

@@ -29,7 +29,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 // Play plays the conversation in file and compares what people saw with its
 // want section, which update rewrites. The sections, in order:
 //
-//	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [quorum=N] [approvers=A,B] [exclude] [fails] [needs=PARAM]
+//	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [quorum=N] [approvers=A,B] [exclude] [fails] [needs=PARAM] [reads] [file=NAME]
 //	-- options --        steps=N budget=N idle=DURATION dm taint group:ID=A,B down=N unheard=N
 //	-- result NAME --    what a tool gives back
 //	-- model --          a block for one model call, as [Model] has it
@@ -111,7 +111,7 @@ func newPlay(t *testing.T, dir string, open OpenStore) *play {
 	p := &play{
 		t: t, dir: dir, open: open, board: board,
 		thread: chat.ThreadID{Platform: "board", Channel: "c", Root: "1"},
-		tools:  Tools{Board: board, Results: map[string]string{}, Failing: map[string]bool{}},
+		tools:  Tools{Board: board, Results: map[string]string{}, Failing: map[string]bool{}, Files: map[string]string{}},
 		agent: &agent.Agent{
 			Instructions: "Be brief.", Protocol: agent.NativeTools{}, MaxSteps: 12,
 			Count: func(s string) int { return len(s)/4 + 1 },
@@ -210,6 +210,10 @@ func (p *play) tool(f []string) {
 			t.Advances = true
 		case "address":
 			t.Address = value
+		case "reads":
+			t.Reads = true
+		case "file":
+			p.tools.Files[f[0]] = value
 		case "outside":
 			t.Outside = true
 		case "exclude":
