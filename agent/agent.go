@@ -28,6 +28,7 @@ type Agent struct {
 	Count        func(string) int
 	Blind        bool // the model takes no images: it is told what was attached
 	Taint        bool // see taint.go
+	Summary      bool // what is trimmed is summarised by the model
 }
 
 // Example is an exchange shown to the model before the conversation.

@@ -105,7 +105,7 @@ func (s *state) outlive(cut *memory.Trimmed) {
 // trimmed takes over what a cut says. Artifacts of turns that it leaves out are
 // now those that it names.
 func (s *state) trimmed(b memory.Trimmed) {
-	s.trim = b
+	s.trim, s.recalled = b, b.Recalled
 	if b.Horizon.After(s.horizon) {
 		s.horizon = b.Horizon
 	}
@@ -122,14 +122,6 @@ func (s *state) trimmed(b memory.Trimmed) {
 	for _, name := range b.Off {
 		s.off[name] = true
 	}
-}
-
-func fileNames(files []chat.File) []string {
-	var names []string
-	for _, f := range files {
-		names = append(names, f.Name)
-	}
-	return names
 }
 
 // attached is a file of a message as the model reads it.

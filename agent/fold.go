@@ -33,6 +33,7 @@ type state struct {
 
 	artifacts []*artifact
 	off       map[string]bool // tools that people switched off here
+	recalled  bool            // the recap was brought back
 }
 
 type message struct {
@@ -272,6 +273,11 @@ func (s *state) commanded(word, arg string) (ok bool) {
 		s.drop(arg)
 	case "tools off", "tools on":
 		s.switchTool(word, arg)
+	case "recap":
+		if s.trim.Recap == "" {
+			return false
+		}
+		s.recalled = true
 	}
 	return true
 }

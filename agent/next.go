@@ -206,7 +206,7 @@ func (d *decision) opening() Action {
 	first := waiting[0]
 	bodies := []memory.Body{memory.Opened{Turn: first.seq, Requester: first.From}}
 	if d.idle(first) {
-		bodies = append([]memory.Body{memory.Trimmed{Before: first.seq, Horizon: d.s.horizon, Off: d.s.offList()}}, bodies...)
+		bodies = append([]memory.Body{d.afresh(first)}, bodies...)
 	}
 	act := d.asIf(bodies)
 	if c, ok := act.(Call); ok {
@@ -235,6 +235,9 @@ func (d *decision) idle(m *message) bool {
 // call has the model called, with tools while the turn may still use them.
 func (d *decision) call(t *turn) Action {
 	p, before, estimate := d.prompt()
+	if act := d.summarise(before); act != nil {
+		return act
+	}
 	n := len(t.steps) + 1
 	if n > d.a.MaxSteps {
 		p.Tools = nil

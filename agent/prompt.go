@@ -56,9 +56,8 @@ func (d *decision) prompt() (p Prompt, before []memory.Body, estimate int) {
 	shape := d.shape(p)
 	budget := int(float64(d.a.Budget) / d.s.correction())
 	cut := memory.Trim(shape, budget, d.s.trim)
-	cut.Horizon = d.s.horizon
 	if !same(cut, d.s.trim) {
-		d.s.outlive(&cut)
+		d.s.carry(&cut)
 		before = []memory.Body{cut}
 		p.Turns, p.Left = d.exchanges(cut), d.s.left(cut)
 	}
@@ -171,18 +170,6 @@ func (s *state) shown(cut memory.Trimmed) []*turn {
 	return slices.DeleteFunc(slices.Clone(s.turns), func(t *turn) bool {
 		return t.id < cut.Before && t != s.open
 	})
-}
-
-// left is what stands for the turns that a cut leaves out.
-func (s *state) left(cut memory.Trimmed) string {
-	if cut.Before == 0 {
-		return ""
-	}
-	text := textLeftOut
-	if len(cut.Files) > 0 {
-		text += " Files from then that can still be read: " + strings.Join(fileNames(cut.Files), ", ") + "."
-	}
-	return text
 }
 
 func (d *decision) exchanges(cut memory.Trimmed) (out [][]Item) {

@@ -77,6 +77,9 @@ func mentions(text, address string) bool {
 // outside names content from outside that the prompt holds; "" when it holds
 // none.
 func (d *decision) outside() string {
+	if summed := d.s.summed(); summed != "" {
+		return summed
+	}
 	if held := d.s.firstFile(d.s.trim.Files); held != "" {
 		return "the file " + held
 	}

@@ -208,6 +208,12 @@ type (
 		Horizon time.Time   `json:"horizon,omitzero"` // the last Forgot's
 		Files   []chat.File `json:"files,omitempty"`  // artifacts, under their names in the thread
 		Off     []string    `json:"off,omitempty"`    // tools that are switched off in the thread
+
+		Summary  string    `json:"summary,omitempty"`  // of the turns before Before, in the model's words
+		Recap    string    `json:"recap,omitempty"`    // of what was set aside after a silence
+		Recalled bool      `json:"recalled,omitempty"` // a person brought the recap back
+		Outside  string    `json:"outside,omitempty"`  // what of it came from outside
+		Usage    llm.Usage `json:"usage,omitzero"`     // of the call that wrote Summary
 	}
 
 	// Forgot erases every entry with a Seq below Before, for good; what people

@@ -56,6 +56,8 @@ func (d *driver) perform(work context.Context, act agent.Action) error {
 		return d.judge(work, act)
 	case agent.Call:
 		return d.call(work, act)
+	case agent.Summarise:
+		return d.summarise(work, act)
 	case agent.Run:
 		return d.reads(work, act)
 	case agent.Effect:

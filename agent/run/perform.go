@@ -91,6 +91,28 @@ func (d *driver) call(work context.Context, act agent.Call) error {
 	return d.commit(work, append(act.Before, memory.Failed{Turn: act.Turn, Seen: act.Seen, Reason: reason(failed)})...)
 }
 
+// summarise has the model sum up what a trim leaves out. A turn does not fail
+// for want of a summary.
+func (d *driver) summarise(work context.Context, act agent.Summarise) error {
+	var r llm.Response
+	var failed error
+	err := d.attend(work, job{cancellable: true, do: func(ctx context.Context) {
+		r, failed = d.Model.Complete(ctx, act.Request, nil)
+	}})
+	switch {
+	case err != nil:
+		return err
+	case work.Err() != nil:
+		return errDrained
+	case d.Agent.Interrupted(d.log):
+		return nil
+	case failed != nil:
+		d.Log.Warn("summarise", "thread", d.run.Thread.String(), "error", failed)
+		r = llm.Response{}
+	}
+	return d.commit(work, d.Agent.Summarised(d.log, act, r))
+}
+
 // fetchImages puts the content of the prompt's images into it. An image that is
 // gone is left out; the text still says that it was attached.
 func (d *driver) fetchImages(work context.Context, req llm.Request) error {

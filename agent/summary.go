@@ -1,0 +1,192 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+
+	"nod/chat"
+	"nod/llm"
+	"nod/memory"
+)
+
+// What a trim leaves out is not lost at once. With [Agent.Summary] the model
+// writes down what it said, each time on top of what it wrote before; that is
+// kept in the log with the trim. And a thread that starts afresh after a
+// silence keeps a recap, made without the model, that a word brings back. Both
+// are shown as data: what was trusted no more in its turn is not trusted now.
+
+// Summarise has the model sum up the turns that Cut leaves out, and records
+// [Agent.Summarised] of its words; of no words when the call fails.
+type Summarise struct {
+	Cut     memory.Trimmed
+	Request llm.Request
+}
+
+func (Summarise) action() {}
+
+// shares of the budget. A summary counts in the prompt from then on, so it has
+// to fit into what a trim sets free.
+const (
+	summaryShare  = 4 // one in so many tokens; a byte counts as a token
+	leastSummary  = 400
+	mostSummary   = 6 << 10
+	recapTurns    = 3
+	recapQuestion = 200 // bytes of each
+	recapAnswer   = 300
+)
+
+func (a *Agent) summaryBytes() int {
+	return min(mostSummary, max(leastSummary, a.Budget/summaryShare))
+}
+
+// summarise asks for a summary when the trim leaves out turns that were shown.
+func (d *decision) summarise(before []memory.Body) Action {
+	if !d.a.Summary || len(before) == 0 {
+		return nil
+	}
+	cut, ok := before[0].(memory.Trimmed)
+	if !ok || cut.Before <= d.s.trim.Before {
+		return nil
+	}
+	gone := d.s.transcript(cut.Before, 3*d.a.Budget)
+	if gone == "" {
+		return nil
+	}
+	text := fmt.Sprintf(textSummarise, d.a.summaryBytes()/6)
+	if d.s.trim.Summary != "" {
+		text += "\n\nThe summary so far:\n" + fence(d.s.trim.Summary)
+	}
+	text += "\n\nWhat is left out now:\n" + fence(gone)
+	return Summarise{Cut: cut, Request: llm.Request{Messages: []llm.Message{
+		{Role: llm.System, Text: textSummariser}, {Role: llm.User, Text: text},
+	}}}
+}
+
+// transcript writes out the turns before a cut, in about so many bytes.
+func (s *state) transcript(before uint64, most int) string {
+	var lines []string
+	for _, t := range s.shown(s.trim) {
+		if t.id < before && t != s.open {
+			lines = append(lines, told(s.items(t, s.trim))...)
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	each := max(minTold, most/len(lines))
+	for i, l := range lines {
+		lines[i] = clip(l, each)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// minTold is what is told of each line at the least, in bytes.
+const minTold = 64
+
+func told(items []Item) []string {
+	var out []string
+	for _, it := range items {
+		switch {
+		case it.Step != nil:
+			for i, c := range it.Step.Calls {
+				out = append(out, fmt.Sprintf("(called %s %s: %s)", c.Tool, c.Args, it.Step.Results[i]))
+			}
+		case it.Answer != "":
+			out = append(out, "Answer: "+it.Answer)
+		default:
+			out = append(out, it.Said)
+		}
+	}
+	return out
+}
+
+// Summarised is the entry for a summary that the model wrote. Without words the
+// older summary stays.
+func (a *Agent) Summarised(log *Log, act Summarise, r llm.Response) memory.Trimmed {
+	cut := act.Cut
+	cut.Usage = r.Usage
+	text := strings.TrimSpace(a.Protocol.Read(nil, r).Answer)
+	if text == "" {
+		return cut
+	}
+	cut.Summary = clip(text, a.summaryBytes())
+	d := decision{a, log.state, log}
+	if what := d.outside(); what != "" {
+		cut.Outside = what
+	}
+	return cut
+}
+
+// recap is what a thread was about, in one paragraph.
+func (s *state) recap() string {
+	var out []string
+	if s.trim.Summary != "" {
+		out = append(out, clip(oneLine(s.trim.Summary), recapTurns*recapAnswer))
+	}
+	turns := s.shown(s.trim)
+	for _, t := range turns[max(0, len(turns)-recapTurns):] {
+		if msgs := t.live(); len(msgs) > 0 {
+			out = append(out, fmt.Sprintf("%s asked “%s”", msgs[0].From.Display(), clip(oneLine(msgs[0].Text), recapQuestion)))
+		}
+		if last := t.lastStep(); last != nil && last.Answer != "" {
+			out = append(out, fmt.Sprintf("I answered “%s”", clip(oneLine(last.Answer), recapAnswer)))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// afresh is the cut that lets a thread start afresh with the message.
+func (d *decision) afresh(m *message) memory.Trimmed {
+	cut := memory.Trimmed{Before: m.seq, Horizon: d.s.horizon, Off: d.s.offList(), Recap: d.s.recap(), Outside: d.outside()}
+	if cut.Recap == "" {
+		cut.Recap, cut.Outside = d.s.trim.Recap, d.s.trim.Outside
+	}
+	return cut
+}
+
+// carry lets a cut keep what stands for still older turns.
+func (s *state) carry(cut *memory.Trimmed) {
+	cut.Horizon = s.horizon
+	cut.Summary, cut.Recap, cut.Recalled, cut.Outside = s.trim.Summary, s.trim.Recap, s.recalled, s.trim.Outside
+	s.outlive(cut)
+}
+
+// left is what stands for the turns that a cut leaves out.
+func (s *state) left(cut memory.Trimmed) string {
+	if cut.Before == 0 {
+		return ""
+	}
+	text := textLeftOut
+	switch {
+	case cut.Recap != "" && s.recalled:
+		text = textRecalled + "\n" + fence(cut.Recap)
+	case cut.Recap != "":
+		text = textSetAside
+	}
+	if cut.Summary != "" {
+		text += "\n" + textSummary + "\n" + fence(cut.Summary)
+	}
+	if len(cut.Files) > 0 {
+		text += "\nFiles from then that can still be read: " + strings.Join(fileNames(cut.Files), ", ") + "."
+	}
+	return text
+}
+
+func fileNames(files []chat.File) []string {
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// summed names what a summary, or a recap that was brought back, took over from
+// outside.
+func (s *state) summed() string {
+	if s.trim.Outside != "" && (s.trim.Summary != "" || s.recalled) {
+		return "a summary of what " + s.trim.Outside + " said"
+	}
+	return ""
+}
