@@ -63,6 +63,8 @@ type (
 		Before   []memory.Body
 		Request  llm.Request
 		Tools    []llm.Tool // that the prompt offers, in whatever form
+		Phase    memory.StepKind
+		Branch   int
 		Turn     uint64
 		N        int
 		Seen     uint64

@@ -22,6 +22,8 @@ type Agent struct {
 	Examples     []Example
 	Tools        []Tool
 	Protocol     Protocol
+	Strategy     Strategy      // of turns that do not choose another; "" is Straight
+	Retries      int           // further tries of Reflexion
 	MaxSteps     int           // model calls of one turn that may use tools
 	Budget       int           // tokens of one prompt, tool definitions included; 0: no limit
 	IdleReset    time.Duration // 0: never
@@ -56,6 +58,9 @@ type Tool struct {
 	Advances bool         // the same call gives more each time, so that repeating it makes sense
 	Rules    memory.Rules // who approves, when Risk is Ask
 }
+
+// harmless says whether a call just runs and changes nothing.
+func (t Tool) harmless() bool { return t.ReadOnly && t.Risk == Auto }
 
 func (a *Agent) tool(name string) (Tool, bool) {
 	for _, t := range a.Tools {

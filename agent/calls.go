@@ -56,6 +56,9 @@ func (d *decision) invalid(c *call, tool Tool, known bool) string {
 	if d.s.isOff(c.Tool) {
 		return "This tool is switched off in this thread. Do without it, and say so."
 	}
+	if c.step.Phase == memory.SolveStep && !tool.harmless() {
+		return "In a draft only tools that change nothing may be used. Say in the draft what should be done with " + c.Tool + "."
+	}
 	if !c.Object {
 		_, err := args.Native(c.Args)
 		return fmt.Sprintf("The call did not run: %v", err)
@@ -87,6 +90,9 @@ func (d *decision) toolNames() []string {
 func (s *state) inARow(c *call) int {
 	n, digest := 0, c.digest()
 	for _, st := range c.turn.steps {
+		if st.Branch != c.step.Branch {
+			continue
+		}
 		for _, k := range st.calls {
 			if k.digest() == digest {
 				n++

@@ -99,6 +99,9 @@ type turn struct {
 	id        uint64
 	requester chat.User
 	at        time.Time
+	strategy  string
+	again     uint64 // the turn that this one tries to do better
+	tries     int    // how many did so before it
 	msgs      []*message
 	steps     []*step
 	stopped   *memory.Stopped
@@ -312,7 +315,11 @@ func (s *state) seen(b memory.Seen) {
 }
 
 func (s *state) opened(e memory.Entry, b memory.Opened) {
-	t := &turn{id: b.Turn, requester: b.Requester, at: e.At}
+	t := &turn{id: b.Turn, requester: b.Requester, at: e.At, strategy: b.Strategy, again: b.Again}
+	if first := s.turn(b.Again); first != nil {
+		t.tries = first.tries + 1
+	}
+	s.reacts = slices.DeleteFunc(s.reacts, func(r reaction) bool { return r.seq == b.Turn })
 	for i, m := range s.waiting {
 		if m.seq >= b.Turn {
 			t.msgs = append(t.msgs, s.waiting[i:]...)
@@ -398,10 +405,10 @@ func (s *state) forget(seq uint64, b memory.Forgot) {
 
 // seenUpTo is the last entry that a model call of the turn has seen.
 func (t *turn) seenUpTo() uint64 {
-	if len(t.steps) == 0 {
-		return 0
+	if d := t.draft(); d != nil {
+		return d.Seen
 	}
-	return t.steps[len(t.steps)-1].Seen
+	return 0
 }
 
 // doneWith is the last entry that no later turn will look at again.

@@ -14,9 +14,9 @@ import (
 
 // Next says what to do next in a thread. It is a pure function of the log.
 func (a *Agent) Next(log *Log) Action {
-	d := decision{a, log.state, log}
+	d := decision{a: a, s: log.state, log: log}
 	rules := []func() Action{
-		d.stop, d.decide, d.judge, d.expire, d.edits, d.forget, d.notices, d.turn, d.opening,
+		d.stop, d.decide, d.judge, d.expire, d.edits, d.forget, d.notices, d.turn, d.opening, d.again,
 	}
 	for _, rule := range rules {
 		if act := rule(); act != nil {
@@ -32,6 +32,8 @@ type decision struct {
 	a   *Agent
 	s   *state
 	log *Log
+
+	branch int // the draft for which a prompt is made; 0: the turn itself
 }
 
 // before says that what the entry made due may have been done by an earlier
@@ -185,14 +187,18 @@ func (d *decision) turn() Action {
 		return d.stopping(t)
 	case t.failed != nil:
 		return d.ending(t, fmt.Sprintf("failed/%d", t.id), t.failed.Reason, t.failed.Seen)
-	case last == nil && len(t.live()) == 0:
+	case last == nil && len(t.live()) == 0 && t.again == 0:
 		return d.closing(t)
 	case last == nil:
-		return d.call(t)
+		return d.call(t, t.phase())
 	case len(last.calls) > 0:
 		return d.acting(t, last)
-	default:
+	case last.Phase == "" && last.Answer != "" && d.checks(t):
+		return d.call(t, phase{kind: memory.ReflectStep})
+	case last.Phase == "" || last.Pass:
 		return d.answering(t, last)
+	default:
+		return d.call(t, t.phase())
 	}
 }
 
@@ -204,7 +210,7 @@ func (d *decision) opening() Action {
 		return nil
 	}
 	first := waiting[0]
-	bodies := []memory.Body{memory.Opened{Turn: first.seq, Requester: first.From}}
+	bodies := []memory.Body{d.opened(first)}
 	if d.idle(first) {
 		bodies = append([]memory.Body{d.afresh(first)}, bodies...)
 	}
@@ -232,24 +238,30 @@ func (d *decision) idle(m *message) bool {
 	return d.a.IdleReset > 0 && !d.s.active.IsZero() && m.at.Sub(d.s.active) > d.a.IdleReset
 }
 
-// call has the model called, with tools while the turn may still use them.
-func (d *decision) call(t *turn) Action {
+// call has the model called, with tools while the phase may still use them.
+func (d *decision) call(t *turn, ph phase) Action {
+	d.branch = ph.branch
 	p, before, estimate := d.prompt()
 	if act := d.summarise(before); act != nil {
 		return act
 	}
-	n := len(t.steps) + 1
-	if n > d.a.MaxSteps {
+	if most, used := d.limit(t, ph); used >= most {
 		p.Tools = nil
 		p.LastCall = true
 	}
 	if d.a.Blind {
 		p.dropImages()
 	}
-	return Call{
-		Before: before, Request: d.a.Protocol.Request(p), Tools: p.Tools,
-		Turn: t.id, N: n, Seen: d.s.last, Estimate: estimate,
+	c := Call{
+		Before: before, Phase: ph.kind, Branch: ph.branch, Tools: p.Tools,
+		Turn: t.id, N: len(t.steps) + 1, Seen: d.s.last, Estimate: estimate,
 	}
+	if ph.kind == memory.PlanStep || ph.kind == memory.ReflectStep {
+		c.Request, c.Tools, c.Estimate = d.aside(t, ph), nil, 0
+		return c
+	}
+	c.Request = d.a.Protocol.Request(p)
+	return c
 }
 
 // acting brings the calls of a step further: first what needs no doing, then
@@ -265,7 +277,7 @@ func (d *decision) acting(t *turn, last *step) Action {
 		return act
 	}
 	if !slices.ContainsFunc(last.calls, (*call).pending) {
-		return d.call(t)
+		return d.call(t, t.phase())
 	}
 	for _, m := range t.live() {
 		if m.seq > last.seq && !m.marked && !m.Ref.IsZero() {
@@ -307,27 +319,34 @@ func (d *decision) answering(t *turn, last *step) Action {
 	if d.s.has(answerKey(t.id)) {
 		return d.closing(t)
 	}
-	heard := slices.ContainsFunc(t.live(), func(m *message) bool { return m.seq > last.Seen })
-	more := len(t.steps) <= d.a.MaxSteps
+	draft := t.draft()
+	heard := slices.ContainsFunc(t.live(), func(m *message) bool { return m.seq > draft.Seen })
+	most, used := d.limit(t, phase{})
+	more := used <= most
 	switch {
 	case heard && more && !d.before(last.seq):
-		return d.call(t)
-	case last.Answer != "":
+		return d.call(t, phase{})
+	case draft.Answer != "":
 		if act := d.sharing(t, last); act != nil {
 			return act
 		}
-		p := chat.Post{Key: answerKey(t.id), ReplyTo: t.replyTo(), Text: &chat.Text{Markdown: last.Answer}}
+		p := chat.Post{Key: answerKey(t.id), ReplyTo: t.replyTo(), Text: &chat.Text{Markdown: draft.Answer}}
 		return Post{Post: p, Look: d.before(last.seq), Then: d.unlessSteps(t)}
 	case more && !t.emptyTwice():
-		return d.call(t)
+		return d.call(t, phase{})
 	}
-	return Record{[]memory.Body{memory.Failed{Turn: t.id, Reason: textNoAnswer(len(t.steps)), Seen: last.Seen}}}
+	reason := textNoAnswer(len(t.steps))
+	if draft.Thought != "" && more {
+		reason = textStuck
+	}
+	return Record{[]memory.Body{memory.Failed{Turn: t.id, Reason: reason, Seen: last.Seen}}}
 }
 
 // emptyTwice says whether the last two completions held nothing at all.
 func (t *turn) emptyTwice() bool {
-	n := len(t.steps)
-	return n > 1 && t.steps[n-1].empty() && t.steps[n-2].empty()
+	main := t.of("")
+	n := len(main)
+	return n > 1 && main[n-1].empty() && main[n-2].empty()
 }
 
 func (st *step) empty() bool { return st.Answer == "" && len(st.calls) == 0 }

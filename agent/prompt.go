@@ -72,7 +72,8 @@ func (d *decision) preamble() Prompt {
 	p := Prompt{Examples: d.a.Examples}
 	for _, t := range d.a.Tools {
 		usable := (t.Risk == Auto || t.Risk == Ask) && !d.s.isOff(t.Name)
-		if usable && (!t.Reads || len(d.s.held()) > 0) {
+		usable = usable && (!t.Reads || len(d.s.held()) > 0)
+		if usable && (d.branch == 0 || t.harmless()) {
 			p.Tools = append(p.Tools, t.Tool)
 		}
 	}
@@ -124,7 +125,7 @@ func (d *decision) shape(p Prompt) memory.Shape {
 	s := memory.Shape{Fixed: d.fixed(p)}
 	for _, t := range d.s.shown(d.s.trim) {
 		shape := memory.TurnShape{Seq: t.id}
-		for _, pc := range pieces(d.s.items(t, memory.Trimmed{})) {
+		for _, pc := range pieces(d.s.items(t, memory.Trimmed{}, d.branch)) {
 			size := memory.Piece{Call: pc.call, Tokens: d.a.Count(pc.text) + perMessage}
 			if pc.call != "" {
 				size.Stub = d.a.Count(stub(pc.text)) + perMessage
@@ -174,14 +175,14 @@ func (s *state) shown(cut memory.Trimmed) []*turn {
 
 func (d *decision) exchanges(cut memory.Trimmed) (out [][]Item) {
 	for _, t := range d.s.shown(cut) {
-		out = append(out, d.s.items(t, cut))
+		out = append(out, d.s.items(t, cut, d.branch))
 	}
 	return out
 }
 
 // items lists what was said and done in a turn, in the order in which the
 // model learnt of it. A draft, an answer that was never shown, is left out.
-func (s *state) items(t *turn, cut memory.Trimmed) []Item {
+func (s *state) items(t *turn, cut memory.Trimmed, branch int) []Item {
 	var out []Item
 	msgs, from := t.live(), 0
 	say := func(upTo uint64) {
@@ -191,16 +192,26 @@ func (s *state) items(t *turn, cut memory.Trimmed) []Item {
 			from++
 		}
 	}
-	for i, st := range t.steps {
+	if t != s.open {
+		branch = 0
+	}
+	for _, st := range t.steps {
 		say(st.Seen)
 		switch {
+		case st.Branch != branch || st.Phase == memory.PlanStep || st.Phase == memory.ReflectStep:
+			out = append(out, s.notes(t, st)...)
 		case len(st.calls) > 0:
 			out = append(out, Item{Step: s.doing(st, cut)})
-		case i == len(t.steps)-1 && t.ended && st.Answer != "":
+		case st == t.draft() && t.ended && st.Answer != "":
 			out = append(out, Item{Answer: clip(st.Answer, cut.Clip)})
+		case t == s.open && st.Answer == "" && st.Thought != "":
+			out = append(out, Item{Step: &Doing{Thought: clip(st.Thought, cut.Clip)}})
 		}
 	}
 	say(^uint64(0))
+	if branch > 0 {
+		out = append(out, Item{Said: fmt.Sprintf(textAngle, branch, len(angles)) + angles[branch-1]})
+	}
 	if t.ended && (t.stopped != nil || t.failed != nil) {
 		out = append(out, Item{Answer: textUnanswered})
 	}
@@ -301,7 +312,8 @@ func (s *state) said(m chat.Message) string {
 	if m.From.Name != "" {
 		b.WriteString(m.From.Name + ": ")
 	}
-	b.WriteString(m.Text)
+	_, text := chosen(m.Text)
+	b.WriteString(text)
 	for _, f := range m.Files {
 		b.WriteString(s.attached(f))
 	}
@@ -314,7 +326,7 @@ func (a *Agent) Fits() error {
 	if a.Budget <= 0 {
 		return nil
 	}
-	d := decision{a, &state{open: &turn{}, off: map[string]bool{}}, NewLog(nil, 0)}
+	d := decision{a: a, s: &state{open: &turn{}, off: map[string]bool{}}, log: NewLog(nil, 0)}
 	if fixed := d.fixed(d.preamble()); fixed > a.Budget/2 {
 		return fmt.Errorf("memory.budget_tokens: instructions and tool definitions alone take %d tokens; write at least %d, or fewer tools", fixed, 2*fixed)
 	}

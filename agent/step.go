@@ -12,12 +12,16 @@ import (
 // Step is the entry for a completion that came of c. The calls' ids come of
 // the thread's own numbers and so never repeat in it.
 func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
-	said := a.Protocol.Read(c.Tools, r)
 	s := memory.Step{
-		Turn: c.Turn, N: c.N, Seen: c.Seen,
-		Thought: said.Thought, Answer: said.Answer,
+		Turn: c.Turn, N: c.N, Seen: c.Seen, Phase: c.Phase, Branch: c.Branch,
 		Usage: r.Usage, Estimate: c.Estimate, Took: took,
 	}
+	if c.Phase == memory.PlanStep || c.Phase == memory.ReflectStep {
+		return beside(c, r, s)
+	}
+	said := a.Protocol.Read(c.Tools, r)
+	s.Thought = said.Thought
+	s.Answer, s.Marks = unmarked(said.Answer)
 	if len(c.Tools) == 0 && len(said.Calls) > 0 {
 		// The model was told to answer, and asked for a tool all the same.
 		s.Answer = said.Thought

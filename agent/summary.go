@@ -67,7 +67,7 @@ func (s *state) transcript(before uint64, most int) string {
 	var lines []string
 	for _, t := range s.shown(s.trim) {
 		if t.id < before && t != s.open {
-			lines = append(lines, told(s.items(t, s.trim))...)
+			lines = append(lines, told(s.items(t, s.trim, 0))...)
 		}
 	}
 	if len(lines) == 0 {
@@ -110,7 +110,7 @@ func (a *Agent) Summarised(log *Log, act Summarise, r llm.Response) memory.Trimm
 		return cut
 	}
 	cut.Summary = clip(text, a.summaryBytes())
-	d := decision{a, log.state, log}
+	d := decision{a: a, s: log.state, log: log}
 	if what := d.outside(); what != "" {
 		cut.Outside = what
 	}
@@ -128,8 +128,8 @@ func (s *state) recap() string {
 		if msgs := t.live(); len(msgs) > 0 {
 			out = append(out, fmt.Sprintf("%s asked “%s”", msgs[0].From.Display(), clip(oneLine(msgs[0].Text), recapQuestion)))
 		}
-		if last := t.lastStep(); last != nil && last.Answer != "" {
-			out = append(out, fmt.Sprintf("I answered “%s”", clip(oneLine(last.Answer), recapAnswer)))
+		if answer := t.answer(); answer != "" {
+			out = append(out, fmt.Sprintf("I answered “%s”", clip(oneLine(answer), recapAnswer)))
 		}
 	}
 	return strings.Join(out, "; ")

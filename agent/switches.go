@@ -11,14 +11,14 @@ import (
 // for all tools that begin with it, so that `tools off wikipedia` means both.
 func (s *state) isOff(tool string) bool {
 	for name := range s.off {
-		if named(tool, name) {
+		if standsFor(tool, name) {
 			return true
 		}
 	}
 	return false
 }
 
-func named(tool, name string) bool {
+func standsFor(tool, name string) bool {
 	return strings.EqualFold(tool, name) || len(tool) > len(name) && strings.EqualFold(tool[:len(name)+1], name+"_")
 }
 
@@ -30,14 +30,14 @@ func (s *state) switchTool(word, name string) {
 		s.off[name] = true
 		return
 	}
-	maps.DeleteFunc(s.off, func(off string, _ bool) bool { return named(off, name) || named(name, off) })
+	maps.DeleteFunc(s.off, func(off string, _ bool) bool { return standsFor(off, name) || standsFor(name, off) })
 }
 
 // switched answers that command.
 func (d *decision) switched(word, name string) string {
 	var hit []string
 	for _, t := range d.a.Tools {
-		if named(t.Name, name) {
+		if standsFor(t.Name, name) {
 			hit = append(hit, "`"+t.Name+"`")
 		}
 	}

@@ -26,6 +26,8 @@ func (NativeTools) Request(p Prompt) llm.Request {
 	for _, items := range p.Turns {
 		for _, it := range items {
 			switch {
+			case it.Step != nil && len(it.Step.Calls) == 0:
+				// Thinking without a call is nothing that this form can show.
 			case it.Step != nil:
 				req.Messages = append(req.Messages, did(*it.Step)...)
 			case it.Answer != "":

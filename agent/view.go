@@ -40,12 +40,7 @@ func (a *Agent) Waiting(log *Log, c Call) chat.Post {
 func StepsKey(turn uint64) string { return stepsKey(turn) }
 
 func (t *turn) acts() bool {
-	for _, st := range t.steps {
-		if len(st.calls) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.steps, func(st *step) bool { return len(st.calls) > 0 || st.Phase != "" })
 }
 
 // steps is the view of a turn.
@@ -56,10 +51,11 @@ func (s *state) steps(t *turn) chat.Steps {
 		v.Tokens.Cached += st.Usage.Cached
 		v.Tokens.Completion += st.Usage.Completion
 		v.Took += st.Took
-		if len(st.calls) == 0 && st.Thought == "" {
+		thought := t.thought(st)
+		if len(st.calls) == 0 && thought == "" {
 			continue
 		}
-		item := chat.Step{Thought: st.Thought}
+		item := chat.Step{Thought: thought}
 		for _, c := range st.calls {
 			item.Calls = append(item.Calls, c.view())
 			if c.result != nil {
@@ -97,7 +93,7 @@ func (s *state) status(t *turn) string {
 	}
 	last := t.lastStep()
 	if last == nil {
-		return "Thinking"
+		return s.thinking(t)
 	}
 	var running, asking []string
 	for _, c := range last.calls {
@@ -116,7 +112,7 @@ func (s *state) status(t *turn) string {
 	case len(asking) > 0:
 		return "Waiting for approval of " + strings.Join(asking, ", ")
 	}
-	return "Thinking"
+	return s.thinking(t)
 }
 
 // approval is the view of a call's approval.
@@ -217,7 +213,7 @@ func (s *state) lines(t *turn) []chat.Line {
 		}
 	}
 	if ref, ok := s.posted[answerKey(t.id)]; ok {
-		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: answerKey(t.id), Text: &chat.Text{Markdown: t.lastStep().Answer}}, Ref: ref})
+		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: answerKey(t.id), Text: &chat.Text{Markdown: t.answer()}}, Ref: ref})
 	}
 	return out
 }

@@ -58,6 +58,8 @@ type (
 	Opened struct {
 		Turn      uint64    `json:"turn"`
 		Requester chat.User `json:"requester"`
+		Strategy  string    `json:"strategy,omitempty"` // when it is not the plain one
+		Again     uint64    `json:"again,omitempty"`    // the turn that it tries to do better
 	}
 
 	// Step is one completion of the model, understood. Thought and Answer are
@@ -69,6 +71,11 @@ type (
 		Seen     uint64        `json:"seen"` // last entry that was in the log when the model was called
 		Thought  string        `json:"thought,omitempty"`
 		Answer   string        `json:"answer,omitempty"`
+		Phase    StepKind      `json:"phase,omitempty"`
+		Branch   int           `json:"branch,omitempty"` // which draft it works on, from 1
+		Failed   bool          `json:"failed,omitempty"` // the call failed, and the turn goes on without it
+		Pass     bool          `json:"pass,omitempty"`   // a check found nothing wrong
+		Marks    string        `json:"marks,omitempty"`  // what was taken out of Answer
 		Calls    []Call        `json:"calls,omitempty"`
 		Usage    llm.Usage     `json:"usage,omitzero"`
 		Estimate int           `json:"estimate,omitempty"` // tokens of the prompt as nod had counted them
@@ -136,6 +143,17 @@ type (
 	Ended struct {
 		Turn uint64 `json:"turn"`
 	}
+)
+
+// StepKind is what a model call was for. The empty one is the turn itself: to
+// act, or to answer.
+type StepKind string
+
+// The kinds of steps that strategies add.
+const (
+	PlanStep    StepKind = "plan"    // Thought is the plan
+	ReflectStep StepKind = "reflect" // Thought is what was wrong and what to do instead, unless Pass
+	SolveStep   StepKind = "solve"   // works on a draft
 )
 
 // What approvals do.

@@ -88,6 +88,9 @@ func (d *driver) call(work context.Context, act agent.Call) error {
 		return nil
 	}
 	d.Log.Error("call the model", "thread", d.run.Thread.String(), "turn", act.Turn, "error", failed)
+	if missed, ok := d.Agent.Missed(d.log, act); ok {
+		return d.commit(work, append(act.Before, missed)...)
+	}
 	return d.commit(work, append(act.Before, memory.Failed{Turn: act.Turn, Seen: act.Seen, Reason: reason(failed)})...)
 }
 

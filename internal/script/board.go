@@ -27,7 +27,9 @@ type Board struct {
 	shown map[chat.MessageRef]chat.Post // how each post looks now
 	count map[string]int                // posts made under a key
 	fail  int
-	deaf  int
+	// answer is the newest one.
+	answer chat.MessageRef
+	deaf   int
 }
 
 // Unheard makes the next n posts stand, and say that they failed.
@@ -94,6 +96,13 @@ func (b *Board) Find(tool string) (chat.MessageRef, bool) {
 	return found, !found.IsZero()
 }
 
+// Answer gives the reference of the newest answer.
+func (b *Board) Answer() chat.MessageRef {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.answer
+}
+
 // Steps gives the reference of the newest steps message.
 func (b *Board) Steps() (chat.MessageRef, bool) {
 	b.mu.Lock()
@@ -153,6 +162,7 @@ func (b *Board) post(thread chat.ThreadID, p chat.Post, look bool) (chat.Message
 	case p.Text != nil && p.Text.Notice:
 		b.note("notice %s", p.Text.Markdown)
 	case p.Text != nil:
+		b.answer = ref
 		b.note("answer %s", p.Text.Markdown)
 	}
 	return ref, nil

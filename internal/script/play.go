@@ -30,7 +30,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 // want section, which update rewrites. The sections, in order:
 //
 //	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [quorum=N] [approvers=A,B] [exclude] [fails] [needs=PARAM] [reads] [file=NAME]
-//	-- options --        steps=N budget=N idle=DURATION dm taint summary group:ID=A,B down=N unheard=N
+//	-- options --        steps=N budget=N idle=DURATION dm taint summary strategy=NAME retries=N group:ID=A,B down=N unheard=N
 //	-- result NAME --    what a tool gives back
 //	-- model --          a block for one model call, as [Model] has it
 //	-- person NAME [with FILE] --   a message; the conversation goes on until nothing moves
@@ -129,7 +129,7 @@ func (p *play) start() {
 		p.t.Fatal(err)
 	}
 	p.store, p.cancel, p.done = store, cancel, make(chan struct{})
-	emoji := map[string]bool{chat.EmojiStop: true}
+	emoji := map[string]bool{chat.EmojiStop: true, chat.EmojiRetry: true}
 	for _, e := range append(Rules().Approve, Rules().Deny...) {
 		emoji[e] = true
 	}
@@ -261,6 +261,10 @@ func (p *play) option(o string) {
 		p.agent.IdleReset = d
 	case key == "dm":
 		p.board.DM = true
+	case key == "strategy":
+		p.agent.Strategy = agent.Strategy(value)
+	case key == "retries":
+		p.agent.Retries = p.number(value)
 	case key == "summary":
 		p.agent.Summary = true
 	case key == "taint":
@@ -295,7 +299,7 @@ func (p *play) says(who, text string) {
 	}
 }
 
-// reacts reads NAME EMOJI [TOOL|message ID|steps] [removed] [found] [bot].
+// reacts reads NAME EMOJI [TOOL|message ID|steps|answer] [removed] [found] [bot].
 func (p *play) reacts(f []string) {
 	r := chat.Reaction{By: chat.User{ID: chat.UserID(f[0]), Name: f[0]}, Emoji: f[1]}
 	for _, o := range f[2:] {
@@ -308,6 +312,8 @@ func (p *play) reacts(f []string) {
 			r.By.Bot = true
 		case o == "steps":
 			r.On, _ = p.board.Steps()
+		case o == "answer":
+			r.On = p.board.Answer()
 		case strings.HasPrefix(o, "m") && len(o) == 2:
 			r.On = chat.MessageRef{Platform: "board", Channel: "c", ID: o}
 		default:

@@ -1,0 +1,347 @@
+package agent
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"nod/chat"
+	"nod/llm"
+	"nod/memory"
+)
+
+// Strategy is how a turn is thought through. Each is a small function of the
+// log: it says what the next model call is for. All else (tools, approvals,
+// messages that come meanwhile) is the same whichever it is.
+type Strategy string
+
+// The strategies.
+const (
+	Straight  Strategy = "react"     // act and observe until there is an answer
+	Plan      Strategy = "plan"      // first a plan, then act along it
+	Reflexion Strategy = "reflexion" // check the answer; reflect and try again (Shinn et al., 2023)
+	Branch    Strategy = "branch"    // several drafts from different angles, then one answer of them
+)
+
+// prefixes let a message choose the strategy of the turn that it opens.
+var prefixes = []struct {
+	words string
+	Strategy
+}{{"plan:", Plan}, {"think harder:", Branch}}
+
+// chosen parts a message that begins with a prefix into strategy and text.
+func chosen(text string) (Strategy, string) {
+	trimmed := strings.TrimSpace(text)
+	for _, p := range prefixes {
+		if len(trimmed) > len(p.words) && strings.EqualFold(trimmed[:len(p.words)], p.words) {
+			return p.Strategy, strings.TrimSpace(trimmed[len(p.words):])
+		}
+	}
+	return "", text
+}
+
+// opened is the entry that opens a turn with a message.
+func (d *decision) opened(m *message) memory.Opened {
+	how, _ := chosen(m.Text)
+	if how == "" {
+		how = d.a.Strategy
+	}
+	if how == Straight {
+		how = ""
+	}
+	return memory.Opened{Turn: m.seq, Requester: m.From, Strategy: string(how)}
+}
+
+// phase is what a model call is for. The zero phase goes on with the turn.
+type phase struct {
+	kind   memory.StepKind
+	branch int
+}
+
+// angles are what tells the drafts of a branched turn apart.
+var angles = []string{
+	"Work carefully: check every fact and every number with a tool where you can.",
+	"Be sceptical: look for what is wrong with the obvious answer, and for what was left out of the question.",
+	"Be practical: find the shortest way to an answer that helps.",
+}
+
+// phase says what the turn's next model call is for.
+func (t *turn) phase() phase {
+	switch {
+	case Strategy(t.strategy) == Plan && t.of(memory.PlanStep) == nil:
+		return phase{kind: memory.PlanStep}
+	case t.again != 0 && t.of(memory.ReflectStep) == nil:
+		return phase{kind: memory.ReflectStep}
+	case Strategy(t.strategy) == Branch && t.solved() < len(angles):
+		return phase{memory.SolveStep, t.solved() + 1}
+	}
+	return phase{}
+}
+
+// checks says whether a draft has to be checked before it is the answer.
+func (d *decision) checks(t *turn) bool {
+	last := t.lastStep()
+	return Strategy(t.strategy) == Reflexion && last.Phase == "" && len(t.of(memory.ReflectStep)) < d.a.Retries
+}
+
+// of lists the turn's steps of a kind.
+func (t *turn) of(kind memory.StepKind) []*step {
+	var out []*step
+	for _, st := range t.steps {
+		if st.Phase == kind {
+			out = append(out, st)
+		}
+	}
+	return out
+}
+
+// solved counts the drafts that are written, or were given up.
+func (t *turn) solved() int {
+	n := 0
+	for _, st := range t.of(memory.SolveStep) {
+		if len(st.calls) == 0 {
+			n = max(n, st.Branch)
+		}
+	}
+	return n
+}
+
+// draft is the step whose answer is the turn's, as it stands.
+func (t *turn) draft() *step {
+	main := t.of("")
+	if len(main) == 0 {
+		return nil
+	}
+	return main[len(main)-1]
+}
+
+func (t *turn) answer() string {
+	if d := t.draft(); d != nil {
+		return d.Answer
+	}
+	return ""
+}
+
+// limit is how many calls of a phase may use tools, and so far did.
+func (d *decision) limit(t *turn, p phase) (most, used int) {
+	if p.kind != memory.SolveStep {
+		if Strategy(t.strategy) == Branch {
+			return max(1, d.a.MaxSteps/2), len(t.of(""))
+		}
+		return d.a.MaxSteps, len(t.of(""))
+	}
+	for _, st := range t.of(memory.SolveStep) {
+		if st.Branch == p.branch {
+			used++
+		}
+	}
+	return max(1, d.a.MaxSteps/2/len(angles)), used
+}
+
+// again opens a turn that tries once more to answer what the last one did, when
+// its requester asked for that.
+func (d *decision) again() Action {
+	if d.s.open != nil || len(d.s.waiting) > 0 || len(d.s.turns) == 0 {
+		return nil
+	}
+	t := d.s.turns[len(d.s.turns)-1]
+	ref := d.s.posted[answerKey(t.id)]
+	if ref.IsZero() || Strategy(t.strategy) != Reflexion || t.tries >= d.a.Retries {
+		return nil
+	}
+	for _, r := range d.s.reacts {
+		if r.Emoji == chat.EmojiRetry && !r.Removed && r.On == ref && r.By.ID == t.requester.ID && r.seq > t.id {
+			return Record{[]memory.Body{memory.Opened{Turn: r.seq, Requester: t.requester, Strategy: t.strategy, Again: t.id}}}
+		}
+	}
+	return nil
+}
+
+// aside is a model call beside the conversation: it is shown what was said and
+// done as text, and told what to write.
+func (d *decision) aside(t *turn, p phase) llm.Request {
+	order := textPlan + d.toolLines()
+	if p.kind == memory.ReflectStep {
+		order = textCheck
+		if t.again != 0 && t.draft() == nil {
+			order = textReflect
+		}
+	}
+	var lines []string
+	for _, items := range d.exchanges(d.s.trim) {
+		lines = append(lines, told(items)...)
+	}
+	if draft := t.answer(); draft != "" {
+		lines = append(lines, "Answer: "+draft)
+	}
+	text := strings.Join(lines, "\n")
+	if d.a.Budget > 0 {
+		text = clip(text, 3*d.a.Budget)
+	}
+	return llm.Request{Messages: []llm.Message{
+		{Role: llm.System, Text: d.preamble().System},
+		{Role: llm.User, Text: "The conversation so far:\n" + fence(text) + "\n\n" + order},
+	}}
+}
+
+func (d *decision) toolLines() string {
+	var b strings.Builder
+	for _, t := range d.preamble().Tools {
+		fmt.Fprintf(&b, "\n- %s: %s", t.Name, firstSentence(t.Description))
+	}
+	return b.String()
+}
+
+// passWord is the word with which a check begins that finds nothing wrong.
+var passWord = regexp.MustCompile(`(?i)^\W*PASS\b`)
+
+// beside is the entry for what such a call wrote. When it failed, the turn goes on
+// without it.
+func beside(c Call, r llm.Response, s memory.Step) memory.Step {
+	s.Thought = strings.TrimSpace(r.Text)
+	if s.Thought == "" {
+		s.Failed = true
+	}
+	if c.Phase == memory.ReflectStep {
+		s.Pass = s.Failed || passWord.MatchString(s.Thought)
+	}
+	return s
+}
+
+// Missed is the entry for a call that failed and that the turn can do without;
+// ok is false when it can't.
+func (a *Agent) Missed(log *Log, c Call) (s memory.Step, ok bool) {
+	s = memory.Step{Turn: c.Turn, N: c.N, Seen: c.Seen, Phase: c.Phase, Branch: c.Branch, Failed: true}
+	if c.Phase == "" {
+		// A further try, when there is an answer of the first.
+		t := log.state.open
+		if t == nil || t.answer() == "" || len(t.of(memory.ReflectStep)) == 0 {
+			return s, false
+		}
+		s.Phase = memory.ReflectStep
+	}
+	s.Pass = s.Phase == memory.ReflectStep
+	return s, true
+}
+
+// notes are the items that a strategy adds to the current turn: what was
+// planned, drafted or found wrong.
+func (s *state) notes(t *turn, st *step) []Item {
+	switch st.Phase {
+	case memory.PlanStep:
+		if t == s.open && st.Thought != "" {
+			return []Item{{Said: textFollow + "\n" + st.Thought}}
+		}
+	case memory.ReflectStep:
+		if st.Pass || st.Thought == "" {
+			return nil
+		}
+		note := textLesson + "\n" + st.Thought
+		if draft := t.before(st); t == s.open && draft != "" {
+			note = textTry + "\n" + fence(draft) + "\n" + note
+		}
+		return []Item{{Said: note}}
+	case memory.SolveStep:
+		if t == s.open && st.Branch == len(angles) && len(st.calls) == 0 {
+			return t.drafts()
+		}
+	}
+	return nil
+}
+
+// before is the answer of the last try before a step.
+func (t *turn) before(st *step) string {
+	i := slices.Index(t.steps, st)
+	for i--; i >= 0; i-- {
+		if t.steps[i].Phase == "" {
+			return t.steps[i].Answer
+		}
+	}
+	return ""
+}
+
+// drafts shows what the branches came to.
+func (t *turn) drafts() []Item {
+	var b strings.Builder
+	for _, st := range t.of(memory.SolveStep) {
+		if st.Answer != "" {
+			fmt.Fprintf(&b, "\n\nDraft %d:\n%s", st.Branch, fence(st.Answer))
+		}
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return []Item{{Said: textMerge + b.String()}}
+}
+
+// doneMark matches the mark with which the model ticks off an item of its plan.
+var doneMark = regexp.MustCompile(`\s*\[done (\d{1,2})\]`)
+
+// planItem is a line of a plan.
+var planItem = regexp.MustCompile(`(?m)^\s*(\d{1,2})[.)]\s+(.+)$`)
+
+// checklist is the plan as people see it, with what is done ticked off.
+func (t *turn) checklist(plan string) string {
+	ticked := map[int]bool{}
+	for _, st := range t.steps {
+		for _, m := range doneMark.FindAllStringSubmatch(st.Thought+"\n"+st.Marks, -1) {
+			n, _ := strconv.Atoi(m[1])
+			ticked[n] = true
+		}
+	}
+	lines := planItem.ReplaceAllStringFunc(plan, func(line string) string {
+		m := planItem.FindStringSubmatch(line)
+		n, _ := strconv.Atoi(m[1])
+		box := "☐"
+		if ticked[n] {
+			box = "☑"
+		}
+		return fmt.Sprintf("%s %d. %s", box, n, m[2])
+	})
+	return "Plan:\n" + lines
+}
+
+// unmarked takes the marks out of an answer.
+func unmarked(answer string) (text, marks string) {
+	found := doneMark.FindAllString(answer, -1)
+	if len(found) == 0 {
+		return answer, ""
+	}
+	return strings.TrimSpace(doneMark.ReplaceAllString(answer, "")), strings.TrimSpace(strings.Join(found, ""))
+}
+
+// thought is what a step shows of its thinking.
+func (t *turn) thought(st *step) string {
+	switch {
+	case st.Failed:
+		return fmt.Sprintf("(The call for the %s failed; going on without it.)", phaseWords[st.Phase])
+	case st.Phase == memory.PlanStep:
+		return t.checklist(st.Thought)
+	case st.Phase == memory.ReflectStep && st.Pass:
+		return "Checked: nothing is wrong."
+	case st.Phase == memory.ReflectStep:
+		return "Reflection: " + st.Thought
+	case st.Phase == memory.SolveStep:
+		return fmt.Sprintf("Draft %d of %d: %s", st.Branch, len(angles), strings.TrimSpace(st.Thought+"\n"+st.Answer))
+	}
+	return strings.TrimSpace(doneMark.ReplaceAllString(st.Thought, ""))
+}
+
+var phaseWords = map[memory.StepKind]string{
+	memory.PlanStep: "plan", memory.ReflectStep: "check", memory.SolveStep: "draft",
+}
+
+// thinking is the status while a model call runs.
+func (s *state) thinking(t *turn) string {
+	switch p := t.phase(); p.kind {
+	case memory.PlanStep:
+		return "Planning"
+	case memory.ReflectStep:
+		return "Reflecting"
+	case memory.SolveStep:
+		return fmt.Sprintf("Writing draft %d of %d", p.branch, len(angles))
+	}
+	return "Thinking"
+}
