@@ -66,6 +66,7 @@ type (
 		Phase    memory.StepKind
 		Branch   int
 		Turn     uint64
+		By       chat.UserID // who opened the turn
 		N        int
 		Seen     uint64
 		Estimate int

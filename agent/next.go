@@ -254,7 +254,7 @@ func (d *decision) call(t *turn, ph phase) Action {
 	}
 	c := Call{
 		Before: before, Phase: ph.kind, Branch: ph.branch, Tools: p.Tools,
-		Turn: t.id, N: len(t.steps) + 1, Seen: d.s.last, Estimate: estimate,
+		Turn: t.id, By: t.requester.ID, N: len(t.steps) + 1, Seen: d.s.last, Estimate: estimate,
 	}
 	if ph.kind == memory.PlanStep || ph.kind == memory.ReflectStep {
 		c.Request, c.Tools, c.Estimate = d.aside(t, ph), nil, 0
@@ -408,7 +408,7 @@ func (d *decision) closing(t *turn) Action {
 	if ref.IsZero() {
 		return Record{ended}
 	}
-	steps := d.s.steps(t)
+	steps := d.s.steps(t, d.a.Prices)
 	steps.Done = true
 	p := chat.Post{Key: stepsKey(t.id), ReplyTo: t.replyTo(), Steps: &steps}
 	return Edit{Ref: ref, Post: p, Key: stepsKey(t.id) + "/done", Then: ended}

@@ -19,6 +19,7 @@ import (
 // [Agent.Summarised] of its words; of no words when the call fails.
 type Summarise struct {
 	Cut     memory.Trimmed
+	By      chat.UserID // who opened the turn
 	Request llm.Request
 }
 
@@ -57,7 +58,7 @@ func (d *decision) summarise(before []memory.Body) Action {
 		text += "\n\nThe summary so far:\n" + fence(d.s.trim.Summary)
 	}
 	text += "\n\nWhat is left out now:\n" + fence(gone)
-	return Summarise{Cut: cut, Request: llm.Request{Messages: []llm.Message{
+	return Summarise{Cut: cut, By: d.s.open.requester.ID, Request: llm.Request{Messages: []llm.Message{
 		{Role: llm.System, Text: textSummariser}, {Role: llm.User, Text: text},
 	}}}
 }

@@ -18,7 +18,7 @@ func (a *Agent) StepsPost(log *Log) (p chat.Post, posted chat.MessageRef, look, 
 	if t == nil || !t.acts() {
 		return chat.Post{}, chat.MessageRef{}, false, false
 	}
-	steps := s.steps(t)
+	steps := s.steps(t, a.Prices)
 	key := stepsKey(t.id)
 	return chat.Post{Key: key, ReplyTo: t.replyTo(), Steps: &steps}, s.posted[key], t.steps[0].seq < log.claimed, true
 }
@@ -44,12 +44,13 @@ func (t *turn) acts() bool {
 }
 
 // steps is the view of a turn.
-func (s *state) steps(t *turn) chat.Steps {
+func (s *state) steps(t *turn, prices *Prices) chat.Steps {
 	v := chat.Steps{Turn: fmt.Sprint(t.id), Version: s.last, Done: t.ended}
 	for _, st := range t.steps {
 		v.Tokens.Prompt += st.Usage.Prompt
 		v.Tokens.Cached += st.Usage.Cached
 		v.Tokens.Completion += st.Usage.Completion
+		v.Cost += prices.Cost(st.Usage)
 		v.Took += st.Took
 		thought := t.thought(st)
 		if len(st.calls) == 0 && thought == "" {
@@ -143,7 +144,7 @@ func StepsOf(entries []memory.Entry, turn string) (chat.Steps, bool) {
 	s := fold(entries)
 	for _, t := range slices.Backward(s.turns) {
 		if turn == fmt.Sprint(t.id) || turn == "" && t.acts() {
-			return s.steps(t), true
+			return s.steps(t, nil), true
 		}
 	}
 	return chat.Steps{}, false
@@ -195,7 +196,7 @@ func (s *state) lines(t *turn) []chat.Line {
 		out = append(out, chat.Line{At: m.at, Message: &m.Message, Ref: m.Ref})
 	}
 	if t.acts() {
-		steps := s.steps(t)
+		steps := s.steps(t, nil)
 		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: stepsKey(t.id), Steps: &steps}, Ref: s.posted[stepsKey(t.id)]})
 	}
 	for _, st := range t.steps {

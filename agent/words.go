@@ -190,7 +190,7 @@ func plural(n int, word string) string {
 func (d *decision) lastSteps() string {
 	for i := len(d.s.turns) - 1; i >= 0; i-- {
 		if t := d.s.turns[i]; t.acts() {
-			return writeSteps(d.s.steps(t))
+			return writeSteps(d.s.steps(t, d.a.Prices))
 		}
 	}
 	return "No tool was used here yet."

@@ -9,6 +9,11 @@ import (
 // channel is gone, or the bot may not write there. Trying again is of no use.
 var ErrGone = errors.New("the thread can't be written to")
 
+// ErrNoFile is what an adapter is told when the content of a file is not kept
+// any more. Asking again is of no use: the adapter says so in the thread instead
+// of posting the file.
+var ErrNoFile = errors.New("the file is not kept any more")
+
 // Post is one message that nod shows in a thread: exactly one of Text, Steps,
 // Approval and File is set. Key is the same for every attempt to make this post and
 // for nothing else in the thread, so that a platform (or an adapter that looks
@@ -26,7 +31,6 @@ type Post struct {
 type Text struct {
 	Markdown string `json:"markdown"`
 	Notice   bool   `json:"notice,omitempty"` // nod speaking of itself, not the model's answer
-	Files    []File `json:"files,omitempty"`
 }
 
 // Steps is what one turn has done so far: the reply that folds away.
@@ -38,6 +42,7 @@ type Steps struct {
 	Items   []Step        `json:"items"`
 	Took    time.Duration `json:"took"`
 	Tokens  Tokens        `json:"tokens"`
+	Cost    float64       `json:"cost,omitempty"` // money, where prices are known
 }
 
 // Step is one model call: what it thought, and the tools it called.
@@ -96,6 +101,18 @@ type Approval struct {
 	Why       string    `json:"why,omitempty"` // set when the call is asked for a special reason
 	Outcome   Outcome   `json:"outcome,omitempty"`
 	By        []User    `json:"by,omitempty"` // who approved so far, or decided
+}
+
+// Ballot are the emoji that the bot itself puts on the message, for people to
+// click on.
+func (a *Approval) Ballot() []string {
+	var out []string
+	for _, list := range [][]string{a.Approve, a.Deny} {
+		if len(list) > 0 {
+			out = append(out, list[0])
+		}
+	}
+	return out
 }
 
 // Outcome is how an approval ended; empty while it is open. The words are what

@@ -67,10 +67,17 @@ func (d *driver) call(work context.Context, act agent.Call) error {
 	var r llm.Response
 	var failed error
 	var took time.Duration
+	why, err := d.overdrawn(work, act.By)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		return d.commit(work, limited(act, why)...)
+	}
 	if err := d.fetchImages(work, act.Request); err != nil {
 		return err
 	}
-	err := d.attend(work, job{cancellable: true, do: func(ctx context.Context) {
+	err = d.attend(work, job{cancellable: true, do: func(ctx context.Context) {
 		start := time.Now()
 		r, failed = d.Model.Complete(ctx, act.Request, nil)
 		took = time.Since(start)
@@ -81,6 +88,7 @@ func (d *driver) call(work context.Context, act agent.Call) error {
 	case err != nil:
 		return err
 	case failed == nil:
+		d.spend(work, act.By, act.Request, r)
 		return d.commit(work, append(act.Before, d.Agent.Step(act, r, took))...)
 	case work.Err() != nil:
 		return errDrained
@@ -112,6 +120,8 @@ func (d *driver) summarise(work context.Context, act agent.Summarise) error {
 	case failed != nil:
 		d.Log.Warn("summarise", "thread", d.run.Thread.String(), "error", failed)
 		r = llm.Response{}
+	default:
+		d.spend(work, act.By, act.Request, r)
 	}
 	return d.commit(work, d.Agent.Summarised(d.log, act, r))
 }

@@ -17,6 +17,7 @@ import (
 type Store interface {
 	memory.Store
 	memory.Blobs
+	memory.Counters
 }
 
 // Runner drives all threads of the platforms that it serves.
@@ -31,6 +32,10 @@ type Runner struct {
 	// Observe hears of every entry that this process committed, for metrics.
 	// It must not block.
 	Observe func(run *memory.Run, e memory.Entry)
+	// Limits are what may be used up.
+	Limits Limits
+	// Now is the clock by which a day begins; nil is time.Now.
+	Now func() time.Time
 	// Grace is how long a step may go on after the context is done.
 	Grace time.Duration
 	// Most is how many threads are worked on at once.
@@ -91,6 +96,9 @@ func (r *Runner) defaults() {
 	}
 	if r.Log == nil {
 		r.Log = slog.New(slog.DiscardHandler)
+	}
+	if r.Now == nil {
+		r.Now = time.Now
 	}
 	if r.Observe == nil {
 		r.Observe = func(*memory.Run, memory.Entry) {}

@@ -13,7 +13,8 @@ import (
 var thisBuild = config.NewBuild(
 	"slack", "discord",
 	"store: sqlite", "store: redis",
-	"llm.protocol: tools", "llm.strategy: react",
+	"llm.protocol: tools", "llm.strategy: react", "llm.strategy: plan", "llm.strategy: reflexion", "llm.strategy: branch",
+	"llm.prices", "limits", "memory.summary",
 	"llm.images", "agent.examples", "http",
 	"tools.calculator", "tools.clock", "tools.fetch", "tools.wikipedia",
 	"tools.search", "tools.search.provider: searxng", "tools.search.provider: brave", "tools.search.provider: tavily",

@@ -89,7 +89,7 @@ func TestHealth(t *testing.T) {
 // When the service ends its listener does, too.
 func TestListenEnds(t *testing.T) {
 	t.Parallel()
-	p := &program{meter: newMeter(), log: slog.New(slog.DiscardHandler)}
+	p := &program{meter: newMeter(nil), log: slog.New(slog.DiscardHandler)}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := p.listen(ctx, "127.0.0.1:0", nil); err != nil && ctx.Err() == nil {

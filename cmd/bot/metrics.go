@@ -9,7 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"nod/agent"
 	"nod/chat"
+	"nod/chat/inbound"
 	"nod/llm"
 	"nod/memory"
 )
@@ -25,6 +27,8 @@ type meter struct {
 	calls     *prometheus.CounterVec
 	callTime  prometheus.Histogram
 	tokens    *prometheus.CounterVec
+	cost      prometheus.Counter
+	prices    *agent.Prices
 	approvals *prometheus.CounterVec
 	ignored   prometheus.Counter
 	waits     prometheus.Histogram
@@ -38,7 +42,7 @@ type meter struct {
 	limited      *prometheus.CounterVec
 }
 
-func newMeter() *meter {
+func newMeter(prices *agent.Prices) *meter {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	f := promauto.With(r)
@@ -56,6 +60,8 @@ func newMeter() *meter {
 		calls:     count("nod_model_calls_total", "Calls of the model.", "outcome"),
 		callTime:  f.NewHistogram(prometheus.HistogramOpts{Name: "nod_model_seconds", Help: "How long calls of the model took.", Buckets: long}),
 		tokens:    count("nod_model_tokens_total", "Tokens that the provider reported; cached ones are prompt tokens, too.", "kind"),
+		cost:      f.NewCounter(prometheus.CounterOpts{Name: "nod_model_cost_total", Help: "What the calls of the model cost by llm.prices, in their currency."}),
+		prices:    prices,
 		approvals: count("nod_approvals_total", "Approvals that ended.", "outcome"),
 		ignored:   f.NewCounter(prometheus.CounterOpts{Name: "nod_reactions_ignored_total", Help: "Reactions on approvals that did not count."}),
 		waits:     f.NewHistogram(prometheus.HistogramOpts{Name: "nod_queue_wait_seconds", Help: "How long a woken thread waited for a run.", Buckets: short}),
@@ -70,18 +76,9 @@ func newMeter() *meter {
 	}
 }
 
-// connection is what adapters tell of their connection; it has the shape of
-// their Observe.
-type connection struct {
-	Reconnected func()
-	Redelivered func()
-	Duplicate   func()
-	Malformed   func()
-	Limited     func(bucket string)
-}
-
-func (m *meter) connection(platform string) connection {
-	return connection{
+// connection is what an adapter tells of its connection.
+func (m *meter) connection(platform string) inbound.Observe {
+	return inbound.Observe{
 		Reconnected: m.reconnects.WithLabelValues(platform).Inc,
 		Redelivered: m.redeliveries.WithLabelValues(platform).Inc,
 		Duplicate:   m.duplicates.WithLabelValues(platform).Inc,
@@ -105,9 +102,9 @@ func (m *meter) observe(run *memory.Run, e memory.Entry) {
 	switch b := e.Body.(type) {
 	case memory.Step:
 		m.steps.Inc()
-		m.tokens.WithLabelValues("prompt").Add(float64(b.Usage.Prompt))
-		m.tokens.WithLabelValues("cached").Add(float64(b.Usage.Cached))
-		m.tokens.WithLabelValues("completion").Add(float64(b.Usage.Completion))
+		m.used(b.Usage)
+	case memory.Trimmed:
+		m.used(b.Usage)
 	case memory.Result:
 		m.tools.WithLabelValues(b.Tool, string(b.State)).Inc()
 		if b.Took > 0 {
@@ -122,6 +119,14 @@ func (m *meter) observe(run *memory.Run, e memory.Entry) {
 	case memory.Ended:
 		m.turns.WithLabelValues(outcome(run.Log, b.Turn)).Inc()
 	}
+}
+
+// used counts tokens and money.
+func (m *meter) used(u llm.Usage) {
+	m.tokens.WithLabelValues("prompt").Add(float64(u.Prompt))
+	m.tokens.WithLabelValues("cached").Add(float64(u.Cached))
+	m.tokens.WithLabelValues("completion").Add(float64(u.Completion))
+	m.cost.Add(m.prices.Cost(u))
 }
 
 // outcome says how a turn ended.

@@ -49,7 +49,7 @@ func usage(err error) error { return usageError{err} }
 
 // assemble opens the store and makes the agent.
 func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*program, error) {
-	p := &program{cfg: cfg, log: log, meter: newMeter()}
+	p := &program{cfg: cfg, log: log, meter: newMeter(prices(cfg))}
 	box, err := toolbox(cfg)
 	if err != nil {
 		return nil, usage(err)
@@ -106,6 +106,10 @@ func newAgent(cfg *config.Config, box *tools.Box) (*agent.Agent, error) {
 	a := &agent.Agent{
 		Instructions: cfg.Agent.Instructions,
 		Protocol:     agent.NativeTools{},
+		Strategy:     agent.Strategy(cfg.LLM.Strategy),
+		Retries:      cfg.Agent.Retries,
+		Prices:       prices(cfg),
+		Summary:      cfg.Memory.Summary,
 		MaxSteps:     cfg.LLM.MaxSteps,
 		Budget:       cfg.Memory.BudgetTokens,
 		IdleReset:    cfg.Memory.IdleReset,
@@ -133,7 +137,7 @@ func newAgent(cfg *config.Config, box *tools.Box) (*agent.Agent, error) {
 
 // inbox is the way in for the adapters.
 func (p *program) inbox() run.Inbox {
-	emoji := map[string]bool{chat.EmojiStop: true}
+	emoji := map[string]bool{chat.EmojiStop: true, chat.EmojiRetry: true}
 	for _, t := range p.agent.Tools {
 		for _, e := range append(append([]string(nil), t.Rules.Approve...), t.Rules.Deny...) {
 			emoji[e] = true
@@ -146,6 +150,27 @@ func (p *program) inbox() run.Inbox {
 func (p *program) runner(platforms map[string]run.Platform) *run.Runner {
 	return &run.Runner{
 		Store: p.store, Agent: p.agent, Model: p.model, Tools: p.box,
-		Platforms: platforms, Log: p.log, Observe: p.meter.observe,
+		Platforms: platforms, Log: p.log, Observe: p.meter.observe, Limits: limits(p.cfg),
+	}
+}
+
+// prices are what tokens cost; nil where the file does not say.
+func prices(cfg *config.Config) *agent.Prices {
+	p := cfg.LLM.Prices
+	if p == nil {
+		return nil
+	}
+	cached := p.Cached
+	if !cfg.Written("llm.prices.cached") {
+		cached = p.Input
+	}
+	return &agent.Prices{Input: p.Input, Cached: cached, Output: p.Output}
+}
+
+func limits(cfg *config.Config) run.Limits {
+	of := func(a config.Amount) run.Limit { return run.Limit{Tokens: a.Tokens, Money: a.Money} }
+	return run.Limits{
+		Person: of(cfg.Limits.PerPersonPerDay), Thread: of(cfg.Limits.PerThreadPerDay), All: of(cfg.Limits.PerDay),
+		Prices: prices(cfg),
 	}
 }

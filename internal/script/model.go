@@ -22,6 +22,7 @@ import (
 //	expect TEXT           the prompt must hold TEXT, where \n is a line's end
 //	refuse TEXT           the prompt must not hold TEXT
 //	no tools              the request must offer none
+//	uses PROMPT COMPLETION   what the provider reports, in tokens
 //	meanwhile DIRECTIVE   something that a person does while the model thinks
 type Model struct {
 	// Meanwhile does what a person does during a call.
@@ -107,6 +108,10 @@ func (m *Model) line(ctx context.Context, r *llm.Response, req llm.Request, word
 	case "no":
 		if len(req.Tools) > 0 {
 			m.Complain("model call %d offers tools", n)
+		}
+	case "uses":
+		if _, err := fmt.Sscan(rest, &r.Usage.Prompt, &r.Usage.Completion); err != nil {
+			m.Complain("uses %s: %v", rest, err)
 		}
 	case "meanwhile":
 		m.Meanwhile(rest)

@@ -30,7 +30,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 // want section, which update rewrites. The sections, in order:
 //
 //	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [quorum=N] [approvers=A,B] [exclude] [fails] [needs=PARAM] [reads] [file=NAME]
-//	-- options --        steps=N budget=N idle=DURATION dm taint summary strategy=NAME retries=N group:ID=A,B down=N unheard=N
+//	-- options --        steps=N budget=N idle=DURATION dm taint summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N group:ID=A,B down=N unheard=N
 //	-- result NAME --    what a tool gives back
 //	-- model --          a block for one model call, as [Model] has it
 //	-- person NAME [with FILE] --   a message; the conversation goes on until nothing moves
@@ -96,6 +96,7 @@ type play struct {
 	model  *Model
 	board  *Board
 	tools  Tools
+	limits run.Limits
 	thread chat.ThreadID
 	msgs   int
 	events int
@@ -136,7 +137,7 @@ func (p *play) start() {
 	p.inbox = run.Inbox{Store: store, Emoji: emoji}
 	r := &run.Runner{
 		Store: store, Agent: p.agent, Model: p.model, Tools: p.tools,
-		Platforms: map[string]run.Platform{"board": p.board},
+		Platforms: map[string]run.Platform{"board": p.board}, Limits: p.limits,
 	}
 	go func() {
 		defer close(p.done)
@@ -265,6 +266,8 @@ func (p *play) option(o string) {
 		p.agent.Strategy = agent.Strategy(value)
 	case key == "retries":
 		p.agent.Retries = p.number(value)
+	case strings.HasSuffix(key, "-limit"):
+		p.limit(key, value)
 	case key == "summary":
 		p.agent.Summary = true
 	case key == "taint":
@@ -280,6 +283,29 @@ func (p *play) option(o string) {
 		}
 	default:
 		p.t.Fatalf("no option %q", o)
+	}
+}
+
+// limit sets a limit in tokens or, with a dollar sign, in money, of which a
+// token costs one millionth. It holds from the next restart on.
+func (p *play) limit(whose, value string) {
+	var l run.Limit
+	if money, ok := strings.CutPrefix(value, "$"); ok {
+		l.Money = float64(p.number(money))
+	} else {
+		l.Tokens = int64(p.number(value))
+	}
+	p.agent.Prices = &agent.Prices{Input: 1, Cached: 1, Output: 1}
+	p.limits.Prices = p.agent.Prices
+	switch whose {
+	case "person-limit":
+		p.limits.Person = l
+	case "thread-limit":
+		p.limits.Thread = l
+	case "all-limit":
+		p.limits.All = l
+	default:
+		p.t.Fatalf("no option %q", whose)
 	}
 }
 

@@ -1,0 +1,126 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"nod/agent"
+	"nod/chat"
+	"nod/llm"
+	"nod/memory"
+)
+
+// Limit is what may be used up in a day (UTC), in tokens or in money; the zero
+// Limit is none.
+type Limit struct {
+	Tokens int64
+	Money  float64
+}
+
+// Limits say how much may be used. They are looked at before each call of the
+// model, and counted after it, in the store, so that replicas share them. A call
+// that was counted by no one, because the process died first, is not counted.
+type Limits struct {
+	Person, Thread, All Limit
+	Prices              *agent.Prices // for limits in money
+}
+
+// counterTTL keeps a day's counter over the end of its day.
+const counterTTL = 48 * time.Hour
+
+// micro is how small a unit of money is counted.
+const micro = 1e6
+
+// account is one limit that a turn counts against.
+type account struct {
+	Limit
+	name string // of its counter
+	what string // whose limit it is, for the person
+}
+
+// accounts lists the limits that concern a turn.
+func (d *driver) accounts(by chat.UserID) []account {
+	l := d.Limits
+	day := d.Now().UTC().Format(time.DateOnly)
+	var out []account
+	add := func(limit Limit, key, what string) {
+		if limit != (Limit{}) {
+			out = append(out, account{limit, "used/" + day + "/" + key, what})
+		}
+	}
+	add(l.Person, "person/"+d.run.Thread.Platform+"/"+string(by), "what one person may use in a day")
+	add(l.Thread, "thread/"+d.run.Thread.String(), "what this thread may use in a day")
+	add(l.All, "all", "what I may use in a day")
+	return out
+}
+
+// overdrawn says, in words for the person, which limit is reached; "" when none
+// is. A limit that can't be looked up is an error: then the call waits.
+func (d *driver) overdrawn(ctx context.Context, by chat.UserID) (string, error) {
+	for _, a := range d.accounts(by) {
+		used, err := d.Store.Count(ctx, a.name, 0, counterTTL)
+		if err != nil {
+			return "", fmt.Errorf("look at a limit: %w", err)
+		}
+		if used >= a.most() {
+			return fmt.Sprintf("I can't go on: the limit of %s is reached (%s). It starts afresh at midnight UTC; whoever runs me can raise it under `limits`.", a.what, a), nil
+		}
+	}
+	return "", nil
+}
+
+func (a account) most() int64 {
+	if a.Money > 0 {
+		return int64(a.Money * micro)
+	}
+	return a.Tokens
+}
+
+// String is the limit for people.
+func (a account) String() string {
+	if a.Money > 0 {
+		return chat.Money(a.Money)
+	}
+	return fmt.Sprintf("%d tokens", a.Tokens)
+}
+
+// spend counts what a call used. A provider that reports nothing is estimated.
+func (d *driver) spend(ctx context.Context, by chat.UserID, req llm.Request, r llm.Response) {
+	u := r.Usage
+	if u.Prompt+u.Completion == 0 {
+		u = d.estimate(req, r)
+	}
+	for _, a := range d.accounts(by) {
+		n := int64(u.Prompt + u.Completion)
+		if a.Money > 0 {
+			n = int64(d.Limits.Prices.Cost(u) * micro)
+		}
+		if _, err := d.Store.Count(ctx, a.name, max(1, n), counterTTL); err != nil {
+			d.Log.Error("count what was used", "thread", d.run.Thread.String(), "error", err)
+		}
+	}
+}
+
+func (d *driver) estimate(req llm.Request, r llm.Response) llm.Usage {
+	var u llm.Usage
+	for _, m := range req.Messages {
+		u.Prompt += d.Agent.Count(m.Text)
+		for _, c := range m.Calls {
+			u.Prompt += d.Agent.Count(c.Args)
+		}
+	}
+	for _, t := range req.Tools {
+		u.Prompt += d.Agent.Count(t.Description + string(t.Parameters))
+	}
+	u.Completion = d.Agent.Count(r.Text + r.Reasoning)
+	for _, c := range r.Calls {
+		u.Completion += d.Agent.Count(c.Args)
+	}
+	return u
+}
+
+// limited is the entry that ends a turn for which a limit is reached.
+func limited(act agent.Call, why string) []memory.Body {
+	return append(act.Before, memory.Failed{Turn: act.Turn, Seen: act.Seen, Reason: why})
+}

@@ -1,0 +1,33 @@
+package summary
+
+import (
+	"strconv"
+
+	"nod/chat"
+)
+
+// Spent says what a turn used: tokens in and out, how many of those in were
+// cached, and the money, where prices are known. It is empty when the provider
+// reported nothing.
+func Spent(s *chat.Steps) string {
+	t := s.Tokens
+	if t.Prompt+t.Completion == 0 {
+		return ""
+	}
+	text := thousands(t.Prompt) + "+" + thousands(t.Completion) + " tokens"
+	if t.Cached > 0 {
+		text += " (" + thousands(t.Cached) + " cached)"
+	}
+	if s.Cost > 0 {
+		text += ", " + chat.Money(s.Cost)
+	}
+	return text
+}
+
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

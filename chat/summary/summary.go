@@ -1,0 +1,66 @@
+// Package summary says in a few words what came of things: of a turn's steps,
+// for the one line that stays when they are folded away, and of an approval. The
+// words are the same wherever people read them; how a name is written so that it
+// is no markup is for the adapter.
+package summary
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"nod/chat"
+)
+
+// mostTools is how many tools are named.
+const mostTools = 4
+
+// Tools names the tools of a turn, each once, in the order of first use, and how
+// often each was used. write makes a name fit to be shown.
+func Tools(s *chat.Steps, write func(name string) string) string {
+	var names []string
+	uses := map[string]int{}
+	for _, item := range s.Items {
+		for _, c := range item.Calls {
+			if uses[c.Tool]++; uses[c.Tool] == 1 {
+				names = append(names, c.Tool)
+			}
+		}
+	}
+	more := len(names) - mostTools
+	names = names[:min(len(names), mostTools)]
+	for i, n := range names {
+		names[i] = write(n)
+		if uses[n] > 1 {
+			names[i] = fmt.Sprintf("%s ×%d", names[i], uses[n])
+		}
+	}
+	if more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Took writes how long something took.
+func Took(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Round(time.Second).Seconds()))
+	}
+	d = d.Round(time.Second)
+	return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+}
+
+// Outcome is what an approval message ends with: who approved so far, or how it
+// ended and by whom. whom names the people of p.By; it may be empty.
+func Outcome(p *chat.Approval, whom string) string {
+	switch {
+	case p.Outcome == "" && whom != "":
+		return fmt.Sprintf("%d of %d approved: %s", len(p.By), p.Quorum, whom)
+	case (p.Outcome == chat.Approved || p.Outcome == chat.Denied) && whom != "":
+		return fmt.Sprintf("%s by %s", p.Outcome, whom)
+	}
+	return string(p.Outcome)
+}
