@@ -23,15 +23,17 @@ func (a *Agent) StepsPost(log *Log) (p chat.Post, posted chat.MessageRef, look, 
 	return chat.Post{Key: key, ReplyTo: t.replyTo(), Steps: &steps}, s.posted[key], t.steps[0].seq < log.claimed, true
 }
 
-// Waiting is a steps message for a turn whose first model call takes long.
+// Waiting is the steps message of a turn while a model call goes on.
 func (a *Agent) Waiting(log *Log, c Call) chat.Post {
 	s := fold(log.entries)
 	for i, b := range c.Before {
 		s.add(memory.Entry{Seq: s.last + uint64(i), At: s.now, Body: b})
 	}
-	p := chat.Post{Key: stepsKey(c.Turn), Steps: &chat.Steps{Turn: fmt.Sprint(c.Turn), Version: s.last, Status: "Thinking"}}
+	p := chat.Post{Key: stepsKey(c.Turn), Steps: &chat.Steps{Turn: fmt.Sprint(c.Turn), Version: log.state.last, Status: "Thinking"}}
 	if s.open != nil {
-		p.ReplyTo = s.open.replyTo()
+		steps := s.steps(s.open, a.Prices)
+		steps.Version = log.state.last
+		p.ReplyTo, p.Steps = s.open.replyTo(), &steps
 	}
 	return p
 }

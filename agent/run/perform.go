@@ -21,6 +21,8 @@ type job struct {
 	do          func(context.Context)
 	cancellable bool   // a word to stop ends it; otherwise it is waited for
 	slow        func() // called once when it takes long; may be nil
+	more        <-chan struct{}
+	grow        func() // called when more receives
 }
 
 // attend does a job beside the inbox: what arrives is taken into the log. It
@@ -47,6 +49,8 @@ func (d *driver) attend(work context.Context, j job) error {
 			if j.slow != nil {
 				j.slow()
 			}
+		case <-j.more:
+			j.grow()
 		case <-redraw:
 			d.showSteps(ctx)
 		case <-d.run.Mail:
@@ -77,11 +81,12 @@ func (d *driver) call(work context.Context, act agent.Call) error {
 	if err := d.fetchImages(work, act.Request); err != nil {
 		return err
 	}
-	err = d.attend(work, job{cancellable: true, do: func(ctx context.Context) {
+	g := newGrowth()
+	err = d.attend(work, job{cancellable: true, more: g.more, do: func(ctx context.Context) {
 		start := time.Now()
-		r, failed = d.Model.Complete(ctx, act.Request, nil)
+		r, failed = d.Model.Complete(ctx, act.Request, g.hear)
 		took = time.Since(start)
-	}, slow: func() {
+	}, grow: func() { d.drawGrowth(work, act, g) }, slow: func() {
 		d.steps.offer(work, d, d.Agent.Waiting(d.log, act), false)
 	}})
 	switch {

@@ -110,6 +110,7 @@ func (b *buffer) String() string {
 type setup struct {
 	store string // a file where it is empty
 	extra string // more of the file
+	llm   string // more under llm, such as "strategy: plan"
 	tools string // under tools.commands; see deployTool
 }
 
@@ -138,8 +139,8 @@ func newService(t testing.TB, w world, rule func(fakellm.Request) fakellm.Reply,
 		s.tools = deployTool
 	}
 	n.file = filepath.Join(dir, "nod.yaml")
-	text := fmt.Sprintf("store: %s\nllm: {base_url: %q, api_key: k, model: m}\nhttp: {listen: %q}\n%s\n%s\ntools:\n  clock:\n  commands:%s",
-		s.store, n.llm.URL, n.http, w.config(), s.extra, s.tools)
+	text := fmt.Sprintf("store: %s\nllm: {base_url: %q, api_key: k, model: m%s}\nhttp: {listen: %q}\n%s\n%s\ntools:\n  clock:\n  commands:%s",
+		s.store, n.llm.URL, more(s.llm), n.http, w.config(), s.extra, s.tools)
 	if err := os.WriteFile(n.file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -153,6 +154,14 @@ func newService(t testing.TB, w world, rule func(fakellm.Request) fakellm.Reply,
 		}
 	})
 	return n
+}
+
+// more goes on with a list in braces.
+func more(keys string) string {
+	if keys == "" {
+		return ""
+	}
+	return ", " + keys
 }
 
 // rewrite copies the file under another name, with one text replaced.

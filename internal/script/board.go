@@ -21,6 +21,7 @@ type Board struct {
 	Platform string
 	Groups   map[string][]chat.UserID // "group:S1" → who is in it
 	DM       bool                     // nobody can be in a group
+	Growing  bool                     // lines for thoughts as they grow, too
 
 	mu    sync.Mutex
 	lines []string
@@ -183,10 +184,20 @@ func (b *Board) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, p 
 	if p.Approval != nil {
 		b.outcome(*p.Approval)
 	}
+	if p.Steps != nil && !p.Steps.Done && b.Growing {
+		b.growing(p.Steps.Items)
+	}
 	if p.Steps != nil && p.Steps.Done {
 		b.note("steps %s: %s", p.Steps.Status, summary(*p.Steps))
 	}
 	return nil
+}
+
+// growing notes a thought that was not followed by a call yet.
+func (b *Board) growing(items []chat.Step) {
+	if len(items) > 0 && len(items[len(items)-1].Calls) == 0 {
+		b.note("thinking %s", items[len(items)-1].Thought)
+	}
 }
 
 func because(why string) string {

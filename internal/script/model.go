@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 
 	"nod/chat"
 	"nod/llm"
@@ -22,6 +23,7 @@ import (
 //	expect TEXT           the prompt must hold TEXT, where \n is a line's end
 //	refuse TEXT           the prompt must not hold TEXT
 //	no tools              the request must offer none
+//	grow TEXT             a piece of reasoning, and then a second
 //	uses PROMPT COMPLETION   what the provider reports, in tokens
 //	meanwhile DIRECTIVE   something that a person does while the model thinks
 type Model struct {
@@ -51,7 +53,7 @@ func (m *Model) Left() int {
 }
 
 // Complete implements llm.Model.
-func (m *Model) Complete(ctx context.Context, req llm.Request, _ func(llm.Delta)) (llm.Response, error) {
+func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (llm.Response, error) {
 	m.mu.Lock()
 	m.last = req
 	m.calls++
@@ -69,6 +71,11 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, _ func(llm.Delta)
 	var failed error
 	for line := range strings.Lines(block) {
 		word, rest, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
+		if word == "grow" {
+			watch(llm.Delta{Reasoning: rest})
+			time.Sleep(time.Second) // in the bubble's time
+			continue
+		}
 		if err := m.line(ctx, &r, req, word, rest, n); err != nil {
 			failed = err
 		}

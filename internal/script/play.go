@@ -30,7 +30,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 // want section, which update rewrites. The sections, in order:
 //
 //	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [quorum=N] [approvers=A,B] [exclude] [fails] [needs=PARAM] [reads] [file=NAME]
-//	-- options --        steps=N budget=N idle=DURATION dm taint summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N group:ID=A,B down=N unheard=N
+//	-- options --        steps=N budget=N idle=DURATION dm taint growing summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N group:ID=A,B down=N unheard=N
 //	-- result NAME --    what a tool gives back
 //	-- model --          a block for one model call, as [Model] has it
 //	-- person NAME [with FILE] --   a message; the conversation goes on until nothing moves
@@ -270,6 +270,8 @@ func (p *play) option(o string) {
 		p.limit(key, value)
 	case key == "summary":
 		p.agent.Summary = true
+	case key == "growing":
+		p.board.Growing = true
 	case key == "taint":
 		p.agent.Taint = true
 	case key == "unheard":
