@@ -63,9 +63,13 @@ func TestPromptProperty(t *testing.T) {
 		budget := rapid.IntRange(1500, 6000).Draw(t, "budget")
 		a := &agent.Agent{
 			Instructions: "Be brief.", Protocol: agent.NativeTools{}, MaxSteps: 5, Budget: budget, Count: bytes,
-			Tools: []agent.Tool{newTool("read", agent.Auto, memory.Rules{})},
+			Tools:   []agent.Tool{newTool("read", agent.Auto, memory.Rules{})},
+			Summary: rapid.Bool().Draw(t, "summary"),
 		}
 		s := newSim(a)
+		s.summary = func(llm.Request) llm.Response {
+			return llm.Response{Text: strings.Repeat("y", rapid.SampledFrom([]int{0, 30, 5000}).Draw(t, "summary of"))}
+		}
 		turns := rapid.IntRange(1, 20).Draw(t, "turns")
 		for i := range turns {
 			left := rapid.IntRange(0, 4).Draw(t, "steps")
@@ -138,42 +142,73 @@ func flat(req llm.Request) string {
 }
 
 // longThread plays turns of one look-up each, and says how much of a prompt
-// its predecessor shared on average.
-func longThread(turns, budget int) (share float64, worst int) {
+// its predecessor shared on average, and how large the largest was.
+func longThread(t testing.TB, p dialect, turns, budget int, summary bool) (share float64, worst int) {
 	a := &agent.Agent{
-		Instructions: "Be brief.", Protocol: agent.NativeTools{}, MaxSteps: 5, Budget: budget, Count: func(s string) int { return len(s)/4 + 1 },
+		Instructions: "Be brief.", Protocol: p.Protocol, MaxSteps: 5, Budget: budget, Summary: summary, Count: func(s string) int { return len(s)/4 + 1 },
 		Tools: []agent.Tool{newTool("read", agent.Auto, memory.Rules{})},
 	}
 	s := newSim(a)
+	s.summary = func(llm.Request) llm.Response {
+		return llm.Response{Text: p.answer(strings.Repeat("Ada asked about this and that. ", 20))}
+	}
 	looked := false
-	s.model = func(llm.Request) llm.Response {
-		if looked = !looked; looked {
-			return llm.Response{Calls: []llm.Call{{ID: fmt.Sprint(len(s.entries)), Name: "read", Args: `{"q":"` + strings.Repeat("q", 40) + `"}`}}}
+	s.model = func(req llm.Request) llm.Response {
+		if err := paired(req); err != nil {
+			t.Errorf("a call is parted from its result: %v", err)
 		}
-		return llm.Response{Text: strings.Repeat("The answer is a sentence or two long. ", 6)}
+		if looked = !looked; looked {
+			return p.call("read", fmt.Sprintf(`{"q":"%s","n":%d}`, strings.Repeat("q", 40), len(s.entries)))
+		}
+		return llm.Response{Text: p.answer(strings.Repeat("The answer is a sentence or two long. ", 6))}
 	}
 	for i := range turns {
 		s.says("ada", fmt.Sprintf("question %d: %s", i, strings.Repeat("what about this one? ", 5)))
 		s.run()
+		s.prompts = s.prompts[max(0, len(s.prompts)-3):]
+		if i == 0 {
+			continue
+		}
+		for k := 1; k < len(s.prompts); k++ {
+			share += shared(s.prompts[k-1], s.prompts[k]) / float64(len(s.prompts)-1)
+			worst = max(worst, size(s.prompts[k])/4)
+		}
 	}
-	var sum float64
-	for i := 1; i < len(s.prompts); i++ {
-		sum += shared(s.prompts[i-1], s.prompts[i])
-		worst = max(worst, size(s.prompts[i])/4)
-	}
-	return sum / float64(len(s.prompts)-1), worst
+	return share / float64(turns-1), worst
 }
 
-// Over 200 turns a prompt begins, nearly always, with the whole of the one
-// before it, which is what the providers' caches want.
+// dialect is a protocol, and how a model that speaks it says things.
+type dialect struct {
+	agent.Protocol
+	call   func(tool, args string) llm.Response
+	answer func(text string) string
+}
+
+var dialects = map[string]dialect{
+	"tools": {agent.NativeTools{}, func(tool, args string) llm.Response {
+		return llm.Response{Calls: []llm.Call{{ID: "w", Name: tool, Args: args}}}
+	}, func(text string) string { return text }},
+}
+
+// Over 1,000 turns a prompt begins, nearly always, with the whole of the one
+// before it, which is what the providers' caches want, and is never over the
+// budget; whichever way the model speaks, with summaries and without.
 func TestStablePrefix(t *testing.T) {
 	t.Parallel()
-	share, worst := longThread(200, 16000)
-	if share < 0.97 {
-		t.Errorf("prompts share %.3f of their predecessor, want at least 0.97", share)
-	}
-	if worst > 16000 {
-		t.Errorf("a prompt has %d tokens, over the budget", worst)
+	for name, d := range dialects {
+		for _, summary := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s summary=%v", name, summary), func(t *testing.T) {
+				t.Parallel()
+				share, worst := longThread(t, d, 1000, 16000, summary)
+				if share < 0.95 {
+					t.Errorf("prompts share %.3f of their predecessor, want at least 0.95", share)
+				}
+				if worst > 16000 {
+					t.Errorf("a prompt has %d tokens, over the budget", worst)
+				}
+				t.Logf("%.1f %% shared, at most %d tokens", 100*share, worst)
+			})
+		}
 	}
 }
 
@@ -194,7 +229,7 @@ func BenchmarkNextLongThread(b *testing.B) {
 
 func BenchmarkStablePrefix(b *testing.B) {
 	for b.Loop() {
-		share, _ := longThread(200, 16000)
+		share, _ := longThread(b, dialects["tools"], 200, 16000, false)
 		b.ReportMetric(share*100, "%shared")
 	}
 }

@@ -19,9 +19,11 @@ import (
 type sim struct {
 	agent   *agent.Agent
 	entries []memory.Entry
+	base    int
 	claimed uint64
 	now     time.Time
 	model   func(llm.Request) llm.Response
+	summary func(llm.Request) llm.Response // nil: the model
 	groups  map[string][]chat.UserID
 	check   func(call memory.Call)
 	crash   func() bool // whether the process dies now
@@ -34,17 +36,22 @@ func newSim(a *agent.Agent) *sim {
 	return &sim{
 		agent: a, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), claimed: 1,
 		check: func(memory.Call) {}, crash: func() bool { return false },
-		ran: map[string]int{}, posts: map[string]int{}, groups: map[string][]chat.UserID{},
+		summary: func(llm.Request) llm.Response { return llm.Response{Text: "What was said so far."} },
+		ran:     map[string]int{}, posts: map[string]int{}, groups: map[string][]chat.UserID{},
 	}
 }
 
 func (s *sim) add(bodies ...memory.Body) {
 	for _, b := range bodies {
 		s.entries = append(s.entries, memory.Entry{Seq: uint64(len(s.entries) + 1), At: s.now, Body: b})
+		if cut, ok := b.(memory.Trimmed); ok && cut.Before > 0 {
+			s.base = int(cut.Before) - 1
+		}
 	}
 }
 
-func (s *sim) log() *agent.Log { return agent.NewLog(s.entries, s.claimed) }
+// log is what a store loads: the entries from the base on.
+func (s *sim) log() *agent.Log { return agent.NewLog(s.entries[s.base:], s.claimed) }
 
 func (s *sim) says(who, text string) {
 	n := len(s.entries) + 1
@@ -85,6 +92,8 @@ func (s *sim) perform(act agent.Action) {
 	case agent.Call:
 		s.prompts = append(s.prompts, act.Request)
 		s.add(append(act.Before, s.agent.Step(act, s.model(act.Request), time.Second))...)
+	case agent.Summarise:
+		s.add(s.agent.Summarised(s.log(), act, s.summary(act.Request)))
 	case agent.Run:
 		for _, c := range act.Calls {
 			s.add(memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Text: "read"})

@@ -2,6 +2,8 @@ package run
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -60,9 +62,14 @@ func (i Inbox) Keep(ctx context.Context, thread chat.ThreadID, data []byte) (blo
 	return i.Store.PutBlob(ctx, thread, data)
 }
 
-// Blob gives the content of a file, or memory.ErrNoBlob.
+// Blob gives the content of a file, or memory.ErrNoBlob, which is chat.ErrNoFile
+// too.
 func (i Inbox) Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error) {
-	return i.Store.Blob(ctx, thread, name)
+	data, err := i.Store.Blob(ctx, thread, name)
+	if errors.Is(err, memory.ErrNoBlob) {
+		err = fmt.Errorf("%w: %w", chat.ErrNoFile, err)
+	}
+	return data, err
 }
 
 // Standing says what is known of a thread.

@@ -139,7 +139,7 @@ func (e effects) Call(ctx context.Context, desk chat.Desk, call llm.Call) (llm.R
 	e.c.boundary()
 	_, err := ask[bool](ctx, e.c, "/effect", desk.Key)
 	e.c.boundary()
-	return llm.Result{Text: "done"}, err
+	return llm.Result{Text: "done", Files: []llm.File{{Name: "receipt.txt", MediaType: "text/plain", Data: []byte(desk.Key)}}}, err
 }
 
 // remote is the platform, across the network.

@@ -111,6 +111,9 @@ func walkOne(t *testing.T, store, phase string, boundary int) (died bool) {
 	if phase == "asked" && p.Effects() != 1 {
 		t.Errorf("killed at boundary %d of %s: the approval that was given while nothing ran was not honoured", boundary, phase)
 	}
+	if n := p.Count(thread, "file/1-1-2/1"); phase == "asked" && n != 1 {
+		t.Errorf("killed at boundary %d of %s: the file that the call made was posted %d times, want 1", boundary, phase, n)
+	}
 	return died
 }
 
