@@ -93,6 +93,7 @@ type Pending struct {
 	Approve  []string // emoji
 	Deny     []string
 	Approved []Reaction
+	Votes    int // how many were judged so far, those that don't count too
 }
 
 // Line is one line of a conversation as a person sees it: a Message of

@@ -18,7 +18,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -26,35 +25,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"nod/chat"
+	"nod/chat/catchup"
+	"nod/chat/inbound"
 	"nod/chat/outbox"
+	"nod/chat/retry"
 )
-
-// Inbox is where events go, and where the adapter asks about threads. It is
-// called concurrently. When a method that takes event ids returns nil, the
-// event is safe; fresh is false for one that was known.
-type Inbox interface {
-	Message(ctx context.Context, thread chat.ThreadID, m chat.Message, eventIDs ...string) (fresh bool, err error)
-	Reaction(ctx context.Context, r chat.Reaction, eventIDs ...string) (fresh bool, err error)
-	Edited(ctx context.Context, ref chat.MessageRef, text string, eventIDs ...string) (fresh bool, err error)
-	Deleted(ctx context.Context, ref chat.MessageRef, eventIDs ...string) (fresh bool, err error)
-	Halt(ctx context.Context, thread chat.ThreadID, by chat.User, eventIDs ...string) (fresh bool, err error)
-	Keep(ctx context.Context, thread chat.ThreadID, data []byte) (blob string, err error)
-	Standing(ctx context.Context, thread chat.ThreadID) (chat.Standing, error)
-	Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[chat.Watermark, error]
-	Pending(ctx context.Context, platform string) iter.Seq2[chat.Pending, error]
-	Steps(ctx context.Context, thread chat.ThreadID, turn string) (chat.Steps, bool, error)
-}
-
-// Observe is told what happens, for metrics. A nil function is not called;
-// none may block.
-type Observe struct {
-	Reconnected func()              // a shard was connected again
-	Redelivered func()              // Discord sent an event of a session again
-	Duplicate   func()              // an event was known already
-	Malformed   func()              // an event could not be understood
-	Limited     func(bucket string) // Discord refused a call as one too many
-}
 
 // Options set up an [Adapter].
 type Options struct {
@@ -65,10 +40,10 @@ type Options struct {
 	Follow    string // mentions (default) or thread, which needs the MESSAGE_CONTENT intent
 	AllowBots []string
 
-	Inbox   Inbox
+	Inbox   inbound.Inbox
 	Logger  *slog.Logger
 	HTTP    *http.Client
-	Observe Observe
+	Observe inbound.Observe
 	Now     func() time.Time
 
 	PutTimeout time.Duration // for putting one event, before it is tried again; default 5 s
@@ -93,16 +68,16 @@ type Adapter struct {
 	start starts
 
 	homes   *homes
-	lanes   lanes
+	lanes   *inbound.Lanes
 	clicks  clicks
 	working working
 	remarks remarks
-	drawn   drawn
-	found   found
+	drawn   outbox.Versions
+	votes   *catchup.Votes
 	turns   turns
-	heard   heard
-	wake    chan struct{} // something may have been missed
-	retry   time.Duration // after a look for it that failed
+	heard   *catchup.Heard
+	away    *away
+	looks   *catchup.Looks
 }
 
 // identity is who the bot is.
@@ -120,12 +95,15 @@ func New(o Options) (*Adapter, error) {
 		return nil, errors.New("make the Discord adapter: an inbox is needed")
 	}
 	o = o.withDefaults()
-	return &Adapter{
-		o: o, log: o.Logger, rest: newREST(o), atlas: newAtlas(),
-		homes: newHomes(), lanes: newLanes(), clicks: newClicks(), working: newWorking(), remarks: newRemarks(),
-		drawn: newDrawn(), found: newFound(), turns: newTurns(), heard: newHeard(),
-		wake: make(chan struct{}, 1), retry: time.Minute,
-	}, nil
+	a := &Adapter{
+		o: o, log: o.Logger, rest: newREST(o), atlas: newAtlas(), turns: newTurns(),
+		homes: newHomes(), lanes: inbound.NewLanes(mostAtOnce), clicks: newClicks(), working: newWorking(), remarks: newRemarks(),
+	}
+	a.heard = catchup.NewHeard(a.marks)
+	a.away = newAway(a.heard)
+	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
+	a.looks = catchup.NewLooks(a.backfill, func(err error) { a.log.Warn("look for what was missed", "error", err) }, lookAgain)
+	return a, nil
 }
 
 func (o Options) withDefaults() Options {
@@ -177,7 +155,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	a.remember(ctx)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.rest.out.Run(ctx) })
-	g.Go(func() error { a.catchUp(ctx); return nil })
+	g.Go(func() error { a.looks.Run(ctx); return nil })
 	g.Go(func() error { a.openThreads(ctx); return nil })
 	if a.o.Commands {
 		g.Go(func() error { a.register(ctx); return nil })
@@ -186,7 +164,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 		g.Go(func() error { return a.keep(ctx, &shard{a: a, n: i, of: n}) })
 	}
 	err = g.Wait()
-	a.lanes.wait()
+	a.lanes.Wait()
 	a.clicks.all.Wait()
 	a.working.end()
 	a.remarks.end()
@@ -197,31 +175,22 @@ func (a *Adapter) Run(ctx context.Context) error {
 func (a *Adapter) Ready() bool { return a.live.ready() }
 
 // Depth says how many calls wait for Discord's rate limits, by priority.
-func (a *Adapter) Depth() map[string]int {
-	depth := a.rest.out.Depth()
-	return map[string]int{
-		"approval": depth[outbox.Approval], "answer": depth[outbox.Answer],
-		"steps": depth[outbox.Steps], "low": depth[outbox.Low],
-	}
-}
+func (a *Adapter) Depth() map[string]int { return a.rest.out.DepthByName() }
 
 // signIn asks who the bot is and how to connect, until Discord says so or
 // refuses the token.
-func (a *Adapter) signIn(ctx context.Context) (starting, error) {
-	for pause := a.o.Pause; ; pause = min(2*pause, longestPause) {
-		_, err := a.me(ctx)
-		var info starting
-		if err == nil {
-			info, err = a.starting(ctx)
-		}
-		if err == nil || refusedToken(err) || ctx.Err() != nil {
-			return info, err
-		}
+func (a *Adapter) signIn(ctx context.Context) (info starting, err error) {
+	signIn := retry.Policy{First: a.o.Pause, Longest: longestPause, Final: refusedToken, Failed: func(err error) {
 		a.log.Warn("sign in to discord", "error", err)
-		if err := sleep(ctx, pause); err != nil {
-			return info, err
+	}}
+	err = signIn.Do(ctx, func(ctx context.Context) error {
+		if _, err := a.me(ctx); err != nil {
+			return err
 		}
-	}
+		info, err = a.starting(ctx)
+		return err
+	})
+	return info, err
 }
 
 // me is the bot's user.
@@ -251,22 +220,4 @@ func (i *identity) who() user {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.me
-}
-
-// sleep waits, unless ctx is done first.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func observed(f func()) {
-	if f != nil {
-		f()
-	}
 }

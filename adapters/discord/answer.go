@@ -14,14 +14,11 @@ const mostParts = 3
 // answerParts writes an answer or a notice as messages.
 func answerParts(t *chat.Text) []part {
 	md := strings.ToValidUTF8(t.Markdown, "\uFFFD")
-	for _, f := range t.Files {
-		md += "\n\n📎 " + escape(f.Name)
-	}
 	pieces := said(markdown.Split(dialect(md), mostContent, units))
 	if len(pieces) > mostParts {
 		const note = "\n\n-# The answer goes on: all of it is in the file."
 		first := said(markdown.Split(dialect(md), mostContent-units(note), units))[0]
-		return []part{{content: first + note, file: &upload{"answer.md", []byte(md)}}}
+		return []part{{content: first + note, file: &upload{"answer.md", plainType, []byte(md)}}}
 	}
 	var out []part
 	for _, p := range pieces {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nod/chat"
+	"nod/chat/summary"
 )
 
 // Arguments up to mostInline stand in the approval message itself. Longer ones
@@ -28,7 +29,7 @@ func approvalPart(p *chat.Approval) part {
 	shown, note := exact(p.Args), ""
 	out := part{line: callLine(p)}
 	if units(shown) > mostInline {
-		out.file = &upload{"arguments.json", []byte(p.Args)}
+		out.file = &upload{"arguments.json", plainType, []byte(p.Args)}
 		note = fmt.Sprintf("That is only the beginning. The arguments are %s long and stand whole in the attached file, sha256 `%s`.",
 			count(units(p.Args), "character"), sum(p.Args))
 		shown = shorten(shown, mostBegun)
@@ -129,20 +130,8 @@ func approvalEnd(p *chat.Approval) string {
 	for _, u := range p.By {
 		by = append(by, shorten(person(u), mostWho))
 	}
-	whom := list(by, 150)
-	switch p.Outcome {
-	case "":
-		if whom == "" {
-			return ""
-		}
-		return fmt.Sprintf("%d of %d approved: %s", len(p.By), p.Quorum, whom)
-	case chat.Approved, chat.Denied:
-		if whom != "" {
-			return fmt.Sprintf("%s by %s", p.Outcome, whom)
-		}
-	}
-	end := string(p.Outcome)
-	if p.Why != "" {
+	end := summary.Outcome(p, list(by, 150))
+	if end != "" && end == string(p.Outcome) && p.Why != "" {
 		end = shorten(escape(p.Why), mostWhy) + ".\n" + end
 	}
 	return end

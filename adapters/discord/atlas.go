@@ -19,10 +19,11 @@ type atlas struct {
 	deleted  map[string]bool
 	roles    map[string]map[string]string // by guild and id: their names
 	guildOf  map[string]string            // by role
+	botOf    map[string]string            // by role that came with a bot
 }
 
 func newAtlas() *atlas {
-	return &atlas{channels: map[string]channel{}, deleted: map[string]bool{}, roles: map[string]map[string]string{}, guildOf: map[string]string{}}
+	return &atlas{channels: map[string]channel{}, deleted: map[string]bool{}, roles: map[string]map[string]string{}, guildOf: map[string]string{}, botOf: map[string]string{}}
 }
 
 func (t *atlas) channel(id string) (channel, bool) {
@@ -70,7 +71,7 @@ func (t *atlas) putGuild(g guild) {
 	names := map[string]string{}
 	for _, r := range g.Roles {
 		names[r.ID] = r.Name
-		t.guildOf[r.ID] = g.ID
+		t.guildOf[r.ID], t.botOf[r.ID] = g.ID, r.Tags.BotID
 	}
 	t.roles[g.ID] = names
 }
@@ -85,11 +86,20 @@ func (t *atlas) putRole(guild string, r role, gone bool) {
 	if gone {
 		delete(names, r.ID)
 		delete(t.guildOf, r.ID)
+		delete(t.botOf, r.ID)
 	} else {
 		names[r.ID] = r.Name
-		t.guildOf[r.ID] = guild
+		t.guildOf[r.ID], t.botOf[r.ID] = guild, r.Tags.BotID
 	}
 	t.roles[guild] = names
+}
+
+// stands says whether a role is the one that came with a bot, and so has its
+// name: people pick it from the list when they mean the bot.
+func (t *atlas) stands(role, bot string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return bot != "" && t.botOf[role] == bot
 }
 
 func (t *atlas) roleName(id string) string {

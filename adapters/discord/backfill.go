@@ -3,7 +3,7 @@ package discord
 import (
 	"context"
 	"errors"
-	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nod/chat"
+	"nod/chat/catchup"
 	"nod/chat/outbox"
 )
 
@@ -24,144 +25,88 @@ const (
 	mostThreads = 500 // are read after a gap, the newest first
 	mostBusy    = 50  // channels without a conversation are looked through for a mention
 	mostPages   = 5
-	lookers     = 8 // at a time
+	lookers     = 8           // at a time
+	lookAgain   = time.Minute // after a look that failed
 	// unputBack is how much older than one that was put an event may be that was
 	// not: they are put side by side.
 	unputBack = 15 * time.Minute
 )
 
-// heard says how far each thread was heard when a shard lost its connection:
-// once it has a new one, newer events would hide the gap.
-type heard struct {
-	mu    *sync.Mutex
+// away knows which shards have lost their connection. What was noted of a gap
+// is kept until none is away, and no gap of any is left to look for.
+type away struct {
+	heard *catchup.Heard
+	mu    sync.Mutex
 	gone  map[int]bool // shards that are away, and may be back without a gap
 	gap   bool         // a new session began, and what it missed was not looked for yet
-	marks []chat.Watermark
-	known bool
 }
 
-func newHeard() heard { return heard{mu: &sync.Mutex{}, gone: map[int]bool{}} }
+func newAway(h *catchup.Heard) *away { return &away{heard: h, gone: map[int]bool{}} }
 
-func (h *heard) away(n int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.gone[n] = true
+func (w *away) left(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone[n] = true
 }
 
 // anew notes a shard whose new session leaves a gap.
-func (h *heard) anew(n int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.gone, n)
-	h.gap = true
+func (w *away) anew(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.gone, n)
+	w.gap = true
 }
 
 // back notes a shard whose session goes on.
-func (h *heard) back(n int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.gone, n)
-	if len(h.gone) == 0 && !h.gap {
-		h.marks, h.known = nil, false
-	}
+func (w *away) back(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.gone, n)
+	w.settle()
 }
 
 // begin takes up the gaps that there are.
-func (h *heard) begin() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.gap = false
+func (w *away) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gap = false
 }
 
-// closed forgets how far threads were heard, unless there is a new gap.
-func (h *heard) closed() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.gone) == 0 && !h.gap {
-		h.marks, h.known = nil, false
+// closed ends a look that has found everything.
+func (w *away) closed() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.settle()
+}
+
+func (w *away) settle() {
+	if len(w.gone) == 0 && !w.gap {
+		w.heard.Forget()
 	}
 }
 
-// remember notes how far all threads were heard, unless that was noted for a
-// gap that is still there. Where the store doesn't answer, the look itself asks.
+// remember notes how far all threads were heard, before newer events hide a gap.
 func (a *Adapter) remember(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, a.o.PutTimeout)
 	defer cancel()
-	a.heard.mu.Lock()
-	defer a.heard.mu.Unlock()
-	if a.heard.known {
-		return
-	}
-	marks, err := a.marks(ctx)
-	if err != nil {
+	if err := a.heard.Note(ctx); err != nil {
 		a.log.Warn("note how far threads were heard", "error", err)
-		return
 	}
-	a.heard.marks, a.heard.known = marks, true
 }
 
-// upTo gives what remember noted, and how far threads are heard now that were
-// not known then: a second gap may have come before the first was closed.
-func (a *Adapter) upTo(ctx context.Context) ([]chat.Watermark, error) {
-	a.heard.mu.Lock()
-	defer a.heard.mu.Unlock()
-	now, err := a.marks(ctx)
-	if err != nil || !a.heard.known {
-		return now, err
-	}
-	out := slices.Clone(a.heard.marks)
-	for _, m := range now {
-		if !slices.ContainsFunc(a.heard.marks, func(o chat.Watermark) bool { return o.Thread == m.Thread }) {
-			out = append(out, m)
-		}
-	}
-	return out, nil
-}
-
-// marks lists how far threads are heard, the latest first.
-func (a *Adapter) marks(ctx context.Context) ([]chat.Watermark, error) {
-	var marks []chat.Watermark
-	for m, err := range a.o.Inbox.Watermarks(ctx, Platform, a.o.Now().Add(-lookBack)) {
-		if err != nil {
-			return nil, fmt.Errorf("list threads: %w", err)
-		}
-		marks = append(marks, m)
-	}
-	slices.SortFunc(marks, func(x, y chat.Watermark) int { return sentAt(y.Last.ID).Compare(sentAt(x.Last.ID)) })
-	return marks, nil
+// marks lists how far threads are heard.
+func (a *Adapter) marks(ctx context.Context) iter.Seq2[chat.Watermark, error] {
+	return a.o.Inbox.Watermarks(ctx, Platform, a.o.Now().Add(-lookBack))
 }
 
 // missed asks for a look at what was missed. It doesn't wait for it.
-func (a *Adapter) missed() {
-	select {
-	case a.wake <- struct{}{}:
-	default:
-	}
-}
-
-// catchUp looks for what was missed whenever there is a gap, until ctx is done.
-// A look that fails is made again.
-func (a *Adapter) catchUp(ctx context.Context) {
-	var due <-chan time.Time
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-a.wake:
-		case <-due:
-		}
-		due = nil
-		if err := a.backfill(ctx); err != nil && ctx.Err() == nil {
-			a.log.Warn("look for what was missed", "error", err)
-			due = time.After(a.retry)
-		}
-	}
-}
+func (a *Adapter) missed() { a.looks.Missed(catchup.Gap{}) }
 
 // backfill looks once, at approvals beside conversations: people wait for both.
-func (a *Adapter) backfill(ctx context.Context) error {
-	a.heard.begin()
-	marks, err := a.upTo(ctx)
+// It always looks further back than what was heard.
+func (a *Adapter) backfill(ctx context.Context, _ time.Duration) error {
+	a.away.begin()
+	marks, err := a.heard.UpTo(ctx)
 	if err != nil {
 		return err
 	}
@@ -173,7 +118,7 @@ func (a *Adapter) backfill(ctx context.Context) error {
 	}
 	g.Go(func() error { return a.parents(ctx, marks) })
 	if err = g.Wait(); err == nil {
-		a.heard.closed()
+		a.away.closed()
 	}
 	return err
 }
@@ -233,24 +178,18 @@ func (a *Adapter) overdue(ctx context.Context, channel, last string, direct bool
 	for _, m := range msgs {
 		m.ChannelID, m.GuildID = channel, guild
 		if m.Edited != "" && !direct {
-			m.Mentions = slices.DeleteFunc(m.Mentions, func(u mentioned) bool { return u.ID == a.self.who().ID })
+			m = a.uncalled(m)
 		}
 		me, _ := a.mentions(m)
 		called := direct || me || a.asked(m) != nil
 		if !called && snowflake(m.ID) <= snowflake(last) {
 			continue
 		}
-		done := make(chan error, 1)
-		a.lanes.run(ctx, channel, func(ctx context.Context) {
-			done <- a.putOnce(ctx, func(ctx context.Context) error { return a.put(ctx, m, true) })
+		err := a.lanes.Do(ctx, channel, 0, func(ctx context.Context) error {
+			return a.putOnce(ctx, func(ctx context.Context) error { return a.put(ctx, m, true) })
 		})
-		select {
-		case err := <-done:
-			if err != nil && !errors.Is(err, errNotOurs) && !refused(err) {
-				return err
-			}
-		case <-ctx.Done():
-			return ctx.Err()
+		if err != nil && !errors.Is(err, errNotOurs) && !refused(err) {
+			return err
 		}
 	}
 	return nil

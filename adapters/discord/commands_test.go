@@ -9,6 +9,7 @@ import (
 
 	"nod/chat"
 	"nod/internal/fakediscord"
+	"nod/internal/ledger"
 )
 
 const registerRoute = "PUT /applications/{app}/commands"
@@ -43,13 +44,13 @@ func TestAsk(t *testing.T) {
 	o := commanded(t)
 	dm := o.fake.DM(o.ada)
 	o.fake.Slash(o.ada, dm, "ask", map[string]any{"question": "what is Go?"})
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
-	if m := o.in.messages[0]; m.Thread != direct(dm) || m.From != (chat.User{ID: chat.UserID(o.ada), Name: "Ada"}) || m.Text != "what is Go?" {
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	if m := o.in.Messages[0]; m.Thread != direct(dm) || m.From != (chat.User{ID: chat.UserID(o.ada), Name: "Ada"}) || m.Text != "what is Go?" {
 		t.Errorf("message %+v", m)
 	}
 	o.fake.Slash(o.bob, o.general, "ask", map[string]any{"question": "@everyone why?"})
-	o.in.await(t, func() bool { return len(o.in.messages) == 2 })
-	m := o.in.messages[1]
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+	m := o.in.Messages[1]
 	p := answer("a", "because")
 	p.ReplyTo = m.Ref
 	o.post(m.Thread, p, false)
@@ -59,11 +60,11 @@ func TestAsk(t *testing.T) {
 	if pings := o.fake.Pings(o.general); len(pings) > 0 {
 		t.Errorf("it pinged %q", pings)
 	}
-	o.in.do(func() { delete(o.in.known, messageKey(m.Ref.ID)) }) // as if it had died before putting it
+	o.in.Do(func() { delete(o.in.Known, messageKey(m.Ref.ID)) }) // as if it had died before putting it
 	o.stop()
 	o.run(nil)
-	o.in.await(t, func() bool {
-		return len(o.in.messages) == 3 && o.in.messages[2].Ref == m.Ref && o.in.messages[2].From.ID == m.From.ID
+	o.in.Await(t, func() bool {
+		return len(o.in.Messages) == 3 && o.in.Messages[2].Ref == m.Ref && o.in.Messages[2].From.ID == m.From.ID
 	})
 }
 
@@ -86,23 +87,23 @@ func TestStopForgetHelp(t *testing.T) {
 		}
 	}
 	said(id, "stop", "Nothing is running")
-	o.in.do(func() { o.in.standing[th] = chat.Standing{Known: true, Running: true} })
+	o.in.Do(func() { o.in.Threads[th] = chat.Standing{Known: true, Running: true} })
 	said(id, "stop", "Stopping")
-	if len(o.in.halts) != 1 || o.in.halts[0] != th {
-		t.Errorf("halts %v", o.in.halts)
+	if len(o.in.Halts) != 1 || o.in.Halts[0] != th {
+		t.Errorf("halts %v", o.in.Halts)
 	}
 	said(id, "forget", "answer comes")
 	said(id, "help", "answer comes")
-	if got := o.in.texts(); !slices.Equal(got, []string{"go", "forget", "help"}) {
+	if got := o.in.Texts(); !slices.Equal(got, []string{"go", "forget", "help"}) {
 		t.Errorf("messages %q", got)
 	}
 	said(o.general, "forget", "Use this in a conversation")
 	said(o.general, "help", "Mention me")
-	o.in.do(func() { o.in.fail = errors.New("down") })
+	o.in.Do(func() { o.in.Fail = errors.New("down") })
 	said(id, "forget", "did not work")
-	o.in.do(func() { o.in.fail = nil })
+	o.in.Do(func() { o.in.Fail = nil })
 	p := answer("b", "forgotten")
-	p.ReplyTo = o.in.messages[1].Ref // which is no message
+	p.ReplyTo = o.in.Messages[1].Ref // which is no message
 	o.post(th, p, true)
 }
 
@@ -113,8 +114,8 @@ func TestClicksUnderLoad(t *testing.T) {
 	o.run(func(opt *Options) { opt.Pace = 1 })
 	dm := o.fake.DM(o.ada)
 	ref := o.post(direct(dm), chat.Post{Key: "s", Steps: &chat.Steps{Turn: "3"}}, false)
-	o.in.do(func() { o.in.steps["3"] = chat.Steps{Done: true} })
-	o.a.rest.out.Pause("*", longest) // nothing else may be sent
+	o.in.Do(func() { o.in.Turns["3"] = chat.Steps{Done: true} })
+	o.a.rest.out.Pause("*", ledger.Longest) // nothing else may be sent
 	for n := range 50 {
 		o.fake.Click(o.ada, ref.ID, o.fake.Message(ref.ID).Buttons()[0])
 		o.wait(func(s *fakediscord.Server) bool { return len(s.Ephemerals(o.ada)) == n+1 })

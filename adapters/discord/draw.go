@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -16,30 +15,7 @@ import (
 // mostTries is how often a call is made whose outcome is unknown.
 const mostTries = 3
 
-// drawn knows the newest version of the steps that was drawn under each
-// reference, for as many messages as are likely to be at work.
-type drawn struct {
-	mu   *sync.Mutex
-	seen map[chat.MessageRef]uint64
-}
-
-func newDrawn() drawn { return drawn{mu: &sync.Mutex{}, seen: map[chat.MessageRef]uint64{}} }
-
-// newer notes a version, unless a newer one was noted.
-func (d *drawn) newer(ref chat.MessageRef, version uint64) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if version < d.seen[ref] {
-		return false
-	}
-	if len(d.seen) > mostNoted {
-		clear(d.seen)
-	}
-	d.seen[ref] = version
-	return true
-}
-
-// partsOf writes a post as messages.
+// partsOf writes a post that needs nothing else as messages.
 func partsOf(thread chat.ThreadID, p chat.Post) []part {
 	switch {
 	case p.Steps != nil:
@@ -52,30 +28,32 @@ func partsOf(thread chat.ThreadID, p chat.Post) []part {
 	return nil
 }
 
-// priorityOf says how important a post is.
-func priorityOf(p chat.Post) outbox.Priority {
-	switch {
-	case p.Approval != nil:
-		return outbox.Approval
-	case p.Steps != nil:
-		return outbox.Steps
+// partsOf writes a post as messages, also one of a file, which is in the store.
+func (a *Adapter) partsOf(ctx context.Context, thread chat.ThreadID, p chat.Post) ([]part, error) {
+	if p.File != nil {
+		file, err := a.filePart(ctx, thread, p)
+		return []part{file}, err
 	}
-	return outbox.Answer
+	parts := partsOf(thread, p)
+	if len(parts) == 0 {
+		return nil, errors.New("post nothing")
+	}
+	return parts, nil
 }
 
 // Post makes a post, of several messages if it is long, and returns the
 // reference of the first. With look, those that stand already are not made
 // again. It returns chat.ErrGone when the thread can't be written to.
 func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
-	parts := partsOf(thread, p)
-	if len(parts) == 0 {
-		return chat.MessageRef{}, errors.New("post nothing")
+	parts, err := a.partsOf(ctx, thread, p)
+	if err != nil {
+		return chat.MessageRef{}, err
 	}
 	h, err := a.move(ctx, placeOf(thread), "")
 	if err != nil {
 		return chat.MessageRef{}, gone(err)
 	}
-	s := &sending{a: a, thread: thread, home: h, post: p, parts: parts, priority: priorityOf(p)}
+	s := &sending{a: a, thread: thread, home: h, post: p, parts: parts, priority: outbox.PriorityOf(p)}
 	if look {
 		if err := s.look(ctx); err != nil {
 			return chat.MessageRef{}, gone(err)
@@ -97,7 +75,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	a.working.shown(thread)
 	ref := refOf(placeOf(thread), first)
 	if p.Steps != nil {
-		a.drawn.newer(ref, p.Steps.Version)
+		a.drawn.Newer(ref, p.Steps.Version)
 	}
 	if p.Approval == nil || p.Approval.Outcome != "" {
 		return ref, nil
@@ -114,17 +92,14 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 // reference was noted: nobody listened to them then, and it was not among those
 // that were looked at after the connection.
 func (a *Adapter) voted(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p *chat.Approval) error {
-	return a.look(ctx, chat.Pending{Thread: thread, Call: p.Call, Ref: ref, Approve: p.Approve, Deny: p.Deny})
+	return a.votes.Look(ctx, chat.Pending{Thread: thread, Call: p.Call, Ref: ref, Approve: p.Approve, Deny: p.Deny})
 }
 
 // ballot puts the emoji on an approval by which people decide. They are a
 // convenience: where Discord refuses one, people can still pick it themselves.
 func (a *Adapter) ballot(ctx context.Context, ref chat.MessageRef, p *chat.Approval) error {
-	for _, list := range [][]string{p.Approve, p.Deny} {
-		if len(list) == 0 {
-			continue
-		}
-		if err := a.react(ctx, ref, list[0], outbox.Approval); err != nil {
+	for _, emoji := range p.Ballot() {
+		if err := a.react(ctx, ref, emoji, outbox.Approval); err != nil {
 			if !refused(err) {
 				return err
 			}
@@ -148,11 +123,11 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 	}
 	r := request{
 		method: "PATCH", path: "/channels/{}/messages/{}", ids: []string{h.channel, ref.ID},
-		body: parts[0].change(), priority: priorityOf(p), key: "edit " + ref.String(),
+		body: parts[0].change(), priority: outbox.PriorityOf(p), key: "edit " + ref.String(),
 	}
 	if p.Steps != nil {
 		version := p.Steps.Version
-		r.skip = func() bool { return !a.drawn.newer(ref, version) }
+		r.skip = func() bool { return !a.drawn.Newer(ref, version) }
 		if r.float = !p.Steps.Done; r.float {
 			return a.rest.call(ctx, r)
 		}

@@ -3,8 +3,6 @@ package discord
 import (
 	"context"
 	"errors"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -81,7 +79,7 @@ func TestAmbiguousThread(t *testing.T) {
 		o.fake.Inject(fault)
 		o.run(nil)
 		id := o.fake.Say(o.ada, o.general, o.mention()+" go")
-		o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+		o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 		o.post(thread(o.general, id), answer("a", "done"), false)
 		if len(o.fake.Threads(o.general)) != 1 || len(o.fake.Posts(id)) != 1 {
 			t.Errorf("threads %+v, posts %+v", o.fake.Threads(o.general), o.fake.Posts(id))
@@ -107,7 +105,7 @@ func TestGone(t *testing.T) {
 	o.post(thread(o.general, id), answer("a", "hi"), false)
 	o.fake.DeleteChannel(id)
 	o.fake.Say(o.ada, o.general, o.mention()+" and now?") // by then it knows
-	o.in.await(t, func() bool { return len(o.in.messages) == 2 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
 	if _, err := o.a.Post(t.Context(), thread(o.general, id), answer("b", "hi"), false); !errors.Is(err, chat.ErrGone) {
 		t.Errorf("post in a deleted thread: %v", err)
 	}
@@ -130,7 +128,7 @@ func TestGone(t *testing.T) {
 func TestSteps(t *testing.T) {
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	th := thread(o.general, id)
 	step := chat.Steps{Turn: "3", Version: 5, Status: "Running deploy", Items: []chat.Step{{
 		Thought: "I have to.", Calls: []chat.ToolCall{{Tool: "deploy", Args: `{"env":"prod"}`, State: chat.CallRunning}},
@@ -159,7 +157,7 @@ func TestSteps(t *testing.T) {
 	if again := o.post(th, chat.Post{Key: "s", Steps: &old}, true); again != ref {
 		t.Errorf("it was posted again: %v and %v", ref, again)
 	}
-	o.in.do(func() { o.in.steps["3"] = step })
+	o.in.Do(func() { o.in.Turns["3"] = step })
 	o.fake.Click(o.bob, ref.ID, o.fake.Message(ref.ID).Buttons()[0])
 	o.wait(func(s *fakediscord.Server) bool { return len(s.Ephemerals(o.bob)) == 1 })
 	page := o.fake.Ephemerals(o.bob)[0]
@@ -187,7 +185,7 @@ func TestSlowSteps(t *testing.T) {
 	dm := o.fake.DM(o.ada)
 	ref := o.post(direct(dm), chat.Post{Key: "s", Steps: &chat.Steps{Turn: "3"}}, false)
 	slow := make(chan struct{})
-	o.in.do(func() { o.in.slow = slow; o.in.steps["3"] = chat.Steps{Done: true, Status: "Done"} })
+	o.in.Do(func() { o.in.Slow = slow; o.in.Turns["3"] = chat.Steps{Done: true, Status: "Done"} })
 	o.fake.Click(o.ada, ref.ID, o.fake.Message(ref.ID).Buttons()[0])
 	o.wait(func(s *fakediscord.Server) bool { return s.Interactions()[0].Answer == answerPromise })
 	close(slow)
@@ -250,30 +248,20 @@ func TestLongArguments(t *testing.T) {
 	}
 }
 
-// unlock lets an adapter open archived threads, which the fake doesn't know.
-type unlock struct {
-	fake *fakediscord.Server
-	next http.RoundTripper
-}
-
-func (u unlock) RoundTrip(r *http.Request) (*http.Response, error) {
-	at := strings.LastIndex(r.URL.Path, "/channels/")
-	id := r.URL.Path[at+len("/channels/"):]
-	if r.Method != http.MethodPatch || strings.Contains(id, "/") {
-		return u.next.RoundTrip(r)
-	}
-	u.fake.Archive(id, false, false)
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), Request: r}, nil
-}
-
-// An approval in a thread that was archived meanwhile still gets its outcome.
+// A thread that was archived meanwhile is opened by what is posted or changed in
+// it; one that was locked too is closed to the bot.
 func TestArchived(t *testing.T) {
-	o := build(t, fakediscord.Options{})
-	o.run(func(opt *Options) { opt.HTTP = &http.Client{Transport: unlock{o.fake, http.DefaultTransport}} })
+	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	th := thread(o.general, id)
 	p := asking("{}")
 	ref := o.post(th, chat.Post{Key: "p", Approval: p}, false)
+	archived := func(want bool) {
+		t.Helper()
+		if got := o.fake.Threads(o.general)[0]; got.Archived != want {
+			t.Errorf("the thread is %+v", got)
+		}
+	}
 	o.fake.Archive(id, true, false)
 	p.Outcome = chat.Expired
 	if err := o.a.Edit(t.Context(), th, ref, chat.Post{Key: "p", Approval: p}); err != nil {
@@ -282,6 +270,18 @@ func TestArchived(t *testing.T) {
 	if got := o.fake.Message(ref.ID).Content; !strings.HasSuffix(got, "Expired") {
 		t.Errorf("it ends with %q", got)
 	}
+	archived(false)
+	o.fake.Archive(id, true, false)
+	o.post(th, answer("a", "done"), false)
+	archived(false)
+	o.fake.Archive(id, true, true)
+	if err := o.a.Edit(t.Context(), th, ref, chat.Post{Key: "p", Approval: p}); !errors.Is(err, chat.ErrGone) {
+		t.Errorf("edit in a locked thread: %v", err)
+	}
+	if _, err := o.a.Post(t.Context(), th, answer("b", "more"), false); !errors.Is(err, chat.ErrGone) {
+		t.Errorf("post in a locked thread: %v", err)
+	}
+	archived(true)
 }
 
 // React finds the message that began a thread in the channel above it.
@@ -358,7 +358,7 @@ func TestMembers(t *testing.T) {
 		}
 		return ok
 	}
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	if !member(th, o.ada, "role:"+role) || member(th, o.bob, "role:"+role) || member(th, "999", "role:"+role) || !member(th, o.bob, "role:"+o.guild) {
 		t.Error("roles are wrong")
 	}

@@ -116,6 +116,9 @@ type channel struct {
 type role struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
+	Tags struct {
+		BotID string `json:"bot_id"` // the bot with which the role came
+	} `json:"tags"`
 }
 
 type guild struct {

@@ -3,12 +3,9 @@ package discord
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
-	"unicode/utf16"
 
 	"nod/chat"
 	"nod/chat/markdown"
@@ -22,13 +19,7 @@ func shorten(s string, most int) string {
 	if units(s) <= most {
 		return s
 	}
-	n := 0
-	for i, r := range s {
-		if n += utf16.RuneLen(r); n > most-1 {
-			return s[:i] + "…"
-		}
-	}
-	return s
+	return markdown.Head(s, most-1) + "…"
 }
 
 // flat is a text on one line.
@@ -85,15 +76,4 @@ func count(n int, what string) string {
 		what += "s"
 	}
 	return strconv.Itoa(n) + " " + what
-}
-
-func took(d time.Duration) string {
-	switch {
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Round(time.Second).Seconds()))
-	}
-	d = d.Round(time.Second)
-	return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nod/chat"
+	"nod/chat/inbound"
 )
 
 // This file decides which messages are for the bot, and makes them messages
@@ -48,8 +49,8 @@ func (a *Adapter) listens(m message) bool {
 	return true
 }
 
-// mentions says whether a message mentions the bot, and whether it mentions
-// other people or roles.
+// mentions says whether a message mentions the bot, by name or by the role that
+// came with it, and whether it mentions other people or roles.
 func (a *Adapter) mentions(m message) (me, others bool) {
 	for _, u := range m.Mentions {
 		if u.ID == a.self.who().ID {
@@ -58,7 +59,22 @@ func (a *Adapter) mentions(m message) (me, others bool) {
 			others = true
 		}
 	}
-	return me, others || len(m.MentionRoles) > 0
+	for _, id := range m.MentionRoles {
+		if a.atlas.stands(id, a.self.who().ID) {
+			me = true
+		} else {
+			others = true
+		}
+	}
+	return me, others
+}
+
+// uncalled is a message as if it did not mention the bot.
+func (a *Adapter) uncalled(m message) message {
+	self := a.self.who().ID
+	m.Mentions = slices.DeleteFunc(slices.Clone(m.Mentions), func(u mentioned) bool { return u.ID == self })
+	m.MentionRoles = slices.DeleteFunc(slices.Clone(m.MentionRoles), func(id string) bool { return a.atlas.stands(id, self) })
+	return m
 }
 
 // place finds where a message of a guild stands, or would begin a conversation.
@@ -111,7 +127,7 @@ func (a *Adapter) route(ctx context.Context, m message, later bool) (way, error)
 	}
 	w.called = w.called || me || a.asked(m) != nil
 	follows := a.o.Follow == followThread && !others
-	if !w.called && (w.opens || !follows && !isStop(m.Content)) {
+	if !w.called && (w.opens || !follows && !inbound.IsStop(m.Content)) {
 		return w, errNotOurs
 	}
 	if w.called && !w.thread && !later {
@@ -125,13 +141,11 @@ func (a *Adapter) route(ctx context.Context, m message, later bool) (way, error)
 	switch {
 	case later && !sentAt(m.ID).After(st.Horizon):
 		return w, errNotOurs
-	case w.called, st.Running && isStop(m.Content), st.Known && follows:
+	case w.called, st.Running && inbound.IsStop(m.Content), st.Known && follows:
 		return w, nil
 	}
 	return w, errNotOurs
 }
-
-func isStop(text string) bool { return strings.EqualFold(strings.TrimSpace(text), "stop") }
 
 // message puts a message into its thread, unless it is not for the bot.
 func (a *Adapter) message(ctx context.Context, m message) error { return a.put(ctx, m, false) }
@@ -150,7 +164,7 @@ func (a *Adapter) put(ctx context.Context, m message, later bool) error {
 	if err != nil {
 		return fmt.Errorf("put a message: %w", err)
 	}
-	a.count(fresh)
+	a.o.Observe.Put(fresh)
 	if fresh && w.opens && !w.place.direct() {
 		a.open(w.place, out.Text)
 	}
@@ -213,7 +227,7 @@ func (a *Adapter) quoted(m message) []chat.Quote {
 
 func (a *Adapter) quote(out []chat.Quote, from chat.User, m message) []chat.Quote {
 	w := a.words(m)
-	w.self = ""
+	w.self, w.stands = "", nil
 	if text := w.readable(m.Content); text != "" {
 		out = append(out, chat.Quote{From: from, Text: text})
 	}
@@ -239,7 +253,7 @@ func (a *Adapter) edited(ctx context.Context, m message) error {
 	if err != nil {
 		return fmt.Errorf("put an edit: %w", err)
 	}
-	a.count(fresh)
+	a.o.Observe.Put(fresh)
 	return nil
 }
 
@@ -253,7 +267,7 @@ func (a *Adapter) deleted(ctx context.Context, d deletion) error {
 		if err != nil {
 			return fmt.Errorf("put a deletion: %w", err)
 		}
-		a.count(fresh)
+		a.o.Observe.Put(fresh)
 	}
 	return nil
 }
@@ -274,12 +288,4 @@ func (a *Adapter) standsIn(ctx context.Context, guild, channel, id string) (plac
 		return p, nil
 	}
 	return place{channel, id}, nil
-}
-
-// count counts an event that was known already. A reaction that means nothing
-// is not fresh either.
-func (a *Adapter) count(fresh bool) {
-	if !fresh {
-		observed(a.o.Observe.Duplicate)
-	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"nod/chat"
 	"nod/internal/fakediscord"
+	"nod/internal/ledger"
 )
 
 // The Gateway fails in every way that it can: what is written meanwhile
@@ -42,17 +43,17 @@ func TestGatewayFaults(t *testing.T) {
 			o := open(t, tt.fake, nil)
 			dm := o.fake.DM(o.ada)
 			o.fake.Say(o.ada, dm, "before")
-			o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+			o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 			before := o.fake.Gateway()
 			tt.fail(o, o.fake.Connections()[0])
 			o.fake.Say(o.ada, dm, "meanwhile")
-			o.in.await(t, func() bool { return len(o.in.messages) == 2 })
+			o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
 			o.wait(func(s *fakediscord.Server) bool {
 				return s.Gateway().Connects > before.Connects && len(s.Connections()) > 0
 			})
 			o.fake.Say(o.ada, dm, "after")
-			o.in.await(t, func() bool { return len(o.in.messages) == 3 })
-			if got := strings.Join(o.in.texts(), " "); got != "before meanwhile after" {
+			o.in.Await(t, func() bool { return len(o.in.Messages) == 3 })
+			if got := strings.Join(o.in.Texts(), " "); got != "before meanwhile after" {
 				t.Errorf("messages %q", got)
 			}
 			now := o.fake.Gateway()
@@ -135,7 +136,7 @@ func TestShards(t *testing.T) {
 		o.fake.Say(o.ada, c, o.mention()+" hi")
 	}
 	o.fake.Say(o.ada, o.fake.DM(o.ada), "hi")
-	o.in.await(t, func() bool { return len(o.in.messages) == len(channels)+1 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == len(channels)+1 })
 	shards := map[int]bool{}
 	for _, c := range o.fake.Connections() {
 		shards[c.State().Shard[0]] = c.State().Shard[1] == 3
@@ -152,11 +153,11 @@ func TestTwoProcesses(t *testing.T) {
 	o.run(nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" hi")
 	o.fake.React(o.ada, id, "👍")
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 && o.in.repeats >= 2 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 && o.in.Repeats >= 2 })
 	o.wait(func(s *fakediscord.Server) bool { return len(s.Threads(o.general)) == 1 })
 	first()
-	if len(o.in.messages) != 1 || len(o.in.reactions) != 1 {
-		t.Errorf("%d messages, %d reactions", len(o.in.messages), len(o.in.reactions))
+	if len(o.in.Messages) != 1 || len(o.in.Reactions) != 1 {
+		t.Errorf("%d messages, %d reactions", len(o.in.Messages), len(o.in.Reactions))
 	}
 }
 
@@ -168,7 +169,7 @@ func TestBackfill(t *testing.T) {
 	dm, quiet := o.fake.DM(o.ada), o.fake.AddChannel(o.guild, "quiet")
 	root := o.fake.Say(o.ada, o.general, o.mention()+" one")
 	o.fake.Say(o.ada, dm, "direct one")
-	o.in.await(t, func() bool { return len(o.in.messages) == 2 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
 	o.wait(func(s *fakediscord.Server) bool { return len(s.Threads(o.general)) == 1 })
 	late := o.fake.Say(o.ada, o.general, "not for the bot")
 	o.stop()
@@ -179,21 +180,51 @@ func TestBackfill(t *testing.T) {
 	o.fake.Say(o.bob, quiet, o.mention()+" four")
 	o.fake.Say(o.ada, dm, "direct two")
 	o.fake.Edit(late, o.mention()+" an edit opens no turn")
-	o.in.do(func() { // what was forgotten meanwhile doesn't come back
+	o.in.Do(func() { // what was forgotten meanwhile doesn't come back
 		forgotten := o.fake.DM(o.bob)
-		o.in.standing[direct(forgotten)] = chat.Standing{Known: true, Horizon: sentAt(o.fake.Say(o.bob, forgotten, "forget this"))}
-		o.in.marks = append(o.in.marks, chat.Watermark{Thread: direct(forgotten), Last: refOf(place{channel: forgotten}, root)})
+		o.in.Threads[direct(forgotten)] = chat.Standing{Known: true, Horizon: sentAt(o.fake.Say(o.bob, forgotten, "forget this"))}
+		o.in.Marks = append(o.in.Marks, chat.Watermark{Thread: direct(forgotten), Last: refOf(place{channel: forgotten}, root), Sent: sentAt(root)})
 	})
 	o.run(func(o *Options) { o.Follow = "thread" })
-	o.in.await(t, func() bool { return len(o.in.messages) >= 6 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) >= 6 })
 	o.fake.Say(o.cleo, o.fake.DM(o.cleo), "the end")
-	o.in.await(t, func() bool {
-		return slices.ContainsFunc(o.in.messages, func(p put) bool { return p.Text == "the end" })
+	o.in.Await(t, func() bool {
+		return slices.ContainsFunc(o.in.Messages, func(p ledger.Put) bool { return p.Text == "the end" })
 	})
-	got := slices.Sorted(slices.Values(o.in.texts()))
+	got := slices.Sorted(slices.Values(o.in.Texts()))
 	want := []string{"direct one", "direct two", "four", "one", "the end", "three", "two"}
 	if !slices.Equal(got, want) {
 		t.Errorf("messages %q, want %q", got, want)
+	}
+}
+
+// What was changed while the bot was away is put once, as it reads now; what was
+// handled before is not put again, however often the bot looks.
+func TestEditedMeanwhile(t *testing.T) {
+	follow := func(o *Options) { o.Follow = "thread" }
+	o := open(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, follow)
+	root := o.fake.Say(o.ada, o.general, o.mention()+" one")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Threads(o.general)) == 1 })
+	two := o.fake.Say(o.bob, root, o.mention()+" two")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+	o.stop()
+	o.fake.Edit(root, o.mention()+" one, and more")
+	o.fake.Edit(two, o.mention()+" two, and more")
+	o.fake.Edit(o.fake.Say(o.bob, root, o.mention()+" there"), o.mention()+" three")
+	for range 2 {
+		o.run(follow)
+		o.in.Await(t, func() bool { return len(o.in.Messages) >= 3 })
+		o.in.Do(func() { // as if it was never heard how far it had come
+			o.in.Marks = []chat.Watermark{{Thread: thread(o.general, root), Last: refOf(place{o.general, root}, root), Sent: sentAt(root)}}
+		})
+		if err := o.a.backfill(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		o.stop()
+	}
+	if got := o.in.Texts(); !slices.Equal(got, []string{"one", "two", "three"}) {
+		t.Errorf("messages %q", got)
 	}
 }
 
@@ -208,21 +239,21 @@ func TestFoundReactions(t *testing.T) {
 	o.fake.Burst(o.bob, ref.ID, "🎉")
 	o.fake.Burst(o.cleo, ref.ID, "❌")
 	person := func(id, name string) chat.User { return chat.User{ID: chat.UserID(id), Name: name} }
-	o.in.do(func() {
-		o.in.pending = []chat.Pending{{
+	o.in.Do(func() {
+		o.in.Waiting = []chat.Pending{{
 			Thread: direct(dm), Call: "1", Ref: ref, Approve: []string{"✅", "👍"}, Deny: []string{"❌"},
 			Approved: []chat.Reaction{{On: ref, By: person(o.ada, "Ada"), Emoji: "👍"}},
 		}}
 	})
 	o.run(nil)
-	o.in.await(t, func() bool { return len(o.in.reactions) == 3 })
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 3 })
 	want := []chat.Reaction{
 		{On: ref, By: person(o.cleo, "cleo"), Emoji: "❌", Found: true},
 		{On: ref, By: person(o.ada, "Ada"), Emoji: "👍", Found: true, Removed: true},
 		{On: ref, By: person(o.bob, "bob"), Emoji: "✅", Found: true},
 	}
-	if !slices.Equal(o.in.reactions, want) {
-		t.Errorf("reactions %+v, want %+v", o.in.reactions, want)
+	if !slices.Equal(o.in.Reactions, want) {
+		t.Errorf("reactions %+v, want %+v", o.in.Reactions, want)
 	}
 	o.wait(func(s *fakediscord.Server) bool {
 		return len(s.Calls("GET /channels/{channel}/messages/{message}")) >= 2
@@ -230,15 +261,15 @@ func TestFoundReactions(t *testing.T) {
 	if err := o.a.reactions(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	o.in.do(func() {
-		if n := len(slices.DeleteFunc(slices.Clone(o.in.reactions), func(r chat.Reaction) bool { return r.Removed })); n != 2 {
-			t.Errorf("a second look put %+v", o.in.reactions[3:])
+	o.in.Do(func() {
+		if len(o.in.Reactions) != 3 {
+			t.Errorf("a second look put %+v", o.in.Reactions[3:])
 		}
-		o.in.pending[0].Approved = []chat.Reaction{{On: ref, By: person(o.bob, "bob"), Emoji: "✅"}}
-		o.in.reactions = nil
+		o.in.Waiting[0].Approved = []chat.Reaction{{On: ref, By: person(o.bob, "bob"), Emoji: "✅"}}
+		o.in.Reactions = nil
 	})
 	o.fake.ClearReactions(ref.ID, "")
-	o.in.await(t, func() bool {
-		return slices.Contains(o.in.reactions, chat.Reaction{On: ref, By: person(o.bob, "bob"), Emoji: "✅", Found: true, Removed: true})
+	o.in.Await(t, func() bool {
+		return slices.Contains(o.in.Reactions, chat.Reaction{On: ref, By: person(o.bob, "bob"), Emoji: "✅", Found: true, Removed: true})
 	})
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/chat"
+	"nod/chat/intake"
 	"nod/internal/fakediscord"
+	"nod/internal/ledger"
 )
 
 const (
@@ -23,11 +25,11 @@ func TestDirect(t *testing.T) {
 	o := open(t, fakediscord.Options{}, nil)
 	dm := o.fake.DM(o.ada)
 	id := o.fake.Say(o.ada, dm, "what is Go?")
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
-	want := put{direct(dm), chat.Message{
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	want := ledger.Put{Thread: direct(dm), Message: chat.Message{
 		Ref: refOf(place{channel: dm}, id), From: chat.User{ID: chat.UserID(o.ada), Name: "Ada"}, Text: "what is Go?", Sent: sentAt(id),
 	}}
-	if diff := cmp.Diff(want, o.in.messages[0]); diff != "" {
+	if diff := cmp.Diff(want, o.in.Messages[0]); diff != "" {
 		t.Errorf("message (-want +got):\n%s", diff)
 	}
 	p := answer("answer/1", "A **language**.")
@@ -44,9 +46,9 @@ func TestDirect(t *testing.T) {
 func TestMention(t *testing.T) {
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" why is *prod* down?\nIt was up.")
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	th := thread(o.general, id)
-	if m := o.in.messages[0]; m.Thread != th || m.Text != "why is *prod* down?\nIt was up." || m.Ref != refOf(placeOf(th), id) {
+	if m := o.in.Messages[0]; m.Thread != th || m.Text != "why is *prod* down?\nIt was up." || m.Ref != refOf(placeOf(th), id) {
 		t.Errorf("message %+v", m)
 	}
 	o.wait(func(s *fakediscord.Server) bool { return len(s.Threads(o.general)) == 1 })
@@ -64,8 +66,8 @@ func TestMention(t *testing.T) {
 		t.Errorf("it pinged %q", pings)
 	}
 	o.fake.Say(o.bob, id, "and "+o.mention()+" now?")
-	o.in.await(t, func() bool { return len(o.in.messages) == 2 && o.in.messages[1].Thread == th })
-	if got := o.in.texts()[1]; got != "and @nod now?" {
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 && o.in.Messages[1].Thread == th })
+	if got := o.in.Texts()[1]; got != "and @nod now?" {
 		t.Errorf("text %q", got)
 	}
 }
@@ -90,7 +92,7 @@ func TestChain(t *testing.T) {
 				o.fake.OpenThread(o.bob, o.general, "", "the only one")
 			}
 			id := o.fake.Say(o.ada, o.general, o.mention()+" deploy")
-			o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+			o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 			th := thread(o.general, id)
 			ref := o.post(th, answer("answer/1", "deployed"), false)
 			posts := o.fake.Posts(o.general)
@@ -102,16 +104,16 @@ func TestChain(t *testing.T) {
 				t.Errorf("it asked for a thread %d times", n)
 			}
 			o.fake.React(o.ada, ref.ID, "👍")
-			o.in.await(t, func() bool { return len(o.in.reactions) == 1 && o.in.reactions[0].On == ref })
+			o.in.Await(t, func() bool { return len(o.in.Reactions) == 1 && o.in.Reactions[0].On == ref })
 			reply := o.fake.Say(o.bob, o.general, "and web?", fakediscord.With{ReplyTo: ref.ID})
-			o.in.await(t, func() bool { return len(o.in.messages) == 2 })
-			if m := o.in.messages[1]; m.Thread != th || m.Ref.ID != reply || len(m.Quoted) != 1 {
+			o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+			if m := o.in.Messages[1]; m.Thread != th || m.Ref.ID != reply || len(m.Quoted) != 1 {
 				t.Errorf("reply %+v", m)
 			}
 			o.stop()
 			o.run(nil) // another process finds out the same
 			o.fake.React(o.bob, ref.ID, "👍")
-			o.in.await(t, func() bool { return len(o.in.reactions) == 2 && o.in.reactions[1].On == ref })
+			o.in.Await(t, func() bool { return len(o.in.Reactions) == 2 && o.in.Reactions[1].On == ref })
 			if err := o.a.Edit(t.Context(), th, ref, answer("answer/1", "deployed!")); err != nil {
 				t.Fatal(err)
 			}
@@ -142,6 +144,15 @@ func TestRoute(t *testing.T) {
 		{"called into a thread", fakediscord.Options{}, nil, func(o *office, th string) { o.fake.Say(o.bob, th, o.mention()+" why?") }, chat.Standing{}, []string{"why?"}},
 		{"stop in a mention", fakediscord.Options{}, nil, func(o *office, th string) { o.fake.Say(o.bob, th, o.mention()+" stop") }, chat.Standing{Known: true}, []string{"stop"}},
 		{"stop", content, follow, func(o *office, th string) { o.fake.Say(o.bob, th, " Stop ") }, chat.Standing{Known: true, Running: true}, []string{"Stop"}},
+		{"its role", content, follow, func(o *office, _ string) {
+			o.fake.Say(o.ada, o.general, "<@&"+o.fake.BotRole(o.guild)+"> why, <@&"+o.fake.BotRole(o.guild)+">? <@&"+o.fake.BotRole(o.guild)+">")
+		}, chat.Standing{}, []string{"why, @nod?"}},
+		{"its role, without the text", fakediscord.Options{}, nil, func(o *office, th string) {
+			o.fake.Say(o.ada, th, "<@&"+o.fake.BotRole(o.guild)+"> why?")
+		}, chat.Standing{Known: true}, []string{""}},
+		{"another role", content, follow, func(o *office, th string) {
+			o.fake.Say(o.ada, th, "<@&"+o.fake.AddRole(o.guild, "nod", 0)+"> why?")
+		}, chat.Standing{Known: true}, nil},
 		{"a bot", fakediscord.Options{}, nil, func(o *office, _ string) {
 			o.fake.Say(o.fake.AddBot("other"), o.general, o.mention()+" hi")
 		}, chat.Standing{}, nil},
@@ -156,13 +167,13 @@ func TestRoute(t *testing.T) {
 			o := open(t, tt.fake, tt.change)
 			root := o.fake.Say(o.ada, o.general, "the root")
 			th := o.fake.OpenThread(o.ada, o.general, root, "a thread")
-			o.in.do(func() { o.in.standing[thread(o.general, th)] = tt.standin })
+			o.in.Do(func() { o.in.Threads[thread(o.general, th)] = tt.standin })
 			tt.act(o, th)
 			o.fake.Say(o.cleo, o.fake.DM(o.cleo), "the end")
-			o.in.await(t, func() bool { return len(o.in.messages) >= len(tt.want)+1 })
+			o.in.Await(t, func() bool { return len(o.in.Messages) >= len(tt.want)+1 })
 			o.stop()
 			var got []string
-			for _, text := range o.in.texts() {
+			for _, text := range o.in.Texts() {
 				if text != "the end" {
 					got = append(got, text)
 				}
@@ -179,22 +190,22 @@ func TestAllowedBots(t *testing.T) {
 	other := o.fake.AddBot("ci")
 	o.run(func(opt *Options) { opt.AllowBots = []string{other} })
 	o.fake.Say(other, o.general, o.mention()+" the build is red")
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 && o.in.messages[0].From.Bot })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 && o.in.Messages[0].From.Bot })
 }
 
 func TestEditsAndDeletions(t *testing.T) {
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" frist")
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	o.fake.Edit(id, o.mention()+" first")
-	ref := refOf(place{o.general, id}, id).String()
-	o.in.await(t, func() bool { return o.in.edits[ref] == "first" })
+	ref := refOf(place{o.general, id}, id)
+	o.in.Await(t, func() bool { return o.in.Edits[ref] == "first" })
 	hidden := o.fake.Say(o.ada, o.general, "nothing for the bot")
 	o.fake.Edit(hidden, "still nothing")
 	o.fake.Delete(id)
-	o.in.await(t, func() bool { return len(o.in.deletions) == 1 && o.in.deletions[0] == ref })
-	if len(o.in.edits) != 1 {
-		t.Errorf("edits %v", o.in.edits)
+	o.in.Await(t, func() bool { return len(o.in.Deletions) == 1 && o.in.Deletions[0] == ref })
+	if len(o.in.Edits) != 1 {
+		t.Errorf("edits %v", o.in.Edits)
 	}
 }
 
@@ -216,16 +227,16 @@ func TestReactions(t *testing.T) {
 	}
 	for i, act := range acts {
 		act.do()
-		o.in.await(t, func() bool { return len(o.in.reactions) == i+1 })
-		if diff := cmp.Diff(act.want, o.in.reactions[i]); diff != "" {
+		o.in.Await(t, func() bool { return len(o.in.Reactions) == i+1 })
+		if diff := cmp.Diff(act.want, o.in.Reactions[i]); diff != "" {
 			t.Errorf("reaction %d (-want +got):\n%s", i, diff)
 		}
 	}
 	dm := o.fake.DM(o.bob)
 	there := o.fake.Say(o.bob, dm, "hi")
 	o.fake.React(o.bob, there, "🛑")
-	o.in.await(t, func() bool { return len(o.in.reactions) == len(acts)+1 })
-	if got := o.in.reactions[len(acts)]; got.On != refOf(place{channel: dm}, there) || got.Emoji != chat.EmojiStop {
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == len(acts)+1 })
+	if got := o.in.Reactions[len(acts)]; got.On != refOf(place{channel: dm}, there) || got.Emoji != chat.EmojiStop {
 		t.Errorf("reaction in a DM: %+v", got)
 	}
 }
@@ -233,12 +244,12 @@ func TestReactions(t *testing.T) {
 // An event that can't be put is tried again until it can.
 func TestStoreDown(t *testing.T) {
 	o := open(t, fakediscord.Options{}, nil)
-	o.in.do(func() { o.in.fail = errors.New("down") })
+	o.in.Do(func() { o.in.Fail = errors.New("down") })
 	id := o.fake.Say(o.ada, o.fake.DM(o.ada), "hi")
 	tries := 0
-	o.in.await(t, func() bool { tries++; return tries > 3 })
-	o.in.do(func() { o.in.fail = nil })
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 && o.in.messages[0].Ref.ID == id })
+	o.in.Await(t, func() bool { tries++; return tries > 3 })
+	o.in.Do(func() { o.in.Fail = nil })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 && o.in.Messages[0].Ref.ID == id })
 }
 
 func TestMalformedEvents(t *testing.T) {
@@ -249,9 +260,9 @@ func TestMalformedEvents(t *testing.T) {
 		o.fake.Malformed(where)
 	}
 	o.fake.Say(o.ada, dm, "kept")
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	<-n
-	if got := o.in.texts(); got[0] != "kept" {
+	if got := o.in.Texts(); got[0] != "kept" {
 		t.Errorf("messages %q", got)
 	}
 	if got := o.fake.Gateway(); got.Connects != 1 {
@@ -264,9 +275,9 @@ func TestDuplicates(t *testing.T) {
 	o.fake.Duplicate(10)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" once")
 	o.fake.React(o.ada, id, "👍")
-	o.in.await(t, func() bool { return o.in.repeats >= 2 && len(o.in.reactions) > 0 })
-	if len(o.in.messages) != 1 || len(o.in.reactions) != 1 {
-		t.Errorf("%d messages, %d reactions", len(o.in.messages), len(o.in.reactions))
+	o.in.Await(t, func() bool { return o.in.Repeats >= 2 && len(o.in.Reactions) > 0 })
+	if len(o.in.Messages) != 1 || len(o.in.Reactions) != 1 {
+		t.Errorf("%d messages, %d reactions", len(o.in.Messages), len(o.in.Reactions))
 	}
 }
 
@@ -282,11 +293,11 @@ func TestQuoted(t *testing.T) {
 	th := o.fake.OpenThread(o.ada, o.general, root, "incident")
 	last := o.fake.Say(o.bob, th, "the last that was forgotten")
 	o.fake.Say(o.cleo, th, "prod is down")
-	o.in.do(func() { o.in.standing[thread(o.general, th)] = chat.Standing{Horizon: sentAt(last)} })
+	o.in.Do(func() { o.in.Threads[thread(o.general, th)] = chat.Standing{Horizon: sentAt(last)} })
 	o.fake.Say(o.ada, th, o.mention()+" why?")
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	want := []chat.Quote{{From: chat.User{ID: chat.UserID(o.cleo), Name: "cleo"}, Text: "prod is down"}}
-	if diff := cmp.Diff(want, o.in.messages[0].Quoted); diff != "" {
+	if diff := cmp.Diff(want, o.in.Messages[0].Quoted); diff != "" {
 		t.Errorf("quoted (-want +got):\n%s", diff)
 	}
 }
@@ -296,12 +307,12 @@ func TestAttachments(t *testing.T) {
 	o.fake.Say(o.ada, o.fake.DM(o.ada), "look", fakediscord.With{Files: []fakediscord.File{
 		{Name: "notes.txt", Data: []byte("alpha\n" + strings.Repeat("x", 20_000))},
 		{Name: "pic.png", Type: "image/png", Data: []byte("\x89PNG")},
-		{Name: "big.png", Type: "image/png", Data: make([]byte, mostImage+1)},
+		{Name: "big.png", Type: "image/png", Data: make([]byte, intake.MostImage+1)},
 		{Name: "a.zip", Type: "application/zip", Data: []byte("PK")},
 	}})
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
-	files := o.in.messages[0].Files
-	if len(files) != 4 || len(files[0].Text) != chat.FileText || len(o.in.blobs[files[0].Blob]) != 20_006 {
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	files := o.in.Messages[0].Files
+	if len(files) != 4 || len(files[0].Text) != chat.FileText || len(o.in.Blobs[files[0].Blob]) != 20_006 {
 		t.Fatalf("files %+v", files)
 	}
 	if files[1].Blob == "" || files[1].MediaType != "image/png" || files[2].Blob != "" || files[3].Blob != "" || files[3].Name != "a.zip" {

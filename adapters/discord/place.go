@@ -12,6 +12,7 @@ import (
 	"nod/chat"
 	"nod/chat/markdown"
 	"nod/chat/outbox"
+	"nod/chat/retry"
 )
 
 // home is the channel in which a conversation is written.
@@ -160,7 +161,7 @@ func (a *Adapter) again(ctx context.Context, do func() error) error {
 		if !lost(err) || try == mostTries {
 			return err
 		}
-		if sleep(ctx, a.o.Settle) != nil {
+		if retry.Sleep(ctx, a.o.Settle) != nil {
 			return err
 		}
 	}

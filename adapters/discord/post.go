@@ -13,19 +13,21 @@ import (
 
 	"nod/chat"
 	"nod/chat/outbox"
+	"nod/chat/retry"
 )
 
 // mostContent is the longest text of a message.
 const mostContent = 2000
 
 // part is one message of a post, and the sign by which it is known later: the
-// id of a button, a line of its text, or all of its text.
+// id of a button, a line of its text, a mark, or all of its text.
 type part struct {
 	content string
 	buttons []discordgo.MessageComponent
 	file    *upload
 	button  string // begins the id of a button in it
 	line    string // is a line of it
+	mark    string // stands in it, or in the name of its file
 }
 
 // nobody keeps a message from pinging anybody: who wrote the text of it is a
@@ -127,6 +129,9 @@ func (s *sending) send(ctx context.Context, n int) (string, error) {
 		case code(err) == codeBadForm && s.replyTo(n) != "" && !s.loose:
 			s.loose = true // the message that it answers can't be answered
 			continue
+		case s.post.File != nil && s.parts[n].file != nil && unfit(err):
+			s.plainly(n, err)
+			continue
 		case code(err) == discordgo.ErrCodeUnknownMessage && s.afresh < mostTries:
 			s.afresh++ // made before, and deleted since
 			continue
@@ -137,7 +142,7 @@ func (s *sending) send(ctx context.Context, n int) (string, error) {
 			return "", err
 		}
 		s.a.log.Warn("the outcome of a post is unknown, looking for it", "thread", s.thread.String(), "error", err)
-		if err := sleep(ctx, s.a.o.Settle); err != nil {
+		if err := retry.Sleep(ctx, s.a.o.Settle); err != nil {
 			return "", err
 		}
 		if err := s.look(ctx); err != nil {
@@ -197,6 +202,8 @@ func (s *sending) is(m message, n int) bool {
 		return false
 	case p.button != "":
 		return strings.Contains(string(m.Components), `"`+p.button)
+	case p.mark != "":
+		return m.bears(p.mark)
 	case p.line != "":
 		return slices.Contains(strings.Split(m.Content, "\n"), p.line)
 	}

@@ -6,6 +6,10 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"nod/chat/inbound"
+	"nod/chat/intake"
+	"nod/chat/retry"
 )
 
 // receive takes an event in. It returns once the event waits in its lane, and
@@ -22,7 +26,7 @@ func (a *Adapter) receive(ctx context.Context, kind string, data json.RawMessage
 }
 
 func (a *Adapter) malformed(kind string) {
-	observed(a.o.Observe.Malformed)
+	inbound.Count(a.o.Observe.Malformed)
 	a.log.Warn("event not understood", "type", kind)
 }
 
@@ -88,7 +92,7 @@ const (
 // inLane has an event put, after those before it in the lane. What fails is
 // tried again for a while, since Discord will not deliver it again.
 func (a *Adapter) inLane(ctx context.Context, lane string, put func(context.Context) error) {
-	a.lanes.run(ctx, lane, func(ctx context.Context) { a.persist(ctx, put) })
+	a.lanes.Run(ctx, lane, 0, func(ctx context.Context) { a.persist(ctx, put) })
 }
 
 func (a *Adapter) persist(ctx context.Context, put func(context.Context) error) {
@@ -107,65 +111,17 @@ func (a *Adapter) persist(ctx context.Context, put func(context.Context) error) 
 			return
 		}
 		a.log.Warn("event not put, trying again", "error", err)
-		if sleep(ctx, pause) != nil {
+		if retry.Sleep(ctx, pause) != nil {
 			return
 		}
 	}
 }
 
 func (a *Adapter) putOnce(ctx context.Context, put func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, a.o.PutTimeout+fileWait)
+	ctx, cancel := context.WithTimeout(ctx, a.o.PutTimeout+intake.Wait)
 	defer cancel()
 	return put(ctx)
 }
-
-// lanes put events: those of one lane one after the other, others at the same
-// time, up to a number.
-type lanes struct {
-	mu    *sync.Mutex
-	last  map[string]chan struct{} // closed when the last of a lane is put
-	slots chan struct{}
-	all   *sync.WaitGroup
-}
-
-func newLanes() lanes {
-	return lanes{mu: &sync.Mutex{}, last: map[string]chan struct{}{}, slots: make(chan struct{}, mostAtOnce), all: &sync.WaitGroup{}}
-}
-
-// run has do called once all before it in the lane have returned. It waits
-// only when very many are under way already.
-func (l *lanes) run(ctx context.Context, name string, do func(context.Context)) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-ctx.Done():
-		return
-	}
-	mine := make(chan struct{})
-	l.mu.Lock()
-	before := l.last[name]
-	l.last[name] = mine
-	l.mu.Unlock()
-	l.all.Go(func() {
-		defer func() { <-l.slots }()
-		defer l.leave(name, mine)
-		if before != nil {
-			<-before
-		}
-		do(ctx)
-	})
-}
-
-func (l *lanes) leave(name string, mine chan struct{}) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.last[name] == mine {
-		delete(l.last, name)
-	}
-	close(mine)
-}
-
-// wait returns when nothing is under way.
-func (l *lanes) wait() { l.all.Wait() }
 
 // clicks answers interactions, apart from all other events: they have 3 s.
 type clicks struct {

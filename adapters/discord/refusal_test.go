@@ -111,8 +111,8 @@ func TestChainDeletion(t *testing.T) {
 	ref := o.post(th, answer("a", "deployed"), false)
 	reply := o.fake.Say(o.bob, o.general, "and web?", fakediscord.With{ReplyTo: ref.ID})
 	o.fake.Delete(reply)
-	o.in.await(t, func() bool {
-		return len(o.in.deletions) == 1 && o.in.deletions[0] == refOf(placeOf(th), reply).String()
+	o.in.Await(t, func() bool {
+		return len(o.in.Deletions) == 1 && o.in.Deletions[0] == refOf(placeOf(th), reply)
 	})
 }
 

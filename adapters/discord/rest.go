@@ -79,8 +79,12 @@ type request struct {
 // upload is a file that goes along with a message.
 type upload struct {
 	name string
+	kind string // its media type
 	data []byte
 }
+
+// plainType shows a file as text to whoever opens it.
+const plainType = "text/plain; charset=utf-8"
 
 // route names a call without what is secret or particular about it.
 func (r request) route() string { return r.method + " " + r.path }
@@ -158,7 +162,7 @@ func (r request) encode() (io.Reader, string, error) {
 	}
 	part(`form-data; name="payload_json"`, "application/json", raw)
 	for i, f := range r.files {
-		part(fmt.Sprintf(`form-data; name="files[%d]"; filename=%q`, i, f.name), "text/plain; charset=utf-8", f.data)
+		part(fmt.Sprintf(`form-data; name="files[%d]"; filename=%q`, i, f.name), f.kind, f.data)
 	}
 	return &b, form.FormDataContentType(), errors.Join(err, form.Close())
 }

@@ -12,7 +12,9 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"nod/chat/inbound"
 	"nod/chat/outbox"
+	"nod/chat/retry"
 )
 
 // shard keeps one session of the Gateway alive: the events of a part of the
@@ -65,7 +67,7 @@ func (a *Adapter) keep(ctx context.Context, s *shard) error {
 		default:
 			pause = min(2*pause, longestPause)
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := retry.Sleep(ctx, wait); err != nil {
 			return nil
 		}
 	}
@@ -74,7 +76,7 @@ func (a *Adapter) keep(ctx context.Context, s *shard) error {
 // left notes that the shard is away, and how far threads were heard before.
 func (s *shard) left(ctx context.Context) {
 	s.live = false
-	s.a.heard.away(s.n)
+	s.a.away.left(s.n)
 	s.a.remember(ctx)
 }
 
@@ -209,7 +211,7 @@ func (s *shard) read(ctx context.Context, c *conn, greeting *time.Timer) error {
 // connection has a session by it.
 func (s *shard) dispatch(ctx context.Context, p payload) (begun bool) {
 	if p.Seq != nil && *p.Seq <= s.seq && p.Type != "READY" {
-		observed(s.a.o.Observe.Redelivered)
+		inbound.Count(s.a.o.Observe.Redelivered)
 		return false
 	}
 	switch p.Type {
@@ -217,8 +219,8 @@ func (s *shard) dispatch(ctx context.Context, p payload) (begun bool) {
 		begun = s.ready(p.Data)
 	case "RESUMED":
 		s.begin()
-		s.a.heard.back(s.n)
-		observed(s.a.o.Observe.Reconnected)
+		s.a.away.back(s.n)
+		inbound.Count(s.a.o.Observe.Reconnected)
 		begun = true
 	default:
 		s.a.receive(ctx, p.Type, p.Data)
@@ -249,7 +251,7 @@ func (s *shard) ready(data json.RawMessage) bool {
 		s.a.self.set(r.User)
 	}
 	s.begin()
-	s.a.heard.anew(s.n)
+	s.a.away.anew(s.n)
 	s.guilds = map[string]bool{}
 	for _, g := range r.Guilds {
 		s.guilds[g.ID] = true
@@ -359,11 +361,11 @@ func (a *Adapter) mayIdentify(ctx context.Context, n int) error {
 	if info.Limit.Remaining < 1 && info.Limit.ResetAfter > 0 {
 		wait := time.Duration(info.Limit.ResetAfter) * time.Millisecond
 		a.log.Error("discord allows no new session today", "again_in", wait.String())
-		if err := sleep(ctx, wait); err != nil {
+		if err := retry.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
-	return sleep(ctx, a.start.turn(n%max(1, info.Limit.Concurrent), a.o.Now(), a.o.Stagger))
+	return retry.Sleep(ctx, a.start.turn(n%max(1, info.Limit.Concurrent), a.o.Now(), a.o.Stagger))
 }
 
 // turn takes the next turn of a group, and says how far off it is.

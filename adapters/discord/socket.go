@@ -12,6 +12,8 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
+
+	"nod/chat/retry"
 )
 
 // Operations of the Gateway
@@ -161,7 +163,7 @@ func (c *conn) pulse() {
 func (c *conn) beat(ctx context.Context, every time.Duration) {
 	c.acked.Store(true)
 	for wait := rand.N(every); ; wait = every {
-		if sleep(ctx, wait) != nil {
+		if retry.Sleep(ctx, wait) != nil {
 			return
 		}
 		if !c.acked.Swap(false) {

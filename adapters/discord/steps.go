@@ -10,6 +10,7 @@ import (
 
 	"nod/chat"
 	"nod/chat/markdown"
+	"nod/chat/summary"
 )
 
 // Discord folds nothing, so the steps are one short message with a button, and
@@ -42,40 +43,15 @@ func stepsLine(s *chat.Steps) string {
 	}
 	parts = append(parts, count(len(s.Items), "step"))
 	if s.Took > 0 {
-		parts = append(parts, took(s.Took))
+		parts = append(parts, summary.Took(s.Took))
 	}
-	if tools := toolNames(s); tools != "" {
+	if tools := summary.Tools(s, func(name string) string { return escape(shorten(flat(name), 40)) }); tools != "" {
 		parts = append(parts, tools)
 	}
+	if spent := summary.Spent(s); spent != "" {
+		parts = append(parts, spent)
+	}
 	return strings.Join(parts, " · ")
-}
-
-// mostTools is how many tools the last line names.
-const mostTools = 4
-
-// toolNames names the tools of a turn, each once, in the order of first use.
-func toolNames(s *chat.Steps) string {
-	var names []string
-	uses := map[string]int{}
-	for _, item := range s.Items {
-		for _, c := range item.Calls {
-			if uses[c.Tool]++; uses[c.Tool] == 1 {
-				names = append(names, c.Tool)
-			}
-		}
-	}
-	more := len(names) - mostTools
-	names = names[:min(len(names), mostTools)]
-	for i, n := range names {
-		names[i] = escape(shorten(flat(n), 40))
-		if uses[n] > 1 {
-			names[i] = fmt.Sprintf("%s ×%d", names[i], uses[n])
-		}
-	}
-	if more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(names, ", ")
 }
 
 // The ids of buttons say what to show: which page of the steps of which turn,
@@ -143,7 +119,7 @@ func callText(c chat.ToolCall) string {
 	}
 	text += "\n\n**Observation** (" + escape(string(c.State))
 	if c.Took > 0 {
-		text += ", " + took(c.Took)
+		text += ", " + summary.Took(c.Took)
 	}
 	text += ")"
 	if seen := strings.Trim(c.Observation, "\r\n"); seen != "" {

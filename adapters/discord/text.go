@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"nod/chat/inbound"
 )
 
 // Discord writes mentions, emoji, times and commands in angle brackets
@@ -13,7 +15,8 @@ import (
 
 // words finds the names for ids.
 type words struct {
-	self    string // the bot's user id
+	self    string                 // the bot's user id
+	stands  func(role string) bool // for the bot
 	user    func(id string) string
 	role    func(id string) string
 	channel func(id string) string
@@ -21,13 +24,13 @@ type words struct {
 
 var (
 	token   = regexp.MustCompile(`<(@[!&]?|#)(\d{1,20})>|<a?:(\w{1,32}):\d{1,20}>|<t:(-?\d{1,15})(?::[tTdDfFRsS])?>|</([^:<>\n]{1,100}):\d{1,20}>`)
-	mention = regexp.MustCompile(`<@!?(\d{1,20})>`)
+	mention = regexp.MustCompile(`<@[!&]?(\d{1,20})>`)
 )
 
 // readable makes Discord's markup readable. The bot's own mention is dropped
 // where a text begins or ends with it, which is how it is called.
 func (w words) readable(text string) string {
-	text = w.uncalled(strings.ToValidUTF8(text, "\uFFFD"))
+	text = inbound.Uncalled(strings.ToValidUTF8(text, "\uFFFD"), mention, w.me)
 	var b strings.Builder
 	for {
 		at := token.FindStringSubmatchIndex(text)
@@ -48,32 +51,8 @@ func (w words) readable(text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// uncalled cuts the bot's mention off both ends, with a colon or comma after it.
-func (w words) uncalled(text string) string {
-	if w.self == "" {
-		return text
-	}
-	for {
-		text = strings.TrimSpace(text)
-		at := mention.FindStringSubmatchIndex(text)
-		if at == nil || at[0] != 0 || text[at[2]:at[3]] != w.self {
-			break
-		}
-		text = strings.TrimLeft(text[at[1]:], " :,\u00a0")
-	}
-	for {
-		text = strings.TrimSpace(text)
-		start := strings.LastIndex(text, "<@")
-		if start < 0 {
-			return text
-		}
-		at := mention.FindStringSubmatchIndex(text[start:])
-		if at == nil || at[0] != 0 || start+at[1] != len(text) || text[start+at[2]:start+at[3]] != w.self {
-			return text
-		}
-		text = text[:start]
-	}
-}
+// me says whether an id of a person or a role means the bot.
+func (w words) me(id string) bool { return id == w.self || w.stands != nil && w.stands(id) }
 
 // word reads one piece of markup by its parts.
 func (w words) word(part func(int) string) string {
@@ -111,7 +90,8 @@ func named(look func(string) string, id string) string {
 func (a *Adapter) words(m message) words {
 	me := a.self.who()
 	return words{
-		self: me.ID,
+		self:   me.ID,
+		stands: func(role string) bool { return a.atlas.stands(role, me.ID) },
 		user: func(id string) string {
 			for _, u := range m.Mentions {
 				if u.ID == id {

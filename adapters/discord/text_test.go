@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/chat"
+	"nod/internal/ledger"
 )
 
 var someWords = words{
@@ -236,7 +237,7 @@ func FuzzEvent(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		data := json.RawMessage(s)
-		a, err := New(Options{Token: "x", Inbox: newLedger()})
+		a, err := New(Options{Token: "x", Inbox: ledger.New()})
 		if err != nil {
 			panic(err)
 		}

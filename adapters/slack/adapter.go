@@ -17,7 +17,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -26,35 +25,11 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/singleflight"
 
-	"nod/chat"
+	"nod/chat/catchup"
+	"nod/chat/inbound"
 	"nod/chat/outbox"
+	"nod/chat/retry"
 )
-
-// Inbox is where events go, and where the adapter asks about threads. It is
-// called concurrently. When a method that takes event ids returns nil, the
-// event is safe and Slack is told so; fresh is false for one that was known.
-type Inbox interface {
-	Message(ctx context.Context, thread chat.ThreadID, m chat.Message, eventIDs ...string) (fresh bool, err error)
-	Reaction(ctx context.Context, r chat.Reaction, eventIDs ...string) (fresh bool, err error)
-	Edited(ctx context.Context, ref chat.MessageRef, text string, eventIDs ...string) (fresh bool, err error)
-	Deleted(ctx context.Context, ref chat.MessageRef, eventIDs ...string) (fresh bool, err error)
-	Halt(ctx context.Context, thread chat.ThreadID, by chat.User, eventIDs ...string) (fresh bool, err error)
-	Keep(ctx context.Context, thread chat.ThreadID, data []byte) (blob string, err error)
-	Standing(ctx context.Context, thread chat.ThreadID) (chat.Standing, error)
-	Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[chat.Watermark, error]
-	Pending(ctx context.Context, platform string) iter.Seq2[chat.Pending, error]
-	Steps(ctx context.Context, thread chat.ThreadID, turn string) (chat.Steps, bool, error)
-}
-
-// Observe is told what happens, for metrics. A nil function is not called;
-// none may block.
-type Observe struct {
-	Reconnected func()              // a socket was connected again
-	Redelivered func()              // Slack sent an event again
-	Duplicate   func()              // an event was known already
-	Malformed   func()              // an event could not be understood
-	Limited     func(bucket string) // Slack refused a call as one too many
-}
 
 // Options set up an [Adapter].
 type Options struct {
@@ -68,10 +43,10 @@ type Options struct {
 	Groups    bool            // an approver rule names a user group
 	Emoji     map[string]bool // reactions that can mean something, in normal form; nil: any
 
-	Inbox   Inbox
+	Inbox   inbound.Inbox
 	Logger  *slog.Logger
 	HTTP    *http.Client
-	Observe Observe
+	Observe inbound.Observe
 	Now     func() time.Time
 
 	AckTimeout   time.Duration // for putting one event; default 2.5 s, as Slack waits 3 s
@@ -97,14 +72,13 @@ type Adapter struct {
 	live live
 
 	names   names
-	lanes   lanes
+	lanes   *inbound.Lanes
 	working working
-	drawn   drawn
-	gaps    gaps
-	found   found
-	heard   heard
+	drawn   outbox.Versions
+	looks   *catchup.Looks
+	votes   *catchup.Votes
+	heard   *catchup.Heard
 	prompts prompts
-	retry   time.Duration // after a gap that could not be closed
 }
 
 // New makes an adapter; [Adapter.Run] connects it.
@@ -117,9 +91,12 @@ func New(o Options) (*Adapter, error) {
 	}
 	o = o.withDefaults()
 	a := &Adapter{
-		o: o, log: o.Logger, web: newWeb(o), in: make(chan struct{}), gaps: newGaps(), retry: time.Minute,
-		names: newNames(o.Now), lanes: newLanes(), working: newWorking(), drawn: newDrawn(), found: newFound(), heard: newHeard(), prompts: newPrompts(),
+		o: o, log: o.Logger, web: newWeb(o), in: make(chan struct{}),
+		names: newNames(o.Now), lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), prompts: newPrompts(),
 	}
+	a.heard = catchup.NewHeard(a.marks)
+	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
+	a.looks = catchup.NewLooks(a.backfill, func(err error) { a.log.Warn("look for what was missed", "error", err) }, lookAgain)
 	return a, nil
 }
 
@@ -168,12 +145,12 @@ func (a *Adapter) Run(ctx context.Context) error {
 	a.remember(ctx)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.web.out.Run(ctx) })
-	g.Go(func() error { a.catchUp(ctx); return nil })
+	g.Go(func() error { a.looks.Run(ctx); return nil })
 	for n := range a.o.Sockets {
 		g.Go(func() error { return a.connect(ctx, n) })
 	}
 	err := g.Wait()
-	a.lanes.wait()
+	a.lanes.Wait()
 	return err
 }
 
@@ -182,34 +159,21 @@ func (a *Adapter) Run(ctx context.Context) error {
 func (a *Adapter) Ready() bool { return a.live.ready() }
 
 // Depth says how many calls wait for Slack's rate limits, by priority.
-func (a *Adapter) Depth() map[string]int {
-	out := map[string]int{}
-	depth := a.web.out.Depth()
-	for p, name := range map[outbox.Priority]string{
-		outbox.Approval: "approval", outbox.Answer: "answer", outbox.Steps: "steps", outbox.Low: "low",
-	} {
-		out[name] = depth[p]
-	}
-	return out
-}
+func (a *Adapter) Depth() map[string]int { return a.web.out.DepthByName() }
 
 // identify asks who the bot is, until Slack says so or refuses the token.
 func (a *Adapter) identify(ctx context.Context) error {
-	for pause := time.Second; ; pause = min(2*pause, 30*time.Second) {
+	signIn := retry.Policy{First: time.Second, Longest: longBackoff, Final: fatal, Failed: func(err error) {
+		a.log.Warn("sign in to slack", "error", err)
+	}}
+	return signIn.Do(ctx, func(ctx context.Context) error {
 		who, err := a.web.whoami(ctx, outbox.Approval)
 		if err == nil {
 			a.self.Store(&who)
 			close(a.in)
-			return nil
 		}
-		if fatal(err) || ctx.Err() != nil {
-			return err
-		}
-		a.log.Warn("sign in to slack", "error", err)
-		if err := sleep(ctx, pause); err != nil {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 // signedIn waits until it is known who the bot is. Without that its own posts
@@ -229,24 +193,6 @@ func (a *Adapter) who() whoami {
 		return *w
 	}
 	return whoami{}
-}
-
-// sleep waits, unless ctx is done first.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func observed(f func()) {
-	if f != nil {
-		f()
-	}
 }
 
 // flights share one look-up among those who ask at the same time.

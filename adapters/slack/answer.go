@@ -20,11 +20,7 @@ const (
 // answerParts writes an answer or a notice as so many messages as it takes.
 // Slack draws most of CommonMark itself, in markdown blocks.
 func answerParts(t *chat.Text) []part {
-	md := t.Markdown
-	for _, f := range t.Files {
-		md += "\n\n" + "📎 " + strings.NewReplacer("*", "", "_", "", "`", "", "[", "(", "]", ")").Replace(flat(f.Name))
-	}
-	md = harmless(strings.ToValidUTF8(md, "\uFFFD"))
+	md := harmless(strings.ToValidUTF8(t.Markdown, "\uFFFD"))
 	var out []part
 	for _, src := range markdown.Split(md, mostMarkdown-200, markdown.UTF16) {
 		out = append(out, answerPart(src))

@@ -8,6 +8,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"nod/chat"
+	"nod/chat/summary"
 )
 
 // Arguments up to mostInline stand in the approval message itself. Longer ones
@@ -134,17 +135,5 @@ func approvalEnd(p *chat.Approval) string {
 	for _, u := range p.By {
 		by = append(by, person(u))
 	}
-	whom := strings.Join(by, ", ")
-	switch p.Outcome {
-	case "":
-		if whom == "" {
-			return ""
-		}
-		return fmt.Sprintf("%d of %d approved: %s", len(p.By), p.Quorum, whom)
-	case chat.Approved, chat.Denied:
-		if whom != "" {
-			return fmt.Sprintf("%s by %s", p.Outcome, whom)
-		}
-	}
-	return string(p.Outcome)
+	return summary.Outcome(p, strings.Join(by, ", "))
 }

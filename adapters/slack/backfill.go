@@ -3,14 +3,14 @@ package slack
 import (
 	"context"
 	"errors"
-	"fmt"
+	"iter"
 	"net/url"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"nod/chat"
+	"nod/chat/catchup"
 	"nod/chat/outbox"
 )
 
@@ -18,157 +18,41 @@ import (
 // gap the threads that the bot is in are read from where they were heard up
 // to, and the reactions on approvals that wait are looked at.
 
-// gap is a reason to look for what was missed.
-type gap struct {
-	after   time.Duration // not at once, as what failed now would fail again
-	overlap time.Duration // look so much further back than what was heard
-}
-
 const (
 	lookBack    = 72 * time.Hour // as long as event ids are known
 	mostThreads = 500            // are read after a gap, the newest first
 	mostDMs     = 100
 	mostPages   = 5
 	pageSize    = 200
+	lookAgain   = time.Minute      // after a look that failed, or an event that was not put
 	unputBack   = 15 * time.Minute // an event that was not put may be so much older than one that was
 )
 
-// heard says how far each thread was heard when the last socket closed: once
-// one is open again, newer events would hide the gap.
-type heard struct {
-	mu    *sync.Mutex
-	marks []chat.Watermark
-	known bool
-}
-
-func newHeard() heard { return heard{mu: &sync.Mutex{}} }
-
-// remember notes how far all threads were heard, unless that was noted for a
-// gap that is still there. Where the store doesn't answer, the look itself asks.
+// remember notes how far all threads were heard, before newer events hide a gap.
 func (a *Adapter) remember(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, a.o.AckTimeout)
 	defer cancel()
-	a.heard.mu.Lock()
-	defer a.heard.mu.Unlock()
-	if a.heard.known {
-		return
-	}
-	marks, err := a.marks(ctx)
-	if err != nil {
+	if err := a.heard.Note(ctx); err != nil {
 		a.log.Warn("note how far threads were heard", "error", err)
-		return
 	}
-	a.heard.marks, a.heard.known = marks, true
 }
 
-// upTo gives what remember noted, or how far the threads are heard now.
-func (a *Adapter) upTo(ctx context.Context) ([]chat.Watermark, error) {
-	a.heard.mu.Lock()
-	defer a.heard.mu.Unlock()
-	now, err := a.marks(ctx)
-	if err != nil || !a.heard.known {
-		return now, err
-	}
-	// A thread that was not known then may have a gap of its own by now.
-	out := slices.Clone(a.heard.marks)
-	for _, m := range now {
-		if !slices.ContainsFunc(a.heard.marks, func(o chat.Watermark) bool { return o.Thread == m.Thread }) {
-			out = append(out, m)
-		}
-	}
-	return out, nil
+// marks lists how far threads are heard.
+func (a *Adapter) marks(ctx context.Context) iter.Seq2[chat.Watermark, error] {
+	return a.o.Inbox.Watermarks(ctx, Platform, a.o.Now().Add(-lookBack))
 }
-
-func (a *Adapter) forgetMarks() {
-	a.heard.mu.Lock()
-	defer a.heard.mu.Unlock()
-	a.heard.marks, a.heard.known = nil, false
-}
-
-// marks lists how far threads are heard, the latest first.
-func (a *Adapter) marks(ctx context.Context) ([]chat.Watermark, error) {
-	var marks []chat.Watermark
-	for m, err := range a.o.Inbox.Watermarks(ctx, Platform, a.o.Now().Add(-lookBack)) {
-		if err != nil {
-			return nil, fmt.Errorf("list threads: %w", err)
-		}
-		marks = append(marks, m)
-	}
-	slices.SortFunc(marks, func(x, y chat.Watermark) int { return y.Sent.Compare(x.Sent) })
-	return marks, nil
-}
-
-// gaps are the reasons for a look that has not begun.
-type gaps struct {
-	mu      *sync.Mutex
-	now     bool
-	later   bool
-	after   time.Duration
-	overlap time.Duration
-	wake    chan struct{}
-}
-
-func newGaps() gaps { return gaps{mu: &sync.Mutex{}, wake: make(chan struct{}, 1)} }
 
 // missed asks for a look at what was missed. It doesn't wait for it.
-func (a *Adapter) missed(g gap) {
-	if g.after == 0 {
+func (a *Adapter) missed(g catchup.Gap) {
+	if g.After == 0 {
 		a.live.begin()
 	}
-	s := &a.gaps
-	s.mu.Lock()
-	s.now = s.now || g.after == 0
-	s.later = s.later || g.after > 0
-	s.after, s.overlap = max(s.after, g.after), max(s.overlap, g.overlap)
-	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-// take gives the reasons that came since, as one.
-func (s *gaps) take() (now, later bool, g gap) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now, later, g = s.now, s.later, gap{s.after, s.overlap}
-	s.now, s.later, s.after, s.overlap = false, false, 0, 0
-	return now, later, g
-}
-
-// catchUp looks for what was missed whenever there is a gap, until ctx is done.
-// A look that fails is made again.
-func (a *Adapter) catchUp(ctx context.Context) {
-	var due <-chan time.Time
-	overlap := time.Duration(0)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-a.gaps.wake:
-			now, later, g := a.gaps.take()
-			overlap = max(overlap, g.overlap)
-			if later && due == nil {
-				due = time.After(g.after)
-			}
-			if !now {
-				continue
-			}
-		case <-due:
-			due = nil
-		}
-		if err := a.backfill(ctx, overlap); err == nil {
-			overlap = 0
-		} else if ctx.Err() == nil {
-			a.log.Warn("look for what was missed", "error", err)
-			a.missed(gap{after: a.retry, overlap: overlap})
-		}
-	}
+	a.looks.Missed(g)
 }
 
 // backfill looks once. Approvals come first: people wait for them.
 func (a *Adapter) backfill(ctx context.Context, overlap time.Duration) error {
-	marks, err := a.upTo(ctx)
+	marks, err := a.heard.UpTo(ctx)
 	err = errors.Join(err, a.reactions(ctx))
 	for i, m := range marks {
 		if overlap > 0 && !m.Sent.IsZero() {
@@ -185,7 +69,7 @@ func (a *Adapter) backfill(ctx context.Context, overlap time.Duration) error {
 		}
 	}
 	if err == nil {
-		a.forgetMarks()
+		a.heard.Close()
 	}
 	return err
 }
@@ -264,17 +148,11 @@ func (a *Adapter) overdue(ctx context.Context, channel string, msgs []event) err
 		if sentAt(ev.TS).IsZero() {
 			continue
 		}
-		done := make(chan error, 1)
-		a.lanes.run(ctx, lane(ev), a.patience(ev)+callTimeout, func(ctx context.Context) {
-			done <- a.message(ctx, ev, messageKeys("", ev))
+		err := a.lanes.Do(ctx, lane(ev), a.patience(ev)+callTimeout, func(ctx context.Context) error {
+			return a.message(ctx, ev, messageKeys("", ev))
 		})
-		select {
-		case err := <-done:
-			if err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return ctx.Err()
+		if err != nil {
+			return err
 		}
 	}
 	return nil

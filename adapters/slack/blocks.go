@@ -9,11 +9,11 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 
 	slackgo "github.com/slack-go/slack"
 
 	"nod/chat"
+	"nod/chat/markdown"
 )
 
 // Slack's limits (https://docs.slack.dev/reference/block-kit/blocks). What
@@ -53,26 +53,14 @@ var mentioning = regexp.MustCompile(`(?i)<([@#][a-z0-9]{2}|!(?:here|channel|ever
 func harmless(md string) string { return mentioning.ReplaceAllString(md, "&lt;$1") }
 
 // units is the length of a text as Slack may count it.
-func units(s string) int {
-	n := 0
-	for _, r := range s {
-		n += utf16.RuneLen(r)
-	}
-	return n
-}
+func units(s string) int { return markdown.UTF16(s) }
 
 // shorten cuts a text to so many units, escapes left whole.
 func shorten(s string, most int) string {
 	if units(s) <= most {
 		return s
 	}
-	n := 0
-	for i, r := range s {
-		if n += utf16.RuneLen(r); n > most-1 {
-			return unbroken(s[:i]) + "…"
-		}
-	}
-	return s
+	return unbroken(markdown.Head(s, most-1)) + "…"
 }
 
 // squeeze cuts the middle out of a text that is too long, so that its end, which

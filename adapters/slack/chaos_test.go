@@ -26,7 +26,7 @@ func TestChaos(t *testing.T) {
 			for i := range n {
 				roots = append(roots, o.fake.Say("U0ADA", general, fmt.Sprintf("<@U0BOT> %d", i)))
 			}
-			o.in.await(t, func() bool { return len(o.in.messages) == n })
+			o.in.Await(t, func() bool { return len(o.in.Messages) == n })
 			var all sync.WaitGroup
 			for _, root := range roots {
 				all.Go(func() { o.persist(thread(general, root)) })
@@ -37,7 +37,7 @@ func TestChaos(t *testing.T) {
 					t.Errorf("%d messages stand in a thread", len(own))
 				}
 			}
-			if texts := o.in.texts(); len(texts) != n {
+			if texts := o.in.Texts(); len(texts) != n {
 				t.Errorf("%d messages were put", len(texts))
 			}
 		})
@@ -73,8 +73,8 @@ func TestLastSocket(t *testing.T) {
 	for n, want := range []bool{false, true} {
 		s := &session{a: a, n: n}
 		s.heard(t.Context(), socketmode.Event{Data: &slackgo.ConnectingEvent{Attempt: 1, ConnectionCount: 1}})
-		if a.heard.known != want || a.live.ready() {
-			t.Errorf("after socket %d: noted %v", n, a.heard.known)
+		if a.heard.Open() != want || a.live.ready() {
+			t.Errorf("after socket %d: noted %v", n, a.heard.Open())
 		}
 	}
 }

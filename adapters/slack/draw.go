@@ -5,37 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"sync"
 
 	"nod/chat"
 	"nod/chat/outbox"
+	"nod/chat/retry"
 )
 
 // mostTries is how often a post is tried whose outcome is unknown.
 const mostTries = 3
-
-// drawn knows the newest version of the steps that was drawn under each
-// reference, for as many messages as are likely to be at work.
-type drawn struct {
-	mu   *sync.Mutex
-	seen map[chat.MessageRef]uint64
-}
-
-func newDrawn() drawn { return drawn{mu: &sync.Mutex{}, seen: map[chat.MessageRef]uint64{}} }
-
-// newer notes a version, unless a newer one was noted.
-func (d *drawn) newer(ref chat.MessageRef, version uint64) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if version < d.seen[ref] {
-		return false
-	}
-	if len(d.seen) > 10_000 {
-		clear(d.seen)
-	}
-	d.seen[ref] = version
-	return true
-}
 
 // partsOf writes a post as messages.
 func partsOf(thread chat.ThreadID, p chat.Post) []part {
@@ -50,53 +27,35 @@ func partsOf(thread chat.ThreadID, p chat.Post) []part {
 	return nil
 }
 
-// priorityOf says how important a post is.
-func priorityOf(p chat.Post) outbox.Priority {
-	switch {
-	case p.Approval != nil:
-		return outbox.Approval
-	case p.Steps != nil:
-		return outbox.Steps
-	}
-	return outbox.Answer
-}
-
 // Post makes a post, of several messages if it is long, and returns the
-// reference of the first. With look, those that stand already are not made
-// again. It returns chat.ErrGone when the thread can't be written to.
+// reference of the first; the zero reference for a file whose message Slack does
+// not show. With look, those that stand already are not made again. It returns
+// chat.ErrGone when the thread can't be written to.
 func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
 	parts := partsOf(thread, p)
-	if len(parts) == 0 {
+	if len(parts) == 0 && p.File == nil {
 		return chat.MessageRef{}, errors.New("post nothing")
 	}
 	if err := a.signedIn(ctx); err != nil {
 		return chat.MessageRef{}, err
 	}
-	s := &sending{a: a, thread: thread, post: p, priority: priorityOf(p)}
+	s := &sending{a: a, thread: thread, post: p, priority: outbox.PriorityOf(p)}
 	if look {
 		if err := s.look(ctx); err != nil {
 			return chat.MessageRef{}, gone(err)
 		}
 	}
-	if p.Approval != nil && !whole(p.Approval.Args) {
-		if err := s.file(ctx, argsFile(p.Approval.Call), p.Approval.Args); err != nil {
-			return chat.MessageRef{}, fmt.Errorf("show the arguments: %w", gone(err))
-		}
-	}
-	var first string
-	for i, forms := range parts {
-		ts, err := s.send(ctx, i, forms)
-		if err != nil {
-			return chat.MessageRef{}, gone(err)
-		}
-		if i == 0 {
-			first = ts
-		}
+	first, err := s.sendAll(ctx, parts)
+	if err != nil {
+		return chat.MessageRef{}, gone(err)
 	}
 	a.working.shown(thread)
+	if first == "" {
+		return chat.MessageRef{}, nil
+	}
 	ref := inThread(thread, first)
 	if p.Steps != nil {
-		a.drawn.newer(ref, p.Steps.Version)
+		a.drawn.Newer(ref, p.Steps.Version)
 	}
 	if p.Approval == nil || p.Approval.Outcome != "" {
 		return ref, nil
@@ -109,21 +68,42 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	return ref, a.ballot(ctx, ref, p.Approval)
 }
 
+// sendAll makes the messages of a post and returns the timestamp of the first;
+// "" for a file whose message could not be found.
+func (s *sending) sendAll(ctx context.Context, parts []part) (first string, err error) {
+	if s.post.File != nil {
+		return s.sendFile(ctx)
+	}
+	if p := s.post.Approval; p != nil && !whole(p.Args) {
+		name := argsFile(p.Call)
+		if err := s.share(ctx, upload{mark: name, name: name, title: name, data: []byte(p.Args)}); err != nil {
+			return "", fmt.Errorf("show the arguments: %w", err)
+		}
+	}
+	for i, forms := range parts {
+		ts, err := s.send(ctx, i, forms)
+		if err != nil {
+			return "", err
+		}
+		if i == 0 {
+			first = ts
+		}
+	}
+	return first, nil
+}
+
 // voted takes in the reactions on an approval that may have stood before its
 // reference was noted: nobody listened to them then, and it was not among those
 // that were looked at after the connection.
 func (a *Adapter) voted(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p *chat.Approval) error {
-	return a.look(ctx, chat.Pending{Thread: thread, Call: p.Call, Ref: ref, Approve: p.Approve, Deny: p.Deny})
+	return a.votes.Look(ctx, chat.Pending{Thread: thread, Call: p.Call, Ref: ref, Approve: p.Approve, Deny: p.Deny})
 }
 
 // ballot puts the emoji on an approval by which people decide. They are a
 // convenience: where Slack refuses one, people can still pick it themselves.
 func (a *Adapter) ballot(ctx context.Context, ref chat.MessageRef, p *chat.Approval) error {
-	for _, list := range [][]string{p.Approve, p.Deny} {
-		if len(list) == 0 {
-			continue
-		}
-		if err := a.react(ctx, ref, list[0], outbox.Approval); err != nil {
+	for _, emoji := range p.Ballot() {
+		if err := a.react(ctx, ref, emoji, outbox.Approval); err != nil {
 			if code(err) == "" {
 				return err
 			}
@@ -167,7 +147,7 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 			return gone(err)
 		default:
 			tries++
-			if err := sleep(ctx, a.o.Settle); err != nil {
+			if err := retry.Sleep(ctx, a.o.Settle); err != nil {
 				return err
 			}
 		}
@@ -191,9 +171,9 @@ func (a *Adapter) update(ref chat.MessageRef, p chat.Post, f form) (request, err
 	if f.blocks == nil {
 		args.Set("blocks", "[]") // else the old ones stay
 	}
-	r := request{method: "chat.update", args: args, priority: priorityOf(p)}
+	r := request{method: "chat.update", args: args, priority: outbox.PriorityOf(p)}
 	if p.Steps != nil {
-		r.skip = func() bool { return !a.drawn.newer(ref, version) }
+		r.skip = func() bool { return !a.drawn.Newer(ref, version) }
 	}
 	return r, nil
 }
@@ -213,7 +193,7 @@ func (a *Adapter) react(ctx context.Context, ref chat.MessageRef, emoji string, 
 		case !lost(err) || try == mostTries:
 			return err
 		}
-		if err := sleep(ctx, a.o.Settle); err != nil {
+		if err := retry.Sleep(ctx, a.o.Settle); err != nil {
 			return err
 		}
 	}

@@ -20,8 +20,8 @@ func called(t *testing.T, f fakeslack.Options, change func(*Options)) (*office, 
 	t.Helper()
 	o := open(t, f, change)
 	ts := o.fake.Say("U0ADA", general, "<@U0BOT> hi")
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
-	return o, thread(general, ts), o.in.messages[0].Ref
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	return o, thread(general, ts), o.in.Messages[0].Ref
 }
 
 // own gives the bot's messages of a thread.
@@ -227,11 +227,11 @@ func TestSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, _ = o.fake.Message(general, at.ID)
-	if len(m.Edits) != 1 || m.Text != "1 step · fetch · 12 s · 1,234 tokens" || !strings.Contains(unescaped(m.Blocks), "*Observation* (done, 1.5 s) &lt;b&gt;found&lt;/b&gt;") {
+	if len(m.Edits) != 1 || m.Text != "1 step · fetch · 12 s · 1,200+34 tokens" || !strings.Contains(unescaped(m.Blocks), "*Observation* (done, 1.5 s) &lt;b&gt;found&lt;/b&gt;") {
 		t.Errorf("after %d edits it is %q: %s", len(m.Edits), m.Text, unescaped(m.Blocks))
 	}
 
-	o.in.do(func() { o.in.steps["7"] = *steps(9, true) })
+	o.in.Do(func() { o.in.Turns["7"] = *steps(9, true) })
 	o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: showAll})
 	o.wait(func(s *fakeslack.Server) bool { return len(s.Views("U0BOB")) == 1 })
 	if raw := string(o.fake.Views("U0BOB")[0].Raw); !strings.Contains(unescaped([]byte(raw)), "<b>found</b>") {
@@ -265,7 +265,7 @@ func TestSigns(t *testing.T) {
 	o := open(t, fakeslack.Options{}, nil)
 	dm := o.fake.DM("U0ADA")
 	ts := o.fake.Say("U0ADA", dm, "hi")
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	th, ref := thread(dm, ts), refOf(fakeslack.Team, dm, ts)
 	o.a.Working(th, true)
 	o.wait(func(s *fakeslack.Server) bool { return s.Status(dm, ts) != "" })

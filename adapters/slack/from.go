@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"nod/chat"
+	"nod/chat/inbound"
+	"nod/chat/intake"
 )
 
 // This file decides which messages are for the bot, and makes them messages
@@ -56,7 +57,7 @@ func (a *Adapter) route(ctx context.Context, ev event) (chat.ThreadID, *chat.Sta
 	switch {
 	case err != nil:
 		return thread, nil, fmt.Errorf("look at the thread: %w", err)
-	case st.Running && isStop(ev.Text):
+	case st.Running && inbound.IsStop(ev.Text):
 		return thread, &st, nil
 	case st.Known && a.o.Follow != followMentions && !others:
 		return thread, &st, nil
@@ -85,8 +86,6 @@ func (a *Adapter) threadOf(ev event) chat.ThreadID {
 	return threadID(a.who().TeamID, ev.Channel, root)
 }
 
-func isStop(text string) bool { return strings.EqualFold(strings.TrimSpace(text), "stop") }
-
 // message puts a message into its thread, unless it is not for the bot.
 func (a *Adapter) message(ctx context.Context, ev event, keys []string) error {
 	thread, st, err := a.route(ctx, ev)
@@ -104,7 +103,7 @@ func (a *Adapter) message(ctx context.Context, ev event, keys []string) error {
 	if err != nil {
 		return fmt.Errorf("put a message: %w", err)
 	}
-	a.tally(fresh)
+	a.o.Observe.Put(fresh)
 	return nil
 }
 
@@ -156,7 +155,7 @@ func (a *Adapter) edited(ctx context.Context, eventID string, ev event) error {
 	if err != nil {
 		return fmt.Errorf("put an edit: %w", err)
 	}
-	a.tally(fresh)
+	a.o.Observe.Put(fresh)
 	return nil
 }
 
@@ -166,7 +165,7 @@ func (a *Adapter) deleted(ctx context.Context, eventID string, ev event, ts stri
 	if err != nil {
 		return fmt.Errorf("put a deletion: %w", err)
 	}
-	a.tally(fresh)
+	a.o.Observe.Put(fresh)
 	return nil
 }
 
@@ -187,13 +186,13 @@ func (a *Adapter) reacted(ctx context.Context, eventID string, ev event) error {
 		On: refOf(a.who().TeamID, on.Channel, on.TS), By: by,
 		Emoji: emoji, Removed: ev.Type == "reaction_removed",
 	}
-	a.found.heard(r, a.o.Now())
+	a.votes.Heard(r)
 	what := ev.Type + ":" + ev.User + ":" + ev.Reaction
 	fresh, err := a.o.Inbox.Reaction(ctx, r, changeKeys(eventID, what, on.Channel, on.TS, ev.EventTS)...)
 	if err != nil {
 		return fmt.Errorf("put a reaction: %w", err)
 	}
-	a.tally(fresh)
+	a.o.Observe.Put(fresh)
 	return nil
 }
 
@@ -208,16 +207,8 @@ func (a *Adapter) stopped(ctx context.Context, eventID string, ev event) error {
 	if err != nil {
 		return fmt.Errorf("put a stop: %w", err)
 	}
-	a.tally(fresh)
+	a.o.Observe.Put(fresh)
 	return nil
-}
-
-// tally counts an event that was known already. A reaction that means nothing
-// is not fresh either.
-func (a *Adapter) tally(fresh bool) {
-	if !fresh {
-		observed(a.o.Observe.Duplicate)
-	}
 }
 
 // patience is how long an event may take to be put. Files have to be fetched
@@ -225,7 +216,7 @@ func (a *Adapter) tally(fresh bool) {
 // again, and it is known already.
 func (a *Adapter) patience(ev event) time.Duration {
 	if len(ev.Files) > 4 {
-		return a.o.AckTimeout + fileWait
+		return a.o.AckTimeout + intake.Wait
 	}
 	return a.o.AckTimeout
 }

@@ -22,14 +22,13 @@ func goldenPosts() map[string]chat.Post {
 	long := approval()
 	long.Args = `{"text":"` + string(bytes.Repeat([]byte("0123456789"), 300)) + `"}`
 	return map[string]chat.Post{
-		"steps-working":    {Steps: steps(1, false)},
-		"steps-done":       {Steps: steps(2, true)},
-		"steps-waiting":    {Steps: &chat.Steps{Turn: "7", Status: "Thinking"}},
-		"approval":         {Approval: approval()},
-		"approval-denied":  {Approval: decided},
-		"approval-long":    {Approval: long},
-		"answer":           {Text: &chat.Text{Markdown: "# Title\n\nText with <@U123>\n\n| a | b |\n|---|:-:|\n| 1 | |\n\n```go\nx < y\n```\n"}},
-		"answer-with-file": {Text: &chat.Text{Markdown: "Here.", Files: []chat.File{{Name: "a[1].png"}}}},
+		"steps-working":   {Steps: steps(1, false)},
+		"steps-done":      {Steps: steps(2, true)},
+		"steps-waiting":   {Steps: &chat.Steps{Turn: "7", Status: "Thinking"}},
+		"approval":        {Approval: approval()},
+		"approval-denied": {Approval: decided},
+		"approval-long":   {Approval: long},
+		"answer":          {Text: &chat.Text{Markdown: "# Title\n\nText with <@U123>\n\n| a | b |\n|---|:-:|\n| 1 | |\n\n```go\nx < y\n```\n"}},
 	}
 }
 

@@ -10,19 +10,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/chat"
+	"nod/chat/intake"
 	"nod/internal/fakeslack"
+	"nod/internal/ledger"
 )
 
 // A mention goes into the inbox once, and an answer comes back into its thread.
 func TestMentionAndAnswer(t *testing.T) {
 	o := open(t, fakeslack.Options{}, nil)
 	ts := o.fake.Say("U0ADA", general, fakeslack.Mention+" what is <https://go.dev|Go>?")
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 && o.in.repeats == 1 })
-	want := put{thread(general, ts), chat.Message{
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 && o.in.Repeats == 1 })
+	want := ledger.Put{Thread: thread(general, ts), Message: chat.Message{
 		Ref: refOf(fakeslack.Team, general, ts), From: chat.User{ID: "U0ADA", Name: "ada"},
 		Text: "what is Go (https://go.dev)?", Sent: sentAt(ts),
 	}}
-	if diff := cmp.Diff(want, o.in.messages[0]); diff != "" {
+	if diff := cmp.Diff(want, o.in.Messages[0]); diff != "" {
 		t.Errorf("message (-want +got):\n%s", diff)
 	}
 	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
@@ -74,13 +76,13 @@ func TestRoute(t *testing.T) {
 			t.Parallel()
 			o := open(t, fakeslack.Options{}, tt.change)
 			root := o.fake.Say("U0ADA", general, "the root")
-			o.in.do(func() { o.in.standing[thread(general, root)] = tt.standin })
+			o.in.Do(func() { o.in.Threads[thread(general, root)] = tt.standin })
 			tt.act(o, root)
 			o.fake.Say("U0CLEO", o.fake.DM("U0CLEO"), "the end")
-			o.in.await(t, func() bool { return len(o.in.messages) > 0 && len(o.in.messages) >= len(tt.want)+1 })
+			o.in.Await(t, func() bool { return len(o.in.Messages) > 0 && len(o.in.Messages) >= len(tt.want)+1 })
 			o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
 			var got []string
-			for _, text := range o.in.texts() {
+			for _, text := range o.in.Texts() {
 				if text != "the end" {
 					got = append(got, text)
 				}
@@ -96,15 +98,15 @@ func TestRoute(t *testing.T) {
 // delivers it again.
 func TestStoreDown(t *testing.T) {
 	o := open(t, fakeslack.Options{AckTimeout: 50 * time.Millisecond}, nil)
-	o.in.do(func() { o.in.fail = errors.New("down") })
+	o.in.Do(func() { o.in.Fail = errors.New("down") })
 	ts := o.fake.Say("U0ADA", o.fake.DM("U0ADA"), "hi")
 	o.wait(func(s *fakeslack.Server) bool {
 		d := s.Deliveries()
 		return len(d) > 0 && d[len(d)-1].Frames > 1
 	})
-	o.in.do(func() { o.in.fail = nil })
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
-	if got := o.in.messages[0].Ref.ID; got != ts {
+	o.in.Do(func() { o.in.Fail = nil })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	if got := o.in.Messages[0].Ref.ID; got != ts {
 		t.Errorf("message %s, want %s", got, ts)
 	}
 }
@@ -122,13 +124,13 @@ func TestMalformedEvents(t *testing.T) {
 			dm := o.fake.DM("U0ADA")
 			o.fake.Say("U0ADA", dm, "lost")
 			o.fake.Say("U0ADA", dm, "kept")
-			o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+			o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 			o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
 			<-n
 			if lost := o.fake.Lost(); lost != 0 {
 				t.Errorf("%d events were not acknowledged", lost)
 			}
-			if got := o.in.texts(); got[0] != "kept" {
+			if got := o.in.Texts(); got[0] != "kept" {
 				t.Errorf("messages %q", got)
 			}
 		})
@@ -143,7 +145,7 @@ func TestGarbledFrame(t *testing.T) {
 	dm := o.fake.DM("U0ADA")
 	o.fake.Say("U0ADA", dm, "lost")
 	o.fake.Say("U0ADA", dm, "kept")
-	o.in.await(t, func() bool { return len(o.in.messages) > 0 && o.in.messages[len(o.in.messages)-1].Text == "kept" })
+	o.in.Await(t, func() bool { return len(o.in.Messages) > 0 && o.in.Messages[len(o.in.Messages)-1].Text == "kept" })
 }
 
 // A frame that slack-go refuses for an odd block in it is still a message.
@@ -151,7 +153,7 @@ func TestOddBlocks(t *testing.T) {
 	o := open(t, fakeslack.Options{}, nil)
 	o.fake.Disturb(fakeslack.Disturbance{Event: "message", Rewrite: fakeslack.BadBlocks})
 	o.fake.Say("U0ADA", o.fake.DM("U0ADA"), "odd")
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 }
 
 func TestDuplicates(t *testing.T) {
@@ -159,8 +161,8 @@ func TestDuplicates(t *testing.T) {
 	o.fake.Disturb(fakeslack.Disturbance{Event: "message", Twice: true, Phantom: true})
 	dm := o.fake.DM("U0ADA")
 	o.fake.Say("U0ADA", dm, "once")
-	o.in.await(t, func() bool { return o.in.repeats == 2 })
-	if got := o.in.texts(); len(got) != 1 {
+	o.in.Await(t, func() bool { return o.in.Repeats == 2 })
+	if got := o.in.Texts(); len(got) != 1 {
 		t.Errorf("messages %q", got)
 	}
 }
@@ -170,7 +172,9 @@ func TestEditsAndDeletions(t *testing.T) {
 	ts := o.fake.Say("U0ADA", general, "<@U0BOT> frist")
 	o.fake.Edit("U0ADA", general, ts, "<@U0BOT> first")
 	o.fake.Delete("U0ADA", general, ts)
-	o.in.await(t, func() bool { return len(o.in.deletions) == 1 && o.in.edits[ts] == "first" })
+	o.in.Await(t, func() bool {
+		return len(o.in.Deletions) == 1 && o.in.Edits[refOf(fakeslack.Team, general, ts)] == "first"
+	})
 }
 
 func TestReactions(t *testing.T) {
@@ -178,14 +182,14 @@ func TestReactions(t *testing.T) {
 	ts := o.fake.Say("U0ADA", general, "<@U0BOT> hi")
 	o.fake.React("U0BOB", general, ts, "tada")
 	o.fake.React("U0ADA", general, ts, "+1::skin-tone-2")
-	o.in.await(t, func() bool { return len(o.in.reactions) == 1 })
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 1 })
 	o.fake.Unreact("U0ADA", general, ts, "+1::skin-tone-2")
-	o.in.await(t, func() bool { return len(o.in.reactions) == 2 })
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 2 })
 	o.fake.React("U0ADA", general, ts, "+1::skin-tone-2")
-	o.in.await(t, func() bool { return len(o.in.reactions) == 3 })
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 3 })
 	ref, ada := refOf(fakeslack.Team, general, ts), chat.User{ID: "U0ADA", Name: "ada"}
 	want := []chat.Reaction{{On: ref, By: ada, Emoji: "👍"}, {On: ref, By: ada, Emoji: "👍", Removed: true}, {On: ref, By: ada, Emoji: "👍"}}
-	if diff := cmp.Diff(want, o.in.reactions); diff != "" {
+	if diff := cmp.Diff(want, o.in.Reactions); diff != "" {
 		t.Errorf("reactions (-want +got):\n%s", diff)
 	}
 }
@@ -195,7 +199,7 @@ func TestStopButton(t *testing.T) {
 	dm := o.fake.DM("U0ADA")
 	ts := o.fake.Say("U0ADA", dm, "hi")
 	o.fake.StopSession("U0ADA", dm, ts)
-	o.in.await(t, func() bool { return len(o.in.halts) == 1 && o.in.halts[0] == thread(dm, ts) })
+	o.in.Await(t, func() bool { return len(o.in.Halts) == 1 && o.in.Halts[0] == thread(dm, ts) })
 }
 
 // Called into a thread, it gets what was said there, but nothing from before
@@ -205,11 +209,11 @@ func TestQuoted(t *testing.T) {
 	root := o.fake.Say("U0ADA", general, "old secret")
 	last := o.fake.Reply("U0BOB", general, root, "the last that was forgotten")
 	o.fake.Reply("U0CLEO", general, root, "prod is down &amp; out")
-	o.in.do(func() { o.in.standing[thread(general, root)] = chat.Standing{Horizon: sentAt(last)} })
+	o.in.Do(func() { o.in.Threads[thread(general, root)] = chat.Standing{Horizon: sentAt(last)} })
 	o.fake.Reply("U0ADA", general, root, "<@U0BOT> why?")
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	want := []chat.Quote{{From: chat.User{ID: "U0CLEO", Name: "cleo"}, Text: "prod is down & out"}}
-	if diff := cmp.Diff(want, o.in.messages[0].Quoted); diff != "" {
+	if diff := cmp.Diff(want, o.in.Messages[0].Quoted); diff != "" {
 		t.Errorf("quoted (-want +got):\n%s", diff)
 	}
 }
@@ -219,12 +223,12 @@ func TestAttachments(t *testing.T) {
 	o.fake.Write(fakeslack.Line{User: "U0ADA", Channel: o.fake.DM("U0ADA"), Text: "look", Files: []fakeslack.Upload{
 		{Name: "notes.txt", Data: []byte("alpha\n" + strings.Repeat("x", 20_000))},
 		{Name: "pic.png", Data: []byte("\x89PNG")},
-		{Name: "big.png", Data: make([]byte, mostImage+1)},
+		{Name: "big.png", Data: make([]byte, intake.MostImage+1)},
 		{Name: "a.zip", MediaType: "application/zip", Data: []byte("PK")},
 	}})
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
-	files := o.in.messages[0].Files
-	if len(files) != 4 || len(files[0].Text) != chat.FileText || len(o.in.blobs[files[0].Blob]) != 20_006 {
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	files := o.in.Messages[0].Files
+	if len(files) != 4 || len(files[0].Text) != chat.FileText || len(o.in.Blobs[files[0].Blob]) != 20_006 {
 		t.Fatalf("files %+v", files)
 	}
 	if files[1].Blob == "" || files[1].MediaType != "image/png" || files[2].Blob != "" || files[3].Blob != "" || files[3].Name != "a.zip" {
@@ -236,11 +240,11 @@ func TestFlatDM(t *testing.T) {
 	o := open(t, fakeslack.Options{}, func(o *Options) { o.DM = "flat" })
 	dm := o.fake.DM("U0ADA")
 	o.fake.Say("U0ADA", dm, "hi")
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
-	if got := o.in.messages[0].Thread; got != thread(dm, "") {
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	if got := o.in.Messages[0].Thread; got != thread(dm, "") {
 		t.Errorf("thread %v", got)
 	}
-	p := chat.Post{Key: "answer/1", ReplyTo: o.in.messages[0].Ref, Text: &chat.Text{Markdown: "hello"}}
+	p := chat.Post{Key: "answer/1", ReplyTo: o.in.Messages[0].Ref, Text: &chat.Text{Markdown: "hello"}}
 	for _, look := range []bool{false, true} {
 		if _, err := o.a.Post(t.Context(), thread(dm, ""), p, look); err != nil {
 			t.Fatal(err)
@@ -257,7 +261,7 @@ func TestBackfill(t *testing.T) {
 	dm := o.fake.DM("U0ADA")
 	root := o.fake.Say("U0ADA", general, "<@U0BOT> one")
 	o.fake.Say("U0ADA", dm, "direct one")
-	o.in.await(t, func() bool { return len(o.in.messages) == 2 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
 	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
 	o.stop()
 	o.wait(func(s *fakeslack.Server) bool { return s.Sockets() == 0 })
@@ -267,10 +271,10 @@ func TestBackfill(t *testing.T) {
 	o.fake.Say("U0ADA", dm, "direct two")
 	o.fake.Say("U0CLEO", o.fake.DM("U0CLEO"), "a new conversation")
 	o.run(nil)
-	o.in.await(t, func() bool { return len(o.in.messages) >= 6 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) >= 6 })
 	want := map[string]bool{"one": true, "two": true, "three": true, "direct one": true, "direct two": true, "a new conversation": true}
 	got := map[string]bool{}
-	for _, text := range o.in.texts() {
+	for _, text := range o.in.Texts() {
 		got[text] = true
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -294,8 +298,8 @@ func TestGapIsRemembered(t *testing.T) {
 	a.remember(t.Context())
 	o.fake.Reply("U0BOB", general, th.Root, "in the gap")
 	newer := o.fake.Reply("U0BOB", general, th.Root, "after it")
-	o.in.do(func() {
-		o.in.marks[0].Last.ID, o.in.marks[0].Sent = newer, sentAt(newer)
+	o.in.Do(func() {
+		o.in.Marks[0].Last.ID, o.in.Marks[0].Sent = newer, sentAt(newer)
 	})
 	a.remember(t.Context())
 	o.fake.Fail(fakeslack.Fault{Method: "conversations.replies", Error: "fatal_error"})
@@ -305,7 +309,7 @@ func TestGapIsRemembered(t *testing.T) {
 	if err := a.backfill(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"hi", "in the gap", "after it"}, o.in.texts()); diff != "" {
+	if diff := cmp.Diff([]string{"hi", "in the gap", "after it"}, o.in.Texts()); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
 }
@@ -324,35 +328,29 @@ func TestFoundReactions(t *testing.T) {
 	o.fake.React("U0CLEO", general, ts, "x")
 	o.fake.React("U0CLEO", general, ts, "tada")
 	o.wait(func(s *fakeslack.Server) bool { return s.Lost() == lost+3 }) // Slack has given up on these events
-	o.in.do(func() {
-		o.in.pending = []chat.Pending{{
+	o.in.Do(func() {
+		o.in.Waiting = []chat.Pending{{
 			Thread: thread(general, ts), Call: "1", Ref: ref, Approve: []string{"✅", "👍"}, Deny: []string{"❌"},
 			Approved: []chat.Reaction{{On: ref, By: chat.User{ID: "U0ADA"}, Emoji: "👍"}},
 		}}
 	})
 	o.run(nil)
-	o.in.await(t, func() bool { return len(o.in.reactions) == 3 })
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 3 })
 	user := func(id, name string) chat.User { return chat.User{ID: chat.UserID(id), Name: name} }
 	want := []chat.Reaction{
 		{On: ref, By: user("U0CLEO", "cleo"), Emoji: "❌", Found: true},
 		{On: ref, By: user("U0ADA", "ada"), Emoji: "👍", Found: true, Removed: true},
 		{On: ref, By: user("U0BOB", "bob"), Emoji: "✅", Found: true},
 	}
-	if diff := cmp.Diff(want, o.in.reactions); diff != "" {
+	if diff := cmp.Diff(want, o.in.Reactions); diff != "" {
 		t.Errorf("reactions (-want +got):\n%s", diff)
 	}
 	if err := o.a.reactions(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	o.in.do(func() {
-		adds := 0
-		for _, r := range o.in.reactions {
-			if !r.Removed {
-				adds++
-			}
-		}
-		if adds != 2 {
-			t.Errorf("a second look put %v", o.in.reactions[3:])
+	o.in.Do(func() {
+		if len(o.in.Reactions) != 3 {
+			t.Errorf("a second look put %v", o.in.Reactions[3:])
 		}
 	})
 }
@@ -367,23 +365,23 @@ func TestDeadSockets(t *testing.T) {
 	})
 	dm := o.fake.DM("U0ADA")
 	o.fake.Say("U0ADA", dm, "before")
-	o.in.await(t, func() bool { return len(o.in.messages) == 1 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	o.fake.FreezeSockets(2)
 	o.fake.Say("U0ADA", dm, "meanwhile")
 	<-reconnected
-	o.in.await(t, func() bool { return len(o.in.messages) == 2 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
 	o.fake.CutSockets(2)
 	<-reconnected
 	o.wait(func(s *fakeslack.Server) bool { return s.Sockets() == 2 })
 	o.fake.Disconnect(1, "refresh_requested")
 	o.fake.Say("U0ADA", dm, "during a refresh")
-	o.in.await(t, func() bool { return len(o.in.messages) == 3 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 3 })
 }
 
 func TestBadToken(t *testing.T) {
 	f := fakeslack.Start(t, fakeslack.Options{Lenient: true})
 	for _, tt := range []struct{ app, bot string }{{f.AppToken(), "xoxb-wrong"}, {"xapp-wrong", f.BotToken()}} {
-		a, err := New(Options{AppToken: tt.app, BotToken: tt.bot, APIURL: f.APIURL(), Inbox: newLedger()})
+		a, err := New(Options{AppToken: tt.app, BotToken: tt.bot, APIURL: f.APIURL(), Inbox: ledger.New()})
 		if err != nil {
 			t.Fatal(err)
 		}

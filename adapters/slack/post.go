@@ -7,6 +7,7 @@ import (
 
 	"nod/chat"
 	"nod/chat/outbox"
+	"nod/chat/retry"
 )
 
 // sending is a post on its way.
@@ -15,8 +16,8 @@ type sending struct {
 	thread   chat.ThreadID
 	post     chat.Post
 	priority outbox.Priority
-	stands   map[int]string  // parts that are there, by number
-	files    map[string]bool // names of the bot's files that are there
+	stands   map[int]string // parts that are there, by number
+	files    []shared       // files of the bot's that are there
 }
 
 // version is that of the steps.
@@ -50,7 +51,7 @@ func (s *sending) send(ctx context.Context, n int, forms part) (string, error) {
 			return "", err
 		}
 		s.a.log.Warn("the outcome of a post is unknown, looking for it", "thread", s.thread.String(), "error", err)
-		if err := sleep(ctx, s.a.o.Settle); err != nil {
+		if err := retry.Sleep(ctx, s.a.o.Settle); err != nil {
 			return "", err
 		}
 		if err := s.look(ctx); err != nil {
@@ -100,13 +101,13 @@ func (s *sending) look(ctx context.Context) error {
 		return fmt.Errorf("look for the post: %w", err)
 	}
 	who := s.a.who()
-	s.stands, s.files = map[int]string{}, map[string]bool{}
+	s.stands, s.files = map[int]string{}, nil
 	for _, ev := range msgs {
 		if ev.User != who.UserID && (ev.BotID == "" || ev.BotID != who.BotID) {
 			continue
 		}
 		for _, f := range filesOf(ev) {
-			s.files[firstOf(f.Name, f.Title)] = true
+			s.files = append(s.files, shared{f.Name, ev.TS})
 		}
 		if key, n, ok := markOf(ev); ok && key == s.post.Key {
 			if ts, known := s.stands[n]; !known || sentAt(ev.TS).Before(sentAt(ts)) {
@@ -115,25 +116,6 @@ func (s *sending) look(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// file puts a file into the thread, unless it is there.
-func (s *sending) file(ctx context.Context, name, content string) error {
-	for try := 1; ; try++ {
-		if s.files[name] {
-			return nil
-		}
-		err := s.a.upload(ctx, request{priority: s.priority}, s.thread, name, []byte(content))
-		if !lost(err) || try == mostTries {
-			return err
-		}
-		if err := sleep(ctx, s.a.o.Settle); err != nil {
-			return err
-		}
-		if err := s.look(ctx); err != nil {
-			return err
-		}
-	}
 }
 
 // filesOf are the files of a message.

@@ -4,15 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
-	"time"
+
+	"nod/chat/catchup"
+	"nod/chat/inbound"
 )
 
 // receive handles an envelope: it is put, and then acknowledged. What can't be
 // put is not acknowledged, so that Slack delivers it again.
 func (a *Adapter) receive(ctx context.Context, env envelope, ack func(context.Context, envelope)) {
 	if env.RetryAttempt > 0 {
-		observed(a.o.Observe.Redelivered)
+		inbound.Count(a.o.Observe.Redelivered)
 	}
 	switch env.Type {
 	case "events_api":
@@ -26,7 +27,7 @@ func (a *Adapter) receive(ctx context.Context, env envelope, ack func(context.Co
 	}
 	c, ev, err := readEvent(env.Payload)
 	if err != nil {
-		observed(a.o.Observe.Malformed)
+		inbound.Count(a.o.Observe.Malformed)
 		a.log.Warn("event not understood", "event_id", c.EventID, "type", ev.Type)
 		ack(ctx, env)
 		return
@@ -34,12 +35,12 @@ func (a *Adapter) receive(ctx context.Context, env envelope, ack func(context.Co
 	if !handled[ev.Type] {
 		if ev.Type == "app_rate_limited" {
 			a.log.Error("slack holds events back: too many in an hour")
-			a.missed(gap{after: a.retry, overlap: unputBack})
+			a.missed(catchup.Gap{After: lookAgain, Overlap: unputBack})
 		}
 		ack(ctx, env)
 		return
 	}
-	a.lanes.run(ctx, lane(ev), a.patience(ev), func(ctx context.Context) {
+	a.lanes.Run(ctx, lane(ev), a.patience(ev), func(ctx context.Context) {
 		a.accept(ctx, c, ev, func(ctx context.Context) { ack(ctx, env) })
 	})
 }
@@ -51,12 +52,12 @@ func (a *Adapter) accept(ctx context.Context, c callback, ev event, ack func(con
 	case err == nil:
 		ack(ctx)
 	case errors.Is(err, errMalformed):
-		observed(a.o.Observe.Malformed)
+		inbound.Count(a.o.Observe.Malformed)
 		a.log.Warn("event not understood", "event_id", c.EventID, "type", ev.Type)
 		ack(ctx)
 	default:
 		a.log.Warn("event not put, slack will deliver it again", "event_id", c.EventID, "error", err)
-		a.missed(gap{after: a.retry, overlap: unputBack})
+		a.missed(catchup.Gap{After: lookAgain, Overlap: unputBack})
 	}
 }
 
@@ -107,65 +108,12 @@ func lane(ev event) string {
 	return ev.Channel + ":" + ev.root()
 }
 
-// lanes put events: those of one lane one after the other, others at the same
-// time, up to a number.
-type lanes struct {
-	mu    *sync.Mutex
-	last  map[string]chan struct{} // closed when the last of a lane is put
-	slots chan struct{}
-	all   *sync.WaitGroup
-}
-
-func newLanes() lanes {
-	return lanes{mu: &sync.Mutex{}, last: map[string]chan struct{}{}, slots: make(chan struct{}, mostAtOnce), all: &sync.WaitGroup{}}
-}
-
-// run has do called once all before it in the lane have returned, with a
-// context that ends when patience does. It waits only when very many are under
-// way already.
-func (l *lanes) run(ctx context.Context, name string, patience time.Duration, do func(context.Context)) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-ctx.Done():
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	mine := make(chan struct{})
-	l.mu.Lock()
-	before := l.last[name]
-	l.last[name] = mine
-	l.all.Add(1)
-	l.mu.Unlock()
-	go func() {
-		defer l.all.Done()
-		defer func() { <-l.slots }()
-		defer cancel()
-		defer l.leave(name, mine)
-		if before != nil {
-			<-before
-		}
-		do(ctx)
-	}()
-}
-
-func (l *lanes) leave(name string, mine chan struct{}) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.last[name] == mine {
-		delete(l.last, name)
-	}
-	close(mine)
-}
-
-// wait returns when nothing is under way.
-func (l *lanes) wait() { l.all.Wait() }
-
 // clicked handles a click on a button. Slack doesn't repeat clicks, so a lost
 // one is only clicked again.
 func (a *Adapter) clicked(ctx context.Context, payload json.RawMessage) {
 	var in interaction
 	if err := json.Unmarshal(payload, &in); err != nil {
-		observed(a.o.Observe.Malformed)
+		inbound.Count(a.o.Observe.Malformed)
 		a.log.Warn("click not understood")
 		return
 	}
@@ -176,7 +124,7 @@ func (a *Adapter) clicked(ctx context.Context, payload json.RawMessage) {
 		if act.ActionID != showAll {
 			continue
 		}
-		a.lanes.run(ctx, "click:"+in.TriggerID, callTimeout, func(ctx context.Context) {
+		a.lanes.Run(ctx, "click:"+in.TriggerID, callTimeout, func(ctx context.Context) {
 			if err := a.showSteps(ctx, in, act.Value); err != nil {
 				a.log.Warn("show steps in full", "error", err)
 			}

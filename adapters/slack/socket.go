@@ -11,6 +11,10 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 	"github.com/slack-go/slack/socketmode"
+
+	"nod/chat/catchup"
+	"nod/chat/inbound"
+	"nod/chat/retry"
 )
 
 // A socketmode.Client keeps one socket. When Slack asks it to connect anew it
@@ -68,7 +72,7 @@ func (l *live) ready() bool {
 // connect keeps the n-th socket open. It returns an error for what connecting
 // again can't mend.
 func (a *Adapter) connect(ctx context.Context, n int) error {
-	if sleep(ctx, time.Duration(n)*a.o.Stagger) != nil {
+	if retry.Sleep(ctx, time.Duration(n)*a.o.Stagger) != nil {
 		return nil
 	}
 	for pause := time.Second; ; pause = min(2*pause, longBackoff) {
@@ -80,12 +84,12 @@ func (a *Adapter) connect(ctx context.Context, n int) error {
 		case fatalSocket(err):
 			return fmt.Errorf("connect to Slack: %w", err)
 		}
-		observed(a.o.Observe.Reconnected)
+		inbound.Count(a.o.Observe.Reconnected)
 		a.log.Warn("socket replaced", "socket", n, "error", err)
 		if a.o.Now().Sub(began) > time.Minute {
 			pause = time.Second
 		}
-		if sleep(ctx, pause) != nil {
+		if retry.Sleep(ctx, pause) != nil {
 			return nil
 		}
 	}
@@ -151,7 +155,7 @@ func (s *session) heard(ctx context.Context, ev socketmode.Event) {
 			s.a.remember(ctx)
 		}
 		if data.ConnectionCount > 0 && data.Attempt == 1 {
-			observed(s.a.o.Observe.Reconnected)
+			inbound.Count(s.a.o.Observe.Reconnected)
 		}
 	case *socketmode.ConnectedEvent:
 		// From here on the client itself watches for pings.
@@ -182,7 +186,7 @@ func (s *session) request(ctx context.Context, ev socketmode.Event) {
 	case socketmode.EventTypeHello:
 		s.greeting.Stop()
 		if s.a.live.opened(s.n) {
-			s.a.missed(gap{})
+			s.a.missed(catchup.Gap{})
 		}
 		s.a.log.Info("socket open", "socket", s.n)
 	case socketmode.EventTypeEventsAPI, socketmode.EventTypeInteractive, socketmode.EventTypeSlashCommand:
@@ -198,7 +202,7 @@ func (s *session) request(ctx context.Context, ev socketmode.Event) {
 func (s *session) bad(ctx context.Context, e *socketmode.ErrorBadMessage) {
 	var env envelope
 	if err := json.Unmarshal(e.Message, &env); err != nil || env.EnvelopeID == "" {
-		observed(s.a.o.Observe.Malformed)
+		inbound.Count(s.a.o.Observe.Malformed)
 		s.a.log.Warn("frame not understood", "socket", s.n)
 		return
 	}

@@ -3,11 +3,11 @@ package slack
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	slackgo "github.com/slack-go/slack"
 
 	"nod/chat"
+	"nod/chat/summary"
 )
 
 // The steps are one container block, which Slack folds: of the blocks that
@@ -24,7 +24,6 @@ const (
 	mostThought  = 700
 	mostArgs     = 500
 	mostObserved = 700
-	mostTools    = 4
 )
 
 // stepsPart writes the steps message.
@@ -113,7 +112,7 @@ func callElement(c chat.ToolCall) string {
 	}
 	note := string(c.State)
 	if c.Took > 0 {
-		note += ", " + took(c.Took)
+		note += ", " + summary.Took(c.Took)
 	}
 	fmt.Fprintf(&b, "\n*Observation* (%s)", escape(note))
 	if seen := strings.TrimSpace(c.Observation); seen != "" {
@@ -136,52 +135,16 @@ func stepsTitle(s *chat.Steps) string {
 		parts = append(parts, flat(s.Status))
 	}
 	parts = append(parts, count(len(s.Items), "step"))
-	if tools := toolNames(s); tools != "" {
+	if tools := summary.Tools(s, func(name string) string { return shorten(flat(name), 30) }); tools != "" {
 		parts = append(parts, tools)
 	}
 	if s.Took > 0 {
-		parts = append(parts, took(s.Took))
+		parts = append(parts, summary.Took(s.Took))
 	}
-	if n := s.Tokens.Prompt + s.Tokens.Completion; n > 0 {
-		parts = append(parts, count(n, "token"))
+	if spent := summary.Spent(s); spent != "" {
+		parts = append(parts, spent)
 	}
 	return shorten(strings.Join(parts, " · "), mostTitle)
-}
-
-// toolNames names the tools of a turn, each once, in the order of first use.
-func toolNames(s *chat.Steps) string {
-	var names []string
-	uses := map[string]int{}
-	for _, item := range s.Items {
-		for _, c := range item.Calls {
-			if uses[c.Tool]++; uses[c.Tool] == 1 {
-				names = append(names, c.Tool)
-			}
-		}
-	}
-	more := len(names) - mostTools
-	names = names[:min(len(names), mostTools)]
-	for i, n := range names {
-		names[i] = shorten(flat(n), 30)
-		if uses[n] > 1 {
-			names[i] = fmt.Sprintf("%s ×%d", names[i], uses[n])
-		}
-	}
-	if more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(names, ", ")
-}
-
-func took(d time.Duration) string {
-	switch {
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Round(time.Second).Seconds()))
-	}
-	d = d.Round(time.Second)
-	return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
 }
 
 // newest keeps the last lines that fit.

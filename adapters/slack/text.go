@@ -3,8 +3,9 @@ package slack
 import (
 	"encoding/json"
 	"regexp"
-	"slices"
 	"strings"
+
+	"nod/chat/inbound"
 )
 
 // Slack writes mentions and links in angle brackets, and &, < and > as HTML
@@ -42,7 +43,7 @@ func mentions(text, self string) (me, others bool) {
 // readable makes Slack's markup readable. The bot's own mention is dropped
 // where a text begins or ends with it, which is how it is called.
 func (w words) readable(text string) string {
-	text = w.uncalled(text)
+	text = inbound.Uncalled(text, mention, func(id string) bool { return id == w.self })
 	var b strings.Builder
 	for {
 		at := token.FindStringSubmatchIndex(text)
@@ -55,29 +56,6 @@ func (w words) readable(text string) string {
 	}
 	b.WriteString(entities.Replace(text))
 	return strings.TrimSpace(strings.ToValidUTF8(b.String(), "\uFFFD"))
-}
-
-// uncalled cuts the bot's mention off both ends, with a colon or comma after it.
-func (w words) uncalled(text string) string {
-	if w.self == "" {
-		return text
-	}
-	for {
-		text = strings.TrimSpace(text)
-		at := mention.FindStringSubmatchIndex(text)
-		if at == nil || at[0] != 0 || text[at[2]:at[3]] != w.self {
-			break
-		}
-		text = strings.TrimLeft(text[at[1]:], " :,\u00a0")
-	}
-	all := mention.FindAllStringSubmatchIndex(text, -1)
-	for _, at := range slices.Backward(all) {
-		if strings.TrimSpace(text[at[1]:]) != "" || text[at[2]:at[3]] != w.self {
-			break
-		}
-		text = text[:at[0]]
-	}
-	return strings.TrimSpace(text)
 }
 
 // word reads what stands between angle brackets.

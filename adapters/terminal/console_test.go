@@ -225,8 +225,8 @@ Thought: 日本 is how Japan is written, which is …
 		s.sees(`
 A demo model answers.
 > 日本?
-▸ 1 step · wikipedia · 1.0 s · 10 tokens  (type st
-eps to open)
+▸ 1 step · wikipedia · 1.0 s · 10+0 tokens  (type
+steps to open)
 Answer: Japan.
 > and hurr`)
 		s.types("\x04")
@@ -235,8 +235,8 @@ Answer: Japan.
 		s.sees(`
 A demo model answers.
 > 日本?
-▸ 1 step · wikipedia · 1.0 s · 10 tokens  (type st
-eps to open)
+▸ 1 step · wikipedia · 1.0 s · 10+0 tokens  (type
+steps to open)
 Answer: Japan.
 `)
 	})
@@ -323,7 +323,7 @@ func TestOldVersions(t *testing.T) {
 nod: Failed.
 (seen; it waits for the approval)
 Answer: late
-▸ 2 steps · 1.0 s · 1 token  (type steps to open)
+▸ 2 steps · 1.0 s · 1+0 tokens  (type steps to open)
 Approval 1: x {}
   asked by ada · may approve: requester · until 2026-03-04 12:30:00
   answer y or n (✅ 👍 / ❌ 👎); y 1 or n 1 while several wait

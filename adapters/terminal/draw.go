@@ -16,6 +16,7 @@ var errLeft = errors.New("the terminal was left")
 // shown is what stands on the screen under one reference.
 type shown struct {
 	text    string        // of a Text
+	file    bool          // a File
 	version uint64        // of Steps: the newest that was drawn
 	printed int           // of Steps: elements written, where nothing is redrawn
 	done    bool          // of Steps: folded
@@ -29,12 +30,21 @@ type shown struct {
 // has shown, and the history tells it what an earlier one had. What was
 // written to the screen by a process that died before it could note that is
 // written twice, which nothing can prevent.
-func (a *Adapter) Post(_ context.Context, thread chat.ThreadID, p chat.Post, _ bool) (chat.MessageRef, error) {
+func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, _ bool) (chat.MessageRef, error) {
 	ref := postRef(thread, p.Key)
+	var rows []row
+	if p.File != nil {
+		var err error
+		if rows, err = a.keep(ctx, thread, p); err != nil {
+			return chat.MessageRef{}, err
+		}
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.wake()
 	switch {
+	case p.File != nil:
+		return ref, a.showFile(ref, rows)
 	case p.Text != nil:
 		a.gate.answered()
 	case p.Approval != nil:
@@ -147,6 +157,25 @@ func (a *Adapter) showText(ref chat.MessageRef, t *chat.Text) error {
 	return nil
 }
 
+// showFile says where a file is, before the answer that speaks of it.
+func (a *Adapter) showFile(ref chat.MessageRef, rows []row) error {
+	s := a.standing(ref)
+	switch {
+	case a.left:
+		return errLeft
+	case s.file:
+		return nil
+	case a.steps != nil:
+		a.files = append(a.files, rows...)
+	default:
+		if err := a.print(rows); err != nil {
+			return err
+		}
+	}
+	s.file = true
+	return nil
+}
+
 // showSteps draws a version of a turn's steps. On a live screen they are the
 // region, and a fold line stays of them; elsewhere what is new is written.
 func (a *Adapter) showSteps(ref chat.MessageRef, v *chat.Steps) error {
@@ -236,10 +265,14 @@ func (a *Adapter) standing(ref chat.MessageRef) *shown {
 	return s
 }
 
-// flush writes the answer that was held back so that it comes after the
-// folded steps of its turn, which are known a moment later. If the process
-// dies in that moment the history shows the answer at the next start.
+// flush writes the files and the answer that were held back so that they come
+// after the folded steps of their turn, which are known a moment later. If the
+// process dies in that moment the history shows them at the next start.
 func (a *Adapter) flush() error {
+	if err := a.print(a.files); err != nil {
+		return err
+	}
+	a.files = nil
 	if len(a.answer) == 0 {
 		return nil
 	}

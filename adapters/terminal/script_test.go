@@ -23,7 +23,7 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 //	on message TEXT | on react EMOJI CALL | on unreact EMOJI CALL | on halt
 //	working | idle
 //	think TEXT | call ID TOOL ARGS | observe ID TEXT | state ID STATE | done TOOK TOKENS
-//	answer TEXT | notice TEXT | ask ID TOOL ARGS | outcome ID OUTCOME [NAME] | seen | whisper TEXT
+//	file NAME | answer TEXT | notice TEXT | ask ID TOOL ARGS | outcome ID OUTCOME [NAME] | seen | whisper TEXT
 //
 // A line that begins with ~ changes the steps without drawing them. \n and \e
 // in a text are a line end and an escape.
@@ -102,6 +102,17 @@ func (b *bot) Halt(_ context.Context, _ chat.ThreadID, _ chat.User, ids ...strin
 	return b.put("halt", ids[0])
 }
 
+// Blob has one file.
+func (b *bot) Blob(_ context.Context, _ chat.ThreadID, name string) ([]byte, error) {
+	if b.fail != nil {
+		return nil, b.fail
+	}
+	if name != "b-plot" {
+		return nil, chat.ErrNoFile
+	}
+	return []byte("PNG"), nil
+}
+
 // run plays until ctx is done.
 func (b *bot) run(ctx context.Context) {
 	for n := 0; ; n++ {
@@ -145,6 +156,10 @@ func (b *bot) play(ctx context.Context, line string) {
 		b.posts++
 		p := chat.Post{Key: fmt.Sprint("text/", b.posts), Text: &chat.Text{Markdown: text(rest), Notice: word == "notice"}}
 		_, err = b.draw.Post(ctx, Thread, p, false)
+	case "file":
+		b.posts++
+		f := &chat.File{Name: text(rest), MediaType: "image/png", Size: 3, Blob: "b-plot"}
+		_, err = b.draw.Post(ctx, Thread, chat.Post{Key: fmt.Sprint("file/", b.posts), File: f}, false)
 	case "ask":
 		a := approval(id, more)
 		b.mu.Lock()

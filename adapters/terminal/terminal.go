@@ -25,13 +25,14 @@ import (
 	"nod/chat"
 )
 
-// Inbox takes in what the person does, durably. One goroutine calls it. fresh
-// is false for an event that is known already. An error means that it may not
-// have been taken in.
+// Inbox takes in what the person does, durably. One goroutine calls it, but for
+// Blob, which whoever posts a file calls. fresh is false for an event that is
+// known already. An error means that it may not have been taken in.
 type Inbox interface {
 	Message(ctx context.Context, thread chat.ThreadID, m chat.Message, eventIDs ...string) (fresh bool, err error)
 	Reaction(ctx context.Context, r chat.Reaction, eventIDs ...string) (fresh bool, err error)
 	Halt(ctx context.Context, thread chat.ThreadID, by chat.User, eventIDs ...string) (fresh bool, err error)
+	Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error) // chat.ErrNoFile: it is not kept any more
 }
 
 // History tells what was said before this start. It is asked once.
@@ -49,6 +50,7 @@ type Options struct {
 	History History
 	User    chat.User // only the name counts; the id is the adapter's
 	Banner  string    // written once, before everything else
+	Files   string    // the folder for files that tools make; made when the first one comes
 
 	// Interrupts brings SIGINT, from signal.Notify; the caller must not end
 	// the program on it. On a live screen Ctrl-C is a key and comes without.
@@ -73,7 +75,8 @@ type Adapter struct {
 	numbered int             // the last number given
 	steps    *chat.Steps     // of the running turn
 	stepsAt  *shown          // where they stand
-	answer   []row           // held back until the steps are folded
+	files    []row           // held back until the steps are folded
+	answer   []row           // held back with them, and comes after them
 	left     bool            // Run has returned
 	halted   time.Time       // the last Ctrl-C
 }
@@ -181,7 +184,7 @@ func (a *Adapter) greet(past []chat.Line) error {
 			a.recall(l)
 		}
 		if len(past)-i <= tail && (l.Message != nil || l.Post != nil) {
-			rows = append(rows, pastRows(l)...)
+			rows = append(rows, a.pastRows(l)...)
 		}
 	}
 	if err := a.print(rows); err != nil {
@@ -201,6 +204,8 @@ func (a *Adapter) recall(l chat.Line) {
 	switch p := l.Post; {
 	case p.Text != nil:
 		s.text = p.Text.Markdown
+	case p.File != nil:
+		s.file = true
 	case p.Steps != nil:
 		s.version, s.done = p.Steps.Version, p.Steps.Done
 	case p.Approval != nil:

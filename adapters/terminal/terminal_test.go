@@ -57,7 +57,8 @@ func TestConversations(t *testing.T) {
 func converse(t *testing.T, in, script string) string {
 	b := newBot(t, script)
 	var out buffer
-	a := start(b, Options{In: strings.NewReader(in), Out: &out, Banner: "A demo model answers."})
+	folder := t.TempDir()
+	a := start(b, Options{In: strings.NewReader(in), Out: &out, Banner: "A demo model answers.", Files: folder})
 	ctx, stop := context.WithCancel(t.Context())
 	gone := make(chan struct{})
 	go func() { defer close(gone); b.run(ctx) }()
@@ -66,7 +67,7 @@ func converse(t *testing.T, in, script string) string {
 	}
 	stop()
 	<-gone
-	return out.String()
+	return strings.ReplaceAll(out.String(), folder, "FILES")
 }
 
 func TestRunReportsWhatEndsIt(t *testing.T) {

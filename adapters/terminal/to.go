@@ -10,6 +10,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"nod/chat"
+	"nod/chat/summary"
 )
 
 // ink is how a line looks where there is colour.
@@ -67,17 +68,10 @@ func aside(text string) []row { return []row{{"(" + cleanLine(text) + ")", dim}}
 
 // textRows shows an answer or a notice; its Markdown is readable as it is.
 func textRows(t *chat.Text) []row {
-	var rows []row
-	switch {
-	case t.Notice:
-		rows = labelled("nod:", t.Markdown, plain)
-	default:
-		rows = labelled("Answer:", t.Markdown, yellow)
+	if t.Notice {
+		return labelled("nod:", t.Markdown, plain)
 	}
-	for _, f := range t.Files {
-		rows = append(rows, row{fmt.Sprintf("  [%s %s, %d bytes]", cleanLine(f.Name), cleanLine(f.MediaType), f.Size), dim})
-	}
-	return rows
+	return labelled("Answer:", t.Markdown, yellow)
 }
 
 // stepRows shows all that is settled of a turn, in an order that depends on
@@ -131,8 +125,8 @@ func fold(s *chat.Steps) row {
 	if s.Took > 0 {
 		parts = append(parts, took(s.Took))
 	}
-	if n := s.Tokens.Prompt + s.Tokens.Completion; n > 0 {
-		parts = append(parts, count(n, "token"))
+	if spent := summary.Spent(s); spent != "" {
+		parts = append(parts, spent)
 	}
 	return row{"▸ " + strings.Join(parts, " · ") + "  (type steps to open)", dim}
 }
@@ -258,13 +252,15 @@ func names(users []chat.User) string {
 }
 
 // pastRows shows a line of the conversation before this start, dimly.
-func pastRows(l chat.Line) []row {
+func (a *Adapter) pastRows(l chat.Line) []row {
 	var rows []row
 	switch {
 	case l.Message != nil:
 		rows = labelled(cleanLine(l.Message.From.Display())+":", l.Message.Text, dim)
 	case l.Post.Text != nil:
 		rows = textRows(l.Post.Text)
+	case l.Post.File != nil:
+		rows = a.keptAt(l.Post)
 	case l.Post.Steps != nil && len(l.Post.Steps.Items) > 0:
 		rows = []row{fold(l.Post.Steps)}
 	case l.Post.Approval != nil:

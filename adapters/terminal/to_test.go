@@ -43,13 +43,13 @@ func TestColors(t *testing.T) {
 		rows               []row
 	}{
 		{
-			"answer", "Answer: *4*\n  [plot.png image/png, 9 bytes]\n", "\x1b[33mAnswer: *4*\x1b[m\n\x1b[2m  [plot.png image/png, 9 bytes]\x1b[m\n",
-			textRows(&chat.Text{Markdown: "*4*", Files: []chat.File{{Name: "plot.png", MediaType: "image/png", Size: 9}}}),
+			"answer", "Answer: *4*\n", "\x1b[33mAnswer: *4*\x1b[m\n",
+			textRows(&chat.Text{Markdown: "*4*"}),
 		},
 		{"notice", "nod:\n  a\n\n  \tb\n", "nod:\n  a\n\n  \tb\n", textRows(&chat.Text{Markdown: "a\r\n\n\tb\n", Notice: true})},
 		{
-			"steps", "Thought: add\nAction: calculator {\"e\":\"2+2\"}\nObservation: 4\nThought: done\n▸ 2 steps · calculator · 1.2 s · 812 tokens  (type steps to open)\n",
-			"\x1b[32mThought: add\x1b[m\n\x1b[36mAction: calculator {\"e\":\"2+2\"}\x1b[m\nObservation: 4\n\x1b[32mThought: done\x1b[m\n\x1b[2m▸ 2 steps · calculator · 1.2 s · 812 tokens  (type steps to open)\x1b[m\n",
+			"steps", "Thought: add\nAction: calculator {\"e\":\"2+2\"}\nObservation: 4\nThought: done\n▸ 2 steps · calculator · 1.2 s · 800+12 tokens  (type steps to open)\n",
+			"\x1b[32mThought: add\x1b[m\n\x1b[36mAction: calculator {\"e\":\"2+2\"}\x1b[m\nObservation: 4\n\x1b[32mThought: done\x1b[m\n\x1b[2m▸ 2 steps · calculator · 1.2 s · 800+12 tokens  (type steps to open)\x1b[m\n",
 			flat(stepRows(steps())),
 		},
 		{
@@ -116,10 +116,10 @@ func TestFold(t *testing.T) {
 	long := use("a")
 	long.Took, long.Tokens.Completion = 3*time.Minute+59600*time.Millisecond, 1
 	for want, s := range map[string]*chat.Steps{
-		"▸ 1 step  (type steps to open)":                           use(),
-		"▸ 1 step · a ×2, b  (type steps to open)":                 use("a", "b", "a"),
-		"▸ 1 step · a, b, c, d, 2 more  (type steps to open)":      use("a", "b", "c", "d", "e", "f"),
-		"▸ 1 step · a · 4 min 0 s · 1 token  (type steps to open)": long,
+		"▸ 1 step  (type steps to open)":                              use(),
+		"▸ 1 step · a ×2, b  (type steps to open)":                    use("a", "b", "a"),
+		"▸ 1 step · a, b, c, d, 2 more  (type steps to open)":         use("a", "b", "c", "d", "e", "f"),
+		"▸ 1 step · a · 4 min 0 s · 0+1 tokens  (type steps to open)": long,
 	} {
 		if got := fold(s).text; got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -174,7 +174,7 @@ func TestClean(t *testing.T) {
 }
 
 // own are the words that begin the adapter's lines, by which they are known.
-var own = []string{"Thought:", "Action:", "Observation:", "▸ ", "Answer:", "nod:", "Approval ", "  ", "Denied", "▾ ", "ada:"}
+var own = []string{"Thought:", "Action:", "Observation:", "▸ ", "Answer:", "nod:", "Approval ", "  ", "Denied", "▾ ", "ada:", "File: "}
 
 // FuzzHostile: whatever comes from outside, no control character but the line
 // end is written, and every line begins with a word of the adapter's.
@@ -189,7 +189,9 @@ func FuzzHostile(f *testing.F) {
 		v := &chat.Steps{Done: true, Status: s, Items: []chat.Step{{Thought: "t" + s, Calls: []chat.ToolCall{{Tool: s, Args: s, Observation: s}}}}}
 		rows := append(askRows(a, time.UTC), flat(stepRows(v))...)
 		rows = append(rows, liveRows(v)...)
-		rows = append(rows, textRows(&chat.Text{Markdown: s, Files: []chat.File{{Name: s, MediaType: s}}})...)
+		rows = append(rows, textRows(&chat.Text{Markdown: s})...)
+		file := &chat.File{Name: s, MediaType: s}
+		rows = append(append(rows, keptRows(file, s)...), fileRows(file, s)...)
 		rows = append(rows, textRows(&chat.Text{Markdown: s, Notice: true})...)
 		rows = append(rows, outcomeRow(&chat.Approval{Outcome: chat.Denied, By: []chat.User{{Name: "x" + s}}}, 0))
 		rows = append(rows, labelled("ada:", s, dim)...)

@@ -20,6 +20,18 @@ func UTF16(s string) int {
 	return n
 }
 
+// Head is as much of the beginning of a text as has at most so many UTF-16 code
+// units.
+func Head(s string, most int) string {
+	n := 0
+	for i, r := range s {
+		if n += max(1, utf16.RuneLen(r)); n > most {
+			return s[:i]
+		}
+	}
+	return s
+}
+
 // Runes counts Unicode code points.
 func Runes(s string) int { return utf8.RuneCountInString(s) }
 

@@ -383,3 +383,15 @@ func TestBlocks(t *testing.T) {
 		t.Errorf("a long rule is %v", b)
 	}
 }
+
+func TestHead(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		most int
+		want string
+	}{{"héllo", 2, "hé"}, {"a😀b", 2, "a"}, {"a😀b", 3, "a😀"}, {"abc", 3, "abc"}, {"abc", 9, "abc"}, {"abc", 0, ""}, {"", 0, ""}, {"\xff\xffx", 2, "\xff\xff"}} {
+		if got := Head(tt.text, tt.most); got != tt.want {
+			t.Errorf("the first %d of %q: %q, want %q", tt.most, tt.text, got, tt.want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -90,9 +91,12 @@ func BenchmarkDiscordSteps64(b *testing.B) {
 	steps := n.find(first, "1 step ·")
 	ctx, cancel := context.WithCancel(b.Context())
 	var all sync.WaitGroup
+	var turns atomic.Int64
+	began := time.Now()
 	for i := range 64 {
 		all.Go(func() {
 			for k := 1; ctx.Err() == nil; k++ {
+				turns.Add(1)
 				at := w.dm(fmt.Sprintf("user%d", i), "time")
 				for ctx.Err() == nil && n.count(at, "The tool says") < k {
 					<-time.After(10 * time.Millisecond)
@@ -103,6 +107,7 @@ func BenchmarkDiscordSteps64(b *testing.B) {
 	for b.Loop() {
 		w.open("ada", steps)
 	}
+	b.ReportMetric(float64(turns.Load())/time.Since(began).Seconds(), "turns/s")
 	cancel()
 	all.Wait()
 	var took []time.Duration

@@ -13,7 +13,7 @@ import (
 var thisBuild = config.NewBuild(
 	"slack", "discord",
 	"store: sqlite", "store: redis",
-	"llm.protocol: tools", "llm.strategy: react", "llm.strategy: plan", "llm.strategy: reflexion", "llm.strategy: branch",
+	"llm.protocol: tools", "llm.protocol: react", "llm.protocol: numbered", "llm.strategy: react", "llm.strategy: plan", "llm.strategy: reflexion", "llm.strategy: branch",
 	"llm.prices", "limits", "memory.summary",
 	"llm.images", "agent.examples", "http",
 	"tools.calculator", "tools.clock", "tools.fetch", "tools.wikipedia",

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -52,7 +53,7 @@ func (p *program) chat(ctx context.Context, env Env) error {
 	inbox := p.inbox()
 	term := terminal.New(terminal.Options{
 		In: env.In, Out: env.Out, Screen: screen(env), Inbox: inbox, History: inbox,
-		User: chat.User{Name: userName(env)}, Banner: p.banner(), Interrupts: interrupts,
+		User: chat.User{Name: userName(env)}, Banner: p.banner(), Interrupts: interrupts, Files: p.files(env),
 	})
 	all, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
@@ -63,6 +64,16 @@ func (p *program) chat(ctx context.Context, env Env) error {
 		return term.Run(ctx)
 	})
 	return all.Wait()
+}
+
+// files is the folder for what tools make: beside the store, or where the store
+// of a chat without a file would be.
+func (p *program) files(env Env) string {
+	store := p.cfg.Store.Path
+	if store == "" {
+		store = config.Default(env.Getenv).Store.Path
+	}
+	return filepath.Join(filepath.Dir(store), "files")
 }
 
 func (p *program) banner() string {

@@ -21,7 +21,7 @@ func discordOptions(cfg *config.Config) discord.Options {
 func (p *program) newDiscord() (platform, error) {
 	o := discordOptions(p.cfg)
 	o.Inbox, o.Logger = p.inbox(), p.log.With("platform", discord.Platform)
-	o.Observe = discord.Observe(p.meter.connection(discord.Platform))
+	o.Observe = p.meter.connection(discord.Platform)
 	a, err := discord.New(o)
 	if err != nil {
 		return nil, err

@@ -101,11 +101,18 @@ func float(v *float64) *float32 {
 	return &f
 }
 
+// protocols are the ways in which a model can speak.
+var protocols = map[config.Protocol]agent.Protocol{
+	config.ProtocolTools:    agent.NativeTools{},
+	config.ProtocolReact:    agent.React{},
+	config.ProtocolNumbered: agent.Numbered{},
+}
+
 // newAgent makes the rules of all decisions.
 func newAgent(cfg *config.Config, box *tools.Box) (*agent.Agent, error) {
 	a := &agent.Agent{
 		Instructions: cfg.Agent.Instructions,
-		Protocol:     agent.NativeTools{},
+		Protocol:     protocols[cfg.LLM.Protocol],
 		Strategy:     agent.Strategy(cfg.LLM.Strategy),
 		Retries:      cfg.Agent.Retries,
 		Prices:       prices(cfg),

@@ -52,6 +52,11 @@ func (w *discordWorld) mention(user, text string) place {
 	return place{w.channel, id, id}
 }
 
+func (w *discordWorld) attach(user, text, name, content string) place {
+	id := w.s.Say(w.users[user], w.channel, w.ping()+text, fakediscord.With{Files: []fakediscord.File{{Name: name, Data: []byte(content)}}})
+	return place{w.channel, id, id}
+}
+
 func (w *discordWorld) reply(user string, to place, text string) place {
 	return place{to.channel, to.thread, w.s.Say(w.users[user], to.thread, text)}
 }
@@ -75,7 +80,11 @@ func (w *discordWorld) posts(at place) []post {
 	var out []post
 	for _, m := range w.s.Posts(at.thread) {
 		if m.Reader == "" {
-			out = append(out, post{place{at.channel, at.thread, m.ID}, m.Text()})
+			p := post{place: place{at.channel, at.thread, m.ID}, text: m.Text()}
+			for _, f := range m.Files {
+				p.text, p.file = p.text+"\n"+f.Name, string(f.Data)
+			}
+			out = append(out, p)
 		}
 	}
 	return out

@@ -50,6 +50,11 @@ func (w *slackWorld) mention(user, text string) place {
 	return place{"C0GEN", ts, ts}
 }
 
+func (w *slackWorld) attach(user, text, name, content string) place {
+	ts := w.s.Write(fakeslack.Line{User: w.users[user], Channel: "C0GEN", Text: fakeslack.Mention + " " + text, Files: []fakeslack.Upload{{Name: name, Data: []byte(content)}}})
+	return place{"C0GEN", ts, ts}
+}
+
 func (w *slackWorld) reply(user string, to place, text string) place {
 	ts := w.s.Reply(w.users[user], to.channel, to.thread, text)
 	return place{to.channel, to.thread, ts}
@@ -83,7 +88,11 @@ func (w *slackWorld) posts(at place) []post {
 	var out []post
 	for _, m := range w.s.Messages(at.channel, at.thread) {
 		if m.Bot() && !m.Deleted {
-			out = append(out, post{place{at.channel, at.thread, m.TS}, m.Text + "\n" + texts(m.Blocks)})
+			p := post{place: place{at.channel, at.thread, m.TS}, text: m.Text + "\n" + texts(m.Blocks)}
+			for _, f := range m.Files {
+				p.text, p.file = p.text+"\n"+f.Title, string(f.Data)
+			}
+			out = append(out, p)
 		}
 	}
 	return out

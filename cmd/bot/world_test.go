@@ -34,6 +34,7 @@ type place struct {
 type post struct {
 	place
 	text string // all that a reader sees of it
+	file string // the content of the file that came with it
 }
 
 // world is a platform with people on it. The tests that hold on every platform
@@ -46,6 +47,8 @@ type world interface {
 
 	dm(user, text string) place
 	mention(user, text string) place
+	// attach mentions the bot in a message with a file.
+	attach(user, text, name, content string) place
 	reply(user string, to place, text string) place
 	mentionIn(user string, to place, text string) place
 	edit(user string, at place, text string)
@@ -120,6 +123,12 @@ const deployTool = `
       description: Deploy a service.
       parameters: {type: object, properties: {env: {type: string}}, required: [env], additionalProperties: false}
       argv: [sh, -c, "echo deployed \"$1\" | tee -a ran.txt", --, "{env}"]
+    - name: report
+      description: Write a report.
+      argv: [printf, "a,b\\n1,2\\n"]
+      output: file
+      read_only: true
+      risk: auto
     - name: look
       description: Look something up.
       argv: [echo, "it is 42"]
@@ -310,6 +319,17 @@ func holds(text string, words []string) bool {
 		}
 	}
 	return true
+}
+
+// files gives the content of the files that the bot posted.
+func (n *service) files(at place) []string {
+	var out []string
+	for _, p := range n.w.posts(at) {
+		if p.file != "" {
+			out = append(out, p.file)
+		}
+	}
+	return out
 }
 
 // count says how many posts hold the words.

@@ -107,6 +107,11 @@ func TestDiscordgoTalks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	large := strings.NewReader(strings.Repeat("x", 10<<20+1))
+	_, err = b.ChannelMessageSendComplex(th.ID, &discordgo.MessageSend{Files: []*discordgo.File{{Name: "x.bin", Reader: large}}})
+	if !errors.As(err, &rest) || rest.Message == nil || rest.Message.Code != 40005 {
+		t.Fatalf("a file that is too large: %v, want 40005", err)
+	}
 	if err := b.MessageReactionAdd(th.ID, answer.ID, "✅"); err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func (s *Server) begin(i *interaction, data object) string {
 	o := object{
 		"id": i.ID, "application_id": s.app.id, "type": i.kind(), "token": i.token, "version": 1,
 		"channel_id": c.id, "channel": s.channelObject(c), "locale": "en-US", "entitlements": []object{},
-		"authorizing_integration_owners": i.owners(), "attachment_size_limit": 10 << 20, "data": data,
+		"authorizing_integration_owners": i.owners(), "attachment_size_limit": largestFile, "data": data,
 		"app_permissions": strconv.FormatInt(permissions(c, s.bot), 10), "context": 1,
 	}
 	if g := c.guild; g != nil {

@@ -48,11 +48,15 @@ func memberWithUser(g *guild, u *user) object {
 }
 
 func roleObject(r *role) object {
-	return object{
+	o := object{
 		"id": r.id, "name": r.name, "permissions": strconv.FormatInt(r.permissions, 10), "position": r.position,
 		"color": 0, "colors": object{"primary_color": 0, "secondary_color": nil, "tertiary_color": nil},
 		"hoist": false, "managed": r.managed, "mentionable": true, "icon": nil, "unicode_emoji": nil, "flags": 0,
 	}
+	if r.bot != "" {
+		o["tags"] = object{"bot_id": r.bot}
+	}
+	return o
 }
 
 func (w *world) channelObject(c *channel) object {

@@ -45,7 +45,7 @@ func (s *Server) AddGuild(name string, members ...string) string {
 	g := &guild{id: s.oldID(), name: name, members: map[string]*member{}}
 	g.roles = []*role{
 		{id: g.id, name: "@everyone", permissions: everyday},
-		{id: s.oldID(), name: s.bot.name, permissions: s.options.Invite, managed: true, position: 1},
+		{id: s.oldID(), name: s.bot.name, permissions: s.options.Invite, managed: true, bot: s.bot.id, position: 1},
 	}
 	s.guilds[g.id] = g
 	s.guildOrder = append(s.guildOrder, g.id)
@@ -103,6 +103,14 @@ func (s *Server) AddRole(guild, name string, permissions int64) string {
 	g.roles = append(g.roles, r)
 	s.happen(event{kind: "GUILD_ROLE_CREATE", guild: g, data: object{"guild_id": g.id, "role": roleObject(r)}})
 	return r.id
+}
+
+// BotRole is the role that the bot has of its own in a guild, and that has its
+// name.
+func (s *Server) BotRole(guild string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return must(s.guilds, "guild", guild).roles[1].id
 }
 
 // BotMay sets what the bot's own role allows in a guild.

@@ -74,6 +74,11 @@ func (s *Server) readPost(q *request, edit bool) (*post, *apiError) {
 		p.nonce = text
 	}
 	p.takeFiles(q)
+	for _, f := range p.files {
+		if len(f.Data) > largestFile {
+			return nil, entityTooLarge
+		}
+	}
 	if bad := p.check(); bad != nil {
 		return nil, bad
 	}

@@ -13,8 +13,14 @@ import (
 	"time"
 )
 
-// largestRequest is the most that a request may hold.
-const largestRequest = 25 << 20
+// The most that a request may hold, and a file of it. Boosted servers take
+// larger files: https://discord.com/developers/docs/reference#uploading-files
+const (
+	largestRequest = 25 << 20
+	largestFile    = 10 << 20
+)
+
+var entityTooLarge = refusal(http.StatusRequestEntityTooLarge, 40005, "Request entity too large")
 
 const (
 	callbackRoute = "POST /interactions/{interaction}/{token}/callback"
@@ -273,7 +279,7 @@ func (q *request) read() *apiError {
 func tooLarge(err error) *apiError {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
-		return refusal(http.StatusRequestEntityTooLarge, 40005, "Request entity too large")
+		return entityTooLarge
 	}
 	return badForm("body", "BASE_TYPE_BAD_TYPE", "The body can't be read.")
 }

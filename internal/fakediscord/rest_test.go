@@ -63,6 +63,8 @@ func TestErrors(t *testing.T) {
 		"mute":            {messages(mute), hi, 403, 50013},
 		"no DMs":          {messages(s.DM(away)), hi, 403, 50007},
 		"locked":          {messages(shut), hi, 400, 50083},
+		"open locked":     {"PATCH /channels/" + shut, fields{"archived": false}, 403, 50013},
+		"open a channel":  {"PATCH /channels/" + s.channel, fields{"archived": false}, 400, 50024},
 		"empty":           {messages(s.channel), fields{"content": " \n"}, 400, 50006},
 		"reply to none":   {messages(s.channel), fields{"content": "x", "message_reference": fields{"message_id": gone}}, 400, 50035},
 		"edit another's":  {"PATCH " + of(s.channel, msg), hi, 403, 50005},
@@ -319,6 +321,36 @@ func TestThreadOfAMessage(t *testing.T) {
 	if members, _ := active["members"].([]any); len(members) != 1 {
 		t.Errorf("active threads: %v", active)
 	}
+}
+
+// Whoever may write in an archived thread may open it; to archive it, or to open
+// one that is locked, takes more.
+func TestThreadIsOpened(t *testing.T) {
+	s := start(t, fakediscord.Options{NoLimits: true})
+	th := s.OpenThread(s.ada, s.channel, "", "talk")
+	change := func(body fields, status int) {
+		t.Helper()
+		if got, m := call(t, s.Server, "PATCH", "/channels/"+th, body); got != status {
+			t.Errorf("%v: status %d: %v", body, got, m)
+		}
+	}
+	archived := func(want bool) {
+		t.Helper()
+		if got := s.Threads(s.channel)[0]; got.Archived != want {
+			t.Errorf("the thread is %+v", got)
+		}
+	}
+	s.Archive(th, true, false)
+	change(fields{"name": "other"}, 403)
+	change(fields{"archived": false}, 200)
+	archived(false)
+	change(fields{"archived": true}, 403)
+	s.BotMay(s.guild, fakediscord.Usual|fakediscord.ManageThreads)
+	change(fields{"archived": true, "locked": true}, 200)
+	archived(true)
+	change(fields{"locked": false}, 400)
+	change(fields{"archived": false}, 200)
+	archived(false)
 }
 
 func TestPings(t *testing.T) {

@@ -113,6 +113,44 @@ func (s *Server) joinThread(q *request) (any, *apiError) {
 	return nil, nil
 }
 
+// patchThread archives or locks a thread, or opens it again. To open one that is
+// not locked takes no more than writing in it, all else managing threads
+// (https://discord.com/developers/docs/resources/channel#modify-channel). An
+// archived one can't be changed but by being opened.
+func (s *Server) patchThread(q *request) (any, *apiError) {
+	t, bad := s.threadOf(q)
+	if bad != nil {
+		return nil, bad
+	}
+	var body struct {
+		Archived *bool `json:"archived"`
+		Locked   *bool `json:"locked"`
+	}
+	if bad := q.decode(&body); bad != nil {
+		return nil, bad
+	}
+	needs := ManageThreads
+	opens := body.Archived != nil && !*body.Archived
+	if opens && body.Locked == nil && !t.locked {
+		needs = SendMessagesInThreads
+	}
+	switch {
+	case permissions(t, s.bot)&needs == 0:
+		return nil, missingPermissions
+	case t.archived && !opens:
+		return nil, threadArchived
+	}
+	if body.Archived != nil {
+		t.archived = *body.Archived
+	}
+	if body.Locked != nil {
+		t.locked = *body.Locked
+	}
+	t.changed = s.now()
+	s.threadEvent("THREAD_UPDATE", t)
+	return s.channelObject(t), nil
+}
+
 func (s *Server) leaveThread(q *request) (any, *apiError) {
 	t, bad := s.threadOf(q)
 	if bad != nil {

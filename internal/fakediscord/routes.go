@@ -27,6 +27,7 @@ func (s *Server) routes() http.Handler {
 		"GET /guilds/{guild}/threads/active": s.getActiveThreads,
 
 		"GET /channels/{channel}":                                                s.getChannel,
+		"PATCH /channels/{channel}":                                              s.patchThread,
 		"GET /channels/{channel}/messages":                                       s.getMessages,
 		"POST /channels/{channel}/messages":                                      s.postMessage,
 		"GET /channels/{channel}/messages/{message}":                             s.getMessage,

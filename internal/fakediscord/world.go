@@ -63,6 +63,7 @@ type role struct {
 	id, name    string
 	permissions int64
 	managed     bool
+	bot         string // whose own role it is, which came with the invitation
 	position    int
 }
 

@@ -167,6 +167,10 @@ func (s *Server) share(c *call, id string, files []*file) error {
 	for _, f := range files {
 		f.channels = append(f.channels, ch.ID)
 	}
+	if s.opt.ShareAfter > 0 {
+		s.after(s.opt.ShareAfter, func() { s.say(ch, m) })
+		return nil
+	}
 	s.say(ch, m)
 	return nil
 }

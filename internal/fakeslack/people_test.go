@@ -163,6 +163,30 @@ func TestStream(t *testing.T) {
 	wants(t, err, "missing_recipient_user_id")
 }
 
+// The message of an upload can appear after the answer, and an upload is
+// completed once.
+func TestShareAfter(t *testing.T) {
+	s := Start(t, Options{ShareAfter: 30 * time.Millisecond})
+	c := api(s)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	root := s.Say("U0ADA", "C0GENERAL", "chart?")
+	sum := must(c.UploadFileContext(ctx, slack.UploadFileParameters{
+		Filename: "chart.png", Reader: strings.NewReader("PNG"), FileSize: 3, Channel: "C0GENERAL", ThreadTimestamp: root,
+	}))(t)
+	if got := s.Messages("C0GENERAL", root); len(got) != 1 {
+		t.Errorf("at once there is %+v", got)
+	}
+	_, err := c.CompleteUploadExternalContext(ctx, slack.CompleteUploadExternalParameters{
+		Files: []slack.FileSummary{{ID: sum.ID}}, Channel: "C0GENERAL", ThreadTimestamp: root,
+	})
+	wants(t, err, "file_not_found")
+	err = s.WaitFor(ctx, func(s *Server) bool { return len(s.Messages("C0GENERAL", root)) == 2 })
+	if got := s.Messages("C0GENERAL", root); err != nil || string(got[1].Files[0].Data) != "PNG" {
+		t.Errorf("later there is %+v, %v", got, err)
+	}
+}
+
 // Files go up in three steps and come down with the token only.
 func TestFiles(t *testing.T) {
 	s := Start(t, Options{})

@@ -46,6 +46,7 @@ type Options struct {
 	AckTimeout time.Duration // how long an envelope waits for its ack; default 3 s
 	PingEvery  time.Duration // WebSocket pings; default 5 s
 	EditWindow time.Duration // how long the bot may edit a message; 0: for ever
+	ShareAfter time.Duration // how long after the answer to an upload its message appears
 	// KeepOffline keeps events while no socket is open, and sends them when
 	// one is. Slack promises no such thing: by default they are lost once
 	// their retries are used up.

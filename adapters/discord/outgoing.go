@@ -1,0 +1,93 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"nod/chat"
+)
+
+// mostUpload is the largest file that a bot may attach
+// (https://discord.com/developers/docs/reference#uploading-files). Where a server
+// has been boosted it may be more, but no message says so.
+const mostUpload = 10 << 20
+
+// codeTooLarge is Discord's word for a request or file that is too large.
+const codeTooLarge = 40005
+
+// filePart writes a file as a message. The nonce keeps it from being made twice
+// for some minutes only, and a message with a file alone says nothing by which
+// it could be known after that. So the name of the file bears the mark of its
+// post. Where there is nothing to attach, a line says so; it names the file in
+// the same way.
+func (a *Adapter) filePart(ctx context.Context, thread chat.ThreadID, p chat.Post) (part, error) {
+	out := part{mark: p.Mark(thread)}
+	data, err := p.File.Content(func(blob string) ([]byte, error) { return a.o.Inbox.Blob(ctx, thread, blob) })
+	switch {
+	case err != nil:
+		return part{}, err
+	case len(data) == 0:
+		out.content = noFile(p, out.mark, "it is empty, or not kept any more")
+	case len(data) > mostUpload:
+		out.content = noFile(p, out.mark, tooLarge(len(data)))
+	default:
+		out.file = &upload{chat.MarkedName(p.File.Name, out.mark), mediaType(p.File.MediaType), data}
+	}
+	return out, nil
+}
+
+// noFile says why a file is not there.
+func noFile(p chat.Post, mark, why string) string {
+	return "The file " + code1(chat.MarkedName(p.File.Name, mark)) + " can't be shown: " + why + "."
+}
+
+func tooLarge(n int) string {
+	size := fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	if n > mostUpload {
+		size += fmt.Sprintf(", and the most is %d MiB", mostUpload>>20)
+	}
+	return "it is too large for Discord (" + size + ")"
+}
+
+// mediaType is a media type as a tool gave it, or one that means nothing, so
+// that it can be no more than that in a header.
+func mediaType(said string) string {
+	kind, params, err := mime.ParseMediaType(said)
+	if err == nil {
+		said = mime.FormatMediaType(kind, params)
+	}
+	if err != nil || said == "" || !strings.Contains(kind, "/") {
+		return "application/octet-stream"
+	}
+	return said
+}
+
+// bears says whether a message is the one that a mark stands for.
+func (m message) bears(mark string) bool {
+	return strings.Contains(m.Content, "-"+mark) ||
+		slices.ContainsFunc(m.Attachments, func(f attachment) bool { return chat.HasMark(f.Filename, mark) })
+}
+
+// unfit says whether Discord refused the file rather than the message: too
+// large, or of a kind that it does not take, or files are not allowed here.
+func unfit(err error) bool {
+	var e *apiError
+	return errors.As(err, &e) && (e.Code == codeTooLarge || e.Status == http.StatusRequestEntityTooLarge ||
+		e.Status == http.StatusBadRequest || e.Status == http.StatusForbidden)
+}
+
+// plainly puts a line in place of the file that Discord refused.
+func (s *sending) plainly(n int, err error) {
+	s.a.log.Warn("discord refused a file, a line says so", "thread", s.thread.String(), "error", err)
+	p := &s.parts[n]
+	why := "Discord does not take it here"
+	if code(err) == codeTooLarge {
+		why = tooLarge(len(p.file.data))
+	}
+	p.content, p.file = noFile(s.post, p.mark, why), nil
+}

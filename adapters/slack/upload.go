@@ -1,0 +1,202 @@
+package slack
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"nod/chat"
+	"nod/chat/retry"
+)
+
+// Files go out in three calls: ask for an address, send the content there, and
+// complete the upload, which makes the message
+// (https://docs.slack.dev/messaging/working-with-files#upload). The first two
+// may be repeated; the third is what must not happen twice, and it takes no
+// metadata. So the name of a file bears the mark of its post, and the thread is
+// searched for it. People don't see that name: they see the title, which is the
+// name that the tool gave, and meet the other one when they save the file.
+//
+// The other ways are worse. Showing an uploaded file in a message of our own,
+// which has metadata, works for pictures only (the slack_file of an image
+// block), and is refused while Slack is still at work on the upload. The comment
+// of an upload and the text for those who don't see it are for people to read.
+
+// upload is a file that goes out.
+type upload struct {
+	mark  string // by which its name is known again; the name itself where nothing else can have it
+	name  string
+	title string
+	data  []byte
+}
+
+// shared is a file of the bot's that stands in the thread.
+type shared struct {
+	name string
+	ts   string // of its message
+}
+
+// fileAt gives the message of the file whose name bears a mark, or is the mark;
+// "" if there is none.
+func (s *sending) fileAt(mark string) string {
+	for _, f := range s.files {
+		if f.name == mark || chat.HasMark(f.name, mark) {
+			return f.ts
+		}
+	}
+	return ""
+}
+
+// sendFile posts a file, unless it stands already. Where there is nothing to
+// post, or Slack does not take it, a line says so. It returns the timestamp of
+// the message; "" when that could not be found.
+func (s *sending) sendFile(ctx context.Context) (string, error) {
+	f := s.post.File
+	u := upload{mark: s.post.Mark(s.thread), title: chat.FileName(f.Name)}
+	u.name = chat.MarkedName(f.Name, u.mark)
+	if ts := firstOf(s.fileAt(u.mark), s.stands[0]); ts != "" {
+		return ts, nil
+	}
+	data, err := f.Content(func(blob string) ([]byte, error) { return s.a.o.Inbox.Blob(ctx, s.thread, blob) })
+	switch {
+	case err != nil:
+		return "", err
+	case len(data) == 0:
+		return s.line(ctx, fmt.Sprintf("The file %s can't be shown: it is empty, or not kept any more.", u.title))
+	}
+	u.data = data
+	switch err := s.share(ctx, u); {
+	case err == nil:
+		return s.sharedAs(ctx, u.mark), nil
+	case lost(err) || code(err) == "":
+		return "", err
+	default:
+		s.a.log.Warn("slack refused a file, a line says so", "thread", s.thread.String(), "error", err)
+		return s.line(ctx, fmt.Sprintf("The file %s can't be shown: Slack does not take it (%s).", u.title, code(err)))
+	}
+}
+
+// line posts a remark in place of the file.
+func (s *sending) line(ctx context.Context, text string) (string, error) {
+	return s.send(ctx, 0, part{{text: escape(text)}})
+}
+
+// share puts a file into the thread, unless it is there. After a failure that
+// may have had an effect it looks for the file, and then completes the same
+// upload again rather than a new one: if the first call is still on its way,
+// Slack knows that it is about one file.
+func (s *sending) share(ctx context.Context, u upload) error {
+	id := ""
+	for try := 1; ; try++ {
+		if s.fileAt(u.mark) != "" {
+			return nil
+		}
+		var err error
+		if id == "" {
+			id, err = s.store(ctx, u)
+		}
+		if err == nil {
+			err = s.complete(ctx, id, u.title)
+		}
+		switch {
+		case err == nil:
+			return nil
+		case code(err) == "file_not_found" && try > 1: // the upload is used up: most likely it was completed
+			err = &lostError{"files.completeUploadExternal", err}
+		case !lost(err):
+			return err
+		}
+		if try == mostTries || ctx.Err() != nil {
+			return err
+		}
+		s.a.log.Warn("the outcome of an upload is unknown, looking for it", "thread", s.thread.String(), "error", err)
+		if err := retry.Sleep(ctx, s.a.o.Settle); err != nil {
+			return err
+		}
+		if err := s.look(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// sharedAs looks for the message that an upload has become: Slack does not name
+// it, and makes it a moment after it has answered. That it can't be found is no
+// failure, as the file is shared.
+func (s *sending) sharedAs(ctx context.Context, mark string) string {
+	for try := 1; ; try++ {
+		if err := s.look(ctx); err != nil {
+			s.a.log.Debug("look for the message of a file", "thread", s.thread.String(), "error", err)
+			return ""
+		}
+		if ts := s.fileAt(mark); ts != "" || try == mostTries {
+			return ts
+		}
+		if retry.Sleep(ctx, s.a.o.Settle) != nil {
+			return ""
+		}
+	}
+}
+
+// store uploads the content of a file, which nobody sees yet, and returns the
+// file's id.
+func (s *sending) store(ctx context.Context, u upload) (string, error) {
+	var slot struct {
+		URL string `json:"upload_url"`
+		ID  string `json:"file_id"`
+	}
+	args := url.Values{"filename": {u.name}, "length": {strconv.Itoa(len(u.data))}}
+	err := s.a.web.call(ctx, request{method: "files.getUploadURLExternal", args: args, priority: s.priority, answer: &slot})
+	if err != nil {
+		return "", err
+	}
+	return slot.ID, s.a.web.put(ctx, slot.URL, u.data)
+}
+
+// complete makes an upload visible in the thread.
+func (s *sending) complete(ctx context.Context, id, title string) error {
+	files, err := json.Marshal([]map[string]string{{"id": id, "title": title}})
+	if err != nil {
+		return fmt.Errorf("write the list of files: %w", err)
+	}
+	args := url.Values{"files": {string(files)}, "channel_id": {channelOf(s.thread.Channel)}}
+	if s.thread.Root != "" {
+		args.Set("thread_ts", s.thread.Root)
+	}
+	return s.a.web.call(ctx, request{
+		method: "files.completeUploadExternal", args: args, priority: s.priority, group: s.thread.String(),
+	})
+}
+
+// putMethod names the sending of content among the methods.
+const putMethod = "upload"
+
+// put sends content where Slack said.
+func (w *web) put(ctx context.Context, address string, data []byte) error {
+	if !w.ours(address) {
+		return errors.New("upload a file: the address is not Slack's")
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
+	if err != nil {
+		return errors.New("upload a file: bad address")
+	}
+	req.Header.Set("Content-Type", "application/octet-stream")
+	resp, err := w.http.Do(req)
+	if err != nil {
+		return asLost(putMethod, withoutURL(err))
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch {
+	case resp.StatusCode == http.StatusOK:
+		return nil
+	case resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests:
+		return &lostError{putMethod, fmt.Errorf("status %d", resp.StatusCode)}
+	}
+	return &apiError{Method: putMethod, Code: fmt.Sprintf("status %d", resp.StatusCode)}
+}

@@ -1,0 +1,124 @@
+package catchup
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nod/chat"
+)
+
+// store is what threads are heard up to.
+type store struct {
+	marks []chat.Watermark
+	err   error
+}
+
+func (s *store) list(context.Context) iter.Seq2[chat.Watermark, error] {
+	return func(yield func(chat.Watermark, error) bool) {
+		for _, m := range s.marks {
+			if !yield(m, nil) {
+				return
+			}
+		}
+		if s.err != nil {
+			yield(chat.Watermark{}, s.err)
+		}
+	}
+}
+
+func mark(thread string, second int64) chat.Watermark {
+	return chat.Watermark{Thread: chat.ThreadID{Channel: thread}, Sent: time.Unix(second, 0).UTC()}
+}
+
+func (s *store) set(marks ...chat.Watermark) { s.marks = marks }
+
+func upTo(t *testing.T, h *Heard, want ...chat.Watermark) {
+	t.Helper()
+	got, err := h.UpTo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("heard up to (-want +got):\n%s", diff)
+	}
+}
+
+// What comes in after a gap doesn't hide it, until a look has closed it.
+func TestHeard(t *testing.T) {
+	s := &store{}
+	h := NewHeard(s.list)
+	s.set(mark("a", 1), mark("b", 2))
+	upTo(t, h, mark("b", 2), mark("a", 1)) // nothing was noted: as it is now
+	if err := h.Note(t.Context()); err != nil || !h.Open() {
+		t.Fatalf("note: %v, open %v", err, h.Open())
+	}
+	s.set(mark("a", 9), mark("b", 2), mark("new", 8))
+	upTo(t, h, mark("b", 2), mark("a", 1), mark("new", 8))
+	if err := h.Note(t.Context()); err != nil { // a gap while the first is looked for
+		t.Fatal(err)
+	}
+	h.Close()
+	upTo(t, h, mark("b", 2), mark("a", 1), mark("new", 8))
+	h.Close()
+	upTo(t, h, mark("a", 9), mark("new", 8), mark("b", 2))
+	if err := h.Note(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if h.Forget(); h.Open() {
+		t.Error("it is not forgotten")
+	}
+}
+
+// A store that doesn't answer is asked again by the look.
+func TestHeardStoreDown(t *testing.T) {
+	s := &store{marks: []chat.Watermark{mark("a", 1)}, err: errors.New("down")}
+	h := NewHeard(s.list)
+	if err := h.Note(t.Context()); !errors.Is(err, s.err) || h.Open() {
+		t.Errorf("note: %v", err)
+	}
+	if _, err := h.UpTo(t.Context()); !errors.Is(err, s.err) {
+		t.Errorf("up to: %v", err)
+	}
+	s.err = nil
+	upTo(t, h, mark("a", 1))
+}
+
+// Gaps that come together are looked for together, a look that failed is made
+// again, and how far back it looks is not lost by that.
+func TestLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type look struct {
+			At      time.Duration
+			Overlap time.Duration
+		}
+		var looks []look
+		began, fail, told := time.Now(), 2, 0
+		l := NewLooks(func(_ context.Context, overlap time.Duration) error {
+			looks = append(looks, look{time.Since(began), overlap})
+			if fail > 0 {
+				fail--
+				return errors.New("down")
+			}
+			return nil
+		}, func(error) { told++ }, time.Minute)
+		go l.Run(t.Context())
+		l.Missed(Gap{})
+		l.Missed(Gap{Overlap: time.Hour})
+		time.Sleep(10 * time.Minute)
+		l.Missed(Gap{After: time.Second, Overlap: time.Minute})
+		l.Missed(Gap{After: 2 * time.Second})
+		time.Sleep(time.Minute)
+		l.Missed(Gap{})
+		synctest.Wait()
+		want := []look{{0, time.Hour}, {time.Minute, time.Hour}, {2 * time.Minute, time.Hour}, {10*time.Minute + 2*time.Second, time.Minute}, {11 * time.Minute, 0}}
+		if diff := cmp.Diff(want, looks); diff != "" || told != 2 {
+			t.Errorf("told of %d failures, looks (-want +got):\n%s", told, diff)
+		}
+	})
+}

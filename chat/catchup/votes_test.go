@@ -1,0 +1,236 @@
+package catchup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"nod/chat"
+)
+
+var ref = chat.MessageRef{Platform: "p", Channel: "c", ID: "1"}
+
+// board is an approval message with reactions, and the log that judges what is
+// put of them.
+type board struct {
+	now    time.Time
+	stand  []chat.Reaction
+	put    []string
+	during func() // happens while the reactions are read
+	fail   error
+
+	counts []chat.Reaction // the approvals that count
+	votes  int
+}
+
+func (b *board) ballot() Ballot {
+	return Ballot{
+		Now: func() time.Time { return b.now },
+		Standing: func(context.Context, chat.Pending) ([]chat.Reaction, error) {
+			out := slices.Clone(b.stand)
+			if b.during != nil {
+				b.during()
+			}
+			b.now = b.now.Add(time.Second)
+			return out, b.fail
+		},
+		Put: func(_ context.Context, r chat.Reaction, _ time.Time) error {
+			if !r.Found || r.On != ref {
+				return fmt.Errorf("put %+v", r)
+			}
+			sign := "+"
+			if r.Removed {
+				sign = "-"
+			}
+			b.put = append(b.put, sign+string(r.By.ID)+r.Emoji)
+			return nil
+		},
+	}
+}
+
+func on(by, emoji string) chat.Reaction {
+	return chat.Reaction{By: chat.User{ID: chat.UserID(by)}, Emoji: emoji}
+}
+
+func (b *board) pending() chat.Pending {
+	return chat.Pending{Ref: ref, Approve: []string{"✅", "👍"}, Deny: []string{"❌"}, Approved: slices.Clone(b.counts), Votes: b.votes}
+}
+
+// look looks and wants to see put just that.
+func (b *board) look(t *testing.T, v *Votes, want ...string) {
+	t.Helper()
+	b.put = nil
+	if err := v.Look(t.Context(), b.pending()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, b.put); diff != "" {
+		t.Errorf("put (-want +got):\n%s", diff)
+	}
+}
+
+// Denials come first, then what was taken off, then approvals; a look that
+// finds nothing new but denials tells nothing again.
+func TestLook(t *testing.T) {
+	b := &board{counts: []chat.Reaction{on("ada", "👍"), on("eve", "✅")}}
+	b.stand = []chat.Reaction{on("bob", "✅"), on("eve", "✅"), on("bob", "🎉"), on("cleo", "❌")}
+	v := NewVotes(b.ballot())
+	b.look(t, v, "+cleo❌", "-ada👍", "+bob✅")
+	b.look(t, v)
+	b.counts, b.votes = []chat.Reaction{on("eve", "✅"), on("bob", "✅")}, 5
+	b.look(t, v)
+}
+
+// What was put on and off again is told each time, also when somebody else
+// heard a part of it.
+func TestLookAgain(t *testing.T) {
+	b := &board{counts: []chat.Reaction{on("ada", "👍")}, votes: 1}
+	v := NewVotes(b.ballot())
+	b.look(t, v, "-ada👍")
+	b.look(t, v) // the log has not read it yet
+	b.votes = 2
+	b.counts = nil
+	b.look(t, v)
+	b.counts, b.votes = []chat.Reaction{on("ada", "👍")}, 3 // another process heard that she approved again
+	b.look(t, v, "-ada👍")
+	b.stand = []chat.Reaction{on("ada", "👍")}
+	b.counts, b.votes = nil, 4
+	b.look(t, v, "+ada👍")
+	b.stand = nil
+	b.counts, b.votes = []chat.Reaction{on("ada", "👍")}, 5
+	b.look(t, v, "-ada👍")
+}
+
+// A reaction that is heard of while a look is under way is not undone by it.
+func TestHeardMeanwhile(t *testing.T) {
+	b := &board{stand: []chat.Reaction{on("bob", "✅")}}
+	v := NewVotes(b.ballot())
+	taken := on("bob", "✅")
+	taken.On, taken.Removed = ref, true
+	b.during = func() { v.Heard(taken); b.stand, b.during = nil, nil }
+	b.look(t, v)
+	b.now = b.now.Add(time.Minute)
+	b.stand = []chat.Reaction{on("bob", "✅")}
+	b.look(t, v, "+bob✅")
+}
+
+// An approval that is taken off while it is put is taken back by the second
+// look.
+func TestTakenOffMeanwhile(t *testing.T) {
+	b := &board{stand: []chat.Reaction{on("bob", "✅")}}
+	v := NewVotes(b.ballot())
+	b.during = func() { b.stand, b.during = nil, nil }
+	b.look(t, v, "+bob✅", "-bob✅")
+}
+
+// All approvals are looked at, whatever becomes of one.
+func TestLookAll(t *testing.T) {
+	gone, broken := errors.New("gone"), errors.New("broken")
+	b := &board{}
+	n := 0
+	ballot := b.ballot()
+	ballot.Standing = func(context.Context, chat.Pending) ([]chat.Reaction, error) {
+		n++
+		return nil, []error{gone, broken, nil}[n-1]
+	}
+	list := func(err error) iter.Seq2[chat.Pending, error] {
+		return func(yield func(chat.Pending, error) bool) {
+			for range 3 {
+				if !yield(b.pending(), nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(chat.Pending{}, err)
+			}
+		}
+	}
+	forgive := func(err error) error {
+		if errors.Is(err, gone) {
+			return nil
+		}
+		return err
+	}
+	v := NewVotes(ballot)
+	if err := v.LookAll(t.Context(), list(nil), forgive); !errors.Is(err, broken) || errors.Is(err, gone) || n != 3 {
+		t.Errorf("%d were looked at: %v", n, err)
+	}
+	if err := v.LookAll(t.Context(), list(broken), forgive); !errors.Is(err, broken) || n != 3 {
+		t.Errorf("the store fails, %d were looked at: %v", n, err)
+	}
+}
+
+// Whatever people do, and whoever hears of it, once a look was made and read
+// the approvals that count are those that stand.
+func TestVotesProperty(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		b := &board{now: time.Unix(0, 0)}
+		v := NewVotes(b.ballot())
+		judge := func(r chat.Reaction) { // the log takes a reaction in
+			b.votes++
+			b.counts = slices.DeleteFunc(b.counts, func(o chat.Reaction) bool { return voteOf(o) == voteOf(r) })
+			if !r.Removed {
+				b.counts = append(b.counts, r)
+			}
+		}
+		read := func() {
+			for _, p := range b.put {
+				r := on(p[1:2], p[2:])
+				r.Removed = p[0] == '-'
+				judge(r)
+			}
+			b.put = nil
+		}
+		for range rapid.IntRange(1, 30).Draw(rt, "acts") {
+			b.now = b.now.Add(time.Second)
+			r := on(rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "who"), rapid.SampledFrom([]string{"✅", "👍"}).Draw(rt, "emoji"))
+			i := slices.IndexFunc(b.stand, func(o chat.Reaction) bool { return voteOf(o) == voteOf(r) })
+			if r.Removed = i >= 0; r.Removed {
+				b.stand = slices.Delete(slices.Clone(b.stand), i, i+1)
+			} else {
+				b.stand = append(slices.Clone(b.stand), r)
+			}
+			switch rapid.SampledFrom([]string{"missed", "heard", "heard", "look", "look, not read"}).Draw(rt, "how") {
+			case "heard":
+				heard := r
+				heard.On = ref
+				v.Heard(heard)
+				judge(r)
+			case "look":
+				if err := v.Look(context.Background(), b.pending()); err != nil {
+					rt.Fatal(err)
+				}
+				read()
+				same(rt, b)
+			case "look, not read":
+				if err := v.Look(context.Background(), b.pending()); err != nil {
+					rt.Fatal(err)
+				}
+				if err := v.Look(context.Background(), b.pending()); err != nil {
+					rt.Fatal(err)
+				}
+				read()
+				same(rt, b)
+			}
+			b.now = b.now.Add(time.Second)
+		}
+	})
+}
+
+func same(t *rapid.T, b *board) {
+	t.Helper()
+	for _, r := range b.stand {
+		if !slices.ContainsFunc(b.counts, func(o chat.Reaction) bool { return voteOf(o) == voteOf(r) }) {
+			t.Errorf("%v stands, and does not count", r)
+		}
+	}
+	if len(b.counts) != len(b.stand) {
+		t.Errorf("%v count, and %v stand", b.counts, b.stand)
+	}
+}

@@ -1,0 +1,33 @@
+package inbound
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Uncalled cuts off the mentions of the bot with which a text begins or ends,
+// and a colon or comma after them: that is how it is called, and not what is
+// said. mention matches anybody's mention and has the id as its first group; me
+// says whether an id is the bot's.
+func Uncalled(text string, mention *regexp.Regexp, me func(id string) bool) string {
+	for {
+		text = strings.TrimSpace(text)
+		at := mention.FindStringSubmatchIndex(text)
+		if at == nil || at[0] != 0 || !me(text[at[2]:at[3]]) {
+			break
+		}
+		text = strings.TrimLeft(text[at[1]:], " :,\u00a0")
+	}
+	all := mention.FindAllStringSubmatchIndex(text, -1)
+	for i := len(all) - 1; i >= 0; i-- {
+		at := all[i]
+		if strings.TrimSpace(text[at[1]:]) != "" || !me(text[at[2]:at[3]]) {
+			break
+		}
+		text = text[:at[0]]
+	}
+	return strings.TrimSpace(text)
+}
+
+// IsStop says whether a message asks the bot to stop, and nothing else.
+func IsStop(text string) bool { return strings.EqualFold(strings.TrimSpace(text), "stop") }

@@ -1,0 +1,167 @@
+// Package intake takes in the files that people attach to messages. The one
+// idea is that a file is a convenience and the message is not: whatever can't be
+// had, can't be had soon, or is of no use to a model goes along as a name, and
+// the message is never lost for it.
+//
+// Where a file is and what it takes to fetch it is for the adapter to know.
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"nod/chat"
+)
+
+// Caps of what is fetched, in bytes and files. What is beyond is only named.
+const (
+	MostText  = 1 << 20
+	MostImage = 5 << 20
+	MostFiles = 10              // of a message
+	Wait      = 8 * time.Second // for all files of a message
+)
+
+// File is one that came along with a message and was not fetched yet.
+type File struct {
+	chat.File // what the message tells of it
+	// Ask completes that, where the message tells too little; nil where not.
+	Ask func(ctx context.Context) (chat.File, error)
+	// Fetch gives the content, or an error where it has more than so many bytes.
+	Fetch func(ctx context.Context, most int64) ([]byte, error)
+}
+
+// Store is where files are kept.
+type Store struct {
+	// Keep keeps content and names it.
+	Keep func(ctx context.Context, thread chat.ThreadID, data []byte) (blob string, err error)
+	// Failed is told why a file was not had, which its sender can't help.
+	Failed func(thread chat.ThreadID, err error)
+}
+
+// Take fetches and keeps the files of a message, as far as a model can use
+// them, and lists all of them.
+func (s Store) Take(ctx context.Context, thread chat.ThreadID, files []File) []chat.File {
+	ctx, cancel := context.WithTimeout(ctx, Wait)
+	defer cancel()
+	var out []chat.File
+	for i, f := range files {
+		if i < MostFiles {
+			if err := s.take(ctx, thread, &f); err != nil {
+				s.Failed(thread, err)
+			}
+		}
+		out = append(out, f.File)
+	}
+	return out
+}
+
+func (s Store) take(ctx context.Context, thread chat.ThreadID, f *File) error {
+	if f.Ask != nil {
+		full, err := f.Ask(ctx)
+		if err != nil {
+			return fmt.Errorf("ask about a file: %w", err)
+		}
+		f.File = full
+	}
+	most, text := int64(0), isText(f.MediaType)
+	switch {
+	case text:
+		most = MostText
+	case isImage(f.MediaType):
+		most = MostImage
+	}
+	if most == 0 || f.Size > most {
+		return nil
+	}
+	data, err := f.Fetch(ctx, most)
+	if err != nil {
+		return err
+	}
+	if text && !utf8.Valid(data) {
+		return nil
+	}
+	if text {
+		f.Text = beginning(string(data), chat.FileText)
+	}
+	f.Size = int64(len(data))
+	if f.Blob, err = s.Keep(ctx, thread, data); err != nil {
+		return fmt.Errorf("keep a file: %w", err)
+	}
+	return nil
+}
+
+// isText says whether a media type is one that a model can read as it is.
+func isText(mediaType string) bool {
+	kind, _, err := mime.ParseMediaType(mediaType)
+	if err != nil {
+		return false
+	}
+	switch kind {
+	case "application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml",
+		"application/javascript", "application/sql", "application/x-sh", "application/x-ndjson":
+		return true
+	}
+	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") && kind != "image/svg+xml"
+}
+
+func isImage(mediaType string) bool {
+	switch mediaType {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return true
+	}
+	return false
+}
+
+// beginning is at most n bytes of s, ending at a rune.
+func beginning(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// Download makes a request and gives what comes, at most so many bytes. check
+// may refuse the response; it may be nil. No error names the address, since
+// those of files are secret.
+func Download(client *http.Client, req *http.Request, most int64, check func(*http.Response) error) ([]byte, error) {
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("fetch a file: %w", withoutAddress(err))
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("fetch a file: status %d", resp.StatusCode)
+	}
+	if check != nil {
+		if err := check(resp); err != nil {
+			return nil, fmt.Errorf("fetch a file: %w", err)
+		}
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("fetch a file: %w", withoutAddress(err))
+	}
+	if int64(len(data)) > most {
+		return nil, errors.New("fetch a file: larger than it was said to be")
+	}
+	return data, nil
+}
+
+func withoutAddress(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}

@@ -1,0 +1,65 @@
+package outbox
+
+import (
+	"sync"
+
+	"nod/chat"
+)
+
+// PriorityOf says how important a post is.
+func PriorityOf(p chat.Post) Priority {
+	switch {
+	case p.Approval != nil:
+		return Approval
+	case p.Steps != nil:
+		return Steps
+	}
+	return Answer
+}
+
+// String is the priority's name, for metrics.
+func (p Priority) String() string {
+	switch p {
+	case Approval:
+		return "approval"
+	case Answer:
+		return "answer"
+	case Steps:
+		return "steps"
+	}
+	return "low"
+}
+
+// DepthByName says how many calls wait, by the name of their priority.
+func (o *Outbox) DepthByName() map[string]int {
+	out := map[string]int{}
+	for p, n := range o.Depth() {
+		out[p.String()] = n
+	}
+	return out
+}
+
+// Versions knows the newest version that was drawn of each message, so that an
+// edit that comes late never replaces a newer one. The zero Versions is ready,
+// and remembers as many messages as are likely to be at work.
+type Versions struct {
+	mu   sync.Mutex
+	seen map[chat.MessageRef]uint64
+}
+
+const mostVersions = 10_000
+
+// Newer notes a version and says whether it may be drawn: it is none that is
+// older than one that was noted.
+func (v *Versions) Newer(ref chat.MessageRef, version uint64) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if version < v.seen[ref] {
+		return false
+	}
+	if v.seen == nil || len(v.seen) > mostVersions {
+		v.seen = map[chat.MessageRef]uint64{}
+	}
+	v.seen[ref] = version
+	return true
+}

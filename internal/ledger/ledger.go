@@ -1,0 +1,238 @@
+// Package ledger is the inbox that the tests of adapters put into: it writes
+// down what it is given, and drops what it knows, as a store does. A test reads
+// it inside [Ledger.Do] or [Ledger.Await], or once nothing changes it any more.
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"iter"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"nod/chat"
+	"nod/chat/inbound"
+)
+
+var _ inbound.Inbox = (*Ledger)(nil)
+
+// Longest is how long a test waits for what has to come about.
+const Longest = 30 * time.Second
+
+// Ledger is an inbox that a test can look into. Make it with [New].
+type Ledger struct {
+	// What was put.
+	Messages  []Put
+	Reactions []chat.Reaction
+	Edits     map[chat.MessageRef]string
+	Deletions []chat.MessageRef
+	Halts     []chat.ThreadID
+	Blobs     map[string][]byte
+	Repeats   int             // events that were known
+	Known     map[string]bool // ids of events
+
+	// What it answers. Messages that are put change Threads and Marks.
+	Fail    error // instead of all else
+	Threads map[chat.ThreadID]chat.Standing
+	Marks   []chat.Watermark
+	Waiting []chat.Pending
+	Turns   map[string]chat.Steps
+	Slow    chan struct{} // if not nil, Steps waits until it is closed
+
+	mu      sync.Mutex
+	changed chan struct{}
+}
+
+// Put is a message that was put.
+type Put struct {
+	Thread chat.ThreadID
+	chat.Message
+}
+
+// New makes an empty ledger.
+func New() *Ledger {
+	return &Ledger{
+		changed: make(chan struct{}), Known: map[string]bool{}, Edits: map[chat.MessageRef]string{}, Blobs: map[string][]byte{},
+		Threads: map[chat.ThreadID]chat.Standing{}, Turns: map[string]chat.Steps{},
+	}
+}
+
+func (l *Ledger) put(ids []string, note func()) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer func() {
+		close(l.changed)
+		l.changed = make(chan struct{})
+	}()
+	if l.Fail != nil {
+		return false, l.Fail
+	}
+	if slices.ContainsFunc(ids, func(id string) bool { return l.Known[id] }) {
+		l.Repeats++
+		return false, nil
+	}
+	for _, id := range ids {
+		l.Known[id] = true
+	}
+	note()
+	return true, nil
+}
+
+// Message implements [inbound.Inbox].
+func (l *Ledger) Message(_ context.Context, t chat.ThreadID, m chat.Message, ids ...string) (bool, error) {
+	return l.put(ids, func() {
+		l.Messages = append(l.Messages, Put{t, m})
+		st := l.Threads[t]
+		st.Known, st.Last = true, m.Sent
+		l.Threads[t] = st
+		l.Marks = slices.DeleteFunc(l.Marks, func(w chat.Watermark) bool { return w.Thread == t })
+		l.Marks = append(l.Marks, chat.Watermark{Thread: t, Last: m.Ref, Sent: m.Sent})
+	})
+}
+
+// Reaction implements [inbound.Inbox].
+func (l *Ledger) Reaction(_ context.Context, r chat.Reaction, ids ...string) (bool, error) {
+	return l.put(ids, func() { l.Reactions = append(l.Reactions, r) })
+}
+
+// Edited implements [inbound.Inbox].
+func (l *Ledger) Edited(_ context.Context, ref chat.MessageRef, text string, ids ...string) (bool, error) {
+	return l.put(ids, func() { l.Edits[ref] = text })
+}
+
+// Deleted implements [inbound.Inbox].
+func (l *Ledger) Deleted(_ context.Context, ref chat.MessageRef, ids ...string) (bool, error) {
+	return l.put(ids, func() { l.Deletions = append(l.Deletions, ref) })
+}
+
+// Halt implements [inbound.Inbox].
+func (l *Ledger) Halt(_ context.Context, t chat.ThreadID, _ chat.User, ids ...string) (bool, error) {
+	return l.put(ids, func() { l.Halts = append(l.Halts, t) })
+}
+
+// Keep implements [inbound.Inbox].
+func (l *Ledger) Keep(_ context.Context, _ chat.ThreadID, data []byte) (string, error) {
+	sum := sha256.Sum256(data)
+	name := "b-" + hex.EncodeToString(sum[:4])
+	_, err := l.put(nil, func() { l.Blobs[name] = data })
+	return name, err
+}
+
+// Blob implements [inbound.Inbox].
+func (l *Ledger) Blob(_ context.Context, _ chat.ThreadID, name string) ([]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.Fail != nil {
+		return nil, l.Fail
+	}
+	data, ok := l.Blobs[name]
+	if !ok {
+		return nil, chat.ErrNoFile
+	}
+	return data, nil
+}
+
+// Standing implements [inbound.Inbox].
+func (l *Ledger) Standing(_ context.Context, t chat.ThreadID) (chat.Standing, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Threads[t], l.Fail
+}
+
+// Watermarks implements [inbound.Inbox].
+func (l *Ledger) Watermarks(context.Context, string, time.Time) iter.Seq2[chat.Watermark, error] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return each(slices.Clone(l.Marks), l.Fail)
+}
+
+// Pending implements [inbound.Inbox].
+func (l *Ledger) Pending(context.Context, string) iter.Seq2[chat.Pending, error] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return each(slices.Clone(l.Waiting), l.Fail)
+}
+
+// Steps implements [inbound.Inbox].
+func (l *Ledger) Steps(_ context.Context, _ chat.ThreadID, turn string) (chat.Steps, bool, error) {
+	l.mu.Lock()
+	slow, err := l.Slow, l.Fail
+	s, ok := l.Turns[turn]
+	l.mu.Unlock()
+	if slow != nil {
+		<-slow
+	}
+	return s, ok, err
+}
+
+func each[T any](all []T, err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, v := range all {
+			if !yield(v, nil) {
+				return
+			}
+		}
+		if err != nil {
+			var none T
+			yield(none, err)
+		}
+	}
+}
+
+// Do changes or reads the ledger.
+func (l *Ledger) Do(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f()
+}
+
+// Await waits until the condition holds.
+func (l *Ledger) Await(t testing.TB, holds func() bool) {
+	t.Helper()
+	deadline := time.After(Longest)
+	for {
+		l.mu.Lock()
+		changed, ok := l.changed, holds()
+		l.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			t.Fatalf("waited in vain; there are %d messages, %d reactions: %v", len(l.Messages), len(l.Reactions), l.Reactions)
+		}
+	}
+}
+
+// Texts lists what the messages say.
+func (l *Ledger) Texts() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []string
+	for _, m := range l.Messages {
+		out = append(out, m.Text)
+	}
+	return out
+}
+
+// Run runs an adapter beside a test. stop ends it and waits for it, at the
+// latest when the test is over; an error of run fails the test.
+func Run(t testing.TB, run func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
