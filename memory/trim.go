@@ -25,8 +25,12 @@ type Piece struct {
 // providers' prompt caches hit.
 const keepShare = 0.6
 
-// minClip is the shortest that a text is cut to, in bytes.
-const minClip = 64
+// minClip is the shortest that a text is cut to, in bytes, as long as that helps;
+// leastClip the shortest of all, for a turn of hundreds of messages.
+const (
+	minClip   = 64
+	leastClip = 40
+)
 
 // Trim says what to leave out so that the prompt fits the budget, given what
 // is left out already; it returns cut unchanged when it fits. Whole turns go
@@ -53,6 +57,9 @@ func Trim(s Shape, budget int, cut Trimmed) Trimmed {
 	}
 	for s.Size(cut) > budget && cut.Clip > minClip {
 		cut.Clip = max(minClip, cut.Clip/2)
+	}
+	if s.Size(cut) > budget {
+		cut.Clip = leastClip
 	}
 	return cut
 }
