@@ -39,7 +39,8 @@ func (s *Store) claim(ctx context.Context, o offer) (*memory.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.run(ctx, claimScript, o.shard, o.thread, o.id, s.me, s.lease.Milliseconds(), dueEntry)
+	token, known := s.recent.take(o.thread)
+	out, err := s.run(ctx, claimScript, o.shard, o.thread, o.id, s.me, s.lease.Milliseconds(), dueEntry, token, last(known))
 	r := newReply(out, err)
 	if r.err != nil || len(r.rest) == 0 {
 		return nil, r.err
@@ -51,7 +52,7 @@ func (s *Store) claim(ctx context.Context, o offer) (*memory.Run, error) {
 	h.token = uint64(r.int())
 	before := uint64(r.int())
 	h.seq = uint64(r.int())
-	first := uint64(r.int())
+	base, first := uint64(r.int()), uint64(r.int())
 	waited := time.Duration(r.int()) * time.Millisecond
 	s.deadlines.tick(o.shard, r.int())
 	entries := r.strings()
@@ -61,6 +62,9 @@ func (s *Store) claim(ctx context.Context, o offer) (*memory.Run, error) {
 	log, err := decodeEntries(entries, first)
 	if err != nil {
 		return nil, err
+	}
+	if first == last(known)+1 {
+		log = append(since(known, base), log...)
 	}
 	if !s.held.add(h) {
 		return nil, errClosed
@@ -229,6 +233,7 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (
 		return true, nil
 	}
 	s.held.end(h)
+	s.recent.put(h.thread, h.token, run.Log)
 	if deadline == 0 && s.keep > 0 {
 		deadline = now + s.keep.Milliseconds()
 	}

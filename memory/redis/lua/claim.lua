@@ -1,7 +1,8 @@
 -- claim takes the lease of a ready thread and moves its inbox to the log.
--- THREAD, entry of the ready stream, caller, lease, the entry of a deadline.
+-- THREAD, entry of the ready stream, caller, lease, the entry of a deadline; the
+-- token of the caller's last claim and the last Seq that it remembers from then.
 -- Gives nothing when there is nothing to claim; else token, last Seq before,
--- last Seq, Seq of the first entry given, how long it was ready, now, entries.
+-- last Seq, base, Seq of the first entry given, how long it was ready, now, entries.
 local thread, id, me, lease = ARGV[1], ARGV[2], ARGV[3], num(ARGV[4])
 local h = redis.call('HMGET', key('t', thread), 's', 'q', 'o', 'k', 'n', 'p', 'f', 'b', 'w', 'r')
 if h[2] ~= id then
@@ -10,6 +11,10 @@ if h[2] ~= id then
 end
 
 local token, seq, before = num(h[4]), num(h[5]), num(h[6])
+local known = 0
+if h[1] == 'r' and num(ARGV[6]) > 0 and num(ARGV[6]) == token and num(ARGV[7]) <= seq then
+  known = num(ARGV[7])
+end
 if h[1] == 'r' then
   local log = key('l', thread)
   token, before = token + 1, seq
@@ -28,5 +33,6 @@ end
 
 local first = math.max(num(h[7]), 1)
 local base = math.max(num(h[8]), first)
-local entries = redis.call('LRANGE', key('l', thread), text(base - first), -1)
-return {token, before, seq, base, now - num(h[10]), now, entries}
+local from = math.max(base, known + 1)
+local entries = redis.call('LRANGE', key('l', thread), text(from - first), -1)
+return {token, before, seq, base, from, now - num(h[10]), now, entries}
