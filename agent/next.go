@@ -287,18 +287,22 @@ func (d *decision) acting(t *turn, last *step) Action {
 	return nil
 }
 
-// running picks what runs now: all read-only calls at once, or else the first
-// side effect.
+// running picks what runs now: all read-only calls at once, though of those that
+// go on where another stopped one at a time, or else the first side effect.
 func (d *decision) running(last *step) Action {
 	var reads []memory.Call
 	var effect *call
+	advancing := false
 	for _, c := range last.calls {
 		if c.result != nil || c.pending() {
 			continue
 		}
-		if tool, _ := d.a.tool(c.Tool); tool.ReadOnly {
+		switch tool, _ := d.a.tool(c.Tool); {
+		case tool.ReadOnly && tool.Advances && advancing:
+		case tool.ReadOnly:
 			reads = append(reads, c.Call)
-		} else if effect == nil {
+			advancing = advancing || tool.Advances
+		case effect == nil:
 			effect = c
 		}
 	}

@@ -105,6 +105,9 @@ func (d *decision) help() string {
 	}
 	b.WriteString("My tools:\n")
 	for _, t := range d.a.Tools {
+		if t.Reads && len(d.s.held()) == 0 {
+			continue
+		}
 		fmt.Fprintf(&b, "- `%s`: %s%s\n", t.Name, firstSentence(t.Description), d.toolNote(t))
 	}
 	return strings.TrimRight(b.String(), "\n")

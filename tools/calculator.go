@@ -27,6 +27,7 @@ func NewCalculator() Tool {
 	return Tool{
 		Tool: llm.Tool{
 			Name:        "calculator",
+			Aliases:     []string{"calculate", "calc"},
 			Description: strings.TrimSpace(calculatorText),
 			Parameters:  json.RawMessage(calculatorParameters),
 		},

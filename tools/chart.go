@@ -53,6 +53,7 @@ type chart struct {
 	x              []float64 // seconds since 1970 for chartTime
 	series         []chartSeries
 	bins           int
+	lost           string // letters that the font lacks
 }
 
 // chartSeries is one line, one colour of bars. A value that is absent is NaN.
@@ -82,11 +83,7 @@ func NewChart() Tool {
 		ReadOnly: true,
 		Risk:     Auto,
 		Run: func(_ context.Context, in Input) (llm.Result, error) {
-			var arg chartArgs
-			if err := json.Unmarshal(in.Args, &arg); err != nil {
-				return failed("nothing was drawn: a number is too large"), nil //nolint:nilerr // the schema was met, so it can be nothing else
-			}
-			c, err := newChart(arg)
+			c, err := readChart(in.Args)
 			if err != nil {
 				return failed("nothing was drawn: %v", err), nil
 			}
@@ -94,23 +91,38 @@ func NewChart() Tool {
 			if err != nil {
 				return llm.Result{}, fmt.Errorf("draw chart: %w", err)
 			}
-			file := llm.File{Name: chartName(c.title), MediaType: "image/png", Data: png}
+			file := llm.File{Name: freeName(in.Files, chartName(c.title)), MediaType: "image/png", Data: png}
 			return llm.Result{Text: c.summary(file.Name), Files: []llm.File{file}}, nil
 		},
 	}
 }
 
+// readChart reads arguments that meet the schema, which lets numbers through
+// that are larger than any that can be drawn.
+func readChart(raw json.RawMessage) (chart, error) {
+	var arg chartArgs
+	if err := json.Unmarshal(raw, &arg); err != nil {
+		return chart{}, fmt.Errorf("a number is too large; they go up to %g", chartValue)
+	}
+	return newChart(arg)
+}
+
 // newChart says what is wrong with the data in terms of the parameters.
 func newChart(arg chartArgs) (chart, error) {
-	c := chart{kind: arg.Kind, title: oneLine(arg.Title, 200), xLabel: oneLine(arg.XLabel, 100), yLabel: oneLine(arg.YLabel, 100), bins: arg.Bins}
+	c := chart{kind: arg.Kind, bins: arg.Bins}
+	c.title, c.xLabel, c.yLabel = c.label(arg.Title, 200), c.label(arg.XLabel, 100), c.label(arg.YLabel, 100)
 	switch {
 	case len(arg.Y) > 0 && len(arg.Series) > 0:
 		return chart{}, errors.New(`give either "y" or "series", not both`)
 	case len(arg.Y) > 0:
 		c.series = []chartSeries{{y: values(arg.Y)}}
 	}
-	for _, s := range arg.Series {
-		c.series = append(c.series, chartSeries{oneLine(s.Name, 100), values(s.Y)})
+	for i, s := range arg.Series {
+		name := c.label(s.Name, 100)
+		if name == "" && len(arg.Series) > 1 {
+			name = "series " + strconv.Itoa(i+1) // or nobody could tell them apart
+		}
+		c.series = append(c.series, chartSeries{name, values(s.Y)})
 	}
 	if err := c.checkY(); err != nil {
 		return chart{}, err
@@ -205,7 +217,7 @@ func (c *chart) readX(x []any) error {
 			numbers = append(numbers, v)
 			names = append(names, strconv.FormatFloat(v, 'f', -1, 64))
 		case string:
-			names = append(names, oneLine(v, 60))
+			names = append(names, c.label(v, 100))
 			if n, err := strconv.ParseFloat(strings.TrimSpace(v), 64); err == nil && c.kind != chartTime {
 				numbers = append(numbers, n)
 			}
@@ -287,6 +299,9 @@ func (c chart) summary(file string) string {
 		if gaps := len(s.y) - n; gaps > 0 {
 			fmt.Fprintf(&b, ", %d gaps", gaps)
 		}
+	}
+	if c.lost != "" {
+		fmt.Fprintf(&b, "\nThe font has no letters for %s, which stand as %c in the picture. It has Latin, Greek, Cyrillic, Chinese, Japanese and Korean ones: draw it again with such words.", c.lost, noLetter)
 	}
 	return b.String()
 }

@@ -46,7 +46,7 @@ func (c chart) draw() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = c.title, c.xLabel, c.yLabel
+	p.X.Label.Text, p.Y.Label.Text = c.xLabel, c.yLabel
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xdd}, color.Gray{0xee}
 	p.Add(grid)
@@ -64,7 +64,11 @@ func (c chart) draw() ([]byte, error) {
 	}
 	c.axes(p)
 	img := vgimg.NewWith(vgimg.UseWH(chartWidth, chartHeight), vgimg.UseDPI(chartDPI))
-	p.Draw(draw.Crop(draw.New(img), vg.Points(8), -vg.Points(16), vg.Points(8), -vg.Points(8)))
+	body, side := c.layOut(p, draw.Crop(draw.New(img), vg.Points(8), -vg.Points(16), vg.Points(8), -vg.Points(8)))
+	legend := p.Legend
+	p.Legend = plot.NewLegend() // an empty one: ours has a place of its own
+	p.Draw(body)
+	legend.Draw(side)
 	var b bytes.Buffer
 	if _, err := (vgimg.PngCanvas{Canvas: img}).WriteTo(&b); err != nil {
 		return nil, err
@@ -72,10 +76,11 @@ func (c chart) draw() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// axes sets what follows from the data: ranges, names, room for the legend.
+// axes sets what follows from the data: ranges, marks, the legend's place.
 func (c chart) axes(p *plot.Plot) {
 	p.X.Min, p.X.Max = widen(p.X.Min, p.X.Max)
 	p.Y.Min, p.Y.Max = widen(p.Y.Min, p.Y.Max)
+	p.Legend.Top, p.Legend.Left = true, true
 	whole := func(v float64) bool { return v == math.Trunc(v) }
 	switch {
 	case c.kind == chartTime:
@@ -83,23 +88,10 @@ func (c chart) axes(p *plot.Plot) {
 		if p.X.Label.Text == "" && p.X.Max-p.X.Min < 86400 { // the marks show no day
 			p.X.Label.Text = time.Unix(int64(p.X.Min), 0).UTC().Format("2 January 2006, UTC")
 		}
-	case c.kind != chartHistogram && !slices.ContainsFunc(c.x, func(v float64) bool { return !whole(v) }):
+	case c.kind == chartHistogram:
+		p.Y.Tick.Marker = plot.TickerFunc(wholeTicks)
+	case !slices.ContainsFunc(c.x, func(v float64) bool { return !whole(v) }):
 		p.X.Tick.Marker = plot.TickerFunc(wholeTicks)
-	}
-	if len(c.names) > 0 {
-		p.X.Tick.Marker = nameTicks(c.names)
-		long := 0
-		for _, n := range c.names {
-			long = max(long, len([]rune(n)))
-		}
-		if long*min(len(c.names), mostNames) > 90 {
-			p.X.Tick.Label.Rotation = math.Pi / 6
-			p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
-		}
-	}
-	if c.kind != chartHistogram && (len(c.series) > 1 || c.series[0].name != "") {
-		p.Legend.Top = true
-		p.Y.Max += (p.Y.Max - p.Y.Min) * math.Min(0.5, 0.06*float64(len(c.series)))
 	}
 }
 
@@ -142,9 +134,9 @@ func (c chart) points(p *plot.Plot) error {
 				continue
 			}
 			if c.kind == chartScatter {
-				p.Legend.Add(s.name, dots)
+				p.Legend.Add(fit(p.Legend.TextStyle, s.name, legendMost), dots)
 			} else {
-				p.Legend.Add(s.name, line)
+				p.Legend.Add(fit(p.Legend.TextStyle, s.name, legendMost), line)
 			}
 		}
 	}
@@ -178,7 +170,7 @@ func (c chart) runs(s chartSeries) []plotter.XYs {
 
 // bars draws the bars of several series beside one another.
 func (c chart) bars(p *plot.Plot) error {
-	room := float64(chartWidth-vg.Inch) / float64(len(c.x))
+	room := float64(chartWidth-c.legendWidth(p)-1.5*vg.Inch) / float64(len(c.x))
 	width := vg.Length(math.Min(room*0.75/float64(len(c.series)), 60))
 	for i, s := range c.series {
 		heights := slices.Clone(s.y)
@@ -195,7 +187,7 @@ func (c chart) bars(p *plot.Plot) error {
 		b.Offset = width * vg.Length(float64(i)-float64(len(c.series)-1)/2)
 		p.Add(b)
 		if s.name != "" {
-			p.Legend.Add(s.name, b)
+			p.Legend.Add(fit(p.Legend.TextStyle, s.name, legendMost), b)
 		}
 	}
 	p.X.Min, p.X.Max = math.Min(p.X.Min, -0.5), math.Max(p.X.Max, float64(len(c.x))-0.5)

@@ -6,9 +6,13 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/font/sfnt"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
@@ -42,6 +46,35 @@ var chartFonts = sync.OnceValues(func() (text.Handler, error) {
 	}
 	return text.Plain{Fonts: font.NewCache(font.Collection{{Font: font.Font{Typeface: chartFont}, Face: face}})}, nil
 })
+
+// noLetter is drawn for a letter that the font lacks, which would vanish.
+const noLetter = '□'
+
+// label makes a text fit for the picture: one line, of letters that the font
+// has. It notes those that it has not.
+func (c *chart) label(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		if isControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) {
+			return -1 // joiners, directions: nothing to be seen
+		}
+		return r
+	}, style.ReplaceAllString(strings.Join(strings.Fields(text), " "), ""))
+	handler, err := chartFonts()
+	if err != nil {
+		return text // drawing will say why
+	}
+	face := handler.Cache().Lookup(font.Font{Typeface: chartFont}, 12).Face
+	var buf sfnt.Buffer
+	return oneLine(strings.Map(func(r rune) rune {
+		if i, err := face.GlyphIndex(&buf, r); r == ' ' || err == nil && i != 0 {
+			return r
+		}
+		if !strings.ContainsRune(c.lost, r) && utf8.RuneCountInString(c.lost) < 20 {
+			c.lost += string(r)
+		}
+		return noLetter
+	}, text), most)
+}
 
 // newPlot makes an empty plot that writes in the font.
 func newPlot() (*plot.Plot, error) {

@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,13 +22,29 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	vgdraw "gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+
+	"nod/chat"
+	"nod/llm"
 )
+
+// chartCall calls the tool through a box, with arguments that need not be JSON.
+func chartCall(t *testing.T, args string) llm.Result {
+	t.Helper()
+	got, err := boxOf(t, NewChart()).Call(t.Context(), chat.Desk{Key: "k"}, llm.Call{Name: "chart", Args: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
 
 // drawn calls the tool and decodes its picture. With NOD_CHARTS set to a
 // folder, the pictures are left there to be looked at.
 func drawn(t *testing.T, args string) (image.Image, string) {
 	t.Helper()
-	got := runTool(t, NewChart(), json.RawMessage(args))
+	got := chartCall(t, args)
 	if got.Failed || len(got.Files) != 1 || got.Files[0].MediaType != "image/png" {
 		t.Fatalf("%d files: %s", len(got.Files), got.Text)
 	}
@@ -98,6 +115,113 @@ func TestChart(t *testing.T) {
 	}
 }
 
+// manyNames is a JSON list of names.
+func manyNames(n int, name string) string {
+	return `["` + strings.Join(slices.Repeat([]string{name}, n), `","`) + `"]`
+}
+
+// TestChartKeepsInside draws what has no room, and looks whether a word or a
+// line reaches the edge of the picture, where it would be cut.
+func TestChartKeepsInside(t *testing.T) {
+	long := strings.Repeat("a rather long word ", 10)
+	tests := []struct{ name, args, want string }{
+		{"many bars", `{"kind":"bar","x":` + manyNames(40, "customer Ltd") + `,"y":[` + strings.Repeat("5,", 39) + `9]}`, "40 values"},
+		{"most bars", `{"kind":"bar","x":` + manyNames(100, long[:99]) + `,"y":[` + strings.Repeat("5,", 99) + `9]}`, "100 values"},
+		{"long names of a line", `{"kind":"line","x":` + manyNames(3, long[:99]) + `,"y":[1,2,3]}`, "3 values"},
+		{"Chinese names", `{"kind":"bar","x":` + manyNames(12, "東京都新宿区西新宿二丁目八番一号") + `,"y":[1,2,3,4,5,6,7,8,9,10,11,12]}`, "12 values"},
+		{"long title and labels", fmt.Sprintf(`{"kind":"line","title":%q,"x_label":%q,"y_label":%q,"y":[1,2]}`, long, long[:99], long[:99]), "a-rather-long-word"},
+		{"title without spaces", `{"kind":"line","title":"` + strings.Repeat("株価", 90) + `","y":[1,2]}`, "chart.png"},
+		{"long names in the legend", `{"kind":"bar","x":["a","b"],"series":[{"name":"` + long[:99] + `","y":[1,2]},{"name":"b","y":[2,1]}]}`, "b: 2 values"},
+		{"twelve series", `{"kind":"line","series":[` + strings.TrimSuffix(strings.Repeat(`{"name":"series","y":[3,9,-1000000]},`, 12), ",") + `]}`, "series: 3 values"},
+		{"large numbers on both axes", `{"kind":"scatter","x":[-12345678901,12345678901],"series":[{"name":"` + long[:99] + `","y":[-12345678901,12345678901]}]}`, "2 values"},
+		{"a week of hours", `{"kind":"time","x":["2026-01-01T00:00:00Z","2026-01-04T12:00:00Z"],"y":[1,2]}`, "time chart"},
+		{"series without names", `{"kind":"line","series":[{"name":"","y":[1,2]},{"name":"\u0007","y":[2,1]}]}`, "series 1: 2 values from 1 to 2\nseries 2: 2 values"},
+		{"control characters", `{"kind":"bar","title":"\u001b[31mred\u001b[0m \u202eab\u0000c","x":["x\ny"],"y":[1]}`, "in the file red-abc.png"},
+		{"letters that the font lacks", `{"kind":"bar","title":"שלום 😀","x":["مر"],"y":[1]}`, "The font has no letters for שלום😀مر, which stand as □"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			img, text := drawn(t, tt.args)
+			if !strings.Contains(text, tt.want) {
+				t.Errorf("got %q, want %q", text, tt.want)
+			}
+			const edge = 3
+			all := img.Bounds()
+			for _, side := range []image.Rectangle{
+				image.Rect(0, 0, edge, all.Max.Y), image.Rect(all.Max.X-edge, 0, all.Max.X, all.Max.Y),
+				image.Rect(0, 0, all.Max.X, edge), image.Rect(0, all.Max.Y-edge, all.Max.X, all.Max.Y),
+			} {
+				if at, ok := firstInk(img, side); ok {
+					t.Errorf("something is drawn at %v", at)
+				}
+			}
+		})
+	}
+}
+
+// TestChartLegend looks for the data below the legend's words, where there is
+// to be none.
+func TestChartLegend(t *testing.T) {
+	img, _ := drawn(t, `{"kind":"line","series":[{"name":"a series of some length","y":[1,2]},{"name":"b","y":[2,1]}]}`)
+	if _, ok := firstInk(img, image.Rect(820, 0, 960, 100)); !ok {
+		t.Error("there is no legend")
+	}
+	if at, ok := firstInk(img, image.Rect(820, 100, 960, 600)); ok {
+		t.Errorf("something is drawn at %v", at)
+	}
+}
+
+// firstInk finds a point that is not white.
+func firstInk(img image.Image, in image.Rectangle) (image.Point, bool) {
+	for y := in.Min.Y; y < in.Max.Y; y++ {
+		for x := in.Min.X; x < in.Max.X; x++ {
+			if color.GrayModel.Convert(img.At(x, y)) != (color.Gray{0xff}) {
+				return image.Pt(x, y), true
+			}
+		}
+	}
+	return image.Point{}, false
+}
+
+// TestMarksKeepApart has marks whose words would touch.
+func TestMarksKeepApart(t *testing.T) {
+	p, err := newPlot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	label := p.X.Tick.Label
+	marks := plot.ConstantTicks{{Value: 1, Label: "10,000"}, {Value: 2, Label: "20,000"}, {Value: 3, Label: "30,000"}, {Value: 4, Label: "40,000"}}
+	for length, want := range map[vg.Length]string{1000: "10,000 20,000 30,000 40,000", 100: "10,000  30,000 ", 10: "10,000   "} {
+		var got []string
+		for _, tick := range roomy(slices.Clone(marks), label, length).Ticks(0, 5) {
+			got = append(got, tick.Label)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("in %v points: %q, want %q", length, got, want)
+		}
+	}
+	c := chart{kind: chartScatter, series: []chartSeries{{name: strings.Repeat("long ", 20), y: []float64{1}}}}
+	p.X.Min, p.X.Max = -123456789012, 123456789012
+	c.axes(p)
+	c.layOut(p, vgdraw.New(vgimg.New(chartWidth, chartHeight)))
+	if ticks := p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max); len(ticks) < 2 || ticks[0].Label == "" || ticks[1].Label != "" {
+		t.Errorf("beside a legend there are %v", ticks)
+	}
+	for _, text := range []string{"short", strings.Repeat("long ", 50), strings.Repeat("長", 50), ""} {
+		if got := fit(label, text, 100); label.Width(got) > 100 || got != text && !strings.HasSuffix(got, "…") {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+func TestChartNameIsFree(t *testing.T) {
+	in := Input{Desk: chat.Desk{Files: []chat.File{{Name: "Votes.png"}, {Name: "votes-2.png"}}}, Args: json.RawMessage(`{"kind":"bar","title":"Votes","y":[1]}`)}
+	got, err := NewChart().Run(t.Context(), in)
+	if err != nil || len(got.Files) != 1 || got.Files[0].Name != "votes-3.png" || !strings.Contains(got.Text, "votes-3.png") {
+		t.Errorf("%v: %s", err, got.Text)
+	}
+}
+
 func TestChartRuns(t *testing.T) {
 	gap := math.NaN()
 	tests := []struct {
@@ -139,11 +263,15 @@ func TestChartRefuses(t *testing.T) {
 		{"no number x", `{"kind":"scatter","x":["NaN"],"y":[1]}`, "no number within"},
 		{"many bars", `{"kind":"bar","y":[` + many[:201] + `]}`, "too many to be read"},
 		{"many points", `{"kind":"line","series":[{"name":"a","y":[` + many + `]},{"name":"b","y":[` + many + `]},{"name":"c","y":[` + many + `]}]}`, "60000 values are too many"},
+		{"more points than a list may have", `{"kind":"line","y":[` + strings.Repeat("1,", 100_000) + `1]}`, "/y: "},
+		{"NaN", `{"kind":"line","y":[NaN]}`, "was not run"},
+		{"text in y", `{"kind":"line","y":["NaN"]}`, "/y/0: must be"},
+		{"empty lists", `{"kind":"line","x":[],"y":[]}`, `put them into "y"`},
 		{"unknown kind", `{"kind":"pie","y":[1]}`, "kind"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := runTool(t, NewChart(), json.RawMessage(tt.args))
+			got := chartCall(t, tt.args)
 			if !got.Failed || !strings.Contains(got.Text, tt.want) || len(got.Files) != 0 {
 				t.Errorf("failed %v: %s\nwant %q", got.Failed, got.Text, tt.want)
 			}
@@ -168,6 +296,10 @@ func TestChartFont(t *testing.T) {
 	title, _ := drawn(t, `{"kind":"line","y":[1,2],"title":"株価の推移"}`)
 	if has(title, color.White) >= has(empty, color.White) {
 		t.Error("a Japanese title leaves no trace")
+	}
+	var c chart
+	if got := c.label("a ש\u200f\x00 שм", 100); got != "a □ □м" || c.lost != "ש" {
+		t.Errorf("a label became %q, and lost %q", got, c.lost)
 	}
 }
 

@@ -56,36 +56,22 @@ func writeNumber(v, step float64) string {
 	if math.Abs(v) < step/2 {
 		return "0"
 	}
-	if math.Abs(v) >= 1e12 || step < 1e-6 {
-		return strconv.FormatFloat(v, 'g', 6, 64)
+	sign := ""
+	if v < 0 {
+		sign, v = "−", -v
+	}
+	if v >= 1e12 || step < 1e-6 {
+		return sign + strconv.FormatFloat(v, 'g', 6, 64)
 	}
 	places := max(0, int(math.Ceil(-math.Log10(step)-1e-9)))
-	text := strconv.FormatFloat(math.Abs(v), 'f', places, 64)
-	whole, fraction, _ := strings.Cut(text, ".")
+	whole, fraction, _ := strings.Cut(strconv.FormatFloat(v, 'f', places, 64), ".")
 	for i := len(whole) - 3; i > 0; i -= 3 {
 		whole = whole[:i] + "," + whole[i:]
 	}
 	if fraction != "" {
 		whole += "." + fraction
 	}
-	if v < 0 {
-		return "−" + whole
-	}
-	return whole
-}
-
-// mostNames is how many names are written below an axis.
-const mostNames = 40
-
-// nameTicks writes names below their places; of very many, every second, and so
-// on.
-func nameTicks(names []string) plot.Ticker {
-	every := (len(names) + mostNames - 1) / mostNames
-	var out plot.ConstantTicks
-	for i := 0; i < len(names); i += every {
-		out = append(out, plot.Tick{Value: float64(i), Label: oneLine(names[i], 40)})
-	}
-	return out
+	return sign + whole
 }
 
 // timeSteps are the distances between marks that a clock or a calendar has.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime/metrics"
+	"slices"
 	"time"
 )
 
@@ -48,10 +49,18 @@ type source struct {
 
 // content is what a document holds.
 type content struct {
-	Title string `json:",omitempty"`
-	Text  string `json:",omitempty"` // Markdown or plain, of up to FileCap bytes
-	Note  string `json:",omitempty"` // what is missing
-	Wrong string `json:",omitempty"` // why it can't be read
+	Title    string    `json:",omitempty"`
+	Text     string    `json:",omitempty"` // Markdown or plain, of up to FileCap bytes
+	Note     string    `json:",omitempty"` // what is missing
+	Wrong    string    `json:",omitempty"` // why it can't be read
+	Sections []section `json:",omitempty"` // its pages or sheets
+}
+
+// section is a piece of a text that has a name: a page, a sheet, a section.
+type section struct {
+	Title string
+	Level int // it ends where the next one of its level or a lower one begins
+	At    int // the byte with which it begins
 }
 
 // readerName is what the process that reads is called.
@@ -157,6 +166,7 @@ func readDocument(in io.Reader, out io.Writer) int {
 		c.Text = c.Text[:cutBefore(c.Text, FileCap)]
 		c.Note = "Only the beginning of its text was kept."
 	}
+	c.Sections = slices.DeleteFunc(c.Sections, func(s section) bool { return s.At >= len(c.Text) })
 	if err := json.NewEncoder(out).Encode(c); err != nil {
 		return exitUnusable
 	}

@@ -54,7 +54,11 @@ func pageContent(page *html.Node, at *url.URL, find extract) (content, error) {
 		commonmark.NewCommonmarkPlugin(),
 		table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorNone), table.WithSkipEmptyRows(true)),
 	))
-	text, err := conv.ConvertNode(node, converter.WithDomain(at.Scheme+"://"+at.Host))
+	var options []converter.ConvertOptionFunc
+	if at.Host != "" { // else links stay as they are written
+		options = append(options, converter.WithDomain(at.Scheme+"://"+at.Host))
+	}
+	text, err := conv.ConvertNode(node, options...)
 	if err != nil {
 		return content{}, fmt.Errorf("it is no page that can be read (%w)", err)
 	}

@@ -18,6 +18,9 @@ const (
 	unzipMost = 64 << 20
 	// xmlDepth is how deep the elements of a document may lie in one another.
 	xmlDepth = 500
+	// sheetRows is how many rows a sheet can have (Excel's limit), whatever
+	// number one says that it has.
+	sheetRows = 1 << 20
 )
 
 var errUnzip = fmt.Errorf("it unpacks to more than %d MB, which is too much", unzipMost>>20)
@@ -152,7 +155,9 @@ func readXLSX(body []byte) (content, error) {
 	defer func() { _ = f.Close() }()
 	var b bytes.Buffer
 	var note string
+	var sections []section
 	for _, sheet := range f.GetSheetList() {
+		sections = append(sections, section{Title: oneLine(sheet, 100), At: b.Len()})
 		fmt.Fprintf(&b, "## %s\n\n", oneLine(sheet, 100))
 		if err := writeSheet(&b, f, sheet); err != nil {
 			note = "Not all of its sheets could be read."
@@ -162,7 +167,7 @@ func readXLSX(body []byte) (content, error) {
 			break
 		}
 	}
-	return content{Text: strings.TrimSpace(b.String()), Note: note}, nil
+	return content{Text: strings.TrimSpace(b.String()), Note: note, Sections: sections}, nil
 }
 
 func writeSheet(b *bytes.Buffer, f *excelize.File, sheet string) error {
@@ -173,7 +178,7 @@ func writeSheet(b *bytes.Buffer, f *excelize.File, sheet string) error {
 	defer func() { _ = rows.Close() }()
 	w := csv.NewWriter(b)
 	empty := 0
-	for rows.Next() && b.Len() <= FileCap {
+	for n := 0; n < sheetRows && b.Len() <= FileCap && rows.Next(); n++ {
 		cells, err := rows.Columns()
 		if err != nil {
 			return err

@@ -36,6 +36,7 @@ func readPDF(body []byte) (content, error) {
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
+		c.Sections = append(c.Sections, section{Title: fmt.Sprintf("page %d", i+1), At: b.Len()})
 		fmt.Fprintf(&b, "[page %d]\n%s\n\n", i+1, text)
 		if b.Len() > FileCap {
 			break

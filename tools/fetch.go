@@ -76,10 +76,13 @@ func (f *fetcher) tool() Tool {
 	return Tool{
 		Tool: llm.Tool{
 			Name:        "fetch",
+			Aliases:     []string{"browse", "open_url"},
 			Description: strings.TrimSpace(fetchText),
 			Parameters:  json.RawMessage(fetchParameters),
 		},
 		ReadOnly: true,
+		Outside:  true,
+		Address:  "url",
 		Risk:     Auto,
 		Run:      f.run,
 	}

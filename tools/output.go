@@ -108,7 +108,8 @@ func clean(text string) string {
 	}, text)
 }
 
-// isControl knows C0 but for tab and newline, DEL, and C1.
+// isControl knows C0 but for tab and newline, DEL, C1, and the tags, which are
+// an alphabet that models read and people do not see (Unicode, E0000 to E007F).
 func isControl(r rune) bool {
-	return r < 0x20 && r != '\t' && r != '\n' || r >= 0x7f && r < 0xa0
+	return r < 0x20 && r != '\t' && r != '\n' || r >= 0x7f && r < 0xa0 || r >= 0xe0000 && r < 0xe0080
 }

@@ -94,6 +94,7 @@ func NewSearch(o Search) (Tool, error) {
 	return Tool{
 		Tool:     llm.Tool{Name: "search", Description: strings.TrimSpace(searchText), Parameters: json.RawMessage(searchParameters)},
 		ReadOnly: true,
+		Outside:  true,
 		Risk:     Auto,
 		Run:      s.run,
 	}, nil

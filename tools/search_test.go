@@ -84,6 +84,12 @@ func TestSearchTrouble(t *testing.T) {
 		t.Cleanup(s.Close)
 		return s.URL
 	}
+	thief := handle(t, func(http.ResponseWriter, *http.Request) {
+		t.Error("the question, and perhaps the key, went to another host")
+	})
+	elsewhere := handle(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, thief+"/search", http.StatusTemporaryRedirect)
+	})
 	tests := []struct{ name, provider, url, want, operator string }{
 		{"bad key, Brave", Brave, body(401, `{"error":{"code":"SUBSCRIPTION_TOKEN_INVALID"}}`), "does not let this program in", "ask Brave Search: the server answers 401"},
 		{"bad key, Tavily", Tavily, body(401, `{"detail":{"error":"Unauthorized: missing or invalid API key."}}`), "does not let this program in", "ask Tavily: the server answers 401"},
@@ -91,6 +97,11 @@ func TestSearchTrouble(t *testing.T) {
 		{"quota", Brave, body(429, ""), "asked too often", "429"},
 		{"broken", Tavily, body(502, "<html>"), "trouble of its own", "502"},
 		{"down", SearXNG, "http://" + listen(t, ""), "cannot be reached", "refused"},
+		{"garbage on the wire", Brave, "http://" + listen(t, "220 smtp ready\r\n"), "cannot be reached", "malformed HTTP"},
+		{"an answer that ends early", Brave, "http://" + listen(t, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"), "cannot be reached", "unexpected EOF"},
+		{"redirect to another host", Tavily, elsewhere, "answers 307", "307"},
+		{"huge", SearXNG, body(200, `{"results":"`+strings.Repeat("x", apiMost)+`"}`), "too long", "too long"},
+		{"no page of the provider's", Brave, body(404, ""), "answers 404 Not Found", "404"},
 		{"page, SearXNG", SearXNG, body(200, "<html>"), "makes no sense", "check api_url"},
 		{"other JSON, SearXNG", SearXNG, body(200, `{}`), "makes no sense", "check api_url"},
 		{"other JSON, Brave", Brave, body(200, `{"a":1}`), "makes no sense", "check api_url"},

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"runtime"
 	"runtime/debug"
@@ -48,6 +49,14 @@ type Tool struct {
 	// stopped, as a lookup of the next match does. A repeated call is then no
 	// sign of a model that runs in circles.
 	Advances bool
+	// Outside says that strangers write what it gives back.
+	Outside bool
+	// Address is the parameter that names a place to which a call goes, where an
+	// address can carry something away; empty when there is none.
+	Address string
+	// Reads says that it reads the thread's artifacts, and is of no use where
+	// there are none.
+	Reads bool
 	// Risk is Auto, Ask or Never where the configuration says nothing.
 	Risk string
 
@@ -159,4 +168,15 @@ func run(ctx context.Context, tool Tool, in Input) (result llm.Result, err error
 // failed is a result that tells the model what was wrong.
 func failed(format string, a ...any) llm.Result {
 	return llm.Result{Text: fmt.Sprintf(format, a...), Failed: true}
+}
+
+// freeName gives a file a name that no file of the thread has, which a model
+// can tell apart from theirs: chart.png, chart-2.png.
+func freeName(files []chat.File, name string) string {
+	extension := path.Ext(name)
+	free := name
+	for n := 2; slices.ContainsFunc(files, func(f chat.File) bool { return strings.EqualFold(f.Name, free) }); n++ {
+		free = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, extension), n, extension)
+	}
+	return free
 }

@@ -19,15 +19,20 @@ type webAPI struct {
 	name   string // for the model and the operator
 	client *http.Client
 	limit  *rate.Limiter
+	most   int64 // bytes of an answer that are read
 }
 
-// apiMost is the most bytes of an answer that are read.
-const apiMost = 4 << 20
+const (
+	// apiMost is how many bytes of an answer are read where nothing else is said.
+	apiMost = 4 << 20
+	// apiFaultMost is how many bytes of an answer that tells of a fault are.
+	apiFaultMost = 16 << 10
+)
 
 // newWebAPI makes a service that is asked up to perSecond times in a second.
 func newWebAPI(name string, perSecond float64) *webAPI {
 	return &webAPI{
-		name: name, limit: rate.NewLimiter(rate.Limit(perSecond), 5),
+		name: name, limit: rate.NewLimiter(rate.Limit(perSecond), 5), most: apiMost,
 		client: &http.Client{Timeout: 20 * time.Second, CheckRedirect: sameHost},
 	}
 }
@@ -44,7 +49,8 @@ func sameHost(req *http.Request, via []*http.Request) error {
 // model; the rest is for the operator, and holds nothing of the question.
 type apiError struct {
 	words  string
-	status int // of HTTP; 0: there was no answer, or not a usable one
+	status int    // of HTTP; 0: there was no answer, or not a usable one
+	body   []byte // the beginning of the answer with that status; not for the operator
 	cause  error
 }
 
@@ -77,13 +83,13 @@ func (a *webAPI) ask(req *http.Request, out any) error {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
-		return a.status(resp.StatusCode)
+		return a.status(resp)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, apiMost+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, a.most+1))
 	switch {
 	case err != nil:
 		return a.broken(ctx, err)
-	case len(body) > apiMost:
+	case int64(len(body)) > a.most:
 		return &apiError{words: a.name + " gave an answer that is too long; ask for less", cause: errors.New("the answer is too long")}
 	}
 	if err := json.Unmarshal(body, out); err != nil {
@@ -95,8 +101,13 @@ func (a *webAPI) ask(req *http.Request, out any) error {
 	return nil
 }
 
-func (a *webAPI) status(code int) error {
-	e := &apiError{status: code, words: fmt.Sprintf("%s answers %d %s", a.name, code, http.StatusText(code))}
+func (a *webAPI) status(resp *http.Response) error {
+	code := resp.StatusCode
+	body, err := io.ReadAll(io.LimitReader(resp.Body, apiFaultMost))
+	if err != nil {
+		body = nil // the status says enough
+	}
+	e := &apiError{status: code, body: body, words: fmt.Sprintf("%s answers %d %s", a.name, code, http.StatusText(code))}
 	switch {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		e.words = a.name + " does not let this program in; an operator has to check its key. Do without it"

@@ -9,10 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
-	"nod/chat"
 	"nod/llm"
 )
 
@@ -33,23 +31,20 @@ type Wikipedia struct {
 	APIURL   string // Wikipedia's in that language where it is empty
 }
 
-// wikipedia is what the two tools share. What a thread found last is kept in
-// memory only; a program that starts again has to be asked for the page again.
+// wikipedia is what the two tools share. It remembers nothing of a thread: which
+// page was found there, and how far a lookup came in it, follows from the
+// thread's calls, so that a lookup goes on after a restart too.
 type wikipedia struct {
 	api   *webAPI
 	url   *url.URL
 	pages *lru[string, wikiPage] // by entity, in lower case
-
-	mu      sync.Mutex // a lookup reads its place and moves it on
-	reading *lru[chat.ThreadID, wikiPlace]
 }
 
-// wikiPlace is where a thread is in a page.
-type wikiPlace struct {
-	page    wikiPage
-	keyword string
-	next    int // the match that comes next
-}
+// Answers of a search that found no page.
+const (
+	wikiNone    = "Could not find "
+	wikiSeveral = " may refer to several things. Similar: "
+)
 
 const (
 	// wikiSentences is how many sentences a search gives, and wikiTitles how
@@ -68,12 +63,18 @@ func NewWikipedia(o Wikipedia) ([]Tool, error) {
 	}
 	return []Tool{
 		{
-			Tool:     llm.Tool{Name: "wikipedia_search", Description: strings.TrimSpace(wikipediaSearchText), Parameters: json.RawMessage(wikipediaSearchParameters)},
-			ReadOnly: true, Risk: Auto, Run: w.search,
+			Tool: llm.Tool{
+				Name: "wikipedia_search", Aliases: []string{"Search"},
+				Description: strings.TrimSpace(wikipediaSearchText), Parameters: json.RawMessage(wikipediaSearchParameters),
+			},
+			ReadOnly: true, Outside: true, Risk: Auto, Run: w.search,
 		},
 		{
-			Tool:     llm.Tool{Name: "wikipedia_lookup", Description: strings.TrimSpace(wikipediaLookupText), Parameters: json.RawMessage(wikipediaLookupParameters)},
-			ReadOnly: true, Advances: true, Risk: Auto, Run: w.lookup,
+			Tool: llm.Tool{
+				Name: "wikipedia_lookup", Aliases: []string{"Lookup"},
+				Description: strings.TrimSpace(wikipediaLookupText), Parameters: json.RawMessage(wikipediaLookupParameters),
+			},
+			ReadOnly: true, Outside: true, Advances: true, Risk: Auto, Run: w.lookup,
 		},
 	}, nil
 }
@@ -91,19 +92,18 @@ func newWikipedia(o Wikipedia, now func() time.Time) (*wikipedia, error) {
 	}
 	return &wikipedia{
 		api: newWebAPI("Wikipedia", 5), url: u,
-		pages:   newLRU[string, wikiPage](100, time.Hour, now),
-		reading: newLRU[chat.ThreadID, wikiPlace](1000, 0, now),
+		pages: newLRU[string, wikiPage](100, time.Hour, now),
 	}, nil
 }
 
-// search finds a page, and remembers it for the thread.
+// search finds a page.
 func (w *wikipedia) search(ctx context.Context, in Input) (llm.Result, error) {
-	var arg struct{ Entity string }
+	var arg wikiArgs
 	if err := json.Unmarshal(in.Args, &arg); err != nil {
 		return llm.Result{}, fmt.Errorf("read arguments: %w", err)
 	}
-	entity := strings.Join(strings.Fields(arg.Entity), " ")
-	if entity == "" || strings.ContainsAny(entity, "|\x1f") {
+	entity := arg.entity()
+	if entity == "" {
 		return failed("%q is no title; write the name of one thing", arg.Entity), nil
 	}
 	page, err := w.page(ctx, entity)
@@ -113,9 +113,6 @@ func (w *wikipedia) search(ctx context.Context, in Input) (llm.Result, error) {
 	if page.text == "" {
 		return w.similar(ctx, entity, page)
 	}
-	w.mu.Lock()
-	w.reading.put(in.Thread, wikiPlace{page: page})
-	w.mu.Unlock()
 	first := page.sentences[:min(len(page.sentences), wikiSentences)]
 	text := strings.Join(first, " ")
 	if !strings.EqualFold(page.title, entity) {
@@ -139,52 +136,15 @@ func (w *wikipedia) similar(ctx context.Context, entity string, page wikiPage) (
 	}
 	switch {
 	case len(others) == 0:
-		return llm.Result{Text: fmt.Sprintf("Could not find %s, nor anything similar. Try another name for it.", entity)}, nil
+		return llm.Result{Text: wikiNone + entity + ", nor anything similar. Try another name for it."}, nil
 	case page.title != "":
-		return llm.Result{Text: fmt.Sprintf("%s may refer to several things. Similar: %s.", page.title, quoted(others))}, nil
+		return llm.Result{Text: page.title + wikiSeveral + quoted(others) + "."}, nil
 	}
-	return llm.Result{Text: fmt.Sprintf("Could not find %s. Similar: %s.", entity, quoted(others))}, nil
+	return llm.Result{Text: wikiNone + entity + ". Similar: " + quoted(others) + "."}, nil
 }
 
 func quoted(titles []string) string {
 	return "[" + strings.Join(titles, "; ") + "]"
-}
-
-// lookup gives the next sentence with a keyword in the thread's page.
-func (w *wikipedia) lookup(_ context.Context, in Input) (llm.Result, error) {
-	var arg struct{ Keyword string }
-	if err := json.Unmarshal(in.Args, &arg); err != nil {
-		return llm.Result{}, fmt.Errorf("read arguments: %w", err)
-	}
-	keyword := strings.ToLower(strings.Join(strings.Fields(arg.Keyword), " "))
-	if keyword == "" {
-		return failed("the keyword is empty; write a word that stands in the page"), nil
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	place, ok := w.reading.get(in.Thread)
-	if !ok {
-		return failed("there is no page to look in: none was found in this conversation yet, or this program was started again since. Call wikipedia_search first"), nil
-	}
-	if place.keyword != keyword {
-		place.keyword, place.next = keyword, 0
-	}
-	var found []string
-	for _, s := range place.page.sentences {
-		if strings.Contains(strings.ToLower(s), keyword) {
-			found = append(found, s)
-		}
-	}
-	if len(found) == 0 {
-		return llm.Result{Text: fmt.Sprintf("The page %s has no sentence with %q. Try another word, or search another page.", place.page.title, arg.Keyword)}, nil
-	}
-	if place.next >= len(found) {
-		return llm.Result{Text: fmt.Sprintf("No more results: all %d sentences with %q in the page %s were shown.", len(found), arg.Keyword, place.page.title)}, nil
-	}
-	text := fmt.Sprintf("(Result %d/%d) %s", place.next+1, len(found), found[place.next])
-	place.next++
-	w.reading.put(in.Thread, place)
-	return llm.Result{Text: text}, nil
 }
 
 func wikiFailed(err error) (llm.Result, error) {

@@ -69,6 +69,12 @@ water.<sup>[1]</sup> They are old.</p><ul><li>A list.</li></ul></div>`}}
 
 // wikiOf gives a call of the tools of a wiki at an address.
 func wikiOf(t *testing.T, address string) func(thread, tool, arg string) (llm.Result, error) {
+	return wikiAfter(t, address, map[string][]chat.ToolCall{})
+}
+
+// wikiAfter is the same for a program that starts when threads have a past. It
+// adds to that.
+func wikiAfter(t *testing.T, address string, past map[string][]chat.ToolCall) func(thread, tool, arg string) (llm.Result, error) {
 	t.Helper()
 	list, err := NewWikipedia(Wikipedia{APIURL: address})
 	if err != nil {
@@ -77,8 +83,15 @@ func wikiOf(t *testing.T, address string) func(thread, tool, arg string) (llm.Re
 	box := boxOf(t, list...)
 	return func(thread, tool, arg string) (llm.Result, error) {
 		name := map[string]string{"search": "entity", "lookup": "keyword"}[tool]
-		return box.Call(t.Context(), chat.Desk{Thread: chat.ThreadID{Platform: "terminal", Channel: thread}, Key: "k"},
-			llm.Call{Name: "wikipedia_" + tool, Args: fmt.Sprintf(`{%q:%q}`, name, arg)})
+		desk := chat.Desk{Thread: chat.ThreadID{Platform: "terminal", Channel: thread}, Key: "k", Past: past[thread]}
+		c := chat.ToolCall{Tool: "wikipedia_" + tool, Args: fmt.Sprintf(`{%q:%q}`, name, arg), State: chat.CallDone}
+		got, err := box.Call(t.Context(), desk, llm.Call{Name: c.Tool, Args: c.Args})
+		if got.Failed {
+			c.State = chat.CallFailed
+		}
+		c.Observation = got.Text
+		past[thread] = append(past[thread], c)
+		return got, err
 	}
 }
 
@@ -127,20 +140,65 @@ func TestWikipedia(t *testing.T) {
 	}
 }
 
-func TestWikipediaForgetsOldThreads(t *testing.T) {
-	server := httptest.NewServer(&wiki{t: t})
+// TestWikipediaAfterRestart goes on with nothing but what the thread's log says.
+func TestWikipediaAfterRestart(t *testing.T) {
+	w := &wiki{t: t}
+	server := httptest.NewServer(w)
 	defer server.Close()
-	call := wikiOf(t, server.URL)
-	for i := range 1001 {
-		if _, err := call(fmt.Sprint(i), "search", "Ada Lovelace"); err != nil {
-			t.Fatal(err)
+	past := map[string][]chat.ToolCall{}
+	before := wikiAfter(t, server.URL, past)
+	for _, step := range [][2]string{{"search", " Ada  Lovelace"}, {"lookup", "born"}, {"search", "Mercury"}, {"search", "Mercurry"}, {"lookup", "kettle"}, {"lookup", " "}} {
+		_, _ = before("a", step[0], step[1])
+	}
+	w.requests = 0
+	after := wikiAfter(t, server.URL, past)
+	for _, want := range []string{"(Result 2/2) Ada was born in London.", "No more results: all 2"} {
+		if got, err := after("a", "lookup", "Born"); err != nil || !strings.Contains(got.Text, want) {
+			t.Errorf("%v: %s\nwant %s", err, got.Text, want)
 		}
 	}
-	if got, _ := call("0", "lookup", "born"); !got.Failed {
-		t.Errorf("a thousand threads later: %s", got.Text)
+	if w.requests != 1 {
+		t.Errorf("%d requests for one page", w.requests)
 	}
-	if got, _ := call("1", "lookup", "born"); got.Failed {
-		t.Error(got.Text)
+	server.Close()
+	if got, err := wikiAfter(t, server.URL, past)("a", "lookup", "born"); err == nil || !strings.Contains(got.Text, "cannot be reached") {
+		t.Errorf("without the server: %v: %s", err, got.Text)
+	}
+}
+
+// TestWikipediaReading is about which calls of a thread count.
+func TestWikipediaReading(t *testing.T) {
+	server := httptest.NewServer(&wiki{t: t, plain: true})
+	defer server.Close()
+	ada := chat.ToolCall{Tool: "wikipedia_search", Args: `{"entity":"Ada Lovelace"}`, State: chat.CallDone, Observation: "Augusta"}
+	born := chat.ToolCall{Tool: "wikipedia_lookup", Args: `{"keyword":"born"}`, State: chat.CallDone}
+	with := func(c chat.ToolCall, state chat.CallState, args string) chat.ToolCall {
+		c.State, c.Args = state, args
+		return c
+	}
+	tests := []struct {
+		name string
+		past []chat.ToolCall
+		want string
+	}{
+		{"a search that failed", []chat.ToolCall{with(ada, chat.CallFailed, ada.Args)}, "there is no page"},
+		{"a search of unknown outcome", []chat.ToolCall{with(ada, chat.CallUnknown, ada.Args)}, "there is no page"},
+		{"a search that cannot be read", []chat.ToolCall{with(ada, chat.CallDone, "{")}, "there is no page"},
+		{"a search that is only a stub, and found nothing", []chat.ToolCall{ada, with(ada, chat.CallDone, `{"entity":"Nobody"}`)}, "(Result 1/2)"},
+		{"another search, then the first again", []chat.ToolCall{ada, born, with(ada, chat.CallDone, `{"entity":"Kettle"}`), ada}, "(Result 1/2)"},
+		{"a lookup that failed", []chat.ToolCall{ada, with(born, chat.CallFailed, born.Args)}, "(Result 1/2)"},
+		{"a lookup", []chat.ToolCall{ada, born}, "(Result 2/2)"},
+		{"another tool between", []chat.ToolCall{ada, born, {Tool: "clock", Args: `{"keyword":"lord"}`, State: chat.CallDone}}, "(Result 2/2)"},
+		{"another word between", []chat.ToolCall{ada, born, with(born, chat.CallDone, `{"keyword":"lord"}`)}, "(Result 1/2)"},
+		{"a word between that is nowhere", []chat.ToolCall{ada, born, with(born, chat.CallDone, `{"keyword":"kettle"}`)}, "(Result 2/2)"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := wikiAfter(t, server.URL, map[string][]chat.ToolCall{"a": tt.past})("a", "lookup", "born")
+			if err != nil || !strings.Contains(got.Text, tt.want) {
+				t.Errorf("%v: %s\nwant %s", err, got.Text, tt.want)
+			}
+		})
 	}
 }
 

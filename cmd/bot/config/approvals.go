@@ -30,6 +30,15 @@ type tooled struct {
 	rules *ToolRules
 }
 
+// Approvers lists every rule of who may approve, of the section and of tools.
+func (c *Config) Approvers() []string {
+	var all []string
+	for _, r := range c.rules() {
+		all = append(all, r.approvals.Approvers...)
+	}
+	return all
+}
+
 // toolRules lists what is common to the tools that are on.
 func (c *Config) toolRules() []tooled {
 	var out []tooled
