@@ -16,7 +16,8 @@ import (
 )
 
 type checkCommand struct {
-	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+	Config    string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+	AcceptMCP bool   `name:"accept-mcp" help:"Accept the tools that the MCP servers offer now. This writes the lock file beside the configuration, and is all that check ever writes."`
 }
 
 // checkTimeout bounds each connection that is tried.
@@ -32,18 +33,28 @@ func (c checkCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 	if len(mistakes) > 0 {
 		return config.Mistakes(mistakes)
 	}
-	box, err := toolbox(cfg)
+	log := cmd.logger(env, slog.LevelError)
+	if c.AcceptMCP {
+		if err := acceptMCP(ctx, cfg, log, env.Out); err != nil {
+			return err
+		}
+	}
+	k, err := newKit(ctx, cfg, log)
 	if err != nil {
 		return usage(err)
 	}
-	a, err := newAgent(cfg, box)
+	defer func() { _ = k.close() }()
+	a, err := newAgent(cfg, k)
 	if err != nil {
 		return usage(err)
 	}
 	for _, t := range a.Tools {
 		_, _ = fmt.Fprintf(env.Out, "ok    tool %s: %s\n", t.Name, t.Risk)
 	}
-	return tryAll(ctx, cfg, cmd.logger(env, slog.LevelError), env)
+	for _, t := range k.off {
+		_, _ = fmt.Fprintf(env.Out, "off   tool %s: %s\n", t.name, t.why)
+	}
+	return tryAll(ctx, cfg, log, env, showMCP(ctx, k.mcp, env.Out))
 }
 
 // trial is one connection to try; it says what it found.
@@ -52,8 +63,8 @@ type trial struct {
 	try  func(ctx context.Context) (string, error)
 }
 
-func tryAll(ctx context.Context, cfg *config.Config, log *slog.Logger, env Env) error {
-	bad := 0
+// tryAll tries every connection. bad is how much is not well already.
+func tryAll(ctx context.Context, cfg *config.Config, log *slog.Logger, env Env, bad int) error {
 	for _, t := range trials(cfg, log) {
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		found, err := t.try(ctx)
@@ -66,7 +77,7 @@ func tryAll(ctx context.Context, cfg *config.Config, log *slog.Logger, env Env) 
 		_, _ = fmt.Fprintf(env.Out, "ok    %s: %s\n", t.name, found)
 	}
 	if bad > 0 {
-		return fmt.Errorf("%d of the connections failed", bad)
+		return fmt.Errorf("%d of the checks failed", bad)
 	}
 	return nil
 }

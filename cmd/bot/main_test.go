@@ -22,6 +22,7 @@ func TestScripts(t *testing.T) {
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"bot": func() { os.Exit(Main(context.Background(), os.Args[1:], System())) },
+		"bot":       func() { os.Exit(Main(context.Background(), os.Args[1:], System())) },
+		"mcpserver": mcpServer,
 	})
 }

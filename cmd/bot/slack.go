@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"nod/adapters/slack"
@@ -46,14 +47,5 @@ func slackManifest(cfg *config.Config) ([]byte, error) {
 
 // usesGroups says whether any approver is a group or role.
 func usesGroups(cfg *config.Config) bool {
-	all := append([]string(nil), cfg.Approvals.Approvers...)
-	for _, r := range toolRules(cfg) {
-		all = append(all, r.Approvals.Approvers...)
-	}
-	for _, rule := range all {
-		if agent.IsGroup(rule) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(cfg.Approvers(), agent.IsGroup)
 }

@@ -1,73 +1,110 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"nod/cmd/bot/config"
 	"nod/tools"
+	"nod/tools/mcp"
 )
 
-// toolbox makes the tools that the file switches on.
-func toolbox(cfg *config.Config) (*tools.Box, error) {
-	var list []tools.Tool
-	var errs []error
-	add := func(t tools.Tool, err error) { list, errs = append(list, t), append(errs, err) }
-	if cfg.Tools.Calculator != nil {
-		list = append(list, tools.NewCalculator())
-	}
-	if cfg.Tools.Clock != nil {
-		list = append(list, tools.NewClock(time.Now))
-	}
-	if f := cfg.Tools.Fetch; f != nil {
-		add(tools.NewFetch(tools.Fetch{Allow: f.Allow, Deny: f.Deny}))
-	}
-	if w := cfg.Tools.Wikipedia; w != nil {
-		both, err := tools.NewWikipedia(tools.Wikipedia{Language: w.Language, APIURL: w.APIURL})
-		list, errs = append(list, both...), append(errs, err)
-	}
-	if s := cfg.Tools.Search; s != nil {
-		add(tools.NewSearch(tools.Search{Provider: string(s.Provider), APIURL: s.APIURL, APIKey: s.APIKey.Reveal()}))
-	}
+// kit is the tools of a file: those that work, each with its rules, and those
+// that are off for want of something.
+type kit struct {
+	box   *tools.Box
+	rules map[string]config.ToolRules // by the tool's name
+	off   []offTool
+	stops []func() error // end what the tools left running
+	mcp   *mcp.Servers
+
+	list []tools.Tool
+	errs []error
+}
+
+// offTool is a tool that the file wants and that can't work here.
+type offTool struct{ name, why string }
+
+// newKit makes the tools that the file switches on.
+func newKit(ctx context.Context, cfg *config.Config, log *slog.Logger) (*kit, error) {
+	k := &kit{rules: map[string]config.ToolRules{}}
+	k.builtins(cfg)
 	for _, c := range cfg.Tools.Commands {
-		add(tools.NewCommand(tools.Command{
+		t, err := tools.NewCommand(tools.Command{
 			Name: c.Name, HumanName: c.NameForHuman, Description: c.Description, Parameters: c.Parameters,
 			Argv: c.Argv, Stdin: c.Stdin, Env: c.Env, Cwd: c.Cwd, Output: string(c.Output),
 			Timeout: c.Timeout, ReadOnly: c.ReadOnly, Risk: string(c.Risk),
-		}))
+		})
+		k.add(c.Name, c.ToolRules, err, t)
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
+	k.add("details", config.ToolRules{Risk: config.Risk(tools.Auto)}, nil, tools.NewDetails())
+	err := errors.Join(k.errs...)
+	if err == nil { // no server is started for a file that has mistakes
+		err = k.servers(ctx, cfg, log)
 	}
-	return tools.NewBox(list...)
+	if err == nil {
+		k.box, err = tools.NewBox(k.list...)
+	}
+	if err != nil {
+		return nil, errors.Join(err, k.close())
+	}
+	return k, nil
 }
 
-// toolRules gives the risk and the approval rules of every tool by its name.
-func toolRules(cfg *config.Config) map[string]config.ToolRules {
-	rules := map[string]config.ToolRules{}
+// builtins are the tools with a key of their own. A new one is added here.
+func (k *kit) builtins(cfg *config.Config) {
 	if t := cfg.Tools.Calculator; t != nil {
-		rules["calculator"] = t.ToolRules
+		k.add("calculator", t.ToolRules, nil, tools.NewCalculator())
 	}
 	if t := cfg.Tools.Clock; t != nil {
-		rules["clock"] = t.ToolRules
-	}
-	if t := cfg.Tools.Fetch; t != nil {
-		rules["fetch"] = t.ToolRules
+		k.add("clock", t.ToolRules, nil, tools.NewClock(time.Now))
 	}
 	if t := cfg.Tools.Wikipedia; t != nil {
-		rules["wikipedia_search"], rules["wikipedia_lookup"] = t.ToolRules, t.ToolRules
+		both, err := tools.NewWikipedia(tools.Wikipedia{Language: t.Language, APIURL: t.APIURL})
+		k.add("wikipedia", t.ToolRules, err, both...)
+	}
+	if t := cfg.Tools.Fetch; t != nil {
+		tool, err := tools.NewFetch(tools.Fetch{Allow: t.Allow, Deny: t.Deny})
+		k.add("fetch", t.ToolRules, err, tool)
 	}
 	if t := cfg.Tools.Search; t != nil {
-		rules["search"] = t.ToolRules
+		tool, err := tools.NewSearch(tools.Search{Provider: string(t.Provider), APIURL: t.APIURL, APIKey: t.APIKey.Reveal()})
+		k.add("search", t.ToolRules, err, tool)
 	}
-	for _, c := range cfg.Tools.Commands {
-		rules[c.Name] = c.ToolRules
+	if t := cfg.Tools.Chart; t != nil {
+		k.add("chart", t.ToolRules, nil, tools.NewChart())
 	}
-	return rules
+	if t := cfg.Tools.Image; t != nil {
+		tool, err := tools.NewImage(tools.Image{BaseURL: cfg.LLM.BaseURL, APIKey: cfg.LLM.APIKey.Reveal(), Model: t.Model})
+		k.add("image", t.ToolRules, err, tool)
+	}
 }
 
-// outside are the tools whose results strangers wrote.
-var outside = map[string]bool{"fetch": true, "search": true, "wikipedia_search": true, "wikipedia_lookup": true}
+// add takes the tools of one key. A tool that misses something is off; any
+// other error is the file's.
+func (k *kit) add(name string, rules config.ToolRules, err error, list ...tools.Tool) {
+	var missing *tools.Missing
+	switch {
+	case errors.As(err, &missing):
+		k.off = append(k.off, offTool{name, missing.Why})
+		return
+	case err != nil:
+		k.errs = append(k.errs, err)
+		return
+	}
+	for _, t := range list {
+		k.rules[t.Name] = rules
+	}
+	k.list = append(k.list, list...)
+}
 
-// addresses are the parameters that name a place to which a call goes.
-var addresses = map[string]string{"fetch": "url"}
+// close ends what the tools left running.
+func (k *kit) close() error {
+	var errs []error
+	for _, stop := range k.stops {
+		errs = append(errs, stop())
+	}
+	return errors.Join(errs...)
+}

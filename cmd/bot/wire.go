@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -17,7 +18,6 @@ import (
 	"nod/memory"
 	"nod/memory/redis"
 	"nod/memory/sqlite"
-	"nod/tools"
 )
 
 // program is everything that a configuration stands for, but for the platforms,
@@ -28,7 +28,7 @@ type program struct {
 	store memory.Full
 	agent *agent.Agent
 	model llm.Model
-	box   *tools.Box
+	kit   *kit
 	meter *meter
 }
 
@@ -50,24 +50,29 @@ func usage(err error) error { return usageError{err} }
 // assemble opens the store and makes the agent.
 func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*program, error) {
 	p := &program{cfg: cfg, log: log, meter: newMeter(prices(cfg))}
-	box, err := toolbox(cfg)
-	if err != nil {
+	var err error
+	if p.kit, err = newKit(ctx, cfg, log); err != nil {
 		return nil, usage(err)
 	}
-	p.box = box
-	if p.agent, err = newAgent(cfg, box); err != nil {
-		return nil, usage(err)
+	for _, t := range p.kit.off {
+		log.Warn("a tool is off", "tool", t.name, "why", t.why)
+	}
+	if p.agent, err = newAgent(cfg, p.kit); err != nil {
+		return nil, usage(errors.Join(err, p.kit.close()))
 	}
 	p.model = p.meter.model(newModel(cfg, log))
 	store, err := openStore(ctx, cfg, log)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, p.kit.close())
 	}
 	p.store = p.meter.store(store)
 	return p, nil
 }
 
 func (p *program) close() {
+	if err := p.kit.close(); err != nil {
+		p.log.Error("end the tools", "error", err)
+	}
 	if err := p.store.Close(); err != nil {
 		p.log.Error("close the store", "error", err)
 	}
@@ -109,7 +114,7 @@ var protocols = map[config.Protocol]agent.Protocol{
 }
 
 // newAgent makes the rules of all decisions.
-func newAgent(cfg *config.Config, box *tools.Box) (*agent.Agent, error) {
+func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 	a := &agent.Agent{
 		Instructions: cfg.Agent.Instructions,
 		Protocol:     protocols[cfg.LLM.Protocol],
@@ -127,16 +132,16 @@ func newAgent(cfg *config.Config, box *tools.Box) (*agent.Agent, error) {
 	for _, e := range cfg.Agent.Examples {
 		a.Examples = append(a.Examples, agent.Example{User: e.User, Assistant: e.Assistant})
 	}
-	rules := toolRules(cfg)
-	for _, t := range box.List() {
+	for _, t := range k.box.List() {
 		schema, err := args.Compile(t.Parameters)
 		if err != nil {
 			return nil, fmt.Errorf("tool %s: %w", t.Name, err)
 		}
-		r := rules[t.Name]
+		r := k.rules[t.Name]
 		a.Tools = append(a.Tools, agent.Tool{
 			Tool: t.Tool, Schema: schema, Risk: agent.Risk(r.Risk),
-			ReadOnly: t.ReadOnly, Advances: t.Advances, Outside: outside[t.Name], Address: addresses[t.Name], Rules: r.Approvals.Rules(),
+			ReadOnly: t.ReadOnly, Advances: t.Advances, Outside: t.Outside, Address: t.Address, Reads: t.Reads,
+			Rules: r.Approvals.Rules(),
 		})
 	}
 	return a, a.Fits()
@@ -156,7 +161,7 @@ func (p *program) inbox() run.Inbox {
 // runner drives the threads of the platforms.
 func (p *program) runner(platforms map[string]run.Platform) *run.Runner {
 	return &run.Runner{
-		Store: p.store, Agent: p.agent, Model: p.model, Tools: p.box,
+		Store: p.store, Agent: p.agent, Model: p.model, Tools: p.kit.box,
 		Platforms: platforms, Log: p.log, Observe: p.meter.observe, Limits: limits(p.cfg),
 	}
 }

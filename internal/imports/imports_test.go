@@ -36,6 +36,8 @@ var mayImport = map[string][]string{
 	"agent":                {"chat", "llm", "llm/args", "memory"},
 	"agent/run":            {"agent", "chat", "llm", "memory"},
 	"tools":                {"chat", "llm", "llm/args"},
+	"tools/python":         {"chat", "llm", "tools"},
+	"tools/mcp":            {"chat", "llm", "llm/args", "tools"},
 	"adapters/terminal":    {"chat", "chat/markdown", "chat/outbox", "chat/summary"},
 	"adapters/slack":       {"chat", "chat/catchup", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary"},
 	"adapters/discord":     {"chat", "chat/catchup", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary"},
@@ -54,13 +56,14 @@ var mayImport = map[string][]string{
 // mayKnow lists who may import a library of a platform, a provider or a store.
 // Their types stop there.
 var mayKnow = map[string][]string{
-	"github.com/slack-go/slack":           {"adapters/slack"},
-	"github.com/bwmarrin/discordgo":       {"adapters/discord"},
-	"github.com/sashabaranov/go-openai":   {"llm/openai"},
-	"github.com/redis/go-redis/v9":        {"memory/redis", "internal/redistest"},
-	"modernc.org/sqlite":                  {"memory/sqlite"},
-	"code.dny.dev/ssrf":                   {"tools"},
-	"github.com/prometheus/client_golang": {"cmd/bot"},
+	"github.com/slack-go/slack":              {"adapters/slack"},
+	"github.com/bwmarrin/discordgo":          {"adapters/discord"},
+	"github.com/sashabaranov/go-openai":      {"llm/openai"},
+	"github.com/redis/go-redis/v9":           {"memory/redis", "internal/redistest"},
+	"modernc.org/sqlite":                     {"memory/sqlite"},
+	"code.dny.dev/ssrf":                      {"tools"},
+	"github.com/prometheus/client_golang":    {"cmd/bot"},
+	"github.com/modelcontextprotocol/go-sdk": {"tools/mcp"},
 }
 
 // pure are the packages that decide, and so touch nothing outside: no clock, no

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"nod/cmd/bot/config"
+	"nod/tools/mcp"
+)
+
+// servers adds the tools of the MCP servers. Their names keep clear of those
+// that are there already.
+func (k *kit) servers(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
+	if len(cfg.Tools.MCP) == 0 {
+		return nil
+	}
+	var err error
+	if k.mcp, err = connectMCP(ctx, cfg, slices.Collect(maps.Keys(k.rules)), log); err != nil {
+		return err
+	}
+	k.stops = append(k.stops, func() error {
+		k.mcp.Close()
+		return nil
+	})
+	for _, t := range k.mcp.Tools() {
+		k.add(t.Name, config.ToolRules{Risk: config.Risk(t.Risk), Approvals: cfg.Approvals}, nil, t)
+	}
+	return nil
+}
+
+// connectMCP connects to the servers of the file, which have to keep to the
+// lock file beside it.
+func connectMCP(ctx context.Context, cfg *config.Config, taken []string, log *slog.Logger) (*mcp.Servers, error) {
+	lock, err := mcp.ReadLock(mcp.LockPath(cfg.File()))
+	if err != nil {
+		return nil, err
+	}
+	o := mcp.Options{Lock: lock, Dir: filepath.Dir(cfg.File()), Taken: taken, Version: version, Logger: log}
+	for _, s := range cfg.Tools.MCP {
+		one := mcp.Server{
+			Name: s.Name, URL: s.URL.Reveal(), Command: s.Command, ReadOnly: s.ReadOnly,
+			Headers: map[string]string{}, Risk: map[string]string{},
+		}
+		for name, value := range s.Headers {
+			one.Headers[name] = value.Reveal()
+		}
+		for pattern, risk := range s.Risk {
+			one.Risk[pattern] = string(risk)
+		}
+		o.Servers = append(o.Servers, one)
+	}
+	return mcp.Connect(ctx, o)
+}
+
+// acceptMCP writes what the servers offer now into the lock file, and says what
+// that changes.
+func acceptMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, out io.Writer) error {
+	if len(cfg.Tools.MCP) == 0 {
+		_, _ = fmt.Fprintln(out, "no mcp servers are configured, so there is nothing to accept")
+		return nil
+	}
+	servers, err := connectMCP(ctx, cfg, nil, log)
+	if err != nil {
+		return usage(err)
+	}
+	defer servers.Close()
+	ctx, cancel := context.WithTimeout(ctx, 2*checkTimeout)
+	defer cancel()
+	servers.Settle(ctx)
+	path := mcp.LockPath(cfg.File())
+	if err := servers.Accept().Write(path); err != nil {
+		return err
+	}
+	for _, s := range servers.States() {
+		if s.Err != nil {
+			_, _ = fmt.Fprintf(out, "kept      mcp %s: as it was, since %v\n", s.Server, s.Err)
+			continue
+		}
+		for _, t := range s.Tools {
+			switch {
+			case t.Status == mcp.Gone:
+				_, _ = fmt.Fprintf(out, "removed   mcp %s: %q\n", s.Server, t.Name)
+			case t.Status != mcp.Fine || !s.Accepted:
+				_, _ = fmt.Fprintf(out, "accepted  mcp %s: %q\n", s.Server, t.Name)
+			}
+			listChanges(out, t)
+		}
+	}
+	_, _ = fmt.Fprintf(out, "wrote     %s\n", path)
+	return nil
+}
+
+// showMCP lists the servers with the state of each tool, and counts what is not
+// well.
+func showMCP(ctx context.Context, servers *mcp.Servers, out io.Writer) (bad int) {
+	ctx, cancel := context.WithTimeout(ctx, 2*checkTimeout)
+	defer cancel()
+	servers.Settle(ctx)
+	for _, s := range servers.States() {
+		if s.Err != nil {
+			bad++
+			_, _ = fmt.Fprintf(out, "FAIL  mcp %s: %v\n", s.Server, s.Err)
+			if said := strings.TrimSpace(s.Stderr); said != "" {
+				_, _ = fmt.Fprintf(out, "      it wrote: %q\n", said)
+			}
+			continue
+		}
+		accepted := "accepted"
+		if !s.Accepted {
+			accepted = "none accepted yet: each start uses what it finds; look at them, and run bot check --accept-mcp"
+		}
+		_, _ = fmt.Fprintf(out, "ok    mcp %s: %d tools, %s\n", s.Server, len(s.Tools), accepted)
+		for _, t := range s.Tools {
+			bad += showTool(out, s.Server, t)
+		}
+	}
+	return bad
+}
+
+// showTool says how a tool stands to what was accepted.
+func showTool(out io.Writer, server string, t mcp.ToolState) (bad int) {
+	const accept = "; look at it, and run bot check --accept-mcp"
+	switch t.Status {
+	case mcp.Changed, mcp.Gone:
+		_, _ = fmt.Fprintf(out, "FAIL  mcp %s: %q is off: %s%s\n", server, t.Name, t.Why, accept)
+		bad = 1
+	case mcp.New:
+		_, _ = fmt.Fprintf(out, "off   mcp %s: %q is new: %s%s\n", server, t.Name, t.Why, accept)
+	case mcp.Unusable:
+		_, _ = fmt.Fprintf(out, "off   mcp %s: %q: %s\n", server, t.Name, t.Why)
+	default:
+		raised := ""
+		if t.Raised != "" {
+			raised = ", asks for approval: " + t.Raised
+		}
+		_, _ = fmt.Fprintf(out, "ok    mcp %s: %q is %s%s\n", server, t.Name, t.As, raised)
+	}
+	listChanges(out, t)
+	return bad
+}
+
+func listChanges(out io.Writer, t mcp.ToolState) {
+	for _, c := range t.Changes {
+		_, _ = fmt.Fprintf(out, "      %s\n", c)
+	}
+}

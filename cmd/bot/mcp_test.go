@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"nod/internal/fakellm"
+	"nod/internal/fakeslack"
+)
+
+// mcpServer is a program that scripts configure as a server over stdio. Every
+// file NAME.tool where it runs is a tool, with its description in it.
+func mcpServer() {
+	s := mcp.NewServer(&mcp.Implementation{Name: "script", Version: "1"}, nil)
+	files, err := filepath.Glob("*.tool")
+	if err != nil || len(files) == 0 {
+		fmt.Fprintln(os.Stderr, "there are no tools here")
+		os.Exit(1)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			os.Exit(1)
+		}
+		s.AddTool(&mcp.Tool{
+			Name: strings.TrimSuffix(file, ".tool"), Description: strings.TrimSpace(string(text)), InputSchema: json.RawMessage(`{"type":"object"}`),
+		}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{}, nil
+		})
+	}
+	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		os.Exit(1)
+	}
+}
+
+// opsServer is a server over HTTP that remembers what it was asked to do.
+type opsServer struct {
+	mu   sync.Mutex
+	done []string
+	keys []string
+}
+
+func (o *opsServer) start(t *testing.T) string {
+	s := mcp.NewServer(&mcp.Implementation{Name: "ops", Version: "1"}, nil)
+	tool := func(name string, hints *mcp.ToolAnnotations) {
+		s.AddTool(&mcp.Tool{
+			Name: name, Description: "The tool " + name + ".", Annotations: hints,
+			InputSchema: json.RawMessage(`{"type":"object","properties":{"env":{"type":"string"}},"additionalProperties":false}`),
+		}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.done = append(o.done, name+" "+string(req.Params.Arguments))
+			o.keys = append(o.keys, fmt.Sprint(req.Params.Meta["nod/idempotencyKey"]))
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "it is " + name + " indeed"}}}, nil
+		})
+	}
+	tool("deploy", nil)
+	tool("look", nil)
+	tool("wipe", &mcp.ToolAnnotations{})
+	tool("forbidden", nil)
+	srv := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
+	t.Cleanup(func() {
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	return srv.URL
+}
+
+func (o *opsServer) calls() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.done)
+}
+
+// A server's tool waits for an approval and runs once; one that the file calls
+// harmless runs; one that says itself that it may destroy something asks,
+// whatever the file says; and what servers give back taints the thread.
+func TestMCPThroughTheProgram(t *testing.T) {
+	t.Parallel()
+	ops := &opsServer{}
+	w := newSlackWorld(t, fakeslack.Options{})
+	rule := func(req fakellm.Request) fakellm.Reply {
+		if req.Last().Role == "tool" {
+			return fakellm.Reply{Text: "The tool says: " + req.Last().Text()}
+		}
+		_, text, _ := strings.Cut(req.Last().Text(), ": ")
+		name, arguments, _ := strings.Cut(text, " ")
+		return fakellm.Reply{Calls: []fakellm.Call{{Name: name, Args: arguments}}}
+	}
+	n := newService(t, w, rule, setup{tools: deployTool + fmt.Sprintf(`
+  mcp:
+    - name: ops
+      url: %q
+      read_only: ["look"]
+      risk: {"look": auto, "wipe": auto, "forbidden": never}
+`, ops.start(t))})
+	n.start()
+
+	at := w.dm("ada", `ops_deploy {"env":"prod"}`)
+	ask := n.ask(at, `prod`)
+	if done := ops.calls(); len(done) > 0 {
+		t.Fatalf("before the approval: %q", done)
+	}
+	w.react("ada", ask.place, "✅")
+	n.find(at, "The tool says", "it is deploy indeed")
+
+	at = w.dm("ada", `ops_look {}`)
+	n.find(at, "The tool says", "it is look indeed")
+	// What came from a server is in this thread, so what would just run asks.
+	w.reply("ada", at, `ops_wipe {}`)
+	n.ask(at, "ops_wipe")
+
+	at = w.dm("ada", `ops_wipe {}`)
+	n.ask(at, "ops_wipe")
+	at = w.dm("ada", `ops_forbidden {}`)
+	n.find(at, "The tool says")
+
+	want := []string{`deploy {"env":"prod"}`, `look {}`}
+	if done := ops.calls(); !slices.Equal(done, want) {
+		t.Errorf("done: %q, want %q", done, want)
+	}
+	if ops.keys[0] == "" || ops.keys[0] == ops.keys[1] {
+		t.Errorf("keys: %q", ops.keys)
+	}
+	if strings.Contains(n.logs.String(), "prod") {
+		t.Errorf("arguments are in the log:\n%s", n.logs)
+	}
+}

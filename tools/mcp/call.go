@@ -1,0 +1,190 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"nod/llm"
+	"nod/tools"
+)
+
+// keyMeta is where a server that knows it finds the key that every attempt at a
+// call has in common.
+const keyMeta = "nod/idempotencyKey"
+
+// call performs one call. What it says to the model tells apart whether nothing
+// was done, or nobody knows.
+func (s *server) call(ctx context.Context, o offer, in tools.Input) (llm.Result, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.pace.call, errSlow)
+	defer cancel()
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	go func() {
+		select {
+		case <-s.closing:
+			leave(errClosing)
+		case <-ctx.Done():
+		}
+	}()
+	var gone *sdk.ClientSession
+	for try := 1; ; try++ {
+		l, err := s.ready(ctx, gone)
+		if err != nil {
+			return s.unavailable(ctx, o, err)
+		}
+		if off := differs(o.d, l.tools); off != "" {
+			return failed("%s was not run: it is switched off, since %s. Somebody who runs this bot has to look at it; go on without it, and say so.", o.as, off), nil
+		}
+		begun := time.Now()
+		r, err := l.session.CallTool(ctx, &sdk.CallToolParams{
+			Meta: sdk.Meta{keyMeta: in.Key}, Name: o.d.Name, Arguments: in.Args,
+		})
+		if err == nil {
+			return result(o, in, r), nil
+		}
+		s.doubt(l)
+		if ended(err) && try == 1 { // nothing was sent
+			gone = l.session
+			continue
+		}
+		return s.broken(ctx, o, err, begun)
+	}
+}
+
+// ended says that a call was refused because the session was over already.
+func ended(err error) bool {
+	return errors.Is(err, sdk.ErrSessionMissing) || errors.Is(err, sdk.ErrConnectionClosed)
+}
+
+// unavailable tells of a call that never began.
+func (s *server) unavailable(ctx context.Context, o offer, err error) (llm.Result, error) {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errSlow) {
+		return failed("%s was not run: it was stopped before it began", o.as), cause
+	}
+	return failed("%s was not run: the server %s that does this is not available now (%v). Other arguments won't help; go on without it, and say so, or try again later.", o.as, s.Name, err),
+		fmt.Errorf("call mcp server %s: %w", s.Name, err)
+}
+
+// broken tells of a call that went out and did not come back with a result.
+func (s *server) broken(ctx context.Context, o offer, err error, begun time.Time) (llm.Result, error) {
+	if said, ok := answered(err); ok {
+		return failed("%s was not done; the server %s says:\n%s", o.as, s.Name, said), nil
+	}
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errSlow):
+		return failed("%s took longer than %s and was given up; what it had begun may be done in part or as a whole", o.as, s.pace.call), nil
+	case cause != nil:
+		return failed("%s was stopped; what it had begun may be done in part or as a whole", o.as), cause
+	}
+	reason := why(err)
+	if noted := s.noted(begun); noted != nil {
+		reason = noted
+	}
+	var own *trouble
+	if unsent(err) || errors.As(reason, &own) && own.undone {
+		return s.unavailable(ctx, o, reason)
+	}
+	return failed("%s broke off before there was an answer: the connection to the server %s failed (%v). Whether it was done is not known: look before you do it again.", o.as, s.Name, reason),
+		fmt.Errorf("call mcp server %s: %w", s.Name, reason)
+}
+
+// answered gives the words of a server that refuses a call. They are for the
+// model only, as they may repeat arguments.
+func answered(err error) (string, bool) {
+	var answer *jsonrpc.Error
+	if !errors.As(err, &answer) || answer.Code == codeRejected {
+		return "", false
+	}
+	return fmt.Sprintf("%s (code %d)", answer.Message, answer.Code), true
+}
+
+// codeRejected is what the SDK uses for itself where a transport did not take a
+// message.
+const codeRejected = -32005
+
+// ready gives a connection whose list of tools is not old. It waits while the
+// server is connecting, but not for ever; gone is a session that is of no use.
+func (s *server) ready(ctx context.Context, gone *sdk.ClientSession) (*live, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.pace.patient)
+	defer cancel()
+	s.mu.Lock()
+	failures := s.failures
+	s.mu.Unlock()
+	for {
+		s.mu.Lock()
+		l, lost, changed, failed := s.live, s.lost, s.changed, s.failures > failures
+		s.mu.Unlock()
+		switch {
+		case l != nil && l.session != gone:
+			l, err := s.fresh(ctx, l)
+			if !ended(err) {
+				return l, why(err)
+			}
+			gone = l.session
+			continue
+		case failed:
+			return nil, lost
+		}
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			if lost == nil {
+				lost = ours("it is still starting")
+			}
+			return nil, lost
+		}
+	}
+}
+
+// fresh gives a connection with a list that is not old.
+func (s *server) fresh(ctx context.Context, l *live) (*live, error) {
+	if time.Since(l.listed) < s.pace.relist {
+		return l, nil
+	}
+	found, err := s.list(ctx, l.session, l)
+	if err != nil {
+		return l, err
+	}
+	return found, nil
+}
+
+// doubt has the next call list the tools first, as the server may be another
+// program by then.
+func (s *server) doubt(l *live) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live == l {
+		s.live = &live{session: l.session, tools: l.tools}
+	}
+}
+
+// differs says why a tool is off; "" when it is what was decided on.
+func differs(pinned Definition, now []Definition) string {
+	d, ok := byName(now, pinned.Name)
+	if !ok {
+		return "its server does not offer it any more"
+	}
+	var changed []string
+	for _, p := range pinned.parts(d) {
+		changed = append(changed, p.name)
+	}
+	if len(changed) == 0 {
+		return ""
+	}
+	return "its server has changed its " + strings.Join(changed, ", ") + " and nobody has accepted that"
+}
+
+// failed is a result that tells the model what was wrong.
+func failed(format string, a ...any) llm.Result {
+	return llm.Result{Text: fmt.Sprintf(format, a...), Failed: true}
+}

@@ -1,0 +1,96 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// link is a session and what carries it.
+type link struct {
+	session *sdk.ClientSession
+	child   *child // nil over HTTP
+	web     *web
+	s       *server
+}
+
+// dial connects and shakes hands.
+func (s *server) dial(ctx context.Context) (*link, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.pace.attempt, errSlow)
+	defer cancel()
+	begun := time.Now()
+	l := &link{web: s.web, s: s}
+	var transport sdk.Transport
+	if s.web != nil {
+		transport = &sdk.StreamableClientTransport{Endpoint: s.web.endpoint, HTTPClient: s.web.client(), MaxEventSize: s.pace.bytes}
+	} else {
+		c, err := startChild(s)
+		if err != nil {
+			return nil, err
+		}
+		transport, l.child = c, c
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "nod", Version: s.version}, &sdk.ClientOptions{
+		Capabilities:   &sdk.ClientCapabilities{}, // no roots; no handlers, so no sampling and no elicitation
+		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
+		Logger:         slog.New(slog.DiscardHandler), // it would log what servers write
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
+			select {
+			case s.relist <- struct{}{}:
+			default:
+			}
+		},
+	})
+	var how *sdk.ClientSessionOptions
+	if s.old {
+		how = &sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"}
+	}
+	session, err := client.Connect(ctx, transport, how)
+	if err != nil {
+		// A server that leaves the first question of the newer handshake without
+		// an answer, instead of refusing it, gets the older one next time.
+		s.old = !s.old && errors.Is(err, context.DeadlineExceeded)
+		err = l.cause(err, begun)
+		l.end()
+		return nil, err
+	}
+	l.session = session
+	return l, nil
+}
+
+// end closes the session and ends the program.
+func (l *link) end() {
+	if l.child != nil {
+		l.child.stop() // first, so that nothing waits for an answer of it
+		text, total := l.child.stderr.last()
+		l.s.mu.Lock()
+		l.s.stderr = text
+		l.s.mu.Unlock()
+		l.s.log.Debug("the program of an mcp server was ended", "server", l.s.Name, "stderr_bytes", total)
+	}
+	if l.session != nil {
+		_ = l.session.Close()
+	}
+	if l.web != nil {
+		l.web.next.CloseIdleConnections()
+	}
+}
+
+// cause finds out what really ended a connection.
+func (l *link) cause(err error, since time.Time) error {
+	if noted := l.s.noted(since); noted != nil {
+		return noted
+	}
+	if l.child == nil || errors.Is(err, context.DeadlineExceeded) {
+		return why(err)
+	}
+	select {
+	case <-l.child.exited:
+		return ours("its program ended (%s)", l.child.cmd.ProcessState)
+	case <-time.After(l.child.grace / 4): // it may be about to
+	}
+	return why(err)
+}

@@ -1,0 +1,247 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"nod/llm/args"
+)
+
+// Definition is all of a tool that somebody decides on: what the model is told
+// about it, and what it says about its danger.
+type Definition struct {
+	Name        string          `json:"name"` // the server's own
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"` // JSON Schema, its keys sorted
+	Hints       *Hints          `json:"hints,omitempty"`
+}
+
+// Hints are what a tool says about itself. See
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations.
+type Hints struct {
+	ReadOnly    bool  `json:"read_only"`
+	Destructive *bool `json:"destructive,omitempty"` // nil means true
+	Idempotent  bool  `json:"idempotent"`
+	OpenWorld   *bool `json:"open_world,omitempty"` // nil means true
+}
+
+// Lock is what an operator has accepted: the tools of every server by its name.
+type Lock struct {
+	About   string                  `json:"about"`
+	Servers map[string][]Definition `json:"servers"`
+}
+
+const about = "The tools of MCP servers as somebody accepted them, written by `bot check --accept-mcp`. A tool that is not as it is here is off. Keep this file with the configuration."
+
+// LockPath gives the place of the lock file of a configuration: beside it, as
+// nod.mcp.lock is beside nod.yaml.
+func LockPath(config string) string {
+	return strings.TrimSuffix(config, filepath.Ext(config)) + ".mcp.lock"
+}
+
+// ReadLock reads a lock file. Where there is none it gives nil. One that can't
+// be read is an error: to take it for none would accept everything.
+func ReadLock(path string) (*Lock, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read accepted mcp tools: %w", err)
+	}
+	var l Lock
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&l); err != nil {
+		return nil, fmt.Errorf("read %s: %w; restore the file, or remove it and run bot check --accept-mcp", path, err)
+	}
+	for _, list := range l.Servers {
+		for i := range list {
+			if list[i].Parameters, err = canonical(list[i].Parameters); err != nil {
+				return nil, fmt.Errorf("read %s: %w; restore the file, or remove it and run bot check --accept-mcp", path, err)
+			}
+		}
+	}
+	return &l, nil
+}
+
+// Write writes the file, whole or not at all.
+func (l *Lock) Write(path string) error {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(l); err != nil {
+		return fmt.Errorf("write accepted mcp tools: %w", err)
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".mcp-lock-*")
+	if err != nil {
+		return fmt.Errorf("write accepted mcp tools: %w", err)
+	}
+	_, err = file.Write(text.Bytes())
+	err = errors.Join(err, file.Chmod(0o644), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+		return fmt.Errorf("write accepted mcp tools: %w", err)
+	}
+	return nil
+}
+
+// of gives what was accepted of a server.
+func (l *Lock) of(server string) ([]Definition, bool) {
+	if l == nil {
+		return nil, false
+	}
+	list, ok := l.Servers[server]
+	return list, ok
+}
+
+// defined reads what a server says of a tool.
+func defined(t *sdk.Tool) (Definition, error) {
+	raw, err := json.Marshal(t.InputSchema)
+	if err != nil {
+		return Definition{}, fmt.Errorf("read parameters: %w", err)
+	}
+	if raw, err = canonical(raw); err != nil {
+		return Definition{}, err
+	}
+	d := Definition{Name: t.Name, Description: strings.ToValidUTF8(t.Description, "\ufffd"), Parameters: raw}
+	if a := t.Annotations; a != nil {
+		d.Hints = &Hints{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, Idempotent: a.IdempotentHint, OpenWorld: a.OpenWorldHint}
+	}
+	return d, nil
+}
+
+// canonical writes JSON in the one form in which equal values are equal bytes.
+func canonical(raw json.RawMessage) (json.RawMessage, error) {
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return nil, fmt.Errorf("read parameters: %w", err)
+	}
+	return plain(v)
+}
+
+// plain writes a value without the escapes that HTML would need.
+func plain(v any) (json.RawMessage, error) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, fmt.Errorf("write JSON: %w", err)
+	}
+	return bytes.TrimSpace(text.Bytes()), nil
+}
+
+// The most that one definition may hold, as all of it is in every prompt.
+const (
+	mostDescription = 16 << 10
+	mostParameters  = 64 << 10
+)
+
+// forModel gives the parameters as every provider takes them, or says why no
+// model can use the tool.
+func (d Definition) forModel() (json.RawMessage, error) {
+	switch {
+	case len(d.Description) > mostDescription:
+		return nil, fmt.Errorf("its description has more than %d KiB", mostDescription>>10)
+	case len(d.Parameters) > mostParameters:
+		return nil, fmt.Errorf("its parameters have more than %d KiB", mostParameters>>10)
+	}
+	root := map[string]any{}
+	if err := json.Unmarshal(d.Parameters, &root); err != nil {
+		return nil, errors.New("its parameters are not a JSON Schema of type object")
+	}
+	if root == nil { // it was null
+		root = map[string]any{}
+	}
+	for key, value := range map[string]any{"type": "object", "properties": map[string]any{}} {
+		if _, ok := root[key]; !ok {
+			root[key] = value
+		}
+	}
+	raw, err := plain(root)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := args.Compile(raw); err != nil {
+		return nil, err
+	}
+	return raw, nil
+}
+
+// changes says in what a definition differs from another, one line for each
+// part, as `description: "old" → "new"`. Quotes keep what a server wrote from
+// driving the operator's terminal.
+func changes(from, to Definition) []string {
+	var out []string
+	for _, p := range from.parts(to) {
+		was, is := window(p.from, p.to)
+		out = append(out, fmt.Sprintf("%s: %q → %q", p.name, was, is))
+	}
+	return out
+}
+
+// part is one in which two definitions differ.
+type part struct{ name, from, to string }
+
+func (d Definition) parts(to Definition) []part {
+	return slices.DeleteFunc([]part{
+		{"description", d.Description, to.Description},
+		{"parameters", string(d.Parameters), string(to.Parameters)},
+		{"hints", d.Hints.String(), to.Hints.String()},
+	}, func(p part) bool { return p.from == p.to })
+}
+
+// String says what the hints say.
+func (h *Hints) String() string {
+	if h == nil {
+		return "none"
+	}
+	raw, err := plain(h)
+	if err != nil {
+		return "unreadable"
+	}
+	return string(raw)
+}
+
+// window cuts two texts down to where they differ, with a little around it.
+func window(a, b string) (string, string) {
+	const around, most = 40, 240
+	start := 0
+	for start < min(len(a), len(b)) && a[start] == b[start] {
+		start++
+	}
+	cut := func(s string) string {
+		from, dots := max(start-around, 0), ""
+		if from > 0 {
+			dots = "…"
+		}
+		s = s[from:]
+		if len(s) > most {
+			s = s[:most] + "…"
+		}
+		return strings.ToValidUTF8(dots+s, "")
+	}
+	return cut(a), cut(b)
+}
+
+// byName finds a definition.
+func byName(list []Definition, name string) (Definition, bool) {
+	i := slices.IndexFunc(list, func(d Definition) bool { return d.Name == name })
+	if i < 0 {
+		return Definition{}, false
+	}
+	return list[i], true
+}

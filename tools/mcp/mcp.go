@@ -1,0 +1,248 @@
+// Package mcp makes tools of the servers that a configuration names, which
+// speak the Model Context Protocol
+// (https://modelcontextprotocol.io/specification) over HTTP or as child
+// processes.
+//
+// A server is somebody else's program, and says of its tools what it likes, at
+// any time. The danger is the swap: a tool that was harmless when somebody
+// decided to use it is described otherwise tomorrow, takes one more parameter,
+// or no longer says that it deletes things. So every tool is pinned to the
+// definition that somebody decided on: its name, its description, its parameters
+// and what it hints at. A tool that differs from its pin is off until somebody
+// decides again.
+//
+// There are two pins. The lock file holds the definitions that an operator has
+// accepted with `bot check --accept-mcp`. It is a file beside the configuration
+// and not a record in the store, because it is a decision of the same kind: it
+// is reviewed and rolled out with the configuration, every replica has the same,
+// and no server and no first start can write it. With it the tools are known
+// even while the server is down.
+//
+// A server without an entry there is pinned to what it offers at this start, for
+// as long as the process lives. That is trust on first use, with a new first use
+// at every start. It is told in the log each time, and stays because trying a
+// server must not begin with paperwork. A server that is down at such a start
+// has no tools until the next one: nobody would have looked at those that it
+// brings later.
+//
+// What a server says about a tool's danger can only add to what the
+// configuration says of it, as it says it to its own advantage.
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"nod/llm"
+	"nod/tools"
+)
+
+// Server is one server of the configuration, over HTTP (URL) or as a child
+// process (Command).
+type Server struct {
+	Name string
+
+	URL string
+	// Headers go out with every request to the URL and to no other origin. A
+	// static bearer token is one of them.
+	Headers map[string]string
+
+	// Command is a program and its arguments, without a shell.
+	Command []string
+
+	// ReadOnly are patterns, as of [path.Match], on the server's own names of
+	// those tools that change nothing. A slash is a letter like any other.
+	ReadOnly []string
+	// Risk is [tools.Auto], [tools.Ask] or [tools.Never] by such patterns. The
+	// strictest that matches wins; where none does it is Ask.
+	Risk map[string]string
+}
+
+// Options is what [Connect] needs to know.
+type Options struct {
+	Servers []Server
+	Lock    *Lock    // what was accepted; nil: nothing
+	Dir     string   // where programs run
+	Taken   []string // names that other tools have
+	Version string   // of this program, for the servers
+	Logger  *slog.Logger
+
+	pace pace // of tests
+}
+
+// Servers are connections to servers, which are kept up until Close. It is safe
+// for concurrent use; a nil *Servers has no tools.
+type Servers struct {
+	list   []*server
+	offers []offer
+	stop   context.CancelFunc
+	work   sync.WaitGroup
+}
+
+// pace is how long things may take, and how large they may be.
+type pace struct {
+	wait    time.Duration // at start, for a server whose tools nobody knows
+	attempt time.Duration // for connecting and listing
+	call    time.Duration // for one call
+	patient time.Duration // of a call, for a server that is connecting
+	relist  time.Duration // how old a list may be when a call relies on it
+	steady  time.Duration // a connection that lasted so long was a good one
+	grace   time.Duration // from the end of standard input to SIGTERM, and on to SIGKILL
+	least   time.Duration // between two attempts
+	most    time.Duration
+	bytes   int // of one message
+}
+
+var usual = pace{
+	wait: 30 * time.Second, attempt: 30 * time.Second, call: 60 * time.Second, patient: 10 * time.Second,
+	relist: 5 * time.Minute, steady: time.Minute, grace: 2 * time.Second,
+	least: 500 * time.Millisecond, most: time.Minute, bytes: 32 << 20,
+}
+
+// Connect starts to connect to every server, and gives their tools. A server
+// that is down is no error, and holds nothing up for long: what is known of it
+// is in States. An error is a mistake in the options.
+func Connect(ctx context.Context, o Options) (*Servers, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.pace == (pace{}) {
+		o.pace = usual
+	}
+	var errs []error
+	ss := &Servers{}
+	for _, cfg := range o.Servers {
+		s, err := newServer(cfg, o)
+		ss.list, errs = append(ss.list, s), append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	// The connections outlive a context that ends with the first signal: what
+	// is running is finished first.
+	live, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ss.stop = stop
+	for _, s := range ss.list {
+		ss.work.Go(func() { s.run(live) })
+	}
+	ss.learn(ctx, o.pace.wait)
+	ss.offers = offers(ss.list, o.Taken)
+	return ss, nil
+}
+
+// learn waits for the servers whose tools nobody knows, and pins them.
+func (ss *Servers) learn(ctx context.Context, most time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for _, s := range ss.list {
+		if !s.accepted {
+			s.settled(ctx)
+		}
+		s.pin()
+	}
+}
+
+// Settle waits until it is known of every server whether it can be used, or
+// until ctx is done.
+func (ss *Servers) Settle(ctx context.Context) {
+	if ss == nil {
+		return
+	}
+	for _, s := range ss.list {
+		s.settled(ctx)
+	}
+}
+
+// Close ends the connections, and the programs with everything that they
+// started.
+func (ss *Servers) Close() {
+	if ss == nil {
+		return
+	}
+	for _, s := range ss.list {
+		close(s.closing)
+	}
+	ss.stop()
+	ss.work.Wait()
+}
+
+// offer is a tool as the model gets to know it.
+type offer struct {
+	s          *server
+	d          Definition
+	as         string // its name for the model
+	parameters []byte // its schema, as a model takes it
+	risk       string
+	readOnly   bool
+	raised     string // why the risk is more than the configuration says
+}
+
+// Tools are the tools of all servers, those of a server that is down, too, where
+// they were accepted. A call of such a tool tells the model so.
+func (ss *Servers) Tools() []tools.Tool {
+	if ss == nil {
+		return nil
+	}
+	var out []tools.Tool
+	for _, o := range ss.offers {
+		out = append(out, tools.Tool{
+			Tool:     llm.Tool{Name: o.as, Description: o.d.Description, Parameters: o.parameters},
+			ReadOnly: o.readOnly,
+			Outside:  true,
+			Risk:     o.risk,
+			Run: func(ctx context.Context, in tools.Input) (llm.Result, error) {
+				return o.s.call(ctx, o, in)
+			},
+		})
+	}
+	return out
+}
+
+// offers makes the tools of what is pinned.
+func offers(list []*server, taken []string) []offer {
+	var out []offer
+	for _, s := range list {
+		for _, d := range s.pinned() {
+			parameters, err := d.forModel()
+			if err != nil {
+				s.log.Warn("a tool of an mcp server can't be used", "server", s.Name, "tool", d.Name, "error", err)
+				continue
+			}
+			o := offer{s: s, d: d, parameters: parameters}
+			o.risk, o.readOnly, o.raised = s.judge(d)
+			out = append(out, o)
+		}
+	}
+	named(out, taken)
+	return out
+}
+
+// newServer refuses what can't work.
+func newServer(cfg Server, o Options) (*server, error) {
+	s := &server{
+		Server: cfg, pace: o.pace, log: o.Logger, dir: o.Dir, version: o.Version,
+		changed: make(chan struct{}), closing: make(chan struct{}), wake: make(chan struct{}, 1), relist: make(chan struct{}, 1),
+		fault: &fault{},
+	}
+	if (cfg.URL == "") == (len(cfg.Command) == 0) {
+		return nil, fmt.Errorf("set up mcp server %q: it must have either a URL or a command", cfg.Name)
+	}
+	if err := cfg.checkPatterns(); err != nil {
+		return nil, fmt.Errorf("set up mcp server %q: %w", cfg.Name, err)
+	}
+	if cfg.URL != "" {
+		web, err := newWeb(cfg, o.pace.bytes, s.fault)
+		if err != nil {
+			return nil, fmt.Errorf("set up mcp server %q: %w", cfg.Name, err)
+		}
+		s.web = web
+	}
+	if list, ok := o.Lock.of(cfg.Name); ok {
+		s.accepted, s.pins = true, list
+	}
+	return s, nil
+}

@@ -1,0 +1,155 @@
+package mcp
+
+import (
+	"fmt"
+	"mime"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"nod/chat"
+	"nod/llm"
+	"nod/tools"
+)
+
+// mostFiles is how many files one result may bring.
+const mostFiles = 20
+
+// result makes a result of what a server gave back: text for the model, and
+// files for the thread.
+func result(o offer, in tools.Input, r *sdk.CallToolResult) llm.Result {
+	if r.NeedsInput() {
+		return failed("%s was not done: its server wants to ask a person something in the middle of the call, which is not possible here. Ask for it yourself, if an argument can carry the answer.", o.as)
+	}
+	w := writer{tool: o.as}
+	for _, f := range in.Files {
+		w.taken = append(w.taken, f.Name)
+	}
+	texts := false
+	for _, c := range r.Content {
+		texts = w.content(c) || texts
+	}
+	if r.StructuredContent != nil && !texts {
+		if raw, err := plain(r.StructuredContent); err == nil {
+			w.lines = append(w.lines, string(raw))
+		}
+	}
+	out := llm.Result{Text: strings.Join(w.lines, "\n"), Failed: r.IsError, Files: w.files}
+	if out.Failed && out.Text == "" {
+		out.Text = o.as + " failed; its server does not say why"
+	}
+	return out
+}
+
+// writer collects a result.
+type writer struct {
+	tool  string
+	taken []string // names of files
+	lines []string
+	files []llm.File
+}
+
+// content adds one piece, and says whether it was text.
+func (w *writer) content(c sdk.Content) bool {
+	switch c := c.(type) {
+	case *sdk.TextContent:
+		w.lines = append(w.lines, c.Text)
+		return true
+	case *sdk.ImageContent:
+		w.file("", c.MIMEType, c.Data)
+	case *sdk.AudioContent:
+		w.file("", c.MIMEType, c.Data)
+	case *sdk.ResourceLink:
+		w.lines = append(w.lines, linked(c))
+	case *sdk.EmbeddedResource:
+		return w.resource(c.Resource)
+	default:
+		w.lines = append(w.lines, "(it also gave something of a kind that can't be shown here)")
+	}
+	return false
+}
+
+// resource adds the content of a resource.
+func (w *writer) resource(r *sdk.ResourceContents) bool {
+	switch {
+	case r == nil:
+		return false
+	case r.Blob != nil:
+		w.file(base(r.URI), r.MIMEType, r.Blob)
+		return false
+	}
+	w.lines = append(w.lines, fmt.Sprintf("%s:\n%s", r.URI, r.Text))
+	return true
+}
+
+// linked names a resource that a server did not send with its result.
+func linked(l *sdk.ResourceLink) string {
+	text := "resource " + l.URI
+	for _, more := range []string{l.Name, l.Title, l.Description, l.MIMEType} {
+		if more != "" {
+			text += "; " + more
+		}
+	}
+	return text
+}
+
+// base is the last part of an address.
+func base(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Path == "" {
+		return ""
+	}
+	return path.Base(u.Path)
+}
+
+// file adds a file and a line about it. Its name is a server's, and so is made
+// fit for every disk and platform, and free in the thread.
+func (w *writer) file(name, media string, data []byte) {
+	if len(w.files) == mostFiles {
+		w.lines = append(w.lines, fmt.Sprintf("(there are more than %d files; the others are left out)", mostFiles))
+	}
+	if len(w.files) >= mostFiles || len(data) == 0 {
+		return
+	}
+	kind, _, err := mime.ParseMediaType(media)
+	if err != nil || !strings.Contains(kind, "/") {
+		kind = "application/octet-stream"
+	}
+	if name == "" || name == "." || name == "/" {
+		name = w.tool
+	}
+	if path.Ext(name) == "" {
+		name += extension(kind)
+	}
+	f := llm.File{Name: w.free(chat.FileName(name)), MediaType: kind, Data: data}
+	w.taken, w.files = append(w.taken, f.Name), append(w.files, f)
+	w.lines = append(w.lines, fmt.Sprintf("file %s (%s, %d bytes)", f.Name, kind, len(data)))
+}
+
+// free counts a name up until no file of the thread has it.
+func (w *writer) free(name string) string {
+	ext := path.Ext(name)
+	free := name
+	for n := 2; slices.ContainsFunc(w.taken, func(t string) bool { return strings.EqualFold(t, free) }); n++ {
+		free = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext)
+	}
+	return free
+}
+
+// extensions are those that people know; a machine's own table gives others.
+var extensions = map[string]string{
+	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg",
+	"audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "audio/flac": ".flac",
+	"application/pdf": ".pdf", "application/json": ".json", "application/zip": ".zip",
+	"text/plain": ".txt", "text/csv": ".csv", "text/html": ".html", "text/markdown": ".md",
+}
+
+func extension(media string) string {
+	if e, ok := extensions[media]; ok {
+		return e
+	}
+	return ".bin"
+}

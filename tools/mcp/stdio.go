@@ -1,0 +1,216 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// child is a server that runs as a program: one JSON-RPC message a line, on its
+// standard input and output. It implements the SDK's Transport and Connection,
+// since the SDK's own takes the first line of a log on standard output for the
+// end of the connection, and ends only the program and not what that started.
+// See https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio.
+type child struct {
+	cmd     *exec.Cmd
+	in      *os.File // what it reads
+	out     *os.File // what it writes
+	lines   *bufio.Reader
+	most    int // bytes of a line
+	grace   time.Duration
+	exited  chan struct{}
+	ended   error // how; to be read once exited is closed
+	stderr  tail
+	fault   *fault
+	garbage int // lines in sequence that were no messages
+	write   sync.Mutex
+	stopped sync.Once
+}
+
+// startChild starts a program in a process group of its own. It sees PATH, HOME
+// and LANG, and so none of the bot's secrets.
+func startChild(s *server) (*child, error) {
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start program: %w", err)
+	}
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		_, _ = theirIn.Close(), in.Close()
+		return nil, fmt.Errorf("start program: %w", err)
+	}
+	c := &child{
+		in: in, out: out, lines: bufio.NewReaderSize(out, 64<<10), most: s.pace.bytes, grace: s.pace.grace,
+		exited: make(chan struct{}), fault: s.fault,
+	}
+	// stop ends it, and more gently than a context does.
+	c.cmd = exec.CommandContext(context.Background(), s.Command[0], s.Command[1:]...)
+	c.cmd.Dir = s.dir
+	for _, name := range []string{"PATH", "HOME", "LANG"} {
+		if value, ok := os.LookupEnv(name); ok {
+			c.cmd.Env = append(c.cmd.Env, name+"="+value)
+		}
+	}
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirIn, theirOut, &c.stderr
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.cmd.WaitDelay = s.pace.grace // for a process that it left behind with its standard error
+	err = c.cmd.Start()
+	_, _ = theirIn.Close(), theirOut.Close()
+	if err != nil {
+		_, _ = in.Close(), out.Close()
+		return nil, notStarted(s.Command[0], err)
+	}
+	go c.wait()
+	return c, nil
+}
+
+// notStarted says why there is no process, without the arguments.
+func notStarted(program string, err error) error {
+	program = filepath.Base(program)
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return ours("its program %s (or the interpreter that it names) is not there; install it, or write its path", program)
+	case errors.Is(err, fs.ErrPermission):
+		return ours("there is no permission to run its program %s", program)
+	}
+	return ours("its program %s can't be run", program)
+}
+
+// wait reaps the program, and ends what it left behind: that would hold its
+// standard output open.
+func (c *child) wait() {
+	c.ended = c.cmd.Wait()
+	c.signal(syscall.SIGKILL)
+	close(c.exited)
+}
+
+func (c *child) signal(s syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, s) }
+
+// stop ends the program as the protocol asks for: its input ends; if it does not
+// end with it, it gets SIGTERM, and then SIGKILL with all of its group.
+func (c *child) stop() {
+	c.stopped.Do(func() {
+		_ = c.in.Close()
+		for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+			select {
+			case <-c.exited:
+			case <-time.After(c.grace):
+				c.signal(s)
+			}
+		}
+		<-c.exited
+		_ = c.out.Close()
+	})
+}
+
+// Connect implements the SDK's Transport.
+func (c *child) Connect(context.Context) (sdk.Connection, error) { return c, nil }
+
+// SessionID implements the SDK's Connection. Only HTTP has sessions.
+func (c *child) SessionID() string { return "" }
+
+// Close implements the SDK's Connection.
+func (c *child) Close() error {
+	c.stop()
+	return nil
+}
+
+// mostGarbage is how many lines in sequence may be something else than messages.
+const mostGarbage = 1000
+
+// Read implements the SDK's Connection. Lines that are no messages are left out:
+// many servers, or the tools that start them, print a greeting.
+func (c *child) Read(context.Context) (jsonrpc.Message, error) {
+	for {
+		line, err := c.line()
+		if err != nil {
+			return nil, err
+		}
+		msg, err := jsonrpc.DecodeMessage(line)
+		if err == nil {
+			c.garbage = 0
+			return msg, nil
+		}
+		if c.garbage++; c.garbage > mostGarbage {
+			return nil, c.fault.note(ours("what it writes to standard output is not the protocol"))
+		}
+	}
+}
+
+// line reads one line, in bounded memory.
+func (c *child) line() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := c.lines.ReadSlice('\n')
+		if len(line)+len(part) > c.most {
+			return nil, c.fault.note(tooLong(c.most))
+		}
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return bytes.TrimSpace(line), nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, io.EOF
+		}
+	}
+}
+
+// Write implements the SDK's Connection. A program that does not read would hold
+// it up for ever, so it has a deadline.
+func (c *child) Write(ctx context.Context, msg jsonrpc.Message) error {
+	data, err := jsonrpc.EncodeMessage(msg)
+	if err != nil {
+		return fmt.Errorf("write message: %w", err)
+	}
+	c.write.Lock()
+	defer c.write.Unlock()
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now().Add(usual.call)
+	}
+	if err := c.in.SetWriteDeadline(deadline); err != nil {
+		return fmt.Errorf("write message: %w", err)
+	}
+	if _, err := c.in.Write(append(data, '\n')); err != nil {
+		return fmt.Errorf("write message: %w", err)
+	}
+	return nil
+}
+
+// tail keeps the last of what a program writes to standard error.
+type tail struct {
+	mu    sync.Mutex
+	text  []byte
+	total int64
+}
+
+const tailMost = 2 << 10
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.total += int64(len(p))
+	t.text = append(t.text, p[max(len(p)-tailMost, 0):]...)
+	t.text = append(t.text[:0], t.text[max(len(t.text)-tailMost, 0):]...)
+	return len(p), nil
+}
+
+func (t *tail) last() (text string, total int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text), t.total
+}
