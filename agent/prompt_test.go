@@ -188,6 +188,12 @@ var dialects = map[string]dialect{
 	"tools": {agent.NativeTools{}, func(tool, args string) llm.Response {
 		return llm.Response{Calls: []llm.Call{{ID: "w", Name: tool, Args: args}}}
 	}, func(text string) string { return text }},
+	"react": {agent.React{}, func(tool, args string) llm.Response {
+		return llm.Response{Text: "I look it up.\nAction: " + tool + "\nAction Input: " + args}
+	}, func(text string) string { return "I know it now.\nFinal Answer: " + text }},
+	"numbered": {agent.Numbered{}, func(tool, args string) llm.Response {
+		return llm.Response{Text: "Thought 1: I look it up.\nAction 1: " + tool + "[" + args + "]"}
+	}, func(text string) string { return "Thought 2: I know it now.\nAction 2: Finish[" + text + "]" }},
 }
 
 // Over 1,000 turns a prompt begins, nearly always, with the whole of the one

@@ -30,7 +30,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 // want section, which update rewrites. The sections, in order:
 //
 //	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [quorum=N] [approvers=A,B] [exclude] [fails] [needs=PARAM] [reads] [file=NAME]
-//	-- options --        steps=N budget=N idle=DURATION dm taint growing summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N group:ID=A,B down=N unheard=N
+//	-- options --        protocol=NAME steps=N budget=N idle=DURATION dm taint growing summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N group:ID=A,B down=N unheard=N
 //	-- result NAME --    what a tool gives back
 //	-- model --          a block for one model call, as [Model] has it
 //	-- person NAME [with FILE] --   a message; the conversation goes on until nothing moves
@@ -247,6 +247,8 @@ func (p *play) number(s string) int {
 	return n
 }
 
+var protocols = map[string]agent.Protocol{"tools": agent.NativeTools{}, "react": agent.React{}, "numbered": agent.Numbered{}}
+
 func (p *play) option(o string) {
 	key, value, _ := strings.Cut(o, "=")
 	switch {
@@ -262,6 +264,10 @@ func (p *play) option(o string) {
 		p.agent.IdleReset = d
 	case key == "dm":
 		p.board.DM = true
+	case key == "protocol":
+		if p.agent.Protocol = protocols[value]; p.agent.Protocol == nil {
+			p.t.Fatalf("no protocol %q", value)
+		}
 	case key == "strategy":
 		p.agent.Strategy = agent.Strategy(value)
 	case key == "retries":

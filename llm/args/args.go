@@ -58,7 +58,7 @@ func Native(text string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, describe(err)
 	}
-	if beginsWith(rest, `,:"{}[]`) {
+	if beginsWith(rest, `,:"'{}[]`) {
 		return nil, errRemainder
 	}
 	return finish(raw)

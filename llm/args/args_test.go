@@ -70,6 +70,7 @@ func TestNative(t *testing.T) {
 		{"comment", `{"a": 1 /* one */}`, `!not valid JSON`},
 		{"two objects", `{"a":1}{"b":2}`, `!go on after the end`},
 		{"two objects, two lines", "{\"a\":1}\n{\"b\":2}", `!go on after the end`},
+		{"object ends early, single quotes", `{"a":1} 'b': 2}`, `!go on after the end`},
 		{"misplaced brace", `{"a":{"b":1}},"c":2}`, `!go on after the end`},
 		{"one brace too many", `{"a":1}}`, `!go on after the end`},
 		{"list", `[{"a":1}]`, `!not a list`},

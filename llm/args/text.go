@@ -56,6 +56,19 @@ func Text(text string, schema *Schema) (json.RawMessage, error) {
 	return nil, errors.New("the arguments must be one JSON object")
 }
 
+// Single names the parameter of which bare text is the value, as [Text] takes
+// it: the only required one, or the only one, if it is a string. It is far
+// cheaper than [Compile], and so fit for every prompt.
+func Single(parameters json.RawMessage) (name string, ok bool) {
+	var root map[string]any
+	if json.Unmarshal(parameters, &root) != nil {
+		return "", false
+	}
+	var s Schema
+	s.readParameters(root)
+	return s.single, s.single != ""
+}
+
 func cutObservation(text string) string {
 	if strings.HasPrefix(text, "Observation:") {
 		return ""

@@ -103,3 +103,36 @@ func TestText(t *testing.T) {
 		})
 	}
 }
+
+func TestSingle(t *testing.T) {
+	tests := []struct{ parameters, want string }{
+		{`{"type":"object","properties":{"q":{"type":"string"},"n":{"type":"integer"}},"required":["q"]}`, "q"},
+		{`{"type":"object","properties":{"q":{"type":"string"}}}`, "q"},
+		{`{"type":"object","properties":{"q":{"type":"string"},"r":{"type":"string"}}}`, ""},
+		{`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`, ""},
+		{`{"type":"object"}`, ""},
+		{``, ""},
+		{`{`, ""},
+	}
+	for _, tt := range tests {
+		if got, ok := Single(json.RawMessage(tt.parameters)); got != tt.want || ok != (tt.want != "") {
+			t.Errorf("%s: %q, %v, want %q", tt.parameters, got, ok, tt.want)
+		}
+	}
+}
+
+var benchParameters = json.RawMessage(`{"type":"object","properties":{"service":{"type":"string","enum":["api","web"]},"n":{"type":"integer"}},"required":["service"],"additionalProperties":false}`)
+
+func BenchmarkSingle(b *testing.B) {
+	for b.Loop() {
+		Single(benchParameters)
+	}
+}
+
+func BenchmarkCompile(b *testing.B) {
+	for b.Loop() {
+		if _, err := Compile(benchParameters); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -71,6 +71,7 @@ type completion struct {
 	text    strings.Builder
 	thought strings.Builder
 	think   thinking
+	stops   stops
 	calls   calls
 	finish  string
 	usage   llm.Usage
@@ -135,6 +136,11 @@ func (c *completion) take(ch choice) {
 }
 
 func (c *completion) say(text, thought string) {
+	c.some = c.some || text != ""
+	c.heard(c.stops.feed(text), thought)
+}
+
+func (c *completion) heard(text, thought string) {
 	c.text.WriteString(text)
 	c.thought.WriteString(thought)
 	c.some = c.some || text != "" || thought != ""
@@ -144,8 +150,11 @@ func (c *completion) say(text, thought string) {
 // end closes the answer. cause is what ended it, when it was not over.
 func (c *completion) end(ended bool, cause error) (llm.Response, error) {
 	c.say(c.think.flush())
+	c.heard(c.stops.flush(), "")
 	var f *failure
 	switch {
+	case c.stops.hit:
+		c.finish, c.calls = "stop", nil
 	case errors.As(cause, &f):
 		return llm.Response{}, f
 	case c.finish == "error" || c.finish == "insufficient_system_resource":
@@ -212,7 +221,7 @@ func (u usage) count() llm.Usage {
 
 // chat makes one completion by Chat Completions.
 func (m *Model) chat(ctx context.Context, x *exchange, req request, out *sink) (llm.Response, error) {
-	c := &completion{out: out, newID: m.o.NewID}
+	c := &completion{out: out, newID: m.o.NewID, stops: stops{words: req.Stop}}
 	r := m.chatRequest(req, x.stream)
 	if !x.stream {
 		_, err := x.api.CreateChatCompletion(ctx, r)
@@ -230,6 +239,9 @@ func (m *Model) chat(ctx context.Context, x *exchange, req request, out *sink) (
 		}
 		if err := c.add(raw); err != nil {
 			return llm.Response{}, err
+		}
+		if c.stops.hit { // nothing that follows is wanted, nor paid for
+			return c.end(false, nil)
 		}
 	}
 }

@@ -144,7 +144,7 @@ func (m *Model) attempt(ctx context.Context, req llm.Request, lim limits, out *s
 	if err != nil {
 		return llm.Response{}, x.explain(err)
 	}
-	if text := cut(resp.Text, req.Stop); text != resp.Text { // nobody else has minded the stop words
+	if text := cut(resp.Text, req.Stop); text != resp.Text { // a whole answer of the Responses API
 		resp.Text, resp.Finish = text, "stop"
 	}
 	return resp, nil

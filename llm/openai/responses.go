@@ -16,7 +16,7 @@ import (
 //
 // https://platform.openai.com/docs/api-reference/responses
 func (m *Model) responses(ctx context.Context, x *exchange, req request, out *sink) (llm.Response, error) {
-	c := &answer{out: out, newID: m.o.NewID}
+	c := &answer{out: out, newID: m.o.NewID, stops: stops{words: req.Stop}}
 	r := m.responsesRequest(req)
 	if !x.stream {
 		_, err := x.api.CreateResponse(ctx, r)
@@ -34,6 +34,9 @@ func (m *Model) responses(ctx context.Context, x *exchange, req request, out *si
 		}
 		if err := c.add(raw); err != nil {
 			return llm.Response{}, err
+		}
+		if c.stops.hit {
+			return llm.Response{Text: c.text.String(), Reasoning: c.thought.String(), Finish: "stop"}, nil
 		}
 	}
 	x.events.done = true // there is no [DONE] here
@@ -143,11 +146,20 @@ type item struct {
 
 // answer is what has come of a response so far.
 type answer struct {
-	out   *sink
-	newID func() string
-	items []item
-	final response
-	over  bool
+	out     *sink
+	newID   func() string
+	stops   stops
+	text    strings.Builder // as it was streamed, up to a stop word
+	thought strings.Builder
+	items   []item
+	final   response
+	over    bool
+}
+
+func (a *answer) say(text, thought string) {
+	a.text.WriteString(text)
+	a.thought.WriteString(thought)
+	a.out.say(text, thought)
 }
 
 func (a *answer) add(raw []byte) error {
@@ -157,9 +169,9 @@ func (a *answer) add(raw []byte) error {
 	}
 	switch e.Type {
 	case "response.output_text.delta", "response.refusal.delta":
-		a.out.say(e.Delta, "")
+		a.say(a.stops.feed(e.Delta), "")
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		a.out.say("", e.Delta)
+		a.say("", e.Delta)
 	case "response.output_item.done":
 		if e.Item != nil {
 			a.items = append(a.items, *e.Item)
@@ -226,8 +238,9 @@ func (a *answer) end(_ bool, cause error) (llm.Response, error) {
 	if err != nil {
 		return llm.Response{}, err
 	}
+	a.say(a.stops.flush(), "")
 	if !a.out.said {
-		a.out.say(text.String(), thought.String())
+		a.out.say(cut(text.String(), a.stops.words), thought.String())
 	}
 	reason := strings.Replace(a.final.Incomplete.Reason, "max_output_tokens", "length", 1)
 	u := a.final.Usage

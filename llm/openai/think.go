@@ -82,13 +82,3 @@ func partial(s, tag string) int {
 	}
 	return 0
 }
-
-// cut ends a text before the first stop word, as models that take them do.
-func cut(text string, stops []string) string {
-	for _, s := range stops {
-		if s != "" {
-			text, _, _ = strings.Cut(text, s)
-		}
-	}
-	return text
-}
