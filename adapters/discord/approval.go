@@ -35,24 +35,13 @@ func approvalPart(p *chat.Approval) part {
 		shown = shorten(shown, mostBegun)
 	}
 	body := []string{head, fence("json", cmp.Or(shown, "{}")), note, approvalTerms(p), out.line, approvalEnd(p)}
-	out.content = strings.Join(clean(body...), "\n")
+	out.content = summary.Lines(body...)
 	return out
 }
 
 // callLine names the call; no other message has it.
 func callLine(p *chat.Approval) string {
 	return "-# call " + code1(shorten(p.Call, 60)) + " · sha256 of tool and arguments: " + code1(shorten(p.Digest, 70))
-}
-
-// clean drops the empty lines.
-func clean(lines ...string) []string {
-	var out []string
-	for _, l := range lines {
-		if l != "" {
-			out = append(out, l)
-		}
-	}
-	return out
 }
 
 // approvalTerms says who asked, who may approve, and until when.

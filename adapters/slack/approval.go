@@ -55,19 +55,8 @@ func approvalPart(p *chat.Approval) part {
 		blocks = append(blocks, section(end))
 	}
 	lines := []string{head, "```" + escape(strings.ReplaceAll(shown, "`", `\u0060`)) + "```", note, who, end}
-	plain := strings.Join(nonEmpty(lines...), "\n")
+	plain := summary.Lines(lines...)
 	return part{{blocks: blocks, text: squeeze(plain, mostFallback)}, {text: plain}}
-}
-
-// nonEmpty drops the empty lines.
-func nonEmpty(lines ...string) []string {
-	var out []string
-	for _, l := range lines {
-		if l != "" {
-			out = append(out, l)
-		}
-	}
-	return out
 }
 
 // approvalTerms says who asked, who may approve, and until when.

@@ -61,7 +61,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 		return ref, nil
 	}
 	if look {
-		if err := a.voted(ctx, thread, ref, p.Approval); err != nil {
+		if err := a.votes.Unheard(ctx, thread, ref, p.Approval); err != nil {
 			return chat.MessageRef{}, err
 		}
 	}
@@ -90,13 +90,6 @@ func (s *sending) sendAll(ctx context.Context, parts []part) (first string, err 
 		}
 	}
 	return first, nil
-}
-
-// voted takes in the reactions on an approval that may have stood before its
-// reference was noted: nobody listened to them then, and it was not among those
-// that were looked at after the connection.
-func (a *Adapter) voted(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p *chat.Approval) error {
-	return a.votes.Look(ctx, chat.Pending{Thread: thread, Call: p.Call, Ref: ref, Approve: p.Approve, Deny: p.Deny})
 }
 
 // ballot puts the emoji on an approval by which people decide. They are a

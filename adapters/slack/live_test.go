@@ -210,6 +210,7 @@ func TestQuoted(t *testing.T) {
 	last := o.fake.Reply("U0BOB", general, root, "the last that was forgotten")
 	o.fake.Reply("U0CLEO", general, root, "prod is down &amp; out")
 	o.in.Do(func() { o.in.Threads[thread(general, root)] = chat.Standing{Horizon: sentAt(last)} })
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 }) // else it may come after the call, by another socket
 	o.fake.Reply("U0ADA", general, root, "<@U0BOT> why?")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	want := []chat.Quote{{From: chat.User{ID: "U0CLEO", Name: "cleo"}, Text: "prod is down & out"}}

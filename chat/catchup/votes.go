@@ -88,6 +88,13 @@ func (v *Votes) LookAll(ctx context.Context, all iter.Seq2[chat.Pending, error],
 	return failed
 }
 
+// Unheard puts the reactions on an approval that may have stood before its
+// reference was noted: nobody listened to them then, and it was not among those
+// that were looked at after the connection.
+func (v *Votes) Unheard(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p *chat.Approval) error {
+	return v.Look(ctx, chat.Pending{Thread: thread, Call: p.Call, Ref: ref, Approve: p.Approve, Deny: p.Deny})
+}
+
 // Look puts what changed about the reactions on an approval: denials first,
 // then what was taken off, then approvals. An approval that is put may have
 // been taken off since the look began, which a second look finds.

@@ -129,6 +129,18 @@ func TestTakenOffMeanwhile(t *testing.T) {
 	b.look(t, v, "+bob✅", "-bob✅")
 }
 
+// Of an approval that nobody knew of, all that stands on it is put.
+func TestUnheard(t *testing.T) {
+	b := &board{stand: []chat.Reaction{on("bob", "✅"), on("bob", "👍"), on("cleo", "❌"), on("cleo", "🎉")}}
+	p := &chat.Approval{Approve: []string{"✅"}, Deny: []string{"❌"}}
+	if err := NewVotes(b.ballot()).Unheard(t.Context(), chat.ThreadID{}, ref, p); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"+cleo❌", "+bob✅"}, b.put); diff != "" {
+		t.Errorf("put (-want +got):\n%s", diff)
+	}
+}
+
 // All approvals are looked at, whatever becomes of one.
 func TestLookAll(t *testing.T) {
 	gone, broken := errors.New("gone"), errors.New("broken")

@@ -6,6 +6,7 @@ package summary
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,4 +64,9 @@ func Outcome(p *chat.Approval, whom string) string {
 		return fmt.Sprintf("%s by %s", p.Outcome, whom)
 	}
 	return string(p.Outcome)
+}
+
+// Lines puts each of what there is to say on a line of its own.
+func Lines(said ...string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(said), func(s string) bool { return s == "" }), "\n")
 }

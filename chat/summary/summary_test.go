@@ -61,3 +61,10 @@ func TestOutcome(t *testing.T) {
 		}
 	}
 }
+
+func TestLines(t *testing.T) {
+	said := []string{"", "one", "", "two", ""}
+	if got := Lines(said...); got != "one\ntwo" || said[1] != "one" {
+		t.Errorf("%q of %q", got, said)
+	}
+}
