@@ -15,7 +15,7 @@ type Grower interface {
 // false while there is nothing of it to show. An answer does not grow there.
 func (a *Agent) Growing(log *Log, c Call, text, reasoning string) (p chat.Post, ok bool) {
 	thought := reasoning
-	if g, can := a.Protocol.(Grower); can && (c.Phase == "" || c.Phase == memory.SolveStep) {
+	if g, can := a.Protocol.(Grower); can && len(c.Tools) > 0 && (c.Phase == "" || c.Phase == memory.SolveStep) {
 		thought = g.Growing(text)
 	}
 	if thought == "" {

@@ -50,7 +50,7 @@ const marginMessages = 3
 func (d *decision) prompt() (p Prompt, before []memory.Body, estimate int) {
 	p = d.preamble()
 	p.Turns, p.Left = d.exchanges(d.s.trim), d.s.left(d.s.trim)
-	if d.a.Budget <= 0 || p.bytes() <= d.a.Budget {
+	if d.a.Budget <= 0 || p.bytes(len(d.frame(p.Tools))) <= d.a.Budget {
 		return p, nil, 0
 	}
 	shape := d.shape(p)
@@ -81,12 +81,11 @@ func (d *decision) preamble() Prompt {
 	return p
 }
 
-// bytes bounds the prompt's tokens from above: a token has at least a byte.
-func (p Prompt) bytes() int {
+// bytes bounds the prompt's tokens from above: a token has at least a byte. frame
+// is what the protocol writes of the tools.
+func (p Prompt) bytes(frame int) int {
 	n := len(p.System) + len(p.Left) + len(textLeftOut) + len(textLastCall) + marginMessages*perMessage
-	for _, t := range p.Tools {
-		n += len(t.Name) + len(t.Description) + len(t.Parameters) + perMessage
-	}
+	n += frame + len(p.Tools)*perMessage
 	for _, e := range p.Examples {
 		n += len(e.User) + len(e.Assistant) + 2*perMessage
 	}
@@ -137,15 +136,30 @@ func (d *decision) shape(p Prompt) memory.Shape {
 	return s
 }
 
+// Framed is what a [Protocol] may be besides: Frame is what it writes before the
+// conversation, where no tool definitions go on the wire.
+type Framed interface {
+	Frame(tools []llm.Tool) string
+}
+
+// frame is what the model reads of the tools.
+func (d *decision) frame(tools []llm.Tool) string {
+	if f, ok := d.a.Protocol.(Framed); ok && len(tools) > 0 {
+		return f.Frame(tools)
+	}
+	var b strings.Builder
+	for _, t := range tools {
+		b.WriteString(t.Name + t.Description + string(t.Parameters))
+	}
+	return b.String()
+}
+
 // fixed counts what stands before the conversation and always stays.
 func (d *decision) fixed(p Prompt) int {
 	var text strings.Builder
 	text.WriteString(p.System + p.Left + textLeftOut + textLastCall)
-	messages := marginMessages
-	for _, t := range p.Tools {
-		text.WriteString(t.Name + t.Description + string(t.Parameters))
-		messages++
-	}
+	text.WriteString(d.frame(p.Tools))
+	messages := marginMessages + len(p.Tools)
 	for _, e := range p.Examples {
 		text.WriteString(e.User + e.Assistant)
 		messages += 2

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"regexp"
 	"strings"
 
 	"nod/llm"
@@ -51,10 +52,21 @@ func did(do Doing) []llm.Message {
 		if id == "" {
 			id = c.ID
 		}
-		out[0].Calls = append(out[0].Calls, llm.Call{ID: id, Name: c.Tool, Args: c.Args})
+		out[0].Calls = append(out[0].Calls, llm.Call{ID: id, Name: wireName(c.Tool), Args: c.Args})
 		out = append(out, llm.Message{Role: llm.ToolRole, CallID: id, Text: do.Results[i]})
 	}
 	return out
+}
+
+// wireNames are the names that providers take. A model may have called a tool
+// that there is not by any other.
+var wireNames = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+func wireName(name string) string {
+	if wireNames.MatchString(name) {
+		return name
+	}
+	return "unknown"
 }
 
 // Read implements [Protocol]. Text beside calls is the thought; reasoning is

@@ -34,6 +34,7 @@ type Request struct {
 	Messages []Message         `json:"messages"`
 	Tools    []json.RawMessage `json:"tools"`
 	Stream   bool              `json:"stream"`
+	Stop     []string          `json:"stop"`
 }
 
 // Last is the text of the last message, and Role who it is from.
@@ -61,6 +62,7 @@ type Reply struct {
 	Text   string
 	Calls  []Call
 	Status int
+	Fault  string // what the error says; a word of the test's where it is empty
 }
 
 // Server is the endpoint.
@@ -106,8 +108,11 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	reply := s.rule(req)
 	if reply.Status != 0 {
+		if reply.Fault == "" {
+			reply.Fault = fmt.Sprintf("status %d as the test wants it", reply.Status)
+		}
 		w.WriteHeader(reply.Status)
-		_, _ = fmt.Fprintf(w, `{"error":{"message":"status %d as the test wants it","type":"test"}}`, reply.Status)
+		_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"message": reply.Fault, "type": "invalid_request_error"}})
 		return
 	}
 	choice := map[string]any{"index": 0, "finish_reason": finish(reply)}
