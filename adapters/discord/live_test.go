@@ -315,7 +315,7 @@ func TestAttachments(t *testing.T) {
 	if len(files) != 4 || len(files[0].Text) != chat.FileText || len(o.in.Blobs[files[0].Blob]) != 20_006 {
 		t.Fatalf("files %+v", files)
 	}
-	if files[1].Blob == "" || files[1].MediaType != "image/png" || files[2].Blob != "" || files[3].Blob != "" || files[3].Name != "a.zip" {
+	if files[1].Blob == "" || files[1].MediaType != "image/png" || files[2].Blob != "" || files[3].Blob == "" || files[3].Name != "a.zip" {
 		t.Errorf("files %+v", files)
 	}
 }

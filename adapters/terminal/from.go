@@ -23,6 +23,7 @@ type ask struct {
 // means nothing.
 type intent struct {
 	message string
+	attach  string // the path of a file
 	vote    *vote
 	halt    bool
 	say     string // the line can't be acted on: what to tell the person
@@ -45,6 +46,9 @@ func parse(text string, open []*ask) intent {
 	words := strings.Fields(text)
 	if len(words) == 1 && chat.NormalEmoji(text) == chat.EmojiStop {
 		return intent{halt: true}
+	}
+	if path, ok := parseAttach(text); ok {
+		return intent{attach: path}
 	}
 	if len(open) == 0 || len(words) > 3 {
 		return intent{message: text}

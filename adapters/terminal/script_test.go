@@ -79,7 +79,11 @@ func (b *bot) Message(_ context.Context, thread chat.ThreadID, m chat.Message, i
 	b.mu.Lock()
 	b.last = m.Ref
 	b.mu.Unlock()
-	return b.put("message "+m.Text, ids[0])
+	text := "message " + m.Text
+	for _, f := range m.Files {
+		text += " with " + f.Name + " of " + f.MediaType + " kept as " + f.Blob
+	}
+	return b.put(text, ids[0])
 }
 
 func (b *bot) Reaction(_ context.Context, r chat.Reaction, ids ...string) (bool, error) {
@@ -103,6 +107,10 @@ func (b *bot) Halt(_ context.Context, _ chat.ThreadID, _ chat.User, ids ...strin
 }
 
 // Blob has one file.
+func (b *bot) Keep(_ context.Context, _ chat.ThreadID, data []byte) (string, error) {
+	return fmt.Sprintf("b-%d", len(data)), b.fail
+}
+
 func (b *bot) Blob(_ context.Context, _ chat.ThreadID, name string) ([]byte, error) {
 	if b.fail != nil {
 		return nil, b.fail

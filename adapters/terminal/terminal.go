@@ -32,6 +32,7 @@ type Inbox interface {
 	Message(ctx context.Context, thread chat.ThreadID, m chat.Message, eventIDs ...string) (fresh bool, err error)
 	Reaction(ctx context.Context, r chat.Reaction, eventIDs ...string) (fresh bool, err error)
 	Halt(ctx context.Context, thread chat.ThreadID, by chat.User, eventIDs ...string) (fresh bool, err error)
+	Keep(ctx context.Context, thread chat.ThreadID, data []byte) (blob string, err error)
 	Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error) // chat.ErrNoFile: it is not kept any more
 }
 
@@ -75,6 +76,7 @@ type Adapter struct {
 	numbered int             // the last number given
 	steps    *chat.Steps     // of the running turn
 	stepsAt  *shown          // where they stand
+	attached []chat.File     // go with the next message
 	files    []row           // held back until the steps are folded
 	answer   []row           // held back with them, and comes after them
 	left     bool            // Run has returned
@@ -361,6 +363,8 @@ func (a *Adapter) take(ctx context.Context, text string) error {
 		return a.vote(ctx, in.vote)
 	case in.say != "":
 		return a.say(in.say)
+	case in.attach != "":
+		return a.attach(ctx, in.attach)
 	case in.message != "":
 		return a.message(ctx, in.message)
 	}
@@ -369,7 +373,7 @@ func (a *Adapter) take(ctx context.Context, text string) error {
 
 func (a *Adapter) message(ctx context.Context, text string) error {
 	id := a.newID()
-	m := chat.Message{Ref: messageRef(id), From: a.o.User, Text: text, Sent: a.o.Now()}
+	m := chat.Message{Ref: messageRef(id), From: a.o.User, Text: text, Sent: a.o.Now(), Files: a.takeAttached()}
 	return a.put(&a.gate.reply, func() (bool, error) { return a.o.Inbox.Message(ctx, Thread, m, eventID(id)) })
 }
 

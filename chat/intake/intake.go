@@ -1,7 +1,7 @@
 // Package intake takes in the files that people attach to messages. The one
 // idea is that a file is a convenience and the message is not: whatever can't be
-// had, can't be had soon, or is of no use to a model goes along as a name, and
-// the message is never lost for it.
+// had, or can't be had soon, goes along as a name, and the message is never lost
+// for it. What a model can't read as it is, is kept all the same: tools can.
 //
 // Where a file is and what it takes to fetch it is for the adapter to know.
 package intake
@@ -23,8 +23,8 @@ import (
 
 // Caps of what is fetched, in bytes and files. What is beyond is only named.
 const (
-	MostText  = 1 << 20
-	MostImage = 5 << 20
+	MostFile  = 16 << 20
+	MostImage = 5 << 20         // models take no larger ones
 	MostFiles = 10              // of a message
 	Wait      = 8 * time.Second // for all files of a message
 )
@@ -71,24 +71,18 @@ func (s Store) take(ctx context.Context, thread chat.ThreadID, f *File) error {
 		}
 		f.File = full
 	}
-	most, text := int64(0), isText(f.MediaType)
-	switch {
-	case text:
-		most = MostText
-	case isImage(f.MediaType):
+	most := int64(MostFile)
+	if isImage(f.MediaType) {
 		most = MostImage
 	}
-	if most == 0 || f.Size > most {
+	if f.Size > most {
 		return nil
 	}
 	data, err := f.Fetch(ctx, most)
 	if err != nil {
 		return err
 	}
-	if text && !utf8.Valid(data) {
-		return nil
-	}
-	if text {
+	if isText(f.MediaType) && utf8.Valid(data) {
 		f.Text = beginning(string(data), chat.FileText)
 	}
 	f.Size = int64(len(data))

@@ -80,9 +80,9 @@ func (p *program) banner() string {
 	if p.cfg.Offline() {
 		return "This is nod with its built-in demo model: a script, not a language model, and nothing leaves this machine.\n" +
 			"Try: what is 17% of 2340?   |   what time is it in Tokyo?   |   how full is the disk (disk_free)?   |   restart service api\n" +
-			"Words that work anywhere: help, steps, memory, stop, forget. Ctrl-D leaves."
+			"Words that work anywhere: help, steps, memory, stop, forget; attach PATH. Ctrl-D leaves."
 	}
-	return fmt.Sprintf("nod with %s. Words that work anywhere: help, steps, memory, stop, forget. Ctrl-D leaves.", p.cfg.LLM.Model)
+	return fmt.Sprintf("nod with %s. Words that work anywhere: help, steps, memory, stop, forget; attach PATH. Ctrl-D leaves.", p.cfg.LLM.Model)
 }
 
 // screen says what the terminal can do, when it is one.

@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"tools":                {"chat", "llm", "llm/args"},
 	"tools/python":         {"chat", "llm", "tools"},
 	"tools/mcp":            {"chat", "llm", "llm/args", "tools"},
-	"adapters/terminal":    {"chat", "chat/markdown", "chat/outbox", "chat/summary"},
+	"adapters/terminal":    {"chat", "chat/intake", "chat/markdown", "chat/outbox", "chat/summary"},
 	"adapters/slack":       {"chat", "chat/catchup", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary"},
 	"adapters/discord":     {"chat", "chat/catchup", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary"},
 	"cmd/bot":              {"*"},
