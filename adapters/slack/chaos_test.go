@@ -68,8 +68,8 @@ func TestLastSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.live.opened(0)
-	a.live.opened(1)
+	a.live.opened(0, time.Now().Add(-time.Hour))
+	a.live.opened(1, time.Now().Add(-time.Hour))
 	for n, want := range []bool{false, true} {
 		s := &session{a: a, n: n}
 		s.heard(t.Context(), socketmode.Event{Data: &slackgo.ConnectingEvent{Attempt: 1, ConnectionCount: 1}})

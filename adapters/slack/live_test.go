@@ -360,7 +360,7 @@ func TestFoundReactions(t *testing.T) {
 // says hello; what was missed meanwhile arrives.
 func TestDeadSockets(t *testing.T) {
 	reconnected := make(chan struct{}, 100)
-	o := open(t, fakeslack.Options{PingEvery: 20 * time.Millisecond, AckTimeout: 100 * time.Millisecond}, func(o *Options) {
+	o := open(t, fakeslack.Options{PingEvery: 20 * time.Millisecond, AckTimeout: 10 * time.Millisecond}, func(o *Options) {
 		o.PingInterval = 200 * time.Millisecond
 		o.Observe.Reconnected = func() { reconnected <- struct{}{} }
 	})

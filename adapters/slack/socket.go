@@ -32,29 +32,33 @@ const (
 // live says which sockets are open.
 type live struct {
 	mu    sync.Mutex
-	open  map[int]bool
+	open  map[int]time.Time // since when
 	begun bool // the look for what was missed has begun
 }
 
 // opened notes an open socket and says whether it is the only one.
-func (l *live) opened(n int) (first bool) {
+func (l *live) opened(n int, at time.Time) (first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open == nil {
-		l.open = map[int]bool{}
+		l.open = map[int]time.Time{}
 	}
 	first = len(l.open) == 0
-	l.open[n] = true
+	l.open[n] = at
 	return first
 }
 
-// closed notes a socket that is not open, and says whether it was the last.
-func (l *live) closed(n int) (last bool) {
+// closed notes a socket that is not open any more, if it was, and says whether it
+// was the last, and whether another was open since the time given.
+func (l *live) closed(n int, since time.Time) (was, last, covered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	was := l.open[n]
+	_, was = l.open[n]
 	delete(l.open, n)
-	return was && len(l.open) == 0
+	for _, at := range l.open {
+		covered = covered || at.Before(since)
+	}
+	return was, was && len(l.open) == 0, covered
 }
 
 func (l *live) begin() {
@@ -115,12 +119,8 @@ func (a *Adapter) session(parent context.Context, n int) error {
 		socketmode.OptionLog(quiet{}))
 	ended := make(chan error, 1)
 	go func() { ended <- client.RunContext(ctx) }()
-	defer func() {
-		if a.live.closed(n) {
-			a.remember(context.WithoutCancel(parent))
-		}
-	}()
 	s := &session{a: a, n: n, client: client, cancel: cancel}
+	defer func() { s.lost(context.WithoutCancel(parent)) }()
 	s.greeting = time.AfterFunc(time.Hour, func() { cancel(errSilent) })
 	s.greeting.Stop()
 	defer s.greeting.Stop()
@@ -144,6 +144,23 @@ type session struct {
 	client   *socketmode.Client
 	cancel   context.CancelCauseFunc
 	greeting *time.Timer // until Slack says hello on a new socket
+	told     bool        // Slack said that it would close the socket
+}
+
+// silence is for how long a socket may be dead before that is noticed.
+func (a *Adapter) silence() time.Duration { return 2 * a.o.PingInterval }
+
+// lost notes that the socket is not open any more. A socket that died was deaf
+// for a while before it was found to be, and what Slack sent to it then went
+// nowhere, unless another one was open all that time to get it again.
+func (s *session) lost(ctx context.Context) {
+	was, last, covered := s.a.live.closed(s.n, s.a.o.Now().Add(-s.a.silence()))
+	switch {
+	case last:
+		s.a.remember(ctx) // the next socket looks
+	case was && !s.told && !covered:
+		s.a.missed(catchup.Gap{Overlap: 2 * s.a.silence()})
+	}
 }
 
 // heard takes in what the client reports. It must not block for long: the
@@ -151,9 +168,7 @@ type session struct {
 func (s *session) heard(ctx context.Context, ev socketmode.Event) {
 	switch data := ev.Data.(type) {
 	case *slackgo.ConnectingEvent:
-		if s.a.live.closed(s.n) {
-			s.a.remember(ctx)
-		}
+		s.lost(ctx)
 		if data.ConnectionCount > 0 && data.Attempt == 1 {
 			inbound.Count(s.a.o.Observe.Reconnected)
 		}
@@ -185,10 +200,13 @@ func (s *session) request(ctx context.Context, ev socketmode.Event) {
 	switch ev.Type {
 	case socketmode.EventTypeHello:
 		s.greeting.Stop()
-		if s.a.live.opened(s.n) {
-			s.a.missed(catchup.Gap{})
+		s.told = false
+		if s.a.live.opened(s.n, s.a.o.Now()) {
+			s.a.missed(catchup.Gap{Overlap: 2 * s.a.silence()})
 		}
 		s.a.log.Info("socket open", "socket", s.n)
+	case socketmode.EventTypeDisconnect:
+		s.told = true
 	case socketmode.EventTypeEventsAPI, socketmode.EventTypeInteractive, socketmode.EventTypeSlashCommand:
 		if ev.Request != nil {
 			r := ev.Request
