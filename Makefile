@@ -16,10 +16,14 @@ build: ## bin/bot
 
 test: deps tidy lint vuln race ## everything that CI checks
 
-deps: ## what the tests need beside Go: a real redis-server
-	@command -v redis-server >/dev/null || { \
+deps: ## what the tests need beside Go: a real redis-server, and Python in a sandbox
+	@want=; for p in redis-server bwrap:bubblewrap /usr/bin/python3:python3; do \
+	  command -v $${p%%:*} >/dev/null || want="$$want $${p##*:}"; done; \
+	for p in numpy pandas matplotlib; do \
+	  /usr/bin/python3 -I -c "from importlib.util import find_spec; 1 / (find_spec('$$p') is not None)" 2>/dev/null || want="$$want python3-$$p"; done; \
+	test -z "$$want" || { \
 	  SUDO=$$(test "$$(id -u)" = 0 || echo sudo); \
-	  $$SUDO apt-get update -qq && $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends redis-server; }
+	  $$SUDO apt-get update -qq && $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$want; }
 
 tidy: ## go.mod says exactly what is used
 	go mod tidy -diff

@@ -18,7 +18,7 @@ var thisBuild = config.NewBuild(
 	"llm.images", "agent.examples", "http",
 	"tools.calculator", "tools.clock", "tools.fetch", "tools.wikipedia",
 	"tools.search", "tools.search.provider: searxng", "tools.search.provider: brave", "tools.search.provider: tavily",
-	"tools.chart", "tools.image",
+	"tools.chart", "tools.image", "tools.python",
 	"tools.commands", "tools.commands.output: text", "tools.commands.output: json", "tools.commands.output: file",
 	"tools.commands.stdin", "tools.commands.env", "tools.commands.cwd", "tools.mcp",
 )

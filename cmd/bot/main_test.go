@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -15,6 +16,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/state")
 			e.Setenv("USER", "ada")
+			// For scripts that do without PATH.
+			e.Setenv("BOT", filepath.Join(filepath.SplitList(e.Getenv("PATH"))[0], "bot"))
 			return nil
 		},
 	})

@@ -3,12 +3,17 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"time"
 
+	"nod/chat"
 	"nod/cmd/bot/config"
 	"nod/tools"
 	"nod/tools/mcp"
+	"nod/tools/python"
 )
 
 // kit is the tools of a file: those that work, each with its rules, and those
@@ -18,7 +23,9 @@ type kit struct {
 	rules map[string]config.ToolRules // by the tool's name
 	off   []offTool
 	stops []func() error // end what the tools left running
-	mcp   *mcp.Servers
+	// forgets are told that a thread was erased.
+	forgets []func(chat.ThreadID) error
+	mcp     *mcp.Servers
 
 	list []tools.Tool
 	errs []error
@@ -31,6 +38,7 @@ type offTool struct{ name, why string }
 func newKit(ctx context.Context, cfg *config.Config, log *slog.Logger) (*kit, error) {
 	k := &kit{rules: map[string]config.ToolRules{}}
 	k.builtins(cfg)
+	k.python(ctx, cfg, log)
 	for _, c := range cfg.Tools.Commands {
 		t, err := tools.NewCommand(tools.Command{
 			Name: c.Name, HumanName: c.NameForHuman, Description: c.Description, Parameters: c.Parameters,
@@ -80,6 +88,36 @@ func (k *kit) builtins(cfg *config.Config) {
 		tool, err := tools.NewImage(tools.Image{BaseURL: cfg.LLM.BaseURL, APIKey: cfg.LLM.APIKey.Reveal(), Model: t.Model})
 		k.add("image", t.ToolRules, err, tool)
 	}
+}
+
+// python adds the interpreter, where there is a sandbox for it. Its folders are
+// not beside the store: a root's sandbox is another user, who must be able to
+// enter them.
+func (k *kit) python(ctx context.Context, cfg *config.Config, log *slog.Logger) {
+	t := cfg.Tools.Python
+	if t == nil {
+		return
+	}
+	p, err := python.New(ctx, python.Options{
+		Dir:     filepath.Join(os.TempDir(), fmt.Sprintf("nod-python-%d", os.Geteuid())),
+		Timeout: t.Timeout, Memory: int64(t.Memory), Keep: cfg.Memory.Keep, Log: log,
+	})
+	if err != nil {
+		k.add("python", t.ToolRules, err)
+		return
+	}
+	k.add("python", t.ToolRules, nil, p.Tool())
+	k.stops = append(k.stops, p.Close)
+	k.forgets = append(k.forgets, p.Forget)
+}
+
+// forget erases what tools keep of a thread.
+func (k *kit) forget(thread chat.ThreadID) error {
+	var errs []error
+	for _, f := range k.forgets {
+		errs = append(errs, f(thread))
+	}
+	return errors.Join(errs...)
 }
 
 // add takes the tools of one key. A tool that misses something is off; any

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"nod/agent"
 	"nod/agent/run"
@@ -30,6 +31,8 @@ type program struct {
 	model llm.Model
 	kit   *kit
 	meter *meter
+
+	forgetting sync.WaitGroup
 }
 
 // load reads the file and refuses what this build can't do.
@@ -70,6 +73,7 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 }
 
 func (p *program) close() {
+	p.forgetting.Wait()
 	if err := p.kit.close(); err != nil {
 		p.log.Error("end the tools", "error", err)
 	}
@@ -162,8 +166,21 @@ func (p *program) inbox() run.Inbox {
 func (p *program) runner(platforms map[string]run.Platform) *run.Runner {
 	return &run.Runner{
 		Store: p.store, Agent: p.agent, Model: p.model, Tools: p.kit.box,
-		Platforms: platforms, Log: p.log, Observe: p.meter.observe, Limits: limits(p.cfg),
+		Platforms: platforms, Log: p.log, Observe: p.observe, Limits: limits(p.cfg),
 	}
+}
+
+// observe hears of every entry that this process committed.
+func (p *program) observe(run *memory.Run, e memory.Entry) {
+	p.meter.observe(run, e)
+	if _, ok := e.Body.(memory.Forgot); !ok {
+		return
+	}
+	p.forgetting.Go(func() { // it may have to wait for a call that runs
+		if err := p.kit.forget(run.Thread); err != nil {
+			p.log.Error("forget what tools keep", "thread", run.Thread.String(), "error", err)
+		}
+	})
 }
 
 // prices are what tokens cost; nil where the file does not say.

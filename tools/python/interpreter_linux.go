@@ -1,0 +1,256 @@
+package python
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+//go:embed driver.py
+var driver string
+
+const (
+	startTime  = 20 * time.Second // at most, until an interpreter listens
+	endTime    = 5 * time.Second  // at most, until all its processes are gone
+	writeTime  = 5 * time.Second  // at most, until it has read the code
+	answerMost = 256 << 10        // bytes of an answer
+)
+
+// interpreter is a sandbox with Python in it. One goroutine at a time uses it.
+type interpreter struct {
+	bwrap         *exec.Cmd
+	first, python *os.Process // in the sandbox: the first process, and Python
+
+	requests *os.File
+	answers  chan answer // closed when there won't be more
+	out      output
+	pipes    []*os.File    // to close at the end
+	gone     chan struct{} // closed when bwrap has ended
+	readers  sync.WaitGroup
+}
+
+// request and answer are what is said to the driver and by it, each behind its
+// length. The code can write answers too, and read requests.
+type request struct {
+	ID   string `json:"id"`
+	Code string `json:"code"`
+}
+
+type answer struct {
+	ID     string   `json:"id"`
+	Failed bool     `json:"failed"`
+	Error  string   `json:"error"`
+	Names  []string `json:"names"`
+}
+
+// start gives an interpreter that listens, with dir as its working folder.
+func (s *sandbox) start(ctx context.Context, dir string) (*interpreter, error) {
+	i := &interpreter{answers: make(chan answer, 1), gone: make(chan struct{})}
+	if err := i.launch(ctx, s, dir); err != nil {
+		return nil, err
+	}
+	timer := time.NewTimer(startTime)
+	defer timer.Stop()
+	var err error
+	select {
+	case a, ok := <-i.answers:
+		if ok && a.ID == "ready" {
+			err = i.find()
+		} else {
+			<-i.gone
+			err = &notStarted{i.outputNow()}
+		}
+	case <-timer.C:
+		err = errors.New("start the sandbox: it takes too long")
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, i.end())
+	}
+	return i, nil
+}
+
+// notStarted is a sandbox that ended before it was one. What bwrap or Python
+// said of that is for the operator.
+type notStarted struct{ output string }
+
+func (e *notStarted) Error() string { return "start the sandbox: " + firstLine(e.output) }
+
+// launch starts the processes, and the goroutines that read from them.
+func (i *interpreter) launch(ctx context.Context, s *sandbox, dir string) error {
+	var theirs [4]*os.File // requests, answers, filter, output
+	var ours [4]*os.File
+	defer func() {
+		for _, f := range theirs {
+			closeFile(f)
+		}
+		closeFile(ours[2])
+	}()
+	for n := range theirs {
+		r, w, err := os.Pipe()
+		if err != nil {
+			i.closeAll(ours[:])
+			return fmt.Errorf("make pipe: %w", err)
+		}
+		theirs[n], ours[n] = w, r
+		if n == 0 || n == 2 {
+			theirs[n], ours[n] = r, w
+		}
+	}
+	i.requests, i.pipes = ours[0], []*os.File{ours[0], ours[1], ours[3]}
+	raw, err := ours[3].SyscallConn()
+	if err == nil {
+		_, err = ours[2].Write(s.filter) // fits into the pipe
+	}
+	if err != nil {
+		i.closeAll(i.pipes)
+		return fmt.Errorf("prepare pipe: %w", err)
+	}
+	i.out.pipe = raw
+	// The interpreter outlives the call that starts it.
+	i.bwrap = exec.CommandContext(context.WithoutCancel(ctx), s.bwrap, s.args(dir)...)
+	i.bwrap.Dir = "/"
+	i.bwrap.Env = []string{"PATH=/usr/bin:/bin"} // code can read bwrap's, whatever its own is
+	i.bwrap.Stdout, i.bwrap.Stderr = theirs[3], theirs[3]
+	i.bwrap.ExtraFiles = theirs[:3]
+	i.bwrap.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: s.credential}
+	if err := i.bwrap.Start(); err != nil {
+		i.closeAll(i.pipes)
+		return fmt.Errorf("start bwrap: %w", err)
+	}
+	i.readers.Go(i.out.pump)
+	i.readers.Go(func() { i.listen(ours[1]) })
+	i.readers.Go(func() {
+		defer close(i.gone)
+		_ = i.bwrap.Wait() // how it ended says nothing that is not known otherwise
+	})
+	return nil
+}
+
+func (i *interpreter) closeAll(files []*os.File) {
+	for _, f := range files {
+		closeFile(f)
+	}
+}
+
+// closeFile closes a pipe. What could go wrong there changes nothing.
+func closeFile(f *os.File) {
+	if f != nil {
+		_ = f.Close()
+	}
+}
+
+// listen reads answers until one makes no sense.
+func (i *interpreter) listen(from io.Reader) {
+	defer close(i.answers)
+	for {
+		var size [4]byte
+		if _, err := io.ReadFull(from, size[:]); err != nil {
+			return
+		}
+		n := binary.BigEndian.Uint32(size[:])
+		if n > answerMost {
+			return
+		}
+		data := make([]byte, n)
+		if _, err := io.ReadFull(from, data); err != nil {
+			return
+		}
+		var a answer
+		if err := json.Unmarshal(data, &a); err != nil {
+			return
+		}
+		select {
+		case i.answers <- a:
+		case <-i.gone:
+			return
+		}
+	}
+}
+
+// send gives code to the interpreter, and the name of the answer to it.
+func (i *interpreter) send(code string) (id string, err error) {
+	id = rand.Text()
+	data, err := json.Marshal(request{ID: id, Code: code})
+	if err != nil {
+		return "", fmt.Errorf("write request: %w", err)
+	}
+	if err := i.python.Signal(syscall.SIGCONT); err != nil {
+		return "", fmt.Errorf("wake the interpreter: %w", err)
+	}
+	if err := i.requests.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return "", fmt.Errorf("write request: %w", err)
+	}
+	data = append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...)
+	if _, err := i.requests.Write(data); err != nil {
+		return "", fmt.Errorf("write request: %w", err)
+	}
+	return id, nil
+}
+
+// outputNow gives what was printed since it was asked last.
+func (i *interpreter) outputNow() string {
+	_ = i.out.drain() // of a pipe that is closed there is no more
+	return i.out.text()
+}
+
+// ended says whether the sandbox is gone.
+func (i *interpreter) ended() bool {
+	select {
+	case <-i.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// status says how a sandbox ended whose answers stopped coming.
+func (i *interpreter) status() string {
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	select {
+	case <-i.gone:
+	case <-timer.C:
+		return " its connection"
+	}
+	code := i.bwrap.ProcessState.ExitCode()
+	if code > 128 { // as of a shell
+		return fmt.Sprintf(" (%s)", syscall.Signal(code-128))
+	}
+	return fmt.Sprintf(" (exit status %d)", code)
+}
+
+// end kills every process of the sandbox and waits until they are gone. The
+// kernel ends a namespace with its first process, and lets that one go last.
+func (i *interpreter) end() error {
+	kill := i.bwrap.Process
+	if i.first != nil {
+		kill = i.first
+	}
+	if err := kill.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("end the sandbox: %w", err)
+	}
+	timer := time.NewTimer(endTime)
+	defer timer.Stop()
+	var err error
+	select {
+	case <-i.gone:
+	case <-timer.C:
+		err = errors.New("end the sandbox: its processes go on")
+		_ = i.bwrap.Process.Kill() // the rest follows it as soon as it can
+	}
+	i.closeAll(i.pipes)
+	i.readers.Wait()
+	return err
+}

@@ -1,0 +1,69 @@
+// Package python is the tool that runs Python code which a model wrote. Such code
+// may repeat what a stranger put into a document, so it is taken for hostile:
+//
+//   - It runs under bubblewrap in namespaces of its own, as a user without
+//     rights, with no network, a filter on system calls, and of the machine's
+//     files only the system's programs, read-only.
+//   - What no namespace limits is watched from outside while code runs: time,
+//     memory and processes of the whole sandbox, size and number of its files.
+//     Between calls the interpreter is stopped, so that nothing runs unwatched.
+//   - What comes back is believed in nothing: answers, output, names and files
+//     are bounded and checked as if a stranger had sent them.
+//
+// Without a sandbox there is no tool. New tries the sandbox out and says what is
+// missing.
+//
+// A thread has one interpreter, which keeps its variables from call to call and
+// ends when nobody used it for a while, and a folder, which stays for longer.
+package python
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Options are how much the code may use. What is zero takes the default.
+type Options struct {
+	// Dir is where the threads' folders are. It is made when it is not there.
+	// Several processes may share it. When this process runs as root, the
+	// interpreters run as another user, who must be able to reach it.
+	Dir string
+
+	Timeout time.Duration // of a call; 20 s
+	Memory  int64         // bytes, of one interpreter with all that it starts; 512 MiB
+	Disk    int64         // bytes that the code of a thread may write; 64 MiB
+	Idle    time.Duration // an interpreter ends when it was not used for so long; 10 min
+	Keep    time.Duration // a folder goes when it was not used for so long; 7 days
+	Most    int           // interpreters at once; 8
+
+	Now func() time.Time // for Idle and Keep; time.Now
+	Log *slog.Logger     // hears what only an operator can do something about; none
+}
+
+func (o Options) withDefaults() Options {
+	def(&o.Timeout, 20*time.Second)
+	def(&o.Memory, 512<<20)
+	def(&o.Disk, 64<<20)
+	def(&o.Idle, 10*time.Minute)
+	def(&o.Keep, 7*24*time.Hour)
+	def(&o.Most, 8)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func def[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// New makes the tool when the sandbox holds, which it tries out. An error with a
+// *tools.Missing in its chain says what has to be installed or set.
+func New(ctx context.Context, o Options) (*Python, error) { return open(ctx, o.withDefaults()) }
