@@ -249,9 +249,6 @@ func (d *decision) call(t *turn, ph phase) Action {
 		p.Tools = nil
 		p.LastCall = true
 	}
-	if d.a.Blind {
-		p.dropImages()
-	}
 	c := Call{
 		Before: before, Phase: ph.kind, Branch: ph.branch, Tools: p.Tools,
 		Turn: t.id, By: t.requester.ID, N: len(t.steps) + 1, Seen: d.s.last, Estimate: estimate,

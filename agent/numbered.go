@@ -176,6 +176,9 @@ type numberedForm struct {
 	pending bool // the last line is a thought that awaits its action
 }
 
+// Label implements [Framed].
+func (Numbered) Label() string { return "\nObservation 10: " }
+
 func (f *numberedForm) question(said string) string {
 	f.pending = false
 	return "Question: " + said

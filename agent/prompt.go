@@ -36,10 +36,14 @@ type Doing struct {
 	Thought string
 	Calls   []memory.Call
 	Results []string
+	Images  []llm.Image // that the results brought, while the turn runs
 }
 
 // perMessage is what a message costs beside its text, in tokens.
 const perMessage = 8
+
+// perImage is about what providers count for a picture, in tokens.
+const perImage = 1000
 
 // marginMessages are the system's, and the two that a protocol may add.
 const marginMessages = 3
@@ -50,7 +54,7 @@ const marginMessages = 3
 func (d *decision) prompt() (p Prompt, before []memory.Body, estimate int) {
 	p = d.preamble()
 	p.Turns, p.Left = d.exchanges(d.s.trim), d.s.left(d.s.trim)
-	if d.a.Budget <= 0 || p.bytes(len(d.frame(p.Tools))) <= d.a.Budget {
+	if d.a.Budget <= 0 || p.bytes(len(d.frame(p.Tools)), d.label()) <= d.a.Budget {
 		return p, nil, 0
 	}
 	shape := d.shape(p)
@@ -82,8 +86,8 @@ func (d *decision) preamble() Prompt {
 }
 
 // bytes bounds the prompt's tokens from above: a token has at least a byte. frame
-// is what the protocol writes of the tools.
-func (p Prompt) bytes(frame int) int {
+// is how much the protocol writes of the tools, label what it writes at each text.
+func (p Prompt) bytes(frame int, label string) int {
 	n := len(p.System) + len(p.Left) + len(textLeftOut) + len(textLastCall) + marginMessages*perMessage
 	n += frame + len(p.Tools)*perMessage
 	for _, e := range p.Examples {
@@ -91,23 +95,26 @@ func (p Prompt) bytes(frame int) int {
 	}
 	for _, items := range p.Turns {
 		for _, piece := range pieces(items) {
-			n += len(piece.text) + perMessage
+			n += len(piece.text) + perMessage + len(label) + piece.images*perImage
 		}
 	}
 	return n
 }
 
-type piece struct{ call, text string }
+type piece struct {
+	call, text string
+	images     int
+}
 
 // pieces lists the texts of a turn in the order of the prompt.
 func pieces(items []Item) []piece {
 	var out []piece
 	for _, it := range items {
 		if it.Step == nil {
-			out = append(out, piece{text: it.Said + it.Answer})
+			out = append(out, piece{text: it.Said + it.Answer, images: len(it.Images)})
 			continue
 		}
-		out = append(out, piece{text: it.Step.Thought})
+		out = append(out, piece{text: it.Step.Thought, images: len(it.Step.Images)})
 		for _, c := range it.Step.Calls {
 			out = append(out, piece{text: c.Tool + c.Args + c.WireID})
 		}
@@ -121,13 +128,19 @@ func pieces(items []Item) []piece {
 // shape counts the prompt with every text whole: what of it a cut leaves is
 // for [memory.Trim] to compute.
 func (d *decision) shape(p Prompt) memory.Shape {
-	s := memory.Shape{Fixed: d.fixed(p)}
-	for _, t := range d.s.shown(d.s.trim) {
-		shape := memory.TurnShape{Seq: t.id}
-		for _, pc := range pieces(d.s.items(t, memory.Trimmed{}, d.branch)) {
-			size := memory.Piece{Call: pc.call, Tokens: d.a.Count(pc.text) + perMessage}
+	s := memory.Shape{Fixed: d.fixed(p), Each: perMessage + d.a.Count(d.label())}
+	turns := d.s.shown(d.s.trim)
+	var whole [][]Item
+	for _, t := range turns {
+		whole = append(whole, d.s.items(t, memory.Trimmed{}, d.branch))
+	}
+	for i, items := range d.sparse(whole) {
+		shape := memory.TurnShape{Seq: turns[i].id}
+		for _, pc := range pieces(items) {
+			size := memory.Piece{Call: pc.call, Tokens: d.a.Count(pc.text)}
+			size.Tokens += pc.images * perImage
 			if pc.call != "" {
-				size.Stub = d.a.Count(stub(pc.text)) + perMessage
+				size.Stub = d.a.Count(stub(pc.text))
 			}
 			shape.Pieces = append(shape.Pieces, size)
 		}
@@ -137,9 +150,18 @@ func (d *decision) shape(p Prompt) memory.Shape {
 }
 
 // Framed is what a [Protocol] may be besides: Frame is what it writes before the
-// conversation, where no tool definitions go on the wire.
+// conversation, where no tool definitions go on the wire, and Label the most that
+// it writes at each text.
 type Framed interface {
 	Frame(tools []llm.Tool) string
+	Label() string
+}
+
+func (d *decision) label() string {
+	if f, ok := d.a.Protocol.(Framed); ok {
+		return f.Label()
+	}
+	return ""
 }
 
 // frame is what the model reads of the tools.
@@ -191,7 +213,7 @@ func (d *decision) exchanges(cut memory.Trimmed) (out [][]Item) {
 	for _, t := range d.s.shown(cut) {
 		out = append(out, d.s.items(t, cut, d.branch))
 	}
-	return out
+	return d.sparse(out)
 }
 
 // items lists what was said and done in a turn, in the order in which the
@@ -202,7 +224,7 @@ func (s *state) items(t *turn, cut memory.Trimmed, branch int) []Item {
 	say := func(upTo uint64) {
 		for from < len(msgs) && msgs[from].seq <= upTo {
 			m := msgs[from].Message
-			out = append(out, Item{Said: clip(s.said(m), cut.Clip), Images: s.images(m)})
+			out = append(out, Item{Said: clip(s.said(m), cut.Clip), Images: s.images(m.Files, cut)})
 			from++
 		}
 	}
@@ -215,7 +237,11 @@ func (s *state) items(t *turn, cut memory.Trimmed, branch int) []Item {
 		case st.Branch != branch || st.Phase == memory.PlanStep || st.Phase == memory.ReflectStep:
 			out = append(out, s.notes(t, st)...)
 		case len(st.calls) > 0:
-			out = append(out, Item{Step: s.doing(st, cut)})
+			do := s.doing(st, cut)
+			if t != s.open {
+				do.Images = nil
+			}
+			out = append(out, Item{Step: do})
 		case st == t.draft() && t.ended && st.Answer != "":
 			out = append(out, Item{Answer: clip(st.Answer, cut.Clip)})
 		case t == s.open && st.Answer == "" && st.Thought != "":
@@ -241,6 +267,9 @@ func (s *state) doing(st *step, cut memory.Trimmed) *Doing {
 		}
 		k.Args = clipArgs(k, cut.Clip)
 		do.Calls = append(do.Calls, k)
+		if c.result != nil {
+			do.Images = append(do.Images, s.images(c.result.Artifacts, cut)...)
+		}
 		text := "no result"
 		if c.result != nil {
 			text = s.observed(c.result)
@@ -266,7 +295,7 @@ func wrapped(text string) string {
 // clipArgs leaves arguments that are too long out as a whole, since half a
 // JSON object is none.
 func clipArgs(c memory.Call, n int) string {
-	if n <= 0 || len(c.Tool)+len(c.Args)+len(c.WireID) <= n-perMessage {
+	if n <= 0 || len(c.Tool)+len(c.Args)+len(c.WireID) <= n {
 		return c.Args
 	}
 	return "{}"
@@ -284,10 +313,10 @@ func stub(text string) string {
 // at a token a byte (0: no limit), and never cuts a character in two.
 func clip(text string, n int) string {
 	const mark = " […] "
-	if n <= 0 || len(text) <= n-perMessage {
+	if n <= 0 || len(text) <= n {
 		return text
 	}
-	room := max(0, n-perMessage-len(mark))
+	room := max(0, n-len(mark))
 	head, tail := room*2/3, len(text)-room/3
 	for head > 0 && !utf8.RuneStart(text[head]) {
 		head--
@@ -298,19 +327,38 @@ func clip(text string, n int) string {
 	return text[:head] + mark + text[tail:]
 }
 
-func (p Prompt) dropImages() {
-	for _, items := range p.Turns {
-		for i := range items {
-			items[i].Images = nil
+// sparse leaves only the newest pictures, so many that they take no more than
+// half of the budget; none for a model that takes none.
+func (d *decision) sparse(turns [][]Item) [][]Item {
+	most := d.a.Budget / 2 / perImage
+	switch {
+	case d.a.Blind:
+		most = 0
+	case d.a.Budget <= 0:
+		return turns
+	}
+	keep := func(images []llm.Image) []llm.Image {
+		n := min(most, len(images))
+		most -= n
+		return images[len(images)-n:]
+	}
+	for _, items := range slices.Backward(turns) {
+		for i := len(items) - 1; i >= 0; i-- {
+			if do := items[i].Step; do != nil {
+				do.Images = keep(do.Images)
+			}
+			items[i].Images = keep(items[i].Images)
 		}
 	}
+	return turns
 }
 
-// images lists the pictures of a message.
-func (s *state) images(m chat.Message) []llm.Image {
+// images lists the pictures among files. They can't be clipped, so where texts
+// are they are left out.
+func (s *state) images(files []chat.File, cut memory.Trimmed) []llm.Image {
 	var out []llm.Image
-	for _, f := range m.Files {
-		if f.Blob != "" && !s.isDropped(f) && strings.HasPrefix(f.MediaType, "image/") {
+	for _, f := range files {
+		if f.Blob != "" && cut.Clip == 0 && !s.isDropped(f) && strings.HasPrefix(f.MediaType, "image/") {
 			out = append(out, llm.Image{MediaType: f.MediaType, Blob: f.Blob})
 		}
 	}

@@ -2,6 +2,10 @@ package agent_test
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -60,9 +64,10 @@ func bytes(s string) int { return len(s) }
 func TestPromptProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		budget := rapid.IntRange(1500, 6000).Draw(t, "budget")
+		d := dialects[rapid.SampledFrom(slices.Sorted(maps.Keys(dialects))).Draw(t, "protocol")]
+		budget := rapid.IntRange(3000, 9000).Draw(t, "budget")
 		a := &agent.Agent{
-			Instructions: "Be brief.", Protocol: agent.NativeTools{}, MaxSteps: 5, Budget: budget, Count: bytes,
+			Instructions: "Be brief.", Protocol: d.Protocol, MaxSteps: 5, Budget: budget, Count: bytes,
 			Tools:   []agent.Tool{newTool("read", agent.Auto, memory.Rules{})},
 			Summary: rapid.Bool().Draw(t, "summary"),
 		}
@@ -75,11 +80,14 @@ func TestPromptProperty(t *testing.T) {
 			left := rapid.IntRange(0, 4).Draw(t, "steps")
 			s.model = func(llm.Request) llm.Response {
 				if left == 0 {
-					return llm.Response{Text: text(t, "answer", i)}
+					return llm.Response{Text: d.answer(text(t, "answer", i))}
 				}
 				left--
-				var r llm.Response
-				for k := range rapid.IntRange(1, 3).Draw(t, "calls") {
+				r := d.call("read", fmt.Sprintf(`{"q":%q,"n":%d}`, text(t, "args", i), left))
+				if len(r.Calls) == 0 {
+					return r // a text protocol has one call at a time
+				}
+				for k := range rapid.IntRange(0, 2).Draw(t, "more calls") {
 					r.Calls = append(r.Calls, llm.Call{ID: fmt.Sprint(i, left, k), Name: "read", Args: fmt.Sprintf(`{"q":%q,"n":%d}`, text(t, "args", i), left)})
 				}
 				return r
@@ -96,6 +104,24 @@ func text(t *rapid.T, what string, i int) string {
 	return fmt.Sprintf("%s %d %s", what, i, strings.Repeat("x", n))
 }
 
+// asked finds the messages of the property in a prompt.
+var asked = regexp.MustCompile(`ada: message (\d+)`)
+
+// Calls and results as the text protocols write them, the templates' own left out.
+var (
+	writtenCall   = regexp.MustCompile(`(?m)^Action( Input| \d+): ?(\{|Read\[)`)
+	writtenResult = regexp.MustCompile(`(?m)^Observation( \d+)?: (read|no result|\[a result)`)
+)
+
+// writtenOut counts the calls and the results that a text protocol wrote out.
+func writtenOut(req llm.Request) (calls, results int) {
+	for _, m := range req.Messages {
+		calls += len(writtenCall.FindAllString(m.Text, -1))
+		results += len(writtenResult.FindAllString(m.Text, -1))
+	}
+	return calls, results
+}
+
 func checkPrompts(t *rapid.T, s *sim, budget int) {
 	for i, req := range s.prompts {
 		if n := size(req); n > budget {
@@ -104,13 +130,17 @@ func checkPrompts(t *rapid.T, s *sim, budget int) {
 		if err := paired(req); err != nil {
 			t.Fatalf("prompt %d: %v", i, err)
 		}
+		if calls, results := writtenOut(req); calls != results {
+			t.Fatalf("prompt %d writes out %d calls and %d results:\n%s", i, calls, results, flat(req))
+		}
 		last := -1
 		for _, m := range req.Messages {
 			var turn int
 			if m.Role != llm.User {
 				continue
 			}
-			if _, err := fmt.Sscanf(m.Text, "ada: message %d", &turn); err == nil {
+			for _, found := range asked.FindAllStringSubmatch(m.Text, -1) {
+				turn, _ = strconv.Atoi(found[1])
 				if turn <= last {
 					t.Fatalf("prompt %d: message %d stands behind %d", i, turn, last)
 				}

@@ -88,6 +88,9 @@ func parametersOf(t llm.Tool) string {
 // reactForm writes what was said and done in the protocol's lines.
 type reactForm struct{ kit }
 
+// Label implements [Framed].
+func (React) Label() string { return "\n" + reactDone }
+
 func (reactForm) question(said string) string { return "Question: " + said }
 
 func (f reactForm) step(do Doing) string {

@@ -52,6 +52,7 @@ func unfinished(items []Item, f form) (text string, images []llm.Image) {
 		switch {
 		case it.Step != nil:
 			b.WriteString(f.step(*it.Step))
+			images = append(images, it.Step.Images...)
 		case it.Answer != "":
 			b.WriteString(f.answer(it.Answer))
 		case asked:

@@ -55,6 +55,9 @@ func did(do Doing) []llm.Message {
 		out[0].Calls = append(out[0].Calls, llm.Call{ID: id, Name: wireName(c.Tool), Args: c.Args})
 		out = append(out, llm.Message{Role: llm.ToolRole, CallID: id, Text: do.Results[i]})
 	}
+	if len(do.Images) > 0 { // a tool's message holds text only
+		out = append(out, llm.Message{Role: llm.User, Text: textPictures, Images: do.Images})
+	}
 	return out
 }
 

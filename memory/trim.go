@@ -3,6 +3,7 @@ package memory
 // Shape is a prompt as trimming sees it: sizes in tokens, no text.
 type Shape struct {
 	Fixed int // preamble and tool definitions, which always stay
+	Each  int // what a message costs beside its text
 	Turns []TurnShape
 }
 
@@ -112,7 +113,7 @@ func (s Shape) Size(cut Trimmed) int {
 			if cut.Clip > 0 {
 				n = min(n, cut.Clip)
 			}
-			total += n
+			total += n + s.Each
 		}
 	}
 	return total

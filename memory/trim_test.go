@@ -10,7 +10,7 @@ import (
 )
 
 func drawShape(t *rapid.T) memory.Shape {
-	s := memory.Shape{Fixed: rapid.IntRange(0, 200).Draw(t, "fixed")}
+	s := memory.Shape{Fixed: rapid.IntRange(0, 200).Draw(t, "fixed"), Each: rapid.IntRange(0, 20).Draw(t, "each")}
 	seq := uint64(0)
 	for i := range rapid.IntRange(1, 30).Draw(t, "turns") {
 		seq += uint64(rapid.IntRange(1, 9).Draw(t, "gap"))
@@ -36,7 +36,7 @@ func TestTrimProperty(t *testing.T) {
 		budget := rapid.IntRange(1000, 6000).Draw(t, "budget")
 		var cut memory.Trimmed
 		for n := 1; n <= len(s.Turns); n++ {
-			upTo := memory.Shape{Fixed: s.Fixed, Turns: s.Turns[:n]}
+			upTo := memory.Shape{Fixed: s.Fixed, Each: s.Each, Turns: s.Turns[:n]}
 			next := memory.Trim(upTo, budget, cut)
 			if size := upTo.Size(next); size > budget {
 				t.Fatalf("%d tokens after the trim, over the budget of %d", size, budget)

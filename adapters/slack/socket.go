@@ -33,7 +33,7 @@ const (
 type live struct {
 	mu    sync.Mutex
 	open  map[int]time.Time // since when
-	begun bool // the look for what was missed has begun
+	begun bool              // the look for what was missed has begun
 }
 
 // opened notes an open socket and says whether it is the only one.

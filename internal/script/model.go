@@ -135,6 +135,9 @@ func whole(req llm.Request) string {
 	}
 	for _, m := range req.Messages {
 		fmt.Fprintf(&b, "[%s] %s", m.Role, m.Text)
+		for _, img := range m.Images {
+			fmt.Fprintf(&b, " <%s of %d bytes>", img.MediaType, len(img.Data))
+		}
 		for _, c := range m.Calls {
 			fmt.Fprintf(&b, " call %s %s", c.Name, c.Args)
 		}
