@@ -73,3 +73,35 @@ func TestStrategies(t *testing.T) {
 		}
 	}
 }
+
+// Whoever asked gets another try by an emoji on the answer; nobody else does.
+func TestAnotherTry(t *testing.T) {
+	t.Parallel()
+	for name, w := range map[string]world{
+		"slack": newSlackWorld(t, fakeslack.Options{}), "discord": newDiscordWorld(t, fakediscord.Options{}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newService(t, w, func(req fakellm.Request) fakellm.Reply {
+				switch last := req.Last().Text(); {
+				case strings.Contains(last, "Check the last answer"):
+					return fakellm.Reply{Text: "PASS"}
+				case strings.Contains(last, "asks for another try"):
+					return fakellm.Reply{Text: "I counted from one."}
+				case strings.Contains(req.Whole(), "I counted from one."):
+					return fakellm.Reply{Text: "It is 42."}
+				}
+				return fakellm.Reply{Text: "It is 41."}
+			}, setup{llm: "strategy: reflexion"})
+			n.start()
+			at := w.mention("ada", "what is it?")
+			answer := n.find(at, "It is 41.")
+			w.react("bob", answer.place, "🔄")
+			w.react("ada", answer.place, "🔄")
+			n.find(at, "It is 42.")
+			if c := n.count(at, "It is 4"); c != 2 {
+				t.Errorf("%d answers, want two", c)
+			}
+		})
+	}
+}
