@@ -213,7 +213,7 @@ func TestToolFaultsAndFiles(t *testing.T) {
 		}
 		synctest.Wait()
 		w.stop()
-		wantLines(t, w.board, "answer ok", "steps Done: broken failed, plot done")
+		wantLines(t, w.board, "file plot.png", "answer ok", "steps Done: broken failed, plot done")
 		log, err := store.Read(t.Context(), w.thread)
 		if err != nil {
 			t.Fatal(err)
