@@ -36,7 +36,7 @@ type Doing struct {
 	Thought string
 	Calls   []memory.Call
 	Results []string
-	Images  []llm.Image // that the results brought, while the turn runs
+	Images  []llm.Image // that were fetched, while the turn runs
 }
 
 // perMessage is what a message costs beside its text, in tokens.
@@ -132,7 +132,7 @@ func (d *decision) shape(p Prompt) memory.Shape {
 	turns := d.s.shown(d.s.trim)
 	var whole [][]Item
 	for _, t := range turns {
-		whole = append(whole, d.s.items(t, memory.Trimmed{}, d.branch))
+		whole = append(whole, d.items(t, memory.Trimmed{}, d.branch))
 	}
 	for i, items := range d.sparse(whole) {
 		shape := memory.TurnShape{Seq: turns[i].id}
@@ -211,15 +211,16 @@ func (s *state) shown(cut memory.Trimmed) []*turn {
 
 func (d *decision) exchanges(cut memory.Trimmed) (out [][]Item) {
 	for _, t := range d.s.shown(cut) {
-		out = append(out, d.s.items(t, cut, d.branch))
+		out = append(out, d.items(t, cut, d.branch))
 	}
 	return d.sparse(out)
 }
 
 // items lists what was said and done in a turn, in the order in which the
 // model learnt of it. A draft, an answer that was never shown, is left out.
-func (s *state) items(t *turn, cut memory.Trimmed, branch int) []Item {
+func (d *decision) items(t *turn, cut memory.Trimmed, branch int) []Item {
 	var out []Item
+	s := d.s
 	msgs, from := t.live(), 0
 	say := func(upTo uint64) {
 		for from < len(msgs) && msgs[from].seq <= upTo {
@@ -237,7 +238,7 @@ func (s *state) items(t *turn, cut memory.Trimmed, branch int) []Item {
 		case st.Branch != branch || st.Phase == memory.PlanStep || st.Phase == memory.ReflectStep:
 			out = append(out, s.notes(t, st)...)
 		case len(st.calls) > 0:
-			do := s.doing(st, cut)
+			do := d.doing(st, cut)
 			if t != s.open {
 				do.Images = nil
 			}
@@ -258,7 +259,7 @@ func (s *state) items(t *turn, cut memory.Trimmed, branch int) []Item {
 	return out
 }
 
-func (s *state) doing(st *step, cut memory.Trimmed) *Doing {
+func (d *decision) doing(st *step, cut memory.Trimmed) *Doing {
 	do := &Doing{Thought: clip(st.Thought, cut.Clip)}
 	for _, c := range st.calls {
 		k := c.Call
@@ -267,12 +268,12 @@ func (s *state) doing(st *step, cut memory.Trimmed) *Doing {
 		}
 		k.Args = clipArgs(k, cut.Clip)
 		do.Calls = append(do.Calls, k)
-		if c.result != nil {
-			do.Images = append(do.Images, s.images(c.result.Artifacts, cut)...)
-		}
 		text := "no result"
 		if c.result != nil {
-			text = s.observed(c.result)
+			text = d.s.observed(c.result)
+			if tool, _ := d.a.tool(c.Tool); tool.Outside {
+				do.Images = append(do.Images, d.s.images(c.result.Artifacts, cut)...)
+			}
 		}
 		if slices.Contains(cut.Stubs, c.ID) {
 			text = stub(text)

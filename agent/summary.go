@@ -49,7 +49,7 @@ func (d *decision) summarise(before []memory.Body) Action {
 	if !ok || cut.Before <= d.s.trim.Before {
 		return nil
 	}
-	gone := d.s.transcript(cut.Before, 3*d.a.Budget)
+	gone := d.transcript(cut.Before, 3*d.a.Budget)
 	if gone == "" {
 		return nil
 	}
@@ -64,11 +64,12 @@ func (d *decision) summarise(before []memory.Body) Action {
 }
 
 // transcript writes out the turns before a cut, in about so many bytes.
-func (s *state) transcript(before uint64, most int) string {
+func (d *decision) transcript(before uint64, most int) string {
 	var lines []string
+	s := d.s
 	for _, t := range s.shown(s.trim) {
 		if t.id < before && t != s.open {
-			lines = append(lines, told(s.items(t, s.trim, 0))...)
+			lines = append(lines, told(d.items(t, s.trim, 0))...)
 		}
 	}
 	if len(lines) == 0 {

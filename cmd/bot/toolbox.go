@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -99,7 +101,7 @@ func (k *kit) python(ctx context.Context, cfg *config.Config, log *slog.Logger) 
 		return
 	}
 	p, err := python.New(ctx, python.Options{
-		Dir:     filepath.Join(os.TempDir(), fmt.Sprintf("nod-python-%d", os.Geteuid())),
+		Dir:     filepath.Join(os.TempDir(), fmt.Sprintf("nod-python-%d-%s", os.Geteuid(), storeMark(cfg))),
 		Timeout: t.Timeout, Memory: int64(t.Memory), Keep: cfg.Memory.Keep, Log: log,
 	})
 	if err != nil {
@@ -109,6 +111,13 @@ func (k *kit) python(ctx context.Context, cfg *config.Config, log *slog.Logger) 
 	k.add("python", t.ToolRules, nil, p.Tool())
 	k.stops = append(k.stops, p.Close)
 	k.forgets = append(k.forgets, p.Forget)
+}
+
+// storeMark tells the folders of bots apart that have different stores, and so
+// may have different threads of one name.
+func storeMark(cfg *config.Config) string {
+	sum := sha256.Sum256([]byte(cfg.Store.Path + cfg.Store.URL.Reveal()))
+	return hex.EncodeToString(sum[:6])
 }
 
 // forget erases what tools keep of a thread.
