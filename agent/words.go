@@ -44,12 +44,17 @@ func textNoAnswer(calls int) string {
 // words are the texts that are commands when they stand alone.
 var words = map[string]bool{"stop": true, "forget": true, "help": true, "memory": true, "steps": true, "artifacts": true, "recap": true}
 
+// mostCommand is the longest that a command can be, in bytes, with its name.
+const mostCommand = 300
+
 // naming are the commands that take a name.
 var naming = []string{"drop", "tools off", "tools on"}
 
 // parseCommand reads a text that is only a command, in any letter case.
 func parseCommand(text string) (word, arg string, ok bool) {
-	text = strings.TrimSpace(text)
+	if text = strings.TrimSpace(text); len(text) > mostCommand {
+		return "", "", false
+	}
 	if w := strings.ToLower(text); words[w] {
 		return w, "", true
 	}
