@@ -62,7 +62,7 @@ type Store struct {
 
 	held      holders
 	deadlines deadlines
-	recent    *recent
+	recent    *memory.Recent
 	feeds     feeds
 	calls     counter // numbers the calls of this process
 
@@ -89,7 +89,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	s := &Store{
 		log: o.Logger, keep: o.Keep, lease: o.Lease, me: o.ID,
 		keys: keys{prefix: o.Prefix},
-		cmd:  a.client(o.TLS), wait: a.client(o.TLS), recent: newRecent(),
+		cmd:  a.client(o.TLS), wait: a.client(o.TLS), recent: memory.NewRecent(),
 	}
 	s.setDefaults()
 	if err := s.check(ctx, a); err != nil {

@@ -39,8 +39,8 @@ func (s *Store) claim(ctx context.Context, o offer) (*memory.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	token, known := s.recent.take(o.thread)
-	out, err := s.run(ctx, claimScript, o.shard, o.thread, o.id, s.me, s.lease.Milliseconds(), dueEntry, token, last(known))
+	token, known := s.recent.Take(o.thread)
+	out, err := s.run(ctx, claimScript, o.shard, o.thread, o.id, s.me, s.lease.Milliseconds(), dueEntry, token, memory.LastSeq(known))
 	r := newReply(out, err)
 	if r.err != nil || len(r.rest) == 0 {
 		return nil, r.err
@@ -63,8 +63,8 @@ func (s *Store) claim(ctx context.Context, o offer) (*memory.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if first == last(known)+1 {
-		log = append(since(known, base), log...)
+	if first == memory.LastSeq(known)+1 {
+		log = append(memory.Since(known, base), log...)
 	}
 	if !s.held.add(h) {
 		return nil, errClosed
@@ -233,7 +233,7 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (
 		return true, nil
 	}
 	s.held.end(h)
-	s.recent.put(h.thread, h.token, run.Log)
+	s.recent.Put(h.thread, h.token, run.Log)
 	if deadline == 0 && s.keep > 0 {
 		deadline = now + s.keep.Milliseconds()
 	}

@@ -59,6 +59,8 @@ type Store struct {
 
 	sweepEvery time.Duration
 
+	recent *memory.Recent
+
 	ops    chan *op
 	closed chan struct{}
 	done   sync.WaitGroup
@@ -80,7 +82,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		lock: lock, log: o.Logger, now: o.Now, keep: o.Keep,
-		ops: make(chan *op, 1024), closed: make(chan struct{}),
+		ops: make(chan *op, 1024), closed: make(chan struct{}), recent: memory.NewRecent(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -131,6 +131,7 @@ func entries(rows []row) ([]memory.Entry, error) {
 // claimed is what a claim reads.
 type claimed struct {
 	name  string
+	known []memory.Entry // what need not be read
 	rows  []row
 	first uint64 // of what came from the inbox
 	woken int64
@@ -147,7 +148,7 @@ func (s *Store) Next(ctx context.Context, platforms ...string) (*memory.Run, err
 		var c claimed
 		now := s.now()
 		err = s.submit(ctx, &op{early: true, do: func(w *writer) (err error) {
-			c, err = w.claim(h, now)
+			c, err = w.claim(h, now, s.recent)
 			return err
 		}})
 		if err != nil {
@@ -178,19 +179,23 @@ func (s *Store) run(h *held, c claimed, now time.Time) (*memory.Run, error) {
 		return nil, fmt.Errorf("claim thread %s: %w", c.name, err)
 	}
 	return &memory.Run{
-		Thread: thread, Token: h.token, Log: log, Claimed: c.first,
+		Thread: thread, Token: h.token, Log: append(c.known, log...), Claimed: c.first,
 		Waited: now.Sub(fromMillis(c.woken)), Mail: h.mail, Lost: h.lost, Held: h,
 	}, nil
 }
 
 // claim moves the inbox of a woken thread to its log and reads the log.
-func (w *writer) claim(h *held, now time.Time) (c claimed, err error) {
+func (w *writer) claim(h *held, now time.Time, recent *memory.Recent) (c claimed, err error) {
 	var base uint64
 	var wakeAt int64
 	found, err := w.one("SELECT name, seq, base, woken, wake_at FROM thread WHERE id = ?", []any{h.id},
 		&c.name, &h.seq, &base, &c.woken, &wakeAt)
 	if err != nil || !found || c.woken == 0 {
 		return c, err
+	}
+	// What is remembered may hold more than the file, after a commit that failed.
+	if _, known := recent.Take(c.name); memory.LastSeq(known) == h.seq {
+		c.known, base = memory.Since(known, base), h.seq+1
 	}
 	err = w.each("SELECT seq, at, kind, body FROM log WHERE thread = ? AND seq >= ? ORDER BY seq", []any{h.id, base}, func(r *sql.Rows) error {
 		var e row
@@ -383,6 +388,7 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (
 		if err := w.run("UPDATE thread SET woken = 0, wake_at = ? WHERE id = ?", millis(wakeAt), h.id); err != nil {
 			return err
 		}
+		s.recent.Put(run.Thread.String(), h.token, run.Log)
 		s.queue.release(h)
 		return nil
 	}, after: func() { s.queue.deadline(wakeAt) }}
