@@ -42,6 +42,9 @@ func (model) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta
 }
 
 func respond(req llm.Request) llm.Response {
+	if text, ok := aside(req.Messages); ok {
+		return llm.Response{Text: text, Finish: "stop"}
+	}
 	c := read(req.Messages)
 	if fresh := makePlan(c.fresh, req.Tools); len(fresh.calls) > 0 {
 		return call(fresh, c.lastID)
@@ -89,6 +92,9 @@ func read(msgs []llm.Message) conversation {
 	for _, m := range msgs {
 		switch m.Role {
 		case llm.User:
+			if note(m) {
+				continue
+			}
 			c.asked = join(c.asked, m.Text)
 			c.fresh = join(c.fresh, m.Text)
 		case llm.Assistant:

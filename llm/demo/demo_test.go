@@ -239,3 +239,25 @@ func FuzzComplete(f *testing.F) {
 		}
 	})
 }
+
+// What strategies ask for beside answers is understood, and nod's own notes are
+// not taken for what a person wrote.
+func TestAsides(t *testing.T) {
+	for text, want := range map[string]string{
+		"The conversation so far:\n```\nada: 2+2\n```\n\nWrite a plan for answering the last message: a list": "1. Find",
+		"The conversation so far:\n```\nada: 2+2\n```\n\nCheck the last answer against the question":          "PASS",
+		"Write down what was said and done": "People tried",
+	} {
+		r, err := New().Complete(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Text: text}}}, nil)
+		if err != nil || !strings.HasPrefix(r.Text, want) {
+			t.Errorf("%q: %q, %v", text, r.Text, err)
+		}
+	}
+	tools := []llm.Tool{{Name: "calculator", Parameters: []byte(`{"type":"object","properties":{"expression":{"type":"string"}},"required":["expression"]}`)}}
+	r, err := New().Complete(t.Context(), llm.Request{Tools: tools, Messages: []llm.Message{
+		{Role: llm.User, Text: "ada: what is 2+2?"}, {Role: llm.User, Text: "[Your plan. Go along it.]\n1. Find the time in Tokyo."},
+	}}, nil)
+	if err != nil || len(r.Calls) != 1 || r.Calls[0].Name != "calculator" {
+		t.Errorf("behind a note: %+v, %v", r, err)
+	}
+}
