@@ -17,7 +17,7 @@ import traceback
 import types
 import warnings
 
-REQUESTS, ANSWERS, WORK = 3, 4, "/work"
+REQUESTS, ANSWERS, WORK = 3, 4, "/thread"
 NAMES = 40  # of variables in an answer
 ERROR = 16 << 10  # characters of an error in an answer
 

@@ -56,7 +56,7 @@ func TestHostileLooks(t *testing.T) {
 		{"accounts", "open('/etc/passwd')", "FileNotFoundError"},
 		{"homes", "import os\nos.listdir('/root')", "FileNotFoundError"},
 		{"a file of the machine", fmt.Sprintf("open(%q)", secret), "FileNotFoundError"},
-		{"what the bot knows of the thread", "import os\nsorted(os.listdir('/work/..'))", "['bin', 'dev', 'etc', 'fonts', 'lib', 'lib64', 'proc', 'tmp', 'usr', 'work']"},
+		{"what the bot knows of the thread", "import os\nsorted(os.listdir('/thread/..'))", "['bin', 'dev', 'etc', 'fonts', 'lib', 'lib64', 'proc', 'thread', 'tmp', 'usr']"},
 		{"the environment", "import os\nsorted(os.environ), open('/proc/1/environ').read(), open('/proc/self/environ').read()", "!xoxb"},
 		{"environments of all", "import glob\n[open(f).read() for f in glob.glob('/proc/[0-9]*/environ')]", "!SLACK"},
 		{"the kernel's command line", "open('/proc/cmdline').read()", "PermissionError"},

@@ -171,7 +171,7 @@ func addMapped(sizes map[uint64]int64, pid int, size int64) error {
 	}
 	for line := range strings.Lines(string(maps)) {
 		fields := strings.Fields(line)
-		if len(fields) < 6 || !strings.HasPrefix(fields[5], "/work/") || fields[len(fields)-1] != "(deleted)" {
+		if len(fields) < 6 || !strings.HasPrefix(fields[5], "/thread/") || fields[len(fields)-1] != "(deleted)" {
 			continue
 		}
 		inode, err := strconv.ParseUint(fields[4], 10, 64)

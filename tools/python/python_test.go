@@ -374,7 +374,7 @@ func TestStopped(t *testing.T) {
 	runCode(t, p, thread, "x = 5")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("somebody said stop")
-	in := tools.Input{Desk: chat.Desk{Thread: thread}, Args: json.RawMessage(`{"code":"print('begun', flush=True)\nopen('/work/begun', 'w').close()\nwhile True: pass"}`)}
+	in := tools.Input{Desk: chat.Desk{Thread: thread}, Args: json.RawMessage(`{"code":"print('begun', flush=True)\nopen('/thread/begun', 'w').close()\nwhile True: pass"}`)}
 	work := filepath.Join(p.threads(), folderName(thread), "work", "begun")
 	go func() {
 		for ctx.Err() == nil {

@@ -146,7 +146,7 @@ func (s *sandbox) args(dir string) []string {
 	args = append(args,
 		"--proc", "/proc", "--ro-bind", "/dev/null", "/proc/cmdline", "--ro-bind", "/dev/null", "/proc/keys",
 		"--dev", "/dev", "--size", tmp, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
-		"--size", tmp, "--tmpfs", "/tmp", "--ro-bind", s.fonts, "/fonts", "--bind", dir, "/work", "--chdir", "/work", "--remount-ro", "/",
+		"--size", tmp, "--tmpfs", "/tmp", "--ro-bind", s.fonts, "/fonts", "--bind", dir, "/thread", "--chdir", "/thread", "--remount-ro", "/",
 		"--", prlimitPath, "--core=0", "--memlock=0", "--msgqueue=0",
 		fmt.Sprintf("--nproc=%d", processesHard), fmt.Sprintf("--nofile=%d", filesOpen), fmt.Sprintf("--fsize=%d", s.disk/2),
 		fmt.Sprintf("--data=%d", s.memory), fmt.Sprintf("--as=%d", s.memory+codeSpace),
