@@ -20,7 +20,7 @@ func (a *Agent) StepsPost(log *Log) (p chat.Post, posted chat.MessageRef, look, 
 	}
 	steps := s.steps(t, a.Prices)
 	key := stepsKey(t.id)
-	return chat.Post{Key: key, ReplyTo: t.replyTo(), Steps: &steps}, s.posted[key], t.steps[0].seq < log.claimed, true
+	return chat.Post{Key: key, ReplyTo: t.replyTo(), Steps: &steps}, s.posted[key], t.id < log.claimed, true
 }
 
 // Waiting is the steps message of a turn while a model call goes on.

@@ -86,9 +86,7 @@ func (d *driver) call(work context.Context, act agent.Call) error {
 		start := time.Now()
 		r, failed = d.Model.Complete(ctx, act.Request, g.hear)
 		took = time.Since(start)
-	}, grow: func() { d.drawGrowth(work, act, g) }, slow: func() {
-		d.steps.offer(work, d, d.Agent.Waiting(d.log, act), false)
-	}})
+	}, grow: func() { d.drawGrowth(work, act, g) }, slow: func() { d.showWaiting(work, act) }})
 	switch {
 	case err != nil:
 		return err

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"nod/agent"
 	"nod/chat"
 	"nod/memory"
 )
@@ -138,6 +139,16 @@ func (d *driver) drawSteps(work context.Context, now bool) {
 	if err := d.platform.Edit(work, d.run.Thread, ref, p); err != nil {
 		d.Log.Debug("draw the steps", "thread", d.run.Thread.String(), "error", err)
 	}
+}
+
+// showWaiting shows that a model call takes long. The message may stand already:
+// from before an approval, or from a process that died before it could say so.
+func (d *driver) showWaiting(work context.Context, act agent.Call) {
+	if _, ok := agent.Posted(d.log, agent.StepsKey(act.Turn)); ok {
+		d.showSteps(work)
+		return
+	}
+	d.steps.offer(work, d, d.Agent.Waiting(d.log, act), act.Turn < d.run.Claimed)
 }
 
 func (d *driver) pace() time.Duration {

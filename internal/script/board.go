@@ -152,7 +152,9 @@ func (b *Board) post(thread chat.ThreadID, p chat.Post, look bool) (chat.Message
 	if _, there := b.shown[ref]; there && look {
 		return ref, nil
 	}
-	b.count[p.Key]++
+	if b.count[p.Key]++; b.count[p.Key] > 1 {
+		b.note("posted %s again", p.Key)
+	}
 	b.shown[ref] = p
 	switch {
 	case p.Approval != nil:
