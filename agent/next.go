@@ -103,6 +103,9 @@ func (s *state) stoppable(seq uint64) bool {
 // wait for one, a person's or the bot's.
 func (s *state) inTurn(ref chat.MessageRef) bool {
 	msgs := s.waiting
+	if s.open == nil && len(msgs) > 0 && s.posted[stepsKey(msgs[0].seq)] == ref {
+		return true // the turn that is about to open
+	}
 	if s.open != nil {
 		msgs = s.open.msgs
 		for _, key := range s.open.keys() {

@@ -37,6 +37,17 @@ func (d *driver) attend(work context.Context, j job) error {
 	}()
 	long := time.NewTimer(slow)
 	defer long.Stop()
+	take := func() error {
+		err := d.commit(work)
+		if err != nil || j.cancellable && d.Agent.Interrupted(d.log) {
+			cancel()
+		}
+		if err != nil {
+			<-done
+		}
+		return err
+	}
+	var landed <-chan struct{} // the steps message of a slow job stands
 	for {
 		var redraw <-chan time.Time
 		if d.steps.owed {
@@ -48,19 +59,22 @@ func (d *driver) attend(work context.Context, j job) error {
 		case <-long.C:
 			if j.slow != nil {
 				j.slow()
+				landed = d.steps.sentYet()
+			}
+		case <-landed:
+			// Noted at once, so that a stop on it is understood, and a process that
+			// dies leaves no message behind that nobody knows of.
+			landed = nil
+			if err := take(); err != nil {
+				return err
 			}
 		case <-j.more:
 			j.grow()
 		case <-redraw:
 			d.showSteps(ctx)
 		case <-d.run.Mail:
-			if err := d.commit(work); err != nil {
-				cancel()
-				<-done
+			if err := take(); err != nil {
 				return err
-			}
-			if j.cancellable && d.Agent.Interrupted(d.log) {
-				cancel()
 			}
 		}
 	}

@@ -87,6 +87,13 @@ func (s *stepsPost) settle(work context.Context) bool {
 	return ok
 }
 
+// sentYet is closed once the first post has returned; nil when none was made.
+func (s *stepsPost) sentYet() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent
+}
+
 // done gives the reference when the post has returned and is not in the log.
 func (s *stepsPost) done() (chat.MessageRef, bool) {
 	s.mu.Lock()
