@@ -4,13 +4,14 @@
 // has no clock and keeps no state, so that a crash loses nothing and every
 // decision can be tested by writing down a log.
 //
-// agent/run performs what Next says. A new way for a model to speak is a
-// [Protocol]; a new rule for tools or approvals belongs in fold.go and next.go.
+// agent/run performs what Next says. How models speak is package
+// agent/speak; a new rule for tools or approvals belongs in fold.go and next.go.
 package agent
 
 import (
 	"time"
 
+	"nod/agent/speak"
 	"nod/llm"
 	"nod/llm/args"
 	"nod/memory"
@@ -19,9 +20,9 @@ import (
 // Agent is the configuration of all decisions. It is read-only once made.
 type Agent struct {
 	Instructions string
-	Examples     []Example
+	Examples     []speak.Example
 	Tools        []Tool
-	Protocol     Protocol
+	Protocol     speak.Protocol
 	Strategy     Strategy      // of turns that do not choose another; "" is Straight
 	Retries      int           // further tries of Reflexion
 	Prices       *Prices       // nil: no cost is shown
@@ -33,9 +34,6 @@ type Agent struct {
 	Taint        bool // see taint.go
 	Summary      bool // what is trimmed is summarised by the model
 }
-
-// Example is an exchange shown to the model before the conversation.
-type Example struct{ User, Assistant string }
 
 // Risk says what has to happen before a tool runs.
 type Risk string
@@ -70,21 +68,4 @@ func (a *Agent) tool(name string) (Tool, bool) {
 		}
 	}
 	return Tool{}, false
-}
-
-// Protocol is how a model speaks ReAct: it turns a prompt into a request, and
-// a completion back into thought, calls and answer. All protocols make the
-// same entries, so that nothing else knows which one speaks.
-type Protocol interface {
-	Request(p Prompt) llm.Request
-	// Read understands a completion; tools are those of the prompt.
-	Read(tools []llm.Tool, r llm.Response) Completion
-}
-
-// Completion is what a model meant. Without calls, Answer ends the turn;
-// without either, Thought is a bare thought, and the model is called again.
-type Completion struct {
-	Thought string
-	Calls   []llm.Call
-	Answer  string
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"nod/agent"
+	"nod/agent/speak"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -36,7 +37,7 @@ func TestApprovalsProperty(t *testing.T) {
 			ExcludeRequester: rapid.Bool().Draw(t, "exclude"),
 			Timeout:          time.Hour, Approve: []string{"✅", "👍"}, Deny: []string{"❌"},
 		}
-		a := &agent.Agent{Protocol: agent.NativeTools{}, MaxSteps: 4, Count: func(s string) int { return len(s) }, Tools: []agent.Tool{newTool("act", agent.Ask, rules)}}
+		a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 4, Count: func(s string) int { return len(s) }, Tools: []agent.Tool{newTool("act", agent.Ask, rules)}}
 		s := newSim(a)
 		s.groups["group:g"] = []chat.UserID{"bob", "dan"}
 		s.model = func(req llm.Request) llm.Response {

@@ -1,21 +1,16 @@
 package agent
 
 import (
+	"nod/agent/speak"
 	"nod/chat"
 	"nod/memory"
 )
-
-// Grower is what a [Protocol] may be besides: Growing says what of a completion
-// that is not whole yet is a thought that may be shown.
-type Grower interface {
-	Growing(text string) (thought string)
-}
 
 // Growing is the steps message while the completion of c is on its way; ok is
 // false while there is nothing of it to show. An answer does not grow there.
 func (a *Agent) Growing(log *Log, c Call, text, reasoning string) (p chat.Post, ok bool) {
 	thought := reasoning
-	if g, can := a.Protocol.(Grower); can && len(c.Tools) > 0 && (c.Phase == "" || c.Phase == memory.SolveStep) {
+	if g, can := a.Protocol.(speak.Grower); can && len(c.Tools) > 0 && (c.Phase == "" || c.Phase == memory.SolveStep) {
 		thought = g.Growing(text)
 	}
 	if thought == "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/agent"
+	"nod/agent/speak"
 	"nod/llm"
 	"nod/memory"
 )
@@ -100,7 +101,7 @@ func replay(t *testing.T, i int, tr trajectory) string {
 		thought, _, _ := strings.Cut(st.LLM, "\nAction")
 		transcript += fmt.Sprintf("\n%s\nAction %d: %s\nObservation %[2]d: %[4]s", strings.TrimSpace(thought), k+1, line, obs)
 	}
-	th := &thread{t: t, agent: &agent.Agent{Protocol: agent.Numbered{}, MaxSteps: 7, Tools: wikipedia(t)}}
+	th := &thread{t: t, agent: &agent.Agent{Protocol: speak.Numbered{}, MaxSteps: 7, Tools: wikipedia(t)}}
 	th.model = func(n int) llm.Response {
 		if n < len(tr.Steps) {
 			return llm.Response{Text: tr.Steps[n].LLM, Finish: "stop"}

@@ -1,43 +1,16 @@
 package agent
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"nod/agent/speak"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
 )
-
-// Prompt is what the model is to be shown, before a [Protocol] puts it into
-// its own form.
-type Prompt struct {
-	System   string
-	Examples []Example
-	Tools    []llm.Tool // none when the model has to answer now
-	LastCall bool       // the turn's model calls are used up: answer without tools
-	Left     string     // stands for turns that were left out at the front; empty when none were
-	Turns    [][]Item   // the last is the current exchange
-}
-
-// Item is one thing that was said or done: one of Said, Step and Answer is set.
-type Item struct {
-	Said   string
-	Images []llm.Image // that came with what was said
-	Step   *Doing
-	Answer string
-}
-
-// Doing is a step with calls, each with its result.
-type Doing struct {
-	Thought string
-	Calls   []memory.Call
-	Results []string
-	Images  []llm.Image // that were fetched, while the turn runs
-}
 
 // perMessage is what a message costs beside its text, in tokens.
 const perMessage = 8
@@ -51,29 +24,29 @@ const marginMessages = 3
 // prompt builds the prompt for the next model call, together with the trim
 // that it needs, to be recorded with the call, and its size in tokens (0 when
 // it is certain to fit and so was not counted).
-func (d *decision) prompt() (p Prompt, before []memory.Body, estimate int) {
+func (d *decision) prompt() (p speak.Prompt, before []memory.Body, estimate int) {
 	p = d.preamble()
 	p.Turns, p.Left = d.exchanges(d.s.trim), d.s.left(d.s.trim)
-	if d.a.Budget <= 0 || p.bytes(len(d.frame(p.Tools)), d.label()) <= d.a.Budget {
+	if d.a.Budget <= 0 || promptBytes(p, len(d.frame(p.Tools)), d.label()) <= d.a.Budget {
 		return p, nil, 0
 	}
-	shape := d.shape(p)
+	whole := d.shape(p)
 	budget := int(float64(d.a.Budget) / d.s.correction())
-	cut := memory.Trim(shape, budget, d.s.trim)
+	cut := trim(whole, budget, d.s.trim)
 	if !same(cut, d.s.trim) {
 		d.s.carry(&cut)
 		before = []memory.Body{cut}
 		p.Turns, p.Left = d.exchanges(cut), d.s.left(cut)
 	}
-	return p, before, shape.Size(cut)
+	return p, before, whole.size(cut)
 }
 
 func same(a, b memory.Trimmed) bool {
 	return a.Before == b.Before && a.Clip == b.Clip && len(a.Stubs) == len(b.Stubs)
 }
 
-func (d *decision) preamble() Prompt {
-	p := Prompt{Examples: d.a.Examples}
+func (d *decision) preamble() speak.Prompt {
+	p := speak.Prompt{Examples: d.a.Examples}
 	for _, t := range d.a.Tools {
 		usable := (t.Risk == Auto || t.Risk == Ask) && !d.s.isOff(t.Name)
 		usable = usable && (!t.Reads || len(d.s.held()) > 0)
@@ -85,10 +58,10 @@ func (d *decision) preamble() Prompt {
 	return p
 }
 
-// bytes bounds the prompt's tokens from above: a token has at least a byte. frame
+// promptBytes bounds a prompt's tokens from above: a token has at least a byte. frame
 // is how much the protocol writes of the tools, label what it writes at each text.
-func (p Prompt) bytes(frame int, label string) int {
-	n := len(p.System) + len(p.Left) + len(textLeftOut) + len(textLastCall) + marginMessages*perMessage
+func promptBytes(p speak.Prompt, frame int, label string) int {
+	n := len(p.System) + len(p.Left) + len(textLeftOut) + len(speak.LastCall) + marginMessages*perMessage
 	n += frame + len(p.Tools)*perMessage
 	for _, e := range p.Examples {
 		n += len(e.User) + len(e.Assistant) + 2*perMessage
@@ -107,7 +80,7 @@ type piece struct {
 }
 
 // pieces lists the texts of a turn in the order of the prompt.
-func pieces(items []Item) []piece {
+func pieces(items []speak.Item) []piece {
 	var out []piece
 	for _, it := range items {
 		if it.Step == nil {
@@ -126,39 +99,31 @@ func pieces(items []Item) []piece {
 }
 
 // shape counts the prompt with every text whole: what of it a cut leaves is
-// for [memory.Trim] to compute.
-func (d *decision) shape(p Prompt) memory.Shape {
-	s := memory.Shape{Fixed: d.fixed(p), Each: perMessage + d.a.Count(d.label())}
+// for [trim] to compute.
+func (d *decision) shape(p speak.Prompt) shape {
+	s := shape{fixed: d.fixed(p), each: perMessage + d.a.Count(d.label())}
 	turns := d.s.shown(d.s.trim)
-	var whole [][]Item
+	var whole [][]speak.Item
 	for _, t := range turns {
 		whole = append(whole, d.items(t, memory.Trimmed{}, d.branch))
 	}
 	for i, items := range d.sparse(whole) {
-		shape := memory.TurnShape{Seq: turns[i].id}
+		sizes := turnShape{seq: turns[i].id}
 		for _, pc := range pieces(items) {
-			size := memory.Piece{Call: pc.call, Tokens: d.a.Count(pc.text)}
-			size.Tokens += pc.images * perImage
+			size := sized{call: pc.call, tokens: d.a.Count(pc.text)}
+			size.tokens += pc.images * perImage
 			if pc.call != "" {
-				size.Stub = d.a.Count(stub(pc.text))
+				size.stub = d.a.Count(stub(pc.text))
 			}
-			shape.Pieces = append(shape.Pieces, size)
+			sizes.pieces = append(sizes.pieces, size)
 		}
-		s.Turns = append(s.Turns, shape)
+		s.turns = append(s.turns, sizes)
 	}
 	return s
 }
 
-// Framed is what a [Protocol] may be besides: Frame is what it writes before the
-// conversation, where no tool definitions go on the wire, and Label the most that
-// it writes at each text.
-type Framed interface {
-	Frame(tools []llm.Tool) string
-	Label() string
-}
-
 func (d *decision) label() string {
-	if f, ok := d.a.Protocol.(Framed); ok {
+	if f, ok := d.a.Protocol.(speak.Framed); ok {
 		return f.Label()
 	}
 	return ""
@@ -166,7 +131,7 @@ func (d *decision) label() string {
 
 // frame is what the model reads of the tools.
 func (d *decision) frame(tools []llm.Tool) string {
-	if f, ok := d.a.Protocol.(Framed); ok && len(tools) > 0 {
+	if f, ok := d.a.Protocol.(speak.Framed); ok && len(tools) > 0 {
 		return f.Frame(tools)
 	}
 	var b strings.Builder
@@ -177,9 +142,9 @@ func (d *decision) frame(tools []llm.Tool) string {
 }
 
 // fixed counts what stands before the conversation and always stays.
-func (d *decision) fixed(p Prompt) int {
+func (d *decision) fixed(p speak.Prompt) int {
 	var text strings.Builder
-	text.WriteString(p.System + p.Left + textLeftOut + textLastCall)
+	text.WriteString(p.System + p.Left + textLeftOut + speak.LastCall)
 	text.WriteString(d.frame(p.Tools))
 	messages := marginMessages + len(p.Tools)
 	for _, e := range p.Examples {
@@ -209,7 +174,7 @@ func (s *state) shown(cut memory.Trimmed) []*turn {
 	})
 }
 
-func (d *decision) exchanges(cut memory.Trimmed) (out [][]Item) {
+func (d *decision) exchanges(cut memory.Trimmed) (out [][]speak.Item) {
 	for _, t := range d.s.shown(cut) {
 		out = append(out, d.items(t, cut, d.branch))
 	}
@@ -218,14 +183,14 @@ func (d *decision) exchanges(cut memory.Trimmed) (out [][]Item) {
 
 // items lists what was said and done in a turn, in the order in which the
 // model learnt of it. A draft, an answer that was never shown, is left out.
-func (d *decision) items(t *turn, cut memory.Trimmed, branch int) []Item {
-	var out []Item
+func (d *decision) items(t *turn, cut memory.Trimmed, branch int) []speak.Item {
+	var out []speak.Item
 	s := d.s
 	msgs, from := t.live(), 0
 	say := func(upTo uint64) {
 		for from < len(msgs) && msgs[from].seq <= upTo {
 			m := msgs[from].Message
-			out = append(out, Item{Said: clip(s.said(m), cut.Clip), Images: s.images(m.Files, cut)})
+			out = append(out, speak.Item{Said: speak.Clip(s.said(m), cut.Clip), Images: s.images(m.Files, cut)})
 			from++
 		}
 	}
@@ -242,29 +207,29 @@ func (d *decision) items(t *turn, cut memory.Trimmed, branch int) []Item {
 			if t != s.open {
 				do.Images = nil
 			}
-			out = append(out, Item{Step: do})
+			out = append(out, speak.Item{Step: do})
 		case st == t.draft() && t.ended && st.Answer != "":
-			out = append(out, Item{Answer: clip(st.Answer, cut.Clip)})
+			out = append(out, speak.Item{Answer: speak.Clip(st.Answer, cut.Clip)})
 		case t == s.open && st.Answer == "" && st.Thought != "":
-			out = append(out, Item{Step: &Doing{Thought: clip(st.Thought, cut.Clip)}})
+			out = append(out, speak.Item{Step: &speak.Doing{Thought: speak.Clip(st.Thought, cut.Clip)}})
 		}
 	}
 	say(^uint64(0))
 	if branch > 0 {
-		out = append(out, Item{Said: fmt.Sprintf(textAngle, branch, len(angles)) + angles[branch-1]})
+		out = append(out, speak.Item{Said: fmt.Sprintf(textAngle, branch, len(angles)) + angles[branch-1]})
 	}
 	if t.ended && (t.stopped != nil || t.failed != nil) {
-		out = append(out, Item{Answer: textUnanswered})
+		out = append(out, speak.Item{Answer: textUnanswered})
 	}
 	return out
 }
 
-func (d *decision) doing(st *step, cut memory.Trimmed) *Doing {
-	do := &Doing{Thought: clip(st.Thought, cut.Clip)}
+func (d *decision) doing(st *step, cut memory.Trimmed) *speak.Doing {
+	do := &speak.Doing{Thought: speak.Clip(st.Thought, cut.Clip)}
 	for _, c := range st.calls {
-		k := c.Call
+		k := speak.Call{ID: c.ID, WireID: c.WireID, Tool: c.Tool, Args: c.Args, Object: c.Object}
 		if !k.Object {
-			k.Args = wrapped(c.Args)
+			k.Args = speak.Wrap(c.Args)
 		}
 		k.Args = clipArgs(k, cut.Clip)
 		do.Calls = append(do.Calls, k)
@@ -278,24 +243,14 @@ func (d *decision) doing(st *step, cut memory.Trimmed) *Doing {
 		if slices.Contains(cut.Stubs, c.ID) {
 			text = stub(text)
 		}
-		do.Results = append(do.Results, clip(text, cut.Clip))
+		do.Results = append(do.Results, speak.Clip(text, cut.Clip))
 	}
 	return do
 }
 
-// wrapped is text that is no JSON object inside of one, which is all that a
-// provider takes as the arguments of an earlier call.
-func wrapped(text string) string {
-	raw, err := json.Marshal(map[string]string{"malformed": text})
-	if err != nil {
-		return "{}"
-	}
-	return string(raw)
-}
-
 // clipArgs leaves arguments that are too long out as a whole, since half a
 // JSON object is none.
-func clipArgs(c memory.Call, n int) string {
+func clipArgs(c speak.Call, n int) string {
 	if n <= 0 || len(c.Tool)+len(c.Args)+len(c.WireID) <= n {
 		return c.Args
 	}
@@ -310,27 +265,9 @@ func stub(text string) string {
 	return fmt.Sprintf("[a result of %d characters, left out to save room; call the tool again if you need it]", utf8.RuneCountInString(text))
 }
 
-// clip cuts the middle out of a text that would cost more than n tokens even
-// at a token a byte (0: no limit), and never cuts a character in two.
-func clip(text string, n int) string {
-	const mark = " […] "
-	if n <= 0 || len(text) <= n {
-		return text
-	}
-	room := max(0, n-len(mark))
-	head, tail := room*2/3, len(text)-room/3
-	for head > 0 && !utf8.RuneStart(text[head]) {
-		head--
-	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
-	}
-	return text[:head] + mark + text[tail:]
-}
-
 // sparse leaves only the newest pictures, so many that they take no more than
 // half of the budget; none for a model that takes none.
-func (d *decision) sparse(turns [][]Item) [][]Item {
+func (d *decision) sparse(turns [][]speak.Item) [][]speak.Item {
 	most := d.a.Budget / 2 / perImage
 	switch {
 	case d.a.Blind:

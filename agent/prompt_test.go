@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"nod/agent"
+	"nod/agent/speak"
 	"nod/llm"
 	"nod/memory"
 )
@@ -209,19 +210,19 @@ func longThread(t testing.TB, p dialect, turns, budget int, summary bool) (share
 
 // dialect is a protocol, and how a model that speaks it says things.
 type dialect struct {
-	agent.Protocol
+	speak.Protocol
 	call   func(tool, args string) llm.Response
 	answer func(text string) string
 }
 
 var dialects = map[string]dialect{
-	"tools": {agent.NativeTools{}, func(tool, args string) llm.Response {
+	"tools": {speak.NativeTools{}, func(tool, args string) llm.Response {
 		return llm.Response{Calls: []llm.Call{{ID: "w", Name: tool, Args: args}}}
 	}, func(text string) string { return text }},
-	"react": {agent.React{}, func(tool, args string) llm.Response {
+	"react": {speak.React{}, func(tool, args string) llm.Response {
 		return llm.Response{Text: "I look it up.\nAction: " + tool + "\nAction Input: " + args}
 	}, func(text string) string { return "I know it now.\nFinal Answer: " + text }},
-	"numbered": {agent.Numbered{}, func(tool, args string) llm.Response {
+	"numbered": {speak.Numbered{}, func(tool, args string) llm.Response {
 		return llm.Response{Text: "Thought 1: I look it up.\nAction 1: " + tool + "[" + args + "]"}
 	}, func(text string) string { return "Thought 2: I know it now.\nAction 2: Finish[" + text + "]" }},
 }
@@ -249,7 +250,7 @@ func TestStablePrefix(t *testing.T) {
 }
 
 func BenchmarkNextLongThread(b *testing.B) {
-	a := &agent.Agent{Protocol: agent.NativeTools{}, MaxSteps: 5, Count: bytes, Tools: []agent.Tool{newTool("read", agent.Auto, memory.Rules{})}}
+	a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 5, Count: bytes, Tools: []agent.Tool{newTool("read", agent.Auto, memory.Rules{})}}
 	s := newSim(a)
 	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "yes"} }
 	for range 200 {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/agent"
+	"nod/agent/speak"
 	"nod/llm"
 	"nod/memory"
 )
@@ -55,7 +56,7 @@ func TestSameMeaningSameLog(t *testing.T) {
 		{"a denied call", 5, []string{"restart it", "❌"}, []said{restart, city}},
 		{"code", 5, []string{"print"}, []said{{
 			calls("", call("python", `{"code":"print('{}')"}`)),
-			"Action: python\nAction Input:\n" + ticks + "py\nprint('{}')\n" + ticks, "Action 1: Python[print('{}')]", "",
+			"Action: python\nAction Input:\n```py\nprint('{}')\n```", "Action 1: Python[print('{}')]", "",
 		}, city}},
 		{"arguments that end in the middle, and again", 5, []string{"restart it", "✅"}, []said{{
 			calls("a", call("restart", `{"service":"a`)), "a\nAction: restart\nAction Input: {\"service\":\"a", "a\nAction 1: Restart[{\"service\":\"a]", "",
@@ -82,9 +83,9 @@ func TestSameMeaningSameLog(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			c := conversation{tt.steps, tt.does, tt.says}
-			native := c.play(t, agent.NativeTools{}, func(s said) llm.Response { return s.native })
-			react := c.play(t, agent.React{}, func(s said) llm.Response { return llm.Response{Text: s.react, Finish: "stop"} })
-			numbered := c.play(t, agent.Numbered{}, func(s said) llm.Response { return llm.Response{Text: s.numbered, Finish: "stop"} })
+			native := c.play(t, speak.NativeTools{}, func(s said) llm.Response { return s.native })
+			react := c.play(t, speak.React{}, func(s said) llm.Response { return llm.Response{Text: s.react, Finish: "stop"} })
+			numbered := c.play(t, speak.Numbered{}, func(s said) llm.Response { return llm.Response{Text: s.numbered, Finish: "stop"} })
 			if diff := cmp.Diff(native, react); diff != "" {
 				t.Errorf("react (-native +react):\n%s", diff)
 			}
@@ -95,6 +96,17 @@ func TestSameMeaningSameLog(t *testing.T) {
 	}
 }
 
+// shelf are the tools beside the encyclopedia: one by another name too, one
+// with several parameters, one for code, one without parameters.
+func shelf() []llm.Tool {
+	return []llm.Tool{
+		{Name: "calculator", Aliases: []string{"calculate"}, Parameters: oneString("expression")},
+		{Name: "restart", Parameters: []byte(`{"type":"object","properties":{"service":{"type":"string"},"n":{"type":"integer"}},"required":["service","n"]}`)},
+		{Name: "python", Code: "code", Parameters: oneString("code")},
+		{Name: "clock", Parameters: []byte(`{"type":"object","properties":{"zone":{"type":"string"}}}`)},
+	}
+}
+
 type conversation struct {
 	steps int
 	does  []string
@@ -102,10 +114,10 @@ type conversation struct {
 }
 
 // play plays the conversation in one protocol and gives its log.
-func (c conversation) play(t *testing.T, p agent.Protocol, form func(said) llm.Response) []memory.Entry {
+func (c conversation) play(t *testing.T, p speak.Protocol, form func(said) llm.Response) []memory.Entry {
 	t.Helper()
 	tools := []agent.Tool{wikipedia(t)[0]}
-	for _, tool := range shelf()[1:] {
+	for _, tool := range shelf() {
 		tools = append(tools, textTool(t, tool))
 	}
 	tools[0].Advances, tools[2].Risk, tools[2].ReadOnly = false, agent.Ask, false

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"nod/agent/speak"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -178,11 +179,11 @@ func (d *decision) aside(t *turn, p phase) llm.Request {
 	}
 	text := strings.Join(lines, "\n")
 	if d.a.Budget > 0 {
-		text = clip(text, 3*d.a.Budget)
+		text = speak.Clip(text, 3*d.a.Budget)
 	}
 	return llm.Request{Messages: []llm.Message{
 		{Role: llm.System, Text: d.preamble().System},
-		{Role: llm.User, Text: "The conversation so far:\n" + fence(text) + "\n\n" + order},
+		{Role: llm.User, Text: "The conversation so far:\n" + speak.Fence(text) + "\n\n" + order},
 	}}
 }
 
@@ -228,11 +229,11 @@ func (a *Agent) Missed(log *Log, c Call) (s memory.Step, ok bool) {
 
 // notes are the items that a strategy adds to the current turn: what was
 // planned, drafted or found wrong.
-func (s *state) notes(t *turn, st *step) []Item {
+func (s *state) notes(t *turn, st *step) []speak.Item {
 	switch st.Phase {
 	case memory.PlanStep:
 		if t == s.open && st.Thought != "" {
-			return []Item{{Said: textFollow + "\n" + st.Thought}}
+			return []speak.Item{{Said: textFollow + "\n" + st.Thought}}
 		}
 	case memory.ReflectStep:
 		if st.Pass || st.Thought == "" {
@@ -240,9 +241,9 @@ func (s *state) notes(t *turn, st *step) []Item {
 		}
 		note := textLesson + "\n" + st.Thought
 		if draft := t.before(st); t == s.open && draft != "" {
-			note = textTry + "\n" + fence(draft) + "\n" + note
+			note = textTry + "\n" + speak.Fence(draft) + "\n" + note
 		}
-		return []Item{{Said: note}}
+		return []speak.Item{{Said: note}}
 	case memory.SolveStep:
 		if t == s.open && st.Branch == len(angles) && len(st.calls) == 0 {
 			return t.drafts()
@@ -263,17 +264,17 @@ func (t *turn) before(st *step) string {
 }
 
 // drafts shows what the branches came to.
-func (t *turn) drafts() []Item {
+func (t *turn) drafts() []speak.Item {
 	var b strings.Builder
 	for _, st := range t.of(memory.SolveStep) {
 		if st.Answer != "" {
-			fmt.Fprintf(&b, "\n\nDraft %d:\n%s", st.Branch, fence(st.Answer))
+			fmt.Fprintf(&b, "\n\nDraft %d:\n%s", st.Branch, speak.Fence(st.Answer))
 		}
 	}
 	if b.Len() == 0 {
 		return nil
 	}
-	return []Item{{Said: textMerge + b.String()}}
+	return []speak.Item{{Said: textMerge + b.String()}}
 }
 
 // doneMark matches the mark with which the model ticks off an item of its plan.

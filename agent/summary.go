@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"nod/agent/speak"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -55,9 +56,9 @@ func (d *decision) summarise(before []memory.Body) Action {
 	}
 	text := fmt.Sprintf(textSummarise, d.a.summaryBytes()/6)
 	if d.s.trim.Summary != "" {
-		text += "\n\nThe summary so far:\n" + fence(d.s.trim.Summary)
+		text += "\n\nThe summary so far:\n" + speak.Fence(d.s.trim.Summary)
 	}
-	text += "\n\nWhat is left out now:\n" + fence(gone)
+	text += "\n\nWhat is left out now:\n" + speak.Fence(gone)
 	return Summarise{Cut: cut, By: d.s.open.requester.ID, Request: llm.Request{Messages: []llm.Message{
 		{Role: llm.System, Text: textSummariser}, {Role: llm.User, Text: text},
 	}}}
@@ -77,7 +78,7 @@ func (d *decision) transcript(before uint64, most int) string {
 	}
 	each := max(minTold, most/len(lines))
 	for i, l := range lines {
-		lines[i] = clip(l, each)
+		lines[i] = speak.Clip(l, each)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -85,7 +86,7 @@ func (d *decision) transcript(before uint64, most int) string {
 // minTold is what is told of each line at the least, in bytes.
 const minTold = 64
 
-func told(items []Item) []string {
+func told(items []speak.Item) []string {
 	var out []string
 	for _, it := range items {
 		switch {
@@ -111,7 +112,7 @@ func (a *Agent) Summarised(log *Log, act Summarise, r llm.Response) memory.Trimm
 	if text == "" {
 		return cut
 	}
-	cut.Summary = clip(text, a.summaryBytes())
+	cut.Summary = speak.Clip(text, a.summaryBytes())
 	d := decision{a: a, s: log.state, log: log}
 	if what := d.outside(); what != "" {
 		cut.Outside = what
@@ -123,15 +124,15 @@ func (a *Agent) Summarised(log *Log, act Summarise, r llm.Response) memory.Trimm
 func (s *state) recap() string {
 	var out []string
 	if s.trim.Summary != "" {
-		out = append(out, clip(oneLine(s.trim.Summary), recapTurns*recapAnswer))
+		out = append(out, speak.Clip(oneLine(s.trim.Summary), recapTurns*recapAnswer))
 	}
 	turns := s.shown(s.trim)
 	for _, t := range turns[max(0, len(turns)-recapTurns):] {
 		if msgs := t.live(); len(msgs) > 0 {
-			out = append(out, fmt.Sprintf("%s asked “%s”", msgs[0].From.Display(), clip(oneLine(msgs[0].Text), recapQuestion)))
+			out = append(out, fmt.Sprintf("%s asked “%s”", msgs[0].From.Display(), speak.Clip(oneLine(msgs[0].Text), recapQuestion)))
 		}
 		if answer := t.answer(); answer != "" {
-			out = append(out, fmt.Sprintf("I answered “%s”", clip(oneLine(answer), recapAnswer)))
+			out = append(out, fmt.Sprintf("I answered “%s”", speak.Clip(oneLine(answer), recapAnswer)))
 		}
 	}
 	return strings.Join(out, "; ")
@@ -163,12 +164,12 @@ func (s *state) left(cut memory.Trimmed) string {
 	text := textLeftOut
 	switch {
 	case cut.Recap != "" && s.recalled:
-		text = textRecalled + "\n" + fence(cut.Recap)
+		text = textRecalled + "\n" + speak.Fence(cut.Recap)
 	case cut.Recap != "":
 		text = textSetAside
 	}
 	if cut.Summary != "" {
-		text += "\n" + textSummary + "\n" + fence(cut.Summary)
+		text += "\n" + textSummary + "\n" + speak.Fence(cut.Summary)
 	}
 	if len(cut.Files) > 0 {
 		text += "\nFiles from then that can still be read: " + strings.Join(fileNames(cut.Files), ", ") + "."

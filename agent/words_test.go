@@ -33,16 +33,3 @@ func FuzzParseCommand(f *testing.F) {
 		}
 	})
 }
-
-func FuzzClip(f *testing.F) {
-	f.Add("héllo wörld", 20)
-	f.Fuzz(func(t *testing.T, text string, n int) {
-		if n < 32 || n > 1<<16 {
-			t.Skip()
-		}
-		got := clip(text, n)
-		if len(got) > len(text) || len(text) > n && len(got) > n {
-			t.Errorf("clip(%d bytes, %d) has %d bytes", len(text), n, len(got))
-		}
-	})
-}

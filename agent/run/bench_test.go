@@ -16,6 +16,7 @@ import (
 
 	"nod/agent"
 	"nod/agent/run"
+	"nod/agent/speak"
 	"nod/chat"
 	"nod/internal/redistest"
 	"nod/internal/script"
@@ -99,7 +100,7 @@ func startBench(b *testing.B, store memory.Full, tool string, posted func(chat.T
 	if tool == "deploy" {
 		risk, reads = agent.Ask, false
 	}
-	a := &agent.Agent{Protocol: agent.NativeTools{}, MaxSteps: 12, Budget: 16000, Count: func(s string) int { return len(s)/4 + 1 }, Tools: []agent.Tool{{
+	a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 12, Budget: 16000, Count: func(s string) int { return len(s)/4 + 1 }, Tools: []agent.Tool{{
 		Tool: llm.Tool{Name: tool, Description: tool, Parameters: []byte(`{"type":"object"}`)}, Schema: schema, Risk: risk, ReadOnly: reads, Rules: script.Rules(),
 	}}}
 	ctx, cancel := context.WithCancel(b.Context())

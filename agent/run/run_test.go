@@ -13,6 +13,7 @@ import (
 
 	"nod/agent"
 	"nod/agent/run"
+	"nod/agent/speak"
 	"nod/chat"
 	"nod/internal/redistest"
 	"nod/internal/script"
@@ -50,7 +51,7 @@ func newWorld(t *testing.T, store memory.Full, f tools, list ...agent.Tool) *wor
 	}
 	w.runner = &run.Runner{
 		Store: store, Model: w.model, Tools: f, Platforms: map[string]run.Platform{"board": w.board},
-		Agent: &agent.Agent{Protocol: agent.NativeTools{}, MaxSteps: 9, Count: func(s string) int { return len(s) }, Tools: list},
+		Agent: &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 9, Count: func(s string) int { return len(s) }, Tools: list},
 		Grace: 10 * time.Second,
 	}
 	return w

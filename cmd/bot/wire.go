@@ -9,6 +9,7 @@ import (
 
 	"nod/agent"
 	"nod/agent/run"
+	"nod/agent/speak"
 	"nod/chat"
 	"nod/cmd/bot/config"
 	"nod/llm"
@@ -111,10 +112,10 @@ func float(v *float64) *float32 {
 }
 
 // protocols are the ways in which a model can speak.
-var protocols = map[config.Protocol]agent.Protocol{
-	config.ProtocolTools:    agent.NativeTools{},
-	config.ProtocolReact:    agent.React{},
-	config.ProtocolNumbered: agent.Numbered{},
+var protocols = map[config.Protocol]speak.Protocol{
+	config.ProtocolTools:    speak.NativeTools{},
+	config.ProtocolReact:    speak.React{},
+	config.ProtocolNumbered: speak.Numbered{},
 }
 
 // newAgent makes the rules of all decisions.
@@ -134,7 +135,7 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		Count:        tokens.New(cfg.LLM.Model).Count,
 	}
 	for _, e := range cfg.Agent.Examples {
-		a.Examples = append(a.Examples, agent.Example{User: e.User, Assistant: e.Assistant})
+		a.Examples = append(a.Examples, speak.Example{User: e.User, Assistant: e.Assistant})
 	}
 	for _, t := range k.box.List() {
 		schema, err := args.Compile(t.Parameters)

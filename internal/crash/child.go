@@ -16,6 +16,7 @@ import (
 
 	"nod/agent"
 	"nod/agent/run"
+	"nod/agent/speak"
 	"nod/chat"
 	"nod/internal/script"
 	"nod/llm"
@@ -100,7 +101,7 @@ func newAgent() *agent.Agent {
 		}
 	}
 	return &agent.Agent{
-		Protocol: agent.NativeTools{}, MaxSteps: 12, Count: func(s string) int { return len(s) },
+		Protocol: speak.NativeTools{}, MaxSteps: 12, Count: func(s string) int { return len(s) },
 		Tools: []agent.Tool{tool("look", agent.Auto, true), tool("act", agent.Auto, false), tool("deploy", agent.Ask, false)},
 	}
 }

@@ -31,9 +31,11 @@ var mayImport = map[string][]string{
 	"llm/demo":             {"llm"},
 	"memory":               {"chat", "llm"},
 	"memory/storetest":     {"chat", "llm", "memory"},
-	"memory/sqlite":        {"chat", "memory"},
-	"memory/redis":         {"chat", "memory"},
-	"agent":                {"chat", "llm", "llm/args", "memory"},
+	"memory/recent":        {"memory"},
+	"memory/sqlite":        {"chat", "memory", "memory/recent"},
+	"memory/redis":         {"chat", "memory", "memory/recent"},
+	"agent":                {"agent/speak", "chat", "llm", "llm/args", "memory"},
+	"agent/speak":          {"llm", "llm/args"},
 	"agent/run":            {"agent", "chat", "llm", "memory"},
 	"tools":                {"chat", "llm", "llm/args"},
 	"tools/python":         {"chat", "llm", "tools"},
@@ -68,7 +70,7 @@ var mayKnow = map[string][]string{
 
 // pure are the packages that decide, and so touch nothing outside: no clock, no
 // disk, no network, no goroutine.
-var pure = []string{"agent", "chat", "llm", "llm/args"}
+var pure = []string{"agent", "agent/speak", "chat", "llm", "llm/args"}
 
 // impure are what a pure package does not import.
 var impure = []string{"net", "net/http", "os", "os/exec", "database/sql", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "sync"}

@@ -16,6 +16,7 @@ import (
 
 	"nod/agent"
 	"nod/agent/run"
+	"nod/agent/speak"
 	"nod/chat"
 	"nod/llm"
 	"nod/llm/args"
@@ -114,7 +115,7 @@ func newPlay(t *testing.T, dir string, open OpenStore) *play {
 		thread: chat.ThreadID{Platform: "board", Channel: "c", Root: "1"},
 		tools:  Tools{Board: board, Results: map[string]string{}, Failing: map[string]bool{}, Files: map[string]string{}},
 		agent: &agent.Agent{
-			Instructions: "Be brief.", Protocol: agent.NativeTools{}, MaxSteps: 12,
+			Instructions: "Be brief.", Protocol: speak.NativeTools{}, MaxSteps: 12,
 			Count: func(s string) int { return len(s)/4 + 1 },
 		},
 	}
@@ -247,7 +248,7 @@ func (p *play) number(s string) int {
 	return n
 }
 
-var protocols = map[string]agent.Protocol{"tools": agent.NativeTools{}, "react": agent.React{}, "numbered": agent.Numbered{}}
+var protocols = map[string]speak.Protocol{"tools": speak.NativeTools{}, "react": speak.React{}, "numbered": speak.Numbered{}}
 
 func (p *play) option(o string) {
 	key, value, _ := strings.Cut(o, "=")

@@ -28,6 +28,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"nod/memory"
+	"nod/memory/recent"
 )
 
 // Options change how a store behaves. The zero value is good for one team on
@@ -62,7 +63,7 @@ type Store struct {
 
 	held      holders
 	deadlines deadlines
-	recent    *memory.Recent
+	recent    *recent.Logs
 	feeds     feeds
 	calls     counter // numbers the calls of this process
 
@@ -89,7 +90,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	s := &Store{
 		log: o.Logger, keep: o.Keep, lease: o.Lease, me: o.ID,
 		keys: keys{prefix: o.Prefix},
-		cmd:  a.client(o.TLS), wait: a.client(o.TLS), recent: memory.NewRecent(),
+		cmd:  a.client(o.TLS), wait: a.client(o.TLS), recent: recent.New(),
 	}
 	s.setDefaults()
 	if err := s.check(ctx, a); err != nil {

@@ -26,6 +26,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"nod/memory"
+	"nod/memory/recent"
 )
 
 //go:embed schema.sql
@@ -59,7 +60,7 @@ type Store struct {
 
 	sweepEvery time.Duration
 
-	recent *memory.Recent
+	recent *recent.Logs
 
 	ops    chan *op
 	closed chan struct{}
@@ -82,7 +83,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		lock: lock, log: o.Logger, now: o.Now, keep: o.Keep,
-		ops: make(chan *op, 1024), closed: make(chan struct{}), recent: memory.NewRecent(),
+		ops: make(chan *op, 1024), closed: make(chan struct{}), recent: recent.New(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -8,6 +8,7 @@ import (
 
 	"nod/chat"
 	"nod/memory"
+	"nod/memory/recent"
 )
 
 // Put implements memory.Store.
@@ -185,7 +186,7 @@ func (s *Store) run(h *held, c claimed, now time.Time) (*memory.Run, error) {
 }
 
 // claim moves the inbox of a woken thread to its log and reads the log.
-func (w *writer) claim(h *held, now time.Time, recent *memory.Recent) (c claimed, err error) {
+func (w *writer) claim(h *held, now time.Time, logs *recent.Logs) (c claimed, err error) {
 	var base uint64
 	var wakeAt int64
 	found, err := w.one("SELECT name, seq, base, woken, wake_at FROM thread WHERE id = ?", []any{h.id},
@@ -194,7 +195,7 @@ func (w *writer) claim(h *held, now time.Time, recent *memory.Recent) (c claimed
 		return c, err
 	}
 	// What is remembered may hold more than the file, after a commit that failed.
-	if _, known := recent.Take(c.name); memory.LastSeq(known) == h.seq {
+	if _, known := logs.Take(c.name); memory.LastSeq(known) == h.seq {
 		c.known, base = memory.Since(known, base), h.seq+1
 	}
 	err = w.each("SELECT seq, at, kind, body FROM log WHERE thread = ? AND seq >= ? ORDER BY seq", []any{h.id, base}, func(r *sql.Rows) error {

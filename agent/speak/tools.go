@@ -1,4 +1,4 @@
-package agent
+package speak
 
 import (
 	"regexp"
@@ -39,7 +39,7 @@ func (NativeTools) Request(p Prompt) llm.Request {
 		}
 	}
 	if p.LastCall {
-		say(llm.System, textLastCall)
+		say(llm.System, LastCall)
 	}
 	return req
 }

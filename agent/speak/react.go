@@ -1,4 +1,4 @@
-package agent
+package speak
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"nod/llm"
-	"nod/memory"
 )
 
 // React is the protocol of models without function calling: the prompt that
@@ -58,7 +57,7 @@ func (React) Request(p Prompt) llm.Request {
 // Frame is what the prompt says before the question, tools included.
 func (React) Frame(tools []llm.Tool) string {
 	if len(tools) == 0 {
-		return textLastCall + "\n\n"
+		return LastCall + "\n\n"
 	}
 	descriptions := make([]string, 0, len(tools))
 	for _, t := range tools {
@@ -115,7 +114,7 @@ func (f reactForm) correction() string {
 }
 
 // input shows arguments as the model would write them: code in a fence.
-func (f reactForm) input(c memory.Call) string {
+func (f reactForm) input(c Call) string {
 	if !c.Object {
 		return quoted(malformed(c.Args))
 	}
@@ -126,7 +125,7 @@ func (f reactForm) input(c memory.Call) string {
 		json.Unmarshal(fields[t.Code], &source) != nil {
 		return c.Args
 	}
-	return "\n" + fence(strings.TrimRight(source, "\n"))
+	return "\n" + Fence(strings.TrimRight(source, "\n"))
 }
 
 func (reactForm) answer(text string) string { return reactDone + text }
@@ -136,14 +135,4 @@ func (reactForm) end(last bool) string {
 		return "\n" + reactDone
 	}
 	return "\nThought: "
-}
-
-// malformed is what the model wrote where arguments should have been; see
-// [wrapped].
-func malformed(text string) string {
-	var fields map[string]string
-	if json.Unmarshal([]byte(text), &fields) != nil || len(fields) != 1 {
-		return text
-	}
-	return fields["malformed"]
 }

@@ -1,4 +1,4 @@
-package agent_test
+package speak_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"nod/agent"
+	"nod/agent/speak"
 	"nod/llm"
 	"nod/llm/args"
 )
@@ -25,7 +25,7 @@ func shelf() []llm.Tool {
 }
 
 // meaning writes a completion down in a line: thought, calls, answer.
-func meaning(c agent.Completion) string {
+func meaning(c speak.Completion) string {
 	var out []string
 	if c.Thought != "" {
 		out = append(out, "thinks "+c.Thought)
@@ -163,12 +163,12 @@ func TestReactReads(t *testing.T) {
 	for _, tt := range reactOdd {
 		t.Run(tt.why, func(t *testing.T) {
 			t.Parallel()
-			checkOdd(t, agent.React{}, tt)
+			checkOdd(t, speak.React{}, tt)
 		})
 	}
 }
 
-func checkOdd(t *testing.T, p agent.Protocol, tt odd) {
+func checkOdd(t *testing.T, p speak.Protocol, tt odd) {
 	t.Helper()
 	c := p.Read(shelf(), llm.Response{Text: tt.text, Finish: "stop"})
 	if got := meaning(c); got != tt.want {
@@ -188,21 +188,21 @@ func checkOdd(t *testing.T, p agent.Protocol, tt odd) {
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		protocol agent.Protocol
+		protocol speak.Protocol
 		odd
 	}{
-		{agent.React{}, odd{"half a text", "a\nAction: wikipedia_search\nAction Input: Osl", `thinks a`}},
-		{agent.React{}, odd{"perhaps half a name, and no input", "a\nAction: clock", `thinks a`}},
-		{agent.React{}, odd{"half a program", "a\nAction: python\nAction Input: rm(", `thinks a`}},
-		{agent.React{}, odd{"half an object", "a\nAction: restart\nAction Input: {\"service\"", `thinks a | calls restart {"service"`}},
-		{agent.React{}, odd{"a whole object", "a\nAction: clock\nAction Input: {}", `thinks a | calls clock {}`}},
-		{agent.React{}, odd{"whole before what was cut", "a\nAction: wikipedia_search\nAction Input: Oslo\nObserv", `thinks a`}},
-		{agent.React{}, odd{"whole before an invented observation", "a\nAction: wikipedia_search\nAction Input: Oslo\nObservation: a ci", `thinks a | calls wikipedia_search {"entity":"Oslo"}`}},
-		{agent.React{}, odd{"a whole program", "a\nAction: python\nAction Input: " + ticks + "\nprint(1)\n" + ticks, `thinks a | calls python {"code":"print(1)"}`}},
-		{agent.Numbered{}, odd{"half a text", "Thought 1: a\nAction 1: Search[Osl", `thinks a | calls wikipedia_search [Osl`}},
-		{agent.Numbered{}, odd{"perhaps half a name", "Thought 1: a\nAction 1: Clock", `thinks a`}},
-		{agent.Numbered{}, odd{"a whole text", "Thought 1: a\nAction 1: Search[Oslo]", `thinks a | calls wikipedia_search {"entity":"Oslo"}`}},
-		{agent.Numbered{}, odd{"half an answer is what there is", "Thought 1: a\nAction 1: Finish[Os", `thinks a | answers Os`}},
+		{speak.React{}, odd{"half a text", "a\nAction: wikipedia_search\nAction Input: Osl", `thinks a`}},
+		{speak.React{}, odd{"perhaps half a name, and no input", "a\nAction: clock", `thinks a`}},
+		{speak.React{}, odd{"half a program", "a\nAction: python\nAction Input: rm(", `thinks a`}},
+		{speak.React{}, odd{"half an object", "a\nAction: restart\nAction Input: {\"service\"", `thinks a | calls restart {"service"`}},
+		{speak.React{}, odd{"a whole object", "a\nAction: clock\nAction Input: {}", `thinks a | calls clock {}`}},
+		{speak.React{}, odd{"whole before what was cut", "a\nAction: wikipedia_search\nAction Input: Oslo\nObserv", `thinks a`}},
+		{speak.React{}, odd{"whole before an invented observation", "a\nAction: wikipedia_search\nAction Input: Oslo\nObservation: a ci", `thinks a | calls wikipedia_search {"entity":"Oslo"}`}},
+		{speak.React{}, odd{"a whole program", "a\nAction: python\nAction Input: " + ticks + "\nprint(1)\n" + ticks, `thinks a | calls python {"code":"print(1)"}`}},
+		{speak.Numbered{}, odd{"half a text", "Thought 1: a\nAction 1: Search[Osl", `thinks a | calls wikipedia_search [Osl`}},
+		{speak.Numbered{}, odd{"perhaps half a name", "Thought 1: a\nAction 1: Clock", `thinks a`}},
+		{speak.Numbered{}, odd{"a whole text", "Thought 1: a\nAction 1: Search[Oslo]", `thinks a | calls wikipedia_search {"entity":"Oslo"}`}},
+		{speak.Numbered{}, odd{"half an answer is what there is", "Thought 1: a\nAction 1: Finish[Os", `thinks a | answers Os`}},
 	}
 	for _, tt := range tests {
 		got := meaning(tt.protocol.Read(shelf(), llm.Response{Text: tt.text, Finish: "length"}))
@@ -216,22 +216,22 @@ func TestCutOff(t *testing.T) {
 func TestLastWords(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		protocol agent.Protocol
+		protocol speak.Protocol
 		odd
 	}{
-		{agent.React{}, odd{"the answer", "It is 42.", `answers It is 42.`}},
-		{agent.React{}, odd{"with its label again", "Thought: so\nFinal Answer: It is 42.", `thinks so | answers It is 42.`}},
-		{agent.React{}, odd{"and then an action all the same", "I don't know.\nAction: clock\nAction Input: {}", `answers I don't know.`}},
-		{agent.React{}, odd{"with lines like labels", "Minutes:\nAction: Bob writes\nAnswer: yes", `answers Minutes:⏎Action: Bob writes⏎Answer: yes`}},
-		{agent.React{}, odd{"only an action", "Thought: no\nAction: clock\nAction Input: {}", `thinks no`}},
-		{agent.Numbered{}, odd{"the rest of Finish[", "It is 42.]", `answers It is 42.`}},
-		{agent.Numbered{}, odd{"and the next question", " 42]\n\nQuestion: and now?\nThought 1: x", `answers 42`}},
-		{agent.Numbered{}, odd{"with brackets in it", "a [link](x) and b[0]]\nmore", `answers a [link](x) and b[0]`}},
-		{agent.Numbered{}, odd{"the whole action again", "Action 3: Finish[It is 42.]", `answers It is 42.`}},
-		{agent.Numbered{}, odd{"Finish again, without its label", "Finish[It is 42.]", `answers It is 42.`}},
-		{agent.Numbered{}, odd{"a tool all the same", "Thought 3: no\nAction 3: Search[x]", `thinks no`}},
-		{agent.Numbered{}, odd{"nothing", "]", ``}},
-		{agent.Numbered{}, odd{"an answer that never was in brackets", "It is 42.", `answers It is 42.`}},
+		{speak.React{}, odd{"the answer", "It is 42.", `answers It is 42.`}},
+		{speak.React{}, odd{"with its label again", "Thought: so\nFinal Answer: It is 42.", `thinks so | answers It is 42.`}},
+		{speak.React{}, odd{"and then an action all the same", "I don't know.\nAction: clock\nAction Input: {}", `answers I don't know.`}},
+		{speak.React{}, odd{"with lines like labels", "Minutes:\nAction: Bob writes\nAnswer: yes", `answers Minutes:⏎Action: Bob writes⏎Answer: yes`}},
+		{speak.React{}, odd{"only an action", "Thought: no\nAction: clock\nAction Input: {}", `thinks no`}},
+		{speak.Numbered{}, odd{"the rest of Finish[", "It is 42.]", `answers It is 42.`}},
+		{speak.Numbered{}, odd{"and the next question", " 42]\n\nQuestion: and now?\nThought 1: x", `answers 42`}},
+		{speak.Numbered{}, odd{"with brackets in it", "a [link](x) and b[0]]\nmore", `answers a [link](x) and b[0]`}},
+		{speak.Numbered{}, odd{"the whole action again", "Action 3: Finish[It is 42.]", `answers It is 42.`}},
+		{speak.Numbered{}, odd{"Finish again, without its label", "Finish[It is 42.]", `answers It is 42.`}},
+		{speak.Numbered{}, odd{"a tool all the same", "Thought 3: no\nAction 3: Search[x]", `thinks no`}},
+		{speak.Numbered{}, odd{"nothing", "]", ``}},
+		{speak.Numbered{}, odd{"an answer that never was in brackets", "It is 42.", `answers It is 42.`}},
 	}
 	for _, tt := range tests {
 		got := meaning(tt.protocol.Read(nil, llm.Response{Text: tt.text, Finish: "stop"}))
@@ -245,7 +245,7 @@ func TestLastWords(t *testing.T) {
 // never read for actions.
 func TestTextReasoning(t *testing.T) {
 	t.Parallel()
-	for _, p := range []agent.Protocol{agent.React{}, agent.Numbered{}} {
+	for _, p := range []speak.Protocol{speak.React{}, speak.Numbered{}} {
 		tests := []struct{ text, want string }{
 			{"Hello.", "thinks hm | answers Hello."},
 			{"Thought: so\nFinal Answer: Hello.", "thinks so | answers Hello."},
@@ -286,10 +286,10 @@ func TestGrowing(t *testing.T) {
 		{"```\nThought: a b", "a b", "a b"},
 	}
 	for _, tt := range tests {
-		if got := (agent.React{}).Growing(tt.text); got != tt.react {
+		if got := (speak.React{}).Growing(tt.text); got != tt.react {
 			t.Errorf("react, %q: %q, want %q", tt.text, got, tt.react)
 		}
-		if got := (agent.Numbered{}).Growing(tt.text); got != tt.numbered {
+		if got := (speak.Numbered{}).Growing(tt.text); got != tt.numbered {
 			t.Errorf("numbered, %q: %q, want %q", tt.text, got, tt.numbered)
 		}
 	}
@@ -300,11 +300,11 @@ func FuzzReact(f *testing.F) {
 		f.Add(tt.text, false)
 	}
 	f.Fuzz(func(t *testing.T, text string, length bool) {
-		checkReading(t, agent.React{}, text, length)
+		checkReading(t, speak.React{}, text, length)
 		if strings.Contains(text, "Observation:") {
 			before, _, _ := strings.Cut(text, "Observation:")
-			whole := agent.React{}.Read(shelf(), llm.Response{Text: text})
-			if part := (agent.React{}).Read(shelf(), llm.Response{Text: before + "Observation:"}); !strings.Contains(text, "</think>") && meaning(whole) != meaning(part) {
+			whole := speak.React{}.Read(shelf(), llm.Response{Text: text})
+			if part := (speak.React{}).Read(shelf(), llm.Response{Text: before + "Observation:"}); !strings.Contains(text, "</think>") && meaning(whole) != meaning(part) {
 				t.Errorf("what stands behind the stop word counts: %s, and without it %s", meaning(whole), meaning(part))
 			}
 		}
@@ -313,7 +313,7 @@ func FuzzReact(f *testing.F) {
 
 // checkReading holds for every protocol and text.
 func checkReading(t *testing.T, p interface {
-	agent.Protocol
+	speak.Protocol
 	Growing(text string) string
 }, text string, length bool,
 ) {
@@ -358,7 +358,7 @@ func checkReading(t *testing.T, p interface {
 }
 
 // checkAgain reads what was read, written as it should have been.
-func checkAgain(t *testing.T, p agent.Protocol, text, want string) {
+func checkAgain(t *testing.T, p speak.Protocol, text, want string) {
 	t.Helper()
 	if got := meaning(p.Read(shelf(), llm.Response{Text: text})); got != strings.ReplaceAll(want, "\n", "⏎") {
 		t.Errorf("%q is read as %s, want %s", text, got, want)
@@ -366,8 +366,8 @@ func checkAgain(t *testing.T, p agent.Protocol, text, want string) {
 }
 
 // written is a call as a protocol's prompt shows it.
-func written(p agent.Protocol, tool, args string) string {
-	if _, numbered := p.(agent.Numbered); numbered {
+func written(p speak.Protocol, tool, args string) string {
+	if _, numbered := p.(speak.Numbered); numbered {
 		return "Action 1: " + tool + "[" + args + "]"
 	}
 	return "Action: " + tool + "\nAction Input: " + args
@@ -390,6 +390,6 @@ func acts(text string) bool {
 }
 
 func ExampleReact_Growing() {
-	fmt.Println(agent.React{}.Growing("I have to look that up.\nAction: wikip"))
+	fmt.Println(speak.React{}.Growing("I have to look that up.\nAction: wikip"))
 	// Output: I have to look that up.
 }

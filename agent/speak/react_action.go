@@ -1,4 +1,4 @@
-package agent
+package speak
 
 import (
 	"encoding/json"
@@ -281,7 +281,7 @@ func (k kit) call(m move, cutOff bool) (c llm.Call, ok bool) {
 	t, known := k.find(m.name)
 	c.Name = t.Name
 	if !known {
-		c.Name = clip(m.name, maxName)
+		c.Name = Clip(m.name, maxName)
 	}
 	if m.broken {
 		c.Args = m.input

@@ -1,10 +1,10 @@
-package agent_test
+package speak_test
 
 import (
 	"strings"
 	"testing"
 
-	"nod/agent"
+	"nod/agent/speak"
 	"nod/llm"
 )
 
@@ -86,7 +86,7 @@ func TestNumberedReads(t *testing.T) {
 	for _, tt := range numberedOdd {
 		t.Run(tt.why, func(t *testing.T) {
 			t.Parallel()
-			checkOdd(t, agent.Numbered{}, tt)
+			checkOdd(t, speak.Numbered{}, tt)
 		})
 	}
 }
@@ -106,17 +106,17 @@ func TestNumberedNames(t *testing.T) {
 		{"which of the two is not clear", "Action 1: RUN-IT[x]", `calls RUN-IT x`},
 	}
 	for _, tt := range tests {
-		if got := meaning(agent.Numbered{}.Read(tools, llm.Response{Text: tt.text})); got != tt.want {
+		if got := meaning(speak.Numbered{}.Read(tools, llm.Response{Text: tt.text})); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.why, got, tt.want)
 		}
 	}
-	frame := agent.Numbered{}.Frame(tools)
+	frame := speak.Numbered{}.Frame(tools)
 	for _, want := range []string{"(1) Wikipedia_search[q]", "(2) Lookup[q]", "(3) Search[q]", "(4) Tool_finish[q]", "(7) Finish[answer]", "Action 2: Wikipedia_search[Danube]"} {
 		if !strings.Contains(frame, want) {
 			t.Errorf("the frame lacks %q:\n%s", want, frame)
 		}
 	}
-	if frame := (agent.Numbered{}).Frame([]llm.Tool{one("run_it")}); strings.Contains(frame, "Danube") || !strings.Contains(frame, "Action 1: Finish[") {
+	if frame := (speak.Numbered{}).Frame([]llm.Tool{one("run_it")}); strings.Contains(frame, "Danube") || !strings.Contains(frame, "Action 1: Finish[") {
 		t.Errorf("examples with tools that are off:\n%s", frame)
 	}
 }
@@ -126,6 +126,6 @@ func FuzzNumbered(f *testing.F) {
 		f.Add(tt.text, false)
 	}
 	f.Fuzz(func(t *testing.T, text string, length bool) {
-		checkReading(t, agent.Numbered{}, text, length)
+		checkReading(t, speak.Numbered{}, text, length)
 	})
 }

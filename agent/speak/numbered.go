@@ -1,4 +1,4 @@
-package agent
+package speak
 
 import (
 	"encoding/json"
@@ -9,7 +9,6 @@ import (
 
 	"nod/llm"
 	"nod/llm/args"
-	"nod/memory"
 )
 
 // Numbered is the protocol of the ReAct paper, for models that go on with what
@@ -47,7 +46,7 @@ func (Numbered) Request(p Prompt) llm.Request {
 // their use included.
 func (Numbered) Frame(tools []llm.Tool) string {
 	if len(tools) == 0 {
-		return textLastCall + "\n\n"
+		return LastCall + "\n\n"
 	}
 	b := newBrackets(tools)
 	var kinds []string
@@ -137,7 +136,7 @@ func (b brackets) usage(t llm.Tool) string {
 
 // write shows a call: with its one text alone in the brackets where it would
 // be read so again.
-func (b brackets) write(c memory.Call) string {
+func (b brackets) write(c Call) string {
 	name := b.name(c.Tool)
 	if !c.Object {
 		return name + "[" + strings.TrimPrefix(quoted(malformed(c.Args)), "[")

@@ -1,9 +1,12 @@
-package memory
+// Package recent remembers the logs that a store held last.
+package recent
 
 import (
 	"container/list"
 	"slices"
 	"sync"
+
+	"nod/memory"
 )
 
 // What is remembered at most. Threads that wait for long are not among the last
@@ -13,12 +16,12 @@ const (
 	mostEntries = 100_000 // of all threads
 )
 
-// Recent remembers the logs of the threads that this process held last, so that
+// Logs remembers the logs of the threads that this process held last, so that
 // a store has to load only what is new when it claims one again. It is right as
 // long as nobody else held the thread in between: that is for the store to know,
 // by the token of the claim under which a log was put. It is safe for concurrent
 // use.
-type Recent struct {
+type Logs struct {
 	mu    sync.Mutex
 	order *list.List // of *remembered, the last used one first
 	items map[string]*list.Element
@@ -28,15 +31,15 @@ type Recent struct {
 type remembered struct {
 	thread string
 	token  uint64
-	log    []Entry
+	log    []memory.Entry
 }
 
-// NewRecent makes an empty one.
-func NewRecent() *Recent { return &Recent{order: list.New(), items: map[string]*list.Element{}} }
+// New makes an empty one.
+func New() *Logs { return &Logs{order: list.New(), items: map[string]*list.Element{}} }
 
 // Put remembers the log as it was under a token, but for what was left out or
 // forgotten; what has not been used for longest makes room.
-func (r *Recent) Put(thread string, token uint64, log []Entry) {
+func (r *Logs) Put(thread string, token uint64, log []memory.Entry) {
 	log = current(log)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,7 +53,7 @@ func (r *Recent) Put(thread string, token uint64, log []Entry) {
 
 // Take gives what is remembered of a thread and forgets it: whoever claims the
 // thread goes on with it.
-func (r *Recent) Take(thread string) (token uint64, log []Entry) {
+func (r *Logs) Take(thread string) (token uint64, log []memory.Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.items[thread]
@@ -62,7 +65,7 @@ func (r *Recent) Take(thread string) (token uint64, log []Entry) {
 	return m.token, m.log
 }
 
-func (r *Recent) drop(e *list.Element) {
+func (r *Logs) drop(e *list.Element) {
 	if e == nil {
 		return
 	}
@@ -72,36 +75,18 @@ func (r *Recent) drop(e *list.Element) {
 }
 
 // current is the log from its base on.
-func current(log []Entry) []Entry {
+func current(log []memory.Entry) []memory.Entry {
 	base := uint64(0)
 	for _, e := range log {
 		switch b := e.Body.(type) {
-		case Trimmed:
+		case memory.Trimmed:
 			base = max(base, b.Before)
-		case Forgot:
+		case memory.Forgot:
 			base = max(base, b.Before)
 		}
 	}
 	if base == 0 || len(log) == 0 || log[0].Seq >= base {
 		return log
 	}
-	return slices.Clone(Since(log, base))
-}
-
-// LastSeq is the Seq of the last entry; 0 when there is none.
-func LastSeq(log []Entry) uint64 {
-	if len(log) == 0 {
-		return 0
-	}
-	return log[len(log)-1].Seq
-}
-
-// Since leaves out what is before a Seq.
-func Since(log []Entry, seq uint64) []Entry {
-	for i, e := range log {
-		if e.Seq >= seq {
-			return log[i:]
-		}
-	}
-	return nil
+	return slices.Clone(memory.Since(log, base))
 }

@@ -1,4 +1,4 @@
-package memory_test
+package agent
 
 import (
 	"fmt"
@@ -9,20 +9,20 @@ import (
 	"nod/memory"
 )
 
-func drawShape(t *rapid.T) memory.Shape {
-	s := memory.Shape{Fixed: rapid.IntRange(0, 200).Draw(t, "fixed"), Each: rapid.IntRange(0, 20).Draw(t, "each")}
+func drawShape(t *rapid.T) shape {
+	s := shape{fixed: rapid.IntRange(0, 200).Draw(t, "fixed"), each: rapid.IntRange(0, 20).Draw(t, "each")}
 	seq := uint64(0)
 	for i := range rapid.IntRange(1, 30).Draw(t, "turns") {
 		seq += uint64(rapid.IntRange(1, 9).Draw(t, "gap"))
-		turn := memory.TurnShape{Seq: seq}
+		turn := turnShape{seq: seq}
 		for k := range rapid.IntRange(1, 8).Draw(t, "pieces") {
-			p := memory.Piece{Tokens: rapid.IntRange(1, 400).Draw(t, "tokens")}
+			p := sized{tokens: rapid.IntRange(1, 400).Draw(t, "tokens")}
 			if k > 0 && rapid.Bool().Draw(t, "result") {
-				p.Call, p.Stub = fmt.Sprint(i, "-", k), min(p.Tokens, 20)
+				p.call, p.stub = fmt.Sprint(i, "-", k), min(p.tokens, 20)
 			}
-			turn.Pieces = append(turn.Pieces, p)
+			turn.pieces = append(turn.pieces, p)
 		}
-		s.Turns = append(s.Turns, turn)
+		s.turns = append(s.turns, turn)
 	}
 	return s
 }
@@ -35,19 +35,19 @@ func TestTrimProperty(t *testing.T) {
 		s := drawShape(t)
 		budget := rapid.IntRange(1000, 6000).Draw(t, "budget")
 		var cut memory.Trimmed
-		for n := 1; n <= len(s.Turns); n++ {
-			upTo := memory.Shape{Fixed: s.Fixed, Each: s.Each, Turns: s.Turns[:n]}
-			next := memory.Trim(upTo, budget, cut)
-			if size := upTo.Size(next); size > budget {
+		for n := 1; n <= len(s.turns); n++ {
+			upTo := shape{fixed: s.fixed, each: s.each, turns: s.turns[:n]}
+			next := trim(upTo, budget, cut)
+			if size := upTo.size(next); size > budget {
 				t.Fatalf("%d tokens after the trim, over the budget of %d", size, budget)
 			}
-			if next.Before > upTo.Turns[n-1].Seq {
+			if next.Before > upTo.turns[n-1].seq {
 				t.Fatal("the current turn was left out")
 			}
 			if next.Before < cut.Before || len(next.Stubs) < len(cut.Stubs) {
 				t.Fatal("a trim took back what was left out")
 			}
-			if upTo.Size(cut) <= budget && (next.Before != cut.Before || len(next.Stubs) != len(cut.Stubs) || next.Clip != cut.Clip) {
+			if upTo.size(cut) <= budget && (next.Before != cut.Before || len(next.Stubs) != len(cut.Stubs) || next.Clip != cut.Clip) {
 				t.Fatal("trimmed what fits")
 			}
 			cut = next
@@ -57,8 +57,8 @@ func TestTrimProperty(t *testing.T) {
 
 // Without a budget nothing is left out.
 func TestTrimUnlimited(t *testing.T) {
-	s := memory.Shape{Turns: []memory.TurnShape{{Seq: 1, Pieces: []memory.Piece{{Tokens: 1 << 30}}}}}
-	if got := memory.Trim(s, 0, memory.Trimmed{}); got.Before != 0 || got.Clip != 0 {
-		t.Errorf("Trim without a budget = %+v", got)
+	s := shape{turns: []turnShape{{seq: 1, pieces: []sized{{tokens: 1 << 30}}}}}
+	if got := trim(s, 0, memory.Trimmed{}); got.Before != 0 || got.Clip != 0 {
+		t.Errorf("trim without a budget = %+v", got)
 	}
 }
