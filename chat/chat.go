@@ -33,6 +33,9 @@ type Message struct {
 	Sent   time.Time  `json:"sent,omitzero"`
 	Quoted []Quote    `json:"quoted,omitempty"` // older messages that it refers to: data, never orders
 	Files  []File     `json:"files,omitempty"`
+	// Aside says that it calls nobody: it was said in a thread that the bot
+	// follows, between people, and is context for whatever is asked next.
+	Aside bool `json:"aside,omitempty"`
 }
 
 // Quote is somebody's earlier message that came along with a newer one.
@@ -64,6 +67,8 @@ type Reaction struct {
 	By      User       `json:"by"`
 	Emoji   string     `json:"emoji"`
 	Removed bool       `json:"removed,omitempty"`
+	// Button says that it was a click on a button, which stands for the emoji.
+	Button bool `json:"button,omitempty"`
 	// Found says that the reaction was found after the fact rather than heard
 	// as it happened, so that the order among such reactions is not known.
 	Found bool `json:"found,omitempty"`
@@ -75,6 +80,8 @@ type Standing struct {
 	Running bool      // a turn is under way
 	Horizon time.Time // platform's time of the last forget: nothing sent before it comes back
 	Last    time.Time // platform's time of the latest message that was put
+	Callers []UserID  // who has called the bot in it
+	Muted   bool      // it answers only when it is mentioned
 }
 
 // Watermark says how far a thread was heard.

@@ -7,6 +7,7 @@ const (
 	EmojiStop  = "🛑"
 	EmojiSeen  = "👀"
 	EmojiRetry = "🔄"
+	EmojiMute  = "🔇"
 )
 
 // slackNames maps the names that Slack gives to the emoji that nod uses or is
@@ -53,6 +54,7 @@ var slackNames = map[string]string{
 	"black_square_for_stop":   "⏹",
 	"arrow_forward":           "▶",
 	"repeat":                  "🔁",
+	"mute":                    "🔇",
 }
 
 // NormalEmoji gives the one form in which two writings of an emoji compare

@@ -98,9 +98,14 @@ type Approval struct {
 	Approve   []string  `json:"approve"`           // emoji; the bot puts the first on the message
 	Deny      []string  `json:"deny"`
 	Deadline  time.Time `json:"deadline"`
-	Why       string    `json:"why,omitempty"` // set when the call is asked for a special reason
+	Why       string    `json:"why,omitempty"`    // set when the call is asked for a special reason
+	Number    int       `json:"number,omitempty"` // counts up in the thread
 	Outcome   Outcome   `json:"outcome,omitempty"`
 	By        []User    `json:"by,omitempty"` // who approved so far, or decided
+	// Headline is the first line: `Approval 3: NAME` while it waits, and then
+	// what came of it, such as `Approved by ada · done in 2 s`.
+	Headline string `json:"headline,omitempty"`
+	Reason   string `json:"reason,omitempty"` // why it was denied, in the words of who denied it
 }
 
 // Ballot are the emoji that the bot itself puts on the message, for people to
