@@ -174,6 +174,8 @@ func (s *state) ignore(c *call, v memory.Vote, at time.Time, member Member) stri
 		return "this message asks for no approval"
 	case v.By.Bot:
 		return "a bot's reaction never counts"
+	case v.By.Barred != "" && (v.Verdict != memory.Deny || c.asked.Requester.ID != v.By.ID):
+		return v.By.Barred
 	case c.decided != nil:
 		return "it is already decided: " + string(c.decided.Outcome)
 	case c.result != nil || c.turn.ended:

@@ -13,6 +13,10 @@ type User struct {
 	ID   UserID `json:"id"`
 	Name string `json:"name,omitempty"`
 	Bot  bool   `json:"bot,omitempty"`
+	// Barred says why this person may not approve anything, whatever the rules
+	// say, in words for them: somebody of another organisation, or a guest.
+	// Empty for everybody else.
+	Barred string `json:"barred,omitempty"`
 }
 
 // Display is the name for people to read, or the id where there is none.

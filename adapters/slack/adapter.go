@@ -14,6 +14,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,9 @@ type Options struct {
 	Follow    string // thread (default) or mentions
 	DM        string // thread (default) or flat
 	AllowBots []string
+	External  string          // people of other organisations: ignore (default), ask, allow
+	Guests    string          // guests of the own workspace: ask (default), ignore, allow
+	Allow     []string        // who is heard: everyone, user:ID, group:ID, channel:ID; default everyone
 	Groups    bool            // an approver rule names a user group
 	Emoji     map[string]bool // reactions that can mean something, in normal form; nil: any
 
@@ -72,6 +76,7 @@ type Adapter struct {
 	live live
 
 	names   names
+	groups  groups
 	lanes   *inbound.Lanes
 	working working
 	drawn   outbox.Versions
@@ -92,7 +97,7 @@ func New(o Options) (*Adapter, error) {
 	o = o.withDefaults()
 	a := &Adapter{
 		o: o, log: o.Logger, web: newWeb(o), in: make(chan struct{}),
-		names: newNames(o.Now), lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), prompts: newPrompts(),
+		names: newNames(o.Now), groups: newGroups(o.Now), lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), prompts: newPrompts(),
 	}
 	a.heard = catchup.NewHeard(a.marks)
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
@@ -113,6 +118,7 @@ func (o Options) withDefaults() Options {
 	if o.APIURL == "" {
 		o.APIURL = "https://slack.com/api/"
 	}
+	o.External, o.Guests = cmp.Or(o.External, trustIgnore), cmp.Or(o.Guests, trustAsk)
 	if o.Sockets < 1 {
 		o.Sockets = 2
 	}

@@ -95,7 +95,12 @@ func (a *Adapter) message(ctx context.Context, ev event, keys []string) error {
 	if err != nil {
 		return err
 	}
+	from, heard, err := a.admit(ctx, ev)
+	if err != nil || !heard {
+		return err
+	}
 	m := a.convert(ctx, thread, ev)
+	m.From.Barred = from.Barred
 	if st != nil && !st.Known {
 		m.Quoted = a.quoted(ctx, thread, ev, st.Horizon)
 	}
@@ -105,6 +110,16 @@ func (a *Adapter) message(ctx context.Context, ev event, keys []string) error {
 	}
 	a.o.Observe.Put(fresh)
 	return nil
+}
+
+// admit says whether whoever wrote a message is heard. Bots that are answered
+// are named one by one.
+func (a *Adapter) admit(ctx context.Context, ev event) (chat.User, bool, error) {
+	if id, bot, _ := a.author(ev); !bot {
+		heard, u, err := a.hears(ctx, id, ev.Channel)
+		return u, heard, err
+	}
+	return chat.User{}, true, nil
 }
 
 // convert makes a message readable. Names and files that can't be had soon are
@@ -170,17 +185,20 @@ func (a *Adapter) deleted(ctx context.Context, eventID string, ev event, ts stri
 }
 
 // reacted takes in a reaction. Whoever reacted is looked up first, since a
-// bot's reaction decides nothing: when that fails the reaction is not put, and
-// Slack delivers it again.
+// bot's reaction decides nothing, nor a stranger's: when that fails the reaction
+// is not put, and Slack delivers it again.
 func (a *Adapter) reacted(ctx context.Context, eventID string, ev event) error {
 	on, ok := ev.on()
 	emoji := chat.NormalEmoji(ev.Reaction)
 	if !ok || ev.User == a.who().UserID || a.o.Emoji != nil && !a.o.Emoji[emoji] {
 		return nil
 	}
-	by, err := a.user(ctx, ev.User)
-	if err != nil {
+	by, err := a.voter(ctx, ev.User, on.Channel)
+	switch {
+	case err != nil:
 		return fmt.Errorf("look up who reacted: %w", err)
+	case by.Barred != "" && !decides(emoji):
+		return nil
 	}
 	r := chat.Reaction{
 		On: refOf(a.who().TeamID, on.Channel, on.TS), By: by,

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"nod/chat"
 	"nod/chat/outbox"
@@ -33,6 +35,42 @@ func (a *Adapter) members(ctx context.Context, group string) ([]string, error) {
 		return nil, fmt.Errorf("list a user group: %w", err)
 	}
 	return said.Users, nil
+}
+
+// groups remembers for a moment who is in a group, for deciding who is heard:
+// every message asks. Votes don't use it.
+type groups struct {
+	now func() time.Time
+	mu  *sync.Mutex
+	had map[string]group
+}
+
+type group struct {
+	users []string
+	until time.Time
+}
+
+const groupStays = time.Minute
+
+func newGroups(now func() time.Time) groups {
+	return groups{now: now, mu: &sync.Mutex{}, had: map[string]group{}}
+}
+
+func (g *groups) members(ctx context.Context, a *Adapter, id string) ([]string, error) {
+	g.mu.Lock()
+	had, ok := g.had[id]
+	g.mu.Unlock()
+	if ok && g.now().Before(had.until) {
+		return had.users, nil
+	}
+	users, err := a.members(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.had[id] = group{users, g.now().Add(groupStays)} // as many as the file names
+	return users, nil
 }
 
 // Possible says whether anybody in the thread could be in a group: in a direct

@@ -25,6 +25,8 @@ type names struct {
 type named struct {
 	name  string
 	bot   bool
+	kind  kind // of an account
+	asked time.Time
 	until time.Time
 }
 
@@ -52,8 +54,18 @@ func (n *names) keep(id string, v named, stays time.Duration) {
 	if len(n.had) >= mostNames {
 		clear(n.had)
 	}
-	v.until = n.now().Add(stays)
+	v.asked = n.now()
+	v.until = v.asked.Add(stays)
 	n.had[id] = v
+}
+
+// older forgets what was asked longer ago.
+func (n *names) older(id string, than time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if v, ok := n.had[id]; ok && n.now().Sub(v.asked) > than {
+		delete(n.had, id)
+	}
 }
 
 // look gives what an id is called; ask is called when that is not known. Those
@@ -84,28 +96,30 @@ func (n *names) look(ctx context.Context, id string, ask func(context.Context) (
 	}
 }
 
-// user looks a person up. The error says that it is not known whether it is
-// one, or a bot.
+// user looks up what somebody is called. The error says that it is not known
+// whether it is a person, or a bot.
 func (a *Adapter) user(ctx context.Context, id string) (chat.User, error) {
+	u, _, err := a.person(ctx, id)
+	return u, err
+}
+
+// person looks up who somebody is, and where they belong.
+func (a *Adapter) person(ctx context.Context, id string) (chat.User, kind, error) {
 	if id == "" {
-		return chat.User{}, errors.New("look a user up: no id")
+		return chat.User{}, unknownAccount, errors.New("look a user up: no id")
 	}
 	v, err := a.names.look(ctx, id, func(ctx context.Context) (named, error) {
 		var said struct {
-			User struct {
-				Name    string `json:"name"`
-				Real    string `json:"real_name"`
-				Bot     bool   `json:"is_bot"`
-				Profile struct {
-					Display string `json:"display_name"`
-				} `json:"profile"`
-			} `json:"user"`
+			User account `json:"user"`
 		}
 		err := a.web.call(ctx, request{method: "users.info", args: url.Values{"user": {id}}, priority: outbox.Answer, answer: &said})
+		if err != nil {
+			return named{}, err
+		}
 		u := said.User
-		return named{name: firstOf(u.Profile.Display, u.Real, u.Name), bot: u.Bot}, err
+		return named{name: firstOf(u.Profile.Display, u.Real, u.Name), bot: u.Bot, kind: a.who().kindOf(u)}, nil
 	})
-	return chat.User{ID: chat.UserID(id), Name: v.name, Bot: v.bot}, err
+	return chat.User{ID: chat.UserID(id), Name: v.name, Bot: v.bot}, v.kind, err
 }
 
 // channel looks the name of a channel up.

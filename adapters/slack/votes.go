@@ -17,7 +17,7 @@ func (a *Adapter) reactions(ctx context.Context) error {
 
 // putFound puts a reaction that was found.
 func (a *Adapter) putFound(ctx context.Context, r chat.Reaction, began time.Time) error {
-	by, err := a.user(ctx, string(r.By.ID))
+	by, err := a.voter(ctx, string(r.By.ID), channelOf(r.On.Channel))
 	if err != nil {
 		return fmt.Errorf("look up who reacted: %w", err)
 	}

@@ -240,13 +240,15 @@ func gone(err error) error {
 
 // whoami is what auth.test says.
 type whoami struct {
-	URL    string   `json:"url"`
-	Team   string   `json:"team"`
-	User   string   `json:"user"`
-	TeamID string   `json:"team_id"`
-	UserID string   `json:"user_id"`
-	BotID  string   `json:"bot_id"`
-	Scopes []string `json:"-"`
+	URL    string `json:"url"`
+	Team   string `json:"team"`
+	User   string `json:"user"`
+	TeamID string `json:"team_id"`
+	UserID string `json:"user_id"`
+	BotID  string `json:"bot_id"`
+	// Enterprise is the Grid organisation that the workspace belongs to.
+	Enterprise string   `json:"enterprise_id"`
+	Scopes     []string `json:"-"`
 }
 
 func (w *web) whoami(ctx context.Context, p outbox.Priority) (whoami, error) {

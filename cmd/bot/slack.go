@@ -16,6 +16,7 @@ func slackOptions(cfg *config.Config) slack.Options {
 	return slack.Options{
 		AppToken: s.AppToken.Reveal(), BotToken: s.BotToken.Reveal(), APIURL: s.APIURL,
 		Sockets: s.Sockets, Follow: string(s.Follow), DM: string(s.DM), AllowBots: s.AllowBots,
+		External: string(s.External), Guests: string(s.Guests), Allow: s.Allow,
 		Groups: usesGroups(cfg),
 	}
 }
@@ -45,7 +46,11 @@ func slackManifest(cfg *config.Config) ([]byte, error) {
 	return slack.Manifest(slack.ManifestOptions{Groups: usesGroups(cfg)})
 }
 
-// usesGroups says whether any approver is a group or role.
+// usesGroups says whether any approver is a group or role, or a group is heard.
 func usesGroups(cfg *config.Config) bool {
-	return slices.ContainsFunc(cfg.Approvers(), agent.IsGroup)
+	rules := cfg.Approvers()
+	if cfg.Slack != nil {
+		rules = slices.Concat(rules, cfg.Slack.Allow)
+	}
+	return slices.ContainsFunc(rules, agent.IsGroup)
 }

@@ -245,3 +245,44 @@ func TestSlackBurst(t *testing.T) {
 		t.Errorf("%d calls were refused as too many", c)
 	}
 }
+
+// Somebody of another organisation is not heard, and where the file lets them
+// ask they can't approve, neither their own call nor anybody's; everybody else
+// still can. A guest likewise.
+func TestSlackStrangers(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	for name, u := range map[string]fakeslack.User{
+		"zoe": {ID: "U0ZOE", Team: "T0OTHER", Stranger: true}, "guest": {ID: "U0GUEST", Guest: true},
+	} {
+		u.Name, w.users[name] = name, u.ID
+		w.s.AddUser(u)
+		w.s.Join(u.ID, "C0GEN")
+	}
+	w.extra = ", external: ask"
+	n := newService(t, w, frail, setup{extra: "approvals: {approvers: [requester, anyone]}"})
+	n.start()
+	for _, name := range []string{"zoe", "guest"} {
+		at := w.mention(name, "deploy prod now")
+		ask := n.ask(at, `{"env":"prod"}`)
+		w.react(name, ask.place, "✅")
+		eventually(t, name+" is told", func() bool { return strings.Contains(strings.Join(w.told(name, at), ""), "may not decide") })
+		if ran := n.ran(); ran != nil {
+			t.Fatalf("%s approved: %q", name, ran)
+		}
+		w.react("ada", ask.place, "❌")
+		n.find(ask.place, "Denied by")
+	}
+
+	deaf := newSlackWorld(t, fakeslack.Options{})
+	deaf.s.AddUser(fakeslack.User{ID: "U0ZOE", Name: "zoe", Team: "T0OTHER", Stranger: true})
+	deaf.users["zoe"] = "U0ZOE"
+	deaf.s.Join("U0ZOE", "C0GEN")
+	m := newService(t, deaf, frail, setup{})
+	m.start()
+	lost := deaf.mention("zoe", "hello")
+	m.find(deaf.mention("ada", "hello"), "You said: hello")
+	if c := m.count(lost, "hello"); c != 0 {
+		t.Error("it answered somebody of another organisation")
+	}
+}

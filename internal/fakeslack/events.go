@@ -53,6 +53,7 @@ func (s *Server) emitMessage(ch *channel, m *message) {
 	if s.hears(ch) {
 		event := s.render(ch, m, true)
 		event["channel"], event["channel_type"], event["event_ts"] = ch.ID, string(ch.Kind), m.ts
+		s.foreign(event, m)
 		if m.subtype == "thread_broadcast" {
 			if root := ch.byTS[m.thread]; root != nil {
 				event["root"] = s.render(ch, root, true)
@@ -70,7 +71,16 @@ func (s *Server) emitMention(ch *channel, m *message) {
 	event := s.render(ch, m, false)
 	event["type"], event["channel"], event["event_ts"] = "app_mention", ch.ID, m.ts
 	delete(event, "subtype")
+	s.foreign(event, m)
 	s.emit("app_mention", event)
+}
+
+// foreign names the team of an author of another workspace, as Slack does in
+// channels that are shared.
+func (s *Server) foreign(event reply, m *message) {
+	if team := s.teamOf(m.user); team != Team {
+		event["user_team"], event["source_team"] = team, team
+	}
 }
 
 func mentions(text string) bool {

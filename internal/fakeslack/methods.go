@@ -79,10 +79,14 @@ func channelScope(k Kind, what string) string {
 }
 
 func authTest(s *Server, _ *call) (reply, error) {
-	return reply{
+	out := reply{
 		"url": "https://fake.slack.com/", "team": "fake", "user": BotName, "team_id": Team, "user_id": BotUser,
 		"bot_id": BotID, "is_enterprise_install": false,
-	}, nil
+	}
+	if s.opt.Enterprise != "" {
+		out["enterprise_id"] = s.opt.Enterprise
+	}
+	return out, nil
 }
 
 func teamInfo(*Server, *call) (reply, error) {
@@ -93,6 +97,9 @@ func usersInfo(s *Server, c *call) (reply, error) {
 	u := s.people.users[c.args["user"]]
 	if u == nil {
 		return nil, refuse("user_not_found")
+	}
+	if u.Hidden {
+		return nil, refuse("user_not_visible")
 	}
 	return reply{"user": s.renderUser(u)}, nil
 }

@@ -26,6 +26,15 @@ type User struct {
 	Bot      bool
 	BotID    string
 	Deleted  bool
+	// Team is the workspace that they belong to, and Enterprise its Grid
+	// organisation; [Team] and none where they are empty. Slack calls people of
+	// other organisations strangers.
+	Team       string
+	Enterprise string
+	Stranger   bool
+	Guest      bool // of several channels
+	OneChannel bool // a guest of one channel
+	Hidden     bool // users.info says user_not_visible
 }
 
 // Group is a user group.
@@ -76,6 +85,9 @@ func newPeople(o Options) people {
 func (p *people) add(u User) {
 	if u.TZ == "" {
 		u.TZ = "Europe/Berlin"
+	}
+	if u.Team == "" {
+		u.Team = Team
 	}
 	if u.Bot && u.BotID == "" {
 		u.BotID = "B" + u.ID[1:]
@@ -134,13 +146,28 @@ func (s *Server) renderUser(u *User) reply {
 	if loc, err := time.LoadLocation(u.TZ); err == nil {
 		label, offset = s.now().In(loc).Zone()
 	}
-	return reply{
-		"id": u.ID, "team_id": Team, "name": u.Name, "deleted": u.Deleted, "real_name": u.RealName,
+	out := reply{
+		"id": u.ID, "team_id": u.Team, "name": u.Name, "deleted": u.Deleted, "real_name": u.RealName,
 		"tz": u.TZ, "tz_label": label, "tz_offset": offset, "is_bot": u.Bot, "is_app_user": false,
-		"updated": s.now().Unix(),
+		"updated": s.now().Unix(), "is_restricted": u.Guest || u.OneChannel, "is_ultra_restricted": u.OneChannel,
 		"profile": reply{
 			"real_name": u.RealName, "display_name": u.Name, "real_name_normalized": u.RealName,
-			"display_name_normalized": u.Name, "team": Team, "bot_id": u.BotID,
+			"display_name_normalized": u.Name, "team": u.Team, "bot_id": u.BotID,
 		},
 	}
+	if u.Stranger {
+		out["is_stranger"] = true
+	}
+	if u.Enterprise != "" {
+		out["enterprise_user"] = reply{"id": u.ID, "enterprise_id": u.Enterprise, "teams": []string{u.Team}}
+	}
+	return out
+}
+
+// teamOf is the workspace that whoever wrote a message belongs to.
+func (s *Server) teamOf(user string) string {
+	if u := s.people.users[user]; u != nil {
+		return u.Team
+	}
+	return Team
 }

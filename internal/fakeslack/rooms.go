@@ -28,6 +28,7 @@ type Channel struct {
 	Kind     Kind
 	Members  []string
 	Archived bool
+	Shared   bool // with another organisation
 }
 
 // channel is a conversation with what was said in it, oldest first.
@@ -191,7 +192,7 @@ func parseTS(ts string) (int64, bool) {
 
 // render gives the message object, as the Web API and the events have it.
 func (s *Server) render(c *channel, m *message, withMetadata bool) reply {
-	out := reply{"type": "message", "text": m.text, "ts": m.ts, "team": Team}
+	out := reply{"type": "message", "text": m.text, "ts": m.ts, "team": s.teamOf(m.user)}
 	put := func(key, value string) {
 		if value != "" {
 			out[key] = value
@@ -281,7 +282,7 @@ func (s *Server) renderChannel(c *channel) reply {
 	out := reply{
 		"id": c.ID, "created": 1700000000, "is_archived": c.Archived, "is_im": c.Kind == IM, "is_mpim": c.Kind == MPIM,
 		"is_channel": c.Kind == Public, "is_group": c.Kind == Private, "is_private": c.Kind != Public,
-		"is_general": c.Name == "general", "is_shared": false, "is_ext_shared": false, "is_org_shared": false,
+		"is_general": c.Name == "general", "is_shared": false, "is_ext_shared": c.Shared, "is_org_shared": false,
 		"context_team_id": Team, "updated": 1700000000000,
 	}
 	if c.Kind == IM {

@@ -37,6 +37,8 @@ type Options struct {
 	Scopes   []string // of the bot token; nil: [AllScopes]
 	Events   []string // subscribed events, as message.channels, app_mention; nil: all
 
+	Enterprise string // id of the Grid organisation that the workspace belongs to
+
 	Users    []User // nil: DefaultPeople
 	Channels []Channel
 	Groups   []Group

@@ -114,6 +114,7 @@ func (k *checker) platforms() {
 		k.token("slack.bot_token", s.BotToken, "xoxb-")
 		k.when("slack.api_url", urlProblem(s.APIURL))
 		k.between("slack.sockets", s.Sockets, 1, 10)
+		k.allow("slack.allow", s.Allow, "user", "group", "channel")
 		k.ids("slack.allow_bots", s.AllowBots)
 	}
 	if s := k.c.Discord; s != nil {
@@ -133,6 +134,23 @@ func (k *checker) ids(key string, ids []string) {
 	for i, one := range ids {
 		if !id.MatchString(one) {
 			k.at(item(key, i), "must be an id, such as B012ABCDEF or 123456789012345678, not a name")
+		}
+	}
+}
+
+// allow demands rules of who is heard: everyone, or an id of one of the kinds.
+func (k *checker) allow(key string, rules []string, kinds ...string) {
+	words := []string{"everyone"}
+	for _, kind := range kinds {
+		words = append(words, kind+":ID")
+	}
+	if len(rules) == 0 {
+		k.at(key, "would let nobody be heard; write %s", choices(words))
+	}
+	for i, rule := range rules {
+		kind, of, _ := strings.Cut(rule, ":")
+		if rule != "everyone" && (!slices.Contains(kinds, kind) || !id.MatchString(of)) {
+			k.at(item(key, i), "must be %s, with the id and not a name", choices(words))
 		}
 	}
 }

@@ -72,7 +72,10 @@ func stateDir(getenv func(string) (string, bool)) string {
 func sqliteAt(path string) Store { return Store{Kind: SQLite, Path: path, show: "sqlite:" + path} }
 
 func (s *Slack) setDefaults(Approvals) {
-	*s = Slack{APIURL: "https://slack.com/api/", Sockets: 2, Follow: FollowThread, DM: DMThread}
+	*s = Slack{
+		APIURL: "https://slack.com/api/", Sockets: 2, Follow: FollowThread, DM: DMThread,
+		External: TrustIgnore, Guests: TrustAsk, Allow: []string{"everyone"},
+	}
 }
 
 func (s *Discord) setDefaults(Approvals) {

@@ -21,6 +21,9 @@ type Taint string
 // Follow says which messages of a thread are for the bot.
 type Follow string
 
+// Trust says what people from outside may do.
+type Trust string
+
 // DM says what a direct message opens.
 type DM string
 
@@ -54,6 +57,10 @@ const (
 	FollowThread   Follow = "thread"
 	FollowMentions Follow = "mentions"
 
+	TrustIgnore Trust = "ignore"
+	TrustAsk    Trust = "ask"
+	TrustAllow  Trust = "allow"
+
 	DMThread DM = "thread"
 	DMFlat   DM = "flat"
 
@@ -78,6 +85,7 @@ func (Strategy) allowed() []string { return []string{"react", "plan", "reflexion
 func (Images) allowed() []string   { return []string{"auto", "true", "false"} }
 func (Taint) allowed() []string    { return []string{"ask", "off"} }
 func (Follow) allowed() []string   { return []string{"thread", "mentions"} }
+func (Trust) allowed() []string    { return []string{"ignore", "ask", "allow"} }
 func (DM) allowed() []string       { return []string{"thread", "flat"} }
 func (Risk) allowed() []string     { return []string{"auto", "ask", "never"} }
 func (Output) allowed() []string   { return []string{"text", "json", "file"} }

@@ -1,0 +1,144 @@
+package slack
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"nod/chat"
+)
+
+// In a channel that is shared with another organisation (Slack Connect) its
+// members write to the bot and react like colleagues, and so do guests. This
+// file says who is heard, and who may not decide, whatever the rules of an
+// approval say. What is not known of an account counts against it.
+
+// The values of Options.External and Options.Guests.
+const (
+	trustIgnore = "ignore" // they are not heard
+	trustAsk    = "ask"    // they may ask, and never approve
+	trustAllow  = "allow"  // they are like everybody else
+)
+
+// voteStays is how old what is known of an account may be when it votes: one
+// that was deactivated a moment ago decides nothing.
+const voteStays = time.Minute
+
+// account is what users.info tells of somebody, as far as it matters.
+type account struct {
+	Name       string `json:"name"`
+	Real       string `json:"real_name"`
+	Team       string `json:"team_id"`
+	Bot        bool   `json:"is_bot"`
+	Deleted    bool   `json:"deleted"`
+	Stranger   bool   `json:"is_stranger"`
+	Guest      bool   `json:"is_restricted"`
+	OneChannel bool   `json:"is_ultra_restricted"`
+	Profile    struct {
+		Display string `json:"display_name"`
+	} `json:"profile"`
+	Enterprise struct {
+		ID string `json:"enterprise_id"`
+	} `json:"enterprise_user"`
+}
+
+// kind is where an account belongs.
+type kind string
+
+const (
+	unknownAccount kind = "" // Slack does not know it, does not show it, or no longer
+	ownAccount     kind = "own"
+	guestAccount   kind = "guest"
+	otherAccount   kind = "other"
+)
+
+// kindOf judges an account. Colleagues of other workspaces of the same
+// Enterprise Grid organisation are colleagues.
+func (w whoami) kindOf(u account) kind {
+	ours := u.Team == w.TeamID || w.Enterprise != "" && u.Enterprise.ID == w.Enterprise
+	switch {
+	case u.Deleted || u.Team == "" && !ours:
+		return unknownAccount
+	case u.Stranger || !ours:
+		return otherAccount
+	case u.Guest || u.OneChannel:
+		return guestAccount
+	}
+	return ownAccount
+}
+
+// trust says whether an account of a kind is heard, and why it may not decide.
+func (o Options) trust(k kind) (heard bool, barred string) {
+	word, who := trustAllow, ""
+	switch k {
+	case unknownAccount:
+		return false, "Slack does not know this account, or no longer"
+	case otherAccount:
+		word, who = o.External, "people of other organisations may not decide here"
+	case guestAccount:
+		word, who = o.Guests, "guests may not decide here"
+	case ownAccount:
+	}
+	if word == trustAllow {
+		return true, ""
+	}
+	return word == trustAsk, who
+}
+
+// hears says whether the bot listens to somebody in a channel. The error says
+// that this could not be found out; then it must not.
+func (a *Adapter) hears(ctx context.Context, id, channel string) (heard bool, u chat.User, err error) {
+	u, k, err := a.person(ctx, id)
+	if err != nil {
+		return false, u, fmt.Errorf("look up who it is: %w", err)
+	}
+	if heard, u.Barred = a.o.trust(k); !heard {
+		return false, u, nil
+	}
+	heard, err = a.allowed(ctx, id, channel)
+	if err == nil && !heard {
+		u.Barred = "only those whom slack.allow names may decide here"
+	}
+	return heard, u, err
+}
+
+// allowed says whether one of the rules of Options.Allow names somebody.
+func (a *Adapter) allowed(ctx context.Context, id, channel string) (bool, error) {
+	if len(a.o.Allow) == 0 {
+		return true, nil
+	}
+	var doubt error
+	for _, rule := range a.o.Allow {
+		what, of, _ := strings.Cut(rule, ":")
+		switch {
+		case rule == "everyone", what == "user" && of == id, what == "channel" && of == channel:
+			return true, nil
+		case what == "group":
+			users, err := a.groups.members(ctx, a, of)
+			if err != nil {
+				doubt = err
+			} else if slices.Contains(users, id) {
+				return true, nil
+			}
+		}
+	}
+	return false, doubt
+}
+
+// voter is who reacted, as far as it matters for a vote: looked up anew.
+func (a *Adapter) voter(ctx context.Context, id, channel string) (chat.User, error) {
+	a.names.older(id, voteStays)
+	heard, u, err := a.hears(ctx, id, channel)
+	if err == nil && !heard && u.Barred == "" {
+		u.Barred = "you are not heard here"
+	}
+	return u, err
+}
+
+// decides says whether an emoji is a vote. The others are words: whoever is not
+// heard can't say them either.
+func decides(emoji string) bool {
+	return emoji != chat.EmojiStop && emoji != chat.EmojiRetry && emoji != chat.EmojiMute
+}
