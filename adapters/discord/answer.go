@@ -40,31 +40,3 @@ func said(pieces []string) []string {
 	}
 	return out
 }
-
-// dialect writes CommonMark so that Discord draws it: tables and all code in
-// blocks with the one fence that it knows, headings of the three levels that it
-// has. The rest is drawn as it is, or reads well as it is.
-func dialect(src string) string {
-	var b strings.Builder
-	done := 0
-	for _, block := range markdown.Blocks(src) {
-		var drawn string
-		switch {
-		case block.Kind == markdown.Code:
-			drawn = fence(block.Lang, strings.TrimSuffix(block.Text, "\n"))
-		case block.Kind == markdown.Table && block.Grid != nil:
-			drawn = fence("", strings.TrimSuffix(markdown.AlignedTable(block.Grid), "\n"))
-		case block.Kind == markdown.Heading && block.Level > 3:
-			drawn = "**" + strings.Trim(strings.TrimSpace(src[block.Start:block.End]), "# ") + "**"
-		default:
-			continue
-		}
-		b.WriteString(src[done:block.Start])
-		b.WriteString(drawn)
-		done = block.End
-	}
-	b.WriteString(src[done:])
-	return markdown.Tables(b.String(), func(g *markdown.Grid) string { // those in lists and quotes
-		return fence("", strings.TrimSuffix(markdown.AlignedTable(g), "\n"))
-	})
-}

@@ -37,11 +37,24 @@ func code1(s string) string {
 }
 
 // fence writes text as a code block. Discord knows only the fence of three
-// backticks, so what would end it is broken up by a space without width.
+// backticks, so what would end it is broken up by a space without width. It takes
+// no block for one that holds nothing, and then the two fences of it would begin
+// and end others.
 func fence(lang, text string) string {
-	lang = strings.Trim(lang, "`")
-	return "```" + lang + "\n" + strings.ReplaceAll(text, "```", "`\u200b`\u200b`") + "\n```"
+	if !plainLang.MatchString(lang) {
+		lang = ""
+	}
+	if strings.Trim(text, "\r\n") == "" {
+		text = " "
+	}
+	return "```" + lang + "\n" + unfenced(text) + "\n```"
 }
+
+// unfenced is a text that ends no fence.
+func unfenced(text string) string { return strings.ReplaceAll(text, "```", "`\u200b`\u200b`") }
+
+// plainLang is what Discord takes for the name of a language.
+var plainLang = regexp.MustCompile(`^[A-Za-z0-9_+\-.#]{0,30}$`)
 
 // exact shows arguments so that nothing in them is hidden, and nothing in them
 // ends the block they stand in: JSON can write all that in another way.

@@ -9,7 +9,6 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
-	"nod/chat/markdown"
 	"nod/chat/summary"
 )
 
@@ -95,37 +94,40 @@ func readButton(id string) (shows, bool) {
 
 // stepsPages writes steps in full, as so many messages as it takes.
 func stepsPages(s chat.Steps) []string {
-	out := []string{stepsLine(&s)}
+	out := []sheet{{text: stepsLine(&s)}}
 	for _, item := range s.Items {
 		if item.Thought != "" {
-			out = append(out, "**Thought**\n"+quoteLines(item.Thought))
+			out = append(out, sheet{text: "**Thought**\n" + quoteLines(item.Thought)})
 		}
 		for _, c := range item.Calls {
-			out = append(out, callText(c))
+			out = append(out, callSheets(c)...)
 		}
 	}
-	return said(markdown.Split(strings.Join(out, "\n\n"), mostContent-100, units))
+	return paged(out, mostContent-100)
 }
 
-func callText(c chat.ToolCall) string {
-	text := "**Action** " + code1(shorten(c.Tool, 100)) + "\n" + fence("json", cmp.Or(exact(c.Args), "{}"))
+func callSheets(c chat.ToolCall) []sheet {
+	out := []sheet{
+		{text: "**Action** " + code1(shorten(c.Tool, 100))},
+		{text: cmp.Or(exact(c.Args), "{}"), lang: "json", code: true},
+	}
 	switch c.State {
 	case chat.CallPlanned:
-		return text + "\nplanned"
+		return append(out, sheet{text: "planned"})
 	case chat.CallAsking:
-		return text + "\nwaits for approval"
+		return append(out, sheet{text: "waits for approval"})
 	case chat.CallRunning:
-		return text + "\nrunning"
+		return append(out, sheet{text: "running"})
 	}
-	text += "\n\n**Observation** (" + escape(string(c.State))
+	said := "**Observation** (" + escape(string(c.State))
 	if c.Took > 0 {
-		text += ", " + summary.Took(c.Took)
+		said += ", " + summary.Took(c.Took)
 	}
-	text += ")"
+	out = append(out, sheet{text: said + ")"})
 	if seen := strings.Trim(c.Observation, "\r\n"); seen != "" {
-		text += "\n" + fence("", chat.Exact(seen))
+		out = append(out, sheet{text: chat.Exact(seen), code: true})
 	}
-	return text
+	return out
 }
 
 // quoteLines writes a thought so that it can't be taken for anything else of

@@ -112,7 +112,7 @@ func TestAnswer(t *testing.T) {
 		"# top":               {"# top"},
 		"~~~go\nx := 1\n~~~":  {"```go\nx := 1\n```"},
 		"    indented":        {"```\nindented\n```"},
-		"````\na ``` b\n````": {"```\na `\u200b`\u200b` b\n```"},
+		"````\na ``` b\n````": {"```\na `\u200b`\u200b` b\n```" + unseen("```")},
 	} {
 		var got []string
 		for _, p := range answerParts(&chat.Text{Markdown: in}) {

@@ -1,11 +1,29 @@
 package markdown
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
 )
+
+// closedFence gives where a block of fenced code whose fences are there begins and
+// ends, and where in its first line the fence stands.
+func closedFence(src []byte, code *ast.FencedCodeBlock) (start, pos, end int) {
+	start = lineStart(src, code.Pos())
+	opening := src[start:lineEnd(src, start)]
+	pos = start + max(0, bytes.IndexAny(opening, "`~"))
+	end = lineEnd(src, pos)
+	if n := code.Lines().Len(); n > 0 {
+		end = max(end, min(code.Lines().At(n-1).Stop, len(src))-1)
+	}
+	closing := lineEnd(src, min(end+1, len(src)))
+	if line := strings.Trim(string(src[min(end+1, closing):closing]), blank+">"); line != "" && strings.Trim(line, string(src[pos:pos+1])) == "" {
+		end = closing
+	}
+	return start, pos, end
+}
 
 // closeFences closes the fences that the text leaves open, as a model does
 // that was stopped in the middle. CommonMark lets them end with whatever they

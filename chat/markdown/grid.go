@@ -5,9 +5,7 @@ import (
 	"strings"
 
 	"github.com/mattn/go-runewidth"
-	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
-	"github.com/yuin/goldmark/text"
 )
 
 // Align says to which side the cells of a column go.
@@ -58,37 +56,6 @@ func gridOf(src []byte, n *extast.Table) *Grid {
 	return g
 }
 
-// Tables replaces every table of the text by what draw makes of it, also those
-// within lists and quotes. The rest of the text stays as it is.
-func Tables(src string, draw func(*Grid) string) string {
-	if !strings.Contains(src, "|") || !tame(src) {
-		return src
-	}
-	source := []byte(src)
-	var out bytes.Buffer
-	done := 0
-	walk := func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		table, ok := n.(*extast.Table)
-		if !entering || !ok {
-			return ast.WalkContinue, nil
-		}
-		pos := position(table)
-		start := lineStart(source, pos)
-		end := tableEnd(source, table)
-		if start < done { // the first line of a list item, already written
-			return ast.WalkSkipChildren, nil
-		}
-		out.Write(source[done:start])
-		first, rest := prefixes(string(source[start:pos]))
-		out.WriteString(prefixLines(strings.TrimRight(draw(gridOf(source, table)), "\n"), first, rest))
-		done = end
-		return ast.WalkSkipChildren, nil
-	}
-	_ = ast.Walk(blockParser.Parse(text.NewReader(source)), walk) // walk returns no error
-	out.Write(source[done:])
-	return out.String()
-}
-
 // tableEnd gives where the last line of a table ends, before its newline.
 func tableEnd(src []byte, table *extast.Table) int {
 	last := table.LastChild()
@@ -136,6 +103,44 @@ func prefixLines(s, first, rest string) string {
 // columns measures text in the columns of a fixed-width font; characters that
 // may be one or two columns wide count as one.
 var columns = &runewidth.Condition{}
+
+// Width is how many columns the longest line of a text takes in a fixed-width
+// font.
+func Width(text string) int {
+	most := 0
+	for line := range strings.Lines(text) {
+		most = max(most, columns.StringWidth(strings.TrimRight(line, "\r\n")))
+	}
+	return most
+}
+
+// Records draws a table as a list, an item for each row, for where its lines
+// would be too long to stand side by side. The cells keep their markup.
+func Records(g *Grid) string {
+	var out strings.Builder
+	for _, row := range g.Rows {
+		var rest []string
+		for c, cell := range row {
+			if c == 0 || cell == "" {
+				continue
+			}
+			if g.Header[c] != "" {
+				cell = g.Header[c] + ": " + cell
+			}
+			rest = append(rest, cell)
+		}
+		name := strings.Trim(row[0], "*")
+		if name == "" {
+			name = "—"
+		}
+		out.WriteString("- **" + name + "**")
+		if len(rest) > 0 {
+			out.WriteString(" — " + strings.Join(rest, " · "))
+		}
+		out.WriteByte('\n')
+	}
+	return out.String()
+}
 
 // AlignedTable draws a table in lines of fixed-width text: for a code block
 // (see [Fence]) or a terminal. Cells lose their markup.

@@ -7,9 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestTables(t *testing.T) {
-	draw := func(g *Grid) string {
-		return "<" + strings.Join(g.Header, ",") + ">\n\n" + strings.Repeat("row\n", len(g.Rows))
+func TestRedraw(t *testing.T) {
+	draw := func(b Block) (string, bool) {
+		if b.Kind == Code {
+			return "[" + b.Lang + "]\n" + b.Text + "[end]", b.Lang != "keep"
+		}
+		return "<" + strings.Join(b.Grid.Header, ",") + ">\n\n" + strings.Repeat("row\n", len(b.Grid.Rows)), true
 	}
 	tests := []struct{ name, src, want string }{
 		{"none", "a | b\n", "a | b\n"},
@@ -20,11 +23,20 @@ func TestTables(t *testing.T) {
 		{"in a quote", "> |a|\n> |-|\n> |1|\n> text", "> <a>\n>\n> row\n> row"},
 		{"in an item", "1. |a|\n   |-|\n   |1|\n2. b", "1. <a>\n\n   row\n2. b"},
 		{"escaped bars, code", "|a|\n|-|\n|`x\\|y` \\||", "<a>\n\nrow"},
-		{"in code", "```\n|a|\n|-|\n```", "```\n|a|\n|-|\n```"},
+		{"in code", "```keep\n|a|\n|-|\n```", "```keep\n|a|\n|-|\n```"},
+		{"code", "a\n```go x\n1\n\n2\n```\nb", "a\n[go]\n1\n\n2\n[end]\nb"},
+		{"open code", "a\n~~~\n1\n", "a\n[]\n1\n[end]\n"},
+		{"empty code", "```\n```\nb", "[]\n[end]\nb"},
+		{"code in a quote", "> a\n> ```\n> 1\n> ```\n> b", "> a\n> []\n> 1\n> [end]\n> b"},
+		{"code in an item", "1. a\n\n   ~~~sh\n   1\n     2\n   ~~~\n2. b", "1. a\n\n   [sh]\n   1\n     2\n   [end]\n2. b"},
+		{"code begins an item", "- ```\n  1\n  ```\n- b", "- []\n  1\n  [end]\n- b"},
+		{"indented code", "a\n\n    1\n      2\n\nb", "a\n\n[]\n1\n  2\n[end]\n\nb"},
+		{"indented code in an item", "- a\n\n      1\n      2\n\nb", "- a\n\n  []\n  1\n  2\n  [end]\n\nb"},
+		{"too hard", strings.Repeat("> ", 90) + "a\n```\n1\n```\nb", strings.Repeat("> ", 90) + "a\n[]\n1\n[end]\nb"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, Tables(tt.src, draw)); diff != "" {
+			if diff := cmp.Diff(tt.want, Redraw(tt.src, draw)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

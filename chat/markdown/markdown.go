@@ -64,49 +64,6 @@ func Blocks(src string) []Block {
 	return blocksOf(source, blockParser.Parse(text.NewReader(source)))
 }
 
-const (
-	maxBytes    = 1 << 20 // of a text that is parsed at all
-	maxNesting  = 64      // quotes and list items that open in one line
-	maxColumns  = 256     // of a table
-	maxBrackets = 2000    // of a text whose links are looked for
-)
-
-// tame says whether the text can be understood in a time that grows with its
-// size only: nesting and wide tables cost the parser its square.
-func tame(src string) bool {
-	if len(src) > maxBytes {
-		return false
-	}
-	for line := range strings.Lines(src) {
-		markers, columns := 0, 0
-		opening := true
-		for _, c := range []byte(line) {
-			switch c {
-			case '>', '-', '+', '*', '.', ')':
-				if opening {
-					markers++
-				}
-			case ' ', '\t', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-			case '|':
-				columns++
-			default:
-				opening = false
-			}
-		}
-		if markers > maxNesting && !isRule(line) || columns > maxColumns {
-			return false
-		}
-	}
-	return true
-}
-
-// isRule says whether the line is made of one kind of marker only, as a rule
-// or the line below a heading is. Those don't nest.
-func isRule(line string) bool {
-	line = strings.TrimSpace(line)
-	return line != "" && line[0] != '>' && strings.Trim(line, line[:1]) == ""
-}
-
 // blockParser finds blocks only; inlineParser also what is within them;
 // cellParser takes everything for one paragraph.
 var (
@@ -135,15 +92,6 @@ var (
 	)
 )
 
-// plainBlocks takes the text for one paragraph.
-func plainBlocks(src []byte) []Block {
-	start, end := trimBlank(src, 0, len(src))
-	if start == end {
-		return nil
-	}
-	return []Block{{Kind: Paragraph, Start: start, End: end}}
-}
-
 // blocksOf gives the blocks below a node that holds blocks. Each reaches to
 // where the next begins, so that nothing falls between two.
 func blocksOf(src []byte, parent ast.Node) []Block {
@@ -152,7 +100,7 @@ func blocksOf(src []byte, parent ast.Node) []Block {
 		all = append(all, describe(src, n, lineStart(src, position(n))))
 	}
 	if len(all) == 0 {
-		return plainBlocks(src)
+		return onlyText(src, 0, len(src))
 	}
 	// The parser puts a table within a heading before the heading.
 	slices.SortStableFunc(all, func(a, b Block) int { return a.Start - b.Start })

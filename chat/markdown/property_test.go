@@ -56,8 +56,8 @@ func TestBlocksProperties(t *testing.T) {
 		if gap := src[end:]; strings.Trim(gap, " \t\r\n") != "" {
 			t.Fatalf("not in any block: %q", gap)
 		}
-		if got := Tables(src, func(*Grid) string { return "" }); missing(got, src) != "" {
-			t.Fatalf("Tables made something up: %q", missing(got, src))
+		if got := Redraw(src, func(Block) (string, bool) { return "", true }); missing(got, src) != "" {
+			t.Fatalf("Redraw made something up: %q", missing(got, src))
 		}
 		Plain(src)
 	})

@@ -57,7 +57,7 @@ func Split(src string, limit int, length func(string) int) []string {
 	src = strings.ReplaceAll(src, "\r\n", "\n")
 	s := splitter{max: max(limit, Least), length: length}
 	if !tame(src) {
-		return s.finish(s.cutPlain(src, s.max))
+		return s.finish(s.split(src, s.max))
 	}
 	src = closeFences(src)
 	if length(src) <= s.max {
@@ -95,6 +95,9 @@ func (s splitter) split(src string, first int) []string {
 			block = disarm(block) // as the first of a part it might be something else
 		}
 		text = b.is(ast.KindParagraph) || b.is(ast.KindLinkReferenceDefinition)
+		if b.node == nil && b.Kind != Code {
+			block = escapeFences(block)
+		}
 		p.add(piece{
 			text:    block,
 			between: between(gap),

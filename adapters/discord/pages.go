@@ -1,0 +1,77 @@
+package discord
+
+import (
+	"strings"
+
+	"nod/chat/markdown"
+)
+
+// sheet is a piece of a page: lines of text, or code. What is code was written by
+// anybody, so it is cut first and fenced then, and no parser has a say in where
+// it ends.
+type sheet struct {
+	text string
+	lang string
+	code bool
+}
+
+// draw writes a piece of the sheet as it is shown.
+func (s sheet) draw(piece string) string {
+	if s.code {
+		return fence(s.lang, piece)
+	}
+	return piece
+}
+
+// leastPiece is how much room there has to be on a page to begin what goes on on
+// the next.
+const leastPiece = 200
+
+// paged lays sheets on pages of at most so many units.
+func paged(sheets []sheet, most int) []string {
+	var pages []string
+	page := ""
+	turn := func() {
+		if page != "" {
+			pages = append(pages, page)
+		}
+		page = ""
+	}
+	for _, s := range sheets {
+		rest := s.text
+		if s.code {
+			rest = unfenced(rest)
+		}
+		for first := true; first || rest != ""; first = false {
+			gap := ""
+			if page != "" {
+				gap = map[bool]string{true: "\n", false: "\n\n"}[s.code]
+			}
+			room := most - units(page) - units(gap) - (units(s.draw("x")) - 1)
+			if units(rest) > room && page != "" && (room < leastPiece || units(rest) <= most/4) {
+				turn()
+				continue
+			}
+			piece, left := cutLines(rest, room)
+			page += gap + s.draw(piece)
+			if rest = left; rest != "" {
+				turn()
+			}
+		}
+	}
+	turn()
+	return pages
+}
+
+// cutLines cuts a text after as many lines as fit, or within one that doesn't fit
+// alone.
+func cutLines(text string, most int) (piece, rest string) {
+	if units(text) <= most {
+		return text, ""
+	}
+	piece = markdown.Head(text, most)
+	if i := strings.LastIndexByte(piece, '\n'); i > 0 {
+		return text[:i], text[i+1:]
+	}
+	return piece, text[len(piece):]
+}

@@ -1,0 +1,131 @@
+package markdown
+
+import "strings"
+
+const (
+	maxBytes    = 1 << 20 // of a text that is parsed at all
+	maxNesting  = 64      // quotes and list items that open in one line
+	maxInCode   = 256     // the same of a line that seems to be code, and so would cost nothing
+	maxColumns  = 256     // of a table
+	maxBrackets = 2000    // of a text whose links are looked for
+)
+
+// tame says whether the text can be understood in a time that grows with its
+// size only: nesting and wide tables cost the parser its square. Code costs
+// nothing, whatever it looks like; but since only the parser knows for sure what
+// is code, there is a bound for that, too.
+func tame(src string) bool {
+	if len(src) > maxBytes {
+		return false
+	}
+	var f fences
+	for line := range strings.Lines(src) {
+		most := maxNesting
+		if f.take(line) {
+			most = maxInCode
+		}
+		if nesting(line) > most || strings.Count(line, "|") > 4*most {
+			return false
+		}
+	}
+	return true
+}
+
+// nesting counts the quotes and list items that a line opens.
+func nesting(line string) int {
+	n := 0
+	for {
+		line = strings.TrimLeft(line, " \t")
+		rest := strings.TrimLeft(line, "0123456789")
+		switch {
+		case strings.HasPrefix(line, ">"):
+			line = line[1:]
+		case rest == line && opensWith(rest, "-+*"), rest != line && opensWith(rest, ".)"):
+			line = rest[1:]
+		default:
+			return n
+		}
+		n++
+	}
+}
+
+// opensWith says whether a text begins with one of these characters, and blank
+// space after it, as the marker of a list item does.
+func opensWith(text, any string) bool {
+	return text != "" && strings.IndexByte(any, text[0]) >= 0 && (len(text) == 1 || isSpace(text[1]))
+}
+
+// fences follows fences line by line, as far as that can be done without knowing
+// what they stand in: quotes it does not see.
+type fences struct{ open string }
+
+// take says whether a line stands in a fence, or is one.
+func (f *fences) take(line string) bool {
+	line = strings.Trim(line, blank)
+	if f.open != "" {
+		if endsFence(line, f.open) {
+			f.open = ""
+		}
+		return true
+	}
+	run := line[:len(line)-len(strings.TrimLeft(line, "`"))]
+	if run == "" {
+		run = line[:len(line)-len(strings.TrimLeft(line, "~"))]
+	} else if strings.Contains(line[len(run):], "`") {
+		return false // code within a line
+	}
+	if len(run) < 3 {
+		return false
+	}
+	f.open = run
+	return true
+}
+
+// plainBlocks takes apart what is too hard to understand: fences that are
+// closed, and text between them.
+func plainBlocks(src []byte) []Block {
+	var out []Block
+	var f fences
+	from, at := 0, 0 // where the block at hand and the line begin
+	for line := range strings.Lines(string(src)) {
+		inside := f.open != ""
+		fenced := f.take(line)
+		end := at + len(line)
+		switch {
+		case fenced && !inside:
+			out = append(out, onlyText(src, from, at)...)
+			from = at
+		case inside && f.open == "":
+			out = append(out, codeBlock(src, from, end))
+			from = end
+		}
+		at = end
+	}
+	return append(out, onlyText(src, from, len(src))...)
+}
+
+// onlyText takes a range for one paragraph.
+func onlyText(src []byte, start, end int) []Block {
+	if start, end = trimBlank(src, start, end); start == end {
+		return nil
+	}
+	return []Block{{Kind: Paragraph, Start: start, End: end}}
+}
+
+// codeBlock takes a range of whole lines for a code block; the first and the
+// last are its fences.
+func codeBlock(src []byte, start, end int) Block {
+	start, end = trimBlank(src, start, end)
+	whole := string(src[start:end])
+	first, rest, _ := strings.Cut(whole, "\n")
+	inner := ""
+	if i := strings.LastIndexByte(rest, '\n'); i >= 0 {
+		inner = rest[:i+1]
+	}
+	info := strings.Fields(strings.TrimLeft(first, "`~"))
+	b := Block{Kind: Code, Start: start, End: end, Text: inner}
+	if len(info) > 0 {
+		b.Lang = info[0]
+	}
+	return b
+}
