@@ -23,15 +23,25 @@ func TestExact(t *testing.T) {
 func TestNormalEmoji(t *testing.T) {
 	for in, want := range map[string]string{
 		"✅": "✅", ":white_check_mark:": "✅", "white_check_mark": "✅", "+1": "👍", "thumbsup": "👍", "+1::skin-tone-4": "👍", "👍🏽": "👍",
+		"👏": "👏", "clap": "👏", "no_good": "🙅", "green_heart": "💚", "🙅🏽": "🙅", "flag-de": "🇩🇪",
 		"✔️": "✔", "x": "❌", "octagonal_sign": "🛑", ":party-parrot:": "party-parrot", "": "",
 	} {
 		if got := chat.NormalEmoji(in); got != want {
 			t.Errorf("NormalEmoji(%q) = %q, want %q", in, got, want)
 		}
 	}
-	for _, e := range []string{"✅", "👍", "❌", "👎", "🛑", "👀"} {
+	for _, e := range []string{"✅", "👍", "❌", "👎", "🛑", "👀", "🔇", "👏", "💚", "🙅", "💯", "🇩🇪", "🈁"} {
 		if got := chat.NormalEmoji(chat.SlackName(e)); got != e {
 			t.Errorf("%s does not survive its Slack name %q: %q", e, chat.SlackName(e), got)
+		}
+	}
+}
+
+// An emoji that Slack has no name for can't be told from any other there.
+func TestOnSlack(t *testing.T) {
+	for e, want := range map[string]bool{"👏": true, "✅": true, "party-parrot": true, "größe": true, "\U0001FADF\U0001FADF": false, "": false, "☮☮": false} {
+		if got := chat.OnSlack(e); got != want {
+			t.Errorf("OnSlack(%q) = %v", e, got)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package chat
 
-import "strings"
+import (
+	_ "embed" // the table of emoji
+	"strings"
+	"unicode"
+)
 
 // Emoji that mean something by themselves, in normal form.
 const (
@@ -10,51 +14,25 @@ const (
 	EmojiMute  = "🔇"
 )
 
-// slackNames maps the names that Slack gives to the emoji that nod uses or is
-// commonly configured with (https://docs.slack.dev/reference/events/reaction_added).
-var slackNames = map[string]string{
-	"white_check_mark":        "✅",
-	"heavy_check_mark":        "✔",
-	"ballot_box_with_check":   "☑",
-	"+1":                      "👍",
-	"thumbsup":                "👍",
-	"x":                       "❌",
-	"-1":                      "👎",
-	"thumbsdown":              "👎",
-	"no_entry":                "⛔",
-	"no_entry_sign":           "🚫",
-	"octagonal_sign":          "🛑",
-	"eyes":                    "👀",
-	"arrows_counterclockwise": "🔄",
-	"ok_hand":                 "👌",
-	"ok":                      "🆗",
-	"rocket":                  "🚀",
-	"heavy_multiplication_x":  "✖",
-	"tada":                    "🎉",
-	"100":                     "💯",
-	"raised_hand":             "✋",
-	"hand":                    "✋",
-	"hourglass":               "⌛",
-	"hourglass_flowing_sand":  "⏳",
-	"pray":                    "🙏",
-	"fire":                    "🔥",
-	"ship":                    "🚢",
-	"lock":                    "🔒",
-	"unlock":                  "🔓",
-	"red_circle":              "🔴",
-	"large_green_circle":      "🟢",
-	"warning":                 "⚠",
-	"heavy_plus_sign":         "➕",
-	"heavy_minus_sign":        "➖",
-	"white_large_square":      "⬜",
-	"large_red_square":        "🟥",
-	"large_green_square":      "🟩",
-	"eject":                   "⏏",
-	"double_vertical_bar":     "⏸",
-	"black_square_for_stop":   "⏹",
-	"arrow_forward":           "▶",
-	"repeat":                  "🔁",
-	"mute":                    "🔇",
+// emojiTable has a line for every emoji that Slack shows: the character in
+// normal form, the name that Slack prefers, and its other names. It is made from
+// emoji-datasource 16.0.0 (https://github.com/iamcal/emoji-data, MIT), the data
+// that Slack's own names come from.
+//
+//go:embed emoji.txt
+var emojiTable string
+
+// emojiNamed finds the character that has a name; "" if there is none. The table
+// is searched as it is: it is small, and most programs ask it a few times.
+func emojiNamed(name string) string {
+	for _, end := range []string{"\n", " "} {
+		if at := strings.Index(emojiTable, " "+name+end); at >= 0 {
+			line := emojiTable[strings.LastIndexByte(emojiTable[:at+1], '\n')+1:]
+			char, _, _ := strings.Cut(line, " ")
+			return char
+		}
+	}
+	return ""
 }
 
 // NormalEmoji gives the one form in which two writings of an emoji compare
@@ -66,8 +44,11 @@ func NormalEmoji(s string) string {
 	if name, _, ok := strings.Cut(s, "::skin-tone-"); ok {
 		s = name
 	}
-	if e, ok := slackNames[s]; ok {
-		return e
+	if plainName(s) {
+		if e := emojiNamed(s); e != "" {
+			return e
+		}
+		return s
 	}
 	return strings.Map(func(r rune) rune {
 		if r == '\uFE0F' || r == '\uFE0E' || r >= '\U0001F3FB' && r <= '\U0001F3FF' {
@@ -77,17 +58,29 @@ func NormalEmoji(s string) string {
 	}, s)
 }
 
-// SlackName gives the name by which Slack's reactions.add knows an emoji in
-// normal form; a name that is already one comes back unchanged.
-func SlackName(emoji string) string {
-	preferred := map[string]string{"👍": "+1", "👎": "-1", "🛑": "octagonal_sign", "🔄": "arrows_counterclockwise", "✋": "hand"}
-	if n, ok := preferred[emoji]; ok {
-		return n
-	}
-	for name, e := range slackNames {
-		if e == emoji {
-			return name
+// plainName says whether a text may be the name of an emoji. Names of a
+// workspace's own emoji may have letters of any script.
+func plainName(s string) bool {
+	for _, r := range s {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_+-'", r) || r == '\uFE0F' {
+			return false
 		}
 	}
-	return emoji
+	return s != ""
 }
+
+// SlackName gives the name by which Slack's reactions.add knows an emoji in
+// normal form; a name that is already one comes back unchanged, and so does a
+// character that Slack has no name for.
+func SlackName(emoji string) string {
+	_, after, ok := strings.Cut("\n"+emojiTable, "\n"+emoji+" ")
+	if !ok || emoji == "" {
+		return emoji
+	}
+	name, _, _ := strings.Cut(after[:strings.IndexByte(after, '\n')], " ")
+	return name
+}
+
+// OnSlack says whether people can react with an emoji in normal form there: it
+// has a name, or is one.
+func OnSlack(emoji string) bool { return plainName(SlackName(emoji)) }

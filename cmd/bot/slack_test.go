@@ -286,3 +286,16 @@ func TestSlackStrangers(t *testing.T) {
 		t.Error("it answered somebody of another organisation")
 	}
 }
+
+// Any emoji that Slack has can approve.
+func TestSlackEmoji(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	n := newService(t, w, frail, setup{extra: `approvals: {approve: ["👏"]}`})
+	n.start()
+	at := w.mention("ada", "deploy prod now")
+	ask := n.ask(at, `{"env":"prod"}`)
+	eventually(t, "the bot reacts", func() bool { return slices.Contains(w.reactions(ask.place), "👏") })
+	w.react("ada", ask.place, "👏")
+	n.find(at, "Approved by")
+}

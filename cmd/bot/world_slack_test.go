@@ -73,7 +73,7 @@ func (w *slackWorld) remove(user string, at place) {
 }
 
 var slackEmoji = map[string]string{
-	"✅": "white_check_mark", "❌": "x", "👍": "+1", "👍🏽": "+1::skin-tone-4", "👎": "-1", "🛑": "octagonal_sign", "🎉": "tada", "👀": "eyes", "🔄": "arrows_counterclockwise",
+	"✅": "white_check_mark", "❌": "x", "👍": "+1", "👍🏽": "+1::skin-tone-4", "👎": "-1", "🛑": "octagonal_sign", "🎉": "tada", "👀": "eyes", "👏": "clap", "🔄": "arrows_counterclockwise",
 }
 
 func (w *slackWorld) react(user string, at place, emoji string) {

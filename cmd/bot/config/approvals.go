@@ -135,7 +135,7 @@ func (k *checker) satisfiable(key string, a Approvals) {
 
 // emoji checks the reactions: each means one thing.
 func (k *checker) emoji(key string, a Approvals) {
-	meaning := map[string]string{chat.EmojiStop: "to stop a turn", chat.EmojiRetry: "to try again"}
+	meaning := map[string]string{chat.EmojiStop: "to stop a turn", chat.EmojiRetry: "to try again", chat.EmojiMute: "to be quiet"}
 	for _, list := range []struct {
 		key, meaning string
 		emoji        []string
@@ -148,6 +148,8 @@ func (k *checker) emoji(key string, a Approvals) {
 			switch {
 			case e == "" || strings.ContainsAny(e, " \t\n,"):
 				k.at(item(list.key, i), "must be one emoji, or the name that Slack has for it, such as ✅ or white_check_mark")
+			case k.c.Slack != nil && !chat.OnSlack(e):
+				k.at(item(list.key, i), "is no emoji that Slack has a name for, so nobody could react with it; write another")
 			case taken && other != list.meaning:
 				k.at(item(list.key, i), "is the emoji %s already; write another", other)
 			}
