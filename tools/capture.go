@@ -2,19 +2,20 @@ package tools
 
 import "fmt"
 
-// capture is a writer that keeps the beginning and the end of what is written,
+// Capture is a writer that keeps the beginning and the end of what is written,
 // in bounded memory, however much it is. It never refuses, so that the program
 // that writes does not notice.
-type capture struct {
+type Capture struct {
 	head, tail         []byte
 	headMost, tailMost int
 	total              int64
 }
 
-func newCapture(head, tail int) *capture { return &capture{headMost: head, tailMost: tail} }
+// NewCapture makes one that keeps so many bytes of the beginning and of the end.
+func NewCapture(head, tail int) *Capture { return &Capture{headMost: head, tailMost: tail} }
 
 // Write implements io.Writer.
-func (c *capture) Write(p []byte) (int, error) {
+func (c *Capture) Write(p []byte) (int, error) {
 	n := len(p)
 	c.total += int64(n)
 	fits := min(c.headMost-len(c.head), n)
@@ -32,18 +33,21 @@ func (c *capture) Write(p []byte) (int, error) {
 }
 
 // end is the last of what was written behind head.
-func (c *capture) end() []byte { return c.tail[max(len(c.tail)-c.tailMost, 0):] }
+func (c *Capture) end() []byte { return c.tail[max(len(c.tail)-c.tailMost, 0):] }
 
-// cut says whether something was dropped.
-func (c *capture) cut() bool { return c.total > int64(len(c.head)+len(c.end())) }
+// Size is how much was written.
+func (c *Capture) Size() int64 { return c.total }
 
-// bytes is what was kept, without a sign of what was not.
-func (c *capture) bytes() []byte { return append(c.head[:len(c.head):len(c.head)], c.end()...) }
+// Cut says whether something was dropped.
+func (c *Capture) Cut() bool { return c.total > int64(len(c.head)+len(c.end())) }
 
-// text is what was kept, with a stub where something is left out.
-func (c *capture) text() string {
-	if !c.cut() {
-		return string(c.bytes())
+// Bytes is what was kept, without a sign of what was not.
+func (c *Capture) Bytes() []byte { return append(c.head[:len(c.head):len(c.head)], c.end()...) }
+
+// Text is what was kept, with a stub where something is left out.
+func (c *Capture) Text() string {
+	if !c.Cut() {
+		return string(c.Bytes())
 	}
 	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", c.head, c.total-int64(len(c.head)+len(c.end())), c.end())
 }

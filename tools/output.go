@@ -20,7 +20,7 @@ const (
 // bounded makes a result fit for a prompt and for people's screens. A text that
 // is too long keeps its beginning and its end, and becomes a file as a whole.
 func bounded(tool string, r llm.Result) llm.Result {
-	r.Text = clean(r.Text)
+	r.Text = Clean(r.Text)
 	if strings.TrimSpace(r.Text) == "" && len(r.Files) == 0 {
 		r.Text = "(no output)"
 	}
@@ -50,7 +50,7 @@ func shorten(text string, limit int, note string) string {
 		note = "; " + note
 	}
 	room := limit - len(note) - 80 // what the stub takes
-	head := cutBefore(text, room*5/8)
+	head := CutBefore(text, room*5/8)
 	tail := cutAfter(text, len(text)-(room-room*5/8))
 	return fmt.Sprintf("%s\n[… %d bytes are left out here%s …]\n%s", text[:head], tail-head, note, text[tail:])
 }
@@ -58,8 +58,8 @@ func shorten(text string, limit int, note string) string {
 // reach is how far a cut moves to fall between two lines.
 const reach = 200
 
-// cutBefore finds a good place to cut at or a little before i.
-func cutBefore(s string, i int) int {
+// CutBefore finds a good place to cut at or a little before i.
+func CutBefore(s string, i int) int {
 	for !utf8.RuneStart(s[i]) {
 		i--
 	}
@@ -83,21 +83,21 @@ func cutAfter(s string, i int) int {
 // style is what colours text on a terminal (ECMA-48, SGR), and nothing else.
 var style = regexp.MustCompile("\x1b\\[[0-9;:]*m")
 
-// clean makes text harmless: bytes that are not UTF-8 and control characters
+// Clean makes text harmless: bytes that are not UTF-8 and control characters
 // other than tab and newline are replaced by a visible sign, so that nothing
 // that was there vanishes. Only colours are taken out.
-func clean(text string) string {
+func Clean(text string) string {
 	text = strings.ToValidUTF8(text, "\ufffd")
-	if !strings.ContainsFunc(text, isControl) {
+	if !strings.ContainsFunc(text, IsControl) {
 		return text
 	}
-	text = style.ReplaceAllString(text, "")
+	text = Unstyled(text)
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\r':
 			return '\n' // a progress bar goes back to the start of its line
-		case !isControl(r):
+		case !IsControl(r):
 			return r
 		case r < 0x20:
 			return '\u2400' + r // control pictures
@@ -108,8 +108,30 @@ func clean(text string) string {
 	}, text)
 }
 
-// isControl knows C0 but for tab and newline, DEL, C1, and the tags, which are
+// IsControl knows C0 but for tab and newline, DEL, C1, and the tags, which are
 // an alphabet that models read and people do not see (Unicode, E0000 to E007F).
-func isControl(r rune) bool {
+func IsControl(r rune) bool {
 	return r < 0x20 && r != '\t' && r != '\n' || r >= 0x7f && r < 0xa0 || r >= 0xe0000 && r < 0xe0080
 }
+
+// OneLine makes text fit for a line of a result.
+func OneLine(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "…"
+}
+
+var unfitForName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// PlainName makes a text fit for the name of a file; it may come out empty.
+func PlainName(text string) string {
+	return strings.Trim(unfitForName.ReplaceAllString(text, "-"), "-.")
+}
+
+// Unstyled takes the colours of a terminal out.
+func Unstyled(text string) string { return style.ReplaceAllString(text, "") }

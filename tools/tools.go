@@ -35,7 +35,7 @@ import (
 const (
 	Auto  = "auto"  // just run
 	Ask   = "ask"   // wait for an approval
-	Never = "never" // refuse
+	Never = "never" // Refuse
 )
 
 // Tool is something that the model can call.
@@ -131,20 +131,20 @@ func (b *Box) List() []Tool {
 func (b *Box) Call(ctx context.Context, desk chat.Desk, call llm.Call) (llm.Result, error) {
 	tool, ok := b.tools[call.Name]
 	if !ok {
-		return failed("there is no tool %q; there are: %s", call.Name, strings.Join(slices.Sorted(maps.Keys(b.tools)), ", ")), nil
+		return Failed("there is no tool %q; there are: %s", call.Name, strings.Join(slices.Sorted(maps.Keys(b.tools)), ", ")), nil
 	}
 	raw, err := args.Native(call.Args)
 	if err != nil {
-		return failed("%s was not run: %v", tool.Name, err), nil
+		return Failed("%s was not run: %v", tool.Name, err), nil
 	}
 	if wrong := b.schemas[tool.Name].Check(raw); len(wrong) > 0 {
-		return failed("%s was not run, its arguments are wrong:\n%s", tool.Name, strings.Join(wrong, "\n")), nil
+		return Failed("%s was not run, its arguments are wrong:\n%s", tool.Name, strings.Join(wrong, "\n")), nil
 	}
 	result, err := run(ctx, tool, Input{Desk: desk, Args: raw})
 	if err != nil {
 		err = fmt.Errorf("run tool %s: %w", tool.Name, err)
 		if result.Text == "" {
-			result = failed("%s broke down; this is a fault of the tool, not of the arguments", tool.Name)
+			result = Failed("%s broke down; this is a fault of the tool, not of the arguments", tool.Name)
 		}
 	}
 	return bounded(tool.Name, result), err
@@ -165,14 +165,14 @@ func run(ctx context.Context, tool Tool, in Input) (result llm.Result, err error
 	return tool.Run(ctx, in)
 }
 
-// failed is a result that tells the model what was wrong.
-func failed(format string, a ...any) llm.Result {
+// Failed is a result that tells the model what was wrong.
+func Failed(format string, a ...any) llm.Result {
 	return llm.Result{Text: fmt.Sprintf(format, a...), Failed: true}
 }
 
-// freeName gives a file a name that no file of the thread has, which a model
+// FreeName gives a file a name that no file of the thread has, which a model
 // can tell apart from theirs: chart.png, chart-2.png.
-func freeName(files []chat.File, name string) string {
+func FreeName(files []chat.File, name string) string {
 	extension := path.Ext(name)
 	free := name
 	for n := 2; slices.ContainsFunc(files, func(f chat.File) bool { return strings.EqualFold(f.Name, free) }); n++ {

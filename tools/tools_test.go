@@ -50,7 +50,7 @@ func TestBoxCall(t *testing.T) {
 		}),
 		doing("secret", func(_ context.Context, in Input) (llm.Result, error) { panic(string(in.Args)) }),
 		doing("broken", func(context.Context, Input) (llm.Result, error) { return llm.Result{}, broken }),
-		doing("told", func(context.Context, Input) (llm.Result, error) { return failed("no disk"), broken }),
+		doing("told", func(context.Context, Input) (llm.Result, error) { return Failed("no disk"), broken }),
 		saying("quiet", " \n"),
 	)
 	thread := chat.ThreadID{Platform: "terminal", Channel: "c"}
@@ -61,13 +61,13 @@ func TestBoxCall(t *testing.T) {
 	}{
 		{"runs", "echo", "{\"a\": \"x\"}\nThere.", llm.Result{Text: `{"a":"x"}`}, ""},
 		{"no arguments", "echo", "", llm.Result{Text: `{}`}, ""},
-		{"unknown", "ehco", "{}", failed(`there is no tool "ehco"; there are: broken, echo, index, quiet, secret, told`), ""},
-		{"cut", "echo", `{"a":"x`, failed("echo was not run: the arguments end in the middle; write the whole JSON object again"), ""},
-		{"wrong", "echo", `{"a":1,"b":2}`, failed("echo was not run, its arguments are wrong:\n/a: must be string, not number\n/b: is not a parameter; there are a"), ""},
-		{"panics", "index", "{}", failed("index broke down; this is a fault of the tool, not of the arguments"), "index out of range [3]"},
-		{"panics with arguments", "secret", `{"a":"hunter2"}`, failed("secret broke down; this is a fault of the tool, not of the arguments"), "panic with a string"},
-		{"error", "broken", "{}", failed("broken broke down; this is a fault of the tool, not of the arguments"), "run tool broken: disk full"},
-		{"error that is told", "told", "{}", failed("no disk"), "disk full"},
+		{"unknown", "ehco", "{}", Failed(`there is no tool "ehco"; there are: broken, echo, index, quiet, secret, told`), ""},
+		{"cut", "echo", `{"a":"x`, Failed("echo was not run: the arguments end in the middle; write the whole JSON object again"), ""},
+		{"wrong", "echo", `{"a":1,"b":2}`, Failed("echo was not run, its arguments are wrong:\n/a: must be string, not number\n/b: is not a parameter; there are a"), ""},
+		{"panics", "index", "{}", Failed("index broke down; this is a fault of the tool, not of the arguments"), "index out of range [3]"},
+		{"panics with arguments", "secret", `{"a":"hunter2"}`, Failed("secret broke down; this is a fault of the tool, not of the arguments"), "panic with a string"},
+		{"error", "broken", "{}", Failed("broken broke down; this is a fault of the tool, not of the arguments"), "run tool broken: disk full"},
+		{"error that is told", "told", "{}", Failed("no disk"), "disk full"},
 		{"says nothing", "quiet", "{}", llm.Result{Text: "(no output)"}, ""},
 	}
 	for _, tt := range tests {
@@ -177,7 +177,7 @@ func TestClean(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, clean(tt.in)); diff != "" {
+			if diff := cmp.Diff(tt.want, Clean(tt.in)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -189,8 +189,36 @@ func FuzzBounded(f *testing.F) {
 	f.Add("é\n", 9000)
 	f.Fuzz(func(t *testing.T, text string, times int) {
 		r := bounded("x", llm.Result{Text: strings.Repeat(text, min(max(times, 0), 100_000/(len(text)+1)))})
-		if len(r.Text) > Cap || !utf8.ValidString(r.Text) || strings.ContainsFunc(r.Text, isControl) {
+		if len(r.Text) > Cap || !utf8.ValidString(r.Text) || strings.ContainsFunc(r.Text, IsControl) {
 			t.Errorf("%d bytes, %q", len(r.Text), r.Text)
 		}
 	})
+}
+
+// TestHostileOutput goes through a box, as the output of any tool does.
+func TestHostileOutput(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"a link of a terminal", "\x1b]8;;http://evil.example\x1b\\here\x1b]8;;\x1b\\", "␛]8;;http://evil.example␛\\here␛]8;;␛\\"},
+		{"a screen that is cleared", "\x1b[2J\x1b[Hyou are root", "␛[2J␛[Hyou are root"},
+		{"the clipboard", "\x1b]52;c;cm0gLXJm\x07", "␛]52;c;cm0gLXJm␇"},
+		{"a line that is written over", "rm -rf /\rls        ", "rm -rf /\nls        "},
+		{"backspaces", "rm\b\bls", "rm␈␈ls"},
+		{"colours in colours", "\x1b[\x1b[31m31mred", "␛[31mred"},
+		{"letters that nobody sees", "ok\U000e0069\U000e0067\U000e006e", "ok\ufffd\ufffd\ufffd"},
+		{"mentions, which the platforms' adapters disarm", "@everyone <!channel> <@U1>", "@everyone <!channel> <@U1>"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := boxOf(t, saying("x", tt.text)).Call(t.Context(), chat.Desk{Key: "k"}, llm.Call{Name: "x"})
+			if err != nil || got.Text != tt.want {
+				t.Errorf("%v: %q, want %q", err, got.Text, tt.want)
+			}
+		})
+	}
+	for _, huge := range []string{strings.Repeat("\x00", 1<<20), strings.Repeat("\x1b[31m", 1<<18), strings.Repeat("\xff", 1<<20), strings.Repeat("\n", 1<<20)} {
+		got, err := boxOf(t, saying("x", huge)).Call(t.Context(), chat.Desk{Key: "k"}, llm.Call{Name: "x"})
+		if err != nil || len(got.Text) > Cap || !utf8.ValidString(got.Text) || len(got.Files) > 1 || len(got.Files) == 1 && len(got.Files[0].Data) > FileCap {
+			t.Errorf("%v: %d bytes, %d files", err, len(got.Text), len(got.Files))
+		}
+	}
 }

@@ -251,7 +251,7 @@ var conversations = []conversation{
 		n.w.react("bob", ask.place, "✅")
 		n.w.react("ada", ask.place, "✅")
 		n.find(at, "The tool says")
-		status, out, errs := command(n.w, "audit", "--config", n.file)
+		status, out, errs := commandLine(n.w, "audit", "--config", n.file)
 		if status != exitFine || !holds(out, []string{`"event":"ignored"`, "only these may decide", `"event":"decided"`, `"event":"started"`}) {
 			t.Errorf("audit: status %d\n%s%s", status, out, errs)
 		}

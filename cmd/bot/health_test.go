@@ -23,7 +23,7 @@ type readiness struct {
 // Ready implements platform.
 func (r *readiness) Ready() bool { return r.ready }
 
-func fetch(t *testing.T, url string) (int, string) {
+func fetchPage(t *testing.T, url string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
@@ -55,11 +55,11 @@ func TestHealth(t *testing.T) {
 	srv := httptest.NewServer(p.health(map[string]platform{"slack": slack}))
 	defer srv.Close()
 
-	if code, body := fetch(t, srv.URL+"/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, "slack") {
+	if code, body := fetchPage(t, srv.URL+"/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, "slack") {
 		t.Errorf("readyz before the platform is connected: %d %q", code, body)
 	}
 	slack.ready = true
-	if code, _ := fetch(t, srv.URL+"/readyz"); code != http.StatusOK {
+	if code, _ := fetchPage(t, srv.URL+"/readyz"); code != http.StatusOK {
 		t.Errorf("readyz when all is connected: %d", code)
 	}
 	run := &memory.Run{Log: []memory.Entry{{Body: memory.Stopped{Turn: 1}}}}
@@ -68,7 +68,7 @@ func TestHealth(t *testing.T) {
 	} {
 		p.meter.observe(run, memory.Entry{Body: b})
 	}
-	_, body := fetch(t, srv.URL+"/metrics")
+	_, body := fetchPage(t, srv.URL+"/metrics")
 	for _, want := range []string{
 		"nod_steps_total 1", `nod_tool_calls_total{outcome="done",tool="clock"} 1`, `nod_approvals_total{outcome="Approved"} 1`,
 		`nod_turns_total{outcome="stopped"} 1`, `nod_turns_total{outcome="answered"} 1`, "nod_queue_wait_seconds", "go_goroutines",
@@ -78,10 +78,10 @@ func TestHealth(t *testing.T) {
 		}
 	}
 	p.close()
-	if code, body := fetch(t, srv.URL+"/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, "store") {
+	if code, body := fetchPage(t, srv.URL+"/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, "store") {
 		t.Errorf("readyz when the store is gone: %d %q", code, body)
 	}
-	if code, _ := fetch(t, srv.URL+"/healthz"); code != http.StatusOK {
+	if code, _ := fetchPage(t, srv.URL+"/healthz"); code != http.StatusOK {
 		t.Errorf("healthz: %d", code)
 	}
 }

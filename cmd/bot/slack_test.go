@@ -106,8 +106,8 @@ func TestSlackChaos(t *testing.T) {
 	})
 }
 
-// command runs one command and gives its status and what it printed.
-func command(w world, argv ...string) (status int, out, errs string) {
+// commandLine runs one command and gives its status and what it printed.
+func commandLine(w world, argv ...string) (status int, out, errs string) {
 	var o, e buffer
 	env := Env{In: strings.NewReader(""), Out: &o, Err: &e, Getenv: func(name string) (string, bool) {
 		v, ok := w.env()[name]
@@ -123,13 +123,13 @@ func TestSlackCheck(t *testing.T) {
 	t.Parallel()
 	w := newSlackWorld(t, fakeslack.Options{})
 	n := newService(t, w, frail, setup{})
-	status, out, errs := command(w, "check", "--config", n.file)
+	status, out, errs := commandLine(w, "check", "--config", n.file)
 	if status != exitFine || !holds(out, []string{"ok    store", "ok    llm", "ok    slack: workspace", "@" + fakeslack.BotName, "tool deploy: ask"}) {
 		t.Errorf("check: status %d\n%s%s", status, out, errs)
 	}
 	poor := newSlackWorld(t, fakeslack.Options{Scopes: []string{"chat:write"}})
 	m := newService(t, poor, frail, setup{extra: `approvals: {approvers: ["group:S012"]}`})
-	status, out, errs = command(poor, "check", "--config", m.file)
+	status, out, errs = commandLine(poor, "check", "--config", m.file)
 	if status != exitFailed || !holds(out, []string{"FAIL  slack", "reactions:read", "usergroups:read"}) {
 		t.Errorf("check without scopes: status %d\n%s%s", status, out, errs)
 	}

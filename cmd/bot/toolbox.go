@@ -14,8 +14,17 @@ import (
 	"nod/chat"
 	"nod/cmd/bot/config"
 	"nod/tools"
+	"nod/tools/calculator"
+	"nod/tools/chart"
+	"nod/tools/clock"
+	"nod/tools/command"
+	"nod/tools/details"
+	"nod/tools/fetch"
+	"nod/tools/image"
 	"nod/tools/mcp"
 	"nod/tools/python"
+	"nod/tools/search"
+	"nod/tools/wikipedia"
 )
 
 // kit is the tools of a file: those that work, each with its rules, and those
@@ -42,14 +51,14 @@ func newKit(ctx context.Context, cfg *config.Config, log *slog.Logger) (*kit, er
 	k.builtins(cfg)
 	k.python(ctx, cfg, log)
 	for _, c := range cfg.Tools.Commands {
-		t, err := tools.NewCommand(tools.Command{
+		t, err := command.New(command.Options{
 			Name: c.Name, HumanName: c.NameForHuman, Description: c.Description, Parameters: c.Parameters,
 			Argv: c.Argv, Stdin: c.Stdin, Env: c.Env, Cwd: c.Cwd, Output: string(c.Output),
 			Timeout: c.Timeout, ReadOnly: c.ReadOnly, Risk: string(c.Risk),
 		})
 		k.add(c.Name, c.ToolRules, err, t)
 	}
-	k.add("details", config.ToolRules{Risk: config.Risk(tools.Auto)}, nil, tools.NewDetails())
+	k.add("details", config.ToolRules{Risk: config.Risk(tools.Auto)}, nil, details.New())
 	err := errors.Join(k.errs...)
 	if err == nil { // no server is started for a file that has mistakes
 		err = k.servers(ctx, cfg, log)
@@ -66,28 +75,28 @@ func newKit(ctx context.Context, cfg *config.Config, log *slog.Logger) (*kit, er
 // builtins are the tools with a key of their own. A new one is added here.
 func (k *kit) builtins(cfg *config.Config) {
 	if t := cfg.Tools.Calculator; t != nil {
-		k.add("calculator", t.ToolRules, nil, tools.NewCalculator())
+		k.add("calculator", t.ToolRules, nil, calculator.New())
 	}
 	if t := cfg.Tools.Clock; t != nil {
-		k.add("clock", t.ToolRules, nil, tools.NewClock(time.Now))
+		k.add("clock", t.ToolRules, nil, clock.New(time.Now))
 	}
 	if t := cfg.Tools.Wikipedia; t != nil {
-		both, err := tools.NewWikipedia(tools.Wikipedia{Language: t.Language, APIURL: t.APIURL})
+		both, err := wikipedia.New(wikipedia.Options{Language: t.Language, APIURL: t.APIURL})
 		k.add("wikipedia", t.ToolRules, err, both...)
 	}
 	if t := cfg.Tools.Fetch; t != nil {
-		tool, err := tools.NewFetch(tools.Fetch{Allow: t.Allow, Deny: t.Deny})
+		tool, err := fetch.New(fetch.Options{Allow: t.Allow, Deny: t.Deny})
 		k.add("fetch", t.ToolRules, err, tool)
 	}
 	if t := cfg.Tools.Search; t != nil {
-		tool, err := tools.NewSearch(tools.Search{Provider: string(t.Provider), APIURL: t.APIURL, APIKey: t.APIKey.Reveal()})
+		tool, err := search.New(search.Options{Provider: string(t.Provider), APIURL: t.APIURL, APIKey: t.APIKey.Reveal()})
 		k.add("search", t.ToolRules, err, tool)
 	}
 	if t := cfg.Tools.Chart; t != nil {
-		k.add("chart", t.ToolRules, nil, tools.NewChart())
+		k.add("chart", t.ToolRules, nil, chart.New())
 	}
 	if t := cfg.Tools.Image; t != nil {
-		tool, err := tools.NewImage(tools.Image{BaseURL: cfg.LLM.BaseURL, APIKey: cfg.LLM.APIKey.Reveal(), Model: t.Model})
+		tool, err := image.New(image.Options{BaseURL: cfg.LLM.BaseURL, APIKey: cfg.LLM.APIKey.Reveal(), Model: t.Model})
 		k.add("image", t.ToolRules, err, tool)
 	}
 }

@@ -1,0 +1,291 @@
+package calculator
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/apd/v3"
+)
+
+// mathFunction is a function or an operator of the calculator.
+type mathFunction struct {
+	least, most int // arguments
+	internal    bool
+	apply       func(x []*number) (*number, error)
+}
+
+// many is more arguments than an expression can hold.
+const many = maxExpression
+
+// functions holds every function by name. The internal ones are operators.
+var functions = map[string]mathFunction{
+	"add": {2, 2, true, arithmetic((*apd.Context).Add)}, "subtract": {2, 2, true, arithmetic((*apd.Context).Sub)},
+	"multiply": {2, 2, true, arithmetic((*apd.Context).Mul)}, "divide": {2, 2, true, arithmetic((*apd.Context).Quo)},
+	"remainder": {2, 2, true, remainder}, "power": {2, 2, true, power}, "negate": {1, 1, true, negate},
+
+	"sqrt": {1, 1, false, squareRoot}, "cbrt": {1, 1, false, cubeRoot},
+	"abs": {1, 1, false, absolute}, "sign": {1, 1, false, sign},
+	"round": {1, 2, false, round}, "floor": {1, 1, false, toInteger(apd.RoundFloor)},
+	"ceil": {1, 1, false, toInteger(apd.RoundCeiling)}, "trunc": {1, 1, false, toInteger(apd.RoundDown)},
+	"min": {1, many, false, extreme(-1)}, "max": {1, many, false, extreme(1)},
+	"sum": {1, many, false, sum}, "mean": {1, many, false, mean},
+	"ln": {1, 1, false, ln}, "exp": {1, 1, false, exponential}, "log": {1, 2, false, logarithm},
+	"log10": {1, 1, false, logarithmTo(10)}, "log2": {1, 1, false, logarithmTo(2)},
+	"factorial": {1, 1, false, factorial}, "gcd": {2, 2, false, gcd}, "lcm": {2, 2, false, lcm},
+	"sin": {1, 1, false, sine}, "cos": {1, 1, false, cosine}, "tan": {1, 1, false, tangent},
+	"asin": {1, 1, false, inverse(math.Asin, 1)}, "acos": {1, 1, false, inverse(math.Acos, 1)},
+	"atan": {1, 1, false, inverse(math.Atan, math.MaxFloat64)},
+	"rad":  {1, 1, false, scaled(pi, integer(180))}, "deg": {1, 1, false, scaled(integer(180), pi)},
+}
+
+var (
+	pi = irrational("3.14159265358979323846264338327950288419716939937510582097494459230781640628620900")
+	// constants are the names that stand for a number.
+	constants = map[string]*number{
+		"pi": pi,
+		"e":  irrational("2.71828182845904523536028747135266249775724709369995957496696762772407663035354759"),
+	}
+	knownNames = names()
+)
+
+func names() string {
+	var out []string
+	for name, f := range functions {
+		if !f.internal {
+			out = append(out, name)
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(constants)), ", ") + ", " + strings.Join(slices.Sorted(slices.Values(out)), ", ")
+}
+
+func irrational(text string) *number {
+	n := &number{digits: shownDigits}
+	if _, _, err := n.SetString(text); err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func integer(i int64) *number { return &number{Decimal: *apd.New(i, 0)} }
+
+// call applies the function to what expr gives it.
+func (f mathFunction) call(name string, params []any) (*number, error) {
+	if len(params) < f.least || len(params) > f.most {
+		return nil, fmt.Errorf("%s takes %s, not %d", name, f.arity(), len(params))
+	}
+	x := make([]*number, len(params))
+	for i, p := range params {
+		n, ok := p.(*number)
+		if !ok {
+			return nil, fmt.Errorf("%s takes numbers", name)
+		}
+		x[i] = n
+	}
+	out, err := f.apply(x)
+	if err != nil && !f.internal {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return out, err
+}
+
+func (f mathFunction) arity() string {
+	switch {
+	case f.most == many:
+		return "at least 1 argument"
+	case f.least != f.most:
+		return fmt.Sprintf("%d or %d arguments", f.least, f.most)
+	case f.most == 1:
+		return "1 argument"
+	}
+	return fmt.Sprintf("%d arguments", f.most)
+}
+
+// arithmetic makes a function of an operation that apd has.
+func arithmetic(op func(c *apd.Context, d, x, y *apd.Decimal) (apd.Condition, error)) func([]*number) (*number, error) {
+	return func(x []*number) (*number, error) {
+		return exact(func(c *apd.Context, d *apd.Decimal) (apd.Condition, error) {
+			return op(c, d, &x[0].Decimal, &x[1].Decimal)
+		}, x...)
+	}
+}
+
+var (
+	add      = arithmetic((*apd.Context).Add)
+	multiply = arithmetic((*apd.Context).Mul)
+	divide   = arithmetic((*apd.Context).Quo)
+)
+
+func negate(x []*number) (*number, error) {
+	out := number{digits: x[0].digits}
+	out.Neg(&x[0].Decimal)
+	return &out, nil
+}
+
+func absolute(x []*number) (*number, error) {
+	out := number{digits: x[0].digits}
+	out.Abs(&x[0].Decimal)
+	return &out, nil
+}
+
+func sign(x []*number) (*number, error) { return integer(int64(x[0].settled().Sign())), nil }
+
+func remainder(x []*number) (*number, error) {
+	if x[1].IsZero() {
+		return nil, errZero
+	}
+	a, b := x[0].settled(), x[1].settled()
+	r, err := exact(func(c *apd.Context, d *apd.Decimal) (apd.Condition, error) {
+		return c.Rem(d, &a.Decimal, &b.Decimal)
+	}, a, b)
+	if err != nil || r.IsZero() || r.Negative == b.Negative {
+		return r, err
+	}
+	return add([]*number{r, b})
+}
+
+func sum(x []*number) (*number, error) {
+	total := integer(0)
+	for _, n := range x {
+		next, err := add([]*number{total, n})
+		if err != nil {
+			return nil, err
+		}
+		total = next
+	}
+	return total, nil
+}
+
+func mean(x []*number) (*number, error) {
+	total, err := sum(x)
+	if err != nil {
+		return nil, err
+	}
+	return divide([]*number{total, integer(int64(len(x)))})
+}
+
+func extreme(which int) func([]*number) (*number, error) {
+	return func(x []*number) (*number, error) {
+		best := x[0]
+		for _, n := range x[1:] {
+			if n.Cmp(&best.Decimal) == which {
+				best = n
+			}
+		}
+		return best, nil
+	}
+}
+
+// scaled multiplies by one number and divides by another.
+func scaled(times, by *number) func([]*number) (*number, error) {
+	return func(x []*number) (*number, error) {
+		n, err := multiply([]*number{x[0], times})
+		if err != nil {
+			return nil, err
+		}
+		return divide([]*number{n, by})
+	}
+}
+
+func round(x []*number) (*number, error) {
+	places := int64(0)
+	if len(x) == 2 {
+		p, err := x[1].settled().Int64()
+		if err != nil || p < -exactDigits || p > exactDigits {
+			return nil, fmt.Errorf("the places must be a whole number from -%d to %d", exactDigits, exactDigits)
+		}
+		places = p
+	}
+	return quantize(x[0], -int32(places), apd.RoundHalfUp)
+}
+
+func toInteger(how apd.Rounder) func([]*number) (*number, error) {
+	return func(x []*number) (*number, error) { return quantize(x[0], 0, how) }
+}
+
+// quantize cuts a number at a power of ten. What it gives counts as exact: it
+// is what was asked for.
+func quantize(x *number, exponent int32, how apd.Rounder) (*number, error) {
+	x = x.settled()
+	if x.Exponent >= exponent {
+		return &number{Decimal: x.Decimal}, nil
+	}
+	c := *exactly
+	c.Precision, c.Rounding = largestPower, how
+	var out number
+	if condition, err := c.Quantize(&out.Decimal, &x.Decimal, exponent); err != nil {
+		return nil, inWords(condition, err)
+	}
+	return &out, nil
+}
+
+// whole gives an integer that is not too large to be written out.
+func whole(x *number) (*big.Int, error) {
+	var n apd.Decimal
+	n.Reduce(&x.settled().Decimal)
+	if n.Exponent < 0 {
+		return nil, errors.New("it takes whole numbers")
+	}
+	if int64(n.Exponent)+n.NumDigits() > exactDigits {
+		return nil, fmt.Errorf("it takes numbers of up to %d digits", exactDigits)
+	}
+	i, ok := new(big.Int).SetString(n.Text('f'), 10)
+	if !ok {
+		return nil, errors.New("it takes whole numbers")
+	}
+	return i, nil
+}
+
+func fromBig(i *big.Int) (*number, error) {
+	d := apd.NewWithBigInt(new(apd.BigInt).SetMathBigInt(i), 0)
+	return exact(func(c *apd.Context, out *apd.Decimal) (apd.Condition, error) { return c.Round(out, d) })
+}
+
+func gcd(x []*number) (*number, error) {
+	a, b, err := pair(x)
+	if err != nil {
+		return nil, err
+	}
+	return fromBig(new(big.Int).GCD(nil, nil, a, b))
+}
+
+func lcm(x []*number) (*number, error) {
+	a, b, err := pair(x)
+	if err != nil {
+		return nil, err
+	}
+	if a.Sign() == 0 || b.Sign() == 0 {
+		return integer(0), nil
+	}
+	g := new(big.Int).GCD(nil, nil, a, b)
+	return fromBig(g.Mul(a.Quo(a, g), b))
+}
+
+// pair gives the sizes of two integers.
+func pair(x []*number) (a, b *big.Int, err error) {
+	if a, err = whole(x[0]); err != nil {
+		return nil, nil, err
+	}
+	if b, err = whole(x[1]); err != nil {
+		return nil, nil, err
+	}
+	return a.Abs(a), b.Abs(b), nil
+}
+
+// largestFactorial keeps the result under the largest power of ten.
+const largestFactorial = 3000
+
+func factorial(x []*number) (*number, error) {
+	n, err := whole(x[0])
+	if err != nil {
+		return nil, err
+	}
+	if n.Sign() < 0 || n.Cmp(big.NewInt(largestFactorial)) > 0 {
+		return nil, fmt.Errorf("it takes whole numbers from 0 to %d", largestFactorial)
+	}
+	return fromBig(new(big.Int).MulRange(1, n.Int64()))
+}

@@ -1,0 +1,262 @@
+package calculator
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/cockroachdb/apd/v3"
+)
+
+// brief rounds an operand before a series is computed with it, whose time grows
+// with its length.
+func brief(x *number) *apd.Decimal {
+	var d apd.Decimal
+	if _, err := context10(workDigits+10).Round(&d, &x.Decimal); err != nil {
+		return &x.Decimal
+	}
+	return &d
+}
+
+// certain is the number of true digits of what is computed by a series.
+func certain(x ...*number) int {
+	if digits := certainty(x...); digits > 0 {
+		return digits
+	}
+	return shownDigits
+}
+
+func squareRoot(x []*number) (*number, error) {
+	if x[0].Sign() < 0 {
+		return nil, errors.New("a negative number has no real square root")
+	}
+	return root((*apd.Context).Sqrt, x[0], 2)
+}
+
+func cubeRoot(x []*number) (*number, error) { return root((*apd.Context).Cbrt, x[0], 3) }
+
+// root takes the n-th root, and knows when it is exact.
+func root(op func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error), x *number, n int64) (*number, error) {
+	out, err := rounded(func(c *apd.Context, d *apd.Decimal) (apd.Condition, error) {
+		return op(c, d, brief(x))
+	}, certain(x))
+	if err != nil {
+		return nil, err
+	}
+	return verified(out, x, func(r *number) (*number, error) { return integerPower(r, n) }), nil
+}
+
+// verified gives out as an exact number when its inverse is exactly x.
+func verified(out, x *number, inverse func(*number) (*number, error)) *number {
+	guess := &number{Decimal: out.settled().Decimal}
+	if back, err := inverse(guess); err == nil && x.digits == 0 && back.digits == 0 && back.Cmp(&x.Decimal) == 0 {
+		return guess
+	}
+	return out
+}
+
+// powerOfTen estimates log10 |x|, near enough to tell whether a result would
+// be too large.
+func powerOfTen(x *number) float64 {
+	var m apd.Decimal
+	if _, err := context10(16).Round(&m, &x.Decimal); err != nil {
+		return math.Inf(1)
+	}
+	exponent := m.Exponent
+	m.Exponent, m.Negative = 0, false
+	f, err := m.Float64()
+	if err != nil {
+		return math.Inf(1)
+	}
+	return math.Log10(f) + float64(exponent)
+}
+
+// largestExponent is the largest exponent. Beyond it, only a base so near to 1
+// gives a result at all that its last digits would be noise.
+const largestExponent = 1_000_000_000_000
+
+func power(x []*number) (*number, error) {
+	base, exponent := x[0], x[1].settled()
+	switch {
+	case exponent.IsZero():
+		return integer(1), nil
+	case base.IsZero() && exponent.Negative:
+		return nil, errZero
+	case base.IsZero():
+		return integer(0), nil
+	case base.digits == 0 && base.Cmp(apd.New(1, 0)) == 0:
+		return integer(1), nil
+	}
+	e, err := exponent.Float64()
+	if err != nil || math.Abs(e) > largestExponent {
+		return nil, fmt.Errorf("the exponent is beyond %d", int64(largestExponent))
+	}
+	switch size := powerOfTen(base) * e; {
+	case size >= largestPower:
+		return nil, errLarge
+	case size <= -largestPower:
+		return nil, errSmall
+	}
+	if n, err := exponent.Int64(); err == nil {
+		return integerPower(base, n)
+	}
+	if base.Negative {
+		return nil, errors.New("a negative number has no real power that is not whole")
+	}
+	if exponent.Cmp(apd.New(5, -1)) == 0 {
+		return squareRoot([]*number{base})
+	}
+	return rounded(func(c *apd.Context, d *apd.Decimal) (apd.Condition, error) {
+		return c.Pow(d, brief(base), brief(exponent))
+	}, certain(base, exponent))
+}
+
+func integerPower(base *number, n int64) (*number, error) {
+	if n < 0 {
+		p, err := integerPower(base, -n)
+		if err != nil {
+			return nil, err
+		}
+		return divide([]*number{integer(1), p})
+	}
+	var b apd.Decimal
+	b.Reduce(&base.Decimal)
+	raise := func(c *apd.Context, d *apd.Decimal) (apd.Condition, error) {
+		return c.Pow(d, &b, apd.New(n, 0))
+	}
+	if base.digits == 0 && (b.NumDigits()*n <= exactDigits || b.Coeff.IsInt64() && b.Coeff.Int64() == 1) {
+		return exact(raise, base)
+	}
+	return rounded(raise, certain(base))
+}
+
+func exponential(x []*number) (*number, error) {
+	switch f, err := x[0].Float64(); {
+	case err != nil && !x[0].Negative, f >= largestPower*math.Ln10:
+		return nil, errLarge
+	case err != nil, f <= -largestPower*math.Ln10:
+		return nil, errSmall
+	}
+	if x[0].IsZero() {
+		return integer(1), nil
+	}
+	return rounded(func(c *apd.Context, d *apd.Decimal) (apd.Condition, error) { return c.Exp(d, brief(x[0])) }, certain(x[0]))
+}
+
+func ln(x []*number) (*number, error) {
+	if x[0].Sign() <= 0 {
+		return nil, errors.New("it takes numbers greater than 0")
+	}
+	if x[0].Cmp(apd.New(1, 0)) == 0 {
+		return integer(0), nil
+	}
+	return rounded(func(c *apd.Context, d *apd.Decimal) (apd.Condition, error) { return c.Ln(d, brief(x[0])) }, certain(x[0]))
+}
+
+func logarithmTo(base int64) func([]*number) (*number, error) {
+	return func(x []*number) (*number, error) { return logarithm([]*number{x[0], integer(base)}) }
+}
+
+func logarithm(x []*number) (*number, error) {
+	if len(x) == 1 {
+		return nil, errors.New("its base is not clear; write ln(x), log10(x) or log(x, base)")
+	}
+	a, err := ln(x[:1])
+	if err != nil {
+		return nil, err
+	}
+	b, err := ln(x[1:])
+	if err != nil {
+		return nil, err
+	}
+	out, err := divide([]*number{a, b})
+	if err != nil {
+		return nil, err
+	}
+	return verified(out, x[0], func(r *number) (*number, error) { return power([]*number{x[1], r}) }), nil
+}
+
+// floatDigits are the digits that count of what math computes in binary.
+const floatDigits = 15
+
+// largestAngle keeps enough digits of an angle once whole turns are taken off.
+var largestAngle = apd.New(1, 15)
+
+// circle gives sine, cosine and tangent of an angle.
+func circle(x *number) (sin, cos, tan float64, err error) {
+	var turn, angle, size apd.Decimal
+	if size.Abs(&x.Decimal); size.Cmp(largestAngle) > 0 {
+		return 0, 0, 0, errors.New("the angle is larger than 10^15")
+	}
+	if _, err := roughly.Mul(&turn, &pi.Decimal, apd.New(2, 0)); err != nil {
+		return 0, 0, 0, fmt.Errorf("measure the circle: %w", err)
+	}
+	if c, err := roughly.Rem(&angle, &x.Decimal, &turn); err != nil {
+		return 0, 0, 0, inWords(c, err)
+	}
+	f, err := angle.Float64()
+	if err != nil {
+		return 0, 0, 0, errors.New("the angle is too close to 0")
+	}
+	sin, cos = math.Sincos(f)
+	return snap(sin, f), snap(cos, 1), math.Tan(f), nil
+}
+
+// snap takes for zero what is zero but for the last binary digit.
+func snap(value, angle float64) float64 {
+	if math.Abs(value) < 1e-15 && math.Abs(angle) > 1e-3 {
+		return 0
+	}
+	return value
+}
+
+func sine(x []*number) (*number, error) {
+	sin, _, _, err := circle(x[0])
+	if err != nil {
+		return nil, err
+	}
+	return fromFloat(sin)
+}
+
+func cosine(x []*number) (*number, error) {
+	_, cos, _, err := circle(x[0])
+	if err != nil {
+		return nil, err
+	}
+	return fromFloat(cos)
+}
+
+func tangent(x []*number) (*number, error) {
+	sin, cos, tan, err := circle(x[0])
+	switch {
+	case err != nil:
+		return nil, err
+	case cos == 0:
+		return nil, errors.New("it is not defined there")
+	case sin == 0:
+		return fromFloat(0)
+	}
+	return fromFloat(tan)
+}
+
+// inverse makes a function of one that gives an angle.
+func inverse(f func(float64) float64, largest float64) func([]*number) (*number, error) {
+	return func(x []*number) (*number, error) {
+		v, err := x[0].settled().Float64()
+		if err != nil || math.Abs(v) > largest {
+			return nil, fmt.Errorf("it takes numbers from -%g to %g", largest, largest)
+		}
+		return fromFloat(f(v))
+	}
+}
+
+// fromFloat takes the digits of a binary number that count.
+func fromFloat(f float64) (*number, error) {
+	n, err := parseNumber(strconv.FormatFloat(f, 'e', floatDigits-1, 64))
+	if err != nil {
+		return nil, err
+	}
+	n.digits = floatDigits
+	return n, nil
+}

@@ -1,0 +1,228 @@
+// Package clock is the tool that tells the time, anywhere.
+package clock
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	_ "time/tzdata" // so that zones are known on machines that have no list of them
+
+	"nod/llm"
+	"nod/tools"
+)
+
+//go:embed clock.md
+var prose string
+
+// zoneNames are the names of the IANA time zone database as Go ships it; the
+// time package cannot list them.
+//
+//go:embed zones.txt
+var zoneNames string
+
+const parameters = `{"type":"object","properties":{"zone":{"type":"string","maxLength":100,"description":"IANA time zone, city or offset; for example Europe/Berlin"}},"additionalProperties":false}`
+
+// New makes the tool that tells the time. now is [time.Now], or a test's;
+// without a zone, the time is told in the one that now returns.
+func New(now func() time.Time) tools.Tool {
+	return tools.Tool{
+		Tool: llm.Tool{
+			Name:        "clock",
+			Description: strings.TrimSpace(prose),
+			Parameters:  json.RawMessage(parameters),
+		},
+		ReadOnly: true,
+		Risk:     tools.Auto,
+		Run: func(_ context.Context, in tools.Input) (llm.Result, error) {
+			var arg struct{ Zone string }
+			if err := json.Unmarshal(in.Args, &arg); err != nil {
+				return llm.Result{}, fmt.Errorf("read arguments: %w", err)
+			}
+			t := now()
+			if strings.TrimSpace(arg.Zone) == "" {
+				return llm.Result{Text: tell(t, "")}, nil
+			}
+			place, err := findZone(arg.Zone, t)
+			if err != nil {
+				return tools.Failed("%v", err), nil
+			}
+			return llm.Result{Text: tell(t.In(place), place.String())}, nil
+		},
+	}
+}
+
+// tell writes a time so that nothing has to be worked out from it.
+func tell(t time.Time, zone string) string {
+	year, week := t.ISOWeek()
+	abbreviation, _ := t.Zone()
+	offset := "UTC" + t.Format("-07:00")
+	if zone == "" {
+		zone = "the machine's"
+	}
+	summer := ""
+	if t.IsDST() {
+		summer = ", daylight saving time"
+	}
+	if strings.ContainsAny(abbreviation, "+-") { // many zones have no letters of their own
+		abbreviation = offset
+	} else {
+		abbreviation += ", " + offset
+	}
+	return fmt.Sprintf("%s\n%s\nzone: %s (%s%s)\nISO week %d-W%02d, day %d of the year",
+		t.Format("Monday, 2 January 2006, 15:04:05"), t.Format(time.RFC3339), zone, abbreviation, summer, year, week, t.YearDay())
+}
+
+var offsetPattern = regexp.MustCompile(`^(?i:(?:utc|gmt)\s*)?([+\-−])(\d{1,2})(?::?(\d{2}))?$`)
+
+// findZone understands a zone's whole name, an offset, or a city. Of several
+// zones of that name any will do while they show the same time; otherwise it
+// asks back.
+func findZone(name string, at time.Time) (*time.Location, error) {
+	name = strings.TrimSpace(name)
+	if m := offsetPattern.FindStringSubmatch(name); m != nil {
+		return fixedZone(m[1], m[2], m[3])
+	}
+	key := zoneKey(name)
+	var matches []string
+	for _, z := range zones() {
+		switch {
+		case z.key == key:
+			return time.LoadLocation(z.name)
+		case strings.HasSuffix(z.key, "/"+key):
+			matches = append(matches, z.name)
+		}
+	}
+	if len(matches) == 0 && cities[key] != "" {
+		return time.LoadLocation(cities[key])
+	}
+	if len(matches) == 0 {
+		return nil, fmt.Errorf("there is no time zone %q; %s", name, nearZones(key))
+	}
+	place, err := time.LoadLocation(matches[0])
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range matches[1:] {
+		other, err := time.LoadLocation(m)
+		if err != nil {
+			return nil, err
+		}
+		if at.In(other).Format("-0700") != at.In(place).Format("-0700") {
+			return nil, fmt.Errorf("%q could be any of the zones %s; say which", name, strings.Join(matches, ", "))
+		}
+	}
+	return place, nil
+}
+
+// zone is a name of the database, and the key by which it is found.
+type zone struct{ name, key string }
+
+// zones reads the names, the first time that one is looked up.
+var zones = sync.OnceValue(func() []zone {
+	var out []zone
+	for name := range strings.Lines(zoneNames) {
+		name = strings.TrimSpace(name)
+		out = append(out, zone{name, zoneKey(name)})
+	}
+	return out
+})
+
+var underscores = strings.NewReplacer(" ", "_", ".", "")
+
+// zoneKey makes "New York" and "new_york" equal.
+func zoneKey(name string) string { return underscores.Replace(strings.ToLower(name)) }
+
+func fixedZone(sign, hours, minutes string) (*time.Location, error) {
+	h, _ := strconv.Atoi(hours) // the pattern lets only digits through
+	m, _ := strconv.Atoi(minutes)
+	offset := h*3600 + m*60
+	if sign != "+" {
+		offset = -offset
+	}
+	if offset < -12*3600 || offset > 14*3600 || m > 59 {
+		return nil, errors.New("there is no such offset; they go from -12:00 to +14:00")
+	}
+	return time.FixedZone(fmt.Sprintf("UTC%s%02d:%02d", strings.ReplaceAll(sign, "−", "-"), h, m), offset), nil
+}
+
+// nearZones names the zones whose names are most alike.
+func nearZones(key string) string {
+	type candidate struct {
+		name     string
+		distance int
+	}
+	var all []candidate
+	for _, z := range zones() {
+		city := z.key[strings.LastIndexByte(z.key, '/')+1:]
+		d := min(distance(key, city), distance(key, z.key))
+		if strings.Contains(z.key, key) && len(key) > 2 {
+			d = 0
+		}
+		if d <= 1+len(key)/4 {
+			all = append(all, candidate{z.name, d})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int { return a.distance - b.distance })
+	var out []string
+	for _, c := range all[:min(len(all), 5)] {
+		out = append(out, c.name)
+	}
+	if len(out) == 0 {
+		return "use a name like Europe/Berlin, the largest city of the zone, or an offset like UTC+2"
+	}
+	return "near are " + strings.Join(out, ", ")
+}
+
+// distance is how many letters have to change to make b of a (Levenshtein).
+func distance(a, b string) int {
+	if len(a) > 40 {
+		return len(a)
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
+
+// cities are places that people ask for and that have no zone of their name.
+var cities = map[string]string{
+	"abu_dhabi": "Asia/Dubai", "atlanta": "America/New_York", "austin": "America/Chicago",
+	"bangalore": "Asia/Kolkata", "barcelona": "Europe/Madrid", "beijing": "Asia/Shanghai",
+	"bengaluru": "Asia/Kolkata", "bern": "Europe/Zurich", "bonn": "Europe/Berlin",
+	"boston": "America/New_York", "calgary": "America/Edmonton",
+	"cape_town": "Africa/Johannesburg", "chennai": "Asia/Kolkata", "cologne": "Europe/Berlin",
+	"dallas": "America/Chicago", "delhi": "Asia/Kolkata", "edinburgh": "Europe/London",
+	"frankfurt": "Europe/Berlin", "geneva": "Europe/Zurich", "hamburg": "Europe/Berlin",
+	"hanoi": "Asia/Bangkok", "houston": "America/Chicago", "hyderabad": "Asia/Kolkata",
+	"kyoto": "Asia/Tokyo", "las_vegas": "America/Los_Angeles",
+	"lyon": "Europe/Paris", "manchester": "Europe/London",
+	"miami": "America/New_York", "milan": "Europe/Rome", "minneapolis": "America/Chicago",
+	"mumbai": "Asia/Kolkata", "munich": "Europe/Berlin",
+	"new_delhi": "Asia/Kolkata", "osaka": "Asia/Tokyo", "ottawa": "America/Toronto",
+	"philadelphia": "America/New_York", "pittsburgh": "America/New_York",
+	"pune": "Asia/Kolkata", "rio_de_janeiro": "America/Sao_Paulo", "salt_lake_city": "America/Denver",
+	"san_diego": "America/Los_Angeles", "san_francisco": "America/Los_Angeles",
+	"seattle": "America/Los_Angeles", "shenzhen": "Asia/Shanghai", "st_petersburg": "Europe/Moscow",
+	"the_hague":     "Europe/Amsterdam",
+	"washington_dc": "America/New_York", "wellington": "Pacific/Auckland",
+}

@@ -1,0 +1,271 @@
+package details
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+
+	"nod/chat"
+	"nod/tools"
+	"nod/tools/document"
+)
+
+// paper is an artifact as text that is read in parts.
+type paper struct {
+	name     string
+	kind     string // what it is, in words
+	note     string // what is missing, or else to be known
+	size     int    // bytes of the file
+	text     string // "": there is none
+	count    int    // lines of text
+	sections []document.Section
+	columns  string // of a table
+}
+
+// sectionsMost is how many sections of a text are known, whatever it holds.
+const sectionsMost = 2000
+
+// read makes text of a file. What it is, its bytes say before its name and the
+// word of whoever sent it. An error is a *[tools.Refusal], in words for the model, or the
+// operator's business.
+func (d reading) read(ctx context.Context, file chat.File, body []byte) (paper, error) {
+	p := paper{name: tools.OneLine(file.Name, 200), size: max(len(body), int(file.Size))}
+	if len(body) < p.size {
+		p.note = "Only its beginning was kept."
+	}
+	mediaType, _, wrong := mime.ParseMediaType(file.MediaType)
+	if wrong != nil {
+		mediaType = ""
+	}
+	extension := strings.ToLower(path.Ext(file.Name))
+	sniffed, _, _ := strings.Cut(http.DetectContentType(body), ";")
+	var err error
+	switch kind := document.KindOf(body); {
+	case len(bytes.TrimSpace(body)) == 0:
+		p.kind = "empty"
+		return p, nil
+	case kind != "":
+		err = d.readDocument(ctx, &p, document.Source{Kind: kind}, body)
+	case strings.HasPrefix(sniffed, "image/"):
+		err = p.readPicture(sniffed, body)
+	case document.IsHTML(mediaType, sniffed) || extension == ".html" || extension == ".htm":
+		err = d.readDocument(ctx, &p, document.Source{Kind: document.HTML}, []byte(document.Decode(file.MediaType, body, false)))
+	case document.IsText(mediaType, body) || document.IsText("", body):
+		p.readText(mediaType, extension, document.Decode(file.MediaType, body, false))
+	default:
+		if mediaType == "" || mediaType == "application/octet-stream" {
+			mediaType = sniffed
+		}
+		err = tools.Refuse("it is %s, of which there is no text", tools.OneLine(mediaType, 100))
+	}
+	p.count = document.Lines(p.text)
+	return p, err
+}
+
+// readDocument has a file read by the process that reads documents.
+func (d reading) readDocument(ctx context.Context, p *paper, s document.Source, body []byte) error {
+	got, err := d.reader.Read(ctx, s, body)
+	if err != nil {
+		return err
+	}
+	p.text, p.sections = got.Text, got.Sections
+	p.note = strings.TrimSpace(p.note + " " + tools.OneLine(got.Note, 200))
+	p.kind = "a web page, as text"
+	if s.Kind != document.HTML {
+		p.kind = document.FormatOf(s.Kind).Words
+	}
+	if len(p.sections) == 0 {
+		p.sections = headings(p.text)
+	}
+	if p.text == "" {
+		p.note = strings.TrimSpace(p.note + " There is no text in it; it may consist of scanned pictures.")
+	}
+	return nil
+}
+
+// readPicture tells what a picture is, which is all that words can tell.
+func (p *paper) readPicture(mediaType string, body []byte) error {
+	picture, err := document.PictureOf(mediaType, body)
+	if err != nil {
+		return err
+	}
+	p.kind = picture.Words
+	p.note = strings.TrimSpace(p.note + " It cannot be read as text.")
+	return nil
+}
+
+// readText looks into a text for what it is made of.
+func (p *paper) readText(mediaType, extension, text string) {
+	p.kind, p.text = "a text file", text
+	switch {
+	case extension == ".csv" || extension == ".tsv" || mediaType == "text/csv" || mediaType == "text/tab-separated-values":
+		p.readTable(extension == ".tsv" || mediaType == "text/tab-separated-values")
+	case extension == ".json" || strings.HasSuffix(mediaType, "json"):
+		p.readJSON()
+	case extension == ".md" || extension == ".markdown" || extension == ".txt" || extension == "" || mediaType == "text/markdown":
+		p.sections = headings(text)
+	}
+}
+
+// readTable finds the columns and counts the rows.
+func (p *paper) readTable(tabs bool) {
+	r := csv.NewReader(strings.NewReader(p.text))
+	r.LazyQuotes, r.FieldsPerRecord, r.ReuseRecord = true, -1, true
+	first, _, _ := strings.Cut(p.text, "\n")
+	if tabs {
+		r.Comma = '\t'
+	} else if strings.Count(first, ";") > strings.Count(first, ",") {
+		r.Comma = ';' // where the comma is the decimal point
+	}
+	columns, err := r.Read()
+	if err != nil {
+		return
+	}
+	p.columns = tools.OneLine(strings.Join(columns, ", "), 400)
+	rows := 0
+	for {
+		if _, err := r.Read(); err != nil {
+			break
+		}
+		rows++
+	}
+	p.kind = fmt.Sprintf("a table with %d columns and %d rows", len(columns), rows)
+}
+
+// jsonLine is how long a line of JSON may be before it is written on several.
+const jsonLine = 2000
+
+// readJSON finds the keys, and gives a text lines that has none.
+func (p *paper) readJSON() {
+	if !json.Valid([]byte(p.text)) {
+		return // a value a line, or no JSON at all
+	}
+	shape := shapeOf(p.text)
+	if longest(p.text) > jsonLine && shape.indented <= 4*len(p.text)+1<<20 { // deep nesting would be mostly spaces
+		var b bytes.Buffer
+		if err := json.Indent(&b, []byte(p.text), "", " "); err == nil {
+			p.text = b.String()
+			p.note = strings.TrimSpace(p.note + " It is shown with one value a line.")
+			shape = shapeOf(p.text)
+		}
+	}
+	p.sections = shape.keys
+	p.kind = "a JSON value"
+	switch strings.TrimSpace(p.text)[0] {
+	case '{':
+		p.kind = fmt.Sprintf("a JSON object with %d keys", shape.items)
+	case '[':
+		p.kind = fmt.Sprintf("a JSON list of %d values", shape.items)
+	}
+}
+
+// jsonShape is what a JSON text consists of at its top.
+type jsonShape struct {
+	keys     []document.Section
+	items    int
+	indented int // bytes of the text when every value has a line of its own, about
+}
+
+// shapeOf looks at valid JSON once, from its beginning to its end.
+func shapeOf(text string) jsonShape {
+	s := jsonShape{indented: len(text)}
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			end := stringEnd(text, i)
+			rest := strings.TrimLeft(text[end:min(end+16, len(text))], " \t\r\n")
+			if depth == 1 && strings.HasPrefix(rest, ":") && len(s.keys) < sectionsMost {
+				s.keys = append(s.keys, document.Section{Title: keyName(text[i:end]), At: i})
+			}
+			if depth == 1 && s.items == 0 {
+				s.items = 1
+			}
+			i = end - 1
+		case '{', '[':
+			if depth == 1 && s.items == 0 {
+				s.items = 1
+			}
+			depth++
+			s.indented += depth + 1
+		case '}', ']':
+			depth--
+			s.indented += depth + 1
+		case ',':
+			s.indented += depth + 1
+			if depth == 1 {
+				s.items++
+			}
+		case ' ', '\t', '\r', '\n', ':':
+		default:
+			if depth == 1 && s.items == 0 {
+				s.items = 1
+			}
+		}
+	}
+	return s
+}
+
+// stringEnd is where the JSON string that begins at i is over.
+func stringEnd(text string, i int) int {
+	for i++; i < len(text) && text[i] != '"'; i++ {
+		if text[i] == '\\' {
+			i++
+		}
+	}
+	return min(i+1, len(text))
+}
+
+func keyName(quoted string) string {
+	var name string
+	if err := json.Unmarshal([]byte(quoted), &name); err != nil {
+		return tools.OneLine(quoted, 100)
+	}
+	return tools.OneLine(name, 100)
+}
+
+// longest is the number of bytes of the longest line.
+func longest(text string) int {
+	most := 0
+	for line := range strings.Lines(text) {
+		most = max(most, len(line))
+	}
+	return most
+}
+
+// headings finds the headings of Markdown, outside of code.
+func headings(text string) []document.Section {
+	var out []document.Section
+	at, fence := 0, ""
+	for line := range strings.Lines(text) {
+		start := at
+		at += len(line)
+		trimmed := strings.TrimSpace(strings.ToValidUTF8(line[:min(len(line), 400)], ""))
+		switch mark := trimmed[:min(3, len(trimmed))]; {
+		case fence != "":
+			if mark == fence {
+				fence = ""
+			}
+			continue
+		case mark == "```" || mark == "~~~":
+			fence = mark
+			continue
+		}
+		title := strings.TrimLeft(trimmed, "#")
+		level := len(trimmed) - len(title)
+		if level == 0 || level > 6 || !strings.HasPrefix(title, " ") {
+			continue
+		}
+		if len(out) == sectionsMost {
+			break
+		}
+		out = append(out, document.Section{Title: tools.OneLine(strings.TrimRight(title, "# "), 100), Level: level, At: start})
+	}
+	return out
+}

@@ -1,0 +1,197 @@
+// Package fetch is the tool that reads a page or a file from the web.
+package fetch
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"nod/llm"
+	"nod/tools"
+	"nod/tools/document"
+	"nod/tools/web"
+)
+
+//go:embed fetch.md
+var prose string
+
+const parameters = `{"type":"object","properties":{
+"url":{"type":"string","minLength":1,"maxLength":4000,"description":"for example https://example.com/page"},
+"offset":{"type":"integer","minimum":0,"description":"where to read on, as the last result of this address says"}},
+"required":["url"],"additionalProperties":false}`
+
+// Options says which hosts may be fetched, as [web.NewClient] understands it.
+type Options struct {
+	Allow, Deny []string
+}
+
+// window is how many bytes of a text one call shows.
+const window = 7 << 10
+
+// fetcher is Options that are ready to run.
+type fetcher struct {
+	client   *web.Client
+	reader   document.Reader
+	recent   *tools.Recent[string, page]
+	deadline time.Duration
+}
+
+// New makes the tool that reads a page or a file from the web. It refuses
+// patterns that could match no host.
+func New(o Options) (tools.Tool, error) {
+	f, err := newFetcher(o, net.DefaultResolver)
+	if err != nil {
+		return tools.Tool{}, fmt.Errorf("set up fetch: %w", err)
+	}
+	return f.tool(), nil
+}
+
+func newFetcher(o Options, resolver *net.Resolver) (*fetcher, error) {
+	c, err := web.NewClient(o.Allow, o.Deny, resolver)
+	if err != nil {
+		return nil, err
+	}
+	return &fetcher{
+		client: c, reader: document.NewReader(),
+		recent: tools.NewRecent[string, page](16, 10*time.Minute, time.Now), deadline: web.TimeMost,
+	}, nil
+}
+
+func (f *fetcher) tool() tools.Tool {
+	return tools.Tool{
+		Tool: llm.Tool{
+			Name:        "fetch",
+			Aliases:     []string{"browse", "open_url"},
+			Description: strings.TrimSpace(prose),
+			Parameters:  json.RawMessage(parameters),
+		},
+		ReadOnly: true,
+		Outside:  true,
+		Address:  "url",
+		Risk:     tools.Auto,
+		Run:      f.run,
+	}
+}
+
+func (f *fetcher) run(ctx context.Context, in tools.Input) (llm.Result, error) {
+	var arg struct {
+		URL    string
+		Offset int
+	}
+	if err := json.Unmarshal(in.Args, &arg); err != nil {
+		return llm.Result{}, fmt.Errorf("read arguments: %w", err)
+	}
+	u, err := web.Parse(arg.URL)
+	if err != nil {
+		return tools.Failed("nothing was fetched: %v", err), nil
+	}
+	if arg.Offset > 0 {
+		if doc, ok := f.recent.Find(u.String()); ok {
+			return readOn(doc, arg.Offset), nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.deadline)
+	defer cancel()
+	got, err := f.client.Get(ctx, u)
+	if err != nil {
+		return tools.Failed("nothing was fetched: %v", err), nil
+	}
+	doc, broken := f.read(ctx, got)
+	if broken != nil {
+		return tools.Failed("the page was fetched, but not read: %v", broken), tools.OperatorsPart(broken)
+	}
+	kept := doc
+	if kept.file != nil {
+		kept.file = &llm.File{Name: kept.file.Name} // its content is the thread's by now
+	}
+	f.recent.Keep(u.String(), kept)
+	if arg.Offset > 0 {
+		return readOn(doc, arg.Offset), nil
+	}
+	return firstPart(doc), nil
+}
+
+// page is a response in a form that a model reads.
+type page struct {
+	title string
+	url   string
+	kind  string // what it is, in words
+	text  string
+	note  string // what is missing from it
+	name  string // of a file that holds the text
+	file  *llm.File
+}
+
+// firstPart shows the beginning of a document. A text that does not fit goes
+// along as a file.
+func firstPart(doc page) llm.Result {
+	r := part(doc, 0)
+	if doc.file != nil {
+		r.Files = append(r.Files, *doc.file)
+	} else if len(doc.text) > window {
+		r.Files = append(r.Files, llm.File{Name: doc.name, MediaType: "text/markdown; charset=utf-8", Data: []byte(doc.text)})
+	}
+	return r
+}
+
+// readOn shows the part of a document from an offset on.
+func readOn(doc page, offset int) llm.Result {
+	if offset >= len(doc.text) {
+		return tools.Failed("there is nothing at offset %d; the text has %d bytes", offset, len(doc.text))
+	}
+	for !utf8.RuneStart(doc.text[offset]) {
+		offset--
+	}
+	return part(doc, offset)
+}
+
+func part(doc page, offset int) llm.Result {
+	var b strings.Builder
+	if doc.title != "" {
+		fmt.Fprintf(&b, "Title: %s\n", tools.OneLine(doc.title, 300))
+	}
+	fmt.Fprintf(&b, "Address: %s\nThis is %s.", tools.OneLine(doc.url, 600), doc.kind)
+	if doc.note != "" {
+		fmt.Fprintf(&b, " %s", doc.note)
+	}
+	end := len(doc.text)
+	if end > offset+window {
+		end = tools.CutBefore(doc.text, offset+window)
+	}
+	switch {
+	case end < len(doc.text):
+		fmt.Fprintf(&b, "\nBytes %d to %d of %d; read on with offset %d.", offset, end, len(doc.text), end)
+		if doc.file == nil {
+			fmt.Fprintf(&b, " The whole text is in the file %s.", doc.name)
+		}
+	case offset > 0:
+		fmt.Fprintf(&b, "\nBytes %d to %d of %d, the end.", offset, end, len(doc.text))
+	}
+	if doc.text != "" {
+		b.WriteString("\n\n" + doc.text[offset:end])
+	}
+	return llm.Result{Text: b.String()}
+}
+
+// fileName makes a name for a file out of an address.
+func fileName(u *url.URL, extension string) string {
+	base := path.Base(u.Path)
+	if base == "." || base == "/" {
+		base = u.Hostname()
+	}
+	if old := path.Ext(base); old != "" && old != base && u.Path != "" && path.Base(u.Path) == base {
+		base = strings.TrimSuffix(base, old)
+	}
+	base = tools.PlainName(base)
+	if base == "" {
+		base = "page"
+	}
+	return base[:min(len(base), 60)] + extension
+}

@@ -1,0 +1,295 @@
+// Package image is the tool that has pictures made, by an endpoint that speaks
+// OpenAI's Images API.
+package image
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"nod/chat"
+	"nod/llm"
+	"nod/tools"
+	"nod/tools/document"
+	"nod/tools/web"
+)
+
+//go:embed image.md
+var prose string
+
+const parameters = `{"type":"object","properties":{
+"prompt":{"type":"string","minLength":1,"maxLength":4000,"description":"for example a red kettle on a wooden table, watercolour"},
+"size":{"type":"string","enum":["square","landscape","portrait"]}},
+"required":["prompt"],"additionalProperties":false}`
+
+// Options says who makes pictures: an endpoint that speaks OpenAI's Images API
+// (https://platform.openai.com/docs/api-reference/images/create).
+type Options struct {
+	BaseURL string // OpenAI's where it is empty
+	APIKey  string // may be empty for a local endpoint
+	Model   string // gpt-image-1 where it is empty
+}
+
+const (
+	// answerTime is how long a picture may take; a slow model needs two minutes.
+	answerTime = 3 * time.Minute
+	// answerMost is the most bytes of an answer, which holds a picture in base64.
+	answerMost = 20 << 20
+)
+
+// imager is Options that are ready to run.
+type imager struct {
+	Options
+	api    *web.API
+	url    string
+	client *web.Client // for an answer that only says where the picture is
+}
+
+// New makes the tool that makes pictures. Each one costs money, so a call
+// needs an approval, and is never repeated by itself: what the service did
+// before a connection broke, nobody knows.
+func New(o Options) (tools.Tool, error) {
+	i, err := newImager(o)
+	if err != nil {
+		return tools.Tool{}, fmt.Errorf("set up image: %w", err)
+	}
+	return i.tool(), nil
+}
+
+func newImager(o Options) (*imager, error) {
+	if o.BaseURL == "" && o.APIKey == "" {
+		return nil, &tools.Missing{Why: "image needs an endpoint that makes pictures: set llm.api_key, or llm.base_url"}
+	}
+	o.BaseURL, o.Model = cmp.Or(o.BaseURL, "https://api.openai.com/v1"), cmp.Or(o.Model, "gpt-image-1")
+	u, err := url.Parse(o.BaseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("base_url is no web address")
+	}
+	// A picture may lie anywhere on the web, or where the endpoint is.
+	f, err := web.NewClient([]string{"*", u.Hostname()}, nil, net.DefaultResolver)
+	if err != nil {
+		return nil, err
+	}
+	api := web.NewAPI("The image service", 1)
+	api.Most = answerMost
+	api.Client = &http.Client{
+		Timeout: answerTime,
+		// A connection that was used before may close just as it is used again,
+		// and what then became of a call is not known.
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ForceAttemptHTTP2: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return &imager{Options: o, api: api, url: u.JoinPath("images", "generations").String(), client: f}, nil
+}
+
+func (i *imager) tool() tools.Tool {
+	return tools.Tool{
+		Tool: llm.Tool{
+			Name:        "image",
+			HumanName:   "image generator",
+			Aliases:     []string{"image_gen", "text_to_image"},
+			Description: strings.TrimSpace(prose),
+			Parameters:  json.RawMessage(parameters),
+		},
+		Risk: tools.Ask,
+		Run:  i.run,
+	}
+}
+
+func (i *imager) run(ctx context.Context, in tools.Input) (llm.Result, error) {
+	var arg struct{ Prompt, Size string }
+	if err := json.Unmarshal(in.Args, &arg); err != nil {
+		return llm.Result{}, fmt.Errorf("read arguments: %w", err)
+	}
+	if strings.TrimSpace(arg.Prompt) == "" {
+		return tools.Failed("the prompt is empty; describe the picture"), nil
+	}
+	req, err := i.request(ctx, in.Key, arg.Prompt, arg.Size)
+	if err != nil {
+		return llm.Result{}, fmt.Errorf("make request: %w", err)
+	}
+	var answer struct {
+		Data []struct {
+			URL  string
+			Data string `json:"b64_json"`
+		}
+	}
+	if err := i.api.Ask(req, &answer); err != nil {
+		return i.failed(err)
+	}
+	if len(answer.Data) == 0 {
+		return tools.Failed("The image service answered without a picture. Say so; do not call it again by yourself"), errors.New("ask the image service: no picture in the answer")
+	}
+	file, words, err := i.picture(ctx, answer.Data[0].URL, answer.Data[0].Data)
+	if err != nil {
+		return tools.Failed("A picture was made, but cannot be shown: %v. Say so; another call would cost money again", err), fmt.Errorf("get the picture: %w", err)
+	}
+	file.Name = nameOf(in.Files, file.Name)
+	return llm.Result{Text: fmt.Sprintf("The file %s is %s. People see it.", file.Name, words), Files: []llm.File{file}}, nil
+}
+
+// request asks for one picture, under a key that says which call it is for. It
+// has no GetBody, so that net/http, which takes such a key for leave to do so,
+// does not send it twice.
+func (i *imager) request(ctx context.Context, key, prompt, size string) (*http.Request, error) {
+	ask := map[string]any{"model": i.Model, "prompt": prompt, "n": 1}
+	if size != "" {
+		ask["size"] = sizeOf(i.Model, size)
+	}
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, i.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.GetBody = nil
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Idempotency-Key", key)
+	if i.APIKey != "" {
+		req.Header.Set("Authorization", "Bearer "+i.APIKey)
+	}
+	return req, nil
+}
+
+// sizeOf gives a shape in pixels, which every model has its own of.
+func sizeOf(model, size string) string {
+	long := "1536"
+	switch {
+	case strings.HasPrefix(model, "dall-e-2"), size == "square":
+		return "1024x1024"
+	case strings.HasPrefix(model, "dall-e"):
+		long = "1792"
+	}
+	if size == "portrait" {
+		return "1024x" + long
+	}
+	return long + "x1024"
+}
+
+// picture gets a picture out of an answer, which holds it or says where it is.
+// What it is, its bytes say, and words tell.
+func (i *imager) picture(ctx context.Context, address, encoded string) (file llm.File, words string, err error) {
+	if head, data, ok := strings.Cut(address, ";base64,"); ok && strings.HasPrefix(head, "data:") {
+		address, encoded = "", data
+	}
+	var got web.Response
+	switch {
+	case encoded != "":
+		if got.Body, err = base64.StdEncoding.DecodeString(encoded); err != nil {
+			return file, "", tools.Refuse("its bytes are damaged")
+		}
+	case address == "":
+		return file, "", tools.Refuse("the answer does not hold it")
+	default:
+		if got, err = i.fetch(ctx, address); err != nil {
+			return file, "", err
+		}
+	}
+	sniffed, _, _ := strings.Cut(http.DetectContentType(got.Body), ";")
+	if !strings.HasPrefix(sniffed, "image/") {
+		return file, "", tools.Refuse("what came is %s, and no picture", sniffed)
+	}
+	if got.Cut {
+		return file, "", tools.Refuse("it is a picture of more than %d MB, which is too large", web.SizeMost>>20)
+	}
+	p, err := document.PictureOf(sniffed, got.Body)
+	if err != nil {
+		return file, "", err
+	}
+	return llm.File{Name: p.Extension, MediaType: p.MediaType, Data: got.Body}, p.Words, nil
+}
+
+func (i *imager) fetch(ctx context.Context, address string) (web.Response, error) {
+	u, err := web.Parse(address)
+	if err != nil {
+		return web.Response{}, tools.Refuse("the answer gives no address of it")
+	}
+	ctx, cancel := context.WithTimeout(ctx, web.TimeMost)
+	defer cancel()
+	return i.client.Get(ctx, u)
+}
+
+// nameOf numbers the pictures of a thread.
+func nameOf(files []chat.File, name string) string {
+	for n := 1; ; n++ {
+		base := fmt.Sprintf("image-%d", n)
+		if !slices.ContainsFunc(files, func(f chat.File) bool { return strings.HasPrefix(strings.ToLower(f.Name), base+".") }) {
+			return base + path.Ext(name)
+		}
+	}
+}
+
+// failed explains what went wrong. A prompt that was refused is the model's
+// affair alone; everything else an operator has to know too.
+func (i *imager) failed(err error) (llm.Result, error) {
+	var e *web.Fault
+	if !errors.As(err, &e) {
+		return llm.Result{}, err
+	}
+	code, message := faultOf(e.Body)
+	if i.APIKey != "" {
+		message = strings.ReplaceAll(message, i.APIKey, "…")
+	}
+	if message != "" {
+		message = ": " + message
+	}
+	operators := fmt.Errorf("ask the image service: %w", err)
+	if code != "" {
+		operators = fmt.Errorf("ask the image service: %w (%s)", err, code)
+	}
+	switch {
+	case code == "content_policy_violation" || code == "moderation_blocked":
+		return tools.Failed("The image service refuses this prompt%s. Nothing was made; describe another picture, or say so", message), nil
+	case code == "insufficient_quota" || code == "billing_hard_limit_reached":
+		return tools.Failed("The image service has no credit left; an operator has to look after it. Do without a picture"), operators
+	case e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity:
+		return tools.Failed("The image service refuses this request%s. Nothing was made", message), operators
+	case e.Status == http.StatusNotFound:
+		return tools.Failed("The image service does not know this address or model%s. An operator has to check the configuration; do without a picture", message), operators
+	case e.Status == http.StatusForbidden:
+		return tools.Failed("%s%s", e.Words, message), operators
+	case e.Status != 0 && e.Status < 500, neverSent(err):
+		return tools.Failed("%s", e.Words), operators
+	}
+	words := e.Words
+	for _, end := range []string{"; try later, or do without it", ": try later, or do without it"} {
+		words = strings.TrimSuffix(words, end)
+	}
+	return tools.Failed("%s. Whether a picture was made, and paid for, is not known: ask before you call it again", words), operators
+}
+
+// neverSent says that there was nobody to send a request to.
+func neverSent(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// faultOf reads why a request was refused, as far as the service says it.
+func faultOf(body []byte) (code, message string) {
+	var got struct {
+		Error struct {
+			Message string
+			Code    any
+			Type    string
+		}
+	}
+	if err := json.Unmarshal(body, &got); err != nil {
+		return "", ""
+	}
+	code, _ = got.Error.Code.(string)
+	return tools.OneLine(tools.Clean(cmp.Or(code, got.Error.Type)), 60), strings.TrimRight(tools.OneLine(tools.Clean(got.Error.Message), 300), ".")
+}

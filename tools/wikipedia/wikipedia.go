@@ -1,0 +1,178 @@
+// Package wikipedia has the two tools of the ReAct paper: Search finds a page, and
+// Lookup the next sentence in it that holds a word.
+package wikipedia
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"nod/llm"
+	"nod/tools"
+	"nod/tools/web"
+)
+
+//go:embed search.md
+var searchProse string
+
+//go:embed lookup.md
+var lookupProse string
+
+const (
+	searchParameters = `{"type":"object","properties":{"entity":{"type":"string","minLength":1,"maxLength":300,"description":"for example Ada Lovelace"}},"required":["entity"],"additionalProperties":false}`
+	lookupParameters = `{"type":"object","properties":{"keyword":{"type":"string","minLength":1,"maxLength":300,"description":"for example born"}},"required":["keyword"],"additionalProperties":false}`
+)
+
+// Options says where the encyclopedia is: any wiki that runs MediaWiki.
+type Options struct {
+	Language string // en where it is empty
+	APIURL   string // Wikipedia's in that language where it is empty
+}
+
+// encyclopedia is what the two tools share. It remembers nothing of a thread: which
+// page was found there, and how far a lookup came in it, follows from the
+// thread's calls, so that a lookup goes on after a restart too.
+type encyclopedia struct {
+	api   *web.API
+	url   *url.URL
+	pages *tools.Recent[string, wikiPage] // by entity, in lower case
+}
+
+// Answers of a search that found no page.
+const (
+	wikiNone    = "Could not find "
+	wikiSeveral = " may refer to several things. Similar: "
+)
+
+const (
+	// wikiSentences is how many sentences a search gives, and wikiTitles how
+	// many titles, as in the environment of the ReAct paper.
+	wikiSentences = 5
+	wikiTitles    = 5
+)
+
+// New makes the tools wikipedia_search and wikipedia_lookup, which are
+// Search and Lookup of the ReAct paper (Yao et al., 2022). A lookup goes on
+// where the last one of its thread stopped.
+func New(o Options) ([]tools.Tool, error) {
+	w, err := open(o, time.Now)
+	if err != nil {
+		return nil, fmt.Errorf("set up wikipedia: %w", err)
+	}
+	return []tools.Tool{
+		{
+			Tool: llm.Tool{
+				Name: "wikipedia_search", Aliases: []string{"Search"},
+				Description: strings.TrimSpace(searchProse), Parameters: json.RawMessage(searchParameters),
+			},
+			ReadOnly: true, Outside: true, Risk: tools.Auto, Run: w.search,
+		},
+		{
+			Tool: llm.Tool{
+				Name: "wikipedia_lookup", Aliases: []string{"Lookup"},
+				Description: strings.TrimSpace(lookupProse), Parameters: json.RawMessage(lookupParameters),
+			},
+			ReadOnly: true, Outside: true, Advances: true, Risk: tools.Auto, Run: w.lookup,
+		},
+	}, nil
+}
+
+func open(o Options, now func() time.Time) (*encyclopedia, error) {
+	if o.Language == "" {
+		o.Language = "en"
+	}
+	if o.APIURL == "" {
+		o.APIURL = "https://" + o.Language + ".wikipedia.org/w/api.php"
+	}
+	u, err := url.Parse(o.APIURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("api_url is no web address")
+	}
+	return &encyclopedia{
+		api: web.NewAPI("Wikipedia", 5), url: u,
+		pages: tools.NewRecent[string, wikiPage](100, time.Hour, now),
+	}, nil
+}
+
+// search finds a page.
+func (w *encyclopedia) search(ctx context.Context, in tools.Input) (llm.Result, error) {
+	var arg wikiArgs
+	if err := json.Unmarshal(in.Args, &arg); err != nil {
+		return llm.Result{}, fmt.Errorf("read arguments: %w", err)
+	}
+	entity := arg.entity()
+	if entity == "" {
+		return tools.Failed("%q is no title; write the name of one thing", arg.Entity), nil
+	}
+	page, err := w.page(ctx, entity)
+	if err != nil {
+		return wikiFailed(err)
+	}
+	if page.text == "" {
+		return w.similar(ctx, entity, page)
+	}
+	first := page.sentences[:min(len(page.sentences), wikiSentences)]
+	text := strings.Join(first, " ")
+	if !strings.EqualFold(page.title, entity) {
+		text = "(" + page.title + ") " + text
+	}
+	return llm.Result{Text: text}, nil
+}
+
+// similar names pages with titles or texts like an entity that has none, or that
+// has one which only lists others.
+func (w *encyclopedia) similar(ctx context.Context, entity string, page wikiPage) (llm.Result, error) {
+	titles, err := w.titles(ctx, entity)
+	if err != nil {
+		return wikiFailed(err)
+	}
+	var others []string
+	for _, t := range titles {
+		if t != page.title && len(others) < wikiTitles {
+			others = append(others, t)
+		}
+	}
+	switch {
+	case len(others) == 0:
+		return llm.Result{Text: wikiNone + entity + ", nor anything similar. Try another name for it."}, nil
+	case page.title != "":
+		return llm.Result{Text: page.title + wikiSeveral + quoted(others) + "."}, nil
+	}
+	return llm.Result{Text: wikiNone + entity + ". Similar: " + quoted(others) + "."}, nil
+}
+
+func quoted(titles []string) string {
+	return "[" + strings.Join(titles, "; ") + "]"
+}
+
+func wikiFailed(err error) (llm.Result, error) {
+	var e *web.Fault
+	if errors.As(err, &e) {
+		return tools.Failed("%s", e.Words), fmt.Errorf("ask wikipedia: %w", err)
+	}
+	return tools.Failed("%v", err), nil
+}
+
+// request asks the wiki's API (https://www.mediawiki.org/wiki/API:Main_page).
+func (w *encyclopedia) request(ctx context.Context, query url.Values, out any) error {
+	for key, value := range map[string]string{"format": "json", "formatversion": "2", "utf8": "1"} {
+		query.Set(key, value)
+	}
+	u := *w.url
+	own := u.Query()
+	for key := range query {
+		own.Set(key, query.Get(key))
+	}
+	u.RawQuery = own.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return fmt.Errorf("make request: %w", err)
+	}
+	return w.api.Ask(req, out)
+}
