@@ -10,6 +10,7 @@ require (
 	github.com/bwmarrin/discordgo v0.29.0
 	github.com/clipperhouse/uax29/v2 v2.7.0
 	github.com/cockroachdb/apd/v3 v3.2.3
+	github.com/dlclark/regexp2/v2 v2.5.1
 	github.com/expr-lang/expr v1.17.8
 	github.com/go-shiori/go-readability v0.0.0-20251205110129-5db1dc9836f0
 	github.com/google/go-cmp v0.7.0
@@ -63,7 +64,6 @@ require (
 	github.com/charmbracelet/x/termios v0.1.1 // indirect
 	github.com/charmbracelet/x/windows v0.2.2 // indirect
 	github.com/clipperhouse/displaywidth v0.11.0 // indirect
-	github.com/dlclark/regexp2/v2 v2.5.1 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/go-json-experiment/json v0.0.0-20251027170946-4849db3c2f7e // indirect
 	github.com/go-shiori/dom v0.0.0-20230515143342-73569d674e1c // indirect

@@ -35,7 +35,7 @@ import (
 const (
 	Auto  = "auto"  // just run
 	Ask   = "ask"   // wait for an approval
-	Never = "never" // Refuse
+	Never = "never" // refuse
 )
 
 // Tool is something that the model can call.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -27,9 +26,9 @@ const maxViolations = 20
 // Compile reads a JSON Schema (2020-12 unless it says otherwise). An empty one
 // takes any object. References outside the document are refused: a schema may
 // come from a server that nobody trusts, and must not read files or call
-// addresses. A pattern that Go's regexp cannot compile (a look-ahead, say) is
-// ignored, as another implementation's schema is no reason to lose a tool.
-// Formats that are known are checked.
+// addresses. A pattern is Go's, or else ECMAScript's (a look-ahead, say); one that
+// is neither refuses the schema, since nothing could hold a value to it. Formats
+// that are known are checked.
 func Compile(raw json.RawMessage) (*Schema, error) {
 	if len(bytes.TrimSpace(raw)) == 0 || bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
 		raw = json.RawMessage(`{"type":"object"}`)
@@ -48,7 +47,6 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 	if t, ok := root["type"]; ok && t != "object" {
 		return nil, fmt.Errorf("read JSON Schema: its type must be object, since arguments are one; it is %v", t)
 	}
-	dropPatterns(root)
 	compiled, err := compile(root)
 	if err != nil {
 		return nil, err
@@ -71,7 +69,12 @@ func compile(root map[string]any) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(sealed{})
-	c.UseRegexpEngine(tolerant)
+	readable := true // every pattern
+	c.UseRegexpEngine(func(pattern string) (jsonschema.Regexp, error) {
+		re, err := compilePattern(pattern)
+		readable = readable && err == nil
+		return re, err
+	})
 	c.AssertFormat()
 	if err := c.AddResource(self, root); err != nil {
 		return nil, fmt.Errorf("compile JSON Schema: %w", err)
@@ -79,6 +82,9 @@ func compile(root map[string]any) (*jsonschema.Schema, error) {
 	s, err := c.Compile(self)
 	var invalid *jsonschema.SchemaValidationError
 	var violations *jsonschema.ValidationError
+	if !readable {
+		return nil, fmt.Errorf("compile JSON Schema: %w", ErrPattern)
+	}
 	if errors.As(err, &invalid) && errors.As(invalid.Err, &violations) {
 		return nil, fmt.Errorf("compile JSON Schema: %s", describeAll(violations))
 	}
@@ -86,43 +92,6 @@ func compile(root map[string]any) (*jsonschema.Schema, error) {
 		return nil, fmt.Errorf("compile JSON Schema: %w", err)
 	}
 	return s, nil
-}
-
-// anything stands for a pattern that cannot be compiled.
-type anything string
-
-func (a anything) String() string          { return string(a) }
-func (a anything) MatchString(string) bool { return true }
-
-func tolerant(pattern string) (jsonschema.Regexp, error) {
-	if re, err := regexp.Compile(pattern); err == nil {
-		return re, nil
-	}
-	return anything(pattern), nil
-}
-
-// dropPatterns removes pattern properties whose pattern cannot be compiled, and
-// with them the ban on additional properties, since it is no longer known
-// which those are. Left to tolerant they would match every name.
-func dropPatterns(schema any) {
-	switch v := schema.(type) {
-	case []any:
-		for _, item := range v {
-			dropPatterns(item)
-		}
-	case map[string]any:
-		if patterns, ok := v["patternProperties"].(map[string]any); ok {
-			n := len(patterns)
-			maps.DeleteFunc(patterns, func(p string, _ any) bool { _, err := regexp.Compile(p); return err != nil })
-			if len(patterns) < n {
-				delete(v, "additionalProperties")
-				delete(v, "unevaluatedProperties")
-			}
-		}
-		for _, item := range v {
-			dropPatterns(item)
-		}
-	}
 }
 
 func (s *Schema) readParameters(root map[string]any) {
@@ -163,7 +132,7 @@ func (s *Schema) Check(args json.RawMessage) []string {
 	if err != nil {
 		return []string{describe(err).Error()}
 	}
-	err = s.compiled.Validate(value)
+	err = s.validate(value)
 	if err == nil {
 		return nil
 	}

@@ -109,7 +109,10 @@ func parameters(raw json.RawMessage) (properties []string, problem string) {
 	if schema["type"] != "object" {
 		return nil, "must have type: object, as the arguments of a call are an object"
 	}
-	if _, err := args.Compile(raw); err != nil {
+	switch _, err := args.Compile(raw); {
+	case errors.Is(err, args.ErrPattern):
+		return nil, "has a pattern that is no regular expression, so nothing could be held to it; mend it, or use enum"
+	case err != nil:
 		return nil, "is a JSON Schema that can't be used for arguments; write a simpler one"
 	}
 	named, _ := schema["properties"].(map[string]any)
@@ -124,8 +127,8 @@ func parameters(raw json.RawMessage) (properties []string, problem string) {
 const schemaURL = "nod:///parameters"
 
 // compile says what is wrong with a JSON Schema. References out of it are
-// refused: nothing is read from files or the network because of a schema. A
-// pattern in a dialect that Go does not have is no mistake.
+// refused: nothing is read from files or the network because of a schema. Patterns
+// are args's business.
 func compile(doc any) (problem string) {
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
