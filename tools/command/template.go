@@ -43,9 +43,9 @@ func parseTemplate(text string, properties map[string]json.RawMessage) (template
 	return t, nil
 }
 
-// saysValues says whether the schema of a parameter lists its values, or bounds
-// them in a way that holds for their first character. A pattern that Go cannot
-// compile is not checked, and so does not count.
+// saysValues says whether the schema of a parameter lists its values, or lets them
+// begin with a dash on purpose. A pattern such as ^[^/]+$ does neither: whoever
+// wrote it thought of slashes.
 func saysValues(property json.RawMessage) bool {
 	var schema struct {
 		Enum             []any            `json:"enum"`
@@ -58,11 +58,11 @@ func saysValues(property json.RawMessage) bool {
 	if err := json.Unmarshal(property, &schema); err != nil {
 		return false // true and false are schemas too, and say nothing
 	}
-	if _, err := regexp.Compile(schema.Pattern); err == nil && strings.HasPrefix(schema.Pattern, "^") {
+	number := schema.Type == "integer" || schema.Type == "number"
+	if schema.Enum != nil || schema.Const != nil || strings.HasPrefix(schema.Pattern, "^-") {
 		return true
 	}
-	number := schema.Type == "integer" || schema.Type == "number"
-	return schema.Enum != nil || schema.Const != nil || number && (schema.Minimum != nil || schema.ExclusiveMinimum != nil)
+	return number && (schema.Minimum != nil || schema.ExclusiveMinimum != nil)
 }
 
 // readValues gives the arguments as text, without those that are null.
