@@ -84,6 +84,7 @@ type Adapter struct {
 	votes   *catchup.Votes
 	heard   *catchup.Heard
 	prompts prompts
+	shapes  *shapes
 }
 
 // New makes an adapter; [Adapter.Run] connects it.
@@ -97,7 +98,7 @@ func New(o Options) (*Adapter, error) {
 	o = o.withDefaults()
 	a := &Adapter{
 		o: o, log: o.Logger, web: newWeb(o), in: make(chan struct{}),
-		names: newNames(o.Now), groups: newGroups(o.Now), lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), prompts: newPrompts(),
+		names: newNames(o.Now), groups: newGroups(o.Now), lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), prompts: newPrompts(), shapes: newShapes(o.Now),
 	}
 	a.heard = catchup.NewHeard(a.marks)
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
@@ -152,6 +153,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.web.out.Run(ctx) })
 	g.Go(func() error { a.looks.Run(ctx); return nil })
+	g.Go(func() error { return a.mourn(ctx) })
 	for n := range a.o.Sockets {
 		g.Go(func() error { return a.connect(ctx, n) })
 	}
@@ -180,6 +182,26 @@ func (a *Adapter) identify(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// mourn returns an error once the token is good for nothing any more. Slack has
+// refused good tokens for a moment, so that it is asked again.
+func (a *Adapter) mourn(ctx context.Context) error {
+	for {
+		select {
+		case <-a.web.dead:
+		case <-ctx.Done():
+			return nil
+		}
+		_, err := a.web.whoami(ctx, outbox.Approval)
+		if fatal(err) {
+			return fmt.Errorf("slack refuses the token: %w", err)
+		}
+		select { // what auth.test itself has put there
+		case <-a.web.dead:
+		default:
+		}
+	}
 }
 
 // signedIn waits until it is known who the bot is. Without that its own posts

@@ -17,12 +17,16 @@ const (
 	mostCells   = 9000 // characters of all cells
 )
 
+// mostReply is what a message of an answer has: less than all blocks of one may
+// have together.
+const mostReply = 10_000
+
 // answerParts writes an answer or a notice as so many messages as it takes.
 // Slack draws most of CommonMark itself, in markdown blocks.
 func answerParts(t *chat.Text) []part {
 	md := harmless(strings.ToValidUTF8(t.Markdown, "\uFFFD"))
 	var out []part
-	for _, src := range markdown.Split(md, mostMarkdown-200, markdown.UTF16) {
+	for _, src := range markdown.Split(md, mostReply, markdown.UTF16) {
 		out = append(out, answerPart(src))
 	}
 	if len(out) == 0 {
@@ -128,7 +132,7 @@ func plainSections(src string) []slackgo.Block {
 	for _, piece := range pieces(markdown.Plain(src), mostSection) {
 		out = append(out, slackgo.NewSectionBlock(plainText(piece), nil, nil, slackgo.SectionBlockOptionExpand(true)))
 	}
-	return out[:min(len(out), mostBlocks)]
+	return out
 }
 
 // pieces cuts text into lines' lengths of at most so many units.

@@ -40,7 +40,7 @@ func approvalPart(p *chat.Approval) part {
 	}
 	shown, note := chat.Exact(p.Args), ""
 	if !whole(p.Args) {
-		note = fmt.Sprintf("That is only the beginning. The arguments are %s long and stand whole in the file %s in this thread, sha256 `%s`.",
+		note = fmt.Sprintf("That is only the beginning. The arguments are %s long and stand whole in this thread, in the file %s or in messages, sha256 `%s`.",
 			count(units(p.Args), "character"), inlineCode(argsFile(p.Call)), sum(p.Args))
 		shown = shorten(shown, mostBegun)
 	}
@@ -56,7 +56,31 @@ func approvalPart(p *chat.Approval) part {
 	}
 	lines := []string{head, "```" + escape(strings.ReplaceAll(shown, "`", `\u0060`)) + "```", note, who, end}
 	plain := summary.Lines(lines...)
-	return part{{blocks: blocks, text: squeeze(plain, mostFallback)}, {text: plain}}
+	return part{{blocks: blocks, text: shorten(plain, mostFallback), edit: summary.Lines(head, end)}, {text: plain}}
+}
+
+// Arguments that stand in messages of their own: numbered from argsFrom on, so
+// that they are known from the approval itself.
+const (
+	argsFrom     = 100
+	argsPiece    = 2800
+	mostArgParts = 12
+)
+
+// argsParts writes arguments whole, in as many messages as it takes.
+func argsParts(args string) []part {
+	var out []part
+	all := pieces(chat.Exact(args), 3*argsPiece)
+	for i, text := range all {
+		head := fmt.Sprintf("Arguments, part %d of %d:", i+1, len(all))
+		blocks := []slackgo.Block{section(head)}
+		for _, piece := range pieces(text, argsPiece) {
+			blocks = append(blocks, preformatted(piece))
+		}
+		plain := head + "\n```" + escape(strings.ReplaceAll(text, "`", `\u0060`)) + "```"
+		out = append(out, part{{blocks: blocks, text: head}, {text: plain}})
+	}
+	return out
 }
 
 // approvalTerms says who asked, who may approve, and until when.

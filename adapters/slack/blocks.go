@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -23,7 +24,8 @@ const (
 	mostTitle    = 150
 	mostBlocks   = 50
 	mostMarkdown = 12_000 // of all markdown blocks of a message together
-	mostFallback = 3900   // of the text beside blocks, and of any text in an edit: 4000
+	mostFallback = 3900   // of the text beside blocks
+	mostEdit     = 3900   // bytes of any text in an edit: 4000, and no more of other scripts
 	mostChildren = 10     // of a container
 	mostModal    = 100    // blocks of a modal
 )
@@ -33,6 +35,8 @@ const (
 type form struct {
 	blocks []slackgo.Block
 	text   string
+	edit   string // in an edit, where blocks say it all; "" is text
+	shape  string // what a workspace may not know; see shapes
 }
 
 // part is one message of a post, in its forms from rich to plain. Slack may
@@ -63,19 +67,21 @@ func shorten(s string, most int) string {
 	return unbroken(markdown.Head(s, most-1)) + "…"
 }
 
-// squeeze cuts the middle out of a text that is too long, so that its end, which
-// says what came of it, stays.
+// squeeze cuts the middle out of a text of more than so many bytes, so that its
+// last line, which says what came of it, stays.
 func squeeze(s string, most int) string {
-	if units(s) <= most {
+	if len(s) <= most {
 		return s
 	}
-	end := s[len(s)-min(len(s), most/8):]
-	if i := strings.IndexAny(end, "\n"); i >= 0 {
-		end = end[i:]
-	} else {
-		end = ""
+	end := ""
+	if i := strings.LastIndexByte(s, '\n'); i >= 0 && len(s)-i <= most/4 {
+		end = s[i:]
 	}
-	return shorten(s, most-units(end)) + end
+	most -= len(end) + len("…")
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return unbroken(s[:most]) + "…" + end
 }
 
 // unbroken drops an entity that a cut has left incomplete.

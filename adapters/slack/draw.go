@@ -74,14 +74,17 @@ func (s *sending) sendAll(ctx context.Context, parts []part) (first string, err 
 	if s.post.File != nil {
 		return s.sendFile(ctx)
 	}
+	send := s.send
+	if s.post.Text != nil {
+		send = s.sendOr
+	}
 	if p := s.post.Approval; p != nil && !whole(p.Args) {
-		name := argsFile(p.Call)
-		if err := s.share(ctx, upload{mark: name, name: name, title: name, data: []byte(p.Args)}); err != nil {
+		if err := s.showArgs(ctx, p); err != nil {
 			return "", fmt.Errorf("show the arguments: %w", err)
 		}
 	}
 	for i, forms := range parts {
-		ts, err := s.send(ctx, i, forms)
+		ts, err := send(ctx, i, s.a.shapes.taken(forms))
 		if err != nil {
 			return "", err
 		}
@@ -90,6 +93,27 @@ func (s *sending) sendAll(ctx context.Context, parts []part) (first string, err 
 		}
 	}
 	return first, nil
+}
+
+// showArgs shows arguments that don't fit into the approval message: in a file,
+// and where a workspace takes none, in messages of their own.
+func (s *sending) showArgs(ctx context.Context, p *chat.Approval) error {
+	name := argsFile(p.Call)
+	err := s.share(ctx, upload{mark: name, name: name, title: name, data: []byte(p.Args)})
+	if !refusedForm(err) {
+		return err
+	}
+	s.a.log.Warn("slack refused a file of arguments, messages follow", "thread", s.thread.String(), "error", err)
+	parts := argsParts(p.Args)
+	if len(parts) > mostArgParts {
+		return err // nothing may run that nobody was shown
+	}
+	for i, forms := range parts {
+		if _, err := s.send(ctx, argsFrom+i, forms); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ballot puts the emoji on an approval by which people decide. They are a
@@ -114,27 +138,22 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 	if len(parts) == 0 {
 		return errors.New("edit: nothing to show")
 	}
-	key := "edit " + ref.String()
+	forms := a.shapes.taken(parts[0])
 	if p.Steps != nil && !p.Steps.Done {
-		r, err := a.update(ref, p, parts[0][0])
-		if err != nil {
-			return err
-		}
-		r.key, r.float = key, true
-		return a.web.call(ctx, r)
+		return a.float(ctx, ref, p, forms)
 	}
 	var err error
-	for tries, forms := 0, parts[0]; tries < mostTries; {
+	for tries := 0; tries < mostTries; {
 		var r request
 		if r, err = a.update(ref, p, forms[0]); err != nil {
 			return err
 		}
-		r.key = key
 		err = a.web.call(ctx, r)
 		switch {
 		case err == nil:
 			return nil
 		case refusedForm(err) && len(forms) > 1:
+			a.shapes.refused(forms[0], err)
 			forms = forms[1:]
 		case !lost(err):
 			return gone(err)
@@ -148,14 +167,38 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 	return err
 }
 
+// float makes an edit that nobody waits for. A form that Slack refuses is
+// followed by a plainer one, so that a turn that takes long never stands still.
+func (a *Adapter) float(ctx context.Context, ref chat.MessageRef, p chat.Post, forms part) error {
+	r, err := a.update(ref, p, forms[0])
+	if err != nil {
+		return err
+	}
+	r.float = true
+	r.then = func(err error) {
+		if !refusedForm(err) || len(forms) < 2 {
+			return
+		}
+		a.shapes.refused(forms[0], err)
+		if err := a.float(ctx, ref, p, forms[1:]); err != nil {
+			a.log.Warn("draw steps", "error", err)
+		}
+	}
+	return a.web.call(context.WithoutCancel(ctx), r)
+}
+
 // update is the call that makes a message show a form of p.
 func (a *Adapter) update(ref chat.MessageRef, p chat.Post, f form) (request, error) {
-	f.text = squeeze(f.text, mostFallback)
+	if f.edit != "" {
+		f.text = f.edit
+	}
+	f.text = squeeze(f.text, mostEdit)
 	args, err := f.message(channelOf(ref.Channel))
 	if err != nil {
 		return request{}, err
 	}
 	args.Set("ts", ref.ID)
+	args.Set("parse", "none")
 	version := uint64(0)
 	if p.Steps != nil {
 		version = p.Steps.Version
@@ -164,7 +207,7 @@ func (a *Adapter) update(ref chat.MessageRef, p chat.Post, f form) (request, err
 	if f.blocks == nil {
 		args.Set("blocks", "[]") // else the old ones stay
 	}
-	r := request{method: "chat.update", args: args, priority: outbox.PriorityOf(p)}
+	r := request{method: "chat.update", args: args, priority: outbox.PriorityOf(p), key: "edit " + ref.String()}
 	if p.Steps != nil {
 		r.skip = func() bool { return !a.drawn.Newer(ref, version) }
 	}

@@ -42,6 +42,7 @@ func (s *sending) send(ctx context.Context, n int, forms part) (string, error) {
 			return ts, nil
 		case refusedForm(err) && len(forms) > 1:
 			s.a.log.Warn("slack refused how a message was written, a plainer form follows", "thread", s.thread.String(), "error", err)
+			s.a.shapes.refused(forms[0], err)
 			forms = forms[1:]
 			continue
 		case !lost(err):
@@ -58,6 +59,16 @@ func (s *sending) send(ctx context.Context, n int, forms part) (string, error) {
 			return "", err
 		}
 	}
+}
+
+// sendOr is send, and a plain word where Slack takes no form.
+func (s *sending) sendOr(ctx context.Context, n int, forms part) (string, error) {
+	ts, err := s.send(ctx, n, forms)
+	if !refusedForm(err) {
+		return ts, err
+	}
+	s.a.log.Error("slack refused a message in every form", "thread", s.thread.String(), "error", err)
+	return s.send(ctx, n, part{{text: escape(refusal(code(err)).Notice() + ".")}})
 }
 
 func (s *sending) once(ctx context.Context, n int, f form) (string, error) {
@@ -97,7 +108,12 @@ func (s *sending) look(ctx context.Context) error {
 		}
 	}
 	msgs, err := s.a.web.read(ctx, h)
-	if err != nil {
+	switch {
+	case code(err) != "" && !dead(err):
+		// The bot may not read there, or the thread's root is gone: that it can't
+		// look is no reason to say nothing.
+		s.a.log.Warn("look for a post", "thread", s.thread.String(), "error", err)
+	case err != nil:
 		return fmt.Errorf("look for the post: %w", err)
 	}
 	who := s.a.who()

@@ -102,7 +102,7 @@ func TestNeeds(t *testing.T) {
 
 // What an answer of Slack's means for the call.
 func TestJudge(t *testing.T) {
-	const fine, limited, unknown, gone0, other = "fine", "limited", "unknown", "gone", "refused"
+	const fine, limited, unknown, gone0, other, ended = "fine", "limited", "unknown", "gone", "refused", "dead"
 	tests := []struct {
 		name   string
 		status int
@@ -122,6 +122,8 @@ func TestJudge(t *testing.T) {
 		{"internal", 200, `{"ok":false,"error":"internal_error"}`, "", unknown, 0},
 		{"gone", 200, `{"ok":false,"error":"is_archived"}`, "", gone0, 0},
 		{"refused", 200, `{"ok":false,"error":"invalid_blocks"}`, "", other, 0},
+		{"a new word", 200, `{"ok":false,"error":"no_such_word_yet"}`, "", other, 0},
+		{"dead", 200, `{"ok":false,"error":"token_revoked"}`, "", ended, 0},
 	}
 	for _, tt := range tests {
 		resp := &http.Response{StatusCode: tt.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(tt.body))}
@@ -141,6 +143,9 @@ func TestJudge(t *testing.T) {
 			}
 		case lost(err):
 			got = unknown
+		case dead(err):
+			got = ended
+		case refusedForm(err):
 		case errors.Is(gone(err), chat.ErrGone):
 			got = gone0
 		}

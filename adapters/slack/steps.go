@@ -1,7 +1,9 @@
 package slack
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
@@ -26,25 +28,40 @@ const (
 	mostObserved = 700
 )
 
-// stepsPart writes the steps message.
+// mostSteps is what the sections of the message have together. Slack limits all
+// blocks of a message, the ones that hold others too, to some 13,000 characters,
+// and counts something for each block.
+const mostSteps = 9000
+
+// stepsPart writes the steps message: as a container, which folds and takes any
+// text; as a plan, which folds by habit; as one section, which Slack folds when
+// it is long; and as text.
 func stepsPart(thread chat.ThreadID, s *chat.Steps) part {
 	title := stepsTitle(s)
-	children := stepChildren(s)
+	id := "nod-steps-" + s.Turn
+	var button []slackgo.Block
 	if len(s.Items) > 0 {
-		button := slackgo.NewButtonBlockElement(showAll, thread.String()+" "+s.Turn, plainText("Show all"))
-		children = append(children, slackgo.NewActionBlock("", button))
+		button = append(button, slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(showAll, thread.String()+" "+s.Turn, plainText("Show all"))))
 	}
-	box := slackgo.NewContainerBlock(children...).
-		WithTitle(plainText(title)).WithCollapsible(true, true).WithBlockID("nod-steps-" + s.Turn)
-	lines := make([]string, 0, len(s.Items))
-	for _, e := range stepElements(s) {
+	box := slackgo.NewContainerBlock(slices.Concat(stepChildren(s), button)...).
+		WithTitle(plainText(title)).WithCollapsible(true, true).WithBlockID(id)
+	elements := stepElements(s)
+	lines := make([]string, 0, len(elements))
+	for _, e := range elements {
 		lines = append(lines, shorten(flat(e), 300))
 	}
+	bold := "*" + escape(title) + "*"
+	short := summary.Lines(append([]string{bold}, newest(lines, mostSection-units(bold)-1)...)...)
 	plain := escape(title)
 	if body := strings.Join(newest(lines, mostFallback-units(plain)-1), "\n"); body != "" {
 		plain += "\n" + body
 	}
-	return part{{blocks: []slackgo.Block{box}, text: escape(title)}, {text: plain}}
+	return part{
+		{shape: "container", blocks: []slackgo.Block{box}, text: escape(title)},
+		{shape: "plan", blocks: append([]slackgo.Block{stepsPlan(id, s)}, button...), text: escape(title)},
+		{shape: "section", blocks: append([]slackgo.Block{section(short)}, button...), text: escape(title)},
+		{text: plain},
+	}
 }
 
 // stepChildren packs the steps into sections. When they don't fit the oldest
@@ -53,11 +70,14 @@ func stepChildren(s *chat.Steps) []slackgo.Block {
 	const room = mostChildren - 2 // one for the button, one for what is left out
 	packed := []string{}
 	elements := stepElements(s)
-	left := 0
+	left, used := 0, 0
 	for i := len(elements) - 1; i >= 0; i-- {
 		e := elements[i]
 		last := len(packed) - 1
+		used += units(e) + 2
 		switch {
+		case used > mostSteps && last >= 0:
+			left = i + 1
 		case last >= 0 && units(packed[last])+units(e)+2 <= mostSection:
 			packed[last] = e + "\n\n" + packed[last]
 			continue
@@ -80,6 +100,52 @@ func stepChildren(s *chat.Steps) []slackgo.Block {
 		out = append(out, section("_"+escape(shorten(flat(s.Status), mostTitle))+" …_"))
 	}
 	return out
+}
+
+// Caps of a plan: of its tasks, and of the texts of each.
+const (
+	mostTasks    = 12
+	mostTaskText = 150
+)
+
+// stepsPlan writes the steps as tasks, the newest that there is room for.
+func stepsPlan(id string, s *chat.Steps) slackgo.Block {
+	var tasks []*slackgo.TaskCardBlock
+	for _, item := range s.Items {
+		for _, c := range item.Calls {
+			task := slackgo.NewTaskCardBlock(fmt.Sprint(len(tasks)+1), shorten(flat(c.Tool), 100))
+			task.Status = taskStatus(c.State)
+			task.Details = rich(shorten(flat(item.Thought+" "+chat.Exact(c.Args)), mostTaskText))
+			task.Output = rich(shorten(flat(c.Observation), mostTaskText))
+			tasks = append(tasks, task)
+		}
+	}
+	if len(tasks) == 0 {
+		tasks = append(tasks, slackgo.NewTaskCardBlock("1", cmp.Or(flat(s.Status), "Done")))
+		tasks[0].Status = slackgo.TaskCardStatusInProgress
+	}
+	tasks = tasks[max(0, len(tasks)-mostTasks):]
+	return slackgo.NewPlanBlock(stepsTitle(s), slackgo.PlanBlockOptionBlockID(id)).WithTasks(tasks...)
+}
+
+func taskStatus(s chat.CallState) slackgo.TaskCardStatus {
+	switch s {
+	case chat.CallPlanned:
+		return slackgo.TaskCardStatusPending
+	case chat.CallAsking, chat.CallRunning:
+		return slackgo.TaskCardStatusInProgress
+	case chat.CallDone:
+		return slackgo.TaskCardStatusComplete
+	}
+	return slackgo.TaskCardStatusError
+}
+
+// rich is text without markup, as tasks want it; nil for none.
+func rich(s string) *slackgo.RichTextBlock {
+	if s == "" {
+		return nil
+	}
+	return slackgo.NewRichTextBlock("", slackgo.NewRichTextSection(slackgo.NewRichTextSectionTextElement(s, nil)))
 }
 
 // stepElements writes the thoughts, and the calls with what came of them, in

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -73,7 +72,7 @@ func (s *sending) sendFile(ctx context.Context) (string, error) {
 	switch err := s.share(ctx, u); {
 	case err == nil:
 		return s.sharedAs(ctx, u.mark), nil
-	case lost(err) || code(err) == "":
+	case lost(err) || code(err) == "" || dead(err):
 		return "", err
 	default:
 		s.a.log.Warn("slack refused a file, a line says so", "thread", s.thread.String(), "error", err)
@@ -178,13 +177,13 @@ const putMethod = "upload"
 // put sends content where Slack said.
 func (w *web) put(ctx context.Context, address string, data []byte) error {
 	if !w.ours(address) {
-		return errors.New("upload a file: the address is not Slack's")
+		return &apiError{Method: putMethod, Code: "the address is not Slack's"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
 	if err != nil {
-		return errors.New("upload a file: bad address")
+		return &apiError{Method: putMethod, Code: "bad address"}
 	}
 	req.Header.Set("Content-Type", "application/octet-stream")
 	resp, err := w.http.Do(req)

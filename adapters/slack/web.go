@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"nod/chat"
 	"nod/chat/outbox"
 )
 
@@ -29,6 +28,7 @@ type web struct {
 	token string
 	http  *http.Client
 	out   *outbox.Outbox
+	dead  chan struct{} // has a value once Slack refused the token
 }
 
 const (
@@ -46,7 +46,7 @@ func newWeb(o Options) *web {
 	}
 	failed := func(_ outbox.Priority, err error) { o.Logger.Debug("call slack", "error", err) }
 	return &web{
-		base: o.APIURL, token: o.BotToken, http: o.HTTP,
+		base: o.APIURL, token: o.BotToken, http: o.HTTP, dead: make(chan struct{}, 1),
 		out: outbox.New(outbox.Options{
 			Budget: func(b string) outbox.Budget { return budget(b, o.Pace) },
 			Hooks:  outbox.Hooks{Paused: limited, Failed: failed},
@@ -80,6 +80,9 @@ func (w *web) call(ctx context.Context, r request) error {
 				return nil
 			}
 			err := w.once(ctx, r)
+			if dead(err) {
+				w.died()
+			}
 			if r.then != nil {
 				r.then(err)
 			}
@@ -160,16 +163,23 @@ func (r request) limited(h http.Header) error {
 
 // apiError is what Slack says to a call: a refusal, unless OK.
 type apiError struct {
-	Method   string `json:"-"`
-	OK       bool   `json:"ok"`
-	Code     string `json:"error"`
-	Needed   string `json:"needed"`
-	Provided string `json:"provided"`
+	Method   string          `json:"-"`
+	OK       bool            `json:"ok"`
+	Code     string          `json:"error"`
+	Needed   string          `json:"needed"`
+	Provided string          `json:"provided"`
+	Errors   json.RawMessage `json:"errors"`
+	Metadata struct {
+		Messages []string `json:"messages"`
+	} `json:"response_metadata"`
 }
 
 func (e *apiError) Error() string {
 	if e.Needed != "" {
 		return fmt.Sprintf("%s: %s (the scope %s is needed)", e.Method, e.Code, e.Needed)
+	}
+	if at := e.pointers(); len(at) > 0 {
+		return e.Method + ": " + e.Code + " at " + strings.Join(at, ", ")
 	}
 	return e.Method + ": " + e.Code
 }
@@ -194,6 +204,14 @@ func asLost(method string, err error) error {
 	return &lostError{method, err}
 }
 
+// died notes that Slack refused the token.
+func (w *web) died() {
+	select {
+	case w.dead <- struct{}{}:
+	default:
+	}
+}
+
 // code is Slack's word for a refusal; "" for any other error.
 func code(err error) string {
 	var e *apiError
@@ -201,41 +219,6 @@ func code(err error) string {
 		return e.Code
 	}
 	return ""
-}
-
-// The words of refusals that mean something here.
-var (
-	fatalCodes = []string{
-		"invalid_auth", "account_inactive", "not_authed", "token_revoked", "token_expired",
-		"not_allowed_token_type", "missing_scope", "app_disabled", "team_access_not_granted",
-	}
-	goneCodes = []string{
-		"channel_not_found", "not_in_channel", "is_archived", "is_inactive", "thread_not_found", "message_not_found",
-		"cant_update_message", "edit_window_closed", "cannot_reply_to_message", "messages_tab_disabled",
-		"restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel",
-		"restricted_action_non_threadable_channel", "restricted_action_thread_locked", "no_permission",
-		"user_not_found", "users_not_found", "cant_post_message", "ekm_access_denied",
-	}
-	formCodes = []string{
-		"invalid_blocks", "invalid_blocks_format", "msg_too_long", "msg_blocks_too_long", "block_mismatch",
-		"invalid_attachments", "only_one_table_allowed", "too_many_attachments", "markdown_text_conflict", "no_text",
-		"invalid_arguments",
-	}
-)
-
-func fatal(err error) bool { return slices.Contains(fatalCodes, code(err)) }
-func lost(err error) bool  { var l *lostError; return errors.As(err, &l) }
-
-// refusedForm says whether Slack refused how a message was written, and may
-// take it in a plainer form.
-func refusedForm(err error) bool { return slices.Contains(formCodes, code(err)) }
-
-// gone turns a refusal that no repetition mends into chat.ErrGone.
-func gone(err error) error {
-	if slices.Contains(goneCodes, code(err)) {
-		return fmt.Errorf("%w: %w", chat.ErrGone, err)
-	}
-	return err
 }
 
 // whoami is what auth.test says.
@@ -261,6 +244,8 @@ func (w *web) whoami(ctx context.Context, p outbox.Priority) (whoami, error) {
 	}
 	return who, err
 }
+
+func lost(err error) bool { var l *lostError; return errors.As(err, &l) }
 
 func splitList(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })

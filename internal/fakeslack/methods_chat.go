@@ -11,7 +11,7 @@ import (
 // https://docs.slack.dev/reference/methods/chat.update).
 const (
 	maxText       = 40000 // longer text is cut
-	maxUpdateText = 4000
+	maxUpdateText = 4000  // bytes, where everything else is characters
 	maxMarkdown   = 12000
 	maxMetadata   = 16000
 	maxAttached   = 100
@@ -101,8 +101,8 @@ func (s *Server) content(c *call, most int) (content, error) {
 		return in, breach("markdown_text_conflict", "markdown_text together with text or blocks")
 	case utf8.RuneCountInString(md) > maxMarkdown:
 		return in, breach("msg_too_long", "markdown_text has more than %d characters", maxMarkdown)
-	case utf8.RuneCountInString(in.text) > most && most < maxText:
-		return in, breach("msg_too_long", "text has more than %d characters", most)
+	case len(in.text) > most && most < maxText:
+		return in, breach("msg_too_long", "text has more than %d bytes", most)
 	case md == "" && strings.TrimSpace(in.text) == "" && in.blocks == nil && in.attachments == nil:
 		return in, breach("no_text", "nothing to say")
 	}

@@ -1,0 +1,84 @@
+package slack
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"nod/chat"
+)
+
+// Slack has more than a hundred words for refusing a call, and invents new ones.
+// So only three kinds are listed: what ends the connection, what is wrong with
+// the place, and what the same call may get over. Any other word is about how
+// something was written: the next plainer form is tried, then a plain word that
+// names the refusal, and then the work goes on.
+
+var (
+	// deadCodes say that the token is good for nothing any more.
+	deadCodes = []string{
+		"invalid_auth", "account_inactive", "not_authed", "token_revoked", "token_expired", "team_access_not_granted",
+		"app_disabled", "org_login_required",
+	}
+	// fatalCodes end the sign-in: trying again mends nothing.
+	fatalCodes = append([]string{"not_allowed_token_type", "missing_scope", "forbidden_team", "insecure_request"}, deadCodes...)
+	// goneCodes say that nothing can be written, or changed, in that place.
+	goneCodes = []string{
+		"channel_not_found", "not_in_channel", "is_archived", "is_inactive", "thread_not_found", "message_not_found",
+		"cant_update_message", "cant_delete_message", "edit_window_closed", "cannot_reply_to_message", "messages_tab_disabled",
+		"restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel",
+		"restricted_action_non_threadable_channel", "restricted_action_thread_locked", "no_permission",
+		"user_not_found", "users_not_found", "cant_post_message", "ekm_access_denied", "posting_to_channel_denied",
+		"app_access_restricted", "team_not_found", "thread_locked", "invalid_thread_ts", "user_not_in_channel",
+	}
+)
+
+func fatal(err error) bool { return slices.Contains(fatalCodes, code(err)) }
+func dead(err error) bool  { return slices.Contains(deadCodes, code(err)) }
+
+// refusedForm says whether Slack refused how something was written, and may take
+// it in a plainer form.
+func refusedForm(err error) bool {
+	c := code(err)
+	return c != "" && !slices.Contains(deadCodes, c) && !slices.Contains(goneCodes, c)
+}
+
+// gone turns a refusal that no repetition mends into chat.ErrGone, and one of
+// every form into a chat.Refused besides.
+func gone(err error) error {
+	c := code(err)
+	switch {
+	case slices.Contains(goneCodes, c):
+		return fmt.Errorf("%w: %w", chat.ErrGone, err)
+	case refusedForm(err):
+		return fmt.Errorf("%w: %w: %w", chat.ErrGone, refusal(c), err)
+	}
+	return err
+}
+
+// refusal is what people are told of a refusal.
+func refusal(code string) chat.Refused { return chat.Refused{Platform: "Slack", Code: code} }
+
+// mostPointers is how many places of a refusal are named.
+const mostPointers = 5
+
+var pointer = regexp.MustCompile(`(?:json-pointer:|\[)(/[A-Za-z0-9_/]+)`)
+
+// pointers names the places in what was sent that Slack complains about. What it
+// says of them may hold the text itself, which no log gets.
+func (e *apiError) pointers() []string {
+	var all []string
+	var errs []string
+	if json.Unmarshal(e.Errors, &errs) != nil {
+		errs = nil
+	}
+	for _, said := range slices.Concat(e.Metadata.Messages, errs) {
+		for _, m := range pointer.FindAllStringSubmatch(said, mostPointers) {
+			if len(all) < mostPointers && !slices.Contains(all, m[1]) {
+				all = append(all, m[1])
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,48 @@
+package slack
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// shapes remembers which forms of a message the workspace does not take, so that
+// each message of that kind is not refused first. What a form is refused for
+// besides, such as its length, says nothing about the next one.
+type shapes struct {
+	now func() time.Time
+	mu  sync.Mutex
+	not map[string]time.Time // shape → when it was refused
+}
+
+// unshapely are the words of refusals that are about the kind of a block.
+var unshapely = []string{"invalid_blocks", "invalid_blocks_format", "invalid_arguments", "block_mismatch"}
+
+// shapeStays is for how long a form is not tried again: Slack learns new ones.
+const shapeStays = 6 * time.Hour
+
+func newShapes(now func() time.Time) *shapes { return &shapes{now: now, not: map[string]time.Time{}} }
+
+// refused notes a refusal of a form.
+func (s *shapes) refused(f form, err error) {
+	if f.shape == "" || !slices.Contains(unshapely, code(err)) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.not[f.shape] = s.now()
+}
+
+// taken leaves out the forms that the workspace does not take; never the last.
+func (s *shapes) taken(forms part) part {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(forms) > 1 {
+		at, refused := s.not[forms[0].shape]
+		if !refused || forms[0].shape == "" || s.now().Sub(at) > shapeStays {
+			break
+		}
+		forms = forms[1:]
+	}
+	return forms
+}
