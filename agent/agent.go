@@ -23,12 +23,13 @@ type Agent struct {
 	Examples     []speak.Example
 	Tools        []Tool
 	Protocol     speak.Protocol
-	Strategy     Strategy      // of turns that do not choose another; "" is Straight
-	Retries      int           // further tries of Reflexion
-	Prices       *Prices       // nil: no cost is shown
-	MaxSteps     int           // model calls of one turn that may use tools
-	Budget       int           // tokens of one prompt, tool definitions included; 0: no limit
-	IdleReset    time.Duration // 0: never
+	Strategy     Strategy       // of turns that do not choose another; "" is Straight
+	Retries      int            // further tries of Reflexion
+	Prices       *Prices        // nil: no cost is shown
+	MaxSteps     int            // model calls of one turn that may use tools
+	Budget       int            // tokens of one prompt, tool definitions included; 0: no limit
+	IdleReset    time.Duration  // 0: never
+	Zone         *time.Location // of "today is"; nil: UTC
 	Count        func(string) int
 	Blind        bool // the model takes no images: it is told what was attached
 	Taint        bool // see taint.go

@@ -249,8 +249,8 @@ func (d *decision) call(t *turn, ph phase) Action {
 		return act
 	}
 	if most, used := d.limit(t, ph); used >= most {
-		p.Tools = nil
 		p.LastCall = true
+		p.Plainly = used > most && t.draft().empty()
 	}
 	c := Call{
 		Before: before, Phase: ph.kind, Branch: ph.branch, Tools: p.Tools,
@@ -261,6 +261,9 @@ func (d *decision) call(t *turn, ph phase) Action {
 		return c
 	}
 	c.Request = d.a.Protocol.Request(p)
+	if p.LastCall {
+		c.Tools = nil
+	}
 	return c
 }
 
@@ -336,8 +339,8 @@ func (d *decision) answering(t *turn, last *step) Action {
 		}
 		p := chat.Post{Key: answerKey(t.id), ReplyTo: t.replyTo(), Text: &chat.Text{Markdown: draft.Answer}}
 		return Post{Post: p, Look: d.before(last.seq), Then: d.unlessSteps(t)}
-	case more && !t.emptyTwice():
-		return d.call(t, phase{})
+	case more && !t.emptyTwice(), used == most+1:
+		return d.call(t, phase{}) // after the last call once more, and plainly
 	}
 	reason := textNoAnswer(len(t.steps))
 	if draft.Thought != "" && more {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"nod/agent/speak"
@@ -54,8 +55,17 @@ func (d *decision) preamble() speak.Prompt {
 			p.Tools = append(p.Tools, t.Tool)
 		}
 	}
-	p.System = strings.TrimSpace(d.a.Instructions) + "\n\n" + textSystem + "\nToday is " + d.s.open.at.UTC().Format("Monday, 2 January 2006") + "."
+	p.System = strings.TrimSpace(d.a.Instructions) + "\n\n" + textSystem + "\nToday is " + d.today() + "."
 	return p
+}
+
+// today is the date on which the turn was opened, where the people are.
+func (d *decision) today() string {
+	zone := d.a.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	return d.s.open.at.In(zone).Format("Monday, 2 January 2006")
 }
 
 // promptBytes bounds a prompt's tokens from above: a token has at least a byte. frame
@@ -87,9 +97,9 @@ func pieces(items []speak.Item) []piece {
 			out = append(out, piece{text: it.Said + it.Answer, images: len(it.Images)})
 			continue
 		}
-		out = append(out, piece{text: it.Step.Thought, images: len(it.Step.Images)})
+		out = append(out, piece{text: it.Step.Thought + string(it.Step.Echo), images: len(it.Step.Images)})
 		for _, c := range it.Step.Calls {
-			out = append(out, piece{text: c.Tool + c.Args + c.WireID})
+			out = append(out, piece{text: c.Tool + c.Args})
 		}
 		for i, r := range it.Step.Results {
 			out = append(out, piece{call: it.Step.Calls[i].ID, text: r})
@@ -204,14 +214,17 @@ func (d *decision) items(t *turn, cut memory.Trimmed, branch int) []speak.Item {
 			out = append(out, s.notes(t, st)...)
 		case len(st.calls) > 0:
 			do := d.doing(st, cut)
-			if t != s.open {
+			switch {
+			case t != s.open:
 				do.Images = nil
+			case cut.Clip == 0: // it goes back whole or not at all
+				do.Echo = st.Echo
 			}
 			out = append(out, speak.Item{Step: do})
 		case st == t.draft() && t.ended && st.Answer != "":
 			out = append(out, speak.Item{Answer: speak.Clip(st.Answer, cut.Clip)})
 		case t == s.open && st.Answer == "" && st.Thought != "":
-			out = append(out, speak.Item{Step: &speak.Doing{Thought: speak.Clip(st.Thought, cut.Clip)}})
+			out = append(out, speak.Item{Step: &speak.Doing{Thought: speak.Clip(st.Thought, cut.Clip), Reasoned: st.Reasoned}})
 		}
 	}
 	say(^uint64(0))
@@ -225,9 +238,9 @@ func (d *decision) items(t *turn, cut memory.Trimmed, branch int) []speak.Item {
 }
 
 func (d *decision) doing(st *step, cut memory.Trimmed) *speak.Doing {
-	do := &speak.Doing{Thought: speak.Clip(st.Thought, cut.Clip)}
+	do := &speak.Doing{Thought: speak.Clip(st.Thought, cut.Clip), Reasoned: st.Reasoned}
 	for _, c := range st.calls {
-		k := speak.Call{ID: c.ID, WireID: c.WireID, Tool: c.Tool, Args: c.Args, Object: c.Object}
+		k := speak.Call{ID: c.ID, Tool: c.Tool, Args: c.Args, Object: c.Object}
 		if !k.Object {
 			k.Args = speak.Wrap(c.Args)
 		}
@@ -251,7 +264,7 @@ func (d *decision) doing(st *step, cut memory.Trimmed) *speak.Doing {
 // clipArgs leaves arguments that are too long out as a whole, since half a
 // JSON object is none.
 func clipArgs(c speak.Call, n int) string {
-	if n <= 0 || len(c.Tool)+len(c.Args)+len(c.WireID) <= n {
+	if n <= 0 || len(c.Tool)+len(c.Args) <= n {
 		return c.Args
 	}
 	return "{}"

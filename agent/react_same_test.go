@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"nod/agent"
 	"nod/agent/speak"
@@ -29,6 +30,9 @@ func answers(thought, answer string) llm.Response {
 }
 
 func call(name, args string) llm.Call { return llm.Call{Name: name, Args: args} }
+
+// apart leaves out what only a model with function calling can do: to think apart.
+var apart = cmpopts.IgnoreFields(memory.Step{}, "Reasoned")
 
 // What a model means makes the same log in whichever protocol it is said.
 func TestSameMeaningSameLog(t *testing.T) {
@@ -86,10 +90,10 @@ func TestSameMeaningSameLog(t *testing.T) {
 			native := c.play(t, speak.NativeTools{}, func(s said) llm.Response { return s.native })
 			react := c.play(t, speak.React{}, func(s said) llm.Response { return llm.Response{Text: s.react, Finish: "stop"} })
 			numbered := c.play(t, speak.Numbered{}, func(s said) llm.Response { return llm.Response{Text: s.numbered, Finish: "stop"} })
-			if diff := cmp.Diff(native, react); diff != "" {
+			if diff := cmp.Diff(native, react, apart); diff != "" {
 				t.Errorf("react (-native +react):\n%s", diff)
 			}
-			if diff := cmp.Diff(native, numbered); diff != "" {
+			if diff := cmp.Diff(native, numbered, apart); diff != "" {
 				t.Errorf("numbered (-native +numbered):\n%s", diff)
 			}
 		})

@@ -20,15 +20,21 @@ func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 		return beside(c, r, s)
 	}
 	said := a.Protocol.Read(c.Tools, r)
-	s.Thought = said.Thought
+	s.Thought, s.Reasoned = said.Thought, said.Reasoned
 	s.Answer, s.Marks = unmarked(said.Answer)
 	if len(c.Tools) == 0 && len(said.Calls) > 0 {
-		// The model was told to answer, and asked for a tool all the same.
-		s.Answer = said.Thought
+		// The model was told to answer, and asked for a tool all the same. What it
+		// said besides may do; what it only thought is no answer.
+		if !said.Reasoned {
+			s.Answer = said.Thought
+		}
 		return s
 	}
+	if len(said.Calls) > 0 {
+		s.Echo = r.Echo
+	}
 	for i, k := range said.Calls {
-		call := memory.Call{ID: fmt.Sprintf("%d-%d-%d", c.Turn, c.N, i+1), WireID: k.ID, Tool: k.Name, Args: k.Args}
+		call := memory.Call{ID: fmt.Sprintf("%d-%d-%d", c.Turn, c.N, i+1), Tool: k.Name, Args: k.Args}
 		if raw, err := args.Native(k.Args); err == nil {
 			call.Args, call.Object = string(raw), true
 		}

@@ -38,7 +38,20 @@ type Message struct {
 	Calls  []Call  // of an assistant
 	CallID string  // of a tool: the Call.ID that it answers
 	Images []Image // of a user
+	Echo   Echo    // of an assistant: that of the Response
 }
+
+// Echo is what a provider wants to have back with a completion while the turn
+// goes on, such as its reasoning with signatures. Only the implementation that
+// made it reads it, and leaves it out where it does not belong: who keeps it
+// gives it back whole or not at all, and in no later turn.
+type Echo json.RawMessage
+
+// MarshalJSON implements json.Marshaler.
+func (e Echo) MarshalJSON() ([]byte, error) { return json.RawMessage(e).MarshalJSON() }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (e *Echo) UnmarshalJSON(data []byte) error { return (*json.RawMessage)(e).UnmarshalJSON(data) }
 
 // Image is a picture for a model that takes pictures. A prompt that was only
 // computed names the content by Blob; whoever makes the call puts in the Data.
@@ -87,7 +100,9 @@ type File struct {
 type Request struct {
 	Messages []Message
 	Tools    []Tool
+	NoCalls  bool     // the tools are there for the history's sake: none may be called
 	Stop     []string // stop words of the text protocols
+	Fair     string   // whose request it is: who waits for a free model is served in turn by this
 }
 
 // Delta is a piece of a completion on its way. Reset says that what came
@@ -103,6 +118,7 @@ type Response struct {
 	Text      string
 	Reasoning string // kept apart from the answer
 	Calls     []Call
+	Echo      Echo
 	Finish    string // stop, tool_calls, length, content_filter
 	Usage     Usage
 }

@@ -70,6 +70,8 @@ type (
 		N        int           `json:"n"`    // the turn's model calls so far, from 1
 		Seen     uint64        `json:"seen"` // last entry that was in the log when the model was called
 		Thought  string        `json:"thought,omitempty"`
+		Reasoned bool          `json:"reasoned,omitempty"` // Thought came apart from the text
+		Echo     llm.Echo      `json:"echo,omitempty"`     // for the provider, within the turn
 		Answer   string        `json:"answer,omitempty"`
 		Phase    StepKind      `json:"phase,omitempty"`
 		Branch   int           `json:"branch,omitempty"` // which draft it works on, from 1
@@ -83,12 +85,11 @@ type (
 	}
 
 	// Call is one tool call of a step. ID is nod's own, unique in the thread
-	// for ever; WireID is the model's, needed to answer it.
+	// for ever: the model's is not kept, since a thread may outlive its model.
 	Call struct {
-		ID     string `json:"id"`
-		WireID string `json:"wire_id,omitempty"`
-		Tool   string `json:"tool"`
-		Args   string `json:"args"`
+		ID   string `json:"id"`
+		Tool string `json:"tool"`
+		Args string `json:"args"`
 		// Object says that Args is one JSON object, compact; otherwise it is
 		// what the model wrote.
 		Object bool `json:"object,omitempty"`

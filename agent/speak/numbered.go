@@ -28,7 +28,9 @@ Each Action is followed by its Observation. Here are some examples.
 
 // Request implements [Protocol].
 func (Numbered) Request(p Prompt) llm.Request {
-	if len(p.Tools) == 0 && !p.LastCall {
+	if p.LastCall {
+		p.Tools = nil
+	} else if len(p.Tools) == 0 {
 		return NativeTools{}.Request(p) // nothing to act with: a plain conversation
 	}
 	shown := newBrackets(p.Tools)
@@ -185,8 +187,8 @@ func (f *numberedForm) question(said string) string {
 
 func (f *numberedForm) step(do Doing) string {
 	var lines []string
-	if do.Thought != "" {
-		lines = append(lines, fmt.Sprintf("Thought %d: %s", f.k, do.Thought))
+	if thought := do.said(); thought != "" {
+		lines = append(lines, fmt.Sprintf("Thought %d: %s", f.k, thought))
 	}
 	f.pending = len(do.Calls) == 0
 	for i, c := range do.Calls {

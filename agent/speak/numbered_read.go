@@ -29,7 +29,7 @@ func (Numbered) Read(tools []llm.Tool, r llm.Response) Completion {
 	}
 	c := rd.read(cut)
 	if c.Thought == "" {
-		c.Thought = reasoning
+		c.Thought, c.Reasoned = reasoning, reasoning != ""
 	}
 	return c
 }

@@ -30,7 +30,7 @@ func wikipedia() llm.Tool {
 // everything is a prompt with all that can be in one.
 func everything() speak.Prompt {
 	done := func(tool, args string) speak.Call {
-		return speak.Call{Tool: tool, Args: args, Object: true, WireID: "w"}
+		return speak.Call{Tool: tool, Args: args, Object: true}
 	}
 	return speak.Prompt{
 		System: "Be brief.", Left: "[Earlier messages are left out.]",

@@ -44,7 +44,9 @@ Begin!
 
 // Request implements [Protocol].
 func (React) Request(p Prompt) llm.Request {
-	if len(p.Tools) == 0 && !p.LastCall {
+	if p.LastCall {
+		p.Tools = nil
+	} else if len(p.Tools) == 0 {
 		return NativeTools{}.Request(p) // nothing to act with: a plain conversation
 	}
 	f := reactForm{p.Tools}
@@ -94,7 +96,7 @@ func (reactForm) question(said string) string { return "Question: " + said }
 
 func (f reactForm) step(do Doing) string {
 	var b strings.Builder
-	b.WriteString("Thought: " + do.Thought)
+	b.WriteString("Thought: " + do.said())
 	for i, c := range do.Calls {
 		fmt.Fprintf(&b, "\nAction: %s\nAction Input: %s\nObservation: %s", c.Tool, f.input(c), quoted(do.Results[i]))
 	}

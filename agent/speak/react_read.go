@@ -30,7 +30,7 @@ func (React) Read(tools []llm.Tool, r llm.Response) Completion {
 		c = rd.react(cut)
 	}
 	if c.Thought == "" {
-		c.Thought = reasoning
+		c.Thought, c.Reasoned = reasoning, reasoning != ""
 	}
 	return c
 }

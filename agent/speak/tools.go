@@ -1,20 +1,25 @@
 package speak
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
 	"regexp"
 	"strings"
 
 	"nod/llm"
 )
 
-// NativeTools is the protocol of models with function calling.
+// NativeTools is the protocol of models with function calling. It sends what
+// strict servers take, too: one system message at the front, and tools beside
+// every history that has calls.
 type NativeTools struct{}
 
 // Request implements [Protocol].
 func (NativeTools) Request(p Prompt) llm.Request {
-	req := llm.Request{Tools: p.Tools}
+	var messages []llm.Message
 	say := func(role llm.Role, text string) {
-		req.Messages = append(req.Messages, llm.Message{Role: role, Text: text})
+		messages = append(messages, llm.Message{Role: role, Text: text})
 	}
 	say(llm.System, p.System)
 	for _, e := range p.Examples {
@@ -30,28 +35,69 @@ func (NativeTools) Request(p Prompt) llm.Request {
 			case it.Step != nil && len(it.Step.Calls) == 0:
 				// Thinking without a call is nothing that this form can show.
 			case it.Step != nil:
-				req.Messages = append(req.Messages, did(*it.Step)...)
+				messages = append(messages, did(*it.Step)...)
 			case it.Answer != "":
 				say(llm.Assistant, it.Answer)
 			default:
-				req.Messages = append(req.Messages, llm.Message{Role: llm.User, Text: it.Said, Images: it.Images})
+				messages = append(messages, llm.Message{Role: llm.User, Text: it.Said, Images: it.Images})
 			}
 		}
 	}
 	if p.LastCall {
-		say(llm.System, LastCall)
+		say(llm.User, lastWord(p))
+	}
+	req := llm.Request{Messages: messages, Tools: p.Tools}
+	called := calledIn(messages)
+	if p.LastCall || len(p.Tools) == 0 {
+		req.Tools, req.NoCalls = nil, len(called) > 0
+	}
+	if req.NoCalls {
+		req.Tools = beside(p.Tools, called)
 	}
 	return req
 }
 
+// lastWord is what the model is told when it has to answer.
+func lastWord(p Prompt) string {
+	if p.Plainly {
+		return "[" + textPlainly + "]"
+	}
+	return "[" + LastCall + "]"
+}
+
+// calledIn lists the tools that were called, each once.
+func calledIn(messages []llm.Message) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, m := range messages {
+		for _, c := range m.Calls {
+			if !seen[c.Name] {
+				seen[c.Name] = true
+				out = append(out, c.Name)
+			}
+		}
+	}
+	return out
+}
+
+// beside are the tools that stand beside calls when none may be made: those
+// that there are, or else the names of what was called, since servers refuse
+// a history with calls where no tool is defined.
+func beside(tools []llm.Tool, called []string) []llm.Tool {
+	if len(tools) > 0 {
+		return tools
+	}
+	for _, name := range called {
+		tools = append(tools, llm.Tool{Name: name, Description: "This tool is not there any more.", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)})
+	}
+	return tools
+}
+
 // did is a step with its results, as messages.
 func did(do Doing) []llm.Message {
-	out := []llm.Message{{Role: llm.Assistant, Text: do.Thought}}
+	out := []llm.Message{{Role: llm.Assistant, Text: do.said(), Echo: do.Echo}}
 	for i, c := range do.Calls {
-		id := c.WireID
-		if id == "" {
-			id = c.ID
-		}
+		id := wireID(c.ID)
 		out[0].Calls = append(out[0].Calls, llm.Call{ID: id, Name: wireName(c.Tool), Args: c.Args})
 		out = append(out, llm.Message{Role: llm.ToolRole, CallID: id, Text: do.Results[i]})
 	}
@@ -61,8 +107,27 @@ func did(do Doing) []llm.Message {
 	return out
 }
 
+// idDigits and idLength are what Mistral takes of a call's id, and so what
+// everybody does. The model's own id is of no use: a thread outlives its model.
+const (
+	idDigits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	idLength = 9
+)
+
+// wireID is the id of a call on the wire, made of nod's own.
+func wireID(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	n := binary.BigEndian.Uint64(sum[:])
+	out := make([]byte, idLength)
+	for i := range out {
+		out[i] = idDigits[n%uint64(len(idDigits))]
+		n /= uint64(len(idDigits))
+	}
+	return string(out)
+}
+
 // wireNames are the names that providers take. A model may have called a tool
-// that there is not by any other.
+// that there is not by any other, or by none.
 var wireNames = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 func wireName(name string) string {
@@ -75,12 +140,13 @@ func wireName(name string) string {
 // Read implements [Protocol]. Text beside calls is the thought; reasoning is
 // never part of an answer.
 func (NativeTools) Read(_ []llm.Tool, r llm.Response) Completion {
-	text := strings.TrimSpace(r.Text)
+	text, reasoning := strings.TrimSpace(r.Text), strings.TrimSpace(r.Reasoning)
+	c := Completion{Calls: r.Calls, Thought: text}
 	if len(r.Calls) == 0 {
-		return Completion{Thought: strings.TrimSpace(r.Reasoning), Answer: text}
+		c.Thought, c.Answer = "", text
 	}
-	if text == "" {
-		text = strings.TrimSpace(r.Reasoning)
+	if c.Thought == "" {
+		c.Thought, c.Reasoned = reasoning, reasoning != ""
 	}
-	return Completion{Thought: text, Calls: r.Calls}
+	return c
 }

@@ -1,6 +1,7 @@
 // Package fakellm is an OpenAI-compatible endpoint whose answers a test decides,
 // for tests that run the whole program. It speaks Chat Completions, streamed or
-// not, over real TCP.
+// not, over real TCP. It refuses what strict servers refuse, so that whatever
+// works here works with those, too.
 package fakellm
 
 import (
@@ -17,6 +18,10 @@ import (
 type Message struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
+	Calls   []struct {
+		ID string `json:"id"`
+	} `json:"tool_calls"`
+	CallID string `json:"tool_call_id"`
 }
 
 // Text is the message's text.
@@ -32,7 +37,8 @@ func (m Message) Text() string {
 type Request struct {
 	Model    string            `json:"model"`
 	Messages []Message         `json:"messages"`
-	Tools    []json.RawMessage `json:"tools"`
+	Tools    []json.RawMessage `json:"tools"` // none where none may be called
+	Choice   string            `json:"tool_choice"`
 	Stream   bool              `json:"stream"`
 	Stop     []string          `json:"stop"`
 }
@@ -103,10 +109,17 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	why := strict(req)
+	if req.Choice == "none" {
+		req.Tools = nil
+	}
 	s.mu.Lock()
 	s.seen = append(s.seen, req)
 	s.mu.Unlock()
-	reply := s.rule(req)
+	reply := Reply{Status: http.StatusBadRequest, Fault: why}
+	if why == "" {
+		reply = s.rule(req)
+	}
 	if reply.Status != 0 {
 		if reply.Fault == "" {
 			reply.Fault = fmt.Sprintf("status %d as the test wants it", reply.Status)

@@ -113,7 +113,7 @@ func (m *Model) line(ctx context.Context, r *llm.Response, req llm.Request, word
 			m.Complain("the prompt of model call %d holds %q:\n%s", n, rest, whole(req))
 		}
 	case "no":
-		if len(req.Tools) > 0 {
+		if len(req.Tools) > 0 && !req.NoCalls {
 			m.Complain("model call %d offers tools", n)
 		}
 	case "uses":

@@ -46,13 +46,16 @@ func respond(req llm.Request) llm.Response {
 		return llm.Response{Text: text, Finish: "stop"}
 	}
 	c := read(req.Messages)
+	if req.NoCalls {
+		req.Tools = nil
+	}
 	if fresh := makePlan(c.fresh, req.Tools); len(fresh.calls) > 0 {
-		return call(fresh, c.lastID)
+		return call(fresh)
 	}
 	return llm.Response{Text: answer(c, makePlan(c.asked, req.Tools), req.Tools), Finish: "stop"}
 }
 
-func call(p plan, lastID int) llm.Response {
+func call(p plan) llm.Response {
 	resp := llm.Response{Finish: "tool_calls"}
 	var why []string
 	for i, k := range p.calls {
@@ -60,7 +63,7 @@ func call(p plan, lastID int) llm.Response {
 		if err != nil {
 			args = []byte("{}") // can't be: the values are strings, numbers and truth values
 		}
-		resp.Calls = append(resp.Calls, llm.Call{ID: idPrefix + strconv.Itoa(lastID+i+1), Name: k.tool, Args: string(args)})
+		resp.Calls = append(resp.Calls, llm.Call{ID: "demo-" + strconv.Itoa(i+1), Name: k.tool, Args: string(args)})
 		if len(why) == 0 || why[len(why)-1] != k.why {
 			why = append(why, k.why)
 		}
@@ -69,15 +72,12 @@ func call(p plan, lastID int) llm.Response {
 	return resp
 }
 
-const idPrefix = "demo-"
-
 // conversation is the part of a prompt that a script can make use of.
 type conversation struct {
-	first  bool     // nothing was answered before
-	asked  string   // what people wrote since the last answer, and what that answer asked about
-	fresh  string   // what of it came after the last tool calls
-	done   []result // what came of the tool calls since the last answer
-	lastID int      // the highest number among the ids of calls
+	first bool     // nothing was answered before
+	asked string   // what people wrote since the last answer, and what that answer asked about
+	fresh string   // what of it came after the last tool calls
+	done  []result // what came of the tool calls since the last answer
 }
 
 type result struct {
@@ -101,9 +101,6 @@ func read(msgs []llm.Message) conversation {
 			c.fresh = ""
 			for _, k := range m.Calls {
 				calls[k.ID] = k
-				if n, err := strconv.Atoi(strings.TrimPrefix(k.ID, idPrefix)); err == nil {
-					c.lastID = max(c.lastID, n)
-				}
 			}
 			if len(m.Calls) > 0 {
 				continue

@@ -177,11 +177,11 @@ func TestGoesOn(t *testing.T) {
 	}
 	msgs = append(msgs, llm.Message{Role: llm.Assistant, Calls: r.Calls}, llm.Message{Role: llm.ToolRole, CallID: "demo-1", Text: "ok"}, user("what is 2+2"))
 	r = complete(t, msgs, all)
-	want = []llm.Call{{ID: "demo-2", Name: "calculator", Args: `{"expression":"2+2"}`}}
+	want = []llm.Call{{ID: "demo-1", Name: "calculator", Args: `{"expression":"2+2"}`}}
 	if diff := cmp.Diff(want, r.Calls); diff != "" {
 		t.Fatalf("after a message that came in between (-want +got):\n%s", diff)
 	}
-	msgs = append(msgs, llm.Message{Role: llm.Assistant, Calls: r.Calls}, llm.Message{Role: llm.ToolRole, CallID: "demo-2", Text: "4"})
+	msgs = append(msgs, llm.Message{Role: llm.Assistant, Calls: r.Calls}, llm.Message{Role: llm.ToolRole, CallID: "demo-1", Text: "4"})
 	r = complete(t, msgs, all)
 	if len(r.Calls) > 0 || !strings.Contains(r.Text, "`deploy` says: ok") || !strings.Contains(r.Text, "`2+2` = 4") {
 		t.Fatalf("at the end: %+v", r)

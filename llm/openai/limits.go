@@ -22,12 +22,13 @@ const (
 	noStreamOptions
 	noStream
 	noImages
+	noToolChoice
 	needsResponses // refuses Chat Completions, altogether or with tools
 )
 
 var limitNames = map[limits]string{
 	noStop: "no stop", noTemperature: "no temperature", noTopP: "no top_p", noStreamOptions: "no stream_options",
-	noStream: "no stream", noImages: "no images", needsResponses: "needs responses",
+	noStream: "no stream", noImages: "no images", noToolChoice: "no tool_choice", needsResponses: "needs responses",
 }
 
 func (l limits) has(one limits) bool { return l&one != 0 }
@@ -75,6 +76,9 @@ func (m *Model) sent(req llm.Request, lim limits) limits {
 			out |= noStreamOptions
 		}
 	}
+	if req.NoCalls && len(req.Tools) > 0 {
+		out |= noToolChoice
+	}
 	for _, msg := range req.Messages {
 		if len(msg.Images) > 0 {
 			out |= noImages
@@ -115,6 +119,7 @@ var named = []struct {
 	{noStreamOptions, regexp.MustCompile(`\b(stream_options|include_usage)\b`)},
 	{noTopP, regexp.MustCompile(`\btop_?p\b`)},
 	{noTemperature, regexp.MustCompile(`\btemperature\b`)},
+	{noToolChoice, regexp.MustCompile(`\btool_choice\b`)},
 	{noStop, regexp.MustCompile(`\bstop\b`)},
 	{noImages, regexp.MustCompile(`\b(image_url|images?|vision|multimodal)\b`)},
 	{noStream, regexp.MustCompile(`^stream$|\bstream(ing)?\b.{0,60}\b(support|verified)|\b(support|supported|verified)\b.{0,60}\bstream(ing)?\b`)},

@@ -11,7 +11,7 @@ import (
 
 func (m *Model) chatRequest(req request, stream bool) openai.ChatCompletionRequest {
 	r := openai.ChatCompletionRequest{Model: m.o.Model}
-	for _, msg := range req.Messages {
+	for _, msg := range merged(req.Messages) {
 		if out, ok := chatMessage(msg, req.lim); ok {
 			r.Messages = append(r.Messages, out)
 		}
@@ -20,6 +20,9 @@ func (m *Model) chatRequest(req request, stream bool) openai.ChatCompletionReque
 		r.Tools = append(r.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
 			Name: t.Name, Description: t.Description, Parameters: parameters(t),
 		}})
+	}
+	if req.NoCalls && len(r.Tools) > 0 && !req.lim.has(noToolChoice) {
+		r.ToolChoice = "none"
 	}
 	if !req.lim.has(noStop) {
 		r.Stop = req.Stop
@@ -34,6 +37,23 @@ func (m *Model) chatRequest(req request, stream bool) openai.ChatCompletionReque
 		r.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
 	return r
+}
+
+// merged puts messages of people that stand in a row into one: many chat
+// templates refuse a role twice in a row.
+func merged(messages []llm.Message) []llm.Message {
+	var out []llm.Message
+	for _, m := range messages {
+		n := len(out)
+		if m.Role != llm.User || n == 0 || out[n-1].Role != llm.User {
+			out = append(out, m)
+			continue
+		}
+		last := &out[n-1]
+		last.Text += "\n\n" + m.Text
+		last.Images = append(last.Images[:len(last.Images):len(last.Images)], m.Images...)
+	}
+	return out
 }
 
 func sendable(f float32) float32 {

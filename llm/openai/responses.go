@@ -58,6 +58,9 @@ func (m *Model) responsesRequest(req request) openai.CreateResponseRequest {
 			"name": t.Name, "description": t.Description, "parameters": parameters(t), "strict": false,
 		}})
 	}
+	if req.NoCalls && len(r.Tools) > 0 && !req.lim.has(noToolChoice) {
+		r.ToolChoice = "none"
+	}
 	var items []any
 	for _, msg := range req.Messages {
 		items = append(items, inputItems(msg, req.lim)...)
