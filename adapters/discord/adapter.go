@@ -96,9 +96,10 @@ func New(o Options) (*Adapter, error) {
 	}
 	o = o.withDefaults()
 	a := &Adapter{
-		o: o, log: o.Logger, rest: newREST(o), atlas: newAtlas(), turns: newTurns(),
+		o: o, log: o.Logger, rest: newREST(o), turns: newTurns(),
 		homes: newHomes(), lanes: inbound.NewLanes(mostAtOnce), clicks: newClicks(), working: newWorking(), remarks: newRemarks(),
 	}
+	a.atlas = newAtlas(a.self.who)
 	a.heard = catchup.NewHeard(a.marks)
 	a.away = newAway(a.heard)
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
@@ -155,6 +156,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	a.remember(ctx)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.rest.out.Run(ctx) })
+	g.Go(func() error { return a.watchToken(ctx) })
 	g.Go(func() error { a.looks.Run(ctx); return nil })
 	g.Go(func() error { a.openThreads(ctx); return nil })
 	if a.o.Commands {
@@ -169,6 +171,17 @@ func (a *Adapter) Run(ctx context.Context) error {
 	a.working.end()
 	a.remarks.end()
 	return err
+}
+
+// watchToken returns an error once Discord refuses the token: it was reset, and
+// nothing goes on with it.
+func (a *Adapter) watchToken(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-a.rest.refused:
+		return errors.New("talk to Discord: the token is refused: copy discord.token again (Developer Portal, Bot, Reset Token)")
+	}
 }
 
 // Ready says whether events arrive: every shard has a session.

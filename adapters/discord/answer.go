@@ -7,21 +7,26 @@ import (
 	"nod/chat/markdown"
 )
 
-// mostParts is how many messages an answer may take. A longer one is one
+// mostSaid is how long an answer may be that is messages. A longer one is one
 // message with its beginning, and a file with all of it.
-const mostParts = 3
+const mostSaid = 12_000
 
 // answerParts writes an answer or a notice as messages.
 func answerParts(t *chat.Text) []part {
 	md := strings.ToValidUTF8(t.Markdown, "\uFFFD")
-	pieces := said(markdown.Split(dialect(md), mostContent, units))
-	if len(pieces) > mostParts {
-		const note = "\n\n-# The answer goes on: all of it is in the file."
-		first := said(markdown.Split(dialect(md), mostContent-units(note), units))[0]
-		return []part{{content: first + note, file: &upload{"answer.md", plainType, []byte(md)}}}
+	if units(md) <= mostSaid {
+		return answerMessages(t)
 	}
+	const note = "\n\n-# The answer goes on: all of it is in the file."
+	first := said(markdown.Split(dialect(md), mostContent-units(note), units))[0]
+	return []part{{content: first + note, file: &upload{"answer.md", plainType, []byte(md)}}}
+}
+
+// answerMessages writes an answer as so many messages as it takes.
+func answerMessages(t *chat.Text) []part {
+	md := strings.ToValidUTF8(t.Markdown, "\uFFFD")
 	var out []part
-	for _, p := range pieces {
+	for _, p := range said(markdown.Split(dialect(md), mostContent, units)) {
 		out = append(out, part{content: p})
 	}
 	return out

@@ -20,11 +20,26 @@ type atlas struct {
 	roles    map[string]map[string]string // by guild and id: their names
 	guildOf  map[string]string            // by role
 	botOf    map[string]string            // by role that came with a bot
+	standing map[string]standing          // the bot's, by guild
+	who      func() user                  // the bot
+	allowed  map[string]int64             // what the bot may do, by channel
 }
 
-func newAtlas() *atlas {
-	return &atlas{channels: map[string]channel{}, deleted: map[string]bool{}, roles: map[string]map[string]string{}, guildOf: map[string]string{}, botOf: map[string]string{}}
+func newAtlas(who func() user) *atlas {
+	return &atlas{
+		who:      who,
+		channels: map[string]channel{}, deleted: map[string]bool{}, roles: map[string]map[string]string{}, guildOf: map[string]string{}, botOf: map[string]string{},
+		standing: map[string]standing{}, allowed: map[string]int64{},
+	}
 }
+
+func (t *atlas) isThread(id string) bool {
+	c, ok := t.channel(id)
+	return ok && c.thread()
+}
+
+// self is the bot's user id.
+func (t *atlas) self() string { return t.who().ID }
 
 func (t *atlas) channel(id string) (channel, bool) {
 	t.mu.Lock()
@@ -39,6 +54,8 @@ func (t *atlas) put(c channel) {
 	if old, ok := t.channels[c.ID]; ok && c.GuildID == "" {
 		c.GuildID = old.GuildID
 	}
+	t.judge(c)
+	c.Overwrites = nil
 	t.channels[c.ID] = c
 }
 
@@ -46,6 +63,7 @@ func (t *atlas) drop(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.channels, id)
+	delete(t.allowed, id)
 	if len(t.deleted) >= mostNoted {
 		clear(t.deleted)
 	}
@@ -62,9 +80,12 @@ func (t *atlas) gone(id string) bool {
 func (t *atlas) putGuild(g guild) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.stand(g)
 	for _, c := range slices.Concat(g.Channels, g.Threads) {
 		if c.ID != "" {
 			c.GuildID = g.ID
+			t.judge(c)
+			c.Overwrites = nil
 			t.channels[c.ID] = c
 		}
 	}
@@ -176,7 +197,16 @@ func (t *atlas) draws(kind string, data json.RawMessage) (bool, error) {
 		if gone {
 			e.Role.ID = e.RoleID
 		}
+		t.unstand(e.GuildID, e.Role.ID)
 		t.putRole(e.GuildID, e.Role, gone)
+	case "GUILD_MEMBER_UPDATE":
+		var m member
+		if err := decode(data, &m); err != nil {
+			return true, err
+		}
+		if m.User != nil && m.User.ID == t.self() {
+			t.unstand(m.GuildID, "")
+		}
 	case "THREAD_LIST_SYNC":
 		var g guild
 		if err := decode(data, &g); err != nil {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"net/url"
 	"strings"
+
+	"github.com/bwmarrin/discordgo"
 
 	"nod/chat/outbox"
 )
@@ -39,7 +41,7 @@ func Check(ctx context.Context, o Options) ([]string, error) {
 	if note != "" {
 		found = append(found, note)
 	}
-	notes, failed := checkGuilds(ask)
+	notes, failed := checkGuilds(ask, me.ID)
 	return append(found, notes...), errors.Join(err, failed)
 }
 
@@ -65,33 +67,103 @@ func checkIntents(o Options, ask func(string, any) error) (string, error) {
 	return "without the Message Content Intent the bot hears mentions and direct messages only: in threads each message to it needs a mention, `stop` too (/stop and 🛑 work)", nil
 }
 
-// checkGuilds says where the bot lacks a permission.
-func checkGuilds(ask func(string, any) error) ([]string, error) {
-	var guilds []struct {
-		Name        string `json:"name"`
-		Permissions string `json:"permissions"`
-	}
-	if err := ask("/users/@me/guilds", &guilds); err != nil {
+// mostLooked is in how many servers each channel is looked at: that takes three
+// calls for a server.
+const mostLooked = 25
+
+// served is a guild that the bot is in.
+type served struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	May  bits   `json:"permissions"`
+}
+
+// checkGuilds says where the bot lacks a permission: everywhere in a server, or in
+// a channel of it.
+func checkGuilds(ask func(string, any) error, self string) ([]string, error) {
+	guilds, err := allGuilds(ask)
+	if err != nil {
 		return nil, fmt.Errorf("list guilds: %w", err)
 	}
 	var found []string
 	var failed error
-	for _, g := range guilds {
-		has, _ := strconv.ParseInt(g.Permissions, 10, 64)
-		var missing []string
-		for _, n := range needs {
-			if has&(n.bit|1<<3) == 0 { // 1<<3: administrators may do everything
-				missing = append(missing, n.name)
-			}
-		}
-		if len(missing) == 0 {
-			found = append(found, fmt.Sprintf("server %s: all permissions are there", g.Name))
+	for i, g := range guilds {
+		lack := lacks(int64(g.May))
+		if len(lack) > 0 {
+			failed = errors.Join(failed, fmt.Errorf("server %s: the bot lacks %s; invite it again (bot manifest discord), or change its role", g.Name, strings.Join(lack, ", ")))
 			continue
 		}
-		failed = errors.Join(failed, fmt.Errorf("server %s: the bot lacks %s; invite it again (bot manifest discord), or change its role", g.Name, strings.Join(missing, ", ")))
+		notes := []string(nil)
+		if i < mostLooked {
+			if notes, err = checkChannels(ask, g, self); err != nil {
+				failed = errors.Join(failed, fmt.Errorf("server %s: look at its channels: %w", g.Name, err))
+			}
+		}
+		if len(notes) == 0 {
+			found = append(found, fmt.Sprintf("server %s: all permissions are there", g.Name))
+		}
+		found = append(found, notes...)
 	}
-	if len(guilds) == 0 {
+	switch {
+	case len(guilds) == 0:
 		found = append(found, "no server yet: invite the bot (bot manifest discord)")
+	case len(guilds) > mostLooked:
+		found = append(found, fmt.Sprintf("%d servers; only of the first %d was each channel looked at", len(guilds), mostLooked))
 	}
 	return found, failed
+}
+
+// allGuilds lists the guilds that the bot is in, page by page.
+func allGuilds(ask func(string, any) error) ([]served, error) {
+	const most = 200
+	var out []served
+	for after := "0"; ; {
+		var page []served
+		if err := ask(fmt.Sprintf("/users/@me/guilds?limit=%d&after=%s", most, after), &page); err != nil {
+			return nil, err
+		}
+		out = append(out, page...)
+		if len(page) < most {
+			return out, nil
+		}
+		after = page[len(page)-1].ID
+	}
+}
+
+// lacks names what the bot needs and may not do.
+func lacks(may int64) []string {
+	var missing []string
+	for _, n := range needs {
+		if may&(n.bit|discordgo.PermissionAdministrator) == 0 {
+			missing = append(missing, n.name)
+		}
+	}
+	return missing
+}
+
+// checkChannels says in which channels a server takes permissions back. One that
+// the bot can't see at all is nobody's mistake.
+func checkChannels(ask func(string, any) error, g served, self string) ([]string, error) {
+	var channels []channel
+	var roles []role
+	var me member
+	err := errors.Join(
+		ask("/guilds/"+url.PathEscape(g.ID)+"/channels", &channels),
+		ask("/guilds/"+url.PathEscape(g.ID)+"/roles", &roles),
+		ask("/guilds/"+url.PathEscape(g.ID)+"/members/"+url.PathEscape(self), &me),
+	)
+	if err != nil {
+		return nil, err
+	}
+	stands := standingOf(g.ID, me.Roles, roles)
+	var out []string
+	for _, c := range channels {
+		may := stands.effective(g.ID, self, c.Overwrites)
+		lack := lacks(may)
+		if may&discordgo.PermissionViewChannel == 0 || len(lack) == 0 || c.Type == categoryChannel {
+			continue
+		}
+		out = append(out, fmt.Sprintf("server %s: in #%s the bot lacks %s", g.Name, flat(c.Name), strings.Join(lack, ", ")))
+	}
+	return out, nil
 }

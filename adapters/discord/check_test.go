@@ -29,6 +29,43 @@ func TestManifest(t *testing.T) {
 	}
 }
 
+// What a channel takes back is found, and servers beyond the first page.
+func TestCheckEverywhere(t *testing.T) {
+	o := build(t, fakediscord.Options{Invite: permissions()})
+	o.fake.Overwrite(o.general, o.fake.BotRole(o.guild), 0, fakediscord.SendMessagesInThreads|fakediscord.AttachFiles)
+	for range 200 {
+		o.fake.AddGuild("more", o.ada)
+	}
+	o.fake.BotMay(o.fake.AddGuild("the last", o.ada), fakediscord.Usual&^fakediscord.AddReactions)
+	found, err := Check(t.Context(), o.options())
+	if err == nil || !strings.Contains(err.Error(), "server the last: the bot lacks Add Reactions") {
+		t.Errorf("%v", err)
+	}
+	if all := strings.Join(found, "\n"); !strings.Contains(all, "server works: in #general the bot lacks Send Messages in Threads, Attach Files") {
+		t.Errorf("found %s", all)
+	}
+}
+
+// A token that was reset ends the service, which nothing else would.
+func TestTokenReset(t *testing.T) {
+	o := build(t, fakediscord.Options{})
+	a, err := New(o.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- a.Run(t.Context()) }()
+	o.a = a
+	o.ready()
+	o.fake.ResetToken()
+	if err := a.React(t.Context(), refOf(place{channel: o.fake.DM(o.ada)}, "123"), "✅"); err == nil {
+		t.Error("it reacted")
+	}
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "copy discord.token again") {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 func TestCheck(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -47,6 +84,7 @@ func TestCheck(t *testing.T) {
 	}
 	for _, tt := range tests {
 		o := build(t, tt.fake)
+		o.fake.Overwrite(o.fake.AddChannel(o.guild, "hidden"), o.guild, 0, fakediscord.ViewChannel)
 		opt := o.options()
 		if tt.change != nil {
 			tt.change(&opt)

@@ -51,26 +51,15 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	}
 	h, err := a.move(ctx, placeOf(thread), "")
 	if err != nil {
-		return chat.MessageRef{}, gone(err)
+		return chat.MessageRef{}, final(err)
 	}
 	s := &sending{a: a, thread: thread, home: h, post: p, parts: parts, priority: outbox.PriorityOf(p)}
-	if look {
-		if err := s.look(ctx); err != nil {
-			return chat.MessageRef{}, gone(err)
-		}
+	first, err := s.all(ctx, look)
+	if err != nil && s.moved(ctx, err) {
+		first, err = s.all(ctx, look)
 	}
-	var first string
-	for i := range parts {
-		id, err := s.send(ctx, i)
-		if err != nil {
-			return chat.MessageRef{}, gone(err)
-		}
-		if i == 0 {
-			first = id
-		}
-		if h.replyTo != "" {
-			a.homes.put(id, placeOf(thread))
-		}
+	if err != nil {
+		return chat.MessageRef{}, s.final(err)
 	}
 	a.working.shown(thread)
 	ref := refOf(placeOf(thread), first)
@@ -112,10 +101,10 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 	}
 	h, err := a.where(ctx, placeOf(thread))
 	if err != nil {
-		return gone(err)
+		return final(err)
 	}
 	r := request{
-		method: "PATCH", path: "/channels/{}/messages/{}", ids: []string{h.channel, ref.ID},
+		method: "PATCH", path: "/channels/{}/messages/{}", ids: []string{a.standsAt(ref, h), ref.ID},
 		body: parts[0].change(), priority: outbox.PriorityOf(p), key: "edit " + ref.String(),
 	}
 	if p.Steps != nil {
@@ -127,11 +116,23 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 	}
 	err = a.again(ctx, func() error { return a.rest.call(ctx, r) })
 	if code(err) == codeArchived {
-		if err = a.unarchive(ctx, h.channel); err == nil {
+		if err = a.unarchive(ctx, r.ids[0]); err == nil {
 			err = a.again(ctx, func() error { return a.rest.call(ctx, r) })
 		}
 	}
-	return gone(err)
+	return final(err)
+}
+
+// standsAt is the channel of a message of the bot's. Where a conversation left a
+// thread, what was said in it stands there still.
+func (a *Adapter) standsAt(ref chat.MessageRef, h home) string {
+	if _, here := a.homes.of(ref.ID); h.replyTo == "" || here {
+		return h.channel
+	}
+	if p := readPlace(ref.Channel); a.atlas.isThread(p.thread) {
+		return p.thread
+	}
+	return h.channel
 }
 
 // unarchive opens a thread that was closed for silence: messages in it can't be
@@ -145,7 +146,7 @@ func (a *Adapter) unarchive(ctx context.Context, thread string) error {
 
 // React puts the bot's emoji on a message. That it is there already is fine.
 func (a *Adapter) React(ctx context.Context, ref chat.MessageRef, emoji string) error {
-	return gone(a.react(ctx, ref, emoji, outbox.Low))
+	return final(a.react(ctx, ref, emoji, outbox.Low))
 }
 
 func (a *Adapter) react(ctx context.Context, ref chat.MessageRef, emoji string, p outbox.Priority) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 )
 
 // payload is one frame of the Gateway
@@ -30,6 +31,8 @@ type member struct {
 	Nick  string   `json:"nick"`
 	Roles []string `json:"roles"`
 	User  *user    `json:"user"`
+
+	GuildID string `json:"guild_id"` // of an event
 }
 
 type mentioned struct {
@@ -111,11 +114,32 @@ type channel struct {
 	ParentID string `json:"parent_id"`
 	Name     string `json:"name"`
 	Last     string `json:"last_message_id"`
+
+	Overwrites []overwrite `json:"permission_overwrites"`
+}
+
+// overwrite is what a role or a person may do in a channel besides what the guild
+// says (https://discord.com/developers/docs/topics/permissions#permission-overwrites).
+type overwrite struct {
+	ID    string `json:"id"`
+	Allow bits   `json:"allow"`
+	Deny  bits   `json:"deny"`
+}
+
+// bits are permissions, which Discord writes as text.
+type bits int64
+
+// UnmarshalText reads them.
+func (b *bits) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	*b = bits(n)
+	return err
 }
 
 type role struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
+	May  bits   `json:"permissions"`
 	Tags struct {
 		BotID string `json:"bot_id"` // the bot with which the role came
 	} `json:"tags"`
@@ -126,6 +150,7 @@ type guild struct {
 	Channels []channel `json:"channels"`
 	Threads  []channel `json:"threads"`
 	Roles    []role    `json:"roles"`
+	Members  []member  `json:"members"`
 }
 
 type interaction struct {
@@ -158,12 +183,16 @@ const (
 	commandMessage = 20
 	threadStarter  = 21
 
-	directChannel  = 1
-	announceThread = 10
-	publicThread   = 11
-	privateThread  = 12
+	directChannel   = 1
+	voiceChannel    = 2
+	categoryChannel = 4
+	forumChannel    = 15
+	announceThread  = 10
+	publicThread    = 11
+	privateThread   = 12
 
 	suppressEmbeds = 1 << 2
+	silent         = 1 << 12 // it rings nowhere
 	ephemeral      = 1 << 6
 
 	commandInteraction   = 2

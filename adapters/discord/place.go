@@ -67,18 +67,22 @@ func (h *homes) flatten(p place) {
 	h.flat[p] = true
 }
 
+func (h *homes) isFlat(p place) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.flat[p]
+}
+
 // noted gives the home of a place as far as it is known.
 func (a *Adapter) noted(p place) (home, bool) {
 	if p.direct() {
 		return home{channel: p.channel}, true
 	}
+	if a.homes.isFlat(p) { // whether there is a thread or not
+		return home{p.channel, p.thread}, true
+	}
 	if c, ok := a.atlas.channel(p.thread); ok && c.thread() {
 		return home{channel: p.thread}, true
-	}
-	a.homes.mu.Lock()
-	defer a.homes.mu.Unlock()
-	if a.homes.flat[p] {
-		return home{p.channel, p.thread}, true
 	}
 	return home{}, false
 }
@@ -125,6 +129,12 @@ func (a *Adapter) move(ctx context.Context, p place, title string) (home, error)
 // it can't be made twice. Where Discord refuses, and there is no such thread,
 // the conversation goes on in the channel.
 func (a *Adapter) makeThread(ctx context.Context, p place, title string) (home, error) {
+	const both = discordgo.PermissionCreatePublicThreads | discordgo.PermissionSendMessagesInThreads
+	if may, known := a.may(ctx, p.channel); known && may&both == discordgo.PermissionCreatePublicThreads {
+		a.log.Warn("a thread could be made but not written in, answering in the channel", "thread", threadID(p).String())
+		a.homes.flatten(p) // an empty thread would be all that people see
+		return home{p.channel, p.thread}, nil
+	}
 	if title == "" {
 		title = a.question(ctx, p)
 	}
@@ -230,5 +240,8 @@ func (a *Adapter) reach(ctx context.Context, ref chat.MessageRef) ([]string, err
 		return []string{p.channel, p.thread}, nil
 	}
 	h, err := a.where(ctx, p)
+	if h.replyTo != "" { // the conversation may have begun in the thread
+		return []string{h.channel, p.thread}, err
+	}
 	return []string{h.channel}, err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -111,6 +112,75 @@ func (s *sending) request(n int, answer any) request {
 	return r
 }
 
+// all makes the messages of a post, but for those that stand already.
+func (s *sending) all(ctx context.Context, look bool) (first string, err error) {
+	if look {
+		if err := s.look(ctx); err != nil {
+			return "", err
+		}
+	}
+	for i := 0; i < len(s.parts); i++ { // there may be more of them in the end than at the beginning
+		id, err := s.send(ctx, i)
+		if err != nil {
+			return "", err
+		}
+		if i == 0 {
+			first = id
+		}
+		if s.home.replyTo != "" {
+			s.a.homes.put(id, placeOf(s.thread))
+		}
+	}
+	return first, nil
+}
+
+// final judges a refusal of the post. An approval that Discord takes only without
+// the arguments can't be shown at all.
+func (s *sending) final(err error) error {
+	if s.post.Approval != nil && s.parts[0].file != nil && unfit(err) {
+		return chat.Refused{
+			Platform: "Discord", Code: strconv.Itoa(code(err)),
+			Words: "the arguments are too long for a message, and no file may be attached here",
+		}
+	}
+	return final(err)
+}
+
+// moved goes on in the channel above a thread in which the bot may not write. A
+// thread that somebody locked is left alone, but for a word about it above; and
+// what is said in a private one is not for those who read the channel.
+func (s *sending) moved(ctx context.Context, err error) bool {
+	p := placeOf(s.thread)
+	if p.direct() || s.home.replyTo != "" || code(err) != codeLocked && code(err) != discordgo.ErrCodeMissingPermissions {
+		return false
+	}
+	c, failed := s.a.channel(ctx, p.thread)
+	if failed != nil || c.Type == privateThread {
+		return false
+	}
+	if code(err) == codeLocked {
+		s.a.above(ctx, p, "I can't answer in this thread: it is locked.")
+		return false
+	}
+	s.a.log.Warn("the thread can't be written to, answering in the channel", "thread", s.thread.String(), "error", err)
+	s.a.homes.flatten(p)
+	s.home, s.stands = home{p.channel, p.thread}, nil
+	return true
+}
+
+// above says something about a thread in the channel above it, once.
+func (a *Adapter) above(ctx context.Context, p place, text string) {
+	b := part{content: text}.change()
+	b.Flags, b.Reference = suppressEmbeds|silent, &answered{Message: p.thread}
+	b.Nonce, b.Enforce = nonce(threadID(p), "above "+text, 0, 0), true
+	err := a.rest.call(ctx, request{
+		method: "POST", path: "/channels/{}/messages", ids: []string{p.channel}, body: b, priority: outbox.Low,
+	})
+	if err != nil {
+		a.log.Warn("say something above a thread", "thread", threadID(p).String(), "error", err)
+	}
+}
+
 // send makes one message. After a failure that may have had an effect it looks
 // for the message first; the nonce keeps one that is still on its way from
 // being made twice.
@@ -126,16 +196,20 @@ func (s *sending) send(ctx context.Context, n int) (string, error) {
 			return said.ID, nil
 		case err == nil:
 			err = &lostError{"POST message", errors.New("the answer names no message")}
-		case code(err) == codeBadForm && s.replyTo(n) != "" && !s.loose:
+		case (code(err) == codeBadForm || code(err) == codeNoHistory) && s.replyTo(n) != "" && !s.loose:
 			s.loose = true // the message that it answers can't be answered
 			continue
 		case s.post.File != nil && s.parts[n].file != nil && unfit(err):
 			s.plainly(n, err)
 			continue
+		case s.post.Text != nil && s.parts[n].file != nil && unfit(err):
+			s.a.log.Warn("discord refused a file, the answer is messages", "thread", s.thread.String(), "error", err)
+			s.parts = answerMessages(s.post.Text)
+			continue
 		case code(err) == discordgo.ErrCodeUnknownMessage && s.afresh < mostTries:
 			s.afresh++ // made before, and deleted since
 			continue
-		case !lost(err):
+		case !lost(err) && !blank(err):
 			return "", err
 		}
 		if tries++; tries >= mostTries || ctx.Err() != nil {

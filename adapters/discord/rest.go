@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -32,6 +33,9 @@ type rest struct {
 	http   *http.Client
 	out    *outbox.Outbox
 	limits *limits
+
+	dead    sync.Once
+	refused chan struct{} // closed once Discord refuses the token
 }
 
 const (
@@ -51,7 +55,7 @@ func newREST(o Options) *rest {
 	}
 	failed := func(_ outbox.Priority, err error) { o.Logger.Debug("call discord", "error", err) }
 	return &rest{
-		base: strings.TrimSuffix(o.APIURL, "/") + "/v" + apiVersion, token: o.Token, http: o.HTTP, limits: newLimits(),
+		base: strings.TrimSuffix(o.APIURL, "/") + "/v" + apiVersion, token: o.Token, http: o.HTTP, limits: newLimits(), refused: make(chan struct{}),
 		out: outbox.New(outbox.Options{
 			Budget: func(b string) outbox.Budget { return budget(b, o.Pace) },
 			Hooks:  outbox.Hooks{Paused: limited, Failed: failed},
@@ -138,7 +142,11 @@ func (w *rest) once(ctx context.Context, r request) error {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	w.limits.learn(w.out, r, resp.Header)
-	return r.read(resp)
+	err = r.read(resp)
+	if refusedToken(err) && !strings.Contains(r.path, "/{}/{}/callback") && !strings.HasPrefix(r.path, "/webhooks/") {
+		w.dead.Do(func() { close(w.refused) })
+	}
+	return err
 }
 
 // encode writes the body: JSON, or a form that holds it and the files.
@@ -266,6 +274,13 @@ func code(err error) int {
 	return 0
 }
 
+// blank says whether something before Discord refused a call, which may be for a
+// moment only.
+func blank(err error) bool {
+	var e *apiError
+	return errors.As(err, &e) && e.Code == 0 && e.Status != http.StatusUnauthorized && e.Status != http.StatusNotFound
+}
+
 func refused(err error) bool { var e *apiError; return errors.As(err, &e) }
 func lost(err error) bool    { var l *lostError; return errors.As(err, &l) }
 func refusedToken(err error) bool {
@@ -277,23 +292,52 @@ func refusedToken(err error) bool {
 // (https://discord.com/developers/docs/topics/opcodes-and-status-codes#json).
 const (
 	codeThreadExists = 160004
+	codeLocked       = 160005 // a thread
+	codeNoHistory    = 160002 // so no message can be answered
+	codeNoMutual     = 50278  // guilds with somebody
 	codeAnswered     = discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged
 	codeBadForm      = 50035
 	codeArchived     = 50083
 )
 
-// goneCodes are refusals that no repetition mends.
+// goneCodes are refusals of a place: nothing else can be said there either.
 var goneCodes = []int{
 	discordgo.ErrCodeUnknownChannel, discordgo.ErrCodeUnknownGuild, discordgo.ErrCodeUnknownMessage,
 	discordgo.ErrCodeMissingAccess, discordgo.ErrCodeMissingPermissions, discordgo.ErrCodeCannotSendMessagesToThisUser,
 	discordgo.ErrCodeCannotSendMessagesInVoiceChannel, discordgo.ErrCodeCannotEditFromAnotherUser,
-	codeArchived,
+	codeArchived, codeLocked, codeNoMutual,
 }
 
-// gone turns a refusal that no repetition mends into chat.ErrGone.
-func gone(err error) error {
-	if slices.Contains(goneCodes, code(err)) {
+// passing are refusals that time mends: a slow mode, a rate limit that is said in
+// this way, an overload, and an edit too many of an old message.
+var passing = []int{20016, 20022, 20028, 20029, 30046, 40062, 110000, 130000, 131005}
+
+// final turns a refusal that no repetition mends into chat.ErrGone, where nothing
+// can be written any more, or into a chat.Refused. A refusal is for good unless it
+// is known to pass.
+func final(err error) error {
+	var e *apiError
+	switch {
+	case !errors.As(err, &e) || slices.Contains(passing, e.Code) || refusedToken(err):
+		return err
+	case slices.Contains(goneCodes, e.Code):
 		return fmt.Errorf("%w: %w", chat.ErrGone, err)
+	case e.Code == 0: // what stands before Discord
+		return chat.Refused{Platform: "Discord", Code: strconv.Itoa(e.Status), Words: strings.ToLower(http.StatusText(e.Status))}
 	}
-	return err
+	return chat.Refused{Platform: "Discord", Code: strconv.Itoa(e.Code), Words: saidIn(e)}
+}
+
+// plainWords say of some refusals what is to be done about them.
+var plainWords = map[int]string{
+	200000: "this server's AutoMod blocked it", 200001: "this server's AutoMod blocked it",
+	240000: "it holds a link that Discord blocks as harmful", 160005: "the thread is locked",
+	20009: "Discord takes it for explicit content", 50006: "the message is empty",
+}
+
+func saidIn(e *apiError) string {
+	if words := plainWords[e.Code]; words != "" {
+		return words
+	}
+	return strings.TrimRight(strings.ToLower(shorten(flat(e.Message), 200)), ".")
 }

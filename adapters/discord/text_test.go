@@ -154,7 +154,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		parts := answerParts(&chat.Text{Markdown: s})
-		if len(parts) == 0 || len(parts) > mostParts {
+		if len(parts) == 0 || len(parts) > 1+len(s)/500 {
 			t.Errorf("%d parts", len(parts))
 		}
 		for _, p := range parts {

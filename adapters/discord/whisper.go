@@ -31,7 +31,7 @@ func (a *Adapter) Whisper(ctx context.Context, thread chat.ThreadID, to chat.Use
 	p := placeOf(thread)
 	h, err := a.where(ctx, p)
 	if err != nil {
-		return gone(err)
+		return final(err)
 	}
 	content := escape(text)
 	if !p.direct() {
@@ -47,7 +47,7 @@ func (a *Adapter) Whisper(ctx context.Context, thread chat.ThreadID, to chat.Use
 		method: "POST", path: "/channels/{}/messages", ids: []string{h.channel}, body: b, priority: outbox.Answer, answer: &said,
 	})
 	if err != nil {
-		return gone(err)
+		return final(err)
 	}
 	a.remarks.keep(said.ID, a.o.Brief, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)

@@ -1,6 +1,7 @@
 package fakediscord
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -22,6 +23,8 @@ type Fault struct {
 	After bool   // the request takes effect, and then fails: nobody knows
 
 	Status     int           // 429, 500, 502 …
+	Code       int           // Discord's own for a refusal, such as 50013; 0: what stands before Discord refuses, in HTML
+	Message    string        // what Discord says with it
 	RetryAfter time.Duration // of a 429
 	Global     bool          // the 429 is for the whole bot
 	Hang       bool          // no answer ever comes
@@ -71,6 +74,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, f *Fault) {
 		e := tooMany(f.RetryAfter, f.Global)
 		e.setHeaders(w.Header())
 		reply(w, e.status, e.body())
+	case f.Code != 0:
+		reply(w, cmp.Or(f.Status, http.StatusBadRequest), object{"message": f.Message, "code": f.Code})
 	case f.Status == http.StatusInternalServerError:
 		reply(w, f.Status, object{"message": "500: Internal Server Error", "code": 0})
 	default: // what stands before the API answers, in HTML

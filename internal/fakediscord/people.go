@@ -131,15 +131,28 @@ func (s *Server) SetRoles(guild, user string, roles ...string) {
 	must(g.members, "member", user).roles = slices.Clone(roles)
 	o := memberWithUser(g, s.users[user])
 	o["guild_id"] = g.id
-	s.happen(event{kind: "GUILD_MEMBER_UPDATE", guild: g, data: o})
+	s.happen(event{kind: "GUILD_MEMBER_UPDATE", guild: g, self: user == s.bot.id, data: o})
 }
 
 // AddChannel adds a text channel to a guild.
-func (s *Server) AddChannel(guild, name string) string {
+func (s *Server) AddChannel(guild, name string) string { return s.addChannel(guild, name, textChannel) }
+
+// AddForum adds a forum: nothing is said in it but in threads, whose first
+// message is their post.
+func (s *Server) AddForum(guild, name string) string { return s.addChannel(guild, name, forumChannel) }
+
+// AddVoice adds a voice channel. To read what is written beside it takes being
+// allowed to connect.
+func (s *Server) AddVoice(guild, name string) string { return s.addChannel(guild, name, voiceChannel) }
+
+// AddNews adds an announcement channel.
+func (s *Server) AddNews(guild, name string) string { return s.addChannel(guild, name, newsChannel) }
+
+func (s *Server) addChannel(guild, name string, kind int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := must(s.guilds, "guild", guild)
-	c := &channel{id: s.oldID(), name: name, guild: g, created: s.now()}
+	c := &channel{id: s.oldID(), name: name, kind: kind, guild: g, created: s.now()}
 	s.channels[c.id] = c
 	g.channels = append(g.channels, c.id)
 	s.happen(event{kind: "CHANNEL_CREATE", guild: g, channel: c, data: s.channelObject(c)})
@@ -191,6 +204,34 @@ func (s *Server) Archive(thread string, archived, locked bool) {
 	s.threadEvent("THREAD_UPDATE", t)
 }
 
+// Publish lets a person begin a post in a forum, and gives its thread. The first
+// message has the thread's id, and stands in it.
+func (s *Server) Publish(user, forum, title, text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u, c := must(s.users, "user", user), must(s.channels, "channel", forum)
+	t := s.newThread(s.newID(), c, u, title)
+	s.threadEvent("THREAD_CREATE", t)
+	m := &message{author: u, channel: t}
+	m.ID, m.Content = t.id, text
+	s.mention(m, nil, nil)
+	s.add(m)
+	return t.id
+}
+
+// Block has AutoMod block what holds one of the words in a guild; for "" it is
+// what Discord takes for a harmful link, anywhere.
+func (s *Server) Block(guild string, words ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if guild == "" {
+		s.harmful = append(s.harmful, words...)
+		return
+	}
+	g := must(s.guilds, "guild", guild)
+	g.blocked = append(g.blocked, words...)
+}
+
 // OpenThread lets a person begin a thread: from a message, or for "" on its
 // own.
 func (s *Server) OpenThread(user, channel, from, name string) string {
@@ -205,6 +246,18 @@ func (s *Server) OpenThread(user, channel, from, name string) string {
 	m := &message{author: u, channel: c}
 	m.Type, m.Content = threadCreated, name
 	s.add(m)
+	return t.id
+}
+
+// OpenPrivate lets a person begin a private thread with others in it.
+func (s *Server) OpenPrivate(user, channel, name string, others ...string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u, c := must(s.users, "user", user), must(s.channels, "channel", channel)
+	t := s.newThread(s.newID(), c, u, name)
+	t.kind = privateThread
+	t.members = append(t.members, others...)
+	s.threadEvent("THREAD_CREATE", t)
 	return t.id
 }
 

@@ -14,6 +14,7 @@ const (
 	ManageThreads         int64 = 1 << 34
 	CreatePublicThreads   int64 = 1 << 35
 	SendMessagesInThreads int64 = 1 << 38
+	Connect               int64 = 1 << 20
 
 	// Usual is what a bot that talks in threads asks for.
 	Usual = ViewChannel | SendMessages | SendMessagesInThreads | CreatePublicThreads |
@@ -52,7 +53,7 @@ func permissions(c *channel, u *user) int64 {
 			p = p&^o.deny | o.allow
 		}
 	}
-	if p&ViewChannel == 0 {
+	if p&ViewChannel == 0 || c.ground().kind == voiceChannel && p&Connect == 0 {
 		return 0
 	}
 	return p

@@ -66,10 +66,23 @@ func (s *Server) getApplication(*request) (any, *apiError) {
 	}, nil
 }
 
-func (s *Server) getMyGuilds(*request) (any, *apiError) {
+// getMyGuilds gives up to 200, in the order of their ids.
+func (s *Server) getMyGuilds(q *request) (any, *apiError) {
+	const most = 200
+	limit, after := most, number(q.URL.Query().Get("after"))
+	if text := q.URL.Query().Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > most {
+			return nil, badForm("limit", "NUMBER_TYPE_MAX", "int value should be between 1 and 200.")
+		}
+		limit = n
+	}
 	out := []object{}
 	for _, id := range s.guildOrder {
 		g := s.guilds[id]
+		if number(id) <= after || len(out) == limit {
+			continue
+		}
 		out = append(out, object{
 			"id": g.id, "name": g.name, "icon": nil, "banner": nil, "owner": false, "features": []string{},
 			"permissions": strconv.FormatInt(guildPermissions(g, s.bot), 10),

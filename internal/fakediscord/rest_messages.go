@@ -15,6 +15,7 @@ var (
 	missingPermissions = refusal(http.StatusForbidden, 50013, "Missing Permissions")
 	unknownMessage     = refusal(http.StatusNotFound, 10008, "Unknown Message")
 	threadArchived     = refusal(http.StatusBadRequest, 50083, "Thread is archived")
+	threadLocked       = refusal(http.StatusBadRequest, 160005, "Thread is locked")
 	wrongChannelType   = refusal(http.StatusBadRequest, 50024, "Cannot execute action on this channel type")
 )
 
@@ -163,6 +164,9 @@ func (s *Server) postMessage(q *request) (any, *apiError) {
 	if len(p.files) > 0 && permissions(c, s.bot)&AttachFiles == 0 {
 		return nil, missingPermissions
 	}
+	if bad := s.moderate(c, p); bad != nil {
+		return nil, bad
+	}
 	key := s.bot.id + " " + p.nonce
 	if before := s.nonces[key]; p.EnforceNonce && before != nil && s.now().Sub(before.Created) < s.options.NonceWindow {
 		if before.Deleted {
@@ -180,6 +184,31 @@ func (s *Server) postMessage(q *request) (any, *apiError) {
 		s.nonces[key] = m
 	}
 	return s.posted(m), nil
+}
+
+// moderate is AutoMod, and Discord's own list of harmful links: both look at
+// what a message says, and let nothing of it through.
+func (s *Server) moderate(c *channel, p *post) *apiError {
+	text := p.content()
+	walk(p.Components, func(c map[string]any) {
+		if s, ok := c["content"].(string); ok {
+			text += "\n" + s
+		}
+	})
+	for _, word := range s.harmful {
+		if strings.Contains(text, word) {
+			return refusal(http.StatusBadRequest, 240000, "Message blocked by harmful links filter")
+		}
+	}
+	if c.guild == nil {
+		return nil
+	}
+	for _, word := range c.guild.blocked {
+		if strings.Contains(text, word) {
+			return refusal(http.StatusBadRequest, 200000, "Message was blocked by automatic moderation")
+		}
+	}
+	return nil
 }
 
 // posted is what the author of a post gets: it has the nonce, which history
@@ -200,10 +229,12 @@ func (s *Server) maySend(c *channel) *apiError {
 		needs = SendMessagesInThreads
 	}
 	switch {
+	case c.kind == forumChannel:
+		return wrongChannelType
 	case permissions(c, s.bot)&needs == 0:
 		return missingPermissions
 	case c.locked && permissions(c, s.bot)&ManageThreads == 0:
-		return threadArchived
+		return threadLocked
 	case c.recipient != nil && c.recipient.closed:
 		return refusal(http.StatusForbidden, 50007, "Cannot send messages to this user")
 	}
@@ -223,7 +254,7 @@ func (s *Server) reply(m *message, p *post) *apiError {
 		return nil
 	}
 	if permissions(m.channel, s.bot)&ReadMessageHistory == 0 {
-		return badForm("message_reference", "REPLIES_CANNOT_REPLY_WITHOUT_READ_MESSAGE_HISTORY", "Cannot reply without permission to read message history")
+		return refusal(http.StatusForbidden, 160002, "Cannot reply without permission to read message history")
 	}
 	m.Type, m.ReplyTo = replyMessage, to.ID
 	s.mention(m, p.Allowed, to)
@@ -243,6 +274,9 @@ func (s *Server) patchMessage(q *request) (any, *apiError) {
 	}
 	p, bad := s.readPost(q, true)
 	if bad != nil {
+		return nil, bad
+	}
+	if bad := s.moderate(m.channel, p); bad != nil {
 		return nil, bad
 	}
 	if bad := s.revise(m, p); bad != nil {
@@ -331,7 +365,10 @@ func (s *Server) postTyping(q *request) (any, *apiError) {
 
 // add puts a message into its channel and tells of it.
 func (s *Server) add(m *message) {
-	m.ID, m.Created = s.newID(), s.now()
+	m.Created = s.now()
+	if m.ID == "" {
+		m.ID = s.newID()
+	}
 	s.messages[m.ID] = m
 	if m.Reader != "" {
 		s.change()

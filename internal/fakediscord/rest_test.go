@@ -37,6 +37,9 @@ func TestErrors(t *testing.T) {
 	s.Overwrite(mute, s.Bot(), 0, fakediscord.SendMessages|fakediscord.AddReactions|fakediscord.CreatePublicThreads)
 	s.Overwrite(hidden, s.guild, 0, fakediscord.ViewChannel)
 	quiet, dm := s.Say(s.ada, mute, "hm"), s.DM(s.ada)
+	voice, forum := s.AddVoice(s.guild, "talk"), s.AddForum(s.guild, "questions")
+	s.Block(s.guild, "rude")
+	s.Block("", "evil.example")
 	away := s.AddUser("away", "")
 	s.CloseDMs(away, true)
 	gone := s.Say(s.ada, s.channel, "gone")
@@ -62,9 +65,13 @@ func TestErrors(t *testing.T) {
 		"user":            {"GET /guilds/" + s.guild + "/members/1", nil, 404, 10013},
 		"mute":            {messages(mute), hi, 403, 50013},
 		"no DMs":          {messages(s.DM(away)), hi, 403, 50007},
-		"locked":          {messages(shut), hi, 400, 50083},
+		"locked":          {messages(shut), hi, 400, 160005},
 		"open locked":     {"PATCH /channels/" + shut, fields{"archived": false}, 403, 50013},
 		"open a channel":  {"PATCH /channels/" + s.channel, fields{"archived": false}, 400, 50024},
+		"AutoMod":         {messages(s.channel), fields{"content": "a rude word"}, 400, 200000},
+		"harmful":         {messages(s.channel), fields{"content": "https://evil.example"}, 400, 240000},
+		"voice":           {messages(voice), hi, 403, 50001},
+		"forum":           {messages(forum), hi, 400, 50024},
 		"empty":           {messages(s.channel), fields{"content": " \n"}, 400, 50006},
 		"reply to none":   {messages(s.channel), fields{"content": "x", "message_reference": fields{"message_id": gone}}, 400, 50035},
 		"edit another's":  {"PATCH " + of(s.channel, msg), hi, 403, 50005},

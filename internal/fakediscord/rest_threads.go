@@ -12,7 +12,7 @@ func (s *Server) postThread(q *request) (any, *apiError) {
 	}
 	c := m.channel
 	switch {
-	case c.kind != textChannel:
+	case c.kind != textChannel && c.kind != newsChannel:
 		return nil, wrongChannelType
 	case permissions(c, s.bot)&CreatePublicThreads == 0:
 		return nil, missingPermissions
@@ -63,12 +63,19 @@ func (s *Server) beginThread(m *message, owner *user, name string) *channel {
 
 func (s *Server) newThread(id string, parent *channel, owner *user, name string) *channel {
 	t := &channel{
-		id: id, name: name, kind: publicThread, guild: parent.guild, parent: parent, owner: owner.id,
+		id: id, name: name, kind: threadKind(parent), guild: parent.guild, parent: parent, owner: owner.id,
 		members: []string{owner.id}, archive: 1440, created: s.now(), changed: s.now(),
 	}
 	s.channels[id] = t
 	t.guild.channels = append(t.guild.channels, id)
 	return t
+}
+
+func threadKind(parent *channel) int {
+	if parent.kind == newsChannel {
+		return newsThread
+	}
+	return publicThread
 }
 
 // threadEvent tells of a thread; a new one says so.

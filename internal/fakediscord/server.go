@@ -151,7 +151,18 @@ func (s *Server) Close() {
 func (s *Server) URL() string { return s.base + "/api" }
 
 // Token is the bot's token, without "Bot ".
-func (s *Server) Token() string { return s.options.Token }
+func (s *Server) Token() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.options.Token
+}
+
+// ResetToken makes a new token, after which the old one is refused.
+func (s *Server) ResetToken() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.Token = "token " + s.newID()
+}
 
 // Client gives an HTTP client that takes what is meant for Discord and its
 // CDN, in any scheme, to this server: for a library whose addresses can't be

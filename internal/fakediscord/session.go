@@ -50,6 +50,7 @@ type event struct {
 	channel *channel // that one must see to be told; nil: everybody is told
 	message *message // whose content only an intent shows; nil: nothing is hidden
 	data    object
+	self    bool // it is about the bot's own membership
 }
 
 // intent tells which intent an event takes; 0: none.
@@ -69,6 +70,9 @@ func (e event) intent() int {
 	case "TYPING_START":
 		return pick(intentGuildTypes, intentDMTypes)
 	case "GUILD_MEMBER_ADD", "GUILD_MEMBER_UPDATE":
+		if e.self {
+			return 0 // of the bot itself it is told anyway
+		}
 		return IntentGuildMembers
 	case "INTERACTION_CREATE":
 		return 0

@@ -16,6 +16,10 @@ const epoch = 1420070400000
 const (
 	textChannel   = 0
 	dmChannel     = 1
+	voiceChannel  = 2
+	newsChannel   = 5
+	newsThread    = 10
+	forumChannel  = 15
 	publicThread  = 11
 	privateThread = 12
 )
@@ -51,7 +55,8 @@ type world struct {
 	interactions map[string]*interaction // by token
 	nonces       map[string]*message     // by author and nonce
 	clock        func() time.Time
-	last, past   int64 // the newest snowflake, and the newest of what is older than the test
+	harmful      []string // words of links that nobody may post
+	last, past   int64    // the newest snowflake, and the newest of what is older than the test
 }
 
 type user struct {
@@ -73,6 +78,7 @@ type guild struct {
 	members         map[string]*member
 	order           []string // of the members
 	channels        []string
+	blocked         []string // words that AutoMod lets nobody say
 }
 
 type member struct {
@@ -103,7 +109,9 @@ type channel struct {
 	changed    time.Time // when it was last archived or opened
 }
 
-func (c *channel) thread() bool { return c.kind == publicThread || c.kind == privateThread }
+func (c *channel) thread() bool {
+	return c.kind == publicThread || c.kind == privateThread || c.kind == newsThread
+}
 
 // ground is the channel whose permissions count.
 func (c *channel) ground() *channel {

@@ -1,0 +1,194 @@
+package discord
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+
+	"nod/chat"
+	"nod/internal/fakediscord"
+)
+
+// A refusal is for good unless it is known to pass, and says which it is. What
+// can't be said anywhere is another matter.
+func TestRefusals(t *testing.T) {
+	words := "Discord's own words"
+	tests := []struct {
+		status, code int
+		want         string // "" for chat.ErrGone
+		passes       bool
+	}{
+		{400, 50006, "Discord refused my answer (50006: the message is empty)", false},
+		{400, 50009, "Discord refused my answer (50009: discord's own words)", false},
+		{400, 50024, "Discord refused my answer (50024: discord's own words)", false},
+		{400, 50035, "Discord refused my answer (50035: discord's own words)", false},
+		{400, 200000, "Discord refused my answer (200000: this server's AutoMod blocked it)", false},
+		{400, 240000, "Discord refused my answer (240000: it holds a link that Discord blocks as harmful)", false},
+		{403, 20009, "Discord refused my answer (20009: Discord takes it for explicit content)", false},
+		{403, 40007, "Discord refused my answer (40007: discord's own words)", false},
+		{400, 400001, "Discord refused my answer (400001: discord's own words)", false},
+		{403, 99999, "Discord refused my answer (99999: discord's own words)", false},
+		{403, 0, "Discord refused my answer (403: forbidden)", false},
+		{404, 10003, "", false},
+		{403, 50001, "", false},
+		{403, 50007, "", false},
+		{403, 50013, "", false},
+		{403, 50278, "", false},
+		{429, 20016, "", true},
+		{400, 130000, "", true},
+	}
+	for _, tt := range tests {
+		t.Run(strconv.Itoa(tt.code), func(t *testing.T) {
+			t.Parallel()
+			o := open(t, fakediscord.Options{}, nil)
+			dm := o.fake.DM(o.ada)
+			status := tt.status
+			if status == 429 {
+				status = 400 // else it is a rate limit
+			}
+			o.fake.Inject(fakediscord.Fault{Route: postRoute, Status: status, Code: tt.code, Message: words + ".", Times: 9})
+			_, err := o.a.Post(t.Context(), direct(dm), answer("a", "hi"), false)
+			var refused chat.Refused
+			switch {
+			case tt.passes && (err == nil || errors.Is(err, chat.ErrGone) || errors.As(err, &refused)):
+				t.Errorf("it does not pass: %v", err)
+			case tt.passes:
+			case tt.want == "" && !errors.Is(err, chat.ErrGone):
+				t.Errorf("the place is not gone: %v", err)
+			case tt.want != "" && (!errors.As(err, &refused) || refused.Notice() != tt.want || errors.Is(err, chat.ErrGone)):
+				t.Errorf("refused with %v", err)
+			}
+			if n := len(o.fake.Calls(postRoute)); n != 1 && tt.code != 0 {
+				t.Errorf("%d calls", n)
+			}
+		})
+	}
+}
+
+// What blocks one answer blocks no other.
+func TestBlocked(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	o.fake.Block(o.guild, "rude")
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	th := thread(o.general, id)
+	var refused chat.Refused
+	if _, err := o.a.Post(t.Context(), th, answer("a", "a rude word"), false); !errors.As(err, &refused) {
+		t.Errorf("a blocked word: %v", err)
+	}
+	o.post(th, answer("a/refused", refused.Notice()), false)
+	if posts := o.fake.Posts(id); len(posts) != 1 {
+		t.Errorf("posts %+v", posts)
+	}
+}
+
+// Where messages can't be read they can't be answered either, which keeps no
+// answer from being posted.
+func TestNoHistory(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	root := o.fake.Say(o.ada, o.general, "x")
+	th := o.fake.OpenThread(o.ada, o.general, root, "t")
+	o.fake.Overwrite(o.general, o.fake.Bot(), 0, fakediscord.ReadMessageHistory)
+	p := answer("a", "hi")
+	p.ReplyTo = refOf(place{o.general, th}, o.fake.Say(o.ada, th, o.mention()+" go"))
+	o.post(thread(o.general, th), p, false)
+	if posts := o.fake.Posts(th); len(posts) != 1 || posts[0].ReplyTo != "" {
+		t.Errorf("posts %+v", posts)
+	}
+}
+
+// Where no file may be attached a long answer is messages, and an approval whose
+// arguments don't fit one is refused, which the engine takes for a denial.
+func TestNoFiles(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	o.fake.BotMay(o.guild, fakediscord.Usual&^fakediscord.AttachFiles)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	th := thread(o.general, id)
+	long := strings.Repeat("A sentence of five words. ", 600)
+	o.post(th, answer("a", long), false)
+	said := ""
+	for _, p := range o.fake.Posts(id) {
+		said += p.Content + " "
+	}
+	if squeezed(said) != squeezed(long) {
+		t.Errorf("it says %d of %d characters", len(said), len(long))
+	}
+	var refused chat.Refused
+	p := chat.Post{Key: "p", Approval: asking(`{"text":"` + strings.Repeat("é", 5000) + `"}`)}
+	if _, err := o.a.Post(t.Context(), th, p, false); !errors.As(err, &refused) || !strings.Contains(refused.Words, "too long") {
+		t.Errorf("the approval: %v", err)
+	}
+}
+
+// A thread that could be made, but not written in, is not made.
+func TestNoWritingInThreads(t *testing.T) {
+	for name, forbid := range map[string]func(o *office){
+		"by the role": func(o *office) { o.fake.BotMay(o.guild, fakediscord.Usual&^fakediscord.SendMessagesInThreads) },
+		"here":        func(o *office) { o.fake.Overwrite(o.general, o.fake.Bot(), 0, fakediscord.SendMessagesInThreads) },
+		"to everyone": func(o *office) {
+			o.fake.Overwrite(o.general, o.guild, 0, fakediscord.SendMessagesInThreads)
+			o.fake.Overwrite(o.general, o.fake.BotRole(o.guild), 0, 0)
+		},
+	} {
+		for _, before := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				o := build(t, fakediscord.Options{})
+				if before {
+					forbid(o)
+				}
+				o.run(nil)
+				if !before {
+					forbid(o)
+				}
+				id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+				o.in.Await(t, func() bool { return len(o.in.Messages) == 1 }) // it heard of the change before
+				ref := o.post(thread(o.general, id), answer("a", "done"), false)
+				if threads := o.fake.Threads(o.general); len(threads) > 0 {
+					t.Errorf("threads %+v", threads)
+				}
+				if posts := o.fake.Posts(o.general); len(posts) != 1 || posts[0].ReplyTo != id || posts[0].ID != ref.ID {
+					t.Errorf("posts %+v", posts)
+				}
+			})
+		}
+	}
+}
+
+// Where the bot may no longer write in a thread it goes on above it; what it said
+// there is still changed there.
+func TestThreadBecomesReadOnly(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	th := thread(o.general, id)
+	p := asking("{}")
+	first := o.post(th, chat.Post{Key: "p", Approval: p}, false)
+	o.fake.Overwrite(o.general, o.fake.Bot(), 0, fakediscord.SendMessagesInThreads)
+	second := o.post(th, answer("a", "done"), true)
+	if posts := o.fake.Posts(o.general); len(posts) != 1 || posts[0].ID != second.ID || posts[0].ReplyTo != id {
+		t.Errorf("posts %+v", posts)
+	}
+	p.Outcome = chat.Expired
+	for _, err := range []error{
+		o.a.Edit(t.Context(), th, first, chat.Post{Key: "p", Approval: p}),
+		o.a.Edit(t.Context(), th, second, answer("a", "done!")),
+		o.a.React(t.Context(), first, "👀"), o.a.React(t.Context(), second, "👀"),
+	} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What was said in a private thread is not said where others read it.
+func TestPrivateThread(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	th := o.fake.OpenPrivate(o.ada, o.general, "secret", o.fake.Bot())
+	o.fake.Overwrite(o.general, o.fake.Bot(), 0, fakediscord.SendMessagesInThreads)
+	if _, err := o.a.Post(t.Context(), thread(o.general, th), answer("a", "secret"), false); !errors.Is(err, chat.ErrGone) {
+		t.Errorf("post: %v", err)
+	}
+	if posts := o.fake.Posts(o.general); len(posts) > 0 {
+		t.Errorf("posts %+v", posts)
+	}
+}
