@@ -41,6 +41,7 @@ type Options struct {
 	Follow    string // thread (default) or mentions
 	DM        string // thread (default) or flat
 	AllowBots []string
+	Limits    map[string]int  // calls of a method a minute, over the published ones
 	External  string          // people of other organisations: ignore (default), ask, allow
 	Guests    string          // guests of the own workspace: ask (default), ignore, allow
 	Allow     []string        // who is heard: everyone, user:ID, group:ID, channel:ID; default everyone
@@ -130,12 +131,24 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.HTTP == nil {
-		o.HTTP = &http.Client{Timeout: time.Minute}
+		o.HTTP = &http.Client{Timeout: time.Minute, Transport: pooled()}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	return o
+}
+
+// pooled keeps connections for as many calls as are made at a time; the default
+// keeps two of a host, and dials anew for each of the others.
+func pooled() http.RoundTripper {
+	base, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	t := base.Clone()
+	t.MaxIdleConnsPerHost = 64
+	return t
 }
 
 // Run connects and stays connected until ctx is done. It returns an error only

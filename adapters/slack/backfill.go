@@ -50,10 +50,21 @@ func (a *Adapter) missed(g catchup.Gap) {
 	a.looks.Missed(g)
 }
 
-// backfill looks once. Approvals come first: people wait for them.
+// backfill looks once, for messages and for votes side by side: Slack limits them
+// apart, and neither waits for as many of the other as there are.
 func (a *Adapter) backfill(ctx context.Context, overlap time.Duration) error {
+	votes := make(chan error, 1)
+	go func() { votes <- a.reactions(ctx) }()
+	err := a.overlooked(ctx, overlap)
+	if err = errors.Join(err, <-votes); err == nil {
+		a.heard.Close()
+	}
+	return err
+}
+
+// overlooked looks for messages.
+func (a *Adapter) overlooked(ctx context.Context, overlap time.Duration) error {
 	marks, err := a.heard.UpTo(ctx)
-	err = errors.Join(err, a.reactions(ctx))
 	for i, m := range marks {
 		if overlap > 0 && !m.Sent.IsZero() {
 			marks[i].Last.ID = stamp(m.Sent.Add(-overlap))
@@ -67,9 +78,6 @@ func (a *Adapter) backfill(ctx context.Context, overlap time.Duration) error {
 		if m.Thread.Root != "" {
 			err = errors.Join(err, a.replies(ctx, m))
 		}
-	}
-	if err == nil {
-		a.heard.Close()
 	}
 	return err
 }

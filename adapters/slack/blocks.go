@@ -44,9 +44,9 @@ type form struct {
 type part []form
 
 // escape makes text safe in Slack's own markup, where <…> mentions and links.
-func escape(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
-}
+func escape(s string) string { return escapes.Replace(s) }
+
+var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // mentioning is what Slack may take for a mention, although it stands in
 // Markdown from a model or a tool.

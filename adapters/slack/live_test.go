@@ -356,6 +356,37 @@ func TestFoundReactions(t *testing.T) {
 	})
 }
 
+// What was written in a gap does not wait for the votes on all approvals that
+// wait, of which Slack lets a few be looked at in a minute.
+func TestMessagesBesideVotes(t *testing.T) {
+	o, th, _ := called(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond}, nil)
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+	o.stop()
+	o.fake.Reply("U0ADA", general, th.Root, "in the gap")
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+	o.in.Do(func() {
+		o.in.Waiting = []chat.Pending{{Thread: th, Call: "1", Ref: inThread(th, th.Root), Approve: []string{"✅"}}}
+	})
+	hold := make(chan struct{})
+	defer close(hold)
+	o.fake.Fail(fakeslack.Fault{Method: "reactions.get", Hold: hold})
+	o.run(nil)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+}
+
+// A budget is Slack's published one, or the file's.
+func TestBudget(t *testing.T) {
+	limits := map[string]int{"chat.update": 100, "chat.postMessage": 600}
+	for bucket, want := range map[string][2]int{ // a minute, at once
+		"chat.update": {100, 40}, "reactions.add": {50, 20}, "users.info": {100, 40}, "chat.postMessage C1": {600, 30},
+		"chat.postMessage": {600, 40}, "assistant.threads.setStatus D1": {60, 10}, "unheard.of": {100, 40},
+	} {
+		if b := budget(bucket, limits, 1); b.Most != want[0] || b.Burst != want[1] || b.Span != time.Minute {
+			t.Errorf("%s: %+v, want %v", bucket, b, want)
+		}
+	}
+}
+
 // A socket that says nothing any more is replaced, and so is one that never
 // says hello; what was missed meanwhile arrives.
 func TestDeadSockets(t *testing.T) {

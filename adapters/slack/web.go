@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,7 +49,7 @@ func newWeb(o Options) *web {
 	return &web{
 		base: o.APIURL, token: o.BotToken, http: o.HTTP, dead: make(chan struct{}, 1),
 		out: outbox.New(outbox.Options{
-			Budget: func(b string) outbox.Budget { return budget(b, o.Pace) },
+			Budget: func(b string) outbox.Budget { return budget(b, o.Limits, o.Pace) },
 			Hooks:  outbox.Hooks{Paused: limited, Failed: failed},
 		}),
 	}
@@ -267,10 +268,10 @@ func buckets(method string, args url.Values) []string {
 // The published tiers: calls of a method a minute, for the whole workspace
 // (https://docs.slack.dev/apis/web-api/rate-limits).
 var tiers = map[string]int{
-	"chat.update": 50, "reactions.add": 50, "reactions.get": 50,
+	"chat.update": 50, "chat.delete": 50, "agents.sessions.setStatus": 50, "reactions.add": 50, "reactions.get": 50,
 	"conversations.replies": 50, "conversations.history": 50, "conversations.info": 50, "users.conversations": 50,
 	"usergroups.users.list": 20,
-	"chat.postEphemeral":    100, "users.info": 100, "views.open": 100,
+	"chat.postEphemeral":    100, "users.info": 100, "views.open": 100, "views.update": 100, "views.publish": 100,
 	"files.getUploadURLExternal": 100, "files.completeUploadExternal": 100,
 	"assistant.threads.setSuggestedPrompts": 50,
 }
@@ -278,27 +279,28 @@ var tiers = map[string]int{
 // budget says what a bucket allows. Messages have their own rule: about one a
 // second in a channel with short bursts, and a limit for the workspace that
 // Slack doesn't publish, of which is known that it is hundreds a minute.
-func budget(bucket string, pace float64) outbox.Budget {
+// A limit that the file sets counts in a channel, where the published one does.
+func budget(bucket string, limits map[string]int, pace float64) outbox.Budget {
 	method, channel, _ := strings.Cut(bucket, " ")
+	set := limits[method]
 	switch {
 	case method == outbox.Everything:
 		return outbox.Budget{}
 	case method == "chat.postMessage" && channel != "":
-		return window(60, 3, pace)
+		n := cmp.Or(set, 60)
+		return window(n, max(3, n/20), pace)
 	case method == "chat.postMessage":
-		return window(300, 20, pace)
+		n := max(set, 300)
+		return window(n, n/15, pace)
 	case channel != "":
-		return window(60, 10, pace)
+		n := cmp.Or(set, 60)
+		return window(n, max(1, n/6), pace)
 	}
-	if n := tiers[method]; n > 0 {
-		return window(n, n*2/5, pace)
-	}
-	return window(100, 40, pace)
+	n := cmp.Or(set, tiers[method], 100)
+	return window(n, n*2/5, pace)
 }
 
-// window allows so many calls a minute, some of them at once. It stays a little
-// below: calls that take longer to arrive than those after them come closer
-// together than they were made.
+// window allows so many calls a minute, some of them at once.
 func window(n, burst int, pace float64) outbox.Budget {
-	return outbox.Window(n-max(1, n/16), time.Duration(float64(time.Minute)/pace), burst)
+	return outbox.Window(n, time.Duration(float64(time.Minute)/pace), burst)
 }

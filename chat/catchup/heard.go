@@ -43,16 +43,21 @@ func NewHeard(list func(context.Context) iter.Seq2[chat.Watermark, error]) *Hear
 // the more. Where the store doesn't answer, the look itself asks it.
 func (h *Heard) Note(ctx context.Context) error {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	h.again = true
-	if h.known {
+	known := h.known
+	h.mu.Unlock()
+	if known {
 		return nil
 	}
 	marks, err := h.now(ctx)
 	if err != nil {
 		return err
 	}
-	h.marks, h.known = marks, true
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.known {
+		h.marks, h.known = marks, true
+	}
 	return nil
 }
 
@@ -61,15 +66,20 @@ func (h *Heard) Note(ctx context.Context) error {
 // thread that was heard of last comes first.
 func (h *Heard) UpTo(ctx context.Context) ([]chat.Watermark, error) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	h.again = false
+	noted, known := h.marks, h.known
+	h.mu.Unlock()
 	now, err := h.now(ctx)
-	if err != nil || !h.known {
+	if err != nil || !known {
 		return now, err
 	}
-	out := slices.Clone(h.marks)
+	had := make(map[chat.ThreadID]bool, len(noted))
+	for _, m := range noted {
+		had[m.Thread] = true
+	}
+	out := slices.Clone(noted)
 	for _, m := range now {
-		if !slices.ContainsFunc(h.marks, func(o chat.Watermark) bool { return o.Thread == m.Thread }) {
+		if !had[m.Thread] {
 			out = append(out, m)
 		}
 	}

@@ -3,6 +3,7 @@ package catchup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"testing"
 	"testing/synctest"
@@ -121,4 +122,27 @@ func TestLooks(t *testing.T) {
 			t.Errorf("told of %d failures, looks (-want +got):\n%s", told, diff)
 		}
 	})
+}
+
+// While a store lists very many threads, those who ask and those who note a gap
+// don't wait.
+func TestHeardWaitsForNobody(t *testing.T) {
+	s := &store{}
+	for i := range 20_000 {
+		s.marks = append(s.marks, mark(fmt.Sprint(i), int64(i)))
+	}
+	var h *Heard
+	h = NewHeard(func(ctx context.Context) iter.Seq2[chat.Watermark, error] {
+		h.Open() // takes the lock
+		return s.list(ctx)
+	})
+	if err := h.Note(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		got, err := h.UpTo(t.Context())
+		if err != nil || len(got) != len(s.marks) {
+			t.Fatalf("%d threads, %v", len(got), err)
+		}
+	}
 }

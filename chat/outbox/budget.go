@@ -11,17 +11,23 @@ import (
 type Budget struct {
 	Rate  rate.Limit // calls per second in the long run; 0 or rate.Inf: any number
 	Burst int        // calls at once after a rest; at least 1
+	// Most is how many calls there may be in any span; 0: any number. A call
+	// counts from when it is made until a span after its answer: the platform
+	// counts it somewhere in between.
+	Most int
+	Span time.Duration
 	// Announced says that the platform tells with its answers how much is
 	// left (see [Outbox.Update]). Until it has, one call is made at a time.
 	Announced bool
 }
 
 // Window is the Budget that never makes more than n calls in any span of the
-// given length, up to burst of them at once. Platforms publish limits in this
-// form; a plain rate of n per span would exceed them by its burst.
+// given length, up to burst of them at once, and n in each span in the long run.
+// Platforms publish limits in this form; a plain rate of n per span would exceed
+// them by its burst.
 func Window(n int, span time.Duration, burst int) Budget {
-	burst = max(1, min(burst, n-1))
-	return Budget{Rate: rate.Limit(float64(max(1, n-burst)) / span.Seconds()), Burst: burst}
+	n = max(1, n)
+	return Budget{Rate: rate.Limit(float64(n) / span.Seconds()), Burst: max(1, min(burst, n)), Most: n, Span: span}
 }
 
 // Announced is what a platform says about a bucket together with an answer.
@@ -46,10 +52,13 @@ const (
 type bucket struct {
 	limiter *rate.Limiter // nil: no rate of our own
 	burst   int
-	closed  time.Time // refused by the platform until then
-	running int       // calls under way
-	refs    int       // calls waiting or under way
-	probing bool      // the platform will say more; nothing was heard yet
+	most    int           // calls in any span; 0: any number
+	span    time.Duration // of the window
+	ended   []time.Time   // when the calls of the last span returned, in order
+	closed  time.Time     // refused by the platform until then
+	running int           // calls under way
+	refs    int           // calls waiting or under way
+	probing bool          // the platform will say more; nothing was heard yet
 
 	announced bool
 	limit     int       // calls in each window, as far as we know
@@ -59,7 +68,7 @@ type bucket struct {
 }
 
 func newBucket(b Budget) *bucket {
-	out := &bucket{probing: b.Announced}
+	out := &bucket{probing: b.Announced, most: b.Most, span: b.Span}
 	if b.Rate > 0 && b.Rate != rate.Inf {
 		out.burst = max(1, b.Burst)
 		out.limiter = rate.NewLimiter(b.Rate, out.burst)
@@ -82,6 +91,13 @@ func (b *bucket) ready(now time.Time, need int) (at time.Time, ok bool) {
 			at = later(at, now.Add(max(wait, minWait)))
 		}
 	}
+	if b.most > 0 {
+		free, ok := b.free(now, need)
+		if !ok {
+			return at, false
+		}
+		at = later(at, free)
+	}
 	if b.probing && b.running > 0 {
 		return at, false
 	}
@@ -96,6 +112,25 @@ func (b *bucket) ready(now time.Time, need int) (at time.Time, ok bool) {
 		}
 	}
 	return at, true
+}
+
+// free says when the window has room for need calls. ok is false where a call
+// that is under way must return first.
+func (b *bucket) free(now time.Time, need int) (at time.Time, ok bool) {
+	for len(b.ended) > 0 && now.Sub(b.ended[0]) >= b.span {
+		b.ended = b.ended[1:]
+	}
+	if need > 1 {
+		need += b.most / 5 // what floats leaves the last of the window to others
+	}
+	over := b.running + len(b.ended) + min(need, b.most) - b.most
+	switch {
+	case over <= 0:
+		return now, true
+	case over > len(b.ended):
+		return now, false
+	}
+	return b.ended[over-1].Add(b.span), true
 }
 
 // expire begins a window that the platform has said nothing about yet: it is
@@ -120,8 +155,11 @@ func (b *bucket) take(now time.Time) {
 
 // done notes that a call has returned. A platform that was expected to announce
 // something and has not done so has no limit here.
-func (b *bucket) done(err error) {
+func (b *bucket) done(now time.Time, err error) {
 	b.running--
+	if b.most > 0 {
+		b.ended = append(b.ended, now)
+	}
 	if err == nil {
 		b.probing = false
 	}
@@ -167,6 +205,7 @@ func (b *bucket) close(now time.Time, after time.Duration) {
 // idle says whether forgetting the bucket would allow nothing new.
 func (b *bucket) idle(now time.Time) bool {
 	return b.refs == 0 && !b.closed.After(now) && !b.reset.After(now) &&
+		(len(b.ended) == 0 || now.Sub(b.ended[len(b.ended)-1]) >= b.span) &&
 		(b.limiter == nil || b.limiter.TokensAt(now) >= float64(b.burst))
 }
 

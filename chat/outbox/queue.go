@@ -323,14 +323,14 @@ func (o *Outbox) settle(it *item, err error) (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	defer o.dispatch()
+	now := time.Now()
 	for _, b := range it.buckets {
-		b.done(err)
+		b.done(now, err)
 	}
 	if it.call.Float {
 		o.floating--
 	}
 	if refused != nil {
-		now := time.Now()
 		for _, b := range o.closedBy(it, refused) {
 			b.close(now, refused.After)
 		}

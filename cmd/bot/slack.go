@@ -16,6 +16,7 @@ func slackOptions(cfg *config.Config) slack.Options {
 	return slack.Options{
 		AppToken: s.AppToken.Reveal(), BotToken: s.BotToken.Reveal(), APIURL: s.APIURL,
 		Sockets: s.Sockets, Follow: string(s.Follow), DM: string(s.DM), AllowBots: s.AllowBots,
+		Limits:   s.Limits,
 		External: string(s.External), Guests: string(s.Guests), Allow: s.Allow,
 		Groups: usesGroups(cfg),
 	}

@@ -114,6 +114,13 @@ func (k *checker) platforms() {
 		k.token("slack.bot_token", s.BotToken, "xoxb-")
 		k.when("slack.api_url", urlProblem(s.APIURL))
 		k.between("slack.sockets", s.Sockets, 1, 10)
+		for method, n := range s.Limits {
+			key := "slack.limits." + method
+			if !slices.Contains(SlackMethods, method) {
+				k.at(key, "is no method with a limit that nod calls; write one of %s", choices(SlackMethods))
+			}
+			k.between(key, n, 1, 100_000)
+		}
 		k.allow("slack.allow", s.Allow, "user", "group", "channel")
 		k.ids("slack.allow_bots", s.AllowBots)
 	}
@@ -126,6 +133,14 @@ func (k *checker) platforms() {
 	if h := k.c.HTTP; h != nil {
 		k.when("http.listen", listenProblem(h.Listen))
 	}
+}
+
+// SlackMethods are those whose limits matter.
+var SlackMethods = []string{
+	"agents.sessions.setStatus", "assistant.threads.setStatus", "chat.delete", "chat.postEphemeral", "chat.postMessage", "chat.update",
+	"conversations.history", "conversations.info", "conversations.replies", "files.completeUploadExternal",
+	"files.getUploadURLExternal", "reactions.add", "reactions.get", "usergroups.users.list", "users.conversations", "users.info",
+	"views.open", "views.publish", "views.update",
 }
 
 var id = regexp.MustCompile(`^[A-Za-z0-9]{1,64}$`)

@@ -84,16 +84,17 @@ type Example struct {
 
 // Slack is the connection to one Slack app, in Socket Mode.
 type Slack struct {
-	AppToken  Secret   `yaml:"app_token" jsonschema:"required" doc:"App-level token, xapp-…"`
-	BotToken  Secret   `yaml:"bot_token" jsonschema:"required" doc:"Bot token, xoxb-…"`
-	APIURL    string   `yaml:"api_url" doc:"Default https://slack.com/api/"`
-	Sockets   int      `yaml:"sockets" doc:"Connections of this process; Slack allows 10 in all. Default 2"`
-	Follow    Follow   `yaml:"follow" doc:"thread: go on without a new mention in a thread it was called into; mentions: only when mentioned. Default thread"`
-	DM        DM       `yaml:"dm" doc:"thread: each direct message opens a thread; flat: the DM is one conversation. Default thread"`
-	External  Trust    `yaml:"external" doc:"People of other organisations (Slack Connect). ignore: they are not heard; ask: they may ask, never approve; allow: like everybody. Default ignore"`
-	Guests    Trust    `yaml:"guests" doc:"Guest accounts of the own workspace, in the same words. Default ask"`
-	Allow     []string `yaml:"allow" doc:"Who is heard: everyone, user:ID, group:ID or channel:ID. Default [everyone]"`
-	AllowBots []string `yaml:"allow_bots" doc:"Ids of bots that it answers"`
+	AppToken  Secret         `yaml:"app_token" jsonschema:"required" doc:"App-level token, xapp-…"`
+	BotToken  Secret         `yaml:"bot_token" jsonschema:"required" doc:"Bot token, xoxb-…"`
+	APIURL    string         `yaml:"api_url" doc:"Default https://slack.com/api/"`
+	Sockets   int            `yaml:"sockets" doc:"Connections of this process; Slack allows 10 in all. Default 2"`
+	Follow    Follow         `yaml:"follow" doc:"thread: go on without a new mention in a thread it was called into; mentions: only when mentioned. Default thread"`
+	DM        DM             `yaml:"dm" doc:"thread: each direct message opens a thread; flat: the DM is one conversation. Default thread"`
+	Limits    map[string]int `yaml:"limits" doc:"Calls a minute by method, where a workspace has others than the published ones"`
+	External  Trust          `yaml:"external" doc:"People of other organisations (Slack Connect). ignore: they are not heard; ask: they may ask, never approve; allow: like everybody. Default ignore"`
+	Guests    Trust          `yaml:"guests" doc:"Guest accounts of the own workspace, in the same words. Default ask"`
+	Allow     []string       `yaml:"allow" doc:"Who is heard: everyone, user:ID, group:ID or channel:ID. Default [everyone]"`
+	AllowBots []string       `yaml:"allow_bots" doc:"Ids of bots that it answers"`
 }
 
 // Discord is the connection of one Discord bot.
