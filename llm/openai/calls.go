@@ -101,9 +101,12 @@ func (call *partCall) complete(p wireCall) bool {
 	return p.Function.Args != "" && json.Valid([]byte(call.args.String()))
 }
 
-// finish gives the calls, each with an id that no other has. A call without a
-// name is an error.
-func (c calls) finish(newID func() string) ([]llm.Call, error) {
+// nameless stands for the name of a call that has none. No tool bears it, so
+// that the model is told that there is no such tool.
+const nameless = "(no name)"
+
+// finish gives the calls, each with an id that no other has.
+func (c calls) finish(newID func() string) []llm.Call {
 	var out []llm.Call
 	seen := map[string]bool{"": true}
 	for _, call := range c {
@@ -111,7 +114,7 @@ func (c calls) finish(newID func() string) ([]llm.Call, error) {
 			if call.args.Len() == 0 {
 				continue
 			}
-			return nil, malformed("a tool call without a name")
+			call.name = nameless
 		}
 		for seen[call.id] {
 			call.id = newID()
@@ -119,5 +122,5 @@ func (c calls) finish(newID func() string) ([]llm.Call, error) {
 		seen[call.id] = true
 		out = append(out, llm.Call{ID: call.id, Name: call.name, Args: call.args.String()})
 	}
-	return out, nil
+	return out
 }

@@ -164,10 +164,7 @@ func (c *completion) end(ended bool, cause error) (llm.Response, error) {
 	case c.finish == "" && !c.some:
 		return llm.Response{}, malformed("an answer with nothing in it")
 	}
-	calls, err := c.calls.finish(c.newID)
-	if err != nil {
-		return llm.Response{}, err
-	}
+	calls := c.calls.finish(c.newID)
 	return llm.Response{
 		Text: c.text.String(), Reasoning: c.thought.String(),
 		Calls: calls, Finish: finish(c.finish, len(calls) > 0), Usage: c.usage,

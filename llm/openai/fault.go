@@ -138,10 +138,16 @@ func (e wireError) exhausted() bool {
 	return e.says("insufficient_quota", "insufficient quota", "insufficient balance", "insufficient credit", "billing_not_active", "billing_hard_limit")
 }
 
+// inMessages says that a refusal is about what was said, and not about tools.
+var inMessages = regexp.MustCompile(`^\W*(body\W+)?(messages|input)\b`)
+
 func (e wireError) tooLong() bool {
+	if e.says("string_above_max_length") {
+		return inMessages.MatchString(e.Param)
+	}
 	return e.says("context_length_exceeded", "maximum context length", "context length", "context window", "context size",
 		"prompt is too long", "prompt too long", "input is too long", "request too large", "too many input tokens",
-		"maximum prompt length", "input token count", "string_above_max_length")
+		"maximum prompt length", "input token count")
 }
 
 func (e wireError) filtered() bool {

@@ -23,12 +23,13 @@ const (
 	noStream
 	noImages
 	noToolChoice
+	noUserAfterTool
 	needsResponses // refuses Chat Completions, altogether or with tools
 )
 
 var limitNames = map[limits]string{
 	noStop: "no stop", noTemperature: "no temperature", noTopP: "no top_p", noStreamOptions: "no stream_options",
-	noStream: "no stream", noImages: "no images", noToolChoice: "no tool_choice", needsResponses: "needs responses",
+	noStream: "no stream", noImages: "no images", noToolChoice: "no tool_choice", noUserAfterTool: "no user after tool", needsResponses: "needs responses",
 }
 
 func (l limits) has(one limits) bool { return l&one != 0 }
@@ -40,11 +41,11 @@ func (m *Model) limits() limits {
 }
 
 // learn takes note of what a refusal says about the model, and reports whether
-// the call is worth making again. lim is what the refused call knew.
-func (m *Model) learn(f *failure, lim limits, req llm.Request) bool {
-	found := refused(f) & m.sent(req, lim) &^ lim
+// the call is worth making again. req is the call that was refused.
+func (m *Model) learn(f *failure, req request) bool {
+	found := refused(f) & m.sent(req.Request, req.lim) &^ req.lim
 	if found == 0 {
-		return false
+		return m.shun(f, req.Tools)
 	}
 	m.mu.Lock()
 	fresh := found &^ m.known
@@ -79,7 +80,10 @@ func (m *Model) sent(req llm.Request, lim limits) limits {
 	if req.NoCalls && len(req.Tools) > 0 {
 		out |= noToolChoice
 	}
-	for _, msg := range req.Messages {
+	for i, msg := range req.Messages {
+		if msg.Role == llm.User && i > 0 && req.Messages[i-1].Role == llm.ToolRole {
+			out |= noUserAfterTool
+		}
 		if len(msg.Images) > 0 {
 			out |= noImages
 		}
@@ -125,6 +129,10 @@ var named = []struct {
 	{noStream, regexp.MustCompile(`^stream$|\bstream(ing)?\b.{0,60}\b(support|verified)|\b(support|supported|verified)\b.{0,60}\bstream(ing)?\b`)},
 }
 
+// userAfterTool is how Mistral's API, and templates that insist on turns, refuse
+// a person's message right behind a result.
+var userAfterTool = regexp.MustCompile(`unexpected role .?user.? after role .?tool|roles must alternate`)
+
 // refused reads a limit out of a refusal. The server's param, where it gives
 // one, is better than the words of its message.
 func refused(f *failure) limits {
@@ -138,6 +146,9 @@ func refused(f *failure) limits {
 	}
 	if f.said.says("v1/responses", "responses api") {
 		return needsResponses
+	}
+	if userAfterTool.MatchString(f.said.words()) {
+		return noUserAfterTool
 	}
 	if !f.said.says(unsupported...) {
 		return 0

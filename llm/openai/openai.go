@@ -54,6 +54,7 @@ type Model struct {
 
 	mu    sync.Mutex
 	known limits
+	shelf shelf
 }
 
 var _ llm.Model = (*Model)(nil)
@@ -102,8 +103,9 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 	}
 	out := &sink{watch: watch}
 	for broke := 0; ; {
-		lim := m.limits()
-		resp, err := m.attempt(ctx, req, lim, out)
+		sending := request{req, m.limits()}
+		sending.Tools = m.offered(req.Tools)
+		resp, err := m.attempt(ctx, sending, out)
 		if err == nil {
 			return resp, nil
 		}
@@ -111,7 +113,7 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 		switch {
 		case parent.Err() != nil && errors.Is(parent.Err(), context.Canceled):
 			return llm.Response{}, fmt.Errorf("call model: %w", parent.Err())
-		case m.learn(f, lim, req):
+		case m.learn(f, sending):
 		case !f.again || broke == restarts:
 			return llm.Response{}, &f.public
 		default:
@@ -126,10 +128,10 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 }
 
 // attempt makes one completion under the limits that are known.
-func (m *Model) attempt(ctx context.Context, req llm.Request, lim limits, out *sink) (llm.Response, error) {
+func (m *Model) attempt(ctx context.Context, req request, out *sink) (llm.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	x := &exchange{http: m.http, now: m.o.Now, stream: m.o.Stream && !lim.has(noStream), cancel: cancel}
+	x := &exchange{http: m.http, now: m.o.Now, stream: m.o.Stream && !req.lim.has(noStream), cancel: cancel}
 	cfg := openai.DefaultConfig(m.o.APIKey)
 	cfg.HTTPClient = x
 	if m.o.BaseURL != "" {
@@ -137,10 +139,10 @@ func (m *Model) attempt(ctx context.Context, req llm.Request, lim limits, out *s
 	}
 	x.api = openai.NewClientWithConfig(cfg)
 	complete := m.chat
-	if lim.has(needsResponses) {
+	if req.lim.has(needsResponses) {
 		complete = m.responses
 	}
-	resp, err := complete(ctx, x, request{req, lim}, out)
+	resp, err := complete(ctx, x, req, out)
 	if err != nil {
 		return llm.Response{}, x.explain(err)
 	}

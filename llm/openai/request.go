@@ -11,16 +11,12 @@ import (
 
 func (m *Model) chatRequest(req request, stream bool) openai.ChatCompletionRequest {
 	r := openai.ChatCompletionRequest{Model: m.o.Model}
-	for _, msg := range merged(req.Messages) {
+	for _, msg := range ordered(req.Messages, req.lim) {
 		if out, ok := chatMessage(msg, req.lim); ok {
 			r.Messages = append(r.Messages, out)
 		}
 	}
-	for _, t := range req.Tools {
-		r.Tools = append(r.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
-			Name: t.Name, Description: t.Description, Parameters: parameters(t),
-		}})
-	}
+	r.Tools = definitions(req.Tools)
 	if req.NoCalls && len(r.Tools) > 0 && !req.lim.has(noToolChoice) {
 		r.ToolChoice = "none"
 	}
@@ -39,12 +35,21 @@ func (m *Model) chatRequest(req request, stream bool) openai.ChatCompletionReque
 	return r
 }
 
-// merged puts messages of people that stand in a row into one: many chat
-// templates refuse a role twice in a row.
-func merged(messages []llm.Message) []llm.Message {
+// noted stands between a result and a person's next message for models that
+// take none right there.
+const noted = "(noted)"
+
+// ordered puts messages of people that stand in a row into one: many chat
+// templates refuse a role twice in a row. And some refuse a person's message
+// right behind a result.
+func ordered(messages []llm.Message, lim limits) []llm.Message {
 	var out []llm.Message
 	for _, m := range messages {
 		n := len(out)
+		if m.Role == llm.User && n > 0 && out[n-1].Role == llm.ToolRole && lim.has(noUserAfterTool) {
+			out = append(out, llm.Message{Role: llm.Assistant, Text: noted})
+			n++
+		}
 		if m.Role != llm.User || n == 0 || out[n-1].Role != llm.User {
 			out = append(out, m)
 			continue

@@ -237,10 +237,7 @@ func (a *answer) end(_ bool, cause error) (llm.Response, error) {
 			found = append(found, part)
 		}
 	}
-	calls, err := found.finish(a.newID)
-	if err != nil {
-		return llm.Response{}, err
-	}
+	calls := found.finish(a.newID)
 	a.say(a.stops.flush(), "")
 	if !a.out.said {
 		a.out.say(cut(text.String(), a.stops.words), thought.String())
