@@ -68,6 +68,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 type completion struct {
 	out     *sink
 	newID   func() string
+	room    room
 	text    strings.Builder
 	thought strings.Builder
 	think   thinking
@@ -130,6 +131,9 @@ func (c *completion) take(ch choice) {
 		c.say("", thought+m.Content.thought)
 		c.say(c.think.feed(m.Content.text))
 		c.say(m.Refusal.text, "")
+		for i := range m.Calls {
+			m.Calls[i].Function.Args = arguments(c.room.take(string(m.Calls[i].Function.Args)))
+		}
 		c.calls.add(m.Calls)
 		c.some = c.some || len(m.Calls) > 0
 	}
@@ -141,6 +145,7 @@ func (c *completion) say(text, thought string) {
 }
 
 func (c *completion) heard(text, thought string) {
+	text, thought = c.room.take(text), c.room.take(thought)
 	c.text.WriteString(text)
 	c.thought.WriteString(thought)
 	c.some = c.some || text != "" || thought != ""
@@ -155,6 +160,8 @@ func (c *completion) end(ended bool, cause error) (llm.Response, error) {
 	switch {
 	case c.stops.hit:
 		c.finish, c.calls = "stop", nil
+	case c.room.over:
+		c.finish = "length"
 	case errors.As(cause, &f):
 		return llm.Response{}, f
 	case c.finish == "error" || c.finish == "insufficient_system_resource":
@@ -218,11 +225,11 @@ func (u usage) count() llm.Usage {
 
 // chat makes one completion by Chat Completions.
 func (m *Model) chat(ctx context.Context, x *exchange, req request, out *sink) (llm.Response, error) {
-	c := &completion{out: out, newID: m.o.NewID, stops: stops{words: req.Stop}}
+	c := &completion{out: out, newID: m.o.NewID, room: room{left: m.o.MaxOutput}, stops: stops{words: req.Stop}}
 	r := m.chatRequest(req, x.stream)
 	if !x.stream {
 		_, err := x.api.CreateChatCompletion(ctx, r)
-		return whole(x, err, c)
+		return whole(x, err, c, m.o.MaxOutput)
 	}
 	s, err := x.api.CreateChatCompletionStream(ctx, r)
 	if err != nil {
@@ -232,12 +239,12 @@ func (m *Model) chat(ctx context.Context, x *exchange, req request, out *sink) (
 	for {
 		raw, err := s.RecvRaw()
 		if err != nil {
-			return c.end(x.ended(), err)
+			return finished(c, x, err, m.o.MaxOutput)
 		}
 		if err := c.add(raw); err != nil {
 			return llm.Response{}, err
 		}
-		if c.stops.hit { // nothing that follows is wanted, nor paid for
+		if c.stops.hit || c.room.over { // nothing that follows is wanted, nor paid for
 			return c.end(false, nil)
 		}
 	}
@@ -249,14 +256,34 @@ type reader interface {
 	end(ended bool, cause error) (llm.Response, error)
 }
 
+// finished closes a stream.
+func finished(c reader, x *exchange, cause error, most int) (llm.Response, error) {
+	var long *overlong
+	if errors.As(cause, &long) {
+		return begun(long.begun, most)
+	}
+	return c.end(x.ended(), cause)
+}
+
+// begun gives the beginning of an answer that is too long to be read.
+func begun(cut []byte, most int) (llm.Response, error) {
+	if r, ok := beginning(cut, most); ok {
+		return r, nil
+	}
+	return llm.Response{}, endless()
+}
+
 // whole reads an answer that came in one. err is go-openai's, which may just
 // not have liked what it read.
-func whole(x *exchange, err error, c reader) (llm.Response, error) {
+func whole(x *exchange, err error, c reader, most int) (llm.Response, error) {
 	if x.body == nil || x.status >= 300 {
 		if err == nil {
 			err = errors.New("no answer")
 		}
 		return llm.Response{}, err
+	}
+	if x.cut {
+		return begun(x.body, most)
 	}
 	if !json.Valid(x.body) {
 		return llm.Response{}, unreadable(x.body)

@@ -15,10 +15,7 @@ import (
 	"nod/llm"
 )
 
-const (
-	answerCap = 64 << 20               // bytes of a whole answer
-	drainFor  = 100 * time.Millisecond // for the end of a stream that has said [DONE]
-)
+const drainFor = 100 * time.Millisecond // for the end of a stream that has said [DONE]
 
 // exchange is one request and its response, as go-openai's HTTP client. It
 // keeps what go-openai drops: the body of an answer, with the fields that
@@ -28,11 +25,13 @@ type exchange struct {
 	now    func() time.Time
 	api    *openai.Client
 	stream bool
+	most   int64 // bytes of an answer that comes in one, or of an event
 	cancel context.CancelFunc
 
 	status int
 	header http.Header
-	body   []byte // whole, of all but streams
+	body   []byte // of all but streams
+	cut    bool   // it was longer
 	events *events
 }
 
@@ -50,12 +49,16 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	}
 	x.status, x.header = resp.StatusCode, resp.Header
 	if x.stream && resp.StatusCode < 300 {
-		x.events = newEvents(resp.Body)
+		x.events = newEvents(resp.Body, x.most)
 		resp.Body = x.events
 		return resp, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
-	x.body, err = io.ReadAll(io.LimitReader(resp.Body, answerCap))
+	most := x.most
+	if resp.StatusCode >= 300 {
+		most = errorCap
+	}
+	x.body, x.cut, err = readUpTo(resp.Body, most)
 	if err != nil {
 		return nil, fmt.Errorf("read answer: %w", err)
 	}

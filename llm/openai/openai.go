@@ -1,6 +1,8 @@
 // Package openai calls models that speak OpenAI's Chat Completions, or its
 // Responses where a model insists on them, at any provider.
 //
+// How much of a completion is read and kept is bounded (bounds.go).
+//
 // The one idea: nobody speaks the protocol quite alike, so what comes back is
 // read leniently in one place (chunk.go, calls.go), what is refused is learnt
 // and left out from then on (limits.go), and what failed is put into the few
@@ -19,6 +21,7 @@ import (
 	"log/slog"
 	mathrand "math/rand/v2"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -36,6 +39,7 @@ type Options struct {
 	Timeout     time.Duration     // of one call, its retries included; 0: only the context bounds it
 	Temperature *float32          // nil: not sent
 	TopP        *float32          // nil: not sent
+	MaxOutput   int               // bytes of one completion, its reasoning included; the rest is cut off. 0: 256 KiB
 	HTTP        http.RoundTripper // nil: a transport of its own
 	Logger      *slog.Logger      // nil: none. It hears of retries and limits, never of texts
 
@@ -72,6 +76,9 @@ func New(o Options) *Model {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.MaxOutput <= 0 {
+		o.MaxOutput = defaultOutput
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -94,7 +101,13 @@ const restarts = 2
 
 // Complete implements [llm.Model]. The error is an [*llm.Error], unless ctx
 // was cancelled by the caller.
-func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (llm.Response, error) {
+func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (resp llm.Response, err error) {
+	defer func() {
+		if r := recover(); r != nil { // what a server sent must cost an answer at most
+			m.o.Logger.ErrorContext(ctx, "panic in a model call", "panic", clean(fmt.Sprint(r), m.o.APIKey), "stack", string(debug.Stack()))
+			resp, err = llm.Response{}, &llm.Error{Fault: llm.Malformed, Message: "the answer could not be read"}
+		}
+	}()
 	parent := ctx
 	if m.o.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -131,7 +144,7 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 func (m *Model) attempt(ctx context.Context, req request, out *sink) (llm.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	x := &exchange{http: m.http, now: m.o.Now, stream: m.o.Stream && !req.lim.has(noStream), cancel: cancel}
+	x := &exchange{http: m.http, now: m.o.Now, stream: m.o.Stream && !req.lim.has(noStream), most: m.o.answerCap(), cancel: cancel}
 	cfg := openai.DefaultConfig(m.o.APIKey)
 	cfg.HTTPClient = x
 	if m.o.BaseURL != "" {

@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -16,11 +17,11 @@ import (
 //
 // https://platform.openai.com/docs/api-reference/responses
 func (m *Model) responses(ctx context.Context, x *exchange, req request, out *sink) (llm.Response, error) {
-	c := &answer{out: out, newID: m.o.NewID, stops: stops{words: req.Stop}}
+	c := &answer{out: out, newID: m.o.NewID, most: m.o.MaxOutput, room: room{left: m.o.MaxOutput}, stops: stops{words: req.Stop}}
 	r := m.responsesRequest(req)
 	if !x.stream {
 		_, err := x.api.CreateResponse(ctx, r)
-		return whole(x, err, c)
+		return whole(x, err, c, m.o.MaxOutput)
 	}
 	s, err := x.api.CreateResponseStream(ctx, r)
 	if err != nil {
@@ -30,13 +31,17 @@ func (m *Model) responses(ctx context.Context, x *exchange, req request, out *si
 	for !c.over {
 		raw, err := s.RecvRaw()
 		if err != nil {
-			return c.end(x.ended(), err)
+			return finished(c, x, err, m.o.MaxOutput)
 		}
 		if err := c.add(raw); err != nil {
 			return llm.Response{}, err
 		}
-		if c.stops.hit {
-			return llm.Response{Text: c.text.String(), Reasoning: c.thought.String(), Finish: "stop"}, nil
+		if c.stops.hit || c.room.over {
+			finish := "stop"
+			if c.room.over {
+				finish = "length"
+			}
+			return llm.Response{Text: c.text.String(), Reasoning: c.thought.String(), Finish: finish}, nil
 		}
 	}
 	x.events.done = true // there is no [DONE] here
@@ -151,6 +156,8 @@ type item struct {
 type answer struct {
 	out     *sink
 	newID   func() string
+	most    int  // bytes of an answer that came in one
+	room    room // of one that was streamed
 	stops   stops
 	text    strings.Builder // as it was streamed, up to a stop word
 	thought strings.Builder
@@ -160,6 +167,7 @@ type answer struct {
 }
 
 func (a *answer) say(text, thought string) {
+	text, thought = a.room.take(text), a.room.take(thought)
 	a.text.WriteString(text)
 	a.thought.WriteString(thought)
 	a.out.say(text, thought)
@@ -213,39 +221,51 @@ func (a *answer) close(r response) error {
 }
 
 func (a *answer) end(_ bool, cause error) (llm.Response, error) {
+	var f *failure
+	if errors.As(cause, &f) {
+		return llm.Response{}, f
+	}
 	if !a.over {
 		return llm.Response{}, broken("the answer ended in the middle", cause)
 	}
-	var text, thought strings.Builder
+	out, over := a.final.read(a.newID, a.most)
+	a.say(a.stops.flush(), "")
+	if !a.out.said {
+		a.out.say(cut(out.Text, a.stops.words), out.Reasoning)
+	}
+	reason := strings.Replace(a.final.Incomplete.Reason, "max_output_tokens", "length", 1)
+	if over {
+		reason = "length"
+	}
+	out.Finish = finish(reason, len(out.Calls) > 0)
+	u := a.final.Usage
+	out.Usage = llm.Usage{Prompt: u.Input, Cached: u.InputDetails.Cached, Completion: u.Output, Reasoning: u.OutputDetails.Reasoning}
+	return out, nil
+}
+
+// read gives what a response holds, as far as there is room for it.
+func (r response) read(newID func() string, most int) (out llm.Response, over bool) {
 	var found calls
-	for _, it := range a.final.Output {
+	space := room{left: most}
+	for _, it := range r.Output {
 		switch it.Type {
 		case "message":
 			for _, p := range it.Content {
-				text.WriteString(p.Text + p.Refusal)
+				out.Text += space.take(p.Text + p.Refusal)
 			}
 		case "reasoning":
 			for _, s := range it.Summary {
-				thought.WriteString(s.Text)
+				out.Reasoning += space.take(s.Text)
 			}
 			for _, p := range it.Content {
-				thought.WriteString(p.Text)
+				out.Reasoning += space.take(p.Text)
 			}
 		case "function_call":
 			part := &partCall{id: it.CallID, name: it.Name}
-			part.args.WriteString(string(it.Args))
+			part.args.WriteString(space.take(string(it.Args)))
 			found = append(found, part)
 		}
 	}
-	calls := found.finish(a.newID)
-	a.say(a.stops.flush(), "")
-	if !a.out.said {
-		a.out.say(cut(text.String(), a.stops.words), thought.String())
-	}
-	reason := strings.Replace(a.final.Incomplete.Reason, "max_output_tokens", "length", 1)
-	u := a.final.Usage
-	return llm.Response{
-		Text: text.String(), Reasoning: thought.String(), Calls: calls, Finish: finish(reason, len(calls) > 0),
-		Usage: llm.Usage{Prompt: u.Input, Cached: u.InputDetails.Cached, Completion: u.Output, Reasoning: u.OutputDetails.Reasoning},
-	}, nil
+	out.Calls = found.finish(newID)
+	return out, space.over
 }

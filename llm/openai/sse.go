@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 )
@@ -22,13 +23,26 @@ type events struct {
 	out   bytes.Buffer
 	name  string // of the event that is being read
 	data  []byte
-	begun bool // a line that belongs to a stream has been seen
-	done  bool // [DONE] has been seen
+	most  int64 // bytes of an event
+	lined int   // lines of data of the event that is being read
+	begun bool  // a line that belongs to a stream has been seen
+	done  bool  // [DONE] has been seen
 	err   error
 }
 
-func newEvents(body io.ReadCloser) *events {
-	return &events{body: body, lines: bufio.NewReader(io.LimitReader(body, answerCap))}
+// mostLined is how many lines of data are looked at for the end of an event that
+// has no blank line behind it. Each look reads all of them again.
+const mostLined = 32
+
+// overlong is an answer in one, where a stream was due, that is too long to be
+// read as a whole.
+type overlong struct{ begun []byte }
+
+// Error implements error.
+func (*overlong) Error() string { return "an answer without an end" }
+
+func newEvents(body io.ReadCloser, most int64) *events {
+	return &events{body: body, most: most, lines: bufio.NewReader(&bounded{body, max(streamCap, 2*most)})}
 }
 
 // Close implements io.Closer.
@@ -40,11 +54,13 @@ func (e *events) Read(p []byte) (int, error) {
 		if e.err != nil {
 			return 0, e.err
 		}
-		line, err := e.lines.ReadBytes('\n')
+		line, err := e.next()
 		if err == nil || len(bytes.TrimSpace(line)) > 0 && err == io.EOF {
 			e.line(line)
 		}
-		if err != nil {
+		if f := new(failure); errors.As(err, &f) {
+			e.data = nil // of an event that has no end nothing is read
+		} else if err != nil {
 			e.dispatch()
 		}
 		if e.err == nil {
@@ -52,6 +68,30 @@ func (e *events) Read(p []byte) (int, error) {
 		}
 	}
 	return e.out.Read(p)
+}
+
+// next reads a line; one that is too long to be an event is an error.
+func (e *events) next() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := e.lines.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case int64(len(line)+len(e.data)) > e.most:
+			return line, e.tooLong(line)
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line, err
+		}
+	}
+}
+
+// tooLong is the end of a stream of which an event is too long. What is no stream
+// may still be the beginning of an answer.
+func (e *events) tooLong(line []byte) error {
+	if !e.begun && bytes.HasPrefix(bytes.TrimSpace(line), []byte("{")) {
+		return &overlong{line}
+	}
+	return endless()
 }
 
 func (e *events) line(raw []byte) {
@@ -68,7 +108,8 @@ func (e *events) line(raw []byte) {
 		e.begun = true
 		e.data = append(append(e.data, value...), '\n')
 		// Some leave out the blank line between events.
-		if one := bytes.TrimSpace(e.data); string(one) == "[DONE]" || json.Valid(one) {
+		e.lined++
+		if one := bytes.TrimSpace(e.data); string(one) == "[DONE]" || e.lined <= mostLined && json.Valid(one) {
 			e.dispatch()
 		}
 	case colon && string(field) == "event":
@@ -86,12 +127,15 @@ func (e *events) line(raw []byte) {
 
 // whole takes what is no stream as one event.
 func (e *events) whole(first []byte) {
-	rest, err := io.ReadAll(e.lines)
+	rest, more, err := readUpTo(e.lines, e.most)
+	all := slices.Concat(first, rest)
+	if more {
+		err = &overlong{all}
+	}
 	if err != nil {
 		e.err = err
 		return
 	}
-	all := slices.Concat(first, rest)
 	if !json.Valid(all) {
 		e.err = unreadable(all)
 		return
@@ -107,7 +151,7 @@ func (e *events) dispatch() {
 	if e.name == "error" && len(data) > 0 {
 		data = asError(data)
 	}
-	e.data, e.name = nil, ""
+	e.data, e.name, e.lined = nil, "", 0
 	if len(data) == 0 || e.done {
 		return
 	}

@@ -1,0 +1,110 @@
+package openai
+
+import (
+	"encoding/json"
+	"io"
+	"regexp"
+	"slices"
+	"unicode/utf8"
+
+	"nod/llm"
+)
+
+// A model may never end, and a server may send anything. What is kept of one
+// completion is bounded by [Options.MaxOutput]; what is read of an answer that
+// comes in one, or of one event, is bounded by a multiple of it, since JSON
+// writes a character in up to six bytes and some servers send a text several
+// times; and what is read of a stream in all, whose pieces are not kept, by
+// streamCap. None of these is tried again: it would be the same again.
+const (
+	defaultOutput = 256 << 10
+	perOutput     = 16
+	beside        = 1 << 20  // of an answer or an event, whatever MaxOutput is
+	streamCap     = 64 << 20 // of all of a stream
+)
+
+// answerCap is how many bytes of an answer that comes in one are read.
+func (o Options) answerCap() int64 { return int64(o.MaxOutput)*perOutput + beside }
+
+// endless is the end of reading an answer that is too long to be one.
+func endless() *failure {
+	return &failure{public: llm.Error{Fault: llm.Malformed, Message: "an answer without an end"}}
+}
+
+// room is what is left for the text of a completion, in bytes.
+type room struct {
+	left int
+	over bool // something was cut off
+}
+
+// take gives what of a piece there is room for. It never cuts a character in
+// two, and nothing goes behind what was cut off.
+func (r *room) take(piece string) string {
+	if r.over {
+		return ""
+	}
+	if len(piece) <= r.left {
+		r.left -= len(piece)
+		return piece
+	}
+	r.over = true
+	n := r.left
+	for n > 0 && !utf8.RuneStart(piece[n]) {
+		n--
+	}
+	return piece[:n]
+}
+
+// bounded fails a read with [endless] behind so many bytes.
+type bounded struct {
+	r    io.Reader
+	left int64
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, endless()
+	}
+	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
+// readUpTo reads at most so many bytes; more says that there would have been.
+func readUpTo(r io.Reader, most int64) (data []byte, more bool, err error) {
+	data, err = io.ReadAll(io.LimitReader(r, most+1))
+	if int64(len(data)) > most {
+		return data[:most], true, nil
+	}
+	return data, false, err
+}
+
+var textField = regexp.MustCompile(`"(?:content|text)"\s*:\s*"`)
+
+// beginning is the answer that began in a JSON text that was cut off, as far as
+// there is room for it. Its calls are not looked at: half a command is another
+// command.
+func beginning(cut []byte, most int) (llm.Response, bool) {
+	at := textField.FindIndex(cut)
+	if at == nil {
+		return llm.Response{}, false
+	}
+	rest := cut[at[1]:]
+	end := 0
+	for end < len(rest) && rest[end] != '"' && end < 6*most {
+		if rest[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	rest = rest[:min(end, len(rest))]
+	for n := range min(len(rest), 12) { // an escape may be cut in two
+		var text string
+		if json.Unmarshal(slices.Concat([]byte(`"`), rest[:len(rest)-n], []byte(`"`)), &text) == nil {
+			r := room{left: most}
+			return llm.Response{Text: r.take(text), Finish: "length"}, true
+		}
+	}
+	return llm.Response{}, false
+}
