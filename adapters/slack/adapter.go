@@ -79,12 +79,12 @@ type Adapter struct {
 	names   names
 	groups  groups
 	lanes   *inbound.Lanes
-	working working
+	working *working
+	titles  titles
 	drawn   outbox.Versions
 	looks   *catchup.Looks
 	votes   *catchup.Votes
 	heard   *catchup.Heard
-	prompts prompts
 	shapes  *shapes
 }
 
@@ -99,7 +99,7 @@ func New(o Options) (*Adapter, error) {
 	o = o.withDefaults()
 	a := &Adapter{
 		o: o, log: o.Logger, web: newWeb(o), in: make(chan struct{}),
-		names: newNames(o.Now), groups: newGroups(o.Now), lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), prompts: newPrompts(), shapes: newShapes(o.Now),
+		names: newNames(o.Now), groups: newGroups(o.Now), lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), shapes: newShapes(o.Now),
 	}
 	a.heard = catchup.NewHeard(a.marks)
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
@@ -172,6 +172,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	}
 	err := g.Wait()
 	a.lanes.Wait()
+	a.working.calls.Wait()
 	return err
 }
 

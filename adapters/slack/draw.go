@@ -49,7 +49,6 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	if err != nil {
 		return chat.MessageRef{}, gone(err)
 	}
-	a.working.shown(thread)
 	if first == "" {
 		return chat.MessageRef{}, nil
 	}
@@ -60,6 +59,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	if p.Approval == nil || p.Approval.Outcome != "" {
 		return ref, nil
 	}
+	a.asks(thread, ref, true)
 	if look {
 		if err := a.votes.Unheard(ctx, thread, ref, p.Approval); err != nil {
 			return chat.MessageRef{}, err
@@ -137,6 +137,9 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 	parts := partsOf(thread, p)
 	if len(parts) == 0 {
 		return errors.New("edit: nothing to show")
+	}
+	if p.Approval != nil {
+		a.asks(thread, ref, p.Approval.Outcome == "")
 	}
 	forms := a.shapes.taken(parts[0])
 	if p.Steps != nil && !p.Steps.Done {

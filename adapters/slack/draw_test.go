@@ -227,7 +227,7 @@ func TestSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, _ = o.fake.Message(general, at.ID)
-	if len(m.Edits) != 1 || m.Text != "1 step · fetch · 12 s · 1,200+34 tokens" || !strings.Contains(unescaped(m.Blocks), "*Observation* (done, 1.5 s) &lt;b&gt;found&lt;/b&gt;") {
+	if len(m.Edits) != 1 || m.Text != "1 step · fetch · 12 s" || !strings.Contains(unescaped(m.Blocks), "*Observation* (done, 1.5 s) &lt;b&gt;found&lt;/b&gt;") {
 		t.Errorf("after %d edits it is %q: %s", len(m.Edits), m.Text, unescaped(m.Blocks))
 	}
 
@@ -267,10 +267,6 @@ func TestSigns(t *testing.T) {
 	ts := o.fake.Say("U0ADA", dm, "hi")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	th, ref := thread(dm, ts), refOf(fakeslack.Team, dm, ts)
-	o.a.Working(th, true)
-	o.wait(func(s *fakeslack.Server) bool { return s.Status(dm, ts) != "" })
-	o.a.Working(th, false)
-	o.wait(func(s *fakeslack.Server) bool { return s.Status(dm, ts) == "" })
 	for range 2 {
 		if err := o.a.React(t.Context(), ref, chat.EmojiSeen); err != nil {
 			t.Fatal(err)
@@ -282,8 +278,87 @@ func TestSigns(t *testing.T) {
 	if e := o.fake.Ephemerals("U0ADA"); len(e) != 1 || e[0].Text != "no &lt;!here&gt;" {
 		t.Errorf("whispered %+v", e)
 	}
-	o.fake.OpenHome("U0ADA", "messages")
-	o.wait(func(s *fakeslack.Server) bool { return len(s.Calls("assistant.threads.setSuggestedPrompts")) == 1 })
+}
+
+// That the bot is at work is the status of the thread's session, in channels too,
+// with a stop button; it says so until the turn ends and no longer, and says
+// that it waits while an approval does.
+func TestSessions(t *testing.T) {
+	o, th, ref := called(t, fakeslack.Options{}, nil)
+	is := func(want string) {
+		t.Helper()
+		o.wait(func(s *fakeslack.Server) bool { return s.Session(general, th.Root) == want })
+	}
+	o.a.Working(th, true)
+	is("processing")
+	o.fake.StopSession("U0ADA", general, th.Root)
+	o.in.Await(t, func() bool { return len(o.in.Halts) == 1 && o.in.Halts[0] == th })
+	p := chat.Post{Key: "ask/c1", ReplyTo: ref, Approval: approval()}
+	at, err := o.a.Post(t.Context(), th, p, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is("processing") // a post ends nothing
+	o.a.Working(th, false)
+	is("suspended")
+	o.a.Working(th, true)
+	is("processing")
+	p.Approval.Outcome = chat.Denied
+	if err := o.a.Edit(t.Context(), th, at, p); err != nil {
+		t.Fatal(err)
+	}
+	o.a.Working(th, false)
+	is("active")
+	if all := o.fake.Sessions(general, th.Root); len(all) != 4 || all[0].Title != "hi" {
+		t.Errorf("the session was %+v", all)
+	}
+	if o.a.working.calls.Wait(); len(o.a.working.at) != 0 {
+		t.Errorf("it remembers %v", o.a.working.at)
+	}
+}
+
+// A quick turn costs no call, and one that ends while its sign is on its way
+// takes it back.
+func TestShortSigns(t *testing.T) {
+	o, th, _ := called(t, fakeslack.Options{}, nil)
+	o.a.Working(th, true)
+	o.a.Working(th, false)
+	if len(o.a.working.at) != 0 {
+		t.Error("it remembers a turn that showed nothing")
+	}
+	hold := make(chan struct{})
+	fault := o.fake.Fail(fakeslack.Fault{Method: "agents.sessions.setStatus", Hold: hold})
+	o.a.Working(th, true)
+	o.wait(func(*fakeslack.Server) bool { return fault.Hits() == 1 })
+	o.a.Working(th, false)
+	close(hold)
+	o.wait(func(s *fakeslack.Server) bool { return s.Session(general, th.Root) == "active" })
+}
+
+// A workspace without sessions has the older status, in direct conversations.
+func TestSignsWithoutSessions(t *testing.T) {
+	o, th, _ := called(t, fakeslack.Options{NoSessions: true}, nil)
+	dm := o.fake.DM("U0ADA")
+	direct := thread(dm, o.fake.Say("U0ADA", dm, "hi"))
+	for range 2 {
+		o.a.Working(direct, true)
+		o.wait(func(s *fakeslack.Server) bool { return s.Status(dm, direct.Root) != "" })
+		o.a.Working(direct, false)
+		o.wait(func(s *fakeslack.Server) bool {
+			return s.Session(dm, direct.Root) == "active" && s.Status(dm, direct.Root) == ""
+		})
+	}
+	if n := len(o.fake.Calls("agents.sessions.setStatus")); n != 1 {
+		t.Errorf("sessions were tried %d times", n)
+	}
+	o.a.Working(th, true)
+	o.a.Working(direct, true)
+	o.wait(func(s *fakeslack.Server) bool { return s.Status(dm, direct.Root) != "" })
+	o.a.Working(direct, false)
+	o.a.Working(th, false)
+	if o.a.working.calls.Wait(); len(o.fake.Processing()) != 0 {
+		t.Errorf("at work still: %v", o.fake.Processing())
+	}
 }
 
 func TestMembers(t *testing.T) {

@@ -101,6 +101,9 @@ func (a *Adapter) message(ctx context.Context, ev event, keys []string) error {
 	}
 	m := a.convert(ctx, thread, ev)
 	m.From.Barred = from.Barred
+	if ev.TS == thread.Root {
+		a.titles.note(thread, m.Text)
+	}
 	if st != nil && !st.Known {
 		m.Quoted = a.quoted(ctx, thread, ev, st.Horizon)
 	}

@@ -194,14 +194,6 @@ func TestReactions(t *testing.T) {
 	}
 }
 
-func TestStopButton(t *testing.T) {
-	o := open(t, fakeslack.Options{}, nil)
-	dm := o.fake.DM("U0ADA")
-	ts := o.fake.Say("U0ADA", dm, "hi")
-	o.fake.StopSession("U0ADA", dm, ts)
-	o.in.Await(t, func() bool { return len(o.in.Halts) == 1 && o.in.Halts[0] == thread(dm, ts) })
-}
-
 // Called into a thread, it gets what was said there, but nothing from before
 // the horizon.
 func TestQuoted(t *testing.T) {

@@ -85,8 +85,6 @@ func (a *Adapter) put(ctx context.Context, c callback, ev event) error {
 		return a.reacted(ctx, c.EventID, ev)
 	case "agent_session_stopped":
 		return a.stopped(ctx, c.EventID, ev)
-	case "app_home_opened":
-		a.suggest(ev)
 	}
 	return nil
 }

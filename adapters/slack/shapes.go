@@ -16,7 +16,10 @@ type shapes struct {
 }
 
 // unshapely are the words of refusals that are about the kind of a block.
-var unshapely = []string{"invalid_blocks", "invalid_blocks_format", "invalid_arguments", "block_mismatch"}
+var unshapely = []string{
+	"feature_disabled", "not_authorized", "unknown_method", "not_allowed_token_type", "missing_scope", "not_agent_app",
+	"invalid_blocks", "invalid_blocks_format", "invalid_arguments", "block_mismatch",
+}
 
 // shapeStays is for how long a form is not tried again: Slack learns new ones.
 const shapeStays = 6 * time.Hour
@@ -31,6 +34,14 @@ func (s *shapes) refused(f form, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.not[f.shape] = s.now()
+}
+
+// refuses says whether the workspace does not take a shape.
+func (s *shapes) refuses(shape string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, refused := s.not[shape]
+	return refused && s.now().Sub(at) <= shapeStays
 }
 
 // taken leaves out the forms that the workspace does not take; never the last.

@@ -43,7 +43,11 @@ func stepsPart(thread chat.ThreadID, s *chat.Steps) part {
 	if len(s.Items) > 0 {
 		button = append(button, slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(showAll, thread.String()+" "+s.Turn, plainText("Show all"))))
 	}
-	box := slackgo.NewContainerBlock(slices.Concat(stepChildren(s), button)...).
+	children := stepChildren(s)
+	if spent := summary.Spent(s); spent != "" && s.Done {
+		children = append(children, slackgo.NewContextBlock("", mrkdwn(escape(spent))))
+	}
+	box := slackgo.NewContainerBlock(slices.Concat(children, button)...).
 		WithTitle(plainText(title)).WithCollapsible(true, true).WithBlockID(id)
 	elements := stepElements(s)
 	lines := make([]string, 0, len(elements))
@@ -67,7 +71,7 @@ func stepsPart(thread chat.ThreadID, s *chat.Steps) part {
 // stepChildren packs the steps into sections. When they don't fit the oldest
 // are left out, and the first section says how many.
 func stepChildren(s *chat.Steps) []slackgo.Block {
-	const room = mostChildren - 2 // one for the button, one for what is left out
+	const room = mostChildren - 3 // the button, what is left out, what was used
 	packed := []string{}
 	elements := stepElements(s)
 	left, used := 0, 0
@@ -206,9 +210,6 @@ func stepsTitle(s *chat.Steps) string {
 	}
 	if s.Took > 0 {
 		parts = append(parts, summary.Took(s.Took))
-	}
-	if spent := summary.Spent(s); spent != "" {
-		parts = append(parts, spent)
 	}
 	return shorten(strings.Join(parts, " · "), mostTitle)
 }

@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"sync"
-	"time"
 
 	slackgo "github.com/slack-go/slack"
 
 	"nod/chat"
 	"nod/chat/outbox"
+	"nod/chat/summary"
 )
 
 // decode reads JSON of Slack's.
@@ -48,7 +47,7 @@ func (a *Adapter) showSteps(ctx context.Context, in interaction, value string) e
 
 // fullSteps writes steps whole, as far as a window has room.
 func fullSteps(s chat.Steps) []slackgo.Block {
-	out := []slackgo.Block{section("*" + escape(stepsTitle(&s)) + "*")}
+	out := []slackgo.Block{section(summary.Lines("*"+escape(stepsTitle(&s))+"*", escape(summary.Spent(&s))))}
 	add := func(label, text string) {
 		out = append(out, section("*"+label+"*"))
 		for _, p := range pieces(chat.Exact(text), mostSection) {
@@ -70,43 +69,4 @@ func fullSteps(s chat.Steps) []slackgo.Block {
 		out = append(out[:mostModal-1], section("_There is more. Write `steps` in the thread to see it._"))
 	}
 	return out
-}
-
-// prompts remembers whom the suggestions were shown to lately.
-type prompts struct {
-	mu   *sync.Mutex
-	seen map[string]time.Time
-}
-
-func newPrompts() prompts { return prompts{mu: &sync.Mutex{}, seen: map[string]time.Time{}} }
-
-// again says whether a channel's suggestions are due.
-func (p *prompts) again(channel string, now time.Time) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if now.Sub(p.seen[channel]) < time.Hour {
-		return false
-	}
-	if len(p.seen) > mostNames {
-		clear(p.seen)
-	}
-	p.seen[channel] = now
-	return true
-}
-
-// suggest shows what one can ask, to somebody who opened the conversation with
-// the bot.
-func (a *Adapter) suggest(ev event) {
-	if ev.Tab != "messages" || ev.Channel == "" || !a.prompts.again(ev.Channel, a.o.Now()) {
-		return
-	}
-	list, err := json.Marshal(suggestions)
-	if err != nil {
-		return
-	}
-	args := url.Values{"channel_id": {ev.Channel}, "prompts": {string(list)}}
-	r := request{method: "assistant.threads.setSuggestedPrompts", args: args, priority: outbox.Low, float: true, key: "prompts " + ev.Channel}
-	if err := a.web.call(context.Background(), r); err != nil {
-		a.log.Debug("suggest prompts", "error", err)
-	}
 }

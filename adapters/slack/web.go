@@ -273,7 +273,6 @@ var tiers = map[string]int{
 	"usergroups.users.list": 20,
 	"chat.postEphemeral":    100, "users.info": 100, "views.open": 100, "views.update": 100, "views.publish": 100,
 	"files.getUploadURLExternal": 100, "files.completeUploadExternal": 100,
-	"assistant.threads.setSuggestedPrompts": 50,
 }
 
 // budget says what a bucket allows. Messages have their own rule: about one a

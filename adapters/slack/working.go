@@ -10,71 +10,247 @@ import (
 	"nod/chat/outbox"
 )
 
-// working shows that the bot is at work where Slack has a sign for it: in the
-// threads of direct conversations. The sign comes only after a moment, so that
-// a quick answer costs no call; an answer clears it.
-type working struct {
-	mu *sync.Mutex
-	at map[chat.ThreadID]*sign
-}
+// That the bot is at work is shown by the status of an agent session
+// (https://docs.slack.dev/ai/agent-sessions), in channels and direct
+// conversations alike: it is no message, rings nowhere, and while it is
+// `processing` people have a stop button. A session never changes by itself, also
+// not when the bot answers or people click the button, so every turn ends it.
+// Where a workspace has no sessions there is the older status of an assistant's
+// thread, in direct conversations.
 
-type sign struct {
-	timer *time.Timer
-	set   bool
-}
+// The statuses of a session.
+const (
+	atWork   = "processing"
+	atRest   = "active"
+	waiting  = "suspended" // for an approval
+	signedAs = "is thinking…"
+)
 
+// signAfter is for how long work goes on before it is shown, so that a quick
+// answer costs no call.
 const signAfter = 300 * time.Millisecond
 
-func newWorking() working { return working{mu: &sync.Mutex{}, at: map[chat.ThreadID]*sign{}} }
+// working knows what is shown in each thread that is at work or waits.
+type working struct {
+	mu    sync.Mutex
+	at    map[chat.ThreadID]*sign
+	calls sync.WaitGroup // those that end a sign
+}
+
+// sign is what a thread shows.
+type sign struct {
+	timer *time.Timer
+	busy  bool
+	asks  map[chat.MessageRef]bool // approvals that wait
+	shown bool                     // a call that says so was made, or is on its way
+	said  string                   // the status that Slack was told last; "" for none
+}
+
+func newWorking() *working { return &working{at: map[chat.ThreadID]*sign{}} }
+
+func (w *working) of(thread chat.ThreadID) *sign {
+	s := w.at[thread]
+	if s == nil {
+		s = &sign{asks: map[chat.MessageRef]bool{}}
+		w.at[thread] = s
+	}
+	return s
+}
+
+// want is the status that a thread should have.
+func (s *sign) want() string {
+	switch {
+	case s.busy:
+		return atWork
+	case len(s.asks) > 0:
+		return waiting
+	}
+	return atRest
+}
 
 // Working shows, or stops showing, that the bot is at work.
 func (a *Adapter) Working(thread chat.ThreadID, on bool) {
-	if thread.Root == "" || !isDM(channelOf(thread.Channel)) {
+	if thread.Root == "" {
 		return
 	}
-	w := &a.working
+	w := a.working
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := w.at[thread]
-	switch {
-	case on && s == nil:
-		s = &sign{}
-		s.timer = time.AfterFunc(signAfter, func() { a.sign(thread, s) })
-		w.at[thread] = s
-	case !on && s != nil:
+	if !on && w.at[thread] == nil {
+		return
+	}
+	s := w.of(thread)
+	if s.busy == on {
+		return
+	}
+	s.busy = on
+	if s.timer != nil {
 		s.timer.Stop()
-		delete(w.at, thread)
-		if s.set {
-			a.status(thread, "")
+	}
+	if on {
+		s.timer = time.AfterFunc(signAfter, func() { a.sign(thread) })
+		return
+	}
+	a.unsign(thread, s)
+}
+
+// sign shows that the bot is at work, unless the work has ended.
+func (a *Adapter) sign(thread chat.ThreadID) {
+	w := a.working
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.at[thread]; s != nil && s.busy && s.said != atWork {
+		s.shown = true
+		r := a.status(thread, atWork)
+		r.float = true
+		if err := a.web.call(context.Background(), r); err != nil {
+			a.log.Debug("show that the bot is at work", "error", err)
 		}
 	}
 }
 
-// sign shows the sign, unless the work has ended.
-func (a *Adapter) sign(thread chat.ThreadID, s *sign) {
-	a.working.mu.Lock()
-	defer a.working.mu.Unlock()
-	if a.working.at[thread] == s {
-		s.set = true
-		a.status(thread, "is thinking…")
+// unsign shows what a thread that is not at work is: at rest, or waiting. The
+// mutex is held.
+func (a *Adapter) unsign(thread chat.ThreadID, s *sign) {
+	want := s.want()
+	if want == atRest && !s.shown {
+		delete(a.working.at, thread)
+		return
+	}
+	s.shown = true
+	r := a.status(thread, want)
+	a.working.calls.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), longestRetry)
+		defer cancel()
+		if err := a.web.call(ctx, r); err != nil {
+			a.log.Debug("show that the bot is not at work", "error", err)
+		}
+		a.working.forget(thread)
+	})
+}
+
+// asks notes that an approval waits in a thread, or does no longer.
+func (a *Adapter) asks(thread chat.ThreadID, ref chat.MessageRef, waits bool) {
+	if thread.Root == "" || ref.IsZero() {
+		return
+	}
+	w := a.working
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.of(thread); waits {
+		s.asks[ref] = true
+	} else {
+		delete(s.asks, ref)
 	}
 }
 
-// shown notes that a message went out, which cleared the sign.
-func (w *working) shown(thread chat.ThreadID) {
+// forget drops a thread that shows nothing.
+func (w *working) forget(thread chat.ThreadID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.at[thread]; s != nil && !s.busy && len(s.asks) == 0 && s.said != atWork && s.said != waiting {
+		delete(w.at, thread)
+	}
+}
+
+// status is the call that shows a status. Calls for a thread follow each other;
+// one that has become pointless when its turn comes is not made.
+func (a *Adapter) status(thread chat.ThreadID, status string) request {
+	channel := channelOf(thread.Channel)
+	args := url.Values{"channel_id": {channel}, "thread_ts": {thread.Root}, "status": {status}}
+	if title := a.titles.take(thread); title != "" {
+		args.Set("title", title)
+	}
+	r := request{method: "agents.sessions.setStatus", args: args, priority: outbox.Low, key: "status " + thread.String()}
+	if a.shapes.refuses(sessionShape) {
+		r = older(r, channel)
+		r.skip = func() bool { return !isDM(channel) || !a.working.due(thread, status) }
+	} else {
+		r.skip = func() bool { return !a.working.due(thread, status) }
+	}
+	r.then = func(err error) {
+		switch {
+		case err == nil:
+			a.working.noted(thread, status)
+		case refusedForm(err) && r.method == "agents.sessions.setStatus":
+			a.shapes.refused(form{shape: sessionShape}, err)
+			if !a.shapes.refuses(sessionShape) {
+				return
+			}
+			again := a.status(thread, status)
+			again.float = true
+			_ = a.web.call(context.Background(), again)
+		}
+	}
+	return r
+}
+
+// sessionShape is what a workspace may not know of.
+const sessionShape = "agents.sessions"
+
+// older is the call of assistants' threads, for a workspace without sessions.
+func older(r request, channel string) request {
+	text := ""
+	if r.args.Get("status") == atWork {
+		text = signedAs
+	}
+	r.method = "assistant.threads.setStatus"
+	r.args = url.Values{"channel_id": {channel}, "thread_ts": r.args["thread_ts"], "status": {text}}
+	return r
+}
+
+// due says whether a thread should have a status that it doesn't have.
+func (w *working) due(thread chat.ThreadID, status string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.at[thread]
+	switch {
+	case s == nil:
+		return false
+	case status == atRest && s.said == "":
+		return false
+	}
+	return s.want() == status && s.said != status
+}
+
+// noted notes what Slack was told.
+func (w *working) noted(thread chat.ThreadID, status string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if s := w.at[thread]; s != nil {
-		s.set = false
+		s.said = status
 	}
 }
 
-func (a *Adapter) status(thread chat.ThreadID, text string) {
-	args := url.Values{"channel_id": {channelOf(thread.Channel)}, "thread_ts": {thread.Root}, "status": {text}}
-	r := request{method: "assistant.threads.setStatus", args: args, priority: outbox.Low, float: true, key: "status " + thread.String()}
-	if err := a.web.call(context.Background(), r); err != nil {
-		a.log.Debug("show that the bot is at work", "error", err)
+// titles are what threads are about, until their sessions are made.
+type titles struct {
+	mu sync.Mutex
+	of map[chat.ThreadID]string
+}
+
+// mostSessionTitle is how much of a question names its session; Slack takes 200.
+const mostSessionTitle = 80
+
+// note notes the first message of a thread.
+func (t *titles) note(thread chat.ThreadID, text string) {
+	text = shorten(flat(text), mostSessionTitle)
+	if text == "" {
+		return
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of == nil || len(t.of) > mostNames {
+		t.of = map[chat.ThreadID]string{}
+	}
+	t.of[thread] = text
+}
+
+func (t *titles) take(thread chat.ThreadID) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := t.of[thread]
+	delete(t.of, thread)
+	return text
 }
 
 // pace is how long a steps message stays as it is at the least: Slack allows

@@ -195,8 +195,9 @@ func (s *Server) StartAssistant(user string) string {
 	return m.ts
 }
 
-// StopSession has a person press the stop button of an agent session. What
-// streams in its thread ends.
+// StopSession has a person press the stop button of an agent session, which is
+// there only while the session is processing. What streams in its thread ends; the
+// session stays at processing, until the app says otherwise.
 func (s *Server) StopSession(user, channel, thread string) {
 	defer s.change()()
 	ch := s.channel(channel)
@@ -206,6 +207,9 @@ func (s *Server) StopSession(user, channel, thread string) {
 			m.streaming = false
 			halted = append(halted, m.ts)
 		}
+	}
+	if halted == nil && s.desk.state[channel+" "+thread] != "processing" {
+		panic("fakeslack: there is no stop button in " + channel + " " + thread)
 	}
 	event := reply{
 		"type": "agent_session_stopped", "user": s.user(user).ID, "channel": ch.ID, "thread_ts": thread,

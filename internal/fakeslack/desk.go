@@ -15,6 +15,7 @@ type desk struct {
 	statuses   []Status
 	current    map[string]int // channel and thread → index of its last status
 	sessions   []Session
+	state      map[string]string // channel and thread → status of its agent session
 	titles     map[string]string // channel and thread → title
 	prompts    map[string]json.RawMessage
 	views      map[string]*View
@@ -37,7 +38,7 @@ const triggerLife = 3 * time.Second
 
 func newDesk() desk {
 	return desk{
-		current: map[string]int{}, titles: map[string]string{}, prompts: map[string]json.RawMessage{}, views: map[string]*View{},
+		current: map[string]int{}, state: map[string]string{}, titles: map[string]string{}, prompts: map[string]json.RawMessage{}, views: map[string]*View{},
 		homes: map[string]*View{}, triggers: map[string]*trigger{}, responses: map[string]*responseURL{},
 		files: map[string]*file{},
 	}
@@ -105,6 +106,13 @@ func setStatus(s *Server, c *call) (reply, error) {
 		return nil, breach("invalid_arguments", "%d loading messages", len(loading))
 	}
 	s.showStatus(Status{Channel: ch.ID, Thread: ts, Text: c.args["status"], Loading: loading})
+	if s.subscribed("agent_session_stopped") { // Slack bridges the older call to a session
+		state := "processing"
+		if c.args["status"] == "" {
+			state = "active"
+		}
+		s.desk.state[ch.ID+" "+ts] = state
+	}
 	return nil, nil
 }
 
@@ -114,7 +122,8 @@ func (s *Server) showStatus(st Status) {
 	s.desk.statuses = append(s.desk.statuses, st)
 }
 
-// clearStatus is what a post of the bot does to the status of its thread.
+// clearStatus is what a post of the bot does to the status of its thread. A
+// session stays as it is: only the app ends its processing.
 func (s *Server) clearStatus(channel, thread string) {
 	if s.status(channel, thread) != "" {
 		s.showStatus(Status{Channel: channel, Thread: thread, Auto: true})
@@ -160,6 +169,9 @@ func setPrompts(s *Server, c *call) (reply, error) {
 }
 
 func setSession(s *Server, c *call) (reply, error) {
+	if s.opt.NoSessions {
+		return nil, refuse("feature_disabled")
+	}
 	ch, ts, err := s.threadIn(c, true)
 	switch {
 	case err != nil:
@@ -169,6 +181,7 @@ func setSession(s *Server, c *call) (reply, error) {
 	case !slices.Contains([]string{"active", "processing", "suspended", "closed"}, c.args["status"]):
 		return nil, breach("invalid_status", "%q", c.args["status"])
 	}
+	s.desk.state[ch.ID+" "+ts] = c.args["status"]
 	s.desk.sessions = append(s.desk.sessions, Session{
 		At: s.now(), Channel: ch.ID, Thread: ts, Status: c.args["status"], Title: c.args["title"],
 	})

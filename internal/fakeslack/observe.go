@@ -136,6 +136,29 @@ func (s *Server) Status(channel, thread string) string {
 	return s.status(channel, thread)
 }
 
+// Session gives the status of a thread's agent session; empty where there is
+// none.
+func (s *Server) Session(channel, thread string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.desk.state[channel+" "+thread]
+}
+
+// Processing lists the threads, as channel and timestamp, whose session says that
+// the bot is at work.
+func (s *Server) Processing() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for where, state := range s.desk.state {
+		if state == "processing" {
+			out = append(out, where)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // Sessions gives every change of a thread's agent session.
 func (s *Server) Sessions(channel, thread string) []Session {
 	s.mu.Lock()

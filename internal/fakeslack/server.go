@@ -49,6 +49,7 @@ type Options struct {
 	PingEvery  time.Duration // WebSocket pings; default 5 s
 	EditWindow time.Duration // how long the bot may edit a message; 0: for ever
 	ShareAfter time.Duration // how long after the answer to an upload its message appears
+	NoSessions bool          // the workspace has no agent sessions
 	// KeepOffline keeps events while no socket is open, and sends them when
 	// one is. Slack promises no such thing: by default they are lost once
 	// their retries are used up.
