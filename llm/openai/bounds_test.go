@@ -40,7 +40,7 @@ func (f *flood) RoundTrip(req *http.Request) (*http.Response, error) {
 		f.read += k
 		return k, nil
 	})
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(body), Request: req}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(body), Request: req}, nil
 }
 
 type readerFunc func([]byte) (int, error)

@@ -16,6 +16,7 @@ type wireCall struct {
 		Name string    `json:"name"`
 		Args arguments `json:"arguments"`
 	} `json:"function"`
+	Extra json.RawMessage `json:"extra_content"` // Gemini's signature
 }
 
 // arguments is a JSON string by the book, and the object itself with some.
@@ -46,6 +47,7 @@ type partCall struct {
 	id    string
 	name  string
 	args  strings.Builder
+	extra json.RawMessage
 }
 
 // add takes in the pieces of one delta.
@@ -63,6 +65,9 @@ func (c *calls) add(pieces []wireCall) {
 		}
 		if call.name == "" {
 			call.name = p.Function.Name
+		}
+		if present(p.Extra) {
+			call.extra = p.Extra
 		}
 		call.args.WriteString(string(p.Function.Args))
 	}

@@ -29,16 +29,24 @@ type choice struct {
 }
 
 type message struct {
-	Content          content    `json:"content"`
-	Refusal          content    `json:"refusal"`
-	ReasoningContent content    `json:"reasoning_content"` // DeepSeek, Z.ai, xAI, llama.cpp
-	Reasoning        content    `json:"reasoning"`         // OpenRouter, vLLM, Groq, Ollama
-	Calls            []wireCall `json:"tool_calls"`
+	Content          content           `json:"content"`
+	Refusal          content           `json:"refusal"`
+	ReasoningContent *content          `json:"reasoning_content"` // DeepSeek, Z.ai, xAI, llama.cpp
+	Reasoning        *content          `json:"reasoning"`         // OpenRouter, vLLM, Groq, Ollama
+	Details          []json.RawMessage `json:"reasoning_details"` // OpenRouter, Vercel, Snowflake: signed
+	Calls            []wireCall        `json:"tool_calls"`
 }
 
 // content is a string, or a list of parts of which some are thoughts
 // (https://docs.mistral.ai/capabilities/reasoning/).
 type content struct{ text, thought string }
+
+func (c *content) said() string {
+	if c == nil {
+		return ""
+	}
+	return c.text
+}
 
 // UnmarshalJSON implements json.Unmarshaler. What is neither counts as empty.
 func (c *content) UnmarshalJSON(data []byte) error {
@@ -68,12 +76,15 @@ func (c *content) UnmarshalJSON(data []byte) error {
 type completion struct {
 	out     *sink
 	newID   func() string
+	most    int // bytes of what is kept
 	room    room
 	text    strings.Builder
 	thought strings.Builder
 	think   thinking
 	stops   stops
 	calls   calls
+	from    string // the model, for its echo
+	back    reasoned
 	finish  string
 	usage   llm.Usage
 	some    bool // anything at all
@@ -124,9 +135,10 @@ func (c *completion) take(ch choice) {
 		if m == nil {
 			continue
 		}
-		thought := m.ReasoningContent.text
+		c.back.add(m)
+		thought := m.ReasoningContent.said()
 		if thought == "" {
-			thought = m.Reasoning.text
+			thought = m.Reasoning.said()
 		}
 		c.say("", thought+m.Content.thought)
 		c.say(c.think.feed(m.Content.text))
@@ -173,9 +185,27 @@ func (c *completion) end(ended bool, cause error) (llm.Response, error) {
 	}
 	calls := c.calls.finish(c.newID)
 	return llm.Response{
-		Text: c.text.String(), Reasoning: c.thought.String(),
+		Text: c.text.String(), Reasoning: c.thought.String(), Echo: c.echo(calls),
 		Calls: calls, Finish: finish(c.finish, len(calls) > 0), Usage: c.usage,
 	}, nil
+}
+
+// echo is what goes back with the calls; without any the turn is over.
+func (c *completion) echo(calls []llm.Call) llm.Echo {
+	if len(calls) == 0 || c.room.over {
+		return nil
+	}
+	e := echo{From: c.from, Fields: c.back.fields()}
+	e.IDs = bound(e.Fields, calls)
+	for _, part := range c.calls {
+		if part.name != "" {
+			e.Extra = append(e.Extra, part.extra)
+		}
+	}
+	if !e.extras() {
+		e.Extra = nil
+	}
+	return e.pack(c.most)
 }
 
 // finish puts a provider's reason into one of the four words of
@@ -225,8 +255,9 @@ func (u usage) count() llm.Usage {
 
 // chat makes one completion by Chat Completions.
 func (m *Model) chat(ctx context.Context, x *exchange, req request, out *sink) (llm.Response, error) {
-	c := &completion{out: out, newID: m.o.NewID, room: room{left: m.o.MaxOutput}, stops: stops{words: req.Stop}}
-	r := m.chatRequest(req, x.stream)
+	c := &completion{out: out, newID: m.o.NewID, most: m.o.MaxOutput, room: room{left: m.o.MaxOutput}, from: m.from(), stops: stops{words: req.Stop}}
+	r, add := m.chatRequest(req, x.stream)
+	x.add = add
 	if !x.stream {
 		_, err := x.api.CreateChatCompletion(ctx, r)
 		return whole(x, err, c, m.o.MaxOutput)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -25,6 +24,7 @@ type exchange struct {
 	now    func() time.Time
 	api    *openai.Client
 	stream bool
+	add    additions
 	most   int64 // bytes of an answer that comes in one, or of an event
 	cancel context.CancelFunc
 
@@ -35,12 +35,9 @@ type exchange struct {
 	events *events
 }
 
-// zero stands for 0 in the fields that go-openai leaves out when they are 0.
-const zero float32 = math.SmallestNonzeroFloat32
-
 // Do implements openai.HTTPDoer.
 func (x *exchange) Do(req *http.Request) (*http.Response, error) {
-	if err := sendZeros(req); err != nil {
+	if err := x.amend(req); err != nil {
 		return nil, err
 	}
 	resp, err := x.http.Do(req)
@@ -66,15 +63,14 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// sendZeros puts 0 where zero stands. The fields come before the tools and
-// after the messages, whose quotes are escaped: the first match is the field.
-func sendZeros(req *http.Request) error {
+// amend puts into a request what go-openai has no field for.
+func (x *exchange) amend(req *http.Request) error {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return fmt.Errorf("read request: %w", err)
 	}
-	for _, field := range []string{`"temperature":`, `"top_p":`} {
-		body = bytes.Replace(body, []byte(field+"1e-45"), []byte(field+"0"), 1)
+	if body, err = x.add.into(body); err != nil {
+		return fmt.Errorf("amend request: %w", err)
 	}
 	req.ContentLength = int64(len(body))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }

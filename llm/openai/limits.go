@@ -24,12 +24,14 @@ const (
 	noImages
 	noToolChoice
 	noUserAfterTool
+	noReasoning    // none is sent back
+	needsReasoning // beside every call
 	needsResponses // refuses Chat Completions, altogether or with tools
 )
 
 var limitNames = map[limits]string{
 	noStop: "no stop", noTemperature: "no temperature", noTopP: "no top_p", noStreamOptions: "no stream_options",
-	noStream: "no stream", noImages: "no images", noToolChoice: "no tool_choice", noUserAfterTool: "no user after tool", needsResponses: "needs responses",
+	noStream: "no stream", noImages: "no images", noToolChoice: "no tool_choice", noUserAfterTool: "no user after tool", noReasoning: "no reasoning", needsReasoning: "needs reasoning", needsResponses: "needs responses",
 }
 
 func (l limits) has(one limits) bool { return l&one != 0 }
@@ -62,6 +64,9 @@ func (m *Model) learn(f *failure, req request) bool {
 // sent says which limits the refused call could have run into.
 func (m *Model) sent(req llm.Request, lim limits) limits {
 	out := needsResponses
+	if lim.has(needsResponses) {
+		out |= noReasoning
+	}
 	if len(req.Stop) > 0 && !lim.has(needsResponses) {
 		out |= noStop
 	}
@@ -81,6 +86,12 @@ func (m *Model) sent(req llm.Request, lim limits) limits {
 		out |= noToolChoice
 	}
 	for i, msg := range req.Messages {
+		if len(msg.Calls) > 0 {
+			out |= needsReasoning
+		}
+		if len(msg.Echo) > 0 {
+			out |= noReasoning
+		}
 		if msg.Role == llm.User && i > 0 && req.Messages[i-1].Role == llm.ToolRole {
 			out |= noUserAfterTool
 		}
@@ -123,6 +134,7 @@ var named = []struct {
 	{noStreamOptions, regexp.MustCompile(`\b(stream_options|include_usage)\b`)},
 	{noTopP, regexp.MustCompile(`\btop_?p\b`)},
 	{noTemperature, regexp.MustCompile(`\btemperature\b`)},
+	{noReasoning, regexp.MustCompile(`\b(reasoning(_content|_details)?|extra_content|encrypted( content|_content))\b`)},
 	{noToolChoice, regexp.MustCompile(`\btool_choice\b`)},
 	{noStop, regexp.MustCompile(`\bstop\b`)},
 	{noImages, regexp.MustCompile(`\b(image_url|images?|vision|multimodal)\b`)},
@@ -132,6 +144,13 @@ var named = []struct {
 // userAfterTool is how Mistral's API, and templates that insist on turns, refuse
 // a person's message right behind a result.
 var userAfterTool = regexp.MustCompile(`unexpected role .?user.? after role .?tool|roles must alternate`)
+
+// reasoningMissing is how providers insist on the reasoning beside calls, and
+// badSignature how they refuse one: a signature of another host of the model.
+var (
+	reasoningMissing = regexp.MustCompile(`reasoning_content.{0,60}\b(missing|must be passed back|is required)|missing.{0,20}reasoning_content`)
+	badSignature     = regexp.MustCompile(`invalid.{0,5}signature.{0,20}thinking|encrypted content.{0,40}could not be`)
+)
 
 // refused reads a limit out of a refusal. The server's param, where it gives
 // one, is better than the words of its message.
@@ -147,8 +166,13 @@ func refused(f *failure) limits {
 	if f.said.says("v1/responses", "responses api") {
 		return needsResponses
 	}
-	if userAfterTool.MatchString(f.said.words()) {
+	switch words := f.said.words(); {
+	case userAfterTool.MatchString(words):
 		return noUserAfterTool
+	case reasoningMissing.MatchString(words):
+		return needsReasoning
+	case badSignature.MatchString(words):
+		return noReasoning
 	}
 	if !f.said.says(unsupported...) {
 		return 0

@@ -9,12 +9,20 @@ import (
 	"nod/llm"
 )
 
-func (m *Model) chatRequest(req request, stream bool) openai.ChatCompletionRequest {
-	r := openai.ChatCompletionRequest{Model: m.o.Model}
-	for _, msg := range ordered(req.Messages, req.lim) {
-		if out, ok := chatMessage(msg, req.lim); ok {
-			r.Messages = append(r.Messages, out)
+// chatRequest is a request, and what go-openai has no field for.
+func (m *Model) chatRequest(req request, stream bool) (r openai.ChatCompletionRequest, add additions) {
+	r = openai.ChatCompletionRequest{Model: m.o.Model}
+	for _, msg := range m.reidentified(ordered(req.Messages, req.lim), req.lim) {
+		out, ok := chatMessage(msg, req.lim)
+		if !ok {
+			continue
 		}
+		if e := m.echoed(msg, req.lim); e != nil {
+			add.message(len(r.Messages), e)
+		} else if len(msg.Calls) > 0 && req.lim.has(needsReasoning) {
+			add.message(len(r.Messages), &echo{Fields: map[string]json.RawMessage{"reasoning_content": jsonText(padding)}})
+		}
+		r.Messages = append(r.Messages, out)
 	}
 	r.Tools = definitions(req.Tools)
 	if req.NoCalls && len(r.Tools) > 0 && !req.lim.has(noToolChoice) {
@@ -24,15 +32,15 @@ func (m *Model) chatRequest(req request, stream bool) openai.ChatCompletionReque
 		r.Stop = req.Stop
 	}
 	if t := m.o.Temperature; t != nil && !req.lim.has(noTemperature) {
-		r.Temperature = sendable(*t)
+		r.Temperature = add.number("temperature", *t)
 	}
 	if p := m.o.TopP; p != nil && !req.lim.has(noTopP) {
-		r.TopP = sendable(*p)
+		r.TopP = add.number("top_p", *p)
 	}
 	if stream && !req.lim.has(noStreamOptions) {
 		r.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
-	return r
+	return r, add
 }
 
 // noted stands between a result and a person's next message for models that
@@ -59,13 +67,6 @@ func ordered(messages []llm.Message, lim limits) []llm.Message {
 		last.Images = append(last.Images[:len(last.Images):len(last.Images)], m.Images...)
 	}
 	return out
-}
-
-func sendable(f float32) float32 {
-	if f == 0 {
-		return zero
-	}
-	return f
 }
 
 // parameters is a tool's schema; servers insist on there being one.

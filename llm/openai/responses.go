@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +18,7 @@ import (
 //
 // https://platform.openai.com/docs/api-reference/responses
 func (m *Model) responses(ctx context.Context, x *exchange, req request, out *sink) (llm.Response, error) {
-	c := &answer{out: out, newID: m.o.NewID, most: m.o.MaxOutput, room: room{left: m.o.MaxOutput}, stops: stops{words: req.Stop}}
+	c := &answer{out: out, newID: m.o.NewID, from: m.from(), most: m.o.MaxOutput, room: room{left: m.o.MaxOutput}, stops: stops{words: req.Stop}}
 	r := m.responsesRequest(req)
 	if !x.stream {
 		_, err := x.api.CreateResponse(ctx, r)
@@ -51,6 +52,9 @@ func (m *Model) responses(ctx context.Context, x *exchange, req request, out *si
 func (m *Model) responsesRequest(req request) openai.CreateResponseRequest {
 	store := false
 	r := openai.CreateResponseRequest{Model: m.o.Model, Store: &store}
+	if !req.lim.has(noReasoning) { // as nothing is stored, it has to come along
+		r.Include = []openai.ResponseInclude{openai.ResponseIncludeReasoningEncryptedContent}
+	}
 	if !req.lim.has(noTemperature) {
 		r.Temperature = m.o.Temperature
 	}
@@ -68,6 +72,11 @@ func (m *Model) responsesRequest(req request) openai.CreateResponseRequest {
 	}
 	var items []any
 	for _, msg := range req.Messages {
+		if e := m.echoed(msg, req.lim); e != nil {
+			for _, item := range e.Items {
+				items = append(items, item)
+			}
+		}
 		items = append(items, inputItems(msg, req.lim)...)
 	}
 	r.Input = items
@@ -150,14 +159,28 @@ type item struct {
 	CallID string    `json:"call_id"`
 	Name   string    `json:"name"`
 	Args   arguments `json:"arguments"`
+	Secret string    `json:"encrypted_content"` // of a reasoning
+
+	raw json.RawMessage
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It keeps the item as it came.
+func (it *item) UnmarshalJSON(data []byte) error {
+	type plain item
+	if err := json.Unmarshal(data, (*plain)(it)); err != nil {
+		return err
+	}
+	it.raw = bytes.Clone(data)
+	return nil
 }
 
 // answer is what has come of a response so far.
 type answer struct {
 	out     *sink
 	newID   func() string
-	most    int  // bytes of an answer that came in one
-	room    room // of one that was streamed
+	from    string // the model, for its echo
+	most    int    // bytes of an answer that came in one
+	room    room   // of one that was streamed
 	stops   stops
 	text    strings.Builder // as it was streamed, up to a stop word
 	thought strings.Builder
@@ -238,9 +261,24 @@ func (a *answer) end(_ bool, cause error) (llm.Response, error) {
 		reason = "length"
 	}
 	out.Finish = finish(reason, len(out.Calls) > 0)
+	if len(out.Calls) > 0 && !over {
+		out.Echo = echo{From: a.from, Items: a.final.reasoning()}.pack(a.most)
+	}
 	u := a.final.Usage
 	out.Usage = llm.Usage{Prompt: u.Input, Cached: u.InputDetails.Cached, Completion: u.Output, Reasoning: u.OutputDetails.Reasoning}
 	return out, nil
+}
+
+// reasoning are the items that go back with the calls: those that are of use to
+// a provider that stored nothing.
+func (r response) reasoning() []json.RawMessage {
+	var out []json.RawMessage
+	for _, it := range r.Output {
+		if it.Type == "reasoning" && it.Secret != "" {
+			out = append(out, it.raw)
+		}
+	}
+	return out
 }
 
 // read gives what a response holds, as far as there is room for it.

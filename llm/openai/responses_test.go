@@ -125,7 +125,7 @@ func TestResponsesRequest(t *testing.T) {
 	}
 	var want map[string]any
 	if err := json.Unmarshal([]byte(`{
-		"model": "m", "stream": true, "store": false, "temperature": 0,
+		"model": "m", "stream": true, "store": false, "include": ["reasoning.encrypted_content"], "temperature": 0,
 		"input": [
 			{"role": "system", "content": "be kind"},
 			{"role": "user", "content": [{"type": "input_text", "text": "look"}, {"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,eA=="}]},

@@ -55,7 +55,7 @@ func (e *events) Read(p []byte) (int, error) {
 			return 0, e.err
 		}
 		line, err := e.next()
-		if err == nil || len(bytes.TrimSpace(line)) > 0 && err == io.EOF {
+		if err == nil || len(bytes.TrimSpace(line)) > 0 && errors.Is(err, io.EOF) {
 			e.line(line)
 		}
 		if f := new(failure); errors.As(err, &f) {

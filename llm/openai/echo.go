@@ -1,0 +1,284 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	"nod/llm"
+)
+
+// echo is what is in an [llm.Echo]: what a provider sent beside text and calls
+// and wants to have back while the turn goes on, since models that think between
+// tools go on from there. Nobody agrees on a field, some sign what is in it, and
+// some refuse a field that is not their own: so it goes back as it came, to
+// where it came from, and from the first refusal on not at all.
+type echo struct {
+	From   string                     `json:"from"`             // which model, and where
+	Fields map[string]json.RawMessage `json:"fields,omitempty"` // of the message
+	Extra  []json.RawMessage          `json:"extra,omitempty"`  // extra_content of each call (Gemini)
+	IDs    []string                   `json:"ids,omitempty"`    // of the calls, where something is bound to them
+	Items  []json.RawMessage          `json:"items,omitempty"`  // of the Responses API
+}
+
+// padding stands for a reasoning that is not there, for providers that insist on
+// one beside every call. Some of them refuse an empty one.
+const padding = " "
+
+// from says which model this is, without what a URL may hold of a password.
+func (m *Model) from() string {
+	host := "api.openai.com"
+	if u, err := url.Parse(m.o.BaseURL); err == nil && u.Host != "" {
+		host = u.Host
+	}
+	return host + " " + m.o.Model
+}
+
+// echoed reads what goes back with a message; nil when nothing does.
+func (m *Model) echoed(msg llm.Message, lim limits) *echo {
+	var e echo
+	if len(msg.Echo) == 0 || lim.has(noReasoning) || json.Unmarshal(msg.Echo, &e) != nil || e.From != m.from() {
+		return nil
+	}
+	return &e
+}
+
+// pack writes an echo, if there is anything in it; one that is too big is none.
+func (e echo) pack(most int) llm.Echo {
+	if len(e.Fields) == 0 && len(e.Items) == 0 && !e.extras() {
+		return nil
+	}
+	raw, err := json.Marshal(e)
+	if err != nil || len(raw) > most {
+		return nil
+	}
+	return raw
+}
+
+func (e echo) extras() bool {
+	for _, one := range e.Extra {
+		if present(one) {
+			return true
+		}
+	}
+	return false
+}
+
+// reasoned gathers what of a completion goes into its echo.
+type reasoned struct {
+	texts   map[string]*strings.Builder // by field
+	details []map[string]json.RawMessage
+}
+
+// add takes in a message, or a piece of one.
+func (r *reasoned) add(m *message) {
+	r.put("reasoning_content", m.ReasoningContent)
+	r.put("reasoning", m.Reasoning)
+	for _, raw := range m.Details {
+		r.detail(raw)
+	}
+}
+
+// put adds to a field. One that is there and empty goes back, too: some insist
+// on that.
+func (r *reasoned) put(field string, c *content) {
+	if c == nil {
+		return
+	}
+	if r.texts == nil {
+		r.texts = map[string]*strings.Builder{}
+	}
+	if r.texts[field] == nil {
+		r.texts[field] = new(strings.Builder)
+	}
+	r.texts[field].WriteString(c.text)
+}
+
+// detail adds an entry of reasoning_details. In a stream an entry comes in
+// pieces, of which only the texts are continued.
+func (r *reasoned) detail(raw json.RawMessage) {
+	var d map[string]json.RawMessage
+	if json.Unmarshal(raw, &d) != nil || d == nil {
+		return
+	}
+	n := len(r.details)
+	if n == 0 || !continues(r.details[n-1], d) {
+		r.details = append(r.details, d)
+		return
+	}
+	last := r.details[n-1]
+	for key, value := range d {
+		switch {
+		case string(value) == "null":
+		case key == "text" || key == "summary":
+			last[key] = concat(last[key], value)
+		default:
+			last[key] = value
+		}
+	}
+}
+
+func continues(last, next map[string]json.RawMessage) bool {
+	kind := string(next["type"])
+	if kind != `"reasoning.text"` && kind != `"reasoning.summary"` {
+		return false
+	}
+	sameID := !present(last["id"]) || !present(next["id"]) || bytes.Equal(last["id"], next["id"])
+	return kind == string(last["type"]) && bytes.Equal(last["index"], next["index"]) && sameID
+}
+
+// concat joins two JSON strings.
+func concat(a, b json.RawMessage) json.RawMessage {
+	var x, y string
+	if json.Unmarshal(a, &x) != nil {
+		return b
+	}
+	if json.Unmarshal(b, &y) != nil {
+		return a
+	}
+	return jsonText(x + y)
+}
+
+// jsonText is a string as JSON.
+func jsonText(s string) json.RawMessage {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return json.RawMessage(`""`) // can't be: strings always marshal
+	}
+	return raw
+}
+
+// fields are what goes back of it in a message.
+func (r *reasoned) fields() map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	for field, b := range r.texts {
+		out[field] = jsonText(b.String())
+	}
+	if len(r.details) > 0 {
+		if raw, err := json.Marshal(r.details); err == nil {
+			out["reasoning_details"] = raw
+		}
+	}
+	return out
+}
+
+// bound lists the ids of calls when a field names one of them: a signature is
+// of no use beside another id.
+func bound(fields map[string]json.RawMessage, calls []llm.Call) []string {
+	var out []string
+	named := false
+	for _, c := range calls {
+		out = append(out, c.ID)
+		named = named || c.ID != "" && bytes.Contains(fields["reasoning_details"], jsonText(c.ID))
+	}
+	if !named {
+		return nil
+	}
+	return out
+}
+
+// additions are what go-openai has no field for, and so are put into the body
+// that it wrote: fields of the request and of some of its messages.
+type additions struct {
+	request  map[string]json.RawMessage
+	messages map[int]map[string]json.RawMessage
+	extra    map[int][]json.RawMessage // of the calls of a message
+}
+
+// number gives a number on; go-openai leaves 0 out, so that is added.
+func (a *additions) number(field string, f float32) float32 {
+	if a.request == nil {
+		a.request = map[string]json.RawMessage{}
+	}
+	if f == 0 {
+		a.request[field] = json.RawMessage("0")
+	}
+	return f
+}
+
+// message adds fields to a message.
+func (a *additions) message(i int, e *echo) {
+	if a.messages == nil {
+		a.messages, a.extra = map[int]map[string]json.RawMessage{}, map[int][]json.RawMessage{}
+	}
+	a.messages[i], a.extra[i] = e.Fields, e.Extra
+}
+
+// into puts the additions into a request's body.
+func (a additions) into(body []byte) ([]byte, error) {
+	if len(a.request) == 0 && len(a.messages) == 0 {
+		return body, nil
+	}
+	var doc map[string]json.RawMessage
+	if err := json.Unmarshal(body, &doc); err != nil {
+		return nil, err
+	}
+	for key, value := range a.request {
+		doc[key] = value
+	}
+	if len(a.messages) > 0 {
+		var messages []map[string]json.RawMessage
+		if err := json.Unmarshal(doc["messages"], &messages); err != nil {
+			return nil, err
+		}
+		if err := a.fill(messages); err != nil {
+			return nil, err
+		}
+		raw, err := json.Marshal(messages)
+		if err != nil {
+			return nil, err
+		}
+		doc["messages"] = raw
+	}
+	return json.Marshal(doc)
+}
+
+func (a additions) fill(messages []map[string]json.RawMessage) error {
+	for i, msg := range messages {
+		for key, value := range a.messages[i] {
+			msg[key] = value
+		}
+		if len(a.extra[i]) == 0 {
+			continue
+		}
+		var calls []map[string]json.RawMessage
+		if err := json.Unmarshal(msg["tool_calls"], &calls); err != nil {
+			return err
+		}
+		for k := range calls {
+			if k < len(a.extra[i]) && present(a.extra[i][k]) {
+				calls[k]["extra_content"] = a.extra[i][k]
+			}
+		}
+		raw, err := json.Marshal(calls)
+		if err != nil {
+			return err
+		}
+		msg["tool_calls"] = raw
+	}
+	return nil
+}
+
+// reidentified gives the calls of messages the ids to which something in their
+// echo is bound, and the results with them.
+func (m *Model) reidentified(messages []llm.Message, lim limits) []llm.Message {
+	ids := map[string]string{}
+	out := make([]llm.Message, len(messages))
+	for i, msg := range messages {
+		if e := m.echoed(msg, lim); e != nil && len(e.IDs) > 0 {
+			msg.Calls = append([]llm.Call(nil), msg.Calls...)
+			for k := range msg.Calls {
+				if k < len(e.IDs) {
+					ids[msg.Calls[k].ID] = e.IDs[k]
+					msg.Calls[k].ID = e.IDs[k]
+				}
+			}
+		}
+		if id := ids[msg.CallID]; id != "" {
+			msg.CallID = id
+		}
+		out[i] = msg
+	}
+	return out
+}
