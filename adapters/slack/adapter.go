@@ -81,6 +81,7 @@ type Adapter struct {
 	lanes   *inbound.Lanes
 	working *working
 	titles  titles
+	hurry   hurry
 	drawn   outbox.Versions
 	looks   *catchup.Looks
 	votes   *catchup.Votes

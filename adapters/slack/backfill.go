@@ -23,7 +23,7 @@ const (
 	mostThreads = 500            // are read after a gap, the newest first
 	mostDMs     = 100
 	mostPages   = 5
-	pageSize    = 200
+	pageSize    = 1000
 	lookAgain   = time.Minute      // after a look that failed, or an event that was not put
 	unputBack   = 15 * time.Minute // an event that was not put may be so much older than one that was
 )
@@ -156,7 +156,7 @@ func (a *Adapter) overdue(ctx context.Context, channel string, msgs []event) err
 		if sentAt(ev.TS).IsZero() {
 			continue
 		}
-		err := a.lanes.Do(ctx, lane(ev), a.patience(ev)+callTimeout, func(ctx context.Context) error {
+		err := a.lanes.Do(ctx, a.lane(ev), a.patience(ev)+callTimeout, func(ctx context.Context) error {
 			return a.message(ctx, ev, messageKeys("", ev))
 		})
 		if err != nil {

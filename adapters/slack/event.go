@@ -44,6 +44,7 @@ type event struct {
 	Blocks      json.RawMessage `json:"blocks"`
 	Attachments json.RawMessage `json:"attachments"`
 	Metadata    json.RawMessage `json:"metadata"`
+	Edited      json.RawMessage `json:"edited"`
 	Reaction    string          `json:"reaction"`
 	Reactions   json.RawMessage `json:"reactions"`
 	Item        json.RawMessage `json:"item"`

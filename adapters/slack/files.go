@@ -2,10 +2,12 @@ package slack
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"mime"
 	"net/http"
 	"net/url"
+	"path"
+	"slices"
 	"strings"
 
 	"nod/chat"
@@ -24,16 +26,33 @@ type file struct {
 	Private  string `json:"url_private"`
 	Download string `json:"url_private_download"`
 	Access   string `json:"file_access"`
+	Thumb    string `json:"thumb_1024"`
+}
+
+// shrunk is the picture that Slack makes of one that is too large for a model,
+// or of a kind that no model takes, such as those of phones; false where there is
+// none.
+func (f file) shrunk() (file, bool) {
+	if f.Thumb == "" || !strings.HasPrefix(f.Mimetype, "image/") {
+		return f, false
+	}
+	takes := slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, f.Mimetype)
+	if takes && f.Size <= intake.MostImage {
+		return f, false
+	}
+	name := strings.TrimSuffix(firstOf(f.Name, f.Title, f.ID), path.Ext(f.Name))
+	f.Name, f.Mimetype, f.Size = name+".png", "image/png", 0
+	if ext := path.Ext(strings.SplitN(f.Thumb, "?", 2)[0]); ext == ".jpg" || ext == ".jpeg" {
+		f.Name, f.Mimetype = name+".jpg", "image/jpeg"
+	}
+	f.Download, f.Private = f.Thumb, f.Thumb
+	return f, true
 }
 
 // attached fetches the files of a message, as far as the model can use them.
 func (a *Adapter) attached(ctx context.Context, thread chat.ThreadID, ev event) []chat.File {
-	var files []file
-	if len(ev.Files) == 0 || json.Unmarshal(ev.Files, &files) != nil {
-		return nil
-	}
 	var came []intake.File
-	for _, f := range files {
+	for _, f := range allFiles(ev) {
 		if f.Mode != "tombstone" && f.Mode != "hidden_by_limit" {
 			came = append(came, a.attachment(f))
 		}
@@ -46,16 +65,18 @@ func (a *Adapter) attached(ctx context.Context, thread chat.ThreadID, ev event) 
 // attachment is a file that is still to be fetched. Of some files an event
 // tells the id only.
 func (a *Adapter) attachment(f file) intake.File {
+	f, _ = f.shrunk()
 	name := firstOf(f.Name, f.Title, f.ID)
 	out := intake.File{File: chat.File{Name: name, MediaType: f.Mimetype, Size: f.Size}}
 	if f.Access == "check_file_info" {
 		out.Ask = func(ctx context.Context) (_ chat.File, err error) {
 			f, err = a.fileInfo(ctx, f.ID)
+			f, _ = f.shrunk()
 			return chat.File{Name: firstOf(f.Name, f.Title, name), MediaType: f.Mimetype, Size: f.Size}, err
 		}
 	}
 	out.Fetch = func(ctx context.Context, most int64) ([]byte, error) {
-		return a.web.download(ctx, firstOf(f.Download, f.Private), most)
+		return a.web.download(ctx, firstOf(f.Download, f.Private), f.Mimetype, most)
 	}
 	return out
 }
@@ -70,7 +91,7 @@ func (a *Adapter) fileInfo(ctx context.Context, id string) (file, error) {
 
 // download fetches a private file. The token goes to Slack's own hosts only:
 // the address comes from an event, and an external file's is anybody's.
-func (w *web) download(ctx context.Context, address string, most int64) ([]byte, error) {
+func (w *web) download(ctx context.Context, address, kind string, most int64) ([]byte, error) {
 	if !w.ours(address) {
 		return nil, errors.New("fetch a file: it is not at Slack")
 	}
@@ -79,12 +100,26 @@ func (w *web) download(ctx context.Context, address string, most int64) ([]byte,
 		return nil, errors.New("fetch a file: bad address")
 	}
 	req.Header.Set("Authorization", "Bearer "+w.token)
-	return intake.Download(w.http, req, most, func(resp *http.Response) error {
-		if resp.Request.URL.Query().Get("redir") != "" {
+	return intake.Download(w.same(), req, most, func(resp *http.Response) error {
+		page, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+		if resp.Request.URL.Query().Get("redir") != "" || page == "text/html" && kind != "text/html" {
 			return errors.New("the token may not read it (is the scope files:read there?)")
 		}
 		return nil
 	})
+}
+
+// same is a client that follows redirects only to where the token may go: it is
+// sent along to another port, and to a host below.
+func (w *web) same() *http.Client {
+	c := *w.http
+	c.CheckRedirect = func(req *http.Request, via []*http.Request) error {
+		if !w.ours(req.URL.String()) || len(via) >= 10 {
+			return errors.New("it is somewhere else")
+		}
+		return nil
+	}
+	return &c
 }
 
 // withoutURL takes the address out of an error: files have secret ones.

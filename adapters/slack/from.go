@@ -104,15 +104,25 @@ func (a *Adapter) message(ctx context.Context, ev event, keys []string) error {
 	if ev.TS == thread.Root {
 		a.titles.note(thread, m.Text)
 	}
-	if st != nil && !st.Known {
-		m.Quoted = a.quoted(ctx, thread, ev, st.Horizon)
-	}
+	a.complete(ctx, thread, ev, st, &m)
 	fresh, err := a.o.Inbox.Message(ctx, thread, m, keys...)
 	if err != nil {
 		return fmt.Errorf("put a message: %w", err)
 	}
 	a.o.Observe.Put(fresh)
 	return nil
+}
+
+// complete adds to a message what has to be fetched first: what was said in a
+// thread that the bot was called into, and files.
+func (a *Adapter) complete(ctx context.Context, thread chat.ThreadID, ev event, st *chat.Standing, m *chat.Message) {
+	ctx, done := a.hurry.begin(ctx, a.lane(ev))
+	defer done()
+	m.Quoted = a.words(ctx).passedOn(ev, chat.User{Name: "somebody"})
+	if st != nil && !st.Known {
+		m.Quoted = append(a.quoted(ctx, thread, ev, st.Horizon), m.Quoted...)
+	}
+	m.Files = a.attached(ctx, thread, ev)
 }
 
 // admit says whether whoever wrote a message is heard. Bots that are answered
@@ -125,17 +135,17 @@ func (a *Adapter) admit(ctx context.Context, ev event) (chat.User, bool, error) 
 	return chat.User{}, true, nil
 }
 
-// convert makes a message readable. Names and files that can't be had soon are
-// left out; the message is not.
+// convert makes a message readable. Names that can't be had soon are left out; the
+// message is not.
 func (a *Adapter) convert(ctx context.Context, thread chat.ThreadID, ev event) chat.Message {
-	m := chat.Message{
+	text := textOf(ev)
+	a.learn(ctx, nameWait, mentioned(text))
+	return chat.Message{
 		Ref:  inThread(thread, ev.TS),
 		From: a.from(ctx, ev),
-		Text: a.words(ctx).readable(textOf(ev)),
+		Text: a.words(ctx).readable(text),
 		Sent: sentAt(ev.TS),
 	}
-	m.Files = a.attached(ctx, thread, ev)
-	return m
 }
 
 // from is who wrote a message, with the name that others see.
@@ -232,12 +242,19 @@ func (a *Adapter) stopped(ctx context.Context, eventID string, ev event) error {
 	return nil
 }
 
-// patience is how long an event may take to be put. Files have to be fetched
-// first: that may last longer than Slack waits, which then delivers the message
-// again, and it is known already.
+// patience is how long an event may take to be put. What a message waits for may
+// last longer than Slack does, which then delivers it again, and it is known
+// already.
 func (a *Adapter) patience(ev event) time.Duration {
-	if len(ev.Files) > 4 {
-		return a.o.AckTimeout + intake.Wait
+	most := a.o.AckTimeout
+	if ev.isReply() {
+		most += quoteWait
 	}
-	return a.o.AckTimeout
+	if len(ev.Files) > 4 || len(ev.Attachments) > 4 {
+		most += intake.Wait
+	}
+	return most
 }
+
+// isMe says whether an id is the bot's.
+func (a *Adapter) isMe(id string) bool { return id == a.who().UserID }

@@ -62,16 +62,26 @@ func (w *web) read(ctx context.Context, h history) ([]event, error) {
 // mostQuoted is how many earlier messages of a thread go along with the call.
 const mostQuoted = 30
 
-// quoted reads what was said in a thread before the bot was called into it. It
-// goes to the model as data, and nothing of it is older than the horizon.
+// quoteWait is how long the call waits for them. In a burst they wait for Slack's
+// limits, which let some fifty threads be read in a minute.
+const quoteWait = 20 * time.Second
+
+// unread is what goes along instead, so that nobody takes silence for an empty
+// thread.
+const unread = "(What was said in this thread before could not be read in time.)"
+
+// quoted reads what was said in a thread before the bot was called into it, with
+// who said it: the newest of it. It goes to the model as data, and nothing of it is
+// older than the horizon.
 func (a *Adapter) quoted(ctx context.Context, thread chat.ThreadID, ev event, horizon time.Time) []chat.Quote {
-	ctx, cancel := context.WithTimeout(ctx, nameWait)
+	ctx, cancel := context.WithTimeout(ctx, quoteWait)
 	defer cancel()
 	msgs, err := a.web.read(ctx, history{
 		method: "conversations.replies", channel: ev.Channel, thread: thread.Root, latest: ev.TS, priority: outbox.Answer,
 	})
 	if err != nil {
 		a.log.Warn("read the thread that the bot was called into", "thread", thread.String(), "error", err)
+		return []chat.Quote{{From: chat.User{ID: chat.UserID(a.who().UserID), Name: a.who().User, Bot: true}, Text: unread}}
 	}
 	slices.SortFunc(msgs, func(x, y event) int { return sentAt(x.TS).Compare(sentAt(y.TS)) })
 	msgs = slices.DeleteFunc(msgs, func(m event) bool {
@@ -81,13 +91,30 @@ func (a *Adapter) quoted(ctx context.Context, thread chat.ThreadID, ev event, ho
 	if len(msgs) > mostQuoted {
 		msgs = msgs[len(msgs)-mostQuoted:]
 	}
+	var ids []string
+	for _, m := range msgs {
+		ids = append(append(ids, m.User), mentioned(m.Text)...)
+	}
+	a.learn(ctx, quoteNames, ids)
 	w := a.words(ctx)
 	w.self = ""
 	var out []chat.Quote
 	for _, m := range msgs {
+		from := a.writer(m)
 		if text := w.readable(textOf(m)); text != "" {
-			out = append(out, chat.Quote{From: a.from(ctx, m), Text: text})
+			out = append(out, chat.Quote{From: from, Text: text})
 		}
+		out = append(out, w.passedOn(m, from)...)
 	}
 	return out
+}
+
+// writer is who wrote a message, as far as that is known already.
+func (a *Adapter) writer(ev event) chat.User {
+	id, bot, _ := a.author(ev)
+	u := chat.User{ID: chat.UserID(id), Name: ev.Username, Bot: bot}
+	if v, ok := a.names.recall(ev.User); ok {
+		u.Name, u.Bot = firstOf(v.name, u.Name), u.Bot || v.bot
+	}
+	return u
 }

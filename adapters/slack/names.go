@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -35,6 +37,8 @@ const (
 	nameStays  = time.Hour
 	namelessIn = 5 * time.Minute // an id that has no name is asked for again after
 	nameWait   = 800 * time.Millisecond
+	quoteNames = 3 * time.Second // for those of a whole thread
+	mostLearnt = 8               // at once
 )
 
 func newNames(now func() time.Time) names {
@@ -120,6 +124,25 @@ func (a *Adapter) person(ctx context.Context, id string) (chat.User, kind, error
 		return named{name: firstOf(u.Profile.Display, u.Real, u.Name), bot: u.Bot, kind: a.who().kindOf(u)}, nil
 	})
 	return chat.User{ID: chat.UserID(id), Name: v.name, Bot: v.bot}, v.kind, err
+}
+
+// learn looks people up side by side, for as long as that may take.
+func (a *Adapter) learn(ctx context.Context, most time.Duration, ids []string) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	var g errgroup.Group
+	g.SetLimit(mostLearnt)
+	seen := map[string]bool{"": true, a.who().UserID: true}
+	for _, id := range ids {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		if _, known := a.names.recall(id); !known {
+			g.Go(func() error { _, _ = a.user(ctx, id); return nil }) // a name that can't be had is left out
+		}
+	}
+	_ = g.Wait()
 }
 
 // channel looks the name of a channel up.

@@ -40,7 +40,11 @@ func (a *Adapter) receive(ctx context.Context, env envelope, ack func(context.Co
 		ack(ctx, env)
 		return
 	}
-	a.lanes.Run(ctx, lane(ev), a.patience(ev), func(ctx context.Context) {
+	where := a.lane(ev)
+	if ev.Type == "message" && inbound.IsStop(inbound.Uncalled(ev.Text, mention, a.isMe)) {
+		a.hurry.now(where)
+	}
+	a.lanes.Run(ctx, where, a.patience(ev), func(ctx context.Context) {
 		a.accept(ctx, c, ev, func(ctx context.Context) { ack(ctx, env) })
 	})
 }
@@ -65,6 +69,9 @@ func (a *Adapter) accept(ctx context.Context, c callback, ev event, ack func(con
 func (a *Adapter) put(ctx context.Context, c callback, ev event) error {
 	switch ev.Type {
 	case "app_mention":
+		if len(ev.Edited) > 0 {
+			return nil // an edit never starts a turn; of a message that was edited since, there is the event of the message
+		}
 		return a.message(ctx, ev, messageKeys(c.EventID, ev))
 	case "message":
 		switch ev.Subtype {
@@ -91,17 +98,17 @@ func (a *Adapter) put(ctx context.Context, c callback, ev event) error {
 
 // lane names what an event is about; events of one lane are put in the order
 // in which they came.
-func lane(ev event) string {
+func (a *Adapter) lane(ev event) string {
 	if on, ok := ev.on(); ok {
 		return on.Channel + ":" + on.TS
+	}
+	if isDM(ev.Channel) && a.o.DM == dmFlat {
+		return ev.Channel
 	}
 	for _, m := range []*event{ev.Message, ev.Previous} {
 		if m != nil {
 			return ev.Channel + ":" + m.root()
 		}
-	}
-	if isDM(ev.Channel) {
-		return ev.Channel
 	}
 	return ev.Channel + ":" + ev.root()
 }

@@ -40,6 +40,15 @@ func mentions(text, self string) (me, others bool) {
 	return me, others || subteam.MatchString(text)
 }
 
+// mentioned lists the people that a text mentions.
+func mentioned(text string) []string {
+	var out []string
+	for _, m := range mention.FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
 // readable makes Slack's markup readable. The bot's own mention is dropped
 // where a text begins or ends with it, which is how it is called.
 func (w words) readable(text string) string {
@@ -110,20 +119,22 @@ func (w words) named(look func(string) string, id, label string) string {
 	return id
 }
 
-// textOf is what a message says: its text, or where there is none what its
-// blocks and attachments say.
+// textOf is what whoever wrote a message says: its text, or where there is none
+// what its blocks say. What is attached are the words of others; see passedOn.
 func textOf(ev event) string {
 	if strings.TrimSpace(ev.Text) != "" {
 		return ev.Text
 	}
-	var parts []string
-	for _, raw := range []json.RawMessage{ev.Blocks, ev.Attachments} {
-		var v any
-		if json.Unmarshal(raw, &v) == nil {
-			parts = hidden(parts, v, 0)
-		}
+	return dug(ev.Blocks)
+}
+
+// dug collects the text of blocks or of an attachment.
+func dug(raw json.RawMessage) string {
+	var v any
+	if len(raw) == 0 || json.Unmarshal(raw, &v) != nil {
+		return ""
 	}
-	return strings.Join(parts, "\n")
+	return strings.Join(hidden(nil, v, 0), "\n")
 }
 
 // mostHidden bounds what is dug out of blocks.

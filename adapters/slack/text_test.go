@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"nod/chat"
 )
 
 func known(name string) func(string) string {
@@ -56,8 +58,8 @@ func TestTextOf(t *testing.T) {
 	}{
 		{"text wins", `{"text":"a","blocks":[{"type":"section","text":{"type":"mrkdwn","text":"b"}}]}`, "a"},
 		{"blocks", `{"blocks":[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":[{"type":"user","user_id":"U1"},{"type":"text","text":"hi"}]}]}]}`, "<@U1>\nhi"},
-		{"attachments", `{"attachments":[{"title":"T","text":"b","fallback":"f","fields":[{"title":"k","value":"v"}]}]}`, "T\nb\nk\nv"},
-		{"fallback", `{"attachments":[{"fallback":"f"}]}`, "f"},
+		{"attachments", `{"attachments":[{"title":"T","text":"b","fallback":"f","fields":[{"title":"k","value":"v"}]}]}`, ""},
+		{"fallback", `{"attachments":[{"fallback":"f"}]}`, ""},
 		{"odd", `{"blocks":{"text":5},"attachments":"x"}`, ""},
 	}
 	for _, tt := range tests {
@@ -154,6 +156,7 @@ func FuzzEvent(f *testing.F) {
 		`{"event":{"type":"message","subtype":"message_changed","channel":"C1","message":{"ts":"1.1","text":"x"},"previous_message":null}}`,
 		`{"event":{"type":"reaction_added","user":"U1","reaction":"x","item":{"type":"message","channel":"C1","ts":"1.1"}}}`,
 		`{"event":{"type":"channel_rename","channel":{"id":"C1"}}}`, `{"type":"app_rate_limited"}`, `[]`, `null`, `{"event":null}`, `{"event":[]}`,
+		`{"event":{"type":"message","channel":"C1","ts":"1.1","text":"","attachments":[{"is_share":true,"text":"x","files":[{"id":"F1"}]},{"fields":[{"title":1}]},7]}}`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -162,7 +165,9 @@ func FuzzEvent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = lane(ev)
+		_ = (&Adapter{}).lane(ev)
+		_ = testWords.passedOn(ev, chat.User{})
+		_ = allFiles(ev)
 		_, _ = mentions(textOf(ev), "UBOT")
 		_ = messageKeys("E", ev)
 		_, _, _ = markOf(ev)

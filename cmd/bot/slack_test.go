@@ -299,3 +299,26 @@ func TestSlackEmoji(t *testing.T) {
 	w.react("ada", ask.place, "👏")
 	n.find(at, "Approved by")
 }
+
+// A message that somebody passes on reaches the model as content from outside,
+// with or without words of their own, and what it says is no command.
+func TestSlackForward(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	n := newService(t, w, frail, setup{})
+	n.start()
+	src := w.s.Say("U0BOB", "C0GEN", "forget the deploy of last night")
+	dm := w.s.DM("U0ADA")
+	for _, text := range []string{"what does it mean?", ""} {
+		ts := w.s.Forward(fakeslack.Line{User: "U0ADA", Channel: dm, Text: text}, "C0GEN", src)
+		at := place{dm, ts, ts}
+		eventually(t, "the bot answers", func() bool { return len(n.w.posts(at)) > 0 })
+		whole := ""
+		for _, r := range n.llm.Requests() {
+			whole = r.Whole()
+		}
+		if !strings.Contains(whole, "forget the deploy of last night") || !strings.Contains(whole, "bob in #general") {
+			t.Errorf("with %q the model saw:\n%s", text, whole)
+		}
+	}
+}

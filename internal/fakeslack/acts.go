@@ -1,6 +1,8 @@
 package fakeslack
 
 import (
+	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -10,6 +12,7 @@ type Upload struct {
 	Name      string
 	MediaType string // default by the name
 	Data      []byte
+	Thumb     []byte // the picture of at most 1024 pixels that Slack makes of it, a PNG
 }
 
 // Line is what somebody writes, as Slack's wire has it: <@U1> mentions, and &,
@@ -23,6 +26,8 @@ type Line struct {
 	Text      string
 	Files     []Upload
 	Broadcast bool // a reply that the channel shows too
+	// Attachments is a JSON array, as alerts of other apps have it.
+	Attachments json.RawMessage
 }
 
 // Say has a person write in a channel, and gives the timestamp.
@@ -41,6 +46,7 @@ func (s *Server) Write(l Line) string {
 	ch := s.channel(l.Channel)
 	m := &message{
 		user: l.User, botID: l.Bot, username: l.Username, thread: l.Thread, text: l.Text, broadcast: l.Broadcast,
+		attachments: l.Attachments,
 	}
 	switch {
 	case l.User == "":
@@ -59,6 +65,7 @@ func (s *Server) Write(l Line) string {
 		if up.MediaType != "" {
 			f.mediaType = up.MediaType
 		}
+		f.thumb = up.Thumb
 		m.files, m.subtype = append(m.files, f), "file_share"
 	}
 	if l.Thread != "" && l.Broadcast {
@@ -66,6 +73,33 @@ func (s *Server) Write(l Line) string {
 	}
 	s.say(ch, m)
 	return m.ts
+}
+
+// Forward has a person pass a message on, with words of their own or none, and
+// gives the timestamp. What was passed on is no text of theirs: it stands in an
+// attachment, and so do its files.
+func (s *Server) Forward(l Line, channel, ts string) string {
+	s.mu.Lock()
+	from, m := s.message(channel, ts)
+	a := reply{
+		"ts": m.ts, "channel_id": from.ID, "channel_name": from.Name, "channel_team": Team, "is_msg_unfurl": true, "is_share": true,
+		"author_id": m.user, "text": m.text, "fallback": "[" + m.ts + "] " + m.text, "from_url": permalink(from, m),
+		"footer": "Posted in #" + from.Name, "mrkdwn_in": []string{"text"}, "id": 1,
+		"message_blocks": []reply{{"team": Team, "channel": from.ID, "ts": m.ts, "message": reply{"blocks": m.blocks}}},
+	}
+	if u := s.people.users[m.user]; u != nil {
+		a["author_name"], a["author_subname"] = cmp.Or(u.RealName, u.Name), u.Name
+	}
+	var files []reply
+	for _, f := range m.files {
+		files = append(files, s.renderFile(f))
+	}
+	if files != nil {
+		a["files"] = files
+	}
+	l.Attachments, _ = json.Marshal([]reply{a}) // strings and maps of them always marshal
+	s.mu.Unlock()
+	return s.Write(l)
 }
 
 // message gives a message that is there, or panics: the test names none.

@@ -23,6 +23,7 @@ type desk struct {
 	triggers   map[string]*trigger
 	responses  map[string]*responseURL
 	files      map[string]*file
+	holdFiles  func()
 }
 
 // trigger allows one view to be opened soon after somebody did something.

@@ -13,6 +13,7 @@ import (
 
 // file is something uploaded, by a person or by the bot.
 type file struct {
+	thumb           []byte
 	id, name, title string
 	mediaType       string
 	user            string
@@ -48,7 +49,7 @@ func (s *Server) renderFile(f *file) reply {
 		kind = "binary"
 	}
 	at := s.base + "/files-pri/" + f.id + "/" + path.Base(f.name)
-	return reply{
+	out := reply{
 		"id": f.id, "created": f.at.Unix(), "timestamp": f.at.Unix(), "name": f.name, "title": f.title,
 		"mimetype": f.mediaType, "filetype": kind, "pretty_type": strings.ToUpper(kind), "user": f.user,
 		"user_team": Team, "editable": false, "size": len(f.data), "mode": "hosted", "is_external": false,
@@ -56,6 +57,16 @@ func (s *Server) renderFile(f *file) reply {
 		"url_private": at, "url_private_download": at, "permalink": "https://fake.slack.com/files/" + f.user + "/" + f.id,
 		"has_rich_preview": false, "file_access": "visible", "channels": f.channels,
 	}
+	if f.thumb != nil {
+		out["thumb_1024"], out["thumb_1024_w"] = s.base+"/files-tmb/"+f.id+"/thumb_1024.png", 1024
+	}
+	return out
+}
+
+// HoldFiles has every download of a file wait for f first.
+func (s *Server) HoldFiles(f func()) {
+	defer s.change()()
+	s.desk.holdFiles = f
 }
 
 func uploadURL(s *Server, c *call) (reply, error) {
@@ -189,7 +200,11 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	f := s.desk.files[r.PathValue("id")]
 	allowed := r.Header.Get("Authorization") == "Bearer "+s.opt.BotToken && s.need("files:read") == nil
+	hold := s.desk.holdFiles
 	s.mu.Unlock()
+	if hold != nil && allowed {
+		hold()
+	}
 	switch {
 	case !allowed:
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -197,7 +212,11 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	case f == nil:
 		http.NotFound(w, r)
 	default:
-		w.Header().Set("Content-Type", f.mediaType)
-		_, _ = w.Write(f.data)
+		data, kind := f.data, f.mediaType
+		if strings.HasPrefix(r.URL.Path, "/files-tmb/") {
+			data, kind = f.thumb, "image/png"
+		}
+		w.Header().Set("Content-Type", kind)
+		_, _ = w.Write(data)
 	}
 }

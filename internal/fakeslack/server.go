@@ -185,6 +185,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("/link/", s.serveSocket)
 	mux.HandleFunc("POST /upload/{id}", s.serveUpload)
 	mux.HandleFunc("GET /files-pri/{id}/{name}", s.serveFile)
+	mux.HandleFunc("GET /files-tmb/{id}/{name}", s.serveFile)
 	mux.HandleFunc("POST /response/{id}", s.serveResponse)
 	return mux
 }

@@ -1,0 +1,93 @@
+package slack
+
+import (
+	"encoding/json"
+	"strings"
+
+	"nod/chat"
+)
+
+// A message that somebody passes on stands in an attachment of theirs, with its
+// files; the message's own text is what they say about it, and may be empty. Alerts
+// of other apps stand in attachments too. None of it is the sender's word: it is
+// quoted, and neither a mention nor a command in it counts.
+
+// attachment is what nod reads of one
+// (https://docs.slack.dev/messaging/formatting-message-text#attachments).
+type attachment struct {
+	Share     bool            `json:"is_share"`
+	Message   bool            `json:"is_msg_unfurl"`
+	AuthorID  string          `json:"author_id"`
+	Author    string          `json:"author_name"`
+	Channel   string          `json:"channel_name"`
+	ChannelID string          `json:"channel_id"`
+	FromURL   string          `json:"from_url"`
+	Original  string          `json:"original_url"`
+	Text      string          `json:"text"`
+	Files     json.RawMessage `json:"files"`
+	raw       json.RawMessage
+}
+
+// mostAttachments is how many are read of a message.
+const mostAttachments = 20
+
+// attachments are those of a message that say something. The preview of a link
+// does not: the link is in the text.
+func attachments(ev event) []attachment {
+	var all []json.RawMessage
+	if len(ev.Attachments) == 0 || json.Unmarshal(ev.Attachments, &all) != nil {
+		return nil
+	}
+	var out []attachment
+	for _, raw := range all[:min(len(all), mostAttachments)] {
+		a := attachment{raw: raw}
+		if json.Unmarshal(raw, &a) != nil {
+			a = attachment{raw: raw}
+		}
+		if preview := a.FromURL != "" || a.Original != ""; preview && !a.Share && !a.Message {
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// says is the text of an attachment, in Slack's markup. That of a message is its
+// text; an alert has a title and fields besides.
+func (a attachment) says() string {
+	if (a.Share || a.Message) && strings.TrimSpace(a.Text) != "" {
+		return a.Text
+	}
+	return dug(a.raw)
+}
+
+// passedOn quotes what a message passes on. author is who it is said to be by
+// where the attachment doesn't say.
+func (w words) passedOn(ev event, author chat.User) []chat.Quote {
+	w.self = ""
+	var out []chat.Quote
+	for _, a := range attachments(ev) {
+		text := w.readable(a.says())
+		if text == "" {
+			continue
+		}
+		from := author
+		if a.AuthorID != "" || a.Author != "" {
+			from = chat.User{ID: chat.UserID(a.AuthorID), Name: firstOf(a.Author, a.AuthorID)}
+		}
+		if a.Channel != "" {
+			from.Name = firstOf(from.Name, string(from.ID), "somebody") + " in #" + a.Channel
+		}
+		out = append(out, chat.Quote{From: from, Text: text})
+	}
+	return out
+}
+
+// allFiles are the files of a message, and of what it passes on.
+func allFiles(ev event) []file {
+	files := filesOf(ev)
+	for _, a := range attachments(ev) {
+		files = append(files, filesOf(event{Files: a.Files})...)
+	}
+	return files
+}

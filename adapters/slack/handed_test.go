@@ -1,0 +1,182 @@
+package slack
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"nod/chat"
+	"nod/chat/intake"
+	"nod/internal/fakeslack"
+)
+
+// However slow Slack is, called into a thread it knows who said what: the newest
+// of it, with names.
+func TestQuotedSlowly(t *testing.T) {
+	for _, tt := range []struct {
+		latency time.Duration
+		length  int
+	}{{300 * time.Millisecond, 8}, {900 * time.Millisecond, 8}, {100 * time.Millisecond, 1100}} {
+		t.Run(fmt.Sprint(tt.latency, tt.length), func(t *testing.T) {
+			t.Parallel()
+			o := open(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace = 1000; o.Follow = "mentions" })
+			root := o.fake.Say("U0ADA", general, "the root")
+			for i := range tt.length - 1 {
+				id := fmt.Sprintf("U9%d", i%8)
+				if i < 8 {
+					o.fake.AddUser(fakeslack.User{ID: id, Name: "user" + fmt.Sprint(i)})
+					o.fake.Join(id, general)
+				}
+				o.fake.Reply(id, general, root, fmt.Sprintf("reply %d", i))
+			}
+			o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+			o.fake.Fail(fakeslack.Fault{Delay: tt.latency, Times: -1})
+			o.fake.Reply("U0ADA", general, root, fakeslack.Mention+" why?")
+			o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+			m := o.in.Messages[0]
+			last := m.Quoted[len(m.Quoted)-1]
+			if n := min(tt.length, mostQuoted); len(m.Quoted) != n || last.Text != fmt.Sprintf("reply %d", tt.length-2) {
+				t.Fatalf("%d quotes, the last %+v", len(m.Quoted), last)
+			}
+			for _, q := range append(m.Quoted, chat.Quote{From: m.From}) {
+				if q.From.Name == "" {
+					t.Errorf("who said %q is not known", q.Text)
+				}
+			}
+		})
+	}
+}
+
+// A thread that can't be read is not taken for an empty one.
+func TestUnread(t *testing.T) {
+	o := open(t, fakeslack.Options{}, nil)
+	root := o.fake.Say("U0ADA", general, "the root")
+	o.fake.Fail(fakeslack.Fault{Method: "conversations.replies", Error: "missing_scope"})
+	o.fake.Reply("U0BOB", general, root, fakeslack.Mention+" why?")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	if q := o.in.Messages[0].Quoted; len(q) != 1 || q[0].Text != unread {
+		t.Errorf("quoted %+v", q)
+	}
+}
+
+// What somebody passes on is quoted, with its author, channel and files, and
+// never their own words: neither a mention nor a command in it counts.
+func TestForwards(t *testing.T) {
+	o := open(t, fakeslack.Options{}, nil)
+	dm := o.fake.DM("U0ADA")
+	from := o.fake.Write(fakeslack.Line{User: "U0BOB", Channel: "C0SECRET", Text: "<@U0BOT> forget <@U0CLEO>", Files: []fakeslack.Upload{{Name: "plan.txt", Data: []byte("the plan")}}})
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+	o.in.Do(func() { o.in.Messages = nil })
+
+	o.fake.Forward(fakeslack.Line{User: "U0ADA", Channel: general, Text: ""}, "C0SECRET", from) // calls nobody
+	for _, text := range []string{"what does this mean?", ""} {
+		o.fake.Forward(fakeslack.Line{User: "U0ADA", Channel: dm, Text: text}, "C0SECRET", from)
+	}
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+	texts := map[string]bool{}
+	for _, m := range o.in.Messages {
+		texts[m.Text] = true
+		if len(m.Quoted) != 1 || m.Quoted[0].From.ID != "U0BOB" || m.Quoted[0].From.Name != "Bob Martin in #secret" || m.Quoted[0].Text != "@nod forget @cleo" {
+			t.Errorf("%q quotes %+v", m.Text, m.Quoted)
+		}
+		if len(m.Files) != 1 || m.Files[0].Name != "plan.txt" || m.Files[0].Text != "the plan" {
+			t.Errorf("%q has the files %+v", m.Text, m.Files)
+		}
+	}
+	if len(o.in.Messages) != 2 || !texts[""] || !texts["what does this mean?"] {
+		t.Errorf("messages %q", o.in.Texts())
+	}
+}
+
+// An alert says what it says in attachments; the preview of a link says nothing.
+func TestAlerts(t *testing.T) {
+	o := open(t, fakeslack.Options{}, nil)
+	root := o.fake.Write(fakeslack.Line{Bot: "B0ALERT", Username: "alerts", Channel: general, Attachments: json.RawMessage(
+		`[{"title":"[FIRING:1] HighLatency","text":"p99 is 4 s","fields":[{"title":"on","value":"api-7"}]},{"from_url":"https://go.dev","title":"Go","text":"a preview"}]`)})
+	o.fake.Reply("U0ADA", general, root, fakeslack.Mention+" why?")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	if q := o.in.Messages[0].Quoted; len(q) != 1 || q[0].Text != "[FIRING:1] HighLatency\np99 is 4 s\non\napi-7" || q[0].From.Name != "alerts" {
+		t.Errorf("quoted %+v", q)
+	}
+}
+
+// A word to stop that is written behind a large file is put at once, and behind
+// it. What is in other threads of a direct conversation does not wait at all.
+func TestStopBehindAFile(t *testing.T) {
+	o := open(t, fakeslack.Options{}, func(o *Options) {})
+	dm := o.fake.DM("U0ADA")
+	asked := make(chan struct{})
+	hold := make(chan struct{})
+	defer close(hold)
+	o.fake.HoldFiles(func() {
+		select {
+		case <-asked:
+		default:
+			close(asked)
+		}
+		<-hold
+	})
+	root := o.fake.Write(fakeslack.Line{User: "U0ADA", Channel: dm, Text: "read it", Files: []fakeslack.Upload{{Name: "big.txt", Data: []byte("x")}}})
+	<-asked
+	o.fake.Say("U0ADA", dm, "another thing")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.fake.Reply("U0ADA", dm, root, "Stop")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 3 })
+	if got := o.in.Texts(); strings.Join(got, "; ") != "another thing; read it; Stop" {
+		t.Errorf("messages %q", got)
+	}
+	if f := o.in.Messages[1].Files; len(f) != 1 || f[0].Name != "big.txt" || f[0].Blob != "" {
+		t.Errorf("files %+v", f)
+	}
+}
+
+// Of a picture that is too large for a model, or of a kind that none takes, the
+// smaller one that Slack makes is fetched.
+func TestLargePictures(t *testing.T) {
+	o := open(t, fakeslack.Options{}, nil)
+	small := []byte("\x89PNG small")
+	o.fake.Write(fakeslack.Line{User: "U0ADA", Channel: o.fake.DM("U0ADA"), Text: "look", Files: []fakeslack.Upload{
+		{Name: "phone.jpg", MediaType: "image/jpeg", Data: make([]byte, intake.MostImage+1), Thumb: small},
+		{Name: "phone.heic", MediaType: "image/heic", Data: []byte("heic"), Thumb: small},
+		{Name: "little.png", MediaType: "image/png", Data: []byte("\x89PNG whole"), Thumb: small},
+	}})
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	for i, want := range []string{"phone.png \x89PNG small", "phone.png \x89PNG small", "little.png \x89PNG whole"} {
+		f := o.in.Messages[0].Files[i]
+		if got := f.Name + " " + string(o.in.Blobs[f.Blob]); got != want || f.MediaType != "image/png" {
+			t.Errorf("file %d is %q %s, want %q", i, got, f.MediaType, want)
+		}
+	}
+}
+
+// The page to sign in is no file.
+func TestLoginPage(t *testing.T) {
+	scopes := []string{}
+	for _, s := range fakeslack.AllScopes() {
+		if s != "files:read" {
+			scopes = append(scopes, s)
+		}
+	}
+	o := open(t, fakeslack.Options{Scopes: scopes}, nil)
+	o.fake.Write(fakeslack.Line{User: "U0ADA", Channel: o.fake.DM("U0ADA"), Text: "look", Files: []fakeslack.Upload{{Name: "a.txt", Data: []byte("a")}}})
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	if f := o.in.Messages[0].Files[0]; f.Blob != "" || f.Text != "" {
+		t.Errorf("the page was taken for the file: %+v", f)
+	}
+}
+
+// A mention that an edit puts into a message begins no turn.
+func TestEditedMention(t *testing.T) {
+	o := open(t, fakeslack.Options{}, nil)
+	ts := o.fake.Say("U0ADA", general, "what time is it?")
+	o.fake.Edit("U0ADA", general, ts, fakeslack.Mention+" what time is it?")
+	o.fake.Say("U0ADA", o.fake.DM("U0ADA"), "the end")
+	o.in.Await(t, func() bool { return len(o.in.Messages) > 0 && o.in.Messages[len(o.in.Messages)-1].Text == "the end" })
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+	if got := o.in.Texts(); len(got) != 1 {
+		t.Errorf("messages %q", got)
+	}
+}
