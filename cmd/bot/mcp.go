@@ -44,7 +44,7 @@ func connectMCP(ctx context.Context, cfg *config.Config, taken []string, log *sl
 	o := mcp.Options{Lock: lock, Dir: filepath.Dir(cfg.File()), Taken: taken, Version: version, Logger: log}
 	for _, s := range cfg.Tools.MCP {
 		one := mcp.Server{
-			Name: s.Name, URL: s.URL.Reveal(), Command: s.Command, ReadOnly: s.ReadOnly,
+			Name: s.Name, URL: s.URL.Reveal(), Command: s.Command, Tools: s.Tools, Timeout: s.Timeout, ReadOnly: s.ReadOnly,
 			Headers: map[string]string{}, Risk: map[string]string{},
 		}
 		for name, value := range s.Headers {

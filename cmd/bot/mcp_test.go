@@ -67,7 +67,8 @@ func (o *opsServer) start(t *testing.T) string {
 	}
 	tool("deploy", nil)
 	tool("look", nil)
-	tool("wipe", &mcp.ToolAnnotations{})
+	destroys := true
+	tool("wipe", &mcp.ToolAnnotations{DestructiveHint: &destroys})
 	tool("forbidden", nil)
 	srv := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
 	t.Cleanup(func() {

@@ -1,7 +1,10 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,7 +24,7 @@ const keyMeta = "nod/idempotencyKey"
 // call performs one call. What it says to the model tells apart whether nothing
 // was done, or nobody knows.
 func (s *server) call(ctx context.Context, o offer, in tools.Input) (llm.Result, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.pace.call, errSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Timeout, errSlow)
 	defer cancel()
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
@@ -41,23 +44,29 @@ func (s *server) call(ctx context.Context, o offer, in tools.Input) (llm.Result,
 		if off := differs(o.d, l.tools); off != "" {
 			return failed("%s was not run: it is switched off, since %s. Somebody who runs this bot has to look at it; go on without it, and say so.", o.as, off), nil
 		}
-		begun := time.Now()
-		r, err := l.session.CallTool(ctx, &sdk.CallToolParams{
-			Meta: sdk.Meta{keyMeta: in.Key}, Name: o.d.Name, Arguments: in.Args,
+		a := &attempt{begun: time.Now()}
+		r, err := l.session.CallTool(context.WithValue(ctx, attemptKey{}, a), &sdk.CallToolParams{
+			Meta: sdk.Meta{keyMeta: keyOf(in.Key)}, Name: o.d.Name, Arguments: in.Args,
 		})
 		if err == nil {
 			return result(o, in, r), nil
 		}
-		s.doubt(l)
-		if ended(err) && try == 1 { // nothing was sent
+		if ended(err) && a.undone() && try == 1 {
 			gone = l.session
 			continue
 		}
-		return s.broken(ctx, o, err, begun)
+		return s.broken(ctx, o, err, a)
 	}
 }
 
-// ended says that a call was refused because the session was over already.
+// keyOf hides what the key of a call is made of: team, channel and thread are no
+// business of a server's.
+func keyOf(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:16])
+}
+
+// ended says that the session was over: before the call began, or since then.
 func ended(err error) bool {
 	return errors.Is(err, sdk.ErrSessionMissing) || errors.Is(err, sdk.ErrConnectionClosed)
 }
@@ -72,22 +81,21 @@ func (s *server) unavailable(ctx context.Context, o offer, err error) (llm.Resul
 }
 
 // broken tells of a call that went out and did not come back with a result.
-func (s *server) broken(ctx context.Context, o offer, err error, begun time.Time) (llm.Result, error) {
+func (s *server) broken(ctx context.Context, o offer, err error, a *attempt) (llm.Result, error) {
 	if said, ok := answered(err); ok {
 		return failed("%s was not done; the server %s says:\n%s", o.as, s.Name, said), nil
 	}
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errSlow):
-		return failed("%s took longer than %s and was given up; what it had begun may be done in part or as a whole", o.as, s.pace.call), nil
+		return failed("%s took longer than %s and was given up; what it had begun may be done in part or as a whole", o.as, s.Timeout), nil
 	case cause != nil:
 		return failed("%s was stopped; what it had begun may be done in part or as a whole", o.as), cause
 	}
 	reason := why(err)
-	if noted := s.noted(begun); noted != nil {
+	if noted := cmp.Or(a.refusal(), s.noted(a.begun)); noted != nil {
 		reason = noted
 	}
-	var own *trouble
-	if unsent(err) || errors.As(reason, &own) && own.undone {
+	if undialled(err) || a.undone() && (ended(err) || a.refusal() != nil) {
 		return s.unavailable(ctx, o, reason)
 	}
 	return failed("%s broke off before there was an answer: the connection to the server %s failed (%v). Whether it was done is not known: look before you do it again.", o.as, s.Name, reason),
@@ -108,7 +116,7 @@ func answered(err error) (string, bool) {
 // message.
 const codeRejected = -32005
 
-// ready gives a connection whose list of tools is not old. It waits while the
+// ready gives a connection and what it offers at this moment. It waits while the
 // server is connecting, but not for ever; gone is a session that is of no use.
 func (s *server) ready(ctx context.Context, gone *sdk.ClientSession) (*live, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.pace.patient)
@@ -116,13 +124,14 @@ func (s *server) ready(ctx context.Context, gone *sdk.ClientSession) (*live, err
 	s.mu.Lock()
 	failures := s.failures
 	s.mu.Unlock()
+	begun := time.Now()
 	for {
 		s.mu.Lock()
 		l, lost, changed, failed := s.live, s.lost, s.changed, s.failures > failures
 		s.mu.Unlock()
 		switch {
 		case l != nil && l.session != gone:
-			l, err := s.fresh(ctx, l)
+			l, err := s.fresh(ctx, l, begun)
 			if !ended(err) {
 				return l, why(err)
 			}
@@ -146,26 +155,28 @@ func (s *server) ready(ctx context.Context, gone *sdk.ClientSession) (*live, err
 	}
 }
 
-// fresh gives a connection with a list that is not old.
-func (s *server) fresh(ctx context.Context, l *live) (*live, error) {
-	if time.Since(l.listed) < s.pace.relist {
-		return l, nil
+// fresh asks for the tools, so that a call never relies on what the server
+// offered a while ago: it may not tell of a change, and the tool that is about to
+// run may be another one by now. Calls that come at once ask together: what was
+// asked for since begun is young enough.
+func (s *server) fresh(ctx context.Context, l *live, begun time.Time) (*live, error) {
+	select {
+	case s.listing <- struct{}{}:
+		defer func() { <-s.listing }()
+	case <-ctx.Done():
+		return l, ctx.Err()
+	}
+	s.mu.Lock()
+	now := s.live
+	s.mu.Unlock()
+	if now != nil && now.session == l.session && now.listed.After(begun) {
+		return now, nil
 	}
 	found, err := s.list(ctx, l.session, l)
 	if err != nil {
 		return l, err
 	}
 	return found, nil
-}
-
-// doubt has the next call list the tools first, as the server may be another
-// program by then.
-func (s *server) doubt(l *live) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.live == l {
-		s.live = &live{session: l.session, tools: l.tools}
-	}
 }
 
 // differs says why a tool is off; "" when it is what was decided on.

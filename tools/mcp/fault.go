@@ -76,9 +76,59 @@ func why(err error) error {
 	return errProtocol
 }
 
-// unsent says that a call can't have reached the server, so that it may be tried
-// again.
-func unsent(err error) bool {
+// undialled says that there was no connection on which a call could have gone out.
+func undialled(err error) bool {
 	var op *net.OpError
-	return errors.Is(err, sdk.ErrSessionMissing) || errors.As(err, &op) && op.Op == "dial"
+	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// attempt is what is known of one attempt at a call over HTTP, from where it goes
+// out. An error of the SDK's does not tell: when a session is lost, all calls that
+// run get the error of the one that was refused.
+type attempt struct {
+	begun time.Time
+
+	mu   sync.Mutex
+	sent bool
+	err  error // the server's refusal of this very call
+}
+
+// attemptKey is where a context holds the attempt that it is for.
+type attemptKey struct{}
+
+// attemptOf gives the attempt that a context is for; nil where it is for none.
+func attemptOf(ctx context.Context) *attempt {
+	a, _ := ctx.Value(attemptKey{}).(*attempt)
+	return a
+}
+
+func (a *attempt) send() {
+	if a != nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.sent = true
+	}
+}
+
+func (a *attempt) refuse(err error) {
+	if a != nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.err = err
+	}
+}
+
+func (a *attempt) refusal() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.err
+}
+
+// undone says that nothing was done for certain: the call was refused, or never
+// went out.
+func (a *attempt) undone() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var own *trouble
+	return !a.sent || errors.As(a.err, &own) && own.undone
 }

@@ -1,12 +1,17 @@
 package mcp
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // web is the way to a server over HTTP. It is the only place that knows the
@@ -37,6 +42,14 @@ func origin(u *url.URL) string { return u.Scheme + "://" + strings.ToLower(u.Hos
 
 var errElsewhere = refused("it redirects, and that is not followed, as the headers could get into other hands; write the address that it redirects to")
 
+// transport has no stream that stays open for what the server may want to say. A
+// proxy cuts such a stream when nothing is said, and after some cuts the SDK takes
+// the whole session for lost, with the calls that run. The tools are asked for
+// before each call anyhow.
+func (w *web) transport(most int) sdk.Transport {
+	return &sdk.StreamableClientTransport{Endpoint: w.endpoint, HTTPClient: w.client(), MaxEventSize: most, DisableStandaloneSSE: true}
+}
+
 // client follows redirects within the origin, as long as they leave the request
 // what it is.
 func (w *web) client() *http.Client {
@@ -55,6 +68,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 		if req.Body != nil {
 			_ = req.Body.Close()
 		}
+		attemptOf(req.Context()).refuse(errElsewhere)
 		return nil, w.fault.note(errElsewhere)
 	}
 	req = req.Clone(req.Context())
@@ -65,16 +79,16 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		req.Header.Set(name, value)
 	}
+	attemptOf(req.Context()).send()
 	resp, err := w.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
-	if err := refusal(resp.StatusCode); err != nil {
-		_ = resp.Body.Close()
-		return nil, w.fault.note(err)
+	if resp.StatusCode >= http.StatusBadRequest {
+		return w.refusal(req, resp)
 	}
 	if kind := resp.Header.Get("Content-Type"); resp.StatusCode == http.StatusOK && !strings.HasPrefix(kind, "application/json") && !strings.HasPrefix(kind, "text/event-stream") {
-		_ = w.fault.note(errProtocol) // for the case that it matters: some answer a notification so
+		_ = w.fault.note(notTheProtocol(kind)) // for the case that it matters: some answer a notification so
 	}
 	// A stream of events has no end, and the SDK bounds each event.
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
@@ -83,18 +97,87 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// refusal is the error that a status stands for. Of the others 404 and 405 mean
-// something to the protocol, and 400 may hold an answer.
-func refusal(status int) error {
+// mostRefusal is how much is read of an answer that is no success.
+const mostRefusal = 1 << 20
+
+// refusal makes what the SDK understands of an answer that is no success. What a
+// server refuses (4xx) it has not done, and is told so, unless it is a word about
+// the very request in the terms of the protocol. It may have lost the session,
+// which it should say with 404, and many say with 400: then the call begins anew in
+// a new one.
+func (w *web) refusal(req *http.Request, resp *http.Response) (*http.Response, error) {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, mostRefusal))
+	_ = resp.Body.Close()
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	asked := requestOf(req)
+	if err == nil && asked.answeredBy(body) {
+		return resp, nil
+	}
+	status := resp.StatusCode
+	reason := w.fault.note(statusReason(status))
+	attemptOf(req.Context()).refuse(reason)
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
+		return nil, reason
+	case req.Header.Get("Mcp-Session-Id") != "" && (status == http.StatusBadRequest || status == http.StatusNotFound):
+		resp.StatusCode, resp.Status, resp.Body = http.StatusNotFound, "404 Not Found", http.NoBody
+	case strings.HasPrefix(asked.Method, "tools/"):
+		return nil, reason
+	}
+	return resp, nil // a step of the handshake, of which there are an older and a newer form
+}
+
+// statusReason is what a status stands for.
+func statusReason(status int) error {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return refused("it refuses the credentials (status %d); look at headers", status)
+	case status == http.StatusNotFound:
+		return refused("there is nothing at its address, or its session is over (status 404); look at url")
+	case status == http.StatusMethodNotAllowed:
+		return refused("its address does not take the requests of this protocol (status 405), as that of an older server (HTTP with SSE) does not; look at url")
 	case status == http.StatusTooManyRequests:
 		return refused("it has had too many requests (status 429)")
 	case status >= http.StatusInternalServerError:
 		return ours("it answers with status %d", status)
 	}
-	return nil
+	return refused("it refuses the request (status %d)", status)
+}
+
+// notTheProtocol says what came instead, as far as that is a plain word.
+func notTheProtocol(contentType string) error {
+	kind, _, err := mime.ParseMediaType(contentType)
+	if err != nil || len(kind) > 60 {
+		return errProtocol
+	}
+	return ours("what it answers is not the protocol, but %s; look at url", kind)
+}
+
+// request is what is known of a message that is sent.
+type request struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+}
+
+func requestOf(req *http.Request) (asked request) {
+	if req.GetBody == nil {
+		return asked
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return asked
+	}
+	defer func() { _ = body.Close() }()
+	if err := json.NewDecoder(body).Decode(&asked); err != nil {
+		return request{}
+	}
+	return asked
+}
+
+// answeredBy says whether a body is the protocol's answer to the request.
+func (r request) answeredBy(body []byte) bool {
+	var answer request
+	return r.ID != nil && json.Unmarshal(body, &answer) == nil && answer.Method == "" && bytes.Equal(r.ID, answer.ID)
 }
 
 // bounded is a body that fails when it is too long.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"nod/llm"
 )
 
 // token is what must reach the server, and nobody else.
@@ -91,14 +94,13 @@ func TestHTTP(t *testing.T) {
 			b := connect(t, Options{Servers: []Server{site.server()}})
 			b.says("web_echo", `{"text":"hello"}`, "you said hello", false)
 			b.says("web_fails", `{}`, "the disk is full", true)
-			b.says("web_key", `{}`, "key 1", false)
+			b.says("web_key", `{}`, keyOf("key 1"), false)
 			b.says("web_huge", `{}`, "xxxx", false)
 			// Another process: what was called is done once, what is new is told.
 			site.restart(stateless, func() *sdk.Server { return build(dir) })
 			b.says("web_echo", `{"text":"again"}`, "you said again", false)
 			touch(dir, "swapped")
 			site.restart(stateless, func() *sdk.Server { return build(dir) })
-			b.ss.list[0].pace.relist = 1
 			b.says("web_swap", `{"text":"x"}`, "switched off", true)
 			if touched(dir, "swap.ran") {
 				t.Error("the swapped tool ran")
@@ -133,6 +135,172 @@ func TestHTTPRefused(t *testing.T) {
 		t.Errorf("%v", st.Err)
 	}
 	b.hush()
+}
+
+// front stands before a server, as a proxy does. It may answer a call of a tool
+// itself, and counts what comes.
+type front struct {
+	mu     sync.Mutex
+	next   http.Handler
+	answer func(w http.ResponseWriter, tool string, nth int) bool // true: it did
+	calls  map[string]int
+	gets   int
+}
+
+// ServeHTTP implements http.Handler.
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	var msg struct {
+		Method string
+		Params struct{ Name string }
+	}
+	_ = json.Unmarshal(body, &msg)
+	f.mu.Lock()
+	if r.Method == http.MethodGet || msg.Method == "subscriptions/listen" {
+		f.gets++
+	}
+	if msg.Method != "tools/call" {
+		f.mu.Unlock()
+		f.next.ServeHTTP(w, r)
+		return
+	}
+	f.calls[msg.Params.Name]++
+	nth := f.calls[msg.Params.Name]
+	f.mu.Unlock()
+	if f.answer == nil || !f.answer(w, msg.Params.Name, nth) {
+		f.next.ServeHTTP(w, r)
+	}
+}
+
+func (f *front) count(tool string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls[tool]
+}
+
+// before puts a front before a site.
+func before(s *site, answer func(w http.ResponseWriter, tool string, nth int) bool) *front {
+	f := &front{next: *s.handler.Load(), answer: answer, calls: map[string]int{}}
+	s.set(f)
+	return f
+}
+
+// What a server refuses was not done, whatever the status says it for.
+func TestHTTPRefusesACall(t *testing.T) {
+	for status, posts := range map[int]int{400: 2, 402: 1, 404: 2, 405: 1, 409: 1, 413: 1, 422: 1} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			dir := t.TempDir()
+			site := newSite(t, false, func() *sdk.Server { return build(dir) })
+			f := before(site, func(w http.ResponseWriter, tool string, _ int) bool {
+				if tool == "echo" {
+					http.Error(w, "no", status)
+				}
+				return tool == "echo"
+			})
+			b := connect(t, Options{Servers: []Server{site.server()}})
+			b.says("web_echo", `{"text":"x"}`, fmt.Sprintf("web_echo was not run: the server web that does this is not available now (%s)", statusReason(status)), true)
+			if n := f.count("echo"); n != posts {
+				t.Errorf("it was called %d times, want %d", n, posts)
+			}
+			b.says("web_key", `{}`, keyOf("key 1"), false)
+			b.hush()
+		})
+	}
+}
+
+// Some servers say with 400 that they do not know a session, with a body in the
+// form of the protocol that is about no request.
+func TestHTTPLosesTheSession(t *testing.T) {
+	for name, body := range map[string]string{
+		"an error about nothing":  `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`,
+		"an error about a string": `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request"}}`,
+		"words":                   "Invalid session ID",
+	} {
+		for _, status := range []int{400, 404} {
+			t.Run(fmt.Sprint(name, " ", status), func(t *testing.T) {
+				site := newSite(t, false, func() *sdk.Server { return build(t.TempDir()) })
+				f := before(site, func(w http.ResponseWriter, tool string, nth int) bool {
+					if nth > 1 {
+						return false
+					}
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(status)
+					_, _ = io.WriteString(w, body)
+					return true
+				})
+				b := connect(t, Options{Servers: []Server{site.server()}})
+				b.says("web_echo", `{"text":"x"}`, "you said x", false)
+				if n := f.count("echo"); n != 2 {
+					t.Errorf("it was called %d times", n)
+				}
+			})
+		}
+	}
+}
+
+// A session that is lost ends the calls that run in it. Nobody knows what became
+// of them, and they are not made again.
+func TestHTTPLosesTheSessionOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	site := newSite(t, false, func() *sdk.Server { return build(dir) })
+	f := before(site, func(w http.ResponseWriter, tool string, nth int) bool {
+		switch {
+		case tool == "echo" && nth == 1:
+			w.WriteHeader(http.StatusBadRequest)
+		case tool == "slow" && nth > 1:
+			w.WriteHeader(http.StatusTeapot)
+		default:
+			return false
+		}
+		return true
+	})
+	b := connect(t, Options{Servers: []Server{site.server()}})
+	done := make(chan llm.Result, 1)
+	go func() {
+		r, _ := b.call("web_slow", `{}`)
+		done <- r
+	}()
+	eventually(t, "a call runs", func() bool { return touched(dir, "slow.begun") })
+	b.says("web_echo", `{"text":"x"}`, "you said x", false)
+	site.CloseClientConnections() // the SDK looks at its session when the request is over
+	if r := <-done; !r.Failed || !strings.Contains(r.Text, "Whether it was done is not known") {
+		t.Errorf("%q", r.Text)
+	}
+	if n := f.count("slow"); n != 1 {
+		t.Errorf("the call that ran was made %d times", n)
+	}
+}
+
+// A server's own timeout is the one that counts.
+func TestTimeout(t *testing.T) {
+	s := stdio(t, t.TempDir())
+	s.Timeout = 200 * time.Millisecond
+	b := connect(t, Options{Servers: []Server{s}})
+	b.says("test_slow", `{}`, "test_slow took longer than 200ms", true)
+}
+
+// No stream stays open beside the calls: a proxy that cuts what is idle would end
+// the session with it.
+func TestHTTPHoldsNoStream(t *testing.T) {
+	for name, stateless := range map[string]bool{"sessions": false, "stateless": true} {
+		t.Run(name, func(t *testing.T) {
+			site := newSite(t, stateless, func() *sdk.Server { return build(t.TempDir()) })
+			f := before(site, nil)
+			b := connect(t, Options{Servers: []Server{site.server()}})
+			b.says("web_echo", `{"text":"x"}`, "you said x", false)
+			b.says("web_change", `{}`, "changed", false)
+			b.says("web_swap", `{"text":"x"}`, "switched off", true)
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if f.gets > 0 {
+				t.Errorf("%d streams were opened", f.gets)
+			}
+		})
+	}
 }
 
 // No answer sends the headers to somebody else, and a redirect is not followed.
@@ -186,9 +354,10 @@ func TestHTTPOdd(t *testing.T) {
 		h    http.HandlerFunc
 		want string
 	}{
-		"page":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>log in, s3cr3t</html>") }, "is not the protocol"},
+		"page":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>log in, s3cr3t</html>") }, "is not the protocol, but text/html; look at url"},
 		"broken":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, "it answers with status 502"},
-		"nothing": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, "is not the protocol"},
+		"nothing": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, "there is nothing at its address"},
+		"older":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) }, "does not take the requests of this protocol (status 405)"},
 		"garbage": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = fmt.Fprint(w, `{"jsonrpc":"2.0","id":"s3cr3t`)

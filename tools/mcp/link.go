@@ -25,7 +25,7 @@ func (s *server) dial(ctx context.Context) (*link, error) {
 	l := &link{web: s.web, s: s}
 	var transport sdk.Transport
 	if s.web != nil {
-		transport = &sdk.StreamableClientTransport{Endpoint: s.web.endpoint, HTTPClient: s.web.client(), MaxEventSize: s.pace.bytes}
+		transport = s.web.transport(s.pace.bytes)
 	} else {
 		c, err := startChild(s)
 		if err != nil {
@@ -33,17 +33,7 @@ func (s *server) dial(ctx context.Context) (*link, error) {
 		}
 		transport, l.child = c, c
 	}
-	client := sdk.NewClient(&sdk.Implementation{Name: "nod", Version: s.version}, &sdk.ClientOptions{
-		Capabilities:   &sdk.ClientCapabilities{}, // no roots; no handlers, so no sampling and no elicitation
-		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
-		Logger:         slog.New(slog.DiscardHandler), // it would log what servers write
-		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
-			select {
-			case s.relist <- struct{}{}:
-			default:
-			}
-		},
-	})
+	client := sdk.NewClient(&sdk.Implementation{Name: "nod", Version: s.version}, s.options())
 	var how *sdk.ClientSessionOptions
 	if s.old {
 		how = &sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"}
@@ -59,6 +49,25 @@ func (s *server) dial(ctx context.Context) (*link, error) {
 	}
 	l.session = session
 	return l, nil
+}
+
+// options are those of the client's side.
+func (s *server) options() *sdk.ClientOptions {
+	o := &sdk.ClientOptions{
+		Capabilities:   &sdk.ClientCapabilities{}, // no roots; no handlers, so no sampling and no elicitation
+		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
+		Logger:         slog.New(slog.DiscardHandler), // it would log what servers write
+	}
+	if s.web != nil {
+		return o // to hear of changes would take a stream that stays open; see web.transport
+	}
+	o.ToolListChangedHandler = func(context.Context, *sdk.ToolListChangedRequest) {
+		select {
+		case s.relist <- struct{}{}:
+		default:
+		}
+	}
+	return o
 }
 
 // end closes the session and ends the program.

@@ -54,8 +54,13 @@ type Server struct {
 	// Command is a program and its arguments, without a shell.
 	Command []string
 
-	// ReadOnly are patterns, as of [path.Match], on the server's own names of
-	// those tools that change nothing. A slash is a letter like any other.
+	// Tools are patterns, as of [path.Match], on the server's own names of those
+	// tools that are used; none: all are. A slash is a letter like any other.
+	Tools []string
+	// Timeout is how long one call may take; 0: a minute.
+	Timeout time.Duration
+
+	// ReadOnly are such patterns of those tools that change nothing.
 	ReadOnly []string
 	// Risk is [tools.Auto], [tools.Ask] or [tools.Never] by such patterns. The
 	// strictest that matches wins; where none does it is Ask.
@@ -87,9 +92,8 @@ type Servers struct {
 type pace struct {
 	wait    time.Duration // at start, for a server whose tools nobody knows
 	attempt time.Duration // for connecting and listing
-	call    time.Duration // for one call
+	call    time.Duration // for one call, where the server has no Timeout
 	patient time.Duration // of a call, for a server that is connecting
-	relist  time.Duration // how old a list may be when a call relies on it
 	steady  time.Duration // a connection that lasted so long was a good one
 	grace   time.Duration // from the end of standard input to SIGTERM, and on to SIGKILL
 	least   time.Duration // between two attempts
@@ -99,7 +103,7 @@ type pace struct {
 
 var usual = pace{
 	wait: 30 * time.Second, attempt: 30 * time.Second, call: 60 * time.Second, patient: 10 * time.Second,
-	relist: 5 * time.Minute, steady: time.Minute, grace: 2 * time.Second,
+	steady: time.Minute, grace: 2 * time.Second,
 	least: 500 * time.Millisecond, most: time.Minute, bytes: 32 << 20,
 }
 
@@ -226,7 +230,8 @@ func newServer(cfg Server, o Options) (*server, error) {
 	s := &server{
 		Server: cfg, pace: o.pace, log: o.Logger, dir: o.Dir, version: o.Version,
 		changed: make(chan struct{}), closing: make(chan struct{}), wake: make(chan struct{}, 1), relist: make(chan struct{}, 1),
-		fault: &fault{},
+		listing: make(chan struct{}, 1),
+		fault:   &fault{},
 	}
 	if (cfg.URL == "") == (len(cfg.Command) == 0) {
 		return nil, fmt.Errorf("set up mcp server %q: it must have either a URL or a command", cfg.Name)
@@ -241,8 +246,11 @@ func newServer(cfg Server, o Options) (*server, error) {
 		}
 		s.web = web
 	}
+	if s.Timeout == 0 {
+		s.Timeout = o.pace.call
+	}
 	if list, ok := o.Lock.of(cfg.Name); ok {
-		s.accepted, s.pins = true, list
+		s.accepted, s.pins = true, cfg.wanted(list)
 	}
 	return s, nil
 }

@@ -52,14 +52,12 @@ func TestSwapByRestart(t *testing.T) {
 	}
 }
 
-// A list that is old is asked for again before a call, for servers that do not
-// tell of changes.
+// The tools are asked for before each call, since a server need not tell of
+// changes.
 func TestSwapUntold(t *testing.T) {
-	p := quick
-	p.relist = 1
 	dir := t.TempDir()
 	touch(dir, "untold")
-	b := connect(t, Options{Servers: []Server{stdio(t, dir)}, pace: p})
+	b := connect(t, Options{Servers: []Server{stdio(t, dir)}})
 	b.says("test_change", `{}`, "changed", false)
 	b.says("test_swap", `{"text":"x"}`, "switched off", true)
 }
@@ -87,7 +85,7 @@ func TestLock(t *testing.T) {
 	b.says("test_swap", `{"text":"x"}`, "switched off", true)
 	b.says("test_echo", `{"text":"x"}`, "does not offer it any more", true)
 	b.says("test_later", `{}`, "there is no tool", true)
-	b.says("test_key", `{}`, "key 1", false)
+	b.says("test_key", `{}`, keyOf("key 1"), false)
 	got := map[string]Status{}
 	for _, tool := range b.ss.States()[0].Tools {
 		if tool.Status != Fine {
@@ -108,6 +106,36 @@ func TestLock(t *testing.T) {
 	c.says("test_later", `{}`, "", false)
 	if strings.Contains(c.logs.String(), "accept-mcp") {
 		t.Errorf("logs: %s", c.logs)
+	}
+}
+
+// Of a server's tools only those are known that the configuration wants: neither
+// offered, nor pinned, nor missed.
+func TestTools(t *testing.T) {
+	dir := t.TempDir()
+	all := connect(t, Options{Servers: []Server{stdio(t, dir)}}).ss.Accept()
+	some := stdio(t, dir)
+	some.Tools = []string{"e*", "sw?p"}
+	for name, lock := range map[string]*Lock{"found": nil, "accepted": all} {
+		t.Run(name, func(t *testing.T) {
+			b := connect(t, Options{Servers: []Server{some}, Lock: lock})
+			b.ss.Settle(t.Context())
+			var got []string
+			for _, tool := range b.ss.Tools() {
+				got = append(got, tool.Name)
+			}
+			if d := cmp.Diff([]string{"test_echo", "test_env", "test_swap"}, got); d != "" {
+				t.Error(d)
+			}
+			st := b.ss.States()[0]
+			if len(st.Tools) != 3 || st.Offered != len(all.Servers["test"]) {
+				t.Errorf("%d tools of %d: %+v", len(st.Tools), st.Offered, st.Tools)
+			}
+			if n := len(b.ss.Accept().Servers["test"]); n != 3 {
+				t.Errorf("%d would be accepted", n)
+			}
+			b.says("test_echo", `{"text":"x"}`, "you said x", false)
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"nod/tools"
@@ -14,7 +15,7 @@ var strictness = map[string]int{tools.Auto: 1, tools.Ask: 2, tools.Never: 3}
 
 func (c Server) checkPatterns() error {
 	var errs []error
-	for _, p := range c.ReadOnly {
+	for _, p := range append(c.Tools, c.ReadOnly...) {
 		errs = append(errs, patternError(p))
 	}
 	for p, risk := range c.Risk {
@@ -41,9 +42,21 @@ func matches(pattern, name string) bool {
 	return ok && err == nil
 }
 
+// wanted are the tools that the configuration wants of those that there are.
+func (c Server) wanted(list []Definition) []Definition {
+	if len(c.Tools) == 0 {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(d Definition) bool {
+		return !slices.ContainsFunc(c.Tools, func(p string) bool { return matches(p, d.Name) })
+	})
+}
+
 // judge says what has to happen before a tool runs, and whether it changes
 // nothing: what the configuration says, and then what the tool says against
-// itself.
+// itself. Only a tool that says outright that it destroys does so. The protocol
+// has every tool that leaves that hint out destroy, too; but most servers leave it
+// out, and a configuration that counts for nothing teaches people to approve.
 func (c Server) judge(d Definition) (risk string, readOnly bool, raised string) {
 	for pattern, r := range c.Risk {
 		if matches(pattern, d.Name) && strictness[r] > strictness[risk] {
@@ -56,37 +69,11 @@ func (c Server) judge(d Definition) (risk string, readOnly bool, raised string) 
 	for _, pattern := range c.ReadOnly {
 		readOnly = readOnly || matches(pattern, d.Name)
 	}
-	claim := d.destroys()
-	if claim == claimed {
-		readOnly = false
+	if h := d.Hints; h == nil || h.ReadOnly || h.Destructive == nil || !*h.Destructive {
+		return risk, readOnly, ""
 	}
-	if risk == tools.Auto && (claim == claimed || claim == implied && !readOnly) {
+	if risk == tools.Auto {
 		risk, raised = tools.Ask, "it says itself that it can destroy something"
 	}
-	return risk, readOnly, raised
-}
-
-// claim is what a tool says about how it changes things.
-type claim int
-
-const (
-	silent  claim = iota
-	implied       // it speaks of itself, but does not deny that it destroys
-	claimed
-)
-
-// destroys reads the hints. The protocol's default for a tool that is not read
-// only is that it destroys, so a tool that describes itself and leaves that out
-// has said it. One that does not describe itself at all claims nothing, and the
-// configuration alone counts.
-func (d Definition) destroys() claim {
-	switch h := d.Hints; {
-	case h == nil || h.ReadOnly:
-		return silent
-	case h.Destructive == nil:
-		return implied
-	case *h.Destructive:
-		return claimed
-	}
-	return silent
+	return risk, false, raised
 }

@@ -35,7 +35,7 @@ func TestJudge(t *testing.T) {
 
 		"it says it destroys":              {cfg(auto), "x", &Hints{Destructive: yes()}, tools.Ask, false},
 		"and that undoes read_only":        {cfg(auto, "*"), "x", &Hints{Destructive: yes()}, tools.Ask, false},
-		"it does not deny it":              {cfg(auto), "x", &Hints{}, tools.Ask, false},
+		"it does not deny it":              {cfg(auto), "x", &Hints{}, tools.Auto, false},
 		"the file denies it":               {cfg(auto, "*"), "x", &Hints{}, tools.Auto, true},
 		"it denies it":                     {cfg(auto), "x", &Hints{Destructive: no()}, tools.Auto, false},
 		"it says it is read only":          {cfg(auto), "x", &Hints{ReadOnly: true}, tools.Auto, false},

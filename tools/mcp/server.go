@@ -23,6 +23,7 @@ type server struct {
 	closing chan struct{} // closed when the program ends
 	wake    chan struct{} // somebody wants a connection now
 	relist  chan struct{} // the server says that its tools changed
+	listing chan struct{} // held by the call that asks for the tools
 
 	mu       sync.Mutex
 	accepted bool // the pins are an operator's
@@ -39,8 +40,9 @@ type server struct {
 // live is a connection that works.
 type live struct {
 	session *sdk.ClientSession
-	tools   []Definition
-	listed  time.Time
+	tools   []Definition // those that are wanted
+	offered int          // how many there are
+	listed  time.Time    // when they were asked for
 }
 
 // run connects, and connects again, until ctx is done.
@@ -129,7 +131,7 @@ func (s *server) list(ctx context.Context, session *sdk.ClientSession, only *liv
 	ctx, cancel := context.WithTimeoutCause(ctx, s.pace.attempt, errSlow)
 	defer cancel()
 	var found []Definition
-	params := &sdk.ListToolsParams{}
+	begun, params := time.Now(), &sdk.ListToolsParams{}
 	for page := 0; ; page++ {
 		if page == mostPages || len(found) > mostTools {
 			return nil, ours("it lists more than %d tools, or in more than %d pages", mostTools, mostPages)
@@ -153,7 +155,7 @@ func (s *server) list(ctx context.Context, session *sdk.ClientSession, only *liv
 		}
 		params = &sdk.ListToolsParams{Cursor: r.NextCursor}
 	}
-	l := &live{session: session, tools: found, listed: time.Now()}
+	l := &live{session: session, tools: s.wanted(found), offered: len(found), listed: begun}
 	s.use(l, only)
 	return l, nil
 }

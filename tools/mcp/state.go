@@ -11,6 +11,7 @@ type State struct {
 	Err      error  // why it is not connected, in our own words; nil when it is
 	Stderr   string // the last that its program wrote, where Err is not nil
 	Accepted bool   // the lock file has it
+	Offered  int    // how many tools it has, wanted or not; 0: not known
 	Tools    []ToolState
 }
 
@@ -47,6 +48,9 @@ func (ss *Servers) States() []State {
 	for _, s := range ss.list {
 		s.mu.Lock()
 		st := State{Server: s.Name, Err: s.lost, Accepted: s.accepted, Tools: s.compare()}
+		if s.live != nil {
+			st.Offered = s.live.offered
+		}
 		if s.live == nil && s.lost == nil {
 			st.Err = ours("it is still starting")
 		}

@@ -204,6 +204,13 @@ func (k *checker) servers() {
 			k.at(key+".headers", "are only for a server with url; remove them")
 		}
 		k.headers(key+".headers", s.Headers)
+		k.positive(key+".timeout", s.Timeout)
+		if len(s.Tools) == 0 {
+			k.at(key+".tools", `would leave none of its tools; write patterns such as ["get_*"], or remove the line`)
+		}
+		for j, p := range s.Tools {
+			k.when(item(key+".tools", j), patternProblem(p))
+		}
 		for j, p := range s.ReadOnly {
 			k.when(item(key+".read_only", j), patternProblem(p))
 		}

@@ -115,7 +115,9 @@ func (t *Command) setDefaults(a Approvals) {
 	}
 }
 
-func (t *MCP) setDefaults(Approvals) { t.Risk = Risks{"*": RiskAsk} }
+func (t *MCP) setDefaults(Approvals) {
+	t.Risk, t.Tools, t.Timeout = Risks{"*": RiskAsk}, []string{"*"}, 60*time.Second
+}
 
 // resolve finishes a configuration that is right: paths become absolute by the
 // file's folder, addresses get the form that their users want, and emoji their

@@ -236,4 +236,6 @@ type MCP struct {
 	Headers  map[string]Secret `yaml:"headers" doc:"Sent with every request to url"`
 	ReadOnly []string          `yaml:"read_only" doc:"Patterns on the server's tool names, of those that change nothing"`
 	Risk     Risks             `yaml:"risk" doc:"By pattern on the server's tool names; the strictest matching pattern wins. Default ask"`
+	Tools    []string          `yaml:"tools" doc:"Patterns on the server's tool names, of those that are used. Default [\"*\"]"`
+	Timeout  time.Duration     `yaml:"timeout" doc:"Of one call. Default 60s"`
 }
