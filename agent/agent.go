@@ -29,7 +29,7 @@ type Agent struct {
 	MaxSteps     int            // model calls of one turn that may use tools
 	Budget       int            // tokens of one prompt, tool definitions included; 0: no limit
 	IdleReset    time.Duration  // 0: never
-	Zone         *time.Location // of "today is"; nil: UTC
+	Zone         *time.Location // of "today is"; nil: UTC, as no platform tells where a person is
 	Count        func(string) int
 	Blind        bool // the model takes no images: it is told what was attached
 	Taint        bool // see taint.go

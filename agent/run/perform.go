@@ -98,6 +98,7 @@ func (d *driver) call(work context.Context, act agent.Call) error {
 	g := newGrowth()
 	err = d.attend(work, job{cancellable: true, more: g.more, do: func(ctx context.Context) {
 		start := time.Now()
+		act.Request.Fair = d.run.Thread.String()
 		r, failed = d.Model.Complete(ctx, act.Request, g.hear)
 		took = time.Since(start)
 	}, grow: func() { d.drawGrowth(work, act, g) }, slow: func() { d.showWaiting(work, act) }})
@@ -125,6 +126,7 @@ func (d *driver) summarise(work context.Context, act agent.Summarise) error {
 	var r llm.Response
 	var failed error
 	err := d.attend(work, job{cancellable: true, do: func(ctx context.Context) {
+		act.Request.Fair = d.run.Thread.String()
 		r, failed = d.Model.Complete(ctx, act.Request, nil)
 	}})
 	switch {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"nod/agent"
 	"nod/agent/run"
@@ -16,6 +17,7 @@ import (
 	"nod/llm/args"
 	"nod/llm/demo"
 	"nod/llm/openai"
+	"nod/llm/queue"
 	"nod/llm/tokens"
 	"nod/memory"
 	"nod/memory/redis"
@@ -64,7 +66,7 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	if p.agent, err = newAgent(cfg, p.kit); err != nil {
 		return nil, usage(errors.Join(err, p.kit.close()))
 	}
-	p.model = p.meter.model(newModel(cfg, log))
+	p.model = inTurn(p.meter.model(newModel(cfg, log)), cfg.LLM.Parallel)
 	store, err := openStore(ctx, cfg, log)
 	if err != nil {
 		return nil, errors.Join(err, p.kit.close())
@@ -100,7 +102,17 @@ func newModel(cfg *config.Config, log *slog.Logger) llm.Model {
 		BaseURL: cfg.LLM.BaseURL, APIKey: cfg.LLM.APIKey.Reveal(), Model: cfg.LLM.Model,
 		Stream: cfg.LLM.Stream, Timeout: cfg.LLM.Timeout, Logger: log,
 		Temperature: float(cfg.LLM.Temperature), TopP: float(cfg.LLM.TopP),
+		MaxOutput: int(cfg.LLM.MaxOutput),
 	})
+}
+
+// inTurn holds back what is more than so many calls at once; 0 is no limit.
+// Time is taken of calls, not of waiting, so it stands in front of the meter.
+func inTurn(m llm.Model, parallel int) llm.Model {
+	if parallel == 0 {
+		return m
+	}
+	return queue.New(m, parallel)
 }
 
 func float(v *float64) *float32 {
@@ -133,6 +145,9 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		Blind:        cfg.LLM.Images == config.ImagesNo,
 		Taint:        cfg.Agent.Taint == config.TaintAsk,
 		Count:        tokens.New(cfg.LLM.Model).Count,
+	}
+	if zone, err := time.LoadLocation(cfg.Agent.Timezone); err == nil && cfg.Agent.Timezone != "" { // the file was checked
+		a.Zone = zone
 	}
 	for _, e := range cfg.Agent.Examples {
 		a.Examples = append(a.Examples, speak.Example{User: e.User, Assistant: e.Assistant})

@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"llm/args":             {"llm"},
 	"llm/tokens":           {},
 	"llm/openai":           {"llm"},
+	"llm/queue":            {"llm"},
 	"llm/demo":             {"llm"},
 	"memory":               {"chat", "llm"},
 	"memory/storetest":     {"chat", "llm", "memory"},

@@ -58,6 +58,10 @@ func (k *checker) llm() {
 	}
 	k.between("llm.max_steps", l.MaxSteps, 1, 1000)
 	k.positive("llm.timeout", l.Timeout)
+	k.between("llm.parallel", l.Parallel, 0, 10_000)
+	if l.MaxOutput < 1<<10 || l.MaxOutput > 16<<20 {
+		k.at("llm.max_output", "must be from 1KiB to 16MiB")
+	}
 	if t := l.Temperature; t != nil && (*t < 0 || *t > 2) {
 		k.at("llm.temperature", "must be from 0 to 2; remove the line to leave it to the model")
 	}
@@ -73,6 +77,9 @@ func (k *checker) llm() {
 		for _, key := range []string{"llm.prices.input", "llm.prices.output"} {
 			k.required(key, k.written(key), "money per million tokens, such as 0.25")
 		}
+	}
+	if _, err := time.LoadLocation(k.c.Agent.Timezone); err != nil {
+		k.at("agent.timezone", "must be the name of a time zone, such as Europe/Berlin")
 	}
 	k.between("agent.retries", k.c.Agent.Retries, 0, 100)
 	for i, e := range k.c.Agent.Examples {

@@ -53,7 +53,9 @@ type LLM struct {
 	Protocol    Protocol      `yaml:"protocol" doc:"tools: native function calling; react: Thought/Action/Action Input text; numbered: Thought 1/Action 1: Search[x] text. Default tools"`
 	Strategy    Strategy      `yaml:"strategy" doc:"How a turn is thought through. Default react"`
 	MaxSteps    int           `yaml:"max_steps" doc:"Model calls in one turn that may use tools. Default 12"`
-	Timeout     time.Duration `yaml:"timeout" doc:"For one model call. Default 120s"`
+	Timeout     time.Duration `yaml:"timeout" doc:"For one model call, from when it begins. Default 120s"`
+	Parallel    int           `yaml:"parallel" doc:"Model calls at once, of the whole process; 0: no limit. Who waits is served in turn, a thread at a time, and waiting does not count for timeout. Default 0"`
+	MaxOutput   Size          `yaml:"max_output" doc:"Of text in one completion; what comes after is cut off. Default 256KiB"`
 	Stream      bool          `yaml:"stream" doc:"Take the answer as it is written. Default true"`
 	Temperature *float64      `yaml:"temperature" doc:"0 to 2; absent: not sent"`
 	TopP        *float64      `yaml:"top_p" doc:"More than 0, up to 1; absent: not sent"`
@@ -71,6 +73,7 @@ type Prices struct {
 // Agent is how the agent behaves.
 type Agent struct {
 	Instructions string    `yaml:"instructions" doc:"What the model is told first"`
+	Timezone     string    `yaml:"timezone" doc:"Of the date that the model is told, such as Europe/Berlin; empty: the person's where the platform tells it, else UTC"`
 	Examples     []Example `yaml:"examples" doc:"Exchanges shown to the model before the conversation"`
 	Taint        Taint     `yaml:"taint" doc:"ask: while content from outside is in the prompt, calls that can change things or send data out need an approval. Default ask"`
 	Retries      int       `yaml:"retries" doc:"Further tries of the reflexion strategy. Default 1"`

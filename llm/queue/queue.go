@@ -1,0 +1,144 @@
+// Package queue lets so many calls of a model run at once, for a model that
+// computes one after the other, or a provider that counts them.
+//
+// The one idea: who waits stands in a lane, and the lanes are served in turn.
+// Whoever asks for a lot at once holds up their own lane and nobody else's. It
+// stands in front of the model's own timeout, so that waiting costs no time of
+// a call. It knows nothing of what is asked.
+package queue
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"sync"
+
+	"nod/llm"
+)
+
+// Queue is an [llm.Model] that holds calls back until there is room for them.
+// It is safe for concurrent use.
+type Queue struct {
+	model llm.Model
+
+	mu      sync.Mutex
+	free    int
+	lanes   map[string]*lane
+	turns   *list.List // of the *lane in which somebody waits, the next one first
+	waiting int
+}
+
+// lane is who waits of those who share an [llm.Request.Fair].
+type lane struct {
+	name string
+	who  *list.List // of *waiter
+	turn *list.Element
+}
+
+type waiter struct {
+	lane  *lane
+	place *list.Element // nil once it was let in
+	in    chan struct{}
+}
+
+var _ llm.Model = (*Queue)(nil)
+
+// New makes a queue in front of a model that takes so many calls at once.
+func New(model llm.Model, parallel int) *Queue {
+	return &Queue{model: model, free: parallel, lanes: map[string]*lane{}, turns: list.New()}
+}
+
+// Complete implements [llm.Model]. While it waits it ends with ctx alone, and
+// the error is that of ctx.
+func (q *Queue) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (llm.Response, error) {
+	if err := q.enter(ctx, req.Fair); err != nil {
+		return llm.Response{}, fmt.Errorf("wait for the model: %w", err)
+	}
+	defer q.leave()
+	return q.model.Complete(ctx, req, watch)
+}
+
+// Waiting says how many calls wait.
+func (q *Queue) Waiting() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.waiting
+}
+
+func (q *Queue) enter(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	q.mu.Lock()
+	if q.free > 0 { // then nobody waits
+		q.free--
+		q.mu.Unlock()
+		return nil
+	}
+	w := q.line(name)
+	q.mu.Unlock()
+	select {
+	case <-w.in:
+		return nil
+	case <-ctx.Done():
+		q.giveUp(w)
+		return ctx.Err()
+	}
+}
+
+// line puts somebody at the end of a lane.
+func (q *Queue) line(name string) *waiter {
+	l := q.lanes[name]
+	if l == nil {
+		l = &lane{name: name, who: list.New()}
+		l.turn = q.turns.PushBack(l)
+		q.lanes[name] = l
+	}
+	w := &waiter{lane: l, in: make(chan struct{})}
+	w.place = l.who.PushBack(w)
+	q.waiting++
+	return w
+}
+
+// giveUp takes somebody out of their lane. Who was let in at the same moment
+// gives the room to the next.
+func (q *Queue) giveUp(w *waiter) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if w.place == nil {
+		q.next()
+		return
+	}
+	q.remove(w)
+}
+
+func (q *Queue) remove(w *waiter) {
+	w.lane.who.Remove(w.place)
+	w.place = nil
+	q.waiting--
+	if w.lane.who.Len() == 0 {
+		q.turns.Remove(w.lane.turn)
+		delete(q.lanes, w.lane.name)
+	}
+}
+
+func (q *Queue) leave() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.next()
+}
+
+// next gives room that came free to the first of the lane whose turn it is, and
+// puts that lane behind the others.
+func (q *Queue) next() {
+	front := q.turns.Front()
+	if front == nil {
+		q.free++
+		return
+	}
+	l, _ := front.Value.(*lane)
+	w, _ := l.who.Front().Value.(*waiter)
+	q.turns.MoveToBack(front)
+	q.remove(w)
+	close(w.in)
+}
