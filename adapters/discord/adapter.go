@@ -50,6 +50,9 @@ type Options struct {
 	Stagger    time.Duration // between two new sessions; default 5 s, as Discord asks
 	Pause      time.Duration // before connecting again, doubled with each failure; default 1 s
 	Settle     time.Duration // before looking for a post that may have got through; default 2 s
+	Guilds     time.Duration // for the next of the guilds to be told of, before what was missed is looked for; default 5 s
+	Greet      time.Duration // for a session to be resumed; default 40 s
+	Beat       time.Duration // between two notes of a session; default 2 s
 	Brief      time.Duration // how long a remark to one person stays; default 15 s
 	Pace       float64       // times Discord's global rate limit, for tests; default 1
 }
@@ -118,6 +121,9 @@ func (o Options) withDefaults() Options {
 	set(&o.Pause, time.Second)
 	set(&o.Settle, 2*time.Second)
 	set(&o.Brief, 15*time.Second)
+	set(&o.Guilds, 5*time.Second)
+	set(&o.Greet, 40*time.Second)
+	set(&o.Beat, 2*time.Second)
 	if o.APIURL == "" {
 		o.APIURL = "https://discord.com/api"
 	}
@@ -141,16 +147,36 @@ func (o Options) withDefaults() Options {
 // an intent that is not switched on. What was missed is looked up at the
 // beginning of every new session.
 func (a *Adapter) Run(ctx context.Context) error {
+	defer a.remarks.end()
+	defer a.working.end()
+	for least := 0; ; {
+		n, err := a.connected(ctx, least)
+		if !errors.Is(err, errTooFew) {
+			return err
+		}
+		a.log.Warn("discord wants more shards", "shards", n)
+		a.start.stale()
+		least = n + 1
+	}
+}
+
+// connected stays connected with so many shards as Discord recommends, and says
+// how many they are. It returns errTooFew when they have become too few, unless
+// Discord recommends no more than before.
+func (a *Adapter) connected(ctx context.Context, least int) (int, error) {
 	info, err := a.signIn(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil
+			return 0, nil
 		}
-		return fmt.Errorf("sign in to Discord: %w", err)
+		return 0, fmt.Errorf("sign in to Discord: %w", err)
 	}
 	n := a.o.Shards
 	if n < 1 {
 		n = max(1, info.Shards)
+	}
+	if n < least {
+		return n, fmt.Errorf("connect to Discord: %d shards are too few, and it recommends no more", n)
 	}
 	a.live.expect(n)
 	a.remember(ctx)
@@ -162,15 +188,29 @@ func (a *Adapter) Run(ctx context.Context) error {
 	if a.o.Commands {
 		g.Go(func() error { a.register(ctx); return nil })
 	}
-	for i := range n {
-		g.Go(func() error { return a.keep(ctx, &shard{a: a, n: i, of: n}) })
+	shards := a.shards(n, info.Limit.Concurrent)
+	for _, s := range shards {
+		g.Go(func() error { return a.keep(ctx, s) })
 	}
 	err = g.Wait()
 	a.lanes.Wait()
+	if err == nil { // what was noted last is where the next process goes on
+		for _, s := range shards {
+			s.note(context.WithoutCancel(ctx), true)
+		}
+	}
 	a.clicks.all.Wait()
-	a.working.end()
-	a.remarks.end()
-	return err
+	return n, err
+}
+
+// shards makes the shards, with the times at which they may begin: of those that
+// begin one after the other, in order, as Discord wants it.
+func (a *Adapter) shards(n, concurrent int) []*shard {
+	var out []*shard
+	for i := range n {
+		out = append(out, &shard{a: a, n: i, of: n, turn: a.start.turn(i%max(1, concurrent), a.o.Now(), a.o.Stagger)})
+	}
+	return out
 }
 
 // watchToken returns an error once Discord refuses the token: it was reset, and

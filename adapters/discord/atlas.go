@@ -3,6 +3,7 @@ package discord
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -89,12 +90,22 @@ func (t *atlas) putGuild(g guild) {
 			t.channels[c.ID] = c
 		}
 	}
+	t.nameRoles(g.ID, g.Roles)
+}
+
+func (t *atlas) putRoles(guild string, roles []role) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.nameRoles(guild, roles)
+}
+
+func (t *atlas) nameRoles(guild string, roles []role) {
 	names := map[string]string{}
-	for _, r := range g.Roles {
+	for _, r := range roles {
 		names[r.ID] = r.Name
-		t.guildOf[r.ID], t.botOf[r.ID] = g.ID, r.Tags.BotID
+		t.guildOf[r.ID], t.botOf[r.ID] = guild, r.Tags.BotID
 	}
-	t.roles[g.ID] = names
+	t.roles[guild] = names
 }
 
 func (t *atlas) putRole(guild string, r role, gone bool) {
@@ -167,7 +178,7 @@ func (t *atlas) draws(kind string, data json.RawMessage) (bool, error) {
 		if err := decode(data, &g); err != nil {
 			return true, err
 		}
-		if g.ID != "" {
+		if g.ID != "" && !g.Unavailable { // one in an outage is told of with nothing in it
 			t.putGuild(g)
 		}
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
@@ -219,6 +230,21 @@ func (t *atlas) draws(kind string, data json.RawMessage) (bool, error) {
 		return false, nil
 	}
 	return true, nil
+}
+
+// learn asks for the roles of a guild that was never told of: a session that goes
+// on from another process tells of changes only.
+func (a *Adapter) learn(ctx context.Context, guild string) error {
+	if _, known := a.atlas.hasRole(guild, ""); known || guild == "" {
+		return nil
+	}
+	var roles []role
+	err := a.rest.call(ctx, request{method: "GET", path: "/guilds/{}/roles", ids: []string{guild}, priority: outbox.Answer, answer: &roles})
+	if err != nil {
+		return fmt.Errorf("ask for the roles of a guild: %w", err)
+	}
+	a.atlas.putRoles(guild, roles)
+	return nil
 }
 
 // channel looks a channel up, at Discord if it has to.

@@ -62,6 +62,7 @@ func TestAsk(t *testing.T) {
 	}
 	o.in.Do(func() { delete(o.in.Known, messageKey(m.Ref.ID)) }) // as if it had died before putting it
 	o.stop()
+	o.fake.ForgetSessions() // else it would simply go on
 	o.run(nil)
 	o.in.Await(t, func() bool {
 		return len(o.in.Messages) == 3 && o.in.Messages[2].Ref == m.Ref && o.in.Messages[2].From.ID == m.From.ID

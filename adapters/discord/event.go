@@ -151,6 +151,8 @@ type guild struct {
 	Threads  []channel `json:"threads"`
 	Roles    []role    `json:"roles"`
 	Members  []member  `json:"members"`
+
+	Unavailable bool `json:"unavailable"`
 }
 
 type interaction struct {

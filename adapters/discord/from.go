@@ -120,6 +120,11 @@ func (a *Adapter) route(ctx context.Context, m message, later bool) (way, error)
 	if !a.listens(m) {
 		return way{}, errNotOurs
 	}
+	if len(m.MentionRoles) > 0 {
+		if err := a.learn(ctx, m.GuildID); err != nil && !refused(err) {
+			return way{}, err
+		}
+	}
 	me, others := a.mentions(m)
 	w, err := a.place(ctx, m)
 	if err != nil {

@@ -28,7 +28,28 @@ func TestGatewayFaults(t *testing.T) {
 		{"invalid", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Invalidate(false) }, false, 4000},
 		{"unknown error", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Close(4000, "Unknown error.") }, true, 0},
 		{"session timed out", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Close(4009, "Session timed out.") }, false, 0},
-		{"going away", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Close(1001, "Going away.") }, false, 0},
+		{"going away", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Close(1001, "Going away.") }, true, 0},
+		{"closed as if all were well", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Close(1000, "") }, true, 0},
+		{"start a new session", fakediscord.Options{}, func(o *office, c *fakediscord.Connection) {
+			o.fake.RefuseResumes(4007)
+			c.Cut()
+		}, false, 0},
+		{"not authenticated any more", fakediscord.Options{}, func(o *office, c *fakediscord.Connection) {
+			o.fake.RefuseResumes(4003)
+			c.Cut()
+		}, false, 0},
+		{"resumes fail", fakediscord.Options{}, func(o *office, c *fakediscord.Connection) {
+			o.fake.RefuseResumes(4000)
+			c.Cut()
+		}, false, 0},
+		{"resumes are not answered", fakediscord.Options{}, func(o *office, c *fakediscord.Connection) {
+			o.fake.IgnoreResumes(true)
+			c.Cut()
+		}, false, 0},
+		{"asked to connect again before hello", fakediscord.Options{}, func(o *office, c *fakediscord.Connection) {
+			o.fake.ReconnectFirst(3)
+			c.Cut()
+		}, true, 0},
 		{"session forgotten", fakediscord.Options{}, func(o *office, c *fakediscord.Connection) { o.fake.ForgetSessions(); c.Cut() }, false, 0},
 		{"no acks", fakediscord.Options{Heartbeat: 400 * time.Millisecond}, func(_ *office, c *fakediscord.Connection) { c.StopAcks() }, true, 4000},
 		{"frozen", fakediscord.Options{Heartbeat: 400 * time.Millisecond}, func(_ *office, c *fakediscord.Connection) { c.Freeze() }, true, 0},
@@ -57,10 +78,7 @@ func TestGatewayFaults(t *testing.T) {
 				t.Errorf("messages %q", got)
 			}
 			now := o.fake.Gateway()
-			// The word of a close may be lost with the connection. Then going on with
-			// the session is tried, which the fake allows after this one.
-			lost := tt.name == "going away"
-			if resumed := now.Resumes > before.Resumes; resumed != tt.resumed && !lost {
+			if resumed := now.Resumes > before.Resumes; resumed != tt.resumed {
 				t.Errorf("resumed %v, want %v: %+v", resumed, tt.resumed, now)
 			}
 			if tt.resumed && tt.name != "handshake fails" && now.ByResume == 0 {
@@ -68,6 +86,9 @@ func TestGatewayFaults(t *testing.T) {
 			}
 			if tt.code != 0 {
 				o.wait(func(s *fakediscord.Server) bool { return slices.Contains(s.Gateway().Closes, tt.code) })
+			}
+			if now.Blind > 0 {
+				t.Errorf("%d heartbeats did not say what came last", now.Blind)
 			}
 			if slices.Contains(now.Closes, 1000) {
 				t.Errorf("it gave the session up: %v", now.Closes)
@@ -79,7 +100,7 @@ func TestGatewayFaults(t *testing.T) {
 // What connecting again can't mend ends Run, with a word on what to do.
 func TestFatal(t *testing.T) {
 	for code, want := range map[int]string{
-		4004: "token", 4010: "shards", 4011: "shards", 4012: "version", 4013: "intents", 4014: "Message Content Intent",
+		4004: "token", 4010: "shards", 4011: "recommends no more", 4012: "version", 4013: "intents", 4014: "Message Content Intent",
 	} {
 		o := build(t, fakediscord.Options{})
 		a, err := New(o.options())
@@ -97,6 +118,17 @@ func TestFatal(t *testing.T) {
 			t.Errorf("close %d: it is ready", code)
 		}
 	}
+}
+
+// A bot in more guilds than its shards may have goes on with more of them.
+func TestReshard(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	o.fake.Recommend(3)
+	o.fake.Connections()[0].Close(4011, "Sharding required.")
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Connections()) == 3 })
+	o.ready()
+	o.fake.Say(o.ada, o.fake.DM(o.ada), "hi")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 }
 
 func TestRefused(t *testing.T) {
@@ -176,6 +208,7 @@ func TestBackfill(t *testing.T) {
 	o.wait(func(s *fakediscord.Server) bool { return len(s.Threads(o.general)) == 1 })
 	late := o.fake.Say(o.ada, o.general, "not for the bot")
 	o.stop()
+	o.fake.ForgetSessions() // else it would simply go on
 	o.fake.Say(o.bob, root, "two")
 	o.fake.Say(o.bob, root, "<@"+o.cleo+"> not for the bot")
 	o.fake.Say(o.bob, o.general, o.mention()+" three")
@@ -212,6 +245,7 @@ func TestEditedMeanwhile(t *testing.T) {
 	two := o.fake.Say(o.bob, root, o.mention()+" two")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
 	o.stop()
+	o.fake.ForgetSessions() // else it would simply go on
 	o.fake.Edit(root, o.mention()+" one, and more")
 	o.fake.Edit(two, o.mention()+" two, and more")
 	o.fake.Edit(o.fake.Say(o.bob, root, o.mention()+" there"), o.mention()+" three")
@@ -225,6 +259,7 @@ func TestEditedMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.stop()
+		o.fake.ForgetSessions() // else it would simply go on
 	}
 	if got := o.in.Texts(); !slices.Equal(got, []string{"one", "two", "three"}) {
 		t.Errorf("messages %q", got)
@@ -238,6 +273,7 @@ func TestFoundReactions(t *testing.T) {
 	dm := o.fake.DM(o.ada)
 	ref := o.post(direct(dm), answer("approval", "may I?"), false)
 	o.stop()
+	o.fake.ForgetSessions() // else it would simply go on
 	o.fake.React(o.bob, ref.ID, "✅")
 	o.fake.Burst(o.bob, ref.ID, "🎉")
 	o.fake.Burst(o.cleo, ref.ID, "❌")

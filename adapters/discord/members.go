@@ -49,6 +49,7 @@ func (a *Adapter) Possible(ctx context.Context, thread chat.ThreadID, rule strin
 	if err != nil {
 		return true
 	}
+	_ = a.learn(ctx, c.GuildID) // in doubt it is possible
 	has, known := a.atlas.hasRole(c.GuildID, id)
 	return has || !known
 }

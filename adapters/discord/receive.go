@@ -92,27 +92,35 @@ const (
 // inLane has an event put, after those before it in the lane. What fails is
 // tried again for a while, since Discord will not deliver it again.
 func (a *Adapter) inLane(ctx context.Context, lane string, put func(context.Context) error) {
-	a.lanes.Run(ctx, lane, 0, func(ctx context.Context) { a.persist(ctx, put) })
+	done := held(ctx)
+	a.lanes.Run(ctx, lane, 0, func(ctx context.Context) {
+		if a.persist(ctx, put) {
+			done()
+		}
+	})
 }
 
-func (a *Adapter) persist(ctx context.Context, put func(context.Context) error) {
+// persist says whether the event is put, or need not be.
+func (a *Adapter) persist(ctx context.Context, put func(context.Context) error) bool {
 	began := a.o.Now()
 	for pause := firstRetry; ; pause = min(2*pause, longestWait) {
 		err := a.putOnce(ctx, put)
 		switch {
-		case err == nil, errors.Is(err, errNotOurs), ctx.Err() != nil:
-			return
+		case err == nil, errors.Is(err, errNotOurs):
+			return true
+		case ctx.Err() != nil:
+			return false
 		case refused(err):
 			a.log.Warn("event dropped: discord does not say where it belongs", "error", err)
-			return
+			return true
 		case a.o.Now().Sub(began) > patience:
 			a.log.Error("event given up", "error", err)
 			a.missed()
-			return
+			return true
 		}
 		a.log.Warn("event not put, trying again", "error", err)
 		if retry.Sleep(ctx, pause) != nil {
-			return
+			return false
 		}
 	}
 }

@@ -29,26 +29,40 @@ type shard struct {
 	session string
 	resume  string // address for going on with the session
 	seq     int64
+	tried   int             // how often going on with it failed in a row
 	live    bool            // the connection has a session
 	guilds  map[string]bool // of the session, which were not told of yet
 	late    *time.Timer     // they are not waited for any longer
+	turn    time.Time       // when it may begin its first session
+	settled settled
+	beats   int64 // bookmarks written
 }
 
 const (
-	longestPause  = time.Minute
-	helloTimeout  = 20 * time.Second
-	readyTimeout  = 40 * time.Second
-	guildsTimeout = 5 * time.Second
+	longestPause = time.Minute
+	helloTimeout = 20 * time.Second
+	// slowReady is how long a new session may take to come while heartbeats are
+	// acknowledged. Asking again would cost one more of those that a day allows.
+	slowReady = 5 * time.Minute
 )
 
 // keep connects a shard again and again. It returns an error for what that
 // can't mend.
 func (a *Adapter) keep(ctx context.Context, s *shard) error {
+	s.recall(ctx)
+	noting, enough := context.WithCancel(ctx)
+	var notes sync.WaitGroup
+	defer notes.Wait()
+	defer enough()
+	notes.Go(func() { s.bookmarks(noting) })
 	for pause := a.o.Pause; ; {
 		err := s.connect(ctx)
 		a.live.set(s.n, false)
 		if ctx.Err() != nil {
 			return nil
+		}
+		if closedWith(err) == tooFewShards && a.o.Shards < 1 {
+			return errTooFew
 		}
 		if why := fatalClose(err); why != "" {
 			return fmt.Errorf("connect to Discord: %w: %s", err, why)
@@ -56,6 +70,7 @@ func (a *Adapter) keep(ctx context.Context, s *shard) error {
 		if s.live {
 			pause = a.o.Pause
 		}
+		s.judge(err)
 		s.left(ctx)
 		a.log.Warn("shard disconnected", "shard", s.n, "resume", s.session != "", "error", err)
 		wait := pause
@@ -73,6 +88,20 @@ func (a *Adapter) keep(ctx context.Context, s *shard) error {
 	}
 }
 
+// judge says what a failure means for the session.
+func (s *shard) judge(err error) {
+	switch {
+	case lostSession(err):
+		s.forget()
+	case s.live:
+		s.tried = 0
+	case s.session != "" && resumeFailed(err):
+		if s.tried++; s.tried >= mostTried {
+			s.forget()
+		}
+	}
+}
+
 // left notes that the shard is away, and how far threads were heard before.
 func (s *shard) left(ctx context.Context) {
 	s.live = false
@@ -86,15 +115,12 @@ var (
 	errInvalid   = errors.New("the session is invalid")
 	errZombie    = errors.New("a heartbeat was not acknowledged")
 	errNotReady  = errors.New("no session came")
+	errTooFew    = errors.New("there are too many guilds for so few shards")
 )
 
 // fatalClose says what to do about a close that connecting again can't mend
 // (https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway).
 func fatalClose(err error) string {
-	var closed *websocket.CloseError
-	if !errors.As(err, &closed) {
-		return ""
-	}
 	return map[int]string{
 		4004: "the token is refused: copy discord.token again",
 		4010: "the shard is invalid: set discord.shards to auto",
@@ -102,12 +128,21 @@ func fatalClose(err error) string {
 		4012: "this version of the Gateway is not served any more",
 		4013: "the intents are invalid",
 		4014: "an intent is not switched on: discord.follow thread needs the Message Content Intent (Developer Portal, Bot)",
-	}[closed.Code]
+	}[closedWith(err)]
 }
 
-// lostSession says whether a close ends the session.
-func lostSession(err error) bool {
-	return websocket.IsCloseError(err, websocket.CloseNormalClosure, websocket.CloseGoingAway, 4003, 4007, 4009)
+// tooFewShards is the code with which Discord closes when a shard has more than
+// 2,500 guilds.
+const tooFewShards = 4011
+
+// closedWith is the code with which Discord closed a connection; 0 for any other
+// end.
+func closedWith(err error) int {
+	var closed *websocket.CloseError
+	if !errors.As(err, &closed) {
+		return 0
+	}
+	return closed.Code
 }
 
 // connect opens one connection and reads it until it ends.
@@ -126,7 +161,8 @@ func (s *shard) connect(parent context.Context) error {
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(parent, func() { c.close(websocket.CloseNormalClosure, parent.Err()) })
+	c.seq.Store(s.seq) // what came last, also before anything comes
+	stop := context.AfterFunc(parent, func() { c.close(s.farewell(), parent.Err()) })
 	defer stop()
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
@@ -134,16 +170,28 @@ func (s *shard) connect(parent context.Context) error {
 	if err := s.greet(ctx, c); err != nil {
 		return err
 	}
-	greeting := time.AfterFunc(readyTimeout, func() { c.close(closeToResume, errNotReady) })
-	defer greeting.Stop()
-	err = s.read(parent, c, greeting) // events outlive the connection
-	if lostSession(err) {
-		s.forget()
+	patience := slowReady
+	if s.session != "" {
+		patience = s.a.o.Greet
 	}
-	return err
+	greeting := time.AfterFunc(patience, func() { c.close(closeToResume, errNotReady) })
+	defer greeting.Stop()
+	return s.read(parent, c, greeting) // events outlive the connection
 }
 
-func (s *shard) forget() { s.session, s.resume, s.seq = "", "", 0 }
+// farewell is the code with which the connection is closed in the end: one that
+// leaves the session to the next process, where there is a place to note it.
+func (s *shard) farewell() int {
+	if _, ok := s.a.o.Inbox.(notebook); ok {
+		return closeToResume
+	}
+	return websocket.CloseNormalClosure
+}
+
+func (s *shard) forget() {
+	s.session, s.resume, s.seq, s.tried = "", "", 0, 0
+	s.settled.is("", "")
+}
 
 // address is where to connect: with a session, where its READY said.
 func (s *shard) address(ctx context.Context) (string, error) {
@@ -169,7 +217,7 @@ func (s *shard) greet(ctx context.Context, c *conn) error {
 	if s.session != "" {
 		return c.send(opResume, map[string]any{"token": s.a.o.Token, "session_id": s.session, "seq": s.seq})
 	}
-	if err := s.a.mayIdentify(ctx, s.n); err != nil {
+	if err := s.a.mayIdentify(ctx, s); err != nil {
 		return err
 	}
 	return c.send(opIdentify, map[string]any{
@@ -219,17 +267,28 @@ func (s *shard) dispatch(ctx context.Context, p payload) (begun bool) {
 		begun = s.ready(p.Data)
 	case "RESUMED":
 		s.begin()
+		s.settled.is(s.session, s.resume)
 		s.a.away.back(s.n)
 		inbound.Count(s.a.o.Observe.Reconnected)
 		begun = true
 	default:
-		s.a.receive(ctx, p.Type, p.Data)
+		s.a.receive(s.holding(ctx, p.Seq), p.Type, p.Data)
 		s.told(p)
 	}
 	if p.Seq != nil && ctx.Err() == nil {
 		s.seq = *p.Seq
+		s.settled.reached(s.seq)
 	}
 	return begun
+}
+
+// holding gives an event's context: what it has to be put holds the bookmark
+// back.
+func (s *shard) holding(ctx context.Context, seq *int64) context.Context {
+	if seq == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, holdKey{}, func() func() { return s.settled.hold(*seq) })
 }
 
 // ready begins a new session. What came before it is looked for.
@@ -247,6 +306,8 @@ func (s *shard) ready(data json.RawMessage) bool {
 		return false
 	}
 	s.session, s.resume, s.seq = r.Session, r.Resume, 0
+	s.settled.restart(0)
+	s.settled.is(r.Session, r.Resume)
 	if r.User.ID != "" {
 		s.a.self.set(r.User)
 	}
@@ -260,26 +321,31 @@ func (s *shard) ready(data json.RawMessage) bool {
 		s.a.missed()
 		return true
 	}
-	s.late = time.AfterFunc(guildsTimeout, s.a.missed)
+	s.late = time.AfterFunc(s.a.o.Guilds, s.a.missed)
 	return true
 }
 
-// told notes that a guild's channels are known. When all are, what was missed
-// in them is looked for; one that Discord can't tell of now doesn't hold that up.
+// told notes that a guild's channels are known. When all are, or none has come for
+// a while, what was missed in them is looked for, and again when more come: Discord
+// takes its time with many guilds, and can't tell of some at all for now.
 func (s *shard) told(p payload) {
 	if p.Type != "GUILD_CREATE" || len(s.guilds) == 0 {
 		return
 	}
 	var g struct {
-		ID string `json:"id"`
+		ID          string `json:"id"`
+		Unavailable bool   `json:"unavailable"`
 	}
-	if decode(p.Data, &g) != nil {
+	if decode(p.Data, &g) != nil || g.Unavailable || !s.guilds[g.ID] {
 		return
 	}
 	delete(s.guilds, g.ID)
-	if len(s.guilds) == 0 && s.late.Stop() {
-		s.a.missed()
+	if len(s.guilds) > 0 {
+		s.late.Reset(s.a.o.Guilds)
+		return
 	}
+	s.late.Stop()
+	s.a.missed()
 }
 
 func (s *shard) begin() {
@@ -352,8 +418,9 @@ func (a *Adapter) starting(ctx context.Context) (starting, error) {
 	return info, err
 }
 
-// mayIdentify waits until a shard may begin a new session.
-func (a *Adapter) mayIdentify(ctx context.Context, n int) error {
+// mayIdentify waits until a shard may begin a new session. Each one counts, also
+// one that Discord never answers: who asks for too many in a day gets a new token.
+func (a *Adapter) mayIdentify(ctx context.Context, s *shard) error {
 	info, err := a.starting(ctx)
 	if err != nil {
 		return err
@@ -364,12 +431,35 @@ func (a *Adapter) mayIdentify(ctx context.Context, n int) error {
 		if err := retry.Sleep(ctx, wait); err != nil {
 			return err
 		}
+		a.start.stale()
 	}
-	return retry.Sleep(ctx, a.start.turn(n%max(1, info.Limit.Concurrent), a.o.Now(), a.o.Stagger))
+	at := s.turn
+	if s.turn = (time.Time{}); a.o.Now().Sub(at) > a.o.Stagger {
+		at = a.start.turn(s.n%max(1, info.Limit.Concurrent), a.o.Now(), a.o.Stagger)
+	}
+	if err := retry.Sleep(ctx, at.Sub(a.o.Now())); err != nil {
+		return err
+	}
+	a.start.spent()
+	return nil
 }
 
-// turn takes the next turn of a group, and says how far off it is.
-func (s *starts) turn(group int, now time.Time, stagger time.Duration) time.Duration {
+// stale has it asked anew how many there may be.
+func (s *starts) stale() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at = time.Time{}
+}
+
+// spent counts a new session.
+func (s *starts) spent() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.info.Limit.Remaining--
+}
+
+// turn takes the next turn of a group, and says when it is.
+func (s *starts) turn(group int, now time.Time, stagger time.Duration) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.next == nil {
@@ -380,5 +470,5 @@ func (s *starts) turn(group int, now time.Time, stagger time.Duration) time.Dura
 		at = now
 	}
 	s.next[group] = at.Add(stagger)
-	return at.Sub(now)
+	return at
 }

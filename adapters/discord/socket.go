@@ -101,6 +101,10 @@ func (c *conn) hello() (time.Duration, error) {
 	var h struct {
 		Interval int64 `json:"heartbeat_interval"`
 	}
+	if p.Op == opReconnect { // also before anything else
+		c.close(closeToResume, errReconnect)
+		return 0, errReconnect
+	}
 	if p.Op != opHello || json.Unmarshal(p.Data, &h) != nil || h.Interval < 1 {
 		return 0, fmt.Errorf("%w: no hello", errMalformed)
 	}

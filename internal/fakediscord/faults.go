@@ -168,6 +168,76 @@ func (s *Server) ForgetSessions() {
 	}
 }
 
+// Recommend sets how many shards GET /gateway/bot recommends.
+func (s *Server) Recommend(shards int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.Shards = shards
+}
+
+// ReconnectFirst asks the next n connections to connect again, in place of saying
+// hello.
+func (s *Server) ReconnectFirst(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reconnects = n
+}
+
+// RefuseResumes closes every connection that resumes with a code; 0 ends that.
+func (s *Server) RefuseResumes(code int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.resumeClose = code
+}
+
+// IgnoreResumes answers no resume at all, while heartbeats are acknowledged.
+func (s *Server) IgnoreResumes(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.resumeSilent = on
+}
+
+// HoldGuilds holds the GUILD_CREATE of every guild back after READY, as it takes a
+// large bot's some time to come, until [Server.TellGuilds].
+func (s *Server) HoldGuilds() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.guildsLater = true
+}
+
+// TellGuilds tells of so many of the guilds that were held back.
+func (s *Server) TellGuilds(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range min(n, len(s.laterGuilds)) {
+		s.laterGuilds[0]()
+		s.laterGuilds = s.laterGuilds[1:]
+	}
+	s.change()
+}
+
+// Outage makes a guild unavailable, which is told of in both ways that there are.
+func (s *Server) Outage(guild string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := must(s.guilds, "guild", guild)
+	s.happen(event{kind: "GUILD_DELETE", guild: g, data: object{"id": g.id, "unavailable": true}})
+	s.happen(event{kind: "GUILD_CREATE", guild: g, data: object{"id": g.id, "unavailable": true}})
+}
+
+// RemoveGuild takes the bot out of a guild.
+func (s *Server) RemoveGuild(guild string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := must(s.guilds, "guild", guild)
+	s.happen(event{kind: "GUILD_DELETE", guild: g, data: object{"id": g.id}})
+	delete(s.guilds, g.id)
+	s.guildOrder = slices.DeleteFunc(s.guildOrder, func(id string) bool { return id == g.id })
+	for _, c := range g.channels {
+		delete(s.channels, c)
+	}
+}
+
 // ForgetNonces forgets every nonce, as time does.
 func (s *Server) ForgetNonces() {
 	s.mu.Lock()

@@ -33,10 +33,15 @@ type gateway struct {
 	identified   time.Time // when somebody last did
 	stats        Stats
 
-	duplicates int
-	holding    int
-	held       []event
-	twist      func(kind string, data map[string]any)
+	reconnects   int  // connections that get op 7 in place of HELLO
+	resumeClose  int  // the code with which every resume is answered
+	resumeSilent bool // no resume is answered
+	guildsLater  bool // GUILD_CREATE comes when a test says so
+	laterGuilds  []func()
+	duplicates   int
+	holding      int
+	held         []event
+	twist        func(kind string, data map[string]any)
 }
 
 // Stats counts what bots did at the Gateway.
@@ -46,6 +51,8 @@ type Stats struct {
 	Resumes    int   // sessions resumed
 	Refused    int   // resumes and identifies answered with op 9
 	ByResume   int   // connections to the address that READY gave for resuming
+	Beats      int   // heartbeats
+	Blind      int   // heartbeats of resumed connections that did not say what came last
 	Closes     []int // the codes with which bots closed; 1006 for none
 }
 
@@ -134,6 +141,11 @@ func (c *Connection) greet(r *http.Request) {
 	if e := r.URL.Query().Get("encoding"); e != "json" || r.URL.Query().Get("compress") != "" {
 		c.server.violate("gateway: only encoding=json without transport compression is spoken here")
 		c.push(frame{close: 4002, text: "Error while decoding payload."})
+		return
+	}
+	if c.server.reconnects > 0 {
+		c.server.reconnects--
+		c.push(frame{data: raw(object{"op": 7, "d": nil})})
 		return
 	}
 	interval := c.server.options.Heartbeat.Milliseconds()
@@ -228,8 +240,9 @@ func (c *Connection) read() {
 	}
 }
 
-// end cleans up. A bot that closes with 1000 or 1001 gives its session up, and
-// so does this side with some codes; otherwise the session waits to be resumed.
+// end cleans up. A bot that closes with 1000 or 1001 gives its session up; from
+// this side those mean nothing, as what stands before the Gateway closes so when
+// it starts anew, but other codes end the session. Otherwise it waits to be resumed.
 func (c *Connection) end(err error) {
 	s := c.server
 	code := websocket.CloseAbnormalClosure
@@ -246,8 +259,8 @@ func (c *Connection) end(err error) {
 	}
 	if c.session != nil && c.session.conn == c {
 		c.session.conn, c.session.left = nil, s.now()
-		switch code {
-		case websocket.CloseNormalClosure, websocket.CloseGoingAway, 4007, 4009:
+		byBot := c.closing == 0 && (code == websocket.CloseNormalClosure || code == websocket.CloseGoingAway)
+		if byBot || c.closing == 4007 || c.closing == 4009 {
 			s.forget(c.session)
 		}
 	}
@@ -276,6 +289,10 @@ func (c *Connection) receive(data []byte) {
 		c.push(frame{close: 4002, text: "Error while decoding payload."})
 	case *p.Op == 1:
 		c.beat.Reset(2 * s.options.Heartbeat)
+		s.stats.Beats++
+		if c.resumed && string(p.D) == "null" {
+			s.stats.Blind++
+		}
 		if !c.deaf {
 			c.push(frame{data: raw(object{"op": 11, "d": nil})})
 		}
@@ -311,6 +328,13 @@ func (c *Connection) authenticate(op int, data []byte) {
 	}
 	if strings.TrimPrefix(d.Token, "Bot ") != c.server.options.Token {
 		c.push(frame{close: 4004, text: "Authentication failed."})
+		return
+	}
+	if op == 6 && c.server.resumeClose != 0 {
+		c.push(frame{close: c.server.resumeClose})
+		return
+	}
+	if op == 6 && c.server.resumeSilent {
 		return
 	}
 	if op == 6 {

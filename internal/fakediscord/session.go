@@ -184,10 +184,17 @@ func (s *Server) open(c *Connection, to *session) {
 		"application": object{"id": s.app.id, "flags": s.applicationFlags()},
 	}})
 	for _, g := range mine {
-		if e := (event{kind: "GUILD_CREATE", guild: g}); to.intents&e.intent() != 0 {
-			e.data = s.guildEvent(g, to.intents&IntentGuildMembers != 0)
-			s.send(to, e)
+		tell := func() {
+			if e := (event{kind: "GUILD_CREATE", guild: g}); s.sessions[to.id] != nil && to.intents&e.intent() != 0 {
+				e.data = s.guildEvent(g, to.intents&IntentGuildMembers != 0)
+				s.send(to, e)
+			}
 		}
+		if s.guildsLater {
+			s.laterGuilds = append(s.laterGuilds, tell)
+			continue
+		}
+		tell()
 	}
 }
 

@@ -33,6 +33,7 @@ type Ledger struct {
 	Blobs     map[string][]byte
 	Repeats   int             // events that were known
 	Known     map[string]bool // ids of events
+	Notes     map[string][]byte
 
 	// What it answers. Messages that are put change Threads and Marks.
 	Fail    error // instead of all else
@@ -55,7 +56,7 @@ type Put struct {
 // New makes an empty ledger.
 func New() *Ledger {
 	return &Ledger{
-		changed: make(chan struct{}), Known: map[string]bool{}, Edits: map[chat.MessageRef]string{}, Blobs: map[string][]byte{},
+		changed: make(chan struct{}), Known: map[string]bool{}, Notes: map[string][]byte{}, Edits: map[chat.MessageRef]string{}, Blobs: map[string][]byte{},
 		Threads: map[chat.ThreadID]chat.Standing{}, Turns: map[string]chat.Steps{},
 	}
 }
@@ -133,6 +134,19 @@ func (l *Ledger) Blob(_ context.Context, _ chat.ThreadID, name string) ([]byte, 
 		return nil, chat.ErrNoFile
 	}
 	return data, nil
+}
+
+// Note keeps an adapter's own note.
+func (l *Ledger) Note(_ context.Context, name string, value []byte) error {
+	_, err := l.put(nil, func() { l.Notes[name] = slices.Clone(value) })
+	return err
+}
+
+// Noted gives what Note kept under the name; nothing where it kept nothing.
+func (l *Ledger) Noted(_ context.Context, name string) ([]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.Notes[name]), l.Fail
 }
 
 // Standing implements [inbound.Inbox].

@@ -1,0 +1,215 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"nod/chat/retry"
+)
+
+// A session outlives not only its connections but the process too: Discord keeps
+// what happens for some minutes after a connection ended, if it was not ended with
+// 1000 or 1001. So what it takes to go on with a session is noted in the store,
+// and a process that starts soon after another goes on where that one left off.
+// Nothing is lost then, not even what no look can find: a first direct message,
+// a reaction, an edit.
+
+// notebook is the part of an inbox that keeps an adapter's own notes.
+type notebook interface {
+	Note(ctx context.Context, name string, value []byte) error
+	Noted(ctx context.Context, name string) ([]byte, error)
+}
+
+// bookmark is what it takes to go on with a session: up to Seq all is put.
+type bookmark struct {
+	Session string    `json:"session"`
+	Resume  string    `json:"resume"`
+	Seq     int64     `json:"seq"`
+	Shards  int       `json:"shards"`
+	Intents int       `json:"intents"`
+	User    string    `json:"user"`
+	At      time.Time `json:"at"`     // by the clock of who wrote it
+	Beat    int64     `json:"beat"`   // grows as long as somebody has the session
+	Closed  bool      `json:"closed"` // nobody has it any more
+}
+
+const (
+	keptFor   = 30 * time.Minute // Discord keeps a session for less; trying costs a moment
+	mostTried = 2                // resumes that Discord answers with no session, before a new one
+)
+
+// name is that of a shard's bookmark.
+func (s *shard) name() string {
+	raw, _ := json.Marshal([]int{s.n, s.of}) // numbers can be written
+	return "discord session " + string(raw)
+}
+
+// recall takes up the session of a process that is gone. One that another process
+// has is left alone: its bookmark goes on growing.
+func (s *shard) recall(ctx context.Context) {
+	book, ok := s.a.o.Inbox.(notebook)
+	if !ok {
+		return
+	}
+	b, err := s.noted(ctx, book)
+	if err != nil || b.Session == "" || s.a.o.Now().Sub(b.At) > keptFor {
+		return
+	}
+	if !b.Closed {
+		if retry.Sleep(ctx, 5*s.a.o.Beat/2) != nil {
+			return
+		}
+		again, err := s.noted(ctx, book)
+		if err != nil || again.Beat != b.Beat || again.Session != b.Session {
+			return
+		}
+		b = again
+	}
+	if b.Shards != s.of || b.Intents != int(intents(s.a.o)) || b.User != s.a.self.who().ID {
+		return
+	}
+	s.session, s.resume, s.seq = b.Session, b.Resume, b.Seq
+	s.settled.restart(b.Seq)
+	s.a.log.Info("going on with the session of the process before", "shard", s.n)
+}
+
+func (s *shard) noted(ctx context.Context, book notebook) (bookmark, error) {
+	var b bookmark
+	ctx, cancel := context.WithTimeout(ctx, s.a.o.PutTimeout)
+	defer cancel()
+	raw, err := book.Noted(ctx, s.name())
+	if err != nil {
+		s.a.log.Warn("read the note of a session", "shard", s.n, "error", err)
+		return b, err
+	}
+	if len(raw) == 0 || json.Unmarshal(raw, &b) != nil {
+		return bookmark{}, nil // none, or another version's
+	}
+	return b, nil
+}
+
+// bookmarks notes the session from time to time, until ctx is done.
+func (s *shard) bookmarks(ctx context.Context) {
+	if _, ok := s.a.o.Inbox.(notebook); !ok {
+		return
+	}
+	for retry.Sleep(ctx, s.a.o.Beat) == nil {
+		s.note(ctx, false)
+	}
+}
+
+// note writes the bookmark.
+func (s *shard) note(ctx context.Context, closed bool) {
+	book, ok := s.a.o.Inbox.(notebook)
+	session, resume := s.settled.session()
+	if !ok || session == "" {
+		return
+	}
+	s.beats++
+	raw, err := json.Marshal(bookmark{
+		Session: session, Resume: resume, Seq: s.settled.upTo(), Shards: s.of, Intents: int(intents(s.a.o)),
+		User: s.a.self.who().ID, At: s.a.o.Now(), Beat: s.beats, Closed: closed,
+	})
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.a.o.PutTimeout)
+	defer cancel()
+	if err := book.Note(ctx, s.name(), raw); err != nil && !errors.Is(err, context.Canceled) {
+		s.a.log.Warn("note a session", "shard", s.n, "error", err)
+	}
+}
+
+// settled knows up to which of a session's events all are put. Events are put side
+// by side, and only what is put may be left out by a resume.
+type settled struct {
+	mu      sync.Mutex
+	id, at  string // the session and its address
+	open    map[int64]int
+	highest int64
+}
+
+// restart begins with a session, or goes on with one.
+func (t *settled) restart(seq int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.open, t.highest = map[int64]int{}, seq
+}
+
+// is notes which session it is.
+func (t *settled) is(session, resume string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.id, t.at = session, resume
+}
+
+func (t *settled) session() (id, address string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.id, t.at
+}
+
+// reached notes that an event was taken in.
+func (t *settled) reached(seq int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.highest = max(t.highest, seq)
+}
+
+// hold keeps upTo before an event until what it returns is called.
+func (t *settled) hold(seq int64) (done func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	open := t.open
+	if open == nil {
+		return func() {}
+	}
+	open[seq]++
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if open[seq]--; open[seq] <= 0 {
+			delete(open, seq)
+		}
+	}
+}
+
+// upTo is the number of the last event before which nothing is left to be put.
+func (t *settled) upTo() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	up := t.highest
+	for seq := range t.open {
+		up = min(up, seq-1)
+	}
+	return up
+}
+
+// holdKey is where the context of an event has its hold.
+type holdKey struct{}
+
+// held takes a hold of the event that a context is of.
+func held(ctx context.Context) func() {
+	if hold, ok := ctx.Value(holdKey{}).(func() func()); ok {
+		return hold()
+	}
+	return func() {}
+}
+
+// lostSession says whether a close by Discord ends the session. Not those with
+// 1000 and 1001: they end it only when the bot closes with them, and what stands
+// before Discord closes so when it starts anew
+// (https://discord.com/developers/docs/events/gateway#initiating-a-disconnect).
+func lostSession(err error) bool {
+	code := closedWith(err)
+	return code == 4003 || code == 4007 || code == 4009
+}
+
+// resumeFailed says whether Discord answered a resume with something else than
+// going on.
+func resumeFailed(err error) bool {
+	return errors.Is(err, errInvalid) || errors.Is(err, errNotReady) || closedWith(err) >= 4000
+}

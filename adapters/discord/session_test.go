@@ -1,0 +1,172 @@
+package discord
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"nod/internal/fakediscord"
+)
+
+// meanwhile has people write and react wherever they can, also where no look could
+// find it, and says which texts have to arrive.
+func (o *office) meanwhile(root string) []string {
+	o.fake.Say(o.ada, o.fake.DM(o.ada), "direct")
+	o.fake.Say(o.bob, o.fake.DM(o.bob), "a first direct message")
+	o.fake.Say(o.bob, root, o.mention()+" in the thread")
+	o.fake.Say(o.bob, o.general, o.mention()+" in the channel")
+	o.fake.Say(o.bob, o.fake.AddChannel(o.guild, "new"), o.mention()+" in a new channel")
+	o.fake.Say(o.bob, o.fake.Publish(o.bob, o.fake.AddForum(o.guild, "forum"), "title", "post"), o.mention()+" in a post")
+	o.fake.React(o.ada, root, "👍")
+	return []string{"a first direct message", "begin", "direct", "in a new channel", "in a post", "in the channel", "in the thread"}
+}
+
+// A process that starts soon after another, ended or killed, goes on with its
+// session: nothing is lost, whatever it is.
+func TestNextProcess(t *testing.T) {
+	for name, killed := range map[string]bool{"ended": false, "killed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := open(t, fakediscord.Options{}, nil)
+			root := o.fake.Say(o.ada, o.general, o.mention()+" begin")
+			o.in.Await(t, func() bool { return len(o.in.Messages) == 1 && len(o.in.Notes) == 1 })
+			o.wait(func(s *fakediscord.Server) bool { return len(s.Threads(o.general)) == 1 })
+			var notes map[string][]byte
+			o.in.Do(func() { notes = maps.Clone(o.in.Notes) })
+			o.stop()
+			if killed { // it did not come to its last note
+				o.in.Do(func() { o.in.Notes = notes })
+			}
+			want := o.meanwhile(root)
+			o.run(nil)
+			o.in.Await(t, func() bool { return len(o.in.Messages) == len(want) && len(o.in.Reactions) == 1 })
+			if got := slices.Sorted(slices.Values(o.in.Texts())); !slices.Equal(got, want) {
+				t.Errorf("messages %q, want %q", got, want)
+			}
+			if got := o.fake.Gateway(); got.Identifies != 1 || got.Resumes != 1 || slices.Contains(got.Closes, 1000) {
+				t.Errorf("%+v", got)
+			}
+			// What only a new session tells is asked for.
+			o.fake.Say(o.ada, o.general, "<@&"+o.fake.BotRole(o.guild)+"> by its role <@"+o.fake.Bot()+">")
+			o.in.Await(t, func() bool { return len(o.in.Messages) == len(want)+1 })
+			th := thread(o.general, root)
+			if o.a.Possible(t.Context(), th, "role:1") || !o.a.Possible(t.Context(), th, "role:"+o.guild) {
+				t.Error("what is possible is wrong")
+			}
+		})
+	}
+}
+
+// What was taken in but not put comes again.
+func TestNextProcessUnput(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	dm := o.fake.DM(o.ada)
+	o.fake.Say(o.ada, dm, "one")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 && len(o.in.Notes) == 1 })
+	o.in.Do(func() { o.in.Fail = errors.New("down") })
+	o.fake.Say(o.ada, dm, "two")
+	tries := 0
+	o.in.Await(t, func() bool { tries++; return tries > 3 })
+	o.stop()
+	o.in.Do(func() { o.in.Fail = nil })
+	o.run(nil)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 && o.in.Messages[1].Text == "two" })
+	if got := o.fake.Gateway(); got.Identifies != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A session that another process has is left to it.
+func TestSessionOfAnother(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	o.in.Await(t, func() bool { return len(o.in.Notes) == 1 })
+	first := o.stop
+	o.run(nil)
+	if got := o.fake.Gateway(); got.Identifies != 2 || got.Resumes != 0 {
+		t.Errorf("%+v", got)
+	}
+	first()
+}
+
+// When the session is over there is a new one, and what was missed is looked for.
+func TestSessionIsOver(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	dm := o.fake.DM(o.ada)
+	o.fake.Say(o.ada, dm, "one")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 && len(o.in.Notes) == 1 })
+	o.stop()
+	o.fake.ForgetSessions()
+	o.fake.Say(o.ada, dm, "two")
+	o.run(nil)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+	if got := o.fake.Gateway(); got.Identifies != 2 || got.Refused != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A resumed connection says from its first heartbeat on what came last.
+func TestFirstHeartbeat(t *testing.T) {
+	o := open(t, fakediscord.Options{Heartbeat: 20 * time.Millisecond}, nil)
+	o.fake.Connections()[0].Cut()
+	o.wait(func(s *fakediscord.Server) bool { return s.Gateway().Resumes >= 1 && s.Gateway().Beats > 5 })
+	if got := o.fake.Gateway(); got.Blind > 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Guilds that are told of late are looked through too.
+func TestLateGuilds(t *testing.T) {
+	o := build(t, fakediscord.Options{})
+	later := o.fake.AddChannel(o.fake.AddGuild("later", o.ada), "general")
+	o.run(nil)
+	o.fake.Say(o.ada, o.general, o.mention()+" one")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.stop()
+	o.fake.ForgetSessions()
+	o.fake.HoldGuilds()
+	o.fake.Say(o.ada, later, o.mention()+" two")
+	o.run(nil)
+	o.fake.TellGuilds(1)
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Calls("GET /channels/{channel}/messages")) > 0 })
+	o.fake.TellGuilds(1)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+}
+
+// A guild in an outage keeps its roles and channels.
+func TestOutage(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	role := o.fake.AddRole(o.guild, "ops", 0)
+	o.fake.Outage(o.guild)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	if !o.a.Possible(t.Context(), thread(o.general, id), "role:"+role) {
+		t.Error("nobody can have the role")
+	}
+}
+
+func TestSettled(t *testing.T) {
+	var s settled
+	s.restart(7)
+	one, two := s.hold(8), s.hold(9)
+	s.hold(9)()
+	s.reached(9)
+	if got := s.upTo(); got != 7 {
+		t.Errorf("up to %d with both open", got)
+	}
+	two()
+	if got := s.upTo(); got != 7 {
+		t.Errorf("up to %d with the first open", got)
+	}
+	one()
+	if got := s.upTo(); got != 9 {
+		t.Errorf("up to %d", got)
+	}
+	late := s.hold(10)
+	s.restart(0) // another session, whose numbers are its own
+	late()
+	if got := s.upTo(); got != 0 {
+		t.Errorf("up to %d in a new session", got)
+	}
+}
