@@ -1,6 +1,8 @@
 package slack
 
 import (
+	"cmp"
+	"context"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
@@ -9,130 +11,107 @@ import (
 	"nod/chat/markdown"
 )
 
-// Caps of a table block
-// (https://docs.slack.dev/reference/block-kit/blocks/table-block).
-const (
-	mostRows    = 100
-	mostColumns = 20
-	mostCells   = 9000 // characters of all cells
-)
-
 // mostReply is what a message of an answer has: less than all blocks of one may
 // have together.
 const mostReply = 10_000
 
+// An answer of more than mostReplies messages is a file besides its beginning;
+// where files are refused, it ends after mostPlainReplies.
+const (
+	mostReplies      = 4
+	mostPlainReplies = 12
+)
+
 // answerParts writes an answer or a notice as so many messages as it takes.
-// Slack draws most of CommonMark itself, in markdown blocks.
+// Slack draws CommonMark itself, tables too, in markdown blocks.
 func answerParts(t *chat.Text) []part {
-	md := harmless(strings.ToValidUTF8(t.Markdown, "\uFFFD"))
 	var out []part
-	for _, src := range markdown.Split(md, mostReply, markdown.UTF16) {
+	for _, src := range markdown.Split(harmless(strings.ToValidUTF8(t.Markdown, "\uFFFD")), mostReply, markdown.UTF16) {
 		out = append(out, answerPart(src))
 	}
 	if len(out) == 0 {
-		out = append(out, part{{text: "(no text)"}})
+		out = append(out, part{{text: "(no text)", plain: true}})
 	}
 	return out
 }
 
-// answerPart writes one message: rich, as plain sections, as text alone.
+// answerPart writes one message: as Markdown, in Slack's own markup, as text of
+// that alone.
 func answerPart(src string) part {
-	plain := escape(markdown.Plain(src))
-	return part{
-		{blocks: richBlocks(src), text: shorten(plain, mostFallback)},
-		{blocks: plainSections(src), text: shorten(plain, mostFallback)},
-		{text: plain},
+	plain := cmp.Or(escape(markdown.Plain(src)), "(no text)")
+	out := part{
+		{blocks: []slackgo.Block{slackgo.NewMarkdownBlock("", src)}, text: shorten(plain, mostFallback)},
+		{blocks: sections(src), text: shorten(plain, mostFallback)},
+		{text: cmp.Or(markdown.Styled(src, style), plain)},
 	}
+	if len(out[1].blocks) == 0 || len(out[1].blocks) > mostBlocks {
+		out = append(out[:1], out[2])
+	}
+	return out
 }
 
-// richBlocks draws Markdown. A message takes one table block; any further
-// table becomes code with aligned columns.
-func richBlocks(src string) []slackgo.Block {
+// style is Slack's own markup
+// (https://docs.slack.dev/messaging/formatting-message-text).
+var style = markdown.Style{
+	Escape: escape, Strong: "*", Emph: "_", Strike: "~", Code: "`", Fence: "```",
+	Link: func(label, to string) string {
+		to = strings.NewReplacer("|", "%7C", ">", "%3E", "<", "%3C", " ", "%20").Replace(to)
+		if to = escape(to); label == "" || strings.HasSuffix(to, label) {
+			return "<" + to + ">"
+		}
+		return "<" + to + "|" + strings.NewReplacer("|", "¦", "\n", " ").Replace(label) + ">"
+	},
+}
+
+// sections shows Markdown in Slack's own markup, unfolded, and code and tables as
+// they are.
+func sections(src string) []slackgo.Block {
 	var out []slackgo.Block
 	var run []string
-	size := 0
 	flush := func() {
-		if md := strings.Join(run, "\n\n"); md != "" {
-			out = append(out, slackgo.NewMarkdownBlock("", md))
+		for _, piece := range pieces(strings.Join(run, "\n\n"), mostSection) {
+			out = append(out, slackgo.NewSectionBlock(mrkdwn(piece), nil, nil, slackgo.SectionBlockOptionExpand(true)))
 		}
 		run = nil
 	}
-	drawn := false
 	for _, b := range markdown.Blocks(src) {
-		text := src[b.Start:b.End]
-		if b.Kind == markdown.Table && b.Grid != nil {
-			if !drawn && tableFits(b.Grid) && len(out)+4 < mostBlocks {
-				flush()
-				out = append(out, table(b.Grid))
-				drawn = true
-				continue
+		switch {
+		case b.Kind == markdown.Code, b.Kind == markdown.Table && b.Grid != nil:
+			flush()
+			code := b.Text
+			if b.Grid != nil {
+				code = markdown.AlignedTable(b.Grid)
 			}
-			if code := markdown.Fence("", markdown.AlignedTable(b.Grid)); units(src)-units(text)+units(code) < mostMarkdown-size {
-				size += units(code) - units(text)
-				text = code
+			for _, piece := range pieces(code, mostSection) {
+				out = append(out, preformatted(piece))
+			}
+		default:
+			if text := markdown.Styled(src[b.Start:b.End], style); text != "" {
+				run = append(run, text)
 			}
 		}
-		run = append(run, text)
 	}
 	flush()
 	return out
 }
 
-func tableFits(g *markdown.Grid) bool {
-	n := 0
-	for _, row := range append([][]string{g.Header}, g.Rows...) {
-		for _, cell := range row {
-			n += units(cell)
-		}
+// shareAnswer puts an answer that is too long for messages into a file, and gives
+// what is left to be said in messages: its beginning.
+func (s *sending) shareAnswer(ctx context.Context, parts []part) ([]part, error) {
+	if len(parts) <= mostReplies {
+		return parts, nil
 	}
-	return len(g.Rows)+1 <= mostRows && len(g.Header) > 0 && len(g.Header) <= mostColumns && n <= mostCells
-}
-
-func table(g *markdown.Grid) slackgo.Block {
-	rows := [][]slackgo.TableCell{nil}
-	for _, h := range g.Header {
-		bold := &slackgo.RichTextSectionTextStyle{Bold: true}
-		rows[0] = append(rows[0], slackgo.NewTableRichTextCell(
-			slackgo.NewRichTextSection(slackgo.NewRichTextSectionTextElement(cell(h), bold))))
+	mark := s.post.Mark(s.thread)
+	err := s.share(ctx, upload{mark: mark, name: chat.MarkedName("answer.md", mark), title: "answer.md", data: []byte(s.post.Text.Markdown)})
+	switch {
+	case err == nil:
+		return []part{parts[0], {{text: "The answer is longer: the file answer.md has all of it.", plain: true}}}, nil
+	case !refusedForm(err):
+		return nil, err
+	case len(parts) <= mostPlainReplies:
+		return parts, nil
 	}
-	for _, r := range g.Rows {
-		var row []slackgo.TableCell
-		for _, c := range r {
-			row = append(row, slackgo.NewTableRawTextCell(cell(c)))
-		}
-		rows = append(rows, row)
-	}
-	block := slackgo.TableBlock{Type: slackgo.MBTTable, Rows: rows}
-	for _, side := range g.Align {
-		set := slackgo.ColumnSetting{IsWrapped: true}
-		switch side {
-		case markdown.Right:
-			set.Align = slackgo.ColumnAlignmentRight
-		case markdown.Center:
-			set.Align = slackgo.ColumnAlignmentCenter
-		default:
-			set.Align = slackgo.ColumnAlignmentLeft
-		}
-		block.ColumnSettings = append(block.ColumnSettings, set)
-	}
-	return block
-}
-
-// cell is the text of a table's cell; Slack takes no empty one.
-func cell(s string) string {
-	if s = flat(markdown.Plain(s)); s != "" {
-		return s
-	}
-	return " "
-}
-
-// plainSections shows text without markup, unfolded.
-func plainSections(src string) []slackgo.Block {
-	var out []slackgo.Block
-	for _, piece := range pieces(markdown.Plain(src), mostSection) {
-		out = append(out, slackgo.NewSectionBlock(plainText(piece), nil, nil, slackgo.SectionBlockOptionExpand(true)))
-	}
-	return out
+	return append(parts[:mostPlainReplies:mostPlainReplies], part{{text: "The answer is longer than can be shown here.", plain: true}}), nil
 }
 
 // pieces cuts text into lines' lengths of at most so many units.

@@ -36,6 +36,7 @@ type form struct {
 	blocks []slackgo.Block
 	text   string
 	edit   string // in an edit, where blocks say it all; "" is text
+	plain  bool   // the text is no markup, where it stands alone
 	shape  string // what a workspace may not know; see shapes
 }
 
@@ -52,9 +53,14 @@ var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 // Markdown from a model or a tool.
 var mentioning = regexp.MustCompile(`(?i)<([@#][a-z0-9]{2}|!(?:here|channel|everyone|group|subteam|date))`)
 
-// harmless makes Markdown of others unable to mention anybody. Everything else
-// in it stays as it is.
-func harmless(md string) string { return mentioning.ReplaceAllString(md, "&lt;$1") }
+// harmless makes Markdown of others unable to mention anybody, or to have a
+// picture fetched from anywhere: that becomes a link. In code an entity would be
+// shown as it is written, so a character without width stands there instead.
+func harmless(md string) string {
+	return markdown.Outside(md, func(words string) string {
+		return strings.ReplaceAll(mentioning.ReplaceAllString(words, "&lt;$1"), "![", "[")
+	}, func(code string) string { return mentioning.ReplaceAllString(code, "<\u2060$1") })
+}
 
 // units is the length of a text as Slack may count it.
 func units(s string) int { return markdown.UTF16(s) }
@@ -141,6 +147,9 @@ func preformatted(s string) slackgo.Block {
 func (f form) message(channel string) (url.Values, error) {
 	args := url.Values{"channel": {channel}, "text": {f.text}}
 	if len(f.blocks) == 0 {
+		if f.plain {
+			args.Set("mrkdwn", "false")
+		}
 		return args, nil
 	}
 	raw, err := json.Marshal(f.blocks)

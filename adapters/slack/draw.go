@@ -77,6 +77,9 @@ func (s *sending) sendAll(ctx context.Context, parts []part) (first string, err 
 	send := s.send
 	if s.post.Text != nil {
 		send = s.sendOr
+		if parts, err = s.shareAnswer(ctx, parts); err != nil {
+			return "", err
+		}
 	}
 	if p := s.post.Approval; p != nil && !whole(p.Args) {
 		if err := s.showArgs(ctx, p); err != nil {
@@ -200,6 +203,7 @@ func (a *Adapter) update(ref chat.MessageRef, p chat.Post, f form) (request, err
 	if err != nil {
 		return request{}, err
 	}
+	args.Del("mrkdwn") // chat.update does not take it
 	args.Set("ts", ref.ID)
 	args.Set("parse", "none")
 	version := uint64(0)

@@ -110,7 +110,7 @@ func TestPlainer(t *testing.T) {
 		o.fake.Fail(fakeslack.Fault{Method: "chat.postMessage", Error: "invalid_blocks"})
 	}
 	own := o.own(th)
-	if own[0].Text != "Title\n\nbold &lt;@U0BOB&gt;" || own[0].Blocks != nil {
+	if own[0].Text != "*Title*\n\n*bold* &lt;@U0BOB&gt;" || own[0].Blocks != nil {
 		t.Errorf("the answer is %q with %s", own[0].Text, own[0].Blocks)
 	}
 	if !strings.Contains(own[1].Text, `{"env":"&lt;!channel&gt; &amp; co"}`) {
@@ -118,15 +118,63 @@ func TestPlainer(t *testing.T) {
 	}
 }
 
+// Tables stay Markdown, which Slack draws, with what is in their cells; in the
+// plainer forms they are code with aligned columns, and links and code stay.
 func TestTables(t *testing.T) {
 	o, th, _ := called(t, fakeslack.Options{}, nil)
-	md := "Before\n\n| a | b |\n|---|--:|\n| **x** | 1 |\n| | 2 |\n\nBetween\n\n| c |\n|---|\n| <!here> |\n"
+	md := "Before [Go](https://go.dev)\n\n| a | b |\n|---|--:|\n| **x** | 1 |\n| | 2 |\n\nBetween `<!here>`\n\n| c |\n|---|\n| <!here> |\n"
 	if _, err := o.a.Post(t.Context(), th, chat.Post{Key: "answer/1", Text: &chat.Text{Markdown: md}}, false); err != nil {
 		t.Fatal(err)
 	}
-	got := string(o.own(th)[0].Blocks)
-	if strings.Count(got, `"type":"table"`) != 1 || !strings.Contains(got, "```") || strings.Contains(got, "<!here>") {
+	got := unescaped(o.own(th)[0].Blocks)
+	if !strings.Contains(got, "| **x** | 1 |") || !strings.Contains(got, "| c |") || strings.Contains(got, "<!here>") || strings.Contains(got, "`&lt;") {
 		t.Errorf("blocks %s", got)
+	}
+	for times, want := range map[int]string{1: "<https://go.dev|Go>", 2: "<https://go.dev|Go>"} {
+		o.fake.Fail(fakeslack.Fault{Method: "chat.postMessage", Error: "invalid_blocks", Times: times})
+		if _, err := o.a.Post(t.Context(), th, chat.Post{Key: fmt.Sprint("answer/", times+1), Text: &chat.Text{Markdown: md}}, false); err != nil {
+			t.Fatal(err)
+		}
+		own := o.own(th)
+		last := own[len(own)-1]
+		shown := unescaped(last.Blocks)
+		if times == 2 {
+			shown = last.Text
+		}
+		if !strings.Contains(shown, want) || !strings.Contains(shown, "a  b") || times == 2 && strings.Contains(shown, "<!here>") || (last.Blocks == nil) != (times == 2) {
+			t.Errorf("refused %d times: %q", times, shown)
+		}
+	}
+}
+
+// An answer that is very long is a file, besides its beginning; where files are
+// refused it is so many messages and no more. A picture in it is a link.
+func TestVeryLongAnswers(t *testing.T) {
+	for _, files := range []bool{true, false} {
+		o, th, _ := called(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace = 1000 })
+		if !files {
+			o.fake.Fail(fakeslack.Fault{Method: "files.getUploadURLExternal", Error: "file_uploads_disabled", Times: -1})
+		}
+		md := "![x](https://evil.example/?q=1) begins\n\n" + strings.Repeat("A paragraph that is a little longer than others.\n\n", 5000)
+		p := chat.Post{Key: "answer/1", Text: &chat.Text{Markdown: md}}
+		for _, look := range []bool{false, true} {
+			if _, err := o.a.Post(t.Context(), th, p, look); err != nil {
+				t.Fatal(err)
+			}
+		}
+		own := o.own(th)
+		whole := 0
+		for _, m := range own {
+			for _, f := range m.Files {
+				whole += len(f.Data)
+			}
+		}
+		if want := map[bool]int{true: 3, false: mostPlainReplies + 1}[files]; len(own) != want || files != (whole == len(md)) {
+			t.Errorf("files %v: %d messages, want %d, and %d bytes of a file", files, len(own), want, whole)
+		}
+		if strings.Contains(string(own[0].Blocks)+string(own[1].Blocks), "![") {
+			t.Error("a picture is left to be fetched")
+		}
 	}
 }
 

@@ -68,7 +68,7 @@ func (s *sending) sendOr(ctx context.Context, n int, forms part) (string, error)
 		return ts, err
 	}
 	s.a.log.Error("slack refused a message in every form", "thread", s.thread.String(), "error", err)
-	return s.send(ctx, n, part{{text: escape(refusal(code(err)).Notice() + ".")}})
+	return s.send(ctx, n, part{{text: escape(refusal(code(err)).Notice() + "."), plain: true}})
 }
 
 func (s *sending) once(ctx context.Context, n int, f form) (string, error) {

@@ -22,7 +22,7 @@ func TestRefusals(t *testing.T) {
 		for _, tt := range []struct {
 			times int
 			want  string
-		}{{1, "hello"}, {2, "hello"}, {3, "Slack refused my answer (" + word + ")."}, {-1, ""}} {
+		}{{1, "hello"}, {2, "*hello*"}, {3, "Slack refused my answer (" + word + ")."}, {-1, ""}} {
 			p := answer
 			p.Key = fmt.Sprintf("answer/%d/%d", i, tt.times)
 			before := len(o.own(th))

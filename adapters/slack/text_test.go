@@ -77,6 +77,7 @@ func TestHarmless(t *testing.T) {
 	for in, want := range map[string]string{
 		"<!channel> <@U123> <#C12> <!subteam^S1> <!date^1^x>": "&lt;!channel> &lt;@U123> &lt;#C12> &lt;!subteam^S1> &lt;!date^1^x>",
 		"`<!DOCTYPE html>` <https://go.dev> a < b && c":       "`<!DOCTYPE html>` <https://go.dev> a < b && c",
+		"`<!channel>`\n\n```\n<@U123>\n```\n![a](b)":          "`<\u2060!channel>`\n\n```\n<\u2060@U123>\n```\n[a](b)",
 	} {
 		if got := harmless(in); got != want {
 			t.Errorf("harmless(%q) = %q, want %q", in, got, want)

@@ -82,7 +82,7 @@ func (s *sending) sendFile(ctx context.Context) (string, error) {
 
 // line posts a remark in place of the file.
 func (s *sending) line(ctx context.Context, text string) (string, error) {
-	return s.send(ctx, 0, part{{text: escape(text)}})
+	return s.send(ctx, 0, part{{text: escape(text), plain: true}})
 }
 
 // share puts a file into the thread, unless it is there. After a failure that

@@ -29,7 +29,10 @@ func plainCell(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-type plain struct{ src []byte }
+type plain struct {
+	src   []byte
+	style *Style // nil: no markup at all
+}
 
 // blocks gives what is below a node that holds blocks.
 func (p plain) blocks(parent ast.Node, between string) string {
@@ -45,13 +48,17 @@ func (p plain) blocks(parent ast.Node, between string) string {
 func (p plain) block(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.FencedCodeBlock, *ast.CodeBlock:
-		return strings.TrimRight(string(n.Lines().Value(p.src)), "\n")
+		return p.fenced(string(n.Lines().Value(p.src)))
+	case *ast.Heading:
+		if p.style != nil && p.style.Strong != "" {
+			return p.heading(n)
+		}
 	case *ast.HTMLBlock:
 		s := string(n.Lines().Value(p.src))
 		if n.HasClosure() {
 			s += string(n.ClosureLine.Value(p.src))
 		}
-		return strings.TrimRight(s, "\n")
+		return p.escape(strings.TrimRight(s, "\n"))
 	case *ast.List:
 		return p.list(n)
 	case *ast.Blockquote:
@@ -59,13 +66,25 @@ func (p plain) block(n ast.Node) string {
 	case *ast.ThematicBreak:
 		return "———"
 	case *extast.Table:
-		return strings.TrimRight(AlignedTable(gridOf(p.src, n)), "\n")
+		return p.fenced(AlignedTable(gridOf(p.src, n)))
 	case *ast.LinkReferenceDefinition:
 		return ""
 	}
 	var out strings.Builder
 	p.inline(&out, n)
 	return strings.TrimSpace(out.String())
+}
+
+// heading is strong as a whole, whatever in it is strong besides.
+func (p plain) heading(n *ast.Heading) string {
+	inner := *p.style
+	inner.Strong = ""
+	var out strings.Builder
+	plain{src: p.src, style: &inner}.inline(&out, n)
+	if said := strings.TrimSpace(out.String()); said != "" {
+		return p.style.Strong + said + p.style.Strong
+	}
+	return ""
 }
 
 func (p plain) list(n *ast.List) string {
@@ -92,26 +111,41 @@ func (p plain) inline(out *strings.Builder, parent ast.Node) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
 		case *ast.Text:
-			out.Write(p.unescape(n))
+			out.WriteString(p.escape(string(p.unescape(n))))
 			if n.SoftLineBreak() || n.HardLineBreak() {
 				out.WriteByte('\n')
 			}
 		case *ast.String:
-			out.Write(n.Value)
+			out.WriteString(p.escape(string(n.Value)))
+		case *ast.Emphasis:
+			p.around(out, n, func(s *Style) string {
+				if n.Level > 1 {
+					return s.Strong
+				}
+				return s.Emph
+			})
+		case *extast.Strikethrough:
+			p.around(out, n, func(s *Style) string { return s.Strike })
 		case *ast.CodeSpan:
+			mark := ""
+			if p.style != nil {
+				mark = p.style.Code
+			}
+			out.WriteString(mark)
 			for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 				if t, ok := c.(*ast.Text); ok {
-					out.WriteString(strings.ReplaceAll(string(t.Value(p.src)), "\n", " "))
+					out.WriteString(p.escape(strings.ReplaceAll(string(t.Value(p.src)), "\n", " ")))
 				}
 			}
+			out.WriteString(mark)
 		case *ast.Link:
 			p.link(out, n, string(n.Destination))
 		case *ast.Image:
 			p.link(out, n, string(n.Destination))
 		case *ast.AutoLink:
-			out.Write(n.Label(p.src))
+			out.WriteString(p.escape(string(n.Label(p.src))))
 		case *ast.RawHTML:
-			out.Write(n.Segments.Value(p.src))
+			out.WriteString(p.escape(string(n.Segments.Value(p.src))))
 		case *extast.TaskCheckBox:
 			if n.IsChecked {
 				out.WriteString("[x] ")
@@ -134,6 +168,10 @@ func (p plain) link(out *strings.Builder, n ast.Node, to string) {
 	var label strings.Builder
 	p.inline(&label, n)
 	said := strings.TrimSpace(label.String())
+	if p.style != nil && p.style.Link != nil && to != "" {
+		out.WriteString(p.style.Link(said, to))
+		return
+	}
 	switch {
 	case to == "" || said == to || "mailto:"+said == to:
 		out.WriteString(said)
