@@ -275,6 +275,9 @@ func (m *Model) chat(ctx context.Context, x *exchange, req request, out *sink) (
 		if err := c.add(raw); err != nil {
 			return llm.Response{}, err
 		}
+		if c.finish != "" {
+			x.lingers()
+		}
 		if c.stops.hit || c.room.over { // nothing that follows is wanted, nor paid for
 			return c.end(false, nil)
 		}

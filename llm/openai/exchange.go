@@ -14,7 +14,10 @@ import (
 	"nod/llm"
 )
 
-const drainFor = 100 * time.Millisecond // for the end of a stream that has said [DONE]
+const (
+	drainFor = 100 * time.Millisecond // for the end of a stream that has said [DONE]
+	tailFor  = 2 * time.Second        // for what comes behind an answer that is whole: the usage
+)
 
 // exchange is one request and its response, as go-openai's HTTP client. It
 // keeps what go-openai drops: the body of an answer, with the fields that
@@ -27,6 +30,7 @@ type exchange struct {
 	add    additions
 	most   int64 // bytes of an answer that comes in one, or of an event
 	cancel context.CancelFunc
+	tail   *time.Timer // see lingers
 
 	status int
 	header http.Header
@@ -87,12 +91,25 @@ func (x *exchange) drain() {
 	if x.events == nil {
 		return
 	}
+	if x.tail != nil {
+		x.tail.Stop()
+	}
 	if x.events.done {
 		stop := time.AfterFunc(drainFor, x.cancel)
 		defer stop.Stop()
 		_, _ = io.CopyN(io.Discard, x.events.lines, 64<<10)
 	}
 	_ = x.events.Close()
+}
+
+// lingers ends a stream of which the answer is whole when nothing comes of it for
+// a while: some servers keep it open. The answer counts all the same.
+func (x *exchange) lingers() {
+	if x.tail == nil {
+		x.tail = time.AfterFunc(tailFor, x.cancel)
+		return
+	}
+	x.tail.Reset(tailFor)
 }
 
 // explain tells an error of the provider's from one of the way there.
