@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -64,13 +65,26 @@ func TestHealth(t *testing.T) {
 	}
 	run := &memory.Run{Log: []memory.Entry{{Body: memory.Stopped{Turn: 1}}}}
 	for _, b := range []memory.Body{
-		memory.Step{}, memory.Result{Tool: "clock", State: "done"}, memory.Decided{Outcome: "Approved"}, memory.Ended{Turn: 1}, memory.Ended{Turn: 2},
+		memory.Step{}, memory.Result{Tool: "clock", State: "done"},
+		memory.Result{Tool: "private words of a conversation", State: "failed", Took: 1}, memory.Result{Tool: "no_such\ntool", State: "failed"}, memory.Decided{Outcome: "Approved"}, memory.Ended{Turn: 1}, memory.Ended{Turn: 2},
 	} {
 		p.meter.observe(run, memory.Entry{Body: b})
 	}
+	o := p.meter.connection("slack")
+	for i := range 1000 {
+		o.Limited(fmt.Sprintf("chat.postMessage C%d", i))
+		o.Limited(fmt.Sprintf("%d", i))
+	}
 	_, body := fetchPage(t, srv.URL+"/metrics")
+	if strings.Contains(body, "private") || strings.Contains(body, "no_such") {
+		t.Error("/metrics holds what a model wrote")
+	}
+	if n := strings.Count(body, "\nnod_rate_limited_total{"); n > mostBuckets+1 {
+		t.Errorf("/metrics has %d series of buckets", n)
+	}
 	for _, want := range []string{
 		"nod_steps_total 1", `nod_tool_calls_total{outcome="done",tool="clock"} 1`, `nod_approvals_total{outcome="Approved"} 1`,
+		`nod_tool_calls_total{outcome="failed",tool="unknown"} 2`, `nod_rate_limited_total{bucket="chat.postMessage",platform="slack"} 1000`,
 		`nod_turns_total{outcome="stopped"} 1`, `nod_turns_total{outcome="answered"} 1`, "nod_queue_wait_seconds", "go_goroutines",
 	} {
 		if !strings.Contains(body, want) {

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,9 +19,16 @@ import (
 )
 
 // meter is the metrics. Most of them are read off the entries that are
-// committed, and so can't differ from what happened.
+// committed, and so can't differ from what happened. Every label is one of a fixed
+// set: what a model or a platform writes would make series without end, and put
+// words of a conversation where anybody may look.
 type meter struct {
-	registry  *prometheus.Registry
+	registry *prometheus.Registry
+	known    map[string]bool // names of tools
+
+	mu      sync.Mutex
+	buckets map[string]bool
+
 	turns     *prometheus.CounterVec
 	steps     prometheus.Counter
 	tools     *prometheus.CounterVec
@@ -53,6 +62,8 @@ func newMeter(prices *agent.Prices) *meter {
 	short := prometheus.ExponentialBuckets(0.0001, 2, 16) // 100 µs to 3 s
 	return &meter{
 		registry:  r,
+		known:     map[string]bool{},
+		buckets:   map[string]bool{},
 		turns:     count("nod_turns_total", "Turns that ended.", "outcome"),
 		steps:     f.NewCounter(prometheus.CounterOpts{Name: "nod_steps_total", Help: "Steps of turns: completions of the model that were taken."}),
 		tools:     count("nod_tool_calls_total", "Tool calls that ended.", "tool", "outcome"),
@@ -83,8 +94,40 @@ func (m *meter) connection(platform string) inbound.Observe {
 		Redelivered: m.redeliveries.WithLabelValues(platform).Inc,
 		Duplicate:   m.duplicates.WithLabelValues(platform).Inc,
 		Malformed:   m.malformed.WithLabelValues(platform).Inc,
-		Limited:     func(bucket string) { m.limited.WithLabelValues(platform, bucket).Inc() },
+		Limited:     func(bucket string) { m.limited.WithLabelValues(platform, m.bucket(bucket)).Inc() },
 	}
+}
+
+// know takes the names of the tools that there are.
+func (m *meter) know(tools []agent.Tool) {
+	for _, t := range tools {
+		m.known[t.Name] = true
+	}
+}
+
+// tool is the label of a tool: a model calls by any name.
+func (m *meter) tool(name string) string {
+	if m.known[name] {
+		return name
+	}
+	return "unknown"
+}
+
+// mostBuckets is how many buckets of platforms are told apart.
+const mostBuckets = 50
+
+// bucket is the label of a bucket, without the id that it may be for.
+func (m *meter) bucket(name string) string {
+	if i := strings.LastIndexByte(name, ' '); i >= 0 && strings.ContainsAny(name[i:], "0123456789") {
+		name = name[:i]
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.buckets[name] && len(m.buckets) >= mostBuckets {
+		return "other"
+	}
+	m.buckets[name] = true
+	return name
 }
 
 // outbox shows how many posts of a platform wait, by priority.
@@ -106,9 +149,9 @@ func (m *meter) observe(run *memory.Run, e memory.Entry) {
 	case memory.Trimmed:
 		m.used(b.Usage)
 	case memory.Result:
-		m.tools.WithLabelValues(b.Tool, string(b.State)).Inc()
+		m.tools.WithLabelValues(m.tool(b.Tool), string(b.State)).Inc()
 		if b.Took > 0 {
-			m.toolTime.WithLabelValues(b.Tool).Observe(b.Took.Seconds())
+			m.toolTime.WithLabelValues(m.tool(b.Tool)).Observe(b.Took.Seconds())
 		}
 	case memory.Decided:
 		m.approvals.WithLabelValues(string(b.Outcome)).Inc()

@@ -66,6 +66,7 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	if p.agent, err = newAgent(cfg, p.kit); err != nil {
 		return nil, usage(errors.Join(err, p.kit.close()))
 	}
+	p.meter.know(p.agent.Tools)
 	p.model = inTurn(p.meter.model(newModel(cfg, log)), cfg.LLM.Parallel)
 	store, err := openStore(ctx, cfg, log)
 	if err != nil {
