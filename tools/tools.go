@@ -73,6 +73,13 @@ type Input struct {
 
 // Box holds the tools by name. It is safe for concurrent use.
 type Box struct {
+	// Mask takes out of a result what must not be seen; nil: nothing. It is set
+	// before the first call.
+	Mask interface {
+		Text(string) string
+		Bytes([]byte) []byte
+	}
+
 	tools   map[string]Tool
 	schemas map[string]*args.Schema
 }
@@ -147,7 +154,23 @@ func (b *Box) Call(ctx context.Context, desk chat.Desk, call llm.Call) (llm.Resu
 			result = Failed("%s broke down; this is a fault of the tool, not of the arguments", tool.Name)
 		}
 	}
-	return bounded(tool.Name, result), err
+	return bounded(tool.Name, b.masked(result)), err
+}
+
+// masked is a result without what must not be seen. A tool may give back what it
+// was given to work with: a header, a variable of its environment.
+func (b *Box) masked(r llm.Result) llm.Result {
+	if b.Mask == nil {
+		return r
+	}
+	r.Text = b.Mask.Text(r.Text)
+	files := make([]llm.File, 0, len(r.Files))
+	for _, f := range r.Files {
+		f.Name, f.Data = b.Mask.Text(f.Name), b.Mask.Bytes(f.Data)
+		files = append(files, f)
+	}
+	r.Files = files
+	return r
 }
 
 // run makes an error of a panic. The value of the panic may hold arguments and

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -86,6 +87,36 @@ func TestBoxCall(t *testing.T) {
 	}
 	if input.Thread != thread || input.Key != "k1" {
 		t.Errorf("input %+v", input)
+	}
+}
+
+// upper is a mask that can be seen.
+type upper struct{}
+
+func (upper) Text(s string) string  { return strings.ReplaceAll(s, "hunter2", "HUNTER") }
+func (upper) Bytes(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hunter2"), []byte("HUNTER")) }
+
+// What a tool gives back goes through the mask, also where it fails, in its files,
+// and in the middle of what is cut out.
+func TestBoxMask(t *testing.T) {
+	long := strings.Repeat("a line\n", 2000) + "hunter2\n" + strings.Repeat("a line\n", 2000)
+	box := boxOf(t,
+		saying("says", "it is hunter2"), saying("long", long),
+		doing("fails", func(context.Context, Input) (llm.Result, error) { return Failed("no hunter2"), errors.New("disk full") }),
+		doing("file", func(context.Context, Input) (llm.Result, error) {
+			return llm.Result{Text: "x", Files: []llm.File{{Name: "hunter2.txt", Data: []byte("a hunter2")}}}, nil
+		}),
+	)
+	box.Mask = upper{}
+	for _, name := range []string{"says", "long", "fails", "file"} {
+		got, _ := box.Call(t.Context(), chat.Desk{Key: "k"}, llm.Call{Name: name})
+		all := got.Text
+		for _, f := range got.Files {
+			all += f.Name + string(f.Data)
+		}
+		if strings.Contains(all, "hunter2") || !strings.Contains(all, "HUNTER") {
+			t.Errorf("%s: %.200s", name, all)
+		}
 	}
 }
 

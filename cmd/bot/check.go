@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"nod/cmd/bot/config"
@@ -33,7 +34,13 @@ func (c checkCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 	if len(mistakes) > 0 {
 		return config.Mistakes(mistakes)
 	}
-	log := cmd.logger(env, slog.LevelError)
+	m := newMask(cfg)
+	env.Out = m.Writer(env.Out)
+	return m.Error(c.check(ctx, cfg, masked(cmd.logger(env, slog.LevelError), m), env))
+}
+
+// check tries what a file without mistakes names.
+func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.Logger, env Env) error {
 	if c.AcceptMCP {
 		if err := acceptMCP(ctx, cfg, log, env.Out); err != nil {
 			return err
@@ -145,7 +152,13 @@ func tryModel(ctx context.Context, cfg *config.Config) (string, error) {
 	case resp.StatusCode >= http.StatusInternalServerError:
 		return "", fmt.Errorf("the endpoint answers with status %d", resp.StatusCode)
 	case resp.StatusCode == http.StatusOK:
-		return cfg.LLM.Model + " at " + cfg.LLM.BaseURL, nil
+		return cfg.LLM.Model + " at " + plainURL(cfg.LLM.BaseURL), nil
 	}
-	return fmt.Sprintf("%s answers (it has no list of models)", cfg.LLM.BaseURL), nil
+	return fmt.Sprintf("%s answers (it has no list of models)", plainURL(cfg.LLM.BaseURL)), nil
+}
+
+// plainURL is an address without its query, which may hold a key.
+func plainURL(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	return address
 }

@@ -65,8 +65,13 @@ func TestHealth(t *testing.T) {
 	}
 	run := &memory.Run{Log: []memory.Entry{{Body: memory.Stopped{Turn: 1}}}}
 	for _, b := range []memory.Body{
-		memory.Step{}, memory.Result{Tool: "clock", State: "done"},
-		memory.Result{Tool: "private words of a conversation", State: "failed", Took: 1}, memory.Result{Tool: "no_such\ntool", State: "failed"}, memory.Decided{Outcome: "Approved"}, memory.Ended{Turn: 1}, memory.Ended{Turn: 2},
+		memory.Step{},
+		memory.Result{Tool: "clock", State: "done"},
+		memory.Result{Tool: "private words of a conversation", State: "failed", Took: 1},
+		memory.Result{Tool: "no_such\ntool", State: "failed"},
+		memory.Decided{Outcome: "Approved"},
+		memory.Ended{Turn: 1},
+		memory.Ended{Turn: 2},
 	} {
 		p.meter.observe(run, memory.Entry{Body: b})
 	}

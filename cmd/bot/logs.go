@@ -11,6 +11,9 @@ func (c *commands) logger(env Env, quiet slog.Level) *slog.Logger {
 		_ = level.UnmarshalText([]byte(c.LogLevel)) // one of the enum
 	}
 	o := &slog.HandlerOptions{Level: level}
+	if level > slog.LevelDebug {
+		o.ReplaceAttr = discreet
+	}
 	if c.LogFormat == "text" {
 		return slog.New(slog.NewTextHandler(env.Err, o))
 	}

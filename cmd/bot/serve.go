@@ -42,6 +42,10 @@ func (c runCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 	log := cmd.logger(env, slog.LevelInfo)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
+	return newMask(cfg).Error(serve(ctx, cfg, log))
+}
+
+func serve(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	p, err := assemble(ctx, cfg, log)
 	if err != nil {
 		return err

@@ -55,6 +55,8 @@ func usage(err error) error { return usageError{err} }
 
 // assemble opens the store and makes the agent.
 func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*program, error) {
+	m := newMask(cfg)
+	log = masked(log, m)
 	p := &program{cfg: cfg, log: log, meter: newMeter(prices(cfg))}
 	var err error
 	if p.kit, err = newKit(ctx, cfg, log); err != nil {
@@ -67,7 +69,8 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 		return nil, usage(errors.Join(err, p.kit.close()))
 	}
 	p.meter.know(p.agent.Tools)
-	p.model = inTurn(p.meter.model(newModel(cfg, log)), cfg.LLM.Parallel)
+	p.kit.box.Mask = m
+	p.model = maskedModel{inTurn(p.meter.model(newModel(cfg, log)), cfg.LLM.Parallel), m}
 	store, err := openStore(ctx, cfg, log)
 	if err != nil {
 		return nil, errors.Join(err, p.kit.close())

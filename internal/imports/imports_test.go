@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 	"agent":                {"agent/speak", "chat", "llm", "llm/args", "memory"},
 	"agent/speak":          {"llm", "llm/args"},
 	"agent/run":            {"agent", "chat", "llm", "memory"},
+	"mask":                 {},
 	"tools":                {"chat", "llm", "llm/args"},
 	"tools/web":            {"tools"},
 	"tools/document":       {"tools"},

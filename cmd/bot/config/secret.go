@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"reflect"
+	"strings"
 )
 
 const redacted = "[redacted]"
@@ -67,3 +69,46 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // MarshalYAML writes the redaction.
 func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
+
+// Secrets gives the values that the file names as secret, wherever they stand in
+// it, so that they can be looked for in what leaves the program.
+func (c *Config) Secrets() []string {
+	var out []string
+	gather(reflect.ValueOf(c).Elem(), &out)
+	for _, m := range c.Tools.MCP {
+		for _, arg := range m.Command { // [env, TOKEN=${TOKEN}, program]
+			if name, value, ok := strings.Cut(arg, "="); ok && envName.MatchString(name) {
+				out = append(out, value)
+			}
+		}
+	}
+	return out
+}
+
+// gather finds the secrets in a value of the configuration.
+func gather(v reflect.Value, out *[]string) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			gather(v.Elem(), out)
+		}
+	case reflect.Struct:
+		if s, ok := v.Interface().(Secret); ok {
+			*out = append(*out, s.Reveal())
+			return
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				gather(v.Field(i), out)
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			gather(v.Index(i), out)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			gather(v.MapIndex(key), out)
+		}
+	}
+}

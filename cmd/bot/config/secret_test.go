@@ -129,3 +129,27 @@ func valuesBelow(n *yaml.Node) []*yaml.Node {
 	}
 	return out
 }
+
+// Secrets finds every secret of a file, also one that is in a list or a map.
+func TestSecrets(t *testing.T) {
+	c, err := load(`
+store: redis://u:store-pass@host:1/0
+llm: {api_key: llm-secret}
+slack: {app_token: xapp-secret, bot_token: xoxb-secret}
+discord: {token: discord-secret}
+tools:
+  search: {provider: brave, api_key: search-secret}
+  mcp:
+    - {name: a, url: "https://x.example/?key=url-secret", headers: {Authorization: header-secret}}
+    - {name: b, command: [env, TOKEN=argument-secret, prog]}
+`, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(c.Secrets(), "\n")
+	for _, want := range []string{"store-pass", "llm-secret", "xapp-secret", "xoxb-secret", "discord-secret", "search-secret", "url-secret", "header-secret", "argument-secret"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%s is not among the secrets", want)
+		}
+	}
+}

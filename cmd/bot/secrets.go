@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"regexp"
+
+	"nod/cmd/bot/config"
+	"nod/llm"
+	"nod/mask"
+)
+
+// secretName is how variables are called that hold a secret.
+var secretName = regexp.MustCompile(`(?i)secret|token|passw|passphrase|pwd|credential|private|api_?key|auth|dsn|(^|_)key($|_)`)
+
+// newMask knows what the file names as secret, and what commands get of the
+// environment by a name, or in a form, that says so. A plain variable of a command
+// is none: "staging" would vanish from every answer.
+func newMask(cfg *config.Config) *mask.Mask {
+	values := cfg.Secrets()
+	for _, c := range cfg.Tools.Commands {
+		for _, name := range c.Env {
+			value := os.Getenv(name)
+			u, err := url.Parse(value)
+			if secretName.MatchString(name) || err == nil && u.User != nil {
+				values = append(values, value)
+			}
+		}
+	}
+	if u, err := url.Parse(cfg.LLM.BaseURL); err == nil { // some want a key in it
+		for _, v := range u.Query() {
+			values = append(values, v...)
+		}
+	}
+	return mask.New(values...)
+}
+
+// masked is a log that holds no secret.
+func masked(log *slog.Logger, m *mask.Mask) *slog.Logger { return slog.New(m.Handler(log.Handler())) }
+
+// discreet logs a failed model call by its fault and status. The provider's own
+// words often repeat the prompt.
+func discreet(_ []string, a slog.Attr) slog.Attr {
+	err, ok := a.Value.Any().(error)
+	var fault *llm.Error
+	if !ok || !errors.As(err, &fault) {
+		return a
+	}
+	words := "model " + string(fault.Fault)
+	if fault.Status != 0 {
+		words += fmt.Sprintf(" (status %d)", fault.Status)
+	}
+	return slog.String(a.Key, words)
+}
+
+// maskedModel sees no secret: a person may have pasted one, and what the model has
+// not read it can't repeat.
+type maskedModel struct {
+	llm.Model
+	m *mask.Mask
+}
+
+// Complete implements llm.Model.
+func (d maskedModel) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (llm.Response, error) {
+	messages := make([]llm.Message, 0, len(req.Messages))
+	for _, msg := range req.Messages {
+		msg.Text = d.m.Text(msg.Text)
+		calls := make([]llm.Call, 0, len(msg.Calls))
+		for _, c := range msg.Calls {
+			c.Args = d.m.Text(c.Args)
+			calls = append(calls, c)
+		}
+		msg.Calls = calls
+		messages = append(messages, msg)
+	}
+	req.Messages = messages
+	r, err := d.Model.Complete(ctx, req, watch)
+	var fault *llm.Error
+	if errors.As(err, &fault) && d.m.Text(fault.Message) != fault.Message {
+		said := *fault // shown to people
+		said.Message = d.m.Text(said.Message)
+		err = &said
+	}
+	r.Text, r.Reasoning = d.m.Text(r.Text), d.m.Text(r.Reasoning)
+	return r, err
+}

@@ -1,0 +1,110 @@
+// Package mask takes secrets out of whatever leaves the program: results of
+// tools, prompts, logs, what a command prints.
+//
+// The configuration knows which of its values are secret, but not where they come
+// back: a server repeats the header that it was sent, a script runs with "set -x",
+// a library puts an address with a key into an error. So every value is looked for
+// in every text, also in the forms that it takes on its way, as build services do
+// with their logs. That is a net below careful code and no leave to be careless: a
+// secret that a program turns around, cuts in two or writes in hexadecimal passes.
+package mask
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"html"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Sign stands where a secret was.
+const Sign = "[secret]"
+
+// shortest is the least that is looked for. A shorter value stands in any text by
+// chance, and a text full of signs tells what it was.
+const shortest = 6
+
+// Mask knows secrets. A nil *Mask knows none. It is safe for concurrent use.
+type Mask struct{ replacer *strings.Replacer }
+
+// New makes a mask of values. Of an address also the password and the values of
+// its query are secret, of several words ("Bearer …") the last one, and of
+// several lines each that is long. It gives nil where there is nothing to look for.
+func New(values ...string) *Mask {
+	var forms []string
+	for _, v := range values {
+		for _, part := range parts(v) {
+			forms = append(forms, written(part)...)
+		}
+	}
+	forms = slices.DeleteFunc(forms, func(f string) bool { return len(f) < shortest })
+	if len(forms) == 0 {
+		return nil
+	}
+	// The longest first, since the replacer takes the first that fits.
+	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	var pairs []string
+	for _, f := range slices.Compact(forms) {
+		pairs = append(pairs, f, Sign)
+	}
+	return &Mask{strings.NewReplacer(pairs...)}
+}
+
+// Text gives a text without secrets.
+func (m *Mask) Text(text string) string {
+	if m == nil {
+		return text
+	}
+	return m.replacer.Replace(text)
+}
+
+// Bytes gives the content of a file without secrets. One that held some may be
+// broken then.
+func (m *Mask) Bytes(data []byte) []byte {
+	if m == nil {
+		return data
+	}
+	return []byte(m.replacer.Replace(string(data)))
+}
+
+// parts are what of a value is secret.
+func parts(value string) []string {
+	value = strings.TrimSpace(value)
+	out := []string{value}
+	if u, err := url.Parse(value); err == nil && u.Host != "" {
+		password, _ := u.User.Password()
+		out = append(out, password)
+		for _, values := range u.Query() {
+			out = append(out, values...)
+		}
+		return out
+	}
+	for line := range strings.Lines(value) {
+		if line = strings.TrimSpace(line); len(line) >= 16 && line != value && !strings.HasPrefix(line, "-----") {
+			out = append(out, line)
+		}
+	}
+	if i := strings.LastIndexByte(value, ' '); i >= 0 && len(value)-i > 8 {
+		out = append(out, value[i+1:])
+	}
+	return out
+}
+
+// written are the forms in which programs write a value.
+func written(value string) []string {
+	if len(value) < shortest {
+		return nil
+	}
+	raw := []byte(value)
+	quoted, err := json.Marshal(value)
+	if err != nil || len(quoted) < 2 {
+		quoted = []byte(`""`)
+	}
+	return []string{
+		value, url.QueryEscape(value), url.PathEscape(value), html.EscapeString(value), string(quoted[1 : len(quoted)-1]),
+		base64.StdEncoding.EncodeToString(raw), base64.RawStdEncoding.EncodeToString(raw),
+		base64.URLEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw),
+	}
+}
