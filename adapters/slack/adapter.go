@@ -45,6 +45,8 @@ type Options struct {
 	External  string          // people of other organisations: ignore (default), ask, allow
 	Guests    string          // guests of the own workspace: ask (default), ignore, allow
 	Allow     []string        // who is heard: everyone, user:ID, group:ID, channel:ID; default everyone
+	NoButtons bool            // approvals have emoji only
+	NoMention bool            // who may decide is not mentioned
 	Groups    bool            // an approver rule names a user group
 	Emoji     map[string]bool // reactions that can mean something, in normal form; nil: any
 
@@ -82,6 +84,7 @@ type Adapter struct {
 	working *working
 	titles  titles
 	hurry   hurry
+	denials denials
 	drawn   outbox.Versions
 	looks   *catchup.Looks
 	votes   *catchup.Votes

@@ -3,6 +3,7 @@ package slack
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
@@ -30,10 +31,19 @@ func answerParts(t *chat.Text) []part {
 		out = append(out, answerPart(src))
 	}
 	if len(out) == 0 {
-		out = append(out, part{{text: "(no text)", plain: true}})
+		return []part{{{text: "(no text)", plain: true}}}
+	}
+	if last := out[len(out)-1]; !t.Notice {
+		again := slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(retryID, chat.EmojiRetry, plainText("Try again")))
+		more := last[0]
+		more.shape, more.blocks = "answer buttons", append(slices.Clone(more.blocks), again)
+		out[len(out)-1] = append(part{more}, last...)
 	}
 	return out
 }
+
+// retryID is the button under an answer that asks for another try.
+const retryID = "nod_retry"
 
 // answerPart writes one message: as Markdown, in Slack's own markup, as text of
 // that alone.

@@ -1,8 +1,11 @@
 package slack
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
@@ -19,7 +22,7 @@ const (
 )
 
 // whole says whether the arguments fit into the message.
-func whole(args string) bool { return units(chat.Exact(args)) <= mostInline }
+func whole(args string) bool { return units(indented(args)) <= mostInline }
 
 // argsFile names the file with the arguments of a call.
 func argsFile(call string) string {
@@ -31,33 +34,118 @@ func argsFile(call string) string {
 	}, call) + ".json"
 }
 
-// approvalPart writes the message that asks for an approval, and says at its
-// end what came of it.
-func approvalPart(p *chat.Approval) part {
-	head := "*Approval needed:* " + inlineCode(shorten(p.Tool, 200))
-	if p.Why != "" {
-		head += "\n" + shorten(escape(flat(p.Why)), 500)
-	}
-	shown, note := chat.Exact(p.Args), ""
+// card is how approvals are drawn here.
+type card struct {
+	buttons bool // Approve and Deny, beside the emoji
+	mention bool // who may decide is mentioned
+}
+
+// The buttons of an approval. The value of each is the emoji that it stands for.
+const (
+	approveID = "nod_approve"
+	denyID    = "nod_deny"
+)
+
+// digestDigits is how much of a digest people compare.
+const digestDigits = 12
+
+// approvalPart writes the message that asks for an approval: what came of it
+// first, then what is asked. Nothing that a model, a tool or a stranger wrote in
+// it is markup.
+func approvalPart(p *chat.Approval, c card) part {
+	head := headline(p)
+	tool := inlineCode(shorten(p.Tool, 200))
+	args := indented(p.Args)
+	note := ""
 	if !whole(p.Args) {
-		note = fmt.Sprintf("That is only the beginning. The arguments are %s long and stand whole in this thread, in the file %s or in messages, sha256 `%s`.",
-			count(units(p.Args), "character"), inlineCode(argsFile(p.Call)), sum(p.Args))
-		shown = shorten(shown, mostBegun)
+		note = fmt.Sprintf("That is only the beginning. The arguments are %s long and stand whole in this thread, in the file %s or in messages, sha256 `%s…`.",
+			count(units(p.Args), "character"), inlineCode(argsFile(p.Call)), shortest(sum(p.Args)))
+		args = shorten(args, mostBegun)
 	}
-	who := approvalTerms(p)
-	end := approvalEnd(p)
-	blocks := []slackgo.Block{section(head), preformatted(cmp.Or(shown, "{}"))}
+	who, end := approvalTerms(p, c), approvalEnd(p)
+	title := []slackgo.RichTextSectionElement{slackgo.NewRichTextSectionTextElement(head, &slackgo.RichTextSectionTextStyle{Bold: true})}
+	if p.Outcome != "" || p.Headline == "" {
+		title = append(title, slackgo.NewRichTextSectionTextElement("\n", nil),
+			slackgo.NewRichTextSectionTextElement(shorten(flat(p.Tool), 200), &slackgo.RichTextSectionTextStyle{Code: true}))
+	}
+	blocks := []slackgo.Block{slackgo.NewRichTextBlock("", slackgo.NewRichTextSection(title...))}
+	if p.Why != "" {
+		blocks = append(blocks, slackgo.NewSectionBlock(plainText(shorten(chat.Exact(flat(p.Why)), 1000)), nil, nil))
+	}
+	blocks = append(blocks, preformatted(cmp.Or(args, "{}")))
 	if note != "" {
 		blocks = append(blocks, section(note))
 	}
-	blocks = append(blocks, section(who), slackgo.NewContextBlock("", mrkdwn("sha256 of tool and arguments: `"+escape(p.Digest)+"`")))
+	blocks = append(blocks, section(who), slackgo.NewContextBlock("", mrkdwn("digest `"+escape(shortest(p.Digest))+"`")))
 	if end != "" {
 		blocks = append(blocks, section(end))
 	}
-	lines := []string{head, "```" + escape(strings.ReplaceAll(shown, "`", `\u0060`)) + "```", note, who, end}
-	plain := summary.Lines(lines...)
-	return part{{blocks: blocks, text: shorten(plain, mostFallback), edit: summary.Lines(head, end)}, {text: plain}}
+	short := escape(head)
+	if !strings.Contains(head, p.Tool) {
+		short += " · " + tool
+	}
+	why := strings.Map(noMarkup, shorten(escape(chat.Exact(flat(p.Why))), 500))
+	plain := summary.Lines("*"+strings.Map(noMarkup, escape(head))+"*", tool, why,
+		"```"+escape(strings.ReplaceAll(args, "`", `\u0060`))+"```", note, who, "digest `"+escape(shortest(p.Digest))+"`", end)
+	out := part{{blocks: blocks, text: short}, {text: plain}}
+	if buttons := votes(p); c.buttons && buttons != nil {
+		rich := append(slices.Clone(blocks), buttons)
+		out = append(part{{shape: "approval buttons", blocks: rich, text: short}}, out...)
+	}
+	return out
 }
+
+// headline is the first line: what is asked, or what came of it.
+func headline(p *chat.Approval) string {
+	text := p.Headline
+	switch {
+	case text != "":
+	case p.Outcome == "" && p.Number > 0:
+		text = fmt.Sprintf("Approval %d: %s", p.Number, p.Tool)
+	case p.Outcome == "":
+		text = "Approval needed: " + p.Tool
+	default:
+		var by []string
+		for _, u := range p.By {
+			by = append(by, u.Display())
+		}
+		if text = summary.Outcome(p, strings.Join(by, ", ")); p.Reason != "" {
+			text += ": " + p.Reason
+		}
+	}
+	return shorten(chat.Exact(flat(text)), 400)
+}
+
+// votes are the buttons of an approval that waits; nil for one that doesn't.
+func votes(p *chat.Approval) slackgo.Block {
+	if p.Outcome != "" || len(p.Approve) == 0 || len(p.Deny) == 0 {
+		return nil
+	}
+	yes := slackgo.NewButtonBlockElement(approveID, p.Approve[0], plainText("Approve")).WithStyle(slackgo.StylePrimary)
+	no := slackgo.NewButtonBlockElement(denyID, p.Deny[0], plainText("Deny")).WithStyle(slackgo.StyleDanger)
+	return slackgo.NewActionBlock("nod-votes", yes, no)
+}
+
+// noMarkup drops what is markup in Slack's own.
+func noMarkup(r rune) rune {
+	if strings.ContainsRune("*_~`", r) {
+		return -1
+	}
+	return r
+}
+
+// indented lays arguments out for reading. Nothing but the space between values
+// changes; what is no JSON stays as it is.
+func indented(args string) string {
+	var b bytes.Buffer
+	if json.Indent(&b, []byte(args), "", "  ") != nil {
+		return chat.Exact(args)
+	}
+	return chat.Exact(b.String())
+}
+
+// shortest is what people compare of a digest.
+func shortest(digest string) string { return digest[:min(len(digest), digestDigits)] }
 
 // Arguments that stand in messages of their own: numbered from argsFrom on, so
 // that they are known from the approval itself.
@@ -84,26 +172,35 @@ func argsParts(args string) []part {
 }
 
 // approvalTerms says who asked, who may approve, and until when.
-func approvalTerms(p *chat.Approval) string {
+func approvalTerms(p *chat.Approval, c card) string {
 	var may []string
+	own := false
 	for _, rule := range p.Approvers {
-		may = append(may, approver(rule, p.Requester))
+		if own = own || rule == "requester"; rule == "requester" {
+			may = append(may, "whoever asked")
+			continue
+		}
+		may = append(may, approver(rule, c.mention && p.Outcome == ""))
 	}
-	lines := []string{
-		"*Asked by* " + person(p.Requester),
-		"*May approve:* " + strings.Join(may, ", "),
+	asked := escape(flat(p.Requester.Display()))
+	if own && c.mention && p.Outcome == "" {
+		asked = person(p.Requester)
 	}
-	if p.Quorum > 1 {
-		lines[1] += fmt.Sprintf(" (%d different people have to)", p.Quorum)
+	lines := []string{"*Asked by* " + asked}
+	if p.Outcome == "" {
+		lines = append(lines, "*May approve:* "+strings.Join(may, ", "))
+		if p.Quorum > 1 {
+			lines[1] += fmt.Sprintf(" (%d different people have to)", p.Quorum)
+		}
 	}
-	if len(p.Exclude) > 0 {
+	if len(p.Exclude) > 0 && p.Outcome == "" {
 		var not []string
 		for _, id := range p.Exclude {
 			not = append(not, person(chat.User{ID: id}))
 		}
 		lines = append(lines, "*Not:* "+strings.Join(not, ", "))
 	}
-	if !p.Deadline.IsZero() {
+	if !p.Deadline.IsZero() && p.Outcome == "" {
 		lines = append(lines, "*Until* "+inReadersZone(p))
 	}
 	if p.Outcome == "" && len(p.Approve) > 0 && len(p.Deny) > 0 {
@@ -125,28 +222,28 @@ func emoji(e string) string {
 	return escape(e)
 }
 
-// approver writes an approver rule.
-func approver(rule string, requester chat.User) string {
+// approver writes an approver rule, so that those whom it names are told, or not.
+func approver(rule string, tell bool) string {
 	kind, id, _ := strings.Cut(rule, ":")
 	switch {
-	case kind == "requester":
-		return person(requester)
 	case kind == "anyone":
 		return "anyone here"
-	case kind == "user":
+	case kind == "user" && tell:
 		return person(chat.User{ID: chat.UserID(id)})
-	case kind == "group" && groupID.MatchString(id):
+	case kind == "group" && tell && groupID.MatchString(id):
 		return "<!subteam^" + id + ">"
 	}
 	return escape(rule)
 }
 
-// approvalEnd is what the message ends with: who approved so far, or the
-// outcome and whose it is.
+// approvalEnd is who approved so far, while others still have to.
 func approvalEnd(p *chat.Approval) string {
+	if p.Outcome != "" {
+		return ""
+	}
 	var by []string
 	for _, u := range p.By {
-		by = append(by, person(u))
+		by = append(by, escape(flat(u.Display())))
 	}
 	return summary.Outcome(p, strings.Join(by, ", "))
 }

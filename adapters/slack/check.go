@@ -2,42 +2,135 @@ package slack
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
+	"nod/chat"
 	"nod/chat/outbox"
 )
 
-// Check tries both tokens without changing anything, and says what it found:
-// the workspace, the bot's name, that sockets can be opened. The error names
-// what Slack refuses, and every scope that is missing.
+// Check tries both tokens without changing anything, and says what it found: the
+// workspace, the bot's name, that sockets can be opened, which forms of messages
+// the workspace takes. The error names what Slack refuses, every scope that is
+// missing, and tokens that are of two apps.
 func Check(ctx context.Context, o Options) ([]string, error) {
 	o = o.withDefaults()
-	who, err := newWeb(o).whoami(ctx, outbox.Approval)
+	w := newWeb(o)
+	who, err := w.whoami(ctx, outbox.Approval)
 	if err != nil {
 		return nil, fmt.Errorf("try slack.bot_token: %w", withHint(err, "bot"))
 	}
 	found := []string{fmt.Sprintf("workspace %s (%s), as @%s", firstOf(who.Team, who.TeamID), who.URL, who.User)}
+	said, err := checkScopes(who, o)
+	found = append(found, said)
+	err = errors.Join(err, sameApp(ctx, w, who, o.AppToken))
+	app := o
+	app.BotToken = o.AppToken
+	if failed := newWeb(app).call(ctx, request{method: "apps.connections.open", args: url.Values{}, priority: outbox.Approval}); failed != nil {
+		err = errors.Join(err, fmt.Errorf("try slack.app_token: %w", withHint(failed, "app")))
+	} else {
+		found = append(found, "sockets can be opened")
+	}
+	found = append(found, tryForms(ctx, w)...)
+	return slices.DeleteFunc(found, func(s string) bool { return s == "" }), err
+}
+
+// checkScopes compares the scopes of the token with those that are needed. Not
+// every server says which there are.
+func checkScopes(who whoami, o Options) (string, error) {
+	if len(who.Scopes) == 0 {
+		return "which scopes there are was not told", nil
+	}
 	var missing []string
-	for _, s := range scopes(o.Groups) {
+	for _, s := range scopes(o.Groups, o.DM == dmFlat) {
 		if !slices.Contains(who.Scopes, s) {
 			missing = append(missing, s)
 		}
 	}
 	if len(missing) > 0 {
-		err = fmt.Errorf("slack.bot_token lacks the scopes %s; add them (bot manifest slack) and install the app again", strings.Join(missing, ", "))
-	} else {
-		found = append(found, "all scopes are there")
+		return "", fmt.Errorf("slack.bot_token lacks the scopes %s; add them (bot manifest slack) and install the app again", strings.Join(missing, ", "))
 	}
-	app := o
-	app.BotToken = o.AppToken
-	if failed := newWeb(app).call(ctx, request{method: "apps.connections.open", args: url.Values{}, priority: outbox.Approval}); failed != nil {
-		return found, errors.Join(err, fmt.Errorf("try slack.app_token: %w", withHint(failed, "app")))
+	return "all scopes are there", nil
+}
+
+// appOf is the app that an app-level token is of: xapp-1-A….
+var appOf = regexp.MustCompile(`^xapp-[0-9]+-(A[A-Z0-9]+)-`)
+
+// sameApp says whether both tokens are of one app: else the bot hears nothing.
+func sameApp(ctx context.Context, w *web, who whoami, token string) error {
+	named := appOf.FindStringSubmatch(token)
+	if named == nil || who.BotID == "" {
+		return nil
 	}
-	return append(found, "sockets can be opened"), err
+	var said struct {
+		Bot struct {
+			App string `json:"app_id"`
+		} `json:"bot"`
+	}
+	err := w.call(ctx, request{method: "bots.info", args: url.Values{"bot": {who.BotID}}, priority: outbox.Approval, answer: &said})
+	if err != nil || said.Bot.App == "" || said.Bot.App == named[1] {
+		return nil // what can't be found out is no mistake
+	}
+	return fmt.Errorf("slack.app_token is of the app %s and slack.bot_token of the app %s; copy both from one app", named[1], said.Bot.App)
+}
+
+// tryForms asks the workspace whether it takes what nod sends, without sending it
+// (https://docs.slack.dev/reference/methods/blocks.validate).
+func tryForms(ctx context.Context, w *web) []string {
+	var refused []string
+	taken := 0
+	for _, s := range samples() {
+		for n, forms := range partsOf(chat.ThreadID{Platform: Platform}, s.post, card{buttons: true, mention: true})[0] {
+			if len(forms.blocks) == 0 {
+				continue
+			}
+			raw, err := json.Marshal(forms.blocks)
+			if err == nil {
+				err = w.call(ctx, request{method: "blocks.validate", args: url.Values{"blocks": {string(raw)}}, priority: outbox.Approval})
+			}
+			var said *apiError
+			switch {
+			case err == nil:
+				taken++
+			case code(err) == "unknown_method":
+				return []string{"which forms of messages it takes can't be asked"}
+			case errors.As(err, &said):
+				refused = append(refused, fmt.Sprintf("%s, form %d: %v", s.name, n+1, said))
+			default:
+				return []string{"which forms of messages it takes could not be asked: " + err.Error()}
+			}
+		}
+	}
+	if len(refused) == 0 {
+		return []string{"it takes all forms of messages"}
+	}
+	return []string{fmt.Sprintf("it takes %d forms of messages and not these, for which a plainer one follows: %s", taken, strings.Join(refused, "; "))}
+}
+
+// sample is a post such as nod makes.
+type sample struct {
+	name string
+	post chat.Post
+}
+
+func samples() []sample {
+	steps := chat.Steps{Turn: "1", Done: true, Status: "Done", Items: []chat.Step{{Thought: "I look it up.", Calls: []chat.ToolCall{
+		{Tool: "search", Args: `{"q":"go"}`, State: chat.CallDone, Observation: "found"},
+	}}}}
+	ask := chat.Approval{
+		Call: "1", Tool: "deploy", Args: `{"env":"prod"}`, Digest: "0123456789ab", Requester: chat.User{ID: "U012345", Name: "ada"},
+		Approvers: []string{"requester"}, Quorum: 1, Approve: []string{"✅"}, Deny: []string{"❌"}, Number: 1, Headline: "Approval 1: deploy",
+	}
+	return []sample{
+		{"answers", chat.Post{Text: &chat.Text{Markdown: "# A *title*\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nx := 1\n```"}}},
+		{"steps", chat.Post{Steps: &steps}},
+		{"approvals", chat.Post{Approval: &ask}},
+	}
 }
 
 // withHint adds to what Slack says what to do about it.

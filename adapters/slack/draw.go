@@ -15,24 +15,27 @@ import (
 const mostTries = 3
 
 // partsOf writes a post as messages.
-func partsOf(thread chat.ThreadID, p chat.Post) []part {
+func partsOf(thread chat.ThreadID, p chat.Post, c card) []part {
 	switch {
 	case p.Steps != nil:
 		return []part{stepsPart(thread, p.Steps)}
 	case p.Approval != nil:
-		return []part{approvalPart(p.Approval)}
+		return []part{approvalPart(p.Approval, c)}
 	case p.Text != nil:
 		return answerParts(p.Text)
 	}
 	return nil
 }
 
+// card is how approvals are drawn.
+func (a *Adapter) card() card { return card{buttons: !a.o.NoButtons, mention: !a.o.NoMention} }
+
 // Post makes a post, of several messages if it is long, and returns the
 // reference of the first; the zero reference for a file whose message Slack does
 // not show. With look, those that stand already are not made again. It returns
 // chat.ErrGone when the thread can't be written to.
 func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
-	parts := partsOf(thread, p)
+	parts := partsOf(thread, p, a.card())
 	if len(parts) == 0 && p.File == nil {
 		return chat.MessageRef{}, errors.New("post nothing")
 	}
@@ -137,12 +140,13 @@ func (a *Adapter) ballot(ctx context.Context, ref chat.MessageRef, p *chat.Appro
 // for newer ones and for whatever is more important; an older version never
 // replaces a newer one.
 func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p chat.Post) error {
-	parts := partsOf(thread, p)
+	parts := partsOf(thread, p, a.card())
 	if len(parts) == 0 {
 		return errors.New("edit: nothing to show")
 	}
 	if p.Approval != nil {
 		a.asks(thread, ref, p.Approval.Outcome == "")
+		a.whyDenied(thread, ref, p.Approval)
 	}
 	forms := a.shapes.taken(parts[0])
 	if p.Steps != nil && !p.Steps.Done {

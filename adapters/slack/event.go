@@ -58,19 +58,36 @@ type item struct {
 	TS      string `json:"ts"`
 }
 
-// interaction is a click.
+// interaction is a click, a form that was sent or closed, or a shortcut.
 type interaction struct {
 	Type      string `json:"type"`
 	TriggerID string `json:"trigger_id"`
+	Callback  string `json:"callback_id"`
 	User      struct {
 		ID string `json:"id"`
 	} `json:"user"`
 	Channel struct {
-		ID string `json:"id"`
+		ID   string `json:"id"`
+		Name string `json:"name"`
 	} `json:"channel"`
+	Container struct {
+		TS string `json:"message_ts"`
+	} `json:"container"`
+	Message *event `json:"message"`
+	View    struct {
+		ID       string `json:"id"`
+		Callback string `json:"callback_id"`
+		Private  string `json:"private_metadata"`
+		State    struct {
+			Values map[string]map[string]struct {
+				Value string `json:"value"`
+			} `json:"values"`
+		} `json:"state"`
+	} `json:"view"`
 	Actions []struct {
 		ActionID string `json:"action_id"`
 		Value    string `json:"value"`
+		TS       string `json:"action_ts"`
 	} `json:"actions"`
 }
 

@@ -41,7 +41,7 @@ func TestGolden(t *testing.T) {
 			Blocks any    `json:"blocks,omitempty"`
 		}
 		var got [][]sent
-		for _, forms := range partsOf(th, p) {
+		for _, forms := range partsOf(th, p, card{buttons: true, mention: true}) {
 			var all []sent
 			for _, f := range forms {
 				s := sent{Text: f.text}

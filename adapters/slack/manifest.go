@@ -11,23 +11,27 @@ import (
 type ManifestOptions struct {
 	Name        string // of the app and of its bot; default nod
 	Description string
-	Groups      bool // an approver rule names a user group
+	Groups      bool // a rule names a user group
+	Flat        bool // a direct conversation is one, without threads
 }
 
 // scopes lists the scopes of the bot token, each with what needs it.
-func scopes(groups bool) []string {
+func scopes(groups, flat bool) []string {
 	out := []string{
 		"app_mentions:read",                                                // being called
-		"assistant:write",                                                  // suggested prompts
 		"channels:history", "groups:history", "im:history", "mpim:history", // messages, also missed ones
-		"channels:read", "groups:read", "im:read", // names of channels; which direct conversations there are
+		"channels:read", "groups:read", "im:read", "mpim:read", // names of channels; which direct conversations there are
 		"chat:write",                // posts, edits, the sign of work
+		"commands",                  // the shortcut on a message
 		"files:read", "files:write", // attachments; arguments too long for a message
 		"reactions:read", "reactions:write", // approvals
-		"users:read", // names; which accounts are bots
+		"users:read", // names; which accounts are bots, guests, or of others
+	}
+	if !flat {
+		out = append(out, "assistant:write") // the agent's view of a direct conversation
 	}
 	if groups {
-		out = append(out, "usergroups:read") // who is in an approver group
+		out = append(out, "usergroups:read") // who is in a group that is heard, or approves
 	}
 	slices.Sort(out)
 	return out
@@ -36,12 +40,16 @@ func scopes(groups bool) []string {
 // events lists what the app subscribes to. Messages of channels are needed
 // whatever is followed: the word to stop works without a mention, and a message
 // that was edited or deleted before it was read counts as it is now.
-func events() []string {
-	return []string{
-		"agent_session_stopped", "app_home_opened", "app_mention",
+func events(flat bool) []string {
+	out := []string{
+		"app_home_opened", "app_mention",
 		"message.channels", "message.groups", "message.im", "message.mpim",
 		"reaction_added", "reaction_removed",
 	}
+	if !flat {
+		out = append([]string{"agent_session_stopped"}, out...)
+	}
+	return out
 }
 
 // The parts of a manifest that nod sets
@@ -74,10 +82,18 @@ type (
 			Name   string `json:"display_name"`
 			Online bool   `json:"always_online"`
 		} `json:"bot_user"`
-		Agent struct {
-			Description string              `json:"agent_description"`
-			Prompts     []map[string]string `json:"suggested_prompts"`
-		} `json:"agent_view"`
+		Shortcuts []shortcut `json:"shortcuts"`
+		Agent     *agentView `json:"agent_view,omitempty"`
+	}
+	agentView struct {
+		Description string              `json:"agent_description"`
+		Prompts     []map[string]string `json:"suggested_prompts"`
+	}
+	shortcut struct {
+		Name        string `json:"name"`
+		Type        string `json:"type"`
+		Callback    string `json:"callback_id"`
+		Description string `json:"description"`
 	}
 	settings struct {
 		Events struct {
@@ -109,9 +125,12 @@ func Manifest(o ManifestOptions) ([]byte, error) {
 	m.Display.Name, m.Display.Description = shorten(name, 35), shorten(about, 140)
 	m.Features.Home.Messages = true
 	m.Features.Bot.Name, m.Features.Bot.Online = shorten(name, 80), true
-	m.Features.Agent.Description, m.Features.Agent.Prompts = shorten(about, 300), suggestions
-	m.OAuth.Scopes.Bot = scopes(o.Groups)
-	m.Settings.Events.Bot = events()
+	m.Features.Shortcuts = []shortcut{{"Ask nod about this", "message", askAbout, "Ask about this message"}}
+	if !o.Flat {
+		m.Features.Agent = &agentView{shorten(about, 300), suggestions}
+	}
+	m.OAuth.Scopes.Bot = scopes(o.Groups, o.Flat)
+	m.Settings.Events.Bot = events(o.Flat)
 	m.Settings.Interactivity.Enabled = true
 	m.Settings.Socket = true
 	var b bytes.Buffer

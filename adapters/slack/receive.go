@@ -2,7 +2,6 @@ package slack
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"nod/chat/catchup"
@@ -18,8 +17,7 @@ func (a *Adapter) receive(ctx context.Context, env envelope, ack func(context.Co
 	switch env.Type {
 	case "events_api":
 	case "interactive":
-		ack(ctx, env) // it opens a window for whoever clicked, or nothing
-		a.clicked(ctx, env.Payload)
+		a.interacted(ctx, env.Payload, func(ctx context.Context) { ack(ctx, env) })
 		return
 	default:
 		ack(ctx, env)
@@ -111,28 +109,4 @@ func (a *Adapter) lane(ev event) string {
 		}
 	}
 	return ev.Channel + ":" + ev.root()
-}
-
-// clicked handles a click on a button. Slack doesn't repeat clicks, so a lost
-// one is only clicked again.
-func (a *Adapter) clicked(ctx context.Context, payload json.RawMessage) {
-	var in interaction
-	if err := json.Unmarshal(payload, &in); err != nil {
-		inbound.Count(a.o.Observe.Malformed)
-		a.log.Warn("click not understood")
-		return
-	}
-	if in.Type != "block_actions" {
-		return
-	}
-	for _, act := range in.Actions {
-		if act.ActionID != showAll {
-			continue
-		}
-		a.lanes.Run(ctx, "click:"+in.TriggerID, callTimeout, func(ctx context.Context) {
-			if err := a.showSteps(ctx, in, act.Value); err != nil {
-				a.log.Warn("show steps in full", "error", err)
-			}
-		})
-	}
 }

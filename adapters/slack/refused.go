@@ -72,6 +72,14 @@ func (e *apiError) pointers() []string {
 	var errs []string
 	if json.Unmarshal(e.Errors, &errs) != nil {
 		errs = nil
+		var at []struct {
+			Pointer string `json:"pointer"`
+		}
+		if json.Unmarshal(e.Errors, &at) == nil {
+			for _, p := range at {
+				errs = append(errs, "["+p.Pointer+"]")
+			}
+		}
 	}
 	for _, said := range slices.Concat(e.Metadata.Messages, errs) {
 		for _, m := range pointer.FindAllStringSubmatch(said, mostPointers) {

@@ -16,7 +16,7 @@ import (
 // stands, or a plain word, or it is given up, and it is never tried for ever.
 func TestRefusals(t *testing.T) {
 	o, th, _ := called(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace = 1000 })
-	answer := chat.Post{Text: &chat.Text{Markdown: "**hello**"}}
+	answer := chat.Post{Text: &chat.Text{Notice: true, Markdown: "**hello**"}}
 	words := []string{"slack_connect_file_link_sharing_blocked", "metadata_too_large", "message_limit_exceeded", "no_such_word_yet"}
 	for i, word := range words {
 		for _, tt := range []struct {

@@ -29,10 +29,13 @@ func TestManifest(t *testing.T) {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		t.Fatal(err)
 	}
+	if flat, err := Manifest(ManifestOptions{Flat: true}); err != nil || strings.Contains(string(flat), "agent_") || strings.Contains(string(flat), "assistant:") {
+		t.Errorf("with dm: flat it is still an agent: %s, %v", flat, err)
+	}
 	if !m.Settings.Socket || !slices.Contains(m.OAuth.Scopes.Bot, "usergroups:read") || !slices.Contains(m.Settings.Events.Bot, "message.im") {
 		t.Errorf("the manifest is %s", raw)
 	}
-	if plain := scopes(false); slices.Contains(plain, "usergroups:read") {
+	if plain := scopes(false, false); slices.Contains(plain, "usergroups:read") {
 		t.Errorf("without groups: %v", plain)
 	}
 	const published = "../../../shared/contracts/slack-manifest.schema.json"
@@ -67,19 +70,30 @@ func TestManifest(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	f := fakeslack.Start(t, fakeslack.Options{})
+	mute := fakeslack.Start(t, fakeslack.Options{NoScopes: true})
+	old := fakeslack.Start(t, fakeslack.Options{Lenient: true})
+	old.Fail(fakeslack.Fault{Method: "blocks.validate", Error: "unknown_method", Times: -1})
+	picky := fakeslack.Start(t, fakeslack.Options{})
+	picky.Fail(fakeslack.Fault{Method: "blocks.validate", Error: "invalid_blocks", Match: func(a fakeslack.Args) bool { return strings.Contains(a["blocks"], "container") }})
+	other := fakeslack.Start(t, fakeslack.Options{AppToken: "xapp-1-A0OTHER-1-x"})
 	less := fakeslack.Start(t, fakeslack.Options{Scopes: []string{"chat:write", "users:read"}})
 	opt := func(s *fakeslack.Server, app, bot string) Options {
 		return Options{AppToken: app, BotToken: bot, APIURL: s.APIURL()}
 	}
+	const ws, forms = "workspace fake (https://fake.slack.com/), as @nod", "it takes all forms of messages"
 	tests := []struct {
 		name      string
 		o         Options
 		says, err string
 	}{
-		{"fine", opt(f, f.AppToken(), f.BotToken()), "workspace fake (https://fake.slack.com/), as @nod; all scopes are there; sockets can be opened", ""},
-		{"scopes", opt(less, less.AppToken(), less.BotToken()), "workspace fake (https://fake.slack.com/), as @nod; sockets can be opened", "app_mentions:read, assistant:write"},
+		{"fine", opt(f, f.AppToken(), f.BotToken()), ws + "; all scopes are there; sockets can be opened; " + forms, ""},
+		{"scopes", opt(less, less.AppToken(), less.BotToken()), ws + "; sockets can be opened; " + forms, "app_mentions:read, assistant:write"},
 		{"bot token", opt(f, f.AppToken(), "xoxb-wrong"), "", "slack.bot_token"},
-		{"app token", opt(f, "xapp-wrong", f.BotToken()), "workspace fake (https://fake.slack.com/), as @nod; all scopes are there", "slack.app_token"},
+		{"app token", opt(f, "xapp-wrong", f.BotToken()), ws + "; all scopes are there; " + forms, "slack.app_token"},
+		{"two apps", opt(other, other.AppToken(), other.BotToken()), ws + "; all scopes are there; sockets can be opened; " + forms, "of the app A0OTHER and slack.bot_token of the app A0APP"},
+		{"no header", opt(mute, mute.AppToken(), mute.BotToken()), ws + "; which scopes there are was not told; sockets can be opened; " + forms, ""},
+		{"older server", opt(old, old.AppToken(), old.BotToken()), ws + "; all scopes are there; sockets can be opened; which forms of messages it takes can't be asked", ""},
+		{"refused form", opt(picky, picky.AppToken(), picky.BotToken()), ws + "; all scopes are there; sockets can be opened; it takes 7 forms of messages and not these, for which a plainer one follows: steps, form 1: blocks.validate: invalid_blocks", ""},
 	}
 	for _, tt := range tests {
 		says, err := Check(t.Context(), tt.o)

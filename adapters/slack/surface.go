@@ -1,11 +1,14 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
@@ -31,42 +34,100 @@ func (a *Adapter) showSteps(ctx context.Context, in interaction, value string) e
 	if err != nil {
 		return fmt.Errorf("read the steps: %w", err)
 	}
-	blocks := []slackgo.Block{section("These steps are not kept any more.")}
+	pages := [][]slackgo.Block{{section("These steps are not kept any more.")}}
 	if ok {
-		blocks = fullSteps(steps)
+		pages = stepPages(steps)
+	}
+	args := url.Values{"trigger_id": {in.TriggerID}}
+	return a.window(ctx, "views.open", args, value, pages, len(pages)-1)
+}
+
+// turnPage shows another page of the window, to whoever has it open. The value
+// names the thread, the turn and the page; it comes from a window of the bot's.
+func (a *Adapter) turnPage(ctx context.Context, in interaction, value string) error {
+	at := strings.LastIndexByte(value, ' ')
+	n, err := strconv.Atoi(value[at+1:])
+	if at < 0 || err != nil || in.View.Callback != stepsView {
+		return malformed("page", err)
+	}
+	name, turn, _ := strings.Cut(value[:at], " ")
+	thread, err := chat.ParseThreadID(name)
+	if err != nil {
+		return malformed("page of another thread", err)
+	}
+	steps, ok, err := a.o.Inbox.Steps(ctx, thread, turn)
+	if err != nil || !ok {
+		return fmt.Errorf("read the steps: %w", err)
+	}
+	pages := stepPages(steps)
+	return a.window(ctx, "views.update", url.Values{"view_id": {in.View.ID}}, value[:at], pages, n)
+}
+
+// The buttons of a window with several pages.
+const (
+	olderID = "nod_older"
+	newerID = "nod_newer"
+)
+
+// window shows a page.
+func (a *Adapter) window(ctx context.Context, method string, args url.Values, value string, pages [][]slackgo.Block, n int) error {
+	n = max(0, min(n, len(pages)-1))
+	blocks := pages[n]
+	if len(pages) > 1 {
+		var turn []slackgo.BlockElement
+		if n > 0 {
+			turn = append(turn, slackgo.NewButtonBlockElement(olderID, fmt.Sprint(value, " ", n-1), plainText("Older")))
+		}
+		if n+1 < len(pages) {
+			turn = append(turn, slackgo.NewButtonBlockElement(newerID, fmt.Sprint(value, " ", n+1), plainText("Newer")))
+		}
+		place := slackgo.NewContextBlock("", mrkdwn(fmt.Sprintf("page %d of %d", n+1, len(pages))))
+		blocks = append(slices.Clone(blocks), place, slackgo.NewActionBlock("", turn...))
 	}
 	view, err := json.Marshal(slackgo.ModalViewRequest{
-		Type: slackgo.VTModal, Title: plainText("Steps"), Close: plainText("Close"), Blocks: slackgo.Blocks{BlockSet: blocks},
+		Type: slackgo.VTModal, CallbackID: stepsView, Title: plainText("Steps"), Close: plainText("Close"), Blocks: slackgo.Blocks{BlockSet: blocks},
 	})
 	if err != nil {
 		return fmt.Errorf("write the window: %w", err)
 	}
-	args := url.Values{"trigger_id": {in.TriggerID}, "view": {string(view)}}
-	return a.web.call(ctx, request{method: "views.open", args: args, priority: outbox.Approval})
+	args.Set("view", string(view))
+	return a.web.call(ctx, request{method: method, args: args, priority: outbox.Approval})
 }
 
-// fullSteps writes steps whole, as far as a window has room.
-func fullSteps(s chat.Steps) []slackgo.Block {
-	out := []slackgo.Block{section(summary.Lines("*"+escape(stepsTitle(&s))+"*", escape(summary.Spent(&s))))}
+// Caps of a page: blocks, and bytes of what is in them. Slack takes 100 and
+// 250,000.
+const (
+	mostOnPage    = mostModal - 5
+	mostPageBytes = 150_000
+)
+
+// stepPages writes steps whole, on as many pages as it takes.
+func stepPages(s chat.Steps) [][]slackgo.Block {
+	page := []slackgo.Block{section(summary.Lines("*"+escape(stepsTitle(&s))+"*", escape(summary.Spent(&s))))}
+	var pages [][]slackgo.Block
+	size := 0
 	add := func(label, text string) {
-		out = append(out, section("*"+label+"*"))
-		for _, p := range pieces(chat.Exact(text), mostSection) {
-			out = append(out, slackgo.NewSectionBlock(plainText(p), nil, nil, slackgo.SectionBlockOptionExpand(true)))
+		for i, p := range pieces(chat.Exact(text), mostSection) {
+			cost := 2*len(p) + 400 // JSON escapes, and the block itself
+			if len(page) >= mostOnPage || size+cost > mostPageBytes {
+				pages, page, size = append(pages, page), nil, 0
+			}
+			head := label
+			if i > 0 {
+				head += ", further"
+			}
+			size += cost
+			page = append(page, slackgo.NewRichTextBlock("",
+				slackgo.NewRichTextSection(slackgo.NewRichTextSectionTextElement(head, &slackgo.RichTextSectionTextStyle{Bold: true})),
+				&slackgo.RichTextPreformatted{Type: slackgo.RTEPreformatted, Elements: []slackgo.RichTextSectionElement{slackgo.NewRichTextSectionTextElement(p, nil)}}))
 		}
 	}
 	for _, item := range s.Items {
-		if item.Thought != "" {
-			add("Thought", item.Thought)
-		}
+		add("Thought", item.Thought)
 		for _, c := range item.Calls {
-			add("Action "+inlineCode(shorten(c.Tool, 100)), c.Args)
-			if c.Observation != "" {
-				add("Observation ("+escape(string(c.State))+")", c.Observation)
-			}
+			add("Action "+shorten(flat(c.Tool), 100), cmp.Or(strings.TrimSpace(c.Args), "{}"))
+			add("Observation ("+string(c.State)+")", c.Observation)
 		}
 	}
-	if more := len(out) - mostModal; more > 0 {
-		out = append(out[:mostModal-1], section("_There is more. Write `steps` in the thread to see it._"))
-	}
-	return out
+	return append(pages, page)
 }

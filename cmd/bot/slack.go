@@ -18,6 +18,7 @@ func slackOptions(cfg *config.Config) slack.Options {
 		Sockets: s.Sockets, Follow: string(s.Follow), DM: string(s.DM), AllowBots: s.AllowBots,
 		Limits:   s.Limits,
 		External: string(s.External), Guests: string(s.Guests), Allow: s.Allow,
+		NoButtons: !cfg.Approvals.Buttons, NoMention: !slices.Contains(cfg.Approvals.Notify, config.NotifyMention),
 		Groups: usesGroups(cfg),
 	}
 }
@@ -44,7 +45,7 @@ func trySlack(ctx context.Context, cfg *config.Config) (string, error) {
 
 // slackManifest is the app that this configuration needs.
 func slackManifest(cfg *config.Config) ([]byte, error) {
-	return slack.Manifest(slack.ManifestOptions{Groups: usesGroups(cfg)})
+	return slack.Manifest(slack.ManifestOptions{Groups: usesGroups(cfg), Flat: cfg.Slack != nil && cfg.Slack.DM == config.DMFlat})
 }
 
 // usesGroups says whether any approver is a group or role, or a group is heard.

@@ -322,3 +322,52 @@ func TestSlackForward(t *testing.T) {
 		}
 	}
 }
+
+// A click on Approve runs the call, one on Deny ends it, and a click that does not
+// count is told to whoever clicked.
+func TestSlackButtons(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	n := newService(t, w, frail, setup{})
+	n.start()
+	click := func(user string, ask post, id string) {
+		w.s.Click(w.users[user], fakeslack.Action{Channel: ask.channel, TS: ask.message, ActionID: id})
+	}
+	at := w.mention("ada", "deploy prod now")
+	ask := n.ask(at, `{"env":"prod"}`)
+	click("bob", ask, "nod_approve")
+	eventually(t, "bob is told", func() bool { return len(w.told("bob", at)) > 0 })
+	click("ada", ask, "nod_approve")
+	n.find(at, "Approved by ada")
+	n.find(at, "The tool says")
+	if ran := n.ran(); len(ran) != 1 {
+		t.Errorf("it ran %q", ran)
+	}
+	at = w.mention("ada", "deploy prod now")
+	click("ada", n.ask(at, `{"env":"prod"}`), "nod_deny")
+	n.find(at, "Denied by ada")
+	if ran := n.ran(); len(ran) != 1 {
+		t.Errorf("it ran %q", ran)
+	}
+}
+
+// The shortcut on a message asks about it, also where the bot is not.
+func TestSlackShortcut(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	w.s.AddChannel(fakeslack.Channel{ID: "C0FAR", Name: "far", Members: []string{"U0ADA", "U0BOB"}})
+	n := newService(t, w, frail, setup{})
+	n.start()
+	for _, channel := range []string{"C0GEN", "C0FAR"} {
+		ts := w.s.Say("U0BOB", channel, "prod is down")
+		w.s.Shortcut("U0ADA", channel, ts, "nod_ask")
+		at := place{channel, ts, ts}
+		if channel == "C0FAR" {
+			dm := w.s.DM("U0ADA")
+			eventually(t, "it begins a conversation", func() bool { return len(w.s.Messages(dm, "")) > 0 })
+			root := w.s.Messages(dm, "")[0].TS
+			at = place{dm, root, root}
+		}
+		n.find(at, "You said: What about this message?")
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -115,6 +116,10 @@ func texts(raw json.RawMessage) string {
 		case map[string]any:
 			if s, ok := v["text"].(string); ok {
 				b.WriteString(s + "\n")
+				var flat bytes.Buffer // arguments are laid out for reading
+				if strings.HasPrefix(s, "{\n") && json.Compact(&flat, []byte(s)) == nil {
+					b.WriteString(flat.String() + "\n")
+				}
 			}
 			keys := make([]string, 0, len(v))
 			for k := range v {

@@ -249,6 +249,9 @@ func (s *Server) refusal(err error, c *call) answer {
 }
 
 func (s *Server) scopeHeader(m method) map[string]string {
+	if s.opt.NoScopes {
+		return nil
+	}
 	return map[string]string{
 		"X-OAuth-Scopes":          strings.Join(s.opt.Scopes, ","),
 		"X-Accepted-OAuth-Scopes": strings.Join(m.scopes, ","),

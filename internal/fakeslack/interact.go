@@ -187,6 +187,36 @@ func (s *Server) Submit(user, view string, values map[string]map[string]any) str
 	return out["trigger_id"].(string)
 }
 
+// CloseView has a person close a modal, which the app hears of when it asked to.
+func (s *Server) CloseView(user, view string) {
+	defer s.change()()
+	v := s.view(view)
+	v.Closed = true
+	var in struct {
+		Notify bool `json:"notify_on_close"`
+	}
+	if _ = json.Unmarshal(v.Raw, &in); !in.Notify { // it was read before
+		return
+	}
+	out := s.interaction("view_closed", s.user(user))
+	delete(out, "trigger_id")
+	out["view"], out["is_cleared"] = s.renderView(v), false
+	s.dispatch(&delivery{kind: "interactive", name: "view_closed", id: s.uuid(), payload: out})
+}
+
+// Shortcut has a person use a shortcut on a message, and gives the trigger id. It
+// works in channels, too, that the bot is not in.
+func (s *Server) Shortcut(user, channel, ts, callback string) string {
+	defer s.change()()
+	ch, m := s.message(channel, ts)
+	out := s.interaction("message_action", s.user(user))
+	out["callback_id"], out["message_ts"] = callback, m.ts
+	out["channel"], out["message"] = reply{"id": ch.ID, "name": channelLabel(ch)}, s.render(ch, m, true)
+	out["response_url"] = s.newResponseURL(responseURL{channel: ch.ID, thread: m.thread, user: user, original: m.ts})
+	s.dispatch(&delivery{kind: "interactive", name: "message_action", id: out["trigger_id"].(string), payload: out})
+	return out["trigger_id"].(string)
+}
+
 // Slash has a person use a slash command, and gives the trigger id.
 func (s *Server) Slash(user, channel, command, text string) string {
 	defer s.change()()

@@ -1,6 +1,10 @@
 package fakeslack
 
-import "slices"
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+)
 
 // method is how one method of the Web API behaves. scopes are those of which
 // the token needs one; methods whose scopes depend on the channel ask for them
@@ -23,6 +27,8 @@ var methods = map[string]method{
 	"bots.info":             {do: botsInfo, limit: tier3, scopes: []string{"users:read"}},
 	"usergroups.list":       {do: groupsList, limit: tier2, scopes: []string{"usergroups:read"}},
 	"usergroups.users.list": {do: groupUsers, limit: tier2, scopes: []string{"usergroups:read"}},
+
+	"blocks.validate": {do: validateBlocks, limit: special},
 
 	"chat.postMessage":   {do: postMessage, limit: posts, scopes: []string{"chat:write"}},
 	"chat.update":        {do: updateMessage, limit: tier3, scopes: []string{"chat:write"}},
@@ -87,6 +93,16 @@ func authTest(s *Server, _ *call) (reply, error) {
 		out["enterprise_id"] = s.opt.Enterprise
 	}
 	return out, nil
+}
+
+// validateBlocks judges blocks and does nothing.
+func validateBlocks(_ *Server, c *call) (reply, error) {
+	err := checkBlocks(json.RawMessage(c.args["blocks"]), inMessage)
+	var e *apiError
+	if errors.As(err, &e) {
+		return nil, refuse(e.code)
+	}
+	return nil, err
 }
 
 func teamInfo(*Server, *call) (reply, error) {

@@ -33,7 +33,7 @@ import (
 type Options struct {
 	Addr     string   // where to listen; default 127.0.0.1:0
 	BotToken string   // default xoxb-fake-bot
-	AppToken string   // default xapp-1-fake-app
+	AppToken string   // default xapp-1-A0APP-1-fake
 	Scopes   []string // of the bot token; nil: [AllScopes]
 	Events   []string // subscribed events, as message.channels, app_mention; nil: all
 
@@ -49,6 +49,7 @@ type Options struct {
 	PingEvery  time.Duration // WebSocket pings; default 5 s
 	EditWindow time.Duration // how long the bot may edit a message; 0: for ever
 	ShareAfter time.Duration // how long after the answer to an upload its message appears
+	NoScopes   bool          // answers don't say which scopes the token has
 	NoSessions bool          // the workspace has no agent sessions
 	// KeepOffline keeps events while no socket is open, and sends them when
 	// one is. Slack promises no such thing: by default they are lost once
@@ -157,7 +158,7 @@ func withDefaults(o Options) Options {
 	}
 	def(&o.Addr, "127.0.0.1:0")
 	def(&o.BotToken, "xoxb-fake-bot")
-	def(&o.AppToken, "xapp-1-fake-app")
+	def(&o.AppToken, "xapp-1-"+App+"-1-fake")
 	if o.Scopes == nil {
 		o.Scopes = AllScopes()
 	}

@@ -36,6 +36,8 @@ func defaults() *Config {
 			Approvers: []string{"requester"},
 			Quorum:    1,
 			Approve:   []string{"✅", "👍"},
+			Buttons:   true,
+			Notify:    []Notify{NotifyMention},
 			Deny:      []string{"❌", "👎"},
 		},
 		lines: map[string]int{},
@@ -80,7 +82,7 @@ func (s *Slack) setDefaults(Approvals) {
 }
 
 func (s *Discord) setDefaults(Approvals) {
-	*s = Discord{APIURL: "https://discord.com/api", Commands: true, Follow: FollowAuto, Allow: []string{"everyone"}}
+	*s = Discord{APIURL: "https://discord.com/api", Commands: true, Follow: FollowMentions}
 }
 
 func (h *HTTP) setDefaults(Approvals) { h.Listen = "127.0.0.1:8080" }

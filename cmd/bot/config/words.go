@@ -21,11 +21,11 @@ type Taint string
 // Follow says which messages of a thread are for the bot.
 type Follow string
 
-// DiscordFollow is Follow, with the choice left to what the app may read.
-type DiscordFollow string
-
 // Trust says what people from outside may do.
 type Trust string
+
+// Notify says how those who may decide hear of an approval.
+type Notify string
 
 // DM says what a direct message opens.
 type DM string
@@ -60,10 +60,7 @@ const (
 	FollowThread   Follow = "thread"
 	FollowMentions Follow = "mentions"
 
-	FollowAuto     DiscordFollow = "auto"
-	DiscordCallers DiscordFollow = "callers"
-	DiscordThread  DiscordFollow = "thread"
-	DiscordMention DiscordFollow = "mentions"
+	NotifyMention Notify = "mention"
 
 	TrustIgnore Trust = "ignore"
 	TrustAsk    Trust = "ask"
@@ -93,10 +90,8 @@ func (Strategy) allowed() []string { return []string{"react", "plan", "reflexion
 func (Images) allowed() []string   { return []string{"auto", "true", "false"} }
 func (Taint) allowed() []string    { return []string{"ask", "off"} }
 func (Follow) allowed() []string   { return []string{"thread", "mentions"} }
-func (DiscordFollow) allowed() []string {
-	return []string{"auto", "callers", "thread", "mentions"}
-}
 func (Trust) allowed() []string    { return []string{"ignore", "ask", "allow"} }
+func (Notify) allowed() []string   { return []string{"mention"} }
 func (DM) allowed() []string       { return []string{"thread", "flat"} }
 func (Risk) allowed() []string     { return []string{"auto", "ask", "never"} }
 func (Output) allowed() []string   { return []string{"text", "json", "file"} }

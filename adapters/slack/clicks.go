@@ -1,0 +1,283 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"sync"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"nod/chat"
+	"nod/chat/inbound"
+	"nod/chat/outbox"
+)
+
+// Slack does not deliver a click again. So one that decides something is put
+// before it is acknowledged, and whoever clicked sees a warning where that fails;
+// one that only shows something is acknowledged first.
+
+// Callbacks of windows and of the shortcut.
+const (
+	reasonForm = "nod_reason"
+	stepsView  = "nod_steps_view"
+	askAbout   = "nod_ask"
+)
+
+// interacted handles what people do with buttons, windows and shortcuts.
+func (a *Adapter) interacted(ctx context.Context, payload json.RawMessage, ack func(context.Context)) {
+	var in interaction
+	if err := json.Unmarshal(payload, &in); err != nil {
+		inbound.Count(a.o.Observe.Malformed)
+		a.log.Warn("click not understood")
+		ack(ctx)
+		return
+	}
+	lane, do := "click:"+in.TriggerID, a.meant(in)
+	if do == nil {
+		ack(ctx)
+		return
+	}
+	a.lanes.Run(ctx, lane, callTimeout, func(ctx context.Context) {
+		if shows(in) {
+			ack(ctx)
+		}
+		err := do(ctx)
+		switch {
+		case err != nil:
+			a.log.Warn("do what a click means", "type", in.Type, "error", err)
+		case !shows(in):
+			ack(ctx)
+		}
+	})
+}
+
+// shows says whether an interaction only shows something.
+func shows(in interaction) bool {
+	return in.Type == "block_actions" && (in.View.ID != "" || len(in.Actions) > 0 && in.Actions[0].ActionID == showAll)
+}
+
+// meant gives what an interaction asks for; nil for nothing.
+func (a *Adapter) meant(in interaction) func(context.Context) error {
+	switch in.Type {
+	case "block_actions":
+		for _, act := range in.Actions {
+			switch act.ActionID {
+			case showAll:
+				return func(ctx context.Context) error { return a.showSteps(ctx, in, act.Value) }
+			case olderID, newerID:
+				return func(ctx context.Context) error { return a.turnPage(ctx, in, act.Value) }
+			case approveID, denyID, retryID:
+				return func(ctx context.Context) error { return a.vote(ctx, in, act.ActionID, act.Value, act.TS) }
+			}
+		}
+	case "view_submission", "view_closed":
+		if in.View.Callback == reasonForm {
+			return func(ctx context.Context) error { return a.explained(ctx, in) }
+		}
+	case "message_action":
+		if in.Callback == askAbout && in.Message != nil {
+			return func(ctx context.Context) error { return a.askedAbout(ctx, in) }
+		}
+	}
+	return nil
+}
+
+// vote takes in a click that stands for an emoji.
+func (a *Adapter) vote(ctx context.Context, in interaction, button, emoji, ts string) error {
+	if in.Channel.ID == "" || in.Container.TS == "" || in.User.ID == "" {
+		return malformed("click without channel, message or user", nil)
+	}
+	by, err := a.voter(ctx, in.User.ID, in.Channel.ID)
+	if err != nil {
+		return fmt.Errorf("look up who clicked: %w", err)
+	}
+	if by.Barred != "" && button == retryID {
+		return nil
+	}
+	r := chat.Reaction{
+		On: refOf(a.who().TeamID, in.Channel.ID, in.Container.TS), By: by, Emoji: chat.NormalEmoji(emoji), Button: true,
+	}
+	if button == denyID {
+		a.denials.note(r.On, denial{user: by.ID, trigger: in.TriggerID, at: a.o.Now()})
+	}
+	fresh, err := a.o.Inbox.Reaction(ctx, r, changeKeys("", "click:"+in.User.ID+":"+button, in.Channel.ID, in.Container.TS, ts)...)
+	if err != nil {
+		return fmt.Errorf("put a click: %w", err)
+	}
+	a.o.Observe.Put(fresh)
+	return nil
+}
+
+// Reasons is an Inbox that takes why somebody denied a call; "" that they did
+// not say.
+type Reasons interface {
+	Reason(ctx context.Context, thread chat.ThreadID, call string, by chat.User, text string, eventIDs ...string) (fresh bool, err error)
+}
+
+// denials are the clicks on Deny of the last seconds: whoever's click it was that
+// denied is asked why.
+type denials struct {
+	mu sync.Mutex
+	of map[chat.MessageRef]denial
+}
+
+type denial struct {
+	user    chat.UserID
+	trigger string
+	at      time.Time
+}
+
+// triggerStays is for how long a click lets a window be opened; Slack takes 3 s.
+const triggerStays = 2800 * time.Millisecond
+
+func (d *denials) note(ref chat.MessageRef, by denial) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.of == nil || len(d.of) > 1000 {
+		d.of = map[chat.MessageRef]denial{}
+	}
+	d.of[ref] = by
+}
+
+func (d *denials) take(ref chat.MessageRef) (denial, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	by, ok := d.of[ref]
+	delete(d.of, ref)
+	return by, ok
+}
+
+// about is what a reason is for.
+type about struct {
+	Thread string `json:"thread"`
+	Call   string `json:"call"`
+}
+
+// whyDenied opens a form that asks for a reason, for whoever's click has denied a
+// call just now. It does not wait.
+func (a *Adapter) whyDenied(thread chat.ThreadID, ref chat.MessageRef, p *chat.Approval) {
+	by, ok := a.denials.take(ref)
+	if _, takes := a.o.Inbox.(Reasons); !ok || !takes || p.Outcome != chat.Denied || a.o.Now().Sub(by.at) > triggerStays {
+		return
+	}
+	if len(p.By) != 1 || p.By[0].ID != by.user {
+		return
+	}
+	private, err := json.Marshal(about{thread.String(), p.Call})
+	if err != nil {
+		return
+	}
+	field := slackgo.NewPlainTextInputBlockElement(plainText("Too late in the day, for example"), "reason")
+	field.Multiline, field.MaxLength = true, 500
+	input := slackgo.NewInputBlock("reason", plainText("Reason"), nil, field).WithOptional(true)
+	view, err := json.Marshal(slackgo.ModalViewRequest{
+		Type: slackgo.VTModal, CallbackID: reasonForm, PrivateMetadata: string(private), NotifyOnClose: true,
+		Title: plainText("Denied"), Submit: plainText("Send"), Close: plainText("Close"),
+		Blocks: slackgo.Blocks{BlockSet: []slackgo.Block{input}},
+	})
+	if err != nil {
+		return
+	}
+	args := url.Values{"trigger_id": {by.trigger}, "view": {string(view)}}
+	a.working.calls.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), triggerStays)
+		defer cancel()
+		if err := a.web.call(ctx, request{method: "views.open", args: args, priority: outbox.Approval}); err != nil {
+			a.log.Debug("ask why a call was denied", "error", err)
+		}
+	})
+}
+
+// explained takes in a reason, or that there is none.
+func (a *Adapter) explained(ctx context.Context, in interaction) error {
+	var what about
+	if err := json.Unmarshal([]byte(in.View.Private), &what); err != nil {
+		return malformed("form", err)
+	}
+	thread, err := chat.ParseThreadID(what.Thread)
+	inbox, ok := a.o.Inbox.(Reasons)
+	if err != nil || !ok {
+		return malformed("form of another thread", err)
+	}
+	by, err := a.user(ctx, in.User.ID)
+	if err != nil {
+		return fmt.Errorf("look up who denied: %w", err)
+	}
+	text := ""
+	if in.Type == "view_submission" {
+		text = in.View.State.Values["reason"]["reason"].Value
+	}
+	if _, err := inbox.Reason(ctx, thread, what.Call, by, flat(text), "slack:reason:"+in.View.ID); err != nil {
+		return fmt.Errorf("put a reason: %w", err)
+	}
+	return nil
+}
+
+// aboutThis is what the shortcut says for whoever uses it.
+const aboutThis = "What about this message?"
+
+// askedAbout has the bot called about a message: in its thread where the bot can
+// write there, else in the direct conversation with whoever asks.
+func (a *Adapter) askedAbout(ctx context.Context, in interaction) error {
+	heard, from, err := a.hears(ctx, in.User.ID, in.Channel.ID)
+	if err != nil || !heard {
+		return err
+	}
+	ev := *in.Message
+	author := a.from(ctx, ev)
+	a.learn(ctx, nameWait, mentioned(ev.Text))
+	w := a.words(ctx)
+	w.self = ""
+	m := chat.Message{From: from, Text: aboutThis, Sent: a.o.Now().UTC()}
+	if text := w.readable(textOf(ev)); text != "" {
+		m.Quoted = append(m.Quoted, chat.Quote{From: author, Text: text})
+	}
+	m.Quoted = append(m.Quoted, w.passedOn(ev, author)...)
+	ev.Channel = in.Channel.ID
+	thread := threadID(a.who().TeamID, in.Channel.ID, ev.root())
+	m.Ref = inThread(thread, ev.TS)
+	if !a.writes(ctx, in.Channel.ID) {
+		channel, root, err := a.begin(ctx, in.User.ID, aboutThis)
+		if err != nil {
+			return err
+		}
+		thread = threadID(a.who().TeamID, channel, root)
+		m.Ref = inThread(thread, root)
+	}
+	m.Files = a.attached(ctx, thread, ev)
+	fresh, err := a.o.Inbox.Message(ctx, thread, m, "slack:ask:"+in.TriggerID)
+	if err != nil {
+		return fmt.Errorf("put a question: %w", err)
+	}
+	a.o.Observe.Put(fresh)
+	return nil
+}
+
+// writes says whether the bot can write in a channel: it is a member.
+func (a *Adapter) writes(ctx context.Context, channel string) bool {
+	var said struct {
+		Channel struct {
+			Member bool `json:"is_member"`
+			IM     bool `json:"is_im"`
+		} `json:"channel"`
+	}
+	err := a.web.call(ctx, request{method: "conversations.info", args: url.Values{"channel": {channel}}, priority: outbox.Answer, answer: &said})
+	return err == nil && (said.Channel.Member || said.Channel.IM)
+}
+
+// begin opens a thread in the direct conversation with somebody.
+func (a *Adapter) begin(ctx context.Context, user, text string) (channel, root string, err error) {
+	var said struct {
+		Channel string `json:"channel"`
+		TS      string `json:"ts"`
+	}
+	args := url.Values{"channel": {user}, "text": {escape(text)}, "mrkdwn": {"false"}}
+	err = a.web.call(ctx, request{method: "chat.postMessage", args: args, priority: outbox.Answer, answer: &said})
+	if err != nil {
+		return "", "", fmt.Errorf("open a conversation: %w", err)
+	}
+	return said.Channel, said.TS, nil
+}

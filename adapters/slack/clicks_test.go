@@ -1,0 +1,174 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"nod/chat"
+	"nod/internal/fakeslack"
+	"nod/internal/ledger"
+)
+
+// reasoned is an inbox that takes reasons.
+type reasoned struct {
+	*ledger.Ledger
+	mu  sync.Mutex
+	got []string
+}
+
+func (r *reasoned) Reason(_ context.Context, thread chat.ThreadID, call string, by chat.User, text string, _ ...string) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.got = append(r.got, fmt.Sprint(thread.Root, " ", call, " ", by.Name, ": ", text))
+	return true, nil
+}
+
+func (r *reasoned) said() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.got, "; ")
+}
+
+// A click on Approve or Deny is the emoji that it stands for, and is acknowledged
+// once it is put.
+func TestVoteButtons(t *testing.T) {
+	o, th, ref := called(t, fakeslack.Options{}, nil)
+	at, err := o.a.Post(t.Context(), th, chat.Post{Key: "ask/c1", ReplyTo: ref, Approval: approval()}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	click := func(user, button string) fakeslack.Delivery {
+		t.Helper()
+		o.fake.Click(user, fakeslack.Action{Channel: general, TS: at.ID, ActionID: button})
+		d := o.fake.Deliveries()
+		return d[len(d)-1]
+	}
+	click("U0BOB", approveID)
+	click("U0CLEO", denyID)
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 2 })
+	for i, want := range []chat.Reaction{
+		{On: at, By: chat.User{ID: "U0BOB", Name: "bob"}, Emoji: "✅", Button: true},
+		{On: at, By: chat.User{ID: "U0CLEO", Name: "cleo"}, Emoji: "❌", Button: true},
+	} {
+		if got := o.in.Reactions; got[0] != want && got[1] != want {
+			t.Errorf("click %d is not among %+v", i, got)
+		}
+	}
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+	o.in.Do(func() { o.in.Fail = errors.New("down") })
+	click("U0BOB", approveID)
+	o.a.lanes.Wait()
+	if d := o.fake.Deliveries(); !d[len(d)-1].Acked.IsZero() {
+		t.Error("a click that was not put was acknowledged")
+	}
+	o.in.Do(func() { o.in.Fail = nil })
+}
+
+// Whoever's click denied a call is asked why; what they say, or that they say
+// nothing, is put.
+func TestReasons(t *testing.T) {
+	in := &reasoned{Ledger: ledger.New()}
+	o, th, ref := called(t, fakeslack.Options{}, func(o *Options) { in.Ledger = o.Inbox.(*ledger.Ledger); o.Inbox = in })
+	for n, how := range []func(view string){
+		func(view string) {
+			o.fake.Submit("U0BOB", view, map[string]map[string]any{"reason": {"reason": map[string]any{"type": "plain_text_input", "value": "too late"}}})
+		},
+		func(view string) { o.fake.CloseView("U0BOB", view) },
+	} {
+		p := chat.Post{Key: fmt.Sprint("ask/", n), ReplyTo: ref, Approval: approval()}
+		at, err := o.a.Post(t.Context(), th, p, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: denyID})
+		o.in.Await(t, func() bool { return len(o.in.Reactions) == n+1 })
+		p.Approval.Outcome, p.Approval.By = chat.Denied, []chat.User{{ID: "U0BOB", Name: "bob"}}
+		if err := o.a.Edit(t.Context(), th, at, p); err != nil {
+			t.Fatal(err)
+		}
+		o.wait(func(s *fakeslack.Server) bool { return len(s.Views("U0BOB")) == n+1 })
+		for _, v := range o.fake.Views("U0BOB") {
+			if !v.Closed && strings.Count(in.said(), ";") <= n {
+				how(v.ID)
+				break
+			}
+		}
+		o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 && strings.Count(in.said(), "bob") >= n+1 })
+	}
+	if got := in.said(); !strings.Contains(got, th.Root+" c1 bob: too late") {
+		t.Errorf("reasons: %s", got)
+	}
+}
+
+// The shortcut on a message asks about it, in its thread, or where the bot can't
+// write there in the conversation with whoever asks.
+func TestShortcut(t *testing.T) {
+	o := open(t, fakeslack.Options{}, nil)
+	for _, channel := range []string{general, "C0RANDOM"} {
+		ts := o.fake.Say("U0BOB", channel, "<!here> prod is down, <@U0CLEO>")
+		before := len(o.in.Messages)
+		o.fake.Shortcut("U0ADA", channel, ts, askAbout)
+		o.in.Await(t, func() bool { return len(o.in.Messages) == before+1 })
+		got := o.in.Messages[before]
+		if got.From.ID != "U0ADA" || got.Text != aboutThis || len(got.Quoted) != 1 || got.Quoted[0].From.ID != "U0BOB" || got.Quoted[0].Text != "@here prod is down, @cleo" {
+			t.Errorf("%s: %+v", channel, got.Message)
+		}
+		where := map[string]string{general: general, "C0RANDOM": o.fake.DM("U0ADA")}[channel]
+		if channelOf(got.Thread.Channel) != where || channel == general && got.Thread.Root != ts {
+			t.Errorf("%s: it is asked in %v", channel, got.Thread)
+		}
+	}
+}
+
+// The window shows all steps, however many and however long, a page at a time.
+func TestStepsOnPages(t *testing.T) {
+	o, th, ref := called(t, fakeslack.Options{}, nil)
+	s := chat.Steps{Turn: "7", Done: true, Status: "Done"}
+	for i := range 40 {
+		s.Items = append(s.Items, chat.Step{Thought: fmt.Sprintf("thought-%d.", i), Calls: []chat.ToolCall{
+			{Tool: "search", Args: "{}", State: chat.CallDone, Observation: strings.Repeat("漢字\"", 2000)},
+		}})
+	}
+	at, err := o.a.Post(t.Context(), th, chat.Post{Key: "steps/7", ReplyTo: ref, Steps: &s}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.in.Do(func() { o.in.Turns["7"] = s })
+	o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: showAll})
+	o.wait(func(f *fakeslack.Server) bool { return len(f.Views("U0BOB")) == 1 })
+	seen, pages := "", 0
+	for {
+		v := o.fake.Views("U0BOB")[0]
+		seen, pages = seen+string(v.Raw), pages+1
+		if !strings.Contains(string(v.Raw), olderID) {
+			break
+		}
+		o.fake.Click("U0BOB", fakeslack.Action{View: v.ID, ActionID: olderID})
+		o.wait(func(f *fakeslack.Server) bool { return f.Views("U0BOB")[0].Hash != v.Hash })
+	}
+	for i := range 40 {
+		if !strings.Contains(seen, fmt.Sprintf("thought-%d.", i)) {
+			t.Errorf("step %d is on none of %d pages", i, pages)
+		}
+	}
+	if strings.Count(seen, "漢字") != 40*2000 || pages < 3 {
+		t.Errorf("%d pages, %d of the text", pages, strings.Count(seen, "漢字"))
+	}
+}
+
+// The button under an answer asks for another try.
+func TestTryAgainButton(t *testing.T) {
+	o, th, ref := called(t, fakeslack.Options{}, nil)
+	at, err := o.a.Post(t.Context(), th, chat.Post{Key: "answer/1", ReplyTo: ref, Text: &chat.Text{Markdown: "hello"}}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.fake.Click("U0ADA", fakeslack.Action{Channel: general, TS: at.ID, ActionID: retryID})
+	o.in.Await(t, func() bool {
+		return len(o.in.Reactions) == 1 && o.in.Reactions[0].Emoji == chat.EmojiRetry && o.in.Reactions[0].Button && o.in.Reactions[0].On == at
+	})
+}
