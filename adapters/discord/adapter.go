@@ -36,9 +36,12 @@ type Options struct {
 	Token     string // of the bot
 	APIURL    string // default https://discord.com/api; the version is added
 	Shards    int    // 0: as many as Discord recommends
-	Commands  bool   // register /ask /stop /forget /help
-	Follow    string // mentions (default) or thread, which needs the MESSAGE_CONTENT intent
+	Commands  bool   // register the application commands
+	Follow    string // mentions (default), or callers or thread, which need the MESSAGE_CONTENT intent; auto: callers where that is on
 	AllowBots []string
+	Guilds    []string // that are served; empty: see [Adapter.serves]
+	Global    int      // calls a second; default 50
+	Allow     []string // who is heard: everyone (default), user:ID, role:ID, channel:ID
 
 	Inbox   inbound.Inbox
 	Logger  *slog.Logger
@@ -50,15 +53,20 @@ type Options struct {
 	Stagger    time.Duration // between two new sessions; default 5 s, as Discord asks
 	Pause      time.Duration // before connecting again, doubled with each failure; default 1 s
 	Settle     time.Duration // before looking for a post that may have got through; default 2 s
-	Guilds     time.Duration // for the next of the guilds to be told of, before what was missed is looked for; default 5 s
+	Told       time.Duration // for the next of the guilds to be told of, before what was missed is looked for; default 5 s
 	Greet      time.Duration // for a session to be resumed; default 40 s
 	Beat       time.Duration // between two notes of a session; default 2 s
 	Brief      time.Duration // how long a remark to one person stays; default 15 s
 	Pace       float64       // times Discord's global rate limit, for tests; default 1
 }
 
-// followThread is the value of Follow that is not the default.
-const followThread = "thread"
+// The values of Options.Follow.
+const (
+	followAuto     = "auto"
+	followCallers  = "callers"
+	followThread   = "thread"
+	followMentions = "mentions"
+)
 
 // Adapter is one bot. All methods may be called concurrently.
 type Adapter struct {
@@ -81,12 +89,29 @@ type Adapter struct {
 	heard   *catchup.Heard
 	away    *away
 	looks   *catchup.Looks
+	people  *acquaintances
 }
 
-// identity is who the bot is.
+// identity is who the bot is, and what its application may do.
 type identity struct {
-	mu sync.Mutex
-	me user
+	mu  sync.Mutex
+	me  user
+	app application
+}
+
+// application is the app that the bot belongs to
+// (https://discord.com/developers/docs/resources/application).
+type application struct {
+	ID     string `json:"id"`
+	Flags  int    `json:"flags"`
+	Public *bool  `json:"bot_public"`
+	Owner  user   `json:"owner"`
+	Team   *struct {
+		Members []struct {
+			User user `json:"user"`
+		} `json:"members"`
+	} `json:"team"`
+	Endpoint string `json:"interactions_endpoint_url"`
 }
 
 // New makes an adapter; [Adapter.Run] connects it.
@@ -103,6 +128,7 @@ func New(o Options) (*Adapter, error) {
 		homes: newHomes(), lanes: inbound.NewLanes(mostAtOnce), clicks: newClicks(), working: newWorking(), remarks: newRemarks(),
 	}
 	a.atlas = newAtlas(a.self.who)
+	a.people = &acquaintances{members: map[string]known{}, told: map[string]time.Time{}}
 	a.heard = catchup.NewHeard(a.marks)
 	a.away = newAway(a.heard)
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
@@ -121,11 +147,14 @@ func (o Options) withDefaults() Options {
 	set(&o.Pause, time.Second)
 	set(&o.Settle, 2*time.Second)
 	set(&o.Brief, 15*time.Second)
-	set(&o.Guilds, 5*time.Second)
+	set(&o.Told, 5*time.Second)
 	set(&o.Greet, 40*time.Second)
 	set(&o.Beat, 2*time.Second)
 	if o.APIURL == "" {
 		o.APIURL = "https://discord.com/api"
+	}
+	if o.Global == 0 {
+		o.Global = global
 	}
 	if o.Pace == 0 {
 		o.Pace = 1
@@ -240,6 +269,9 @@ func (a *Adapter) signIn(ctx context.Context) (info starting, err error) {
 		if _, err := a.me(ctx); err != nil {
 			return err
 		}
+		if err := a.ownApp(ctx); err != nil {
+			return err
+		}
 		info, err = a.starting(ctx)
 		return err
 	})
@@ -261,6 +293,45 @@ func (a *Adapter) me(ctx context.Context) (user, error) {
 	}
 	return me, err
 }
+
+// ownApp asks what the application may do. One that can't be asked for may do
+// what every one may.
+func (a *Adapter) ownApp(ctx context.Context) error {
+	var app application
+	err := a.rest.call(ctx, request{method: "GET", path: "/applications/@me", priority: outbox.Approval, answer: &app})
+	if refused(err) && !refusedToken(err) {
+		a.log.Warn("ask what the application may do", "error", err)
+		err = nil
+	}
+	a.self.mu.Lock()
+	defer a.self.mu.Unlock()
+	a.self.app = app
+	return err
+}
+
+// application is what is known of the application. Its id is the bot's, unless it
+// is very old.
+func (i *identity) application() application {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	app := i.app
+	app.ID = firstOf(app.ID, i.me.ID)
+	return app
+}
+
+// follow is the way in which threads are followed.
+func (a *Adapter) follow() string {
+	switch {
+	case a.o.Follow == followAuto && a.self.application().Flags&messageContent != 0:
+		return followCallers
+	case a.o.Follow == followAuto, a.o.Follow == "":
+		return followMentions
+	}
+	return a.o.Follow
+}
+
+// reads says whether the bot gets the text of messages that don't call it.
+func (a *Adapter) reads() bool { return a.follow() != followMentions }
 
 func (i *identity) set(u user) {
 	i.mu.Lock()

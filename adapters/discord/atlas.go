@@ -23,6 +23,7 @@ type atlas struct {
 	botOf    map[string]string            // by role that came with a bot
 	standing map[string]standing          // the bot's, by guild
 	who      func() user                  // the bot
+	owners   map[string]string            // by guild
 	allowed  map[string]int64             // what the bot may do, by channel
 }
 
@@ -30,7 +31,7 @@ func newAtlas(who func() user) *atlas {
 	return &atlas{
 		who:      who,
 		channels: map[string]channel{}, deleted: map[string]bool{}, roles: map[string]map[string]string{}, guildOf: map[string]string{}, botOf: map[string]string{},
-		standing: map[string]standing{}, allowed: map[string]int64{},
+		owners: map[string]string{}, standing: map[string]standing{}, allowed: map[string]int64{},
 	}
 }
 
@@ -71,6 +72,45 @@ func (t *atlas) drop(id string) {
 	t.deleted[id] = true
 }
 
+// dropGuild forgets a guild that the bot was taken out of.
+func (t *atlas) dropGuild(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for c, known := range t.channels {
+		if known.GuildID == id {
+			delete(t.channels, c)
+			delete(t.allowed, c)
+		}
+	}
+	for r := range t.roles[id] {
+		delete(t.guildOf, r)
+		delete(t.botOf, r)
+	}
+	delete(t.roles, id)
+	delete(t.owners, id)
+	delete(t.standing, id)
+}
+
+// guilds lists the guilds that were told of, and who owns them.
+func (t *atlas) guilds() map[string]string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return maps.Clone(t.owners)
+}
+
+func (t *atlas) own(guild, owner string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.owners[guild] = owner
+}
+
+// guildOfRole is the guild that a role is in.
+func (t *atlas) guildOfRole(role string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.guildOf[role]
+}
+
 // gone says whether a channel was deleted.
 func (t *atlas) gone(id string) bool {
 	t.mu.Lock()
@@ -82,6 +122,9 @@ func (t *atlas) putGuild(g guild) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stand(g)
+	if g.Owner != "" {
+		t.owners[g.ID] = g.Owner
+	}
 	for _, c := range slices.Concat(g.Channels, g.Threads) {
 		if c.ID != "" {
 			c.GuildID = g.ID
@@ -188,6 +231,14 @@ func (t *atlas) draws(kind string, data json.RawMessage) (bool, error) {
 		}
 		if c.ID != "" && (!c.thread() || c.ParentID != "") {
 			t.put(c)
+		}
+	case "GUILD_DELETE":
+		var g guild
+		if err := decode(data, &g); err != nil {
+			return true, err
+		}
+		if !g.Unavailable { // else it comes back
+			t.dropGuild(g.ID)
 		}
 	case "CHANNEL_DELETE", "THREAD_DELETE":
 		var c channel

@@ -48,10 +48,7 @@ func Check(ctx context.Context, o Options) ([]string, error) {
 // checkIntents says whether the intents that the configuration needs are
 // switched on.
 func checkIntents(o Options, ask func(string, any) error) (string, error) {
-	var app struct {
-		Flags    int    `json:"flags"`
-		Endpoint string `json:"interactions_endpoint_url"`
-	}
+	var app application
 	if err := ask("/applications/@me", &app); err != nil {
 		return "", fmt.Errorf("ask for the application: %w", err)
 	}
@@ -59,9 +56,9 @@ func checkIntents(o Options, ask func(string, any) error) (string, error) {
 		return "", errors.New("the application has an Interactions Endpoint URL, so commands and buttons don't reach the bot: empty it (Developer Portal, General Information)")
 	}
 	switch on := app.Flags&messageContent != 0; {
-	case o.Follow == followThread && !on:
-		return "", errors.New("discord.follow: thread needs the Message Content Intent: switch it on (Developer Portal, Bot), or set mentions")
-	case o.Follow == followThread:
+	case (o.Follow == followThread || o.Follow == followCallers) && !on:
+		return "", fmt.Errorf("discord.follow: %s needs the Message Content Intent: switch it on (Developer Portal, Bot), or set auto", o.Follow)
+	case o.Follow != followMentions && o.Follow != "" && on:
 		return "the Message Content Intent is switched on", nil
 	}
 	return "without the Message Content Intent the bot hears mentions and direct messages only: in threads each message to it needs a mention, `stop` too (/stop and 🛑 work)", nil

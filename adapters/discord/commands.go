@@ -57,7 +57,7 @@ func (a *Adapter) register(ctx context.Context) {
 }
 
 func (a *Adapter) registerOnce(ctx context.Context) error {
-	app := []string{a.self.who().ID}
+	app := []string{a.self.application().ID}
 	var there []command
 	err := a.rest.call(ctx, request{method: "GET", path: "/applications/{}/commands", ids: app, priority: outbox.Low, answer: &there})
 	if err != nil {

@@ -73,9 +73,22 @@ type message struct {
 	Mentions     []mentioned  `json:"mentions"`
 	MentionRoles []string     `json:"mention_roles"`
 	Attachments  []attachment `json:"attachments"`
-	Reference    *reference   `json:"message_reference"`
-	Referenced   *message     `json:"referenced_message"`
-	Snapshots    []struct {
+	Stickers     []struct {
+		Name string `json:"name"`
+	} `json:"sticker_items"`
+	Poll *struct {
+		Question struct {
+			Text string `json:"text"`
+		} `json:"question"`
+		Answers []struct {
+			Media struct {
+				Text string `json:"text"`
+			} `json:"poll_media"`
+		} `json:"answers"`
+	} `json:"poll"`
+	Reference  *reference `json:"message_reference"`
+	Referenced *message   `json:"referenced_message"`
+	Snapshots  []struct {
 		Message *message `json:"message"`
 	} `json:"message_snapshots"`
 	Interaction *struct {
@@ -149,6 +162,7 @@ type guild struct {
 	ID       string    `json:"id"`
 	Channels []channel `json:"channels"`
 	Threads  []channel `json:"threads"`
+	Owner    string    `json:"owner_id"`
 	Roles    []role    `json:"roles"`
 	Members  []member  `json:"members"`
 

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,10 @@ import (
 // errNotOurs is for what is none of the bot's business.
 var errNotOurs = errors.New("not for the bot")
 
+// errUnheard is for what somebody says to the bot in a conversation of its own
+// without mentioning it, where that would take a mention.
+var errUnheard = fmt.Errorf("%w: it is not mentioned", errNotOurs)
+
 // way is where a message is to be answered.
 type way struct {
 	place  place
@@ -24,6 +29,7 @@ type way struct {
 	called bool           // it is for the bot whatever is known of the place
 	thread bool           // the place is a thread that exists
 	known  *chat.Standing // where that was asked
+	aside  bool           // it calls nobody
 }
 
 // asked is the person who gave a command, where the message is the bot's echo
@@ -131,9 +137,11 @@ func (a *Adapter) route(ctx context.Context, m message, later bool) (way, error)
 		return w, err
 	}
 	w.called = w.called || me || a.asked(m) != nil
-	follows := a.o.Follow == followThread && !others
-	if !w.called && (w.opens || !follows && !inbound.IsStop(m.Content)) {
+	if !w.called && w.opens {
 		return w, errNotOurs
+	}
+	if heard, err := a.hears(ctx, m, w); err != nil || !heard {
+		return w, cmp.Or(err, errNotOurs)
 	}
 	if w.called && !w.thread && !later {
 		return w, nil // what is known of the place changes nothing
@@ -146,10 +154,30 @@ func (a *Adapter) route(ctx context.Context, m message, later bool) (way, error)
 	switch {
 	case later && !sentAt(m.ID).After(st.Horizon):
 		return w, errNotOurs
-	case w.called, st.Running && inbound.IsStop(m.Content), st.Known && follows:
+	case w.called, st.Running && inbound.IsStop(m.Content):
 		return w, nil
+	case !st.Known:
+		return w, errNotOurs
 	}
-	return w, errNotOurs
+	return w, a.overheard(&w, st, chat.UserID(m.Author.ID), others)
+}
+
+// overheard judges a message in a conversation of the bot's that doesn't mention
+// it: it may be for the bot all the same, or be context for what is asked next, or
+// neither.
+func (a *Adapter) overheard(w *way, st chat.Standing, by chat.UserID, others bool) error {
+	switch mode := a.follow(); {
+	case mode == followThread && !others && !st.Muted:
+		return nil
+	case mode == followCallers && slices.Contains(st.Callers, by) && !others && !st.Muted:
+		return nil
+	case mode == followCallers && len(st.Callers) > 0:
+		w.aside = true
+		return nil
+	case mode == followMentions:
+		return errUnheard
+	}
+	return errNotOurs
 }
 
 // message puts a message into its thread, unless it is not for the bot.
@@ -157,11 +185,19 @@ func (a *Adapter) message(ctx context.Context, m message) error { return a.put(c
 
 func (a *Adapter) put(ctx context.Context, m message, later bool) error {
 	w, err := a.route(ctx, m, later)
+	if errors.Is(err, errUnheard) && !later {
+		a.hint(ctx, m, w)
+	}
 	if err != nil {
 		return err
 	}
+	if a.blind(m) {
+		a.sayBlind(ctx, m)
+		return errNotOurs
+	}
 	thread := threadID(w.place)
 	out := a.convert(ctx, thread, m)
+	out.Aside = w.aside
 	if w.thread && w.known != nil && !w.known.Known {
 		out.Quoted = append(a.before(ctx, m, w.known.Horizon), out.Quoted...)
 	}
@@ -171,7 +207,7 @@ func (a *Adapter) put(ctx context.Context, m message, later bool) error {
 	}
 	a.o.Observe.Put(fresh)
 	if fresh && w.opens && !w.place.direct() {
-		a.open(w.place, out.Text)
+		a.open(opening{w.place, out.Text, a.asked(m)})
 	}
 	return nil
 }
@@ -182,7 +218,7 @@ func (a *Adapter) convert(ctx context.Context, thread chat.ThreadID, m message) 
 	return chat.Message{
 		Ref:    refOf(placeOf(thread), m.ID),
 		From:   a.from(m),
-		Text:   a.words(m).readable(m.Content),
+		Text:   a.words(m).readable(firstOf(m.Content, m.unspoken())),
 		Sent:   sentAt(m.ID),
 		Quoted: a.quoted(m),
 		Files:  a.attached(ctx, thread, m.Attachments),
@@ -220,7 +256,10 @@ func firstOf(all ...string) string {
 func (a *Adapter) quoted(m message) []chat.Quote {
 	var out []chat.Quote
 	if r := m.Referenced; m.Type == replyMessage && r != nil && r.Author != nil {
-		out = a.quote(out, a.from(*r), *r)
+		before := len(out)
+		if out = a.quote(out, a.from(*r), *r); len(out) == before && m.GuildID != "" && !a.reads() && r.Author.ID != a.self.who().ID {
+			out = append(out, chat.Quote{From: a.from(*r), Text: hiddenText})
+		}
 	}
 	for _, s := range m.Snapshots {
 		if s.Message != nil {
@@ -247,12 +286,15 @@ func (a *Adapter) edited(ctx context.Context, m message) error {
 		return errNotOurs
 	}
 	me, _ := a.mentions(m)
-	if m.Content == "" && m.GuildID != "" && !me && a.o.Follow != followThread {
+	if m.Content == "" && m.GuildID != "" && !me && !a.reads() {
 		return errNotOurs
 	}
 	w, err := a.place(ctx, m)
 	if err != nil {
 		return err
+	}
+	if ours, err := a.ours(ctx, w.place); err != nil || !ours {
+		return cmp.Or(err, errNotOurs)
 	}
 	fresh, err := a.o.Inbox.Edited(ctx, refOf(w.place, m.ID), a.words(m).readable(m.Content), editKey(m.ID, m.Edited))
 	if err != nil {
@@ -268,6 +310,11 @@ func (a *Adapter) deleted(ctx context.Context, d deletion) error {
 		if err != nil {
 			return err
 		}
+		if ours, err := a.ours(ctx, p); err != nil {
+			return err
+		} else if !ours {
+			continue
+		}
 		fresh, err := a.o.Inbox.Deleted(ctx, refOf(p, id), goneKey(id))
 		if err != nil {
 			return fmt.Errorf("put a deletion: %w", err)
@@ -275,6 +322,19 @@ func (a *Adapter) deleted(ctx context.Context, d deletion) error {
 		a.o.Observe.Put(fresh)
 	}
 	return nil
+}
+
+// ours says whether a place is a conversation of the bot's. What happens anywhere
+// else is nobody's business here, and is not kept, not even for a moment.
+func (a *Adapter) ours(ctx context.Context, p place) (bool, error) {
+	if p.direct() {
+		return true, nil
+	}
+	st, err := a.o.Inbox.Standing(ctx, threadID(p))
+	if err != nil {
+		return false, fmt.Errorf("look at the thread: %w", err)
+	}
+	return st.Known, nil
 }
 
 // standsIn finds the place of a message of which only the id is known.

@@ -20,12 +20,12 @@ type limits struct {
 
 func newLimits() *limits { return &limits{bucket: map[string]string{}} }
 
-// global is how many calls a bot may make in a second.
+// global is how many calls a bot may make in a second, unless it was given more.
 const global = 50
 
 // budget says what a bucket allows: all calls together a number, any other
 // what Discord announces.
-func budget(bucket string, pace float64) outbox.Budget {
+func budget(bucket string, global int, pace float64) outbox.Budget {
 	if bucket == outbox.Everything {
 		return outbox.Window(global, time.Duration(float64(time.Second)/pace), global/5)
 	}

@@ -60,13 +60,18 @@ func Manifest(o ManifestOptions) (string, error) {
 		fmt.Fprintf(&b, "  %-26s %s\n", n.name, n.why)
 	}
 	b.WriteString("\nPrivileged intents to switch on (Developer Portal, Bot):\n")
-	if o.Follow == followThread {
+	content := false
+	switch o.Follow {
+	case followThread, followCallers:
+		content = true
 		b.WriteString("  Message Content Intent     follow threads without a mention\n")
-	} else {
+	case followAuto:
+		b.WriteString("  Message Content Intent     may stay off: then each message in a thread needs a mention\n")
+	default:
 		b.WriteString("  none\n")
 	}
-	fmt.Fprintf(&b, "\nIntents that it asks for when it connects: %d\n  GUILDS, GUILD_MESSAGES, GUILD_MESSAGE_REACTIONS, DIRECT_MESSAGES, DIRECT_MESSAGE_REACTIONS", intents(Options{Follow: o.Follow}))
-	if o.Follow == followThread {
+	fmt.Fprintf(&b, "\nIntents that it asks for when it connects: %d\n  GUILDS, GUILD_MESSAGES, GUILD_MESSAGE_REACTIONS, DIRECT_MESSAGES, DIRECT_MESSAGE_REACTIONS", intents(content))
+	if content {
 		b.WriteString(", MESSAGE_CONTENT")
 	}
 	b.WriteString("\n\nLeave the Interactions Endpoint URL of the application empty: interactions come through the Gateway.\n")

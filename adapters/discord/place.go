@@ -34,6 +34,7 @@ type homes struct {
 type opening struct {
 	place place
 	title string
+	asker *user // who gave the command, where the message is the bot's echo of it
 }
 
 const mostNoted = 10_000
@@ -191,10 +192,22 @@ func (a *Adapter) question(ctx context.Context, p place) string {
 
 // open asks for the thread of a place to be made soon. Posting there waits for
 // it, or makes it if that failed.
-func (a *Adapter) open(p place, title string) {
+func (a *Adapter) open(o opening) {
 	select {
-	case a.homes.queue <- opening{p, title}:
+	case a.homes.queue <- o:
 	default:
+	}
+}
+
+// bring makes somebody a member of a thread, so that they see it in their list. It
+// is the author of the first message who is that anyway, and of what a command
+// asked that is the bot.
+func (a *Adapter) bring(ctx context.Context, thread, user string) {
+	err := a.rest.call(ctx, request{
+		method: "PUT", path: "/channels/{}/thread-members/{}", ids: []string{thread, user}, priority: outbox.Low,
+	})
+	if err != nil {
+		a.log.Debug("bring whoever asked into the thread", "error", err)
 	}
 }
 
@@ -208,8 +221,12 @@ func (a *Adapter) openThreads(ctx context.Context) {
 			return
 		case o := <-a.homes.queue:
 			all.Go(func() {
-				if _, err := a.move(ctx, o.place, o.title); err != nil && ctx.Err() == nil {
+				h, err := a.move(ctx, o.place, o.title)
+				if err != nil && ctx.Err() == nil {
 					a.log.Warn("open a thread", "thread", threadID(o.place).String(), "error", err)
+				}
+				if err == nil && h.replyTo == "" && o.asker != nil {
+					a.bring(ctx, h.channel, o.asker.ID)
 				}
 			})
 		}

@@ -57,7 +57,7 @@ func newREST(o Options) *rest {
 	return &rest{
 		base: strings.TrimSuffix(o.APIURL, "/") + "/v" + apiVersion, token: o.Token, http: o.HTTP, limits: newLimits(), refused: make(chan struct{}),
 		out: outbox.New(outbox.Options{
-			Budget: func(b string) outbox.Budget { return budget(b, o.Pace) },
+			Budget: func(b string) outbox.Budget { return budget(b, o.Global, o.Pace) },
 			Hooks:  outbox.Hooks{Paused: limited, Failed: failed},
 		}),
 	}

@@ -68,7 +68,7 @@ func (s *shard) recall(ctx context.Context) {
 		}
 		b = again
 	}
-	if b.Shards != s.of || b.Intents != int(intents(s.a.o)) || b.User != s.a.self.who().ID {
+	if b.Shards != s.of || b.Intents != int(intents(s.a.reads())) || b.User != s.a.self.who().ID {
 		return
 	}
 	s.session, s.resume, s.seq = b.Session, b.Resume, b.Seq
@@ -110,7 +110,7 @@ func (s *shard) note(ctx context.Context, closed bool) {
 	}
 	s.beats++
 	raw, err := json.Marshal(bookmark{
-		Session: session, Resume: resume, Seq: s.settled.upTo(), Shards: s.of, Intents: int(intents(s.a.o)),
+		Session: session, Resume: resume, Seq: s.settled.upTo(), Shards: s.of, Intents: int(intents(s.a.reads())),
 		User: s.a.self.who().ID, At: s.a.o.Now(), Beat: s.beats, Closed: closed,
 	})
 	if err != nil {

@@ -127,7 +127,7 @@ func fatalClose(err error) string {
 		4011: "there are too many guilds for so few shards: set discord.shards to auto",
 		4012: "this version of the Gateway is not served any more",
 		4013: "the intents are invalid",
-		4014: "an intent is not switched on: discord.follow thread needs the Message Content Intent (Developer Portal, Bot)",
+		4014: "an intent is not switched on: discord.follow needs the Message Content Intent (Developer Portal, Bot), unless it is auto or mentions",
 	}[closedWith(err)]
 }
 
@@ -221,7 +221,7 @@ func (s *shard) greet(ctx context.Context, c *conn) error {
 		return err
 	}
 	return c.send(opIdentify, map[string]any{
-		"token": s.a.o.Token, "intents": intents(s.a.o), "shard": [2]int{s.n, s.of},
+		"token": s.a.o.Token, "intents": intents(s.a.reads()), "shard": [2]int{s.n, s.of},
 		"properties": map[string]string{"os": "linux", "browser": "nod", "device": "nod"},
 	})
 }
@@ -321,7 +321,7 @@ func (s *shard) ready(data json.RawMessage) bool {
 		s.a.missed()
 		return true
 	}
-	s.late = time.AfterFunc(s.a.o.Guilds, s.a.missed)
+	s.late = time.AfterFunc(s.a.o.Told, s.a.missed)
 	return true
 }
 
@@ -341,7 +341,7 @@ func (s *shard) told(p payload) {
 	}
 	delete(s.guilds, g.ID)
 	if len(s.guilds) > 0 {
-		s.late.Reset(s.a.o.Guilds)
+		s.late.Reset(s.a.o.Told)
 		return
 	}
 	s.late.Stop()

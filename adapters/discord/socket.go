@@ -40,10 +40,10 @@ const (
 
 // intents are the events that are asked for: no more than what is used
 // (https://discord.com/developers/docs/events/gateway#gateway-intents).
-func intents(o Options) discordgo.Intent {
+func intents(content bool) discordgo.Intent {
 	i := discordgo.IntentsGuilds | discordgo.IntentsGuildMessages | discordgo.IntentsGuildMessageReactions |
 		discordgo.IntentsDirectMessages | discordgo.IntentsDirectMessageReactions
-	if o.Follow == followThread {
+	if content {
 		i |= discordgo.IntentMessageContent
 	}
 	return i

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -56,6 +57,9 @@ func (a *Adapter) reacted(ctx context.Context, r reaction, removed bool, id stri
 	if err != nil {
 		return err
 	}
+	if ours, err := a.reactedOurs(ctx, r, p); err != nil || !ours {
+		return cmp.Or(err, errNotOurs)
+	}
 	out := chat.Reaction{
 		On: refOf(p, r.MessageID), By: chat.User{ID: chat.UserID(r.UserID)},
 		Emoji: chat.NormalEmoji(r.Emoji.name()), Removed: removed,
@@ -75,6 +79,25 @@ func (a *Adapter) reacted(ctx context.Context, r reaction, removed bool, id stri
 	}
 	a.o.Observe.Put(fresh)
 	return nil
+}
+
+// soon is how young a message may be that waits to be put beside a reaction on it.
+const soon = time.Minute
+
+// reactedOurs says whether a reaction is on a message of a conversation of the
+// bot's. The message itself may have come just before it, in another lane.
+func (a *Adapter) reactedOurs(ctx context.Context, r reaction, p place) (bool, error) {
+	if r.AuthorID != "" && r.AuthorID == a.self.who().ID {
+		return true, nil
+	}
+	ours, err := a.ours(ctx, p)
+	if err != nil || ours || a.o.Now().Sub(sentAt(r.MessageID)) > soon {
+		return ours, err
+	}
+	if err := a.lanes.Do(ctx, r.ChannelID, 0, func(context.Context) error { return nil }); err != nil {
+		return false, err
+	}
+	return a.ours(ctx, p)
 }
 
 // reactedIn finds the place of the message that a reaction is on. One of the

@@ -14,6 +14,7 @@ func discordOptions(cfg *config.Config) discord.Options {
 	return discord.Options{
 		Token: d.Token.Reveal(), APIURL: d.APIURL, Shards: int(d.Shards),
 		Commands: d.Commands, Follow: string(d.Follow), AllowBots: d.AllowBots,
+		Guilds: d.Guilds, Allow: d.Allow, Global: d.Limits["global"],
 	}
 }
 
@@ -38,7 +39,7 @@ func tryDiscord(ctx context.Context, cfg *config.Config) (string, error) {
 
 // discordManifest is what to do at Discord for this configuration.
 func discordManifest(cfg *config.Config) ([]byte, error) {
-	o := discord.ManifestOptions{}
+	o := discord.ManifestOptions{Follow: string(config.FollowAuto)}
 	if d := cfg.Discord; d != nil {
 		o = discord.ManifestOptions{Token: d.Token.Reveal(), Follow: string(d.Follow), Commands: d.Commands}
 	}

@@ -193,6 +193,20 @@ func (w *world) flatMessage(m *message) object {
 	if m.reactions != nil {
 		o["reactions"] = w.reactionObjects(m)
 	}
+	if len(m.stickers) > 0 {
+		var items []object
+		for _, name := range m.stickers {
+			items = append(items, object{"id": "1", "name": name, "format_type": 1})
+		}
+		o["sticker_items"] = items
+	}
+	if len(m.poll) > 0 {
+		var answers []object
+		for i, text := range m.poll[1:] {
+			answers = append(answers, object{"answer_id": i + 1, "poll_media": object{"text": text}})
+		}
+		o["poll"] = object{"question": object{"text": m.poll[0]}, "answers": answers, "expiry": nil, "allow_multiselect": false, "layout_type": 1}
+	}
 	if m.thread != nil {
 		o["thread"] = w.channelObject(m.thread)
 	}

@@ -4,11 +4,13 @@ import "slices"
 
 // With is what a message may have besides its text.
 type With struct {
-	ReplyTo string // the message that it answers
-	Quiet   bool   // the answer does not ping whom it answers
-	Forward string // the message that it forwards
-	Files   []File // attachments
-	Hook    string // posted by a webhook of this name, not by a person
+	ReplyTo string   // the message that it answers
+	Quiet   bool     // the answer does not ping whom it answers
+	Forward string   // the message that it forwards
+	Sticker string   // the name of a sticker
+	Poll    []string // a question, and its answers
+	Files   []File   // attachments
+	Hook    string   // posted by a webhook of this name, not by a person
 }
 
 // Bot gives the bot's user id, which is the application's id too.
@@ -28,6 +30,13 @@ func (s *Server) addUser(u *user) string {
 	u.id = s.oldID()
 	s.users[u.id] = u
 	return u.id
+}
+
+// OwnApp makes a person the owner of the application.
+func (s *Server) OwnApp(user string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.appOwner = must(s.users, "user", user).id
 }
 
 // CloseDMs makes a person take no DMs from the bot, or take them again.
@@ -288,6 +297,10 @@ func (s *Server) adorn(m *message, w With) {
 	if w.Forward != "" {
 		m.forward = must(s.messages, "message", w.Forward)
 	}
+	if w.Sticker != "" {
+		m.stickers = append(m.stickers, w.Sticker)
+	}
+	m.poll = w.Poll
 	if w.Hook != "" {
 		m.author = &user{id: s.oldID(), name: w.Hook, bot: true}
 		m.hook = m.author.id

@@ -56,13 +56,16 @@ func (s *Server) getUser(q *request) (any, *apiError) {
 
 func (s *Server) getApplication(*request) (any, *apiError) {
 	owner := &user{id: s.app.id, name: "owner"}
+	if s.appOwner != "" {
+		owner = s.users[s.appOwner]
+	}
 	return object{
 		"id": s.app.id, "name": s.bot.name, "icon": nil, "description": "", "type": nil, "verify_key": "00",
 		"flags": s.applicationFlags(), "flags_new": strconv.Itoa(s.applicationFlags()), "redirect_uris": []string{},
 		"interactions_endpoint_url": nil, "role_connections_verification_url": nil, "owner": userObject(owner),
 		"approximate_guild_count": len(s.guilds), "approximate_user_install_count": 0,
 		"approximate_user_authorization_count": 0, "explicit_content_filter": 0, "team": nil,
-		"eligible_oauth2_scopes": []string{}, "bot": userObject(s.bot), "bot_public": true, "bot_require_code_grant": false,
+		"eligible_oauth2_scopes": []string{}, "bot": userObject(s.bot), "bot_public": s.options.Public, "bot_require_code_grant": false,
 	}, nil
 }
 

@@ -120,6 +120,26 @@ func (s *Server) joinThread(q *request) (any, *apiError) {
 	return nil, nil
 }
 
+// addToThread brings somebody in, which takes being allowed to write there.
+func (s *Server) addToThread(q *request) (any, *apiError) {
+	t, bad := s.threadOf(q)
+	if bad != nil {
+		return nil, bad
+	}
+	if bad := s.maySend(t); bad != nil {
+		return nil, bad
+	}
+	id := q.PathValue("user")
+	switch {
+	case s.users[id] == nil || t.guild.members[id] == nil:
+		return nil, refusal(http.StatusNotFound, 10013, "Unknown User")
+	case t.archived:
+		return nil, threadArchived
+	}
+	s.enter(t, id)
+	return nil, nil
+}
+
 // patchThread archives or locks a thread, or opens it again. To open one that is
 // not locked takes no more than writing in it, all else managing threads
 // (https://discord.com/developers/docs/resources/channel#modify-channel). An

@@ -40,6 +40,7 @@ func (s *Server) routes() http.Handler {
 		"GET /channels/{channel}/thread-members/{user}":                          s.getThreadMember,
 		"PUT /channels/{channel}/thread-members/@me":                             s.joinThread,
 		"DELETE /channels/{channel}/thread-members/@me":                          s.leaveThread,
+		"PUT /channels/{channel}/thread-members/{user}":                          s.addToThread,
 		"GET /channels/{channel}/messages/{message}/reactions/{emoji}":           s.getReactions,
 		"PUT /channels/{channel}/messages/{message}/reactions/{emoji}/@me":       s.putReaction,
 		"DELETE /channels/{channel}/messages/{message}/reactions/{emoji}/@me":    s.deleteReaction,

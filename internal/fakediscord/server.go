@@ -40,6 +40,7 @@ type Options struct {
 	Name       string        // the bot's name; "nod" when empty
 	Privileged int           // privileged intents that are switched on for the application, such as [IntentMessageContent]
 	Invite     int64         // what the bot's role allows in a new guild; [Usual] when 0
+	Public     bool          // anybody may invite the bot
 	Heartbeat  time.Duration // heartbeat interval; 41.25 s when 0
 	Shards     int           // how many shards GET /gateway/bot recommends; 1 when 0
 

@@ -55,6 +55,7 @@ type world struct {
 	interactions map[string]*interaction // by token
 	nonces       map[string]*message     // by author and nonce
 	clock        func() time.Time
+	appOwner     string   // who made the application
 	harmful      []string // words of links that nobody may post
 	last, past   int64    // the newest snowflake, and the newest of what is older than the test
 }
@@ -133,6 +134,8 @@ type message struct {
 	components []any
 	embeds     []any
 	forward    *message
+	stickers   []string
+	poll       []string     // the question and the answers
 	began      *interaction // that it answers
 	thread     *channel     // that it began
 	reactions  []*reaction

@@ -136,6 +136,14 @@ func (k *checker) platforms() {
 		k.token("discord.token", s.Token, "")
 		k.when("discord.api_url", urlProblem(s.APIURL))
 		k.ids("discord.allow_bots", s.AllowBots)
+		k.ids("discord.guilds", s.Guilds)
+		k.allow("discord.allow", s.Allow, "user", "role", "channel")
+		for name, n := range s.Limits {
+			if name != "global" {
+				k.at("discord.limits."+name, "is no limit that can be set; write global")
+			}
+			k.between("discord.limits."+name, n, 1, 10_000)
+		}
 	}
 	if h := k.c.HTTP; h != nil {
 		k.when("http.listen", listenProblem(h.Listen))

@@ -82,7 +82,7 @@ func (s *Slack) setDefaults(Approvals) {
 }
 
 func (s *Discord) setDefaults(Approvals) {
-	*s = Discord{APIURL: "https://discord.com/api", Commands: true, Follow: FollowMentions}
+	*s = Discord{APIURL: "https://discord.com/api", Commands: true, Follow: FollowAuto, Allow: []string{"everyone"}}
 }
 
 func (h *HTTP) setDefaults(Approvals) { h.Listen = "127.0.0.1:8080" }

@@ -102,12 +102,15 @@ type Slack struct {
 
 // Discord is the connection of one Discord bot.
 type Discord struct {
-	Token     Secret   `yaml:"token" jsonschema:"required" doc:"Bot token"`
-	APIURL    string   `yaml:"api_url" doc:"The version path is added to it. Default https://discord.com/api"`
-	Shards    Shards   `yaml:"shards" doc:"auto, or a number of gateway connections. Default auto"`
-	Commands  bool     `yaml:"commands" doc:"Register /ask /stop /forget /help. Default true"`
-	Follow    Follow   `yaml:"follow" doc:"thread needs the MESSAGE_CONTENT intent. Default mentions"`
-	AllowBots []string `yaml:"allow_bots" doc:"Ids of bots that it answers"`
+	Token     Secret         `yaml:"token" jsonschema:"required" doc:"Bot token"`
+	APIURL    string         `yaml:"api_url" doc:"The version path is added to it. Default https://discord.com/api"`
+	Shards    Shards         `yaml:"shards" doc:"auto, or a number of gateway connections. Default auto"`
+	Commands  bool           `yaml:"commands" doc:"Register /ask, /stop and the other commands. Default true"`
+	Limits    map[string]int `yaml:"limits" doc:"global: calls a second, where the bot has been given more than 50"`
+	Guilds    []string       `yaml:"guilds" doc:"Ids of the servers that are served; empty: those whose owner owns the app or is in its team, and all where the app is not public"`
+	Allow     []string       `yaml:"allow" doc:"Who is heard: everyone, user:ID, role:ID or channel:ID. Default [everyone]"`
+	Follow    DiscordFollow  `yaml:"follow" doc:"callers: whoever has called it in a thread needs no new mention there; thread: nobody does; mentions: everybody does; auto: callers where the MESSAGE_CONTENT intent is on, else mentions. Default auto"`
+	AllowBots []string       `yaml:"allow_bots" doc:"Ids of bots that it answers"`
 }
 
 // HTTP is the listener for /healthz, /readyz and /metrics.

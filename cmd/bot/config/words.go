@@ -21,6 +21,9 @@ type Taint string
 // Follow says which messages of a thread are for the bot.
 type Follow string
 
+// DiscordFollow is Follow, with the choice left to what the app may read.
+type DiscordFollow string
+
 // Trust says what people from outside may do.
 type Trust string
 
@@ -60,7 +63,11 @@ const (
 	FollowThread   Follow = "thread"
 	FollowMentions Follow = "mentions"
 
-	NotifyMention Notify = "mention"
+	NotifyMention  Notify        = "mention"
+	FollowAuto     DiscordFollow = "auto"
+	DiscordCallers DiscordFollow = "callers"
+	DiscordThread  DiscordFollow = "thread"
+	DiscordMention DiscordFollow = "mentions"
 
 	TrustIgnore Trust = "ignore"
 	TrustAsk    Trust = "ask"
@@ -90,6 +97,9 @@ func (Strategy) allowed() []string { return []string{"react", "plan", "reflexion
 func (Images) allowed() []string   { return []string{"auto", "true", "false"} }
 func (Taint) allowed() []string    { return []string{"ask", "off"} }
 func (Follow) allowed() []string   { return []string{"thread", "mentions"} }
+func (DiscordFollow) allowed() []string {
+	return []string{"auto", "callers", "thread", "mentions"}
+}
 func (Trust) allowed() []string    { return []string{"ignore", "ask", "allow"} }
 func (Notify) allowed() []string   { return []string{"mention"} }
 func (DM) allowed() []string       { return []string{"thread", "flat"} }

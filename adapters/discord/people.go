@@ -1,0 +1,321 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// This file says who is heard: the members of servers that are served, as far as
+// discord.allow names them. A public app can be invited by anybody to a server of
+// their own, where they would ask and approve as they please.
+
+const (
+	memberStays = 10 * time.Minute // how long it is known that somebody is a member
+	mostGuilds  = 50               // are asked whether the writer of a direct message is in them
+)
+
+// acquaintances are the members that were looked up, and servers that were told
+// that they are not served.
+type acquaintances struct {
+	mu      sync.Mutex
+	members map[string]known // by guild and person
+	told    map[string]time.Time
+}
+
+// known is a membership that was looked up.
+type known struct {
+	roles []string
+	is    bool
+	at    time.Time
+}
+
+// hears says whether somebody's message is listened to. Where a server is not
+// served, a call is answered with a word on what to do.
+func (a *Adapter) hears(ctx context.Context, m message, w way) (bool, error) {
+	from := m.Author
+	if u := a.asked(m); u != nil {
+		from = u
+	}
+	return a.heardFrom(ctx, speaker{user: from.ID, member: m.Member, guild: m.GuildID, channel: m.ChannelID, parent: w.place.channel, echo: from != m.Author}, func() {
+		if w.called {
+			a.unserved(ctx, m)
+		}
+	})
+}
+
+// speaker is somebody who says something, and where.
+type speaker struct {
+	user    string
+	member  *member
+	guild   string // empty in a direct conversation
+	channel string
+	parent  string
+	echo    bool // member is another's
+}
+
+// heardFrom says whether somebody is listened to; refused is called where the
+// server is not served.
+func (a *Adapter) heardFrom(ctx context.Context, s speaker, refused func()) (bool, error) {
+	served, err := a.serves(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	if !served {
+		refused()
+		return false, nil
+	}
+	return a.allowed(ctx, s)
+}
+
+// serves says whether a server is served: one of Options.Guilds; without any, all
+// of them, or for a public app those whose owner owns the app or is in its team. A
+// direct conversation counts with a member of a served server.
+func (a *Adapter) serves(ctx context.Context, s speaker) (bool, error) {
+	if s.guild != "" {
+		return a.servesGuild(ctx, s.guild)
+	}
+	if len(a.o.Guilds) == 0 && !a.public() {
+		return true, nil
+	}
+	var doubt error
+	for n, guild := range a.served() {
+		if n >= mostGuilds {
+			break
+		}
+		k, err := a.membership(ctx, guild, s.user)
+		if err != nil {
+			doubt = err
+		} else if k.is {
+			return true, nil
+		}
+	}
+	return false, doubt
+}
+
+func (a *Adapter) servesGuild(ctx context.Context, guild string) (bool, error) {
+	if len(a.o.Guilds) > 0 {
+		return slices.Contains(a.o.Guilds, guild), nil
+	}
+	if !a.public() {
+		return true, nil
+	}
+	owner, ok := a.atlas.guilds()[guild]
+	if !ok {
+		var g struct {
+			Owner string `json:"owner_id"`
+		}
+		err := a.rest.call(ctx, request{method: "GET", path: "/guilds/{}", ids: []string{guild}, priority: outbox.Answer, answer: &g})
+		if err != nil {
+			return false, fmt.Errorf("look up whose server it is: %w", err)
+		}
+		owner = g.Owner
+		a.atlas.own(guild, owner)
+	}
+	return a.owns(owner), nil
+}
+
+// public says whether anybody may invite the app. One of which that is not known
+// may be.
+func (a *Adapter) public() bool {
+	p := a.self.application().Public
+	return p == nil || *p
+}
+
+// owns says whether somebody owns the app or is in its team.
+func (a *Adapter) owns(user string) bool {
+	app := a.self.application()
+	if app.Team == nil {
+		return user != "" && user == app.Owner.ID
+	}
+	for _, m := range app.Team.Members {
+		if user != "" && m.User.ID == user {
+			return true
+		}
+	}
+	return false
+}
+
+// served lists the servers that are served, as far as they are known.
+func (a *Adapter) served() []string {
+	if len(a.o.Guilds) > 0 {
+		return a.o.Guilds
+	}
+	var out []string
+	for guild, owner := range a.atlas.guilds() {
+		if a.owns(owner) {
+			out = append(out, guild)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// allowed says whether one of the rules of Options.Allow names somebody.
+func (a *Adapter) allowed(ctx context.Context, s speaker) (bool, error) {
+	if len(a.o.Allow) == 0 {
+		return true, nil
+	}
+	var doubt error
+	for _, rule := range a.o.Allow {
+		kind, id, _ := strings.Cut(rule, ":")
+		switch {
+		case rule == "everyone", kind == "user" && id == s.user, kind == "channel" && (id == s.channel || id == s.parent):
+			return true, nil
+		case kind == "role":
+			has, err := a.hasRole(ctx, s, id)
+			if err != nil {
+				doubt = err
+			} else if has {
+				return true, nil
+			}
+		}
+	}
+	return false, doubt
+}
+
+func (a *Adapter) hasRole(ctx context.Context, s speaker, role string) (bool, error) {
+	if s.member != nil && !s.echo && s.guild != "" {
+		return slices.Contains(s.member.Roles, role), nil
+	}
+	guilds := []string{s.guild}
+	if s.guild == "" {
+		guilds = []string{a.atlas.guildOfRole(role)}
+		if guilds[0] == "" {
+			guilds = a.served()
+		}
+	}
+	var doubt error
+	for _, guild := range guilds[:min(len(guilds), mostGuilds)] {
+		k, err := a.membership(ctx, guild, s.user)
+		if err != nil {
+			doubt = err
+		} else if slices.Contains(k.roles, role) {
+			return true, nil
+		}
+	}
+	return false, doubt
+}
+
+// membership looks up whether somebody is in a server, and with which roles.
+func (a *Adapter) membership(ctx context.Context, guild, who string) (known, error) {
+	key := guild + " " + who
+	a.people.mu.Lock()
+	k, ok := a.people.members[key]
+	a.people.mu.Unlock()
+	if ok && a.o.Now().Sub(k.at) < memberStays {
+		return k, nil
+	}
+	var m member
+	err := a.rest.call(ctx, request{
+		method: "GET", path: "/guilds/{}/members/{}", ids: []string{guild, who}, priority: outbox.Answer, answer: &m,
+	})
+	switch {
+	case err == nil:
+		k = known{m.Roles, true, a.o.Now()}
+	case slices.Contains([]int{discordgo.ErrCodeUnknownMember, discordgo.ErrCodeUnknownUser, discordgo.ErrCodeUnknownGuild, discordgo.ErrCodeMissingAccess}, code(err)):
+		k = known{at: a.o.Now().Add(time.Minute - memberStays)} // who joins is soon heard
+	default:
+		return k, fmt.Errorf("look up a member: %w", err)
+	}
+	a.people.mu.Lock()
+	defer a.people.mu.Unlock()
+	if len(a.people.members) >= mostNoted {
+		clear(a.people.members)
+	}
+	a.people.members[key] = k
+	return k, nil
+}
+
+// unservedText says which key to set.
+func unservedText(guild string) string {
+	return "I am not set up for this server. Whoever runs me can add it: `discord.guilds: [\"" + guild + "\"]`."
+}
+
+// unserved says, once in a while, that a server is not served.
+func (a *Adapter) unserved(ctx context.Context, m message) {
+	if m.GuildID == "" || !a.once("unserved "+m.GuildID, time.Hour) {
+		return
+	}
+	a.remark(ctx, m, unservedText(m.GuildID))
+}
+
+// once says whether something was not said for a while, and notes that it is now.
+func (a *Adapter) once(what string, in time.Duration) bool {
+	a.people.mu.Lock()
+	defer a.people.mu.Unlock()
+	now := a.o.Now()
+	if at, ok := a.people.told[what]; ok && now.Sub(at) < in {
+		return false
+	}
+	if len(a.people.told) >= mostNoted {
+		clear(a.people.told)
+	}
+	a.people.told[what] = now
+	return true
+}
+
+// remark says one small line in answer to a message, outside of any conversation.
+func (a *Adapter) remark(ctx context.Context, m message, text string) {
+	b := part{content: "-# " + text}.change()
+	b.Flags, b.Reference = suppressEmbeds|silent, &answered{Message: m.ID}
+	b.Nonce, b.Enforce = nonce(chat.ThreadID{Platform: Platform, Channel: m.ChannelID}, "remark "+m.ID+text, 0, 0), true
+	r := request{method: "POST", path: "/channels/{}/messages", ids: []string{m.ChannelID}, body: b, priority: outbox.Low}
+	err := a.rest.call(ctx, r)
+	if code(err) == codeNoHistory || code(err) == codeBadForm {
+		b.Reference = nil
+		r.body = b
+		err = a.rest.call(ctx, r)
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		a.log.Warn("say why nothing is answered", "error", err)
+	}
+}
+
+const hintEvery = 24 * time.Hour
+
+// hint tells, once in a conversation, that the bot would have to be mentioned.
+func (a *Adapter) hint(ctx context.Context, m message, w way) {
+	if w.known == nil || !a.once("hint "+w.place.String(), hintEvery) {
+		return
+	}
+	a.remark(ctx, m, "I read only messages that mention me, or that reply to me with a ping.")
+}
+
+// hiddenText stands for a message that Discord doesn't show the bot.
+const hiddenText = "(its text can't be seen: say so if it matters, and that `Ask nod about this` on the message, or copying it, would help)"
+
+// blind says whether a message that calls the bot can't be read at all: without
+// the intent Discord shows the text of those that mention the bot itself only.
+func (a *Adapter) blind(m message) bool {
+	return m.GuildID != "" && m.Content == "" && m.unspoken() == "" && len(m.Attachments) == 0 && len(m.Snapshots) == 0 && !a.reads()
+}
+
+func (a *Adapter) sayBlind(ctx context.Context, m message) {
+	a.remark(ctx, m, "I can't read this: mention me by name, not by role, or use /ask.")
+}
+
+// unspoken is what a message says that has no text: a sticker, a poll.
+func (m message) unspoken() string {
+	var parts []string
+	for _, s := range m.Stickers {
+		parts = append(parts, "[sticker: "+flat(s.Name)+"]")
+	}
+	if p := m.Poll; p != nil {
+		text := "[poll: " + flat(p.Question.Text)
+		for _, answer := range p.Answers {
+			text += " / " + flat(answer.Media.Text)
+		}
+		parts = append(parts, text+"]")
+	}
+	return strings.Join(parts, " ")
+}
