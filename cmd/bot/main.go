@@ -27,6 +27,7 @@ const (
 )
 
 func main() {
+	seal()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	os.Exit(Main(ctx, os.Args[1:], System()))

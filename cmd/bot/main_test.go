@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -25,7 +23,7 @@ func TestScripts(t *testing.T) {
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"bot":       func() { os.Exit(Main(context.Background(), os.Args[1:], System())) },
+		"bot":       main,
 		"mcpserver": mcpServer,
 	})
 }
