@@ -3,7 +3,6 @@ package details
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"mime"
@@ -115,27 +114,19 @@ func (p *paper) readText(mediaType, extension, text string) {
 
 // readTable finds the columns and counts the rows.
 func (p *paper) readTable(tabs bool) {
-	r := csv.NewReader(strings.NewReader(p.text))
-	r.LazyQuotes, r.FieldsPerRecord, r.ReuseRecord = true, -1, true
+	comma := byte(',')
 	first, _, _ := strings.Cut(p.text, "\n")
 	if tabs {
-		r.Comma = '\t'
+		comma = '\t'
 	} else if strings.Count(first, ";") > strings.Count(first, ",") {
-		r.Comma = ';' // where the comma is the decimal point
+		comma = ';' // where the comma is the decimal point
 	}
-	columns, err := r.Read()
-	if err != nil {
+	t := scanTable(p.text, comma)
+	if t.columns == 0 {
 		return
 	}
-	p.columns = tools.OneLine(strings.Join(columns, ", "), 400)
-	rows := 0
-	for {
-		if _, err := r.Read(); err != nil {
-			break
-		}
-		rows++
-	}
-	p.kind = fmt.Sprintf("a table with %d columns and %d rows", len(columns), rows)
+	p.columns = tools.OneLine(strings.Join(t.names, ", "), 400)
+	p.kind = fmt.Sprintf("a table with %d columns and %d rows", t.columns, t.rows)
 }
 
 // jsonLine is how long a line of JSON may be before it is written on several.
