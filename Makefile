@@ -1,5 +1,5 @@
 # Two commands do everything on a fresh Debian machine with Go:
-#   make demo   the agent in this terminal: no account, no server, no key
+#   make demo   the agent in this terminal and on a page: no account, no server, no key
 #   make test   installs what the tests need, then checks and tests everything
 
 export GOTOOLCHAIN := local
@@ -8,8 +8,10 @@ TOOL := go tool -modfile=tools.mod
 
 .PHONY: demo build test deps lint tidy vuln unit race fuzz bench fmt clean
 
-demo: ## talk to the agent in this terminal
-	@go run ./cmd/bot chat
+PAGE ?= 127.0.0.1:8484
+
+demo: ## talk to the agent in this terminal, or in the browser by the link that it prints
+	@go run ./cmd/bot chat --page $(PAGE)
 
 build: ## bin/bot
 	go build -o bin/bot ./cmd/bot

@@ -423,6 +423,11 @@ func (a *Adapter) put(owed *bool, put func() (bool, error)) error {
 	return a.say("that was not taken in, as the store does not answer; please try again")
 }
 
+// Print writes a line of the program's own, above what is typed.
+func (a *Adapter) Print(line string) {
+	_ = a.locked(func() error { return a.print([]row{{cleanLine(line), plain}}) }) // the screen is gone
+}
+
 // say prints a remark of the adapter's own.
 func (a *Adapter) say(text string) error {
 	return a.locked(func() error { return a.print(aside(text)) })

@@ -2,19 +2,24 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"nod/adapters/terminal"
+	workspace "nod/adapters/web"
 	"nod/agent/run"
 	"nod/chat"
 	"nod/cmd/bot/config"
+	"nod/memory"
 )
 
 // drainWait is how long a new process waits for the one before it to let go
@@ -23,10 +28,16 @@ const drainWait = 5 * time.Second
 
 type chatCommand struct {
 	Config string `help:"The configuration file. Without one: the demo model, and a store in the state directory." type:"path" placeholder:"FILE"`
+	Page   string `help:"Serve the workspace page beside the terminal, on a loopback address such as 127.0.0.1:8484." placeholder:"ADDRESS"`
 }
 
 // Run is the agent in this terminal.
 func (c chatCommand) Run(ctx context.Context, cmd *commands, env Env) error {
+	if c.Page != "" {
+		if err := workspace.Loopback(c.Page); err != nil {
+			return usage(fmt.Errorf("--page: %w", err))
+		}
+	}
 	cfg := config.Default(env.Getenv)
 	if c.Config != "" {
 		var err error
@@ -42,28 +53,84 @@ func (c chatCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 		return err
 	}
 	defer p.close()
-	return p.chat(ctx, env)
+	return p.chat(ctx, env, c.Page)
 }
 
-// chat runs the terminal and the runner side by side until the terminal ends.
-func (p *program) chat(ctx context.Context, env Env) error {
+// chat runs the terminal, the page where there is one, and the runner side by
+// side until the terminal ends.
+func (p *program) chat(ctx context.Context, env Env, address string) error {
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 	inbox := p.inbox()
+	in := &piped{Reader: env.In}
 	term := terminal.New(terminal.Options{
-		In: env.In, Out: env.Out, Screen: screen(env), Inbox: inbox, History: inbox,
+		In: in, Out: env.Out, Screen: screen(env), Inbox: inbox, History: inbox,
 		User: chat.User{Name: userName(env)}, Banner: p.banner(), Interrupts: interrupts, Files: p.files(env),
 	})
+	served := map[string]run.Platform{terminal.Thread.Platform: term}
+	page, err := p.page(address, inbox, term)
+	if err != nil {
+		return err
+	}
 	all, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	all.Go(func() error { return p.runner(map[string]run.Platform{terminal.Thread.Platform: term}).Run(ctx) })
+	runner := p.runner(served)
+	if page != nil {
+		served[workspace.Platform] = page
+		observe := runner.Observe
+		runner.Observe = func(run *memory.Run, e memory.Entry) {
+			observe(run, e)
+			page.Changed(run.Thread)
+		}
+		all.Go(func() error { return page.Run(ctx) })
+	}
+	all.Go(func() error { return runner.Run(ctx) })
 	all.Go(func() error {
 		defer stop()
-		return term.Run(ctx)
+		err := term.Run(ctx)
+		if err == nil && page != nil && in.ended.Load() && !screen(env).Prompt {
+			await(ctx, interrupts) // all was read that was piped in; the page stays
+		}
+		return err
 	})
 	return all.Wait()
+}
+
+// piped is input that nobody types, and knows whether it has ended.
+type piped struct {
+	io.Reader
+	ended atomic.Bool
+}
+
+// Read implements io.Reader.
+func (p *piped) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	if errors.Is(err, io.EOF) {
+		p.ended.Store(true)
+	}
+	return n, err
+}
+
+// await returns when the program is interrupted.
+func await(ctx context.Context, interrupts <-chan os.Signal) {
+	select {
+	case <-ctx.Done():
+	case <-interrupts:
+	}
+}
+
+// page makes the workspace page; nil where there is none.
+func (p *program) page(address string, inbox run.Inbox, term *terminal.Adapter) (*workspace.Adapter, error) {
+	if address == "" {
+		return nil, nil
+	}
+	o := workspace.Options{Address: address, Inbox: inbox, Logger: p.log, Print: term.Print, Terminal: terminal.Thread}
+	if p.cfg.Offline() {
+		o.Hints = []string{"what is 17% of 2340?", "what time is it in Tokyo?", "how full is the disk (disk_free)?", "restart service api"}
+	}
+	return workspace.New(o)
 }
 
 // files is the folder for what tools make: beside the store, or where the store

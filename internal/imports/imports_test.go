@@ -56,6 +56,7 @@ var mayImport = map[string][]string{
 	"tools/mcp":            {"chat", "llm", "llm/args", "tools"},
 	"adapters/terminal":    {"chat", "chat/intake", "chat/markdown", "chat/outbox", "chat/summary"},
 	"adapters/slack":       {"chat", "chat/catchup", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary"},
+	"adapters/web":         {"chat", "chat/inbound", "chat/intake", "chat/markdown", "chat/summary"},
 	"adapters/discord":     {"chat", "chat/catchup", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary"},
 	"cmd/bot":              {"*"},
 	"cmd/bot/config":       {"chat", "llm/args", "memory"},

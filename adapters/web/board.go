@@ -1,0 +1,235 @@
+package web
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"nod/chat"
+)
+
+// board is all that stands on the page. Whatever changes on it gets the next
+// number, by which a browser knows what it has not seen yet.
+type board struct {
+	epoch string // tells the boards of different processes apart
+
+	mu       sync.Mutex
+	changed  uint64 // the last number given
+	placed   uint64 // how many items there are: their order
+	items    map[chat.MessageRef]*item
+	working  map[chat.ThreadID]bool
+	watchers map[chan struct{}]bool
+}
+
+// item is one message on the board: somebody's, or a post of the bot's.
+type item struct {
+	ref     chat.MessageRef
+	thread  chat.ThreadID
+	at      time.Time
+	changed uint64 // the number of its last change
+	place   uint64 // its place in the order in which messages came
+
+	message   *chat.Message
+	post      *chat.Post
+	only      chat.UserID // who alone sees it; "" is everybody
+	reactions []mark
+	replies   int  // of the first message of a thread
+	waits     int  // approvals that wait in its thread, of the first message
+	gone      bool // it was deleted
+}
+
+// mark is an emoji on a message, and who put it there.
+type mark struct {
+	emoji string
+	by    []chat.UserID
+}
+
+func newBoard() *board {
+	return &board{
+		epoch: newID(),
+		items: map[chat.MessageRef]*item{}, working: map[chat.ThreadID]bool{}, watchers: map[chan struct{}]bool{},
+	}
+}
+
+// put sets an item up, unless one stands there already, and says whether it did.
+func (b *board) put(it item) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, ok := b.items[it.ref]; ok {
+		return false
+	}
+	b.placed++
+	it.place = b.placed
+	b.items[it.ref] = &it
+	b.touch(&it)
+	b.count(it.thread)
+	return true
+}
+
+// change changes an item; do says whether it did.
+func (b *board) change(ref chat.MessageRef, do func(it *item) bool) (known bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	it, ok := b.items[ref]
+	if ok && do(it) {
+		b.touch(it)
+		b.count(it.thread)
+	}
+	return ok
+}
+
+// touch notes that an item changed; b.mu is held.
+func (b *board) touch(it *item) {
+	b.changed++
+	it.changed = b.changed
+	b.wake()
+}
+
+// count brings what the first message of a thread says of the thread up to date.
+func (b *board) count(thread chat.ThreadID) {
+	root, ok := b.items[chat.MessageRef{Platform: thread.Platform, Channel: thread.Channel, ID: thread.Root}]
+	if !ok || thread.Root == "" {
+		return
+	}
+	replies, waits := 0, 0
+	for _, it := range b.items {
+		if it.thread != thread || it == root || it.only != "" {
+			continue
+		}
+		replies++
+		if it.waiting() {
+			waits++
+		}
+	}
+	if replies != root.replies || waits != root.waits {
+		root.replies, root.waits = replies, waits
+		b.touch(root)
+	}
+}
+
+// waiting says whether an item is an approval that waits.
+func (it *item) waiting() bool {
+	return it.post != nil && it.post.Approval != nil && it.post.Approval.Outcome == ""
+}
+
+// work notes whether the bot is at work in a thread.
+func (b *board) work(thread chat.ThreadID, on bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.working[thread] == on {
+		return
+	}
+	b.working[thread] = on
+	if !on {
+		delete(b.working, thread)
+	}
+	b.wake()
+}
+
+// wake tells the watchers to look again; b.mu is held.
+func (b *board) wake() {
+	for w := range b.watchers {
+		select {
+		case w <- struct{}{}:
+		default: // it has not looked since
+		}
+	}
+}
+
+// watch gives a channel that receives whenever something changed.
+func (b *board) watch() (changed <-chan struct{}, stop func()) {
+	w := make(chan struct{}, 1)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.watchers[w] = true
+	return w, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.watchers, w)
+	}
+}
+
+// look is what a view shows of the board.
+type look struct {
+	now     uint64 // how far it goes
+	items   []item // in order
+	working bool   // the bot is at work in the thread that is shown
+	places  map[string]traffic
+}
+
+// traffic is what goes on in a channel.
+type traffic struct {
+	newest uint64 // the place of the newest message
+	waits  int    // approvals that wait
+}
+
+// look gives what changed after a number, as far as a person sees it there.
+func (b *board) look(after uint64, sees func(*item) bool, thread chat.ThreadID) look {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := look{now: b.changed, working: b.working[thread], places: map[string]traffic{}}
+	for it := range maps.Values(b.items) {
+		t := l.places[it.thread.Channel]
+		if it.only == "" {
+			t.newest = max(t.newest, it.place)
+		}
+		if it.waiting() {
+			t.waits++
+		}
+		l.places[it.thread.Channel] = t
+		if it.changed > after && sees(it) {
+			l.items = append(l.items, it.clone())
+		}
+	}
+	slices.SortFunc(l.items, func(a, b item) int { return cmp.Compare(a.place, b.place) })
+	return l
+}
+
+// find gives an item as it is now.
+func (b *board) find(ref chat.MessageRef) (item, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	it, ok := b.items[ref]
+	if !ok {
+		return item{}, false
+	}
+	return it.clone(), true
+}
+
+// clone copies what changes in place. What posts and messages point to does not.
+func (it *item) clone() item {
+	c := *it
+	c.reactions = nil
+	for _, m := range it.reactions {
+		c.reactions = append(c.reactions, mark{m.emoji, slices.Clone(m.by)})
+	}
+	return c
+}
+
+// react puts somebody's emoji on an item, or takes it back.
+func (it *item) react(emoji string, by chat.UserID, removed bool) bool {
+	i := slices.IndexFunc(it.reactions, func(m mark) bool { return m.emoji == emoji })
+	switch {
+	case i < 0 && removed:
+		return false
+	case i < 0:
+		it.reactions = append(it.reactions, mark{emoji, []chat.UserID{by}})
+		return true
+	}
+	m := &it.reactions[i]
+	at := slices.Index(m.by, by)
+	switch {
+	case removed == (at < 0):
+		return false
+	case !removed:
+		m.by = append(m.by, by)
+		return true
+	}
+	m.by = slices.Delete(m.by, at, at+1)
+	if len(m.by) == 0 {
+		it.reactions = slices.Delete(it.reactions, i, i+1)
+	}
+	return true
+}

@@ -1,0 +1,73 @@
+package web
+
+import (
+	"context"
+	"reflect"
+
+	"nod/chat"
+)
+
+// bot is who posts are by, among those who react.
+const bot chat.UserID = nod
+
+// Post puts p on the board and returns its reference. The same post, tried again
+// or found again after a restart, has the same reference and stands once.
+func (a *Adapter) Post(_ context.Context, thread chat.ThreadID, p chat.Post, _ bool) (chat.MessageRef, error) {
+	ref := postRef(thread, p.Key)
+	it := item{ref: ref, thread: thread, at: a.o.Now(), post: &p}
+	if p.Approval != nil && p.Approval.Outcome == "" {
+		for _, emoji := range p.Approval.Ballot() {
+			it.react(chat.NormalEmoji(emoji), bot, false)
+		}
+	}
+	if !a.board.put(it) {
+		a.show(ref, p)
+	}
+	return ref, nil
+}
+
+// Edit makes a post show p.
+func (a *Adapter) Edit(_ context.Context, thread chat.ThreadID, ref chat.MessageRef, p chat.Post) error {
+	if !a.show(ref, p) { // it stood there in an earlier process
+		a.board.put(item{ref: ref, thread: thread, at: a.o.Now(), post: &p})
+	}
+	return nil
+}
+
+// show has an item show p, unless it shows something newer. It says whether
+// there is such an item.
+func (a *Adapter) show(ref chat.MessageRef, p chat.Post) bool {
+	return a.board.change(ref, func(it *item) bool {
+		if it.post == nil || older(p, *it.post) || reflect.DeepEqual(p, *it.post) {
+			return false
+		}
+		it.post = &p
+		return true
+	})
+}
+
+// older says whether steps are an older version than those that are shown.
+func older(p, shown chat.Post) bool {
+	return p.Steps != nil && shown.Steps != nil && (p.Steps.Version < shown.Steps.Version || shown.Steps.Done && !p.Steps.Done)
+}
+
+// React puts the bot's emoji on a message.
+func (a *Adapter) React(_ context.Context, ref chat.MessageRef, emoji string) error {
+	a.board.change(ref, func(it *item) bool { return it.react(chat.NormalEmoji(emoji), bot, false) })
+	return nil
+}
+
+// Whisper shows something to one person.
+func (a *Adapter) Whisper(_ context.Context, thread chat.ThreadID, to chat.User, _ chat.MessageRef, text string) error {
+	a.whisper(thread, to.ID, text)
+	return nil
+}
+
+func (a *Adapter) whisper(thread chat.ThreadID, to chat.UserID, text string) {
+	ref := postRef(thread, "whisper/"+newID())
+	p := chat.Post{Text: &chat.Text{Markdown: text, Notice: true}}
+	a.board.put(item{ref: ref, thread: thread, at: a.o.Now(), post: &p, only: to})
+}
+
+// Working shows, or stops showing, that the bot is at work.
+func (a *Adapter) Working(thread chat.ThreadID, on bool) { a.board.work(thread, on) }

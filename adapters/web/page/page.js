@@ -1,0 +1,168 @@
+// The page as the server drew it goes on by itself: what changes comes as events,
+// each with the HTML of one message, and forms are sent without leaving the page.
+"use strict";
+(() => {
+  const open = new Set(); // steps that this reader has opened
+  const byId = (id) => document.getElementById(id);
+  const fresh = () => crypto.randomUUID();
+
+  // Drafts and what was seen are kept for this tab; storage may be off.
+  const keep = (key, value) => { try { value ? sessionStorage.setItem(key, value) : sessionStorage.removeItem(key); } catch { /* off */ } };
+  const kept = (key) => { try { return sessionStorage.getItem(key); } catch { return null; } };
+
+  const atEnd = (log) => log.scrollHeight - log.scrollTop - log.clientHeight < 80;
+  const toEnd = (log) => { log.scrollTop = log.scrollHeight; };
+
+  function piece(html) {
+    const t = document.createElement("template");
+    t.innerHTML = html;
+    return t.content.firstElementChild;
+  }
+
+  // dress gives a message back what this reader did to it: opened steps, the
+  // focus.
+  function dress(card) {
+    for (const fold of card.querySelectorAll(".fold")) show(fold, open.has(fold.getAttribute("aria-controls")));
+  }
+
+  function show(fold, on) {
+    const all = byId(fold.getAttribute("aria-controls")) || fold.closest(".steps").querySelector(".all");
+    fold.setAttribute("aria-expanded", String(on));
+    all.hidden = !on;
+    const current = fold.closest(".steps").querySelector(".current");
+    if (current) current.hidden = on;
+  }
+
+
+  function put(log, id, html) {
+    const card = piece(html);
+    const old = byId(id);
+    const end = atEnd(log);
+    if (old) {
+      const focused = old.contains(document.activeElement) ? document.activeElement : null;
+      const name = focused && (focused.value || focused.textContent);
+      const unfolded = Array.from(old.querySelectorAll("details[open]")).map((d) => d.className + d.textContent.length);
+      old.replaceWith(card);
+      for (const d of card.querySelectorAll("details")) if (unfolded.includes(d.className + d.textContent.length)) d.open = true;
+      if (focused) {
+        const same = Array.from(card.querySelectorAll(focused.tagName)).find((e) => (e.value || e.textContent) === name);
+        (same || log).focus();
+      }
+    } else {
+      log.append(card);
+    }
+    dress(card);
+    byId("hints")?.remove();
+    if (end) toEnd(log);
+  }
+
+  function news() {
+    for (const a of document.querySelectorAll("#side a")) {
+      const key = "seen " + byId("you").value + " " + a.dataset.place;
+      if (a.hasAttribute("aria-current")) keep(key, a.dataset.newest);
+      a.classList.toggle("news", Number(a.dataset.newest) > Number(kept(key) || 0));
+    }
+  }
+
+  function listen() {
+    const events = new EventSource(document.body.dataset.events);
+    events.addEventListener("card", (e) => {
+      const c = JSON.parse(e.data);
+      const log = byId("log-" + c.pane);
+      if (log) put(log, c.id, c.html);
+    });
+    events.addEventListener("side", (e) => {
+      const side = byId("side");
+      const focused = side.contains(document.activeElement) ? document.activeElement.dataset.place : null;
+      side.innerHTML = e.data;
+      if (focused) side.querySelector(`a[data-place="${CSS.escape(focused)}"]`)?.focus();
+      news();
+    });
+    events.addEventListener("working", (e) => { const s = byId("sign"); if (s) s.hidden = e.data !== "true"; });
+    events.addEventListener("stale", () => location.reload());
+    events.addEventListener("open", () => { byId("lost").hidden = true; });
+    events.addEventListener("error", () => {
+      byId("lost").hidden = false;
+      if (events.readyState === EventSource.CLOSED) setTimeout(look, 3000);
+    });
+  }
+
+  // look waits until the page is served again, and then loads it.
+  async function look() {
+    try {
+      const r = await fetch("/icon.svg", { cache: "no-store" });
+      if (r.ok) return location.reload();
+    } catch { /* not yet */ }
+    setTimeout(look, 3000);
+  }
+
+  function trouble(text) {
+    const p = byId("trouble");
+    if (!p) return;
+    p.textContent = text;
+    p.hidden = !text;
+  }
+
+  async function send(form, button) {
+    const body = new FormData(form, button);
+    const multipart = form.enctype === "multipart/form-data";
+    const path = button?.getAttribute("formaction") || form.getAttribute("action");
+    let answer;
+    try {
+      answer = await fetch(path, { method: "POST", headers: { Accept: "application/json" }, body: multipart ? body : new URLSearchParams(body) });
+    } catch {
+      return trouble("That was not sent: nod does not answer. It can be sent again.");
+    }
+    if (!answer.ok) return trouble((await answer.text()).trim());
+    trouble("");
+    for (const id of form.querySelectorAll("input[name=id]")) id.value = fresh();
+    if (form.getAttribute("id") !== "say") return; // form.id is an input of it
+    form.reset();
+    byId("you").value = body.get("as");
+    keep("draft " + location.search, "");
+    const go = (await answer.json()).go;
+    const to = new URL(go, location);
+    if (to.searchParams.get("t") && !new URL(location).searchParams.get("t") && byId("log-thread") === null) location.assign(go);
+    else { const log = byId("log-thread") || byId("log-channel"); toEnd(log); byId("composer").focus(); }
+  }
+
+  let sending = false;
+  document.addEventListener("submit", async (e) => {
+    const form = e.target;
+    if (form.method !== "post") return;
+    e.preventDefault();
+    if (sending) return;
+    sending = true;
+    try { await send(form, e.submitter); } finally { sending = false; }
+  });
+
+  document.addEventListener("click", (e) => {
+    const fold = e.target.closest(".fold");
+    if (fold) {
+      const id = fold.getAttribute("aria-controls");
+      open.has(id) ? open.delete(id) : open.add(id);
+      show(fold, open.has(id));
+    }
+    const hint = e.target.closest(".hint");
+    if (hint) { const c = byId("composer"); c.value = hint.textContent; c.focus(); }
+  });
+
+  document.addEventListener("keydown", (e) => {
+    if (e.key === "Enter" && !e.shiftKey && !e.isComposing && e.target.id === "composer") {
+      e.preventDefault();
+      e.target.form.requestSubmit();
+    }
+    if (e.key === "Escape" && document.body.dataset.close) location.assign(document.body.dataset.close);
+  });
+
+  byId("you").addEventListener("change", (e) => e.target.form.submit());
+  const composer = byId("composer");
+  if (composer) {
+    composer.value = kept("draft " + location.search) || composer.value;
+    composer.addEventListener("input", () => keep("draft " + location.search, composer.value));
+  }
+  for (const log of document.querySelectorAll(".log")) toEnd(log);
+  for (const img of document.querySelectorAll(".log img")) img.addEventListener("load", () => toEnd(img.closest(".log")));
+  news();
+  listen();
+})();

@@ -1,0 +1,253 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"nod/chat"
+	"nod/chat/intake"
+)
+
+// Caps of what a form may bring.
+const (
+	mostText  = 40_000                                   // characters of a message
+	mostForm  = intake.MostFiles*intake.MostFile + 1<<20 // bytes
+	inMemory  = 1 << 20                                  // of a form; the rest waits on disk
+	mostEmoji = 32                                       // bytes
+)
+
+// wrong is an error of whoever sent a form, in words for them.
+type wrong struct {
+	status int
+	say    string
+}
+
+func (w wrong) Error() string { return w.say }
+
+// form handles a form: do takes it in, and says which view to go on with.
+func (a *Adapter) form(do func(r *http.Request, v view, id string) (view, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		// A browser that sends a file slowly is no reason to give up on it.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(10 * time.Minute))
+		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+		next, err := a.take(r, do)
+		var bad wrong
+		switch {
+		case errors.As(err, &bad):
+			http.Error(w, bad.say, bad.status)
+		case err != nil:
+			a.log.Error("take in a form", "form", r.URL.Path, "error", err)
+			http.Error(w, "That was not taken in, as the store does not answer. Please try again.", http.StatusServiceUnavailable)
+		case r.Header.Get("Accept") == "application/json":
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(map[string]string{"go": next.url("/")}) // the browser is gone
+		default:
+			http.Redirect(w, r, next.url("/"), http.StatusSeeOther)
+		}
+	}
+}
+
+func (a *Adapter) take(r *http.Request, do func(r *http.Request, v view, id string) (view, error)) (view, error) {
+	err := r.ParseMultipartForm(inMemory)
+	if errors.Is(err, http.ErrNotMultipart) {
+		err = r.ParseForm()
+	}
+	if r.MultipartForm != nil {
+		defer func() { _ = r.MultipartForm.RemoveAll() }()
+	}
+	if err != nil {
+		return view{}, wrong{http.StatusBadRequest, "This form can't be read; perhaps it is too large."}
+	}
+	id, ok := cleanID(r.PostForm.Get("id"))
+	if !ok {
+		return view{}, wrong{http.StatusBadRequest, "This form is incomplete. Load the page again."}
+	}
+	if _, ok := person(r.PostForm.Get("as")); !ok {
+		return view{}, wrong{http.StatusBadRequest, "Nobody here is called that."}
+	}
+	return do(r, a.view(r.PostForm), id)
+}
+
+// say takes in a message.
+func (a *Adapter) say(r *http.Request, v view, id string) (view, error) {
+	text := strings.TrimSpace(clean(r.PostForm.Get("text")))
+	files := r.MultipartForm
+	switch {
+	case v.Channel == terminalName:
+		return v, wrong{http.StatusForbidden, "This conversation goes on in the terminal."}
+	case utf8.RuneCountInString(text) > mostText:
+		return v, wrong{http.StatusRequestEntityTooLarge, fmt.Sprintf("A message may have %d characters. A longer text can be attached as a file.", mostText)}
+	case text == "" && (files == nil || len(files.File["file"]) == 0):
+		return v, wrong{http.StatusBadRequest, "There is nothing to send."}
+	}
+	s := said{thread: v.thread(), id: id, by: v.Me, text: text}
+	if s.thread == (chat.ThreadID{}) {
+		s.thread = threadID(v.Channel, id)
+		v.Root = id
+	}
+	return v, a.message(r.Context(), s, attachments(files))
+}
+
+// message puts a message on the board, and into the inbox where it is for the
+// bot. It stands on the board first, so that no answer comes before it.
+func (a *Adapter) message(ctx context.Context, s said, files []intake.File) error {
+	m, err := a.convert(ctx, s)
+	ours := err == nil
+	if err != nil && !errors.Is(err, errNotOurs) {
+		return err
+	}
+	store := intake.Store{Keep: a.o.Inbox.Keep, Failed: func(thread chat.ThreadID, err error) {
+		a.log.Warn("take in a file", "thread", thread.String(), "error", err)
+	}}
+	m.Files = store.Take(ctx, s.thread, files)
+	shown := m
+	shown.Text = s.text
+	a.board.put(item{ref: m.Ref, thread: s.thread, at: m.Sent, message: &shown})
+	if !ours {
+		return nil
+	}
+	if _, err := a.o.Inbox.Message(ctx, s.thread, m, eventID("message", s.id)); err != nil {
+		a.board.change(m.Ref, func(it *item) bool { it.gone = true; return true })
+		return fmt.Errorf("put a message: %w", err)
+	}
+	return nil
+}
+
+// attachments are the files of a form.
+func attachments(f *multipart.Form) []intake.File {
+	if f == nil {
+		return nil
+	}
+	var out []intake.File
+	for _, h := range f.File["file"] {
+		if h.Filename == "" {
+			continue
+		}
+		out = append(out, intake.File{
+			File:  chat.File{Name: chat.FileName(h.Filename), MediaType: h.Header.Get("Content-Type"), Size: h.Size},
+			Fetch: func(_ context.Context, most int64) ([]byte, error) { return readPart(h, most) },
+		})
+	}
+	return out
+}
+
+func readPart(h *multipart.FileHeader, most int64) ([]byte, error) {
+	f, err := h.Open()
+	if err != nil {
+		return nil, fmt.Errorf("open a file: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read a file: %w", err)
+	case int64(len(data)) > most:
+		return nil, errors.New("read a file: it is larger than it was said to be")
+	}
+	return data, nil
+}
+
+// on finds the message that a form is about.
+func (a *Adapter) on(r *http.Request) (item, error) {
+	var ref chat.MessageRef
+	if err := ref.UnmarshalText([]byte(r.PostForm.Get("ref"))); err != nil {
+		return item{}, wrong{http.StatusBadRequest, "There is no such message."}
+	}
+	it, ok := a.board.find(ref)
+	switch {
+	case !ok:
+		return item{}, wrong{http.StatusNotFound, "There is no such message."}
+	case it.thread.Platform != Platform:
+		return item{}, wrong{http.StatusForbidden, "This conversation goes on in the terminal."}
+	}
+	return it, nil
+}
+
+// react takes in an emoji that somebody put on a message, or took back.
+func (a *Adapter) react(r *http.Request, v view, id string) (view, error) {
+	it, err := a.on(r)
+	if err != nil {
+		return v, err
+	}
+	removed := r.PostForm.Get("removed")
+	emoji := chat.NormalEmoji(cmp.Or(removed, r.PostForm.Get("emoji")))
+	if emoji == "" || len(emoji) > mostEmoji {
+		return v, wrong{http.StatusBadRequest, "That is no emoji."}
+	}
+	put := chat.Reaction{On: it.ref, By: v.Me, Emoji: emoji, Removed: removed != ""}
+	if _, err := a.o.Inbox.Reaction(r.Context(), put, eventID("reaction", id)); err != nil {
+		return v, fmt.Errorf("put a reaction: %w", err)
+	}
+	a.board.change(it.ref, func(it *item) bool { return it.react(emoji, v.Me.ID, put.Removed) })
+	return v, nil
+}
+
+// press takes in a click on a button.
+func (a *Adapter) press(r *http.Request, v view, id string) (view, error) {
+	it, err := a.on(r)
+	if err != nil {
+		return v, err
+	}
+	what := r.PostForm.Get("what")
+	if what == pressStop {
+		if _, err := a.o.Inbox.Halt(r.Context(), it.thread, v.Me, eventID("stop", id)); err != nil {
+			return v, fmt.Errorf("put a stop: %w", err)
+		}
+		return v, nil
+	}
+	emoji := meaning(what, it)
+	if emoji == "" {
+		return v, wrong{http.StatusBadRequest, "There is no such button."}
+	}
+	put := chat.Reaction{On: it.ref, By: v.Me, Emoji: emoji, Button: true}
+	if _, err := a.o.Inbox.Reaction(r.Context(), put, eventID("button", id)); err != nil {
+		return v, fmt.Errorf("put a click: %w", err)
+	}
+	return v, nil
+}
+
+// What buttons do.
+const (
+	pressApprove = "approve"
+	pressDeny    = "deny"
+	pressStop    = "stop"
+	pressAgain   = "again"
+	pressGood    = "good"
+	pressBad     = "bad"
+)
+
+// meaning is the emoji that a click stands for.
+func meaning(what string, on item) string {
+	first := func(emoji []string) string {
+		if len(emoji) == 0 {
+			return ""
+		}
+		return chat.NormalEmoji(emoji[0])
+	}
+	var approval chat.Approval
+	if on.post != nil && on.post.Approval != nil {
+		approval = *on.post.Approval
+	}
+	switch what {
+	case pressApprove:
+		return first(approval.Approve)
+	case pressDeny:
+		return first(approval.Deny)
+	case pressAgain:
+		return chat.EmojiRetry
+	case pressGood:
+		return "👍"
+	case pressBad:
+		return "👎"
+	}
+	return ""
+}

@@ -1,0 +1,209 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"nod/chat"
+)
+
+//go:embed page
+var pageFiles embed.FS
+
+// templates draw the page and each message on it.
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"fresh":  newID,
+	"plural": plural,
+}).ParseFS(pageFiles, "page/*.html"))
+
+func plural(n int, what string) string {
+	stem, y := strings.CutSuffix(what, "y")
+	switch {
+	case n == 1:
+		return "1 " + what
+	case y:
+		return strconv.Itoa(n) + " " + stem + "ies"
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// Handler serves the page.
+func (a *Adapter) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", a.page)
+	mux.HandleFunc("GET /events", a.events)
+	mux.HandleFunc("GET /file", a.file)
+	mux.HandleFunc("GET /page.css", asset("page/page.css", "text/css; charset=utf-8"))
+	mux.HandleFunc("GET /page.js", asset("page/page.js", "text/javascript; charset=utf-8"))
+	mux.HandleFunc("GET /icon.svg", asset("page/icon.svg", "image/svg+xml"))
+	mux.HandleFunc("POST /say", a.form(a.say))
+	mux.HandleFunc("POST /react", a.form(a.react))
+	mux.HandleFunc("POST /press", a.form(a.press))
+	return a.door.guard(mux)
+}
+
+func asset(name, kind string) http.HandlerFunc {
+	data, err := fs.ReadFile(pageFiles, name)
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		_, _ = w.Write(data) // the browser is gone
+	}
+}
+
+// The panes of the page.
+const (
+	paneChannel = "channel"
+	paneThread  = "thread"
+)
+
+// screen is what the page's template draws.
+type screen struct {
+	View            view
+	Title, About    string
+	Side            sidebar
+	Channel, Thread []card
+	HasThread       bool
+	Writes          bool
+	Working         bool
+	Events          string
+	Close           string // where the thread is not shown
+	Hints           []string
+	People          []chat.User
+}
+
+// page draws the page as it is now.
+func (a *Adapter) page(w http.ResponseWriter, r *http.Request) {
+	v := a.view(r.URL.Query())
+	l := a.board.look(0, v.sees, v.thread())
+	s := screen{
+		View: v, Title: v.title(), About: v.about(), Side: a.sidebar(v, l), HasThread: v.Root != "",
+		Writes: v.Channel != terminalName, Working: l.working, Close: v.at(v.Channel, "").url("/"), People: People,
+		Events: v.url("/events") + "&since=" + a.board.mark(l.now),
+	}
+	for _, it := range l.items {
+		if v.inChannel(&it) {
+			s.Channel = append(s.Channel, cardOf(it, v, paneChannel))
+		}
+		if v.inThread(&it) {
+			s.Thread = append(s.Thread, cardOf(it, v, paneThread))
+		}
+	}
+	if len(s.Channel) == 0 && s.Writes {
+		s.Hints = a.hints(v)
+	}
+	html, err := draw("page.html", s)
+	if err != nil {
+		a.log.Error("draw the page", "error", err)
+		http.Error(w, "The page can't be drawn.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(html) // the browser is gone
+}
+
+// hints are what one may try here.
+func (a *Adapter) hints(v view) []string {
+	out := slices.Clone(a.o.Hints)
+	if c, ok := channelNamed(v.Channel); ok && !c.open {
+		for i := range out {
+			out[i] = "@" + nod + " " + out[i]
+		}
+	}
+	return out
+}
+
+// draw executes a template.
+func draw(name string, data any) ([]byte, error) {
+	var b bytes.Buffer
+	if err := templates.ExecuteTemplate(&b, name, data); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// sidebar lists the places.
+type sidebar struct {
+	Channels, Direct []link
+}
+
+type link struct {
+	Name, URL string
+	Sign      string // before the name
+	Here      bool
+	Waits     int
+	Newest    uint64
+}
+
+func (a *Adapter) sidebar(v view, l look) sidebar {
+	var s sidebar
+	to := func(name, sign, label, channel string) link {
+		t := l.places[channel]
+		return link{Name: label, Sign: sign, URL: v.at(name, "").url("/"), Here: v.Channel == name, Waits: t.waits, Newest: t.newest}
+	}
+	for _, c := range channels {
+		s.Channels = append(s.Channels, to(c.Name, "#", c.Name, c.Name))
+	}
+	s.Direct = append(s.Direct, to(directName, "@", nod, directOf(v.Me.ID).Channel))
+	if a.o.Terminal != (chat.ThreadID{}) {
+		s.Direct = append(s.Direct, to(terminalName, ">", "terminal", a.o.Terminal.Channel))
+	}
+	return s
+}
+
+// file serves the content of a file. A browser shows pictures only, and runs
+// nothing of it.
+func (a *Adapter) file(w http.ResponseWriter, r *http.Request) {
+	f, thread, ok := a.fileOf(r)
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	data, err := a.o.Inbox.Blob(r.Context(), thread, f.Blob)
+	switch {
+	case errors.Is(err, chat.ErrNoFile):
+		http.Error(w, "This file is not kept any more.", http.StatusGone)
+		return
+	case err != nil:
+		a.log.Error("read a file", "thread", thread.String(), "error", err)
+		http.Error(w, "The store does not answer. Please try again.", http.StatusServiceUnavailable)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'")
+	if slices.Contains(pictures, f.MediaType) {
+		h.Set("Content-Type", f.MediaType)
+		h.Set("Content-Disposition", "inline")
+	} else {
+		h.Set("Content-Type", "application/octet-stream")
+		h.Set("Content-Disposition", disposition(f.Name))
+	}
+	_, _ = w.Write(data) // the browser is gone
+}
+
+// fileOf finds the file that a request names.
+func (a *Adapter) fileOf(r *http.Request) (chat.File, chat.ThreadID, bool) {
+	var ref chat.MessageRef
+	if err := ref.UnmarshalText([]byte(r.URL.Query().Get("ref"))); err != nil {
+		return chat.File{}, chat.ThreadID{}, false
+	}
+	it, ok := a.board.find(ref)
+	n, err := strconv.Atoi(r.URL.Query().Get("n"))
+	switch {
+	case !ok || err != nil || n < 0:
+	case it.post != nil && it.post.File != nil && it.post.File.Blob != "":
+		return *it.post.File, it.thread, true
+	case it.message != nil && n < len(it.message.Files) && it.message.Files[n].Blob != "":
+		return it.message.Files[n], it.thread, true
+	}
+	return chat.File{}, chat.ThreadID{}, false
+}

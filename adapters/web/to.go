@@ -1,0 +1,348 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"nod/chat"
+	"nod/chat/markdown"
+	"nod/chat/summary"
+)
+
+// card is an item as the template draws it.
+type card struct {
+	ID, Ref     string // of the element; of the message
+	Kind, State string
+	Who, Letter string
+	Bot, Own    bool
+	At          time.Time
+	Label       string // what it is, for those who hear it
+	Text        string // what a person wrote
+	HTML        template.HTML
+	Files       []attached
+	Marks       []shownMark
+	Thread      *opening
+	Steps       *steps
+	Approval    *approval
+	View        view // as whom it is seen
+	Quick       []string
+	Fresh       string // an id for each form that is made of it
+}
+
+// The kinds of messages.
+const (
+	kindMessage  = "message"
+	kindSteps    = "steps"
+	kindApproval = "approval"
+	kindAnswer   = "answer"
+	kindFile     = "file"
+)
+
+// opening is the way into a thread.
+type opening struct {
+	URL     string
+	Replies int
+	Waits   int
+}
+
+type shownMark struct {
+	Emoji, Names string
+	Count        int
+	Mine         bool
+}
+
+type attached struct {
+	Name, Note, URL string
+	Picture         bool
+}
+
+type steps struct {
+	Done    bool
+	Waiting bool
+	Status  string
+	Line    string // what stays when they are folded
+	Items   []stepView
+	Current *stepView
+}
+
+type stepView struct {
+	Number  int
+	Thought string
+	Calls   []callView
+}
+
+type callView struct {
+	Tool, Args, State, Took string
+	Running                 bool
+	Observation             long
+}
+
+// long is a text that may be folded.
+type long struct{ Head, Rest string }
+
+type approval struct {
+	Headline, Tool, Args, Why, Terms, Digest, Reason, So string
+	Waits                                                bool
+}
+
+// quick are the emoji that are at hand.
+var quick = []string{"👍", "👎", "✅", "❌", "👀", "🔄", "🛑"}
+
+// cardOf makes an item ready to be drawn in a pane.
+func cardOf(it item, v view, pane string) card {
+	c := card{
+		ID: pane + "-" + it.ref.ID, Ref: it.ref.String(), At: it.at, View: v, Quick: quick,
+		Who: nod, Letter: "n", Bot: true, Kind: kindMessage,
+	}
+	c.Marks = marksOf(it, v.Me.ID)
+	switch {
+	case it.message != nil:
+		c.ofMessage(it, v)
+	case it.post.Text != nil:
+		c.ofText(it)
+	case it.post.Steps != nil:
+		c.Kind, c.Steps = kindSteps, stepsOf(it.post.Steps)
+		c.State, c.Label = stepsState(it.post.Steps), "Steps"
+	case it.post.Approval != nil:
+		c.Kind, c.Approval = kindApproval, approvalOf(it.post.Approval, it.at.Location())
+		c.State, c.Label = approvalState(it.post.Approval), "Approval"
+	case it.post.File != nil:
+		c.Kind, c.State, c.Label = kindFile, "kept", "File"
+		c.Files = []attached{attachedOf(it, 0, *it.post.File)}
+		if it.post.File.Blob == "" {
+			c.State = "gone"
+		}
+	}
+	if it.only != "" {
+		c.State = "private"
+	}
+	if it.gone {
+		c.State = "gone"
+	}
+	if pane == paneChannel && !v.flat() {
+		c.Thread = &opening{v.at(v.Channel, it.thread.Root).url("/"), it.replies, it.waits}
+	}
+	return c
+}
+
+func (c *card) ofMessage(it item, v view) {
+	m := it.message
+	c.Who, c.Bot, c.Text, c.State = clean(m.From.Display()), m.From.Bot, clean(m.Text), "sent"
+	c.Letter = firstLetter(c.Who)
+	c.Own = m.From.ID == v.Me.ID
+	c.Label = "Message"
+	if slices.ContainsFunc(it.reactions, func(m mark) bool { return m.emoji == chat.EmojiSeen && slices.Contains(m.by, bot) }) {
+		c.State = "seen"
+	}
+	for i, f := range m.Files {
+		c.Files = append(c.Files, attachedOf(it, i, f))
+	}
+}
+
+func (c *card) ofText(it item) {
+	t := it.post.Text
+	c.Kind, c.State, c.Label = kindAnswer, "done", "Answer"
+	if t.Notice {
+		c.State, c.Label = "notice", "Notice"
+	}
+	// The renderer lets nothing through that is not text and its layout.
+	c.HTML = template.HTML(markdown.HTML(clean(t.Markdown))) //nolint:gosec // see above
+}
+
+func firstLetter(s string) string {
+	for _, r := range s {
+		return string(r)
+	}
+	return "?"
+}
+
+func marksOf(it item, me chat.UserID) []shownMark {
+	var out []shownMark
+	for _, m := range it.reactions {
+		names := make([]string, len(m.by))
+		for i, id := range m.by {
+			names[i] = string(id)
+		}
+		out = append(out, shownMark{clean(m.emoji), strings.Join(names, ", "), len(m.by), slices.Contains(m.by, me)})
+	}
+	return out
+}
+
+// pictures are what a browser may show in place.
+var pictures = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+func attachedOf(it item, n int, f chat.File) attached {
+	out := attached{Name: chat.FileName(f.Name), Note: size(f.Size)}
+	if f.Blob == "" {
+		out.Note = "not kept"
+		return out
+	}
+	q := url.Values{"ref": {it.ref.String()}, "n": {strconv.Itoa(n)}}
+	out.URL, out.Picture = "/file?"+q.Encode(), slices.Contains(pictures, f.MediaType)
+	return out
+}
+
+func size(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
+
+func stepsState(s *chat.Steps) string {
+	switch {
+	case s.Done:
+		return "done"
+	case asks(s):
+		return "waiting"
+	}
+	return "running"
+}
+
+// asks says whether the turn goes on once somebody has approved.
+func asks(s *chat.Steps) bool {
+	waits := false
+	for _, item := range s.Items {
+		for _, c := range item.Calls {
+			if c.State == chat.CallRunning {
+				return false
+			}
+			waits = waits || c.State == chat.CallAsking
+		}
+	}
+	return waits
+}
+
+func stepsOf(s *chat.Steps) *steps {
+	out := &steps{Done: s.Done, Waiting: asks(s), Status: clean(s.Status)}
+	for i, item := range s.Items {
+		v := stepView{Number: i + 1, Thought: clean(item.Thought)}
+		for _, c := range item.Calls {
+			v.Calls = append(v.Calls, callOf(c))
+		}
+		out.Items = append(out.Items, v)
+	}
+	if n := len(out.Items); n > 0 && !s.Done {
+		out.Current = &out.Items[n-1]
+	}
+	out.Line = foldLine(s)
+	return out
+}
+
+// foldLine says in one line what a turn did.
+func foldLine(s *chat.Steps) string {
+	count := fmt.Sprintf("%d steps", len(s.Items))
+	if len(s.Items) == 1 {
+		count = "1 step"
+	}
+	parts := []string{count, summary.Tools(s, clean)}
+	if s.Took > 0 {
+		parts = append(parts, summary.Took(s.Took))
+	}
+	parts = append(parts, summary.Spent(s))
+	if s.Done && s.Status != "Done" {
+		parts = append([]string{clean(s.Status)}, parts...)
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
+}
+
+func callOf(c chat.ToolCall) callView {
+	v := callView{Tool: clean(c.Tool), Args: chat.Exact(c.Args), State: string(c.State)}
+	v.Running = c.State == chat.CallRunning
+	if c.Took > 0 {
+		v.Took = summary.Took(c.Took)
+	}
+	v.Observation = foldText(clean(c.Observation))
+	return v
+}
+
+// Bounds of a text that is shown without being asked for.
+const (
+	mostLines = 12
+	mostShown = 1200 // characters
+)
+
+// foldText keeps the beginning of a text apart from the rest.
+func foldText(s string) long {
+	s = strings.TrimRight(s, "\n ")
+	at, lines := 0, 0
+	for i, r := range s {
+		if r == '\n' {
+			lines++
+		}
+		if lines == mostLines || at == mostShown {
+			return long{s[:i], s[i:]}
+		}
+		at++
+	}
+	return long{Head: s}
+}
+
+func approvalState(p *chat.Approval) string {
+	if p.Outcome == "" {
+		return "waiting"
+	}
+	return strings.ToLower(string(p.Outcome))
+}
+
+func approvalOf(p *chat.Approval, at *time.Location) *approval {
+	var by []string
+	for _, u := range p.By {
+		by = append(by, clean(u.Display()))
+	}
+	so := summary.Outcome(p, strings.Join(by, ", "))
+	out := &approval{
+		Headline: clean(p.Headline), Tool: clean(p.Tool), Args: chat.Exact(p.Args), Why: clean(p.Why),
+		Digest: p.Digest[:min(len(p.Digest), 12)], Reason: clean(p.Reason), So: so, Waits: p.Outcome == "",
+	}
+	switch {
+	case out.Headline != "":
+		if !out.Waits {
+			out.So = "" // said by the headline
+		}
+	case !out.Waits:
+		out.Headline, out.So = so, ""
+	case p.Number > 0:
+		out.Headline = fmt.Sprintf("Approval %d: %s", p.Number, out.Tool)
+	default:
+		out.Headline = "Approval: " + out.Tool
+	}
+	out.Terms = terms(p, at)
+	return out
+}
+
+// terms says who asked, who may approve, and until when.
+func terms(p *chat.Approval, at *time.Location) string {
+	var may []string
+	for _, rule := range p.Approvers {
+		kind, id, _ := strings.Cut(rule, ":")
+		switch kind {
+		case "requester":
+			may = append(may, p.Requester.Display())
+		case "user":
+			may = append(may, id)
+		default:
+			may = append(may, rule)
+		}
+	}
+	who := strings.Join(may, ", ")
+	if p.Quorum > 1 {
+		who = fmt.Sprintf("%d of %s", p.Quorum, who)
+	}
+	for _, id := range p.Exclude {
+		who += ", not " + string(id)
+	}
+	s := "Asked by " + p.Requester.Display() + " · may approve: " + who
+	if !p.Deadline.IsZero() {
+		s += " · until " + p.Deadline.In(at).Format("15:04")
+	}
+	return clean(s)
+}

@@ -1,0 +1,152 @@
+package web
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"nod/chat"
+)
+
+// channel is a place to talk in.
+type channel struct {
+	Name  string
+	About string
+	open  bool // what begins a thread here is for the bot, unless it is to somebody else
+}
+
+// channels are those of the workspace. The first is where one lands.
+var channels = []channel{
+	{"lobby", "What is said here is for nod, unless it is to somebody else.", true},
+	{"general", "Say @nod to call it.", false},
+	{"ops", "Say @nod to call it.", false},
+}
+
+// What stands in an address for places that are no channels.
+const (
+	directName   = "direct"
+	terminalName = "terminal"
+)
+
+// view is what one browser shows: as whom, which channel, which thread beside it.
+type view struct {
+	Me      chat.User
+	Channel string // a name of channels, directName or terminalName
+	Root    string // the first message of the thread that is shown; "" is none
+
+	terminal chat.ThreadID
+}
+
+// view reads an address; what it does not say, or says wrong, is as at the start.
+func (a *Adapter) view(q url.Values) view {
+	v := view{Me: People[0], Channel: channels[0].Name, terminal: a.o.Terminal}
+	if p, ok := person(q.Get("as")); ok {
+		v.Me = p
+	}
+	c := q.Get("c")
+	_, known := channelNamed(c)
+	if known || c == directName || c == terminalName && a.o.Terminal != (chat.ThreadID{}) {
+		v.Channel = c
+	}
+	if id, ok := cleanID(q.Get("t")); ok && known {
+		v.Root = id
+	}
+	return v
+}
+
+func channelNamed(name string) (channel, bool) {
+	i := slices.IndexFunc(channels, func(c channel) bool { return c.Name == name })
+	if i < 0 {
+		return channel{}, false
+	}
+	return channels[i], true
+}
+
+// flat says whether the place is one conversation, without threads.
+func (v view) flat() bool { return v.Channel == directName || v.Channel == terminalName }
+
+// thread is the conversation that is shown whole; the zero one where there is
+// none, as a channel shows the beginnings only.
+func (v view) thread() chat.ThreadID {
+	switch {
+	case v.Channel == directName:
+		return directOf(v.Me.ID)
+	case v.Channel == terminalName:
+		return v.terminal
+	case v.Root != "":
+		return threadID(v.Channel, v.Root)
+	}
+	return chat.ThreadID{}
+}
+
+// inChannel says whether the pane of the channel shows an item.
+func (v view) inChannel(it *item) bool {
+	switch {
+	case it.only != "" && it.only != v.Me.ID:
+		return false
+	case v.flat():
+		return it.thread == v.thread()
+	}
+	return it.thread.Platform == Platform && it.thread.Channel == v.Channel && it.thread.Root == it.ref.ID
+}
+
+// inThread says whether the pane of the thread shows an item.
+func (v view) inThread(it *item) bool {
+	return v.Root != "" && it.thread == v.thread() && (it.only == "" || it.only == v.Me.ID)
+}
+
+func (v view) sees(it *item) bool { return v.inChannel(it) || v.inThread(it) }
+
+// url is the address of a view.
+func (v view) url(path string) string {
+	q := url.Values{"as": {string(v.Me.ID)}, "c": {v.Channel}}
+	if v.Root != "" {
+		q.Set("t", v.Root)
+	}
+	return path + "?" + q.Encode()
+}
+
+// at is the same view of another place.
+func (v view) at(channel, root string) view {
+	v.Channel, v.Root = channel, root
+	return v
+}
+
+// title is what the place is called.
+func (v view) title() string {
+	switch v.Channel {
+	case directName:
+		return nod
+	case terminalName:
+		return "terminal"
+	}
+	return "#" + v.Channel
+}
+
+// about says what the place is for.
+func (v view) about() string {
+	switch v.Channel {
+	case directName:
+		return "Between " + v.Me.Display() + " and nod. What is said here is for nod."
+	case terminalName:
+		return "What is said in the terminal. It goes on there."
+	}
+	c, _ := channelNamed(v.Channel)
+	return c.About
+}
+
+// clean makes a text from outside harmless to look at: no control characters but
+// line ends and tabs, and nothing that turns the direction of writing, by which a
+// text can be made to look like another.
+func clean(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case r < ' ', r >= 0x7F && r < 0xA0, r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == 0x200E, r == 0x200F, r == 0x061C:
+			return -1
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,140 @@
+// Package web is a small team workspace in the browser: a platform like the
+// others, with channels and threads, a direct conversation, three people to be,
+// reactions, buttons, files, steps that fold and approvals. It is there to be
+// tried without an account, and to see what a team sees.
+//
+// The one idea is that the page is a picture of a [board], drawn on the server:
+// each message is a piece of HTML with a number that grows when it changes. A
+// browser that says how far it has seen is sent what is newer (see stream.go),
+// so that a slow one skips what was replaced meanwhile, and one that was away
+// goes on where it was. What people do comes in as plain forms.
+//
+// The board is not kept. At the start it is made of what the store knows of the
+// conversations (load.go); what the store does not know, such as reactions that
+// mean nothing, is gone then.
+//
+// It trusts nobody: see door.go for who is let in. It serves loopback addresses
+// only, and its pages load nothing from elsewhere.
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"nod/chat"
+	"nod/chat/inbound"
+)
+
+// Inbox is where what people do is put, and where the page asks about
+// conversations. It is called concurrently; see [inbound.Inbox] for what an error
+// means.
+type Inbox interface {
+	inbound.Inbox
+	History(ctx context.Context, thread chat.ThreadID) ([]chat.Line, error)
+}
+
+// Options set up an [Adapter].
+type Options struct {
+	Address string // where it listens: a loopback address with a port
+	Inbox   Inbox
+	Logger  *slog.Logger
+	// Print writes a line for the person who started the program, and nowhere
+	// else: the link that opens the page.
+	Print func(line string)
+	// Terminal is a conversation that is held elsewhere and shown here; its
+	// platform says when it changed ([Adapter.Changed]). The zero one is none.
+	Terminal chat.ThreadID
+	Hints    []string // what one may try, shown where nothing was said
+	Now      func() time.Time
+}
+
+// Adapter is the page. Its methods may be called concurrently, before Run too.
+type Adapter struct {
+	o       Options
+	log     *slog.Logger
+	board   *board
+	door    *door
+	listens net.Listener
+	mirror  chan struct{} // the conversation of the terminal changed
+}
+
+// New listens on the address and makes the adapter; [Adapter.Run] serves it.
+func New(o Options) (*Adapter, error) {
+	if o.Inbox == nil {
+		return nil, errors.New("make the page: an inbox is needed")
+	}
+	if err := Loopback(o.Address); err != nil {
+		return nil, err
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Print == nil {
+		o.Print = func(string) {}
+	}
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", o.Address)
+	if err != nil {
+		return nil, fmt.Errorf("listen for the page: %w", err)
+	}
+	a := &Adapter{o: o, log: o.Logger, board: newBoard(), listens: l, mirror: make(chan struct{}, 1)}
+	a.door = newDoor(l.Addr().String(), o.Print)
+	return a, nil
+}
+
+// Loopback says what is wrong with an address for the page, if anything is.
+func Loopback(address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("the page needs an address such as 127.0.0.1:8484: %w", err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("the page is served on loopback addresses only, such as 127.0.0.1:%s, not on %q", port, host)
+	}
+	return nil
+}
+
+// Run shows what was said before, prints the link, and serves the page until ctx
+// is done.
+func (a *Adapter) Run(ctx context.Context) error {
+	if err := a.load(ctx); err != nil {
+		_ = a.listens.Close()
+		return err
+	}
+	all, ctx := errgroup.WithContext(ctx)
+	srv := &http.Server{
+		Handler: a.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
+	defer stop()
+	all.Go(func() error { a.follow(ctx); return nil })
+	all.Go(func() error {
+		if err := srv.Serve(a.listens); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve the page: %w", err)
+		}
+		return nil
+	})
+	a.door.announce()
+	return all.Wait()
+}
+
+// Ready says whether the page is there, which it is from New on.
+func (a *Adapter) Ready() bool { return true }
+
+// Member says no: there are no groups and no roles here.
+func (a *Adapter) Member(context.Context, chat.ThreadID, chat.UserID, string) (bool, error) {
+	return false, nil
+}
+
+// Possible says no, for the same reason.
+func (a *Adapter) Possible(context.Context, chat.ThreadID, string) bool { return false }
