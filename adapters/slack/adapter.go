@@ -38,7 +38,7 @@ type Options struct {
 	BotToken  string // xoxb-…: everything else
 	APIURL    string // default https://slack.com/api/
 	Sockets   int    // connections of this process; default 2
-	Follow    string // thread (default) or mentions
+	Follow    string // callers (default), thread or mentions
 	DM        string // thread (default) or flat
 	AllowBots []string
 	Limits    map[string]int  // calls of a method a minute, over the published ones
@@ -65,6 +65,7 @@ type Options struct {
 
 // The values of Follow and DM that are not the default.
 const (
+	followThread   = "thread"
 	followMentions = "mentions"
 	dmFlat         = "flat"
 )

@@ -21,7 +21,8 @@ import (
 const (
 	lookBack    = 72 * time.Hour // as long as event ids are known
 	mostThreads = 500            // are read after a gap, the newest first
-	mostDMs     = 100
+	mostDMs     = 1000           // of which are asked for; more than that only where they were active lately
+	pageOfDMs   = 200
 	mostPages   = 5
 	pageSize    = 1000
 	lookAgain   = time.Minute      // after a look that failed, or an event that was not put
@@ -123,20 +124,31 @@ func (a *Adapter) channels(ctx context.Context, marks []chat.Watermark) error {
 	return err
 }
 
-// direct lists the direct conversations of the bot.
+// direct lists the direct conversations of the bot, page by page.
 func (a *Adapter) direct(ctx context.Context) ([]string, error) {
-	var said struct {
-		Channels []struct {
-			ID string `json:"id"`
-		} `json:"channels"`
-	}
-	args := url.Values{"types": {"im"}, "limit": {strconv.Itoa(mostDMs)}, "exclude_archived": {"true"}}
-	err := a.web.call(ctx, request{method: "users.conversations", args: args, priority: outbox.Low, answer: &said})
+	args := url.Values{"types": {"im"}, "limit": {strconv.Itoa(pageOfDMs)}, "exclude_archived": {"true"}}
 	var out []string
-	for _, c := range said.Channels {
-		out = append(out, c.ID)
+	for len(out) < mostDMs {
+		var said struct {
+			Channels []struct {
+				ID string `json:"id"`
+			} `json:"channels"`
+			Meta struct {
+				Next string `json:"next_cursor"`
+			} `json:"response_metadata"`
+		}
+		if err := a.web.call(ctx, request{method: "users.conversations", args: args, priority: outbox.Low, answer: &said}); err != nil {
+			return out, err
+		}
+		for _, c := range said.Channels {
+			out = append(out, c.ID)
+		}
+		if said.Meta.Next == "" {
+			break
+		}
+		args.Set("cursor", said.Meta.Next)
 	}
-	return out, err
+	return out, nil
 }
 
 // missing forgives what is not there any more, or not for the bot.

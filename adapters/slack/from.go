@@ -35,46 +35,59 @@ func (a *Adapter) author(ev event) (id string, bot, heard bool) {
 	return ev.User, false, ev.User != "" && ev.User != "USLACKBOT"
 }
 
-// route says in which thread a message is to be answered, and what is known of
-// that thread where it was asked. It returns errNotOurs for a message that
-// isn't for the bot.
-func (a *Adapter) route(ctx context.Context, ev event) (chat.ThreadID, *chat.Standing, error) {
-	if _, _, heard := a.author(ev); !heard || ev.Hidden || !slices.Contains(spoken, ev.Subtype) {
-		return chat.ThreadID{}, nil, errNotOurs
-	}
-	thread := a.threadOf(ev)
-	if isDM(ev.Channel) {
-		return a.known(ctx, ev, thread)
-	}
-	me, others := mentions(textOf(ev), a.who().UserID)
-	if me || ev.Type == "app_mention" {
-		return a.known(ctx, ev, thread)
-	}
-	if !ev.isReply() {
-		return thread, nil, errNotOurs
-	}
-	st, err := a.o.Inbox.Standing(ctx, thread)
-	switch {
-	case err != nil:
-		return thread, nil, fmt.Errorf("look at the thread: %w", err)
-	case st.Running && inbound.IsStop(ev.Text):
-		return thread, &st, nil
-	case st.Known && a.o.Follow != followMentions && !others:
-		return thread, &st, nil
-	}
-	return thread, nil, errNotOurs
+// routed is where a message belongs.
+type routed struct {
+	thread chat.ThreadID
+	st     *chat.Standing // what is known of the thread, where that was asked
+	aside  bool           // it calls nobody
 }
 
-// known looks at the thread where that decides whether it has to be read.
-func (a *Adapter) known(ctx context.Context, ev event, thread chat.ThreadID) (chat.ThreadID, *chat.Standing, error) {
-	if !ev.isReply() || thread.Root == "" {
-		return thread, nil, nil
+// route says in which thread a message is to be answered. It returns errNotOurs
+// for a message that isn't for the bot.
+func (a *Adapter) route(ctx context.Context, ev event) (routed, error) {
+	if _, _, heard := a.author(ev); !heard || ev.Hidden || !slices.Contains(spoken, ev.Subtype) {
+		return routed{}, errNotOurs
 	}
-	st, err := a.o.Inbox.Standing(ctx, thread)
+	r := routed{thread: a.threadOf(ev)}
+	me, others := mentions(textOf(ev), a.isMe)
+	called := isDM(ev.Channel) || me || ev.Type == "app_mention"
+	if !ev.isReply() || r.thread.Root == "" {
+		if !called {
+			return r, errNotOurs
+		}
+		return r, nil
+	}
+	st, err := a.o.Inbox.Standing(ctx, r.thread)
 	if err != nil {
-		return thread, nil, fmt.Errorf("look at the thread: %w", err)
+		return r, fmt.Errorf("look at the thread: %w", err)
 	}
-	return thread, &st, nil
+	r.st = &st
+	stop := st.Running && inbound.IsStop(ev.Text)
+	switch {
+	case called, stop, st.Known && inbound.IsMute(ev.Text):
+	case !st.Known, a.o.Follow == followMentions:
+		return r, errNotOurs
+	default:
+		r.aside = a.aside(ev, st, others)
+		if r.aside && len(st.Callers) == 0 {
+			return r, errNotOurs
+		}
+	}
+	return r, nil
+}
+
+// aside says whether a message in a thread that the bot is in is said among
+// people: it is for others, or the thread is muted, or by somebody who has not
+// called the bot there. Then it is context for whatever is asked next.
+func (a *Adapter) aside(ev event, st chat.Standing, others bool) bool {
+	switch id, _, _ := a.author(ev); {
+	case others, st.Muted:
+		return true
+	case a.o.Follow == followThread, len(st.Callers) == 0:
+		return false
+	default:
+		return !slices.Contains(st.Callers, chat.UserID(id))
+	}
 }
 
 // threadOf is the thread that a message belongs to, or would open.
@@ -88,7 +101,7 @@ func (a *Adapter) threadOf(ev event) chat.ThreadID {
 
 // message puts a message into its thread, unless it is not for the bot.
 func (a *Adapter) message(ctx context.Context, ev event, keys []string) error {
-	thread, st, err := a.route(ctx, ev)
+	to, err := a.route(ctx, ev)
 	if errors.Is(err, errNotOurs) {
 		return nil
 	}
@@ -99,12 +112,13 @@ func (a *Adapter) message(ctx context.Context, ev event, keys []string) error {
 	if err != nil || !heard {
 		return err
 	}
+	thread := to.thread
 	m := a.convert(ctx, thread, ev)
-	m.From.Barred = from.Barred
+	m.From.Barred, m.Aside = from.Barred, to.aside
 	if ev.TS == thread.Root {
 		a.titles.note(thread, m.Text)
 	}
-	a.complete(ctx, thread, ev, st, &m)
+	a.complete(ctx, thread, ev, to.st, &m)
 	fresh, err := a.o.Inbox.Message(ctx, thread, m, keys...)
 	if err != nil {
 		return fmt.Errorf("put a message: %w", err)

@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,15 @@ func TestRoute(t *testing.T) {
 	}{
 		{"no mention", nil, func(o *office, _ string) { o.fake.Say("U0ADA", general, "hello") }, chat.Standing{}, nil},
 		{"followed", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "and now?") }, chat.Standing{Known: true}, []string{"and now?"}},
+		{"a caller", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "and now?") }, chat.Standing{Known: true, Callers: []chat.UserID{"U0BOB"}}, []string{"and now?"}},
+		{"no caller", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "and now?") }, chat.Standing{Known: true, Callers: []chat.UserID{"U0ADA"}}, []string{"aside: and now?"}},
+		{"no caller, followed", func(o *Options) { o.Follow = "thread" }, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "and now?") }, chat.Standing{Known: true, Callers: []chat.UserID{"U0ADA"}}, []string{"and now?"}},
+		{"a caller, to others", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "<@U0CLEO> look") }, chat.Standing{Known: true, Callers: []chat.UserID{"U0BOB"}}, []string{"aside: @cleo look"}},
+		{"no caller, mentioned", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "<@U0BOT> and now?") }, chat.Standing{Known: true, Callers: []chat.UserID{"U0ADA"}}, []string{"and now?"}},
+		{"no caller, stop", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "stop") }, chat.Standing{Known: true, Running: true, Callers: []chat.UserID{"U0ADA"}}, []string{"stop"}},
+		{"muted", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "and now?") }, chat.Standing{Known: true, Muted: true, Callers: []chat.UserID{"U0BOB"}}, []string{"aside: and now?"}},
+		{"muted, unmute", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "Unmute") }, chat.Standing{Known: true, Muted: true, Callers: []chat.UserID{"U0ADA"}}, []string{"Unmute"}},
+		{"muted, mentioned", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "<@U0BOT> and now?") }, chat.Standing{Known: true, Muted: true, Callers: []chat.UserID{"U0BOB"}}, []string{"and now?"}},
 		{"unknown thread", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "and now?") }, chat.Standing{}, nil},
 		{"mentions only others", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "<@U0CLEO> look") }, chat.Standing{Known: true}, nil},
 		{"mentions others too", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "<@U0CLEO> and <@U0BOT> look") }, chat.Standing{Known: true}, []string{"@cleo and @nod look"}},
@@ -82,7 +92,11 @@ func TestRoute(t *testing.T) {
 			o.in.Await(t, func() bool { return len(o.in.Messages) > 0 && len(o.in.Messages) >= len(tt.want)+1 })
 			o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
 			var got []string
-			for _, text := range o.in.Texts() {
+			for _, m := range o.in.Messages {
+				text := m.Text
+				if m.Aside {
+					text = "aside: " + text
+				}
 				if text != "the end" {
 					got = append(got, text)
 				}
@@ -363,6 +377,25 @@ func TestMessagesBesideVotes(t *testing.T) {
 	defer close(hold)
 	o.fake.Fail(fakeslack.Fault{Method: "reactions.get", Hold: hold})
 	o.run(nil)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+}
+
+// After a gap all direct conversations are looked at, however many there are.
+func TestManyDirectConversations(t *testing.T) {
+	quick := func(o *Options) { o.Pace = 10_000 }
+	o := open(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond, NoLimits: true}, quick)
+	o.fake.Say("U0ADA", o.fake.DM("U0ADA"), "before")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+	o.stop()
+	for i := range 250 {
+		id := fmt.Sprintf("U9%03d", i)
+		o.fake.AddUser(fakeslack.User{ID: id, Name: id})
+		o.fake.DM(id)
+	}
+	o.fake.Say("U9249", o.fake.DM("U9249"), "in the gap")
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+	o.run(quick)
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
 }
 

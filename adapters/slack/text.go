@@ -29,9 +29,9 @@ var (
 
 // mentions says whether a text mentions the bot, and whether it mentions other
 // people or groups.
-func mentions(text, self string) (me, others bool) {
+func mentions(text string, isMe func(id string) bool) (me, others bool) {
 	for _, m := range mention.FindAllStringSubmatch(text, -1) {
-		if m[1] == self {
+		if isMe(m[1]) {
 			me = true
 		} else {
 			others = true

@@ -169,7 +169,7 @@ func FuzzEvent(f *testing.F) {
 		_ = (&Adapter{}).lane(ev)
 		_ = testWords.passedOn(ev, chat.User{})
 		_ = allFiles(ev)
-		_, _ = mentions(textOf(ev), "UBOT")
+		_, _ = mentions(textOf(ev), func(id string) bool { return id == "UBOT" })
 		_ = messageKeys("E", ev)
 		_, _, _ = markOf(ev)
 		_ = filesOf(ev)

@@ -31,3 +31,10 @@ func Uncalled(text string, mention *regexp.Regexp, me func(id string) bool) stri
 
 // IsStop says whether a message asks the bot to stop, and nothing else.
 func IsStop(text string) bool { return strings.EqualFold(strings.TrimSpace(text), "stop") }
+
+// IsMute says whether a message asks the bot to be quiet in a thread, or to go on,
+// and nothing else: it is for the bot, whoever says it.
+func IsMute(text string) bool {
+	word := strings.TrimSpace(text)
+	return strings.EqualFold(word, "mute") || strings.EqualFold(word, "unmute")
+}

@@ -171,8 +171,8 @@ func TestSlackFollow(t *testing.T) {
 	n.start()
 	at := n.w.mention("ada", "hello")
 	n.find(at, "You said: hello")
-	n.w.reply("bob", at, "<@U0EVE> what do you think?")
-	n.w.reply("bob", at, "and another thing")
+	n.w.reply("ada", at, "<@U0EVE> what do you think?")
+	n.w.reply("ada", at, "and another thing")
 	n.find(at, "You said: and another thing")
 	if c := n.count(at, "what do you think"); c != 0 {
 		t.Error("it answered a message to somebody else")

@@ -76,7 +76,7 @@ func sqliteAt(path string) Store { return Store{Kind: SQLite, Path: path, show: 
 
 func (s *Slack) setDefaults(Approvals) {
 	*s = Slack{
-		APIURL: "https://slack.com/api/", Sockets: 2, Follow: FollowThread, DM: DMThread,
+		APIURL: "https://slack.com/api/", Sockets: 2, Follow: FollowCallers, DM: DMThread,
 		External: TrustIgnore, Guests: TrustAsk, Allow: []string{"everyone"},
 	}
 }

@@ -91,7 +91,7 @@ type Slack struct {
 	BotToken  Secret         `yaml:"bot_token" jsonschema:"required" doc:"Bot token, xoxb-…"`
 	APIURL    string         `yaml:"api_url" doc:"Default https://slack.com/api/"`
 	Sockets   int            `yaml:"sockets" doc:"Connections of this process; Slack allows 10 in all. Default 2"`
-	Follow    Follow         `yaml:"follow" doc:"thread: go on without a new mention in a thread it was called into; mentions: only when mentioned. Default thread"`
+	Follow    Follow         `yaml:"follow" doc:"callers: in a thread that it was called into, whoever has called it there needs no new mention; thread: nobody does; mentions: everybody does. Default callers"`
 	DM        DM             `yaml:"dm" doc:"thread: each direct message opens a thread; flat: the DM is one conversation. Default thread"`
 	Limits    map[string]int `yaml:"limits" doc:"Calls a minute by method, where a workspace has others than the published ones"`
 	External  Trust          `yaml:"external" doc:"People of other organisations (Slack Connect). ignore: they are not heard; ask: they may ask, never approve; allow: like everybody. Default ignore"`

@@ -60,6 +60,7 @@ const (
 	TaintAsk Taint = "ask"
 	TaintOff Taint = "off"
 
+	FollowCallers  Follow = "callers"
 	FollowThread   Follow = "thread"
 	FollowMentions Follow = "mentions"
 
@@ -96,7 +97,7 @@ func (Protocol) allowed() []string { return []string{"tools", "react", "numbered
 func (Strategy) allowed() []string { return []string{"react", "plan", "reflexion", "branch"} }
 func (Images) allowed() []string   { return []string{"auto", "true", "false"} }
 func (Taint) allowed() []string    { return []string{"ask", "off"} }
-func (Follow) allowed() []string   { return []string{"thread", "mentions"} }
+func (Follow) allowed() []string   { return []string{"callers", "thread", "mentions"} }
 func (DiscordFollow) allowed() []string {
 	return []string{"auto", "callers", "thread", "mentions"}
 }
