@@ -23,13 +23,14 @@ type Agent struct {
 	Examples     []speak.Example
 	Tools        []Tool
 	Protocol     speak.Protocol
-	Strategy     Strategy       // of turns that do not choose another; "" is Straight
-	Retries      int            // further tries of Reflexion
-	Prices       *Prices        // nil: no cost is shown
-	MaxSteps     int            // model calls of one turn that may use tools
-	Budget       int            // tokens of one prompt, tool definitions included; 0: no limit
-	IdleReset    time.Duration  // 0: never
-	Zone         *time.Location // of "today is"; nil: UTC, as no platform tells where a person is
+	Strategy     Strategy                         // of turns that do not choose another; "" is Straight
+	Retries      int                              // further tries of Reflexion
+	Prices       *Prices                          // nil: no cost is shown
+	MaxSteps     int                              // model calls of one turn that may use tools
+	Budget       int                              // tokens of one prompt, tool definitions included; 0: no limit
+	IdleReset    time.Duration                    // 0: never
+	Zone         *time.Location                   // of "today is"; nil: where the person is
+	Zones        func(name string) *time.Location // of [chat.User.Zone]; nil, or nil of it: UTC
 	Count        func(string) int
 	Blind        bool // the model takes no images: it is told what was attached
 	Taint        bool // see taint.go

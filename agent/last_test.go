@@ -7,6 +7,7 @@ import (
 
 	"nod/agent"
 	"nod/agent/speak"
+	"nod/chat"
 	"nod/llm"
 	"nod/memory"
 )
@@ -88,19 +89,29 @@ func TestEcho(t *testing.T) {
 // The date in the prompt is that of the configured place.
 func TestToday(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"": "Today is Thursday, 1 January 2026.", "America/Los_Angeles": "Today is Wednesday, 31 December 2025."} {
-		a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 1}
-		if name != "" {
-			zone, err := time.LoadLocation(name)
-			if err != nil {
-				t.Skip(err)
+	behind, ahead := time.FixedZone("behind", -8*3600), time.FixedZone("ahead", 9*3600)
+	const before, after = "Today is Wednesday, 31 December 2025.", "Today is Thursday, 1 January 2026."
+	for name, tt := range map[string]struct {
+		zone   *time.Location
+		person string
+		want   string
+	}{
+		"nothing is known": {nil, "", after}, "a place is configured": {behind, "", before}, "the person's": {nil, "behind", before},
+		"the configured one wins": {ahead, "behind", after}, "one that nobody knows": {nil, "nowhere", after},
+	} {
+		a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 1, Zone: tt.zone, Zones: func(name string) *time.Location {
+			if name == "behind" {
+				return behind
 			}
-			a.Zone = zone
-		}
+			return nil
+		}}
 		th := &thread{t: t, agent: a, model: script(t, "Hello.")}
-		th.asks("hi")
-		if got := th.requests[0].Messages[0].Text; !strings.Contains(got, want) {
-			t.Errorf("%q: the prompt says %q, want %q", name, got, want)
+		th.add(memory.Message{Message: chat.Message{
+			Ref: chat.MessageRef{Platform: "p", Channel: "c", ID: "m"}, From: chat.User{ID: "ada", Zone: tt.person}, Text: "hi",
+		}})
+		th.run()
+		if got := th.requests[0].Messages[0].Text; !strings.Contains(got, tt.want) {
+			t.Errorf("%s: the prompt says %q, want %q", name, got, tt.want)
 		}
 	}
 }

@@ -59,13 +59,16 @@ func (d *decision) preamble() speak.Prompt {
 	return p
 }
 
-// today is the date on which the turn was opened, where the people are.
+// today is the date on which the turn was opened, where the person is who asked.
 func (d *decision) today() string {
-	zone := d.a.Zone
+	t, zone := d.s.open, d.a.Zone
+	if zone == nil && t.requester.Zone != "" && d.a.Zones != nil {
+		zone = d.a.Zones(t.requester.Zone)
+	}
 	if zone == nil {
 		zone = time.UTC
 	}
-	return d.s.open.at.In(zone).Format("Monday, 2 January 2006")
+	return t.at.In(zone).Format("Monday, 2 January 2006")
 }
 
 // promptBytes bounds a prompt's tokens from above: a token has at least a byte. frame

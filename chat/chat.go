@@ -13,6 +13,9 @@ type User struct {
 	ID   UserID `json:"id"`
 	Name string `json:"name,omitempty"`
 	Bot  bool   `json:"bot,omitempty"`
+	// Zone is the name of the time zone in which this person is, such as
+	// Europe/Berlin, where the platform tells it.
+	Zone string `json:"zone,omitempty"`
 	// Barred says why this person may not approve anything, whatever the rules
 	// say, in words for them: somebody of another organisation, or a guest.
 	// Empty for everybody else.

@@ -173,7 +173,7 @@ func (a *Adapter) from(ctx context.Context, ev event) chat.User {
 	defer cancel()
 	if full, err := a.user(ctx, ev.User); err == nil {
 		u.Name = firstOf(full.Name, u.Name)
-		u.Bot = u.Bot || full.Bot
+		u.Bot, u.Zone = u.Bot || full.Bot, a.names.zone(ev.User)
 	}
 	return u
 }

@@ -22,7 +22,7 @@ func TestMentionAndAnswer(t *testing.T) {
 	ts := o.fake.Say("U0ADA", general, fakeslack.Mention+" what is <https://go.dev|Go>?")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 && o.in.Repeats == 1 })
 	want := ledger.Put{Thread: thread(general, ts), Message: chat.Message{
-		Ref: refOf(fakeslack.Team, general, ts), From: chat.User{ID: "U0ADA", Name: "ada"},
+		Ref: refOf(fakeslack.Team, general, ts), From: chat.User{ID: "U0ADA", Name: "ada", Zone: "Europe/Berlin"},
 		Text: "what is Go (https://go.dev)?", Sent: sentAt(ts),
 	}}
 	if diff := cmp.Diff(want, o.in.Messages[0]); diff != "" {

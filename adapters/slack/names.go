@@ -27,6 +27,7 @@ type names struct {
 type named struct {
 	name  string
 	bot   bool
+	zone  string
 	kind  kind // of an account
 	asked time.Time
 	until time.Time
@@ -61,6 +62,12 @@ func (n *names) keep(id string, v named, stays time.Duration) {
 	v.asked = n.now()
 	v.until = v.asked.Add(stays)
 	n.had[id] = v
+}
+
+// zone is the time zone of somebody who was looked up.
+func (n *names) zone(id string) string {
+	v, _ := n.recall(id)
+	return v.zone
 }
 
 // older forgets what was asked longer ago.
@@ -121,7 +128,7 @@ func (a *Adapter) person(ctx context.Context, id string) (chat.User, kind, error
 			return named{}, err
 		}
 		u := said.User
-		return named{name: firstOf(u.Profile.Display, u.Real, u.Name), bot: u.Bot, kind: a.who().kindOf(u)}, nil
+		return named{name: firstOf(u.Profile.Display, u.Real, u.Name), bot: u.Bot, zone: u.Zone, kind: a.who().kindOf(u)}, nil
 	})
 	return chat.User{ID: chat.UserID(id), Name: v.name, Bot: v.bot}, v.kind, err
 }

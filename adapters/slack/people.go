@@ -32,6 +32,7 @@ type account struct {
 	Real       string `json:"real_name"`
 	Team       string `json:"team_id"`
 	Bot        bool   `json:"is_bot"`
+	Zone       string `json:"tz"`
 	Deleted    bool   `json:"deleted"`
 	Stranger   bool   `json:"is_stranger"`
 	Guest      bool   `json:"is_restricted"`

@@ -134,6 +134,15 @@ var protocols = map[config.Protocol]speak.Protocol{
 	config.ProtocolNumbered: speak.Numbered{},
 }
 
+// zone finds a time zone by its name; nil where there is none.
+func zone(name string) *time.Location {
+	found, err := time.LoadLocation(name)
+	if err != nil {
+		return nil
+	}
+	return found
+}
+
 // newAgent makes the rules of all decisions.
 func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 	a := &agent.Agent{
@@ -146,12 +155,13 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		MaxSteps:     cfg.LLM.MaxSteps,
 		Budget:       cfg.Memory.BudgetTokens,
 		IdleReset:    cfg.Memory.IdleReset,
+		Zones:        zone,
 		Blind:        cfg.LLM.Images == config.ImagesNo,
 		Taint:        cfg.Agent.Taint == config.TaintAsk,
 		Count:        tokens.New(cfg.LLM.Model).Count,
 	}
-	if zone, err := time.LoadLocation(cfg.Agent.Timezone); err == nil && cfg.Agent.Timezone != "" { // the file was checked
-		a.Zone = zone
+	if cfg.Agent.Timezone != "" {
+		a.Zone = zone(cfg.Agent.Timezone)
 	}
 	for _, e := range cfg.Agent.Examples {
 		a.Examples = append(a.Examples, speak.Example{User: e.User, Assistant: e.Assistant})
