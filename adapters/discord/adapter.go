@@ -40,6 +40,8 @@ type Options struct {
 	Follow    string // mentions (default), or callers or thread, which need the MESSAGE_CONTENT intent; auto: callers where that is on
 	AllowBots []string
 	Guilds    []string // that are served; empty: see [Adapter.serves]
+	NoButtons bool     // approvals have emoji only
+	NoMention bool     // an approval mentions nobody
 	Global    int      // calls a second; default 50
 	Allow     []string // who is heard: everyone (default), user:ID, role:ID, channel:ID
 
@@ -84,6 +86,8 @@ type Adapter struct {
 	working working
 	remarks remarks
 	drawn   outbox.Versions
+	shown   faces
+	asides  asides
 	votes   *catchup.Votes
 	turns   turns
 	heard   *catchup.Heard

@@ -27,7 +27,7 @@ func answerMessages(t *chat.Text) []part {
 	md := strings.ToValidUTF8(t.Markdown, "\uFFFD")
 	var out []part
 	for _, p := range said(markdown.Split(dialect(md), mostContent, units)) {
-		out = append(out, part{content: p})
+		out = append(out, part{content: p, silent: t.Notice})
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package discord
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"nod/chat"
@@ -22,7 +23,7 @@ const (
 // approvalPart writes the message that asks for an approval, and says at its
 // end what came of it.
 func approvalPart(p *chat.Approval) part {
-	head := "**Approval needed:** " + code1(shorten(p.Tool, 80))
+	head := headline(p)
 	if p.Why != "" && p.Outcome == "" {
 		head += "\n" + shorten(escape(p.Why), mostWhy)
 	}
@@ -34,14 +35,14 @@ func approvalPart(p *chat.Approval) part {
 			count(units(p.Args), "character"), sum(p.Args))
 		shown = shorten(shown, mostBegun)
 	}
-	body := []string{head, fence("json", cmp.Or(shown, "{}")), note, approvalTerms(p), out.line, approvalEnd(p)}
+	body := []string{head, fence("json", cmp.Or(shown, "{}")), note, approvalTerms(p), out.line}
 	out.content = summary.Lines(body...)
 	return out
 }
 
 // callLine names the call; no other message has it.
 func callLine(p *chat.Approval) string {
-	return "-# call " + code1(shorten(p.Call, 60)) + " · sha256 of tool and arguments: " + code1(shorten(p.Digest, 70))
+	return "-# call " + code1(shorten(p.Call, 60)) + " · digest " + code1(p.Digest[:min(len(p.Digest), 12)])
 }
 
 // approvalTerms says who asked, who may approve, and until when.
@@ -65,7 +66,10 @@ func approvalTerms(p *chat.Approval) string {
 		lines = append(lines, "**Not:** "+list(not, 120))
 	}
 	if !p.Deadline.IsZero() {
-		lines = append(lines, fmt.Sprintf("**Until** <t:%d:f>", p.Deadline.Unix())) // each reader's own time
+		lines = append(lines, fmt.Sprintf("**Until** <t:%d:f> (<t:%d:R>)", p.Deadline.Unix(), p.Deadline.Unix())) // each reader's own time
+	}
+	if len(p.By) > 0 && p.Outcome == "" {
+		lines = append(lines, summary.Outcome(p, people(p.By)))
 	}
 	if p.Outcome == "" && len(p.Approve) > 0 && len(p.Deny) > 0 {
 		lines = append(lines, fmt.Sprintf("React with %s to approve, with %s to deny.", shown(p.Approve[0]), shown(p.Deny[0])))
@@ -112,16 +116,68 @@ func approver(rule string, requester chat.User) string {
 	return shorten(escape(rule), mostWho)
 }
 
-// approvalEnd is what the message ends with: who approved so far, or the
-// outcome and whose it is.
-func approvalEnd(p *chat.Approval) string {
-	var by []string
-	for _, u := range p.By {
-		by = append(by, shorten(person(u), mostWho))
+func people(by []chat.User) string {
+	var out []string
+	for _, u := range by {
+		out = append(out, shorten(person(u), mostWho))
 	}
-	end := summary.Outcome(p, list(by, 150))
-	if end != "" && end == string(p.Outcome) && p.Why != "" {
-		end = shorten(escape(p.Why), mostWhy) + ".\n" + end
-	}
-	return end
+	return list(out, 150)
 }
+
+// headline is the first line: which approval it is, and in the end what came of
+// it.
+func headline(p *chat.Approval) string {
+	text := p.Headline
+	switch {
+	case text == "" && p.Outcome != "":
+		text = summary.Outcome(p, "")
+		if len(p.By) > 0 && (p.Outcome == chat.Approved || p.Outcome == chat.Denied) {
+			return "**" + string(p.Outcome) + " by** " + people(p.By) + reasonOf(p)
+		}
+	case text == "" && p.Number > 0:
+		text = fmt.Sprintf("Approval %d: %s", p.Number, p.Tool)
+	case text == "":
+		text = "Approval: " + p.Tool
+	}
+	line := "**" + shorten(escape(text), 200) + "**"
+	if p.Outcome != "" {
+		line += "\n**Tool** " + code1(shorten(p.Tool, 80))
+	}
+	return line
+}
+
+func reasonOf(p *chat.Approval) string {
+	tool := "\n**Tool** " + code1(shorten(p.Tool, 80))
+	if p.Reason == "" {
+		return tool
+	}
+	return ": " + shorten(escape(p.Reason), mostWhy) + tool
+}
+
+// deciders are those who may decide, whom the message pings: people wait for them.
+func deciders(p *chat.Approval) pings {
+	out := nobody()
+	add := func(list *[]string, id string) {
+		if plainID.MatchString(id) && !slices.Contains(*list, id) && len(*list) < mostPinged {
+			*list = append(*list, id)
+		}
+	}
+	for _, rule := range p.Approvers {
+		kind, id, _ := strings.Cut(rule, ":")
+		switch {
+		case kind == "role":
+			add(&out.Roles, id)
+		case kind == "requester" || kind == "anyone":
+			id = string(p.Requester.ID)
+			fallthrough
+		case kind == "user":
+			if !slices.Contains(p.Exclude, chat.UserID(id)) {
+				add(&out.Users, id)
+			}
+		}
+	}
+	return out
+}
+
+// mostPinged is how many people one message may ping by name.
+const mostPinged = 100

@@ -15,13 +15,20 @@ import (
 // mostTries is how often a call is made whose outcome is unknown.
 const mostTries = 3
 
-// partsOf writes a post that needs nothing else as messages.
-func partsOf(thread chat.ThreadID, p chat.Post) []part {
+// written writes a post that needs nothing else as messages.
+func (a *Adapter) written(thread chat.ThreadID, p chat.Post) []part {
 	switch {
 	case p.Steps != nil:
 		return []part{stepsPart(thread, p.Steps)}
 	case p.Approval != nil:
-		return []part{approvalPart(p.Approval)}
+		card := approvalPart(p.Approval)
+		if !a.o.NoButtons {
+			card.buttons = voteButtons(thread, p.Approval)
+		}
+		if !a.o.NoMention && p.Approval.Outcome == "" {
+			card.pings = deciders(p.Approval)
+		}
+		return []part{card}
 	case p.Text != nil:
 		return answerParts(p.Text)
 	}
@@ -34,7 +41,7 @@ func (a *Adapter) partsOf(ctx context.Context, thread chat.ThreadID, p chat.Post
 		file, err := a.filePart(ctx, thread, p)
 		return []part{file}, err
 	}
-	parts := partsOf(thread, p)
+	parts := a.written(thread, p)
 	if len(parts) == 0 {
 		return nil, errors.New("post nothing")
 	}
@@ -54,6 +61,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 		return chat.MessageRef{}, final(err)
 	}
 	s := &sending{a: a, thread: thread, home: h, post: p, parts: parts, priority: outbox.PriorityOf(p)}
+	s.callBack(ctx)
 	first, err := s.all(ctx, look)
 	if err != nil && s.moved(ctx, err) {
 		first, err = s.all(ctx, look)
@@ -65,6 +73,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	ref := refOf(placeOf(thread), first)
 	if p.Steps != nil {
 		a.drawn.Newer(ref, p.Steps.Version)
+		a.shown.same(ref, parts[0])
 	}
 	if p.Approval == nil || p.Approval.Outcome != "" {
 		return ref, nil
@@ -95,7 +104,7 @@ func (a *Adapter) ballot(ctx context.Context, ref chat.MessageRef, p *chat.Appro
 // for newer ones and for whatever is more important; an older version never
 // replaces a newer one.
 func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p chat.Post) error {
-	parts := partsOf(thread, p)
+	parts := a.written(thread, p)
 	if len(parts) == 0 {
 		return errors.New("edit: nothing to show")
 	}
@@ -108,8 +117,8 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 		body: parts[0].change(), priority: outbox.PriorityOf(p), key: "edit " + ref.String(),
 	}
 	if p.Steps != nil {
-		version := p.Steps.Version
-		r.skip = func() bool { return !a.drawn.Newer(ref, version) }
+		version, text := p.Steps.Version, parts[0]
+		r.skip = func() bool { return !a.drawn.Newer(ref, version) || a.shown.same(ref, text) }
 		if r.float = !p.Steps.Done; r.float {
 			return a.rest.call(ctx, r)
 		}

@@ -170,19 +170,22 @@ type guild struct {
 }
 
 type interaction struct {
-	ID            string  `json:"id"`
-	ApplicationID string  `json:"application_id"`
-	Type          int     `json:"type"`
-	Token         string  `json:"token"`
-	ChannelID     string  `json:"channel_id"`
-	GuildID       string  `json:"guild_id"`
-	Member        *member `json:"member"`
-	User          *user   `json:"user"`
-	May           string  `json:"app_permissions"`
+	ID            string   `json:"id"`
+	ApplicationID string   `json:"application_id"`
+	Type          int      `json:"type"`
+	Token         string   `json:"token"`
+	ChannelID     string   `json:"channel_id"`
+	GuildID       string   `json:"guild_id"`
+	Member        *member  `json:"member"`
+	User          *user    `json:"user"`
+	May           string   `json:"app_permissions"`
+	Message       *message `json:"message"`
 	Data          struct {
 		CustomID string `json:"custom_id"`
-		Name     string `json:"name"`
-		Options  []struct {
+		// Components are what a form was filled in with.
+		Components json.RawMessage `json:"components"`
+		Name       string          `json:"name"`
+		Options    []struct {
 			Name  string          `json:"name"`
 			Value json.RawMessage `json:"value"`
 		} `json:"options"`
@@ -213,6 +216,7 @@ const (
 
 	commandInteraction   = 2
 	componentInteraction = 3
+	formInteraction      = 5
 )
 
 func (c channel) thread() bool {

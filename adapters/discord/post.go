@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,21 +30,28 @@ type part struct {
 	button  string // begins the id of a button in it
 	line    string // is a line of it
 	mark    string // stands in it, or in the name of its file
+	pings   pings  // when it is made; a change pings nobody
+	silent  bool   // it rings nowhere
 }
 
-// nobody keeps a message from pinging anybody: who wrote the text of it is a
-// model.
-type nobody struct {
+// pings says whom a message pings: nobody but who is named here, whatever the text
+// says, since a model wrote it
+// (https://discord.com/developers/docs/resources/message#allowed-mentions-object).
+type pings struct {
 	Parse   []string `json:"parse"`
+	Users   []string `json:"users,omitempty"`
+	Roles   []string `json:"roles,omitempty"`
 	Replied bool     `json:"replied_user"`
 }
+
+func nobody() pings { return pings{Parse: []string{}} }
 
 // body is a message as it is sent
 // (https://discord.com/developers/docs/resources/message#create-message).
 type body struct {
 	Content     string           `json:"content"`
 	Components  []any            `json:"components"`
-	Allowed     nobody           `json:"allowed_mentions"`
+	Allowed     pings            `json:"allowed_mentions"`
 	Flags       int              `json:"flags,omitempty"`
 	Nonce       string           `json:"nonce,omitempty"`
 	Enforce     bool             `json:"enforce_nonce,omitempty"`
@@ -58,7 +66,7 @@ type answered struct {
 
 // change is the body that makes a message show a part. Files stay as they are.
 func (p part) change() body {
-	b := body{Content: p.content, Components: []any{}, Allowed: nobody{Parse: []string{}}}
+	b := body{Content: p.content, Components: []any{}, Allowed: nobody()}
 	if len(p.buttons) > 0 {
 		b.Components = append(b.Components, discordgo.ActionsRow{Components: p.buttons})
 	}
@@ -74,6 +82,7 @@ type sending struct {
 	parts    []part
 	priority outbox.Priority
 	stands   map[int]string // parts that are there, by number
+	slow     bool           // it is an answer that somebody had to wait for
 	loose    bool           // it may not answer a message
 	afresh   int            // how often it was deleted while its outcome was unknown
 }
@@ -96,9 +105,16 @@ func (s *sending) request(n int, answer any) request {
 	p := s.parts[n]
 	b := p.change()
 	b.Flags = suppressEmbeds
+	if p.silent {
+		b.Flags |= silent
+	}
+	if b.Allowed = p.pings; b.Allowed.Parse == nil {
+		b.Allowed.Parse = []string{}
+	}
 	b.Nonce, b.Enforce = nonce(s.thread, s.post.Key, n, s.afresh), true
 	if id := s.replyTo(n); id != "" {
 		b.Reference = &answered{Message: id}
+		b.Allowed.Replied = s.slow && n == 0
 	}
 	r := request{
 		method: "POST", path: "/channels/{}/messages", ids: []string{s.home.channel},
@@ -259,6 +275,10 @@ func (s *sending) look(ctx context.Context) error {
 	return nil
 }
 
+// called matches the line that calls whoever had to wait: another attempt may not
+// have it.
+var called = regexp.MustCompile(`\n-# <@\d{1,20}>$`)
+
 // is says whether a message of the bot's is a part of the post. Discord may or
 // may not show the nonce later; where it does that decides.
 func (s *sending) is(m message, n int) bool {
@@ -281,6 +301,6 @@ func (s *sending) is(m message, n int) bool {
 	case p.line != "":
 		return slices.Contains(strings.Split(m.Content, "\n"), p.line)
 	}
-	same := flat(m.Content) == flat(p.content)
+	same := flat(called.ReplaceAllString(m.Content, "")) == flat(called.ReplaceAllString(p.content, ""))
 	return same && (answers == "" || answers == s.replyTo(n))
 }

@@ -20,9 +20,13 @@ import (
 // stepsPart writes the steps message.
 func stepsPart(thread chat.ThreadID, s *chat.Steps) part {
 	shown := shows{stepsButton, placeOf(thread), s.Turn, 0}
-	p := part{content: stepsLine(s), button: shown.prefix()}
+	p := part{content: stepsLine(s), button: shown.prefix(), silent: true}
 	if id := shown.id(); id != "" {
-		p.buttons = []discordgo.MessageComponent{discordgo.Button{Label: "Steps", Style: discordgo.SecondaryButton, CustomID: id}}
+		p.buttons = append(p.buttons, discordgo.Button{Label: "Steps", Style: discordgo.SecondaryButton, CustomID: id})
+	}
+	shown.kind = stopButton
+	if id := shown.id(); id != "" && !s.Done {
+		p.buttons = append(p.buttons, discordgo.Button{Label: "Stop", Style: discordgo.DangerButton, CustomID: id})
 	}
 	return p
 }
@@ -58,6 +62,7 @@ func stepsLine(s *chat.Steps) string {
 const (
 	stepsButton  = "steps"
 	pageButton   = "page"
+	stopButton   = "stop"
 	mostCustomID = 100
 )
 
@@ -85,7 +90,7 @@ func (s shows) prefix() string {
 // readButton is the inverse of id.
 func readButton(id string) (shows, bool) {
 	parts := strings.Split(id, "|")
-	if len(parts) != 4 || parts[0] != stepsButton && parts[0] != pageButton {
+	if len(parts) != 4 || parts[0] != stepsButton && parts[0] != pageButton && parts[0] != stopButton {
 		return shows{}, false
 	}
 	page, err := strconv.Atoi(parts[3])

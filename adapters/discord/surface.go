@@ -20,6 +20,7 @@ const (
 	answerMessage   = 4
 	answerPromise   = 5
 	answerChange    = 7
+	answerForm      = 9
 	promiseToChange = 6
 )
 
@@ -28,7 +29,9 @@ func (a *Adapter) interact(ctx context.Context, in interaction) {
 	var err error
 	switch in.Type {
 	case componentInteraction:
-		err = a.clicked(ctx, in)
+		err = a.pressed(ctx, in)
+	case formInteraction:
+		err = a.filled(ctx, in)
 	case commandInteraction:
 		err = a.command(ctx, in)
 	}
@@ -41,12 +44,12 @@ func (a *Adapter) interact(ctx context.Context, in interaction) {
 type page struct {
 	Content    string `json:"content"`
 	Components []any  `json:"components"`
-	Allowed    nobody `json:"allowed_mentions"`
+	Allowed    pings  `json:"allowed_mentions"`
 	Flags      int    `json:"flags,omitempty"`
 }
 
 func newPage(content string) page {
-	return page{Content: content, Components: []any{}, Allowed: nobody{Parse: []string{}}, Flags: ephemeral | suppressEmbeds}
+	return page{Content: content, Components: []any{}, Allowed: nobody(), Flags: ephemeral | suppressEmbeds}
 }
 
 // respond gives the first answer.
@@ -78,6 +81,9 @@ func (a *Adapter) fulfil(ctx context.Context, in interaction, p page) error {
 	})
 }
 
+// errForeign is for a button that stands where it was not put.
+var errForeign = errors.New("the button names another channel")
+
 // clicked shows the steps of a turn, in full, to whoever clicked, who sees the
 // channel of the button and so may see them.
 func (a *Adapter) clicked(ctx context.Context, in interaction) error {
@@ -85,8 +91,8 @@ func (a *Adapter) clicked(ctx context.Context, in interaction) error {
 	if !ok {
 		return fmt.Errorf("%w: button", errMalformed)
 	}
-	if in.ChannelID != want.place.channel && in.ChannelID != want.place.thread {
-		return errors.New("the button names another channel")
+	if !in.in(want.place) {
+		return errForeign
 	}
 	ready := make(chan page, 1)
 	go func() { ready <- a.stepsPage(ctx, want) }()

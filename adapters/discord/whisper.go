@@ -28,6 +28,11 @@ func newRemarks() remarks {
 // Whisper tells one person something about a message, in a reply that is
 // removed soon.
 func (a *Adapter) Whisper(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef, text string) error {
+	if in, ok := a.asides.of(about.ID, to.ID, a.o.Now()); ok {
+		if err := a.tell(ctx, in, escape(text)); err == nil {
+			return nil // in front of nobody else
+		}
+	}
 	p := placeOf(thread)
 	h, err := a.where(ctx, p)
 	if err != nil {

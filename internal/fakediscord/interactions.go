@@ -17,6 +17,7 @@ const tokenLife = 15 * time.Minute
 const (
 	slashCommand = 2
 	component    = 3
+	formSent     = 5
 
 	answerMessage       = 4
 	answerDeferred      = 5
@@ -34,6 +35,7 @@ type interaction struct {
 	user     *user
 	channel  *channel
 	clicked  *message // nil for a command
+	sent     bool     // it is a form that was filled in
 	original *message // the first answer; the clicked message, when that was changed
 	replies  []*message
 }
@@ -50,6 +52,7 @@ type Interaction struct {
 	Created  time.Time
 	Acked    time.Time // the first answer in time; zero: none
 	Answer   int       // type of the first answer
+	Form     string    // the id of the form that it was answered with
 	Replies  []Message // the bot's messages that answer it, ephemeral ones too
 }
 
@@ -71,6 +74,9 @@ func (s *Server) Interactions() []Interaction {
 }
 
 func (i *interaction) kind() int {
+	if i.sent {
+		return formSent
+	}
 	if i.clicked != nil {
 		return component
 	}
@@ -191,7 +197,9 @@ func (s *Server) answer(i *interaction, kind int, q *request) *apiError {
 		}
 		return s.revise(i.clicked, p)
 	case answerModal:
-		return modal(q)
+		id, bad := modal(q)
+		i.Form = id
+		return bad
 	}
 	return badForm("type", "BASE_TYPE_CHOICES", "Value must be one of {4, 5, 6, 7, 9}.")
 }
@@ -223,14 +231,14 @@ func (s *Server) respond(i *interaction, q *request, deferred bool) (*message, *
 	return m, nil
 }
 
-func modal(q *request) *apiError {
+func modal(q *request) (string, *apiError) {
 	var body struct {
 		CustomID   string `json:"custom_id"`
 		Title      string `json:"title"`
 		Components []any  `json:"components"`
 	}
 	if bad := q.decode(&body); bad != nil {
-		return bad
+		return "", bad
 	}
 	f := &form{}
 	f.length("data.custom_id", body.CustomID, 1, mostCustomID)
@@ -238,7 +246,7 @@ func modal(q *request) *apiError {
 	if len(body.Components) < 1 || len(body.Components) > mostModalComponents {
 		f.fail("data.components", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 5 in length.")
 	}
-	return f.bad
+	return body.CustomID, f.bad
 }
 
 // followed finds the interaction of a follow-up.

@@ -57,6 +57,24 @@ func (s *Server) Click(user, id, customID string) string {
 	return s.begin(i, object{"component_type": kind, "custom_id": customID, "id": 1})
 }
 
+// Fill lets a person fill in the form that an interaction was answered with, and
+// gives the new interaction's id.
+func (s *Server) Fill(interactionID, value string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range s.interactions {
+		if i.ID != interactionID || i.Form == "" {
+			continue
+		}
+		next := &interaction{user: i.user, channel: i.channel, clicked: i.clicked, sent: true}
+		next.CustomID = i.Form
+		return s.begin(next, object{"custom_id": i.Form, "components": []object{
+			{"type": 18, "id": 1, "component": object{"type": 4, "id": 2, "custom_id": "reason", "value": value}},
+		}})
+	}
+	panic(fmt.Sprintf("fakediscord: interaction %s has no form", interactionID))
+}
+
 // Slash lets a person give a registered command, and gives the interaction's
 // id. It panics when the command is not registered or does not take an option.
 func (s *Server) Slash(user, channel, name string, options map[string]any) string {

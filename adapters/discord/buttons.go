@@ -1,0 +1,279 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// Buttons stand for the emoji of an approval, and for the word that stops a turn:
+// what a click means is put like what it stands for, and judged there.
+
+// Reasons is an Inbox that takes why somebody denied a call; "" that they did not
+// say.
+type Reasons interface {
+	Reason(ctx context.Context, thread chat.ThreadID, call string, by chat.User, text string, eventIDs ...string) (fresh bool, err error)
+}
+
+const (
+	voteButton = "vote"
+	reasonForm = "reason"
+	mostReason = 300
+)
+
+// ballot is what a button of an approval, or the form behind it, stands for.
+type ballot struct {
+	kind  string
+	place place
+	call  string
+	emoji string // what it stands for
+	deny  bool
+}
+
+// id writes the id of a button; "" when it would be too long for Discord.
+func (b ballot) id() string {
+	verdict := "yes"
+	if b.deny {
+		verdict = "no"
+	}
+	id := strings.Join([]string{b.kind, b.place.String(), b.call, verdict, b.emoji}, "|")
+	if units(id) > mostCustomID || strings.Count(id, "|") != 4 {
+		return ""
+	}
+	return id
+}
+
+func readBallot(id string) (ballot, bool) {
+	parts := strings.Split(id, "|")
+	if len(parts) != 5 || parts[0] != voteButton && parts[0] != reasonForm {
+		return ballot{}, false
+	}
+	return ballot{parts[0], readPlace(parts[1]), parts[2], parts[4], parts[3] == "no"}, true
+}
+
+// voteButtons are Approve and Deny, as long as the approval is open.
+func voteButtons(thread chat.ThreadID, p *chat.Approval) []discordgo.MessageComponent {
+	if p.Outcome != "" || len(p.Approve) == 0 || len(p.Deny) == 0 {
+		return nil
+	}
+	yes := ballot{voteButton, placeOf(thread), p.Call, p.Approve[0], false}.id()
+	no := ballot{voteButton, placeOf(thread), p.Call, p.Deny[0], true}.id()
+	if yes == "" || no == "" {
+		return nil
+	}
+	return []discordgo.MessageComponent{
+		discordgo.Button{Label: "Approve", Style: discordgo.SuccessButton, CustomID: yes},
+		discordgo.Button{Label: "Deny", Style: discordgo.DangerButton, CustomID: no},
+	}
+}
+
+// pressed does what a button says.
+func (a *Adapter) pressed(ctx context.Context, in interaction) error {
+	if b, ok := readBallot(in.Data.CustomID); ok && b.kind == voteButton {
+		return a.voted(ctx, in, b)
+	}
+	if want, ok := readButton(in.Data.CustomID); ok && want.kind == stopButton {
+		if !in.in(want.place) {
+			return errForeign
+		}
+		return a.halt(ctx, in, want.place, userOf(*in.User, in.Member))
+	}
+	return a.clicked(ctx, in)
+}
+
+// in says whether an interaction came from a place.
+func (in interaction) in(p place) bool { return in.ChannelID == p.channel || in.ChannelID == p.thread }
+
+// voted puts a click on Approve or Deny, and asks whoever denied why.
+func (a *Adapter) voted(ctx context.Context, in interaction, b ballot) error {
+	if !in.in(b.place) || in.Message == nil {
+		return errForeign
+	}
+	by := userOf(*in.User, in.Member)
+	r := chat.Reaction{On: refOf(b.place, in.Message.ID), By: by, Emoji: chat.NormalEmoji(b.emoji), Button: true}
+	a.asides.clicked(r, in, a.o.Now())
+	if err := a.putSoon(ctx, func(ctx context.Context) error {
+		_, err := a.o.Inbox.Reaction(ctx, r, interactionKey(in.ID))
+		return err
+	}); err != nil {
+		return a.sorry(ctx, in, err)
+	}
+	if _, takes := a.o.Inbox.(Reasons); !b.deny || !takes {
+		return a.respond(ctx, in, promiseToChange, nil)
+	}
+	b.kind = reasonForm
+	return a.respond(ctx, in, answerForm, form(b.id()))
+}
+
+// putSoon puts what a click means within the time that there is to answer it.
+func (a *Adapter) putSoon(ctx context.Context, put func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, deferAfter)
+	defer cancel()
+	return put(ctx)
+}
+
+// form asks why
+// (https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-modal).
+func form(id string) map[string]any {
+	field := map[string]any{
+		"type": 4, "custom_id": "reason", "style": 1, "required": false, "max_length": mostReason,
+		"placeholder": "It goes to the model, and stands on the message",
+	}
+	return map[string]any{
+		"custom_id": id, "title": "Denied. Why?",
+		"components": []any{map[string]any{"type": 18, "label": "Reason", "component": field}},
+	}
+}
+
+// filled takes the reason in.
+func (a *Adapter) filled(ctx context.Context, in interaction) error {
+	b, ok := readBallot(in.Data.CustomID)
+	if !ok || b.kind != reasonForm || !in.in(b.place) {
+		return errForeign
+	}
+	inbox, takes := a.o.Inbox.(Reasons)
+	if !takes {
+		return fmt.Errorf("%w: form", errMalformed)
+	}
+	text := shorten(flat(fieldOf(in.Data.Components)), mostReason)
+	by := userOf(*in.User, in.Member)
+	if err := a.putSoon(ctx, func(ctx context.Context) error {
+		_, err := inbox.Reason(ctx, threadID(b.place), b.call, by, text, interactionKey(in.ID))
+		return err
+	}); err != nil {
+		return a.sorry(ctx, in, err)
+	}
+	return a.respond(ctx, in, promiseToChange, nil)
+}
+
+// fieldOf is what the only field of a form was filled in with.
+func fieldOf(raw json.RawMessage) string {
+	var rows []struct {
+		Component struct {
+			Value string `json:"value"`
+		} `json:"component"`
+		Components []struct {
+			Value string `json:"value"`
+		} `json:"components"`
+	}
+	if json.Unmarshal(raw, &rows) != nil || len(rows) == 0 {
+		return ""
+	}
+	if len(rows[0].Components) > 0 {
+		return rows[0].Components[0].Value
+	}
+	return rows[0].Component.Value
+}
+
+// asides are clicks whose answer may still be said to one person alone.
+type asides struct {
+	mu   sync.Mutex
+	last map[string]aside // by message and person
+}
+
+type aside struct {
+	in interaction
+	at time.Time
+}
+
+// tokenStays is how long an interaction takes further answers.
+const tokenStays = 14 * time.Minute
+
+func (s *asides) clicked(r chat.Reaction, in interaction, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == nil || len(s.last) >= mostNoted {
+		s.last = map[string]aside{}
+	}
+	s.last[r.On.ID+" "+string(r.By.ID)] = aside{in, now}
+}
+
+// of gives the click of somebody on a message.
+func (s *asides) of(message string, who chat.UserID, now time.Time) (interaction, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.last[message+" "+string(who)]
+	return c.in, ok && now.Sub(c.at) < tokenStays
+}
+
+// tell says something to whoever clicked, and to nobody else.
+func (a *Adapter) tell(ctx context.Context, in interaction, text string) error {
+	return a.rest.call(ctx, request{
+		method: "POST", path: "/webhooks/{}/{}", ids: []string{in.ApplicationID, in.Token},
+		body: newPage(text), priority: outbox.Answer,
+	})
+}
+
+// faces are what messages of steps show, so that a change that nobody could see is
+// left out.
+type faces struct {
+	mu   sync.Mutex
+	last map[chat.MessageRef]string
+}
+
+// same says whether a message shows a part already, and notes that it does.
+func (f *faces) same(ref chat.MessageRef, p part) bool {
+	face := fmt.Sprint(p.content, len(p.buttons))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.last[ref] == face {
+		return true
+	}
+	if f.last == nil || len(f.last) >= mostNoted {
+		f.last = map[chat.MessageRef]string{}
+	}
+	f.last[ref] = face
+	return false
+}
+
+// slowAfter is how long somebody waits for an answer before it pings them.
+const slowAfter = 20 * time.Second
+
+// callBack has an answer ping whoever asked, if they had to wait for it: as the
+// one who is answered, or where that message stands elsewhere, by a line.
+func (s *sending) callBack(ctx context.Context) {
+	p := placeOf(s.thread)
+	id := s.post.ReplyTo.ID
+	if s.post.Text == nil || id == "" || s.a.o.Now().Sub(sentAt(id)) < slowAfter {
+		return
+	}
+	s.slow = true
+	s.parts[0].silent = false
+	if s.replyTo(0) != "" || p.direct() || id != p.thread {
+		return
+	}
+	who := s.a.asker(ctx, p)
+	last := &s.parts[len(s.parts)-1]
+	line := "\n-# " + person(chat.User{ID: chat.UserID(who)})
+	if !plainID.MatchString(who) || units(last.content+line) > mostContent {
+		return
+	}
+	last.content += line
+	last.pings.Users, last.silent = []string{who}, false
+}
+
+// asker is who wrote the message that began a conversation.
+func (a *Adapter) asker(ctx context.Context, p place) string {
+	var m message
+	err := a.rest.call(ctx, request{
+		method: "GET", path: "/channels/{}/messages/{}", ids: []string{p.channel, p.thread}, priority: outbox.Answer, answer: &m,
+	})
+	if err != nil || m.Author == nil {
+		return ""
+	}
+	if u := a.asked(m); u != nil {
+		return u.ID
+	}
+	if m.Author.Bot {
+		return ""
+	}
+	return m.Author.ID
+}

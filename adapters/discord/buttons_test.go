@@ -1,0 +1,183 @@
+package discord
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nod/chat"
+	"nod/internal/fakediscord"
+	"nod/internal/ledger"
+)
+
+// Who may decide is pinged by the approval, and nobody by what becomes of it; the
+// steps ring nowhere.
+func TestPings(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	ops := o.fake.AddRole(o.guild, "ops", 0)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	th := thread(o.general, id)
+	p := asking("{}")
+	p.Requester, p.Exclude = chat.User{ID: chat.UserID(o.ada)}, []chat.UserID{chat.UserID(o.ada)}
+	p.Approvers = []string{"requester", "user:" + o.bob, "role:" + ops}
+	ref := o.post(th, chat.Post{Key: "p", Approval: p}, false)
+	if diff := cmp.Diff([]string{o.bob, ops}, slices.Sorted(slices.Values(o.fake.Message(ref.ID).Pings))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	p.Outcome, p.By = chat.Approved, []chat.User{{ID: chat.UserID(o.bob)}}
+	if err := o.a.Edit(t.Context(), th, ref, chat.Post{Key: "p", Approval: p}); err != nil {
+		t.Fatal(err)
+	}
+	steps := o.post(th, chat.Post{Key: "s", Steps: &chat.Steps{Turn: "1"}}, false)
+	if m := o.fake.Message(steps.ID); m.Flags&silent == 0 || len(m.Pings) > 0 {
+		t.Errorf("the steps: %+v", m)
+	}
+	if n := len(o.fake.Pings(id)); n != 2 {
+		t.Errorf("%d pings in all", n)
+	}
+}
+
+// An answer for which somebody had to wait pings them, and nobody else; also when
+// it is posted again.
+func TestSlowAnswer(t *testing.T) {
+	o := build(t, fakediscord.Options{})
+	late := func(opt *Options) { opt.Now = func() time.Time { return time.Now().Add(time.Minute) } }
+	o.run(late)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	th := thread(o.general, id)
+	p := answer("a", "done, <@"+o.bob+">")
+	p.ReplyTo = refOf(placeOf(th), id)
+	ref := o.post(th, p, false)
+	q := answer("b", "done")
+	q.ReplyTo = refOf(placeOf(th), o.fake.Say(o.cleo, id, o.mention()+" again"))
+	o.post(th, q, false)
+	if diff := cmp.Diff([]string{o.ada, o.cleo}, o.fake.Pings(id)); diff != "" {
+		t.Errorf("pings (-want +got):\n%s", diff)
+	}
+	o.stop()
+	o.fake.ForgetNonces()
+	o.run(nil) // to which the question seems new
+	if again := o.post(th, p, true); again != ref || len(o.fake.Posts(id)) != 2 {
+		t.Errorf("it was posted again: %+v", o.fake.Posts(id))
+	}
+}
+
+// reasoned is an inbox that takes reasons.
+type reasoned struct {
+	*ledger.Ledger
+	said []string
+}
+
+func (r *reasoned) Reason(_ context.Context, thread chat.ThreadID, call string, by chat.User, text string, _ ...string) (bool, error) {
+	r.Do(func() { r.said = append(r.said, strings.Join([]string{thread.Channel, call, by.Name, text}, " ")) })
+	return true, nil
+}
+
+// A click on a button is put like the emoji for which it stands; whoever denied is
+// asked why. What one person is told then is told them alone.
+func TestVoteButtons(t *testing.T) {
+	o := build(t, fakediscord.Options{})
+	in := &reasoned{Ledger: o.in}
+	o.run(func(opt *Options) { opt.Inbox = in })
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	th := thread(o.general, id)
+	ref := o.post(th, chat.Post{Key: "p", Approval: asking("{}")}, false)
+	buttons := o.fake.Message(ref.ID).Buttons()
+	o.fake.Duplicate(1)
+	o.fake.Click(o.ada, ref.ID, buttons[0])
+	denied := o.fake.Click(o.bob, ref.ID, buttons[1])
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 2 && o.in.Repeats == 1 })
+	o.wait(func(s *fakediscord.Server) bool { return s.Interactions()[1].Form != "" })
+	got := slices.SortedFunc(slices.Values(o.in.Reactions), func(x, y chat.Reaction) int { return strings.Compare(x.Emoji, y.Emoji) })
+	want := []chat.Reaction{
+		{On: ref, By: chat.User{ID: chat.UserID(o.ada), Name: "Ada"}, Emoji: "✅", Button: true},
+		{On: ref, By: chat.User{ID: chat.UserID(o.bob), Name: "bob"}, Emoji: "❌", Button: true},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("reactions (-want +got):\n%s", diff)
+	}
+	o.fake.Fill(denied, "too late\nin the day")
+	o.in.Await(t, func() bool { return len(in.said) == 1 })
+	if want := th.Channel + " c-7 bob too late in the day"; in.said[0] != want {
+		t.Errorf("the reason is %q, want %q", in.said[0], want)
+	}
+	if err := o.a.Whisper(t.Context(), th, want[1].By, ref, "You may not."); err != nil {
+		t.Fatal(err)
+	}
+	if e := o.fake.Ephemerals(o.bob); len(e) != 1 || e[0].Content != "You may not." || len(o.fake.Posts(id)) != 1 {
+		t.Errorf("he is told %+v", e)
+	}
+}
+
+// A store that does not answer is said, within the time that there is.
+func TestVoteWithoutStore(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	dm := o.fake.DM(o.ada)
+	ref := o.post(direct(dm), chat.Post{Key: "p", Approval: asking("{}")}, false)
+	o.in.Do(func() { o.in.Fail = context.DeadlineExceeded })
+	o.fake.Click(o.ada, ref.ID, o.fake.Message(ref.ID).Buttons()[0])
+	o.wait(func(s *fakediscord.Server) bool {
+		e := s.Ephemerals(o.ada)
+		return len(e) == 1 && strings.Contains(e[0].Content, "did not work")
+	})
+	o.in.Do(func() { o.in.Fail = nil })
+}
+
+func TestNoButtons(t *testing.T) {
+	o := open(t, fakediscord.Options{}, func(o *Options) { o.NoButtons, o.NoMention = true, true })
+	dm := o.fake.DM(o.ada)
+	p := asking("{}")
+	p.Approvers = []string{"user:" + o.ada}
+	ref := o.post(direct(dm), chat.Post{Key: "p", Approval: p}, false)
+	if m := o.fake.Message(ref.ID); len(m.Buttons()) > 0 || len(m.Pings) > 0 {
+		t.Errorf("buttons %q, pings %q", m.Buttons(), m.Pings)
+	}
+}
+
+// Beside the steps of a turn at work there is a button that stops it.
+func TestStopButton(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	th := thread(o.general, id)
+	steps := &chat.Steps{Turn: "1", Version: 1, Status: "Running deploy"}
+	ref := o.post(th, chat.Post{Key: "s", Steps: steps}, false)
+	buttons := o.fake.Message(ref.ID).Buttons()
+	o.in.Do(func() { o.in.Threads[th] = chat.Standing{Known: true, Running: true} })
+	o.fake.Click(o.bob, ref.ID, buttons[1])
+	o.in.Await(t, func() bool { return len(o.in.Halts) == 1 && o.in.Halts[0] == th })
+	steps.Version, steps.Done = 2, true
+	if err := o.a.Edit(t.Context(), th, ref, chat.Post{Key: "s", Steps: steps}); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.fake.Message(ref.ID).Buttons(); len(got) != 1 {
+		t.Errorf("in the end it has %q", got)
+	}
+}
+
+// Steps that read the same are not written again.
+func TestSameSteps(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	dm := direct(o.fake.DM(o.ada))
+	steps := chat.Steps{Turn: "1", Version: 1, Status: "Running deploy"}
+	ref := o.post(dm, chat.Post{Key: "s", Steps: &steps}, false)
+	steps.Version, steps.Items = 2, []chat.Step{}
+	steps.Done = false
+	for v := uint64(2); v < 6; v++ {
+		again := steps
+		again.Version = v
+		if err := o.a.Edit(t.Context(), dm, ref, chat.Post{Key: "s", Steps: &again}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	steps.Version, steps.Done = 9, true
+	if err := o.a.Edit(t.Context(), dm, ref, chat.Post{Key: "s", Steps: &steps}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(o.fake.Calls("PATCH /channels/{channel}/messages/{message}")); n != 1 {
+		t.Errorf("%d changes", n)
+	}
+}
