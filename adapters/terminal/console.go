@@ -158,7 +158,9 @@ func (c *console) draw(rows []row) error {
 		fmt.Fprintf(&b, "\x1b[%dA", n)
 	}
 	b.WriteString("\r\x1b[J")
-	c.writeRows(&b, rows)
+	for _, r := range rows {
+		c.writeRows(&b, wrap(r, width-1))
+	}
 	c.drawn = nil
 	if !c.held {
 		c.drawn = c.region[:min(len(c.region), max(height-2, 0))]

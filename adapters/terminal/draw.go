@@ -245,11 +245,15 @@ func (a *Adapter) showApproval(ref chat.MessageRef, w *chat.Approval) error {
 
 // open asks for an approval.
 func (a *Adapter) open(ref chat.MessageRef, s *shown, w *chat.Approval) error {
-	k := &ask{number: a.numbered + 1, ref: ref, want: *w}
+	number := a.numbered + 1
+	if w.Number > 0 {
+		number = w.Number // it counts up in the thread, and is the same after a restart
+	}
+	k := &ask{number: number, ref: ref, want: *w}
 	if err := a.print(askRows(k, a.o.Now().Location())); err != nil {
 		return err
 	}
-	a.numbered++
+	a.numbered = max(a.numbered, number)
 	a.asks = append(a.asks, k)
 	s.outcome, s.by = &w.Outcome, len(w.By)
 	return nil

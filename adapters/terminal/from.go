@@ -34,6 +34,7 @@ type vote struct {
 	on      *ask
 	emoji   string
 	removed bool
+	reason  string // why a call is denied; may be empty
 }
 
 // parse says what a line means while these approvals wait. Only a line that
@@ -50,7 +51,13 @@ func parse(text string, open []*ask) intent {
 	if path, ok := parseAttach(text); ok {
 		return intent{attach: path}
 	}
-	if len(open) == 0 || len(words) > 3 {
+	if len(open) == 0 {
+		return intent{message: text}
+	}
+	if v := parseReason(text, words, open); v != nil {
+		return intent{vote: v}
+	}
+	if len(words) > 3 {
 		return intent{message: text}
 	}
 	if len(words) > 1 && strings.EqualFold(words[0], "take") && strings.EqualFold(words[1], "back") {
@@ -72,6 +79,27 @@ func parseVote(text string, words []string, open []*ask) intent {
 		return intent{say: fmt.Sprintf("%s does not decide approval %d; %s.", cleanLine(words[0]), a.number, howTo(a))}
 	}
 	return intent{vote: &vote{on: a, emoji: emoji}}
+}
+
+// parseReason reads a denial with a reason: n 1 too late in the day. It needs the
+// number, since a message may begin with no.
+func parseReason(text string, words []string, open []*ask) *vote {
+	if len(words) < 3 {
+		return nil
+	}
+	n, err := strconv.Atoi(words[1])
+	i := slices.IndexFunc(open, func(a *ask) bool { return a.number == n })
+	if err != nil || i < 0 {
+		return nil
+	}
+	emoji, ok := emojiFor(words[0], open[i])
+	denies := func(e string) bool { return chat.NormalEmoji(e) == emoji }
+	if !ok || !slices.ContainsFunc(open[i].want.Deny, denies) {
+		return nil
+	}
+	_, reason, _ := strings.Cut(strings.TrimSpace(text), words[0])
+	_, reason, _ = strings.Cut(reason, words[1])
+	return &vote{on: open[i], emoji: emoji, reason: strings.TrimSpace(reason)}
 }
 
 func parseBack(text string, number []string, open []*ask) intent {

@@ -59,6 +59,12 @@ func TestParse(t *testing.T) {
 		{"y 2", waiting(1, 2), "2 ✅"},
 		{"n  1", waiting(1, 2), "1 ❌"},
 		{"👎 2", waiting(1, 2), "2 👎"},
+		{"n 1 too late in the day", waiting(1, 2), "1 ❌ too late in the day"},
+		{"No  2  so   what", waiting(1, 2), "2 ❌ so   what"},
+		{"👎 2 why", waiting(2), "2 👎 why"},
+		{"n 7 too late", waiting(1, 2), "message n 7 too late"},
+		{"y 1 of course", waiting(1, 2), "message y 1 of course"},
+		{"no way this is right", waiting(1), "message no way this is right"},
 		{"y 7", waiting(1, 2), "say " + shut},
 		{"y -1", waiting(1, 2), "say Approval -1 is not open. Open: 1 deploy, 2 deploy"},
 		{"y 1 2", waiting(1, 2), "message y 1 2"},
@@ -81,7 +87,7 @@ func TestParse(t *testing.T) {
 func TestParseOtherEmoji(t *testing.T) {
 	open := waiting(1, 2)
 	open[1].want.Approve = []string{"🚀"}
-	want := "say 👍 does not decide approval 2; answer y or n (🚀 / ❌ 👎); y 2 or n 2 while several wait."
+	want := "say 👍 does not decide approval 2; answer y or n (🚀 / ❌ 👎); y 2 or n 2 while several wait; n 2 and why."
 	if got := describe(parse("👍 2", open)); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -101,7 +107,7 @@ func describe(in intent) string {
 	case in.vote != nil && in.vote.removed:
 		return string(rune('0'+in.vote.on.number)) + " " + in.vote.emoji + " removed"
 	case in.vote != nil:
-		return string(rune('0'+in.vote.on.number)) + " " + in.vote.emoji
+		return strings.TrimSpace(string(rune('0'+in.vote.on.number)) + " " + in.vote.emoji + " " + in.vote.reason)
 	}
 	return ""
 }

@@ -36,6 +36,11 @@ type Inbox interface {
 	Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error) // chat.ErrNoFile: it is not kept any more
 }
 
+// Reasons is what an Inbox is besides that takes in why a call was denied.
+type Reasons interface {
+	Reason(ctx context.Context, thread chat.ThreadID, call string, by chat.User, text string, eventIDs ...string) (fresh bool, err error)
+}
+
 // History tells what was said before this start. It is asked once.
 type History interface {
 	History(ctx context.Context, thread chat.ThreadID) ([]chat.Line, error)
@@ -80,7 +85,6 @@ type Adapter struct {
 	files    []row           // held back until the steps are folded
 	answer   []row           // held back with them, and comes after them
 	left     bool            // Run has returned
-	halted   time.Time       // the last Ctrl-C
 }
 
 // New makes an Adapter; Run starts it.
@@ -331,18 +335,15 @@ func (a *Adapter) leave() error {
 	})
 }
 
-// again is how soon a second Ctrl-C means leaving.
-const again = 2 * time.Second
-
-// interrupt acts on Ctrl-C: it stops what runs, or else leaves.
+// interrupt acts on Ctrl-C: it stops what runs, or else leaves. The first one of
+// a turn stops that turn, whatever was stopped before; one while the turn has
+// not ended yet leaves.
 func (a *Adapter) interrupt(ctx context.Context) error {
-	now := a.o.Now()
 	a.mu.Lock()
-	twice := !a.halted.IsZero() && now.Sub(a.halted) <= again
+	halting := a.gate.halt
 	busy := !a.gate.rest() || len(a.asks) > 0
-	a.halted = now
 	a.mu.Unlock()
-	if twice || !busy {
+	if halting || !busy {
 		return a.leave()
 	}
 	if err := a.say("stopping; Ctrl-C again leaves"); err != nil {
@@ -384,9 +385,16 @@ func (a *Adapter) halt(ctx context.Context) error {
 
 func (a *Adapter) vote(ctx context.Context, v *vote) error {
 	r := chat.Reaction{On: v.on.ref, By: a.o.User, Emoji: v.emoji, Removed: v.removed}
+	if v.reason != "" {
+		// Who clicks on a button is asked why, and this is the answer to that.
+		r.Button = true
+	}
 	id := eventID(a.newID())
 	return a.put(&a.gate.vote, func() (bool, error) {
 		fresh, err := a.o.Inbox.Reaction(ctx, r, id)
+		if err == nil && v.reason != "" {
+			err = a.reason(ctx, v, id)
+		}
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		switch {
@@ -398,6 +406,16 @@ func (a *Adapter) vote(ctx context.Context, v *vote) error {
 		}
 		return fresh, err
 	})
+}
+
+// reason puts why a call was denied.
+func (a *Adapter) reason(ctx context.Context, v *vote, id string) error {
+	in, ok := a.o.Inbox.(Reasons)
+	if !ok {
+		return nil
+	}
+	_, err := in.Reason(ctx, Thread, v.on.want.Call, a.o.User, v.reason, id+"/reason")
+	return err
 }
 
 // put puts something into the inbox. What it owes is noted first, since the

@@ -209,8 +209,8 @@ func askRows(a *ask, at *time.Location) []row {
 
 // howTo says how an approval is answered.
 func howTo(a *ask) string {
-	return fmt.Sprintf("answer y or n (%s / %s); y %d or n %d while several wait",
-		cleanLine(strings.Join(a.want.Approve, " ")), cleanLine(strings.Join(a.want.Deny, " ")), a.number, a.number)
+	return fmt.Sprintf("answer y or n (%s / %s); y %d or n %d while several wait; n %d and why",
+		cleanLine(strings.Join(a.want.Approve, " ")), cleanLine(strings.Join(a.want.Deny, " ")), a.number, a.number, a.number)
 }
 
 func approvers(w chat.Approval) string {
@@ -236,6 +236,9 @@ func outcomeRow(w *chat.Approval, number int) row {
 	}
 	if w.Outcome == "" {
 		s += fmt.Sprintf(" (%d of %d)", len(w.By), w.Quorum)
+	}
+	if w.Reason != "" {
+		s += ": " + cleanLine(w.Reason)
 	}
 	if number > 0 {
 		s += fmt.Sprintf(" · approval %d", number)
@@ -307,6 +310,31 @@ func cut(r row, width int) row {
 	}
 	r.text = lipgloss.NewStyle().MaxWidth(width-1).Render(r.text) + "…"
 	return r
+}
+
+// indent begins what of a row does not fit its first line, so that nothing from
+// outside ever begins one.
+const indent = "  "
+
+// wrap breaks a row between words where it is wider than a screen.
+func wrap(r row, width int) []row {
+	if width < 20 || lipgloss.Width(r.text) <= width {
+		return []row{r}
+	}
+	lead := r.text[:len(r.text)-len(strings.TrimLeft(r.text, " "))]
+	text := strings.TrimLeft(r.text, " ")
+	if len(lead) > width/2 {
+		lead = ""
+	}
+	var out []row
+	for i, line := range strings.Split(lipgloss.Wrap(text, width-len(lead)-len(indent), ""), "\n") {
+		begin := lead + indent
+		if i == 0 {
+			begin = lead
+		}
+		out = append(out, row{begin + strings.TrimRight(line, " "), r.ink})
+	}
+	return out
 }
 
 // flat joins the elements of stepRows.

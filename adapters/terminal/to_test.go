@@ -61,11 +61,11 @@ func TestColors(t *testing.T) {
 			`Approval 1: deploy {"env":"prod"}
   asked by ada · may approve: 2 of requester, not local · until 2026-03-04 14:30:00
   why: a fetched page is in the prompt
-  answer y or n (✅ 👍 / ❌ 👎); y 1 or n 1 while several wait
+  answer y or n (✅ 👍 / ❌ 👎); y 1 or n 1 while several wait; n 1 and why
 `,
 			"\x1b[1mApproval 1: deploy {\"env\":\"prod\"}\x1b[m\n" + `  asked by ada · may approve: 2 of requester, not local · until 2026-03-04 14:30:00
   why: a fetched page is in the prompt
-  answer y or n (✅ 👍 / ❌ 👎); y 1 or n 1 while several wait
+  answer y or n (✅ 👍 / ❌ 👎); y 1 or n 1 while several wait; n 1 and why
 `,
 			askRows(a, time.FixedZone("", 2*60*60)),
 		},
@@ -214,6 +214,30 @@ func begins(l string) bool {
 		}
 	}
 	return false
+}
+
+// A long line is broken between words, and what is not its beginning never
+// begins a line.
+func TestWrap(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want []string
+	}{
+		{"Answer: as short as it can be", []string{"Answer: as short as it can be"}},
+		{"Answer: this is a line that does not fit into thirty", []string{"Answer: this is a line that", "  does not fit into thirty"}},
+		{"  of several lines, this is the second one", []string{"  of several lines, this is", "    the second one"}},
+		{"x" + strings.Repeat("y", 40) + " Answer: z", []string{"x" + strings.Repeat("y", 27), "  " + strings.Repeat("y", 13) + " Answer: z"}},
+		{"日本語日本語日本語日本語日本語日本語", []string{"日本語日本語日本語日本語日本", "  語日本語"}},
+		{"", []string{""}},
+	} {
+		var got []string
+		for _, r := range wrap(row{text: tt.in}, 30) {
+			got = append(got, r.text)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%q: %s", tt.in, diff)
+		}
+	}
 }
 
 func TestCut(t *testing.T) {
