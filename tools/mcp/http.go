@@ -90,10 +90,27 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	if kind := resp.Header.Get("Content-Type"); resp.StatusCode == http.StatusOK && !strings.HasPrefix(kind, "application/json") && !strings.HasPrefix(kind, "text/event-stream") {
 		_ = w.fault.note(notTheProtocol(kind)) // for the case that it matters: some answer a notification so
 	}
-	// A stream of events has no end, and the SDK bounds each event.
-	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-		resp.Body = &bounded{ReadCloser: resp.Body, left: w.most, most: w.most, fault: w.fault}
+	// A stream of events has no end; each event is bounded.
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		resp.Body = newEvents(resp.Body, int(w.most), w.fault)
+		return resp, nil
 	}
+	resp.Body = &bounded{ReadCloser: resp.Body, left: w.most, most: w.most, fault: w.fault}
+	return w.tidied(resp)
+}
+
+// tidied is an answer whose message the SDK can read.
+func (w *web) tidied(resp *http.Response) (*http.Response, error) {
+	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
+		return resp, nil
+	}
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	body = tidy(body)
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return resp, nil
 }
 

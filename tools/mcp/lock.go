@@ -23,6 +23,8 @@ type Definition struct {
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"` // JSON Schema, its keys sorted
 	Hints       *Hints          `json:"hints,omitempty"`
+
+	Unusable string `json:"unusable,omitempty"` // why it can't be called from here
 }
 
 // Hints are what a tool says about itself. See
@@ -118,6 +120,9 @@ func defined(t *sdk.Tool) (Definition, error) {
 		return Definition{}, err
 	}
 	d := Definition{Name: t.Name, Description: strings.ToValidUTF8(t.Description, "\ufffd"), Parameters: raw}
+	if t.Meta[taskMeta] == "required" {
+		d.Unusable = "it only runs as a task of the protocol, which is not possible here"
+	}
 	if a := t.Annotations; a != nil {
 		d.Hints = &Hints{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, Idempotent: a.IdempotentHint, OpenWorld: a.OpenWorldHint}
 	}
@@ -154,6 +159,8 @@ const (
 // model can use the tool.
 func (d Definition) forModel() (json.RawMessage, error) {
 	switch {
+	case d.Unusable != "":
+		return nil, errors.New(d.Unusable)
 	case len(d.Description) > mostDescription:
 		return nil, fmt.Errorf("its description has more than %d KiB", mostDescription>>10)
 	case len(d.Parameters) > mostParameters:
@@ -165,6 +172,11 @@ func (d Definition) forModel() (json.RawMessage, error) {
 	}
 	if root == nil { // it was null
 		root = map[string]any{}
+	}
+	if composed(root) {
+		if err := flatten(root); err != nil {
+			return nil, err
+		}
 	}
 	for key, value := range map[string]any{"type": "object", "properties": map[string]any{}} {
 		if _, ok := root[key]; !ok {

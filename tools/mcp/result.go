@@ -56,8 +56,10 @@ type writer struct {
 func (w *writer) content(c sdk.Content) bool {
 	switch c := c.(type) {
 	case *sdk.TextContent:
-		w.lines = append(w.lines, c.Text)
-		return true
+		if c.Text != "" {
+			w.lines = append(w.lines, c.Text)
+		}
+		return strings.TrimSpace(c.Text) != ""
 	case *sdk.ImageContent:
 		w.file("", c.MIMEType, c.Data)
 	case *sdk.AudioContent:
@@ -67,7 +69,7 @@ func (w *writer) content(c sdk.Content) bool {
 	case *sdk.EmbeddedResource:
 		return w.resource(c.Resource)
 	default:
-		w.lines = append(w.lines, "(it also gave something of a kind that can't be shown here)")
+		w.lines = append(w.lines, unshown)
 	}
 	return false
 }

@@ -132,6 +132,16 @@ func TestForModel(t *testing.T) {
 		`{"type":"string"}`:                      "",
 		`[]`:                                     "",
 		`{"$ref":"https://evil.example/schema"}`: "",
+
+		// What is composed at the top is written as one object.
+		`{"anyOf":[{"type":"object","properties":{"a":{"type":"string"},"b":{}},"required":["a","b"]},{"properties":{"a":{"type":"integer"}},"required":["a"]},{"type":"null"}]}`: `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"integer"}]},"b":{}},"required":["a"],"type":"object"}`,
+		`{"type":"object","properties":{"a":{}},"oneOf":[{"required":["a"]},{"required":["b"]}],"allOf":[{"properties":{"b":{}},"required":["b"]}]}`:                              `{"properties":{"a":{},"b":{}},"required":["b"],"type":"object"}`,
+		`{"$ref":"#/$defs/x~1y","$defs":{"x/y":{"type":"object","properties":{"a":{"$ref":"#/$defs/s"}},"required":["a"]},"s":{"type":"string"}}}`:                                `{"$defs":{"s":{"type":"string"},"x/y":{"properties":{"a":{"$ref":"#/$defs/s"}},"required":["a"],"type":"object"}},"properties":{"a":{"$ref":"#/$defs/s"}},"required":["a"],"type":"object"}`,
+		`{"type":"object","properties":{"a":{}},"not":{"required":["a"]},"enum":[{}]}`:                                                                                            `{"properties":{"a":{}},"type":"object"}`,
+		`{"allOf":[{"$ref":"#"}]}`:                                      "",
+		`{"anyOf":[true]}`:                                              "",
+		`{"$ref":"#/$defs/none"}`:                                       "",
+		`{"allOf":[{"$ref":"#/allOf/0"}]}`:                              "",
 		`{"description":"` + strings.Repeat("x", mostParameters) + `"}`: "",
 	} {
 		got, err := Definition{Parameters: []byte(parameters)}.forModel()

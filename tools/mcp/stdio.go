@@ -139,7 +139,7 @@ func (c *child) Read(context.Context) (jsonrpc.Message, error) {
 		if err != nil {
 			return nil, err
 		}
-		msg, err := jsonrpc.DecodeMessage(line)
+		msg, err := jsonrpc.DecodeMessage(tidy(line))
 		if err == nil {
 			c.garbage = 0
 			return msg, nil

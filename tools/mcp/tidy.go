@@ -1,0 +1,176 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"strings"
+)
+
+// The SDK takes a message whole or not at all: one item of a result that it does
+// not know, and an answer that came is a call of which nobody knows what became.
+// So messages are looked through before it sees them, and an item that it could not
+// read becomes a text that says so.
+
+// taskMeta is where a tool is marked that runs in a way of which the SDK has no
+// word: execution.taskSupport.
+const taskMeta = "nod/taskSupport"
+
+// unshown stands for an item that can't be read.
+const unshown = "(it also gave something of a kind that can't be shown here)"
+
+// tidy gives a message in a form that the SDK reads. What is no result of a call
+// and no list of tools stays as it is, byte for byte.
+func tidy(message []byte) []byte {
+	if !bytes.Contains(message, []byte(`"result"`)) {
+		return message
+	}
+	var m, result map[string]json.RawMessage
+	if json.Unmarshal(message, &m) != nil || json.Unmarshal(m["result"], &result) != nil {
+		return message
+	}
+	changed := tidyList(result, "content", tidyItem)
+	changed = tidyList(result, "tools", tidyTool) || changed
+	if !changed {
+		return message
+	}
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return message
+	}
+	m["result"] = raw
+	if raw, err = json.Marshal(m); err != nil {
+		return message
+	}
+	return raw
+}
+
+// tidyList has each item of a list looked at, and says whether any was changed.
+func tidyList(result map[string]json.RawMessage, key string, look func(json.RawMessage) json.RawMessage) bool {
+	var items []json.RawMessage
+	if json.Unmarshal(result[key], &items) != nil {
+		return false
+	}
+	changed := false
+	for i, item := range items {
+		if other := look(item); other != nil {
+			items[i], changed = other, true
+		}
+	}
+	if !changed {
+		return false
+	}
+	raw, err := json.Marshal(items)
+	if err != nil {
+		return false
+	}
+	result[key] = raw
+	return true
+}
+
+// tidyTool marks a tool that only runs as a task; nil: it is none.
+func tidyTool(item json.RawMessage) json.RawMessage {
+	var t struct {
+		Execution struct{ TaskSupport string }
+	}
+	var all, meta map[string]json.RawMessage
+	if json.Unmarshal(item, &t) != nil || t.Execution.TaskSupport != "required" || json.Unmarshal(item, &all) != nil {
+		return nil
+	}
+	if json.Unmarshal(all["_meta"], &meta) != nil || meta == nil {
+		meta = map[string]json.RawMessage{}
+	}
+	meta[taskMeta] = json.RawMessage(`"required"`)
+	var err error
+	if all["_meta"], err = json.Marshal(meta); err != nil {
+		return nil
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// tidyItem gives an item of a result anew; nil: it is as it should be.
+func tidyItem(item json.RawMessage) json.RawMessage {
+	var kind struct{ Type string }
+	if json.Unmarshal(item, &kind) != nil {
+		return textItem(unshown)
+	}
+	switch kind.Type {
+	case "text":
+		return tidyText(item)
+	case "image", "audio":
+		var c struct {
+			Data     string
+			MIMEType string
+		}
+		if json.Unmarshal(item, &c) != nil {
+			return textItem(unshown)
+		}
+		return tidyData(item, c.Data)
+	case "resource_link":
+		if json.Unmarshal(item, &struct{ URI, Name, Title, Description, MIMEType string }{}) != nil {
+			return textItem(unshown)
+		}
+		return nil
+	case "resource":
+		var c struct {
+			Resource *struct{ URI, MIMEType, Text, Blob string }
+		}
+		if json.Unmarshal(item, &c) != nil || c.Resource == nil || !isBase64(c.Resource.Blob) {
+			return textItem(unshown)
+		}
+		return nil
+	}
+	return textItem(unshown)
+}
+
+// tidyText takes what is no string, but could be one, for the text.
+func tidyText(item json.RawMessage) json.RawMessage {
+	var c struct{ Text json.RawMessage }
+	var text string
+	switch {
+	case json.Unmarshal(item, &c) != nil:
+		return textItem(unshown)
+	case c.Text == nil || json.Unmarshal(c.Text, &text) == nil:
+		return nil
+	}
+	return textItem(string(c.Text))
+}
+
+// tidyData takes the address off of data that came as one ("data:image/png;base64,…").
+func tidyData(item json.RawMessage, data string) json.RawMessage {
+	if isBase64(data) {
+		return nil
+	}
+	_, bare, ok := strings.Cut(data, ";base64,")
+	var all map[string]json.RawMessage
+	if !ok || !isBase64(bare) || json.Unmarshal(item, &all) != nil {
+		return textItem(unshown)
+	}
+	var err error
+	if all["data"], err = json.Marshal(bare); err != nil {
+		return textItem(unshown)
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return textItem(unshown)
+	}
+	return raw
+}
+
+func isBase64(text string) bool {
+	_, err := io.Copy(io.Discard, base64.NewDecoder(base64.StdEncoding, strings.NewReader(text)))
+	return err == nil
+}
+
+func textItem(text string) json.RawMessage {
+	raw, err := json.Marshal(map[string]string{"type": "text", "text": text})
+	if err != nil {
+		return json.RawMessage(`{"type":"text","text":""}`)
+	}
+	return raw
+}
