@@ -30,7 +30,10 @@ func (c checkCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 	if err != nil {
 		return usage(err)
 	}
-	mistakes := append(cfg.Unsupported(thisBuild), cfg.Incomplete()...)
+	mistakes := cfg.Unsupported(thisBuild)
+	if served(cfg) {
+		mistakes = append(mistakes, cfg.Incomplete()...)
+	}
 	if len(mistakes) > 0 {
 		return config.Mistakes(mistakes)
 	}
@@ -38,6 +41,10 @@ func (c checkCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 	env.Out = m.Writer(env.Out)
 	return m.Error(c.check(ctx, cfg, masked(cmd.logger(env, slog.LevelError), m), env))
 }
+
+// served says whether a file is for `bot run`; one without a platform is for `bot
+// chat`, which needs nothing.
+func served(cfg *config.Config) bool { return cfg.Slack != nil || cfg.Discord != nil }
 
 // check tries what a file without mistakes names.
 func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.Logger, env Env) error {
@@ -51,17 +58,20 @@ func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.L
 		return usage(err)
 	}
 	defer func() { _ = k.close() }()
-	a, err := newAgent(cfg, k)
+	a, err := fitting(cfg, k)
 	if err != nil {
 		return usage(err)
 	}
 	for _, t := range a.Tools {
-		_, _ = fmt.Fprintf(env.Out, "ok    tool %s: %s\n", t.Name, t.Risk)
+		_, _ = fmt.Fprintf(env.Out, "ok    tool %s: %s, %d tokens\n", t.Name, t.Risk, tokensOf(a, t.Tool))
 	}
 	for _, t := range k.off {
 		_, _ = fmt.Fprintf(env.Out, "off   tool %s: %s\n", t.name, t.why)
 	}
-	return tryAll(ctx, cfg, log, env, showMCP(ctx, k.mcp, env.Out))
+	for _, s := range k.left {
+		_, _ = fmt.Fprintf(env.Out, "FAIL  mcp %s: is left out: %s\n", s.name, s.why)
+	}
+	return tryAll(ctx, cfg, log, env, len(k.left)+showMCP(ctx, k.mcp, env.Out))
 }
 
 // trial is one connection to try; it says what it found.
@@ -94,6 +104,9 @@ func trials(cfg *config.Config, log *slog.Logger) []trial {
 	out := []trial{
 		{"store", func(ctx context.Context) (string, error) { return tryStore(ctx, cfg, log) }},
 		{"llm", func(ctx context.Context) (string, error) { return tryModel(ctx, cfg) }},
+	}
+	if !served(cfg) {
+		out = append(out, trial{"platform", func(context.Context) (string, error) { return "none, so this file is for `bot chat` only", nil }})
 	}
 	if cfg.Slack != nil {
 		out = append(out, trial{"slack", func(ctx context.Context) (string, error) { return trySlack(ctx, cfg) }})
@@ -134,6 +147,9 @@ func tryStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (string
 // tryModel lists the endpoint's models, which costs nothing. An endpoint that
 // has no list is only known to answer.
 func tryModel(ctx context.Context, cfg *config.Config) (string, error) {
+	if cfg.Offline() {
+		return "the built-in demo model, as there is neither a key nor an address", nil
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.LLM.BaseURL+"/models", nil)
 	if err != nil {
 		return "", err

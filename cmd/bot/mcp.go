@@ -115,7 +115,11 @@ func showMCP(ctx context.Context, servers *mcp.Servers, out io.Writer) (bad int)
 		if !s.Accepted {
 			accepted = "none accepted yet: each start uses what it finds; look at them, and run bot check --accept-mcp"
 		}
-		_, _ = fmt.Fprintf(out, "ok    mcp %s: %d tools, %s\n", s.Server, len(s.Tools), accepted)
+		number := fmt.Sprint(len(s.Tools))
+		if s.Offered > len(s.Tools) {
+			number += fmt.Sprintf(" of %d", s.Offered)
+		}
+		_, _ = fmt.Fprintf(out, "ok    mcp %s: %s tools, %s\n", s.Server, number, accepted)
 		for _, t := range s.Tools {
 			bad += showTool(out, s.Server, t)
 		}

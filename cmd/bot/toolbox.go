@@ -33,6 +33,7 @@ type kit struct {
 	box   *tools.Box
 	rules map[string]config.ToolRules // by the tool's name
 	off   []offTool
+	left  []offTool      // servers whose tools there is no room for
 	stops []func() error // end what the tools left running
 	// forgets are told that a thread was erased.
 	forgets []func(chat.ThreadID) error

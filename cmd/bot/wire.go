@@ -65,8 +65,11 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	for _, t := range p.kit.off {
 		log.Warn("a tool is off", "tool", t.name, "why", t.why)
 	}
-	if p.agent, err = newAgent(cfg, p.kit); err != nil {
+	if p.agent, err = fitting(cfg, p.kit); err != nil {
 		return nil, usage(errors.Join(err, p.kit.close()))
+	}
+	for _, s := range p.kit.left {
+		log.Warn("the tools of an mcp server are left out", "server", s.name, "why", s.why)
 	}
 	p.meter.know(p.agent.Tools)
 	p.kit.box.Mask = m
@@ -178,8 +181,14 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 			Rules: r.Approvals.Rules(),
 		})
 	}
-	return a, a.Fits()
+	if err := a.Fits(); err != nil {
+		return a, fmt.Errorf("%w%w", errTight, err)
+	}
+	return a, nil
 }
+
+// errTight says that the tools do not fit into a prompt. It adds no words.
+var errTight = errors.New("")
 
 // inbox is the way in for the adapters.
 func (p *program) inbox() run.Inbox {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
@@ -68,6 +69,8 @@ func why(err error) error {
 		return ours("it can't be reached (%v)", op.Err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return errSlow
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return ours("it speaks http there, not https; look at url")
 	case errors.As(err, &answer) && answer.Code != codeRejected:
 		return ours("it answers with an error of the protocol (code %d)", answer.Code)
 	case errors.As(err, &answer), errors.Is(err, io.EOF), errors.Is(err, sdk.ErrSessionMissing), errors.Is(err, sdk.ErrConnectionClosed):

@@ -348,6 +348,17 @@ func TestHTTPDown(t *testing.T) {
 	b.hush()
 }
 
+// A plain server under the address of a secure one.
+func TestHTTPScheme(t *testing.T) {
+	site := newSite(t, true, func() *sdk.Server { return build(t.TempDir()) })
+	s := site.server()
+	s.URL = strings.Replace(s.URL, "http:", "https:", 1)
+	b := connect(t, Options{Servers: []Server{s}})
+	if st := b.ss.States()[0]; st.Err == nil || !strings.Contains(st.Err.Error(), "it speaks http there, not https") {
+		t.Errorf("%v", st.Err)
+	}
+}
+
 // An answer of a proxy in the way is told as it is, and no more.
 func TestHTTPOdd(t *testing.T) {
 	for name, c := range map[string]struct {

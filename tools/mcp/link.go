@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -92,6 +93,9 @@ func (l *link) end() {
 func (l *link) cause(err error, since time.Time) error {
 	if noted := l.s.noted(since); noted != nil {
 		return noted
+	}
+	if strings.Contains(err.Error(), "unsupported protocol version") { // the SDK's type is its own
+		return ours("it speaks a version of the protocol that is not known here")
 	}
 	if l.child == nil || errors.Is(err, context.DeadlineExceeded) {
 		return why(err)

@@ -91,6 +91,7 @@ type Servers struct {
 // pace is how long things may take, and how large they may be.
 type pace struct {
 	wait    time.Duration // at start, for a server whose tools nobody knows
+	glance  time.Duration // at start, for one whose tools are known
 	attempt time.Duration // for connecting and listing
 	call    time.Duration // for one call, where the server has no Timeout
 	patient time.Duration // of a call, for a server that is connecting
@@ -102,7 +103,7 @@ type pace struct {
 }
 
 var usual = pace{
-	wait: 30 * time.Second, attempt: 30 * time.Second, call: 60 * time.Second, patient: 10 * time.Second,
+	wait: 30 * time.Second, glance: 3 * time.Second, attempt: 30 * time.Second, call: 60 * time.Second, patient: 10 * time.Second,
 	steady: time.Minute, grace: 2 * time.Second,
 	least: 500 * time.Millisecond, most: time.Minute, bytes: 32 << 20,
 }
@@ -133,15 +134,24 @@ func Connect(ctx context.Context, o Options) (*Servers, error) {
 	for _, s := range ss.list {
 		ss.work.Go(func() { s.run(live) })
 	}
-	ss.learn(ctx, o.pace.wait)
+	ss.learn(ctx, o.pace.wait, o.pace.glance)
 	ss.offers = offers(ss.list, o.Taken)
 	return ss, nil
 }
 
-// learn waits for the servers whose tools nobody knows, and pins them.
-func (ss *Servers) learn(ctx context.Context, most time.Duration) {
+// learn waits for the servers whose tools nobody knows, and pins them. For the
+// others it waits a moment: a tool that is other than accepted is better not there
+// than asked for, approved, and then not run.
+func (ss *Servers) learn(ctx context.Context, most, glance time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
+	short, stop := context.WithTimeout(ctx, glance)
+	defer stop()
+	for _, s := range ss.list {
+		if s.accepted {
+			s.settled(short)
+		}
+	}
 	for _, s := range ss.list {
 		if !s.accepted {
 			s.settled(ctx)
@@ -206,11 +216,24 @@ func (ss *Servers) Tools() []tools.Tool {
 	return out
 }
 
+// Server names the server that a tool is of; "" for a tool of none.
+func (ss *Servers) Server(tool string) string {
+	if ss == nil {
+		return ""
+	}
+	for _, o := range ss.offers {
+		if o.as == tool {
+			return o.s.Name
+		}
+	}
+	return ""
+}
+
 // offers makes the tools of what is pinned.
 func offers(list []*server, taken []string) []offer {
 	var out []offer
 	for _, s := range list {
-		for _, d := range s.pinned() {
+		for _, d := range s.usable() {
 			parameters, err := d.forModel()
 			if err != nil {
 				s.log.Warn("a tool of an mcp server can't be used", "server", s.Name, "tool", d.Name, "error", err)

@@ -21,7 +21,7 @@ import (
 
 // quick is a pace for tests.
 var quick = pace{
-	wait: 20 * time.Second, attempt: 20 * time.Second, call: 20 * time.Second, patient: 20 * time.Second,
+	wait: 20 * time.Second, glance: 20 * time.Second, attempt: 20 * time.Second, call: 20 * time.Second, patient: 20 * time.Second,
 	steady: time.Minute, grace: 500 * time.Millisecond,
 	least: 10 * time.Millisecond, most: 50 * time.Millisecond, bytes: 1 << 20,
 }

@@ -81,9 +81,8 @@ func TestLock(t *testing.T) {
 	touch(dir, "added")
 	touch(dir, "removed")
 	b := connect(t, Options{Servers: servers, Lock: read(t, path)})
-	b.ss.Settle(t.Context())
-	b.says("test_swap", `{"text":"x"}`, "switched off", true)
-	b.says("test_echo", `{"text":"x"}`, "does not offer it any more", true)
+	b.says("test_swap", `{"text":"x"}`, "there is no tool", true)
+	b.says("test_echo", `{"text":"x"}`, "there is no tool", true)
 	b.says("test_later", `{}`, "there is no tool", true)
 	b.says("test_key", `{}`, keyOf("key 1"), false)
 	got := map[string]Status{}

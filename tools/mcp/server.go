@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -239,8 +240,13 @@ func (s *server) tell() {
 	}
 }
 
-func (s *server) pinned() []Definition {
+// usable are the pinned tools, but for those that the server does not offer as they
+// are pinned.
+func (s *server) usable() []Definition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.pins
+	if s.live == nil {
+		return s.pins
+	}
+	return slices.DeleteFunc(slices.Clone(s.pins), func(d Definition) bool { return differs(d, s.live.tools) != "" })
 }

@@ -150,7 +150,7 @@ func (c *Config) uses() []use {
 func (c *Config) Offline() bool { return !c.LLM.APIKey.IsSet() && !c.Written("llm.base_url") }
 
 // Incomplete lists what the service needs and the file does not have. Only
-// `bot run` and `bot check` need it.
+// `bot run` needs it, and `bot check` of a file for it.
 func (c *Config) Incomplete() []Mistake {
 	var out []Mistake
 	missing := func(key, text string) {
