@@ -1,0 +1,198 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"nod/internal/fakeslack"
+)
+
+// Slack's words for refusing a call, by what they mean. Those that are in neither
+// list are about how something was written, or about nothing that matters here.
+var (
+	deadWords = []string{
+		"invalid_auth", "account_inactive", "not_authed", "token_revoked", "token_expired", "team_access_not_granted", "app_disabled", "org_login_required",
+	}
+	goneWords = []string{
+		"channel_not_found", "not_in_channel", "is_archived", "is_inactive", "thread_not_found", "message_not_found", "cant_update_message",
+		"cant_delete_message", "edit_window_closed", "cannot_reply_to_message", "messages_tab_disabled", "restricted_action",
+		"restricted_action_read_only_channel", "restricted_action_thread_only_channel", "restricted_action_non_threadable_channel",
+		"restricted_action_thread_locked", "no_permission", "user_not_found", "users_not_found", "cant_post_message", "ekm_access_denied",
+		"posting_to_channel_denied", "app_access_restricted", "team_not_found", "thread_locked", "invalid_thread_ts", "user_not_in_channel",
+	}
+	// otherWords are a few of the others, for a checkout without the published
+	// descriptions beside it.
+	otherWords = []string{"invalid_blocks", "msg_too_long", "no_text", "internal_error", "fatal_error", "missing_scope", "no_such_word_yet"}
+)
+
+// documented lists the words of a method: those of its published description,
+// where that is beside the checkout, and some that every method has.
+func documented(t *testing.T, method string) []string {
+	t.Helper()
+	words := slices.Clone(otherWords)
+	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "contracts", "slack-methods", method+".json"))
+	if err == nil {
+		var d struct {
+			Errors map[string]json.RawMessage `json:"errors"`
+		}
+		if err := json.Unmarshal(raw, &d); err != nil {
+			t.Fatal(err)
+		}
+		for word := range d.Errors {
+			words = append(words, word)
+		}
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+// quickSlack is a workspace without limits, and a bot that knows it.
+func quickSlack(t *testing.T) *slackWorld {
+	w := newSlackWorld(t, fakeslack.Options{NoLimits: true, AckTimeout: time.Second})
+	w.extra = ", limits: {chat.postMessage: 60000, chat.update: 60000, reactions.add: 60000, conversations.replies: 60000, users.info: 60000, " +
+		"agents.sessions.setStatus: 60000, chat.postEphemeral: 60000, files.getUploadURLExternal: 60000, files.completeUploadExternal: 60000}"
+	return w
+}
+
+// room makes a channel of its own.
+func (w *slackWorld) room(id string) {
+	w.s.AddChannel(fakeslack.Channel{ID: id, Name: strings.ToLower(id), Members: []string{"U0ADA", "U0BOB", fakeslack.BotUser}})
+}
+
+// in has ada mention the bot in a channel.
+func (w *slackWorld) in(channel, text string) place {
+	ts := w.s.Say("U0ADA", channel, fakeslack.Mention+" "+text)
+	return place{channel, ts, ts}
+}
+
+// Whatever word Slack has for refusing any call of a turn, once, the turn ends
+// with its answer or with a plain word, and the next question is answered.
+func TestSlackEveryRefusal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some hundred turns")
+	}
+	t.Parallel()
+	w := quickSlack(t)
+	n := newService(t, w, frail, setup{})
+	n.start()
+	said := func(at place, words ...string) func() bool {
+		return func() bool {
+			return slices.ContainsFunc(append(words, "Slack refused", "went wrong"), func(word string) bool { return n.count(at, word) > 0 })
+		}
+	}
+	approve := func(at place) {
+		eventually(t, "it asks", said(at, "pproval"))
+		if n.approve(at) {
+			eventually(t, "the call is over", said(at, "The tool says"))
+		}
+	}
+	scenes := map[string]func(channel string) place{
+		"chat.postMessage":          func(c string) place { return w.in(c, "hello") },
+		"agents.sessions.setStatus": func(c string) place { return w.in(c, "hello") },
+		"chat.update":               func(c string) place { at := w.in(c, "deploy prod now"); approve(at); return at },
+		"reactions.add":             func(c string) place { at := w.in(c, "deploy prod now"); approve(at); return at },
+		"chat.postEphemeral": func(c string) place {
+			at := w.in(c, "deploy prod now")
+			w.react("bob", n.ask(at, `{"env":"prod"}`).place, "✅")
+			approve(at)
+			return at
+		},
+		"conversations.replies": func(c string) place {
+			root := w.s.Say("U0BOB", c, "prod is down")
+			ts := w.s.Reply("U0ADA", c, root, fakeslack.Mention+" hello")
+			return place{c, root, ts}
+		},
+		"files.completeUploadExternal": func(c string) place { return w.in(c, "write the report") },
+	}
+	var all sync.WaitGroup
+	slots := make(chan struct{}, 6)
+	number := 0
+	for method, scene := range scenes {
+		for _, word := range documented(t, method) {
+			if slices.Contains(deadWords, word) || slices.Contains(goneWords, word) || word == "already_reacted" {
+				continue
+			}
+			number++
+			channel := fmt.Sprintf("C1%04d", number)
+			w.room(channel)
+			slots <- struct{}{}
+			all.Go(func() {
+				defer func() { <-slots }()
+				fault := w.s.Fail(fakeslack.Fault{Method: method, Error: word, Times: 1, Match: func(a fakeslack.Args) bool {
+					return a["channel"] == channel || a["channel_id"] == channel
+				}})
+				at := scene(channel)
+				eventually(t, method+": "+word+": the turn ends", said(at, "You said", "The tool says"))
+				eventually(t, method+": "+word+" strikes", func() bool {
+					return fault.Hits() > 0 || method == "agents.sessions.setStatus" // which is not called for a quick turn
+				})
+				fault.Cancel()
+				n.find(w.mentionIn("ada", at, "and again"), "You said: and again")
+			})
+		}
+	}
+	all.Wait()
+	if number < 40 {
+		t.Errorf("only %d refusals were tried", number)
+	}
+}
+
+// What is wrong with a place is recorded, and nothing is said there; once it is
+// right again the next question is answered.
+func TestSlackPlaceIsGone(t *testing.T) {
+	t.Parallel()
+	w := quickSlack(t)
+	n := newService(t, w, frail, setup{})
+	n.start()
+	var all sync.WaitGroup
+	for i, word := range goneWords {
+		channel := fmt.Sprintf("C2%04d", i)
+		w.room(channel)
+		all.Go(func() {
+			fault := w.s.Fail(fakeslack.Fault{Method: "chat.postMessage", Error: word, Times: -1, Match: func(a fakeslack.Args) bool { return a["channel"] == channel }})
+			at := w.in(channel, "hello")
+			eventually(t, word+": it is tried", func() bool { return fault.Hits() > 0 })
+			eventually(t, word+": it is recorded", func() bool { return strings.Contains(n.logs.String(), "chat.postMessage: "+word) })
+			fault.Cancel()
+			n.find(w.mentionIn("ada", at, "and again"), "You said: and again")
+		})
+	}
+	all.Wait()
+}
+
+// A token that Slack refuses ends the program with status 1 and a line in the
+// log, as Slack is its only platform.
+func TestSlackTokenIsDead(t *testing.T) {
+	t.Parallel()
+	for _, word := range deadWords {
+		w := quickSlack(t)
+		n := newService(t, w, frail, setup{})
+		n.start()
+		w.s.Fail(fakeslack.Fault{Error: word, Times: -1, Match: func(fakeslack.Args) bool { return true }})
+		w.mention("ada", "hello")
+		select {
+		case code := <-n.done:
+			if code != exitFailed || !strings.Contains(n.logs.String(), word) {
+				t.Errorf("%s: status %d\n%s", word, code, n.logs)
+			}
+		case <-time.After(patience):
+			t.Errorf("%s: it goes on", word)
+		}
+		if resp, err := http.Get("http://" + n.http + "/readyz"); err == nil {
+			_ = resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				t.Errorf("%s: it says that it is ready", word)
+			}
+		}
+		n.cancel()
+		n.cancel = nil
+	}
+}
