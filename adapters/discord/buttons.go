@@ -98,6 +98,10 @@ func (a *Adapter) voted(ctx context.Context, in interaction, b ballot) error {
 		return errForeign
 	}
 	by := userOf(*in.User, in.Member)
+	var err error
+	if by.Barred, err = a.barred(ctx, in.speaker()); err != nil {
+		return a.sorry(ctx, in, err)
+	}
 	r := chat.Reaction{On: refOf(b.place, in.Message.ID), By: by, Emoji: chat.NormalEmoji(b.emoji), Button: true}
 	a.asides.clicked(r, in, a.o.Now())
 	if err := a.putSoon(ctx, func(ctx context.Context) error {
@@ -135,6 +139,9 @@ func form(id string) map[string]any {
 
 // filled takes the reason in.
 func (a *Adapter) filled(ctx context.Context, in interaction) error {
+	if strings.HasPrefix(in.Data.CustomID, aboutForm+"|") {
+		return a.askedAbout(ctx, in, in.Data.CustomID)
+	}
 	b, ok := readBallot(in.Data.CustomID)
 	if !ok || b.kind != reasonForm || !in.in(b.place) {
 		return errForeign
@@ -173,10 +180,13 @@ func fieldOf(raw json.RawMessage) string {
 	return rows[0].Component.Value
 }
 
-// asides are clicks whose answer may still be said to one person alone.
+// asides are clicks and commands whose answer may still be said to one person
+// alone, and what came along with some.
 type asides struct {
-	mu   sync.Mutex
-	last map[string]aside // by message and person
+	mu      sync.Mutex
+	last    map[string]aside   // by message and person, or by command
+	targets map[string]message // of message commands
+	own     map[string]bool    // questions that are put with what came along, not as they are heard
 }
 
 type aside struct {
@@ -196,6 +206,74 @@ func (s *asides) clicked(r chat.Reaction, in interaction, now time.Time) {
 	s.last[r.On.ID+" "+string(r.By.ID)] = aside{in, now}
 }
 
+// waits notes a command whose answer is for whoever gave it.
+func (s *asides) waits(in interaction, now time.Time) {
+	s.clicked(chat.Reaction{On: chat.MessageRef{ID: in.ID}}, in, now)
+}
+
+func (s *asides) drop(id string) { s.take(id) }
+
+// take gives the command that a post answers, once.
+func (s *asides) take(id string) (interaction, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.last[id+" "]
+	delete(s.last, id+" ")
+	return c.in, ok
+}
+
+// waitAtMost is how long a command may look unanswered.
+const waitAtMost = 20 * time.Second
+
+// late does something about a command that nothing has answered for a while.
+func (s *asides) late(ctx context.Context, in interaction, do func(context.Context) error) {
+	ctx = context.WithoutCancel(ctx)
+	time.AfterFunc(waitAtMost, func() {
+		if _, waits := s.take(in.ID); waits {
+			ctx, cancel := context.WithTimeout(ctx, callTimeout)
+			defer cancel()
+			_ = do(ctx)
+		}
+	})
+}
+
+func (s *asides) keep(id string, target message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.targets == nil || len(s.targets) >= mostClicks {
+		s.targets = map[string]message{}
+	}
+	s.targets[id] = target
+}
+
+func (s *asides) kept(id string) (message, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, ok := s.targets[id]
+	return m, ok
+}
+
+func (s *asides) owns(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.own == nil || len(s.own) >= mostNoted {
+		s.own = map[string]bool{}
+	}
+	s.own[id] = true
+}
+
+func (s *asides) disowns(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.own, id)
+}
+
+func (s *asides) mine(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.own[id]
+}
+
 // of gives the click of somebody on a message.
 func (s *asides) of(message string, who chat.UserID, now time.Time) (interaction, bool) {
 	s.mu.Lock()
@@ -206,9 +284,8 @@ func (s *asides) of(message string, who chat.UserID, now time.Time) (interaction
 
 // tell says something to whoever clicked, and to nobody else.
 func (a *Adapter) tell(ctx context.Context, in interaction, text string) error {
-	return a.rest.call(ctx, request{
-		method: "POST", path: "/webhooks/{}/{}", ids: []string{in.ApplicationID, in.Token},
-		body: newPage(text), priority: outbox.Answer,
+	return a.rest.apart(ctx, request{
+		method: "POST", path: "/webhooks/{}/{}", ids: []string{in.ApplicationID, in.Token}, body: newPage(text),
 	})
 }
 

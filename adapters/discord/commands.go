@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,30 +22,73 @@ type command struct {
 	Type        int      `json:"type"`
 	Description string   `json:"description"`
 	Options     []option `json:"options,omitempty"`
+	Contexts    []int    `json:"contexts"`
+	Installs    []int    `json:"integration_types"`
 }
 
 type option struct {
-	Type        int    `json:"type"`
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Required    bool   `json:"required,omitempty"`
-	MaxLength   int    `json:"max_length,omitempty"`
+	Type        int      `json:"type"`
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Required    bool     `json:"required,omitempty"`
+	MaxLength   int      `json:"max_length,omitempty"`
+	Choices     []choice `json:"choices,omitempty"`
+}
+
+type choice struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 const (
-	chatCommand  = 1
-	stringOption = 3
-	mostAsked    = 1900 // characters of a question, which is shown in a message
+	chatCommand      = 1
+	messageCommand   = 3
+	stringOption     = 3
+	attachmentOption = 11
+	mostAsked        = 1900 // characters of a question, which is shown in a message
+
+	serverContext  = 0 // where a command may be given: in a server,
+	directContext  = 1 // and in the direct conversation with the bot
+	privateContext = 2 // not in one of other people, where the bot is not
+	serverInstall  = 0 // not with an app that a person installed for themselves
+
+	askAbout = "Ask nod about this"
 )
 
 // commands are what people can give besides writing to the bot.
-var commands = []command{
-	{Name: "ask", Type: chatCommand, Description: "Ask nod something", Options: []option{
+var commands = everywhere([]command{
+	{Name: "ask", Description: "Ask nod something", Options: []option{
 		{Type: stringOption, Name: "question", Description: "What you want to know, or to have done", Required: true, MaxLength: mostAsked},
+		{Type: attachmentOption, Name: "file", Description: "A file that goes along"},
+		{Type: attachmentOption, Name: "file2", Description: "Another file"},
+		{Type: attachmentOption, Name: "file3", Description: "One more file"},
 	}},
-	{Name: "stop", Type: chatCommand, Description: "Stop what nod is doing in this conversation"},
-	{Name: "forget", Type: chatCommand, Description: "Erase nod's memory of this conversation"},
-	{Name: "help", Type: chatCommand, Description: "What nod can do here"},
+	{Name: "stop", Description: "Stop what nod is doing in this conversation"},
+	{Name: "forget", Description: "Erase nod's memory of this conversation"},
+	{Name: "help", Description: "What nod can do here"},
+	{Name: "memory", Description: "What nod sees of this conversation right now"},
+	{Name: "steps", Description: "The steps of the last turn, in full"},
+	{Name: "artifacts", Description: "The files that this conversation holds"},
+	{Name: "drop", Description: "Take a file out of what nod sees", Options: []option{
+		{Type: stringOption, Name: "name", Description: "The file's name", Required: true, MaxLength: 200},
+	}},
+	{Name: "tools", Description: "Switch a tool off in this conversation, or on again", Options: []option{
+		{Type: stringOption, Name: "switch", Description: "off or on", Required: true, Choices: []choice{{"off", "off"}, {"on", "on"}}},
+		{Type: stringOption, Name: "name", Description: "The tool's name", Required: true, MaxLength: 100},
+	}},
+	{Name: "grants", Description: "What has been allowed here for a while"},
+	{Name: "waiting", Description: "The approvals that you may decide now"},
+	{Name: askAbout, Type: messageCommand},
+})
+
+// everywhere sets where commands may be given: where the bot is, and so hears what
+// follows.
+func everywhere(list []command) []command {
+	for i := range list {
+		list[i].Type = max(list[i].Type, chatCommand)
+		list[i].Contexts, list[i].Installs = []int{serverContext, directContext}, []int{serverInstall}
+	}
+	return list
 }
 
 // register makes the commands known, unless they are already: changing them
@@ -63,87 +107,233 @@ func (a *Adapter) registerOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	same := slices.EqualFunc(sorted(there), sorted(commands), func(x, y command) bool {
-		return x.Name == y.Name && x.Description == y.Description && max(x.Type, chatCommand) == y.Type && slices.Equal(x.Options, y.Options)
-	})
-	if same {
+	if reflect.DeepEqual(sorted(there), sorted(commands)) {
 		return nil
 	}
 	return a.rest.call(ctx, request{method: "PUT", path: "/applications/{}/commands", ids: app, body: commands, priority: outbox.Low})
 }
 
 func sorted(list []command) []command {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Type = max(list[i].Type, chatCommand)
+	}
 	return slices.SortedFunc(slices.Values(list), func(x, y command) int { return strings.Compare(x.Name, y.Name) })
 }
 
-// command does what a command says. What has to be kept is put first.
+// command does what a command says, where the bot is. Discord lets people give one
+// also where it is not: by an app that they installed for themselves, in direct
+// conversations of others. What they said there would be shown and never heard.
 func (a *Adapter) command(ctx context.Context, in interaction) error {
-	if in.Data.Name == "ask" {
-		return a.ask(ctx, in)
+	if why := in.elsewhere(); why != "" {
+		return a.respond(ctx, in, answerMessage, newPage(why))
 	}
-	p, ok, err := a.spoken(ctx, in)
-	if err != nil {
-		return err
-	}
-	by := userOf(*in.User, in.Member)
+	heard, err := a.heardFrom(ctx, in.speaker(), func() {})
 	switch {
+	case err != nil:
+		return a.sorry(ctx, in, err)
+	case !heard && in.GuildID != "":
+		return a.respond(ctx, in, answerMessage, newPage(unservedText(in.GuildID)+" It may also be that `discord.allow` does not name you."))
+	case !heard:
+		return a.respond(ctx, in, answerMessage, newPage("I am not set up to answer you."))
+	case in.Data.Name == "ask":
+		return a.ask(ctx, in)
+	case in.Data.Name == askAbout:
+		return a.askAbout(ctx, in)
+	}
+	return a.worded(ctx, in)
+}
+
+// elsewhere says why a command can't be followed where it was given.
+func (in interaction) elsewhere() string {
+	if in.Context != nil && *in.Context == privateContext {
+		return "I am not part of this conversation. Write to me directly, or in a server that I am in."
+	}
+	if _, member := in.Owners[strconv.Itoa(serverInstall)]; in.Owners != nil && !member {
+		return "I am not a member of this server, so I would not hear what is said here. Somebody has to invite me first."
+	}
+	return ""
+}
+
+// speaker is who gave a command.
+func (in interaction) speaker() speaker {
+	s := speaker{user: in.User.ID, member: in.Member, guild: in.GuildID, channel: in.ChannelID}
+	if in.Channel != nil {
+		s.parent = in.Channel.ParentID
+	}
+	return s
+}
+
+// public are the commands whose answer everybody sees: they are for everybody.
+var public = []string{"forget"}
+
+// worded does what one of the words does in a message. It is answered at once, and
+// with what comes of it when that is there: to whoever gave it alone, unless it
+// concerns all.
+func (a *Adapter) worded(ctx context.Context, in interaction) error {
+	p, ok, err := a.spoken(ctx, in)
+	switch {
+	case err != nil:
+		return a.sorry(ctx, in, err)
 	case !ok && in.Data.Name == "help":
 		return a.respond(ctx, in, answerMessage, newPage("Mention me, write to me directly, or use `/ask`. In a conversation with me, `/help` tells which tools I have there, `/stop` stops me and `/forget` erases what I remember."))
 	case !ok:
 		return a.respond(ctx, in, answerMessage, newPage("Use this in a conversation with me: a thread that I am in, or our direct messages."))
 	case in.Data.Name == "stop":
-		return a.halt(ctx, in, p, by)
-	case in.Data.Name == "forget", in.Data.Name == "help":
-		m := chat.Message{Ref: refOf(p, in.ID), From: by, Text: in.Data.Name, Sent: sentAt(in.ID)}
-		if _, err := a.o.Inbox.Message(ctx, threadID(p), m, interactionKey(in.ID)); err != nil {
-			return a.sorry(ctx, in, err)
-		}
-		return a.respond(ctx, in, answerMessage, newPage("The answer comes in this conversation."))
+		return a.halt(ctx, in, p, userOf(*in.User, in.Member))
 	}
-	return fmt.Errorf("%w: command", errMalformed)
+	text := in.Data.Name
+	for _, name := range []string{"switch", "name"} {
+		if v := in.option(name); v != "" {
+			text += " " + v
+		}
+	}
+	m := chat.Message{Ref: refOf(p, in.ID), From: userOf(*in.User, in.Member), Text: flat(text), Sent: sentAt(in.ID)}
+	if err := a.promise(ctx, in, false); err != nil {
+		return err
+	}
+	private := !slices.Contains(public, in.Data.Name)
+	if private {
+		a.asides.waits(in, a.o.Now())
+	}
+	if _, err := a.o.Inbox.Message(ctx, threadID(p), m, interactionKey(in.ID)); err != nil {
+		a.asides.drop(in.ID)
+		a.log.Warn("put a command", "error", err)
+		return a.fulfil(ctx, in, newPage(sorryText))
+	}
+	if private {
+		a.asides.late(ctx, in, func(ctx context.Context) error {
+			return a.fulfil(ctx, in, newPage("The answer comes in this conversation."))
+		})
+		return nil
+	}
+	return a.fulfil(ctx, in, newPage("The answer comes in this conversation."))
+}
+
+// option is the text of an option; empty where it was not given.
+func (in interaction) option(name string) string {
+	for _, o := range in.Data.Options {
+		var text string
+		if o.Name == name && json.Unmarshal(o.Value, &text) == nil {
+			return strings.TrimSpace(text)
+		}
+	}
+	return ""
 }
 
 // halt stops the running turn.
 func (a *Adapter) halt(ctx context.Context, in interaction, p place, by chat.User) error {
+	if err := a.promise(ctx, in, false); err != nil {
+		return err
+	}
+	text := "Stopping."
 	st, err := a.o.Inbox.Standing(ctx, threadID(p))
+	switch {
+	case err == nil && !st.Running:
+		text = "Nothing is running here."
+	case err == nil:
+		_, err = a.o.Inbox.Halt(ctx, threadID(p), by, interactionKey(in.ID))
+	}
 	if err != nil {
-		return a.sorry(ctx, in, err)
+		a.log.Warn("put a command", "error", err)
+		text = sorryText
 	}
-	if !st.Running {
-		return a.respond(ctx, in, answerMessage, newPage("Nothing is running here."))
-	}
-	if _, err := a.o.Inbox.Halt(ctx, threadID(p), by, interactionKey(in.ID)); err != nil {
-		return a.sorry(ctx, in, err)
-	}
-	return a.respond(ctx, in, answerMessage, newPage("Stopping."))
+	return a.fulfil(ctx, in, newPage(text))
 }
+
+const sorryText = "That did not work: my memory does not answer. Try again in a moment."
 
 // sorry says that a command had no effect.
 func (a *Adapter) sorry(ctx context.Context, in interaction, why error) error {
 	a.log.Warn("put a command", "error", why)
-	return a.respond(ctx, in, answerMessage, newPage("That did not work: my memory does not answer. Try again in a moment."))
+	return a.respond(ctx, in, answerMessage, newPage(sorryText))
 }
 
-// ask shows the question as a message. That message is then heard as any other
-// is, also if this process ends right here: what it says is the person's, as
-// Discord tells.
+// ask shows the question as a message, and puts that message. It is also heard as
+// any other is, so that nothing is lost if this process ends right here: what it
+// says is the person's, as Discord tells.
 func (a *Adapter) ask(ctx context.Context, in interaction) error {
-	question := ""
-	for _, o := range in.Data.Options {
-		if o.Name == "question" && json.Unmarshal(o.Value, &question) != nil {
-			return fmt.Errorf("%w: question", errMalformed)
-		}
-	}
-	question = shorten(strings.TrimSpace(question), mostContent)
+	question := shorten(in.option("question"), mostContent)
 	if question == "" {
 		return a.respond(ctx, in, answerMessage, newPage("Ask me something: `/ask question:`…"))
 	}
+	var files []attachment
+	for _, name := range []string{"file", "file2", "file3"} {
+		if f, ok := in.Data.Resolved.Attachments[in.option(name)]; ok {
+			files = append(files, f)
+		}
+	}
+	return a.show(ctx, in, question, message{Attachments: files})
+}
+
+// show answers an interaction with a question, for everybody to see, and puts it
+// with what comes along: nothing of that is in the message that is heard.
+func (a *Adapter) show(ctx context.Context, in interaction, text string, along message) error {
 	if may, err := strconv.ParseInt(in.May, 10, 64); err == nil && in.GuildID != "" && may&discordgo.PermissionViewChannel == 0 {
 		return a.respond(ctx, in, answerMessage, newPage("I can't see this channel, so I can't answer here."))
 	}
-	p := newPage(question)
+	if in.Channel != nil && in.Channel.thread() { // who is not in a thread may not hear what is said in it
+		a.join(ctx, in.ChannelID)
+	}
+	p := newPage(text)
 	p.Flags = suppressEmbeds
-	return a.respond(ctx, in, answerMessage, p)
+	bears := len(along.Attachments) > 0 || along.Aside != nil
+	if bears {
+		a.asides.owns(in.ID)
+	}
+	shown, err := a.respondWith(ctx, in, answerMessage, p)
+	if err != nil || shown == nil {
+		a.asides.disowns(in.ID)
+		return err
+	}
+	m := *shown
+	m.GuildID, m.ChannelID, m.Member = in.GuildID, in.ChannelID, in.Member
+	m.Attachments, m.Aside = along.Attachments, along.Aside
+	m.Brought = true
+	a.inLane(context.WithoutCancel(ctx), m.ChannelID, func(ctx context.Context) error { return a.message(ctx, m) })
+	return nil
+}
+
+// join makes the bot a member of a thread.
+func (a *Adapter) join(ctx context.Context, thread string) {
+	err := a.rest.call(ctx, request{method: "PUT", path: "/channels/{}/thread-members/@me", ids: []string{thread}, priority: outbox.Answer})
+	if err != nil {
+		a.log.Debug("join a thread", "error", err)
+	}
+}
+
+// askAbout asks what somebody wants to know of a message. The command brings what
+// the message says along, also where the bot could not read it.
+func (a *Adapter) askAbout(ctx context.Context, in interaction) error {
+	target, ok := in.Data.Resolved.Messages[in.Data.Target]
+	if !ok || target.Author == nil {
+		return fmt.Errorf("%w: message command", errMalformed)
+	}
+	a.asides.keep(in.ID, target)
+	field := map[string]any{
+		"type": 4, "custom_id": "question", "style": 2, "required": true, "max_length": 1000, "value": "What does this mean?",
+	}
+	return a.respond(ctx, in, answerForm, map[string]any{
+		"custom_id": strings.Join([]string{aboutForm, in.ID, in.ChannelID, in.Data.Target}, "|"), "title": askAbout,
+		"components": []any{map[string]any{"type": 18, "label": "Question", "component": field}},
+	})
+}
+
+const aboutForm = "about"
+
+// askedAbout shows the question about a message, and puts it with the message.
+func (a *Adapter) askedAbout(ctx context.Context, in interaction, id string) error {
+	parts := strings.Split(id, "|")
+	if len(parts) != 4 || parts[2] != in.ChannelID {
+		return errForeign
+	}
+	target, ok := a.asides.kept(parts[1])
+	if !ok { // another process showed the form
+		target = message{Author: &user{}, Content: hiddenText}
+	}
+	guild := firstOf(in.GuildID, "@me")
+	text := shorten(strings.TrimSpace(fieldOf(in.Data.Components)), 1000) + "\n-# about https://discord.com/channels/" + guild + "/" + in.ChannelID + "/" + parts[3]
+	return a.show(ctx, in, text, message{Attachments: target.Attachments, Aside: &target})
 }
 
 // spoken is the conversation in which a command was given; ok is false where
@@ -152,9 +342,17 @@ func (a *Adapter) spoken(ctx context.Context, in interaction) (p place, ok bool,
 	if in.GuildID == "" {
 		return place{channel: in.ChannelID}, true, nil
 	}
-	c, err := a.channel(ctx, in.ChannelID)
-	if err != nil || !c.thread() {
-		return place{}, false, err
+	c := channel{}
+	if in.Channel != nil {
+		c = *in.Channel
+	}
+	if c.ID == "" || c.thread() && c.ParentID == "" {
+		if c, err = a.channel(ctx, in.ChannelID); err != nil {
+			return place{}, false, err
+		}
+	}
+	if !c.thread() {
+		return place{}, false, nil
 	}
 	return place{c.ParentID, c.ID}, true, nil
 }

@@ -26,7 +26,7 @@ func commanded(t *testing.T) *office {
 // The commands are registered once, and again only when they differ.
 func TestRegister(t *testing.T) {
 	o := commanded(t)
-	if got := o.fake.Commands(); !slices.Equal(got, []string{"ask", "stop", "forget", "help"}) {
+	if got := o.fake.Commands(); !slices.Equal(got, []string{"ask", "stop", "forget", "help", "memory", "steps", "artifacts", "drop", "tools", "grants", "waiting", askAbout}) {
 		t.Errorf("commands %q", got)
 	}
 	o.stop()
@@ -80,7 +80,7 @@ func TestStopForgetHelp(t *testing.T) {
 		o.fake.Slash(o.ada, channel, name, nil)
 		o.wait(func(s *fakediscord.Server) bool {
 			all := s.Interactions()
-			return len(all) > n && len(all[n].Replies) == 1
+			return len(all) > n && len(all[n].Replies) == 1 && all[n].Replies[0].Content != ""
 		})
 		got := o.fake.Interactions()[n].Replies[0]
 		if !strings.Contains(got.Content, want) || got.Reader != o.ada {
@@ -94,8 +94,7 @@ func TestStopForgetHelp(t *testing.T) {
 		t.Errorf("halts %v", o.in.Halts)
 	}
 	said(id, "forget", "answer comes")
-	said(id, "help", "answer comes")
-	if got := o.in.Texts(); !slices.Equal(got, []string{"go", "forget", "help"}) {
+	if got := o.in.Texts(); !slices.Equal(got, []string{"go", "forget"}) {
 		t.Errorf("messages %q", got)
 	}
 	said(o.general, "forget", "Use this in a conversation")
@@ -128,5 +127,114 @@ func TestClicksUnderLoad(t *testing.T) {
 	})
 	if n := len(o.fake.Ephemerals(o.ada)); n != 51 {
 		t.Errorf("%d answers", n)
+	}
+}
+
+// What a word says of a conversation is answered to whoever gave the command, and
+// to nobody else; what a long answer says too.
+func TestPrivateAnswers(t *testing.T) {
+	o := commanded(t)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	th := thread(o.general, id)
+	o.post(th, answer("a", "done"), false)
+	for i, c := range []struct {
+		name    string
+		options map[string]any
+		text    string
+	}{
+		{"help", nil, "help"},
+		{"memory", nil, "memory"},
+		{"steps", nil, "steps"},
+		{"artifacts", nil, "artifacts"},
+		{"grants", nil, "grants"},
+		{"waiting", nil, "waiting"},
+		{"drop", map[string]any{"name": "plot.png"}, "drop plot.png"},
+		{"tools", map[string]any{"switch": "off", "name": "fetch"}, "tools off fetch"},
+	} {
+		o.fake.Slash(o.bob, id, c.name, c.options)
+		o.in.Await(t, func() bool { return len(o.in.Messages) == i+2 })
+		m := o.in.Messages[i+1]
+		if m.Text != c.text || m.Thread != th || m.From.ID != chat.UserID(o.bob) {
+			t.Errorf("/%s: %+v", c.name, m)
+		}
+		p := answer("of "+c.name, "this is the answer to "+c.name+strings.Repeat("\n\nand so on", 200))
+		p.ReplyTo = m.Ref
+		o.post(th, p, false)
+	}
+	said := ""
+	for _, m := range o.fake.Ephemerals(o.bob) {
+		said += m.Content
+	}
+	if n := strings.Count(said, "this is the answer to"); n != 8 || len(o.fake.Posts(id)) != 1 {
+		t.Errorf("he is told %d answers, the thread has %d posts", n, len(o.fake.Posts(id)))
+	}
+	if n := strings.Count(said, "and so on"); n != 8*200 {
+		t.Errorf("%d parts", n)
+	}
+}
+
+// Where the bot is not, a question is refused rather than shown and never heard.
+func TestAskElsewhere(t *testing.T) {
+	o := commanded(t)
+	for _, c := range []struct {
+		installed bool
+		context   int
+		channel   string
+		want      string
+	}{
+		{true, 0, o.general, "not a member of this server"}, {false, 2, o.fake.DM(o.ada), "not part of this conversation"},
+	} {
+		o.fake.Abroad(c.installed, c.context)
+		for _, name := range []string{"ask", "stop"} {
+			options := map[string]any{"question": "what is our plan?"}
+			if name == "stop" {
+				options = nil
+			}
+			n := len(o.fake.Ephemerals(o.ada))
+			o.fake.Slash(o.ada, c.channel, name, options)
+			o.wait(func(s *fakediscord.Server) bool { return len(s.Ephemerals(o.ada)) > n })
+			if got := o.fake.Ephemerals(o.ada)[n].Content; !strings.Contains(got, c.want) {
+				t.Errorf("it says %q", got)
+			}
+		}
+		if posts := o.fake.Posts(c.channel); len(posts) > 0 {
+			t.Errorf("posts %+v", posts)
+		}
+	}
+}
+
+// Files come along with a question; whoever asked is brought into the thread.
+func TestAskWithFiles(t *testing.T) {
+	o := commanded(t)
+	o.fake.Slash(o.bob, o.general, "ask", map[string]any{
+		"question": "what is in it?", "file": fakediscord.File{Name: "notes.txt", Data: []byte("alpha")},
+	})
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	m := o.in.Messages[0]
+	if m.Text != "what is in it?" || m.From.ID != chat.UserID(o.bob) || len(m.Files) != 1 || m.Files[0].Text != "alpha" {
+		t.Errorf("message %+v", m)
+	}
+	o.wait(func(s *fakediscord.Server) bool {
+		th := s.Threads(o.general)
+		return len(th) == 1 && slices.Contains(th[0].Members, o.bob)
+	})
+}
+
+// A message that the bot could not read is asked about by a command on it.
+func TestAskAbout(t *testing.T) {
+	o := commanded(t)
+	secret := o.fake.Say(o.cleo, o.general, "the tide turns at noon", fakediscord.With{Files: []fakediscord.File{{Name: "log.txt", Data: []byte("beta")}}})
+	id := o.fake.Menu(o.bob, secret, askAbout)
+	o.wait(func(s *fakediscord.Server) bool { return s.Interactions()[0].Form != "" })
+	o.fake.Fill(id, "what is meant?")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	m := o.in.Messages[0]
+	if !strings.HasPrefix(m.Text, "what is meant?") || m.From.ID != chat.UserID(o.bob) || len(m.Files) != 1 ||
+		len(m.Quoted) != 1 || m.Quoted[0].Text != "the tide turns at noon" || m.Quoted[0].From.ID != chat.UserID(o.cleo) {
+		t.Errorf("message %+v", m)
+	}
+	o.post(m.Thread, answer("a", "twelve"), false)
+	if posts := o.fake.Posts(m.Ref.ID); len(posts) != 1 {
+		t.Errorf("posts %+v", posts)
 	}
 }

@@ -56,6 +56,9 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	if err != nil {
 		return chat.MessageRef{}, err
 	}
+	if ref, ok := a.confided(ctx, thread, p, parts); ok {
+		return ref, nil
+	}
 	h, err := a.move(ctx, placeOf(thread), "")
 	if err != nil {
 		return chat.MessageRef{}, final(err)
@@ -84,6 +87,28 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 		}
 	}
 	return ref, a.ballot(ctx, ref, p.Approval)
+}
+
+// confided gives a post that answers a command to whoever gave it, alone. Where
+// that fails it is posted like any other.
+func (a *Adapter) confided(ctx context.Context, thread chat.ThreadID, p chat.Post, parts []part) (chat.MessageRef, bool) {
+	if p.Text == nil || p.ReplyTo.ID == "" {
+		return chat.MessageRef{}, false
+	}
+	in, ok := a.asides.take(p.ReplyTo.ID)
+	if !ok {
+		return chat.MessageRef{}, false
+	}
+	if err := a.fulfil(ctx, in, newPage(parts[0].content)); err != nil {
+		a.log.Warn("answer a command", "error", err)
+		return chat.MessageRef{}, false
+	}
+	for _, more := range parts[1:] {
+		if err := a.tell(ctx, in, more.content); err != nil {
+			a.log.Warn("answer a command in full", "error", err)
+		}
+	}
+	return refOf(placeOf(thread), in.ID), true
 }
 
 // ballot puts the emoji on an approval by which people decide. They are a

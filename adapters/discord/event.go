@@ -92,9 +92,13 @@ type message struct {
 		Message *message `json:"message"`
 	} `json:"message_snapshots"`
 	Interaction *struct {
-		Type int   `json:"type"`
-		User *user `json:"user"`
+		ID   string `json:"id"`
+		Type int    `json:"type"`
+		User *user  `json:"user"`
 	} `json:"interaction_metadata"`
+	Aside   *message `json:"-"` // the message that it asks about
+	Brought bool     `json:"-"` // it is not heard but known from the answer to a command
+
 	Nonce      json.RawMessage `json:"nonce"`
 	Components json.RawMessage `json:"components"`
 	Reactions  []struct {
@@ -180,12 +184,21 @@ type interaction struct {
 	User          *user    `json:"user"`
 	May           string   `json:"app_permissions"`
 	Message       *message `json:"message"`
-	Data          struct {
+	Channel       *channel `json:"channel"`
+	Context       *int     `json:"context"`
+	// Owners are by whom the app is installed, by the kind of installation.
+	Owners map[string]json.RawMessage `json:"authorizing_integration_owners"`
+	Data   struct {
 		CustomID string `json:"custom_id"`
 		// Components are what a form was filled in with.
 		Components json.RawMessage `json:"components"`
-		Name       string          `json:"name"`
-		Options    []struct {
+		Target     string          `json:"target_id"` // of a message command
+		Resolved   struct {
+			Attachments map[string]attachment `json:"attachments"`
+			Messages    map[string]message    `json:"messages"`
+		} `json:"resolved"`
+		Name    string `json:"name"`
+		Options []struct {
 			Name  string          `json:"name"`
 			Value json.RawMessage `json:"value"`
 		} `json:"options"`

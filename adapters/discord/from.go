@@ -35,8 +35,8 @@ type way struct {
 // asked is the person who gave a command, where the message is the bot's echo
 // of it.
 func (a *Adapter) asked(m message) *user {
-	if m.Author.ID != a.self.who().ID || m.Type != commandMessage || m.Flags&ephemeral != 0 ||
-		m.Interaction == nil || m.Interaction.Type != commandInteraction || m.Interaction.User == nil {
+	if m.Author.ID != a.self.who().ID || m.Flags&ephemeral != 0 || m.Interaction == nil || m.Interaction.User == nil ||
+		m.Interaction.Type != formInteraction && (m.Type != commandMessage || m.Interaction.Type != commandInteraction) {
 		return nil
 	}
 	return m.Interaction.User
@@ -123,7 +123,7 @@ func (a *Adapter) chain(m message) string {
 // errNotOurs for a message that isn't for the bot. later is for messages that
 // are found afterwards.
 func (a *Adapter) route(ctx context.Context, m message, later bool) (way, error) {
-	if !a.listens(m) {
+	if !a.listens(m) || !m.Brought && m.Interaction != nil && a.asides.mine(m.Interaction.ID) {
 		return way{}, errNotOurs
 	}
 	if len(m.MentionRoles) > 0 {
@@ -260,6 +260,9 @@ func (a *Adapter) quoted(m message) []chat.Quote {
 		if out = a.quote(out, a.from(*r), *r); len(out) == before && m.GuildID != "" && !a.reads() && r.Author.ID != a.self.who().ID {
 			out = append(out, chat.Quote{From: a.from(*r), Text: hiddenText})
 		}
+	}
+	if t := m.Aside; t != nil {
+		out = a.quote(out, a.from(*t), *t)
 	}
 	for _, s := range m.Snapshots {
 		if s.Message != nil {

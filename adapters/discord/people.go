@@ -77,6 +77,15 @@ func (a *Adapter) heardFrom(ctx context.Context, s speaker, refused func()) (boo
 	return a.allowed(ctx, s)
 }
 
+// barred says why somebody may not decide anything.
+func (a *Adapter) barred(ctx context.Context, s speaker) (string, error) {
+	heard, err := a.heardFrom(ctx, s, func() {})
+	if err == nil && !heard {
+		return "only those whom discord.allow names may decide here", nil
+	}
+	return "", err
+}
+
 // serves says whether a server is served: one of Options.Guilds; without any, all
 // of them, or for a public app those whose owner owns the app or is in its team. A
 // direct conversation counts with a member of a served server.

@@ -22,6 +22,7 @@ import (
 
 	"nod/chat"
 	"nod/chat/outbox"
+	"nod/chat/retry"
 )
 
 // rest calls the REST API (https://discord.com/developers/docs/reference).
@@ -117,6 +118,21 @@ func (w *rest) call(ctx context.Context, r request) error {
 			return w.once(ctx, r)
 		},
 	})
+}
+
+// apart makes a call that counts against no limit of the others, again when
+// Discord says so.
+func (w *rest) apart(ctx context.Context, r request) error {
+	for try := 1; ; try++ {
+		err := w.once(ctx, r)
+		var later *outbox.RetryAfter
+		if !errors.As(err, &later) || try == mostTries {
+			return err
+		}
+		if retry.Sleep(ctx, later.After) != nil {
+			return err
+		}
+	}
 }
 
 // once makes a call now.

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
-
-	"nod/chat/outbox"
 )
 
 // Discord waits 3 s for the first answer to a click or a command. What takes
@@ -54,31 +53,46 @@ func newPage(content string) page {
 
 // respond gives the first answer.
 func (a *Adapter) respond(ctx context.Context, in interaction, kind int, data any) error {
+	_, err := a.respondWith(ctx, in, kind, data)
+	return err
+}
+
+// respondWith gives the first answer, and says which message it became, if that is
+// known.
+func (a *Adapter) respondWith(ctx context.Context, in interaction, kind int, data any) (*message, error) {
 	answer := map[string]any{"type": kind}
 	if data != nil {
 		answer["data"] = data
 	}
-	err := a.rest.once(ctx, request{
+	var made struct {
+		Resource struct {
+			Message *message `json:"message"`
+		} `json:"resource"`
+	}
+	r := request{
 		method: "POST", path: "/interactions/{}/{}/callback", ids: []string{in.ID, in.Token}, body: answer,
-	})
+		query: url.Values{"with_response": {"true"}}, answer: &made,
+	}
+	err := a.rest.once(ctx, r)
 	if lost(err) { // there is time for one more
-		err = a.rest.once(ctx, request{
-			method: "POST", path: "/interactions/{}/{}/callback", ids: []string{in.ID, in.Token}, body: answer,
-		})
-		if code(err) == codeAnswered {
-			return nil
+		if err = a.rest.once(ctx, r); code(err) == codeAnswered {
+			return nil, nil
 		}
 	}
-	return err
+	if m := made.Resource.Message; m != nil && m.Author != nil && m.ID != "" {
+		return m, err
+	}
+	return nil, err
 }
 
-// fulfil gives the answer that was promised.
+// fulfil gives the answer that was promised. Interactions have limits of their
+// own, each for itself, so no other call holds it up.
 func (a *Adapter) fulfil(ctx context.Context, in interaction, p page) error {
 	p.Flags = 0
-	return a.rest.call(ctx, request{
-		method: "PATCH", path: "/webhooks/{}/{}/messages/@original", ids: []string{in.ApplicationID, in.Token},
-		body: p, priority: outbox.Answer,
-	})
+	r := request{
+		method: "PATCH", path: "/webhooks/{}/{}/messages/@original", ids: []string{in.ApplicationID, in.Token}, body: p,
+	}
+	return a.again(ctx, func() error { return a.rest.apart(ctx, r) })
 }
 
 // errForeign is for a button that stands where it was not put.

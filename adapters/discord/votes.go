@@ -72,6 +72,11 @@ func (a *Adapter) reacted(ctx context.Context, r reaction, removed bool, id stri
 			return err
 		}
 	}
+	if !removed {
+		if out.By.Barred, err = a.barred(ctx, speaker{user: r.UserID, member: r.Member, guild: r.GuildID, channel: r.ChannelID, parent: p.channel}); err != nil {
+			return err
+		}
+	}
 	a.votes.Heard(out)
 	fresh, err := a.o.Inbox.Reaction(ctx, out, id)
 	if err != nil {

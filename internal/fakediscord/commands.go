@@ -88,10 +88,11 @@ func (s *Server) postCommand(q *request) (any, *apiError) {
 // command checks what the contract says loosely.
 func (f *form) command(at string, c object) {
 	name, _ := c["name"].(string)
-	if !commandName.MatchString(name) {
+	kind, _ := c["type"].(float64)
+	if kind <= 1 && !commandName.MatchString(name) {
 		f.fail(at+".name", "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid")
 	}
-	kind, _ := c["type"].(float64)
+	f.length(at+".name", name, 1, 32)
 	description, _ := c["description"].(string)
 	if kind <= 1 {
 		f.length(at+".description", description, 1, 100)

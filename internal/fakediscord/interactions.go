@@ -36,6 +36,8 @@ type interaction struct {
 	channel  *channel
 	clicked  *message // nil for a command
 	sent     bool     // it is a form that was filled in
+	abroad   bool     // the app is installed for the person alone
+	context  *int     // where it was given, if not in a guild or a DM
 	original *message // the first answer; the clicked message, when that was changed
 	replies  []*message
 }
@@ -96,6 +98,9 @@ func (i *interaction) metadata() object {
 }
 
 func (i *interaction) owners() object {
+	if i.abroad {
+		return object{"1": i.user.id}
+	}
 	if i.channel.guild != nil {
 		return object{"0": i.channel.guild.id}
 	}
@@ -121,6 +126,9 @@ func (s *Server) begin(i *interaction, data object) string {
 		o["guild"] = object{"id": g.id, "locale": "en-US", "features": []string{}}
 	} else {
 		o["user"] = userObject(i.user)
+	}
+	if i.context != nil {
+		o["context"] = *i.context
 	}
 	if i.clicked != nil {
 		o["message"] = s.messageObject(i.clicked)

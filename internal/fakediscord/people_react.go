@@ -95,8 +95,14 @@ func (s *Server) Slash(user, channel, name string, options map[string]any) strin
 			}
 		}
 	}
-	given := []object{}
+	given, files := []object{}, object{}
 	for k, v := range options {
+		if f, ok := v.(File); ok {
+			m := &message{channel: must(s.channels, "channel", channel)}
+			s.attach(m, []File{f})
+			files[m.Files[0].ID] = attachmentObjects(m)[0]
+			v = m.Files[0].ID
+		}
 		if kinds[k] == nil {
 			panic(fmt.Sprintf("fakediscord: command %q takes no option %q", name, k))
 		}
@@ -107,5 +113,37 @@ func (s *Server) Slash(user, channel, name string, options map[string]any) strin
 	})
 	i := &interaction{user: must(s.users, "user", user), channel: must(s.channels, "channel", channel)}
 	i.Name = name
-	return s.begin(i, object{"id": c["id"], "name": name, "type": 1, "options": given})
+	i.abroad, i.context = s.abroad, s.context
+	data := object{"id": c["id"], "name": name, "type": 1, "options": given}
+	if len(files) > 0 {
+		data["resolved"] = object{"attachments": files}
+	}
+	return s.begin(i, data)
+}
+
+// Abroad makes the commands that follow those of an app which people installed for
+// themselves, given in a context: 0 a guild, 1 the DM with the bot, 2 another
+// conversation.
+func (s *Server) Abroad(installed bool, context int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.abroad, s.context = installed, &context
+}
+
+// Menu lets a person give a registered command on a message, which comes along
+// with all that it says.
+func (s *Server) Menu(user, target, name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.command(name)
+	if c == nil || c["type"] != 3.0 {
+		panic(fmt.Sprintf("fakediscord: no command on messages is called %q", name))
+	}
+	m := must(s.messages, "message", target)
+	i := &interaction{user: must(s.users, "user", user), channel: m.channel}
+	i.Name = name
+	return s.begin(i, object{
+		"id": c["id"], "name": name, "type": 3, "target_id": m.ID,
+		"resolved": object{"messages": object{m.ID: s.messageObject(m)}},
+	})
 }

@@ -55,6 +55,8 @@ type world struct {
 	interactions map[string]*interaction // by token
 	nonces       map[string]*message     // by author and nonce
 	clock        func() time.Time
+	abroad       bool // commands come from where the bot may not be
+	context      *int
 	appOwner     string   // who made the application
 	harmful      []string // words of links that nobody may post
 	last, past   int64    // the newest snowflake, and the newest of what is older than the test
