@@ -23,6 +23,8 @@ const (
 	noStream
 	noImages
 	noToolChoice
+	heedless   // calls tools although none may be called: they are not shown then
+	needsTools // beside calls in the history, all the same
 	noUserAfterTool
 	noReasoning    // none is sent back
 	needsReasoning // beside every call
@@ -31,7 +33,7 @@ const (
 
 var limitNames = map[limits]string{
 	noStop: "no stop", noTemperature: "no temperature", noTopP: "no top_p", noStreamOptions: "no stream_options",
-	noStream: "no stream", noImages: "no images", noToolChoice: "no tool_choice", noUserAfterTool: "no user after tool", noReasoning: "no reasoning", needsReasoning: "needs reasoning", needsResponses: "needs responses",
+	noStream: "no stream", noImages: "no images", noToolChoice: "no tool_choice", heedless: "calls with tool_choice none", needsTools: "needs tools beside calls", noUserAfterTool: "no user after tool", noReasoning: "no reasoning", needsReasoning: "needs reasoning", needsResponses: "needs responses",
 }
 
 func (l limits) has(one limits) bool { return l&one != 0 }
@@ -61,6 +63,17 @@ func (m *Model) learn(f *failure, req request) bool {
 	return true
 }
 
+// heard takes note of a model that made calls although none might be made.
+func (m *Model) heard(resp llm.Response, req request) {
+	if !req.NoCalls || len(resp.Calls) == 0 || len(req.Tools) == 0 || req.lim.has(heedless) {
+		return
+	}
+	m.mu.Lock()
+	m.known |= heedless
+	m.mu.Unlock()
+	m.o.Logger.Info("model limit learnt", "limit", limitNames[heedless])
+}
+
 // sent says which limits the refused call could have run into.
 func (m *Model) sent(req llm.Request, lim limits) limits {
 	out := needsResponses
@@ -82,8 +95,8 @@ func (m *Model) sent(req llm.Request, lim limits) limits {
 			out |= noStreamOptions
 		}
 	}
-	if req.NoCalls && len(req.Tools) > 0 {
-		out |= noToolChoice
+	if req.NoCalls {
+		out |= noToolChoice | needsTools
 	}
 	for i, msg := range req.Messages {
 		if len(msg.Calls) > 0 {
@@ -145,6 +158,10 @@ var named = []struct {
 // a person's message right behind a result.
 var userAfterTool = regexp.MustCompile(`unexpected role .?user.? after role .?tool|roles must alternate`)
 
+// toolsMissing is how LiteLLM and Anthropic refuse calls beside which no tool is
+// defined.
+var toolsMissing = regexp.MustCompile("without .?tools=|must define tools")
+
 // reasoningMissing is how providers insist on the reasoning beside calls, and
 // badSignature how they refuse one: a signature of another host of the model.
 var (
@@ -169,6 +186,8 @@ func refused(f *failure) limits {
 	switch words := f.said.words(); {
 	case userAfterTool.MatchString(words):
 		return noUserAfterTool
+	case toolsMissing.MatchString(words):
+		return needsTools
 	case reasoningMissing.MatchString(words):
 		return needsReasoning
 	case badSignature.MatchString(words):

@@ -118,8 +118,12 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 	for broke := 0; ; {
 		sending := request{req, m.limits()}
 		sending.Tools = m.offered(req.Tools)
+		if req.NoCalls && sending.lim.has(heedless) && !sending.lim.has(needsTools) {
+			sending.Tools = nil
+		}
 		resp, err := m.attempt(ctx, sending, out)
 		if err == nil {
+			m.heard(resp, sending)
 			return resp, nil
 		}
 		f := m.failure(ctx, err)

@@ -145,3 +145,36 @@ func TestStrictOrder(t *testing.T) {
 		t.Errorf("content %v", parts)
 	}
 }
+
+// A model that calls a tool although none may be called is shown none then, but
+// where its server refuses calls beside no tools.
+func TestHeedless(t *testing.T) {
+	calls := served{body: sse(delta(`{`+fn+`}`), stop)}
+	refusal := served{status: 400, body: "{\"error\":{\"message\":\"litellm.UnsupportedParamsError: Bedrock doesn't support tool calling without `tools=` param specified.\"}}"}
+	req := llm.Request{NoCalls: true, Tools: []llm.Tool{{Name: "f"}}, Messages: []llm.Message{
+		{Role: llm.User, Text: "a"},
+		{Role: llm.Assistant, Calls: []llm.Call{{ID: "123456789", Name: "f"}}},
+		{Role: llm.ToolRole, CallID: "123456789", Text: "b"},
+	}}
+	s := &script{serve: []served{calls, {body: good}, refusal, calls, {body: good}}}
+	m, _ := s.model(nil)
+	for i := range 4 {
+		if _, err := m.Complete(t.Context(), req, nil); err != nil {
+			t.Fatalf("call %d: %v", i+1, err)
+		}
+	}
+	var shown []int
+	for _, a := range s.asked {
+		shown = append(shown, len(offering(t, a)))
+		if (a.body["tool_choice"] == "none") != (len(offering(t, a)) > 0) {
+			t.Errorf("tool_choice %v beside %d tools", a.body["tool_choice"], len(offering(t, a)))
+		}
+	}
+	if diff := cmp.Diff([]int{1, 0, 0, 1, 1}, shown); diff != "" {
+		t.Errorf("tools that were shown (-want +got):\n%s", diff)
+	}
+	req.NoCalls = false
+	if _, err := m.Complete(t.Context(), req, nil); err != nil || len(offering(t, s.asked[5])) != 1 {
+		t.Errorf("before the last call the tools are gone: %v", err)
+	}
+}
