@@ -59,7 +59,7 @@ func TestGolden(t *testing.T) {
 		if err := enc.Encode(got); err != nil {
 			t.Fatal(err)
 		}
-		file := filepath.Join("testdata", name+".json")
+		file := filepath.Join("..", "..", "docs", "slack", name+".json")
 		if *update {
 			if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
 				t.Fatal(err)
