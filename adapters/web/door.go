@@ -103,7 +103,7 @@ func (d *door) open(w http.ResponseWriter, r *http.Request) {
 	}
 	http.SetCookie(w, &http.Cookie{Name: d.cookie, Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write([]byte(`<!doctype html><html lang="en"><title>nod</title><meta http-equiv="refresh" content="0;url=/"><p><a href="/">Open nod</a></p></html>`))
+	_, _ = w.Write([]byte(`<!doctype html><html lang="en"><title>nod</title><link rel="icon" href="/icon.svg"><meta http-equiv="refresh" content="0;url=/"><p><a href="/">Open nod</a></p></html>`))
 	d.announce()
 }
 

@@ -1,0 +1,342 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+)
+
+// office is a program that serves the page, which a test can end and start again
+// on the same store.
+type office struct {
+	t    *testing.T
+	file string
+	addr string // of the page; the port is chosen at the first start
+	out  *lines
+	end  func()
+}
+
+// lines is what a program printed.
+type lines struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Buffer.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Buffer.String()
+}
+
+// pageConfig is a team of two who have to agree on what is risky.
+const pageConfig = `
+store: sqlite:nod.db
+tools:
+  calculator:
+  clock:
+  commands:
+    - name: restart_service
+      description: Restart one service on staging.
+      parameters: {type: object, properties: {service: {type: string, enum: [api, web]}}, required: [service], additionalProperties: false}
+      argv: ["echo", "restarted {service}"]
+      approvals: {approvers: [anyone], exclude_requester: true}
+`
+
+func openOffice(t *testing.T) *office {
+	t.Helper()
+	o := &office{t: t, file: filepath.Join(t.TempDir(), "nod.yaml"), addr: "127.0.0.1:0"}
+	if err := os.WriteFile(o.file, []byte(pageConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.start()
+	t.Cleanup(func() { o.end() })
+	return o
+}
+
+// start starts the program; somebody sits at its terminal and types nothing.
+func (o *office) start() {
+	o.t.Helper()
+	ctx, cancel := context.WithCancel(o.t.Context())
+	in, typed := io.Pipe()
+	o.out = &lines{}
+	env := Env{In: in, Out: o.out, Err: o.out, Getenv: func(string) (string, bool) { return "", false }}
+	done := make(chan int, 1)
+	go func() { done <- Main(ctx, []string{"chat", "--config", o.file, "--page", o.addr}, env) }()
+	o.end = sync.OnceFunc(func() {
+		_ = typed.CloseWithError(io.ErrUnexpectedEOF)
+		cancel()
+		<-done
+	})
+	link := o.link()
+	o.addr = regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(link)
+}
+
+var pageLink = regexp.MustCompile(`(?m)^page: (http://\S+)$`)
+
+// link is the newest link that was printed.
+func (o *office) link() string {
+	o.t.Helper()
+	var all [][]string
+	eventually(o.t, "a link is printed", func() bool {
+		all = pageLink.FindAllStringSubmatch(o.out.String(), -1)
+		return len(all) > 0
+	})
+	return all[len(all)-1][1]
+}
+
+// browser starts a browser; the test is skipped where there is none.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	if _, err := exec.LookPath("chromium"); err != nil {
+		t.Skip("chromium is not installed (make deps); the page is not looked at")
+	}
+	opts := []chromedp.ExecAllocatorOption{chromedp.WindowSize(1280, 820)}
+	if os.Geteuid() == 0 {
+		opts = append(opts, chromedp.NoSandbox)
+	}
+	ctx, stop := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:], opts...)...)
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewContext(ctx)
+	t.Cleanup(stop)
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// window is a browser of somebody's, with cookies of its own. It complains about
+// whatever the page writes on the console, and whatever it loads from elsewhere.
+type window struct {
+	t   *testing.T
+	o   *office
+	ctx context.Context
+}
+
+// visit opens the page by its link.
+func (o *office) visit(b context.Context, as string) *window {
+	o.t.Helper()
+	ctx, stop := chromedp.NewContext(b, chromedp.WithNewBrowserContext())
+	o.t.Cleanup(stop)
+	w := &window{o.t, o, ctx}
+	said, asked := chromedp.Console(ctx), chromedp.Events(ctx, network.RequestWillBeSent)
+	go func() {
+		for m, err := range said {
+			if err != nil {
+				return
+			}
+			// A page that is served no more can't be reached; that is no fault of it.
+			if !strings.Contains(m.Text, "ERR_CONNECTION_REFUSED") && !strings.Contains(m.Text, "ERR_INCOMPLETE_CHUNKED_ENCODING") && !strings.Contains(m.Text, "403") {
+				o.t.Errorf("%s: the console says %s", as, m)
+			}
+		}
+	}()
+	go func() {
+		for r, err := range asked {
+			if err != nil {
+				return
+			}
+			if !strings.HasPrefix(r.Request.URL, "http://"+o.addr+"/") {
+				o.t.Errorf("%s: the page asks for %s", as, r.Request.URL)
+			}
+		}
+	}()
+	w.enter(as)
+	return w
+}
+
+// enter opens the page by the newest link, as somebody.
+func (w *window) enter(as string) {
+	w.t.Helper()
+	w.do(chromedp.Navigate(w.o.link()))
+	w.until(`document.querySelector("#you")`)
+	w.do(chromedp.Navigate("http://" + w.o.addr + "/?as=" + as))
+	w.until(`document.querySelector("#you").value === "` + as + `"`)
+}
+
+func (w *window) do(all ...chromedp.Action[chromedp.Void]) {
+	w.t.Helper()
+	if err := chromedp.Do(w.ctx, all...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// until waits until an expression holds in the page.
+func (w *window) until(expr string) {
+	w.t.Helper()
+	ctx, stop := context.WithTimeout(w.ctx, 3*patience)
+	defer stop()
+	wait := fmt.Sprintf(`new Promise((ok) => {
+		const look = () => { let v = false; try { v = (%s); } catch {} v ? ok(true) : setTimeout(look, 20); };
+		look();
+	})`, expr)
+	for {
+		// Where the page is left meanwhile, the next one is looked at.
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise))
+		if err == nil && ok {
+			return
+		}
+		if ctx.Err() != nil {
+			text, _ := chromedp.Run(w.ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText`))
+			w.t.Fatalf("never: %s\nthe page shows:\n%s\nthe program wrote:\n%s", expr, text, w.o.out)
+		}
+	}
+}
+
+// last is a message of the thread: the newest of its kind, in a state.
+func last(kind, state string) string {
+	return fmt.Sprintf(`Array.from(document.querySelectorAll('#log-thread [data-kind="%s"]')).at(-1).matches('[data-state="%s"]')`, kind, state)
+}
+
+// answers waits until the newest answer says something.
+func (w *window) answers(text string) {
+	w.t.Helper()
+	w.until(fmt.Sprintf(`Array.from(document.querySelectorAll('#log-thread [data-kind="answer"]')).at(-1).innerText.includes(%q)`, text))
+}
+
+// say writes a message.
+func (w *window) say(text string) {
+	w.t.Helper()
+	w.do(chromedp.SendKeys(chromedp.CSS(`textarea[aria-label="Message"]`), text), w.click("Send"))
+}
+
+// click clicks on the newest button with a label.
+func (w *window) click(label string) chromedp.Action[chromedp.Void] {
+	return chromedp.Click(fmt.Sprintf(`(//button[normalize-space()=%q and not(ancestor::*[@hidden])])[last()]`, label))
+}
+
+// open opens the newest thread of the channel.
+func (w *window) open() {
+	w.t.Helper()
+	w.until(`document.querySelector("#log-channel .opening")`)
+	w.do(chromedp.Click(`(//*[@id="log-channel"]//a[@class="opening"])[last()]`))
+	w.until(`document.querySelector("#log-thread [data-kind]")`)
+}
+
+// A conversation with a tool, and what its steps say.
+func TestPageConversation(t *testing.T) {
+	o := openOffice(t)
+	ada := o.visit(browser(t), "ada")
+	ada.until(`document.querySelector("textarea").getAttribute("aria-label") === "Message"`)
+	ada.say("what is 17% of 2340?")
+	ada.answers("397.8")
+	ada.until(last("steps", "done"))
+	ada.until(`document.querySelector("#log-thread .all").hidden`)
+	ada.do(ada.click("Steps"))
+	ada.until(`/Thought[^]*Action[^]*calculator[^]*Observation[^]*397.8/i.test(document.querySelector("#log-thread .all").innerText)`)
+
+	// What is marked up in a message is shown as it was written.
+	ada.say(`<img src=x onerror="document.title='x'"><b>b</b>`)
+	ada.until(`Array.from(document.querySelectorAll('#log-thread .text')).at(-1).textContent.startsWith("<img src=x")`)
+	ada.until(`!document.querySelector("#log-thread b:not(.who), #log-thread img[src=x]")`)
+	shoot(ada, "conversation")
+}
+
+// What one person asks for is approved by another one, in another browser, and
+// what that one denies does not run.
+func TestPageApproval(t *testing.T) {
+	o := openOffice(t)
+	b := browser(t)
+	ada, ben := o.visit(b, "ada"), o.visit(b, "ben")
+	ada.say("restart service api")
+	ada.until(last("approval", "waiting"))
+	ada.do(ada.click("Approve"))
+	ada.until(`document.querySelector('#log-thread [data-state="private"]')`)
+	ben.open()
+	ben.until(`!document.querySelector('#log-thread [data-state="private"]')`)
+	shoot(ben, "waiting")
+	ben.do(ben.click("Approve"))
+	ada.until(last("approval", "approved"))
+	ada.answers("restarted api")
+
+	ada.say("restart service web")
+	ben.until(last("approval", "waiting"))
+	ben.do(ben.click("Deny"))
+	ada.until(last("approval", "denied"))
+	ada.answers("denied")
+	shoot(ada, "denied")
+
+	ada.say("restart service web")
+	ada.until(last("approval", "waiting"))
+	ben.say("stop")
+	ada.until(last("approval", "cancelled"))
+	ada.answers("Stopped by ben")
+}
+
+// An approval outlives the program: it can be given after the next start, and by
+// the page that was open all the time.
+func TestPageRestart(t *testing.T) {
+	o := openOffice(t)
+	b := browser(t)
+	ada, ben := o.visit(b, "ada"), o.visit(b, "ben")
+	ada.say("restart service api")
+	ada.until(last("approval", "waiting"))
+	used := o.link()
+	o.end()
+	ada.until(`!document.querySelector("#lost").hidden`)
+	o.start()
+	if o.link() == used {
+		t.Error("the link of the first start is there again")
+	}
+	ben.enter("ben")
+	ben.open()
+	ben.until(last("approval", "waiting"))
+	ben.do(ben.click("Approve"))
+	ben.answers("restarted api")
+}
+
+// shoot keeps a picture of the page where NOD_PICTURES names a folder.
+func shoot(w *window, name string) {
+	dir := os.Getenv("NOD_PICTURES")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(w.ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600)
+	}
+	if err != nil {
+		w.t.Error(err)
+	}
+}
+
+// An address that others could reach is refused before anything is served.
+func TestPageAddress(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", "example.org:80", ":8484", "x"} {
+		out := &lines{}
+		env := Env{In: strings.NewReader(""), Out: out, Err: out, Getenv: func(string) (string, bool) { return "", false }}
+		if status := Main(t.Context(), []string{"chat", "--page", address}, env); status != exitUsage {
+			t.Errorf("%s: status %d\n%s", address, status, out)
+		}
+	}
+}
+
+// Nobody comes in who has not got the link.
+func TestPageDoor(t *testing.T) {
+	o := openOffice(t)
+	r, err := http.Get("http://" + o.addr + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Body.Close() }()
+	if r.StatusCode != http.StatusForbidden {
+		t.Errorf("status %d", r.StatusCode)
+	}
+}
