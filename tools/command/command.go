@@ -39,6 +39,7 @@ type Options struct {
 	Output      string          // OutputText where it is empty
 	Timeout     time.Duration   // 30 s where it is 0
 	ReadOnly    bool
+	Outside     bool   // strangers write what it prints
 	Risk        string // Ask where it is empty
 }
 
@@ -54,6 +55,7 @@ func New(c Options) (tools.Tool, error) {
 	return tools.Tool{
 		Tool:     llm.Tool{Name: c.Name, HumanName: c.HumanName, Description: c.Description, Parameters: c.Parameters},
 		ReadOnly: c.ReadOnly,
+		Outside:  c.Outside,
 		Risk:     c.Risk,
 		Run:      cmd.run,
 	}, nil

@@ -233,6 +233,7 @@ type Command struct {
 	Output       Output          `yaml:"output" doc:"What it writes. Default text"`
 	Timeout      time.Duration   `yaml:"timeout" doc:"Default 30s"`
 	ReadOnly     bool            `yaml:"read_only" doc:"It changes nothing, so it may run again after a crash. Default false"`
+	Outside      bool            `yaml:"outside" doc:"What it prints was written by strangers, such as a ticket or a mail. Default false"`
 	ToolRules    `yaml:",inline"`
 }
 
