@@ -21,7 +21,7 @@ import (
 func size(req llm.Request) int {
 	n := 0
 	for _, m := range req.Messages {
-		n += len(m.Text)
+		n += len(m.Text) + len(m.Echo)
 		for _, c := range m.Calls {
 			n += len(c.Name) + len(c.Args) + len(c.ID)
 		}
@@ -87,6 +87,9 @@ func TestPromptProperty(t *testing.T) {
 				r := d.call("read", fmt.Sprintf(`{"q":%q,"n":%d}`, text(t, "args", i), left))
 				if len(r.Calls) == 0 {
 					return r // a text protocol has one call at a time
+				}
+				if n := rapid.SampledFrom([]int{0, 40, 2500}).Draw(t, "echo"); n > 0 {
+					r.Echo = llm.Echo(`"` + strings.Repeat("e", n) + `"`)
 				}
 				for k := range rapid.IntRange(0, 2).Draw(t, "more calls") {
 					r.Calls = append(r.Calls, llm.Call{ID: fmt.Sprint(i, left, k), Name: "read", Args: fmt.Sprintf(`{"q":%q,"n":%d}`, text(t, "args", i), left)})
