@@ -15,6 +15,7 @@ import (
 	"nod/chat"
 	"nod/chat/inbound"
 	"nod/llm"
+	"nod/llm/queue"
 	"nod/memory"
 )
 
@@ -191,6 +192,18 @@ func outcome(log []memory.Entry, turn uint64) string {
 
 // model measures the calls of a model.
 func (m *meter) model(next llm.Model) llm.Model { return measuredModel{next, m} }
+
+// inTurn measures a model and holds back what is more than so many calls at
+// once; 0 is no limit. Time is taken of calls, and not of waiting.
+func (m *meter) inTurn(next llm.Model, parallel int) llm.Model {
+	if parallel == 0 {
+		return m.model(next)
+	}
+	q := queue.New(m.model(next), parallel)
+	promauto.With(m.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: "nod_model_waiting", Help: "Calls of the model that wait for one of llm.parallel."},
+		func() float64 { return float64(q.Waiting()) })
+	return q
+}
 
 type measuredModel struct {
 	llm.Model

@@ -45,6 +45,10 @@ func TestOneModelCallAtATime(t *testing.T) {
 	if c := len(n.llm.Requests()); c != 2 {
 		t.Errorf("%d requests while one call is at work, want 2 in all", c)
 	}
+	eventually(t, "all of them wait", func() bool {
+		_, page := fetchPage(t, "http://"+n.http+"/metrics")
+		return strings.Contains(page, fmt.Sprintf("nod_model_waiting %d\n", threads+1)) // and the risky one's next call
+	})
 	release()
 	for i, p := range at {
 		n.find(p, "You said")

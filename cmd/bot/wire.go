@@ -17,7 +17,6 @@ import (
 	"nod/llm/args"
 	"nod/llm/demo"
 	"nod/llm/openai"
-	"nod/llm/queue"
 	"nod/llm/tokens"
 	"nod/memory"
 	"nod/memory/redis"
@@ -73,7 +72,7 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	}
 	p.meter.know(p.agent.Tools)
 	p.kit.box.Mask = m
-	p.model = maskedModel{inTurn(p.meter.model(newModel(cfg, log)), cfg.LLM.Parallel), m}
+	p.model = maskedModel{p.meter.inTurn(newModel(cfg, log), cfg.LLM.Parallel), m}
 	store, err := openStore(ctx, cfg, log)
 	if err != nil {
 		return nil, errors.Join(err, p.kit.close())
@@ -111,15 +110,6 @@ func newModel(cfg *config.Config, log *slog.Logger) llm.Model {
 		Temperature: float(cfg.LLM.Temperature), TopP: float(cfg.LLM.TopP),
 		MaxOutput: int(cfg.LLM.MaxOutput),
 	})
-}
-
-// inTurn holds back what is more than so many calls at once; 0 is no limit.
-// Time is taken of calls, not of waiting, so it stands in front of the meter.
-func inTurn(m llm.Model, parallel int) llm.Model {
-	if parallel == 0 {
-		return m
-	}
-	return queue.New(m, parallel)
 }
 
 func float(v *float64) *float32 {
