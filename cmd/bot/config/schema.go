@@ -25,10 +25,12 @@ func Schema() ([]byte, error) {
 	}
 	s := r.Reflect(&Config{})
 	s.Title = "Configuration of nod"
+	narrow(s, reflect.TypeFor[Config](), s.Definitions, map[reflect.Type]bool{})
 	for _, d := range s.Definitions {
-		optional(d)
+		nullable(d, s.Definitions)
 	}
-	optional(s)
+	nullable(s, s.Definitions)
+	s.Definitions["MCP"].OneOf = []*jsonschema.Schema{{Required: []string{"url"}}, {Required: []string{"command"}}}
 	out, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write schema: %w", err)
@@ -45,20 +47,6 @@ func fieldDoc(t reflect.Type, field string) string {
 	return f.Tag.Get("doc")
 }
 
-// optional lets sections be there without keys, which means their defaults.
-func optional(s *jsonschema.Schema) {
-	if s.Properties == nil {
-		return
-	}
-	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
-		if p.Value.Ref != "" {
-			ref := &jsonschema.Schema{Ref: p.Value.Ref}
-			p.Value.Ref = ""
-			p.Value.AnyOf = []*jsonschema.Schema{ref, {Type: "null"}}
-		}
-	}
-}
-
 // mapped gives the schema of types that are written as scalars.
 func mapped(t reflect.Type) *jsonschema.Schema {
 	text := func(pattern string) *jsonschema.Schema {
@@ -66,16 +54,16 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 	}
 	switch t {
 	case typeDuration:
-		return either(text(`^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`), &jsonschema.Schema{Const: 0})
+		return either(text(`^\+?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$`), &jsonschema.Schema{Const: 0})
 	case typeRaw:
 		return &jsonschema.Schema{Type: "object"}
 	case typeSecret:
-		return &jsonschema.Schema{Type: "string"}
+		return textual()
 	case typeRisks:
 		risk := mapped(reflect.TypeFor[Risk]())
 		return either(risk, &jsonschema.Schema{Type: "object", AdditionalProperties: risk})
 	case reflect.TypeFor[Store]():
-		return text(`^(sqlite:|rediss?://|redis\+cluster://|redis\+sentinel://)`)
+		return text(storePattern)
 	case reflect.TypeFor[Size]():
 		return text(`^[0-9]+ ?([KMGT]i?B|B)$`)
 	case reflect.TypeFor[Amount]():
@@ -93,6 +81,8 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 		return either(enum, fromEnvironment())
 	}
 	switch t.Kind() {
+	case reflect.String:
+		return textual()
 	case reflect.Bool:
 		return either(&jsonschema.Schema{Type: "boolean"}, fromEnvironment())
 	case reflect.Int:
@@ -101,6 +91,17 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 		return either(&jsonschema.Schema{Type: "number"}, fromEnvironment())
 	}
 	return nil
+}
+
+// storePattern is Store's text, as far as a pattern can tell.
+const storePattern = `^sqlite:(/?[^/:~?#][^?#]*|/)$` +
+	`|^rediss?://([^@/\s]*@)?[^@/,\s]+:[1-9][0-9]*(/[0-9]*)?(\?[^#]*)?$` +
+	`|^rediss?\+cluster://([^@/\s]*@)?[^@/,\s]+:[1-9][0-9]*(,[^@/,\s]+:[1-9][0-9]*)*(/0?)?(\?[^#]*)?$` +
+	`|^rediss?\+sentinel://([^@/\s]*@)?[^@/,\s]+:[1-9][0-9]*(,[^@/,\s]+:[1-9][0-9]*)*/[^/?#@:\s]+(/[0-9]*)?(\?[^#]*)?$`
+
+// textual is a text, or a number as it is written: ids often are numbers.
+func textual() *jsonschema.Schema {
+	return either(&jsonschema.Schema{Type: "string"}, &jsonschema.Schema{Type: "number"})
 }
 
 func either(a, b *jsonschema.Schema) *jsonschema.Schema {

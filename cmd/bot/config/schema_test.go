@@ -82,3 +82,133 @@ func TestSchema(t *testing.T) {
 		}
 	}
 }
+
+// judged are files on which the schema and the program must agree, so that an
+// editor neither marks what works nor lets pass what does not.
+var judged = []struct {
+	text string
+	ok   bool
+}{
+	// what is written without quotes, or not at all
+	{`slack: {app_token: xapp-1, bot_token: xoxb-1, allow_bots: [123456789012345678]}`, true},
+	{`tools: {mcp: [{name: x, command: [npx, --port, 3000], headers: {}}]}`, true},
+	{`tools: {mcp: [{name: x, url: "https://x.example/", headers: {X-Version: 2, Empty: }}]}`, true},
+	{`tools: {commands: [{name: x, argv: [sleep, 5], stdin: 7}]}`, true},
+	{"llm: {api_key: , model: , protocol: , timeout: , max_steps: , stream: , temperature: }\nstore:\nlimits: {per_day: }", true},
+	{"agent: {instructions: , examples: }\nslack:\ndiscord:\nhttp:\nmemory:\napprovals: {approvers: , timeout: , quorum: }\ntools: {calculator: , commands: , mcp: , fetch: {allow: }}", false}, // tokens are missing
+	{"agent: {instructions: , examples: }\nhttp:\nmemory:\napprovals: {approvers: , timeout: , quorum: }\ntools: {calculator: , commands: , mcp: , fetch: {allow: }}", true},
+	{`slack: {app_token: xapp-1, bot_token: xoxb-1, allow_bots: [ ~ ]}`, false},
+	{`tools: {commands: [{name: , argv: [x]}]}`, false},
+	{`tools: {commands: [{name: x, argv: }]}`, false},
+	{`agent: {instructions: true}`, false},
+
+	// lengths of time
+	{`llm: {timeout: .5s}`, true},
+	{`llm: {timeout: 1.5m}`, true},
+	{`llm: {timeout: 1h2m3s}`, true},
+	{`llm: {timeout: 0}`, false},
+	{`llm: {timeout: 0s}`, false},
+	{`llm: {timeout: "0"}`, false},
+	{`llm: {timeout: -1s}`, false},
+	{`llm: {timeout: 5 s}`, false},
+	{`llm: {timeout: s}`, false},
+	{`memory: {keep: "0", idle_reset: 0s}`, true},
+	{`approvals: {timeout: 0}`, false},
+	{`tools: {python: {timeout: 0s}}`, false},
+	{`tools: {commands: [{name: x, argv: [x], timeout: 0}]}`, false},
+	{`tools: {mcp: [{name: x, command: [x], timeout: 0s}]}`, false},
+
+	// numbers
+	{`llm: {max_steps: 0}`, false},
+	{`llm: {max_steps: 1000}`, true},
+	{`llm: {max_steps: 1001}`, false},
+	{`llm: {max_steps: 1.5}`, false},
+	{`llm: {temperature: 0}`, true},
+	{`llm: {temperature: 2.1}`, false},
+	{`llm: {temperature: -1}`, false},
+	{`llm: {top_p: 0}`, false},
+	{`llm: {top_p: 1}`, true},
+	{`llm: {prices: {input: -1, output: 1}}`, false},
+	{`llm: {prices: {input: 0.5, output: 1}}`, true},
+	{`llm: {prices: {input: 0.5}}`, false},
+	{`llm: {prices: }`, false},
+	{`llm: {parallel: -1}`, false},
+	{`slack: {app_token: xapp-1, bot_token: xoxb-1, sockets: 0}`, false},
+	{`slack: {app_token: xapp-1, bot_token: xoxb-1, sockets: 11}`, false},
+	{`memory: {budget_tokens: 99}`, false},
+	{`memory: {budget_tokens: 100}`, true},
+	{`approvals: {quorum: 0}`, false},
+	{`agent: {retries: -1}`, false},
+	{`limits: {per_day: 0}`, false},
+	{`discord: {token: x, shards: 0}`, false},
+
+	// texts of a form
+	{`llm: {model: ""}`, false},
+	{`llm: {base_url: localhost}`, false},
+	{`llm: {base_url: "http://localhost:1/v1"}`, true},
+	{`llm: {base_url: "http://u:p@localhost/"}`, false},
+	{`llm: {base_url: "http://localhost/#a"}`, false},
+	{`llm: {api_key: "a b"}`, false},
+	{`slack: {app_token: xoxb-1, bot_token: xoxb-1}`, false},
+	{`slack: {app_token: xapp-1, bot_token: xapp-1}`, false},
+	{`slack: {app_token: xapp-1, bot_token: xoxb-1, allow_bots: ["a bot"]}`, false},
+	{`slack: {app_token: xapp-1, bot_token: xoxb-1, allow: [everybody]}`, false},
+	{`slack: {app_token: xapp-1, bot_token: xoxb-1, allow: []}`, false},
+	{`slack: {app_token: xapp-1, bot_token: xoxb-1, allow: ["user:U1", everyone]}`, true},
+	{`http: {listen: "8080"}`, false},
+	{`http: {listen: ":8080"}`, true},
+	{`approvals: {approvers: [ada]}`, false},
+	{`approvals: {approvers: []}`, false},
+	{`approvals: {approvers: [anyone, "user:U1", "group:S1", "role:1"]}`, true},
+	{`approvals: {approve: [""]}`, false},
+	{`approvals: {approve: ["a b"]}`, false},
+	{`approvals: {approve: []}`, false},
+	{`approvals: {deny: [no_entry]}`, true},
+	{`tools: {wikipedia: {language: English}}`, false},
+	{`tools: {wikipedia: {language: zh-yue, api_url: "https://x.example/w/api.php"}}`, true},
+	{`tools: {fetch: {allow: ["*.example.com", 10.0.0.0/8, "[::1]"]}}`, true},
+	{`tools: {fetch: {allow: ["a b"]}}`, false},
+	{`tools: {commands: [{name: "a b", argv: [x]}]}`, false},
+	{`tools: {commands: [{name: a.b, argv: [x]}]}`, false},
+	{`tools: {commands: [{name: x, argv: []}]}`, false},
+	{`tools: {commands: [{name: x, argv: [x], env: ["A=b"]}]}`, false},
+	{`tools: {mcp: [{name: "a b", command: [x]}]}`, false},
+	{`tools: {mcp: [{name: x}]}`, false},
+	{`tools: {mcp: [{name: x, command: [x], url: "https://x.example/"}]}`, false},
+	{`tools: {mcp: [{name: x, url: x.example}]}`, false},
+	{`tools: {mcp: [{name: x, command: [x], tools: ["get_*", "a?", "[abc]d"], read_only: ["*"]}]}`, true},
+	{`tools: {mcp: [{name: x, command: [x], tools: ["["]}]}`, false},
+	{`tools: {mcp: [{name: x, command: [x], tools: [""]}]}`, false},
+	{`tools: {mcp: [{name: x, command: [x], tools: []}]}`, false},
+
+	// stores
+	{`store: "sqlite:nod.db"`, true},
+	{`store: "sqlite:/var/lib/nod.db"`, true},
+	{`store: "sqlite:"`, false},
+	{`store: "sqlite://x"`, false},
+	{`store: "sqlite:~/x"`, false},
+	{`store: "sqlite:x?mode=ro"`, false},
+	{`store: "redis://localhost:6379/0"`, true},
+	{`store: "redis://localhost:6379"`, true},
+	{`store: "rediss://u:p@h:1/2"`, true},
+	{`store: "redis://h"`, false},
+	{`store: "redis://h:1,i:2"`, false},
+	{`store: "redis://h:1/a"`, false},
+	{`store: "redis+cluster://h:1,i:2"`, true},
+	{`store: "redis+cluster://h:1/3"`, false},
+	{`store: "redis+sentinel://h:1,i:2/main/0"`, true},
+	{`store: "redis+sentinel://h:1"`, false},
+}
+
+func TestJudgedAlike(t *testing.T) {
+	s := compiledSchema(t)
+	for _, test := range judged {
+		_, err := load(test.text, nil)
+		if (err == nil) != test.ok {
+			t.Errorf("the program: %s: got %v, want ok %v", test.text, err, test.ok)
+		}
+		if err := validate(t, s, test.text); (err == nil) != test.ok {
+			t.Errorf("the schema: %s: got %v, want ok %v", test.text, err, test.ok)
+		}
+	}
+}

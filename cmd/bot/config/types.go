@@ -47,27 +47,27 @@ func (c *Config) Written(key string) bool {
 
 // LLM is the model's endpoint and how to speak with it.
 type LLM struct {
-	BaseURL     string        `yaml:"base_url" doc:"Endpoint of an OpenAI-compatible API. Default https://api.openai.com/v1"`
-	APIKey      Secret        `yaml:"api_key" doc:"Key of the endpoint; may be absent for a local one"`
-	Model       string        `yaml:"model" doc:"Name of the model. Default gpt-5-mini"`
+	BaseURL     string        `yaml:"base_url" schema:"url" doc:"Endpoint of an OpenAI-compatible API. Default https://api.openai.com/v1"`
+	APIKey      Secret        `yaml:"api_key" schema:"token" doc:"Key of the endpoint; may be absent for a local one"`
+	Model       string        `yaml:"model" schema:"filled" doc:"Name of the model. Default gpt-5-mini"`
 	Protocol    Protocol      `yaml:"protocol" doc:"tools: native function calling; react: Thought/Action/Action Input text; numbered: Thought 1/Action 1: Search[x] text. Default tools"`
 	Strategy    Strategy      `yaml:"strategy" doc:"How a turn is thought through. Default react"`
-	MaxSteps    int           `yaml:"max_steps" doc:"Model calls in one turn that may use tools. Default 12"`
-	Timeout     time.Duration `yaml:"timeout" doc:"For one model call, from when it begins. Default 120s"`
-	Parallel    int           `yaml:"parallel" doc:"Model calls at once, of the whole process; 0: no limit. Who waits is served in turn, a thread at a time, and waiting does not count for timeout. Default 0"`
+	MaxSteps    int           `yaml:"max_steps" schema:"min=1,max=1000" doc:"Model calls in one turn that may use tools. Default 12"`
+	Timeout     time.Duration `yaml:"timeout" schema:"positive" doc:"For one model call, from when it begins. Default 120s"`
+	Parallel    int           `yaml:"parallel" schema:"min=0,max=10000" doc:"Model calls at once, of the whole process; 0: no limit. Who waits is served in turn, a thread at a time, and waiting does not count for timeout. Default 0"`
 	MaxOutput   Size          `yaml:"max_output" doc:"Of text in one completion; what comes after is cut off. Default 256KiB"`
 	Stream      bool          `yaml:"stream" doc:"Take the answer as it is written. Default true"`
-	Temperature *float64      `yaml:"temperature" doc:"0 to 2; absent: not sent"`
-	TopP        *float64      `yaml:"top_p" doc:"More than 0, up to 1; absent: not sent"`
+	Temperature *float64      `yaml:"temperature" schema:"min=0,max=2" doc:"0 to 2; absent: not sent"`
+	TopP        *float64      `yaml:"top_p" schema:"more=0,max=1" doc:"More than 0, up to 1; absent: not sent"`
 	Images      Images        `yaml:"images" doc:"Whether the model takes images. Default auto"`
 	Prices      *Prices       `yaml:"prices" doc:"Money per million tokens; absent: no cost is shown"`
 }
 
 // Prices is money per million tokens.
 type Prices struct {
-	Input  float64 `yaml:"input" jsonschema:"required" doc:"Of the prompt"`
-	Cached float64 `yaml:"cached" doc:"Of what the provider had cached of the prompt; absent: as input"`
-	Output float64 `yaml:"output" jsonschema:"required" doc:"Of what the model writes"`
+	Input  float64 `yaml:"input" schema:"min=0" jsonschema:"required" doc:"Of the prompt"`
+	Cached float64 `yaml:"cached" schema:"min=0" doc:"Of what the provider had cached of the prompt; absent: as input"`
+	Output float64 `yaml:"output" schema:"min=0" jsonschema:"required" doc:"Of what the model writes"`
 }
 
 // Agent is how the agent behaves.
@@ -76,7 +76,7 @@ type Agent struct {
 	Timezone     string    `yaml:"timezone" doc:"Of the date that the model is told, such as Europe/Berlin; empty: the person's where the platform tells it, else UTC"`
 	Examples     []Example `yaml:"examples" doc:"Exchanges shown to the model before the conversation"`
 	Taint        Taint     `yaml:"taint" doc:"ask: while content from outside is in the prompt, calls that can change things or send data out need an approval. Default ask"`
-	Retries      int       `yaml:"retries" doc:"Further tries of the reflexion strategy. Default 1"`
+	Retries      int       `yaml:"retries" schema:"min=0,max=100" doc:"Further tries of the reflexion strategy. Default 1"`
 }
 
 // Example is one exchange that shows the model how to answer.
@@ -87,40 +87,40 @@ type Example struct {
 
 // Slack is the connection to one Slack app, in Socket Mode.
 type Slack struct {
-	AppToken  Secret         `yaml:"app_token" jsonschema:"required" doc:"App-level token, xapp-…"`
-	BotToken  Secret         `yaml:"bot_token" jsonschema:"required" doc:"Bot token, xoxb-…"`
-	APIURL    string         `yaml:"api_url" doc:"Default https://slack.com/api/"`
-	Sockets   int            `yaml:"sockets" doc:"Connections of this process; Slack allows 10 in all. Default 2"`
+	AppToken  Secret         `yaml:"app_token" schema:"app" jsonschema:"required" doc:"App-level token, xapp-…"`
+	BotToken  Secret         `yaml:"bot_token" schema:"bot" jsonschema:"required" doc:"Bot token, xoxb-…"`
+	APIURL    string         `yaml:"api_url" schema:"url" doc:"Default https://slack.com/api/"`
+	Sockets   int            `yaml:"sockets" schema:"min=1,max=10" doc:"Connections of this process; Slack allows 10 in all. Default 2"`
 	Follow    Follow         `yaml:"follow" doc:"callers: in a thread that it was called into, whoever has called it there needs no new mention; thread: nobody does; mentions: everybody does. Default callers"`
 	DM        DM             `yaml:"dm" doc:"thread: each direct message opens a thread; flat: the DM is one conversation. Default thread"`
 	Limits    map[string]int `yaml:"limits" doc:"Calls a minute by method, where a workspace has others than the published ones"`
 	External  Trust          `yaml:"external" doc:"People of other organisations (Slack Connect). ignore: they are not heard; ask: they may ask, never approve; allow: like everybody. Default ignore"`
 	Guests    Trust          `yaml:"guests" doc:"Guest accounts of the own workspace, in the same words. Default ask"`
-	Allow     []string       `yaml:"allow" doc:"Who is heard: everyone, user:ID, group:ID or channel:ID. Default [everyone]"`
-	AllowBots []string       `yaml:"allow_bots" doc:"Ids of bots that it answers"`
+	Allow     []string       `yaml:"allow" schema:"heard,some" doc:"Who is heard: everyone, user:ID, group:ID or channel:ID. Default [everyone]"`
+	AllowBots []string       `yaml:"allow_bots" schema:"id" doc:"Ids of bots that it answers"`
 }
 
 // Discord is the connection of one Discord bot.
 type Discord struct {
-	Token     Secret         `yaml:"token" jsonschema:"required" doc:"Bot token"`
-	APIURL    string         `yaml:"api_url" doc:"The version path is added to it. Default https://discord.com/api"`
+	Token     Secret         `yaml:"token" schema:"token" jsonschema:"required" doc:"Bot token"`
+	APIURL    string         `yaml:"api_url" schema:"url" doc:"The version path is added to it. Default https://discord.com/api"`
 	Shards    Shards         `yaml:"shards" doc:"auto, or a number of gateway connections. Default auto"`
 	Commands  bool           `yaml:"commands" doc:"Register /ask, /stop and the other commands. Default true"`
 	Limits    map[string]int `yaml:"limits" doc:"global: calls a second, where the bot has been given more than 50"`
 	Guilds    []string       `yaml:"guilds" doc:"Ids of the servers that are served; empty: those whose owner owns the app or is in its team, and all where the app is not public"`
 	Allow     []string       `yaml:"allow" doc:"Who is heard: everyone, user:ID, role:ID or channel:ID. Default [everyone]"`
 	Follow    DiscordFollow  `yaml:"follow" doc:"callers: whoever has called it in a thread needs no new mention there; thread: nobody does; mentions: everybody does; auto: callers where the MESSAGE_CONTENT intent is on, else mentions. Default auto"`
-	AllowBots []string       `yaml:"allow_bots" doc:"Ids of bots that it answers"`
+	AllowBots []string       `yaml:"allow_bots" schema:"id" doc:"Ids of bots that it answers"`
 }
 
 // HTTP is the listener for /healthz, /readyz and /metrics.
 type HTTP struct {
-	Listen string `yaml:"listen" doc:"host:port. Default 127.0.0.1:8080"`
+	Listen string `yaml:"listen" schema:"listen" doc:"host:port. Default 127.0.0.1:8080"`
 }
 
 // Memory is what a thread remembers, and for how long.
 type Memory struct {
-	BudgetTokens int           `yaml:"budget_tokens" doc:"What of a conversation is sent to the model, tool definitions included. Default 16000"`
+	BudgetTokens int           `yaml:"budget_tokens" schema:"min=100" doc:"What of a conversation is sent to the model, tool definitions included. Default 16000"`
 	IdleReset    time.Duration `yaml:"idle_reset" doc:"A thread silent for longer starts afresh; 0: never. Default 12h"`
 	Keep         time.Duration `yaml:"keep" doc:"A thread untouched for longer is erased; 0: never. Default 720h"`
 	Summary      bool          `yaml:"summary" doc:"What is trimmed is summarised by the model. Default false"`
@@ -136,14 +136,14 @@ type Limits struct {
 // Approvals is who decides a call that needs an approval. In a tool it holds
 // the section's rules with the tool's own keys over them.
 type Approvals struct {
-	Timeout          time.Duration `yaml:"timeout" doc:"Then the call is denied. Default 30m"`
-	Approvers        []string      `yaml:"approvers" doc:"requester, anyone, user:ID, group:ID (Slack user group) or role:ID (Discord role). Default [requester]"`
-	Quorum           int           `yaml:"quorum" doc:"Distinct approvers needed. Default 1"`
+	Timeout          time.Duration `yaml:"timeout" schema:"positive" doc:"Then the call is denied. Default 30m"`
+	Approvers        []string      `yaml:"approvers" schema:"approver,some" doc:"requester, anyone, user:ID, group:ID (Slack user group) or role:ID (Discord role). Default [requester]"`
+	Quorum           int           `yaml:"quorum" schema:"min=1" doc:"Distinct approvers needed. Default 1"`
 	ExcludeRequester bool          `yaml:"exclude_requester" doc:"The two-person rule. Default false"`
-	Approve          []string      `yaml:"approve" doc:"Reactions that approve, any skin tone; Slack names mean the same. Default ✅ 👍"`
+	Approve          []string      `yaml:"approve" schema:"emoji,some" doc:"Reactions that approve, any skin tone; Slack names mean the same. Default ✅ 👍"`
 	Buttons          bool          `yaml:"buttons" doc:"Approve and Deny beside the reactions, where the platform has buttons. Default true"`
 	Notify           []Notify      `yaml:"notify" doc:"mention: who may decide is mentioned. Default [mention]"`
-	Deny             []string      `yaml:"deny" doc:"Reactions that deny. Default ❌ 👎"`
+	Deny             []string      `yaml:"deny" schema:"emoji,some" doc:"Reactions that deny. Default ❌ 👎"`
 }
 
 // Tools is what the agent can do. A built-in tool whose key is absent is nil,
@@ -179,30 +179,30 @@ type Clock struct {
 
 // Wikipedia configures the encyclopedia.
 type Wikipedia struct {
-	Language  string `yaml:"language" doc:"Default en"`
-	APIURL    string `yaml:"api_url" doc:"Default https://LANGUAGE.wikipedia.org/w/api.php"`
+	Language  string `yaml:"language" schema:"language" doc:"Default en"`
+	APIURL    string `yaml:"api_url" schema:"url" doc:"Default https://LANGUAGE.wikipedia.org/w/api.php"`
 	ToolRules `yaml:",inline"`
 }
 
 // Fetch configures the reading of web pages. The patterns are of hosts, where
 // * stands for any part of the name.
 type Fetch struct {
-	Allow     []string `yaml:"allow" doc:"Host patterns; private addresses are refused unless allowed here by name"`
-	Deny      []string `yaml:"deny" doc:"Host patterns"`
+	Allow     []string `yaml:"allow" schema:"host" doc:"Host patterns; private addresses are refused unless allowed here by name"`
+	Deny      []string `yaml:"deny" schema:"host" doc:"Host patterns"`
 	ToolRules `yaml:",inline"`
 }
 
 // Search configures web search.
 type Search struct {
 	Provider  Provider `yaml:"provider" doc:"Default searxng"`
-	APIURL    string   `yaml:"api_url" doc:"Needed for searxng; the others have their own"`
-	APIKey    Secret   `yaml:"api_key" doc:"Needed for brave and tavily"`
+	APIURL    string   `yaml:"api_url" schema:"url" doc:"Needed for searxng; the others have their own"`
+	APIKey    Secret   `yaml:"api_key" schema:"token" doc:"Needed for brave and tavily"`
 	ToolRules `yaml:",inline"`
 }
 
 // Python configures the sandboxed interpreter.
 type Python struct {
-	Timeout   time.Duration `yaml:"timeout" doc:"Default 20s"`
+	Timeout   time.Duration `yaml:"timeout" schema:"positive" doc:"Default 20s"`
 	Memory    Size          `yaml:"memory" doc:"Such as 512MiB, which is the default"`
 	ToolRules `yaml:",inline"`
 }
@@ -214,7 +214,7 @@ type Chart struct {
 
 // Image configures the making of pictures.
 type Image struct {
-	Model     string `yaml:"model" doc:"Default gpt-image-1"`
+	Model     string `yaml:"model" schema:"filled" doc:"Default gpt-image-1"`
 	ToolRules `yaml:",inline"`
 }
 
@@ -222,16 +222,16 @@ type Image struct {
 // (when it has a slash) and Cwd are absolute once loaded; Parameters is a JSON
 // Schema of type object, and compiles.
 type Command struct {
-	Name         string          `yaml:"name" jsonschema:"required" doc:"What the model calls it"`
+	Name         string          `yaml:"name" schema:"tool" jsonschema:"required" doc:"What the model calls it"`
 	NameForHuman string          `yaml:"name_for_human" doc:"What the text protocols show"`
 	Description  string          `yaml:"description" doc:"What it does, for the model"`
 	Parameters   json.RawMessage `yaml:"parameters" doc:"JSON Schema of the arguments; arguments that don't fit never reach an approval or the command. Absent: it takes none"`
-	Argv         []string        `yaml:"argv" jsonschema:"required" doc:"The program and its arguments; each {name} is one argument, whole"`
+	Argv         []string        `yaml:"argv" schema:"some" jsonschema:"required" doc:"The program and its arguments; each {name} is one argument, whole"`
 	Stdin        string          `yaml:"stdin" doc:"What it reads; a template too"`
-	Env          []string        `yaml:"env" doc:"Names passed on from the bot's environment"`
+	Env          []string        `yaml:"env" schema:"variable" doc:"Names passed on from the bot's environment"`
 	Cwd          string          `yaml:"cwd" doc:"The folder that it runs in. Default: the file's"`
 	Output       Output          `yaml:"output" doc:"What it writes. Default text"`
-	Timeout      time.Duration   `yaml:"timeout" doc:"Default 30s"`
+	Timeout      time.Duration   `yaml:"timeout" schema:"positive" doc:"Default 30s"`
 	ReadOnly     bool            `yaml:"read_only" doc:"It changes nothing, so it may run again after a crash. Default false"`
 	Outside      bool            `yaml:"outside" doc:"What it prints was written by strangers, such as a ticket or a mail. Default false"`
 	ToolRules    `yaml:",inline"`
@@ -239,12 +239,12 @@ type Command struct {
 
 // MCP is a server of tools, over HTTP (URL) or as a child process (Command).
 type MCP struct {
-	Name     string            `yaml:"name" jsonschema:"required" doc:"Of the server, unique in the file"`
-	URL      Secret            `yaml:"url" doc:"Of a server over HTTP"`
-	Command  []string          `yaml:"command" doc:"Program and arguments of a server over stdio"`
+	Name     string            `yaml:"name" schema:"tool" jsonschema:"required" doc:"Of the server, unique in the file"`
+	URL      Secret            `yaml:"url" schema:"url" doc:"Of a server over HTTP"`
+	Command  []string          `yaml:"command" schema:"some" doc:"Program and arguments of a server over stdio"`
 	Headers  map[string]Secret `yaml:"headers" doc:"Sent with every request to url"`
-	ReadOnly []string          `yaml:"read_only" doc:"Patterns on the server's tool names, of those that change nothing"`
+	ReadOnly []string          `yaml:"read_only" schema:"globs" doc:"Patterns on the server's tool names, of those that change nothing"`
 	Risk     Risks             `yaml:"risk" doc:"By pattern on the server's tool names; the strictest matching pattern wins. Default ask"`
-	Tools    []string          `yaml:"tools" doc:"Patterns on the server's tool names, of those that are used. Default [\"*\"]"`
-	Timeout  time.Duration     `yaml:"timeout" doc:"Of one call. Default 60s"`
+	Tools    []string          `yaml:"tools" schema:"globs,some" doc:"Patterns on the server's tool names, of those that are used. Default [\"*\"]"`
+	Timeout  time.Duration     `yaml:"timeout" schema:"positive" doc:"Of one call. Default 60s"`
 }
