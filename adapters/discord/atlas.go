@@ -1,38 +1,89 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
+	"strconv"
 	"sync"
+	"time"
 
 	"nod/chat/outbox"
 )
 
-// atlas knows which channels, threads and roles there are. The Gateway tells
-// all of them at the beginning of a session and every change after; a thread
-// that was archived all the while is asked for when somebody writes in it.
+// atlas knows which channels and threads there are, where they stand, and what the
+// bot may do there. The Gateway tells all of them at the beginning of a session and
+// every change after; a thread that is archived is asked for when somebody writes
+// in it. A large bot is told of more than a million, so no more is kept of each
+// than every message needs: names and roles are asked for when they are needed.
 type atlas struct {
-	mu       sync.Mutex
-	channels map[string]channel
-	deleted  map[string]bool
-	roles    map[string]map[string]string // by guild and id: their names
-	guildOf  map[string]string            // by role
-	botOf    map[string]string            // by role that came with a bot
-	standing map[string]standing          // the bot's, by guild
-	who      func() user                  // the bot
-	owners   map[string]string            // by guild
-	allowed  map[string]int64             // what the bot may do, by channel
+	who func() user // the bot
+
+	mu      sync.Mutex
+	spots   map[int64]spot
+	lands   map[int64]*land
+	deleted map[string]bool
+	own     map[int64]bool               // roles that came with the bot
+	roles   map[string]map[string]string // by guild and id: their names, of guilds that were asked
+	names   map[string]string            // of channels that were asked for
+}
+
+// spot is a channel or thread.
+type spot struct {
+	guild, parent, last int64
+	packed              uint64 // kind, and what the bot may do
+}
+
+// unknown says that what the bot may do has to be asked. No permission comes near
+// its bit, nor near those of the kind above it.
+const (
+	unknown   = 1 << 55
+	kindShift = 56
+)
+
+func (s spot) kind() int { return int(s.packed >> kindShift) }
+
+func (s spot) thread() bool { return channel{Type: s.kind()}.thread() }
+
+func (s spot) may() (int64, bool) {
+	return int64(s.packed & (unknown - 1)), s.packed&unknown == 0
+}
+
+// land is a guild.
+type land struct {
+	owner    string
+	standing standing
+	stands   bool // the bot's standing is known
+	spots    []int64
 }
 
 func newAtlas(who func() user) *atlas {
 	return &atlas{
-		who:      who,
-		channels: map[string]channel{}, deleted: map[string]bool{}, roles: map[string]map[string]string{}, guildOf: map[string]string{}, botOf: map[string]string{},
-		owners: map[string]string{}, standing: map[string]standing{}, allowed: map[string]int64{},
+		who: who, spots: map[int64]spot{}, lands: map[int64]*land{}, deleted: map[string]bool{}, own: map[int64]bool{},
+		roles: map[string]map[string]string{}, names: map[string]string{},
 	}
+}
+
+// self is the bot's user id.
+func (t *atlas) self() string { return t.who().ID }
+
+// textID writes an id; none is "".
+func textID(id int64) string {
+	if id == 0 {
+		return ""
+	}
+	return strconv.FormatInt(id, 10)
+}
+
+func (t *atlas) channel(id string) (channel, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s, ok := t.spots[snowflake(id)]
+	return channel{
+		ID: id, Type: s.kind(), GuildID: textID(s.guild), ParentID: textID(s.parent), Last: textID(s.last), Name: t.names[id],
+	}, ok
 }
 
 func (t *atlas) isThread(id string) bool {
@@ -40,75 +91,89 @@ func (t *atlas) isThread(id string) bool {
 	return ok && c.thread()
 }
 
-// self is the bot's user id.
-func (t *atlas) self() string { return t.who().ID }
-
-func (t *atlas) channel(id string) (channel, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c, ok := t.channels[id]
-	return c, ok
-}
-
 func (t *atlas) put(c channel) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if old, ok := t.channels[c.ID]; ok && c.GuildID == "" {
-		c.GuildID = old.GuildID
+	t.place(c)
+}
+
+// place notes a channel. A thread that is archived is forgotten: there may be any
+// number of them.
+func (t *atlas) place(c channel) {
+	id := snowflake(c.ID)
+	if id == 0 {
+		return
 	}
-	t.judge(c)
-	c.Overwrites = nil
-	t.channels[c.ID] = c
+	old, there := t.spots[id]
+	s := spot{guild: cmp.Or(snowflake(c.GuildID), old.guild), parent: snowflake(c.ParentID), last: snowflake(c.Last)}
+	if c.Metadata != nil && c.Metadata.Archived {
+		t.forget(id)
+		return
+	}
+	g := t.land(s.guild)
+	s.packed = uint64(c.Type&0xff)<<kindShift | unknown
+	if g.stands && !c.thread() {
+		s.packed = s.packed&^unknown | uint64(g.standing.effective(textID(s.guild), t.self(), c.Overwrites))&(unknown-1)
+	}
+	if t.spots[id] = s; there && old.guild != s.guild {
+		t.land(old.guild).leave(id)
+		there = false
+	}
+	if !there {
+		g.spots = append(g.spots, id)
+	}
+	if c.Name != "" && t.names[c.ID] != "" {
+		t.names[c.ID] = c.Name
+	}
+}
+
+// land gives a guild. The lock is held.
+func (t *atlas) land(id int64) *land {
+	g := t.lands[id]
+	if g == nil {
+		g = &land{}
+		t.lands[id] = g
+	}
+	return g
+}
+
+// forget drops a channel, and what stands in it.
+func (t *atlas) forget(id int64) {
+	s, ok := t.spots[id]
+	if !ok {
+		return
+	}
+	g := t.land(s.guild)
+	delete(t.spots, id)
+	g.leave(id)
+	if s.thread() {
+		return
+	}
+	g.spots = slices.DeleteFunc(g.spots, func(below int64) bool {
+		under := t.spots[below].parent == id && t.spots[below].thread()
+		if under {
+			delete(t.spots, below)
+		}
+		return under
+	})
+}
+
+// leave drops a channel from its guild.
+func (g *land) leave(id int64) {
+	if i := slices.Index(g.spots, id); i >= 0 {
+		g.spots[i] = g.spots[len(g.spots)-1]
+		g.spots = g.spots[:len(g.spots)-1]
+	}
 }
 
 func (t *atlas) drop(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.channels, id)
-	delete(t.allowed, id)
+	t.forget(snowflake(id))
 	if len(t.deleted) >= mostNoted {
 		clear(t.deleted)
 	}
 	t.deleted[id] = true
-}
-
-// dropGuild forgets a guild that the bot was taken out of.
-func (t *atlas) dropGuild(id string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for c, known := range t.channels {
-		if known.GuildID == id {
-			delete(t.channels, c)
-			delete(t.allowed, c)
-		}
-	}
-	for r := range t.roles[id] {
-		delete(t.guildOf, r)
-		delete(t.botOf, r)
-	}
-	delete(t.roles, id)
-	delete(t.owners, id)
-	delete(t.standing, id)
-}
-
-// guilds lists the guilds that were told of, and who owns them.
-func (t *atlas) guilds() map[string]string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return maps.Clone(t.owners)
-}
-
-func (t *atlas) own(guild, owner string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.owners[guild] = owner
-}
-
-// guildOfRole is the guild that a role is in.
-func (t *atlas) guildOfRole(role string) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.guildOf[role]
 }
 
 // gone says whether a channel was deleted.
@@ -121,70 +186,98 @@ func (t *atlas) gone(id string) bool {
 func (t *atlas) putGuild(g guild) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.stand(g)
-	if g.Owner != "" {
-		t.owners[g.ID] = g.Owner
-	}
-	for _, c := range slices.Concat(g.Channels, g.Threads) {
-		if c.ID != "" {
-			c.GuildID = g.ID
-			t.judge(c)
-			c.Overwrites = nil
-			t.channels[c.ID] = c
+	l := t.land(snowflake(g.ID))
+	l.owner = firstOf(g.Owner, l.owner)
+	for _, m := range g.Members {
+		if m.User != nil && m.User.ID == t.self() {
+			l.standing, l.stands = standingOf(g.ID, m.Roles, g.Roles), true
 		}
 	}
-	t.nameRoles(g.ID, g.Roles)
+	t.ownRoles(g.Roles)
+	for _, c := range slices.Concat(g.Channels, g.Threads) {
+		c.GuildID = g.ID
+		t.place(c)
+	}
 }
+
+// ownRoles notes which roles came with the bot.
+func (t *atlas) ownRoles(roles []role) {
+	for _, r := range roles {
+		if r.Tags.BotID != "" && r.Tags.BotID == t.self() {
+			t.own[snowflake(r.ID)] = true
+		}
+	}
+}
+
+// dropGuild forgets a guild that the bot was taken out of.
+func (t *atlas) dropGuild(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.land(snowflake(id)).spots {
+		delete(t.spots, s)
+	}
+	delete(t.lands, snowflake(id))
+	delete(t.roles, id)
+}
+
+// owner is whose a guild is; "" where that is not known.
+func (t *atlas) owner(guild string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if g := t.lands[snowflake(guild)]; g != nil {
+		return g.owner
+	}
+	return ""
+}
+
+func (t *atlas) setOwner(guild, owner string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.land(snowflake(guild)).owner = owner
+}
+
+// mostKept is of how many guilds and channels it is kept what was asked of them.
+const mostKept = 1000
 
 func (t *atlas) putRoles(guild string, roles []role) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.nameRoles(guild, roles)
-}
-
-func (t *atlas) nameRoles(guild string, roles []role) {
+	if len(t.roles) >= mostKept {
+		clear(t.roles)
+	}
 	names := map[string]string{}
 	for _, r := range roles {
 		names[r.ID] = r.Name
-		t.guildOf[r.ID], t.botOf[r.ID] = guild, r.Tags.BotID
 	}
 	t.roles[guild] = names
+	t.ownRoles(roles)
 }
 
-func (t *atlas) putRole(guild string, r role, gone bool) {
+// changedRole takes in that a role was made, changed or deleted.
+func (t *atlas) changedRole(guild string, r role) {
+	t.unstand(guild, r.ID)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	names := maps.Clone(t.roles[guild])
-	if names == nil {
-		return
-	}
-	if gone {
-		delete(names, r.ID)
-		delete(t.guildOf, r.ID)
-		delete(t.botOf, r.ID)
-	} else {
-		names[r.ID] = r.Name
-		t.guildOf[r.ID], t.botOf[r.ID] = guild, r.Tags.BotID
-	}
-	t.roles[guild] = names
+	delete(t.roles, guild)
+	t.ownRoles([]role{r})
 }
 
-// stands says whether a role is the one that came with a bot, and so has its
+// stands says whether a role is the one that came with the bot, and so has its
 // name: people pick it from the list when they mean the bot.
-func (t *atlas) stands(role, bot string) bool {
+func (t *atlas) stands(role string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return bot != "" && t.botOf[role] == bot
+	return t.own[snowflake(role)]
 }
 
-func (t *atlas) roleName(id string) string {
+// roleName is the name of a role, as far as its guild was asked.
+func (t *atlas) roleName(guild, id string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.roles[t.guildOf[id]][id]
+	return t.roles[guild][id]
 }
 
-// hasRole says whether a guild has a role; known is false where its roles were
-// never told.
+// hasRole says whether a guild has a role; known is false where it was not asked.
 func (t *atlas) hasRole(guild, id string) (has, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -193,21 +286,45 @@ func (t *atlas) hasRole(guild, id string) (has, known bool) {
 	return has, known
 }
 
-// busy lists the channels of guilds, without threads, in which something was
-// written after a message, the latest first.
-func (t *atlas) busy(after string) []string {
+// guildOfRole is the guild that a role is in, as far as it was asked.
+func (t *atlas) guildOfRole(role string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var found []channel
-	for _, c := range t.channels {
-		if c.GuildID != "" && !c.thread() && snowflake(c.Last) > snowflake(after) {
-			found = append(found, c)
+	for guild, names := range t.roles {
+		if _, ok := names[role]; ok {
+			return guild
 		}
 	}
-	slices.SortFunc(found, func(x, y channel) int { return int(snowflake(y.Last)>>22 - snowflake(x.Last)>>22) })
-	var out []string
-	for _, c := range found {
-		out = append(out, c.ID)
+	return ""
+}
+
+// busy lists the channels and threads in which something was written after a
+// message, the latest first. It holds nothing up for long: guilds are looked at one
+// by one.
+func (t *atlas) busy(after string) []string {
+	t.mu.Lock()
+	lands := make([]*land, 0, len(t.lands))
+	for id, g := range t.lands {
+		if id != 0 {
+			lands = append(lands, g)
+		}
+	}
+	t.mu.Unlock()
+	type written struct{ id, last int64 }
+	var found []written
+	for _, g := range lands {
+		t.mu.Lock()
+		for _, id := range g.spots {
+			if s := t.spots[id]; s.last > snowflake(after) {
+				found = append(found, written{id, s.last})
+			}
+		}
+		t.mu.Unlock()
+	}
+	slices.SortFunc(found, func(x, y written) int { return cmp.Compare(y.last, x.last) })
+	out := make([]string, len(found))
+	for i, w := range found {
+		out[i] = textID(w.id)
 	}
 	return out
 }
@@ -216,36 +333,19 @@ func (t *atlas) busy(after string) []string {
 // order, before any event that needs them.
 func (t *atlas) draws(kind string, data json.RawMessage) (bool, error) {
 	switch kind {
-	case "GUILD_CREATE":
-		var g guild
-		if err := decode(data, &g); err != nil {
-			return true, err
-		}
-		if g.ID != "" && !g.Unavailable { // one in an outage is told of with nothing in it
-			t.putGuild(g)
-		}
-	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
+	case "GUILD_CREATE", "GUILD_DELETE", "THREAD_LIST_SYNC":
+		return true, t.drawGuild(kind, data)
+	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE", "CHANNEL_DELETE", "THREAD_DELETE":
 		var c channel
 		if err := decode(data, &c); err != nil {
 			return true, err
 		}
-		if c.ID != "" && (!c.thread() || c.ParentID != "") {
+		switch {
+		case kind == "CHANNEL_DELETE" || kind == "THREAD_DELETE":
+			t.drop(c.ID)
+		case c.ID != "" && (!c.thread() || c.ParentID != ""):
 			t.put(c)
 		}
-	case "GUILD_DELETE":
-		var g guild
-		if err := decode(data, &g); err != nil {
-			return true, err
-		}
-		if !g.Unavailable { // else it comes back
-			t.dropGuild(g.ID)
-		}
-	case "CHANNEL_DELETE", "THREAD_DELETE":
-		var c channel
-		if err := decode(data, &c); err != nil {
-			return true, err
-		}
-		t.drop(c.ID)
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
 		var e struct {
 			GuildID string `json:"guild_id"`
@@ -255,12 +355,8 @@ func (t *atlas) draws(kind string, data json.RawMessage) (bool, error) {
 		if err := decode(data, &e); err != nil {
 			return true, err
 		}
-		gone := kind == "GUILD_ROLE_DELETE"
-		if gone {
-			e.Role.ID = e.RoleID
-		}
-		t.unstand(e.GuildID, e.Role.ID)
-		t.putRole(e.GuildID, e.Role, gone)
+		e.Role.ID = firstOf(e.Role.ID, e.RoleID)
+		t.changedRole(e.GuildID, e.Role)
 	case "GUILD_MEMBER_UPDATE":
 		var m member
 		if err := decode(data, &m); err != nil {
@@ -269,22 +365,31 @@ func (t *atlas) draws(kind string, data json.RawMessage) (bool, error) {
 		if m.User != nil && m.User.ID == t.self() {
 			t.unstand(m.GuildID, "")
 		}
-	case "THREAD_LIST_SYNC":
-		var g guild
-		if err := decode(data, &g); err != nil {
-			return true, err
-		}
-		for _, c := range g.Threads {
-			t.put(c)
-		}
 	default:
 		return false, nil
 	}
 	return true, nil
 }
 
-// learn asks for the roles of a guild that was never told of: a session that goes
-// on from another process tells of changes only.
+// drawGuild takes in what is told of a guild at once. One in an outage is told of
+// with nothing in it, and comes back.
+func (t *atlas) drawGuild(kind string, data json.RawMessage) error {
+	var g guild
+	if err := decode(data, &g); err != nil {
+		return err
+	}
+	g.ID = firstOf(g.ID, g.GuildID)
+	switch {
+	case g.ID == "" || g.Unavailable:
+	case kind == "GUILD_DELETE":
+		t.dropGuild(g.ID)
+	default:
+		t.putGuild(g)
+	}
+	return nil
+}
+
+// learn asks for the roles of a guild.
 func (a *Adapter) learn(ctx context.Context, guild string) error {
 	if _, known := a.atlas.hasRole(guild, ""); known || guild == "" {
 		return nil
@@ -313,5 +418,29 @@ func (a *Adapter) askChannel(ctx context.Context, id string) (channel, error) {
 		return c, err
 	}
 	a.atlas.put(c)
+	a.atlas.name(c)
 	return c, nil
+}
+
+func (t *atlas) name(c channel) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.names) >= mostNoted {
+		clear(t.names)
+	}
+	t.names[c.ID] = c.Name
+}
+
+// nameWait is how long a message waits for the name of a channel in it.
+const nameWait = 2 * time.Second
+
+// channelName is the name of a channel, "" where there is none to be had.
+func (a *Adapter) channelName(id string) string {
+	c, _ := a.atlas.channel(id)
+	if c.Name == "" {
+		ctx, cancel := context.WithTimeout(context.Background(), nameWait)
+		defer cancel()
+		c, _ = a.askChannel(ctx, id)
+	}
+	return c.Name
 }

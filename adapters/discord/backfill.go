@@ -22,8 +22,8 @@ import (
 // heard up to, and the reactions on approvals that wait are looked at.
 
 const (
-	mostThreads = 500 // are read after a gap, the newest first
-	mostBusy    = 50  // channels without a conversation are looked through for a mention
+	mostThreads = 500  // are read after a gap, the newest first
+	mostBusy    = 2000 // channels without a conversation are looked through for a mention, the busiest lately first
 	mostPages   = 5
 	lookers     = 8           // at a time
 	lookAgain   = time.Minute // after a look that failed
@@ -140,21 +140,25 @@ func (a *Adapter) parents(ctx context.Context, marks []chat.Watermark) error {
 		return nil // nothing was ever heard, so nothing was missed
 	}
 	since := map[string]string{}
-	for _, id := range a.atlas.busy(marks[0].Last.ID) {
-		if len(since) < mostBusy {
-			since[id] = marks[0].Last.ID
-		}
+	busy := a.atlas.busy(marks[0].Last.ID)
+	if len(busy) > mostBusy {
+		a.log.Warn("not every channel is looked through for what was missed", "channels", len(busy), "looked_through", mostBusy)
+	}
+	for _, id := range busy[:min(len(busy), mostBusy)] {
+		since[id] = marks[0].Last.ID
 	}
 	for _, m := range slices.Backward(marks) {
 		if p := placeOf(m.Thread); !p.direct() {
 			since[p.channel] = m.Last.ID
+			delete(since, p.thread) // which is looked at by itself
 		}
 	}
-	var err error
+	var g errgroup.Group
+	g.SetLimit(lookers)
 	for _, id := range slices.Sorted(maps.Keys(since)) {
-		err = errors.Join(err, a.overdue(ctx, id, since[id], false))
+		g.Go(func() error { return a.overdue(ctx, id, since[id], false) })
 	}
-	return err
+	return g.Wait()
 }
 
 // overdue puts messages of a channel as if they had just come. Those that came
@@ -163,6 +167,10 @@ func (a *Adapter) parents(ctx context.Context, marks []chat.Watermark) error {
 // was changed it can't be known whether it called the bot before, and a change
 // calls nobody.
 func (a *Adapter) overdue(ctx context.Context, channel, last string, direct bool) error {
+	if may, known := a.atlas.may(channel); known && may&discordgo.PermissionReadMessageHistory == 0 && may&discordgo.PermissionViewChannel != 0 {
+		a.log.Warn("what was missed in a channel can't be read: the bot lacks Read Message History there", "channel", channel)
+		return nil
+	}
 	msgs, err := a.read(ctx, span{channel, idAt(sentAt(last).Add(-unputBack)), outbox.Low, mostPages})
 	if err != nil {
 		return missing(err)

@@ -133,6 +133,9 @@ type channel struct {
 	Last     string `json:"last_message_id"`
 
 	Overwrites []overwrite `json:"permission_overwrites"`
+	Metadata   *struct {
+		Archived bool `json:"archived"`
+	} `json:"thread_metadata"`
 }
 
 // overwrite is what a role or a person may do in a channel besides what the guild
@@ -170,7 +173,8 @@ type guild struct {
 	Roles    []role    `json:"roles"`
 	Members  []member  `json:"members"`
 
-	Unavailable bool `json:"unavailable"`
+	GuildID     string `json:"guild_id"` // of an event
+	Unavailable bool   `json:"unavailable"`
 }
 
 type interaction struct {

@@ -66,7 +66,7 @@ func (a *Adapter) mentions(m message) (me, others bool) {
 		}
 	}
 	for _, id := range m.MentionRoles {
-		if a.atlas.stands(id, a.self.who().ID) {
+		if a.atlas.stands(id) {
 			me = true
 		} else {
 			others = true
@@ -79,7 +79,7 @@ func (a *Adapter) mentions(m message) (me, others bool) {
 func (a *Adapter) uncalled(m message) message {
 	self := a.self.who().ID
 	m.Mentions = slices.DeleteFunc(slices.Clone(m.Mentions), func(u mentioned) bool { return u.ID == self })
-	m.MentionRoles = slices.DeleteFunc(slices.Clone(m.MentionRoles), func(id string) bool { return a.atlas.stands(id, self) })
+	m.MentionRoles = slices.DeleteFunc(slices.Clone(m.MentionRoles), func(id string) bool { return a.atlas.stands(id) })
 	return m
 }
 

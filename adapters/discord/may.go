@@ -58,47 +58,38 @@ func standingOf(guild string, mine []string, roles []role) standing {
 	return s
 }
 
-// stand notes what the bot may do in a guild that was told of.
-func (t *atlas) stand(g guild) {
-	for _, m := range g.Members {
-		if m.User != nil && m.User.ID == t.self() {
-			t.standing[g.ID] = standingOf(g.ID, m.Roles, g.Roles)
-		}
-	}
-}
-
 // unstand forgets what the bot may do in a guild, if it has the role that was
 // changed.
 func (t *atlas) unstand(guild, role string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s, ok := t.standing[guild]
-	if !ok || role != "" && !slices.Contains(s.roles, role) {
+	g := t.lands[snowflake(guild)]
+	if g == nil || !g.stands || role != "" && !slices.Contains(g.standing.roles, role) {
 		return
 	}
-	delete(t.standing, guild)
-	for id := range t.allowed {
-		if t.channels[id].GuildID == guild {
-			delete(t.allowed, id)
-		}
+	g.standing, g.stands = standing{}, false
+	for _, id := range g.spots {
+		s := t.spots[id]
+		s.packed |= unknown
+		t.spots[id] = s
 	}
-}
-
-// judge notes what the bot may do in a channel that was told of.
-func (t *atlas) judge(c channel) {
-	s, ok := t.standing[c.GuildID]
-	if c.thread() || !ok {
-		delete(t.allowed, c.ID)
-		return
-	}
-	t.allowed[c.ID] = s.effective(c.GuildID, t.self(), c.Overwrites)
 }
 
 func (t *atlas) may(channel string) (int64, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m, ok := t.allowed[channel]
-	return m, ok
+	s, ok := t.spots[snowflake(channel)]
+	may, known := s.may()
+	return may, ok && known
+}
+
+// stand notes what the bot may do in a guild, and so in a channel of it.
+func (t *atlas) stand(s standing, c channel) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g := t.land(snowflake(c.GuildID))
+	g.standing, g.stands = s, true
+	t.place(c)
 }
 
 // may says what the bot may do in a channel of a guild, or in the threads of it.
@@ -127,9 +118,6 @@ func (a *Adapter) may(ctx context.Context, channel string) (may int64, known boo
 	if ask("/guilds/{}/roles", &roles, c.GuildID) != nil || ask("/guilds/{}/members/{}", &me, c.GuildID, self.ID) != nil {
 		return 0, false
 	}
-	a.atlas.mu.Lock()
-	a.atlas.standing[c.GuildID] = standingOf(c.GuildID, me.Roles, roles)
-	a.atlas.judge(c)
-	a.atlas.mu.Unlock()
+	a.atlas.stand(standingOf(c.GuildID, me.Roles, roles), c)
 	return a.atlas.may(channel)
 }

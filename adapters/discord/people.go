@@ -30,6 +30,8 @@ type acquaintances struct {
 	mu      sync.Mutex
 	members map[string]known // by guild and person
 	told    map[string]time.Time
+	guilds  []string // that are served
+	asked   time.Time
 }
 
 // known is a membership that was looked up.
@@ -96,11 +98,8 @@ func (a *Adapter) serves(ctx context.Context, s speaker) (bool, error) {
 	if len(a.o.Guilds) == 0 && !a.public() {
 		return true, nil
 	}
-	var doubt error
-	for n, guild := range a.served() {
-		if n >= mostGuilds {
-			break
-		}
+	guilds, doubt := a.served(ctx)
+	for _, guild := range guilds[:min(len(guilds), mostGuilds)] {
 		k, err := a.membership(ctx, guild, s.user)
 		if err != nil {
 			doubt = err
@@ -118,8 +117,8 @@ func (a *Adapter) servesGuild(ctx context.Context, guild string) (bool, error) {
 	if !a.public() {
 		return true, nil
 	}
-	owner, ok := a.atlas.guilds()[guild]
-	if !ok {
+	owner := a.atlas.owner(guild)
+	if owner == "" {
 		var g struct {
 			Owner string `json:"owner_id"`
 		}
@@ -128,7 +127,7 @@ func (a *Adapter) servesGuild(ctx context.Context, guild string) (bool, error) {
 			return false, fmt.Errorf("look up whose server it is: %w", err)
 		}
 		owner = g.Owner
-		a.atlas.own(guild, owner)
+		a.atlas.setOwner(guild, owner)
 	}
 	return a.owns(owner), nil
 }
@@ -154,19 +153,37 @@ func (a *Adapter) owns(user string) bool {
 	return false
 }
 
-// served lists the servers that are served, as far as they are known.
-func (a *Adapter) served() []string {
+// served lists the servers that are served, or of very many the first.
+func (a *Adapter) served(ctx context.Context) ([]string, error) {
 	if len(a.o.Guilds) > 0 {
-		return a.o.Guilds
+		return a.o.Guilds, nil
 	}
-	var out []string
-	for guild, owner := range a.atlas.guilds() {
-		if a.owns(owner) {
-			out = append(out, guild)
+	a.people.mu.Lock()
+	list, at := a.people.guilds, a.people.asked
+	a.people.mu.Unlock()
+	if !at.IsZero() && a.o.Now().Sub(at) < memberStays {
+		return list, nil
+	}
+	guilds, err := allGuilds(func(path string, into any) error {
+		return a.rest.call(ctx, request{method: "GET", path: path, priority: outbox.Answer, answer: into})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the servers: %w", err)
+	}
+	list = nil
+	for _, g := range guilds {
+		serves, err := a.servesGuild(ctx, g.ID)
+		if err != nil {
+			return nil, err
+		}
+		if serves && len(list) < mostGuilds {
+			list = append(list, g.ID)
 		}
 	}
-	slices.Sort(out)
-	return out
+	a.people.mu.Lock()
+	defer a.people.mu.Unlock()
+	a.people.guilds, a.people.asked = list, a.o.Now()
+	return list, nil
 }
 
 // allowed says whether one of the rules of Options.Allow names somebody.
@@ -196,14 +213,12 @@ func (a *Adapter) hasRole(ctx context.Context, s speaker, role string) (bool, er
 	if s.member != nil && !s.echo && s.guild != "" {
 		return slices.Contains(s.member.Roles, role), nil
 	}
-	guilds := []string{s.guild}
+	guilds, doubt := []string{s.guild}, error(nil)
 	if s.guild == "" {
-		guilds = []string{a.atlas.guildOfRole(role)}
-		if guilds[0] == "" {
-			guilds = a.served()
+		if guilds[0] = a.atlas.guildOfRole(role); guilds[0] == "" {
+			guilds, doubt = a.served(ctx)
 		}
 	}
-	var doubt error
 	for _, guild := range guilds[:min(len(guilds), mostGuilds)] {
 		k, err := a.membership(ctx, guild, s.user)
 		if err != nil {

@@ -91,7 +91,7 @@ func (a *Adapter) words(m message) words {
 	me := a.self.who()
 	return words{
 		self:   me.ID,
-		stands: func(role string) bool { return a.atlas.stands(role, me.ID) },
+		stands: a.atlas.stands,
 		user: func(id string) string {
 			for _, u := range m.Mentions {
 				if u.ID == id {
@@ -103,10 +103,7 @@ func (a *Adapter) words(m message) words {
 			}
 			return ""
 		},
-		role: a.atlas.roleName,
-		channel: func(id string) string {
-			c, _ := a.atlas.channel(id)
-			return c.Name
-		},
+		role:    func(id string) string { return a.atlas.roleName(m.GuildID, id) },
+		channel: a.channelName,
 	}
 }

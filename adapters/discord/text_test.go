@@ -237,7 +237,7 @@ func FuzzEvent(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		data := json.RawMessage(s)
-		a, err := New(Options{Token: "x", Inbox: ledger.New()})
+		a, err := New(Options{Token: "x", Inbox: ledger.New(), APIURL: "http://127.0.0.1:1"})
 		if err != nil {
 			panic(err)
 		}

@@ -1,0 +1,124 @@
+package discord
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"nod/internal/fakediscord"
+)
+
+// What was missed is looked for in threads and posts, too, that the bot was never
+// in.
+func TestBackfillThreads(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	th := o.fake.OpenThread(o.ada, o.general, "", "between us")
+	forum := o.fake.AddForum(o.guild, "questions")
+	o.fake.Say(o.ada, o.fake.DM(o.ada), "one")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.stop()
+	o.fake.ForgetSessions()
+	o.fake.Say(o.ada, th, o.mention()+" two")
+	o.fake.Publish(o.bob, forum, "why?", o.mention()+" three")
+	o.run(nil)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 3 })
+	if got := slices.Sorted(slices.Values(o.in.Texts())); !slices.Equal(got, []string{"one", "three", "two"}) {
+		t.Errorf("messages %q", got)
+	}
+}
+
+// Threads that are archived, channels that are deleted with what stands in them,
+// and guilds that the bot leaves are forgotten.
+func TestAtlasForgets(t *testing.T) {
+	at := newAtlas(func() user { return user{ID: "1"} })
+	draw := func(kind, data string) {
+		t.Helper()
+		if _, err := at.draws(kind, json.RawMessage(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	draw("GUILD_CREATE", `{"id":"5","channels":[{"id":"6","type":0},{"id":"7","type":0}]}`)
+	draw("THREAD_LIST_SYNC", `{"guild_id":"5","threads":[{"id":"8","type":11,"parent_id":"6"},{"id":"9","type":11,"parent_id":"6"}]}`)
+	if c, ok := at.channel("8"); !ok || c.GuildID != "5" {
+		t.Errorf("a thread that was synced is %+v", c)
+	}
+	draw("THREAD_UPDATE", `{"id":"8","type":11,"parent_id":"6","guild_id":"5","thread_metadata":{"archived":true}}`)
+	if _, ok := at.channel("8"); ok {
+		t.Error("an archived thread is kept")
+	}
+	draw("CHANNEL_DELETE", `{"id":"6","type":0,"guild_id":"5"}`)
+	if _, ok := at.channel("9"); ok {
+		t.Error("the thread of a deleted channel is kept")
+	}
+	draw("GUILD_DELETE", `{"id":"5","unavailable":true}`)
+	if _, ok := at.channel("7"); !ok {
+		t.Error("an outage takes channels away")
+	}
+	draw("GUILD_DELETE", `{"id":"5"}`)
+	if len(at.spots) != 0 || len(at.lands) != 0 {
+		t.Errorf("%d channels and %d guilds are left", len(at.spots), len(at.lands))
+	}
+}
+
+// large is a guild as large bots have many: 100 channels, 30 threads, 50 roles.
+func large(n int) guild {
+	id := strconv.Itoa(1_000_000 + n)
+	g := guild{ID: id, Owner: "77", Members: []member{{User: &user{ID: "1"}, Roles: []string{id + "01"}}}}
+	for i := range 100 {
+		c := channel{ID: fmt.Sprintf("%s%03d", id, i), Name: fmt.Sprintf("channel-%d", i), Last: fmt.Sprintf("%s%03d9", id, i)}
+		for j := range 4 {
+			c.Overwrites = append(c.Overwrites, overwrite{ID: fmt.Sprintf("%s%02d", id, j), Allow: 1 << 10})
+		}
+		g.Channels = append(g.Channels, c)
+	}
+	for i := range 30 {
+		g.Threads = append(g.Threads, channel{ID: fmt.Sprintf("%s5%03d", id, i), Type: publicThread, ParentID: fmt.Sprintf("%s%03d", id, i), Last: "9"})
+	}
+	for i := range 50 {
+		g.Roles = append(g.Roles, role{ID: fmt.Sprintf("%s%02d", id, i), Name: fmt.Sprintf("role-%d", i), May: 1 << 11})
+	}
+	return g
+}
+
+// BenchmarkAtlas is what 10,000 guilds take, and how long an event waits at most
+// while all channels are looked through.
+func BenchmarkAtlas(b *testing.B) {
+	for b.Loop() {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		at := newAtlas(func() user { return user{ID: "1"} })
+		for n := range 10_000 {
+			at.putGuild(large(n))
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/(1<<20), "MiB")
+		var done atomic.Bool
+		longest := time.Duration(0)
+		waited := make(chan struct{})
+		go func() {
+			defer close(waited)
+			for !done.Load() {
+				began := time.Now()
+				at.channel("1000000001")
+				longest = max(longest, time.Since(began))
+			}
+		}()
+		began := time.Now()
+		found := len(at.busy("1"))
+		b.ReportMetric(float64(time.Since(began).Milliseconds()), "busy-ms")
+		done.Store(true)
+		<-waited
+		b.ReportMetric(float64(longest.Microseconds())/1000, "pause-ms")
+		if found < 1_000_000 {
+			b.Fatalf("%d channels", found)
+		}
+		runtime.KeepAlive(at)
+	}
+}
