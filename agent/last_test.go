@@ -27,6 +27,9 @@ func TestLastCallAnsweredWithCalls(t *testing.T) {
 		"and then once more":  {[]llm.Response{again, again, again}, "", "I could not come to an answer"},
 		"with words besides":  {[]llm.Response{again, {Text: "It is 1.", Calls: again.Calls}}, "It is 1.", ""},
 		"and then it is mute": {[]llm.Response{again, again, {}}, "", "I could not come to an answer"},
+		"without a word":      {[]llm.Response{again, {Calls: again.Calls}, {Text: "It is 1."}}, "It is 1.", ""},
+		"with reasoning only": {[]llm.Response{again, {Reasoning: "hm"}, {Text: "It is 1."}}, "It is 1.", ""},
+		"mute at once":        {[]llm.Response{again, {}}, "", "I could not come to an answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -250,7 +250,7 @@ func (d *decision) call(t *turn, ph phase) Action {
 	}
 	if most, used := d.limit(t, ph); used >= most {
 		p.LastCall = true
-		p.Plainly = used > most && t.draft().empty()
+		p.Plainly = used > most && t.draft().evaded()
 	}
 	c := Call{
 		Before: before, Phase: ph.kind, Branch: ph.branch, Tools: p.Tools,
@@ -339,7 +339,7 @@ func (d *decision) answering(t *turn, last *step) Action {
 		}
 		p := chat.Post{Key: answerKey(t.id), ReplyTo: t.replyTo(), Text: &chat.Text{Markdown: draft.Answer}}
 		return Post{Post: p, Look: d.before(last.seq), Then: d.unlessSteps(t)}
-	case more && !t.emptyTwice(), used == most+1:
+	case more && !t.emptyTwice(), used == most+1 && draft.evaded():
 		return d.call(t, phase{}) // after the last call once more, and plainly
 	}
 	reason := textNoAnswer(len(t.steps))
@@ -357,6 +357,9 @@ func (t *turn) emptyTwice() bool {
 }
 
 func (st *step) empty() bool { return st.Answer == "" && len(st.calls) == 0 }
+
+// evaded says whether a completion held calls or reasoning instead of an answer.
+func (st *step) evaded() bool { return st != nil && st.empty() && (st.Called || st.Reasoned) }
 
 // answered says whether the turn's answer is on the platform.
 func (t *turn) answered(s *state) bool { return s.has(answerKey(t.id)) }

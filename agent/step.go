@@ -25,7 +25,7 @@ func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 	if len(c.Tools) == 0 && len(said.Calls) > 0 {
 		// The model was told to answer, and asked for a tool all the same. What it
 		// said besides may do; what it only thought is no answer.
-		if !said.Reasoned {
+		if s.Called = true; !said.Reasoned {
 			s.Answer = said.Thought
 		}
 		return s

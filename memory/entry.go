@@ -72,6 +72,7 @@ type (
 		Thought  string        `json:"thought,omitempty"`
 		Reasoned bool          `json:"reasoned,omitempty"` // Thought came apart from the text
 		Echo     llm.Echo      `json:"echo,omitempty"`     // for the provider, within the turn
+		Called   bool          `json:"called,omitempty"`   // it called tools although none could be called
 		Answer   string        `json:"answer,omitempty"`
 		Phase    StepKind      `json:"phase,omitempty"`
 		Branch   int           `json:"branch,omitempty"` // which draft it works on, from 1
