@@ -36,14 +36,16 @@ type Options struct {
 	Token     string // of the bot
 	APIURL    string // default https://discord.com/api; the version is added
 	Shards    int    // 0: as many as Discord recommends
+	Version   string // of the program
 	Commands  bool   // register the application commands
 	Follow    string // mentions (default), or callers or thread, which need the MESSAGE_CONTENT intent; auto: callers where that is on
 	AllowBots []string
-	Guilds    []string // that are served; empty: see [Adapter.serves]
-	NoButtons bool     // approvals have emoji only
-	NoMention bool     // an approval mentions nobody
-	Global    int      // calls a second; default 50
-	Allow     []string // who is heard: everyone (default), user:ID, role:ID, channel:ID
+	Guilds    []string      // that are served; empty: see [Adapter.serves]
+	Archive   time.Duration // threads stay open at least so long after the last message; default 24 h
+	NoButtons bool          // approvals have emoji only
+	NoMention bool          // an approval mentions nobody
+	Global    int           // calls a second; default 50
+	Allow     []string      // who is heard: everyone (default), user:ID, role:ID, channel:ID
 
 	Inbox   inbound.Inbox
 	Logger  *slog.Logger

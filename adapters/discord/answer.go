@@ -19,7 +19,7 @@ func answerParts(t *chat.Text) []part {
 	}
 	const note = "\n\n-# The answer goes on: all of it is in the file."
 	first := said(markdown.Split(dialect(md), mostContent-units(note), units))[0]
-	return []part{{content: first + note, file: &upload{"answer.md", plainType, []byte(md)}}}
+	return []part{{content: first + note, file: &upload{"answer.md", plainType, "The whole answer", []byte(md)}}}
 }
 
 // answerMessages writes an answer as so many messages as it takes.

@@ -25,14 +25,14 @@ const (
 func approvalPart(p *chat.Approval) part {
 	head := headline(p)
 	if p.Why != "" && p.Outcome == "" {
-		head += "\n" + shorten(escape(p.Why), mostWhy)
+		head += "\n" + shorten(escape(chat.Exact(p.Why)), mostWhy)
 	}
 	shown, note := exact(p.Args), ""
 	out := part{line: callLine(p)}
 	if units(shown) > mostInline {
-		out.file = &upload{"arguments.json", plainType, []byte(p.Args)}
+		out.file = &upload{"arguments.json", plainType, "All arguments of the call", []byte(chat.Exact(p.Args))}
 		note = fmt.Sprintf("That is only the beginning. The arguments are %s long and stand whole in the attached file, sha256 `%s`.",
-			count(units(p.Args), "character"), sum(p.Args))
+			count(units(p.Args), "character"), sum(chat.Exact(p.Args)))
 		shown = shorten(shown, mostBegun)
 	}
 	body := []string{head, fence("json", cmp.Or(shown, "{}")), note, approvalTerms(p), out.line}

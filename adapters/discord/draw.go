@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -191,8 +192,13 @@ func (a *Adapter) react(ctx context.Context, ref chat.MessageRef, emoji string, 
 	emoji = chat.NormalEmoji(emoji)
 	for i, c := range channels {
 		err = a.putEmoji(ctx, c, ref.ID, emoji, p)
-		if code(err) == discordgo.ErrCodeUnknownEmoji {
-			err = a.putEmoji(ctx, c, ref.ID, emoji+"\uFE0F", p) // some emoji are known in this form only
+		for _, form := range coloured(emoji) { // some are known in another form only
+			if code(err) == discordgo.ErrCodeUnknownEmoji {
+				err = a.putEmoji(ctx, c, ref.ID, form, p)
+			}
+		}
+		if code(err) == codeArchived && a.unarchive(ctx, c) == nil {
+			err = a.putEmoji(ctx, c, ref.ID, emoji, p)
 		}
 		if i == len(channels)-1 || !slices.Contains(elsewhere, code(err)) {
 			break
@@ -202,6 +208,21 @@ func (a *Adapter) react(ctx context.Context, ref chat.MessageRef, emoji string, 
 		return fmt.Errorf("react: %w", err)
 	}
 	return nil
+}
+
+// coloured writes an emoji in the forms that have the marks of colour, which the
+// normal form leaves out: at the end, and within a sequence.
+func coloured(emoji string) []string {
+	var b strings.Builder
+	for _, r := range emoji {
+		b.WriteRune(r)
+		symbol := r >= 0x203C && r < 0x3300 && r != 0x20E3
+		keycap := r < 0x80 && strings.HasSuffix(emoji, "\u20E3")
+		if symbol || keycap {
+			b.WriteRune('\uFE0F')
+		}
+	}
+	return slices.Compact([]string{emoji + "\uFE0F", b.String()})
 }
 
 // elsewhere are refusals after which a message may stand in another channel.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 
 	"nod/chat"
 	"nod/chat/intake"
@@ -29,13 +30,22 @@ func (a *Adapter) attached(ctx context.Context, thread chat.ThreadID, files []at
 	}}.Take(ctx, thread, came)
 }
 
+// keeps says whether an address is one at which Discord keeps files.
+func (w *rest) keeps(u *url.URL) bool {
+	if u.Scheme == "https" && (u.Host == "cdn.discordapp.com" || u.Host == "media.discordapp.net") {
+		return true
+	}
+	own, err := url.Parse(w.base)
+	return err == nil && u.Host == own.Host && u.Scheme == own.Scheme
+}
+
 // download fetches a file. Its address is all that it takes; the token stays
 // here.
 func (w *rest) download(ctx context.Context, address string, most int64) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
+	if err != nil || !w.keeps(req.URL) {
 		return nil, errors.New("fetch a file: bad address")
 	}
-	req.Header.Set("User-Agent", userAgent)
+	req.Header.Set("User-Agent", w.agent)
 	return intake.Download(w.http, req, most, nil)
 }

@@ -59,6 +59,7 @@ func Manifest(o ManifestOptions) (string, error) {
 	for _, n := range needs {
 		fmt.Fprintf(&b, "  %-26s %s\n", n.name, n.why)
 	}
+	b.WriteString("  In the text of voice channels it needs Connect too; for emoji of other servers Use External Emoji.\n")
 	b.WriteString("\nPrivileged intents to switch on (Developer Portal, Bot):\n")
 	content := false
 	switch o.Follow {

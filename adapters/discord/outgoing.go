@@ -36,7 +36,7 @@ func (a *Adapter) filePart(ctx context.Context, thread chat.ThreadID, p chat.Pos
 	case len(data) > mostUpload:
 		out.content = noFile(p, out.mark, tooLarge(len(data)))
 	default:
-		out.file = &upload{chat.MarkedName(p.File.Name, out.mark), mediaType(p.File.MediaType), data}
+		out.file = &upload{chat.MarkedName(p.File.Name, out.mark), mediaType(p.File.MediaType), "The file " + flat(chat.FileName(p.File.Name)) + " of this conversation", data}
 	}
 	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 	"golang.org/x/sync/singleflight"
@@ -143,7 +144,7 @@ func (a *Adapter) makeThread(ctx context.Context, p place, title string) (home, 
 	err := a.again(ctx, func() error {
 		return a.rest.call(ctx, request{
 			method: "POST", path: "/channels/{}/messages/{}/threads", ids: []string{p.channel, p.thread},
-			body: map[string]any{"name": threadName(title), "auto_archive_duration": 1440}, priority: outbox.Approval, answer: &made,
+			body: map[string]any{"name": threadName(title), "auto_archive_duration": archiveAfter(a.o.Archive)}, priority: outbox.Approval, answer: &made,
 		})
 	})
 	switch {
@@ -163,6 +164,18 @@ func (a *Adapter) makeThread(ctx context.Context, p place, title string) (home, 
 		a.homes.flatten(p)
 	}
 	return h, err
+}
+
+// archiveAfter is the shortest time after which Discord may archive a thread, in
+// minutes, that is a day and no less than an approval waits: nobody can react in an
+// archived thread.
+func archiveAfter(least time.Duration) int {
+	for _, m := range []int{1440, 4320} {
+		if least <= time.Duration(m)*time.Minute {
+			return m
+		}
+	}
+	return 10080
 }
 
 // again repeats what may be repeated while its outcome is unknown.

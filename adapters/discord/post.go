@@ -121,7 +121,7 @@ func (s *sending) request(n int, answer any) request {
 		priority: s.priority, group: s.thread.String(), answer: answer,
 	}
 	if p.file != nil {
-		b.Attachments = []map[string]any{{"id": "0", "filename": p.file.name}}
+		b.Attachments = []map[string]any{{"id": "0", "filename": p.file.name, "description": p.file.says}}
 		r.files = []upload{*p.file}
 	}
 	r.body = b

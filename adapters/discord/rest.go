@@ -34,6 +34,8 @@ type rest struct {
 	http   *http.Client
 	out    *outbox.Outbox
 	limits *limits
+	agent  string
+	bad    invalid
 
 	dead    sync.Once
 	refused chan struct{} // closed once Discord refuses the token
@@ -41,12 +43,44 @@ type rest struct {
 
 const (
 	apiVersion   = "10"
-	userAgent    = "DiscordBot (nod, 1)"
 	callTimeout  = 20 * time.Second
 	mostAnswer   = 32 << 20 // bytes of one answer
 	unsaidRetry  = 5 * time.Second
 	longestRetry = 10 * time.Minute
+	longestBan   = 2 * time.Hour // what stands before Discord refuses for longer than Discord does
+	mostInvalid  = 9000          // calls in invalidIn that Discord refuses; at 10,000 it hears nothing any more
+	invalidIn    = 10 * time.Minute
 )
+
+// userAgent names the program in the form that Discord asks for
+// (https://discord.com/developers/docs/reference#user-agent).
+func userAgent(version string) string {
+	return "DiscordBot (https://nod.example, " + firstOf(version, "0") + ")"
+}
+
+// invalid counts the calls that count against the bot's address
+// (https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans).
+type invalid struct {
+	mu    sync.Mutex
+	since time.Time
+	n     int
+}
+
+// add counts an answer, and says whether it was one too many.
+func (i *invalid) add(status int, h http.Header, now time.Time) bool {
+	bad := status == http.StatusUnauthorized || status == http.StatusForbidden ||
+		status == http.StatusTooManyRequests && h.Get("X-RateLimit-Scope") != "shared"
+	if !bad {
+		return false
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if now.Sub(i.since) > invalidIn {
+		i.since, i.n = now, 0
+	}
+	i.n++
+	return i.n%mostInvalid == 0
+}
 
 func newREST(o Options) *rest {
 	limited := func(bucket string, _ time.Duration) {
@@ -56,7 +90,7 @@ func newREST(o Options) *rest {
 	}
 	failed := func(_ outbox.Priority, err error) { o.Logger.Debug("call discord", "error", err) }
 	return &rest{
-		base: strings.TrimSuffix(o.APIURL, "/") + "/v" + apiVersion, token: o.Token, http: o.HTTP, limits: newLimits(), refused: make(chan struct{}),
+		base: strings.TrimSuffix(o.APIURL, "/") + "/v" + apiVersion, token: o.Token, http: o.HTTP, limits: newLimits(), agent: userAgent(o.Version), refused: make(chan struct{}),
 		out: outbox.New(outbox.Options{
 			Budget: func(b string) outbox.Budget { return budget(b, o.Global, o.Pace) },
 			Hooks:  outbox.Hooks{Paused: limited, Failed: failed},
@@ -85,6 +119,7 @@ type request struct {
 type upload struct {
 	name string
 	kind string // its media type
+	says string // what is in it, for those who can't see it
 	data []byte
 }
 
@@ -150,7 +185,7 @@ func (w *rest) once(ctx context.Context, r request) error {
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
 	}
-	req.Header.Set("User-Agent", userAgent)
+	req.Header.Set("User-Agent", w.agent)
 	req.Header.Set("Authorization", "Bot "+w.token)
 	resp, err := w.http.Do(req)
 	if err != nil {
@@ -158,6 +193,9 @@ func (w *rest) once(ctx context.Context, r request) error {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	w.limits.learn(w.out, r, resp.Header)
+	if w.bad.add(resp.StatusCode, resp.Header, time.Now()) {
+		w.out.Pause(outbox.Everything, invalidIn)
+	}
 	err = r.read(resp)
 	if refusedToken(err) && !strings.Contains(r.path, "/{}/{}/callback") && !strings.HasPrefix(r.path, "/webhooks/") {
 		w.dead.Do(func() { close(w.refused) })
@@ -224,9 +262,9 @@ func (r request) limited(h http.Header, body []byte) error {
 		After  *float64 `json:"retry_after"`
 		Global bool     `json:"global"`
 	}
-	after, bucket := unsaidRetry, ""
+	after, bucket, longest := unsaidRetry, "", longestRetry
 	if json.Unmarshal(body, &said) != nil || said.After == nil {
-		bucket = outbox.Everything
+		bucket, longest = outbox.Everything, longestBan
 		if n, err := strconv.Atoi(h.Get("Retry-After")); err == nil && n >= 0 {
 			after = time.Duration(n) * time.Second
 		}
@@ -236,7 +274,7 @@ func (r request) limited(h http.Header, body []byte) error {
 	if said.Global || h.Get("X-RateLimit-Scope") == "global" {
 		bucket = outbox.Everything
 	}
-	return &outbox.RetryAfter{Bucket: bucket, After: min(after, longestRetry), Err: errors.New(r.route())}
+	return &outbox.RetryAfter{Bucket: bucket, After: min(after, longest), Err: errors.New(r.route())}
 }
 
 func seconds(s float64) time.Duration {

@@ -15,6 +15,7 @@ func discordOptions(cfg *config.Config) discord.Options {
 	return discord.Options{
 		Token: d.Token.Reveal(), APIURL: d.APIURL, Shards: int(d.Shards),
 		Commands: d.Commands, Follow: string(d.Follow), AllowBots: d.AllowBots,
+		Archive: cfg.Approvals.Timeout, Version: version,
 		NoButtons: !cfg.Approvals.Buttons, NoMention: !slices.Contains(cfg.Approvals.Notify, config.NotifyMention),
 		Guilds: d.Guilds, Allow: d.Allow, Global: d.Limits["global"],
 	}

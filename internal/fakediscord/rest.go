@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -219,8 +220,8 @@ func (s *Server) admit(q *request) *apiError {
 	if bad := s.limit(q); bad != nil {
 		return bad
 	}
-	if q.UserAgent() == "" {
-		s.violate("%s: no User-Agent", q.route)
+	if !agentForm.MatchString(q.UserAgent()) {
+		s.violate("%s: the User-Agent is not of the documented form", q.route)
 	}
 	return s.contract.check(q)
 }
@@ -236,6 +237,10 @@ func (s *Server) record(q *request, status int) {
 	})
 	s.change()
 }
+
+// agentForm is what Discord asks for; others may be blocked
+// (https://discord.com/developers/docs/reference#user-agent).
+var agentForm = regexp.MustCompile(`^DiscordBot \(https?://\S+, \S+\)`)
 
 // read takes the body apart: JSON, or a form with payload_json and files.
 func (q *request) read() *apiError {

@@ -1,0 +1,126 @@
+package discord
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"nod/chat"
+	"nod/internal/fakediscord"
+)
+
+// Emoji that Discord knows only with the marks of colour within them are found.
+func TestColouredSequences(t *testing.T) {
+	for bare, want := range map[string]string{
+		"1\u20e3": "1\ufe0f\u20e3", "❤\u200d🔥": "❤\ufe0f\u200d🔥", "✔": "✔\ufe0f",
+	} {
+		found := false
+		for _, form := range coloured(bare) {
+			found = found || form == want
+		}
+		if !found {
+			t.Errorf("%q is tried as %q", bare, coloured(bare))
+		}
+	}
+}
+
+// Files are fetched from where Discord keeps them, and from nowhere else.
+func TestForeignFiles(t *testing.T) {
+	asked := ""
+	o := build(t, fakediscord.Options{})
+	o.run(via(func(r *http.Request) (int, string, bool) {
+		foreign := r.URL.Host != strings.TrimPrefix(strings.TrimSuffix(o.fake.URL(), "/api"), "http://")
+		if foreign {
+			asked = r.URL.Host
+		}
+		return http.StatusOK, "secret", foreign
+	}))
+	files := o.a.attached(t.Context(), direct("1"), []attachment{
+		{ID: "1", Filename: "a.txt", URL: "http://169.254.169.254/latest", Size: 5}, {ID: "2", Filename: "b.txt", URL: "http://cdn.discordapp.com/b", Size: 5},
+	})
+	if asked != "" || files[0].Blob+files[1].Blob != "" {
+		t.Errorf("it asked %s: %+v", asked, files)
+	}
+	files = o.a.attached(t.Context(), direct("1"), []attachment{{ID: "1", Filename: "a.txt", URL: "https://cdn.discordapp.com/a", Size: 5}})
+	if asked != "cdn.discordapp.com" || files[0].Blob == "" {
+		t.Errorf("it asked %s: %+v", asked, files)
+	}
+}
+
+// Before Discord stops to listen, the bot stops to ask.
+func TestInvalidCalls(t *testing.T) {
+	var i invalid
+	now := time.Now()
+	shared := http.Header{"X-Ratelimit-Scope": {"shared"}}
+	for range mostInvalid - 1 {
+		if i.add(403, nil, now) || i.add(429, shared, now) || i.add(404, nil, now) {
+			t.Fatal("too early")
+		}
+	}
+	if !i.add(429, http.Header{}, now) {
+		t.Error("it goes on")
+	}
+	if i.add(401, nil, now.Add(time.Hour)) {
+		t.Error("it counts for ever")
+	}
+}
+
+func TestArchiveAfter(t *testing.T) {
+	for least, want := range map[time.Duration]int{0: 1440, 24 * time.Hour: 1440, 25 * time.Hour: 4320, 96 * time.Hour: 10080, 1000 * time.Hour: 10080} {
+		if got := archiveAfter(least); got != want {
+			t.Errorf("%v: %d minutes", least, got)
+		}
+	}
+}
+
+// A reaction in a thread that was archived opens it.
+func TestReactInArchived(t *testing.T) {
+	o := build(t, fakediscord.Options{})
+	refusals := 0
+	o.run(via(func(r *http.Request) (int, string, bool) {
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/reactions/") && refusals == 0 {
+			refusals++
+			return http.StatusBadRequest, `{"code":50083,"message":"Thread is archived"}`, true
+		}
+		return 0, "", false
+	}))
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	th := thread(o.general, id)
+	ref := o.post(th, answer("a", "done"), false)
+	o.fake.Archive(id, true, false)
+	if err := o.a.React(t.Context(), ref, "👀"); err != nil || refusals != 1 || o.fake.Threads(o.general)[0].Archived {
+		t.Errorf("%v, threads %+v", err, o.fake.Threads(o.general))
+	}
+}
+
+// What is attached says what it is, to those who can't see it.
+func TestAltText(t *testing.T) {
+	said := ""
+	o := build(t, fakediscord.Options{})
+	o.run(via(func(r *http.Request) (int, string, bool) {
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+			body, _ := r.GetBody()
+			raw, _ := io.ReadAll(body)
+			said = string(raw)
+		}
+		return 0, "", false
+	}))
+	o.in.Do(func() { o.in.Blobs["b"] = []byte("\x89PNG") })
+	o.post(direct(o.fake.DM(o.ada)), chat.Post{Key: "f", File: &chat.File{Name: "sales.png", MediaType: "image/png", Blob: "b"}}, false)
+	if !strings.Contains(said, `"description":"The file sales.png of this conversation"`) {
+		t.Errorf("it says %.400s", said)
+	}
+}
+
+// Why an approval is asked for is words of others: it hides nothing, and is no
+// markup. Neither does the file of long arguments.
+func TestNothingHidden(t *testing.T) {
+	p := asking(`{"a":"` + strings.Repeat("x", 900) + "\u202e" + `"}`)
+	p.Why = "the file \u202e**approved**"
+	got := approvalPart(p)
+	if strings.Contains(got.content+string(got.file.data), "\u202e") || strings.Contains(got.content, "**approved**") {
+		t.Errorf("it hides something: %q", got.content)
+	}
+}
