@@ -85,7 +85,11 @@ func (k *kit) leaveOut(server string, list []tools.Tool, why string) error {
 	}
 	k.list = slices.DeleteFunc(k.list, func(t tools.Tool) bool { return k.mcp.Server(t.Name) == server })
 	k.left = append(k.left, offTool{server, why})
-	var err error
-	k.box, err = tools.NewBox(k.list...)
-	return err
+	box, err := tools.NewBox(k.list...)
+	if err != nil {
+		return err
+	}
+	box.Mask = k.box.Mask
+	k.box = box
+	return nil
 }

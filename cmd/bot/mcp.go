@@ -28,10 +28,17 @@ func (k *kit) servers(ctx context.Context, cfg *config.Config, log *slog.Logger)
 		k.mcp.Close()
 		return nil
 	})
+	k.serve(cfg)
+	return nil
+}
+
+// serve adds the tools that the servers have now.
+func (k *kit) serve(cfg *config.Config) {
+	k.served = map[string]bool{}
 	for _, t := range k.mcp.Tools() {
+		k.served[t.Name] = true
 		k.add(t.Name, config.ToolRules{Risk: config.Risk(t.Risk), Approvals: cfg.Approvals}, nil, t)
 	}
-	return nil
 }
 
 // connectMCP connects to the servers of the file, which have to keep to the

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -137,4 +140,49 @@ func TestMCPThroughTheProgram(t *testing.T) {
 	if strings.Contains(n.logs.String(), "prod") {
 		t.Errorf("arguments are in the log:\n%s", n.logs)
 	}
+}
+
+// A server that is down at the start is there once it comes, without a restart.
+func TestLateServer(t *testing.T) {
+	t.Parallel()
+	ops := &opsServer{}
+	target, err := url.Parse(ops.start(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var up atomic.Bool
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !up.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		gate.CloseClientConnections()
+		gate.Close()
+	})
+	w := newSlackWorld(t, fakeslack.Options{})
+	rule := func(req fakellm.Request) fakellm.Reply {
+		if req.Last().Role == "tool" {
+			return fakellm.Reply{Text: "The tool says: " + req.Last().Text()}
+		}
+		return fakellm.Reply{Calls: []fakellm.Call{{Name: "ops_look", Args: "{}"}}}
+	}
+	n := newService(t, w, rule, setup{tools: deployTool + fmt.Sprintf(`
+  mcp:
+    - name: ops
+      url: %q
+      read_only: ["look"]
+      risk: auto
+`, gate.URL)})
+	n.start()
+	n.find(w.dm("ada", "look"), "The tool says", "There is no tool")
+	up.Store(true)
+	eventually(t, "the server has come", func() bool { return strings.Contains(n.logs.String(), "used as they were found") })
+	// A question that comes before the bot has taken its tools up is answered as before.
+	eventually(t, "its tool is there", func() bool {
+		return strings.Contains(n.find(w.dm("ada", "look"), "The tool says").text, "it is look indeed")
+	})
 }

@@ -25,9 +25,9 @@ import (
 // words of a conversation where anybody may look.
 type meter struct {
 	registry *prometheus.Registry
-	known    map[string]bool // names of tools
 
 	mu      sync.Mutex
+	known   map[string]bool // names of tools
 	buckets map[string]bool
 
 	turns     *prometheus.CounterVec
@@ -101,6 +101,8 @@ func (m *meter) connection(platform string) inbound.Observe {
 
 // know takes the names of the tools that there are.
 func (m *meter) know(tools []agent.Tool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for _, t := range tools {
 		m.known[t.Name] = true
 	}
@@ -108,6 +110,8 @@ func (m *meter) know(tools []agent.Tool) {
 
 // tool is the label of a tool: a model calls by any name.
 func (m *meter) tool(name string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.known[name] {
 		return name
 	}

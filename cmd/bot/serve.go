@@ -92,7 +92,7 @@ func (p *program) serve(ctx context.Context, platforms map[string]platform) erro
 	}
 	all.Go(func() error {
 		defer release()
-		return p.runner(served).Run(ctx)
+		return p.drive(ctx, served)
 	})
 	if h := p.cfg.HTTP; h != nil {
 		all.Go(func() error { return p.listen(drained, h.Listen, platforms) })

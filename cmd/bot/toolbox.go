@@ -38,6 +38,7 @@ type kit struct {
 	// forgets are told that a thread was erased.
 	forgets []func(chat.ThreadID) error
 	mcp     *mcp.Servers
+	served  map[string]bool // tools of mcp servers, by name
 
 	list []tools.Tool
 	errs []error

@@ -21,9 +21,8 @@
 // A server without an entry there is pinned to what it offers at this start, for
 // as long as the process lives. That is trust on first use, with a new first use
 // at every start. It is told in the log each time, and stays because trying a
-// server must not begin with paperwork. A server that is down at such a start
-// has no tools until the next one: nobody would have looked at those that it
-// brings later.
+// server must not begin with paperwork. A server that is down at such a start is
+// pinned to what it shows when it comes ([Servers.Late]).
 //
 // What a server says about a tool's danger can only add to what the
 // configuration says of it, as it says it to its own advantage.
@@ -82,10 +81,14 @@ type Options struct {
 // Servers are connections to servers, which are kept up until Close. It is safe
 // for concurrent use; a nil *Servers has no tools.
 type Servers struct {
-	list   []*server
+	list  []*server
+	taken []string
+	stop  context.CancelFunc
+	work  sync.WaitGroup
+	late  chan struct{} // has a value when a server came after the start
+
+	mu     sync.Mutex
 	offers []offer
-	stop   context.CancelFunc
-	work   sync.WaitGroup
 }
 
 // pace is how long things may take, and how large they may be.
@@ -119,10 +122,13 @@ func Connect(ctx context.Context, o Options) (*Servers, error) {
 		o.pace = usual
 	}
 	var errs []error
-	ss := &Servers{}
+	ss := &Servers{taken: o.Taken, late: make(chan struct{}, 1)}
 	for _, cfg := range o.Servers {
 		s, err := newServer(cfg, o)
 		ss.list, errs = append(ss.list, s), append(errs, err)
+		if err == nil {
+			s.late = ss.late
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -135,8 +141,33 @@ func Connect(ctx context.Context, o Options) (*Servers, error) {
 		ss.work.Go(func() { s.run(live) })
 	}
 	ss.learn(ctx, o.pace.wait, o.pace.glance)
-	ss.offers = offers(ss.list, o.Taken)
+	ss.Renew()
 	return ss, nil
+}
+
+// Late has a value when a server has come that was not there at the start, and of
+// which nobody knew the tools. They are pinned to what it showed then, and are among
+// Tools after Renew.
+func (ss *Servers) Late() <-chan struct{} {
+	if ss == nil {
+		return nil
+	}
+	return ss.late
+}
+
+// Renew takes the tools of servers that came late among Tools.
+func (ss *Servers) Renew() {
+	list := offers(ss.list, ss.taken)
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.offers = list
+}
+
+// offered are the tools as they are offered now.
+func (ss *Servers) offered() []offer {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return ss.offers
 }
 
 // learn waits for the servers whose tools nobody knows, and pins them. For the
@@ -202,7 +233,7 @@ func (ss *Servers) Tools() []tools.Tool {
 		return nil
 	}
 	var out []tools.Tool
-	for _, o := range ss.offers {
+	for _, o := range ss.offered() {
 		out = append(out, tools.Tool{
 			Tool:     llm.Tool{Name: o.as, Description: o.d.Description, Parameters: o.parameters},
 			ReadOnly: o.readOnly,
@@ -221,7 +252,7 @@ func (ss *Servers) Server(tool string) string {
 	if ss == nil {
 		return ""
 	}
-	for _, o := range ss.offers {
+	for _, o := range ss.offered() {
 		if o.as == tool {
 			return o.s.Name
 		}

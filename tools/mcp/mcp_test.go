@@ -255,6 +255,34 @@ func TestDown(t *testing.T) {
 	}
 }
 
+// A server that comes after the start is pinned to what it shows then, once.
+func TestLate(t *testing.T) {
+	dir := t.TempDir()
+	late := stdio(t, dir)
+	late.Command = append([]string{"sh", "-c", fmt.Sprintf(`test -e %s/up || exit 4; exec "$@"`, dir), "--"}, late.Command...)
+	b := connect(t, Options{Servers: []Server{late}})
+	if len(b.ss.Tools()) > 0 {
+		t.Fatal("there are tools of a server that is not there")
+	}
+	touch(dir, "up")
+	<-b.ss.Late()
+	b.ss.Renew()
+	box, err := tools.NewBox(b.ss.Tools()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.box = box
+	b.says("test_echo", `{"text":"x"}`, "you said x", false)
+	touch(dir, "swapped")
+	b.says("test_dies", `{}`, "not known", true)
+	b.says("test_swap", `{"text":"x"}`, "switched off", true)
+	select {
+	case <-b.ss.Late():
+		t.Error("it came twice")
+	default:
+	}
+}
+
 // With a lock the tools are there while the server is not, and say so.
 func TestDownWithLock(t *testing.T) {
 	dir := t.TempDir()

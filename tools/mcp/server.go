@@ -25,10 +25,12 @@ type server struct {
 	wake    chan struct{} // somebody wants a connection now
 	relist  chan struct{} // the server says that its tools changed
 	listing chan struct{} // held by the call that asks for the tools
+	late    chan struct{} // gets a value when it comes after the start
 
 	mu       sync.Mutex
 	accepted bool // the pins are an operator's
 	pins     []Definition
+	missed   bool  // it was not there at the start, so it is pinned when it comes
 	live     *live // nil while there is no connection
 	lost     error // why not
 	stderr   string
@@ -169,6 +171,14 @@ func (s *server) use(l, only *live) {
 		return
 	}
 	s.live, s.lost = l, nil
+	if s.missed {
+		s.missed = false
+		s.found()
+		select {
+		case s.late <- struct{}{}:
+		default:
+		}
+	}
 	s.announce()
 	s.tell()
 }
@@ -214,13 +224,19 @@ func (s *server) pin() {
 	switch {
 	case s.accepted:
 	case s.live == nil:
-		s.log.Warn("an mcp server has no tools until the next start: it was not there, and bot check --accept-mcp has not accepted any", "server", s.Name)
+		s.missed = true
+		s.log.Warn("an mcp server has no tools until it comes: it was not there at the start, and bot check --accept-mcp has not accepted any", "server", s.Name)
 	default:
-		s.pins = s.live.tools
-		s.log.Warn("tools of an mcp server are used as they were found; to hold them to what was looked at, run bot check --accept-mcp", "server", s.Name, "tools", len(s.pins))
+		s.found()
 	}
 	s.told = map[string]string{}
 	s.tell()
+}
+
+// found pins the tools to what the server shows. The caller holds the lock.
+func (s *server) found() {
+	s.pins = s.live.tools
+	s.log.Warn("tools of an mcp server are used as they were found; to hold them to what was looked at, run bot check --accept-mcp", "server", s.Name, "tools", len(s.pins))
 }
 
 // tell logs, once, which tools are off now. The caller holds the lock. Nothing

@@ -59,7 +59,7 @@ func (ss *Servers) States() []State {
 		}
 		s.mu.Unlock()
 		for i, t := range st.Tools {
-			for _, o := range ss.offers {
+			for _, o := range ss.offered() {
 				if o.s == s && o.d.Name == t.Name {
 					st.Tools[i].As, st.Tools[i].Raised = o.as, o.raised
 				}

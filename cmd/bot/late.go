@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"nod/agent/run"
+	"nod/cmd/bot/config"
+	"nod/tools"
+)
+
+// drive runs the threads until ctx is done. When a server comes that was down at the
+// start, the threads are let go of and taken up again with its tools, as after a
+// restart, only that the platforms stay connected: who decides must know of the same
+// tools from the beginning of a decision to its end.
+func (p *program) drive(ctx context.Context, platforms map[string]run.Platform) error {
+	for {
+		once, stop := context.WithCancel(ctx)
+		came := make(chan bool, 1)
+		go func() {
+			defer stop()
+			select {
+			case <-p.kit.mcp.Late():
+				came <- true
+			case <-once.Done():
+				came <- false
+			}
+		}()
+		err := p.runner(platforms).Run(once)
+		stop()
+		if !<-came || err != nil || ctx.Err() != nil {
+			return err
+		}
+		if err := p.renew(); err != nil {
+			return err
+		}
+	}
+}
+
+// renew makes the agent anew, with the tools that the servers have now.
+func (p *program) renew() error {
+	left := len(p.kit.left)
+	if err := p.kit.renew(p.cfg); err != nil {
+		return err
+	}
+	a, err := fitting(p.cfg, p.kit)
+	if err != nil {
+		return err
+	}
+	p.agent = a
+	p.meter.know(a.Tools)
+	for _, s := range p.kit.left[min(left, len(p.kit.left)):] {
+		p.log.Warn("the tools of an mcp server are left out", "server", s.name, "why", s.why)
+	}
+	return nil
+}
+
+// renew takes up the tools of servers that came late.
+func (k *kit) renew(cfg *config.Config) error {
+	k.mcp.Renew()
+	k.list = slices.DeleteFunc(k.list, func(t tools.Tool) bool { return k.served[t.Name] })
+	for name := range k.served {
+		delete(k.rules, name)
+	}
+	k.left = nil
+	k.serve(cfg)
+	box, err := tools.NewBox(k.list...)
+	if err != nil {
+		return fmt.Errorf("take up the tools of an mcp server: %w", err)
+	}
+	box.Mask = k.box.Mask
+	k.box = box
+	return nil
+}
