@@ -6,7 +6,7 @@ export GOTOOLCHAIN := local
 export GOFLAGS := -buildvcs=auto
 TOOL := go tool -modfile=tools.mod
 
-.PHONY: demo build test deps lint tidy vuln unit race fuzz bench fmt clean
+.PHONY: demo build test deps lint tidy vuln unit race fuzz bench sim mutants fmt clean
 
 PAGE ?= 127.0.0.1:8484
 
@@ -54,6 +54,14 @@ fuzz: ## every fuzz target for a short while
 
 bench: ## the figures of docs/performance.md
 	go test -run '^$$' -bench . -benchmem -timeout 60m ./...
+
+TURNS ?= 1000000
+SEED ?= 1
+sim: ## plays episodes in which everything goes wrong: see internal/sim
+	@go run ./internal/sim/simulate -turns $(TURNS) -seed $(SEED)
+
+mutants: ## takes conditions out of the engine, one at a time, and wants the simulation to notice each
+	@go run ./internal/sim/mutate
 
 fmt: ## format everything
 	$(TOOL) gofumpt -w $$(git ls-files '*.go')

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"time"
 
 	"nod/chat"
@@ -12,24 +13,65 @@ import (
 // back, so that a decision costs what is new and not what is old. Only entries
 // are ever put into it. One goroutine at a time uses it.
 type Log struct {
-	entries []memory.Entry
-	claimed uint64
-	state   *state
+	claim  Claim
+	state  *state
+	silent map[string]time.Duration
 }
 
-// NewLog reads a log. claimed is the Seq of the first entry that entered it
-// under the present claim (or would, when none did yet): what was due before
-// it may have been tried by a run that died.
-func NewLog(entries []memory.Entry, claimed uint64) *Log {
-	return &Log{entries: entries, claimed: claimed, state: fold(entries)}
+// Claim is what a decision knows beside the log: under which claim it is made.
+type Claim struct {
+	// Since is the Seq of the first entry that came by this claim (or would, when
+	// none did yet): what was due before it may have been tried by a run that died.
+	Since uint64
+	// Token is a word that no other claim has. It is part of the names that are
+	// made under this one.
+	Token string
+	// Self is this process, as the store names it: a call that it began itself
+	// is running still.
+	Self string
+}
+
+// NewLog reads a log under a claim.
+func NewLog(entries []memory.Entry, c Claim) *Log {
+	return &Log{claim: c, state: fold(entries)}
 }
 
 // Append adds what was committed, and what arrived.
 func (l *Log) Append(entries ...memory.Entry) {
-	l.entries = append(l.entries, entries...)
 	for _, e := range entries {
 		l.state.add(e)
 	}
+}
+
+// Others lists the processes of which it must be known whether they still run a
+// call that they began.
+func (l *Log) Others() []string {
+	var out []string
+	for _, c := range l.state.started() {
+		if c.by != "" && c.by != l.claim.Self && !slices.Contains(out, c.by) {
+			out = append(out, c.by)
+		}
+	}
+	return out
+}
+
+// Own lists the calls without an outcome that this process began.
+func (l *Log) Own() []string {
+	var out []string
+	for _, c := range l.state.started() {
+		if c.by != "" && c.by == l.claim.Self {
+			out = append(out, c.ID)
+		}
+	}
+	return out
+}
+
+// Heard notes for how long nothing was heard of a process.
+func (l *Log) Heard(process string, silent time.Duration) {
+	if l.silent == nil {
+		l.silent = map[string]time.Duration{}
+	}
+	l.silent[process] = silent
 }
 
 // Action is what to do next; one of the types below. Whoever performs it
@@ -70,6 +112,7 @@ type (
 		N        int
 		Seen     uint64
 		Estimate int
+		Token    string // of the claim, for the ids of the calls that come of it
 	}
 
 	// Run runs read-only calls, concurrently, and records their results.
@@ -87,6 +130,10 @@ type (
 		Post chat.Post
 		Look bool
 		Then []memory.Body
+		// Refused is recorded instead of Then when the platform will not take it.
+		Refused []memory.Body
+		// Free are blobs that nobody needs any more.
+		Free []string
 	}
 
 	// Edit makes a post show its final state and records Posted under Key,

@@ -52,12 +52,21 @@ type Tool struct {
 	llm.Tool
 	Schema   *args.Schema // of Parameters; nil accepts any object
 	Risk     Risk
-	ReadOnly bool         // it changes nothing, and so may run again after a crash
-	Outside  bool         // what it gives back was written by strangers
-	Address  string       // the parameter that names a place to which the call goes; see taint.go
-	Reads    bool         // it reads artifacts, and is of no use where there are none
-	Advances bool         // the same call gives more each time, so that repeating it makes sense
-	Rules    memory.Rules // who approves, when Risk is Ask
+	ReadOnly bool          // it changes nothing, and so may run again after a crash
+	Outside  bool          // what it gives back was written by strangers
+	Address  string        // the parameter that names a place to which the call goes; see taint.go
+	Reads    bool          // it reads artifacts, and is of no use where there are none
+	Timeout  time.Duration // how long one call may take; 0: a minute
+	Advances bool          // the same call gives more each time, so that repeating it makes sense
+	Rules    memory.Rules  // who approves, when Risk is Ask
+}
+
+// within is how long a call may take at the most.
+func (t Tool) within() time.Duration {
+	if t.Timeout > 0 {
+		return t.Timeout
+	}
+	return time.Minute
 }
 
 // harmless says whether a call just runs and changes nothing.

@@ -93,7 +93,7 @@ func (c *call) excludes(who chat.UserID) bool {
 // judge picks the next reaction that has to be judged. Of those that were
 // found at once, denials come first, so that a denial wins.
 func (d *decision) judge() Action {
-	meant := slices.DeleteFunc(slices.Clone(d.s.reacts), func(r reaction) bool { return !d.s.means(r.Reaction) })
+	meant := slices.DeleteFunc(slices.Clone(d.s.reacts), func(r reaction) bool { return !d.s.means(r.Reaction, r.seq) })
 	if len(meant) == 0 {
 		return nil
 	}
@@ -110,15 +110,16 @@ func (d *decision) judge() Action {
 }
 
 // means says whether a reaction has to be judged at all.
-func (s *state) means(r memory.Reaction) bool {
+func (s *state) means(r memory.Reaction, seq uint64) bool {
 	if s.byRef[r.On] != nil {
 		return s.verdict(r) != memory.Nothing
 	}
 	if r.Removed || r.On.IsZero() {
 		return false
 	}
+	// What was put on some message before anything was asked was not meant for it.
 	return slices.ContainsFunc(s.pendingCalls(), func(c *call) bool {
-		return slices.Contains(c.asked.Rules.Approve, r.Emoji) || slices.Contains(c.asked.Rules.Deny, r.Emoji)
+		return c.askedIn > 0 && c.askedIn < seq && (slices.Contains(c.asked.Rules.Approve, r.Emoji) || slices.Contains(c.asked.Rules.Deny, r.Emoji))
 	})
 }
 
@@ -157,7 +158,7 @@ func IsGroup(rule string) bool {
 func (a *Agent) Vote(log *Log, j Judge, member Member) memory.Vote {
 	s := log.state
 	r := j.Reaction
-	v := memory.Vote{Reaction: j.Seq, By: r.By, Emoji: r.Emoji, Verdict: s.verdict(r)}
+	v := memory.Vote{Reaction: j.Seq, By: r.By, Emoji: r.Emoji, Verdict: s.verdict(r), Button: r.Button}
 	c := s.byRef[r.On]
 	if c != nil {
 		v.Call = c.ID

@@ -73,7 +73,7 @@ func TestApprovalsProperty(t *testing.T) {
 					removed: rapid.IntRange(0, 3).Draw(t, "removed") == 0, at: s.now, call: rapid.SampledFrom([]string{"1-1-1", "1-1-2"}).Draw(t, "call"),
 				}
 				log = append(log, h)
-				s.add(memory.Reaction{Reaction: chat.Reaction{On: ref(memory.AskKey(h.call)), By: chat.User{ID: h.by}, Emoji: h.emoji, Removed: h.removed}})
+				s.add(memory.Reaction{Reaction: chat.Reaction{On: ref(memory.AskName(h.call)), By: chat.User{ID: h.by}, Emoji: h.emoji, Removed: h.removed}})
 			}
 			s.run()
 		}
@@ -86,7 +86,7 @@ func TestApprovalsProperty(t *testing.T) {
 				t.Fatalf("call %s ran %d times", id, n)
 			}
 		}
-		if agent.Standing(s.entries).Running {
+		if agent.NewLog(s.entries, agent.Claim{}).Standing().Running {
 			t.Fatal("the turn did not end after the deadline")
 		}
 	})

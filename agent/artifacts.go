@@ -107,6 +107,21 @@ func (s *state) outlive(cut *memory.Trimmed) {
 // now those that it names.
 func (s *state) trimmed(b memory.Trimmed) {
 	s.trim, s.recalled = b, b.Recalled
+	if b.Before > 0 && b.Before <= s.last {
+		s.kept = int(s.last - b.Before + 1)
+	}
+	for _, who := range b.People {
+		s.people[who] = true
+	}
+	for _, who := range b.Callers {
+		if !slices.Contains(s.callers, who) {
+			s.callers = append(s.callers, who)
+		}
+	}
+	s.muted, s.asks = s.muted || b.Muted, max(s.asks, b.Asks)
+	if b.Heard.After(s.heard) {
+		s.heard = b.Heard
+	}
 	if b.Horizon.After(s.horizon) {
 		s.horizon = b.Horizon
 	}
@@ -182,9 +197,9 @@ func (s *state) observed(r *memory.Result) string {
 	return text + s.stubs(r)
 }
 
-// shareable lists the files of a turn that people get, with the keys of their
+// shareable lists the files of a turn that people get, with the names of their
 // posts.
-func (s *state) shareable(t *turn) (files []chat.File, keys []string) {
+func (s *state) shareable(t *turn) (files []chat.File, names []string) {
 	for _, st := range t.steps {
 		for _, c := range st.calls {
 			if c.result == nil {
@@ -192,22 +207,22 @@ func (s *state) shareable(t *turn) (files []chat.File, keys []string) {
 			}
 			for i, f := range c.result.Artifacts {
 				if !f.Quiet && f.Blob != "" && !s.isDropped(f) {
-					files, keys = append(files, f), append(keys, fileKey(c.ID, i))
+					files, names = append(files, f), append(names, fileName(c.ID, i))
 				}
 			}
 		}
 	}
-	return files, keys
+	return files, names
 }
 
-func fileKey(call string, i int) string { return fmt.Sprintf("file/%s/%d", call, i+1) }
+func fileName(call string, i int) string { return fmt.Sprintf("file/%s/%d", call, i+1) }
 
 // sharing posts the files that the turn's tools made, before its answer.
 func (d *decision) sharing(t *turn, last *step) Action {
-	files, keys := d.s.shareable(t)
-	for i, key := range keys {
-		if !d.s.has(key) {
-			p := chat.Post{Key: key, ReplyTo: t.replyTo(), File: &files[i]}
+	files, names := d.s.shareable(t)
+	for i, name := range names {
+		if !d.s.has(name) {
+			p := chat.Post{Key: memory.PostKey(name, files[i].Blob), ReplyTo: t.replyTo(), File: &files[i]}
 			return Post{Post: p, Look: d.before(last.seq)}
 		}
 	}
@@ -247,6 +262,20 @@ func (d *decision) artifactList() string {
 	}
 	b.WriteString("`drop NAME` takes one from what I see.")
 	return b.String()
+}
+
+// freed lists the blobs that nobody needs any more once a command is answered.
+func (d *decision) freed(c *command) []string {
+	a := d.s.artifact(c.arg)
+	if c.word != "drop" || a == nil || a.Blob == "" {
+		return nil
+	}
+	for _, other := range d.s.artifacts {
+		if other.Blob == a.Blob && !other.gone() {
+			return nil
+		}
+	}
+	return []string{a.Blob}
 }
 
 func (d *decision) dropped(name string) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"nod/chat"
 	"nod/llm/args"
@@ -22,6 +23,9 @@ func (d *decision) settle(last *step) []memory.Body {
 			continue
 		}
 		if r, ok := d.settled(c); ok {
+			if c.pending() { // its tool was switched off meanwhile: nobody need decide any more
+				out = append(out, memory.Decided{Call: c.ID, Outcome: chat.Cancelled, Reason: "it can't run any more"})
+			}
 			out = append(out, r)
 		}
 	}
@@ -30,10 +34,10 @@ func (d *decision) settle(last *step) []memory.Body {
 
 func (d *decision) settled(c *call) (memory.Result, bool) {
 	if c.started {
-		return unknownOutcome(c), true
+		return d.lost(c)
 	}
 	if c.decided != nil && c.decided.Outcome != chat.Approved {
-		return refused(c), true
+		return refused(c), !c.explained(d.s.now)
 	}
 	tool, known := d.a.tool(c.Tool)
 	if why := d.invalid(c, tool, known); why != "" {
@@ -114,6 +118,45 @@ func ordinal(n int) string {
 	return fmt.Sprintf("%dth", n)
 }
 
+// silence is how much longer than a call may take nothing must have been heard
+// of the process that runs it before its outcome is called unknown.
+const silence = 10 * time.Second
+
+// patience is how long the process that runs a call may still say nothing; ok is
+// false when it need not be looked at.
+func (d *decision) patience(c *call) (left time.Duration, ok bool) {
+	quiet, heard := d.log.silent[c.by]
+	switch {
+	case c.by == "" || c.by == d.log.claim.Self && !heard:
+		return 0, false
+	case !heard:
+		return 0, true
+	}
+	return c.within + silence - min(quiet, c.within+silence), true
+}
+
+// lost is the result of a call of which nothing will be heard any more, as far as
+// anybody can tell.
+func (d *decision) lost(c *call) (memory.Result, bool) {
+	_, heard := d.log.silent[c.by]
+	left, other := d.patience(c)
+	gone := c.by == "" || other && heard && left <= 0
+	return unknownOutcome(c), gone
+}
+
+// explainWithin is how long a turn waits for a person to say why they denied.
+const explainWithin = time.Minute
+
+// explained says whether somebody who denied a call may still be writing why.
+func (c *call) explained(now time.Time) bool {
+	return c.button && c.reason == nil && c.decided != nil && c.decided.Outcome == chat.Denied && now.Before(c.ended.Add(explainWithin))
+}
+
+// unsettled says whether the call waits for people or for its outcome.
+func (c *call) unsettled() bool {
+	return c.result == nil && (c.pending() || c.started || c.button)
+}
+
 func unknownOutcome(c *call) memory.Result {
 	return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallUnknown, Text: "outcome unknown: the program stopped while this ran. It may or may not have taken effect, and is not run again by itself. Say so, and how to find out."}
 }
@@ -134,6 +177,10 @@ func refused(c *call) memory.Result {
 		if c.decided.Reason != "" {
 			r.Text = "denied: " + c.decided.Reason + ". The call did not run."
 		}
+		if c.reason != nil && c.reason.Text != "" {
+			r.Reason = c.reason.Text
+			r.Text = fmt.Sprintf("denied by %s: %s (The call did not run.)", c.reason.By.Display(), c.reason.Text)
+		}
 	}
 	return r
 }
@@ -148,7 +195,7 @@ func (d *decision) asking(t *turn, last *step) Action {
 		}
 		if risk, why := d.risk(tool, c); risk == Ask {
 			open = append(open, memory.Asked{
-				Call: c.ID, Tool: c.Tool, Digest: c.digest(), Requester: t.requester, Rules: tool.Rules, Why: why,
+				Call: c.ID, Number: d.s.asks + len(open) + 1, Tool: c.Tool, Digest: c.digest(), Requester: t.requester, Rules: tool.Rules, Why: why,
 			})
 		}
 	}
@@ -156,36 +203,54 @@ func (d *decision) asking(t *turn, last *step) Action {
 		return Open{open}
 	}
 	for _, c := range last.calls {
-		key := memory.AskKey(c.ID)
-		if c.asked == nil || c.decided != nil || d.s.has(key) {
+		if c.asked == nil || c.decided != nil || d.s.has(memory.AskName(c.ID)) {
 			continue
 		}
-		view := d.s.approval(c)
-		p := chat.Post{Key: key, ReplyTo: t.replyTo(), Approval: &view}
-		return Post{Post: p, Look: d.before(last.seq)}
+		hidden := memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: "it could not be shown to anybody here"}
+		return Post{Post: d.s.card(c), Look: d.before(last.seq), Refused: []memory.Body{hidden}}
 	}
 	return nil
+}
+
+// card is the post that shows an approval as it stands.
+func (s *state) card(c *call) chat.Post {
+	view := s.approval(c)
+	return chat.Post{Key: memory.PostKey(memory.AskName(c.ID), c.asked.Digest), ReplyTo: c.turn.replyTo(), Approval: &view}
 }
 
 // edits makes approval messages show how they ended.
 func (d *decision) edits() Action {
 	for _, c := range d.s.askedCalls() {
-		key := memory.OutcomeKey(c.ID)
-		if c.decided == nil || d.s.has(key) {
+		key := d.s.stage(c)
+		if key == "" || d.s.has(key) {
 			continue
 		}
-		view := d.s.approval(c)
-		p := chat.Post{Key: memory.AskKey(c.ID), ReplyTo: c.turn.replyTo(), Approval: &view}
 		done := []memory.Body{memory.Posted{Key: key}}
-		if !d.s.has(memory.AskKey(c.ID)) {
-			return Post{Post: p, Look: true, Then: done}
+		if !d.s.has(memory.AskName(c.ID)) {
+			return Post{Post: d.s.card(c), Look: true, Refused: done} // one that stands already is then edited
 		}
 		if c.ref.IsZero() {
 			return Record{done}
 		}
-		return Edit{Ref: c.ref, Post: p, Key: key}
+		return Edit{Ref: c.ref, Post: d.s.card(c), Key: key}
 	}
 	return nil
+}
+
+// stage names how far a card has to say what came of its call; "" while it waits.
+func (s *state) stage(c *call) string {
+	key := "outcome/" + c.ID
+	switch {
+	case c.decided == nil || c.turn.ended && s.has(key): // an earlier build showed no more
+		return ""
+	case c.late != nil:
+		return key + "/corrected"
+	case c.result != nil || c.decided.Outcome != chat.Approved && c.reason == nil:
+		return key + "/done"
+	case c.reason != nil:
+		return key + "/why"
+	}
+	return key + "/running"
 }
 
 // askedCalls lists the calls with an approval, in order.

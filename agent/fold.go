@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,23 +15,32 @@ import (
 // decides is decided on it.
 type state struct {
 	last    uint64    // Seq of the last entry
-	now     time.Time // the latest time that an entry bears: it is at least this late
+	now     time.Time // when that entered the log: it is about this late
+	broken  *trouble  // the first entry that can't be read
 	horizon time.Time // nothing that was sent up to here counts
+	heard   time.Time // platform's time of the latest message
 	active  time.Time // when somebody last wrote or the bot last did something
 
 	turns    []*turn // all that are in the log, in order
 	open     *turn   // the one that runs, if any
 	waiting  []*message
+	asides   []*message // what was said between people since the last turn
 	commands []*command
 	forgot   []forgotten
 	halts    []halt
 	reacts   []reaction // that are not judged yet
+	late     []*correction
 
-	calls  map[string]*call
-	posted map[string]chat.MessageRef
-	byRef  map[chat.MessageRef]*call // approval message → call
-	people map[chat.UserID]bool      // who wrote in this thread
-	trim   memory.Trimmed
+	calls   map[string]*call
+	posted  map[string]chat.MessageRef // by the name of the post
+	refused []refusal
+	byRef   map[chat.MessageRef]*call // approval message → call
+	people  map[chat.UserID]bool      // who wrote in this thread
+	callers []chat.UserID             // who of them called the bot
+	muted   bool
+	asks    int // approvals so far
+	kept    int // entries since the log's base
+	trim    memory.Trimmed
 
 	artifacts []*artifact
 	off       map[string]bool // tools that people switched off here
@@ -79,6 +90,25 @@ type command struct {
 	arg  string
 }
 
+// trouble is an entry that can't be read, and without which nobody knows what
+// the thread has come to.
+type trouble struct {
+	seq  uint64
+	what string
+}
+
+// correction is a result that came after its outcome was called unknown.
+type correction struct {
+	memory.Result
+	seq uint64
+}
+
+// refusal is a post that the platform does not take.
+type refusal struct {
+	name, why string
+	seq       uint64
+}
+
 type forgotten struct {
 	memory.Forgot
 	seq uint64
@@ -97,6 +127,7 @@ type reaction struct {
 
 type turn struct {
 	id        uint64
+	name      string // in the names of posts
 	requester chat.User
 	at        time.Time
 	strategy  string
@@ -121,11 +152,18 @@ type call struct {
 	step    *step
 	asked   *memory.Asked
 	askedAt time.Time
+	askedIn uint64          // Seq of the post that asks
 	ref     chat.MessageRef // of the approval message
 	votes   []memory.Vote
 	decided *memory.Decided
+	ended   time.Time // when it was decided
+	button  bool      // it was denied by a button, so that a reason may come
+	reason  *memory.Reason
 	started bool
+	by      string        // the process that runs it
+	within  time.Duration // how long it may take
 	result  *memory.Result
+	late    *memory.Result // what really came of it, after its outcome was called unknown
 
 	sum string // digest of tool and arguments, when it was computed
 }
@@ -152,11 +190,15 @@ func fold(entries []memory.Entry) *state {
 }
 
 func (s *state) add(e memory.Entry) {
-	s.last = e.Seq
-	if e.At.After(s.now) {
-		s.now = e.At
-	}
+	s.last, s.now = e.Seq, e.At
+	s.kept++
 	switch b := e.Body.(type) {
+	case memory.Broken:
+		s.trouble(e.Seq, b.Err)
+	case memory.Unknown:
+		if !b.Skip {
+			s.trouble(e.Seq, "it is of the kind "+strconv.Quote(b.Name)+", which this build does not know")
+		}
 	case memory.Message:
 		s.message(e, b)
 	case memory.Edited:
@@ -168,15 +210,19 @@ func (s *state) add(e memory.Entry) {
 			m.change(change{seq: e.Seq, text: m.Text, deleted: true})
 		}
 	case memory.Reaction:
-		s.reacts = append(s.reacts, reaction{b, e.Seq, e.At})
+		s.reaction(e, b)
 	case memory.Halt:
 		s.halts = append(s.halts, halt{b.By, e.Seq})
+	case memory.Reason:
+		if c := s.calls[b.Call]; c != nil && c.reason == nil {
+			c.reason = &b
+		}
 	case memory.Trimmed:
 		s.trimmed(b)
 	case memory.Forgot:
 		s.forget(e.Seq, b)
 	case memory.Posted:
-		s.post(b)
+		s.post(e.Seq, b)
 	case memory.Seen:
 		s.seen(b)
 	default:
@@ -201,9 +247,7 @@ func (s *state) addTurn(e memory.Entry) {
 	case memory.Opened:
 		s.opened(e, b)
 	case memory.Step:
-		if s.open != nil {
-			s.step(e, b)
-		}
+		s.step(e, b)
 	case memory.Stopped:
 		if t := s.turn(b.Turn); t != nil {
 			t.stopped = &b
@@ -225,34 +269,103 @@ func (s *state) addCall(e memory.Entry) {
 		if c := s.calls[b.Call]; c != nil && c.asked == nil {
 			c.asked, c.askedAt = &b, e.At
 		}
+		s.asks = max(s.asks+1, b.Number)
 	case memory.Vote:
 		s.reacts = slices.DeleteFunc(s.reacts, func(r reaction) bool { return r.seq == b.Reaction })
 		if c := s.calls[b.Call]; c != nil && b.Counts {
 			c.votes = append(c.votes, b)
+			c.button = c.button || b.Button && b.Verdict == memory.Deny
 		}
 	case memory.Decided:
 		if c := s.calls[b.Call]; c != nil && c.decided == nil {
-			c.decided = &b
+			c.decided, c.ended = &b, e.At
 		}
 	case memory.Started:
 		if c := s.calls[b.Call]; c != nil {
-			c.started = true
+			c.started, c.by, c.within = true, b.By, b.Within
 		}
 	case memory.Result:
-		if c := s.calls[b.Call]; c != nil && c.result == nil {
-			b.Artifacts = s.adopt(b.Artifacts, artifact{seq: e.Seq, from: b.Tool})
-			c.result = &b
+		s.result(e, b)
+	}
+}
+
+// result takes what came of a call. The first outcome is the outcome, but what
+// really came of a call corrects that nobody knew.
+func (s *state) result(e memory.Entry, b memory.Result) {
+	c := s.calls[b.Call]
+	switch {
+	case c == nil:
+		if b.State != chat.CallUnknown {
+			s.late = append(s.late, &correction{b, e.Seq})
+		}
+	case c.result == nil:
+		b.Artifacts = s.adopt(b.Artifacts, artifact{seq: e.Seq, from: b.Tool})
+		c.result = &b
+	case c.result.State == chat.CallUnknown && c.late == nil && b.State != chat.CallUnknown:
+		b.Artifacts = s.adopt(b.Artifacts, artifact{seq: e.Seq, from: b.Tool})
+		c.late = &b
+		s.late = append(s.late, &correction{b, e.Seq})
+	}
+}
+
+// started lists the calls that were begun and have no result yet.
+func (s *state) started() []*call {
+	if s.open == nil {
+		return nil
+	}
+	var out []*call
+	for _, st := range s.open.steps {
+		for _, c := range st.calls {
+			if c.started && c.result == nil {
+				out = append(out, c)
+			}
 		}
 	}
+	return out
+}
+
+func (s *state) trouble(seq uint64, what string) {
+	if s.broken == nil {
+		s.broken = &trouble{seq, what}
+	}
+}
+
+// reaction keeps a reaction that may mean something: that is on a message of the
+// thread that asks, or that somebody may have meant for one that asks now.
+func (s *state) reaction(e memory.Entry, b memory.Reaction) {
+	switch {
+	case b.Emoji == chat.EmojiMute:
+		if !b.Removed && s.own(b.On) {
+			s.muted = true
+		}
+	case s.open != nil || len(s.waiting) > 0 || s.byRef[b.On] != nil || b.Emoji == chat.EmojiRetry:
+		s.reacts = append(s.reacts, reaction{b, e.Seq, e.At})
+	}
+}
+
+// own says whether the bot itself made a message.
+func (s *state) own(ref chat.MessageRef) bool {
+	for _, r := range s.posted {
+		if r == ref {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *state) message(e memory.Entry, b memory.Message) {
 	if !b.Sent.IsZero() && b.Sent.Before(s.horizon) {
 		return
 	}
+	if b.Sent.After(s.heard) {
+		s.heard = b.Sent
+	}
 	s.people[b.From.ID] = true
+	if !b.Aside && !slices.Contains(s.callers, b.From.ID) {
+		s.callers = append(s.callers, b.From.ID)
+	}
 	m := &message{Message: b.Message, seq: e.Seq, at: e.At, wrote: b.Text}
-	if word, arg, ok := parseCommand(b.Text); ok && s.commanded(word, arg) {
+	if word, arg, ok := parseCommand(b.Text); ok && !b.Aside && s.commanded(word, arg) {
 		s.commands = append(s.commands, &command{message: *m, word: word, arg: arg})
 		return
 	}
@@ -261,8 +374,16 @@ func (s *state) message(e memory.Entry, b memory.Message) {
 		s.open.msgs = append(s.open.msgs, m)
 		return
 	}
+	if b.Aside {
+		s.asides = append(s.asides, m)
+		s.asides = s.asides[max(0, len(s.asides)-mostAsides):]
+		return
+	}
 	s.waiting = append(s.waiting, m)
 }
+
+// mostAsides is how much of what people said to each other the next turn is shown.
+const mostAsides = 30
 
 // commanded takes a command that changes what is seen; ok is false for a text
 // that only looks like one.
@@ -276,6 +397,8 @@ func (s *state) commanded(word, arg string) (ok bool) {
 		s.drop(arg)
 	case "tools off", "tools on":
 		s.switchTool(word, arg)
+	case "mute", "unmute":
+		s.muted = word == "mute"
 	case "recap":
 		if s.trim.Recap == "" {
 			return false
@@ -315,17 +438,22 @@ func (s *state) seen(b memory.Seen) {
 }
 
 func (s *state) opened(e memory.Entry, b memory.Opened) {
-	t := &turn{id: b.Turn, requester: b.Requester, at: e.At, strategy: b.Strategy, again: b.Again}
+	t := &turn{id: b.Turn, name: b.Name, requester: b.Requester, at: e.At, strategy: b.Strategy, again: b.Again}
 	if first := s.turn(b.Again); first != nil {
 		t.tries = first.tries + 1
 	}
-	s.reacts = slices.DeleteFunc(s.reacts, func(r reaction) bool { return r.seq == b.Turn })
+	if t.name == "" {
+		t.name = strconv.FormatUint(b.Turn, 10) // of an earlier build
+	}
+	s.reacts = slices.DeleteFunc(slices.Clone(s.reacts), func(r reaction) bool { return r.seq == b.Turn })
+	t.msgs, s.asides = slices.Clone(s.asides), nil
 	for i, m := range s.waiting {
 		if m.seq >= b.Turn {
 			t.msgs = append(t.msgs, s.waiting[i:]...)
 			break
 		}
 	}
+	slices.SortStableFunc(t.msgs, func(a, b *message) int { return cmp.Compare(a.seq, b.seq) })
 	s.waiting, s.open = nil, t
 	s.turns = append(s.turns, t)
 }
@@ -339,7 +467,12 @@ func (s *state) turn(id uint64) *turn {
 	return nil
 }
 
+// step takes a step of the running turn. One that came too late, of a process
+// that was replaced, says nothing.
 func (s *state) step(e memory.Entry, b memory.Step) {
+	if s.open == nil || s.open.id != b.Turn || b.N != len(s.open.steps)+1 {
+		return
+	}
 	st := &step{Step: b, seq: e.Seq}
 	for _, c := range b.Calls {
 		k := &call{Call: c, turn: s.open, step: st}
@@ -366,21 +499,37 @@ func (s *state) ended(b memory.Ended) {
 		return
 	}
 	s.open = nil
+	s.reacts = slices.DeleteFunc(s.reacts, func(r reaction) bool { return s.byRef[r.On] == nil && r.Emoji != chat.EmojiRetry })
 	seen := t.doneWith()
 	for i, m := range t.msgs {
 		if m.seq > seen {
-			s.waiting = append(s.waiting, t.msgs[i:]...)
+			s.unanswered(t.msgs[i:])
 			t.msgs = t.msgs[:i:i]
 			return
 		}
 	}
 }
 
-func (s *state) post(b memory.Posted) {
-	s.posted[b.Key] = b.Ref
-	if call, ok := cutKey(b.Key, "ask/"); ok {
+// unanswered puts messages that no turn answered back to where they wait.
+func (s *state) unanswered(msgs []*message) {
+	for _, m := range msgs {
+		if m.Aside {
+			s.asides = append(s.asides, m)
+		} else {
+			s.waiting = append(s.waiting, m)
+		}
+	}
+}
+
+func (s *state) post(seq uint64, b memory.Posted) {
+	name := memory.PostName(b.Key)
+	s.posted[name] = b.Ref
+	if b.Refused != "" {
+		s.refused = append(s.refused, refusal{name, b.Refused, seq})
+	}
+	if call, ok := memory.Asks(b.Key); ok {
 		if c := s.calls[call]; c != nil {
-			c.ref = b.Ref
+			c.ref, c.askedIn = b.Ref, seq
 			s.byRef[b.Ref] = c
 		}
 	}
@@ -390,18 +539,31 @@ func (s *state) post(b memory.Posted) {
 func (s *state) forget(seq uint64, b memory.Forgot) {
 	kept := *s
 	*s = *fold(nil)
-	s.last, s.now, s.active = kept.last, kept.now, kept.active
+	s.last, s.now, s.active, s.heard = kept.last, kept.now, kept.active, kept.heard
 	s.horizon = b.Horizon
 	if kept.horizon.After(s.horizon) {
 		s.horizon = kept.horizon
 	}
+	s.asks, s.muted = kept.asks, kept.muted
 	s.forgot = append(s.forgot, forgotten{b, seq})
 	s.waiting = slices.DeleteFunc(kept.waiting, func(m *message) bool { return m.seq < b.Before })
 	s.commands = slices.DeleteFunc(kept.commands, func(c *command) bool { return c.seq < b.Before })
 	for _, m := range s.waiting {
 		s.people[m.From.ID] = true
+		s.callers = append(s.callers, m.From.ID)
+	}
+	for _, c := range s.commands { // words that came after, and what was said to them
+		if ref, ok := kept.posted[c.notice()]; ok {
+			s.posted[c.notice()] = ref
+		}
+		if c.word == "tools off" || c.word == "tools on" {
+			s.switchTool(c.word, c.arg)
+		}
 	}
 }
+
+// notice is the name of the post that answers a command.
+func (c *command) notice() string { return "notice/" + strconv.FormatUint(c.seq, 10) }
 
 // seenUpTo is the last entry that a model call of the turn has seen.
 func (t *turn) seenUpTo() uint64 {
@@ -421,6 +583,11 @@ func (t *turn) doneWith() uint64 {
 		seen = max(seen, t.failed.Seen)
 	}
 	return seen
+}
+
+// asked lists the messages of the turn that ask for something.
+func (t *turn) asked() []*message {
+	return slices.DeleteFunc(t.live(), func(m *message) bool { return m.Aside })
 }
 
 // live lists the messages of the turn that were not taken back.

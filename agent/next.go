@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +17,8 @@ import (
 func (a *Agent) Next(log *Log) Action {
 	d := decision{a: a, s: log.state, log: log}
 	rules := []func() Action{
-		d.stop, d.decide, d.judge, d.expire, d.edits, d.forget, d.notices, d.turn, d.opening, d.again,
+		d.trouble, d.stop, d.decide, d.judge, d.expire, d.approved, d.edits, d.forget, d.notices, d.refusals, d.corrections,
+		d.turn, d.opening, d.again, d.tidy,
 	}
 	for _, rule := range rules {
 		if act := rule(); act != nil {
@@ -38,7 +40,26 @@ type decision struct {
 
 // before says that what the entry made due may have been done by an earlier
 // run, which died before it could say so.
-func (d *decision) before(seq uint64) bool { return seq < d.log.claimed }
+func (d *decision) before(seq uint64) bool { return seq < d.log.claim.Since }
+
+// trouble leaves a thread alone of which an entry can't be read, for nobody knows
+// what it has come to. It says so once. Only `forget` helps.
+func (d *decision) trouble() Action {
+	t := d.s.broken
+	if t == nil {
+		return nil
+	}
+	for _, c := range d.s.commands {
+		if c.word == "forget" {
+			return Record{[]memory.Body{d.forgot(c)}}
+		}
+	}
+	name := fmt.Sprintf("trouble/%d", t.seq)
+	if !d.s.has(name) {
+		return d.notice(name, chat.MessageRef{}, textTrouble, t.seq)
+	}
+	return Wait{}
+}
 
 // stop ends the running turn when somebody asked for that. A turn that nobody
 // began to work on is opened first, so that there is something to end.
@@ -52,7 +73,7 @@ func (d *decision) stop() Action {
 	}
 	m := d.s.waiting[0]
 	return Record{[]memory.Body{
-		memory.Opened{Turn: m.seq, Requester: m.From},
+		memory.Opened{Turn: m.seq, Name: d.name(m.seq), Requester: m.From},
 		memory.Stopped{Turn: m.seq, By: by, Seen: seen},
 	}}
 }
@@ -103,13 +124,10 @@ func (s *state) stoppable(seq uint64) bool {
 // wait for one, a person's or the bot's.
 func (s *state) inTurn(ref chat.MessageRef) bool {
 	msgs := s.waiting
-	if s.open == nil && len(msgs) > 0 && s.posted[stepsKey(msgs[0].seq)] == ref {
-		return true // the turn that is about to open
-	}
 	if s.open != nil {
 		msgs = s.open.msgs
-		for _, key := range s.open.keys() {
-			if s.posted[key] == ref {
+		for _, name := range s.open.posts() {
+			if s.posted[name] == ref {
 				return true
 			}
 		}
@@ -117,20 +135,20 @@ func (s *state) inTurn(ref chat.MessageRef) bool {
 	return slices.ContainsFunc(msgs, func(m *message) bool { return m.Ref == ref })
 }
 
-// keys lists the keys of the posts that a turn can make.
-func (t *turn) keys() []string {
-	keys := []string{stepsKey(t.id)}
+// posts lists the names of the posts that a turn can make before its answer.
+func (t *turn) posts() []string {
+	names := []string{t.stepsName()}
 	for _, st := range t.steps {
 		for _, c := range st.calls {
-			keys = append(keys, memory.AskKey(c.ID))
+			names = append(names, memory.AskName(c.ID))
 			if c.result != nil {
 				for i := range c.result.Artifacts {
-					keys = append(keys, fileKey(c.ID, i))
+					names = append(names, fileName(c.ID, i))
 				}
 			}
 		}
 	}
-	return keys
+	return names
 }
 
 // forget erases the thread once nothing runs.
@@ -140,12 +158,14 @@ func (d *decision) forget() Action {
 	}
 	for _, c := range d.s.commands {
 		if c.word == "forget" {
-			return Record{[]memory.Body{memory.Forgot{
-				By: c.From, Before: c.seq + 1, Horizon: c.Sent, Ref: c.Ref,
-			}}}
+			return Record{[]memory.Body{d.forgot(c)}}
 		}
 	}
 	return nil
+}
+
+func (d *decision) forgot(c *command) memory.Forgot {
+	return memory.Forgot{By: c.From, Before: c.seq + 1, Horizon: c.Sent, Ref: c.Ref}
 }
 
 // notices answers the words that are commands.
@@ -157,11 +177,37 @@ func (d *decision) notices() Action {
 		}
 	}
 	for _, c := range d.s.commands {
-		key := fmt.Sprintf("notice/%d", c.seq)
+		key := c.notice()
 		if d.s.has(key) || c.word == "forget" || c.word == "stop" && d.s.stoppedBy(c.seq) {
 			continue
 		}
-		return d.notice(key, c.Ref, d.reply(c), c.seq)
+		p := d.notice(key, c.Ref, d.reply(c), c.seq)
+		p.Free = d.freed(c)
+		return p
+	}
+	return nil
+}
+
+// refusals say what the platform did not take.
+func (d *decision) refusals() Action {
+	for _, r := range d.s.refused {
+		name := "refused/" + r.name
+		if strings.HasPrefix(r.name, "refused/") || strings.HasPrefix(r.name, "steps/") || d.s.has(name) {
+			continue
+		}
+		return d.notice(name, chat.MessageRef{}, r.why, r.seq)
+	}
+	return nil
+}
+
+// corrections say what came of calls after all.
+func (d *decision) corrections() Action {
+	for _, c := range d.s.late {
+		name := "correction/" + c.Call
+		if d.s.has(name) {
+			continue
+		}
+		return d.notice(name, chat.MessageRef{}, textCorrection(c.Result), c.seq)
 	}
 	return nil
 }
@@ -172,12 +218,13 @@ func (s *state) stoppedBy(seq uint64) bool {
 	})
 }
 
-func (d *decision) notice(key string, to chat.MessageRef, text string, due uint64) Action {
-	p := chat.Post{Key: key, ReplyTo: to, Text: &chat.Text{Markdown: text, Notice: true}}
+func (d *decision) notice(name string, to chat.MessageRef, text string, due uint64) Post {
+	p := chat.Post{Key: memory.PostKey(name, text), ReplyTo: to, Text: &chat.Text{Markdown: text, Notice: true}}
 	return Post{Post: p, Look: d.before(due)}
 }
 
-func (s *state) has(key string) bool { _, ok := s.posted[key]; return ok }
+// has says whether the post with this name was made, or never will be.
+func (s *state) has(name string) bool { _, ok := s.posted[name]; return ok }
 
 // turn brings the running turn one action further.
 func (d *decision) turn() Action {
@@ -189,8 +236,8 @@ func (d *decision) turn() Action {
 	case t.stopped != nil:
 		return d.stopping(t)
 	case t.failed != nil:
-		return d.ending(t, fmt.Sprintf("failed/%d", t.id), t.failed.Reason, t.failed.Seen)
-	case last == nil && len(t.live()) == 0 && t.again == 0:
+		return d.ending(t, "failed/"+t.name, t.failed.Reason, t.failed.Seen)
+	case last == nil && len(t.asked()) == 0 && t.again == 0:
 		return d.closing(t)
 	case last == nil:
 		return d.call(t, t.phase())
@@ -254,7 +301,7 @@ func (d *decision) call(t *turn, ph phase) Action {
 	}
 	c := Call{
 		Before: before, Phase: ph.kind, Branch: ph.branch, Tools: p.Tools,
-		Turn: t.id, By: t.requester.ID, N: len(t.steps) + 1, Seen: d.s.last, Estimate: estimate,
+		Turn: t.id, By: t.requester.ID, N: len(t.steps) + 1, Seen: d.s.last, Estimate: estimate, Token: d.log.claim.Token,
 	}
 	if ph.kind == memory.PlanStep || ph.kind == memory.ReflectStep {
 		c.Request, c.Tools, c.Estimate = d.aside(t, ph), nil, 0
@@ -279,11 +326,14 @@ func (d *decision) acting(t *turn, last *step) Action {
 	if act := d.running(last); act != nil {
 		return act
 	}
-	if !slices.ContainsFunc(last.calls, (*call).pending) {
+	if !slices.ContainsFunc(last.calls, (*call).unsettled) {
 		return d.call(t, t.phase())
 	}
-	for _, m := range t.live() {
-		if m.seq > last.seq && !m.marked && !m.Ref.IsZero() {
+	if !slices.ContainsFunc(last.calls, (*call).pending) {
+		return nil
+	}
+	for _, m := range t.asked() {
+		if m.seq > last.Seen && !m.marked && !m.Ref.IsZero() {
 			return Mark{Ref: m.Ref, Message: m.seq}
 		}
 	}
@@ -296,13 +346,14 @@ func (d *decision) running(last *step) Action {
 	var reads []memory.Call
 	var effect *call
 	advancing := false
+	running := slices.ContainsFunc(last.calls, func(c *call) bool { return c.started && c.result == nil })
 	for _, c := range last.calls {
-		if c.result != nil || c.pending() {
+		if c.result != nil || c.pending() || c.started || c.explained(d.s.now) {
 			continue
 		}
 		switch tool, _ := d.a.tool(c.Tool); {
-		case tool.ReadOnly && tool.Advances && advancing:
-		case tool.ReadOnly:
+		case tool.ReadOnly && c.asked == nil && tool.Advances && advancing:
+		case tool.ReadOnly && c.asked == nil:
 			reads = append(reads, c.Call)
 			advancing = advancing || tool.Advances
 		case effect == nil:
@@ -312,22 +363,50 @@ func (d *decision) running(last *step) Action {
 	if len(reads) > 0 {
 		return Run{reads}
 	}
-	if effect == nil {
+	if effect == nil || running {
 		return nil
 	}
-	started := memory.Started{Call: effect.ID, Tool: effect.Tool, Digest: effect.digest()}
-	return Effect{Call: effect.Call, Started: started}
+	return d.effect(effect)
+}
+
+// effect has a side effect begun. What somebody approved is one, whatever its tool
+// says of itself.
+func (d *decision) effect(c *call) Effect {
+	tool, _ := d.a.tool(c.Tool)
+	return Effect{Call: c.Call, Started: memory.Started{
+		Call: c.ID, Tool: c.Tool, Digest: c.digest(), By: d.log.claim.Self, Within: tool.within(),
+	}}
+}
+
+// approved begins what was approved just now before anything else is said or
+// drawn: whoever approved waits for that.
+func (d *decision) approved() Action {
+	t := d.s.open
+	if t == nil || t.stopped != nil || t.failed != nil || t.lastStep() == nil {
+		return nil
+	}
+	last := t.lastStep()
+	fresh := func(c *call) bool {
+		return c.decided != nil && c.decided.Outcome == chat.Approved && !c.started && c.result == nil
+	}
+	if !slices.ContainsFunc(last.calls, fresh) || len(d.settle(last)) > 0 {
+		return nil
+	}
+	if act, ok := d.running(last).(Effect); ok {
+		return act
+	}
+	return nil
 }
 
 // answering posts the last step's answer, unless somebody wrote while it was
 // made: then the model is called once more, and the answer was a draft. Once
 // it may have been posted it is the answer.
 func (d *decision) answering(t *turn, last *step) Action {
-	if d.s.has(answerKey(t.id)) {
+	if t.answered(d.s) {
 		return d.closing(t)
 	}
 	draft := t.draft()
-	heard := slices.ContainsFunc(t.live(), func(m *message) bool { return m.seq > draft.Seen })
+	heard := slices.ContainsFunc(t.asked(), func(m *message) bool { return m.seq > draft.Seen })
 	most, used := d.limit(t, phase{})
 	more := used <= most
 	switch {
@@ -337,7 +416,7 @@ func (d *decision) answering(t *turn, last *step) Action {
 		if act := d.sharing(t, last); act != nil {
 			return act
 		}
-		p := chat.Post{Key: answerKey(t.id), ReplyTo: t.replyTo(), Text: &chat.Text{Markdown: draft.Answer}}
+		p := chat.Post{Key: memory.PostKey(t.answerName(), draft.Answer), ReplyTo: t.replyTo(), Text: &chat.Text{Markdown: draft.Answer}}
 		return Post{Post: p, Look: d.before(last.seq), Then: d.unlessSteps(t)}
 	case more && !t.emptyTwice(), used == most+1 && draft.evaded():
 		return d.call(t, phase{}) // after the last call once more, and plainly
@@ -362,7 +441,7 @@ func (st *step) empty() bool { return st.Answer == "" && len(st.calls) == 0 }
 func (st *step) evaded() bool { return st != nil && st.empty() && (st.Called || st.Reasoned) }
 
 // answered says whether the turn's answer is on the platform.
-func (t *turn) answered(s *state) bool { return s.has(answerKey(t.id)) }
+func (t *turn) answered(s *state) bool { return s.has(t.answerName()) }
 
 // stopping cancels what the stopped turn still had to do, and says so.
 func (d *decision) stopping(t *turn) Action {
@@ -375,7 +454,10 @@ func (d *decision) stopping(t *turn) Action {
 	if len(bodies) > 0 {
 		return Record{bodies}
 	}
-	return d.ending(t, fmt.Sprintf("stopped/%d", t.id), textStopped(t.stopped.By), t.stopped.Seen)
+	if slices.ContainsFunc(d.s.started(), func(*call) bool { return true }) {
+		return nil // only a person's own means end a side effect: it is waited for
+	}
+	return d.ending(t, "stopped/"+t.name, textStopped(t.stopped.By), t.stopped.Seen)
 }
 
 func (d *decision) cancel(c *call) []memory.Body {
@@ -383,7 +465,10 @@ func (d *decision) cancel(c *call) []memory.Body {
 	case c.result != nil:
 		return nil
 	case c.started:
-		return []memory.Body{unknownOutcome(c)}
+		if r, ok := d.lost(c); ok {
+			return []memory.Body{r}
+		}
+		return nil
 	case c.pending():
 		return []memory.Body{
 			memory.Decided{Call: c.ID, Outcome: chat.Cancelled, By: []chat.User{c.turn.stopped.By}},
@@ -394,18 +479,19 @@ func (d *decision) cancel(c *call) []memory.Body {
 }
 
 // ending says why the turn ends without an answer, and then closes it.
-func (d *decision) ending(t *turn, key, text string, due uint64) Action {
-	if d.s.has(key) {
+func (d *decision) ending(t *turn, name, text string, due uint64) Action {
+	if d.s.has(name) {
 		return d.closing(t)
 	}
-	p := chat.Post{Key: key, ReplyTo: t.replyTo(), Text: &chat.Text{Markdown: text, Notice: true}}
-	return Post{Post: p, Look: d.before(due), Then: d.unlessSteps(t)}
+	p := d.notice(name, t.replyTo(), text, due)
+	p.Then = d.unlessSteps(t)
+	return p
 }
 
 // unlessSteps ends the turn along with its last post, when no steps message
 // has to be folded after it.
 func (d *decision) unlessSteps(t *turn) []memory.Body {
-	if d.s.has(stepsKey(t.id)) {
+	if d.s.has(t.stepsName()) || t.acts() {
 		return nil
 	}
 	return []memory.Body{memory.Ended{Turn: t.id}}
@@ -414,38 +500,94 @@ func (d *decision) unlessSteps(t *turn) []memory.Body {
 // closing folds the steps message, if there is one, and ends the turn.
 func (d *decision) closing(t *turn) Action {
 	ended := []memory.Body{memory.Ended{Turn: t.id}}
-	ref := d.s.posted[stepsKey(t.id)]
+	ref := d.s.posted[t.stepsName()]
 	if ref.IsZero() {
 		return Record{ended}
 	}
 	steps := d.s.steps(t, d.a.Prices)
 	steps.Done = true
-	p := chat.Post{Key: stepsKey(t.id), ReplyTo: t.replyTo(), Steps: &steps}
-	return Edit{Ref: ref, Post: p, Key: stepsKey(t.id) + "/done", Then: ended}
+	p := chat.Post{Key: t.stepsName(), ReplyTo: t.replyTo(), Steps: &steps}
+	return Edit{Ref: ref, Post: p, Key: t.stepsName() + "/done", Then: ended}
 }
 
-// wakeAt is the earliest deadline among the approvals that wait.
+// wakeAt is the earliest time at which something has to be looked at again: the
+// deadline of an approval, the end of a form, or when a process that runs a call
+// and says nothing has been silent for too long.
 func (d *decision) wakeAt() time.Time {
 	var at time.Time
+	sooner := func(t time.Time) {
+		if at.IsZero() || t.Before(at) {
+			at = t
+		}
+	}
 	for _, c := range d.s.pendingCalls() {
-		if dl := c.deadline(); at.IsZero() || dl.Before(at) {
-			at = dl
+		sooner(c.deadline())
+	}
+	if d.s.open == nil {
+		return at
+	}
+	for _, c := range d.s.started() {
+		if left, ok := d.patience(c); ok {
+			sooner(d.s.now.Add(left))
+		}
+	}
+	if last := d.s.open.lastStep(); last != nil {
+		for _, c := range last.calls {
+			if c.result == nil && c.explained(d.s.now) {
+				sooner(c.ended.Add(explainWithin))
+			}
 		}
 	}
 	return at
 }
 
 func (t *turn) replyTo() chat.MessageRef {
-	if len(t.msgs) == 0 {
-		return chat.MessageRef{}
+	for _, m := range t.msgs {
+		if !m.Aside {
+			return m.Ref
+		}
 	}
-	return t.msgs[0].Ref
+	return chat.MessageRef{}
 }
 
-func stepsKey(turn uint64) string  { return fmt.Sprintf("steps/%d", turn) }
-func answerKey(turn uint64) string { return fmt.Sprintf("answer/%d", turn) }
+func (t *turn) stepsName() string  { return "steps/" + t.name }
+func (t *turn) answerName() string { return "answer/" + t.name }
 
-func cutKey(key, prefix string) (string, bool) { return strings.CutPrefix(key, prefix) }
+// name is the name of a turn that opens now.
+func (d *decision) name(turn uint64) string {
+	return named(strconv.FormatUint(turn, 10), d.log.claim.Token)
+}
+
+// mostKept is how long a log may become before a thread at rest lets go of its
+// beginning although the model's budget would hold it, and keepLast what stays:
+// commands and reactions that are over, most of it.
+const (
+	mostKept = 4000
+	keepLast = 1000
+)
+
+// tidy lets go of what a long log only holds because nothing made it shorter.
+func (d *decision) tidy() Action {
+	s := d.s
+	if s.kept < mostKept || s.open != nil || len(s.waiting) > 0 {
+		return nil
+	}
+	cut := s.trim
+	cut.Before = s.last + 1
+	from := s.last - keepLast
+	for _, m := range s.asides {
+		if m.seq >= from {
+			cut.Before = min(cut.Before, m.seq)
+		}
+	}
+	for _, t := range s.turns {
+		if t.id >= from {
+			cut.Before = min(cut.Before, t.id)
+		}
+	}
+	s.carry(&cut)
+	return Record{[]memory.Body{cut}}
+}
 
 // digest binds an approval to the tool and to exactly these arguments.
 func (c *call) digest() string {

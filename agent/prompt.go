@@ -28,7 +28,7 @@ const marginMessages = 3
 func (d *decision) prompt() (p speak.Prompt, before []memory.Body, estimate int) {
 	p = d.preamble()
 	p.Turns, p.Left = d.exchanges(d.s.trim), d.s.left(d.s.trim)
-	if d.a.Budget <= 0 || promptBytes(p, len(d.frame(p.Tools)), d.label()) <= d.a.Budget {
+	if d.a.Budget <= 0 || d.s.trim.Clip == 0 && promptBytes(p, len(d.frame(p.Tools)), d.label()) <= d.a.Budget {
 		return p, nil, 0
 	}
 	whole := d.shape(p)
@@ -43,7 +43,7 @@ func (d *decision) prompt() (p speak.Prompt, before []memory.Body, estimate int)
 }
 
 func same(a, b memory.Trimmed) bool {
-	return a.Before == b.Before && a.Clip == b.Clip && len(a.Stubs) == len(b.Stubs)
+	return a.Before == b.Before && a.Steps == b.Steps && a.Clip == b.Clip && len(a.Stubs) == len(b.Stubs)
 }
 
 func (d *decision) preamble() speak.Prompt {
@@ -74,7 +74,7 @@ func (d *decision) today() string {
 // promptBytes bounds a prompt's tokens from above: a token has at least a byte. frame
 // is how much the protocol writes of the tools, label what it writes at each text.
 func promptBytes(p speak.Prompt, frame int, label string) int {
-	n := len(p.System) + len(p.Left) + len(textLeftOut) + len(speak.LastCall) + marginMessages*perMessage
+	n := len(p.System) + len(p.Left) + len(textLeftOut) + len(textStepsLeftOut) + len(speak.LastCall) + marginMessages*perMessage
 	n += frame + len(p.Tools)*perMessage
 	for _, e := range p.Examples {
 		n += len(e.User) + len(e.Assistant) + 2*perMessage
@@ -89,6 +89,7 @@ func promptBytes(p speak.Prompt, frame int, label string) int {
 
 type piece struct {
 	call, text string
+	of         string // a call of the step that it belongs to; "" for what people said
 	images     int
 }
 
@@ -100,12 +101,16 @@ func pieces(items []speak.Item) []piece {
 			out = append(out, piece{text: it.Said + it.Answer, images: len(it.Images)})
 			continue
 		}
-		out = append(out, piece{text: it.Step.Thought + string(it.Step.Echo), images: len(it.Step.Images)})
+		of := ""
+		if len(it.Step.Calls) > 0 {
+			of = it.Step.Calls[0].ID
+		}
+		out = append(out, piece{of: of, text: it.Step.Thought + string(it.Step.Echo), images: len(it.Step.Images)})
 		for _, c := range it.Step.Calls {
-			out = append(out, piece{text: c.Tool + c.Args})
+			out = append(out, piece{of: of, text: c.Tool + c.Args})
 		}
 		for i, r := range it.Step.Results {
-			out = append(out, piece{call: it.Step.Calls[i].ID, text: r})
+			out = append(out, piece{of: of, call: it.Step.Calls[i].ID, text: r})
 		}
 	}
 	return out
@@ -124,6 +129,9 @@ func (d *decision) shape(p speak.Prompt) shape {
 		sizes := turnShape{seq: turns[i].id}
 		for _, pc := range pieces(items) {
 			size := sized{call: pc.call, tokens: d.a.Count(pc.text)}
+			if c := d.s.calls[pc.of]; c != nil {
+				size.step = c.step.seq
+			}
 			size.tokens += pc.images * perImage
 			if pc.call != "" {
 				size.stub = d.a.Count(stub(pc.text))
@@ -157,7 +165,7 @@ func (d *decision) frame(tools []llm.Tool) string {
 // fixed counts what stands before the conversation and always stays.
 func (d *decision) fixed(p speak.Prompt) int {
 	var text strings.Builder
-	text.WriteString(p.System + p.Left + textLeftOut + speak.LastCall)
+	text.WriteString(p.System + p.Left + textLeftOut + textStepsLeftOut + speak.LastCall)
 	text.WriteString(d.frame(p.Tools))
 	messages := marginMessages + len(p.Tools)
 	for _, e := range p.Examples {
@@ -210,8 +218,16 @@ func (d *decision) items(t *turn, cut memory.Trimmed, branch int) []speak.Item {
 	if t != s.open {
 		branch = 0
 	}
+	gone := false
 	for _, st := range t.steps {
 		say(st.Seen)
+		if st.seq < cut.Steps && len(st.calls) > 0 {
+			if !gone {
+				out = append(out, speak.Item{Said: textStepsLeftOut})
+			}
+			gone = true
+			continue
+		}
 		switch {
 		case st.Branch != branch || st.Phase == memory.PlanStep || st.Phase == memory.ReflectStep:
 			out = append(out, s.notes(t, st)...)
@@ -252,6 +268,9 @@ func (d *decision) doing(st *step, cut memory.Trimmed) *speak.Doing {
 		text := "no result"
 		if c.result != nil {
 			text = d.s.observed(c.result)
+			if c.late != nil {
+				text += "\n[Later it became known what came of it:]\n" + d.s.observed(c.late)
+			}
 			if tool, _ := d.a.tool(c.Tool); tool.Outside {
 				do.Images = append(do.Images, d.s.images(c.result.Artifacts, cut)...)
 			}
@@ -328,6 +347,9 @@ func (s *state) said(m chat.Message) string {
 	if m.From.Name != "" {
 		b.WriteString(m.From.Name + ": ")
 	}
+	if m.Aside {
+		b.WriteString("(to somebody else) ")
+	}
 	_, text := chosen(m.Text)
 	b.WriteString(text)
 	for _, f := range m.Files {
@@ -342,7 +364,7 @@ func (a *Agent) Fits() error {
 	if a.Budget <= 0 {
 		return nil
 	}
-	d := decision{a: a, s: &state{open: &turn{}, off: map[string]bool{}}, log: NewLog(nil, 0)}
+	d := decision{a: a, s: &state{open: &turn{}, off: map[string]bool{}}, log: NewLog(nil, Claim{})}
 	if fixed := d.fixed(d.preamble()); fixed > a.Budget/2 {
 		return fmt.Errorf("memory.budget_tokens: instructions and tool definitions alone take %d tokens; write at least %d, or fewer tools", fixed, 2*fixed)
 	}

@@ -66,7 +66,7 @@ func (th *thread) reacts(emoji string) {
 func (th *thread) run() {
 	th.t.Helper()
 	for range 200 {
-		act := th.agent.Next(agent.NewLog(th.entries, 1))
+		act := th.agent.Next(agent.NewLog(th.entries, agent.Claim{Since: 1}))
 		if _, done := act.(agent.Wait); done {
 			return
 		}
@@ -95,7 +95,7 @@ func (th *thread) perform(act agent.Action) {
 			th.add(a)
 		}
 	case agent.Judge:
-		th.add(th.agent.Vote(agent.NewLog(th.entries, 1), act, func(string) (bool, error) { return false, nil }))
+		th.add(th.agent.Vote(agent.NewLog(th.entries, agent.Claim{Since: 1}), act, func(string) (bool, error) { return false, nil }))
 	case agent.Mark:
 		th.add(memory.Seen{Message: act.Message})
 	case agent.Post:

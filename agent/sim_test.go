@@ -21,6 +21,7 @@ type sim struct {
 	entries []memory.Entry
 	base    int
 	claimed uint64
+	life    int // counts the processes
 	now     time.Time
 	model   func(llm.Request) llm.Response
 	summary func(llm.Request) llm.Response // nil: the model
@@ -51,7 +52,9 @@ func (s *sim) add(bodies ...memory.Body) {
 }
 
 // log is what a store loads: the entries from the base on.
-func (s *sim) log() *agent.Log { return agent.NewLog(s.entries[s.base:], s.claimed) }
+func (s *sim) log() *agent.Log {
+	return agent.NewLog(s.entries[s.base:], agent.Claim{Since: s.claimed, Self: fmt.Sprint("p", s.life)})
+}
 
 func (s *sim) says(who, text string) {
 	n := len(s.entries) + 1
@@ -64,18 +67,25 @@ func (s *sim) says(who, text string) {
 // run goes on until the thread waits; it returns until when.
 func (s *sim) run() time.Time {
 	for range 500 {
-		act := s.agent.Next(s.log())
+		log := s.log()
+		for _, gone := range log.Others() {
+			log.Heard(gone, memory.Forever)
+		}
+		act := s.agent.Next(log)
 		if w, ok := act.(agent.Wait); ok {
 			return w.Until
 		}
 		if s.crash() {
-			s.claimed = uint64(len(s.entries) + 1)
+			s.die()
 			continue
 		}
 		s.perform(act)
 	}
 	panic("the thread does not come to rest")
 }
+
+// die has another process go on, which knows that this one is gone.
+func (s *sim) die() { s.claimed, s.life = uint64(len(s.entries)+1), s.life+1 }
 
 func (s *sim) perform(act agent.Action) {
 	switch act := act.(type) {
@@ -101,8 +111,8 @@ func (s *sim) perform(act agent.Action) {
 	case agent.Effect:
 		s.effect(act)
 	case agent.Post:
-		s.posts[act.Post.Key]++
-		s.add(append([]memory.Body{memory.Posted{Key: act.Post.Key, Ref: ref(act.Post.Key)}}, act.Then...)...)
+		s.posts[memory.PostName(act.Post.Key)]++
+		s.add(append([]memory.Body{memory.Posted{Key: act.Post.Key, Ref: ref(memory.PostName(act.Post.Key))}}, act.Then...)...)
 	case agent.Edit:
 		s.add(append([]memory.Body{memory.Posted{Key: act.Key}}, act.Then...)...)
 	case agent.Mark:
@@ -116,12 +126,12 @@ func (s *sim) effect(act agent.Effect) {
 	s.check(act.Call)
 	s.add(act.Started)
 	if s.crash() {
-		s.claimed = uint64(len(s.entries) + 1)
+		s.die()
 		return
 	}
 	s.ran[act.Call.ID]++
 	if s.crash() {
-		s.claimed = uint64(len(s.entries) + 1)
+		s.die()
 		return
 	}
 	s.add(memory.Result{Call: act.Call.ID, Tool: act.Call.Tool, State: chat.CallDone, Text: "done"})

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"nod/llm"
@@ -9,8 +10,40 @@ import (
 	"nod/memory"
 )
 
-// Step is the entry for a completion that came of c. The calls' ids come of
-// the thread's own numbers and so never repeat in it.
+// Awaits says whether the log still waits for what a call says: the turn did not
+// go on otherwise meanwhile.
+func (a *Agent) Awaits(log *Log, c Call) bool {
+	s := log.state
+	if t := s.open; t != nil {
+		opens := slices.ContainsFunc(c.Before, func(b memory.Body) bool { _, ok := b.(memory.Opened); return ok })
+		return !opens && t.id == c.Turn && len(t.steps)+1 == c.N && t.stopped == nil && t.failed == nil
+	}
+	return slices.ContainsFunc(s.waiting, func(m *message) bool { return m.seq == c.Turn })
+}
+
+// GiveUp is what ends a turn that can't be driven on; nothing when there is none.
+func (a *Agent) GiveUp(log *Log) []memory.Body {
+	s := log.state
+	switch t := s.open; {
+	case t != nil && t.failed == nil:
+		return []memory.Body{memory.Failed{Turn: t.id, Seen: s.last, Reason: textGivenUp}}
+	case t == nil && len(s.waiting) > 0:
+		m, d := s.waiting[0], decision{a: a, s: s, log: log}
+		return []memory.Body{d.opened(m), memory.Failed{Turn: m.seq, Seen: s.last, Reason: textGivenUp}}
+	}
+	return nil
+}
+
+// named makes a name that no other claim makes.
+func named(name, token string) string {
+	if token == "" {
+		return name
+	}
+	return name + "-" + token
+}
+
+// Step is the entry for a completion that came of c. The calls' ids come of the
+// thread's own numbers and of the claim's token, and so never repeat.
 func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 	s := memory.Step{
 		Turn: c.Turn, N: c.N, Seen: c.Seen, Phase: c.Phase, Branch: c.Branch,
@@ -34,7 +67,7 @@ func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 		s.Echo = r.Echo
 	}
 	for i, k := range said.Calls {
-		call := memory.Call{ID: fmt.Sprintf("%d-%d-%d", c.Turn, c.N, i+1), Tool: k.Name, Args: k.Args}
+		call := memory.Call{ID: named(fmt.Sprintf("%d-%d-%d", c.Turn, c.N, i+1), c.Token), Tool: k.Name, Args: k.Args}
 		if raw, err := args.Native(k.Args); err == nil {
 			call.Args, call.Object = string(raw), true
 		}

@@ -52,7 +52,7 @@ func (d *decision) opened(m *message) memory.Opened {
 	if how == Straight {
 		how = ""
 	}
-	return memory.Opened{Turn: m.seq, Requester: m.From, Strategy: string(how)}
+	return memory.Opened{Turn: m.seq, Name: d.name(m.seq), Requester: m.From, Strategy: string(how)}
 }
 
 // phase is what a model call is for. The zero phase goes on with the turn.
@@ -148,13 +148,13 @@ func (d *decision) again() Action {
 		return nil
 	}
 	t := d.s.turns[len(d.s.turns)-1]
-	ref := d.s.posted[answerKey(t.id)]
+	ref := d.s.posted[t.answerName()]
 	if ref.IsZero() || Strategy(t.strategy) != Reflexion || t.tries >= d.a.Retries {
 		return nil
 	}
 	for _, r := range d.s.reacts {
 		if r.Emoji == chat.EmojiRetry && !r.Removed && r.On == ref && r.By.ID == t.requester.ID && r.seq > t.id {
-			return Record{[]memory.Body{memory.Opened{Turn: r.seq, Requester: t.requester, Strategy: t.strategy, Again: t.id}}}
+			return Record{[]memory.Body{memory.Opened{Turn: r.seq, Name: d.name(r.seq), Requester: t.requester, Strategy: t.strategy, Again: t.id}}}
 		}
 	}
 	return nil

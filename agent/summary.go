@@ -2,6 +2,8 @@ package agent
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"nod/agent/speak"
@@ -143,6 +145,7 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 // afresh is the cut that lets a thread start afresh with the message.
 func (d *decision) afresh(m *message) memory.Trimmed {
 	cut := memory.Trimmed{Before: m.seq, Horizon: d.s.horizon, Off: d.s.offList(), Recap: d.s.recap(), Outside: d.outside()}
+	d.s.folk(&cut)
 	if cut.Recap == "" {
 		cut.Recap, cut.Outside = d.s.trim.Recap, d.s.trim.Outside
 	}
@@ -152,8 +155,15 @@ func (d *decision) afresh(m *message) memory.Trimmed {
 // carry lets a cut keep what stands for still older turns.
 func (s *state) carry(cut *memory.Trimmed) {
 	cut.Horizon = s.horizon
+	s.folk(cut)
 	cut.Summary, cut.Recap, cut.Recalled, cut.Outside = s.trim.Summary, s.trim.Recap, s.recalled, s.trim.Outside
 	s.outlive(cut)
+}
+
+// folk lets a cut keep who is here, and what they settled.
+func (s *state) folk(cut *memory.Trimmed) {
+	cut.People, cut.Callers = slices.Sorted(maps.Keys(s.people)), s.callers
+	cut.Muted, cut.Asks, cut.Heard = s.muted, s.asks, s.heard
 }
 
 // left is what stands for the turns that a cut leaves out.

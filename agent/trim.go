@@ -16,9 +16,11 @@ type turnShape struct {
 }
 
 // sized is one message of the prompt. call is set on the result of a tool
-// call, which alone can be replaced by a stub, of stub tokens.
+// call, which alone can be replaced by a stub, of stub tokens. step is the Seq
+// of the step that it is of; 0 for what people said.
 type sized struct {
 	call   string
+	step   uint64
 	tokens int
 	stub   int
 }
@@ -37,25 +39,36 @@ const (
 
 // trim says what to leave out so that the prompt fits the budget, given what
 // is left out already; it returns cut unchanged when it fits. Whole turns go
-// first, the oldest first; then old results become stubs; at last every text
-// is clipped. A call is never parted from its result, since both are of one
-// turn and a stub is still a result, and nothing changes its order. The
-// current exchange stays.
+// first, the oldest first; then old results become stubs; then the oldest steps
+// of the current exchange go; at last every text is clipped, for as long as that
+// is needed. A call is never parted from its result, since both are of one step
+// and a stub is still a result, and nothing changes its order. What was said in
+// the current exchange stays.
 func trim(s shape, budget int, cut memory.Trimmed) memory.Trimmed {
-	if budget <= 0 || s.size(cut) <= budget {
+	if budget <= 0 {
 		return cut
 	}
 	target := int(float64(budget) * keepShare)
-	for i := 0; i < len(s.turns)-1 && s.size(cut) > target; i++ {
+	whole := cut
+	whole.Clip = 0
+	size := s.size(whole)
+	if size <= target || cut.Clip == 0 && size <= budget {
+		return whole
+	}
+	// What had to be clipped stays so only while nothing older can be left out.
+	if alone := s.turns[len(s.turns)-1].seq <= cut.Before || len(s.turns) == 1; cut.Clip > 0 && alone && s.size(cut) <= budget {
+		return cut
+	}
+	cut = whole
+	for i := 0; i < len(s.turns)-1 && size > target; i++ {
+		if s.turns[i].seq >= cut.Before {
+			size -= s.turns[i].size(s.each, stubs(cut), cut)
+		}
 		cut.Before = max(cut.Before, s.turns[i+1].seq)
 	}
-	for _, p := range s.results(cut) {
-		if s.size(cut) <= target {
-			break
-		}
-		cut.Stubs = append(cut.Stubs[:len(cut.Stubs):len(cut.Stubs)], p.call)
-	}
-	if cut.Clip == 0 && s.size(cut) > budget {
+	size = s.stub(&cut, size, target)
+	size = s.shorten(&cut, size, budget, target)
+	if size > budget {
 		cut.Clip = 2 * budget
 	}
 	for s.size(cut) > budget && cut.Clip > minClip {
@@ -65,6 +78,47 @@ func trim(s shape, budget int, cut memory.Trimmed) memory.Trimmed {
 		cut.Clip = leastClip
 	}
 	return cut
+}
+
+// stub makes stubs of old results, until the size is down to the target.
+func (s shape) stub(cut *memory.Trimmed, size, target int) int {
+	cut.Stubs = cut.Stubs[:len(cut.Stubs):len(cut.Stubs)]
+	for _, p := range s.results(*cut) {
+		if size <= target {
+			break
+		}
+		cut.Stubs = append(cut.Stubs, p.call)
+		size -= p.tokens - p.stub
+	}
+	return size
+}
+
+// shorten leaves out the oldest steps of the current exchange, where even stubs
+// are too many. Its last step stays.
+func (s shape) shorten(cut *memory.Trimmed, size, budget, target int) int {
+	if size <= budget || len(s.turns) == 0 {
+		return size
+	}
+	pieces := s.turns[len(s.turns)-1].pieces
+	last := uint64(0)
+	for _, p := range pieces {
+		last = max(last, p.step)
+	}
+	stubbed, leaving := stubs(*cut), uint64(0)
+	for _, p := range pieces {
+		if p.step == 0 || p.step < cut.Steps {
+			continue
+		}
+		if p.step != leaving && (p.step == last || size <= target) {
+			break
+		}
+		leaving = p.step
+		size -= p.size(stubbed, 0) + s.each
+	}
+	if leaving > 0 {
+		cut.Steps = leaving + 1
+	}
+	return size
 }
 
 // results lists the pieces that can become stubs, but for those of the newest
@@ -104,21 +158,32 @@ func (s shape) size(cut memory.Trimmed) int {
 	stubbed := stubs(cut)
 	total := s.fixed
 	for _, t := range s.turns {
-		if t.seq < cut.Before {
-			continue
-		}
-		for _, p := range t.pieces {
-			n := p.tokens
-			if p.call != "" && stubbed[p.call] {
-				n = p.stub
-			}
-			if cut.Clip > 0 {
-				n = min(n, cut.Clip)
-			}
-			total += n + s.each
+		if t.seq >= cut.Before {
+			total += t.size(s.each, stubbed, cut)
 		}
 	}
 	return total
+}
+
+func (t turnShape) size(each int, stubbed map[string]bool, cut memory.Trimmed) int {
+	total := 0
+	for _, p := range t.pieces {
+		if p.step == 0 || p.step >= cut.Steps {
+			total += p.size(stubbed, cut.Clip) + each
+		}
+	}
+	return total
+}
+
+func (p sized) size(stubbed map[string]bool, clip int) int {
+	n := p.tokens
+	if p.call != "" && stubbed[p.call] {
+		n = p.stub
+	}
+	if clip > 0 {
+		n = min(n, clip)
+	}
+	return n
 }
 
 func stubs(cut memory.Trimmed) map[string]bool {

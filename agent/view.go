@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"nod/agent/speak"
 	"nod/chat"
 	"nod/memory"
 )
@@ -19,27 +21,9 @@ func (a *Agent) StepsPost(log *Log) (p chat.Post, posted chat.MessageRef, look, 
 		return chat.Post{}, chat.MessageRef{}, false, false
 	}
 	steps := s.steps(t, a.Prices)
-	key := stepsKey(t.id)
-	return chat.Post{Key: key, ReplyTo: t.replyTo(), Steps: &steps}, s.posted[key], t.id < log.claimed, true
+	name := t.stepsName()
+	return chat.Post{Key: name, ReplyTo: t.replyTo(), Steps: &steps}, s.posted[name], t.id < log.claim.Since, !s.has(name) || !s.posted[name].IsZero()
 }
-
-// Waiting is the steps message of a turn while a model call goes on.
-func (a *Agent) Waiting(log *Log, c Call) chat.Post {
-	s := fold(log.entries)
-	for i, b := range c.Before {
-		s.add(memory.Entry{Seq: s.last + uint64(i), At: s.now, Body: b})
-	}
-	p := chat.Post{Key: stepsKey(c.Turn), Steps: &chat.Steps{Turn: fmt.Sprint(c.Turn), Version: log.state.last, Status: "Thinking"}}
-	if s.open != nil {
-		steps := s.steps(s.open, a.Prices)
-		steps.Version = log.state.last
-		p.ReplyTo, p.Steps = s.open.replyTo(), &steps
-	}
-	return p
-}
-
-// StepsKey is the key of a turn's steps message.
-func StepsKey(turn uint64) string { return stepsKey(turn) }
 
 func (t *turn) acts() bool {
 	return slices.ContainsFunc(t.steps, func(st *step) bool { return len(st.calls) > 0 || st.Phase != "" })
@@ -47,7 +31,7 @@ func (t *turn) acts() bool {
 
 // steps is the view of a turn.
 func (s *state) steps(t *turn, prices *Prices) chat.Steps {
-	v := chat.Steps{Turn: fmt.Sprint(t.id), Version: s.last, Done: t.ended}
+	v := chat.Steps{Turn: t.name, Version: s.last, Done: t.ended}
 	for _, st := range t.steps {
 		v.Tokens.Prompt += st.Usage.Prompt
 		v.Tokens.Cached += st.Usage.Cached
@@ -131,13 +115,72 @@ func (s *state) approval(c *call) chat.Approval {
 			v.Exclude = append(v.Exclude, m.From.ID)
 		}
 	}
+	v.Number = c.asked.Number
 	if c.decided != nil {
 		v.Outcome, v.By = c.decided.Outcome, c.decided.By
 		if c.decided.Reason != "" {
 			v.Why = c.decided.Reason
 		}
+		if c.reason != nil {
+			v.Reason = c.reason.Text
+		}
 	}
+	v.Headline = c.headline()
 	return v
+}
+
+// headline is the first line of a card.
+func (c *call) headline() string {
+	if c.decided == nil {
+		return fmt.Sprintf("Approval %d: %s", c.asked.Number, c.Tool)
+	}
+	text := string(c.decided.Outcome)
+	if len(c.decided.By) > 0 && c.decided.Outcome != chat.Expired {
+		text += " by " + names(c.decided.By)
+	}
+	switch {
+	case c.decided.Outcome == chat.Approved:
+		return text + " · " + c.fate()
+	case c.decided.Outcome == chat.Denied && c.reason != nil && c.reason.Text != "":
+		return text + ": " + c.reason.Text
+	}
+	return text
+}
+
+// fate is what came of an approved call, in a few words.
+func (c *call) fate() string {
+	r := c.result
+	if c.late != nil {
+		r = c.late
+	}
+	switch {
+	case r == nil:
+		return "running"
+	case r.State == chat.CallDone:
+		return "done in " + seconds(r.Took)
+	case r.State == chat.CallFailed:
+		return "failed: " + speak.Clip(oneLine(firstLine(r.Text)), mostFate)
+	}
+	return string(r.State)
+}
+
+// mostFate is how much of a failure a card's first line says, in bytes.
+const mostFate = 100
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+// seconds is a duration as people say it.
+func seconds(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
 }
 
 // StepsOf gives the steps of a turn, named as in [chat.Steps]; of the newest
@@ -145,24 +188,21 @@ func (s *state) approval(c *call) chat.Approval {
 func StepsOf(entries []memory.Entry, turn string) (chat.Steps, bool) {
 	s := fold(entries)
 	for _, t := range slices.Backward(s.turns) {
-		if turn == fmt.Sprint(t.id) || turn == "" && t.acts() {
+		if turn == t.name || turn == "" && t.acts() {
 			return s.steps(t, nil), true
 		}
 	}
 	return chat.Steps{}, false
 }
 
-// Standing says what an adapter has to know of a thread.
-func Standing(entries []memory.Entry) chat.Standing {
-	s := fold(entries)
-	out := chat.Standing{Known: len(entries) > 0, Horizon: s.horizon}
-	out.Running = s.open != nil || len(s.waiting) > 0
-	for _, e := range entries {
-		if m, ok := e.Body.(memory.Message); ok && m.Sent.After(out.Last) {
-			out.Last = m.Sent
-		}
+// Standing says what an adapter has to know of a thread. It can be asked again
+// and again while the log grows, and costs what is new.
+func (l *Log) Standing() chat.Standing {
+	s := l.state
+	return chat.Standing{
+		Known: len(s.people) > 0 || len(s.turns) > 0 || s.trim.Before > 0, Running: s.open != nil || len(s.waiting) > 0,
+		Horizon: s.horizon, Last: s.heard, Callers: slices.Clone(s.callers), Muted: s.muted,
 	}
-	return out
 }
 
 // Pending says what counts so far on the approval of a call.
@@ -199,13 +239,13 @@ func (s *state) lines(t *turn) []chat.Line {
 	}
 	if t.acts() {
 		steps := s.steps(t, nil)
-		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: stepsKey(t.id), Steps: &steps}, Ref: s.posted[stepsKey(t.id)]})
+		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: t.stepsName(), Steps: &steps}, Ref: s.posted[t.stepsName()]})
 	}
 	for _, st := range t.steps {
 		for _, c := range st.calls {
 			if c.asked != nil && !c.ref.IsZero() {
-				view := s.approval(c)
-				out = append(out, chat.Line{At: c.askedAt, Post: &chat.Post{Key: memory.AskKey(c.ID), Approval: &view}, Ref: c.ref})
+				card := s.card(c)
+				out = append(out, chat.Line{At: c.askedAt, Post: &card, Ref: c.ref})
 			}
 		}
 	}
@@ -215,8 +255,8 @@ func (s *state) lines(t *turn) []chat.Line {
 			out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: key, File: &files[i]}, Ref: ref})
 		}
 	}
-	if ref, ok := s.posted[answerKey(t.id)]; ok {
-		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: answerKey(t.id), Text: &chat.Text{Markdown: t.answer()}}, Ref: ref})
+	if ref, ok := s.posted[t.answerName()]; ok {
+		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: t.answerName(), Text: &chat.Text{Markdown: t.answer()}}, Ref: ref})
 	}
 	return out
 }

@@ -1,18 +1,33 @@
 package memory
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"time"
 
 	"nod/chat"
 )
 
-// AskKey is the key of the post that asks for the approval of a call.
-func AskKey(call string) string { return "ask/" + call }
+// PostKey is the key of a post: its name in the thread, and a digest of what is
+// shown, so that a post that shows something else never has the same key. A
+// platform that keeps keys may therefore give an older post back for one.
+func PostKey(name, shown string) string {
+	sum := sha256.Sum256([]byte(shown))
+	return name + "~" + hex.EncodeToString(sum[:5])
+}
 
-// OutcomeKey is the key under which it is noted that this post shows its
-// outcome.
-func OutcomeKey(call string) string { return "outcome/" + call }
+// PostName is the name in a key. Keys of earlier builds have no digest.
+func PostName(key string) string {
+	name, _, _ := strings.Cut(key, "~")
+	return name
+}
+
+// AskName is the name of the post that asks for the approval of a call.
+func AskName(call string) string { return "ask/" + call }
+
+// Asks gives the call whose approval a post asks for.
+func Asks(key string) (call string, ok bool) { return strings.CutPrefix(PostName(key), "ask/") }
 
 // Effects is what entries change beside the log they enter. Every store
 // applies them in the transaction that appends the entries, and so no index
@@ -62,7 +77,7 @@ func (f *Effects) posted(thread chat.ThreadID, b Posted) {
 		return
 	}
 	f.Refs = append(f.Refs, b.Ref)
-	if call, ok := strings.CutPrefix(b.Key, "ask/"); ok {
+	if call, ok := Asks(b.Key); ok {
 		f.Ask = append(f.Ask, PendingApproval{Thread: thread, Call: call, Ref: b.Ref})
 	}
 }
@@ -102,6 +117,9 @@ func audit(thread chat.ThreadID, e Entry) (AuditLine, bool) {
 		}
 	case Started:
 		l.Event, l.Call, l.Tool, l.Digest = "started", b.Call, b.Tool, b.Digest
+	case Result:
+		l.Event, l.Call, l.Tool, l.Verdict = "result", b.Call, b.Tool, string(b.State)
+		l.Reason = b.Reason
 	default:
 		return l, false
 	}

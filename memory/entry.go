@@ -50,13 +50,24 @@ type (
 	Halt struct {
 		By chat.User `json:"by"`
 	}
+
+	// Reason is why a person denied a call, from a form; Text is empty when the
+	// form was closed without one.
+	Reason struct {
+		Call string    `json:"call"`
+		By   chat.User `json:"by"`
+		Text string    `json:"text,omitempty"`
+	}
 )
 
 // What a turn does. A turn is named by the Seq of the message that opened it.
 type (
-	// Opened starts a turn for the messages that wait.
+	// Opened starts a turn for the messages that wait. Name is the turn's in the
+	// names of posts and calls: it holds the token of the claim that opened it,
+	// so that it comes once only, even where a store lost what it had taken.
 	Opened struct {
 		Turn      uint64    `json:"turn"`
+		Name      string    `json:"name,omitempty"`
 		Requester chat.User `json:"requester"`
 		Strategy  string    `json:"strategy,omitempty"` // when it is not the plain one
 		Again     uint64    `json:"again,omitempty"`    // the turn that it tries to do better
@@ -102,22 +113,28 @@ type (
 		Tool      string         `json:"tool"`
 		State     chat.CallState `json:"state"`
 		Text      string         `json:"text"`
+		Reason    string         `json:"reason,omitempty"` // why a person denied it
 		Artifacts []chat.File    `json:"artifacts,omitempty"`
 		Took      time.Duration  `json:"took,omitempty"`
 	}
 
 	// Started is committed before a side effect. A Started without a Result
-	// is never run again.
+	// is never run again: its outcome is unknown once nothing was heard of the
+	// process By for as long as the call may take.
 	Started struct {
-		Call   string `json:"call"`
-		Tool   string `json:"tool"`
-		Digest string `json:"digest"`
+		Call   string        `json:"call"`
+		Tool   string        `json:"tool"`
+		Digest string        `json:"digest"`
+		By     string        `json:"by,omitempty"`     // the process that runs it, as its store names it
+		Within time.Duration `json:"within,omitempty"` // how long the call may take at the most
 	}
 
-	// Posted says that the post with this key is on the platform.
+	// Posted says that the post with this key is on the platform, or (without
+	// Ref) that it never will be.
 	Posted struct {
-		Key string          `json:"key"`
-		Ref chat.MessageRef `json:"ref,omitzero"`
+		Key     string          `json:"key"`
+		Ref     chat.MessageRef `json:"ref,omitzero"`
+		Refused string          `json:"refused,omitempty"` // why it is not, in words for people
 	}
 
 	// Seen says that the bot put its mark on a message that has to wait.
@@ -164,6 +181,7 @@ type (
 	// is the entry's At plus Rules.Timeout.
 	Asked struct {
 		Call      string    `json:"call"`
+		Number    int       `json:"number,omitempty"` // counts the thread's approvals
 		Tool      string    `json:"tool"`
 		Digest    string    `json:"digest"`
 		Requester chat.User `json:"requester"`
@@ -189,6 +207,7 @@ type (
 		Emoji    string    `json:"emoji,omitempty"`
 		Verdict  Verdict   `json:"verdict"`
 		Counts   bool      `json:"counts"`
+		Button   bool      `json:"button,omitempty"` // a click, behind which a form asks why
 		Reason   string    `json:"reason,omitempty"` // why it does not count
 	}
 
@@ -215,19 +234,25 @@ const (
 // What memory does.
 type (
 	// Trimmed narrows what the model is shown from here on: nothing of turns
-	// before Before, only a stub of the results of the calls in Stubs, and of
-	// any text no more than Clip bytes (0: all). It is kept in the log, so
+	// before Before, only a stub of the results of the calls in Stubs, nothing of
+	// steps before Steps, and of any text no more than Clip bytes (0: all). It is kept in the log, so
 	// that the prompt stays a function of it; entries before Before are no
 	// longer loaded. Each Trimmed replaces the one before it.
 	//
 	// What outlives the entries that are no longer loaded is carried along.
 	Trimmed struct {
-		Before  uint64      `json:"before"`
-		Stubs   []string    `json:"stubs,omitempty"`
-		Clip    int         `json:"clip,omitempty"`
-		Horizon time.Time   `json:"horizon,omitzero"` // the last Forgot's
-		Files   []chat.File `json:"files,omitempty"`  // artifacts, under their names in the thread
-		Off     []string    `json:"off,omitempty"`    // tools that are switched off in the thread
+		Before  uint64        `json:"before"`
+		Stubs   []string      `json:"stubs,omitempty"`
+		Steps   uint64        `json:"steps,omitempty"` // steps of a turn that came before this Seq are left out
+		Clip    int           `json:"clip,omitempty"`
+		Horizon time.Time     `json:"horizon,omitzero"`  // the last Forgot's
+		Files   []chat.File   `json:"files,omitempty"`   // artifacts, under their names in the thread
+		Off     []string      `json:"off,omitempty"`     // tools that are switched off in the thread
+		People  []chat.UserID `json:"people,omitempty"`  // who wrote in the thread
+		Callers []chat.UserID `json:"callers,omitempty"` // who of them called the bot
+		Muted   bool          `json:"muted,omitempty"`
+		Heard   time.Time     `json:"heard,omitzero"` // platform's time of the latest message
+		Asks    int           `json:"asks,omitempty"` // how many approvals were asked for so far
 
 		Summary  string    `json:"summary,omitempty"`  // of the turns before Before, in the model's words
 		Recap    string    `json:"recap,omitempty"`    // of what was set aside after a silence
@@ -248,10 +273,18 @@ type (
 )
 
 // Unknown is an entry of a kind, or of a later version of a kind, that this
-// build does not know. It means nothing here and is written back unchanged.
+// build does not know. It is written back unchanged. Unless whoever wrote it
+// said that it may be skipped, nobody can say what the thread has come to.
 type Unknown struct {
 	Name string
+	Skip bool            // a reader that does not know it may go on
 	Raw  json.RawMessage // the whole entry
+}
+
+// Broken is an entry that can't be read. It is written back unchanged.
+type Broken struct {
+	Raw []byte
+	Err string // what was wrong with it
 }
 
 func (Message) Kind() string   { return "message" }
@@ -260,6 +293,7 @@ func (Deleted) Kind() string   { return "deleted" }
 func (Reaction) Kind() string  { return "reaction" }
 func (Due) Kind() string       { return "due" }
 func (Halt) Kind() string      { return "halt" }
+func (Reason) Kind() string    { return "reason" }
 func (Opened) Kind() string    { return "opened" }
 func (Step) Kind() string      { return "step" }
 func (Result) Kind() string    { return "result" }
@@ -275,12 +309,17 @@ func (Decided) Kind() string   { return "decided" }
 func (Trimmed) Kind() string   { return "trimmed" }
 func (Forgot) Kind() string    { return "forgot" }
 func (u Unknown) Kind() string { return u.Name }
+func (Broken) Kind() string    { return "broken" }
+
+// skipped are the kinds that a build which does not know them may leave out:
+// they only say how something looks.
+var skipped = map[string]bool{"due": true, "seen": true}
 
 // decoders holds, for every kind, how its body is read. Adding a kind means a
 // type above and a line here.
 var decoders = map[string]func(json.RawMessage) (Body, error){
 	"message": decode[Message], "edited": decode[Edited], "deleted": decode[Deleted],
-	"reaction": decode[Reaction], "due": decode[Due], "halt": decode[Halt],
+	"reaction": decode[Reaction], "due": decode[Due], "halt": decode[Halt], "reason": decode[Reason],
 	"opened": decode[Opened], "step": decode[Step], "result": decode[Result],
 	"started": decode[Started], "posted": decode[Posted], "seen": decode[Seen],
 	"stopped": decode[Stopped], "failed": decode[Failed], "ended": decode[Ended],
@@ -298,38 +337,52 @@ func decode[T Body](raw json.RawMessage) (Body, error) {
 // higher version for an [Unknown].
 const version = 1
 
-// wire is the JSON form of an entry. Seq and At are the store's to keep.
+// wire is the JSON form of an entry, its envelope. Seq and At are the store's to
+// keep.
 type wire struct {
 	Kind    string          `json:"k"`
 	Version int             `json:"v"`
+	Skip    bool            `json:"s,omitempty"` // a reader that does not know the kind may go on
 	Body    json.RawMessage `json:"b"`
 }
 
 // Encode gives the JSON of a body, for a store to keep.
 func Encode(b Body) ([]byte, error) {
-	if u, ok := b.(Unknown); ok {
-		return u.Raw, nil
+	switch b := b.(type) {
+	case Unknown:
+		return b.Raw, nil
+	case Broken:
+		return b.Raw, nil
 	}
 	raw, err := json.Marshal(b)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", b.Kind(), err)
 	}
-	return json.Marshal(wire{b.Kind(), version, raw})
+	return json.Marshal(wire{b.Kind(), version, skipped[b.Kind()], raw})
 }
 
-// Decode reads what Encode wrote, in this version or in another.
-func Decode(data []byte) (Body, error) {
+// Decode reads what Encode wrote, in this version or in another. What it can't
+// read is a [Broken]: one entry is never the trouble of others.
+func Decode(data []byte) Body {
 	var w wire
-	if err := json.Unmarshal(data, &w); err != nil {
-		return nil, fmt.Errorf("decode entry: %w", err)
+	if err := json.Unmarshal(data, &w); err != nil || w.Kind == "" {
+		return broken(data, "envelope", err)
 	}
 	read, ok := decoders[w.Kind]
 	if !ok || w.Version > version {
-		return Unknown{Name: w.Kind, Raw: append(json.RawMessage(nil), data...)}, nil
+		return Unknown{Name: w.Kind, Skip: w.Skip, Raw: append(json.RawMessage(nil), data...)}
 	}
 	b, err := read(w.Body)
 	if err != nil {
-		return nil, fmt.Errorf("decode %s: %w", w.Kind, err)
+		return broken(data, w.Kind, err)
 	}
-	return b, nil
+	return b
+}
+
+func broken(data []byte, what string, err error) Broken {
+	reason := "it names no kind"
+	if err != nil {
+		reason = err.Error()
+	}
+	return Broken{Raw: append([]byte(nil), data...), Err: "decode " + what + ": " + reason}
 }

@@ -2,9 +2,9 @@
 // contract of a store that keeps logs, and the rule by which a long log is
 // trimmed to what the model can use.
 //
-// A thread is a log. People, clocks and platforms put entries into its inbox;
-// one run at a time claims the thread, moves the inbox to the log, and appends
-// what it did. Everything else (what to do next, what the model sees, what
+// A thread is a log. People, clocks, platforms and work that took long put
+// entries into its inbox; a run claims the thread, sees the inbox as the end of
+// the log, and appends what it did. Everything else (what to do next, what the model sees, what
 // people see) is computed from the log, by others.
 //
 // There are two stores, memory/sqlite and memory/redis, and one contract suite
@@ -14,26 +14,43 @@ package memory
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
 	"nod/chat"
 )
 
-// ErrFenced is returned when a run no longer holds its thread: its lease ran
-// out and another run may hold it, or the store was closed. Nothing was
-// written.
-var ErrFenced = errors.New("the thread is no longer held by this run")
+// ErrFenced is returned when a thread's log is not what the run thinks it is:
+// its lease ran out and another run went on, the store came back older than the
+// run remembers, or it was closed. Nothing was written.
+var ErrFenced = errors.New("the thread went on without this run")
+
+// FormatError is returned by Open for what a later build wrote. Nothing was
+// changed.
+type FormatError struct{ Have, Reads int }
+
+// Error says which format was found, and which one this build reads.
+func (e FormatError) Error() string {
+	return fmt.Sprintf("store: format %d; this build reads %d", e.Have, e.Reads)
+}
 
 // Store keeps the logs of threads. All methods are safe for concurrent use,
 // except that one Run is used by one goroutine at a time. An error means that
 // nothing was changed, or that it is not known whether it was (the connection
 // broke); calling again with the same event ids is always safe.
+//
+// The truth is a comparison: a commit is taken when the log still is what the
+// run has seen of it, and refused otherwise. A lease only keeps two processes
+// from doing the same work at the same time. Losing one costs money, never
+// truth.
 type Store interface {
 	// Put adds an entry to the thread's inbox and wakes the thread, atomically
 	// and durably: once it returns nil, the platform may be told that the
-	// event was received. When any of the event ids is known already nothing
-	// changes and fresh is false. Adapters call it.
+	// event was received. When any of the event ids is known already in the
+	// thread's channel nothing changes and fresh is false. Adapters call it,
+	// and whoever has the outcome of work to tell: it needs no claim, and may
+	// be repeated for as long as it takes.
 	Put(ctx context.Context, thread chat.ThreadID, body Body, eventIDs ...string) (fresh bool, err error)
 
 	// PutRef is Put for an entry of which only a message is known, such as a
@@ -43,48 +60,75 @@ type Store interface {
 	PutRef(ctx context.Context, ref chat.MessageRef, body Body, eventIDs ...string) (fresh bool, err error)
 
 	// Next claims a woken thread of one of the platforms: it takes the lease
-	// under a new fencing token, moves the inbox to the log (a deadline that
-	// has passed comes as a Due), and returns the log from its base on. It
-	// blocks until there is one or ctx is done. The run loop calls it.
+	// under a token that was never used before, and returns the log from its
+	// base on, with the inbox at its end (a deadline that has passed comes as a
+	// Due). It blocks until there is one or ctx is done. An entry that can't be
+	// read is a [Broken] or an [Unknown] in the log, never an error. The run
+	// loop calls it.
 	Next(ctx context.Context, platforms ...string) (*Run, error)
 
 	// Commit appends the bodies to the log of the claimed thread, then moves
 	// the inbox to the log. It updates run.Log, and returns what arrived. With
 	// no bodies it only fetches what arrived. What the entries say about refs,
 	// approvals, audit and base ([EffectsOf]) changes in the same transaction.
+	//
+	// ErrFenced is final. After any other error the run is still held, and the
+	// same commit may be tried again, for hours if need be: it is done once.
 	Commit(ctx context.Context, run *Run, bodies ...Body) (arrived []Entry, err error)
 
 	// Finish releases the thread, to be woken at wakeAt (never, when zero) or
 	// by the next entry. While the inbox is not empty it releases nothing and
-	// reports more: Commit again.
+	// reports more: Commit again. Errors are as for Commit.
 	Finish(ctx context.Context, run *Run, wakeAt time.Time) (more bool, err error)
 
 	// Handoff releases the thread and wakes it, so that another replica goes
 	// on with it at once.
 	Handoff(ctx context.Context, run *Run) error
 
-	// Ping says whether the store answers.
+	// Self names this process among those that share the store: the same for
+	// its whole life, and never used by another one.
+	Self() string
+
+	// Silent says for how long nothing was heard of a process, by the store's
+	// clock and as far as the thread's part of the store knows; [Forever] for
+	// one that can't come back. It is how a run finds out whether a call that
+	// another process began may still end.
+	Silent(ctx context.Context, thread chat.ThreadID, process string) (time.Duration, error)
+
+	// Ping says whether the store answers and takes writes; the error says in
+	// what it fails. It leaves nothing behind.
 	Ping(ctx context.Context) error
 
 	// Close releases what is held by this process and waits for its goroutines.
 	Close() error
 }
 
+// Forever is for how long nothing was heard of a process that is gone for good.
+const Forever = time.Duration(1<<63 - 1)
+
 // Run is a claimed thread.
 type Run struct {
 	Thread chat.ThreadID
-	Token  uint64  // fencing token, new for every claim
-	Log    []Entry // from the base on, in order; Commit appends to it
-	// Claimed is the Seq of the first entry that entered the log by this
-	// claim: of what Next moved there from the inbox, or else of the first
-	// entry to come. What is older may have been acted on by a run that died.
+	// Token is a random word that no other claim ever has, not even one of a
+	// server that lost what was written last. Names that are made under the
+	// claim hold it, and so no name is used twice.
+	Token string
+	Log   []Entry // from the base on, in order; Commit appends to it
+	// Claimed is the Seq of the first entry that came by this claim: of what
+	// lay in the inbox, or else of the first entry to come. What is older may
+	// have been acted on by a run that died.
 	Claimed uint64
+	Now     time.Time     // the store's clock at the claim
 	Waited  time.Duration // from the wake to the claim
 
-	// Mail receives when something arrived in the inbox while the run is held;
-	// it may receive without cause. Lost is closed when the lease is lost.
-	Mail <-chan struct{}
-	Lost <-chan struct{}
+	// Bell rings when something arrived in the inbox while the run is held, and
+	// when the lease is lost.
+	Bell *Bell
+
+	// Doubt says whether another process may hold the thread by now, since
+	// nothing was heard from the store for as long as a lease is; nil: never. It
+	// is asked right before something is sent that must not be sent twice.
+	Doubt func() bool
 
 	// Held is for the store that made the run.
 	Held any
@@ -103,6 +147,21 @@ type Reader interface {
 	// Read returns the whole log that is not erased, also what is before the
 	// base and what still waits in the inbox (with Seq 0).
 	Read(ctx context.Context, thread chat.ThreadID) ([]Entry, error)
+
+	// Tail returns what is new in a thread since an entry with this Seq (0: the
+	// log from its base on), for those who keep what they computed of the rest.
+	Tail(ctx context.Context, thread chat.ThreadID, after uint64) (Tail, error)
+}
+
+// Tail is the end of a log. What was computed of the entries up to `after` may
+// be gone on with as long as Base is not beyond the next one and Last is not
+// before it; otherwise the log was trimmed, erased or lost, and is to be read
+// from its base on.
+type Tail struct {
+	Base  uint64  // Seq from which the log is loaded
+	Last  uint64  // Seq of the last entry
+	Log   []Entry // with a Seq above the one asked for, and not before Base
+	Inbox []Entry // what still waits, with Seq 0
 }
 
 // Catchup is what an adapter needs to find out what it missed while it was
@@ -136,10 +195,30 @@ type Auditor interface {
 // erased when the thread is forgotten.
 type Blobs interface {
 	// PutBlob keeps data under a name that depends on thread and content only.
-	// More than BlobCap bytes is an error.
+	// More than BlobCap bytes is an error, and so is [FullError] what would not
+	// fit beside what is kept.
 	PutBlob(ctx context.Context, thread chat.ThreadID, data []byte) (name string, err error)
 	// Blob returns the content, or ErrNoBlob.
 	Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error)
+	// DropBlob erases a blob. One that is gone is no error.
+	DropBlob(ctx context.Context, thread chat.ThreadID, name string) error
+}
+
+// Quota is how many bytes of blobs are kept; 0: as many as come.
+type Quota struct{ Thread, All int64 }
+
+// FullError is returned for a blob that would be more than a [Quota] allows.
+type FullError struct {
+	Most int64 // bytes
+	All  bool  // of all threads together, not of this one
+}
+
+// Error says which limit it is.
+func (e FullError) Error() string {
+	if e.All {
+		return fmt.Sprintf("all threads together hold %d bytes of files, which is what they may", e.Most)
+	}
+	return fmt.Sprintf("this thread holds %d bytes of files, which is what it may", e.Most)
 }
 
 // ErrNoBlob is returned for a blob that was never kept, or is gone.
@@ -152,6 +231,15 @@ type Counters interface {
 	Count(ctx context.Context, name string, n int64, ttl time.Duration) (int64, error)
 }
 
+// Notes keep a few small values of an adapter over a restart.
+type Notes interface {
+	// Note keeps the value under a name, instead of what was there; an empty one
+	// erases it.
+	Note(ctx context.Context, name string, value []byte) error
+	// Noted returns what was noted last, or nothing.
+	Noted(ctx context.Context, name string) ([]byte, error)
+}
+
 // Full is everything that nod needs of a store; both packages' Open return it.
 type Full interface {
 	Store
@@ -160,4 +248,5 @@ type Full interface {
 	Auditor
 	Blobs
 	Counters
+	Notes
 }

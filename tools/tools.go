@@ -25,6 +25,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"nod/chat"
 	"nod/llm"
@@ -57,6 +58,9 @@ type Tool struct {
 	// Reads says that it reads the thread's artifacts, and is of no use where
 	// there are none.
 	Reads bool
+	// Timeout is how long a call may take at the most, by the tool's own clock; 0: a
+	// minute.
+	Timeout time.Duration
 	// Risk is Auto, Ask or Never where the configuration says nothing.
 	Risk string
 

@@ -176,6 +176,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 		g.Go(func() error { return a.connect(ctx, n) })
 	}
 	err := g.Wait()
+	a.working.stop() // nobody makes these calls any more
 	a.lanes.Wait()
 	a.working.calls.Wait()
 	return err

@@ -34,7 +34,9 @@ const signAfter = 300 * time.Millisecond
 type working struct {
 	mu    sync.Mutex
 	at    map[chat.ThreadID]*sign
-	calls sync.WaitGroup // those that end a sign
+	calls sync.WaitGroup  // those that end a sign
+	ctx   context.Context // of these: the outbox that makes them
+	stop  context.CancelFunc
 }
 
 // sign is what a thread shows.
@@ -46,7 +48,10 @@ type sign struct {
 	said  string                   // the status that Slack was told last; "" for none
 }
 
-func newWorking() *working { return &working{at: map[chat.ThreadID]*sign{}} }
+func newWorking() *working {
+	ctx, stop := context.WithCancel(context.Background())
+	return &working{at: map[chat.ThreadID]*sign{}, ctx: ctx, stop: stop}
+}
 
 func (w *working) of(thread chat.ThreadID) *sign {
 	s := w.at[thread]
@@ -120,7 +125,7 @@ func (a *Adapter) unsign(thread chat.ThreadID, s *sign) {
 	s.shown = true
 	r := a.status(thread, want)
 	a.working.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), longestRetry)
+		ctx, cancel := context.WithTimeout(a.working.ctx, longestRetry)
 		defer cancel()
 		if err := a.web.call(ctx, r); err != nil {
 			a.log.Debug("show that the bot is not at work", "error", err)

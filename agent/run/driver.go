@@ -2,8 +2,10 @@ package run
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
-	"fmt"
+	"sync"
 	"time"
 
 	"nod/agent"
@@ -11,204 +13,364 @@ import (
 	"nod/memory"
 )
 
-// errDrained says that the process is shutting down, between two actions.
+// errDrained says that the process is shutting down.
 var errDrained = errors.New("draining")
 
-// driver drives one claimed thread.
+// driver drives one thread for as long as it is held. It asks what to do, begins
+// it as a work that goes on beside, and takes into the log what came of works and
+// what arrived. Nothing that takes long is done in its own goroutine, and nothing
+// but the store's word ends a side effect's way into the log.
 type driver struct {
 	*Runner
-	run      *memory.Run
-	log      *agent.Log // the same thread, as decisions see it
+	held     *memory.Run
+	thread   chat.ThreadID
 	platform Platform
-	ctx      context.Context // of the process: done means that no new action begins
-	steps    stepsPost
+	log      *agent.Log // the same thread, as decisions see it
+	at       time.Time  // the host's clock at the claim
+	ctx      context.Context
+	cancel   context.CancelFunc // ends whatever is of no use once the thread is let go
+	wake     Signal
+
+	works  map[string]*work // under way, by what they do
+	owed   []memory.Body    // that go with the next commit
+	steps  stepsPost
+	growth *growth   // of the model call that runs
+	until  time.Time // by the store's clock: when something is due
+	drains time.Time // since when the process shuts down, by the host's clock
+
+	stirred bool // something may have woken it while it waited for the store alone
+
+	mu   sync.Mutex
+	box  []outcome
+	over bool
 }
 
-// drive performs one action after the other until the thread is let go.
-func (d *driver) drive(work context.Context) error {
-	defer d.steps.abandon()
+// run drives the thread until it waits or is lost, or the process drains.
+func (d *driver) run() {
+	defer d.Runner.done(d)
+	defer d.leave()
+	d.held.Bell.Listen(d.wake.Set)
+	d.platform.Working(d.thread, true)
+	err := d.safely(d.thread, "drive a thread", d.drive)
+	d.platform.Working(d.thread, false)
+	switch {
+	case err == nil:
+		d.retries.clear(d.thread)
+	case errors.Is(err, memory.ErrFenced):
+		d.Log.Warn("lost a thread", "thread", d.thread.String(), "error", err)
+	case errors.Is(err, errDrained):
+		d.handOff()
+	default:
+		d.fails(err)
+	}
+}
+
+// leave closes the box. What came of side effects goes by letter from now on.
+func (d *driver) leave() {
+	d.held.Bell.Listen(nil)
+	d.cancel()
+	d.mu.Lock()
+	rest := d.box
+	d.box, d.over = nil, true
+	d.mu.Unlock()
+	for _, o := range rest {
+		o.post(d)
+	}
+}
+
+// drive begins one action after the other until the thread is let go.
+func (d *driver) drive() error {
+	d.log = agent.NewLog(d.held.Log, agent.Claim{Since: d.held.Claimed, Token: short(d.held.Token), Self: d.Store.Self()})
 	for {
-		if d.ctx.Err() != nil {
-			return errDrained
+		if err := d.take(); err != nil {
+			return err
 		}
-		d.showSteps(work)
-		act := d.Agent.Next(d.log)
-		if w, ok := act.(agent.Wait); ok {
-			done, err := d.wait(work, w)
-			if done || err != nil {
-				return err
+		if d.draining() {
+			if !d.posting() {
+				return errDrained
 			}
+			d.wake.Wait(d.drains.Add(d.Grace))
 			continue
 		}
-		if err := d.perform(work, act); err != nil {
+		if err := d.inquire(); err != nil {
+			return err
+		}
+		d.interrupt()
+		d.showSteps()
+		act := d.Agent.Next(d.log)
+		begun, err := d.perform(act)
+		if err != nil {
+			return err
+		}
+		if begun {
+			continue
+		}
+		over, err := d.rest(act)
+		if over || err != nil {
 			return err
 		}
 	}
 }
 
-func (d *driver) perform(work context.Context, act agent.Action) error {
-	switch act := act.(type) {
-	case agent.Record:
-		return d.commit(work, act.Bodies...)
-	case agent.Open:
-		return d.open(work, act)
-	case agent.Judge:
-		return d.judge(work, act)
-	case agent.Call:
-		return d.call(work, act)
-	case agent.Summarise:
-		return d.summarise(work, act)
-	case agent.Run:
-		return d.reads(work, act)
-	case agent.Effect:
-		return d.effect(work, act)
-	case agent.Post:
-		return d.post(work, act)
-	case agent.Edit:
-		return d.edit(work, act)
-	case agent.Mark:
-		if err := d.platform.React(work, act.Ref, chat.EmojiSeen); err != nil {
-			d.Log.Warn("mark a message as seen", "thread", d.run.Thread.String(), "error", err)
-		}
-		return d.commit(work, memory.Seen{Message: act.Message})
-	}
-	return fmt.Errorf("perform %T: no such action", act)
+// short is as much of a token as names need: 40 bits of it.
+func short(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:5])
 }
 
-// commit appends to the log, together with the steps post that went out
-// meanwhile, and says so to whom it concerns.
-func (d *driver) commit(work context.Context, bodies ...memory.Body) error {
-	if ref, ok := d.steps.done(); ok {
-		bodies = append(bodies, memory.Posted{Key: d.steps.key, Ref: ref})
+// take takes into the log what came of works, and what arrived.
+func (d *driver) take() error {
+	mail, lost := d.held.Bell.Take()
+	if lost {
+		return memory.ErrFenced
 	}
-	from := len(d.run.Log)
-	arrived, err := d.Store.Commit(work, d.run, bodies...)
-	if err != nil {
-		return err
+	d.mu.Lock()
+	box := d.box
+	d.box = nil
+	d.mu.Unlock()
+	for i, o := range box {
+		delete(d.works, o.key)
+		if o.cut {
+			continue
+		}
+		if err := o.settle(); err != nil {
+			d.mu.Lock()
+			d.box = append(box[i:], d.box...)
+			d.mu.Unlock()
+			return err
+		}
 	}
-	d.log.Append(d.run.Log[from:]...)
-	d.steps.committed(bodies)
-	own := d.run.Log[from : len(d.run.Log)-len(arrived)]
-	for _, e := range own {
-		d.Observe(d.run, e)
-	}
-	for _, line := range memory.EffectsOf(d.run.Thread, own).Audit {
-		d.Log.Info("audit", "audit", line)
+	now := d.now()
+	switch {
+	case !d.until.IsZero() && !now.Before(d.until):
+		d.until = time.Time{}
+		return d.commit(memory.Due{})
+	case mail && len(box) == 0:
+		return d.commit()
 	}
 	return nil
 }
 
-// wait lets the thread go, unless something arrived meanwhile.
-func (d *driver) wait(work context.Context, w agent.Wait) (done bool, err error) {
-	if d.steps.settle(work) {
-		return false, d.commit(work)
+// now is the store's clock, as far as it can be told from here.
+func (d *driver) now() time.Time {
+	if d.held.Now.IsZero() {
+		return d.Host.Now()
 	}
-	d.drawSteps(work, true)
-	d.platform.Working(d.run.Thread, false)
-	more, err := d.Store.Finish(work, d.run, w.Until)
-	if err != nil || !more {
-		return true, err
-	}
-	d.platform.Working(d.run.Thread, true)
-	return false, d.commit(work)
+	return d.held.Now.Add(d.Host.Now().Sub(d.at))
 }
 
-// giveBack lets the thread go after an error, to be tried again.
-func (d *driver) giveBack(pause time.Duration) {
-	d.platform.Working(d.run.Thread, false)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), 5*time.Second)
-	defer cancel()
-	more, err := d.Store.Finish(ctx, d.run, time.Now().Add(pause))
-	if err == nil && more {
-		err = d.Store.Handoff(ctx, d.run)
+// draining says whether the process shuts down, and notes since when.
+func (d *driver) draining() bool {
+	if d.Runner.drains.Load() && d.drains.IsZero() {
+		d.drains = d.Host.Now()
 	}
-	if err != nil {
-		d.Log.Warn("give a thread back", "thread", d.run.Thread.String(), "error", err)
-	}
+	return !d.drains.IsZero()
 }
 
-func (d *driver) handOff() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), 5*time.Second)
-	defer cancel()
-	if err := d.Store.Handoff(ctx, d.run); err != nil && !errors.Is(err, memory.ErrFenced) {
-		d.Log.Warn("hand a thread on", "thread", d.run.Thread.String(), "error", err)
+// posting says whether a post is under way that is worth waiting for.
+func (d *driver) posting() bool {
+	if !d.Host.Now().Before(d.drains.Add(d.Grace)) {
+		return false
 	}
-}
-
-// post makes a post and notes it. The steps, if they are on their way, stand
-// before it.
-func (d *driver) post(work context.Context, act agent.Post) error {
-	if d.steps.settle(work) {
-		return d.commit(work)
-	}
-	ref, err := d.platform.Post(work, d.run.Thread, act.Post, act.Look)
-	if err != nil && !errors.Is(err, chat.ErrGone) {
-		return fmt.Errorf("post %s: %w", act.Post.Key, err)
-	}
-	if err != nil {
-		d.Log.Error("post", "thread", d.run.Thread.String(), "error", err)
-	}
-	posted := memory.Posted{Key: act.Post.Key, Ref: ref}
-	return d.commit(work, append([]memory.Body{posted}, act.Then...)...)
-}
-
-// mostEdits is how often an edit is tried before the turn goes on without it.
-const mostEdits = 3
-
-func (d *driver) edit(work context.Context, act agent.Edit) error {
-	if d.steps.settle(work) {
-		return d.commit(work)
-	}
-	err := d.platform.Edit(work, d.run.Thread, act.Ref, act.Post)
-	if err != nil && !errors.Is(err, chat.ErrGone) && d.retries.count(d.run.Thread) < mostEdits {
-		return fmt.Errorf("edit %s: %w", act.Post.Key, err)
-	}
-	if err != nil {
-		d.Log.Error("edit", "thread", d.run.Thread.String(), "error", err)
-	}
-	return d.commit(work, append([]memory.Body{memory.Posted{Key: act.Key}}, act.Then...)...)
-}
-
-// open opens approvals, and denies at once those that nobody could give.
-func (d *driver) open(work context.Context, act agent.Open) error {
-	var bodies []memory.Body
-	for _, a := range act.Asked {
-		bodies = append(bodies, a)
-		if !d.possible(work, a.Rules.Approvers) {
-			bodies = append(bodies, memory.Decided{
-				Call: a.Call, Outcome: chat.Denied, Reason: "nobody in this conversation can approve it",
-			})
-		}
-	}
-	return d.commit(work, bodies...)
-}
-
-func (d *driver) possible(work context.Context, rules []string) bool {
-	for _, rule := range rules {
-		if !agent.IsGroup(rule) || d.platform.Possible(work, d.run.Thread, rule) {
+	for _, w := range d.works {
+		if w.kind == posts {
 			return true
 		}
 	}
 	return false
 }
 
-func (d *driver) judge(work context.Context, act agent.Judge) error {
-	r := act.Reaction
-	v := d.Agent.Vote(d.log, act, func(rule string) (bool, error) {
-		ok, err := d.platform.Member(work, d.run.Thread, r.By.ID, rule)
-		if err != nil {
-			d.Log.Warn("look a membership up", "thread", d.run.Thread.String(), "rule", rule, "error", err)
+// inquire finds out whether what was begun here still runs. Of its own calls the
+// process knows what came of them, also when the store lost that.
+func (d *driver) inquire() error {
+	for _, call := range d.log.Own() {
+		switch result, runs := d.effects.find(call); {
+		case result != nil:
+			return d.commit(*result)
+		case !runs:
+			d.log.Heard(d.Store.Self(), memory.Forever)
 		}
-		return ok && err == nil, err
-	})
-	if err := d.commit(work, v); err != nil {
-		return err
 	}
-	if v.Counts || r.By.Bot || r.Removed {
-		return nil
-	}
-	if err := d.platform.Whisper(work, d.run.Thread, r.By, r.On, "Your reaction does not count: "+v.Reason+"."); err != nil {
-		d.Log.Warn("tell a person why", "thread", d.run.Thread.String(), "error", err)
+	for _, other := range d.log.Others() {
+		var silent time.Duration
+		err := d.insist(func() (err error) {
+			silent, err = d.Store.Silent(background, d.thread, other)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		d.log.Heard(other, silent)
 	}
 	return nil
+}
+
+// interrupt ends what a word to stop makes useless.
+func (d *driver) interrupt() {
+	if len(d.works) == 0 || !d.Agent.Interrupted(d.log) {
+		return
+	}
+	for _, w := range d.works {
+		if w.kind == asks {
+			w.cancel()
+		}
+	}
+}
+
+// rest waits until something happens, or lets the thread go when nothing is under
+// way; over says that it did.
+func (d *driver) rest(act agent.Action) (over bool, err error) {
+	if len(d.owed) > 0 {
+		return false, d.commit()
+	}
+	w, waits := act.(agent.Wait)
+	if waits && len(d.works) == 0 {
+		return d.finish(w)
+	}
+	d.until = w.Until
+	if d.stirred {
+		d.stirred = false
+		return false, nil
+	}
+	d.wake.Wait(d.earliest())
+	return false, nil
+}
+
+// earliest is when there is something to do, by the host's clock, although nothing
+// happens.
+func (d *driver) earliest() time.Time {
+	var at time.Time
+	sooner := func(t time.Time) {
+		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	if !d.until.IsZero() {
+		sooner(d.Host.Now().Add(d.until.Sub(d.now())))
+	}
+	sooner(d.steps.next(d.pace()))
+	sooner(d.growth.next())
+	return at
+}
+
+// finish lets the thread go, unless something arrived meanwhile.
+func (d *driver) finish(w agent.Wait) (over bool, err error) {
+	d.drawSteps(true)
+	d.platform.Working(d.thread, false)
+	var more bool
+	err = d.insist(func() (err error) {
+		more, err = d.Store.Finish(background, d.held, w.Until)
+		return err
+	})
+	if err != nil || !more {
+		return true, err
+	}
+	d.platform.Working(d.thread, true)
+	return false, d.commit()
+}
+
+// background is the context of what the store does for a thread: it is bounded by
+// the store alone, since half a word from it would be worse than a late one.
+var background = context.Background()
+
+// commit appends to the log, together with what is owed, and says so to whom it
+// concerns.
+func (d *driver) commit(bodies ...memory.Body) error {
+	bodies = append(d.owed, bodies...)
+	from := len(d.held.Log)
+	var arrived []memory.Entry
+	err := d.insist(func() (err error) {
+		arrived, err = d.Store.Commit(background, d.held, bodies...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	d.owed = nil
+	d.log.Append(d.held.Log[from:]...)
+	own := d.held.Log[from : len(d.held.Log)-len(arrived)]
+	for _, e := range own {
+		d.Observe(d.held, e)
+	}
+	for _, line := range memory.EffectsOf(d.thread, own).Audit {
+		d.Log.Info("audit", "audit", line)
+	}
+	return nil
+}
+
+// mostTries is how often a store that takes other writes may refuse one before it
+// is given up.
+const mostTries = 5
+
+// insist does what the store may be too ill to do, until it is done, until the
+// thread is lost, or, when the process drains, for the grace.
+func (d *driver) insist(do func() error) error {
+	wait, alone := backoff{}, 0
+	for {
+		err := do()
+		if err == nil {
+			d.health.works(d.Log)
+			return nil
+		}
+		if errors.Is(err, memory.ErrFenced) {
+			return err
+		}
+		if d.Store.Ping(background) == nil {
+			if alone++; alone == mostTries {
+				return err
+			}
+		}
+		d.health.fails(d.Log, err)
+		if d.draining() && !d.Host.Now().Before(d.drains.Add(d.Grace)) {
+			return errDrained
+		}
+		d.wake.Wait(d.Host.Now().Add(min(wait.next(), longPause)))
+		d.stirred = true
+		if d.held.Bell.Lost() {
+			return memory.ErrFenced
+		}
+	}
+}
+
+// mostFailures is how often driving a thread may fail before it is told.
+const mostFailures = 5
+
+// fails lets the thread go after an error, to be tried again after a pause. What
+// fails again and again ends the turn, with a word.
+func (d *driver) fails(err error) {
+	pause := d.retries.next(d.thread)
+	d.Log.Error("drive a thread", "thread", d.thread.String(), "error", err, "again_in", pause.String())
+	if d.retries.count(d.thread) >= mostFailures && d.log != nil {
+		err := d.safely(d.thread, "give a turn up", func() error {
+			bodies := d.Agent.GiveUp(d.log)
+			if len(bodies) == 0 {
+				return nil
+			}
+			d.retries.clear(d.thread)
+			pause = firstPause
+			return d.commit(bodies...)
+		})
+		if err != nil {
+			d.Log.Error("give a turn up", "thread", d.thread.String(), "error", err)
+		}
+	}
+	more, err := d.Store.Finish(background, d.held, d.now().Add(pause))
+	if err == nil && more {
+		d.sleep(d.ctx, pause)
+		err = d.Store.Handoff(background, d.held)
+	}
+	if err != nil {
+		d.Log.Warn("give a thread back", "thread", d.thread.String(), "error", err)
+	}
+}
+
+func (d *driver) handOff() {
+	if len(d.owed) > 0 {
+		if err := d.commit(); err != nil {
+			d.Log.Warn("note the last posts", "thread", d.thread.String(), "error", err)
+		}
+	}
+	if err := d.Store.Handoff(background, d.held); err != nil && !errors.Is(err, memory.ErrFenced) {
+		d.Log.Warn("hand a thread on", "thread", d.thread.String(), "error", err)
+	}
 }

@@ -22,10 +22,13 @@ type Inbox struct {
 		memory.Reader
 		memory.Catchup
 		memory.Blobs
+		memory.Notes
 	}
 	// Emoji are the ones that can mean something, in normal form; reactions
 	// with others are not kept.
 	Emoji map[string]bool
+	// Standings remembers what threads came to; nil: every question reads anew.
+	Standings *Standings
 }
 
 // Message puts a message into its thread.
@@ -57,6 +60,22 @@ func (i Inbox) Halt(ctx context.Context, thread chat.ThreadID, by chat.User, eve
 	return i.Store.Put(ctx, thread, memory.Halt{By: by}, eventIDs...)
 }
 
+// Reason says why a person denied a call; "" that they closed the form.
+func (i Inbox) Reason(ctx context.Context, thread chat.ThreadID, call string, by chat.User, text string, eventIDs ...string) (fresh bool, err error) {
+	return i.Store.Put(ctx, thread, memory.Reason{Call: call, By: by, Text: text}, eventIDs...)
+}
+
+// Note keeps a little of what an adapter has to know at its next start, under a
+// name of its own.
+func (i Inbox) Note(ctx context.Context, name string, value []byte) error {
+	return i.Store.Note(ctx, name, value)
+}
+
+// Noted gives what was noted last; nothing when nothing was.
+func (i Inbox) Noted(ctx context.Context, name string) ([]byte, error) {
+	return i.Store.Noted(ctx, name)
+}
+
 // Keep keeps the content of an attached file and names it.
 func (i Inbox) Keep(ctx context.Context, thread chat.ThreadID, data []byte) (blob string, err error) {
 	return i.Store.PutBlob(ctx, thread, data)
@@ -70,15 +89,6 @@ func (i Inbox) Blob(ctx context.Context, thread chat.ThreadID, name string) ([]b
 		err = fmt.Errorf("%w: %w", chat.ErrNoFile, err)
 	}
 	return data, err
-}
-
-// Standing says what is known of a thread.
-func (i Inbox) Standing(ctx context.Context, thread chat.ThreadID) (chat.Standing, error) {
-	entries, err := i.Store.Read(ctx, thread)
-	if err != nil {
-		return chat.Standing{}, err
-	}
-	return agent.Standing(entries), nil
 }
 
 // Watermarks lists the threads of a platform that were touched since then.

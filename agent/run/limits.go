@@ -8,7 +8,6 @@ import (
 	"nod/agent"
 	"nod/chat"
 	"nod/llm"
-	"nod/memory"
 )
 
 // Limit is what may be used up in a day (UTC), in tokens or in money; the zero
@@ -42,15 +41,15 @@ type account struct {
 // accounts lists the limits that concern a turn.
 func (d *driver) accounts(by chat.UserID) []account {
 	l := d.Limits
-	day := d.Now().UTC().Format(time.DateOnly)
+	day := d.Host.Now().UTC().Format(time.DateOnly)
 	var out []account
 	add := func(limit Limit, key, what string) {
 		if limit != (Limit{}) {
 			out = append(out, account{limit, "used/" + day + "/" + key, what})
 		}
 	}
-	add(l.Person, "person/"+d.run.Thread.Platform+"/"+string(by), "what one person may use in a day")
-	add(l.Thread, "thread/"+d.run.Thread.String(), "what this thread may use in a day")
+	add(l.Person, "person/"+d.thread.Platform+"/"+string(by), "what one person may use in a day")
+	add(l.Thread, "thread/"+d.thread.String(), "what this thread may use in a day")
 	add(l.All, "all", "what I may use in a day")
 	return out
 }
@@ -86,7 +85,7 @@ func (a account) String() string {
 }
 
 // spend counts what a call used. A provider that reports nothing is estimated.
-func (d *driver) spend(ctx context.Context, by chat.UserID, req llm.Request, r llm.Response) {
+func (d *driver) spend(by chat.UserID, req llm.Request, r llm.Response) {
 	u := r.Usage
 	if u.Prompt+u.Completion == 0 {
 		u = d.estimate(req, r)
@@ -96,8 +95,8 @@ func (d *driver) spend(ctx context.Context, by chat.UserID, req llm.Request, r l
 		if a.Money > 0 {
 			n = int64(d.Limits.Prices.Cost(u) * micro)
 		}
-		if _, err := d.Store.Count(ctx, a.name, max(1, n), counterTTL); err != nil {
-			d.Log.Error("count what was used", "thread", d.run.Thread.String(), "error", err)
+		if _, err := d.Store.Count(background, a.name, max(1, n), counterTTL); err != nil {
+			d.Log.Error("count what was used", "thread", d.thread.String(), "error", err)
 		}
 	}
 }
@@ -118,9 +117,4 @@ func (d *driver) estimate(req llm.Request, r llm.Response) llm.Usage {
 		u.Completion += d.Agent.Count(c.Args)
 	}
 	return u
-}
-
-// limited is the entry that ends a turn for which a limit is reached.
-func limited(act agent.Call, why string) []memory.Body {
-	return append(act.Before, memory.Failed{Turn: act.Turn, Seen: act.Seen, Reason: why})
 }

@@ -3,12 +3,16 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"nod/agent"
+	"nod/chat"
 	"nod/llm"
 	"nod/memory"
 )
@@ -34,57 +38,64 @@ type Runner struct {
 	Observe func(run *memory.Run, e memory.Entry)
 	// Limits are what may be used up.
 	Limits Limits
-	// Now is the clock by which a day begins; nil is time.Now.
-	Now func() time.Time
-	// Grace is how long a step may go on after the context is done.
+	// Host is the ground that the process stands on; nil is Goroutines.
+	Host Host
+	// Grace is how long posts that are under way may take once the context is
+	// done. Side effects that run take as long as they may.
 	Grace time.Duration
-	// Most is how many threads are worked on at once.
+	// Most is how many threads are held at once, those that wait for a model
+	// included.
 	Most int
 
 	retries retries
+	health  health
+	letters letters
+	effects effects
+	drains  atomic.Bool
+	mu      sync.Mutex
+	drivers map[*driver]bool
+	free    Signal
+	beside  *group // whatever goes on beside the drivers, and is not waited for long
 }
 
 // Defaults of Runner.
 const (
 	DefaultGrace = 20 * time.Second
-	DefaultMost  = 256
+	DefaultMost  = 10_000
 )
 
-// Run claims and drives threads until ctx is done, then lets the steps that
-// run finish within the grace and hands their threads on.
+// Run claims and drives threads until ctx is done. Then it begins nothing more,
+// ends calls of the model, lets go of the threads, and waits for the side effects
+// that run, each as long as it may take, and until their outcomes are kept.
 func (r *Runner) Run(ctx context.Context) error {
 	r.defaults()
-	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(r.Grace, cancel) })
-	defer stop()
-
-	var running sync.WaitGroup
-	defer running.Wait()
-	free := make(chan struct{}, r.Most)
+	defer r.Host.After(ctx, r.drain)()
+	driving := newGroup(r.Host)
 	wait := backoff{}
-	for {
-		select {
-		case free <- struct{}{}:
-		case <-ctx.Done():
-			return nil
+	for ctx.Err() == nil {
+		r.room()
+		if r.drains.Load() {
+			break
 		}
 		claimed, err := r.Store.Next(ctx, r.names()...)
 		if err != nil {
-			<-free
 			if ctx.Err() != nil || errors.Is(err, memory.ErrFenced) {
-				return nil
+				break
 			}
-			r.Log.Error("claim a thread", "error", err)
-			wait.pause(ctx)
+			r.health.fails(r.Log, err)
+			r.pause(min(wait.next(), longPause))
 			continue
 		}
+		r.health.works(r.Log)
 		wait = backoff{}
-		running.Go(func() {
-			defer func() { <-free }()
-			r.handle(ctx, work, claimed)
-		})
+		d := r.drive(claimed)
+		driving.Go(d.run)
 	}
+	driving.Wait()
+	r.effects.wait()
+	r.letters.wait(r.Host, r.Grace)
+	r.beside.Wait()
+	return nil
 }
 
 func (r *Runner) defaults() {
@@ -97,12 +108,18 @@ func (r *Runner) defaults() {
 	if r.Log == nil {
 		r.Log = slog.New(slog.DiscardHandler)
 	}
-	if r.Now == nil {
-		r.Now = time.Now
+	if r.Host == nil {
+		r.Host = Goroutines{}
 	}
 	if r.Observe == nil {
 		r.Observe = func(*memory.Run, memory.Entry) {}
 	}
+	r.drains.Store(false)
+	r.drivers = map[*driver]bool{}
+	r.free = r.Host.Signal()
+	r.effects.init(r.Host)
+	r.letters.init(r)
+	r.beside = newGroup(r.Host)
 }
 
 func (r *Runner) names() []string {
@@ -110,62 +127,93 @@ func (r *Runner) names() []string {
 	for name := range r.Platforms {
 		out = append(out, name)
 	}
+	slices.Sort(out)
 	return out
 }
 
-// handle drives one claimed thread until it waits, is done, or has to be given
-// up. ctx ends when the process drains, work when the grace is over.
-func (r *Runner) handle(ctx, work context.Context, claimed *memory.Run) {
-	d := &driver{Runner: r, run: claimed, log: agent.NewLog(claimed.Log, claimed.Claimed), platform: r.Platforms[claimed.Thread.Platform], ctx: ctx}
-	work, cancel := context.WithCancel(work)
-	defer cancel()
-	go func() {
-		select {
-		case <-claimed.Lost:
-			cancel()
-		case <-work.Done():
+// drain has every driver let go of its thread.
+func (r *Runner) drain() {
+	r.drains.Store(true)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for d := range r.drivers {
+		d.wake.Set()
+	}
+	r.free.Set()
+}
+
+// room waits until another thread may be held.
+func (r *Runner) room() {
+	for {
+		r.mu.Lock()
+		full := len(r.drivers) >= r.Most
+		r.mu.Unlock()
+		if !full || r.drains.Load() {
+			return
 		}
-	}()
-	defer func() {
-		if p := recover(); p != nil {
-			r.Log.Error("panic in a turn", "thread", claimed.Thread.String(), "panic", p, "stack", string(debug.Stack()))
-			d.giveBack(time.Minute)
-		}
-	}()
-	d.platform.Working(claimed.Thread, true)
-	err := d.drive(work)
-	switch {
-	case err == nil:
-		r.retries.clear(claimed.Thread)
-	case errors.Is(err, errDrained):
-		d.handOff()
-	case errors.Is(err, memory.ErrFenced) || work.Err() != nil:
-		d.platform.Working(claimed.Thread, false)
-		d.handOff()
-		r.Log.Warn("lost a thread", "thread", claimed.Thread.String(), "error", err)
-	default:
-		pause := r.retries.next(claimed.Thread)
-		r.Log.Error("drive a thread", "thread", claimed.Thread.String(), "error", err, "again_in", pause.String())
-		d.giveBack(pause)
+		r.free.Wait(time.Time{})
 	}
 }
+
+// drive makes the driver of a claimed thread.
+func (r *Runner) drive(claimed *memory.Run) *driver {
+	ctx, cancel := context.WithCancel(context.Background())
+	d := &driver{
+		Runner: r, held: claimed, thread: claimed.Thread, platform: r.Platforms[claimed.Thread.Platform],
+		ctx: ctx, cancel: cancel, wake: r.Host.Signal(), works: map[string]*work{}, at: r.Host.Now(),
+	}
+	r.mu.Lock()
+	r.drivers[d] = true
+	r.mu.Unlock()
+	return d
+}
+
+// done forgets a driver that let go of its thread.
+func (r *Runner) done(d *driver) {
+	r.mu.Lock()
+	delete(r.drivers, d)
+	r.mu.Unlock()
+	r.free.Set()
+}
+
+// pause waits, but not once the process drains.
+func (r *Runner) pause(how time.Duration) {
+	if !r.drains.Load() {
+		r.free.Wait(r.Host.Now().Add(how))
+	}
+}
+
+// sleep waits, but not once ctx is done.
+func (r *Runner) sleep(ctx context.Context, how time.Duration) {
+	s := r.Host.Signal()
+	defer r.Host.After(ctx, s.Set)()
+	s.Wait(r.Host.Now().Add(how))
+}
+
+// safely makes a panic of f an error, so that it is one failed action and
+// nothing else.
+func (r *Runner) safely(thread chat.ThreadID, what string, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.Log.Error("panic", "what", what, "thread", thread.String(), "stack", string(debug.Stack()))
+			err = fmt.Errorf("%s: %w", what, errPanic)
+		}
+	}()
+	return f()
+}
+
+var errPanic = errors.New("there is a mistake in the program")
 
 // backoff waits longer each time.
 type backoff struct{ last time.Duration }
 
 const (
 	firstPause = 100 * time.Millisecond
+	longPause  = 5 * time.Second // for what is tried again for as long as it takes
 	mostPause  = time.Minute
 )
 
 func (b *backoff) next() time.Duration {
 	b.last = min(mostPause, max(firstPause, 2*b.last))
 	return b.last
-}
-
-func (b *backoff) pause(ctx context.Context) {
-	select {
-	case <-time.After(min(b.next(), 5*time.Second)):
-	case <-ctx.Done():
-	}
 }

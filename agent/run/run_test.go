@@ -166,29 +166,39 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// A side effect that outlives the grace is cut, and its outcome is unknown: it
-// is told, and not run again.
-func TestDrainCutsAnEffect(t *testing.T) {
+// A drain waits for a side effect as long as that may take, whatever the grace,
+// and its outcome is kept for the next process.
+func TestDrainWaitsForAnEffect(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
 		ran := 0
+		act := tool("act", false)
+		act.Timeout = 10 * time.Minute
 		w := newWorld(t, store, func(ctx context.Context, _ llm.Call) (llm.Result, error) {
 			ran++
-			<-ctx.Done()
-			return llm.Result{}, ctx.Err()
-		}, tool("act", false))
+			select {
+			case <-time.After(9 * time.Minute):
+				return llm.Result{Text: "deployed version 7"}, nil
+			case <-ctx.Done():
+				return llm.Result{}, ctx.Err()
+			}
+		}, act)
 		w.model.Add("call act {}")
-		w.model.Add("expect outcome unknown\nsay I don't know")
+		w.model.Add("expect deployed version 7\nrefuse outcome unknown: \nsay it is done")
 		w.start()
 		if err := w.say("go"); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
+		began := time.Now()
 		w.stop()
+		if took := time.Since(began); took < 8*time.Minute {
+			t.Errorf("the drain took %v, and did not wait for the side effect", took)
+		}
 		w.start()
 		synctest.Wait()
 		w.stop()
-		wantLines(t, w.board, "answer I don't know", "steps Done: act outcome unknown")
+		wantLines(t, w.board, "answer it is done", "steps Done: act done")
 		if ran != 1 {
 			t.Errorf("the side effect ran %d times", ran)
 		}

@@ -18,9 +18,11 @@ import (
 type Drawer interface {
 	// Post puts a message into the thread and returns its reference. It
 	// returns once the platform has it: posting an answer or an approval holds
-	// up the turn. With look, an earlier attempt under the same key may have
-	// got through: look for that message first. The bot's own reactions on an
-	// approval message belong to posting it.
+	// up the turn. With look, an earlier attempt under the same key may have got
+	// through: look for that message first; so does a post that had to wait for
+	// long, since its thread may have gone to another process meanwhile. The
+	// bot's own reactions on an approval message belong to posting it.
+	// [chat.ErrGone] and [chat.Refused] are final; anything else is tried again.
 	Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error)
 	// Edit makes a message that Post made show p. Repeating it is harmless. An
 	// edit of steps that are not done returns at once and may be left out for

@@ -4,165 +4,35 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
 	"nod/agent"
 	"nod/chat"
+	"nod/llm"
 	"nod/memory"
 )
 
-// stepsPost is the first post of the steps message, which goes out beside the
-// work so that it does not hold it up. Until it stands nothing else is posted;
-// once it does, its reference goes into the next commit.
-type stepsPost struct {
-	mu   sync.Mutex
-	key  string
-	sent chan struct{} // closed when the post has returned; nil: none was made
-	ref  chat.MessageRef
-	err  error
-	in   bool // the reference is in the log
+// stepsWork is what the first steps post is called among the works. It goes out
+// beside the work, so that it does not hold it up; nothing else is posted until
+// it stands.
+const stepsWork = "steps"
 
+// stepsPost is how the steps message looks, as far as this driver drew it.
+type stepsPost struct {
+	key  string     // of the first post, once it was begun
 	last chat.Steps // as last drawn, without its version
 	at   time.Time  // when that was
 	owed bool       // they look different by now
-	stop context.CancelFunc
 }
 
-// offer sends the first post, unless one was sent.
-func (s *stepsPost) offer(work context.Context, d *driver, p chat.Post, look bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.sent != nil && s.key == p.Key {
-		return
+// next is when they may be drawn again, if they have to be.
+func (s *stepsPost) next(pace time.Duration) time.Time {
+	if !s.owed {
+		return time.Time{}
 	}
-	ctx, cancel := context.WithCancel(work)
-	sent := make(chan struct{})
-	s.key, s.sent, s.in, s.stop = p.Key, sent, false, cancel
-	s.ref, s.err = chat.MessageRef{}, nil
-	go func() {
-		defer close(sent)
-		ref, err := d.firstSteps(ctx, p, look)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.ref, s.err = ref, err
-	}()
-}
-
-// mostStepsPosts is how often the first post is tried before the turn goes on
-// without it.
-const mostStepsPosts = 5
-
-// firstSteps posts the steps. A post that failed may stand all the same, and
-// would then say for ever that the turn is running: so it is looked for.
-func (d *driver) firstSteps(ctx context.Context, p chat.Post, look bool) (chat.MessageRef, error) {
-	wait := backoff{}
-	for n := 1; ; n++ {
-		ref, err := d.platform.Post(ctx, d.run.Thread, p, look)
-		if err == nil || ctx.Err() != nil {
-			return ref, err
-		}
-		d.Log.Warn("post the steps", "thread", d.run.Thread.String(), "error", err)
-		if n == mostStepsPosts || errors.Is(err, chat.ErrGone) {
-			return ref, err
-		}
-		look = true
-		wait.pause(ctx)
-	}
-}
-
-// settle waits for the first post and says whether it has to be committed.
-func (s *stepsPost) settle(work context.Context) bool {
-	s.mu.Lock()
-	sent := s.sent
-	s.mu.Unlock()
-	if sent == nil {
-		return false
-	}
-	select {
-	case <-sent:
-	case <-work.Done():
-	}
-	_, ok := s.done()
-	return ok
-}
-
-// sentYet is closed once the first post has returned; nil when none was made.
-func (s *stepsPost) sentYet() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sent
-}
-
-// done gives the reference when the post has returned and is not in the log.
-func (s *stepsPost) done() (chat.MessageRef, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.sent == nil || s.in || s.err != nil || s.ref.IsZero() {
-		return chat.MessageRef{}, false
-	}
-	return s.ref, true
-}
-
-// committed notes that the reference went into the log with these bodies.
-func (s *stepsPost) committed(bodies []memory.Body) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, b := range bodies {
-		if p, ok := b.(memory.Posted); ok && p.Key == s.key {
-			s.in = true
-		}
-	}
-}
-
-// abandon ends a post that is still on its way when the thread is let go.
-func (s *stepsPost) abandon() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stop != nil {
-		s.stop()
-	}
-}
-
-// showSteps draws the steps as they stand: the first post beside the work,
-// later ones as edits, no more often than the platform's pace.
-func (d *driver) showSteps(work context.Context) { d.drawSteps(work, false) }
-
-func (d *driver) drawSteps(work context.Context, now bool) {
-	p, ref, look, ok := d.Agent.StepsPost(d.log)
-	if !ok {
-		return
-	}
-	s := &d.steps
-	if ref.IsZero() {
-		s.offer(work, d, p, look)
-		s.drawn(*p.Steps)
-		return
-	}
-	if s.owed = s.differs(*p.Steps); !s.owed || !now && time.Since(s.at) < d.pace() {
-		return
-	}
-	s.drawn(*p.Steps)
-	if err := d.platform.Edit(work, d.run.Thread, ref, p); err != nil {
-		d.Log.Debug("draw the steps", "thread", d.run.Thread.String(), "error", err)
-	}
-}
-
-// showWaiting shows that a model call takes long. The message may stand already:
-// from before an approval, or from a process that died before it could say so.
-func (d *driver) showWaiting(work context.Context, act agent.Call) {
-	if _, ok := agent.Posted(d.log, agent.StepsKey(act.Turn)); ok {
-		d.showSteps(work)
-		return
-	}
-	d.steps.offer(work, d, d.Agent.Waiting(d.log, act), act.Turn < d.run.Claimed)
-}
-
-func (d *driver) pace() time.Duration {
-	if p, ok := d.platform.(Pacer); ok {
-		return p.Pace()
-	}
-	return 0
+	return s.at.Add(pace)
 }
 
 // differs says whether steps look different from what was drawn last.
@@ -172,7 +42,141 @@ func (s *stepsPost) differs(v chat.Steps) bool {
 }
 
 // drawn notes what was drawn last.
-func (s *stepsPost) drawn(v chat.Steps) {
+func (s *stepsPost) drawn(v chat.Steps, now time.Time) {
 	v.Version = 0
-	s.last, s.at, s.owed = v, time.Now(), false
+	s.last, s.at, s.owed = v, now, false
+}
+
+// showSteps draws the steps as they stand: the first post beside the work, later
+// ones as edits, no more often than the platform's pace.
+func (d *driver) showSteps() {
+	d.drawSteps(false)
+	d.drawGrowth()
+}
+
+func (d *driver) drawSteps(now bool) {
+	p, ref, look, ok := d.Agent.StepsPost(d.log)
+	s, clock := &d.steps, d.Host.Now()
+	switch {
+	case !ok || ref.IsZero() && s.key == p.Key:
+	case ref.IsZero():
+		s.key = p.Key
+		d.firstSteps(p, look)
+		s.drawn(*p.Steps, clock)
+	default:
+		if s.owed = s.differs(*p.Steps); !s.owed || !now && clock.Sub(s.at) < d.pace() {
+			return
+		}
+		s.drawn(*p.Steps, clock)
+		d.redraw(ref, p)
+	}
+}
+
+func (d *driver) redraw(ref chat.MessageRef, p chat.Post) {
+	err := d.safely(d.thread, "draw the steps", func() error { return d.platform.Edit(d.ctx, d.thread, ref, p) })
+	if err != nil {
+		d.Log.Debug("draw the steps", "thread", d.thread.String(), "error", err)
+	}
+}
+
+// firstSteps posts the steps message. Its reference goes with the next commit.
+func (d *driver) firstSteps(p chat.Post, look bool) {
+	d.begin(stepsWork, posts, func(ctx context.Context) outcome {
+		ref, err := d.send(ctx, p, look)
+		return outcome{settle: func() error {
+			var refused chat.Refused
+			posted := memory.Posted{Key: p.Key, Ref: ref}
+			switch {
+			case err == nil:
+			case errors.As(err, &refused):
+				posted.Refused = refused.Notice()
+				fallthrough
+			default:
+				d.Log.Error("post the steps", "thread", d.thread.String(), "error", err)
+			}
+			d.owed = append(d.owed, posted)
+			return nil
+		}}
+	})
+}
+
+func (d *driver) pace() time.Duration {
+	if p, ok := d.platform.(Pacer); ok {
+		return p.Pace()
+	}
+	return 0
+}
+
+// growth is a completion on its way, for the steps to show what is thought
+// before it is thought out. Only the driver's goroutine touches act and drawn.
+type growth struct {
+	act   agent.Call
+	wake  Signal
+	drawn time.Time
+
+	mu              sync.Mutex
+	text, reasoning strings.Builder
+	more            bool // than was drawn
+}
+
+// growPace is how long a growing thought stays as it is at the least.
+const growPace = 500 * time.Millisecond
+
+// grows begins to listen to a completion.
+func (d *driver) grows(act agent.Call) *growth {
+	d.growth = &growth{act: act, wake: d.wake, drawn: d.Host.Now()}
+	return d.growth
+}
+
+// hear is called with each piece of the completion.
+func (g *growth) hear(d llm.Delta) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d.Reset {
+		g.text.Reset()
+		g.reasoning.Reset()
+	}
+	g.text.WriteString(d.Text)
+	g.reasoning.WriteString(d.Reasoning)
+	if !g.more {
+		g.more = true
+		g.wake.Set()
+	}
+}
+
+// next is when there is more to draw.
+func (g *growth) next() time.Time {
+	if g == nil {
+		return time.Time{}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.more {
+		return time.Time{}
+	}
+	return g.drawn.Add(growPace)
+}
+
+func (g *growth) take() (text, reasoning string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.more = false
+	return g.text.String(), g.reasoning.String()
+}
+
+// drawGrowth shows the thought as far as it has grown, where the steps message
+// stands already and may be drawn again.
+func (d *driver) drawGrowth() {
+	g, now := d.growth, d.Host.Now()
+	if at := g.next(); at.IsZero() || now.Before(at) || now.Sub(d.steps.at) < d.pace() {
+		return
+	}
+	g.drawn = now
+	text, reasoning := g.take()
+	p, ref, ok := d.Agent.Growing(d.log, g.act, text, reasoning)
+	if !ok || ref.IsZero() || !d.steps.differs(*p.Steps) {
+		return
+	}
+	d.steps.drawn(*p.Steps, now)
+	d.redraw(ref, p)
 }

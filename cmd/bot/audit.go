@@ -30,7 +30,7 @@ func (c auditCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 			return usage(err)
 		}
 	}
-	store, err := viewStore(ctx, cfg, cmd.logger(env, slog.LevelWarn))
+	store, err := viewStore(ctx, cfg, cmd.logger(env, slog.LevelInfo))
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,17 @@ type viewer interface {
 
 func viewStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (viewer, error) {
 	if cfg.Store.Kind == config.Redis {
-		return redis.Open(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log})
+		v, err := redis.View(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log})
+		if err != nil {
+			return nil, unusable(err)
+		}
+		log.Info("reading the store", "format", v.Format)
+		return v, nil
 	}
-	return sqlite.View(ctx, cfg.Store.Path)
+	v, err := sqlite.View(ctx, cfg.Store.Path)
+	if err != nil {
+		return nil, unusable(err)
+	}
+	log.Info("reading the store", "format", v.Format())
+	return v, nil
 }

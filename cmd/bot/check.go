@@ -120,11 +120,11 @@ func trials(cfg *config.Config, log *slog.Logger) []trial {
 // tryStore looks at the store without making or changing anything.
 func tryStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (string, error) {
 	if cfg.Store.Kind == config.Redis {
-		s, err := redis.Open(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log})
+		lines, err := redis.Check(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log})
 		if err != nil {
 			return "", err
 		}
-		return cfg.Store.String(), s.Close()
+		return strings.Join(append([]string{cfg.Store.String()}, lines...), "\n      "), nil
 	}
 	path := cfg.Store.Path
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
@@ -140,6 +140,9 @@ func tryStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (string
 	defer func() { _ = v.Close() }()
 	if err := v.Ping(ctx); err != nil {
 		return "", fmt.Errorf("%s can't be read: %w", path, err)
+	}
+	if v.Format() < sqlite.Format {
+		return fmt.Sprintf("%s has format %d; it will be brought up to format %d at the next start", cfg.Store, v.Format(), sqlite.Format), nil
 	}
 	return cfg.Store.String(), nil
 }

@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -36,31 +35,38 @@ func (p *program) health(platforms map[string]platform) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "alive") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		if missing := p.missing(r.Context(), platforms); len(missing) > 0 {
-			say(w, http.StatusServiceUnavailable, "not connected: "+strings.Join(missing, ", "))
-			return
+		ready, state := p.state(r.Context(), platforms)
+		w.Header().Set("Content-Type", "application/json")
+		if !ready {
+			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-		say(w, http.StatusOK, "ready")
+		_ = json.NewEncoder(w).Encode(state)
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(p.meter.registry, promhttp.HandlerOpts{}))
 	return mux
 }
 
-// missing lists what is not connected.
-func (p *program) missing(ctx context.Context, platforms map[string]platform) []string {
+// state says of the store and of every platform whether it can be used, and whether
+// all of them can. A store is asked to take a write.
+func (p *program) state(ctx context.Context, platforms map[string]platform) (ready bool, out map[string]any) {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	var out []string
+	ready, out = !p.draining.Load(), map[string]any{"store": "ok"}
 	if err := p.store.Ping(ctx); err != nil {
-		out = append(out, "store")
+		ready, out["store"] = false, err.Error()
 	}
 	for name, a := range platforms {
-		if !a.Ready() {
-			out = append(out, name)
+		out[name] = "ok"
+		why, gone := p.gone.Load(name)
+		switch {
+		case gone:
+			ready, out[name] = false, why
+		case !a.Ready():
+			ready, out[name] = false, "not connected"
 		}
 	}
-	slices.Sort(out)
-	return out
+	out["ready"] = ready
+	return ready, out
 }
 
 func say(w http.ResponseWriter, status int, text string) {

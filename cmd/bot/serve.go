@@ -72,6 +72,17 @@ func (p *program) platforms() (map[string]platform, error) {
 	return out, errors.Join(errs[:]...)
 }
 
+// lost takes note of a platform that connecting again would not bring back. The
+// others go on; the last one's end is the program's.
+func (p *program) lost(name string, err error, of int) error {
+	p.gone.Store(name, err.Error())
+	if p.losses.Add(1) == int32(of) {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	p.log.Error("a platform is gone; the others go on", "platform", name, "error", err)
+	return nil
+}
+
 // serve runs the adapters, the runner and the listener side by side. When the
 // context ends the runner claims nothing more and finishes what it is doing;
 // the adapters stay connected until then, so that it can still post. What
@@ -84,12 +95,14 @@ func (p *program) serve(ctx context.Context, platforms map[string]platform) erro
 	for name, a := range platforms {
 		served[name] = a
 		all.Go(func() error {
-			if err := a.Run(drained); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+			err := a.Run(drained)
+			if err == nil || drained.Err() != nil {
+				return nil
 			}
-			return nil
+			return p.lost(name, err, len(platforms))
 		})
 	}
+	defer context.AfterFunc(ctx, func() { p.draining.Store(true) })()
 	all.Go(func() error {
 		defer release()
 		return p.drive(ctx, served)

@@ -173,10 +173,11 @@ func TestSlackFollow(t *testing.T) {
 	n.find(at, "You said: hello")
 	n.w.reply("ada", at, "<@U0EVE> what do you think?")
 	n.w.reply("ada", at, "and another thing")
-	n.find(at, "You said: and another thing")
-	if c := n.count(at, "what do you think"); c != 0 {
-		t.Error("it answered a message to somebody else")
+	n.find(at, "and another thing")
+	if c := n.count(at); c != 2 {
+		t.Errorf("%d answers, want none for a message to somebody else: %q", c, w.posts(at))
 	}
+	n.find(at, "(to somebody else) @eve what do you think?") // shown with the next question, as what it is
 
 	quiet := newSlackWorld(t, fakeslack.Options{})
 	quiet.extra = ", follow: mentions"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"nod/agent"
@@ -35,6 +36,9 @@ type program struct {
 	meter *meter
 
 	forgetting sync.WaitGroup
+	draining   atomic.Bool
+	gone       sync.Map // platforms that are lost for good, and why
+	losses     atomic.Int32
 }
 
 // load reads the file and refuses what this build can't do.
@@ -75,7 +79,7 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	p.model = maskedModel{p.meter.inTurn(newModel(cfg, log), cfg.LLM.Parallel), m}
 	store, err := openStore(ctx, cfg, log)
 	if err != nil {
-		return nil, errors.Join(err, p.kit.close())
+		return nil, unusable(errors.Join(err, p.kit.close()))
 	}
 	p.store = p.meter.store(store)
 	return p, nil
@@ -94,9 +98,27 @@ func (p *program) close() {
 // openStore opens what `store` names.
 func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (memory.Full, error) {
 	if cfg.Store.Kind == config.Redis {
-		return redis.Open(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log, Keep: cfg.Memory.Keep})
+		return redis.Open(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log, Keep: cfg.Memory.Keep, Quota: quota(cfg), Wait: serverWait})
 	}
-	return sqlite.Open(ctx, cfg.Store.Path, sqlite.Options{Logger: log, Keep: cfg.Memory.Keep, Wait: drainWait})
+	return sqlite.Open(ctx, cfg.Store.Path, sqlite.Options{Logger: log, Keep: cfg.Memory.Keep, Quota: quota(cfg), Wait: drainWait})
+}
+
+// serverWait is how long a server that is away is waited for at the start.
+const serverWait = time.Minute
+
+// quota is how many bytes of files are kept.
+func quota(cfg *config.Config) memory.Quota {
+	return memory.Quota{Thread: int64(cfg.Memory.Files.Thread), All: int64(cfg.Memory.Files.All)}
+}
+
+// unusable makes what no start will mend a mistake of the configuration: the store
+// was written by a later build.
+func unusable(err error) error {
+	var format memory.FormatError
+	if errors.As(err, &format) {
+		return usage(format)
+	}
+	return err
 }
 
 // newModel makes the model, or the demo where the file names none.
@@ -167,7 +189,7 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		r := k.rules[t.Name]
 		a.Tools = append(a.Tools, agent.Tool{
 			Tool: t.Tool, Schema: schema, Risk: agent.Risk(r.Risk),
-			ReadOnly: t.ReadOnly, Advances: t.Advances, Outside: t.Outside, Address: t.Address, Reads: t.Reads,
+			ReadOnly: t.ReadOnly, Advances: t.Advances, Outside: t.Outside, Address: t.Address, Reads: t.Reads, Timeout: t.Timeout,
 			Rules: r.Approvals.Rules(),
 		})
 	}
@@ -182,13 +204,13 @@ var errTight = errors.New("")
 
 // inbox is the way in for the adapters.
 func (p *program) inbox() run.Inbox {
-	emoji := map[string]bool{chat.EmojiStop: true, chat.EmojiRetry: true}
+	emoji := map[string]bool{chat.EmojiStop: true, chat.EmojiRetry: true, chat.EmojiMute: true}
 	for _, t := range p.agent.Tools {
 		for _, e := range append(append([]string(nil), t.Rules.Approve...), t.Rules.Deny...) {
 			emoji[e] = true
 		}
 	}
-	return run.Inbox{Store: p.store, Emoji: emoji}
+	return run.Inbox{Store: p.store, Emoji: emoji, Standings: run.NewStandings()}
 }
 
 // runner drives the threads of the platforms.

@@ -97,7 +97,7 @@ func newAgent() *agent.Agent {
 		}
 		return agent.Tool{
 			Tool: llm.Tool{Name: name, Description: name, Parameters: []byte(`{"type":"object"}`)}, Schema: schema,
-			Risk: risk, ReadOnly: reads, Rules: script.Rules(),
+			Risk: risk, ReadOnly: reads, Rules: script.Rules(), Timeout: 100 * time.Millisecond,
 		}
 	}
 	return &agent.Agent{
@@ -152,7 +152,7 @@ type remote struct {
 // Post implements run.Drawer.
 func (r remote) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
 	r.c.boundary()
-	ref, err := ask[chat.MessageRef](ctx, r.c, "/post", Posted{thread, p.Key, look, p.Approval != nil})
+	ref, err := ask[chat.MessageRef](ctx, r.c, "/post", Posted{thread, memory.PostName(p.Key), look, p.Approval != nil})
 	r.c.boundary()
 	return ref, err
 }
@@ -276,7 +276,7 @@ func reached(log []memory.Entry, state string) bool {
 	if state == "asked" {
 		return asked
 	}
-	return any && open == 0 && !agent.Standing(log).Running
+	return any && open == 0 && !agent.NewLog(log, agent.Claim{}).Standing().Running
 }
 
 // ask calls the platform.

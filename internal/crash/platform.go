@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -177,11 +178,17 @@ func (p *Platform) Asked() []chat.MessageRef {
 	return out
 }
 
-// Count says how often a post was made, and Effects how many calls took effect.
-func (p *Platform) Count(thread chat.ThreadID, key string) int {
+// Count says how many posts were made whose names begin so.
+func (p *Platform) Count(thread chat.ThreadID, beginning string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.posts[thread.String()+" "+key]
+	total := 0
+	for name, n := range p.posts {
+		if strings.HasPrefix(name, thread.String()+" "+beginning) {
+			total += n
+		}
+	}
+	return total
 }
 
 // Effects says how many calls took effect.

@@ -255,22 +255,55 @@ func Cluster(t testing.TB, n int) []*Server {
 	return servers
 }
 
+// ClusterReplica starts a replica of a server of a cluster, that takes its place
+// when it dies.
+func (s *Server) ClusterReplica(t testing.TB) *Server {
+	t.Helper()
+	id, err := s.Client(t).ClusterMyID(t.Context()).Result()
+	if err != nil {
+		t.Fatalf("ask for the id: %v", err)
+	}
+	r := Start(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
+	c := r.Client(t)
+	if err := c.ClusterMeet(t.Context(), "127.0.0.1", strconv.Itoa(s.Port)).Err(); err != nil {
+		t.Fatalf("meet: %v", err)
+	}
+	until(t, "the cluster knows the replica", func(ctx context.Context) error { return c.ClusterReplicate(ctx, id).Err() })
+	until(t, "the replica is in step", func(ctx context.Context) error {
+		info, err := s.Client(t).Info(ctx, "replication").Result()
+		if err == nil && !strings.Contains(info, "state=online") {
+			err = errors.New("not online yet")
+		}
+		return err
+	})
+	return r
+}
+
 // Sentinel starts a sentinel that watches the server under the name "main",
 // and waits until it knows the server's replicas. It alone decides that the
-// server is down, after half a second.
-func (s *Server) Sentinel(t testing.TB, replicas int) *Server {
+// server is down, after half a second. With a password, its clients need that.
+func (s *Server) Sentinel(t testing.TB, replicas int, password ...string) *Server {
 	t.Helper()
 	w := prepare(t, "redis-server")
 	conf := filepath.Join(w.dir, "sentinel.conf")
 	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor main 127.0.0.1 %d 1\n"+
 		"sentinel down-after-milliseconds main 500\nsentinel failover-timeout main 3000\n", w.Port, w.dir, s.Port)
+	if len(password) > 0 {
+		text += "requirepass " + password[0] + "\n"
+	}
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		t.Fatalf("write configuration: %v", err)
 	}
 	w.args = []string{conf, "--sentinel"}
 	w.Restart(t)
 	until(t, "the sentinel knows the replicas", func(ctx context.Context) error {
-		found, err := w.Client(t).Do(ctx, "sentinel", "replicas", "main").Slice()
+		c := w.Client(t)
+		if len(password) > 0 {
+			if err := c.Do(ctx, "auth", password[0]).Err(); err != nil {
+				return err
+			}
+		}
+		found, err := c.Do(ctx, "sentinel", "replicas", "main").Slice()
 		if err == nil && len(found) < replicas {
 			err = errors.New("not yet")
 		}

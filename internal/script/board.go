@@ -182,8 +182,9 @@ func (b *Board) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, p 
 	if was := b.shown[ref]; was.Steps != nil && p.Steps != nil && p.Steps.Version < was.Steps.Version {
 		b.note("steps went back")
 	}
+	was := b.shown[ref]
 	b.shown[ref] = p
-	if p.Approval != nil {
+	if p.Approval != nil && (was.Approval == nil || was.Approval.Outcome != p.Approval.Outcome) {
 		b.outcome(*p.Approval)
 	}
 	if p.Steps != nil && !p.Steps.Done && b.Growing {

@@ -161,6 +161,7 @@ type Tools struct {
 
 // Call implements run.Toolbox.
 func (t Tools) Call(_ context.Context, _ chat.Desk, c llm.Call) (llm.Result, error) {
+	time.Sleep(time.Millisecond) // in the bubble's time: what was shown before stands
 	t.Board.Note("run %s %s", c.Name, compact(c.Args))
 	text, ok := t.Results[c.Name]
 	if !ok {

@@ -190,8 +190,12 @@ func (p *play) section(name, data string) {
 	default:
 		p.t.Fatalf("no section %q", name)
 	}
+	time.Sleep(settled)
 	synctest.Wait()
 }
+
+// settled is as long, in the bubble's time, as the tools of a section may take.
+const settled = 50 * time.Millisecond
 
 // Rules are the approval rules of a tool that says nothing else.
 func Rules() memory.Rules {

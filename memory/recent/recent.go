@@ -13,7 +13,7 @@ import (
 // ones, and cost nothing.
 const (
 	mostThreads = 512
-	mostEntries = 100_000 // of all threads
+	mostBytes   = 32 << 20 // of all threads, about
 )
 
 // Logs remembers the logs of the threads that this process held last, so that
@@ -25,13 +25,14 @@ type Logs struct {
 	mu    sync.Mutex
 	order *list.List // of *remembered, the last used one first
 	items map[string]*list.Element
-	size  int
+	size  int // bytes
 }
 
 type remembered struct {
 	thread string
-	token  uint64
+	token  string
 	log    []memory.Entry
+	size   int
 }
 
 // New makes an empty one.
@@ -39,26 +40,30 @@ func New() *Logs { return &Logs{order: list.New(), items: map[string]*list.Eleme
 
 // Put remembers the log as it was under a token, but for what was left out or
 // forgotten; what has not been used for longest makes room.
-func (r *Logs) Put(thread string, token uint64, log []memory.Entry) {
+func (r *Logs) Put(thread, token string, log []memory.Entry) {
 	log = current(log)
+	size := weigh(log)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop(r.items[thread])
-	r.items[thread] = r.order.PushFront(&remembered{thread, token, log[:len(log):len(log)]})
-	r.size += len(log)
-	for r.size > mostEntries || r.order.Len() > mostThreads {
+	if size > mostBytes {
+		return
+	}
+	r.items[thread] = r.order.PushFront(&remembered{thread, token, log[:len(log):len(log)], size})
+	r.size += size
+	for r.size > mostBytes || r.order.Len() > mostThreads {
 		r.drop(r.order.Back())
 	}
 }
 
 // Take gives what is remembered of a thread and forgets it: whoever claims the
 // thread goes on with it.
-func (r *Logs) Take(thread string) (token uint64, log []memory.Entry) {
+func (r *Logs) Take(thread string) (token string, log []memory.Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.items[thread]
 	if e == nil {
-		return 0, nil
+		return "", nil
 	}
 	m, _ := e.Value.(*remembered)
 	r.drop(e)
@@ -71,7 +76,7 @@ func (r *Logs) drop(e *list.Element) {
 	}
 	m, _ := r.order.Remove(e).(*remembered)
 	delete(r.items, m.thread)
-	r.size -= len(m.log)
+	r.size -= m.size
 }
 
 // current is the log from its base on.
@@ -89,4 +94,33 @@ func current(log []memory.Entry) []memory.Entry {
 		return log
 	}
 	return slices.Clone(memory.Since(log, base))
+}
+
+// weigh says about how many bytes a log takes in memory: its texts, and for each
+// entry what it takes without them.
+func weigh(log []memory.Entry) int {
+	const bare = 256
+	size := bare * len(log)
+	for _, e := range log {
+		switch b := e.Body.(type) {
+		case memory.Message:
+			size += len(b.Text) + len(b.Ref.Channel) + bare*len(b.Files)
+		case memory.Edited:
+			size += len(b.Text)
+		case memory.Step:
+			size += len(b.Thought) + len(b.Answer)
+			for _, c := range b.Calls {
+				size += bare + len(c.Args)
+			}
+		case memory.Result:
+			size += len(b.Text) + bare*len(b.Artifacts)
+		case memory.Trimmed:
+			size += len(b.Summary) + len(b.Recap) + bare*(len(b.Files)+len(b.People)+len(b.Stubs))
+		case memory.Unknown:
+			size += len(b.Raw)
+		case memory.Broken:
+			size += len(b.Raw)
+		}
+	}
+	return size
 }

@@ -2,6 +2,7 @@ package recent
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,16 +21,16 @@ func logOf(bodies ...memory.Body) []memory.Entry {
 // What is remembered is given once, without what was left out or forgotten.
 func TestLogs(t *testing.T) {
 	r := New()
-	r.Put("a", 3, logOf(memory.Due{}, memory.Due{}))
-	r.Put("a", 4, logOf(memory.Due{}, memory.Due{}, memory.Due{}))
-	r.Put("cut", 1, logOf(memory.Due{}, memory.Due{}, memory.Trimmed{Before: 2}))
-	r.Put("forgotten", 1, logOf(memory.Due{}, memory.Trimmed{Before: 2}, memory.Forgot{Before: 3}))
-	for thread, want := range map[string][]uint64{"a": {4, 1, 2, 3}, "cut": {1, 2, 3}, "forgotten": {1, 3}, "b": {0}} {
-		for _, want := range [][]uint64{want, {0}} {
+	r.Put("a", "3", logOf(memory.Due{}, memory.Due{}))
+	r.Put("a", "4", logOf(memory.Due{}, memory.Due{}, memory.Due{}))
+	r.Put("cut", "1", logOf(memory.Due{}, memory.Due{}, memory.Trimmed{Before: 2}))
+	r.Put("forgotten", "1", logOf(memory.Due{}, memory.Trimmed{Before: 2}, memory.Forgot{Before: 3}))
+	for thread, want := range map[string][]string{"a": {"4", "1", "2", "3"}, "cut": {"1", "2", "3"}, "forgotten": {"1", "3"}, "b": {""}} {
+		for _, want := range [][]string{want, {""}} {
 			token, log := r.Take(thread)
-			got := []uint64{token}
+			got := []string{token}
 			for _, e := range log {
-				got = append(got, e.Seq)
+				got = append(got, fmt.Sprint(e.Seq))
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: token and entries (-want +got):\n%s", thread, diff)
@@ -41,19 +42,30 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// Old threads make room, for threads and for entries.
+// Old threads make room, for threads and for bytes.
 func TestLogsMakeRoom(t *testing.T) {
 	r := New()
 	for i := range mostThreads + 1 {
-		r.Put(fmt.Sprint(i), 1, logOf(memory.Due{}))
+		r.Put(fmt.Sprint(i), "1", logOf(memory.Due{}))
 	}
 	_, oldest := r.Take("0")
 	_, next := r.Take("1")
 	if oldest != nil || next == nil {
 		t.Errorf("the oldest has %d entries, the next one %d", len(oldest), len(next))
 	}
-	r.Put("long", 1, make([]memory.Entry, mostEntries))
-	if r.size != mostEntries || len(r.items) != 1 {
-		t.Errorf("%d entries of %d threads", r.size, len(r.items))
+	long := func(bytes int) []memory.Entry {
+		return logOf(memory.Step{Answer: strings.Repeat("x", bytes)})
+	}
+	r.Put("long", "1", long(mostBytes-1000))
+	r.Put("short", "1", long(10))
+	if len(r.items) > 4 || r.size > mostBytes {
+		t.Errorf("%d bytes of %d threads", r.size, len(r.items))
+	}
+	r.Put("too long", "1", long(mostBytes+1))
+	if _, log := r.Take("too long"); log != nil {
+		t.Error("a log of more bytes than there may be in all is remembered")
+	}
+	if _, log := r.Take("short"); log == nil {
+		t.Error("the log that is too long took the place of one that fits")
 	}
 }

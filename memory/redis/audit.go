@@ -24,12 +24,12 @@ func encodeAudit(l memory.AuditLine) (string, error) {
 
 // Audit implements [memory.Auditor]. Lines of different channels lie in
 // different shards, and are put in order by their time.
-func (s *Store) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory.AuditLine, error] {
+func (l *link) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory.AuditLine, error] {
 	return func(yield func(memory.AuditLine, error) bool) {
 		var heads []*auditHead
 		for shard := range shards {
 			if thread == (chat.ThreadID{}) || shard == shardOfThread(thread) {
-				heads = append(heads, &auditHead{s: s, shard: shard, thread: thread, after: "-"})
+				heads = append(heads, &auditHead{l: l, shard: shard, thread: thread, after: "-"})
 			}
 		}
 		for {
@@ -54,7 +54,7 @@ func (s *Store) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memor
 
 // auditHead reads the audit lines of one shard, some at a time.
 type auditHead struct {
-	s      *Store
+	l      *link
 	shard  int
 	thread chat.ThreadID // zero: of all
 	after  string        // where to read on; empty at the end
@@ -64,7 +64,7 @@ type auditHead struct {
 // load sees to it that there is a line, unless there are no more.
 func (h *auditHead) load(ctx context.Context) (bool, error) {
 	for len(h.lines) == 0 && h.after != "" {
-		found, err := h.s.cmd.XRangeN(ctx, h.s.keys.audit(h.shard), h.after, "+", page).Result()
+		found, err := h.l.cmd.XRangeN(ctx, h.l.keys.own(h.shard, "audit"), h.after, "+", page).Result()
 		if err != nil {
 			return false, err
 		}

@@ -65,7 +65,7 @@ func BenchmarkTurns(b *testing.B) {
 				wg.Go(func() {
 					for range b.N / threads {
 						body := memory.Message{Message: chat.Message{Text: "what time is it?"}}
-						if _, err := s.Put(ctx, benchThread(i), body, strconv.Itoa(i)+"-"+s.calls.next()); err != nil {
+						if _, err := s.Put(ctx, benchThread(i), body, strconv.Itoa(i)+"-"+s.words.next()); err != nil {
 							b.Error(err)
 						}
 						<-done[i]

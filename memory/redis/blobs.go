@@ -21,23 +21,53 @@ func (s *Store) PutBlob(ctx context.Context, thread chat.ThreadID, data []byte) 
 		return "", fmt.Errorf("keep file: %d bytes are more than %d", len(data), memory.BlobCap)
 	}
 	sum := sha256.Sum256(data)
-	name, shard := hex.EncodeToString(sum[:16]), shardOfThread(thread)
-	// The touch comes first: it is what makes the file expire some day.
-	if _, err := s.run(ctx, touchScript, shard, thread.String(), s.keep.Milliseconds()); err != nil {
-		return "", fmt.Errorf("keep file: %w", err)
-	}
-	err := s.do(ctx, func() error {
-		return s.cmd.HSetNX(ctx, s.keys.key(shard, "x", thread.String()), name, data).Err()
-	})
+	name, shard := hex.EncodeToString(sum[:]), shardOfThread(thread)
+	elsewhere, err := s.bytesBeside(ctx, shard)
 	if err != nil {
 		return "", fmt.Errorf("keep file: %w", err)
+	}
+	full, err := s.run(ctx, blobScript, shard, thread.String(), name, data, s.keep.Milliseconds(),
+		s.quota.Thread, s.quota.All, elsewhere)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("keep file: %w", err)
+	case full == int64(1):
+		return "", memory.FullError{Most: s.quota.Thread}
+	case full == int64(2):
+		return "", memory.FullError{Most: s.quota.All, All: true}
 	}
 	return name, nil
 }
 
+// bytesBeside sums up the files of all other shards, where there is a limit.
+func (s *Store) bytesBeside(ctx context.Context, shard int) (sum int64, err error) {
+	if s.quota.All == 0 {
+		return 0, nil
+	}
+	for i := range shards {
+		if i == shard {
+			continue
+		}
+		n, err := s.cmd.Get(ctx, s.keys.own(i, "bytes")).Int64()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// DropBlob implements [memory.Blobs].
+func (s *Store) DropBlob(ctx context.Context, thread chat.ThreadID, name string) error {
+	if _, err := s.run(ctx, dropScript, shardOfThread(thread), thread.String(), name); err != nil {
+		return fmt.Errorf("drop file: %w", err)
+	}
+	return nil
+}
+
 // Blob implements [memory.Blobs].
-func (s *Store) Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error) {
-	data, err := s.cmd.HGet(ctx, s.keys.key(shardOfThread(thread), "x", thread.String()), name).Bytes()
+func (l *link) Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error) {
+	data, err := l.cmd.HGet(ctx, l.keys.key(shardOfThread(thread), "x", thread.String()), name).Bytes()
 	if errors.Is(err, redis.Nil) {
 		return nil, memory.ErrNoBlob
 	}
@@ -57,8 +87,12 @@ func (s *Store) Count(ctx context.Context, name string, n int64, ttl time.Durati
 		}
 		return v, nil
 	}
-	// Not repeated: an answer that was lost would be counted twice.
-	v, err := countScript.Run(ctx, s.cmd, []string{s.keys.tag(shard)}, name, n, max(ttl.Milliseconds(), 1)).Int64()
+	// Once: an answer that was lost would be counted twice.
+	var v int64
+	err := s.do(ctx, shard, once, func() (err error) {
+		v, err = countScript.Run(ctx, s.cmd, []string{s.keys.tag(shard)}, name, n, max(ttl.Milliseconds(), 1)).Int64()
+		return err
+	})
 	if err != nil {
 		return 0, fmt.Errorf("count: %w", err)
 	}

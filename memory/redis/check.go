@@ -4,32 +4,112 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// check finds out whether the servers can be trusted with what must not be
-// lost, and prepares them.
-func (s *Store) check(ctx context.Context, a address) error {
-	err := s.eachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
-		return s.checkServer(ctx, c, a.cluster)
-	})
+// Check looks whether a store could be opened there, and brings nothing up to
+// date. The lines are warnings, and what an operator should know. It waits for
+// nobody.
+func Check(ctx context.Context, url string, o Options) (lines []string, err error) {
+	a, err := parseURL(url)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.loadScripts(ctx)
+	l := a.link(o)
+	defer func() { _ = l.cmd.Close() }()
+	c := &checkup{link: l, a: a, o: o}
+	if err = c.all(ctx); err != nil {
+		return c.lines, fmt.Errorf("check redis store: %w", err)
+	}
+	have, err := l.oldest(ctx)
+	if err != nil {
+		return c.lines, err
+	}
+	if have < thisFormat && c.inUse(ctx) {
+		c.warn(fmt.Sprintf("the store has format %d; it will be brought up to format %d at the next start", have, thisFormat))
+	}
+	return c.lines, nil
 }
 
-func (s *Store) checkServer(ctx context.Context, c *redis.Client, cluster bool) error {
-	if err := c.Ping(ctx).Err(); err != nil {
-		return fmt.Errorf("reach %s: %w", c.Options().Addr, err)
+// checkup finds out whether servers can be trusted with what must not be lost.
+type checkup struct {
+	*link
+	a address
+	o Options
+
+	mu    sync.Mutex
+	lines []string
+	had   []string // servers that have replicas
+
+	replicated bool // sentinels know of replicas
+}
+
+// warn notes a line, once.
+func (c *checkup) warn(line string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !slices.Contains(c.lines, line) {
+		c.lines = append(c.lines, line)
 	}
-	info, err := c.Info(ctx, "cluster").Result()
-	if err == nil && strings.Contains(info, "cluster_enabled:1") && !cluster {
+}
+
+// all checks everything but the format.
+func (c *checkup) all(ctx context.Context) error {
+	if c.a.master != "" {
+		n, err := c.a.goodReplicas(ctx, c.o.TLS)
+		if err != nil {
+			return err
+		}
+		c.replicated = n > 0
+	}
+	if err := c.eachMaster(ctx, c.server); err != nil {
+		return err
+	}
+	return c.eachShard(ctx, func(ctx context.Context, shard int) error {
+		_, err := c.run(ctx, probeScript, shard)
+		return refused(err)
+	})
+}
+
+// refused says what a server's refusal of a write means.
+func refused(err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, r := range refusals {
+		if strings.Contains(err.Error(), r.word) {
+			return fmt.Errorf("%s: %w", r.means, err)
+		}
+	}
+	return err
+}
+
+// refusals are what a server says, or a script of it, and what that means.
+var refusals = []struct{ word, means string }{
+	{"NOPERM", notAllowed},
+	{"The user executing the script can't", notAllowed},
+	{"OOM", "the server is full: raise maxmemory"},
+	{"READONLY", "the server is a replica, which takes no writes"},
+	{"NOREPLICAS", "the server has fewer good replicas than its min-replicas-to-write"},
+	{"MISCONF", "the server can't write to its disk"},
+}
+
+const notAllowed = "the user may not do what nod has to: " +
+	"grant it ~{nod:* keys, &nod:* channels and all commands but the dangerous ones (ACL SETUSER)"
+
+func (c *checkup) server(ctx context.Context, server *redis.Client) error {
+	if err := server.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("reach %s: %w", server.Options().Addr, err)
+	}
+	info, err := server.Info(ctx, "cluster").Result()
+	if err == nil && strings.Contains(info, "cluster_enabled:1") && !c.a.cluster {
 		return errors.New("the server is part of a cluster: write redis+cluster:// in the URL")
 	}
-	policy, err := s.setting(ctx, c, "maxmemory-policy")
+	policy, err := c.setting(ctx, server, "maxmemory-policy")
 	if err != nil {
 		return err
 	}
@@ -37,27 +117,92 @@ func (s *Store) checkServer(ctx context.Context, c *redis.Client, cluster bool) 
 		return fmt.Errorf("the server's maxmemory-policy is %s, by which it may drop threads when memory is short: "+
 			"set it to noeviction (CONFIG SET maxmemory-policy noeviction, and in redis.conf)", policy)
 	}
-	aof, err := s.setting(ctx, c, "appendonly")
+	aof, err := c.setting(ctx, server, "appendonly")
 	if err != nil {
 		return err
 	}
+	if aof == "no" && !c.a.lossy {
+		return errors.New("the server's appendonly is no, so that a crash loses what it was told last: " +
+			"set it to yes (CONFIG SET appendonly yes, and in redis.conf), or write ?durable=no in the URL")
+	}
 	if aof == "no" {
-		s.log.Warn("redis: appendonly is off: a crash of the server loses what it was told last", "server", c.Options().Addr)
+		c.warn(server.Options().Addr + ": appendonly is no: a crash of the server loses what it was told last")
+	}
+	return c.replication(ctx, server)
+}
+
+var errFew = errors.New("there are not enough replicas")
+
+// replication looks whether there are as many replicas as there should be.
+func (c *checkup) replication(ctx context.Context, server *redis.Client) error {
+	addr := server.Options().Addr
+	n, err := replicasOf(ctx, server, c.a.replicas)
+	if n > 0 || c.replicated {
+		c.mu.Lock()
+		c.had = append(c.had, addr)
+		c.mu.Unlock()
+	}
+	if err != nil {
+		if c.a.replicas > 0 {
+			return fmt.Errorf("wait for replicas of %s: %w", addr, err)
+		}
+		c.warn(addr + ": it can't be asked for replicas (" + err.Error() + "): nothing waits for them")
+		return nil
+	}
+	if want := int64(c.a.replicas); n < want {
+		return fmt.Errorf("%w: %s has %d, and ?replicas=%d are wanted", errFew, addr, n, want)
+	}
+	if n == 0 && !c.replicated || c.a.replicas == 0 {
+		return nil
+	}
+	least, err := c.setting(ctx, server, "min-replicas-to-write")
+	if err != nil {
+		return err
+	}
+	if least == "0" {
+		c.warn(addr + ": min-replicas-to-write is 0: a master that was cut off goes on taking what will be lost; set it to 1 or more")
 	}
 	return nil
 }
 
 // setting gives a setting of the server, or nothing where the server does not
 // let us see it, as managed ones do.
-func (s *Store) setting(ctx context.Context, c *redis.Client, name string) (string, error) {
-	m, err := c.ConfigGet(ctx, name).Result()
+func (c *checkup) setting(ctx context.Context, server *redis.Client, name string) (string, error) {
+	m, err := server.ConfigGet(ctx, name).Result()
 	if err == nil {
 		return m[name], nil
 	}
 	if transient(err) || ctx.Err() != nil {
 		return "", fmt.Errorf("read setting %s: %w", name, err)
 	}
-	s.log.Warn("redis: the server hides a setting: see to it that maxmemory-policy is noeviction and appendonly is yes",
-		"setting", name, "error", err)
+	c.warn(server.Options().Addr + " hides its settings: see to it that maxmemory-policy is noeviction, appendonly is yes, " +
+		"and min-replicas-to-write is 1 or more where there are replicas")
 	return "", nil
+}
+
+// inUse says whether there is anything of nod's at all.
+func (c *checkup) inUse(ctx context.Context) bool {
+	for shard := range shards {
+		for _, kind := range []string{"due", "audit"} {
+			if n, err := c.cmd.Exists(ctx, c.keys.own(shard, kind)).Result(); err != nil || n > 0 {
+				return err == nil
+			}
+		}
+	}
+	return false
+}
+
+// eachShard calls f for every shard, side by side, and gives the first error.
+func (l *link) eachShard(ctx context.Context, f func(ctx context.Context, shard int) error) error {
+	errs := make(chan error, shards)
+	for shard := range shards {
+		go func() { errs <- f(ctx, shard) }()
+	}
+	var first error
+	for range shards {
+		if err := <-errs; first == nil {
+			first = err
+		}
+	}
+	return first
 }

@@ -4,9 +4,8 @@ import (
 	"context"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // never is later than every deadline.
@@ -77,16 +76,17 @@ func (d *deadlines) due() []int {
 	return out
 }
 
-// sweepLoop looks at shards when their next deadline has come, and now and
-// then whether somebody else set a nearer one.
+// sweepLoop looks at shards when their next deadline has come. Each beat says
+// whether somebody else set a nearer one. A shard whose server stands still
+// holds up no other.
 func (s *Store) sweepLoop(ctx context.Context) {
-	polled := time.Now()
+	var busy [shards]atomic.Bool
 	for {
 		select {
 		case <-s.deadlines.soon: // it came between the look and the wait
 		default:
 		}
-		timer := time.NewTimer(s.deadlines.wait(pollEvery - time.Since(polled)))
+		timer := time.NewTimer(s.deadlines.wait(pollEvery))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -95,12 +95,14 @@ func (s *Store) sweepLoop(ctx context.Context) {
 		case <-timer.C:
 		}
 		timer.Stop()
-		if time.Since(polled) >= pollEvery {
-			polled = time.Now()
-			s.poll(ctx)
-		}
 		for _, shard := range s.deadlines.due() {
-			s.sweep(ctx, shard)
+			if busy[shard].Swap(true) {
+				continue
+			}
+			s.spawn(func(ctx context.Context) {
+				defer busy[shard].Store(false)
+				s.sweep(ctx, shard)
+			})
 		}
 	}
 }
@@ -108,31 +110,17 @@ func (s *Store) sweepLoop(ctx context.Context) {
 // sweep has a shard look at the threads whose time has come.
 func (s *Store) sweep(ctx context.Context, shard int) {
 	r := newReply(s.run(ctx, sweepScript, shard, s.lease.Milliseconds(), s.keep.Milliseconds(), sweepCount, dueEntry))
-	now := r.int()
-	next := r.int()
+	now, next := r.int(), r.int()
+	bad := r.strings()
 	if r.err != nil {
 		if ctx.Err() == nil {
 			s.log.Warn("redis: deadlines not looked at", "shard", shard, "error", r.err)
 		}
-		return // the next poll looks again
+		return // the next beat tells of them again
+	}
+	for _, thread := range bad {
+		s.log.Error("redis: a thread is damaged", "thread", thread)
 	}
 	s.deadlines.tick(shard, now)
 	s.deadlines.note(shard, next)
-}
-
-// poll looks for the next deadline of each shard.
-func (s *Store) poll(ctx context.Context) {
-	heads := make([]*redis.ZSliceCmd, shards)
-	// An error is that of one command, and is seen there.
-	_, _ = s.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for shard := range shards {
-			heads[shard] = p.ZRangeWithScores(ctx, s.keys.due(shard), 0, 0)
-		}
-		return nil
-	})
-	for shard, head := range heads {
-		if z, err := head.Result(); err == nil && len(z) > 0 {
-			s.deadlines.note(shard, int64(z[0].Score))
-		}
-	}
 }

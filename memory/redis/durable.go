@@ -5,72 +5,187 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// replicaWait is how long a commit waits for a replica.
+// replicaWait is how long what must not be lost waits for replicas.
 const replicaWait = time.Second
 
-var errReplicas = errors.New("no replica confirmed the commit in time")
+// replicaLag is how far a replica may be behind and still count as one.
+const replicaLag = 200 * time.Millisecond
 
-// runDurably runs a script and waits until a replica has what it wrote, where
-// the server has replicas: what was promised not to happen twice must survive
-// the loss of the server. After errReplicas the server has it, and perhaps no
-// replica.
+// errReplicas: the server has it, and perhaps no replica. It may be tried again.
+var errReplicas = errors.New("not enough replicas confirmed the write in time " +
+	"(?replicas=N in the store's URL says how many have to; by default one, where the server has or had any)")
+
+// replicaGrace is for how long a server that lost its replicas is taken for one
+// that was cut off, and not for one that has none.
+const replicaGrace = 30 * time.Second
+
+// replicas says how many replicas must have what must not be lost.
+type replicas struct {
+	wanted int // by the URL; -1: one, where there is any, or was just now
+
+	mu   sync.Mutex
+	seen map[string]time.Time // by server: when it had one
+}
+
+func (r *replicas) need(server string) int {
+	if r.wanted >= 0 {
+		return r.wanted
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.seen[server].IsZero() {
+		return 0
+	}
+	return 1
+}
+
+// saw notes that a server has replicas.
+func (r *replicas) saw(server string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen[server] = time.Now()
+}
+
+// lost says for how long a server has had none.
+func (r *replicas) lost(server string) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Since(r.seen[server])
+}
+
+// none notes that a server is meant to have no replicas.
+func (r *replicas) none(server string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.seen, server)
+}
+
+// runDurably runs a script and waits until replicas have what it wrote: what was
+// promised to be kept, or not to happen twice, must survive the loss of the
+// server.
 func (s *Store) runDurably(ctx context.Context, script *redis.Script, shard int, args ...any) (out any, err error) {
-	err = s.do(ctx, func() error {
+	return s.durably(ctx, fewTimes, script, shard, args...)
+}
+
+func (s *Store) durably(ctx context.Context, patient patience, script *redis.Script, shard int, args ...any) (out any, err error) {
+	err = s.do(ctx, shard, patient, func() error {
 		var c *redis.Client
 		if c, err = s.master(ctx, shard); err != nil {
 			return err
 		}
-		out, err = s.runOn(ctx, c, script, shard, args)
-		if err != nil && strings.HasPrefix(err.Error(), "MOVED") {
+		need := s.replicas.need(serverOf(c))
+		if need == 0 {
+			out, err = script.Run(ctx, s.cmd, []string{s.keys.tag(shard)}, args...).Result()
+			return err
+		}
+		out, err = s.runAndWait(ctx, c, script, need, s.keys.tag(shard), args)
+		switch {
+		case err == nil:
+			s.replicas.saw(serverOf(c))
+		case errors.Is(err, errReplicas) && s.hasNone(ctx, c):
+			s.replicas.none(serverOf(c))
+			s.log.Warn("redis: the server has no replicas any more; nothing waits for them", "server", serverOf(c))
+			err = nil
+		case strings.HasPrefix(err.Error(), "MOVED"):
 			if cluster, ok := s.cmd.(*redis.ClusterClient); ok {
 				cluster.ReloadState(ctx)
 			}
-			return fmt.Errorf("TRYAGAIN: %w", err)
 		}
 		return err
 	})
 	return out, err
 }
 
-// master gives the server that a shard is written to.
-func (s *Store) master(ctx context.Context, shard int) (*redis.Client, error) {
-	switch c := s.cmd.(type) {
-	case *redis.ClusterClient:
-		return c.MasterForKey(ctx, s.keys.tag(shard))
-	case *redis.Client:
-		return c, nil
-	default:
-		return nil, fmt.Errorf("use client of type %T", c)
+func serverOf(c *redis.Client) string { return c.Options().Addr }
+
+// hasNone says whether a server on which no replica confirmed is one that has
+// none, rather than one that was just cut off from them, since another took its
+// place. Sentinels know that; without them, time tells.
+func (s *Store) hasNone(ctx context.Context, c *redis.Client) bool {
+	if s.replicas.wanted >= 0 {
+		return false
 	}
+	if s.address.master != "" {
+		n, err := s.address.goodReplicas(ctx, s.tls)
+		return err == nil && n == 0
+	}
+	n, err := replicasOf(ctx, c, 0)
+	return err == nil && n == 0 && s.replicas.lost(serverOf(c)) > replicaGrace
 }
 
-// runOn uses one connection for both, since WAIT is about what came before it
-// on its own connection.
-func (s *Store) runOn(ctx context.Context, c *redis.Client, script *redis.Script, shard int, args []any) (any, error) {
+// runAndWait uses one connection for both, in one round trip, since WAIT is
+// about what came before it on its own connection.
+func (s *Store) runAndWait(ctx context.Context, c *redis.Client, script *redis.Script, need int, tag string, args []any) (any, error) {
 	conn := c.Conn()
 	defer func() { _ = conn.Close() }()
-	out, err := script.Run(ctx, conn, []string{s.keys.tag(shard)}, args...).Result()
-	if err != nil {
-		return nil, err
+	for _, eval := range []func(redis.Pipeliner) *redis.Cmd{
+		func(p redis.Pipeliner) *redis.Cmd { return script.EvalSha(ctx, p, []string{tag}, args...) },
+		func(p redis.Pipeliner) *redis.Cmd { return script.Eval(ctx, p, []string{tag}, args...) },
+	} {
+		var cmd *redis.Cmd
+		var wait *redis.Cmd
+		_, _ = conn.Pipelined(ctx, func(p redis.Pipeliner) error {
+			cmd, wait = eval(p), p.Do(ctx, "wait", need, replicaWait.Milliseconds())
+			return nil
+		})
+		if err := cmd.Err(); err != nil {
+			if redis.HasErrorPrefix(err, "NOSCRIPT") {
+				continue
+			}
+			return nil, err
+		}
+		got, err := wait.Int()
+		if err != nil {
+			return nil, fmt.Errorf("wait for replicas: %w", err)
+		}
+		if got < need {
+			return cmd.Val(), errReplicas
+		}
+		return cmd.Val(), nil
 	}
-	info, err := conn.Info(ctx, "replication").Result()
-	if err != nil {
-		return nil, fmt.Errorf("ask for replicas: %w", err)
+	return nil, errors.New("the server does not keep scripts")
+}
+
+// replicasOf gives how many replicas a server has, that are not behind; it waits
+// a little for so many. WAIT tells it without the permission that INFO wants, but
+// where there are none it takes its time.
+func replicasOf(ctx context.Context, c *redis.Client, want int) (int64, error) {
+	info, err := c.Info(ctx, "replication").Result()
+	if err == nil && strings.Contains(info, "connected_slaves:0") {
+		return 0, nil
 	}
-	if !strings.Contains(info, "state=online") {
-		return out, nil
+	if want > 0 {
+		return c.Wait(ctx, want, replicaWait).Result()
 	}
-	n, err := conn.Wait(ctx, 1, replicaWait).Result()
-	if err != nil {
-		return nil, fmt.Errorf("wait for a replica: %w", err)
+	return c.Wait(ctx, 1, replicaLag).Result()
+}
+
+// countReplicas finds out whether the servers have replicas.
+func (s *Store) countReplicas(ctx context.Context) error {
+	if s.replicas.wanted >= 0 {
+		return nil
 	}
-	if n < 1 {
-		return nil, errReplicas
+	if s.address.master != "" {
+		n, err := s.address.goodReplicas(ctx, s.tls)
+		if c, ok := s.cmd.(*redis.Client); ok && err == nil && n > 0 {
+			s.replicas.saw(serverOf(c))
+		}
+		return err
 	}
-	return out, nil
+	return s.eachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
+		n, err := replicasOf(ctx, c, 0)
+		if err != nil {
+			return fmt.Errorf("ask for replicas: %w", err)
+		}
+		if n > 0 {
+			s.replicas.saw(serverOf(c))
+		}
+		return nil
+	})
 }

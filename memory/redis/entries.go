@@ -39,28 +39,20 @@ func encode(b memory.Body) (string, error) {
 	return plain + string(raw), nil
 }
 
-var errEntry = errors.New("read entry: it is damaged")
-
-func decodeEntry(s string, seq uint64) (memory.Entry, error) {
-	i := strings.IndexAny(s, plain+kept)
-	if i < 0 {
-		return memory.Entry{}, errEntry
+// decodeEntry reads an entry. One that is damaged is a [memory.Broken].
+func decodeEntry(s string, seq uint64) memory.Entry {
+	if i := strings.IndexAny(s, plain+kept); i >= 0 {
+		if ms, err := strconv.ParseInt(s[:i], 10, 64); err == nil {
+			return memory.Entry{Seq: seq, At: timeOf(ms), Body: memory.Decode([]byte(s[i+1:]))}
+		}
 	}
-	ms, err := strconv.ParseInt(s[:i], 10, 64)
-	if err != nil {
-		return memory.Entry{}, errEntry
-	}
-	b, err := memory.Decode([]byte(s[i+1:]))
-	if err != nil {
-		return memory.Entry{}, err
-	}
-	return memory.Entry{Seq: seq, At: timeOf(ms), Body: b}, nil
+	return memory.Entry{Seq: seq, At: timeOf(0), Body: memory.Broken{Raw: []byte(s), Err: "decode entry: it has no time"}}
 }
 
 // decodeEntries reads entries whose Seq goes up from first; 0: they have none.
-func decodeEntries(list []string, first uint64) ([]memory.Entry, error) {
+func decodeEntries(list []string, first uint64) []memory.Entry {
 	if len(list) == 0 {
-		return nil, nil
+		return nil
 	}
 	out := make([]memory.Entry, 0, len(list))
 	for i, s := range list {
@@ -68,31 +60,23 @@ func decodeEntries(list []string, first uint64) ([]memory.Entry, error) {
 		if first > 0 {
 			seq += uint64(i)
 		}
-		e, err := decodeEntry(s, seq)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, e)
+		out = append(out, decodeEntry(s, seq))
 	}
-	return out, nil
+	return out
 }
 
 // decodeKept reads entries that outlived `forget`: their Seq stands before them.
-func decodeKept(list []string) ([]memory.Entry, error) {
+func decodeKept(list []string) []memory.Entry {
 	var out []memory.Entry
 	for _, s := range list {
 		number, rest, _ := strings.Cut(s, " ")
 		seq, err := strconv.ParseUint(number, 10, 64)
 		if err != nil {
-			return nil, errEntry
+			rest = s
 		}
-		e, err := decodeEntry(rest, seq)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, e)
+		out = append(out, decodeEntry(rest, seq))
 	}
-	return out, nil
+	return out
 }
 
 // Times are milliseconds of the server's clock. The server's zero is none.
@@ -106,10 +90,20 @@ func millisOf(t time.Time) int64 {
 	return max(t.Add(time.Millisecond-1).UnixMilli(), 1)
 }
 
+var errName = errors.New("read name of thread")
+
 func parseThread(s string) (chat.ThreadID, error) {
 	t, err := chat.ParseThreadID(s)
 	if err != nil {
-		return t, fmt.Errorf("read name of thread: %w", err)
+		return t, fmt.Errorf("%w: %w", errName, err)
 	}
 	return t, nil
+}
+
+// weightOf is how many bytes entries take.
+func weightOf(list []string) (n int) {
+	for _, s := range list {
+		n += len(s)
+	}
+	return n
 }

@@ -149,6 +149,7 @@ func waitForAll(ctx context.Context, t *testing.T, s *Store, th chat.ThreadID, w
 
 // A server that is killed and comes back costs nothing but the time.
 func TestServerKilled(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t, "--appendfsync", "always")
 	var stores []*Store
 	for range 2 {
@@ -161,9 +162,11 @@ func TestServerKilled(t *testing.T) {
 			if err := stores[0].Ping(within(t)); err == nil {
 				t.Error("Ping of a dead server: no error")
 			}
-			if _, err := stores[0].Put(within(t), someThread, text("lost")); err == nil {
+			short, cancel := context.WithTimeout(t.Context(), time.Second)
+			if _, err := stores[0].Put(short, someThread, text("lost")); err == nil {
 				t.Error("Put to a dead server: no error")
 			}
+			cancel()
 			if d := time.Since(start); d > 10*time.Second {
 				t.Errorf("the errors came after %v", d)
 			}
@@ -176,6 +179,7 @@ var quiet = slog.New(slog.DiscardHandler)
 
 // When a master dies, its replica takes its place, found by way of a sentinel.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	master := redistest.Start(t)
 	master.Replica(t)
 	url := "redis+sentinel://" + master.Sentinel(t, 1).Addr() + "/main"
@@ -210,6 +214,7 @@ func TestFailover(t *testing.T) {
 
 // A server that lost its scripts and streams gets them again.
 func TestServerForgets(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	s := openStore(t, server.URL(), Options{Logger: quiet})
 	mustPut(t, s, text("one"))
@@ -232,6 +237,7 @@ func TestServerForgets(t *testing.T) {
 // A side effect's Started has to be on a replica, where there is one. When it
 // is not, Commit says so; the same commit may be tried again.
 func TestReplicaFallsShort(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	replica := server.Replica(t)
 	s := openStore(t, server.URL(), Options{Logger: quiet})
@@ -272,17 +278,24 @@ func TestReplicaFallsShort(t *testing.T) {
 
 // A run hears that its lease is lost.
 func TestLost(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	s := openStore(t, server.URL(), Options{Lease: 300 * time.Millisecond, Logger: quiet})
 	mustPut(t, s, text("one"))
 	run := mustClaim(t, s)
 	// As if the process had been paused until another took over.
-	_, err := s.run(within(t), handoffScript, shardOfThread(run.Thread), run.Thread.String(), run.Token, 1000)
+	_, err := s.run(within(t), handoffScript, shardOfThread(run.Thread), run.Thread.String(), run.Token, "other", 1000)
 	if err != nil {
 		t.Fatalf("hand off: %v", err)
 	}
+	lost := make(chan struct{}, 9)
+	run.Bell.Listen(func() {
+		if _, gone := run.Bell.Take(); gone {
+			lost <- struct{}{}
+		}
+	})
 	select {
-	case <-run.Lost:
+	case <-lost:
 	case <-within(t).Done():
 		t.Fatal("the run is not told")
 	}
@@ -293,6 +306,7 @@ func TestLost(t *testing.T) {
 
 // What was handed to a process that died before it claimed it is not lost.
 func TestHandedOutAndNotClaimed(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	o := Options{Lease: 300 * time.Millisecond, Logger: quiet}
 	s := openStore(t, server.URL(), o)
@@ -313,6 +327,7 @@ func TestHandedOutAndNotClaimed(t *testing.T) {
 // A deadline that has passed is a Due also when a message woke the thread
 // before anybody looked at the deadline.
 func TestDueWithoutSweep(t *testing.T) {
+	t.Parallel()
 	s := openStore(t, redistest.Start(t).URL(), Options{Logger: quiet})
 	mustPut(t, s, text("one"))
 	run := mustClaim(t, s)
@@ -338,6 +353,7 @@ func TestDueWithoutSweep(t *testing.T) {
 // A claim voids the deadline: a run that hands the thread on without a new one
 // leaves none behind.
 func TestClaimVoidsTheDeadline(t *testing.T) {
+	t.Parallel()
 	s := openStore(t, redistest.Start(t).URL(), Options{Logger: quiet})
 	mustPut(t, s, text("one"))
 	if _, err := s.Finish(within(t), mustClaim(t, s), time.Now().Add(time.Hour)); err != nil {
@@ -354,6 +370,7 @@ func TestClaimVoidsTheDeadline(t *testing.T) {
 // What one process was handed and nobody there wants goes to another, long
 // before a lease would run out.
 func TestSpareIsGivenBack(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	o := Options{Lease: time.Hour, Logger: quiet}
 	s, other := openStore(t, server.URL(), o), openStore(t, server.URL(), o)
@@ -373,10 +390,11 @@ func TestSpareIsGivenBack(t *testing.T) {
 // Consumers of processes that are gone are removed: at once when they close,
 // and after a while when they died.
 func TestConsumersAreBuried(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
-	alive := openStore(t, server.URL(), Options{ID: "alive", Logger: quiet})
-	closes := openStore(t, server.URL(), Options{ID: "closes", Logger: quiet})
-	dies := openStore(t, server.URL(), Options{ID: "dies", Logger: quiet})
+	alive := openStore(t, server.URL(), Options{Logger: quiet})
+	closes := openStore(t, server.URL(), Options{Logger: quiet})
+	dies := openStore(t, server.URL(), Options{Logger: quiet})
 	for _, s := range []*Store{alive, closes, dies} {
 		mustPut(t, s, text("one"))
 		run := mustClaim(t, s)
@@ -401,16 +419,16 @@ func TestConsumersAreBuried(t *testing.T) {
 	if err := closes.Close(); err != nil {
 		t.Fatalf("Close: %v", err)
 	}
-	if got := names(); got["closes"] || !got["dies"] || !got["alive"] {
+	if got := names(); got[closes.Self()] || !got[dies.Self()] || !got[alive.Self()] {
 		t.Errorf("consumers %v, want alive and dies", got)
 	}
-	if _, err := alive.buryIdle(within(t), time.Hour, []string{"slack"}); err != nil || !names()["dies"] {
+	if _, err := alive.tidy(within(t), shardOfThread(someThread), time.Hour, []string{"slack"}); err != nil || !names()[dies.Self()] {
 		t.Errorf("a consumer was removed too soon (%v)", err)
 	}
-	if n, err := alive.buryIdle(within(t), 0, []string{"slack"}); err != nil || n == 0 {
+	if n, err := alive.tidy(within(t), shardOfThread(someThread), 0, []string{"slack"}); err != nil || n == 0 {
 		t.Errorf("removed %d, %v, want some", n, err)
 	}
-	if names()["dies"] {
+	if names()[dies.Self()] {
 		t.Error("a dead consumer is still there")
 	}
 	mustPut(t, alive, text("two"))

@@ -27,6 +27,7 @@ type offer struct {
 	shard  int
 	thread string
 	id     string // its entry of the ready stream
+	token  string // under which it was, or may have been, claimed
 	at     time.Time
 }
 
@@ -101,10 +102,13 @@ func (s *Store) feed(ctx context.Context, f *feed, streams map[string]int) {
 	for name := range streams {
 		names = append(names, name)
 	}
-	if err := s.makeGroups(ctx, names); err != nil {
+	if err := s.makeGroups(ctx, names); err != nil && ctx.Err() == nil {
 		s.log.Warn("redis: consumer groups not made yet", "error", err)
 	}
-	s.bury(ctx, f.platforms)
+	for i := range s.shards { // what was missed while nobody was there
+		s.shards[i].mend.Store(true)
+	}
+	signal(s.mendNow)
 	args := slices.Clone(names)
 	for range streams {
 		args = append(args, ">")
@@ -124,6 +128,9 @@ func (s *Store) feed(ctx context.Context, f *feed, streams map[string]int) {
 			s.log.Warn("redis: ready threads can't be read", "error", err)
 		}
 		down = true
+		if c, ok := s.wait.(*redis.ClusterClient); ok && broken(err) {
+			c.ReloadState(ctx)
+		}
 		if s.recover(ctx, err, names) != nil {
 			return
 		}
@@ -144,7 +151,7 @@ func (s *Store) recover(ctx context.Context, err error, names []string) error {
 // was handed out and not claimed is seen by the sweeper.
 func (s *Store) readReady(ctx context.Context, args []string, streams map[string]int, count int) ([]offer, error) {
 	found, err := s.wait.XReadGroup(ctx, &redis.XReadGroupArgs{
-		Group: group, Consumer: s.me, Streams: args, Count: int64(count), Block: pollEvery, NoAck: true,
+		Group: group, Consumer: s.words.self, Streams: args, Count: int64(count), Block: pollEvery, NoAck: true,
 	}).Result()
 	if errors.Is(err, redis.Nil) {
 		return nil, nil
@@ -299,6 +306,18 @@ func (f *feeds) doubt(o offer) {
 	signal(f.work)
 }
 
+// platforms gives the platforms that anybody claims for here.
+func (f *feeds) platforms() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []string
+	for _, feed := range f.by {
+		out = append(out, feed.platforms...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // unclaimed takes out what is to be given back: all of it, or what is old.
 func (f *feeds) unclaimed(all bool) (out []offer, more bool) {
 	f.mu.Lock()
@@ -336,22 +355,23 @@ func (s *Store) giveBackLoop(ctx context.Context) {
 	}
 }
 
-// giveBack makes threads ready for others.
+// giveBack makes threads ready for others. A shard that can't be reached holds
+// up no other; its threads are found by the sweeper in the end.
 func (s *Store) giveBack(ctx context.Context, offers []offer) error {
 	var args [shards][]any
 	for _, o := range offers {
-		args[o.shard] = append(args[o.shard], o.thread, o.id)
+		args[o.shard] = append(args[o.shard], o.thread, o.id, o.token)
 	}
-	for shard, pairs := range args {
-		if len(pairs) == 0 {
+	var errs []error
+	for shard, triples := range args {
+		if len(triples) == 0 {
 			continue
 		}
-		pairs = append([]any{s.me, s.lease.Milliseconds()}, pairs...)
-		if _, err := s.run(ctx, giveBackScript, shard, pairs...); err != nil {
-			return err
-		}
+		triples = append([]any{s.lease.Milliseconds()}, triples...)
+		_, err := s.run(ctx, giveBackScript, shard, triples...)
+		errs = append(errs, err)
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // signal wakes whoever reads the channel, once.

@@ -1,8 +1,11 @@
 package redis
 
 import (
+	"crypto/rand"
+	"encoding/base32"
 	"hash/fnv"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"nod/chat"
@@ -18,8 +21,8 @@ func (k keys) tag(shard int) string { return "{" + k.prefix + ":" + strconv.Itoa
 
 func (k keys) key(shard int, kind, name string) string { return k.tag(shard) + ":" + kind + ":" + name }
 
-func (k keys) audit(shard int) string { return k.tag(shard) + ":audit" }
-func (k keys) due(shard int) string   { return k.tag(shard) + ":due" }
+// own is a key that there is once in a shard.
+func (k keys) own(shard int, kind string) string { return k.tag(shard) + ":" + kind }
 
 // mail is the channel on which a process hears of entries for the threads that
 // it holds.
@@ -35,7 +38,18 @@ func shardOf(platform, channel string) int {
 
 func shardOfThread(t chat.ThreadID) int { return shardOf(t.Platform, t.Channel) }
 
-// counter numbers things.
-type counter struct{ n atomic.Uint64 }
+// words makes the words that tell processes, claims, commits and calls apart.
+// No word comes twice, whatever a server forgets: each begins with what one
+// process drew at random, always of the same length, and goes on with a number.
+type words struct {
+	self string
+	n    atomic.Uint64
+}
 
-func (c *counter) next() string { return strconv.FormatUint(c.n.Add(1), 36) }
+func newWords() *words {
+	random := make([]byte, 10) // 16 letters
+	_, _ = rand.Read(random)   // never fails
+	return &words{self: strings.ToLower(base32.StdEncoding.EncodeToString(random))}
+}
+
+func (w *words) next() string { return w.self + strconv.FormatUint(w.n.Add(1), 36) }

@@ -3,52 +3,171 @@ package redis
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"nod/chat"
+	"nod/memory"
 )
 
-// beat renews the leases of every run that this process holds, a few times in
-// the length of one. It also hears then of mail that came while the channel
-// for it was broken.
+// Self implements [memory.Store].
+func (s *Store) Self() string { return s.words.self }
+
+// Silent implements [memory.Store]. Whoever commits is heard of in the shard of
+// the thread; so one that was never heard of there is gone, or it never began
+// anything there.
+func (s *Store) Silent(ctx context.Context, thread chat.ThreadID, process string) (time.Duration, error) {
+	if process == s.words.self {
+		return 0, nil
+	}
+	shard := shardOfThread(thread)
+	out, err := s.run(ctx, silentScript, shard, process)
+	if err != nil {
+		return 0, err
+	}
+	ms, _ := out.(int64)
+	if ms < 0 {
+		return memory.Forever, nil
+	}
+	return s.shards[shard].heard(time.Duration(ms) * time.Millisecond), nil
+}
+
+// idleBeat is how often a shard is told that this process lives in which it holds
+// and runs nothing.
+const idleBeat = time.Minute
+
+// beat says a few times in the length of a lease that this process lives, and
+// renews what it holds. Each shard has its own time for that: one whose server
+// stands still holds up no other.
 func (s *Store) beat(ctx context.Context) {
-	for sleep(ctx, s.lease/3) == nil {
-		for shard, runs := range s.held.list(false) {
-			if len(runs) == 0 {
+	for {
+		var wg sync.WaitGroup
+		var idle []int
+		for i, runs := range s.held.list() {
+			if len(runs) == 0 && !s.shards[i].wantsBeat() {
+				idle = append(idle, i)
 				continue
 			}
-			// A server that is away can give the thread to nobody else either.
-			if err := s.renew(ctx, shard, runs); err != nil && ctx.Err() == nil {
-				s.log.Warn("redis: leases not renewed", "error", err)
-			}
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(ctx, s.lease/4)
+				defer cancel()
+				// A server that is away can give the thread to nobody else either.
+				err := s.beatShard(ctx, i, runs)
+				if errors.Is(err, context.Canceled) {
+					return
+				}
+				if err != nil {
+					s.shards[i].shaken()
+				}
+				s.sayAway(i, err)
+			})
+		}
+		s.poll(ctx, idle)
+		wg.Wait()
+		if sleep(ctx, min(s.lease/3, pollEvery)) != nil {
+			return
 		}
 	}
 }
 
-func (s *Store) renew(ctx context.Context, shard int, runs []*held) error {
-	args := []any{s.lease.Milliseconds()}
+// sayAway logs once that a server is away, and once that it is back.
+func (s *Store) sayAway(i int, err error) {
+	switch was := s.shards[i].away.Swap(err != nil); {
+	case err != nil && !was:
+		s.log.Warn("redis: leases can't be renewed", "shard", i, "error", err)
+	case err == nil && was:
+		s.log.Info("redis: leases are renewed again", "shard", i)
+	}
+}
+
+// poll looks for the next deadline of each shard, which others may have set.
+func (s *Store) poll(ctx context.Context, these []int) {
+	if len(these) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.lease/4)
+	defer cancel()
+	heads := make([]*redis.ZSliceCmd, len(these))
+	// An error is that of one command, and is seen there.
+	_, _ = s.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, shard := range these {
+			heads[i] = p.ZRangeWithScores(ctx, s.keys.own(shard, "due"), 0, 0)
+		}
+		return nil
+	})
+	for i, head := range heads {
+		z, err := head.Result()
+		switch {
+		case err != nil && broken(err):
+			s.noteTrouble(ctx, these[i], err)
+		case err == nil && len(z) > 0:
+			s.deadlines.note(these[i], int64(z[0].Score))
+		}
+	}
+}
+
+func (s *Store) beatShard(ctx context.Context, i int, runs []*held) error {
+	args := []any{s.words.self, s.lease.Milliseconds()}
 	for _, r := range runs {
 		args = append(args, r.thread, r.token)
 	}
-	reply := newReply(s.run(ctx, beatScript, shard, args...))
+	sent := s.uptime()
+	reply := newReply(s.run(ctx, beatScript, i, args...))
+	now, before, next := reply.int(), reply.int(), reply.int()
+	if reply.err != nil {
+		return reply.err
+	}
+	s.shards[i].alive.Store(int64(sent))
+	s.beaten(i, now, before)
+	s.deadlines.tick(i, now)
+	s.deadlines.note(i, next)
 	for _, r := range runs {
-		n := reply.int()
-		switch {
+		switch n := reply.int(); {
 		case reply.err != nil:
 			return reply.err
 		case n < 0:
-			s.held.lose(r)
+			r.lost.Store(true)
+			r.bell.Lose()
 		case n > 0:
-			s.held.mail(r.thread)
+			r.bell.Mail()
 		}
 	}
 	return nil
 }
 
+// uptime is this process' own clock, which nobody sets.
+func (s *Store) uptime() time.Duration { return time.Since(s.began) }
+
+// doubts gives what says whether a lease that was taken now may have run out since,
+// because this process stood still or its server was away.
+func (s *Store) doubts(shard int) func() bool {
+	claimed := s.uptime()
+	return func() bool {
+		return s.uptime()-max(claimed, time.Duration(s.shards[shard].alive.Load())) >= s.lease
+	}
+}
+
+// beaten notes that a beat arrived. A server that does not know of the one
+// before came back older.
+func (s *Store) beaten(i int, now, before int64) {
+	sh := &s.shards[i]
+	sh.beatAt.Store(time.Now().UnixNano())
+	if last := sh.beaten.Swap(now); before < last {
+		s.older(i, "it does not know that this process lived", "")
+	}
+	if sh.shook.Swap(false) {
+		sh.steady.Store(time.Now().UnixNano())
+		sh.mend.Store(true)
+		signal(s.mendNow)
+	}
+}
+
 // hearMail hears from other processes that something arrived for a thread that
 // is held here.
 func (s *Store) hearMail(ctx context.Context) {
-	sub := s.wait.Subscribe(ctx, s.keys.mail(s.me))
+	sub := s.wait.Subscribe(ctx, s.keys.mail(s.words.self))
 	defer func() { _ = sub.Close() }()
 	heard := sub.Channel(redis.WithChannelHealthCheckInterval(time.Minute))
 	for {
@@ -64,56 +183,27 @@ func (s *Store) hearMail(ctx context.Context) {
 	}
 }
 
-// leave gives up everything that this process has.
+// leave gives up everything that this process has, and says that it is gone.
 func (s *Store) leave(ctx context.Context) error {
-	var errs []error
-	for shard, runs := range s.held.close() {
-		for _, r := range runs {
-			_, err := s.run(ctx, handoffScript, shard, r.thread, r.token, s.lease.Milliseconds())
-			errs = append(errs, err)
-		}
-	}
 	offers, _ := s.feeds.unclaimed(true)
-	errs = append(errs, s.giveBack(ctx, offers))
+	for _, h := range s.held.close() {
+		offers = append(offers, offer{shard: h.shard, thread: h.thread, id: h.ready, token: h.token})
+	}
+	errs := []error{s.giveBack(ctx, offers)}
+	for i := range shards {
+		_, err := s.run(ctx, goneScript, i, s.words.self)
+		errs = append(errs, err)
+	}
 	for _, f := range s.feeds.by {
-		_, err := s.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
+		// What is not removed is found by those who live.
+		_, _ = s.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, part := range s.streams(f.platforms) {
 				for name := range part {
-					p.XGroupDelConsumer(ctx, name, group, s.me)
+					p.XGroupDelConsumer(ctx, name, group, s.words.self)
 				}
 			}
 			return nil
 		})
-		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-// Consumers that have not asked for so long are dead.
-const deadAfter = 10 * time.Minute
-
-// bury removes dead processes' consumers. Failing to costs nothing but a few
-// bytes in the server.
-func (s *Store) bury(ctx context.Context, platforms []string) {
-	if _, err := s.buryIdle(ctx, deadAfter, platforms); err != nil && ctx.Err() == nil {
-		s.log.Info("redis: dead consumers not removed", "error", err)
-	}
-}
-
-func (s *Store) buryIdle(ctx context.Context, idle time.Duration, platforms []string) (int64, error) {
-	args := []any{group, idle.Milliseconds()}
-	for _, p := range platforms {
-		args = append(args, p)
-	}
-	var removed int64
-	for shard := range shards {
-		n, err := s.run(ctx, buryScript, shard, args...)
-		if err != nil {
-			return removed, err
-		}
-		if n, ok := n.(int64); ok {
-			removed += n
-		}
-	}
-	return removed, nil
 }

@@ -5,19 +5,23 @@
 // and one round trip. What a script has to see lies in one shard, and a shard
 // is a hash tag, so that the same scripts run on one server, behind Sentinel
 // and on a cluster. Ready threads are handed out by streams with a consumer
-// group; who holds a thread is said by a fencing token in the thread's own
-// hash, and until when by a sorted set that also holds the deadlines. The keys
-// are described in lua/prelude.lua.
+// group. The keys are described in lua/prelude.lua.
+//
+// The truth is a comparison. Every log has a head, a word that changes whenever
+// the log does and never comes again. Who changes a log says which head it has
+// seen, and is refused where there is another one. So a server that forgot what
+// it was told last can never take two processes' work for one history. Who
+// knows how the log had gone on from the head that the server has now tells it
+// again, unless somebody went on meanwhile. A lease, in a sorted set that also
+// holds the deadlines, only keeps two processes from doing the same work.
 //
 // Every script may be sent again when its answer was lost: it knows the call
-// that it already did.
+// that it already did by the head that this left.
 package redis
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/tls"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -28,18 +32,19 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"nod/memory"
-	"nod/memory/recent"
 )
 
 // Options change how a store behaves. The zero value is good for one team on
 // one server.
 type Options struct {
-	Logger *slog.Logger  // nil: slog.Default()
-	Keep   time.Duration // a thread untouched for longer is erased; 0: never
-	Lease  time.Duration // how long a dead process still holds a thread; 0: 15 s
-	Prefix string        // of every key; empty: "nod"
-	ID     string        // of this process among the others; empty: random
-	TLS    *tls.Config   // of the TLS schemes; nil: the system's roots
+	Logger    *slog.Logger  // nil: slog.Default()
+	Keep      time.Duration // a thread untouched for longer is erased; 0: never
+	KeepAudit time.Duration // an audit line older than this is erased; 0: never
+	Quota     memory.Quota  // of files
+	Wait      time.Duration // how long Open waits for a server that is away, saying so
+	Lease     time.Duration // how long a dead process still holds a thread; 0: 15 s
+	Prefix    string        // of every key; empty: "nod"
+	TLS       *tls.Config   // of the TLS schemes; nil: the system's roots
 }
 
 // Defaults and fixed numbers.
@@ -52,20 +57,25 @@ const (
 
 // Store is a [memory.Full] in Redis. It is safe for concurrent use.
 type Store struct {
-	log   *slog.Logger
-	keep  time.Duration
-	lease time.Duration
-	me    string
-	keys  keys
-
-	cmd  redis.UniversalClient // for what is answered at once
+	*link
 	wait redis.UniversalClient // for what blocks; closing it ends every wait
+
+	keep      time.Duration
+	keepAudit time.Duration
+	quota     memory.Quota
+	lease     time.Duration
+	address   address
+	tls       *tls.Config
+	replicas  replicas
+	words     *words
 
 	held      holders
 	deadlines deadlines
-	recent    *recent.Logs
+	logs      logs
 	feeds     feeds
-	calls     counter // numbers the calls of this process
+	shards    [shards]shard
+	began     time.Time // when the store was opened
+	mendNow   chan struct{}
 
 	spawn func(func(context.Context)) // starts a goroutine that ends with the store
 	stop  context.CancelFunc
@@ -79,45 +89,95 @@ var _ memory.Full = (*Store)(nil)
 // JSON; what matters of them comes back as errors.
 func init() { logging.Disable() }
 
-// Open connects to the servers that the URL names and starts what the store
-// does by itself. It refuses servers that may drop keys when memory is short.
-// No error of this package holds the URL's password.
+// Open connects to the servers that the URL names, brings what they hold up to
+// date, and starts what the store does by itself. It refuses servers that may
+// drop keys when memory is short, or lose everything in a crash, and
+// [memory.FormatError] what a later build wrote. No error of this package holds
+// the URL's password.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	a, err := parseURL(url)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{
-		log: o.Logger, keep: o.Keep, lease: o.Lease, me: o.ID,
-		keys: keys{prefix: o.Prefix},
-		cmd:  a.client(o.TLS), wait: a.client(o.TLS), recent: recent.New(),
-	}
-	s.setDefaults()
-	if err := s.check(ctx, a); err != nil {
-		return nil, errors.Join(fmt.Errorf("open redis store: %w", err), s.closeClients())
+	s := newStore(a, o)
+	if err := s.prepare(ctx, a, o); err != nil {
+		return nil, errors.Join(fmt.Errorf("open redis store: %w", err), s.wait.Close(), s.cmd.Close())
 	}
 	s.start()
 	return s, nil
 }
 
-func (s *Store) setDefaults() {
-	if s.log == nil {
-		s.log = slog.Default()
+func newStore(a address, o Options) *Store {
+	s := &Store{
+		link: a.link(o), wait: a.client(o.TLS),
+		keep: o.Keep, keepAudit: o.KeepAudit, quota: o.Quota, lease: o.Lease,
+		began: time.Now(), address: a, tls: o.TLS, words: newWords(), mendNow: make(chan struct{}, 1),
 	}
 	if s.lease <= 0 {
 		s.lease = defaultLease
 	}
-	if s.keys.prefix == "" {
-		s.keys.prefix = "nod"
-	}
-	if s.me == "" {
-		id := make([]byte, 6)
-		_, _ = rand.Read(id) // never fails
-		s.me = hex.EncodeToString(id)
+	s.replicas.wanted, s.replicas.seen = a.replicas, map[string]time.Time{}
+	s.trouble = func(shard int) { s.shards[shard].shaken() }
+	s.raise = func(ctx context.Context, shard int) error {
+		return s.bringUpToDate(ctx, []int{shard}, steps())
 	}
 	s.held.init()
 	s.deadlines.init()
 	s.feeds.init()
+	s.logs.init()
+	return s
+}
+
+// prepare finds out whether the servers can be trusted, and makes them ready.
+// It waits for one that is away.
+func (s *Store) prepare(ctx context.Context, a address, o Options) error {
+	began, said := time.Now(), time.Time{}
+	for {
+		err := s.tryToPrepare(ctx, a, o)
+		if err == nil || !away(err) || time.Since(began) >= o.Wait {
+			return err
+		}
+		if time.Since(said) > 10*time.Second {
+			said = time.Now()
+			s.log.Warn("redis: the store is away; waiting for it", "for", o.Wait.String(), "error", err)
+		}
+		if sleep(ctx, 500*time.Millisecond) != nil {
+			return err
+		}
+	}
+}
+
+func (s *Store) tryToPrepare(ctx context.Context, a address, o Options) error {
+	c := &checkup{link: s.link, a: a, o: o}
+	if err := c.all(ctx); err != nil {
+		return err
+	}
+	if _, err := s.oldest(ctx); err != nil { // before anything is changed
+		return err
+	}
+	if err := s.bringUpToDate(ctx, everyShard(), steps()); err != nil {
+		return err
+	}
+	for _, server := range c.had {
+		s.replicas.saw(server)
+	}
+	for _, line := range c.lines {
+		s.log.Warn("redis: " + line)
+	}
+	return s.loadScripts(ctx)
+}
+
+// loadScripts makes the scripts known, so that the first calls are as quick as
+// the later ones. A server that forgot them gets them again with the next call.
+func (s *Store) loadScripts(ctx context.Context) error {
+	return s.eachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
+		for _, script := range allScripts { // not in a pipeline: Load reads the answer at once
+			if err := script.Load(ctx, c).Err(); err != nil {
+				return fmt.Errorf("load scripts: %w", err)
+			}
+		}
+		return nil
+	})
 }
 
 // start starts the goroutines: there are as many of them for ten thousand
@@ -126,7 +186,7 @@ func (s *Store) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
 	s.spawn = func(f func(context.Context)) { s.wg.Go(func() { f(ctx) }) }
-	for _, loop := range []func(context.Context){s.beat, s.sweepLoop, s.hearMail, s.giveBackLoop} {
+	for _, loop := range []func(context.Context){s.beat, s.sweepLoop, s.hearMail, s.giveBackLoop, s.mendLoop} {
 		s.spawn(loop)
 	}
 }
@@ -157,14 +217,14 @@ func (s *Store) Close() error {
 	return err
 }
 
-func (s *Store) closeClients() error { return errors.Join(s.wait.Close(), s.cmd.Close()) }
-
 // Ping implements [memory.Store].
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.eachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
-		return c.Ping(ctx).Err()
-	}); err != nil {
-		return fmt.Errorf("ping redis: %w", err)
+	err := s.eachShard(ctx, func(ctx context.Context, shard int) error {
+		_, err := s.run(ctx, pingScript, shard)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write to redis: %w", refused(err))
 	}
 	return nil
 }

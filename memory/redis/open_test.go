@@ -27,23 +27,31 @@ import (
 )
 
 func TestParseURL(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		url  string
 		want address
 	}{
-		{"redis://localhost", address{hosts: []string{"localhost:6379"}}},
-		{"redis://h:1/3", address{hosts: []string{"h:1"}, db: 3}},
-		{"redis://h:1/", address{hosts: []string{"h:1"}}},
-		{"redis://u:p@h:1", address{hosts: []string{"h:1"}, user: "u", password: "p"}},
-		{"redis://:p%40%2Fq@h", address{hosts: []string{"h:6379"}, password: "p@/q"}},
-		{"redis://u:p@/q@h:1/2", address{hosts: []string{"h:1"}, user: "u", password: "p@/q", db: 2}},
-		{"redis://[::1]:7", address{hosts: []string{"[::1]:7"}}},
-		{"redis://[::1]", address{hosts: []string{"[::1]:6379"}}},
-		{"rediss://h", address{hosts: []string{"h:6379"}, tls: true}},
-		{"redis+cluster://u:p@a:1,b:2", address{cluster: true, hosts: []string{"a:1", "b:2"}, user: "u", password: "p"}},
-		{"redis+cluster://a", address{cluster: true, hosts: []string{"a:6379"}}},
-		{"redis+sentinel://:p@a:1,b/main/4", address{hosts: []string{"a:1", "b:26379"}, master: "main", db: 4, password: "p"}},
-		{"rediss+sentinel://a/main", address{hosts: []string{"a:26379"}, master: "main", tls: true}},
+		{"redis://localhost", address{replicas: -1, hosts: []string{"localhost:6379"}}},
+		{"redis://h:1/3", address{replicas: -1, hosts: []string{"h:1"}, db: 3}},
+		{"redis://h:1/", address{replicas: -1, hosts: []string{"h:1"}}},
+		{"redis://h:1/0?replicas=2&durable=no", address{hosts: []string{"h:1"}, replicas: 2, lossy: true}},
+		{"redis://h?replicas=0", address{hosts: []string{"h:6379"}}},
+		{"rediss+cluster://u:p@a:1?replicas=1", address{cluster: true, tls: true, hosts: []string{"a:1"}, user: "u", password: "p", replicas: 1}},
+		{
+			"redis+sentinel://u:p@a:1/main?sentinel_user=w&sentinel_password=p%40%26%3F",
+			address{replicas: -1, hosts: []string{"a:1"}, master: "main", user: "u", password: "p", sentinelUser: "w", sentinelPassword: "p@&?"},
+		},
+		{"redis://u:p@h:1", address{replicas: -1, hosts: []string{"h:1"}, user: "u", password: "p"}},
+		{"redis://:p%40%2Fq@h", address{replicas: -1, hosts: []string{"h:6379"}, password: "p@/q"}},
+		{"redis://u:p@/q@h:1/2", address{replicas: -1, hosts: []string{"h:1"}, user: "u", password: "p@/q", db: 2}},
+		{"redis://[::1]:7", address{replicas: -1, hosts: []string{"[::1]:7"}}},
+		{"redis://[::1]", address{replicas: -1, hosts: []string{"[::1]:6379"}}},
+		{"rediss://h", address{replicas: -1, hosts: []string{"h:6379"}, tls: true}},
+		{"redis+cluster://u:p@a:1,b:2", address{replicas: -1, cluster: true, hosts: []string{"a:1", "b:2"}, user: "u", password: "p"}},
+		{"redis+cluster://a", address{replicas: -1, cluster: true, hosts: []string{"a:6379"}}},
+		{"redis+sentinel://:p@a:1,b/main/4", address{replicas: -1, hosts: []string{"a:1", "b:26379"}, master: "main", db: 4, password: "p"}},
+		{"rediss+sentinel://a/main", address{replicas: -1, hosts: []string{"a:26379"}, master: "main", tls: true}},
 	} {
 		got, err := parseURL(c.url)
 		if err != nil {
@@ -57,10 +65,12 @@ func TestParseURL(t *testing.T) {
 
 // Whatever is wrong with a URL, its password is not in the error.
 func TestPasswordIsNoWhere(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t, "--requirepass", "other")
 	for _, url := range []string{
 		"s3cret", "http://u:s3cret@h", "redis:/u:s3cret@h", "redis://u:s3cret@", "redis://u:s3cret@h:port",
-		"redis://u:s3cret@h/x", "redis://u:s3cret@h:1:2", "redis://u:s3cret%zz@h", "redis://u:s3cret@a,b",
+		"redis://u:s3cret@h/x", "redis://h?s3cret=1", "redis://h?replicas=s3cret", "redis://h?durable=s3cret", "redis://h?x=s3cret%zz",
+		"redis+sentinel://127.0.0.1:1/main?sentinel_password=s3cret", "redis://u:s3cret@h:1:2", "redis://u:s3cret%zz@h", "redis://u:s3cret@a,b",
 		"redis+cluster://u:s3cret@a/3", "redis+cluster://u:s3cret@,", "redis+sentinel://u:s3cret@a", "redis+s3cret://a",
 		"redisss://s3cret@h", "redis://u:s3cret@127.0.0.1:1", "redis+cluster://u:s3cret@127.0.0.1:1",
 		"redis+sentinel://u:s3cret@127.0.0.1:1/main", "rediss://u:s3cret@127.0.0.1:1",
@@ -81,6 +91,7 @@ func TestPasswordIsNoWhere(t *testing.T) {
 
 // A server that may drop keys is refused, with what to do about it.
 func TestEvictionIsRefused(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t, "--maxmemory-policy", "allkeys-lru")
 	_, err := Open(t.Context(), server.URL(), Options{})
 	if err == nil || !strings.Contains(err.Error(), "CONFIG SET maxmemory-policy noeviction") {
@@ -89,35 +100,58 @@ func TestEvictionIsRefused(t *testing.T) {
 }
 
 func TestClusterNodeIsRefused(t *testing.T) {
+	t.Parallel()
 	_, err := Open(t.Context(), redistest.Cluster(t, 1)[0].URL(), Options{})
 	if err == nil || !strings.Contains(err.Error(), "redis+cluster://") {
 		t.Errorf("Open: %v, want what to write", err)
 	}
 }
 
-// What can't be seen or is not deadly is warned of.
+// What can't be seen, or was accepted in the URL, is warned of, at the start and
+// by a check.
 func TestWarnings(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
-		name, want string
-		options    []string
+		name, want, query string
+		options           []string
 	}{
-		{"no append-only file", "appendonly is off", []string{"--appendonly", "no"}},
-		{"hidden settings", "hides a setting", []string{"--rename-command", "CONFIG", ""}},
+		{"no append-only file", "appendonly is no", "?durable=no", []string{"--appendonly", "no"}},
+		{"hidden settings", "hides its settings", "", []string{"--rename-command", "CONFIG", ""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var logged bytes.Buffer
-			s := openStore(t, redistest.Start(t, c.options...).URL(), Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+			url := redistest.Start(t, c.options...).URL() + c.query
+			s := openStore(t, url, Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 			if err := s.Close(); err != nil {
 				t.Errorf("Close: %v", err)
 			}
-			if !strings.Contains(logged.String(), c.want) {
-				t.Errorf("logged %q, want %q", &logged, c.want)
+			if n := strings.Count(logged.String(), c.want); n != 1 {
+				t.Errorf("logged %q, want %q once", &logged, c.want)
+			}
+			lines, err := Check(t.Context(), url, Options{})
+			if err != nil || len(lines) != 1 || !strings.Contains(lines[0], c.want) {
+				t.Errorf("Check = %q, %v, want %q", lines, err, c.want)
 			}
 		})
 	}
 }
 
+// A server that keeps nothing on disk is refused, unless the URL says that it
+// will do.
+func TestLossyIsRefused(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--appendonly", "no")
+	_, err := Open(t.Context(), server.URL(), Options{})
+	if err == nil || !strings.Contains(err.Error(), "?durable=no") {
+		t.Errorf("Open: %v, want what to do", err)
+	}
+	if _, err := Check(t.Context(), server.URL(), Options{}); err == nil {
+		t.Error("Check: no error")
+	}
+}
+
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	cert, key, pool := certificate(t)
 	port := ""
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -11,7 +11,7 @@ import (
 
 // Put implements [memory.Store]. Event ids are known within a channel.
 func (s *Store) Put(ctx context.Context, thread chat.ThreadID, body memory.Body, eventIDs ...string) (bool, error) {
-	p := putArgs{thread: thread.String(), shard: shardOfThread(thread), ids: eventIDs}
+	p := putArgs{thread: thread.String(), shard: shardOfThread(thread), ids: inChannel(thread.Platform, thread.Channel, eventIDs)}
 	effects := memory.EffectsOf(thread, []memory.Entry{{Body: body}})
 	for _, ref := range effects.Refs {
 		if ref.Platform == thread.Platform && ref.Channel == thread.Channel {
@@ -27,7 +27,7 @@ func (s *Store) Put(ctx context.Context, thread chat.ThreadID, body memory.Body,
 
 // PutRef implements [memory.Store].
 func (s *Store) PutRef(ctx context.Context, ref chat.MessageRef, body memory.Body, eventIDs ...string) (bool, error) {
-	p := putArgs{target: ref.String(), shard: shardOf(ref.Platform, ref.Channel), ids: eventIDs}
+	p := putArgs{target: ref.String(), shard: shardOf(ref.Platform, ref.Channel), ids: inChannel(ref.Platform, ref.Channel, eventIDs)}
 	fresh, err := s.put(ctx, p, body)
 	if err != nil {
 		return false, fmt.Errorf("put entry for message: %w", err)
@@ -44,24 +44,43 @@ type putArgs struct {
 	ids       []string
 }
 
+// inChannel names events in their channel. Names of channels hold no space.
+func inChannel(platform, channel string, ids []string) []string {
+	name := chat.ThreadID{Platform: platform, Channel: channel}.String()
+	out := make([]string, 0, len(ids))
+	for _, id := range ids {
+		out = append(out, name+" "+id)
+	}
+	return out
+}
+
+// What is put is in memory, and nowhere else: it is worth to wait for a server,
+// for as long as the caller may wait; where nothing bounds that, for so long.
+const putWait = 10 * time.Second
+
 func (s *Store) put(ctx context.Context, p putArgs, body memory.Body) (bool, error) {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, putWait)
+		defer cancel()
+	}
 	raw, err := memory.Encode(body)
 	if err != nil {
 		return false, err
 	}
-	call, ttl := s.me+"."+s.calls.next(), memory.EventTTL
+	call, ttl := s.words.next(), memory.EventTTL
 	if len(p.ids) == 0 {
 		// The call itself is the event, for as long as it may be repeated.
-		p.ids, ttl = []string{"call." + call}, time.Minute
+		p.ids, ttl = []string{"call " + call}, time.Hour
 	}
 	args := []any{
 		p.thread, raw, p.own, p.sent, p.target, memory.RefWait.Milliseconds(),
-		call, int64(ttl.Seconds()), s.lease.Milliseconds(), s.keep.Milliseconds(), s.me, s.keys.mail(""),
+		call, int64(ttl.Seconds()), s.lease.Milliseconds(), s.keep.Milliseconds(), s.words.self, s.keys.mail(""),
 	}
 	for _, id := range p.ids {
 		args = append(args, id)
 	}
-	r := newReply(s.run(ctx, putScript, p.shard, args...))
+	r := newReply(s.durably(ctx, asLongAsWanted, putScript, p.shard, args...))
 	fresh := r.int() == 1
 	if r.err != nil {
 		return false, r.err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,47 +18,44 @@ import (
 const page = 500
 
 // Read implements [memory.Reader].
-func (s *Store) Read(ctx context.Context, thread chat.ThreadID) ([]memory.Entry, error) {
-	r := newReply(s.run(ctx, readScript, shardOfThread(thread), thread.String()))
-	first := uint64(r.int())
-	old, entries, inbox := r.strings(), r.strings(), r.strings()
-	if r.err != nil {
-		return nil, fmt.Errorf("read thread: %w", r.err)
-	}
-	log, err := decodeKept(old)
-	for _, part := range []struct {
-		list  []string
-		first uint64
-	}{{entries, first}, {inbox, 0}} {
-		if err != nil {
-			break
-		}
-		var more []memory.Entry
-		more, err = decodeEntries(part.list, part.first)
-		for i := range more {
-			if part.first == 0 {
-				more[i].Seq = 0
-			}
-		}
-		log = append(log, more...)
-	}
+func (l *link) Read(ctx context.Context, thread chat.ThreadID) ([]memory.Entry, error) {
+	old, t, err := l.read(ctx, thread, "-1")
 	if err != nil {
 		return nil, fmt.Errorf("read thread: %w", err)
 	}
-	return log, nil
+	return slices.Concat(old, t.Log, t.Inbox), nil
+}
+
+// Tail implements [memory.Reader].
+func (l *link) Tail(ctx context.Context, thread chat.ThreadID, after uint64) (memory.Tail, error) {
+	_, t, err := l.read(ctx, thread, strconv.FormatUint(after, 10))
+	if err != nil {
+		return memory.Tail{}, fmt.Errorf("read end of thread: %w", err)
+	}
+	return t, nil
+}
+
+func (l *link) read(ctx context.Context, thread chat.ThreadID, after string) (old []memory.Entry, t memory.Tail, err error) {
+	r := newReply(l.run(ctx, readScript, shardOfThread(thread), thread.String(), after))
+	t.Base, t.Last = uint64(r.int()), uint64(r.int())
+	first := uint64(r.int())
+	old = decodeKept(r.strings())
+	t.Log = decodeEntries(r.strings(), first)
+	t.Inbox = decodeEntries(r.strings(), 0)
+	return old, t, r.err
 }
 
 // Pending implements [memory.Catchup].
-func (s *Store) Pending(ctx context.Context, platform string) iter.Seq2[memory.PendingApproval, error] {
+func (l *link) Pending(ctx context.Context, platform string) iter.Seq2[memory.PendingApproval, error] {
 	return func(yield func(memory.PendingApproval, error) bool) {
 		for shard := range shards {
-			threads, err := s.cmd.SMembers(ctx, s.keys.key(shard, "ask", platform)).Result()
+			threads, err := l.cmd.SMembers(ctx, l.keys.key(shard, "ask", platform)).Result()
 			if err != nil {
 				yield(memory.PendingApproval{}, fmt.Errorf("list pending approvals: %w", err))
 				return
 			}
 			for _, thread := range threads {
-				if !s.pendingOf(ctx, shard, thread, yield) {
+				if !l.pendingOf(ctx, shard, thread, yield) {
 					return
 				}
 			}
@@ -65,8 +63,8 @@ func (s *Store) Pending(ctx context.Context, platform string) iter.Seq2[memory.P
 	}
 }
 
-func (s *Store) pendingOf(ctx context.Context, shard int, name string, yield func(memory.PendingApproval, error) bool) bool {
-	calls, err := s.cmd.HGetAll(ctx, s.keys.key(shard, "p", name)).Result()
+func (l *link) pendingOf(ctx context.Context, shard int, name string, yield func(memory.PendingApproval, error) bool) bool {
+	calls, err := l.cmd.HGetAll(ctx, l.keys.key(shard, "p", name)).Result()
 	if err != nil {
 		yield(memory.PendingApproval{}, fmt.Errorf("list pending approvals: %w", err))
 		return false
@@ -84,21 +82,21 @@ func (s *Store) pendingOf(ctx context.Context, shard int, name string, yield fun
 }
 
 // Watermarks implements [memory.Catchup].
-func (s *Store) Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[memory.Watermark, error] {
+func (l *link) Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[memory.Watermark, error] {
 	from := "-inf"
 	if !since.IsZero() {
 		from = strconv.FormatInt(since.UnixMilli(), 10)
 	}
 	return func(yield func(memory.Watermark, error) bool) {
 		for shard := range shards {
-			seen := s.keys.key(shard, "seen", platform)
+			seen := l.keys.key(shard, "seen", platform)
 			// Ids only: what is touched meanwhile moves to the end, and a
 			// list in pages could miss what moved.
-			threads, err := s.cmd.ZRangeByScore(ctx, seen, &redis.ZRangeBy{Min: from, Max: "+inf"}).Result()
+			threads, err := l.cmd.ZRangeByScore(ctx, seen, &redis.ZRangeBy{Min: from, Max: "+inf"}).Result()
 			for len(threads) > 0 && err == nil {
 				n := min(page, len(threads))
 				var marks []memory.Watermark
-				if marks, err = s.marks(ctx, shard, threads[:n]); err != nil {
+				if marks, err = l.marks(ctx, shard, threads[:n]); err != nil {
 					break
 				}
 				for _, m := range marks {
@@ -117,11 +115,11 @@ func (s *Store) Watermarks(ctx context.Context, platform string, since time.Time
 }
 
 // marks gives the latest message of each thread that has one.
-func (s *Store) marks(ctx context.Context, shard int, threads []string) ([]memory.Watermark, error) {
+func (l *link) marks(ctx context.Context, shard int, threads []string) ([]memory.Watermark, error) {
 	cmds := make([]*redis.SliceCmd, len(threads))
-	_, err := s.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := l.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, thread := range threads {
-			cmds[i] = p.HMGet(ctx, s.keys.key(shard, "t", thread), "m", "d")
+			cmds[i] = p.HMGet(ctx, l.keys.key(shard, "t", thread), "m", "d")
 		}
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,7 +24,7 @@ var prefixes atomic.Int64
 func opener(url string) storetest.Open {
 	return func(t *testing.T, o storetest.Options) storetest.Instance {
 		prefix := fmt.Sprintf("t%d", prefixes.Add(1))
-		return instance(t, url, Options{Keep: o.Keep, Lease: o.Lease, Prefix: prefix})
+		return instance(t, url, Options{Keep: o.Keep, Lease: o.Lease, Quota: o.Quota, Prefix: prefix})
 	}
 }
 
@@ -78,10 +79,12 @@ func crash(t testing.TB, s *Store) {
 }
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, opener(redistest.Start(t).URL()))
 }
 
 func TestContractOnCluster(t *testing.T) {
+	t.Parallel()
 	var addrs []string
 	for _, s := range redistest.Cluster(t, 3) {
 		addrs = append(addrs, s.Addr())
@@ -90,6 +93,8 @@ func TestContractOnCluster(t *testing.T) {
 }
 
 func TestContractOverSentinel(t *testing.T) {
+	long(t)
+	t.Parallel()
 	server := redistest.Start(t)
 	storetest.Run(t, opener("redis+sentinel://"+server.Sentinel(t, 0).Addr()+"/main/2"))
 }
@@ -97,11 +102,12 @@ func TestContractOverSentinel(t *testing.T) {
 // The contract holds when the first answer to every script is lost on the way:
 // each is sent again, and done once. Counters are not sent again.
 func TestContractWithLostAnswers(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	lost := &losing{}
 	storetest.Run(t, func(t *testing.T, o storetest.Options) storetest.Instance {
 		prefix := fmt.Sprintf("t%d", prefixes.Add(1))
-		return instance(t, server.URL(), Options{Keep: o.Keep, Lease: o.Lease, Prefix: prefix}, lost)
+		return instance(t, server.URL(), Options{Keep: o.Keep, Lease: o.Lease, Quota: o.Quota, Prefix: prefix}, lost)
 	})
 	t.Cleanup(func() {
 		if lost.n.Load() == 0 {
@@ -135,5 +141,13 @@ func (l *losing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		l.n.Add(1)
 		cmd.SetErr(io.ErrUnexpectedEOF)
 		return io.ErrUnexpectedEOF
+	}
+}
+
+// long skips what takes long and shows little that the rest does not.
+func long(t *testing.T) {
+	t.Helper()
+	if os.Getenv("NOD_LONG") == "" {
+		t.Skip("set NOD_LONG=1 to run it")
 	}
 }

@@ -1,13 +1,12 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
-	"nod/chat"
 	"nod/memory"
 )
 
@@ -23,217 +22,242 @@ func (s *Store) Next(ctx context.Context, platforms ...string) (*memory.Run, err
 			return nil, fmt.Errorf("claim thread: %w", err)
 		}
 		run, err := s.claim(ctx, o)
-		if err != nil {
-			s.feeds.doubt(o)
-			return nil, fmt.Errorf("claim thread: %w", err)
-		}
-		if run != nil {
+		switch {
+		case err == nil && run != nil:
 			return run, nil
+		case err != nil && damaged(err):
+			// It is the trouble of this thread only. The sweeper tries again.
+			s.log.Error("redis: a thread can't be claimed", "thread", o.thread, "error", err)
+		case err != nil:
+			return nil, fmt.Errorf("claim thread: %w", err)
 		}
 	}
 }
 
 // claim claims an offered thread; nil when there is nothing to claim any more.
+// After an error it may be claimed or not: it is given back.
 func (s *Store) claim(ctx context.Context, o offer) (*memory.Run, error) {
-	thread, err := parseThread(o.thread)
-	if err != nil {
-		return nil, err
+	o.token = s.words.next()
+	run, err := s.claimAs(ctx, o)
+	if err != nil && !damaged(err) {
+		s.feeds.doubt(o)
 	}
-	token, known := s.recent.Take(o.thread)
-	out, err := s.run(ctx, claimScript, o.shard, o.thread, o.id, s.me, s.lease.Milliseconds(), dueEntry, token, memory.LastSeq(known))
-	r := newReply(out, err)
-	if r.err != nil || len(r.rest) == 0 {
-		return nil, r.err
+	return run, err
+}
+
+func (s *Store) claimAs(ctx context.Context, o offer) (*memory.Run, error) {
+	known := s.logs.take(o.thread)
+	for {
+		args := []any{o.thread, o.id, s.words.self, s.lease.Milliseconds(), dueEntry, o.token, memory.LastSeq(known.log)}
+		for _, head := range known.past.heads() {
+			args = append(args, head)
+		}
+		r := newReply(s.run(ctx, claimScript, o.shard, args...))
+		if r.err != nil || len(r.rest) == 0 {
+			return nil, r.err
+		}
+		if r.int() == 0 {
+			return s.claimed(o, known, r)
+		}
+		// It came back older than it is remembered here.
+		done, err := s.restore(ctx, known, r.text(), "")
+		if err = cmp.Or(r.err, err); err != nil {
+			return nil, err
+		}
+		if !done { // somebody went on with it just now
+			known = &remembered{thread: o.thread}
+		}
 	}
-	h := &held{
-		shard: o.shard, thread: o.thread, ready: o.id,
-		mail: make(chan struct{}, 1), lost: make(chan struct{}),
-	}
-	h.token = uint64(r.int())
-	before := uint64(r.int())
-	h.seq = uint64(r.int())
+}
+
+// claimed reads the answer to a claim that was taken.
+func (s *Store) claimed(o offer, known *remembered, r *reply) (*memory.Run, error) {
+	last := uint64(r.int())
 	base, first := uint64(r.int()), uint64(r.int())
 	waited := time.Duration(r.int()) * time.Millisecond
-	s.deadlines.tick(o.shard, r.int())
-	entries := r.strings()
-	if r.err != nil {
-		return nil, r.err
-	}
-	log, err := decodeEntries(entries, first)
-	if err != nil {
+	now, head, given := r.int(), r.text(), uint64(r.int())
+	raw, inbox := r.strings(), r.strings()
+	thread, err := parseThread(o.thread)
+	if err = cmp.Or(r.err, err); err != nil {
 		return nil, err
 	}
-	if first == memory.LastSeq(known)+1 {
-		log = append(memory.Since(known, base), log...)
+	s.deadlines.tick(o.shard, now)
+	h := &held{shard: o.shard, thread: o.thread, id: thread, ready: o.id, token: o.token, bell: &memory.Bell{}, weight: weightOf(raw)}
+	log := decodeEntries(raw, first)
+	if len(known.log) > 0 && first == memory.LastSeq(known.log)+1 && known.past.last().head == head {
+		log = append(memory.Since(known.log, base), log...)
+		h.past, h.weight = known.past, h.weight+known.weight
+	} else {
+		h.past.begin(head, last)
 	}
+	h.past.add(o.token, last, nil)
+	log = append(log, h.sees(inbox)...)
 	if !s.held.add(h) {
 		return nil, errClosed
 	}
 	return &memory.Run{
-		Thread: thread, Token: h.token, Log: log, Claimed: before + 1, Waited: max(waited, 0),
-		Mail: h.mail, Lost: h.lost, Held: h,
+		Thread: thread, Token: o.token, Log: log, Claimed: last + 1 + given,
+		Now: timeOf(now), Waited: max(waited, 0), Bell: h.bell, Doubt: s.doubts(o.shard), Held: h,
 	}, nil
 }
 
-// Commit implements [memory.Store]. After an error the same commit may be
-// tried again; it is done once. Another commit then finds the run lost, since
-// what its log holds is not known, and so does one that comes after a lease.
+// Commit implements [memory.Store].
 func (s *Store) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
 	h, err := s.heldBy(run)
 	if err != nil {
 		return nil, err
 	}
-	c, err := newCommit(run.Thread, h.seq, bodies)
+	own, arrived, err := s.commitAfter(ctx, h, bodies)
 	if err != nil {
 		return nil, fmt.Errorf("commit: %w", err)
 	}
-	if h.doubt != nil {
-		if !h.doubt.same(c) {
-			s.abandon(h)
+	run.Log = append(append(run.Log, own...), arrived...)
+	all := slices.Clone(arrived)
+	// What arrived is seen, and moves to the log by another commit, with what it
+	// changes beside the log. Should that one fail, the run's next call does it.
+	for len(arrived) > 0 && err == nil {
+		_, arrived, err = s.commit(ctx, h, move, nil)
+		run.Log, all = append(run.Log, arrived...), append(all, arrived...)
+	}
+	return all, nil
+}
+
+// move is the commit that the store makes itself.
+const move = "move"
+
+// settle makes the store's own commit again, if it is not known whether it was
+// done. What arrived since stays in the inbox: the run's own entries come first.
+func (s *Store) settle(ctx context.Context, h *held) error {
+	if h.doubt.what != move {
+		return nil
+	}
+	if _, _, err := s.commit(ctx, h, move, nil); err != nil {
+		return err
+	}
+	h.inbox, h.seen = nil, nil
+	return nil
+}
+
+func (s *Store) commitAfter(ctx context.Context, h *held, bodies []memory.Body) (own, arrived []memory.Entry, err error) {
+	if err := s.settle(ctx, h); err != nil {
+		return nil, nil, err
+	}
+	return s.commit(ctx, h, "commit", bodies)
+}
+
+// commit moves what the run has seen of the inbox to the log, appends the bodies,
+// and fetches what arrived.
+func (s *Store) commit(ctx context.Context, h *held, what string, bodies []memory.Body) (own, arrived []memory.Entry, err error) {
+	c, err := h.change(bodies)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, b := range bodies {
+		if started, ok := b.(memory.Started); ok {
+			s.shards[h.shard].began(started.Within)
+		}
+	}
+	number := h.number(s.words, what, c.entries)
+	r, err := s.compare(ctx, h, func() (any, error) {
+		send := s.run
+		if c.durable {
+			send = s.runDurably
+		}
+		return send(ctx, commitScript, h.shard, c.args(s, h.token, h.past.last().head, number)...)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	last, at := uint64(r.int()), r.int()
+	s.deadlines.tick(h.shard, r.int())
+	inbox := r.strings()
+	if r.err != nil {
+		return nil, nil, r.err
+	}
+	for i, b := range bodies {
+		seq := last - uint64(len(bodies)) + uint64(i) + 1
+		own = append(own, memory.Entry{Seq: seq, At: timeOf(at), Body: b})
+	}
+	h.did(c.stamped(at))
+	h.weight += weightOf(c.entries[c.taken:])
+	if c.erase { // what was forgotten is not remembered here either
+		h.past.begin(h.past.last().head, last)
+	}
+	return own, h.sees(inbox), nil
+}
+
+// compare makes a call that is refused when the head of the log is another one
+// than the run has seen. Where that is an older one, since the server lost what
+// came after it, that is restored, and the call made again.
+func (s *Store) compare(ctx context.Context, h *held, call func() (any, error)) (*reply, error) {
+	for {
+		r := newReply(call())
+		state := r.int()
+		if r.err != nil {
+			return nil, r.err
+		}
+		if state >= 0 {
+			return r, nil
+		}
+		head, seq := r.text(), uint64(r.int())
+		m := &remembered{thread: h.thread, shard: h.shard, past: h.past}
+		done, err := s.restore(ctx, m, head, h.token)
+		if err != nil {
+			return nil, err
+		}
+		if !done {
+			if seq < h.past.last().seq {
+				s.older(h.shard, "a thread went on without what this process had written to it", h.thread)
+			}
+			s.fence(h)
 			return nil, memory.ErrFenced
 		}
-		c = h.doubt
-	} else {
-		c.number = strconv.FormatUint(h.token, 36) + "." + h.commits.next()
 	}
-	h.doubt = c
-	h.unsure.Store(true)
-	last, at, arrived, err := s.commit(ctx, h, c)
-	if err != nil {
-		return nil, err
-	}
-	h.doubt = nil
-	h.unsure.Store(false)
-	for i, b := range bodies {
-		run.Log = append(run.Log, memory.Entry{Seq: c.seq + uint64(i) + 1, At: at, Body: b})
-	}
-	run.Log = append(run.Log, arrived...)
-	h.seq = last
-	return arrived, nil
 }
 
-// commit sends a commit: last Seq, time of the commit, what arrived.
-func (s *Store) commit(ctx context.Context, h *held, c *commitArgs) (uint64, time.Time, []memory.Entry, error) {
-	send := s.run
-	if c.durable {
-		send = s.runDurably
-	}
-	r := newReply(send(ctx, commitScript, h.shard, c.list(h)...))
-	last := r.int()
-	if r.err != nil {
-		return 0, time.Time{}, nil, fmt.Errorf("commit: %w", r.err)
-	}
-	if last < 0 {
-		s.abandon(h)
-		return 0, time.Time{}, nil, memory.ErrFenced
-	}
-	at := timeOf(r.int())
-	s.deadlines.tick(h.shard, r.int())
-	list := r.strings()
-	if r.err != nil {
-		return 0, time.Time{}, nil, fmt.Errorf("commit: %w", r.err)
-	}
-	arrived, err := decodeEntries(list, uint64(last)-uint64(len(list))+1)
-	if err != nil {
-		return 0, time.Time{}, nil, fmt.Errorf("commit: %w", err)
-	}
-	return uint64(last), at, arrived, nil
+// fence ends a run whose log is not what the run thinks. The thread is made
+// ready again, if it is still held for it.
+func (s *Store) fence(h *held) {
+	s.held.end(h)
+	h.lost.Store(true)
+	h.bell.Lose()
+	s.feeds.doubt(offer{shard: h.shard, thread: h.thread, id: h.ready, token: h.token})
 }
 
-// commitArgs is one commit, as the script wants it.
-type commitArgs struct {
-	seq     uint64 // last Seq before it
-	number  string
-	durable bool // a replica has to have it too
-	base    uint64
-	erase   bool
-	entries []string
-	refs    []string
-	asks    []string // call, message, call, message, …
-	settled []string
-	audit   []string
-}
-
-func newCommit(thread chat.ThreadID, seq uint64, bodies []memory.Body) (*commitArgs, error) {
-	c := &commitArgs{seq: seq}
-	entries := make([]memory.Entry, 0, len(bodies))
-	for i, b := range bodies {
-		raw, err := encode(b)
-		if err != nil {
-			return nil, err
-		}
-		c.entries = append(c.entries, raw)
-		entries = append(entries, memory.Entry{Seq: seq + uint64(i) + 1, Body: b})
-		if _, ok := b.(memory.Started); ok {
-			c.durable = true
-		}
-	}
-	f := memory.EffectsOf(thread, entries)
-	c.base, c.erase, c.settled = f.Base, f.Erase, f.Settled
-	for _, ref := range f.Refs {
-		// A message elsewhere could not be found from a reaction anyway.
-		if ref.Platform == thread.Platform && ref.Channel == thread.Channel {
-			c.refs = append(c.refs, ref.String())
-		}
-	}
-	for _, a := range f.Ask {
-		c.asks = append(c.asks, a.Call, a.Ref.String())
-	}
-	for _, l := range f.Audit {
-		raw, err := encodeAudit(l)
-		if err != nil {
-			return nil, err
-		}
-		c.audit = append(c.audit, raw)
-	}
-	return c, nil
-}
-
-func (c *commitArgs) list(h *held) []any {
-	erase := "0"
-	if c.erase {
-		erase = "1"
-	}
-	args := []any{h.thread, h.token, c.seq, c.number, c.base, erase}
-	for _, list := range [][]string{c.entries, c.refs, c.asks, c.settled, c.audit} {
-		args = append(args, len(list))
-		for _, v := range list {
-			args = append(args, v)
-		}
-	}
-	return args
-}
-
-// same says whether two commits would write the same.
-func (c *commitArgs) same(d *commitArgs) bool {
-	return c.seq == d.seq && slices.Equal(c.entries, d.entries)
-}
-
-// Finish implements [memory.Store]. After an error the run is given up, and
-// the thread is claimed anew as soon as the server answers.
+// Finish implements [memory.Store].
 func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (bool, error) {
 	h, err := s.heldBy(run)
 	if err != nil {
 		return false, err
 	}
-	deadline := millisOf(wakeAt)
-	r := newReply(s.run(ctx, finishScript, h.shard, h.thread, h.token, deadline, s.keep.Milliseconds()))
-	state := r.int()
-	now := r.int()
+	if err := s.settle(ctx, h); err != nil {
+		return false, fmt.Errorf("finish: %w", err)
+	}
+	c, err := h.change(nil)
+	if err != nil {
+		return false, fmt.Errorf("finish: %w", err)
+	}
+	number, deadline := h.number(s.words, "finish", c.entries), millisOf(wakeAt)
+	r, err := s.compare(ctx, h, func() (any, error) {
+		args := append(c.args(s, h.token, h.past.last().head, number), deadline, s.keep.Milliseconds())
+		return s.run(ctx, finishScript, h.shard, args...)
+	})
+	if err != nil {
+		return false, fmt.Errorf("finish: %w", err)
+	}
+	more, moved, now := r.int() == 1, r.int() == 1, r.int()
 	if r.err != nil {
-		s.abandon(h)
 		return false, fmt.Errorf("finish: %w", r.err)
 	}
 	s.deadlines.tick(h.shard, now)
-	switch state {
-	case -1:
-		s.held.lose(h)
-		return false, memory.ErrFenced
-	case 1:
+	if moved {
+		h.did(c.entries)
+	}
+	if more {
 		return true, nil
 	}
 	s.held.end(h)
-	s.recent.Put(h.thread, h.token, run.Log)
+	s.logs.put(&remembered{thread: h.thread, shard: h.shard, log: run.Log, weight: h.weight, past: h.past})
 	if deadline == 0 && s.keep > 0 {
 		deadline = now + s.keep.Milliseconds()
 	}
@@ -241,28 +265,25 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (
 	return false, nil
 }
 
-// Handoff implements [memory.Store]. After an error see Finish.
+// Handoff implements [memory.Store]. After an error too the run is given up: the
+// thread is made ready as soon as the server answers.
 func (s *Store) Handoff(ctx context.Context, run *memory.Run) error {
 	h, err := s.heldBy(run)
 	if err != nil {
 		return err
 	}
-	out, err := s.run(ctx, handoffScript, h.shard, h.thread, h.token, s.lease.Milliseconds())
-	if err != nil {
-		s.abandon(h)
+	if err := s.settle(ctx, h); err != nil {
+		s.fence(h)
 		return fmt.Errorf("hand off: %w", err)
 	}
-	if out == int64(-1) {
-		s.held.lose(h)
-		return memory.ErrFenced
+	number := h.number(s.words, "handoff", nil)
+	_, err = s.compare(ctx, h, func() (any, error) {
+		return s.run(ctx, handoffScript, h.shard, h.thread, h.past.last().head, number, s.lease.Milliseconds())
+	})
+	if err != nil {
+		s.fence(h)
+		return fmt.Errorf("hand off: %w", err)
 	}
 	s.held.end(h)
 	return nil
-}
-
-// abandon gives up a run whose log is not what the run thinks. The thread is
-// made ready again, now or as soon as the server answers.
-func (s *Store) abandon(h *held) {
-	s.held.lose(h)
-	s.feeds.doubt(offer{shard: h.shard, thread: h.thread, id: h.ready})
 }

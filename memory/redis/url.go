@@ -2,7 +2,6 @@ package redis
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -25,12 +24,17 @@ type address struct {
 	db       int
 	user     string
 	password string
+
+	sentinelUser, sentinelPassword string
+	replicas                       int  // -1: one, where there are any
+	lossy                          bool // a server that may lose what it was told is good enough
 }
 
 // errURL describes the URLs. The URL itself is never part of an error, since
 // it may hold a password.
 var errURL = errors.New("write redis://[user:pass@]host:port/db, rediss://…, " +
-	"redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db")
+	"redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db (rediss+… for TLS), " +
+	"and after it, if need be, ?replicas=N, ?durable=no, ?sentinel_user=…&sentinel_password=… with % for what a URL can't hold")
 
 // parseURL reads the URLs of the configuration. The standard parser can't,
 // since several hosts are no URL, and it quotes what it can't read.
@@ -39,7 +43,7 @@ func parseURL(s string) (address, error) {
 	if !ok {
 		return address{}, fmt.Errorf("read redis URL: no scheme: %w", errURL)
 	}
-	var a address
+	a := address{replicas: -1}
 	hosts := rest
 	if i := strings.LastIndex(rest, "@"); i >= 0 {
 		var err error
@@ -48,11 +52,13 @@ func parseURL(s string) (address, error) {
 		}
 		hosts = rest[i+1:]
 	}
+	hosts, query, _ := strings.Cut(hosts, "?")
 	hosts, path, _ := strings.Cut(hosts, "/")
 	kind, port := strings.TrimPrefix(strings.TrimPrefix(scheme, "rediss"), "redis"), "6379"
 	a.tls = strings.HasPrefix(scheme, "rediss")
-	var err error
+	err := a.query(query)
 	switch {
+	case err != nil:
 	case !strings.HasPrefix(scheme, "redis"):
 		err = errors.New("unknown scheme")
 	case kind == "":
@@ -85,6 +91,34 @@ func userInfo(s string) (user, password string, err error) {
 		return "", "", errors.New("read redis URL: user or password is badly escaped: write % as %25")
 	}
 	return user, password, nil
+}
+
+// query reads what stands behind the question mark.
+func (a *address) query(s string) error {
+	values, err := url.ParseQuery(s)
+	if err != nil {
+		return errors.New("what is behind the ? is badly escaped: write % as %25")
+	}
+	for name := range values {
+		switch v := values.Get(name); name {
+		case "replicas":
+			if a.replicas, err = strconv.Atoi(v); err != nil || a.replicas < 0 {
+				return errors.New("replicas is no number")
+			}
+		case "durable":
+			if v != "yes" && v != "no" {
+				return errors.New("durable is neither yes nor no")
+			}
+			a.lossy = v == "no"
+		case "sentinel_user":
+			a.sentinelUser = v
+		case "sentinel_password":
+			a.sentinelPassword = v
+		default:
+			return errors.New("an unknown name behind the ?")
+		}
+	}
+	return nil
 }
 
 func (a *address) single(hosts, path string) (err error) {
@@ -142,6 +176,7 @@ func (a address) client(config *tls.Config) redis.UniversalClient {
 	o := &redis.UniversalOptions{
 		Addrs: a.hosts, MasterName: a.master, IsClusterMode: a.cluster, DB: a.db,
 		Username: a.user, Password: a.password,
+		SentinelUsername: a.sentinelUser, SentinelPassword: a.sentinelPassword,
 		Protocol: 2, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		MaxRetries:               -1, DialerRetries: 1,
@@ -151,22 +186,15 @@ func (a address) client(config *tls.Config) redis.UniversalClient {
 		FailingTimeoutSeconds: 1,
 	}
 	if a.tls {
-		o.TLSConfig = cmp.Or(config, &tls.Config{MinVersion: tls.VersionTLS12}).Clone()
-		if host, _, _ := net.SplitHostPort(a.hosts[0]); len(a.hosts) == 1 && o.TLSConfig.ServerName == "" {
-			o.TLSConfig.ServerName = host
-		}
+		o.TLSConfig = a.tlsConfig(config)
 	}
 	return redis.NewUniversalClient(o)
 }
 
-// eachMaster calls f for every server that is written to.
-func (s *Store) eachMaster(ctx context.Context, f func(context.Context, *redis.Client) error) error {
-	switch c := s.cmd.(type) {
-	case *redis.ClusterClient:
-		return c.ForEachMaster(ctx, f)
-	case *redis.Client:
-		return f(ctx, c)
-	default:
-		return fmt.Errorf("use client of type %T", c)
+func (a address) tlsConfig(config *tls.Config) *tls.Config {
+	config = cmp.Or(config, &tls.Config{MinVersion: tls.VersionTLS12}).Clone()
+	if host, _, _ := net.SplitHostPort(a.hosts[0]); len(a.hosts) == 1 && config.ServerName == "" {
+		config.ServerName = host
 	}
+	return config
 }

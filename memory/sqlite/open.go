@@ -1,170 +1,232 @@
 // Package sqlite keeps logs in one SQLite file, for one machine and without a
 // server. One process at a time has the file: a lock file beside it says so,
-// and the kernel drops that lock when the process dies, however it dies. Leases
-// and fencing tokens can therefore live in memory, and a new process takes
-// over everything at once.
+// and the kernel drops that lock when the process dies, however it dies. So who
+// holds a thread is known in memory, and a new process takes over everything at
+// once.
 //
 // The one idea: a single goroutine writes. It takes all operations that wait
 // and commits them as one transaction with one fsync, so that an acknowledged
-// event survives a power cut and many threads still share the cost.
+// event survives a power cut and many threads still share the cost. Each
+// operation has a savepoint of its own, so that its trouble is nobody else's; and
+// nobody is told that something was done before it is on the disk.
+//
+// A claim writes nothing. What lies in the inbox gets its place in the log when
+// the run that saw it commits for the first time.
 package sqlite
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
-	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver
 
+	"nod/chat"
 	"nod/memory"
 	"nod/memory/recent"
 )
-
-//go:embed schema.sql
-var schema string
-
-// schemaVersion is kept in the file; a file of a later version is refused.
-const schemaVersion = 1
-
-// ErrInUse is returned by Open when another process has the file.
-var ErrInUse = errors.New("another process is using this store; stop it first, or use Redis to share a store")
 
 // Options are for Open. The zero value is usable.
 type Options struct {
 	Logger *slog.Logger
 	Keep   time.Duration // a thread untouched for longer is erased; 0: never
-	Now    func() time.Time
+	// KeepAudit is how long a line of the audit log is kept; 0: for ever.
+	KeepAudit time.Duration
+	Quota     memory.Quota
+	Now       func() time.Time
 	// Wait is how long Open waits for another process to let go of the file.
 	Wait time.Duration
 	// SweepEvery is how often what has had its time is deleted.
 	SweepEvery time.Duration
+
+	steps []step // instead of the ones of this build, in tests
 }
 
 // Store implements memory.Full.
 type Store struct {
-	db   *sql.DB // for reading
-	w    *writer
-	lock *os.File
-	log  *slog.Logger
-	now  func() time.Time
-	keep time.Duration
+	reader
+	w      *writer
+	lock   *os.File
+	log    *slog.Logger
+	now    func() time.Time
+	self   string
+	opened int64 // when, in milliseconds: what is older may have been acted on
 
+	keep       time.Duration
+	keepAudit  time.Duration
+	quota      memory.Quota
 	sweepEvery time.Duration
 
 	recent *recent.Logs
+	queue  queue
+	ops    mailbox
+	health health
+	purge  purge
 
-	ops    chan *op
+	dirty  chan struct{} // there is rubbish
 	closed chan struct{}
 	done   sync.WaitGroup
 	once   sync.Once
-
-	queue queue
 }
 
 var _ memory.Full = (*Store)(nil)
 
-// Open opens or creates the file at path.
+// Open opens or creates the file at path, and brings one of an older format up
+// to date. One of a newer format is a memory.FormatError.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of the store: %w", err)
+	s, err := open(ctx, path, o)
+	if format, ok := errors.AsType[memory.FormatError](err); ok {
+		return nil, format
 	}
-	lock, err := acquire(ctx, path+".lock", o.Wait)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
-	s := &Store{
-		lock: lock, log: o.Logger, now: o.Now, keep: o.Keep,
-		ops: make(chan *op, 1024), closed: make(chan struct{}), recent: recent.New(),
+	s.done.Go(s.write)
+	s.done.Go(s.watch)
+	s.done.Go(s.sweep)
+	return s, nil
+}
+
+func open(ctx context.Context, path string, o Options) (*Store, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
 	}
+	file, err := resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := acquire(ctx, file+".lock", o.Wait)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		lock: lock, log: o.Logger, now: o.Now, keep: o.Keep, keepAudit: o.KeepAudit, quota: o.Quota, sweepEvery: o.SweepEvery,
+		self: word(), recent: recent.New(), dirty: make(chan struct{}, 1), closed: make(chan struct{}),
+	}
+	s.defaults()
+	s.opened = millis(s.now())
+	if err := s.connect(ctx, file, o.steps); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return s, nil
+}
+
+func (s *Store) defaults() {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if s.sweepEvery = o.SweepEvery; s.sweepEvery <= 0 {
+	if s.sweepEvery <= 0 {
 		s.sweepEvery = time.Minute
 	}
-	if err := s.open(ctx, path); err != nil {
-		_ = lock.Close()
-		return nil, fmt.Errorf("open store %s: %w", path, err)
-	}
-	s.done.Go(s.write)
-	s.done.Go(s.tend)
-	return s, nil
 }
 
-func (s *Store) open(ctx context.Context, path string) error {
-	db, err := connect(path, "rwc")
+func (s *Store) connect(ctx context.Context, file string, steps []step) (err error) {
+	if steps == nil {
+		steps = migrations
+	}
+	if err := private(file); err != nil {
+		return err
+	}
+	if s.w, err = newWriter(file); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.w.close())
+		}
+	}()
+	m := migration{w: s.w, now: s.now(), log: s.log}
+	if err := m.run(steps); err != nil {
+		return err
+	}
+	if err := s.w.configure(); err != nil {
+		return err
+	}
+	s.purge.want() // a process that was killed may have left erased text in it
+	db, err := database(file, "ro", 4, fmt.Sprintf("busy_timeout(%d)", lockWait))
 	if err != nil {
 		return err
 	}
-	if s.w, err = newWriter(ctx, db); err != nil {
-		return errors.Join(err, db.Close())
+	if s.reader, err = newReader(ctx, db, currentFormat(steps)); err != nil {
+		return err
 	}
-	s.db = db
-	s.queue.init(s.now)
-	if err := s.rescan(ctx); err != nil {
-		return errors.Join(err, db.Close())
-	}
-	return nil
+	s.reader.log = s.log
+	s.ops.init()
+	s.queue.init()
+	return s.rescan(ctx)
 }
 
-// connect opens the database. NORMAL would lose acknowledged events in a power
-// cut; secure_delete makes forgotten text unreadable in the file, too.
-func connect(path, mode string) (*sql.DB, error) {
-	q := url.Values{"mode": {mode}, "_pragma": {
-		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "secure_delete(ON)", "wal_autocheckpoint(2000)",
-	}}
-	if mode == "ro" {
-		q["_pragma"] = []string{"busy_timeout(5000)"}
+// private makes the file, so that nobody else can read it. SQLite gives the files
+// beside it the same rights.
+func private(file string) error {
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil
 	}
-	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// alone is the mode in which a file is read that nobody writes.
+const alone = "alone"
+
+// database opens the file with these pragmas for every connection.
+func database(file, mode string, conns int, pragmas ...string) (*sql.DB, error) {
+	q := url.Values{"mode": {mode}, "_pragma": pragmas}
+	if mode == alone {
+		q.Set("mode", "ro")
+		q.Set("immutable", "1")
+	}
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath(), RawQuery: q.Encode()}
 	db, err := sql.Open("sqlite", u.String())
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(4)
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
 	return db, nil
 }
 
-// acquire takes the lock file. Trying again is bounded by wait: a process that
-// is draining lets go soon.
-func acquire(ctx context.Context, path string, wait time.Duration) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
+// word makes a random word that never comes again.
+func word() string { return strings.ToLower(rand.Text())[:16] }
+
+// Self implements memory.Store.
+func (s *Store) Self() string { return s.self }
+
+// Silent implements memory.Store. One process has the file, so every other one is
+// gone.
+func (s *Store) Silent(_ context.Context, _ chat.ThreadID, process string) (time.Duration, error) {
+	if process == s.self {
+		return 0, nil
 	}
-	deadline := time.Now().Add(wait)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return f, nil
-		}
-		if time.Now().After(deadline) {
-			return nil, errors.Join(ErrInUse, f.Close())
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(ctx.Err(), f.Close())
-		case <-tick.C:
-		}
-	}
+	return memory.Forever, nil
 }
 
-// Ping implements memory.Store.
-func (s *Store) Ping(ctx context.Context) error { return s.db.PingContext(ctx) }
+// Ping implements memory.Store. What is not committed never reaches the disk, so
+// it commits a page.
+func (s *Store) Ping(ctx context.Context) error {
+	err := s.do(ctx, func(w *writer) error {
+		return w.run("UPDATE number SET value = 1 - value WHERE name = 'ping'")
+	})
+	if err != nil {
+		return fmt.Errorf("the store takes no writes: %w", err)
+	}
+	return nil
+}
 
 // Close implements memory.Store. Runs that are still held are lost; what they
 // committed stays.
@@ -172,34 +234,26 @@ func (s *Store) Close() error {
 	var err error
 	s.once.Do(func() {
 		close(s.closed)
+		s.ops.close()
 		s.queue.close()
 		s.done.Wait()
-		err = errors.Join(s.w.close(), s.db.Close(), s.lock.Close())
+		// The last connection to close is the one that may write, since it then
+		// empties the write-ahead log.
+		err = errors.Join(s.reader.close(), s.w.close(), s.lock.Close())
 	})
 	return err
 }
 
-// View opens the file beside a process that may be using it, for reading only:
-// Read, Audit and Blob work.
-func View(_ context.Context, path string) (*Viewer, error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("open store: %w", err)
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
 	}
-	db, err := connect(path, "ro")
-	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", path, err)
-	}
-	return &Viewer{Store{db: db}}, nil
+	return t.UnixMilli()
 }
 
-// Viewer reads a file that another process may have.
-type Viewer struct{ s Store }
-
-// Close lets go of the file.
-func (v *Viewer) Close() error { return v.s.db.Close() }
-
-// Ping says whether the file can be read.
-func (v *Viewer) Ping(ctx context.Context) error {
-	var n int
-	return v.s.db.QueryRowContext(ctx, "SELECT count(*) FROM thread").Scan(&n)
+func fromMillis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
 }

@@ -12,34 +12,47 @@ import (
 // a run, which have one, and when the next deadline is. A parked thread is not
 // in it and costs nothing.
 type queue struct {
-	mu     sync.Mutex
-	cond   *sync.Cond
-	now    func() time.Time
-	ready  map[string][]int64 // platform → threads, oldest first
-	queued map[int64]bool
-	held   map[int64]*held
-	token  uint64
-	due    time.Time // the earliest deadline in the file; zero: none
-	tick   chan struct{}
-	gone   bool
+	mu      sync.Mutex
+	cond    *sync.Cond
+	ready   map[string][]item // by platform, oldest first
+	ticket  uint64            // counts items
+	queued  map[string]bool   // by thread
+	held    map[string]*held
+	strikes map[string]int   // how often a thread could not be read
+	handed  map[string]int64 // by thread: up to where its inbox was given to runs that committed nothing yet
+	due     time.Time        // the earliest deadline in the file; zero: none
+	tick    chan struct{}
+	gone    bool
 }
 
-// held is a claimed thread.
+// item is a thread in the queue.
+type item struct {
+	thread string
+	ticket uint64
+}
+
+// held is a claimed thread. But for what the queue guards, it belongs to whoever
+// has the run.
 type held struct {
-	id       int64
+	thread   string // its name
 	platform string
-	token    uint64
-	seq      uint64 // of the last entry
-	mail     chan struct{}
-	lost     chan struct{}
+	bell     *memory.Bell
+	mail     bool // guarded by the queue: woken since it was taken
+
+	id      int64
+	seq     uint64 // of the last entry in the file's log
+	woken   int64
+	marked  bool  // the file says that it is woken
+	touched int64 // as the file says
+	seen    []row // what the run has of the inbox, and a Due; not in the file's log yet
+	n       int64 // of the last of them in the inbox
 }
 
-func (q *queue) init(now func() time.Time) {
+func (q *queue) init() {
 	q.cond = sync.NewCond(&q.mu)
-	q.now = now
-	q.ready, q.queued, q.held = map[string][]int64{}, map[int64]bool{}, map[int64]*held{}
+	q.ready, q.queued, q.held, q.strikes = map[string][]item{}, map[string]bool{}, map[string]*held{}, map[string]int{}
+	q.handed = map[string]int64{}
 	q.tick = make(chan struct{}, 1)
-	q.token = uint64(now().UnixNano())
 }
 
 // of is the claim that a run was made of. A run of another store is a mistake
@@ -52,21 +65,33 @@ func of(run *memory.Run) *held {
 }
 
 // wake queues a thread for a run, or tells the run that it has.
-func (q *queue) wake(platform string, id int64) {
+func (q *queue) wake(platform, thread string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if h := q.held[id]; h != nil {
-		select {
-		case h.mail <- struct{}{}:
-		default:
-		}
+	if h := q.held[thread]; h != nil {
+		h.mail = true
+		h.bell.Mail()
 		return
 	}
-	if q.queued[id] {
+	q.add(platform, thread)
+}
+
+// remind queues a thread whose deadline has passed, unless it has a run.
+func (q *queue) remind(platform, thread string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.held[thread] == nil {
+		q.add(platform, thread)
+	}
+}
+
+func (q *queue) add(platform, thread string) {
+	if q.gone || q.queued[thread] {
 		return
 	}
-	q.queued[id] = true
-	q.ready[platform] = append(q.ready[platform], id)
+	q.ticket++
+	q.queued[thread] = true
+	q.ready[platform] = append(q.ready[platform], item{thread, q.ticket})
 	q.cond.Broadcast()
 }
 
@@ -87,21 +112,29 @@ func (q *queue) take(ctx context.Context, platforms []string) (*held, error) {
 		if q.gone {
 			return nil, memory.ErrFenced
 		}
-		for _, p := range platforms {
-			if ids := q.ready[p]; len(ids) > 0 {
-				q.ready[p] = ids[1:]
-				return q.hold(p, ids[0]), nil
-			}
+		if h := q.oldest(platforms); h != nil {
+			return h, nil
 		}
 		q.cond.Wait()
 	}
 }
 
-func (q *queue) hold(platform string, id int64) *held {
-	delete(q.queued, id)
-	q.token++
-	h := &held{id: id, platform: platform, token: q.token, mail: make(chan struct{}, 1), lost: make(chan struct{})}
-	q.held[id] = h
+// oldest holds the thread that has waited for longest.
+func (q *queue) oldest(platforms []string) *held {
+	var from string
+	var first item
+	for _, p := range platforms {
+		if items := q.ready[p]; len(items) > 0 && (first.ticket == 0 || items[0].ticket < first.ticket) {
+			from, first = p, items[0]
+		}
+	}
+	if first.ticket == 0 {
+		return nil
+	}
+	q.ready[from] = q.ready[from][1:]
+	delete(q.queued, first.thread)
+	h := &held{thread: first.thread, platform: from, bell: &memory.Bell{}}
+	q.held[h.thread] = h
 	return h
 }
 
@@ -109,15 +142,92 @@ func (q *queue) hold(platform string, id int64) *held {
 func (q *queue) holds(h *held) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return !q.gone && q.held[h.id] == h
+	return !q.gone && h.bell != nil && q.held[h.thread] == h
 }
 
+// release lets go of a thread.
 func (q *queue) release(h *held) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.held[h.id] == h {
-		delete(q.held, h.id)
+	if q.held[h.thread] == h {
+		delete(q.held, h.thread)
 	}
+}
+
+// hand notes up to where a run was given the inbox, and says up to where earlier
+// ones were, that committed nothing: they may have acted on it all the same.
+func (q *queue) hand(thread string, n int64) (before int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	before = q.handed[thread]
+	q.handed[thread] = max(before, n)
+	return before
+}
+
+// kept notes that what was handed out is in the log now.
+func (q *queue) kept(thread string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.handed, thread)
+}
+
+// spare lets go of a thread that was taken for nothing, but for what came since
+// then: the look at the file may have been too early for it.
+func (q *queue) spare(h *held) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.held[h.thread] != h {
+		return
+	}
+	delete(q.held, h.thread)
+	if h.mail {
+		q.add(h.platform, h.thread)
+	}
+}
+
+// handOn lets go of a thread that goes on elsewhere, at the end of the queue.
+func (q *queue) handOn(h *held) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.gone || h.bell == nil || q.held[h.thread] != h {
+		return false
+	}
+	delete(q.held, h.thread)
+	q.add(h.platform, h.thread)
+	return true
+}
+
+// The pause before a thread that could not be read is tried again.
+const (
+	firstAside   = time.Second
+	longestAside = 5 * time.Minute
+)
+
+// aside lets go of a thread that can't be read, until a growing pause is over,
+// and says how often that was so.
+func (q *queue) aside(h *held) (strikes int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.strikes[h.thread]++
+	strikes = q.strikes[h.thread]
+	pause := min(firstAside<<min(strikes-1, 10), longestAside)
+	// It stays held, so that nothing that comes for it takes it out of the corner.
+	time.AfterFunc(pause, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if q.held[h.thread] == h {
+			delete(q.held, h.thread)
+			q.add(h.platform, h.thread)
+		}
+	})
+	return strikes
+}
+
+// sound forgets what aside counted.
+func (q *queue) sound(h *held) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.strikes, h.thread)
 }
 
 // deadline notes that a thread is to be woken at a time.
@@ -140,52 +250,21 @@ func (q *queue) nextDue() time.Time {
 	return q.due
 }
 
-func (q *queue) setDue(at time.Time) {
+// noDue forgets the deadline: whoever calls it then looks at the file, and notes
+// the next one.
+func (q *queue) noDue() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.due = at
-}
-
-// loseAll takes the threads away from all runs.
-func (q *queue) loseAll() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for id, h := range q.held {
-		close(h.lost)
-		delete(q.held, id)
-	}
+	q.due = time.Time{}
 }
 
 func (q *queue) close() {
-	q.loseAll()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.gone = true
+	for thread, h := range q.held {
+		h.bell.Lose()
+		delete(q.held, thread)
+	}
 	q.cond.Broadcast()
-}
-
-// rescan queues what the file says is woken and held by nobody.
-func (s *Store) rescan(ctx context.Context) error {
-	rows, err := s.w.conn.QueryContext(ctx, "SELECT id, platform FROM thread WHERE woken > 0 ORDER BY woken")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var id int64
-		var platform string
-		if err := rows.Scan(&id, &platform); err != nil {
-			return err
-		}
-		s.queue.wake(platform, id)
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	var due int64
-	if err := s.w.conn.QueryRowContext(ctx, "SELECT coalesce(min(wake_at), 0) FROM thread WHERE wake_at > 0").Scan(&due); err != nil {
-		return err
-	}
-	s.queue.setDue(fromMillis(due))
-	return nil
 }

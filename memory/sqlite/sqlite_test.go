@@ -24,7 +24,7 @@ func TestContract(t *testing.T) {
 // this store dies: the kernel does the same with the lock of a killed one.
 func open(t *testing.T, path string, o storetest.Options) storetest.Instance {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), path, sqlite.Options{Keep: o.Keep, SweepEvery: 20 * time.Millisecond})
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{Keep: o.Keep, Quota: o.Quota, SweepEvery: 20 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

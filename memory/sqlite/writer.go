@@ -5,46 +5,44 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
-
-	"nod/memory"
 )
 
-// op is one operation for the writer. do runs inside the transaction that the
-// operation shares with others.
-type op struct {
-	do func(*writer) error
-	// early lets the caller go on before the transaction is committed. That is
-	// right for what nobody outside can have seen and what everything later
-	// depends on: it becomes durable no later than that.
-	early bool
-	done  chan error
-	after func() // when committed
-}
-
-// writer holds the one connection that writes and its prepared statements.
+// writer is the one connection that writes, with its prepared statements.
 type writer struct {
+	db    *sql.DB
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
+	old   bool // the file holds event ids of format 1
 }
 
-func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
-	conn, err := db.Conn(ctx)
+// lockWait is how long a transaction waits for another process that writes.
+const lockWait = 2000 // ms
+
+func newWriter(file string) (*writer, error) {
+	// What was erased must be unreadable in the file, too.
+	db, err := database(file, "rw", 1, fmt.Sprintf("busy_timeout(%d)", lockWait), "secure_delete(ON)", "temp_store(MEMORY)")
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{conn: conn, stmts: map[string]*sql.Stmt{}}
-	var have int
-	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
-		return nil, errors.Join(err, conn.Close())
+	conn, err := db.Conn(background)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
 	}
-	if have > schemaVersion {
-		return nil, errors.Join(fmt.Errorf("the file is of version %d, and this build knows %d; use a newer build", have, schemaVersion), conn.Close())
+	return &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}}, nil
+}
+
+// configure sets what changes the file or needs its format to be known. NORMAL
+// would lose acknowledged events in a power cut.
+func (w *writer) configure() error {
+	const pragmas = `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 2000;
+		PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -8192`
+	if _, err := w.conn.ExecContext(background, pragmas); err != nil {
+		return err
 	}
-	if _, err := conn.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion)); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return w, nil
+	var one int
+	var err error
+	w.old, err = w.one("SELECT 1 FROM event WHERE id >= ? AND id < ? LIMIT 1", []any{anywhere(""), anywhere("\xff")}, &one)
+	return err
 }
 
 func (w *writer) close() error {
@@ -52,7 +50,7 @@ func (w *writer) close() error {
 	for _, st := range w.stmts {
 		errs = append(errs, st.Close())
 	}
-	return errors.Join(append(errs, w.conn.Close())...)
+	return errors.Join(append(errs, w.conn.Close(), w.db.Close())...)
 }
 
 // The writer's statements never take a context: an operation that began is
@@ -71,17 +69,39 @@ func (w *writer) stmt(query string) (*sql.Stmt, error) {
 	return st, nil
 }
 
-func (w *writer) exec(query string, args ...any) (sql.Result, error) {
+// change executes and says how many rows it changed.
+func (w *writer) change(query string, args ...any) (int64, error) {
 	st, err := w.stmt(query)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	return st.ExecContext(background, args...)
+	res, err := st.ExecContext(background, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// insert executes and gives the id of the new row.
+func (w *writer) insert(query string, args ...any) (int64, error) {
+	st, err := w.stmt(query)
+	if err != nil {
+		return 0, err
+	}
+	res, err := st.ExecContext(background, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.LastInsertId()
 }
 
 // run executes and forgets the result.
 func (w *writer) run(query string, args ...any) error {
-	_, err := w.exec(query, args...)
+	st, err := w.stmt(query)
+	if err != nil {
+		return err
+	}
+	_, err = st.ExecContext(background, args...)
 	return err
 }
 
@@ -98,152 +118,40 @@ func (w *writer) one(query string, args []any, into ...any) (ok bool, err error)
 	return err == nil, err
 }
 
-// each reads rows, one call of scan a row.
-func (w *writer) each(query string, args []any, scan func(*sql.Rows) error) error {
+// all reads rows, one call of scan a row.
+func all[T any](w *writer, query string, args []any, scan func(*sql.Rows) (T, error)) ([]T, error) {
 	st, err := w.stmt(query)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rows, err := st.QueryContext(background, args...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return gather(rows, scan)
 }
 
-// submit hands an operation to the writer and waits for it.
-func (s *Store) submit(ctx context.Context, o *op) error {
-	o.done = make(chan error, 1)
-	select {
-	case <-s.closed:
-		return memory.ErrFenced
-	default:
-	}
-	select {
-	case s.ops <- o:
-	case <-s.closed:
-		return memory.ErrFenced
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case err := <-o.done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+// id reads a row that is one number.
+func id(r *sql.Rows) (n int64, err error) { return n, r.Scan(&n) }
 
-// maxBatch bounds what one transaction takes, and with it how long the first
-// operation of it waits.
-const maxBatch = 256
+// Transactions.
 
-// write is the goroutine that writes, until the store is closed and nothing
-// waits any more.
-func (s *Store) write() {
-	for {
-		select {
-		case o := <-s.ops:
-			s.batch(o)
-		case <-s.closed:
-			for {
-				select {
-				case o := <-s.ops:
-					s.batch(o)
-				default:
-					return
-				}
-			}
-		}
-	}
-}
+func (w *writer) begin() error    { return w.run("BEGIN IMMEDIATE") }
+func (w *writer) commit() error   { return w.run("COMMIT") }
+func (w *writer) rollback() error { return w.run("ROLLBACK") }
 
-// batch commits the operation and all that wait behind it as one transaction.
-func (s *Store) batch(first *op) {
-	var ops []*op
-	err := s.w.run("BEGIN IMMEDIATE")
-	for o := first; o != nil && err == nil; o = s.more(len(ops)) {
-		ops = append(ops, o)
-		if err = o.do(s.w); o.early && err == nil {
-			o.done <- nil
-		}
+// within runs a part of a transaction that is undone when it fails. lost says
+// that SQLite gave up the whole transaction, as it does when the disk is full.
+func (w *writer) within(do func(*writer) error) (err error, lost bool) { //nolint:staticcheck // the error belongs to the part
+	if err := w.run("SAVEPOINT part"); err != nil {
+		return err, true
 	}
-	if err == nil {
-		err = s.w.run("COMMIT")
+	err = do(w)
+	if err != nil && w.run("ROLLBACK TO part") != nil {
+		return err, true
 	}
-	if err == nil {
-		for _, o := range ops {
-			s.finish(o, nil)
-		}
-		return
+	if e := w.run("RELEASE part"); e != nil {
+		return errors.Join(err, e), true
 	}
-	if len(ops) == 0 {
-		ops = append(ops, first)
-	}
-	s.abort(ops, err)
-}
-
-// more takes another operation that waits, if there is one.
-func (s *Store) more(have int) *op {
-	if have >= maxBatch {
-		return nil
-	}
-	select {
-	case o := <-s.ops:
-		return o
-	default:
-		return nil
-	}
-}
-
-func (s *Store) finish(o *op, err error) {
-	if err == nil && o.after != nil {
-		o.after()
-	}
-	select {
-	case o.done <- err:
-	default: // an early one was told already
-	}
-}
-
-// abort gives a failed transaction up: nothing of it happened. What was let go
-// early may hold what is not in the file, so every run is lost and the queue is
-// read again from the file.
-func (s *Store) abort(ops []*op, err error) {
-	if rb := s.w.run("ROLLBACK"); rb != nil {
-		s.log.Debug("roll back", "error", rb)
-	}
-	s.log.Error("store transaction failed", "error", err, "operations", len(ops))
-	s.queue.loseAll()
-	if re := s.rescan(background); re != nil {
-		s.log.Error("read the queue again", "error", re)
-	}
-	for _, o := range ops {
-		s.finish(o, fmt.Errorf("write to the store: %w", err))
-	}
-}
-
-// do submits an operation that does not need anything but the writer.
-func (s *Store) do(ctx context.Context, f func(*writer) error) error {
-	return s.submit(ctx, &op{do: f})
-}
-
-func millis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
-func fromMillis(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
+	return err, false
 }

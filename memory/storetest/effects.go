@@ -18,7 +18,7 @@ import (
 func refAfterPosted(t *testing.T, open Open) {
 	s := open(t, Options{}).Store
 	run := claim(t, s, thread("ref"), says("one"))
-	ask := posted(memory.AskKey("1.1"), "ask")
+	ask := posted(memory.AskName("1.1"), "ask")
 	commit(t, s, run, ask)
 	putRef(t, s, reacts("ask", "👍"))
 	wantBodies(t, "arrived", commit(t, s, run), reacts("ask", "👍"))
@@ -36,7 +36,7 @@ func refBeforePosted(t *testing.T, open Open) {
 	putRef(t, s, reacts("early", "❌"))
 	putRef(t, s, reacts("never", "❌"))
 	wantBodies(t, "arrived before", commit(t, s, run, memory.Opened{Turn: 1}))
-	p := posted(memory.AskKey("1.1"), "early")
+	p := posted(memory.AskName("1.1"), "early")
 	wantBodies(t, "arrived", commit(t, s, run, p), reacts("early", "👍"), reacts("early", "❌"))
 	wantBodies(t, "arrived after", commit(t, s, run, p))
 	finish(t, s, run, time.Time{})
@@ -127,7 +127,11 @@ func baseNeverFalls(t *testing.T, open Open) {
 	run := claim(t, s, thread("base"), says("one"))
 	commit(t, s, run, says("two"), says("three"), memory.Trimmed{Before: 3})
 	commit(t, s, run, memory.Trimmed{Before: 2})
-	want := []memory.Body{says("three"), memory.Trimmed{Before: 3}, memory.Trimmed{Before: 2}}
+	commit(t, s, run, memory.Ended{Turn: 1})
+	if tail, err := s.Tail(patient(t), run.Thread, 0); err != nil || tail.Base != 3 {
+		t.Errorf("the base is %d, %v, want 3", tail.Base, err)
+	}
+	want := []memory.Body{says("three"), memory.Trimmed{Before: 3}, memory.Trimmed{Before: 2}, memory.Ended{Turn: 1}}
 	finish(t, s, run, time.Time{})
 	wantBodies(t, "log of the next run", claim(t, s, run.Thread, says("four")).Log, append(want, says("four"))...)
 }
@@ -208,11 +212,12 @@ func readWithInbox(t *testing.T, open Open) {
 		t.Errorf("what waits has Seq %d, want 0", log[0].Seq)
 	}
 	run := next(t, s)
+	commit(t, s, run, memory.Opened{Turn: 1})
 	put(t, s, th, says("two"))
 	log = read(t, s, th)
-	wantBodies(t, "read while held", log, says("one"), says("two"))
-	if log[0].Seq != 1 || log[1].Seq != 0 {
-		t.Errorf("Seq %d and %d, want 1 and 0", log[0].Seq, log[1].Seq)
+	wantBodies(t, "read while held", log, says("one"), memory.Opened{Turn: 1}, says("two"))
+	if log[0].Seq != 1 || log[1].Seq != 2 || log[2].Seq != 0 {
+		t.Errorf("Seq %d, %d and %d, want 1, 2 and 0", log[0].Seq, log[1].Seq, log[2].Seq)
 	}
 	wantBodies(t, "arrived", commit(t, s, run), says("two"))
 }
@@ -226,13 +231,13 @@ func pending(t *testing.T, open Open) {
 		return collect(t, s.Pending(patient(t), p))
 	}
 	a := claim(t, s, thread("a"), says("one"))
-	commit(t, s, a, posted(memory.AskKey("1.1"), "ask1"), posted("steps/1", "s1"), posted(memory.AskKey("1.2"), "ask2"))
+	commit(t, s, a, posted(memory.AskName("1.1"), "ask1"), posted("steps/1", "s1"), posted(memory.AskName("1.2"), "ask2"))
 	b := claim(t, s, thread("b"), says("one"))
-	commit(t, s, b, posted(memory.AskKey("1 / 1"), "ask3"))
+	commit(t, s, b, posted(memory.AskName("1 é 1"), "ask3"))
 	want := []memory.PendingApproval{
 		{Thread: a.Thread, Call: "1.1", Ref: ref("ask1")},
 		{Thread: a.Thread, Call: "1.2", Ref: ref("ask2")},
-		{Thread: b.Thread, Call: "1 / 1", Ref: ref("ask3")},
+		{Thread: b.Thread, Call: "1 é 1", Ref: ref("ask3")},
 	}
 	byRef := cmpopts.SortSlices(func(x, y memory.PendingApproval) bool { return x.Ref.ID < y.Ref.ID })
 	if diff := cmp.Diff(want, list(platform), byRef); diff != "" {
@@ -243,7 +248,7 @@ func pending(t *testing.T, open Open) {
 	}
 	commit(t, s, a, memory.Decided{Call: "1.1", Outcome: chat.Approved})
 	finish(t, s, a, time.Time{})
-	commit(t, s, b, memory.Decided{Call: "1 / 1", Outcome: chat.Expired})
+	commit(t, s, b, memory.Decided{Call: "1 é 1", Outcome: chat.Expired})
 	if diff := cmp.Diff(want[1:2], list(platform)); diff != "" {
 		t.Errorf("pending after decisions (-want +got):\n%s", diff)
 	}

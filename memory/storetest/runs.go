@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -264,18 +265,21 @@ func oneHolder(t *testing.T, open Open) {
 	wantBodies(t, "arrived at a", commit(t, s, a), says("more"))
 }
 
-// Each claim has a token of its own, higher than the one before.
+// Each claim has a token of its own, in whatever process.
 func tokens(t *testing.T, open Open) {
 	in := open(t, Options{})
 	s := in.Store
-	var last uint64
+	seen := map[string]bool{"": true}
 	th := thread("tokens")
 	newer := func(run *memory.Run) {
 		t.Helper()
-		if run.Token <= last {
-			t.Errorf("token %d after %d", run.Token, last)
+		if seen[run.Token] {
+			t.Errorf("token %q twice", run.Token)
 		}
-		last = run.Token
+		seen[run.Token] = true
+		if strings.Trim(run.Token, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+			t.Errorf("token %q: names are made of it, so it is to be letters and digits", run.Token)
+		}
 	}
 	run := claim(t, s, th, says("one"))
 	newer(run)
@@ -357,11 +361,7 @@ func mail(t *testing.T, open Open) {
 	putRef(t, s, reacts("m1", chat.EmojiStop))
 	wantMail(t, run)
 	wantBodies(t, "arrived", commit(t, s, run), reacts("m1", chat.EmojiStop))
-	select {
-	case <-run.Lost:
-		t.Error("the run is lost, want it held")
-	default:
-	}
+	wantHeld(t, run)
 }
 
 // So it does when another process puts it.
@@ -378,10 +378,28 @@ func mailFromReplica(t *testing.T, open Open) {
 
 func wantMail(t *testing.T, run *memory.Run) {
 	t.Helper()
+	rung := make(chan struct{}, 1)
+	run.Bell.Listen(func() {
+		select {
+		case rung <- struct{}{}:
+		default:
+		}
+	})
+	defer run.Bell.Listen(nil)
 	select {
-	case <-run.Mail:
+	case <-rung:
 	case <-patient(t).Done():
-		t.Fatal("no mail")
+		t.Fatal("the bell does not ring")
+	}
+	if mail, lost := run.Bell.Take(); !mail || lost {
+		t.Errorf("mail = %v and lost = %v, want mail only", mail, lost)
+	}
+}
+
+func wantHeld(t *testing.T, run *memory.Run) {
+	t.Helper()
+	if _, lost := run.Bell.Take(); lost {
+		t.Error("the run is lost, want it held")
 	}
 }
 
@@ -391,6 +409,9 @@ func fencedAfterClose(t *testing.T, open Open) {
 	run := claim(t, in.Store, thread("closed"), says("one"))
 	if err := in.Store.Close(); err != nil {
 		t.Fatalf("Close: %v", err)
+	}
+	if _, lost := run.Bell.Take(); !lost {
+		t.Error("the bell does not say that the run is lost")
 	}
 	wantFenced(t, in.Store, run)
 	if _, err := in.Store.Next(patient(t), platform); !errors.Is(err, memory.ErrFenced) {

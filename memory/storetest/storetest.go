@@ -25,6 +25,7 @@ import (
 // store's own default.
 type Options struct {
 	Keep  time.Duration // a thread untouched for longer is erased
+	Quota memory.Quota
 	Lease time.Duration // of a store that has leases: how soon another process takes over
 }
 
@@ -93,11 +94,20 @@ var suite = []check{
 	{"FencedAfterClose", fencedAfterClose},
 	{"FencedAfterTheEnd", fencedAfterFinish},
 	{"Concurrent", concurrent},
+	{"RepeatedCommits", repeated},
+	{"RepeatedFinish", finishRepeated},
+	{"PutAfterTheFence", putAfterFence},
+	{"EffectsOfTheInbox", inboxEffects},
+	{"AClaimDecidesNothing", claimDecidesNothing},
+	{"BrokenAndUnknownEntries", brokenEntries},
+	{"Silent", silent},
+	{"Ping", ping},
 
 	{"Due", due},
 	{"DueInThePast", duePast},
 	{"DueIsReplaced", dueReplaced},
 	{"DueAfterACrash", dueAfterCrash},
+	{"DueOnce", dueOnce},
 
 	{"RefAfterPosted", refAfterPosted},
 	{"RefBeforePosted", refBeforePosted},
@@ -105,6 +115,9 @@ var suite = []check{
 	{"RefBeforeItsMessage", refBeforeMessage},
 	{"RefEventIDs", refEventIDs},
 	{"RefWakes", refWakes},
+	{"RefOfAnotherChannel", refOfAnotherChannel},
+	{"EventIDsOfAChannel", eventIDsOfAChannel},
+	{"KnownAtItsPut", knownAtPut},
 
 	{"Trimmed", trimmed},
 	{"BaseNeverFalls", baseNeverFalls},
@@ -115,13 +128,19 @@ var suite = []check{
 	{"Watermarks", watermarks},
 	{"Audit", auditLog},
 	{"Blobs", blobs},
+	{"Tail", tail},
+	{"DropBlob", dropBlob},
+	{"BlobNames", blobNames},
+	{"Quota", quota},
 	{"Counters", counters},
+	{"Notes", notes},
 	{"Keep", keep},
 
 	{"CrashBeforeTheClaim", crashBeforeClaim},
 	{"CrashWhileHeld", crashWhileHeld},
 	{"CloseLetsGo", closeLetsGo},
 	{"TakeOver", takeOver},
+	{"OneLog", oneLog},
 	{"AHeldRunIsNotTakenOver", notTakenOver},
 }
 

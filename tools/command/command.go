@@ -57,6 +57,7 @@ func New(c Options) (tools.Tool, error) {
 		ReadOnly: c.ReadOnly,
 		Outside:  c.Outside,
 		Risk:     c.Risk,
+		Timeout:  c.Timeout,
 		Run:      cmd.run,
 	}, nil
 }

@@ -103,8 +103,9 @@ func (i *imager) tool() tools.Tool {
 			Description: strings.TrimSpace(prose),
 			Parameters:  json.RawMessage(parameters),
 		},
-		Risk: tools.Ask,
-		Run:  i.run,
+		Risk:    tools.Ask,
+		Timeout: answerTime + web.TimeMost,
+		Run:     i.run,
 	}
 }
 

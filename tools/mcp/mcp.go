@@ -239,6 +239,7 @@ func (ss *Servers) Tools() []tools.Tool {
 			ReadOnly: o.readOnly,
 			Outside:  true,
 			Risk:     o.risk,
+			Timeout:  o.s.pace.call,
 			Run: func(ctx context.Context, in tools.Input) (llm.Result, error) {
 				return o.s.call(ctx, o, in)
 			},

@@ -30,7 +30,7 @@ func defaults() *Config {
 			Images:    ImagesAuto,
 		},
 		Agent:  Agent{Instructions: "You are a helpful colleague.\n", Taint: TaintAsk, Retries: 1},
-		Memory: Memory{BudgetTokens: 16000, IdleReset: 12 * time.Hour, Keep: 720 * time.Hour},
+		Memory: Memory{BudgetTokens: 16000, IdleReset: 12 * time.Hour, Keep: 720 * time.Hour, Files: Files{Thread: 256 << 20, All: 8 << 30}},
 		Approvals: Approvals{
 			Timeout:   30 * time.Minute,
 			Approvers: []string{"requester"},

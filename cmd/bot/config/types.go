@@ -20,7 +20,7 @@ import (
 // Config is the whole file. What is absent has its default; a platform whose
 // section is absent is nil, and off.
 type Config struct {
-	Store     Store     `yaml:"store" doc:"Where threads are kept: sqlite:PATH, redis://[user:pass@]host:port/db, rediss://…, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db. Default sqlite:nod.db"`
+	Store     Store     `yaml:"store" doc:"Where threads are kept: sqlite:PATH, redis://[user:pass@]host:port/db, rediss://…, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db; rediss+… over TLS. Default sqlite:nod.db"`
 	LLM       LLM       `yaml:"llm" doc:"The model that thinks"`
 	Agent     Agent     `yaml:"agent" doc:"How the agent behaves"`
 	Slack     *Slack    `yaml:"slack" doc:"Connect to Slack; absent: off"`
@@ -123,7 +123,14 @@ type Memory struct {
 	BudgetTokens int           `yaml:"budget_tokens" schema:"min=100" doc:"What of a conversation is sent to the model, tool definitions included. Default 16000"`
 	IdleReset    time.Duration `yaml:"idle_reset" doc:"A thread silent for longer starts afresh; 0: never. Default 12h"`
 	Keep         time.Duration `yaml:"keep" doc:"A thread untouched for longer is erased; 0: never. Default 720h"`
+	Files        Files         `yaml:"files" doc:"How many bytes of files are kept; what would be more is refused by a word"`
 	Summary      bool          `yaml:"summary" doc:"What is trimmed is summarised by the model. Default false"`
+}
+
+// Files is how many bytes of files are kept; 0: as many as come.
+type Files struct {
+	Thread Size `yaml:"thread" doc:"Of one thread. Default 256MiB"`
+	All    Size `yaml:"all" doc:"Of all threads together. Default 8GiB"`
 }
 
 // Limits is what may be used up in a day. A zero Amount is no limit.

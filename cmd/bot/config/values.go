@@ -1,9 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"math"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -149,8 +151,8 @@ func (s Store) LogValue() slog.Value { return slog.StringValue(s.show) }
 // MarshalText is the same, for JSON and YAML.
 func (s Store) MarshalText() ([]byte, error) { return []byte(s.show), nil }
 
-const wantStore = "must be sqlite:PATH, redis://[user:pass@]host:port/db, rediss://host:port/db, " +
-	"redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db"
+const wantStore = "must be sqlite:PATH, redis://[user:pass@]host:port/db, redis+cluster://host:port,host:port or " +
+	"redis+sentinel://host:port,host:port/MASTER/db; rediss instead of redis is for TLS"
 
 func (s *Store) setText(text string) string {
 	if path, ok := strings.CutPrefix(text, "sqlite:"); ok {
@@ -167,10 +169,11 @@ func (s *Store) setText(text string) string {
 	if !ok {
 		return wantStore
 	}
+	rest, query, _ := strings.Cut(rest, "?")
 	authority, path, _ := strings.Cut(rest, "/")
 	at := strings.LastIndexByte(authority, '@')
 	hosts := authority[at+1:]
-	if problem := redisURL(scheme, hosts, path); problem != "" {
+	if problem := cmp.Or(redisURL(scheme, hosts, path), redisQuery(scheme, query)); problem != "" {
 		return problem
 	}
 	show := scheme + "://" + hosts
@@ -186,8 +189,8 @@ func (s *Store) setText(text string) string {
 
 // redisURL says what is wrong with a Redis URL, its credentials apart.
 func redisURL(scheme, hosts, path string) string {
-	switch scheme {
-	case "redis", "rediss":
+	switch strings.Replace(scheme, "rediss", "redis", 1) {
+	case "redis":
 		if strings.Contains(hosts, ",") {
 			return "names several hosts: write redis+cluster:// or redis+sentinel:// for that"
 		}
@@ -209,6 +212,28 @@ func redisURL(scheme, hosts, path string) string {
 	for host := range strings.SplitSeq(hosts, ",") {
 		if !isHostPort(host) {
 			return "must name hosts with their ports, such as redis.internal:6379"
+		}
+	}
+	return ""
+}
+
+// redisQuery says what is wrong with what stands behind the question mark of a
+// Redis URL. It may hold a password.
+func redisQuery(scheme, query string) string {
+	values, err := url.ParseQuery(query)
+	if err != nil || strings.ContainsAny(query, "@/?#[]+ ") {
+		return "has something behind the ? that a URL can't hold: percent-encode it"
+	}
+	for name := range values {
+		switch value := values.Get(name); {
+		case name == "replicas" && !isNumber(value):
+			return "must say how many replicas have to have what is kept: write ?replicas=1"
+		case name == "durable" && value != "yes" && value != "no":
+			return "says with durable whether the server keeps everything on its disk: write ?durable=no, or leave it out"
+		case name == "replicas" || name == "durable":
+		case (name == "sentinel_user" || name == "sentinel_password") && strings.HasSuffix(scheme, "+sentinel"):
+		default:
+			return "may have replicas and durable behind the ?, and with sentinels sentinel_user and sentinel_password"
 		}
 	}
 	return ""

@@ -1,15 +1,22 @@
--- beat renews leases.
--- Lease, then pairs of thread and token.
--- Gives for each -1 when it is lost, else the length of the inbox.
-local lease, out = num(ARGV[1]), {}
-for i = 2, #ARGV, 2 do
-  local thread = ARGV[i]
-  local h = redis.call('HMGET', key('t', thread), 's', 'k')
-  if h[1] == 'h' and h[2] == ARGV[i + 1] then
-    look(thread, now + lease)
-    out[#out + 1] = redis.call('LLEN', key('i', thread))
-  else
-    out[#out + 1] = -1
-  end
+-- beat says that a process lives, and renews the leases of what it holds.
+-- Caller, lease, then pairs of THREAD and token.
+-- Gives now, when this process was heard of last, when to look at the next
+-- thread (0: never), and for each thread -1 when it is not held under that
+-- token, else the length of the inbox.
+local me, lease = ARGV[1], num(ARGV[2])
+local before = redis.call('HGET', tag .. ':procs', me)
+redis.call('HSET', tag .. ':procs', me, text(now))
+local head = redis.call('ZRANGE', tag .. ':due', 0, 0, 'WITHSCORES')
+local out = {now, num(before), num(head[2])}
+for i = 3, #ARGV, 2 do
+  local thread, token = ARGV[i], ARGV[i + 1]
+  local n = #out + 1
+  out[n] = -1
+  each({thread}, function()
+    local h = get(thread, 's', 'q', 'k')
+    if not mine(h, token) then return end
+    hold(thread, h, lease)
+    out[n] = redis.call('LLEN', key('i', thread))
+  end)
 end
 return out

@@ -1,38 +1,40 @@
--- claim takes the lease of a ready thread and moves its inbox to the log.
--- THREAD, entry of the ready stream, caller, lease, the entry of a deadline; the
--- token of the caller's last claim and the last Seq that it remembers from then.
--- Gives nothing when there is nothing to claim; else token, last Seq before,
--- last Seq, base, Seq of the first entry given, how long it was ready, now, entries.
-local thread, id, me, lease = ARGV[1], ARGV[2], ARGV[3], num(ARGV[4])
-local h = redis.call('HMGET', key('t', thread), 's', 'q', 'o', 'k', 'n', 'p', 'f', 'b', 'w', 'r')
-if h[2] ~= id then
-  redis.call('XDEL', key('q', platform(thread)), id)
-  return {}
-end
-
-local token, seq, before = num(h[4]), num(h[5]), num(h[6])
+-- claim takes the lease of a ready thread. What is in the inbox stays there until
+-- a run commits. A claim is refused where the log is an older one than the caller
+-- remembers.
+-- THREAD, entry of the ready stream, caller, lease, the entry of a deadline,
+-- token, last Seq that the caller remembers, then the heads that it remembers,
+-- the oldest first; if the last one is the log's, only what came since is given.
+-- Gives nothing when there is nothing to claim; -1, the head when that is not
+-- the last one remembered; else 0, last Seq, base, Seq of the first entry given,
+-- how long it was ready, now, the head before, how much of the inbox earlier runs
+-- were given that committed nothing, log, inbox.
+local thread, id, me, lease, token = ARGV[1], ARGV[2], ARGV[3], num(ARGV[4]), ARGV[6]
+local h = get(thread, 's', 'q', 'k', 'n', 'f', 'b', 'w', 'r', 'c', 'y', 'g', 'gp')
 local known = 0
-if h[1] == 'r' and num(ARGV[6]) > 0 and num(ARGV[6]) == token and num(ARGV[7]) <= seq then
-  known = num(ARGV[7])
-end
-if h[1] == 'r' then
-  local log = key('l', thread)
-  token, before = token + 1, seq
-  seq = seq + #take(thread)
-  if num(h[9]) > 0 and num(h[9]) <= now then
-    redis.call('RPUSH', log, text(now) .. ' ' .. ARGV[5])
-    seq = seq + 1
+
+if h.s ~= 'h' or h.k ~= token then -- else it is the same call again
+  if h.s ~= 'r' or h.q ~= id then
+    redis.call('XDEL', key('q', platform(thread)), id)
+    return {}
   end
-  redis.call('HSET', key('t', thread), 's', 'h', 'o', me, 'k', text(token),
-    'n', text(seq), 'p', text(before), 'w', '0')
-  redis.call('XDEL', key('q', platform(thread)), id)
-  look(thread, now + lease)
-elseif h[1] ~= 'h' or h[3] ~= me then
-  return {}
+  for i = 8, #ARGV do
+    if ARGV[i] == h.c then
+      if i < #ARGV then return {-1, h.c} end
+      known = num(ARGV[7])
+    end
+  end
+  h.y = h.c or ''
+  if num(h.w) > 0 and num(h.w) <= now then
+    redis.call('RPUSH', key('i', thread), text(now) .. ' ' .. ARGV[5])
+  end
+  h.gp = text(num(h.g))
+  redis.call('HSET', key('t', thread), 'o', me, 'k', token, 'c', token, 'y', h.y, 'w', '0',
+    'g', text(redis.call('LLEN', key('i', thread))), 'gp', h.gp)
+  hold(thread, h, lease)
 end
 
-local first = math.max(num(h[7]), 1)
-local base = math.max(num(h[8]), first)
+local first = math.max(num(h.f), 1)
+local base = math.max(num(h.b), first)
 local from = math.max(base, known + 1)
-local entries = redis.call('LRANGE', key('l', thread), text(from - first), -1)
-return {token, before, seq, base, from, now - num(h[10]), now, entries}
+return {0, num(h.n), base, from, now - num(h.r), now, h.y or '', num(h.gp),
+  redis.call('LRANGE', key('l', thread), text(from - first), -1), redis.call('LRANGE', key('i', thread), 0, -1)}

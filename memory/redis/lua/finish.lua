@@ -1,16 +1,25 @@
--- finish lets go of a held thread.
--- THREAD, token, deadline, keep.
--- Gives -1 when it is not held under this token, 1 when the inbox is not
--- empty, 0 when it was released; and now.
-local thread, token, deadline, keep = ARGV[1], ARGV[2], num(ARGV[3]), num(ARGV[4])
-local h = redis.call('HMGET', key('t', thread), 's', 'k', 'e')
-if h[1] ~= 'h' or h[2] ~= token then
-  -- The same call again, since its answer was lost on the way.
-  if h[3] == token then return {0, now} end
-  return {-1, now}
+-- finish lets go of a thread, if the head of its log is the one that the caller
+-- has seen, and moves what that saw of the inbox to the log.
+-- After the lists: deadline, keep.
+-- Gives 0, whether there is more in the inbox and so nothing was released,
+-- whether anything was moved, now; or -1, the head and last Seq when it is
+-- another one.
+local deadline, keep = num(ARGV[at]), num(ARGV[at + 1])
+local h = get(thread, 's', 'q', 'c', 'n', 'f', 'b')
+if h.c == own then -- the same call again
+  if h.s == 'h' then return {0, 1, 1, now} end
+  if h.s ~= '' then return {0, 0, 1, now} end -- it was woken since
+elseif (h.c or '') ~= seen then
+  return {-1, h.c or '', num(h.n)}
+else
+  if redis.call('LLEN', key('i', thread)) > taken then return {0, 1, 0, now} end
+  local last = append(num(h.n))
+  local f, b = rebase(h, last)
+  redis.call('HSET', key('t', thread), 'c', own, 'n', text(last), 'f', f, 'b', b, 'g', '0')
+  if redis.call('EXISTS', key('i', thread)) == 1 then return {0, 1, 1, now} end -- it waited for one of them
+  if h.s == 'r' then redis.call('XDEL', key('q', platform(thread)), h.q) end
 end
-if redis.call('EXISTS', key('i', thread)) == 1 then return {1, now} end
-redis.call('HSET', key('t', thread), 's', '', 'o', '', 'e', token, 'w', text(deadline), 'u', text(now))
+redis.call('HSET', key('t', thread), 's', '', 'o', '', 'k', '', 'w', text(deadline), 'u', text(now))
 touch(thread)
 if deadline > 0 then
   look(thread, deadline)
@@ -19,4 +28,4 @@ elseif keep > 0 then
 else
   look(thread, 0)
 end
-return {0, now}
+return {0, 0, 1, now}

@@ -1,12 +1,18 @@
--- giveback makes ready again what the caller was given and did not, or may
--- not have, claimed. Nothing happens when that is no longer its business.
--- Caller, lease, then pairs of thread and entry of the ready stream.
-local me, lease = ARGV[1], num(ARGV[2])
-for i = 3, #ARGV, 2 do
-  local thread, id = ARGV[i], ARGV[i + 1]
-  local h = redis.call('HMGET', key('t', thread), 's', 'q', 'o')
-  if h[2] == id and (h[1] == 'r' or h[1] == 'h' and h[3] == me) then
-    queue(thread, lease, id)
-  end
+-- giveback makes ready again what the caller was given and did not, or may not
+-- have, claimed. Nothing happens when that is no longer its business.
+-- Lease, then for each THREAD, entry of the ready stream, token (empty: it was
+-- not claimed).
+local lease = num(ARGV[1])
+for i = 2, #ARGV, 3 do
+  each({ARGV[i]}, function(thread)
+    local id, token = ARGV[i + 1], ARGV[i + 2]
+    local h = get(thread, 's', 'q', 'k')
+    if h.s == 'h' and token ~= '' and h.k == token then
+      redis.call('HSET', key('t', thread), 'o', '', 'k', '')
+      queue(thread, lease)
+    elseif h.s == 'r' and h.q == id then
+      queue(thread, lease, id)
+    end
+  end)
 end
 return 0

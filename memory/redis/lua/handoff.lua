@@ -1,12 +1,11 @@
--- handoff lets go of a held thread and makes it ready.
--- THREAD, token, lease.
--- Gives -1 when it is not held under this token, else 0.
-local thread, token, lease = ARGV[1], ARGV[2], num(ARGV[3])
-local h = redis.call('HMGET', key('t', thread), 's', 'k', 'e')
-if h[1] ~= 'h' or h[2] ~= token then
-  if h[3] == token then return 0 end
-  return -1
-end
-redis.call('HSET', key('t', thread), 'e', token)
-queue(thread, lease)
-return 0
+-- handoff lets go of a thread and makes it ready, if the head of its log is the
+-- one that the caller has seen.
+-- THREAD, head seen, own head, lease.
+-- Gives 0; or -1, the head and last Seq when it is another one.
+local thread, seen, own, lease = ARGV[1], ARGV[2], ARGV[3], num(ARGV[4])
+local h = get(thread, 's', 'c', 'n')
+if h.c == own then return {0} end
+if (h.c or '') ~= seen then return {-1, h.c or '', num(h.n)} end
+redis.call('HSET', key('t', thread), 'o', '', 'k', '', 'c', own)
+if h.s ~= 'r' then queue(thread, lease) end
+return {0}

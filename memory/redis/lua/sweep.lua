@@ -1,7 +1,7 @@
 -- sweep looks at the threads whose time has come: deadlines that passed,
 -- leases that ran out, threads that were kept for long enough.
 -- Lease, keep, how many at most, the entry of a deadline.
--- Gives now, and when to look next (0: no thread to look at).
+-- Gives now, when to look next (0: no thread to look at), threads in trouble.
 local lease, keep = num(ARGV[1]), num(ARGV[2])
 
 -- handed says whether the ready stream has handed out an entry.
@@ -22,15 +22,15 @@ local function handed(p, id)
   return ms > idMs or ms == idMs and n >= idN
 end
 
-for _, thread in ipairs(redis.call('ZRANGEBYSCORE', tag .. ':due', '-inf', text(now), 'LIMIT', 0, ARGV[3])) do
-  local h = redis.call('HMGET', key('t', thread), 's', 'q', 'w', 'u')
-  local deadline, touched = num(h[3]), num(h[4])
-  if h[1] == 'h' then
+local function sweep(thread)
+  local h = get(thread, 's', 'q', 'w', 'u')
+  local deadline, touched = num(h.w), num(h.u)
+  if h.s == 'h' then
     queue(thread, lease)
-  elseif h[1] == 'r' then
+  elseif h.s == 'r' then
     -- Handed out and not claimed: whoever got it died.
-    if handed(platform(thread), h[2]) then
-      queue(thread, lease, h[2])
+    if handed(platform(thread), h.q) then
+      queue(thread, lease, h.q)
     else
       look(thread, now + lease)
     end
@@ -38,7 +38,7 @@ for _, thread in ipairs(redis.call('ZRANGEBYSCORE', tag .. ':due', '-inf', text(
     redis.call('RPUSH', key('i', thread), text(now) .. ' ' .. ARGV[4])
     redis.call('HSET', key('t', thread), 'w', '0')
     queue(thread, lease)
-  elseif spent(h[1], deadline, touched, keep) then
+  elseif spent(h, keep) then
     expire(thread, keep)
   elseif deadline > 0 then
     look(thread, deadline)
@@ -48,5 +48,8 @@ for _, thread in ipairs(redis.call('ZRANGEBYSCORE', tag .. ':due', '-inf', text(
     look(thread, 0)
   end
 end
+
+local bad = each(redis.call('ZRANGEBYSCORE', tag .. ':due', '-inf', text(now), 'LIMIT', 0, ARGV[3]), sweep)
+for _, thread in ipairs(bad) do look(thread, now + 3600000) end
 local head = redis.call('ZRANGE', tag .. ':due', 0, 0, 'WITHSCORES')
-return {now, num(head[2])}
+return {now, num(head[2]), bad}

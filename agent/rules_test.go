@@ -1,0 +1,244 @@
+package agent_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"nod/agent"
+	"nod/agent/speak"
+	"nod/chat"
+	"nod/llm"
+	"nod/memory"
+)
+
+func asking(tools ...agent.Tool) *agent.Agent {
+	return &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 5, Count: func(s string) int { return len(s)/4 + 1 }, Tools: tools}
+}
+
+var anyone = memory.Rules{Approvers: []string{"anyone"}, Quorum: 1, Timeout: 30 * time.Minute, Approve: []string{"✅"}, Deny: []string{"❌"}}
+
+// callsOnce is a model that calls a tool once and then answers.
+func callsOnce(name string) func(llm.Request) llm.Response {
+	called := false
+	return func(llm.Request) llm.Response {
+		if called {
+			return llm.Response{Text: "done", Finish: "stop"}
+		}
+		called = true
+		return llm.Response{Calls: []llm.Call{{ID: "1", Name: name, Args: "{}"}}, Finish: "tool_calls"}
+	}
+}
+
+func (s *sim) kinds(kind string) (n int) {
+	for _, e := range s.entries {
+		if e.Body.Kind() == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// A clock that was ahead once, or a server whose clock is behind that of the one
+// before, ends no approval before its time, and lets none stay open.
+func TestClockThatJumps(t *testing.T) {
+	s := newSim(asking(newTool("deploy", agent.Ask, anyone)))
+	s.model = callsOnce("deploy")
+	s.now = s.now.Add(24 * time.Hour)
+	s.says("bob", "help") // an entry from tomorrow
+	s.run()
+	s.now = s.now.Add(-24 * time.Hour)
+	s.says("ada", "deploy")
+	until := s.run()
+	if s.kinds("decided") != 0 || s.kinds("asked") != 1 {
+		t.Fatalf("%d asked, %d decided; want one that waits", s.kinds("asked"), s.kinds("decided"))
+	}
+	if want := s.now.Add(30 * time.Minute); !until.Equal(want) {
+		t.Errorf("it waits until %v, want %v", until, want)
+	}
+	s.now = until
+	s.add(memory.Due{})
+	s.run()
+	if s.kinds("decided") != 1 || len(s.ran) != 0 {
+		t.Errorf("%d decided and %d ran after the time was over, want 1 and none", s.kinds("decided"), len(s.ran))
+	}
+}
+
+// Emoji that people put on something long before an approval was asked for are not
+// judged when one is.
+func TestOldThumbs(t *testing.T) {
+	s := newSim(asking(newTool("deploy", agent.Ask, anyone)))
+	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "hello", Finish: "stop"} }
+	s.says("ada", "hi")
+	s.run()
+	for i := range 5 {
+		s.add(memory.Reaction{Reaction: chat.Reaction{On: ref("answer/1"), By: chat.User{ID: chat.UserID(fmt.Sprint("u", i))}, Emoji: "✅"}})
+	}
+	s.run()
+	s.model = callsOnce("deploy")
+	s.says("ada", "deploy")
+	s.run()
+	if n := s.kinds("vote"); n != 0 {
+		t.Errorf("%d reactions were judged, want none", n)
+	}
+	// One that is put elsewhere while it waits may have been meant for it.
+	s.add(memory.Reaction{Reaction: chat.Reaction{On: ref("answer/1"), By: chat.User{ID: "u9"}, Emoji: "✅"}})
+	s.run()
+	if n := s.kinds("vote"); n != 1 {
+		t.Errorf("%d reactions were judged, want the one that was put elsewhere", n)
+	}
+}
+
+// What somebody approved is a side effect: it is begun once, on the record, and not
+// run again after a crash, even when its tool says that it changes nothing.
+func TestApprovedReadOnly(t *testing.T) {
+	tool := newTool("read", agent.Ask, anyone)
+	s := newSim(asking(tool))
+	s.model = callsOnce("read")
+	s.says("ada", "look")
+	s.run()
+	ask := ""
+	for _, e := range s.entries {
+		if p, ok := e.Body.(memory.Posted); ok {
+			if _, asks := memory.Asks(p.Key); asks {
+				ask = memory.PostName(p.Key)
+			}
+		}
+	}
+	s.add(memory.Reaction{Reaction: chat.Reaction{On: ref(ask), By: chat.User{ID: "bob"}, Emoji: "✅"}})
+	dies := true
+	s.check = func(memory.Call) {}
+	s.crash = func() bool {
+		last := s.entries[len(s.entries)-1].Body
+		if _, began := last.(memory.Started); began && dies {
+			dies = false
+			return true
+		}
+		return false
+	}
+	s.run()
+	if s.kinds("started") != 1 || len(s.ran) != 0 {
+		t.Errorf("%d started, %d ran; want it begun once, and not again after the crash", s.kinds("started"), len(s.ran))
+	}
+	if r := s.lastResult(); r.State != chat.CallUnknown {
+		t.Errorf("its result is %q, want that its outcome is unknown", r.State)
+	}
+}
+
+func (s *sim) lastResult() (r memory.Result) {
+	for _, e := range s.entries {
+		if b, ok := e.Body.(memory.Result); ok {
+			r = b
+		}
+	}
+	return r
+}
+
+// Somebody whose messages were trimmed away takes part in the thread still, after a
+// reload as before it: what a log comes to does not depend on who reads it.
+func TestPeopleOutliveATrim(t *testing.T) {
+	s := newSim(asking(newTool("read", agent.Auto, anyone)))
+	s.agent.Budget = 600
+	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "I see.", Finish: "stop"} }
+	s.says("eve", "hello")
+	s.run()
+	for range 40 {
+		s.says("ada", "a question of some length, so that the oldest turns have to go: what is it that we were talking about?")
+		s.run()
+	}
+	if s.base == 0 {
+		t.Fatal("nothing was trimmed")
+	}
+	s.says("ada", "one more")
+	s.add(memory.Reaction{Reaction: chat.Reaction{On: ref(fmt.Sprint("m", len(s.entries))), By: chat.User{ID: "eve"}, Emoji: chat.EmojiStop}})
+	s.run()
+	if s.kinds("stopped") != 1 {
+		t.Error("a stop of somebody who wrote long ago did not count after a reload")
+	}
+	st := s.log().Standing()
+	if len(st.Callers) != 2 || !st.Known {
+		t.Errorf("callers %v, known %v; want eve and ada", st.Callers, st.Known)
+	}
+}
+
+// Commands that are over do not make a thread slower for ever.
+func TestManyCommands(t *testing.T) {
+	s := newSim(asking())
+	for range 3000 {
+		s.says("ada", "help")
+		s.run()
+	}
+	if left := len(s.entries) - s.base; left > 4100 {
+		t.Errorf("%d of %d entries are still loaded", left, len(s.entries))
+	}
+	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "yes", Finish: "stop"} }
+	s.says("ada", "are you there?")
+	s.run()
+	if s.posts["answer/"+fmt.Sprint(len(s.entries))] == 0 && s.kinds("ended") != 1 {
+		t.Error("the question after them was not answered")
+	}
+	if n := s.kinds("trimmed"); n == 0 || n > 5 {
+		t.Errorf("%d trims, want a few", n)
+	}
+}
+
+// A reason given after a click on Deny reaches the model, and the turn waits for it,
+// but no longer than a minute.
+func TestReasonOfADenial(t *testing.T) {
+	for _, given := range []bool{true, false} {
+		s := newSim(asking(newTool("deploy", agent.Ask, anyone)))
+		s.model = callsOnce("deploy")
+		s.says("ada", "deploy")
+		s.run()
+		call, ask := "", ""
+		for _, e := range s.entries {
+			if p, ok := e.Body.(memory.Posted); ok {
+				if c, asks := memory.Asks(p.Key); asks {
+					call, ask = c, memory.PostName(p.Key)
+				}
+			}
+		}
+		s.add(memory.Reaction{Reaction: chat.Reaction{On: ref(ask), By: chat.User{ID: "bob", Name: "bob"}, Emoji: "❌", Button: true}})
+		until := s.run()
+		if s.kinds("result") != 0 || !until.Equal(s.now.Add(time.Minute)) {
+			t.Fatalf("%d results, waits until %v; want it to wait a minute for the reason", s.kinds("result"), until)
+		}
+		want := "denied by bob, so the call did not run."
+		if given {
+			s.add(memory.Reason{Call: call, By: chat.User{ID: "bob", Name: "bob"}, Text: "too late in the day"})
+			want = "denied by bob: too late in the day (The call did not run.)"
+		} else {
+			s.now = until
+			s.add(memory.Due{})
+		}
+		s.run()
+		if r := s.lastResult(); r.Text != want {
+			t.Errorf("the model is told %q, want %q", r.Text, want)
+		}
+	}
+}
+
+// In a thread that it follows, what people say to each other calls nobody, and is
+// shown with the next question as what it is.
+func TestAsides(t *testing.T) {
+	s := newSim(asking())
+	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "Tuesday.", Finish: "stop"} }
+	s.add(memory.Message{Message: chat.Message{Ref: ref("a1"), From: chat.User{ID: "bob", Name: "bob"}, Text: "the release is on Tuesday", Aside: true}})
+	s.run()
+	if s.kinds("opened") != 0 {
+		t.Fatal("a word between people opened a turn")
+	}
+	s.says("ada", "when is the release?")
+	s.run()
+	if len(s.prompts) != 1 {
+		t.Fatalf("%d model calls, want 1", len(s.prompts))
+	}
+	text := ""
+	for _, m := range s.prompts[0].Messages {
+		text += m.Text + "\n"
+	}
+	if want := "bob: (to somebody else) the release is on Tuesday"; !strings.Contains(text, want) {
+		t.Errorf("the prompt does not hold %q:\n%s", want, text)
+	}
+}

@@ -1,0 +1,544 @@
+package run_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nod/agent"
+	"nod/agent/run"
+	"nod/agent/speak"
+	"nod/chat"
+	"nod/internal/script"
+	"nod/llm"
+	"nod/memory"
+)
+
+// moody is a store that is away now and then: what it is asked then is refused,
+// and not done.
+type moody struct {
+	memory.Full
+	away atomic.Bool
+}
+
+var errAway = errors.New("the disk is full")
+
+// sulk has the store away for so long.
+func (m *moody) sulk(how time.Duration) {
+	m.away.Store(true)
+	time.AfterFunc(how, func() { m.away.Store(false) })
+}
+
+func (m *moody) refuses() error {
+	if m.away.Load() {
+		return errAway
+	}
+	return nil
+}
+
+// Put implements memory.Store.
+func (m *moody) Put(ctx context.Context, t chat.ThreadID, b memory.Body, ids ...string) (bool, error) {
+	if err := m.refuses(); err != nil {
+		return false, err
+	}
+	return m.Full.Put(ctx, t, b, ids...)
+}
+
+// Commit implements memory.Store.
+func (m *moody) Commit(ctx context.Context, r *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
+	if err := m.refuses(); err != nil {
+		return nil, err
+	}
+	return m.Full.Commit(ctx, r, bodies...)
+}
+
+// Finish implements memory.Store.
+func (m *moody) Finish(ctx context.Context, r *memory.Run, at time.Time) (bool, error) {
+	if err := m.refuses(); err != nil {
+		return false, err
+	}
+	return m.Full.Finish(ctx, r, at)
+}
+
+// Ping implements memory.Store.
+func (m *moody) Ping(ctx context.Context) error {
+	if err := m.refuses(); err != nil {
+		return err
+	}
+	return m.Full.Ping(ctx)
+}
+
+// counted counts what a model is asked.
+type counted struct {
+	llm.Model
+	calls atomic.Int64
+}
+
+// Complete implements llm.Model.
+func (c *counted) Complete(ctx context.Context, r llm.Request, hear func(llm.Delta)) (llm.Response, error) {
+	c.calls.Add(1)
+	return c.Model.Complete(ctx, r, hear)
+}
+
+// A store that is away while a side effect runs, however long, ends nothing and
+// loses nothing: the effect runs to its end, its outcome is told as what it is, and
+// no model call is paid twice.
+func TestStoreAwayDuringAnEffect(t *testing.T) {
+	t.Parallel()
+	for _, away := range []time.Duration{100 * time.Millisecond, time.Second, 30 * time.Second, 10 * time.Minute} {
+		t.Run(away.String(), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T, store memory.Full) {
+				m := &moody{Full: store}
+				w := newWorld(t, m, nil, tool("act", false))
+				ended := ""
+				w.runner.Tools = tools(func(ctx context.Context, _ llm.Call) (llm.Result, error) {
+					m.sulk(away)
+					w.inbox.Store = store // somebody else's way in is open
+					if err := w.say("and hurry"); err != nil {
+						t.Error(err)
+					}
+					select {
+					case <-time.After(2 * time.Second):
+						ended = "by itself"
+					case <-ctx.Done():
+						ended = "killed"
+					}
+					return llm.Result{Text: "deployed version 7"}, nil
+				})
+				model := &counted{Model: w.model}
+				w.runner.Model = model
+				w.model.Add("call act {}")
+				w.model.Add("expect deployed version 7\nrefuse outcome unknown: \nsay ok")
+				w.start()
+				if err := w.say("go"); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(away + time.Minute)
+				synctest.Wait()
+				w.stop()
+				wantLines(t, w.board, "answer ok", "steps Done: act done")
+				if ended != "by itself" || model.calls.Load() != 2 {
+					t.Errorf("the side effect ended %s, after %d model calls; want by itself, and 2", ended, model.calls.Load())
+				}
+			})
+		})
+	}
+}
+
+// While the store takes no writes no model is called, and it is said once; when it
+// takes them again everything goes on.
+func TestFullStoreCostsNoModelCalls(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		m := &moody{Full: store}
+		w := newWorld(t, m, nil)
+		model := &counted{Model: w.model}
+		w.runner.Model = model
+		w.model.Add("say one")
+		w.model.Add("say two")
+		w.start()
+		if err := w.say("first"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		m.away.Store(true)
+		w.inbox.Store = store
+		if err := w.say("second"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if n := model.calls.Load(); n > 2 {
+			t.Errorf("%d model calls in an hour of a full disk, want at most one that waits", n-1)
+		}
+		wantLines(t, w.board, "answer one")
+		m.away.Store(false)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		w.stop()
+		wantLines(t, w.board, "answer two")
+		if n := model.calls.Load(); n != 2 {
+			t.Errorf("%d model calls, want 2", n)
+		}
+	})
+}
+
+// bad is a model, a protocol and a platform that have mistakes in them.
+type bad struct {
+	llm.Model
+	speak.Protocol
+	on string
+}
+
+// Complete implements llm.Model.
+func (b bad) Complete(ctx context.Context, r llm.Request, hear func(llm.Delta)) (llm.Response, error) {
+	if b.on == "model" && strings.Contains(r.Messages[len(r.Messages)-1].Text, "bad") {
+		panic("a mistake in the client")
+	}
+	return b.Model.Complete(ctx, r, hear)
+}
+
+// Read implements speak.Protocol.
+func (b bad) Read(offered []llm.Tool, r llm.Response) speak.Completion {
+	if b.on == "protocol" && strings.Contains(r.Text, "bad") {
+		panic("a mistake in the parser")
+	}
+	return b.Protocol.Read(offered, r)
+}
+
+// A panic anywhere is one failed action, told once, and the next question is
+// answered.
+func TestPanics(t *testing.T) {
+	t.Parallel()
+	for _, on := range []string{"model", "protocol", "tool"} {
+		t.Run(on, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T, store memory.Full) {
+				w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) { panic("a mistake in the tool") }, tool("act", true))
+				b := bad{w.model, speak.NativeTools{}, on}
+				w.runner.Model, w.runner.Agent.Protocol = b, b
+				want := "notice I could not answer: there is a mistake in me. Whoever runs me finds it in the log."
+				switch on {
+				case "tool":
+					w.model.Add("call act {}")
+					w.model.Add("expect The tool failed inside\nsay It failed.")
+					want = "answer It failed.\nsteps Done: act failed"
+				case "protocol":
+					w.model.Add("say something bad")
+				}
+				w.model.Add("say Hello.")
+				w.start()
+				for _, text := range []string{"something bad", "hello"} {
+					if err := w.say(text); err != nil {
+						t.Fatal(err)
+					}
+					synctest.Wait()
+				}
+				w.stop()
+				wantLines(t, w.board, want, "answer Hello.")
+			})
+		})
+	}
+}
+
+// A platform that has a mistake in it, or that refuses a post for good, holds up
+// nobody: what it does not take is said, or given up, and the next question is
+// answered.
+func TestRefusedPosts(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		w := newWorld(t, store, nil)
+		w.runner.Platforms["board"] = picky{w.board}
+		w.model.Add("say a rude word")
+		w.model.Add("say a panic")
+		w.model.Add("say Hello.")
+		w.start()
+		for _, text := range []string{"one", "two", "three"} {
+			if err := w.say(text); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(3 * time.Hour)
+			synctest.Wait()
+		}
+		w.stop()
+		wantLines(t, w.board, "notice Slack refused my answer (rude: no such words)", "answer Hello.")
+	})
+}
+
+// picky is a platform that takes no rude words, and panics at others.
+type picky struct{ *script.Board }
+
+// Post implements run.Drawer.
+func (p picky) Post(ctx context.Context, thread chat.ThreadID, post chat.Post, look bool) (chat.MessageRef, error) {
+	switch {
+	case post.Text != nil && strings.Contains(post.Text.Markdown, "rude word"):
+		return chat.MessageRef{}, chat.Refused{Platform: "Slack", Code: "rude", Words: "no such words"}
+	case post.Text != nil && strings.Contains(post.Text.Markdown, "panic"):
+		panic("a mistake in the adapter")
+	}
+	return p.Board.Post(ctx, thread, post, look)
+}
+
+// An approval that the platform refuses to show is denied at once, and says why.
+func TestRefusedApproval(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		act := tool("act", false)
+		act.Risk = agent.Ask
+		w := newWorld(t, store, nil, act)
+		w.runner.Platforms["board"] = blind{w.board}
+		w.model.Add("call act {}")
+		w.model.Add("expect denied: it could not be shown\nsay I was not allowed to.")
+		w.start()
+		if err := w.say("act"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.stop()
+		wantLines(t, w.board, "notice Discord refused my answer (50013)", "answer I was not allowed to.", "steps Done: act denied")
+	})
+}
+
+// blind is a platform that shows no approvals.
+type blind struct{ *script.Board }
+
+// Post implements run.Drawer.
+func (p blind) Post(ctx context.Context, thread chat.ThreadID, post chat.Post, look bool) (chat.MessageRef, error) {
+	if post.Approval != nil {
+		return chat.MessageRef{}, chat.Refused{Platform: "Discord", Code: "50013"}
+	}
+	return p.Board.Post(ctx, thread, post, look)
+}
+
+// An entry that can't be read is the trouble of its own thread, which is told so
+// once; other threads are answered, and `forget` starts it afresh.
+func TestBrokenThread(t *testing.T) {
+	t.Parallel()
+	for name, b := range map[string]memory.Body{
+		"broken":  memory.Broken{Raw: []byte(`{"k":"step","v":1,"b":5}`)},
+		"unknown": memory.Unknown{Name: "dreamt", Raw: []byte(`{"k":"dreamt","v":9,"b":{}}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T, store memory.Full) {
+				w := newWorld(t, store, nil)
+				w.model.Add("say Fine here.")
+				w.model.Add("say Afresh.")
+				if _, err := store.Put(t.Context(), w.thread, b, "x"); err != nil {
+					t.Fatal(err)
+				}
+				w.start()
+				said := func(root, text string) {
+					w.thread.Root = root
+					if err := w.say(text); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Minute)
+					synctest.Wait()
+				}
+				said("1", "hello?")
+				said("1", "anybody?")
+				said("2", "how are you?")
+				said("1", "forget")
+				said("1", "again")
+				w.stop()
+				wantLines(t, w.board,
+					"notice I can't read what was kept of this thread, so I leave it alone. Whoever runs me finds the cause in the log; `forget` starts it afresh.",
+					"answer Fine here.", "notice Forgotten. I remember nothing of what was said here before.", "answer Afresh.")
+			})
+		})
+	}
+}
+
+// What an older build may leave out of a log disturbs nothing.
+func TestSkippedEntry(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		w := newWorld(t, store, nil)
+		w.model.Add("say Hello.")
+		if _, err := store.Put(t.Context(), w.thread, memory.Unknown{Name: "hummed", Skip: true, Raw: []byte(`{"k":"hummed","v":9,"s":true,"b":{}}`)}, "x"); err != nil {
+			t.Fatal(err)
+		}
+		w.start()
+		if err := w.say("hello"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.stop()
+		wantLines(t, w.board, "answer Hello.")
+	})
+}
+
+// slowly is a model that takes its time, but for those who say that they hurry.
+type slowly struct{ release chan struct{} }
+
+// Complete implements llm.Model.
+func (s slowly) Complete(ctx context.Context, _ llm.Request, _ func(llm.Delta)) (llm.Response, error) {
+	select {
+	case <-s.release:
+		return llm.Response{Text: "at last", Finish: "stop"}, nil
+	case <-ctx.Done():
+		return llm.Response{}, ctx.Err()
+	}
+}
+
+// A thousand turns that wait for a slow model hold up nobody else's `help`.
+func TestThousandWaiting(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		w := newWorld(t, store, nil)
+		model := slowly{make(chan struct{})}
+		w.runner.Model = model
+		var mu sync.Mutex
+		said := map[string]int{}
+		w.runner.Platforms["board"] = &still{posted: func(thread chat.ThreadID, p chat.Post) {
+			mu.Lock()
+			defer mu.Unlock()
+			said[thread.Root]++
+		}}
+		w.start()
+		for i := range 1000 {
+			w.thread.Root = fmt.Sprint("slow", i)
+			if _, err := w.inbox.Message(t.Context(), w.thread, chat.Message{From: chat.User{ID: "ada"}, Text: "think"}, w.thread.Root); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		w.thread.Root = "quick"
+		if _, err := w.inbox.Message(t.Context(), w.thread, chat.Message{From: chat.User{ID: "bob"}, Text: "help"}, "help"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // no time passes
+		mu.Lock()
+		if len(said) != 1 || said["quick"] != 1 {
+			t.Errorf("%d threads were answered, want the one that asked for help", len(said))
+		}
+		mu.Unlock()
+		close(model.release)
+		synctest.Wait()
+		w.stop()
+		if len(said) != 1001 {
+			t.Errorf("%d threads were answered in the end, want 1001", len(said))
+		}
+	})
+}
+
+// other is a store as another process sees it: it has a name of its own, and hears
+// of the first one as long as that lives.
+type other struct {
+	memory.Full
+	self   string
+	silent func(process string) time.Duration
+}
+
+// Self implements memory.Store.
+func (o other) Self() string { return o.self }
+
+// Silent implements memory.Store.
+func (o other) Silent(_ context.Context, _ chat.ThreadID, process string) (time.Duration, error) {
+	if process == o.self {
+		return 0, nil
+	}
+	return o.silent(process), nil
+}
+
+// A call that another process began is not unknown as long as something may be
+// heard of it: for its own timeout and ten seconds. What it comes to all the same
+// is a correction, which people and the model are told.
+func TestSilentProcess(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		act := tool("act", false)
+		act.Timeout = time.Minute
+		began, stuck, gone := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		first := newWorld(t, other{store, "first", nil}, func(context.Context, llm.Call) (llm.Result, error) {
+			close(began)
+			<-stuck // it dies with its process, as far as anybody can tell
+			return llm.Result{}, nil
+		}, act)
+		first.model.Add("call act {}")
+		first.start()
+		if err := first.say("go"); err != nil {
+			t.Fatal(err)
+		}
+		<-began
+		synctest.Wait()
+		log, err := store.Read(t.Context(), first.thread)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var call string
+		for _, e := range log {
+			if s, ok := e.Body.(memory.Started); ok {
+				call = s.Call
+			}
+		}
+		// The first process loses the thread, and a second one takes over.
+		first.runner.Grace = time.Millisecond
+		go func() { first.stop(); close(gone) }()
+		since := time.Now()
+		w := newWorld(t, other{store, "second", func(string) time.Duration { return time.Since(since) }}, nil, act)
+		w.board = first.board
+		w.runner.Platforms["board"] = w.board
+		w.model.Add("expect outcome unknown\nsay I don't know.")
+		w.model.Add("expect Later it became known\nsay It is done.")
+		w.start()
+		time.Sleep(65 * time.Second)
+		synctest.Wait()
+		wantLines(t, w.board)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		first.board.Lines()
+		late := memory.Result{Call: call, Tool: "act", State: chat.CallDone, Text: "deployed version 7"}
+		if _, err := store.Put(t.Context(), w.thread, late, "late"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		lines := strings.Join(w.board.Lines(), "\n")
+		if !strings.Contains(lines, "notice It did end: act") || !strings.Contains(lines, "deployed version 7") {
+			t.Errorf("people saw:\n%s\nwant a correction", lines)
+		}
+		if err := w.say("and?"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.stop()
+		wantLines(t, w.board, "answer It is done.")
+		close(stuck)
+		<-gone
+	})
+}
+
+var _ run.Store = (*moody)(nil)
+
+// late is a platform on which the first edit of a card takes long.
+type late struct {
+	*script.Board
+	first sync.Once
+}
+
+// Edit implements run.Drawer.
+func (l *late) Edit(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p chat.Post) error {
+	if p.Approval != nil {
+		l.first.Do(func() { time.Sleep(time.Minute) })
+		l.Note("card %s", p.Approval.Headline)
+	}
+	return l.Board.Edit(ctx, thread, ref, p)
+}
+
+// However slow the platform is, a card ends with what came of its call.
+func TestSlowEdits(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		act := tool("act", false)
+		act.Risk = agent.Ask
+		w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) {
+			time.Sleep(2 * time.Second)
+			return llm.Result{Text: "exit status 1", Failed: true}, nil
+		}, act)
+		w.runner.Platforms["board"] = &late{Board: w.board}
+		w.model.Add("call act {}")
+		w.model.Add("say It failed.")
+		w.start()
+		if err := w.say("act"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		ask, _ := w.board.Find("act")
+		_, err := w.inbox.Reaction(t.Context(), chat.Reaction{On: ask, By: chat.User{ID: "ada", Name: "ada"}, Emoji: "✅"}, "r1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		w.stop()
+		wantLines(t, w.board, `ask act {} of requester`, "card Approved by ada · running", "approved act by ada",
+			"card Approved by ada · failed: exit status 1", "answer It failed.", "steps Done: act failed")
+	})
+}

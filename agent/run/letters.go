@@ -1,0 +1,157 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// letters are outcomes of side effects that could not be committed by whoever
+// held the thread: the claim was lost, or the process lets go of its threads.
+// They go through the inbox, for which no claim is needed, again and again until
+// the store has them.
+type letters struct {
+	r    *Runner
+	mu   sync.Mutex
+	open int
+	last bool // the process ends: what can't be kept within the grace is lost
+	idle Signal
+}
+
+func (l *letters) init(r *Runner) { l.r, l.idle = r, r.Host.Signal() }
+
+// send keeps the outcome of a call. The event id is the call's, so that it is
+// kept once.
+func (l *letters) send(thread chat.ThreadID, result memory.Result) {
+	l.mu.Lock()
+	l.open++
+	l.mu.Unlock()
+	l.r.Host.Go(func() {
+		defer func() {
+			l.mu.Lock()
+			l.open--
+			l.mu.Unlock()
+			l.idle.Set()
+		}()
+		l.deliver(thread, result)
+	})
+}
+
+func (l *letters) deliver(thread chat.ThreadID, result memory.Result) {
+	wait, pause := backoff{}, l.r.Host.Signal()
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), letterWait)
+		_, err := l.r.Store.Put(ctx, thread, result, "result/"+result.Call)
+		cancel()
+		if err == nil {
+			l.r.health.works(l.r.Log)
+			return
+		}
+		l.mu.Lock()
+		last := l.last
+		l.mu.Unlock()
+		if last || errors.Is(err, memory.ErrFenced) {
+			l.r.Log.Error("what came of a call could not be kept", "thread", thread.String(), "tool", result.Tool, "error", err)
+			return
+		}
+		l.r.health.fails(l.r.Log, err)
+		pause.Wait(l.r.Host.Now().Add(min(wait.next(), longPause)))
+	}
+}
+
+// letterWait bounds one attempt.
+const letterWait = 30 * time.Second
+
+// wait waits until all letters are kept, for so long at the most.
+func (l *letters) wait(host Host, most time.Duration) {
+	until := host.Now().Add(most)
+	for {
+		l.mu.Lock()
+		open := l.open
+		if late := !host.Now().Before(until); late {
+			l.last = true
+		}
+		l.mu.Unlock()
+		if open == 0 {
+			return
+		}
+		l.idle.Wait(host.Now().Add(time.Second))
+	}
+}
+
+// effects are the side effects that this process runs or ran. A call that it
+// knows is never begun again here, whatever a store says that lost what it knew.
+type effects struct {
+	host Host
+	mu   sync.Mutex
+	of   map[string]*effect
+	done []string // the oldest first
+	n    int
+	idle Signal
+}
+
+type effect struct {
+	result memory.Result
+	over   bool
+}
+
+// mostEffects is how many calls are remembered that are over.
+const mostEffects = 1000
+
+func (e *effects) init(h Host) { e.host, e.of, e.idle = h, map[string]*effect{}, h.Signal() }
+
+// begin says whether a call may run. When it ran already, result is what came of
+// it, if it is over.
+func (e *effects) begin(call string) (fresh bool, result *memory.Result) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if known := e.of[call]; known != nil {
+		if known.over {
+			return false, &known.result
+		}
+		return false, nil
+	}
+	e.of[call] = &effect{}
+	e.n++
+	return true, nil
+}
+
+// find gives what came of a call; without a result, whether it runs.
+func (e *effects) find(call string) (result *memory.Result, runs bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	known := e.of[call]
+	if known == nil || !known.over {
+		return nil, known != nil
+	}
+	return &known.result, false
+}
+
+func (e *effects) end(call string, result memory.Result) {
+	e.mu.Lock()
+	e.of[call] = &effect{result, true}
+	e.n--
+	if e.done = append(e.done, call); len(e.done) > mostEffects {
+		delete(e.of, e.done[0])
+		e.done = e.done[1:]
+	}
+	e.mu.Unlock()
+	e.idle.Set()
+}
+
+// wait waits until no side effect runs any more.
+func (e *effects) wait() {
+	for {
+		e.mu.Lock()
+		n := e.n
+		e.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		e.idle.Wait(time.Time{})
+	}
+}

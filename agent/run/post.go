@@ -1,0 +1,185 @@
+package run
+
+import (
+	"context"
+	"errors"
+
+	"nod/agent"
+	"nod/chat"
+	"nod/memory"
+)
+
+// How often something is tried before the turn goes on without it. A platform
+// that is away for an hour is waited for; what it refuses for good it says.
+const (
+	mostPosts = 80
+	mostEdits = mostPosts // a card that nobody edited asks for ever
+)
+
+// post makes a post and notes it.
+func (d *driver) post(key string, act agent.Post) {
+	d.begin(key, posts, func(ctx context.Context) outcome {
+		for _, blob := range act.Free {
+			if err := d.Store.DropBlob(ctx, d.thread, blob); err != nil {
+				d.Log.Warn("free a file", "thread", d.thread.String(), "error", err)
+			}
+		}
+		ref, err := d.send(ctx, act.Post, act.Look)
+		return outcome{settle: func() error {
+			posted := memory.Posted{Key: act.Post.Key, Ref: ref}
+			then := act.Then
+			var refused chat.Refused
+			switch {
+			case err == nil:
+			case errors.As(err, &refused):
+				posted.Refused = refused.Notice()
+				fallthrough
+			default:
+				d.Log.Error("post", "thread", d.thread.String(), "error", err)
+				if act.Refused != nil {
+					then = act.Refused
+				}
+			}
+			return d.commit(append([]memory.Body{posted}, then...)...)
+		}}
+	})
+}
+
+// send posts until the platform has it or refuses it. After an attempt that
+// failed, or once another process may have had the thread, it is looked for first.
+func (d *driver) send(ctx context.Context, p chat.Post, look bool) (chat.MessageRef, error) {
+	wait := backoff{}
+	for n := 1; ; n++ {
+		var ref chat.MessageRef
+		again := look || n > 1 || d.doubt()
+		err := d.safely(d.thread, "post", func() (err error) {
+			ref, err = d.platform.Post(ctx, d.thread, p, again)
+			return err
+		})
+		var refused chat.Refused
+		if err == nil || ctx.Err() != nil || errors.Is(err, chat.ErrGone) || errors.As(err, &refused) || n == mostPosts {
+			return ref, err
+		}
+		d.Log.Warn("post", "thread", d.thread.String(), "error", err)
+		d.sleep(ctx, wait.next())
+	}
+}
+
+// doubt says whether another process may have the thread by now.
+func (d *driver) doubt() bool {
+	return d.ctx.Err() != nil || d.held.Doubt != nil && d.held.Doubt()
+}
+
+// edit makes a post show its final state.
+func (d *driver) edit(key string, act agent.Edit) {
+	d.begin(key, posts, func(ctx context.Context) outcome {
+		wait := backoff{}
+		var err error
+		for n := 1; n <= mostEdits && ctx.Err() == nil; n++ {
+			err = d.safely(d.thread, "edit", func() error { return d.platform.Edit(ctx, d.thread, act.Ref, act.Post) })
+			var refused chat.Refused
+			if err == nil || errors.Is(err, chat.ErrGone) || errors.As(err, &refused) {
+				break
+			}
+			d.sleep(ctx, wait.next())
+		}
+		return outcome{settle: func() error {
+			if err != nil {
+				d.Log.Error("edit", "thread", d.thread.String(), "error", err)
+			}
+			return d.commit(append([]memory.Body{memory.Posted{Key: act.Key}}, act.Then...)...)
+		}}
+	})
+}
+
+// mark puts the eyes on a message that has to wait.
+func (d *driver) mark(key string, act agent.Mark) {
+	d.begin(key, posts, func(ctx context.Context) outcome {
+		err := d.safely(d.thread, "mark a message as seen", func() error { return d.platform.React(ctx, act.Ref, chat.EmojiSeen) })
+		return outcome{settle: func() error {
+			if err != nil {
+				d.Log.Warn("mark a message as seen", "thread", d.thread.String(), "error", err)
+			}
+			return d.commit(memory.Seen{Message: act.Message})
+		}}
+	})
+}
+
+// open opens approvals, and denies at once those that nobody could give.
+func (d *driver) open(key string, act agent.Open) {
+	d.begin(key, asks, func(ctx context.Context) outcome {
+		var bodies []memory.Body
+		for _, a := range act.Asked {
+			bodies = append(bodies, a)
+			if !d.possible(ctx, a.Rules.Approvers) {
+				bodies = append(bodies, memory.Decided{
+					Call: a.Call, Outcome: chat.Denied, Reason: "nobody in this conversation can approve it",
+				})
+			}
+		}
+		return outcome{settle: func() error {
+			if d.Agent.Interrupted(d.log) {
+				return nil
+			}
+			return d.commit(bodies...)
+		}}
+	})
+}
+
+func (d *driver) possible(ctx context.Context, rules []string) (ok bool) {
+	err := d.safely(d.thread, "look for approvers", func() error {
+		for _, rule := range rules {
+			if !agent.IsGroup(rule) || d.platform.Possible(ctx, d.thread, rule) {
+				ok = true
+			}
+		}
+		return nil
+	})
+	return ok || err != nil // in doubt it is asked, and expires
+}
+
+// membership is what a platform said of a person and a rule.
+type membership struct {
+	in  bool
+	err error
+}
+
+// judge looks up what a reaction hangs on, and has it judged.
+func (d *driver) judge(key string, act agent.Judge) {
+	d.begin(key, asks, func(ctx context.Context) outcome {
+		known := map[string]membership{}
+		for _, rule := range act.Rules {
+			m := membership{}
+			m.err = d.safely(d.thread, "look a membership up", func() (err error) {
+				m.in, err = d.platform.Member(ctx, d.thread, act.Reaction.By.ID, rule)
+				return err
+			})
+			if m.err != nil {
+				d.Log.Warn("look a membership up", "thread", d.thread.String(), "rule", rule, "error", m.err)
+			}
+			known[rule] = m
+		}
+		return outcome{settle: func() error {
+			return d.vote(act, known)
+		}}
+	})
+}
+
+func (d *driver) vote(act agent.Judge, known map[string]membership) error {
+	v := d.Agent.Vote(d.log, act, func(rule string) (bool, error) {
+		m, looked := known[rule]
+		if !looked {
+			return false, errNotLooked
+		}
+		return m.in && m.err == nil, m.err
+	})
+	if err := d.commit(v); err != nil {
+		return err
+	}
+	if r := act.Reaction; !v.Counts && !r.By.Bot && !r.Removed {
+		d.tell(r.By, r.On, "Your reaction does not count: "+v.Reason+".")
+	}
+	return nil
+}
+
+var errNotLooked = errors.New("it was not looked up")

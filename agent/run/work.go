@@ -1,0 +1,171 @@
+package run
+
+import (
+	"context"
+	"strings"
+
+	"nod/agent"
+	"nod/chat"
+	"nod/memory"
+)
+
+// work is something that goes on beside the driver.
+type work struct {
+	kind   kind
+	cancel context.CancelFunc
+}
+
+// kind says who may end a work.
+type kind int
+
+const (
+	asks  kind = iota // calls of the model and reads: a word to stop ends them
+	posts             // messages: the loss of the thread ends them
+	acts              // side effects: nobody does
+)
+
+// outcome is what came of a work.
+type outcome struct {
+	key    string
+	settle func() error   // takes it into the log, in the driver's goroutine
+	letter *memory.Result // goes by letter when the driver can't do that any more
+	cut    bool           // it was ended, so that nothing came of it
+}
+
+// post sends the outcome by letter, if it is one that must not be lost.
+func (o outcome) post(d *driver) {
+	if o.letter != nil {
+		d.letters.send(d.thread, *o.letter)
+	}
+}
+
+// begin begins a work. do gives what takes its outcome into the log.
+func (d *driver) begin(key string, k kind, do func(ctx context.Context) outcome) {
+	ctx, cancel := context.WithCancel(d.ctx)
+	if k == acts {
+		ctx, cancel = context.WithCancel(background)
+	}
+	d.works[key] = &work{k, cancel}
+	d.Host.Go(func() {
+		defer cancel()
+		o := do(ctx)
+		o.key, o.cut = key, ctx.Err() != nil && k != acts
+		d.deliver(o)
+	})
+}
+
+// deliver hands an outcome to the driver, as long as there is one.
+func (d *driver) deliver(o outcome) {
+	d.mu.Lock()
+	if d.over {
+		d.mu.Unlock()
+		o.post(d)
+		return
+	}
+	d.box = append(d.box, o)
+	d.mu.Unlock()
+	d.wake.Set()
+}
+
+// perform begins an action, unless it is under way; begun says that the log or
+// what is under way is another now, so that it is worth asking again.
+func (d *driver) perform(act agent.Action) (begun bool, err error) {
+	if d.answers(act) {
+		return false, nil
+	}
+	switch act := act.(type) {
+	case agent.Record:
+		return true, d.commit(act.Bodies...)
+	case agent.Run:
+		return d.reads(act), nil
+	case agent.Effect:
+		return true, d.effect(act)
+	case agent.Wait:
+		return false, nil
+	}
+	key, begin := d.job(act)
+	if d.works[key] != nil || begin == nil {
+		return false, nil
+	}
+	if d.fit(act) {
+		begin(key)
+	}
+	return true, nil
+}
+
+// answers says whether the turn's answer is on its way to the platform, so that
+// nothing may change any more what the turn comes to: whatever else is to be done
+// waits until it stands.
+func (d *driver) answers(act agent.Action) bool {
+	switch act.(type) {
+	case agent.Judge, agent.Edit, agent.Mark, agent.Wait:
+		return false
+	}
+	for key := range d.works {
+		if strings.HasPrefix(key, "post/answer/") {
+			return true
+		}
+	}
+	return false
+}
+
+// job says what is to be begun for an action, and what it is called.
+func (d *driver) job(act agent.Action) (key string, begin func(key string)) {
+	switch act := act.(type) {
+	case agent.Open:
+		return "open/" + act.Asked[0].Call, func(key string) { d.open(key, act) }
+	case agent.Judge:
+		return "judge/" + number(act.Seq), func(key string) { d.judge(key, act) }
+	case agent.Call:
+		return "call/" + number(act.Turn) + "/" + number(uint64(act.N)), func(key string) { d.call(key, act) }
+	case agent.Summarise:
+		return "sum/" + number(act.Cut.Before), func(key string) { d.summarise(key, act) }
+	case agent.Post:
+		return "post/" + act.Post.Key, d.behindSteps(func(key string) { d.post(key, act) })
+	case agent.Edit:
+		// One at a time of a message, so that what is newer stands in the end.
+		return "edit/" + act.Ref.String(), d.behindSteps(func(key string) { d.edit(key, act) })
+	case agent.Mark:
+		return "mark/" + number(act.Message), func(key string) { d.mark(key, act) }
+	}
+	return "", nil
+}
+
+// behindSteps lets the first steps post go before whatever else is posted.
+func (d *driver) behindSteps(begin func(string)) func(string) {
+	if d.works[stepsWork] != nil {
+		return nil
+	}
+	return begin
+}
+
+// fit says whether the time is right, and waits a while when it is not. A call of the model is not made while the
+// store takes no writes: what it says could not be kept.
+func (d *driver) fit(act agent.Action) bool {
+	switch act.(type) {
+	case agent.Call, agent.Summarise:
+	default:
+		return true
+	}
+	if !d.health.ill() {
+		return true
+	}
+	if err := d.Store.Ping(background); err != nil {
+		d.wake.Wait(d.Host.Now().Add(longPause))
+		return false
+	}
+	d.health.works(d.Log)
+	return true
+}
+
+// tell says something to one person, beside everything else.
+func (d *driver) tell(to chat.User, about chat.MessageRef, text string) {
+	d.beside.Go(func() {
+		err := d.safely(d.thread, "tell a person", func() error {
+			return d.platform.Whisper(background, d.thread, to, about, text)
+		})
+		if err != nil {
+			d.Log.Warn("tell a person why", "thread", d.thread.String(), "error", err)
+		}
+	})
+}

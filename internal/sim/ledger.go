@@ -1,0 +1,377 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// ledger is what the checker knows of one thread.
+type ledger struct {
+	c         *checker
+	id        chat.ThreadID
+	hist      []memory.Entry // all that ever entered the log, and that the store did not lose
+	questions []*question
+	poisoned  bool // it holds an entry that can't be read
+	corrected int  // posts that say so
+	doubted   map[chat.UserID]bool
+	amnesia   bool // the model is not shown all that the turn has done: it may ask for it again
+
+	// What follows from hist.
+	messages map[string]uint64 // by id of the message: where it is
+	deleted  map[string]bool
+	calls    map[string]*call
+	asked    []*call
+	open     uint64
+	done     map[uint64]bool // turns
+	last     uint64          // the latest turn that was opened
+	openBy   chat.UserID
+	authors  []chat.UserID // whose messages are in the turn
+	stopped  bool
+	forgot   uint64
+	reacted  map[string]int                // reactions
+	known    map[chat.MessageRef]time.Time // cards, since when they are in the log
+	asksStop time.Time                     // the latest word to stop
+}
+
+// question is one that somebody asked.
+type question struct {
+	name    string
+	at      time.Duration
+	answers []*card
+	notices []*card
+	excused bool
+}
+
+// call is a tool call of a log.
+type call struct {
+	id, tool, args string
+	requester      chat.UserID
+	turn           uint64
+	askedAt        time.Time
+	digest         string
+	card           chat.MessageRef
+	votes          []memory.Entry // reactions on the card
+	decided        *memory.Decided
+	started        *memory.Started
+	results        []memory.Result
+	silent         time.Duration
+}
+
+func (l *ledger) clear() {
+	l.messages, l.deleted, l.calls, l.done = map[string]uint64{}, map[string]bool{}, map[string]*call{}, map[uint64]bool{}
+	l.reacted, l.known, l.asksStop = map[string]int{}, map[chat.MessageRef]time.Time{}, time.Time{}
+	l.asked, l.open, l.last, l.stopped, l.forgot, l.authors, l.openBy = nil, 0, 0, false, 0, nil, ""
+}
+
+// restore goes back to what the store still knows.
+func (l *ledger) restore(n int) {
+	hist := l.hist[:n]
+	l.clear()
+	for _, e := range hist {
+		l.add(e, false)
+	}
+	l.hist = slices.Clone(hist)
+	for _, q := range l.questions {
+		q.excused = true // what was acknowledged may be lost with the rest
+	}
+}
+
+func (l *ledger) question(name string) *question {
+	for _, q := range l.questions {
+		if q.name == name {
+			return q
+		}
+	}
+	return nil
+}
+
+// heard notes what a post answers.
+func (l *ledger) heard(n *card, t *chat.Text) {
+	words := strings.Fields(t.Markdown)
+	if strings.HasPrefix(t.Markdown, "It did end:") {
+		l.corrected++
+	}
+	for _, q := range l.questions {
+		switch {
+		case !t.Notice && slices.Contains(words, q.name):
+			q.answers = append(q.answers, n)
+			if len(q.answers) == 1 {
+				l.c.w.answered(q.name)
+			}
+			if len(q.answers) > 1 && !l.c.lost && !n.looked {
+				l.c.fail(rulePosts, "%s is answered twice: %s and %s", q.name, q.answers[0].key, n.key)
+			}
+		case t.Notice:
+			q.notices = append(q.notices, n)
+		}
+	}
+}
+
+// add reads an entry. With strict it must be what may come next.
+func (l *ledger) add(e memory.Entry, strict bool) {
+	fail := func(r rule, format string, args ...any) {
+		if strict {
+			l.c.fail(r, l.id.Root+": "+format, args...)
+		}
+	}
+	switch b := e.Body.(type) {
+	case memory.Message:
+		if at, ok := l.messages[b.Ref.ID]; ok && at > l.forgot {
+			fail(ruleEvents, "message %s is in the log at %d and %d", b.Ref.ID, at, e.Seq)
+		}
+		l.messages[b.Ref.ID] = e.Seq
+		if b.Text == "stop" || b.Text == "forget" {
+			l.asksStop = e.At
+		}
+		if l.open > 0 && asksSomething(b) {
+			l.authors = append(l.authors, b.From.ID)
+		}
+	case memory.Deleted:
+		l.deleted[b.Ref.ID] = true
+	case memory.Halt:
+		l.asksStop = e.At
+	case memory.Reaction:
+		l.reacted[mark(b.Reaction)]++
+		if b.Emoji == chat.EmojiStop { // it may be of somebody who has no say
+			l.asksStop = time.Time{}
+		}
+		for _, k := range l.asked {
+			if k.card == b.On {
+				k.votes = append(k.votes, e)
+			}
+		}
+	case memory.Opened, memory.Ended, memory.Stopped, memory.Failed, memory.Forgot:
+		l.turn(e, fail)
+	case memory.Trimmed:
+		l.amnesia = l.amnesia || b.Steps > 0
+	case memory.Step:
+		l.step(b, fail)
+	default:
+		l.acts(e, fail)
+	}
+}
+
+type complain func(r rule, format string, args ...any)
+
+func (l *ledger) turn(e memory.Entry, fail complain) {
+	switch b := e.Body.(type) {
+	case memory.Opened:
+		switch {
+		case l.open != 0:
+			fail(ruleOneTurn, "turn %d opens while %d is open", b.Turn, l.open)
+		case l.done[b.Turn]:
+			fail(ruleOneTurn, "turn %d opens a second time", b.Turn)
+		case b.Turn < l.last && b.Again == 0:
+			fail(ruleOneTurn, "turn %d opens after %d", b.Turn, l.last)
+		}
+		l.open, l.last, l.openBy, l.stopped = b.Turn, b.Turn, b.Requester.ID, false
+		l.authors = l.authorsBetween(b.Turn, e.Seq)
+	case memory.Ended:
+		if l.open != b.Turn {
+			fail(ruleOneTurn, "turn %d ends while %d is open", b.Turn, l.open)
+		}
+		l.done[b.Turn], l.open, l.asksStop = true, 0, time.Time{}
+		l.c.turns++
+	case memory.Stopped:
+		l.stopped = true
+		if late := e.At.Sub(l.asksStop); l.c.w.faults == 0 && !l.asksStop.IsZero() && late > mostStop {
+			fail(ruleStop, "turn %d stops %v after somebody said so", b.Turn, late)
+		}
+	case memory.Forgot:
+		l.forgot = max(l.forgot, b.Before)
+		if l.poisoned { // nobody can say what was open
+			l.open = 0
+		}
+	}
+}
+
+// mostStop is how long a word to stop may take where nothing goes wrong.
+const mostStop = 5 * time.Second
+
+// mark names a reaction.
+func mark(r chat.Reaction) string { return fmt.Sprint(r.On.ID, r.By.ID, r.Emoji, r.Removed) }
+
+// authorsBetween lists whose messages came in a part of the log.
+func (l *ledger) authorsBetween(from, to uint64) (out []chat.UserID) {
+	for _, e := range l.hist {
+		if m, ok := e.Body.(memory.Message); ok && e.Seq >= from && e.Seq <= to && asksSomething(m) {
+			out = append(out, m.From.ID)
+		}
+	}
+	return out
+}
+
+// asksSomething parts questions from words that are commands, which are in no turn.
+func asksSomething(m memory.Message) bool { return strings.HasPrefix(m.Text, "q") }
+
+func (l *ledger) step(b memory.Step, fail complain) {
+	if b.Turn != l.open {
+		fail(ruleOneTurn, "a step of turn %d while %d is open", b.Turn, l.open)
+	}
+	for _, c := range b.Calls {
+		name := l.id.Root + "#" + c.ID
+		if l.calls[c.ID] != nil {
+			fail(ruleNames, "two calls are %s", c.ID)
+		}
+		if old, ok := l.c.args[name]; ok && old != c.Args {
+			fail(ruleNames, "%s was %s once and is %s now", c.ID, old, c.Args)
+		}
+		l.c.args[name] = c.Args
+		l.calls[c.ID] = &call{id: c.ID, tool: c.Tool, args: c.Args, requester: l.openBy, turn: b.Turn}
+	}
+}
+
+// acts reads what becomes of calls.
+func (l *ledger) acts(e memory.Entry, fail complain) {
+	switch b := e.Body.(type) {
+	case memory.Asked:
+		if k := l.calls[b.Call]; k != nil {
+			k.askedAt, k.digest = e.At, b.Digest
+			l.asked = append(l.asked, k)
+		}
+	case memory.Posted:
+		if _, ok := l.known[b.Ref]; !ok {
+			l.known[b.Ref] = e.At
+		}
+		name, ok := strings.CutPrefix(b.Key, "ask/")
+		name, _, _ = strings.Cut(name, "~")
+		if k := l.calls[name]; ok && k != nil && !b.Ref.IsZero() && k.card.IsZero() {
+			k.card = b.Ref
+		}
+	case memory.Decided:
+		if k := l.calls[b.Call]; k != nil && k.decided == nil {
+			l.decide(k, b, e, fail)
+			k.decided = &b
+		}
+	case memory.Started:
+		l.start(b, fail)
+	case memory.Result:
+		l.result(b, fail)
+	}
+}
+
+func (l *ledger) start(b memory.Started, fail complain) {
+	k := l.calls[b.Call]
+	switch {
+	case k == nil:
+		fail(ruleBegun, "%s starts, and nothing asked for it", b.Call)
+		return
+	case k.started != nil:
+		fail(ruleOnce, "%s starts twice", b.Call)
+	case len(k.results) > 0:
+		fail(ruleOnce, "%s starts after its result", b.Call)
+	case l.stopped:
+		fail(ruleStop, "%s starts after the turn was stopped", b.Call)
+	case toolSpecs[k.tool].asks && (k.decided == nil || k.decided.Outcome != chat.Approved):
+		fail(ruleApproved, "%s starts without an approval", b.Call)
+	case toolSpecs[k.tool].asks && k.digest != b.Digest:
+		fail(ruleShown, "%s starts with digest %s, and %s was asked for", b.Call, b.Digest, k.digest)
+	}
+	k.started = &b
+}
+
+// decide checks a decision against the votes, in the order of the log.
+func (l *ledger) decide(k *call, b memory.Decided, e memory.Entry, fail complain) {
+	if k.askedAt.IsZero() {
+		return
+	}
+	said, by := l.tally(k, false)
+	if sure, _ := l.tally(k, true); sure != said && said != b.Outcome {
+		said = sure // a membership could not be looked up: then a vote does not count
+	}
+	late := !e.At.Before(k.askedAt.Add(approvalTime))
+	switch {
+	case b.Outcome == chat.Approved && said != chat.Approved:
+		fail(ruleVotes, "%s is approved, and the votes say %q (%v)", b.Call, said, by)
+	case b.Outcome == chat.Denied && said != chat.Denied && b.Reason == "":
+		fail(ruleVotes, "%s is denied, and the votes say %q", b.Call, said)
+	case b.Outcome == chat.Expired && said == chat.Approved:
+		fail(ruleVotes, "%s expires, and %v had approved it", b.Call, by)
+	case b.Outcome == chat.Expired && !late:
+		fail(ruleVotes, "%s expires %v after it was asked for", b.Call, e.At.Sub(k.askedAt))
+	}
+}
+
+// tally says what the votes on a card come to: the first that decides, does. Who
+// may not decide, or voted too late, does not count; one denial is enough;
+// approvals stand until they are taken back. With sure, people of whom it could
+// not be found out whether they belong to a group do not count either.
+func (l *ledger) tally(k *call, sure bool) (chat.Outcome, []chat.UserID) {
+	spec := toolSpecs[k.tool]
+	type voice struct {
+		by    chat.UserID
+		emoji string
+	}
+	var stand []voice
+	for _, e := range k.votes {
+		r := e.Body.(memory.Reaction)
+		m := voice{r.By.ID, r.Emoji}
+		excluded := spec.exclude && (m.by == k.requester || slices.Contains(l.authors, m.by))
+		if !e.At.Before(k.askedAt.Add(approvalTime)) || sure && l.doubted[m.by] {
+			continue
+		}
+		switch {
+		case no(m.emoji) && !r.Removed && (spec.may(m.by, k.requester) || m.by == k.requester && spec.exclude):
+			return chat.Denied, []chat.UserID{m.by}
+		case yes(m.emoji) && r.Removed:
+			stand = slices.DeleteFunc(stand, func(o voice) bool { return o == m })
+		case yes(m.emoji) && !r.Removed && spec.may(m.by, k.requester) && !excluded:
+			stand = append(stand, m)
+		}
+		var who []chat.UserID
+		for _, s := range stand {
+			if !slices.Contains(who, s.by) {
+				who = append(who, s.by)
+			}
+		}
+		if len(who) >= spec.quorum {
+			return chat.Approved, who
+		}
+	}
+	return "", nil
+}
+
+func (l *ledger) result(b memory.Result, fail complain) {
+	k := l.calls[b.Call]
+	if k == nil {
+		return // of a step that was forgotten, or that the store lost
+	}
+	x := l.c.byCall[l.id.Root+"#"+b.Call]
+	if x != nil && b.State != chat.CallUnknown {
+		x.known = true
+	}
+	if b.State == chat.CallUnknown {
+		l.unknown(k, x, fail)
+	}
+	k.results = append(k.results, b)
+}
+
+// unknown checks that nothing was heard of the process for as long as the call
+// may take, and ten seconds more. What a process says reaches the store every
+// third of a lease.
+func (l *ledger) unknown(k *call, x *execution, fail complain) {
+	if k.started == nil {
+		fail(ruleUnknown, "the outcome of %s is unknown, and it never started", k.id)
+		return
+	}
+	n := l.c.nodes[k.started.By]
+	if n == nil || l.c.w.alone && (n.p.dead || n.gone) {
+		return
+	}
+	w := l.c.w
+	quiet := w.now().Sub(n.store.heard)
+	if n.store.well && !n.gone {
+		quiet = 0
+	}
+	if most := toolSpecs[k.tool].timeout + 10*time.Second; !n.gone && quiet < most {
+		fail(ruleUnknown, "the outcome of %s is unknown after %v of silence (%v are due)", k.id, quiet, most)
+	}
+	if x != nil && x.over && n.gone && !n.cutOff && !l.c.lost {
+		fail(ruleUnknown, "the outcome of %s is unknown, and its process ended in peace", k.id)
+	}
+}

@@ -1,0 +1,105 @@
+// Command mutate shows that the simulation notices what it is there for: it takes
+// conditions out of the engine, of the model of the store and of what adapters
+// do, one at a time, and plays episodes until a guarantee breaks. A mutant that
+// lives is a failure.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	turns := flag.Int("turns", 100_000, "within how many turns each has to be noticed")
+	only := flag.String("only", "", "those with this in their name")
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "nod-mutants-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	lived, n := 0, 0
+	for _, m := range mutants {
+		if !strings.Contains(m.name, *only) {
+			continue
+		}
+		n++
+		what, ok := m.play(dir, *turns)
+		if !ok {
+			lived++
+		}
+		fmt.Printf("%-7s %-58s %s\n", map[bool]string{true: "noticed", false: "LIVES"}[ok], m.name, what)
+	}
+	fmt.Printf("%d of %d noticed\n", n-lived, n)
+	if lived > 0 {
+		return 1
+	}
+	return 0
+}
+
+// play builds the simulation with the mutant in it and runs it.
+func (m mutant) play(dir string, turns int) (what string, noticed bool) {
+	src, err := os.ReadFile(m.file)
+	if err != nil {
+		return err.Error(), false
+	}
+	if strings.Count(string(src), m.old) == 0 {
+		return "stale: " + m.file + " does not hold it any more", false
+	}
+	patched, overlay := filepath.Join(dir, "patched.go"), filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(patched, []byte(strings.Replace(string(src), m.old, m.new, 1)), 0o600); err != nil {
+		return err.Error(), false
+	}
+	file, err := filepath.Abs(m.file)
+	if err != nil {
+		return err.Error(), false
+	}
+	raw, err := json.Marshal(map[string]map[string]string{"Replace": {file: patched}})
+	if err != nil {
+		return err.Error(), false
+	}
+	if err := os.WriteFile(overlay, raw, 0o600); err != nil {
+		return err.Error(), false
+	}
+	bin := filepath.Join(dir, "simulate")
+	if out, err := exec.Command("go", "build", "-overlay", overlay, "-o", bin, "./internal/sim/simulate").CombinedOutput(); err != nil { //nolint:gosec // the patch is ours
+		return "does not build: " + string(out), false
+	}
+	what, noticed = simulate(bin, turns, "")
+	if m.rule == "" || !noticed {
+		return what, noticed
+	}
+	if !strings.Contains(what, m.rule) {
+		return "by another rule: " + what, false
+	}
+	if also, noticed := simulate(bin, min(turns, alone), m.rule); noticed {
+		return "by another rule too: " + also, false
+	}
+	return "alone by: " + what, true
+}
+
+// alone is within how many turns no other rule may find what was planted for one.
+const alone = 5000
+
+// simulate runs a mutant, without one of the rules.
+func simulate(bin string, turns int, without string) (what string, noticed bool) {
+	out, err := exec.Command(bin, "-small=false", "-turns", strconv.Itoa(turns), "-without", without).CombinedOutput() //nolint:gosec // built above
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if err == nil {
+		return lines[0], false
+	}
+	after, _, _ := strings.Cut(lines[0], ",")
+	if len(lines) < 3 {
+		return string(out), true
+	}
+	return after + ": " + lines[2], true
+}

@@ -1,0 +1,193 @@
+package main
+
+import "slices"
+
+// mutant is a mistake: old becomes new in a file.
+type mutant struct {
+	name, file, old, new string
+	rule                 string // that alone finds it; empty: whichever does
+}
+
+const (
+	server  = "internal/sim/server.go"
+	store   = "internal/sim/store.go"
+	world   = "internal/sim/world.go"
+	approve = "agent/approve.go"
+	calls   = "agent/calls.go"
+	next    = "agent/next.go"
+	fold    = "agent/fold.go"
+	step    = "agent/step.go"
+	perform = "agent/run/perform.go"
+	driver  = "agent/run/driver.go"
+	work    = "agent/run/work.go"
+	letters = "agent/run/letters.go"
+	post    = "agent/run/post.go"
+	inbox   = "agent/run/inbox.go"
+)
+
+// mutants are the conditions on which the guarantees stand.
+var mutants = slices.Concat(conditions, planted)
+
+var conditions = []mutant{
+	// The comparison that is the truth, and leases. Who holds a thread is no part of
+	// the truth: that condition may go, and nothing but time is lost.
+	{"commit: the head is what the run has seen", server, "if !again && t.last != k.seen {", "if false {", ""},
+	{"commit: the same one again is not done again", server, "again := t.commit == k.number", "again := false", ""},
+	{"finish: not while something is in the inbox", server, "if len(t.inbox) > 0 {\n		return true, false", "if false {\n		return true, false", ""},
+	{"finish: the deadline", server, "	s.touch(t)\n	s.plan(t)\n	return false, false", "	s.touch(t)\n	return false, false", ""},
+	{"claim: a token of its own", server, "t.queued, t.holder, t.token, t.commit, t.released = false, h, s.word(), 0, \"\"", "t.queued, t.holder, t.token, t.commit, t.released = false, h, \"word\", 0, \"\"", ""},
+	{"claim: Claimed parts old from new", server, "first: before + 1,", "first: before * 0,", ""},
+	{"lease: runs out", server, "t.holder != nil && t.token == token && !t.holder.renews(token)", "false", ""},
+	{"lease: is renewed", server, "t.holder != nil && t.token == token && !t.holder.renews(token)", "t.holder != nil && t.token == token", ""},
+	{"lease: doubt when nothing was heard", store, "return !h.sure && h.s.now().Sub(h.heard) >= h.s.lease", "return false", ""},
+	{"silent: from the last beat on", server, "return max(0, s.now().Sub(h.heard))", "return memory.Forever", ""},
+	{"put: wakes the thread", server, "		return\n	}\n	s.wake(t)\n}\n\n// know", "		return\n	}\n}\n\n// know", ""},
+	{"put: rings where the thread is held", server, "t.holder.mail(t)", "_ = t", ""},
+	{"dedupe: event ids", server, "now.Sub(at) < memory.EventTTL {\n			return true", "false && now.Sub(at) < memory.EventTTL {\n			return true", ""},
+	{"refs: what waited comes in", server, "if now.Sub(e.At) < memory.RefWait {", "if now.Sub(e.At) < 0 {", ""},
+
+	// What adapters hand on.
+	{"dedupe: the id of a message", world, "e.id, \"msg/\"+what.Ref.ID)", "e.id)", ""},
+	{"dedupe: ids of messages are passed on", inbox, "memory.Message{Message: m}, eventIDs...)", "memory.Message{Message: m})", ""},
+	{"dedupe: the id of a letter", letters, "result, \"result/\"+result.Call)", "result)", ""},
+
+	// Approvals.
+	{"tally: one denial decides", approve, "if v.Verdict == memory.Deny {\n			return chat.Denied", "if false {\n			return chat.Denied", ""},
+	{"tally: quorum", approve, "len(by) >= max(1, c.asked.Rules.Quorum)", "len(by) >= 1", ""},
+	{"tally: approvals at all", approve, "len(by) >= max(1, c.asked.Rules.Quorum)", "len(by) >= 0", ""},
+	{"tally: different people", approve, "if !known && !c.excludes(v.By.ID) {", "if (!known || true) && !c.excludes(v.By.ID) {", ""},
+	{"tally: whoever wrote into the turn since", approve, "if !known && !c.excludes(v.By.ID) {", "if !known {", ""},
+	{"tally: approvals that were taken back", approve, "out = slices.DeleteFunc(out, same)", "_ = same", ""},
+	{"tally: votes that do not count", approve, "v.Counts = v.Reason == \"\"", "v.Counts = true", ""},
+	{"tally: who may decide", approve, "	return c.ineligible(v, member)\n}\n\nfunc (c *call) notStanding", "	return \"\"\n}\n\nfunc (c *call) notStanding", ""},
+	{"tally: membership in a group", approve, "return member(rule)", "return true, nil", ""},
+	{"tally: the requester is excluded", approve, "return who == c.asked.Requester.ID ||\n		slices", "return slices", ""},
+	{"deadline: votes after it", approve, "case !at.Before(c.deadline()):\n		return", "case false:\n		return", ""},
+	{"deadline: approvals expire", approve, "if !d.s.now.Before(c.deadline()) {", "if false {", ""},
+	{"deadline: not before", approve, "if !d.s.now.Before(c.deadline()) {", "if true {", ""},
+	{"deadline: the thread is woken for it", next, "func (d *decision) wakeAt() time.Time {", "func (d *decision) wakeAt() time.Time {\n	if true {\n		return time.Time{}\n	}", ""},
+	{"approval: the decision is looked at", calls, "if c.decided != nil && c.decided.Outcome != chat.Approved {", "if false {", ""},
+	{"approval: it is waited for", fold, "return c.asked != nil && c.decided == nil && c.result == nil", "return false", ""},
+	{"approval: risk", calls, "if risk, why := d.risk(tool, c); risk == Ask {", "if risk, why := d.risk(tool, c); false && risk == Ask {", ""},
+	{"digest: what was asked for is what runs", calls, "if c.asked.Digest != c.digest() || c.asked.Tool != c.Tool {", "if false {", ""},
+
+	// Side effects.
+	{"effect: Started before it runs", perform, "if err := d.commit(act.Started); err != nil {\n		return err\n	}", "d.owed = append(d.owed, act.Started)", ""},
+	{"effect: not again in the process that ran it", perform, "	if known != nil {\n		d.Log.Error(\"the store came back", "	if false {\n		d.Log.Error(\"the store came back", ""},
+	{"effect: stop between Started and the call", perform, "if d.Agent.Interrupted(d.log) {\n		return d.commit(memory.Result{", "if false {\n		return d.commit(memory.Result{", ""},
+	{"effect: what began is not begun again", calls, "	if c.started {\n		return d.lost(c)\n	}", "", ""},
+	{"effect: nobody ends it", work, "if k == acts {", "if false {", ""},
+	{"effect: its outcome goes by letter", work, "	if o.letter != nil {\n", "	if false {\n", ""},
+	{"effect: a letter is sent again", letters, "		if last || errors.Is(err, memory.ErrFenced) {", "		if true || last || errors.Is(err, memory.ErrFenced) {", ""},
+	{"effect: a drain waits for it", "agent/run/run.go", "	r.effects.wait()\n", "", ""},
+	{"effect: unknown only after its time", calls, "return c.within + silence - min(quiet, c.within+silence), true", "return 0 * quiet, true", ""},
+	{"effect: unknown in the end", calls, "gone := c.by == \"\" || other && heard && left <= 0", "gone := other && heard && left < 0", ""},
+	{"effect: a process knows its own", driver, "		case result != nil:\n			return d.commit(*result)", "		case result != nil:", ""},
+
+	// Turns.
+	{"turn: messages that came meanwhile", next, "case heard && more && !d.before(last.seq):", "case heard && false:", ""},
+	{"turn: an outcome that nobody waits for", step, "return !opens && t.id == c.Turn && len(t.steps)+1 == c.N && t.stopped == nil && t.failed == nil", "return !opens || true", ""},
+	{"turn: the answer is the answer", work, "	if d.answers(act) {\n		return false, nil\n	}", "", ""},
+	{"turn: stop", next, "return t.stopped == nil && t.failed == nil && !t.answered(s) && t.id < seq", "return false", ""},
+	{"turn: a panic is one failed action", "agent/run/run.go", "if p := recover(); p != nil {\n			r.Log", "if p := any(nil); p != nil {\n			r.Log", ""},
+	{"turn: what fails for good is said", post, "				if act.Refused != nil {", "				if false {", ""},
+	{"wait: what came while the store was away", driver, "		d.stirred = true\n", "", ""},
+	{"wait: an outcome wakes", work, "	d.box = append(d.box, o)\n	d.mu.Unlock()\n	d.wake.Set()", "	d.box = append(d.box, o)\n	d.mu.Unlock()", ""},
+
+	// Posts.
+	{"post: look for what an earlier run may have posted", next, "func (d *decision) before(seq uint64) bool { return seq < d.log.claim.Since }", "func (d *decision) before(seq uint64) bool { return false }", ""},
+	{"post: look after a failure", post, "again := look || n > 1 || d.doubt()", "again := look || d.doubt()", ""},
+	{"post: look in doubt", post, "again := look || n > 1 || d.doubt()", "again := look || n > 1", ""},
+	{"post: tried again", post, "errors.As(err, &refused) || n == mostPosts {\n			return ref, err", "errors.As(err, &refused) || n > 0 {\n			return ref, err", ""},
+	{"post: edits are tried again", post, "mostEdits = mostPosts", "mostEdits = 1", ""},
+	{"post: steps fold at the end", next, "	steps.Done = true\n", "", ""},
+	{"names: hold the token of the claim", step, "	if token == \"\" {\n		return name\n	}", "	if true {\n		return name\n	}", ""},
+	{"names: hold a digest of what is shown", "memory/effects.go", "return name + \"~\" + hex.EncodeToString(sum[:5])", "_ = sum\n	return name + \"~\" + hex.EncodeToString(nil)", ""},
+}
+
+// planted are bugs of which each is found by one rule of the checker, and by no
+// other.
+var planted = []mutant{
+	{
+		"planted: a word that is delivered twice is handled twice", inbox, "	return i.Store.Put(ctx, thread, memory.Message{Message: m}, eventIDs...)",
+		"	if m.Text == \"help\" {\n		eventIDs = nil\n	}\n	return i.Store.Put(ctx, thread, memory.Message{Message: m}, eventIDs...)",
+		"an event that was acknowledged is handled exactly once",
+	},
+	{
+		"planted: a turn ends twice", next, "	ended := []memory.Body{memory.Ended{Turn: t.id}}\n	ref :=", "	ended := []memory.Body{memory.Ended{Turn: t.id}, memory.Ended{Turn: t.id}}\n	ref :=",
+		"one turn at a time, in the order of the messages",
+	},
+	{
+		"planted: what was said elsewhere is in the prompt", "agent/speak/tools.go", "func (NativeTools) Request(p Prompt) llm.Request {\n	var messages []llm.Message\n",
+		"var leak string\n\nfunc (NativeTools) Request(p Prompt) llm.Request {\n	var messages []llm.Message\n	if leak != \"\" {\n		messages = append(messages, llm.Message{Role: llm.Assistant, Text: leak})\n	}\n	for _, items := range p.Turns {\n		for _, it := range items {\n			if it.Said != \"\" {\n				leak = it.Said\n			}\n		}\n	}\n",
+		"threads never see each other's memory",
+	},
+	{
+		"planted: a side effect is called twice", perform, "		r, err = d.Tools.Call(ctx, desk, llm.Call{ID: c.ID, Name: c.Tool, Args: c.Args})\n", "		r, err = d.Tools.Call(ctx, desk, llm.Call{ID: c.ID, Name: c.Tool, Args: c.Args})\n		if c.Tool == \"act\" {\n			r, err = d.Tools.Call(ctx, desk, llm.Call{ID: c.ID, Name: c.Tool, Args: c.Args})\n		}\n",
+		"a side effect happens at most once",
+	},
+	{
+		"planted: Started a moment after it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		return err\n	}", "	defer func() { _ = d.commit(act.Started) }()",
+		"a side effect is in the log before it begins",
+	},
+	{
+		"planted: whoever loses the thread ends what runs", work, "if k == acts {", "if false {",
+		"only a person, its own timeout or its process ends a side effect",
+	},
+	{
+		"planted: unknown at once", calls, "return c.within + silence - min(quiet, c.within+silence), true", "return 0 * quiet, true",
+		"an outcome is called unknown only when it is",
+	},
+	{
+		"planted: no correction is posted", next, "func (d *decision) corrections() Action {", "func (d *decision) corrections() Action {\n	if true {\n		return nil\n	}",
+		"a result that comes after all is a correction",
+	},
+	{
+		"planted: what the platform refuses is not said", next, "func (d *decision) refusals() Action {", "func (d *decision) refusals() Action {\n	if true {\n		return nil\n	}",
+		"a turn that was accepted ends with an answer or a plain word",
+	},
+	{
+		"planted: a thread is never let go", driver, "	if waits && len(d.works) == 0 {", "	if waits && len(d.works) == 0 && false {",
+		"once the world is calm nothing is stuck",
+	},
+	{
+		"planted: steps never fold", next, "	steps.Done = true\n", "",
+		"once the world is calm no steps are shown as running",
+	},
+	{
+		"planted: cards are never edited", calls, "		if key == \"\" || d.s.has(key) {", "		if true || key == \"\" || d.s.has(key) {",
+		"once the world is calm no card asks any more",
+	},
+	{
+		"planted: a drain wakes nobody", "agent/run/run.go", "	for d := range r.drivers {\n		d.wake.Set()\n	}\n	r.free.Set()", "",
+		"a process ends when it is told to",
+	},
+	{
+		"planted: a denial is no denial", calls, "if c.decided != nil && c.decided.Outcome != chat.Approved {", "if false {",
+		"nothing that needs an approval runs without one",
+	},
+	{
+		"planted: the digest is not looked at", calls, "if c.asked.Digest != c.digest() || c.asked.Tool != c.Tool {", "if false {",
+		"what runs is what was shown",
+	},
+	{
+		"planted: what was taken back still counts", approve, "out = slices.DeleteFunc(out, same)", "_ = same",
+		"votes decide as the rules say",
+	},
+	{
+		"planted: nobody looks for an earlier post", next, "func (d *decision) before(seq uint64) bool { return seq < d.log.claim.Since }", "func (d *decision) before(seq uint64) bool { return false }",
+		"what is posted is posted once",
+	},
+	{
+		"planted: names say nothing of what is shown", "memory/effects.go", "return name + \"~\" + hex.EncodeToString(sum[:5])", "_ = sum\n	return name + \"~\" + hex.EncodeToString(nil)",
+		"names are never used twice",
+	},
+	{
+		"planted: a turn goes on after stop", next, "	case t.stopped != nil:\n		return d.stopping(t)", "	case false:\n		return d.stopping(t)",
+		"stop ends a turn",
+	},
+	{
+		"planted: a panic that nobody waits for", work, "	d.beside.Go(func() {\n", "	d.beside.Go(func() {\n		defer panic(\"planted\")\n",
+		"a mistake is one failed action, never the end of the process",
+	},
+}

@@ -1,0 +1,33 @@
+package sim
+
+import (
+	"bytes"
+	"testing"
+)
+
+// No guarantee breaks in many episodes of everything going wrong.
+func TestEpisodes(t *testing.T) {
+	turns := 10_000
+	if testing.Short() {
+		turns = 500
+	}
+	r, err := Run(Options{Seed: 1, Turns: turns, Small: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Rule != "" {
+		t.Errorf("seed %d\n%s: %s\n%s", r.Seed, r.Rule, r.What, r.Path)
+	}
+}
+
+// An episode is a function of its seed, to the last entry of every log.
+func TestSameSeedSameWorld(t *testing.T) {
+	for seed := range uint64(20) {
+		var one, two bytes.Buffer
+		Trace(seed, &one, false)
+		Trace(seed, &two, false)
+		if one.Len() == 0 || !bytes.Equal(one.Bytes(), two.Bytes()) {
+			t.Errorf("seed %d: two episodes of %d and %d bytes", seed, one.Len(), two.Len())
+		}
+	}
+}

@@ -1,0 +1,473 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"time"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// errAway is what a store that does not answer comes to.
+var errAway = errors.New("the store does not answer")
+
+// wire is how a process reaches the server.
+type wire interface {
+	// ask has the server do something, at one point of time, and waits until
+	// the answer is there. After an error it may have been done.
+	ask(ctx context.Context, write bool, do func()) error
+	// rest waits until wake is called, or ctx is done.
+	rest(ctx context.Context, begin func(wake func()))
+	// here has f run with nothing beside it.
+	here(f func())
+	// tell has f run in the process some time soon.
+	tell(f func())
+}
+
+// handle is one process's store.
+type handle struct {
+	wire
+	s      *server
+	name   string
+	runs   []*memory.Run // that the process knows it holds
+	well   bool          // its beats reach the server
+	sure   bool          // the process knows that they do
+	heard  time.Time     // the last one that did
+	sick   int           // counts the times when it was not well
+	closed bool
+	claims []func() // those who wait for something to claim
+}
+
+var _ memory.Full = (*handle)(nil)
+
+// hold is what a run holds for its store.
+type hold struct {
+	t      *thread
+	token  string
+	seen   uint64 // Seq of the last entry that the run has seen
+	number uint64 // of the commit that is under way, or was last
+	bodies []memory.Body
+	doubt  bool   // whether that one was done is not known
+	left   string // finish or handoff: it was tried, and whether it was done is not known
+}
+
+func (s *server) open(name string, w wire) *handle {
+	h := &handle{wire: w, s: s, name: name, well: true, sure: true}
+	if s.alone { // then whoever had it before is gone
+		for _, o := range s.handles {
+			o.leave()
+		}
+	}
+	s.handles = append(s.handles, h)
+	return h
+}
+
+// look tells those who wait that there is something to claim.
+func (h *handle) look() {
+	claims := h.claims
+	h.claims = nil
+	for _, wake := range claims {
+		h.tell(wake)
+	}
+}
+
+func (h *handle) run(t *thread) *memory.Run {
+	for _, r := range h.runs {
+		if r.Held.(*hold).t == t {
+			return r
+		}
+	}
+	return nil
+}
+
+func (h *handle) renews(token string) bool {
+	return h.well && slices.ContainsFunc(h.runs, func(r *memory.Run) bool { return r.Token == token })
+}
+
+// mail tells the process that something is in the inbox of what it holds.
+func (h *handle) mail(t *thread) {
+	if r := h.run(t); r != nil && h.well {
+		h.tell(r.Bell.Mail)
+	}
+}
+
+// beat is what a process that is well says to the server every now and then:
+// that it lives, and what it holds.
+func (h *handle) beat() {
+	if !h.well || h.closed {
+		return
+	}
+	h.sure = true
+	for _, r := range slices.Clone(h.runs) {
+		k := r.Held.(*hold)
+		switch {
+		case k.t.holder != h || k.t.token != k.token:
+			h.drop(r)
+			h.tell(r.Bell.Lose)
+		case len(k.t.inbox) > 0:
+			h.tell(r.Bell.Mail)
+		}
+	}
+	if len(h.s.ready) > 0 {
+		h.look()
+	}
+}
+
+func (h *handle) beatSoon() {
+	h.s.later(time.Duration(h.s.fraction()*float64(h.s.lease)/3), h.beat)
+}
+
+// ail notes that the process reaches the server no longer. Its runs lapse a lease
+// after its last beat.
+func (h *handle) ail() {
+	if !h.well || h.closed {
+		return
+	}
+	since := time.Duration(h.s.fraction() * float64(h.s.lease) / 3)
+	h.well, h.sure, h.heard = false, false, h.s.now().Add(-since)
+	h.sick++
+	sick := h.sick
+	h.s.later(h.s.lease-since, func() {
+		if h.sick != sick || h.well {
+			return
+		}
+		for _, t := range slices.Clone(h.s.threads) {
+			if t.holder == h {
+				h.s.lapse(t, t.token)
+			}
+		}
+	})
+}
+
+// recover is when it reaches the server again.
+func (h *handle) recover() {
+	if h.well || h.closed {
+		return
+	}
+	h.well = true
+	h.beatSoon()
+}
+
+// drop forgets a run. If the server takes it for held still, nobody renews it any
+// more.
+func (h *handle) drop(run *memory.Run) {
+	k := run.Held.(*hold)
+	if k.t.holder == h && k.t.token == k.token {
+		h.s.later(h.s.lease, func() { h.s.lapse(k.t, k.token) })
+	}
+	h.runs = slices.DeleteFunc(h.runs, func(r *memory.Run) bool { return r == run })
+}
+
+// leave lets go of all that the process holds.
+func (h *handle) leave() {
+	if h.closed {
+		return
+	}
+	for _, r := range h.runs {
+		r.Bell.Lose()
+	}
+	h.closed, h.runs = true, nil
+	for _, t := range slices.Clone(h.s.threads) {
+		if t.holder == h {
+			t.holder = nil
+			h.s.wake(t)
+		}
+	}
+}
+
+// Put implements memory.Store.
+func (h *handle) Put(ctx context.Context, thread chat.ThreadID, body memory.Body, ids ...string) (fresh bool, err error) {
+	done := false
+	err = h.ask(ctx, true, func() {
+		if !done { // a store repeats what it has no answer to
+			fresh, done = h.s.put(thread, body, ids), true
+		}
+	})
+	return fresh && err == nil, err
+}
+
+// PutRef implements memory.Store.
+func (h *handle) PutRef(ctx context.Context, ref chat.MessageRef, body memory.Body, ids ...string) (fresh bool, err error) {
+	err = h.ask(ctx, true, func() { fresh = h.s.putRef(ref, body, ids) })
+	return fresh && err == nil, err
+}
+
+// Next implements memory.Store.
+func (h *handle) Next(ctx context.Context, platforms ...string) (*memory.Run, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var c *claimed
+		closed, woken, left := false, false, false
+		var wake func()
+		err := h.ask(ctx, true, func() {
+			if closed = h.closed; closed || left {
+				return
+			}
+			if c = h.s.claim(h, platforms); c == nil {
+				h.claims = append(h.claims, func() {
+					woken = true
+					if wake != nil {
+						wake()
+					}
+				})
+			}
+		})
+		left = true
+		switch {
+		case ctx.Err() != nil:
+			if c != nil { // it is given back
+				h.here(func() { h.s.handoff(h, &hold{t: c.t, token: c.token}, false) })
+			}
+			return nil, ctx.Err()
+		case err != nil:
+			return nil, fmt.Errorf("claim a thread: %w", err)
+		case closed:
+			return nil, memory.ErrFenced
+		case c != nil:
+			var run *memory.Run
+			h.here(func() { run = h.began(c) })
+			return run, nil
+		}
+		h.rest(ctx, func(w func()) {
+			if wake = w; woken {
+				w()
+			}
+		})
+	}
+}
+
+func (h *handle) began(c *claimed) *memory.Run {
+	k := &hold{t: c.t, token: c.token, seen: c.lastSeq}
+	run := &memory.Run{
+		Thread: c.t.id, Token: c.token, Log: c.log, Claimed: c.first, Now: c.now, Waited: c.waited, Bell: &memory.Bell{}, Held: k,
+	}
+	run.Doubt = func() bool { return !h.sure && h.s.now().Sub(h.heard) >= h.s.lease }
+	switch {
+	case c.t.holder != h || c.t.token != c.token: // the answer took too long
+		run.Bell.Lose()
+		return run
+	case len(c.t.inbox) > 0:
+		run.Bell.Mail()
+	}
+	h.runs = append(h.runs, run)
+	return run
+}
+
+// Commit implements memory.Store.
+func (h *handle) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
+	k := run.Held.(*hold)
+	if !k.doubt || !reflect.DeepEqual(k.bodies, bodies) {
+		k.number++
+		k.bodies, k.doubt = slices.Clone(bodies), true
+	}
+	var c committed
+	err := h.ask(ctx, true, func() { c = h.s.append(h, k, bodies) })
+	if err != nil {
+		return nil, fmt.Errorf("commit: %w", err)
+	}
+	k.doubt = false
+	if c.lost {
+		h.here(func() { h.drop(run) })
+		return nil, memory.ErrFenced
+	}
+	run.Log = append(run.Log, c.entries...)
+	k.seen += uint64(len(c.entries))
+	return run.Log[len(run.Log)-len(c.entries)+c.own:], nil
+}
+
+// Finish implements memory.Store.
+func (h *handle) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (more bool, err error) {
+	k := run.Held.(*hold)
+	lost := false
+	if err := h.leaves(ctx, k, "finish", func(again bool) { more, lost = h.s.finish(h, k, wakeAt, again) }); err != nil {
+		return false, fmt.Errorf("finish: %w", err)
+	}
+	if lost || !more {
+		h.here(func() { h.drop(run) })
+	}
+	if lost {
+		return false, memory.ErrFenced
+	}
+	return more, nil
+}
+
+// leaves does what ends a run; again says that it may have been done already.
+func (h *handle) leaves(ctx context.Context, k *hold, how string, do func(again bool)) error {
+	again := k.left == how
+	k.left = how
+	err := h.ask(ctx, true, func() { do(again) })
+	if err == nil {
+		k.left = ""
+	}
+	return err
+}
+
+// Handoff implements memory.Store.
+func (h *handle) Handoff(ctx context.Context, run *memory.Run) error {
+	k := run.Held.(*hold)
+	lost := false
+	if err := h.leaves(ctx, k, "handoff", func(again bool) { lost = h.s.handoff(h, k, again) }); err != nil {
+		return fmt.Errorf("hand off: %w", err)
+	}
+	h.here(func() { h.drop(run) })
+	if lost {
+		return memory.ErrFenced
+	}
+	return nil
+}
+
+// Self implements memory.Store.
+func (h *handle) Self() string { return h.name }
+
+// Silent implements memory.Store.
+func (h *handle) Silent(ctx context.Context, _ chat.ThreadID, process string) (d time.Duration, err error) {
+	err = h.ask(ctx, false, func() { d = h.s.silent(process) })
+	return d, err
+}
+
+// Ping implements memory.Store.
+func (h *handle) Ping(ctx context.Context) error {
+	closed := false
+	if err := h.ask(ctx, true, func() { closed = h.closed }); err != nil {
+		return err
+	}
+	if closed {
+		return memory.ErrFenced
+	}
+	return nil
+}
+
+// Close implements memory.Store.
+func (h *handle) Close() error {
+	_ = h.ask(context.Background(), false, h.leave) // what is not let go lapses
+	h.here(func() { h.closed = true })
+	return nil
+}
+
+// Read implements memory.Reader.
+func (h *handle) Read(ctx context.Context, thread chat.ThreadID) (log []memory.Entry, err error) {
+	err = h.ask(ctx, false, func() { log = h.s.read(thread) })
+	return log, err
+}
+
+// Tail implements memory.Reader.
+func (h *handle) Tail(ctx context.Context, thread chat.ThreadID, after uint64) (tail memory.Tail, err error) {
+	err = h.ask(ctx, false, func() { tail = h.s.tail(thread, after) })
+	return tail, err
+}
+
+// all yields what the server lists.
+func all[T any](ctx context.Context, h *handle, list func() []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var out []T
+		if err := h.ask(ctx, false, func() { out = list() }); err != nil {
+			var none T
+			yield(none, err)
+			return
+		}
+		for _, v := range out {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Pending implements memory.Catchup.
+func (h *handle) Pending(ctx context.Context, platform string) iter.Seq2[memory.PendingApproval, error] {
+	return all(ctx, h, func() (out []memory.PendingApproval) {
+		for _, t := range h.s.threads {
+			if t.id.Platform == platform {
+				out = append(out, t.pending...)
+			}
+		}
+		return out
+	})
+}
+
+// Watermarks implements memory.Catchup.
+func (h *handle) Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[memory.Watermark, error] {
+	return all(ctx, h, func() (out []memory.Watermark) {
+		for _, t := range h.s.threads {
+			if t.id.Platform == platform && !t.latest.Last.IsZero() && !t.touched.Before(since) {
+				out = append(out, t.latest)
+			}
+		}
+		return out
+	})
+}
+
+// Audit implements memory.Auditor.
+func (h *handle) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory.AuditLine, error] {
+	return all(ctx, h, func() (out []memory.AuditLine) {
+		for _, l := range h.s.audit {
+			if thread == (chat.ThreadID{}) || l.Thread == thread {
+				out = append(out, l)
+			}
+		}
+		return out
+	})
+}
+
+// PutBlob implements memory.Blobs.
+func (h *handle) PutBlob(ctx context.Context, thread chat.ThreadID, data []byte) (name string, err error) {
+	if len(data) > memory.BlobCap {
+		return "", fmt.Errorf("keep a file: %d bytes are more than %d", len(data), memory.BlobCap)
+	}
+	var full error
+	err = h.ask(ctx, true, func() { name, full = h.s.putBlob(thread, data) })
+	return name, errors.Join(err, full)
+}
+
+// Blob implements memory.Blobs.
+func (h *handle) Blob(ctx context.Context, thread chat.ThreadID, name string) (data []byte, err error) {
+	ok := false
+	err = h.ask(ctx, false, func() {
+		if t := h.s.byID[thread]; t != nil {
+			data, ok = t.blobs[name]
+		}
+	})
+	if err == nil && !ok {
+		err = memory.ErrNoBlob
+	}
+	return slices.Clone(data), err
+}
+
+// DropBlob implements memory.Blobs.
+func (h *handle) DropBlob(ctx context.Context, thread chat.ThreadID, name string) error {
+	return h.ask(ctx, true, func() {
+		if t := h.s.byID[thread]; t != nil {
+			delete(t.blobs, name)
+		}
+	})
+}
+
+// Count implements memory.Counters.
+func (h *handle) Count(ctx context.Context, name string, n int64, ttl time.Duration) (sum int64, err error) {
+	err = h.ask(ctx, true, func() { sum = h.s.count(name, n, ttl) })
+	return sum, err
+}
+
+// Note implements memory.Notes.
+func (h *handle) Note(ctx context.Context, name string, value []byte) error {
+	return h.ask(ctx, true, func() {
+		if len(value) == 0 {
+			delete(h.s.notes, name)
+			return
+		}
+		h.s.notes[name] = slices.Clone(value)
+	})
+}
+
+// Noted implements memory.Notes.
+func (h *handle) Noted(ctx context.Context, name string) (value []byte, err error) {
+	err = h.ask(ctx, false, func() { value = h.s.notes[name] })
+	return value, err
+}

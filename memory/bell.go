@@ -1,0 +1,55 @@
+package memory
+
+import "sync"
+
+// Bell is how a store tells whoever holds a run that something happened to its
+// thread. It is safe for concurrent use. The zero Bell is ready.
+type Bell struct {
+	mu         sync.Mutex
+	mail, lost bool
+	ring       func()
+}
+
+// Mail says that something may have arrived. The store calls it.
+func (b *Bell) Mail() { b.note(func() { b.mail = true }) }
+
+// Lose says that the lease is lost. The store calls it.
+func (b *Bell) Lose() { b.note(func() { b.lost = true }) }
+
+func (b *Bell) note(what func()) {
+	b.mu.Lock()
+	what()
+	ring := b.ring
+	b.mu.Unlock()
+	if ring != nil {
+		ring()
+	}
+}
+
+// Listen has ring called whenever there is something to take, now too if there
+// is. It must not block, nor use the store.
+func (b *Bell) Listen(ring func()) {
+	b.mu.Lock()
+	b.ring = ring
+	waits := b.mail || b.lost
+	b.mu.Unlock()
+	if waits && ring != nil {
+		ring()
+	}
+}
+
+// Take says whether something arrived since the last Take, and whether the lease
+// is lost, which stays so.
+func (b *Bell) Take() (mail, lost bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	mail, b.mail = b.mail, false
+	return mail, b.lost
+}
+
+// Lost says whether the lease is lost.
+func (b *Bell) Lost() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lost
+}

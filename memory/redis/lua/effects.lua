@@ -1,0 +1,85 @@
+-- Follows the prelude in scripts that append to a log. The arguments from
+-- ARGV[at] on are: THREAD, token, head that the caller has seen, its own head,
+-- caller, lease, base, erase, how many of the entries come from the inbox, then
+-- five lists, each as its length and its elements: entries (those without a time
+-- happen now), messages, pending approvals (call, message), settled calls, audit
+-- lines (time or nothing, line). at is where what follows begins.
+local thread, token, seen, own, me, lease = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], num(ARGV[6])
+local base, erase = num(ARGV[7]), ARGV[8] == '1'
+local taken = num(ARGV[9])
+local at = 10
+local function list()
+  local out = {}
+  local n = tonumber(ARGV[at])
+  for i = 1, n do out[i] = ARGV[at + i] end
+  at = at + n + 1
+  return out
+end
+local entries, refs, asks, settled, audit = list(), list(), list(), list(), list()
+
+local function stamp(v) return v == '' and text(now) or v end
+
+-- untake removes from the inbox what enters the log from there. Where a server
+-- came back older it may be elsewhere in the inbox, or not at all.
+local function untake()
+  if taken == 0 then return end
+  local inbox = key('i', thread)
+  local same = true
+  for i, e in ipairs(redis.call('LRANGE', inbox, 0, taken - 1)) do same = same and e == entries[i] end
+  if same then
+    redis.call('LTRIM', inbox, taken, -1)
+    return
+  end
+  local known, rest = {}, {}
+  for i = 1, taken do known[entries[i]] = true end
+  for _, e in ipairs(redis.call('LRANGE', inbox, 0, -1)) do
+    if not known[e] then rest[#rest + 1] = e end
+  end
+  redis.call('DEL', inbox)
+  push(inbox, rest)
+end
+
+-- append adds the entries to the log with what they change beside it, and
+-- gives the last Seq.
+local function append(last)
+  untake()
+  for i = 1, #entries do
+    if not string.match(entries[i], '^%d') then entries[i] = text(now) .. entries[i] end
+  end
+  push(key('l', thread), entries)
+  for _, ref in ipairs(refs) do know(thread, ref) end
+  for i = 1, #asks, 2 do
+    redis.call('HSET', key('p', thread), asks[i], asks[i + 1])
+    redis.call('SADD', key('ask', platform(thread)), thread)
+  end
+  if #settled > 0 then
+    redis.call('HDEL', key('p', thread), unpack(settled))
+    if redis.call('EXISTS', key('p', thread)) == 0 then
+      redis.call('SREM', key('ask', platform(thread)), thread)
+    end
+  end
+  for i = 1, #audit, 2 do
+    redis.call('XADD', tag .. ':audit', '*', 'at', stamp(audit[i]), 'line', audit[i + 1])
+  end
+  return last + #entries
+end
+
+-- rebase moves the base, and erases what is before it where that was asked for.
+-- h holds the thread's f and b. Gives its new f and b.
+local function rebase(h, last)
+  local log, first = key('l', thread), math.max(num(h.f), 1)
+  base = math.min(base, last + 1)
+  if erase then
+    if base > first then
+      for i, e in ipairs(redis.call('LRANGE', log, 0, text(base - first - 1))) do
+        if string.match(e, '^%d+!') then
+          redis.call('RPUSH', key('k', thread), text(first + i - 1) .. ' ' .. e)
+        end
+      end
+      redis.call('LTRIM', log, text(base - first), -1)
+      first = base
+    end
+    empty(thread)
+  end
+  return text(first), text(math.max(base, num(h.b)))
+end

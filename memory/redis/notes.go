@@ -1,0 +1,39 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Note implements [memory.Notes].
+func (s *Store) Note(ctx context.Context, name string, value []byte) error {
+	key := s.keys.key(shardOf("", name), "note", name)
+	err := s.do(ctx, shardOf("", name), fewTimes, func() error {
+		if len(value) == 0 {
+			return s.cmd.Del(ctx, key).Err()
+		}
+		return s.cmd.Set(ctx, key, value, 0).Err()
+	})
+	if err != nil {
+		return fmt.Errorf("note %s: %w", name, err)
+	}
+	return nil
+}
+
+// Noted implements [memory.Notes].
+func (s *Store) Noted(ctx context.Context, name string) (value []byte, err error) {
+	err = s.do(ctx, shardOf("", name), fewTimes, func() error {
+		value, err = s.cmd.Get(ctx, s.keys.key(shardOf("", name), "note", name)).Bytes()
+		if errors.Is(err, redis.Nil) {
+			value, err = nil, nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read note %s: %w", name, err)
+	}
+	return value, nil
+}

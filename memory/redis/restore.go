@@ -1,0 +1,79 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// older notes that the server has less than it was told. That is said once; what
+// is found out about it in the next minute is one story.
+func (s *Store) older(i int, what, thread string) {
+	sh := &s.shards[i]
+	sh.shaken()
+	now := time.Now()
+	level := slog.LevelInfo
+	if last := sh.older.Swap(now.UnixNano()); now.Sub(time.Unix(0, last)) > time.Minute {
+		level = slog.LevelError
+	}
+	s.log.Log(context.Background(), level, "redis: the store came back older than it was: "+what, "shard", i, "thread", thread)
+	signal(s.mendNow)
+}
+
+// restore tells the server again what it had lost of a thread, where its head
+// is one that the thread had earlier: nobody went on since. done says whether
+// the head is what it should be now. With a token the thread is held then.
+func (s *Store) restore(ctx context.Context, m *remembered, head, token string) (done bool, err error) {
+	seq, raw, ok := m.past.since(head)
+	if !ok {
+		return false, nil
+	}
+	thread, err := parseThread(m.thread)
+	if err != nil {
+		return false, err
+	}
+	c, err := againOf(thread, seq, raw)
+	if err != nil {
+		return false, fmt.Errorf("restore: %w", err)
+	}
+	args := append(c.args(s, token, head, m.past.last().head), seq)
+	r := newReply(s.runDurably(ctx, restoreScript, m.shard, args...))
+	state := r.int()
+	if r.err != nil {
+		return false, fmt.Errorf("restore: %w", r.err)
+	}
+	if state == 0 {
+		s.older(m.shard, "what it had lost of a thread was put back", m.thread)
+	}
+	return state == 0, nil
+}
+
+// restoreAll looks whether the server still has what this process did last in
+// a shard.
+func (s *Store) restoreAll(ctx context.Context, shard int) error {
+	recent := s.logs.of(shard, restoreYoung)
+	heads := make([]*redis.StringCmd, len(recent))
+	if len(recent) == 0 {
+		return nil
+	}
+	_, err := s.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, m := range recent {
+			heads[i] = p.HGet(ctx, s.keys.key(shard, "t", m.thread), "c")
+		}
+		return nil
+	})
+	if err != nil && err != redis.Nil { //nolint:errorlint // it is returned as it is
+		return fmt.Errorf("look at heads: %w", err)
+	}
+	for i, m := range recent {
+		if head := heads[i].Val(); head != "" && heads[i].Err() == nil {
+			if _, err := s.restore(ctx, m, head, ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// maxBatch bounds what one transaction takes, and with it how long the first
+// operation of it waits.
+const maxBatch = 256
+
+// write is the goroutine that writes, until the store is closed and nothing
+// waits any more.
+func (s *Store) write() {
+	for s.waits() {
+		s.health.note(s, s.batch())
+		s.purge.now(s)
+	}
+}
+
+// waits waits for an operation; false when none will come. Meanwhile it empties
+// the write-ahead log when that is due.
+func (s *Store) waits() bool {
+	for {
+		waits, closed := s.ops.state()
+		if waits || closed {
+			return waits
+		}
+		select {
+		case <-s.ops.more:
+		case <-s.purge.due():
+			s.purge.now(s)
+		}
+	}
+}
+
+// batch commits what waits as one transaction. An error says that the store takes
+// no writes. Nothing is taken before the transaction has begun, so that whoever
+// waits may still go away.
+func (s *Store) batch() error {
+	if err := s.w.begin(); err != nil {
+		_ = s.w.rollback() // of one that could not be rolled back before, if there is any
+		s.refuse(err)
+		return err
+	}
+	var ops []*op
+	lost := false
+	for len(ops) < maxBatch && !lost {
+		o := s.ops.take()
+		if o == nil {
+			break
+		}
+		ops = append(ops, o)
+		o.err, lost = s.w.within(o.do)
+	}
+	var err error
+	if !lost {
+		err = s.w.commit()
+	}
+	if lost || err != nil {
+		return s.salvage(ops, err)
+	}
+	return answer(ops)
+}
+
+// refuse tells all who wait that a transaction can't even begin.
+func (s *Store) refuse(err error) {
+	for o := s.ops.take(); o != nil; o = s.ops.take() {
+		o.err = err
+		o.finish()
+	}
+}
+
+// salvage gives up a transaction and runs each operation in one of its own: a file
+// for which the disk has no room must not take the messages of others with it.
+func (s *Store) salvage(ops []*op, err error) error {
+	_ = s.w.rollback() // SQLite may have done so already
+	if len(ops) == 1 {
+		if ops[0].err == nil {
+			ops[0].err = err
+		}
+		return answer(ops)
+	}
+	for _, o := range ops {
+		o.err = s.alone(o)
+	}
+	return answer(ops)
+}
+
+func (s *Store) alone(o *op) error {
+	if err := s.w.begin(); err != nil {
+		return err
+	}
+	err := o.do(s.w)
+	if err == nil {
+		err = s.w.commit()
+	}
+	if err != nil {
+		_ = s.w.rollback()
+	}
+	return err
+}
+
+// answer tells everybody what came of it. The error says that the store takes no
+// writes: nothing at all was done, for want of room or the like.
+func answer(ops []*op) error {
+	var trouble error
+	done := len(ops) == 0
+	for _, o := range ops {
+		if o.err == nil {
+			done = true
+		} else if isTrouble(o.err) {
+			trouble = o.err
+		}
+		o.finish()
+	}
+	if done {
+		return nil
+	}
+	return trouble
+}
+
+func (o *op) finish() {
+	if o.err != nil {
+		o.err = fmt.Errorf("write to the store: %w", o.err)
+	} else if o.after != nil {
+		o.after()
+	}
+	close(o.done)
+}
+
+// isTrouble says whether an error is the file's, not the operation's own.
+func isTrouble(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code() & 0xff {
+	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_READONLY, lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_CANTOPEN,
+		lib.SQLITE_NOMEM, lib.SQLITE_PERM, lib.SQLITE_NOTADB, lib.SQLITE_PROTOCOL:
+		return true
+	}
+	return false
+}
+
+// health knows whether the store takes writes. Only the writer uses it.
+type health struct {
+	ill   bool
+	pause time.Duration
+}
+
+// The pause after a transaction that failed, so that the writer does not hammer
+// on a disk that is full: it grows up to the longest.
+const (
+	firstPause   = 20 * time.Millisecond
+	longestPause = time.Second
+)
+
+// note takes what came of a transaction: it says once that the store takes no
+// writes, and once that it is over.
+func (h *health) note(s *Store, err error) {
+	if err == nil {
+		if h.ill {
+			s.log.Warn("store takes writes again")
+		}
+		*h = health{}
+		return
+	}
+	if !h.ill {
+		s.log.Error("store takes no writes", "error", err)
+	}
+	h.ill = true
+	h.pause = min(max(2*h.pause, firstPause), longestPause)
+	select {
+	case <-time.After(h.pause):
+	case <-s.closed:
+	}
+}

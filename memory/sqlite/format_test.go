@@ -1,0 +1,401 @@
+package sqlite
+
+import (
+	"bytes"
+	"compress/gzip"
+	"database/sql"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// format1File copies the file that a build of format 1 wrote. In it, on the
+// platform "board": a finished turn with a file, a call that was approved and ran,
+// an approval that waits, a thread that was forgotten, one that was trimmed, one
+// that was cut off after `started` with a message in its inbox, a message that
+// nobody has claimed, and a reaction on a message that nobody knows.
+func format1File(t *testing.T) string {
+	t.Helper()
+	packed, err := os.Open(filepath.Join("testdata", "format1.db.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = packed.Close() }()
+	r, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "nod.db")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func onBoard(root string) chat.ThreadID {
+	return chat.ThreadID{Platform: "board", Channel: "c", Root: root}
+}
+
+func message(id, text string) memory.Message {
+	return memory.Message{Message: chat.Message{Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: id}, From: chat.User{ID: "ada"}, Text: text}}
+}
+
+func mustOpen(t *testing.T, path string, o Options) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+var roots = []string{"finished", "decided", "approval", "forgotten", "trimmed", "cut", "waits"}
+
+// reading is what readers see of a file.
+type reading struct {
+	Logs  map[string][]memory.Entry
+	Audit []memory.AuditLine
+}
+
+func readAll(t *testing.T, r interface {
+	memory.Reader
+	memory.Auditor
+},
+) reading {
+	t.Helper()
+	out := reading{Logs: map[string][]memory.Entry{}}
+	for _, root := range roots {
+		log, err := r.Read(t.Context(), onBoard(root))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Logs[root] = log
+	}
+	for line, err := range r.Audit(t.Context(), chat.ThreadID{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Audit = append(out.Audit, line)
+	}
+	return out
+}
+
+// A file of format 1 is looked at as it is, and holds the same when it has been
+// brought up to date.
+func TestFormat1IsRead(t *testing.T) {
+	t.Parallel()
+	path := format1File(t)
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := View(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Ping(t.Context()); err != nil || v.Format() != 1 {
+		t.Errorf("format %d, %v, want 1", v.Format(), err)
+	}
+	old := readAll(t, v)
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, root := range roots {
+		if len(old.Logs[root]) == 0 {
+			t.Errorf("nothing is read of %s", root)
+		}
+	}
+	if len(old.Audit) == 0 {
+		t.Error("no audit line is read")
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("looking at the file changed it (%v)", err)
+	}
+	if files, err := filepath.Glob(path + "*"); err != nil || len(files) != 1 {
+		t.Errorf("looking at the file left %q beside it", files)
+	}
+	s := mustOpen(t, path, Options{})
+	if diff := cmp.Diff(old, readAll(t, s)); diff != "" {
+		t.Errorf("the file holds something else when it is up to date (-before +after):\n%s", diff)
+	}
+}
+
+// Every thread of a file of format 1 goes on where it was.
+func TestFormat1GoesOn(t *testing.T) {
+	t.Parallel()
+	path := format1File(t)
+	s := mustOpen(t, path, Options{})
+	ctx := t.Context()
+	next := func() *memory.Run {
+		t.Helper()
+		run, err := s.Next(ctx, "board")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run
+	}
+	release := func(run *memory.Run) {
+		t.Helper()
+		if _, err := s.Commit(ctx, run, memory.Ended{Turn: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if more, err := s.Finish(ctx, run, time.Time{}); err != nil || more {
+			t.Fatal(more, err)
+		}
+	}
+
+	// A message that waits in an inbox is known.
+	waits := message("m9", "").Ref
+	if _, err := s.PutRef(ctx, waits, memory.Reaction{Reaction: chat.Reaction{On: waits, Emoji: chat.EmojiStop}}, "a reaction"); err != nil {
+		t.Fatal(err)
+	}
+	marks := map[string]string{}
+	for m, err := range s.Watermarks(ctx, "board", time.Time{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		marks[m.Thread.Root] = m.Last.ID
+	}
+	if marks["waits"] != "m9" || marks["cut"] != "m8" || marks["finished"] != "m1" {
+		t.Errorf("watermarks %v, want m9, m8 and m1", marks)
+	}
+
+	// What was woken is claimed, and what was in its inbox is at its end.
+	woken := map[string][]string{}
+	for range 2 {
+		run := next()
+		var kinds []string
+		for _, e := range run.Log {
+			kinds = append(kinds, e.Body.Kind())
+		}
+		woken[run.Thread.Root] = kinds
+		release(run)
+	}
+	want := map[string][]string{"cut": {"message", "opened", "started", "message"}, "waits": {"message", "reaction"}}
+	if diff := cmp.Diff(want, woken); diff != "" {
+		t.Errorf("threads that were woken (-want +got):\n%s", diff)
+	}
+
+	// The reaction on the approval finds its thread.
+	var pending []memory.PendingApproval
+	for p, err := range s.Pending(ctx, "board") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		pending = append(pending, p)
+	}
+	if len(pending) != 1 || pending[0].Thread != onBoard("approval") {
+		t.Fatalf("pending: %v, want the one of thread approval", pending)
+	}
+	vote := memory.Reaction{Reaction: chat.Reaction{On: pending[0].Ref, By: chat.User{ID: "ada"}, Emoji: "✅"}}
+	if fresh, err := s.PutRef(ctx, pending[0].Ref, vote, "a new event"); err != nil || !fresh {
+		t.Fatal(fresh, err)
+	}
+	run := next()
+	if run.Thread != onBoard("approval") || run.Log[len(run.Log)-1].Body.Kind() != "reaction" {
+		t.Errorf("claimed %v, whose log ends with %v", run.Thread, run.Log[len(run.Log)-1].Body)
+	}
+	release(run)
+
+	// A reaction on any message finds its thread.
+	for id, root := range map[string]string{"m8": "cut", "m1": "finished", "m9": "waits"} {
+		on := chat.MessageRef{Platform: "board", Channel: "c", ID: id}
+		if _, err := s.PutRef(ctx, on, memory.Reaction{Reaction: chat.Reaction{On: on, Emoji: chat.EmojiStop}}); err != nil {
+			t.Fatal(err)
+		}
+		run := next()
+		if run.Thread != onBoard(root) {
+			t.Errorf("a reaction on %s woke %v, want %s", id, run.Thread, root)
+		}
+		release(run)
+	}
+
+	// What was received is not received again.
+	for _, id := range []string{"event-m1", "message-m1", "event-m9", "vote", "early"} {
+		if fresh, err := s.Put(ctx, onBoard("finished"), message("m1", "look it up"), id); err != nil || fresh {
+			t.Errorf("event %s = %v, %v, want not fresh", id, fresh, err)
+		}
+	}
+
+	// Files, counters and the base are there, and what waits for a message waits.
+	for root, size := range map[string]int{"finished": 8, "approval": 5} {
+		var got int
+		if err := s.db.QueryRow("SELECT length(c.data) FROM blob b JOIN content c ON c.id = b.content JOIN thread t ON t.id = b.thread WHERE t.name = ?", onBoard(root).String()).Scan(&got); err != nil || got != size {
+			t.Errorf("the file of %s has %d bytes, %v, want %d", root, got, err, size)
+		}
+	}
+	var bytes int64
+	if err := s.db.QueryRow("SELECT value FROM number WHERE name = 'bytes'").Scan(&bytes); err != nil || bytes != 13 {
+		t.Errorf("%d bytes of files are counted, %v, want 13", bytes, err)
+	}
+	if n, err := s.Count(ctx, "tokens", 0, time.Hour); err != nil || n != 42 {
+		t.Errorf("the counter is %d, %v, want 42", n, err)
+	}
+	if tail, err := s.Tail(ctx, onBoard("trimmed"), 0); err != nil || tail.Base != 3 || len(tail.Log) == 0 || tail.Log[0].Seq != 3 {
+		t.Errorf("the trimmed thread begins at %d, %v, want 3", tail.Base, err)
+	}
+	if _, err := s.Put(ctx, onBoard("late"), message("unknown", "the message of the early reaction")); err != nil {
+		t.Fatal(err)
+	}
+	var log []string
+	for _, e := range next().Log {
+		log = append(log, e.Body.Kind())
+	}
+	if diff := cmp.Diff([]string{"message", "reaction"}, log); diff != "" && len(log) > 0 {
+		t.Logf("the reaction waited for longer than it may: %v", log) // by the clock of this machine
+	}
+}
+
+// A file that was brought up to date has the same tables as a new one.
+func TestMigratedTables(t *testing.T) {
+	t.Parallel()
+	tables := func(path string) []string {
+		s := mustOpen(t, path, Options{})
+		rows, err := s.db.Query("SELECT type || ' ' || name || ': ' || coalesce(sql, '') FROM sqlite_schema WHERE name <> 'sqlite_sequence' ORDER BY 1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := gather(rows, func(r *sql.Rows) (line string, err error) { return line, r.Scan(&line) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lines
+	}
+	if diff := cmp.Diff(tables(filepath.Join(t.TempDir(), "new.db")), tables(format1File(t))); diff != "" {
+		t.Errorf("tables (-new +migrated):\n%s", diff)
+	}
+}
+
+// toFormat3 is made up: a later build that keeps something more.
+func toFormat3(m *migration) error {
+	return m.exec("CREATE TABLE later (id INTEGER PRIMARY KEY); INSERT INTO later VALUES (1)")
+}
+
+// Two steps in a row, with a process that is killed in the second one: the next
+// process goes on with that.
+func TestKilledBetweenSteps(t *testing.T) {
+	t.Parallel()
+	if path := os.Getenv("KILLED"); path != "" {
+		_, err := Open(t.Context(), path, Options{steps: []step{toFormat2, func(m *migration) error {
+			if err := toFormat3(m); err != nil {
+				return err
+			}
+			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}}})
+		t.Fatalf("still here: %v", err)
+	}
+	path := format1File(t)
+	v, err := View(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := readAll(t, v)
+	_ = v.Close()
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestKilledBetweenSteps$") //nolint:gosec // this very test
+	cmd.Env = append(os.Environ(), "KILLED="+path)
+	if out, err := cmd.CombinedOutput(); err == nil || bytes.Contains(out, []byte("still here")) {
+		t.Fatalf("the process was not killed: %v\n%s", err, out)
+	}
+	if v, err = View(t.Context(), path); err != nil || v.Format() != 2 {
+		t.Fatalf("the file after the kill: %v, want format 2", err)
+	}
+	_ = v.Close()
+	var said bytes.Buffer
+	s := mustOpen(t, path, Options{steps: []step{toFormat2, toFormat3}, Logger: slog.New(slog.NewTextHandler(&said, nil))})
+	var n int
+	if err := s.db.QueryRow("SELECT count(*) FROM later").Scan(&n); err != nil || n != 1 {
+		t.Errorf("the second step left %d rows, %v, want 1", n, err)
+	}
+	if diff := cmp.Diff(old, readAll(t, s)); diff != "" {
+		t.Errorf("logs after two steps (-before +after):\n%s", diff)
+	}
+	if !strings.Contains(said.String(), "format=2 to=3") {
+		t.Errorf("said %q, want that it goes on with format 2", said.String())
+	}
+
+	// And this build refuses what that one wrote, and changes nothing.
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantRefused(t, path, 3)
+}
+
+// A file of a later format is refused in the words of the contract, and neither
+// opening nor looking at it changes anything.
+func TestLaterFormat(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "nod.db")
+	s := mustOpen(t, path, Options{})
+	if _, err := s.Put(t.Context(), onBoard("a"), message("m1", "hi")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.do(t.Context(), func(w *writer) error { return w.run("PRAGMA user_version = 7") }); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantRefused(t, path, 7)
+}
+
+func wantRefused(t *testing.T, path string, have int) {
+	t.Helper()
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(t.Context(), path, Options{})
+	_, viewed := View(t.Context(), path)
+	for what, err := range map[string]error{"Open": err, "View": viewed} {
+		want := memory.FormatError{Have: have, Reads: Format}
+		if got, ok := errors.AsType[memory.FormatError](err); !ok || got != want || err.Error() != want.Error() {
+			t.Errorf("%s: %v, want %v", what, err, want)
+		}
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("a file that is refused was changed (%v)", err)
+	}
+}
+
+// A database of another program is left alone.
+func TestAnotherProgramsFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "other.db")
+	db, err := database(path, "rwc", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("CREATE TABLE addresses (name TEXT)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := os.ReadFile(path)
+	_, err = Open(t.Context(), path, Options{})
+	if err == nil || !strings.Contains(err.Error(), "another program") {
+		t.Errorf("Open: %v, want that it is refused", err)
+	}
+	after, _ := os.ReadFile(path)
+	if !slices.Equal(before, after) {
+		t.Error("the file was changed")
+	}
+}

@@ -1,0 +1,21 @@
+package sqlite
+
+import (
+	"crypto/sha256"
+
+	"nod/chat"
+)
+
+// A key names an event or a message of a channel: a digest of the channel, and
+// then the id as it is. Ids of one channel lie together, mostly in the order in
+// which they come, and so a transaction writes few pages.
+func key(platform, channel, id string) []byte {
+	sum := sha256.Sum256([]byte(platform + "\x00" + channel))
+	return append(sum[:8:8], id...)
+}
+
+func refKey(ref chat.MessageRef) []byte { return key(ref.Platform, ref.Channel, ref.ID) }
+
+// anywhere is the key of an event id of a file of format 1, which is known in every
+// channel.
+func anywhere(id string) []byte { return key("", "", id) }

@@ -1,0 +1,154 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// pageSize is how many rows of a long list are read at once, so that whoever
+// reads slowly holds nothing.
+const pageSize = 500
+
+// pages yields the rows of a query whose last argument is the id after which it
+// goes on. What can't be understood is yielded as an error, and the rest goes on.
+func pages[T any](ctx context.Context, db *sql.DB, query string, args []any, scan func(*sql.Rows) (int64, T, error)) iter.Seq2[T, error] {
+	type line struct {
+		id    int64
+		value T
+		err   error
+	}
+	return func(yield func(T, error) bool) {
+		after := int64(0)
+		for {
+			rows, err := db.QueryContext(ctx, fmt.Sprintf("%s LIMIT %d", query, pageSize), append(args[:len(args):len(args)], after)...)
+			var lines []line
+			if err == nil {
+				lines, err = gather(rows, func(r *sql.Rows) (l line, err error) {
+					l.id, l.value, l.err = scan(r)
+					if l.id == 0 {
+						return l, l.err
+					}
+					return l, nil
+				})
+			}
+			for _, l := range lines {
+				if !yield(l.value, l.err) {
+					return
+				}
+				after = l.id
+			}
+			if err != nil {
+				var zero T
+				yield(zero, err)
+			}
+			if err != nil || len(lines) < pageSize {
+				return
+			}
+		}
+	}
+}
+
+// Audit implements memory.Auditor.
+func (r *reader) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory.AuditLine, error] {
+	query, args := "SELECT id, line FROM audit WHERE id > ? ORDER BY id", []any(nil)
+	if thread != (chat.ThreadID{}) {
+		query, args = "SELECT id, line FROM audit WHERE thread = ? AND id > ? ORDER BY id", []any{thread.String()}
+	}
+	return pages(ctx, r.db, query, args, func(rows *sql.Rows) (id int64, l memory.AuditLine, err error) {
+		var raw []byte
+		if err := rows.Scan(&id, &raw); err != nil {
+			return 0, l, err
+		}
+		if err := json.Unmarshal(raw, &l); err != nil {
+			return id, l, fmt.Errorf("line %d of the audit log: %w", id, err)
+		}
+		return id, l, nil
+	})
+}
+
+// Pending implements memory.Catchup.
+func (s *Store) Pending(ctx context.Context, platform string) iter.Seq2[memory.PendingApproval, error] {
+	const q = `SELECT t.name, p.call, p.ref FROM pending p JOIN thread t ON t.id = p.thread WHERE t.platform = ? ORDER BY t.id, p.call`
+	return sound(s, ctx, q, []any{platform}, func(r *sql.Rows, p *memory.PendingApproval) error {
+		var name, ref string
+		if err := r.Scan(&name, &p.Call, &ref); err != nil {
+			return err
+		}
+		return errors.Join(p.Thread.UnmarshalText([]byte(name)), p.Ref.UnmarshalText([]byte(ref)))
+	})
+}
+
+// Watermarks implements memory.Catchup.
+func (s *Store) Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[memory.Watermark, error] {
+	const q = `SELECT name, last_ref, last_sent FROM thread WHERE gone = 0 AND touched >= ? AND platform = ? AND last_ref <> '' ORDER BY touched`
+	return sound(s, ctx, q, []any{millis(since) - 1000, platform}, func(r *sql.Rows, m *memory.Watermark) error {
+		var name, ref string
+		var sent int64
+		if err := r.Scan(&name, &ref, &sent); err != nil {
+			return err
+		}
+		m.Sent = time.UnixMicro(sent).UTC()
+		return errors.Join(m.Thread.UnmarshalText([]byte(name)), m.Last.UnmarshalText([]byte(ref)))
+	})
+}
+
+// sound yields what a query finds. A row that can't be understood is its own
+// thread's trouble: it is logged, and left out.
+func sound[T any](s *Store, ctx context.Context, query string, args []any, scan func(*sql.Rows, *T) error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var zero T
+		rows, err := s.db.QueryContext(ctx, query, args...)
+		if err != nil {
+			yield(zero, err)
+			return
+		}
+		found, err := gather(rows, func(r *sql.Rows) (*T, error) {
+			v := new(T)
+			if err := scan(r, v); err != nil {
+				s.log.Warn("a row of the store can't be read", "error", err)
+				return nil, nil //nolint:nilnil // left out below
+			}
+			return v, nil
+		})
+		for _, v := range found {
+			if v != nil && !yield(*v, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(zero, err)
+		}
+	}
+}
+
+// Count implements memory.Counters.
+func (s *Store) Count(ctx context.Context, name string, n int64, ttl time.Duration) (int64, error) {
+	now := s.now()
+	var value int64
+	if n == 0 {
+		err := s.db.QueryRowContext(ctx, "SELECT value FROM counter WHERE name = ? AND until >= ?", name, millis(now)).Scan(&value)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return 0, fmt.Errorf("read counter: %w", err)
+		}
+		return value, nil
+	}
+	err := s.do(ctx, func(w *writer) error {
+		_, err := w.one(`INSERT INTO counter (name, value, until) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE SET
+			value = CASE WHEN until < ?4 THEN ?2 ELSE value + ?2 END,
+			until = CASE WHEN until < ?4 THEN ?3 ELSE until END RETURNING value`,
+			[]any{name, n, millis(now.Add(ttl)), millis(now)}, &value)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count: %w", err)
+	}
+	return value, nil
+}

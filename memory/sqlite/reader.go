@@ -1,0 +1,153 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// reader reads the file, beside whoever writes it.
+type reader struct {
+	db   *sql.DB
+	log  *slog.Logger
+	part *sql.Stmt // readThread, or what another format has for it
+}
+
+// newReader reads a file of this format.
+func newReader(ctx context.Context, db *sql.DB, format int) (reader, error) {
+	query := readThread
+	if format == 1 {
+		query = readThread1
+	}
+	part, err := db.PrepareContext(ctx, query)
+	if err != nil {
+		return reader{}, errors.Join(err, db.Close())
+	}
+	return reader{db: db, part: part, log: slog.New(slog.DiscardHandler)}, nil
+}
+
+func (r *reader) close() error { return errors.Join(r.part.Close(), r.db.Close()) }
+
+// readThread reads a thread in one statement, and so as it was at one moment: its
+// row, the log from a place on (beyond the base, if ?3 is 1), the inbox.
+const readThread = `
+	SELECT 0, seq, id, base, woken, wake_at, touched, NULL FROM thread WHERE name = ?1
+	UNION ALL
+	SELECT 1, l.seq, l.entry, e.at, 0, 0, 0, e.body
+		FROM thread t CROSS JOIN log l ON l.thread = t.id AND l.seq > max(?2, (t.base - 1) * ?3) LEFT JOIN entry e ON e.id = l.entry
+		WHERE t.name = ?1
+	UNION ALL
+	SELECT 2, i.n, i.entry, e.at, 0, 0, 0, e.body
+		FROM thread t CROSS JOIN inbox i ON i.thread = t.id LEFT JOIN entry e ON e.id = i.entry
+		WHERE t.name = ?1`
+
+// row is an entry as it lies in the file.
+type row struct {
+	seq   uint64 // in the inbox: its number there
+	entry int64  // 0: not in the file yet
+	at    int64
+	kind  string // of what is to be written
+	raw   []byte
+	body  memory.Body // nil: in raw only
+}
+
+func entries(rows []row) []memory.Entry {
+	if len(rows) == 0 {
+		return nil
+	}
+	out := make([]memory.Entry, len(rows))
+	for i, r := range rows {
+		if r.body == nil {
+			r.body = memory.Decode(r.raw)
+		}
+		out[i] = memory.Entry{Seq: r.seq, At: fromMillis(r.at), Body: r.body}
+	}
+	return out
+}
+
+// loaded is what readThread reads.
+type loaded struct {
+	found                  bool
+	id                     int64
+	seq, base              uint64
+	woken, wakeAt, touched int64
+	log, inbox             []row
+}
+
+// load reads the thread's log after a Seq, from its base on if current.
+func (r *reader) load(ctx context.Context, thread string, after uint64, current bool) (l loaded, err error) {
+	rows, err := r.part.QueryContext(ctx, thread, after, current)
+	if err != nil {
+		return l, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var part int
+		var e row
+		var at sql.NullInt64 // of an entry that is lost there is none
+		var woken, wakeAt, touched int64
+		if err := rows.Scan(&part, &e.seq, &e.entry, &at, &woken, &wakeAt, &touched, &e.raw); err != nil {
+			return l, err
+		}
+		e.at = at.Int64
+		switch part {
+		case 0:
+			l = loaded{found: true, id: e.entry, seq: e.seq, base: uint64(e.at), woken: woken, wakeAt: wakeAt, touched: touched, log: l.log, inbox: l.inbox}
+		case 1:
+			l.log = append(l.log, e)
+		default:
+			l.inbox = append(l.inbox, e)
+		}
+	}
+	bySeq := func(a, b row) int { return int(a.seq) - int(b.seq) } // nothing promises the order of a union
+	slices.SortFunc(l.log, bySeq)
+	slices.SortFunc(l.inbox, bySeq)
+	return l, rows.Err()
+}
+
+// waiting gives the inbox as readers see it.
+func (l loaded) waiting() []memory.Entry {
+	out := entries(l.inbox)
+	for i := range out {
+		out[i].Seq = 0
+	}
+	return out
+}
+
+// Read implements memory.Reader.
+func (r *reader) Read(ctx context.Context, thread chat.ThreadID) ([]memory.Entry, error) {
+	l, err := r.load(ctx, thread.String(), 0, false)
+	if err != nil {
+		return nil, fmt.Errorf("read thread: %w", err)
+	}
+	return append(entries(l.log), l.waiting()...), nil
+}
+
+// Tail implements memory.Reader.
+func (r *reader) Tail(ctx context.Context, thread chat.ThreadID, after uint64) (memory.Tail, error) {
+	l, err := r.load(ctx, thread.String(), after, true)
+	if err != nil {
+		return memory.Tail{}, fmt.Errorf("read the end of a thread: %w", err)
+	}
+	return memory.Tail{Base: l.base, Last: l.seq, Log: entries(l.log), Inbox: l.waiting()}, nil
+}
+
+// gather reads all rows.
+func gather[T any](rows *sql.Rows, scan func(*sql.Rows) (T, error)) ([]T, error) {
+	defer func() { _ = rows.Close() }()
+	var out []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}

@@ -1,0 +1,218 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// Next implements memory.Store. A thread that can't be read is its own trouble:
+// it is put aside, and Next goes on with others.
+func (s *Store) Next(ctx context.Context, platforms ...string) (*memory.Run, error) {
+	for {
+		h, err := s.queue.take(ctx, platforms)
+		if err != nil {
+			return nil, err
+		}
+		run, err := s.claim(h)
+		switch {
+		case err != nil:
+			if s.queue.aside(h) == 1 {
+				s.log.Error("a thread can't be read; it is put aside", "thread", h.thread, "error", err)
+			}
+		case run == nil:
+			s.queue.spare(h)
+		default:
+			s.queue.sound(h)
+			return run, nil
+		}
+	}
+}
+
+// claim reads a thread that is held; nil when nothing woke it.
+func (s *Store) claim(h *held) (*memory.Run, error) {
+	now := s.now()
+	l, known, err := s.remembered(h)
+	if err != nil || !l.found || !l.wakes(now) {
+		return nil, err
+	}
+	thread, err := chat.ParseThreadID(h.thread)
+	if err != nil {
+		return nil, err
+	}
+	h.id, h.seq, h.woken, h.marked, h.touched = l.id, l.seq, l.since(now), l.woken > 0, l.touched
+	first := h.seq + 1 + s.seenBefore(h, l.inbox)
+	h.see(l.inbox)
+	if l.due(now) {
+		if err := h.remind(now); err != nil {
+			return nil, err
+		}
+	}
+	return &memory.Run{
+		Thread: thread, Token: word(), Log: append(append(known, entries(l.log)...), entries(h.seen)...), Claimed: first,
+		Now: fromMillis(millis(now)), Waited: max(0, now.Sub(fromMillis(h.woken))), Bell: h.bell, Held: h,
+	}, nil
+}
+
+// seenBefore counts what of an inbox an earlier run may have acted on: in this
+// process, or in one that had the file before.
+func (s *Store) seenBefore(h *held, inbox []row) (n uint64) {
+	if len(inbox) == 0 {
+		return 0
+	}
+	handed := s.queue.hand(h.thread, int64(inbox[len(inbox)-1].seq))
+	for _, r := range inbox {
+		if int64(r.seq) > handed && r.at >= s.opened {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// remembered reads what the process does not know of a thread any more, and gives
+// what it does know.
+func (s *Store) remembered(h *held) (loaded, []memory.Entry, error) {
+	_, known := s.recent.Take(h.thread)
+	last := memory.LastSeq(known)
+	l, err := s.load(background, h.thread, last, true)
+	if err != nil || last == 0 {
+		return l, nil, err
+	}
+	if l.seq < last || len(l.log) > 0 && l.log[0].seq != last+1 { // not the file that it was
+		l, err = s.load(background, h.thread, 0, true)
+		return l, nil, err
+	}
+	return l, memory.Since(known, l.base), nil
+}
+
+// wakes says whether there is something to do for a run.
+func (l loaded) wakes(now time.Time) bool { return l.woken > 0 || l.due(now) }
+
+func (l loaded) due(now time.Time) bool { return l.wakeAt > 0 && l.wakeAt <= millis(now) }
+
+// since is for how long the thread has waited for a run.
+func (l loaded) since(now time.Time) int64 {
+	switch {
+	case l.woken > 0:
+		return l.woken
+	case l.due(now):
+		return l.wakeAt
+	}
+	return millis(now)
+}
+
+// see gives what lies in the inbox its place at the end of the log, which it gets
+// in the file with the first commit.
+func (h *held) see(inbox []row) {
+	for _, r := range inbox {
+		h.n = int64(r.seq)
+		r.seq = h.seq + uint64(len(h.seen)) + 1
+		h.seen = append(h.seen, r)
+	}
+}
+
+// remind puts a Due behind it, for a deadline that has passed.
+func (h *held) remind(now time.Time) error {
+	l, err := newLetter(memory.Due{}, now)
+	if err != nil {
+		return err
+	}
+	h.seen = append(h.seen, row{seq: h.seq + uint64(len(h.seen)) + 1, at: l.at, kind: l.kind, raw: l.raw})
+	return nil
+}
+
+// settle notes what a commit left in the file: a log with everything seen in it.
+func (h *held) settle(t *turn) {
+	if t.seq != h.seq {
+		h.marked, h.touched = true, t.touched
+	}
+	h.seq, h.seen, h.n = t.seq, nil, 0
+}
+
+// Commit implements memory.Store.
+func (s *Store) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
+	h := of(run)
+	now := s.now()
+	own := make([]row, len(bodies))
+	for i, b := range bodies {
+		l, err := newLetter(b, now)
+		if err != nil {
+			return nil, err
+		}
+		own[i] = row{seq: h.seq + uint64(len(h.seen)+i) + 1, at: l.at, kind: l.kind, raw: l.raw, body: b}
+	}
+	var t *turn
+	o := &op{do: func(w *writer) (err error) {
+		if !s.queue.holds(h) {
+			return memory.ErrFenced
+		}
+		t = &turn{writer: w, thread: run.Thread, id: h.id, now: now}
+		return t.commit(h, own)
+	}, after: func() {
+		if t.erased {
+			s.purge.want()
+			s.clean()
+		}
+	}}
+	if err := s.submit(ctx, o); err != nil {
+		return nil, fenced("commit", err)
+	}
+	h.settle(t)
+	s.queue.kept(h.thread)
+	arrived := entries(t.arrived)
+	run.Log = append(append(run.Log, entries(own)...), arrived...)
+	return arrived, nil
+}
+
+// fenced gives ErrFenced as it is, and says of any other error what failed.
+func fenced(what string, err error) error {
+	if errors.Is(err, memory.ErrFenced) {
+		return memory.ErrFenced
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// Finish implements memory.Store.
+func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (bool, error) {
+	h := of(run)
+	now := s.now()
+	var t *turn
+	more := false
+	o := &op{do: func(w *writer) (err error) {
+		if !s.queue.holds(h) {
+			return memory.ErrFenced
+		}
+		var one int
+		if more, err = w.one("SELECT 1 FROM inbox WHERE thread = ? AND n > ? LIMIT 1", []any{h.id, h.n}, &one); more || err != nil {
+			return err
+		}
+		t = &turn{writer: w, thread: run.Thread, id: h.id, now: now}
+		return t.finish(h, millis(wakeAt))
+	}, after: func() {
+		if more {
+			return
+		}
+		s.queue.kept(h.thread)
+		s.recent.Put(h.thread, "", run.Log)
+		s.queue.release(h)
+		s.queue.deadline(wakeAt)
+	}}
+	if err := s.submit(ctx, o); err != nil {
+		return false, fenced("finish", err)
+	}
+	return more, nil
+}
+
+// Handoff implements memory.Store. The thread is woken still, in the file, and
+// goes to the end of the queue.
+func (s *Store) Handoff(_ context.Context, run *memory.Run) error {
+	if !s.queue.handOn(of(run)) {
+		return memory.ErrFenced
+	}
+	return nil
+}

@@ -1,0 +1,274 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"nod/memory"
+)
+
+// watch wakes threads whose deadline passed, until the store is closed.
+func (s *Store) watch() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-s.closed:
+			return
+		case <-s.queue.tick:
+		case <-timer.C:
+			s.wakeDue()
+		}
+		s.arm(timer)
+	}
+}
+
+// idle is how long the timer sleeps at most: a clock that is set, and a machine that
+// slept, make deadlines come sooner than it was thought.
+const idle = time.Minute
+
+func (s *Store) arm(timer *time.Timer) {
+	wait := idle
+	if due := s.queue.nextDue(); !due.IsZero() {
+		wait = min(max(0, due.Sub(s.now())), idle)
+	}
+	timer.Reset(wait)
+}
+
+// woken is a thread that is to be queued.
+type woken struct{ name, platform string }
+
+func scanWoken(r *sql.Rows) (t woken, err error) { return t, r.Scan(&t.name, &t.platform) }
+
+// wakeDue queues the threads whose deadline has passed. It writes nothing: the
+// claim makes an entry of the deadline.
+func (s *Store) wakeDue() {
+	now := millis(s.now())
+	s.queue.noDue() // whoever sets one from here on is heard
+	err := s.wakeAll(background, "SELECT name, platform FROM thread WHERE wake_at > 0 AND wake_at <= ? ORDER BY wake_at", now)
+	if err == nil {
+		err = s.noteDue(background, now)
+	}
+	if err != nil {
+		s.log.Error("look for deadlines", "error", err)
+		s.queue.deadline(s.now().Add(time.Second))
+	}
+}
+
+func (s *Store) wakeAll(ctx context.Context, query string, args ...any) error {
+	rows, err := s.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	threads, err := gather(rows, scanWoken)
+	for _, t := range threads {
+		s.queue.remind(t.platform, t.name)
+	}
+	return err
+}
+
+// noteDue notes the first deadline after a time.
+func (s *Store) noteDue(ctx context.Context, after int64) error {
+	var next int64
+	err := s.db.QueryRowContext(ctx, "SELECT coalesce(min(wake_at), 0) FROM thread WHERE wake_at > ?", max(after, 0)).Scan(&next)
+	s.queue.deadline(fromMillis(next))
+	return err
+}
+
+// rescan queues what the file says is woken.
+func (s *Store) rescan(ctx context.Context) error {
+	if err := s.wakeAll(ctx, "SELECT name, platform FROM thread WHERE woken > 0 ORDER BY woken"); err != nil {
+		return err
+	}
+	return s.noteDue(ctx, 0)
+}
+
+// sweep deletes now and then what has had its time, in portions, so that nobody
+// waits for it.
+func (s *Store) sweep() {
+	tick := time.NewTicker(s.sweepEvery)
+	defer tick.Stop()
+	rubbish := part{do: s.sweepRubbish, text: true}
+	s.clean() // a process that was killed may have left some
+	for {
+		parts := []part{rubbish}
+		select {
+		case <-s.closed:
+			return
+		case <-s.dirty:
+		case <-tick.C:
+			parts = []part{
+				{do: s.sweepEvents},
+				{do: s.sweepWaiting},
+				{do: s.sweepCounters},
+				{do: s.expire, text: true},
+				{do: s.sweepRemains},
+				{do: s.sweepAudit},
+				rubbish,
+			}
+		}
+		for _, p := range parts {
+			if err := s.portions(p); errors.Is(err, memory.ErrFenced) {
+				return
+			} else if err != nil {
+				s.log.Debug("sweep the store", "error", err) // the writer says what is wrong
+				break
+			}
+		}
+	}
+}
+
+// clean has the sweep look for rubbish.
+func (s *Store) clean() {
+	select {
+	case s.dirty <- struct{}{}:
+	default:
+	}
+}
+
+// part is a part of the sweep; do deletes a portion and says how many things that
+// were.
+type part struct {
+	do   func(*writer) (int, error)
+	text bool // what it deletes is to be unreadable
+}
+
+// portion is how many rows a portion deletes.
+const portion = 200
+
+// portions repeats a part of the sweep until it finds nothing more.
+func (s *Store) portions(p part) error {
+	for found := false; ; found = true {
+		n := 0
+		err := s.submit(background, &op{do: func(w *writer) (err error) {
+			n, err = p.do(w)
+			return err
+		}, after: func() {
+			if n == 0 && found && p.text {
+				s.purge.want()
+			}
+		}})
+		if err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
+func (s *Store) sweepEvents(w *writer) (int, error) {
+	n, err := w.change("DELETE FROM event WHERE id IN (SELECT id FROM event WHERE at < ? LIMIT ?)",
+		millis(s.now().Add(-memory.EventTTL)), portion)
+	return int(n), err
+}
+
+func (s *Store) sweepCounters(w *writer) (int, error) {
+	n, err := w.change("DELETE FROM counter WHERE name IN (SELECT name FROM counter WHERE until < ? LIMIT ?)", millis(s.now()), portion)
+	return int(n), err
+}
+
+// sweepRubbish erases one file, which may be large.
+func (s *Store) sweepRubbish(w *writer) (int, error) {
+	var content int64
+	found, err := w.one("SELECT content FROM rubbish LIMIT 1", nil, &content)
+	if err != nil || !found {
+		return 0, err
+	}
+	if err := w.run("DELETE FROM content WHERE id = ?", content); err != nil {
+		return 0, err
+	}
+	return 1, w.run("DELETE FROM rubbish WHERE content = ?", content)
+}
+
+// sweepAudit looks at the oldest lines only, which come first.
+func (s *Store) sweepAudit(w *writer) (int, error) {
+	if s.keepAudit <= 0 {
+		return 0, nil
+	}
+	n, err := w.change("DELETE FROM audit WHERE id IN (SELECT id FROM (SELECT id, at FROM audit ORDER BY id LIMIT ?) WHERE at < ?)",
+		portion, millis(s.now().Add(-s.keepAudit)))
+	return int(n), err
+}
+
+func (s *Store) sweepWaiting(w *writer) (int, error) {
+	type early struct {
+		ref   []byte
+		entry int64
+	}
+	old, err := all(w, "SELECT ref, entry FROM waiting WHERE at < ? LIMIT ?", []any{millis(s.now().Add(-memory.RefWait)), portion},
+		func(r *sql.Rows) (e early, err error) { return e, r.Scan(&e.ref, &e.entry) })
+	for _, e := range old {
+		if err == nil {
+			err = w.run("DELETE FROM entry WHERE id = ?", e.entry)
+		}
+		if err == nil {
+			err = w.run("DELETE FROM waiting WHERE ref = ? AND entry = ?", e.ref, e.entry)
+		}
+	}
+	return len(old), err
+}
+
+// expire erases the threads that nobody touched for long. Their rows stay for a
+// while, with what keeps things from happening twice.
+func (s *Store) expire(w *writer) (int, error) {
+	if s.keep <= 0 {
+		return 0, nil
+	}
+	type old struct {
+		id   int64
+		name string
+		seq  uint64
+	}
+	threads, err := all(w, "SELECT id, name, seq FROM thread WHERE gone = 0 AND touched < ? AND woken = 0 ORDER BY touched LIMIT ?",
+		[]any{millis(s.now().Add(-s.keep)), portion}, func(r *sql.Rows) (t old, err error) { return t, r.Scan(&t.id, &t.name, &t.seq) })
+	if err != nil {
+		return 0, err
+	}
+	done, rows := 0, uint64(0)
+	for _, t := range threads {
+		if rows > 10*portion { // about: what was erased already is counted, too
+			break
+		}
+		if err := w.erase(t.id, t.seq+1, s.now()); err != nil {
+			return 0, err
+		}
+		if err := w.run("UPDATE thread SET base = seq + 1, gone = 1, wake_at = 0, last_ref = '', last_sent = 0 WHERE id = ?", t.id); err != nil {
+			return 0, err
+		}
+		s.recent.Take(t.name) // a thread that begins anew must not find it there
+		done, rows = done+1, rows+t.seq
+	}
+	return done, nil
+}
+
+// sweepRemains deletes what an erased log left, once no event that it is about
+// can come again; and the row of the thread with it, if nothing came since. Its
+// seq goes on in the floor.
+func (s *Store) sweepRemains(w *writer) (int, error) {
+	type left struct {
+		thread int64
+		before uint64
+	}
+	threads, err := all(w, "SELECT thread, before FROM remains WHERE since < ? ORDER BY since LIMIT ?",
+		[]any{millis(s.now().Add(-s.keep - memory.EventTTL)), portion}, func(r *sql.Rows) (l left, err error) { return l, r.Scan(&l.thread, &l.before) })
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range threads {
+		for _, q := range []struct {
+			query string
+			args  []any
+		}{
+			{"DELETE FROM entry WHERE id IN (SELECT entry FROM log WHERE thread = ? AND seq < ?)", []any{t.thread, t.before}},
+			{"DELETE FROM log WHERE thread = ? AND seq < ?", []any{t.thread, t.before}},
+			{"UPDATE number SET value = max(value, coalesce((SELECT seq FROM thread WHERE id = ? AND gone = 1), 0)) WHERE name = 'floor'", []any{t.thread}},
+			{"DELETE FROM thread WHERE id = ? AND gone = 1 AND woken = 0", []any{t.thread}},
+			{"DELETE FROM remains WHERE thread = ?", []any{t.thread}},
+		} {
+			if err := w.run(q.query, q.args...); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return len(threads), nil
+}

@@ -1,0 +1,79 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"nod/memory"
+)
+
+// Viewer reads a file that another process may have, and changes nothing: a file
+// of an older format is read as it is.
+type Viewer struct {
+	reader
+	format int
+}
+
+// View opens the file beside a process that may be using it, for reading only. A
+// file of a newer format is a memory.FormatError.
+func View(ctx context.Context, path string) (*Viewer, error) {
+	v, err := view(ctx, path)
+	if format, ok := errors.AsType[memory.FormatError](err); ok {
+		return nil, format
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
+	return v, nil
+}
+
+func view(ctx context.Context, path string) (*Viewer, error) {
+	file, err := resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(file); err != nil {
+		return nil, err
+	}
+	// Whoever has the file has a write-ahead log beside it. Where there is none,
+	// SQLite need not make the files that it shares with others, and would leave.
+	mode := "ro"
+	if _, err := os.Stat(file + "-wal"); errors.Is(err, os.ErrNotExist) {
+		mode = alone
+	}
+	db, err := database(file, mode, 4, fmt.Sprintf("busy_timeout(%d)", lockWait))
+	if err != nil {
+		return nil, err
+	}
+	format, err := formatOf(ctx, db)
+	switch {
+	case err != nil:
+	case format > Format:
+		err = memory.FormatError{Have: format, Reads: Format}
+	case format == 0:
+		err = errors.New("there is no store in it")
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	r, err := newReader(ctx, db, format)
+	if err != nil {
+		return nil, err
+	}
+	return &Viewer{r, format}, nil
+}
+
+// Format is the format of the file; one below [Format] is brought up to date when
+// the service starts.
+func (v *Viewer) Format() int { return v.format }
+
+// Close lets go of the file.
+func (v *Viewer) Close() error { return v.close() }
+
+// Ping says whether the file can be read.
+func (v *Viewer) Ping(ctx context.Context) error {
+	var n int
+	return v.db.QueryRowContext(ctx, "SELECT count(*) FROM thread").Scan(&n)
+}
