@@ -166,7 +166,7 @@ func marksOf(it item, me chat.UserID) []shownMark {
 	for _, m := range it.reactions {
 		names := make([]string, len(m.by))
 		for i, id := range m.by {
-			names[i] = string(id)
+			names[i] = clean(string(id))
 		}
 		out = append(out, shownMark{clean(m.emoji), strings.Join(names, ", "), len(m.by), slices.Contains(m.by, me)})
 	}
@@ -255,7 +255,7 @@ func foldLine(s *chat.Steps) string {
 }
 
 func callOf(c chat.ToolCall) callView {
-	v := callView{Tool: clean(c.Tool), Args: chat.Exact(c.Args), State: string(c.State)}
+	v := callView{Tool: clean(c.Tool), Args: chat.Exact(c.Args), State: clean(string(c.State))}
 	v.Running = c.State == chat.CallRunning
 	if c.Took > 0 {
 		v.Took = summary.Took(c.Took)
@@ -301,7 +301,7 @@ func approvalOf(p *chat.Approval, at *time.Location) *approval {
 	so := summary.Outcome(p, strings.Join(by, ", "))
 	out := &approval{
 		Headline: clean(p.Headline), Tool: clean(p.Tool), Args: chat.Exact(p.Args), Why: clean(p.Why),
-		Digest: p.Digest[:min(len(p.Digest), 12)], Reason: clean(p.Reason), So: so, Waits: p.Outcome == "",
+		Digest: clean(p.Digest[:min(len(p.Digest), 12)]), Reason: clean(p.Reason), So: so, Waits: p.Outcome == "",
 	}
 	switch {
 	case out.Headline != "":
