@@ -10,7 +10,7 @@
 // metadata, and is looked for before it is made a second time.
 //
 // The package speaks of threads and messages in the words of nod/chat only. It
-// imports slack-go for Socket Mode and for the shapes of blocks.
+// imports slack-go for the shapes of blocks.
 package slack
 
 import (
@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -72,12 +73,14 @@ const (
 
 // Adapter is one bot in one workspace. All methods may be called concurrently.
 type Adapter struct {
-	o    Options
-	log  *slog.Logger
-	web  *web
-	self atomic.Pointer[whoami] // who the bot is; nil before the sign-in
-	in   chan struct{}          // closed by the sign-in
-	live live
+	o       Options
+	log     *slog.Logger
+	web     *web
+	app     *web                   // with the app-level token, which only opens sockets
+	self    atomic.Pointer[whoami] // who the bot is; nil before the sign-in
+	in      chan struct{}          // closed by the sign-in
+	live    live
+	sockets sync.WaitGroup // those that are read
 
 	names   names
 	groups  groups
@@ -106,6 +109,9 @@ func New(o Options) (*Adapter, error) {
 		o: o, log: o.Logger, web: newWeb(o), in: make(chan struct{}),
 		names: newNames(o.Now), groups: newGroups(o.Now), lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), shapes: newShapes(o.Now),
 	}
+	app := o
+	app.BotToken = o.AppToken
+	a.app = newWeb(app)
 	a.heard = catchup.NewHeard(a.marks)
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
 	a.looks = catchup.NewLooks(a.backfill, func(err error) { a.log.Warn("look for what was missed", "error", err) }, lookAgain)
@@ -177,6 +183,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	}
 	err := g.Wait()
 	a.working.stop() // nobody makes these calls any more
+	a.sockets.Wait()
 	a.lanes.Wait()
 	a.working.calls.Wait()
 	return err

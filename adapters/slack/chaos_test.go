@@ -6,9 +6,6 @@ import (
 	"testing"
 	"time"
 
-	slackgo "github.com/slack-go/slack"
-	"github.com/slack-go/slack/socketmode"
-
 	"nod/chat"
 	"nod/internal/fakeslack"
 )
@@ -72,7 +69,7 @@ func TestLastSocket(t *testing.T) {
 	a.live.opened(1, time.Now().Add(-time.Hour))
 	for n, want := range []bool{false, true} {
 		s := &session{a: a, n: n}
-		s.heard(t.Context(), socketmode.Event{Data: &slackgo.ConnectingEvent{Attempt: 1, ConnectionCount: 1}})
+		s.lost(t.Context())
 		if a.heard.Open() != want || a.live.ready() {
 			t.Errorf("after socket %d: noted %v", n, a.heard.Open())
 		}

@@ -439,7 +439,7 @@ func TestMembers(t *testing.T) {
 // Fifty threads that ask at once are all answered, and Slack is not asked too
 // often.
 func TestBurst(t *testing.T) {
-	const fast, pace = 60, 40
+	const fast, pace = 60, 20
 	o := open(t, fakeslack.Options{LimitScale: fast}, func(o *Options) { o.Pace = pace })
 	for i := range 3 {
 		o.fake.AddChannel(fakeslack.Channel{ID: fmt.Sprintf("C0ROOM%d", i), Name: fmt.Sprint(i), Members: []string{"U0ADA", "U0BOB", fakeslack.BotUser}})

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -151,8 +153,7 @@ func TestMalformedEvents(t *testing.T) {
 	}
 }
 
-// A frame that is no JSON is passed over in silence by slack-go; the socket
-// lives on.
+// A frame that is no JSON is passed over; the socket lives on.
 func TestGarbledFrame(t *testing.T) {
 	o := open(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond}, nil)
 	o.fake.Disturb(fakeslack.Disturbance{Event: "message", Rewrite: fakeslack.Garbled})
@@ -162,7 +163,7 @@ func TestGarbledFrame(t *testing.T) {
 	o.in.Await(t, func() bool { return len(o.in.Messages) > 0 && o.in.Messages[len(o.in.Messages)-1].Text == "kept" })
 }
 
-// A frame that slack-go refuses for an odd block in it is still a message.
+// A message with an odd block in it is still a message.
 func TestOddBlocks(t *testing.T) {
 	o := open(t, fakeslack.Options{}, nil)
 	o.fake.Disturb(fakeslack.Disturbance{Event: "message", Rewrite: fakeslack.BadBlocks})
@@ -433,6 +434,52 @@ func TestDeadSockets(t *testing.T) {
 	o.fake.Disconnect(1, "refresh_requested")
 	o.fake.Say("U0ADA", dm, "during a refresh")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 3 })
+}
+
+// A socket that Slack asks to be replaced is no death: nothing is looked for, and
+// the log says why it was, as it does for reasons that are the operator's.
+func TestDisconnects(t *testing.T) {
+	var logs lines
+	o := open(t, fakeslack.Options{}, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&logs, nil)) })
+	o.wait(func(s *fakeslack.Server) bool { return len(s.Calls("users.conversations")) <= 1 })
+	o.fake.Disconnect(1, "too_many_websockets")
+	o.wait(func(s *fakeslack.Server) bool { return len(s.Calls("apps.connections.open")) == 3 && s.Sockets() >= 2 })
+	if !strings.Contains(logs.String(), "the app has ten already") {
+		t.Errorf("the log does not say it:\n%s", logs.String())
+	}
+	for n, reason := range []string{"refresh_requested", "warning"} {
+		o.fake.Disconnect(1, reason)
+		o.wait(func(s *fakeslack.Server) bool {
+			return len(s.Calls("apps.connections.open")) == 4+n && s.Sockets() >= 2
+		})
+		if !strings.Contains(logs.String(), "reason="+reason) {
+			t.Errorf("the log does not say %s:\n%s", reason, logs.String())
+		}
+	}
+	if !strings.Contains(logs.String(), "connections=2") || strings.Contains(logs.String(), "WARN msg=\"socket replaced\" socket=0 error=\"websocket") {
+		t.Errorf("the log says:\n%s", logs.String())
+	}
+	dm := o.fake.DM("U0ADA")
+	o.fake.Say("U0ADA", dm, "after all that")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+}
+
+// lines collects what is logged.
+type lines struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 func TestBadToken(t *testing.T) {

@@ -5,28 +5,39 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"net/http"
+	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	slackgo "github.com/slack-go/slack"
-	"github.com/slack-go/slack/socketmode"
+	"github.com/gorilla/websocket"
 
 	"nod/chat/catchup"
 	"nod/chat/inbound"
+	"nod/chat/outbox"
 	"nod/chat/retry"
 )
 
-// A socketmode.Client keeps one socket. When Slack asks it to connect anew it
-// drops the old socket first, so there are several clients, which begin at
-// different times and so are refreshed at different times. Slack sends each
-// event to any one of the open sockets.
+// Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode): an
+// address is asked for with the app-level token, and what comes over the socket at
+// it are frames of JSON, each of which is acknowledged by its id. There are
+// several sockets, which begin at different times and so are refreshed at
+// different times; Slack sends each event to any one of them. One that Slack asks
+// to be replaced is read on until it is closed.
+//
+// slack-go's client is not used: it decodes each event three times, refuses one
+// for an odd block in it, drops the old socket before it opens the new one, and
+// does not tell why Slack asked.
 
 const (
-	mostFrame   = 16 << 20 // bytes of one frame
+	mostFrame   = 16 << 20               // bytes of one frame
+	firstPause  = 100 * time.Millisecond // what Slack sends while no socket is open it soon gives up
 	longBackoff = 30 * time.Second
 	mostAtOnce  = 512 // events that are being put
 	ackWait     = time.Second
+	dialWait    = 20 * time.Second
+	lingers     = 15 * time.Second // a socket that is being replaced
 )
 
 // live says which sockets are open.
@@ -79,81 +90,193 @@ func (a *Adapter) connect(ctx context.Context, n int) error {
 	if retry.Sleep(ctx, time.Duration(n)*a.o.Stagger) != nil {
 		return nil
 	}
-	for pause := time.Second; ; pause = min(2*pause, longBackoff) {
-		began := a.o.Now()
-		err := a.session(ctx, n)
+	pause := firstPause
+	for {
+		greeted, err := a.session(ctx, n)
+		var asked *disconnected
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case fatalSocket(err):
+		case fatal(err):
 			return fmt.Errorf("connect to Slack: %w", err)
+		case errors.As(err, &asked) && asked.refresh():
+			inbound.Count(a.o.Observe.Reconnected)
+			a.log.Info("socket replaced, as slack asked", "socket", n, "reason", asked.reason)
+			continue
 		}
 		inbound.Count(a.o.Observe.Reconnected)
-		a.log.Warn("socket replaced", "socket", n, "error", err)
-		if a.o.Now().Sub(began) > time.Minute {
-			pause = time.Second
+		a.log.Warn("socket replaced", "socket", n, "error", withoutURL(err))
+		if greeted {
+			pause = firstPause
 		}
 		if retry.Sleep(ctx, pause) != nil {
 			return nil
 		}
+		pause = min(2*pause, longBackoff)
 	}
 }
 
-// fatalSocket says whether Slack refuses the app-level token.
-func fatalSocket(err error) bool {
-	var said slackgo.SlackErrorResponse
-	return errors.As(err, &said) && slices.Contains(fatalCodes, said.Err)
+// disconnected is Slack's word that it closes a socket.
+type disconnected struct{ reason string }
+
+func (d *disconnected) Error() string {
+	switch d.reason {
+	case "link_disabled":
+		return "slack closes the socket: Socket Mode is switched off for the app"
+	case "too_many_websockets":
+		return "slack closes the socket: the app has ten already; other processes use them"
+	}
+	return "slack closes the socket: " + d.reason
+}
+
+// refresh says whether the socket is only to be replaced by another one.
+func (d *disconnected) refresh() bool {
+	return d.reason == "warning" || d.reason == "refresh_requested"
 }
 
 // errSilent ends a session whose socket has said nothing for too long.
 var errSilent = errors.New("the socket is silent")
 
-// session runs one client until it gives up or is given up.
-func (a *Adapter) session(parent context.Context, n int) error {
-	ctx, cancel := context.WithCancelCause(parent)
-	defer cancel(nil)
-	api := slackgo.New("", slackgo.OptionAppLevelToken(a.o.AppToken), slackgo.OptionAPIURL(a.o.APIURL), slackgo.OptionHTTPClient(a.o.HTTP))
-	client := socketmode.New(api,
-		socketmode.OptionPingInterval(a.o.PingInterval),
-		socketmode.OptionReadLimit(mostFrame),
-		socketmode.OptionLog(quiet{}))
-	ended := make(chan error, 1)
-	go func() { ended <- client.RunContext(ctx) }()
-	s := &session{a: a, n: n, client: client, cancel: cancel}
-	defer func() { s.lost(context.WithoutCancel(parent)) }()
-	s.greeting = time.AfterFunc(time.Hour, func() { cancel(errSilent) })
-	s.greeting.Stop()
-	defer s.greeting.Stop()
-	for {
-		select {
-		case err := <-ended:
-			if cause := context.Cause(ctx); cause != nil && parent.Err() == nil {
-				return cause
-			}
-			return err
-		case ev := <-client.Events:
-			s.heard(ctx, ev)
-		}
+// session opens a socket and reads it, until it ends or is to be replaced. greeted
+// says that Slack had said hello on it.
+func (a *Adapter) session(ctx context.Context, n int) (greeted bool, err error) {
+	var slot struct {
+		URL string `json:"url"`
 	}
+	err = a.app.call(ctx, request{method: "apps.connections.open", args: url.Values{}, priority: outbox.Approval, answer: &slot})
+	if err != nil {
+		return false, err
+	}
+	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: dialWait}
+	dialling, cancel := context.WithTimeout(ctx, dialWait)
+	defer cancel()
+	conn, resp, err := dialer.DialContext(dialling, slot.URL, nil)
+	if err != nil {
+		if resp != nil {
+			return false, fmt.Errorf("open a socket: status %d", resp.StatusCode)
+		}
+		return false, fmt.Errorf("open a socket: %w", withoutURL(err))
+	}
+	s := &session{a: a, n: n, conn: conn, ended: make(chan error, 2)}
+	a.sockets.Go(func() { s.read(ctx) })
+	err = <-s.ended
+	return s.greeted.Load(), err
 }
 
-// session is one client at work.
+// session is one socket at work.
 type session struct {
-	a        *Adapter
-	n        int
-	client   *socketmode.Client
-	cancel   context.CancelCauseFunc
-	greeting *time.Timer // until Slack says hello on a new socket
-	told     bool        // Slack said that it would close the socket
+	a    *Adapter
+	n    int
+	conn *websocket.Conn
+	mu   sync.Mutex // of writing
+	told bool       // Slack said that it would close the socket
+	over bool       // it counts as open no more
+
+	greeted atomic.Bool
+	ended   chan error // why it is to be replaced
 }
 
 // silence is for how long a socket may be dead before that is noticed.
 func (a *Adapter) silence() time.Duration { return 2 * a.o.PingInterval }
 
+// read takes in frames until the socket ends.
+func (s *session) read(ctx context.Context) {
+	defer context.AfterFunc(ctx, func() { _ = s.conn.Close() })()
+	defer func() { _ = s.conn.Close() }()
+	s.conn.SetReadLimit(mostFrame)
+	s.conn.SetPingHandler(func(data string) error {
+		s.alive()
+		err := s.conn.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(ackWait))
+		if errors.Is(err, websocket.ErrCloseSent) {
+			return nil
+		}
+		return err
+	})
+	var silent atomic.Bool
+	greeting := time.AfterFunc(s.a.silence(), func() {
+		silent.Store(true)
+		_ = s.conn.Close()
+	})
+	defer greeting.Stop()
+	s.alive()
+	for {
+		_, frame, err := s.conn.ReadMessage()
+		if err != nil {
+			if silent.Load() {
+				err = errSilent
+			}
+			s.lost(context.WithoutCancel(ctx))
+			s.ended <- err
+			return
+		}
+		s.alive()
+		s.frame(ctx, frame, greeting)
+	}
+}
+
+// alive notes that the socket has said something.
+func (s *session) alive() {
+	_ = s.conn.SetReadDeadline(time.Now().Add(s.a.o.PingInterval)) // a closed socket says so when it is read
+}
+
+// remark is what the first frame of a socket, and the last, tell besides.
+type remark struct {
+	Connections int    `json:"num_connections"`
+	Reason      string `json:"reason"`
+	Debug       struct {
+		Seconds int `json:"approximate_connection_time"`
+	} `json:"debug_info"`
+}
+
+// frame takes in one frame. It must not block for long: the socket is not read
+// meanwhile, not even for pings.
+func (s *session) frame(ctx context.Context, raw []byte, greeting *time.Timer) {
+	var env envelope
+	if err := json.Unmarshal(raw, &env); err != nil {
+		inbound.Count(s.a.o.Observe.Malformed)
+		s.a.log.Warn("frame not understood", "socket", s.n)
+		return
+	}
+	var more remark
+	switch env.Type {
+	case "hello":
+		_ = json.Unmarshal(raw, &more) // it is for the log
+		greeting.Stop()
+		s.greeted.Store(true)
+		if s.a.live.opened(s.n, s.a.o.Now()) {
+			s.a.missed(catchup.Gap{Overlap: 2 * s.a.silence()})
+		}
+		s.a.log.Info("socket open", "socket", s.n, "connections", more.Connections, "for_about", time.Duration(more.Debug.Seconds)*time.Second)
+	case "disconnect":
+		_ = json.Unmarshal(raw, &more)
+		s.disconnect(ctx, more.Reason)
+	default:
+		if env.EnvelopeID != "" {
+			s.a.receive(ctx, env, s.ack)
+		}
+	}
+}
+
+// disconnect takes in that Slack will close the socket: another takes its place,
+// and this one is read on until then.
+func (s *session) disconnect(ctx context.Context, reason string) {
+	if s.told {
+		return
+	}
+	s.told = true
+	time.AfterFunc(lingers, func() { _ = s.conn.Close() })
+	s.lost(ctx)
+	s.ended <- &disconnected{reason}
+}
+
 // lost notes that the socket is not open any more. A socket that died was deaf
 // for a while before it was found to be, and what Slack sent to it then went
 // nowhere, unless another one was open all that time to get it again.
 func (s *session) lost(ctx context.Context) {
+	if s.over {
+		return // another has its place
+	}
+	s.over = true
 	was, last, covered := s.a.live.closed(s.n, s.a.o.Now().Add(-s.a.silence()))
 	switch {
 	case last:
@@ -163,83 +286,13 @@ func (s *session) lost(ctx context.Context) {
 	}
 }
 
-// heard takes in what the client reports. It must not block for long: the
-// client then reads nothing, not even pings.
-func (s *session) heard(ctx context.Context, ev socketmode.Event) {
-	switch data := ev.Data.(type) {
-	case *slackgo.ConnectingEvent:
-		s.lost(ctx)
-		if data.ConnectionCount > 0 && data.Attempt == 1 {
-			inbound.Count(s.a.o.Observe.Reconnected)
-		}
-	case *socketmode.ConnectedEvent:
-		// From here on the client itself watches for pings.
-		s.greeting.Reset(2 * s.a.o.PingInterval)
-	case *slackgo.ConnectionErrorEvent:
-		s.refused(data)
-	case *slackgo.IncomingEventError:
-		s.a.log.Warn("read a socket", "socket", s.n, "error", data.ErrorObj)
-	case *socketmode.ErrorBadMessage:
-		s.bad(ctx, data)
-	default:
-		s.request(ctx, ev)
-	}
-}
-
-// refused judges a connection that did not come about. The client waits longer
-// after each, up to minutes; then it is replaced by one that begins anew.
-func (s *session) refused(e *slackgo.ConnectionErrorEvent) {
-	s.a.log.Warn("open a socket", "socket", s.n, "attempt", e.Attempt, "error", withoutURL(e.ErrorObj))
-	var limited *slackgo.RateLimitedError
-	if fatalSocket(e.ErrorObj) || e.Backoff > longBackoff && !errors.As(e.ErrorObj, &limited) {
-		s.cancel(e.ErrorObj)
-	}
-}
-
-func (s *session) request(ctx context.Context, ev socketmode.Event) {
-	switch ev.Type {
-	case socketmode.EventTypeHello:
-		s.greeting.Stop()
-		s.told = false
-		if s.a.live.opened(s.n, s.a.o.Now()) {
-			s.a.missed(catchup.Gap{Overlap: 2 * s.a.silence()})
-		}
-		s.a.log.Info("socket open", "socket", s.n)
-	case socketmode.EventTypeDisconnect:
-		s.told = true
-	case socketmode.EventTypeEventsAPI, socketmode.EventTypeInteractive, socketmode.EventTypeSlashCommand:
-		if ev.Request != nil {
-			r := ev.Request
-			s.a.receive(ctx, envelope{Type: r.Type, EnvelopeID: r.EnvelopeID, Payload: r.Payload, RetryAttempt: r.RetryAttempt}, s.ack)
-		}
-	}
-}
-
-// bad takes in a frame that slack-go does not understand, which may only be
-// its own opinion: it refuses an event for an odd block in it.
-func (s *session) bad(ctx context.Context, e *socketmode.ErrorBadMessage) {
-	var env envelope
-	if err := json.Unmarshal(e.Message, &env); err != nil || env.EnvelopeID == "" {
-		inbound.Count(s.a.o.Observe.Malformed)
-		s.a.log.Warn("frame not understood", "socket", s.n)
-		return
-	}
-	s.a.receive(ctx, env, s.ack)
-}
-
 // ack tells Slack that an event was received. What can't be told is delivered
-// again, and known by then. It does not wait long: a client without a
-// connection keeps only so many, and then waits for one.
-func (s *session) ack(ctx context.Context, env envelope) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackWait)
-	defer cancel()
-	if err := s.client.AckCtx(ctx, env.EnvelopeID, nil); err != nil {
+// again, and known by then.
+func (s *session) ack(_ context.Context, env envelope) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.conn.SetWriteDeadline(time.Now().Add(ackWait)) // a closed socket says so when it is written
+	if err := s.conn.WriteJSON(map[string]string{"envelope_id": env.EnvelopeID}); err != nil {
 		s.a.log.Debug("acknowledge", "error", err)
 	}
 }
-
-// quiet keeps slack-go from writing to standard error, past our own log.
-type quiet struct{}
-
-// Output implements slack-go's logger.
-func (quiet) Output(int, string) error { return nil }
