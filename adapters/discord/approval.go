@@ -15,18 +15,55 @@ import (
 // its longest that fits a message.
 const (
 	mostInline = 750
+	mostOnCard = 2600 // of arguments on a card, which takes twice as much as a message
 	mostBegun  = 400
 	mostWhy    = 150
 	mostWho    = 60
 )
 
-// approvalPart writes the message that asks for an approval, and says at its
-// end what came of it.
+// approvalPart writes the message that asks for an approval, and says first what
+// came of it: a card, whose colour says it too, or where the arguments don't fit one,
+// or Discord takes none, a plain message.
 func approvalPart(p *chat.Approval) part {
-	head := headline(p)
+	plain := plainApproval(p)
+	shown := exact(p.Args)
+	if units(shown) > mostOnCard {
+		return plain
+	}
+	head, rest := approvalTexts(p)
+	out := part{line: plain.line, accent: waitingColour, plain: &plain}
+	switch p.Outcome {
+	case chat.Approved:
+		out.accent = approvedColour
+	case chat.Denied:
+		out.accent = deniedColour
+	case chat.Expired, chat.Cancelled:
+		out.accent = overColour
+	}
+	out.card = []string{head, fence("json", cmp.Or(shown, "{}")), rest}
+	return out
+}
+
+// The colours of a card.
+const (
+	waitingColour  = 0xF0B232
+	approvedColour = 0x23A55A
+	deniedColour   = 0xDA373C
+	overColour     = 0x80848E
+)
+
+// approvalTexts are what stands above the arguments and below them.
+func approvalTexts(p *chat.Approval) (head, rest string) {
+	head = headline(p)
 	if p.Why != "" && p.Outcome == "" {
 		head += "\n" + shorten(escape(chat.Exact(p.Why)), mostWhy)
 	}
+	return head, summary.Lines(approvalTerms(p), callLine(p))
+}
+
+// plainApproval writes it as a message without a card.
+func plainApproval(p *chat.Approval) part {
+	head, rest := approvalTexts(p)
 	shown, note := exact(p.Args), ""
 	out := part{line: callLine(p)}
 	if units(shown) > mostInline {
@@ -35,8 +72,7 @@ func approvalPart(p *chat.Approval) part {
 			count(units(p.Args), "character"), sum(chat.Exact(p.Args)))
 		shown = shorten(shown, mostBegun)
 	}
-	body := []string{head, fence("json", cmp.Or(shown, "{}")), note, approvalTerms(p), out.line}
-	out.content = summary.Lines(body...)
+	out.content = summary.Lines(head, fence("json", cmp.Or(shown, "{}")), note, rest)
 	return out
 }
 

@@ -150,6 +150,10 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 		}
 	}
 	err = a.again(ctx, func() error { return a.rest.call(ctx, r) })
+	if code(err) == codeBadForm && parts[0].plain != nil { // it was made without a card
+		r.body = parts[0].withoutCard().change()
+		err = a.again(ctx, func() error { return a.rest.call(ctx, r) })
+	}
 	if code(err) == codeArchived {
 		if err = a.unarchive(ctx, r.ids[0]); err == nil {
 			err = a.again(ctx, func() error { return a.rest.call(ctx, r) })

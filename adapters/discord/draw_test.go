@@ -206,8 +206,8 @@ func TestApproval(t *testing.T) {
 		"**Approval: deploy**", "it sends data out", "```json\n{\"env\":\"prod\",\"note\":\"@everyone \\u0060\\u0060\\u0060\"}\n```",
 		"**Asked by** <@42>", "**May approve:** <@42>, <@&77>, <@9>, anyone here (2 different people have to)", "**Not:** <@5>", "<t:1800000000:f> (<t:1800000000:R>)", "-# call `c-7` · digest `" + p.Digest[:12] + "`",
 	} {
-		if !strings.Contains(got.Content, want) {
-			t.Errorf("the approval lacks %q:\n%s", want, got.Content)
+		if !strings.Contains(got.Text(), want) {
+			t.Errorf("the approval lacks %q:\n%s", want, got.Text())
 		}
 	}
 	var on []string
@@ -225,9 +225,9 @@ func TestApproval(t *testing.T) {
 		if err := o.a.Edit(t.Context(), th, ref, chat.Post{Key: "p", Approval: p}); err != nil {
 			t.Fatal(err)
 		}
-		first, _, _ := strings.Cut(o.fake.Message(ref.ID).Content, "\n")
+		first, _, _ := strings.Cut(o.fake.Message(ref.ID).Text(), "\n")
 		if outcome == "" {
-			first = o.fake.Message(ref.ID).Content
+			first = o.fake.Message(ref.ID).Text()
 		}
 		if !strings.Contains(strings.ReplaceAll(first, "*", ""), want) {
 			t.Errorf("%s: it begins with %q", outcome, first)
@@ -274,7 +274,7 @@ func TestArchived(t *testing.T) {
 	if err := o.a.Edit(t.Context(), th, ref, chat.Post{Key: "p", Approval: p}); err != nil {
 		t.Fatal(err)
 	}
-	if got := o.fake.Message(ref.ID).Content; !strings.HasPrefix(got, "**Expired**") {
+	if got := o.fake.Message(ref.ID).Text(); !strings.HasPrefix(got, "**Expired**") {
 		t.Errorf("it is %q", got)
 	}
 	archived(false)

@@ -229,6 +229,7 @@ const (
 
 	suppressEmbeds = 1 << 2
 	silent         = 1 << 12 // it rings nowhere
+	components     = 1 << 15 // it is a card, and has no content
 	ephemeral      = 1 << 6
 
 	commandInteraction   = 2

@@ -183,9 +183,10 @@ func TestShards(t *testing.T) {
 
 // Two sessions of one shard hear everything twice; it counts once.
 func TestTwoProcesses(t *testing.T) {
-	o := open(t, fakediscord.Options{}, nil)
+	t.Parallel()
+	o := open(t, fakediscord.Options{}, slowBeat)
 	first := o.stop
-	o.run(nil)
+	o.run(slowBeat)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" hi")
 	o.fake.React(o.ada, id, "👍")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 && o.in.Repeats >= 2 })

@@ -27,11 +27,14 @@ type part struct {
 	content string
 	buttons []discordgo.MessageComponent
 	file    *upload
-	button  string // begins the id of a button in it
-	line    string // is a line of it
-	mark    string // stands in it, or in the name of its file
-	pings   pings  // when it is made; a change pings nobody
-	silent  bool   // it rings nowhere
+	button  string   // begins the id of a button in it
+	line    string   // is a line of it
+	mark    string   // stands in it, or in the name of its file
+	card    []string // texts of a card, in place of content
+	accent  int      // the colour of the card
+	plain   *part    // what stands for the card where Discord takes none
+	pings   pings    // when it is made; a change pings nobody
+	silent  bool     // it rings nowhere
 }
 
 // pings says whom a message pings: nobody but who is named here, whatever the text
@@ -49,7 +52,7 @@ func nobody() pings { return pings{Parse: []string{}} }
 // body is a message as it is sent
 // (https://discord.com/developers/docs/resources/message#create-message).
 type body struct {
-	Content     string           `json:"content"`
+	Content     *string          `json:"content"`
 	Components  []any            `json:"components"`
 	Allowed     pings            `json:"allowed_mentions"`
 	Flags       int              `json:"flags,omitempty"`
@@ -66,11 +69,37 @@ type answered struct {
 
 // change is the body that makes a message show a part. Files stay as they are.
 func (p part) change() body {
-	b := body{Content: p.content, Components: []any{}, Allowed: nobody()}
+	b := body{Components: []any{}, Allowed: nobody()}
+	if len(p.card) > 0 {
+		b.Flags, b.Components = components, append(b.Components, p.container())
+		return b
+	}
+	b.Content = &p.content
 	if len(p.buttons) > 0 {
 		b.Components = append(b.Components, discordgo.ActionsRow{Components: p.buttons})
 	}
 	return b
+}
+
+// container is a card with its texts and buttons
+// (https://discord.com/developers/docs/components/reference#container).
+func (p part) container() map[string]any {
+	const text, box = 10, 17
+	var inner []any
+	for _, t := range p.card {
+		inner = append(inner, map[string]any{"type": text, "content": t})
+	}
+	if len(p.buttons) > 0 {
+		inner = append(inner, discordgo.ActionsRow{Components: p.buttons})
+	}
+	return map[string]any{"type": box, "accent_color": p.accent, "components": inner}
+}
+
+// withoutCard is the part without a card, with the same buttons and pings.
+func (p part) withoutCard() part {
+	out := *p.plain
+	out.buttons, out.pings, out.silent = p.buttons, p.pings, p.silent
+	return out
 }
 
 // sending is a post on its way.
@@ -104,7 +133,9 @@ func (s *sending) replyTo(n int) string {
 func (s *sending) request(n int, answer any) request {
 	p := s.parts[n]
 	b := p.change()
-	b.Flags = suppressEmbeds
+	if len(p.card) == 0 { // a card unfolds no links
+		b.Flags = suppressEmbeds
+	}
 	if p.silent {
 		b.Flags |= silent
 	}
@@ -212,6 +243,10 @@ func (s *sending) send(ctx context.Context, n int) (string, error) {
 			return said.ID, nil
 		case err == nil:
 			err = &lostError{"POST message", errors.New("the answer names no message")}
+		case code(err) == codeBadForm && s.parts[n].plain != nil:
+			s.a.log.Warn("discord refused a card, a plain message follows", "thread", s.thread.String(), "error", err)
+			s.parts[n] = s.parts[n].withoutCard()
+			continue
 		case (code(err) == codeBadForm || code(err) == codeNoHistory) && s.replyTo(n) != "" && !s.loose:
 			s.loose = true // the message that it answers can't be answered
 			continue
@@ -275,6 +310,27 @@ func (s *sending) look(ctx context.Context) error {
 	return nil
 }
 
+// lines are what a message says, in its text or on its card.
+func (m message) lines() []string {
+	out := strings.Split(m.Content, "\n")
+	var walk func(raw json.RawMessage)
+	walk = func(raw json.RawMessage) {
+		var list []struct {
+			Content    string          `json:"content"`
+			Components json.RawMessage `json:"components"`
+		}
+		if len(raw) == 0 || json.Unmarshal(raw, &list) != nil {
+			return
+		}
+		for _, c := range list {
+			out = append(out, strings.Split(c.Content, "\n")...)
+			walk(c.Components)
+		}
+	}
+	walk(m.Components)
+	return out
+}
+
 // called matches the line that calls whoever had to wait: another attempt may not
 // have it.
 var called = regexp.MustCompile(`\n-# <@\d{1,20}>$`)
@@ -299,7 +355,7 @@ func (s *sending) is(m message, n int) bool {
 	case p.mark != "":
 		return m.bears(p.mark)
 	case p.line != "":
-		return slices.Contains(strings.Split(m.Content, "\n"), p.line)
+		return slices.Contains(m.lines(), p.line)
 	}
 	same := flat(called.ReplaceAllString(m.Content, "")) == flat(called.ReplaceAllString(p.content, ""))
 	return same && (answers == "" || answers == s.replyTo(n))

@@ -78,12 +78,16 @@ func TestNextProcessUnput(t *testing.T) {
 	}
 }
 
+// slowBeat leaves a process time to show that it is there, on a busy machine too.
+func slowBeat(o *Options) { o.Beat = 400 * time.Millisecond }
+
 // A session that another process has is left to it.
 func TestSessionOfAnother(t *testing.T) {
-	o := open(t, fakediscord.Options{}, nil)
+	t.Parallel()
+	o := open(t, fakediscord.Options{}, slowBeat)
 	o.in.Await(t, func() bool { return len(o.in.Notes) == 1 })
 	first := o.stop
-	o.run(nil)
+	o.run(slowBeat)
 	if got := o.fake.Gateway(); got.Identifies != 2 || got.Resumes != 0 {
 		t.Errorf("%+v", got)
 	}

@@ -120,7 +120,9 @@ func TestNothingHidden(t *testing.T) {
 	p := asking(`{"a":"` + strings.Repeat("x", 900) + "\u202e" + `"}`)
 	p.Why = "the file \u202e**approved**"
 	got := approvalPart(p)
-	if strings.Contains(got.content+string(got.file.data), "\u202e") || strings.Contains(got.content, "**approved**") {
-		t.Errorf("it hides something: %q", got.content)
+	long := plainApproval(p)
+	all := strings.Join(got.card, "\n") + long.content
+	if strings.Contains(all+string(long.file.data), "\u202e") || strings.Contains(all, "**approved**") {
+		t.Errorf("it hides something: %q", all)
 	}
 }

@@ -181,14 +181,17 @@ func FuzzApproval(f *testing.F) {
 		}
 		for _, p.Outcome = range []chat.Outcome{"", chat.Approved, chat.Denied, chat.Expired, chat.Cancelled} {
 			got := approvalPart(p)
-			if size := units(got.content); size > mostContent {
-				t.Errorf("%s: it has %d", p.Outcome, size)
-			}
-			if got.file == nil && !strings.Contains(got.content, exact(args)) {
-				t.Errorf("%s: the arguments are not there", p.Outcome)
-			}
-			if strings.Count(got.content, "```") != 2 {
-				t.Errorf("%s: the block is torn: %q", p.Outcome, got.content)
+			for most, form := range map[int]part{mostContent: plainApproval(p), 4000: got} {
+				text := form.content + strings.Join(form.card, "")
+				if size := units(text); size > most {
+					t.Errorf("%s: it has %d", p.Outcome, size)
+				}
+				if form.file == nil && !strings.Contains(text, exact(args)) {
+					t.Errorf("%s: the arguments are not there", p.Outcome)
+				}
+				if strings.Count(text, "```") != 2 {
+					t.Errorf("%s: the block is torn: %q", p.Outcome, text)
+				}
 			}
 		}
 	})

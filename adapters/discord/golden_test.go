@@ -1,0 +1,118 @@
+package discord
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nod/chat"
+	"nod/internal/fakediscord"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// goldenPosts are posts of each kind.
+func goldenPosts() map[string]chat.Post {
+	args := `{"env":"prod","note":"` + "```" + ` and **bold**"}`
+	waiting := asking(args)
+	waiting.Number, waiting.Headline = 3, "Approval 3: deploy"
+	approved, denied := *waiting, *waiting
+	approved.Outcome, approved.Headline, approved.By = chat.Approved, "Approved by ada · done in 2 s", []chat.User{person1}
+	denied.Outcome, denied.Headline, denied.By, denied.Reason = chat.Denied, "Denied by ada: too late in the day", []chat.User{person1}, "too late in the day"
+	long := asking(`{"text":"` + strings.Repeat("0123456789", 300) + `"}`)
+	step := []chat.Step{{Thought: "I have to.", Calls: []chat.ToolCall{{ID: "1", Tool: "deploy", Args: args, State: chat.CallDone, Observation: "ok"}}}}
+	return map[string]chat.Post{
+		"approval":          {Key: "p", Approval: waiting},
+		"approval-approved": {Key: "p", Approval: &approved},
+		"approval-denied":   {Key: "p", Approval: &denied},
+		"approval-long":     {Key: "p", Approval: long},
+		"steps-working":     {Key: "s", Steps: &chat.Steps{Turn: "7", Status: "Running deploy", Items: step}},
+		"steps-done":        {Key: "s", Steps: &chat.Steps{Turn: "7", Status: "Done", Done: true, Items: step, Took: 3 * time.Second}},
+		"notice":            {Key: "n", Text: &chat.Text{Markdown: "I could not answer.", Notice: true}},
+		"answer":            {Key: "a", Text: &chat.Text{Markdown: "Title\n===\n\nText with <@123>, ![a plot](https://a.example/p.png), [it][1] and a ` alone.\n\n| a | b |\n|---|:-:|\n| 1 | |\n\n---\n\n- [x] done\n\n~~~go\nx < y\n~~~\n\n[1]: https://b.example\n"}},
+	}
+}
+
+// The golden files hold what is sent for each kind of post.
+func TestGolden(t *testing.T) {
+	a, err := New(Options{Token: "x", Inbox: &reasoned{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	th := threadID(place{"1258291200029360128", "1573884280386355200"})
+	for name, p := range goldenPosts() {
+		s := &sending{a: a, thread: th, home: home{channel: "1573884280386355200"}, post: p, parts: a.written(th, p)}
+		var sent []any
+		for n := range s.parts {
+			sent = append(sent, s.request(n, nil).body)
+		}
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(sent); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join("testdata", name+".json")
+		if *update {
+			if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), b.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// The colour of a card says what came of it; where Discord takes no card there is a
+// plain message, which stays plain.
+func TestCard(t *testing.T) {
+	for name, takes := range map[string]bool{"taken": true, "refused": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := build(t, fakediscord.Options{})
+			o.run(via(func(r *http.Request) (int, string, bool) {
+				if takes || r.GetBody == nil {
+					return 0, "", false
+				}
+				body, err := r.GetBody()
+				if err != nil {
+					return 0, "", false
+				}
+				var b struct {
+					Flags int `json:"flags"`
+				}
+				_ = json.NewDecoder(body).Decode(&b)
+				return http.StatusBadRequest, `{"code":50035,"message":"Invalid Form Body"}`, b.Flags&components != 0
+			}))
+			dm := o.fake.DM(o.ada)
+			p := asking(`{"env":"prod"}`)
+			ref := o.post(direct(dm), chat.Post{Key: "p", Approval: p}, false)
+			m := o.fake.Message(ref.ID)
+			if len(m.Buttons()) != 2 || (m.Flags&components != 0) != takes || strings.Contains(string(m.Components), "accent_color") != takes {
+				t.Errorf("flags %d, components %s", m.Flags, m.Components)
+			}
+			p.Outcome = chat.Approved
+			if err := o.a.Edit(t.Context(), direct(dm), ref, chat.Post{Key: "p", Approval: p}); err != nil {
+				t.Fatal(err)
+			}
+			m = o.fake.Message(ref.ID)
+			if len(m.Buttons()) != 0 || !strings.Contains(m.Text(), "**Approved**") || (m.Flags&components != 0) != takes {
+				t.Errorf("in the end: flags %d, %s", m.Flags, m.Text())
+			}
+		})
+	}
+}
