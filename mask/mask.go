@@ -66,7 +66,12 @@ func (m *Mask) Bytes(data []byte) []byte {
 	if m == nil {
 		return data
 	}
-	return []byte(m.replacer.Replace(string(data)))
+	text := string(data)
+	masked := m.replacer.Replace(text)
+	if masked == text {
+		return data
+	}
+	return []byte(masked)
 }
 
 // parts are what of a value is secret.
