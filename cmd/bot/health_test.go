@@ -7,9 +7,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"nod/cmd/bot/config"
 	"nod/memory"
@@ -88,7 +92,8 @@ func TestHealth(t *testing.T) {
 		t.Errorf("/metrics has %d series of buckets", n)
 	}
 	for _, want := range []string{
-		"nod_steps_total 1", `nod_tool_calls_total{outcome="done",tool="clock"} 1`, `nod_approvals_total{outcome="Approved"} 1`,
+		"nod_steps_total 1", `nod_tool_calls_total{outcome="done",tool="clock"} 1`, `nod_approvals_total{outcome="approved"} 1`,
+		`nod_turns_total{outcome="failed"} 0`, `nod_approvals_total{outcome="denied"} 0`, `nod_tool_calls_total{outcome="failed",tool="clock"} 0`, `nod_model_calls_total{outcome="ok"} 0`,
 		`nod_tool_calls_total{outcome="failed",tool="unknown"} 2`, `nod_rate_limited_total{bucket="chat.postMessage",platform="slack"} 1000`,
 		`nod_turns_total{outcome="stopped"} 1`, `nod_turns_total{outcome="answered"} 1`, "nod_queue_wait_seconds", "go_goroutines",
 	} {
@@ -116,5 +121,34 @@ func TestListenEnds(t *testing.T) {
 	}
 	if err := p.listen(t.Context(), "nowhere:99999", nil); err == nil {
 		t.Error("an address that can't be listened on is no error")
+	}
+}
+
+// Every metric is in the docs, and the docs have no other.
+func TestMetricsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMeter(nil)
+	described := make(chan *prometheus.Desc, 1000)
+	m.registry.Describe(described)
+	close(described)
+	name := regexp.MustCompile(`nod_[a-z_]+`)
+	there := map[string]bool{"nod_outbox_depth": true, "nod_mcp_up": true, "nod_model_waiting": true} // made with what they are of
+	for d := range described {
+		if n := name.FindString(d.String()); n != "" {
+			there[n] = true
+		}
+	}
+	for n := range there {
+		if !strings.Contains(string(text), "| `"+n+"` |") {
+			t.Errorf("%s is not in docs/metrics.md", n)
+		}
+	}
+	for _, n := range name.FindAllString(string(text), -1) {
+		if !there[n] {
+			t.Errorf("docs/metrics.md has %s, which there is not", n)
+		}
 	}
 }

@@ -159,7 +159,7 @@ func (m *meter) observe(run *memory.Run, e memory.Entry) {
 			m.toolTime.WithLabelValues(m.tool(b.Tool)).Observe(b.Took.Seconds())
 		}
 	case memory.Decided:
-		m.approvals.WithLabelValues(string(b.Outcome)).Inc()
+		m.approvals.WithLabelValues(strings.ToLower(string(b.Outcome))).Inc()
 	case memory.Vote:
 		if !b.Counts {
 			m.ignored.Inc()

@@ -75,6 +75,8 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 		log.Warn("the tools of an mcp server are left out", "server", s.name, "why", s.why)
 	}
 	p.meter.know(p.agent.Tools)
+	p.meter.begin()
+	p.meter.servers(p.kit.mcp)
 	p.kit.box.Mask = m
 	p.model = maskedModel{p.meter.inTurn(newModel(cfg, log), cfg.LLM.Parallel), m}
 	store, err := openStore(ctx, cfg, log)

@@ -70,6 +70,20 @@ func (ss *Servers) States() []State {
 	return out
 }
 
+// Up says of each server whether it is connected.
+func (ss *Servers) Up() map[string]bool {
+	out := map[string]bool{}
+	if ss == nil {
+		return out
+	}
+	for _, s := range ss.list {
+		s.mu.Lock()
+		out[s.Name] = s.live != nil
+		s.mu.Unlock()
+	}
+	return out
+}
+
 // compare sets the pins beside what the server offers. The caller holds the
 // lock.
 func (s *server) compare() []ToolState {
