@@ -338,6 +338,8 @@ func (s *state) reaction(e memory.Entry, b memory.Reaction) {
 		if !b.Removed && s.own(b.On) {
 			s.muted = true
 		}
+	case b.Emoji == chat.EmojiStop && !s.people[b.By.ID]:
+		// Whoever takes no part may not stop, and does not do so later.
 	case s.open != nil || len(s.waiting) > 0 || s.byRef[b.On] != nil || b.Emoji == chat.EmojiRetry:
 		s.reacts = append(s.reacts, reaction{b, e.Seq, e.At})
 	}

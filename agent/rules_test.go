@@ -242,3 +242,24 @@ func TestAsides(t *testing.T) {
 		t.Errorf("the prompt does not hold %q:\n%s", want, text)
 	}
 }
+
+// A 🛑 of somebody who takes no part in the thread does not count, and does not
+// begin to when they write something there.
+func TestStopOfAStranger(t *testing.T) {
+	s := newSim(asking(newTool("deploy", agent.Ask, anyone)))
+	s.model = callsOnce("deploy")
+	s.says("ben", "deploy")
+	s.run()
+	s.add(memory.Reaction{Reaction: chat.Reaction{On: ref("m1"), By: chat.User{ID: "ada"}, Emoji: chat.EmojiStop}})
+	s.run()
+	s.says("ada", "what is this?")
+	s.run()
+	if s.kinds("stopped") != 0 {
+		t.Error("the turn was stopped by somebody who took no part in it then")
+	}
+	s.add(memory.Reaction{Reaction: chat.Reaction{On: ref("m1"), By: chat.User{ID: "ada"}, Emoji: chat.EmojiStop}})
+	s.run()
+	if s.kinds("stopped") != 1 {
+		t.Error("the turn was not stopped by somebody who takes part in it")
+	}
+}

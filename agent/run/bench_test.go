@@ -251,10 +251,52 @@ func storeTurn(b *testing.B, store memory.Full, i int) {
 	}
 }
 
-// What 10,000 threads cost that wait for an approval: memory, goroutines, and
-// the server's commands while nothing happens.
-func BenchmarkParked10000(b *testing.B) {
-	const parked = 10000
+// A turn in a thread of 100 entries, and in one of 10,000.
+func BenchmarkLongThread(b *testing.B) {
+	for _, st := range stores {
+		for _, long := range []int{100, 10_000} {
+			b.Run(fmt.Sprintf("%s/%d", st.name, long), func(b *testing.B) {
+				store, _ := st.open(b)
+				answered := make(chan struct{}, 1)
+				n := startBench(b, store, "look", func(_ chat.ThreadID, p chat.Post) {
+					if p.Text != nil {
+						answered <- struct{}{}
+					}
+				})
+				defer n.stop()
+				thread := benchThread(1)
+				i := 0
+				turn := func() {
+					i++
+					n.say(b, thread, i)
+					<-answered
+				}
+				for range long / entriesOfATurn {
+					turn()
+				}
+				var took []time.Duration
+				for b.Loop() {
+					start := time.Now()
+					turn()
+					took = append(took, time.Since(start))
+				}
+				slices.Sort(took)
+				b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+			})
+		}
+	}
+}
+
+// entriesOfATurn is about how many entries a turn of the benchmarks makes.
+const entriesOfATurn = 9
+
+// What 10,000 threads cost that wait for an approval, and 100,000: memory,
+// goroutines, and the server's commands while nothing happens.
+func BenchmarkParked10000(b *testing.B) { benchParked(b, 10_000) }
+
+func BenchmarkParked100000(b *testing.B) { benchParked(b, 100_000) }
+
+func benchParked(b *testing.B, parked int) {
 	for _, st := range stores {
 		b.Run(st.name, func(b *testing.B) {
 			for b.Loop() {

@@ -50,6 +50,20 @@ func TestKillWalk(t *testing.T) {
 	})
 }
 
+// Processes that stand still for longer than any lease, with a model and side
+// effects that take their time, do nothing twice, lose nothing, and call no outcome
+// unknown that is known.
+func TestStopStorm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("15 seconds of standing still")
+	}
+	t.Parallel()
+	crash.Storm{
+		Store: redistest.Start(t).URL(), Open: openURL, Processes: 3, Threads: 20, Messages: 6, For: 15 * time.Second,
+		Stop: true, Slow: 400 * time.Millisecond,
+	}.Run(t)
+}
+
 // Killed at random under load, nothing is lost and nothing is done twice.
 func TestKillStorm(t *testing.T) {
 	if testing.Short() {

@@ -51,7 +51,10 @@ func (d *driver) send(ctx context.Context, p chat.Post, look bool) (chat.Message
 	wait := backoff{}
 	for n := 1; ; n++ {
 		var ref chat.MessageRef
-		again := look || n > 1 || d.doubt()
+		again, ctx := look || n > 1 || d.doubt(), ctx
+		if !again {
+			ctx = chat.WithDoubt(ctx, d.doubt)
+		}
 		err := d.safely(d.thread, "post", func() (err error) {
 			ref, err = d.platform.Post(ctx, d.thread, p, again)
 			return err
@@ -59,6 +62,9 @@ func (d *driver) send(ctx context.Context, p chat.Post, look bool) (chat.Message
 		var refused chat.Refused
 		if err == nil || ctx.Err() != nil || errors.Is(err, chat.ErrGone) || errors.As(err, &refused) || n == mostPosts {
 			return ref, err
+		}
+		if errors.Is(err, chat.ErrDoubt) {
+			continue // with a look, at once
 		}
 		d.Log.Warn("post", "thread", d.thread.String(), "error", err)
 		d.sleep(ctx, wait.next())

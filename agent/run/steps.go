@@ -173,8 +173,11 @@ func (d *driver) drawGrowth() {
 	}
 	g.drawn = now
 	text, reasoning := g.take()
-	p, ref, ok := d.Agent.Growing(d.log, g.act, text, reasoning)
-	if !ok || ref.IsZero() || !d.steps.differs(*p.Steps) {
+	var p chat.Post
+	var ref chat.MessageRef
+	ok := false
+	err := d.safely(d.thread, "draw a thought", func() error { p, ref, ok = d.Agent.Growing(d.log, g.act, text, reasoning); return nil })
+	if err != nil || !ok || ref.IsZero() || !d.steps.differs(*p.Steps) {
 		return
 	}
 	d.steps.drawn(*p.Steps, now)

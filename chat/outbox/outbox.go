@@ -20,6 +20,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"nod/chat"
 )
 
 // Priority says how important a call is. Smaller is more important.
@@ -159,7 +161,8 @@ func New(options Options) *Outbox {
 }
 
 // Do makes the call when its turn comes, and returns what it returned. When ctx
-// ends first the call is not made, and the error is [ErrNotMade]. A floating
+// ends first, or is in doubt by then ([chat.WithDoubt]), the call is not made, and
+// the error is [ErrNotMade]. A floating
 // call is only noted, and Do returns nil at once.
 func (o *Outbox) Do(ctx context.Context, call Call) error {
 	if ctx.Err() != nil {
@@ -248,6 +251,9 @@ func (o *Outbox) perform(ctx context.Context, it *item) (again bool, err error) 
 	defer func() { // also when Run panics: what waits behind it must not wait for ever
 		again, err = o.settle(it, err)
 	}()
+	if chat.Doubtful(ctx) {
+		return false, fmt.Errorf("%w: %w", ErrNotMade, chat.ErrDoubt)
+	}
 	return false, it.call.Run(ctx)
 }
 

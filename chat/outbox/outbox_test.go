@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"nod/chat"
 )
 
 // once is a budget of one call a second.
@@ -418,6 +420,29 @@ func TestDepthAndHooks(t *testing.T) {
 		}
 		if !errors.Is(failed, errOdd) {
 			t.Errorf("Failed was told %v", failed)
+		}
+	})
+}
+
+// A call whose thread may have gone to another process while it waited is not
+// made, and whoever waits behind it is not held up.
+func TestDoubt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := New(Options{})
+		doubtful := false
+		ctx := chat.WithDoubt(t.Context(), func() bool { return doubtful })
+		made := 0
+		call := Call{Run: func(context.Context) error { made++; return nil }}
+		if err := o.Do(ctx, call); err != nil || made != 1 {
+			t.Fatalf("without doubt: %v, made %d times", err, made)
+		}
+		doubtful = true
+		if err := o.Do(ctx, call); !errors.Is(err, ErrNotMade) || !errors.Is(err, chat.ErrDoubt) || made != 1 {
+			t.Errorf("in doubt: %v, made %d times", err, made)
+		}
+		if err := o.Do(t.Context(), call); err != nil || made != 2 {
+			t.Errorf("somebody else's: %v, made %d times", err, made)
 		}
 	})
 }

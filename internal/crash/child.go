@@ -30,6 +30,7 @@ const (
 	envStore = "NOD_CRASH_STORE"
 	envDie   = "NOD_CRASH_DIE" // the boundary at which to die; absent: never
 	envUntil = "NOD_CRASH_UNTIL"
+	envSlow  = "NOD_CRASH_SLOW"
 )
 
 // Opener opens the store that a child is told of.
@@ -44,6 +45,7 @@ func Main(open Opener) {
 	}
 	c := &child{url: url}
 	c.die, _ = strconv.ParseInt(os.Getenv(envDie), 10, 64)
+	c.slow, _ = time.ParseDuration(os.Getenv(envSlow))
 	if err := c.run(open); err != nil {
 		fmt.Fprintln(os.Stderr, "child:", err)
 		os.Exit(1)
@@ -54,6 +56,7 @@ func Main(open Opener) {
 type child struct {
 	url   string
 	die   int64
+	slow  time.Duration
 	count atomic.Int64
 }
 
@@ -74,7 +77,7 @@ func (c *child) run(open Opener) error {
 	}
 	inbox := run.Inbox{Store: store, Emoji: map[string]bool{"✅": true, "❌": true, chat.EmojiStop: true}}
 	r := &run.Runner{
-		Store: counted{store, c}, Agent: newAgent(), Model: ruled{}, Tools: effects{c},
+		Store: counted{store, c}, Agent: newAgent(), Model: ruled{c}, Tools: effects{c},
 		Platforms: map[string]run.Platform{"board": remote{Board: &script.Board{}, c: c}},
 	}
 	done := make(chan error, 1)
@@ -108,10 +111,15 @@ func newAgent() *agent.Agent {
 
 // ruled is a model that looks once and acts once for what it is asked, in the
 // way that the last message names, and then answers.
-type ruled struct{}
+type ruled struct{ c *child }
 
 // Complete implements llm.Model.
-func (ruled) Complete(_ context.Context, req llm.Request, _ func(llm.Delta)) (llm.Response, error) {
+func (r ruled) Complete(ctx context.Context, req llm.Request, _ func(llm.Delta)) (llm.Response, error) {
+	select {
+	case <-time.After(r.c.slow):
+	case <-ctx.Done():
+		return llm.Response{}, ctx.Err()
+	}
 	last := req.Messages[len(req.Messages)-1]
 	if last.Role == llm.ToolRole {
 		return llm.Response{Text: "done", Finish: "stop"}, nil
@@ -139,6 +147,7 @@ func (e effects) Call(ctx context.Context, desk chat.Desk, call llm.Call) (llm.R
 	}
 	e.c.boundary()
 	_, err := ask[bool](ctx, e.c, "/effect", desk.Key)
+	time.Sleep(e.c.slow)
 	e.c.boundary()
 	return llm.Result{Text: "done", Files: []llm.File{{Name: "receipt.txt", MediaType: "text/plain", Data: []byte(desk.Key)}}}, err
 }
@@ -152,6 +161,9 @@ type remote struct {
 // Post implements run.Drawer.
 func (r remote) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
 	r.c.boundary()
+	if chat.Doubtful(ctx) {
+		return chat.MessageRef{}, chat.ErrDoubt
+	}
 	ref, err := ask[chat.MessageRef](ctx, r.c, "/post", Posted{thread, memory.PostName(p.Key), look, p.Approval != nil})
 	r.c.boundary()
 	return ref, err

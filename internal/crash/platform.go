@@ -31,7 +31,8 @@ type Event struct {
 // Platform is the world that survives.
 type Platform struct {
 	URL     string
-	Approve bool // every approval message gets a ✅ from the requester
+	Approve bool          // every approval message gets a ✅ from the requester
+	Slow    time.Duration // how long the model and side effects take
 
 	mu      sync.Mutex
 	events  []Event

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,13 +21,17 @@ type Storm struct {
 	Threads   int
 	Messages  int // a thread
 	For       time.Duration
+	// Stop has processes stand still, for longer than any lease, instead of dying.
+	Stop bool
+	// Slow is how long the model and side effects take.
+	Slow time.Duration
 }
 
 // Run sends all messages while it kills, then lets one process finish, and
 // checks that nothing was lost or done twice.
 func (s Storm) Run(t *testing.T) {
 	p := NewPlatform(t)
-	p.Approve = true
+	p.Approve, p.Slow = true, s.Slow
 	var threads []chat.ThreadID
 	until := "ended"
 	for i := range s.Threads {
@@ -40,7 +45,11 @@ func (s Storm) Run(t *testing.T) {
 	all.Go(func() { s.talk(ctx, p, threads) })
 	kills := make([]int, s.Processes)
 	for i := range s.Processes {
-		all.Go(func() { kills[i] = s.killer(ctx, t, p) })
+		hurt := s.killer
+		if s.Stop {
+			hurt = s.stopper
+		}
+		all.Go(func() { kills[i] = hurt(ctx, t, p) })
 	}
 	all.Wait()
 	for !t.Failed() && !p.Quiet() {
@@ -53,11 +62,14 @@ func (s Storm) Run(t *testing.T) {
 	}
 	defer func() { _ = store.Close() }()
 	Check(t, p, store.(memory.Reader), threads, s.Messages)
+	if s.Stop {
+		known(t, store.(memory.Reader), threads)
+	}
 	total := 0
 	for _, n := range kills {
 		total += n
 	}
-	t.Logf("%d threads of %d messages, %d processes killed, %d side effects", s.Threads, s.Messages, total, p.Effects())
+	t.Logf("%d threads of %d messages, processes hurt %d times, %d side effects", s.Threads, s.Messages, total, p.Effects())
 }
 
 // talk spreads the messages over the storm.
@@ -97,4 +109,49 @@ func (s Storm) killer(ctx context.Context, t *testing.T, p *Platform) (kills int
 		cancel()
 	}
 	return kills
+}
+
+// stopper keeps one process alive, and has it stand still again and again, for
+// longer than a lease.
+func (s Storm) stopper(ctx context.Context, t *testing.T, p *Platform) (stops int) {
+	cmd, out, err := start(ctx, p, s.Store, "", 0)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	for pause(ctx, 300*time.Millisecond+rand.N(time.Second)) {
+		_ = cmd.Process.Signal(syscall.SIGSTOP)
+		pause(ctx, 800*time.Millisecond+rand.N(1500*time.Millisecond))
+		_ = cmd.Process.Signal(syscall.SIGCONT)
+		stops++
+	}
+	if err := cmd.Wait(); ctx.Err() == nil {
+		t.Errorf("child: %v\n%s", err, out)
+	}
+	return stops
+}
+
+// pause waits, and says whether the storm goes on.
+func pause(ctx context.Context, how time.Duration) bool {
+	select {
+	case <-time.After(how):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// known checks that no outcome was called unknown: nobody died.
+func known(t *testing.T, store memory.Reader, threads []chat.ThreadID) {
+	for _, thread := range threads {
+		log, err := store.Read(t.Context(), thread)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range log {
+			if r, ok := e.Body.(memory.Result); ok && r.State == chat.CallUnknown {
+				t.Errorf("%s: the outcome of %s was called unknown", thread, r.Call)
+			}
+		}
+	}
 }

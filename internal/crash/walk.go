@@ -25,7 +25,7 @@ func start(ctx context.Context, p *Platform, store, until string, die int) (*exe
 		return nil, nil, err
 	}
 	cmd := exec.CommandContext(ctx, self)
-	cmd.Env = append(os.Environ(), envChild+"="+p.URL, envStore+"="+store, envUntil+"="+until, fmt.Sprintf("%s=%d", envDie, die))
+	cmd.Env = append(os.Environ(), envChild+"="+p.URL, envStore+"="+store, envUntil+"="+until, envSlow+"="+p.Slow.String(), fmt.Sprintf("%s=%d", envDie, die))
 	out := &strings.Builder{}
 	cmd.Stderr, cmd.Stdout = out, out
 	return cmd, out, cmd.Start()

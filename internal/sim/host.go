@@ -87,7 +87,7 @@ func (p *process) poll() {
 	keep := p.waits[:0]
 	for _, r := range p.waits {
 		switch {
-		case !r.waits || r.ctx == nil:
+		case !r.waits:
 		case r.ctx.Err() != nil:
 			p.wake(r, r.wait)
 		default:
@@ -117,8 +117,7 @@ func (p *process) wake(r *routine, wait uint64) {
 	}
 }
 
-// await has the running routine wait until wake is called or ctx (which may be
-// nil) is done. In a process that died it never returns.
+// await has the running routine wait until wake is called or ctx is done. In a process that died it never returns.
 func (p *process) await(ctx context.Context, begin func(wake func())) {
 	if p.dead {
 		runtime.Goexit()
@@ -131,7 +130,7 @@ func (p *process) await(ctx context.Context, begin func(wake func())) {
 	wait := r.wait
 	r.waits, r.ctx = true, ctx
 	begin(func() { p.wake(r, wait) })
-	if ctx != nil && r.waits {
+	if ctx.Done() != nil && r.waits {
 		p.waits = append(p.waits, r)
 	}
 	r.yield(struct{}{})
@@ -229,7 +228,7 @@ func (s *signal) Wait(until time.Time) {
 	if s.wake != nil {
 		panic("sim: two wait for one signal")
 	}
-	s.p.await(nil, func(wake func()) {
+	s.p.await(background, func(wake func()) {
 		s.wake = wake
 		if !until.IsZero() {
 			s.p.l.at(until, s.p, wake)

@@ -59,7 +59,6 @@ type call struct {
 	decided        *memory.Decided
 	started        *memory.Started
 	results        []memory.Result
-	silent         time.Duration
 }
 
 func (l *ledger) clear() {

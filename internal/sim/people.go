@@ -15,11 +15,8 @@ type event struct {
 	thread chat.ThreadID
 	what   any // chat.Message, chat.Reaction, edited, deleted, chat.User (a halt)
 	acked  bool
-	took   bool // what came of it is in a log or an inbox
 	tries  int
 	at     time.Duration
-	lost   bool   // the store lost writes after it was taken
-	ref    string // of what it is, for the checker
 }
 
 type edited struct {
@@ -47,7 +44,7 @@ func (w *world) play(a action) {
 		w.send(w.threads[a.thread], chat.Reaction{On: w.refOf(a.about), By: user(a.who), Emoji: chat.EmojiStop})
 	case votes, unvotes, follows: // when something stands
 	default:
-		w.break_(a)
+		w.trouble(a)
 	}
 }
 

@@ -220,6 +220,9 @@ func (w *writer) ballot(at time.Duration, id string) {
 			d = w.short(400)
 		}
 		w.add(action{at: at, kind: votes, who: who, about: id, text: emoji, d: d})
+		if w.chance(0.1) { // and with the other hand
+			w.add(action{at: at, kind: votes, who: who, about: id, text: emojis[2*w.rnd.IntN(2)], d: d + w.short(20)})
+		}
 		if w.chance(0.1) {
 			w.add(action{at: at, kind: unvotes, who: who, about: id, text: emoji, d: d + w.short(20)})
 		}
@@ -238,7 +241,9 @@ func (w *writer) trouble() {
 
 func (w *writer) fault(at time.Duration, slot int) {
 	a := action{at: at, slot: slot, d: w.short(90)}
-	switch x := w.rnd.IntN(32); {
+	switch x := w.rnd.IntN(35); {
+	case x > 31:
+		a.kind, a.d = forgets, w.short(8)
 	case x < 6:
 		a.kind, a.n, a.d = crashes, w.rnd.IntN(12), 0
 		w.add(a)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,8 +93,7 @@ func (v virtual) word() string                    { return strconv.FormatUint(v.
 func (v virtual) fraction() float64               { return v.l.rnd.Float64() }
 func (w *world) logf(format string, args ...any) {
 	if w.trace != nil {
-		fmt.Fprintf(w.trace, "%10.4f ", w.since.Seconds())
-		fmt.Fprintf(w.trace, format+"\n", args...)
+		_, _ = fmt.Fprintf(w.trace, "%10.4f %s\n", w.since.Seconds(), fmt.Sprintf(format, args...))
 	}
 }
 
@@ -189,8 +189,8 @@ func (n *node) takeIn(e *event) (err error) {
 	return err
 }
 
-// break_ has something go wrong.
-func (w *world) break_(a action) {
+// trouble has something go wrong.
+func (w *world) trouble(a action) {
 	if w.calm {
 		return
 	}
@@ -373,7 +373,7 @@ func (k *link) tell(f func()) {
 func (n *node) request(ctx context.Context, do func() error) error {
 	w := n.w
 	if n.p.dead {
-		n.p.await(nil, nil) // which does not return
+		runtime.Goexit()
 	}
 	if err := ctx.Err(); err != nil {
 		return err

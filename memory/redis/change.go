@@ -86,12 +86,12 @@ func (c *change) stamped(at int64) []string {
 }
 
 // args gives the arguments.
-func (c *change) args(s *Store, token, seen, own string) []any {
+func (c *change) args(s *Store, me, token, seen, own string) []any {
 	erase := "0"
 	if c.erase {
 		erase = "1"
 	}
-	args := []any{c.thread, token, seen, own, s.words.self, s.lease.Milliseconds(), c.base, erase, c.taken}
+	args := []any{c.thread, token, seen, own, me, s.lease.Milliseconds(), c.base, erase, c.taken}
 	for _, list := range [][]string{c.entries, c.refs, c.asks, c.settled, c.audit} {
 		args = append(args, len(list))
 		for _, v := range list {

@@ -91,12 +91,15 @@ func refused(err error) error {
 // refusals are what a server says, or a script of it, and what that means.
 var refusals = []struct{ word, means string }{
 	{"NOPERM", notAllowed},
-	{"The user executing the script can't", notAllowed},
+	{notExecuted, notAllowed},
 	{"OOM", "the server is full: raise maxmemory"},
 	{"READONLY", "the server is a replica, which takes no writes"},
 	{"NOREPLICAS", "the server has fewer good replicas than its min-replicas-to-write"},
 	{"MISCONF", "the server can't write to its disk"},
 }
+
+// notExecuted is what a script says that calls what its user may not.
+const notExecuted = "The user executing the script can't"
 
 const notAllowed = "the user may not do what nod has to: " +
 	"grant it ~{nod:* keys, &nod:* channels and all commands but the dangerous ones (ACL SETUSER)"

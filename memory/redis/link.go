@@ -180,11 +180,12 @@ func transient(err error) bool {
 	return false
 }
 
-// damaged says whether the server answered that what it has is not what it
-// should be, as opposed to that it can't answer now.
+// damaged says whether what the server has is not what it should be, as opposed
+// to that it can't answer now, or may not: then a script stumbled.
 func damaged(err error) bool {
-	return strings.HasPrefix(err.Error(), "WRONGTYPE") || strings.HasPrefix(err.Error(), "ERR ") ||
-		strings.Contains(err.Error(), "user_script") || errors.Is(err, errName)
+	text := err.Error()
+	return strings.HasPrefix(text, "WRONGTYPE") || errors.Is(err, errName) ||
+		strings.HasPrefix(text, "ERR ") && strings.Contains(text, "user_script") && !strings.Contains(text, notExecuted)
 }
 
 // eachMaster calls f for every server that is written to.

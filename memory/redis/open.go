@@ -164,7 +164,10 @@ func (s *Store) tryToPrepare(ctx context.Context, a address, o Options) error {
 	for _, line := range c.lines {
 		s.log.Warn("redis: " + line)
 	}
-	return s.loadScripts(ctx)
+	if err := s.loadScripts(ctx); err != nil {
+		return err
+	}
+	return s.eachShard(ctx, func(ctx context.Context, i int) error { return s.beatShard(ctx, i, nil) })
 }
 
 // loadScripts makes the scripts known, so that the first calls are as quick as

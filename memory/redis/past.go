@@ -27,7 +27,7 @@ type step struct {
 
 // What is known at most of the past of a held thread, and of one at rest.
 const (
-	heldSteps, restSteps   = 1000, 32
+	heldSteps, restSteps   = 1000, 16
 	heldWeight, restWeight = 4 << 20, 256 << 10
 )
 

@@ -39,7 +39,7 @@ func (s *Store) restore(ctx context.Context, m *remembered, head, token string) 
 	if err != nil {
 		return false, fmt.Errorf("restore: %w", err)
 	}
-	args := append(c.args(s, token, head, m.past.last().head), seq)
+	args := append(c.args(s, s.words.self, token, head, m.past.last().head), seq)
 	r := newReply(s.runDurably(ctx, restoreScript, m.shard, args...))
 	state := r.int()
 	if r.err != nil {

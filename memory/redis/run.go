@@ -159,11 +159,11 @@ func (s *Store) commit(ctx context.Context, h *held, what string, bodies []memor
 	}
 	number := h.number(s.words, what, c.entries)
 	r, err := s.compare(ctx, h, func() (any, error) {
-		send := s.run
+		send, me := s.run, ""
 		if c.durable {
-			send = s.runDurably
+			send, me = s.runDurably, s.words.self
 		}
-		return send(ctx, commitScript, h.shard, c.args(s, h.token, h.past.last().head, number)...)
+		return send(ctx, commitScript, h.shard, c.args(s, me, h.token, h.past.last().head, number)...)
 	})
 	if err != nil {
 		return nil, nil, err
@@ -239,7 +239,7 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (
 	}
 	number, deadline := h.number(s.words, "finish", c.entries), millisOf(wakeAt)
 	r, err := s.compare(ctx, h, func() (any, error) {
-		args := append(c.args(s, h.token, h.past.last().head, number), deadline, s.keep.Milliseconds())
+		args := append(c.args(s, "", h.token, h.past.last().head, number), deadline, s.keep.Milliseconds())
 		return s.run(ctx, finishScript, h.shard, args...)
 	})
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -16,29 +15,29 @@ var sources embed.FS
 // The scripts, one for each step of a thread's life. What each takes and gives
 // is said at its head.
 var (
-	putScript      = load("put", guard)
+	putScript      = load("put", guard, "know", "files", "expire")
 	claimScript    = load("claim", guard)
-	commitScript   = load("commit", guard, source("effects"))
-	restoreScript  = load("restore", guard, source("effects"))
-	finishScript   = load("finish", guard, source("effects"))
+	commitScript   = load("commit", guard, "know", "files", "effects")
+	restoreScript  = load("restore", guard, "know", "files", "effects")
+	finishScript   = load("finish", guard, "know", "files", "effects")
 	handoffScript  = load("handoff", guard)
-	giveBackScript = load("giveback", guard)
-	beatScript     = load("beat", guard)
+	giveBackScript = load("giveback", guard, "each")
+	beatScript     = load("beat", guard, "each")
 	goneScript     = load("gone", guard)
 	silentScript   = load("silent", guard)
-	sweepScript    = load("sweep", guard)
-	mendScript     = load("mend", guard)
+	sweepScript    = load("sweep", guard, "each", "files", "expire")
+	mendScript     = load("mend", guard, "each")
 	tidyScript     = load("tidy", guard)
 	countScript    = load("count", guard)
-	blobScript     = load("blob", guard)
-	dropScript     = load("drop", guard)
+	blobScript     = load("blob", guard, "files", "expire")
+	dropScript     = load("drop", guard, "files")
 
 	// These know what they do in every format.
-	readScript   = load("read")
-	reckonScript = load("reckon")
-	formatScript = load("format")
-	probeScript  = load("probe")
-	pingScript   = load("ping")
+	readScript   = load("read", "")
+	reckonScript = load("reckon", "", "files")
+	formatScript = load("format", "")
+	probeScript  = load("probe", "")
+	pingScript   = load("ping", "")
 
 	allScripts = []*redis.Script{
 		putScript, claimScript, commitScript, finishScript, handoffScript, giveBackScript,
@@ -48,7 +47,8 @@ var (
 
 // guard keeps a script from a shard of another format: it is to be brought up to
 // date first, or a later build has it.
-var guard = "local format = redis.call('GET', tag .. ':format')\n" +
+var guard = "local about = redis.call('MGET', tag .. ':format', tag .. ':former')\n" +
+	"local format, former = about[1], about[2]\n" +
 	"if format ~= '" + strconv.Itoa(thisFormat) + "' then return redis.error_reply('" + otherFormat + "' .. (format or '1')) end\n"
 
 const otherFormat = "FORMAT "
@@ -61,8 +61,14 @@ func source(name string) string {
 	return string(src)
 }
 
-func load(name string, before ...string) *redis.Script {
-	return redis.NewScript(source("prelude") + strings.Join(before, "") + source(name))
+// load puts a script together: the prelude, the guard, parts that scripts share,
+// and what it does.
+func load(name, guard string, parts ...string) *redis.Script {
+	text := source("prelude") + guard
+	for _, p := range append(parts, name) {
+		text += source(p)
+	}
+	return redis.NewScript(text)
 }
 
 // reply reads a script's answer piece by piece. A piece that is missing or of

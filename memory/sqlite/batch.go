@@ -55,7 +55,7 @@ func (s *Store) batch() error {
 			break
 		}
 		ops = append(ops, o)
-		o.err, lost = s.w.within(o.do)
+		lost, o.err = s.w.within(o.do)
 	}
 	var err error
 	if !lost {

@@ -138,35 +138,93 @@ func TestFormat1IsRead(t *testing.T) {
 	}
 }
 
-// Every thread of a file of format 1 goes on where it was.
+// old is a store on a file of format 1, that is up to date now.
+type old struct {
+	*Store
+	t *testing.T
+}
+
+func openOld(t *testing.T) old { return old{mustOpen(t, format1File(t), Options{}), t} }
+
+// claims claims a thread, lets go of it, and gives the kinds of its entries.
+func (s old) claims() (root string, kinds []string) {
+	s.t.Helper()
+	run := mustNext(s.t, s.Store)
+	for _, e := range run.Log {
+		kinds = append(kinds, e.Body.Kind())
+	}
+	if _, err := s.Commit(s.t.Context(), run, memory.Ended{Turn: 1}); err != nil {
+		s.t.Fatal(err)
+	}
+	if more, err := s.Finish(s.t.Context(), run, time.Time{}); err != nil || more {
+		s.t.Fatal(more, err)
+	}
+	return run.Thread.Root, kinds
+}
+
+func (s old) reacts(on chat.MessageRef) {
+	s.t.Helper()
+	r := memory.Reaction{Reaction: chat.Reaction{On: on, By: chat.User{ID: "ada"}, Emoji: "✅"}}
+	if fresh, err := s.PutRef(s.t.Context(), on, r); err != nil || !fresh {
+		s.t.Fatal(fresh, err)
+	}
+}
+
+// Every thread of a file of format 1 goes on where it was: what was woken, with what
+// was in its inbox, and whatever a reaction is on.
 func TestFormat1GoesOn(t *testing.T) {
 	t.Parallel()
-	path := format1File(t)
-	s := mustOpen(t, path, Options{})
-	ctx := t.Context()
-	next := func() *memory.Run {
-		t.Helper()
-		run, err := s.Next(ctx, "board")
+	s := openOld(t)
+	s.reacts(message("m9", "").Ref) // which waits in an inbox
+	woken := map[string][]string{}
+	for range 2 {
+		root, kinds := s.claims()
+		woken[root] = kinds
+	}
+	want := map[string][]string{"cut": {"message", "opened", "started", "message"}, "waits": {"message", "reaction"}}
+	if diff := cmp.Diff(want, woken); diff != "" {
+		t.Errorf("threads that were woken (-want +got):\n%s", diff)
+	}
+	for id, want := range map[string]string{"m8": "cut", "m1": "finished", "m9": "waits"} {
+		s.reacts(message(id, "").Ref)
+		if root, _ := s.claims(); root != want {
+			t.Errorf("a reaction on %s woke %s, want %s", id, root, want)
+		}
+	}
+	if tail, err := s.Tail(t.Context(), onBoard("trimmed"), 0); err != nil || tail.Base != 3 || len(tail.Log) == 0 || tail.Log[0].Seq != 3 {
+		t.Errorf("the trimmed thread begins at %d, %v, want 3", tail.Base, err)
+	}
+}
+
+// An approval of a file of format 1 is decided by a reaction on its message.
+func TestFormat1Approval(t *testing.T) {
+	t.Parallel()
+	s := openOld(t)
+	var pending []memory.PendingApproval
+	for p, err := range s.Pending(t.Context(), "board") {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return run
+		pending = append(pending, p)
 	}
-	release := func(run *memory.Run) {
-		t.Helper()
-		if _, err := s.Commit(ctx, run, memory.Ended{Turn: 1}); err != nil {
-			t.Fatal(err)
-		}
-		if more, err := s.Finish(ctx, run, time.Time{}); err != nil || more {
-			t.Fatal(more, err)
-		}
+	if len(pending) != 1 || pending[0].Thread != onBoard("approval") {
+		t.Fatalf("pending: %v, want the one of thread approval", pending)
 	}
+	for range 2 { // what was woken already
+		s.claims()
+	}
+	s.reacts(pending[0].Ref)
+	if root, kinds := s.claims(); root != "approval" || kinds[len(kinds)-1] != "reaction" {
+		t.Errorf("claimed %s, whose log is %v", root, kinds)
+	}
+}
 
-	// A message that waits in an inbox is known.
-	waits := message("m9", "").Ref
-	if _, err := s.PutRef(ctx, waits, memory.Reaction{Reaction: chat.Reaction{On: waits, Emoji: chat.EmojiStop}}, "a reaction"); err != nil {
-		t.Fatal(err)
-	}
+// What a file of format 1 keeps beside its logs is still there: watermarks, event
+// ids, files, counters, and reactions that wait for their message.
+func TestFormat1Beside(t *testing.T) {
+	t.Parallel()
+	s := openOld(t)
+	ctx := t.Context()
 	marks := map[string]string{}
 	for m, err := range s.Watermarks(ctx, "board", time.Time{}) {
 		if err != nil {
@@ -177,90 +235,25 @@ func TestFormat1GoesOn(t *testing.T) {
 	if marks["waits"] != "m9" || marks["cut"] != "m8" || marks["finished"] != "m1" {
 		t.Errorf("watermarks %v, want m9, m8 and m1", marks)
 	}
-
-	// What was woken is claimed, and what was in its inbox is at its end.
-	woken := map[string][]string{}
-	for range 2 {
-		run := next()
-		var kinds []string
-		for _, e := range run.Log {
-			kinds = append(kinds, e.Body.Kind())
-		}
-		woken[run.Thread.Root] = kinds
-		release(run)
-	}
-	want := map[string][]string{"cut": {"message", "opened", "started", "message"}, "waits": {"message", "reaction"}}
-	if diff := cmp.Diff(want, woken); diff != "" {
-		t.Errorf("threads that were woken (-want +got):\n%s", diff)
-	}
-
-	// The reaction on the approval finds its thread.
-	var pending []memory.PendingApproval
-	for p, err := range s.Pending(ctx, "board") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		pending = append(pending, p)
-	}
-	if len(pending) != 1 || pending[0].Thread != onBoard("approval") {
-		t.Fatalf("pending: %v, want the one of thread approval", pending)
-	}
-	vote := memory.Reaction{Reaction: chat.Reaction{On: pending[0].Ref, By: chat.User{ID: "ada"}, Emoji: "✅"}}
-	if fresh, err := s.PutRef(ctx, pending[0].Ref, vote, "a new event"); err != nil || !fresh {
-		t.Fatal(fresh, err)
-	}
-	run := next()
-	if run.Thread != onBoard("approval") || run.Log[len(run.Log)-1].Body.Kind() != "reaction" {
-		t.Errorf("claimed %v, whose log ends with %v", run.Thread, run.Log[len(run.Log)-1].Body)
-	}
-	release(run)
-
-	// A reaction on any message finds its thread.
-	for id, root := range map[string]string{"m8": "cut", "m1": "finished", "m9": "waits"} {
-		on := chat.MessageRef{Platform: "board", Channel: "c", ID: id}
-		if _, err := s.PutRef(ctx, on, memory.Reaction{Reaction: chat.Reaction{On: on, Emoji: chat.EmojiStop}}); err != nil {
-			t.Fatal(err)
-		}
-		run := next()
-		if run.Thread != onBoard(root) {
-			t.Errorf("a reaction on %s woke %v, want %s", id, run.Thread, root)
-		}
-		release(run)
-	}
-
-	// What was received is not received again.
 	for _, id := range []string{"event-m1", "message-m1", "event-m9", "vote", "early"} {
 		if fresh, err := s.Put(ctx, onBoard("finished"), message("m1", "look it up"), id); err != nil || fresh {
 			t.Errorf("event %s = %v, %v, want not fresh", id, fresh, err)
 		}
 	}
-
-	// Files, counters and the base are there, and what waits for a message waits.
-	for root, size := range map[string]int{"finished": 8, "approval": 5} {
-		var got int
-		if err := s.db.QueryRow("SELECT length(c.data) FROM blob b JOIN content c ON c.id = b.content JOIN thread t ON t.id = b.thread WHERE t.name = ?", onBoard(root).String()).Scan(&got); err != nil || got != size {
-			t.Errorf("the file of %s has %d bytes, %v, want %d", root, got, err, size)
+	row := func(want int64, query string, args ...any) {
+		t.Helper()
+		var got int64
+		if err := s.db.QueryRow(query, args...).Scan(&got); err != nil || got != want {
+			t.Errorf("%s = %d, %v, want %d", query, got, err, want)
 		}
 	}
-	var bytes int64
-	if err := s.db.QueryRow("SELECT value FROM number WHERE name = 'bytes'").Scan(&bytes); err != nil || bytes != 13 {
-		t.Errorf("%d bytes of files are counted, %v, want 13", bytes, err)
-	}
+	const size = "SELECT length(c.data) FROM blob b JOIN content c ON c.id = b.content JOIN thread t ON t.id = b.thread WHERE t.name = ?"
+	row(8, size, onBoard("finished").String())
+	row(5, size, onBoard("approval").String())
+	row(13, "SELECT value FROM number WHERE name = 'bytes'")
+	row(1, "SELECT count(*) FROM waiting w JOIN entry e ON e.id = w.entry WHERE w.ref = ?", refKey(message("unknown", "").Ref))
 	if n, err := s.Count(ctx, "tokens", 0, time.Hour); err != nil || n != 42 {
 		t.Errorf("the counter is %d, %v, want 42", n, err)
-	}
-	if tail, err := s.Tail(ctx, onBoard("trimmed"), 0); err != nil || tail.Base != 3 || len(tail.Log) == 0 || tail.Log[0].Seq != 3 {
-		t.Errorf("the trimmed thread begins at %d, %v, want 3", tail.Base, err)
-	}
-	if _, err := s.Put(ctx, onBoard("late"), message("unknown", "the message of the early reaction")); err != nil {
-		t.Fatal(err)
-	}
-	var log []string
-	for _, e := range next().Log {
-		log = append(log, e.Body.Kind())
-	}
-	if diff := cmp.Diff([]string{"message", "reaction"}, log); diff != "" && len(log) > 0 {
-		t.Logf("the reaction waited for longer than it may: %v", log) // by the clock of this machine
 	}
 }
 

@@ -144,7 +144,7 @@ func (s *Store) connect(ctx context.Context, file string, steps []step) (err err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.w.close())
+			err = errors.Join(err, s.reader.close(), s.w.close())
 		}
 	}()
 	m := migration{w: s.w, now: s.now(), log: s.log}
@@ -162,7 +162,6 @@ func (s *Store) connect(ctx context.Context, file string, steps []step) (err err
 	if s.reader, err = newReader(ctx, db, currentFormat(steps)); err != nil {
 		return err
 	}
-	s.reader.log = s.log
 	s.ops.init()
 	s.queue.init()
 	return s.rescan(ctx)

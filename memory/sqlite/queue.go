@@ -197,20 +197,22 @@ func (q *queue) handOn(h *held) bool {
 	return true
 }
 
-// The pause before a thread that could not be read is tried again.
+// The pause before a thread that could not be read is tried again; where the whole
+// file can't be read it grows less.
 const (
-	firstAside   = time.Second
-	longestAside = 5 * time.Minute
+	firstAside    = time.Second
+	longestAside  = 5 * time.Minute
+	longestUnread = 4 * time.Second
 )
 
 // aside lets go of a thread that can't be read, until a growing pause is over,
 // and says how often that was so.
-func (q *queue) aside(h *held) (strikes int) {
+func (q *queue) aside(h *held, longest time.Duration) (strikes int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.strikes[h.thread]++
 	strikes = q.strikes[h.thread]
-	pause := min(firstAside<<min(strikes-1, 10), longestAside)
+	pause := min(firstAside<<min(strikes-1, 10), longest)
 	// It stays held, so that nothing that comes for it takes it out of the corner.
 	time.AfterFunc(pause, func() {
 		q.mu.Lock()

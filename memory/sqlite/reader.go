@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"nod/chat"
@@ -15,7 +14,6 @@ import (
 // reader reads the file, beside whoever writes it.
 type reader struct {
 	db   *sql.DB
-	log  *slog.Logger
 	part *sql.Stmt // readThread, or what another format has for it
 }
 
@@ -29,10 +27,16 @@ func newReader(ctx context.Context, db *sql.DB, format int) (reader, error) {
 	if err != nil {
 		return reader{}, errors.Join(err, db.Close())
 	}
-	return reader{db: db, part: part, log: slog.New(slog.DiscardHandler)}, nil
+	return reader{db: db, part: part}, nil
 }
 
-func (r *reader) close() error { return errors.Join(r.part.Close(), r.db.Close()) }
+// close lets go of the file; of none, where it was never opened.
+func (r *reader) close() error {
+	if r.db == nil {
+		return nil
+	}
+	return errors.Join(r.part.Close(), r.db.Close())
+}
 
 // readThread reads a thread in one statement, and so as it was at one moment: its
 // row, the log from a place on (beyond the base, if ?3 is 1), the inbox.

@@ -21,7 +21,11 @@ func (s *Store) Next(ctx context.Context, platforms ...string) (*memory.Run, err
 		run, err := s.claim(h)
 		switch {
 		case err != nil:
-			if s.queue.aside(h) == 1 {
+			longest := longestAside
+			if isTrouble(err) {
+				longest = longestUnread
+			}
+			if s.queue.aside(h, longest) == 1 {
 				s.log.Error("a thread can't be read; it is put aside", "thread", h.thread, "error", err)
 			}
 		case run == nil:

@@ -142,16 +142,16 @@ func (w *writer) rollback() error { return w.run("ROLLBACK") }
 
 // within runs a part of a transaction that is undone when it fails. lost says
 // that SQLite gave up the whole transaction, as it does when the disk is full.
-func (w *writer) within(do func(*writer) error) (err error, lost bool) { //nolint:staticcheck // the error belongs to the part
+func (w *writer) within(do func(*writer) error) (lost bool, err error) {
 	if err := w.run("SAVEPOINT part"); err != nil {
-		return err, true
+		return true, err
 	}
 	err = do(w)
 	if err != nil && w.run("ROLLBACK TO part") != nil {
-		return err, true
+		return true, err
 	}
 	if e := w.run("RELEASE part"); e != nil {
-		return errors.Join(err, e), true
+		return true, errors.Join(err, e)
 	}
-	return err, false
+	return false, err
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,7 +20,7 @@ func main() { os.Exit(run()) }
 
 func run() int {
 	turns := flag.Int("turns", 100_000, "within how many turns each has to be noticed")
-	only := flag.String("only", "", "those with this in their name")
+	only := flag.String("only", "", "those with one of these, parted by commas, in their name")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "nod-mutants-")
 	if err != nil {
@@ -29,7 +30,7 @@ func run() int {
 	defer func() { _ = os.RemoveAll(dir) }()
 	lived, n := 0, 0
 	for _, m := range mutants {
-		if !strings.Contains(m.name, *only) {
+		if !slices.ContainsFunc(strings.Split(*only, ","), func(part string) bool { return strings.Contains(m.name, part) }) {
 			continue
 		}
 		n++
@@ -88,7 +89,7 @@ func (m mutant) play(dir string, turns int) (what string, noticed bool) {
 }
 
 // alone is within how many turns no other rule may find what was planted for one.
-const alone = 5000
+const alone = 2500
 
 // simulate runs a mutant, without one of the rules.
 func simulate(bin string, turns int, without string) (what string, noticed bool) {

@@ -49,7 +49,6 @@ var conditions = []mutant{
 	// What adapters hand on.
 	{"dedupe: the id of a message", world, "e.id, \"msg/\"+what.Ref.ID)", "e.id)", ""},
 	{"dedupe: ids of messages are passed on", inbox, "memory.Message{Message: m}, eventIDs...)", "memory.Message{Message: m})", ""},
-	{"dedupe: the id of a letter", letters, "result, \"result/\"+result.Call)", "result)", ""},
 
 	// Approvals.
 	{"tally: one denial decides", approve, "if v.Verdict == memory.Deny {\n			return chat.Denied", "if false {\n			return chat.Denied", ""},
@@ -61,7 +60,6 @@ var conditions = []mutant{
 	{"tally: votes that do not count", approve, "v.Counts = v.Reason == \"\"", "v.Counts = true", ""},
 	{"tally: who may decide", approve, "	return c.ineligible(v, member)\n}\n\nfunc (c *call) notStanding", "	return \"\"\n}\n\nfunc (c *call) notStanding", ""},
 	{"tally: membership in a group", approve, "return member(rule)", "return true, nil", ""},
-	{"tally: the requester is excluded", approve, "return who == c.asked.Requester.ID ||\n		slices", "return slices", ""},
 	{"deadline: votes after it", approve, "case !at.Before(c.deadline()):\n		return", "case false:\n		return", ""},
 	{"deadline: approvals expire", approve, "if !d.s.now.Before(c.deadline()) {", "if false {", ""},
 	{"deadline: not before", approve, "if !d.s.now.Before(c.deadline()) {", "if true {", ""},

@@ -32,7 +32,7 @@ func run() int {
 			fmt.Fprintln(os.Stderr, err)
 			return 2
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		_ = pprof.StartCPUProfile(f)
 		defer pprof.StopCPUProfile()
 	}

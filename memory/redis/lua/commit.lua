@@ -1,5 +1,6 @@
 -- commit appends to the log, if its head is the one that the caller has seen,
--- and applies the effects of what it appends.
+-- and applies the effects of what it appends. The caller is empty unless it begins
+-- something.
 -- Gives 0, last Seq, time of the commit, now, inbox; or -1, the head and last
 -- Seq when it is another one.
 local h = get(thread, 's', 'q', 'k', 'n', 'c', 'a', 'f', 'b')
@@ -15,7 +16,8 @@ if (h.c or '') ~= seen then return {-1, h.c or '', num(h.n)} end
 local last = append(num(h.n))
 local f, b = rebase(h, last)
 redis.call('HSET', key('t', thread), 'c', own, 'n', text(last), 'a', text(now), 'f', f, 'b', b, 'g', '0')
-if mine(h, token) then hold(thread, h, lease) end
--- Whoever commits lives. What it began is known to be its own from now on.
-redis.call('HSET', tag .. ':procs', me, text(now))
+-- The lease ran out, and nobody claimed it since.
+if h.s == 'r' and mine(h, token) then hold(thread, h, lease) end
+-- Who begins something is known from then on.
+if me ~= '' then redis.call('HSET', tag .. ':procs', me, text(now)) end
 return {0, last, now, now, redis.call('LRANGE', key('i', thread), 0, -1)}

@@ -1,4 +1,4 @@
--- Follows the prelude in scripts that append to a log. The arguments from
+-- Follows know and files in scripts that append to a log. The arguments from
 -- ARGV[at] on are: THREAD, token, head that the caller has seen, its own head,
 -- caller, lease, base, erase, how many of the entries come from the inbox, then
 -- five lists, each as its length and its elements: entries (those without a time

@@ -13,13 +13,15 @@ elseif (h.c or '') ~= seen then
   return {-1, h.c or '', num(h.n)}
 else
   if redis.call('LLEN', key('i', thread)) > taken then return {0, 1, 0, now} end
-  local last = append(num(h.n))
-  local f, b = rebase(h, last)
-  redis.call('HSET', key('t', thread), 'c', own, 'n', text(last), 'f', f, 'b', b, 'g', '0')
-  if redis.call('EXISTS', key('i', thread)) == 1 then return {0, 1, 1, now} end -- it waited for one of them
+  if taken > 0 then
+    local last = append(num(h.n))
+    local f, b = rebase(h, last)
+    redis.call('HSET', key('t', thread), 'c', own, 'n', text(last), 'f', f, 'b', b, 'g', '0')
+    if redis.call('EXISTS', key('i', thread)) == 1 then return {0, 1, 1, now} end -- it waited for one of them
+  end
   if h.s == 'r' then redis.call('XDEL', key('q', platform(thread)), h.q) end
 end
-redis.call('HSET', key('t', thread), 's', '', 'o', '', 'k', '', 'w', text(deadline), 'u', text(now))
+redis.call('HSET', key('t', thread), 's', '', 'o', '', 'k', '', 'c', own, 'g', '0', 'w', text(deadline), 'u', text(now))
 touch(thread)
 if deadline > 0 then
   look(thread, deadline)

@@ -9,7 +9,6 @@ local call, lease, keep, me = ARGV[7], num(ARGV[9]), num(ARGV[10]), ARGV[11]
 if thread == '' then
   thread = redis.call('GET', key('m', target)) or ''
 end
-local former = redis.call('EXISTS', tag .. ':former') == 1
 for i = 13, #ARGV do
   local by = redis.call('GET', key('e', ARGV[i]))
   if not by and former then
