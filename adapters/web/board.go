@@ -35,9 +35,10 @@ type item struct {
 	post      *chat.Post
 	only      chat.UserID // who alone sees it; "" is everybody
 	reactions []mark
-	replies   int  // of the first message of a thread
-	waits     int  // approvals that wait in its thread, of the first message
-	gone      bool // it was deleted
+	replies   int         // of the first message of a thread
+	waits     int         // approvals that wait in its thread, of the first message
+	why       chat.UserID // who denied it, and is asked why
+	gone      bool        // it was not taken in
 }
 
 // mark is an emoji on a message, and who put it there.

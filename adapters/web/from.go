@@ -83,7 +83,7 @@ func (a *Adapter) follows(st chat.Standing, s said, others bool) bool {
 	case others || st.Muted:
 		return false
 	}
-	return len(st.Callers) == 0 || slices.Contains(st.Callers, s.by.ID)
+	return slices.Contains(st.Callers, s.by.ID)
 }
 
 // before is what people said in a thread until the bot was called into it.

@@ -486,3 +486,39 @@ func listen(t *testing.T, url string) (until func(line string) string) {
 		return ""
 	}
 }
+
+// why takes in reasons, too.
+type why struct{ *tray }
+
+func (y why) Reason(_ context.Context, _ chat.ThreadID, call string, by chat.User, text string, ids ...string) (bool, error) {
+	return y.put(call+" denied by "+string(by.ID)+" for "+text, ids)
+}
+
+// Who denies a call is asked why, and nobody else is.
+func TestReason(t *testing.T) {
+	r := openRoom(t)
+	r.a.o.Inbox = why{r.tray}
+	thread := threadID("lobby", "message0")
+	ask := chat.Post{Key: "ask", Approval: &chat.Approval{Call: "c1", Tool: "x", Deny: []string{"❌"}}}
+	ref, _ := r.a.Post(t.Context(), thread, ask, false)
+	if w := r.send("/why", "ref", ref.String(), "reason", "so"); w.Code != http.StatusConflict {
+		t.Errorf("a reason that nobody asked for: status %d", w.Code)
+	}
+	r.send("/press", "ref", ref.String(), "what", "deny", "as", "ben")
+	denied := *ask.Approval
+	denied.Outcome, denied.By = chat.Denied, People[1:2]
+	_ = r.a.Edit(t.Context(), thread, ref, chat.Post{Key: "ask", Approval: &denied})
+	for as, want := range map[string]bool{"ben": true, "ada": false} {
+		body := r.get("/?c=lobby&t=message0&as=" + as).Body.String()
+		if strings.Contains(body, `action="/why"`) != want {
+			t.Errorf("%s is asked why: %v", as, !want)
+		}
+	}
+	if w := r.send("/why", "ref", ref.String(), "as", "ben", "reason", strings.Repeat("x", 2000)); w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("a long reason: status %d", w.Code)
+	}
+	r.send("/why", "ref", ref.String(), "as", "ben", "reason", "too late")
+	if want := []string{"❌ by ben by button", "c1 denied by ben for too late"}; !slices.Equal(r.tray.did, want) {
+		t.Errorf("did %q", r.tray.did)
+	}
+}

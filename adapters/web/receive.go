@@ -19,10 +19,11 @@ import (
 
 // Caps of what a form may bring.
 const (
-	mostText  = 40_000                                   // characters of a message
-	mostForm  = intake.MostFiles*intake.MostFile + 1<<20 // bytes
-	inMemory  = 1 << 20                                  // of a form; the rest waits on disk
-	mostEmoji = 32                                       // bytes
+	mostText   = 40_000                                   // characters of a message
+	mostForm   = intake.MostFiles*intake.MostFile + 1<<20 // bytes
+	inMemory   = 1 << 20                                  // of a form; the rest waits on disk
+	mostReason = 1000                                     // characters
+	mostEmoji  = 32                                       // bytes
 )
 
 // wrong is an error of whoever sent a form, in words for them.
@@ -212,6 +213,30 @@ func (a *Adapter) press(r *http.Request, v view, id string) (view, error) {
 	if _, err := a.o.Inbox.Reaction(r.Context(), put, eventID("button", id)); err != nil {
 		return v, fmt.Errorf("put a click: %w", err)
 	}
+	if _, asks := a.o.Inbox.(Reasons); asks && what == pressDeny {
+		a.board.change(it.ref, func(it *item) bool { it.why = v.Me.ID; return true })
+	}
+	return v, nil
+}
+
+// why takes in why somebody denied a call; an empty text says that they don't
+// say.
+func (a *Adapter) why(r *http.Request, v view, id string) (view, error) {
+	it, err := a.on(r)
+	in, asks := a.o.Inbox.(Reasons)
+	text := strings.TrimSpace(clean(r.PostForm.Get("reason")))
+	switch {
+	case err != nil:
+		return v, err
+	case !asks || it.why != v.Me.ID || it.post == nil || it.post.Approval == nil:
+		return v, wrong{http.StatusConflict, "Nobody asked for a reason here."}
+	case utf8.RuneCountInString(text) > mostReason:
+		return v, wrong{http.StatusRequestEntityTooLarge, fmt.Sprintf("A reason may have %d characters.", mostReason)}
+	}
+	if _, err := in.Reason(r.Context(), it.thread, it.post.Approval.Call, v.Me, text, eventID("reason", id)); err != nil {
+		return v, fmt.Errorf("put a reason: %w", err)
+	}
+	a.board.change(it.ref, func(it *item) bool { it.why = ""; return true })
 	return v, nil
 }
 

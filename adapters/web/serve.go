@@ -46,6 +46,7 @@ func (a *Adapter) Handler() http.Handler {
 	mux.HandleFunc("POST /say", a.form(a.say))
 	mux.HandleFunc("POST /react", a.form(a.react))
 	mux.HandleFunc("POST /press", a.form(a.press))
+	mux.HandleFunc("POST /why", a.form(a.why))
 	return a.door.guard(mux)
 }
 

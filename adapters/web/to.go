@@ -88,6 +88,7 @@ type long struct{ Head, Rest string }
 type approval struct {
 	Headline, Tool, Args, Why, Terms, Digest, Reason, So string
 	Waits                                                bool
+	AsksWhy                                              bool // whoever looks at it denied it, and has not said why
 }
 
 // quick are the emoji that are at hand.
@@ -111,6 +112,7 @@ func cardOf(it item, v view, pane string) card {
 	case it.post.Approval != nil:
 		c.Kind, c.Approval = kindApproval, approvalOf(it.post.Approval, it.at.Location())
 		c.State, c.Label = approvalState(it.post.Approval), "Approval"
+		c.Approval.AsksWhy = it.why == v.Me.ID && it.post.Approval.Outcome == chat.Denied && it.post.Approval.Reason == ""
 	case it.post.File != nil:
 		c.Kind, c.State, c.Label = kindFile, "kept", "File"
 		c.Files = []attached{attachedOf(it, 0, *it.post.File)}

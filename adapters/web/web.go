@@ -40,6 +40,11 @@ type Inbox interface {
 	History(ctx context.Context, thread chat.ThreadID) ([]chat.Line, error)
 }
 
+// Reasons is what an Inbox is besides that takes in why a call was denied.
+type Reasons interface {
+	Reason(ctx context.Context, thread chat.ThreadID, call string, by chat.User, text string, eventIDs ...string) (fresh bool, err error)
+}
+
 // Options set up an [Adapter].
 type Options struct {
 	Address string // where it listens: a loopback address with a port

@@ -45,7 +45,7 @@ func (c chatCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 			return err
 		}
 	} else {
-		cfg.Tools.Commands = demoCommands(cfg)
+		demonstrate(cfg, c.Page != "")
 	}
 	log := cmd.logger(env, slog.LevelError)
 	p, err := assemble(ctx, cfg, log)
@@ -128,7 +128,7 @@ func (p *program) page(address string, inbox run.Inbox, term *terminal.Adapter) 
 	}
 	o := workspace.Options{Address: address, Inbox: inbox, Logger: p.log, Print: term.Print, Terminal: terminal.Thread}
 	if p.cfg.Offline() {
-		o.Hints = []string{"what is 17% of 2340?", "what time is it in Tokyo?", "how full is the disk (disk_free)?", "restart service api"}
+		o.Hints = []string{"what is 17% of 2340?", "what time is it in Tokyo?", "draw a chart of 3, 5, 8, 4 and 9", "restart service api", "deploy api, and let somebody else approve it"}
 	}
 	return workspace.New(o)
 }
@@ -146,7 +146,7 @@ func (p *program) files(env Env) string {
 func (p *program) banner() string {
 	if p.cfg.Offline() {
 		return "This is nod with its built-in demo model: a script, not a language model, and nothing leaves this machine.\n" +
-			"Try: what is 17% of 2340?   |   what time is it in Tokyo?   |   how full is the disk (disk_free)?   |   restart service api\n" +
+			"Try: what is 17% of 2340?   |   what time is it in Tokyo?   |   draw a chart of 3, 5, 8   |   restart service api\n" +
 			"Words that work anywhere: help, steps, memory, stop, forget; attach PATH. Ctrl-D leaves."
 	}
 	return fmt.Sprintf("nod with %s. Words that work anywhere: help, steps, memory, stop, forget; attach PATH. Ctrl-D leaves.", p.cfg.LLM.Model)
@@ -173,6 +173,25 @@ func userName(env Env) string {
 		}
 	}
 	return "you"
+}
+
+// demonstrate gives a chat without a file tools to try: charts, the team's own
+// commands, and on the page, where there are several people, one that somebody
+// else has to approve.
+func demonstrate(cfg *config.Config, page bool) {
+	cfg.Tools.Chart = &config.Chart{ToolRules: config.ToolRules{Risk: config.RiskAuto, Approvals: cfg.Approvals}}
+	cfg.Tools.Commands = demoCommands(cfg)
+	if !page {
+		return
+	}
+	deploy := config.Command{
+		Name: "deploy", Description: "Deploy a service to production; somebody else has to approve it. (In this demo it only prints that it would.)",
+		Parameters: []byte(`{"type":"object","properties":{"service":{"type":"string","enum":["api","web"]}},"required":["service"],"additionalProperties":false}`),
+		Argv:       []string{"echo", "deployed {service} (a demo: nothing was really deployed)"}, Cwd: ".", Output: config.OutputText, Timeout: 10 * time.Second,
+	}
+	deploy.Risk, deploy.Approvals = config.RiskAsk, cfg.Approvals
+	deploy.Approvals.Approvers, deploy.Approvals.ExcludeRequester = []string{"anyone"}, true
+	cfg.Tools.Commands = append(cfg.Tools.Commands, deploy)
 }
 
 // demoCommands are the team's own tools of a chat without a file: one that

@@ -32,6 +32,10 @@ type planned struct {
 // names of tools in what is left.
 func makePlan(text string, tools []llm.Tool) plan {
 	var p plan
+	if rest, args := charts(text); args != nil && has(tools, chart) {
+		text = rest
+		p.calls = append(p.calls, planned{chart, args, "This asks for a picture of numbers, so I draw a chart."})
+	}
 	rest, exprs := arithmetic(text)
 	rest, zones := times(rest)
 	for _, e := range exprs {

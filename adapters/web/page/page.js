@@ -52,6 +52,7 @@
       log.append(card);
     }
     dress(card);
+    if (!old?.querySelector(".because")) card.querySelector(".because input[name=reason]")?.focus();
     byId("hints")?.remove();
     if (end) toEnd(log);
   }
