@@ -133,6 +133,9 @@ func (a *Adapter) move(ctx context.Context, p place, title string) (home, error)
 func (a *Adapter) makeThread(ctx context.Context, p place, title string) (home, error) {
 	const both = discordgo.PermissionCreatePublicThreads | discordgo.PermissionSendMessagesInThreads
 	if may, known := a.may(ctx, p.channel); known && may&both == discordgo.PermissionCreatePublicThreads {
+		if h, err := a.where(ctx, p); err != nil || h.replyTo == "" { // it is there, and may be private
+			return h, err
+		}
 		a.log.Warn("a thread could be made but not written in, answering in the channel", "thread", threadID(p).String())
 		a.homes.flatten(p) // an empty thread would be all that people see
 		return home{p.channel, p.thread}, nil

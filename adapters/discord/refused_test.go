@@ -182,9 +182,11 @@ func TestThreadBecomesReadOnly(t *testing.T) {
 
 // What was said in a private thread is not said where others read it.
 func TestPrivateThread(t *testing.T) {
-	o := open(t, fakediscord.Options{}, nil)
+	o := build(t, fakediscord.Options{})
 	th := o.fake.OpenPrivate(o.ada, o.general, "secret", o.fake.Bot())
 	o.fake.Overwrite(o.general, o.fake.Bot(), 0, fakediscord.SendMessagesInThreads)
+	o.fake.HoldGuilds() // so that it has to ask for the thread
+	o.run(nil)
 	if _, err := o.a.Post(t.Context(), thread(o.general, th), answer("a", "secret"), false); !errors.Is(err, chat.ErrGone) {
 		t.Errorf("post: %v", err)
 	}
