@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"nod/internal/fakellm"
 	"nod/internal/fakeslack"
 )
 
@@ -370,5 +371,147 @@ func TestSlackShortcut(t *testing.T) {
 			at = place{dm, root, root}
 		}
 		n.find(at, "You said: What about this message?")
+	}
+}
+
+// Whoever's click on Deny ended a call is asked why; what they say is on the card
+// and in what the model is told, and closing the form goes on without.
+func TestSlackReason(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	n := newService(t, w, frail, setup{})
+	n.start()
+	for i, why := range []string{"too late in the day", ""} {
+		at := w.mention("ada", "deploy prod now")
+		ask := n.ask(at, `{"env":"prod"}`)
+		w.s.Click("U0ADA", fakeslack.Action{Channel: ask.channel, TS: ask.message, ActionID: "nod_deny"})
+		eventually(t, "a form opens", func() bool { return len(w.s.Views("U0ADA")) == i+1 })
+		for _, v := range w.s.Views("U0ADA") {
+			if v.Closed {
+				continue
+			}
+			if why != "" {
+				w.s.Submit("U0ADA", v.ID, map[string]map[string]any{"reason": {"reason": map[string]any{"type": "plain_text_input", "value": why}}})
+				n.find(at, "Denied by ada: "+why)
+				break
+			}
+			if i == 1 && v.ID != w.s.Views("U0ADA")[0].ID {
+				w.s.CloseView("U0ADA", v.ID)
+			}
+		}
+		n.find(at, "The tool says")
+	}
+	told := false
+	for _, r := range n.llm.Requests() {
+		told = told || strings.Contains(r.Whole(), "too late in the day")
+	}
+	if !told || n.ran() != nil {
+		t.Errorf("the model was told: %v; it ran %q", told, n.ran())
+	}
+}
+
+// In a thread whoever has called it there is answered; what others write is
+// context for the next question, and mute keeps it quiet until unmute.
+func TestSlackCallers(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	n := newService(t, w, frail, setup{})
+	n.start()
+	at := w.mention("ada", "hello")
+	n.find(at, "You said: hello")
+	w.reply("bob", at, "I had porridge")
+	eventually(t, "it arrives", func() bool { return w.s.Unacked() == 0 })
+	w.reply("ada", at, "and I eggs")
+	n.find(at, "I had porridge", "and I eggs") // the model repeats what it was shown
+	if c := n.count(at); c != 2 {
+		t.Errorf("%d answers to two questions: %q", c, w.posts(at))
+	}
+	w.mentionIn("bob", at, "now me")
+	n.find(at, "now me")
+	w.reply("bob", at, "mute")
+	eventually(t, "it says that it is quiet", func() bool { return n.count(at, "mention") > 0 })
+	w.reply("ada", at, "a word among us")
+	w.mentionIn("ada", at, "still there?")
+	n.find(at, "still there?")
+	if c := n.count(at, "a word among us"); c > 1 || c != n.count(at, "a word among us", "still there?") {
+		t.Errorf("it answers although it is muted: %q", w.posts(at))
+	}
+	w.reply("ada", at, "unmute")
+	eventually(t, "it arrives", func() bool { return w.s.Unacked() == 0 })
+	w.reply("ada", at, "back again")
+	n.find(at, "back again")
+}
+
+// What a turn costs of Slack's calls: at most three without tools, and at most
+// five with one, signs of work included; and a turn without tools is one message.
+func TestSlackCallsOfATurn(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	slow := func(r fakellm.Request) fakellm.Reply {
+		at := w.s.Calls("agents.sessions.setStatus")
+		deadline := time.After(patience)
+		for len(at)%2 == 0 && !strings.Contains(r.Last().Text(), "42") { // the first call of a turn lasts until it is shown
+			select {
+			case <-deadline:
+				return frail(r)
+			case <-time.After(10 * time.Millisecond):
+				at = w.s.Calls("agents.sessions.setStatus")
+			}
+		}
+		return frail(r)
+	}
+	n := newService(t, w, slow, setup{})
+	n.start()
+	n.find(w.dm("bob", "hello"), "You said")
+	for question, most := range map[string]int{"hello": 3, "look it up": 5} {
+		eventually(t, "it is at rest", func() bool { return len(w.s.Processing()) == 0 })
+		before := w.calls()
+		ch := w.s.DM("U0BOB")
+		ts := w.s.Say("U0BOB", ch, question)
+		at := place{ch, ts, ts}
+		eventually(t, "it answers", func() bool { return n.count(at, "You said")+n.count(at, "The tool says") > 0 })
+		eventually(t, "it is at rest again", func() bool { return w.s.Session(ch, ts) == "active" })
+		var made []string
+		for _, c := range w.s.Calls("")[before:] {
+			made = append(made, c.Method)
+		}
+		if len(made) > most {
+			t.Errorf("%s: %d calls, want at most %d: %q", question, len(made), most, made)
+		}
+		if c := n.count(at); question == "hello" && c != 1 {
+			t.Errorf("%s: %d messages", question, c)
+		}
+	}
+}
+
+// Fifty threads at once, in one channel or each in its own, under Slack's
+// published limits and with its latencies: all are answered or asked, and no call
+// is one too many.
+func TestSlackCrowd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes as long as Slack's limits make it")
+	}
+	t.Parallel()
+	for name, rooms := range map[string]int{"one channel": 1, "fifty channels": 50} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newSlackWorld(t, fakeslack.Options{})
+			for i := range rooms {
+				w.room(fmt.Sprintf("C3%04d", i))
+			}
+			n := newService(t, w, frail, setup{})
+			n.start()
+			w.s.Fail(fakeslack.Fault{Delay: 150 * time.Millisecond, Times: -1})
+			var at []place
+			for i := range 50 {
+				at = append(at, w.in(fmt.Sprintf("C3%04d", i%rooms), []string{"hello", "deploy prod now"}[i/45]))
+			}
+			within(t, 8*patience, "all are answered or asked", func() bool {
+				return !slices.ContainsFunc(at, func(p place) bool { return n.count(p, "You said")+n.count(p, "pproval") == 0 })
+			})
+			if c := w.s.RateLimited(); c != 0 {
+				t.Errorf("%d calls were refused as too many", c)
+			}
+		})
 	}
 }
