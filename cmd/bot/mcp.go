@@ -122,8 +122,14 @@ func showMCP(ctx context.Context, servers *mcp.Servers, out io.Writer) (bad int)
 		if !s.Accepted {
 			accepted = "none accepted yet: each start uses what it finds; look at them, and run bot check --accept-mcp"
 		}
-		number := fmt.Sprint(len(s.Tools))
-		if s.Offered > len(s.Tools) {
+		usable := 0
+		for _, t := range s.Tools {
+			if t.Status == mcp.Fine {
+				usable++
+			}
+		}
+		number := fmt.Sprint(usable)
+		if s.Offered > usable {
 			number += fmt.Sprintf(" of %d", s.Offered)
 		}
 		_, _ = fmt.Fprintf(out, "ok    mcp %s: %s tools, %s\n", s.Server, number, accepted)
