@@ -305,6 +305,9 @@ func approvalOf(p *chat.Approval, at *time.Location) *approval {
 		Headline: clean(p.Headline), Tool: clean(p.Tool), Args: chat.Exact(p.Args), Why: clean(p.Why),
 		Digest: clean(p.Digest[:min(len(p.Digest), 12)]), Reason: clean(p.Reason), So: so, Waits: p.Outcome == "",
 	}
+	if out.Reason != "" && strings.Contains(out.Headline, out.Reason) {
+		out.Reason = "" // said already
+	}
 	switch {
 	case out.Headline != "":
 		if !out.Waits {

@@ -52,6 +52,7 @@ store: sqlite:nod.db
 tools:
   calculator:
   clock:
+  chart:
   commands:
     - name: restart_service
       description: Restart one service on staging.
@@ -247,6 +248,32 @@ func TestPageConversation(t *testing.T) {
 	ada.until(`Array.from(document.querySelectorAll('#log-thread .text')).at(-1).textContent.startsWith("<img src=x")`)
 	ada.until(`!document.querySelector("#log-thread b:not(.who), #log-thread img[src=x]")`)
 	shoot(ada, "conversation")
+
+	// Whatever can be used has a name to be heard, and each element an id of its own.
+	ada.until(`Array.from(document.querySelectorAll("button, a, summary, select, textarea, input:not([type=hidden])")).every((e) =>
+		(e.getAttribute("aria-label") || e.textContent || e.labels[0].textContent).trim())`)
+	ada.until(`new Set(Array.from(document.querySelectorAll("[id]"), (e) => e.getAttribute("id"))).size === document.querySelectorAll("[id]").length`)
+}
+
+// A file that is attached is drawn, and the picture is seen, in a narrow window
+// as well.
+func TestPageChart(t *testing.T) {
+	o := openOffice(t)
+	ada := o.visit(browser(t), "ada")
+	file := filepath.Join(t.TempDir(), "visits.csv")
+	if err := os.WriteFile(file, []byte("month,visits\n2026-01,120\n2026-02,180\n2026-03,150\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ada.do(chromedp.SetUploadFiles(chromedp.CSS(`input[type="file"]`), []string{file}))
+	ada.say("please draw this")
+	ada.until(`document.querySelector('#log-thread [data-kind="message"]').innerText.includes("visits.csv")`)
+	ada.until(`document.querySelector('#log-thread [data-kind="file"] img').naturalWidth > 100`)
+	ada.answers("Here is the chart")
+	shoot(ada, "chart")
+	ada.do(chromedp.EmulateViewport(360, 700))
+	ada.until(`document.documentElement.scrollWidth <= innerWidth`)
+	ada.until(`document.querySelector("#composer").getBoundingClientRect().bottom <= innerHeight`)
+	shoot(ada, "narrow")
 }
 
 // What one person asks for is approved by another one, in another browser, and

@@ -88,6 +88,8 @@ func sentence(r result) string {
 	switch short := !strings.Contains(text, "\n"); {
 	case text == "":
 		return quote(r.call.Name) + " ran, and had nothing to say."
+	case r.call.Name == chart && strings.Contains(text, "chart is in the file"):
+		return "Here is the chart."
 	case short && r.call.Name == calculator && !strings.Contains(text, "="):
 		if expr, ok := only(args); ok {
 			return quote(expr) + " = " + text

@@ -54,7 +54,9 @@
     dress(card);
     if (!old?.querySelector(".because")) card.querySelector(".because input[name=reason]")?.focus();
     byId("hints")?.remove();
-    if (end) toEnd(log);
+    if (!end) return;
+    toEnd(log);
+    for (const img of card.querySelectorAll("img")) img.addEventListener("load", () => toEnd(log));
   }
 
   function news() {
