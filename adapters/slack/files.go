@@ -30,15 +30,15 @@ type file struct {
 }
 
 // shrunk is the picture that Slack makes of one that is too large for a model,
-// or of a kind that no model takes, such as those of phones; false where there is
-// none.
-func (f file) shrunk() (file, bool) {
+// or of a kind that no model takes, such as those of phones; the file itself where
+// there is none.
+func (f file) shrunk() file {
 	if f.Thumb == "" || !strings.HasPrefix(f.Mimetype, "image/") {
-		return f, false
+		return f
 	}
 	takes := slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, f.Mimetype)
 	if takes && f.Size <= intake.MostImage {
-		return f, false
+		return f
 	}
 	name := strings.TrimSuffix(firstOf(f.Name, f.Title, f.ID), path.Ext(f.Name))
 	f.Name, f.Mimetype, f.Size = name+".png", "image/png", 0
@@ -46,7 +46,7 @@ func (f file) shrunk() (file, bool) {
 		f.Name, f.Mimetype = name+".jpg", "image/jpeg"
 	}
 	f.Download, f.Private = f.Thumb, f.Thumb
-	return f, true
+	return f
 }
 
 // attached fetches the files of a message, as far as the model can use them.
@@ -65,13 +65,13 @@ func (a *Adapter) attached(ctx context.Context, thread chat.ThreadID, ev event) 
 // attachment is a file that is still to be fetched. Of some files an event
 // tells the id only.
 func (a *Adapter) attachment(f file) intake.File {
-	f, _ = f.shrunk()
+	f = f.shrunk()
 	name := firstOf(f.Name, f.Title, f.ID)
 	out := intake.File{File: chat.File{Name: name, MediaType: f.Mimetype, Size: f.Size}}
 	if f.Access == "check_file_info" {
 		out.Ask = func(ctx context.Context) (_ chat.File, err error) {
 			f, err = a.fileInfo(ctx, f.ID)
-			f, _ = f.shrunk()
+			f = f.shrunk()
 			return chat.File{Name: firstOf(f.Name, f.Title, name), MediaType: f.Mimetype, Size: f.Size}, err
 		}
 	}

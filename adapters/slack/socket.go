@@ -151,6 +151,9 @@ func (a *Adapter) session(ctx context.Context, n int) (greeted bool, err error) 
 	dialling, cancel := context.WithTimeout(ctx, dialWait)
 	defer cancel()
 	conn, resp, err := dialer.DialContext(dialling, slot.URL, nil)
+	if resp != nil {
+		defer func() { _ = resp.Body.Close() }()
+	}
 	if err != nil {
 		if resp != nil {
 			return false, fmt.Errorf("open a socket: status %d", resp.StatusCode)
