@@ -55,6 +55,14 @@ func (l *Log) Others() []string {
 	return out
 }
 
+// Tool names the tool of a call.
+func (l *Log) Tool(call string) string {
+	if c := l.state.calls[call]; c != nil {
+		return c.Tool
+	}
+	return ""
+}
+
 // Own lists the calls without an outcome that this process began.
 func (l *Log) Own() []string {
 	var out []string

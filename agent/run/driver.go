@@ -32,6 +32,7 @@ type driver struct {
 	wake     Signal
 
 	works  map[string]*work // under way, by what they do
+	told   map[string]bool  // calls whose outcome this driver took from memory
 	owed   []memory.Body    // that go with the next commit
 	steps  stepsPost
 	growth *growth   // of the model call that runs
@@ -186,7 +187,10 @@ func (d *driver) inquire() error {
 	for _, call := range d.log.Own() {
 		switch result, runs := d.effects.find(call); {
 		case result != nil:
+			d.told[call] = true
 			return d.commit(*result)
+		case !runs && d.effects.whole():
+			return d.commit(memory.Result{Call: call, Tool: d.log.Tool(call), State: chat.CallFailed, Text: textNotBegun})
 		case !runs:
 			d.log.Heard(d.Store.Self(), memory.Forever)
 		}
@@ -204,6 +208,10 @@ func (d *driver) inquire() error {
 	}
 	return nil
 }
+
+// textNotBegun is the result of a call of which the store had taken note, but said
+// so too late.
+const textNotBegun = "not run: the store was away when this was about to begin. It had no effect; call it again if it is still wanted."
 
 // interrupt ends what a word to stop makes useless.
 func (d *driver) interrupt() {

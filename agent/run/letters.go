@@ -131,6 +131,13 @@ func (e *effects) find(call string) (result *memory.Result, runs bool) {
 	return &known.result, false
 }
 
+// whole says whether it knows of every call that this process began.
+func (e *effects) whole() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.done) < mostEffects
+}
+
 func (e *effects) end(call string, result memory.Result) {
 	e.mu.Lock()
 	e.of[call] = &effect{result, true}

@@ -166,7 +166,12 @@ func (d *driver) effect(act agent.Effect) error {
 		defer cancel()
 		result := d.tool(ctx, act.Call, desk)
 		d.effects.end(act.Call.ID, result)
-		return outcome{settle: func() error { return d.commit(result) }, letter: &result}
+		return outcome{letter: &result, settle: func() error {
+			if d.told[act.Call.ID] {
+				return nil
+			}
+			return d.commit(result)
+		}}
 	})
 	return nil
 }

@@ -160,7 +160,7 @@ func (r *Runner) drive(claimed *memory.Run) *driver {
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &driver{
 		Runner: r, held: claimed, thread: claimed.Thread, platform: r.Platforms[claimed.Thread.Platform],
-		ctx: ctx, cancel: cancel, wake: r.Host.Signal(), works: map[string]*work{}, at: r.Host.Now(),
+		ctx: ctx, cancel: cancel, wake: r.Host.Signal(), works: map[string]*work{}, told: map[string]bool{}, at: r.Host.Now(),
 	}
 	r.mu.Lock()
 	r.drivers[d] = true

@@ -223,8 +223,11 @@ func (c *checker) forgot(x *execution) bool {
 // bindsDefinition says whether an approval is of a tool as it was defined then.
 const bindsDefinition = false
 
-// lostSince says whether the store lost writes after that time.
-func (c *checker) lostSince(at time.Time) bool { return c.lost && c.lostAt >= at.Sub(epoch) }
+// lostSince says whether the store lost writes after that time, or so short before
+// that a process may not have noticed.
+func (c *checker) lostSince(at time.Time) bool {
+	return c.lost && c.lostAt+time.Minute >= at.Sub(epoch)
+}
 
 // shown checks that what runs stood on a card, word for word.
 func (c *checker) shown(l *ledger, k *call, run llm.Call, version int) {

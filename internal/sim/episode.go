@@ -20,7 +20,7 @@ type result struct {
 
 // Ceilings of an episode: beyond them it does not come to rest.
 const (
-	mostSteps = 2_000_000
+	mostSteps = 200_000
 	mostCalm  = 3 * time.Hour
 )
 

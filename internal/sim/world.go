@@ -44,6 +44,7 @@ type world struct {
 	down, stubborn int     // the store does not answer, takes no writes
 	loss           float64 // of answers of the store
 	silent         bool    // the platform is away
+	forgets        bool    // the store will lose what is written now
 	mumble         float64 // failures of the platform
 	slow           time.Duration
 	repeats        float64
@@ -321,8 +322,13 @@ func (w *world) tamper(id chat.ThreadID) {
 
 // forget has the store lose what was written in the last d.
 func (w *world) forget(d time.Duration) {
+	if w.forgets {
+		return
+	}
+	w.forgets = true
 	snap, mark := w.srv.snapshot(), w.check.mark()
 	w.after(d, nil, func() {
+		w.forgets = false
 		w.logf("the store loses %v", d)
 		w.srv.restore(snap)
 		w.check.restored(mark)

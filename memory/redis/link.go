@@ -160,7 +160,7 @@ func broken(err error) bool {
 // passing are the errors of a server that is not what it should be for a moment.
 var passing = []string{
 	"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "UNBLOCKED", "MOVED", "ASK ",
-	"NOREPLICAS", "MISCONF", "BUSY ", "all sentinels",
+	"NOREPLICAS", "MISCONF", "BUSY ", "ERR max number of clients", "all sentinels",
 }
 
 // transient says whether an error may go away by itself within a moment.

@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -16,14 +15,14 @@ func TestErrors(t *testing.T) {
 		transient, damaged bool
 	}{
 		{io.EOF, true, false},
-		{errors.New("LOADING Redis is loading the dataset in memory"), true, false},
-		{errors.New("READONLY You can't write against a read only replica. script: 1, on @user_script:5."), true, false},
-		{errors.New("NOREPLICAS Not enough good replicas to write."), true, false},
-		{errors.New("OOM command not allowed when used memory > 'maxmemory'. script: 1, on @user_script:5."), false, false},
-		{errors.New("WRONGTYPE Operation against a key holding the wrong kind of value script: 1, on @user_script:5."), false, true},
-		{errors.New("ERR user_script:7: attempt to compare number with nil script: 1, on @user_script:7."), false, true},
-		{errors.New("ERR The user executing the script can't run this command or subcommand script: 1, on @user_script:5."), false, false},
-		{errors.New("ERR max number of clients reached"), false, false},
+		{said("LOADING Redis is loading the dataset in memory"), true, false},
+		{said("READONLY You can't write against a read only replica. script: 1, on @user_script:5."), true, false},
+		{said("NOREPLICAS Not enough good replicas to write."), true, false},
+		{said("OOM command not allowed when used memory > 'maxmemory'. script: 1, on @user_script:5."), false, false},
+		{said("WRONGTYPE Operation against a key holding the wrong kind of value script: 1, on @user_script:5."), false, true},
+		{said("ERR user_script:7: attempt to compare number with nil script: 1, on @user_script:7."), false, true},
+		{said("ERR The user executing the script can't run this command or subcommand script: 1, on @user_script:5."), false, false},
+		{said("ERR max number of clients reached"), true, false},
 		{errReplicas, false, false},
 		{fmt.Errorf("%w: x", errName), false, true},
 	} {
@@ -35,3 +34,8 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
+
+// said is what a server said.
+type said string
+
+func (s said) Error() string { return string(s) }

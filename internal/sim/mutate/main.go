@@ -89,7 +89,7 @@ func (m mutant) play(dir string, turns int) (what string, noticed bool) {
 }
 
 // alone is within how many turns no other rule may find what was planted for one.
-const alone = 2500
+const alone = 1500
 
 // simulate runs a mutant, without one of the rules.
 func simulate(bin string, turns int, without string) (what string, noticed bool) {

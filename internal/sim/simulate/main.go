@@ -46,7 +46,7 @@ func run() int {
 	begun := time.Now()
 	r, err := sim.Run(sim.Options{Seed: *seed, Turns: *turns, Small: *small, Without: *without})
 	took := time.Since(begun)
-	fmt.Printf("%d turns in %d episodes, %.0f turns/s\n", r.Turns, r.Episodes, float64(r.Turns)/took.Seconds())
+	fmt.Printf("%d turns in %d episodes, %d events, %.0f turns/s\n", r.Turns, r.Episodes, r.Steps, float64(r.Turns)/took.Seconds())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}

@@ -9,7 +9,8 @@
 -- how long it was ready, now, the head before, how much of the inbox earlier runs
 -- were given that committed nothing, log, inbox.
 local thread, id, me, lease, token = ARGV[1], ARGV[2], ARGV[3], num(ARGV[4]), ARGV[6]
-local h = get(thread, 's', 'q', 'k', 'n', 'f', 'b', 'w', 'r', 'c', 'y', 'g', 'gp')
+local v = redis.call('HMGET', key('t', thread), 's', 'q', 'k', 'n', 'f', 'b', 'w', 'r', 'c', 'y', 'g', 'gp')
+local h = {s = v[1], q = v[2], k = v[3], n = v[4], f = v[5], b = v[6], w = v[7], r = v[8], c = v[9], y = v[10], g = v[11], gp = v[12]}
 local known = 0
 
 if h.s ~= 'h' or h.k ~= token then -- else it is the same call again

@@ -3,7 +3,8 @@
 -- something.
 -- Gives 0, last Seq, time of the commit, now, inbox; or -1, the head and last
 -- Seq when it is another one.
-local h = get(thread, 's', 'q', 'k', 'n', 'c', 'a', 'f', 'b')
+local v = redis.call('HMGET', key('t', thread), 's', 'q', 'k', 'n', 'c', 'a', 'f', 'b')
+local h = {s = v[1], q = v[2], k = v[3], n = v[4], c = v[5], a = v[6], f = v[7], b = v[8]}
 
 -- The same commit again, since its answer was lost on the way. It writes, so
 -- that it can be waited for until a replica has what the first one wrote.

@@ -5,7 +5,8 @@
 -- whether anything was moved, now; or -1, the head and last Seq when it is
 -- another one.
 local deadline, keep = num(ARGV[at]), num(ARGV[at + 1])
-local h = get(thread, 's', 'q', 'c', 'n', 'f', 'b')
+local v = redis.call('HMGET', key('t', thread), 's', 'q', 'c', 'n', 'f', 'b')
+local h = {s = v[1], q = v[2], c = v[3], n = v[4], f = v[5], b = v[6]}
 if h.c == own then -- the same call again
   if h.s == 'h' then return {0, 1, 1, now} end
   if h.s ~= '' then return {0, 0, 1, now} end -- it was woken since

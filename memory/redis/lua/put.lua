@@ -31,7 +31,8 @@ end
 
 local h = {}
 if thread ~= '' then
-  h = get(thread, 's', 'o', 'u', 'w', 'c')
+  local v = redis.call('HMGET', key('t', thread), 's', 'o', 'u', 'w', 'c')
+  h = {s = v[1], o = v[2], u = v[3], w = v[4], c = v[5]}
   if spent(h, keep) then
     expire(thread, keep)
     h = {c = h.c}
