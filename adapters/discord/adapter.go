@@ -243,7 +243,7 @@ func (a *Adapter) connected(ctx context.Context, least int) (int, error) {
 func (a *Adapter) shards(n, concurrent int) []*shard {
 	var out []*shard
 	for i := range n {
-		out = append(out, &shard{a: a, n: i, of: n, turn: a.start.turn(i%max(1, concurrent), a.o.Now(), a.o.Stagger)})
+		out = append(out, &shard{a: a, n: i, of: n, begun: make(chan struct{}, 1), turn: a.start.turn(i%max(1, concurrent), a.o.Now(), a.o.Stagger)})
 	}
 	return out
 }

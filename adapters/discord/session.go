@@ -96,7 +96,14 @@ func (s *shard) bookmarks(ctx context.Context) {
 	if _, ok := s.a.o.Inbox.(notebook); !ok {
 		return
 	}
-	for retry.Sleep(ctx, s.a.o.Beat) == nil {
+	for tick := time.NewTicker(s.a.o.Beat); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-s.begun: // the first note must not wait
+		case <-tick.C:
+		}
 		s.note(ctx, false)
 	}
 }

@@ -35,7 +35,8 @@ type shard struct {
 	late    *time.Timer     // they are not waited for any longer
 	turn    time.Time       // when it may begin its first session
 	settled settled
-	beats   int64 // bookmarks written
+	beats   int64         // bookmarks written
+	begun   chan struct{} // has room for one: a session began
 }
 
 const (
@@ -350,6 +351,10 @@ func (s *shard) told(p payload) {
 
 func (s *shard) begin() {
 	s.live = true
+	select {
+	case s.begun <- struct{}{}:
+	default:
+	}
 	s.a.live.set(s.n, true)
 }
 

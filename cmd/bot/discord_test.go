@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"syscall"
 	"testing"
 
 	"nod/internal/fakediscord"
@@ -10,4 +12,37 @@ import (
 func TestDiscordConversations(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T) world { return newDiscordWorld(t, fakediscord.Options{}) })
+}
+
+// A process that starts soon after another, stopped or killed, goes on with its
+// session: what people wrote meanwhile is answered, also where nobody could look
+// for it, such as a first direct message.
+func TestDiscordRestart(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]syscall.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newDiscordWorld(t, fakediscord.Options{NoLimits: true})
+			n := newService(t, w, frail, setup{})
+			p := n.spawn()
+			defer func() { p.kill() }()
+			n.ready()
+			first := w.dm("ada", "hello")
+			eventually(t, "it answers", func() bool { return len(w.posts(first)) > 0 })
+			_ = p.cmd.Process.Signal(signal)
+			_ = p.cmd.Wait()
+			var asked []place
+			for _, who := range []string{"bob", "eve"} {
+				asked = append(asked, w.dm(who, "my first message"), w.mention(who, "hello from "+who))
+			}
+			p = n.spawn()
+			n.ready()
+			for i, at := range asked {
+				eventually(t, fmt.Sprintf("message %d is answered", i), func() bool { return len(w.posts(at)) > 0 })
+			}
+			if got := w.s.Gateway(); got.Identifies != 1 || got.Resumes != 1 {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
 }
