@@ -59,7 +59,7 @@ func approvalPart(p *chat.Approval, c card) part {
 	note := ""
 	if !whole(p.Args) {
 		note = fmt.Sprintf("That is only the beginning. The arguments are %s long and stand whole in this thread, in the file %s or in messages, sha256 `%s…`.",
-			count(units(p.Args), "character"), inlineCode(argsFile(p.Call)), shortest(sum(p.Args)))
+			count(units(p.Args), "character"), inlineCode(argsFile(p.Call)), shortest(sum(chat.Exact(p.Args))))
 		args = shorten(args, mostBegun)
 	}
 	who, end := approvalTerms(p, c), approvalEnd(p)

@@ -172,3 +172,24 @@ func TestTryAgainButton(t *testing.T) {
 		return len(o.in.Reactions) == 1 && o.in.Reactions[0].Emoji == chat.EmojiRetry && o.in.Reactions[0].Button && o.in.Reactions[0].On == at
 	})
 }
+
+// Nothing in long arguments is hidden either, and the digest is that of the file.
+func TestLongArgumentsHideNothing(t *testing.T) {
+	o, th, ref := called(t, fakeslack.Options{}, nil)
+	a := approval()
+	a.Args = `{"script":"` + strings.Repeat("rm -rf x; ", 400) + "\u202e" + `"}`
+	at, err := o.a.Post(t.Context(), th, chat.Post{Key: "ask/c1", ReplyTo: ref, Approval: a}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range o.fake.Messages(general, th.Root) {
+		for _, f := range m.Files {
+			card, _ := o.fake.Message(general, at.ID)
+			if strings.Contains(string(f.Data), "\u202e") || !strings.Contains(string(f.Data), `\u202e`) || !strings.Contains(string(card.Blocks), sum(string(f.Data))[:12]) {
+				t.Errorf("the file ends with %q", f.Data[len(f.Data)-20:])
+			}
+			return
+		}
+	}
+	t.Error("there is no file")
+}

@@ -105,7 +105,7 @@ func (s *sending) sendAll(ctx context.Context, parts []part) (first string, err 
 // and where a workspace takes none, in messages of their own.
 func (s *sending) showArgs(ctx context.Context, p *chat.Approval) error {
 	name := argsFile(p.Call)
-	err := s.share(ctx, upload{mark: name, name: name, title: name, data: []byte(p.Args)})
+	err := s.share(ctx, upload{mark: name, name: name, title: name, data: []byte(chat.Exact(p.Args))})
 	if !refusedForm(err) {
 		return err
 	}
