@@ -37,21 +37,33 @@ func Check(ctx context.Context, o Options) ([]string, error) {
 		return found, fmt.Errorf("ask for the gateway: %w", err)
 	}
 	found = append(found, fmt.Sprintf("%s recommended, %s left today", count(info.Shards, "shard"), count(info.Limit.Remaining, "new session")))
-	note, err := checkIntents(o, ask)
+	notes, err := checkApplication(o, ask)
+	found = append(found, notes...)
+	servers, failed := checkGuilds(ask, me.ID)
+	return append(found, servers...), errors.Join(err, failed)
+}
+
+// checkApplication says whether the application is set up as the configuration
+// needs it.
+func checkApplication(o Options, ask func(string, any) error) ([]string, error) {
+	var app application
+	if err := ask("/applications/@me", &app); err != nil {
+		return nil, fmt.Errorf("ask for the application: %w", err)
+	}
+	note, err := checkIntents(o, app)
+	var found []string
 	if note != "" {
 		found = append(found, note)
 	}
-	notes, failed := checkGuilds(ask, me.ID)
-	return append(found, notes...), errors.Join(err, failed)
+	if len(o.Guilds) == 0 && (app.Public == nil || *app.Public) {
+		found = append(found, "anybody may invite the bot: it serves the servers of its owner and team only; write others into discord.guilds, or switch Public Bot off (Developer Portal, Bot)")
+	}
+	return found, err
 }
 
 // checkIntents says whether the intents that the configuration needs are
 // switched on.
-func checkIntents(o Options, ask func(string, any) error) (string, error) {
-	var app application
-	if err := ask("/applications/@me", &app); err != nil {
-		return "", fmt.Errorf("ask for the application: %w", err)
-	}
+func checkIntents(o Options, app application) (string, error) {
 	if app.Endpoint != "" {
 		return "", errors.New("the application has an Interactions Endpoint URL, so commands and buttons don't reach the bot: empty it (Developer Portal, General Information)")
 	}

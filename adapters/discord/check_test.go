@@ -80,6 +80,8 @@ func TestCheck(t *testing.T) {
 		{"intent", fakediscord.Options{}, func(o *Options) { o.Follow = "thread" }, "", "needs the Message Content Intent"},
 		{"intent on", fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, func(o *Options) { o.Follow = "thread" }, "is switched on", ""},
 		{"permissions", fakediscord.Options{Invite: permissions() &^ fakediscord.AttachFiles}, nil, "", "server works: the bot lacks Attach Files"},
+		{"public", fakediscord.Options{Public: true}, nil, "anybody may invite the bot", ""},
+		{"public, listed", fakediscord.Options{Public: true}, func(o *Options) { o.Guilds = []string{"5"} }, "server works", ""},
 		{"administrator", fakediscord.Options{Invite: fakediscord.Administrator}, nil, "all permissions are there", ""},
 	}
 	for _, tt := range tests {
