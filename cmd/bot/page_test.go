@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -24,26 +23,8 @@ type office struct {
 	t    *testing.T
 	file string
 	addr string // of the page; the port is chosen at the first start
-	out  *lines
+	out  *buffer
 	end  func()
-}
-
-// lines is what a program printed.
-type lines struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.Buffer.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.Buffer.String()
 }
 
 // pageConfig is a team of two who have to agree on what is risky.
@@ -77,7 +58,7 @@ func (o *office) start() {
 	o.t.Helper()
 	ctx, cancel := context.WithCancel(o.t.Context())
 	in, typed := io.Pipe()
-	o.out = &lines{}
+	o.out = &buffer{}
 	env := Env{In: in, Out: o.out, Err: o.out, Getenv: func(string) (string, bool) { return "", false }}
 	done := make(chan int, 1)
 	go func() { done <- Main(ctx, []string{"chat", "--config", o.file, "--page", o.addr}, env) }()
@@ -87,7 +68,9 @@ func (o *office) start() {
 		<-done
 	})
 	link := o.link()
-	o.addr = regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(link)
+	if strings.HasSuffix(o.addr, ":0") {
+		o.addr = regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(link)
+	}
 }
 
 var pageLink = regexp.MustCompile(`(?m)^page: (http://\S+)$`)
@@ -137,6 +120,7 @@ func (o *office) visit(b context.Context, as string) *window {
 	ctx, stop := chromedp.NewContext(b, chromedp.WithNewBrowserContext())
 	o.t.Cleanup(stop)
 	w := &window{o.t, o, ctx}
+	own := "http://" + o.addr + "/"
 	said, asked := chromedp.Console(ctx), chromedp.Events(ctx, network.RequestWillBeSent)
 	go func() {
 		for m, err := range said {
@@ -154,7 +138,7 @@ func (o *office) visit(b context.Context, as string) *window {
 			if err != nil {
 				return
 			}
-			if !strings.HasPrefix(r.Request.URL, "http://"+o.addr+"/") {
+			if !strings.HasPrefix(r.Request.URL, own) {
 				o.t.Errorf("%s: the page asks for %s", as, r.Request.URL)
 			}
 		}
@@ -353,7 +337,7 @@ func shoot(w *window, name string) {
 // An address that others could reach is refused before anything is served.
 func TestPageAddress(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:0", "example.org:80", ":8484", "x"} {
-		out := &lines{}
+		out := &buffer{}
 		env := Env{In: strings.NewReader(""), Out: out, Err: out, Getenv: func(string) (string, bool) { return "", false }}
 		if status := Main(t.Context(), []string{"chat", "--page", address}, env); status != exitUsage {
 			t.Errorf("%s: status %d\n%s", address, status, out)
