@@ -55,23 +55,24 @@ func (l *Log) Others() []string {
 	return out
 }
 
-// Tool names the tool of a call.
-func (l *Log) Tool(call string) string {
-	if c := l.state.calls[call]; c != nil {
-		return c.Tool
-	}
-	return ""
-}
-
 // Own lists the calls without an outcome that this process began.
-func (l *Log) Own() []string {
-	var out []string
+func (l *Log) Own() []memory.Call {
+	var out []memory.Call
 	for _, c := range l.state.started() {
 		if c.by != "" && c.by == l.claim.Self {
-			out = append(out, c.ID)
+			out = append(out, c.Call)
 		}
 	}
 	return out
+}
+
+// Unbegun is the result of a call of one's own that does not run: sure says that it
+// never did.
+func Unbegun(c memory.Call, sure bool) memory.Result {
+	if !sure {
+		return unknownOutcome(c)
+	}
+	return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: "The call did not run: the store was away at that moment. Call it again if it is still wanted."}
 }
 
 // Heard notes for how long nothing was heard of a process.

@@ -125,11 +125,11 @@ const silence = 10 * time.Second
 // patience is how long the process that runs a call may still say nothing; ok is
 // false when it need not be looked at.
 func (d *decision) patience(c *call) (left time.Duration, ok bool) {
-	quiet, heard := d.log.silent[c.by]
-	switch {
-	case c.by == "" || c.by == d.log.claim.Self && !heard:
+	if c.by == "" || c.by == d.log.claim.Self {
 		return 0, false
-	case !heard:
+	}
+	quiet, heard := d.log.silent[c.by]
+	if !heard {
 		return 0, true
 	}
 	return c.within + silence - min(quiet, c.within+silence), true
@@ -141,7 +141,7 @@ func (d *decision) lost(c *call) (memory.Result, bool) {
 	_, heard := d.log.silent[c.by]
 	left, other := d.patience(c)
 	gone := c.by == "" || other && heard && left <= 0
-	return unknownOutcome(c), gone
+	return unknownOutcome(c.Call), gone
 }
 
 // explainWithin is how long a turn waits for a person to say why they denied.
@@ -157,7 +157,7 @@ func (c *call) unsettled() bool {
 	return c.result == nil && (c.pending() || c.started || c.button)
 }
 
-func unknownOutcome(c *call) memory.Result {
+func unknownOutcome(c memory.Call) memory.Result {
 	return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallUnknown, Text: "outcome unknown: the program stopped while this ran. It may or may not have taken effect, and is not run again by itself. Say so, and how to find out."}
 }
 

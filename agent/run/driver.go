@@ -185,14 +185,9 @@ func (d *driver) posting() bool {
 // process knows what came of them, also when the store lost that.
 func (d *driver) inquire() error {
 	for _, call := range d.log.Own() {
-		switch result, runs := d.effects.find(call); {
-		case result != nil:
-			d.told[call] = true
-			return d.commit(*result)
-		case !runs && d.effects.whole():
-			return d.commit(memory.Result{Call: call, Tool: d.log.Tool(call), State: chat.CallFailed, Text: textNotBegun})
-		case !runs:
-			d.log.Heard(d.Store.Self(), memory.Forever)
+		if result, over := d.Effects.find(call); over {
+			d.told[call.ID] = true
+			return d.commit(result)
 		}
 	}
 	for _, other := range d.log.Others() {
@@ -208,10 +203,6 @@ func (d *driver) inquire() error {
 	}
 	return nil
 }
-
-// textNotBegun is the result of a call of which the store had taken note, but said
-// so too late.
-const textNotBegun = "not run: the store was away when this was about to begin. It had no effect; call it again if it is still wanted."
 
 // interrupt ends what a word to stop makes useless.
 func (d *driver) interrupt() {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"nod/agent"
 	"nod/chat"
 	"nod/memory"
 )
@@ -63,8 +64,12 @@ func (l *letters) deliver(thread chat.ThreadID, result memory.Result) {
 	}
 }
 
-// letterWait bounds one attempt.
-const letterWait = 30 * time.Second
+// letterWait bounds one attempt, and letterPatience how long a process that ends
+// waits for a store that is away: what it knows, nobody else does.
+const (
+	letterWait     = 30 * time.Second
+	letterPatience = 2 * time.Minute
+)
 
 // wait waits until all letters are kept, for so long at the most.
 func (l *letters) wait(host Host, most time.Duration) {
@@ -83,15 +88,18 @@ func (l *letters) wait(host Host, most time.Duration) {
 	}
 }
 
-// effects are the side effects that this process runs or ran. A call that it
-// knows is never begun again here, whatever a store says that lost what it knew.
-type effects struct {
-	host Host
+// Effects are the side effects that this process runs or ran, of one Runner after
+// the other. A call that it knows is never begun again here, whatever a store says
+// that lost what it knew; and one of this process' own that it does not know did not
+// begin. It is safe for concurrent use by the drivers of one Runner.
+type Effects struct {
 	mu   sync.Mutex
 	of   map[string]*effect
 	done []string // the oldest first
-	n    int
-	idle Signal
+
+	forgot bool // that of some nothing is known any more
+	n      int
+	idle   Signal
 }
 
 type effect struct {
@@ -102,11 +110,12 @@ type effect struct {
 // mostEffects is how many calls are remembered that are over.
 const mostEffects = 1000
 
-func (e *effects) init(h Host) { e.host, e.of, e.idle = h, map[string]*effect{}, h.Signal() }
+// NewEffects makes what knows of none yet.
+func NewEffects() *Effects { return &Effects{of: map[string]*effect{}} }
 
 // begin says whether a call may run. When it ran already, result is what came of
 // it, if it is over.
-func (e *effects) begin(call string) (fresh bool, result *memory.Result) {
+func (e *Effects) begin(call string) (fresh bool, result *memory.Result) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if known := e.of[call]; known != nil {
@@ -120,29 +129,34 @@ func (e *effects) begin(call string) (fresh bool, result *memory.Result) {
 	return true, nil
 }
 
-// find gives what came of a call; without a result, whether it runs.
-func (e *effects) find(call string) (result *memory.Result, runs bool) {
+// find gives what came of a call that this process began, or was about to; over is
+// false while it runs.
+func (e *Effects) find(c memory.Call) (result memory.Result, over bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	known := e.of[call]
-	if known == nil || !known.over {
-		return nil, known != nil
+	switch known := e.of[c.ID]; {
+	case known == nil:
+		return agent.Unbegun(c, !e.forgot), true
+	default:
+		return known.result, known.over
 	}
-	return &known.result, false
 }
 
-// whole says whether it knows of every call that this process began.
-func (e *effects) whole() bool {
+// drop forgets a call that did not begin.
+func (e *Effects) drop(call string) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.done) < mostEffects
+	delete(e.of, call)
+	e.n--
+	e.mu.Unlock()
+	e.idle.Set()
 }
 
-func (e *effects) end(call string, result memory.Result) {
+func (e *Effects) end(call string, result memory.Result) {
 	e.mu.Lock()
 	e.of[call] = &effect{result, true}
 	e.n--
 	if e.done = append(e.done, call); len(e.done) > mostEffects {
+		e.forgot = true
 		delete(e.of, e.done[0])
 		e.done = e.done[1:]
 	}
@@ -151,7 +165,7 @@ func (e *effects) end(call string, result memory.Result) {
 }
 
 // wait waits until no side effect runs any more.
-func (e *effects) wait() {
+func (e *Effects) wait() {
 	for {
 		e.mu.Lock()
 		n := e.n

@@ -143,16 +143,15 @@ func (d *driver) reads(act agent.Run) (begun bool) {
 // process dies before the outcome is kept, nobody runs it again. Once it runs,
 // nothing ends it but its own timeout.
 func (d *driver) effect(act agent.Effect) error {
+	// It counts as begun from here on: another driver of this process that finds
+	// Started must not take it for a call that nobody runs.
+	fresh, known := d.Effects.begin(act.Call.ID)
 	if err := d.commit(act.Started); err != nil {
+		if fresh {
+			d.unbegin(act.Call)
+		}
 		return err
 	}
-	if d.Agent.Interrupted(d.log) {
-		return d.commit(memory.Result{
-			Call: act.Call.ID, Tool: act.Call.Tool, State: chat.CallCancelled,
-			Text: "cancelled: the turn was stopped before this ran.",
-		})
-	}
-	fresh, known := d.effects.begin(act.Call.ID)
 	if known != nil {
 		d.Log.Error("the store came back older: a call that ran was to run again", "thread", d.thread.String(), "tool", act.Call.Tool)
 		return d.commit(*known)
@@ -160,12 +159,20 @@ func (d *driver) effect(act agent.Effect) error {
 	if !fresh {
 		return nil
 	}
+	if d.Agent.Interrupted(d.log) {
+		cancelled := memory.Result{
+			Call: act.Call.ID, Tool: act.Call.Tool, State: chat.CallCancelled,
+			Text: "cancelled: the turn was stopped before this ran.",
+		}
+		d.Effects.end(act.Call.ID, cancelled)
+		return d.commit(cancelled)
+	}
 	desk := d.Agent.Desk(d.log)
 	d.begin("effect/"+act.Call.ID, acts, func(ctx context.Context) outcome {
 		ctx, cancel := context.WithTimeout(ctx, act.Started.Within+overtime)
 		defer cancel()
 		result := d.tool(ctx, act.Call, desk)
-		d.effects.end(act.Call.ID, result)
+		d.Effects.end(act.Call.ID, result)
 		return outcome{letter: &result, settle: func() error {
 			if d.told[act.Call.ID] {
 				return nil
@@ -174,6 +181,18 @@ func (d *driver) effect(act agent.Effect) error {
 		}}
 	})
 	return nil
+}
+
+// unbegin takes back that a call begins. Who waits for what comes of it looks again.
+func (d *driver) unbegin(c memory.Call) {
+	d.Effects.drop(c.ID)
+	d.Runner.mu.Lock()
+	defer d.Runner.mu.Unlock()
+	for other := range d.Runner.drivers {
+		if other.thread == d.thread {
+			other.wake.Set()
+		}
+	}
 }
 
 // overtime is how long a tool may take to notice that its own timeout is over.

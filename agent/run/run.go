@@ -43,6 +43,9 @@ type Runner struct {
 	// Grace is how long posts that are under way may take once the context is
 	// done. Side effects that run take as long as they may.
 	Grace time.Duration
+	// Effects knows the side effects of this process; nil: its first Runner is this
+	// one.
+	Effects *Effects
 	// Most is how many threads are held at once, those that wait for a model
 	// included.
 	Most int
@@ -50,7 +53,6 @@ type Runner struct {
 	retries retries
 	health  health
 	letters letters
-	effects effects
 	drains  atomic.Bool
 	mu      sync.Mutex
 	drivers map[*driver]bool
@@ -92,8 +94,8 @@ func (r *Runner) Run(ctx context.Context) error {
 		driving.Go(d.run)
 	}
 	driving.Wait()
-	r.effects.wait()
-	r.letters.wait(r.Host, r.Grace)
+	r.Effects.wait()
+	r.letters.wait(r.Host, max(r.Grace, letterPatience))
 	r.beside.Wait()
 	return nil
 }
@@ -117,7 +119,10 @@ func (r *Runner) defaults() {
 	r.drains.Store(false)
 	r.drivers = map[*driver]bool{}
 	r.free = r.Host.Signal()
-	r.effects.init(r.Host)
+	if r.Effects == nil {
+		r.Effects = NewEffects()
+	}
+	r.Effects.idle = r.Host.Signal()
 	r.letters.init(r)
 	r.beside = newGroup(r.Host)
 }

@@ -35,6 +35,7 @@ type program struct {
 	kit   *kit
 	meter *meter
 
+	effects    *run.Effects
 	forgetting sync.WaitGroup
 	draining   atomic.Bool
 	gone       sync.Map // platforms that are lost for good, and why
@@ -60,7 +61,7 @@ func usage(err error) error { return usageError{err} }
 func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*program, error) {
 	m := newMask(cfg)
 	log = masked(log, m)
-	p := &program{cfg: cfg, log: log, meter: newMeter(prices(cfg))}
+	p := &program{cfg: cfg, log: log, meter: newMeter(prices(cfg)), effects: run.NewEffects()}
 	var err error
 	if p.kit, err = newKit(ctx, cfg, log); err != nil {
 		return nil, usage(err)
@@ -218,7 +219,7 @@ func (p *program) inbox() run.Inbox {
 // runner drives the threads of the platforms.
 func (p *program) runner(platforms map[string]run.Platform) *run.Runner {
 	return &run.Runner{
-		Store: p.store, Agent: p.agent, Model: p.model, Tools: p.kit.box,
+		Effects: p.effects, Store: p.store, Agent: p.agent, Model: p.model, Tools: p.kit.box,
 		Platforms: platforms, Log: p.log, Observe: p.observe, Limits: limits(p.cfg),
 	}
 }

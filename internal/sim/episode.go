@@ -76,19 +76,23 @@ func (w *world) calmDown() {
 		}
 	}
 	for slot := range w.nodes {
-		w.after(w.between(0, 30*time.Second), nil, func() { w.restart(slot) })
+		w.after(w.between(0, 30*time.Second), nil, func() { w.restart(slot, mostDrain) })
 	}
 }
 
+// mostDrain is how long a process may take to end, in seconds: longer than any tool.
+const mostDrain = 600
+
 // restart starts a process where none runs, once the one that drains is gone.
-func (w *world) restart(slot int) {
-	if n := w.nodes[slot]; n != nil && !n.leaving {
-		return
-	} else if n != nil {
-		w.after(time.Second, nil, func() { w.restart(slot) })
-		return
+func (w *world) restart(slot, tries int) {
+	switch n := w.nodes[slot]; {
+	case n == nil:
+		w.start(slot)
+	case n.leaving && tries > 0:
+		w.after(time.Second, nil, func() { w.restart(slot, tries-1) })
+	case n.leaving:
+		w.check.fail(ruleDrain, "%s does not end when it is told to", n.p.name)
 	}
-	w.start(slot)
 }
 
 // leave drains what runs, and unwinds what would not.
@@ -96,13 +100,13 @@ func (w *world) leave() {
 	for _, n := range w.nodes {
 		w.drain(n)
 	}
-	limit := w.since + 10*time.Minute
-	rested := w.run(func() bool { return w.since < limit })
+	limit := w.since + mostDrain*time.Second
+	w.run(func() bool { return w.since < limit })
 	for _, n := range w.nodes {
 		if n == nil {
 			continue
 		}
-		if rested && w.check.failed == nil {
+		if w.check.failed == nil {
 			w.check.fail(ruleDrain, "%s does not end when it is told to", n.p.name)
 		}
 		n.p.kill()

@@ -280,8 +280,8 @@ func (l *ledger) decide(k *call, b memory.Decided, e memory.Entry, fail complain
 		return
 	}
 	said, by := l.tally(k, false)
-	if sure, _ := l.tally(k, true); sure != said && said != b.Outcome {
-		said = sure // a membership could not be looked up: then a vote does not count
+	if sure, _ := l.tally(k, true); sure != said {
+		return // a membership could not be looked up at times: then a vote does not count
 	}
 	late := !e.At.Before(k.askedAt.Add(approvalTime))
 	switch {

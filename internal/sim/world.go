@@ -63,7 +63,7 @@ type node struct {
 	leaving bool
 	died    time.Time
 	gone    bool // it ended in peace
-	cutOff  bool // but could not reach the store by then: what it still knew is lost
+	cutOff  bool // but could not reach the store lately: what it still knew may be lost
 }
 
 var background = context.Background()
@@ -120,7 +120,8 @@ func (w *world) start(slot int) {
 			w.check.fail(rulePanic, "%s: run: %v", n.p.name, err)
 		}
 		_ = n.store.Close()
-		n.gone, n.cutOff = true, !n.reaches() || w.stubborn > 0 || w.loss > 0
+		n.gone = true
+		n.cutOff = !n.reaches() || w.stubborn > 0 || w.loss > 0 || n.store.sick > 0 && w.now().Sub(n.store.heard) < 2*time.Minute
 		w.logf("%s is gone", n.p.name)
 		if w.nodes[slot] == n {
 			w.nodes[slot] = nil

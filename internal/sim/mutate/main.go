@@ -5,6 +5,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 func main() { os.Exit(run()) }
@@ -91,9 +93,17 @@ func (m mutant) play(dir string, turns int) (what string, noticed bool) {
 // alone is within how many turns no other rule may find what was planted for one.
 const alone = 1500
 
+// patience is for a mutant that never comes to an end.
+const patience = 10 * time.Minute
+
 // simulate runs a mutant, without one of the rules.
 func simulate(bin string, turns int, without string) (what string, noticed bool) {
-	out, err := exec.Command(bin, "-small=false", "-turns", strconv.Itoa(turns), "-without", without).CombinedOutput() //nolint:gosec // built above
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, bin, "-small=false", "-turns", strconv.Itoa(turns), "-without", without).CombinedOutput() //nolint:gosec // built above
+	if ctx.Err() != nil {
+		return "it goes round for ever", true
+	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if err == nil {
 		return lines[0], false

@@ -70,17 +70,17 @@ var conditions = []mutant{
 	{"digest: what was asked for is what runs", calls, "if c.asked.Digest != c.digest() || c.asked.Tool != c.Tool {", "if false {", ""},
 
 	// Side effects.
-	{"effect: Started before it runs", perform, "if err := d.commit(act.Started); err != nil {\n		return err\n	}", "d.owed = append(d.owed, act.Started)", ""},
+	{"effect: Started before it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		if fresh {", "	d.owed = append(d.owed, act.Started)\n	if err := error(nil); err != nil {\n		if fresh {", ""},
 	{"effect: not again in the process that ran it", perform, "	if known != nil {\n		d.Log.Error(\"the store came back", "	if false {\n		d.Log.Error(\"the store came back", ""},
-	{"effect: stop between Started and the call", perform, "if d.Agent.Interrupted(d.log) {\n		return d.commit(memory.Result{", "if false {\n		return d.commit(memory.Result{", ""},
+	{"effect: stop between Started and the call", perform, "	if d.Agent.Interrupted(d.log) {\n		cancelled :=", "	if false {\n		cancelled :=", ""},
 	{"effect: what began is not begun again", calls, "	if c.started {\n		return d.lost(c)\n	}", "", ""},
 	{"effect: nobody ends it", work, "if k == acts {", "if false {", ""},
 	{"effect: its outcome goes by letter", work, "	if o.letter != nil {\n", "	if false {\n", ""},
 	{"effect: a letter is sent again", letters, "		if last || errors.Is(err, memory.ErrFenced) {", "		if true || last || errors.Is(err, memory.ErrFenced) {", ""},
-	{"effect: a drain waits for it", "agent/run/run.go", "	r.effects.wait()\n", "", ""},
+	{"effect: a drain waits for it", "agent/run/run.go", "	r.Effects.wait()\n", "", ""},
 	{"effect: unknown only after its time", calls, "return c.within + silence - min(quiet, c.within+silence), true", "return 0 * quiet, true", ""},
 	{"effect: unknown in the end", calls, "gone := c.by == \"\" || other && heard && left <= 0", "gone := other && heard && left < 0", ""},
-	{"effect: a process knows its own", driver, "		case result != nil:\n			return d.commit(*result)", "		case result != nil:", ""},
+	{"effect: a process knows its own", driver, "over := d.Effects.find(call); over {", "over := d.effects.find(call); over && false {", ""},
 
 	// Turns.
 	{"turn: messages that came meanwhile", next, "case heard && more && !d.before(last.seq):", "case heard && false:", ""},
@@ -94,8 +94,8 @@ var conditions = []mutant{
 
 	// Posts.
 	{"post: look for what an earlier run may have posted", next, "func (d *decision) before(seq uint64) bool { return seq < d.log.claim.Since }", "func (d *decision) before(seq uint64) bool { return false }", ""},
-	{"post: look after a failure", post, "again := look || n > 1 || d.doubt()", "again := look || d.doubt()", ""},
-	{"post: look in doubt", post, "again := look || n > 1 || d.doubt()", "again := look || n > 1", ""},
+	{"post: look after a failure", post, "again, ctx := look || n > 1 || d.doubt(), ctx", "again, ctx := look || d.doubt(), ctx", ""},
+	{"post: look in doubt", post, "again, ctx := look || n > 1 || d.doubt(), ctx", "again, ctx := look || n > 1, ctx", ""},
 	{"post: tried again", post, "errors.As(err, &refused) || n == mostPosts {\n			return ref, err", "errors.As(err, &refused) || n > 0 {\n			return ref, err", ""},
 	{"post: edits are tried again", post, "mostEdits = mostPosts", "mostEdits = 1", ""},
 	{"post: steps fold at the end", next, "	steps.Done = true\n", "", ""},
@@ -125,7 +125,7 @@ var planted = []mutant{
 		"a side effect happens at most once",
 	},
 	{
-		"planted: Started a moment after it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		return err\n	}", "	defer func() { _ = d.commit(act.Started) }()",
+		"planted: Started a moment after it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		if fresh {", "	defer func() { _ = d.commit(act.Started) }()\n	if err := error(nil); err != nil {\n		if fresh {",
 		"a side effect is in the log before it begins",
 	},
 	{
@@ -157,7 +157,7 @@ var planted = []mutant{
 		"once the world is calm no card asks any more",
 	},
 	{
-		"planted: a drain wakes nobody", "agent/run/run.go", "	for d := range r.drivers {\n		d.wake.Set()\n	}\n	r.free.Set()", "",
+		"planted: a drain waits for what is over", letters, "	e.n--\n", "",
 		"a process ends when it is told to",
 	},
 	{
