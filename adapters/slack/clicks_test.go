@@ -182,14 +182,17 @@ func TestLongArgumentsHideNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	files := 0
+	card, _ := o.fake.Message(general, at.ID)
 	for _, m := range o.fake.Messages(general, th.Root) {
 		for _, f := range m.Files {
-			card, _ := o.fake.Message(general, at.ID)
+			files++
 			if strings.Contains(string(f.Data), "\u202e") || !strings.Contains(string(f.Data), `\u202e`) || !strings.Contains(string(card.Blocks), sum(string(f.Data))[:12]) {
 				t.Errorf("the file ends with %q", f.Data[len(f.Data)-20:])
 			}
-			return
 		}
 	}
-	t.Error("there is no file")
+	if files != 1 {
+		t.Errorf("%d files, want 1", files)
+	}
 }
