@@ -137,6 +137,7 @@ type turn struct {
 	steps     []*step
 	stopped   *memory.Stopped
 	failed    *memory.Failed
+	over      time.Time // when it was stopped, or failed
 	ended     bool
 }
 
@@ -250,11 +251,11 @@ func (s *state) addTurn(e memory.Entry) {
 		s.step(e, b)
 	case memory.Stopped:
 		if t := s.turn(b.Turn); t != nil {
-			t.stopped = &b
+			t.stopped, t.over = &b, e.At
 		}
 	case memory.Failed:
 		if t := s.turn(b.Turn); t != nil {
-			t.failed = &b
+			t.failed, t.over = &b, e.At
 		}
 	case memory.Ended:
 		s.ended(b)

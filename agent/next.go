@@ -484,6 +484,8 @@ func (d *decision) ending(t *turn, name, text string, due uint64) Action {
 		return d.closing(t)
 	}
 	p := d.notice(name, t.replyTo(), text, due)
+	// A store that lost the end of a turn has it end again, and that is said again.
+	p.Post.Key = memory.PostKey(name, text+t.over.UTC().String())
 	p.Then = d.unlessSteps(t)
 	return p
 }

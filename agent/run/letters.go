@@ -28,6 +28,11 @@ func (l *letters) init(r *Runner) { l.r, l.idle = r, r.Host.Signal() }
 // send keeps the outcome of a call. The event id is the call's, so that it is
 // kept once.
 func (l *letters) send(thread chat.ThreadID, result memory.Result) {
+	l.put(thread, result, "result/"+result.Call)
+}
+
+// put has an entry put until it is.
+func (l *letters) put(thread chat.ThreadID, body memory.Body, id string) {
 	l.mu.Lock()
 	l.open++
 	l.mu.Unlock()
@@ -38,15 +43,15 @@ func (l *letters) send(thread chat.ThreadID, result memory.Result) {
 			l.mu.Unlock()
 			l.idle.Set()
 		}()
-		l.deliver(thread, result)
+		l.deliver(thread, body, id)
 	})
 }
 
-func (l *letters) deliver(thread chat.ThreadID, result memory.Result) {
+func (l *letters) deliver(thread chat.ThreadID, body memory.Body, id string) {
 	wait, pause := backoff{}, l.r.Host.Signal()
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), letterWait)
-		_, err := l.r.Store.Put(ctx, thread, result, "result/"+result.Call)
+		_, err := l.r.Store.Put(ctx, thread, body, id)
 		cancel()
 		if err == nil {
 			l.r.health.works(l.r.Log)
@@ -56,7 +61,7 @@ func (l *letters) deliver(thread chat.ThreadID, result memory.Result) {
 		last := l.last
 		l.mu.Unlock()
 		if last || errors.Is(err, memory.ErrFenced) {
-			l.r.Log.Error("what came of a call could not be kept", "thread", thread.String(), "tool", result.Tool, "error", err)
+			l.r.Log.Error("what came of a call could not be kept", "thread", thread.String(), "kind", body.Kind(), "error", err)
 			return
 		}
 		l.r.health.fails(l.r.Log, err)

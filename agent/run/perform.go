@@ -183,16 +183,11 @@ func (d *driver) effect(act agent.Effect) error {
 	return nil
 }
 
-// unbegin takes back that a call begins. Who waits for what comes of it looks again.
+// unbegin takes back that a call begins. Whoever took the thread meanwhile may have
+// let it go to wait for what comes of the call, and has to look again.
 func (d *driver) unbegin(c memory.Call) {
 	d.Effects.drop(c.ID)
-	d.Runner.mu.Lock()
-	defer d.Runner.mu.Unlock()
-	for other := range d.Runner.drivers {
-		if other.thread == d.thread {
-			other.wake.Set()
-		}
-	}
+	d.letters.put(d.thread, memory.Due{}, "look/"+c.ID+"/"+short(d.held.Token))
 }
 
 // overtime is how long a tool may take to notice that its own timeout is over.
