@@ -31,6 +31,7 @@ type ledger struct {
 	last     uint64          // the latest turn that was opened
 	openBy   chat.UserID
 	authors  []chat.UserID // whose messages are in the turn
+	horizon  time.Time     // of the last forget: what was sent before it is nobody's message any more
 	stopped  bool
 	forgot   uint64
 	reacted  map[string]int                // reactions
@@ -64,6 +65,7 @@ type call struct {
 func (l *ledger) clear() {
 	l.messages, l.deleted, l.calls, l.done = map[string]uint64{}, map[string]bool{}, map[string]*call{}, map[uint64]bool{}
 	l.reacted, l.known, l.asksStop = map[string]int{}, map[chat.MessageRef]time.Time{}, time.Time{}
+	l.horizon = time.Time{}
 	l.asked, l.open, l.last, l.stopped, l.forgot, l.authors, l.openBy = nil, 0, 0, false, 0, nil, ""
 }
 
@@ -127,7 +129,7 @@ func (l *ledger) add(e memory.Entry, strict bool) {
 		if b.Text == "stop" || b.Text == "forget" {
 			l.asksStop = e.At
 		}
-		if l.open > 0 && asksSomething(b) {
+		if l.open > 0 && asksSomething(b) && !b.Sent.Before(l.horizon) {
 			l.authors = append(l.authors, b.From.ID)
 		}
 	case memory.Deleted:
@@ -183,6 +185,9 @@ func (l *ledger) turn(e memory.Entry, fail complain) {
 		}
 	case memory.Forgot:
 		l.forgot = max(l.forgot, b.Before)
+		if b.Horizon.After(l.horizon) {
+			l.horizon = b.Horizon
+		}
 		if l.poisoned { // nobody can say what was open
 			l.open = 0
 		}
@@ -198,7 +203,7 @@ func mark(r chat.Reaction) string { return fmt.Sprint(r.On.ID, r.By.ID, r.Emoji,
 // authorsBetween lists whose messages came in a part of the log.
 func (l *ledger) authorsBetween(from, to uint64) (out []chat.UserID) {
 	for _, e := range l.hist {
-		if m, ok := e.Body.(memory.Message); ok && e.Seq >= from && e.Seq <= to && asksSomething(m) {
+		if m, ok := e.Body.(memory.Message); ok && e.Seq >= from && e.Seq <= to && asksSomething(m) && !m.Sent.Before(l.horizon) {
 			out = append(out, m.From.ID)
 		}
 	}
