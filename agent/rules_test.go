@@ -219,6 +219,21 @@ func TestReasonOfADenial(t *testing.T) {
 	}
 }
 
+// What lies in the inbox counts for an adapter too: a word that mutes or unmutes holds
+// from when it was put.
+func TestStandingWithInbox(t *testing.T) {
+	s := newSim(asking())
+	s.says("ada", "mute")
+	s.run()
+	unmute := memory.Entry{Body: memory.Message{Message: chat.Message{From: chat.User{ID: "bob"}, Text: "Unmute"}}}
+	if st := s.log().Standing(); !st.Muted || len(st.Callers) != 1 {
+		t.Errorf("muted %v, callers %v; want muted by ada", st.Muted, st.Callers)
+	}
+	if st := s.log().Standing(unmute); st.Muted || len(st.Callers) != 2 || !st.Running {
+		t.Errorf("muted %v, callers %v, running %v; want it unmuted by bob", st.Muted, st.Callers, st.Running)
+	}
+}
+
 // In a thread that it follows, what people say to each other calls nobody, and is
 // shown with the next question as what it is.
 func TestAsides(t *testing.T) {

@@ -195,14 +195,46 @@ func StepsOf(entries []memory.Entry, turn string) (chat.Steps, bool) {
 	return chat.Steps{}, false
 }
 
-// Standing says what an adapter has to know of a thread. It can be asked again
-// and again while the log grows, and costs what is new.
-func (l *Log) Standing() chat.Standing {
-	s := l.state
-	return chat.Standing{
+// Standing says what an adapter has to know of a thread, with what lies in its inbox
+// and was read by nobody yet. It can be asked again and again while the log grows,
+// and costs what is new.
+func (l *Log) Standing(inbox ...memory.Entry) chat.Standing {
+	st := l.state.standing()
+	for _, e := range inbox {
+		switch b := e.Body.(type) {
+		case memory.Message:
+			st.hear(b.Message)
+		case memory.Reaction:
+			st.Muted = st.Muted || b.Emoji == chat.EmojiMute && !b.Removed && l.state.own(b.On)
+		}
+	}
+	return st.Standing
+}
+
+// standing is what is known of a thread, to be gone on with.
+type standing struct{ chat.Standing }
+
+// hear takes a message in that nobody has read yet.
+func (st *standing) hear(m chat.Message) {
+	st.Known = true
+	if m.Sent.After(st.Last) {
+		st.Last = m.Sent
+	}
+	if m.Aside {
+		return
+	}
+	st.Running = true
+	st.Callers = append(st.Callers, m.From.ID)
+	if word, _, ok := parseCommand(m.Text); ok && (word == "mute" || word == "unmute") {
+		st.Muted = word == "mute"
+	}
+}
+
+func (s *state) standing() standing {
+	return standing{chat.Standing{
 		Known: len(s.people) > 0 || len(s.turns) > 0 || s.trim.Before > 0, Running: s.open != nil || len(s.waiting) > 0,
 		Horizon: s.horizon, Last: s.heard, Callers: slices.Clone(s.callers), Muted: s.muted,
-	}
+	}}
 }
 
 // Pending says what counts so far on the approval of a call.

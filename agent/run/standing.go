@@ -8,7 +8,6 @@ import (
 
 	"nod/agent"
 	"nod/chat"
-	"nod/memory"
 )
 
 // mostStandings is of how many threads it is remembered what is known of them.
@@ -75,24 +74,5 @@ func (i Inbox) Standing(ctx context.Context, thread chat.ThreadID) (chat.Standin
 	}
 	st.log.Append(tail.Log...)
 	st.last = tail.Last
-	return waiting(st.log.Standing(), tail.Inbox), nil
-}
-
-// waiting adds what lies in an inbox, and was read by nobody yet.
-func waiting(s chat.Standing, inbox []memory.Entry) chat.Standing {
-	for _, e := range inbox {
-		m, ok := e.Body.(memory.Message)
-		if !ok {
-			continue
-		}
-		s.Known = true
-		if m.Sent.After(s.Last) {
-			s.Last = m.Sent
-		}
-		if !m.Aside {
-			s.Running = true
-			s.Callers = append(s.Callers, m.From.ID)
-		}
-	}
-	return s
+	return st.log.Standing(tail.Inbox...), nil
 }

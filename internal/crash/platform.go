@@ -33,6 +33,10 @@ type Platform struct {
 	URL     string
 	Approve bool          // every approval message gets a ✅ from the requester
 	Slow    time.Duration // how long the model and side effects take
+	// Blinks is how many posts may be made twice. Between the last look at a lease
+	// and the sending there is a moment in which a process may stand still; only a
+	// platform with keys of its own can close it.
+	Blinks int
 
 	mu      sync.Mutex
 	events  []Event
@@ -124,6 +128,10 @@ func (p *Platform) post(in Posted) chat.MessageRef {
 	name := in.Thread.String() + " " + in.Key
 	ref := chat.MessageRef{Platform: in.Thread.Platform, Channel: in.Thread.Channel, ID: name}
 	if p.posts[name] > 0 && in.Look {
+		return ref
+	}
+	if p.posts[name] > 0 && p.Blinks > 0 {
+		p.Blinks--
 		return ref
 	}
 	p.posts[name]++

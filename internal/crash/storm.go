@@ -32,6 +32,9 @@ type Storm struct {
 func (s Storm) Run(t *testing.T) {
 	p := NewPlatform(t)
 	p.Approve, p.Slow = true, s.Slow
+	if s.Stop {
+		p.Blinks = 2 // of some 300
+	}
 	var threads []chat.ThreadID
 	until := "ended"
 	for i := range s.Threads {
