@@ -73,7 +73,7 @@ func (d *driver) send(ctx context.Context, p chat.Post, look bool) (chat.Message
 
 // doubt says whether another process may have the thread by now.
 func (d *driver) doubt() bool {
-	return d.ctx.Err() != nil || d.held.Doubt != nil && d.held.Doubt()
+	return d.ctx.Err() != nil || d.held.Bell.Lost() || d.held.Doubt != nil && d.held.Doubt()
 }
 
 // edit makes a post show its final state.

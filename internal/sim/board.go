@@ -136,6 +136,9 @@ func (d *desk) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look
 		}
 	}
 	err = d.reach(ctx, func() error {
+		if !looks && chat.Doubtful(ctx) { // as an outbox does right before it sends
+			return chat.ErrDoubt
+		}
 		if strings.Contains(summary(p), unspeakable) && (p.Text == nil || !p.Text.Notice) && p.Steps == nil {
 			return chat.Refused{Platform: "Sim", Code: "msg_too_rude"}
 		}
