@@ -13,6 +13,7 @@ import (
 // that is away for an hour is waited for; what it refuses for good it says.
 const (
 	mostPosts = 80
+	mostLooks = 3
 	mostEdits = mostPosts // a card that nobody edited asks for ever
 )
 
@@ -51,10 +52,12 @@ func (d *driver) send(ctx context.Context, p chat.Post, look bool) (chat.Message
 	wait := backoff{}
 	for n := 1; ; n++ {
 		var ref chat.MessageRef
-		again, ctx := look || n > 1 || d.doubt(), ctx
-		if !again {
-			ctx = chat.WithDoubt(ctx, d.doubt)
+		again := look || n > 1 || d.doubt()
+		doubt := d.doubt
+		if n > mostLooks { // the store is away for long, but the platform is not
+			doubt = d.lost
 		}
+		ctx := chat.WithDoubt(ctx, doubt)
 		err := d.safely(d.thread, "post", func() (err error) {
 			ref, err = d.platform.Post(ctx, d.thread, p, again)
 			return err
@@ -64,6 +67,9 @@ func (d *driver) send(ctx context.Context, p chat.Post, look bool) (chat.Message
 			return ref, err
 		}
 		if errors.Is(err, chat.ErrDoubt) {
+			if d.lost() {
+				return ref, err
+			}
 			continue // with a look, at once
 		}
 		d.Log.Warn("post", "thread", d.thread.String(), "error", err)
@@ -73,8 +79,11 @@ func (d *driver) send(ctx context.Context, p chat.Post, look bool) (chat.Message
 
 // doubt says whether another process may have the thread by now.
 func (d *driver) doubt() bool {
-	return d.ctx.Err() != nil || d.held.Bell.Lost() || d.held.Doubt != nil && d.held.Doubt()
+	return d.lost() || d.held.Doubt != nil && d.held.Doubt()
 }
+
+// lost says whether the thread is not this driver's any more.
+func (d *driver) lost() bool { return d.ctx.Err() != nil || d.held.Bell.Lost() }
 
 // edit makes a post show its final state.
 func (d *driver) edit(key string, act agent.Edit) {

@@ -136,7 +136,7 @@ func (d *desk) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look
 		}
 	}
 	err = d.reach(ctx, func() error {
-		if !looks && chat.Doubtful(ctx) { // as an outbox does right before it sends
+		if chat.Doubtful(ctx) { // as an outbox does right before it sends
 			return chat.ErrDoubt
 		}
 		if strings.Contains(summary(p), unspeakable) && (p.Text == nil || !p.Text.Notice) && p.Steps == nil {
