@@ -80,7 +80,7 @@ var conditions = []mutant{
 	{"effect: a drain waits for it", "agent/run/run.go", "	r.Effects.wait()\n", "", ""},
 	{"effect: unknown only after its time", calls, "return c.within + silence - min(quiet, c.within+silence), true", "return 0 * quiet, true", ""},
 	{"effect: unknown in the end", calls, "gone := c.by == \"\" || other && heard && left <= 0", "gone := other && heard && left < 0", ""},
-	{"effect: a process knows its own", driver, "over := d.Effects.find(call); over {", "over := d.effects.find(call); over && false {", ""},
+	{"effect: a process knows its own", driver, "over := d.Effects.find(call); over {", "over := d.Effects.find(call); over && false {", ""},
 
 	// Turns.
 	{"turn: messages that came meanwhile", next, "case heard && more && !d.before(last.seq):", "case heard && false:", ""},
@@ -94,8 +94,8 @@ var conditions = []mutant{
 
 	// Posts.
 	{"post: look for what an earlier run may have posted", next, "func (d *decision) before(seq uint64) bool { return seq < d.log.claim.Since }", "func (d *decision) before(seq uint64) bool { return false }", ""},
-	{"post: look after a failure", post, "again, ctx := look || n > 1 || d.doubt(), ctx", "again, ctx := look || d.doubt(), ctx", ""},
-	{"post: look in doubt", post, "again, ctx := look || n > 1 || d.doubt(), ctx", "again, ctx := look || n > 1, ctx", ""},
+	{"post: look after a failure", post, "again := look || n > 1 || d.doubt()", "again := look || d.doubt()", ""},
+	{"post: look in doubt", post, "return d.lost() || d.held.Doubt != nil && d.held.Doubt()", "return false", ""},
 	{"post: tried again", post, "errors.As(err, &refused) || n == mostPosts {\n			return ref, err", "errors.As(err, &refused) || n > 0 {\n			return ref, err", ""},
 	{"post: edits are tried again", post, "mostEdits = mostPosts", "mostEdits = 1", ""},
 	{"post: steps fold at the end", next, "	steps.Done = true\n", "", ""},
