@@ -138,10 +138,10 @@ func TestForModel(t *testing.T) {
 		`{"type":"object","properties":{"a":{}},"oneOf":[{"required":["a"]},{"required":["b"]}],"allOf":[{"properties":{"b":{}},"required":["b"]}]}`:                              `{"properties":{"a":{},"b":{}},"required":["b"],"type":"object"}`,
 		`{"$ref":"#/$defs/x~1y","$defs":{"x/y":{"type":"object","properties":{"a":{"$ref":"#/$defs/s"}},"required":["a"]},"s":{"type":"string"}}}`:                                `{"$defs":{"s":{"type":"string"},"x/y":{"properties":{"a":{"$ref":"#/$defs/s"}},"required":["a"],"type":"object"}},"properties":{"a":{"$ref":"#/$defs/s"}},"required":["a"],"type":"object"}`,
 		`{"type":"object","properties":{"a":{}},"not":{"required":["a"]},"enum":[{}]}`:                                                                                            `{"properties":{"a":{}},"type":"object"}`,
-		`{"allOf":[{"$ref":"#"}]}`:         "",
-		`{"anyOf":[true]}`:                 "",
-		`{"$ref":"#/$defs/none"}`:          "",
-		`{"allOf":[{"$ref":"#/allOf/0"}]}`: "",
+		`{"allOf":[{"$ref":"#"}]}`:                                      "",
+		`{"anyOf":[true]}`:                                              "",
+		`{"$ref":"#/$defs/none"}`:                                       "",
+		`{"allOf":[{"$ref":"#/allOf/0"}]}`:                              "",
 		`{"description":"` + strings.Repeat("x", mostParameters) + `"}`: "",
 	} {
 		got, err := Definition{Parameters: []byte(parameters)}.forModel()
