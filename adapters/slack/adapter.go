@@ -48,6 +48,7 @@ type Options struct {
 	Allow     []string        // who is heard: everyone, user:ID, group:ID, channel:ID; default everyone
 	NoButtons bool            // approvals have emoji only
 	NoMention bool            // who may decide is not mentioned
+	Retries   bool            // another try of an answer can be asked for
 	Groups    bool            // an approver rule names a user group
 	Emoji     map[string]bool // reactions that can mean something, in normal form; nil: any
 

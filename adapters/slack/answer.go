@@ -25,7 +25,7 @@ const (
 
 // answerParts writes an answer or a notice as so many messages as it takes.
 // Slack draws CommonMark itself, tables too, in markdown blocks.
-func answerParts(t *chat.Text) []part {
+func answerParts(t *chat.Text, c card) []part {
 	var out []part
 	for _, src := range markdown.Split(harmless(strings.ToValidUTF8(t.Markdown, "\uFFFD")), mostReply, markdown.UTF16) {
 		out = append(out, answerPart(src))
@@ -33,7 +33,7 @@ func answerParts(t *chat.Text) []part {
 	if len(out) == 0 {
 		return []part{{{text: "(no text)", plain: true}}}
 	}
-	if last := out[len(out)-1]; !t.Notice {
+	if last := out[len(out)-1]; !t.Notice && c.again {
 		again := slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(retryID, chat.EmojiRetry, plainText("Try again")))
 		more := last[0]
 		more.shape, more.blocks = "answer buttons", append(slices.Clone(more.blocks), again)

@@ -34,10 +34,11 @@ func argsFile(call string) string {
 	}, call) + ".json"
 }
 
-// card is how approvals are drawn here.
+// card is how approvals and answers are drawn here.
 type card struct {
 	buttons bool // Approve and Deny, beside the emoji
 	mention bool // who may decide is mentioned
+	again   bool // an answer has a button that asks for another try
 }
 
 // The buttons of an approval. The value of each is the emoji that it stands for.
@@ -82,10 +83,10 @@ func approvalPart(p *chat.Approval, c card) part {
 	}
 	short := escape(head)
 	if !strings.Contains(head, p.Tool) {
-		short += " · " + tool
+		short += "\n" + tool
 	}
 	why := strings.Map(noMarkup, shorten(escape(chat.Exact(flat(p.Why))), 500))
-	plain := summary.Lines("*"+strings.Map(noMarkup, escape(head))+"*", tool, why,
+	plain := summary.Lines(escape(head), tool, why,
 		"```"+escape(strings.ReplaceAll(args, "`", `\u0060`))+"```", note, who, "digest `"+escape(shortest(p.Digest))+"`", end)
 	out := part{{blocks: blocks, text: short}, {text: plain}}
 	if buttons := votes(p); c.buttons && buttons != nil {

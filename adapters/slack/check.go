@@ -85,7 +85,7 @@ func tryForms(ctx context.Context, w *web) []string {
 	var refused []string
 	taken := 0
 	for _, s := range samples() {
-		for n, forms := range partsOf(chat.ThreadID{Platform: Platform}, s.post, card{buttons: true, mention: true})[0] {
+		for n, forms := range partsOf(chat.ThreadID{Platform: Platform}, s.post, everything)[0] {
 			if len(forms.blocks) == 0 {
 				continue
 			}
@@ -111,6 +111,9 @@ func tryForms(ctx context.Context, w *web) []string {
 	}
 	return []string{fmt.Sprintf("it takes %d forms of messages and not these, for which a plainer one follows: %s", taken, strings.Join(refused, "; "))}
 }
+
+// everything is a card with all that there is on it.
+var everything = card{buttons: true, mention: true, again: true}
 
 // sample is a post such as nod makes.
 type sample struct {

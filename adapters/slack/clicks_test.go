@@ -160,9 +160,20 @@ func TestStepsOnPages(t *testing.T) {
 	}
 }
 
+// An answer that nobody can ask another try of has no button for it.
+func TestNoDeadButton(t *testing.T) {
+	o, th, ref := called(t, fakeslack.Options{}, nil)
+	if _, err := o.a.Post(t.Context(), th, chat.Post{Key: "answer/1", ReplyTo: ref, Text: &chat.Text{Markdown: "hello"}}, false); err != nil {
+		t.Fatal(err)
+	}
+	if own := o.own(th); strings.Contains(string(own[0].Blocks), retryID) {
+		t.Errorf("it has %s", own[0].Blocks)
+	}
+}
+
 // The button under an answer asks for another try.
 func TestTryAgainButton(t *testing.T) {
-	o, th, ref := called(t, fakeslack.Options{}, nil)
+	o, th, ref := called(t, fakeslack.Options{}, func(o *Options) { o.Retries = true })
 	at, err := o.a.Post(t.Context(), th, chat.Post{Key: "answer/1", ReplyTo: ref, Text: &chat.Text{Markdown: "hello"}}, false)
 	if err != nil {
 		t.Fatal(err)

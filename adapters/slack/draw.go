@@ -22,13 +22,15 @@ func partsOf(thread chat.ThreadID, p chat.Post, c card) []part {
 	case p.Approval != nil:
 		return []part{approvalPart(p.Approval, c)}
 	case p.Text != nil:
-		return answerParts(p.Text)
+		return answerParts(p.Text, c)
 	}
 	return nil
 }
 
-// card is how approvals are drawn.
-func (a *Adapter) card() card { return card{buttons: !a.o.NoButtons, mention: !a.o.NoMention} }
+// card is how posts are drawn.
+func (a *Adapter) card() card {
+	return card{buttons: !a.o.NoButtons, mention: !a.o.NoMention, again: a.o.Retries}
+}
 
 // Post makes a post, of several messages if it is long, and returns the
 // reference of the first; the zero reference for a file whose message Slack does

@@ -200,7 +200,7 @@ func TestApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, _ = o.fake.Message(general, at.ID)
-	if m.Text != "Approved by U0BOB, U0CLEO · `deploy`" || strings.Contains(string(m.Blocks), approveID) {
+	if m.Text != "Approved by U0BOB, U0CLEO\n`deploy`" || strings.Contains(string(m.Blocks), approveID) {
 		t.Errorf("it reads: %q %s", m.Text, m.Blocks)
 	}
 	if again, err := o.a.Post(t.Context(), th, p, true); err != nil || again != at {
@@ -471,5 +471,24 @@ func TestBurst(t *testing.T) {
 	// arrive too close to the one before it.
 	if n := o.fake.RateLimited(); n > 5 {
 		t.Errorf("%d calls were refused", n)
+	}
+}
+
+// The first line of an approval's text is its headline, exactly, in every form:
+// it is what a notification shows.
+func TestHeadlineComesFirst(t *testing.T) {
+	for _, p := range []chat.Approval{
+		{Headline: "Approval 3: restart_service", Tool: "restart_service"},
+		{Headline: "Approved by ada_b · running", Tool: "deploy", Outcome: chat.Approved, Why: "it read a page"},
+		{Headline: "Approved by ada · done in 2 s", Tool: "deploy", Outcome: chat.Approved},
+		{Headline: "Approved by ada · failed: exit status 1", Tool: "deploy", Outcome: chat.Approved},
+		{Headline: "Denied by ben: too late in the day", Tool: "deploy", Outcome: chat.Denied},
+		{Headline: "Expired", Tool: "deploy", Outcome: chat.Expired},
+	} {
+		for i, f := range approvalPart(&p, everything) {
+			if first, _, _ := strings.Cut(f.text, "\n"); first != p.Headline {
+				t.Errorf("form %d of %q begins with %q", i, p.Headline, first)
+			}
+		}
 	}
 }

@@ -17,17 +17,22 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // goldenPosts are posts of each kind.
 func goldenPosts() map[string]chat.Post {
-	decided := approval()
-	decided.Outcome, decided.By, decided.Why = chat.Denied, []chat.User{{ID: "U0BOB"}}, "it <read> a page"
-	long := approval()
+	asks := approval()
+	asks.Number, asks.Headline = 3, "Approval 3: deploy"
+	done, denied, long := *asks, *asks, *asks
+	done.Outcome, done.By, done.Headline = chat.Approved, []chat.User{{ID: "U0ADA", Name: "ada"}}, "Approved by ada · done in 2 s"
+	denied.Outcome, denied.By, denied.Why = chat.Denied, []chat.User{{ID: "U0BOB", Name: "ben"}}, "it <read> a page"
+	denied.Headline = "Denied by ben: too late in the day"
 	long.Args = `{"text":"` + string(bytes.Repeat([]byte("0123456789"), 300)) + `"}`
 	return map[string]chat.Post{
 		"steps-working":   {Steps: steps(1, false)},
 		"steps-done":      {Steps: steps(2, true)},
 		"steps-waiting":   {Steps: &chat.Steps{Turn: "7", Status: "Thinking"}},
-		"approval":        {Approval: approval()},
-		"approval-denied": {Approval: decided},
-		"approval-long":   {Approval: long},
+		"approval":        {Approval: asks},
+		"approval-done":   {Approval: &done},
+		"approval-denied": {Approval: &denied},
+		"approval-long":   {Approval: &long},
+		"notice":          {Text: &chat.Text{Notice: true, Markdown: "Stopped by ada."}},
 		"answer":          {Text: &chat.Text{Markdown: "# Title\n\nText with <@U123>\n\n| a | b |\n|---|:-:|\n| 1 | |\n\n```go\nx < y\n```\n"}},
 	}
 }
@@ -41,7 +46,7 @@ func TestGolden(t *testing.T) {
 			Blocks any    `json:"blocks,omitempty"`
 		}
 		var got [][]sent
-		for _, forms := range partsOf(th, p, card{buttons: true, mention: true}) {
+		for _, forms := range partsOf(th, p, everything) {
 			var all []sent
 			for _, f := range forms {
 				s := sent{Text: f.text}
