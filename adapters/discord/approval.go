@@ -30,7 +30,6 @@ func approvalPart(p *chat.Approval) part {
 	if units(shown) > mostOnCard {
 		return plain
 	}
-	head, rest := approvalTexts(p)
 	out := part{line: plain.line, accent: waitingColour, plain: &plain}
 	switch p.Outcome {
 	case chat.Approved:
@@ -40,7 +39,11 @@ func approvalPart(p *chat.Approval) part {
 	case chat.Expired, chat.Cancelled:
 		out.accent = overColour
 	}
-	out.card = []string{head, fence("json", cmp.Or(shown, "{}")), rest}
+	for _, text := range []string{headline(p), subline(p), fence("json", cmp.Or(shown, "{}")), belowArgs(p)} {
+		if text != "" {
+			out.card = append(out.card, text)
+		}
+	}
 	return out
 }
 
@@ -52,18 +55,8 @@ const (
 	overColour     = 0x80848E
 )
 
-// approvalTexts are what stands above the arguments and below them.
-func approvalTexts(p *chat.Approval) (head, rest string) {
-	head = headline(p)
-	if p.Why != "" && p.Outcome == "" {
-		head += "\n" + shorten(escape(chat.Exact(p.Why)), mostWhy)
-	}
-	return head, summary.Lines(approvalTerms(p), callLine(p))
-}
-
 // plainApproval writes it as a message without a card.
 func plainApproval(p *chat.Approval) part {
-	head, rest := approvalTexts(p)
 	shown, note := exact(p.Args), ""
 	out := part{line: callLine(p)}
 	if units(shown) > mostInline {
@@ -72,9 +65,12 @@ func plainApproval(p *chat.Approval) part {
 			count(units(p.Args), "character"), sum(chat.Exact(p.Args)))
 		shown = shorten(shown, mostBegun)
 	}
-	out.content = summary.Lines(head, fence("json", cmp.Or(shown, "{}")), note, rest)
+	out.content = summary.Lines(headline(p), subline(p), fence("json", cmp.Or(shown, "{}")), note, belowArgs(p))
 	return out
 }
+
+// belowArgs is what stands below the arguments.
+func belowArgs(p *chat.Approval) string { return summary.Lines(approvalTerms(p), callLine(p)) }
 
 // callLine names the call; no other message has it.
 func callLine(p *chat.Approval) string {
@@ -160,34 +156,41 @@ func people(by []chat.User) string {
 	return list(out, 150)
 }
 
+// mostHeadline is how long a headline may be.
+const mostHeadline = 240
+
 // headline is the first line: which approval it is, and in the end what came of
-// it.
+// it. It is a line of its own and no markup, since a notification shows it too.
 func headline(p *chat.Approval) string {
 	text := p.Headline
 	switch {
-	case text == "" && p.Outcome != "":
-		text = summary.Outcome(p, "")
-		if len(p.By) > 0 && (p.Outcome == chat.Approved || p.Outcome == chat.Denied) {
-			return "**" + string(p.Outcome) + " by** " + people(p.By) + reasonOf(p)
+	case text != "":
+	case p.Outcome != "":
+		var by []string
+		for _, u := range p.By {
+			by = append(by, u.Display())
 		}
-	case text == "" && p.Number > 0:
+		if text = summary.Outcome(p, strings.Join(by, ", ")); p.Reason != "" {
+			text += ": " + p.Reason
+		}
+	case p.Number > 0:
 		text = fmt.Sprintf("Approval %d: %s", p.Number, p.Tool)
-	case text == "":
+	default:
 		text = "Approval: " + p.Tool
 	}
-	line := "**" + shorten(escape(text), 200) + "**"
-	if p.Outcome != "" {
-		line += "\n**Tool** " + code1(shorten(p.Tool, 80))
-	}
-	return line
+	return shorten(verbatim(chat.Exact(text)), mostHeadline)
 }
 
-func reasonOf(p *chat.Approval) string {
-	tool := "\n**Tool** " + code1(shorten(p.Tool, 80))
-	if p.Reason == "" {
-		return tool
+// subline is what stands below the headline: the tool, once the headline has
+// something else to say, or why it is asked.
+func subline(p *chat.Approval) string {
+	switch {
+	case p.Outcome != "":
+		return "**Tool** " + code1(shorten(p.Tool, 80))
+	case p.Why != "":
+		return shorten(escape(chat.Exact(p.Why)), mostWhy)
 	}
-	return ": " + shorten(escape(p.Reason), mostWhy) + tool
+	return ""
 }
 
 // deciders are those who may decide, whom the message pings: people wait for them.

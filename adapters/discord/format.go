@@ -69,6 +69,21 @@ var markup = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`"
 // escape keeps a name from being markup.
 func escape(s string) string { return markup.Replace(flat(s)) }
 
+// What Discord shows as it is written: it begins with a letter, holds no marks, and
+// underscores only within words.
+var (
+	unmarked  = regexp.MustCompile(`^\pL[\pL\pN _.,:;·'"(){}=/+%&!?$@…-]*$`)
+	edgeScore = regexp.MustCompile(`[^\pL\pN]_|_[^\pL\pN]|_$`)
+)
+
+// verbatim keeps a line from being markup, and leaves it alone where it is none.
+func verbatim(s string) string {
+	if s = flat(s); unmarked.MatchString(s) && !edgeScore.MatchString(s) {
+		return s
+	}
+	return escape(s)
+}
+
 // person mentions somebody, or names whoever can't be mentioned. Nobody is
 // pinged: no message allows that.
 func person(u chat.User) string {

@@ -27,11 +27,14 @@ func goldenPosts() map[string]chat.Post {
 	approved, denied := *waiting, *waiting
 	approved.Outcome, approved.Headline, approved.By = chat.Approved, "Approved by ada · done in 2 s", []chat.User{person1}
 	denied.Outcome, denied.Headline, denied.By, denied.Reason = chat.Denied, "Denied by ada: too late in the day", []chat.User{person1}, "too late in the day"
+	failed := approved
+	failed.Tool, failed.Headline = "restart_service_now", "Approved by ada · failed: exit status 1"
 	long := asking(`{"text":"` + strings.Repeat("0123456789", 300) + `"}`)
 	step := []chat.Step{{Thought: "I have to.", Calls: []chat.ToolCall{{ID: "1", Tool: "deploy", Args: args, State: chat.CallDone, Observation: "ok"}}}}
 	return map[string]chat.Post{
 		"approval":          {Key: "p", Approval: waiting},
 		"approval-approved": {Key: "p", Approval: &approved},
+		"approval-failed":   {Key: "p", Approval: &failed},
 		"approval-denied":   {Key: "p", Approval: &denied},
 		"approval-long":     {Key: "p", Approval: long},
 		"steps-working":     {Key: "s", Steps: &chat.Steps{Turn: "7", Status: "Running deploy", Items: step}},
@@ -77,6 +80,27 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// The first line is the headline, letter by letter, unless that would be markup.
+func TestHeadline(t *testing.T) {
+	for text, want := range map[string]string{
+		"Approval 3: deploy": "", "Approval 3: restart_service_now": "", "Approved by ada · done in 2 s": "", "Approved by ada · running": "",
+		"Approved by ada · failed: exit status 1": "", "Approved by ada · outcome unknown": "", "Denied by ben: too late in the day": "", "Expired": "", "Cancelled": "",
+		"Approval 3: a__b__c": `Approval 3: a\_\_b\_\_c`, "Denied by _ben_": `Denied by \_ben\_`, "Denied by ben: *no*": `Denied by ben: \*no\*`, "Denied by ben: a\n# b": `Denied by ben: a \# b`,
+	} {
+		if want == "" {
+			want = text
+		}
+		for _, outcome := range []chat.Outcome{"", chat.Approved} {
+			p := asking("{}")
+			p.Headline, p.Outcome = text, outcome
+			card, plain := approvalPart(p), plainApproval(p)
+			if first, _, _ := strings.Cut(plain.content, "\n"); first != want || card.card[0] != want {
+				t.Errorf("%q: %q, %q", text, first, card.card[0])
+			}
+		}
+	}
+}
+
 // The colour of a card says what came of it; where Discord takes no card there is a
 // plain message, which stays plain.
 func TestCard(t *testing.T) {
@@ -110,7 +134,7 @@ func TestCard(t *testing.T) {
 				t.Fatal(err)
 			}
 			m = o.fake.Message(ref.ID)
-			if len(m.Buttons()) != 0 || !strings.Contains(m.Text(), "**Approved**") || (m.Flags&components != 0) != takes {
+			if len(m.Buttons()) != 0 || !strings.HasPrefix(m.Text(), "Approved\n") || (m.Flags&components != 0) != takes {
 				t.Errorf("in the end: flags %d, %s", m.Flags, m.Text())
 			}
 		})
