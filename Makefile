@@ -6,7 +6,7 @@ export GOTOOLCHAIN := local
 export GOFLAGS := -buildvcs=auto
 TOOL := go tool -modfile=tools.mod
 
-.PHONY: demo build test deps lint tidy vuln unit race fuzz bench sim mutants fmt clean
+.PHONY: demo build release same test deps lint tidy vuln unit race fuzz bench sim mutants fmt clean
 
 PAGE ?= 127.0.0.1:8484
 
@@ -15,6 +15,12 @@ demo: ## talk to the agent in this terminal, or in the browser by the link that 
 
 build: ## bin/bot
 	go build -o bin/bot ./cmd/bot
+
+release: ## dist/: what is deployed, for linux on amd64 and arm64, stripped and the same wherever it is built
+	@deploy/release.sh
+
+same: ## builds the releases twice, the second time elsewhere and from nothing, and compares them
+	@deploy/release.sh same
 
 test: deps tidy lint vuln race ## everything that CI checks
 
@@ -67,4 +73,4 @@ fmt: ## format everything
 	$(TOOL) gofumpt -w $$(git ls-files '*.go')
 
 clean:
-	rm -rf bin
+	rm -rf bin dist

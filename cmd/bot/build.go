@@ -23,23 +23,31 @@ var thisBuild = config.NewBuild(
 	"tools.commands.stdin", "tools.commands.env", "tools.commands.cwd", "tools.mcp",
 )
 
-// version is set by the linker in releases.
-var version = "dev"
+// version and commit are set by the linker in releases, which are built without
+// looking at the repository, so that they come out the same wherever that is done.
+var version, commit = "dev", ""
 
 type versionCommand struct{}
 
 // Run prints the version.
 func (versionCommand) Run(env Env) error {
-	commit := "unknown"
+	_, err := fmt.Fprintf(env.Out, "nod %s, commit %s, %s\n", version, revision(), runtime.Version())
+	return err
+}
+
+// revision is the commit that this was built from.
+func revision() string {
+	if commit != "" {
+		return commit
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
-				commit = s.Value
+				return s.Value
 			}
 		}
 	}
-	_, err := fmt.Fprintf(env.Out, "nod %s, commit %s, %s\n", version, commit, runtime.Version())
-	return err
+	return "unknown"
 }
 
 type configCommand struct {

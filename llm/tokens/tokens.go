@@ -5,9 +5,10 @@ package tokens
 
 import (
 	"math"
+	"strings"
 	"sync"
 
-	"github.com/tiktoken-go/tokenizer"
+	"github.com/tiktoken-go/tokenizer/codec"
 )
 
 // Counter counts for one model. It is safe for concurrent use and remembers
@@ -15,7 +16,7 @@ import (
 type Counter struct {
 	model string
 	load  sync.Once
-	codec tokenizer.Codec
+	codec *codec.Codec
 	share float64 // tokens of the model for one of the codec
 
 	mu    sync.Mutex
@@ -56,9 +57,6 @@ func (c *Counter) Count(text string) int {
 
 func (c *Counter) count(text string) int {
 	c.load.Do(c.open)
-	if c.codec == nil {
-		return len(text)
-	}
 	n, err := c.codec.Count(text)
 	if err != nil {
 		return len(text)
@@ -66,15 +64,33 @@ func (c *Counter) count(text string) int {
 	return int(math.Ceil(float64(n) * c.share))
 }
 
+// older are the models, by how their names begin, whose tokenizer is not the
+// present one. The library's own list knows tables of models that can't chat, too,
+// which would be in the program for nobody; so each table is named here.
+var (
+	older   = []string{"gpt-4-", "gpt-3.5", "gpt-35", "ft:gpt-4", "ft:gpt-3.5", "davinci-002", "babbage-002", "text-embedding-ada"}
+	present = []string{"gpt-4o", "gpt-4.", "gpt-5", "chatgpt-", "o1", "o3", "o4", "ft:gpt-4o", "ft:gpt-4."}
+)
+
+func oneOf(model string, beginnings []string) bool {
+	for _, b := range beginnings {
+		if strings.HasPrefix(model, b) {
+			return true
+		}
+	}
+	return false
+}
+
 // open loads the model's tokenizer, or the nearest one.
 func (c *Counter) open() {
 	c.share = 1
-	codec, err := tokenizer.ForModel(tokenizer.Model(c.model))
-	if err != nil {
+	switch {
+	case oneOf(c.model, present):
+		c.codec = codec.NewO200kBase()
+	case c.model == "gpt-4" || oneOf(c.model, older):
+		c.codec = codec.NewCl100kBase()
+	default:
 		c.share = unknownShare
-		codec, err = tokenizer.Get(tokenizer.O200kBase)
-	}
-	if err == nil {
-		c.codec = codec
+		c.codec = codec.NewO200kBase()
 	}
 }
