@@ -36,7 +36,7 @@ func (d *decision) settled(c *call) (memory.Result, bool) {
 	if c.started {
 		return d.lost(c)
 	}
-	if c.decided != nil && c.decided.Outcome != chat.Approved {
+	if c.turnedDown() {
 		return refused(c), !c.explained(d.s.now)
 	}
 	tool, known := d.a.tool(c.Tool)
@@ -149,7 +149,26 @@ const explainWithin = time.Minute
 
 // explained says whether somebody who denied a call may still be writing why.
 func (c *call) explained(now time.Time) bool {
-	return c.button && c.reason == nil && c.decided != nil && c.decided.Outcome == chat.Denied && now.Before(c.ended.Add(explainWithin))
+	return c.button && c.turnedDown() && c.decided.Outcome == chat.Denied && c.reason() == nil && now.Before(c.ended.Add(explainWithin))
+}
+
+// reason is why the call was denied, by whom it was; what anybody else says of that
+// counts for nothing.
+func (c *call) reason() *memory.Reason {
+	if c.decided == nil || c.decided.Outcome != chat.Denied {
+		return nil
+	}
+	for i, r := range c.reasons {
+		if slices.ContainsFunc(c.decided.By, func(u chat.User) bool { return u.ID == r.By.ID }) {
+			return &c.reasons[i]
+		}
+	}
+	return nil
+}
+
+// turnedDown says whether people, or the lapse of time, keep the call from running.
+func (c *call) turnedDown() bool {
+	return c.decided != nil && c.decided.Outcome != chat.Approved
 }
 
 // unsettled says whether the call waits for people or for its outcome.
@@ -177,9 +196,9 @@ func refused(c *call) memory.Result {
 		if c.decided.Reason != "" {
 			r.Text = "denied: " + c.decided.Reason + ". The call did not run."
 		}
-		if c.reason != nil && c.reason.Text != "" {
-			r.Reason = c.reason.Text
-			r.Text = fmt.Sprintf("denied by %s: %s (The call did not run.)", c.reason.By.Display(), c.reason.Text)
+		if why := c.reason(); why != nil && why.Text != "" {
+			r.Reason = why.Text
+			r.Text = fmt.Sprintf("denied by %s: %s (The call did not run.)", why.By.Display(), why.Text)
 		}
 	}
 	return r
@@ -245,9 +264,9 @@ func (s *state) stage(c *call) string {
 		return ""
 	case c.late != nil:
 		return key + "/corrected"
-	case c.result != nil || c.decided.Outcome != chat.Approved && c.reason == nil:
+	case c.result != nil || c.turnedDown() && c.reason() == nil:
 		return key + "/done"
-	case c.reason != nil:
+	case c.reason() != nil:
 		return key + "/why"
 	}
 	return key + "/running"

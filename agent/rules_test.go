@@ -204,6 +204,13 @@ func TestReasonOfADenial(t *testing.T) {
 		if s.kinds("result") != 0 || !until.Equal(s.now.Add(time.Minute)) {
 			t.Fatalf("%d results, waits until %v; want it to wait a minute for the reason", s.kinds("result"), until)
 		}
+		if v, _, _, _ := s.agent.StepsPost(s.log()); strings.HasPrefix(v.Steps.Status, "Running") || v.Steps.Items[0].Calls[0].State != chat.CallDenied {
+			t.Errorf("the steps say %q of a denied call, %s", v.Steps.Status, v.Steps.Items[0].Calls[0].State)
+		}
+		s.add(memory.Reason{Call: call, By: chat.User{ID: "eve", Name: "eve"}, Text: "run it by hand"})
+		if s.run(); s.kinds("result") != 0 {
+			t.Error("the turn went on with the reason of somebody who denied nothing")
+		}
 		want := "denied by bob, so the call did not run."
 		if given {
 			s.add(memory.Reason{Call: call, By: chat.User{ID: "bob", Name: "bob"}, Text: "too late in the day"})
@@ -276,5 +283,56 @@ func TestStopOfAStranger(t *testing.T) {
 	s.run()
 	if s.kinds("stopped") != 1 {
 		t.Error("the turn was not stopped by somebody who takes part in it")
+	}
+}
+
+// Nobody but who takes part in a thread stops it by a button either, and no other
+// bot's emoji mutes it.
+func TestButtonsOfStrangers(t *testing.T) {
+	s := newSim(asking(newTool("deploy", agent.Ask, anyone)))
+	s.model = callsOnce("deploy")
+	s.says("ben", "deploy")
+	s.run()
+	s.add(memory.Halt{By: chat.User{ID: "eve"}})
+	bot := memory.Reaction{Reaction: chat.Reaction{On: s.asked(), By: chat.User{ID: "b2", Bot: true}, Emoji: chat.EmojiMute}}
+	inbox := memory.Entry{Body: bot}
+	if s.log().Standing(inbox).Muted {
+		t.Error("a bot's emoji in the inbox muted the thread")
+	}
+	s.add(bot)
+	s.run()
+	if s.kinds("stopped") != 0 || s.log().Standing().Muted {
+		t.Errorf("stopped %d times, muted %v; want neither", s.kinds("stopped"), s.log().Standing().Muted)
+	}
+	s.add(memory.Halt{By: chat.User{ID: "ben"}})
+	if s.run(); s.kinds("stopped") != 1 {
+		t.Error("the button of who asked did not stop the turn")
+	}
+}
+
+// asked is the message that asks for the first approval.
+func (s *sim) asked() chat.MessageRef {
+	for _, e := range s.entries {
+		if p, ok := e.Body.(memory.Posted); ok {
+			if _, asks := memory.Asks(p.Key); asks {
+				return ref(memory.PostName(p.Key))
+			}
+		}
+	}
+	return chat.MessageRef{}
+}
+
+// A card that was cancelled names nobody, whoever stopped the turn.
+func TestHeadlineOfACancelledCall(t *testing.T) {
+	s := newSim(asking(newTool("deploy", agent.Ask, anyone)))
+	s.model = callsOnce("deploy")
+	s.says("ben", "deploy")
+	s.run()
+	s.says("ben", "stop")
+	s.run()
+	for _, l := range agent.History(s.entries) {
+		if l.Post != nil && l.Post.Approval != nil && l.Post.Approval.Headline != "Cancelled" {
+			t.Errorf("the card says %q", l.Post.Approval.Headline)
+		}
 	}
 }

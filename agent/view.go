@@ -62,6 +62,8 @@ func (c *call) view() chat.ToolCall {
 		v.State, v.Observation, v.Took = c.result.State, c.result.Text, c.result.Took
 	case c.pending():
 		v.State = chat.CallAsking
+	case c.turnedDown():
+		v.State = chat.CallDenied
 	default:
 		v.State = chat.CallRunning
 	}
@@ -84,22 +86,25 @@ func (s *state) status(t *turn) string {
 	}
 	var running, asking []string
 	for _, c := range last.calls {
-		if c.result != nil {
-			continue
-		}
-		if c.pending() {
+		switch {
+		case c.result != nil, c.turnedDown():
+		case c.pending():
 			asking = append(asking, c.Tool)
-		} else {
+		default:
 			running = append(running, c.Tool)
 		}
 	}
-	switch {
-	case len(running) > 0:
-		return "Running " + strings.Join(running, ", ")
-	case len(asking) > 0:
-		return "Waiting for approval of " + strings.Join(asking, ", ")
+	var now []string
+	if len(running) > 0 {
+		now = append(now, "Running "+strings.Join(running, ", "))
 	}
-	return s.thinking(t)
+	if len(asking) > 0 {
+		now = append(now, "Waiting for approval of "+strings.Join(asking, ", "))
+	}
+	if len(now) == 0 {
+		return s.thinking(t)
+	}
+	return strings.Join(now, " · ")
 }
 
 // approval is the view of a call's approval.
@@ -121,8 +126,8 @@ func (s *state) approval(c *call) chat.Approval {
 		if c.decided.Reason != "" {
 			v.Why = c.decided.Reason
 		}
-		if c.reason != nil {
-			v.Reason = c.reason.Text
+		if r := c.reason(); r != nil {
+			v.Reason = r.Text
 		}
 	}
 	v.Headline = c.headline()
@@ -135,14 +140,17 @@ func (c *call) headline() string {
 		return fmt.Sprintf("Approval %d: %s", c.asked.Number, c.Tool)
 	}
 	text := string(c.decided.Outcome)
-	if len(c.decided.By) > 0 && c.decided.Outcome != chat.Expired {
+	if c.decided.Outcome != chat.Approved && c.decided.Outcome != chat.Denied {
+		return text
+	}
+	if len(c.decided.By) > 0 {
 		text += " by " + names(c.decided.By)
 	}
-	switch {
-	case c.decided.Outcome == chat.Approved:
+	if c.decided.Outcome == chat.Approved {
 		return text + " · " + c.fate()
-	case c.decided.Outcome == chat.Denied && c.reason != nil && c.reason.Text != "":
-		return text + ": " + c.reason.Text
+	}
+	if r := c.reason(); r != nil && r.Text != "" {
+		text += ": " + r.Text
 	}
 	return text
 }
@@ -175,6 +183,8 @@ func firstLine(text string) string {
 // seconds is a duration as people say it.
 func seconds(d time.Duration) string {
 	switch {
+	case d < 100*time.Millisecond:
+		return "0.1 s"
 	case d < time.Second:
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	case d < time.Minute:
@@ -205,7 +215,7 @@ func (l *Log) Standing(inbox ...memory.Entry) chat.Standing {
 		case memory.Message:
 			st.hear(b.Message)
 		case memory.Reaction:
-			st.Muted = st.Muted || b.Emoji == chat.EmojiMute && !b.Removed && l.state.own(b.On)
+			st.Muted = st.Muted || mutes(b) && l.state.own(b.On)
 		}
 	}
 	return st.Standing

@@ -122,6 +122,8 @@ func (d *decision) help() string {
 	b.WriteString("- `steps`: the last turn's steps in full\n")
 	b.WriteString("- `artifacts`, `drop NAME`: what this thread holds; take one from what I see\n")
 	b.WriteString("- `tools off NAME`, `tools on NAME`: switch a tool off in this thread, and on again\n")
+	b.WriteString("- `mute` (or 🔇 on a message of mine), `unmute`: answer here only when I am mentioned; follow the thread again\n")
+	b.WriteString("- `recap`: bring back what this thread was about, after a long silence\n")
 	b.WriteString("- `plan: …` before a question: I make a plan first; `think harder: …`: I make several drafts first\n")
 	if d.a.Strategy == Reflexion {
 		b.WriteString("- 🔄 on my last answer, by who asked: I reflect and try again\n")

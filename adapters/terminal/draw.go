@@ -15,14 +15,15 @@ var errLeft = errors.New("the terminal was left")
 
 // shown is what stands on the screen under one reference.
 type shown struct {
-	text    string        // of a Text
-	file    bool          // a File
-	version uint64        // of Steps: the newest that was drawn
-	printed int           // of Steps: elements written, where nothing is redrawn
-	done    bool          // of Steps: folded
-	over    bool          // of Steps: the answer is out, only the fold line may follow
-	outcome *chat.Outcome // of an Approval
-	by      int           // of an Approval: votes shown
+	text    string // of a Text
+	file    bool   // a File
+	version uint64 // of Steps: the newest that was drawn
+	printed int    // of Steps: elements written, where nothing is redrawn
+	done    bool   // of Steps: folded
+	over    bool   // of Steps: the answer is out, only the fold line may follow
+	asked   bool   // an Approval
+	verdict string // of an Approval: how far it is, as written
+	decided bool   // of an Approval: what it was decided was written
 }
 
 // Post shows p and returns its reference. Showing the same post again changes
@@ -213,34 +214,47 @@ func (a *Adapter) showApproval(ref chat.MessageRef, w *chat.Approval) error {
 	s := a.standing(ref)
 	i := slices.IndexFunc(a.asks, func(k *ask) bool { return k.ref == ref })
 	switch {
-	case s.outcome != nil && *s.outcome == w.Outcome && s.by == len(w.By):
+	case s.asked && s.verdict == verdict(w):
 		return nil
 	case i < 0 && w.Outcome == "":
 		return a.open(ref, s, w)
 	}
-	rows, others := []row(nil), len(a.asks)
-	number := 0
-	if i < 0 {
-		rows = labelled("Approval: "+cleanLine(w.Tool), chat.Exact(w.Args), strong)
-	} else {
-		others--
-		if others > 0 {
-			number = a.asks[i].number
-		}
-	}
-	rows = append(rows, outcomeRow(w, number))
-	if w.Outcome != "" && w.Why != "" && (i < 0 || w.Why != a.asks[i].want.Why) {
-		rows = append(rows, row{"  why: " + cleanLine(w.Why), plain})
-	}
-	if err := a.print(rows); err != nil {
+	if err := a.print(a.verdictRows(i, s.decided, w)); err != nil {
 		return err
 	}
-	s.outcome, s.by = &w.Outcome, len(w.By)
 	if i >= 0 && w.Outcome != "" {
 		a.asks = slices.Delete(a.asks, i, i+1)
 	}
-	a.gate.judged(w.Outcome, others)
+	if !s.decided {
+		a.gate.judged(w.Outcome, len(a.asks))
+	}
+	s.tell(w)
 	return nil
+}
+
+// tell notes how far the screen says that an approval is.
+func (s *shown) tell(w *chat.Approval) {
+	s.asked, s.verdict, s.decided = true, verdict(w), w.Outcome != ""
+}
+
+// verdictRows say how far an approval is. i is its place among those that wait,
+// -1 for one that does not; decided says that its outcome was written before.
+func (a *Adapter) verdictRows(i int, decided bool, w *chat.Approval) []row {
+	switch {
+	case i < 0 && !decided:
+		return append(labelled("Approval: "+cleanLine(w.Tool), chat.Exact(w.Args), strong), outcomeRow(w, 0))
+	case i < 0:
+		return []row{outcomeRow(w, 0)}
+	}
+	number := 0
+	if len(a.asks) > 1 {
+		number = a.asks[i].number
+	}
+	rows := []row{outcomeRow(w, number)}
+	if w.Outcome != "" && w.Why != "" && w.Why != a.asks[i].want.Why {
+		rows = append(rows, row{"  why: " + cleanLine(w.Why), plain})
+	}
+	return rows
 }
 
 // open asks for an approval.
@@ -255,7 +269,7 @@ func (a *Adapter) open(ref chat.MessageRef, s *shown, w *chat.Approval) error {
 	}
 	a.numbered = max(a.numbered, number)
 	a.asks = append(a.asks, k)
-	s.outcome, s.by = &w.Outcome, len(w.By)
+	s.tell(w)
 	return nil
 }
 

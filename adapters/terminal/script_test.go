@@ -23,7 +23,7 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 //	on message TEXT | on react EMOJI CALL | on unreact EMOJI CALL | on halt
 //	working | idle
 //	think TEXT | call ID TOOL ARGS | observe ID TEXT | state ID STATE | done TOOK TOKENS
-//	file NAME | answer TEXT | notice TEXT | ask ID TOOL ARGS | outcome ID OUTCOME [NAME] | seen | whisper TEXT
+//	file NAME | answer TEXT | notice TEXT | ask ID TOOL ARGS | outcome ID OUTCOME [NAME [FATE]] | seen | whisper TEXT
 //
 // A line that begins with ~ changes the steps without drawing them. \n and \e
 // in a text are a line end and an escape.
@@ -208,7 +208,14 @@ func (b *bot) outcome(ctx context.Context, id, rest string) error {
 		a.Quorum = 2
 	}
 	if name != "" {
+		name, fate, more := strings.Cut(name, " ")
 		a.By = []chat.User{{ID: chat.UserID(name), Name: name}}
+		a.Headline = word + " by " + name
+		if more {
+			a.Headline += " · " + fate
+		}
+	} else {
+		a.Headline = word
 	}
 	return b.draw.Edit(ctx, Thread, postRef(Thread, "ask/"+id), chat.Post{Key: "ask/" + id, Approval: &a})
 }

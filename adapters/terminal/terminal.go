@@ -215,7 +215,7 @@ func (a *Adapter) recall(l chat.Line) {
 	case p.Steps != nil:
 		s.version, s.done = p.Steps.Version, p.Steps.Done
 	case p.Approval != nil:
-		s.outcome, s.by = &p.Approval.Outcome, len(p.Approval.By)
+		s.tell(p.Approval)
 	}
 }
 

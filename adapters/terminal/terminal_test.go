@@ -160,6 +160,7 @@ func TestPostIsRepeatable(t *testing.T) {
 	answer := chat.Post{Key: "answer/1", Text: &chat.Text{Markdown: "four"}}
 	open, closed := approval("c1", "deploy {}"), approval("c2", "restart {}")
 	closed.Outcome = chat.Expired
+	closed.Headline = "Expired"
 	ref := postRef(Thread, answer.Key)
 	line := func(key string, p chat.Post) chat.Line {
 		return chat.Line{Ref: postRef(Thread, key), Post: &p}

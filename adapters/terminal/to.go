@@ -93,7 +93,7 @@ func stepRows(s *chat.Steps) [][]row {
 			out = append(out, labelled("Action: "+cleanLine(c.Tool), chat.Exact(c.Args), cyan))
 		}
 		for _, c := range item.Calls {
-			if !settled && !final(c.State) {
+			if !settled && !final(c) {
 				return out
 			}
 			out = append(out, labelled("Observation:", observed(c), plain))
@@ -112,8 +112,16 @@ func observed(c chat.ToolCall) string {
 	return c.Observation
 }
 
-func final(s chat.CallState) bool {
-	return s != chat.CallPlanned && s != chat.CallAsking && s != chat.CallRunning
+// final says whether nothing more is to be heard of a call. One that was denied a
+// moment ago may still be told why.
+func final(c chat.ToolCall) bool {
+	switch c.State {
+	case chat.CallPlanned, chat.CallAsking, chat.CallRunning:
+		return false
+	case chat.CallDenied:
+		return c.Observation != ""
+	}
+	return true
 }
 
 // fold is the one line that stays of a turn's steps.
@@ -184,7 +192,7 @@ func liveRows(s *chat.Steps) []row {
 	}
 	var running []row
 	for _, c := range item.Calls {
-		if !final(c.State) {
+		if !final(c) {
 			running = append(running, row{"Action: " + cleanLine(c.Tool) + " " + cleanLine(chat.Exact(c.Args)), cyan})
 		}
 	}
@@ -227,23 +235,24 @@ func approvers(w chat.Approval) string {
 // outcomeRow says what came of an approval, or how far it is. The number is
 // given while others wait.
 func outcomeRow(w *chat.Approval, number int) row {
-	s := "Approved so far"
-	if w.Outcome != "" {
-		s = cleanLine(string(w.Outcome))
-	}
-	if w.Outcome != chat.Expired && w.Outcome != chat.Cancelled && len(w.By) > 0 {
-		s += " by " + names(w.By)
-	}
-	if w.Outcome == "" {
-		s += fmt.Sprintf(" (%d of %d)", len(w.By), w.Quorum)
-	}
-	if w.Reason != "" {
-		s += ": " + cleanLine(w.Reason)
-	}
+	s := verdict(w)
 	if number > 0 {
 		s += fmt.Sprintf(" · approval %d", number)
 	}
 	return row{s, strong}
+}
+
+// verdict is how far an approval is: its headline once it is decided, as on every
+// platform.
+func verdict(w *chat.Approval) string {
+	if w.Outcome != "" {
+		return cleanLine(w.Headline)
+	}
+	s := "Approved so far"
+	if len(w.By) > 0 {
+		s += " by " + names(w.By)
+	}
+	return s + fmt.Sprintf(" (%d of %d)", len(w.By), w.Quorum)
 }
 
 func names(users []chat.User) string {

@@ -85,22 +85,19 @@ func TestColors(t *testing.T) {
 func TestOutcome(t *testing.T) {
 	ada, bob := chat.User{ID: "1", Name: "ada"}, chat.User{ID: "bob"}
 	tests := []struct {
-		outcome chat.Outcome
-		by      []chat.User
-		number  int
-		want    string
+		approval chat.Approval
+		number   int
+		want     string
 	}{
-		{chat.Approved, []chat.User{ada, bob}, 0, "Approved by ada, bob"},
-		{chat.Denied, []chat.User{bob}, 2, "Denied by bob · approval 2"},
-		{chat.Denied, nil, 0, "Denied"},
-		{chat.Expired, []chat.User{ada}, 0, "Expired"},
-		{chat.Cancelled, []chat.User{ada}, 0, "Cancelled"},
-		{"", []chat.User{ada}, 0, "Approved so far by ada (1 of 2)"},
+		{chat.Approval{Outcome: chat.Approved, By: []chat.User{ada, bob}, Headline: "Approved by ada, bob · done in 2 s"}, 0, "Approved by ada, bob · done in 2 s"},
+		{chat.Approval{Outcome: chat.Denied, By: []chat.User{bob}, Headline: "Denied by bob\x1b: too\nlate"}, 2, "Denied by bob: too late · approval 2"},
+		{chat.Approval{By: []chat.User{ada}}, 0, "Approved so far by ada (1 of 2)"},
+		{chat.Approval{}, 0, "Approved so far (0 of 2)"},
 	}
 	for _, tt := range tests {
-		got := outcomeRow(&chat.Approval{Outcome: tt.outcome, By: tt.by, Quorum: 2}, tt.number)
-		if got.text != tt.want {
-			t.Errorf("%s: %q, want %q", tt.outcome, got.text, tt.want)
+		tt.approval.Quorum = 2
+		if got := outcomeRow(&tt.approval, tt.number); got.text != tt.want {
+			t.Errorf("%q, want %q", got.text, tt.want)
 		}
 	}
 }
@@ -193,7 +190,7 @@ func FuzzHostile(f *testing.F) {
 		file := &chat.File{Name: s, MediaType: s}
 		rows = append(append(rows, keptRows(file, s)...), fileRows(file, s)...)
 		rows = append(rows, textRows(&chat.Text{Markdown: s, Notice: true})...)
-		rows = append(rows, outcomeRow(&chat.Approval{Outcome: chat.Denied, By: []chat.User{{Name: "x" + s}}}, 0))
+		rows = append(rows, outcomeRow(&chat.Approval{Outcome: chat.Denied, Headline: "Denied by x" + s}, 0))
 		rows = append(rows, labelled("ada:", s, dim)...)
 		for l := range strings.Lines(painted(rows, false)) {
 			l = strings.TrimSuffix(l, "\n")

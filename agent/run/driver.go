@@ -97,8 +97,8 @@ func (d *driver) drive() error {
 			return err
 		}
 		d.interrupt()
-		d.showSteps()
 		act := d.Agent.Next(d.log)
+		d.showSteps(act)
 		begun, err := d.perform(act)
 		if err != nil {
 			return err

@@ -11,11 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nod/agent"
 	"nod/agent/run"
 	"nod/agent/speak"
 	"nod/chat"
-	"nod/internal/script"
 	"nod/llm"
 	"nod/memory"
 )
@@ -227,75 +225,6 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// A platform that has a mistake in it, or that refuses a post for good, holds up
-// nobody: what it does not take is said, or given up, and the next question is
-// answered.
-func TestRefusedPosts(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(t *testing.T, store memory.Full) {
-		w := newWorld(t, store, nil)
-		w.runner.Platforms["board"] = picky{w.board}
-		w.model.Add("say a rude word")
-		w.model.Add("say a panic")
-		w.model.Add("say Hello.")
-		w.start()
-		for _, text := range []string{"one", "two", "three"} {
-			if err := w.say(text); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(3 * time.Hour)
-			synctest.Wait()
-		}
-		w.stop()
-		wantLines(t, w.board, "notice Slack refused my answer (rude: no such words)", "answer Hello.")
-	})
-}
-
-// picky is a platform that takes no rude words, and panics at others.
-type picky struct{ *script.Board }
-
-// Post implements run.Drawer.
-func (p picky) Post(ctx context.Context, thread chat.ThreadID, post chat.Post, look bool) (chat.MessageRef, error) {
-	switch {
-	case post.Text != nil && strings.Contains(post.Text.Markdown, "rude word"):
-		return chat.MessageRef{}, chat.Refused{Platform: "Slack", Code: "rude", Words: "no such words"}
-	case post.Text != nil && strings.Contains(post.Text.Markdown, "panic"):
-		panic("a mistake in the adapter")
-	}
-	return p.Board.Post(ctx, thread, post, look)
-}
-
-// An approval that the platform refuses to show is denied at once, and says why.
-func TestRefusedApproval(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(t *testing.T, store memory.Full) {
-		act := tool("act", false)
-		act.Risk = agent.Ask
-		w := newWorld(t, store, nil, act)
-		w.runner.Platforms["board"] = blind{w.board}
-		w.model.Add("call act {}")
-		w.model.Add("expect denied: it could not be shown\nsay I was not allowed to.")
-		w.start()
-		if err := w.say("act"); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		w.stop()
-		wantLines(t, w.board, "notice Discord refused my answer (50013)", "answer I was not allowed to.", "steps Done: act denied")
-	})
-}
-
-// blind is a platform that shows no approvals.
-type blind struct{ *script.Board }
-
-// Post implements run.Drawer.
-func (p blind) Post(ctx context.Context, thread chat.ThreadID, post chat.Post, look bool) (chat.MessageRef, error) {
-	if post.Approval != nil {
-		return chat.MessageRef{}, chat.Refused{Platform: "Discord", Code: "50013"}
-	}
-	return p.Board.Post(ctx, thread, post, look)
-}
-
 // An entry that can't be read is the trouble of its own thread, which is told so
 // once; other threads are answered, and `forget` starts it afresh.
 func TestBrokenThread(t *testing.T) {
@@ -497,48 +426,27 @@ func TestSilentProcess(t *testing.T) {
 
 var _ run.Store = (*moody)(nil)
 
-// late is a platform on which the first edit of a card takes long.
-type late struct {
-	*script.Board
-	first sync.Once
-}
-
-// Edit implements run.Drawer.
-func (l *late) Edit(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p chat.Post) error {
-	if p.Approval != nil {
-		l.first.Do(func() { time.Sleep(time.Minute) })
-		l.Note("card %s", p.Approval.Headline)
-	}
-	return l.Board.Edit(ctx, thread, ref, p)
-}
-
-// However slow the platform is, a card ends with what came of its call.
-func TestSlowEdits(t *testing.T) {
+// A mistake between the moment when a call counts as begun and the one when it runs
+// leaves nobody waiting for it.
+func TestPanicWhenACallBegins(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
-		act := tool("act", false)
-		act.Risk = agent.Ask
-		w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) {
-			time.Sleep(2 * time.Second)
-			return llm.Result{Text: "exit status 1", Failed: true}, nil
-		}, act)
-		w.runner.Platforms["board"] = &late{Board: w.board}
+		w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) { return llm.Result{Text: "it ran"}, nil }, tool("act", false))
+		var once sync.Once
+		w.runner.Observe = func(_ *memory.Run, e memory.Entry) {
+			if e.Body.Kind() == (memory.Started{}).Kind() {
+				once.Do(func() { panic("a mistake in what observes") })
+			}
+		}
 		w.model.Add("call act {}")
-		w.model.Add("say It failed.")
+		w.model.Add("expect The call did not run\nsay It did not run.")
 		w.start()
 		if err := w.say("act"); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		ask, _ := w.board.Find("act")
-		_, err := w.inbox.Reaction(t.Context(), chat.Reaction{On: ask, By: chat.User{ID: "ada", Name: "ada"}, Emoji: "✅"}, "r1")
-		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		w.stop()
-		wantLines(t, w.board, `ask act {} of requester`, "card Approved by ada · running", "approved act by ada",
-			"card Approved by ada · failed: exit status 1", "answer It failed.", "steps Done: act failed")
+		wantLines(t, w.board, "answer It did not run.", "steps Done: act failed")
 	})
 }

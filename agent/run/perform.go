@@ -146,10 +146,12 @@ func (d *driver) effect(act agent.Effect) error {
 	// It counts as begun from here on: another driver of this process that finds
 	// Started must not take it for a call that nobody runs.
 	fresh, known := d.Effects.begin(act.Call.ID)
-	if err := d.commit(act.Started); err != nil {
+	defer func() { // by whatever way it is left, a panic too
 		if fresh {
 			d.unbegin(act.Call)
 		}
+	}()
+	if err := d.commit(act.Started); err != nil {
 		return err
 	}
 	if known != nil {
@@ -165,9 +167,11 @@ func (d *driver) effect(act agent.Effect) error {
 			Text: "cancelled: the turn was stopped before this ran.",
 		}
 		d.Effects.end(act.Call.ID, cancelled)
+		fresh = false
 		return d.commit(cancelled)
 	}
 	desk := d.Agent.Desk(d.log)
+	fresh = false
 	d.begin("effect/"+act.Call.ID, acts, func(ctx context.Context) outcome {
 		ctx, cancel := context.WithTimeout(ctx, act.Started.Within+overtime)
 		defer cancel()

@@ -49,7 +49,11 @@ func (s *stepsPost) drawn(v chat.Steps, now time.Time) {
 
 // showSteps draws the steps as they stand: the first post beside the work, later
 // ones as edits, no more often than the platform's pace.
-func (d *driver) showSteps() {
+func (d *driver) showSteps(next agent.Action) {
+	switch next.(type) {
+	case agent.Record, agent.Open:
+		return // what is drawn now would be false at once: a call that is to be asked about does not run
+	}
 	d.drawSteps(false)
 	d.drawGrowth()
 }

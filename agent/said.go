@@ -1,0 +1,158 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+type message struct {
+	chat.Message
+	seq     uint64
+	at      time.Time
+	deleted bool
+	marked  bool   // bears the eyes
+	wrote   string // the text as it came
+	changes []change
+	seen    bool // by a model call: from then on it stays as it is
+}
+
+// change is an edit or the deletion of a message.
+type change struct {
+	seq     uint64
+	text    string
+	deleted bool
+}
+
+func (m *message) change(c change) {
+	m.changes = append(m.changes, c)
+	m.Text, m.deleted = c.text, c.deleted
+}
+
+// freeze makes the message what it was when a model call saw it, which may
+// have been before changes that came while the model was at work.
+func (m *message) freeze(seen uint64) {
+	if m.seen {
+		return
+	}
+	m.seen, m.Text, m.deleted = true, m.wrote, false
+	for _, c := range m.changes {
+		if c.seq <= seen {
+			m.Text, m.deleted = c.text, c.deleted
+		}
+	}
+}
+
+type command struct {
+	message
+	word string
+	arg  string
+}
+
+func (s *state) message(e memory.Entry, b memory.Message) {
+	if !b.Sent.IsZero() && b.Sent.Before(s.horizon) {
+		return
+	}
+	if b.Sent.After(s.heard) {
+		s.heard = b.Sent
+	}
+	s.people[b.From.ID] = true
+	if !b.Aside && !slices.Contains(s.callers, b.From.ID) {
+		s.callers = append(s.callers, b.From.ID)
+	}
+	m := &message{Message: b.Message, seq: e.Seq, at: e.At, wrote: b.Text}
+	if word, arg, ok := parseCommand(b.Text); ok && !b.Aside && s.commanded(word, arg) {
+		s.commands = append(s.commands, &command{message: *m, word: word, arg: arg})
+		return
+	}
+	m.Files = s.adopt(m.Files, artifact{seq: e.Seq, from: m.From.Display(), with: m})
+	if s.open != nil {
+		s.open.msgs = append(s.open.msgs, m)
+		return
+	}
+	if b.Aside {
+		s.asides = append(s.asides, m)
+		s.asides = s.asides[max(0, len(s.asides)-mostAsides):]
+		return
+	}
+	s.waiting = append(s.waiting, m)
+}
+
+// mostAsides is how much of what people said to each other the next turn is shown.
+const mostAsides = 30
+
+// commanded takes a command that changes what is seen; ok is false for a text
+// that only looks like one.
+func (s *state) commanded(word, arg string) (ok bool) {
+	switch word {
+	case "drop":
+		looksLikeOne := strings.Contains(arg, ".") && !strings.ContainsAny(arg, " \t\n")
+		if s.artifact(arg) == nil && !looksLikeOne {
+			return false
+		}
+		s.drop(arg)
+	case "tools off", "tools on":
+		s.switchTool(word, arg)
+	case "mute", "unmute":
+		s.muted = word == "mute"
+	case "recap":
+		if s.trim.Recap == "" {
+			return false
+		}
+		s.recalled = true
+	}
+	return true
+}
+
+// unread finds a message that no model call has seen.
+func (s *state) unread(ref chat.MessageRef) *message {
+	for _, m := range s.waiting {
+		if m.Ref == ref {
+			return m
+		}
+	}
+	if s.open == nil {
+		return nil
+	}
+	for _, m := range s.open.msgs {
+		if m.Ref == ref && !m.seen {
+			return m
+		}
+	}
+	return nil
+}
+
+func (s *state) seen(b memory.Seen) {
+	if s.open == nil {
+		return
+	}
+	for _, m := range s.open.msgs {
+		if m.seq == b.Message {
+			m.marked = true
+		}
+	}
+}
+
+// unanswered puts messages that no turn answered back to where they wait.
+func (s *state) unanswered(msgs []*message) {
+	for _, m := range msgs {
+		if m.Aside {
+			s.asides = append(s.asides, m)
+		} else {
+			s.waiting = append(s.waiting, m)
+		}
+	}
+}
+
+// asked lists the messages of the turn that ask for something.
+func (t *turn) asked() []*message {
+	return slices.DeleteFunc(t.live(), func(m *message) bool { return m.Aside })
+}
+
+// live lists the messages of the turn that were not taken back.
+func (t *turn) live() []*message {
+	return slices.DeleteFunc(slices.Clone(t.msgs), func(m *message) bool { return m.deleted })
+}
