@@ -154,6 +154,14 @@ type (
 		Then []memory.Body
 	}
 
+	// AskWhy asks one person, alone, what was wrong with an answer, and records
+	// Posted under Key, so that it is asked once.
+	AskWhy struct {
+		To  chat.User
+		On  chat.MessageRef
+		Key string
+	}
+
 	// Mark puts the eyes on a message that has to wait, and records Seen.
 	Mark struct {
 		Ref     chat.MessageRef
@@ -170,4 +178,5 @@ func (Run) action()    {}
 func (Effect) action() {}
 func (Post) action()   {}
 func (Edit) action()   {}
+func (AskWhy) action() {}
 func (Mark) action()   {}

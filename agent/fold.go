@@ -93,6 +93,7 @@ type turn struct {
 	steps     []*step
 	stopped   *memory.Stopped
 	failed    *memory.Failed
+	opinions  []opinion // of its answer
 	over      time.Time // when it was stopped, or failed
 	ended     bool
 }
@@ -168,6 +169,8 @@ func (s *state) add(e memory.Entry) {
 		}
 	case memory.Reaction:
 		s.reaction(e, b)
+	case memory.Feedback:
+		s.feedback(b)
 	case memory.Halt:
 		if s.people[b.By.ID] {
 			s.halts = append(s.halts, halt{b.By, e.Seq})
@@ -292,6 +295,7 @@ func (s *state) trouble(seq uint64, what string) {
 // reaction keeps a reaction that may mean something: that is on a message of the
 // thread that asks, or that somebody may have meant for one that asks now.
 func (s *state) reaction(e memory.Entry, b memory.Reaction) {
+	s.thumb(b)
 	switch {
 	case b.Emoji == chat.EmojiMute:
 		if mutes(b) && s.own(b.On) {

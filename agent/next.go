@@ -18,7 +18,7 @@ func (a *Agent) Next(log *Log) Action {
 	d := decision{a: a, s: log.state, log: log}
 	rules := []func() Action{
 		d.trouble, d.stop, d.decide, d.judge, d.expire, d.approved, d.edits, d.forget, d.notices, d.refusals, d.corrections,
-		d.turn, d.opening, d.again, d.tidy,
+		d.turn, d.opening, d.again, d.askWhy, d.tidy,
 	}
 	for _, rule := range rules {
 		if act := rule(); act != nil {
@@ -416,7 +416,7 @@ func (d *decision) answering(t *turn, last *step) Action {
 		if act := d.sharing(t, last); act != nil {
 			return act
 		}
-		p := chat.Post{Key: memory.PostKey(t.answerName(), draft.Answer), ReplyTo: t.replyTo(), Text: &chat.Text{Markdown: draft.Answer}}
+		p := chat.Post{Key: memory.PostKey(t.answerName(), draft.Answer), ReplyTo: t.replyTo(), Text: &chat.Text{Markdown: draft.shown()}}
 		return Post{Post: p, Look: d.before(last.seq), Then: d.unlessSteps(t)}
 	case more && !t.emptyTwice(), used == most+1 && draft.evaded():
 		return d.call(t, phase{}) // after the last call once more, and plainly

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"nod/agent/speak"
 	"nod/llm"
 	"nod/llm/args"
 	"nod/memory"
@@ -42,6 +43,20 @@ func named(name, token string) string {
 	return name + "-" + token
 }
 
+// cutOff is how a completion ended that ran into a limit of its length.
+const cutOff = "length"
+
+// shown is the answer as people read it.
+func (st *step) shown() string {
+	if st == nil {
+		return ""
+	}
+	if !st.Cut {
+		return st.Answer
+	}
+	return speak.Unfenced(st.Answer) + "\n\n" + textCut
+}
+
 // Step is the entry for a completion that came of c. The calls' ids come of the
 // thread's own numbers and of the claim's token, and so never repeat.
 func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
@@ -55,6 +70,7 @@ func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 	said := a.Protocol.Read(c.Tools, r)
 	s.Thought, s.Reasoned = said.Thought, said.Reasoned
 	s.Answer, s.Marks = unmarked(said.Answer)
+	s.Cut = r.Finish == cutOff
 	if len(c.Tools) == 0 && len(said.Calls) > 0 {
 		// The model was told to answer, and asked for a tool all the same. What it
 		// said besides may do; what it only thought is no answer.

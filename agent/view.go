@@ -298,7 +298,7 @@ func (s *state) lines(t *turn) []chat.Line {
 		}
 	}
 	if ref, ok := s.posted[t.answerName()]; ok {
-		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: t.answerName(), Text: &chat.Text{Markdown: t.answer()}}, Ref: ref})
+		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: t.answerName(), Text: &chat.Text{Markdown: t.draft().shown()}}, Ref: ref})
 	}
 	return out
 }

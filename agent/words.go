@@ -35,6 +35,7 @@ const (
 	textLesson       = "[A reflection on a try that was not good enough. Do better:]"
 	textMerge        = "[Drafts that you made of an answer, from different angles. They may be wrong. Weigh them, act where that is needed, and write one answer.]"
 	textAngle        = "[This is draft %d of %d; people will not see it. No tool can change anything now.] "
+	textCut          = "(The answer is cut off here: it is longer than the model may write at once. Ask me to go on.)"
 	textStuck        = "I got stuck: I thought about it and came to no action and no answer. Tell me what to do next, or ask in another way."
 	textSystem       = `People write to you in a chat thread; each message begins with the writer's name. Answer in CommonMark, briefly.
 Use the tools when they help. Before some calls people are asked for approval: that is handled for you, so call the tool and do not ask for permission in words. When a call was denied, expired or cancelled, or its outcome is unknown, say so plainly and do not claim that it was done.
@@ -128,6 +129,7 @@ func (d *decision) help() string {
 	if d.a.Strategy == Reflexion {
 		b.WriteString("- 🔄 on my last answer, by who asked: I reflect and try again\n")
 	}
+	b.WriteString("- 👍 👎 on an answer: kept with the turn; with 👎 I ask you what was wrong\n")
 	b.WriteString("- `help`: this list\n\n")
 	if len(d.a.Tools) == 0 {
 		b.WriteString("I have no tools here.")

@@ -12,6 +12,8 @@ const (
 	EmojiSeen  = "👀"
 	EmojiRetry = "🔄"
 	EmojiMute  = "🔇"
+	EmojiGood  = "👍" // of an answer
+	EmojiBad   = "👎"
 )
 
 // emojiTable has a line for every emoji that Slack shows: the character in

@@ -58,6 +58,16 @@ type (
 		By   chat.User `json:"by"`
 		Text string    `json:"text,omitempty"`
 	}
+
+	// Feedback is what a person thinks of an answer, from a button; with Text it
+	// is what was wrong, from the form that asks once. A reaction with
+	// [chat.EmojiGood] or [chat.EmojiBad] on the answer says the same.
+	Feedback struct {
+		On   chat.MessageRef `json:"on"` // the answer
+		By   chat.User       `json:"by"`
+		Good bool            `json:"good,omitempty"`
+		Text string          `json:"text,omitempty"`
+	}
 )
 
 // What a turn does. A turn is named by the Seq of the message that opened it.
@@ -85,6 +95,7 @@ type (
 		Echo     llm.Echo      `json:"echo,omitempty"`     // for the provider, within the turn
 		Called   bool          `json:"called,omitempty"`   // it called tools although none could be called
 		Answer   string        `json:"answer,omitempty"`
+		Cut      bool          `json:"cut,omitempty"` // the completion ran into a limit of its length
 		Phase    StepKind      `json:"phase,omitempty"`
 		Branch   int           `json:"branch,omitempty"` // which draft it works on, from 1
 		Failed   bool          `json:"failed,omitempty"` // the call failed, and the turn goes on without it
@@ -294,6 +305,7 @@ func (Reaction) Kind() string  { return "reaction" }
 func (Due) Kind() string       { return "due" }
 func (Halt) Kind() string      { return "halt" }
 func (Reason) Kind() string    { return "reason" }
+func (Feedback) Kind() string  { return "feedback" }
 func (Opened) Kind() string    { return "opened" }
 func (Step) Kind() string      { return "step" }
 func (Result) Kind() string    { return "result" }
@@ -312,15 +324,16 @@ func (u Unknown) Kind() string { return u.Name }
 func (Broken) Kind() string    { return "broken" }
 
 // skipped are the kinds that a build which does not know them may leave out:
-// they only say how something looks.
-var skipped = map[string]bool{"due": true, "seen": true}
+// they only say how something looks, or what people thought of it.
+var skipped = map[string]bool{"due": true, "seen": true, "feedback": true}
 
 // decoders holds, for every kind, how its body is read. Adding a kind means a
 // type above and a line here.
 var decoders = map[string]func(json.RawMessage) (Body, error){
 	"message": decode[Message], "edited": decode[Edited], "deleted": decode[Deleted],
 	"reaction": decode[Reaction], "due": decode[Due], "halt": decode[Halt], "reason": decode[Reason],
-	"opened": decode[Opened], "step": decode[Step], "result": decode[Result],
+	"feedback": decode[Feedback],
+	"opened":   decode[Opened], "step": decode[Step], "result": decode[Result],
 	"started": decode[Started], "posted": decode[Posted], "seen": decode[Seen],
 	"stopped": decode[Stopped], "failed": decode[Failed], "ended": decode[Ended],
 	"asked": decode[Asked], "vote": decode[Vote], "decided": decode[Decided],

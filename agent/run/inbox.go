@@ -65,6 +65,11 @@ func (i Inbox) Reason(ctx context.Context, thread chat.ThreadID, call string, by
 	return i.Store.Put(ctx, thread, memory.Reason{Call: call, By: by, Text: text}, eventIDs...)
 }
 
+// Feedback says what a person thinks of an answer; text is what was wrong.
+func (i Inbox) Feedback(ctx context.Context, on chat.MessageRef, by chat.User, good bool, text string, eventIDs ...string) (fresh bool, err error) {
+	return i.Store.PutRef(ctx, on, memory.Feedback{On: on, By: by, Good: good, Text: text}, eventIDs...)
+}
+
 // Note keeps a little of what an adapter has to know at its next start, under a
 // name of its own.
 func (i Inbox) Note(ctx context.Context, name string, value []byte) error {

@@ -198,3 +198,37 @@ func (d *driver) vote(act agent.Judge, known map[string]membership) error {
 }
 
 var errNotLooked = errors.New("it was not looked up")
+
+// textWhy asks somebody what was wrong, where the platform has no form for it.
+const textWhy = "I noted that this answer was not good. What was wrong with it? If you tell me here, I try again with that in mind."
+
+// askWhy asks one person what was wrong with an answer. It is noted first: being
+// asked twice is worse than not being asked.
+func (d *driver) askWhy(key string, act agent.AskWhy) {
+	d.begin(key, posts, func(context.Context) outcome {
+		return outcome{settle: func() error {
+			if err := d.commit(memory.Posted{Key: act.Key}); err != nil {
+				return err
+			}
+			d.wonder(act)
+			return nil
+		}}
+	})
+}
+
+func (d *driver) wonder(act agent.AskWhy) {
+	form, ok := d.platform.(Asker)
+	if !ok {
+		d.tell(act.To, act.On, textWhy)
+		return
+	}
+	d.beside.Go(func() {
+		err := d.safely(d.thread, "ask what was wrong", func() error {
+			return form.AskWhy(background, d.thread, act.To, act.On)
+		})
+		if err != nil {
+			d.Log.Warn("ask what was wrong", "thread", d.thread.String(), "error", err)
+			d.tell(act.To, act.On, textWhy)
+		}
+	})
+}

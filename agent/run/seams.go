@@ -61,6 +61,14 @@ type Pacer interface {
 	Pace() time.Duration
 }
 
+// Asker is what a platform may be besides, when it has forms: AskWhy asks one
+// person, so that only they see it, what was wrong with an answer, and what they
+// write comes back as a Feedback. Where there is none, or it fails, they are
+// asked in words.
+type Asker interface {
+	AskWhy(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef) error
+}
+
 // Toolbox runs tools. It is called concurrently. The error is for the
 // operator; what the model should know of a failure is in the Result.
 type Toolbox interface {

@@ -98,7 +98,7 @@ func (d *driver) perform(act agent.Action) (begun bool, err error) {
 // waits until it stands.
 func (d *driver) answers(act agent.Action) bool {
 	switch act.(type) {
-	case agent.Judge, agent.Edit, agent.Mark, agent.Wait:
+	case agent.Judge, agent.Edit, agent.AskWhy, agent.Mark, agent.Wait:
 		return false
 	}
 	for key := range d.works {
@@ -125,6 +125,8 @@ func (d *driver) job(act agent.Action) (key string, begin func(key string)) {
 	case agent.Edit:
 		// One at a time of a message, so that what is newer stands in the end.
 		return "edit/" + act.Ref.String(), d.behindSteps(func(key string) { d.edit(key, act) })
+	case agent.AskWhy:
+		return "why/" + act.Key, func(key string) { d.askWhy(key, act) }
 	case agent.Mark:
 		return "mark/" + number(act.Message), func(key string) { d.mark(key, act) }
 	}

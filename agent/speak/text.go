@@ -52,3 +52,24 @@ func malformed(text string) string {
 	}
 	return fields["malformed"]
 }
+
+// Unfenced closes a block of code that a text leaves open, so that what follows
+// is no part of it.
+func Unfenced(text string) string {
+	open := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		run := line[:len(line)-len(strings.TrimLeft(line, "`~"))]
+		switch {
+		case len(run) < 3 || strings.Trim(run, run[:1]) != "":
+		case open == "":
+			open = run
+		case strings.HasPrefix(run, open) && run == line:
+			open = ""
+		}
+	}
+	if open == "" {
+		return text
+	}
+	return strings.TrimRight(text, "\n") + "\n" + open
+}

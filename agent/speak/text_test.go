@@ -18,3 +18,15 @@ func FuzzClip(f *testing.F) {
 		}
 	})
 }
+
+// What is put under a text that was cut off is no part of its code.
+func TestUnfenced(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain": "plain", "": "", "```sh\nls": "```sh\nls\n```", "```\nls\n```\n": "```\nls\n```\n", "~~~~\n```\nx\n": "~~~~\n```\nx\n~~~~",
+		"`a` and ``b``": "`a` and ``b``", "a\n```go\nx\n```\n```": "a\n```go\nx\n```\n```\n```",
+	} {
+		if got := speak.Unfenced(in); got != want {
+			t.Errorf("Unfenced(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

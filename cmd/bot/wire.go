@@ -207,7 +207,7 @@ var errTight = errors.New("")
 
 // inbox is the way in for the adapters.
 func (p *program) inbox() run.Inbox {
-	emoji := map[string]bool{chat.EmojiStop: true, chat.EmojiRetry: true, chat.EmojiMute: true}
+	emoji := map[string]bool{chat.EmojiStop: true, chat.EmojiRetry: true, chat.EmojiMute: true, chat.EmojiGood: true, chat.EmojiBad: true}
 	for _, t := range p.agent.Tools {
 		for _, e := range append(append([]string(nil), t.Rules.Approve...), t.Rules.Deny...) {
 			emoji[e] = true

@@ -7,6 +7,7 @@ package script
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"strings"
@@ -22,6 +23,7 @@ type Board struct {
 	Groups   map[string][]chat.UserID // "group:S1" → who is in it
 	DM       bool                     // nobody can be in a group
 	Growing  bool                     // lines for thoughts as they grow, too
+	Forms    bool                     // it asks by a form what was wrong with an answer
 
 	mu    sync.Mutex
 	lines []string
@@ -251,6 +253,17 @@ func (b *Board) Whisper(_ context.Context, _ chat.ThreadID, to chat.User, _ chat
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.note("tell %s %s", to.Display(), text)
+	return nil
+}
+
+// AskWhy implements run.Asker.
+func (b *Board) AskWhy(_ context.Context, _ chat.ThreadID, to chat.User, about chat.MessageRef) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.Forms {
+		return errors.New("this board has no forms")
+	}
+	b.note("form for %s: what was wrong with the answer %v", to.Display(), about == b.answer)
 	return nil
 }
 

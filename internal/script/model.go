@@ -23,6 +23,7 @@ import (
 //	expect TEXT           the prompt must hold TEXT, where \n is a line's end
 //	refuse TEXT           the prompt must not hold TEXT
 //	no tools              the request must offer none
+//	finish WORD           how the completion ends, such as length
 //	grow TEXT             a piece of reasoning, and then a second
 //	uses PROMPT COMPLETION   what the provider reports, in tokens
 //	meanwhile DIRECTIVE   something that a person does while the model thinks
@@ -98,6 +99,8 @@ func (m *Model) line(ctx context.Context, r *llm.Response, req llm.Request, word
 			r.Text += "\n"
 		}
 		r.Text += rest
+	case "finish":
+		r.Finish = rest
 	case "fail":
 		return &llm.Error{Fault: llm.Fault(rest)}
 	case "wait":

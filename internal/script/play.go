@@ -31,7 +31,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 // want section, which update rewrites. The sections, in order:
 //
 //	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [quorum=N] [approvers=A,B] [exclude] [fails] [needs=PARAM] [reads] [file=NAME]
-//	-- options --        protocol=NAME steps=N budget=N idle=DURATION dm taint growing summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N group:ID=A,B down=N unheard=N
+//	-- options --        protocol=NAME steps=N budget=N idle=DURATION dm taint growing forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N group:ID=A,B down=N unheard=N
 //	-- result NAME --    what a tool gives back
 //	-- model --          a block for one model call, as [Model] has it
 //	-- person NAME [with FILE] --   a message; the conversation goes on until nothing moves
@@ -131,7 +131,7 @@ func (p *play) start() {
 		p.t.Fatal(err)
 	}
 	p.store, p.cancel, p.done = store, cancel, make(chan struct{})
-	emoji := map[string]bool{chat.EmojiStop: true, chat.EmojiRetry: true}
+	emoji := map[string]bool{chat.EmojiStop: true, chat.EmojiRetry: true, chat.EmojiGood: true, chat.EmojiBad: true}
 	for _, e := range append(Rules().Approve, Rules().Deny...) {
 		emoji[e] = true
 	}
@@ -281,6 +281,8 @@ func (p *play) option(o string) {
 		p.limit(key, value)
 	case key == "summary":
 		p.agent.Summary = true
+	case key == "forms":
+		p.board.Forms = true
 	case key == "growing":
 		p.board.Growing = true
 	case key == "taint":
