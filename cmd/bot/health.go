@@ -33,6 +33,7 @@ func (p *program) listen(ctx context.Context, addr string, platforms map[string]
 
 func (p *program) health(platforms map[string]platform) http.Handler {
 	mux := http.NewServeMux()
+	p.gauge(platforms)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "alive") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		ready, state := p.state(r.Context(), platforms)
@@ -44,6 +45,30 @@ func (p *program) health(platforms map[string]platform) http.Handler {
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(p.meter.registry, promhttp.HandlerOpts{}))
 	return mux
+}
+
+// gauge has the metrics say what is known of the store and the platforms.
+func (p *program) gauge(platforms map[string]platform) {
+	p.meter.health(func() map[string]any {
+		_, state := p.state(context.Background(), platforms)
+		return state
+	})
+	p.meter.waiting(func() map[string]float64 {
+		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+		defer cancel()
+		out := map[string]float64{}
+		for name := range platforms {
+			n := 0.0
+			for _, err := range p.store.Pending(ctx, name) {
+				if err != nil {
+					return nil // not known, which is no number
+				}
+				n++
+			}
+			out[name] = n
+		}
+		return out
+	})
 }
 
 // state says of the store and of every platform whether it can be used, and whether

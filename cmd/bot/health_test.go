@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -28,7 +29,7 @@ type readiness struct {
 // Ready implements platform.
 func (r *readiness) Ready() bool { return r.ready }
 
-func fetchPage(t *testing.T, url string) (int, string) {
+func fetchPage(t testing.TB, url string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
@@ -88,6 +89,7 @@ func TestHealth(t *testing.T) {
 	if strings.Contains(body, "private") || strings.Contains(body, "no_such") {
 		t.Error("/metrics holds what a model wrote")
 	}
+	lint(t, body)
 	if n := strings.Count(body, "\nnod_rate_limited_total{"); n > mostBuckets+1 {
 		t.Errorf("/metrics has %d series of buckets", n)
 	}
@@ -95,6 +97,8 @@ func TestHealth(t *testing.T) {
 		"nod_steps_total 1", `nod_tool_calls_total{outcome="done",tool="clock"} 1`, `nod_approvals_total{outcome="approved"} 1`,
 		`nod_turns_total{outcome="failed"} 0`, `nod_approvals_total{outcome="denied"} 0`, `nod_tool_calls_total{outcome="failed",tool="clock"} 0`, `nod_model_calls_total{outcome="ok"} 0`,
 		`nod_tool_calls_total{outcome="failed",tool="unknown"} 2`, `nod_rate_limited_total{bucket="chat.postMessage",platform="slack"} 1000`,
+		`nod_tool_calls_total{outcome="outcome unknown",tool="clock"} 0`, `nod_store_errors_total{operation="commit"} 0`,
+		`nod_ready{part="store"} 1`, `nod_ready{part="slack"} 1`, `nod_approvals_waiting{platform="slack"} 0`, `nod_build_info{commit=`,
 		`nod_turns_total{outcome="stopped"} 1`, `nod_turns_total{outcome="answered"} 1`, "nod_queue_wait_seconds", "go_goroutines",
 	} {
 		if !strings.Contains(body, want) {
@@ -107,6 +111,20 @@ func TestHealth(t *testing.T) {
 	}
 	if code, _ := fetchPage(t, srv.URL+"/healthz"); code != http.StatusOK {
 		t.Errorf("healthz: %d", code)
+	}
+}
+
+// lint has Prometheus' own tool read metrics, where it is installed.
+func lint(t *testing.T, metrics string) {
+	t.Helper()
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), promtool, "check", "metrics")
+	cmd.Stdin = strings.NewReader(metrics)
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("promtool: %v\n%s", err, out)
 	}
 }
 
@@ -135,7 +153,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 	m.registry.Describe(described)
 	close(described)
 	name := regexp.MustCompile(`nod_[a-z_]+`)
-	there := map[string]bool{"nod_outbox_depth": true, "nod_mcp_up": true, "nod_model_waiting": true} // made with what they are of
+	there := map[string]bool{"nod_outbox_depth": true, "nod_mcp_up": true, "nod_model_waiting": true, // made with what they are of
+		"nod_build_info": true, "nod_ready": true, "nod_approvals_waiting": true}
 	for d := range described {
 		if n := name.FindString(d.String()); n != "" {
 			there[n] = true

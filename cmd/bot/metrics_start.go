@@ -1,9 +1,13 @@
 package main
 
 import (
+	"runtime"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"nod/chat"
 	"nod/llm"
@@ -25,14 +29,83 @@ func (m *meter) begin() {
 	}
 	m.calls.WithLabelValues("ok")
 	m.calls.WithLabelValues("cancelled")
+	for _, op := range []string{"put", "put_ref", "next", "commit", "finish"} {
+		m.storeErrs.WithLabelValues(op)
+	}
 	for _, kind := range []string{"prompt", "cached", "completion"} {
 		m.tokens.WithLabelValues(kind)
 	}
 	for name := range m.known {
-		for _, state := range []chat.CallState{chat.CallDone, chat.CallFailed} {
+		for _, state := range []chat.CallState{chat.CallDone, chat.CallFailed, chat.CallDenied, chat.CallExpired, chat.CallCancelled, chat.CallUnknown} {
 			m.tools.WithLabelValues(name, string(state))
 		}
 	}
+}
+
+// build says which build this is.
+func (m *meter) build() {
+	promauto.With(m.registry).NewGauge(prometheus.GaugeOpts{
+		Name: "nod_build_info", Help: "Always 1; the labels say which build this is.",
+		ConstLabels: prometheus.Labels{"version": version, "commit": revision(), "goversion": runtime.Version()},
+	}).Set(1)
+}
+
+// health shows what the page of /readyz says.
+func (m *meter) health(state func() map[string]any) {
+	m.registry.MustRegister(&readings{
+		desc: prometheus.NewDesc("nod_ready", "Whether the store, or a platform, can be used, as /readyz says.", []string{"part"}, nil),
+		read: func() map[string]float64 {
+			out := map[string]float64{}
+			for part, is := range state() {
+				if part != "ready" {
+					out[part] = zeroOrOne(is == "ok")
+				}
+			}
+			return out
+		},
+	})
+}
+
+// waiting shows how many approvals wait, of all processes that share the store. It
+// is asked at most once in a while: a store may hold very many.
+func (m *meter) waiting(count func() map[string]float64) {
+	m.registry.MustRegister(&readings{
+		desc: prometheus.NewDesc("nod_approvals_waiting", "Approvals that wait for a decision, of all processes that share the store.", []string{"platform"}, nil),
+		read: count, keep: 5 * time.Second,
+	})
+}
+
+// readings is a gauge that is read when somebody asks.
+type readings struct {
+	desc *prometheus.Desc
+	read func() map[string]float64 // by label
+	keep time.Duration             // how long what was read will do
+
+	mu   sync.Mutex
+	last map[string]float64
+	at   time.Time
+}
+
+// Describe implements prometheus.Collector.
+func (r *readings) Describe(to chan<- *prometheus.Desc) { to <- r.desc }
+
+// Collect implements prometheus.Collector.
+func (r *readings) Collect(to chan<- prometheus.Metric) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last == nil || time.Since(r.at) >= r.keep {
+		r.last, r.at = r.read(), time.Now()
+	}
+	for label, v := range r.last {
+		to <- prometheus.MustNewConstMetric(r.desc, prometheus.GaugeValue, v, label)
+	}
+}
+
+func zeroOrOne(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // servers shows which MCP servers are connected.
@@ -40,11 +113,6 @@ func (m *meter) servers(all *mcp.Servers) {
 	for name := range all.Up() {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "nod_mcp_up", Help: "Whether an MCP server is connected.", ConstLabels: prometheus.Labels{"server": name},
-		}, func() float64 {
-			if all.Up()[name] {
-				return 1
-			}
-			return 0
-		}))
+		}, func() float64 { return zeroOrOne(all.Up()[name]) }))
 	}
 }

@@ -76,6 +76,7 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 		log.Warn("the tools of an mcp server are left out", "server", s.name, "why", s.why)
 	}
 	p.meter.know(p.agent.Tools)
+	p.meter.build()
 	p.meter.begin()
 	p.meter.servers(p.kit.mcp)
 	p.kit.box.Mask = m

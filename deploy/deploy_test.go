@@ -1,0 +1,136 @@
+// Package deploy holds what nod is deployed with. There is no code in it but these
+// tests, which hold the files to each other and to the documentation.
+package deploy
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// run runs a program of the system's, where it is installed; else the test is skipped.
+func run(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		t.Skipf("%s is not here", name)
+	}
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// Prometheus' own tool takes the alerts, and each fires when it should.
+func TestAlertsByPromtool(t *testing.T) {
+	run(t, "prometheus", "promtool", "check", "rules", "nod.rules.yml")
+	run(t, "prometheus", "promtool", "test", "rules", "nod.rules.test.yml")
+}
+
+// Every metric of the alerts is one that nod has, and the operator is told what
+// every alert asks for.
+func TestAlertsAreDocumented(t *testing.T) {
+	rules, metrics, page := read(t, "prometheus/nod.rules.yml"), read(t, "../docs/metrics.md"), read(t, "../docs/operate.md")
+	for _, name := range regexp.MustCompile(`nod_[a-z_]+`).FindAllString(rules, -1) {
+		if name = strings.TrimSuffix(name, "_bucket"); !strings.Contains(metrics, "`"+name+"`") {
+			t.Errorf("an alert asks for %s, which is not in docs/metrics.md", name)
+		}
+	}
+	alerts := regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(rules, -1)
+	for _, m := range alerts {
+		if !strings.Contains(page, "`"+m[1]+"`") {
+			t.Errorf("docs/operate.md does not say what %s asks for", m[1])
+		}
+	}
+	if len(alerts) == 0 {
+		t.Error("no alerts were found")
+	}
+}
+
+// The lines of the log that the operator's page explains are lines that there are.
+func TestLogLinesAreThere(t *testing.T) {
+	var sources strings.Builder
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		sources.Write(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(read(t, "../docs/operate.md"), "| line | level |")
+	if !found {
+		t.Fatal("there is no table of lines")
+	}
+	for row := range strings.Lines(table) {
+		cells := strings.Split(row, "|")
+		if len(cells) < 4 || !strings.Contains(cells[2], "info") && !strings.Contains(cells[2], "warn") && !strings.Contains(cells[2], "error") {
+			continue
+		}
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[1], -1) {
+			if !strings.Contains(sources.String(), `"`+m[1]+`"`) {
+				t.Errorf("no line of the log is %q", m[1])
+			}
+		}
+	}
+}
+
+// The unit waits for the longest drain that the defaults can ask for, and is as
+// closed as the page says.
+func TestUnit(t *testing.T) {
+	unit := read(t, "systemd/nod.service")
+	for _, want := range []string{"TimeoutStopSec=100s", "KillMode=mixed", "RestartPreventExitStatus=2", "DynamicUser=yes", "NoNewPrivileges=yes"} {
+		if !strings.Contains(unit, want+"\n") {
+			t.Errorf("the unit lacks %s", want)
+		}
+	}
+	out := run(t, "systemd", "systemd-analyze", "security", "--offline=true", "nod.service")
+	level := regexp.MustCompile(`exposure level for nod.service: ([0-9.]+)`).FindStringSubmatch(out)
+	if level == nil {
+		t.Skip("this systemd-analyze gives no figure")
+	}
+	if exposure, err := strconv.ParseFloat(level[1], 64); err != nil || exposure > 2 {
+		t.Errorf("the unit's exposure level is %s", level[1])
+	}
+}
+
+// The container has what the tests have the sandbox work with, and no root.
+func TestContainer(t *testing.T) {
+	file, deps := read(t, "Containerfile"), read(t, "../Makefile")
+	for _, p := range []string{"bubblewrap", "python3", "numpy", "pandas", "matplotlib", "ca-certificates"} {
+		if !strings.Contains(file, p) {
+			t.Errorf("the Containerfile installs no %s", p)
+		}
+		if p != "ca-certificates" && !strings.Contains(deps, p) {
+			t.Errorf("make deps installs no %s", p)
+		}
+	}
+	if !regexp.MustCompile(`(?m)^USER [1-9][0-9]*:[1-9][0-9]*$`).MatchString(file) {
+		t.Error("the Containerfile names no unprivileged user by number")
+	}
+	if strings.Index(file, "\nUSER") > strings.Index(file, "\nENTRYPOINT") {
+		t.Error("the user comes too late")
+	}
+	if compose := read(t, "compose.yaml"); !strings.Contains(compose, "stop_grace_period: 100s") || !strings.Contains(compose, "noeviction") {
+		t.Error("the compose file kills a drain, or lets Redis forget")
+	}
+}
