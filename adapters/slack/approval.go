@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -202,7 +203,7 @@ func approvalTerms(p *chat.Approval, c card) string {
 		lines = append(lines, "*Not:* "+strings.Join(not, ", "))
 	}
 	if !p.Deadline.IsZero() && p.Outcome == "" {
-		lines = append(lines, "*Until* "+inReadersZone(p))
+		lines = append(lines, "*Until* "+shownAt(p.Deadline))
 	}
 	if p.Outcome == "" && len(p.Approve) > 0 && len(p.Deny) > 0 {
 		lines = append(lines, fmt.Sprintf("React with %s to approve, with %s to deny.", emoji(p.Approve[0]), emoji(p.Deny[0])))
@@ -210,9 +211,9 @@ func approvalTerms(p *chat.Approval, c card) string {
 	return shorten(strings.Join(lines, "\n"), mostSection)
 }
 
-// inReadersZone writes the deadline so that each reader sees their own time.
-func inReadersZone(p *chat.Approval) string {
-	return fmt.Sprintf("<!date^%d^{date_short_pretty} {time}|%s>", p.Deadline.Unix(), p.Deadline.UTC().Format("2006-01-02 15:04 UTC"))
+// shownAt writes a time so that each reader sees their own.
+func shownAt(at time.Time) string {
+	return fmt.Sprintf("<!date^%d^{date_short_pretty} {time}|%s>", at.Unix(), at.UTC().Format("2006-01-02 15:04 UTC"))
 }
 
 // emoji writes an emoji so that Slack shows it.

@@ -105,7 +105,7 @@ func (a *Adapter) channels(ctx context.Context, marks []chat.Watermark) error {
 	for _, m := range slices.Backward(marks) {
 		oldest[channelOf(m.Thread.Channel)] = m.Last.ID
 	}
-	dms, err := a.direct(ctx)
+	dms, err := a.conversations(ctx, url.Values{"types": {"im"}}, mostDMs)
 	if err != nil {
 		err = missing(err)
 	}
@@ -124,11 +124,13 @@ func (a *Adapter) channels(ctx context.Context, marks []chat.Watermark) error {
 	return err
 }
 
-// direct lists the direct conversations of the bot, page by page.
-func (a *Adapter) direct(ctx context.Context) ([]string, error) {
-	args := url.Values{"types": {"im"}, "limit": {strconv.Itoa(pageOfDMs)}, "exclude_archived": {"true"}}
+// conversations lists conversations of the bot, or those that it shares with
+// somebody, page by page.
+func (a *Adapter) conversations(ctx context.Context, args url.Values, most int) ([]string, error) {
+	args.Set("limit", strconv.Itoa(pageOfDMs))
+	args.Set("exclude_archived", "true")
 	var out []string
-	for len(out) < mostDMs {
+	for len(out) < most {
 		var said struct {
 			Channels []struct {
 				ID string `json:"id"`

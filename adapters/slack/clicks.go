@@ -166,18 +166,7 @@ func (a *Adapter) whyDenied(thread chat.ThreadID, ref chat.MessageRef, p *chat.A
 	if len(p.By) != 1 || p.By[0].ID != by.user {
 		return
 	}
-	private, err := json.Marshal(about{thread.String(), p.Call})
-	if err != nil {
-		return
-	}
-	field := slackgo.NewPlainTextInputBlockElement(plainText("Too late in the day, for example"), "reason")
-	field.Multiline, field.MaxLength = true, 500
-	input := slackgo.NewInputBlock("reason", plainText("Reason"), nil, field).WithOptional(true)
-	view, err := json.Marshal(slackgo.ModalViewRequest{
-		Type: slackgo.VTModal, CallbackID: reasonForm, PrivateMetadata: string(private), NotifyOnClose: true,
-		Title: plainText("Denied"), Submit: plainText("Send"), Close: plainText("Close"),
-		Blocks: slackgo.Blocks{BlockSet: []slackgo.Block{input}},
-	})
+	view, err := reasonWindow(about{thread.String(), p.Call})
 	if err != nil {
 		return
 	}
@@ -188,6 +177,22 @@ func (a *Adapter) whyDenied(thread chat.ThreadID, ref chat.MessageRef, p *chat.A
 		if err := a.web.call(ctx, request{method: "views.open", args: args, priority: outbox.Approval}); err != nil {
 			a.log.Debug("ask why a call was denied", "error", err)
 		}
+	})
+}
+
+// reasonWindow writes the form that asks why.
+func reasonWindow(what about) (json.RawMessage, error) {
+	private, err := json.Marshal(what)
+	if err != nil {
+		return nil, err
+	}
+	field := slackgo.NewPlainTextInputBlockElement(plainText("Too late in the day, for example"), "reason")
+	field.Multiline, field.MaxLength = true, 500
+	input := slackgo.NewInputBlock("reason", plainText("Reason"), nil, field).WithOptional(true)
+	return json.Marshal(slackgo.ModalViewRequest{
+		Type: slackgo.VTModal, CallbackID: reasonForm, PrivateMetadata: string(private), NotifyOnClose: true,
+		Title: plainText("Denied"), Submit: plainText("Send"), Close: plainText("Close"),
+		Blocks: slackgo.Blocks{BlockSet: []slackgo.Block{input}},
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -64,19 +65,56 @@ func TestGolden(t *testing.T) {
 		if err := enc.Encode(got); err != nil {
 			t.Fatal(err)
 		}
-		file := filepath.Join("..", "..", "docs", "slack", name+".json")
-		if *update {
-			if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
+		golden(t, name, b.Bytes())
+	}
+}
+
+// golden compares with a golden file, or writes it.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("..", "..", "docs", "slack", name+".json")
+	if *update {
+		if err := os.WriteFile(file, got, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(want), b.String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// So do these for what people open.
+func TestGoldenViews(t *testing.T) {
+	th := thread(general, "1.000000")
+	home := homeView(chat.Home{
+		Waiting: []chat.Waits{{Thread: th, Ref: inThread(th, "1.000300"), Number: 3, Tool: "deploy", Requester: chat.User{ID: "U0ADA"}, Deadline: time.Unix(1795000000, 0)}},
+		Limits:  []chat.Allowance{{Of: "what one person may use in a day", Used: "1200", Most: "200000 tokens"}},
+		Tools: []chat.Offer{
+			{Name: "clock", About: "Tells the time.", Risk: "runs by itself"},
+			{Name: "deploy", About: "Deploy a service.", Risk: "asks for approval: requester"},
+		},
+	}, "https://example.slack.com/", time.Unix(1794999000, 0))
+	window, err := stepsWindow("slack:x 7", stepPages(*steps(2, true)), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	form, err := reasonWindow(about{"slack:x", "c1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, view := range map[string]any{"home": home, "steps-window": window, "reason-form": form} {
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(view); err != nil {
+			t.Fatal(err)
 		}
+		golden(t, name, b.Bytes())
 	}
 }

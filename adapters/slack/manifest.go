@@ -123,7 +123,7 @@ func Manifest(o ManifestOptions) ([]byte, error) {
 	about := firstOf(o.Description, "An agent that thinks in the open and asks before it acts.")
 	m.Metadata.Major, m.Metadata.Minor = 2, 1
 	m.Display.Name, m.Display.Description = shorten(name, 35), shorten(about, 140)
-	m.Features.Home.Messages = true
+	m.Features.Home.Home, m.Features.Home.Messages = true, true
 	m.Features.Bot.Name, m.Features.Bot.Online = shorten(name, 80), true
 	m.Features.Shortcuts = []shortcut{{"Ask nod about this", "message", askAbout, "Ask about this message"}}
 	if !o.Flat {

@@ -38,6 +38,11 @@ func (a *Adapter) receive(ctx context.Context, env envelope, ack func(context.Co
 		ack(ctx, env)
 		return
 	}
+	if ev.Type == "app_home_opened" {
+		ack(ctx, env)
+		a.opened(ctx, ev)
+		return
+	}
 	where := a.lane(ev)
 	if ev.Type == "message" && inbound.IsStop(inbound.Uncalled(ev.Text, mention, a.isMe)) {
 		a.hurry.now(where)

@@ -71,6 +71,16 @@ const (
 
 // window shows a page.
 func (a *Adapter) window(ctx context.Context, method string, args url.Values, value string, pages [][]slackgo.Block, n int) error {
+	window, err := stepsWindow(value, pages, n)
+	if err != nil {
+		return err
+	}
+	args.Set("view", string(window))
+	return a.web.call(ctx, request{method: method, args: args, priority: outbox.Approval})
+}
+
+// stepsWindow writes a page of steps, with buttons to those beside it.
+func stepsWindow(value string, pages [][]slackgo.Block, n int) (json.RawMessage, error) {
 	n = max(0, min(n, len(pages)-1))
 	blocks := pages[n]
 	if len(pages) > 1 {
@@ -88,10 +98,9 @@ func (a *Adapter) window(ctx context.Context, method string, args url.Values, va
 		Type: slackgo.VTModal, CallbackID: stepsView, Title: plainText("Steps"), Close: plainText("Close"), Blocks: slackgo.Blocks{BlockSet: blocks},
 	})
 	if err != nil {
-		return fmt.Errorf("write the window: %w", err)
+		return nil, fmt.Errorf("write the window: %w", err)
 	}
-	args.Set("view", string(view))
-	return a.web.call(ctx, request{method: method, args: args, priority: outbox.Approval})
+	return view, nil
 }
 
 // Caps of a page: blocks, and bytes of what is in them. Slack takes 100 and

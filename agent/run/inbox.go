@@ -23,12 +23,17 @@ type Inbox struct {
 		memory.Catchup
 		memory.Blobs
 		memory.Notes
+		memory.Counters
 	}
 	// Emoji are the ones that can mean something, in normal form; reactions
 	// with others are not kept.
 	Emoji map[string]bool
 	// Standings remembers what threads came to; nil: every question reads anew.
 	Standings *Standings
+	// Agent and Limits are what people are told of tools and of today's limits;
+	// nil and none: nothing.
+	Agent  *agent.Agent
+	Limits Limits
 }
 
 // Message puts a message into its thread.

@@ -40,16 +40,23 @@ type account struct {
 
 // accounts lists the limits that concern a turn.
 func (d *driver) accounts(by chat.UserID) []account {
-	l := d.Limits
-	day := d.Host.Now().UTC().Format(time.DateOnly)
+	return d.Limits.accounts(d.Host.Now(), d.thread.Platform, by, d.thread)
+}
+
+// accounts lists the limits that concern a person now, and a thread, unless it is
+// zero.
+func (l Limits) accounts(now time.Time, platform string, by chat.UserID, thread chat.ThreadID) []account {
+	day := now.UTC().Format(time.DateOnly)
 	var out []account
 	add := func(limit Limit, key, what string) {
 		if limit != (Limit{}) {
 			out = append(out, account{limit, "used/" + day + "/" + key, what})
 		}
 	}
-	add(l.Person, "person/"+d.thread.Platform+"/"+string(by), "what one person may use in a day")
-	add(l.Thread, "thread/"+d.thread.String(), "what this thread may use in a day")
+	add(l.Person, "person/"+platform+"/"+string(by), "what one person may use in a day")
+	if thread != (chat.ThreadID{}) {
+		add(l.Thread, "thread/"+thread.String(), "what this thread may use in a day")
+	}
 	add(l.All, "all", "what I may use in a day")
 	return out
 }

@@ -214,7 +214,7 @@ func (p *program) inbox() run.Inbox {
 			emoji[e] = true
 		}
 	}
-	return run.Inbox{Store: p.store, Emoji: emoji, Standings: run.NewStandings()}
+	return run.Inbox{Store: p.store, Emoji: emoji, Standings: run.NewStandings(), Agent: p.agent, Limits: limits(p.cfg)}
 }
 
 // runner drives the threads of the platforms.

@@ -1,0 +1,190 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	slackgo "github.com/slack-go/slack"
+
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// The app's Home tab shows a person what concerns them: approvals that wait for
+// them, what of today's limits is used, the tools. It is written anew whenever
+// they open it, and says of when it is.
+
+// Lobby is an Inbox that knows what to show there.
+type Lobby interface {
+	Home(ctx context.Context, platform string, v chat.Visit) (chat.Home, error)
+}
+
+// homeTab is the tab that the bot writes; the others are Slack's.
+const homeTab = "home"
+
+// opened shows somebody their Home tab, after Slack was told that the event was
+// received: it shows something, and what takes long to find out must not have it
+// delivered again.
+func (a *Adapter) opened(ctx context.Context, ev event) {
+	lobby, ok := a.o.Inbox.(Lobby)
+	if !ok || ev.Tab != homeTab || ev.User == "" {
+		return
+	}
+	a.lanes.Run(ctx, "home:"+ev.User, callTimeout, func(ctx context.Context) {
+		if err := a.publish(ctx, lobby, ev); err != nil {
+			a.log.Warn("show somebody their home tab", "error", err)
+		}
+	})
+}
+
+// publish writes the Home tab of whoever opened it. Whoever is not heard gets
+// none.
+func (a *Adapter) publish(ctx context.Context, lobby Lobby, ev event) error {
+	u, k, err := a.person(ctx, ev.User)
+	if err != nil {
+		return fmt.Errorf("look up who it is: %w", err)
+	}
+	heard, barred := a.o.trust(k)
+	if !heard {
+		return nil
+	}
+	u.Barred = barred
+	h, err := lobby.Home(ctx, Platform, chat.Visit{
+		Who: u, Sees: a.sight(ctx, ev),
+		Member: func(ctx context.Context, _ chat.ThreadID, rule string) (bool, error) { // as of a moment ago: it decides nothing
+			id, ok := strings.CutPrefix(rule, "group:")
+			if !ok {
+				return false, nil
+			}
+			users, err := a.groups.members(ctx, a, id)
+			return slices.Contains(users, ev.User), err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	view, err := json.Marshal(homeView(h, a.who().URL, a.o.Now()))
+	if err != nil {
+		return fmt.Errorf("write the home tab: %w", err)
+	}
+	args := url.Values{"user_id": {ev.User}, "view": {string(view)}}
+	return a.web.call(ctx, request{method: "views.publish", args: args, priority: outbox.Answer})
+}
+
+// sight says which threads somebody sees: those of their conversation with the
+// bot, and of the channels that they are in. Which these are is asked at the
+// first thread elsewhere; when Slack does not say, they see none.
+func (a *Adapter) sight(ctx context.Context, ev event) func(chat.ThreadID) bool {
+	in := sync.OnceValue(func() map[string]bool {
+		ids, err := a.conversations(ctx, url.Values{"user": {ev.User}, "types": {"public_channel,private_channel,mpim"}}, mostMemberships)
+		if err != nil {
+			a.log.Warn("list the channels of a person", "error", err)
+			return nil
+		}
+		all := map[string]bool{}
+		for _, id := range ids {
+			all[id] = true
+		}
+		return all
+	})
+	return func(thread chat.ThreadID) bool {
+		channel := channelOf(thread.Channel)
+		if !isDM(channel) && !in()[channel] || isDM(channel) && channel != ev.Channel {
+			return false
+		}
+		ok, err := a.allowed(ctx, ev.User, channel)
+		return ok && err == nil
+	}
+}
+
+// mostMemberships is of how many channels of a person approvals are shown.
+const mostMemberships = 2000
+
+// Caps of the tools on the tab, and of those in one block; Slack takes 100
+// blocks.
+const (
+	mostTools     = 200
+	toolsOfABlock = 10
+)
+
+// homeView writes the Home tab.
+func homeView(h chat.Home, workspace string, now time.Time) slackgo.HomeTabViewRequest {
+	return slackgo.HomeTabViewRequest{Type: slackgo.VTHomeTab, Blocks: slackgo.Blocks{BlockSet: homeBlocks(h, workspace, now)}}
+}
+
+func homeBlocks(h chat.Home, workspace string, now time.Time) []slackgo.Block {
+	title := func(s string) slackgo.Block { return slackgo.NewHeaderBlock(plainText(s)) }
+	out := []slackgo.Block{title("Approvals that wait for you")}
+	for _, w := range h.Waiting {
+		out = append(out, section(waitsLine(w, workspace)))
+	}
+	switch {
+	case len(h.Waiting) == 0:
+		out = append(out, section("None."))
+	case h.Further > 0:
+		out = append(out, slackgo.NewContextBlock("", mrkdwn(fmt.Sprintf("and %d more", h.Further))))
+	}
+	out = append(out, title("Your limits today"))
+	for _, l := range h.Limits {
+		out = append(out, section(fmt.Sprintf("%s of %s used of %s", escape(l.Used), escape(l.Most), escape(l.Of))))
+	}
+	if len(h.Limits) == 0 {
+		out = append(out, section("There are none."))
+	}
+	out = append(out, title("Tools"))
+	for tools := range slices.Chunk(h.Tools[:min(len(h.Tools), mostTools)], toolsOfABlock) {
+		out = append(out, offers(tools))
+	}
+	switch {
+	case len(h.Tools) == 0:
+		out = append(out, section("There are none."))
+	case len(h.Tools) > mostTools:
+		out = append(out, slackgo.NewContextBlock("", mrkdwn(fmt.Sprintf("and %d more", len(h.Tools)-mostTools))))
+	}
+	return append(out, slackgo.NewContextBlock("", mrkdwn("as of "+shownAt(now)+"; opening this tab writes it anew")))
+}
+
+// offers lists tools. What they say of themselves is no markup.
+func offers(tools []chat.Offer) slackgo.Block {
+	var lines []slackgo.RichTextElement
+	for _, t := range tools {
+		lines = append(lines, slackgo.NewRichTextSection(
+			slackgo.NewRichTextSectionTextElement(shorten(flat(t.Name), 100), &slackgo.RichTextSectionTextStyle{Code: true}),
+			slackgo.NewRichTextSectionTextElement(" "+shorten(chat.Exact(flat(t.About)), 200)+" ", nil),
+			slackgo.NewRichTextSectionTextElement(shorten(flat(t.Risk), 200), &slackgo.RichTextSectionTextStyle{Italic: true}),
+		))
+	}
+	return slackgo.NewRichTextBlock("", slackgo.NewRichTextList(slackgo.RTEListBullet, 0, lines...))
+}
+
+// waitsLine writes an approval that waits, with the way to it.
+func waitsLine(w chat.Waits, workspace string) string {
+	where := "in <#" + channelOf(w.Thread.Channel) + ">"
+	if isDM(channelOf(w.Thread.Channel)) {
+		where = "in our conversation"
+	}
+	line := fmt.Sprintf("*Approval %d:* %s · %s · asked by %s", w.Number, inlineCode(shorten(w.Tool, 100)), where, person(w.Requester))
+	if !w.Deadline.IsZero() {
+		line += " · until " + shownAt(w.Deadline)
+	}
+	if workspace != "" {
+		line += " · <" + escape(permalink(workspace, w.Thread, w.Ref)) + "|Open>"
+	}
+	return line
+}
+
+// permalink is the address of a message, as chat.getPermalink gives it.
+func permalink(workspace string, thread chat.ThreadID, ref chat.MessageRef) string {
+	channel := channelOf(ref.Channel)
+	at := strings.TrimSuffix(workspace, "/") + "/archives/" + channel + "/p" + strings.ReplaceAll(ref.ID, ".", "")
+	if thread.Root == "" || thread.Root == ref.ID {
+		return at
+	}
+	return at + "?" + url.Values{"thread_ts": {thread.Root}, "cid": {channel}}.Encode()
+}

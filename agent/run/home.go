@@ -1,0 +1,86 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"nod/agent"
+	"nod/chat"
+)
+
+// Caps of what a person is told of what waits for them: of the approvals that
+// are listed, and of the threads that are read for it.
+const (
+	mostListed = 20
+	mostRead   = 200
+)
+
+// Home says what a person is told outside of any conversation on a platform.
+func (i Inbox) Home(ctx context.Context, platform string, v chat.Visit) (chat.Home, error) {
+	var h chat.Home
+	waits, err := i.waits(ctx, platform, v)
+	if err != nil {
+		return h, err
+	}
+	slices.SortFunc(waits, func(x, y chat.Waits) int {
+		return cmp.Or(x.Deadline.Compare(y.Deadline), cmp.Compare(x.Ref.String(), y.Ref.String()))
+	})
+	listed := min(len(waits), mostListed)
+	h.Waiting, h.Further = waits[:listed], len(waits)-listed
+	if i.Agent != nil {
+		h.Tools = i.Agent.Offers()
+	}
+	for _, a := range i.Limits.accounts(time.Now(), platform, v.Who.ID, chat.ThreadID{}) {
+		used, err := i.Store.Count(ctx, a.name, 0, counterTTL)
+		if err != nil {
+			return h, fmt.Errorf("look at a limit: %w", err)
+		}
+		h.Limits = append(h.Limits, chat.Allowance{Of: a.what, Used: a.said(used), Most: a.String()})
+	}
+	return h, nil
+}
+
+// waits lists the approvals that wait for somebody in threads that they see.
+func (i Inbox) waits(ctx context.Context, platform string, v chat.Visit) ([]chat.Waits, error) {
+	calls := map[chat.ThreadID][]string{}
+	for p, err := range i.Store.Pending(ctx, platform) {
+		if err != nil {
+			return nil, fmt.Errorf("list what waits: %w", err)
+		}
+		calls[p.Thread] = append(calls[p.Thread], p.Call)
+	}
+	var out []chat.Waits
+	read := 0
+	for thread, ids := range calls {
+		if !v.Sees(thread) {
+			continue
+		}
+		if read++; read > mostRead {
+			break
+		}
+		tail, err := i.Store.Tail(ctx, thread, 0)
+		if err != nil {
+			return nil, fmt.Errorf("read thread: %w", err)
+		}
+		log := agent.NewLog(tail.Log, agent.Claim{})
+		member := func(rule string) (bool, error) { return v.Member(ctx, thread, rule) }
+		for _, id := range ids {
+			if w, ok := log.Waits(id, v.Who, time.Now(), member); ok {
+				w.Thread = thread
+				out = append(out, w)
+			}
+		}
+	}
+	return out, nil
+}
+
+// said writes what is used of a limit.
+func (a account) said(used int64) string {
+	if a.Money > 0 {
+		return chat.Money(float64(used) / micro)
+	}
+	return fmt.Sprint(used)
+}

@@ -1,0 +1,49 @@
+package chat
+
+import (
+	"context"
+	"time"
+)
+
+// Visit is somebody who looks at the bot outside of any conversation.
+type Visit struct {
+	Who User
+	// Sees says whether they see a thread: of others they learn nothing.
+	Sees func(ThreadID) bool
+	// Member says whether they are in a group or role.
+	Member func(ctx context.Context, thread ThreadID, rule string) (bool, error)
+}
+
+// Home is what a person is told outside of any conversation: what waits for
+// them, what of today's limits is used, and which tools there are.
+type Home struct {
+	Waiting []Waits // the oldest deadline first
+	Further int     // more of these
+	Limits  []Allowance
+	Tools   []Offer
+}
+
+// Waits is an approval that somebody may give now. It says nothing else of its
+// thread, not even the arguments.
+type Waits struct {
+	Thread    ThreadID
+	Ref       MessageRef
+	Number    int
+	Tool      string
+	Requester User
+	Deadline  time.Time
+}
+
+// Allowance is a limit of today and what is used of it, in words.
+type Allowance struct {
+	Of   string // such as `what one person may use in a day`
+	Used string
+	Most string
+}
+
+// Offer is a tool, as people are told of it.
+type Offer struct {
+	Name  string
+	About string // one sentence
+	Risk  string // runs by itself, asks for approval and of whom, or is off
+}
