@@ -353,13 +353,34 @@ func (d *driver) fails(err error) {
 			d.Log.Error("give a turn up", "thread", d.thread.String(), "error", err)
 		}
 	}
-	more, err := d.Store.Finish(background, d.held, d.now().Add(pause))
+	d.giveBack(pause)
+}
+
+// giveBack lets the thread go, to be taken up again after a pause. A thread that is
+// held and that nobody drives would stand still for ever: it is tried until it is
+// done, or the process ends, by which a claim lapses.
+func (d *driver) giveBack(pause time.Duration) {
+	var more bool
+	err := d.persist(func() (err error) {
+		more, err = d.Store.Finish(background, d.held, d.now().Add(pause))
+		return err
+	})
 	if err == nil && more {
 		d.sleep(d.ctx, pause)
-		err = d.Store.Handoff(background, d.held)
+		err = d.persist(func() error { return d.Store.Handoff(background, d.held) })
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, memory.ErrFenced) {
 		d.Log.Warn("give a thread back", "thread", d.thread.String(), "error", err)
+	}
+}
+
+// persist does what the store must do in the end, however often it refuses it.
+func (d *driver) persist(do func() error) error {
+	for {
+		err := d.insist(do)
+		if err == nil || errors.Is(err, memory.ErrFenced) || errors.Is(err, errDrained) {
+			return err
+		}
 	}
 }
 

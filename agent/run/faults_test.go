@@ -72,6 +72,35 @@ func (m *moody) Ping(ctx context.Context) error {
 	return m.Full.Ping(ctx)
 }
 
+// grudging is a store that takes no commits and lets no thread go, though it answers
+// to everything else.
+type grudging struct{ *moody }
+
+// Ping implements memory.Store.
+func (g grudging) Ping(ctx context.Context) error { return g.Full.Ping(ctx) }
+
+// A store that refuses one thread alone for a while does not make a thread
+// that is held by nobody and that nobody else gets.
+func TestStoreRefusesOneThread(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		m := grudging{&moody{Full: store}}
+		w := newWorld(t, m, nil)
+		w.inbox.Store = store
+		w.model.Add("say Hello.") // is asked again, since what it said could not be kept
+		w.model.Add("say Hello.")
+		m.sulk(4 * time.Second)
+		w.start()
+		if err := w.say("hello"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(15 * time.Minute)
+		synctest.Wait()
+		w.stop()
+		wantLines(t, w.board, "answer Hello.")
+	})
+}
+
 // counted counts what a model is asked.
 type counted struct {
 	llm.Model
