@@ -64,13 +64,13 @@ var conditions = []mutant{
 	{"deadline: approvals expire", approve, "if !d.s.now.Before(c.deadline()) {", "if false {", ""},
 	{"deadline: not before", approve, "if !d.s.now.Before(c.deadline()) {", "if true {", ""},
 	{"deadline: the thread is woken for it", next, "func (d *decision) wakeAt() time.Time {", "func (d *decision) wakeAt() time.Time {\n	if true {\n		return time.Time{}\n	}", ""},
-	{"approval: the decision is looked at", calls, "if c.decided != nil && c.decided.Outcome != chat.Approved {", "if false {", ""},
+	{"approval: the decision is looked at", calls, "	if c.turnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)", ""},
 	{"approval: it is waited for", fold, "return c.asked != nil && c.decided == nil && c.result == nil", "return false", ""},
 	{"approval: risk", calls, "if risk, why := d.risk(tool, c); risk == Ask {", "if risk, why := d.risk(tool, c); false && risk == Ask {", ""},
 	{"digest: what was asked for is what runs", calls, "if c.asked.Digest != c.digest() || c.asked.Tool != c.Tool {", "if false {", ""},
 
 	// Side effects.
-	{"effect: Started before it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		if fresh {", "	d.owed = append(d.owed, act.Started)\n	if err := error(nil); err != nil {\n		if fresh {", ""},
+	{"effect: Started before it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		return err\n	}\n	if known", "	d.owed = append(d.owed, act.Started)\n	if known", ""},
 	{"effect: not again in the process that ran it", perform, "	if known != nil {\n		d.Log.Error(\"the store came back", "	if false {\n		d.Log.Error(\"the store came back", ""},
 	{"effect: stop between Started and the call", perform, "	if d.Agent.Interrupted(d.log) {\n		cancelled :=", "	if false {\n		cancelled :=", ""},
 	{"effect: what began is not begun again", calls, "	if c.started {\n		return d.lost(c)\n	}", "", ""},
@@ -125,7 +125,7 @@ var planted = []mutant{
 		"a side effect happens at most once",
 	},
 	{
-		"planted: Started a moment after it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		if fresh {", "	defer func() { _ = d.commit(act.Started) }()\n	if err := error(nil); err != nil {\n		if fresh {",
+		"planted: Started a moment after it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		return err\n	}\n	if known", "	defer func() { _ = d.commit(act.Started) }()\n	if known",
 		"a side effect is in the log before it begins",
 	},
 	{
@@ -157,11 +157,11 @@ var planted = []mutant{
 		"once the world is calm no card asks any more",
 	},
 	{
-		"planted: a drain waits for what is over", letters, "	e.n--\n", "",
+		"planted: a drain waits for what is over", letters, "	e.n--\n	if e.done", "	if e.done",
 		"a process ends when it is told to",
 	},
 	{
-		"planted: a denial is no denial", calls, "if c.decided != nil && c.decided.Outcome != chat.Approved {", "if false {",
+		"planted: a denial is no denial", calls, "	if c.turnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)",
 		"nothing that needs an approval runs without one",
 	},
 	{
