@@ -58,6 +58,7 @@ var mayImport = map[string][]string{
 	"adapters/slack":        {"chat", "chat/catchup", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary"},
 	"adapters/web":          {"chat", "chat/inbound", "chat/intake", "chat/markdown", "chat/summary"},
 	"adapters/discord":      {"chat", "chat/catchup", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary"},
+	"lab":                   {"agent", "chat", "llm", "llm/args", "memory"},
 	"cmd/bot":               {"*"},
 	"cmd/bot/config":        {"chat", "llm/args", "memory"},
 	"internal/imports":      {},

@@ -70,9 +70,9 @@ func (w *writer) fits(thread, size int64, q memory.Quota) error {
 }
 
 // Blob implements memory.Blobs.
-func (s *Store) Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error) {
+func (r *reader) Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error) {
 	var data []byte
-	err := s.db.QueryRowContext(ctx, `SELECT c.data FROM thread t JOIN blob b ON b.thread = t.id
+	err := r.db.QueryRowContext(ctx, `SELECT c.data FROM thread t JOIN blob b ON b.thread = t.id
 		JOIN content c ON c.id = b.content WHERE t.name = ? AND b.name = ?`, thread.String(), name).Scan(&data)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, memory.ErrNoBlob

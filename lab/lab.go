@@ -1,0 +1,179 @@
+// Package lab answers "what would have happened with another configuration?" from
+// the log alone. A recorded thread is a list of entries, and everything that nod
+// decides is a function of one; so a turn can be decided anew by another
+// [agent.Agent], up to where the model or a tool has to be asked. The model may be
+// asked again, or be played back; tools never are: what they gave is in the log.
+//
+// It knows no store and no platform, posts nothing, and keeps its own journal in
+// memory: whoever calls it reads the threads.
+package lab
+
+import (
+	"context"
+	"errors"
+
+	"nod/agent"
+	"nod/chat"
+	"nod/llm"
+	"nod/memory"
+)
+
+// Mode is how a recorded turn is looked at again.
+type Mode string
+
+// The modes.
+const (
+	Calls Mode = "calls" // each recorded model call is asked anew, at its very point
+	Turns Mode = "turns" // whole turns run again, with recorded results
+	Rules Mode = "rules" // no model: what it said is played back, and the rules decide anew
+)
+
+// Lab is another configuration, to be held against recordings. It is used
+// concurrently.
+type Lab struct {
+	Agent *agent.Agent
+	Model llm.Model
+	Mode  Mode
+	// Blob gives the content of a recorded file, or memory.ErrNoBlob.
+	Blob func(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error)
+}
+
+// NotRecorded is the result of a call of which the recording holds none.
+const NotRecorded = "not recorded"
+
+// Replay decides a recorded turn anew, and says what differs. An error is one of
+// the model, or of a turn that this build can't replay.
+func (l *Lab) Replay(ctx context.Context, r *Recorded) (Difference, error) {
+	var now Outcome
+	var err error
+	switch l.Mode {
+	case Turns:
+		now, err = l.turn(ctx, r)
+	case Rules:
+		now, err = l.rules(ctx, r)
+	default:
+		now, err = l.calls(ctx, r)
+	}
+	if err != nil {
+		return Difference{}, err
+	}
+	d := Difference{Thread: r.Thread.String(), Turn: r.Turn, Old: r.outcome(), New: now}
+	d.Old.Cost, d.New.Cost = l.Agent.Prices.Cost(d.Old.usage), l.Agent.Prices.Cost(d.New.usage)
+	if l.Mode == Rules { // the answers are the same by definition
+		d.New.Answer, d.New.usage, d.New.Cost = d.Old.Answer, d.Old.usage, d.Old.Cost
+	}
+	d.compare()
+	return d, nil
+}
+
+// turn runs a whole turn again.
+func (l *Lab) turn(ctx context.Context, r *Recorded) (Outcome, error) {
+	s := l.stage(r, r.begin())
+	if r.opened.Again != 0 { // a reaction opened it, which the new rules need not know
+		s.open()
+	}
+	s.ask = l.ask
+	return s.run(ctx)
+}
+
+// rules plays the turn back, with what the model said then.
+func (l *Lab) rules(ctx context.Context, r *Recorded) (Outcome, error) {
+	s := l.stage(r, r.begin())
+	s.open()
+	s.ask = func(_ context.Context, s *stage, act agent.Call) (memory.Step, error) {
+		if act.N > len(r.steps) {
+			return memory.Step{}, errOver
+		}
+		st := r.steps[act.N-1].Step
+		st.Seen = act.Seen
+		return st, nil
+	}
+	return s.run(ctx)
+}
+
+// calls asks every model call of a turn anew, each with what really was before it.
+func (l *Lab) calls(ctx context.Context, r *Recorded) (Outcome, error) {
+	var all Outcome
+	for i, st := range r.steps {
+		if st.Failed {
+			continue
+		}
+		s := l.stage(r, st.Seen)
+		s.first, s.ask = i, l.ask
+		if !s.opened {
+			s.open()
+		}
+		act, ok := l.Agent.Anew(s.log, st.Phase, st.Branch)
+		if !ok {
+			return all, errUnfit
+		}
+		if err := s.call(ctx, act); err != nil {
+			return all, err
+		}
+		s.once = true
+		one, err := s.run(ctx)
+		if err != nil {
+			return all, err
+		}
+		all.add(one)
+		if st.Phase == "" {
+			all.Answer = one.Answer
+		}
+	}
+	return all, nil
+}
+
+// errOver says that the recording ends here; errUnfit that a turn holds what this
+// build does not know how to replay.
+var (
+	errOver  = errors.New("the recording is over")
+	errUnfit = errors.New("this turn can't be replayed by this build")
+)
+
+// ask asks the model. What it calls has the ids that the same calls had then, since
+// they are in the prompt.
+func (l *Lab) ask(ctx context.Context, s *stage, act agent.Call) (memory.Step, error) {
+	r, err := l.complete(ctx, s.thread, act.Request)
+	if err != nil {
+		if missed, ok := l.Agent.Missed(s.log, act); ok && ctx.Err() == nil {
+			return missed, nil
+		}
+		return memory.Step{}, err
+	}
+	s.out.usage = sum(s.out.usage, r.Usage)
+	st := l.Agent.Step(act, r, 0)
+	s.rename(&st)
+	return st, nil
+}
+
+func (l *Lab) complete(ctx context.Context, thread chat.ThreadID, req llm.Request) (llm.Response, error) {
+	for i, m := range req.Messages {
+		var have []llm.Image
+		for _, img := range m.Images {
+			data, err := l.blob(ctx, thread, img.Blob)
+			if err != nil && !errors.Is(err, memory.ErrNoBlob) {
+				return llm.Response{}, err
+			}
+			if err == nil {
+				have = append(have, llm.Image{MediaType: img.MediaType, Blob: img.Blob, Data: data})
+			}
+		}
+		req.Messages[i].Images = have
+	}
+	req.Fair = thread.String()
+	return l.Model.Complete(ctx, req, nil)
+}
+
+func (l *Lab) blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error) {
+	if l.Blob == nil {
+		return nil, memory.ErrNoBlob
+	}
+	return l.Blob(ctx, thread, name)
+}
+
+func sum(a, b llm.Usage) llm.Usage {
+	return llm.Usage{
+		Prompt: a.Prompt + b.Prompt, Cached: a.Cached + b.Cached,
+		Completion: a.Completion + b.Completion, Reasoning: a.Reasoning + b.Reasoning,
+	}
+}

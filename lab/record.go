@@ -1,0 +1,226 @@
+package lab
+
+import (
+	"slices"
+	"time"
+
+	"nod/chat"
+	"nod/llm"
+	"nod/memory"
+)
+
+// Recorded is one finished turn of a thread's log.
+type Recorded struct {
+	Thread chat.ThreadID
+	Turn   uint64
+	At     time.Time
+
+	entries []memory.Entry // of the whole thread, in order
+	opened  memory.Opened
+	seq     uint64 // of Opened
+	steps   []recordedStep
+	calls   []*recordedCall
+	stopped *memory.Stopped
+	failed  bool
+	ended   bool
+}
+
+type recordedStep struct {
+	memory.Step
+	seq uint64
+}
+
+// recordedCall is what became of a call.
+type recordedCall struct {
+	memory.Call
+	step    int // index in Recorded.steps
+	digest  string
+	asked   bool
+	decided *memory.Decided
+	reason  *memory.Reason
+	started bool
+	result  *memory.Result
+}
+
+// ran says whether the call came to a result of its tool's.
+func (c *recordedCall) ran() bool {
+	return c.result != nil && slices.Contains([]chat.CallState{chat.CallDone, chat.CallFailed, chat.CallUnknown}, c.result.State)
+}
+
+// Read lists the finished turns of a thread that were opened since then. Of a
+// thread that holds an entry which this build can't read there are none, and ok is
+// false.
+func Read(thread chat.ThreadID, entries []memory.Entry, since time.Time) (turns []*Recorded, ok bool) {
+	entries = slices.DeleteFunc(slices.Clone(entries), func(e memory.Entry) bool { return e.Seq == 0 })
+	r := reader{thread: thread, entries: entries, calls: map[string]*recordedCall{}}
+	for _, e := range entries {
+		switch b := e.Body.(type) {
+		case memory.Broken:
+			return nil, false
+		case memory.Unknown:
+			if !b.Skip {
+				return nil, false
+			}
+		default:
+			r.add(e)
+		}
+	}
+	for _, t := range r.turns {
+		if t.ended && !t.At.Before(since) && len(t.steps) > 0 {
+			turns = append(turns, t)
+		}
+	}
+	return turns, true
+}
+
+// reader makes turns of entries.
+type reader struct {
+	thread  chat.ThreadID
+	entries []memory.Entry
+	turns   []*Recorded
+	open    *Recorded
+	calls   map[string]*recordedCall
+}
+
+func (r *reader) add(e memory.Entry) {
+	switch b := e.Body.(type) {
+	case memory.Opened:
+		r.open = &Recorded{Thread: r.thread, Turn: b.Turn, At: e.At, entries: r.entries, opened: b, seq: e.Seq}
+		r.turns = append(r.turns, r.open)
+	case memory.Step:
+		r.step(e, b)
+	case memory.Stopped:
+		if r.of(b.Turn) {
+			r.open.stopped = &b
+		}
+	case memory.Failed:
+		if r.of(b.Turn) {
+			r.open.failed = true
+		}
+	case memory.Ended:
+		if r.of(b.Turn) {
+			r.open.ended, r.open = true, nil
+		}
+	case memory.Forgot:
+		r.turns, r.open = nil, nil
+	default:
+		r.call(e)
+	}
+}
+
+func (r *reader) of(turn uint64) bool { return r.open != nil && r.open.Turn == turn }
+
+// step takes a step as the agent does: one of a process that was replaced says
+// nothing.
+func (r *reader) step(e memory.Entry, b memory.Step) {
+	if !r.of(b.Turn) || b.N != len(r.open.steps)+1 {
+		return
+	}
+	for _, c := range b.Calls {
+		k := &recordedCall{Call: c, step: len(r.open.steps), digest: digest(c)}
+		r.calls[c.ID] = k
+		r.open.calls = append(r.open.calls, k)
+	}
+	r.open.steps = append(r.open.steps, recordedStep{b, e.Seq})
+}
+
+func (r *reader) call(e memory.Entry) {
+	switch b := e.Body.(type) {
+	case memory.Asked:
+		if c := r.calls[b.Call]; c != nil {
+			c.asked = true
+		}
+	case memory.Decided:
+		if c := r.calls[b.Call]; c != nil && c.decided == nil {
+			c.decided = &b
+		}
+	case memory.Reason:
+		if c := r.calls[b.Call]; c != nil && c.reason == nil {
+			c.reason = &b
+		}
+	case memory.Started:
+		if c := r.calls[b.Call]; c != nil {
+			c.started = true
+		}
+	case memory.Result:
+		if c := r.calls[b.Call]; c != nil && c.result == nil {
+			c.result = &b
+		}
+	}
+}
+
+// begin is the last entry that was there when the turn's first step was decided.
+func (r *Recorded) begin() uint64 {
+	if r.steps[0].Seen < r.seq {
+		return r.steps[0].Seen
+	}
+	return r.seq - 1
+}
+
+// upTo is the log as it was loaded when this was its last entry.
+func (r *Recorded) upTo(seq uint64) []memory.Entry {
+	end, base := 0, uint64(0)
+	for i, e := range r.entries {
+		if e.Seq > seq {
+			break
+		}
+		end = i + 1
+		switch b := e.Body.(type) {
+		case memory.Trimmed:
+			base = max(base, b.Before)
+		case memory.Forgot:
+			base = max(base, b.Before)
+		}
+	}
+	return memory.Since(r.entries[:end], base)
+}
+
+// between lists what people wrote between two places of the log.
+func (r *Recorded) between(after, upTo uint64) []memory.Body {
+	var out []memory.Body
+	for _, e := range r.entries {
+		if e.Seq <= after || e.Seq > upTo {
+			continue
+		}
+		switch e.Body.(type) {
+		case memory.Message, memory.Edited, memory.Deleted:
+			out = append(out, e.Body)
+		}
+	}
+	return out
+}
+
+// Usage is what the turn's model calls used, and how many there were.
+func (r *Recorded) Usage() (u llm.Usage, calls int) {
+	for _, st := range r.steps {
+		u = sum(u, st.Usage)
+		if st.Usage.Prompt == 0 {
+			u.Prompt += st.Estimate
+		}
+	}
+	return u, len(r.steps)
+}
+
+// outcome is what came of the turn then.
+func (r *Recorded) outcome() Outcome {
+	var o Outcome
+	for _, st := range r.steps {
+		o.usage = sum(o.usage, st.Usage)
+		if st.Phase == "" {
+			o.Answer = st.Answer
+		}
+	}
+	if r.stopped != nil || r.failed {
+		o.Answer = ""
+	}
+	for _, c := range r.calls {
+		o.call(c.Call)
+		switch {
+		case c.asked:
+			o.ask(c.digest)
+		case c.started:
+			o.unask(Free{Call: callOf(c.Call)})
+		}
+	}
+	return o
+}

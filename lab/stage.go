@@ -1,0 +1,314 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"nod/agent"
+	"nod/chat"
+	"nod/llm/args"
+	"nod/memory"
+)
+
+// stage is a turn that is decided anew: the log as it was, a journal in memory that
+// goes on from there, and what the recording says of calls.
+type stage struct {
+	lab    *Lab
+	thread chat.ThreadID
+	rec    *Recorded // nil: a case, which was not recorded
+	log    *agent.Log
+	last   uint64
+	now    time.Time
+	opened bool   // the turn is in the log
+	told   uint64 // what people wrote up to here is in the log
+
+	// ask gives the step that a model call comes to.
+	ask  func(ctx context.Context, s *stage, act agent.Call) (memory.Step, error)
+	once bool // it ends where the model would be called again
+
+	first   int // calls of earlier steps are no longer to be had
+	served  map[*recordedCall]bool
+	settled map[*recordedCall]bool // their decision was used
+	waits   []memory.Asked         // approvals that nobody has decided yet
+	steps   int
+	posts   int
+	draft   string
+	over    bool
+	out     Outcome
+}
+
+// word is in the names that are made here.
+const word = "replay"
+
+// mostActions ends what would go on for ever.
+const mostActions = 100_000
+
+func (l *Lab) stage(r *Recorded, seq uint64) *stage {
+	log := r.upTo(seq)
+	s := &stage{
+		lab: l, thread: r.Thread, rec: r, log: agent.NewLog(log, agent.Claim{Token: word, Self: word}),
+		last: seq, opened: seq >= r.seq, told: seq, now: r.At,
+		served: map[*recordedCall]bool{}, settled: map[*recordedCall]bool{},
+	}
+	if len(log) > 0 {
+		s.now = log[len(log)-1].At
+	}
+	return s
+}
+
+func (s *stage) append(bodies ...memory.Body) {
+	for _, b := range bodies {
+		s.last++
+		switch b := b.(type) {
+		case memory.Opened:
+			s.opened = true
+		case memory.Failed:
+			s.over, s.draft = true, ""
+		case memory.Stopped:
+			s.over, s.draft = true, ""
+		case memory.Ended:
+			s.over = true
+		case memory.Step:
+			s.steps = b.N
+			if b.Phase == "" {
+				s.draft = b.Answer
+			}
+		}
+		s.log.Append(memory.Entry{Seq: s.last, At: s.now, Body: b})
+	}
+}
+
+// run does what is next until the turn is over.
+func (s *stage) run(ctx context.Context) (Outcome, error) {
+	for range mostActions {
+		if err := ctx.Err(); err != nil {
+			return s.out, err
+		}
+		act := s.lab.Agent.Next(s.log)
+		if _, ok := act.(agent.Call); ok && s.once {
+			break
+		}
+		err := s.perform(ctx, act)
+		if errors.Is(err, errOver) {
+			break
+		}
+		if err != nil {
+			return s.out, err
+		}
+		if s.over {
+			break
+		}
+	}
+	s.out.Answer = s.draft
+	return s.out, nil
+}
+
+func (s *stage) perform(ctx context.Context, act agent.Action) error {
+	switch act := act.(type) {
+	case agent.Record:
+		s.append(act.Bodies...)
+	case agent.Open:
+		s.asks(act.Asked)
+	case agent.Judge:
+		s.append(memory.Vote{Reaction: act.Seq, By: act.Reaction.By, Verdict: memory.Nothing})
+	case agent.Call:
+		return s.call(ctx, act)
+	case agent.Summarise:
+		return s.summarise(ctx, act)
+	case agent.Run:
+		for _, c := range act.Calls {
+			s.append(s.result(c))
+		}
+	case agent.Effect:
+		s.effect(act)
+	case agent.Post:
+		s.post(act)
+	case agent.Edit:
+		s.append(append([]memory.Body{memory.Posted{Key: act.Key}}, act.Then...)...)
+	case agent.Mark:
+		s.append(memory.Seen{Message: act.Message})
+	case agent.AskWhy:
+		s.append(memory.Posted{Key: act.Key})
+	case agent.Wait:
+		s.decide()
+	default:
+		return fmt.Errorf("%w: it would %T", errUnfit, act)
+	}
+	return nil
+}
+
+// call makes a model call, and lets people say what they said until the next.
+func (s *stage) call(ctx context.Context, act agent.Call) error {
+	if s.rec != nil && s.rec.stopped != nil && s.steps >= len(s.rec.steps) {
+		s.stops()
+		return nil
+	}
+	s.append(act.Before...)
+	act.Seen = s.last
+	st, err := s.ask(ctx, s, act)
+	if err != nil {
+		return err
+	}
+	for _, c := range st.Calls {
+		s.out.call(c)
+	}
+	s.append(st)
+	s.hear()
+	return nil
+}
+
+// hear puts into the log what people wrote between this step and the next one.
+func (s *stage) hear() {
+	if s.rec == nil || s.once || s.steps > len(s.rec.steps) {
+		return
+	}
+	upTo := s.rec.steps[s.steps-1].seq
+	if s.steps < len(s.rec.steps) {
+		upTo = max(upTo, s.rec.steps[s.steps].Seen)
+	}
+	if upTo > s.told {
+		s.append(s.rec.between(s.told, upTo)...)
+		s.told = upTo
+	}
+}
+
+// stops ends a turn where a person ended it then.
+func (s *stage) stops() {
+	s.append(memory.Stopped{Turn: s.rec.Turn, By: s.rec.stopped.By, Seen: s.last})
+}
+
+// open opens the turn as it was opened then.
+func (s *stage) open() {
+	for _, e := range s.rec.entries {
+		if _, ok := e.Body.(memory.Trimmed); ok && e.Seq > s.told && e.Seq < s.rec.seq {
+			s.append(e.Body)
+		}
+	}
+	s.append(s.rec.opened)
+}
+
+// summarise has the model sum up what a trim leaves out; where it is played back
+// the summary before it stays.
+func (s *stage) summarise(ctx context.Context, act agent.Summarise) error {
+	if s.lab.Mode == Rules {
+		s.append(act.Cut)
+		return nil
+	}
+	r, err := s.lab.complete(ctx, s.thread, act.Request)
+	if err != nil {
+		return err
+	}
+	s.out.usage = sum(s.out.usage, r.Usage)
+	s.append(s.lab.Agent.Summarised(s.log, act, r))
+	return nil
+}
+
+// asks opens approvals.
+func (s *stage) asks(open []memory.Asked) {
+	for _, a := range open {
+		s.append(a)
+		s.out.ask(a.Digest)
+		s.waits = append(s.waits, a)
+	}
+}
+
+// decide ends the approvals that wait as people ended them then. One that nobody
+// was asked for is given: the call did run.
+func (s *stage) decide() {
+	if len(s.waits) == 0 {
+		s.over = true
+		return
+	}
+	for _, a := range s.waits {
+		c := s.find(a.Digest, s.settled, func(c *recordedCall) bool { return c.decided != nil })
+		if c == nil {
+			s.append(memory.Decided{Call: a.Call, Outcome: chat.Approved})
+			continue
+		}
+		s.settled[c] = true
+		if c.decided.Outcome == chat.Cancelled && s.rec.stopped != nil {
+			s.stops()
+			return
+		}
+		decided := *c.decided
+		decided.Call = a.Call
+		s.append(decided)
+		if c.reason != nil {
+			why := *c.reason
+			why.Call = a.Call
+			s.append(why)
+		}
+	}
+	s.waits = nil
+}
+
+// effect takes a side effect for done, and notes whether anybody was asked.
+func (s *stage) effect(act agent.Effect) {
+	if !s.out.asked[act.Started.Digest] {
+		free := Free{Call: callOf(act.Call)}
+		if c := s.find(act.Started.Digest, s.settled, func(c *recordedCall) bool { return c.asked || !c.ran() }); c != nil {
+			s.settled[c] = true
+			free.Held = true
+			if c.decided != nil {
+				free.Decided = *c.decided
+			}
+		}
+		s.out.unask(free)
+	}
+	s.append(act.Started, s.result(act.Call))
+}
+
+// result is what the recording says of a call: it belongs to the first that is not
+// served yet of the same tool with the same arguments.
+func (s *stage) result(c memory.Call) memory.Result {
+	found := s.find(digest(c), s.served, (*recordedCall).ran)
+	if found == nil {
+		return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: NotRecorded}
+	}
+	s.served[found] = true
+	r := *found.result
+	r.Call = c.ID
+	return r
+}
+
+func (s *stage) find(digest string, not map[*recordedCall]bool, fits func(*recordedCall) bool) *recordedCall {
+	if s.rec == nil {
+		return nil
+	}
+	for _, c := range s.rec.calls {
+		if c.step >= s.first && c.digest == digest && !not[c] && fits(c) {
+			return c
+		}
+	}
+	return nil
+}
+
+// post takes a post for posted. The answer is the end.
+func (s *stage) post(act agent.Post) {
+	if strings.HasPrefix(act.Post.Key, "answer/") {
+		s.over = true
+		return
+	}
+	s.posts++
+	ref := chat.MessageRef{Platform: s.thread.Platform, Channel: s.thread.Channel, ID: fmt.Sprintf("%s-%d", word, s.posts)}
+	s.append(append([]memory.Body{memory.Posted{Key: act.Post.Key, Ref: ref}}, act.Then...)...)
+}
+
+// rename gives the calls of a step the ids that the same calls had.
+func (s *stage) rename(st *memory.Step) {
+	if s.rec == nil || st.N > len(s.rec.steps) {
+		return
+	}
+	then := s.rec.steps[st.N-1].Calls
+	for i := range st.Calls {
+		if i < len(then) && digest(then[i]) == digest(st.Calls[i]) {
+			st.Calls[i].ID = then[i].ID
+		}
+	}
+}
+
+func digest(c memory.Call) string { return args.Digest(c.Tool, json.RawMessage(c.Args)) }
