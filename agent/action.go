@@ -121,7 +121,8 @@ type (
 		N        int
 		Seen     uint64
 		Estimate int
-		Token    string // of the claim, for the ids of the calls that come of it
+		Taint    memory.Taint // what the prompt holds from outside
+		Token    string       // of the claim, for the ids of the calls that come of it
 	}
 
 	// Run runs read-only calls, concurrently, and records their results.

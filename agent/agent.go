@@ -52,13 +52,17 @@ type Tool struct {
 	llm.Tool
 	Schema   *args.Schema // of Parameters; nil accepts any object
 	Risk     Risk
-	ReadOnly bool          // it changes nothing, and so may run again after a crash
-	Outside  bool          // what it gives back was written by strangers
-	Address  string        // the parameter that names a place to which the call goes; see taint.go
-	Reads    bool          // it reads artifacts, and is of no use where there are none
-	Timeout  time.Duration // how long one call may take; 0: a minute
-	Advances bool          // the same call gives more each time, so that repeating it makes sense
-	Rules    memory.Rules  // who approves, when Risk is Ask
+	ReadOnly bool     // it changes nothing, and so may run again after a crash
+	Outside  bool     // what it gives back was written by strangers
+	Address  string   // the parameter that names the page that is fetched; see sends.go
+	Sends    []string // the parameters whose values go to a place outside; see sends.go
+	Lists    bool     // it gives back what a search found, a line with its address each
+	// Unaccepted says that a stranger described it, and that nobody accepted that.
+	Unaccepted bool
+	Reads      bool          // it reads artifacts, and is of no use where there are none
+	Timeout    time.Duration // how long one call may take; 0: a minute
+	Advances   bool          // the same call gives more each time, so that repeating it makes sense
+	Rules      memory.Rules  // who approves, when Risk is Ask
 }
 
 // within is how long a call may take at the most.

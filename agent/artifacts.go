@@ -19,6 +19,7 @@ type artifact struct {
 	chat.File
 	seq     uint64
 	from    string // who attached it, or the tool that made it
+	outside bool   // strangers wrote it, as a tool of theirs gave it back
 	dropped bool   // taken from what the model sees
 	with    *message
 }

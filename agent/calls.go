@@ -214,7 +214,7 @@ func (d *decision) asking(t *turn, last *step) Action {
 		}
 		if risk, why := d.risk(tool, c); risk == Ask {
 			open = append(open, memory.Asked{
-				Call: c.ID, Number: d.s.asks + len(open) + 1, Tool: c.Tool, Digest: c.digest(), Requester: t.requester, Rules: tool.Rules, Why: why,
+				Call: c.ID, Number: d.s.asks + len(open) + 1, Tool: c.Tool, Digest: c.digest(), Requester: t.requester, Rules: tool.Rules, Why: why, Marks: d.marks(c),
 			})
 		}
 	}

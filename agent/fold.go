@@ -117,6 +117,8 @@ type call struct {
 	ended   time.Time       // when it was decided
 	button  bool            // it was denied by a button, so that a reason may come
 	reasons []memory.Reason // that people gave who denied it, or say so
+	over    time.Time       // when its result came
+	heard   uint64          // Seq of its result
 	started bool
 	by      string        // the process that runs it
 	within  time.Duration // how long it may take
@@ -261,10 +263,10 @@ func (s *state) result(e memory.Entry, b memory.Result) {
 			s.late = append(s.late, &correction{b, e.Seq})
 		}
 	case c.result == nil:
-		b.Artifacts = s.adopt(b.Artifacts, artifact{seq: e.Seq, from: b.Tool})
-		c.result = &b
+		b.Artifacts = s.adopt(b.Artifacts, artifact{seq: e.Seq, from: b.Tool, outside: b.Origin == outside})
+		c.result, c.over, c.heard = &b, e.At, e.Seq
 	case c.result.State == chat.CallUnknown && c.late == nil && b.State != chat.CallUnknown:
-		b.Artifacts = s.adopt(b.Artifacts, artifact{seq: e.Seq, from: b.Tool})
+		b.Artifacts = s.adopt(b.Artifacts, artifact{seq: e.Seq, from: b.Tool, outside: b.Origin == outside})
 		c.late = &b
 		s.late = append(s.late, &correction{b, e.Seq})
 	}

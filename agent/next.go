@@ -299,8 +299,12 @@ func (d *decision) call(t *turn, ph phase) Action {
 		p.LastCall = true
 		p.Plainly = used > most && t.draft().evaded()
 	}
+	cut := d.s.trim
+	if len(before) > 0 {
+		cut, _ = before[0].(memory.Trimmed)
+	}
 	c := Call{
-		Before: before, Phase: ph.kind, Branch: ph.branch, Tools: p.Tools,
+		Taint: d.tainted(cut), Before: before, Phase: ph.kind, Branch: ph.branch, Tools: p.Tools,
 		Turn: t.id, By: t.requester.ID, N: len(t.steps) + 1, Seen: d.s.last, Estimate: estimate, Token: d.log.claim.Token,
 	}
 	if ph.kind == memory.PlanStep || ph.kind == memory.ReflectStep {

@@ -49,14 +49,19 @@ func same(a, b memory.Trimmed) bool {
 func (d *decision) preamble() speak.Prompt {
 	p := speak.Prompt{Examples: d.a.Examples}
 	for _, t := range d.a.Tools {
-		usable := (t.Risk == Auto || t.Risk == Ask) && !d.s.isOff(t.Name)
-		usable = usable && (!t.Reads || len(d.s.held()) > 0)
-		if usable && (d.branch == 0 || t.harmless()) {
+		if d.offers(t) {
 			p.Tools = append(p.Tools, t.Tool)
 		}
 	}
 	p.System = strings.TrimSpace(d.a.Instructions) + "\n\n" + textSystem + "\nToday is " + d.today() + "."
 	return p
+}
+
+// offers says whether the model is shown a tool.
+func (d *decision) offers(t Tool) bool {
+	usable := (t.Risk == Auto || t.Risk == Ask) && !d.s.isOff(t.Name)
+	usable = usable && (!t.Reads || len(d.s.held()) > 0)
+	return usable && (d.branch == 0 || t.harmless())
 }
 
 // today is the date on which the turn was opened, where the person is who asked.
@@ -271,7 +276,8 @@ func (d *decision) doing(st *step, cut memory.Trimmed) *speak.Doing {
 			if c.late != nil {
 				text += "\n[Later it became known what came of it:]\n" + d.s.observed(c.late)
 			}
-			if tool, _ := d.a.tool(c.Tool); tool.Outside {
+			if d.cameFromOutside(c) {
+				text = fromOutside + "\n" + text
 				do.Images = append(do.Images, d.s.images(c.result.Artifacts, cut)...)
 			}
 		}

@@ -214,7 +214,7 @@ func beside(c Call, r llm.Response, s memory.Step) memory.Step {
 // Missed is the entry for a call that failed and that the turn can do without;
 // ok is false when it can't.
 func (a *Agent) Missed(log *Log, c Call) (s memory.Step, ok bool) {
-	s = memory.Step{Turn: c.Turn, N: c.N, Seen: c.Seen, Phase: c.Phase, Branch: c.Branch, Failed: true}
+	s = memory.Step{Turn: c.Turn, N: c.N, Seen: c.Seen, Phase: c.Phase, Branch: c.Branch, Failed: true, Taint: c.Taint}
 	if c.Phase == "" {
 		// A further try, when there is an answer of the first.
 		t := log.state.open

@@ -116,9 +116,7 @@ func (a *Agent) Summarised(log *Log, act Summarise, r llm.Response) memory.Trimm
 	}
 	cut.Summary = speak.Clip(text, a.summaryBytes())
 	d := decision{a: a, s: log.state, log: log}
-	if what := d.outside(); what != "" {
-		cut.Outside = what
-	}
+	d.takesOver(&cut, cut.Before)
 	return cut
 }
 
@@ -144,11 +142,13 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 
 // afresh is the cut that lets a thread start afresh with the message.
 func (d *decision) afresh(m *message) memory.Trimmed {
-	cut := memory.Trimmed{Before: m.seq, Horizon: d.s.horizon, Off: d.s.offList(), Recap: d.s.recap(), Outside: d.outside()}
+	cut := memory.Trimmed{Before: m.seq, Horizon: d.s.horizon, Off: d.s.offList(), Recap: d.s.recap()}
 	d.s.folk(&cut)
 	if cut.Recap == "" {
-		cut.Recap, cut.Outside = d.s.trim.Recap, d.s.trim.Outside
+		cut.Recap, cut.Outside, cut.Since = d.s.trim.Recap, d.s.trim.Outside, d.s.trim.Since
+		return cut
 	}
+	d.takesOver(&cut, m.seq)
 	return cut
 }
 
@@ -156,7 +156,7 @@ func (d *decision) afresh(m *message) memory.Trimmed {
 func (s *state) carry(cut *memory.Trimmed) {
 	cut.Horizon = s.horizon
 	s.folk(cut)
-	cut.Summary, cut.Recap, cut.Recalled, cut.Outside = s.trim.Summary, s.trim.Recap, s.recalled, s.trim.Outside
+	cut.Summary, cut.Recap, cut.Recalled, cut.Outside, cut.Since = s.trim.Summary, s.trim.Recap, s.recalled, s.trim.Outside, s.trim.Since
 	s.outlive(cut)
 }
 
@@ -195,11 +195,17 @@ func fileNames(files []chat.File) []string {
 	return names
 }
 
-// summed names what a summary, or a recap that was brought back, took over from
-// outside.
-func (s *state) summed() string {
-	if s.trim.Outside != "" && (s.trim.Summary != "" || s.recalled) {
-		return "a summary of what " + s.trim.Outside + " said"
+// takesOver notes what of the turns before a cut came from outside, which is now
+// in a summary of them, or in a recap.
+func (d *decision) takesOver(cut *memory.Trimmed, before uint64) {
+	held := d.s.trim
+	taint := memory.Taint{Source: held.Outside, Since: held.Since}
+	for _, t := range d.s.shown(held) {
+		if t.id < before {
+			taint = first(taint, d.own(t, nil))
+		}
 	}
-	return ""
+	if taint.Source != "" {
+		cut.Outside, cut.Since = taint.Source, taint.Since
+	}
 }

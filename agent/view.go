@@ -113,7 +113,7 @@ func (s *state) approval(c *call) chat.Approval {
 	v := chat.Approval{
 		Call: c.ID, Tool: c.Tool, Args: c.Args, Digest: c.asked.Digest,
 		Requester: c.asked.Requester, Approvers: r.Approvers, Quorum: r.Quorum,
-		Approve: r.Approve, Deny: r.Deny, Deadline: c.deadline(), Why: c.asked.Why,
+		Approve: r.Approve, Deny: r.Deny, Deadline: c.deadline(), Why: c.asked.Why, Marks: c.asked.Marks,
 	}
 	if r.ExcludeRequester {
 		for _, m := range c.turn.msgs {

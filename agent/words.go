@@ -190,7 +190,7 @@ func (d *decision) memory() string {
 	} else {
 		fmt.Fprintf(&b, ". That is %d tokens (%d of them for instructions and tools).", used, whole.fixed)
 	}
-	b.WriteString(d.s.remembered())
+	b.WriteString(d.s.remembered() + d.sinceWords())
 	return b.String()
 }
 

@@ -99,6 +99,7 @@ type Approval struct {
 	Deny      []string  `json:"deny"`
 	Deadline  time.Time `json:"deadline"`
 	Why       string    `json:"why,omitempty"`    // set when the call is asked for a special reason
+	Marks     []string  `json:"marks,omitempty"`  // which arguments no person wrote, a line each
 	Number    int       `json:"number,omitempty"` // counts up in the thread
 	Outcome   Outcome   `json:"outcome,omitempty"`
 	By        []User    `json:"by,omitempty"` // who approved so far, or decided
@@ -106,6 +107,15 @@ type Approval struct {
 	// what came of it, such as `Approved by ada · done in 2 s`.
 	Headline string `json:"headline,omitempty"`
 	Reason   string `json:"reason,omitempty"` // why it was denied, in the words of who denied it
+}
+
+// Because says in lines why the call is asked for, and which of its arguments no
+// person wrote.
+func (a *Approval) Because() []string {
+	if a.Why == "" {
+		return a.Marks
+	}
+	return append([]string{a.Why}, a.Marks...)
 }
 
 // Ballot are the emoji that the bot itself puts on the message, for people to

@@ -105,6 +105,15 @@ type (
 		Usage    llm.Usage     `json:"usage,omitzero"`
 		Estimate int           `json:"estimate,omitempty"` // tokens of the prompt as nod had counted them
 		Took     time.Duration `json:"took,omitempty"`
+		Taint    Taint         `json:"taint,omitzero"`
+	}
+
+	// Taint says what of a prompt came from outside, as people read it ("the page
+	// a.example"), and since when. It is kept with the step since what made it
+	// may be gone from the log while what the model wrote of it is not.
+	Taint struct {
+		Source string    `json:"source"`
+		Since  time.Time `json:"since,omitzero"`
 	}
 
 	// Call is one tool call of a step. ID is nod's own, unique in the thread
@@ -126,6 +135,7 @@ type (
 		Text      string         `json:"text"`
 		Reason    string         `json:"reason,omitempty"` // why a person denied it
 		Artifacts []chat.File    `json:"artifacts,omitempty"`
+		Origin    string         `json:"origin,omitempty"` // outside: strangers wrote it; inside: they did not
 		Took      time.Duration  `json:"took,omitempty"`
 	}
 
@@ -198,6 +208,7 @@ type (
 		Requester chat.User `json:"requester"`
 		Rules     Rules     `json:"rules"`
 		Why       string    `json:"why,omitempty"`
+		Marks     []string  `json:"marks,omitempty"` // of arguments that no person wrote
 	}
 
 	// Rules say who decides an approval. Emoji are in normal form.
@@ -269,6 +280,7 @@ type (
 		Recap    string    `json:"recap,omitempty"`    // of what was set aside after a silence
 		Recalled bool      `json:"recalled,omitempty"` // a person brought the recap back
 		Outside  string    `json:"outside,omitempty"`  // what of it came from outside
+		Since    time.Time `json:"since,omitzero"`     // when that came
 		Usage    llm.Usage `json:"usage,omitzero"`     // of the call that wrote Summary
 	}
 

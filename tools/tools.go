@@ -52,9 +52,12 @@ type Tool struct {
 	Advances bool
 	// Outside says that strangers write what it gives back.
 	Outside bool
-	// Address is the parameter that names a place to which a call goes, where an
-	// address can carry something away; empty when there is none.
+	// Address is the parameter that names the page that a call reads; empty for
+	// all tools but the one that fetches.
 	Address string
+	// Lists says that it gives back what a search found: lines that begin with a
+	// number, each with a line behind it that is nothing but an address.
+	Lists bool
 	// Reads says that it reads the thread's artifacts, and is of no use where
 	// there are none.
 	Reads bool

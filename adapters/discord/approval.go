@@ -14,10 +14,11 @@ import (
 // go along as a file, and the message shows how they begin. With all else at
 // its longest that fits a message.
 const (
-	mostInline = 750
+	mostInline = 500
 	mostOnCard = 2600 // of arguments on a card, which takes twice as much as a message
 	mostBegun  = 400
 	mostWhy    = 150
+	mostMarks  = 300
 	mostWho    = 60
 )
 
@@ -184,13 +185,10 @@ func headline(p *chat.Approval) string {
 // subline is what stands below the headline: the tool, once the headline has
 // something else to say, or why it is asked.
 func subline(p *chat.Approval) string {
-	switch {
-	case p.Outcome != "":
+	if p.Outcome != "" {
 		return "**Tool** " + code1(shorten(p.Tool, 80))
-	case p.Why != "":
-		return shorten(escape(chat.Exact(p.Why)), mostWhy)
 	}
-	return ""
+	return summary.Lines(shorten(escape(chat.Exact(p.Why)), mostWhy), shorten(escape(chat.Exact(strings.Join(p.Marks, "\n"))), mostMarks))
 }
 
 // deciders are those who may decide, whom the message pings: people wait for them.

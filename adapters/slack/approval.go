@@ -71,8 +71,8 @@ func approvalPart(p *chat.Approval, c card) part {
 			slackgo.NewRichTextSectionTextElement(shorten(flat(p.Tool), 200), &slackgo.RichTextSectionTextStyle{Code: true}))
 	}
 	blocks := []slackgo.Block{slackgo.NewRichTextBlock("", slackgo.NewRichTextSection(title...))}
-	if p.Why != "" {
-		blocks = append(blocks, slackgo.NewSectionBlock(plainText(shorten(chat.Exact(flat(p.Why)), 1000)), nil, nil))
+	if why := because(p, 300); why != "" {
+		blocks = append(blocks, slackgo.NewSectionBlock(plainText(why), nil, nil))
 	}
 	blocks = append(blocks, preformatted(cmp.Or(args, "{}")))
 	if note != "" {
@@ -86,7 +86,7 @@ func approvalPart(p *chat.Approval, c card) part {
 	if !strings.Contains(head, p.Tool) {
 		short += "\n" + tool
 	}
-	why := strings.Map(noMarkup, shorten(escape(chat.Exact(flat(p.Why))), 500))
+	why := strings.Map(noMarkup, escape(because(p, 200)))
 	plain := summary.Lines(escape(head), tool, why,
 		"```"+escape(strings.ReplaceAll(args, "`", `\u0060`))+"```", note, who, "digest `"+escape(shortest(p.Digest))+"`", end)
 	out := part{{blocks: blocks, text: short}, {text: plain}}
@@ -95,6 +95,15 @@ func approvalPart(p *chat.Approval, c card) part {
 		out = append(part{{shape: "approval buttons", blocks: rich, text: short}}, out...)
 	}
 	return out
+}
+
+// because says why it is asked, in lines of so many characters.
+func because(p *chat.Approval, most int) string {
+	var lines []string
+	for _, l := range p.Because() {
+		lines = append(lines, shorten(chat.Exact(flat(l)), most))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // headline is the first line: what is asked, or what came of it.

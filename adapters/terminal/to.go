@@ -209,8 +209,8 @@ func askRows(a *ask, at *time.Location) []row {
 	by := fmt.Sprintf("  asked by %s · may approve: %s · until %s",
 		cleanLine(w.Requester.Display()), approvers(w), w.Deadline.In(at).Format("2006-01-02 15:04:05"))
 	rows = append(rows, row{by, plain})
-	if w.Why != "" {
-		rows = append(rows, row{"  why: " + cleanLine(w.Why), plain})
+	for _, why := range w.Because() {
+		rows = append(rows, row{"  why: " + cleanLine(why), plain})
 	}
 	return append(rows, row{"  " + howTo(a), plain})
 }

@@ -302,7 +302,7 @@ func approvalOf(p *chat.Approval, at *time.Location) *approval {
 	}
 	so := summary.Outcome(p, strings.Join(by, ", "))
 	out := &approval{
-		Headline: clean(p.Headline), Tool: clean(p.Tool), Args: chat.Exact(p.Args), Why: clean(p.Why),
+		Headline: clean(p.Headline), Tool: clean(p.Tool), Args: chat.Exact(p.Args), Why: clean(strings.Join(p.Because(), "\n")),
 		Digest: clean(p.Digest[:min(len(p.Digest), 12)]), Reason: clean(p.Reason), So: so, Waits: p.Outcome == "",
 	}
 	if out.Reason != "" && strings.Contains(out.Headline, out.Reason) {

@@ -160,7 +160,7 @@ func (b *Board) post(thread chat.ThreadID, p chat.Post, look bool) (chat.Message
 	b.shown[ref] = p
 	switch {
 	case p.Approval != nil:
-		b.note("ask %s %s of %s%s", p.Approval.Tool, p.Approval.Args, strings.Join(p.Approval.Approvers, ", "), because(p.Approval.Why))
+		b.note("ask %s %s of %s%s%s", p.Approval.Tool, p.Approval.Args, strings.Join(p.Approval.Approvers, ", "), because(p.Approval.Why), marked(p.Approval.Marks))
 		b.outcome(*p.Approval)
 	case p.File != nil:
 		b.note("file %s", p.File.Name)
@@ -203,6 +203,13 @@ func (b *Board) growing(items []chat.Step) {
 	if len(items) > 0 && len(items[len(items)-1].Calls) == 0 {
 		b.note("thinking %s", items[len(items)-1].Thought)
 	}
+}
+
+func marked(marks []string) string {
+	if len(marks) == 0 {
+		return ""
+	}
+	return " [" + strings.Join(marks, "; ") + "]"
 }
 
 func because(why string) string {

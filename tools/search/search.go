@@ -99,6 +99,7 @@ func New(o Options) (tools.Tool, error) {
 		Tool:     llm.Tool{Name: "search", Description: strings.TrimSpace(prose), Parameters: json.RawMessage(parameters)},
 		ReadOnly: true,
 		Outside:  true,
+		Lists:    true,
 		Risk:     tools.Auto,
 		Run:      s.run,
 	}, nil

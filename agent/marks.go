@@ -1,0 +1,98 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// mostMarks is how many values a card marks; leastMarked how long one is, in
+// characters: shorter ones stand in any text.
+const (
+	mostMarks   = 5
+	leastMarked = 4
+)
+
+// marks says of the arguments of a call which of them no person wrote, and where
+// they stand instead, for those who decide.
+func (d *decision) marks(c *call) []string {
+	if !d.a.Taint || d.taintOf(c).Source == "" {
+		return nil
+	}
+	people, strange := d.personTexts(), d.strangers()
+	var out []string
+	for _, l := range leaves(json.RawMessage(c.Args)) {
+		if utf8.RuneCountInString(l.text) < leastMarked || slices.ContainsFunc(people, func(t string) bool { return strings.Contains(t, l.text) }) {
+			continue
+		}
+		i := slices.IndexFunc(strange, func(s said) bool { return strings.Contains(s.text, l.text) })
+		if i < 0 {
+			continue
+		}
+		if len(out) == mostMarks {
+			return append(out, "and more such values")
+		}
+		out = append(out, fmt.Sprintf("%s: from %s, not from a person", brief(l.name), strange[i].source))
+	}
+	return out
+}
+
+// said is a text that no person of the thread wrote to the bot.
+type said struct{ text, source string }
+
+// strangers lists what is shown of others.
+func (d *decision) strangers() []said {
+	var out []said
+	if s := d.s.trim; s.Outside != "" && (s.Summary != "" || d.s.recalled) {
+		out = append(out, said{s.Summary + "\n" + s.Recap, s.Outside})
+	}
+	for _, t := range d.s.shown(d.s.trim) {
+		for _, m := range t.live() {
+			for _, f := range m.Files {
+				out = append(out, said{f.Name + "\n" + f.Text, fileSource(f)})
+			}
+			for _, q := range m.Quoted {
+				out = append(out, said{q.Text, "a message of " + brief(q.From.Display())})
+			}
+		}
+		for _, st := range t.steps {
+			for _, c := range st.calls {
+				if d.cameFromOutside(c) {
+					out = append(out, said{c.result.Text, d.resultSource(c)})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// gather collects the leaves of a value.
+func gather(out *[]leaf, name string, value any) {
+	if len(*out) >= mostLeaves {
+		return
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			gather(out, join(name, k), v[k])
+		}
+	case []any:
+		for i, e := range v {
+			gather(out, fmt.Sprintf("%s[%d]", name, i), e)
+		}
+	case string:
+		*out = append(*out, leaf{name, v})
+	case json.Number:
+		*out = append(*out, leaf{name, v.String()})
+	}
+}
+
+func join(outer, inner string) string {
+	if outer == "" {
+		return inner
+	}
+	return outer + "." + inner
+}

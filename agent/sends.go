@@ -1,0 +1,294 @@
+package agent
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// An address can carry what was said here to somebody else, and so can a choice
+// among addresses that somebody else made up. So in a tainted turn a call goes
+// out by itself only to where a person sent it; and `fetch`, which would be of
+// little use then, also to what a search listed, and to two addresses a turn
+// that only other content named.
+
+// freeFetches is how many addresses of a turn are fetched unasked that neither a
+// person nor a search named.
+const freeFetches = 2
+
+// goesWhereTold says whether a call that changes nothing goes only to places
+// that may be gone to unasked in a tainted turn.
+func (d *decision) goesWhereTold(tool Tool, c *call) bool {
+	for _, name := range tool.Sends {
+		values, all := sent(c.Args, name)
+		if !all || slices.ContainsFunc(values, func(v string) bool { return !d.personWrote(v) }) {
+			return false
+		}
+	}
+	return tool.Address == "" || d.mayFetch(tool, c)
+}
+
+// sent lists the values of a parameter, however deep they lie in it; all is false
+// when they are not known, or are too many.
+func sent(arguments, name string) (values []string, all bool) {
+	var named map[string]json.RawMessage
+	if json.Unmarshal([]byte(arguments), &named) != nil {
+		return nil, false
+	}
+	raw, there := named[name]
+	if !there {
+		return nil, true
+	}
+	found := leaves(raw)
+	for _, l := range found {
+		if l.text != "" {
+			values = append(values, l.text)
+		}
+	}
+	return values, len(found) < mostLeaves
+}
+
+// personWrote says whether a person of the thread wrote a value, as it is.
+func (d *decision) personWrote(value string) bool {
+	return value != "" && slices.ContainsFunc(d.personTexts(), func(text string) bool { return holds(text, value) })
+}
+
+// personTexts are what people wrote in the turns that are shown. A bot's words
+// may be anybody's.
+func (d *decision) personTexts() []string {
+	var out []string
+	for _, t := range d.s.shown(d.s.trim) {
+		for _, m := range t.live() {
+			if !m.From.Bot {
+				out = append(out, m.Text)
+			}
+		}
+	}
+	return out
+}
+
+// Whose an address is.
+type namedBy int
+
+const (
+	byNobody namedBy = iota
+	byContent
+	byTrusted // a person, or the list of a search
+)
+
+// mayFetch says whether an address may be opened unasked.
+func (d *decision) mayFetch(tool Tool, c *call) bool {
+	to := c.address(tool)
+	switch d.whoNamed(to) {
+	case byTrusted:
+		return true
+	case byContent:
+		at := slices.Index(d.strange(tool, c), to)
+		return at >= 0 && at < freeFetches
+	}
+	return false
+}
+
+// strange lists the addresses of a turn up to a call that only other content
+// named, each once.
+func (d *decision) strange(tool Tool, upTo *call) []string {
+	var out []string
+	for _, st := range upTo.turn.steps {
+		for _, c := range st.calls {
+			to := ""
+			if c.Tool == tool.Name {
+				to = c.address(tool)
+			}
+			if to != "" && !slices.Contains(out, to) && d.whoNamed(to) == byContent {
+				out = append(out, to)
+			}
+			if c == upTo {
+				return out
+			}
+		}
+	}
+	return out
+}
+
+// whoNamed says where an address comes from. What the model had written before
+// some content named it comes from the model: any tool that repeats what it is
+// told would launder it.
+func (d *decision) whoNamed(address string) namedBy {
+	if address == "" {
+		return byNobody
+	}
+	if slices.ContainsFunc(d.personTexts(), func(text string) bool { return personNamed(text, address) }) {
+		return byTrusted
+	}
+	best := byNobody
+	for _, t := range d.s.shown(d.s.trim) {
+		for _, m := range t.live() {
+			if m.carries(address) && !d.modelWrote(address, m.seq) {
+				best = max(best, byContent)
+			}
+		}
+		for _, st := range t.steps {
+			for _, c := range st.calls {
+				best = max(best, d.resultNames(c, address))
+			}
+		}
+	}
+	return best
+}
+
+// carries says whether the files or quotes of a message name an address.
+func (m *message) carries(address string) bool {
+	for _, f := range m.Files {
+		if holds(f.Text, address) {
+			return true
+		}
+	}
+	for _, q := range m.Quoted {
+		if holds(q.Text, address) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *decision) resultNames(c *call, address string) namedBy {
+	if c.result == nil || !d.isOutside(c.result) || !holds(c.result.Text, address) || d.modelWrote(address, c.heard) {
+		return byNobody
+	}
+	tool, _ := d.a.tool(c.Tool)
+	switch {
+	case tool.Reads && d.madeHere():
+		return byNobody // it may read what the model had a program write
+	case tool.Lists && listed(c.result.Text, address):
+		return byTrusted
+	}
+	return byContent
+}
+
+// madeHere says whether the thread holds a file that may be the model's own work.
+func (d *decision) madeHere() bool {
+	return slices.ContainsFunc(d.s.artifacts, func(a *artifact) bool { return a.with == nil && !a.outside })
+}
+
+// modelWrote says whether the model had written an address before an entry: as a
+// word of its own, in arguments or as the name of a tool.
+func (d *decision) modelWrote(address string, before uint64) bool {
+	for _, t := range d.s.shown(d.s.trim) {
+		for _, st := range t.steps {
+			if st.seq >= before {
+				continue
+			}
+			if strings.Contains(st.Thought, address) || strings.Contains(st.Answer, address) {
+				return true
+			}
+			for _, c := range st.calls {
+				if c.writes(address) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func (c *call) writes(address string) bool {
+	if strings.Contains(c.Tool, address) || strings.Contains(c.Args, address) {
+		return true
+	}
+	return slices.ContainsFunc(leaves(json.RawMessage(c.Args)), func(l leaf) bool { return strings.Contains(l.text, address) })
+}
+
+// hitLine begins a result of a search; the line behind it is its address.
+var hitLine = regexp.MustCompile(`^\d+\. `)
+
+// listed says whether a search lists an address as one of its results, and not
+// only in the words of one.
+func listed(text, address string) bool {
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if hitLine.MatchString(l) && i+1 < len(lines) && strings.TrimSpace(lines[i+1]) == address {
+			return true
+		}
+	}
+	return false
+}
+
+// personNamed says whether a person named an address: as it is, or without what
+// people leave out.
+func personNamed(text, address string) bool {
+	for _, form := range []string{address, strings.TrimSuffix(address, "/")} {
+		_, bare, schemed := strings.Cut(form, "://")
+		if holds(text, form) || schemed && holds(text, bare) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds says whether a value stands in a text as a whole: not as the end of a
+// longer word, and not as its beginning.
+func holds(text, value string) bool {
+	if value == "" {
+		return false
+	}
+	for from := 0; ; {
+		i := strings.Index(text[from:], value)
+		if i < 0 {
+			return false
+		}
+		at := from + i
+		if beginsAt(text[:at]) && endsAt(text[at+len(value):]) {
+			return true
+		}
+		from = at + 1
+	}
+}
+
+const edges = "<>()[]{}\"'`,;|*“”‘’«»"
+
+// beginsAt says whether a word can begin behind a text. People write @ and #
+// before names.
+func beginsAt(before string) bool {
+	for _, mark := range []string{"@", "#"} {
+		if rest, ok := strings.CutSuffix(before, mark); ok && !strings.HasSuffix(rest, mark) {
+			return beginsAt(rest)
+		}
+	}
+	r, _ := utf8.DecodeLastRuneInString(before)
+	return before == "" || unicode.IsSpace(r) || strings.ContainsRune(edges, r) || r == ':'
+}
+
+// endsAt says whether a word can end before a text, at the end of a sentence too.
+func endsAt(after string) bool {
+	rest := strings.TrimLeft(after, ".!?:")
+	r, _ := utf8.DecodeRuneInString(rest)
+	switch {
+	case rest == "" || unicode.IsSpace(r):
+		return true
+	case rest != after:
+		return strings.ContainsRune(edges, r) && rest != ""
+	}
+	return strings.ContainsRune(edges, r)
+}
+
+// leaf is a value of arguments that holds no others, with the way to it.
+type leaf struct{ name, text string }
+
+// mostLeaves is how many values of a call are looked at.
+const mostLeaves = 2000
+
+// leaves lists the strings and numbers of arguments, in order of their names.
+func leaves(raw json.RawMessage) []leaf {
+	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	dec.UseNumber()
+	var value any
+	if dec.Decode(&value) != nil {
+		return []leaf{{"", string(raw)}}
+	}
+	var out []leaf
+	gather(&out, "", value)
+	return out
+}
