@@ -37,6 +37,8 @@ type ledger struct {
 	reacted  map[string]int                // reactions
 	known    map[chat.MessageRef]time.Time // cards, since when they are in the log
 	asksStop time.Time                     // the latest word to stop
+	stopsIn  uint64                        // the turn in which somebody who takes part said so
+	people   map[chat.UserID]bool          // who wrote since the thread was forgotten
 }
 
 // question is one that somebody asked.
@@ -64,6 +66,7 @@ type call struct {
 
 func (l *ledger) clear() {
 	l.messages, l.deleted, l.calls, l.done = map[string]uint64{}, map[string]bool{}, map[string]*call{}, map[uint64]bool{}
+	l.people, l.stopsIn = map[chat.UserID]bool{}, 0
 	l.reacted, l.known, l.asksStop = map[string]int{}, map[chat.MessageRef]time.Time{}, time.Time{}
 	l.horizon = time.Time{}
 	l.asked, l.open, l.last, l.stopped, l.forgot, l.authors, l.openBy = nil, 0, 0, false, 0, nil, ""
@@ -126,8 +129,9 @@ func (l *ledger) add(e memory.Entry, strict bool) {
 			fail(ruleEvents, "message %s is in the log at %d and %d", b.Ref.ID, at, e.Seq)
 		}
 		l.messages[b.Ref.ID] = e.Seq
+		l.people[b.From.ID] = true
 		if b.Text == "stop" || b.Text == "forget" {
-			l.asksStop = e.At
+			l.asksStop, l.stopsIn = e.At, l.open
 		}
 		if l.open > 0 && asksSomething(b) && !b.Sent.Before(l.horizon) {
 			l.authors = append(l.authors, b.From.ID)
@@ -135,7 +139,9 @@ func (l *ledger) add(e memory.Entry, strict bool) {
 	case memory.Deleted:
 		l.deleted[b.Ref.ID] = true
 	case memory.Halt:
-		l.asksStop = e.At
+		if l.people[b.By.ID] {
+			l.asksStop, l.stopsIn = e.At, l.open
+		}
 	case memory.Reaction:
 		l.reacted[mark(b.Reaction)]++
 		if b.Emoji == chat.EmojiStop { // it may be of somebody who has no say
@@ -176,6 +182,9 @@ func (l *ledger) turn(e memory.Entry, fail complain) {
 		if l.open != b.Turn {
 			fail(ruleOneTurn, "turn %d ends while %d is open", b.Turn, l.open)
 		}
+		if late := e.At.Sub(l.asksStop); l.c.w.faults == 0 && !l.stopped && l.stopsIn == b.Turn && !l.asksStop.IsZero() && late > mostStop {
+			fail(ruleStop, "turn %d goes on for %v after somebody said that it should stop", b.Turn, late)
+		}
 		l.done[b.Turn], l.open, l.asksStop = true, 0, time.Time{}
 		l.c.turns++
 	case memory.Stopped:
@@ -185,6 +194,7 @@ func (l *ledger) turn(e memory.Entry, fail complain) {
 		}
 	case memory.Forgot:
 		l.forgot = max(l.forgot, b.Before)
+		clear(l.people)
 		if b.Horizon.After(l.horizon) {
 			l.horizon = b.Horizon
 		}

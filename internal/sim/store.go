@@ -85,8 +85,11 @@ func (h *handle) run(t *thread) *memory.Run {
 	return nil
 }
 
+// renews says whether the lease of a run of the process has not run out: it has, a
+// while after the process was last heard of.
 func (h *handle) renews(token string) bool {
-	return h.well && slices.ContainsFunc(h.runs, func(r *memory.Run) bool { return r.Token == token })
+	heard := h.well || h.s.now().Sub(h.heard) < h.s.lease
+	return heard && slices.ContainsFunc(h.runs, func(r *memory.Run) bool { return r.Token == token })
 }
 
 // mail tells the process that something is in the inbox of what it holds.

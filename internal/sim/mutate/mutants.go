@@ -181,7 +181,7 @@ var planted = []mutant{
 		"names are never used twice",
 	},
 	{
-		"planted: a turn goes on after stop", next, "	case t.stopped != nil:\n		return d.stopping(t)", "	case false:\n		return d.stopping(t)",
+		"planted: the stop button does nothing", next, "		if s.stoppable(h.seq) {\n			note(h.by", "		if false {\n			note(h.by",
 		"stop ends a turn",
 	},
 	{
