@@ -90,6 +90,7 @@ type Adapter struct {
 	titles  titles
 	hurry   hurry
 	denials denials
+	asked   asked
 	drawn   outbox.Versions
 	looks   *catchup.Looks
 	votes   *catchup.Votes

@@ -3,7 +3,6 @@ package slack
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
@@ -33,17 +32,11 @@ func answerParts(t *chat.Text, c card) []part {
 	if len(out) == 0 {
 		return []part{{{text: "(no text)", plain: true}}}
 	}
-	if last := out[len(out)-1]; !t.Notice && c.again {
-		again := slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(retryID, chat.EmojiRetry, plainText("Try again")))
-		more := last[0]
-		more.shape, more.blocks = "answer buttons", append(slices.Clone(more.blocks), again)
-		out[len(out)-1] = append(part{more}, last...)
+	if !t.Notice {
+		out[len(out)-1] = buttoned(out[len(out)-1], c)
 	}
 	return out
 }
-
-// retryID is the button under an answer that asks for another try.
-const retryID = "nod_retry"
 
 // answerPart writes one message: as Markdown, in Slack's own markup, as text of
 // that alone.
@@ -115,12 +108,14 @@ func (s *sending) shareAnswer(ctx context.Context, parts []part) ([]part, error)
 	err := s.share(ctx, upload{mark: mark, name: chat.MarkedName("answer.md", mark), title: "answer.md", data: []byte(s.post.Text.Markdown)})
 	switch {
 	case err == nil:
-		return []part{parts[0], {{text: "The answer is longer: the file answer.md has all of it.", plain: true}}}, nil
+		begin := buttoned(parts[0], s.a.card())
+		return []part{begin, {{text: "The answer is longer: the file answer.md has all of it.", plain: true}}}, nil
 	case !refusedForm(err):
 		return nil, err
 	case len(parts) <= mostPlainReplies:
 		return parts, nil
 	}
+	parts[mostPlainReplies-1] = buttoned(parts[mostPlainReplies-1], s.a.card())
 	return append(parts[:mostPlainReplies:mostPlainReplies], part{{text: "The answer is longer than can be shown here.", plain: true}}), nil
 }
 

@@ -40,6 +40,7 @@ type card struct {
 	buttons bool // Approve and Deny, beside the emoji
 	mention bool // who may decide is mentioned
 	again   bool // an answer has a button that asks for another try
+	opinion bool // and buttons that say what somebody thinks of it
 }
 
 // The buttons of an approval. The value of each is the emoji that it stands for.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -35,14 +36,27 @@ const (
 type form struct {
 	blocks []slackgo.Block
 	text   string
-	edit   string // in an edit, where blocks say it all; "" is text
-	plain  bool   // the text is no markup, where it stands alone
-	shape  string // what a workspace may not know; see shapes
+	edit   string                              // in an edit, where blocks say it all; "" is text
+	plain  bool                                // the text is no markup, where it stands alone
+	shape  string                              // what a workspace may not know; see shapes
+	under  func(answer string) []slackgo.Block // see part.on
 }
 
 // part is one message of a post, in its forms from rich to plain. Slack may
 // refuse a form; then the next is tried.
 type part []form
+
+// on gives the part with what stands under it: buttons that are about an answer,
+// whose first message is the one with this timestamp; "" is the part itself.
+func (p part) on(answer string) part {
+	p = slices.Clone(p)
+	for i, f := range p {
+		if f.under != nil {
+			p[i].blocks = slices.Concat(f.blocks, f.under(answer))
+		}
+	}
+	return p
+}
 
 // escape makes text safe in Slack's own markup, where <…> mentions and links.
 func escape(s string) string { return escapes.Replace(s) }

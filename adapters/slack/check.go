@@ -85,7 +85,7 @@ func tryForms(ctx context.Context, w *web) []string {
 	var refused []string
 	taken := 0
 	for _, s := range samples() {
-		for n, forms := range partsOf(chat.ThreadID{Platform: Platform}, s.post, everything)[0] {
+		for n, forms := range partsOf(chat.ThreadID{Platform: Platform}, s.post, everything)[0].on("") {
 			if len(forms.blocks) == 0 {
 				continue
 			}
@@ -113,7 +113,7 @@ func tryForms(ctx context.Context, w *web) []string {
 }
 
 // everything is a card with all that there is on it.
-var everything = card{buttons: true, mention: true, again: true}
+var everything = card{buttons: true, mention: true, again: true, opinion: true}
 
 // sample is a post such as nod makes.
 type sample struct {

@@ -71,11 +71,16 @@ func (a *Adapter) meant(in interaction) func(context.Context) error {
 				return func(ctx context.Context) error { return a.turnPage(ctx, in, act.Value) }
 			case approveID, denyID, retryID:
 				return func(ctx context.Context) error { return a.vote(ctx, in, act.ActionID, act.Value, act.TS) }
+			case opinionID:
+				return func(ctx context.Context) error { return a.thinks(ctx, in, act.Value, act.TS) }
 			}
 		}
 	case "view_submission", "view_closed":
-		if in.View.Callback == reasonForm {
+		switch in.View.Callback {
+		case reasonForm:
 			return func(ctx context.Context) error { return a.explained(ctx, in) }
+		case opinionForm:
+			return func(ctx context.Context) error { return a.criticised(ctx, in) }
 		}
 	case "message_action":
 		if in.Callback == askAbout && in.Message != nil {
@@ -97,11 +102,10 @@ func (a *Adapter) vote(ctx context.Context, in interaction, button, emoji, ts st
 	if by.Barred != "" && button == retryID {
 		return nil
 	}
-	r := chat.Reaction{
-		On: refOf(a.who().TeamID, in.Channel.ID, in.Container.TS), By: by, Emoji: chat.NormalEmoji(emoji), Button: true,
-	}
+	emoji, on := in.about(emoji)
+	r := chat.Reaction{On: refOf(a.who().TeamID, in.Channel.ID, on), By: by, Emoji: chat.NormalEmoji(emoji), Button: true}
 	if button == denyID {
-		a.denials.note(r.On, denial{user: by.ID, trigger: in.TriggerID, at: a.o.Now()})
+		a.denials.note(r.On, by.ID, denial{trigger: in.TriggerID, at: a.o.Now()})
 	}
 	fresh, err := a.o.Inbox.Reaction(ctx, r, changeKeys("", "click:"+in.User.ID+":"+button, in.Channel.ID, in.Container.TS, ts)...)
 	if err != nil {
@@ -121,11 +125,16 @@ type Reasons interface {
 // denied is asked why.
 type denials struct {
 	mu sync.Mutex
-	of map[chat.MessageRef]denial
+	of map[clicked]denial
+}
+
+// clicked is who clicked, and on what.
+type clicked struct {
+	ref  chat.MessageRef
+	user chat.UserID
 }
 
 type denial struct {
-	user    chat.UserID
 	trigger string
 	at      time.Time
 }
@@ -133,20 +142,20 @@ type denial struct {
 // triggerStays is for how long a click lets a window be opened; Slack takes 3 s.
 const triggerStays = 2800 * time.Millisecond
 
-func (d *denials) note(ref chat.MessageRef, by denial) {
+func (d *denials) note(ref chat.MessageRef, user chat.UserID, by denial) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.of == nil || len(d.of) > 1000 {
-		d.of = map[chat.MessageRef]denial{}
+		d.of = map[clicked]denial{}
 	}
-	d.of[ref] = by
+	d.of[clicked{ref, user}] = by
 }
 
-func (d *denials) take(ref chat.MessageRef) (denial, bool) {
+func (d *denials) take(ref chat.MessageRef, user chat.UserID) (denial, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	by, ok := d.of[ref]
-	delete(d.of, ref)
+	by, ok := d.of[clicked{ref, user}]
+	delete(d.of, clicked{ref, user})
 	return by, ok
 }
 
@@ -157,13 +166,15 @@ type about struct {
 }
 
 // whyDenied opens a form that asks for a reason, for whoever's click has denied a
-// call just now. It does not wait.
+// call just now. It does not wait. Where no form opens, the turn is told at once
+// that there will be no reason: else it would wait for one.
 func (a *Adapter) whyDenied(thread chat.ThreadID, ref chat.MessageRef, p *chat.Approval) {
-	by, ok := a.denials.take(ref)
-	if _, takes := a.o.Inbox.(Reasons); !ok || !takes || p.Outcome != chat.Denied || a.o.Now().Sub(by.at) > triggerStays {
+	inbox, takes := a.o.Inbox.(Reasons)
+	if !takes || p.Outcome != chat.Denied || len(p.By) != 1 {
 		return
 	}
-	if len(p.By) != 1 || p.By[0].ID != by.user {
+	by, ok := a.denials.take(ref, p.By[0].ID)
+	if !ok {
 		return
 	}
 	view, err := reasonWindow(about{thread.String(), p.Call})
@@ -172,26 +183,39 @@ func (a *Adapter) whyDenied(thread chat.ThreadID, ref chat.MessageRef, p *chat.A
 	}
 	args := url.Values{"trigger_id": {by.trigger}, "view": {string(view)}}
 	a.working.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), triggerStays)
+		ctx, cancel := context.WithTimeout(context.Background(), triggerStays-a.o.Now().Sub(by.at))
 		defer cancel()
-		if err := a.web.call(ctx, request{method: "views.open", args: args, priority: outbox.Approval}); err != nil {
-			a.log.Debug("ask why a call was denied", "error", err)
+		err := a.web.call(ctx, request{method: "views.open", args: args, priority: outbox.Approval})
+		if err == nil || lost(err) {
+			return // a form whose outcome is unknown may be open
+		}
+		a.log.Debug("ask why a call was denied", "error", err)
+		ctx, cancel = context.WithTimeout(context.Background(), callTimeout)
+		defer cancel()
+		if _, err := inbox.Reason(ctx, thread, p.Call, p.By[0], "", "slack:noreason:"+by.trigger); err != nil {
+			a.log.Warn("put that there is no reason", "error", err)
 		}
 	})
 }
 
 // reasonWindow writes the form that asks why.
 func reasonWindow(what about) (json.RawMessage, error) {
+	return asksInWords(reasonForm, what, "Denied", "Too late in the day, for example", true)
+}
+
+// asksInWords writes a form with one field. tells says that the bot wants to hear
+// when it is closed.
+func asksInWords(callback string, what any, title, hint string, tells bool) (json.RawMessage, error) {
 	private, err := json.Marshal(what)
 	if err != nil {
 		return nil, err
 	}
-	field := slackgo.NewPlainTextInputBlockElement(plainText("Too late in the day, for example"), "reason")
+	field := slackgo.NewPlainTextInputBlockElement(plainText(hint), "reason")
 	field.Multiline, field.MaxLength = true, 500
 	input := slackgo.NewInputBlock("reason", plainText("Reason"), nil, field).WithOptional(true)
 	return json.Marshal(slackgo.ModalViewRequest{
-		Type: slackgo.VTModal, CallbackID: reasonForm, PrivateMetadata: string(private), NotifyOnClose: true,
-		Title: plainText("Denied"), Submit: plainText("Send"), Close: plainText("Close"),
+		Type: slackgo.VTModal, CallbackID: callback, PrivateMetadata: string(private), NotifyOnClose: tells,
+		Title: plainText(title), Submit: plainText("Send"), Close: plainText("Close"),
 		Blocks: slackgo.Blocks{BlockSet: []slackgo.Block{input}},
 	})
 }

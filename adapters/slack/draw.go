@@ -29,7 +29,7 @@ func partsOf(thread chat.ThreadID, p chat.Post, c card) []part {
 
 // card is how posts are drawn.
 func (a *Adapter) card() card {
-	return card{buttons: !a.o.NoButtons, mention: !a.o.NoMention, again: a.o.Retries}
+	return card{buttons: !a.o.NoButtons, mention: !a.o.NoMention, again: a.o.Retries, opinion: a.opinions() != nil}
 }
 
 // Post makes a post, of several messages if it is long, and returns the
@@ -92,7 +92,7 @@ func (s *sending) sendAll(ctx context.Context, parts []part) (first string, err 
 		}
 	}
 	for i, forms := range parts {
-		ts, err := send(ctx, i, s.a.shapes.taken(forms))
+		ts, err := send(ctx, i, s.a.shapes.taken(forms).on(first))
 		if err != nil {
 			return "", err
 		}

@@ -49,7 +49,7 @@ func TestGolden(t *testing.T) {
 		var got [][]sent
 		for _, forms := range partsOf(th, p, everything) {
 			var all []sent
-			for _, f := range forms {
+			for _, f := range forms.on("") {
 				s := sent{Text: f.text}
 				if f.blocks != nil {
 					s.Blocks = f.blocks
@@ -107,7 +107,11 @@ func TestGoldenViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, view := range map[string]any{"home": home, "steps-window": window, "reason-form": form} {
+	opinion, err := opinionWindow(criticism{general, "1.000300"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, view := range map[string]any{"home": home, "steps-window": window, "reason-form": form, "opinion-form": opinion} {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)

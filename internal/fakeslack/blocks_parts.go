@@ -43,8 +43,11 @@ func (j *judge) element(at string, v any) {
 		j.expect(!j.actions[name], at, "action_id %q occurs twice in its block", name)
 		j.actions[name] = true
 	}
-	if kind == "button" {
+	switch kind {
+	case "button":
 		j.button(at, e)
+	case "feedback_buttons":
+		j.feedback(at, e)
 	}
 	j.expect(len(e.list("options")) <= maxOptions, at, "%d options", len(e.list("options")))
 	if confirm, ok := e.child("confirm"); ok {
@@ -52,6 +55,22 @@ func (j *judge) element(at string, v any) {
 		j.text(at+"/confirm/text", confirm["text"], 300, false)
 		j.text(at+"/confirm/confirm", confirm["confirm"], 30, true)
 		j.text(at+"/confirm/deny", confirm["deny"], 30, true)
+	}
+}
+
+// feedback judges a pair of buttons
+// (https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element).
+func (j *judge) feedback(at string, e obj) {
+	j.only(at, e, "type", "action_id", "positive_button", "negative_button")
+	for _, name := range []string{"positive_button", "negative_button"} {
+		here := at + "/" + name
+		b, ok := e.child(name)
+		j.expect(ok, here, "it is missing")
+		j.only(here, b, "text", "value", "accessibility_label")
+		j.text(here+"/text", b["text"], 75, true)
+		n := utf8.RuneCountInString(b.str("value"))
+		j.expect(n >= 1 && n <= 2000, here, "value has %d characters, 1 to 2000 are allowed", n)
+		j.expect(utf8.RuneCountInString(b.str("accessibility_label")) <= 75, here, "the accessibility_label is too long")
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 
 // Action names a button, or another element that people use: on a message
 // (Channel and TS, an ephemeral one included) or in a view. Value is what they
-// chose or typed; a button has its own.
+// chose or typed; a button has its own. Of feedback buttons it is which one:
+// positive or negative.
 type Action struct {
 	Channel, TS string
 	View        string
@@ -55,7 +56,13 @@ func (s *Server) Click(user string, a Action) string {
 			act[key] = v
 		}
 	}
-	if a.Value != "" {
+	if element["type"] == "feedback_buttons" {
+		button, ok := element.child(a.Value + "_button")
+		if !ok {
+			panic("fakeslack: no feedback button " + a.Value)
+		}
+		act["text"], act["value"] = button["text"], button["value"]
+	} else if a.Value != "" {
 		act["value"] = a.Value
 		act["selected_option"] = reply{"value": a.Value}
 	}

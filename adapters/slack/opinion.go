@@ -1,0 +1,185 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+
+	slackgo "github.com/slack-go/slack"
+
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// Under an answer stand buttons: another try, and what somebody thinks of it
+// (https://docs.slack.dev/reference/block-kit/blocks/context-actions-block).
+// Whoever thinks badly of it is asked once, alone, what was wrong.
+
+// The buttons under an answer, and the form that asks.
+const (
+	retryID     = "nod_retry"
+	opinionID   = "nod_opinion"
+	opinionForm = "nod_opinion_form"
+)
+
+// The values of the buttons that say what somebody thinks.
+const (
+	thinksGood = "good"
+	thinksBad  = "bad"
+)
+
+// Opinions is an Inbox that takes what people think of answers.
+type Opinions interface {
+	Feedback(ctx context.Context, on chat.MessageRef, by chat.User, good bool, text string, eventIDs ...string) (fresh bool, err error)
+}
+
+func (a *Adapter) opinions() Opinions {
+	o, _ := a.o.Inbox.(Opinions)
+	return o
+}
+
+// buttoned puts the buttons under the last message of an answer. A workspace that
+// does not take those of opinions may take the other.
+func buttoned(p part, c card) part {
+	var out part
+	rich := func(shape string, under func(string) []slackgo.Block) {
+		f := p[0]
+		f.shape, f.under = shape, under
+		out = append(out, f)
+	}
+	again := func(answer string) []slackgo.Block {
+		return []slackgo.Block{slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(retryID, valueOn(chat.EmojiRetry, answer), plainText("Try again")))}
+	}
+	switch {
+	case c.opinion && c.again:
+		rich("opinion buttons", func(answer string) []slackgo.Block { return append(again(answer), thumbs(answer)) })
+	case c.opinion:
+		rich("opinion buttons", func(answer string) []slackgo.Block { return []slackgo.Block{thumbs(answer)} })
+	}
+	if c.again {
+		rich("answer buttons", again)
+	}
+	return append(out, p...)
+}
+
+// thumbs are the buttons that say what somebody thinks of an answer.
+func thumbs(answer string) slackgo.Block {
+	button := func(text, value string) *slackgo.FeedbackButton {
+		return slackgo.NewFeedbackButton(plainText(text), valueOn(value, answer))
+	}
+	return slackgo.NewContextActionsBlock("", slackgo.NewFeedbackButtonsBlockElement(opinionID,
+		button(chat.EmojiGood, thinksGood).WithAccessibilityLabel("Good answer"),
+		button(chat.EmojiBad, thinksBad).WithAccessibilityLabel("Bad answer")))
+}
+
+// valueOn is the value of a button that is about another message than its own:
+// the first of an answer.
+func valueOn(value, answer string) string { return strings.TrimSuffix(value+" "+answer, " ") }
+
+// about reads such a value: what the button says, and of which message.
+func (in interaction) about(value string) (said, ts string) {
+	said, ts, _ = strings.Cut(value, " ")
+	return said, firstOf(ts, in.Container.TS)
+}
+
+// thinks takes in what somebody thinks of an answer, and asks whoever thinks badly
+// of it why.
+func (a *Adapter) thinks(ctx context.Context, in interaction, value, ts string) error {
+	inbox := a.opinions()
+	if inbox == nil || in.Channel.ID == "" || in.Container.TS == "" || in.User.ID == "" {
+		return malformed("opinion without channel, message or user", nil)
+	}
+	by, err := a.voter(ctx, in.User.ID, in.Channel.ID)
+	if err != nil {
+		return fmt.Errorf("look up who thinks so: %w", err)
+	}
+	said, answer := in.about(value)
+	if by.Barred != "" || said != thinksGood && said != thinksBad {
+		return nil
+	}
+	on := refOf(a.who().TeamID, in.Channel.ID, answer)
+	keys := changeKeys("", "opinion:"+in.User.ID+":"+said, in.Channel.ID, in.Container.TS, ts)
+	fresh, err := inbox.Feedback(ctx, on, by, said == thinksGood, "", keys...)
+	if err != nil {
+		return fmt.Errorf("put an opinion: %w", err)
+	}
+	a.o.Observe.Put(fresh)
+	if said == thinksBad && a.asked.first(on, by.ID) {
+		a.askWhatWasWrong(in.TriggerID, criticism{Channel: in.Channel.ID, Answer: answer})
+	}
+	return nil
+}
+
+// criticism is what the form is about.
+type criticism struct {
+	Channel string `json:"channel"`
+	Answer  string `json:"answer"`
+}
+
+// askWhatWasWrong opens the form. It does not wait.
+func (a *Adapter) askWhatWasWrong(trigger string, what criticism) {
+	view, err := opinionWindow(what)
+	if err != nil {
+		return
+	}
+	args := url.Values{"trigger_id": {trigger}, "view": {string(view)}}
+	a.working.calls.Go(func() {
+		ctx, cancel := context.WithTimeout(a.working.ctx, triggerStays)
+		defer cancel()
+		if err := a.web.call(ctx, request{method: "views.open", args: args, priority: outbox.Approval}); err != nil {
+			a.log.Debug("ask what was wrong with an answer", "error", err)
+		}
+	})
+}
+
+// opinionWindow writes the form that asks what was wrong.
+func opinionWindow(what criticism) (json.RawMessage, error) {
+	return asksInWords(opinionForm, what, "What was wrong?", "It is out of date, for example", false)
+}
+
+// criticised takes in what was wrong with an answer.
+func (a *Adapter) criticised(ctx context.Context, in interaction) error {
+	var what criticism
+	if err := json.Unmarshal([]byte(in.View.Private), &what); err != nil {
+		return malformed("form", err)
+	}
+	text := flat(in.View.State.Values["reason"]["reason"].Value)
+	inbox := a.opinions()
+	if in.Type != "view_submission" || text == "" || inbox == nil {
+		return nil
+	}
+	by, err := a.voter(ctx, in.User.ID, what.Channel)
+	if err != nil {
+		return fmt.Errorf("look up who thinks so: %w", err)
+	}
+	if by.Barred != "" {
+		return nil
+	}
+	on := refOf(a.who().TeamID, what.Channel, what.Answer)
+	if _, err := inbox.Feedback(ctx, on, by, false, text, "slack:opinion:"+in.View.ID); err != nil {
+		return fmt.Errorf("put an opinion: %w", err)
+	}
+	return nil
+}
+
+// asked remembers whom the form was shown, so that nobody is asked twice.
+type asked struct {
+	mu sync.Mutex
+	of map[string]bool
+}
+
+// first notes that somebody is asked about an answer; false when they were.
+func (d *asked) first(on chat.MessageRef, who chat.UserID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.of == nil || len(d.of) > mostNames {
+		d.of = map[string]bool{}
+	}
+	key := on.String() + " " + string(who)
+	was := d.of[key]
+	d.of[key] = true
+	return !was
+}

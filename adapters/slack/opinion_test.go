@@ -1,0 +1,143 @@
+package slack
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"nod/chat"
+	"nod/internal/fakeslack"
+	"nod/internal/ledger"
+)
+
+// opinionated is an inbox that takes what people think.
+type opinionated struct {
+	*ledger.Ledger
+	mu  sync.Mutex
+	got []string
+}
+
+func (o *opinionated) Feedback(_ context.Context, on chat.MessageRef, by chat.User, good bool, text string, _ ...string) (bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.got = append(o.got, strings.TrimSpace(fmt.Sprint(on.ID, " ", by.Name, " ", good, " ", text)))
+	return true, nil
+}
+
+func (o *opinionated) said() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return append([]string(nil), o.got...)
+}
+
+// thinking gives an office whose inbox takes what people think.
+func thinking(t *testing.T, change func(*Options)) (*office, *opinionated, chat.ThreadID, chat.MessageRef) {
+	in := &opinionated{}
+	o, th, ref := called(t, fakeslack.Options{NoLimits: true}, func(o *Options) {
+		in.Ledger = o.Inbox.(*ledger.Ledger)
+		o.Inbox, o.Pace, o.Retries = in, 1000, true
+		if change != nil {
+			change(o)
+		}
+	})
+	return o, in, th, ref
+}
+
+// What people think of an answer by its buttons is put, for the answer's first
+// message, however many it has; whoever thinks badly of it is asked once why.
+func TestOpinions(t *testing.T) {
+	o, in, th, ref := thinking(t, nil)
+	for n, text := range []string{"hello", strings.Repeat("word ", 3000)} {
+		before := len(o.own(th))
+		at, err := o.a.Post(t.Context(), th, chat.Post{Key: fmt.Sprint("answer/", n), ReplyTo: ref, Text: &chat.Text{Markdown: text}}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := o.own(th)[before:]
+		last := own[len(own)-1].TS
+		for i, m := range own {
+			if has := strings.Contains(string(m.Blocks), opinionID); has != (i == len(own)-1) {
+				t.Errorf("message %d of %d has buttons: %v", i+1, len(own), has)
+			}
+		}
+		click := func(user, which string) {
+			had := len(in.said())
+			o.fake.Click(user, fakeslack.Action{Channel: general, TS: last, ActionID: opinionID, Value: which})
+			o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 && len(in.said()) == had+1 })
+		}
+		click("U0ADA", "positive")
+		click("U0BOB", "negative")
+		o.wait(func(s *fakeslack.Server) bool { return len(s.Views("U0BOB")) == n+1 })
+		click("U0BOB", "negative")
+		for _, v := range o.fake.Views("U0BOB") {
+			if !v.Closed {
+				o.fake.Submit("U0BOB", v.ID, map[string]map[string]any{"reason": {"reason": map[string]any{"type": "plain_text_input", "value": "it is *old*"}}})
+				o.fake.CloseView("U0BOB", v.ID)
+			}
+		}
+		o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 && len(in.said()) == 4*(n+1) })
+		want := fmt.Sprintf("%[1]s ada true; %[1]s bob false; %[1]s bob false; %[1]s bob false it is *old*", at.ID)
+		if got := strings.Join(in.said()[4*n:], "; "); got != want {
+			t.Errorf("%d messages: put %q, want %q", len(own), got, want)
+		}
+		if views := len(o.fake.Views("U0BOB")); views != n+1 {
+			t.Errorf("bob was asked %d times for %d answers", views, n+1)
+		}
+		had := len(o.in.Reactions)
+		o.fake.Click("U0ADA", fakeslack.Action{Channel: general, TS: last, ActionID: retryID})
+		o.in.Await(t, func() bool { return len(o.in.Reactions) == had+1 })
+		if got := o.in.Reactions[had]; got.On != at || got.Emoji != chat.EmojiRetry {
+			t.Errorf("another try of %v: %+v", at, got)
+		}
+	}
+}
+
+// A workspace that does not know the buttons gets the answer without them, and is
+// not asked again.
+func TestWithoutOpinions(t *testing.T) {
+	o, _, th, ref := thinking(t, nil)
+	fault := o.fake.Fail(fakeslack.Fault{Method: "chat.postMessage", Error: "invalid_blocks", Times: -1, Match: func(a fakeslack.Args) bool {
+		return strings.Contains(a["blocks"], "context_actions")
+	}})
+	for n := range 2 {
+		p := chat.Post{Key: fmt.Sprint("answer/", n), ReplyTo: ref, Text: &chat.Text{Markdown: "hello"}}
+		if _, err := o.a.Post(t.Context(), th, p, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := o.own(th)
+	for _, m := range own {
+		if !strings.Contains(string(m.Blocks), retryID) || !strings.Contains(string(m.Blocks), "markdown") {
+			t.Errorf("it reads %s", m.Blocks)
+		}
+	}
+	if len(own) != 2 || fault.Hits() != 1 {
+		t.Errorf("%d messages; it was refused %d times", len(own), fault.Hits())
+	}
+}
+
+// Whoever's click denied a call is not waited for where no form opens.
+func TestNoFormNoReason(t *testing.T) {
+	in := &reasoned{Ledger: ledger.New()}
+	o, th, ref := called(t, fakeslack.Options{}, func(o *Options) { in.Ledger = o.Inbox.(*ledger.Ledger); o.Inbox = in })
+	p := chat.Post{Key: "ask/1", ReplyTo: ref, Approval: approval()}
+	at, err := o.a.Post(t.Context(), th, p, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.fake.Fail(fakeslack.Fault{Method: "views.open", Error: "expired_trigger_id"})
+	for n, user := range []string{"U0BOB", "U0CLEO"} { // the last click is not the one that denied
+		o.fake.Click(user, fakeslack.Action{Channel: general, TS: at.ID, ActionID: denyID})
+		o.in.Await(t, func() bool { return len(o.in.Reactions) == n+1 })
+	}
+	p.Approval.Outcome, p.Approval.By = chat.Denied, []chat.User{{ID: "U0BOB", Name: "bob"}}
+	if err := o.a.Edit(t.Context(), th, at, p); err != nil {
+		t.Fatal(err)
+	}
+	o.a.working.calls.Wait()
+	if got := in.said(); got != th.Root+" c1 bob: " {
+		t.Errorf("put %q", got)
+	}
+}
