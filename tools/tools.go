@@ -55,6 +55,11 @@ type Tool struct {
 	// Address is the parameter that names the page that a call reads; empty for
 	// all tools but the one that fetches.
 	Address string
+	// Sends are the parameters whose values go to a place outside, where a value can
+	// carry something away.
+	Sends []string
+	// Unaccepted says that a stranger described it, and that nobody accepted that.
+	Unaccepted bool
 	// Lists says that it gives back what a search found: lines that begin with a
 	// number, each with a line behind it that is nothing but an address.
 	Lists bool

@@ -51,7 +51,7 @@ func connectMCP(ctx context.Context, cfg *config.Config, taken []string, log *sl
 	o := mcp.Options{Lock: lock, Dir: filepath.Dir(cfg.File()), Taken: taken, Version: version, Logger: log}
 	for _, s := range cfg.Tools.MCP {
 		one := mcp.Server{
-			Name: s.Name, URL: s.URL.Reveal(), Command: s.Command, Tools: s.Tools, Timeout: s.Timeout, ReadOnly: s.ReadOnly,
+			Name: s.Name, URL: s.URL.Reveal(), Command: s.Command, Tools: s.Tools, Timeout: s.Timeout, ReadOnly: s.ReadOnly, Sends: s.Sends,
 			Headers: map[string]string{}, Risk: map[string]string{},
 		}
 		for name, value := range s.Headers {
@@ -120,7 +120,7 @@ func showMCP(ctx context.Context, servers *mcp.Servers, out io.Writer) (bad int)
 		}
 		accepted := "accepted"
 		if !s.Accepted {
-			accepted = "none accepted yet: each start uses what it finds; look at them, and run bot check --accept-mcp"
+			accepted = "none accepted yet: each start uses what it finds, and what they say of themselves counts as content from outside; look at them, and run bot check --accept-mcp"
 		}
 		usable := 0
 		for _, t := range s.Tools {

@@ -56,7 +56,7 @@ func newKit(ctx context.Context, cfg *config.Config, log *slog.Logger) (*kit, er
 		t, err := command.New(command.Options{
 			Name: c.Name, HumanName: c.NameForHuman, Description: c.Description, Parameters: c.Parameters,
 			Argv: c.Argv, Stdin: c.Stdin, Env: c.Env, Cwd: c.Cwd, Output: string(c.Output),
-			Timeout: c.Timeout, ReadOnly: c.ReadOnly, Outside: c.Outside, Risk: string(c.Risk),
+			Timeout: c.Timeout, ReadOnly: c.ReadOnly, Outside: c.Outside, Sends: c.Sends, Risk: string(c.Risk),
 		})
 		k.add(c.Name, c.ToolRules, err, t)
 	}

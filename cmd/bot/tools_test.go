@@ -153,3 +153,54 @@ func TestOutsideCommand(t *testing.T) {
 	n.ask(w.dm("ada", "ticket"), "wipe")
 	n.find(w.dm("ada", "note"), "The tool says", "wiped")
 }
+
+// Once content from outside was read, a read-only command that sends something asks,
+// unless a person wrote where to.
+func TestCommandThatSends(t *testing.T) {
+	t.Parallel()
+	for name, w := range map[string]world{
+		"slack": newSlackWorld(t, fakeslack.Options{}), "discord": newDiscordWorld(t, fakediscord.Options{}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rule := func(req fakellm.Request) fakellm.Reply {
+				last := req.Last()
+				switch {
+				case last.Role != "tool":
+					return fakellm.Reply{Calls: []fakellm.Call{{Name: "ticket", Args: `{}`}}}
+				case strings.Contains(last.Text(), "ticket says https"):
+					return fakellm.Reply{Calls: []fakellm.Call{{Name: "visit", Args: `{"url":"https://ours.example/a"}`}}}
+				case strings.Contains(last.Text(), "ours.example"):
+					return fakellm.Reply{Calls: []fakellm.Call{{Name: "visit", Args: `{"url":"https://evil.example/x"}`}}}
+				}
+				return fakellm.Reply{Text: "The tool says: " + last.Text()}
+			}
+			n := newService(t, w, rule, setup{tools: `
+    - name: ticket
+      description: Read the newest ticket.
+      argv: [echo, "The ticket says https://evil.example/x"]
+      read_only: true
+      outside: true
+      risk: auto
+    - name: visit
+      description: Look at a page.
+      parameters: {type: object, properties: {url: {type: string}}, required: [url], additionalProperties: false}
+      argv: [sh, -c, "echo $0 | tee -a ran.txt", "{url}"]
+      read_only: true
+      sends: [url]
+      risk: auto
+`})
+			n.start()
+			at := w.mention("ada", "visit https://ours.example/a for the ticket")
+			ask := n.find(at, "pprove", "visit", "content from outside (the tool ticket), so it asks", "url: from the tool ticket, not from a person")
+			if ran := n.ran(); len(ran) != 1 {
+				t.Errorf("ran %q", ran)
+			}
+			w.react("ada", ask.place, "❌")
+			n.find(at, "The tool says: denied")
+			if ran := n.ran(); len(ran) != 1 || !strings.Contains(ran[0], "ours.example") {
+				t.Errorf("ran %q", ran)
+			}
+		})
+	}
+}

@@ -193,7 +193,7 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		r := k.rules[t.Name]
 		a.Tools = append(a.Tools, agent.Tool{
 			Tool: t.Tool, Schema: schema, Risk: agent.Risk(r.Risk),
-			ReadOnly: t.ReadOnly, Advances: t.Advances, Outside: t.Outside, Address: t.Address, Lists: t.Lists, Reads: t.Reads, Timeout: t.Timeout,
+			ReadOnly: t.ReadOnly, Advances: t.Advances, Outside: t.Outside, Address: t.Address, Lists: t.Lists, Sends: t.Sends, Unaccepted: t.Unaccepted, Reads: t.Reads, Timeout: t.Timeout,
 			Rules: r.Approvals.Rules(),
 		})
 	}

@@ -39,8 +39,9 @@ type Options struct {
 	Output      string          // OutputText where it is empty
 	Timeout     time.Duration   // 30 s where it is 0
 	ReadOnly    bool
-	Outside     bool   // strangers write what it prints
-	Risk        string // Ask where it is empty
+	Outside     bool     // strangers write what it prints
+	Sends       []string // parameters whose values go to a place outside
+	Risk        string   // Ask where it is empty
 }
 
 // New makes a tool of a program. It refuses what could never work: no
@@ -56,6 +57,7 @@ func New(c Options) (tools.Tool, error) {
 		Tool:     llm.Tool{Name: c.Name, HumanName: c.HumanName, Description: c.Description, Parameters: c.Parameters},
 		ReadOnly: c.ReadOnly,
 		Outside:  c.Outside,
+		Sends:    c.Sends,
 		Risk:     c.Risk,
 		Timeout:  c.Timeout,
 		Run:      cmd.run,

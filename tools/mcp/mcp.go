@@ -61,6 +61,10 @@ type Server struct {
 
 	// ReadOnly are such patterns of those tools that change nothing.
 	ReadOnly []string
+	// Sends are the parameters whose values go to places outside, by such patterns.
+	// Of a tool that one matches they are those of all that match; of the others
+	// they are found in what the tool says of itself.
+	Sends map[string][]string
 	// Risk is [tools.Auto], [tools.Ask] or [tools.Never] by such patterns. The
 	// strictest that matches wins; where none does it is Ask.
 	Risk map[string]string
@@ -238,8 +242,12 @@ func (ss *Servers) Tools() []tools.Tool {
 			Tool:     llm.Tool{Name: o.as, Description: o.d.Description, Parameters: o.parameters},
 			ReadOnly: o.readOnly,
 			Outside:  true,
-			Risk:     o.risk,
-			Timeout:  o.s.pace.call,
+			Sends:    o.s.sends(o.d),
+
+			Unaccepted: !o.s.accepted,
+
+			Risk:    o.risk,
+			Timeout: o.s.pace.call,
 			Run: func(ctx context.Context, in tools.Input) (llm.Result, error) {
 				return o.s.call(ctx, o, in)
 			},

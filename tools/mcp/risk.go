@@ -18,6 +18,9 @@ func (c Server) checkPatterns() error {
 	for _, p := range append(c.Tools, c.ReadOnly...) {
 		errs = append(errs, patternError(p))
 	}
+	for p := range c.Sends {
+		errs = append(errs, patternError(p))
+	}
 	for p, risk := range c.Risk {
 		errs = append(errs, patternError(p))
 		if strictness[risk] == 0 {

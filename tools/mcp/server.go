@@ -236,7 +236,7 @@ func (s *server) pin() {
 // found pins the tools to what the server shows. The caller holds the lock.
 func (s *server) found() {
 	s.pins = s.live.tools
-	s.log.Warn("tools of an mcp server are used as they were found; to hold them to what was looked at, run bot check --accept-mcp", "server", s.Name, "tools", len(s.pins))
+	s.log.Warn("tools of an mcp server are used as they were found, and what they say of themselves counts as content from outside; to hold them to what was looked at, run bot check --accept-mcp", "server", s.Name, "tools", len(s.pins))
 }
 
 // tell logs, once, which tools are off now. The caller holds the lock. Nothing

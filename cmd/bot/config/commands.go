@@ -40,6 +40,11 @@ func (k *checker) commands() {
 			k.template(item(key+".argv", j), t.Argv[j], properties)
 		}
 		k.template(key+".stdin", t.Stdin, properties)
+		for j, name := range t.Sends {
+			if !slices.Contains(properties, name) {
+				k.at(item(key+".sends", j), "is %s, which is not in parameters%s", shown(name), didYouMean(name, properties))
+			}
+		}
 	}
 }
 
@@ -213,6 +218,9 @@ func (k *checker) servers() {
 		}
 		for j, p := range s.ReadOnly {
 			k.when(item(key+".read_only", j), patternProblem(p))
+		}
+		for _, p := range slices.Sorted(maps.Keys(s.Sends)) {
+			k.when(join(key+".sends", shown(p)), patternProblem(p))
 		}
 		for _, p := range slices.Sorted(maps.Keys(s.Risk)) {
 			k.when(join(key+".risk", shown(p)), patternProblem(p))

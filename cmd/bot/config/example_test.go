@@ -98,6 +98,7 @@ tools:
       url: https://mcp.example.com/
       headers: {Authorization: "Bearer ${GITHUB_TOKEN}"}
       read_only: ["get_*", "list_*", "search_*"]
+      sends: {"get_webpage": [url]}
       risk: {"get_*": auto, "delete_*": never}
     - name: files
       command: [npx, -y, some-mcp-server]

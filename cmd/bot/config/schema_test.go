@@ -177,6 +177,7 @@ var judged = []struct {
 	{`tools: {mcp: [{name: x, command: [x], url: "https://x.example/"}]}`, false},
 	{`tools: {mcp: [{name: x, url: x.example}]}`, false},
 	{`tools: {mcp: [{name: x, command: [x], tools: ["get_*", "a?", "[abc]d"], read_only: ["*"]}]}`, true},
+	{`tools: {mcp: [{name: x, command: [x], sends: {"get_*": [url], "y": []}}]}`, true},
 	{`tools: {mcp: [{name: x, command: [x], tools: ["["]}]}`, false},
 	{`tools: {mcp: [{name: x, command: [x], tools: [""]}]}`, false},
 	{`tools: {mcp: [{name: x, command: [x], tools: []}]}`, false},

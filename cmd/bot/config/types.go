@@ -241,17 +241,19 @@ type Command struct {
 	Timeout      time.Duration   `yaml:"timeout" schema:"positive" doc:"Default 30s"`
 	ReadOnly     bool            `yaml:"read_only" doc:"It changes nothing, so it may run again after a crash. Default false"`
 	Outside      bool            `yaml:"outside" doc:"What it prints was written by strangers, such as a ticket or a mail. Default false"`
+	Sends        []string        `yaml:"sends" doc:"Parameters whose value goes to a place outside (a URL, an address, a recipient). Default none"`
 	ToolRules    `yaml:",inline"`
 }
 
 // MCP is a server of tools, over HTTP (URL) or as a child process (Command).
 type MCP struct {
-	Name     string            `yaml:"name" schema:"tool" jsonschema:"required" doc:"Of the server, unique in the file"`
-	URL      Secret            `yaml:"url" schema:"url" doc:"Of a server over HTTP"`
-	Command  []string          `yaml:"command" schema:"some" doc:"Program and arguments of a server over stdio"`
-	Headers  map[string]Secret `yaml:"headers" doc:"Sent with every request to url"`
-	ReadOnly []string          `yaml:"read_only" schema:"globs" doc:"Patterns on the server's tool names, of those that change nothing"`
-	Risk     Risks             `yaml:"risk" doc:"By pattern on the server's tool names; the strictest matching pattern wins. Default ask"`
-	Tools    []string          `yaml:"tools" schema:"globs,some" doc:"Patterns on the server's tool names, of those that are used. Default [\"*\"]"`
-	Timeout  time.Duration     `yaml:"timeout" schema:"positive" doc:"Of one call. Default 60s"`
+	Name     string              `yaml:"name" schema:"tool" jsonschema:"required" doc:"Of the server, unique in the file"`
+	URL      Secret              `yaml:"url" schema:"url" doc:"Of a server over HTTP"`
+	Command  []string            `yaml:"command" schema:"some" doc:"Program and arguments of a server over stdio"`
+	Headers  map[string]Secret   `yaml:"headers" doc:"Sent with every request to url"`
+	ReadOnly []string            `yaml:"read_only" schema:"globs" doc:"Patterns on the server's tool names, of those that change nothing"`
+	Sends    map[string][]string `yaml:"sends" doc:"By pattern on the server's tool names: parameters whose value goes to a place outside. Absent: found in what a tool says of itself"`
+	Risk     Risks               `yaml:"risk" doc:"By pattern on the server's tool names; the strictest matching pattern wins. Default ask"`
+	Tools    []string            `yaml:"tools" schema:"globs,some" doc:"Patterns on the server's tool names, of those that are used. Default [\"*\"]"`
+	Timeout  time.Duration       `yaml:"timeout" schema:"positive" doc:"Of one call. Default 60s"`
 }

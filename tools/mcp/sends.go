@@ -1,0 +1,101 @@
+package mcp
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// sends lists the parameters of a tool whose values leave the server for a place
+// that somebody else may own: what the configuration says, or else what the tool
+// lets on by itself. A tool that says that it acts on an open world may send
+// anything that it is given, but for what can't carry much: numbers, yes or no,
+// a choice of a list.
+func (c Server) sends(d Definition) []string {
+	var out []string
+	said := false
+	for pattern, names := range c.Sends {
+		if matches(pattern, d.Name) {
+			said, out = true, append(out, names...)
+		}
+	}
+	if said {
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	var root map[string]any
+	if json.Unmarshal(d.Parameters, &root) != nil {
+		return nil
+	}
+	open := d.Hints != nil && d.Hints.OpenWorld != nil && *d.Hints.OpenWorld
+	f := flattening{root: root, properties: map[string]any{}}
+	if _, err := f.add(root, 0); err != nil {
+		return nil // such a tool is not offered
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.properties)) {
+		if a := (addresses{root: root}); a.in(f.properties[name], 0) || open && wide(f.properties[name]) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// wide says whether a value of a schema can carry a text.
+func wide(schema any) bool {
+	s, ok := schema.(map[string]any)
+	if !ok {
+		return true
+	}
+	if s["enum"] != nil || s["const"] != nil {
+		return false
+	}
+	kind, _ := s["type"].(string)
+	return kind != "integer" && kind != "number" && kind != "boolean" && kind != "null"
+}
+
+// addresses looks for values that are addresses in a schema.
+type addresses struct{ root map[string]any }
+
+// mostDeep is how deep it looks; what lies deeper is taken for one.
+const mostDeep = 20
+
+func (a addresses) in(schema any, depth int) bool {
+	if depth > mostDeep {
+		return true
+	}
+	switch s := schema.(type) {
+	case []any:
+		return slices.ContainsFunc(s, func(v any) bool { return a.in(v, depth+1) })
+	case map[string]any:
+		if format, _ := s["format"].(string); strings.HasPrefix(format, "uri") || strings.HasPrefix(format, "iri") || format == "url" {
+			return true
+		}
+		if ref, _ := s["$ref"].(string); ref != "" && a.in(a.follow(ref), depth+1) {
+			return true
+		}
+		for _, v := range s {
+			if a.in(v, depth+1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// follow gives what a reference within the schema names.
+func (a addresses) follow(ref string) any {
+	path, ok := strings.CutPrefix(ref, "#/")
+	if !ok {
+		return nil
+	}
+	var at any = a.root
+	for _, key := range strings.Split(path, "/") {
+		m, ok := at.(map[string]any)
+		if !ok {
+			return nil
+		}
+		at = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(key)]
+	}
+	return at
+}
