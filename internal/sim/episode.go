@@ -92,6 +92,7 @@ func (w *world) restart(slot, tries int) {
 		w.after(time.Second, nil, func() { w.restart(slot, tries-1) })
 	case n.leaving:
 		w.check.fail(ruleDrain, "%s does not end when it is told to", n.p.name)
+		w.after(time.Second, nil, func() { w.restart(slot, mostDrain) }) // where that rule is left out
 	}
 }
 

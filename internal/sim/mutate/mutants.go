@@ -157,7 +157,7 @@ var planted = []mutant{
 		"once the world is calm no card asks any more",
 	},
 	{
-		"planted: a drain waits for what is over", letters, "	e.n--\n	if e.done", "	if e.done",
+		"planted: a process lingers when it is drained", "agent/run/run.go", "	r.Effects.wait()\n", "	r.Effects.wait()\n	r.Host.Signal().Wait(r.Host.Now().Add(20 * time.Minute))\n",
 		"a process ends when it is told to",
 	},
 	{
