@@ -35,6 +35,7 @@ type ledger struct {
 	stopped  bool
 	forgot   uint64
 	reacted  map[string]int                // reactions
+	unsure   map[uint64]bool               // those of which it is said that it could not be checked who may decide
 	known    map[chat.MessageRef]time.Time // cards, since when they are in the log
 	asksStop time.Time                     // the latest word to stop
 	stopsIn  uint64                        // the turn in which somebody who takes part said so
@@ -66,7 +67,7 @@ type call struct {
 
 func (l *ledger) clear() {
 	l.messages, l.deleted, l.calls, l.done = map[string]uint64{}, map[string]bool{}, map[string]*call{}, map[uint64]bool{}
-	l.people, l.stopsIn = map[chat.UserID]bool{}, 0
+	l.people, l.unsure, l.stopsIn = map[chat.UserID]bool{}, map[uint64]bool{}, 0
 	l.reacted, l.known, l.asksStop = map[string]int{}, map[chat.MessageRef]time.Time{}, time.Time{}
 	l.horizon = time.Time{}
 	l.asked, l.open, l.last, l.stopped, l.forgot, l.authors, l.openBy = nil, 0, 0, false, 0, nil, ""
@@ -257,6 +258,13 @@ func (l *ledger) acts(e memory.Entry, fail complain) {
 		if k := l.calls[name]; ok && k != nil && !b.Ref.IsZero() && k.card.IsZero() {
 			k.card = b.Ref
 		}
+	case memory.Vote:
+		if strings.HasPrefix(b.Reason, "it could not be checked") {
+			if !l.doubted[b.By.ID] {
+				fail(ruleVotes, "%s may decide or not, and the platform never failed to say", b.By.ID)
+			}
+			l.unsure[b.Reaction] = true
+		}
 	case memory.Decided:
 		if k := l.calls[b.Call]; k != nil && k.decided == nil {
 			l.decide(k, b, e, fail)
@@ -313,8 +321,8 @@ func (l *ledger) decide(k *call, b memory.Decided, e memory.Entry, fail complain
 
 // tally says what the votes on a card come to: the first that decides, does. Who
 // may not decide, or voted too late, does not count; one denial is enough;
-// approvals stand until they are taken back. With sure, people of whom it could
-// not be found out whether they belong to a group do not count either.
+// approvals stand until they are taken back. With sure, votes of which it could
+// not be found out whether their people belong to a group do not count either.
 func (l *ledger) tally(k *call, sure bool) (chat.Outcome, []chat.UserID) {
 	spec := toolSpecs[k.tool]
 	type voice struct {
@@ -326,7 +334,7 @@ func (l *ledger) tally(k *call, sure bool) (chat.Outcome, []chat.UserID) {
 		r := e.Body.(memory.Reaction)
 		m := voice{r.By.ID, r.Emoji}
 		excluded := spec.exclude && (m.by == k.requester || slices.Contains(l.authors, m.by))
-		if !e.At.Before(k.askedAt.Add(approvalTime)) || sure && l.doubted[m.by] {
+		if !e.At.Before(k.askedAt.Add(approvalTime)) || sure && l.unsure[e.Seq] {
 			continue
 		}
 		switch {
