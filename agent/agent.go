@@ -26,6 +26,7 @@ type Agent struct {
 	Strategy     Strategy                         // of turns that do not choose another; "" is Straight
 	Retries      int                              // further tries of Reflexion
 	Prices       *Prices                          // nil: no cost is shown
+	Model        string                           // its name, to be noted with what it did
 	MaxSteps     int                              // model calls of one turn that may use tools
 	Budget       int                              // tokens of one prompt, tool definitions included; 0: no limit
 	IdleReset    time.Duration                    // 0: never

@@ -62,7 +62,7 @@ func (st *step) shown() string {
 func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 	s := memory.Step{
 		Turn: c.Turn, N: c.N, Seen: c.Seen, Phase: c.Phase, Branch: c.Branch,
-		Usage: r.Usage, Estimate: c.Estimate, Took: took, Taint: c.Taint,
+		Usage: r.Usage, Estimate: c.Estimate, Took: took, Taint: c.Taint, Model: a.Model,
 	}
 	if c.Phase == memory.PlanStep || c.Phase == memory.ReflectStep {
 		return beside(c, r, s)

@@ -106,6 +106,7 @@ type (
 		Estimate int           `json:"estimate,omitempty"` // tokens of the prompt as nod had counted them
 		Took     time.Duration `json:"took,omitempty"`
 		Taint    Taint         `json:"taint,omitzero"`
+		Model    string        `json:"model,omitempty"` // which one it was, as it was asked for
 	}
 
 	// Taint says what of a prompt came from outside, as people read it ("the page

@@ -240,6 +240,36 @@ type Notes interface {
 	Noted(ctx context.Context, name string) ([]byte, error)
 }
 
+// Lister lists threads, for whoever runs nod; both stores and what views them can. What lists threads of other processes,
+// too, may miss one that is touched meanwhile: it then stands further ahead.
+type Lister interface {
+	// Threads lists threads that are kept, the one touched last first.
+	Threads(ctx context.Context, q ListQuery) ([]Listed, error)
+}
+
+// ListQuery says which threads, and how many. To go on, After is the last one of
+// the page before; the zero one begins.
+type ListQuery struct {
+	Platforms []string
+	Since     time.Time // touched since then; zero: ever
+	After     Listed
+	Most      int
+}
+
+// Listed is a thread of a list.
+type Listed struct {
+	Thread  chat.ThreadID
+	Touched time.Time // when it was touched last, to the second
+}
+
+// Before says whether l stands before o in a list: it was touched later.
+func (l Listed) Before(o Listed) bool {
+	if !l.Touched.Equal(o.Touched) {
+		return l.Touched.After(o.Touched)
+	}
+	return l.Thread.String() > o.Thread.String()
+}
+
 // Full is everything that nod needs of a store; both packages' Open return it.
 type Full interface {
 	Store

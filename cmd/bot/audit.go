@@ -50,6 +50,8 @@ func (c auditCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 // viewer reads a store that another process may be serving.
 type viewer interface {
 	Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory.AuditLine, error]
+	memory.Reader
+	memory.Lister
 	Close() error
 }
 

@@ -86,6 +86,9 @@ func (p *program) chat(ctx context.Context, env Env, address string) error {
 		}
 		all.Go(func() error { return page.Run(ctx) })
 	}
+	if p.spans != nil {
+		all.Go(func() error { return p.spans.run(ctx, p, served) })
+	}
 	all.Go(func() error { return runner.Run(ctx) })
 	all.Go(func() error {
 		defer stop()

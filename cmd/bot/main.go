@@ -57,6 +57,7 @@ type commands struct {
 	Check    checkCommand    `cmd:"" help:"Report every mistake in the file and try each connection; changes nothing."`
 	Manifest manifestCommand `cmd:"" help:"Print the app manifest (slack) or the invite URL and intents (discord)."`
 	Audit    auditCommand    `cmd:"" help:"Print the audit log of approvals."`
+	Export   exportCommand   `cmd:"" help:"Send or print what other programs read."`
 	Config   configCommand   `cmd:"" help:"About the configuration file."`
 	Version  versionCommand  `cmd:"" help:"Version, commit, Go version."`
 }

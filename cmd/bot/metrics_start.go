@@ -75,6 +75,16 @@ func (m *meter) waiting(count func() map[string]float64) {
 	})
 }
 
+// spans counts what is sent to the collector of traces.
+func (m *meter) spans() (sent, lost func(int)) {
+	c := promauto.With(m.registry).NewCounterVec(prometheus.CounterOpts{Name: "nod_spans_total", Help: "Spans, by what came of them."}, []string{"outcome"})
+	count := func(outcome string) func(int) {
+		counter := c.WithLabelValues(outcome)
+		return func(n int) { counter.Add(float64(n)) }
+	}
+	return count("sent"), count("lost")
+}
+
 // readings is a gauge that is read when somebody asks.
 type readings struct {
 	desc *prometheus.Desc

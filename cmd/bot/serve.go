@@ -107,6 +107,9 @@ func (p *program) serve(ctx context.Context, platforms map[string]platform) erro
 		defer release()
 		return p.drive(ctx, served)
 	})
+	if p.spans != nil {
+		all.Go(func() error { return p.spans.run(drained, p, served) })
+	}
 	if h := p.cfg.HTTP; h != nil {
 		all.Go(func() error { return p.listen(drained, h.Listen, platforms) })
 	}

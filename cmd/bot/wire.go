@@ -30,10 +30,12 @@ type program struct {
 	cfg   *config.Config
 	log   *slog.Logger
 	store memory.Full
+	lists memory.Lister
 	agent *agent.Agent
 	model llm.Model
 	kit   *kit
 	meter *meter
+	spans *tracer // nil: none
 
 	effects    *run.Effects
 	forgetting sync.WaitGroup
@@ -85,7 +87,8 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	if err != nil {
 		return nil, unusable(errors.Join(err, p.kit.close()))
 	}
-	p.store = p.meter.store(store)
+	p.store, p.lists = p.meter.store(store), store
+	p.spans = p.newTracer()
 	return p, nil
 }
 
@@ -99,8 +102,14 @@ func (p *program) close() {
 	}
 }
 
+// fullStore is what both stores are.
+type fullStore interface {
+	memory.Full
+	memory.Lister
+}
+
 // openStore opens what `store` names.
-func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (memory.Full, error) {
+func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (fullStore, error) {
 	if cfg.Store.Kind == config.Redis {
 		return redis.Open(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log, Keep: cfg.Memory.Keep, Quota: quota(cfg), Wait: serverWait})
 	}
@@ -138,6 +147,14 @@ func newModel(cfg *config.Config, log *slog.Logger) llm.Model {
 	})
 }
 
+// modelName is what the model is called.
+func modelName(cfg *config.Config) string {
+	if cfg.Offline() {
+		return "demo"
+	}
+	return cfg.LLM.Model
+}
+
 func float(v *float64) *float32 {
 	if v == nil {
 		return nil
@@ -170,6 +187,7 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		Strategy:     agent.Strategy(cfg.LLM.Strategy),
 		Retries:      cfg.Agent.Retries,
 		Prices:       prices(cfg),
+		Model:        modelName(cfg),
 		Summary:      cfg.Memory.Summary,
 		MaxSteps:     cfg.LLM.MaxSteps,
 		Budget:       cfg.Memory.BudgetTokens,
@@ -228,6 +246,9 @@ func (p *program) runner(platforms map[string]run.Platform) *run.Runner {
 // observe hears of every entry that this process committed.
 func (p *program) observe(run *memory.Run, e memory.Entry) {
 	p.meter.observe(run, e)
+	if p.spans != nil {
+		p.spans.observe(run, e)
+	}
 	if _, ok := e.Body.(memory.Forgot); !ok {
 		return
 	}

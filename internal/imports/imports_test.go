@@ -39,6 +39,8 @@ var mayImport = map[string][]string{
 	"agent/speak":           {"llm", "llm/args"},
 	"agent/run":             {"agent", "chat", "llm", "memory"},
 	"mask":                  {},
+	"trace":                 {"chat", "memory"},
+	"trace/otlp":            {"trace"},
 	"tools":                 {"chat", "llm", "llm/args"},
 	"tools/web":             {"tools"},
 	"tools/document":        {"tools"},
@@ -71,6 +73,7 @@ var mayImport = map[string][]string{
 	"internal/ledger":       {"chat", "chat/inbound"},
 	"internal/fakeslack":    {"chat"},
 	"internal/fakellm":      {},
+	"internal/fakeotlp":     {},
 	"internal/fakediscord":  {},
 }
 
@@ -89,7 +92,7 @@ var mayKnow = map[string][]string{
 
 // pure are the packages that decide, and so touch nothing outside: no clock, no
 // disk, no network, no goroutine.
-var pure = []string{"agent", "agent/speak", "chat", "llm", "llm/args"}
+var pure = []string{"agent", "agent/speak", "chat", "llm", "llm/args", "trace"}
 
 // impure are what a pure package does not import.
 var impure = []string{"net", "net/http", "os", "os/exec", "database/sql", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "sync"}

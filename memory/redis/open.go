@@ -83,7 +83,10 @@ type Store struct {
 	close sync.Once
 }
 
-var _ memory.Full = (*Store)(nil)
+var (
+	_ memory.Full   = (*Store)(nil)
+	_ memory.Lister = (*Store)(nil)
+)
 
 // The driver would write lines of its own to standard error, which are no
 // JSON; what matters of them comes back as errors.

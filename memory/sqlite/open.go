@@ -78,7 +78,10 @@ type Store struct {
 	once   sync.Once
 }
 
-var _ memory.Full = (*Store)(nil)
+var (
+	_ memory.Full   = (*Store)(nil)
+	_ memory.Lister = (*Store)(nil)
+)
 
 // Open opens or creates the file at path, and brings one of an older format up
 // to date. One of a newer format is a memory.FormatError.

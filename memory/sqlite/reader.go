@@ -15,6 +15,8 @@ import (
 type reader struct {
 	db   *sql.DB
 	part *sql.Stmt // readThread, or what another format has for it
+
+	format int
 }
 
 // newReader reads a file of this format.
@@ -27,7 +29,7 @@ func newReader(ctx context.Context, db *sql.DB, format int) (reader, error) {
 	if err != nil {
 		return reader{}, errors.Join(err, db.Close())
 	}
-	return reader{db: db, part: part}, nil
+	return reader{db: db, part: part, format: format}, nil
 }
 
 // close lets go of the file; of none, where it was never opened.

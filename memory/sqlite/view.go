@@ -11,10 +11,7 @@ import (
 
 // Viewer reads a file that another process may have, and changes nothing: a file
 // of an older format is read as it is.
-type Viewer struct {
-	reader
-	format int
-}
+type Viewer struct{ reader }
 
 // View opens the file beside a process that may be using it, for reading only. A
 // file of a newer format is a memory.FormatError.
@@ -62,7 +59,7 @@ func view(ctx context.Context, path string) (*Viewer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Viewer{r, format}, nil
+	return &Viewer{r}, nil
 }
 
 // Format is the format of the file; one below [Format] is brought up to date when

@@ -75,6 +75,7 @@ type check struct {
 // suite lists every test. Each opens with a sentence on what it proves.
 var suite = []check{
 	{"Order", order},
+	{"Threads", threads},
 	{"ArrivedComeAfterCommitted", arrivedAfterCommitted},
 	{"FinishSaysMore", finishSaysMore},
 	{"WokenWhileHeld", wokenWhileHeld},

@@ -42,6 +42,20 @@ func listenProblem(address string) string {
 	return ""
 }
 
+// loopbackProblem says what is wrong with an address that nobody but this machine may
+// reach.
+func loopbackProblem(address string) string {
+	if address == "" {
+		return ""
+	}
+	host, port, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	if err != nil || !isNumber(port) || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return "must be a loopback address, such as 127.0.0.1:8081; reach it from elsewhere through a tunnel"
+	}
+	return ""
+}
+
 // urlProblem says what is wrong with the address of an HTTP API.
 func urlProblem(text string) string {
 	u, err := url.Parse(text)

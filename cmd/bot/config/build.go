@@ -26,7 +26,7 @@ var values = []struct {
 
 // switches are the keys that a build can do or not.
 var switches = []string{
-	"slack", "discord", "http", "llm.images", "llm.prices", "agent.examples", "memory.summary", "limits",
+	"slack", "discord", "http", "http.page", "traces", "llm.images", "llm.prices", "agent.examples", "memory.summary", "limits",
 	"tools.calculator", "tools.clock", "tools.wikipedia", "tools.fetch", "tools.search", "tools.python",
 	"tools.chart", "tools.image", "tools.commands", "tools.commands.stdin", "tools.commands.env",
 	"tools.commands.cwd", "tools.mcp",
@@ -118,6 +118,7 @@ func (c *Config) uses() []use {
 	}
 	on := map[string]bool{
 		"slack": c.Slack != nil, "discord": c.Discord != nil, "http": c.HTTP != nil,
+		"http.page": c.HTTP != nil && c.HTTP.Page != "", "traces": c.Traces != nil,
 		"llm.images": c.LLM.Images == ImagesYes, "llm.prices": c.LLM.Prices != nil,
 		"agent.examples": len(c.Agent.Examples) > 0, "memory.summary": c.Memory.Summary,
 		"limits":    c.Limits != Limits{},

@@ -48,7 +48,7 @@ nod.yaml:14: tools.commands[1].stdin: this build can't do that yet; remove it`
 // everything: the full example must miss it, or not want it.
 func TestEveryWordCounts(t *testing.T) {
 	text := strings.NewReplacer(`stdin: ""`, "stdin: x", "env: []", "env: [HOME]", "images: auto", "images: true",
-		"summary: false", "summary: true").Replace(fullExample(t))
+		"summary: false", "summary: true", `page: ""`, "page: 127.0.0.1:8081").Replace(fullExample(t))
 	c := mustLoad(t, text)
 	if got := c.Unsupported(NewBuild(Words()...)); len(got) > 0 {
 		t.Errorf("a build that can do everything refuses %v", got)

@@ -147,6 +147,11 @@ func (k *checker) platforms() {
 	}
 	if h := k.c.HTTP; h != nil {
 		k.when("http.listen", listenProblem(h.Listen))
+		k.when("http.page", loopbackProblem(h.Page))
+	}
+	if t := k.c.Traces; t != nil {
+		k.when("traces.otlp", urlProblem(t.OTLP))
+		k.headers("traces.headers", t.Headers)
 	}
 }
 

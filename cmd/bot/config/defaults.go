@@ -87,6 +87,8 @@ func (s *Discord) setDefaults(Approvals) {
 
 func (h *HTTP) setDefaults(Approvals) { h.Listen = "127.0.0.1:8080" }
 
+func (t *Traces) setDefaults(Approvals) { t.OTLP = "http://127.0.0.1:4318" }
+
 func (t *Calculator) setDefaults(a Approvals) { t.ToolRules = ToolRules{RiskAuto, a} }
 
 func (t *Clock) setDefaults(a Approvals) { t.ToolRules = ToolRules{RiskAuto, a} }

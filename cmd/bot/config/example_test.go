@@ -72,6 +72,7 @@ agent: {examples: [{user: Which region is staging in?, assistant: "eu-west-1, un
 slack: {app_token: "${SLACK_APP_TOKEN}", bot_token: "${SLACK_BOT_TOKEN}"}
 discord: {token: "${DISCORD_TOKEN}"}
 http:
+traces:
 limits: {per_person_per_day: 200000, per_thread_per_day: 100000, per_day: "$20"}
 tools:
   calculator:

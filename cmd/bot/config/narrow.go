@@ -18,6 +18,7 @@ import (
 var shapes = map[string]string{
 	"filled":   `\S`,
 	"url":      `^https?://[^/?#@\s]+([/?][^#\s]*)?$`,
+	"loopback": `^$|^(localhost|127(\.[0-9]{1,3}){3}|\[::1\]):[0-9]{1,5}$`,
 	"listen":   `^[^\s/]*:[0-9]{1,5}$`,
 	"id":       id.String(),
 	"approver": approver.String(),

@@ -26,6 +26,7 @@ type Config struct {
 	Slack     *Slack    `yaml:"slack" doc:"Connect to Slack; absent: off"`
 	Discord   *Discord  `yaml:"discord" doc:"Connect to Discord; absent: off"`
 	HTTP      *HTTP     `yaml:"http" doc:"Health and metrics over HTTP; absent: no listener"`
+	Traces    *Traces   `yaml:"traces" doc:"Send spans of turns to a collector; absent: none"`
 	Memory    Memory    `yaml:"memory" doc:"What a thread remembers, and for how long"`
 	Limits    Limits    `yaml:"limits" doc:"What may be used up; absent: no limit"`
 	Approvals Approvals `yaml:"approvals" doc:"Who approves risky calls, and how"`
@@ -113,9 +114,18 @@ type Discord struct {
 	AllowBots []string       `yaml:"allow_bots" schema:"id" doc:"Ids of bots that it answers"`
 }
 
-// HTTP is the listener for /healthz, /readyz and /metrics.
+// HTTP is the listener for /healthz, /readyz and /metrics, and the operator's page.
 type HTTP struct {
-	Listen string `yaml:"listen" schema:"listen" doc:"host:port. Default 127.0.0.1:8080"`
+	Listen    string `yaml:"listen" schema:"listen" doc:"host:port. Default 127.0.0.1:8080"`
+	Page      string `yaml:"page" schema:"loopback" doc:"A loopback address for the operator's page, such as 127.0.0.1:8081; empty: none"`
+	PageTexts bool   `yaml:"page_texts" doc:"true: texts of conversations on the page, too. Default false"`
+}
+
+// Traces is where spans are sent.
+type Traces struct {
+	OTLP    string            `yaml:"otlp" schema:"url" doc:"Address of a collector that takes OTLP over HTTP; /v1/traces is added. Default http://127.0.0.1:4318"`
+	Headers map[string]Secret `yaml:"headers" doc:"Sent with every request"`
+	Content bool              `yaml:"content" doc:"true: what people wrote, arguments, results and answers, too. Default false"`
 }
 
 // Memory is what a thread remembers, and for how long.

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strconv"
+	"time"
+
+	"nod/adapters/discord"
+	"nod/adapters/slack"
+	"nod/adapters/terminal"
+	workspace "nod/adapters/web"
+	"nod/chat"
+	"nod/cmd/bot/config"
+	"nod/memory"
+	"nod/trace"
+	"nod/trace/otlp"
+)
+
+type exportCommand struct {
+	Traces exportTracesCommand `cmd:"" help:"Send the spans of past turns to traces.otlp, or print them as OTLP in JSON lines where there is none."`
+}
+
+type exportTracesCommand struct {
+	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+	Thread string `help:"Of one thread only: platform/channel/root, as the log names it." placeholder:"T"`
+	Since  string `help:"What ended since then, such as 7d or 12h. Default: 7d, or all of one thread." placeholder:"TIME"`
+}
+
+// Run sends, or prints, what is in the log. It reads beside the service and changes
+// nothing.
+func (c exportTracesCommand) Run(ctx context.Context, cmd *commands, env Env) error {
+	cfg, err := config.Load(c.Config, config.LoadOptions{Lenient: true, Getenv: env.Getenv})
+	if err == nil && cfg.Traces != nil { // secrets are needed in headers only
+		cfg, err = config.Load(c.Config, config.LoadOptions{Getenv: env.Getenv})
+	}
+	if err != nil {
+		return usage(err)
+	}
+	since, threads, err := c.which(time.Now())
+	if err != nil {
+		return usage(err)
+	}
+	store, err := viewStore(ctx, cfg, cmd.logger(env, slog.LevelWarn))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }()
+	e := exporter{env: env, cfg: cfg, store: store, since: since}
+	if cfg.Traces != nil {
+		e.sender = otlp.New(senderOptions(cfg.Traces))
+	}
+	if len(threads) == 0 {
+		err = eachThread(ctx, store, memory.ListQuery{Platforms: everyPlatform, Since: since}, func(t chat.ThreadID) error { return e.export(ctx, t) })
+	}
+	for _, t := range threads {
+		if err = e.export(ctx, t); err != nil {
+			break
+		}
+	}
+	if err != nil {
+		return newMask(cfg).Error(err)
+	}
+	if e.sender != nil {
+		_, err = fmt.Fprintf(env.Out, "sent %d spans of %d threads to %s\n", e.spans, e.threads, cfg.Traces.OTLP)
+	}
+	return err
+}
+
+// everyPlatform is of which platforms a store may hold threads.
+var everyPlatform = []string{slack.Platform, discord.Platform, terminal.Thread.Platform, workspace.Platform}
+
+// which says what was asked for.
+func (c exportTracesCommand) which(now time.Time) (since time.Time, threads []chat.ThreadID, err error) {
+	if c.Thread != "" {
+		t, err := chat.ParseThreadID(c.Thread)
+		if err != nil {
+			return since, nil, err
+		}
+		threads = append(threads, t)
+	}
+	text := c.Since
+	if text == "" && c.Thread == "" {
+		text = "7d"
+	}
+	if text != "" {
+		span, err := parseSince(text)
+		if err != nil {
+			return since, nil, fmt.Errorf("--since: %w", err)
+		}
+		since = now.Add(-span)
+	}
+	return since, threads, nil
+}
+
+var days = regexp.MustCompile(`^([0-9]{1,4})d$`)
+
+// parseSince reads a length of time, in days too.
+func parseSince(text string) (time.Duration, error) {
+	if m := days.FindStringSubmatch(text); m != nil {
+		n, _ := strconv.Atoi(m[1]) // it is digits
+		return time.Duration(n) * 24 * time.Hour, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is no length of time; write 7d or 12h", text)
+	}
+	return d, nil
+}
+
+// exporter sends or prints thread by thread.
+type exporter struct {
+	env    Env
+	cfg    *config.Config
+	store  viewer
+	since  time.Time
+	sender *otlp.Sender // nil: print
+
+	spans, threads int
+}
+
+// most is how many spans a request holds.
+const mostExported = 500
+
+func (e *exporter) export(ctx context.Context, thread chat.ThreadID) error {
+	log, err := e.store.Read(ctx, thread)
+	if err != nil {
+		return err
+	}
+	var spans []trace.Span
+	for _, s := range trace.Spans(thread, log, traceOptions(e.cfg)) {
+		if !s.End.Before(e.since) {
+			spans = append(spans, s)
+		}
+	}
+	if len(spans) == 0 {
+		return nil
+	}
+	e.threads, e.spans = e.threads+1, e.spans+len(spans)
+	for len(spans) > 0 {
+		n := min(mostExported, len(spans))
+		if err := e.out(ctx, spans[:n]); err != nil {
+			return err
+		}
+		spans = spans[n:]
+	}
+	return nil
+}
+
+func (e *exporter) out(ctx context.Context, spans []trace.Span) error {
+	if e.sender != nil {
+		return e.sender.Deliver(ctx, spans)
+	}
+	_, err := fmt.Fprintf(e.env.Out, "%s\n", otlp.Encode(otlp.Resource{Version: version}, spans))
+	return err
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"nod/agent/run"
+	"nod/chat"
+	"nod/cmd/bot/config"
+	"nod/memory"
+	"nod/trace"
+	"nod/trace/otlp"
+)
+
+// tracer sends the spans of what this process commits. It keeps only how far it got
+// with each turn: whoever goes on with a turn that another process began sends all of
+// it again, with the same ids, as nobody knows what that one had sent when it died.
+type tracer struct {
+	sender *otlp.Sender
+	o      trace.Options
+
+	mu   sync.Mutex
+	sent map[chat.ThreadID]uint64 // of the turn that runs: Seq of the last entry that was looked at
+}
+
+// mostTurns is of how many turns at once it is known how far they were sent; of
+// more, spans are sent again.
+const mostTurns = 100_000
+
+// newTracer makes a tracer; nil where the file wants none.
+func (p *program) newTracer() *tracer {
+	t := p.cfg.Traces
+	if t == nil {
+		return nil
+	}
+	o := senderOptions(t)
+	o.Logger = p.log
+	o.Sent, o.Lost = p.meter.spans()
+	return &tracer{sender: otlp.New(o), o: traceOptions(p.cfg), sent: map[chat.ThreadID]uint64{}}
+}
+
+func senderOptions(t *config.Traces) otlp.Options {
+	o := otlp.Options{URL: t.OTLP, Headers: map[string]string{}, Resource: otlp.Resource{Version: version}}
+	for name, value := range t.Headers {
+		o.Headers[name] = value.Reveal()
+	}
+	return o
+}
+
+func traceOptions(cfg *config.Config) trace.Options {
+	return trace.Options{Content: cfg.Traces != nil && cfg.Traces.Content, Mask: newMask(cfg).Text}
+}
+
+// observe hears of every entry that this process committed.
+func (t *tracer) observe(held *memory.Run, e memory.Entry) {
+	switch e.Body.(type) {
+	case memory.Step, memory.Decided, memory.Result, memory.Ended:
+	default:
+		return // no span ends with it
+	}
+	end := len(held.Log)
+	for end > 0 && held.Log[end-1].Seq > e.Seq {
+		end--
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	from := t.sent[held.Thread]
+	spans := trace.Spans(held.Thread, trace.Current(held.Log[:end]), t.o)
+	t.sender.Put(slices.DeleteFunc(spans, func(s trace.Span) bool { return s.Seq <= from }))
+	if len(t.sent) > mostTurns {
+		clear(t.sent)
+	}
+	t.sent[held.Thread] = e.Seq
+	if _, over := e.Body.(memory.Ended); over {
+		delete(t.sent, held.Thread)
+	}
+}
+
+// How far everything was sent is noted now and then, for the next start.
+const (
+	noteTraces  = "traces"
+	noteEvery   = 30 * time.Second
+	noteOverlap = time.Minute
+)
+
+// run sends until ctx is done. It begins with what a process that was killed may not
+// have sent any more.
+func (t *tracer) run(ctx context.Context, p *program, platforms map[string]run.Platform) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := t.again(ctx, p, platforms); err != nil && ctx.Err() == nil {
+			p.log.Warn("look for spans that were not sent", "error", err)
+		}
+		t.note(ctx, p)
+	}()
+	err := t.sender.Run(ctx)
+	<-done
+	return err
+}
+
+// note notes, again and again, up to when everything was sent.
+func (t *tracer) note(ctx context.Context, p *program) {
+	tick := time.NewTicker(noteEvery)
+	defer tick.Stop()
+	for {
+		now, err := time.Now().UTC().MarshalText()
+		if err == nil && t.sender.Idle() {
+			err = p.store.Note(ctx, noteTraces, now)
+		}
+		if err != nil && ctx.Err() == nil {
+			p.log.Warn("note how far spans were sent", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// again sends the spans that ended since it was noted that all were sent.
+func (t *tracer) again(ctx context.Context, p *program, platforms map[string]run.Platform) error {
+	noted, err := p.store.Noted(ctx, noteTraces)
+	if err != nil || len(noted) == 0 {
+		return err
+	}
+	var since time.Time
+	if err := since.UnmarshalText(noted); err != nil {
+		return err
+	}
+	since = since.Add(-noteOverlap)
+	names := []string{}
+	for name := range platforms {
+		names = append(names, name)
+	}
+	return eachThread(ctx, p.lists, memory.ListQuery{Platforms: names, Since: since}, func(thread chat.ThreadID) error {
+		log, err := p.store.Read(ctx, thread)
+		if err != nil {
+			return err
+		}
+		spans := trace.Spans(thread, log, t.o)
+		t.sender.Put(slices.DeleteFunc(spans, func(s trace.Span) bool { return s.End.Before(since) }))
+		return nil
+	})
+}
+
+// eachThread goes through a list, page by page.
+func eachThread(ctx context.Context, l memory.Lister, q memory.ListQuery, do func(chat.ThreadID) error) error {
+	q.Most = 500
+	for {
+		page, err := l.Threads(ctx, q)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, one := range page {
+			if err := do(one.Thread); err != nil {
+				return err
+			}
+		}
+		q.After = page[len(page)-1]
+	}
+}

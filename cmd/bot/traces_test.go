@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"nod/internal/fakeotlp"
+	"nod/internal/fakeslack"
+)
+
+// kinds counts the spans of one kind.
+func kinds(spans []fakeotlp.Span) map[string]int {
+	out := map[string]int{}
+	for _, s := range spans {
+		out[s.Attr("gen_ai.operation.name")]++
+	}
+	return out
+}
+
+// whole says whether the spans are one turn with one call that was approved, all of it
+// connected.
+func whole(t *testing.T, spans []fakeotlp.Span) bool {
+	t.Helper()
+	if !maps.Equal(kinds(spans), map[string]int{"invoke_agent": 1, "chat": 2, "execute_tool": 1, "await_approval": 1}) {
+		return false
+	}
+	root := spans[slices.IndexFunc(spans, func(s fakeotlp.Span) bool { return s.Parent == "" })]
+	for _, s := range spans {
+		if s.TraceID != root.TraceID || s.Parent != "" && s.Parent != root.SpanID || s.Start < root.Start || s.End > root.End {
+			t.Errorf("%s is not within %s", s.Name, root.Name)
+		}
+	}
+	return true
+}
+
+// A process that is killed in the middle of a turn and another one that goes on tell
+// of one trace, and of no span twice with other data (the collector complains of
+// that). What the command exports later is the same.
+func TestTraceAcrossKill(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, store string) {
+		c := fakeotlp.Start(t, nil)
+		n := newService(t, newSlackWorld(t, fakeslack.Options{NoLimits: true}), obedient, setup{store: store, extra: "traces: {otlp: " + c.URL + "}"})
+		p := n.spawn()
+		defer func() { p.kill() }()
+		n.ready()
+		at := n.w.mention("ada", "deploy prod now")
+		n.ask(at, `{"env":"prod"}`)
+		eventually(t, "the first call is told", func() bool { return len(c.Spans()) == 1 })
+		p.kill()
+		p = n.spawn()
+		n.ready()
+		eventually(t, "it is approved", func() bool { return n.approve(at) })
+		n.find(at, "The tool says")
+		eventually(t, "the trace is whole", func() bool { return whole(t, c.Spans()) })
+		n.exportsTheSame(c.Spans())
+	})
+}
+
+// What a process could not send before it was killed the next one sends.
+func TestTraceAfterKill(t *testing.T) {
+	t.Parallel()
+	var up atomic.Bool
+	c := fakeotlp.Start(t, func(int) int {
+		if up.Load() {
+			return http.StatusOK
+		}
+		return http.StatusServiceUnavailable
+	})
+	n := newService(t, newSlackWorld(t, fakeslack.Options{NoLimits: true}), obedient, setup{extra: "traces: {otlp: " + c.URL + ", content: true}"})
+	p := n.spawn()
+	defer func() { p.kill() }()
+	n.ready()
+	at := n.w.mention("ada", "deploy prod now")
+	n.ask(at, `{"env":"prod"}`)
+	eventually(t, "it is approved", func() bool { return n.approve(at) })
+	n.find(at, "The tool says") // the turn does not wait for the collector
+	eventually(t, "it is tried", func() bool { return c.Requests() > 0 })
+	p.kill()
+	if len(c.Spans()) > 0 {
+		t.Fatal("the collector took spans")
+	}
+	up.Store(true)
+	p = n.spawn()
+	eventually(t, "the trace is whole", func() bool { return whole(t, c.Spans()) })
+	for _, s := range c.Spans() {
+		if s.Attr("gen_ai.operation.name") == "execute_tool" && s.Attr("gen_ai.tool.call.arguments") != `{"env":"prod"}` {
+			t.Errorf("the arguments of %s are not told", s.Name)
+		}
+	}
+}
+
+// exportsTheSame has `bot export traces` print what was sent, beside the service.
+func (n *service) exportsTheSame(sent []fakeotlp.Span) {
+	n.t.Helper()
+	file := n.rewrite("print.yaml", "traces:", "#traces:")
+	var out, errs strings.Builder
+	env := Env{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(name string) (string, bool) {
+		if v, ok := n.w.env()[name]; ok {
+			return v, true
+		}
+		return os.LookupEnv(name)
+	}}
+	if code := Main(n.t.Context(), []string{"export", "traces", "--config", file, "--since", "1h"}, env); code != exitFine {
+		n.t.Fatalf("status %d: %s", code, &errs)
+	}
+	var got []fakeotlp.Span
+	for line := range strings.Lines(out.String()) {
+		var m fakeotlp.Message
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			n.t.Fatal(err)
+		}
+		got = append(got, fakeotlp.Spans(m)...)
+	}
+	ids := func(spans []fakeotlp.Span) []string {
+		var out []string
+		for _, s := range spans {
+			out = append(out, s.SpanID+s.TraceID+s.Start+s.End+s.Name)
+		}
+		slices.Sort(out)
+		return out
+	}
+	if !slices.Equal(ids(got), ids(sent)) {
+		n.t.Errorf("exported %v, sent %v", ids(got), ids(sent))
+	}
+	if code := Main(n.t.Context(), []string{"export", "traces", "--config", file, "--since", "soon"}, env); code != exitUsage {
+		n.t.Errorf("a length of time that is none: status %d", code)
+	}
+}

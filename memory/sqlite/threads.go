@@ -1,0 +1,56 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"nod/memory"
+)
+
+// Threads implements memory.Lister. A thread whose name can't be read is left out.
+func (r *reader) Threads(ctx context.Context, q memory.ListQuery) ([]memory.Listed, error) {
+	if r.format == 1 {
+		return nil, errors.New("list threads: the file has the first format; start the service once")
+	}
+	if len(q.Platforms) == 0 {
+		return nil, nil
+	}
+	before, name := int64(math.MaxInt64), ""
+	if !q.After.Touched.IsZero() {
+		before, name = millis(q.After.Touched), q.After.Thread.String()
+	}
+	query := `SELECT name, touched FROM thread WHERE gone = 0 AND touched >= ? AND touched <= ? AND (touched < ? OR name < ?)
+		AND platform IN (?` + strings.Repeat(", ?", len(q.Platforms)-1) + `) ORDER BY touched DESC, name DESC LIMIT ?`
+	args := []any{millis(q.Since), before, before, name}
+	for _, p := range q.Platforms {
+		args = append(args, p)
+	}
+	rows, err := r.db.QueryContext(ctx, query, append(args, q.Most)...)
+	if err != nil {
+		return nil, fmt.Errorf("list threads: %w", err)
+	}
+	found, err := gather(rows, func(rows *sql.Rows) (l memory.Listed, err error) {
+		var name string
+		var at int64
+		if err := rows.Scan(&name, &at); err != nil {
+			return l, err
+		}
+		l.Touched = fromMillis(at)
+		_ = l.Thread.UnmarshalText([]byte(name)) // the zero thread is left out below
+		return l, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list threads: %w", err)
+	}
+	out := found[:0]
+	for _, l := range found {
+		if l.Thread.Platform != "" {
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,114 @@
+package otlp_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nod/internal/fakeotlp"
+	"nod/trace"
+	"nod/trace/otlp"
+)
+
+func spans(n int) []trace.Span {
+	out := make([]trace.Span, n)
+	for i := range out {
+		out[i] = trace.Span{
+			Trace: [16]byte{1}, ID: [8]byte{byte(i), byte(i >> 8), 1}, Parent: [8]byte{9}, Name: fmt.Sprint("span ", i), Kind: trace.Client,
+			Start: time.Unix(1, 5), End: time.Unix(2, 7), Error: "failed",
+			Attrs: []trace.Attr{{Key: "a", Value: "text"}, {Key: "n", Value: int64(1) << 60}, {Key: "b", Value: true}},
+		}
+	}
+	return out
+}
+
+// A collector that reads strictly takes every span, with its exact times.
+func TestSend(t *testing.T) {
+	t.Parallel()
+	c := fakeotlp.Start(t, nil)
+	s := otlp.New(otlp.Options{URL: c.URL + "/", Headers: map[string]string{"Authorization": "Bearer x"}})
+	if err := s.Deliver(t.Context(), spans(3)); err != nil {
+		t.Fatal(err)
+	}
+	got := c.Spans()
+	if len(got) != 3 || got[0].Start != "1000000005" || got[0].End != "2000000007" || got[0].Attr("n") != "1152921504606846976" || got[0].Attr("error.type") != "failed" {
+		t.Errorf("spans %+v", got)
+	}
+	if c.Header("Authorization") != "Bearer x" {
+		t.Error("the header was not sent")
+	}
+}
+
+// A collector that is busy gets the same again; one that refuses does not.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	c := fakeotlp.Start(t, func(n int) int {
+		if n == 1 {
+			return http.StatusServiceUnavailable
+		}
+		return http.StatusOK
+	})
+	if err := otlp.New(otlp.Options{URL: c.URL}).Deliver(t.Context(), spans(1)); err != nil || len(c.Spans()) != 1 {
+		t.Errorf("busy once: %v", err)
+	}
+	c = fakeotlp.Start(t, func(int) int { return http.StatusUnauthorized })
+	if err := otlp.New(otlp.Options{URL: c.URL}).Deliver(t.Context(), spans(1)); err == nil || c.Requests() != 1 {
+		t.Errorf("refused: %v, %d requests", err, c.Requests())
+	}
+}
+
+// away is a collector that nobody reaches.
+type away struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (away) RoundTrip(*http.Request) (*http.Response, error) { return nil, context.DeadlineExceeded }
+
+// While the collector is away nobody waits, so much is kept and no more, and what is
+// given up is counted.
+func TestAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lost, sent atomic.Int64
+		s := otlp.New(otlp.Options{
+			URL: "http://collector.example", Client: &http.Client{Transport: away{}},
+			Lost: func(n int) { lost.Add(int64(n)) }, Sent: func(n int) { sent.Add(int64(n)) },
+		})
+		began := time.Now()
+		for range 5000 {
+			s.Put(spans(1))
+		}
+		if waited := time.Since(began); waited > 0 || lost.Load() != 4000 {
+			t.Errorf("waited %v, %d lost", waited, lost.Load())
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- s.Run(ctx) }()
+		time.Sleep(time.Hour)
+		if !s.Idle() || lost.Load() != 5000 || sent.Load() != 0 {
+			t.Errorf("after an hour: %d lost, %d sent", lost.Load(), sent.Load())
+		}
+		s.Put(spans(1))
+		cancel()
+		if err := <-ended; err != nil || lost.Load() != 5001 {
+			t.Errorf("the end: %v, %d lost", err, lost.Load())
+		}
+	})
+}
+
+// What waits when all ends is sent then.
+func TestEnd(t *testing.T) {
+	t.Parallel()
+	c := fakeotlp.Start(t, nil)
+	s := otlp.New(otlp.Options{URL: c.URL})
+	for range 3 {
+		s.Put(spans(400))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Run(ctx); err != nil || len(c.Spans()) != 400 || c.Requests() != 2 {
+		t.Errorf("%v, %d spans, %d requests", err, len(c.Spans()), c.Requests())
+	}
+}

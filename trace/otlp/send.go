@@ -1,0 +1,204 @@
+package otlp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"nod/trace"
+)
+
+// Options set up a [Sender].
+type Options struct {
+	URL      string            // of the collector; /v1/traces is added
+	Headers  map[string]string // sent with every request
+	Resource Resource
+	Client   *http.Client // nil: one that waits ten seconds
+	Logger   *slog.Logger
+	// Sent and Lost hear of how many spans the collector took, and of how many
+	// were given up. They may be nil.
+	Sent, Lost func(spans int)
+}
+
+// Sender brings spans to a collector, beside everything else: whoever has spans never
+// waits, and while the collector is away so many are kept and no more. What is
+// given up can be sent from the log again.
+type Sender struct {
+	o     Options
+	queue chan []trace.Span
+	left  []trace.Span // what the end interrupted; Run's alone
+	waits atomic.Int64 // spans
+}
+
+// Bounds of what waits, and of one request.
+const (
+	mostBatches = 1000
+	mostSpans   = 500
+	tries       = 6
+	longest     = 10 * time.Second
+	firstPause  = 500 * time.Millisecond // each is twice the one before
+)
+
+// New makes a sender; [Sender.Run] has it send.
+func New(o Options) *Sender {
+	if o.Client == nil {
+		o.Client = &http.Client{Timeout: longest}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	for _, f := range []*func(int){&o.Sent, &o.Lost} {
+		if *f == nil {
+			*f = func(int) {}
+		}
+	}
+	o.URL = strings.TrimRight(o.URL, "/") + "/v1/traces"
+	return &Sender{o: o, queue: make(chan []trace.Span, mostBatches)}
+}
+
+// Put has spans sent some time. It never waits.
+func (s *Sender) Put(spans []trace.Span) {
+	if len(spans) == 0 {
+		return
+	}
+	s.waits.Add(int64(len(spans)))
+	select {
+	case s.queue <- spans:
+	default:
+		s.waits.Add(-int64(len(spans)))
+		s.o.Lost(len(spans))
+	}
+}
+
+// Idle says whether all was sent, or given up.
+func (s *Sender) Idle() bool { return s.waits.Load() == 0 }
+
+// Run sends until ctx is done, and then what is left, for a moment.
+func (s *Sender) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			s.rest()
+			return nil
+		case spans := <-s.queue:
+			s.attempt(ctx, s.more(spans))
+		}
+	}
+}
+
+// attempt delivers spans; those that the end of all interrupts are left for rest.
+func (s *Sender) attempt(ctx context.Context, spans []trace.Span) {
+	if ctx.Err() != nil {
+		s.left = spans
+		return
+	}
+	err := s.Deliver(ctx, spans)
+	if err != nil && ctx.Err() != nil {
+		s.left = spans
+		return
+	}
+	s.settle(spans, err)
+}
+
+// rest sends what is left when all ends.
+func (s *Sender) rest() {
+	ctx, cancel := context.WithTimeout(context.Background(), longest/2)
+	defer cancel()
+	for {
+		spans := s.left
+		s.left = nil
+		if spans == nil {
+			select {
+			case spans = <-s.queue:
+				spans = s.more(spans)
+			default:
+				return
+			}
+		}
+		_, err := s.send(ctx, spans)
+		s.settle(spans, err)
+	}
+}
+
+// settle notes what came of spans.
+func (s *Sender) settle(spans []trace.Span, err error) {
+	s.waits.Add(-int64(len(spans)))
+	if err != nil {
+		s.o.Lost(len(spans))
+		s.o.Logger.Warn("spans were not taken; bot export traces sends them again", "spans", len(spans), "error", err)
+		return
+	}
+	s.o.Sent(len(spans))
+}
+
+// more takes what else waits, up to a request's worth.
+func (s *Sender) more(spans []trace.Span) []trace.Span {
+	spans = append([]trace.Span(nil), spans...)
+	for len(spans) < mostSpans {
+		select {
+		case next := <-s.queue:
+			spans = append(spans, next...)
+		default:
+			return spans
+		}
+	}
+	return spans
+}
+
+// Deliver sends spans, again and again for a while.
+func (s *Sender) Deliver(ctx context.Context, spans []trace.Span) error {
+	pause := firstPause
+	for n := 1; ; n++ {
+		again, err := s.send(ctx, spans)
+		if err == nil || n == tries || errors.Is(err, errRefused) || ctx.Err() != nil {
+			return err
+		}
+		if again == 0 {
+			again, pause = pause, 2*pause
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(again):
+		}
+	}
+}
+
+// errRefused says that sending again is of no use.
+var errRefused = errors.New("refused")
+
+// send sends spans once. again is how long the collector asks to wait, if it does.
+func (s *Sender) send(ctx context.Context, spans []trace.Span) (again time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.o.URL, bytes.NewReader(Encode(s.o.Resource, spans)))
+	if err != nil {
+		return 0, fmt.Errorf("send spans: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for name, value := range s.o.Headers {
+		req.Header.Set(name, value)
+	}
+	resp, err := s.o.Client.Do(req)
+	if err != nil {
+		return 0, fmt.Errorf("send spans: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection can be used again
+	switch resp.StatusCode {
+	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
+		return 0, nil
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		if n, convErr := strconv.Atoi(resp.Header.Get("Retry-After")); convErr == nil && n > 0 {
+			again = min(time.Duration(n)*time.Second, time.Minute)
+		}
+		return again, fmt.Errorf("send spans: status %d", resp.StatusCode)
+	}
+	return 0, fmt.Errorf("send spans: %w: status %d", errRefused, resp.StatusCode)
+}

@@ -1,0 +1,312 @@
+// Package trace says how a turn went, as spans for those who look at many programs
+// with one tool (https://opentelemetry.io/docs/concepts/signals/traces/).
+//
+// The one idea is that a span is nothing that is begun and ended while the program
+// runs, and can be lost with it: it is read off the log. Its ids come of the thread
+// and of the entry that ends it, and its times are those of the entries. So whoever
+// reads the same log finds the same spans, another process after a crash as well as a
+// command a week later, and a collector that is told of a span twice is told the same.
+//
+// A turn is a trace: invoke_agent, and below it chat (a call of the model),
+// execute_tool and await_approval. A span is there as soon as the entry is that ends
+// it, and says nothing that a later entry could change.
+//
+// The package does no I/O and has no clock. How spans travel is trace/otlp.
+package trace
+
+import (
+	"crypto/sha256"
+	"strconv"
+	"strings"
+	"time"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// Span is a part of a turn.
+type Span struct {
+	Trace  [16]byte
+	ID     [8]byte
+	Parent [8]byte // zero: none
+	Seq    uint64  // of the entry that ended it
+	Name   string
+	Kind   Kind
+	Start  time.Time
+	End    time.Time
+	Attrs  []Attr
+	Error  string // why it failed, as one of a few words; empty: it did not
+}
+
+// Kind is what a span is to the outside
+// (https://opentelemetry.io/docs/specs/otel/trace/api/#spankind).
+type Kind int
+
+// The kinds that there are here, with their numbers in the protocol.
+const (
+	Internal Kind = 1
+	Client   Kind = 3
+)
+
+// Attr is something that is known of a span. Value is a string, an int64 or a bool.
+type Attr struct {
+	Key   string
+	Value any
+}
+
+// Options say what of a turn is told.
+type Options struct {
+	Content bool                // what people wrote, arguments, results and answers, too
+	Mask    func(string) string // takes secrets out of those; nil: there are none
+}
+
+// Spans gives the spans of all turns that begin in the log, in the order of the
+// entries that ended them.
+func Spans(thread chat.ThreadID, log []memory.Entry, o Options) []Span {
+	r := reader{thread: thread, o: o, calls: map[string]*call{}, came: map[uint64]memory.Entry{}}
+	for _, e := range log {
+		r.read(e)
+	}
+	return r.spans
+}
+
+// Current gives the part of a log in which the last turn is, from the message on
+// that opened it: all that [Spans] needs for that turn.
+func Current(log []memory.Entry) []memory.Entry {
+	turn := uint64(0)
+	for i := len(log) - 1; i >= 0; i-- {
+		if b, ok := log[i].Body.(memory.Opened); ok {
+			if turn != 0 {
+				break // another turn
+			}
+			turn = b.Turn
+		}
+		if turn != 0 && log[i].Seq == turn {
+			return log[i:]
+		}
+	}
+	if turn == 0 {
+		return nil
+	}
+	return log // the message is not loaded any more
+}
+
+// reader reads a log from front to back.
+type reader struct {
+	thread chat.ThreadID
+	o      Options
+	turn   *turn
+	calls  map[string]*call
+	came   map[uint64]memory.Entry // messages that may open a turn
+	spans  []Span
+}
+
+// turn is the one that is open.
+type turn struct {
+	memory.Opened
+	trace   [16]byte
+	root    [8]byte
+	start   time.Time
+	said    []string
+	answer  string
+	steps   int64
+	prompt  int64
+	cached  int64
+	written int64
+	outcome string
+}
+
+// call is what is known of a call so far.
+type call struct {
+	memory.Call
+	asked   *memory.Asked
+	askedAt time.Time
+	started time.Time
+	votes   int64
+	decided bool
+	done    bool
+}
+
+func (r *reader) read(e memory.Entry) {
+	switch b := e.Body.(type) {
+	case memory.Message:
+		r.came[e.Seq] = e
+		if r.turn != nil {
+			r.turn.said = append(r.turn.said, b.Text)
+		}
+	case memory.Opened:
+		r.open(e, b)
+	case memory.Step:
+		r.step(e, b)
+	case memory.Asked:
+		if c := r.calls[b.Call]; c != nil && c.asked == nil {
+			c.asked, c.askedAt = &b, e.At
+		}
+	case memory.Vote:
+		if c := r.calls[b.Call]; c != nil && b.Counts {
+			c.votes++
+		}
+	case memory.Decided:
+		r.decided(e, b)
+	case memory.Started:
+		if c := r.calls[b.Call]; c != nil {
+			c.started = e.At
+		}
+	case memory.Result:
+		r.result(e, b)
+	case memory.Stopped:
+		r.ends(b.Turn, "stopped")
+	case memory.Failed:
+		r.ends(b.Turn, "failed")
+	case memory.Ended:
+		r.ended(e, b)
+	case memory.Forgot:
+		r.turn, r.calls = nil, map[string]*call{}
+	}
+}
+
+// open begins a turn: at the message that it answers, since the entry is written
+// with the first thing that came of it.
+func (r *reader) open(e memory.Entry, b memory.Opened) {
+	t := &turn{Opened: b, start: e.At, outcome: "answered"}
+	if m, ok := r.came[b.Turn]; ok {
+		t.start = m.At
+	}
+	for seq := b.Turn; seq < e.Seq; seq++ {
+		if m, ok := r.came[seq].Body.(memory.Message); ok && !m.Aside {
+			t.said = append(t.said, m.Text)
+		}
+	}
+	id := r.digest("turn", b.Turn, b.Name)
+	copy(t.trace[:], id[:16])
+	copy(t.root[:], id[16:24])
+	r.turn, r.calls, r.came = t, map[string]*call{}, map[uint64]memory.Entry{}
+}
+
+// digest makes an id. Seq alone is not enough: a store that came back without its
+// last second gives the same number twice.
+func (r *reader) digest(what string, seq uint64, more string) [32]byte {
+	return sha256.Sum256([]byte(strings.Join([]string{what, r.thread.String(), strconv.FormatUint(seq, 10), more}, "\x00")))
+}
+
+// add puts a span below the turn's.
+func (r *reader) add(e memory.Entry, s Span) {
+	id := r.digest(s.Name, e.Seq, r.turn.Name+"\x00"+strconv.FormatInt(e.At.UnixMilli(), 10))
+	copy(s.ID[:], id[:8])
+	s.Trace, s.Parent, s.Seq, s.End = r.turn.trace, r.turn.root, e.Seq, e.At
+	if s.Start.Before(r.turn.start) {
+		s.Start = r.turn.start
+	}
+	if s.Start.After(s.End) {
+		s.Start = s.End
+	}
+	r.spans = append(r.spans, s)
+}
+
+func (r *reader) step(e memory.Entry, b memory.Step) {
+	t := r.turn
+	if t == nil || b.Turn != t.Turn {
+		return
+	}
+	t.steps++
+	t.prompt += int64(b.Usage.Prompt)
+	t.cached += int64(b.Usage.Cached)
+	t.written += int64(b.Usage.Completion)
+	if len(b.Calls) == 0 {
+		t.answer = b.Answer
+	}
+	for _, c := range b.Calls {
+		r.calls[c.ID] = &call{Call: c}
+	}
+	s := Span{Name: named("chat", b.Model), Kind: Client, Start: e.At.Add(-b.Took)}
+	s.Attrs = append(r.common("chat"), model(b.Model)...)
+	s.Attrs = append(s.Attrs, usage(int64(b.Usage.Prompt), int64(b.Usage.Cached), int64(b.Usage.Completion))...)
+	s.Attrs = append(s.Attrs, Attr{attrStep, int64(b.N)})
+	if b.Phase != "" {
+		s.Attrs = append(s.Attrs, Attr{attrPhase, string(b.Phase)})
+	}
+	if b.Failed {
+		s.Error = "failed"
+	}
+	if r.o.Content {
+		s.Attrs = append(s.Attrs, Attr{attrOutput, r.messages("assistant", b.Thought, b.Answer)})
+	}
+	r.add(e, s)
+}
+
+func (r *reader) decided(e memory.Entry, b memory.Decided) {
+	c := r.calls[b.Call]
+	if r.turn == nil || c == nil || c.asked == nil || c.decided {
+		return
+	}
+	c.decided = true
+	r.add(e, Span{
+		Name: named("await_approval", tool(c.Tool)), Kind: Internal, Start: c.askedAt,
+		Attrs: append(r.common("await_approval"),
+			Attr{attrTool, tool(c.Tool)}, Attr{attrCall, c.ID}, Attr{attrApproval, int64(c.asked.Number)},
+			Attr{attrOutcome, strings.ToLower(string(b.Outcome))}, Attr{attrQuorum, int64(c.asked.Rules.Quorum)}, Attr{attrVotes, c.votes}),
+	})
+}
+
+// result ends a call that began. One that was denied never did: of that the
+// approval's span tells.
+func (r *reader) result(e memory.Entry, b memory.Result) {
+	c := r.calls[b.Call]
+	if r.turn == nil || c == nil || c.done {
+		return
+	}
+	c.done = true
+	switch b.State {
+	case chat.CallDenied, chat.CallExpired, chat.CallCancelled:
+		if c.started.IsZero() {
+			return
+		}
+	}
+	start := c.started
+	if start.IsZero() {
+		start = e.At.Add(-b.Took)
+	}
+	s := Span{
+		Name: named("execute_tool", tool(b.Tool)), Kind: Internal, Start: start,
+		Attrs: append(r.common("execute_tool"), Attr{attrTool, tool(b.Tool)}, Attr{attrCall, b.Call}, Attr{attrOutcome, string(b.State)}),
+	}
+	if b.State != chat.CallDone {
+		s.Error = string(b.State)
+	}
+	if r.o.Content {
+		s.Attrs = append(s.Attrs, Attr{attrArguments, r.mask(c.Args)}, Attr{attrResult, r.mask(b.Text)})
+	}
+	r.add(e, s)
+}
+
+func (r *reader) ends(turn uint64, how string) {
+	if r.turn != nil && r.turn.Turn == turn {
+		r.turn.outcome = how
+	}
+}
+
+// ended is the end of the turn, and so of the span above all others.
+func (r *reader) ended(e memory.Entry, b memory.Ended) {
+	t := r.turn
+	if t == nil || t.Turn != b.Turn {
+		return
+	}
+	s := Span{Trace: t.trace, ID: t.root, Seq: e.Seq, Name: named("invoke_agent", agentName), Kind: Internal, Start: t.start, End: e.At}
+	s.Attrs = append(r.common("invoke_agent"), Attr{attrAgent, agentName})
+	s.Attrs = append(s.Attrs, usage(t.prompt, t.cached, t.written)...)
+	s.Attrs = append(s.Attrs, Attr{attrTurn, int64(t.Turn)}, Attr{attrSteps, t.steps}, Attr{attrOutcome, t.outcome})
+	if t.outcome == "failed" {
+		s.Error = t.outcome
+	}
+	if r.o.Content {
+		s.Attrs = append(s.Attrs, Attr{attrInput, r.messages("user", t.said...)}, Attr{attrOutput, r.messages("assistant", t.answer)})
+	}
+	r.spans, r.turn = append(r.spans, s), nil
+}
+
+func (r *reader) mask(text string) string {
+	if r.o.Mask == nil {
+		return text
+	}
+	return r.o.Mask(text)
+}
