@@ -350,7 +350,12 @@ func (h *handle) Ping(ctx context.Context) error {
 // Close implements memory.Store.
 func (h *handle) Close() error {
 	_ = h.ask(context.Background(), false, h.leave) // what is not let go lapses
-	h.here(func() { h.closed = true })
+	h.here(func() {
+		for _, r := range slices.Clone(h.runs) {
+			h.drop(r)
+		}
+		h.closed = true
+	})
 	return nil
 }
 
