@@ -42,6 +42,12 @@ type recordedCall struct {
 	result  *memory.Result
 }
 
+// is says whether it is a call of this tool with these arguments; without a digest
+// any arguments will do.
+func (c *recordedCall) is(tool, digest string) bool {
+	return c.Tool == tool && (c.digest == digest || c.digest == "")
+}
+
 // ran says whether the call came to a result of its tool's.
 func (c *recordedCall) ran() bool {
 	return c.result != nil && slices.Contains([]chat.CallState{chat.CallDone, chat.CallFailed, chat.CallUnknown}, c.result.State)

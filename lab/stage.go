@@ -19,7 +19,7 @@ import (
 type stage struct {
 	lab    *Lab
 	thread chat.ThreadID
-	rec    *Recorded // nil: a case, which was not recorded
+	rec    *Recorded
 	log    *agent.Log
 	last   uint64
 	now    time.Time
@@ -143,7 +143,7 @@ func (s *stage) perform(ctx context.Context, act agent.Action) error {
 
 // call makes a model call, and lets people say what they said until the next.
 func (s *stage) call(ctx context.Context, act agent.Call) error {
-	if s.rec != nil && s.rec.stopped != nil && s.steps >= len(s.rec.steps) {
+	if s.rec.stopped != nil && s.steps >= len(s.rec.steps) {
 		s.stops()
 		return nil
 	}
@@ -163,7 +163,7 @@ func (s *stage) call(ctx context.Context, act agent.Call) error {
 
 // hear puts into the log what people wrote between this step and the next one.
 func (s *stage) hear() {
-	if s.rec == nil || s.once || s.steps > len(s.rec.steps) {
+	if s.once || s.steps > len(s.rec.steps) {
 		return
 	}
 	upTo := s.rec.steps[s.steps-1].seq
@@ -224,7 +224,7 @@ func (s *stage) decide() {
 		return
 	}
 	for _, a := range s.waits {
-		c := s.find(a.Digest, s.settled, func(c *recordedCall) bool { return c.decided != nil })
+		c := s.find(a.Tool, a.Digest, s.settled, func(c *recordedCall) bool { return c.decided != nil })
 		if c == nil {
 			s.append(memory.Decided{Call: a.Call, Outcome: chat.Approved})
 			continue
@@ -250,7 +250,7 @@ func (s *stage) decide() {
 func (s *stage) effect(act agent.Effect) {
 	if !s.out.asked[act.Started.Digest] {
 		free := Free{Call: callOf(act.Call)}
-		if c := s.find(act.Started.Digest, s.settled, func(c *recordedCall) bool { return c.asked || !c.ran() }); c != nil {
+		if c := s.find(act.Call.Tool, act.Started.Digest, s.settled, func(c *recordedCall) bool { return c.asked || !c.ran() }); c != nil {
 			s.settled[c] = true
 			free.Held = true
 			if c.decided != nil {
@@ -265,7 +265,7 @@ func (s *stage) effect(act agent.Effect) {
 // result is what the recording says of a call: it belongs to the first that is not
 // served yet of the same tool with the same arguments.
 func (s *stage) result(c memory.Call) memory.Result {
-	found := s.find(digest(c), s.served, (*recordedCall).ran)
+	found := s.find(c.Tool, digest(c), s.served, (*recordedCall).ran)
 	if found == nil {
 		return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: NotRecorded}
 	}
@@ -275,12 +275,9 @@ func (s *stage) result(c memory.Call) memory.Result {
 	return r
 }
 
-func (s *stage) find(digest string, not map[*recordedCall]bool, fits func(*recordedCall) bool) *recordedCall {
-	if s.rec == nil {
-		return nil
-	}
+func (s *stage) find(tool, digest string, not map[*recordedCall]bool, fits func(*recordedCall) bool) *recordedCall {
 	for _, c := range s.rec.calls {
-		if c.step >= s.first && c.digest == digest && !not[c] && fits(c) {
+		if c.step >= s.first && c.is(tool, digest) && !not[c] && fits(c) {
 			return c
 		}
 	}
@@ -300,7 +297,7 @@ func (s *stage) post(act agent.Post) {
 
 // rename gives the calls of a step the ids that the same calls had.
 func (s *stage) rename(st *memory.Step) {
-	if s.rec == nil || st.N > len(s.rec.steps) {
+	if st.N > len(s.rec.steps) {
 		return
 	}
 	then := s.rec.steps[st.N-1].Calls

@@ -58,6 +58,7 @@ type commands struct {
 	Manifest manifestCommand `cmd:"" help:"Print the app manifest (slack) or the invite URL and intents (discord)."`
 	Audit    auditCommand    `cmd:"" help:"Print the audit log of approvals."`
 	Export   exportCommand   `cmd:"" help:"Send or print what other programs read."`
+	Replay   replayCommand   `cmd:"" help:"What another configuration would have done with the recorded threads; runs no tool, posts nothing, changes nothing."`
 	Config   configCommand   `cmd:"" help:"About the configuration file."`
 	Version  versionCommand  `cmd:"" help:"Version, commit, Go version."`
 }

@@ -21,7 +21,7 @@ func (k *kit) servers(ctx context.Context, cfg *config.Config, log *slog.Logger)
 		return nil
 	}
 	var err error
-	if k.mcp, err = connectMCP(ctx, cfg, slices.Collect(maps.Keys(k.rules)), log); err != nil {
+	if k.mcp, err = connectMCP(ctx, cfg, mcp.Options{Taken: slices.Collect(maps.Keys(k.rules)), Logger: log, Known: k.paper}); err != nil {
 		return err
 	}
 	k.stops = append(k.stops, func() error {
@@ -43,12 +43,12 @@ func (k *kit) serve(cfg *config.Config) {
 
 // connectMCP connects to the servers of the file, which have to keep to the
 // lock file beside it.
-func connectMCP(ctx context.Context, cfg *config.Config, taken []string, log *slog.Logger) (*mcp.Servers, error) {
+func connectMCP(ctx context.Context, cfg *config.Config, o mcp.Options) (*mcp.Servers, error) {
 	lock, err := mcp.ReadLock(mcp.LockPath(cfg.File()))
 	if err != nil {
 		return nil, err
 	}
-	o := mcp.Options{Lock: lock, Dir: filepath.Dir(cfg.File()), Taken: taken, Version: version, Logger: log}
+	o.Lock, o.Dir, o.Version = lock, filepath.Dir(cfg.File()), version
 	for _, s := range cfg.Tools.MCP {
 		one := mcp.Server{
 			Name: s.Name, URL: s.URL.Reveal(), Command: s.Command, Tools: s.Tools, Timeout: s.Timeout, ReadOnly: s.ReadOnly, Sends: s.Sends,
@@ -72,7 +72,7 @@ func acceptMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, out io
 		_, _ = fmt.Fprintln(out, "no mcp servers are configured, so there is nothing to accept")
 		return nil
 	}
-	servers, err := connectMCP(ctx, cfg, nil, log)
+	servers, err := connectMCP(ctx, cfg, mcp.Options{Logger: log})
 	if err != nil {
 		return usage(err)
 	}

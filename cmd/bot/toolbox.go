@@ -40,8 +40,9 @@ type kit struct {
 	mcp     *mcp.Servers
 	served  map[string]bool // tools of mcp servers, by name
 
-	list []tools.Tool
-	errs []error
+	list  []tools.Tool
+	errs  []error
+	paper bool // they are only described: no server is started or asked
 }
 
 // offTool is a tool that the file wants and that can't work here.
@@ -49,7 +50,11 @@ type offTool struct{ name, why string }
 
 // newKit makes the tools that the file switches on.
 func newKit(ctx context.Context, cfg *config.Config, log *slog.Logger) (*kit, error) {
-	k := &kit{rules: map[string]config.ToolRules{}}
+	return makeKit(ctx, cfg, log, &kit{})
+}
+
+func makeKit(ctx context.Context, cfg *config.Config, log *slog.Logger, k *kit) (*kit, error) {
+	k.rules = map[string]config.ToolRules{}
 	k.builtins(cfg)
 	k.python(ctx, cfg, log)
 	for _, c := range cfg.Tools.Commands {

@@ -78,6 +78,7 @@ type Options struct {
 	Taken   []string // names that other tools have
 	Version string   // of this program, for the servers
 	Logger  *slog.Logger
+	Known   bool // no server is started or asked: the tools are those of the Lock
 
 	pace pace // of tests
 }
@@ -141,6 +142,10 @@ func Connect(ctx context.Context, o Options) (*Servers, error) {
 	// is running is finished first.
 	live, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ss.stop = stop
+	if o.Known {
+		ss.Renew()
+		return ss, nil
+	}
 	for _, s := range ss.list {
 		ss.work.Go(func() { s.run(live) })
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -153,6 +154,16 @@ func (s Store) MarshalText() ([]byte, error) { return []byte(s.show), nil }
 
 const wantStore = "must be sqlite:PATH, redis://[user:pass@]host:port/db, redis+cluster://host:port,host:port or " +
 	"redis+sentinel://host:port,host:port/MASTER/db; rediss instead of redis is for TLS"
+
+// ParseStore reads what `store` of the file may be; a relative path is of the
+// working directory.
+func ParseStore(text string) (Store, error) {
+	var s Store
+	if problem := s.setText(text); problem != "" {
+		return s, errors.New(problem)
+	}
+	return s, nil
+}
 
 func (s *Store) setText(text string) string {
 	if path, ok := strings.CutPrefix(text, "sqlite:"); ok {
