@@ -262,10 +262,11 @@ func entries(t testing.TB, path string, n int) map[chat.ThreadID][]memory.Entry 
 	}
 	defer func() { _ = v.Close() }()
 	out := map[chat.ThreadID][]memory.Entry{}
-	for m, err := range v.Watermarks(t.Context(), "board", time.Time{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	list, err := v.Threads(t.Context(), memory.ListQuery{Platforms: []string{"board"}, Most: n + 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list {
 		if out[m.Thread], err = v.Read(t.Context(), m.Thread); err != nil {
 			t.Fatal(err)
 		}

@@ -52,6 +52,7 @@ type viewer interface {
 	Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory.AuditLine, error]
 	memory.Reader
 	memory.Lister
+	Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error)
 	Close() error
 }
 

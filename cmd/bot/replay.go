@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -166,7 +165,7 @@ type scope struct {
 }
 
 func (c replayCommand) scope() (s scope, err error) {
-	ago, err := parseAgo(c.Since)
+	ago, err := parseSince(c.Since)
 	if err != nil {
 		return s, fmt.Errorf("--since: %w", err)
 	}
@@ -177,20 +176,4 @@ func (c replayCommand) scope() (s scope, err error) {
 		}
 	}
 	return s, nil
-}
-
-// parseAgo reads a duration that may be in days.
-func parseAgo(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.ParseFloat(days, 64)
-		if err != nil || n <= 0 || n > 36500 {
-			return 0, fmt.Errorf("%q is no number of days: write it like 7d", text)
-		}
-		return time.Duration(n * 24 * float64(time.Hour)), nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("%q is no time: write it like 36h or 7d", text)
-	}
-	return d, nil
 }

@@ -6,58 +6,32 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"os"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"nod/adapters/discord"
-	"nod/adapters/slack"
-	"nod/adapters/terminal"
-	workspace "nod/adapters/web"
 	"nod/chat"
 	"nod/cmd/bot/config"
 	"nod/lab"
 	"nod/llm"
 	"nod/memory"
-	"nod/memory/redis"
-	"nod/memory/sqlite"
 )
-
-// pastStore is a store that is only read.
-type pastStore interface {
-	Read(ctx context.Context, thread chat.ThreadID) ([]memory.Entry, error)
-	Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[memory.Watermark, error]
-	Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error)
-	Close() error
-}
 
 // past is what was recorded.
 type past struct {
-	pastStore
+	viewer
 	scope scope
 	log   *slog.Logger
 }
 
 func openPast(ctx context.Context, cfg *config.Config, log *slog.Logger, s scope) (*past, error) {
-	var store pastStore
-	var err error
-	if cfg.Store.Kind == config.Redis {
-		store, err = redis.View(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log})
-	} else {
-		var v *sqlite.Viewer
-		if v, err = sqlite.View(ctx, cfg.Store.Path); err == nil && v.Format() < sqlite.Format {
-			err = errors.Join(usage(fmt.Errorf("replay: the store has format %d: start the service once, which brings it up to date", v.Format())), v.Close())
-		}
-		store = v
-	}
+	store, err := viewStore(ctx, cfg, log)
 	if err != nil {
-		return nil, unusable(err)
+		return nil, err
 	}
-	return &past{pastStore: store, scope: s, log: log}, nil
+	return &past{viewer: store, scope: s, log: log}, nil
 }
 
 func (p *past) close() {
@@ -66,47 +40,33 @@ func (p *past) close() {
 	}
 }
 
-// recordedOn are the platforms whose threads a store can hold.
-var recordedOn = []string{slack.Platform, discord.Platform, terminal.Thread.Platform, workspace.Platform}
-
-// threads yields the threads that were touched in the time that is meant.
-func (p *past) threads(ctx context.Context) iter.Seq2[chat.ThreadID, error] {
-	return func(yield func(chat.ThreadID, error) bool) {
-		if p.scope.thread != (chat.ThreadID{}) {
-			yield(p.scope.thread, nil)
-			return
+// threads goes through the threads that are meant, with all that is in them.
+func (p *past) threads(ctx context.Context, do func(chat.ThreadID, []memory.Entry) error) error {
+	read := func(thread chat.ThreadID) error {
+		entries, err := p.Read(ctx, thread)
+		if err != nil {
+			return err
 		}
-		for _, platform := range recordedOn {
-			for m, err := range p.Watermarks(ctx, platform, p.scope.since) {
-				if !yield(m.Thread, err) || err != nil {
-					return
-				}
-			}
-		}
+		return do(thread, entries)
 	}
+	if p.scope.thread != (chat.ThreadID{}) {
+		return read(p.scope.thread)
+	}
+	return eachThread(ctx, p, memory.ListQuery{Platforms: everyPlatform, Since: p.scope.since}, read)
 }
 
-// turns yields the turns that are meant, a thread at a time.
-func (p *past) turns(ctx context.Context) iter.Seq2[[]*lab.Recorded, error] {
-	return func(yield func([]*lab.Recorded, error) bool) {
-		for thread, err := range p.threads(ctx) {
-			var entries []memory.Entry
-			if err == nil {
-				entries, err = p.Read(ctx, thread)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			turns, ok := lab.Read(thread, entries, p.scope.since)
-			if !ok {
-				p.log.Warn("a thread holds what this build can't read, and is left out", "thread", thread.String())
-			}
-			if len(turns) > 0 && !yield(turns, nil) {
-				return
-			}
+// turns goes through the turns that are meant, a thread at a time.
+func (p *past) turns(ctx context.Context, do func([]*lab.Recorded)) error {
+	return p.threads(ctx, func(thread chat.ThreadID, entries []memory.Entry) error {
+		turns, ok := lab.Read(thread, entries, p.scope.since)
+		if !ok {
+			p.log.Warn("a thread holds what this build can't read, and is left out", "thread", thread.String())
 		}
-	}
+		if len(turns) > 0 {
+			do(turns)
+		}
+		return ctx.Err()
+	})
 }
 
 // counted is how much there is to replay.
@@ -116,10 +76,7 @@ type counted struct {
 }
 
 func (p *past) count(ctx context.Context) (n counted, err error) {
-	for turns, err := range p.turns(ctx) {
-		if err != nil {
-			return n, err
-		}
+	err = p.turns(ctx, func(turns []*lab.Recorded) {
 		n.threads++
 		for _, t := range turns {
 			used, calls := t.Usage()
@@ -129,8 +86,8 @@ func (p *past) count(ctx context.Context) (n counted, err error) {
 			n.usage.Cached += used.Cached
 			n.usage.Completion += used.Completion
 		}
-	}
-	return n, nil
+	})
+	return n, err
 }
 
 // replay replays all turns, some at once. What can't be replayed is said, and
@@ -156,15 +113,11 @@ func (p *past) replay(ctx context.Context, l *lab.Lab, workers int, complain io.
 		}
 		return nil
 	}
-	var broken error
-	for turns, err := range p.turns(ctx) {
-		if broken = err; err != nil {
-			break
-		}
+	broken := p.turns(ctx, func(turns []*lab.Recorded) {
 		for _, t := range turns {
 			all.Go(func() error { return one(t) })
 		}
-	}
+	})
 	err := all.Wait()
 	if err == nil {
 		err = broken
@@ -229,20 +182,14 @@ func exportCases(ctx context.Context, cfg *config.Config, log *slog.Logger, s sc
 func (p *past) export(ctx context.Context, w io.Writer) (n int, err error) {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
-	for thread, err := range p.threads(ctx) {
-		var entries []memory.Entry
-		if err == nil {
-			entries, err = p.Read(ctx, thread)
-		}
-		if err != nil {
-			return n, err
-		}
+	err = p.threads(ctx, func(thread chat.ThreadID, entries []memory.Entry) error {
 		for _, c := range lab.Disliked(thread, entries, p.scope.since) {
 			n++
 			if err := out.Encode(c); err != nil {
-				return n, err
+				return err
 			}
 		}
-	}
-	return n, nil
+		return nil
+	})
+	return n, err
 }

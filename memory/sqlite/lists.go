@@ -77,7 +77,7 @@ func (r *reader) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memo
 // Pending implements memory.Catchup.
 func (s *Store) Pending(ctx context.Context, platform string) iter.Seq2[memory.PendingApproval, error] {
 	const q = `SELECT t.name, p.call, p.ref FROM pending p JOIN thread t ON t.id = p.thread WHERE t.platform = ? ORDER BY t.id, p.call`
-	return sound(ctx, s.db, s.oddRow, q, []any{platform}, func(r *sql.Rows, p *memory.PendingApproval) error {
+	return sound(s, ctx, q, []any{platform}, func(r *sql.Rows, p *memory.PendingApproval) error {
 		var name, ref string
 		if err := r.Scan(&name, &p.Call, &ref); err != nil {
 			return err
@@ -88,20 +88,8 @@ func (s *Store) Pending(ctx context.Context, platform string) iter.Seq2[memory.P
 
 // Watermarks implements memory.Catchup.
 func (s *Store) Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[memory.Watermark, error] {
-	return watermarks(ctx, s.db, s.oddRow, platform, since)
-}
-
-// Watermarks lists the threads of a platform that were touched since then. A row
-// that can't be understood is left out.
-func (v *Viewer) Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[memory.Watermark, error] {
-	return watermarks(ctx, v.db, func(error) {}, platform, since)
-}
-
-func (s *Store) oddRow(err error) { s.log.Warn("a row of the store can't be read", "error", err) }
-
-func watermarks(ctx context.Context, db *sql.DB, odd func(error), platform string, since time.Time) iter.Seq2[memory.Watermark, error] {
 	const q = `SELECT name, last_ref, last_sent FROM thread WHERE gone = 0 AND touched >= ? AND platform = ? AND last_ref <> '' ORDER BY touched`
-	return sound(ctx, db, odd, q, []any{millis(since) - 1000, platform}, func(r *sql.Rows, m *memory.Watermark) error {
+	return sound(s, ctx, q, []any{millis(since) - 1000, platform}, func(r *sql.Rows, m *memory.Watermark) error {
 		var name, ref string
 		var sent int64
 		if err := r.Scan(&name, &ref, &sent); err != nil {
@@ -113,11 +101,11 @@ func watermarks(ctx context.Context, db *sql.DB, odd func(error), platform strin
 }
 
 // sound yields what a query finds. A row that can't be understood is its own
-// thread's trouble: odd hears of it, and it is left out.
-func sound[T any](ctx context.Context, db *sql.DB, odd func(error), query string, args []any, scan func(*sql.Rows, *T) error) iter.Seq2[T, error] {
+// thread's trouble: it is logged, and left out.
+func sound[T any](s *Store, ctx context.Context, query string, args []any, scan func(*sql.Rows, *T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
-		rows, err := db.QueryContext(ctx, query, args...)
+		rows, err := s.db.QueryContext(ctx, query, args...)
 		if err != nil {
 			yield(zero, err)
 			return
@@ -125,7 +113,7 @@ func sound[T any](ctx context.Context, db *sql.DB, odd func(error), query string
 		found, err := gather(rows, func(r *sql.Rows) (*T, error) {
 			v := new(T)
 			if err := scan(r, v); err != nil {
-				odd(err)
+				s.log.Warn("a row of the store can't be read", "error", err)
 				return nil, nil //nolint:nilnil // left out below
 			}
 			return v, nil
