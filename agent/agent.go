@@ -36,6 +36,10 @@ type Agent struct {
 	Blind        bool // the model takes no images: it is told what was attached
 	Taint        bool // see taint.go
 	Summary      bool // what is trimmed is summarised by the model
+
+	// Calling says, for `help`, how people call the bot on a platform and stop it
+	// there; nil, or "" of it: help says nothing of that.
+	Calling func(platform string) string
 }
 
 // Risk says what has to happen before a tool runs.

@@ -111,12 +111,18 @@ func (d *decision) reply(c *command) string {
 	case "tools off", "tools on":
 		return d.switched(c.word, c.arg)
 	}
-	return d.help()
+	return d.help(c.Ref.Platform)
 }
 
-func (d *decision) help() string {
+// help says what it can do in a thread of a platform.
+func (d *decision) help(platform string) string {
 	var b strings.Builder
 	b.WriteString("I answer questions and use tools; you see each step, and a risky call waits for an approval by reaction.\n\n")
+	if d.a.Calling != nil {
+		if how := d.a.Calling(platform); how != "" {
+			b.WriteString(how + "\n\n")
+		}
+	}
 	b.WriteString("- `stop` (or 🛑 on a message of the turn): end what is running\n")
 	b.WriteString("- `forget`: erase what I remember of this thread\n")
 	b.WriteString("- `memory`: what I see of this thread right now\n")

@@ -329,11 +329,9 @@ func (s *sending) callBack(ctx context.Context) {
 	}
 	who := s.a.asker(ctx, p)
 	last := &s.parts[len(s.parts)-1]
-	line := "\n-# " + person(chat.User{ID: chat.UserID(who)})
-	if !plainID.MatchString(who) || units(last.content+line) > mostContent {
+	if !plainID.MatchString(who) || !last.add(person(chat.User{ID: chat.UserID(who)})) {
 		return
 	}
-	last.content += line
 	last.pings.Users, last.silent = []string{who}, false
 }
 

@@ -65,6 +65,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 		return chat.MessageRef{}, final(err)
 	}
 	s := &sending{a: a, thread: thread, home: h, post: p, parts: parts, priority: outbox.PriorityOf(p)}
+	s.hinted()
 	s.callBack(ctx)
 	first, err := s.all(ctx, look)
 	if err != nil && s.moved(ctx, err) {

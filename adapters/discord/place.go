@@ -143,13 +143,10 @@ func (a *Adapter) makeThread(ctx context.Context, p place, title string) (home, 
 	if title == "" {
 		title = a.question(ctx, p)
 	}
-	var made channel
-	err := a.again(ctx, func() error {
-		return a.rest.call(ctx, request{
-			method: "POST", path: "/channels/{}/messages/{}/threads", ids: []string{p.channel, p.thread},
-			body: map[string]any{"name": threadName(title), "auto_archive_duration": archiveAfter(a.o.Archive)}, priority: outbox.Approval, answer: &made,
-		})
-	})
+	made, err := a.makeNamed(ctx, p, threadName(title))
+	if code(err) == codeTitle || code(err) == codeAutoMod {
+		made, err = a.makeNamed(ctx, p, unnamed)
+	}
 	switch {
 	case err == nil && made.thread():
 		a.atlas.put(made)
@@ -167,6 +164,17 @@ func (a *Adapter) makeThread(ctx context.Context, p place, title string) (home, 
 		a.homes.flatten(p)
 	}
 	return h, err
+}
+
+// makeNamed makes the thread of a message under a name.
+func (a *Adapter) makeNamed(ctx context.Context, p place, name string) (made channel, err error) {
+	err = a.again(ctx, func() error {
+		return a.rest.call(ctx, request{
+			method: "POST", path: "/channels/{}/messages/{}/threads", ids: []string{p.channel, p.thread},
+			body: map[string]any{"name": name, "auto_archive_duration": archiveAfter(a.o.Archive)}, priority: outbox.Approval, answer: &made,
+		})
+	})
+	return made, err
 }
 
 // archiveAfter is the shortest time after which Discord may archive a thread, in
@@ -249,8 +257,12 @@ func (a *Adapter) openThreads(ctx context.Context) {
 	}
 }
 
-// mostTitle is the longest name of a thread.
-const mostTitle = 100
+// mostTitle is the longest name of a thread; unnamed is the name of one whose
+// question makes none.
+const (
+	mostTitle = 100
+	unnamed   = "Conversation"
+)
 
 // threadName makes a thread's name of a question.
 func threadName(question string) string {
@@ -258,7 +270,7 @@ func threadName(question string) string {
 	if name := shorten(flat(markdown.Plain(line)), mostTitle); name != "" {
 		return name
 	}
-	return "Conversation"
+	return unnamed
 }
 
 // reach lists the channels in which a message may stand, the likeliest first.

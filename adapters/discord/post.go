@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,6 +113,8 @@ type sending struct {
 	slow     bool           // it is an answer that somebody had to wait for
 	loose    bool           // it may not answer a message
 	afresh   int            // how often it was deleted while its outcome was unknown
+	looked   bool           // it may have been made before
+	blocked  error          // what kept the answer from being shown as it is
 }
 
 // replyTo is the message that the first of the parts answers, where that
@@ -161,7 +162,7 @@ func (s *sending) request(n int, answer any) request {
 
 // all makes the messages of a post, but for those that stand already.
 func (s *sending) all(ctx context.Context, look bool) (first string, err error) {
-	if look {
+	if s.looked = look; look {
 		if err := s.look(ctx); err != nil {
 			return "", err
 		}
@@ -253,6 +254,13 @@ func (s *sending) send(ctx context.Context, n int) (string, error) {
 		case s.post.File != nil && s.parts[n].file != nil && unfit(err):
 			s.plainly(n, err)
 			continue
+		case s.goesAround(n, err):
+			if err := s.again(ctx); err != nil {
+				return "", err
+			}
+			continue
+		case s.blocked != nil && refused(err):
+			return "", s.blocked
 		case s.post.Text != nil && s.parts[n].file != nil && unfit(err):
 			s.a.log.Warn("discord refused a file, the answer is messages", "thread", s.thread.String(), "error", err)
 			s.parts = answerMessages(s.post.Text)
@@ -274,6 +282,14 @@ func (s *sending) send(ctx context.Context, n int) (string, error) {
 			return "", err
 		}
 	}
+}
+
+// again looks for what the post has become, if it may have been made before.
+func (s *sending) again(ctx context.Context) error {
+	if !s.looked {
+		return nil
+	}
+	return s.look(ctx)
 }
 
 const (
@@ -331,10 +347,6 @@ func (m message) lines() []string {
 	return out
 }
 
-// called matches the line that calls whoever had to wait: another attempt may not
-// have it.
-var called = regexp.MustCompile(`\n-# <@\d{1,20}>$`)
-
 // is says whether a message of the bot's is a part of the post. Discord may or
 // may not show the nonce later; where it does that decides.
 func (s *sending) is(m message, n int) bool {
@@ -357,6 +369,5 @@ func (s *sending) is(m message, n int) bool {
 	case p.line != "":
 		return slices.Contains(m.lines(), p.line)
 	}
-	same := flat(called.ReplaceAllString(m.Content, "")) == flat(called.ReplaceAllString(p.content, ""))
-	return same && (answers == "" || answers == s.replyTo(n))
+	return bare(m.Content) == bare(p.content) && (answers == "" || answers == s.replyTo(n))
 }

@@ -59,26 +59,54 @@ func TestRefusals(t *testing.T) {
 			case tt.want != "" && (!errors.As(err, &refused) || refused.Notice() != tt.want || errors.Is(err, chat.ErrGone)):
 				t.Errorf("refused with %v", err)
 			}
-			if n := len(o.fake.Calls(postRoute)); n != 1 && tt.code != 0 {
+			if n := len(o.fake.Calls(postRoute)); n != 1 && tt.code != 0 && !(tt.code == codeAutoMod && n == 2) {
 				t.Errorf("%d calls", n)
 			}
 		})
 	}
 }
 
-// What blocks one answer blocks no other.
+// What AutoMod blocks is given as a file, once, and where there can be none it is
+// refused; a link that Discord blocks is left out. What blocks one answer blocks no
+// other.
 func TestBlocked(t *testing.T) {
-	o := open(t, fakediscord.Options{}, nil)
-	o.fake.Block(o.guild, "rude")
-	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
-	th := thread(o.general, id)
-	var refused chat.Refused
-	if _, err := o.a.Post(t.Context(), th, answer("a", "a rude word"), false); !errors.As(err, &refused) {
-		t.Errorf("a blocked word: %v", err)
-	}
-	o.post(th, answer("a/refused", refused.Notice()), false)
-	if posts := o.fake.Posts(id); len(posts) != 1 {
-		t.Errorf("posts %+v", posts)
+	for name, tt := range map[string]struct {
+		says, want string
+		spoil      func(*office)
+	}{
+		"a word":     {"a rude word", "AutoMod blocked it). It is in the file.", nil},
+		"a link":     {"see [here](https://harmful.example/x) and https://harmful.example", "see [here] (link left out) and (link left out)\n-# Links are left out", nil},
+		"no file":    {"a rude word", "", func(o *office) { o.fake.BotMay(o.guild, fakediscord.Usual&^fakediscord.AttachFiles) }},
+		"both, link": {"a rude https://harmful.example", "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := open(t, fakediscord.Options{}, nil)
+			o.fake.Block(o.guild, "rude")
+			o.fake.Block("", "harmful.example")
+			if tt.spoil != nil {
+				tt.spoil(o)
+			}
+			id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+			th := thread(o.general, id)
+			var refused chat.Refused
+			ref, err := o.a.Post(t.Context(), th, answer("a", tt.says), false)
+			switch posts := o.fake.Posts(id); {
+			case tt.want == "" && !errors.As(err, &refused):
+				t.Errorf("it is not refused: %v", err)
+			case tt.want == "":
+				o.post(th, answer("a/refused", refused.Notice()), false)
+				return
+			case err != nil || len(posts) != 1 || !strings.Contains(posts[0].Content, tt.want):
+				t.Fatalf("posts %+v, error %v", posts, err)
+			case name == "a word" && (len(posts[0].Files) != 1 || string(posts[0].Files[0].Data) != tt.says):
+				t.Errorf("files %+v", posts[0].Files)
+			}
+			o.fake.ForgetNonces()
+			if again := o.post(th, answer("a", tt.says), true); again != ref {
+				t.Errorf("looked for, it is at %v, it was at %v", again, ref)
+			}
+		})
 	}
 }
 

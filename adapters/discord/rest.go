@@ -52,10 +52,15 @@ const (
 	invalidIn    = 10 * time.Minute
 )
 
-// userAgent names the program in the form that Discord asks for
+// userAgent names the program in the form that Discord asks for, with the address
+// of the bot's own profile: that is who calls
 // (https://discord.com/developers/docs/reference#user-agent).
-func userAgent(version string) string {
-	return "DiscordBot (https://nod.example, " + firstOf(version, "0") + ")"
+func userAgent(token, version string) string {
+	at := "https://discord.com"
+	if id := applicationID(token); id != "" {
+		at += "/users/" + id
+	}
+	return "DiscordBot (" + at + ", " + firstOf(strings.Join(strings.Fields(version), "-"), "0") + ")"
 }
 
 // invalid counts the calls that count against the bot's address
@@ -90,7 +95,7 @@ func newREST(o Options) *rest {
 	}
 	failed := func(_ outbox.Priority, err error) { o.Logger.Debug("call discord", "error", err) }
 	return &rest{
-		base: strings.TrimSuffix(o.APIURL, "/") + "/v" + apiVersion, token: o.Token, http: o.HTTP, limits: newLimits(), agent: userAgent(o.Version), refused: make(chan struct{}),
+		base: strings.TrimSuffix(o.APIURL, "/") + "/v" + apiVersion, token: o.Token, http: o.HTTP, limits: newLimits(), agent: userAgent(o.Token, o.Version), refused: make(chan struct{}),
 		out: outbox.New(outbox.Options{
 			Budget: func(b string) outbox.Budget { return budget(b, o.Global, o.Pace) },
 			Hooks:  outbox.Hooks{Paused: limited, Failed: failed},

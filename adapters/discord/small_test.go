@@ -126,3 +126,15 @@ func TestNothingHidden(t *testing.T) {
 		t.Errorf("it hides something: %q", all)
 	}
 }
+
+// The program names itself in the form that Discord documents, by its bot's own
+// profile.
+func TestUserAgent(t *testing.T) {
+	for token, want := range map[string]string{
+		"MTIzNDU2Nzg5MDEyMzQ1Njc4.x.y": "DiscordBot (https://discord.com/users/123456789012345678, 1.2-rc)", "odd": "DiscordBot (https://discord.com, 1.2-rc)",
+	} {
+		if got := userAgent(token, "1.2 rc"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

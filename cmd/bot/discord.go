@@ -31,6 +31,7 @@ func (p *program) newDiscord() (platform, error) {
 		return nil, err
 	}
 	p.meter.outbox(discord.Platform, a.Depth)
+	p.calling.Store(discord.Platform, a.Calling)
 	return a, nil
 }
 

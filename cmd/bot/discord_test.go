@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -42,6 +43,31 @@ func TestDiscordRestart(t *testing.T) {
 			}
 			if got := w.s.Gateway(); got.Identifies != 1 || got.Resumes != 1 {
 				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// What calls the bot depends on the file and on the app, so it says so: below the
+// first answer in a thread, once, and in its help.
+func TestDiscordSaysHowToGoOn(t *testing.T) {
+	t.Parallel()
+	for follow, want := range map[string]string{"mentions": "mention me:", "callers": "need not mention me again", "thread": "nobody has to mention me"} {
+		t.Run(follow, func(t *testing.T) {
+			t.Parallel()
+			w := newDiscordWorld(t, fakediscord.Options{NoLimits: true, Privileged: fakediscord.IntentMessageContent})
+			w.extra = ", follow: " + follow
+			n := newService(t, w, frail, setup{})
+			n.start()
+			at := w.mention("ada", "hello")
+			n.find(at, "You said: hello", want)
+			n.find(w.mentionIn("ada", at, "and again"), "You said: and again")
+			help := n.find(w.mentionIn("ada", at, "help"), "I answer questions and use tools")
+			if says := map[string]string{"mentions": "only messages that mention me", "callers": "needs no new mention", "thread": "nobody has to mention me"}[follow]; !strings.Contains(help.text, says) {
+				t.Errorf("help says %q", help.text)
+			}
+			if got := n.count(at, want); got != 1 && follow != "thread" || n.count(at, "To go on") != 1 {
+				t.Errorf("%d posts say how to go on", got)
 			}
 		})
 	}

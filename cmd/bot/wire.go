@@ -42,6 +42,7 @@ type program struct {
 	draining   atomic.Bool
 	gone       sync.Map // platforms that are lost for good, and why
 	losses     atomic.Int32
+	calling    sync.Map // by platform: how people call the bot there, a func() string
 }
 
 // load reads the file and refuses what this build can't do.
@@ -77,6 +78,7 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	for _, s := range p.kit.left {
 		log.Warn("the tools of an mcp server are left out", "server", s.name, "why", s.why)
 	}
+	p.agent.Calling = p.called
 	p.meter.know(p.agent.Tools)
 	p.meter.build()
 	p.meter.begin()
@@ -90,6 +92,14 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	p.store, p.lists = p.meter.store(store), store
 	p.spans = p.newTracer()
 	return p, nil
+}
+
+// called says how people call the bot on a platform.
+func (p *program) called(platform string) string {
+	if how, ok := p.calling.Load(platform); ok {
+		return how.(func() string)()
+	}
+	return ""
 }
 
 func (p *program) close() {

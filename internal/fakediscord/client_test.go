@@ -88,7 +88,7 @@ func callRaw(t *testing.T, s *fakediscord.Server, method, path string, body any)
 		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bot "+s.Token())
-	r.Header.Set("User-Agent", "DiscordBot (https://nod.example, 1)")
+	r.Header.Set("User-Agent", "DiscordBot (https://discord.com, 1)")
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}

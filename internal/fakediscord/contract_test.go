@@ -90,7 +90,7 @@ func ask(t *testing.T, s *Server, method, path, body string) (int, []byte) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, "/api/v10"+path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bot token")
-	r.Header.Set("User-Agent", "DiscordBot (https://nod.example, 1)")
+	r.Header.Set("User-Agent", "DiscordBot (https://discord.com, 1)")
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
