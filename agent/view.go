@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"nod/agent/speak"
 	"nod/chat"
+	"nod/llm/args"
 	"nod/memory"
 )
 
@@ -111,7 +113,7 @@ func (s *state) status(t *turn) string {
 func (s *state) approval(c *call) chat.Approval {
 	r := c.asked.Rules
 	v := chat.Approval{
-		Call: c.ID, Tool: c.Tool, Args: c.Args, Digest: c.asked.Digest,
+		Call: c.ID, Tool: c.Tool, Args: c.shown(), Digest: c.asked.Digest,
 		Requester: c.asked.Requester, Approvers: r.Approvers, Quorum: r.Quorum,
 		Approve: r.Approve, Deny: r.Deny, Deadline: c.deadline(), Why: c.asked.Why, Marks: c.asked.Marks,
 	}
@@ -133,6 +135,11 @@ func (s *state) approval(c *call) chat.Approval {
 	v.Headline = c.headline()
 	return v
 }
+
+// shown is what people approve: the arguments in the one form in which none is
+// written otherwise than it must be. An escape that stands there is a character
+// of the value.
+func (c *call) shown() string { return string(args.Canonical(json.RawMessage(c.Args))) }
 
 // headline is the first line of a card.
 func (c *call) headline() string {

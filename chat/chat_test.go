@@ -7,18 +7,6 @@ import (
 	"nod/chat"
 )
 
-// Nothing in arguments is hidden from those who approve them.
-func TestExact(t *testing.T) {
-	for in, want := range map[string]string{
-		`{"a":"x"}`: `{"a":"x"}`, "héllo 日本 👍": "héllo 日本 👍", "a\u200bb": `a\u200bb`, "\u202ecod": `\u202ecod`,
-		"\x1b[31m": `\u001b[31m`, "\u2028": `\u2028`, "\U000E0041": `\udb40\udc41`, "a\nb\tc": "a\nb\tc", "\xff": "\uFFFD",
-	} {
-		if got := chat.Exact(in); got != want {
-			t.Errorf("Exact(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 // Two writings of an emoji have one normal form.
 func TestNormalEmoji(t *testing.T) {
 	for in, want := range map[string]string{

@@ -186,7 +186,7 @@ func headline(p *chat.Approval) string {
 // something else to say, or why it is asked.
 func subline(p *chat.Approval) string {
 	if p.Outcome != "" {
-		return "**Tool** " + code1(shorten(p.Tool, 80))
+		return "**Tool** " + code1(shorten(chat.Exact(p.Tool), 80))
 	}
 	return summary.Lines(shorten(escape(chat.Exact(p.Why)), mostWhy), shorten(escape(chat.Exact(strings.Join(p.Marks, "\n"))), mostMarks))
 }

@@ -90,7 +90,7 @@ func person(u chat.User) string {
 	if plainID.MatchString(string(u.ID)) {
 		return "<@" + string(u.ID) + ">"
 	}
-	return escape(u.Display())
+	return escape(chat.Exact(u.Display()))
 }
 
 // sum is the digest of a text, for people to compare.

@@ -130,7 +130,7 @@ func callSheets(c chat.ToolCall) []sheet {
 	}
 	out = append(out, sheet{text: said + ")"})
 	if seen := strings.Trim(c.Observation, "\r\n"); seen != "" {
-		out = append(out, sheet{text: chat.Exact(seen), code: true})
+		out = append(out, sheet{text: chat.Visible(seen), code: true})
 	}
 	return out
 }

@@ -57,7 +57,7 @@ const digestDigits = 12
 // it is markup.
 func approvalPart(p *chat.Approval, c card) part {
 	head := headline(p)
-	tool := inlineCode(shorten(p.Tool, 200))
+	tool := inlineCode(shorten(chat.Exact(p.Tool), 200))
 	args := indented(p.Args)
 	note := ""
 	if !whole(p.Args) {
@@ -69,7 +69,7 @@ func approvalPart(p *chat.Approval, c card) part {
 	title := []slackgo.RichTextSectionElement{slackgo.NewRichTextSectionTextElement(head, &slackgo.RichTextSectionTextStyle{Bold: true})}
 	if p.Outcome != "" || p.Headline == "" {
 		title = append(title, slackgo.NewRichTextSectionTextElement("\n", nil),
-			slackgo.NewRichTextSectionTextElement(shorten(flat(p.Tool), 200), &slackgo.RichTextSectionTextStyle{Code: true}))
+			slackgo.NewRichTextSectionTextElement(shorten(chat.Exact(flat(p.Tool)), 200), &slackgo.RichTextSectionTextStyle{Code: true}))
 	}
 	blocks := []slackgo.Block{slackgo.NewRichTextBlock("", slackgo.NewRichTextSection(title...))}
 	if why := because(p, 300); why != "" {
@@ -194,7 +194,7 @@ func approvalTerms(p *chat.Approval, c card) string {
 		}
 		may = append(may, approver(rule, c.mention && p.Outcome == ""))
 	}
-	asked := escape(flat(p.Requester.Display()))
+	asked := escape(chat.Exact(flat(p.Requester.Display())))
 	if own && c.mention && p.Outcome == "" {
 		asked = person(p.Requester)
 	}
@@ -255,7 +255,7 @@ func approvalEnd(p *chat.Approval) string {
 	}
 	var by []string
 	for _, u := range p.By {
-		by = append(by, escape(flat(u.Display())))
+		by = append(by, escape(chat.Exact(flat(u.Display()))))
 	}
 	return summary.Outcome(p, strings.Join(by, ", "))
 }

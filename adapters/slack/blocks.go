@@ -129,7 +129,7 @@ func person(u chat.User) string {
 	if userID.MatchString(string(u.ID)) {
 		return "<@" + string(u.ID) + ">"
 	}
-	return escape(flat(u.Display()))
+	return escape(chat.Exact(flat(u.Display())))
 }
 
 var (

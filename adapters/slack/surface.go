@@ -116,7 +116,7 @@ func stepPages(s chat.Steps) [][]slackgo.Block {
 	var pages [][]slackgo.Block
 	size := 0
 	add := func(label, text string) {
-		for i, p := range pieces(chat.Exact(text), mostSection) {
+		for i, p := range pieces(chat.Visible(text), mostSection) {
 			cost := 2*len(p) + 400 // JSON escapes, and the block itself
 			if len(page) >= mostOnPage || size+cost > mostPageBytes {
 				pages, page, size = append(pages, page), nil, 0

@@ -242,7 +242,7 @@ func (s *shown) tell(w *chat.Approval) {
 func (a *Adapter) verdictRows(i int, decided bool, w *chat.Approval) []row {
 	switch {
 	case i < 0 && !decided:
-		return append(labelled("Approval: "+cleanLine(w.Tool), chat.Exact(w.Args), strong), outcomeRow(w, 0))
+		return append(labelled("Approval: "+exactLine(w.Tool), chat.Exact(w.Args), strong), outcomeRow(w, 0))
 	case i < 0:
 		return []row{outcomeRow(w, 0)}
 	}
@@ -252,7 +252,7 @@ func (a *Adapter) verdictRows(i int, decided bool, w *chat.Approval) []row {
 	}
 	rows := []row{outcomeRow(w, number)}
 	if w.Outcome != "" && w.Why != "" && w.Why != a.asks[i].want.Why {
-		rows = append(rows, row{"  why: " + cleanLine(w.Why), plain})
+		rows = append(rows, row{"  why: " + exactLine(w.Why), plain})
 	}
 	return rows
 }

@@ -205,12 +205,12 @@ func liveRows(s *chat.Steps) []row {
 // askRows shows an approval that waits.
 func askRows(a *ask, at *time.Location) []row {
 	w := a.want
-	rows := labelled(fmt.Sprintf("Approval %d: %s", a.number, cleanLine(w.Tool)), chat.Exact(w.Args), strong)
+	rows := labelled(fmt.Sprintf("Approval %d: %s", a.number, exactLine(w.Tool)), chat.Exact(w.Args), strong)
 	by := fmt.Sprintf("  asked by %s · may approve: %s · until %s",
-		cleanLine(w.Requester.Display()), approvers(w), w.Deadline.In(at).Format("2006-01-02 15:04:05"))
+		exactLine(w.Requester.Display()), approvers(w), w.Deadline.In(at).Format("2006-01-02 15:04:05"))
 	rows = append(rows, row{by, plain})
 	for _, why := range w.Because() {
-		rows = append(rows, row{"  why: " + cleanLine(why), plain})
+		rows = append(rows, row{"  why: " + exactLine(why), plain})
 	}
 	return append(rows, row{"  " + howTo(a), plain})
 }
@@ -246,7 +246,7 @@ func outcomeRow(w *chat.Approval, number int) row {
 // platform.
 func verdict(w *chat.Approval) string {
 	if w.Outcome != "" {
-		return cleanLine(w.Headline)
+		return exactLine(w.Headline)
 	}
 	s := "Approved so far"
 	if len(w.By) > 0 {
@@ -258,7 +258,7 @@ func verdict(w *chat.Approval) string {
 func names(users []chat.User) string {
 	out := make([]string, len(users))
 	for i, u := range users {
-		out[i] = cleanLine(u.Display())
+		out[i] = exactLine(u.Display())
 	}
 	return strings.Join(out, ", ")
 }
@@ -277,7 +277,7 @@ func (a *Adapter) pastRows(l chat.Line) []row {
 		rows = []row{fold(l.Post.Steps)}
 	case l.Post.Approval != nil:
 		w := l.Post.Approval
-		rows = append(labelled("Approval: "+cleanLine(w.Tool), chat.Exact(w.Args), dim), outcomeRow(w, 0))
+		rows = append(labelled("Approval: "+exactLine(w.Tool), chat.Exact(w.Args), dim), outcomeRow(w, 0))
 	}
 	for i := range rows {
 		rows[i].ink = dim
@@ -311,6 +311,9 @@ func turns(r rune) bool {
 
 // cleanLine is clean for what has to stay in one line.
 func cleanLine(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
+
+// exactLine is a line of an approval: what clean would take out is written out.
+func exactLine(s string) string { return cleanLine(chat.Exact(s)) }
 
 // cut shortens a row to so many cells.
 func cut(r row, width int) row {

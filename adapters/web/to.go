@@ -295,15 +295,18 @@ func approvalState(p *chat.Approval) string {
 	return strings.ToLower(string(p.Outcome))
 }
 
+// exact is a text of an approval: what clean would take out is written out.
+func exact(s string) string { return clean(chat.Exact(s)) }
+
 func approvalOf(p *chat.Approval, at *time.Location) *approval {
 	var by []string
 	for _, u := range p.By {
-		by = append(by, clean(u.Display()))
+		by = append(by, exact(u.Display()))
 	}
 	so := summary.Outcome(p, strings.Join(by, ", "))
 	out := &approval{
-		Headline: clean(p.Headline), Tool: clean(p.Tool), Args: chat.Exact(p.Args), Why: clean(strings.Join(p.Because(), "\n")),
-		Digest: clean(p.Digest[:min(len(p.Digest), 12)]), Reason: clean(p.Reason), So: so, Waits: p.Outcome == "",
+		Headline: exact(p.Headline), Tool: exact(p.Tool), Args: chat.Exact(p.Args), Why: exact(strings.Join(p.Because(), "\n")),
+		Digest: clean(p.Digest[:min(len(p.Digest), 12)]), Reason: exact(p.Reason), So: so, Waits: p.Outcome == "",
 	}
 	if out.Reason != "" && strings.Contains(out.Headline, out.Reason) {
 		out.Reason = "" // said already
@@ -349,5 +352,5 @@ func terms(p *chat.Approval, at *time.Location) string {
 	if !p.Deadline.IsZero() {
 		s += " · until " + p.Deadline.In(at).Format("15:04")
 	}
-	return clean(s)
+	return exact(s)
 }

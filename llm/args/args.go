@@ -24,7 +24,9 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -37,6 +39,7 @@ var ErrUnclosed = errors.New("the arguments end in the middle; write the whole J
 var (
 	errTooLong   = fmt.Errorf("the arguments are longer than %d bytes; write less", MaxSize)
 	errEncoding  = errors.New("the arguments are not valid UTF-8; write them again")
+	errHalf      = errors.New("the arguments hold half of a character (a lone surrogate such as \\ud83d); write the whole character")
 	errRemainder = errors.New("the arguments go on after the end of the JSON object; write one JSON object and nothing else")
 )
 
@@ -129,6 +132,9 @@ func finish(raw json.RawMessage) (json.RawMessage, error) {
 	if kind := kindOf(raw); kind != "an object" {
 		return nil, fmt.Errorf("the arguments must be one JSON object, not %s", kind)
 	}
+	if halved(raw) {
+		return nil, errHalf
+	}
 	if err := inspect(raw); err != nil {
 		return nil, err
 	}
@@ -137,6 +143,33 @@ func finish(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, describe(err)
 	}
 	return out.Bytes(), nil
+}
+
+// halved says whether valid JSON holds half of a character. Every reader makes
+// something else of one, so nobody could say what was approved.
+func halved(raw []byte) bool {
+	for i := 0; i+5 < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		if raw[i+1] != 'u' {
+			i++ // what is escaped is no backslash of its own
+			continue
+		}
+		high, _ := strconv.ParseUint(string(raw[i+2:i+6]), 16, 16)
+		if i += 5; !utf16.IsSurrogate(rune(high)) {
+			continue
+		}
+		if i+6 >= len(raw) || raw[i+1] != '\\' || raw[i+2] != 'u' {
+			return true
+		}
+		low, _ := strconv.ParseUint(string(raw[i+3:i+7]), 16, 16)
+		if utf16.DecodeRune(rune(high), rune(low)) == utf8.RuneError {
+			return true
+		}
+		i += 6
+	}
+	return false
 }
 
 // kindOf names the kind of a valid JSON value.

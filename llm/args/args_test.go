@@ -47,7 +47,11 @@ func TestNative(t *testing.T) {
 		{"fence and prose", fence + "json\r\n{\"a\":1}\r\n" + fence + "\nDone.", `{"a":1}`},
 		{"fence not closed", fence + "json\n{\"a\":1}", `{"a":1}`},
 		{"nested", `{"a":{"b":[{"c":{}}]}}`, `{"a":{"b":[{"c":{}}]}}`},
-		{"lone surrogate", `{"a":"\ud800"}`, `{"a":"\ud800"}`},
+		{"lone surrogate", `{"a":"\ud800"}`, `!half of a character`},
+		{"the wrong way round", `{"a":"\udc00\ud800"}`, `!half of a character`},
+		{"half, and more", `{"a":"\ud800x\udc00"}`, `!half of a character`},
+		{"a whole one", `{"a":"\ud83d\ude00"}`, `{"a":"\ud83d\ude00"}`},
+		{"escaped backslashes", `{"a":"\\\\ud800"}`, `{"a":"\\\\ud800"}`},
 
 		{"cut in a string", `{"path": "/srv/da`, `!end in the middle`},
 		{"cut after a string", `{"path": "/srv/da"`, `!end in the middle`},
