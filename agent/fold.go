@@ -198,7 +198,7 @@ func (s *state) add(e memory.Entry) {
 // touch notes activity; a deadline or a reaction that means nothing is none.
 func (s *state) touch(e memory.Entry) {
 	switch e.Body.(type) {
-	case memory.Due, memory.Unknown, memory.Seen, memory.Trimmed:
+	case memory.Due, memory.Unknown, memory.Seen, memory.Trimmed, memory.Lost:
 		return
 	}
 	if len(s.waiting) == 0 || s.open != nil {

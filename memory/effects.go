@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
-	"time"
 
 	"nod/chat"
 )
@@ -80,48 +79,4 @@ func (f *Effects) posted(thread chat.ThreadID, b Posted) {
 	if call, ok := Asks(b.Key); ok {
 		f.Ask = append(f.Ask, PendingApproval{Thread: thread, Call: call, Ref: b.Ref})
 	}
-}
-
-// AuditLine is one line of the audit log: a decision, a reaction with the
-// reason why it was ignored, or a side effect that ran. It holds digests
-// and ids, never a text.
-type AuditLine struct {
-	At      time.Time     `json:"at"`
-	Thread  chat.ThreadID `json:"thread"`
-	Seq     uint64        `json:"seq"`
-	Event   string        `json:"event"` // asked, vote, ignored, decided, started, result
-	Call    string        `json:"call,omitempty"`
-	Tool    string        `json:"tool,omitempty"`
-	Digest  string        `json:"digest,omitempty"`
-	By      []chat.UserID `json:"by,omitempty"`
-	Verdict string        `json:"verdict,omitempty"`
-	Reason  string        `json:"reason,omitempty"`
-}
-
-func audit(thread chat.ThreadID, e Entry) (AuditLine, bool) {
-	l := AuditLine{At: e.At, Thread: thread, Seq: e.Seq}
-	switch b := e.Body.(type) {
-	case Asked:
-		l.Event, l.Call, l.Tool, l.Digest = "asked", b.Call, b.Tool, b.Digest
-		l.By = []chat.UserID{b.Requester.ID}
-	case Vote:
-		l.Event, l.Call, l.Verdict, l.Reason = "vote", b.Call, string(b.Verdict), b.Reason
-		l.By = []chat.UserID{b.By.ID}
-		if !b.Counts {
-			l.Event = "ignored"
-		}
-	case Decided:
-		l.Event, l.Call, l.Verdict, l.Reason = "decided", b.Call, string(b.Outcome), b.Reason
-		for _, u := range b.By {
-			l.By = append(l.By, u.ID)
-		}
-	case Started:
-		l.Event, l.Call, l.Tool, l.Digest = "started", b.Call, b.Tool, b.Digest
-	case Result:
-		l.Event, l.Call, l.Tool, l.Verdict = "result", b.Call, b.Tool, string(b.State)
-		l.Reason = b.Reason
-	default:
-		return l, false
-	}
-	return l, true
 }

@@ -294,6 +294,12 @@ type (
 		Horizon time.Time       `json:"horizon,omitzero"`
 		Ref     chat.MessageRef `json:"ref,omitzero"` // the message that asked for it
 	}
+
+	// Lost says that the store came back without what the audit log of the
+	// thread had held. It enters through the inbox, and nothing follows from it.
+	Lost struct {
+		Reason string `json:"reason"`
+	}
 )
 
 // Unknown is an entry of a kind, or of a later version of a kind, that this
@@ -333,12 +339,14 @@ func (Vote) Kind() string      { return "vote" }
 func (Decided) Kind() string   { return "decided" }
 func (Trimmed) Kind() string   { return "trimmed" }
 func (Forgot) Kind() string    { return "forgot" }
+func (Lost) Kind() string      { return "lost" }
 func (u Unknown) Kind() string { return u.Name }
 func (Broken) Kind() string    { return "broken" }
 
 // skipped are the kinds that a build which does not know them may leave out:
-// they only say how something looks, or what people thought of it.
-var skipped = map[string]bool{"due": true, "seen": true, "feedback": true}
+// they only say how something looks, what people thought of it, or what happened
+// to the store.
+var skipped = map[string]bool{"due": true, "seen": true, "feedback": true, "lost": true}
 
 // decoders holds, for every kind, how its body is read. Adding a kind means a
 // type above and a line here.
@@ -350,7 +358,7 @@ var decoders = map[string]func(json.RawMessage) (Body, error){
 	"started": decode[Started], "posted": decode[Posted], "seen": decode[Seen],
 	"stopped": decode[Stopped], "failed": decode[Failed], "ended": decode[Ended],
 	"asked": decode[Asked], "vote": decode[Vote], "decided": decode[Decided],
-	"trimmed": decode[Trimmed], "forgot": decode[Forgot],
+	"trimmed": decode[Trimmed], "forgot": decode[Forgot], "lost": decode[Lost],
 }
 
 func decode[T Body](raw json.RawMessage) (Body, error) {

@@ -189,6 +189,18 @@ type Auditor interface {
 	// Audit lists the lines in the order in which they were written; of one
 	// thread, unless it is zero.
 	Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[AuditLine, error]
+	// Lines lists all lines as they are kept, in an order in which those of one
+	// thread follow each other. A line that makes no sense is listed too.
+	Lines(ctx context.Context) iter.Seq2[KeptLine, error]
+	// Heads gives the end of every thread's chain, as the store keeps it to go
+	// on from there.
+	Heads(ctx context.Context) (map[chat.ThreadID]Head, error)
+}
+
+// KeptLine is a line of the audit log as a store keeps it.
+type KeptLine struct {
+	Thread string // under which it is kept; empty where it is kept under none
+	Raw    []byte
 }
 
 // Blobs keeps the content of files. A blob expires with its thread, and is

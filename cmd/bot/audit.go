@@ -2,39 +2,49 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
-	"iter"
+	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"time"
 
 	"nod/chat"
 	"nod/cmd/bot/config"
 	"nod/memory"
+	"nod/memory/audit"
 	"nod/memory/redis"
 	"nod/memory/sqlite"
 )
 
 type auditCommand struct {
+	Print  auditPrint  `cmd:"" default:"withargs" help:"Print the audit log, a JSON line for each entry."`
+	Verify auditVerify `cmd:"" help:"Check the log, or an export of it, against its chain and its signature."`
+	Export auditExport `cmd:"" help:"Print the log as JSON lines that can be checked anywhere."`
+}
+
+type auditPrint struct {
 	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
 	Thread string `help:"Of one thread only: platform/channel/root, as the log names it." placeholder:"T"`
 }
 
 // Run prints the audit log, a JSON line for each entry.
-func (c auditCommand) Run(ctx context.Context, cmd *commands, env Env) error {
-	cfg, err := config.Load(c.Config, config.LoadOptions{Lenient: true, Getenv: env.Getenv})
+func (c auditPrint) Run(ctx context.Context, cmd *commands, env Env) error {
+	_, store, err := auditStore(ctx, c.Config, cmd, env)
 	if err != nil {
-		return usage(err)
+		return err
 	}
+	defer func() { _ = store.Close() }()
 	var thread chat.ThreadID
 	if c.Thread != "" {
 		if thread, err = chat.ParseThreadID(c.Thread); err != nil {
 			return usage(err)
 		}
 	}
-	store, err := viewStore(ctx, cfg, cmd.logger(env, slog.LevelInfo))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = store.Close() }()
 	out := json.NewEncoder(env.Out)
 	for line, err := range store.Audit(ctx, thread) {
 		if err != nil {
@@ -47,13 +57,153 @@ func (c auditCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 	return nil
 }
 
+type auditVerify struct {
+	Config string `help:"The configuration file." type:"path" placeholder:"FILE" xor:"what" required:""`
+	File   string `help:"An export." type:"path" placeholder:"EXPORT" xor:"what" required:""`
+	Key    string `help:"The key that it must be signed with. Without it an export's own counts, which proves nothing about who made it." placeholder:"HEX"`
+}
+
+// errNotWhole ends a check that found something; its words are printed already.
+var errNotWhole = errors.New("the audit log is not whole")
+
+// Run checks, and says what is wrong, a line for each fault.
+func (c auditVerify) Run(ctx context.Context, cmd *commands, env Env) error {
+	var key ed25519.PublicKey
+	if c.Key != "" {
+		var err error
+		if key, err = audit.ParsePublic(c.Key); err != nil {
+			return usage(fmt.Errorf("--key: %w", err))
+		}
+	}
+	report, err := c.check(ctx, cmd, env, key)
+	if err != nil {
+		return err
+	}
+	return tellReport(env.Out, report)
+}
+
+func (c auditVerify) check(ctx context.Context, cmd *commands, env Env, key ed25519.PublicKey) (audit.Report, error) {
+	if c.File != "" {
+		f, err := os.Open(c.File)
+		if err != nil {
+			return audit.Report{}, usage(fmt.Errorf("--file: %w", err))
+		}
+		defer func() { _ = f.Close() }()
+		return audit.VerifyExport(f, key)
+	}
+	cfg, store, err := auditStore(ctx, c.Config, cmd, env)
+	if err != nil {
+		return audit.Report{}, err
+	}
+	defer func() { _ = store.Close() }()
+	return verifyStore(ctx, cfg, store, key)
+}
+
+// verifyStore checks a store with a key, or with that of the installation.
+func verifyStore(ctx context.Context, cfg *config.Config, store viewer, key ed25519.PublicKey) (audit.Report, error) {
+	if key == nil {
+		own, err := audit.FindKey(cfg.Audit.Key)
+		if err != nil {
+			return audit.Report{}, err
+		}
+		if own != nil {
+			key, _ = own.Public().(ed25519.PublicKey)
+		}
+	}
+	beside, err := audit.ReadBeside(audit.Beside(cfg.Audit.Key))
+	if err != nil {
+		return audit.Report{}, err
+	}
+	return audit.VerifyStore(ctx, store, key, beside)
+}
+
+func tellReport(out io.Writer, r audit.Report) error {
+	for _, f := range r.Faults {
+		if _, err := fmt.Fprintln(out, f); err != nil {
+			return err
+		}
+	}
+	if len(r.Faults) > 0 {
+		return errNotWhole
+	}
+	key := r.Key
+	if key == "" {
+		key = "none"
+	}
+	_, err := fmt.Fprintf(out, "whole: %d lines, %d threads, key %s\n", r.Lines, r.Threads, key)
+	return err
+}
+
+type auditExport struct {
+	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+	Since  string `help:"Only what is younger, such as 30d or 12h." placeholder:"30d"`
+}
+
+// Run writes an export of a log that is whole; of another one it would sign what
+// somebody made of it.
+func (c auditExport) Run(ctx context.Context, cmd *commands, env Env) error {
+	var since time.Time
+	now := time.Now()
+	if c.Since != "" {
+		age, err := parseAge(c.Since)
+		if err != nil {
+			return usage(fmt.Errorf("--since: %w", err))
+		}
+		since = now.Add(-age)
+	}
+	cfg, store, err := auditStore(ctx, c.Config, cmd, env)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }()
+	key, err := audit.FindKey(cfg.Audit.Key)
+	if err != nil {
+		return err
+	}
+	if key == nil {
+		return fmt.Errorf("there is no key in %s yet; the service makes it when it starts", cfg.Audit.Key)
+	}
+	report, err := verifyStore(ctx, cfg, store, nil)
+	if err != nil {
+		return err
+	}
+	if len(report.Faults) > 0 {
+		return errors.Join(tellReport(env.Err, report), errors.New("nothing is exported, since an export is signed; look into it, and keep the store as it is"))
+	}
+	return audit.Export(ctx, env.Out, store, key, since, now)
+}
+
+// parseAge reads a duration that may be in days.
+func parseAge(text string) (time.Duration, error) {
+	age, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n int
+		n, err = strconv.Atoi(days)
+		age = time.Duration(n) * 24 * time.Hour
+	}
+	if err != nil || age <= 0 || age > 100*365*24*time.Hour {
+		return 0, fmt.Errorf("%q is no time such as 30d or 12h", text)
+	}
+	return age, nil
+}
+
 // viewer reads a store that another process may be serving.
 type viewer interface {
-	Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory.AuditLine, error]
+	audit.Log
 	memory.Reader
 	memory.Lister
 	Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error)
 	Close() error
+}
+
+// auditStore opens the store that a file names, to look at it.
+func auditStore(ctx context.Context, file string, cmd *commands, env Env) (*config.Config, viewer, error) {
+	cfg, err := config.Load(file, config.LoadOptions{Lenient: true, Getenv: env.Getenv})
+	if err != nil {
+		return nil, nil, usage(err)
+	}
+	store, err := viewStore(ctx, cfg, cmd.logger(env, slog.LevelInfo))
+	return cfg, store, err
 }
 
 func viewStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (viewer, error) {
@@ -71,4 +221,25 @@ func viewStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (viewe
 	}
 	log.Info("reading the store", "format", v.Format())
 	return v, nil
+}
+
+// keepAudit signs checkpoints of the audit log until it is told to stop. Without a
+// key nothing is signed, and that is said; the service goes on.
+func (p *program) keepAudit() (stop func()) {
+	key, err := audit.Key(p.cfg.Audit.Key)
+	if err != nil {
+		p.log.Error("the audit log is not signed: set audit.key to a file that can be read, or made", "error", err)
+		return func() {}
+	}
+	k := audit.Keeper{Store: p.store, Key: key, File: audit.Beside(p.cfg.Audit.Key), Log: p.log}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		k.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }

@@ -39,6 +39,7 @@ type program struct {
 
 	effects    *run.Effects
 	forgetting sync.WaitGroup
+	keeping    func() // stops to sign the audit log
 	draining   atomic.Bool
 	gone       sync.Map // platforms that are lost for good, and why
 	losses     atomic.Int32
@@ -91,6 +92,7 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	}
 	p.store, p.lists = p.meter.store(store), store
 	p.spans = p.newTracer()
+	p.keeping = p.keepAudit()
 	return p, nil
 }
 
@@ -107,6 +109,7 @@ func (p *program) close() {
 	if err := p.kit.close(); err != nil {
 		p.log.Error("end the tools", "error", err)
 	}
+	p.keeping()
 	if err := p.store.Close(); err != nil {
 		p.log.Error("close the store", "error", err)
 	}

@@ -32,6 +32,7 @@ var mayImport = map[string][]string{
 	"llm/demo":              {"llm"},
 	"memory":                {"chat", "llm"},
 	"memory/storetest":      {"chat", "llm", "memory"},
+	"memory/audit":          {"chat", "memory"},
 	"memory/recent":         {"memory"},
 	"memory/sqlite":         {"chat", "memory", "memory/recent"},
 	"memory/redis":          {"chat", "memory", "memory/recent"},

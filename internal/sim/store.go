@@ -415,13 +415,40 @@ func (h *handle) Watermarks(ctx context.Context, platform string, since time.Tim
 // Audit implements memory.Auditor.
 func (h *handle) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory.AuditLine, error] {
 	return all(ctx, h, func() (out []memory.AuditLine) {
-		for _, l := range h.s.audit {
-			if thread == (chat.ThreadID{}) || l.Thread == thread {
+		lines, _ := h.s.chains()
+		for _, k := range lines {
+			if l, err := memory.DecodeLine(k.Raw); err == nil && (thread == (chat.ThreadID{}) || l.Thread == thread) {
 				out = append(out, l)
 			}
 		}
 		return out
 	})
+}
+
+// Lines implements memory.Auditor.
+func (h *handle) Lines(ctx context.Context) iter.Seq2[memory.KeptLine, error] {
+	return all(ctx, h, func() []memory.KeptLine {
+		lines, _ := h.s.chains()
+		return lines
+	})
+}
+
+// Heads implements memory.Auditor.
+func (h *handle) Heads(ctx context.Context) (heads map[chat.ThreadID]memory.Head, err error) {
+	err = h.ask(ctx, false, func() { _, heads = h.s.chains() })
+	return heads, err
+}
+
+// chains makes chains of the audit log, which nobody does before they are read.
+func (s *server) chains() (lines []memory.KeptLine, heads map[chat.ThreadID]memory.Head) {
+	heads = map[chat.ThreadID]memory.Head{}
+	for _, l := range s.audit {
+		if raw, next, err := heads[l.Thread].Link(l); err == nil {
+			heads[l.Thread] = next
+			lines = append(lines, memory.KeptLine{Thread: l.Thread.String(), Raw: raw})
+		}
+	}
+	return lines, heads
 }
 
 // PutBlob implements memory.Blobs.

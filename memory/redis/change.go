@@ -2,6 +2,7 @@ package redis
 
 import (
 	"strconv"
+	"time"
 
 	"nod/chat"
 	"nod/memory"
@@ -19,7 +20,10 @@ type change struct {
 	refs    []string
 	asks    []string // call, message, call, message, …
 	settled []string
-	audit   []string // time or nothing, line, …
+	audit   []memory.AuditLine // those without a time happen now
+
+	behind memory.Head // the end of the chain that the audit lines were last linked to
+	when   time.Time   // and what time it was then
 }
 
 // change makes the change of what the run has seen of the inbox, and of bodies
@@ -35,16 +39,18 @@ func (h *held) change(bodies []memory.Body) (*change, error) {
 		c.entries = append(c.entries, raw)
 		entries = append(entries, memory.Entry{Seq: h.past.last().seq + uint64(len(c.entries)), Body: b})
 	}
-	return c, c.effects(h.id, entries)
+	c.effects(h.id, entries)
+	return c, nil
 }
 
 // againOf makes the change of entries that the server had already.
-func againOf(thread chat.ThreadID, seq uint64, raw []string) (*change, error) {
+func againOf(thread chat.ThreadID, seq uint64, raw []string) *change {
 	c := &change{thread: thread.String(), taken: len(raw), entries: raw}
-	return c, c.effects(thread, decodeEntries(raw, seq+1))
+	c.effects(thread, decodeEntries(raw, seq+1))
+	return c
 }
 
-func (c *change) effects(thread chat.ThreadID, entries []memory.Entry) error {
+func (c *change) effects(thread chat.ThreadID, entries []memory.Entry) {
 	for _, e := range entries {
 		if _, ok := e.Body.(memory.Started); ok {
 			c.durable = true
@@ -61,18 +67,28 @@ func (c *change) effects(thread chat.ThreadID, entries []memory.Entry) error {
 	for _, a := range f.Ask {
 		c.asks = append(c.asks, a.Call, a.Ref.String())
 	}
-	for _, l := range f.Audit {
-		at := ""
-		if !l.At.IsZero() {
-			at = strconv.FormatInt(l.At.UnixMilli(), 10)
-		}
-		raw, err := encodeAudit(l)
-		if err != nil {
-			return err
-		}
-		c.audit = append(c.audit, at, raw)
+	c.audit = f.Audit
+}
+
+// linked gives the audit lines as they follow the end of a chain, at a time that
+// the server's clock has passed, as lua/effects.lua wants them.
+func (c *change) linked(head memory.Head, now time.Time) (list []string, next memory.Head, err error) {
+	if len(c.audit) == 0 {
+		return nil, head, nil
 	}
-	return nil
+	list = []string{strconv.FormatInt(now.UnixMilli(), 10), head.String(), ""}
+	for _, l := range c.audit {
+		if l.At.IsZero() {
+			l.At = now
+		}
+		raw, following, err := head.Link(l)
+		if err != nil {
+			return nil, head, err
+		}
+		list, head = append(list, string(raw)), following
+	}
+	list[2] = head.String()
+	return list, head, nil
 }
 
 // stamped gives the entries as the server has them, now that those which had no
@@ -85,14 +101,14 @@ func (c *change) stamped(at int64) []string {
 	return out
 }
 
-// args gives the arguments.
-func (c *change) args(s *Store, me, token, seen, own string) []any {
+// args gives the arguments, with the audit lines as linked has them.
+func (c *change) args(s *Store, me, token, seen, own string, audit []string) []any {
 	erase := "0"
 	if c.erase {
 		erase = "1"
 	}
 	args := []any{c.thread, token, seen, own, me, s.lease.Milliseconds(), c.base, erase, c.taken}
-	for _, list := range [][]string{c.entries, c.refs, c.asks, c.settled, c.audit} {
+	for _, list := range [][]string{c.entries, c.refs, c.asks, c.settled, audit} {
 		args = append(args, len(list))
 		for _, v := range list {
 			args = append(args, v)

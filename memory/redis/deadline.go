@@ -37,6 +37,13 @@ func (d *deadlines) tick(shard int, now int64) {
 	d.skew[shard] = time.Until(time.UnixMilli(now))
 }
 
+// clock is what the server's clock says at least, by what it last said.
+func (d *deadlines) clock(shard int) time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return time.Now().Add(d.skew[shard])
+}
+
 // note notes a deadline; 0 is none.
 func (d *deadlines) note(shard int, at int64) {
 	if at == 0 {

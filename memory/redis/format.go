@@ -12,7 +12,7 @@ import (
 
 // thisFormat is the format that this build reads and writes. A shard without a
 // number has the first one.
-const thisFormat = 2
+const thisFormat = 3
 
 // upgrade brings shards from one format to the next. It may be cut off, and done
 // again, by several processes at once.
@@ -20,7 +20,7 @@ type upgrade func(ctx context.Context, l *link, shards []int) error
 
 // steps bring an older format up to date, one after the other. What was written
 // in any format can be read for ever; a step is added, never changed.
-func steps() []upgrade { return []upgrade{weighFiles} }
+func steps() []upgrade { return []upgrade{weighFiles, chainAudit} }
 
 // bringUpToDate raises the format of shards, step by step.
 func (l *link) bringUpToDate(ctx context.Context, these []int, steps []upgrade) error {

@@ -19,10 +19,15 @@ import (
 // former starts a server with what the first format's last build left: an approval
 // that waits, a turn that ended, a thread that was forgotten, one that was cut
 // off, and one that nobody looked at.
-func former(t *testing.T) *redistest.Server {
+func former(t *testing.T) *redistest.Server { return recorded(t, "format1.jsonl") }
+
+// recorded starts a server with what an earlier build left there. What is of format
+// 2 is that of format 1 as the last build of format 2 left it, with two more
+// approved calls.
+func recorded(t *testing.T, name string) *redistest.Server {
 	t.Helper()
 	server := redistest.Start(t)
-	f, err := os.Open("testdata/format1.jsonl")
+	f, err := os.Open("testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +83,8 @@ func TestFormerFormat(t *testing.T) {
 	}
 	defer func() { _ = v.Close() }()
 	s := openStore(t, server.URL(), Options{Lease: 300 * time.Millisecond, Quota: memory.Quota{Thread: 30}})
-	if v, err := s.oldest(t.Context()); v != 2 || err != nil {
-		t.Errorf("format %d, %v, want 2", v, err)
+	if v, err := s.oldest(t.Context()); v != thisFormat || err != nil {
+		t.Errorf("format %d, %v, want this one", v, err)
 	}
 	asks, done, forgotten := formerThread("1.asks"), formerThread("2.done"), formerThread("3.forgot")
 	if fresh, err := s.Put(within(t), asks, text("deploy web, please"), "slack/m1"); fresh || err != nil {
@@ -149,6 +154,80 @@ func formerFiles(t *testing.T, s *Store, th chat.ThreadID) {
 	}
 	if _, err := s.PutBlob(within(t), th, make([]byte, 30)); err != nil {
 		t.Errorf("PutBlob of 30 bytes: %v", err)
+	}
+}
+
+// auditOf reads the audit log, as it is and as the lines are kept.
+func auditOf(t *testing.T, a memory.Auditor) (lines []memory.AuditLine, kept []string) {
+	t.Helper()
+	for l, err := range a.Audit(within(t), chat.ThreadID{}) {
+		if err != nil {
+			t.Fatalf("Audit: %v", err)
+		}
+		lines = append(lines, l)
+	}
+	for k, err := range a.Lines(within(t)) {
+		if err != nil {
+			t.Fatalf("Lines: %v", err)
+		}
+		kept = append(kept, string(k.Raw))
+	}
+	return lines, kept
+}
+
+// The audit log of an earlier format becomes sound chains, whatever is cut off on
+// the way, and although a build of that format writes to it meanwhile. Before that
+// it is read as it will be.
+func TestFormerAuditIsChained(t *testing.T) {
+	t.Parallel()
+	for name, lines := range map[string]int{"format1.jsonl": 6, "format2.jsonl": 18} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := recorded(t, name)
+			v, err := View(t.Context(), server.URL(), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = v.Close() }()
+			before, kept := auditOf(t, v)
+			if len(before) != lines {
+				t.Errorf("%d lines, want %d", len(before), lines)
+			}
+			if _, err := v.Heads(within(t)); err == nil {
+				t.Error("there are ends of chains before there are chains")
+			}
+			// A process that died, then another build's line, then this process.
+			if v.Format == 2 {
+				late := []any{"at", "1895323216010", "line", `{"at":"0001-01-01T00:00:00Z","thread":"slack/T1%2FC4/4.cut","seq":9,"event":"vote","call":"9-1-1","verdict":"deny"}`}
+				shard := shardOfThread(formerThread("4.cut"))
+				if _, err := v.chainShard(within(t), shard); err != nil {
+					t.Fatal(err)
+				}
+				if err := v.cmd.Do(within(t), append([]any{"XADD", v.keys.own(shard, "audit"), "*"}, late...)...).Err(); err != nil {
+					t.Fatal(err)
+				}
+				before, kept = auditOf(t, v)
+			}
+			s := openStore(t, server.URL(), Options{})
+			after, now := auditOf(t, s)
+			if diff := cmp.Diff(before, after); diff != "" {
+				t.Errorf("audit log (-before +after):\n%s", diff)
+			}
+			if diff := cmp.Diff(kept, now); diff != "" {
+				t.Errorf("kept lines (-before +after):\n%s", diff)
+			}
+			ends := map[chat.ThreadID]memory.Head{}
+			for _, raw := range now {
+				l, sound := memory.ReadLine([]byte(raw))
+				if end := ends[l.Thread]; !sound || l.Seq != end.Seq+1 || l.Prev != end.Hash {
+					t.Errorf("line %s does not follow %v", raw, end)
+				}
+				ends[l.Thread] = memory.Head{Seq: l.Seq, Hash: l.Hash}
+			}
+			if heads, err := s.Heads(within(t)); err != nil || !cmp.Equal(ends, heads) {
+				t.Errorf("ends of the chains: %v, %v, want %v", heads, err, ends)
+			}
+		})
 	}
 }
 
@@ -234,28 +313,28 @@ func TestFormatsFollowEachOther(t *testing.T) {
 			return next(ctx, l, shards)
 		}
 	}
-	third := func(ctx context.Context, l *link, shards []int) error {
+	fourth := func(ctx context.Context, l *link, shards []int) error {
 		for _, s := range shards {
-			if err := l.cmd.SetNX(ctx, l.keys.own(s, "third"), "made", 0).Err(); err != nil {
+			if err := l.cmd.SetNX(ctx, l.keys.own(s, "fourth"), "made", 0).Err(); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	both := []upgrade{step(weighFiles), step(third)}
-	for dieAt = 1; dieAt <= 3; dieAt += 2 { // in the first step, and in the second
-		if err := l.bringUpToDate(within(t), everyShard(), both); !errors.Is(err, killed) {
+	all := []upgrade{step(weighFiles), step(chainAudit), step(fourth)}
+	for dieAt = 1; dieAt <= 5; dieAt += 2 { // in each step, which is then done again
+		if err := l.bringUpToDate(within(t), everyShard(), all); !errors.Is(err, killed) {
 			t.Fatalf("killed: %v", err)
 		}
 	}
 	dieAt = 0
-	if err := l.bringUpToDate(within(t), everyShard(), both); err != nil {
+	if err := l.bringUpToDate(within(t), everyShard(), all); err != nil {
 		t.Fatalf("bring up to date: %v", err)
 	}
 	for shard := range shards {
 		format, err := l.formatOf(within(t), shard)
-		made := l.cmd.Get(within(t), l.keys.own(shard, "third")).Val()
-		if err != nil || format != 3 || made != "made" {
+		made := l.cmd.Get(within(t), l.keys.own(shard, "fourth")).Val()
+		if err != nil || format != 4 || made != "made" {
 			t.Errorf("shard %d has format %d (%v) and %q", shard, format, err, made)
 		}
 	}
@@ -264,7 +343,7 @@ func TestFormatsFollowEachOther(t *testing.T) {
 	}
 
 	before := contents(t, server)
-	want := memory.FormatError{Have: 3, Reads: 2}
+	want := memory.FormatError{Have: 4, Reads: 3}
 	for what, open := range map[string]func() error{
 		"Open":  func() error { _, err := Open(within(t), server.URL(), Options{Logger: quiet}); return err },
 		"View":  func() error { _, err := View(within(t), server.URL(), Options{}); return err },
@@ -290,11 +369,11 @@ func TestLaterFormatWhileOpen(t *testing.T) {
 	s := openStore(t, server.URL(), Options{Logger: quiet})
 	mustPut(t, s, text("one"))
 	for shard := range shards {
-		if err := s.cmd.Set(within(t), s.keys.own(shard, "format"), 3, 0).Err(); err != nil {
+		if err := s.cmd.Set(within(t), s.keys.own(shard, "format"), 4, 0).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Put(within(t), someThread, text("two")); !errors.Is(err, memory.FormatError{Have: 3, Reads: 2}) {
+	if _, err := s.Put(within(t), someThread, text("two")); !errors.Is(err, memory.FormatError{Have: 4, Reads: 3}) {
 		t.Errorf("Put: %v, want that the format is a later one", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"nod/chat"
 	"nod/memory"
@@ -30,6 +31,8 @@ type held struct {
 	inbox  []string       // what the run has seen of the inbox: the next commit moves it to the log
 	seen   []memory.Entry // the same, read, with the Seq that it will have
 	weight int            // bytes of the log
+	chain  memory.Head    // the end of its audit log, as far as this process knows
+	heard  time.Time      // the server's clock, when it was last heard
 	doubt  doubt          // the call of which it is not known whether it was done
 }
 

@@ -24,9 +24,9 @@ func (s *Store) Note(ctx context.Context, name string, value []byte) error {
 }
 
 // Noted implements [memory.Notes].
-func (s *Store) Noted(ctx context.Context, name string) (value []byte, err error) {
-	err = s.do(ctx, shardOf("", name), fewTimes, func() error {
-		value, err = s.cmd.Get(ctx, s.keys.key(shardOf("", name), "note", name)).Bytes()
+func (l *link) Noted(ctx context.Context, name string) (value []byte, err error) {
+	err = l.do(ctx, shardOf("", name), fewTimes, func() error {
+		value, err = l.cmd.Get(ctx, l.keys.key(shardOf("", name), "note", name)).Bytes()
 		if errors.Is(err, redis.Nil) {
 			value, err = nil, nil
 		}

@@ -103,6 +103,7 @@ type remembered struct {
 	log    []memory.Entry
 	weight int // bytes of the log
 	past   past
+	chain  memory.Head // of its audit log, when it was left
 	at     time.Time
 }
 

@@ -35,15 +35,14 @@ func (s *Store) restore(ctx context.Context, m *remembered, head, token string) 
 	if err != nil {
 		return false, err
 	}
-	c, err := againOf(thread, seq, raw)
+	c := againOf(thread, seq, raw)
+	h := &held{shard: m.shard, chain: m.chain}
+	state, _, err := s.follow(h, c, func(audit []string) (any, error) {
+		args := append(c.args(s, s.words.self, token, head, m.past.last().head, audit), seq)
+		return s.runDurably(ctx, restoreScript, m.shard, args...)
+	})
 	if err != nil {
 		return false, fmt.Errorf("restore: %w", err)
-	}
-	args := append(c.args(s, s.words.self, token, head, m.past.last().head), seq)
-	r := newReply(s.runDurably(ctx, restoreScript, m.shard, args...))
-	state := r.int()
-	if r.err != nil {
-		return false, fmt.Errorf("restore: %w", r.err)
 	}
 	if state == 0 {
 		s.older(m.shard, "what it had lost of a thread was put back", m.thread)

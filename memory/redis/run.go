@@ -3,6 +3,7 @@ package redis
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -81,8 +82,8 @@ func (s *Store) claimed(o offer, known *remembered, r *reply) (*memory.Run, erro
 	if err = cmp.Or(r.err, err); err != nil {
 		return nil, err
 	}
-	s.deadlines.tick(o.shard, now)
-	h := &held{shard: o.shard, thread: o.thread, id: thread, ready: o.id, token: o.token, bell: &memory.Bell{}, weight: weightOf(raw)}
+	h := &held{chain: known.chain, shard: o.shard, thread: o.thread, id: thread, ready: o.id, token: o.token, bell: &memory.Bell{}, weight: weightOf(raw)}
+	h.hears(s, now)
 	log := decodeEntries(raw, first)
 	if len(known.log) > 0 && first == memory.LastSeq(known.log)+1 && known.past.last().head == head {
 		log = append(memory.Since(known.log, base), log...)
@@ -158,21 +159,26 @@ func (s *Store) commit(ctx context.Context, h *held, what string, bodies []memor
 		}
 	}
 	number := h.number(s.words, what, c.entries)
-	r, err := s.compare(ctx, h, func() (any, error) {
+	r, err := s.compare(ctx, h, c, func(audit []string) (any, error) {
 		send, me := s.run, ""
 		if c.durable {
 			send, me = s.runDurably, s.words.self
 		}
-		return send(ctx, commitScript, h.shard, c.args(s, me, h.token, h.past.last().head, number)...)
+		return send(ctx, commitScript, h.shard, c.args(s, me, h.token, h.past.last().head, number, audit)...)
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	last, at := uint64(r.int()), r.int()
-	s.deadlines.tick(h.shard, r.int())
+	h.hears(s, r.int())
 	inbox := r.strings()
 	if r.err != nil {
 		return nil, nil, r.err
+	}
+	if at != c.when.UnixMilli() { // it had been done before, and its answer was lost
+		if _, h.chain, err = c.linked(c.behind, timeOf(at)); err != nil {
+			return nil, nil, err
+		}
 	}
 	for i, b := range bodies {
 		seq := last - uint64(len(bodies)) + uint64(i) + 1
@@ -188,31 +194,86 @@ func (s *Store) commit(ctx context.Context, h *held, what string, bodies []memor
 
 // compare makes a call that is refused when the head of the log is another one
 // than the run has seen. Where that is an older one, since the server lost what
-// came after it, that is restored, and the call made again.
-func (s *Store) compare(ctx context.Context, h *held, call func() (any, error)) (*reply, error) {
+// came after it, that is restored, and the call made again. So is one whose audit
+// lines did not follow those that there are.
+func (s *Store) compare(ctx context.Context, h *held, c *change, call func(audit []string) (any, error)) (*reply, error) {
 	for {
-		r := newReply(call())
-		state := r.int()
-		if r.err != nil {
-			return nil, r.err
+		state, r, err := s.follow(h, c, call)
+		if err != nil || state >= 0 {
+			return r, err
 		}
-		if state >= 0 {
-			return r, nil
-		}
-		head, seq := r.text(), uint64(r.int())
-		m := &remembered{thread: h.thread, shard: h.shard, past: h.past}
-		done, err := s.restore(ctx, m, head, h.token)
-		if err != nil {
+		if err := s.catchUp(ctx, h, r.text(), uint64(r.int())); err != nil {
 			return nil, err
 		}
-		if !done {
-			if seq < h.past.last().seq {
-				s.older(h.shard, "a thread went on without what this process had written to it", h.thread)
-			}
-			s.fence(h)
-			return nil, memory.ErrFenced
+	}
+}
+
+// follow makes a call with audit lines that follow those that there are. It
+// gives the answer behind its state.
+func (s *Store) follow(h *held, c *change, call func(audit []string) (any, error)) (int64, *reply, error) {
+	for range mostRelinks {
+		c.behind, c.when = h.chain, s.clock(h)
+		audit, next, err := c.linked(c.behind, c.when)
+		if err != nil {
+			return 0, nil, err
+		}
+		r := newReply(call(audit))
+		state := r.int()
+		if r.err != nil {
+			return 0, nil, r.err
+		}
+		if state != elsewhere {
+			h.chain = next // where that was refused, the next line is linked anew
+			return state, r, nil
+		}
+		h.hears(s, r.int())
+		head := r.text()
+		if h.chain, err = memory.ParseHead(head); err != nil || r.err != nil {
+			return 0, nil, errors.Join(err, r.err)
 		}
 	}
+	return 0, nil, errUnlinked
+}
+
+// elsewhere is a script's answer where the audit lines don't follow those that
+// there are. mostRelinks is how often they are then hashed anew: once where
+// another process went on, and again where the clocks run apart.
+const (
+	elsewhere   = -2
+	mostRelinks = 10
+)
+
+var errUnlinked = errors.New("the audit lines never follow those that there are")
+
+// catchUp restores what the server lost, which has this head; ErrFenced where
+// somebody went on instead.
+func (s *Store) catchUp(ctx context.Context, h *held, head string, seq uint64) error {
+	m := &remembered{thread: h.thread, shard: h.shard, past: h.past, chain: h.chain}
+	done, err := s.restore(ctx, m, head, h.token)
+	if err != nil || done {
+		return err
+	}
+	if seq < h.past.last().seq {
+		s.older(h.shard, "a thread went on without what this process had written to it", h.thread)
+	}
+	s.fence(h)
+	return memory.ErrFenced
+}
+
+// hears notes what the server's clock said just now.
+func (h *held) hears(s *Store, now int64) {
+	s.deadlines.tick(h.shard, now)
+	if at := timeOf(now); now > 0 && at.After(h.heard) {
+		h.heard = at
+	}
+}
+
+// clock is what the server's clock says at least.
+func (s *Store) clock(h *held) time.Time {
+	if now := s.deadlines.clock(h.shard); now.After(h.heard) {
+		return now
+	}
+	return h.heard
 }
 
 // fence ends a run whose log is not what the run thinks. The thread is made
@@ -238,8 +299,8 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (
 		return false, fmt.Errorf("finish: %w", err)
 	}
 	number, deadline := h.number(s.words, "finish", c.entries), millisOf(wakeAt)
-	r, err := s.compare(ctx, h, func() (any, error) {
-		args := append(c.args(s, "", h.token, h.past.last().head, number), deadline, s.keep.Milliseconds())
+	r, err := s.compare(ctx, h, c, func(audit []string) (any, error) {
+		args := append(c.args(s, "", h.token, h.past.last().head, number, audit), deadline, s.keep.Milliseconds())
 		return s.run(ctx, finishScript, h.shard, args...)
 	})
 	if err != nil {
@@ -257,7 +318,7 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (
 		return true, nil
 	}
 	s.held.end(h)
-	s.logs.put(&remembered{thread: h.thread, shard: h.shard, log: run.Log, weight: h.weight, past: h.past})
+	s.logs.put(&remembered{thread: h.thread, shard: h.shard, log: run.Log, weight: h.weight, past: h.past, chain: h.chain})
 	if deadline == 0 && s.keep > 0 {
 		deadline = now + s.keep.Milliseconds()
 	}
@@ -277,7 +338,7 @@ func (s *Store) Handoff(ctx context.Context, run *memory.Run) error {
 		return fmt.Errorf("hand off: %w", err)
 	}
 	number := h.number(s.words, "handoff", nil)
-	_, err = s.compare(ctx, h, func() (any, error) {
+	_, err = s.compare(ctx, h, &change{}, func([]string) (any, error) {
 		return s.run(ctx, handoffScript, h.shard, h.thread, h.past.last().head, number, s.lease.Milliseconds())
 	})
 	if err != nil {

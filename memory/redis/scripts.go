@@ -36,6 +36,7 @@ var (
 	readScript   = load("read", "")
 	reckonScript = load("reckon", "", "files")
 	formatScript = load("format", "")
+	chainScript  = load("chain", "")
 	probeScript  = load("probe", "")
 	pingScript   = load("ping", "")
 

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"database/sql"
-	"encoding/json"
 	"time"
 
 	"nod/chat"
@@ -183,20 +182,7 @@ func (t *turn) apply(entries []memory.Entry) error {
 			return err
 		}
 	}
-	for _, line := range f.Audit {
-		if err := t.audit(line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *writer) audit(line memory.AuditLine) error {
-	raw, err := json.Marshal(line)
-	if err != nil {
-		return err
-	}
-	return w.run("INSERT INTO audit (at, thread, line) VALUES (?, ?, ?)", millis(line.At), line.Thread.String(), raw)
+	return t.audit(t.thread.String(), f.Audit)
 }
 
 // forget erases what is before a place, and makes the messages known that are

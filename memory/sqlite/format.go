@@ -23,7 +23,7 @@ var format2 string
 type step func(m *migration) error
 
 // migrations are the steps from format 1 on.
-var migrations = []step{toFormat2}
+var migrations = []step{toFormat2, toFormat3}
 
 // Format is the format that this build writes.
 var Format = currentFormat(migrations)

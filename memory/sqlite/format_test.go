@@ -27,9 +27,13 @@ import (
 // an approval that waits, a thread that was forgotten, one that was trimmed, one
 // that was cut off after `started` with a message in its inbox, a message that
 // nobody has claimed, and a reaction on a message that nobody knows.
-func format1File(t *testing.T) string {
+func format1File(t *testing.T) string { return recorded(t, "format1.db.gz") }
+
+// recorded copies a file that an earlier build wrote. The one of format 2 is that
+// of format 1 as the last build of format 2 left it, with two more approved calls.
+func recorded(t *testing.T, name string) string {
 	t.Helper()
-	packed, err := os.Open(filepath.Join("testdata", "format1.db.gz"))
+	packed, err := os.Open(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,22 +102,32 @@ func readAll(t *testing.T, r interface {
 	return out
 }
 
-// A file of format 1 is looked at as it is, and holds the same when it has been
-// brought up to date.
-func TestFormat1IsRead(t *testing.T) {
+// A file of an earlier format is looked at as it is, and holds the same when it has
+// been brought up to date, with sound chains in its audit log.
+func TestFormersAreRead(t *testing.T) {
 	t.Parallel()
-	path := format1File(t)
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	for format, name := range map[int]string{1: "format1.db.gz", 2: "format2.db.gz"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := recorded(t, name)
+			before, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := View(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := v.Ping(t.Context()); err != nil || v.Format() != format {
+				t.Errorf("format %d, %v, want %d", v.Format(), err, format)
+			}
+			staysTheSame(t, path, before, v)
+		})
 	}
-	v, err := View(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Ping(t.Context()); err != nil || v.Format() != 1 {
-		t.Errorf("format %d, %v, want 1", v.Format(), err)
-	}
+}
+
+func staysTheSame(t *testing.T, path string, before []byte, v *Viewer) {
+	t.Helper()
 	old := readAll(t, v)
 	if err := v.Close(); err != nil {
 		t.Fatal(err)
@@ -135,6 +149,17 @@ func TestFormat1IsRead(t *testing.T) {
 	s := mustOpen(t, path, Options{})
 	if diff := cmp.Diff(old, readAll(t, s)); diff != "" {
 		t.Errorf("the file holds something else when it is up to date (-before +after):\n%s", diff)
+	}
+	ends := map[chat.ThreadID]memory.Head{}
+	for k, err := range s.Lines(t.Context()) {
+		l, sound := memory.ReadLine(k.Raw)
+		if end := ends[l.Thread]; err != nil || !sound || l.Seq != end.Seq+1 || l.Prev != end.Hash {
+			t.Errorf("line %s, %v does not follow %v", k.Raw, err, end)
+		}
+		ends[l.Thread] = memory.Head{Seq: l.Seq, Hash: l.Hash}
+	}
+	if heads, err := s.Heads(t.Context()); err != nil || !cmp.Equal(ends, heads) {
+		t.Errorf("ends of the chains: %v, %v, want %v", heads, err, ends)
 	}
 }
 
@@ -277,18 +302,18 @@ func TestMigratedTables(t *testing.T) {
 	}
 }
 
-// toFormat3 is made up: a later build that keeps something more.
-func toFormat3(m *migration) error {
+// toNext is made up: a later build that keeps something more.
+func toNext(m *migration) error {
 	return m.exec("CREATE TABLE later (id INTEGER PRIMARY KEY); INSERT INTO later VALUES (1)")
 }
 
-// Two steps in a row, with a process that is killed in the second one: the next
+// Steps in a row, with a process that is killed in the last one: the next
 // process goes on with that.
 func TestKilledBetweenSteps(t *testing.T) {
 	t.Parallel()
 	if path := os.Getenv("KILLED"); path != "" {
-		_, err := Open(t.Context(), path, Options{steps: []step{toFormat2, func(m *migration) error {
-			if err := toFormat3(m); err != nil {
+		_, err := Open(t.Context(), path, Options{steps: []step{toFormat2, toFormat3, func(m *migration) error {
+			if err := toNext(m); err != nil {
 				return err
 			}
 			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -307,12 +332,12 @@ func TestKilledBetweenSteps(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err == nil || bytes.Contains(out, []byte("still here")) {
 		t.Fatalf("the process was not killed: %v\n%s", err, out)
 	}
-	if v, err = View(t.Context(), path); err != nil || v.Format() != 2 {
-		t.Fatalf("the file after the kill: %v, want format 2", err)
+	if v, err = View(t.Context(), path); err != nil || v.Format() != 3 {
+		t.Fatalf("the file after the kill: %v, want format 3", err)
 	}
 	_ = v.Close()
 	var said bytes.Buffer
-	s := mustOpen(t, path, Options{steps: []step{toFormat2, toFormat3}, Logger: slog.New(slog.NewTextHandler(&said, nil))})
+	s := mustOpen(t, path, Options{steps: []step{toFormat2, toFormat3, toNext}, Logger: slog.New(slog.NewTextHandler(&said, nil))})
 	var n int
 	if err := s.db.QueryRow("SELECT count(*) FROM later").Scan(&n); err != nil || n != 1 {
 		t.Errorf("the second step left %d rows, %v, want 1", n, err)
@@ -320,15 +345,15 @@ func TestKilledBetweenSteps(t *testing.T) {
 	if diff := cmp.Diff(old, readAll(t, s)); diff != "" {
 		t.Errorf("logs after two steps (-before +after):\n%s", diff)
 	}
-	if !strings.Contains(said.String(), "format=2 to=3") {
-		t.Errorf("said %q, want that it goes on with format 2", said.String())
+	if !strings.Contains(said.String(), "format=3 to=4") {
+		t.Errorf("said %q, want that it goes on with format 3", said.String())
 	}
 
 	// And this build refuses what that one wrote, and changes nothing.
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wantRefused(t, path, 3)
+	wantRefused(t, path, 4)
 }
 
 // A file of a later format is refused in the words of the contract, and neither

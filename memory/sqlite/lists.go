@@ -3,13 +3,11 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"time"
 
-	"nod/chat"
 	"nod/memory"
 )
 
@@ -54,24 +52,6 @@ func pages[T any](ctx context.Context, db *sql.DB, query string, args []any, sca
 			}
 		}
 	}
-}
-
-// Audit implements memory.Auditor.
-func (r *reader) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory.AuditLine, error] {
-	query, args := "SELECT id, line FROM audit WHERE id > ? ORDER BY id", []any(nil)
-	if thread != (chat.ThreadID{}) {
-		query, args = "SELECT id, line FROM audit WHERE thread = ? AND id > ? ORDER BY id", []any{thread.String()}
-	}
-	return pages(ctx, r.db, query, args, func(rows *sql.Rows) (id int64, l memory.AuditLine, err error) {
-		var raw []byte
-		if err := rows.Scan(&id, &raw); err != nil {
-			return 0, l, err
-		}
-		if err := json.Unmarshal(raw, &l); err != nil {
-			return id, l, fmt.Errorf("line %d of the audit log: %w", id, err)
-		}
-		return id, l, nil
-	})
 }
 
 // Pending implements memory.Catchup.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -220,10 +221,8 @@ func TestLongAudit(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{})
 	const n = 2*pageSize + 7
 	err := s.do(t.Context(), func(w *writer) error {
-		for i := range n {
-			if err := w.audit(memory.AuditLine{Thread: onBoard("a"), Seq: uint64(i)}); err != nil {
-				return err
-			}
+		if err := w.audit(onBoard("a").String(), slices.Repeat([]memory.AuditLine{{Thread: onBoard("a")}}, n)); err != nil {
+			return err
 		}
 		return w.run("UPDATE audit SET line = x'ff' WHERE id = ?", pageSize)
 	})
@@ -235,7 +234,7 @@ func TestLongAudit(t *testing.T) {
 		for line, err := range s.Audit(t.Context(), thread) {
 			if err != nil {
 				damaged++
-			} else if line.Seq != uint64(lines+damaged) {
+			} else if line.Seq != uint64(lines+damaged+1) {
 				t.Fatalf("line %d after %d lines", line.Seq, lines+damaged)
 			} else {
 				lines++

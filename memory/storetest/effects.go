@@ -151,6 +151,8 @@ func forgot(t *testing.T, open Open) {
 	lines := collect(t, s.Audit(patient(t), th))
 	f := memory.Forgot{By: ada, Before: 6}
 	commit(t, s, run, memory.Ended{Turn: 1}, f)
+	end := memory.Head{Seq: lines[len(lines)-1].Seq, Hash: lines[len(lines)-1].Hash}
+	lines = append(lines, linked(t, end, memory.EffectsOf(th, run.Log[len(run.Log)-1:]).Audit)...)
 	if got := run.Log[len(run.Log)-1].Seq; got != 6 {
 		t.Errorf("Forgot has Seq %d, want 6", got)
 	}
@@ -301,8 +303,8 @@ func auditLog(t *testing.T, open Open) {
 	commit(t, s, a, memory.Opened{Turn: 1},
 		memory.Decided{Call: "1.1", Outcome: chat.Approved, By: []chat.User{ada}},
 		memory.Started{Call: "1.1", Tool: "deploy", Digest: "ab"})
-	wantA := memory.EffectsOf(a.Thread, a.Log).Audit
-	wantB := memory.EffectsOf(b.Thread, b.Log).Audit
+	wantA := linked(t, memory.Head{}, memory.EffectsOf(a.Thread, a.Log).Audit)
+	wantB := linked(t, memory.Head{}, memory.EffectsOf(b.Thread, b.Log).Audit)
 	if len(wantA) != 4 || len(wantB) != 1 {
 		t.Fatalf("%d and %d lines expected, want 4 and 1", len(wantA), len(wantB))
 	}
@@ -328,6 +330,88 @@ func auditLog(t *testing.T, open Open) {
 			t.Error(err)
 		}
 		break // a reader may stop where it likes
+	}
+}
+
+// linked gives lines as they are kept behind the end of a chain.
+func linked(t *testing.T, end memory.Head, lines []memory.AuditLine) (out []memory.AuditLine) {
+	t.Helper()
+	for _, l := range lines {
+		raw, next, err := end.Link(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, sound := memory.ReadLine(raw)
+		if !sound {
+			t.Fatalf("a line that was just made is not sound: %s", raw)
+		}
+		out, end = append(out, l), next
+	}
+	return out
+}
+
+// The lines of each thread are a chain that goes on over claims, replicas, a death
+// and what is forgotten; what is kept of its end is its end.
+func auditChain(t *testing.T, open Open) {
+	one := open(t, Options{Lease: soon})
+	a, b := thread("a"), chat.ThreadID{Platform: platform, Channel: "elsewhere", Root: "b"}
+	wantChains(t, one.Store, nil)
+	for range 3 {
+		for _, th := range []chat.ThreadID{a, b} {
+			run := claim(t, one.Store, th, says("go"))
+			commit(t, one.Store, run, memory.Asked{Call: "1.1", Tool: "deploy", Digest: "ab", Requester: ada})
+			commit(t, one.Store, run, memory.Decided{Call: "1.1", Outcome: chat.Approved}, memory.Started{Call: "1.1"})
+			finish(t, one.Store, run, time.Time{})
+		}
+	}
+	put(t, one.Store, a, memory.Result{Call: "1.1", State: chat.CallDone}) // enters by Finish
+	run := next(t, one.Store)
+	finish(t, one.Store, run, time.Time{})
+	wantChains(t, one.Store, map[chat.ThreadID]uint64{a: 10, b: 9})
+
+	run = claim(t, one.Store, a, says("go"))
+	commit(t, one.Store, run, memory.Forgot{By: ada, Before: memory.LastSeq(run.Log) + 1})
+	one.Crash()
+	two := one.Reopen(t)
+	run = claim(t, two.Store, a, says("again"))
+	commit(t, two.Store, run, memory.Lost{Reason: "so it is said"})
+	finish(t, two.Store, run, time.Time{})
+	wantChains(t, two.Store, map[chat.ThreadID]uint64{a: 12, b: 9})
+	if two.Replica == nil {
+		return
+	}
+	three := two.Replica(t)
+	for i, s := range []memory.Store{three.Store, two.Store, three.Store} {
+		run := claim(t, s, b, says("go"))
+		commit(t, s, run, memory.Started{Call: "2.1"})
+		finish(t, s, run, time.Time{})
+		wantChains(t, three.Store, map[chat.ThreadID]uint64{a: 12, b: uint64(10 + i)})
+	}
+}
+
+func wantChains(t *testing.T, s memory.Auditor, want map[chat.ThreadID]uint64) {
+	t.Helper()
+	ends := map[chat.ThreadID]memory.Head{}
+	for k, err := range s.Lines(patient(t)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, sound := memory.ReadLine(k.Raw)
+		if end := ends[l.Thread]; !sound || l.Seq != end.Seq+1 || l.Prev != end.Hash || k.Thread != "" && k.Thread != l.Thread.String() {
+			t.Errorf("line %s (kept for %q; sound: %v) does not follow %v", k.Raw, k.Thread, sound, end)
+		}
+		ends[l.Thread] = memory.Head{Seq: l.Seq, Hash: l.Hash}
+	}
+	heads, err := s.Heads(patient(t))
+	if diff := cmp.Diff(ends, heads); diff != "" || err != nil {
+		t.Errorf("ends that are kept: %v, (-lines +kept):\n%s", err, diff)
+	}
+	seqs := map[chat.ThreadID]uint64{}
+	for th, h := range heads {
+		seqs[th] = h.Seq
+	}
+	if diff := cmp.Diff(want, seqs, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("lines of each thread (-want +got):\n%s", diff)
 	}
 }
 

@@ -128,6 +128,7 @@ var suite = []check{
 	{"Pending", pending},
 	{"Watermarks", watermarks},
 	{"Audit", auditLog},
+	{"AuditChain", auditChain},
 	{"Blobs", blobs},
 	{"Tail", tail},
 	{"DropBlob", dropBlob},

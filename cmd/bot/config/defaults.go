@@ -31,6 +31,7 @@ func defaults() *Config {
 		},
 		Agent:  Agent{Instructions: "You are a helpful colleague.\n", Taint: TaintAsk, Retries: 1},
 		Memory: Memory{BudgetTokens: 16000, IdleReset: 12 * time.Hour, Keep: 720 * time.Hour, Files: Files{Thread: 256 << 20, All: 8 << 30}},
+		Audit:  Audit{Key: "nod.key"},
 		Approvals: Approvals{
 			Timeout:   30 * time.Minute,
 			Approvers: []string{"requester"},
@@ -54,6 +55,7 @@ func Default(getenv func(string) (string, bool)) *Config {
 	}
 	c := defaults()
 	c.Store = sqliteAt(filepath.Join(stateDir(getenv), "nod.db"))
+	c.Audit.Key = filepath.Join(stateDir(getenv), "nod.key")
 	c.Tools.Calculator, c.Tools.Clock = &Calculator{}, &Clock{}
 	c.Tools.Calculator.setDefaults(c.Approvals)
 	c.Tools.Clock.setDefaults(c.Approvals)
@@ -130,6 +132,9 @@ func (t *MCP) setDefaults(Approvals) {
 func (c *Config) resolve(dir string) {
 	if c.Store.Kind == SQLite && !filepath.IsAbs(c.Store.Path) {
 		c.Store = sqliteAt(filepath.Join(dir, c.Store.Path))
+	}
+	if !filepath.IsAbs(c.Audit.Key) {
+		c.Audit.Key = filepath.Join(dir, c.Audit.Key)
 	}
 	c.LLM.BaseURL = strings.TrimRight(c.LLM.BaseURL, "/")
 	if c.Slack != nil {

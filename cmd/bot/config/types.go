@@ -29,6 +29,7 @@ type Config struct {
 	Traces    *Traces   `yaml:"traces" doc:"Send spans of turns to a collector; absent: none"`
 	Memory    Memory    `yaml:"memory" doc:"What a thread remembers, and for how long"`
 	Limits    Limits    `yaml:"limits" doc:"What may be used up; absent: no limit"`
+	Audit     Audit     `yaml:"audit" doc:"The audit log"`
 	Approvals Approvals `yaml:"approvals" doc:"Who approves risky calls, and how"`
 	Tools     Tools     `yaml:"tools" doc:"What the agent can do; a built-in tool is on when its key is here"`
 
@@ -44,6 +45,11 @@ func (c *Config) File() string { return c.file }
 func (c *Config) Written(key string) bool {
 	_, ok := c.lines[key]
 	return ok
+}
+
+// Audit is about the audit log, which is always kept.
+type Audit struct {
+	Key string `yaml:"key" schema:"filled" doc:"The key that signs the audit log, made at the first start; all processes of a team need the same one. Default nod.key"`
 }
 
 // LLM is the model's endpoint and how to speak with it.

@@ -2,7 +2,8 @@
 -- and applies the effects of what it appends. The caller is empty unless it begins
 -- something.
 -- Gives 0, last Seq, time of the commit, now, inbox; or -1, the head and last
--- Seq when it is another one.
+-- Seq when it is another one; or -2, now, the end of the chain when the audit lines
+-- do not follow it.
 local v = redis.call('HMGET', key('t', thread), 's', 'q', 'k', 'n', 'c', 'a', 'f', 'b')
 local h = {s = v[1], q = v[2], k = v[3], n = v[4], c = v[5], a = v[6], f = v[7], b = v[8]}
 
@@ -13,12 +14,14 @@ if h.c == own then
   return {0, num(h.n), num(h.a), now, redis.call('LRANGE', key('i', thread), 0, -1)}
 end
 if (h.c or '') ~= seen then return {-1, h.c or '', num(h.n)} end
+local other = unchained()
+if other then return other end
 
 local last = append(num(h.n))
 local f, b = rebase(h, last)
-redis.call('HSET', key('t', thread), 'c', own, 'n', text(last), 'a', text(now), 'f', f, 'b', b, 'g', '0')
+redis.call('HSET', key('t', thread), 'c', own, 'n', text(last), 'a', when, 'f', f, 'b', b, 'g', '0')
 -- The lease ran out, and nobody claimed it since.
 if h.s == 'r' and mine(h, token) then hold(thread, h, lease) end
 -- Who begins something is known from then on.
 if me ~= '' then redis.call('HSET', tag .. ':procs', me, text(now)) end
-return {0, last, now, now, redis.call('LRANGE', key('i', thread), 0, -1)}
+return {0, last, num(when), now, redis.call('LRANGE', key('i', thread), 0, -1)}

@@ -3,7 +3,8 @@
 -- caller, lease, base, erase, how many of the entries come from the inbox, then
 -- five lists, each as its length and its elements: entries (those without a time
 -- happen now), messages, pending approvals (call, message), settled calls, audit
--- lines (time or nothing, line). at is where what follows begins.
+-- (nothing; or when now is, the end of the thread's chain before and after it,
+-- lines). at is where what follows begins.
 local thread, token, seen, own, me, lease = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], num(ARGV[6])
 local base, erase = num(ARGV[7]), ARGV[8] == '1'
 local taken = num(ARGV[9])
@@ -17,7 +18,18 @@ local function list()
 end
 local entries, refs, asks, settled, audit = list(), list(), list(), list(), list()
 
-local function stamp(v) return v == '' and text(now) or v end
+-- The caller hashes the lines, with their times, and so says what time it is. That
+-- is a little late, and never early.
+local when = audit[1] or text(now)
+
+-- unchained refuses lines that do not follow those that there are, or whose time
+-- is not now.
+local function unchained()
+  if #audit == 0 then return nil end
+  local head = redis.call('HGET', tag .. ':heads', thread) or ''
+  if audit[2] == head and num(when) <= now and num(when) > now - 60000 then return nil end
+  return {-2, now, head}
+end
 
 -- untake removes from the inbox what enters the log from there. Where a server
 -- came back older it may be elsewhere in the inbox, or not at all.
@@ -44,7 +56,7 @@ end
 local function append(last)
   untake()
   for i = 1, #entries do
-    if not string.match(entries[i], '^%d') then entries[i] = text(now) .. entries[i] end
+    if not string.match(entries[i], '^%d') then entries[i] = when .. entries[i] end
   end
   push(key('l', thread), entries)
   for _, ref in ipairs(refs) do know(thread, ref) end
@@ -58,9 +70,8 @@ local function append(last)
       redis.call('SREM', key('ask', platform(thread)), thread)
     end
   end
-  for i = 1, #audit, 2 do
-    redis.call('XADD', tag .. ':audit', '*', 'at', stamp(audit[i]), 'line', audit[i + 1])
-  end
+  for i = 4, #audit do redis.call('XADD', tag .. ':audit', '*', 'line', audit[i]) end
+  if #audit > 0 then redis.call('HSET', tag .. ':heads', thread, audit[3]) end
   return last + #entries
 end
 

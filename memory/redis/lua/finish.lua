@@ -3,7 +3,8 @@
 -- After the lists: deadline, keep.
 -- Gives 0, whether there is more in the inbox and so nothing was released,
 -- whether anything was moved, now; or -1, the head and last Seq when it is
--- another one.
+-- another one; or -2, now, the end of the chain when the audit lines do not follow
+-- it.
 local deadline, keep = num(ARGV[at]), num(ARGV[at + 1])
 local v = redis.call('HMGET', key('t', thread), 's', 'q', 'c', 'n', 'f', 'b')
 local h = {s = v[1], q = v[2], c = v[3], n = v[4], f = v[5], b = v[6]}
@@ -15,6 +16,8 @@ elseif (h.c or '') ~= seen then
 else
   if redis.call('LLEN', key('i', thread)) > taken then return {0, 1, 0, now} end
   if taken > 0 then
+    local other = unchained()
+    if other then return other end
     local last = append(num(h.n))
     local f, b = rebase(h, last)
     redis.call('HSET', key('t', thread), 'c', own, 'n', text(last), 'f', f, 'b', b, 'g', '0')

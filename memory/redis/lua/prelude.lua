@@ -23,7 +23,9 @@
 --   due    zset    when to look at a thread: its deadline, the end of its
 --                  lease, or the end of its keeping
 --   procs  hash    processes, and when each was heard of last
---   audit  stream  bytes  string, of all files    c:NAME  string  counter
+--   audit  stream  lines of the audit log         heads   hash    ends of its
+--                  chains: thread -> Seq, hash
+--   bytes  string, of all files                    c:NAME  string  counter
 --
 -- An entry is its time in ms, a flag (! outlives `forget`, or a space), JSON.
 local tag = KEYS[1]

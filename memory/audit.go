@@ -1,0 +1,180 @@
+package memory
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"nod/chat"
+)
+
+// AuditLine is one line of the audit log: a decision with the rules that held, a
+// reaction with the reason why it was ignored, a side effect that ran, what came
+// of it. It holds digests and ids, and of texts only the reason that a person
+// gave.
+//
+// The lines of a thread are a chain: each holds the hash of the one before it,
+// so that none can be changed, left out or put between without all that follow
+// being written anew. No command erases one.
+type AuditLine struct {
+	V       int           `json:"v"`
+	Thread  chat.ThreadID `json:"thread"`
+	Seq     uint64        `json:"seq"` // counts the lines of the thread, from 1
+	At      time.Time     `json:"at"`
+	Event   string        `json:"event"` // asked, vote, ignored, edited, decided, started, result, granted, used, revoked, forgot, lost
+	Call    string        `json:"call,omitempty"`
+	Tool    string        `json:"tool,omitempty"`
+	Digest  string        `json:"digest,omitempty"`
+	By      []chat.UserID `json:"by,omitempty"`
+	Verdict string        `json:"verdict,omitempty"`
+	Outcome string        `json:"outcome,omitempty"`
+	Reason  string        `json:"reason,omitempty"`
+	Rules   *AuditRules   `json:"rules,omitempty"`
+	Prev    string        `json:"prev"` // the hash of the thread's last line; empty at first
+	Hash    string        `json:"hash,omitempty"`
+}
+
+// AuditRules are the rules that held for what a line tells.
+type AuditRules struct {
+	Approvers        []string `json:"approvers,omitempty"`
+	Quorum           int      `json:"quorum,omitempty"`
+	ExcludeRequester bool     `json:"exclude_requester"`
+	Grant            string   `json:"grant,omitempty"` // what was allowed, and for how long
+}
+
+// auditVersion is of the form of a line.
+const auditVersion = 1
+
+// Head is the end of a thread's chain.
+type Head struct {
+	Seq  uint64 `json:"seq"`
+	Hash string `json:"hash"`
+}
+
+// String is the form in which stores keep a head; that of no chain is empty.
+func (h Head) String() string {
+	if h.Seq == 0 {
+		return ""
+	}
+	return strconv.FormatUint(h.Seq, 10) + " " + h.Hash
+}
+
+// ParseHead reads what String wrote.
+func ParseHead(s string) (Head, error) {
+	if s == "" {
+		return Head{}, nil
+	}
+	seq, hash, ok := strings.Cut(s, " ")
+	n, err := strconv.ParseUint(seq, 10, 64)
+	if err != nil || !ok || n == 0 {
+		return Head{}, fmt.Errorf("read the end of a chain: %q is none", s)
+	}
+	return Head{n, hash}, nil
+}
+
+// Link makes a line the next one of a chain, and gives it as it is kept. Times
+// are to the millisecond, as every store has them.
+func (h Head) Link(l AuditLine) (raw []byte, next Head, err error) {
+	l.V, l.Seq, l.Prev, l.Hash = auditVersion, h.Seq+1, h.Hash, ""
+	l.At = l.At.UTC().Truncate(time.Millisecond)
+	l.Reason = strings.ToValidUTF8(l.Reason, "\uFFFD")
+	plain, err := json.Marshal(l)
+	if err == nil {
+		plain, err = Canonical(plain)
+	}
+	if err != nil {
+		return nil, h, fmt.Errorf("write a line of the audit log: %w", err)
+	}
+	l.Hash = hashOf(plain)
+	// In this form it stands behind the event, which no other member can look like.
+	before, after, _ := bytes.Cut(plain, []byte(`"event":"`+l.Event+`"`))
+	raw = slices.Concat(before, []byte(`"event":"`+l.Event+`","hash":"`+l.Hash+`"`), after)
+	return raw, Head{l.Seq, l.Hash}, nil
+}
+
+func hashOf(plain []byte) string {
+	sum := sha256.Sum256(plain)
+	return hex.EncodeToString(sum[:])
+}
+
+// DecodeLine reads a line as it is kept, whether it is sound or not.
+func DecodeLine(raw []byte) (l AuditLine, err error) { return l, json.Unmarshal(raw, &l) }
+
+// ReadLine reads a line as it is kept, and says whether it is as it was written.
+func ReadLine(raw []byte) (l AuditLine, sound bool) {
+	l, err := DecodeLine(raw)
+	if err != nil {
+		return l, false
+	}
+	form, err := Canonical(raw)
+	if err != nil || !bytes.Equal(form, raw) {
+		return l, false
+	}
+	// In this form nothing but a member can look like one.
+	before, after, ok := bytes.Cut(raw, []byte(`,"hash":"`+l.Hash+`"`))
+	return l, ok && hashOf(append(before[:len(before):len(before)], after...)) == l.Hash
+}
+
+// LinkFormer makes a line that a build wrote before there were chains the next
+// one of its thread's chain.
+func (h Head) LinkFormer(raw []byte, at time.Time) ([]byte, Head, error) {
+	var l AuditLine
+	if err := json.Unmarshal(raw, &l); err != nil {
+		return nil, h, fmt.Errorf("read a line of the audit log: %w", err)
+	}
+	if !at.IsZero() {
+		l.At = at
+	}
+	if l.Event == "decided" || l.Event == "result" {
+		l.Outcome, l.Verdict = l.Verdict, ""
+	}
+	return h.Link(l)
+}
+
+// audit gives the line that an entry adds to the audit log.
+func audit(thread chat.ThreadID, e Entry) (AuditLine, bool) {
+	l := AuditLine{At: e.At, Thread: thread}
+	switch b := e.Body.(type) {
+	case Asked:
+		l.Event, l.Call, l.Tool, l.Digest = "asked", b.Call, b.Tool, b.Digest
+		l.By, l.Rules = []chat.UserID{b.Requester.ID}, b.Rules.audited()
+	case Vote:
+		l.Event, l.Call, l.Verdict, l.Reason = "vote", b.Call, string(b.Verdict), b.Reason
+		l.By = []chat.UserID{b.By.ID}
+		if !b.Counts {
+			l.Event = "ignored"
+		}
+	case Decided:
+		l.Event, l.Call, l.Outcome, l.Reason = "decided", b.Call, string(b.Outcome), b.Reason
+		l.By = ids(b.By)
+	case Started:
+		l.Event, l.Call, l.Tool, l.Digest = "started", b.Call, b.Tool, b.Digest
+	case Result:
+		l.Event, l.Call, l.Tool, l.Outcome = "result", b.Call, b.Tool, string(b.State)
+		l.Reason = b.Reason
+	case Forgot:
+		l.Event, l.By = "forgot", []chat.UserID{b.By.ID}
+	case Lost:
+		l.Event, l.Reason = "lost", b.Reason
+	default:
+		return l, false
+	}
+	return l, true
+}
+
+func ids(users []chat.User) (out []chat.UserID) {
+	for _, u := range users {
+		out = append(out, u.ID)
+	}
+	return out
+}
+
+func (r Rules) audited() *AuditRules {
+	return &AuditRules{Approvers: r.Approvers, Quorum: r.Quorum, ExcludeRequester: r.ExcludeRequester}
+}

@@ -1,0 +1,239 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"time"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// Store is what a Keeper writes to.
+type Store interface {
+	Log
+	Note(ctx context.Context, name string, value []byte) error
+	Put(ctx context.Context, thread chat.ThreadID, body memory.Body, eventIDs ...string) (fresh bool, err error)
+}
+
+// Keeper signs checkpoints while the service runs, and notices when the store
+// came back older than one: then each thread that lost lines gets one that says
+// so. It keeps the newest checkpoint in the store and, as that may come back
+// older too, in a file beside the key.
+type Keeper struct {
+	Store Store
+	Key   ed25519.PrivateKey
+	File  string // the newest checkpoint; empty: it is in the store alone
+	Log   *slog.Logger
+	Every time.Duration // 0: a minute
+	Now   func() time.Time
+
+	last Checkpoint
+}
+
+// Beside is the file beside a key in which the newest checkpoint is kept.
+func Beside(key string) string { return key + ".checkpoint" }
+
+// Run keeps the log until ctx is done, and signs once more then.
+func (k *Keeper) Run(ctx context.Context) {
+	every := k.Every
+	if every <= 0 {
+		every = time.Minute
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	k.report(k.Begin(ctx))
+	for {
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			k.report(k.Sign(last))
+			return
+		case <-tick.C:
+			k.report(k.Sign(ctx))
+		}
+	}
+}
+
+func (k *Keeper) report(err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		k.Log.Warn("no checkpoint of the audit log could be made", "error", err)
+	}
+}
+
+// Begin compares the store with the checkpoints that there are, line by line, and
+// makes a new one.
+func (k *Keeper) Begin(ctx context.Context) error {
+	kept, err := k.Store.Noted(ctx, note)
+	if err != nil {
+		return fmt.Errorf("read the newest checkpoint: %w", err)
+	}
+	var known []Checkpoint
+	for _, raw := range [][]byte{kept, k.beside()} {
+		if p, ok := k.read(raw); ok {
+			known = append(known, p)
+			k.last.Epoch = max(k.last.Epoch, p.Epoch)
+		}
+	}
+	if k.last.Epoch == 0 {
+		k.last.Epoch = 1
+	}
+	heads, err := headsOf(ctx, k.Store)
+	if err != nil {
+		return err
+	}
+	lost, err := k.diverged(ctx, known, heads)
+	if err != nil {
+		return err
+	}
+	return k.sign(ctx, heads, lost)
+}
+
+func (k *Keeper) read(raw []byte) (Checkpoint, bool) {
+	if len(raw) == 0 {
+		return Checkpoint{}, false
+	}
+	public, _ := k.Key.Public().(ed25519.PublicKey)
+	p, signed, err := ReadCheckpoint(raw, public)
+	if err != nil || !signed {
+		k.Log.Error("the newest checkpoint of the audit log was not signed with this key; all processes of a team need the same audit.key")
+		return p, false
+	}
+	return p, true
+}
+
+// diverged finds the threads whose chains are not those that the checkpoints
+// signed, and what they had at most.
+func (k *Keeper) diverged(ctx context.Context, known []Checkpoint, heads map[string]memory.Head) (map[string]memory.Head, error) {
+	lost, open := map[string]memory.Head{}, map[string][]memory.Head{}
+	for _, p := range known {
+		for thread, h := range p.Heads {
+			switch have := heads[thread]; {
+			case have.Seq < h.Seq || have.Seq == h.Seq && have.Hash != h.Hash:
+				lost[thread] = h
+			case have != h:
+				open[thread] = append(open[thread], h)
+			}
+		}
+	}
+	if len(open) == 0 {
+		return lost, nil
+	}
+	for l, err := range k.Store.Lines(ctx) {
+		if err != nil {
+			return nil, fmt.Errorf("read the audit log: %w", err)
+		}
+		line, _ := memory.DecodeLine(l.Raw) // what is damaged has another hash
+		for _, h := range open[line.Thread.String()] {
+			if h.Seq == line.Seq && h.Hash != line.Hash {
+				lost[line.Thread.String()] = h
+			}
+		}
+	}
+	return lost, nil
+}
+
+// Sign makes a checkpoint, unless nothing was written since the last one.
+func (k *Keeper) Sign(ctx context.Context) error {
+	heads, err := headsOf(ctx, k.Store)
+	if err != nil {
+		return err
+	}
+	if k.last.Sig != "" && maps.Equal(heads, k.last.Heads) {
+		return nil
+	}
+	lost := map[string]memory.Head{}
+	for thread, h := range k.last.Heads {
+		if have := heads[thread]; have.Seq < h.Seq || have.Seq == h.Seq && have.Hash != h.Hash {
+			lost[thread] = h
+		}
+	}
+	return k.sign(ctx, heads, lost)
+}
+
+func (k *Keeper) sign(ctx context.Context, heads, lost map[string]memory.Head) error {
+	p := Checkpoint{At: k.now(), Epoch: max(k.last.Epoch, 1), Heads: heads}
+	if len(lost) > 0 {
+		p.Epoch++
+		if err := k.lose(ctx, p.Epoch, heads, lost); err != nil {
+			return err
+		}
+	}
+	raw, err := Sign(p, k.Key)
+	if err != nil {
+		return err
+	}
+	if err := k.Store.Note(ctx, note, raw); err != nil {
+		return fmt.Errorf("keep a checkpoint: %w", err)
+	}
+	p.Sig = "it is signed"
+	k.last = p
+	return k.keep(raw)
+}
+
+// lose has a line written for each thread that lost some. It is said once, by
+// whichever process says it first.
+func (k *Keeper) lose(ctx context.Context, epoch int, heads, lost map[string]memory.Head) error {
+	k.Log.Error("the store came back older than it was: lines of the audit log are lost", "threads", len(lost), "epoch", epoch)
+	for _, name := range sorted(lost) {
+		thread, err := chat.ParseThreadID(name)
+		if err != nil {
+			continue
+		}
+		body := memory.Lost{Reason: fmt.Sprintf("the store came back older: line %d of this thread was signed, and it had %d then", lost[name].Seq, heads[name].Seq)}
+		if _, err := k.Store.Put(ctx, thread, body, "lost/"+name+"/"+lost[name].Hash); err != nil {
+			return fmt.Errorf("note what was lost: %w", err)
+		}
+	}
+	return nil
+}
+
+func (k *Keeper) now() time.Time {
+	if k.Now != nil {
+		return k.Now()
+	}
+	return time.Now()
+}
+
+func (k *Keeper) beside() []byte {
+	if k.File == "" {
+		return nil
+	}
+	raw, err := ReadBeside(k.File)
+	k.report(err)
+	return raw
+}
+
+// ReadBeside reads the checkpoint in a file; nothing where there is none.
+func ReadBeside(file string) ([]byte, error) {
+	raw, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the newest checkpoint: %w", err)
+	}
+	return bytes.TrimSuffix(raw, []byte("\n")), nil
+}
+
+func (k *Keeper) keep(raw []byte) error {
+	if k.File == "" {
+		return nil
+	}
+	temp, err := writeBeside(k.File, append(raw, '\n'))
+	if err == nil {
+		err = os.Rename(temp, k.File)
+	}
+	if err != nil {
+		return fmt.Errorf("keep a checkpoint beside the key: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package audit
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// Log is what is checked of a store.
+type Log interface {
+	memory.Auditor
+	Noted(ctx context.Context, name string) ([]byte, error)
+}
+
+// note is the name under which a store keeps its newest checkpoint.
+const note = "audit/checkpoint"
+
+// VerifyStore checks the audit log of a store against its chains, the ends that it
+// keeps, its newest checkpoint, and one that is kept beside the key (nil: none is).
+func VerifyStore(ctx context.Context, s Log, key ed25519.PublicKey, beside []byte) (Report, error) {
+	kept, err := s.Noted(ctx, note)
+	if err != nil {
+		return Report{}, fmt.Errorf("read the newest checkpoint: %w", err)
+	}
+	var points []Checkpoint
+	unsigned := false
+	for _, raw := range [][]byte{kept, beside} {
+		if len(raw) == 0 {
+			continue
+		}
+		p, signed, err := ReadCheckpoint(raw, key)
+		if err == nil {
+			points = append(points, p)
+		}
+		unsigned = unsigned || !signed
+	}
+	heads, err := headsOf(ctx, s)
+	if err != nil {
+		return Report{}, err
+	}
+	c := newChecker(nil, points...)
+	if unsigned {
+		c.fault("checkpoint", 0, BadSignature)
+	}
+	if len(kept) == 0 && len(beside) > 0 {
+		c.fault("checkpoint", 0, Missing)
+	}
+	for l, err := range s.Lines(ctx) {
+		if err != nil {
+			return Report{}, fmt.Errorf("read the audit log: %w", err)
+		}
+		c.line(l.Raw, l.Thread)
+	}
+	c.end()
+	c.exactly(heads)
+	r := c.report()
+	r.Key = hex.EncodeToString(key)
+	return r, nil
+}
+
+func headsOf(ctx context.Context, s memory.Auditor) (map[string]memory.Head, error) {
+	heads, err := s.Heads(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the ends of the audit log: %w", err)
+	}
+	return named(heads), nil
+}
+
+func named(heads map[chat.ThreadID]memory.Head) map[string]memory.Head {
+	out := make(map[string]memory.Head, len(heads))
+	for thread, h := range heads {
+		out[thread.String()] = h
+	}
+	return out
+}
+
+// sorted lists the threads of some heads.
+func sorted(heads map[string]memory.Head) []string { return slices.Sorted(maps.Keys(heads)) }
