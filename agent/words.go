@@ -15,6 +15,7 @@ const (
 	textForgot       = "Forgotten. I remember nothing of what was said here before."
 	textIdle         = "Nothing is running here."
 	textGivenUp      = "I could not go on: something in me failed again and again. Whoever runs me finds the cause in the log."
+	textNoneWaits    = "No approval waits here."
 	textMuted        = "From now on I answer here only when I am mentioned. `unmute` takes that back."
 	textUnmuted      = "I follow this thread again."
 	textTrouble      = "I can't read what was kept of this thread, so I leave it alone. Whoever runs me finds the cause in the log; `forget` starts it afresh."
@@ -94,6 +95,8 @@ func (d *decision) reply(c *command) string {
 	switch c.word {
 	case "stop":
 		return textIdle
+	case "which":
+		return d.which()
 	case "mute":
 		return textMuted
 	case "unmute":
@@ -124,6 +127,7 @@ func (d *decision) help(platform string) string {
 		}
 	}
 	b.WriteString("- `stop` (or 🛑 on a message of the turn): end what is running\n")
+	b.WriteString("- `y`, `n` (`n 2 and why`), with the number of the approval while several wait: decide by word instead of by reaction\n")
 	b.WriteString("- `forget`: erase what I remember of this thread\n")
 	b.WriteString("- `memory`: what I see of this thread right now\n")
 	b.WriteString("- `steps`: the last turn's steps in full\n")
