@@ -76,8 +76,9 @@ type Server struct {
 	URL  string // for llm.base_url
 	rule func(Request) Reply
 
-	mu   sync.Mutex
-	seen []Request
+	mu      sync.Mutex
+	seen    []Request
+	refused []string
 }
 
 // Start starts an endpoint that answers by the rule, which is called
@@ -103,6 +104,13 @@ func (s *Server) Requests() []Request {
 	return append([]Request(nil), s.seen...)
 }
 
+// Refused are the words of a strict server, for what it would have refused.
+func (s *Server) Refused() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.refused...)
+}
+
 func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	var req Request
 	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
@@ -115,6 +123,9 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	s.seen = append(s.seen, req)
+	if why != "" {
+		s.refused = append(s.refused, why)
+	}
 	s.mu.Unlock()
 	reply := Reply{Status: http.StatusBadRequest, Fault: why}
 	if why == "" {
