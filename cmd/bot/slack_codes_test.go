@@ -58,7 +58,9 @@ func documented(t *testing.T, method string) []string {
 func quickSlack(t *testing.T) *slackWorld {
 	w := newSlackWorld(t, fakeslack.Options{NoLimits: true, AckTimeout: time.Second})
 	w.extra = ", limits: {chat.postMessage: 60000, chat.update: 60000, reactions.add: 60000, conversations.replies: 60000, users.info: 60000, " +
-		"agents.sessions.setStatus: 60000, chat.postEphemeral: 60000, files.getUploadURLExternal: 60000, files.completeUploadExternal: 60000}"
+		"agents.sessions.setStatus: 60000, chat.postEphemeral: 60000, files.getUploadURLExternal: 60000, files.completeUploadExternal: 60000, " +
+		"conversations.info: 60000, conversations.history: 60000, reactions.get: 60000, users.conversations: 60000, " +
+		"views.open: 60000, views.update: 60000, views.publish: 60000, usergroups.users.list: 60000, assistant.threads.setStatus: 60000}"
 	return w
 }
 
@@ -73,75 +75,128 @@ func (w *slackWorld) in(channel, text string) place {
 	return place{channel, ts, ts}
 }
 
+// scene has a method called in a turn, in a channel of its own.
+type scene struct {
+	play func(c string) place
+	// strikes says which calls are meant; nil: those that name the channel.
+	strikes func(c string) func(fakeslack.Args) bool
+	// silent are the words after which nobody is answered.
+	silent []string
+}
+
+// ordeal tries the words of methods against a running service.
+type ordeal struct {
+	*testing.T
+	n      *service
+	w      *slackWorld
+	number int
+}
+
+// said says whether one of the words, or a plain word about a trouble, stands
+// there.
+func (tr *ordeal) said(at place, words ...string) func() bool {
+	return func() bool {
+		return slices.ContainsFunc(append(words, "Slack refused", "went wrong"), func(word string) bool { return tr.n.count(at, word) > 0 })
+	}
+}
+
+// approve waits until it is asked, and until what ada approves is over.
+func (tr *ordeal) approve(at place) {
+	approved := false
+	eventually(tr, "it asks", func() bool { approved = tr.n.approve(at); return approved || tr.said(at)() })
+	if approved {
+		eventually(tr, "the call is over", tr.said(at, "The tool says"))
+	}
+}
+
+// word has a word strike once in a scene: the turn ends with an answer or a plain
+// word, and the next question is answered.
+func (tr *ordeal) word(method, word, c string, s scene) {
+	strikes := func(a fakeslack.Args) bool { return a["channel"] == c || a["channel_id"] == c }
+	if s.strikes != nil {
+		strikes = s.strikes(c)
+	}
+	fault := tr.w.s.Fail(fakeslack.Fault{Method: method, Error: word, Times: 1, Match: strikes})
+	at := s.play(c)
+	eventually(tr, method+": "+word+" strikes", func() bool { return fault.Hits() > 0 })
+	if !slices.Contains(s.silent, word) {
+		eventually(tr, method+": "+word+": the turn ends", tr.said(at, "You said", "The tool says"))
+	}
+	fault.Cancel()
+	tr.n.find(tr.w.mentionIn("ada", at, "and again"), "You said:", "and again")
+}
+
+// each gives every word of a method that is not about the token, with a channel
+// for it. What is wrong with a place is another table's where it is said by the
+// call that answers.
+func (tr *ordeal) each(method string, f func(word, channel string)) {
+	for _, word := range documented(tr.T, method) {
+		if slices.Contains(deadWords, word) || method == "chat.postMessage" && slices.Contains(goneWords, word) {
+			continue
+		}
+		tr.number++
+		channel := fmt.Sprintf("C1%04d", tr.number)
+		tr.w.room(channel)
+		f(word, channel)
+	}
+}
+
 // Whatever word Slack has for refusing any call of a turn, once, the turn ends
-// with its answer or with a plain word, and the next question is answered.
+// with its answer or with a plain word, and the next question is answered. Here:
+// calls that say for which channel, or person, they are.
 func TestSlackEveryRefusal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some hundred turns")
 	}
 	t.Parallel()
 	w := quickSlack(t)
-	n := newService(t, w, frail, setup{})
-	n.start()
-	said := func(at place, words ...string) func() bool {
-		return func() bool {
-			return slices.ContainsFunc(append(words, "Slack refused", "went wrong"), func(word string) bool { return n.count(at, word) > 0 })
-		}
-	}
-	approve := func(at place) {
-		eventually(t, "it asks", said(at, "pproval"))
-		if n.approve(at) {
-			eventually(t, "the call is over", said(at, "The tool says"))
-		}
-	}
-	scenes := map[string]func(channel string) place{
-		"chat.postMessage":          func(c string) place { return w.in(c, "hello") },
-		"agents.sessions.setStatus": func(c string) place { return w.in(c, "hello") },
-		"chat.update":               func(c string) place { at := w.in(c, "deploy prod now"); approve(at); return at },
-		"reactions.add":             func(c string) place { at := w.in(c, "deploy prod now"); approve(at); return at },
-		"chat.postEphemeral": func(c string) place {
+	tr := &ordeal{T: t, w: w, n: newService(t, w, frail, setup{})}
+	tr.n.start()
+	deploy := func(c string) place { at := w.in(c, "deploy prod now"); tr.approve(at); return at }
+	scenes := map[string]scene{
+		"chat.postMessage": {play: func(c string) place { return w.in(c, "hello") }},
+		"chat.update":      {play: deploy},
+		"reactions.add":    {play: deploy},
+		"chat.postEphemeral": {play: func(c string) place {
 			at := w.in(c, "deploy prod now")
-			w.react("bob", n.ask(at, `{"env":"prod"}`).place, "✅")
-			approve(at)
+			w.react("bob", tr.n.ask(at, `{"env":"prod"}`).place, "✅")
+			tr.approve(at)
 			return at
-		},
-		"conversations.replies": func(c string) place {
+		}},
+		"conversations.replies": {play: func(c string) place {
 			root := w.s.Say("U0BOB", c, "prod is down")
 			ts := w.s.Reply("U0ADA", c, root, fakeslack.Mention+" hello")
 			return place{c, root, ts}
+		}},
+		"conversations.info":           {play: func(c string) place { return w.in(c, "hello <#"+c+">") }},
+		"files.completeUploadExternal": {play: func(c string) place { return w.in(c, "write the report") }},
+		"users.info": {
+			play: func(c string) place {
+				w.s.AddUser(fakeslack.User{ID: "U" + c, Name: strings.ToLower(c)})
+				w.s.Join("U"+c, c)
+				ts := w.s.Say("U"+c, c, fakeslack.Mention+" hello")
+				return place{c, ts, ts}
+			},
+			strikes: func(c string) func(fakeslack.Args) bool {
+				return func(a fakeslack.Args) bool { return a["user"] == "U"+c }
+			},
+			silent: []string{"user_not_found", "user_not_visible"}, // nobody that is known
 		},
-		"files.completeUploadExternal": func(c string) place { return w.in(c, "write the report") },
 	}
 	var all sync.WaitGroup
 	slots := make(chan struct{}, 6)
-	number := 0
-	for method, scene := range scenes {
-		for _, word := range documented(t, method) {
-			if slices.Contains(deadWords, word) || slices.Contains(goneWords, word) || word == "already_reacted" {
-				continue
-			}
-			number++
-			channel := fmt.Sprintf("C1%04d", number)
-			w.room(channel)
+	for method, s := range scenes {
+		tr.each(method, func(word, channel string) {
 			slots <- struct{}{}
 			all.Go(func() {
 				defer func() { <-slots }()
-				fault := w.s.Fail(fakeslack.Fault{Method: method, Error: word, Times: 1, Match: func(a fakeslack.Args) bool {
-					return a["channel"] == channel || a["channel_id"] == channel
-				}})
-				at := scene(channel)
-				eventually(t, method+": "+word+": the turn ends", said(at, "You said", "The tool says"))
-				eventually(t, method+": "+word+" strikes", func() bool {
-					return fault.Hits() > 0 || method == "agents.sessions.setStatus" // which is not called for a quick turn
-				})
-				fault.Cancel()
-				n.find(w.mentionIn("ada", at, "and again"), "You said: and again")
+				tr.word(method, word, channel, s)
 			})
-		}
+		})
 	}
 	all.Wait()
-	if number < 40 {
-		t.Errorf("only %d refusals were tried", number)
+	if tr.number < 40 {
+		t.Errorf("only %d refusals were tried", tr.number)
 	}
 }
 

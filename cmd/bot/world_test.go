@@ -206,6 +206,12 @@ func freeAddr(t testing.TB) string {
 // start starts `bot run` and waits until it is ready.
 func (n *service) start() {
 	n.t.Helper()
+	n.launch()
+	n.ready()
+}
+
+// launch starts `bot run`.
+func (n *service) launch() {
 	ctx, cancel := context.WithCancel(context.Background())
 	n.cancel, n.done, n.logs = cancel, make(chan int, 1), &buffer{}
 	env := Env{In: strings.NewReader(""), Out: io.Discard, Err: n.logs, Getenv: func(name string) (string, bool) {
@@ -216,7 +222,6 @@ func (n *service) start() {
 	}}
 	done := n.done
 	go func() { done <- Main(ctx, []string{"run", "--config", n.file}, env) }()
-	n.ready()
 }
 
 // ready waits until /readyz says that all is connected.

@@ -13,6 +13,7 @@ type Upload struct {
 	MediaType string // default by the name
 	Data      []byte
 	Thumb     []byte // the picture of at most 1024 pixels that Slack makes of it, a PNG
+	Later     bool   // events tell its id only, as of files of other organisations; files.info tells the rest
 }
 
 // Line is what somebody writes, as Slack's wire has it: <@U1> mentions, and &,
@@ -65,7 +66,7 @@ func (s *Server) Write(l Line) string {
 		if up.MediaType != "" {
 			f.mediaType = up.MediaType
 		}
-		f.thumb = up.Thumb
+		f.thumb, f.later = up.Thumb, up.Later
 		m.files, m.subtype = append(m.files, f), "file_share"
 	}
 	if l.Thread != "" && l.Broadcast {

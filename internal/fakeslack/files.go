@@ -14,6 +14,7 @@ import (
 // file is something uploaded, by a person or by the bot.
 type file struct {
 	thumb           []byte
+	later           bool // events tell the id only
 	id, name, title string
 	mediaType       string
 	user            string

@@ -220,6 +220,10 @@ func (s *Server) render(c *channel, m *message, withMetadata bool) reply {
 	if len(m.files) > 0 {
 		var files []reply
 		for _, f := range m.files {
+			if f.later {
+				files = append(files, reply{"id": f.id, "created": f.at.Unix(), "file_access": "check_file_info"})
+				continue
+			}
 			files = append(files, s.renderFile(f))
 		}
 		out["files"], out["upload"] = files, false
