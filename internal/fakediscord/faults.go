@@ -17,10 +17,11 @@ const GatewayRoute = "GATEWAY"
 // Fault makes requests fail. The first fault that fits a request is used for
 // it.
 type Fault struct {
-	Route string // as [Call] has it, "POST /channels/{channel}/messages"; empty: any REST request
-	Skip  int    // so many fitting requests pass first
-	Times int    // how many fail; 0: one
-	After bool   // the request takes effect, and then fails: nobody knows
+	Route   string // as [Call] has it, "POST /channels/{channel}/messages"; empty: any REST request
+	Channel string // only in this channel and its threads; empty: anywhere
+	Skip    int    // so many fitting requests pass first
+	Times   int    // how many fail; 0: one
+	After   bool   // the request takes effect, and then fails: nobody knows
 
 	Status     int           // 429, 500, 502 …
 	Code       int           // Discord's own for a refusal, such as 50013; 0: what stands before Discord refuses, in HTML
@@ -31,30 +32,63 @@ type Fault struct {
 	Cut        bool          // the connection ends without an answer
 }
 
+// Injected is a fault that was added.
+type Injected struct {
+	server *Server
+	fault  Fault
+	hits   int
+}
+
 // Inject adds a fault.
-func (s *Server) Inject(f Fault) {
+func (s *Server) Inject(f Fault) *Injected {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f.Times = max(f.Times, 1)
-	s.faults = append(s.faults, &f)
+	in := &Injected{server: s, fault: f}
+	s.faults = append(s.faults, in)
+	return in
+}
+
+// Hits is how many requests it made fail.
+func (i *Injected) Hits() int {
+	i.server.mu.Lock()
+	defer i.server.mu.Unlock()
+	return i.hits
+}
+
+// Cancel ends it.
+func (i *Injected) Cancel() {
+	i.server.mu.Lock()
+	defer i.server.mu.Unlock()
+	i.server.faults = slices.DeleteFunc(i.server.faults, func(f *Injected) bool { return f == i })
+}
+
+// strikes says whether it fits a request to a route that names a channel.
+func (s *Server) strikes(f Fault, route, channel string) bool {
+	if f.Route != route && (f.Route != "" || route == GatewayRoute) {
+		return false
+	}
+	c := s.channels[channel]
+	return f.Channel == "" || f.Channel == channel || c != nil && c.parent != nil && c.parent.id == f.Channel
 }
 
 // takeFault gives the fault for a request, if there is one.
-func (s *Server) takeFault(route string) *Fault {
+func (s *Server) takeFault(route, channel string) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, f := range s.faults {
-		if f.Route != route && (f.Route != "" || route == GatewayRoute) {
+		if !s.strikes(f.fault, route, channel) {
 			continue
 		}
-		if f.Skip > 0 {
-			f.Skip--
+		if f.fault.Skip > 0 {
+			f.fault.Skip--
 			continue
 		}
-		if f.Times--; f.Times == 0 {
+		f.hits++
+		if f.fault.Times--; f.fault.Times == 0 {
 			s.faults = slices.Delete(s.faults, i, i+1)
 		}
-		return f
+		return &f.fault
 	}
 	return nil
 }
@@ -74,7 +108,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, f *Fault) {
 		e := tooMany(f.RetryAfter, f.Global)
 		e.setHeaders(w.Header())
 		reply(w, e.status, e.body())
-	case f.Code != 0:
+	case f.Code != 0 || f.Message != "":
 		reply(w, cmp.Or(f.Status, http.StatusBadRequest), object{"message": f.Message, "code": f.Code})
 	case f.Status == http.StatusInternalServerError:
 		reply(w, f.Status, object{"message": "500: Internal Server Error", "code": 0})

@@ -99,7 +99,7 @@ var upgrader = websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return
 
 // serveGateway takes a connection to the Gateway.
 func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
-	if f := s.takeFault(GatewayRoute); f != nil {
+	if f := s.takeFault(GatewayRoute, ""); f != nil {
 		s.fail(w, r, f)
 		return
 	}

@@ -35,7 +35,7 @@ type traffic struct {
 	violations []string
 	buckets    map[string]*bucket
 	limited    int
-	faults     []*Fault
+	faults     []*Injected
 }
 
 func newTraffic() traffic { return traffic{buckets: map[string]*bucket{}} }
@@ -147,7 +147,7 @@ func (s *Server) handle(route string, h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q := &request{Request: r, route: route, headers: w.Header()}
 		bad := q.read()
-		if f := s.takeFault(route); f != nil {
+		if f := s.takeFault(route, r.PathValue("channel")); f != nil {
 			s.suffer(q, h, f.After && bad == nil, f.Status)
 			s.fail(w, r, f)
 			return
