@@ -43,6 +43,14 @@ func (l *Log) Append(entries ...memory.Entry) {
 	}
 }
 
+// Call gives a call by its id.
+func (l *Log) Call(id string) (memory.Call, bool) {
+	if c := l.state.calls[id]; c != nil {
+		return c.Call, true
+	}
+	return memory.Call{}, false
+}
+
 // Others lists the processes of which it must be known whether they still run a
 // call that they began.
 func (l *Log) Others() []string {

@@ -33,9 +33,10 @@ type Agent struct {
 	Zone         *time.Location                   // of "today is"; nil: where the person is
 	Zones        func(name string) *time.Location // of [chat.User.Zone]; nil, or nil of it: UTC
 	Count        func(string) int
-	Blind        bool // the model takes no images: it is told what was attached
-	Taint        bool // see taint.go
-	Summary      bool // what is trimmed is summarised by the model
+	Blind        bool   // the model takes no images: it is told what was attached
+	Taint        bool   // see taint.go
+	Key          []byte // of the digests that stand in logs and on cards
+	Summary      bool   // what is trimmed is summarised by the model
 
 	// Calling says, for `help`, how people call the bot on a platform and stop it
 	// there; nil, or "" of it: help says nothing of that.
@@ -62,6 +63,9 @@ type Tool struct {
 	Address  string   // the parameter that names the page that is fetched; see sends.go
 	Sends    []string // the parameters whose values go to a place outside; see sends.go
 	Lists    bool     // it gives back what a search found, a line with its address each
+	// Definition is what else says what the tool does, beside what the model reads
+	// of it: approvals are bound to it.
+	Definition string
 	// Unaccepted says that a stranger described it, and that nobody accepted that.
 	Unaccepted bool
 	Reads      bool          // it reads artifacts, and is of no use where there are none

@@ -46,7 +46,7 @@ func (d *decision) settled(c *call) (memory.Result, bool) {
 	if c.asked == nil {
 		return memory.Result{}, false
 	}
-	if c.asked.Digest != c.digest() || c.asked.Tool != c.Tool {
+	if c.asked.Digest != d.bound(c) || c.asked.Tool != c.Tool {
 		return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: "denied: this call is not the one that was shown to the approvers"}, true
 	}
 	return memory.Result{}, false
@@ -214,7 +214,7 @@ func (d *decision) asking(t *turn, last *step) Action {
 		}
 		if risk, why := d.risk(tool, c); risk == Ask {
 			open = append(open, memory.Asked{
-				Call: c.ID, Number: d.s.asks + len(open) + 1, Tool: c.Tool, Digest: c.digest(), Requester: t.requester, Rules: tool.Rules, Why: why, Marks: d.marks(c),
+				Call: c.ID, Number: d.s.asks + len(open) + 1, Tool: c.Tool, Digest: d.bound(c), Keyed: true, Requester: t.requester, Rules: tool.Rules, Why: why, Marks: d.marks(c),
 			})
 		}
 	}

@@ -125,7 +125,8 @@ type call struct {
 	result  *memory.Result
 	late    *memory.Result // what really came of it, after its outcome was called unknown
 
-	sum string // digest of tool and arguments, when it was computed
+	tied string // see bound
+	sum  string // digest of tool and arguments, when it was computed
 }
 
 func (c *call) deadline() time.Time { return c.askedAt.Add(c.asked.Rules.Timeout) }

@@ -378,7 +378,7 @@ func (d *decision) running(last *step) Action {
 func (d *decision) effect(c *call) Effect {
 	tool, _ := d.a.tool(c.Tool)
 	return Effect{Call: c.Call, Started: memory.Started{
-		Call: c.ID, Tool: c.Tool, Digest: c.digest(), By: d.log.claim.Self, Within: tool.within(),
+		Call: c.ID, Tool: c.Tool, Digest: d.bound(c), By: d.log.claim.Self, Within: tool.within(),
 	}}
 }
 

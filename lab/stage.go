@@ -211,7 +211,7 @@ func (s *stage) summarise(ctx context.Context, act agent.Summarise) error {
 func (s *stage) asks(open []memory.Asked) {
 	for _, a := range open {
 		s.append(a)
-		s.out.ask(a.Digest)
+		s.out.ask(s.digestOf(a))
 		s.waits = append(s.waits, a)
 	}
 }
@@ -224,7 +224,7 @@ func (s *stage) decide() {
 		return
 	}
 	for _, a := range s.waits {
-		c := s.find(a.Tool, a.Digest, s.settled, func(c *recordedCall) bool { return c.decided != nil })
+		c := s.find(a.Tool, s.digestOf(a), s.settled, func(c *recordedCall) bool { return c.decided != nil })
 		if c == nil {
 			s.append(memory.Decided{Call: a.Call, Outcome: chat.Approved})
 			continue
@@ -248,9 +248,9 @@ func (s *stage) decide() {
 
 // effect takes a side effect for done, and notes whether anybody was asked.
 func (s *stage) effect(act agent.Effect) {
-	if !s.out.asked[act.Started.Digest] {
+	if !s.out.asked[digest(act.Call)] {
 		free := Free{Call: callOf(act.Call)}
-		if c := s.find(act.Call.Tool, act.Started.Digest, s.settled, func(c *recordedCall) bool { return c.asked || !c.ran() }); c != nil {
+		if c := s.find(act.Call.Tool, digest(act.Call), s.settled, func(c *recordedCall) bool { return c.asked || !c.ran() }); c != nil {
 			s.settled[c] = true
 			free.Held = true
 			if c.decided != nil {
@@ -306,6 +306,12 @@ func (s *stage) rename(st *memory.Step) {
 			st.Calls[i].ID = then[i].ID
 		}
 	}
+}
+
+// digestOf names the call that an approval is about.
+func (s *stage) digestOf(a memory.Asked) string {
+	c, _ := s.log.Call(a.Call)
+	return digest(c)
 }
 
 func digest(c memory.Call) string { return args.Digest(c.Tool, json.RawMessage(c.Args)) }

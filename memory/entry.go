@@ -206,6 +206,7 @@ type (
 		Number    int       `json:"number,omitempty"` // counts the thread's approvals
 		Tool      string    `json:"tool"`
 		Digest    string    `json:"digest"`
+		Keyed     bool      `json:"keyed,omitempty"` // Digest is made with the store's key, of the tool's definition too
 		Requester chat.User `json:"requester"`
 		Rules     Rules     `json:"rules"`
 		Why       string    `json:"why,omitempty"`

@@ -55,6 +55,9 @@ type Tool struct {
 	// Address is the parameter that names the page that a call reads; empty for
 	// all tools but the one that fetches.
 	Address string
+	// Definition is what else says what the tool does, beside what the model reads
+	// of it: whoever approves a call approves it of this tool.
+	Definition string
 	// Sends are the parameters whose values go to a place outside, where a value can
 	// carry something away.
 	Sends []string

@@ -48,6 +48,7 @@ func (p *program) renew() error {
 	if err != nil {
 		return err
 	}
+	a.Key, a.Calling = p.agent.Key, p.agent.Calling
 	p.agent = a
 	p.meter.know(a.Tools)
 	for _, s := range p.kit.left[min(left, len(p.kit.left)):] {

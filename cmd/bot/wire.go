@@ -91,6 +91,10 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 		return nil, unusable(errors.Join(err, p.kit.close()))
 	}
 	p.store, p.lists = p.meter.store(store), store
+	if p.agent.Key, err = storeKey(ctx, store); err != nil {
+		p.close()
+		return nil, unusable(err)
+	}
 	p.spans = p.newTracer()
 	p.keeping = p.keepAudit()
 	return p, nil
@@ -224,7 +228,7 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		r := k.rules[t.Name]
 		a.Tools = append(a.Tools, agent.Tool{
 			Tool: t.Tool, Schema: schema, Risk: agent.Risk(r.Risk),
-			ReadOnly: t.ReadOnly, Advances: t.Advances, Outside: t.Outside, Address: t.Address, Lists: t.Lists, Sends: t.Sends, Unaccepted: t.Unaccepted, Reads: t.Reads, Timeout: t.Timeout,
+			ReadOnly: t.ReadOnly, Advances: t.Advances, Outside: t.Outside, Address: t.Address, Lists: t.Lists, Definition: t.Definition, Sends: t.Sends, Unaccepted: t.Unaccepted, Reads: t.Reads, Timeout: t.Timeout,
 			Rules: r.Approvals.Rules(),
 		})
 	}

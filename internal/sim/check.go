@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -220,9 +222,6 @@ func (c *checker) forgot(x *execution) bool {
 	return c.lost && c.lostAt >= x.at
 }
 
-// bindsDefinition says whether an approval is of a tool as it was defined then.
-const bindsDefinition = false
-
 // lostSince says whether the store lost writes after that time, or so short before
 // that a process may not have noticed.
 func (c *checker) lostSince(at time.Time) bool {
@@ -240,14 +239,20 @@ func (c *checker) shown(l *ledger, k *call, run llm.Call, version int) {
 	switch {
 	case card == nil:
 		c.fail(ruleShown, "%s runs, and no card showed it", run.ID)
-	case card.first.Approval.Args != run.Args || card.first.Approval.Tool != run.Name:
+	case !sameJSON(card.first.Approval.Args, run.Args) || card.first.Approval.Tool != run.Name:
 		c.fail(ruleShown, "%s runs %s %s, and the card showed %s %s", run.ID, run.Name, run.Args, card.first.Approval.Tool, card.first.Approval.Args)
 	case !c.really(card, k):
 		c.fail(ruleApproved, "%s runs, and on its card not enough people approved", run.ID)
 	}
-	if shown, ok := c.w.editions[card]; bindsDefinition && ok && shown != version {
+	if shown, ok := c.w.editions[card]; ok && shown != version {
 		c.fail(ruleShown, "%s runs with edition %d of the tool, and edition %d was asked for", run.ID, version, shown)
 	}
+}
+
+// sameJSON says whether two texts are the same value, written in whatever way.
+func sameJSON(a, b string) bool {
+	var x, y any
+	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // really says whether as many people as it takes put an approval on the card.

@@ -60,8 +60,19 @@ func New(c Options) (tools.Tool, error) {
 		Sends:    c.Sends,
 		Risk:     c.Risk,
 		Timeout:  c.Timeout,
-		Run:      cmd.run,
+
+		Definition: c.definition(),
+		Run:        cmd.run,
 	}, nil
+}
+
+// definition is what runs: whoever approves a call approves that.
+func (c Options) definition() string {
+	raw, err := json.Marshal([]any{c.Argv, c.Stdin, c.Cwd, c.Env})
+	if err != nil {
+		return "" // strings alone can't fail
+	}
+	return string(raw)
 }
 
 // command is Options that are ready to run.

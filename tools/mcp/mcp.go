@@ -30,6 +30,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -250,6 +251,7 @@ func (ss *Servers) Tools() []tools.Tool {
 			Sends:    o.s.sends(o.d),
 
 			Unaccepted: !o.s.accepted,
+			Definition: o.definition(),
 
 			Risk:    o.risk,
 			Timeout: o.s.pace.call,
@@ -259,6 +261,15 @@ func (ss *Servers) Tools() []tools.Tool {
 		})
 	}
 	return out
+}
+
+// definition is what an approval of a call is bound to.
+func (o offer) definition() string {
+	raw, err := json.Marshal([]any{o.s.URL, o.s.Command, o.d})
+	if err != nil {
+		return "" // it was read from JSON
+	}
+	return string(raw)
 }
 
 // Server names the server that a tool is of; "" for a tool of none.

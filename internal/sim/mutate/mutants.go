@@ -67,7 +67,7 @@ var conditions = []mutant{
 	{"approval: the decision is looked at", calls, "	if c.turnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)", ""},
 	{"approval: it is waited for", fold, "return c.asked != nil && c.decided == nil && c.result == nil", "return false", ""},
 	{"approval: risk", calls, "if risk, why := d.risk(tool, c); risk == Ask {", "if risk, why := d.risk(tool, c); false && risk == Ask {", ""},
-	{"digest: what was asked for is what runs", calls, "if c.asked.Digest != c.digest() || c.asked.Tool != c.Tool {", "if false {", ""},
+	{"digest: what was asked for is what runs", calls, "if c.asked.Digest != d.bound(c) || c.asked.Tool != c.Tool {", "if false {", ""},
 
 	// Side effects.
 	{"effect: Started before it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		return err\n	}\n	if known", "	d.owed = append(d.owed, act.Started)\n	if known", ""},
@@ -165,7 +165,7 @@ var planted = []mutant{
 		"nothing that needs an approval runs without one",
 	},
 	{
-		"planted: the digest is not looked at", calls, "if c.asked.Digest != c.digest() || c.asked.Tool != c.Tool {", "if false {",
+		"planted: the digest is not looked at", calls, "if c.asked.Digest != d.bound(c) || c.asked.Tool != c.Tool {", "if false {",
 		"what runs is what was shown",
 	},
 	{

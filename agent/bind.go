@@ -1,0 +1,36 @@
+package agent
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"nod/llm/args"
+)
+
+// bound names what an approval is bound to: the tool, all that says what the tool
+// is, and exactly these arguments. It is keyed, since it stands in logs, and of
+// most calls there are few that could be meant. An approval that an earlier build
+// asked for keeps the digest that it was asked with.
+func (d *decision) bound(c *call) string {
+	switch {
+	case c.asked != nil && !c.asked.Keyed:
+		return c.digest()
+	case c.tied == "":
+		c.tied = d.a.digest(c)
+	}
+	return c.tied
+}
+
+func (a *Agent) digest(c *call) string {
+	tool, _ := a.tool(c.Tool)
+	h := hmac.New(sha256.New, a.Key)
+	for _, part := range []string{
+		c.Tool, tool.Description, string(args.Canonical(tool.Parameters)), tool.Definition, string(args.Canonical(json.RawMessage(c.Args))),
+	} {
+		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part) // a hash never returns an error
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
