@@ -30,7 +30,7 @@ func (s *state) thumb(r memory.Reaction) {
 			return o.by.ID == r.By.ID && o.good == good && o.text == ""
 		})
 	default:
-		t.thinks(opinion{by: r.By, good: good, on: r.On, asked: r.Button})
+		t.thinks(opinion{by: r.By, good: good, on: r.On})
 	}
 }
 

@@ -35,10 +35,11 @@ type item struct {
 	post      *chat.Post
 	only      chat.UserID // who alone sees it; "" is everybody
 	reactions []mark
-	replies   int         // of the first message of a thread
-	waits     int         // approvals that wait in its thread, of the first message
-	why       chat.UserID // who denied it, and is asked why
-	gone      bool        // it was not taken in
+	replies   int           // of the first message of a thread
+	waits     int           // approvals that wait in its thread, of the first message
+	why       chat.UserID   // who denied it, and is asked why
+	wrong     []chat.UserID // who is asked what was wrong with it
+	gone      bool          // it was not taken in
 }
 
 // mark is an emoji on a message, and who put it there.
@@ -202,7 +203,7 @@ func (b *board) find(ref chat.MessageRef) (item, bool) {
 // clone copies what changes in place. What posts and messages point to does not.
 func (it *item) clone() item {
 	c := *it
-	c.reactions = nil
+	c.reactions, c.wrong = nil, slices.Clone(it.wrong)
 	for _, m := range it.reactions {
 		c.reactions = append(c.reactions, mark{m.emoji, slices.Clone(m.by)})
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"reflect"
 
 	"nod/chat"
@@ -60,6 +61,21 @@ func (a *Adapter) React(_ context.Context, ref chat.MessageRef, emoji string) er
 // Whisper shows something to one person.
 func (a *Adapter) Whisper(_ context.Context, thread chat.ThreadID, to chat.User, _ chat.MessageRef, text string) error {
 	a.whisper(thread, to.ID, text)
+	return nil
+}
+
+// AskWhy shows one person a form that asks what was wrong with an answer.
+func (a *Adapter) AskWhy(_ context.Context, _ chat.ThreadID, to chat.User, about chat.MessageRef) error {
+	if _, asks := a.o.Inbox.(Opinions); !asks {
+		return errors.New("ask what was wrong: nobody takes it in")
+	}
+	known := a.board.change(about, func(it *item) bool {
+		it.wrong = append(it.wrong, to.ID)
+		return true
+	})
+	if !known {
+		return errors.New("ask what was wrong: the answer is not shown")
+	}
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -237,6 +238,32 @@ func (a *Adapter) why(r *http.Request, v view, id string) (view, error) {
 		return v, fmt.Errorf("put a reason: %w", err)
 	}
 	a.board.change(it.ref, func(it *item) bool { it.why = ""; return true })
+	return v, nil
+}
+
+// whatWrong takes in what was wrong with an answer, from somebody who was asked; an
+// empty text says that they don't say.
+func (a *Adapter) whatWrong(r *http.Request, v view, id string) (view, error) {
+	it, err := a.on(r)
+	in, asks := a.o.Inbox.(Opinions)
+	text := strings.TrimSpace(clean(r.PostForm.Get("reason")))
+	switch {
+	case err != nil:
+		return v, err
+	case !asks || !slices.Contains(it.wrong, v.Me.ID):
+		return v, wrong{http.StatusConflict, "Nobody asked you that here."}
+	case utf8.RuneCountInString(text) > mostReason:
+		return v, wrong{http.StatusRequestEntityTooLarge, fmt.Sprintf("It may have %d characters.", mostReason)}
+	}
+	if text != "" {
+		if _, err := in.Feedback(r.Context(), it.ref, v.Me, false, text, eventID("wrong", id)); err != nil {
+			return v, fmt.Errorf("put what was wrong: %w", err)
+		}
+	}
+	a.board.change(it.ref, func(it *item) bool {
+		it.wrong = slices.DeleteFunc(it.wrong, func(u chat.UserID) bool { return u == v.Me.ID })
+		return true
+	})
 	return v, nil
 }
 

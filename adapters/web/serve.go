@@ -47,6 +47,7 @@ func (a *Adapter) Handler() http.Handler {
 	mux.HandleFunc("POST /react", a.form(a.react))
 	mux.HandleFunc("POST /press", a.form(a.press))
 	mux.HandleFunc("POST /why", a.form(a.why))
+	mux.HandleFunc("POST /wrong", a.form(a.whatWrong))
 	return a.door.guard(mux)
 }
 

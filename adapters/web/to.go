@@ -29,6 +29,7 @@ type card struct {
 	Thread      *opening
 	Steps       *steps
 	Approval    *approval
+	AsksWrong   bool // whoever looks at it is asked what was wrong with it
 	View        view // as whom it is seen
 	Quick       []string
 	Fresh       string // an id for each form that is made of it
@@ -106,6 +107,7 @@ func cardOf(it item, v view, pane string) card {
 		c.ofMessage(it, v)
 	case it.post.Text != nil:
 		c.ofText(it)
+		c.AsksWrong = slices.Contains(it.wrong, v.Me.ID)
 	case it.post.Steps != nil:
 		c.Kind, c.Steps = kindSteps, stepsOf(it.post.Steps)
 		c.State, c.Label = stepsState(it.post.Steps), "Steps"

@@ -45,6 +45,12 @@ type Reasons interface {
 	Reason(ctx context.Context, thread chat.ThreadID, call string, by chat.User, text string, eventIDs ...string) (fresh bool, err error)
 }
 
+// Opinions is what an Inbox is besides that takes in what people think of an
+// answer.
+type Opinions interface {
+	Feedback(ctx context.Context, on chat.MessageRef, by chat.User, good bool, text string, eventIDs ...string) (fresh bool, err error)
+}
+
 // Options set up an [Adapter].
 type Options struct {
 	Address string // where it listens: a loopback address with a port
