@@ -269,8 +269,12 @@ func Pending(entries []memory.Entry, id string) chat.Pending {
 
 // History lists what a thread has shown so far, for a screen that starts
 // empty: what people wrote, the answers, the folded steps, the approvals.
-func History(entries []memory.Entry) []chat.Line {
-	s := fold(entries)
+func History(entries []memory.Entry) []chat.Line { return fold(entries).history() }
+
+// History is [History] of a log that is read already.
+func (l *Log) History() []chat.Line { return l.state.history() }
+
+func (s *state) history() []chat.Line {
 	var out []chat.Line
 	for _, t := range s.turns {
 		out = append(out, s.lines(t)...)

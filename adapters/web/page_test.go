@@ -19,6 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
+	"nod/adapters/web/door"
+	"nod/adapters/web/door/doortest"
 	"nod/chat"
 	"nod/chat/inbound"
 )
@@ -124,10 +126,10 @@ func openRoom(t *testing.T) *room {
 	a := &Adapter{o: Options{Inbox: y, Now: func() time.Time { return at }}, board: newBoard(), mirror: make(chan struct{}, 1)}
 	a.log = slog.New(slog.DiscardHandler)
 	var printed []string
-	a.door = newDoor("127.0.0.1:8484", func(line string) { printed = append(printed, line) })
-	a.door.announce()
+	a.door = door.New("127.0.0.1:8484", func(line string) { printed = append(printed, line) })
+	a.door.Announce()
 	r := &room{t: t, a: a, tray: y, web: a.Handler()}
-	r.in = enter(t, r.web, printed)
+	r.in = doortest.Enter(t, r.web, printed)
 	return r
 }
 
@@ -153,7 +155,9 @@ func (r *room) submit(path, kind, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-func (r *room) get(target string) *httptest.ResponseRecorder { return ask(r.web, "GET", target, r.in) }
+func (r *room) get(target string) *httptest.ResponseRecorder {
+	return doortest.Ask(r.web, "GET", target, r.in)
+}
 
 // Who is spoken to decides whether a message reaches the bot.
 func TestWhoIsSpokenTo(t *testing.T) {

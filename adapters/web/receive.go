@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"nod/adapters/web/door"
 	"nod/chat"
 	"nod/chat/intake"
 )
@@ -81,7 +82,7 @@ func (a *Adapter) take(r *http.Request, do func(r *http.Request, v view, id stri
 
 // say takes in a message.
 func (a *Adapter) say(r *http.Request, v view, id string) (view, error) {
-	text := strings.TrimSpace(clean(r.PostForm.Get("text")))
+	text := strings.TrimSpace(door.Clean(r.PostForm.Get("text")))
 	files := r.MultipartForm
 	switch {
 	case v.Channel == terminalName:
@@ -225,7 +226,7 @@ func (a *Adapter) press(r *http.Request, v view, id string) (view, error) {
 func (a *Adapter) why(r *http.Request, v view, id string) (view, error) {
 	it, err := a.on(r)
 	in, asks := a.o.Inbox.(Reasons)
-	text := strings.TrimSpace(clean(r.PostForm.Get("reason")))
+	text := strings.TrimSpace(door.Clean(r.PostForm.Get("reason")))
 	switch {
 	case err != nil:
 		return v, err
@@ -246,7 +247,7 @@ func (a *Adapter) why(r *http.Request, v view, id string) (view, error) {
 func (a *Adapter) whatWrong(r *http.Request, v view, id string) (view, error) {
 	it, err := a.on(r)
 	in, asks := a.o.Inbox.(Opinions)
-	text := strings.TrimSpace(clean(r.PostForm.Get("reason")))
+	text := strings.TrimSpace(door.Clean(r.PostForm.Get("reason")))
 	switch {
 	case err != nil:
 		return v, err

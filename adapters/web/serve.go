@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"nod/adapters/web/door"
 	"nod/chat"
 )
 
@@ -40,15 +41,16 @@ func (a *Adapter) Handler() http.Handler {
 	mux.HandleFunc("GET /{$}", a.page)
 	mux.HandleFunc("GET /events", a.events)
 	mux.HandleFunc("GET /file", a.file)
+	mux.HandleFunc("GET /style.css", door.Asset(door.Style, "text/css; charset=utf-8"))
 	mux.HandleFunc("GET /page.css", asset("page/page.css", "text/css; charset=utf-8"))
 	mux.HandleFunc("GET /page.js", asset("page/page.js", "text/javascript; charset=utf-8"))
-	mux.HandleFunc("GET /icon.svg", asset("page/icon.svg", "image/svg+xml"))
+	mux.HandleFunc("GET /icon.svg", door.Asset(door.Icon, "image/svg+xml"))
 	mux.HandleFunc("POST /say", a.form(a.say))
 	mux.HandleFunc("POST /react", a.form(a.react))
 	mux.HandleFunc("POST /press", a.form(a.press))
 	mux.HandleFunc("POST /why", a.form(a.why))
 	mux.HandleFunc("POST /wrong", a.form(a.whatWrong))
-	return a.door.guard(mux)
+	return a.door.Guard(mux)
 }
 
 func asset(name, kind string) http.HandlerFunc {
@@ -56,10 +58,7 @@ func asset(name, kind string) http.HandlerFunc {
 	if err != nil {
 		panic(err) // it is part of the program
 	}
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", kind)
-		_, _ = w.Write(data) // the browser is gone
-	}
+	return door.Asset(data, kind)
 }
 
 // The panes of the page.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"nod/adapters/web/door"
 	"nod/chat"
 	"nod/chat/markdown"
 	"nod/chat/summary"
@@ -136,7 +137,7 @@ func cardOf(it item, v view, pane string) card {
 
 func (c *card) ofMessage(it item, v view) {
 	m := it.message
-	c.Who, c.Bot, c.Text, c.State = clean(m.From.Display()), m.From.Bot, clean(m.Text), "sent"
+	c.Who, c.Bot, c.Text, c.State = door.Clean(m.From.Display()), m.From.Bot, door.Clean(m.Text), "sent"
 	c.Letter = firstLetter(c.Who)
 	c.Own = m.From.ID == v.Me.ID
 	c.Label = "Message"
@@ -155,7 +156,7 @@ func (c *card) ofText(it item) {
 		c.State, c.Label = "notice", "Notice"
 	}
 	// The renderer lets nothing through that is not text and its layout.
-	c.HTML = template.HTML(markdown.HTML(clean(t.Markdown))) //nolint:gosec // see above
+	c.HTML = template.HTML(markdown.HTML(door.Clean(t.Markdown))) //nolint:gosec // see above
 }
 
 func firstLetter(s string) string {
@@ -170,9 +171,9 @@ func marksOf(it item, me chat.UserID) []shownMark {
 	for _, m := range it.reactions {
 		names := make([]string, len(m.by))
 		for i, id := range m.by {
-			names[i] = clean(string(id))
+			names[i] = door.Clean(string(id))
 		}
-		out = append(out, shownMark{clean(m.emoji), strings.Join(names, ", "), len(m.by), slices.Contains(m.by, me)})
+		out = append(out, shownMark{door.Clean(m.emoji), strings.Join(names, ", "), len(m.by), slices.Contains(m.by, me)})
 	}
 	return out
 }
@@ -226,9 +227,9 @@ func asks(s *chat.Steps) bool {
 }
 
 func stepsOf(s *chat.Steps) *steps {
-	out := &steps{Done: s.Done, Waiting: asks(s), Status: clean(s.Status)}
+	out := &steps{Done: s.Done, Waiting: asks(s), Status: door.Clean(s.Status)}
 	for i, item := range s.Items {
-		v := stepView{Number: i + 1, Thought: clean(item.Thought)}
+		v := stepView{Number: i + 1, Thought: door.Clean(item.Thought)}
 		for _, c := range item.Calls {
 			v.Calls = append(v.Calls, callOf(c))
 		}
@@ -247,24 +248,24 @@ func foldLine(s *chat.Steps) string {
 	if len(s.Items) == 1 {
 		count = "1 step"
 	}
-	parts := []string{count, summary.Tools(s, clean)}
+	parts := []string{count, summary.Tools(s, door.Clean)}
 	if s.Took > 0 {
 		parts = append(parts, summary.Took(s.Took))
 	}
 	parts = append(parts, summary.Spent(s))
 	if s.Done && s.Status != "Done" {
-		parts = append([]string{clean(s.Status)}, parts...)
+		parts = append([]string{door.Clean(s.Status)}, parts...)
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
 }
 
 func callOf(c chat.ToolCall) callView {
-	v := callView{Tool: clean(c.Tool), Args: chat.Exact(c.Args), State: clean(string(c.State))}
+	v := callView{Tool: door.Clean(c.Tool), Args: chat.Exact(c.Args), State: door.Clean(string(c.State))}
 	v.Running = c.State == chat.CallRunning
 	if c.Took > 0 {
 		v.Took = summary.Took(c.Took)
 	}
-	v.Observation = foldText(clean(c.Observation))
+	v.Observation = foldText(door.Clean(c.Observation))
 	return v
 }
 
@@ -297,8 +298,8 @@ func approvalState(p *chat.Approval) string {
 	return strings.ToLower(string(p.Outcome))
 }
 
-// exact is a text of an approval: what clean would take out is written out.
-func exact(s string) string { return clean(chat.Exact(s)) }
+// exact is a text of an approval: what door.Clean would take out is written out.
+func exact(s string) string { return door.Clean(chat.Exact(s)) }
 
 func approvalOf(p *chat.Approval, at *time.Location) *approval {
 	var by []string
@@ -308,7 +309,7 @@ func approvalOf(p *chat.Approval, at *time.Location) *approval {
 	so := summary.Outcome(p, strings.Join(by, ", "))
 	out := &approval{
 		Headline: exact(p.Headline), Tool: exact(p.Tool), Args: chat.Exact(p.Args), Why: exact(strings.Join(p.Because(), "\n")),
-		Digest: clean(p.Digest[:min(len(p.Digest), 12)]), Reason: exact(p.Reason), So: so, Waits: p.Outcome == "",
+		Digest: door.Clean(p.Digest[:min(len(p.Digest), 12)]), Reason: exact(p.Reason), So: so, Waits: p.Outcome == "",
 	}
 	if out.Reason != "" && strings.Contains(out.Headline, out.Reason) {
 		out.Reason = "" // said already

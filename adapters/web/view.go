@@ -3,7 +3,6 @@ package web
 import (
 	"net/url"
 	"slices"
-	"strings"
 
 	"nod/chat"
 )
@@ -133,20 +132,4 @@ func (v view) about() string {
 	}
 	c, _ := channelNamed(v.Channel)
 	return c.About
-}
-
-// clean makes a text from outside harmless to look at: no control characters but
-// line ends and tabs, and nothing that turns the direction of writing, by which a
-// text can be made to look like another.
-func clean(s string) string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\t':
-			return r
-		case r < ' ', r >= 0x7F && r < 0xA0, r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == 0x200E, r == 0x200F, r == 0x061C:
-			return -1
-		}
-		return r
-	}, s)
 }

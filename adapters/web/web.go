@@ -13,21 +13,20 @@
 // conversations (load.go); what the store does not know, such as reactions that
 // mean nothing, is gone then.
 //
-// It trusts nobody: see door.go for who is let in. It serves loopback addresses
+// It trusts nobody: see package door for who is let in. It serves loopback addresses
 // only, and its pages load nothing from elsewhere.
 package web
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"nod/adapters/web/door"
 	"nod/chat"
 	"nod/chat/inbound"
 )
@@ -71,7 +70,7 @@ type Adapter struct {
 	o       Options
 	log     *slog.Logger
 	board   *board
-	door    *door
+	door    *door.Door
 	listens net.Listener
 	mirror  chan struct{} // the conversation of the terminal changed
 }
@@ -80,9 +79,6 @@ type Adapter struct {
 func New(o Options) (*Adapter, error) {
 	if o.Inbox == nil {
 		return nil, errors.New("make the page: an inbox is needed")
-	}
-	if err := Loopback(o.Address); err != nil {
-		return nil, err
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -93,25 +89,13 @@ func New(o Options) (*Adapter, error) {
 	if o.Print == nil {
 		o.Print = func(string) {}
 	}
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", o.Address)
+	l, err := door.Listen(o.Address)
 	if err != nil {
-		return nil, fmt.Errorf("listen for the page: %w", err)
+		return nil, err
 	}
 	a := &Adapter{o: o, log: o.Logger, board: newBoard(), listens: l, mirror: make(chan struct{}, 1)}
-	a.door = newDoor(l.Addr().String(), o.Print)
+	a.door = door.New(l.Addr().String(), o.Print)
 	return a, nil
-}
-
-// Loopback says what is wrong with an address for the page, if anything is.
-func Loopback(address string) error {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("the page needs an address such as 127.0.0.1:8484: %w", err)
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("the page is served on loopback addresses only, such as 127.0.0.1:%s, not on %q", port, host)
-	}
-	return nil
 }
 
 // Run shows what was said before, prints the link, and serves the page until ctx
@@ -122,20 +106,9 @@ func (a *Adapter) Run(ctx context.Context) error {
 		return err
 	}
 	all, ctx := errgroup.WithContext(ctx)
-	srv := &http.Server{
-		Handler: a.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
-	}
-	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
-	defer stop()
 	all.Go(func() error { a.follow(ctx); return nil })
-	all.Go(func() error {
-		if err := srv.Serve(a.listens); !errors.Is(err, http.ErrServerClosed) {
-			return fmt.Errorf("serve the page: %w", err)
-		}
-		return nil
-	})
-	a.door.announce()
+	all.Go(func() error { return door.Serve(ctx, a.listens, a.Handler()) })
+	a.door.Announce()
 	return all.Wait()
 }
 

@@ -3,11 +3,13 @@ package run
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"nod/agent"
 	"nod/chat"
 	"nod/llm"
+	"nod/memory"
 )
 
 // Limit is what may be used up in a day (UTC), in tokens or in money; the zero
@@ -59,6 +61,36 @@ func (l Limits) accounts(now time.Time, platform string, by chat.UserID, thread 
 	}
 	add(l.All, "all", "what I may use in a day")
 	return out
+}
+
+// Account is a limit, and what is used of it today: tokens, or millionths of money.
+type Account struct {
+	Limit
+	Of   string // person, thread or all
+	Used int64
+}
+
+// Shown is the limit for people, and what is left of it.
+func (a Account) Shown() (limit, left string) {
+	if a.Money > 0 {
+		return chat.Money(a.Money), chat.Money(max(0, a.Money-float64(a.Used)/micro))
+	}
+	return fmt.Sprintf("%d tokens", a.Tokens), fmt.Sprintf("%d tokens", max(0, a.Tokens-a.Used))
+}
+
+// Used looks up what is used of the limits that concern a person and a thread.
+func (l Limits) Used(ctx context.Context, counters memory.Counters, now time.Time, platform string, by chat.UserID, thread chat.ThreadID) ([]Account, error) {
+	var out []Account
+	for _, a := range l.accounts(now, platform, by, thread) {
+		used, err := counters.Count(ctx, a.name, 0, counterTTL)
+		if err != nil {
+			return nil, fmt.Errorf("look at a limit: %w", err)
+		}
+		_, of, _ := strings.Cut(strings.TrimPrefix(a.name, "used/"), "/")
+		of, _, _ = strings.Cut(of, "/")
+		out = append(out, Account{a.Limit, of, used})
+	}
+	return out, nil
 }
 
 // overdrawn says, in words for the person, which limit is reached; "" when none

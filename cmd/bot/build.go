@@ -15,7 +15,7 @@ var thisBuild = config.NewBuild(
 	"store: sqlite", "store: redis",
 	"llm.protocol: tools", "llm.protocol: react", "llm.protocol: numbered", "llm.strategy: react", "llm.strategy: plan", "llm.strategy: reflexion", "llm.strategy: branch",
 	"llm.prices", "limits", "memory.summary",
-	"llm.images", "agent.examples", "http", "traces",
+	"llm.images", "agent.examples", "http", "http.page", "traces",
 	"tools.calculator", "tools.clock", "tools.fetch", "tools.wikipedia",
 	"tools.search", "tools.search.provider: searxng", "tools.search.provider: brave", "tools.search.provider: tavily",
 	"tools.chart", "tools.image", "tools.python",

@@ -16,6 +16,7 @@ import (
 
 	"nod/adapters/terminal"
 	workspace "nod/adapters/web"
+	"nod/adapters/web/door"
 	"nod/agent/run"
 	"nod/chat"
 	"nod/cmd/bot/config"
@@ -34,7 +35,7 @@ type chatCommand struct {
 // Run is the agent in this terminal.
 func (c chatCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 	if c.Page != "" {
-		if err := workspace.Loopback(c.Page); err != nil {
+		if err := door.Loopback(c.Page); err != nil {
 			return usage(fmt.Errorf("--page: %w", err))
 		}
 	}

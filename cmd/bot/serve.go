@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nod/adapters/discord"
+	"nod/adapters/operator"
 	"nod/adapters/slack"
 	"nod/agent/run"
 	"nod/cmd/bot/config"
@@ -42,10 +44,10 @@ func (c runCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 	log := cmd.logger(env, slog.LevelInfo)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	return newMask(cfg).Error(serve(ctx, cfg, log))
+	return newMask(cfg).Error(serve(ctx, cfg, log, env.Out))
 }
 
-func serve(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
+func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, out io.Writer) error {
 	p, err := assemble(ctx, cfg, log)
 	if err != nil {
 		return err
@@ -55,7 +57,11 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	return p.serve(ctx, platforms)
+	page, err := p.operate(out, platforms)
+	if err != nil {
+		return err
+	}
+	return p.serve(ctx, platforms, page)
 }
 
 // platforms makes the adapters that the file switches on. A new adapter is
@@ -87,7 +93,7 @@ func (p *program) lost(name string, err error, of int) error {
 // context ends the runner claims nothing more and finishes what it is doing;
 // the adapters stay connected until then, so that it can still post. What
 // people say meanwhile is stored, for the next process.
-func (p *program) serve(ctx context.Context, platforms map[string]platform) error {
+func (p *program) serve(ctx context.Context, platforms map[string]platform, page *operator.Page) error {
 	all, ctx := errgroup.WithContext(ctx)
 	drained, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
@@ -109,6 +115,9 @@ func (p *program) serve(ctx context.Context, platforms map[string]platform) erro
 	})
 	if p.spans != nil {
 		all.Go(func() error { return p.spans.run(drained, p, served) })
+	}
+	if page != nil {
+		all.Go(func() error { return page.Run(drained) })
 	}
 	if h := p.cfg.HTTP; h != nil {
 		all.Go(func() error { return p.listen(drained, h.Listen, platforms) })

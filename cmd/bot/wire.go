@@ -32,10 +32,12 @@ type program struct {
 	store memory.Full
 	lists memory.Lister
 	agent *agent.Agent
-	model llm.Model
-	kit   *kit
-	meter *meter
-	spans *tracer // nil: none
+	// deciding is agent, for whoever looks on while it may be made anew.
+	deciding atomic.Pointer[agent.Agent]
+	model    llm.Model
+	kit      *kit
+	meter    *meter
+	spans    *tracer // nil: none
 
 	effects    *run.Effects
 	forgetting sync.WaitGroup
@@ -80,6 +82,7 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 		log.Warn("the tools of an mcp server are left out", "server", s.name, "why", s.why)
 	}
 	p.agent.Calling = p.called
+	p.deciding.Store(p.agent)
 	p.meter.know(p.agent.Tools)
 	p.meter.build()
 	p.meter.begin()

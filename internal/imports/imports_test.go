@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"tools/mcp":             {"chat", "llm", "llm/args", "tools"},
 	"adapters/terminal":     {"chat", "chat/intake", "chat/markdown", "chat/outbox", "chat/summary"},
 	"adapters/slack":        {"chat", "chat/catchup", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary"},
-	"adapters/web":          {"chat", "chat/inbound", "chat/intake", "chat/markdown", "chat/summary"},
+	"adapters/web":          {"adapters/web/door", "chat", "chat/inbound", "chat/intake", "chat/markdown", "chat/summary"},
 	"adapters/discord":      {"chat", "chat/catchup", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary"},
 	"lab":                   {"agent", "chat", "llm", "llm/args", "memory"},
 	"cmd/bot":               {"*"},
@@ -76,6 +76,10 @@ var mayImport = map[string][]string{
 	"internal/fakellm":      {},
 	"internal/fakeotlp":     {},
 	"internal/fakediscord":  {},
+
+	"adapters/web/door":          {},
+	"adapters/web/door/doortest": {},
+	"adapters/operator":          {"adapters/web/door", "agent", "agent/run", "chat", "llm", "memory"},
 }
 
 // mayKnow lists who may import a library of a platform, a provider or a store.

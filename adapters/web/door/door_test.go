@@ -1,48 +1,20 @@
-package web
+package door
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+
+	"nod/adapters/web/door/doortest"
 )
 
 // doorway is a door with a room behind it, and what was printed.
-func doorway() (d *door, room http.Handler, printed *[]string) {
+func doorway() (d *Door, room http.Handler, printed *[]string) {
 	printed = &[]string{}
-	d = newDoor("127.0.0.1:8484", func(line string) { *printed = append(*printed, line) })
-	d.announce()
-	return d, d.guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })), printed
-}
-
-// ask sends a request as a browser would that was let in with the cookies.
-func ask(room http.Handler, method, target string, cookies []*http.Cookie, header ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, "http://127.0.0.1:8484"+target, nil)
-	for _, c := range cookies {
-		r.AddCookie(c)
-	}
-	for i := 0; i < len(header); i += 2 {
-		if header[i] == "Host" {
-			r.Host = header[i+1]
-		} else {
-			r.Header.Set(header[i], header[i+1])
-		}
-	}
-	w := httptest.NewRecorder()
-	room.ServeHTTP(w, r)
-	return w
-}
-
-// enter opens the page by the newest link.
-func enter(t *testing.T, room http.Handler, printed []string) []*http.Cookie {
-	t.Helper()
-	_, target, _ := strings.Cut(printed[len(printed)-1], "127.0.0.1:8484")
-	w := ask(room, "GET", target, nil)
-	if w.Code != http.StatusOK || len(w.Result().Cookies()) != 1 {
-		t.Fatalf("the link: status %d, %q", w.Code, w.Body)
-	}
-	return w.Result().Cookies()
+	d = New("127.0.0.1:8484", func(line string) { *printed = append(*printed, line) })
+	d.Announce()
+	return d, d.Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })), printed
 }
 
 func TestLinkWorksOnce(t *testing.T) {
@@ -51,30 +23,30 @@ func TestLinkWorksOnce(t *testing.T) {
 	if !strings.HasPrefix(first, "page: http://127.0.0.1:8484/?key=") {
 		t.Fatalf("printed %q", first)
 	}
-	in := enter(t, room, *printed)
+	in := doortest.Enter(t, room, *printed)
 	if len(*printed) != 2 || (*printed)[1] == first {
 		t.Errorf("after the link was used: %q", *printed)
 	}
 	_, target, _ := strings.Cut(first, ":8484")
-	if w := ask(room, "GET", target, nil); w.Code != http.StatusForbidden || len(w.Result().Cookies()) > 0 {
+	if w := doortest.Ask(room, "GET", target, nil); w.Code != http.StatusForbidden || len(w.Result().Cookies()) > 0 {
 		t.Errorf("the link again: status %d", w.Code)
 	}
-	if w := ask(room, "GET", target, in); w.Code != http.StatusSeeOther {
+	if w := doortest.Ask(room, "GET", target, in); w.Code != http.StatusSeeOther {
 		t.Errorf("the link again, by who is in already: status %d", w.Code)
 	}
 	c := in[0]
 	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Name != "nod-8484" {
 		t.Errorf("the cookie: %+v", c)
 	}
-	enter(t, room, *printed)
-	if w := ask(room, "GET", "/", in); w.Code != http.StatusTeapot {
+	doortest.Enter(t, room, *printed)
+	if w := doortest.Ask(room, "GET", "/", in); w.Code != http.StatusTeapot {
 		t.Errorf("the first browser, once a second is in: status %d", w.Code)
 	}
 }
 
 func TestWhoComesIn(t *testing.T) {
 	_, room, printed := doorway()
-	in := enter(t, room, *printed)
+	in := doortest.Enter(t, room, *printed)
 	own := "http://127.0.0.1:8484"
 	for _, tt := range []struct {
 		name, method, target string
@@ -106,7 +78,7 @@ func TestWhoComesIn(t *testing.T) {
 		{"a link on a foreign page", "GET", "/", in, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 418},
 		{"any other method", "PUT", "/say", in, nil, 403},
 	} {
-		w := ask(room, tt.method, tt.target, tt.cookies, tt.header...)
+		w := doortest.Ask(room, tt.method, tt.target, tt.cookies, tt.header...)
 		if w.Code != tt.want {
 			t.Errorf("%s: status %d, want %d", tt.name, w.Code, tt.want)
 		}
@@ -119,11 +91,11 @@ func TestWhoComesIn(t *testing.T) {
 // Only so many browsers are known at a time, so that nothing grows without end.
 func TestFirstIsForgotten(t *testing.T) {
 	d, room, printed := doorway()
-	in := enter(t, room, *printed)
+	in := doortest.Enter(t, room, *printed)
 	for range mostKnown {
-		enter(t, room, *printed)
+		doortest.Enter(t, room, *printed)
 	}
-	if w := ask(room, "GET", "/", in); w.Code != http.StatusForbidden || len(d.known) != mostKnown {
+	if w := doortest.Ask(room, "GET", "/", in); w.Code != http.StatusForbidden || len(d.known) != mostKnown {
 		t.Errorf("status %d, %d known", w.Code, len(d.known))
 	}
 }
@@ -137,7 +109,7 @@ func TestLoopback(t *testing.T) {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
-	if !slices.Contains(newDoor("[::1]:8484", nil).hosts(), "[::1]:8484") {
+	if !slices.Contains(New("[::1]:8484", nil).hosts(), "[::1]:8484") {
 		t.Error("the page of [::1] is not found by its name")
 	}
 }

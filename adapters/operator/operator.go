@@ -1,0 +1,207 @@
+// Package operator is a page for whoever runs nod: which approvals wait, which
+// threads have a turn, any thread as it was at any of its entries, what was spent, and
+// how the parts are. It changes nothing, and is served on a loopback address to who
+// has the link that is printed (package door).
+//
+// The one idea is that the page computes nothing of its own. It reads logs, and shows
+// what package agent makes of them, which is also what the model was shown, what
+// people see and what is done next. So it can't tell another story than they, and as a
+// log is shared by all processes, so is what is shown of it.
+//
+// Texts of conversations are shown only where [Options.Texts] says so, and secrets
+// never.
+package operator
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"iter"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"nod/adapters/web/door"
+	"nod/agent"
+	"nod/agent/run"
+	"nod/chat"
+	"nod/memory"
+)
+
+// Store is what the page reads. It is called concurrently.
+type Store interface {
+	memory.Reader
+	memory.Counters
+	Pending(ctx context.Context, platform string) iter.Seq2[memory.PendingApproval, error]
+}
+
+// Options set up a [Page].
+type Options struct {
+	Address   string // where it is served: a loopback address
+	Store     Store
+	Threads   memory.Lister
+	Platforms []string
+	Agent     func() *agent.Agent // as it decides now; its tools may change
+	Limits    run.Limits
+	Health    func(ctx context.Context) map[string]any // as /readyz says it
+	Facts     [][2]string                              // about the program, shown with its health
+	Texts     bool                                     // texts of conversations are shown
+	Mask      func(string) string                      // takes secrets out of texts; nil: there are none
+	Print     func(line string)                        // see door.New
+	Logger    *slog.Logger
+	Now       func() time.Time
+}
+
+// Page is the operator's page.
+type Page struct {
+	o       Options
+	log     *slog.Logger
+	door    *door.Door
+	listens net.Listener
+	shelf   shelf
+	ledger  ledger
+}
+
+// New listens on the address; [Page.Run] serves the page.
+func New(o Options) (*Page, error) {
+	if o.Store == nil || o.Threads == nil || o.Agent == nil {
+		return nil, errors.New("make the operator's page: a store and an agent are needed")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Print == nil {
+		o.Print = func(string) {}
+	}
+	if o.Mask == nil {
+		o.Mask = func(s string) string { return s }
+	}
+	l, err := door.Listen(o.Address)
+	if err != nil {
+		return nil, err
+	}
+	p := &Page{o: o, log: o.Logger, listens: l, door: door.New(l.Addr().String(), o.Print)}
+	p.shelf.read = o.Store
+	return p, nil
+}
+
+// Run prints the link, and serves the page until ctx is done.
+func (p *Page) Run(ctx context.Context) error {
+	p.door.Announce()
+	return door.Serve(ctx, p.listens, p.Handler())
+}
+
+//go:embed page
+var files embed.FS
+
+func asset(name, kind string) http.HandlerFunc {
+	data, err := files.ReadFile("page/" + name)
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return door.Asset(data, kind)
+}
+
+// Handler serves the page.
+func (p *Page) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/waiting", http.StatusSeeOther) })
+	mux.HandleFunc("GET /waiting", p.view("waiting", p.waiting))
+	mux.HandleFunc("GET /live", p.view("live", p.live))
+	mux.HandleFunc("GET /thread", p.view("thread", p.thread))
+	mux.HandleFunc("GET /spent", p.view("spent", p.spent))
+	mux.HandleFunc("GET /health", p.view("health", p.health))
+	mux.HandleFunc("GET /style.css", door.Asset(door.Style, "text/css; charset=utf-8"))
+	mux.HandleFunc("GET /operator.css", asset("operator.css", "text/css; charset=utf-8"))
+	mux.HandleFunc("GET /operator.js", asset("operator.js", "text/javascript; charset=utf-8"))
+	mux.HandleFunc("GET /icon.svg", door.Asset(door.Icon, "image/svg+xml"))
+	return p.door.Guard(mux)
+}
+
+// templates draw the views.
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"at":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+	"money": chat.Money,
+	"list":  func(all []string) string { return strings.Join(all, ", ") },
+}).ParseFS(files, "page/*.html"))
+
+// screen is what the frame of every view draws.
+type screen struct {
+	View  string
+	Views []string
+	Texts bool
+	Now   time.Time
+	Body  any
+}
+
+// views are the places of the page, in the order of its menu.
+var views = []string{"waiting", "live", "thread", "spent", "health"}
+
+// mistake is an error of whoever asked.
+type mistake struct{ error }
+
+// view draws what a view finds; a part of it alone where the page's script asks so.
+func (p *Page) view(name string, find func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := find(r)
+		if err != nil {
+			p.fail(w, name, err)
+			return
+		}
+		s := screen{View: name, Views: views, Texts: p.o.Texts, Now: p.o.Now(), Body: body}
+		what := "frame"
+		if r.URL.Query().Has("part") {
+			what = name
+		}
+		var b bytes.Buffer
+		if err := templates.ExecuteTemplate(&b, what, s); err != nil {
+			p.fail(w, name, err)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write(b.Bytes()) // the browser is gone
+	}
+}
+
+func (p *Page) fail(w http.ResponseWriter, view string, err error) {
+	var m mistake
+	if errors.As(err, &m) {
+		http.Error(w, m.Error(), http.StatusBadRequest)
+		return
+	}
+	p.log.Error("draw a view of the operator's page", "view", view, "error", err)
+	http.Error(w, "The store does not answer. Please try again.", http.StatusServiceUnavailable)
+}
+
+// text makes a text of a conversation fit to be shown, or says only how long it is.
+func (p *Page) text(s string) string {
+	switch {
+	case s == "":
+		return ""
+	case !p.o.Texts:
+		return fmt.Sprintf("(%d characters)", len([]rune(s)))
+	}
+	return door.Clean(p.o.Mask(s))
+}
+
+// word makes a name, or a text of nod's own, fit to be shown.
+func (p *Page) word(s string) string { return door.Clean(p.o.Mask(s)) }
+
+// person is how somebody is called.
+func (p *Page) person(u chat.User) string { return p.word(u.Display()) }
+
+func (p *Page) people(all []chat.User) []string {
+	var out []string
+	for _, u := range all {
+		out = append(out, p.person(u))
+	}
+	return out
+}

@@ -1,0 +1,268 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"nod/agent/run"
+	"nod/chat"
+	"nod/llm"
+	"nod/memory"
+)
+
+// What was spent is added up from the logs, as everything else is: each step says
+// what it used. A thread's sums are kept until it is touched again.
+
+// use is what was used of one kind: by a person of a platform, with a model, on a day.
+type use struct {
+	Day, Platform, Model string
+	By                   chat.User
+}
+
+// ledger keeps the sums of threads.
+type ledger struct {
+	mu   sync.Mutex
+	sums map[chat.ThreadID]sums
+}
+
+type sums struct {
+	touched time.Time
+	of      map[use]llm.Usage
+}
+
+// Bounds of the view.
+const (
+	spentDays  = 7
+	mostCounts = 2000            // logs that are read for one view; the rest follows with the next
+	exactly    = 2 * time.Second // a store says to the second when a thread was touched: it may be again
+)
+
+// add adds up a log.
+func add(thread chat.ThreadID, log []memory.Entry, since time.Time) map[use]llm.Usage {
+	out := map[use]llm.Usage{}
+	var by chat.User
+	model := ""
+	count := func(at time.Time, u llm.Usage) {
+		if u == (llm.Usage{}) || at.Before(since) {
+			return
+		}
+		k := use{at.UTC().Format(time.DateOnly), thread.Platform, model, chat.User{ID: by.ID, Name: by.Name}}
+		sum := out[k]
+		sum.Prompt += u.Prompt
+		sum.Cached += u.Cached
+		sum.Completion += u.Completion
+		out[k] = sum
+	}
+	for _, e := range log {
+		switch b := e.Body.(type) {
+		case memory.Opened:
+			by = b.Requester
+		case memory.Step:
+			model = b.Model
+			count(e.At, b.Usage)
+		case memory.Trimmed:
+			count(e.At, b.Usage)
+		}
+	}
+	return out
+}
+
+// read brings the sums up to date, as far as a view may take, and says of how many
+// threads that is not done yet.
+func (p *Page) read(ctx context.Context, since time.Time) (all map[chat.ThreadID]map[use]llm.Usage, left int, err error) {
+	p.ledger.mu.Lock()
+	defer p.ledger.mu.Unlock()
+	old := p.ledger.sums
+	p.ledger.sums = map[chat.ThreadID]sums{}
+	all = map[chat.ThreadID]map[use]llm.Usage{}
+	reads := 0
+	q := memory.ListQuery{Platforms: p.o.Platforms, Since: since, Most: 1000}
+	for {
+		page, err := p.o.Threads.Threads(ctx, q)
+		if err != nil || len(page) == 0 {
+			return all, left, err
+		}
+		for _, l := range page {
+			s, ok := old[l.Thread]
+			if !ok || !s.touched.Equal(l.Touched) {
+				if reads++; reads > mostCounts {
+					left++
+					continue
+				}
+				log, err := p.o.Store.Read(ctx, l.Thread)
+				if err != nil {
+					return nil, 0, err
+				}
+				s = sums{l.Touched, add(l.Thread, log, since)}
+			}
+			if p.o.Now().Sub(l.Touched) > exactly {
+				p.ledger.sums[l.Thread] = s
+			}
+			all[l.Thread] = s.of
+		}
+		q.After = page[len(page)-1]
+	}
+}
+
+// spent is the view of what was used.
+type spent struct {
+	By, Day        string
+	Ways, Days     []choice
+	Rows           []spentRow
+	Total          spentRow
+	Money          bool
+	Left           int
+	Next, Previous string
+}
+
+// choice is a link to the same view in another way.
+type choice struct {
+	Name, URL string
+	Here      bool
+}
+
+type spentRow struct {
+	Name, URL       string
+	In, Cached, Out int
+	Cost            float64
+	Limit, Rest     string
+
+	platform string
+	user     chat.UserID
+	thread   chat.ThreadID
+}
+
+// ways are what the rows can be.
+var ways = []string{"person", "thread", "model", "day"}
+
+// spent adds up by person, thread or model of a day, or by day.
+func (p *Page) spent(r *http.Request) (any, error) {
+	now := p.o.Now().UTC()
+	v := spent{By: cmp.Or(r.URL.Query().Get("by"), "person"), Day: cmp.Or(r.URL.Query().Get("day"), now.Format(time.DateOnly)), Money: p.o.Agent().Prices != nil}
+	if !slices.Contains(ways, v.By) {
+		v.By = "person"
+	}
+	page, err := number(r, "page")
+	if err != nil {
+		return nil, err
+	}
+	since := now.Truncate(24*time.Hour).AddDate(0, 0, 1-spentDays)
+	all, left, err := p.read(r.Context(), since)
+	if err != nil {
+		return nil, err
+	}
+	v.Left = left
+	v.choices(now)
+	rows := p.rows(&v, all)
+	from := min(int(page)*pageSize, len(rows))
+	to := min(from+pageSize, len(rows))
+	v.Rows = rows[from:to]
+	if to < len(rows) {
+		v.Next = v.url(v.By, v.Day, int(page)+1)
+	}
+	if page > 0 {
+		v.Previous = v.url(v.By, v.Day, int(page)-1)
+	}
+	return v, p.limits(r.Context(), &v, now)
+}
+
+// choices are the other ways to look, and the other days.
+func (v *spent) choices(now time.Time) {
+	for _, w := range ways {
+		v.Ways = append(v.Ways, choice{w, v.url(w, v.Day, 0), w == v.By})
+	}
+	for i := range spentDays {
+		day := now.AddDate(0, 0, -i).Format(time.DateOnly)
+		v.Days = append(v.Days, choice{day, v.url(v.By, day, 0), day == v.Day})
+	}
+}
+
+func (v *spent) url(by, day string, page int) string {
+	q := url.Values{"by": {by}, "day": {day}}
+	if page > 0 {
+		q.Set("page", strconv.Itoa(page))
+	}
+	return "/spent?" + q.Encode()
+}
+
+// rows adds the threads' sums up in the way that is asked for, the largest first.
+func (p *Page) rows(v *spent, all map[chat.ThreadID]map[use]llm.Usage) []spentRow {
+	prices := p.o.Agent().Prices
+	found := map[string]*spentRow{}
+	v.Total.Name = "all"
+	for thread, of := range all {
+		for k, u := range of {
+			if v.By != "day" && k.Day != v.Day {
+				continue
+			}
+			row := p.row(v.By, thread, k)
+			if have := found[row.Name]; have != nil {
+				row = *have
+			}
+			for _, sum := range []*spentRow{&row, &v.Total} {
+				sum.In += u.Prompt
+				sum.Cached += u.Cached
+				sum.Out += u.Completion
+				sum.Cost += prices.Cost(u)
+			}
+			found[row.Name] = &row
+		}
+	}
+	out := make([]spentRow, 0, len(found))
+	for _, row := range found {
+		out = append(out, *row)
+	}
+	slices.SortFunc(out, func(a, b spentRow) int {
+		if v.By == "day" {
+			return strings.Compare(b.Name, a.Name)
+		}
+		return cmp.Or(cmp.Compare(b.In+b.Out, a.In+a.Out), strings.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+func (p *Page) row(by string, thread chat.ThreadID, k use) spentRow {
+	switch by {
+	case "thread":
+		return spentRow{Name: p.word(thread.String()), URL: threadURL(thread, 0), platform: thread.Platform, thread: thread}
+	case "model":
+		return spentRow{Name: p.word(cmp.Or(k.Model, "(not noted)"))}
+	case "day":
+		return spentRow{Name: k.Day}
+	}
+	return spentRow{Name: p.word(k.Platform + "/" + string(k.By.ID) + " " + k.By.Name), platform: k.Platform, user: k.By.ID}
+}
+
+// limits puts the limits to the rows of today that have one.
+func (p *Page) limits(ctx context.Context, v *spent, now time.Time) error {
+	if p.o.Limits == (run.Limits{}) || v.Day != now.Format(time.DateOnly) {
+		return nil
+	}
+	put := func(row *spentRow, of string) error {
+		accounts, err := p.o.Limits.Used(ctx, p.o.Store, now, row.platform, row.user, row.thread)
+		for _, a := range accounts {
+			if a.Of == of {
+				row.Limit, row.Rest = a.Shown()
+			}
+		}
+		return err
+	}
+	if err := put(&v.Total, "all"); err != nil {
+		return err
+	}
+	for i := range v.Rows {
+		if v.By == "person" || v.By == "thread" {
+			if err := put(&v.Rows[i], v.By); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,314 @@
+package operator
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"nod/agent"
+	"nod/chat"
+	"nod/llm"
+	"nod/memory"
+)
+
+// threads is a list of threads to choose from.
+type threads struct {
+	Rows []threadRow
+	Next string
+}
+
+type threadRow struct {
+	Thread, URL string
+	Touched     time.Time
+}
+
+// thread is the view of one thread at one of its entries; without one, a list.
+func (p *Page) thread(r *http.Request) (any, error) {
+	name := strings.TrimSpace(r.URL.Query().Get("id"))
+	if name == "" {
+		return p.threads(r)
+	}
+	thread, err := chat.ParseThreadID(name)
+	if err != nil {
+		return nil, mistake{err}
+	}
+	at, err := number(r, "at")
+	if err != nil {
+		return nil, err
+	}
+	log, err := p.shelf.log(r.Context(), thread)
+	if err != nil {
+		return nil, err
+	}
+	return p.moment(thread, log, at), nil
+}
+
+func (p *Page) threads(r *http.Request) (any, error) {
+	q := memory.ListQuery{Platforms: p.o.Platforms, Most: pageSize}
+	if err := after(r, &q); err != nil {
+		return nil, err
+	}
+	found, err := p.o.Threads.Threads(r.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	var out threads
+	for _, l := range found {
+		out.Rows = append(out.Rows, threadRow{p.word(l.Thread.String()), threadURL(l.Thread, 0), l.Touched})
+	}
+	if len(found) == pageSize {
+		out.Next = "/thread?" + afterURL(found[len(found)-1])
+	}
+	return out, nil
+}
+
+// moment is a thread as it was behind one of its entries.
+type moment struct {
+	Thread, ID      string
+	First, At, Last uint64
+	Entries         []entryRow
+	Earlier, Later  string // addresses; empty: there is nothing
+	Decision        string
+	Trouble         string // why that can't be said
+	Lines           []lineRow
+	Prompt          []promptRow
+	Tools           []string
+}
+
+type entryRow struct {
+	Seq  uint64
+	At   time.Time
+	Kind string
+	What string
+	Text string
+	URL  string
+	Here bool
+}
+
+type lineRow struct {
+	At   time.Time
+	Who  string
+	Kind string // message, steps, approval, answer, file
+	Text string
+	More []string
+}
+
+type promptRow struct{ Role, Text string }
+
+// around is how many entries are shown before and behind the chosen one.
+const around = 60
+
+// mostLines is how many of the thread's last messages are shown.
+const mostLines = 30
+
+// moment computes what the thread was at an entry: by the functions that computed it
+// then.
+func (p *Page) moment(thread chat.ThreadID, log []memory.Entry, at uint64) moment {
+	m := moment{Thread: p.word(thread.String()), ID: thread.String()}
+	if len(log) == 0 {
+		return m
+	}
+	m.First, m.Last = log[0].Seq, memory.LastSeq(log)
+	i := len(log) - 1
+	if at > 0 {
+		i = max(0, slices.IndexFunc(log, func(e memory.Entry) bool { return e.Seq >= at }))
+		if at > m.Last {
+			i = len(log) - 1
+		}
+	}
+	m.At = log[i].Seq
+	p.timeline(&m, thread, log, i)
+	p.replay(&m, log[:i+1])
+	return m
+}
+
+// timeline lists the entries around the one that is shown.
+func (p *Page) timeline(m *moment, thread chat.ThreadID, log []memory.Entry, i int) {
+	from, to := max(0, i-around), min(len(log), i+around+1)
+	for j, e := range log[from:to] {
+		row := entryRow{Seq: e.Seq, At: e.At, Kind: e.Body.Kind(), URL: threadURL(thread, e.Seq), Here: from+j == i}
+		row.What, row.Text = p.describe(e.Body)
+		m.Entries = append(m.Entries, row)
+	}
+	if from > 0 {
+		m.Earlier = threadURL(thread, log[max(0, from-around)].Seq)
+	}
+	if to < len(log) {
+		m.Later = threadURL(thread, log[min(len(log)-1, to+around)].Seq)
+	}
+}
+
+// replay decides anew. A log that package agent can't be asked about is a fault that is
+// shown and hides nothing else.
+func (p *Page) replay(m *moment, log []memory.Entry) {
+	defer func() {
+		if r := recover(); r != nil {
+			m.Trouble = "this part of the log can't be decided on"
+			p.log.Error("panic", "what", "look at a thread", "error", fmt.Sprint(r))
+		}
+	}()
+	then := agent.NewLog(log, agent.Claim{})
+	for _, l := range last(then.History(), mostLines) {
+		m.Lines = append(m.Lines, p.line(l))
+	}
+	a := p.o.Agent()
+	m.Decision = p.decision(a.Next(then))
+	call, ok := a.Prompt(then)
+	if !ok {
+		return
+	}
+	for _, msg := range call.Request.Messages {
+		m.Prompt = append(m.Prompt, promptRow{string(msg.Role), p.text(written(msg))})
+	}
+	for _, t := range call.Tools {
+		m.Tools = append(m.Tools, p.word(t.Name))
+	}
+}
+
+func last[T any](all []T, n int) []T { return all[max(0, len(all)-n):] }
+
+// written is a message of a prompt with what it calls.
+func written(m llm.Message) string {
+	text := m.Text
+	for _, c := range m.Calls {
+		text += "\n" + c.Name + " " + c.Args
+	}
+	return strings.TrimSpace(text)
+}
+
+// decision says what was to be done next.
+func (p *Page) decision(act agent.Action) string {
+	switch act := act.(type) {
+	case agent.Wait:
+		if act.Until.IsZero() {
+			return "wait for somebody"
+		}
+		return "wait until " + act.Until.UTC().Format(time.DateTime)
+	case agent.Record:
+		return "note " + kinds(act.Bodies)
+	case agent.Open:
+		return fmt.Sprintf("ask for %d approvals", len(act.Asked))
+	case agent.Judge:
+		return fmt.Sprintf("judge the reaction %d", act.Seq)
+	case agent.Call:
+		return fmt.Sprintf("call the model: call %d of the turn, %d messages, %d tools", act.N, len(act.Request.Messages), len(act.Tools))
+	case agent.Run:
+		var names []string
+		for _, c := range act.Calls {
+			names = append(names, p.word(c.Tool))
+		}
+		return "run " + strings.Join(names, ", ")
+	case agent.Effect:
+		return "run " + p.word(act.Call.Tool) + ", which changes something"
+	case agent.Post:
+		return "post " + memory.PostName(act.Post.Key)
+	case agent.Edit:
+		return "draw " + memory.PostName(act.Post.Key) + " anew"
+	case agent.Mark:
+		return "mark a message as seen"
+	case agent.Summarise:
+		return "have the model sum up what is left out"
+	case agent.AskWhy:
+		return "ask what was wrong with the answer"
+	}
+	return fmt.Sprintf("%T", act)
+}
+
+func kinds(bodies []memory.Body) string {
+	var out []string
+	for _, b := range bodies {
+		out = append(out, b.Kind())
+	}
+	return strings.Join(out, ", ")
+}
+
+// line is a message of the conversation as people saw it.
+func (p *Page) line(l chat.Line) lineRow {
+	row := lineRow{At: l.At, Who: "nod"}
+	switch {
+	case l.Message != nil:
+		row.Kind, row.Who, row.Text = "message", p.person(l.Message.From), p.text(l.Message.Text)
+		for _, f := range l.Message.Files {
+			row.More = append(row.More, p.text(f.Name))
+		}
+	case l.Post.Steps != nil:
+		s := l.Post.Steps
+		row.Kind, row.Text = "steps", p.word(s.Status)
+		for _, it := range s.Items {
+			for _, c := range it.Calls {
+				row.More = append(row.More, p.word(c.Tool)+" · "+p.word(string(c.State)))
+			}
+		}
+	case l.Post.Approval != nil:
+		a := l.Post.Approval
+		row.Kind, row.Text = "approval", fmt.Sprintf("Approval %d: %s", a.Number, p.word(a.Tool))
+		if a.Outcome != "" {
+			row.More = append(row.More, p.word(string(a.Outcome)))
+		}
+		row.More = append(row.More, p.text(a.Args))
+	case l.Post.File != nil:
+		row.Kind, row.Text = "file", p.text(l.Post.File.Name)
+	case l.Post.Text != nil:
+		row.Kind, row.Text = "answer", p.text(l.Post.Text.Markdown)
+	}
+	return row
+}
+
+// describe says what an entry is: what may be seen by anybody who may see the page,
+// and a text of the conversation.
+func (p *Page) describe(b memory.Body) (what, text string) {
+	switch b := b.(type) {
+	case memory.Message:
+		return p.person(b.From), p.text(b.Text)
+	case memory.Edited:
+		return "", p.text(b.Text)
+	case memory.Opened:
+		return fmt.Sprintf("turn %d, asked by %s", b.Turn, p.person(b.Requester)), ""
+	case memory.Step:
+		what = fmt.Sprintf("call %d, %d tokens in (%d cached), %d out, %.1f s", b.N, b.Usage.Prompt, b.Usage.Cached, b.Usage.Completion, b.Took.Seconds())
+		for _, c := range b.Calls {
+			what += " → " + p.word(c.Tool)
+		}
+		return what, p.text(strings.TrimSpace(b.Thought + "\n" + b.Answer))
+	case memory.Result:
+		return fmt.Sprintf("%s: %s, %.1f s", p.word(b.Tool), b.State, b.Took.Seconds()), p.text(b.Text)
+	case memory.Asked:
+		return fmt.Sprintf("approval %d of %s, by %s", b.Number, p.word(b.Tool), strings.Join(b.Rules.Approvers, ", ")), ""
+	case memory.Vote:
+		what = p.person(b.By) + ": " + string(b.Verdict)
+		if !b.Counts {
+			what += ", does not count: " + p.word(b.Reason)
+		}
+		return what, ""
+	case memory.Decided:
+		return strings.TrimSpace(string(b.Outcome) + " " + strings.Join(p.people(b.By), ", ")), ""
+	case memory.Started:
+		return p.word(b.Tool), ""
+	case memory.Posted:
+		if b.Refused != "" {
+			return memory.PostName(b.Key) + ": refused", ""
+		}
+		return memory.PostName(b.Key), ""
+	case memory.Failed:
+		return "", p.text(b.Reason)
+	case memory.Stopped:
+		return "by " + p.person(b.By), ""
+	case memory.Reaction:
+		return p.person(b.By) + " " + p.word(b.Emoji), ""
+	case memory.Trimmed:
+		return fmt.Sprintf("from entry %d on", b.Before), p.text(b.Summary)
+	case memory.Forgot:
+		return "by " + p.person(b.By), ""
+	case memory.Broken:
+		return "can't be read", ""
+	}
+	return "", ""
+}
+
+// IsThread tells the two things that the view may show apart.
+func (moment) IsThread() bool { return true }
+
+// IsThread is explained at the other one.
+func (threads) IsThread() bool { return false }
