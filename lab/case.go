@@ -239,7 +239,7 @@ func caseOf(r *Recorded, t agent.Told, bad []string) Case {
 	}
 	for _, k := range r.calls {
 		if made := callOf(k.Call); k.ran() {
-			c.Results = append(c.Results, CaseResult{CaseCall{made.Name, made.Arguments}, k.result.Text})
+			c.Results = append(c.Results, CaseResult{CaseCall(made), k.result.Text})
 		}
 	}
 	return c
