@@ -1,25 +1,77 @@
 package agent
 
 import (
+	"strings"
+
 	"nod/agent/speak"
 	"nod/chat"
 	"nod/memory"
 )
 
+// Heard is a completion as far as it was written.
+type Heard struct {
+	Text, Reasoning string
+	Calls           bool // it calls a tool: its text is a thought
+}
+
 // Growing is the steps message while the completion of c is on its way, and where
-// it stands; ok is false while there is nothing of it to show. An answer does not
-// grow there.
-func (a *Agent) Growing(log *Log, c Call, text, reasoning string) (p chat.Post, ref chat.MessageRef, ok bool) {
-	thought := reasoning
-	if g, can := a.Protocol.(speak.Grower); can && len(c.Tools) > 0 && (c.Phase == "" || c.Phase == memory.SolveStep) {
-		thought = g.Growing(text)
-	}
+// it stands; ok is false while there is nothing of it to show. It stands nowhere
+// where the completion is the turn's first: then it is shown by platforms only that
+// can take it back, since a turn without tools leaves no steps.
+func (a *Agent) Growing(log *Log, c Call, h Heard) (p chat.Post, ref chat.MessageRef, ok bool) {
+	thought := a.thinks(c, h)
 	if thought == "" {
 		return chat.Post{}, ref, false
 	}
+	item := chat.Step{Thought: thought}
+	if t := log.state.open; t == nil || !t.acts() {
+		steps := chat.Steps{Status: "Thinking", Items: []chat.Step{item}}
+		return chat.Post{Key: "growing/steps", Steps: &steps}, ref, true
+	}
 	p, ref, _, ok = a.StepsPost(log)
 	if ok {
-		p.Steps.Items = append(p.Steps.Items, chat.Step{Thought: thought})
+		p.Steps.Items = append(p.Steps.Items, item)
 	}
 	return p, ref, ok
+}
+
+// thinks is the thought as far as it was written.
+func (a *Agent) thinks(c Call, h Heard) string {
+	g, can := a.Protocol.(speak.Grower)
+	if !can || len(c.Tools) == 0 || c.Phase != "" && c.Phase != memory.SolveStep {
+		return h.Reasoning
+	}
+	thought := g.Growing(h.Text)
+	if h.Calls {
+		thought = strings.TrimSpace(h.Text)
+	}
+	if thought == "" {
+		return h.Reasoning
+	}
+	return thought
+}
+
+// Answering is the turn's answer as far as the completion of c has it; ok is false
+// while there is none. It stands nowhere: the answer is posted once it is whole.
+func (a *Agent) Answering(log *Log, c Call, h Heard) (p chat.Post, ok bool) {
+	g, can := a.Protocol.(speak.Grower)
+	if !can || h.Calls || c.Phase != "" || !log.answers(c) {
+		return chat.Post{}, false
+	}
+	text, _ := unmarked(g.Answering(c.Tools, h.Text))
+	return chat.Post{Key: "growing/answer", Text: &chat.Text{Markdown: text}}, text != ""
+}
+
+// answers says whether what a call writes is the answer, and no draft that will be
+// checked.
+func (l *Log) answers(c Call) bool {
+	if t := l.state.open; t != nil {
+		return Strategy(t.strategy) != Reflexion
+	}
+	for _, b := range c.Before {
+		if o, ok := b.(memory.Opened); ok {
+			return Strategy(o.Strategy) != Reflexion
+		}
+	}
+	return true
 }

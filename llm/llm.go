@@ -106,11 +106,13 @@ type Request struct {
 }
 
 // Delta is a piece of a completion on its way. Reset says that what came
-// before is void, since the call is tried again.
+// before is void, since the call is tried again; Calls, that a tool is being
+// called, so that the text is not the answer.
 type Delta struct {
 	Text      string
 	Reasoning string
 	Reset     bool
+	Calls     bool
 }
 
 // Response is one whole completion.

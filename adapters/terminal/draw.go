@@ -47,6 +47,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, _
 	case p.File != nil:
 		return ref, a.showFile(ref, rows)
 	case p.Text != nil:
+		a.growing = nil
 		a.gate.answered()
 	case p.Approval != nil:
 		a.gate.asked()
@@ -60,6 +61,18 @@ func (a *Adapter) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, 
 	defer a.mu.Unlock()
 	defer a.wake()
 	return a.show(ref, p)
+}
+
+// Grow shows what is being written, in the live part of the screen. Elsewhere
+// nothing is shown: what is written there once must be whole.
+func (a *Adapter) Grow(_ chat.ThreadID, posts []chat.Post) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.left || a.con.editor == nil {
+		return
+	}
+	a.growing = posts
+	_ = a.refresh() // the message itself is tried again
 }
 
 // React shows that the bot put an emoji on a message of the person's. The
@@ -307,13 +320,39 @@ func (a *Adapter) flush() error {
 
 // region is what the live part of the screen should show now.
 func (a *Adapter) region() []row {
+	var rows []row
 	switch {
 	case a.steps != nil && (a.gate.working || len(a.asks) > 0):
-		return liveRows(a.steps)
-	case a.gate.working:
-		return []row{{"…", dim}}
+		rows = liveRows(a.steps)
+	case a.gate.working && len(a.growing) == 0:
+		rows = []row{{"…", dim}}
 	}
-	return nil
+	for _, p := range a.growing {
+		switch {
+		case p.Text != nil:
+			rows = append(rows, a.growingRows(p.Text)...)
+		case p.Steps != nil:
+			rows = append(rows, liveRows(p.Steps)...)
+		}
+	}
+	return rows
+}
+
+// mostGrowing is how many lines of an answer that is being written are shown: the
+// last ones, since the screen can't take back what scrolled off it.
+const mostGrowing = 12
+
+// growingRows shows the end of an answer that is being written.
+func (a *Adapter) growingRows(t *chat.Text) []row {
+	width, height := a.con.screen.Size()
+	var rows []row
+	for _, r := range textRows(t) {
+		rows = append(rows, wrap(r, width-1)...)
+	}
+	if most := max(1, min(mostGrowing, height/2)); len(rows) > most {
+		rows = append([]row{{"Answer: …", yellow}}, rows[len(rows)-most+1:]...)
+	}
+	return rows
 }
 
 // refresh brings the live part up to date.

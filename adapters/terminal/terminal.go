@@ -82,6 +82,7 @@ type Adapter struct {
 	steps    *chat.Steps     // of the running turn
 	stepsAt  *shown          // where they stand
 	attached []chat.File     // go with the next message
+	growing  []chat.Post     // is being written, and no message yet
 	files    []row           // held back until the steps are folded
 	answer   []row           // held back with them, and comes after them
 	left     bool            // Run has returned

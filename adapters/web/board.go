@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -40,6 +41,8 @@ type item struct {
 	why       chat.UserID   // who denied it, and is asked why
 	wrong     []chat.UserID // who is asked what was wrong with it
 	gone      bool          // it was not taken in
+	grows     bool          // it is being written, and no message yet
+	off       bool          // it stands here no more
 }
 
 // mark is an emoji on a message, and who put it there.
@@ -97,7 +100,7 @@ func (b *board) count(thread chat.ThreadID) {
 	}
 	replies, waits := 0, 0
 	for _, it := range b.items {
-		if it.thread != thread || it == root || it.only != "" {
+		if it.thread != thread || it == root || it.only != "" || it.grows || it.off {
 			continue
 		}
 		replies++
@@ -113,7 +116,43 @@ func (b *board) count(thread chat.ThreadID) {
 
 // waiting says whether an item is an approval that waits.
 func (it *item) waiting() bool {
-	return it.post != nil && it.post.Approval != nil && it.post.Approval.Outcome == ""
+	return !it.off && it.post != nil && it.post.Approval != nil && it.post.Approval.Outcome == ""
+}
+
+// grow shows what is being written in a thread, in place of all that was.
+func (b *board) grow(thread chat.ThreadID, now []item) {
+	b.clear(thread, func(it *item) bool {
+		return !slices.ContainsFunc(now, func(n item) bool { return n.ref == it.ref })
+	})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, n := range now {
+		it, ok := b.items[n.ref]
+		switch {
+		case ok && it.grows && reflect.DeepEqual(it.post, n.post):
+			continue
+		case ok && it.grows:
+			it.post = n.post
+		default:
+			b.placed++
+			n.place, n.grows = b.placed, true
+			it = &n
+			b.items[n.ref] = it
+		}
+		b.touch(it)
+	}
+}
+
+// clear takes away what is being written in a thread.
+func (b *board) clear(thread chat.ThreadID, which func(*item) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, it := range b.items {
+		if it.thread == thread && it.grows && which(it) {
+			it.grows, it.off = false, true
+			b.touch(it)
+		}
+	}
 }
 
 // work notes whether the bot is at work in a thread.
@@ -174,7 +213,7 @@ func (b *board) look(after uint64, sees func(*item) bool, thread chat.ThreadID) 
 	l := look{now: b.changed, working: b.working[thread], places: map[string]traffic{}}
 	for it := range maps.Values(b.items) {
 		t := l.places[it.thread.Channel]
-		if it.only == "" {
+		if it.only == "" && !it.grows && !it.off {
 			t.newest = max(t.newest, it.place)
 		}
 		if it.waiting() {
@@ -194,7 +233,7 @@ func (b *board) find(ref chat.MessageRef) (item, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	it, ok := b.items[ref]
-	if !ok {
+	if !ok || it.off {
 		return item{}, false
 	}
 	return it.clone(), true

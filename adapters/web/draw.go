@@ -15,6 +15,9 @@ const bot chat.UserID = nod
 // or found again after a restart, has the same reference and stands once.
 func (a *Adapter) Post(_ context.Context, thread chat.ThreadID, p chat.Post, _ bool) (chat.MessageRef, error) {
 	ref := postRef(thread, p.Key)
+	a.board.clear(thread, func(it *item) bool { // it is a message from now on
+		return p.Text != nil && it.post.Text != nil || p.Steps != nil && it.post.Steps != nil
+	})
 	it := item{ref: ref, thread: thread, at: a.o.Now(), post: &p}
 	if p.Approval != nil && p.Approval.Outcome == "" {
 		for _, emoji := range p.Approval.Ballot() {
@@ -25,6 +28,15 @@ func (a *Adapter) Post(_ context.Context, thread chat.ThreadID, p chat.Post, _ b
 		a.show(ref, p)
 	}
 	return ref, nil
+}
+
+// Grow shows what is being written in a thread.
+func (a *Adapter) Grow(thread chat.ThreadID, posts []chat.Post) {
+	now := make([]item, len(posts))
+	for i, p := range posts {
+		now[i] = item{ref: postRef(thread, p.Key), thread: thread, at: a.o.Now(), post: &p}
+	}
+	a.board.grow(thread, now)
 }
 
 // Edit makes a post show p.

@@ -92,6 +92,9 @@ func (a *Adapter) page(w http.ResponseWriter, r *http.Request) {
 		Events: v.url("/events") + "&since=" + a.board.mark(l.now),
 	}
 	for _, it := range l.items {
+		if it.off {
+			continue
+		}
 		if v.inChannel(&it) {
 			s.Channel = append(s.Channel, cardOf(it, v, paneChannel))
 		}

@@ -74,6 +74,10 @@ type stream struct {
 func (s *stream) update() bool {
 	l := s.a.board.look(s.seen, s.v.sees, s.v.thread())
 	for _, it := range l.items {
+		if it.off {
+			s.off(it)
+			continue
+		}
 		if s.v.inChannel(&it) {
 			s.card(cardOf(it, s.v, paneChannel), paneChannel)
 		}
@@ -94,6 +98,13 @@ func (s *stream) update() bool {
 	_, err := s.w.Write(s.out.Bytes())
 	s.out.Reset()
 	return err == nil && s.flush.Flush() == nil
+}
+
+// off takes an item off the page. A browser that never had it looks for nothing.
+func (s *stream) off(it item) {
+	for _, pane := range []string{paneChannel, paneThread} {
+		s.event("off", pane+"-"+it.ref.ID)
+	}
 }
 
 func (s *stream) card(c card, pane string) {

@@ -129,6 +129,9 @@ func cardOf(it item, v view, pane string) card {
 	if it.gone {
 		c.State = "gone"
 	}
+	if it.grows {
+		c.State = "growing"
+	}
 	if pane == paneChannel && !v.flat() {
 		c.Thread = &opening{v.at(v.Channel, it.thread.Root).url("/"), it.replies, it.waits}
 	}

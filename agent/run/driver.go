@@ -35,9 +35,10 @@ type driver struct {
 	told   map[string]bool  // calls whose outcome this driver took from memory
 	owed   []memory.Body    // that go with the next commit
 	steps  stepsPost
-	growth *growth   // of the model call that runs
-	until  time.Time // by the store's clock: when something is due
-	drains time.Time // since when the process shuts down, by the host's clock
+	growth *growth     // of the model call that runs
+	grown  []chat.Post // what is shown of it that is no message yet
+	until  time.Time   // by the store's clock: when something is due
+	drains time.Time   // since when the process shuts down, by the host's clock
 
 	stirred bool // something may have woken it while it waited for the store alone
 
@@ -53,6 +54,7 @@ func (d *driver) run() {
 	d.held.Bell.Listen(d.wake.Set)
 	d.platform.Working(d.thread, true)
 	err := d.safely(d.thread, "drive a thread", d.drive)
+	d.grew(d.growth, false)
 	d.platform.Working(d.thread, false)
 	switch {
 	case err == nil:
@@ -209,6 +211,7 @@ func (d *driver) interrupt() {
 	if len(d.works) == 0 || !d.Agent.Interrupted(d.log) {
 		return
 	}
+	d.grew(d.growth, false)
 	for _, w := range d.works {
 		if w.kind == asks {
 			w.cancel()
@@ -248,7 +251,7 @@ func (d *driver) earliest() time.Time {
 		sooner(d.Host.Now().Add(d.until.Sub(d.now())))
 	}
 	sooner(d.steps.next(d.pace()))
-	sooner(d.growth.next())
+	sooner(d.growsAt())
 	return at
 }
 

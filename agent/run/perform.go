@@ -22,9 +22,8 @@ func (d *driver) call(key string, act agent.Call) {
 		r, why, err := d.ask(ctx, act.By, act.Request, g.hear)
 		took := d.Host.Now().Sub(start)
 		return outcome{settle: func() error {
-			if d.growth == g {
-				d.growth = nil
-			}
+			answers := false
+			defer func() { d.grew(g, answers) }()
 			switch {
 			case !d.Agent.Awaits(d.log, act) || d.Agent.Interrupted(d.log):
 				return nil
@@ -34,6 +33,7 @@ func (d *driver) call(key string, act agent.Call) {
 				var step memory.Step
 				err = d.safely(d.thread, "read a completion", func() error { step = d.Agent.Step(act, r, took); return nil })
 				if err == nil {
+					answers = step.Answer != "" && len(step.Calls) == 0
 					return d.commit(append(act.Before, step)...)
 				}
 			}

@@ -69,6 +69,15 @@ type Asker interface {
 	AskWhy(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef) error
 }
 
+// Grower is what a platform may be besides, when it can show what is not a message
+// yet: Grow shows posts of a thread (a text, steps) as far as they are written, in
+// place of all that it showed before. Whatever it showed goes as soon as the thing
+// itself is posted, or with the next call, which is without posts once nothing is
+// being written. It must not block.
+type Grower interface {
+	Grow(thread chat.ThreadID, posts []chat.Post)
+}
+
 // Toolbox runs tools. It is called concurrently. The error is for the
 // operator; what the model should know of a failure is in the Result.
 type Toolbox interface {

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"strings"
-	"sync"
 	"time"
 
 	"nod/agent"
 	"nod/chat"
-	"nod/llm"
 	"nod/memory"
 )
 
@@ -109,81 +106,4 @@ func (d *driver) pace() time.Duration {
 		return p.Pace()
 	}
 	return 0
-}
-
-// growth is a completion on its way, for the steps to show what is thought
-// before it is thought out. Only the driver's goroutine touches act and drawn.
-type growth struct {
-	act   agent.Call
-	wake  Signal
-	drawn time.Time
-
-	mu              sync.Mutex
-	text, reasoning strings.Builder
-	more            bool // than was drawn
-}
-
-// growPace is how long a growing thought stays as it is at the least.
-const growPace = 500 * time.Millisecond
-
-// grows begins to listen to a completion.
-func (d *driver) grows(act agent.Call) *growth {
-	d.growth = &growth{act: act, wake: d.wake, drawn: d.Host.Now()}
-	return d.growth
-}
-
-// hear is called with each piece of the completion.
-func (g *growth) hear(d llm.Delta) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if d.Reset {
-		g.text.Reset()
-		g.reasoning.Reset()
-	}
-	g.text.WriteString(d.Text)
-	g.reasoning.WriteString(d.Reasoning)
-	if !g.more {
-		g.more = true
-		g.wake.Set()
-	}
-}
-
-// next is when there is more to draw.
-func (g *growth) next() time.Time {
-	if g == nil {
-		return time.Time{}
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.more {
-		return time.Time{}
-	}
-	return g.drawn.Add(growPace)
-}
-
-func (g *growth) take() (text, reasoning string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.more = false
-	return g.text.String(), g.reasoning.String()
-}
-
-// drawGrowth shows the thought as far as it has grown, where the steps message
-// stands already and may be drawn again.
-func (d *driver) drawGrowth() {
-	g, now := d.growth, d.Host.Now()
-	if at := g.next(); at.IsZero() || now.Before(at) || now.Sub(d.steps.at) < d.pace() {
-		return
-	}
-	g.drawn = now
-	text, reasoning := g.take()
-	var p chat.Post
-	var ref chat.MessageRef
-	ok := false
-	err := d.safely(d.thread, "draw a thought", func() error { p, ref, ok = d.Agent.Growing(d.log, g.act, text, reasoning); return nil })
-	if err != nil || !ok || ref.IsZero() || !d.steps.differs(*p.Steps) {
-		return
-	}
-	d.steps.drawn(*p.Steps, now)
-	d.redraw(ref, p)
 }

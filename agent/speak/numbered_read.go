@@ -192,4 +192,25 @@ func (Numbered) Growing(text string) (thought string) {
 	return growing(text, false)
 }
 
+// Answering is what the first action of an unfinished completion gives as the
+// answer, or what stands behind an answer's label before any action.
+func (Numbered) Answering(tools []llm.Tool, text string) (answer string) {
+	rd, ok := soFar(tools, text, false)
+	if !ok {
+		return ""
+	}
+	for i, s := range rd.segs {
+		switch s.label {
+		case actionLabel:
+			c, ok := numberedReading{reading: rd, brackets: newBrackets(tools)}.action(i)
+			if ok || i+1 < len(rd.segs) {
+				return c.Answer
+			}
+		case answerLabel:
+			return rd.answer(i)
+		}
+	}
+	return ""
+}
+
 var oneWord = regexp.MustCompile(`^[ \t]*[\p{L}\p{N}_-]* ?$`)

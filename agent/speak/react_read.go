@@ -230,6 +230,39 @@ func growing(text string, anywhere bool) string {
 	return thoughts(split(body, found))
 }
 
+// Answering is what stands behind the Final Answer of an unfinished completion,
+// where nothing before it calls a tool: whatever follows, it is the answer. What
+// has no label, or a weak one, may yet become something else.
+func (React) Answering(tools []llm.Tool, text string) (answer string) {
+	rd, ok := soFar(tools, text, true)
+	if !ok {
+		return ""
+	}
+	final, _ := rd.answers()
+	if final == len(rd.segs) {
+		return ""
+	}
+	if _, acts := rd.lastAction(final); acts && len(tools) > 0 {
+		return ""
+	}
+	return rd.answer(final)
+}
+
+// soFar reads what an unfinished completion has for certain: without a last
+// line that may become a label. ok is false while it is open whether something of
+// it stands in a block of code or is thought.
+func soFar(tools []llm.Tool, text string, anywhere bool) (rd reading, ok bool) {
+	if strings.Count(text, "```")%2 == 1 || strings.Contains(text, "<think>") && !strings.Contains(text, thinkClose) {
+		return reading{}, false
+	}
+	text, _ = parted(text, "")
+	body, cut := cutObservation(text, anywhere)
+	if !cut {
+		body = settled(body)
+	}
+	return reading{kit: tools, body: body, segs: segments(body)}, true
+}
+
 // settled is a growing text without an end that may become a label, or the end
 // of emphasis that was opened before one.
 func settled(body string) string {

@@ -295,6 +295,39 @@ func TestGrowing(t *testing.T) {
 	}
 }
 
+// As an answer nothing is shown but what will be it, whatever follows.
+func TestAnswering(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ text, react, numbered string }{
+		{"", "", ""},
+		{"It is 42", "", ""}, // an action may follow
+		{"Thought: I know.\nFinal Ans", "", ""},
+		{"Thought: I know.\nFinal Answer: It is", "It is", "It is"},
+		{"Final Answer: It is\n- one\n- tw", "It is\n- one\n- tw", "It is\n- one\n- tw"},
+		{"Final Answer: It is.\nQuest", "It is.", "It is."}, // the model may play on
+		{"Final Answer: It is.\nObservation: no", "It is.", "It is."},
+		{"Final Answer: so\nFinal Answer: better", "better", "better"},
+		{"Action: clock\nAction Input: {}\nFinal Answer: 3", "", ""},
+		{"Answer: so", "", "so"}, // an action behind it would count in react
+		{"Hm. Final Answer: 3", "", ""},
+		{"```\nFinal Answer: x", "", ""}, // a block of code that may be closed
+		{"<think>Final Answer: x", "", ""},
+		{"<think>Final Answer: x</think>\nFinal Answer: y", "y", "y"},
+		{"Thought 1: so.\nAction 1: Finish[It is [4", "", "It is [4"},
+		{"Action 1: Finish[It is [42].]", "", "It is [42]."},
+		{"Action 1: Search[x]\nAction 2: Finish[y", "", ""},
+		{"Action 1: Fini", "", ""},
+	}
+	for _, tt := range tests {
+		if got := (speak.React{}).Answering(shelf(), tt.text); got != tt.react {
+			t.Errorf("react, %q: %q, want %q", tt.text, got, tt.react)
+		}
+		if got := (speak.Numbered{}).Answering(shelf(), tt.text); got != tt.numbered {
+			t.Errorf("numbered, %q: %q, want %q", tt.text, got, tt.numbered)
+		}
+	}
+}
+
 func FuzzReact(f *testing.F) {
 	for _, tt := range reactOdd {
 		f.Add(tt.text, false)
@@ -314,7 +347,7 @@ func FuzzReact(f *testing.F) {
 // checkReading holds for every protocol and text.
 func checkReading(t *testing.T, p interface {
 	speak.Protocol
-	Growing(text string) string
+	speak.Grower
 }, text string, length bool,
 ) {
 	t.Helper()
@@ -354,6 +387,9 @@ func checkReading(t *testing.T, p interface {
 			t.Fatalf("%q was shown, and then %q, at %q", shown, now, text[:i])
 		}
 		shown = now
+		if a := p.Answering(shelf(), text[:i]); a != "" && len(c.Calls) > 0 {
+			t.Fatalf("%q was shown as the answer at %q, and then %s", a, text[:i], meaning(c))
+		}
 	}
 }
 

@@ -25,10 +25,14 @@ type Framed interface {
 	Label() string
 }
 
-// Grower is what a [Protocol] may be besides: Growing says what of a completion
-// that is not whole yet is a thought that may be shown.
+// Grower is what a [Protocol] may be besides: it says what of a completion that
+// is not whole yet may be shown.
 type Grower interface {
+	// Growing is what of it is a thought.
 	Growing(text string) (thought string)
+	// Answering is what of it is the answer; "" as long as it may still become a
+	// call. Only with tools that are called apart from the text may a call follow.
+	Answering(tools []llm.Tool, text string) (answer string)
 }
 
 // Completion is what a model meant. Without calls, Answer ends the turn;

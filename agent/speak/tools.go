@@ -150,3 +150,12 @@ func (NativeTools) Read(_ []llm.Tool, r llm.Response) Completion {
 	}
 	return c
 }
+
+// Growing implements [Grower]: nothing of a text is a thought before a call
+// follows it.
+func (NativeTools) Growing(string) (thought string) { return "" }
+
+// Answering implements [Grower]: a text is the answer unless a call follows it.
+func (NativeTools) Answering(_ []llm.Tool, text string) (answer string) {
+	return strings.TrimSpace(text)
+}

@@ -20,12 +20,17 @@ import (
 	"nod/agent/run"
 	"nod/chat"
 	"nod/cmd/bot/config"
+	"nod/llm/demo"
 	"nod/memory"
 )
 
 // drainWait is how long a new process waits for the one before it to let go
 // of the store's file.
 const drainWait = 5 * time.Second
+
+// demoPause is how long the demo model waits between words, where its answers are
+// seen to grow.
+const demoPause = 20 * time.Millisecond
 
 type chatCommand struct {
 	Config string `help:"The configuration file. Without one: the demo model, and a store in the state directory." type:"path" placeholder:"FILE"`
@@ -73,6 +78,9 @@ func (p *program) chat(ctx context.Context, env Env, address string) error {
 	page, err := p.page(address, inbox, term)
 	if err != nil {
 		return err
+	}
+	if p.cfg.Offline() && (page != nil || screen(env).Live) {
+		p.model = demo.Paced(p.model, demoPause)
 	}
 	all, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)

@@ -239,6 +239,21 @@ func TestPageConversation(t *testing.T) {
 	ada.until(`new Set(Array.from(document.querySelectorAll("[id]"), (e) => e.getAttribute("id"))).size === document.querySelectorAll("[id]").length`)
 }
 
+// An answer is seen while it is written, and stands there once when it is.
+func TestPageGrows(t *testing.T) {
+	o := openOffice(t)
+	ada := o.visit(browser(t), "ada")
+	ada.say("what is 17% of 2340?")
+	ada.answers("397.8")
+	ada.until(`(window.grew = 0, new MutationObserver(() => {
+		window.grew += document.querySelectorAll('#log-thread [data-state="growing"]').length;
+	}).observe(document.querySelector("#log-thread"), {childList: true}), true)`)
+	ada.say("what is 2 + 2?")
+	ada.until(`Array.from(document.querySelectorAll('#log-thread [data-kind="answer"][data-state="done"]')).length === 2`)
+	ada.until(`window.grew > 0`)
+	ada.until(`!document.querySelector('[data-state="growing"]')`)
+}
+
 // A file that is attached is drawn, and the picture is seen, in a narrow window
 // as well.
 func TestPageChart(t *testing.T) {

@@ -33,6 +33,7 @@ type Board struct {
 	// answer is the newest one.
 	answer chat.MessageRef
 	deaf   int
+	grown  bool // something is shown that is no message yet
 }
 
 // Unheard makes the next n posts stand, and say that they failed.
@@ -167,7 +168,7 @@ func (b *Board) post(thread chat.ThreadID, p chat.Post, look bool) (chat.Message
 	case p.Text != nil && p.Text.Notice:
 		b.note("notice %s", p.Text.Markdown)
 	case p.Text != nil:
-		b.answer = ref
+		b.answer, b.grown = ref, false
 		b.note("answer %s", p.Text.Markdown)
 	}
 	return ref, nil
@@ -196,6 +197,26 @@ func (b *Board) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, p 
 		b.note("steps %s: %s", p.Steps.Status, summary(*p.Steps))
 	}
 	return nil
+}
+
+// Grow implements run.Grower.
+func (b *Board) Grow(_ chat.ThreadID, posts []chat.Post) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.Growing {
+		return
+	}
+	for _, p := range posts {
+		if p.Steps != nil {
+			b.growing(p.Steps.Items)
+		} else {
+			b.note("writing %s", p.Text.Markdown)
+		}
+	}
+	if len(posts) == 0 && b.grown {
+		b.note("nothing written stays")
+	}
+	b.grown = len(posts) > 0
 }
 
 // growing notes a thought that was not followed by a call yet.

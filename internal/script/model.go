@@ -25,6 +25,9 @@ import (
 //	no tools              the request must offer none
 //	finish WORD           how the completion ends, such as length
 //	grow TEXT             a piece of reasoning, and then a second
+//	write TEXT            a piece of the answer or of a thought, where \n is a line's end, and then a second
+//	calling               the word that a tool is called, and then a second
+//	anew                  the stream begins anew
 //	uses PROMPT COMPLETION   what the provider reports, in tokens
 //	meanwhile DIRECTIVE   something that a person does while the model thinks
 type Model struct {
@@ -72,8 +75,8 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 	var failed error
 	for line := range strings.Lines(block) {
 		word, rest, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
-		if word == "grow" {
-			watch(llm.Delta{Reasoning: rest})
+		if d, ok := piece(word, rest); ok {
+			watch(d)
 			time.Sleep(time.Second) // in the bubble's time
 			continue
 		}
@@ -82,6 +85,21 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 		}
 	}
 	return r, failed
+}
+
+// piece is what a line gives to whoever watches the completion.
+func piece(word, rest string) (d llm.Delta, ok bool) {
+	switch word {
+	case "grow":
+		return llm.Delta{Reasoning: rest}, true
+	case "write":
+		return llm.Delta{Text: strings.ReplaceAll(rest, `\n`, "\n")}, true
+	case "calling":
+		return llm.Delta{Calls: true}, true
+	case "anew":
+		return llm.Delta{Reset: true}, true
+	}
+	return d, false
 }
 
 func (m *Model) line(ctx context.Context, r *llm.Response, req llm.Request, word, rest string, n int) error {

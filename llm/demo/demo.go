@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"nod/llm"
 )
@@ -23,6 +24,36 @@ import (
 func New() llm.Model { return model{} }
 
 type model struct{}
+
+// Paced is a model that watches its own words: each piece is followed by a pause,
+// as people are used to of language models.
+func Paced(next llm.Model, pause time.Duration) llm.Model { return paced{next, pause} }
+
+type paced struct {
+	llm.Model
+	pause time.Duration
+}
+
+// Complete implements llm.Model.
+func (p paced) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (llm.Response, error) {
+	slow := watch
+	if watch != nil {
+		slow = func(d llm.Delta) {
+			watch(d)
+			t := time.NewTimer(p.pause)
+			defer t.Stop()
+			select {
+			case <-ctx.Done():
+			case <-t.C:
+			}
+		}
+	}
+	r, err := p.Model.Complete(ctx, req, slow)
+	if err == nil && ctx.Err() != nil {
+		return llm.Response{}, fmt.Errorf("answer: %w", ctx.Err())
+	}
+	return r, err
+}
 
 // Complete implements llm.Model.
 func (model) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (llm.Response, error) {

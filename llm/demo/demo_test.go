@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -36,6 +38,25 @@ func complete(t *testing.T, msgs []llm.Message, tools []llm.Tool) llm.Response {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// Paced words come one after the other, and no more of them once nobody waits.
+func TestPaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, words := time.Now(), 0
+		ctx, cancel := context.WithCancel(t.Context())
+		req := llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "hello"}}}
+		m := Paced(New(), time.Second)
+		if _, err := m.Complete(ctx, req, func(llm.Delta) { words++ }); err != nil {
+			t.Fatal(err)
+		}
+		if got := time.Since(began); words < 2 || got != time.Duration(words)*time.Second {
+			t.Errorf("%d words took %v", words, got)
+		}
+		if _, err := m.Complete(ctx, req, func(llm.Delta) { cancel() }); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
+	})
 }
 
 func TestCalls(t *testing.T) {

@@ -147,7 +147,10 @@ func (c *completion) take(ch choice) {
 			m.Calls[i].Function.Args = arguments(c.room.take(string(m.Calls[i].Function.Args)))
 		}
 		c.calls.add(m.Calls)
-		c.some = c.some || len(m.Calls) > 0
+		if len(m.Calls) > 0 {
+			c.some = true
+			c.out.calls()
+		}
 	}
 }
 

@@ -177,8 +177,9 @@ type request struct {
 
 // sink hands deltas on, and knows whether it has.
 type sink struct {
-	watch func(llm.Delta)
-	said  bool
+	watch  func(llm.Delta)
+	said   bool
+	called bool
 }
 
 func (s *sink) say(text, reasoning string) {
@@ -189,9 +190,18 @@ func (s *sink) say(text, reasoning string) {
 	s.watch(llm.Delta{Text: text, Reasoning: reasoning})
 }
 
+// calls says that the completion calls a tool; once is enough.
+func (s *sink) calls() {
+	if s.watch == nil || s.called {
+		return
+	}
+	s.called = true
+	s.watch(llm.Delta{Calls: true})
+}
+
 func (s *sink) reset() {
-	if s.said {
-		s.said = false
+	if s.said || s.called {
+		s.said, s.called = false, false
 		s.watch(llm.Delta{Reset: true})
 	}
 }

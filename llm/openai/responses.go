@@ -206,6 +206,8 @@ func (a *answer) add(raw []byte) error {
 		a.say(a.stops.feed(e.Delta), "")
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		a.say("", e.Delta)
+	case "response.function_call_arguments.delta":
+		a.out.calls()
 	case "response.output_item.done":
 		if e.Item != nil {
 			a.items = append(a.items, *e.Item)

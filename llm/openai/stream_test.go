@@ -200,7 +200,7 @@ func TestStreamFails(t *testing.T) {
 }
 
 // TestBegunAgain breaks a stream twice: who watches is told to forget what
-// came before, and the third answer counts.
+// came before, and the third answer counts. That a tool is called is told as it begins.
 func TestBegunAgain(t *testing.T) {
 	s := &script{serve: []served{
 		{body: sse(delta(`{"content":"one"}`), delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}`)), tail: errors.New("reset by peer")},
@@ -216,7 +216,7 @@ func TestBegunAgain(t *testing.T) {
 	if diff := cmp.Diff(llm.Response{Text: "ok", Finish: "stop"}, r); diff != "" {
 		t.Errorf("response (-want +got):\n%s", diff)
 	}
-	want := []llm.Delta{{Text: "one"}, {Reset: true}, {Text: "two"}, {Reset: true}, {Text: "ok"}}
+	want := []llm.Delta{{Text: "one"}, {Calls: true}, {Reset: true}, {Text: "two"}, {Reset: true}, {Text: "ok"}}
 	if diff := cmp.Diff(want, heard); diff != "" {
 		t.Errorf("heard (-want +got):\n%s", diff)
 	}

@@ -74,6 +74,7 @@
       const log = byId("log-" + c.pane);
       if (log) put(log, c.id, c.html);
     });
+    events.addEventListener("off", (e) => byId(e.data)?.remove());
     events.addEventListener("side", (e) => {
       const side = byId("side");
       const focused = side.contains(document.activeElement) ? document.activeElement.dataset.place : null;
