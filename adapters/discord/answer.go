@@ -14,12 +14,46 @@ const mostSaid = 12_000
 // answerParts writes an answer or a notice as messages.
 func answerParts(t *chat.Text) []part {
 	md := strings.ToValidUTF8(t.Markdown, "\uFFFD")
-	if units(md) <= mostSaid {
-		return answerMessages(t)
+	switch short := answerMessages(t); {
+	case len(short) == 1:
+		return short
+	case units(md) <= mostSaid:
+		return wideMessages(t)
 	}
 	const note = "\n\n-# The answer goes on: all of it is in the file."
 	first := said(markdown.Split(dialect(md), mostContent-units(note), units))[0]
 	return []part{{content: first + note, file: &upload{"answer.md", plainType, "The whole answer", []byte(md)}}}
+}
+
+// mostWide is the longest text of a message that is a card.
+const mostWide = 4000
+
+// wideMessages writes an answer as messages that take twice as much as others.
+func wideMessages(t *chat.Text) []part {
+	var out []part
+	for _, p := range said(markdown.Split(dialect(strings.ToValidUTF8(t.Markdown, "\uFFFD")), mostWide, units)) {
+		out = append(out, part{card: []string{p}, wide: true, silent: t.Notice})
+	}
+	return out
+}
+
+// narrow writes what is left of an answer, from part n on, as messages that every
+// client shows, with the same lines below and the same pings.
+func (s *sending) narrow(n int) {
+	last := s.parts[len(s.parts)-1]
+	out := answerMessages(s.post.Text)
+	if n > 0 {
+		out = nil
+		for _, p := range s.parts[n:] {
+			for _, text := range said(markdown.Split(p.card[0], mostContent, units)) {
+				out = append(out, part{content: text, silent: p.silent})
+			}
+		}
+	} else if end := &out[len(out)-1]; units(end.content)+units(below.FindString(last.card[0])) <= mostContent {
+		end.content += below.FindString(last.card[0])
+	}
+	out[0].silent, out[len(out)-1].pings = s.parts[n].silent, last.pings
+	s.parts = append(s.parts[:n], out...)
 }
 
 // answerMessages writes an answer as so many messages as it takes.

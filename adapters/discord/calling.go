@@ -49,10 +49,14 @@ func (s *sending) hinted() {
 // add puts a small line below a part, if there is room.
 func (p *part) add(line string) bool {
 	line = "\n-# " + line
-	if units(p.content+line) > mostContent {
+	text, most := &p.content, mostContent
+	if p.wide {
+		text, most = &p.card[0], mostWide
+	}
+	if units(*text+line) > most {
 		return false
 	}
-	p.content += line
+	*text += line
 	return true
 }
 

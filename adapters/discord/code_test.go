@@ -141,7 +141,7 @@ func TestAnswerCodeStaysCode(t *testing.T) {
 		}
 		var got string
 		for _, p := range answerParts(&chat.Text{Markdown: src.String()}) {
-			blocks, _ := drawn(p.content)
+			blocks, _ := drawn(p.content + strings.Join(p.card, ""))
 			got += strings.Join(blocks, "")
 			if p.file != nil {
 				return

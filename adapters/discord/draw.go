@@ -57,7 +57,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	if err != nil {
 		return chat.MessageRef{}, err
 	}
-	if ref, ok := a.confided(ctx, thread, p, parts); ok {
+	if ref, ok := a.confided(ctx, thread, p); ok {
 		return ref, nil
 	}
 	h, err := a.move(ctx, placeOf(thread), "")
@@ -93,7 +93,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 
 // confided gives a post that answers a command to whoever gave it, alone. Where
 // that fails it is posted like any other.
-func (a *Adapter) confided(ctx context.Context, thread chat.ThreadID, p chat.Post, parts []part) (chat.MessageRef, bool) {
+func (a *Adapter) confided(ctx context.Context, thread chat.ThreadID, p chat.Post) (chat.MessageRef, bool) {
 	if p.Text == nil || p.ReplyTo.ID == "" {
 		return chat.MessageRef{}, false
 	}
@@ -101,6 +101,7 @@ func (a *Adapter) confided(ctx context.Context, thread chat.ThreadID, p chat.Pos
 	if !ok {
 		return chat.MessageRef{}, false
 	}
+	parts := answerMessages(p.Text)
 	if err := a.fulfil(ctx, in, newPage(parts[0].content)); err != nil {
 		a.log.Warn("answer a command", "error", err)
 		return chat.MessageRef{}, false

@@ -39,6 +39,7 @@ func goldenPosts() map[string]chat.Post {
 		"approval-long":     {Key: "p", Approval: long},
 		"steps-working":     {Key: "s", Steps: &chat.Steps{Turn: "7", Status: "Running deploy", Items: step}},
 		"steps-done":        {Key: "s", Steps: &chat.Steps{Turn: "7", Status: "Done", Done: true, Items: step, Took: 3 * time.Second}},
+		"answer-long":       {Key: "a", Text: &chat.Text{Markdown: strings.Repeat("A sentence of five words. ", 200)}},
 		"notice":            {Key: "n", Text: &chat.Text{Markdown: "I could not answer.", Notice: true}},
 		"answer":            {Key: "a", Text: &chat.Text{Markdown: "Title\n===\n\nText with <@123>, ![a plot](https://a.example/p.png), [it][1] and a ` alone.\n\n| a | b |\n|---|:-:|\n| 1 | |\n\n---\n\n- [x] done\n\n~~~go\nx < y\n~~~\n\n[1]: https://b.example\n"}},
 	}
@@ -64,7 +65,7 @@ func TestGolden(t *testing.T) {
 		if err := enc.Encode(sent); err != nil {
 			t.Fatal(err)
 		}
-		file := filepath.Join("testdata", name+".json")
+		file := filepath.Join("..", "..", "docs", "discord", name+".json")
 		if *update {
 			if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
 				t.Fatal(err)

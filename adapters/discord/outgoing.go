@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -38,7 +39,28 @@ func (a *Adapter) filePart(ctx context.Context, thread chat.ThreadID, p chat.Pos
 	default:
 		out.file = &upload{chat.MarkedName(p.File.Name, out.mark), mediaType(p.File.MediaType), "The file " + flat(chat.FileName(p.File.Name)) + " of this conversation", data}
 	}
+	if out.gallery() { // where Discord takes no gallery it is attached
+		out.plain = &part{mark: out.mark, file: &upload{out.file.name, out.file.kind, out.file.says, out.file.data}, attached: true}
+	}
 	return out, nil
+}
+
+// A picture in a message of its own is shown as a gallery, which has room for words
+// about it; a gallery names its file, which not every name is fit for.
+var (
+	pictures  = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+	plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,200}$`)
+)
+
+func (p part) gallery() bool {
+	return !p.attached && p.mark != "" && p.file != nil && slices.Contains(pictures, p.file.kind) && plainName.MatchString(p.file.name)
+}
+
+// shown is a gallery of one picture
+// (https://discord.com/developers/docs/components/reference#media-gallery).
+func (f upload) shown() map[string]any {
+	item := map[string]any{"media": map[string]any{"url": "attachment://" + f.name}, "description": f.says}
+	return map[string]any{"type": 12, "items": []any{item}}
 }
 
 // noFile says why a file is not there.
@@ -69,7 +91,7 @@ func mediaType(said string) string {
 
 // bears says whether a message is the one that a mark stands for.
 func (m message) bears(mark string) bool {
-	return strings.Contains(m.Content, "-"+mark) ||
+	return strings.Contains(m.Content, "-"+mark) || strings.Contains(string(m.Components), "-"+mark) ||
 		slices.ContainsFunc(m.Attachments, func(f attachment) bool { return chat.HasMark(f.Filename, mark) })
 }
 

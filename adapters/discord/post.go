@@ -31,9 +31,12 @@ type part struct {
 	mark    string   // stands in it, or in the name of its file
 	card    []string // texts of a card, in place of content
 	accent  int      // the colour of the card
-	plain   *part    // what stands for the card where Discord takes none
-	pings   pings    // when it is made; a change pings nobody
-	silent  bool     // it rings nowhere
+	wide    bool     // the card is a long text, without a box around it
+
+	attached bool  // its file is not shown in a gallery
+	plain    *part // what stands for the card where Discord takes none
+	pings    pings // when it is made; a change pings nobody
+	silent   bool  // it rings nowhere
 }
 
 // pings says whom a message pings: nobody but who is named here, whatever the text
@@ -69,8 +72,15 @@ type answered struct {
 // change is the body that makes a message show a part. Files stay as they are.
 func (p part) change() body {
 	b := body{Components: []any{}, Allowed: nobody()}
-	if len(p.card) > 0 {
+	switch {
+	case p.wide:
+		b.Flags, b.Components = components, append(b.Components, display(p.card[0]))
+		return b
+	case len(p.card) > 0:
 		b.Flags, b.Components = components, append(b.Components, p.container())
+		return b
+	case p.gallery():
+		b.Flags, b.Components = components, append(b.Components, p.file.shown())
 		return b
 	}
 	b.Content = &p.content
@@ -83,16 +93,20 @@ func (p part) change() body {
 // container is a card with its texts and buttons
 // (https://discord.com/developers/docs/components/reference#container).
 func (p part) container() map[string]any {
-	const text, box = 10, 17
+	const box = 17
 	var inner []any
 	for _, t := range p.card {
-		inner = append(inner, map[string]any{"type": text, "content": t})
+		inner = append(inner, display(t))
 	}
 	if len(p.buttons) > 0 {
 		inner = append(inner, discordgo.ActionsRow{Components: p.buttons})
 	}
 	return map[string]any{"type": box, "accent_color": p.accent, "components": inner}
 }
+
+// display is a text on a card
+// (https://discord.com/developers/docs/components/reference#text-display).
+func display(text string) map[string]any { return map[string]any{"type": 10, "content": text} }
 
 // withoutCard is the part without a card, with the same buttons and pings.
 func (p part) withoutCard() part {
@@ -134,7 +148,7 @@ func (s *sending) replyTo(n int) string {
 func (s *sending) request(n int, answer any) request {
 	p := s.parts[n]
 	b := p.change()
-	if len(p.card) == 0 { // a card unfolds no links
+	if b.Flags&components == 0 { // a card unfolds no links
 		b.Flags = suppressEmbeds
 	}
 	if p.silent {
@@ -247,6 +261,13 @@ func (s *sending) send(ctx context.Context, n int) (string, error) {
 		case code(err) == codeBadForm && s.parts[n].plain != nil:
 			s.a.log.Warn("discord refused a card, a plain message follows", "thread", s.thread.String(), "error", err)
 			s.parts[n] = s.parts[n].withoutCard()
+			continue
+		case code(err) == codeBadForm && s.parts[n].wide:
+			s.a.log.Warn("discord refused a long message, short ones follow", "thread", s.thread.String(), "error", err)
+			s.narrow(n)
+			if err := s.again(ctx); err != nil {
+				return "", err
+			}
 			continue
 		case (code(err) == codeBadForm || code(err) == codeNoHistory) && s.replyTo(n) != "" && !s.loose:
 			s.loose = true // the message that it answers can't be answered
@@ -369,5 +390,9 @@ func (s *sending) is(m message, n int) bool {
 	case p.line != "":
 		return slices.Contains(m.lines(), p.line)
 	}
-	return bare(m.Content) == bare(p.content) && (answers == "" || answers == s.replyTo(n))
+	said, ours := m.Content, p.content
+	if p.wide {
+		said, ours = strings.Join(m.lines(), "\n"), p.card[0]
+	}
+	return bare(said) == bare(ours) && (answers == "" || answers == s.replyTo(n))
 }

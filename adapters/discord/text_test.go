@@ -131,14 +131,14 @@ func TestAnswer(t *testing.T) {
 }
 
 func TestLongAnswer(t *testing.T) {
-	code := "```go\n" + strings.Repeat("fmt.Println(1)\n", 250) + "```"
+	code := "```go\n" + strings.Repeat("fmt.Println(1)\n", 500) + "```"
 	parts := answerParts(&chat.Text{Markdown: code})
 	if len(parts) != 2 {
 		t.Fatalf("%d parts", len(parts))
 	}
 	for _, p := range parts {
-		if !strings.HasPrefix(p.content, "```go\n") || !strings.HasSuffix(p.content, "\n```") {
-			t.Errorf("a fence is torn: %q … %q", p.content[:20], p.content[len(p.content)-20:])
+		if text := p.card[0]; !strings.HasPrefix(text, "```go\n") || !strings.HasSuffix(text, "\n```") {
+			t.Errorf("a fence is torn: %q … %q", text[:20], text[len(text)-20:])
 		}
 	}
 	long := strings.Repeat("A sentence of five words. ", 600)
@@ -158,8 +158,12 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("%d parts", len(parts))
 		}
 		for _, p := range parts {
-			if n := units(p.content); n > mostContent || strings.TrimSpace(p.content) == "" || !utf8.ValidString(p.content) {
-				t.Errorf("a part of %d: %q", n, p.content)
+			text, most := p.content, mostContent
+			if p.wide {
+				text, most = p.card[0], mostWide
+			}
+			if n := units(text); n > most || strings.TrimSpace(text) == "" || !utf8.ValidString(text) {
+				t.Errorf("a part of %d: %q", n, text)
 			}
 		}
 	})
