@@ -116,6 +116,14 @@ type (
 		Rules    []string // group:ID, role:ID
 	}
 
+	// Change asks about membership in Rules for the person who wants the arguments
+	// of a waiting call changed, and records what [Agent.Changed] makes of it.
+	Change struct {
+		Seq   uint64 // of the request's entry
+		By    chat.User
+		Rules []string // group:ID, role:ID
+	}
+
 	// Call calls the model and records [Agent.Step] of its response, behind
 	// Before.
 	Call struct {
@@ -182,6 +190,7 @@ func (Wait) action()   {}
 func (Record) action() {}
 func (Open) action()   {}
 func (Judge) action()  {}
+func (Change) action() {}
 func (Call) action()   {}
 func (Run) action()    {}
 func (Effect) action() {}

@@ -86,7 +86,7 @@ func (c *call) excludes(who chat.UserID) bool {
 	if !c.asked.Rules.ExcludeRequester {
 		return false
 	}
-	return who == c.asked.Requester.ID ||
+	return who == c.asked.Requester.ID || slices.ContainsFunc(c.changes, func(b memory.Changed) bool { return b.By.ID == who }) ||
 		slices.ContainsFunc(c.turn.msgs, func(m *message) bool { return m.From.ID == who })
 }
 
@@ -183,6 +183,8 @@ func (s *state) ignore(c *call, v memory.Vote, at time.Time, member Member) stri
 		return "the call is over"
 	case !at.Before(c.deadline()):
 		return "the time to decide is over"
+	case c.stale(v.Reaction) && v.Verdict == memory.Approve:
+		return "the arguments were changed; look at the card again, and take your reaction back before you put it anew"
 	case v.Verdict == memory.Withdraw:
 		return c.notStanding(v)
 	}

@@ -75,6 +75,9 @@ func (d *decision) invalid(c *call, tool Tool, known bool) string {
 	if tool.Risk != Auto && tool.Risk != Ask {
 		return "denied: this tool is switched off by the configuration. Do without it, and say so."
 	}
+	if d.s.replaced(c) {
+		return "denied: people changed these arguments earlier in this turn, and what they made of them counts."
+	}
 	if n := d.s.inARow(c); n > repeats && !tool.Advances {
 		return fmt.Sprintf("This is the same call for the %s time in a row, so it was not run. Its result is above: use it, or try something else.", ordinal(n))
 	}
@@ -183,7 +186,7 @@ func unknownOutcome(c memory.Call) memory.Result {
 // refused is the result of a call that people did not approve.
 func refused(c *call) memory.Result {
 	r := memory.Result{Call: c.ID, Tool: c.Tool}
-	switch by := names(c.decided.By); c.decided.Outcome {
+	switch by := chat.Names(c.decided.By); c.decided.Outcome {
 	case chat.Expired:
 		r.State, r.Text = chat.CallExpired, "expired: nobody approved this call in time, so it did not run."
 	case chat.Cancelled:
@@ -260,6 +263,8 @@ func (d *decision) edits() Action {
 func (s *state) stage(c *call) string {
 	key := "outcome/" + c.ID
 	switch {
+	case c.pending() && len(c.changes) > 0:
+		return c.redrawn()
 	case c.decided == nil || c.turn.ended && s.has(key): // an earlier build showed no more
 		return ""
 	case c.late != nil:
@@ -289,12 +294,4 @@ func (s *state) askedCalls() []*call {
 
 func (s *state) pendingCalls() []*call {
 	return slices.DeleteFunc(s.askedCalls(), func(c *call) bool { return !c.pending() })
-}
-
-func names(users []chat.User) string {
-	var out []string
-	for _, u := range users {
-		out = append(out, u.Display())
-	}
-	return strings.Join(out, ", ")
 }

@@ -38,8 +38,12 @@ type state struct {
 	callers []chat.UserID             // who of them called the bot
 	muted   bool
 	asks    int // approvals so far
-	kept    int // entries since the log's base
-	trim    memory.Trimmed
+
+	proposals []proposal                // changes of calls that nobody looked at
+	answers   map[uint64]memory.Changed // what came of those, by their Seq
+
+	kept int // entries since the log's base
+	trim memory.Trimmed
 
 	artifacts []*artifact
 	off       map[string]bool // tools that people switched off here
@@ -113,6 +117,9 @@ type call struct {
 	askedIn uint64          // Seq of the post that asks
 	ref     chat.MessageRef // of the approval message
 	votes   []memory.Vote
+	changes []memory.Changed // of its arguments, by people
+	was     []string         // digests of what it was before those
+	shownIn uint64           // Seq of the edit by which the card shows the latest
 	decided *memory.Decided
 	ended   time.Time       // when it was decided
 	button  bool            // it was denied by a button, so that a reason may come
@@ -182,6 +189,8 @@ func (s *state) add(e memory.Entry) {
 		if c := s.calls[b.Call]; c != nil {
 			c.reasons = append(c.reasons, b)
 		}
+	case memory.Change:
+		s.propose(e.Seq, b)
 	case memory.Trimmed:
 		s.trimmed(b)
 	case memory.Forgot:
@@ -241,6 +250,8 @@ func (s *state) addCall(e memory.Entry) {
 			c.votes = append(c.votes, b)
 			c.button = c.button || b.Button && b.Verdict == memory.Deny
 		}
+	case memory.Changed:
+		s.changed(b)
 	case memory.Decided:
 		if c := s.calls[b.Call]; c != nil && c.decided == nil {
 			c.decided, c.ended = &b, e.At
@@ -403,6 +414,7 @@ func (s *state) post(seq uint64, b memory.Posted) {
 	if b.Refused != "" {
 		s.refused = append(s.refused, refusal{name, b.Refused, seq})
 	}
+	s.redrawn(seq, name)
 	if call, ok := memory.Asks(b.Key); ok {
 		if c := s.calls[call]; c != nil {
 			c.ref, c.askedIn = b.Ref, seq

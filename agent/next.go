@@ -17,7 +17,7 @@ import (
 func (a *Agent) Next(log *Log) Action {
 	d := decision{a: a, s: log.state, log: log}
 	rules := []func() Action{
-		d.trouble, d.stop, d.decide, d.judge, d.expire, d.approved, d.edits, d.forget, d.notices, d.refusals, d.corrections,
+		d.trouble, d.stop, d.decide, d.judge, d.changing, d.expire, d.approved, d.edits, d.forget, d.notices, d.refusals, d.corrections,
 		d.turn, d.opening, d.again, d.askWhy, d.tidy,
 	}
 	for _, rule := range rules {
@@ -178,7 +178,7 @@ func (d *decision) notices() Action {
 	}
 	for _, c := range d.s.commands {
 		key := c.notice()
-		if d.s.has(key) || c.word == "forget" || c.word == "stop" && d.s.stoppedBy(c.seq) {
+		if d.s.has(key) || c.word == "forget" || c.word == "edit" && d.changeReply(c) == "" || c.word == "stop" && d.s.stoppedBy(c.seq) {
 			continue
 		}
 		p := d.notice(key, c.Ref, d.reply(c), c.seq)

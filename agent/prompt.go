@@ -264,15 +264,15 @@ func (d *decision) items(t *turn, cut memory.Trimmed, branch int) []speak.Item {
 func (d *decision) doing(st *step, cut memory.Trimmed) *speak.Doing {
 	do := &speak.Doing{Thought: speak.Clip(st.Thought, cut.Clip), Reasoned: st.Reasoned}
 	for _, c := range st.calls {
-		k := speak.Call{ID: c.ID, Tool: c.Tool, Args: c.Args, Object: c.Object}
+		k := speak.Call{ID: c.ID, Tool: c.Tool, Args: c.wrote(), Object: c.Object}
 		if !k.Object {
-			k.Args = speak.Wrap(c.Args)
+			k.Args = speak.Wrap(c.wrote())
 		}
 		k.Args = clipArgs(k, cut.Clip)
 		do.Calls = append(do.Calls, k)
 		text := "no result"
 		if c.result != nil {
-			text = d.s.observed(c.result)
+			text = textChanged(c) + d.s.observed(c.result)
 			if c.late != nil {
 				text += "\n[Later it became known what came of it:]\n" + d.s.observed(c.late)
 			}

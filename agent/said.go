@@ -64,7 +64,7 @@ func (s *state) message(e memory.Entry, b memory.Message) {
 		s.callers = append(s.callers, b.From.ID)
 	}
 	m := &message{Message: b.Message, seq: e.Seq, at: e.At, wrote: b.Text}
-	if s.ballot(m) {
+	if s.ballot(m) || s.change(m) {
 		return
 	}
 	if word, arg, ok := parseCommand(b.Text); ok && !b.Aside && s.commanded(word, arg) {

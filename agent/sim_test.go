@@ -99,6 +99,11 @@ func (s *sim) perform(act agent.Action) {
 		s.add(s.agent.Vote(s.log(), act, func(rule string) (bool, error) {
 			return slices.Contains(s.groups[rule], act.Reaction.By.ID), nil
 		}))
+	case agent.Change:
+		b, ok := s.agent.Changed(s.log(), act, func(rule string) (bool, error) { return slices.Contains(s.groups[rule], act.By.ID), nil })
+		if ok {
+			s.add(b)
+		}
 	case agent.Call:
 		s.prompts = append(s.prompts, act.Request)
 		s.add(append(act.Before, s.agent.Step(act, s.model(act.Request), time.Second))...)

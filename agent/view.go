@@ -122,6 +122,14 @@ func (s *state) approval(c *call) chat.Approval {
 			v.Exclude = append(v.Exclude, m.From.ID)
 		}
 	}
+	if v.Editors = c.editors(); len(v.Editors) > 0 {
+		v.Was = string(args.Canonical(json.RawMessage(c.wrote())))
+		if r.ExcludeRequester {
+			for _, u := range v.Editors {
+				v.Exclude = append(v.Exclude, u.ID)
+			}
+		}
+	}
 	v.Number = c.asked.Number
 	if c.decided != nil {
 		v.Outcome, v.By = c.decided.Outcome, c.decided.By
@@ -151,7 +159,7 @@ func (c *call) headline() string {
 		return text
 	}
 	if len(c.decided.By) > 0 {
-		text += " by " + names(c.decided.By)
+		text += " by " + chat.Names(c.decided.By)
 	}
 	if c.decided.Outcome == chat.Approved {
 		return text + " · " + c.fate()

@@ -2,6 +2,8 @@ package chat
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -98,9 +100,11 @@ type Approval struct {
 	Approve   []string  `json:"approve"`           // emoji; the bot puts the first on the message
 	Deny      []string  `json:"deny"`
 	Deadline  time.Time `json:"deadline"`
-	Why       string    `json:"why,omitempty"`    // set when the call is asked for a special reason
-	Marks     []string  `json:"marks,omitempty"`  // which arguments no person wrote, a line each
-	Number    int       `json:"number,omitempty"` // counts up in the thread
+	Why       string    `json:"why,omitempty"`     // set when the call is asked for a special reason
+	Marks     []string  `json:"marks,omitempty"`   // which arguments no person wrote, a line each
+	Number    int       `json:"number,omitempty"`  // counts up in the thread
+	Was       string    `json:"was,omitempty"`     // the arguments before people changed them, like Args
+	Editors   []User    `json:"editors,omitempty"` // who did
 	Outcome   Outcome   `json:"outcome,omitempty"`
 	By        []User    `json:"by,omitempty"` // who approved so far, or decided
 	// Headline is the first line: `Approval 3: NAME` while it waits, and then
@@ -109,13 +113,34 @@ type Approval struct {
 	Reason   string `json:"reason,omitempty"` // why it was denied, in the words of who denied it
 }
 
-// Because says in lines why the call is asked for, and which of its arguments no
-// person wrote.
-func (a *Approval) Because() []string {
-	if a.Why == "" {
-		return a.Marks
+// Names lists people as they are shown.
+func Names(users []User) string {
+	out := make([]string, len(users))
+	for i, u := range users {
+		out[i] = u.Display()
 	}
-	return append([]string{a.Why}, a.Marks...)
+	return strings.Join(out, ", ")
+}
+
+// mostWas is how much of earlier arguments a card shows, in bytes.
+const mostWas = 500
+
+// Because says in lines why the call is asked for, which of its arguments no person
+// wrote, and what people made of it.
+func (a *Approval) Because() []string {
+	var out []string
+	if a.Why != "" {
+		out = append(out, a.Why)
+	}
+	out = append(out, a.Marks...)
+	if len(a.Editors) > 0 {
+		was := a.Was
+		if len(was) > mostWas {
+			was = strings.ToValidUTF8(was[:mostWas], "") + "…"
+		}
+		out = append(out, fmt.Sprintf("Changed by %s. It was: %s", Names(a.Editors), was))
+	}
+	return out
 }
 
 // Ballot are the emoji that the bot itself puts on the message, for people to

@@ -150,6 +150,12 @@ func audit(thread chat.ThreadID, e Entry) (AuditLine, bool) {
 		if !b.Counts {
 			l.Event = "ignored"
 		}
+	case Changed:
+		l.Event, l.Call, l.Digest, l.Reason = "edited", b.Call, b.Digest, b.Refused
+		l.By = []chat.UserID{b.By.ID}
+		if b.Refused != "" {
+			l.Event = "ignored"
+		}
 	case Decided:
 		l.Event, l.Call, l.Outcome, l.Reason = "decided", b.Call, string(b.Outcome), b.Reason
 		l.By = ids(b.By)

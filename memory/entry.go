@@ -59,6 +59,14 @@ type (
 		Text string    `json:"text,omitempty"`
 	}
 
+	// Change asks that a call that waits for approval run with other arguments,
+	// from a form rather than a word.
+	Change struct {
+		Call string    `json:"call"`
+		By   chat.User `json:"by"`
+		Args string    `json:"args"` // a JSON object
+	}
+
 	// Feedback is what a person thinks of an answer, from a button; with Text it
 	// is what was wrong, from the form that asks once. A reaction with
 	// [chat.EmojiGood] or [chat.EmojiBad] on the answer says the same.
@@ -235,6 +243,19 @@ type (
 		Reason   string    `json:"reason,omitempty"` // why it does not count
 	}
 
+	// Changed says what came of a request to let a call run with other
+	// arguments: it does, with Args and their Digest, and all votes so far are
+	// void; or Refused says why not.
+	Changed struct {
+		Request uint64    `json:"request"` // Seq of the message or the [Change]
+		Call    string    `json:"call"`
+		By      chat.User `json:"by"`
+		Args    string    `json:"args,omitempty"`
+		Digest  string    `json:"digest,omitempty"`
+		Marks   []string  `json:"marks,omitempty"` // as in [Asked]
+		Refused string    `json:"refused,omitempty"`
+	}
+
 	// Decided ends an approval. The first one of a call is the decision.
 	Decided struct {
 		Call    string       `json:"call"`
@@ -325,6 +346,8 @@ func (Reaction) Kind() string  { return "reaction" }
 func (Due) Kind() string       { return "due" }
 func (Halt) Kind() string      { return "halt" }
 func (Reason) Kind() string    { return "reason" }
+func (Change) Kind() string    { return "change" }
+func (Changed) Kind() string   { return "changed" }
 func (Feedback) Kind() string  { return "feedback" }
 func (Opened) Kind() string    { return "opened" }
 func (Step) Kind() string      { return "step" }
@@ -354,6 +377,7 @@ var skipped = map[string]bool{"due": true, "seen": true, "feedback": true, "lost
 var decoders = map[string]func(json.RawMessage) (Body, error){
 	"message": decode[Message], "edited": decode[Edited], "deleted": decode[Deleted],
 	"reaction": decode[Reaction], "due": decode[Due], "halt": decode[Halt], "reason": decode[Reason],
+	"change": decode[Change], "changed": decode[Changed],
 	"feedback": decode[Feedback],
 	"opened":   decode[Opened], "step": decode[Step], "result": decode[Result],
 	"started": decode[Started], "posted": decode[Posted], "seen": decode[Seen],

@@ -35,6 +35,8 @@ var bodies = []memory.Body{
 	memory.Asked{Call: "c", Requester: ada, Rules: memory.Rules{Approvers: []string{"anyone"}, Quorum: 2, Timeout: time.Minute}},
 	memory.Vote{Reaction: 3, Call: "c", By: ada, Verdict: memory.Deny, Counts: true},
 	memory.Reason{Call: "c", By: ada},
+	memory.Change{Call: "c", By: ada, Args: "{}"},
+	memory.Changed{Request: 7, Call: "c", By: ada, Args: "{}", Digest: "d"},
 	memory.Decided{Call: "c", Outcome: chat.Denied, By: []chat.User{ada}},
 	memory.Trimmed{Before: 3, Stubs: []string{"c"}, Clip: 9},
 	memory.Forgot{By: ada, Before: 3, Horizon: time.Unix(9, 0).UTC()},

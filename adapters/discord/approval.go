@@ -14,12 +14,11 @@ import (
 // go along as a file, and the message shows how they begin. With all else at
 // its longest that fits a message.
 const (
-	mostInline = 500
-	mostOnCard = 2600 // of arguments on a card, which takes twice as much as a message
-	mostBegun  = 400
-	mostWhy    = 150
-	mostMarks  = 300
-	mostWho    = 60
+	mostInline  = 500
+	mostOnCard  = 2600 // of arguments on a card, which takes twice as much as a message
+	mostBegun   = 400
+	mostBecause = 350
+	mostWho     = 60
 )
 
 // approvalPart writes the message that asks for an approval, and says first what
@@ -188,7 +187,7 @@ func subline(p *chat.Approval) string {
 	if p.Outcome != "" {
 		return "**Tool** " + code1(shorten(chat.Exact(p.Tool), 80))
 	}
-	return summary.Lines(shorten(escape(chat.Exact(p.Why)), mostWhy), shorten(escape(chat.Exact(strings.Join(p.Marks, "\n"))), mostMarks))
+	return shorten(escape(chat.Exact(strings.Join(p.Because(), "\n"))), mostBecause)
 }
 
 // deciders are those who may decide, whom the message pings: people wait for them.

@@ -23,6 +23,7 @@ type shown struct {
 	over    bool   // of Steps: the answer is out, only the fold line may follow
 	asked   bool   // an Approval
 	verdict string // of an Approval: how far it is, as written
+	args    string // of an Approval: what would run, as written
 	decided bool   // of an Approval: what it was decided was written
 }
 
@@ -227,6 +228,8 @@ func (a *Adapter) showApproval(ref chat.MessageRef, w *chat.Approval) error {
 	s := a.standing(ref)
 	i := slices.IndexFunc(a.asks, func(k *ask) bool { return k.ref == ref })
 	switch {
+	case i >= 0 && w.Outcome == "" && s.args != w.Args:
+		return a.askAgain(a.asks[i], s, w)
 	case s.asked && s.verdict == verdict(w):
 		return nil
 	case i < 0 && w.Outcome == "":
@@ -245,9 +248,19 @@ func (a *Adapter) showApproval(ref chat.MessageRef, w *chat.Approval) error {
 	return nil
 }
 
+// askAgain shows an approval of which people changed the arguments.
+func (a *Adapter) askAgain(k *ask, s *shown, w *chat.Approval) error {
+	k.want = *w
+	if err := a.print(askRows(k, a.o.Now().Location())); err != nil {
+		return err
+	}
+	s.tell(w)
+	return nil
+}
+
 // tell notes how far the screen says that an approval is.
 func (s *shown) tell(w *chat.Approval) {
-	s.asked, s.verdict, s.decided = true, verdict(w), w.Outcome != ""
+	s.asked, s.verdict, s.decided, s.args = true, verdict(w), w.Outcome != "", w.Args
 }
 
 // verdictRows say how far an approval is. i is its place among those that wait,

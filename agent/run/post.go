@@ -162,32 +162,54 @@ type membership struct {
 // judge looks up what a reaction hangs on, and has it judged.
 func (d *driver) judge(key string, act agent.Judge) {
 	d.begin(key, asks, func(ctx context.Context) outcome {
-		known := map[string]membership{}
-		for _, rule := range act.Rules {
-			m := membership{}
-			m.err = d.safely(d.thread, "look a membership up", func() (err error) {
-				m.in, err = d.platform.Member(ctx, d.thread, act.Reaction.By.ID, rule)
-				return err
-			})
-			if m.err != nil {
-				d.Log.Warn("look a membership up", "thread", d.thread.String(), "rule", rule, "error", m.err)
-			}
-			known[rule] = m
-		}
+		known := d.look(ctx, act.Reaction.By.ID, act.Rules)
+		return outcome{settle: func() error { return d.vote(act, known) }}
+	})
+}
+
+// change looks up what a change of a call hangs on, and takes it or not.
+func (d *driver) change(key string, act agent.Change) {
+	d.begin(key, asks, func(ctx context.Context) outcome {
+		known := d.look(ctx, act.By.ID, act.Rules)
 		return outcome{settle: func() error {
-			return d.vote(act, known)
+			if b, ok := d.Agent.Changed(d.log, act, known.member); ok {
+				return d.commit(b)
+			}
+			return nil
 		}}
 	})
 }
 
-func (d *driver) vote(act agent.Judge, known map[string]membership) error {
-	v := d.Agent.Vote(d.log, act, func(rule string) (bool, error) {
-		m, looked := known[rule]
-		if !looked {
-			return false, errNotLooked
+// memberships are what a platform said of a person, by rule.
+type memberships map[string]membership
+
+// look asks the platform who somebody is.
+func (d *driver) look(ctx context.Context, who chat.UserID, rules []string) memberships {
+	known := memberships{}
+	for _, rule := range rules {
+		m := membership{}
+		m.err = d.safely(d.thread, "look a membership up", func() (err error) {
+			m.in, err = d.platform.Member(ctx, d.thread, who, rule)
+			return err
+		})
+		if m.err != nil {
+			d.Log.Warn("look a membership up", "thread", d.thread.String(), "rule", rule, "error", m.err)
 		}
-		return m.in && m.err == nil, m.err
-	})
+		known[rule] = m
+	}
+	return known
+}
+
+func (known memberships) member(rule string) (bool, error) {
+	m, looked := known[rule]
+	if !looked {
+		return false, errNotLooked
+	}
+	return m.in && m.err == nil, m.err
+}
+
+func (d *driver) vote(act agent.Judge, known memberships) error {
+	v := d.Agent.Vote(d.log, act, known.member)
 	if err := d.commit(v); err != nil {
 		return err
 	}

@@ -116,6 +116,8 @@ func (d *driver) job(act agent.Action) (key string, begin func(key string)) {
 		return "open/" + act.Asked[0].Call, func(key string) { d.open(key, act) }
 	case agent.Judge:
 		return "judge/" + number(act.Seq), func(key string) { d.judge(key, act) }
+	case agent.Change:
+		return "change/" + number(act.Seq), func(key string) { d.change(key, act) }
 	case agent.Call:
 		return "call/" + number(act.Turn) + "/" + number(uint64(act.N)), func(key string) { d.call(key, act) }
 	case agent.Summarise:

@@ -187,6 +187,9 @@ func (b *Board) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, p 
 	}
 	was := b.shown[ref]
 	b.shown[ref] = p
+	if p.Approval != nil && was.Approval != nil && was.Approval.Args != p.Approval.Args {
+		b.note("changed %s %s, it was %s, by %s", p.Approval.Tool, p.Approval.Args, p.Approval.Was, p.Approval.Editors[len(p.Approval.Editors)-1].Display())
+	}
 	if p.Approval != nil && (was.Approval == nil || was.Approval.Outcome != p.Approval.Outcome) {
 		b.outcome(*p.Approval)
 	}

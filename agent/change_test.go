@@ -1,0 +1,123 @@
+package agent_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"nod/agent"
+	"nod/chat"
+	"nod/llm/args"
+	"nod/memory"
+)
+
+func deploying(rules memory.Rules) *sim {
+	tool := newTool("deploy", agent.Ask, rules)
+	schema, err := args.Compile([]byte(`{"type":"object","properties":{"to":{"enum":["a","b"]}},"additionalProperties":false}`))
+	if err != nil {
+		panic(err)
+	}
+	tool.Schema = schema
+	s := newSim(asking(tool))
+	s.model = callsOnce("deploy")
+	s.says("ada", "deploy")
+	s.run()
+	return s
+}
+
+// approves has somebody put ✅ on the card.
+func (s *sim) approves(who string) {
+	s.add(memory.Reaction{Reaction: chat.Reaction{On: s.asked(), By: chat.User{ID: chat.UserID(who), Name: who}, Emoji: "✅"}})
+}
+
+func (s *sim) lastChange() (b memory.Changed) {
+	for _, e := range s.entries {
+		if c, ok := e.Body.(memory.Changed); ok {
+			b = c
+		}
+	}
+	return b
+}
+
+// Whoever may not decide changes nothing, nor does anybody make a call of what does
+// not fit its tool, or of what nobody could approve any more.
+func TestRefusedChanges(t *testing.T) {
+	alone := memory.Rules{Approvers: []string{"user:ben"}, Quorum: 1, ExcludeRequester: true, Timeout: 30 * time.Minute, Approve: []string{"✅"}, Deny: []string{"❌"}}
+	requester := anyone
+	requester.Approvers = []string{"requester"}
+	tests := []struct {
+		rules           memory.Rules
+		who, says, want string
+	}{
+		{requester, "eve", `edit 1 {"to":"a"}`, "only these may decide: requester"},
+		{requester, "ada", `edit 1 {"to":"c"}`, "the arguments don't fit"},
+		{requester, "ada", `edit {"to":"a"}`, ""},
+		{requester, "ada", "edit 1 `{\"to\":\"b\"}`", ""},
+		{alone, "ben", `edit 1 {"to":"a"}`, "then nobody could approve it"},
+		{alone, "ada", `edit 1 {"to":"a"}`, ""},
+	}
+	for _, tt := range tests {
+		s := deploying(tt.rules)
+		s.says(tt.who, tt.says)
+		s.run()
+		b := s.lastChange()
+		if b.Request == 0 || !strings.HasPrefix(b.Refused, tt.want) || tt.want == "" && b.Refused != "" {
+			t.Errorf("%s, %s: refused with %q, want %q", tt.who, tt.says, b.Refused, tt.want)
+		}
+	}
+	s := deploying(requester)
+	s.says("ada", "edit the docs {please}")
+	if s.run(); s.lastChange().Request != 0 {
+		t.Error("a sentence that begins with edit changed a call")
+	}
+}
+
+// A vote for a call that was changed counts only when it came after the card showed
+// what would run now; a denial always does.
+func TestVotesAndChanges(t *testing.T) {
+	for _, emoji := range []string{"✅", "❌"} {
+		s := deploying(anyone)
+		s.says("ada", `edit 1 {"to":"a"}`)
+		for s.lastChange().Request == 0 { // the card is not redrawn yet
+			s.perform(s.agent.Next(s.log()))
+		}
+		s.add(memory.Reaction{Reaction: chat.Reaction{On: s.asked(), By: chat.User{ID: "ben"}, Emoji: emoji}})
+		s.run()
+		if denied := emoji == "❌"; (s.kinds("decided") == 1) != denied || len(s.ran) != 0 {
+			t.Errorf("%s: %d decided, %d ran", emoji, s.kinds("decided"), len(s.ran))
+		}
+		if emoji == "✅" {
+			s.approves("ben")
+			if s.run(); len(s.ran) != 1 {
+				t.Error("an approval of what the card shows did not count")
+			}
+		}
+	}
+}
+
+// What comes from a form is the same as what is said, and once something is decided
+// nothing changes any more.
+func TestChangesByForm(t *testing.T) {
+	s := deploying(anyone)
+	call := ""
+	for _, e := range s.entries {
+		if a, ok := e.Body.(memory.Asked); ok {
+			call = a.Call
+		}
+	}
+	form := memory.Change{Call: call, By: chat.User{ID: "ben", Name: "ben"}, Args: `{"to":"b"}`}
+	s.check = func(c memory.Call) {
+		if c.Args != `{"to":"b"}` {
+			t.Errorf("%s runs", c.Args)
+		}
+	}
+	s.add(form)
+	s.run()
+	s.approves("ben")
+	s.run()
+	s.add(form)
+	s.run()
+	if b := s.lastChange(); len(s.ran) != 1 || !strings.HasPrefix(b.Refused, "it is already decided") {
+		t.Errorf("%d ran, the second change: %q", len(s.ran), b.Refused)
+	}
+}
