@@ -155,6 +155,9 @@ func (a *Adapter) show(ref chat.MessageRef, p chat.Post) error {
 }
 
 func (a *Adapter) showText(ref chat.MessageRef, t *chat.Text) error {
+	if !t.Notice {
+		a.newest = ref
+	}
 	s := a.standing(ref)
 	if s.text == t.Markdown && s.text != "" {
 		return nil

@@ -79,6 +79,7 @@ type Adapter struct {
 	marks    map[string]bool // the bot's reactions
 	asks     []*ask          // approvals that wait, by number
 	numbered int             // the last number given
+	newest   chat.MessageRef // the newest answer
 	steps    *chat.Steps     // of the running turn
 	stepsAt  *shown          // where they stand
 	attached []chat.File     // go with the next message
@@ -211,6 +212,9 @@ func (a *Adapter) recall(l chat.Line) {
 	switch p := l.Post; {
 	case p.Text != nil:
 		s.text = p.Text.Markdown
+		if !p.Text.Notice {
+			a.newest = l.Ref
+		}
 	case p.File != nil:
 		s.file = true
 	case p.Steps != nil:
@@ -367,10 +371,31 @@ func (a *Adapter) take(ctx context.Context, text string) error {
 		return a.say(in.say)
 	case in.attach != "":
 		return a.attach(ctx, in.attach)
+	case a.isThumb(in.message):
+		return a.thumb(ctx, chat.NormalEmoji(in.message))
 	case in.message != "":
 		return a.message(ctx, in.message)
 	}
 	return nil
+}
+
+// isThumb says whether a line is nothing but what somebody thinks of the last answer.
+func (a *Adapter) isThumb(text string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	emoji := chat.NormalEmoji(text)
+	return !a.newest.IsZero() && (emoji == chat.EmojiGood || emoji == chat.EmojiBad)
+}
+
+func (a *Adapter) thumb(ctx context.Context, emoji string) error {
+	a.mu.Lock()
+	r := chat.Reaction{On: a.newest, By: a.o.User, Emoji: emoji}
+	a.mu.Unlock()
+	if err := a.say("noted: " + emoji + " for the last answer"); err != nil {
+		return err
+	}
+	id := eventID(a.newID())
+	return a.put(new(bool), func() (bool, error) { return a.o.Inbox.Reaction(ctx, r, id) })
 }
 
 func (a *Adapter) message(ctx context.Context, text string) error {
