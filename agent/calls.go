@@ -52,8 +52,19 @@ func (d *decision) settled(c *call) (memory.Result, bool) {
 	return memory.Result{}, false
 }
 
+// Bounds of what one completion can bring about. What is beyond mostCalls is told
+// so, and what is beyond mostRead is not even read.
+const (
+	mostCalls = 16
+	mostRead  = 64
+	mostOpen  = 16 // approvals that wait in a thread
+)
+
 // invalid says, in words for the model, why a call can't run; "" when it can.
 func (d *decision) invalid(c *call, tool Tool, known bool) string {
+	if slices.Index(c.step.calls, c) >= mostCalls {
+		return fmt.Sprintf("not run: a step may hold %d calls", mostCalls)
+	}
 	if !known {
 		return fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Tool, strings.Join(d.toolNames(), ", "))
 	}
@@ -207,19 +218,31 @@ func refused(c *call) memory.Result {
 	return r
 }
 
+// TooMany is what came of a call that had to be asked for when no more could be.
+const TooMany = "denied: too many approvals wait"
+
 // asking opens approvals for the risky calls of a step, and posts them.
 func (d *decision) asking(t *turn, last *step) Action {
 	var open []memory.Asked
+	var over []memory.Body
+	waiting := len(d.s.pendingCalls())
 	for _, c := range last.calls {
 		tool, _ := d.a.tool(c.Tool)
 		if c.result != nil || c.asked != nil {
 			continue
 		}
-		if risk, why := d.risk(tool, c); risk == Ask {
+		risk, why := d.risk(tool, c)
+		switch {
+		case risk == Ask && waiting+len(open) >= mostOpen:
+			over = append(over, memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDenied, Text: TooMany})
+		case risk == Ask:
 			open = append(open, memory.Asked{
 				Call: c.ID, Number: d.s.asks + len(open) + 1, Tool: c.Tool, Digest: d.bound(c), Keyed: true, Requester: t.requester, Rules: tool.Rules, Why: why, Marks: d.marks(c),
 			})
 		}
+	}
+	if len(over) > 0 {
+		return Record{over}
 	}
 	if len(open) > 0 {
 		return Open{open}

@@ -82,7 +82,7 @@ func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 	if len(said.Calls) > 0 {
 		s.Echo = r.Echo
 	}
-	for i, k := range said.Calls {
+	for i, k := range said.Calls[:min(len(said.Calls), mostRead)] {
 		call := memory.Call{ID: named(fmt.Sprintf("%d-%d-%d", c.Turn, c.N, i+1), c.Token), Tool: k.Name, Args: k.Args}
 		if raw, err := args.Native(k.Args); err == nil {
 			call.Args, call.Object = string(raw), true

@@ -262,6 +262,16 @@ func (s *state) standing() standing {
 	}}
 }
 
+// AskedBy counts the approvals in a log that wait and that somebody asked for.
+func AskedBy(entries []memory.Entry, who chat.UserID) (n int) {
+	for _, c := range fold(entries).pendingCalls() {
+		if c.asked.Requester.ID == who {
+			n++
+		}
+	}
+	return n
+}
+
 // Pending says what counts so far on the approval of a call.
 func Pending(entries []memory.Entry, id string) chat.Pending {
 	c := fold(entries).calls[id]

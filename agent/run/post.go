@@ -124,7 +124,11 @@ func (d *driver) mark(key string, act agent.Mark) {
 func (d *driver) open(key string, act agent.Open) {
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		var bodies []memory.Body
-		for _, a := range act.Asked {
+		open := act.Asked
+		if d.tooMany(ctx, open[0].Requester, len(open)) {
+			bodies, open = refused(open), nil
+		}
+		for _, a := range open {
 			bodies = append(bodies, a)
 			if !d.possible(ctx, a.Rules.Approvers) {
 				bodies = append(bodies, memory.Decided{

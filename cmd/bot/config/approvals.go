@@ -105,6 +105,13 @@ func (k *checker) approvers(key string, list []string) {
 	for i, one := range list {
 		if !approver.MatchString(one) {
 			k.at(item(key, i), "must be requester, anyone, user:ID, group:ID or role:ID, with the id and not a name")
+			continue
+		}
+		switch slack, discord := k.c.Slack != nil, k.c.Discord != nil; {
+		case strings.HasPrefix(one, "role:") && slack && !discord:
+			k.at(item(key, i), "is a role, of which Slack has none, so nobody could be it; write group:ID or user:ID")
+		case strings.HasPrefix(one, "group:") && discord && !slack:
+			k.at(item(key, i), "is a user group, of which Discord has none, so nobody could be in it; write role:ID or user:ID")
 		}
 	}
 }
