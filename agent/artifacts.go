@@ -93,6 +93,9 @@ func (s *state) held() []chat.File {
 	return out
 }
 
+// FilesOf gives the names of the files that a thread holds.
+func FilesOf(entries []memory.Entry) []string { return fileNames(fold(entries).held()) }
+
 // outlive says what a cut keeps of the turns that it leaves out.
 func (s *state) outlive(cut *memory.Trimmed) {
 	cut.Files, cut.Off = nil, s.offList()

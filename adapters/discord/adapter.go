@@ -41,6 +41,7 @@ type Options struct {
 	Follow    string // mentions (default), or callers or thread, which need the MESSAGE_CONTENT intent; auto: callers where that is on
 	AllowBots []string
 	Guilds    []string      // that are served; empty: see [Adapter.serves]
+	Tools     []string      // names that `/tools` suggests
 	Archive   time.Duration // threads stay open at least so long after the last message; default 24 h
 	NoButtons bool          // approvals have emoji only
 	NoMention bool          // an approval mentions nobody

@@ -33,6 +33,7 @@ type option struct {
 	Required    bool     `json:"required,omitempty"`
 	MaxLength   int      `json:"max_length,omitempty"`
 	Choices     []choice `json:"choices,omitempty"`
+	Completed   bool     `json:"autocomplete,omitempty"`
 }
 
 type choice struct {
@@ -70,11 +71,11 @@ var commands = everywhere([]command{
 	{Name: "steps", Description: "The steps of the last turn, in full"},
 	{Name: "artifacts", Description: "The files that this conversation holds"},
 	{Name: "drop", Description: "Take a file out of what nod sees", Options: []option{
-		{Type: stringOption, Name: "name", Description: "The file's name", Required: true, MaxLength: 200},
+		{Type: stringOption, Name: "name", Description: "The file's name", Required: true, MaxLength: 200, Completed: true},
 	}},
 	{Name: "tools", Description: "Switch a tool off in this conversation, or on again", Options: []option{
 		{Type: stringOption, Name: "switch", Description: "off or on", Required: true, Choices: []choice{{"off", "off"}, {"on", "on"}}},
-		{Type: stringOption, Name: "name", Description: "The tool's name", Required: true, MaxLength: 100},
+		{Type: stringOption, Name: "name", Description: "The tool's name", Required: true, MaxLength: 100, Completed: true},
 	}},
 	{Name: "grants", Description: "What has been allowed here for a while"},
 	{Name: "waiting", Description: "The approvals that you may decide now"},

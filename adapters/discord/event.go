@@ -203,8 +203,9 @@ type interaction struct {
 		} `json:"resolved"`
 		Name    string `json:"name"`
 		Options []struct {
-			Name  string          `json:"name"`
-			Value json.RawMessage `json:"value"`
+			Name    string          `json:"name"`
+			Value   json.RawMessage `json:"value"`
+			Focused bool            `json:"focused"` // it is being typed
 		} `json:"options"`
 	} `json:"data"`
 }
@@ -234,6 +235,7 @@ const (
 
 	commandInteraction   = 2
 	componentInteraction = 3
+	typedInteraction     = 4
 	formInteraction      = 5
 )
 

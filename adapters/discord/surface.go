@@ -19,6 +19,7 @@ const (
 	answerMessage   = 4
 	answerPromise   = 5
 	answerChange    = 7
+	answerChoices   = 8
 	answerForm      = 9
 	promiseToChange = 6
 )
@@ -33,6 +34,8 @@ func (a *Adapter) interact(ctx context.Context, in interaction) {
 		err = a.filled(ctx, in)
 	case commandInteraction:
 		err = a.command(ctx, in)
+	case typedInteraction:
+		err = a.suggest(ctx, in)
 	}
 	if err != nil && code(err) != codeAnswered { // another process of this bot was faster
 		a.log.Warn("answer an interaction", "type", in.Type, "error", err)

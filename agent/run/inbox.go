@@ -141,6 +141,15 @@ func (i Inbox) Steps(ctx context.Context, thread chat.ThreadID, turn string) (ch
 	return steps, ok, nil
 }
 
+// Files lists the names of the files that a thread holds.
+func (i Inbox) Files(ctx context.Context, thread chat.ThreadID) ([]string, error) {
+	entries, err := i.Store.Read(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	return agent.FilesOf(entries), nil
+}
+
 // History lists what the thread has shown so far.
 func (i Inbox) History(ctx context.Context, thread chat.ThreadID) ([]chat.Line, error) {
 	entries, err := i.Store.Read(ctx, thread)

@@ -24,6 +24,9 @@ func discordOptions(cfg *config.Config) discord.Options {
 // newDiscord makes the adapter.
 func (p *program) newDiscord() (platform, error) {
 	o := discordOptions(p.cfg)
+	for _, t := range p.agent.Tools {
+		o.Tools = append(o.Tools, t.Name)
+	}
 	o.Inbox, o.Logger = p.inbox(), p.log.With("platform", discord.Platform)
 	o.Observe = p.meter.connection(discord.Platform)
 	a, err := discord.New(o)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -70,5 +71,39 @@ func TestDiscordSaysHowToGoOn(t *testing.T) {
 				t.Errorf("%d posts say how to go on", got)
 			}
 		})
+	}
+}
+
+// Whoever types a command is helped with the names of tools and files, in time, and
+// with none in a conversation that holds none.
+func TestDiscordCompletes(t *testing.T) {
+	t.Parallel()
+	w := newDiscordWorld(t, fakediscord.Options{NoLimits: true})
+	n := newService(t, w, frail, setup{})
+	n.start()
+	eventually(t, "the commands are registered", func() bool { return slices.Contains(w.s.Commands(), "drop") })
+	at := w.mention("ada", "the report, please")
+	n.find(at, "The tool says: the output is the file")
+	for _, tt := range []struct {
+		channel, command, option, text string
+		want                           []string
+	}{
+		{at.thread, "drop", "name", "", []string{"report-output.txt"}},
+		{at.thread, "drop", "name", "OUTPUT", []string{"report-output.txt"}},
+		{at.thread, "drop", "name", "other", nil},
+		{w.channel, "drop", "name", "", nil},
+		{at.thread, "tools", "name", "lo", []string{"clock", "deploy", "look"}},
+	} {
+		id := w.s.Type(w.users["ada"], tt.channel, tt.command, tt.option, tt.text)
+		asked := func() fakediscord.Interaction {
+			all := w.s.Interactions()
+			return all[slices.IndexFunc(all, func(i fakediscord.Interaction) bool { return i.ID == id })]
+		}
+		eventually(t, "it is answered", func() bool { return !asked().Acked.IsZero() })
+		got := asked().Choices
+		slices.Sort(got)
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("/%s %q: %q, want %q", tt.command, tt.text, got, tt.want)
+		}
 	}
 }

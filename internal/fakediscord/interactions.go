@@ -17,12 +17,15 @@ const tokenLife = 15 * time.Minute
 const (
 	slashCommand = 2
 	component    = 3
+	suggestion   = 4
 	formSent     = 5
 
 	answerMessage       = 4
 	answerDeferred      = 5
 	answerDeferredEdit  = 6
 	answerUpdate        = 7
+	answerChoices       = 8
+	mostChoices         = 25
 	answerModal         = 9
 	mostModalTitle      = 45
 	mostModalComponents = 5
@@ -36,6 +39,7 @@ type interaction struct {
 	channel  *channel
 	clicked  *message // nil for a command
 	sent     bool     // it is a form that was filled in
+	typing   bool     // it is a command that is still being typed
 	abroad   bool     // the app is installed for the person alone
 	context  *int     // where it was given, if not in a guild or a DM
 	original *message // the first answer; the clicked message, when that was changed
@@ -55,6 +59,7 @@ type Interaction struct {
 	Acked    time.Time // the first answer in time; zero: none
 	Answer   int       // type of the first answer
 	Form     string    // the id of the form that it was answered with
+	Choices  []string  // what was suggested to complete what is being typed
 	Replies  []Message // the bot's messages that answer it, ephemeral ones too
 }
 
@@ -76,8 +81,11 @@ func (s *Server) Interactions() []Interaction {
 }
 
 func (i *interaction) kind() int {
-	if i.sent {
+	switch {
+	case i.sent:
 		return formSent
+	case i.typing:
+		return suggestion
 	}
 	if i.clicked != nil {
 		return component
@@ -186,7 +194,12 @@ func (s *Server) callbackObject(i *interaction) object {
 
 // answer carries the first answer out.
 func (s *Server) answer(i *interaction, kind int, q *request) *apiError {
+	if i.typing != (kind == answerChoices) {
+		return badForm("type", "BASE_TYPE_CHOICES", "What is being typed is answered with choices, and nothing else is.")
+	}
 	switch kind {
+	case answerChoices:
+		return i.suggest(q)
 	case answerMessage, answerDeferred:
 		m, bad := s.respond(i, q, kind == answerDeferred)
 		i.original = m
@@ -237,6 +250,29 @@ func (s *Server) respond(i *interaction, q *request, deferred bool) (*message, *
 	s.add(m)
 	i.replies = append(i.replies, m)
 	return m, nil
+}
+
+// suggest takes what is suggested for a command that is being typed.
+func (i *interaction) suggest(q *request) *apiError {
+	var body struct {
+		Choices []struct {
+			Name  string `json:"name"`
+			Value string `json:"value"`
+		} `json:"choices"`
+	}
+	if bad := q.decode(&body); bad != nil {
+		return bad
+	}
+	f := &form{}
+	if len(body.Choices) > mostChoices {
+		f.fail("data.choices", "BASE_TYPE_BAD_LENGTH", "Must be between 0 and 25 in length.")
+	}
+	for _, c := range body.Choices {
+		f.length("data.choices.name", c.Name, 1, 100)
+		f.length("data.choices.value", c.Value, 1, 100)
+		i.Choices = append(i.Choices, c.Value)
+	}
+	return f.bad
 }
 
 func modal(q *request) (string, *apiError) {

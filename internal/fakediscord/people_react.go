@@ -121,6 +121,26 @@ func (s *Server) Slash(user, channel, name string, options map[string]any) strin
 	return s.begin(i, data)
 }
 
+// Type lets a person type an option of a registered command, and gives the id of
+// the interaction that asks the bot how it might go on.
+func (s *Server) Type(user, channel, name, option, text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.command(name)
+	takes, _ := c["options"].([]any)
+	if !slices.ContainsFunc(takes, func(e any) bool {
+		o, _ := e.(map[string]any)
+		return o["name"] == option && o["autocomplete"] == true
+	}) {
+		panic(fmt.Sprintf("fakediscord: command %q suggests nothing for %q", name, option))
+	}
+	i := &interaction{user: must(s.users, "user", user), channel: must(s.channels, "channel", channel), typing: true}
+	i.Name = name
+	return s.begin(i, object{"id": c["id"], "name": name, "type": 1, "options": []object{
+		{"name": option, "type": 3, "value": text, "focused": true},
+	}})
+}
+
 // Abroad makes the commands that follow those of an app which people installed for
 // themselves, given in a context: 0 a guild, 1 the DM with the bot, 2 another
 // conversation.

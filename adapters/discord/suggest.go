@@ -1,0 +1,66 @@
+package discord
+
+import (
+	"context"
+	"strings"
+
+	"nod/chat"
+)
+
+// Files is an Inbox that knows the names of the files that a conversation holds.
+type Files interface {
+	Files(ctx context.Context, thread chat.ThreadID) ([]string, error)
+}
+
+// What Discord takes of suggestions
+// (https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-autocomplete).
+const (
+	mostChoices = 25
+	mostChoice  = 100
+)
+
+// suggest completes the name of a tool or a file that somebody types. There are 3 s
+// for that, and no other answer: where nothing is known in time there is no
+// suggestion, and the name can be typed all the same.
+func (a *Adapter) suggest(ctx context.Context, in interaction) error {
+	choices := []choice{}
+	typed := strings.ToLower(in.focused())
+	for _, name := range a.completions(ctx, in) {
+		if len(choices) < mostChoices && name != "" && units(name) <= mostChoice && strings.Contains(strings.ToLower(name), typed) {
+			choices = append(choices, choice{name, name})
+		}
+	}
+	return a.respond(ctx, in, answerChoices, map[string]any{"choices": choices})
+}
+
+// focused is what has been typed so far.
+func (in interaction) focused() string {
+	for _, o := range in.Data.Options {
+		if o.Focused {
+			return in.option(o.Name)
+		}
+	}
+	return ""
+}
+
+// completions are the names that may be meant.
+func (a *Adapter) completions(ctx context.Context, in interaction) []string {
+	ctx, cancel := context.WithTimeout(ctx, deferAfter)
+	defer cancel()
+	if heard, err := a.heardFrom(ctx, in.speaker(), func() {}); err != nil || !heard || in.elsewhere() != "" {
+		return nil
+	}
+	if in.Data.Name == "tools" {
+		return a.o.Tools
+	}
+	p, ok, err := a.spoken(ctx, in)
+	inbox, knows := a.o.Inbox.(Files)
+	if err != nil || !ok || !knows {
+		return nil
+	}
+	names, err := inbox.Files(ctx, threadID(p))
+	if err != nil {
+		a.log.Warn("suggest files", "error", err)
+	}
+	return names
+}
