@@ -133,7 +133,7 @@ func (c *checker) rest() {
 	}
 	for _, card := range c.w.board.cards {
 		l := c.ledger(card.thread)
-		if l.poisoned {
+		if l.poisoned || c.spare(card) {
 			continue
 		}
 		switch p := card.shown; {

@@ -30,9 +30,9 @@ var mutants = slices.Concat(conditions, planted)
 
 var conditions = []mutant{
 	// The comparison that is the truth, and leases. Who holds a thread is no part of
-	// the truth: that condition may go, and nothing but time is lost.
+	// the truth, nor that a commit may be repeated: these conditions may go, and nothing
+	// but time is lost.
 	{"commit: the head is what the run has seen", server, "if !again && t.last != k.seen {", "if false {", ""},
-	{"commit: the same one again is not done again", server, "again := t.commit == k.number", "again := false", ""},
 	{"finish: not while something is in the inbox", server, "if len(t.inbox) > 0 {\n		return true, false", "if false {\n		return true, false", ""},
 	{"finish: the deadline", server, "	s.touch(t)\n	s.plan(t)\n	return false, false", "	s.touch(t)\n	return false, false", ""},
 	{"claim: a token of its own", server, "t.queued, t.holder, t.token, t.commit, t.released = false, h, s.word(), 0, \"\"", "t.queued, t.holder, t.token, t.commit, t.released = false, h, \"word\", 0, \"\"", ""},
