@@ -77,15 +77,16 @@ type vote struct {
 
 // execution is one run of a side effect.
 type execution struct {
-	thread chat.ThreadID
-	call   string
-	item   string
-	tool   string
-	by     *node
-	at     time.Duration
-	over   bool
-	cut    bool
-	known  bool // its outcome is in the log
+	thread   chat.ThreadID
+	call     string
+	item     string
+	tool     string
+	by       *node
+	at       time.Duration
+	over     bool
+	cut      bool
+	known    bool // its outcome is in the log
+	unlogged bool // the store had lost Started by then
 }
 
 func newChecker(w *world) *checker {
@@ -205,6 +206,7 @@ func (c *checker) begins(n *node, d chat.Desk, call llm.Call, version int) *exec
 		if !c.lost {
 			c.fail(ruleBegun, "%s runs, and no log says so", call.ID)
 		}
+		x.unlogged = true // what said so was lost while the answer was on its way
 		return x
 	}
 	if k.args != call.Args || k.tool != call.Name {
@@ -219,7 +221,7 @@ func (c *checker) begins(n *node, d chat.Desk, call llm.Call, version int) *exec
 // forgot says whether the store lost what it knew of a run: then it may come
 // again, but not in the process that ran it, as that one remembers.
 func (c *checker) forgot(x *execution) bool {
-	return c.lost && c.lostAt >= x.at
+	return c.lost && (c.lostAt >= x.at || x.unlogged)
 }
 
 // lostSince says whether the store lost writes after that time, or so short before
