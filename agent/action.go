@@ -179,6 +179,14 @@ type (
 		Key string
 	}
 
+	// List looks for what waits for a person in all conversations that they see, and
+	// then is the Post with that for its text.
+	List struct {
+		Who  chat.User
+		At   time.Time // when it was asked, by the store's clock
+		Post Post
+	}
+
 	// Mark puts the eyes on a message that has to wait, and records Seen.
 	Mark struct {
 		Ref     chat.MessageRef
@@ -197,4 +205,5 @@ func (Effect) action() {}
 func (Post) action()   {}
 func (Edit) action()   {}
 func (AskWhy) action() {}
+func (List) action()   {}
 func (Mark) action()   {}

@@ -181,6 +181,9 @@ func (d *decision) notices() Action {
 		if d.s.has(key) || c.word == "forget" || c.word == "edit" && d.changeReply(c) == "" || c.word == "stop" && d.s.stoppedBy(c.seq) {
 			continue
 		}
+		if c.word == "waiting" {
+			return d.list(c)
+		}
 		p := d.notice(key, c.Ref, d.reply(c), c.seq)
 		p.Free = d.freed(c)
 		return p

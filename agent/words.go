@@ -62,7 +62,7 @@ func textNoAnswer(calls int) string {
 }
 
 // words are the texts that are commands when they stand alone.
-var words = map[string]bool{"mute": true, "unmute": true, "stop": true, "forget": true, "help": true, "memory": true, "steps": true, "artifacts": true, "recap": true}
+var words = map[string]bool{"mute": true, "unmute": true, "stop": true, "forget": true, "help": true, "memory": true, "steps": true, "artifacts": true, "recap": true, "waiting": true}
 
 // mostCommand is the longest that a command can be, in bytes, with its name.
 const mostCommand = 300
@@ -136,6 +136,7 @@ func (d *decision) help(platform string) string {
 	b.WriteString("- `steps`: the last turn's steps in full\n")
 	b.WriteString("- `artifacts`, `drop NAME`: what this thread holds; take one from what I see\n")
 	b.WriteString("- `tools off NAME`, `tools on NAME`: switch a tool off in this thread, and on again\n")
+	b.WriteString("- `waiting`: the approvals that you may decide now, each with a link\n")
 	b.WriteString("- `mute` (or 🔇 on a message of mine), `unmute`: answer here only when I am mentioned; follow the thread again\n")
 	b.WriteString("- `recap`: bring back what this thread was about, after a long silence\n")
 	b.WriteString("- `plan: …` before a question: I make a plan first; `think harder: …`: I make several drafts first\n")

@@ -12,6 +12,8 @@ type Visit struct {
 	Sees func(ThreadID) bool
 	// Member says whether they are in a group or role.
 	Member func(ctx context.Context, thread ThreadID, rule string) (bool, error)
+	// Link is the address of a message; "" where it has none. It may be nil.
+	Link func(ThreadID, MessageRef) string
 }
 
 // Home is what a person is told outside of any conversation: what waits for

@@ -33,6 +33,18 @@ type Post struct {
 type Text struct {
 	Markdown string `json:"markdown"`
 	Notice   bool   `json:"notice,omitempty"` // nod speaking of itself, not the model's answer
+	// Alone stands instead of Markdown where nobody reads it but the person whom it
+	// answers: it may name conversations that others don't see.
+	Alone string `json:"alone,omitempty"`
+}
+
+// Confided is the post as it is shown where nobody reads it but the person whom it
+// answers.
+func (p Post) Confided() Post {
+	if p.Text != nil && p.Text.Alone != "" {
+		p.Text = &Text{Markdown: p.Text.Alone, Notice: p.Text.Notice}
+	}
+	return p
 }
 
 // Steps is what one turn has done so far: the reply that folds away.

@@ -53,12 +53,15 @@ func (a *Adapter) partsOf(ctx context.Context, thread chat.ThreadID, p chat.Post
 // reference of the first. With look, those that stand already are not made
 // again. It returns chat.ErrGone when the thread can't be written to.
 func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
+	if ref, ok := a.confided(ctx, thread, p); ok {
+		return ref, nil
+	}
+	if placeOf(thread).direct() {
+		p = p.Confided()
+	}
 	parts, err := a.partsOf(ctx, thread, p)
 	if err != nil {
 		return chat.MessageRef{}, err
-	}
-	if ref, ok := a.confided(ctx, thread, p); ok {
-		return ref, nil
 	}
 	h, err := a.move(ctx, placeOf(thread), "")
 	if err != nil {
@@ -101,7 +104,7 @@ func (a *Adapter) confided(ctx context.Context, thread chat.ThreadID, p chat.Pos
 	if !ok {
 		return chat.MessageRef{}, false
 	}
-	parts := answerMessages(p.Text)
+	parts := answerMessages(p.Confided().Text)
 	if err := a.fulfil(ctx, in, newPage(parts[0].content)); err != nil {
 		a.log.Warn("answer a command", "error", err)
 		return chat.MessageRef{}, false

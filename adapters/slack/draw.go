@@ -37,6 +37,9 @@ func (a *Adapter) card() card {
 // not show. With look, those that stand already are not made again. It returns
 // chat.ErrGone when the thread can't be written to.
 func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
+	if isDM(channelOf(thread.Channel)) {
+		p = p.Confided()
+	}
 	parts := partsOf(thread, p, a.card())
 	if len(parts) == 0 && p.File == nil {
 		return chat.MessageRef{}, errors.New("post nothing")

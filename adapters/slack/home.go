@@ -46,26 +46,11 @@ func (a *Adapter) opened(ctx context.Context, ev event) {
 // publish writes the Home tab of whoever opened it. Whoever is not heard gets
 // none.
 func (a *Adapter) publish(ctx context.Context, lobby Lobby, ev event) error {
-	u, k, err := a.person(ctx, ev.User)
-	if err != nil {
-		return fmt.Errorf("look up who it is: %w", err)
+	visit, heard, err := a.visit(ctx, ev.User, ev.Channel)
+	if err != nil || !heard {
+		return err
 	}
-	heard, barred := a.o.trust(k)
-	if !heard {
-		return nil
-	}
-	u.Barred = barred
-	h, err := lobby.Home(ctx, Platform, chat.Visit{
-		Who: u, Sees: a.sight(ctx, ev),
-		Member: func(ctx context.Context, _ chat.ThreadID, rule string) (bool, error) { // as of a moment ago: it decides nothing
-			id, ok := strings.CutPrefix(rule, "group:")
-			if !ok {
-				return false, nil
-			}
-			users, err := a.groups.members(ctx, a, id)
-			return slices.Contains(users, ev.User), err
-		},
-	})
+	h, err := lobby.Home(ctx, Platform, visit)
 	if err != nil {
 		return err
 	}
@@ -77,12 +62,49 @@ func (a *Adapter) publish(ctx context.Context, lobby Lobby, ev event) error {
 	return a.web.call(ctx, request{method: "views.publish", args: args, priority: outbox.Answer})
 }
 
+// visit is what somebody sees, from a channel; heard is false for those who are not
+// listened to.
+func (a *Adapter) visit(ctx context.Context, user, channel string) (v chat.Visit, heard bool, err error) {
+	u, k, err := a.person(ctx, user)
+	if err != nil {
+		return v, false, fmt.Errorf("look up who it is: %w", err)
+	}
+	heard, u.Barred = a.o.trust(k)
+	return chat.Visit{
+		Who: u, Sees: a.sight(ctx, user, channel),
+		Member: func(ctx context.Context, _ chat.ThreadID, rule string) (bool, error) { // as of a moment ago: it decides nothing
+			id, ok := strings.CutPrefix(rule, "group:")
+			if !ok {
+				return false, nil
+			}
+			users, err := a.groups.members(ctx, a, id)
+			return slices.Contains(users, user), err
+		},
+		Link: func(thread chat.ThreadID, ref chat.MessageRef) string {
+			workspace := a.who().URL
+			if workspace == "" {
+				return ""
+			}
+			return permalink(workspace, thread, ref)
+		},
+	}, heard, nil
+}
+
+// Visit is what somebody sees who writes in a thread.
+func (a *Adapter) Visit(ctx context.Context, thread chat.ThreadID, who chat.User) (chat.Visit, error) {
+	v, heard, err := a.visit(ctx, string(who.ID), channelOf(thread.Channel))
+	if err == nil && !heard {
+		v.Sees = func(chat.ThreadID) bool { return false }
+	}
+	return v, err
+}
+
 // sight says which threads somebody sees: those of their conversation with the
-// bot, and of the channels that they are in. Which these are is asked at the
+// bot, if that is where they look from, and of the channels that they are in. Which these are is asked at the
 // first thread elsewhere; when Slack does not say, they see none.
-func (a *Adapter) sight(ctx context.Context, ev event) func(chat.ThreadID) bool {
+func (a *Adapter) sight(ctx context.Context, user, from string) func(chat.ThreadID) bool {
 	in := sync.OnceValue(func() map[string]bool {
-		ids, err := a.conversations(ctx, url.Values{"user": {ev.User}, "types": {"public_channel,private_channel,mpim"}}, mostMemberships)
+		ids, err := a.conversations(ctx, url.Values{"user": {user}, "types": {"public_channel,private_channel,mpim"}}, mostMemberships)
 		if err != nil {
 			a.log.Warn("list the channels of a person", "error", err)
 			return nil
@@ -95,10 +117,10 @@ func (a *Adapter) sight(ctx context.Context, ev event) func(chat.ThreadID) bool 
 	})
 	return func(thread chat.ThreadID) bool {
 		channel := channelOf(thread.Channel)
-		if !isDM(channel) && !in()[channel] || isDM(channel) && channel != ev.Channel {
+		if !isDM(channel) && !in()[channel] || isDM(channel) && channel != from {
 			return false
 		}
-		ok, err := a.allowed(ctx, ev.User, channel)
+		ok, err := a.allowed(ctx, user, channel)
 		return ok && err == nil
 	}
 }

@@ -18,6 +18,9 @@ func (a *Adapter) Post(_ context.Context, thread chat.ThreadID, p chat.Post, _ b
 	a.board.clear(thread, func(it *item) bool { // it is a message from now on
 		return p.Text != nil && it.post.Text != nil || p.Steps != nil && it.post.Steps != nil
 	})
+	if isDirect(thread.Channel) {
+		p = p.Confided()
+	}
 	it := item{ref: ref, thread: thread, at: a.o.Now(), post: &p}
 	if p.Approval != nil && p.Approval.Outcome == "" {
 		for _, emoji := range p.Approval.Ballot() {

@@ -20,16 +20,10 @@ const (
 
 // Home says what a person is told outside of any conversation on a platform.
 func (i Inbox) Home(ctx context.Context, platform string, v chat.Visit) (chat.Home, error) {
-	var h chat.Home
-	waits, err := i.waits(ctx, platform, v)
+	h, err := i.Waiting(ctx, platform, v)
 	if err != nil {
 		return h, err
 	}
-	slices.SortFunc(waits, func(x, y chat.Waits) int {
-		return cmp.Or(x.Deadline.Compare(y.Deadline), cmp.Compare(x.Ref.String(), y.Ref.String()))
-	})
-	listed := min(len(waits), mostListed)
-	h.Waiting, h.Further = waits[:listed], len(waits)-listed
 	if i.Agent != nil {
 		h.Tools = i.Agent.Offers()
 	}
@@ -41,6 +35,19 @@ func (i Inbox) Home(ctx context.Context, platform string, v chat.Visit) (chat.Ho
 		h.Limits = append(h.Limits, chat.Allowance{Of: a.what, Used: a.said(used), Most: a.String()})
 	}
 	return h, nil
+}
+
+// Waiting is the part of Home that says what waits for somebody.
+func (i Inbox) Waiting(ctx context.Context, platform string, v chat.Visit) (chat.Home, error) {
+	waits, err := i.waits(ctx, platform, v)
+	if err != nil {
+		return chat.Home{}, err
+	}
+	slices.SortFunc(waits, func(x, y chat.Waits) int {
+		return cmp.Or(x.Deadline.Compare(y.Deadline), cmp.Compare(x.Ref.String(), y.Ref.String()))
+	})
+	listed := min(len(waits), mostListed)
+	return chat.Home{Waiting: waits[:listed], Further: len(waits) - listed}, nil
 }
 
 // waits lists the approvals that wait for somebody in threads that they see.

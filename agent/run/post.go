@@ -19,31 +19,33 @@ const (
 
 // post makes a post and notes it.
 func (d *driver) post(key string, act agent.Post) {
-	d.begin(key, posts, func(ctx context.Context) outcome {
-		for _, blob := range act.Free {
-			if err := d.Store.DropBlob(ctx, d.thread, blob); err != nil {
-				d.Log.Warn("free a file", "thread", d.thread.String(), "error", err)
+	d.begin(key, posts, func(ctx context.Context) outcome { return d.makePost(ctx, act) })
+}
+
+func (d *driver) makePost(ctx context.Context, act agent.Post) outcome {
+	for _, blob := range act.Free {
+		if err := d.Store.DropBlob(ctx, d.thread, blob); err != nil {
+			d.Log.Warn("free a file", "thread", d.thread.String(), "error", err)
+		}
+	}
+	ref, err := d.send(ctx, act.Post, act.Look)
+	return outcome{settle: func() error {
+		posted := memory.Posted{Key: act.Post.Key, Ref: ref}
+		then := act.Then
+		var refused chat.Refused
+		switch {
+		case err == nil:
+		case errors.As(err, &refused):
+			posted.Refused = refused.Notice()
+			fallthrough
+		default:
+			d.Log.Error("post", "thread", d.thread.String(), "error", err)
+			if act.Refused != nil {
+				then = act.Refused
 			}
 		}
-		ref, err := d.send(ctx, act.Post, act.Look)
-		return outcome{settle: func() error {
-			posted := memory.Posted{Key: act.Post.Key, Ref: ref}
-			then := act.Then
-			var refused chat.Refused
-			switch {
-			case err == nil:
-			case errors.As(err, &refused):
-				posted.Refused = refused.Notice()
-				fallthrough
-			default:
-				d.Log.Error("post", "thread", d.thread.String(), "error", err)
-				if act.Refused != nil {
-					then = act.Refused
-				}
-			}
-			return d.commit(append([]memory.Body{posted}, then...)...)
-		}}
-	})
+		return d.commit(append([]memory.Body{posted}, then...)...)
+	}}
 }
 
 // send posts until the platform has it or refuses it. After an attempt that

@@ -36,6 +36,8 @@ type Runner struct {
 	// Observe hears of every entry that this process committed, for metrics.
 	// It must not block.
 	Observe func(run *memory.Run, e memory.Entry)
+	// Lobby knows what waits for a person in other threads; nil: nobody does.
+	Lobby Lobby
 	// Limits are what may be used up.
 	Limits Limits
 	// Host is the ground that the process stands on; nil is Goroutines.

@@ -78,6 +78,19 @@ type Grower interface {
 	Grow(thread chat.ThreadID, posts []chat.Post)
 }
 
+// Usher is what a platform may be besides, when it knows which conversations a
+// person sees. Where there is none, or it fails, they see the thread that they
+// write in.
+type Usher interface {
+	Visit(ctx context.Context, thread chat.ThreadID, who chat.User) (chat.Visit, error)
+}
+
+// Lobby knows what waits for a person in the threads of a platform that they see;
+// an Inbox is one.
+type Lobby interface {
+	Waiting(ctx context.Context, platform string, v chat.Visit) (chat.Home, error)
+}
+
 // Toolbox runs tools. It is called concurrently. The error is for the
 // operator; what the model should know of a failure is in the Result.
 type Toolbox interface {

@@ -124,6 +124,8 @@ func (d *driver) job(act agent.Action) (key string, begin func(key string)) {
 		return "sum/" + number(act.Cut.Before), func(key string) { d.summarise(key, act) }
 	case agent.Post:
 		return "post/" + act.Post.Key, d.behindSteps(func(key string) { d.post(key, act) })
+	case agent.List:
+		return "post/" + act.Post.Post.Key, d.behindSteps(func(key string) { d.list(key, act) })
 	case agent.Edit:
 		// One at a time of a message, so that what is newer stands in the end.
 		return "edit/" + act.Ref.String(), d.behindSteps(func(key string) { d.edit(key, act) })

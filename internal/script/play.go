@@ -138,7 +138,7 @@ func (p *play) start() {
 	p.inbox = run.Inbox{Store: store, Emoji: emoji}
 	r := &run.Runner{
 		Store: store, Agent: p.agent, Model: p.model, Tools: p.tools,
-		Platforms: map[string]run.Platform{"board": p.board}, Limits: p.limits,
+		Platforms: map[string]run.Platform{"board": p.board}, Limits: p.limits, Lobby: p.inbox,
 	}
 	go func() {
 		defer close(p.done)

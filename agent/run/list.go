@@ -1,0 +1,56 @@
+package run
+
+import (
+	"context"
+
+	"nod/agent"
+	"nod/chat"
+)
+
+// textUnlisted is what a person is told when it could not be found out what waits.
+const textUnlisted = "I can't look that up right now. Try again in a moment."
+
+// list posts what waits for a person.
+func (d *driver) list(key string, act agent.List) {
+	d.begin(key, posts, func(ctx context.Context) outcome {
+		text := d.listed(ctx, act)
+		act.Post.Post.Text = &text
+		return d.makePost(ctx, act.Post)
+	})
+}
+
+func (d *driver) listed(ctx context.Context, act agent.List) chat.Text {
+	text := chat.Text{Markdown: textUnlisted, Notice: true}
+	if d.Lobby == nil {
+		return text
+	}
+	err := d.safely(d.thread, "list what waits", func() error {
+		visit := d.visit(ctx, act.Who)
+		home, err := d.Lobby.Waiting(ctx, d.thread.Platform, visit)
+		if err == nil {
+			text = act.Listed(d.thread, home, visit.Link)
+		}
+		return err
+	})
+	if err != nil {
+		d.Log.Warn("list what waits", "thread", d.thread.String(), "error", err)
+	}
+	return text
+}
+
+// visit is what a person sees; in doubt it is this thread.
+func (d *driver) visit(ctx context.Context, who chat.User) chat.Visit {
+	if usher, ok := d.platform.(Usher); ok {
+		v, err := usher.Visit(ctx, d.thread, who)
+		if err == nil {
+			return v
+		}
+		d.Log.Warn("find out what somebody sees", "thread", d.thread.String(), "error", err)
+	}
+	return chat.Visit{
+		Who: who, Sees: func(t chat.ThreadID) bool { return t == d.thread },
+		Member: func(ctx context.Context, t chat.ThreadID, rule string) (bool, error) {
+			return d.platform.Member(ctx, t, who.ID, rule)
+		},
+	}
+}
