@@ -63,6 +63,9 @@ func TestUnchanged(t *testing.T) {
 	path := record(t, recorded, a, model, tools)
 	before, ran := files(t, path), tools.ran.Load()
 	threads := entries(t, path, recorded)
+	if !slices.ContainsFunc(threads[thread(42)], func(e memory.Entry) bool { b, ok := e.Body.(memory.Changed); return ok && b.Refused == "" }) {
+		t.Error("no call was changed")
+	}
 	if !slices.ContainsFunc(threads[thread(6)], func(e memory.Entry) bool { _, ok := e.Body.(memory.Trimmed); return ok }) {
 		t.Error("nothing was trimmed")
 	}
@@ -84,6 +87,7 @@ func TestUnchanged(t *testing.T) {
 	if n := tools.ran.Load() - ran; n != 0 || ran == 0 {
 		t.Errorf("%d tools ran in the replay, %d before", n, ran)
 	}
+	t.Run("rules", func(t *testing.T) { otherRules(t, a, threads) })
 	after := files(t, path)
 	if len(after) != len(before) {
 		t.Errorf("there were %d files, and are %d", len(before), len(after))
@@ -124,10 +128,7 @@ func TestInstruction(t *testing.T) {
 // Other rules, counted by hand: of fifty threads thirty asked once, each fifth for
 // what came from outside; five of the others were denied, five expired, and five
 // were stopped.
-func TestRules(t *testing.T) {
-	t.Parallel()
-	a := newAgent(t)
-	threads := entries(t, record(t, recorded, a, &oracle{}, &probe{}), recorded)
+func otherRules(t *testing.T, a *agent.Agent, threads map[chat.ThreadID][]memory.Entry) {
 	risk := func(tool string, r agent.Risk) func(*agent.Agent) {
 		return func(a *agent.Agent) {
 			for i := range a.Tools {

@@ -38,14 +38,23 @@ type recordedCall struct {
 	asked   bool
 	decided *memory.Decided
 	reason  *memory.Reason
+	changes []memory.Changed // of its arguments, by people
 	started bool
 	result  *memory.Result
+}
+
+// latest is the digest of the call with the arguments that people left it with.
+func (c *recordedCall) latest() string {
+	if n := len(c.changes); n > 0 {
+		return digest(memory.Call{Tool: c.Tool, Args: c.changes[n-1].Args})
+	}
+	return c.digest
 }
 
 // is says whether it is a call of this tool with these arguments; without a digest
 // any arguments will do.
 func (c *recordedCall) is(tool, digest string) bool {
-	return c.Tool == tool && (c.digest == digest || c.digest == "")
+	return c.Tool == tool && (c.digest == digest || c.latest() == digest || c.digest == "")
 }
 
 // ran says whether the call came to a result of its tool's.
@@ -139,6 +148,10 @@ func (r *reader) call(e memory.Entry) {
 	case memory.Decided:
 		if c := r.calls[b.Call]; c != nil && c.decided == nil {
 			c.decided = &b
+		}
+	case memory.Changed:
+		if c := r.calls[b.Call]; c != nil && b.Refused == "" {
+			c.changes = append(c.changes, b)
 		}
 	case memory.Reason:
 		if c := r.calls[b.Call]; c != nil && c.reason == nil {

@@ -188,6 +188,9 @@ func (r *recording) play(i int) {
 		r.say(i, "use look look (vary)")
 	case 2:
 		r.say(i, "use deploy")
+		if i > 40 {
+			r.say(i, `edit 1 {"q":"by hand"}`)
+		}
 		r.react(i, r.desk.asks, "✅")
 	case 3:
 		r.say(i, "use look deploy")

@@ -33,12 +33,20 @@ type stage struct {
 	first   int // calls of earlier steps are no longer to be had
 	served  map[*recordedCall]bool
 	settled map[*recordedCall]bool // their decision was used
-	waits   []memory.Asked         // approvals that nobody has decided yet
+	waits   []waiting              // approvals that nobody has decided yet
+	shown   map[string]bool        // calls that people were asked for, by id
 	steps   int
 	posts   int
 	draft   string
 	over    bool
 	out     Outcome
+}
+
+// waiting is an approval that nobody has decided yet.
+type waiting struct {
+	memory.Asked
+	digest  string // of the call as the model made it
+	changed bool   // people have changed it as they did then
 }
 
 // word is in the names that are made here.
@@ -52,7 +60,7 @@ func (l *Lab) stage(r *Recorded, seq uint64) *stage {
 	s := &stage{
 		lab: l, thread: r.Thread, rec: r, log: agent.NewLog(log, agent.Claim{Token: word, Self: word}),
 		last: seq, opened: seq >= r.seq, told: seq, now: r.At,
-		served: map[*recordedCall]bool{}, settled: map[*recordedCall]bool{},
+		served: map[*recordedCall]bool{}, settled: map[*recordedCall]bool{}, shown: map[string]bool{},
 	}
 	if len(log) > 0 {
 		s.now = log[len(log)-1].At
@@ -115,6 +123,8 @@ func (s *stage) perform(ctx context.Context, act agent.Action) error {
 		s.asks(act.Asked)
 	case agent.Judge:
 		s.append(memory.Vote{Reaction: act.Seq, By: act.Reaction.By, Verdict: memory.Nothing})
+	case agent.Change:
+		s.change(act)
 	case agent.Call:
 		return s.call(ctx, act)
 	case agent.Summarise:
@@ -211,8 +221,10 @@ func (s *stage) summarise(ctx context.Context, act agent.Summarise) error {
 func (s *stage) asks(open []memory.Asked) {
 	for _, a := range open {
 		s.append(a)
-		s.out.ask(s.digestOf(a))
-		s.waits = append(s.waits, a)
+		w := waiting{Asked: a, digest: s.digestOf(a)}
+		s.out.ask(w.digest)
+		s.shown[a.Call] = true
+		s.waits = append(s.waits, w)
 	}
 }
 
@@ -223,8 +235,11 @@ func (s *stage) decide() {
 		s.over = true
 		return
 	}
+	if s.changes() {
+		return
+	}
 	for _, a := range s.waits {
-		c := s.find(a.Tool, s.digestOf(a), s.settled, func(c *recordedCall) bool { return c.decided != nil })
+		c := s.find(a.Tool, a.digest, s.settled, func(c *recordedCall) bool { return c.decided != nil })
 		if c == nil {
 			s.append(memory.Decided{Call: a.Call, Outcome: chat.Approved})
 			continue
@@ -246,9 +261,32 @@ func (s *stage) decide() {
 	s.waits = nil
 }
 
+// changes has people change the calls that wait as they changed them then, and says
+// whether there were any.
+func (s *stage) changes() (any bool) {
+	for i, a := range s.waits {
+		c := s.find(a.Tool, a.digest, s.settled, func(c *recordedCall) bool { return len(c.changes) > 0 })
+		if c == nil || a.changed {
+			continue
+		}
+		last := c.changes[len(c.changes)-1]
+		s.append(memory.Change{Call: a.Call, By: last.By, Args: last.Args})
+		s.waits[i].changed, any = true, true
+	}
+	return any
+}
+
+// change lets a person change a call, who could do so then.
+func (s *stage) change(act agent.Change) {
+	member := func(string) (bool, error) { return true, nil }
+	if b, ok := s.lab.Agent.Changed(s.log, act, member); ok {
+		s.append(b)
+	}
+}
+
 // effect takes a side effect for done, and notes whether anybody was asked.
 func (s *stage) effect(act agent.Effect) {
-	if !s.out.asked[digest(act.Call)] {
+	if !s.shown[act.Call.ID] {
 		free := Free{Call: callOf(act.Call)}
 		if c := s.find(act.Call.Tool, digest(act.Call), s.settled, func(c *recordedCall) bool { return c.asked || !c.ran() }); c != nil {
 			s.settled[c] = true
