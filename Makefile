@@ -6,7 +6,7 @@ export GOTOOLCHAIN := local
 export GOFLAGS := -buildvcs=auto
 TOOL := go tool -modfile=tools.mod
 
-.PHONY: demo build release same test deps lint tidy vuln unit race fuzz bench sim mutants fmt clean
+.PHONY: demo build release same test deps lint tidy vuln unit race long fuzz bench sim mutants fmt clean
 
 PAGE ?= 127.0.0.1:8484
 
@@ -32,6 +32,11 @@ deps: ## what the tests need beside Go: a real redis-server, Python in a sandbox
 	test -z "$$want" || { \
 	  SUDO=$$(test "$$(id -u)" = 0 || echo sudo); \
 	  $$SUDO apt-get update -qq && $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$want; }
+	@test -f $(AXE)/axe.min.js || ! command -v npm >/dev/null || \
+	npm install --silent --no-fund --no-audit --ignore-scripts --no-save --no-package-lock --prefix .deps axe-core@4.10.3 || \
+	echo "axe-core can't be had from here: the page is not checked by it"
+
+AXE := .deps/node_modules/axe-core
 
 tidy: ## go.mod says exactly what is used
 	go mod tidy -diff
@@ -65,6 +70,9 @@ TURNS ?= 1000000
 SEED ?= 1
 sim: ## plays episodes in which everything goes wrong: see internal/sim
 	@go run ./internal/sim/simulate -turns $(TURNS) -seed $(SEED)
+
+long: fuzz bench mutants ## what takes longer than make test may: hours
+	@$(MAKE) --no-print-directory sim TURNS=1000000
 
 mutants: ## takes conditions out of the engine, one at a time, and wants the simulation to notice each
 	@go run ./internal/sim/mutate
