@@ -113,7 +113,8 @@ type (
 		Seq      uint64 // of the reaction's entry
 		At       time.Time
 		Reaction memory.Reaction
-		Rules    []string // group:ID, role:ID
+		Rules    []string    // group:ID, role:ID
+		Others   []chat.User // who else approved so far, to be looked up again
 	}
 
 	// Change asks about membership in Rules for the person who wants the arguments

@@ -106,7 +106,7 @@ func (d *decision) judge() Action {
 			}
 		}
 	}
-	return Judge{Seq: pick.seq, At: pick.at, Reaction: pick.Reaction, Rules: d.s.rules(pick.Reaction)}
+	return Judge{Seq: pick.seq, At: pick.at, Reaction: pick.Reaction, Rules: d.s.rules(pick.Reaction), Others: d.s.others(pick.Reaction)}
 }
 
 // means says whether a reaction has to be judged at all.

@@ -89,7 +89,7 @@ func (s *state) changed(b memory.Changed) {
 	asked := *c.asked
 	asked.Digest, asked.Marks = b.Digest, b.Marks
 	c.asked, c.votes, c.shownIn = &asked, nil, 0
-	c.was, c.sum = append(c.was, c.digest()), ""
+	c.was, c.sum, c.tied = append(c.was, c.digest()), "", ""
 	c.changes = append(c.changes, b)
 	c.Args = b.Args
 }
@@ -166,9 +166,9 @@ func (a *Agent) Changed(log *Log, act Change, member Member) (b memory.Changed, 
 		return b, true
 	}
 	next := *p.call
-	next.Args, next.sum = compact.String(), ""
+	next.Args, next.sum, next.tied = compact.String(), "", ""
 	d := decision{a: a, s: s, log: log}
-	b.Args, b.Digest, b.Marks = next.Args, next.digest(), d.marks(&next)
+	b.Args, b.Digest, b.Marks = next.Args, d.bound(&next), d.marks(&next)
 	return b, true
 }
 

@@ -169,7 +169,11 @@ type membership struct {
 func (d *driver) judge(key string, act agent.Judge) {
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		known := d.look(ctx, act.Reaction.By.ID, act.Rules)
-		return outcome{settle: func() error { return d.vote(act, known) }}
+		others := map[chat.UserID]agent.Member{}
+		for _, u := range act.Others {
+			others[u.ID] = d.look(ctx, u.ID, act.Rules).member
+		}
+		return outcome{settle: func() error { return d.vote(act, known, others) }}
 	})
 }
 
@@ -214,9 +218,9 @@ func (known memberships) member(rule string) (bool, error) {
 	return m.in && m.err == nil, m.err
 }
 
-func (d *driver) vote(act agent.Judge, known memberships) error {
+func (d *driver) vote(act agent.Judge, known memberships, others map[chat.UserID]agent.Member) error {
 	v := d.Agent.Vote(d.log, act, known.member)
-	if err := d.commit(v); err != nil {
+	if err := d.commit(append(d.Agent.Lapsed(d.log, act, others), v)...); err != nil {
 		return err
 	}
 	if r := act.Reaction; !v.Counts && !r.By.Bot && !r.Removed {

@@ -37,6 +37,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 //	-- person NAME [with FILE] --   a message; the conversation goes on until nothing moves
 //	-- react NAME EMOJI [TOOL] [removed] [found] --   on the approval of TOOL, or the newest
 //	-- late NAME EMOJI TOOL --  the same, put after the time ran out
+//	-- group group:ID=A,B --   who is in it from now on
 //	-- after DURATION --
 //	-- restart --        the process ends and another one starts
 //	-- want --
@@ -177,6 +178,8 @@ func (p *play) section(name, data string) {
 		p.says(rest, data)
 	case "react":
 		p.reacts(strings.Fields(rest))
+	case "group": // who is in it now
+		p.option(strings.TrimSpace(rest + " "))
 	case "after":
 		d, err := time.ParseDuration(rest)
 		if err != nil {

@@ -1,0 +1,49 @@
+package agent
+
+import (
+	"slices"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// Who approved as one of a group may have left it before the quorum is reached. So
+// with each approval that comes those that stand are looked up again.
+
+// others lists whoever else approved the call that a reaction is on, where that
+// hangs on a membership.
+func (s *state) others(r memory.Reaction) []chat.User {
+	c := s.byRef[r.On]
+	if c == nil || s.verdict(r) != memory.Approve || len(s.rules(r)) == 0 {
+		return nil
+	}
+	var out []chat.User
+	for _, v := range c.standing() {
+		same := func(u chat.User) bool { return u.ID == v.By.ID }
+		if v.By.ID != r.By.ID && !slices.ContainsFunc(out, same) {
+			out = append(out, v.By)
+		}
+	}
+	return out
+}
+
+// Lapsed gives the votes that no longer count, as taken back: of people who may not
+// decide any more, or of whom that can't be found out.
+func (a *Agent) Lapsed(log *Log, j Judge, others map[chat.UserID]Member) []memory.Body {
+	s := log.state
+	c := s.byRef[j.Reaction.On]
+	if c == nil || c.decided != nil || c.result != nil {
+		return nil
+	}
+	var out []memory.Body
+	for _, v := range c.standing() {
+		member, looked := others[v.By.ID]
+		if !looked {
+			continue
+		}
+		if why := c.ineligible(v, member); why != "" {
+			out = append(out, memory.Vote{Call: c.ID, By: v.By, Emoji: v.Emoji, Verdict: memory.Withdraw, Counts: true, Reason: why})
+		}
+	}
+	return out
+}
