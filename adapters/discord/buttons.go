@@ -11,7 +11,6 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
-	"nod/chat/outbox"
 )
 
 // Buttons stand for the emoji of an approval, and for the word that stops a turn:
@@ -337,10 +336,7 @@ func (s *sending) callBack(ctx context.Context) {
 
 // asker is who wrote the message that began a conversation.
 func (a *Adapter) asker(ctx context.Context, p place) string {
-	var m message
-	err := a.rest.call(ctx, request{
-		method: "GET", path: "/channels/{}/messages/{}", ids: []string{p.channel, p.thread}, priority: outbox.Answer, answer: &m,
-	})
+	m, err := a.beginning(ctx, p)
 	if err != nil || m.Author == nil {
 		return ""
 	}

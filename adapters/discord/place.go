@@ -204,14 +204,19 @@ func (a *Adapter) again(ctx context.Context, do func() error) error {
 
 // question asks what the message that began a conversation says.
 func (a *Adapter) question(ctx context.Context, p place) string {
-	var m message
-	err := a.rest.call(ctx, request{
-		method: "GET", path: "/channels/{}/messages/{}", ids: []string{p.channel, p.thread}, priority: outbox.Answer, answer: &m,
-	})
+	m, err := a.beginning(ctx, p)
 	if err != nil {
 		return ""
 	}
 	return a.words(m).readable(m.Content)
+}
+
+// beginning is the message that began a conversation.
+func (a *Adapter) beginning(ctx context.Context, p place) (m message, err error) {
+	err = a.rest.call(ctx, request{
+		method: "GET", path: "/channels/{}/messages/{}", ids: []string{p.channel, p.thread}, priority: outbox.Answer, answer: &m,
+	})
+	return m, err
 }
 
 // open asks for the thread of a place to be made soon. Posting there waits for
