@@ -83,15 +83,15 @@ func (s *Sender) Idle() bool { return s.waits.Load() == 0 }
 
 // Run sends until ctx is done, and then what is left, for a moment.
 func (s *Sender) Run(ctx context.Context) error {
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			s.rest()
-			return nil
 		case spans := <-s.queue:
 			s.attempt(ctx, s.more(spans))
 		}
 	}
+	s.rest()
+	return nil
 }
 
 // attempt delivers spans; those that the end of all interrupts are left for rest.
