@@ -85,7 +85,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f := s.faultFor(c)
-	if f != nil && !f.hold(s, r) {
+	if s.opt.Slow && !s.latency().hold(s, r) || f != nil && !f.hold(s, r) {
 		s.note(c, answer{}, true)
 		panic(http.ErrAbortHandler)
 	}

@@ -183,6 +183,12 @@ func (s *Server) disturbanceFor(d *delivery) Disturbance {
 	return x
 }
 
+// latency is how long Slack takes to answer a call.
+func (s *Server) latency() *Fault {
+	defer s.change()()
+	return &Fault{Delay: 100*time.Millisecond + time.Duration(s.rand.Int64N(int64(300*time.Millisecond)))}
+}
+
 // hold waits as the fault has it, and says whether to go on.
 func (f *Fault) hold(s *Server, r *http.Request) bool {
 	if f.Delay > 0 {

@@ -49,6 +49,7 @@ type Options struct {
 	PingEvery  time.Duration // WebSocket pings; default 5 s
 	EditWindow time.Duration // how long the bot may edit a message; 0: for ever
 	ShareAfter time.Duration // how long after the answer to an upload its message appears
+	Slow       bool          // each call takes 100 to 400 ms, as Slack's do
 	NoScopes   bool          // answers don't say which scopes the token has
 	NoSessions bool          // the workspace has no agent sessions
 	// KeepOffline keeps events while no socket is open, and sends them when
