@@ -127,48 +127,16 @@ func final(c chat.ToolCall) bool {
 // fold is the one line that stays of a turn's steps.
 func fold(s *chat.Steps) row {
 	parts := []string{count(len(s.Items), "step")}
-	if tools := toolNames(s); tools != "" {
+	if tools := summary.Tools(s, cleanLine); tools != "" {
 		parts = append(parts, tools)
 	}
 	if s.Took > 0 {
-		parts = append(parts, took(s.Took))
+		parts = append(parts, summary.Took(s.Took))
 	}
 	if spent := summary.Spent(s); spent != "" {
 		parts = append(parts, spent)
 	}
 	return row{"▸ " + strings.Join(parts, " · ") + "  (type steps to open)", dim}
-}
-
-// toolNames names the tools of a turn, each once, in the order of first use.
-func toolNames(s *chat.Steps) string {
-	const most = 4
-	var names []string
-	uses := map[string]int{}
-	for _, item := range s.Items {
-		for _, c := range item.Calls {
-			name := cleanLine(c.Tool)
-			if uses[name]++; uses[name] == 1 {
-				names = append(names, name)
-			}
-		}
-	}
-	for i, n := range names {
-		if uses[n] > 1 {
-			names[i] = fmt.Sprintf("%s ×%d", n, uses[n])
-		}
-	}
-	if len(names) > most {
-		names = append(names[:most], fmt.Sprintf("%d more", len(names)-most))
-	}
-	return strings.Join(names, ", ")
-}
-
-func took(d time.Duration) string {
-	if d < time.Minute {
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	}
-	d = d.Round(time.Second)
-	return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
 }
 
 func count(n int, what string) string {

@@ -43,6 +43,8 @@ type item struct {
 	gone      bool          // it was not taken in
 	grows     bool          // it is being written, and no message yet
 	off       bool          // it stands here no more
+	edited    bool          // it says something else than it did at first
+	deleted   bool          // by who wrote it: only that there was something is left
 }
 
 // mark is an emoji on a message, and who put it there.

@@ -46,6 +46,8 @@ func (a *Adapter) Handler() http.Handler {
 	mux.HandleFunc("GET /page.js", asset("page/page.js", "text/javascript; charset=utf-8"))
 	mux.HandleFunc("GET /icon.svg", door.Asset(door.Icon, "image/svg+xml"))
 	mux.HandleFunc("POST /say", a.form(a.say))
+	mux.HandleFunc("POST /edit", a.form(a.edit))
+	mux.HandleFunc("POST /delete", a.form(a.remove))
 	mux.HandleFunc("POST /react", a.form(a.react))
 	mux.HandleFunc("POST /press", a.form(a.press))
 	mux.HandleFunc("POST /why", a.form(a.why))

@@ -24,6 +24,7 @@ type card struct {
 	At          time.Time
 	Label       string // what it is, for those who hear it
 	Text        string // what a person wrote
+	Edited      bool
 	HTML        template.HTML
 	Files       []attached
 	Marks       []shownMark
@@ -144,6 +145,11 @@ func (c *card) ofMessage(it item, v view) {
 	c.Letter = firstLetter(c.Who)
 	c.Own = m.From.ID == v.Me.ID
 	c.Label = "Message"
+	c.Edited = it.edited
+	if it.deleted {
+		c.State, c.Text, c.Own = "deleted", "", false
+		return
+	}
 	if slices.ContainsFunc(it.reactions, func(m mark) bool { return m.emoji == chat.EmojiSeen && slices.Contains(m.by, bot) }) {
 		c.State = "seen"
 	}

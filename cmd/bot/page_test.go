@@ -239,6 +239,24 @@ func TestPageConversation(t *testing.T) {
 	ada.until(`new Set(Array.from(document.querySelectorAll("[id]"), (e) => e.getAttribute("id"))).size === document.querySelectorAll("[id]").length`)
 }
 
+// Who wrote a message changes it, and takes it back.
+func TestPageChange(t *testing.T) {
+	o := openOffice(t)
+	b := browser(t)
+	ada, ben := o.visit(b, "ada"), o.visit(b, "ben")
+	ada.say("waht is 17% of 2340?")
+	ada.answers("demo")
+	ben.open()
+	ben.until(`!document.querySelector(".change")`)
+	ada.do(chromedp.Click(chromedp.CSS(`#log-thread .change summary`)),
+		chromedp.SendKeys(chromedp.CSS(`#log-thread .change textarea`), " please"), ada.click("Save"))
+	ben.until(`/please/.test(document.querySelector('#log-thread [data-kind="message"]').innerText)`)
+	ada.until(`!document.querySelector("#log-thread .change[open]")`)
+	ada.do(chromedp.Click(chromedp.CSS(`#log-thread .change summary`)), ada.click("Delete"))
+	ben.until(`document.querySelector('#log-thread [data-kind="message"]').matches('[data-state="deleted"]')`)
+	ben.until(`!document.body.innerText.includes("waht")`)
+}
+
 // An answer is seen while it is written, and stands there once when it is.
 func TestPageGrows(t *testing.T) {
 	o := openOffice(t)

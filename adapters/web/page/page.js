@@ -119,6 +119,7 @@
     }
     if (!answer.ok) return trouble((await answer.text()).trim());
     trouble("");
+    form.closest("details")?.removeAttribute("open");
     for (const id of form.querySelectorAll("input[name=id]")) id.value = fresh();
     if (form.getAttribute("id") !== "say") return; // form.id is an input of it
     form.reset();
