@@ -17,7 +17,11 @@ type Member func(rule string) (bool, error)
 func (d *decision) decide() Action {
 	for _, c := range d.s.pendingCalls() {
 		if outcome, by := c.tally(); outcome != "" {
-			return Record{[]memory.Body{memory.Decided{Call: c.ID, Outcome: outcome, By: by}}}
+			bodies := []memory.Body{memory.Decided{Call: c.ID, Outcome: outcome, By: by}}
+			if g, ok := c.granting(); ok && outcome == chat.Approved {
+				bodies = append(bodies, g)
+			}
+			return Record{bodies}
 		}
 	}
 	return nil
@@ -158,7 +162,7 @@ func IsGroup(rule string) bool {
 func (a *Agent) Vote(log *Log, j Judge, member Member) memory.Vote {
 	s := log.state
 	r := j.Reaction
-	v := memory.Vote{Reaction: j.Seq, By: r.By, Emoji: r.Emoji, Verdict: s.verdict(r), Button: r.Button}
+	v := memory.Vote{Reaction: j.Seq, By: r.By, Emoji: r.Emoji, Verdict: s.verdict(r), Button: r.Button, Grant: r.Grant}
 	c := s.byRef[r.On]
 	if c != nil {
 		v.Call = c.ID
@@ -185,6 +189,8 @@ func (s *state) ignore(c *call, v memory.Vote, at time.Time, member Member) stri
 		return "the time to decide is over"
 	case c.stale(v.Reaction) && v.Verdict == memory.Approve:
 		return "the arguments were changed; look at the card again, and take your reaction back before you put it anew"
+	case v.Grant != nil && c.refusesGrant() != "":
+		return c.refusesGrant()
 	case v.Verdict == memory.Withdraw:
 		return c.notStanding(v)
 	}

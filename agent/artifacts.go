@@ -122,6 +122,7 @@ func (s *state) trimmed(b memory.Trimmed) {
 			s.callers = append(s.callers, who)
 		}
 	}
+	s.carriedOn(b.Grants)
 	s.muted, s.asks = s.muted || b.Muted, max(s.asks, b.Asks)
 	if b.Heard.After(s.heard) {
 		s.heard = b.Heard

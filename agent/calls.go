@@ -44,6 +44,9 @@ func (d *decision) settled(c *call) (memory.Result, bool) {
 		return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: why}, true
 	}
 	if c.asked == nil {
+		if c.grant != nil && c.grant.Digest != d.bound(c) {
+			return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: "denied: this call is not the one that was allowed"}, true
+		}
 		return memory.Result{}, false
 	}
 	if c.asked.Digest != d.bound(c) || c.asked.Tool != c.Tool {
@@ -226,9 +229,16 @@ func (d *decision) asking(t *turn, last *step) Action {
 	var open []memory.Asked
 	var over []memory.Body
 	waiting := len(d.s.pendingCalls())
+	var uses []memory.Body
+	more := map[int]int{}
 	for _, c := range last.calls {
 		tool, _ := d.a.tool(c.Tool)
-		if c.result != nil || c.asked != nil {
+		if c.result != nil || c.asked != nil || c.started || c.runsGranted() {
+			continue
+		}
+		if g := d.granted(tool, c, more); g != nil && c.grant == nil {
+			more[g.Number]++
+			uses = append(uses, memory.Used{Grant: g.Number, Call: c.ID, Tool: c.Tool, Digest: d.bound(c), By: g.By})
 			continue
 		}
 		risk, why := d.risk(tool, c)
@@ -243,6 +253,9 @@ func (d *decision) asking(t *turn, last *step) Action {
 	}
 	if len(over) > 0 {
 		return Record{over}
+	}
+	if len(uses) > 0 {
+		return Record{uses}
 	}
 	if len(open) > 0 {
 		return Open{open}

@@ -46,8 +46,11 @@ type state struct {
 	trim memory.Trimmed
 
 	artifacts []*artifact
-	off       map[string]bool // tools that people switched off here
-	recalled  bool            // the recap was brought back
+	grants    []*grant
+	revokes   []memory.Revoked       // that are not noted yet
+	allows    map[uint64]memory.Vote // what became of the words that allow
+	off       map[string]bool        // tools that people switched off here
+	recalled  bool                   // the recap was brought back
 }
 
 // trouble is an entry that can't be read, and without which nobody knows what
@@ -132,6 +135,9 @@ type call struct {
 	result  *memory.Result
 	late    *memory.Result // what really came of it, after its outcome was called unknown
 
+	grant *grant // under which it may run
+	spent bool   // it was to run under one that did not hold any more
+
 	tied string // see bound
 	sum  string // digest of tool and arguments, when it was computed
 }
@@ -150,6 +156,7 @@ func fold(entries []memory.Entry) *state {
 		byRef:  map[chat.MessageRef]*call{},
 		people: map[chat.UserID]bool{},
 		off:    map[string]bool{},
+		allows: map[uint64]memory.Vote{},
 	}
 	for _, e := range entries {
 		s.add(e)
@@ -244,7 +251,19 @@ func (s *state) addCall(e memory.Entry) {
 			c.asked, c.askedAt = &b, e.At
 		}
 		s.asks = max(s.asks+1, b.Number)
+	case memory.Granted:
+		s.grantedFrom(e.At, b)
+	case memory.Used:
+		s.use(e, b)
+	case memory.Revoked:
+		s.revokes = slices.DeleteFunc(s.revokes, func(r memory.Revoked) bool { return r.Grant == b.Grant })
+		if g := s.grant(b.Grant); g != nil {
+			g.over = true
+		}
 	case memory.Vote:
+		if b.Grant != nil {
+			s.allows[b.Reaction] = b
+		}
 		s.reacts = slices.DeleteFunc(s.reacts, func(r reaction) bool { return r.seq == b.Reaction })
 		if c := s.calls[b.Call]; c != nil && b.Counts {
 			c.votes = append(c.votes, b)

@@ -67,7 +67,7 @@ func (s *state) message(e memory.Entry, b memory.Message) {
 	if s.ballot(m) || s.change(m) {
 		return
 	}
-	if word, arg, ok := parseCommand(b.Text); ok && !b.Aside && s.commanded(word, arg) {
+	if word, arg, ok := parseCommand(b.Text); ok && !b.Aside && s.commanded(e, b, word, arg) {
 		s.commands = append(s.commands, &command{message: *m, word: word, arg: arg})
 		return
 	}
@@ -89,8 +89,12 @@ const mostAsides = 30
 
 // commanded takes a command that changes what is seen; ok is false for a text
 // that only looks like one.
-func (s *state) commanded(word, arg string) (ok bool) {
+func (s *state) commanded(e memory.Entry, m memory.Message, word, arg string) (ok bool) {
 	switch word {
+	case "allow":
+		return s.allowed(e, m, arg)
+	case "revoke":
+		s.revoked(m.From, arg)
 	case "drop":
 		looksLikeOne := strings.Contains(arg, ".") && !strings.ContainsAny(arg, " \t\n")
 		if s.artifact(arg) == nil && !looksLikeOne {

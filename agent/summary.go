@@ -163,6 +163,7 @@ func (s *state) carry(cut *memory.Trimmed) {
 // folk lets a cut keep who is here, and what they settled.
 func (s *state) folk(cut *memory.Trimmed) {
 	cut.People, cut.Callers = slices.Sorted(maps.Keys(s.people)), s.callers
+	cut.Grants = s.carried()
 	cut.Muted, cut.Asks, cut.Heard = s.muted, s.asks, s.heard
 }
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"nod/agent/speak"
@@ -62,13 +63,13 @@ func textNoAnswer(calls int) string {
 }
 
 // words are the texts that are commands when they stand alone.
-var words = map[string]bool{"mute": true, "unmute": true, "stop": true, "forget": true, "help": true, "memory": true, "steps": true, "artifacts": true, "recap": true, "waiting": true}
+var words = map[string]bool{"mute": true, "unmute": true, "stop": true, "forget": true, "help": true, "memory": true, "steps": true, "artifacts": true, "recap": true, "waiting": true, "grants": true}
 
 // mostCommand is the longest that a command can be, in bytes, with its name.
 const mostCommand = 300
 
 // naming are the commands that take a name.
-var naming = []string{"drop", "tools off", "tools on"}
+var naming = []string{"drop", "tools off", "tools on", "revoke"}
 
 // parseCommand reads a text that is only a command, in any letter case.
 func parseCommand(text string) (word, arg string, ok bool) {
@@ -79,12 +80,20 @@ func parseCommand(text string) (word, arg string, ok bool) {
 		return w, "", true
 	}
 	fields := strings.Fields(text)
+	if len(fields) > 1 && strings.EqualFold(fields[0], "allow") {
+		arg = strings.Join(fields[1:], " ")
+		_, _, ok = parseAllow(arg)
+		return "allow", arg, ok
+	}
 	for _, w := range naming {
 		n := len(strings.Fields(w))
 		if len(fields) <= n || strings.ToLower(strings.Join(fields[:n], " ")) != w {
 			continue
 		}
 		arg = strings.Trim(strings.Join(fields[n:], " "), "`")
+		if _, err := strconv.Atoi(arg); w == "revoke" && err != nil {
+			return "", "", false
+		}
 		return w, arg, arg != "" && (w == "drop" || len(fields) == n+1)
 	}
 	return "", "", false
@@ -109,6 +118,12 @@ func (d *decision) reply(c *command) string {
 		return d.lastSteps()
 	case "recap":
 		return "Earlier here: " + d.s.trim.Recap
+	case "grants":
+		return d.grantList()
+	case "allow":
+		return d.allowedReply(c)
+	case "revoke":
+		return d.revokedReply(c.arg)
 	case "artifacts":
 		return d.artifactList()
 	case "drop":
@@ -139,6 +154,9 @@ func (d *decision) help(platform string) string {
 	b.WriteString("- `waiting`: the approvals that you may decide now, each with a link\n")
 	b.WriteString("- `mute` (or 🔇 on a message of mine), `unmute`: answer here only when I am mentioned; follow the thread again\n")
 	b.WriteString("- `recap`: bring back what this thread was about, after a long silence\n")
+	if slices.ContainsFunc(d.a.Tools, func(t Tool) bool { return t.Rules.Grants.Most > 0 }) {
+		b.WriteString("- `allow 1 1h`, `allow 1 5x`: approve, and allow the same call again in this thread; `grants` lists that, `revoke N` ends it\n")
+	}
 	b.WriteString("- `plan: …` before a question: I make a plan first; `think harder: …`: I make several drafts first\n")
 	if d.a.Strategy == Reflexion {
 		b.WriteString("- 🔄 on my last answer, by who asked: I reflect and try again\n")

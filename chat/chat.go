@@ -79,6 +79,15 @@ type Reaction struct {
 	// Found says that the reaction was found after the fact rather than heard
 	// as it happened, so that the order among such reactions is not known.
 	Found bool `json:"found,omitempty"`
+	// Grant, of an approval, asks that the same call need no other one for a while.
+	Grant *Grant `json:"grant,omitempty"`
+}
+
+// Grant says for how long, and how often, a call is allowed again; 0: as long or
+// as often as the configuration lets it be.
+type Grant struct {
+	For  time.Duration `json:"for,omitempty"`
+	Uses int           `json:"uses,omitempty"`
 }
 
 // Standing is what is known of a thread before an event of it is put.

@@ -164,6 +164,15 @@ func audit(thread chat.ThreadID, e Entry) (AuditLine, bool) {
 	case Result:
 		l.Event, l.Call, l.Tool, l.Outcome = "result", b.Call, b.Tool, string(b.State)
 		l.Reason = b.Reason
+	case Granted:
+		l.Event, l.Tool, l.Digest, l.By, l.Rules = "granted", b.Tool, b.Digest, ids(b.By), b.Rules.audited()
+		l.Rules.Grant = fmt.Sprintf("%d: %s, %d times", b.Number, b.For, b.Uses)
+	case Used:
+		l.Event, l.Call, l.Tool, l.Digest, l.By = "used", b.Call, b.Tool, b.Digest, ids(b.By)
+		l.Rules = &AuditRules{Grant: strconv.Itoa(b.Grant)}
+	case Revoked:
+		l.Event, l.Tool, l.Digest, l.By = "revoked", b.Tool, b.Digest, []chat.UserID{b.By.ID}
+		l.Rules = &AuditRules{Grant: strconv.Itoa(b.Grant)}
 	case Forgot:
 		l.Event, l.By = "forgot", []chat.UserID{b.By.ID}
 	case Lost:

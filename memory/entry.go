@@ -229,6 +229,14 @@ type (
 		Timeout          time.Duration `json:"timeout"`
 		Approve          []string      `json:"approve"`
 		Deny             []string      `json:"deny"`
+		Grants           Grants        `json:"grants,omitzero"`
+	}
+
+	// Grants say for how long and how often a call may be allowed again, at most;
+	// Most 0: not at all.
+	Grants struct {
+		Most time.Duration `json:"most"`
+		Uses int           `json:"uses"`
 	}
 
 	// Vote is a reaction, judged. Call is empty when it was on no approval.
@@ -241,6 +249,46 @@ type (
 		Counts   bool      `json:"counts"`
 		Button   bool      `json:"button,omitempty"` // a click, behind which a form asks why
 		Reason   string    `json:"reason,omitempty"` // why it does not count
+
+		Grant *chat.Grant `json:"grant,omitempty"` // it also allows the call for a while
+	}
+
+	// Granted allows the same call in the thread again without an approval, from the
+	// entry's At on. Its number is that of the approval it came with.
+	Granted struct {
+		Number int           `json:"number"`
+		Tool   string        `json:"tool"`
+		Digest string        `json:"digest"`
+		Args   string        `json:"args"`
+		By     []chat.User   `json:"by"`
+		For    time.Duration `json:"for"`
+		Uses   int           `json:"uses"`
+		Rules  Rules         `json:"rules"` // under which they could allow it
+	}
+
+	// Used says that a call runs under a grant. It counts if the grant still held
+	// when this entered the log.
+	Used struct {
+		Grant  int         `json:"grant"`
+		Call   string      `json:"call"`
+		Tool   string      `json:"tool"`
+		Digest string      `json:"digest"`
+		By     []chat.User `json:"by"` // who had allowed it
+	}
+
+	// Revoked ends a grant.
+	Revoked struct {
+		Grant  int       `json:"grant"`
+		Tool   string    `json:"tool"`
+		Digest string    `json:"digest"`
+		By     chat.User `json:"by"`
+	}
+
+	// Carried is what is left of a grant when the log is trimmed behind it.
+	Carried struct {
+		Granted Granted   `json:"granted"`
+		Until   time.Time `json:"until"`
+		Used    int       `json:"used"`
 	}
 
 	// Changed says what came of a request to let a call run with other
@@ -296,8 +344,9 @@ type (
 		People  []chat.UserID `json:"people,omitempty"`  // who wrote in the thread
 		Callers []chat.UserID `json:"callers,omitempty"` // who of them called the bot
 		Muted   bool          `json:"muted,omitempty"`
-		Heard   time.Time     `json:"heard,omitzero"` // platform's time of the latest message
-		Asks    int           `json:"asks,omitempty"` // how many approvals were asked for so far
+		Heard   time.Time     `json:"heard,omitzero"`   // platform's time of the latest message
+		Asks    int           `json:"asks,omitempty"`   // how many approvals were asked for so far
+		Grants  []Carried     `json:"grants,omitempty"` // that still hold
 
 		Summary  string    `json:"summary,omitempty"`  // of the turns before Before, in the model's words
 		Recap    string    `json:"recap,omitempty"`    // of what was set aside after a silence
@@ -363,6 +412,9 @@ func (Vote) Kind() string      { return "vote" }
 func (Decided) Kind() string   { return "decided" }
 func (Trimmed) Kind() string   { return "trimmed" }
 func (Forgot) Kind() string    { return "forgot" }
+func (Granted) Kind() string   { return "granted" }
+func (Used) Kind() string      { return "used" }
+func (Revoked) Kind() string   { return "revoked" }
 func (Lost) Kind() string      { return "lost" }
 func (u Unknown) Kind() string { return u.Name }
 func (Broken) Kind() string    { return "broken" }
@@ -384,6 +436,7 @@ var decoders = map[string]func(json.RawMessage) (Body, error){
 	"stopped": decode[Stopped], "failed": decode[Failed], "ended": decode[Ended],
 	"asked": decode[Asked], "vote": decode[Vote], "decided": decode[Decided],
 	"trimmed": decode[Trimmed], "forgot": decode[Forgot], "lost": decode[Lost],
+	"granted": decode[Granted], "used": decode[Used], "revoked": decode[Revoked],
 }
 
 func decode[T Body](raw json.RawMessage) (Body, error) {

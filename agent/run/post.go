@@ -223,7 +223,7 @@ func (d *driver) vote(act agent.Judge, known memberships, others map[chat.UserID
 	if err := d.commit(append(d.Agent.Lapsed(d.log, act, others), v)...); err != nil {
 		return err
 	}
-	if r := act.Reaction; !v.Counts && !r.By.Bot && !r.Removed {
+	if r := act.Reaction; !v.Counts && !r.By.Bot && !r.Removed && (v.Grant == nil || r.Button) { // a word is answered
 		d.tell(r.By, r.On, "Your reaction does not count: "+v.Reason+".")
 	}
 	return nil

@@ -30,7 +30,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 // Play plays the conversation in file and compares what people saw with its
 // want section, which update rewrites. The sections, in order:
 //
-//	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [sends=A,B] [lists] [unaccepted] [quorum=N] [approvers=A,B] [exclude] [fails] [needs=PARAM] [reads] [file=NAME]
+//	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [sends=A,B] [lists] [unaccepted] [quorum=N] [approvers=A,B] [exclude] [grants] [fails] [needs=PARAM] [reads] [file=NAME]
 //	-- options --        protocol=NAME steps=N budget=N idle=DURATION dm taint growing forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N group:ID=A,B down=N unheard=N
 //	-- result NAME --    what a tool gives back
 //	-- model --          a block for one model call, as [Model] has it
@@ -231,6 +231,8 @@ func (p *play) tool(f []string) {
 			p.tools.Files[f[0]] = value
 		case "outside":
 			t.Outside = true
+		case "grants":
+			t.Rules.Grants = memory.Grants{Most: time.Hour, Uses: 3}
 		case "exclude":
 			t.Rules.ExcludeRequester = true
 		case "fails":

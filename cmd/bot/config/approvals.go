@@ -1,9 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"nod/chat"
 	"nod/memory"
@@ -86,6 +88,9 @@ func (k *checker) approvals() {
 		}
 		if own(".approvers") {
 			k.approvers(r.key+".approvers", r.approvals.Approvers)
+		}
+		if own(".grants") {
+			k.grants(r.key+".grants", r.approvals.Grants)
 		}
 		if own(".approve") || own(".deny") {
 			k.emoji(r.key, *r.approvals)
@@ -189,6 +194,27 @@ func distinct(words []string) []string {
 func (a Approvals) Rules() memory.Rules {
 	return memory.Rules{
 		Approvers: a.Approvers, Quorum: a.Quorum, ExcludeRequester: a.ExcludeRequester,
-		Timeout: a.Timeout, Approve: a.Approve, Deny: a.Deny,
+		Timeout: a.Timeout, Approve: a.Approve, Deny: a.Deny, Grants: a.Grants.rules(),
+	}
+}
+
+// mostGrant is the longest that anything may be allowed again.
+const mostGrant = 7 * 24 * time.Hour
+
+// rules gives the bounds as the agent has them; none of them means off.
+func (g Grants) rules() memory.Grants {
+	if g.Most <= 0 && g.Uses <= 0 {
+		return memory.Grants{}
+	}
+	return memory.Grants{Most: cmp.Or(g.Most, time.Hour), Uses: cmp.Or(g.Uses, 20)}
+}
+
+// grants checks the bounds.
+func (k *checker) grants(key string, g Grants) {
+	if g.Most < 0 || g.Most > mostGrant {
+		k.at(key+".most", "must be a length of time of up to 168h, such as 1h")
+	}
+	if g.Uses < 0 || g.Uses > 1000 {
+		k.at(key+".uses", "must be a number from 1 to 1000")
 	}
 }

@@ -167,6 +167,13 @@ type Approvals struct {
 	Buttons          bool          `yaml:"buttons" doc:"Approve and Deny beside the reactions, where the platform has buttons. Default true"`
 	Notify           []Notify      `yaml:"notify" doc:"mention: who may decide is mentioned. Default [mention]"`
 	Deny             []string      `yaml:"deny" schema:"emoji,some" doc:"Reactions that deny. Default ❌ 👎"`
+	Grants           Grants        `yaml:"grants" doc:"An approver may also allow the same call again in this thread; {}: off. Default {}"`
+}
+
+// Grants bound for how long and how often a call may be allowed again.
+type Grants struct {
+	Most time.Duration `yaml:"most" doc:"At most for so long, up to 168h. Default 1h where uses is written"`
+	Uses int           `yaml:"uses" schema:"min=0,max=1000" doc:"At most so often. Default 20 where most is written"`
 }
 
 // Tools is what the agent can do. A built-in tool whose key is absent is nil,
