@@ -66,7 +66,7 @@ var conditions = []mutant{
 	{"deadline: the thread is woken for it", next, "func (d *decision) wakeAt() time.Time {", "func (d *decision) wakeAt() time.Time {\n	if true {\n		return time.Time{}\n	}", ""},
 	{"approval: the decision is looked at", calls, "	if c.turnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)", ""},
 	{"approval: it is waited for", fold, "return c.asked != nil && c.decided == nil && c.result == nil", "return false", ""},
-	{"approval: risk", calls, "if risk, why := d.risk(tool, c); risk == Ask {", "if risk, why := d.risk(tool, c); false && risk == Ask {", ""},
+	{"approval: risk", calls, "		case risk == Ask:\n", "		case false && risk == Ask:\n", ""},
 	{"digest: what was asked for is what runs", calls, "if c.asked.Digest != d.bound(c) || c.asked.Tool != c.Tool {", "if false {", ""},
 
 	// Side effects.
