@@ -93,7 +93,8 @@ func TestDigestIsKeyed(t *testing.T) {
 		a.Key = []byte(key)
 		return askedBy(t, a)[3].Body.(memory.Asked).Digest
 	}
-	if digest("a") == digest("b") || digest("a") != digest("a") || len(digest("a")) != 64 {
-		t.Errorf("digests %s, %s", digest("a"), digest("b"))
+	a, again, b := digest("a"), digest("a"), digest("b")
+	if a == b || a != again || len(a) != 64 {
+		t.Errorf("digests %s, %s, %s", a, again, b)
 	}
 }

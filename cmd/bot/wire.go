@@ -105,8 +105,9 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 
 // called says how people call the bot on a platform.
 func (p *program) called(platform string) string {
-	if how, ok := p.calling.Load(platform); ok {
-		return how.(func() string)()
+	held, _ := p.calling.Load(platform)
+	if how, ok := held.(func() string); ok {
+		return how()
 	}
 	return ""
 }

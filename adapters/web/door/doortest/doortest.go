@@ -3,6 +3,7 @@
 package doortest
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,7 +12,7 @@ import (
 
 // Ask sends a request as a browser would that was let in with the cookies.
 func Ask(room http.Handler, method, target string, cookies []*http.Cookie, header ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, "http://127.0.0.1:8484"+target, nil)
+	r := httptest.NewRequestWithContext(context.Background(), method, "http://127.0.0.1:8484"+target, nil)
 	for _, c := range cookies {
 		r.AddCookie(c)
 	}
