@@ -88,7 +88,7 @@ var conditions = []mutant{
 	{"turn: the answer is the answer", work, "	if d.answers(act) {\n		return false, nil\n	}", "", ""},
 	{"turn: stop", next, "return t.stopped == nil && t.failed == nil && !t.answered(s) && t.id < seq", "return false", ""},
 	{"turn: a panic is one failed action", "agent/run/run.go", "if p := recover(); p != nil {\n			r.Log", "if p := any(nil); p != nil {\n			r.Log", ""},
-	{"turn: what fails for good is said", post, "				if act.Refused != nil {", "				if false {", ""},
+	{"turn: what fails for good is said", post, "			if act.Refused != nil {", "			if false {", ""},
 	{"wait: what came while the store was away", driver, "		d.stirred = true\n", "", ""},
 	{"wait: an outcome wakes", work, "	d.box = append(d.box, o)\n	d.mu.Unlock()\n	d.wake.Set()", "	d.box = append(d.box, o)\n	d.mu.Unlock()", ""},
 
