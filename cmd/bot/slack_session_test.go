@@ -23,12 +23,12 @@ func TestSlackSession(t *testing.T) {
 	}, setup{})
 	t.Cleanup(func() { close(release) })
 	n.start()
-	for _, at := range []place{w.mention("ada", "think about it"), w.dm("bob", "think about it")} {
+	for who, at := range map[string]place{"U0ADA": w.mention("ada", "think about it"), "U0BOB": w.dm("bob", "think about it")} {
 		is := func(want string) func() bool {
 			return func() bool { return w.s.Session(at.channel, at.thread) == want }
 		}
 		eventually(t, "it says that it is at work", is("processing"))
-		w.s.StopSession("U0ADA", at.channel, at.thread)
+		w.s.StopSession(who, at.channel, at.thread)
 		n.find(at, "Stopped by")
 		eventually(t, "it is at rest", is("active"))
 	}
