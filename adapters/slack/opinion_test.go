@@ -85,10 +85,13 @@ func TestOpinions(t *testing.T) {
 		if views := len(o.fake.Views("U0BOB")); views != n+1 {
 			t.Errorf("bob was asked %d times for %d answers", views, n+1)
 		}
-		had := len(o.in.Reactions)
+		had := 0
+		o.in.Do(func() { had = len(o.in.Reactions) })
 		o.fake.Click("U0ADA", fakeslack.Action{Channel: general, TS: last, ActionID: retryID})
 		o.in.Await(t, func() bool { return len(o.in.Reactions) == had+1 })
-		if got := o.in.Reactions[had]; got.On != at || got.Emoji != chat.EmojiRetry {
+		var got chat.Reaction
+		o.in.Do(func() { got = o.in.Reactions[had] })
+		if got.On != at || got.Emoji != chat.EmojiRetry {
 			t.Errorf("another try of %v: %+v", at, got)
 		}
 	}
