@@ -55,7 +55,9 @@ func (d *driver) run() {
 	d.platform.Working(d.thread, true)
 	err := d.safely(d.thread, "drive a thread", d.drive)
 	d.grew(d.growth, false)
-	d.platform.Working(d.thread, false)
+	if err != nil { // else it was said before the thread was let go, and another driver may be at work by now
+		d.platform.Working(d.thread, false)
+	}
 	switch {
 	case err == nil:
 		d.retries.clear(d.thread)

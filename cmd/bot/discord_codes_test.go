@@ -133,11 +133,12 @@ func TestDiscordEveryRefusal(t *testing.T) {
 	for route, scene := range scenes {
 		for _, code := range scene.codes {
 			number++
+			name := fmt.Sprintf("c%d", number)
 			slots <- struct{}{}
 			all.Go(func() {
 				defer func() { <-slots }()
 				what := fmt.Sprintf("%s: %d: ", route, code)
-				channel := w.s.AddChannel(w.guild, fmt.Sprintf("c%d", number))
+				channel := w.s.AddChannel(w.guild, name)
 				fault := w.s.Inject(fakediscord.Fault{Route: route, Channel: channel, Status: statusOf(code), Code: code, Message: "In Discord's words"})
 				at := scene.play(channel)
 				eventually(t, what+"the turn ends", says(at, "You said", "The tool says"))
