@@ -25,7 +25,7 @@ func (d *driver) call(key string, act agent.Call) {
 			answers := false
 			defer func() { d.grew(g, answers) }()
 			switch {
-			case !d.Agent.Awaits(d.log, act) || d.Agent.Interrupted(d.log):
+			case !d.Agent.Awaits(d.log, act) || d.Agent.Interrupted(d.log) || d.answers(act): // nobody waits for it any more
 				return nil
 			case why != "":
 				return d.commit(append(act.Before, memory.Failed{Turn: act.Turn, Seen: act.Seen, Reason: why})...)
