@@ -128,10 +128,13 @@ func (c *call) redrawn() string {
 
 // redrawn notes that a card shows a change.
 func (s *state) redrawn(seq uint64, name string) {
-	for _, c := range s.calls {
-		if len(c.changes) > 0 && c.redrawn() == name {
-			c.shownIn = seq
-		}
+	rest, ok := strings.CutPrefix(name, "change/")
+	if !ok {
+		return
+	}
+	id, _, _ := strings.Cut(rest, "/")
+	if c := s.calls[id]; c != nil && c.redrawn() == name {
+		c.shownIn = seq
 	}
 }
 

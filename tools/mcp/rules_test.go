@@ -125,6 +125,7 @@ func TestNames(t *testing.T) {
 // A definition that no model could use is left out, and one that is merely bare
 // is filled up.
 func TestForModel(t *testing.T) {
+	tooLong := `{"description":"` + strings.Repeat("x", mostParameters) + `"}`
 	for parameters, want := range map[string]string{
 		`null`:                                   `{"properties":{},"type":"object"}`,
 		`{}`:                                     `{"properties":{},"type":"object"}`,
@@ -138,11 +139,12 @@ func TestForModel(t *testing.T) {
 		`{"type":"object","properties":{"a":{}},"oneOf":[{"required":["a"]},{"required":["b"]}],"allOf":[{"properties":{"b":{}},"required":["b"]}]}`:                              `{"properties":{"a":{},"b":{}},"required":["b"],"type":"object"}`,
 		`{"$ref":"#/$defs/x~1y","$defs":{"x/y":{"type":"object","properties":{"a":{"$ref":"#/$defs/s"}},"required":["a"]},"s":{"type":"string"}}}`:                                `{"$defs":{"s":{"type":"string"},"x/y":{"properties":{"a":{"$ref":"#/$defs/s"}},"required":["a"],"type":"object"}},"properties":{"a":{"$ref":"#/$defs/s"}},"required":["a"],"type":"object"}`,
 		`{"type":"object","properties":{"a":{}},"not":{"required":["a"]},"enum":[{}]}`:                                                                                            `{"properties":{"a":{}},"type":"object"}`,
-		`{"allOf":[{"$ref":"#"}]}`:                                      "",
-		`{"anyOf":[true]}`:                                              "",
-		`{"$ref":"#/$defs/none"}`:                                       "",
-		`{"allOf":[{"$ref":"#/allOf/0"}]}`:                              "",
-		`{"description":"` + strings.Repeat("x", mostParameters) + `"}`: "",
+		`{"allOf":[{"$ref":"#"}]}`:         "",
+		`{"anyOf":[true]}`:                 "",
+		`{"$ref":"#/$defs/none"}`:          "",
+		`{"allOf":[{"$ref":"#/allOf/0"}]}`: "",
+
+		tooLong: "",
 	} {
 		got, err := Definition{Parameters: []byte(parameters)}.forModel()
 		if string(got) != want || (err != nil) != (want == "") {
