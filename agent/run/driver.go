@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"nod/agent"
@@ -41,6 +42,8 @@ type driver struct {
 	drains time.Time   // since when the process shuts down, by the host's clock
 
 	stirred bool // something may have woken it while it waited for the store alone
+
+	failing atomic.Int32 // posts that pause after an attempt that failed
 
 	mu   sync.Mutex
 	box  []outcome
@@ -172,17 +175,20 @@ func (d *driver) draining() bool {
 	return !d.drains.IsZero()
 }
 
-// posting says whether a post is under way that is worth waiting for.
+// posting says whether a post is under way that is worth waiting for: not one that
+// failed, since the platform may be away for long, and the next process looks for
+// it before it posts it anyway.
 func (d *driver) posting() bool {
 	if !d.Host.Now().Before(d.drains.Add(d.Grace)) {
 		return false
 	}
+	under := -int(d.failing.Load())
 	for _, w := range d.works {
 		if w.kind == posts {
-			return true
+			under++
 		}
 	}
-	return false
+	return under > 0
 }
 
 // inquire finds out whether what was begun here still runs. Of its own calls the

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"time"
 
 	"nod/agent"
 	"nod/chat"
@@ -75,8 +76,16 @@ func (d *driver) send(ctx context.Context, p chat.Post, look bool) (chat.Message
 			continue // with a look, at once
 		}
 		d.Log.Warn("post", "thread", d.thread.String(), "error", err)
-		d.sleep(ctx, wait.next())
+		d.failed(ctx, wait.next())
 	}
+}
+
+// failed pauses after an attempt that failed, and says so to a driver that drains.
+func (d *driver) failed(ctx context.Context, pause time.Duration) {
+	d.failing.Add(1)
+	defer d.failing.Add(-1)
+	d.wake.Set()
+	d.sleep(ctx, pause)
 }
 
 // doubt says whether another process may have the thread by now.
@@ -98,7 +107,7 @@ func (d *driver) edit(key string, act agent.Edit) {
 			if err == nil || errors.Is(err, chat.ErrGone) || errors.As(err, &refused) {
 				break
 			}
-			d.sleep(ctx, wait.next())
+			d.failed(ctx, wait.next())
 		}
 		return outcome{settle: func() error {
 			if err != nil {

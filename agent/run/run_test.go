@@ -242,6 +242,32 @@ func TestToolFaultsAndFiles(t *testing.T) {
 	})
 }
 
+// A drain does not wait for a platform that is away: what could not be posted is
+// posted by the next process.
+func TestDrainWhileThePlatformIsAway(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		w := newWorld(t, store, nil)
+		w.model.Add("say ok")
+		w.board.Fail(1000)
+		w.start()
+		if err := w.say("go"); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(10 * time.Second)
+		began := time.Now()
+		w.stop()
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("the drain took %v", took)
+		}
+		w.board.Fail(0)
+		w.start()
+		<-time.After(time.Minute)
+		w.stop()
+		wantLines(t, w.board, "answer ok")
+	})
+}
+
 // At info and above nothing is logged of what people, tools or the model say.
 func TestLogsHoldNoText(t *testing.T) {
 	t.Parallel()
