@@ -27,6 +27,7 @@ type ledger struct {
 	calls    map[string]*call
 	asked    []*call
 	open     uint64
+	wiped    uint64          // was open when the thread, which can no more be read, was forgotten
 	done     map[uint64]bool // turns
 	last     uint64          // the latest turn that was opened
 	openBy   chat.UserID
@@ -180,6 +181,9 @@ func (l *ledger) turn(e memory.Entry, fail complain) {
 		l.open, l.last, l.openBy, l.stopped = b.Turn, b.Turn, b.Requester.ID, false
 		l.authors = l.authorsBetween(b.Turn, e.Seq)
 	case memory.Ended:
+		if l.poisoned && b.Turn == l.wiped {
+			return // what was on its way to the platform when the thread was forgotten
+		}
 		if l.open != b.Turn {
 			fail(ruleOneTurn, "turn %d ends while %d is open", b.Turn, l.open)
 		}
@@ -200,7 +204,7 @@ func (l *ledger) turn(e memory.Entry, fail complain) {
 			l.horizon = b.Horizon
 		}
 		if l.poisoned { // nobody can say what was open
-			l.open = 0
+			l.wiped, l.open = l.open, 0
 		}
 	}
 }
