@@ -15,6 +15,8 @@ const (
 	approve = "agent/approve.go"
 	calls   = "agent/calls.go"
 	next    = "agent/next.go"
+	stop    = "agent/stop.go"
+	notices = "agent/notices.go"
 	fold    = "agent/fold.go"
 	step    = "agent/step.go"
 	perform = "agent/run/perform.go"
@@ -86,7 +88,7 @@ var conditions = []mutant{
 	{"turn: messages that came meanwhile", next, "case heard && more && !d.before(last.seq):", "case heard && false:", ""},
 	{"turn: an outcome that nobody waits for", step, "return !opens && t.id == c.Turn && len(t.steps)+1 == c.N && t.stopped == nil && t.failed == nil", "return !opens || true", ""},
 	{"turn: the answer is the answer", work, "	if d.answers(act) {\n		return false, nil\n	}", "", ""},
-	{"turn: stop", next, "return t.stopped == nil && t.failed == nil && !t.answered(s) && t.id < seq", "return false", ""},
+	{"turn: stop", stop, "return t.stopped == nil && t.failed == nil && !t.answered(s) && t.id < seq", "return false", ""},
 	{"turn: a panic is one failed action", "agent/run/run.go", "if p := recover(); p != nil {\n			r.Log", "if p := any(nil); p != nil {\n			r.Log", ""},
 	{"turn: what fails for good is said", post, "			if act.Refused != nil {", "			if false {", ""},
 	{"wait: what came while the store was away", driver, "		d.stirred = true\n", "", ""},
@@ -137,11 +139,11 @@ var planted = []mutant{
 		"an outcome is called unknown only when it is",
 	},
 	{
-		"planted: no correction is posted", next, "func (d *decision) corrections() Action {", "func (d *decision) corrections() Action {\n	if true {\n		return nil\n	}",
+		"planted: no correction is posted", notices, "func (d *decision) corrections() Action {", "func (d *decision) corrections() Action {\n	if true {\n		return nil\n	}",
 		"a result that comes after all is a correction",
 	},
 	{
-		"planted: what the platform refuses is not said", next, "func (d *decision) refusals() Action {", "func (d *decision) refusals() Action {\n	if true {\n		return nil\n	}",
+		"planted: what the platform refuses is not said", notices, "func (d *decision) refusals() Action {", "func (d *decision) refusals() Action {\n	if true {\n		return nil\n	}",
 		"a turn that was accepted ends with an answer or a plain word",
 	},
 	{
@@ -181,7 +183,7 @@ var planted = []mutant{
 		"names are never used twice",
 	},
 	{
-		"planted: the stop button does nothing", next, "		if s.stoppable(h.seq) {\n			note(h.by", "		if false {\n			note(h.by",
+		"planted: the stop button does nothing", stop, "		if s.stoppable(h.seq) {\n			note(h.by", "		if false {\n			note(h.by",
 		"stop ends a turn",
 	},
 	{

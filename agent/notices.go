@@ -1,0 +1,78 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// forget erases the thread once nothing runs.
+func (d *decision) forget() Action {
+	if d.s.open != nil {
+		return nil
+	}
+	for _, c := range d.s.commands {
+		if c.word == "forget" {
+			return Record{[]memory.Body{d.forgot(c)}}
+		}
+	}
+	return nil
+}
+
+func (d *decision) forgot(c *command) memory.Forgot {
+	return memory.Forgot{By: c.From, Before: c.seq + 1, Horizon: c.Sent, Ref: c.Ref}
+}
+
+// notices answers the words that are commands.
+func (d *decision) notices() Action {
+	for _, f := range d.s.forgot {
+		key := fmt.Sprintf("forgot/%d", f.seq)
+		if !d.s.has(key) {
+			return d.notice(key, f.Ref, textForgot, f.seq)
+		}
+	}
+	for _, c := range d.s.commands {
+		key := c.notice()
+		if d.s.has(key) || c.word == "forget" || c.word == "edit" && d.changeReply(c) == "" || c.word == "stop" && d.s.stoppedBy(c.seq) {
+			continue
+		}
+		if c.word == "waiting" {
+			return d.list(c)
+		}
+		p := d.notice(key, c.Ref, d.reply(c), c.seq)
+		p.Free = d.freed(c)
+		return p
+	}
+	return nil
+}
+
+// refusals say what the platform did not take.
+func (d *decision) refusals() Action {
+	for _, r := range d.s.refused {
+		name := "refused/" + r.name
+		if strings.HasPrefix(r.name, "refused/") || strings.HasPrefix(r.name, "steps/") || d.s.has(name) {
+			continue
+		}
+		return d.notice(name, chat.MessageRef{}, r.why, r.seq)
+	}
+	return nil
+}
+
+// corrections say what came of calls after all.
+func (d *decision) corrections() Action {
+	for _, c := range d.s.late {
+		name := "correction/" + c.Call
+		if d.s.has(name) {
+			continue
+		}
+		return d.notice(name, chat.MessageRef{}, textCorrection(c.Result), c.seq)
+	}
+	return nil
+}
+
+func (d *decision) notice(name string, to chat.MessageRef, text string, due uint64) Post {
+	p := chat.Post{Key: memory.PostKey(name, text), ReplyTo: to, Text: &chat.Text{Markdown: text, Notice: true}}
+	return Post{Post: p, Look: d.before(due)}
+}
