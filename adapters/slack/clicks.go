@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,7 +57,8 @@ func (a *Adapter) interacted(ctx context.Context, payload json.RawMessage, ack f
 
 // shows says whether an interaction only shows something.
 func shows(in interaction) bool {
-	return in.Type == "block_actions" && (in.View.ID != "" || len(in.Actions) > 0 && in.Actions[0].ActionID == showAll)
+	opens := []string{showAll, tellID}
+	return in.Type == "block_actions" && (in.View.ID != "" || len(in.Actions) > 0 && slices.Contains(opens, in.Actions[0].ActionID))
 }
 
 // meant gives what an interaction asks for; nil for nothing.
@@ -73,6 +75,8 @@ func (a *Adapter) meant(in interaction) func(context.Context) error {
 				return func(ctx context.Context) error { return a.vote(ctx, in, act.ActionID, act.Value, act.TS) }
 			case opinionID:
 				return func(ctx context.Context) error { return a.thinks(ctx, in, act.Value, act.TS) }
+			case tellID:
+				return func(ctx context.Context) error { return a.tells(ctx, in, act.Value) }
 			}
 		}
 	case "view_submission", "view_closed":

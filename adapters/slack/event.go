@@ -71,7 +71,8 @@ type interaction struct {
 		Name string `json:"name"`
 	} `json:"channel"`
 	Container struct {
-		TS string `json:"message_ts"`
+		TS     string `json:"message_ts"`
+		Thread string `json:"thread_ts"`
 	} `json:"container"`
 	Message *event `json:"message"`
 	View    struct {

@@ -111,7 +111,7 @@ func TestGoldenViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, view := range map[string]any{"home": home, "steps-window": window, "reason-form": form, "opinion-form": opinion} {
+	for name, view := range map[string]any{"home": home, "steps-window": window, "reason-form": form, "opinion-form": opinion, "opinion-asked": whatWrongBlocks("1.000300")} {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)

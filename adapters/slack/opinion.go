@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -16,13 +17,16 @@ import (
 
 // Under an answer stand buttons: another try, and what somebody thinks of it
 // (https://docs.slack.dev/reference/block-kit/blocks/context-actions-block).
-// Whoever thinks badly of it is asked once, alone, what was wrong.
+// Whoever thinks badly of it is asked once, alone, what was wrong: in a form where
+// they clicked, and where they reacted, which opens nothing, in a message to them
+// with a button that does.
 
-// The buttons under an answer, and the form that asks.
+// The buttons under an answer, the form that asks, and the button that opens it.
 const (
 	retryID     = "nod_retry"
 	opinionID   = "nod_opinion"
 	opinionForm = "nod_opinion_form"
+	tellID      = "nod_tell"
 )
 
 // The values of the buttons that say what somebody thinks.
@@ -108,7 +112,10 @@ func (a *Adapter) thinks(ctx context.Context, in interaction, value, ts string) 
 	}
 	a.o.Observe.Put(fresh)
 	if said == thinksBad && a.asked.first(on, by.ID) {
-		a.askWhatWasWrong(in.TriggerID, criticism{Channel: in.Channel.ID, Answer: answer})
+		thread := threadID(a.who().TeamID, in.Channel.ID, in.Container.Thread)
+		a.askWhatWasWrong(in.TriggerID, criticism{Channel: in.Channel.ID, Answer: answer}, func(ctx context.Context) error {
+			return a.askInMessage(ctx, thread, by.ID, on)
+		})
 	}
 	return nil
 }
@@ -119,8 +126,9 @@ type criticism struct {
 	Answer  string `json:"answer"`
 }
 
-// askWhatWasWrong opens the form. It does not wait.
-func (a *Adapter) askWhatWasWrong(trigger string, what criticism) {
+// askWhatWasWrong opens the form; where none opens, instead is done. It does not
+// wait.
+func (a *Adapter) askWhatWasWrong(trigger string, what criticism, instead func(context.Context) error) {
 	view, err := opinionWindow(what)
 	if err != nil {
 		return
@@ -129,10 +137,62 @@ func (a *Adapter) askWhatWasWrong(trigger string, what criticism) {
 	a.working.calls.Go(func() {
 		ctx, cancel := context.WithTimeout(a.working.ctx, triggerStays)
 		defer cancel()
-		if err := a.web.call(ctx, request{method: "views.open", args: args, priority: outbox.Approval}); err != nil {
+		err := a.web.call(ctx, request{method: "views.open", args: args, priority: outbox.Approval})
+		if err != nil && !lost(err) { // a form whose outcome is unknown may be open
+			ctx, cancel := context.WithTimeout(a.working.ctx, callTimeout)
+			defer cancel()
+			err = instead(ctx)
+		}
+		if err != nil {
 			a.log.Debug("ask what was wrong with an answer", "error", err)
 		}
 	})
+}
+
+// AskWhy asks whoever reacted to an answer with 👎 what was wrong: a reaction lets
+// no form be opened.
+func (a *Adapter) AskWhy(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef) error {
+	if a.opinions() == nil {
+		return errors.New("ask what was wrong: nobody takes what is said")
+	}
+	if to.Barred != "" || !a.asked.first(about, to.ID) {
+		return nil
+	}
+	return a.askInMessage(ctx, thread, to.ID, about)
+}
+
+// whatWrong are the words of such a message.
+const whatWrong = "I noted that this answer was not good. What was wrong with it?"
+
+// askInMessage asks in a message that only one person sees, with a button that
+// opens the form.
+func (a *Adapter) askInMessage(ctx context.Context, thread chat.ThreadID, to chat.UserID, about chat.MessageRef) error {
+	raw, err := json.Marshal(whatWrongBlocks(about.ID))
+	if err != nil {
+		return fmt.Errorf("write blocks: %w", err)
+	}
+	args := url.Values{"channel": {channelOf(thread.Channel)}, "user": {string(to)}, "text": {whatWrong}, "blocks": {string(raw)}}
+	if thread.Root != "" {
+		args.Set("thread_ts", thread.Root)
+	}
+	return a.web.call(ctx, request{method: "chat.postEphemeral", args: args, priority: outbox.Answer})
+}
+
+func whatWrongBlocks(answer string) []slackgo.Block {
+	return []slackgo.Block{
+		slackgo.NewSectionBlock(plainText(whatWrong), nil, nil),
+		slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(tellID, valueOn(thinksBad, answer), plainText("Tell"))),
+	}
+}
+
+// tells opens the form for whoever was asked in a message.
+func (a *Adapter) tells(ctx context.Context, in interaction, value string) error {
+	_, answer := in.about(value)
+	view, err := opinionWindow(criticism{Channel: in.Channel.ID, Answer: answer})
+	if err != nil {
+		return fmt.Errorf("write a form: %w", err)
+	}
+	return a.web.call(ctx, request{method: "views.open", args: url.Values{"trigger_id": {in.TriggerID}, "view": {string(view)}}, priority: outbox.Approval})
 }
 
 // opinionWindow writes the form that asks what was wrong.

@@ -144,3 +144,38 @@ func TestNoFormNoReason(t *testing.T) {
 		t.Errorf("put %q", got)
 	}
 }
+
+// Whoever reacts with 👎, which opens nothing, or whose form does not open, is
+// asked once in a message to them alone: its button opens the form.
+func TestAskedInAMessage(t *testing.T) {
+	o, in, th, ref := thinking(t, nil)
+	at, err := o.a.Post(t.Context(), th, chat.Post{Key: "answer/1", ReplyTo: ref, Text: &chat.Text{Markdown: "hello"}}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := o.a.AskWhy(t.Context(), th, chat.User{ID: "U0CLEO", Name: "cleo"}, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.fake.Fail(fakeslack.Fault{Method: "views.open", Error: "expired_trigger_id"})
+	o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: opinionID, Value: "negative"})
+	o.wait(func(s *fakeslack.Server) bool { return len(s.Ephemerals("U0BOB")) == 1 })
+	for i, user := range []string{"U0CLEO", "U0BOB"} {
+		asked := o.fake.Ephemerals(user)
+		if len(asked) != 1 || asked[0].Thread != th.Root {
+			t.Fatalf("%s was asked %+v", user, asked)
+		}
+		o.fake.Click(user, fakeslack.Action{Channel: general, TS: asked[0].TS, ActionID: tellID})
+		o.wait(func(s *fakeslack.Server) bool { return len(s.Views(user)) == 1 })
+		o.fake.Submit(user, o.fake.Views(user)[0].ID, map[string]map[string]any{"reason": {"reason": map[string]any{"type": "plain_text_input", "value": "too old"}}})
+		o.wait(func(*fakeslack.Server) bool { return len(in.said()) == i+2 }) // the click on 👎 is one
+	}
+	want := fmt.Sprintf("%[1]s bob false; %[1]s cleo false too old; %[1]s bob false too old", at.ID)
+	if got := strings.Join(in.said(), "; "); got != want {
+		t.Errorf("put %q, want %q", got, want)
+	}
+	if err := o.a.AskWhy(t.Context(), th, chat.User{ID: "U0ADA", Barred: "guests may not decide here"}, at); err != nil || len(o.fake.Ephemerals("U0ADA")) > 0 {
+		t.Errorf("somebody who is not heard is asked: %v", err)
+	}
+}

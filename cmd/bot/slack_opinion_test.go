@@ -13,7 +13,8 @@ import (
 )
 
 // What people think of an answer, by its buttons and in the form, is kept with the
-// thread; whoever got the form is not asked in words besides.
+// thread; whoever got the form is not asked in words besides, and whoever reacted,
+// which opens no form, gets one by the button of a message to them.
 func TestSlackOpinion(t *testing.T) {
 	t.Parallel()
 	w := newSlackWorld(t, fakeslack.Options{})
@@ -25,6 +26,11 @@ func TestSlackOpinion(t *testing.T) {
 	eventually(t, "a form opens", func() bool { return len(w.s.Views("U0BOB")) == 1 })
 	w.s.Submit("U0BOB", w.s.Views("U0BOB")[0].ID, map[string]map[string]any{"reason": {"reason": map[string]any{"type": "plain_text_input", "value": "too short"}}})
 	w.s.Click("U0ADA", fakeslack.Action{Channel: answer.channel, TS: answer.message, ActionID: "nod_opinion", Value: "positive"})
+	w.react("eve", answer.place, "👎")
+	eventually(t, "eve is asked", func() bool { return len(w.told("eve", at)) > 0 })
+	w.s.Click("U0EVE", fakeslack.Action{Channel: at.channel, TS: w.s.Ephemerals("U0EVE")[0].TS, ActionID: "nod_tell"})
+	eventually(t, "a form opens for eve", func() bool { return len(w.s.Views("U0EVE")) == 1 })
+	w.s.Submit("U0EVE", w.s.Views("U0EVE")[0].ID, map[string]map[string]any{"reason": {"reason": map[string]any{"type": "plain_text_input", "value": "too blunt"}}})
 	eventually(t, "all of it arrived", func() bool { return w.s.Unacked() == 0 })
 	n.find(w.mentionIn("ada", at, "and again"), "You said: and again")
 	if told := w.told("bob", at); len(told) > 0 {
@@ -49,7 +55,10 @@ func TestSlackOpinion(t *testing.T) {
 			}
 		}
 	}
-	if len(got) != 3 || !slices.Contains(got, "bob too short") {
+	if told := w.told("eve", at); len(told) != 1 {
+		t.Errorf("eve is asked %d times: %q", len(told), told)
+	}
+	if len(got) != 4 || !slices.Contains(got, "bob too short") || !slices.Contains(got, "eve too blunt") {
 		t.Errorf("kept: %q", got)
 	}
 }
