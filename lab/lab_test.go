@@ -99,6 +99,38 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
+// What is allowed for a while is allowed in the replay too, from the same place on:
+// later in the turn, and in the turns after it. Without grants each call asks.
+func TestGrants(t *testing.T) {
+	t.Parallel()
+	a, model := newAgent(t), &oracle{}
+	a.Key = []byte("of the store")
+	for i := range a.Tools {
+		a.Tools[i].Rules.Grants = memory.Grants{Most: time.Hour, Uses: 20}
+	}
+	threads := entries(t, recordAs(t, 1, func(r *recording, i int) {
+		r.say(i, "use deploy deploy (same)")
+		r.say(i, "allow 1 1h")
+		r.say(i, "use deploy (same)")
+	}, a, model, &probe{}), 1)
+	for _, mode := range []lab.Mode{lab.Calls, lab.Turns, lab.Rules} {
+		r := replay(t, &lab.Lab{Agent: a, Model: model, Mode: mode}, threads)
+		if r.Turns != 2 || r.Same != 2 || r.Old.Asked != 1 || r.New.Asked != 1 {
+			var text bytes.Buffer
+			_ = r.Text(&text, mode)
+			t.Errorf("%s: %d of %d turns are the same:\n%s\nasked %d times, now %d", mode, r.Same, r.Turns, text.String(), r.Old.Asked, r.New.Asked)
+		}
+	}
+	off := *a
+	off.Tools = slices.Clone(a.Tools)
+	for i := range off.Tools {
+		off.Tools[i].Rules.Grants = memory.Grants{}
+	}
+	if r := replay(t, &lab.Lab{Agent: &off, Mode: lab.Rules}, threads); r.New.Asked != 3 {
+		t.Errorf("without grants it would have asked %d times, want 3", r.New.Asked)
+	}
+}
+
 // One instruction changed: what differs is what the model was scripted to do
 // otherwise, and nothing else.
 func TestInstruction(t *testing.T) {

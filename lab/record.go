@@ -36,7 +36,9 @@ type recordedCall struct {
 	step    int // index in Recorded.steps
 	digest  string
 	asked   bool
+	number  int // of the approval
 	decided *memory.Decided
+	granted *memory.Granted // with the approval
 	reason  *memory.Reason
 	changes []memory.Changed // of its arguments, by people
 	started bool
@@ -143,11 +145,17 @@ func (r *reader) call(e memory.Entry) {
 	switch b := e.Body.(type) {
 	case memory.Asked:
 		if c := r.calls[b.Call]; c != nil {
-			c.asked = true
+			c.asked, c.number = true, b.Number
 		}
 	case memory.Decided:
 		if c := r.calls[b.Call]; c != nil && c.decided == nil {
 			c.decided = &b
+		}
+	case memory.Granted:
+		for _, c := range r.calls {
+			if c.asked && c.number == b.Number {
+				c.granted = &b
+			}
 		}
 	case memory.Changed:
 		if c := r.calls[b.Call]; c != nil && b.Refused == "" {
@@ -194,18 +202,22 @@ func (r *Recorded) upTo(seq uint64) []memory.Entry {
 	return memory.Since(r.entries[:end], base)
 }
 
-// between lists what people wrote between two places of the log.
+// between lists what people wrote between two places of the log, but not the words
+// with which they voted: the decision stands for those.
 func (r *Recorded) between(after, upTo uint64) []memory.Body {
+	votes := map[uint64]bool{}
 	var out []memory.Body
-	for _, e := range r.entries {
-		if e.Seq <= after || e.Seq > upTo {
-			continue
-		}
-		switch e.Body.(type) {
+	for _, e := range slices.Backward(r.entries) {
+		switch b := e.Body.(type) {
+		case memory.Vote:
+			votes[b.Reaction] = true
 		case memory.Message, memory.Edited, memory.Deleted:
-			out = append(out, e.Body)
+			if after < e.Seq && e.Seq <= upTo && !votes[e.Seq] {
+				out = append(out, e.Body)
+			}
 		}
 	}
+	slices.Reverse(out)
 	return out
 }
 

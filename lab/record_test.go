@@ -57,12 +57,15 @@ func (o *oracle) Complete(_ context.Context, req llm.Request, _ func(llm.Delta))
 	if strings.Contains(instructions, "Be thorough") && strings.Contains(order, "(vary)") {
 		tools = append([]string{"look"}, tools...)
 	}
-	tools = without(tools, "(vary)")
+	tools = without(without(tools, "(vary)"), "(same)")
 	last := req.Messages[len(req.Messages)-1].Text
 	switch {
 	case strings.Contains(last, "Write a plan"):
 		r.Text = "1. Do it. " + h
 	case done < len(tools) && len(req.Tools) > 0:
+		if strings.Contains(order, "(same)") {
+			h = "same"
+		}
 		r.Calls = []llm.Call{{ID: "x", Name: tools[done], Args: fmt.Sprintf(`{"q": "%s"}`, h)}}
 	default:
 		r.Text = "done " + h
@@ -224,6 +227,11 @@ func (r *recording) play(i int) {
 // record plays n threads and gives the file that they are in.
 func record(t *testing.T, n int, a *agent.Agent, model llm.Model, tools run.Toolbox) string {
 	t.Helper()
+	return recordAs(t, n, (*recording).play, a, model, tools)
+}
+
+func recordAs(t *testing.T, n int, play func(*recording, int), a *agent.Agent, model llm.Model, tools run.Toolbox) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "nod.db")
 	synctest.Test(t, func(t *testing.T) {
 		store, err := sqlite.Open(t.Context(), path, sqlite.Options{})
@@ -245,7 +253,7 @@ func record(t *testing.T, n int, a *agent.Agent, model llm.Model, tools run.Tool
 		})
 		r := &recording{t: t, inbox: run.Inbox{Store: store, Emoji: emoji}, desk: d}
 		for i := range n {
-			r.play(i)
+			play(r, i)
 		}
 		cancel()
 		done.Wait()

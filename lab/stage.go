@@ -252,6 +252,7 @@ func (s *stage) decide() {
 		decided := *c.decided
 		decided.Call = a.Call
 		s.append(decided)
+		s.grant(a.Asked, c.granted)
 		if c.reason != nil {
 			why := *c.reason
 			why.Call = a.Call
@@ -259,6 +260,19 @@ func (s *stage) decide() {
 		}
 	}
 	s.waits = nil
+}
+
+// grant allows a call for a while as people did then, as far as the rules that hold
+// here let them.
+func (s *stage) grant(a memory.Asked, then *memory.Granted) {
+	caps := a.Rules.Grants
+	if then == nil || caps.Most <= 0 {
+		return
+	}
+	g := *then
+	g.Number, g.Digest, g.Rules = a.Number, a.Digest, a.Rules
+	g.For, g.Uses = min(g.For, caps.Most), min(g.Uses, caps.Uses)
+	s.append(g)
 }
 
 // changes has people change the calls that wait as they changed them then, and says

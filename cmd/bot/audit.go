@@ -193,6 +193,7 @@ type viewer interface {
 	memory.Reader
 	memory.Lister
 	Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error)
+	Noted(ctx context.Context, name string) ([]byte, error)
 	Close() error
 }
 

@@ -80,6 +80,9 @@ func (c replayCommand) replay(ctx context.Context, cfg *config.Config, log *slog
 	}
 	defer past.close()
 	l.Blob = past.Blob
+	if l.Agent.Key, err = past.Noted(ctx, noteKey); err != nil { // what was allowed for a while is bound with it
+		return fmt.Errorf("read the key of the store: %w", err)
+	}
 	if l.Mode != lab.Rules {
 		ok, err := c.confirm(ctx, cfg, l.Agent, past, env)
 		if err != nil || !ok {

@@ -75,6 +75,31 @@ func TestReplay(t *testing.T) {
 	})
 }
 
+// A call that ran since it was allowed for a while runs in the replay too, and asks
+// where the new file allows nothing.
+func TestReplayOfGrants(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, store string) {
+		n := newService(t, newSlackWorld(t, fakeslack.Options{}), obedient, setup{store: store, extra: "approvals: {grants: {most: 1h, uses: 20}}"})
+		n.start()
+		at := n.w.mention("ada", "deploy web")
+		n.ask(at, "web")
+		n.w.reply("ada", at, "allow 1 1h")
+		n.find(at, "The tool says: deployed web")
+		n.w.reply("ada", at, "deploy web")
+		eventually(t, "it runs again", func() bool { return len(n.ran()) == 2 })
+		eventually(t, "it is answered again", func() bool { return n.count(at, "The tool says: deployed web") == 2 })
+		off := n.rewrite("off.yaml", "grants: {most: 1h, uses: 20}", "quorum: 1")
+		for file, asked := range map[string]int{n.file: 1, off: 2} {
+			status, out, errs := n.bot("replay", "--config", file, "--mode", "rules", "--json")
+			var r lab.Report
+			if err := json.Unmarshal([]byte(out), &r); err != nil || status != exitFine || r.Turns != 2 || r.New.Asked != asked {
+				t.Errorf("status %d, %v: %s%s, want %d approvals", status, err, out, errs, asked)
+			}
+		}
+	})
+}
+
 // replays replays what was said at a place and somewhere else, unchanged and with
 // another model.
 func (n *service) replays(at place) {
