@@ -70,6 +70,7 @@ type correction struct {
 type refusal struct {
 	name, why string
 	seq       uint64
+	at        time.Time
 }
 
 type forgotten struct {
@@ -431,7 +432,7 @@ func (s *state) post(seq uint64, b memory.Posted) {
 	name := memory.PostName(b.Key)
 	s.posted[name] = b.Ref
 	if b.Refused != "" {
-		s.refused = append(s.refused, refusal{name, b.Refused, seq})
+		s.refused = append(s.refused, refusal{name, b.Refused, seq, s.now})
 	}
 	s.redrawn(seq, name)
 	if call, ok := memory.Asks(b.Key); ok {

@@ -55,7 +55,10 @@ func (d *decision) refusals() Action {
 		if strings.HasPrefix(r.name, "refused/") || strings.HasPrefix(r.name, "steps/") || d.s.has(name) {
 			continue
 		}
-		return d.notice(name, chat.MessageRef{}, r.why, r.seq)
+		p := d.notice(name, chat.MessageRef{}, r.why, r.seq)
+		// A store that lost it has the next one said too, which may be in other words.
+		p.Post.Key = memory.PostKey(name, r.why+r.at.UTC().String())
+		return p
 	}
 	return nil
 }

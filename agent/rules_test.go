@@ -40,6 +40,30 @@ func (s *sim) kinds(kind string) (n int) {
 	return n
 }
 
+// An answer that the platform refuses is told of, and once more where a store lost
+// that, with what people asked since: a word that stands there is not taken for it.
+func TestRefusedOnceMore(t *testing.T) {
+	key := func(at int) string {
+		s := newSim(asking())
+		for i, b := range []memory.Body{
+			memory.Message{Message: chat.Message{From: chat.User{ID: "ada", Name: "ada"}, Text: "hello"}},
+			memory.Opened{Turn: 1, Name: "1-aa", Requester: chat.User{ID: "ada", Name: "ada"}},
+			memory.Step{Turn: 1, N: 1, Seen: 1, Answer: "rude"},
+			memory.Posted{Key: "answer/1-aa~1", Refused: "Slack refused my answer (no)"},
+		} {
+			s.entries = append(s.entries, memory.Entry{Seq: uint64(i + 1), At: s.now.Add(time.Duration(i*at) * time.Second), Body: b})
+		}
+		act, ok := s.agent.Next(agent.NewLog(s.entries, agent.Claim{Since: 9})).(agent.Post)
+		if !ok || act.Post.Text == nil || act.Post.Text.Markdown != "Slack refused my answer (no)" {
+			t.Fatalf("next is %+v", act)
+		}
+		return act.Post.Key
+	}
+	if a, b := key(1), key(60); a == b || a != key(1) {
+		t.Errorf("the keys are %s and %s", a, b)
+	}
+}
+
 // A clock that was ahead once, or a server whose clock is behind that of the one
 // before, ends no approval before its time, and lets none stay open.
 func TestClockThatJumps(t *testing.T) {
