@@ -45,6 +45,7 @@ type Options struct {
 	Archive   time.Duration // threads stay open at least so long after the last message; default 24 h
 	NoButtons bool          // approvals have emoji only
 	NoMention bool          // an approval mentions nobody
+	Retries   bool          // another try of an answer can be asked for
 	Global    int           // calls a second; default 50
 	Allow     []string      // who is heard: everyone (default), user:ID, role:ID, channel:ID
 
@@ -83,20 +84,21 @@ type Adapter struct {
 	live  live
 	start starts
 
-	homes   *homes
-	lanes   *inbound.Lanes
-	clicks  clicks
-	working working
-	remarks remarks
-	drawn   outbox.Versions
-	shown   faces
-	asides  asides
-	votes   *catchup.Votes
-	turns   turns
-	heard   *catchup.Heard
-	away    *away
-	looks   *catchup.Looks
-	people  *acquaintances
+	homes    *homes
+	lanes    *inbound.Lanes
+	clicks   clicks
+	working  working
+	remarks  remarks
+	drawn    outbox.Versions
+	shown    faces
+	asides   asides
+	wondered inquiries
+	votes    *catchup.Votes
+	turns    turns
+	heard    *catchup.Heard
+	away     *away
+	looks    *catchup.Looks
+	people   *acquaintances
 }
 
 // identity is who the bot is, and what its application may do.

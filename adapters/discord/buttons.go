@@ -85,6 +85,9 @@ func (a *Adapter) pressed(ctx context.Context, in interaction) error {
 		}
 		return a.halt(ctx, in, want.place, userOf(*in.User, in.Member))
 	}
+	if v, ok := readVerdict(in.Data.CustomID); ok && v.kind != wrongForm {
+		return a.judged(ctx, in, v)
+	}
 	return a.clicked(ctx, in)
 }
 
@@ -140,6 +143,9 @@ func form(id string) map[string]any {
 func (a *Adapter) filled(ctx context.Context, in interaction) error {
 	if strings.HasPrefix(in.Data.CustomID, aboutForm+"|") {
 		return a.askedAbout(ctx, in, in.Data.CustomID)
+	}
+	if v, ok := readVerdict(in.Data.CustomID); ok && v.kind == wrongForm {
+		return a.criticised(ctx, in, v)
 	}
 	b, ok := readBallot(in.Data.CustomID)
 	if !ok || b.kind != reasonForm || !in.in(b.place) {

@@ -2,6 +2,7 @@ package discord
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +71,14 @@ func TestSlowAnswer(t *testing.T) {
 type reasoned struct {
 	*ledger.Ledger
 	said []string
+}
+
+// Feedback takes what people think of answers.
+func (r *reasoned) Feedback(_ context.Context, on chat.MessageRef, by chat.User, good bool, text string, _ ...string) (bool, error) {
+	r.Do(func() {
+		r.said = append(r.said, strings.TrimSpace(fmt.Sprint(on.ID, " ", by.Name, " ", good, " ", text)))
+	})
+	return true, nil
 }
 
 func (r *reasoned) Reason(_ context.Context, thread chat.ThreadID, call string, by chat.User, text string, _ ...string) (bool, error) {

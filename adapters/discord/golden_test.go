@@ -47,7 +47,7 @@ func goldenPosts() map[string]chat.Post {
 
 // The golden files hold what is sent for each kind of post.
 func TestGolden(t *testing.T) {
-	a, err := New(Options{Token: "x", Inbox: &reasoned{}})
+	a, err := New(Options{Token: "x", Inbox: &reasoned{}, Retries: true})
 	if err != nil {
 		t.Fatal(err)
 	}

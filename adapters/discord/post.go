@@ -75,7 +75,7 @@ func (p part) change() body {
 	switch {
 	case p.wide:
 		b.Flags, b.Components = components, append(b.Components, display(p.card[0]))
-		return b
+		return b.with(p.buttons)
 	case len(p.card) > 0:
 		b.Flags, b.Components = components, append(b.Components, p.container())
 		return b
@@ -84,8 +84,13 @@ func (p part) change() body {
 		return b
 	}
 	b.Content = &p.content
-	if len(p.buttons) > 0 {
-		b.Components = append(b.Components, discordgo.ActionsRow{Components: p.buttons})
+	return b.with(p.buttons)
+}
+
+// with is a message with buttons below it.
+func (b body) with(buttons []discordgo.MessageComponent) body {
+	if len(buttons) > 0 {
+		b.Components = append(b.Components, discordgo.ActionsRow{Components: buttons})
 	}
 	return b
 }
@@ -124,6 +129,7 @@ type sending struct {
 	parts    []part
 	priority outbox.Priority
 	stands   map[int]string // parts that are there, by number
+	first    string         // message of the post
 	slow     bool           // it is an answer that somebody had to wait for
 	loose    bool           // it may not answer a message
 	afresh   int            // how often it was deleted while its outcome was unknown
@@ -147,6 +153,9 @@ func (s *sending) replyTo(n int) string {
 
 func (s *sending) request(n int, answer any) request {
 	p := s.parts[n]
+	if under := s.under(n); len(under) > 0 {
+		p.buttons = under
+	}
 	b := p.change()
 	if b.Flags&components == 0 { // a card unfolds no links
 		b.Flags = suppressEmbeds
@@ -175,7 +184,8 @@ func (s *sending) request(n int, answer any) request {
 }
 
 // all makes the messages of a post, but for those that stand already.
-func (s *sending) all(ctx context.Context, look bool) (first string, err error) {
+func (s *sending) all(ctx context.Context, look bool) (string, error) {
+	s.first = ""
 	if s.looked = look; look {
 		if err := s.look(ctx); err != nil {
 			return "", err
@@ -187,13 +197,13 @@ func (s *sending) all(ctx context.Context, look bool) (first string, err error) 
 			return "", err
 		}
 		if i == 0 {
-			first = id
+			s.first = id
 		}
 		if s.home.replyTo != "" {
 			s.a.homes.put(id, placeOf(s.thread))
 		}
 	}
-	return first, nil
+	return s.first, nil
 }
 
 // final judges a refusal of the post. An approval that Discord takes only without
@@ -360,7 +370,9 @@ func (m message) lines() []string {
 			return
 		}
 		for _, c := range list {
-			out = append(out, strings.Split(c.Content, "\n")...)
+			if c.Content != "" {
+				out = append(out, strings.Split(c.Content, "\n")...)
+			}
 			walk(c.Components)
 		}
 	}

@@ -17,7 +17,8 @@ func discordOptions(cfg *config.Config) discord.Options {
 		Commands: d.Commands, Follow: string(d.Follow), AllowBots: d.AllowBots,
 		Archive: cfg.Approvals.Timeout, Version: version,
 		NoButtons: !cfg.Approvals.Buttons, NoMention: !slices.Contains(cfg.Approvals.Notify, config.NotifyMention),
-		Guilds: d.Guilds, Allow: d.Allow, Global: d.Limits["global"],
+		Retries: retries(cfg),
+		Guilds:  d.Guilds, Allow: d.Allow, Global: d.Limits["global"],
 	}
 }
 

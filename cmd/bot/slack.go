@@ -19,7 +19,7 @@ func slackOptions(cfg *config.Config) slack.Options {
 		Limits:   s.Limits,
 		External: string(s.External), Guests: string(s.Guests), Allow: s.Allow,
 		NoButtons: !cfg.Approvals.Buttons, NoMention: !slices.Contains(cfg.Approvals.Notify, config.NotifyMention),
-		Groups: usesGroups(cfg), Retries: agent.Strategy(cfg.LLM.Strategy) == agent.Reflexion && cfg.Agent.Retries > 0,
+		Groups: usesGroups(cfg), Retries: retries(cfg),
 	}
 }
 

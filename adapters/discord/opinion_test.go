@@ -1,0 +1,102 @@
+package discord
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"nod/chat"
+	"nod/internal/fakediscord"
+)
+
+// thinking is an office whose inbox takes what people think, and a conversation of
+// Ada's in a thread.
+func thinking(t *testing.T) (*office, *reasoned, string, chat.ThreadID) {
+	t.Helper()
+	o := build(t, fakediscord.Options{})
+	in := &reasoned{Ledger: o.in}
+	o.run(func(opt *Options) { opt.Inbox, opt.Retries = in, true })
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	return o, in, id, thread(o.general, id)
+}
+
+// What people think of an answer by its buttons is put, for the answer's first
+// message, however many it has; whoever thinks badly of it is asked once why, and
+// nobody else sees any of it.
+func TestOpinions(t *testing.T) {
+	o, in, id, th := thinking(t)
+	for n, text := range []string{"hello", strings.Repeat("word ", 2000), strings.Repeat("word ", 4000)} {
+		before := len(o.fake.Posts(id))
+		p := answer(fmt.Sprint("answer/", n), text)
+		p.ReplyTo = refOf(placeOf(th), id) // so that a line below says how to go on
+		at := o.post(th, p, false)
+		posts := o.fake.Posts(id)[before:]
+		last := posts[len(posts)-1]
+		for i, m := range posts {
+			if has := len(m.Buttons()) == 3; has != (i == len(posts)-1) {
+				t.Errorf("message %d of %d has the buttons %q", i+1, len(posts), m.Buttons())
+			}
+		}
+		click := func(who string, button int) fakediscord.Interaction {
+			done := o.fake.Click(who, last.ID, last.Buttons()[button])
+			o.wait(func(s *fakediscord.Server) bool { return !clickOf(s, done).Acked.IsZero() })
+			return clickOf(o.fake, done)
+		}
+		in.Do(func() { in.said = nil })
+		click(o.ada, 0)
+		asked := click(o.bob, 1)
+		if again := click(o.bob, 1); asked.Form == "" || again.Form != "" {
+			t.Errorf("bob was asked %q, then %q", asked.Form, again.Form)
+		}
+		filled := o.fake.Fill(asked.ID, "it is *old*")
+		o.wait(func(s *fakediscord.Server) bool { return !clickOf(s, filled).Acked.IsZero() })
+		want := fmt.Sprintf("%[1]s Ada true; %[1]s bob false; %[1]s bob false; %[1]s bob false it is *old*", at.ID)
+		if got := strings.Join(in.said, "; "); got != want {
+			t.Errorf("%d messages: put %q, want %q", len(posts), got, want)
+		}
+		click(o.ada, 2)
+		var got chat.Reaction
+		o.in.Do(func() { got = o.in.Reactions[len(o.in.Reactions)-1] })
+		if got.On != at || got.Emoji != chat.EmojiRetry || !got.Button {
+			t.Errorf("another try of %v: %+v", at, got)
+		}
+		if again := o.post(th, p, true); again != at || len(o.fake.Posts(id)) != before+len(posts) {
+			t.Errorf("the answer is not known again: %v, %d messages", again, len(o.fake.Posts(id)))
+		}
+		o.fake.ForgetNonces()
+		if again := o.post(th, p, true); again != at || len(o.fake.Posts(id)) != before+len(posts) {
+			t.Errorf("the answer is not known again later: %v, %d messages", again, len(o.fake.Posts(id)))
+		}
+	}
+}
+
+// clickOf is the interaction with an id.
+func clickOf(s *fakediscord.Server, id string) fakediscord.Interaction {
+	all := s.Interactions()
+	return all[slices.IndexFunc(all, func(i fakediscord.Interaction) bool { return i.ID == id })]
+}
+
+// Nothing else has them: no notice, no card, no steps; and a button that names
+// another channel does nothing.
+func TestOpinionsElsewhere(t *testing.T) {
+	o, in, id, th := thinking(t)
+	notice := answer("n", "I could not answer.")
+	notice.Text.Notice = true
+	if b := o.fake.Message(o.post(th, notice, false).ID).Buttons(); len(b) > 0 {
+		t.Errorf("a notice has %q", b)
+	}
+	ref := o.post(th, answer("a", "hello"), false)
+	button := strings.Replace(o.fake.Message(ref.ID).Buttons()[0], id, o.guild, 1)
+	button = strings.Replace(button, o.general, o.guild, 1)
+	before := len(in.said)
+	click, err := readInteraction(fmt.Appendf(nil, `{"id":"1","token":"t","type":3,"channel_id":%q,"guild_id":%q,"member":{"user":{"id":%q}},"message":{"id":%q},"data":{"custom_id":%q}}`,
+		id, o.guild, o.bob, ref.ID, button))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.a.interact(t.Context(), click)
+	if len(in.said) != before {
+		t.Errorf("it was put: %q", in.said)
+	}
+}
