@@ -67,7 +67,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	if err != nil {
 		return chat.MessageRef{}, final(err)
 	}
-	s := &sending{a: a, thread: thread, home: h, post: p, parts: parts, priority: outbox.PriorityOf(p)}
+	s := &sending{a: a, thread: thread, home: h, post: p, parts: parts, priority: outbox.UrgencyOf(p)}
 	s.hinted()
 	s.callBack(ctx)
 	first, err := s.all(ctx, look)

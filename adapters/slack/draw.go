@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 
 	"nod/chat"
 	"nod/chat/outbox"
@@ -48,7 +47,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	if err := a.signedIn(ctx); err != nil {
 		return chat.MessageRef{}, err
 	}
-	s := &sending{a: a, thread: thread, post: p, priority: urgency(p)}
+	s := &sending{a: a, thread: thread, post: p, priority: outbox.UrgencyOf(p)}
 	if look {
 		if err := s.look(ctx); err != nil {
 			return chat.MessageRef{}, gone(err)
@@ -75,20 +74,6 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 		}
 	}
 	return ref, a.ballot(ctx, ref, p.Approval)
-}
-
-// urgency is how important a new message is. Steps are as important as what may
-// not stand before them: nothing else is said in the thread until they do.
-func urgency(p chat.Post) outbox.Priority {
-	if p.Steps == nil {
-		return outbox.PriorityOf(p)
-	}
-	for _, item := range p.Steps.Items {
-		if slices.ContainsFunc(item.Calls, func(c chat.ToolCall) bool { return c.State == chat.CallAsking }) {
-			return outbox.Approval
-		}
-	}
-	return outbox.Answer
 }
 
 // sendAll makes the messages of a post and returns the timestamp of the first;

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"slices"
 	"sync"
 
 	"nod/chat"
@@ -13,6 +14,20 @@ func PriorityOf(p chat.Post) Priority {
 		return Approval
 	case p.Steps != nil:
 		return Steps
+	}
+	return Answer
+}
+
+// UrgencyOf says how important a new message is. Steps are as important as what may
+// not stand before them: nothing else is said in the thread until they do.
+func UrgencyOf(p chat.Post) Priority {
+	if p.Steps == nil {
+		return PriorityOf(p)
+	}
+	for _, item := range p.Steps.Items {
+		if slices.ContainsFunc(item.Calls, func(c chat.ToolCall) bool { return c.State == chat.CallAsking }) {
+			return Approval
+		}
 	}
 	return Answer
 }

@@ -1,0 +1,54 @@
+package discord
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"nod/chat"
+	"nod/internal/fakediscord"
+	"nod/internal/ledger"
+)
+
+// What asks for an approval overtakes the answers that wait for a channel's limit,
+// and so do the steps that have to stand before it.
+func TestCardsOvertakeAnswers(t *testing.T) {
+	const answers = 30
+	o := open(t, fakediscord.Options{LimitScale: 10}, func(opt *Options) { opt.Pace = 10 })
+	o.fake.BotMay(o.guild, fakediscord.Usual&^fakediscord.CreatePublicThreads) // all of it in one channel
+	begin := func() chat.ThreadID { return thread(o.general, o.fake.Say(o.ada, o.general, "hello")) }
+	var g errgroup.Group
+	say := func(th chat.ThreadID, p chat.Post) error { _, err := o.a.Post(t.Context(), th, p, false); return err }
+	for i := range answers {
+		th := begin()
+		g.Go(func() error { return say(th, answer("a", fmt.Sprint("answer ", i))) })
+	}
+	deadline := time.After(ledger.Longest)
+	for tick := time.NewTicker(time.Millisecond); o.a.Depth()["answer"] < answers*2/3; {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("no answers wait: %v", o.a.Depth())
+		}
+	}
+	th := begin()
+	asks := []chat.Step{{Calls: []chat.ToolCall{{ID: "c-7", Tool: "deploy", State: chat.CallAsking}}}}
+	if err := say(th, chat.Post{Key: "s", Steps: &chat.Steps{Turn: "1", Items: asks}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := say(th, chat.Post{Key: "p", Approval: asking("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	posts := o.fake.Posts(o.general)
+	card := slices.IndexFunc(posts, func(m fakediscord.Message) bool { return strings.Contains(m.Text(), "May approve") })
+	if later := len(posts) - 1 - card; card < 0 || later < 1 {
+		t.Errorf("the card is message %d of %d", card+1, len(posts))
+	}
+}
