@@ -130,9 +130,9 @@ func (s *Store) mendPlatform(ctx context.Context, shard int, platform string) er
 	return nil
 }
 
-// tidy removes dead processes' consumers and heartbeats, and old audit lines.
+// tidy removes dead processes' consumers and heartbeats.
 func (s *Store) tidy(ctx context.Context, shard int, idle time.Duration, platforms []string) (int64, error) {
-	args := []any{group, idle.Milliseconds(), forgottenIn.Milliseconds(), s.keepAudit.Milliseconds()}
+	args := []any{group, idle.Milliseconds(), forgottenIn.Milliseconds()}
 	for _, p := range platforms {
 		args = append(args, p)
 	}

@@ -37,14 +37,13 @@ import (
 // Options change how a store behaves. The zero value is good for one team on
 // one server.
 type Options struct {
-	Logger    *slog.Logger  // nil: slog.Default()
-	Keep      time.Duration // a thread untouched for longer is erased; 0: never
-	KeepAudit time.Duration // an audit line older than this is erased; 0: never
-	Quota     memory.Quota  // of files
-	Wait      time.Duration // how long Open waits for a server that is away, saying so
-	Lease     time.Duration // how long a dead process still holds a thread; 0: 15 s
-	Prefix    string        // of every key; empty: "nod"
-	TLS       *tls.Config   // of the TLS schemes; nil: the system's roots
+	Logger *slog.Logger  // nil: slog.Default()
+	Keep   time.Duration // a thread untouched for longer is erased; 0: never
+	Quota  memory.Quota  // of files
+	Wait   time.Duration // how long Open waits for a server that is away, saying so
+	Lease  time.Duration // how long a dead process still holds a thread; 0: 15 s
+	Prefix string        // of every key; empty: "nod"
+	TLS    *tls.Config   // of the TLS schemes; nil: the system's roots
 }
 
 // Defaults and fixed numbers.
@@ -60,14 +59,13 @@ type Store struct {
 	*link
 	wait redis.UniversalClient // for what blocks; closing it ends every wait
 
-	keep      time.Duration
-	keepAudit time.Duration
-	quota     memory.Quota
-	lease     time.Duration
-	address   address
-	tls       *tls.Config
-	replicas  replicas
-	words     *words
+	keep     time.Duration
+	quota    memory.Quota
+	lease    time.Duration
+	address  address
+	tls      *tls.Config
+	replicas replicas
+	words    *words
 
 	held      holders
 	deadlines deadlines
@@ -113,7 +111,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 func newStore(a address, o Options) *Store {
 	s := &Store{
 		link: a.link(o), wait: a.client(o.TLS),
-		keep: o.Keep, keepAudit: o.KeepAudit, quota: o.Quota, lease: o.Lease,
+		keep: o.Keep, quota: o.Quota, lease: o.Lease,
 		began: time.Now(), address: a, tls: o.TLS, words: newWords(), mendNow: make(chan struct{}, 1),
 	}
 	if s.lease <= 0 {

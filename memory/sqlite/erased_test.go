@@ -144,7 +144,7 @@ func TestRemains(t *testing.T) {
 	t.Parallel()
 	const keep = time.Hour
 	c := &clock{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{Keep: keep, KeepAudit: 100 * 24 * time.Hour, Now: c.now, SweepEvery: time.Millisecond})
+	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{Keep: keep, Now: c.now, SweepEvery: time.Millisecond})
 	rows := func(what, query string, want int) func() bool {
 		return func() bool {
 			t.Helper()
@@ -185,22 +185,20 @@ func TestRemains(t *testing.T) {
 		t.Errorf("log of the other thread: %v, %v, want its Forgot with Seq 4", log, err)
 	}
 	if !rows("audit", "SELECT count(*) FROM audit", 3)() {
-		t.Error("an audit line is gone before its time")
+		t.Error("an audit line is gone")
 	}
 	mustPut(t, s, "expires", message("m9", "again"))
 	run := mustNext(t, s)
 	if run.Thread != onBoard("expires") || len(run.Log) != 1 || run.Log[0].Seq != 4 {
 		t.Errorf("the thread begins again as %v, want Seq 4: up to 3 were used", run.Log)
 	}
-	c.pass(100 * 24 * time.Hour)
-	eventually(t, "the audit lines are deleted", rows("audit", "SELECT count(*) FROM audit", 0))
 }
 
 // A portion of the sweep looks at no more than it deletes, however many threads
 // there are: every query of it has an index.
 func TestSweepPlans(t *testing.T) {
 	t.Parallel()
-	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{Keep: time.Hour, KeepAudit: time.Hour})
+	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{Keep: time.Hour})
 	mustPut(t, s, "a", message("m1", "hi"))
 	before := map[string]bool{}
 	var queries []string
@@ -220,7 +218,7 @@ func TestSweepPlans(t *testing.T) {
 		if err := w.run("INSERT INTO remains VALUES (77, 1, 0)"); err != nil {
 			return err
 		}
-		for _, part := range []func(*writer) (int, error){s.sweepEvents, s.sweepWaiting, s.sweepCounters, s.expire, s.sweepRemains, s.sweepAudit, s.sweepRubbish} {
+		for _, part := range []func(*writer) (int, error){s.sweepEvents, s.sweepWaiting, s.sweepCounters, s.expire, s.sweepRemains, s.sweepRubbish} {
 			if _, err := part(w); err != nil {
 				return err
 			}
@@ -235,7 +233,7 @@ func TestSweepPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(queries) < 12 {
+	if len(queries) < 11 {
 		t.Fatalf("only %d queries are seen: %q", len(queries), queries)
 	}
 	for _, q := range queries {

@@ -39,10 +39,8 @@ import (
 type Options struct {
 	Logger *slog.Logger
 	Keep   time.Duration // a thread untouched for longer is erased; 0: never
-	// KeepAudit is how long a line of the audit log is kept; 0: for ever.
-	KeepAudit time.Duration
-	Quota     memory.Quota
-	Now       func() time.Time
+	Quota  memory.Quota
+	Now    func() time.Time
 	// Wait is how long Open waits for another process to let go of the file.
 	Wait time.Duration
 	// SweepEvery is how often what has had its time is deleted.
@@ -62,7 +60,6 @@ type Store struct {
 	opened int64 // when, in milliseconds: what is older may have been acted on
 
 	keep       time.Duration
-	keepAudit  time.Duration
 	quota      memory.Quota
 	sweepEvery time.Duration
 
@@ -112,7 +109,7 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		lock: lock, log: o.Logger, now: o.Now, keep: o.Keep, keepAudit: o.KeepAudit, quota: o.Quota, sweepEvery: o.SweepEvery,
+		lock: lock, log: o.Logger, now: o.Now, keep: o.Keep, quota: o.Quota, sweepEvery: o.SweepEvery,
 		self: word(), recent: recent.New(), dirty: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 	s.defaults()

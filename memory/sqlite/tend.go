@@ -105,7 +105,6 @@ func (s *Store) sweep() {
 				{do: s.sweepCounters},
 				{do: s.expire, text: true},
 				{do: s.sweepRemains},
-				{do: s.sweepAudit},
 				rubbish,
 			}
 		}
@@ -178,16 +177,6 @@ func (s *Store) sweepRubbish(w *writer) (int, error) {
 		return 0, err
 	}
 	return 1, w.run("DELETE FROM rubbish WHERE content = ?", content)
-}
-
-// sweepAudit looks at the oldest lines only, which come first.
-func (s *Store) sweepAudit(w *writer) (int, error) {
-	if s.keepAudit <= 0 {
-		return 0, nil
-	}
-	n, err := w.change("DELETE FROM audit WHERE id IN (SELECT id FROM (SELECT id, at FROM audit ORDER BY id LIMIT ?) WHERE at < ?)",
-		portion, millis(s.now().Add(-s.keepAudit)))
-	return int(n), err
 }
 
 func (s *Store) sweepWaiting(w *writer) (int, error) {

@@ -1,12 +1,10 @@
--- tidy removes what dead processes left behind, and audit lines whose time is
--- over. A consumer with nothing pending, since delivery needs no
+-- tidy removes what dead processes left behind. A consumer with nothing pending, since delivery needs no
 -- acknowledgement, that lives all the same loses nothing: it is made again when
 -- it asks.
--- Group, how long a consumer may be idle, a process be silent, an audit line
--- be kept (0: for ever), platforms...
+-- Group, how long a consumer may be idle, how long a process be silent, platforms...
 -- Gives how many consumers were removed.
 local removed = 0
-for i = 5, #ARGV do
+for i = 4, #ARGV do
   local ready = key('q', ARGV[i])
   for _, c in ipairs(redis.pcall('XINFO', 'CONSUMERS', ready, ARGV[1])) do
     local about = {}
@@ -20,8 +18,5 @@ end
 local procs = redis.call('HGETALL', tag .. ':procs')
 for i = 1, #procs, 2 do
   if num(procs[i + 1]) + num(ARGV[3]) <= now then redis.call('HDEL', tag .. ':procs', procs[i]) end
-end
-if num(ARGV[4]) > 0 then
-  redis.call('XTRIM', tag .. ':audit', 'MINID', '~', text(math.max(now - num(ARGV[4]), 0)))
 end
 return removed
