@@ -54,7 +54,8 @@ func (m *migration) run(steps []step) error {
 	if have > reads {
 		return memory.FormatError{Have: have, Reads: reads}
 	}
-	if have == 0 {
+	fresh := have == 0
+	if fresh {
 		if tables > 0 {
 			return errors.New("the file is a database of another program")
 		}
@@ -66,7 +67,9 @@ func (m *migration) run(steps []step) error {
 	if have == reads {
 		return nil
 	}
-	m.log.Info("the store is brought up to date", "format", have, "to", reads)
+	if !fresh {
+		m.log.Info("the store is brought up to date", "format", have, "to", reads)
+	}
 	for to := have + 1; to <= reads; to++ {
 		if err := m.step(to, steps[to-2]); err != nil {
 			return fmt.Errorf("bring the store to format %d: %w", to, err)

@@ -302,6 +302,18 @@ func TestMigratedTables(t *testing.T) {
 	}
 }
 
+// A file that is new was never out of date, and nothing is said of it.
+func TestNewFileIsNotMigrated(t *testing.T) {
+	t.Parallel()
+	for path, said := range map[string]bool{filepath.Join(t.TempDir(), "new.db"): false, format1File(t): true} {
+		var logs bytes.Buffer
+		mustClose(t, mustOpen(t, path, Options{Logger: slog.New(slog.NewTextHandler(&logs, nil))}))
+		if strings.Contains(logs.String(), "brought up to date") != said {
+			t.Errorf("%s: %s", filepath.Base(path), logs.String())
+		}
+	}
+}
+
 // toNext is made up: a later build that keeps something more.
 func toNext(m *migration) error {
 	return m.exec("CREATE TABLE later (id INTEGER PRIMARY KEY); INSERT INTO later VALUES (1)")
