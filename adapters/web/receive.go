@@ -136,11 +136,31 @@ func attachments(f *multipart.Form) []intake.File {
 			continue
 		}
 		out = append(out, intake.File{
-			File:  chat.File{Name: chat.FileName(h.Filename), MediaType: h.Header.Get("Content-Type"), Size: h.Size},
+			File:  chat.File{Name: chat.FileName(h.Filename), MediaType: mediaType(h), Size: h.Size},
 			Fetch: func(_ context.Context, most int64) ([]byte, error) { return readPart(h, most) },
 		})
 	}
 	return out
+}
+
+// mediaType is what a file is said to be. A browser knows that by the file's name,
+// and of a .log or a .yaml knows nothing; then the file's beginning says it.
+func mediaType(h *multipart.FileHeader) string {
+	const unknown = "application/octet-stream"
+	kind := h.Header.Get("Content-Type")
+	if kind != "" && kind != unknown {
+		return kind
+	}
+	f, err := h.Open()
+	if err != nil {
+		return unknown
+	}
+	defer func() { _ = f.Close() }()
+	begin, err := io.ReadAll(io.LimitReader(f, 512)) // more is not looked at
+	if err != nil {
+		return unknown
+	}
+	return http.DetectContentType(begin)
 }
 
 func readPart(h *multipart.FileHeader, most int64) ([]byte, error) {

@@ -78,6 +78,12 @@ type world interface {
 	faults() []string
 }
 
+// otherwise is a world whose program is not started by `bot run`.
+type otherwise interface {
+	start() (argv []string, in io.Reader, out io.Writer)
+	up() bool // whether it is there
+}
+
 // service is the program, running.
 type service struct {
 	t      testing.TB
@@ -203,25 +209,29 @@ func freeAddr(t testing.TB) string {
 	return ""
 }
 
-// start starts `bot run` and waits until it is ready.
+// start starts the program and waits until it is ready.
 func (n *service) start() {
 	n.t.Helper()
 	n.launch()
 	n.ready()
 }
 
-// launch starts `bot run`.
+// launch starts the program.
 func (n *service) launch() {
 	ctx, cancel := context.WithCancel(context.Background())
 	n.cancel, n.done, n.logs = cancel, make(chan int, 1), &buffer{}
-	env := Env{In: strings.NewReader(""), Out: io.Discard, Err: n.logs, Getenv: func(name string) (string, bool) {
+	argv, in, out := []string{"run"}, io.Reader(strings.NewReader("")), io.Discard
+	if o, ok := n.w.(otherwise); ok {
+		argv, in, out = o.start()
+	}
+	env := Env{In: in, Out: out, Err: n.logs, Getenv: func(name string) (string, bool) {
 		if v, ok := n.w.env()[name]; ok {
 			return v, true
 		}
 		return os.LookupEnv(name)
 	}}
 	done := n.done
-	go func() { done <- Main(ctx, []string{"run", "--config", n.file}, env) }()
+	go func() { done <- Main(ctx, append(argv, "--config", n.file), env) }()
 }
 
 // ready waits until /readyz says that all is connected.
@@ -234,6 +244,9 @@ func (n *service) ready() {
 			done <- code
 			n.t.Fatalf("bot run ended with status %d:\n%s", code, n.logs)
 		default:
+		}
+		if o, ok := n.w.(otherwise); ok {
+			return o.up()
 		}
 		resp, err := http.Get("http://" + n.http + "/readyz")
 		if err != nil {

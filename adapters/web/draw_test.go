@@ -1,0 +1,126 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nod/chat"
+)
+
+// An older version of the steps never replaces a newer one, and a repeat changes
+// nothing.
+func TestDrawing(t *testing.T) {
+	r := openRoom(t)
+	thread := threadID("lobby", "message0")
+	steps := func(version uint64, status string, done bool) chat.Post {
+		return chat.Post{Key: "steps", Steps: &chat.Steps{Version: version, Status: status, Done: done}}
+	}
+	ref, _ := r.a.Post(t.Context(), thread, steps(1, "one", false), false)
+	_ = r.a.Edit(t.Context(), thread, ref, steps(3, "three", false))
+	_ = r.a.Edit(t.Context(), thread, ref, steps(2, "two", false))
+	if again, _ := r.a.Post(t.Context(), thread, steps(1, "one", false), true); again != ref {
+		t.Errorf("posted again under %v, not %v", again, ref)
+	}
+	if it, _ := r.a.board.find(ref); it.post.Steps.Status != "three" {
+		t.Errorf("it shows %q", it.post.Steps.Status)
+	}
+	before := r.a.board.changed
+	_ = r.a.Edit(t.Context(), thread, ref, steps(3, "three", false))
+	if r.a.board.changed != before {
+		t.Error("a repeat counts as a change")
+	}
+	_ = r.a.Edit(t.Context(), thread, ref, steps(3, "done", true))
+	_ = r.a.Edit(t.Context(), thread, ref, steps(4, "late", false))
+	if it, _ := r.a.board.find(ref); it.post.Steps.Status != "done" {
+		t.Errorf("it shows %q", it.post.Steps.Status)
+	}
+}
+
+// Clicks on buttons are reactions, and are said to be clicks.
+func TestButtons(t *testing.T) {
+	r := openRoom(t)
+	thread := threadID("lobby", "message0")
+	ref, _ := r.a.Post(t.Context(), thread, chat.Post{Key: "ask", Approval: &chat.Approval{Tool: "x", Approve: []string{"white_check_mark", "👍"}, Deny: []string{"❌"}}}, false)
+	answer, _ := r.a.Post(t.Context(), thread, chat.Post{Key: "answer", Text: &chat.Text{Markdown: "x"}}, false)
+	for _, what := range []string{"approve", "deny", "stop"} {
+		r.send("/press", "ref", ref.String(), "what", what, "as", "ben")
+	}
+	r.send("/press", "ref", answer.String(), "what", "again")
+	r.send("/react", "ref", answer.String(), "emoji", "thumbsup")
+	r.send("/react", "ref", answer.String(), "removed", "👍")
+	want := []string{"✅ by ben by button", "❌ by ben by button", "halt by ben", "🔄 by ada by button", "👍 by ada", "👍 by ada removed"}
+	if diff := cmp.Diff(want, r.tray.did); diff != "" {
+		t.Error(diff)
+	}
+	if it, _ := r.a.board.find(ref); len(it.reactions) != 2 {
+		t.Errorf("the bot's own marks: %+v", it.reactions)
+	}
+}
+
+// What the store knows is there at the start, in order, and whatever is posted
+// again stands once.
+func TestLoad(t *testing.T) {
+	r := openRoom(t)
+	thread, at := threadID("lobby", "message0"), time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
+	answer := chat.Post{Key: "answer", Text: &chat.Text{Markdown: "42"}}
+	r.tray.past[thread] = []chat.Line{
+		{At: at, Message: &chat.Message{From: People[1], Text: "why?"}, Ref: messageRef("lobby", "message0")},
+		{At: at.Add(time.Second), Post: &answer, Ref: postRef(thread, "answer")},
+		{At: at.Add(time.Second), Post: &chat.Post{Key: "lost", Text: &chat.Text{Markdown: "not posted yet"}}},
+	}
+	r.tray.past[threadID("lobby", "message1")] = []chat.Line{{At: at.Add(-time.Hour), Message: &chat.Message{From: People[0], Text: "earlier"}, Ref: messageRef("lobby", "message1")}}
+	if err := r.a.load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = r.a.Post(t.Context(), thread, answer, true)
+	if len(r.a.board.items) != 3 {
+		t.Errorf("%d on the board", len(r.a.board.items))
+	}
+	body := r.get("/?c=lobby&t=message0").Body.String()
+	early, why, answered := strings.Index(body, "earlier"), strings.Index(body, "why?"), strings.Index(body, "<p>42</p>")
+	if early < 0 || why < early || answered < why || !strings.Contains(body, "1 reply") {
+		t.Errorf("at %d, %d, %d of\n%s", early, why, answered, body)
+	}
+}
+
+// why takes in reasons, too.
+type why struct{ *tray }
+
+func (y why) Reason(_ context.Context, _ chat.ThreadID, call string, by chat.User, text string, ids ...string) (bool, error) {
+	return y.put(call+" denied by "+string(by.ID)+" for "+text, ids)
+}
+
+// Who denies a call is asked why, and nobody else is.
+func TestReason(t *testing.T) {
+	r := openRoom(t)
+	r.a.o.Inbox = why{r.tray}
+	thread := threadID("lobby", "message0")
+	ask := chat.Post{Key: "ask", Approval: &chat.Approval{Call: "c1", Tool: "x", Deny: []string{"❌"}}}
+	ref, _ := r.a.Post(t.Context(), thread, ask, false)
+	if w := r.send("/why", "ref", ref.String(), "reason", "so"); w.Code != http.StatusConflict {
+		t.Errorf("a reason that nobody asked for: status %d", w.Code)
+	}
+	r.send("/press", "ref", ref.String(), "what", "deny", "as", "ben")
+	denied := *ask.Approval
+	denied.Outcome, denied.By = chat.Denied, People[1:2]
+	_ = r.a.Edit(t.Context(), thread, ref, chat.Post{Key: "ask", Approval: &denied})
+	for as, want := range map[string]bool{"ben": true, "ada": false} {
+		body := r.get("/?c=lobby&t=message0&as=" + as).Body.String()
+		if strings.Contains(body, `action="/why"`) != want {
+			t.Errorf("%s is asked why: %v", as, !want)
+		}
+	}
+	if w := r.send("/why", "ref", ref.String(), "as", "ben", "reason", strings.Repeat("x", 2000)); w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("a long reason: status %d", w.Code)
+	}
+	r.send("/why", "ref", ref.String(), "as", "ben", "reason", "too late")
+	if want := []string{"❌ by ben by button", "c1 denied by ben for too late"}; !slices.Equal(r.tray.did, want) {
+		t.Errorf("did %q", r.tray.did)
+	}
+}
