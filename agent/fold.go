@@ -18,6 +18,7 @@ type state struct {
 	broken  *trouble  // the first entry that can't be read
 	horizon time.Time // nothing that was sent up to here counts
 	heard   time.Time // platform's time of the latest message
+	first   time.Time // and of the earliest
 	active  time.Time // when somebody last wrote or the bot last did something
 
 	turns    []*turn // all that are in the log, in order

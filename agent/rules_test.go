@@ -256,12 +256,13 @@ func TestStandingWithInbox(t *testing.T) {
 	s := newSim(asking())
 	s.says("ada", "mute")
 	s.run()
-	unmute := memory.Entry{Body: memory.Message{Message: chat.Message{From: chat.User{ID: "bob"}, Text: "Unmute"}}}
+	early := time.Unix(1000, 0)
+	unmute := memory.Entry{Body: memory.Message{Message: chat.Message{From: chat.User{ID: "bob"}, Text: "Unmute", Sent: early}}}
 	if st := s.log().Standing(); !st.Muted || len(st.Callers) != 1 {
 		t.Errorf("muted %v, callers %v; want muted by ada", st.Muted, st.Callers)
 	}
-	if st := s.log().Standing(unmute); st.Muted || len(st.Callers) != 2 || !st.Running {
-		t.Errorf("muted %v, callers %v, running %v; want it unmuted by bob", st.Muted, st.Callers, st.Running)
+	if st := s.log().Standing(unmute); st.Muted || len(st.Callers) != 2 || !st.Running || !st.First.Equal(early) {
+		t.Errorf("muted %v, callers %v, running %v, first %v; want it unmuted by bob", st.Muted, st.Callers, st.Running, st.First)
 	}
 }
 

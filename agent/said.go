@@ -52,6 +52,14 @@ type command struct {
 	arg  string
 }
 
+// earlier gives the earlier of two times, where they are known.
+func earlier(x, y time.Time) time.Time {
+	if x.IsZero() || !y.IsZero() && y.Before(x) {
+		return y
+	}
+	return x
+}
+
 func (s *state) message(e memory.Entry, b memory.Message) {
 	if !b.Sent.IsZero() && b.Sent.Before(s.horizon) {
 		return
@@ -59,6 +67,7 @@ func (s *state) message(e memory.Entry, b memory.Message) {
 	if b.Sent.After(s.heard) {
 		s.heard = b.Sent
 	}
+	s.first = earlier(s.first, b.Sent)
 	s.people[b.From.ID] = true
 	if !b.Aside && !slices.Contains(s.callers, b.From.ID) {
 		s.callers = append(s.callers, b.From.ID)

@@ -245,6 +245,7 @@ func (st *standing) hear(m chat.Message) {
 	if m.Sent.After(st.Last) {
 		st.Last = m.Sent
 	}
+	st.First = earlier(st.First, m.Sent)
 	if m.Aside {
 		return
 	}
@@ -258,7 +259,7 @@ func (st *standing) hear(m chat.Message) {
 func (s *state) standing() standing {
 	return standing{chat.Standing{
 		Known: len(s.people) > 0 || len(s.turns) > 0 || s.trim.Before > 0, Running: s.open != nil || len(s.waiting) > 0,
-		Horizon: s.horizon, Last: s.heard, Callers: slices.Clone(s.callers), Muted: s.muted,
+		Horizon: s.horizon, First: s.first, Last: s.heard, Callers: slices.Clone(s.callers), Muted: s.muted,
 	}}
 }
 

@@ -95,6 +95,7 @@ type Standing struct {
 	Known   bool      // somebody called the bot into it before
 	Running bool      // a turn is under way
 	Horizon time.Time // platform's time of the last forget: nothing sent before it comes back
+	First   time.Time // platform's time of the earliest message that was put: what was said before was quoted then
 	Last    time.Time // platform's time of the latest message that was put
 	Callers []UserID  // who has called the bot in it
 	Muted   bool      // it answers only when it is mentioned

@@ -83,19 +83,20 @@ type Adapter struct {
 	live    live
 	sockets sync.WaitGroup // those that are read
 
-	names   names
-	groups  groups
-	lanes   *inbound.Lanes
-	working *working
-	titles  titles
-	hurry   hurry
-	denials denials
-	asked   asked
-	drawn   outbox.Versions
-	looks   *catchup.Looks
-	votes   *catchup.Votes
-	heard   *catchup.Heard
-	shapes  *shapes
+	names    names
+	groups   groups
+	lanes    *inbound.Lanes
+	working  *working
+	titles   titles
+	hurry    hurry
+	denials  denials
+	asked    asked
+	drawn    outbox.Versions
+	looks    *catchup.Looks
+	votes    *catchup.Votes
+	heard    *catchup.Heard
+	listened *catchup.Listened
+	shapes   *shapes
 }
 
 // New makes an adapter; [Adapter.Run] connects it.
@@ -114,7 +115,7 @@ func New(o Options) (*Adapter, error) {
 	app := o
 	app.BotToken = o.AppToken
 	a.app = newWeb(app)
-	a.heard = catchup.NewHeard(a.marks)
+	a.heard, a.listened = catchup.NewHeard(a.marks), newListened(o)
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
 	a.looks = catchup.NewLooks(a.backfill, func(err error) { a.log.Warn("look for what was missed", "error", err) }, lookAgain)
 	return a, nil
@@ -180,6 +181,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	g.Go(func() error { return a.web.out.Run(ctx) })
 	g.Go(func() error { a.looks.Run(ctx); return nil })
 	g.Go(func() error { return a.mourn(ctx) })
+	g.Go(func() error { return a.listen(ctx) })
 	for n := range a.o.Sockets {
 		g.Go(func() error { return a.connect(ctx, n) })
 	}

@@ -16,25 +16,76 @@ import (
 
 // Slack does not deliver what happened while no socket was open. So after each
 // gap the threads that the bot is in are read from where they were heard up
-// to, and the reactions on approvals that wait are looked at.
+// to, then all conversations that it is in from when somebody listened last, and
+// the reactions on approvals that wait are looked at.
 
 const (
 	lookBack    = 72 * time.Hour // as long as event ids are known
 	mostThreads = 500            // are read after a gap, the newest first
-	mostDMs     = 1000           // of which are asked for; more than that only where they were active lately
-	pageOfDMs   = 200
+	mostRooms   = 1000           // of each kind are looked at; more than that only where something was heard lately
+	pageOfRooms = 200
 	mostPages   = 5
 	pageSize    = 1000
 	lookAgain   = time.Minute      // after a look that failed, or an event that was not put
 	unputBack   = 15 * time.Minute // an event that was not put may be so much older than one that was
+
+	listenedEvery = time.Minute
+	rootsBack     = 7 * 24 * time.Hour // a thread that began so much before the gap may be written in for the first time
 )
 
 // remember notes how far all threads were heard, before newer events hide a gap.
 func (a *Adapter) remember(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, a.o.AckTimeout)
 	defer cancel()
+	a.listened.Gap()
 	if err := a.heard.Note(ctx); err != nil {
 		a.log.Warn("note how far threads were heard", "error", err)
+	}
+}
+
+// listenedNote is the name of the note of up to when all was heard.
+const listenedNote = "slack listened"
+
+// notebook is the part of an inbox that keeps an adapter's own notes.
+type notebook interface {
+	Note(ctx context.Context, name string, value []byte) error
+	Noted(ctx context.Context, name string) ([]byte, error)
+}
+
+// newListened makes what knows up to when all was heard. Without a notebook it
+// knows that of its own time only.
+func newListened(o Options) *catchup.Listened {
+	book, ok := o.Inbox.(notebook)
+	if !ok {
+		return catchup.NewListened(func(context.Context, []byte) error { return nil }, func(context.Context) ([]byte, error) { return nil, nil }, o.Now)
+	}
+	return catchup.NewListened(
+		func(ctx context.Context, value []byte) error { return book.Note(ctx, listenedNote, value) },
+		func(ctx context.Context) ([]byte, error) { return book.Noted(ctx, listenedNote) }, o.Now)
+}
+
+// listen notes from time to time that somebody listens, until ctx is done.
+func (a *Adapter) listen(ctx context.Context) error {
+	for tick := time.NewTicker(listenedEvery); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return nil
+		case <-tick.C:
+			a.listening(ctx)
+		}
+	}
+}
+
+// listening notes that all is heard, where a socket is open.
+func (a *Adapter) listening(ctx context.Context) {
+	if !a.live.ready() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.o.AckTimeout)
+	defer cancel()
+	if err := a.listened.Note(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		a.log.Warn("note that somebody listens", "error", err)
 	}
 }
 
@@ -48,6 +99,7 @@ func (a *Adapter) missed(g catchup.Gap) {
 	if g.After == 0 {
 		a.live.begin()
 	}
+	a.listened.Gap()
 	a.looks.Missed(g)
 }
 
@@ -59,11 +111,14 @@ func (a *Adapter) backfill(ctx context.Context, overlap time.Duration) error {
 	err := a.overlooked(ctx, overlap)
 	if err = errors.Join(err, <-votes); err == nil {
 		a.heard.Close()
+		a.listened.Close()
+		a.listening(ctx)
 	}
 	return err
 }
 
-// overlooked looks for messages.
+// overlooked looks for messages: first where something was heard lately, then
+// everywhere.
 func (a *Adapter) overlooked(ctx context.Context, overlap time.Duration) error {
 	marks, err := a.heard.UpTo(ctx)
 	for i, m := range marks {
@@ -71,63 +126,58 @@ func (a *Adapter) overlooked(ctx context.Context, overlap time.Duration) error {
 			marks[i].Last.ID = stamp(m.Sent.Add(-overlap))
 		}
 	}
-	err = errors.Join(err, a.channels(ctx, marks))
+	since, failed := a.since(ctx, marks, overlap)
+	err = errors.Join(err, failed)
+	s := newSearch(a, marks)
+	err = errors.Join(err, s.rooms(ctx, s.lately))
 	for _, m := range marks[:min(len(marks), mostThreads)] {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if m.Thread.Root != "" {
-			err = errors.Join(err, a.replies(ctx, m))
+			err = errors.Join(err, a.replies(ctx, channelOf(m.Thread.Channel), m.Thread.Root, m.Last.ID))
 		}
 	}
-	return err
+	if since.IsZero() {
+		return errors.Join(err, s.threads(ctx))
+	}
+	others, failed := s.others(ctx, stamp(since))
+	return errors.Join(err, failed, s.rooms(ctx, others), s.threads(ctx))
 }
 
-// replies puts what was written in a thread since it was last heard.
-func (a *Adapter) replies(ctx context.Context, m chat.Watermark) error {
+// since is from when on everything has to be looked for. Where that was never
+// noted, as by an earlier version, it is since something was heard anywhere; it is
+// zero where nothing ever was.
+func (a *Adapter) since(ctx context.Context, marks []chat.Watermark, overlap time.Duration) (time.Time, error) {
+	since, err := a.listened.Since(ctx)
+	if since.IsZero() && len(marks) > 0 {
+		return sentAt(marks[0].Last.ID), err
+	}
+	if since.IsZero() {
+		return since, err
+	}
+	since = since.Add(-overlap)
+	if oldest := a.o.Now().Add(-lookBack); since.Before(oldest) {
+		since = oldest
+	}
+	return since, err
+}
+
+// replies puts what was written in a thread since then.
+func (a *Adapter) replies(ctx context.Context, channel, root, since string) error {
 	msgs, err := a.web.read(ctx, history{
-		method: "conversations.replies", channel: channelOf(m.Thread.Channel), thread: m.Thread.Root,
-		oldest: m.Last.ID, priority: outbox.Low,
+		method: "conversations.replies", channel: channel, thread: root, oldest: since, priority: outbox.Low,
 	})
 	if err != nil {
 		return missing(err)
 	}
-	return a.overdue(ctx, channelOf(m.Thread.Channel), msgs)
-}
-
-// channels looks for messages that open a thread: in direct conversations any,
-// elsewhere those that mention the bot.
-func (a *Adapter) channels(ctx context.Context, marks []chat.Watermark) error {
-	if len(marks) == 0 {
-		return nil // nothing was ever heard here, so nothing was missed
-	}
-	oldest := map[string]string{}
-	for _, m := range slices.Backward(marks) {
-		oldest[channelOf(m.Thread.Channel)] = m.Last.ID
-	}
-	dms, err := a.conversations(ctx, url.Values{"types": {"im"}}, mostDMs)
-	if err != nil {
-		err = missing(err)
-	}
-	for _, id := range dms {
-		if _, ok := oldest[id]; !ok {
-			oldest[id] = marks[0].Last.ID
-		}
-	}
-	for channel, since := range oldest {
-		msgs, failed := a.web.read(ctx, history{method: "conversations.history", channel: channel, oldest: since, priority: outbox.Low})
-		if failed == nil {
-			failed = a.overdue(ctx, channel, msgs)
-		}
-		err = errors.Join(err, missing(failed))
-	}
-	return err
+	return a.overdue(ctx, channel, msgs)
 }
 
 // conversations lists conversations of the bot, or those that it shares with
 // somebody, page by page.
 func (a *Adapter) conversations(ctx context.Context, args url.Values, most int) ([]string, error) {
-	args.Set("limit", strconv.Itoa(pageOfDMs))
+	args.Set("limit", strconv.Itoa(pageOfRooms))
 	args.Set("exclude_archived", "true")
 	var out []string
 	for len(out) < most {

@@ -264,7 +264,10 @@ func (a *Adapter) askedAbout(ctx context.Context, in interaction) error {
 	a.learn(ctx, nameWait, mentioned(ev.Text))
 	w := a.words(ctx)
 	w.self = ""
-	m := chat.Message{From: from, Text: aboutThis, Sent: a.o.Now().UTC()}
+	m := chat.Message{From: from, Text: aboutThis, Sent: sentAt(in.ActionTS)}
+	if m.Sent.IsZero() {
+		m.Sent = a.o.Now().UTC()
+	}
 	if text := w.readable(textOf(ev)); text != "" {
 		m.Quoted = append(m.Quoted, chat.Quote{From: author, Text: text})
 	}

@@ -35,6 +35,7 @@ type event struct {
 	Text        string          `json:"text"`
 	TS          string          `json:"ts"`
 	ThreadTS    string          `json:"thread_ts"`
+	LatestReply string          `json:"latest_reply"`
 	EventTS     string          `json:"event_ts"`
 	DeletedTS   string          `json:"deleted_ts"`
 	ClientMsgID string          `json:"client_msg_id"`
@@ -63,6 +64,7 @@ type interaction struct {
 	Type      string `json:"type"`
 	TriggerID string `json:"trigger_id"`
 	Callback  string `json:"callback_id"`
+	ActionTS  string `json:"action_ts"`
 	User      struct {
 		ID string `json:"id"`
 	} `json:"user"`

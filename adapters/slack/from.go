@@ -64,7 +64,10 @@ func (a *Adapter) route(ctx context.Context, ev event) (routed, error) {
 	r.st = &st
 	stop := st.Running && inbound.IsStop(ev.Text)
 	switch {
-	case called, stop, st.Known && inbound.IsMute(ev.Text):
+	case called:
+	case sentAt(ev.TS).Before(st.First):
+		return r, errNotOurs // a look after a gap finds it; it was quoted when the bot was called
+	case stop, st.Known && inbound.IsMute(ev.Text):
 	case !st.Known, a.o.Follow == followMentions:
 		return r, errNotOurs
 	default:

@@ -59,6 +59,7 @@ func TestRoute(t *testing.T) {
 	}{
 		{"no mention", nil, func(o *office, _ string) { o.fake.Say("U0ADA", general, "hello") }, chat.Standing{}, nil},
 		{"followed", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "and now?") }, chat.Standing{Known: true}, []string{"and now?"}},
+		{"before it was called", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "stop") }, chat.Standing{Known: true, Running: true, First: time.Now().Add(time.Hour)}, nil},
 		{"a caller", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "and now?") }, chat.Standing{Known: true, Callers: []chat.UserID{"U0BOB"}}, []string{"and now?"}},
 		{"no caller", nil, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "and now?") }, chat.Standing{Known: true, Callers: []chat.UserID{"U0ADA"}}, []string{"aside: and now?"}},
 		{"no caller, followed", func(o *Options) { o.Follow = "thread" }, func(o *office, r string) { o.fake.Reply("U0BOB", general, r, "and now?") }, chat.Standing{Known: true, Callers: []chat.UserID{"U0ADA"}}, []string{"and now?"}},

@@ -217,7 +217,7 @@ func (s *Server) Shortcut(user, channel, ts, callback string) string {
 	defer s.change()()
 	ch, m := s.message(channel, ts)
 	out := s.interaction("message_action", s.user(user))
-	out["callback_id"], out["message_ts"] = callback, m.ts
+	out["callback_id"], out["message_ts"], out["action_ts"] = callback, m.ts, s.mintTS()
 	out["channel"], out["message"] = reply{"id": ch.ID, "name": channelLabel(ch)}, s.render(ch, m, true)
 	out["response_url"] = s.newResponseURL(responseURL{channel: ch.ID, thread: m.thread, user: user, original: m.ts})
 	s.dispatch(&delivery{kind: "interactive", name: "message_action", id: out["trigger_id"].(string), payload: out})

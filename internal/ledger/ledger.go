@@ -88,6 +88,9 @@ func (l *Ledger) Message(_ context.Context, t chat.ThreadID, m chat.Message, ids
 		l.Messages = append(l.Messages, Put{t, m})
 		st := l.Threads[t]
 		st.Known, st.Last = true, m.Sent
+		if st.First.IsZero() || m.Sent.Before(st.First) {
+			st.First = m.Sent
+		}
 		l.Threads[t] = st
 		l.Marks = slices.DeleteFunc(l.Marks, func(w chat.Watermark) bool { return w.Thread == t })
 		l.Marks = append(l.Marks, chat.Watermark{Thread: t, Last: m.Ref, Sent: m.Sent})

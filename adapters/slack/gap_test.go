@@ -1,0 +1,106 @@
+package slack
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nod/internal/fakeslack"
+	"nod/internal/ledger"
+)
+
+// gone stops the adapter once it has noted that all was heard, and waits until
+// Slack delivers nothing any more.
+func (o *office) gone() {
+	o.t.Helper()
+	o.in.Await(o.t, func() bool { return len(o.in.Notes[listenedNote]) > 0 })
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+	o.stop()
+	o.wait(func(s *fakeslack.Server) bool { return s.Sockets() == 0 })
+}
+
+// texts lists what was put, in alphabetical order.
+func (o *office) texts() []string {
+	all := o.in.Texts()
+	slices.Sort(all)
+	return all
+}
+
+// Where nothing was ever heard, and in threads that the bot does not know, whoever
+// called it while it was away is answered; and nobody twice.
+func TestCalledWhileAway(t *testing.T) {
+	quick := func(o *Options) { o.Pace = 10_000 }
+	o := open(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond, NoLimits: true}, quick)
+	for _, ch := range []fakeslack.Channel{{ID: "C0QUIET", Name: "quiet"}, {ID: "C0PRIV", Name: "priv", Kind: fakeslack.Private}, {ID: "C0FAR", Name: "far"}} {
+		ch.Members = []string{"U0ADA", "U0BOB"}
+		if ch.ID != "C0FAR" {
+			ch.Members = append(ch.Members, fakeslack.BotUser)
+		}
+		o.fake.AddChannel(ch)
+	}
+	root := o.fake.Say("U0BOB", general, "prod is down")
+	old := o.fake.Say("U0BOB", "C0QUIET", "nothing to say")
+	o.fake.Reply("U0ADA", "C0QUIET", old, "indeed")
+	o.gone()
+	lost := o.fake.Lost()
+	o.fake.Reply("U0BOB", general, root, "who knows")
+	o.fake.Reply("U0ADA", general, root, "<@U0BOT> why?")
+	o.fake.Say("U0ADA", "C0QUIET", "<@U0BOT> quiet here")
+	o.fake.Say("U0ADA", "C0PRIV", "<@U0BOT> private")
+	o.fake.Say("U0ADA", "C0PRIV", "among us")
+	o.fake.Say("U0ADA", "C0FAR", "<@U0BOT> it is not here")
+	o.fake.Say("U0BOB", o.fake.DM("U0BOB"), "direct")
+	o.wait(func(s *fakeslack.Server) bool { return s.Lost() == lost+9 }) // Slack has given up on these events
+	want := []string{"direct", "private", "quiet here", "why?"}
+	for range 2 {
+		o.in.Do(func() { clear(o.in.Marks) })
+		o.run(quick)
+		o.in.Await(t, func() bool { return len(o.in.Messages) >= len(want) })
+		o.gone()
+		if diff := cmp.Diff(want, o.texts()); diff != "" {
+			t.Fatalf("messages (-want +got):\n%s", diff)
+		}
+	}
+	for _, m := range o.in.Messages {
+		if got := len(m.Quoted); m.Text == "why?" && got != 2 {
+			t.Errorf("%d quotes, want what was said in the thread before", got)
+		}
+	}
+}
+
+// A process that dies before it has looked leaves the gap to the next one; and in
+// what was there before the first start nothing was missed.
+func TestGapIsLeftToTheNext(t *testing.T) {
+	quick := func(o *Options) { o.Pace = 10_000 }
+	o := open(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond, NoLimits: true}, quick)
+	o.gone()
+	lost := o.fake.Lost()
+	o.fake.Say("U0ADA", general, "<@U0BOT> hello?")
+	o.wait(func(s *fakeslack.Server) bool { return s.Lost() == lost+2 }) // message and app_mention
+	fault := o.fake.Fail(fakeslack.Fault{Method: "conversations.history", Error: "fatal_error", Times: -1})
+	o.run(quick)
+	o.wait(func(*fakeslack.Server) bool { return fault.Hits() > 0 })
+	o.a.listening(t.Context())
+	o.stop()
+	fault.Cancel()
+	o.run(quick)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+}
+
+// Before the first start nobody listened, so that nothing was missed.
+func TestFirstStart(t *testing.T) {
+	fake := fakeslack.Start(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond})
+	fake.Say("U0ADA", general, "<@U0BOT> are you there yet?")
+	o := &office{t: t, fake: fake, in: ledger.New()}
+	o.wait(func(s *fakeslack.Server) bool { return s.Lost() == 2 })
+	o.run(nil)
+	o.gone()
+	if got := o.in.Texts(); len(got) > 0 {
+		t.Errorf("put %q", got)
+	}
+	if n := len(fake.Calls("conversations.history")); n > 0 {
+		t.Errorf("%d histories were read", n)
+	}
+}

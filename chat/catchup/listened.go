@@ -1,0 +1,90 @@
+package catchup
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Listened knows up to when everything was heard, by this process or by another
+// one. What is heard in a thread is no measure of that: where nobody wrote there
+// is nothing to measure by, and yet somebody may write there while nobody listens.
+// So it is noted from time to time in a place that outlives the process, but not
+// while there is a gap: a process that dies before it has looked must leave the
+// gap to the next one.
+type Listened struct {
+	note  func(context.Context, []byte) error
+	noted func(context.Context) ([]byte, error)
+	now   func() time.Time
+
+	mu    sync.Mutex
+	open  bool      // there is a gap
+	again bool      // there was another since the look began
+	last  time.Time // what this process noted
+}
+
+// NewListened makes a Listened that is noted and read by these functions. It
+// begins with a gap: nobody knows how long the process was away.
+func NewListened(note func(context.Context, []byte) error, noted func(context.Context) ([]byte, error), now func() time.Time) *Listened {
+	return &Listened{note: note, noted: noted, now: now, open: true, again: true}
+}
+
+// Gap says that something may have been missed.
+func (l *Listened) Gap() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open, l.again = true, true
+}
+
+// Since begins a look: everything before that time was heard. It is zero where
+// nobody ever listened.
+func (l *Listened) Since(ctx context.Context) (time.Time, error) {
+	l.mu.Lock()
+	l.again = false
+	last := l.last
+	l.mu.Unlock()
+	if !last.IsZero() {
+		return last, nil // others may have noted since, who missed something else
+	}
+	raw, err := l.noted(ctx)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read up to when all was heard: %w", err)
+	}
+	var at time.Time
+	if len(raw) == 0 || at.UnmarshalText(raw) != nil {
+		return time.Time{}, nil
+	}
+	return at, nil
+}
+
+// Close ends a look that has found everything, unless there was another gap
+// meanwhile.
+func (l *Listened) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open = l.again
+}
+
+// Note notes that everything was heard up to now. While there is a gap it notes
+// nothing.
+func (l *Listened) Note(ctx context.Context) error {
+	at := l.now().UTC()
+	l.mu.Lock()
+	open := l.open
+	l.mu.Unlock()
+	if open {
+		return nil
+	}
+	raw, err := at.MarshalText()
+	if err != nil {
+		return fmt.Errorf("write a time: %w", err)
+	}
+	if err := l.note(ctx, raw); err != nil {
+		return fmt.Errorf("note up to when all was heard: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = at
+	return nil
+}

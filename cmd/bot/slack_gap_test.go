@@ -1,0 +1,48 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"nod/internal/fakeslack"
+)
+
+// Whoever called the bot while it was down is answered when it is back, also where
+// it never heard anything and in threads that it does not know; and what was said
+// in a thread before it was called there is no question, however often it looks.
+func TestSlackCalledWhileDown(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, store string) {
+		w := newSlackWorld(t, fakeslack.Options{AckTimeout: 100 * time.Millisecond})
+		w.room("C0QUIET")
+		root := w.s.Say("U0BOB", "C0GEN", "prod is down")
+		n := newService(t, w, frail, setup{store: store})
+		n.start()
+		n.find(w.dm("ada", "hello"), "You said: hello")
+		n.stop()
+		w.s.Reply("U0ADA", "C0GEN", root, "I looked at the logs")
+		inThread := place{"C0GEN", root, w.s.Reply("U0ADA", "C0GEN", root, fakeslack.Mention+" why?")}
+		quiet, direct := w.in("C0QUIET", "anybody here?"), w.dm("bob", "and me?")
+		eventually(t, "Slack gives up", func() bool { return w.s.Unacked() == 0 })
+		for _, again := range []string{"still there?", "and now?"} {
+			n.start()
+			n.find(inThread, "You said:", "why?")
+			n.find(quiet, "You said: anybody here?")
+			n.find(direct, "You said: and me?")
+			w.cut()
+			n.find(w.mentionIn("ada", inThread, again), "You said:", again)
+			n.stop()
+			eventually(t, "Slack has nothing to tell", func() bool { return w.s.Unacked() == 0 })
+		}
+		answers := 0
+		for _, p := range w.posts(inThread) {
+			if strings.Contains(p.text, "You said") {
+				answers++
+			}
+		}
+		if answers != 3 || n.count(inThread, "I looked at the logs") > 0 {
+			t.Errorf("%d answers, want one to each of three questions: %q", answers, w.posts(inThread))
+		}
+	})
+}
