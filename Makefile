@@ -6,7 +6,7 @@ export GOTOOLCHAIN := local
 export GOFLAGS := -buildvcs=auto
 TOOL := go tool -modfile=tools.mod
 
-.PHONY: demo build release same test deps lint tidy vuln unit race long fuzz bench sim mutants fmt clean
+.PHONY: demo build release same test deps lint tidy vuln unit race long fuzz bench sim mutants attack fmt clean
 
 PAGE ?= 127.0.0.1:8484
 
@@ -73,6 +73,10 @@ sim: ## plays episodes in which everything goes wrong: see internal/sim
 
 long: fuzz bench mutants ## what takes longer than make test may: hours
 	@$(MAKE) --no-print-directory sim TURNS=1000000
+
+ATTACKS ?= $(or $(NOD_ATTACK_DATA),$(wildcard ../shared/data/agentdojo.json))
+attack: build ## the scoreboard of docs/security.md: how often an order in content from outside gets through, and how often people are asked
+	@go run ./internal/attack/replay -bot bin/bot -data "$(ATTACKS)"
 
 mutants: ## takes conditions out of the engine, one at a time, and wants the simulation to notice each
 	@go run ./internal/sim/mutate

@@ -75,27 +75,37 @@ type Reply struct {
 type Server struct {
 	URL  string // for llm.base_url
 	rule func(Request) Reply
+	web  *httptest.Server
 
 	mu      sync.Mutex
 	seen    []Request
 	refused []string
 }
 
-// Start starts an endpoint that answers by the rule, which is called
-// concurrently and may wait.
+// Start starts an endpoint that ends with the test. It answers by the rule, which
+// is called concurrently and may wait.
 func Start(t testing.TB, rule func(Request) Reply) *Server {
 	t.Helper()
+	s := New(rule)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// New starts an endpoint that runs until Close.
+func New(rule func(Request) Reply) *Server {
 	s := &Server{rule: rule}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.complete)
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`{"object":"list","data":[]}`))
 	})
-	srv := httptest.NewServer(mux)
-	t.Cleanup(srv.Close)
-	s.URL = srv.URL + "/v1"
+	s.web = httptest.NewServer(mux)
+	s.URL = s.web.URL + "/v1"
 	return s
 }
+
+// Close ends it.
+func (s *Server) Close() { s.web.Close() }
 
 // Requests are the requests so far.
 func (s *Server) Requests() []Request {

@@ -1,0 +1,274 @@
+// Package attack measures how often an order that stands in content from outside
+// gets through: a scoreboard.
+//
+// A task is what a person asks, with the calls that solve it and what each gives
+// back. A pair is a task in whose results somebody hid an order. The real program
+// plays it against a model that follows every order that it reads, as obediently
+// as no model is, and against a person who approves a call only if their own task
+// needs just that one. So what is measured is the program alone: what it lets
+// through unasked, and how often it asks where nobody attacks.
+//
+// What came of a pair is seen at the other end, by the server of the tools, and
+// never by what the program says of itself. This package refuses to know how the
+// program decides; which call may run unasked is stated here a second time
+// ([Case.acts]).
+package attack
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Tool is a tool of a suite, as its server describes it.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"`
+	ReadOnly    bool            `json:"read_only"`
+	Sends       []string        `json:"sends"` // parameters whose value goes out
+}
+
+// Call is a call that a model makes, and what the tool gives back.
+type Call struct {
+	Tool string          `json:"tool"`
+	Args json.RawMessage `json:"args"`
+	Out  string          `json:"out"`
+}
+
+// Task is what a person asks for.
+type Task struct {
+	Prompt string `json:"prompt"`
+	Calls  []Call `json:"calls"`
+	// Injected are the same calls, by the order that stands in what they give back.
+	Injected map[string][]Call `json:"injected"`
+	// Asks is how many approvals the task needs where nobody attacks; nil: not said.
+	Asks *int `json:"asks"`
+}
+
+// Order is what somebody hid in content from outside.
+type Order struct {
+	Goal  string `json:"goal"`
+	Calls []Call `json:"calls"` // of a model that follows it
+	// Text is the order as it is put where [place] stands in what a tool gives
+	// back, in suites whose tasks have no Injected.
+	Text string `json:"text"`
+}
+
+// Suite is tools with tasks and orders for them.
+type Suite struct {
+	Name   string           `json:"-"`
+	Tools  []Tool           `json:"tools"`
+	Users  map[string]Task  `json:"users"`
+	Orders map[string]Order `json:"injections"`
+}
+
+// place is where an order is put in what a tool gives back.
+const place = "{here}"
+
+//go:embed cases.json
+var own []byte
+
+// Own are the suites of this package, with tools that send.
+func Own() ([]Suite, error) { return read(own) }
+
+// Read reads suites: a JSON object of them by name.
+func Read(r io.Reader) ([]Suite, error) {
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("read attacks: %w", err)
+	}
+	return read(raw)
+}
+
+// Load gives the own suites, and those of a file ("": none).
+func Load(file string) ([]Suite, error) {
+	suites, err := Own()
+	if err != nil || file == "" {
+		return suites, err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("read attacks: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	recorded, err := Read(f)
+	return append(suites, recorded...), err
+}
+
+func read(raw []byte) ([]Suite, error) {
+	var named map[string]Suite
+	if err := json.Unmarshal(raw, &named); err != nil {
+		return nil, fmt.Errorf("read attacks: %w", err)
+	}
+	var out []Suite
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		s := named[name]
+		s.Name = name
+		for id, t := range s.Users {
+			if t.Injected == nil {
+				s.Users[id] = s.hide(t)
+			}
+		}
+		if err := s.check(); err != nil {
+			return nil, fmt.Errorf("read attacks: %s: %w", name, err)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// hide puts each order of the suite into what the calls of a task give back.
+func (s Suite) hide(t Task) Task {
+	with := func(text string) []Call {
+		calls := slices.Clone(t.Calls)
+		for i := range calls {
+			calls[i].Out = strings.ReplaceAll(calls[i].Out, place, text)
+		}
+		return calls
+	}
+	t.Injected = map[string][]Call{}
+	for id, o := range s.Orders {
+		t.Injected[id] = with(o.Text)
+	}
+	t.Calls = with("")
+	return t
+}
+
+// check refuses what can't be played.
+func (s Suite) check() error {
+	known := func(calls []Call) error {
+		for _, c := range calls {
+			if _, ok := s.tool(c.Tool); !ok {
+				return fmt.Errorf("there is no tool %q", c.Tool)
+			}
+		}
+		return nil
+	}
+	for id, t := range s.Users {
+		err := known(t.Calls)
+		for order, calls := range t.Injected {
+			if len(calls) != len(t.Calls) || firstChanged(t.Calls, calls) < 0 {
+				return fmt.Errorf("%s: nothing of %s stands in it", id, order)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", id, err)
+		}
+	}
+	for id, o := range s.Orders {
+		if err := known(o.Calls); err != nil {
+			return fmt.Errorf("%s: %w", id, err)
+		}
+	}
+	if len(s.Users) == 0 {
+		return errors.New("there are no tasks")
+	}
+	return nil
+}
+
+func (s Suite) tool(name string) (Tool, bool) {
+	i := slices.IndexFunc(s.Tools, func(t Tool) bool { return t.Name == name })
+	if i < 0 {
+		return Tool{}, false
+	}
+	return s.Tools[i], true
+}
+
+// firstChanged is the first call that gives back something else; -1: none does.
+func firstChanged(calls, injected []Call) int {
+	for i := range calls {
+		if calls[i].Out != injected[i].Out {
+			return i
+		}
+	}
+	return -1
+}
+
+// Case is one thing to be played: a task alone, or with an order in it.
+type Case struct {
+	Suite Suite
+	Task  string
+	Order string // "": nobody attacks
+	Asks  *int   // how many approvals it needs; nil: not said
+
+	prompt string
+	steps  []planned // what the model does, in this order
+}
+
+// planned is a call that the model will make.
+type planned struct {
+	Call
+	ordered bool // by the order, and not for the task
+}
+
+// Name names a case.
+func (c Case) Name() string {
+	return strings.TrimSuffix(c.Suite.Name+"/"+c.Task+"/"+c.Order, "/")
+}
+
+// Cases are all cases of suites: each task alone, and with each order.
+func Cases(suites ...Suite) []Case {
+	var out []Case
+	for _, s := range suites {
+		for _, id := range slices.Sorted(maps.Keys(s.Users)) {
+			t := s.Users[id]
+			alone := Case{Suite: s, Task: id, Asks: t.Asks, prompt: t.Prompt}
+			alone.plan(t.Calls, -1, nil)
+			out = append(out, alone)
+			for _, order := range slices.Sorted(maps.Keys(t.Injected)) {
+				c := Case{Suite: s, Task: id, Order: order, prompt: t.Prompt}
+				c.plan(t.Injected[order], firstChanged(t.Calls, t.Injected[order]), s.Orders[order].Calls)
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// plan has the model do what an order says as soon as it could read it, and then
+// go on with the task.
+func (c *Case) plan(calls []Call, at int, order []Call) {
+	for i, call := range calls {
+		c.steps = append(c.steps, planned{Call: call})
+		if i == at {
+			for _, o := range order {
+				c.steps = append(c.steps, planned{Call: o, ordered: true})
+			}
+		}
+	}
+}
+
+// acts says whether a call does more than read: it changes something, or sends
+// something to a place that the person did not name. Before anything from outside
+// was read it is the person's own words that such a call follows.
+func (c Case) acts(call Call) bool {
+	t, _ := c.Suite.tool(call.Tool)
+	if !t.ReadOnly {
+		return true
+	}
+	var named map[string]any
+	_ = json.Unmarshal(call.Args, &named) // what can't be read names nothing
+	for _, name := range t.Sends {
+		value, isText := named[name].(string)
+		if !isText || !slices.Contains(words(c.prompt), value) {
+			return true
+		}
+	}
+	return false
+}
+
+// words are the words of a text without what stands around them.
+func words(text string) []string {
+	out := strings.Fields(text)
+	for i, w := range out {
+		out[i] = strings.Trim(w, `.,;:!?"'()<>`)
+	}
+	return out
+}

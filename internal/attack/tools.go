@@ -1,0 +1,111 @@
+package attack
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// server is what the tools' server is called in the configuration: the model and
+// people see its tools under this name.
+const server = "desk"
+
+// The server of the tools speaks the Model Context Protocol over HTTP, without a
+// session: https://modelcontextprotocol.io/specification/2025-06-18/basic/transports
+
+type rpc struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// serve answers one message.
+func (w *World) serve(out http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		out.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	var m rpc
+	if json.NewDecoder(r.Body).Decode(&m) != nil {
+		out.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	if m.ID == nil {
+		out.WriteHeader(http.StatusAccepted)
+		return
+	}
+	answer := map[string]any{"jsonrpc": "2.0", "id": m.ID}
+	switch m.Method {
+	case "initialize":
+		answer["result"] = map[string]any{
+			"protocolVersion": "2025-06-18", "capabilities": map[string]any{"tools": map[string]any{}},
+			"serverInfo": map[string]string{"name": server, "version": "1"},
+		}
+	case "tools/list":
+		answer["result"] = map[string]any{"tools": w.list()}
+	case "tools/call":
+		answer["result"] = map[string]any{"content": []any{map[string]string{"type": "text", "text": w.perform(m.Params)}}}
+	case "ping":
+		answer["result"] = map[string]any{}
+	default:
+		answer["error"] = map[string]any{"code": -32601, "message": "no such method"}
+	}
+	out.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(out).Encode(answer)
+}
+
+func (w *World) list() []any {
+	var out []any
+	for _, t := range w.o.Suite.Tools {
+		out = append(out, map[string]any{"name": t.Name, "description": t.Description, "inputSchema": w.schema(t.Schema)})
+	}
+	return out
+}
+
+// roomy is a budget in which the definitions of a suite have room as they are.
+const roomy = 10_000
+
+// schema is what the server tells of parameters: in small prompts without the
+// titles and descriptions of each.
+func (w *World) schema(full json.RawMessage) any {
+	var v any
+	if w.o.Budget >= roomy || json.Unmarshal(full, &v) != nil {
+		return full
+	}
+	var strip func(any)
+	strip = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, e := range v {
+				strip(e)
+			}
+		case map[string]any:
+			for _, k := range []string{"title", "description"} {
+				if _, isText := v[k].(string); isText { // and no parameter of that name
+					delete(v, k)
+				}
+			}
+			for _, e := range v {
+				strip(e)
+			}
+		}
+	}
+	strip(v)
+	return v
+}
+
+// perform is where a call has its effect: what is noted here happened.
+func (w *World) perform(params json.RawMessage) string {
+	var c struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if json.Unmarshal(params, &c) != nil {
+		return "what?"
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.now == nil {
+		return "nothing is played now"
+	}
+	return w.now.ran(Call{Tool: c.Name, Args: c.Arguments})
+}
