@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"nod/chat"
-	"nod/llm/args"
 	"nod/memory"
 )
 
@@ -65,6 +64,10 @@ const (
 
 // invalid says, in words for the model, why a call can't run; "" when it can.
 func (d *decision) invalid(c *call, tool Tool, known bool) string {
+	orSo := " Do without it, and say so."
+	if c.step.by != nil {
+		orSo = ""
+	}
 	if slices.Index(c.step.calls, c) >= mostCalls {
 		return fmt.Sprintf("not run: a step may hold %d calls", mostCalls)
 	}
@@ -72,14 +75,13 @@ func (d *decision) invalid(c *call, tool Tool, known bool) string {
 		return fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Tool, strings.Join(d.toolNames(), ", "))
 	}
 	if d.s.isOff(c.Tool) {
-		return "This tool is switched off in this thread. Do without it, and say so."
+		return "This tool is switched off in this thread." + orSo
 	}
 	if c.step.Phase == memory.SolveStep && !tool.harmless() {
 		return "In a draft only tools that change nothing may be used. Say in the draft what should be done with " + c.Tool + "."
 	}
 	if !c.Object {
-		_, err := args.Native(c.Args)
-		return fmt.Sprintf("The call did not run: %v", err)
+		return "The call did not run: " + notOne(c.Args)
 	}
 	if tool.Schema != nil {
 		if bad := tool.Schema.Check([]byte(c.Args)); len(bad) > 0 {
@@ -87,7 +89,7 @@ func (d *decision) invalid(c *call, tool Tool, known bool) string {
 		}
 	}
 	if tool.Risk != Auto && tool.Risk != Ask {
-		return "denied: this tool is switched off by the configuration. Do without it, and say so."
+		return "denied: this tool is switched off by the configuration." + orSo
 	}
 	if d.s.replaced(c) {
 		return "denied: people changed these arguments earlier in this turn, and what they made of them counts."

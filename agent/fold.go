@@ -111,6 +111,7 @@ type step struct {
 	memory.Step
 	seq   uint64
 	calls []*call
+	by    *chat.User // who made it, when that was no model
 }
 
 type call struct {
@@ -200,6 +201,8 @@ func (s *state) add(e memory.Entry) {
 		}
 	case memory.Change:
 		s.propose(e.Seq, b)
+	case memory.Order:
+		s.ordered(e, b)
 	case memory.Trimmed:
 		s.trimmed(b)
 	case memory.Forgot:
@@ -231,9 +234,12 @@ func (s *state) addTurn(e memory.Entry) {
 		s.opened(e, b)
 	case memory.Step:
 		s.step(e, b)
+	case memory.Ran:
+		s.ran(e, b)
 	case memory.Stopped:
 		if t := s.turn(b.Turn); t != nil {
 			t.stopped, t.over = &b, e.At
+			s.unqueue(t, b.Seen)
 		}
 	case memory.Failed:
 		if t := s.turn(b.Turn); t != nil {
@@ -327,35 +333,6 @@ func (s *state) trouble(seq uint64, what string) {
 	}
 }
 
-// reaction keeps a reaction that may mean something: that is on a message of the
-// thread that asks, or that somebody may have meant for one that asks now.
-func (s *state) reaction(e memory.Entry, b memory.Reaction) {
-	s.thumb(b)
-	switch {
-	case b.Emoji == chat.EmojiMute:
-		if mutes(b) && s.own(b.On) {
-			s.muted = true
-		}
-	case b.Emoji == chat.EmojiStop && !s.people[b.By.ID]:
-		// Whoever takes no part may not stop, and does not do so later.
-	case s.open != nil || len(s.waiting) > 0 || s.byRef[b.On] != nil || b.Emoji == chat.EmojiRetry:
-		s.reacts = append(s.reacts, reaction{b, e.Seq, e.At})
-	}
-}
-
-// mutes says whether a reaction asks the bot to follow a thread no more.
-func mutes(r memory.Reaction) bool { return r.Emoji == chat.EmojiMute && !r.Removed && !r.By.Bot }
-
-// own says whether the bot itself made a message.
-func (s *state) own(ref chat.MessageRef) bool {
-	for _, r := range s.posted {
-		if r == ref {
-			return true
-		}
-	}
-	return false
-}
-
 func (s *state) opened(e memory.Entry, b memory.Opened) {
 	t := &turn{id: b.Turn, name: b.Name, requester: b.Requester, at: e.At, strategy: b.Strategy, again: b.Again}
 	if first := s.turn(b.Again); first != nil {
@@ -366,14 +343,16 @@ func (s *state) opened(e memory.Entry, b memory.Opened) {
 	}
 	s.reacts = slices.DeleteFunc(slices.Clone(s.reacts), func(r reaction) bool { return r.seq == b.Turn })
 	t.msgs, s.asides = slices.Clone(s.asides), nil
+	var rest []*message
 	for i, m := range s.waiting {
 		if m.seq >= b.Turn {
-			t.msgs = append(t.msgs, s.waiting[i:]...)
+			n := i + together(s.waiting[i:])
+			t.msgs, rest = append(t.msgs, s.waiting[i:n]...), s.waiting[n:]
 			break
 		}
 	}
 	slices.SortStableFunc(t.msgs, func(a, b *message) int { return cmp.Compare(a.seq, b.seq) })
-	s.waiting, s.open = nil, t
+	s.waiting, s.open = slices.Clone(rest), t
 	s.turns = append(s.turns, t)
 }
 
@@ -490,6 +469,9 @@ func (t *turn) doneWith() uint64 {
 	}
 	if t.failed != nil {
 		seen = max(seen, t.failed.Seen)
+	}
+	if t.byHand() {
+		seen = max(seen, t.id)
 	}
 	return seen
 }

@@ -101,6 +101,9 @@ func (d *decision) opening() Action {
 	if d.idle(first) {
 		bodies = append([]memory.Body{d.afresh(first)}, bodies...)
 	}
+	if o, ok := first.order(); ok {
+		return Record{append(bodies, d.makes(first, o))}
+	}
 	act := d.asIf(bodies)
 	if c, ok := act.(Call); ok {
 		c.Before = append(bodies, c.Before...)
@@ -168,12 +171,15 @@ func (d *decision) acting(t *turn, last *step) Action {
 		return act
 	}
 	if !slices.ContainsFunc(last.calls, (*call).unsettled) {
+		if t.byHand() {
+			return d.reporting(t, last)
+		}
 		return d.call(t, t.phase())
 	}
 	if !slices.ContainsFunc(last.calls, (*call).pending) {
 		return nil
 	}
-	for _, m := range t.asked() {
+	for _, m := range slices.Concat(t.asked(), d.s.waiting) {
 		if m.seq > last.Seen && !m.marked && !m.Ref.IsZero() {
 			return Mark{Ref: m.Ref, Message: m.seq}
 		}
@@ -282,7 +288,7 @@ func (st *step) empty() bool { return st.Answer == "" && len(st.calls) == 0 }
 func (st *step) evaded() bool { return st != nil && st.empty() && (st.Called || st.Reasoned) }
 
 // answered says whether the turn's answer is on the platform.
-func (t *turn) answered(s *state) bool { return s.has(t.answerName()) }
+func (t *turn) answered(s *state) bool { return s.has(t.answerName()) || s.has(t.reportName()) }
 
 // ending says why the turn ends without an answer, and then closes it.
 func (d *decision) ending(t *turn, name, text string, due uint64) Action {

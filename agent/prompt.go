@@ -272,7 +272,7 @@ func (d *decision) doing(st *step, cut memory.Trimmed) *speak.Doing {
 		do.Calls = append(do.Calls, k)
 		text := "no result"
 		if c.result != nil {
-			text = textChanged(c) + d.s.observed(c.result)
+			text = textByHand(c) + textChanged(c) + d.s.observed(c.result)
 			if c.late != nil {
 				text += "\n[Later it became known what came of it:]\n" + d.s.observed(c.late)
 			}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,8 @@ type message struct {
 	marked  bool   // bears the eyes
 	wrote   string // the text as it came
 	changes []change
-	seen    bool // by a model call: from then on it stays as it is
+	seen    bool   // by a model call: from then on it stays as it is
+	form    *order // that it stands for, when it came from a form
 }
 
 // change is an edit or the deletion of a message.
@@ -81,7 +83,7 @@ func (s *state) message(e memory.Entry, b memory.Message) {
 		return
 	}
 	m.Files = s.adopt(m.Files, artifact{seq: e.Seq, from: m.From.Display(), with: m})
-	if s.open != nil {
+	if s.open != nil && !s.queues(m) {
 		s.open.msgs = append(s.open.msgs, m)
 		return
 	}
@@ -145,7 +147,7 @@ func (s *state) seen(b memory.Seen) {
 	if s.open == nil {
 		return
 	}
-	for _, m := range s.open.msgs {
+	for _, m := range slices.Concat(s.open.msgs, s.waiting) {
 		if m.seq == b.Message {
 			m.marked = true
 		}
@@ -161,6 +163,7 @@ func (s *state) unanswered(msgs []*message) {
 			s.waiting = append(s.waiting, m)
 		}
 	}
+	slices.SortStableFunc(s.waiting, func(a, b *message) int { return cmp.Compare(a.seq, b.seq) })
 }
 
 // asked lists the messages of the turn that ask for something.
@@ -171,4 +174,33 @@ func (t *turn) asked() []*message {
 // live lists the messages of the turn that were not taken back.
 func (t *turn) live() []*message {
 	return slices.DeleteFunc(slices.Clone(t.msgs), func(m *message) bool { return m.deleted })
+}
+
+// reaction keeps a reaction that may mean something: that is on a message of the
+// thread that asks, or that somebody may have meant for one that asks now.
+func (s *state) reaction(e memory.Entry, b memory.Reaction) {
+	s.thumb(b)
+	switch {
+	case b.Emoji == chat.EmojiMute:
+		if mutes(b) && s.own(b.On) {
+			s.muted = true
+		}
+	case b.Emoji == chat.EmojiStop && !s.people[b.By.ID]:
+		// Whoever takes no part may not stop, and does not do so later.
+	case s.open != nil || len(s.waiting) > 0 || s.byRef[b.On] != nil || b.Emoji == chat.EmojiRetry:
+		s.reacts = append(s.reacts, reaction{b, e.Seq, e.At})
+	}
+}
+
+// mutes says whether a reaction asks the bot to follow a thread no more.
+func mutes(r memory.Reaction) bool { return r.Emoji == chat.EmojiMute && !r.Removed && !r.By.Bot }
+
+// own says whether the bot itself made a message.
+func (s *state) own(ref chat.MessageRef) bool {
+	for _, r := range s.posted {
+		if r == ref {
+			return true
+		}
+	}
+	return false
 }

@@ -71,7 +71,7 @@ func (s *state) stoppable(seq uint64) bool {
 func (s *state) inTurn(ref chat.MessageRef) bool {
 	msgs := s.waiting
 	if s.open != nil {
-		msgs = s.open.msgs
+		msgs = slices.Concat(s.open.msgs, msgs)
 		for _, name := range s.open.posts() {
 			if s.posted[name] == ref {
 				return true

@@ -49,7 +49,7 @@ func (d *decision) opened(m *message) memory.Opened {
 	if how == "" {
 		how = d.a.Strategy
 	}
-	if how == Straight {
+	if _, ok := m.order(); ok || how == Straight {
 		how = ""
 	}
 	return memory.Opened{Turn: m.seq, Name: d.name(m.seq), Requester: m.From, Strategy: string(how)}
@@ -316,6 +316,8 @@ func unmarked(answer string) (text, marks string) {
 // thought is what a step shows of its thinking.
 func (t *turn) thought(st *step) string {
 	switch {
+	case st.by != nil:
+		return "Run by " + st.by.Display() + "."
 	case st.Failed:
 		return fmt.Sprintf("(The call for the %s failed; going on without it.)", phaseWords[st.Phase])
 	case st.Phase == memory.PlanStep:

@@ -28,7 +28,7 @@ func (a *Agent) StepsPost(log *Log) (p chat.Post, posted chat.MessageRef, look, 
 }
 
 func (t *turn) acts() bool {
-	return slices.ContainsFunc(t.steps, func(st *step) bool { return len(st.calls) > 0 || st.Phase != "" })
+	return slices.ContainsFunc(t.steps, func(st *step) bool { return len(st.calls) > 0 && !st.refused() || st.Phase != "" && st.by == nil })
 }
 
 // steps is the view of a turn.
@@ -326,6 +326,9 @@ func (s *state) lines(t *turn) []chat.Line {
 		if ref, ok := s.posted[key]; ok {
 			out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: key, File: &files[i]}, Ref: ref})
 		}
+	}
+	if ref, ok := s.posted[t.reportName()]; ok {
+		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: t.reportName(), Text: &chat.Text{Markdown: t.steps[0].calls[0].report(), Notice: true}}, Ref: ref})
 	}
 	if ref, ok := s.posted[t.answerName()]; ok {
 		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: t.answerName(), Text: &chat.Text{Markdown: t.draft().shown()}}, Ref: ref})

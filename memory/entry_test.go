@@ -36,6 +36,8 @@ var bodies = []memory.Body{
 	memory.Vote{Reaction: 3, Call: "c", By: ada, Verdict: memory.Deny, Counts: true},
 	memory.Reason{Call: "c", By: ada},
 	memory.Change{Call: "c", By: ada, Args: "{}"},
+	memory.Order{By: ada, Tool: "t", Args: "{}"},
+	memory.Ran{Turn: 1, Seen: 2, By: ada, Call: memory.Call{ID: "1-1-1", Tool: "t", Args: "{}", Object: true}},
 	memory.Changed{Request: 7, Call: "c", By: ada, Args: "{}", Digest: "d"},
 	memory.Decided{Call: "c", Outcome: chat.Denied, By: []chat.User{ada}},
 	memory.Trimmed{Before: 3, Stubs: []string{"c"}, Clip: 9},

@@ -138,6 +138,8 @@ func (r *reader) read(e memory.Entry) {
 		r.open(e, b)
 	case memory.Step:
 		r.step(e, b)
+	case memory.Ran:
+		r.calls[b.Call.ID] = &call{Call: b.Call}
 	case memory.Asked:
 		if c := r.calls[b.Call]; c != nil && c.asked == nil {
 			c.asked, c.askedAt = &b, e.At

@@ -272,6 +272,10 @@ func (p *Page) describe(b memory.Body) (what, text string) {
 			what += " → " + p.word(c.Tool)
 		}
 		return what, p.text(strings.TrimSpace(b.Thought + "\n" + b.Answer))
+	case memory.Order:
+		return p.person(b.By) + " → " + p.word(b.Tool), p.text(b.Args)
+	case memory.Ran:
+		return p.person(b.By) + " → " + p.word(b.Call.Tool), p.text(b.Call.Args)
 	case memory.Result:
 		return fmt.Sprintf("%s: %s, %.1f s", p.word(b.Tool), b.State, b.Took.Seconds()), p.text(b.Text)
 	case memory.Asked:

@@ -32,16 +32,23 @@ func file(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "
 
 // Killed at any boundary, a turn ends with exactly one answer, and its side
 // effect runs at most once.
-func TestKillWalk(t *testing.T) {
+func TestKillWalk(t *testing.T) { walk(t, crash.Walk) }
+
+// Killed at any boundary, a call that a person makes ends with exactly one report,
+// and runs at most once.
+func TestKillWalkByHand(t *testing.T) { walk(t, crash.WalkByHand) }
+
+// walk plays a walk on both stores.
+func walk(t *testing.T, play func(t *testing.T, stores func(t *testing.T) string)) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		crash.Walk(t, file)
+		play(t, file)
 	})
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
 		srv := redistest.Start(t)
-		crash.Walk(t, func(t *testing.T) string {
+		play(t, func(t *testing.T) string {
 			if err := srv.Client(t).FlushAll(t.Context()).Err(); err != nil {
 				t.Fatal(err)
 			}

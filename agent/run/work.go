@@ -102,7 +102,7 @@ func (d *driver) answers(act agent.Action) bool {
 		return false
 	}
 	for key := range d.works {
-		if strings.HasPrefix(key, "post/answer/") {
+		if strings.HasPrefix(key, "post/answer/") || strings.HasPrefix(key, "post/ran/") {
 			return true
 		}
 	}

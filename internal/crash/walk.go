@@ -64,10 +64,23 @@ func live(t *testing.T, p *Platform, store, until string, die int) (died bool) {
 // side effect must have run at most once; it must have run when nothing died
 // in the middle of it.
 func Walk(t *testing.T, stores func(t *testing.T) string) {
+	walk(t, stores, turn{"deploy it", "answer/1-", "file/1-1-2-"})
+}
+
+// WalkByHand is Walk for a call that a person makes.
+func WalkByHand(t *testing.T, stores func(t *testing.T) string) {
+	walk(t, stores, turn{`run deploy {"for": "me"}`, "ran/1-", "file/1-1-1-"})
+}
+
+// turn is what a walk plays: what somebody says, and what the posts are called that
+// end it and that hold the file which the call makes.
+type turn struct{ said, answer, file string }
+
+func walk(t *testing.T, stores func(t *testing.T) string, play turn) {
 	for _, phase := range []string{"asked", "ended"} {
 		t.Run(phase, func(t *testing.T) {
 			n := 1
-			for ; walkOne(t, stores(t), phase, n); n++ {
+			for ; walkOne(t, stores(t), play, phase, n); n++ {
 				if t.Failed() {
 					return
 				}
@@ -82,12 +95,12 @@ func Walk(t *testing.T, stores func(t *testing.T) string) {
 
 // walkOne plays one turn and kills it at the boundary; died is false when the
 // turn was over before it.
-func walkOne(t *testing.T, store, phase string, boundary int) (died bool) {
+func walkOne(t *testing.T, store string, play turn, phase string, boundary int) (died bool) {
 	t.Helper()
 	p := NewPlatform(t)
 	thread := chat.ThreadID{Platform: "board", Channel: "c", Root: "1"}
 	die := map[string]int{phase: boundary}
-	p.Say(thread, "m1", "deploy it")
+	p.Say(thread, "m1", play.said)
 	for _, state := range []string{"asked", "ended"} {
 		until := state + " " + thread.String()
 		if die[state] > 0 {
@@ -105,13 +118,13 @@ func walkOne(t *testing.T, store, phase string, boundary int) (died bool) {
 	for _, f := range p.Faults() {
 		t.Errorf("killed at boundary %d of %s: %s", boundary, phase, f)
 	}
-	if n := p.Count(thread, "answer/1-"); n != 1 {
+	if n := p.Count(thread, play.answer); n != 1 {
 		t.Errorf("killed at boundary %d of %s: %d answers, want 1", boundary, phase, n)
 	}
 	if phase == "asked" && p.Effects() != 1 {
 		t.Errorf("killed at boundary %d of %s: the approval that was given while nothing ran was not honoured", boundary, phase)
 	}
-	if n := p.Count(thread, "file/1-1-2-"); phase == "asked" && n != 1 {
+	if n := p.Count(thread, play.file); phase == "asked" && n != 1 {
 		t.Errorf("killed at boundary %d of %s: the file that the call made was posted %d times, want 1", boundary, phase, n)
 	}
 	return died

@@ -112,6 +112,8 @@ func weigh(log []memory.Entry) int {
 			for _, c := range b.Calls {
 				size += bare + len(c.Args)
 			}
+		case memory.Ran:
+			size += bare + len(b.Call.Args)
 		case memory.Result:
 			size += len(b.Text) + bare*len(b.Artifacts)
 		case memory.Trimmed:
