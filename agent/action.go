@@ -123,6 +123,9 @@ type (
 		Seq   uint64 // of the request's entry
 		By    chat.User
 		Rules []string // group:ID, role:ID
+		// On is the card, for a change that came from a form: whoever sent it is told
+		// when it is refused. A change by word is answered by a message.
+		On chat.MessageRef
 	}
 
 	// Call calls the model and records [Agent.Step] of its response, behind

@@ -267,7 +267,7 @@ func (d *decision) asking(t *turn, last *step) Action {
 			continue
 		}
 		hidden := memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: "it could not be shown to anybody here"}
-		return Post{Post: d.s.card(c), Look: d.before(last.seq), Refused: []memory.Body{hidden}}
+		return Post{Post: d.card(c), Look: d.before(last.seq), Refused: []memory.Body{hidden}}
 	}
 	return nil
 }
@@ -287,12 +287,12 @@ func (d *decision) edits() Action {
 		}
 		done := []memory.Body{memory.Posted{Key: key}}
 		if !d.s.has(memory.AskName(c.ID)) {
-			return Post{Post: d.s.card(c), Look: true, Refused: done} // one that stands already is then edited
+			return Post{Post: d.card(c), Look: true, Refused: done} // one that stands already is then edited
 		}
 		if c.ref.IsZero() {
 			return Record{done}
 		}
-		return Edit{Ref: c.ref, Post: d.s.card(c), Key: key}
+		return Edit{Ref: c.ref, Post: d.card(c), Key: key}
 	}
 	return nil
 }

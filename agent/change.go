@@ -24,6 +24,8 @@ type proposal struct {
 	call *call
 	by   chat.User
 	args string
+	form bool   // it came from one
+	was  string // the digest of what that form was filled with
 }
 
 // mostChange is how long a command that holds arguments may be, in bytes.
@@ -64,14 +66,14 @@ func (s *state) change(m *message) (ok bool) {
 		return true
 	}
 	s.commands = append(s.commands, &command{message: *m, word: "edit"})
-	s.proposals = append(s.proposals, proposal{m.seq, c, m.From, object})
+	s.proposals = append(s.proposals, proposal{seq: m.seq, call: c, by: m.From, args: object})
 	return true
 }
 
 // propose takes a change that came from a form.
 func (s *state) propose(seq uint64, b memory.Change) {
 	if c := s.calls[b.Call]; c != nil && c.asked != nil {
-		s.proposals = append(s.proposals, proposal{seq, c, b.By, b.Args})
+		s.proposals = append(s.proposals, proposal{seq: seq, call: c, by: b.By, args: b.Args, form: true, was: b.Digest})
 	}
 }
 
@@ -148,7 +150,11 @@ func (d *decision) changing() Action {
 	if !p.call.pending() || p.by.Bot {
 		rules = nil
 	}
-	return Change{Seq: p.seq, By: p.by, Rules: rules}
+	act := Change{Seq: p.seq, By: p.by, Rules: rules}
+	if p.form {
+		act.On = p.call.ref
+	}
+	return act
 }
 
 // Changed says what comes of a change. Whatever is in doubt is refused.
@@ -190,6 +196,10 @@ func (a *Agent) refuses(s *state, p proposal, member Member) string {
 		return "the call is over"
 	case !s.now.Before(c.deadline()):
 		return "the time to decide is over"
+	case args.Digest(c.Tool, json.RawMessage(p.args)) == c.digest():
+		return "these are the arguments that it has already"
+	case p.was != "" && p.was != c.asked.Digest:
+		return "somebody else has changed it meanwhile; look at the card again"
 	}
 	if p.by.ID != c.asked.Requester.ID {
 		if why := c.ineligible(v, member); why != "" {
@@ -270,7 +280,7 @@ func (d *decision) changeReply(c *command) string {
 	case !ok:
 		return ""
 	case b.Refused != "":
-		return "I did not change it: " + b.Refused + "."
+		return NotChanged(b.Refused)
 	}
 	return "Changed. All votes so far are void: the card shows what would run now."
 }

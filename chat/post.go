@@ -123,6 +123,11 @@ type Approval struct {
 	// what came of it, such as `Approved by ada · done in 2 s`.
 	Headline string `json:"headline,omitempty"`
 	Reason   string `json:"reason,omitempty"` // why it was denied, in the words of who denied it
+	// Parameters is the JSON Schema of the tool's arguments, for a form in which
+	// people change them; empty: any object. Grant is for how long an approver may
+	// allow the same call again; 0: not at all. Both are of an approval that waits.
+	Parameters string        `json:"parameters,omitempty"`
+	Grant      time.Duration `json:"grant,omitempty"`
 }
 
 // Names lists people as they are shown.

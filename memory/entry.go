@@ -65,6 +65,8 @@ type (
 		Call string    `json:"call"`
 		By   chat.User `json:"by"`
 		Args string    `json:"args"` // a JSON object
+		// Digest is of what the form was filled with: what is changed is that.
+		Digest string `json:"digest,omitempty"`
 	}
 
 	// Feedback is what a person thinks of an answer, from a button; with Text it

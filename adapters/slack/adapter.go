@@ -90,6 +90,7 @@ type Adapter struct {
 	titles   titles
 	hurry    hurry
 	denials  denials
+	cards    cards
 	asked    asked
 	drawn    outbox.Versions
 	looks    *catchup.Looks

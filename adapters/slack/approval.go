@@ -38,9 +38,12 @@ func argsFile(call string) string {
 // card is how approvals and answers are drawn here.
 type card struct {
 	buttons bool // Approve and Deny, beside the emoji
+	edit    bool // and Edit
 	mention bool // who may decide is mentioned
 	again   bool // an answer has a button that asks for another try
 	opinion bool // and buttons that say what somebody thinks of it
+
+	thread chat.ThreadID // in which it stands
 }
 
 // The buttons of an approval. The value of each is the emoji that it stands for.
@@ -91,7 +94,7 @@ func approvalPart(p *chat.Approval, c card) part {
 	plain := summary.Lines(escape(head), tool, why,
 		"```"+escape(strings.ReplaceAll(args, "`", `\u0060`))+"```", note, who, "digest `"+escape(shortest(p.Digest))+"`", end)
 	out := part{{blocks: blocks, text: short}, {text: plain}}
-	if buttons := votes(p); c.buttons && buttons != nil {
+	if buttons := votes(p, c); c.buttons && buttons != nil {
 		rich := append(slices.Clone(blocks), buttons)
 		out = append(part{{shape: "approval buttons", blocks: rich, text: short}}, out...)
 	}
@@ -129,13 +132,13 @@ func headline(p *chat.Approval) string {
 }
 
 // votes are the buttons of an approval that waits; nil for one that doesn't.
-func votes(p *chat.Approval) slackgo.Block {
+func votes(p *chat.Approval, c card) slackgo.Block {
 	if p.Outcome != "" || len(p.Approve) == 0 || len(p.Deny) == 0 {
 		return nil
 	}
 	yes := slackgo.NewButtonBlockElement(approveID, p.Approve[0], plainText("Approve")).WithStyle(slackgo.StylePrimary)
 	no := slackgo.NewButtonBlockElement(denyID, p.Deny[0], plainText("Deny")).WithStyle(slackgo.StyleDanger)
-	return slackgo.NewActionBlock("nod-votes", yes, no)
+	return slackgo.NewActionBlock("nod-votes", append([]slackgo.BlockElement{yes, no}, further(p, c)...)...)
 }
 
 // noMarkup drops what is markup in Slack's own.

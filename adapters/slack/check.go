@@ -113,7 +113,7 @@ func tryForms(ctx context.Context, w *web) []string {
 }
 
 // everything is a card with all that there is on it.
-var everything = card{buttons: true, mention: true, again: true, opinion: true}
+var everything = card{buttons: true, edit: true, mention: true, again: true, opinion: true}
 
 // sample is a post such as nod makes.
 type sample struct {

@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -28,36 +29,39 @@ const (
 )
 
 // interacted handles what people do with buttons, windows and shortcuts.
-func (a *Adapter) interacted(ctx context.Context, payload json.RawMessage, ack func(context.Context)) {
+func (a *Adapter) interacted(ctx context.Context, payload json.RawMessage, ack func(ctx context.Context, answer any)) {
 	var in interaction
 	if err := json.Unmarshal(payload, &in); err != nil {
 		inbound.Count(a.o.Observe.Malformed)
 		a.log.Warn("click not understood")
-		ack(ctx)
+		ack(ctx, nil)
 		return
 	}
 	lane, do := "click:"+in.TriggerID, a.meant(in)
 	if do == nil {
-		ack(ctx)
+		ack(ctx, nil)
 		return
 	}
 	a.lanes.Run(ctx, lane, callTimeout, func(ctx context.Context) {
 		if shows(in) {
-			ack(ctx)
+			ack(ctx, nil)
 		}
 		err := do(ctx)
+		var wrong formErrors
 		switch {
+		case errors.As(err, &wrong):
+			ack(ctx, map[string]any{"response_action": "errors", "errors": wrong})
 		case err != nil:
 			a.log.Warn("do what a click means", "type", in.Type, "error", err)
 		case !shows(in):
-			ack(ctx)
+			ack(ctx, nil)
 		}
 	})
 }
 
 // shows says whether an interaction only shows something.
 func shows(in interaction) bool {
-	opens := []string{showAll, tellID}
+	opens := []string{showAll, tellID, editID}
 	return in.Type == "block_actions" && (in.View.ID != "" || len(in.Actions) > 0 && slices.Contains(opens, in.Actions[0].ActionID))
 }
 
@@ -71,7 +75,9 @@ func (a *Adapter) meant(in interaction) func(context.Context) error {
 				return func(ctx context.Context) error { return a.showSteps(ctx, in, act.Value) }
 			case olderID, newerID:
 				return func(ctx context.Context) error { return a.turnPage(ctx, in, act.Value) }
-			case approveID, denyID, retryID:
+			case editID:
+				return func(ctx context.Context) error { return a.edit(ctx, in, act.Value) }
+			case approveID, denyID, grantID, retryID:
 				return func(ctx context.Context) error { return a.vote(ctx, in, act.ActionID, act.Value, act.TS) }
 			case opinionID:
 				return func(ctx context.Context) error { return a.thinks(ctx, in, act.Value, act.TS) }
@@ -83,6 +89,8 @@ func (a *Adapter) meant(in interaction) func(context.Context) error {
 		switch in.View.Callback {
 		case reasonForm:
 			return func(ctx context.Context) error { return a.explained(ctx, in) }
+		case editForm:
+			return func(ctx context.Context) error { return a.changed(ctx, in) }
 		case opinionForm:
 			return func(ctx context.Context) error { return a.criticised(ctx, in) }
 		}
@@ -108,6 +116,9 @@ func (a *Adapter) vote(ctx context.Context, in interaction, button, emoji, ts st
 	}
 	emoji, on := in.about(emoji)
 	r := chat.Reaction{On: refOf(a.who().TeamID, in.Channel.ID, on), By: by, Emoji: chat.NormalEmoji(emoji), Button: true}
+	if button == grantID {
+		r.Grant = &chat.Grant{} // as long as it may be, which is what the button says
+	}
 	if button == denyID {
 		a.denials.note(r.On, by.ID, denial{trigger: in.TriggerID, at: a.o.Now()})
 	}

@@ -20,6 +20,7 @@ func partsOf(thread chat.ThreadID, p chat.Post, c card) []part {
 	case p.Steps != nil:
 		return []part{stepsPart(thread, p.Steps)}
 	case p.Approval != nil:
+		c.thread = thread
 		return []part{approvalPart(p.Approval, c)}
 	case p.Text != nil:
 		return answerParts(p.Text, c)
@@ -29,7 +30,7 @@ func partsOf(thread chat.ThreadID, p chat.Post, c card) []part {
 
 // card is how posts are drawn.
 func (a *Adapter) card() card {
-	return card{buttons: !a.o.NoButtons, mention: !a.o.NoMention, again: a.o.Retries, opinion: a.opinions() != nil}
+	return card{buttons: !a.o.NoButtons, mention: !a.o.NoMention, again: a.o.Retries, opinion: a.opinions() != nil, edit: a.changes() != nil}
 }
 
 // Post makes a post, of several messages if it is long, and returns the
@@ -68,6 +69,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 		return ref, nil
 	}
 	a.asks(thread, ref, true)
+	a.cards.drew(thread, p.Approval)
 	if look {
 		if err := a.votes.Unheard(ctx, thread, ref, p.Approval); err != nil {
 			return chat.MessageRef{}, err
@@ -152,6 +154,7 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 	if p.Approval != nil {
 		a.asks(thread, ref, p.Approval.Outcome == "")
 		a.whyDenied(thread, ref, p.Approval)
+		a.cards.drew(thread, p.Approval)
 	}
 	forms := a.shapes.taken(parts[0])
 	if p.Steps != nil && !p.Steps.Done {

@@ -13,6 +13,8 @@ type envelope struct {
 	EnvelopeID   string          `json:"envelope_id"`
 	Payload      json.RawMessage `json:"payload"`
 	RetryAttempt int             `json:"retry_attempt"`
+
+	answer any // goes along with the acknowledgement; nil: nothing
 }
 
 // callback wraps an event of the Events API.
@@ -81,9 +83,14 @@ type interaction struct {
 		ID       string `json:"id"`
 		Callback string `json:"callback_id"`
 		Private  string `json:"private_metadata"`
-		State    struct {
+		Blocks   []struct {
+			ID string `json:"block_id"`
+		} `json:"blocks"`
+		State struct {
 			Values map[string]map[string]struct {
-				Value string `json:"value"`
+				Value   string   `json:"value"`
+				Option  *chosen  `json:"selected_option"`
+				Options []chosen `json:"selected_options"`
 			} `json:"values"`
 		} `json:"state"`
 	} `json:"view"`
@@ -92,6 +99,11 @@ type interaction struct {
 		Value    string `json:"value"`
 		TS       string `json:"action_ts"`
 	} `json:"actions"`
+}
+
+// chosen is an option that somebody chose.
+type chosen struct {
+	Value string `json:"value"`
 }
 
 // errMalformed is for events that can't be understood, and won't be when they

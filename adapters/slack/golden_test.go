@@ -20,6 +20,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func goldenPosts() map[string]chat.Post {
 	asks := approval()
 	asks.Number, asks.Headline = 3, "Approval 3: deploy"
+	asks.Parameters, asks.Grant = deployParameters, time.Hour
 	done, denied, long := *asks, *asks, *asks
 	done.Outcome, done.By, done.Headline = chat.Approved, []chat.User{{ID: "U0ADA", Name: "ada"}}, "Approved by ada · done in 2 s"
 	denied.Outcome, denied.By, denied.Why = chat.Denied, []chat.User{{ID: "U0BOB", Name: "ben"}}, "it <read> a page"
@@ -69,6 +70,13 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// deployParameters has a parameter of each kind that a form has a field for.
+const deployParameters = `{"type":"object","properties":{
+	"env":{"type":"string","enum":["<!channel> & co","prod","staging"],"description":"Where to"},
+	"force":{"type":"boolean","description":"Even if checks fail"},
+	"copies":{"type":"integer"},"why":{"type":"string"},"note":{"type":"string","maxLength":500}
+},"required":["env"]}`
+
 // golden compares with a golden file, or writes it.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
@@ -111,7 +119,18 @@ func TestGoldenViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, view := range map[string]any{"home": home, "steps-window": window, "reason-form": form, "opinion-form": opinion, "opinion-asked": whatWrongBlocks("1.000300")} {
+	asks := approval()
+	asks.Number, asks.Parameters, asks.Args = 3, deployParameters, `{"env":"prod","note":"two\nlines","copies":2}`
+	edit, err := editWindow(editable{th, "c1", "0a1b", 3}, asks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asks.Parameters = ""
+	asJSON, err := editWindow(editable{th, "c1", "0a1b", 3}, asks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, view := range map[string]any{"edit-form": edit, "edit-form-json": asJSON, "home": home, "steps-window": window, "reason-form": form, "opinion-form": opinion, "opinion-asked": whatWrongBlocks("1.000300")} {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)

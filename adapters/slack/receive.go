@@ -17,7 +17,10 @@ func (a *Adapter) receive(ctx context.Context, env envelope, ack func(context.Co
 	switch env.Type {
 	case "events_api":
 	case "interactive":
-		a.interacted(ctx, env.Payload, func(ctx context.Context) { ack(ctx, env) })
+		a.interacted(ctx, env.Payload, func(ctx context.Context, answer any) {
+			env.answer = answer
+			ack(ctx, env)
+		})
 		return
 	default:
 		ack(ctx, env)

@@ -295,7 +295,11 @@ func (s *session) ack(_ context.Context, env envelope) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_ = s.conn.SetWriteDeadline(time.Now().Add(ackWait)) // a closed socket says so when it is written
-	if err := s.conn.WriteJSON(map[string]string{"envelope_id": env.EnvelopeID}); err != nil {
+	frame := map[string]any{"envelope_id": env.EnvelopeID}
+	if env.answer != nil {
+		frame["payload"] = env.answer
+	}
+	if err := s.conn.WriteJSON(frame); err != nil {
 		s.a.log.Debug("acknowledge", "error", err)
 	}
 }

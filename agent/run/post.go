@@ -191,8 +191,15 @@ func (d *driver) change(key string, act agent.Change) {
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		known := d.look(ctx, act.By.ID, act.Rules)
 		return outcome{settle: func() error {
-			if b, ok := d.Agent.Changed(d.log, act, known.member); ok {
-				return d.commit(b)
+			b, ok := d.Agent.Changed(d.log, act, known.member)
+			if !ok {
+				return nil
+			}
+			if err := d.commit(b); err != nil {
+				return err
+			}
+			if b.Refused != "" && !act.On.IsZero() {
+				d.tell(act.By, act.On, agent.NotChanged(b.Refused))
 			}
 			return nil
 		}}

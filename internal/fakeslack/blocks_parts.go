@@ -204,11 +204,6 @@ func (j *judge) table(at string, b obj) {
 	j.expect(len(columns) <= maxColumns, at, "%d column_settings", len(columns))
 }
 
-func (j *judge) input(at string, b obj) {
-	j.text(at+"/label", b["label"], 2000, true)
-	j.element(at+"/element", b["element"])
-}
-
 func (j *judge) video(at string, b obj) {
 	for _, key := range []string{"alt_text", "thumbnail_url", "video_url"} {
 		j.expect(b.str(key) != "", at, "no %s", key)

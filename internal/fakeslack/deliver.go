@@ -35,7 +35,8 @@ type delivery struct {
 	payload reply
 	raw     json.RawMessage
 	retries bool
-	accepts bool // the ack may carry an answer
+	accepts bool  // the ack may carry an answer
+	form    *View // the modal that was filled in and sent off
 
 	attempt   int
 	reason    string
@@ -248,6 +249,9 @@ func (s *Server) ack(frame []byte) {
 		if !d.accepts {
 			s.violate("socket", "an answer to an envelope that accepts none")
 		}
+	}
+	if d.form != nil {
+		s.sentOff(d.form, d.response)
 	}
 	d.forget()
 }

@@ -212,6 +212,7 @@ type View struct {
 	Raw      json.RawMessage
 	Hash     string
 	Closed   bool
+	Errors   map[string]string // by block: what the app said is wrong with what was filled in
 }
 
 // maxView is how many characters a view's JSON may have.
@@ -242,6 +243,9 @@ func (s *Server) newView(c *call, kind, user string) (*View, error) {
 		where = inHome
 	}
 	if err := checkBlocks(v.Blocks, where); err != nil {
+		return nil, err
+	}
+	if err := checkModal([]byte(raw), kind); err != nil {
 		return nil, err
 	}
 	return &View{External: v.External, User: user, Type: kind, Raw: json.RawMessage(raw), Hash: s.nextID("")}, nil

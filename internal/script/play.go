@@ -35,7 +35,9 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 //	-- result NAME --    what a tool gives back
 //	-- model --          a block for one model call, as [Model] has it
 //	-- person NAME [with FILE] --   a message; the conversation goes on until nothing moves
-//	-- react NAME EMOJI [TOOL] [removed] [found] --   on the approval of TOOL, or the newest
+//	-- react NAME EMOJI [TOOL] [removed] [found] [grant] --   on the approval of TOOL, or the newest; grant: the button that also allows it for a while
+//	-- open NAME TOOL --      the form in which the call is changed, and what it shows
+//	-- send NAME TOOL --      that form, filled in as the arguments that follow
 //	-- late NAME EMOJI TOOL --  the same, put after the time ran out
 //	-- group group:ID=A,B --   who is in it from now on
 //	-- after DURATION --
@@ -102,6 +104,7 @@ type play struct {
 	thread chat.ThreadID
 	msgs   int
 	events int
+	forms  map[string]chat.Approval // by who opened it, and the tool
 
 	store  memory.Full
 	inbox  run.Inbox
@@ -136,7 +139,7 @@ func (p *play) start() {
 	for _, e := range append(Rules().Approve, Rules().Deny...) {
 		emoji[e] = true
 	}
-	p.inbox = run.Inbox{Store: store, Emoji: emoji}
+	p.inbox = run.Inbox{Store: store, Emoji: emoji, Agent: p.agent}
 	r := &run.Runner{
 		Store: store, Agent: p.agent, Model: p.model, Tools: p.tools,
 		Platforms: map[string]run.Platform{"board": p.board}, Limits: p.limits, Lobby: p.inbox,
@@ -178,6 +181,12 @@ func (p *play) section(name, data string) {
 		p.says(rest, data)
 	case "react":
 		p.reacts(strings.Fields(rest))
+	case "open":
+		who, tool, _ := strings.Cut(rest, " ")
+		p.opens(who, tool)
+	case "send":
+		who, tool, _ := strings.Cut(rest, " ")
+		p.sends(who, tool, data)
 	case "group": // who is in it now
 		p.option(strings.TrimSpace(rest + " "))
 	case "after":
@@ -360,6 +369,8 @@ func (p *play) reacts(f []string) {
 			r.Removed = true
 		case o == "found":
 			r.Found = true
+		case o == "grant":
+			r.Grant, r.Button = &chat.Grant{}, true
 		case o == "bot":
 			r.By.Bot = true
 		case o == "steps":

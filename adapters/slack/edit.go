@@ -1,0 +1,278 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	slackgo "github.com/slack-go/slack"
+
+	"nod/chat"
+	forms "nod/chat/form"
+	"nod/chat/outbox"
+)
+
+// The button Edit opens a form with the arguments of a call that waits for approval.
+// It has to open within 3 s, so it is made of what the card showed, which the process
+// that drew the card remembers; another one asks the store. What is sent says which
+// card it was made of, and is refused in the form itself where that is plain.
+
+// The button, the button that approves for a while, and the forms.
+const (
+	editID   = "nod_edit"
+	grantID  = "nod_grant"
+	editForm = "nod_edit_form"
+)
+
+// Changes is an Inbox that lets people change the arguments of calls that wait.
+type Changes interface {
+	Card(ctx context.Context, thread chat.ThreadID, call string) (p chat.Approval, ok bool, err error)
+	Change(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
+}
+
+func (a *Adapter) changes() Changes {
+	c, _ := a.o.Inbox.(Changes)
+	return c
+}
+
+// roomy is what a form has room for
+// (https://docs.slack.dev/reference/block-kit/block-elements).
+var roomy = forms.Bounds{Fields: 90, ID: 255, Label: 150, Text: 3000, Options: 100, Option: 75}
+
+// editable names what a form is about: the call, and the arguments that it shows.
+type editable struct {
+	Thread chat.ThreadID `json:"thread"`
+	Call   string        `json:"call"`
+	Digest string        `json:"digest"`
+	Number int           `json:"number"`
+}
+
+// value is what the button holds.
+func (e editable) value() string {
+	return strings.Join([]string{e.Thread.String(), url.PathEscape(e.Call), e.Digest}, " ")
+}
+
+func readEditable(value string) (e editable, ok bool) {
+	parts := strings.Split(value, " ")
+	if len(parts) != 3 {
+		return e, false
+	}
+	thread, err := chat.ParseThreadID(parts[0])
+	if err != nil {
+		return e, false
+	}
+	call, err := url.PathUnescape(parts[1])
+	return editable{Thread: thread, Call: call, Digest: parts[2]}, err == nil
+}
+
+// mostValue is how long the value of a button may be.
+const mostValue = 2000
+
+// further are the buttons of an approval beside Approve and Deny.
+func further(p *chat.Approval, c card) []slackgo.BlockElement {
+	var out []slackgo.BlockElement
+	e := editable{Thread: c.thread, Call: p.Call, Digest: p.Digest}
+	if c.edit && len(forms.Of(p.Parameters, p.Args, roomy)) > 0 && units(e.value()) <= mostValue {
+		out = append(out, slackgo.NewButtonBlockElement(editID, e.value(), plainText("Edit")))
+	}
+	if p.Grant > 0 {
+		out = append(out, slackgo.NewButtonBlockElement(grantID, p.Approve[0], plainText(p.GrantLabel())))
+	}
+	return out
+}
+
+// cards are the approvals that wait and that this process drew.
+type cards struct {
+	mu sync.Mutex
+	of map[string]chat.Approval // by thread and call
+}
+
+// mostCards is how many are remembered.
+const mostCards = 2000
+
+func (c *cards) drew(thread chat.ThreadID, p *chat.Approval) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := thread.String() + " " + p.Call
+	if p.Outcome != "" {
+		delete(c.of, key)
+		return
+	}
+	if c.of == nil || len(c.of) >= mostCards {
+		c.of = map[string]chat.Approval{}
+	}
+	c.of[key] = *p
+}
+
+// shows gives the approval as it was drawn, if that is what somebody clicked on.
+func (c *cards) shows(e editable) (chat.Approval, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, ok := c.of[e.Thread.String()+" "+e.Call]
+	return p, ok && p.Digest == e.Digest
+}
+
+// cardWait is how long the store may take to say what a card shows.
+const cardWait = 1500 * time.Millisecond
+
+// edit opens the forms. What clicked cards showed before they were changed opens the
+// newest.
+func (a *Adapter) edit(ctx context.Context, in interaction, value string) error {
+	e, ok := readEditable(value)
+	inbox := a.changes()
+	if !ok || inbox == nil {
+		return malformed("button of a form", nil)
+	}
+	p, known := a.cards.shows(e)
+	if !known {
+		within, cancel := context.WithTimeout(ctx, cardWait)
+		defer cancel()
+		var err error
+		if p, ok, err = inbox.Card(within, e.Thread, e.Call); err != nil {
+			_ = a.confide(ctx, in, "The form can't be opened: my memory does not answer. Try again in a moment.")
+			return fmt.Errorf("look at a card: %w", err)
+		}
+	}
+	if !ok || p.Outcome != "" {
+		return a.confide(ctx, in, "This approval is over.")
+	}
+	e.Digest, e.Number = p.Digest, p.Number
+	view, err := editWindow(e, &p)
+	if err != nil {
+		return err
+	}
+	within, cancel := context.WithTimeout(ctx, triggerStays)
+	defer cancel()
+	args := url.Values{"trigger_id": {in.TriggerID}, "view": {string(view)}}
+	err = a.web.call(within, request{method: "views.open", args: args, priority: outbox.Approval})
+	if err != nil && !lost(err) { // else it may be open
+		_ = a.confide(ctx, in, fmt.Sprintf("The form did not open. In a message, `edit %d {…}` does the same.", p.Number))
+		return fmt.Errorf("open a form: %w", err)
+	}
+	return nil
+}
+
+// confide tells whoever clicked something that nobody else sees.
+func (a *Adapter) confide(ctx context.Context, in interaction, text string) error {
+	args := url.Values{"channel": {in.Channel.ID}, "user": {in.User.ID}, "text": {escape(text)}}
+	if in.Container.Thread != "" {
+		args.Set("thread_ts", in.Container.Thread)
+	}
+	return a.web.call(ctx, request{method: "chat.postEphemeral", args: args, priority: outbox.Answer})
+}
+
+// editWindow writes the forms.
+func editWindow(e editable, p *chat.Approval) (json.RawMessage, error) {
+	private, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	blocks := []slackgo.Block{slackgo.NewContextBlock("", slackgo.NewTextBlockObject(slackgo.PlainTextType, editNote, false, false))}
+	for _, f := range forms.Of(p.Parameters, p.Args, roomy) {
+		input := slackgo.NewInputBlock(f.ID, plainText(f.Label), nil, editElement(f)).WithOptional(!f.Required)
+		if f.About != "" {
+			input.Hint = plainText(shorten(f.About, 300))
+		}
+		blocks = append(blocks, input)
+	}
+	return json.Marshal(slackgo.ModalViewRequest{
+		Type: slackgo.VTModal, CallbackID: editForm, PrivateMetadata: string(private),
+		Title: plainText(forms.Title(p, 24)), Submit: plainText("Send"), Close: plainText("Close"), Blocks: slackgo.Blocks{BlockSet: blocks},
+	})
+}
+
+// editNote is what the form says before everything else.
+const editNote = "The card shows what you send, beside what it was. All votes so far are void then, and nothing runs before somebody approves it."
+
+func editElement(f forms.Field) slackgo.BlockElement {
+	switch f.Kind {
+	case forms.Menu:
+		var options []*slackgo.OptionBlockObject
+		var first *slackgo.OptionBlockObject
+		for _, o := range f.Options {
+			options = append(options, slackgo.NewOptionBlockObject(o.Value, plainText(o.Label), nil))
+			if o.Value == f.Value {
+				first = options[len(options)-1]
+			}
+		}
+		menu := slackgo.NewOptionsSelectBlockElement(slackgo.OptTypeStatic, nil, f.ID, options...)
+		menu.InitialOption = first
+		return menu
+	case forms.Box:
+		yes := slackgo.NewOptionBlockObject(forms.Ticked, plainText("Yes"), nil)
+		box := slackgo.NewCheckboxGroupsBlockElement(f.ID, yes)
+		if f.Value == forms.Ticked {
+			box.InitialOptions = []*slackgo.OptionBlockObject{yes}
+		}
+		return box
+	case forms.Line, forms.Area:
+	}
+	text := slackgo.NewPlainTextInputBlockElement(nil, f.ID)
+	text.Multiline, text.InitialValue = f.Kind == forms.Area, f.Value
+	return text
+}
+
+// formErrors is what is wrong with what somebody filled in, by block: it is shown in
+// the form, which stays open.
+type formErrors map[string]string
+
+func (e formErrors) Error() string {
+	return fmt.Sprint("what was filled in is refused: ", len(e), " fields")
+}
+
+// changed takes in what somebody makes of a call.
+func (a *Adapter) changed(ctx context.Context, in interaction) error {
+	var e editable
+	inbox := a.changes()
+	if err := json.Unmarshal([]byte(in.View.Private), &e); err != nil || inbox == nil {
+		return malformed("form", err)
+	}
+	filled, ids := in.filled()
+	args, wrong := forms.Read(filled)
+	if wrong != nil {
+		return formErrors{wrong.ID: sentence(wrong.Why)}
+	}
+	by, err := a.voter(ctx, in.User.ID, channelOf(e.Thread.Channel))
+	if err != nil {
+		return fmt.Errorf("look up who changes a call: %w", err)
+	}
+	c := chat.Change{Call: e.Call, By: by, Args: args, Digest: e.Digest}
+	refused, err := inbox.Change(ctx, e.Thread, c, "slack:change:"+in.View.ID+":"+shortest(sum(args)))
+	switch {
+	case err != nil:
+		return fmt.Errorf("put a change: %w", err)
+	case refused != "":
+		return formErrors{forms.Blame(ids, refused): sentence(refused)}
+	}
+	return nil
+}
+
+// sentence writes what is wrong as people read it.
+func sentence(why string) string {
+	why = shorten(chat.Exact(flat(why)), 400)
+	first, n := utf8.DecodeRuneInString(why)
+	return string(unicode.ToUpper(first)) + why[n:] + "."
+}
+
+// filled lists what the fields of a form were filled in with, in order.
+func (in interaction) filled() (out []forms.Filled, ids []string) {
+	for _, b := range in.View.Blocks {
+		for _, v := range in.View.State.Values[b.ID] {
+			f := forms.Filled{ID: b.ID, Value: v.Value}
+			if v.Option != nil {
+				f.Value = v.Option.Value
+			}
+			for _, o := range v.Options {
+				f.Value = o.Value
+			}
+			out, ids = append(out, f), append(ids, b.ID)
+		}
+	}
+	return out, ids
+}

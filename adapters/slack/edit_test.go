@@ -1,0 +1,228 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"nod/chat"
+	"nod/internal/fakeslack"
+	"nod/internal/ledger"
+)
+
+// changeable is an inbox that takes changes of calls.
+type changeable struct {
+	*ledger.Ledger
+	mu     sync.Mutex
+	card   *chat.Approval // what the store knows; nil: it does not answer
+	refuse string
+	got    []chat.Change
+	ids    []string
+}
+
+func (c *changeable) Card(context.Context, chat.ThreadID, string) (chat.Approval, bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.card == nil {
+		return chat.Approval{}, false, errors.New("the store is away")
+	}
+	return *c.card, true, nil
+}
+
+func (c *changeable) Change(_ context.Context, _ chat.ThreadID, b chat.Change, ids ...string) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refuse == "" {
+		c.got, c.ids = append(c.got, b), append(c.ids, ids...)
+	}
+	return c.refuse, nil
+}
+
+func (c *changeable) set(do func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	do()
+}
+
+func (c *changeable) changes() (out []chat.Change) {
+	c.set(func() { out = append(out, c.got...) })
+	return out
+}
+
+// editing gives an office whose inbox takes changes, and a card in it.
+func editing(t *testing.T, p *chat.Approval) (*office, *changeable, chat.ThreadID, chat.MessageRef) {
+	t.Helper()
+	in := &changeable{}
+	o, th, ref := called(t, fakeslack.Options{}, func(o *Options) { in.Ledger = o.Inbox.(*ledger.Ledger); o.Inbox = in })
+	at, err := o.a.Post(t.Context(), th, chat.Post{Key: "ask/c1", ReplyTo: ref, Approval: p}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o, in, th, at
+}
+
+func editCard(args string) *chat.Approval {
+	p := approval()
+	p.Number, p.Parameters, p.Args = 3, deployParameters, args
+	return p
+}
+
+// opens clicks Edit and gives the form.
+func (o *office) opens(t *testing.T, user string, at chat.MessageRef) fakeslack.View {
+	t.Helper()
+	had := len(o.fake.Views(user))
+	o.fake.Click(user, fakeslack.Action{Channel: general, TS: at.ID, ActionID: editID})
+	o.wait(func(s *fakeslack.Server) bool { return len(s.Views(user)) == had+1 })
+	return o.fake.Views(user)[had]
+}
+
+func (o *office) view(user, id string) fakeslack.View {
+	for _, v := range o.fake.Views(user) {
+		if v.ID == id {
+			return v
+		}
+	}
+	return fakeslack.View{}
+}
+
+// Edit opens a form that shows the arguments, without the store; what is filled in
+// is put with the digest of what was shown. What is wrong with it is said in the form,
+// which stays open.
+func TestEditForm(t *testing.T) {
+	o, in, _, at := editing(t, editCard(`{"copies":2,"env":"prod","note":"a\nb"}`))
+	v := o.opens(t, "U0BOB", at)
+	o.fake.Fill("U0BOB", v.ID, map[string]string{"ncopies": "two"})
+	o.wait(func(*fakeslack.Server) bool { return o.view("U0BOB", v.ID).Errors["ncopies"] == "This is no number." })
+	in.set(func() { in.refuse = "the arguments don't fit the tool's parameters: /copies: must be 1 or more" })
+	o.fake.Fill("U0BOB", v.ID, map[string]string{"ncopies": "0"})
+	o.wait(func(*fakeslack.Server) bool {
+		return strings.HasPrefix(o.view("U0BOB", v.ID).Errors["ncopies"], "The arguments don't fit")
+	})
+	in.set(func() { in.refuse = "the time to decide is over" })
+	o.fake.Fill("U0BOB", v.ID, nil)
+	o.wait(func(*fakeslack.Server) bool {
+		return o.view("U0BOB", v.ID).Errors["menv"] == "The time to decide is over."
+	})
+	if len(in.changes()) != 0 || o.view("U0BOB", v.ID).Closed {
+		t.Errorf("%v was put", in.changes())
+	}
+	in.set(func() { in.refuse = "" })
+	o.fake.Fill("U0BOB", v.ID, map[string]string{"menv": "staging", "bforce": "yes", "ncopies": "", "swhy": "it *hangs*"})
+	o.wait(func(s *fakeslack.Server) bool { return o.view("U0BOB", v.ID).Closed && s.Unacked() == 0 })
+	want := chat.Change{
+		Call: "c1", By: chat.User{ID: "U0BOB", Name: "bob"}, Digest: "0a1b",
+		Args: `{"env":"staging","force":true,"why":"it *hangs*","note":"a\nb"}`,
+	}
+	if got := in.changes(); len(got) != 1 || got[0] != want {
+		t.Errorf("put %+v", got)
+	}
+}
+
+// A process that did not draw the card asks the store; where that does not answer, or
+// the approval is over, whoever clicked is told so, alone.
+func TestEditElsewhere(t *testing.T) {
+	o, in, th, at := editing(t, editCard(`{"env":"prod"}`))
+	told := func(what string) {
+		t.Helper()
+		had := len(o.fake.Ephemerals("U0BOB"))
+		o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: editID})
+		o.wait(func(s *fakeslack.Server) bool { return len(s.Ephemerals("U0BOB")) == had+1 })
+		if e := o.fake.Ephemerals("U0BOB")[had]; e.User != "U0BOB" || !strings.Contains(e.Text, what) || e.Thread != th.Root {
+			t.Errorf("told %+v, want %q", e, what)
+		}
+	}
+	o.a.cards = cards{}
+	told("my memory does not answer")
+	newer := editCard(`{"env":"staging"}`)
+	newer.Digest = "ffff"
+	in.set(func() { in.card = newer })
+	v := o.opens(t, "U0BOB", at)
+	if !strings.Contains(string(v.Raw), `"initial_option":{"text":{"type":"plain_text","text":"staging"`) {
+		t.Errorf("the form shows %s", v.Raw)
+	}
+	o.fake.Fill("U0BOB", v.ID, nil)
+	o.wait(func(*fakeslack.Server) bool { return len(in.changes()) == 1 })
+	if got := in.changes()[0]; got.Digest != "ffff" {
+		t.Errorf("put %+v", got)
+	}
+	over := *newer
+	over.Outcome = chat.Expired
+	in.set(func() { in.card = &over })
+	told("This approval is over.")
+	in.set(func() { in.card = newer })
+	o.fake.Fail(fakeslack.Fault{Method: "views.open", Error: "expired_trigger_id", Times: 1})
+	told("`edit 3 {…}` does the same")
+}
+
+// Two people who open the form of the same card both send what they were shown, and
+// what one of them sends twice is put under the same id.
+func TestEditTwice(t *testing.T) {
+	o, in, _, at := editing(t, editCard(`{"env":"prod"}`))
+	for _, user := range []string{"U0BOB", "U0CLEO"} {
+		v := o.opens(t, user, at)
+		for n := range 2 {
+			o.fake.Submit(user, v.ID, map[string]map[string]any{"menv": {"menv": map[string]any{
+				"type": "static_select", "selected_option": map[string]any{"value": `"staging"`},
+			}}})
+			o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 && len(in.changes())%2 == (n+1)%2 })
+		}
+	}
+	if ids := in.ids; len(ids) != 4 || ids[0] != ids[1] || ids[2] != ids[3] || ids[0] == ids[2] {
+		t.Errorf("ids %v", ids)
+	}
+}
+
+// Arguments that a form can't show in fields are an area of JSON, and those that no
+// form has room for have no button.
+func TestEditJSON(t *testing.T) {
+	p := editCard(`{"env":"prod","more":[1]}`)
+	o, in, th, at := editing(t, p)
+	v := o.opens(t, "U0BOB", at)
+	o.fake.Fill("U0BOB", v.ID, map[string]string{"j": "{"})
+	o.wait(func(*fakeslack.Server) bool { return o.view("U0BOB", v.ID).Errors["j"] != "" })
+	o.fake.Fill("U0BOB", v.ID, map[string]string{"j": `{"env":"prod"}`})
+	o.wait(func(*fakeslack.Server) bool { return len(in.changes()) == 1 })
+	if got := in.changes()[0].Args; got != `{"env":"prod"}` {
+		t.Error(got)
+	}
+	p.Args = `{"env":"` + strings.Repeat("x", 3001) + `"}`
+	if err := o.a.Edit(t.Context(), th, at, chat.Post{Key: "ask/c1", Approval: p}); err != nil {
+		t.Fatal(err)
+	}
+	if m, _ := o.fake.Message(general, at.ID); strings.Contains(string(m.Blocks), editID) {
+		t.Error("a button for what no form has room for")
+	}
+}
+
+// The button that also approves for a while says for how long, and is an approval.
+func TestGrantButton(t *testing.T) {
+	p := editCard(`{"env":"prod"}`)
+	p.Grant = 90 * 60e9
+	o, _, _, at := editing(t, p)
+	m, _ := o.fake.Message(general, at.ID)
+	var blocks []struct {
+		Elements []struct {
+			Action string `json:"action_id"`
+			Text   any    `json:"text"`
+		} `json:"elements"`
+	}
+	if err := json.Unmarshal(m.Blocks, &blocks); err != nil {
+		t.Fatal(err)
+	}
+	labels := ""
+	for _, e := range blocks[len(blocks)-1].Elements {
+		text, _ := e.Text.(map[string]any)["text"].(string)
+		labels += text + "; "
+	}
+	if labels != "Approve; Deny; Edit; Approve, and for 1 h 30 min; " {
+		t.Errorf("buttons: %s", labels)
+	}
+	o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: grantID})
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 1 })
+	if r := o.in.Reactions[0]; r.Grant == nil || *r.Grant != (chat.Grant{}) || r.Emoji != "✅" || !r.Button {
+		t.Errorf("put %+v", r)
+	}
+}

@@ -1,0 +1,48 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Change asks, from a form, that a call that waits for approval run with other
+// arguments.
+type Change struct {
+	Call   string
+	By     User
+	Args   string // a JSON object
+	Digest string // of what the form was filled with: of an [Approval]
+}
+
+// GrantLabel is what the button says that approves a call, and the same call again
+// for a while.
+func (a *Approval) GrantLabel() string { return "Approve, and for " + long(a.Grant, " ") }
+
+// GrantWord is what somebody writes instead; "" where nothing can be allowed.
+func (a *Approval) GrantWord() string {
+	if a.Grant <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("allow %d %s", a.Number, long(a.Grant, ""))
+}
+
+// long writes a duration as people do, with what stands between number and unit.
+func long(d time.Duration, between string) string {
+	units := []struct {
+		of          time.Duration
+		short, name string
+	}{{time.Hour, "h", "h"}, {time.Minute, "m", "min"}, {time.Second, "s", "s"}}
+	var out []string
+	for _, u := range units {
+		name := u.name
+		if between == "" {
+			name = u.short // as Go reads it
+		}
+		if n := d / u.of; n > 0 {
+			out = append(out, fmt.Sprintf("%d%s%s", n, between, name))
+		}
+		d %= u.of
+	}
+	return strings.Join(out, between)
+}

@@ -1,0 +1,57 @@
+package script
+
+import (
+	"fmt"
+	"strings"
+
+	"nod/chat"
+	"nod/chat/form"
+)
+
+// roomy is what a form on the board has room for.
+var roomy = form.Bounds{Fields: 10, ID: 100, Label: 100, Text: 3000, Options: 25, Option: 75}
+
+// card gives an approval as it is shown.
+func (b *Board) card(tool string) (chat.Approval, bool) {
+	ref, ok := b.Find(tool)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !ok {
+		return chat.Approval{}, false
+	}
+	return *b.shown[ref].Approval, true
+}
+
+// opens has somebody click on Edit: they see what stands in the fields.
+func (p *play) opens(who, tool string) {
+	card, ok := p.board.card(tool)
+	if !ok {
+		p.t.Fatalf("open: no approval of %s", tool)
+	}
+	var seen []string
+	for _, f := range form.Of(card.Parameters, card.Args, roomy) {
+		seen = append(seen, f.Label+" "+strings.Join(strings.Fields(f.Value), " "))
+	}
+	p.board.Note("form for %s: %s", who, strings.Join(seen, ", "))
+	if p.forms == nil {
+		p.forms = map[string]chat.Approval{}
+	}
+	p.forms[who+" "+tool] = card
+}
+
+// sends has somebody send the form that they opened, filled in as arguments.
+func (p *play) sends(who, tool, args string) {
+	card, ok := p.forms[who+" "+tool]
+	if !ok {
+		p.t.Fatalf("send: %s has not opened a form of %s", who, tool)
+	}
+	p.events++
+	c := chat.Change{Call: card.Call, By: chat.User{ID: chat.UserID(who), Name: who}, Args: strings.TrimSpace(args), Digest: card.Digest}
+	refused, err := p.inbox.Change(p.t.Context(), p.thread, c, fmt.Sprintf("f%d", p.events))
+	if err != nil {
+		p.t.Errorf("put: %v", err)
+	}
+	if refused != "" {
+		p.board.Note("in the form of %s: %s", who, refused)
+	}
+}
