@@ -6,7 +6,7 @@ export GOTOOLCHAIN := local
 export GOFLAGS := -buildvcs=auto
 TOOL := go tool -modfile=tools.mod
 
-.PHONY: demo build release same test deps lint tidy vuln unit race long fuzz bench sim mutants attack fmt clean
+.PHONY: demo build release same test deps lint tidy vuln unit race long fuzz pictures bench sim mutants attack fmt clean
 
 PAGE ?= 127.0.0.1:8484
 
@@ -62,6 +62,9 @@ fuzz: ## every fuzz target for a short while
 	  for target in $$(grep -rhoE '^func Fuzz[A-Za-z0-9_]*' $$pkg/*_test.go | sed 's/^func //'); do \
 	    echo "== $$pkg $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime 20s $$pkg || exit 1; \
 	  done; done
+
+pictures: ## the pictures of the README, anew from the page; look at them before you commit
+	NOD_PICTURES=../../docs/pictures go test -count=1 -run '^TestPictures$$' ./cmd/bot
 
 bench: ## the figures of docs/performance.md
 	go test -run '^$$' -bench . -benchmem -timeout 60m ./...

@@ -20,6 +20,7 @@ var inWords = []struct {
 	{regexp.MustCompile(`(?i)([\d)])\s+to the power of\s+([\d(])`), "$1 ^ $2"},
 	{regexp.MustCompile(`(?i)([\d)])\s+squared\b`), "$1^2"},
 	{regexp.MustCompile(`(\d),(\d{3})\b`), "$1$2"},
+	{regexp.MustCompile(`(?i)(\d+(?:\.\d+)?) ?([-+]) ?(\d+(?:\.\d+)?) ?(?:%|percent)(\s*(?:[^\d\s(]|$))`), "$1 * (1 $2 $3/100)$4"},
 }
 
 var (
@@ -30,6 +31,7 @@ var (
 	operator = regexp.MustCompile(`[\d)i]\s*(\*\*|[-+*/^%×÷−])\s*[-+(]*\s*(?:[\d(]|pi|[a-z]+\d*\()`)
 	// dateLike also catches versions, ranges and times of day.
 	dateLike = regexp.MustCompile(`^\d+(?:[-/.]\d+)+$`)
+	comma    = regexp.MustCompile(`,\s+$`)
 	cue      = regexp.MustCompile(`(?i)\b(what|what's|calculate|compute|how much|evaluate|solve|sum)\b|=`)
 )
 
@@ -69,6 +71,9 @@ func arithmetic(text string) (rest string, exprs []string) {
 // as a version, a path or a pair name=value.
 func standsAlone(text string, at []int) bool {
 	before, after := text[:at[0]], text[at[1]:]
+	if comma.MatchString(text[at[0]:at[1]]) {
+		after = "" // the sentence goes on
+	}
 	letters := "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 	return !strings.ContainsAny(lastByte(before), letters+"0123456789=/.:#@-\"") &&
 		(after == "" || !strings.ContainsAny(after[:1], letters+"0123456789:"))

@@ -63,6 +63,9 @@ func TestCalls(t *testing.T) {
 	tests := []struct{ say, want string }{
 		{"what is 12*(3+4)?", `calculator{"expression":"12*(3+4)"}`},
 		{"2^100", `calculator{"expression":"2^100"}`},
+		{"how far over budget are we at 2,340 plus 17%?", `calculator{"expression":"2340 * (1 + 17/100)"}`},
+		{"80 minus 15 percent, please", `calculator{"expression":"80 * (1 - 15/100)"}`},
+		{"80 + 15 % 7", `calculator{"expression":"80 + 15 % 7"}`},
 		{"15% of 80", `calculator{"expression":"15/100* 80"}`},
 		{"how much is 1,000,000 * 3.", `calculator{"expression":"1000000 * 3"}`},
 		{"What is the square root of 2?", `calculator{"expression":"sqrt(2)"}`},
