@@ -23,10 +23,11 @@ const (
 )
 
 // answerParts writes an answer or a notice as so many messages as it takes.
-// Slack draws CommonMark itself, tables too, in markdown blocks.
+// Slack draws CommonMark itself, tables too, in markdown blocks; but the language
+// of code it shows as the code's first line.
 func answerParts(t *chat.Text, c card) []part {
 	var out []part
-	for _, src := range markdown.Split(harmless(strings.ToValidUTF8(t.Markdown, "\uFFFD")), mostReply, markdown.UTF16) {
+	for _, src := range markdown.Split(markdown.Bare(harmless(strings.ToValidUTF8(t.Markdown, "\uFFFD"))), mostReply, markdown.UTF16) {
 		out = append(out, answerPart(src))
 	}
 	if len(out) == 0 {

@@ -119,16 +119,20 @@ func TestPlainer(t *testing.T) {
 }
 
 // Tables stay Markdown, which Slack draws, with what is in their cells; in the
-// plainer forms they are code with aligned columns, and links and code stay.
+// plainer forms they are code with aligned columns, and links and code stay. The
+// language of code is no line of it.
 func TestTables(t *testing.T) {
 	o, th, _ := called(t, fakeslack.Options{}, nil)
-	md := "Before [Go](https://go.dev)\n\n| a | b |\n|---|--:|\n| **x** | 1 |\n| | 2 |\n\nBetween `<!here>`\n\n| c |\n|---|\n| <!here> |\n"
+	md := "Before [Go](https://go.dev)\n\n| a | b |\n|---|--:|\n| **x** | 1 |\n| | 2 |\n\nBetween `<!here>`\n\n```go\nx := 1\n```\n\n| c |\n|---|\n| <!here> |\n"
 	if _, err := o.a.Post(t.Context(), th, chat.Post{Key: "answer/1", Text: &chat.Text{Markdown: md}}, false); err != nil {
 		t.Fatal(err)
 	}
 	got := unescaped(o.own(th)[0].Blocks)
 	if !strings.Contains(got, "| **x** | 1 |") || !strings.Contains(got, "| c |") || strings.Contains(got, "<!here>") || strings.Contains(got, "`&lt;") {
 		t.Errorf("blocks %s", got)
+	}
+	if got := strings.Join(fakeslack.Drawn(o.own(th)[0].Blocks), "; "); got != "table 3x2; x := 1; table 2x1" {
+		t.Errorf("readers see %q", got)
 	}
 	for times, want := range map[int]string{1: "<https://go.dev|Go>", 2: "<https://go.dev|Go>"} {
 		o.fake.Fail(fakeslack.Fault{Method: "chat.postMessage", Error: "invalid_blocks", Times: times})

@@ -86,3 +86,18 @@ func TestNesting(t *testing.T) {
 		}
 	}
 }
+
+// The words behind fences go, and nothing else.
+func TestBare(t *testing.T) {
+	for in, want := range map[string]string{
+		"```go\nx\n```":                       "```\nx\n```",
+		"> ~~~ python  title=x\n> y\n> ~~~\n": "> ~~~\n> y\n> ~~~\n",
+		"- a\n\n  ```sh\n  ls ```sh\n  ```":   "- a\n\n  ```\n  ls ```sh\n  ```",
+		"```\n```go\nx":                       "```\n```go\nx",
+		"`go` and ```go```":                   "`go` and ```go```",
+	} {
+		if got := Bare(in); got != want {
+			t.Errorf("Bare(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

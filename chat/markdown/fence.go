@@ -81,3 +81,27 @@ func missingFence(src []byte, code *ast.FencedCodeBlock, begins map[int]bool) (a
 	}
 	return end, rest + fence
 }
+
+// Bare gives the text without the words that fences of code bear, such as the
+// language, for a client that shows them as if they were code.
+func Bare(src string) string {
+	if !tame(src) || !strings.Contains(src, "```") && !strings.Contains(src, "~~~") {
+		return src
+	}
+	var out strings.Builder
+	done := 0
+	_ = ast.Walk(blockParser.Parse(text.NewReader([]byte(src))), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		code, ok := n.(*ast.FencedCodeBlock)
+		if !ok || !entering || code.Info == nil {
+			return ast.WalkContinue, nil
+		}
+		word := code.Info.Segment
+		if word.Start < done || word.Stop > len(src) || word.Start >= word.Stop {
+			return ast.WalkContinue, nil
+		}
+		out.WriteString(strings.TrimRight(src[done:word.Start], " \t"))
+		done = word.Stop
+		return ast.WalkContinue, nil
+	})
+	return out.String() + src[done:]
+}

@@ -141,3 +141,16 @@ func FuzzBlocks(f *testing.F) {
 		findElement(json.RawMessage(blocks), "x")
 	})
 }
+
+// What readers see of a markdown block: its tables, and code with the word behind
+// its fence.
+func TestDrawn(t *testing.T) {
+	md := "Text | and\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n| 3 | 4 |\n\n```go\nx := 1\n```\n```\ny\n```"
+	raw, err := json.Marshal([]map[string]string{{"type": "markdown", "text": md}, {"type": "divider"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(Drawn(raw), "; "); got != "table 3x2; go\nx := 1; y" {
+		t.Errorf("drawn: %q", got)
+	}
+}
