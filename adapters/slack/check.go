@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	slackgo "github.com/slack-go/slack"
+
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -85,11 +87,8 @@ func tryForms(ctx context.Context, w *web) []string {
 	var refused []string
 	taken := 0
 	for _, s := range samples() {
-		for n, forms := range partsOf(chat.ThreadID{Platform: Platform}, s.post, everything)[0].on("") {
-			if len(forms.blocks) == 0 {
-				continue
-			}
-			raw, err := json.Marshal(forms.blocks)
+		for n, blocks := range s.forms {
+			raw, err := json.Marshal(blocks)
 			if err == nil {
 				err = w.call(ctx, request{method: "blocks.validate", args: url.Values{"blocks": {string(raw)}}, priority: outbox.Approval})
 			}
@@ -115,10 +114,21 @@ func tryForms(ctx context.Context, w *web) []string {
 // everything is a card with all that there is on it.
 var everything = card{buttons: true, edit: true, mention: true, again: true, opinion: true}
 
-// sample is a post such as nod makes.
+// sample is a message such as nod sends, in its forms with blocks.
 type sample struct {
-	name string
-	post chat.Post
+	name  string
+	forms [][]slackgo.Block
+}
+
+// sampled gives the forms of a message.
+func sampled(name string, p part) sample {
+	s := sample{name: name}
+	for _, f := range p.on("") {
+		if len(f.blocks) > 0 {
+			s.forms = append(s.forms, f.blocks)
+		}
+	}
+	return s
 }
 
 func samples() []sample {
@@ -129,10 +139,16 @@ func samples() []sample {
 		Call: "1", Tool: "deploy", Args: `{"env":"prod"}`, Digest: "0123456789ab", Requester: chat.User{ID: "U012345", Name: "ada"},
 		Approvers: []string{"requester"}, Quorum: 1, Approve: []string{"✅"}, Deny: []string{"❌"}, Number: 1, Headline: "Approval 1: deploy",
 	}
+	done := ask
+	done.Outcome, done.Headline, done.By = chat.Approved, "Approved by ada · done in 2 s", []chat.User{ask.Requester}
+	answer := chat.Text{Markdown: "# A *title*\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nx := 1\n```"}
 	return []sample{
-		{"answers", chat.Post{Text: &chat.Text{Markdown: "# A *title*\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nx := 1\n```"}}},
-		{"steps", chat.Post{Steps: &steps}},
-		{"approvals", chat.Post{Approval: &ask}},
+		sampled("answers", answerParts(&answer, everything)[0]),
+		sampled("steps", stepsPart(chat.ThreadID{Platform: Platform}, &steps)),
+		sampled("approvals", approvalPart(&ask, everything)),
+		sampled("decided approvals", approvalPart(&done, everything)),
+		sampled("long arguments", argsParts(ask.Args)[0]),
+		{"questions about an answer", [][]slackgo.Block{whatWrongBlocks("1.000000")}},
 	}
 }
 

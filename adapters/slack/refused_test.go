@@ -30,6 +30,9 @@ func TestRefusals(t *testing.T) {
 			_, err := o.a.Post(t.Context(), th, p, false)
 			fault.Cancel()
 			own := o.own(th)[before:]
+			if c := o.fake.Calls("chat.postMessage"); tt.times == 3 && c[len(c)-1].Args["mrkdwn"] != "false" {
+				t.Errorf("%s: the plain word is sent as markup", word)
+			}
 			var refused chat.Refused
 			switch {
 			case tt.want == "":
@@ -222,6 +225,11 @@ func TestOutcomeInAnyScript(t *testing.T) {
 			a.Outcome, a.By = chat.Approved, []chat.User{{ID: "U0BOB"}}
 			if err := o.a.Edit(t.Context(), th, at, p); err != nil {
 				t.Errorf("%s: %v", name, err)
+			}
+			for _, c := range o.fake.Calls("chat.update") {
+				if c.Args["parse"] != "none" {
+					t.Errorf("%s: Slack reads mentions and links into the text of an edit", name)
+				}
 			}
 			if m, _ := o.fake.Message(general, at.ID); !strings.Contains(m.Text, "Approved by") {
 				t.Errorf("%s: it reads %.200q", name, m.Text)
