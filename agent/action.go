@@ -29,6 +29,8 @@ type Claim struct {
 	// Self is this process, as the store names it: a call that it began itself
 	// is running still.
 	Self string
+	// Now is the store's clock at the claim: the log may have stood still for long.
+	Now time.Time
 }
 
 // NewLog reads a log under a claim.

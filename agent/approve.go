@@ -13,12 +13,19 @@ import (
 // error means that it could not be found out.
 type Member func(rule string) (bool, error)
 
+func (c *call) deadline() time.Time { return c.askedAt.Add(c.asked.Rules.Timeout) }
+
+// pending says whether the call waits for people.
+func (c *call) pending() bool {
+	return c.asked != nil && c.decided == nil && c.result == nil
+}
+
 // decide ends the approvals that the votes so far decide.
 func (d *decision) decide() Action {
 	for _, c := range d.s.pendingCalls() {
 		if outcome, by := c.tally(); outcome != "" {
-			bodies := []memory.Body{memory.Decided{Call: c.ID, Outcome: outcome, By: by}}
-			if g, ok := c.granting(); ok && outcome == chat.Approved {
+			bodies := []memory.Body{memory.Decided{Call: c.ID, Outcome: outcome, By: by, Rules: c.widerAt(d.s.now)}}
+			if g, ok := c.granting(d.s.now); ok && outcome == chat.Approved {
 				bodies = append(bodies, g)
 			}
 			return Record{bodies}
@@ -32,7 +39,7 @@ func (d *decision) expire() Action {
 	var bodies []memory.Body
 	for _, c := range d.s.pendingCalls() {
 		if !d.s.now.Before(c.deadline()) {
-			bodies = append(bodies, memory.Decided{Call: c.ID, Outcome: chat.Expired})
+			bodies = append(bodies, memory.Decided{Call: c.ID, Outcome: chat.Expired, Rules: c.widerAt(d.s.now)})
 		}
 	}
 	if len(bodies) == 0 {
@@ -110,7 +117,7 @@ func (d *decision) judge() Action {
 			}
 		}
 	}
-	return Judge{Seq: pick.seq, At: pick.at, Reaction: pick.Reaction, Rules: d.s.rules(pick.Reaction), Others: d.s.others(pick.Reaction)}
+	return Judge{Seq: pick.seq, At: pick.at, Reaction: pick.Reaction, Rules: d.s.rules(pick), Others: d.s.others(pick)}
 }
 
 // means says whether a reaction has to be judged at all.
@@ -144,12 +151,12 @@ func (s *state) verdict(r memory.Reaction) memory.Verdict {
 }
 
 // rules lists the memberships on which a reaction hangs.
-func (s *state) rules(r memory.Reaction) []string {
+func (s *state) rules(r reaction) []string {
 	c := s.byRef[r.On]
 	if c == nil || c.decided != nil || r.Removed || r.By.Bot {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(c.asked.Rules.Approvers), func(rule string) bool { return !IsGroup(rule) })
+	return slices.DeleteFunc(slices.Clone(c.approversAt(r.at)), func(rule string) bool { return !IsGroup(rule) })
 }
 
 // IsGroup says whether an approver rule names a group or a role, of which only
@@ -166,6 +173,9 @@ func (a *Agent) Vote(log *Log, j Judge, member Member) memory.Vote {
 	c := s.byRef[r.On]
 	if c != nil {
 		v.Call = c.ID
+		if c.asked != nil {
+			v.Rules = c.widerAt(j.At)
+		}
 	}
 	v.Reason = s.ignore(c, v, j.At, member)
 	v.Counts = v.Reason == ""
@@ -194,7 +204,7 @@ func (s *state) ignore(c *call, v memory.Vote, at time.Time, member Member) stri
 	case v.Verdict == memory.Withdraw:
 		return c.notStanding(v)
 	}
-	return c.ineligible(v, member)
+	return c.ineligible(v, at, member)
 }
 
 func (c *call) notStanding(v memory.Vote) string {
@@ -209,7 +219,7 @@ func (c *call) notStanding(v memory.Vote) string {
 
 // ineligible says why a person may not decide; "" when they may. An excluded
 // requester may still deny.
-func (c *call) ineligible(v memory.Vote, member Member) string {
+func (c *call) ineligible(v memory.Vote, at time.Time, member Member) string {
 	if c.excludes(v.By.ID) {
 		if v.Verdict == memory.Deny && v.By.ID == c.asked.Requester.ID {
 			return ""
@@ -219,7 +229,7 @@ func (c *call) ineligible(v memory.Vote, member Member) string {
 		}
 	}
 	doubt := false
-	for _, rule := range c.asked.Rules.Approvers {
+	for _, rule := range c.approversAt(at) {
 		ok, err := c.matches(rule, v.By.ID, member)
 		if err != nil {
 			doubt = true
@@ -230,7 +240,7 @@ func (c *call) ineligible(v memory.Vote, member Member) string {
 	if doubt {
 		return "it could not be checked whether you may decide; try again"
 	}
-	return "only these may decide: " + strings.Join(c.asked.Rules.Approvers, ", ")
+	return "only these may decide: " + strings.Join(c.approversAt(at), ", ")
 }
 
 func (c *call) matches(rule string, who chat.UserID, member Member) (bool, error) {

@@ -21,12 +21,23 @@ type heard struct {
 	emoji   string
 	removed bool
 	at      time.Time
-	call    string
+	ask     string // the card, by its name
 }
 
-// No sequence of reactions, withdrawals, messages, deadlines and crashes runs a
-// call that the rules forbid, or runs one twice, or leaves one undecided after
-// its deadline.
+// newest gives the latest time that a call was asked for: the name of its card, and
+// when that was.
+func newest(entries []memory.Entry, call string) (name string, at time.Time) {
+	for _, e := range entries {
+		if b, ok := e.Body.(memory.Asked); ok && b.Call == call {
+			name, at = memory.AskName(memory.Nth(call, b.Again)), e.At
+		}
+	}
+	return name, at
+}
+
+// No sequence of reactions, withdrawals, messages, deadlines, escalations, crashes and
+// long outages runs a call that the rules forbid, or runs one twice, or leaves one
+// undecided after its deadline, or has a clock strike twice.
 func TestApprovalsProperty(t *testing.T) {
 	t.Parallel()
 	people := []string{"ada", "bob", "eve", "dan"}
@@ -36,6 +47,10 @@ func TestApprovalsProperty(t *testing.T) {
 			Quorum:           rapid.IntRange(1, 3).Draw(t, "quorum"),
 			ExcludeRequester: rapid.Bool().Draw(t, "exclude"),
 			Timeout:          time.Hour, Approve: []string{"✅", "👍"}, Deny: []string{"❌"},
+			Remind: 10 * time.Minute, RunWithin: 90 * time.Minute,
+		}
+		if rapid.Bool().Draw(t, "escalates") {
+			rules.Escalate = memory.Escalation{After: 20 * time.Minute, Approvers: []string{"user:eve", "group:g"}}
 		}
 		a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 4, Count: func(s string) int { return len(s) }, Tools: []agent.Tool{newTool("act", agent.Ask, rules)}}
 		s := newSim(a)
@@ -51,10 +66,15 @@ func TestApprovalsProperty(t *testing.T) {
 		var log []heard
 		wrote := map[chat.UserID]bool{"ada": true}
 		s.check = func(c memory.Call) { permitted(t, s, rules, log, wrote, c.ID) }
-		s.crash = func() bool { return rapid.IntRange(0, 9).Draw(t, "crash") == 0 }
+		s.crash = func() bool {
+			dies := rapid.IntRange(0, 9).Draw(t, "crash") == 0
+			if dies && rapid.IntRange(0, 3).Draw(t, "outage") == 0 {
+				s.now = s.now.Add(2 * time.Hour)
+			}
+			return dies
+		}
 
 		s.says("ada", "go")
-		asked := s.now
 		s.run()
 		for range rapid.IntRange(0, 12).Draw(t, "events") {
 			switch rapid.IntRange(0, 9).Draw(t, "what") {
@@ -68,19 +88,30 @@ func TestApprovalsProperty(t *testing.T) {
 					wrote[chat.UserID(who)] = true
 				}
 			default:
+				card, _ := newest(s.entries, rapid.SampledFrom([]string{"1-1-1", "1-1-2"}).Draw(t, "call"))
+				if card != "" && rapid.IntRange(0, 9).Draw(t, "old") == 0 {
+					card, _, _ = strings.Cut(card, "!")
+				}
 				h := heard{
 					by: chat.UserID(rapid.SampledFrom(people).Draw(t, "by")), emoji: rapid.SampledFrom([]string{"✅", "👍", "❌", "🎉"}).Draw(t, "emoji"),
-					removed: rapid.IntRange(0, 3).Draw(t, "removed") == 0, at: s.now, call: rapid.SampledFrom([]string{"1-1-1", "1-1-2"}).Draw(t, "call"),
+					removed: rapid.IntRange(0, 3).Draw(t, "removed") == 0, at: s.now, ask: card,
 				}
 				log = append(log, h)
-				s.add(memory.Reaction{Reaction: chat.Reaction{On: ref(memory.AskName(h.call)), By: chat.User{ID: h.by}, Emoji: h.emoji, Removed: h.removed}})
+				s.add(memory.Reaction{Reaction: chat.Reaction{On: ref(h.ask), By: chat.User{ID: h.by}, Emoji: h.emoji, Removed: h.removed}})
 			}
 			s.run()
 		}
-		s.now = asked.Add(3 * time.Hour)
-		s.add(memory.Due{})
 		s.crash = func() bool { return false }
-		s.run()
+		for range 3 { // what is asked for anew expires too
+			s.now = s.now.Add(3 * time.Hour)
+			s.add(memory.Due{})
+			s.run()
+		}
+		for name, n := range s.posts {
+			if n > 1 {
+				t.Fatalf("%s was posted %d times", name, n)
+			}
+		}
 		for id, n := range s.ran {
 			if n > 1 {
 				t.Fatalf("call %s ran %d times", id, n)
@@ -95,8 +126,13 @@ func TestApprovalsProperty(t *testing.T) {
 // permitted is the rule, written a second time and in another way: it reads the
 // reactions that the test itself made.
 func permitted(t *rapid.T, s *sim, rules memory.Rules, log []heard, wrote map[chat.UserID]bool, call string) {
-	may := func(who chat.UserID) bool {
-		for _, r := range rules.Approvers {
+	card, asked := newest(s.entries, call)
+	may := func(who chat.UserID, at time.Time) bool {
+		list := rules.Approvers
+		if e := rules.Escalate; e.After > 0 && at.Sub(asked) >= e.After {
+			list = append(list[:len(list):len(list)], e.Approvers...)
+		}
+		for _, r := range list {
 			switch kind, id, _ := strings.Cut(r, ":"); kind {
 			case "anyone":
 				return true
@@ -116,9 +152,14 @@ func permitted(t *rapid.T, s *sim, rules memory.Rules, log []heard, wrote map[ch
 		}
 		return false
 	}
+	for _, e := range s.entries {
+		if b, ok := e.Body.(memory.Decided); ok && b.Call == call && !e.At.Before(asked) && s.now.Sub(e.At) >= rules.RunWithin {
+			t.Fatalf("call %s began %v after it was approved", call, s.now.Sub(e.At))
+		}
+	}
 	yes := map[chat.UserID]map[string]bool{}
 	for _, h := range log {
-		if h.call != call || h.at.Sub(s.entries[0].At) >= rules.Timeout || !may(h.by) {
+		if h.ask != card || h.at.Sub(asked) >= rules.Timeout || !may(h.by, h.at) {
 			continue
 		}
 		if yes[h.by] == nil {

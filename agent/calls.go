@@ -228,6 +228,9 @@ const TooMany = "denied: too many approvals wait"
 
 // asking opens approvals for the risky calls of a step, and posts them.
 func (d *decision) asking(t *turn, last *step) Action {
+	if open := d.anew(t, last); len(open) > 0 {
+		return Open{open}
+	}
 	var open []memory.Asked
 	var over []memory.Body
 	waiting := len(d.s.pendingCalls())
@@ -263,7 +266,7 @@ func (d *decision) asking(t *turn, last *step) Action {
 		return Open{open}
 	}
 	for _, c := range last.calls {
-		if c.asked == nil || c.decided != nil || d.s.has(memory.AskName(c.ID)) {
+		if c.asked == nil || c.decided != nil || d.s.has(c.askName()) {
 			continue
 		}
 		hidden := memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: "it could not be shown to anybody here"}
@@ -275,18 +278,18 @@ func (d *decision) asking(t *turn, last *step) Action {
 // card is the post that shows an approval as it stands.
 func (s *state) card(c *call) chat.Post {
 	view := s.approval(c)
-	return chat.Post{Key: memory.PostKey(memory.AskName(c.ID), c.asked.Digest), ReplyTo: c.turn.replyTo(), Approval: &view}
+	return chat.Post{Key: memory.PostKey(c.askName(), c.asked.Digest), ReplyTo: c.turn.replyTo(), Approval: &view}
 }
 
 // edits makes approval messages show how they ended.
 func (d *decision) edits() Action {
-	for _, c := range d.s.askedCalls() {
+	for _, c := range d.s.allCards() {
 		key := d.s.stage(c)
 		if key == "" || d.s.has(key) {
 			continue
 		}
 		done := []memory.Body{memory.Posted{Key: key}}
-		if !d.s.has(memory.AskName(c.ID)) {
+		if !d.s.has(c.askName()) {
 			return Post{Post: d.card(c), Look: true, Refused: done} // one that stands already is then edited
 		}
 		if c.ref.IsZero() {
@@ -299,8 +302,12 @@ func (d *decision) edits() Action {
 
 // stage names how far a card has to say what came of its call; "" while it waits.
 func (s *state) stage(c *call) string {
-	key := "outcome/" + c.ID
+	key := "outcome/" + c.nth()
 	switch {
+	case c.redone > 0:
+		return key + "/again"
+	case c.pending() && c.escalated.seq > 0 && !s.has(c.widened()):
+		return c.widened()
 	case c.pending() && len(c.changes) > 0:
 		return c.redrawn()
 	case c.decided == nil || c.turn.ended && s.has(key): // an earlier build showed no more

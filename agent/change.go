@@ -146,7 +146,7 @@ func (d *decision) changing() Action {
 		return nil
 	}
 	p := d.s.proposals[0]
-	rules := slices.DeleteFunc(slices.Clone(p.call.asked.Rules.Approvers), func(rule string) bool { return !IsGroup(rule) })
+	rules := slices.DeleteFunc(slices.Clone(p.call.approversAt(d.s.now)), func(rule string) bool { return !IsGroup(rule) })
 	if !p.call.pending() || p.by.Bot {
 		rules = nil
 	}
@@ -202,7 +202,7 @@ func (a *Agent) refuses(s *state, p proposal, member Member) string {
 		return "somebody else has changed it meanwhile; look at the card again"
 	}
 	if p.by.ID != c.asked.Requester.ID {
-		if why := c.ineligible(v, member); why != "" {
+		if why := c.ineligible(v, s.now, member); why != "" {
 			return why
 		}
 	}
@@ -233,7 +233,7 @@ func (a *Agent) unfit(c *call, p proposal) string {
 // not. Of groups only the platform knows who is in them.
 func (c *call) approvable(without chat.UserID) bool {
 	left := map[chat.UserID]bool{}
-	for _, rule := range c.asked.Rules.Approvers {
+	for _, rule := range c.asked.Rules.AllApprovers() {
 		kind, id, _ := strings.Cut(rule, ":")
 		switch who := chat.UserID(id); kind {
 		case "requester": // is excluded

@@ -126,6 +126,8 @@ type call struct {
 	changes []memory.Changed // of its arguments, by people
 	was     []string         // digests of what it was before those
 	shownIn uint64           // Seq of the edit by which the card shows the latest
+	past    []*call          // as it was when it was asked for before
+	redone  int              // of such a one: under which number it was asked for again
 	decided *memory.Decided
 	ended   time.Time       // when it was decided
 	button  bool            // it was denied by a button, so that a reason may come
@@ -141,15 +143,10 @@ type call struct {
 	grant *grant // under which it may run
 	spent bool   // it was to run under one that did not hold any more
 
+	reminded, escalated stroke // of its clocks
+
 	tied string // see bound
 	sum  string // digest of tool and arguments, when it was computed
-}
-
-func (c *call) deadline() time.Time { return c.askedAt.Add(c.asked.Rules.Timeout) }
-
-// pending says whether the call waits for people.
-func (c *call) pending() bool {
-	return c.asked != nil && c.decided == nil && c.result == nil
 }
 
 func fold(entries []memory.Entry) *state {
@@ -255,10 +252,7 @@ func (s *state) addTurn(e memory.Entry) {
 func (s *state) addCall(e memory.Entry) {
 	switch b := e.Body.(type) {
 	case memory.Asked:
-		if c := s.calls[b.Call]; c != nil && c.asked == nil {
-			c.asked, c.askedAt = &b, e.At
-		}
-		s.asks = max(s.asks+1, b.Number)
+		s.ask(e, b)
 	case memory.Granted:
 		s.grantedFrom(e.At, b)
 	case memory.Used:
@@ -289,6 +283,8 @@ func (s *state) addCall(e memory.Entry) {
 		}
 	case memory.Result:
 		s.result(e, b)
+	default:
+		s.strike(e)
 	}
 }
 

@@ -98,11 +98,12 @@ func (c *call) refusesGrant() string {
 
 // granting is the grant that comes with the decision to approve, if enough of
 // those who decided gave one. The shortest of their terms holds.
-func (c *call) granting() (memory.Granted, bool) {
-	caps := c.asked.Rules.Grants
+func (c *call) granting(at time.Time) (memory.Granted, bool) {
+	caps, rules := c.asked.Rules.Grants, c.asked.Rules
+	rules.Approvers = c.approversAt(at)
 	g := memory.Granted{
 		Number: c.asked.Number, Tool: c.Tool, Digest: c.asked.Digest, Args: c.Args,
-		For: caps.Most, Uses: caps.Uses, Rules: c.asked.Rules,
+		For: caps.Most, Uses: caps.Uses, Rules: rules,
 	}
 	given := slices.DeleteFunc(c.standing(), func(v memory.Vote) bool { return v.Grant == nil })
 	g.By = c.approvers(given)
@@ -142,7 +143,7 @@ func (d *decision) stillAllowed(g *grant, rules memory.Rules, t *turn) bool {
 	as := &call{turn: t, asked: &memory.Asked{Requester: t.requester, Rules: rules}}
 	n := 0
 	for _, who := range g.By {
-		may := slices.ContainsFunc(rules.Approvers, func(rule string) bool {
+		may := slices.ContainsFunc(rules.AllApprovers(), func(rule string) bool {
 			in, _ := as.matches(rule, who.ID, func(rule string) (bool, error) { return slices.Contains(g.Rules.Approvers, rule), nil })
 			return in
 		})

@@ -12,9 +12,9 @@ import (
 
 // others lists whoever else approved the call that a reaction is on, where that
 // hangs on a membership.
-func (s *state) others(r memory.Reaction) []chat.User {
+func (s *state) others(r reaction) []chat.User {
 	c := s.byRef[r.On]
-	if c == nil || s.verdict(r) != memory.Approve || len(s.rules(r)) == 0 {
+	if c == nil || s.verdict(r.Reaction) != memory.Approve || len(s.rules(r)) == 0 {
 		return nil
 	}
 	var out []chat.User
@@ -41,7 +41,7 @@ func (a *Agent) Lapsed(log *Log, j Judge, others map[chat.UserID]Member) []memor
 		if !looked {
 			continue
 		}
-		if why := c.ineligible(v, member); why != "" {
+		if why := c.ineligible(v, j.At, member); why != "" {
 			out = append(out, memory.Vote{Call: c.ID, By: v.By, Emoji: v.Emoji, Verdict: memory.Withdraw, Counts: true, Reason: why})
 		}
 	}

@@ -16,7 +16,7 @@ import (
 func (a *Agent) Next(log *Log) Action {
 	d := decision{a: a, s: log.state, log: log}
 	rules := []func() Action{
-		d.trouble, d.stop, d.revoking, d.decide, d.judge, d.changing, d.expire, d.approved, d.edits, d.forget, d.notices, d.refusals, d.corrections,
+		d.trouble, d.stop, d.revoking, d.decide, d.judge, d.changing, d.expire, d.clocks, d.approved, d.edits, d.summons, d.forget, d.notices, d.refusals, d.corrections,
 		d.turn, d.opening, d.again, d.askWhy, d.tidy,
 	}
 	for _, rule := range rules {
@@ -195,7 +195,7 @@ func (d *decision) running(last *step) Action {
 	advancing := false
 	running := slices.ContainsFunc(last.calls, func(c *call) bool { return c.started && c.result == nil })
 	for _, c := range last.calls {
-		if c.result != nil || c.pending() || c.started || c.explained(d.s.now) {
+		if c.result != nil || c.pending() || c.started || c.explained(d.s.now) || d.lapsed(c) {
 			continue
 		}
 		switch tool, _ := d.a.tool(c.Tool); {
@@ -325,7 +325,7 @@ func (d *decision) closing(t *turn) Action {
 }
 
 // wakeAt is the earliest time at which something has to be looked at again: the
-// deadline of an approval, the end of a form, or when a process that runs a call
+// deadline of an approval and its other clocks, the end of a form, or when a process that runs a call
 // and says nothing has been silent for too long.
 func (d *decision) wakeAt() time.Time {
 	var at time.Time
@@ -336,6 +336,11 @@ func (d *decision) wakeAt() time.Time {
 	}
 	for _, c := range d.s.pendingCalls() {
 		sooner(c.deadline())
+		for _, at := range []time.Time{c.remindAt(), c.escalateAt()} {
+			if !at.IsZero() {
+				sooner(at)
+			}
+		}
 	}
 	if d.s.open == nil {
 		return at

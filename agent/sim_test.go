@@ -53,7 +53,7 @@ func (s *sim) add(bodies ...memory.Body) {
 
 // log is what a store loads: the entries from the base on.
 func (s *sim) log() *agent.Log {
-	return agent.NewLog(s.entries[s.base:], agent.Claim{Since: s.claimed, Self: fmt.Sprint("p", s.life)})
+	return agent.NewLog(s.entries[s.base:], agent.Claim{Since: s.claimed, Self: fmt.Sprint("p", s.life), Now: s.now})
 }
 
 func (s *sim) says(who, text string) {

@@ -86,7 +86,7 @@ func (t *turn) posts() []string {
 	names := []string{t.stepsName()}
 	for _, st := range t.steps {
 		for _, c := range st.calls {
-			names = append(names, memory.AskName(c.ID))
+			names = append(names, c.posts()...)
 			if c.result != nil {
 				for i := range c.result.Artifacts {
 					names = append(names, fileName(c.ID, i))

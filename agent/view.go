@@ -114,8 +114,11 @@ func (s *state) approval(c *call) chat.Approval {
 	r := c.asked.Rules
 	v := chat.Approval{
 		Call: c.ID, Tool: c.Tool, Args: c.shown(), Digest: c.asked.Digest,
-		Requester: c.asked.Requester, Approvers: r.Approvers, Quorum: r.Quorum,
+		Requester: c.asked.Requester, Approvers: c.mayNow(), Quorum: r.Quorum,
 		Approve: r.Approve, Deny: r.Deny, Deadline: c.deadline(), Why: c.asked.Why, Marks: c.asked.Marks,
+	}
+	if c.escalated.seq > 0 {
+		v.Unheeded = r.Escalate.After
 	}
 	if r.ExcludeRequester {
 		for _, m := range c.turn.msgs {
@@ -160,6 +163,9 @@ func (c *call) headline() string {
 	}
 	if len(c.decided.By) > 0 {
 		text += " by " + chat.Names(c.decided.By)
+	}
+	if c.redone > 0 {
+		return fmt.Sprintf("%s · not begun for %s, asked again as approval %d", text, long(c.asked.Rules.RunWithin), c.redone)
 	}
 	if c.decided.Outcome == chat.Approved {
 		return text + " · " + c.fate()

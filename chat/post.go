@@ -36,6 +36,17 @@ type Text struct {
 	// Alone stands instead of Markdown where nobody reads it but the person whom it
 	// answers: it may name conversations that others don't see.
 	Alone string `json:"alone,omitempty"`
+	// Summons are people who are waited for, and what for.
+	Summons *Summons `json:"summons,omitempty"`
+}
+
+// Summons has people mentioned who may decide an approval, before a text that says
+// so, and has its card linked, or answered where a platform can do that.
+type Summons struct {
+	Card      MessageRef `json:"card"`
+	Approvers []string   `json:"approvers"` // as in [Approval]
+	Requester User       `json:"requester"`
+	Exclude   []UserID   `json:"exclude,omitempty"`
 }
 
 // Confided is the post as it is shown where nobody reads it but the person whom it
@@ -122,12 +133,15 @@ type Approval struct {
 	// Headline is the first line: `Approval 3: NAME` while it waits, and then
 	// what came of it, such as `Approved by ada · done in 2 s`.
 	Headline string `json:"headline,omitempty"`
-	Reason   string `json:"reason,omitempty"` // why it was denied, in the words of who denied it
 	// Parameters is the JSON Schema of the tool's arguments, for a form in which
 	// people change them; empty: any object. Grant is for how long an approver may
 	// allow the same call again; 0: not at all. Both are of an approval that waits.
 	Parameters string        `json:"parameters,omitempty"`
 	Grant      time.Duration `json:"grant,omitempty"`
+	// Unheeded is for how long nobody had decided when more people were let decide,
+	// who are in Approvers then; 0: they were not.
+	Unheeded time.Duration `json:"unheeded,omitempty"`
+	Reason   string        `json:"reason,omitempty"` // why it was denied, in the words of who denied it
 }
 
 // Names lists people as they are shown.
@@ -150,6 +164,9 @@ func (a *Approval) Because() []string {
 		out = append(out, a.Why)
 	}
 	out = append(out, a.Marks...)
+	if a.Unheeded > 0 && a.Outcome == "" {
+		out = append(out, "Nobody decided for long, so more people may decide now.")
+	}
 	if len(a.Editors) > 0 {
 		was := a.Was
 		if len(was) > mostWas {

@@ -146,7 +146,7 @@ func audit(thread chat.ThreadID, e Entry) (AuditLine, bool) {
 		l.By, l.Rules = []chat.UserID{b.Requester.ID}, b.Rules.audited()
 	case Vote:
 		l.Event, l.Call, l.Verdict, l.Reason = "vote", b.Call, string(b.Verdict), b.Reason
-		l.By = []chat.UserID{b.By.ID}
+		l.By, l.Rules = []chat.UserID{b.By.ID}, b.Rules.held()
 		if !b.Counts {
 			l.Event = "ignored"
 		}
@@ -158,7 +158,7 @@ func audit(thread chat.ThreadID, e Entry) (AuditLine, bool) {
 		}
 	case Decided:
 		l.Event, l.Call, l.Outcome, l.Reason = "decided", b.Call, string(b.Outcome), b.Reason
-		l.By = ids(b.By)
+		l.By, l.Rules = ids(b.By), b.Rules.held()
 	case Started:
 		l.Event, l.Call, l.Tool, l.Digest = "started", b.Call, b.Tool, b.Digest
 	case Result:
@@ -192,4 +192,12 @@ func ids(users []chat.User) (out []chat.UserID) {
 
 func (r Rules) audited() *AuditRules {
 	return &AuditRules{Approvers: r.Approvers, Quorum: r.Quorum, ExcludeRequester: r.ExcludeRequester}
+}
+
+// held gives rules that may be those of the line that says `asked`.
+func (r *Rules) held() *AuditRules {
+	if r == nil {
+		return nil
+	}
+	return r.audited()
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
 	"strings"
 
 	"nod/chat"
@@ -22,11 +23,24 @@ func PostName(key string) string {
 	return name
 }
 
-// AskName is the name of the post that asks for the approval of a call.
+// AskName is the name of the post that asks for the approval of a call, or for one
+// of the times that it is asked for; see [Nth].
 func AskName(call string) string { return "ask/" + call }
 
+// Nth names one of the times that a call is asked for: how often it was before.
+func Nth(call string, again int) string {
+	if again == 0 {
+		return call
+	}
+	return call + "!" + strconv.Itoa(again)
+}
+
 // Asks gives the call whose approval a post asks for.
-func Asks(key string) (call string, ok bool) { return strings.CutPrefix(PostName(key), "ask/") }
+func Asks(key string) (call string, ok bool) {
+	name, ok := strings.CutPrefix(PostName(key), "ask/")
+	call, _, _ = strings.Cut(name, "!")
+	return call, ok
+}
 
 // Effects is what entries change beside the log they enter. Every store
 // applies them in the transaction that appends the entries, and so no index

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"nod/chat"
@@ -221,6 +220,7 @@ type (
 		Rules     Rules     `json:"rules"`
 		Why       string    `json:"why,omitempty"`
 		Marks     []string  `json:"marks,omitempty"` // of arguments that no person wrote
+		Again     int       `json:"again,omitempty"` // how often it was asked for before; see [Nth]
 	}
 
 	// Rules say who decides an approval. Emoji are in normal form.
@@ -232,6 +232,16 @@ type (
 		Approve          []string      `json:"approve"`
 		Deny             []string      `json:"deny"`
 		Grants           Grants        `json:"grants,omitzero"`
+		Remind           time.Duration `json:"remind,omitempty"` // after so long without a decision, once; 0: never
+		Escalate         Escalation    `json:"escalate,omitzero"`
+		RunWithin        time.Duration `json:"run_within,omitempty"` // an approved call that did not begin for so long asks anew; 0: never
+	}
+
+	// Escalation lets more people decide after so long without a decision; After 0:
+	// never.
+	Escalation struct {
+		After     time.Duration `json:"after"`
+		Approvers []string      `json:"approvers"`
 	}
 
 	// Grants say for how long and how often a call may be allowed again, at most;
@@ -253,6 +263,18 @@ type (
 		Reason   string    `json:"reason,omitempty"` // why it does not count
 
 		Grant *chat.Grant `json:"grant,omitempty"` // it also allows the call for a while
+		Rules *Rules      `json:"rules,omitempty"` // that held by then, where they are not those of [Asked]
+	}
+
+	// Reminded says that people are reminded of an approval that waits.
+	Reminded struct {
+		Call string `json:"call"`
+	}
+
+	// Escalated says that Approvers may decide too, since nobody did for long.
+	Escalated struct {
+		Call      string   `json:"call"`
+		Approvers []string `json:"approvers"`
 	}
 
 	// Granted allows the same call in the thread again without an approval, from the
@@ -312,6 +334,7 @@ type (
 		Outcome chat.Outcome `json:"outcome"`
 		By      []chat.User  `json:"by,omitempty"`
 		Reason  string       `json:"reason,omitempty"`
+		Rules   *Rules       `json:"rules,omitempty"` // that held by then, where they are not those of [Asked]
 	}
 )
 
@@ -417,86 +440,8 @@ func (Forgot) Kind() string    { return "forgot" }
 func (Granted) Kind() string   { return "granted" }
 func (Used) Kind() string      { return "used" }
 func (Revoked) Kind() string   { return "revoked" }
+func (Reminded) Kind() string  { return "reminded" }
+func (Escalated) Kind() string { return "escalated" }
 func (Lost) Kind() string      { return "lost" }
 func (u Unknown) Kind() string { return u.Name }
 func (Broken) Kind() string    { return "broken" }
-
-// skipped are the kinds that a build which does not know them may leave out:
-// they only say how something looks, what people thought of it, or what happened
-// to the store.
-var skipped = map[string]bool{"due": true, "seen": true, "feedback": true, "lost": true}
-
-// decoders holds, for every kind, how its body is read. Adding a kind means a
-// type above and a line here.
-var decoders = map[string]func(json.RawMessage) (Body, error){
-	"message": decode[Message], "edited": decode[Edited], "deleted": decode[Deleted],
-	"reaction": decode[Reaction], "due": decode[Due], "halt": decode[Halt], "reason": decode[Reason],
-	"change": decode[Change], "changed": decode[Changed], "order": decode[Order], "ran": decode[Ran],
-	"feedback": decode[Feedback],
-	"opened":   decode[Opened], "step": decode[Step], "result": decode[Result],
-	"started": decode[Started], "posted": decode[Posted], "seen": decode[Seen],
-	"stopped": decode[Stopped], "failed": decode[Failed], "ended": decode[Ended],
-	"asked": decode[Asked], "vote": decode[Vote], "decided": decode[Decided],
-	"trimmed": decode[Trimmed], "forgot": decode[Forgot], "lost": decode[Lost],
-	"granted": decode[Granted], "used": decode[Used], "revoked": decode[Revoked],
-}
-
-func decode[T Body](raw json.RawMessage) (Body, error) {
-	var b T
-	err := json.Unmarshal(raw, &b)
-	return b, err
-}
-
-// version is of the encoding of every body. A reader takes an entry of a
-// higher version for an [Unknown].
-const version = 1
-
-// wire is the JSON form of an entry, its envelope. Seq and At are the store's to
-// keep.
-type wire struct {
-	Kind    string          `json:"k"`
-	Version int             `json:"v"`
-	Skip    bool            `json:"s,omitempty"` // a reader that does not know the kind may go on
-	Body    json.RawMessage `json:"b"`
-}
-
-// Encode gives the JSON of a body, for a store to keep.
-func Encode(b Body) ([]byte, error) {
-	switch b := b.(type) {
-	case Unknown:
-		return b.Raw, nil
-	case Broken:
-		return b.Raw, nil
-	}
-	raw, err := json.Marshal(b)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", b.Kind(), err)
-	}
-	return json.Marshal(wire{b.Kind(), version, skipped[b.Kind()], raw})
-}
-
-// Decode reads what Encode wrote, in this version or in another. What it can't
-// read is a [Broken]: one entry is never the trouble of others.
-func Decode(data []byte) Body {
-	var w wire
-	if err := json.Unmarshal(data, &w); err != nil || w.Kind == "" {
-		return broken(data, "envelope", err)
-	}
-	read, ok := decoders[w.Kind]
-	if !ok || w.Version > version {
-		return Unknown{Name: w.Kind, Skip: w.Skip, Raw: append(json.RawMessage(nil), data...)}
-	}
-	b, err := read(w.Body)
-	if err != nil {
-		return broken(data, w.Kind, err)
-	}
-	return b
-}
-
-func broken(data []byte, what string, err error) Broken {
-	reason := "it names no kind"
-	if err != nil {
-		reason = err.Error()
-	}
-	return Broken{Raw: append([]byte(nil), data...), Err: "decode " + what + ": " + reason}
-}

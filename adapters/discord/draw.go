@@ -30,6 +30,8 @@ func (a *Adapter) written(thread chat.ThreadID, p chat.Post) []part {
 			card.pings = deciders(p.Approval)
 		}
 		return []part{card}
+	case p.Text != nil && p.Text.Summons != nil:
+		return summonsParts(p.Text, !a.o.NoMention)
 	case p.Text != nil:
 		return answerParts(p.Text)
 	}

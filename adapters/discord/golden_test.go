@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,12 +28,18 @@ func goldenPosts() map[string]chat.Post {
 	approved, denied := *waiting, *waiting
 	approved.Outcome, approved.Headline, approved.By = chat.Approved, "Approved by ada · done in 2 s", []chat.User{person1}
 	denied.Outcome, denied.Headline, denied.By, denied.Reason = chat.Denied, "Denied by ada: too late in the day", []chat.User{person1}, "too late in the day"
-	failed := approved
+	failed, more := approved, *waiting
+	more.Unheeded, more.Approvers = 15*time.Minute, append(slices.Clone(waiting.Approvers), "role:200000000000000001")
 	failed.Tool, failed.Headline = "restart_service_now", "Approved by ada · failed: exit status 1"
 	long := asking(`{"text":"` + strings.Repeat("0123456789", 300) + `"}`)
 	step := []chat.Step{{Thought: "I have to.", Calls: []chat.ToolCall{{ID: "1", Tool: "deploy", Args: args, State: chat.CallDone, Observation: "ok"}}}}
 	return map[string]chat.Post{
-		"approval":          {Key: "p", Approval: waiting},
+		"approval":      {Key: "p", Approval: waiting},
+		"approval-more": {Key: "p", Approval: &more},
+		"approval-remind": {Key: "r", ReplyTo: refOf(place{"1258291200029360128", "1573884280386355200"}, "1573884280386355300"), Text: &chat.Text{
+			Notice: true, Markdown: "Approval 3: `deploy`, asked by ada. It still waits for a decision. 15 min left.",
+			Summons: &chat.Summons{Approvers: []string{"requester", "role:200000000000000001"}, Requester: waiting.Requester},
+		}},
 		"approval-approved": {Key: "p", Approval: &approved},
 		"approval-failed":   {Key: "p", Approval: &failed},
 		"approval-denied":   {Key: "p", Approval: &denied},

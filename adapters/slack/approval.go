@@ -43,7 +43,8 @@ type card struct {
 	again   bool // an answer has a button that asks for another try
 	opinion bool // and buttons that say what somebody thinks of it
 
-	thread chat.ThreadID // in which it stands
+	thread    chat.ThreadID // in which it stands
+	workspace string        // its address, for links; "" where it is not known
 }
 
 // The buttons of an approval. The value of each is the emoji that it stands for.

@@ -22,6 +22,8 @@ func partsOf(thread chat.ThreadID, p chat.Post, c card) []part {
 	case p.Approval != nil:
 		c.thread = thread
 		return []part{approvalPart(p.Approval, c)}
+	case p.Text != nil && p.Text.Summons != nil:
+		return []part{summonsPart(thread, p.Text, c)}
 	case p.Text != nil:
 		return answerParts(p.Text, c)
 	}
@@ -30,7 +32,7 @@ func partsOf(thread chat.ThreadID, p chat.Post, c card) []part {
 
 // card is how posts are drawn.
 func (a *Adapter) card() card {
-	return card{buttons: !a.o.NoButtons, mention: !a.o.NoMention, again: a.o.Retries, opinion: a.opinions() != nil, edit: a.changes() != nil}
+	return card{buttons: !a.o.NoButtons, mention: !a.o.NoMention, again: a.o.Retries, opinion: a.opinions() != nil, edit: a.changes() != nil, workspace: a.who().URL}
 }
 
 // Post makes a post, of several messages if it is long, and returns the

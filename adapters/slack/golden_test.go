@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,16 +22,22 @@ func goldenPosts() map[string]chat.Post {
 	asks := approval()
 	asks.Number, asks.Headline = 3, "Approval 3: deploy"
 	asks.Parameters, asks.Grant = deployParameters, time.Hour
-	done, denied, long := *asks, *asks, *asks
+	done, denied, long, more := *asks, *asks, *asks, *asks
+	more.Unheeded, more.Approvers = 15*time.Minute, append(slices.Clone(asks.Approvers), "group:S0ONCALL")
 	done.Outcome, done.By, done.Headline = chat.Approved, []chat.User{{ID: "U0ADA", Name: "ada"}}, "Approved by ada · done in 2 s"
 	denied.Outcome, denied.By, denied.Why = chat.Denied, []chat.User{{ID: "U0BOB", Name: "ben"}}, "it <read> a page"
 	denied.Headline = "Denied by ben: too late in the day"
 	long.Args = `{"text":"` + string(bytes.Repeat([]byte("0123456789"), 300)) + `"}`
 	return map[string]chat.Post{
-		"steps-working":   {Steps: steps(1, false)},
-		"steps-done":      {Steps: steps(2, true)},
-		"steps-waiting":   {Steps: &chat.Steps{Turn: "7", Status: "Thinking"}},
-		"approval":        {Approval: asks},
+		"steps-working": {Steps: steps(1, false)},
+		"steps-done":    {Steps: steps(2, true)},
+		"steps-waiting": {Steps: &chat.Steps{Turn: "7", Status: "Thinking"}},
+		"approval":      {Approval: asks},
+		"approval-more": {Approval: &more},
+		"approval-remind": {Text: &chat.Text{
+			Notice: true, Markdown: "Approval 3: `deploy`, asked by ada. It still waits for a decision. 15 min left.",
+			Summons: &chat.Summons{Card: inThread(thread(general, "1.000000"), "1.000300"), Approvers: []string{"requester", "group:S012"}, Requester: asks.Requester},
+		}},
 		"approval-done":   {Approval: &done},
 		"approval-denied": {Approval: &denied},
 		"approval-long":   {Approval: &long},
@@ -41,14 +48,15 @@ func goldenPosts() map[string]chat.Post {
 
 // The golden files hold what is sent for each kind of post.
 func TestGolden(t *testing.T) {
-	th := thread(general, "1.000000")
+	th, drawn := thread(general, "1.000000"), everything
+	drawn.workspace = "https://example.slack.com/"
 	for name, p := range goldenPosts() {
 		type sent struct {
 			Text   string `json:"text"`
 			Blocks any    `json:"blocks,omitempty"`
 		}
 		var got [][]sent
-		for _, forms := range partsOf(th, p, everything) {
+		for _, forms := range partsOf(th, p, drawn) {
 			var all []sent
 			for _, f := range forms.on("") {
 				s := sent{Text: f.text}

@@ -88,7 +88,7 @@ func (d *driver) leave() {
 
 // drive begins one action after the other until the thread is let go.
 func (d *driver) drive() error {
-	d.log = agent.NewLog(d.held.Log, agent.Claim{Since: d.held.Claimed, Token: short(d.held.Token), Self: d.Store.Self()})
+	d.log = agent.NewLog(d.held.Log, agent.Claim{Since: d.held.Claimed, Token: short(d.held.Token), Self: d.Store.Self(), Now: d.held.Now})
 	for {
 		if err := d.take(); err != nil {
 			return err

@@ -141,7 +141,7 @@ func (d *driver) open(key string, act agent.Open) {
 		}
 		for _, a := range open {
 			bodies = append(bodies, a)
-			if !d.possible(ctx, a.Rules.Approvers) {
+			if !d.possible(ctx, a.Rules.AllApprovers()) {
 				bodies = append(bodies, memory.Decided{
 					Call: a.Call, Outcome: chat.Denied, Reason: "nobody in this conversation can approve it",
 				})

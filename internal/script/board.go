@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 	"sync"
 
@@ -29,6 +30,7 @@ type Board struct {
 	lines []string
 	shown map[chat.MessageRef]chat.Post // how each post looks now
 	count map[string]int                // posts made under a key
+	nth   map[chat.MessageRef]int       // of all posts
 	fail  int
 	// answer is the newest one.
 	answer chat.MessageRef
@@ -93,7 +95,7 @@ func (b *Board) Find(tool string) (chat.MessageRef, bool) {
 	defer b.mu.Unlock()
 	var found chat.MessageRef
 	for ref, p := range b.shown {
-		if p.Approval != nil && p.Approval.Tool == tool && ref.ID > found.ID {
+		if p.Approval != nil && p.Approval.Tool == tool && b.nth[ref] > b.nth[found] {
 			found = ref
 		}
 	}
@@ -147,7 +149,7 @@ func (b *Board) post(thread chat.ThreadID, p chat.Post, look bool) (chat.Message
 		return chat.MessageRef{}, fmt.Errorf("the platform is down")
 	}
 	if b.shown == nil {
-		b.shown, b.count = map[chat.MessageRef]chat.Post{}, map[string]int{}
+		b.shown, b.count, b.nth = map[chat.MessageRef]chat.Post{}, map[string]int{}, map[chat.MessageRef]int{}
 	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(thread.String()))
@@ -158,7 +160,7 @@ func (b *Board) post(thread chat.ThreadID, p chat.Post, look bool) (chat.Message
 	if b.count[p.Key]++; b.count[p.Key] > 1 {
 		b.note("posted %s again", p.Key)
 	}
-	b.shown[ref] = p
+	b.shown[ref], b.nth[ref] = p, len(b.nth)+1
 	switch {
 	case p.Approval != nil:
 		b.note("ask %s %s of %s%s%s", p.Approval.Tool, p.Approval.Args, strings.Join(p.Approval.Approvers, ", "), because(p.Approval.Why), marked(p.Approval.Marks))
@@ -166,7 +168,7 @@ func (b *Board) post(thread chat.ThreadID, p chat.Post, look bool) (chat.Message
 	case p.File != nil:
 		b.note("file %s", p.File.Name)
 	case p.Text != nil && p.Text.Notice:
-		b.note("notice %s", p.Text.Markdown)
+		b.note("notice %s%s", summoned(p.Text.Summons), p.Text.Markdown)
 	case p.Text != nil:
 		b.answer, b.grown = ref, false
 		b.note("answer %s", p.Text.Markdown)
@@ -189,6 +191,12 @@ func (b *Board) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, p 
 	b.shown[ref] = p
 	if p.Approval != nil && was.Approval != nil && was.Approval.Args != p.Approval.Args {
 		b.note("changed %s %s, it was %s, by %s", p.Approval.Tool, p.Approval.Args, p.Approval.Was, p.Approval.Editors[len(p.Approval.Editors)-1].Display())
+	}
+	if p.Approval != nil && was.Approval != nil && !slices.Equal(was.Approval.Approvers, p.Approval.Approvers) {
+		b.note("ask %s also of %s: %s", p.Approval.Tool, strings.Join(p.Approval.Approvers, ", "), strings.Join(p.Approval.Because(), "; "))
+	}
+	if p.Approval != nil && was.Approval != nil && strings.Contains(p.Approval.Headline, "asked again") {
+		b.note("%s: %s", p.Approval.Tool, p.Approval.Headline)
 	}
 	if p.Approval != nil && (was.Approval == nil || was.Approval.Outcome != p.Approval.Outcome) {
 		b.outcome(*p.Approval)
@@ -234,6 +242,14 @@ func marked(marks []string) string {
 		return ""
 	}
 	return " [" + strings.Join(marks, "; ") + "]"
+}
+
+// summoned says whom a text calls.
+func summoned(s *chat.Summons) string {
+	if s == nil {
+		return ""
+	}
+	return "for " + strings.Join(s.Approvers, ", ") + ": "
 }
 
 func because(why string) string {

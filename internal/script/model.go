@@ -178,12 +178,14 @@ type Tools struct {
 	Results map[string]string // tool → result; "ok" where absent
 	Failing map[string]bool
 	Files   map[string]string // tool → name of a file that it makes
+	Takes   map[string]time.Duration
 }
 
 // Call implements run.Toolbox.
 func (t Tools) Call(_ context.Context, _ chat.Desk, c llm.Call) (llm.Result, error) {
 	time.Sleep(time.Millisecond) // in the bubble's time: what was shown before stands
 	t.Board.Note("run %s %s", c.Name, compact(c.Args))
+	time.Sleep(t.Takes[c.Name])
 	text, ok := t.Results[c.Name]
 	if !ok {
 		text = "ok"

@@ -30,7 +30,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 // Play plays the conversation in file and compares what people saw with its
 // want section, which update rewrites. The sections, in order:
 //
-//	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [sends=A,B] [lists] [unaccepted] [quorum=N] [approvers=A,B] [exclude] [grants] [fails] [needs=PARAM] [reads] [file=NAME]
+//	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [sends=A,B] [lists] [unaccepted] [quorum=N] [approvers=A,B] [exclude] [grants] [fails] [remind=DURATION] [escalate=DURATION=A,B] [run-within=DURATION] [takes=DURATION] [needs=PARAM] [reads] [file=NAME]
 //	-- options --        protocol=NAME steps=N budget=N idle=DURATION dm taint growing forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N group:ID=A,B down=N unheard=N
 //	-- result NAME --    what a tool gives back
 //	-- model --          a block for one model call, as [Model] has it
@@ -42,6 +42,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 //	-- group group:ID=A,B --   who is in it from now on
 //	-- after DURATION --
 //	-- restart --        the process ends and another one starts
+//	-- down DURATION --  the same, so much later
 //	-- want --
 func Play(t *testing.T, file string, open OpenStore, update bool) {
 	t.Helper()
@@ -117,7 +118,7 @@ func newPlay(t *testing.T, dir string, open OpenStore) *play {
 	p := &play{
 		t: t, dir: dir, open: open, board: board,
 		thread: chat.ThreadID{Platform: "board", Channel: "c", Root: "1"},
-		tools:  Tools{Board: board, Results: map[string]string{}, Failing: map[string]bool{}, Files: map[string]string{}},
+		tools:  Tools{Board: board, Results: map[string]string{}, Failing: map[string]bool{}, Files: map[string]string{}, Takes: map[string]time.Duration{}},
 		agent: &agent.Agent{
 			Instructions: "Be brief.", Protocol: speak.NativeTools{}, MaxSteps: 12,
 			Count: func(s string) int { return len(s)/4 + 1 },
@@ -190,11 +191,11 @@ func (p *play) section(name, data string) {
 	case "group": // who is in it now
 		p.option(strings.TrimSpace(rest + " "))
 	case "after":
-		d, err := time.ParseDuration(rest)
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		time.Sleep(d) // in the bubble's time
+		time.Sleep(p.duration(rest)) // in the bubble's time
+	case "down":
+		p.stop()
+		time.Sleep(p.duration(rest))
+		p.start()
 	case "restart":
 		p.stop()
 		p.start()
@@ -250,6 +251,15 @@ func (p *play) tool(f []string) {
 			t.Rules.Quorum = p.number(value)
 		case "approvers":
 			t.Rules.Approvers = strings.Split(value, ",")
+		case "takes":
+			p.tools.Takes[f[0]] = p.duration(value)
+		case "remind":
+			t.Rules.Remind = p.duration(value)
+		case "run-within":
+			t.Rules.RunWithin = p.duration(value)
+		case "escalate":
+			after, who, _ := strings.Cut(value, "=")
+			t.Rules.Escalate = memory.Escalation{After: p.duration(after), Approvers: strings.Split(who, ",")}
 		case "needs":
 			t.Parameters = fmt.Appendf(nil, `{"type":"object","properties":{%q:{"type":"string"}},"required":[%q],"additionalProperties":false}`, value, value)
 		default:
@@ -262,6 +272,14 @@ func (p *play) tool(f []string) {
 	}
 	t.Schema = schema
 	p.agent.Tools = append(p.agent.Tools, t)
+}
+
+func (p *play) duration(s string) time.Duration {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return d
 }
 
 func (p *play) number(s string) int {

@@ -37,6 +37,7 @@ func (c *Config) Approvers() []string {
 	var all []string
 	for _, r := range c.rules() {
 		all = append(all, r.approvals.Approvers...)
+		all = append(all, r.approvals.Escalate.Approvers...)
 	}
 	return all
 }
@@ -89,13 +90,22 @@ func (k *checker) approvals() {
 		if own(".approvers") {
 			k.approvers(r.key+".approvers", r.approvals.Approvers)
 		}
+		if own(".run_within") {
+			k.positive(r.key+".run_within", r.approvals.RunWithin)
+		}
+		if own(".remind") || own(".timeout") {
+			k.remind(r.key+".remind", *r.approvals)
+		}
+		if own(".escalate") || own(".timeout") {
+			k.escalate(r.key+".escalate", *r.approvals)
+		}
 		if own(".grants") {
 			k.grants(r.key+".grants", r.approvals.Grants)
 		}
 		if own(".approve") || own(".deny") {
 			k.emoji(r.key, *r.approvals)
 		}
-		if own(".approvers") || own(".quorum") || own(".exclude_requester") {
+		if own(".approvers") || own(".quorum") || own(".exclude_requester") || own(".escalate") {
 			k.satisfiable(r.key, *r.approvals)
 		}
 	}
@@ -128,12 +138,17 @@ func (k *checker) satisfiable(key string, a Approvals) {
 		k.at(key+".quorum", "must be at least 1")
 	}
 	people := map[string]bool{}
-	for i, one := range a.Approvers {
-		switch {
-		case k.doubtful(item(key+".approvers", i)) || one != "requester" && !strings.HasPrefix(one, "user:"):
-			return
-		case one != "requester" || !a.ExcludeRequester:
-			people[one] = true
+	for _, list := range []struct {
+		key   string
+		rules []string
+	}{{key + ".approvers", a.Approvers}, {key + ".escalate.approvers", a.Escalate.Approvers}} {
+		for i, one := range list.rules {
+			switch {
+			case k.doubtful(item(list.key, i)) || one != "requester" && !strings.HasPrefix(one, "user:"):
+				return
+			case one != "requester" || !a.ExcludeRequester:
+				people[one] = true
+			}
 		}
 	}
 	switch n := len(people); {
@@ -195,6 +210,36 @@ func (a Approvals) Rules() memory.Rules {
 	return memory.Rules{
 		Approvers: a.Approvers, Quorum: a.Quorum, ExcludeRequester: a.ExcludeRequester,
 		Timeout: a.Timeout, Approve: a.Approve, Deny: a.Deny, Grants: a.Grants.rules(),
+		Remind: a.Remind, RunWithin: a.RunWithin, Escalate: memory.Escalation(a.Escalate),
+	}
+}
+
+// remind and escalate check what happens to an approval that nobody decides.
+func (k *checker) remind(key string, a Approvals) {
+	if a.Timeout > 0 && a.Remind >= a.Timeout {
+		k.at(key, "is not before timeout (%s), so nobody would be reminded; write a shorter one", a.Timeout)
+	}
+}
+
+func (k *checker) escalate(on string, a Approvals) {
+	e := a.Escalate
+	if e.After == 0 && len(e.Approvers) == 0 && !k.written(on+".after") {
+		return
+	}
+	switch {
+	case e.After <= 0:
+		k.at(on+".after", "must be a length of time, such as 15m: from then on the approvers below may decide too")
+	case a.Timeout > 0 && e.After >= a.Timeout:
+		k.at(on+".after", "is not before timeout (%s), so these could never decide; write a shorter one", a.Timeout)
+	}
+	k.approvers(on+".approvers", e.Approvers)
+	for i, one := range e.Approvers {
+		switch {
+		case one == "requester" && a.ExcludeRequester:
+			k.at(item(on+".approvers", i), "is whoever asked, who may not approve with exclude_requester; name others")
+		case slices.Contains(a.Approvers, one):
+			k.at(item(on+".approvers", i), "may decide from the beginning already; name others")
+		}
 	}
 }
 

@@ -40,6 +40,7 @@ func defaults() *Config {
 			Buttons:   true,
 			Notify:    []Notify{NotifyMention},
 			Deny:      []string{"❌", "👎"},
+			RunWithin: 24 * time.Hour,
 		},
 		lines: map[string]int{},
 	}

@@ -74,6 +74,7 @@ discord: {token: "${DISCORD_TOKEN}"}
 http:
 traces:
 limits: {per_person_per_day: 200000, per_thread_per_day: 100000, per_day: "$20"}
+approvals: {escalate: {after: 15m, approvers: ["group:S0ONCALL"]}}
 tools:
   calculator:
   clock:

@@ -167,7 +167,16 @@ type Approvals struct {
 	Buttons          bool          `yaml:"buttons" doc:"Approve and Deny beside the reactions, where the platform has buttons. Default true"`
 	Notify           []Notify      `yaml:"notify" doc:"mention: who may decide is mentioned. Default [mention]"`
 	Deny             []string      `yaml:"deny" schema:"emoji,some" doc:"Reactions that deny. Default ❌ 👎"`
+	RunWithin        time.Duration `yaml:"run_within" schema:"positive" doc:"An approved call that could not begin for so long (the bot was down) asks anew. Default 24h"`
+	Remind           time.Duration `yaml:"remind" doc:"After so long without a decision, once more; 0: never. Default 0"`
+	Escalate         Escalate      `yaml:"escalate" doc:"From then on more people may decide, and are told; {}: off. Default {}"`
 	Grants           Grants        `yaml:"grants" doc:"An approver may also allow the same call again in this thread; {}: off. Default {}"`
+}
+
+// Escalate lets more people decide what nobody decided for long.
+type Escalate struct {
+	After     time.Duration `yaml:"after" schema:"positive" doc:"Without a decision for so long, which is less than timeout"`
+	Approvers []string      `yaml:"approvers" schema:"approver,some" doc:"These may decide too: requester, anyone, user:ID, group:ID (Slack user group) or role:ID (Discord role)"`
 }
 
 // Grants bound for how long and how often a call may be allowed again.

@@ -1,0 +1,87 @@
+package memory
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// skipped are the kinds that a build which does not know them may leave out:
+// they only say how something looks, what people thought of it, or what happened
+// to the store.
+var skipped = map[string]bool{"due": true, "seen": true, "feedback": true, "lost": true, "reminded": true}
+
+// decoders holds, for every kind, how its body is read. Adding a kind means a
+// type above and a line here.
+var decoders = map[string]func(json.RawMessage) (Body, error){
+	"message": decode[Message], "edited": decode[Edited], "deleted": decode[Deleted],
+	"reaction": decode[Reaction], "due": decode[Due], "halt": decode[Halt], "reason": decode[Reason],
+	"change": decode[Change], "changed": decode[Changed], "order": decode[Order], "ran": decode[Ran],
+	"feedback": decode[Feedback],
+	"opened":   decode[Opened], "step": decode[Step], "result": decode[Result],
+	"started": decode[Started], "posted": decode[Posted], "seen": decode[Seen],
+	"stopped": decode[Stopped], "failed": decode[Failed], "ended": decode[Ended],
+	"asked": decode[Asked], "vote": decode[Vote], "decided": decode[Decided],
+	"trimmed": decode[Trimmed], "forgot": decode[Forgot], "lost": decode[Lost],
+	"reminded": decode[Reminded], "escalated": decode[Escalated],
+	"granted": decode[Granted], "used": decode[Used], "revoked": decode[Revoked],
+}
+
+func decode[T Body](raw json.RawMessage) (Body, error) {
+	var b T
+	err := json.Unmarshal(raw, &b)
+	return b, err
+}
+
+// version is of the encoding of every body. A reader takes an entry of a
+// higher version for an [Unknown].
+const version = 1
+
+// wire is the JSON form of an entry, its envelope. Seq and At are the store's to
+// keep.
+type wire struct {
+	Kind    string          `json:"k"`
+	Version int             `json:"v"`
+	Skip    bool            `json:"s,omitempty"` // a reader that does not know the kind may go on
+	Body    json.RawMessage `json:"b"`
+}
+
+// Encode gives the JSON of a body, for a store to keep.
+func Encode(b Body) ([]byte, error) {
+	switch b := b.(type) {
+	case Unknown:
+		return b.Raw, nil
+	case Broken:
+		return b.Raw, nil
+	}
+	raw, err := json.Marshal(b)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", b.Kind(), err)
+	}
+	return json.Marshal(wire{b.Kind(), version, skipped[b.Kind()], raw})
+}
+
+// Decode reads what Encode wrote, in this version or in another. What it can't
+// read is a [Broken]: one entry is never the trouble of others.
+func Decode(data []byte) Body {
+	var w wire
+	if err := json.Unmarshal(data, &w); err != nil || w.Kind == "" {
+		return broken(data, "envelope", err)
+	}
+	read, ok := decoders[w.Kind]
+	if !ok || w.Version > version {
+		return Unknown{Name: w.Kind, Skip: w.Skip, Raw: append(json.RawMessage(nil), data...)}
+	}
+	b, err := read(w.Body)
+	if err != nil {
+		return broken(data, w.Kind, err)
+	}
+	return b
+}
+
+func broken(data []byte, what string, err error) Broken {
+	reason := "it names no kind"
+	if err != nil {
+		reason = err.Error()
+	}
+	return Broken{Raw: append([]byte(nil), data...), Err: "decode " + what + ": " + reason}
+}
