@@ -25,7 +25,7 @@ type proposal struct {
 	by   chat.User
 	args string
 	form bool   // it came from one
-	was  string // the digest of what that form was filled with
+	was  string // how the digest of what that form was filled with begins
 }
 
 // mostChange is how long a command that holds arguments may be, in bytes.
@@ -198,7 +198,7 @@ func (a *Agent) refuses(s *state, p proposal, member Member) string {
 		return "the time to decide is over"
 	case args.Digest(c.Tool, json.RawMessage(p.args)) == c.digest():
 		return "these are the arguments that it has already"
-	case p.was != "" && p.was != c.asked.Digest:
+	case !strings.HasPrefix(c.asked.Digest, p.was):
 		return "somebody else has changed it meanwhile; look at the card again"
 	}
 	if p.by.ID != c.asked.Requester.ID {

@@ -12,7 +12,7 @@ type Change struct {
 	Call   string
 	By     User
 	Args   string // a JSON object
-	Digest string // of what the form was filled with: of an [Approval]
+	Digest string // how that of the [Approval] begins with which the form was filled
 }
 
 // GrantLabel is what the button says that approves a call, and the same call again

@@ -64,7 +64,7 @@ type (
 		Call string    `json:"call"`
 		By   chat.User `json:"by"`
 		Args string    `json:"args"` // a JSON object
-		// Digest is of what the form was filled with: what is changed is that.
+		// Digest is how that of what the form was filled with begins.
 		Digest string `json:"digest,omitempty"`
 	}
 

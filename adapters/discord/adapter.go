@@ -26,6 +26,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nod/chat/catchup"
+	forms "nod/chat/form"
 	"nod/chat/inbound"
 	"nod/chat/outbox"
 	"nod/chat/retry"
@@ -92,6 +93,7 @@ type Adapter struct {
 	drawn    outbox.Versions
 	shown    faces
 	asides   asides
+	cards    forms.Shown
 	wondered inquiries
 	votes    *catchup.Votes
 	turns    turns

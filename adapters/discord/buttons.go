@@ -52,7 +52,7 @@ func (b ballot) id() string {
 
 func readBallot(id string) (ballot, bool) {
 	parts := strings.Split(id, "|")
-	if len(parts) != 5 || parts[0] != voteButton && parts[0] != reasonForm {
+	if len(parts) != 5 || parts[0] != voteButton && parts[0] != grantButton && parts[0] != reasonForm {
 		return ballot{}, false
 	}
 	return ballot{parts[0], readPlace(parts[1]), parts[2], parts[4], parts[3] == "no"}, true
@@ -76,8 +76,11 @@ func voteButtons(thread chat.ThreadID, p *chat.Approval) []discordgo.MessageComp
 
 // pressed does what a button says.
 func (a *Adapter) pressed(ctx context.Context, in interaction) error {
-	if b, ok := readBallot(in.Data.CustomID); ok && b.kind == voteButton {
+	if b, ok := readBallot(in.Data.CustomID); ok && b.kind != reasonForm {
 		return a.voted(ctx, in, b)
+	}
+	if e, ok := readEditable(in.Data.CustomID); ok && e.kind == editButton {
+		return a.edit(ctx, in, e)
 	}
 	if want, ok := readButton(in.Data.CustomID); ok && want.kind == stopButton {
 		if !in.in(want.place) {
@@ -105,6 +108,9 @@ func (a *Adapter) voted(ctx context.Context, in interaction, b ballot) error {
 		return a.sorry(ctx, in, err)
 	}
 	r := chat.Reaction{On: refOf(b.place, in.Message.ID), By: by, Emoji: chat.NormalEmoji(b.emoji), Button: true}
+	if b.kind == grantButton {
+		r.Grant = &chat.Grant{} // as long as it may be, which is what the button says
+	}
 	a.asides.clicked(r, in, a.o.Now())
 	if err := a.putSoon(ctx, func(ctx context.Context) error {
 		_, err := a.o.Inbox.Reaction(ctx, r, interactionKey(in.ID))
@@ -146,6 +152,9 @@ func (a *Adapter) filled(ctx context.Context, in interaction) error {
 	}
 	if v, ok := readVerdict(in.Data.CustomID); ok && v.kind == wrongForm {
 		return a.criticised(ctx, in, v)
+	}
+	if e, ok := readEditable(in.Data.CustomID); ok && e.kind == editForm {
+		return a.changed(ctx, in, e)
 	}
 	b, ok := readBallot(in.Data.CustomID)
 	if !ok || b.kind != reasonForm || !in.in(b.place) {

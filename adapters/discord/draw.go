@@ -24,7 +24,7 @@ func (a *Adapter) written(thread chat.ThreadID, p chat.Post) []part {
 	case p.Approval != nil:
 		card := approvalPart(p.Approval)
 		if !a.o.NoButtons {
-			card.buttons = voteButtons(thread, p.Approval)
+			card.buttons = append(voteButtons(thread, p.Approval), a.further(thread, p.Approval)...)
 		}
 		if !a.o.NoMention && p.Approval.Outcome == "" {
 			card.pings = deciders(p.Approval)
@@ -88,6 +88,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	if p.Approval == nil || p.Approval.Outcome != "" {
 		return ref, nil
 	}
+	a.cards.Drew(thread, p.Approval)
 	if look {
 		if err := a.votes.Unheard(ctx, thread, ref, p.Approval); err != nil {
 			return chat.MessageRef{}, err
@@ -141,6 +142,9 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 	if len(parts) == 0 {
 		return errors.New("edit: nothing to show")
 	}
+	if p.Approval != nil {
+		parts[0] = a.redrawn(thread, p, parts[0])
+	}
 	h, err := a.where(ctx, placeOf(thread))
 	if err != nil {
 		return final(err)
@@ -157,8 +161,8 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 		}
 	}
 	err = a.again(ctx, func() error { return a.rest.call(ctx, r) })
-	if code(err) == codeBadForm && parts[0].plain != nil { // it was made without a card
-		r.body = parts[0].withoutCard().change()
+	if other, ok := otherwise(parts[0], p); ok && code(err) == codeBadForm {
+		r.body = other.change()
 		err = a.again(ctx, func() error { return a.rest.call(ctx, r) })
 	}
 	if code(err) == codeArchived {

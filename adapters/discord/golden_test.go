@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/chat"
+	forms "nod/chat/form"
 	"nod/internal/fakediscord"
 )
 
@@ -25,6 +26,7 @@ func goldenPosts() map[string]chat.Post {
 	args := `{"env":"prod","note":"` + "```" + ` and **bold**"}`
 	waiting := asking(args)
 	waiting.Number, waiting.Headline = 3, "Approval 3: deploy"
+	waiting.Parameters, waiting.Grant = deployParameters, time.Hour
 	approved, denied := *waiting, *waiting
 	approved.Outcome, approved.Headline, approved.By = chat.Approved, "Approved by ada · done in 2 s", []chat.User{person1}
 	denied.Outcome, denied.Headline, denied.By, denied.Reason = chat.Denied, "Denied by ada: too late in the day", []chat.User{person1}, "too late in the day"
@@ -54,7 +56,7 @@ func goldenPosts() map[string]chat.Post {
 
 // The golden files hold what is sent for each kind of post.
 func TestGolden(t *testing.T) {
-	a, err := New(Options{Token: "x", Inbox: &reasoned{}, Retries: true})
+	a, err := New(Options{Token: "x", Inbox: &changeable{}, Retries: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,19 +74,44 @@ func TestGolden(t *testing.T) {
 		if err := enc.Encode(sent); err != nil {
 			t.Fatal(err)
 		}
-		file := filepath.Join("..", "..", "docs", "discord", name+".json")
-		if *update {
-			if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
+		golden(t, name, b.Bytes())
+	}
+	for name, parameters := range map[string]string{"edit-form": deployParameters, "edit-form-json": ""} {
+		p := asking(`{"env":"prod","note":"two\nlines","copies":2}`)
+		p.Number = 3
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(editModal(editableOf(editForm, placeOf(th), p), p, forms.Of(parameters, p.Args, tight))); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(want), b.String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
+		golden(t, name, b.Bytes())
+	}
+}
+
+// deployParameters has a parameter of each kind that a form has a field for.
+const deployParameters = `{"type":"object","properties":{
+	"env":{"type":"string","enum":["dev","prod","staging"],"description":"Where to"},
+	"force":{"type":"boolean","description":"Even if checks fail"},
+	"copies":{"type":"integer"},"why":{"type":"string"},"note":{"type":"string","maxLength":500}
+},"required":["env"]}`
+
+// golden compares with a golden file, or writes it.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("..", "..", "docs", "discord", name+".json")
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
 		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 }
 

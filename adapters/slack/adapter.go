@@ -28,6 +28,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"nod/chat/catchup"
+	forms "nod/chat/form"
 	"nod/chat/inbound"
 	"nod/chat/outbox"
 	"nod/chat/retry"
@@ -90,7 +91,7 @@ type Adapter struct {
 	titles   titles
 	hurry    hurry
 	denials  denials
-	cards    cards
+	cards    forms.Shown
 	asked    asked
 	drawn    outbox.Versions
 	looks    *catchup.Looks

@@ -71,7 +71,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 		return ref, nil
 	}
 	a.asks(thread, ref, true)
-	a.cards.drew(thread, p.Approval)
+	a.cards.Drew(thread, p.Approval)
 	if look {
 		if err := a.votes.Unheard(ctx, thread, ref, p.Approval); err != nil {
 			return chat.MessageRef{}, err
@@ -156,7 +156,7 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 	if p.Approval != nil {
 		a.asks(thread, ref, p.Approval.Outcome == "")
 		a.whyDenied(thread, ref, p.Approval)
-		a.cards.drew(thread, p.Approval)
+		a.cards.Drew(thread, p.Approval)
 	}
 	forms := a.shapes.taken(parts[0])
 	if p.Steps != nil && !p.Steps.Done {

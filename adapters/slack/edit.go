@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -87,37 +86,6 @@ func further(p *chat.Approval, c card) []slackgo.BlockElement {
 	return out
 }
 
-// cards are the approvals that wait and that this process drew.
-type cards struct {
-	mu sync.Mutex
-	of map[string]chat.Approval // by thread and call
-}
-
-// mostCards is how many are remembered.
-const mostCards = 2000
-
-func (c *cards) drew(thread chat.ThreadID, p *chat.Approval) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	key := thread.String() + " " + p.Call
-	if p.Outcome != "" {
-		delete(c.of, key)
-		return
-	}
-	if c.of == nil || len(c.of) >= mostCards {
-		c.of = map[string]chat.Approval{}
-	}
-	c.of[key] = *p
-}
-
-// shows gives the approval as it was drawn, if that is what somebody clicked on.
-func (c *cards) shows(e editable) (chat.Approval, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p, ok := c.of[e.Thread.String()+" "+e.Call]
-	return p, ok && p.Digest == e.Digest
-}
-
 // cardWait is how long the store may take to say what a card shows.
 const cardWait = 1500 * time.Millisecond
 
@@ -129,7 +97,7 @@ func (a *Adapter) edit(ctx context.Context, in interaction, value string) error 
 	if !ok || inbox == nil {
 		return malformed("button of a form", nil)
 	}
-	p, known := a.cards.shows(e)
+	p, known := a.cards.Find(e.Thread, e.Call, e.Digest)
 	if !known {
 		within, cancel := context.WithTimeout(ctx, cardWait)
 		defer cancel()
@@ -237,6 +205,9 @@ func (a *Adapter) changed(ctx context.Context, in interaction) error {
 	args, wrong := forms.Read(filled)
 	if wrong != nil {
 		return formErrors{wrong.ID: sentence(wrong.Why)}
+	}
+	if !whole(args) { // whoever approves has to see what runs
+		return formErrors{ids[0]: fmt.Sprintf("These arguments are longer than a card can show (%d characters). In a message, the word edit takes them.", mostInline)}
 	}
 	by, err := a.voter(ctx, in.User.ID, channelOf(e.Thread.Channel))
 	if err != nil {

@@ -134,7 +134,7 @@ func TestEditElsewhere(t *testing.T) {
 			t.Errorf("told %+v, want %q", e, what)
 		}
 	}
-	o.a.cards = cards{}
+	o.a.cards.Drew(th, &chat.Approval{Call: "c1", Outcome: chat.Expired}) // and so it is forgotten
 	told("my memory does not answer")
 	newer := editCard(`{"env":"staging"}`)
 	newer.Digest = "ffff"

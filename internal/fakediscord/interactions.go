@@ -20,15 +20,13 @@ const (
 	suggestion   = 4
 	formSent     = 5
 
-	answerMessage       = 4
-	answerDeferred      = 5
-	answerDeferredEdit  = 6
-	answerUpdate        = 7
-	answerChoices       = 8
-	mostChoices         = 25
-	answerModal         = 9
-	mostModalTitle      = 45
-	mostModalComponents = 5
+	answerMessage      = 4
+	answerDeferred     = 5
+	answerDeferredEdit = 6
+	answerUpdate       = 7
+	answerChoices      = 8
+	mostChoices        = 25
+	answerModal        = 9
 )
 
 // interaction is a command or a click, and what the bot made of it.
@@ -59,6 +57,7 @@ type Interaction struct {
 	Acked    time.Time // the first answer in time; zero: none
 	Answer   int       // type of the first answer
 	Form     string    // the id of the form that it was answered with
+	Modal    Modal     // that form
 	Choices  []string  // what was suggested to complete what is being typed
 	Replies  []Message // the bot's messages that answer it, ephemeral ones too
 }
@@ -218,8 +217,8 @@ func (s *Server) answer(i *interaction, kind int, q *request) *apiError {
 		}
 		return s.revise(i.clicked, p)
 	case answerModal:
-		id, bad := modal(q)
-		i.Form = id
+		m, bad := modal(q)
+		i.Form, i.Modal = m.ID, m
 		return bad
 	}
 	return badForm("type", "BASE_TYPE_CHOICES", "Value must be one of {4, 5, 6, 7, 9}.")
@@ -273,24 +272,6 @@ func (i *interaction) suggest(q *request) *apiError {
 		i.Choices = append(i.Choices, c.Value)
 	}
 	return f.bad
-}
-
-func modal(q *request) (string, *apiError) {
-	var body struct {
-		CustomID   string `json:"custom_id"`
-		Title      string `json:"title"`
-		Components []any  `json:"components"`
-	}
-	if bad := q.decode(&body); bad != nil {
-		return "", bad
-	}
-	f := &form{}
-	f.length("data.custom_id", body.CustomID, 1, mostCustomID)
-	f.length("data.title", body.Title, 1, mostModalTitle)
-	if len(body.Components) < 1 || len(body.Components) > mostModalComponents {
-		f.fail("data.components", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 5 in length.")
-	}
-	return body.CustomID, f.bad
 }
 
 // followed finds the interaction of a follow-up.

@@ -1,0 +1,290 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"nod/chat"
+	forms "nod/chat/form"
+)
+
+// The button Edit opens a form with the arguments of a call that waits for approval.
+// A form has to be the first answer to a click, within 3 s, so it is made of what the
+// card showed, which the process that drew the card remembers; another one asks the
+// store. Discord closes a form that is sent: what is wrong with it is said to whoever
+// sent it, alone, together with what they had filled in.
+
+const (
+	grantButton = "grant"
+	editButton  = "edit"
+	editForm    = "edited"
+)
+
+// Changes is an Inbox that lets people change the arguments of calls that wait.
+type Changes interface {
+	Card(ctx context.Context, thread chat.ThreadID, call string) (p chat.Approval, ok bool, err error)
+	Change(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
+}
+
+func (a *Adapter) changes() Changes {
+	c, _ := a.o.Inbox.(Changes)
+	return c
+}
+
+// tight is what a form has room for: five fields, and little text beside each
+// (https://discord.com/developers/docs/components/reference).
+var tight = forms.Bounds{Fields: 5, ID: 100, Label: 45, Text: 4000, Options: 25, Option: 100}
+
+// editable is what the button, and the form behind it, are about: the call, and how
+// the digest of the arguments begins that are shown.
+type editable struct {
+	kind   string
+	place  place
+	call   string
+	digest string
+}
+
+// id writes the id of the button, or of the form; "" when it would be too long.
+func (e editable) id() string {
+	id := strings.Join([]string{e.kind, e.place.String(), e.call, e.digest}, "|")
+	if units(id) > mostCustomID || strings.Count(id, "|") != 3 {
+		return ""
+	}
+	return id
+}
+
+func readEditable(id string) (editable, bool) {
+	parts := strings.Split(id, "|")
+	if len(parts) != 4 || parts[0] != editButton && parts[0] != editForm {
+		return editable{}, false
+	}
+	return editable{parts[0], readPlace(parts[1]), parts[2], parts[3]}, true
+}
+
+func editableOf(kind string, p place, a *chat.Approval) editable {
+	return editable{kind, p, a.Call, a.Digest[:min(len(a.Digest), 12)]}
+}
+
+// further are the buttons of an approval that waits beside Approve and Deny.
+func (a *Adapter) further(thread chat.ThreadID, p *chat.Approval) []discordgo.MessageComponent {
+	var out []discordgo.MessageComponent
+	if p.Outcome != "" || len(p.Approve) == 0 || len(p.Deny) == 0 {
+		return nil
+	}
+	if id := editableOf(editButton, placeOf(thread), p).id(); id != "" && a.changes() != nil && len(forms.Of(p.Parameters, p.Args, tight)) > 0 {
+		out = append(out, discordgo.Button{Label: "Edit", Style: discordgo.SecondaryButton, CustomID: id})
+	}
+	if id := (ballot{grantButton, placeOf(thread), p.Call, p.Approve[0], false}).id(); id != "" && p.Grant > 0 {
+		out = append(out, discordgo.Button{Label: p.GrantLabel(), Style: discordgo.SecondaryButton, CustomID: id})
+	}
+	return out
+}
+
+// cardWait is how long the store may take to say what a card shows.
+const cardWait = 1500 * time.Millisecond
+
+// edit opens the form. Whoever clicked a card that was changed since gets the newest.
+func (a *Adapter) edit(ctx context.Context, in interaction, e editable) error {
+	inbox := a.changes()
+	if !in.in(e.place) || inbox == nil {
+		return errForeign
+	}
+	p, ok := a.cards.Find(threadID(e.place), e.call, e.digest)
+	if !ok {
+		within, cancel := context.WithTimeout(ctx, cardWait)
+		defer cancel()
+		var err error
+		if p, ok, err = inbox.Card(within, threadID(e.place), e.call); err != nil {
+			return a.sorry(ctx, in, err)
+		}
+	}
+	if !ok || p.Outcome != "" {
+		return a.respond(ctx, in, answerMessage, newPage("This approval is over."))
+	}
+	e = editableOf(editForm, e.place, &p)
+	fields := forms.Of(p.Parameters, p.Args, tight)
+	err := a.respond(ctx, in, answerForm, editModal(e, &p, fields))
+	if code(err) == codeBadForm { // it may know no boxes yet
+		err = a.respond(ctx, in, answerForm, editModal(e, &p, forms.Of("", p.Args, tight)))
+	}
+	if code(err) == codeBadForm {
+		return a.respond(ctx, in, answerMessage, newPage(fmt.Sprintf("The form did not open. In a message, `edit %d {…}` does the same.", p.Number)))
+	}
+	return err
+}
+
+// otherwise is how a message shows a post that can't be shown as it was to be: one
+// that was made without a card never gets one, and a card stays one, whatever people
+// made of the arguments.
+func otherwise(was part, p chat.Post) (part, bool) {
+	switch {
+	case was.plain != nil:
+		return was.withoutCard(), true
+	case p.Approval == nil || len(was.card) > 0:
+		return part{}, false
+	}
+	long := p.Approval
+	note := fmt.Sprintf("That is only the beginning. The arguments are %s long, sha256 `%s`.", count(units(long.Args), "character"), sum(chat.Exact(long.Args)))
+	out := part{line: was.line, accent: waitingColour, buttons: was.buttons, pings: was.pings}
+	for _, text := range []string{headline(long), subline(long), fence("json", shorten(exact(long.Args), mostOnCard-400)), note, belowArgs(long)} {
+		if text != "" {
+			out.card = append(out.card, text)
+		}
+	}
+	return out, true
+}
+
+// redrawn is how an approval is drawn that is drawn already, as far as this process
+// knows how.
+func (a *Adapter) redrawn(thread chat.ThreadID, p chat.Post, now part) part {
+	was, known := a.cards.Find(thread, p.Approval.Call, "")
+	a.cards.Drew(thread, p.Approval)
+	if known && len(now.card) == 0 && tooLong(was.Args) == "" {
+		now, _ = otherwise(now, p)
+	}
+	return now
+}
+
+// tooLong says of arguments that the card could not show all of them: whoever
+// approves has to see what runs.
+func tooLong(args string) string {
+	if units(exact(args)) <= mostOnCard {
+		return ""
+	}
+	return fmt.Sprintf("these arguments are longer than a card can show (%d characters); in a message, the word `edit` takes them", mostOnCard)
+}
+
+// editModal writes the form
+// (https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-modal).
+func editModal(e editable, p *chat.Approval, fields []forms.Field) map[string]any {
+	var rows []any
+	for _, f := range fields {
+		row := map[string]any{"type": 18, "label": f.Label, "component": editField(f)}
+		if f.About != "" {
+			row["description"] = shorten(f.About, 100)
+		}
+		rows = append(rows, row)
+	}
+	return map[string]any{"custom_id": e.id(), "title": forms.Title(p, 45), "components": rows}
+}
+
+func editField(f forms.Field) map[string]any {
+	out := map[string]any{"custom_id": f.ID}
+	switch f.Kind {
+	case forms.Menu:
+		var options []any
+		for _, o := range f.Options {
+			option := map[string]any{"label": o.Label, "value": o.Value}
+			if o.Value == f.Value {
+				option["default"] = true
+			}
+			options = append(options, option)
+		}
+		out["type"], out["options"], out["required"] = 3, options, f.Required
+	case forms.Box:
+		out["type"], out["default"] = 23, f.Value == forms.Ticked
+	case forms.Line, forms.Area:
+		out["type"], out["style"], out["required"] = 4, 1, f.Required
+		if f.Kind == forms.Area {
+			out["style"] = 2
+		}
+		if f.Value != "" {
+			out["value"] = f.Value
+		}
+	}
+	return out
+}
+
+// changed takes in what somebody makes of a call.
+func (a *Adapter) changed(ctx context.Context, in interaction, e editable) error {
+	inbox := a.changes()
+	if !in.in(e.place) || inbox == nil {
+		return errForeign
+	}
+	filled, err := fieldsOf(in.Data.Components)
+	if err != nil {
+		return err
+	}
+	args, wrong := forms.Read(filled)
+	if wrong != nil {
+		why := wrong.Why
+		if len(wrong.ID) > 1 {
+			why = wrong.ID[1:] + ": " + why
+		}
+		return a.notChanged(ctx, in, why, filled)
+	}
+	if why := tooLong(args); why != "" {
+		return a.notChanged(ctx, in, why, filled)
+	}
+	by := userOf(*in.User, in.Member)
+	if by.Barred, err = a.barred(ctx, in.speaker()); err != nil {
+		return a.sorry(ctx, in, err)
+	}
+	if in.Message != nil { // what is found wrong later is told by this, too
+		a.asides.clicked(chat.Reaction{On: refOf(e.place, in.Message.ID), By: by}, in, a.o.Now())
+	}
+	refused := ""
+	if err := a.putSoon(ctx, func(ctx context.Context) (err error) {
+		c := chat.Change{Call: e.call, By: by, Args: args, Digest: e.digest}
+		refused, err = inbox.Change(ctx, threadID(e.place), c, interactionKey(in.ID))
+		return err
+	}); err != nil {
+		return a.sorry(ctx, in, err)
+	}
+	if refused != "" {
+		return a.notChanged(ctx, in, refused, filled)
+	}
+	return a.respond(ctx, in, promiseToChange, nil)
+}
+
+// notChanged says why, and what was filled in: the form is closed.
+func (a *Adapter) notChanged(ctx context.Context, in interaction, why string, filled []forms.Filled) error {
+	var lines []string
+	for _, f := range filled {
+		name := "Arguments"
+		if len(f.ID) > 1 {
+			name = f.ID[1:]
+		}
+		lines = append(lines, name+": "+f.Value)
+	}
+	text := "I did not change it: " + shorten(escape(chat.Exact(flat(why))), 500) + ".\n\nYou had written:\n" +
+		fence("", shorten(exact(strings.Join(lines, "\n")), 1000))
+	return a.respond(ctx, in, answerMessage, newPage(text))
+}
+
+// fieldsOf lists what the fields of a form were filled in with. A box says true or
+// false, a menu what was chosen.
+func fieldsOf(raw json.RawMessage) ([]forms.Filled, error) {
+	var rows []struct {
+		Component struct {
+			ID     string   `json:"custom_id"`
+			Value  any      `json:"value"`
+			Values []string `json:"values"`
+		} `json:"component"`
+	}
+	if err := json.Unmarshal(raw, &rows); err != nil {
+		return nil, fmt.Errorf("%w: form: %w", errMalformed, err)
+	}
+	var out []forms.Filled
+	for _, r := range rows {
+		f := forms.Filled{ID: r.Component.ID}
+		switch v := r.Component.Value.(type) {
+		case string:
+			f.Value = v
+		case bool:
+			if v {
+				f.Value = forms.Ticked
+			}
+		}
+		for _, v := range r.Component.Values {
+			f.Value = v
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
