@@ -130,6 +130,15 @@ type (
 		On chat.MessageRef
 	}
 
+	// Identify asks about membership in Rules for people, and records what the
+	// platform said, for a turn or for a call.
+	Identify struct {
+		Turn  uint64
+		Call  string
+		Who   []chat.UserID
+		Rules []string // group:ID, role:ID
+	}
+
 	// Call calls the model and records [Agent.Step] of its response, behind
 	// Before.
 	Call struct {
@@ -200,16 +209,17 @@ type (
 	}
 )
 
-func (Wait) action()   {}
-func (Record) action() {}
-func (Open) action()   {}
-func (Judge) action()  {}
-func (Change) action() {}
-func (Call) action()   {}
-func (Run) action()    {}
-func (Effect) action() {}
-func (Post) action()   {}
-func (Edit) action()   {}
-func (AskWhy) action() {}
-func (List) action()   {}
-func (Mark) action()   {}
+func (Wait) action()     {}
+func (Record) action()   {}
+func (Open) action()     {}
+func (Judge) action()    {}
+func (Identify) action() {}
+func (Change) action()   {}
+func (Call) action()     {}
+func (Run) action()      {}
+func (Effect) action()   {}
+func (Post) action()     {}
+func (Edit) action()     {}
+func (AskWhy) action()   {}
+func (List) action()     {}
+func (Mark) action()     {}

@@ -62,6 +62,7 @@ type Tool struct {
 	Outside  bool     // what it gives back was written by strangers
 	Address  string   // the parameter that names the page that is fetched; see sends.go
 	Sends    []string // the parameters whose values go to a place outside; see sends.go
+	For      []string // who may ask for it; none: everyone. See entitled.go
 	Lists    bool     // it gives back what a search found, a line with its address each
 	// Definition is what else says what the tool does, beside what the model reads
 	// of it: approvals are bound to it.

@@ -74,6 +74,9 @@ func (d *decision) invalid(c *call, tool Tool, known bool) string {
 	if !known {
 		return fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Tool, strings.Join(d.toolNames(), ", "))
 	}
+	if !d.entitled(tool, c.turn, c.step.Seen) {
+		return textNotFor
+	}
 	if d.s.isOff(c.Tool) {
 		return "This tool is switched off in this thread." + orSo
 	}
@@ -240,6 +243,9 @@ func (d *decision) asking(t *turn, last *step) Action {
 		tool, _ := d.a.tool(c.Tool)
 		if c.result != nil || c.asked != nil || c.started || c.runsGranted() {
 			continue
+		}
+		if act := d.givers(tool, c); act != nil && c.grant == nil {
+			return act
 		}
 		if g := d.granted(tool, c, more); g != nil && c.grant == nil {
 			more[g.Number]++

@@ -102,8 +102,9 @@ type turn struct {
 	steps     []*step
 	stopped   *memory.Stopped
 	failed    *memory.Failed
-	opinions  []opinion // of its answer
-	over      time.Time // when it was stopped, or failed
+	opinions  []opinion                      // of its answer
+	belongs   map[chat.UserID]memory.Belongs // who the people of it are
+	over      time.Time                      // when it was stopped, or failed
 	ended     bool
 }
 
@@ -120,6 +121,10 @@ type call struct {
 	step    *step
 	asked   *memory.Asked
 	askedAt time.Time
+
+	givers     map[chat.UserID]memory.Belongs // of the grant that it may run on
+	identified time.Time                      // when that was looked up
+
 	askedIn uint64          // Seq of the post that asks
 	ref     chat.MessageRef // of the approval message
 	votes   []memory.Vote
@@ -217,7 +222,7 @@ func (s *state) add(e memory.Entry) {
 // touch notes activity; a deadline or a reaction that means nothing is none.
 func (s *state) touch(e memory.Entry) {
 	switch e.Body.(type) {
-	case memory.Due, memory.Unknown, memory.Seen, memory.Trimmed, memory.Lost:
+	case memory.Due, memory.Unknown, memory.Seen, memory.Trimmed, memory.Lost, memory.Belongs:
 		return
 	}
 	if len(s.waiting) == 0 || s.open != nil {
@@ -253,6 +258,8 @@ func (s *state) addCall(e memory.Entry) {
 	switch b := e.Body.(type) {
 	case memory.Asked:
 		s.ask(e, b)
+	case memory.Belongs:
+		s.belongs(e.At, b)
 	case memory.Granted:
 		s.grantedFrom(e.At, b)
 	case memory.Used:

@@ -124,27 +124,62 @@ func (c *call) granting(at time.Time) (memory.Granted, bool) {
 // granted finds the grant under which a risky call may run, after so many further
 // uses that are not in the log yet.
 func (d *decision) granted(tool Tool, c *call, more map[int]int) *grant {
-	if c.spent || tool.Risk != Ask || tool.Rules.Grants.Most <= 0 || d.taintOf(c).Source != "" {
-		return nil
-	}
-	for _, g := range d.s.grants {
-		same := g.Tool == c.Tool && g.Digest == d.bound(c)
-		if same && g.holds(d.s.now) && g.left() > more[g.Number] && d.stillAllowed(g, tool.Rules, c.turn) {
+	for _, g := range d.fitting(tool, c) {
+		if g.left() > more[g.Number] && d.stillAllowed(g, tool.Rules, c) {
 			return g
 		}
 	}
 	return nil
 }
 
+// fitting are the grants of just this call that hold, whoever gave them.
+func (d *decision) fitting(tool Tool, c *call) []*grant {
+	if c.spent || tool.Risk != Ask || tool.Rules.Grants.Most <= 0 || d.taintOf(c).Source != "" {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(d.s.grants), func(g *grant) bool {
+		return g.Tool != c.Tool || g.Digest != d.bound(c) || !g.holds(d.s.now)
+	})
+}
+
+// staleAfter is how old what is known of somebody's memberships may be when a grant
+// of theirs is used.
+const staleAfter = time.Minute
+
+// givers asks who those are that gave a grant which a call would run on, where the
+// rules name a group: somebody may have left it.
+func (d *decision) givers(tool Tool, c *call) Action {
+	groups := slices.DeleteFunc(slices.Clone(tool.Rules.AllApprovers()), func(rule string) bool { return !IsGroup(rule) })
+	if len(groups) == 0 {
+		return nil
+	}
+	var who []chat.UserID
+	fresh := d.s.now.Sub(c.identified) < staleAfter
+	for _, g := range d.fitting(tool, c) {
+		for _, u := range g.By {
+			fresh = fresh && c.givers[u.ID].Who != ""
+			if !slices.Contains(who, u.ID) {
+				who = append(who, u.ID)
+			}
+		}
+	}
+	if len(who) == 0 || fresh {
+		return nil
+	}
+	return Identify{Call: c.ID, Turn: c.turn.id, Who: who, Rules: groups}
+}
+
 // stillAllowed says whether those who gave a grant are enough for a call of this
-// turn, under the rules that hold now: whoever asks for it may be another person.
-// That somebody is in a group was looked up when they gave it.
-func (d *decision) stillAllowed(g *grant, rules memory.Rules, t *turn) bool {
-	as := &call{turn: t, asked: &memory.Asked{Requester: t.requester, Rules: rules}}
+// turn, under the rules that hold now: whoever asks for it may be another person,
+// and who gave it may have left the group since, which is looked up for each use.
+func (d *decision) stillAllowed(g *grant, rules memory.Rules, c *call) bool {
+	as := &call{turn: c.turn, asked: &memory.Asked{Requester: c.turn.requester, Rules: rules}}
 	n := 0
 	for _, who := range g.By {
 		may := slices.ContainsFunc(rules.AllApprovers(), func(rule string) bool {
-			in, _ := as.matches(rule, who.ID, func(rule string) (bool, error) { return slices.Contains(g.Rules.Approvers, rule), nil })
+			in, _ := as.matches(rule, who.ID, func(rule string) (bool, error) {
+				return slices.Contains(c.givers[who.ID].In, rule), nil
+			})
 			return in
 		})
 		if may && !as.excludes(who.ID) {

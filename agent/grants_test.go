@@ -23,6 +23,7 @@ type word struct {
 	at     time.Time
 	revoke int // 0: it allows
 	call   string
+	in     bool // of the group, when it was said
 	long   time.Duration
 	uses   int
 }
@@ -37,7 +38,7 @@ type grants struct {
 
 // No sequence of words, reactions, strangers, revocations, pauses and crashes runs
 // a call without an approval of its own that nobody allowed beforehand, for that
-// long and that often, who may allow it for whoever asks now.
+// long and that often, who may allow it for whoever asks now, and who still may.
 func TestGrantsProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -88,7 +89,7 @@ func (g *grants) happens() {
 		g.says(who, fmt.Sprint("revoke ", n))
 	case what < 6 && len(waiting) > 0:
 		at := rapid.SampledFrom(waiting).Draw(g.t, "approval")
-		w := word{by: chat.UserID(who), at: g.now, call: at.Call}
+		w := word{by: chat.UserID(who), at: g.now, call: at.Call, in: slices.Contains(g.groups["group:g"], chat.UserID(who))}
 		text := fmt.Sprintf("allow %d 10m", at.Number)
 		if w.long = 10 * time.Minute; rapid.Bool().Draw(g.t, "uses") {
 			w.long, w.uses = 0, rapid.IntRange(1, 9).Draw(g.t, "often")
@@ -96,6 +97,8 @@ func (g *grants) happens() {
 		}
 		g.said = append(g.said, w)
 		g.says(who, text)
+	case what == 7:
+		g.groups["group:g"] = rapid.SampledFrom([][]chat.UserID{{"bob", "dan"}, {"bob"}, {"dan", "eve"}, nil}).Draw(g.t, "members")
 	case what == 6 && len(waiting) > 0:
 		at := rapid.SampledFrom(waiting).Draw(g.t, "approval")
 		emoji := rapid.SampledFrom([]string{"✅", "❌"}).Draw(g.t, "emoji")
@@ -172,14 +175,14 @@ func (g *grants) covers(a memory.Asked, approved time.Time, wrote map[chat.UserI
 		case w.revoke == a.Number && !w.at.Before(approved):
 			return false
 		case w.call != a.Call || w.at.After(approved):
-		case g.may(w.by, a.Requester.ID) && !(g.rules.ExcludeRequester && (wrote[w.by] || w.by == a.Requester.ID)):
+		case g.may(w.by, a.Requester.ID, w.in) && !(g.rules.ExcludeRequester && (wrote[w.by] || w.by == a.Requester.ID)):
 			if w.long > 0 {
 				long = min(long, w.long)
 			}
 			if w.uses > 0 {
 				often = min(often, w.uses)
 			}
-			by[w.by] = g.may(w.by, requester) && !(g.rules.ExcludeRequester && (writes[w.by] || w.by == requester))
+			by[w.by] = g.may(w.by, requester, slices.Contains(g.groups["group:g"], w.by)) && !(g.rules.ExcludeRequester && (writes[w.by] || w.by == requester))
 		}
 	}
 	n := 0
@@ -201,10 +204,10 @@ func (g *grants) uses(a memory.Asked) (n int) {
 	return n
 }
 
-func (g *grants) may(who, requester chat.UserID) bool {
+func (g *grants) may(who, requester chat.UserID, in bool) bool {
 	for _, r := range g.rules.Approvers {
 		if r == "anyone" || r == "requester" && who == requester || r == "user:"+string(who) ||
-			r == "group:g" && (who == "bob" || who == "dan") {
+			r == "group:g" && in {
 			return true
 		}
 	}

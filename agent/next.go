@@ -130,6 +130,9 @@ func (d *decision) idle(m *message) bool {
 
 // call has the model called, with tools while the phase may still use them.
 func (d *decision) call(t *turn, ph phase) Action {
+	if act := d.identify(t); act != nil {
+		return act
+	}
 	d.branch = ph.branch
 	p, before, estimate := d.prompt()
 	if act := d.summarise(before); act != nil {

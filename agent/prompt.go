@@ -60,7 +60,7 @@ func (d *decision) preamble() speak.Prompt {
 // offers says whether the model is shown a tool.
 func (d *decision) offers(t Tool) bool {
 	usable := (t.Risk == Auto || t.Risk == Ask) && !d.s.isOff(t.Name)
-	usable = usable && (!t.Reads || len(d.s.held()) > 0)
+	usable = usable && (!t.Reads || len(d.s.held()) > 0) && d.entitled(t, d.s.open, d.s.last)
 	return usable && (d.branch == 0 || t.harmless())
 }
 

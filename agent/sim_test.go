@@ -99,6 +99,11 @@ func (s *sim) perform(act agent.Action) {
 		s.add(s.agent.Vote(s.log(), act, func(rule string) (bool, error) {
 			return slices.Contains(s.groups[rule], act.Reaction.By.ID), nil
 		}))
+	case agent.Identify:
+		for _, who := range act.Who {
+			in := slices.DeleteFunc(slices.Clone(act.Rules), func(rule string) bool { return !slices.Contains(s.groups[rule], who) })
+			s.add(memory.Belongs{Turn: act.Turn, Call: act.Call, Who: who, Rules: act.Rules, In: in})
+		}
 	case agent.Change:
 		b, ok := s.agent.Changed(s.log(), act, func(rule string) (bool, error) { return slices.Contains(s.groups[rule], act.By.ID), nil })
 		if ok {

@@ -123,6 +123,8 @@ func (s *stage) perform(ctx context.Context, act agent.Action) error {
 		s.asks(act.Asked)
 	case agent.Judge:
 		s.append(memory.Vote{Reaction: act.Seq, By: act.Reaction.By, Verdict: memory.Nothing})
+	case agent.Identify:
+		s.identify(act)
 	case agent.Change:
 		s.change(act)
 	case agent.Call:

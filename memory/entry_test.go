@@ -42,6 +42,7 @@ var bodies = []memory.Body{
 	memory.Decided{Call: "c", Outcome: chat.Denied, By: []chat.User{ada}},
 	memory.Trimmed{Before: 3, Stubs: []string{"c"}, Clip: 9},
 	memory.Forgot{By: ada, Before: 3, Horizon: time.Unix(9, 0).UTC()},
+	memory.Belongs{Turn: 1, Who: ada.ID, Rules: []string{"group:S1"}, In: []string{"group:S1"}},
 }
 
 // Every kind survives its encoding.

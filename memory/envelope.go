@@ -6,9 +6,9 @@ import (
 )
 
 // skipped are the kinds that a build which does not know them may leave out:
-// they only say how something looks, what people thought of it, or what happened
+// they only say how something looks, what people thought of it, who somebody was, or what happened
 // to the store.
-var skipped = map[string]bool{"due": true, "seen": true, "feedback": true, "lost": true, "reminded": true}
+var skipped = map[string]bool{"due": true, "seen": true, "feedback": true, "lost": true, "belongs": true, "reminded": true}
 
 // decoders holds, for every kind, how its body is read. Adding a kind means a
 // type above and a line here.
@@ -24,6 +24,7 @@ var decoders = map[string]func(json.RawMessage) (Body, error){
 	"trimmed": decode[Trimmed], "forgot": decode[Forgot], "lost": decode[Lost],
 	"reminded": decode[Reminded], "escalated": decode[Escalated],
 	"granted": decode[Granted], "used": decode[Used], "revoked": decode[Revoked],
+	"belongs": decode[Belongs],
 }
 
 func decode[T Body](raw json.RawMessage) (Body, error) {

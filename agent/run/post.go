@@ -186,6 +186,25 @@ func (d *driver) judge(key string, act agent.Judge) {
 	})
 }
 
+// identify looks up who people are, and notes it. What can't be found out is no
+// membership.
+func (d *driver) identify(key string, act agent.Identify) {
+	d.begin(key, asks, func(ctx context.Context) outcome {
+		var out []memory.Body
+		for _, who := range act.Who {
+			known := d.look(ctx, who, act.Rules)
+			b := memory.Belongs{Turn: act.Turn, Call: act.Call, Who: who, Rules: act.Rules}
+			for _, rule := range act.Rules {
+				if in, err := known.member(rule); in && err == nil {
+					b.In = append(b.In, rule)
+				}
+			}
+			out = append(out, b)
+		}
+		return outcome{settle: func() error { return d.commit(out...) }}
+	})
+}
+
 // change looks up what a change of a call hangs on, and takes it or not.
 func (d *driver) change(key string, act agent.Change) {
 	d.begin(key, asks, func(ctx context.Context) outcome {

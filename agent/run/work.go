@@ -98,7 +98,7 @@ func (d *driver) perform(act agent.Action) (begun bool, err error) {
 // waits until it stands.
 func (d *driver) answers(act agent.Action) bool {
 	switch act.(type) {
-	case agent.Judge, agent.Edit, agent.AskWhy, agent.Mark, agent.Wait:
+	case agent.Judge, agent.Identify, agent.Edit, agent.AskWhy, agent.Mark, agent.Wait:
 		return false
 	}
 	for key := range d.works {
@@ -116,6 +116,8 @@ func (d *driver) job(act agent.Action) (key string, begin func(key string)) {
 		return "open/" + act.Asked[0].Call, func(key string) { d.open(key, act) }
 	case agent.Judge:
 		return "judge/" + number(act.Seq), func(key string) { d.judge(key, act) }
+	case agent.Identify:
+		return "who/" + number(act.Turn) + act.Call, func(key string) { d.identify(key, act) }
 	case agent.Change:
 		return "change/" + number(act.Seq), func(key string) { d.change(key, act) }
 	case agent.Call:

@@ -37,7 +37,13 @@ func (k *kit) serve(cfg *config.Config) {
 	k.served = map[string]bool{}
 	for _, t := range k.mcp.Tools() {
 		k.served[t.Name] = true
-		k.add(t.Name, config.ToolRules{Risk: config.Risk(t.Risk), Approvals: cfg.Approvals}, nil, t)
+		rules := config.ToolRules{Risk: config.Risk(t.Risk), Approvals: cfg.Approvals}
+		for _, s := range cfg.Tools.MCP {
+			if s.Name == k.mcp.Server(t.Name) {
+				rules.For = s.For
+			}
+		}
+		k.add(t.Name, rules, nil, t)
 	}
 }
 

@@ -48,9 +48,9 @@ func slackManifest(cfg *config.Config) ([]byte, error) {
 	return slack.Manifest(slack.ManifestOptions{Groups: usesGroups(cfg), Flat: cfg.Slack != nil && cfg.Slack.DM == config.DMFlat})
 }
 
-// usesGroups says whether any approver is a group or role, or a group is heard.
+// usesGroups says whether a group or role approves, asks or is heard.
 func usesGroups(cfg *config.Config) bool {
-	rules := cfg.Approvers()
+	rules := slices.Concat(cfg.Approvers(), cfg.Askers())
 	if cfg.Slack != nil {
 		rules = slices.Concat(rules, cfg.Slack.Allow)
 	}

@@ -32,6 +32,45 @@ type tooled struct {
 	rules *ToolRules
 }
 
+// Askers lists every rule of who may ask for a tool.
+func (c *Config) Askers() []string {
+	var all []string
+	for _, list := range c.askers() {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// askers are those rules, and where the file has them.
+func (c *Config) askers() map[string][]string {
+	out := map[string][]string{}
+	for _, t := range c.toolRules() {
+		out[t.key+".for"] = t.rules.For
+	}
+	for i, s := range c.Tools.MCP {
+		out[item("tools.mcp", i)+".for"] = s.For
+	}
+	return out
+}
+
+var asker = regexp.MustCompile(`^(everyone|(user|group|role):[A-Za-z0-9]{1,64})$`)
+
+// asking checks who may ask for tools.
+func (k *checker) asking() {
+	for key, list := range k.c.askers() {
+		if len(list) == 0 && k.written(key) {
+			k.at(key, "would let nobody ask for it; write everyone, user:ID, group:ID or role:ID, or remove the line")
+		}
+		for i, one := range list {
+			if !asker.MatchString(one) {
+				k.at(item(key, i), "must be everyone, user:ID, group:ID or role:ID, with the id and not a name")
+				continue
+			}
+			k.possible(item(key, i), one)
+		}
+	}
+}
+
 // Approvers lists every rule of who may approve, of the section and of tools.
 func (c *Config) Approvers() []string {
 	var all []string
@@ -122,12 +161,17 @@ func (k *checker) approvers(key string, list []string) {
 			k.at(item(key, i), "must be requester, anyone, user:ID, group:ID or role:ID, with the id and not a name")
 			continue
 		}
-		switch slack, discord := k.c.Slack != nil, k.c.Discord != nil; {
-		case strings.HasPrefix(one, "role:") && slack && !discord:
-			k.at(item(key, i), "is a role, of which Slack has none, so nobody could be it; write group:ID or user:ID")
-		case strings.HasPrefix(one, "group:") && discord && !slack:
-			k.at(item(key, i), "is a user group, of which Discord has none, so nobody could be in it; write role:ID or user:ID")
-		}
+		k.possible(item(key, i), one)
+	}
+}
+
+// possible refuses a group or role that no platform of the file has.
+func (k *checker) possible(key, rule string) {
+	switch slack, discord := k.c.Slack != nil, k.c.Discord != nil; {
+	case strings.HasPrefix(rule, "role:") && slack && !discord:
+		k.at(key, "is a role, of which Slack has none, so nobody could be it; write group:ID or user:ID")
+	case strings.HasPrefix(rule, "group:") && discord && !slack:
+		k.at(key, "is a user group, of which Discord has none, so nobody could be in it; write role:ID or user:ID")
 	}
 }
 

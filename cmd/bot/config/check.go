@@ -22,6 +22,7 @@ func check(c *Config, d *decoder) {
 	k.memory()
 	k.limits()
 	k.approvals()
+	k.asking()
 	k.builtins()
 	k.search()
 	k.commands()

@@ -92,39 +92,44 @@ func (h *HTTP) setDefaults(Approvals) { h.Listen = "127.0.0.1:8080" }
 
 func (t *Traces) setDefaults(Approvals) { t.OTLP = "http://127.0.0.1:4318" }
 
-func (t *Calculator) setDefaults(a Approvals) { t.ToolRules = ToolRules{RiskAuto, a} }
-
-func (t *Clock) setDefaults(a Approvals) { t.ToolRules = ToolRules{RiskAuto, a} }
-
-func (t *Wikipedia) setDefaults(a Approvals) {
-	*t = Wikipedia{Language: "en", ToolRules: ToolRules{RiskAuto, a}}
+// anyones are the rules of a tool for which everyone may ask.
+func anyones(r Risk, a Approvals) ToolRules {
+	return ToolRules{Risk: r, Approvals: a, For: []string{"everyone"}}
 }
 
-func (t *Fetch) setDefaults(a Approvals) { t.ToolRules = ToolRules{RiskAuto, a} }
+func (t *Calculator) setDefaults(a Approvals) { t.ToolRules = anyones(RiskAuto, a) }
+
+func (t *Clock) setDefaults(a Approvals) { t.ToolRules = anyones(RiskAuto, a) }
+
+func (t *Wikipedia) setDefaults(a Approvals) {
+	*t = Wikipedia{Language: "en", ToolRules: anyones(RiskAuto, a)}
+}
+
+func (t *Fetch) setDefaults(a Approvals) { t.ToolRules = anyones(RiskAuto, a) }
 
 func (t *Search) setDefaults(a Approvals) {
-	*t = Search{Provider: ProviderSearxng, ToolRules: ToolRules{RiskAuto, a}}
+	*t = Search{Provider: ProviderSearxng, ToolRules: anyones(RiskAuto, a)}
 }
 
 func (t *Python) setDefaults(a Approvals) {
-	*t = Python{Timeout: 20 * time.Second, Memory: 512 << 20, ToolRules: ToolRules{RiskAuto, a}}
+	*t = Python{Timeout: 20 * time.Second, Memory: 512 << 20, ToolRules: anyones(RiskAuto, a)}
 }
 
-func (t *Chart) setDefaults(a Approvals) { t.ToolRules = ToolRules{RiskAuto, a} }
+func (t *Chart) setDefaults(a Approvals) { t.ToolRules = anyones(RiskAuto, a) }
 
 func (t *Image) setDefaults(a Approvals) {
-	*t = Image{Model: "gpt-image-1", ToolRules: ToolRules{RiskAsk, a}}
+	*t = Image{Model: "gpt-image-1", ToolRules: anyones(RiskAsk, a)}
 }
 
 func (t *Command) setDefaults(a Approvals) {
 	*t = Command{
 		Parameters: json.RawMessage(noParameters), Cwd: ".", Output: OutputText,
-		Timeout: 30 * time.Second, ToolRules: ToolRules{RiskAsk, a},
+		Timeout: 30 * time.Second, ToolRules: anyones(RiskAsk, a),
 	}
 }
 
 func (t *MCP) setDefaults(Approvals) {
-	t.Risk, t.Tools, t.Timeout = Risks{"*": RiskAsk}, []string{"*"}, 60*time.Second
+	t.Risk, t.Tools, t.Timeout, t.For = Risks{"*": RiskAsk}, []string{"*"}, 60*time.Second, []string{"everyone"}
 }
 
 // resolve finishes a configuration that is right: paths become absolute by the

@@ -146,7 +146,7 @@ func follow(root, n schemaNode) schemaNode {
 }
 
 // common finds the keys that every tool has: the example shows them once.
-var common = regexp.MustCompile(`^tools\.(` + strings.Join(builtins, "|") + `)\.(risk|approvals)|^tools\.commands\.approvals\.`)
+var common = regexp.MustCompile(`^tools\.(` + strings.Join(builtins, "|") + `)\.(risk|approvals|for)|^tools\.commands\.approvals\.`)
 
 func TestExampleHasEveryKey(t *testing.T) {
 	text, err := Schema()

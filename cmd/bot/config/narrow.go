@@ -22,6 +22,7 @@ var shapes = map[string]string{
 	"listen":   `^[^\s/]*:[0-9]{1,5}$`,
 	"id":       id.String(),
 	"approver": approver.String(),
+	"asker":    asker.String(),
 	"heard":    `^(everyone|(user|group|channel|role):[A-Za-z0-9]{1,64})$`,
 	"emoji":    `^[^ \t\n,]+$`,
 	"tool":     toolName.String(),

@@ -204,6 +204,7 @@ type Tools struct {
 type ToolRules struct {
 	Risk      Risk      `yaml:"risk" doc:"auto: just run; ask: wait for an approval; never: refuse"`
 	Approvals Approvals `yaml:"approvals" doc:"Over the section approvals, key by key"`
+	For       []string  `yaml:"for" schema:"asker,some" doc:"Who may ask for it: everyone, user:ID, group:ID (Slack user group) or role:ID (Discord role). In a turn that holds a message of somebody else it is not offered. Default [everyone]"`
 }
 
 // Calculator configures the calculator.
@@ -288,4 +289,5 @@ type MCP struct {
 	Risk     Risks               `yaml:"risk" doc:"By pattern on the server's tool names; the strictest matching pattern wins. Default ask"`
 	Tools    []string            `yaml:"tools" schema:"globs,some" doc:"Patterns on the server's tool names, of those that are used. Default [\"*\"]"`
 	Timeout  time.Duration       `yaml:"timeout" schema:"positive" doc:"Of one call. Default 60s"`
+	For      []string            `yaml:"for" schema:"asker,some" doc:"Who may ask for its tools, as of any other tool. Default [everyone]"`
 }

@@ -1,0 +1,100 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// Who may ask for a tool is said by its `for`. The words of everybody whose message
+// is in a turn may move the model, so in a turn that holds a message of somebody else
+// the tool is not offered, and a call of it all the same is refused. Only the
+// platform knows who is in a group or has a role: that is asked before the model is
+// called, once a turn for each person, and in doubt nobody is.
+
+// everyone is the rule that anybody may ask.
+const everyone = "everyone"
+
+// textNotFor is what a model is told that calls a tool which is not for all whose
+// messages it was shown.
+const textNotFor = "denied: only some people may ask for this tool, and somebody else's message is in this turn. Do without it, and say so."
+
+// senders are the people whose words are in a turn up to an entry.
+func (t *turn) senders(seen uint64) []chat.User {
+	out := []chat.User{}
+	if t.requester.ID != "" {
+		out = append(out, t.requester)
+	}
+	for _, m := range t.live() {
+		same := func(u chat.User) bool { return u.ID == m.From.ID }
+		if m.seq <= seen && !slices.ContainsFunc(out, same) {
+			out = append(out, m.From)
+		}
+	}
+	return out
+}
+
+// entitled says whether all whose words are in a turn may ask for a tool.
+func (d *decision) entitled(tool Tool, t *turn, seen uint64) bool {
+	if t == nil || len(tool.For) == 0 {
+		return true
+	}
+	return !slices.ContainsFunc(t.senders(seen), func(u chat.User) bool { return !t.mayAsk(tool, u.ID) })
+}
+
+func (t *turn) mayAsk(tool Tool, who chat.UserID) bool {
+	return slices.ContainsFunc(tool.For, func(rule string) bool {
+		id, isUser := strings.CutPrefix(rule, "user:")
+		switch {
+		case rule == everyone, isUser && id == string(who):
+			return true
+		}
+		return slices.Contains(t.belongs[who].In, rule)
+	})
+}
+
+// identify asks who the people of a turn are, before the model is called, where a
+// tool hangs on that.
+func (d *decision) identify(t *turn) Action {
+	var rules []string
+	for _, tool := range d.a.Tools {
+		for _, rule := range tool.For {
+			if IsGroup(rule) && !slices.Contains(rules, rule) {
+				rules = append(rules, rule)
+			}
+		}
+	}
+	if len(rules) == 0 {
+		return nil
+	}
+	var unknown []chat.UserID
+	for _, u := range t.senders(d.s.last) {
+		if _, known := t.belongs[u.ID]; !known {
+			unknown = append(unknown, u.ID)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	return Identify{Turn: t.id, Who: unknown, Rules: rules}
+}
+
+// belongs takes what the platform said of somebody.
+func (s *state) belongs(at time.Time, b memory.Belongs) {
+	if c := s.calls[b.Call]; c != nil {
+		c.givers, c.identified = known(c.givers, b), at
+	} else if t := s.turn(b.Turn); t != nil && b.Call == "" {
+		t.belongs = known(t.belongs, b)
+	}
+}
+
+func known(m map[chat.UserID]memory.Belongs, b memory.Belongs) map[chat.UserID]memory.Belongs {
+	if m == nil {
+		m = map[chat.UserID]memory.Belongs{}
+	}
+	m[b.Who] = b
+	return m
+}

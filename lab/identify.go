@@ -1,0 +1,23 @@
+package lab
+
+import (
+	"slices"
+
+	"nod/agent"
+	"nod/memory"
+)
+
+// identify says of people what the platform said then; of whom it was not asked,
+// nothing is known.
+func (s *stage) identify(act agent.Identify) {
+	for _, who := range act.Who {
+		b := memory.Belongs{Turn: act.Turn, Call: act.Call, Who: who, Rules: act.Rules}
+		for _, e := range s.rec.entries {
+			then, ok := e.Body.(memory.Belongs)
+			if ok && then.Who == who && then.Turn == act.Turn && then.Call == act.Call {
+				b.In = slices.DeleteFunc(slices.Clone(then.In), func(rule string) bool { return !slices.Contains(act.Rules, rule) })
+			}
+		}
+		s.append(b)
+	}
+}
