@@ -8,13 +8,15 @@ import (
 
 	"nod/chat"
 	"nod/chat/outbox"
+	"nod/chat/retry"
 )
 
 // That the bot is at work is shown by the status of an agent session
 // (https://docs.slack.dev/ai/agent-sessions), in channels and direct
 // conversations alike: it is no message, rings nowhere, and while it is
 // `processing` people have a stop button. A session never changes by itself, also
-// not when the bot answers or people click the button, so every turn ends it.
+// not when the bot answers or people click the button, so every turn ends it, and
+// goes on trying where that call fails.
 // Where a workspace has no sessions there is the older status of an assistant's
 // thread, in direct conversations.
 
@@ -127,8 +129,12 @@ func (a *Adapter) unsign(thread chat.ThreadID, s *sign) {
 	a.working.calls.Go(func() {
 		ctx, cancel := context.WithTimeout(a.working.ctx, longestRetry)
 		defer cancel()
-		if err := a.web.call(ctx, r); err != nil {
-			a.log.Debug("show that the bot is not at work", "error", err)
+		again := retry.Policy{
+			First: a.o.Settle, Longest: longBackoff, Final: func(err error) bool { return code(err) != "" },
+			Failed: func(err error) { a.log.Debug("show that the bot is not at work", "error", err) },
+		}
+		if err := again.Do(ctx, func(ctx context.Context) error { return a.web.call(ctx, r) }); err != nil {
+			a.log.Debug("give up showing that the bot is not at work", "thread", thread.String(), "error", err)
 		}
 		a.working.forget(thread)
 	})
@@ -175,7 +181,7 @@ func (a *Adapter) status(thread chat.ThreadID, status string) request {
 	}
 	r.then = func(err error) {
 		switch {
-		case err == nil:
+		case err == nil, lost(err) && status == atWork: // where it may be shown it has to be ended
 			a.working.noted(thread, status)
 		case refusedForm(err) && r.method == "agents.sessions.setStatus":
 			a.shapes.refused(form{shape: sessionShape}, err)

@@ -40,6 +40,7 @@ func TestSlackBurst(t *testing.T) {
 		if c := w.s.RateLimited(); c != 0 {
 			t.Errorf("%d calls were refused as too many", c)
 		}
+		within(t, 4*patience, "no thread looks as if it were at work", func() bool { return len(w.s.Processing()) == 0 })
 	})
 }
 

@@ -1,0 +1,136 @@
+package slack
+
+import (
+	"testing"
+
+	"nod/chat"
+	"nod/internal/fakeslack"
+)
+
+func TestSigns(t *testing.T) {
+	o := open(t, fakeslack.Options{}, nil)
+	dm := o.fake.DM("U0ADA")
+	ts := o.fake.Say("U0ADA", dm, "hi")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	th, ref := thread(dm, ts), refOf(fakeslack.Team, dm, ts)
+	for range 2 {
+		if err := o.a.React(t.Context(), ref, chat.EmojiSeen); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := o.a.Whisper(t.Context(), th, chat.User{ID: "U0ADA"}, ref, "no <!here>"); err != nil {
+		t.Fatal(err)
+	}
+	if e := o.fake.Ephemerals("U0ADA"); len(e) != 1 || e[0].Text != "no &lt;!here&gt;" {
+		t.Errorf("whispered %+v", e)
+	}
+}
+
+// That the bot is at work is the status of the thread's session, in channels too,
+// with a stop button; it says so until the turn ends and no longer, and says
+// that it waits while an approval does.
+func TestSessions(t *testing.T) {
+	o, th, ref := called(t, fakeslack.Options{}, nil)
+	is := func(want string) {
+		t.Helper()
+		o.wait(func(s *fakeslack.Server) bool { return s.Session(general, th.Root) == want })
+	}
+	o.a.Working(th, true)
+	is("processing")
+	o.fake.StopSession("U0ADA", general, th.Root)
+	o.in.Await(t, func() bool { return len(o.in.Halts) == 1 && o.in.Halts[0] == th })
+	p := chat.Post{Key: "ask/c1", ReplyTo: ref, Approval: approval()}
+	at, err := o.a.Post(t.Context(), th, p, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is("processing") // a post ends nothing
+	o.a.Working(th, false)
+	is("suspended")
+	o.a.Working(th, true)
+	is("processing")
+	p.Approval.Outcome = chat.Denied
+	if err := o.a.Edit(t.Context(), th, at, p); err != nil {
+		t.Fatal(err)
+	}
+	o.a.Working(th, false)
+	is("active")
+	if all := o.fake.Sessions(general, th.Root); len(all) != 4 || all[0].Title != "hi" {
+		t.Errorf("the session was %+v", all)
+	}
+	if o.a.working.calls.Wait(); len(o.a.working.at) != 0 {
+		t.Errorf("it remembers %v", o.a.working.at)
+	}
+}
+
+// A quick turn costs no call, and one that ends while its sign is on its way
+// takes it back.
+func TestShortSigns(t *testing.T) {
+	o, th, _ := called(t, fakeslack.Options{}, nil)
+	o.a.Working(th, true)
+	o.a.Working(th, false)
+	if len(o.a.working.at) != 0 {
+		t.Error("it remembers a turn that showed nothing")
+	}
+	hold := make(chan struct{})
+	fault := o.fake.Fail(fakeslack.Fault{Method: "agents.sessions.setStatus", Hold: hold})
+	o.a.Working(th, true)
+	o.wait(func(*fakeslack.Server) bool { return fault.Hits() == 1 })
+	o.a.Working(th, false)
+	close(hold)
+	o.wait(func(s *fakeslack.Server) bool { return s.Session(general, th.Root) == "active" })
+}
+
+// Whatever becomes of a call that shows a sign, no thread looks as if it were at
+// work for ever.
+func TestSignsEnd(t *testing.T) {
+	for name, faults := range map[string][]fakeslack.Fault{
+		"shown, and not told so": {{Status: 500, After: true}},
+		"not ended":              {{Skip: 1, Status: 500}},
+		"ended, and not told so": {{Skip: 1, Drop: true, After: true}},
+		"not ended for long":     {{Skip: 1, Status: 503, Times: 6}},
+		"both":                   {{Drop: true, After: true}, {Drop: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, th, _ := called(t, fakeslack.Options{NoLimits: true}, nil)
+			for _, f := range faults {
+				f.Method = "agents.sessions.setStatus"
+				o.fake.Fail(f)
+			}
+			o.a.Working(th, true)
+			o.wait(func(s *fakeslack.Server) bool { return s.Session(general, th.Root) == "processing" })
+			o.a.Working(th, false)
+			o.wait(func(s *fakeslack.Server) bool { return s.Session(general, th.Root) == "active" })
+			if o.a.working.calls.Wait(); len(o.a.working.at) != 0 {
+				t.Errorf("it remembers %v", o.a.working.at)
+			}
+		})
+	}
+}
+
+// A workspace without sessions has the older status, in direct conversations.
+func TestSignsWithoutSessions(t *testing.T) {
+	o, th, _ := called(t, fakeslack.Options{NoSessions: true}, nil)
+	dm := o.fake.DM("U0ADA")
+	direct := thread(dm, o.fake.Say("U0ADA", dm, "hi"))
+	for range 2 {
+		o.a.Working(direct, true)
+		o.wait(func(s *fakeslack.Server) bool { return s.Status(dm, direct.Root) != "" })
+		o.a.Working(direct, false)
+		o.wait(func(s *fakeslack.Server) bool {
+			return s.Session(dm, direct.Root) == "active" && s.Status(dm, direct.Root) == ""
+		})
+	}
+	if n := len(o.fake.Calls("agents.sessions.setStatus")); n != 1 {
+		t.Errorf("sessions were tried %d times", n)
+	}
+	o.a.Working(th, true)
+	o.a.Working(direct, true)
+	o.wait(func(s *fakeslack.Server) bool { return s.Status(dm, direct.Root) != "" })
+	o.a.Working(direct, false)
+	o.a.Working(th, false)
+	if o.a.working.calls.Wait(); len(o.fake.Processing()) != 0 {
+		t.Errorf("at work still: %v", o.fake.Processing())
+	}
+}
