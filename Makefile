@@ -11,7 +11,7 @@ TOOL := go tool -modfile=tools.mod
 PAGE ?= 127.0.0.1:8484
 
 demo: ## talk to the agent in this terminal, or in the browser by the link that it prints
-	@go run ./cmd/bot chat --page $(PAGE)
+	@go run -tags demo ./cmd/bot chat --page $(PAGE)
 
 build: ## bin/bot
 	go build -o bin/bot ./cmd/bot
@@ -43,6 +43,7 @@ tidy: ## go.mod says exactly what is used
 
 lint: ## vet, formatting and the linters of .golangci.yml
 	go vet ./...
+	go vet -tags demo ./cmd/bot
 	$(TOOL) golangci-lint run ./...
 
 vuln: ## known vulnerabilities, where the database can be reached

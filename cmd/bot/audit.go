@@ -17,7 +17,6 @@ import (
 	"nod/cmd/bot/config"
 	"nod/memory"
 	"nod/memory/audit"
-	"nod/memory/redis"
 	"nod/memory/sqlite"
 )
 
@@ -209,12 +208,7 @@ func auditStore(ctx context.Context, file string, cmd *commands, env Env) (*conf
 
 func viewStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (viewer, error) {
 	if cfg.Store.Kind == config.Redis {
-		v, err := redis.View(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log})
-		if err != nil {
-			return nil, unusable(err)
-		}
-		log.Info("reading the store", "format", v.Format)
-		return v, nil
+		return viewRedis(ctx, cfg, log)
 	}
 	v, err := sqlite.View(ctx, cfg.Store.Path)
 	if err != nil {

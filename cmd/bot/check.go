@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"nod/cmd/bot/config"
-	"nod/memory/redis"
 	"nod/memory/sqlite"
 )
 
@@ -120,7 +119,7 @@ func trials(cfg *config.Config, log *slog.Logger) []trial {
 // tryStore looks at the store without making or changing anything.
 func tryStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (string, error) {
 	if cfg.Store.Kind == config.Redis {
-		lines, err := redis.Check(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log})
+		lines, err := checkRedis(ctx, cfg, log)
 		if err != nil {
 			return "", err
 		}

@@ -20,7 +20,6 @@ import (
 	"nod/llm/openai"
 	"nod/llm/tokens"
 	"nod/memory"
-	"nod/memory/redis"
 	"nod/memory/sqlite"
 )
 
@@ -132,7 +131,7 @@ type fullStore interface {
 // openStore opens what `store` names.
 func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (fullStore, error) {
 	if cfg.Store.Kind == config.Redis {
-		return redis.Open(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log, Keep: cfg.Memory.Keep, Quota: quota(cfg), Wait: serverWait})
+		return openRedis(ctx, cfg, log)
 	}
 	return sqlite.Open(ctx, cfg.Store.Path, sqlite.Options{Logger: log, Keep: cfg.Memory.Keep, Quota: quota(cfg), Wait: drainWait})
 }

@@ -1,0 +1,24 @@
+//go:build demo
+
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"nod/cmd/bot/config"
+)
+
+// This is what the build of `make demo` has in place of store_redis.go. A file that
+// names a Redis is a mistake for it, as for any build that can't do what a file asks.
+
+var servers []string
+
+var errDemo = errors.New("this is the build of `make demo`, without Redis; `make build` has it")
+
+func openRedis(context.Context, *config.Config, *slog.Logger) (fullStore, error) { return nil, errDemo }
+
+func viewRedis(context.Context, *config.Config, *slog.Logger) (viewer, error) { return nil, errDemo }
+
+func checkRedis(context.Context, *config.Config, *slog.Logger) ([]string, error) { return nil, errDemo }

@@ -1,0 +1,36 @@
+//go:build !demo
+
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"nod/cmd/bot/config"
+	"nod/memory/redis"
+)
+
+// This file is all that the program knows of Redis. `make demo` is built without it
+// (see store_demo.go): what is seen first needs one file and no server, and the
+// client is a sixth of all that is compiled.
+
+// servers are the stores of this build beside the file.
+var servers = []string{"store: redis"}
+
+func openRedis(ctx context.Context, cfg *config.Config, log *slog.Logger) (fullStore, error) {
+	return redis.Open(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log, Keep: cfg.Memory.Keep, Quota: quota(cfg), Wait: serverWait})
+}
+
+// viewRedis opens it to look at it.
+func viewRedis(ctx context.Context, cfg *config.Config, log *slog.Logger) (viewer, error) {
+	v, err := redis.View(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log})
+	if err != nil {
+		return nil, unusable(err)
+	}
+	log.Info("reading the store", "format", v.Format)
+	return v, nil
+}
+
+func checkRedis(ctx context.Context, cfg *config.Config, log *slog.Logger) ([]string, error) {
+	return redis.Check(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log})
+}
