@@ -212,6 +212,9 @@ func (c *checker) begins(n *node, d chat.Desk, call llm.Call, version int) *exec
 	if k.args != call.Args || k.tool != call.Name {
 		c.fail(ruleShown, "%s runs with %s, and was %s", call.ID, call.Args, k.args)
 	}
+	if l.tooLate(k) {
+		c.fail(ruleStop, "%s runs, and before it started somebody had asked to stop", call.ID)
+	}
 	if spec.asks {
 		c.shown(l, k, call, version)
 	}

@@ -22,25 +22,26 @@ type ledger struct {
 	amnesia   bool // the model is not shown all that the turn has done: it may ask for it again
 
 	// What follows from hist.
-	messages map[string]uint64 // by id of the message: where it is
-	deleted  map[string]bool
-	calls    map[string]*call
-	asked    []*call
-	open     uint64
-	wiped    uint64          // was open when the thread, which can no more be read, was forgotten
-	done     map[uint64]bool // turns
-	last     uint64          // the latest turn that was opened
-	openBy   chat.UserID
-	authors  []chat.UserID // whose messages are in the turn
-	horizon  time.Time     // of the last forget: what was sent before it is nobody's message any more
-	stopped  bool
-	forgot   uint64
-	reacted  map[string]int                // reactions
-	unsure   map[uint64]bool               // those of which it is said that it could not be checked who may decide
-	known    map[chat.MessageRef]time.Time // cards, since when they are in the log
-	asksStop time.Time                     // the latest word to stop
-	stopsIn  uint64                        // the turn in which somebody who takes part said so
-	people   map[chat.UserID]bool          // who wrote since the thread was forgotten
+	messages  map[string]uint64 // by id of the message: where it is
+	deleted   map[string]bool
+	calls     map[string]*call
+	asked     []*call
+	open      uint64
+	wiped     uint64          // was open when the thread, which can no more be read, was forgotten
+	done      map[uint64]bool // turns
+	last      uint64          // the latest turn that was opened
+	openBy    chat.UserID
+	authors   []chat.UserID // whose messages are in the turn
+	horizon   time.Time     // of the last forget: what was sent before it is nobody's message any more
+	stopped   bool
+	forgot    uint64
+	reacted   map[string]int                // reactions
+	unsure    map[uint64]bool               // those of which it is said that it could not be checked who may decide
+	known     map[chat.MessageRef]time.Time // cards, since when they are in the log
+	asksStop  time.Time                     // the latest word to stop
+	stopsIn   uint64                        // the turn in which somebody who takes part said so
+	stopHeard time.Duration                 // when that entered the log
+	people    map[chat.UserID]bool          // who wrote since the thread was forgotten
 }
 
 // question is one that somebody asked.
@@ -63,6 +64,7 @@ type call struct {
 	votes          []memory.Entry // reactions on the card
 	decided        *memory.Decided
 	started        *memory.Started
+	begun          time.Duration // when that entered the log
 	results        []memory.Result
 }
 
@@ -133,7 +135,7 @@ func (l *ledger) add(e memory.Entry, strict bool) {
 		l.messages[b.Ref.ID] = e.Seq
 		l.people[b.From.ID] = true
 		if b.Text == "stop" || b.Text == "forget" {
-			l.asksStop, l.stopsIn = e.At, l.open
+			l.asksStop, l.stopsIn, l.stopHeard = e.At, l.open, l.c.w.since
 		}
 		if l.open > 0 && asksSomething(b) && !b.Sent.Before(l.horizon) {
 			l.authors = append(l.authors, b.From.ID)
@@ -142,7 +144,7 @@ func (l *ledger) add(e memory.Entry, strict bool) {
 		l.deleted[b.Ref.ID] = true
 	case memory.Halt:
 		if l.people[b.By.ID] {
-			l.asksStop, l.stopsIn = e.At, l.open
+			l.asksStop, l.stopsIn, l.stopHeard = e.At, l.open, l.c.w.since
 		}
 	case memory.Reaction:
 		l.reacted[mark(b.Reaction)]++
@@ -212,6 +214,12 @@ func (l *ledger) turn(e memory.Entry, fail complain) {
 // mostStop is how long a word to stop may take where nothing goes wrong.
 const mostStop = 5 * time.Second
 
+// tooLate says whether the process that began a call had been told that the turn
+// should stop: in the very commit that said so, or before.
+func (l *ledger) tooLate(k *call) bool {
+	return l.open == k.turn && l.stopsIn == k.turn && !l.asksStop.IsZero() && l.stopHeard <= k.begun
+}
+
 // mark names a reaction.
 func mark(r chat.Reaction) string { return fmt.Sprint(r.On.ID, r.By.ID, r.Emoji, r.Removed) }
 
@@ -272,6 +280,9 @@ func (l *ledger) acts(e memory.Entry, fail complain) {
 	case memory.Decided:
 		if k := l.calls[b.Call]; k != nil && k.decided == nil {
 			l.decide(k, b, e, fail)
+			if b.Outcome == chat.Approved {
+				l.c.w.approved(l.id, itemOf(k.args))
+			}
 			k.decided = &b
 		}
 	case memory.Started:
@@ -299,6 +310,7 @@ func (l *ledger) start(b memory.Started, fail complain) {
 		fail(ruleShown, "%s starts with digest %s, and %s was asked for", b.Call, b.Digest, k.digest)
 	}
 	k.started = &b
+	k.begun = l.c.w.since
 }
 
 // decide checks a decision against the votes, in the order of the log.
@@ -377,9 +389,14 @@ func (l *ledger) result(b memory.Result, fail complain) {
 	k.results = append(k.results, b)
 }
 
+// justBack is how long after its return a process may still be taken for silent.
+const justBack = time.Second
+
 // unknown checks that nothing was heard of the process for as long as the call
 // may take, and ten seconds more. What a process says reaches the store every
 // third of a lease.
+//
+// A process may be heard again between the look and the commit that follows it.
 func (l *ledger) unknown(k *call, x *execution, fail complain) {
 	if k.started == nil {
 		fail(ruleUnknown, "the outcome of %s is unknown, and it never started", k.id)
@@ -391,7 +408,7 @@ func (l *ledger) unknown(k *call, x *execution, fail complain) {
 	}
 	w := l.c.w
 	quiet := w.now().Sub(n.store.heard)
-	if n.store.well && !n.gone {
+	if n.store.well && !n.gone && w.now().Sub(n.store.back) > justBack {
 		quiet = 0
 	}
 	if most := toolSpecs[k.tool].timeout + 10*time.Second; !n.gone && quiet < most {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +43,7 @@ func (w *world) play(a action) {
 		w.send(w.threads[a.thread], user(a.who))
 	case octagon:
 		w.send(w.threads[a.thread], chat.Reaction{On: w.refOf(a.about), By: user(a.who), Emoji: chat.EmojiStop})
-	case votes, unvotes, follows: // when something stands
+	case votes, unvotes, follows, regrets: // when something stands
 	default:
 		w.trouble(a)
 	}
@@ -91,6 +92,18 @@ func (w *world) answered(q string) {
 		w.after(a.d, nil, func() {
 			name, _, _ := strings.Cut(a.text, ":")
 			w.play(action{kind: says, who: a.who, thread: a.thread, about: name, text: a.text})
+		})
+	}
+}
+
+// approved has whoever regrets it say so.
+func (w *world) approved(thread chat.ThreadID, item string) {
+	for _, a := range w.script {
+		if a.kind != regrets || a.about != item {
+			continue
+		}
+		w.after(a.d, nil, func() {
+			w.play(action{kind: says, who: a.who, thread: slices.Index(w.threads, thread), text: a.text})
 		})
 	}
 }

@@ -35,6 +35,7 @@ const (
 	votes   kind = "votes" // d after the card for the item stands
 	unvotes kind = "takes back"
 	follows kind = "goes on" // d after the answer to a question stands
+	regrets kind = "regrets" // d after an item was approved: says stop
 )
 
 // What goes wrong.
@@ -97,6 +98,7 @@ func write(seed uint64) (scene, []action) {
 	}
 	w.people()
 	w.trouble()
+	w.second()
 	slices.SortStableFunc(w.out, func(a, b action) int { return int(a.at - b.at) })
 	return w.scene, w.out
 }
@@ -229,6 +231,28 @@ func (w *writer) ballot(at time.Duration, id string) {
 	}
 }
 
+// second is what follows on something else: who thinks better of it just as what
+// they approved is about to begin, and a store that is not quite back yet when a
+// process reaches it again.
+func (w *writer) second() {
+	seen := map[string]bool{}
+	for _, a := range w.out {
+		switch {
+		case a.kind == parts || a.kind == pauses:
+			if w.chance(0.3) {
+				w.add(action{at: max(0, a.at+a.d-w.short(3)), kind: flaky, slot: a.slot, d: seconds(5) + w.short(30)})
+			}
+			continue
+		case a.kind != votes || seen[a.about]:
+			continue
+		}
+		seen[a.about] = true
+		if w.chance(0.04) {
+			w.add(action{at: a.at, kind: regrets, who: a.who, about: a.about, text: "stop", d: w.short(0.01)})
+		}
+	}
+}
+
 // trouble is what goes wrong.
 func (w *writer) trouble() {
 	if w.faults == 0 {
@@ -305,6 +329,8 @@ func (a action) String() string {
 		}
 	case follows:
 		fmt.Fprintf(&b, "-- %s %s in t%d, %v after %s is answered --\n%s\n", a.who, a.kind, a.thread, a.d.Round(time.Microsecond), a.about, a.text)
+	case regrets:
+		fmt.Fprintf(&b, "-- %s %s %s, %v after it is approved --\n", a.who, a.kind, a.about, a.d.Round(time.Microsecond))
 	case votes, unvotes:
 		fmt.Fprintf(&b, "-- %s %s %s on %s, %v after it stands --\n", a.who, a.kind, a.text, a.about, a.d.Round(time.Millisecond))
 	default:

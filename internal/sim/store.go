@@ -36,6 +36,7 @@ type handle struct {
 	name   string
 	runs   []*memory.Run // that the process knows it holds
 	well   bool          // its beats reach the server
+	back   time.Time     // since when they do again
 	sure   bool          // the process knows that they do
 	heard  time.Time     // the last one that did
 	sick   int           // counts the times when it was not well
@@ -152,7 +153,7 @@ func (h *handle) recover() {
 	if h.well || h.closed {
 		return
 	}
-	h.well = true
+	h.well, h.back = true, h.s.now()
 	h.beatSoon()
 }
 
