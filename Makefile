@@ -6,7 +6,7 @@ export GOTOOLCHAIN := local
 export GOFLAGS := -buildvcs=auto
 TOOL := go tool -modfile=tools.mod
 
-.PHONY: demo build release same test deps lint tidy vuln unit race long fuzz pictures bench sim mutants attack fmt clean
+.PHONY: demo build release same test deps lint tidy vuln unit race long fuzz pictures bench sim mutants attack fmt clean load
 
 PAGE ?= 127.0.0.1:8484
 
@@ -66,6 +66,9 @@ fuzz: ## every fuzz target for a short while
 
 pictures: ## the pictures of the README, anew from the page; look at them before you commit
 	NOD_PICTURES=../../docs/pictures go test -count=1 -run '^TestPictures$$' ./cmd/bot
+
+load: ## the whole program from outside, beside a loop that stores nothing: some minutes, on a quiet machine
+	go test -count 1 -timeout 60m -run "^TestLoad$$" -v ./cmd/bot -args -load
 
 bench: ## the figures of docs/performance.md
 	go test -run '^$$' -bench . -benchmem -timeout 60m ./...

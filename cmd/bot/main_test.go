@@ -25,5 +25,6 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"bot":       main,
 		"mcpserver": mcpServer,
+		"bareloop":  bareLoop,
 	})
 }

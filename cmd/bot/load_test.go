@@ -1,0 +1,334 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"nod/cmd/bot/config"
+	"nod/internal/fakediscord"
+	"nod/internal/fakellm"
+	"nod/internal/fakeslack"
+	"nod/internal/redistest"
+)
+
+var underLoad = flag.Bool("load", false, "measure the whole program from outside: make load")
+
+// How much is measured. A question has a person of its own, so that no limit of a
+// conversation holds anything up.
+const (
+	loadSingles = 200 // one after the other
+	loadRounds  = 8   // of loadAtOnce
+	loadAtOnce  = 64
+	loadMany    = 1000
+	loadSlow    = 5 * time.Second
+	loadSlowest = 20 * time.Second
+)
+
+// TestLoad measures the program as a process of its own, with a platform and a
+// model in this one, beside a loop in another process that does the same and stores
+// nothing: see docs/performance.md.
+func TestLoad(t *testing.T) {
+	if !*underLoad {
+		t.Skip("make load")
+	}
+	for _, platform := range []string{"slack", "discord"} {
+		fmt.Printf("\n%s\n%s\n", platform, loadHead)
+		bare := newLoad(t, platform, "bare")
+		base := bare.measure("bare loop", loadRow{})
+		for _, store := range []string{"sqlite", "redis"} {
+			l := newLoad(t, platform, store)
+			l.measure("nod, "+store, base)
+		}
+	}
+}
+
+const loadHead = `who            | start ms | rest MB | plain p50/p99 ms | tool p50/p99 ms | CPU ms plain/tool | turns/s 64 | 1000 × 5 s: last after s | MB then | approval meanwhile ms
+(ratio)        |          |         |                  |                 |                   |            |                          |         |`
+
+// loadRow is a row of the table.
+type loadRow struct {
+	start       time.Duration
+	rest, full  float64 // resident, MB
+	plain, tool loadTimes
+	rate        float64 // turns with a tool a second, 64 at once
+	many        time.Duration
+	approval    time.Duration
+}
+
+// loadTimes are of one question after the other.
+type loadTimes struct {
+	p50, p99 time.Duration
+	cpu      time.Duration // of the process, a turn
+}
+
+// loadRig is a platform, a model and a process that serves them.
+type loadRig struct {
+	t     *testing.T
+	w     world
+	n     *service
+	p     *process
+	who   string
+	users int
+	delay atomic.Int64 // of a model call, for whoever asks something slow
+}
+
+func newLoad(t *testing.T, platform, who string) *loadRig {
+	t.Helper()
+	l := &loadRig{t: t, who: who}
+	switch platform {
+	case "slack":
+		w := newSlackWorld(t, fakeslack.Options{NoLimits: true})
+		for _, m := range config.SlackMethods {
+			w.extra = cmp.Or(w.extra, ", limits: {") + m + ": 100000, "
+		}
+		w.extra = strings.TrimSuffix(w.extra, ", ") + "}"
+		l.w = w
+	case "discord":
+		w := newDiscordWorld(t, fakediscord.Options{NoLimits: true})
+		w.extra = ", limits: {global: 10000}"
+		l.w = w
+	}
+	s := setup{}
+	if who == "redis" {
+		s.store = redistest.Start(t).URL()
+	}
+	l.n = newService(t, l.w, l.model, s)
+	return l
+}
+
+// model answers at once, or late what is asked slowly.
+func (l *loadRig) model(r fakellm.Request) fakellm.Reply {
+	if strings.Contains(r.Whole(), "slowly") {
+		<-time.After(time.Duration(l.delay.Load()))
+	}
+	switch {
+	case r.Last().Role == "tool":
+		return fakellm.Reply{Text: "The tool says: noon"}
+	case strings.Contains(r.Whole(), "deploy"):
+		return fakellm.Reply{Calls: []fakellm.Call{{Name: "deploy", Args: `{"env":"prod"}`}}}
+	case strings.Contains(r.Whole(), "time"):
+		return fakellm.Reply{Calls: []fakellm.Call{{Name: "clock", Args: `{}`}}}
+	}
+	return fakellm.Reply{Text: "You said so"}
+}
+
+// ask has a person who never wrote before say something in a direct message.
+func (l *loadRig) ask(text string) place {
+	l.users++
+	name := fmt.Sprintf("user%d", l.users)
+	switch w := l.w.(type) {
+	case *slackWorld:
+		w.users[name] = fmt.Sprintf("U%06d", l.users)
+		w.s.AddUser(fakeslack.User{ID: w.users[name], Name: name})
+	case *discordWorld:
+		w.users[name] = w.s.AddUser(name, "")
+		w.s.Join(w.guild, w.users[name])
+	}
+	return l.w.dm(name, text)
+}
+
+func (l *loadRig) measure(name string, base loadRow) (r loadRow) {
+	l.t.Helper()
+	r.start = l.begin()
+	defer func() { l.p.kill() }()
+	l.singly("hello", "You said so", 20) // warm
+	r.rest = l.resident()
+	r.plain = l.singly("hello", "You said so", loadSingles)
+	r.tool = l.singly("time", "The tool says", loadSingles)
+	began := time.Now()
+	for range loadRounds {
+		l.crowd("time", "The tool says", loadAtOnce, 5*time.Millisecond)
+	}
+	r.rate = loadRounds * loadAtOnce / time.Since(began).Seconds()
+	l.delay.Store(int64(loadSlow))
+	began = time.Now()
+	l.crowd("slowly", "You said so", loadMany, 20*time.Millisecond)
+	r.many = time.Since(began) - loadSlow
+	r.full = l.resident()
+	if l.who != "bare" {
+		r.approval = l.meanwhile()
+	}
+	r.print(name, base)
+	return r
+}
+
+// begin starts the process, and gives how long it took until it connected.
+func (l *loadRig) begin() time.Duration {
+	l.t.Helper()
+	began := time.Now()
+	if l.who == "bare" {
+		l.p = l.spawnBare()
+	} else {
+		l.p = l.n.spawn()
+	}
+	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
+	defer cancel()
+	var err error
+	switch w := l.w.(type) {
+	case *slackWorld:
+		err = w.s.WaitFor(ctx, func(s *fakeslack.Server) bool { return len(s.Calls("apps.connections.open")) > 0 })
+	case *discordWorld:
+		err = w.s.WaitFor(ctx, func(s *fakediscord.Server) bool { return len(s.Connections()) > 0 })
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	took := time.Since(began)
+	if l.who != "bare" {
+		l.n.done = make(chan int, 1)
+		l.n.ready()
+	}
+	return took
+}
+
+// singly asks one question after the other.
+func (l *loadRig) singly(text, answer string, n int) loadTimes {
+	l.t.Helper()
+	var took []time.Duration
+	cpu := l.cpu()
+	for range n {
+		began := time.Now()
+		l.await(l.ask(text), answer)
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	return loadTimes{took[n/2], took[n*99/100], (l.cpu() - cpu) / time.Duration(n)}
+}
+
+// await waits as awaitPost does.
+func (l *loadRig) await(at place, answer string) {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
+	defer cancel()
+	var err error
+	switch w := l.w.(type) {
+	case *slackWorld:
+		err = w.s.WaitFor(ctx, func(*fakeslack.Server) bool { return l.n.count(at, answer) > 0 })
+	case *discordWorld:
+		err = w.s.WaitFor(ctx, func(*fakediscord.Server) bool { return l.n.count(at, answer) > 0 })
+	}
+	if err != nil {
+		l.t.Fatalf("no answer to %v: %v\n%s", at, err, l.p.out)
+	}
+}
+
+// crowd asks many questions at once, and waits until all are answered.
+func (l *loadRig) crowd(text, answer string, n int, look time.Duration) {
+	l.t.Helper()
+	var open []place
+	for range n {
+		open = append(open, l.ask(text))
+	}
+	for until := time.Now().Add(6 * patience); len(open) > 0; <-time.After(look) {
+		open = slices.DeleteFunc(open, func(at place) bool { return l.n.count(at, answer) > 0 })
+		if time.Now().After(until) {
+			l.t.Fatalf("%d questions are not answered", len(open))
+		}
+	}
+}
+
+// meanwhile is how long an approval takes to run its tool while a thousand threads
+// wait for a slow model.
+func (l *loadRig) meanwhile() time.Duration {
+	l.t.Helper()
+	at := l.ask("deploy")
+	who := fmt.Sprintf("user%d", l.users)
+	card := l.n.ask(at, "prod")
+	l.delay.Store(int64(loadSlowest))
+	for range loadMany {
+		l.ask("slowly")
+	}
+	eventually(l.t, "the model has been asked", func() bool { return len(l.n.llm.Requests()) >= l.users+loadMany/2 })
+	ran := filepath.Join(filepath.Dir(l.n.file), "ran.txt")
+	began := time.Now()
+	l.w.react(who, card.place, "✅")
+	for until := began.Add(patience); ; <-time.After(time.Millisecond) {
+		if _, err := os.Stat(ran); err == nil {
+			return time.Since(began)
+		}
+		if time.Now().After(until) {
+			l.t.Fatal("what was approved does not run")
+		}
+	}
+}
+
+// cpu is what the process has used so far.
+func (l *loadRig) cpu() time.Duration {
+	l.t.Helper()
+	const hz = 100 // USER_HZ, which is that everywhere
+	f := l.stat("stat")
+	_, after, _ := strings.Cut(f, ") ")
+	fields := strings.Fields(after)
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * time.Second / hz
+}
+
+// resident is what of the process is in memory, in MB.
+func (l *loadRig) resident() float64 {
+	l.t.Helper()
+	for line := range strings.Lines(l.stat("status")) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kb, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+			return kb / 1024
+		}
+	}
+	l.t.Fatal("the kernel does not say what is resident")
+	return 0
+}
+
+func (l *loadRig) stat(name string) string {
+	l.t.Helper()
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", l.p.cmd.Process.Pid, name))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func (r loadRow) print(name string, base loadRow) {
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	fmt.Printf("%-14s | %8.0f | %7.0f | %7.1f %8.1f | %7.1f %7.1f | %8.1f %8.1f | %10.0f | %24.1f | %7.0f | %.0f\n", name, ms(r.start), r.rest,
+		ms(r.plain.p50), ms(r.plain.p99), ms(r.tool.p50), ms(r.tool.p99), ms(r.plain.cpu), ms(r.tool.cpu), r.rate, r.many.Seconds(), r.full, ms(r.approval))
+	if base.rate == 0 {
+		return
+	}
+	by := func(a, b time.Duration) float64 { return float64(a) / max(1, float64(b)) }
+	fmt.Printf("%-14s | %8s | %7s | %6.1f× %7.1f× | %6.1f× %6.1f× | %7.1f× %7.1f× | %9.2f× | %24s | %7s |\n", "", "", "",
+		by(r.plain.p50, base.plain.p50), by(r.plain.p99, base.plain.p99), by(r.tool.p50, base.tool.p50), by(r.tool.p99, base.tool.p99),
+		by(r.plain.cpu, base.plain.cpu), by(r.tool.cpu, base.tool.cpu), r.rate/base.rate, "", "")
+}
+
+// spawnBare starts the loop that stores nothing.
+func (l *loadRig) spawnBare() *process {
+	l.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	p := &process{n: l.n, cmd: exec.Command(self), out: &buffer{}}
+	p.cmd.Args = []string{"bareloop"} // see TestMain
+	p.cmd.Env = append(os.Environ(), "BARE_LLM="+l.n.llm.URL)
+	switch w := l.w.(type) {
+	case *slackWorld:
+		p.cmd.Env = append(p.cmd.Env, "BARE_SLACK="+w.s.APIURL(), "BARE_APP="+w.s.AppToken(), "BARE_BOT="+w.s.BotToken())
+	case *discordWorld:
+		p.cmd.Env = append(p.cmd.Env, "BARE_DISCORD="+w.s.URL(), "BARE_BOT="+w.s.Token())
+	}
+	p.cmd.Stderr, p.cmd.Stdout = p.out, p.out
+	if err := p.cmd.Start(); err != nil {
+		l.t.Fatal(err)
+	}
+	return p
+}
