@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -200,4 +201,21 @@ func (r *Rules) held() *AuditRules {
 		return nil
 	}
 	return r.audited()
+}
+
+// LogValue implements slog.LogValuer: what goes to the logs of the program, which
+// hold no text of a person. The line has its place in the chain only in the store.
+func (l AuditLine) LogValue() slog.Value {
+	attrs := []slog.Attr{slog.String("thread", l.Thread.String()), slog.String("event", l.Event)}
+	for _, f := range []struct{ key, value string }{
+		{"call", l.Call}, {"tool", l.Tool}, {"digest", l.Digest}, {"verdict", l.Verdict}, {"outcome", l.Outcome},
+	} {
+		if f.value != "" {
+			attrs = append(attrs, slog.String(f.key, f.value))
+		}
+	}
+	if len(l.By) > 0 {
+		attrs = append(attrs, slog.Any("by", l.By))
+	}
+	return slog.GroupValue(attrs...)
 }

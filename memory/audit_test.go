@@ -1,0 +1,30 @@
+package memory_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// A line in the program's logs says what happened, and holds neither the text of a
+// person nor a place in a chain that it has only in the store.
+func TestAuditLineInLogs(t *testing.T) {
+	t.Parallel()
+	var logs bytes.Buffer
+	line := memory.AuditLine{Event: "decided", Call: "1-1-1", Tool: "deploy", By: []chat.UserID{"U1"}, Outcome: "Denied", Reason: "MARK too late"}
+	slog.New(slog.NewJSONHandler(&logs, nil)).Info("audit", "audit", line)
+	for _, want := range []string{`"event":"decided"`, `"call":"1-1-1"`, `"tool":"deploy"`, `"by":["U1"]`, `"outcome":"Denied"`} {
+		if !strings.Contains(logs.String(), want) {
+			t.Errorf("%s lacks %s", logs.String(), want)
+		}
+	}
+	for _, bad := range []string{"MARK", `"prev"`, `"seq"`} {
+		if strings.Contains(logs.String(), bad) {
+			t.Errorf("%s holds %s", logs.String(), bad)
+		}
+	}
+}
