@@ -51,3 +51,15 @@ func FuzzCard(f *testing.F) {
 		}
 	})
 }
+
+// Where a call can be allowed for a while the card says the word for it.
+func TestGrantWord(t *testing.T) {
+	p := chat.Approval{Number: 3, Tool: "deploy", Args: "{}", Approve: []string{"✅"}, Deny: []string{"❌"}, Grant: time.Hour}
+	for grant, want := range map[time.Duration]bool{time.Hour: true, 0: false} {
+		p.Grant = grant
+		rows := askRows(&ask{number: 3, want: p}, time.UTC)
+		if got := rows[len(rows)-1].text == "  allow 3 1h approves it, and the same call again for so long"; got != want {
+			t.Errorf("the card ends with %q", rows[len(rows)-1].text)
+		}
+	}
+}

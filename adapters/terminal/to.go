@@ -180,7 +180,11 @@ func askRows(a *ask, at *time.Location) []row {
 	for _, why := range w.Because() {
 		rows = append(rows, row{"  why: " + exactLine(why), plain})
 	}
-	return append(rows, row{"  " + howTo(a), plain})
+	rows = append(rows, row{"  " + howTo(a), plain})
+	if word := w.GrantWord(); word != "" {
+		rows = append(rows, row{"  " + word + " approves it, and the same call again for so long", plain})
+	}
+	return rows
 }
 
 // howTo says how an approval is answered.

@@ -34,7 +34,7 @@ func TestOutOfBounds(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := openRoom(t)
 			r.send("/say", "c", "lobby", "text", "first", "id", "message0")
-			r.a.restore(spoken{chat.ThreadID{Platform: "terminal", Channel: "local", Root: "main"}, chat.Line{Message: &chat.Message{Text: "x"}, Ref: chat.MessageRef{Platform: "terminal", Channel: "local", ID: "m-1"}}})
+			r.a.restore(t.Context(), spoken{chat.ThreadID{Platform: "terminal", Channel: "local", Root: "main"}, chat.Line{Message: &chat.Message{Text: "x"}, Ref: chat.MessageRef{Platform: "terminal", Channel: "local", ID: "m-1"}}})
 			r.tray.did = nil
 			w := r.send(tt.path, tt.fields...)
 			if w.Code != tt.want || len(r.tray.did) > 0 || len(r.a.board.items) != 2 {

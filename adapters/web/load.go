@@ -34,7 +34,7 @@ func (a *Adapter) load(ctx context.Context) error {
 	}
 	slices.SortStableFunc(lines, func(a, b spoken) int { return cmp.Compare(a.At.UnixNano(), b.At.UnixNano()) })
 	for _, l := range lines {
-		a.restore(l)
+		a.restore(ctx, l)
 	}
 	a.reflect(ctx)
 	return nil
@@ -48,10 +48,11 @@ type spoken struct {
 
 // restore puts a line on the board, or brings it up to date there. A post
 // without a reference stands nowhere yet, and is about to be posted.
-func (a *Adapter) restore(l spoken) {
+func (a *Adapter) restore(ctx context.Context, l spoken) {
 	if l.Ref.IsZero() || l.Message == nil && l.Post == nil {
 		return
 	}
+	l.Post = a.complete(ctx, l.thread, l.Post)
 	it := item{ref: l.Ref, thread: l.thread, at: l.At, message: l.Message, post: l.Post}
 	if it.waiting() {
 		for _, emoji := range it.post.Approval.Ballot() {
@@ -105,6 +106,6 @@ func (a *Adapter) reflect(ctx context.Context) {
 		return
 	}
 	for _, l := range past {
-		a.restore(spoken{a.o.Terminal, l})
+		a.restore(ctx, spoken{a.o.Terminal, l})
 	}
 }

@@ -62,6 +62,9 @@ func (y *tray) Reaction(_ context.Context, r chat.Reaction, ids ...string) (bool
 	if r.Button {
 		what += " by button"
 	}
+	if r.Grant != nil {
+		what += " for a while"
+	}
 	if r.Removed {
 		what += " removed"
 	}

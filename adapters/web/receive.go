@@ -232,6 +232,9 @@ func (a *Adapter) press(r *http.Request, v view, id string) (view, error) {
 		return v, wrong{http.StatusBadRequest, "There is no such button."}
 	}
 	put := chat.Reaction{On: it.ref, By: v.Me, Emoji: emoji, Button: true}
+	if what == pressGrant {
+		put.Grant = &chat.Grant{} // as long as it may be, which is what the button says
+	}
 	if _, err := a.o.Inbox.Reaction(r.Context(), put, eventID("button", id)); err != nil {
 		return v, fmt.Errorf("put a click: %w", err)
 	}
@@ -292,6 +295,7 @@ func (a *Adapter) whatWrong(r *http.Request, v view, id string) (view, error) {
 const (
 	pressApprove = "approve"
 	pressDeny    = "deny"
+	pressGrant   = "grant"
 	pressStop    = "stop"
 	pressAgain   = "again"
 	pressGood    = "good"
@@ -311,7 +315,7 @@ func meaning(what string, on item) string {
 		approval = *on.post.Approval
 	}
 	switch what {
-	case pressApprove:
+	case pressApprove, pressGrant:
 		return first(approval.Approve)
 	case pressDeny:
 		return first(approval.Deny)

@@ -50,6 +50,7 @@ func (a *Adapter) Handler() http.Handler {
 	mux.HandleFunc("POST /delete", a.form(a.remove))
 	mux.HandleFunc("POST /react", a.form(a.react))
 	mux.HandleFunc("POST /press", a.form(a.press))
+	mux.HandleFunc("POST /change", a.form(a.changed))
 	mux.HandleFunc("POST /why", a.form(a.why))
 	mux.HandleFunc("POST /wrong", a.form(a.whatWrong))
 	return a.door.Guard(mux)

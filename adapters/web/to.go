@@ -31,6 +31,7 @@ type card struct {
 	Thread      *opening
 	Steps       *steps
 	Approval    *approval
+	Edits       bool // a call can be changed here
 	AsksWrong   bool // whoever looks at it is asked what was wrong with it
 	View        view // as whom it is seen
 	Quick       []string
@@ -92,6 +93,10 @@ type approval struct {
 	Headline, Tool, Args, Why, Terms, Digest, Reason, So string
 	Waits                                                bool
 	AsksWhy                                              bool // whoever looks at it denied it, and has not said why
+
+	Whole  string  // the whole digest
+	Fields []field // in which the call is changed
+	Grant  string  // what the button says that allows it for a while
 }
 
 // quick are the emoji that are at hand.
@@ -116,6 +121,7 @@ func cardOf(it item, v view, pane string) card {
 	case it.post.Approval != nil:
 		c.Kind, c.Approval = kindApproval, approvalOf(it.post.Approval, it.at.Location())
 		c.State, c.Label = approvalState(it.post.Approval), "Approval"
+		c.Edits = it.thread.Platform == Platform
 		c.Approval.AsksWhy = it.why == v.Me.ID && it.post.Approval.Outcome == chat.Denied && it.post.Approval.Reason == ""
 	case it.post.File != nil:
 		c.Kind, c.State, c.Label = kindFile, "kept", "File"
@@ -336,6 +342,12 @@ func approvalOf(p *chat.Approval, at *time.Location) *approval {
 		out.Headline = "Approval: " + out.Tool
 	}
 	out.Terms = terms(p, at)
+	if out.Waits {
+		out.Whole, out.Fields = p.Digest, fieldsOf(p)
+	}
+	if out.Waits && p.Grant > 0 {
+		out.Grant = p.GrantLabel()
+	}
 	return out
 }
 

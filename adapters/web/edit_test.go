@@ -1,0 +1,88 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"nod/chat"
+)
+
+func (y *tray) Card(_ context.Context, thread chat.ThreadID, call string) (chat.Approval, bool, error) {
+	return editCard(), call == "c1" && thread.Channel == "ops", nil
+}
+
+func (y *tray) Change(_ context.Context, thread chat.ThreadID, c chat.Change, ids ...string) (string, error) {
+	if strings.Contains(c.Args, "moon") {
+		return "there is no <moon>", nil
+	}
+	_, err := y.put("change "+thread.Root+" "+c.Call+" "+string(c.By.ID)+" "+c.Args+" "+c.Digest, ids)
+	return "", err
+}
+
+func editCard() chat.Approval {
+	return chat.Approval{
+		Call: "c1", Tool: "deploy", Args: `{"env":"prod","note":"\n<b>"}`, Digest: "0123456789abcdef", Number: 3, Headline: "Approval 3: deploy",
+		Requester: People[0], Approvers: []string{"anyone"}, Approve: []string{"✅"}, Deny: []string{"❌"}, Deadline: time.Unix(2e9, 0), Grant: time.Hour,
+		Parameters: `{"type":"object","properties":{"env":{"enum":["dev","prod"],"description":"Where to"},"force":{"type":"boolean"},"note":{"type":"string"},"n":{"type":"integer"}},"required":["env"]}`,
+	}
+}
+
+// A card holds a form with the arguments; what is sent is put with the digest of what
+// was shown, and what is wrong with it is said.
+func TestEditForm(t *testing.T) {
+	r := openRoom(t)
+	r.send("/say", "c", "ops", "text", "@nod deploy", "id", "message0")
+	p := editCard()
+	ref, _ := r.a.Post(t.Context(), threadID("ops", "message0"), chat.Post{Key: "ask/c1", Approval: &p}, false)
+	body := r.get("/?c=ops&t=message0").Body.String()
+	for _, want := range []string{
+		`<option value="&#34;prod&#34;" selected>prod</option>`, `<span class="note">Where to</span>`, `<input type="checkbox" name="bforce" value="true">`,
+		"<textarea name=\"snote\" rows=\"4\">\n\n&lt;b&gt;</textarea>", `<input name="nn" value="" autocomplete="off">`, ">Approve, and for 1 h</button>",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the card has no %s:\n%s", want, body)
+		}
+	}
+	r.tray.did = nil
+	fields := func(env, n string) string {
+		return url.Values{
+			"ref": {ref.String()}, "as": {"ben"}, "id": {newID()}, "digest": {p.Digest}, "field": {"menv", "bforce", "snote", "nn"},
+			"menv": {env}, "snote": {"\r\n<b>"}, "nn": {n},
+		}.Encode()
+	}
+	for _, tt := range []struct {
+		env, n, says string
+		want         int
+	}{
+		{`"dev"`, "x", "n: this is no number", http.StatusUnprocessableEntity},
+		{`"moon"`, "", "there is no <moon>", http.StatusUnprocessableEntity},
+		{`"dev"`, "2", "", http.StatusSeeOther},
+	} {
+		if w := r.submit("/change", "application/x-www-form-urlencoded", fields(tt.env, tt.n)); w.Code != tt.want || !strings.Contains(w.Body.String(), tt.says) {
+			t.Errorf("%s, %s: %d %s", tt.env, tt.n, w.Code, w.Body)
+		}
+	}
+	if want := `change message0 c1 ben {"env":"dev","note":"\n<b>","n":2} ` + p.Digest; len(r.tray.did) != 1 || r.tray.did[0] != want {
+		t.Errorf("did %q", r.tray.did)
+	}
+	r.send("/press", "ref", ref.String(), "what", "grant", "as", "ben")
+	if last := r.tray.did[len(r.tray.did)-1]; !strings.HasSuffix(last, "✅ by ben by button for a while") {
+		t.Errorf("did %q", r.tray.did)
+	}
+}
+
+// So does a card that an earlier process drew.
+func TestEditLater(t *testing.T) {
+	r := openRoom(t)
+	p := editCard()
+	p.Parameters, p.Grant = "", 0
+	line := chat.Line{At: time.Unix(1, 0), Ref: postRef(threadID("ops", "message0"), "ask/c1"), Post: &chat.Post{Key: "ask/c1", Approval: &p}}
+	r.a.restore(t.Context(), spoken{threadID("ops", "message0"), line})
+	if body := r.get("/?c=ops&t=message0").Body.String(); !strings.Contains(body, `name="bforce"`) || !strings.Contains(body, "and for 1 h") {
+		t.Errorf("the card is %s", body)
+	}
+}
