@@ -298,10 +298,14 @@ func (t *atlas) guildOfRole(role string) string {
 	return ""
 }
 
+// written is a channel and the last message in it.
+type written struct{ id, last int64 }
+
 // busy lists the channels and threads in which something was written after a
-// message, the latest first. It holds nothing up for long: guilds are looked at one
-// by one.
-func (t *atlas) busy(after string) []string {
+// message, the latest first and so many at most, and says how many there are. It
+// holds nothing up for long: guilds are looked at one by one, and of a million
+// channels no more is kept than twice what is listed.
+func (t *atlas) busy(after string, most int) (list []string, all int) {
 	t.mu.Lock()
 	lands := make([]*land, 0, len(t.lands))
 	for id, g := range t.lands {
@@ -310,23 +314,30 @@ func (t *atlas) busy(after string) []string {
 		}
 	}
 	t.mu.Unlock()
-	type written struct{ id, last int64 }
-	var found []written
+	since, found := snowflake(after), make([]written, 0, 2*most)
+	latest := func() {
+		slices.SortFunc(found, func(x, y written) int { return cmp.Compare(y.last, x.last) })
+		found = found[:min(len(found), most)]
+	}
 	for _, g := range lands {
 		t.mu.Lock()
 		for _, id := range g.spots {
-			if s := t.spots[id]; s.last > snowflake(after) {
-				found = append(found, written{id, s.last})
+			s := t.spots[id]
+			if s.last <= since {
+				continue
 			}
+			if all++; len(found) == cap(found) {
+				latest()
+			}
+			found = append(found, written{id, s.last})
 		}
 		t.mu.Unlock()
 	}
-	slices.SortFunc(found, func(x, y written) int { return cmp.Compare(y.last, x.last) })
-	out := make([]string, len(found))
-	for i, w := range found {
-		out[i] = textID(w.id)
+	latest()
+	for _, w := range found {
+		list = append(list, textID(w.id))
 	}
-	return out
+	return list, all
 }
 
 // draws says whether an event changes the atlas, and takes it in. These come in

@@ -140,11 +140,11 @@ func (a *Adapter) parents(ctx context.Context, marks []chat.Watermark) error {
 		return nil // nothing was ever heard, so nothing was missed
 	}
 	since := map[string]string{}
-	busy := a.atlas.busy(marks[0].Last.ID)
-	if len(busy) > mostBusy {
-		a.log.Warn("not every channel is looked through for what was missed", "channels", len(busy), "looked_through", mostBusy)
+	busy, all := a.atlas.busy(marks[0].Last.ID, mostBusy)
+	if all > len(busy) {
+		a.log.Warn("not every channel is looked through for what was missed", "channels", all, "looked_through", len(busy))
 	}
-	for _, id := range busy[:min(len(busy), mostBusy)] {
+	for _, id := range busy {
 		since[id] = marks[0].Last.ID
 	}
 	for _, m := range slices.Backward(marks) {
