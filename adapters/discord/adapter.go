@@ -276,12 +276,16 @@ func (a *Adapter) signIn(ctx context.Context) (info starting, err error) {
 	signIn := retry.Policy{First: a.o.Pause, Longest: longestPause, Final: refusedToken, Failed: func(err error) {
 		a.log.Warn("sign in to discord", "error", err)
 	}}
+	refusals := 0
 	err = signIn.Do(ctx, func(ctx context.Context) error {
 		if _, err := a.me(ctx); err != nil {
 			return err
 		}
 		if err := a.ownApp(ctx); err != nil {
-			return err
+			if refusals++; !refused(err) || refusedToken(err) || refusals < mostTries {
+				return err
+			}
+			a.log.Warn("ask what the application may do", "error", err)
 		}
 		info, err = a.starting(ctx)
 		return err
@@ -305,15 +309,11 @@ func (a *Adapter) me(ctx context.Context) (user, error) {
 	return me, err
 }
 
-// ownApp asks what the application may do. One that can't be asked for may do
-// what every one may.
+// ownApp asks what the application may do. One that can't be asked for, again and
+// again, may do what every one may, and is taken for one that strangers can invite.
 func (a *Adapter) ownApp(ctx context.Context) error {
 	var app application
 	err := a.rest.call(ctx, request{method: "GET", path: "/applications/@me", priority: outbox.Approval, answer: &app})
-	if refused(err) && !refusedToken(err) {
-		a.log.Warn("ask what the application may do", "error", err)
-		err = nil
-	}
 	a.self.mu.Lock()
 	defer a.self.mu.Unlock()
 	a.self.app = app

@@ -118,11 +118,21 @@ func (a *Adapter) voted(ctx context.Context, in interaction, b ballot) error {
 	}); err != nil {
 		return a.sorry(ctx, in, err)
 	}
-	if _, takes := a.o.Inbox.(Reasons); !b.deny || !takes {
+	inbox, takes := a.o.Inbox.(Reasons)
+	if !b.deny || !takes {
 		return a.respond(ctx, in, promiseToChange, nil)
 	}
 	b.kind = reasonForm
-	return a.respond(ctx, in, answerForm, form(b.id()))
+	_, err = a.reply(ctx, in, answerForm, form(b.id()))
+	if err == nil || code(err) == codeAnswered {
+		return err
+	}
+	// where no form opens there will be no reason, and nobody waits for one
+	a.log.Warn("ask why a call is denied", "error", err)
+	if _, err := inbox.Reason(ctx, threadID(b.place), b.call, by, "", "discord:noreason:"+in.ID); err != nil {
+		return fmt.Errorf("put that there is no reason: %w", err)
+	}
+	return a.respond(ctx, in, promiseToChange, nil)
 }
 
 // putSoon puts what a click means within the time that there is to answer it.

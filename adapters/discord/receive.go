@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -110,7 +111,7 @@ func (a *Adapter) persist(ctx context.Context, put func(context.Context) error) 
 			return true
 		case ctx.Err() != nil:
 			return false
-		case refused(err):
+		case refused(err) && !blank(err) && !slices.Contains(passing, code(err)):
 			a.log.Warn("event dropped: discord does not say where it belongs", "error", err)
 			return true
 		case a.o.Now().Sub(began) > patience:

@@ -356,6 +356,7 @@ const (
 	codeNoMutual     = 50278  // guilds with somebody
 	codeAnswered     = discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged
 	codeBadForm      = 50035
+	codeOver         = 10062 // an interaction
 	codeArchived     = 50083
 )
 

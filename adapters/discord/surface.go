@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"nod/chat"
 )
 
 // Discord waits 3 s for the first answer to a click or a command. What takes
@@ -42,6 +46,23 @@ func (a *Adapter) interact(ctx context.Context, in interaction) {
 	}
 }
 
+// tooLate are refusals after which an interaction takes no other answer: it was
+// answered, or is over.
+var tooLate = []int{codeAnswered, codeOver}
+
+// takesMore says whether an interaction whose answer was refused takes another one.
+func takesMore(err error) bool { return refused(err) && !slices.Contains(tooLate, code(err)) }
+
+// notice is a refusal in words, for whoever waits for an answer.
+func notice(err error) page {
+	said := chat.Refused{Platform: "Discord", Code: strconv.Itoa(code(err))}
+	var r chat.Refused
+	if errors.As(final(err), &r) {
+		said = r
+	}
+	return newPage(said.Notice())
+}
+
 // page is what an interaction is answered with.
 type page struct {
 	Content    string `json:"content"`
@@ -61,8 +82,20 @@ func (a *Adapter) respond(ctx context.Context, in interaction, kind int, data an
 }
 
 // respondWith gives the first answer, and says which message it became, if that is
-// known.
+// known. What Discord refuses it is said to whoever waits, in place of a line that
+// the bot did not respond.
 func (a *Adapter) respondWith(ctx context.Context, in interaction, kind int, data any) (*message, error) {
+	m, err := a.reply(ctx, in, kind, data)
+	if takesMore(err) && kind != promiseToChange && kind != answerChoices {
+		if _, failed := a.reply(ctx, in, answerMessage, notice(err)); failed != nil {
+			a.log.Warn("say that an answer was refused", "error", failed)
+		}
+	}
+	return m, err
+}
+
+// reply makes the call that gives the first answer.
+func (a *Adapter) reply(ctx context.Context, in interaction, kind int, data any) (*message, error) {
 	answer := map[string]any{"type": kind}
 	if data != nil {
 		answer["data"] = data
@@ -77,7 +110,7 @@ func (a *Adapter) respondWith(ctx context.Context, in interaction, kind int, dat
 		query: url.Values{"with_response": {"true"}}, answer: &made,
 	}
 	err := a.rest.once(ctx, r)
-	if lost(err) { // there is time for one more
+	if lost(err) || blank(err) || slices.Contains(passing, code(err)) { // there is time for one more
 		if err = a.rest.once(ctx, r); code(err) == codeAnswered {
 			return nil, nil
 		}
@@ -95,7 +128,13 @@ func (a *Adapter) fulfil(ctx context.Context, in interaction, p page) error {
 	r := request{
 		method: "PATCH", path: "/webhooks/{}/{}/messages/@original", ids: []string{in.ApplicationID, in.Token}, body: p,
 	}
-	return a.again(ctx, func() error { return a.rest.apart(ctx, r) })
+	err := a.again(ctx, func() error { return a.rest.apart(ctx, r) })
+	if refused(err) {
+		if failed := a.tell(ctx, in, notice(err).Content); failed != nil {
+			a.log.Warn("say that an answer was refused", "error", failed)
+		}
+	}
+	return err
 }
 
 // errForeign is for a button that stands where it was not put.

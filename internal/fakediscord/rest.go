@@ -147,7 +147,7 @@ func (s *Server) handle(route string, h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q := &request{Request: r, route: route, headers: w.Header()}
 		bad := q.read()
-		if f := s.takeFault(route, r.PathValue("channel")); f != nil {
+		if f := s.takeFault(route, s.where(r)); f != nil {
 			s.suffer(q, h, f.After && bad == nil, f.Status)
 			s.fail(w, r, f)
 			return
@@ -167,6 +167,17 @@ func (s *Server) handle(route string, h handler) http.HandlerFunc {
 		}
 		reply(w, status, body)
 	}
+}
+
+// where is the channel that a request is about: by its address, or where it
+// belongs to an interaction, where that came from.
+func (s *Server) where(r *http.Request) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := s.interactions[r.PathValue("token")]; i != nil {
+		return i.channel.id
+	}
+	return r.PathValue("channel")
 }
 
 // suffer does what a request that a fault hits does all the same.
