@@ -25,7 +25,7 @@ const (
 	mostRooms   = 1000           // of each kind are looked at; more than that only where something was heard lately
 	pageOfRooms = 200
 	mostPages   = 5
-	pageSize    = 1000
+	pageSize    = 999              // as many as Slack gives of a history
 	lookAgain   = time.Minute      // after a look that failed, or an event that was not put
 	unputBack   = 15 * time.Minute // an event that was not put may be so much older than one that was
 

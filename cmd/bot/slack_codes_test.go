@@ -251,3 +251,26 @@ func TestSlackTokenIsDead(t *testing.T) {
 		n.cancel = nil
 	}
 }
+
+// Where Discord is served too it goes on being served; the log and /readyz say that
+// Slack is gone.
+func TestSlackTokenIsDeadBesideDiscord(t *testing.T) {
+	t.Parallel()
+	w, d := quickSlack(t), quickDiscord(t)
+	n := newService(t, both{w, d}, frail, setup{})
+	n.start()
+	w.s.Fail(fakeslack.Fault{Error: "token_revoked", Times: -1, Match: func(fakeslack.Args) bool { return true }})
+	w.mention("ada", "hello")
+	eventually(t, "it says so", func() bool { return holds(n.logs.String(), []string{"a platform is gone", "token_revoked"}) })
+	there := &service{t: t, w: d, file: n.file}
+	there.find(d.mention("ada", "hello"), "You said: hello")
+	resp, err := http.Get("http://" + n.http + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var said map[string]any
+	if err := json.NewDecoder(resp.Body).Decode(&said); err != nil || resp.StatusCode != http.StatusServiceUnavailable || said["slack"] == "ok" || said["discord"] != "ok" {
+		t.Errorf("/readyz: %d %v, %v", resp.StatusCode, said, err)
+	}
+}

@@ -79,6 +79,9 @@ func (sp span) within(all []*message) []*message {
 	return out
 }
 
+// maxHistory is how many messages a page of history has at most.
+const maxHistory = 999
+
 func history(s *Server, c *call) (reply, error) {
 	ch, err := s.readable(c.args["channel"])
 	if err != nil {
@@ -88,7 +91,10 @@ func history(s *Server, c *call) (reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit, err := c.args.number("limit", 100, 999)
+	limit, err := c.args.number("limit", 100, maxHistory)
+	if n, _ := strconv.Atoi(c.args["limit"]); n > maxHistory {
+		s.violate(c.method, "a limit of more than 999")
+	}
 	if err != nil {
 		return nil, err
 	}
