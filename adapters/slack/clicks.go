@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"sync"
-	"time"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -120,7 +118,7 @@ func (a *Adapter) vote(ctx context.Context, in interaction, button, emoji, ts st
 		r.Grant = &chat.Grant{} // as long as it may be, which is what the button says
 	}
 	if button == denyID {
-		a.denials.note(r.On, by.ID, denial{trigger: in.TriggerID, at: a.o.Now()})
+		a.noteDenial(ctx, clicked{r.On, by.ID}, denial{Trigger: in.TriggerID, At: a.o.Now()})
 	}
 	fresh, err := a.o.Inbox.Reaction(ctx, r, changeKeys("", "click:"+in.User.ID+":"+button, in.Channel.ID, in.Container.TS, ts)...)
 	if err != nil {
@@ -136,81 +134,10 @@ type Reasons interface {
 	Reason(ctx context.Context, thread chat.ThreadID, call string, by chat.User, text string, eventIDs ...string) (fresh bool, err error)
 }
 
-// denials are the clicks on Deny of the last seconds: whoever's click it was that
-// denied is asked why.
-type denials struct {
-	mu sync.Mutex
-	of map[clicked]denial
-}
-
-// clicked is who clicked, and on what.
-type clicked struct {
-	ref  chat.MessageRef
-	user chat.UserID
-}
-
-type denial struct {
-	trigger string
-	at      time.Time
-}
-
-// triggerStays is for how long a click lets a window be opened; Slack takes 3 s.
-const triggerStays = 2800 * time.Millisecond
-
-func (d *denials) note(ref chat.MessageRef, user chat.UserID, by denial) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.of == nil || len(d.of) > 1000 {
-		d.of = map[clicked]denial{}
-	}
-	d.of[clicked{ref, user}] = by
-}
-
-func (d *denials) take(ref chat.MessageRef, user chat.UserID) (denial, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	by, ok := d.of[clicked{ref, user}]
-	delete(d.of, clicked{ref, user})
-	return by, ok
-}
-
 // about is what a reason is for.
 type about struct {
 	Thread string `json:"thread"`
 	Call   string `json:"call"`
-}
-
-// whyDenied opens a form that asks for a reason, for whoever's click has denied a
-// call just now. It does not wait. Where no form opens, the turn is told at once
-// that there will be no reason: else it would wait for one.
-func (a *Adapter) whyDenied(thread chat.ThreadID, ref chat.MessageRef, p *chat.Approval) {
-	inbox, takes := a.o.Inbox.(Reasons)
-	if !takes || p.Outcome != chat.Denied || len(p.By) != 1 {
-		return
-	}
-	by, ok := a.denials.take(ref, p.By[0].ID)
-	if !ok {
-		return
-	}
-	view, err := reasonWindow(about{thread.String(), p.Call})
-	if err != nil {
-		return
-	}
-	args := url.Values{"trigger_id": {by.trigger}, "view": {string(view)}}
-	a.working.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), triggerStays-a.o.Now().Sub(by.at))
-		defer cancel()
-		err := a.web.call(ctx, request{method: "views.open", args: args, priority: outbox.Approval})
-		if err == nil || lost(err) {
-			return // a form whose outcome is unknown may be open
-		}
-		a.log.Debug("ask why a call was denied", "error", err)
-		ctx, cancel = context.WithTimeout(context.Background(), callTimeout)
-		defer cancel()
-		if _, err := inbox.Reason(ctx, thread, p.Call, p.By[0], "", "slack:noreason:"+by.trigger); err != nil {
-			a.log.Warn("put that there is no reason", "error", err)
-		}
-	})
 }
 
 // reasonWindow writes the form that asks why.

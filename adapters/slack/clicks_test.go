@@ -104,6 +104,44 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// The process that draws what came of a call asks for the reason, also where another
+// one got the click; once, and nobody who reacted.
+func TestReasonsOfAnotherProcess(t *testing.T) {
+	in := &reasoned{Ledger: ledger.New()}
+	o, th, ref := called(t, fakeslack.Options{}, func(o *Options) { in.Ledger = o.Inbox.(*ledger.Ledger); o.Inbox = in })
+	opt := o.options()
+	opt.Inbox = in
+	other, err := New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.identify(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p := chat.Post{Key: "ask/1", ReplyTo: ref, Approval: approval()}
+	at, err := o.a.Post(t.Context(), th, p, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: denyID})
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 1 })
+	for _, id := range []chat.UserID{"U0BOB", "U0BOB", "U0CLEO"} { // drawn twice; and of somebody who did not click
+		p.Approval.Outcome, p.Approval.By = chat.Denied, []chat.User{{ID: id, Name: "bob"}}
+		if err := other.Edit(t.Context(), th, at, p); err != nil {
+			t.Fatal(err)
+		}
+		other.working.calls.Wait()
+	}
+	if b, c := o.fake.Views("U0BOB"), o.fake.Views("U0CLEO"); len(b) != 1 || len(c) != 0 {
+		t.Fatalf("%d forms for bob and %d for cleo", len(b), len(c))
+	}
+	o.fake.Submit("U0BOB", o.fake.Views("U0BOB")[0].ID, map[string]map[string]any{"reason": {"reason": map[string]any{"type": "plain_text_input", "value": "too late"}}})
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+	if got := in.said(); got != th.Root+" c1 bob: too late" {
+		t.Errorf("put %q", got)
+	}
+}
+
 // The shortcut on a message asks about it, in its thread, or where the bot can't
 // write there in the conversation with whoever asks.
 func TestShortcut(t *testing.T) {
