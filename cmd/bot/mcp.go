@@ -139,6 +139,9 @@ func showMCP(ctx context.Context, servers *mcp.Servers, out io.Writer) (bad int)
 			number += fmt.Sprintf(" of %d", s.Offered)
 		}
 		_, _ = fmt.Fprintf(out, "ok    mcp %s: %s tools, %s\n", s.Server, number, accepted)
+		for _, p := range s.Idle {
+			_, _ = fmt.Fprintf(out, "warn  mcp %s: %s fits none of its tools, and so means nothing\n", s.Server, p)
+		}
 		for _, t := range s.Tools {
 			bad += showTool(out, s.Server, t)
 		}

@@ -142,6 +142,27 @@ func TestMCPThroughTheProgram(t *testing.T) {
 	}
 }
 
+// A pattern that fits no tool of the server is said, by check and at the start: who
+// wrote it took it for a rule.
+func TestMCPIdlePattern(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	n := newService(t, w, frail, setup{tools: deployTool + fmt.Sprintf(`
+  mcp:
+    - name: ops
+      url: %q
+      read_only: ["look", "lok_*"]
+      risk: {"default": auto, "wipe": never}
+`, (&opsServer{}).start(t))})
+	if _, out, _ := commandLine(w, "check", "--config", n.file); !holds(out, []string{
+		"warn  mcp ops: read_only: lok_* fits none of its tools", "warn  mcp ops: risk: default fits none of its tools",
+	}) || strings.Count(out, "fits none") != 2 {
+		t.Errorf("check:\n%s", out)
+	}
+	n.start()
+	eventually(t, "the start says it", func() bool { return strings.Contains(n.logs.String(), "read_only: lok_*, risk: default") })
+}
+
 // A server that is down at the start is there once it comes, without a restart.
 func TestLateServer(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package mcp
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -53,6 +54,24 @@ func (c Server) wanted(list []Definition) []Definition {
 	return slices.DeleteFunc(slices.Clone(list), func(d Definition) bool {
 		return !slices.ContainsFunc(c.Tools, func(p string) bool { return matches(p, d.Name) })
 	})
+}
+
+// idle names the patterns that fit none of the tools that there are: somebody who
+// wrote one took it for a rule.
+func (c Server) idle(list []Definition) []string {
+	var out []string
+	look := func(key string, patterns []string) {
+		for _, p := range patterns {
+			if !slices.ContainsFunc(list, func(d Definition) bool { return matches(p, d.Name) }) {
+				out = append(out, key+": "+p)
+			}
+		}
+	}
+	look("tools", c.Tools)
+	look("read_only", c.ReadOnly)
+	look("sends", slices.Sorted(maps.Keys(c.Sends)))
+	look("risk", slices.Sorted(maps.Keys(c.Risk)))
+	return out
 }
 
 // judge says what has to happen before a tool runs, and whether it changes

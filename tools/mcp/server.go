@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,7 +38,8 @@ type server struct {
 	failures int           // attempts that brought no connection
 	changed  chan struct{} // closed and made anew with every change of the above
 	told     map[string]string
-	old      bool // only of run: shake hands as before 2026-07-28
+	idly     string // the patterns of which it was told that they fit nothing
+	old      bool   // only of run: shake hands as before 2026-07-28
 }
 
 // live is a connection that works.
@@ -45,6 +47,7 @@ type live struct {
 	session *sdk.ClientSession
 	tools   []Definition // those that are wanted
 	offered int          // how many there are
+	idle    []string     // patterns that fit none of them
 	listed  time.Time    // when they were asked for
 }
 
@@ -158,7 +161,7 @@ func (s *server) list(ctx context.Context, session *sdk.ClientSession, only *liv
 		}
 		params = &sdk.ListToolsParams{Cursor: r.NextCursor}
 	}
-	l := &live{session: session, tools: s.wanted(found), offered: len(found), listed: begun}
+	l := &live{session: session, tools: s.wanted(found), offered: len(found), idle: s.idle(found), listed: begun}
 	s.use(l, only)
 	return l, nil
 }
@@ -239,11 +242,15 @@ func (s *server) found() {
 	s.log.Warn("tools of an mcp server are used as they were found, and what they say of themselves counts as content from outside; to hold them to what was looked at, run bot check --accept-mcp", "server", s.Name, "tools", len(s.pins))
 }
 
-// tell logs, once, which tools are off now. The caller holds the lock. Nothing
+// tell logs, once, which tools are off now, and which patterns fit none. The caller holds the lock. Nothing
 // is told before the tools are pinned.
 func (s *server) tell() {
 	if s.told == nil || s.live == nil {
 		return
+	}
+	if idle := strings.Join(s.live.idle, ", "); idle != s.idly {
+		s.idly = idle
+		s.log.Warn("patterns for an mcp server fit none of its tools, and so mean nothing", "server", s.Name, "patterns", idle)
 	}
 	for _, t := range s.compare() {
 		if s.told[t.Name] == t.Why {

@@ -13,6 +13,7 @@ type State struct {
 	Accepted bool   // the lock file has it
 	Offered  int    // how many tools it has, wanted or not; 0: not known
 	Tools    []ToolState
+	Idle     []string // patterns that fit none of its tools, by their key
 }
 
 // Status is how a tool stands to its pin.
@@ -49,7 +50,7 @@ func (ss *Servers) States() []State {
 		s.mu.Lock()
 		st := State{Server: s.Name, Err: s.lost, Accepted: s.accepted, Tools: s.compare()}
 		if s.live != nil {
-			st.Offered = s.live.offered
+			st.Offered, st.Idle = s.live.offered, s.live.idle
 		}
 		if s.live == nil && s.lost == nil {
 			st.Err = ours("it is still starting")
