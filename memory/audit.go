@@ -49,6 +49,12 @@ type AuditRules struct {
 	Grant            string   `json:"grant,omitempty"` // what was allowed, and for how long
 }
 
+// Tombstone is the line that a thread leaves in its chain that nobody touched for
+// so long that it was erased; a thread without a chain leaves none.
+func Tombstone(thread chat.ThreadID, at time.Time) AuditLine {
+	return AuditLine{Thread: thread, At: at, Event: "forgot", Outcome: "kept no longer"}
+}
+
 // auditVersion is of the form of a line.
 const auditVersion = 1
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nod/cmd/bot/config"
+	"nod/memory/audit"
 	"nod/memory/sqlite"
 )
 
@@ -102,6 +103,7 @@ func tryAll(ctx context.Context, cfg *config.Config, log *slog.Logger, env Env, 
 func trials(cfg *config.Config, log *slog.Logger) []trial {
 	out := []trial{
 		{"store", func(ctx context.Context) (string, error) { return tryStore(ctx, cfg, log) }},
+		{"audit key", func(ctx context.Context) (string, error) { return tryKey(ctx, cfg, log) }},
 		{"llm", func(ctx context.Context) (string, error) { return tryModel(ctx, cfg) }},
 	}
 	if !served(cfg) {
@@ -144,6 +146,22 @@ func tryStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (string
 		return fmt.Sprintf("%s has format %d; it will be brought up to format %d at the next start", cfg.Store, v.Format(), sqlite.Format), nil
 	}
 	return cfg.Store.String(), nil
+}
+
+// tryKey looks at the key of the audit log, with what was signed so far where the
+// store can be read; that it can't be is said of the store.
+func tryKey(ctx context.Context, cfg *config.Config, log *slog.Logger) (string, error) {
+	if cfg.Store.Kind == config.SQLite {
+		if _, err := os.Stat(cfg.Store.Path); err != nil {
+			return audit.Try(ctx, cfg.Audit.Key, nil)
+		}
+	}
+	store, err := viewStore(ctx, cfg, log)
+	if err != nil {
+		return audit.Try(ctx, cfg.Audit.Key, nil)
+	}
+	defer func() { _ = store.Close() }()
+	return audit.Try(ctx, cfg.Audit.Key, store)
 }
 
 // tryModel lists the endpoint's models, which costs nothing. An endpoint that

@@ -38,6 +38,36 @@ func (l *link) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory
 	}
 }
 
+// entomb says in the chain of a thread that it was erased, at some time in
+// milliseconds. A script can't hash a line, so the thread is on a list from when it
+// was erased until that is said: whoever sweeps the shard next says it.
+func (s *Store) entomb(ctx context.Context, shard int, name, when string) error {
+	thread, err := parseThread(name)
+	if err != nil {
+		return err
+	}
+	ms, err := strconv.ParseInt(when, 10, 64)
+	if err != nil {
+		return fmt.Errorf("read when a thread was erased: %w", err)
+	}
+	before, err := s.cmd.HGet(ctx, s.keys.own(shard, "heads"), name).Result()
+	if err != nil {
+		return fmt.Errorf("read the end of a chain: %w", err)
+	}
+	head, err := memory.ParseHead(before)
+	if err != nil {
+		return err
+	}
+	line, after, err := head.Link(memory.Tombstone(thread, timeOf(ms)))
+	if err != nil {
+		return err
+	}
+	if _, err := s.run(ctx, entombScript, shard, name, before, after.String(), string(line)); err != nil {
+		return fmt.Errorf("write a tombstone: %w", err)
+	}
+	return nil
+}
+
 // Lines implements [memory.Auditor].
 func (l *link) Lines(ctx context.Context) iter.Seq2[memory.KeptLine, error] {
 	return l.merged(ctx, chat.ThreadID{})

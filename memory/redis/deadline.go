@@ -118,7 +118,7 @@ func (s *Store) sweepLoop(ctx context.Context) {
 func (s *Store) sweep(ctx context.Context, shard int) {
 	r := newReply(s.run(ctx, sweepScript, shard, s.lease.Milliseconds(), s.keep.Milliseconds(), sweepCount, dueEntry))
 	now, next := r.int(), r.int()
-	bad := r.strings()
+	bad, erased := r.strings(), r.strings()
 	if r.err != nil {
 		if ctx.Err() == nil {
 			s.log.Warn("redis: deadlines not looked at", "shard", shard, "error", r.err)
@@ -130,4 +130,9 @@ func (s *Store) sweep(ctx context.Context, shard int) {
 	}
 	s.deadlines.tick(shard, now)
 	s.deadlines.note(shard, next)
+	for i := 0; i+1 < len(erased); i += 2 {
+		if err := s.entomb(ctx, shard, erased[i], erased[i+1]); err != nil && ctx.Err() == nil {
+			s.log.Warn("redis: the audit log does not say yet that a thread was erased", "thread", erased[i], "error", err)
+		}
+	}
 }

@@ -26,6 +26,7 @@ var (
 	goneScript     = load("gone", guard)
 	silentScript   = load("silent", guard)
 	sweepScript    = load("sweep", guard, "each", "files", "expire")
+	entombScript   = load("entomb", guard)
 	mendScript     = load("mend", guard, "each")
 	tidyScript     = load("tidy", guard)
 	countScript    = load("count", guard)

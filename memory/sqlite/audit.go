@@ -67,6 +67,19 @@ func linkFormer(head memory.Head, thread string, line []byte) (raw []byte, next 
 	return raw, next
 }
 
+// entomb says in the chain of a thread, if it has one, that the thread was erased.
+func (w *writer) entomb(thread string, at time.Time) error {
+	var seq uint64
+	if there, err := w.one("SELECT seq FROM chain WHERE thread = ?", []any{thread}, &seq); err != nil || !there {
+		return err
+	}
+	id, err := chat.ParseThreadID(thread)
+	if err != nil {
+		return nil //nolint:nilerr // what is of no thread has nobody who would look for it
+	}
+	return w.audit(thread, []memory.AuditLine{memory.Tombstone(id, at)})
+}
+
 // audit adds lines to a thread's chain.
 func (w *writer) audit(thread string, lines []memory.AuditLine) error {
 	if len(lines) == 0 {

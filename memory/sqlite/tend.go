@@ -224,6 +224,9 @@ func (s *Store) expire(w *writer) (int, error) {
 		if err := w.run("UPDATE thread SET base = seq + 1, gone = 1, wake_at = 0, last_ref = '', last_sent = 0 WHERE id = ?", t.id); err != nil {
 			return 0, err
 		}
+		if err := w.entomb(t.name, s.now()); err != nil {
+			return 0, err
+		}
 		s.recent.Take(t.name) // a thread that begins anew must not find it there
 		done, rows = done+1, rows+t.seq
 	}

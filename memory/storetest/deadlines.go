@@ -69,7 +69,7 @@ func dueAfterCrash(t *testing.T, open Open) {
 }
 
 // A thread untouched for longer than Keep is erased, with its files and its
-// pending approvals; a thread that begins again goes on counting.
+// pending approvals, and leaves a tombstone in the audit log; a thread that begins again goes on counting.
 func keep(t *testing.T, open Open) {
 	s := open(t, Options{Keep: 300 * time.Millisecond}).Store
 	th := thread("keep")
@@ -83,7 +83,7 @@ func keep(t *testing.T, open Open) {
 	if err != nil {
 		t.Fatalf("PutBlob: %v", err)
 	}
-	commit(t, s, run, posted(memory.AskName("1.1"), "ask1"))
+	commit(t, s, run, posted(memory.AskName("1.1"), "ask1"), memory.Vote{Call: "1.1", Verdict: memory.Approve, Reason: "late"})
 	last := run.Log[len(run.Log)-1].Seq
 	finish(t, s, run, time.Time{})
 	eventually(t, "the thread is erased", func() bool {
@@ -91,6 +91,10 @@ func keep(t *testing.T, open Open) {
 		return err != nil && len(read(t, s, th)) == 0 &&
 			len(collect(t, s.Pending(patient(t), platform))) == 0 &&
 			len(collect(t, s.Watermarks(patient(t), platform, time.Time{}))) == 0
+	})
+	eventually(t, "the audit log says so, behind what it had", func() bool {
+		lines := collect(t, s.Audit(patient(t), th))
+		return len(lines) == 2 && lines[0].Event == "ignored" && lines[1].Event == "forgot" && lines[1].Outcome != "" && lines[1].Prev == lines[0].Hash
 	})
 	eventually(t, "the file without a message is erased", func() bool {
 		_, err := s.Blob(patient(t), early, alone)

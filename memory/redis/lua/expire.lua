@@ -17,6 +17,9 @@ local function expire(thread, keep)
     redis.call('HSET', key('t', thread), 'n', n, 'f', text(n + 1), 'c', 'expired ' .. text(now))
     redis.call('PEXPIRE', key('t', thread), text(keep * 10))
   end
+  if redis.call('HEXISTS', tag .. ':heads', thread) == 1 then
+    redis.call('HSET', tag .. ':tombs', thread, text(now))
+  end
   redis.call('ZREM', key('seen', platform(thread)), thread)
   redis.call('SREM', key('ask', platform(thread)), thread)
   look(thread, 0)

@@ -25,6 +25,7 @@
 --   procs  hash    processes, and when each was heard of last
 --   audit  stream  lines of the audit log         heads   hash    ends of its
 --                  chains: thread -> Seq, hash
+--   tombs  hash    erased threads of which no line says so yet -> when
 --   bytes  string, of all files                    c:NAME  string  counter
 --
 -- An entry is its time in ms, a flag (! outlives `forget`, or a space), JSON.

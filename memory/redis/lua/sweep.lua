@@ -1,7 +1,8 @@
 -- sweep looks at the threads whose time has come: deadlines that passed,
 -- leases that ran out, threads that were kept for long enough.
 -- Lease, keep, how many at most, the entry of a deadline.
--- Gives now, when to look next (0: no thread to look at), threads in trouble.
+-- Gives now, when to look next (0: no thread to look at), threads in trouble, and
+-- threads whose audit log has to say yet that they were erased, each with when.
 local lease, keep = num(ARGV[1]), num(ARGV[2])
 
 -- handed says whether the ready stream has handed out an entry.
@@ -52,4 +53,4 @@ end
 local bad = each(redis.call('ZRANGEBYSCORE', tag .. ':due', '-inf', text(now), 'LIMIT', 0, ARGV[3]), sweep)
 for _, thread in ipairs(bad) do look(thread, now + 3600000) end
 local head = redis.call('ZRANGE', tag .. ':due', 0, 0, 'WITHSCORES')
-return {now, num(head[2]), bad}
+return {now, num(head[2]), bad, redis.call('HGETALL', tag .. ':tombs')}
