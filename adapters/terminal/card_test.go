@@ -31,7 +31,7 @@ func FuzzCard(f *testing.F) {
 			Approvers: []string{"requester"}, Quorum: 1, Approve: []string{"✅"}, Deny: []string{"❌"}, Why: "This (" + name + ")", Marks: []string{name + ": from " + name},
 			Headline: "Approval 1: deploy by " + name,
 		}
-		rows := askRows(&ask{number: 1, want: p}, time.UTC)
+		rows := askRows(&ask{number: 1, want: p}, time.Time{})
 		var texts []string
 		for _, r := range rows {
 			texts = append(texts, r.text)
@@ -57,7 +57,7 @@ func TestGrantWord(t *testing.T) {
 	p := chat.Approval{Number: 3, Tool: "deploy", Args: "{}", Approve: []string{"✅"}, Deny: []string{"❌"}, Grant: time.Hour}
 	for grant, want := range map[time.Duration]bool{time.Hour: true, 0: false} {
 		p.Grant = grant
-		rows := askRows(&ask{number: 3, want: p}, time.UTC)
+		rows := askRows(&ask{number: 3, want: p}, time.Time{})
 		if got := rows[len(rows)-1].text == "  allow 3 1h approves it, and the same call again for so long"; got != want {
 			t.Errorf("the card ends with %q", rows[len(rows)-1].text)
 		}

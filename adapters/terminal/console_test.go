@@ -263,8 +263,7 @@ func TestLiveTypedWhileItWorks(t *testing.T) {
 > a
 > bb
 Approval 1: restart {}
-  asked by ada · may approve: requester · until 2026-03-
-    04 12:30:00
+  Asked by ada · may approve: ada · until 12:30
   answer y or n (✅ 👍 / ❌ 👎); y 1 or n 1 while several
     wait; n 1 and why
 (seen; it waits for the approval)
@@ -281,8 +280,7 @@ Action: restart {}
 > a
 > bb
 Approval 1: restart {}
-  asked by ada · may approve: requester · until 2026-03-
-    04 12:30:00
+  Asked by ada · may approve: ada · until 12:30
   answer y or n (✅ 👍 / ❌ 👎); y 1 or n 1 while several
     wait; n 1 and why
 (seen; it waits for the approval)
@@ -325,11 +323,11 @@ nod: Failed.
 Answer: late
 ▸ 2 steps · 1.0 s · 1+0 tokens  (type steps to open)
 Approval 1: x {}
-  asked by ada · may approve: requester · until 2026-03-04 12:30:00
+  Asked by ada · may approve: ada · until 12:30
   answer y or n (✅ 👍 / ❌ 👎); y 1 or n 1 while several wait; n 1 and why
 Expired
 Approval 2: x {}
-  asked by ada · may approve: requester · until 2026-03-04 12:30:00
+  Asked by ada · may approve: ada · until 12:30
   answer y or n (✅ 👍 / ❌ 👎); y 2 or n 2 while several wait; n 2 and why
 Denied by ada
 >`)
@@ -383,7 +381,7 @@ func TestInterrupt(t *testing.T) {
 			s.types("a\r")
 			s.types("\x03")
 			s.types("\x04")
-		}, "> a\nApproval 1: x {}\n  asked by ada · may approve: requester · until 2026-03-04 12:30:00\n" +
+		}, "> a\nApproval 1: x {}\n  Asked by ada · may approve: ada · until 12:30\n" +
 			"  answer y or n (✅ 👍 / ❌ 👎); y 1 or n 1 while several wait; n 1 and why\n(stopping; Ctrl-C again leaves)\nCancelled\nnod: Stopped.\n"},
 	}
 	for name, tt := range tests {

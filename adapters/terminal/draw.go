@@ -254,7 +254,7 @@ func (a *Adapter) showApproval(ref chat.MessageRef, w *chat.Approval) error {
 // askAgain shows an approval of which people changed the arguments.
 func (a *Adapter) askAgain(k *ask, s *shown, w *chat.Approval) error {
 	k.want = *w
-	if err := a.print(askRows(k, a.o.Now().Location())); err != nil {
+	if err := a.print(askRows(k, a.o.Now())); err != nil {
 		return err
 	}
 	s.tell(w)
@@ -281,7 +281,7 @@ func (a *Adapter) verdictRows(i int, decided bool, w *chat.Approval) []row {
 	}
 	rows := []row{outcomeRow(w, number)}
 	if w.Outcome != "" && w.Why != "" && w.Why != a.asks[i].want.Why {
-		rows = append(rows, row{"  why: " + exactLine(w.Why), plain})
+		rows = append(rows, row{"  " + exactLine(w.Why), plain})
 	}
 	return rows
 }
@@ -293,7 +293,7 @@ func (a *Adapter) open(ref chat.MessageRef, s *shown, w *chat.Approval) error {
 		number = w.Number // it counts up in the thread, and is the same after a restart
 	}
 	k := &ask{number: number, ref: ref, want: *w}
-	if err := a.print(askRows(k, a.o.Now().Location())); err != nil {
+	if err := a.print(askRows(k, a.o.Now())); err != nil {
 		return err
 	}
 	a.numbered = max(a.numbered, number)

@@ -193,7 +193,7 @@ Answer: four
 Approval: restart {}
 Expired
 Approval 1: deploy {}
-  asked by ada · may approve: requester · until 2026-03-04 12:30:00
+  Asked by ada · may approve: ada · until 12:30
   answer y or n (✅ 👍 / ❌ 👎); y 1 or n 1 while several wait; n 1 and why
 > 
 (approval 1, deploy, stays open and is asked again at the next start)

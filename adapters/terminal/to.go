@@ -126,17 +126,7 @@ func final(c chat.ToolCall) bool {
 
 // fold is the one line that stays of a turn's steps.
 func fold(s *chat.Steps) row {
-	parts := []string{count(len(s.Items), "step")}
-	if tools := summary.Tools(s, cleanLine); tools != "" {
-		parts = append(parts, tools)
-	}
-	if s.Took > 0 {
-		parts = append(parts, summary.Took(s.Took))
-	}
-	if spent := summary.Spent(s); spent != "" {
-		parts = append(parts, spent)
-	}
-	return row{"▸ " + strings.Join(parts, " · ") + "  (type steps to open)", dim}
+	return row{"▸ " + summary.Folded(s, cleanLine) + "  (type steps to open)", dim}
 }
 
 func count(n int, what string) string {
@@ -171,14 +161,12 @@ func liveRows(s *chat.Steps) []row {
 }
 
 // askRows shows an approval that waits.
-func askRows(a *ask, at *time.Location) []row {
+func askRows(a *ask, now time.Time) []row {
 	w := a.want
 	rows := labelled(fmt.Sprintf("Approval %d: %s", a.number, exactLine(w.Tool)), chat.Exact(w.Args), strong)
-	by := fmt.Sprintf("  asked by %s · may approve: %s · until %s",
-		exactLine(w.Requester.Display()), approvers(w), w.Deadline.In(at).Format("2006-01-02 15:04:05"))
-	rows = append(rows, row{by, plain})
+	rows = append(rows, row{"  " + summary.Terms(&w, now, exactLine), plain})
 	for _, why := range w.Because() {
-		rows = append(rows, row{"  why: " + exactLine(why), plain})
+		rows = append(rows, row{"  " + exactLine(why), plain})
 	}
 	rows = append(rows, row{"  " + howTo(a), plain})
 	if word := w.GrantWord(); word != "" {
@@ -191,17 +179,6 @@ func askRows(a *ask, at *time.Location) []row {
 func howTo(a *ask) string {
 	return fmt.Sprintf("answer y or n (%s / %s); y %d or n %d while several wait; n %d and why",
 		cleanLine(strings.Join(a.want.Approve, " ")), cleanLine(strings.Join(a.want.Deny, " ")), a.number, a.number, a.number)
-}
-
-func approvers(w chat.Approval) string {
-	who := strings.Join(w.Approvers, ", ")
-	if w.Quorum > 1 {
-		who = fmt.Sprintf("%d of %s", w.Quorum, who)
-	}
-	for _, id := range w.Exclude {
-		who += ", not " + string(id)
-	}
-	return cleanLine(who)
 }
 
 // outcomeRow says what came of an approval, or how far it is. The number is

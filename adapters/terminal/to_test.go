@@ -59,15 +59,15 @@ func TestColors(t *testing.T) {
 		{
 			"approval",
 			`Approval 1: deploy {"env":"prod"}
-  asked by ada · may approve: 2 of requester, not local · until 2026-03-04 14:30:00
-  why: a fetched page is in the prompt
+  Asked by ada · may approve: 2 of ada, not local · until 14:30
+  a fetched page is in the prompt
   answer y or n (✅ 👍 / ❌ 👎); y 1 or n 1 while several wait; n 1 and why
 `,
-			"\x1b[1mApproval 1: deploy {\"env\":\"prod\"}\x1b[m\n" + `  asked by ada · may approve: 2 of requester, not local · until 2026-03-04 14:30:00
-  why: a fetched page is in the prompt
+			"\x1b[1mApproval 1: deploy {\"env\":\"prod\"}\x1b[m\n" + `  Asked by ada · may approve: 2 of ada, not local · until 14:30
+  a fetched page is in the prompt
   answer y or n (✅ 👍 / ❌ 👎); y 1 or n 1 while several wait; n 1 and why
 `,
-			askRows(a, time.FixedZone("", 2*60*60)),
+			askRows(a, a.want.Deadline.In(time.FixedZone("", 2*60*60))),
 		},
 	}
 	for _, tt := range tests {
@@ -184,7 +184,7 @@ func FuzzHostile(f *testing.F) {
 		w.Tool, w.Args, w.Why, w.Requester.Name, w.Approvers, w.Approve = s, s, s, s, []string{s}, []string{s}
 		a := &ask{number: 1, want: w}
 		v := &chat.Steps{Done: true, Status: s, Items: []chat.Step{{Thought: "t" + s, Calls: []chat.ToolCall{{Tool: s, Args: s, Observation: s}}}}}
-		rows := append(askRows(a, time.UTC), flat(stepRows(v))...)
+		rows := append(askRows(a, time.Time{}), flat(stepRows(v))...)
 		rows = append(rows, liveRows(v)...)
 		rows = append(rows, textRows(&chat.Text{Markdown: s})...)
 		file := &chat.File{Name: s, MediaType: s}

@@ -31,7 +31,7 @@ func FuzzCard(f *testing.F) {
 			Approvers: []string{"requester"}, Quorum: 1, Approve: []string{"✅"}, Deny: []string{"❌"}, Why: "This (" + name + ")", Marks: []string{name + ": from " + name},
 			Headline: "Approval 1: deploy by " + name,
 		}
-		a := approvalOf(&p, time.UTC)
+		a := approvalOf(&p, time.Time{})
 		texts, args := []string{a.Headline, a.Tool, a.Why, a.Terms, a.Reason, a.So}, a.Args
 		for _, text := range append(texts, args) {
 			for _, h := range formless {

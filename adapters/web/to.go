@@ -119,7 +119,7 @@ func cardOf(it item, v view, pane string) card {
 		c.Kind, c.Steps = kindSteps, stepsOf(it.post.Steps)
 		c.State, c.Label = stepsState(it.post.Steps), "Steps"
 	case it.post.Approval != nil:
-		c.Kind, c.Approval = kindApproval, approvalOf(it.post.Approval, it.at.Location())
+		c.Kind, c.Approval = kindApproval, approvalOf(it.post.Approval, it.at)
 		c.State, c.Label = approvalState(it.post.Approval), "Approval"
 		c.Edits = it.thread.Platform == Platform
 		c.Approval.AsksWhy = it.why == v.Me.ID && it.post.Approval.Outcome == chat.Denied && it.post.Approval.Reason == ""
@@ -253,25 +253,8 @@ func stepsOf(s *chat.Steps) *steps {
 	if n := len(out.Items); n > 0 && !s.Done {
 		out.Current = &out.Items[n-1]
 	}
-	out.Line = foldLine(s)
+	out.Line = summary.Folded(s, door.Clean)
 	return out
-}
-
-// foldLine says in one line what a turn did.
-func foldLine(s *chat.Steps) string {
-	count := fmt.Sprintf("%d steps", len(s.Items))
-	if len(s.Items) == 1 {
-		count = "1 step"
-	}
-	parts := []string{count, summary.Tools(s, door.Clean)}
-	if s.Took > 0 {
-		parts = append(parts, summary.Took(s.Took))
-	}
-	parts = append(parts, summary.Spent(s))
-	if s.Done && s.Status != "Done" {
-		parts = append([]string{door.Clean(s.Status)}, parts...)
-	}
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
 }
 
 func callOf(c chat.ToolCall) callView {
@@ -316,7 +299,8 @@ func approvalState(p *chat.Approval) string {
 // exact is a text of an approval: what door.Clean would take out is written out.
 func exact(s string) string { return door.Clean(chat.Exact(s)) }
 
-func approvalOf(p *chat.Approval, at *time.Location) *approval {
+// approvalOf draws an approval that was asked for at a time.
+func approvalOf(p *chat.Approval, at time.Time) *approval {
 	var by []string
 	for _, u := range p.By {
 		by = append(by, exact(u.Display()))
@@ -341,7 +325,7 @@ func approvalOf(p *chat.Approval, at *time.Location) *approval {
 	default:
 		out.Headline = "Approval: " + out.Tool
 	}
-	out.Terms = terms(p, at)
+	out.Terms = summary.Terms(p, at, exact)
 	if out.Waits {
 		out.Whole, out.Fields = p.Digest, fieldsOf(p)
 	}
@@ -349,32 +333,4 @@ func approvalOf(p *chat.Approval, at *time.Location) *approval {
 		out.Grant = p.GrantLabel()
 	}
 	return out
-}
-
-// terms says who asked, who may approve, and until when.
-func terms(p *chat.Approval, at *time.Location) string {
-	var may []string
-	for _, rule := range p.Approvers {
-		kind, id, _ := strings.Cut(rule, ":")
-		switch kind {
-		case "requester":
-			may = append(may, p.Requester.Display())
-		case "user":
-			may = append(may, id)
-		default:
-			may = append(may, rule)
-		}
-	}
-	who := strings.Join(may, ", ")
-	if p.Quorum > 1 {
-		who = fmt.Sprintf("%d of %s", p.Quorum, who)
-	}
-	for _, id := range p.Exclude {
-		who += ", not " + string(id)
-	}
-	s := "Asked by " + p.Requester.Display() + " · may approve: " + who
-	if !p.Deadline.IsZero() {
-		s += " · until " + p.Deadline.In(at).Format("15:04")
-	}
-	return exact(s)
 }

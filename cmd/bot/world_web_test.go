@@ -203,6 +203,8 @@ func (w *webWorld) cards(user string, at place) []*html.Node {
 	q, pane := url.Values{"as": {w.users[user]}, "c": {at.channel}, "t": {at.thread}}, "log-thread"
 	if who, direct := strings.CutPrefix(at.channel, "dm-"); direct {
 		q, pane = url.Values{"as": {who}, "c": {"direct"}}, "log-channel"
+	} else if at.channel == "terminal" {
+		pane = "log-channel"
 	}
 	doc, err := html.Parse(strings.NewReader(w.load(w.base + "/?" + q.Encode())))
 	if err != nil {

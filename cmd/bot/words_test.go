@@ -1,0 +1,88 @@
+package main
+
+import (
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+)
+
+// What is said in the terminal stands on the page, too, and both say it in the same
+// words: what a step is made of, the line that stays of it, who may decide until
+// when, and how it was decided.
+func TestSameWords(t *testing.T) {
+	t.Parallel()
+	w := newWebWorld(t)
+	n := newService(t, w, obedient, setup{})
+	n.start()
+	types := func(line, until string) string {
+		_, _ = io.WriteString(w.typed, line+"\n")
+		eventually(t, "the terminal says "+until, func() bool { return strings.Contains(w.out.String(), until) })
+		return w.out.String()
+	}
+	types("look it up", "Answer: The tool says: it is 42")
+	types("deploy prod now", "answer y or n")
+	lines := func() []string { return strings.Split(w.out.String(), "\n") }
+
+	page := place{channel: "terminal"}
+	var terms string
+	eventually(t, "the approval is on the page", func() bool {
+		terms = shown(w.cards("ada", page), "terms")
+		return terms != ""
+	})
+	terms = regexp.MustCompile(` · [0-9a-f]{12}$`).ReplaceAllString(terms, "") // the terminal asks for a decision, not for a comparison
+	if !slices.Contains(lines(), "  "+terms) {
+		t.Errorf("the page says %q, the terminal\n%s", terms, w.out)
+	}
+	if head := shown(w.cards("ada", page), "headline"); head != "Approval 1: deploy" || !strings.Contains(w.out.String(), head+` {"env":"prod"}`) {
+		t.Errorf("the page asks %q, the terminal\n%s", head, w.out)
+	}
+
+	types("y", "Answer: The tool says: deployed prod")
+	var all []*html.Node
+	eventually(t, "both turns are done on the page", func() bool {
+		all = w.cards("ada", page)
+		return strings.Contains(shown(all, "headline"), "done in") && strings.Count(shown(all, "status"), "1 step") == 2
+	})
+	for _, what := range strings.Split(shown(all, "headline"), "\n") {
+		if !slices.Contains(lines(), what) {
+			t.Errorf("the page says %q, the terminal\n%s", what, w.out)
+		}
+	}
+	for _, what := range strings.Split(shown(all, "status"), "\n") {
+		if !slices.Contains(lines(), "▸ "+what+"  (type steps to open)") {
+			t.Errorf("of the steps the page keeps %q, the terminal\n%s", what, w.out)
+		}
+	}
+	for _, label := range []string{"Thought", "Action", "Observation"} {
+		if !strings.Contains(shown(all, "label"), label) || !strings.Contains(w.out.String(), "\n"+label+": ") {
+			t.Errorf("%s is not said in both places", label)
+		}
+	}
+}
+
+// shown gives the texts of a page's elements of a class, a line each.
+func shown(cards []*html.Node, class string) string {
+	var out []string
+	for _, card := range cards {
+		for n := range card.Descendants() {
+			if has(n, "class", class) {
+				out = append(out, strings.Join(strings.Fields(words(n)), " "))
+			}
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+func words(n *html.Node) string {
+	var b strings.Builder
+	for c := range n.Descendants() {
+		if c.Type == html.TextNode {
+			b.WriteString(c.Data)
+		}
+	}
+	return b.String()
+}
