@@ -93,6 +93,7 @@ type Adapter struct {
 	denials  denials
 	cards    forms.Shown
 	asked    asked
+	parts    pages
 	drawn    outbox.Versions
 	looks    *catchup.Looks
 	votes    *catchup.Votes

@@ -231,7 +231,7 @@ func (a *Adapter) reacted(ctx context.Context, eventID string, ev event) error {
 		return nil
 	}
 	r := chat.Reaction{
-		On: refOf(a.who().TeamID, on.Channel, on.TS), By: by,
+		On: a.parts.first(refOf(a.who().TeamID, on.Channel, on.TS)), By: by,
 		Emoji: emoji, Removed: ev.Type == "reaction_removed",
 	}
 	a.votes.Heard(r)

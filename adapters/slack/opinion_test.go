@@ -85,8 +85,15 @@ func TestOpinions(t *testing.T) {
 		if views := len(o.fake.Views("U0BOB")); views != n+1 {
 			t.Errorf("bob was asked %d times for %d answers", views, n+1)
 		}
+		o.fake.React("U0ADA", general, last, "-1")
+		o.in.Await(t, func() bool { return len(o.in.Reactions) > 0 && o.in.Reactions[len(o.in.Reactions)-1].Emoji == "👎" })
 		had := 0
-		o.in.Do(func() { had = len(o.in.Reactions) })
+		o.in.Do(func() {
+			had = len(o.in.Reactions)
+			if r := o.in.Reactions[had-1]; r.On != at {
+				t.Errorf("a reaction to the last message is one to %v, want %v", r.On, at)
+			}
+		})
 		o.fake.Click("U0ADA", fakeslack.Action{Channel: general, TS: last, ActionID: retryID})
 		o.in.Await(t, func() bool { return len(o.in.Reactions) == had+1 })
 		var got chat.Reaction
