@@ -138,3 +138,20 @@ func TestUserAgent(t *testing.T) {
 		}
 	}
 }
+
+// Who may decide is named as people are, and nobody is pinged by that.
+func TestRemarkNamesPeople(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	ref := o.post(thread(o.general, id), answer("a", "done"), false)
+	text := "Your reaction does not count: only these may decide: requester, user:" + o.cleo + ", role:" + o.guild + "."
+	if err := o.a.Whisper(t.Context(), thread(o.general, id), chat.User{ID: chat.UserID(o.bob)}, ref, text); err != nil {
+		t.Fatal(err)
+	}
+	posts := o.fake.Posts(id)
+	last := posts[len(posts)-1]
+	want := "-# <@" + o.bob + "> Your reaction does not count: only these may decide: whoever asked, <@" + o.cleo + ">, <@&" + o.guild + ">."
+	if last.Content != want || len(last.Pings) > 0 {
+		t.Errorf("%q, which pings %q", last.Content, last.Pings)
+	}
+}

@@ -2,6 +2,8 @@ package discord
 
 import (
 	"context"
+	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,8 +30,9 @@ func newRemarks() remarks {
 // Whisper tells one person something about a message, in a reply that is
 // removed soon.
 func (a *Adapter) Whisper(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef, text string) error {
+	text = inPeople(escape(text))
 	if in, ok := a.asides.of(about.ID, to.ID, a.o.Now()); ok {
-		if err := a.tell(ctx, in, escape(text)); err == nil {
+		if err := a.tell(ctx, in, text); err == nil {
 			return nil // in front of nobody else
 		}
 	}
@@ -38,7 +41,7 @@ func (a *Adapter) Whisper(ctx context.Context, thread chat.ThreadID, to chat.Use
 	if err != nil {
 		return final(err)
 	}
-	content := escape(text)
+	content := text
 	if !p.direct() {
 		content = person(to) + " " + content
 	}
@@ -63,6 +66,26 @@ func (a *Adapter) Whisper(ctx context.Context, thread chat.ThreadID, to chat.Use
 		}
 	})
 	return nil
+}
+
+// namesRule matches the words of the configuration for those who may decide.
+var namesRule = regexp.MustCompile(`\b(?:(user|role):(\d{1,20})|requester)\b`)
+
+// inPeople writes who may decide as people are named on Discord.
+func inPeople(text string) string {
+	head, rules, found := strings.Cut(text, "only these may decide: ")
+	if !found {
+		return text
+	}
+	return head + "only these may decide: " + namesRule.ReplaceAllStringFunc(rules, func(rule string) string {
+		switch m := namesRule.FindStringSubmatch(rule); m[1] {
+		case "user":
+			return "<@" + m[2] + ">"
+		case "role":
+			return "<@&" + m[2] + ">"
+		}
+		return "whoever asked"
+	})
 }
 
 // keep has a remark removed after a while.

@@ -35,7 +35,8 @@ type Votes struct {
 	mu    sync.Mutex
 	put   map[vote]bool      // found standing, and put
 	taken map[vote]int       // found taken off, and put when the log had so many votes
-	last  map[vote]time.Time // heard of
+	last  map[vote]time.Time // heard of lately
+	past  map[vote]time.Time // heard of before those
 }
 
 type vote struct {
@@ -60,8 +61,8 @@ func (v *Votes) Heard(r chat.Reaction) {
 	at := v.ballot.Now()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.last) >= mostVotes {
-		clear(v.last)
+	if len(v.last) >= mostVotes { // the older half is forgotten, so what was heard just now is never
+		v.last, v.past = map[vote]time.Time{}, v.last
 	}
 	v.last[voteOf(r)] = at
 	delete(v.put, voteOf(r))
@@ -156,14 +157,18 @@ func (v *Votes) differences(ctx context.Context, p chat.Pending, on []chat.React
 func (v *Votes) stale(r chat.Reaction, began time.Time, votes int) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if at, ok := v.last[voteOf(r)]; ok && !at.Before(began) {
+	at, ok := v.last[voteOf(r)]
+	if !ok {
+		at, ok = v.past[voteOf(r)]
+	}
+	if ok && !at.Before(began) {
 		return true
 	}
 	if !r.Removed {
 		return v.put[voteOf(r)]
 	}
-	then, ok := v.taken[voteOf(r)]
-	return ok && then == votes
+	then, known := v.taken[voteOf(r)]
+	return known && then == votes
 }
 
 // done notes what was put.

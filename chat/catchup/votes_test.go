@@ -120,6 +120,28 @@ func TestHeardMeanwhile(t *testing.T) {
 	b.look(t, v, "+bob✅")
 }
 
+// That holds however many others are heard of meanwhile.
+func TestHeardAmongMany(t *testing.T) {
+	b := &board{stand: []chat.Reaction{on("bob", "✅")}}
+	v := NewVotes(b.ballot())
+	taken := on("bob", "✅")
+	taken.On, taken.Removed = ref, true
+	b.during = func() {
+		v.Heard(taken)
+		for i := range mostVotes {
+			v.Heard(on(fmt.Sprint(i), "✅"))
+		}
+		b.stand, b.during = nil, nil
+	}
+	b.look(t, v)
+	for i := range 5 * mostVotes {
+		v.Heard(on(fmt.Sprint("later", i), "✅"))
+	}
+	if len(v.last)+len(v.past) > 2*mostVotes {
+		t.Errorf("%d reactions are remembered", len(v.last)+len(v.past))
+	}
+}
+
 // An approval that is taken off while it is put is taken back by the second
 // look.
 func TestTakenOffMeanwhile(t *testing.T) {
