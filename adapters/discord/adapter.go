@@ -64,6 +64,7 @@ type Options struct {
 	Greet      time.Duration // for a session to be resumed; default 40 s
 	Beat       time.Duration // between two notes of a session; default 2 s
 	Brief      time.Duration // how long a remark to one person stays; default 15 s
+	Compress   bool          // events, also with one shard
 	Pace       float64       // times Discord's global rate limit, for tests; default 1
 }
 

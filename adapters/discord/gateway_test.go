@@ -2,6 +2,7 @@ package discord
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,13 +16,7 @@ import (
 // The Gateway fails in every way that it can: what is written meanwhile
 // arrives, once, and the session is kept where that is possible.
 func TestGatewayFaults(t *testing.T) {
-	tests := []struct {
-		name    string
-		fake    fakediscord.Options
-		fail    func(o *office, c *fakediscord.Connection)
-		resumed bool
-		code    int // with which this side closes; 0: it does not
-	}{
+	tests := []faultCase{
 		{"cut", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Cut() }, true, 0},
 		{"reconnect", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Reconnect() }, true, 4000},
 		{"invalid, resumable", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Invalidate(true) }, true, 4000},
@@ -58,10 +53,11 @@ func TestGatewayFaults(t *testing.T) {
 			c.Cut()
 		}, true, 0},
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+	run := func(name string, compress bool) {
+		tt := tests[slices.IndexFunc(tests, func(tt faultCase) bool { return tt.name == name })]
+		t.Run(fmt.Sprintf("%s, compressed: %t", name, compress), func(t *testing.T) {
 			t.Parallel()
-			o := open(t, tt.fake, nil)
+			o := open(t, tt.fake, func(o *Options) { o.Compress = compress })
 			dm := o.fake.DM(o.ada)
 			o.fake.Say(o.ada, dm, "before")
 			o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
@@ -78,6 +74,9 @@ func TestGatewayFaults(t *testing.T) {
 				t.Errorf("messages %q", got)
 			}
 			now := o.fake.Gateway()
+			if streams := now.Streams; (streams > 0) != compress || compress && streams != now.Connects {
+				t.Errorf("of %d connections %d are compressed", now.Connects, streams)
+			}
 			if resumed := now.Resumes > before.Resumes; resumed != tt.resumed {
 				t.Errorf("resumed %v, want %v: %+v", resumed, tt.resumed, now)
 			}
@@ -95,6 +94,19 @@ func TestGatewayFaults(t *testing.T) {
 			}
 		})
 	}
+	for _, tt := range tests {
+		run(tt.name, false)
+		run(tt.name, true)
+	}
+}
+
+// faultCase is a way in which the Gateway fails.
+type faultCase struct {
+	name    string
+	fake    fakediscord.Options
+	fail    func(o *office, c *fakediscord.Connection)
+	resumed bool
+	code    int // with which this side closes; 0: it does not
 }
 
 // What connecting again can't mend ends Run, with a word on what to do.
@@ -176,7 +188,7 @@ func TestShards(t *testing.T) {
 	for _, c := range o.fake.Connections() {
 		shards[c.State().Shard[0]] = c.State().Shard[1] == 3
 	}
-	if len(shards) != 3 || o.fake.Gateway().Refused != 0 {
+	if g := o.fake.Gateway(); len(shards) != 3 || g.Refused != 0 || g.Streams != g.Connects { // a large bot's events are compressed
 		t.Errorf("shards %v, %+v", shards, o.fake.Gateway())
 	}
 }

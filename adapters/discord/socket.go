@@ -55,12 +55,14 @@ type conn struct {
 	acked atomic.Bool // the last heartbeat was
 	seq   atomic.Int64
 	work  sync.WaitGroup
+	read  func() ([]byte, error) // the next frame
 
 	mu  sync.Mutex // for writing, and why
 	why error      // it was closed from this side
 }
 
-func dial(ctx context.Context, address string) (*conn, error) {
+// dial connects; with compress the frames are one compressed stream.
+func dial(ctx context.Context, address string, compress bool) (*conn, error) {
 	d := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: helloTimeout}
 	ws, resp, err := d.DialContext(ctx, address, nil)
 	if resp != nil && resp.Body != nil {
@@ -70,7 +72,12 @@ func dial(ctx context.Context, address string) (*conn, error) {
 		return nil, fmt.Errorf("dial the gateway: %w", err)
 	}
 	ws.SetReadLimit(mostFrame)
-	return &conn{ws: ws}, nil
+	c := &conn{ws: ws, read: func() ([]byte, error) { _, data, err := ws.ReadMessage(); return data, err }}
+	if compress {
+		frames := &stream{ws: ws, most: mostInflated}
+		c.read = func() ([]byte, error) { return frames.next() }
+	}
+	return c, nil
 }
 
 // end closes what is left, and waits for the heartbeat to stop.
@@ -115,7 +122,7 @@ func (c *conn) hello() (time.Duration, error) {
 // next reads a frame.
 func (c *conn) next() (payload, error) {
 	var p payload
-	_, data, err := c.ws.ReadMessage()
+	data, err := c.read()
 	if err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
