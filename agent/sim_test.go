@@ -96,9 +96,16 @@ func (s *sim) perform(act agent.Action) {
 			s.add(a)
 		}
 	case agent.Judge:
-		s.add(s.agent.Vote(s.log(), act, func(rule string) (bool, error) {
-			return slices.Contains(s.groups[rule], act.Reaction.By.ID), nil
-		}))
+		in := func(who chat.UserID) agent.Member {
+			return func(rule string) (bool, error) { return slices.Contains(s.groups[rule], who), nil }
+		}
+		others := map[chat.UserID]agent.Member{}
+		for _, u := range act.Others {
+			others[u.ID] = in(u.ID)
+		}
+		log := s.log()
+		v := s.agent.Vote(log, act, in(act.Reaction.By.ID))
+		s.add(append(s.agent.Lapsed(log, act, others), v)...)
 	case agent.Identify:
 		for _, who := range act.Who {
 			in := slices.DeleteFunc(slices.Clone(act.Rules), func(rule string) bool { return !slices.Contains(s.groups[rule], who) })
