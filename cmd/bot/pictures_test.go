@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
@@ -61,7 +62,7 @@ func TestPictures(t *testing.T) {
 	ben.open()
 	ben.until(last("approval", "waiting"))
 	draw(ben, "approval", newest("approval"))
-	ben.do(ben.click("Approve"))
+	ben.press("Approve")
 	ada.answers("restarted api")
 	ada.until(last("steps", "done"))
 	ada.do(ada.click("Steps"), chromedp.EmulateViewport(680, 1600))
@@ -70,9 +71,10 @@ func TestPictures(t *testing.T) {
 
 	ada.say("restart service web")
 	ben.until(last("approval", "waiting"))
-	ben.do(ben.click("Deny"))
+	ben.press("Deny")
 	ben.until(`document.activeElement.name === "reason"`)
-	ben.do(chromedp.SendKeys(chromedp.CSS(`input[name="reason"]:not([type=hidden])`), "too late in the day"), ben.click("Say why"))
+	ben.do(chromedp.SendKeys(chromedp.CSS(`input[name="reason"]:not([type=hidden])`), "too late in the day"))
+	ben.press("Say why")
 	ben.until(`Array.from(document.querySelectorAll('#log-thread [data-kind="approval"]')).at(-1).innerText.includes("too late")`)
 	ben.answers("denied")
 	ben.until(last("answer", "done"))
@@ -86,6 +88,13 @@ func TestPictures(t *testing.T) {
 	ada.say("please draw this")
 	ben.until(`document.querySelector('#log-thread [data-kind="file"] img').naturalWidth > 100`)
 	draw(ben, "chart", newest("file"))
+}
+
+// press uses the newest button with a label by the keyboard: it is met wherever the
+// page puts it meanwhile.
+func (w *window) press(label string) {
+	w.t.Helper()
+	w.do(chromedp.SendKeys(fmt.Sprintf(`(//button[normalize-space()=%q and not(ancestor::*[@hidden])])[last()]`, label), "\r"))
 }
 
 // smaller writes a picture in 256 colours: of each shade the one that it has most of.

@@ -1,0 +1,115 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"nod/chat"
+	"nod/memory"
+	"nod/memory/sqlite"
+)
+
+// counted is a store that counts what it is asked.
+type counted struct {
+	*sqlite.Store
+	logs, tails, entries, pending, lists int
+}
+
+func (c *counted) Read(ctx context.Context, thread chat.ThreadID) ([]memory.Entry, error) {
+	all, err := c.Store.Read(ctx, thread)
+	c.logs++
+	c.entries += len(all)
+	return all, err
+}
+
+func (c *counted) Tail(ctx context.Context, thread chat.ThreadID, after uint64) (memory.Tail, error) {
+	t, err := c.Store.Tail(ctx, thread, after)
+	c.tails++
+	c.entries += len(t.Log)
+	return t, err
+}
+
+func (c *counted) Pending(ctx context.Context, platform string) iter.Seq2[memory.PendingApproval, error] {
+	return func(yield func(memory.PendingApproval, error) bool) {
+		for a, err := range c.Store.Pending(ctx, platform) {
+			if c.pending++; !yield(a, err) {
+				return
+			}
+		}
+	}
+}
+
+func (c *counted) Threads(ctx context.Context, q memory.ListQuery) ([]memory.Listed, error) {
+	found, err := c.Store.Threads(ctx, q)
+	c.lists += len(found)
+	return found, err
+}
+
+func openCounted(t *testing.T) (*office, *counted) {
+	t.Helper()
+	c := &counted{}
+	o := openOffice(t, func(o *Options) {
+		c.Store = o.Store.(*sqlite.Store)
+		o.Store, o.Threads = c, c
+	})
+	return o, c
+}
+
+// What a list costs is so much for its page, however many threads there are.
+func TestListsReadAPage(t *testing.T) {
+	o, c := openCounted(t)
+	cost := map[string]counted{}
+	made := 0
+	for _, threads := range []int{looked + 20, looked + 100} {
+		for ; made < threads; made++ {
+			o.ask(made)
+		}
+		for _, view := range []string{"/waiting", "/live", "/thread"} {
+			*c = counted{Store: c.Store}
+			o.get(view)
+			got := *c
+			got.Store = nil
+			if was, ok := cost[view]; ok && was != got {
+				t.Errorf("%s asks %+v of %d threads, and %+v of fewer", view, got, threads, was)
+			}
+			cost[view] = got
+			if got.logs > 0 || got.tails > looked || got.pending > pageSize+1 || got.lists > looked {
+				t.Errorf("%s asks %+v", view, got)
+			}
+		}
+	}
+}
+
+// A move of the slider reads nothing of a log that was read before but what is new.
+func TestSliderReadsOnce(t *testing.T) {
+	o, c := openCounted(t)
+	thread := threadOf(1)
+	var bodies []memory.Body
+	for turn := uint64(1); len(bodies) < 1000; turn += 5 {
+		bodies = append(
+			bodies, memory.Message{Message: chat.Message{From: chat.User{ID: "U1"}, Text: "and now?", Ref: chat.MessageRef{Platform: "slack", Channel: "C1", ID: fmt.Sprint(turn)}}},
+			memory.Opened{Turn: turn, Name: fmt.Sprint(turn), Requester: chat.User{ID: "U1"}},
+			memory.Step{Turn: turn, N: 1, Seen: turn, Answer: strings.Repeat("All is well. ", 20)}, memory.Posted{Key: fmt.Sprintf("%d/answer", turn)}, memory.Ended{Turn: turn},
+		)
+	}
+	o.write(thread, "begin", bodies...)
+	o.get(threadURL(thread, 0))
+	if c.logs != 1 {
+		t.Errorf("the log was read %d times", c.logs)
+	}
+	*c = counted{Store: c.Store}
+	for at := uint64(1); at < 1000; at += 97 {
+		o.get(threadURL(thread, at) + "&part=1")
+	}
+	if c.logs > 0 || c.entries > 0 {
+		t.Errorf("moves of the slider read %d logs and %d entries", c.logs, c.entries)
+	}
+	o.write(thread, "more")
+	o.get(threadURL(thread, 5) + "&part=1")
+	if c.logs > 0 || c.entries == 0 || c.entries > 5 {
+		t.Errorf("what was new: %d logs and %d entries were read", c.logs, c.entries)
+	}
+}
