@@ -217,7 +217,7 @@ func TestRewrites(t *testing.T) {
 // Under random faults nothing that people did is lost for a client that
 // acknowledges, and calls fail in all the ways there are.
 func TestChaos(t *testing.T) {
-	s := Start(t, Options{Seed: 7, AckTimeout: 50 * time.Millisecond, NoLimits: true})
+	s := Start(t, Options{Seed: 7, AckTimeout: time.Second, NoLimits: true})
 	b := connect(t, s, 2, nil)
 	s.SetChaos(Chaos{Twice: 0.2, Lose: 0.2, Late: 0.2, Reorder: 0.2, Before: 0.2, After: 0.1, Drop: 0.1, RateLimit: 0.1})
 	const n = 40
