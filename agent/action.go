@@ -181,6 +181,7 @@ type (
 	// behind which Then.
 	Edit struct {
 		Ref  chat.MessageRef
+		At   chat.ThreadID // where it stands, if not in the thread
 		Post chat.Post
 		Key  string
 		Then []memory.Body

@@ -49,6 +49,9 @@ func TestApprovalsProperty(t *testing.T) {
 			Timeout:          time.Hour, Approve: []string{"✅", "👍"}, Deny: []string{"❌"},
 			Remind: 10 * time.Minute, RunWithin: 90 * time.Minute,
 		}
+		if rapid.Bool().Draw(t, "elsewhere") {
+			rules.Channels = []string{"ops"}
+		}
 		if rapid.Bool().Draw(t, "escalates") {
 			rules.Escalate = memory.Escalation{After: 20 * time.Minute, Approvers: []string{"user:eve", "group:g"}}
 		}
@@ -91,6 +94,9 @@ func TestApprovalsProperty(t *testing.T) {
 				card, _ := newest(s.entries, rapid.SampledFrom([]string{"1-1-1", "1-1-2"}).Draw(t, "call"))
 				if card != "" && rapid.IntRange(0, 9).Draw(t, "old") == 0 {
 					card, _, _ = strings.Cut(card, "!")
+				}
+				if len(rules.Channels) > 0 && rapid.Bool().Draw(t, "there") {
+					card = "copy/" + strings.TrimPrefix(card, "ask/") + "/channel:ops"
 				}
 				h := heard{
 					by: chat.UserID(rapid.SampledFrom(people).Draw(t, "by")), emoji: rapid.SampledFrom([]string{"✅", "👍", "❌", "🎉"}).Draw(t, "emoji"),
@@ -159,7 +165,7 @@ func permitted(t *rapid.T, s *sim, rules memory.Rules, log []heard, wrote map[ch
 	}
 	yes := map[chat.UserID]map[string]bool{}
 	for _, h := range log {
-		if h.ask != card || h.at.Sub(asked) >= rules.Timeout || !may(h.by, h.at) {
+		if h.ask != card && h.ask != "copy/"+strings.TrimPrefix(card, "ask/")+"/channel:ops" || h.at.Sub(asked) >= rules.Timeout || !may(h.by, h.at) {
 			continue
 		}
 		if yes[h.by] == nil {

@@ -290,7 +290,7 @@ func (s *state) card(c *call) chat.Post {
 // edits makes approval messages show how they ended.
 func (d *decision) edits() Action {
 	for _, c := range d.s.allCards() {
-		key := d.s.stage(c)
+		key := d.s.stage(c, "")
 		if key == "" || d.s.has(key) {
 			continue
 		}
@@ -307,25 +307,26 @@ func (d *decision) edits() Action {
 }
 
 // stage names how far a card has to say what came of its call; "" while it waits.
-func (s *state) stage(c *call) string {
+// where is "" for the card in the thread, or else the place.
+func (s *state) stage(c *call, where string) string {
 	key := "outcome/" + c.nth()
 	switch {
 	case c.redone > 0:
-		return key + "/again"
-	case c.pending() && c.escalated.seq > 0 && !s.has(c.widened()):
-		return c.widened()
+		return key + "/again" + where
+	case c.pending() && c.escalated.seq > 0 && !s.has(c.widened()+where):
+		return c.widened() + where
 	case c.pending() && len(c.changes) > 0:
-		return c.redrawn()
+		return c.redrawn() + where
 	case c.decided == nil || c.turn.ended && s.has(key): // an earlier build showed no more
 		return ""
 	case c.late != nil:
-		return key + "/corrected"
+		return key + "/corrected" + where
 	case c.result != nil || c.turnedDown() && c.reason() == nil:
-		return key + "/done"
+		return key + "/done" + where
 	case c.reason() != nil:
-		return key + "/why"
+		return key + "/why" + where
 	}
-	return key + "/running"
+	return key + "/running" + where
 }
 
 // askedCalls lists the calls with an approval, in order.

@@ -91,6 +91,9 @@ func (s *state) changed(b memory.Changed) {
 	asked := *c.asked
 	asked.Digest, asked.Marks = b.Digest, b.Marks
 	c.asked, c.votes, c.shownIn = &asked, nil, 0
+	for _, k := range c.copies {
+		k.shownIn = 0
+	}
 	c.was, c.sum, c.tied = append(c.was, c.digest()), "", ""
 	c.changes = append(c.changes, b)
 	c.Args = b.Args
@@ -119,8 +122,12 @@ func (c *call) editors() []chat.User {
 
 // stale says whether the card does not show yet what would run now, or did not when
 // a reaction was put on it.
-func (c *call) stale(reaction uint64) bool {
-	return len(c.changes) > 0 && (c.shownIn == 0 || reaction < c.shownIn)
+func (c *call) stale(reaction uint64, on chat.MessageRef) bool {
+	in := c.shownIn
+	if k := c.copyOn(on); k != nil {
+		in = k.shownIn
+	}
+	return len(c.changes) > 0 && (in == 0 || reaction < in)
 }
 
 // redrawn names the edit by which a card shows the latest change.
@@ -135,8 +142,11 @@ func (s *state) redrawn(seq uint64, name string) {
 		return
 	}
 	id, _, _ := strings.Cut(rest, "/")
-	if c := s.calls[id]; c != nil && c.redrawn() == name {
-		c.shownIn = seq
+	if c := s.calls[id]; c != nil {
+		if c.redrawn() == name {
+			c.shownIn = seq
+		}
+		c.copyRedrawn(seq, name)
 	}
 }
 

@@ -150,6 +150,11 @@ type call struct {
 
 	reminded, escalated stroke // of its clocks
 
+	places   []string          // where its card is to stand too
+	notified map[string]uint64 // the same, and Seq of the entry that says so
+	copies   []*copied         // where it does
+	votedOn  map[uint64]chat.MessageRef
+
 	tied string // see bound
 	sum  string // digest of tool and arguments, when it was computed
 }
@@ -273,6 +278,7 @@ func (s *state) addCall(e memory.Entry) {
 		if b.Grant != nil {
 			s.allows[b.Reaction] = b
 		}
+		s.votedOn(b)
 		s.reacts = slices.DeleteFunc(s.reacts, func(r reaction) bool { return r.seq == b.Reaction })
 		if c := s.calls[b.Call]; c != nil && b.Counts {
 			c.votes = append(c.votes, b)
@@ -418,6 +424,7 @@ func (s *state) post(seq uint64, b memory.Posted) {
 		s.refused = append(s.refused, refusal{name, b.Refused, seq, s.now})
 	}
 	s.redrawn(seq, name)
+	s.copyPosted(seq, b)
 	if call, ok := memory.Asks(b.Key); ok {
 		if c := s.calls[call]; c != nil {
 			c.ref, c.askedIn = b.Ref, seq

@@ -28,6 +28,8 @@ type stroke struct {
 // strike takes that a clock struck.
 func (s *state) strike(e memory.Entry) {
 	switch b := e.Body.(type) {
+	case memory.Notified:
+		s.notified(e, b)
 	case memory.Reminded:
 		if c := s.calls[b.Call]; c != nil {
 			c.reminded = stroke{e.Seq, e.At}
@@ -52,9 +54,13 @@ func (s *state) ask(e memory.Entry, b memory.Asked) {
 		old.past, old.redone = nil, b.Number
 		c.past = append(c.past, &old)
 		delete(s.byRef, c.ref) // what was put on the old card is not for the new one
+		for _, k := range c.copies {
+			delete(s.byRef, k.ref)
+		}
 		c.asked, c.askedAt, c.askedIn, c.ref = &b, e.At, 0, chat.MessageRef{}
 		c.votes, c.decided, c.ended, c.button, c.reasons = nil, nil, time.Time{}, false, nil
 		c.reminded, c.escalated = stroke{}, stroke{}
+		c.places, c.notified, c.copies = nil, nil, nil
 	}
 }
 
@@ -179,7 +185,7 @@ func (d *decision) summon(c *call, name string, at stroke, who []string, why str
 		c.asked.Number, c.Tool, c.asked.Requester.Display(), why, long(c.deadline().Sub(at.at)))
 	p := d.notice(name, c.ref, text, at.seq)
 	view := d.s.approval(c)
-	p.Post.Text.Summons = &chat.Summons{Card: c.ref, Approvers: who, Requester: view.Requester, Exclude: view.Exclude}
+	p.Post.Text.Summons = &chat.Summons{Card: c.ref, Approvers: who, Requester: view.Requester, Exclude: view.Exclude, Quiet: view.Quiet}
 	return p
 }
 

@@ -197,8 +197,8 @@ func mutes(r memory.Reaction) bool { return r.Emoji == chat.EmojiMute && !r.Remo
 
 // own says whether the bot itself made a message.
 func (s *state) own(ref chat.MessageRef) bool {
-	for _, r := range s.posted {
-		if r == ref {
+	for name, r := range s.posted {
+		if r == ref && !strings.HasPrefix(name, "copy/") { // a card in another place is not of this thread
 			return true
 		}
 	}

@@ -71,6 +71,9 @@ func (s *sim) run() time.Time {
 		for _, gone := range log.Others() {
 			log.Heard(gone, memory.Forever)
 		}
+		if s.beside(log) {
+			continue
+		}
 		act := s.agent.Next(log)
 		if w, ok := act.(agent.Wait); ok {
 			return w.Until
@@ -82,6 +85,30 @@ func (s *sim) run() time.Time {
 		s.perform(act)
 	}
 	panic("the thread does not come to rest")
+}
+
+// beside does the first of what nothing waits for; ok is false where there is
+// nothing.
+func (s *sim) beside(log *agent.Log) (ok bool) {
+	for _, act := range s.agent.Beside(log) {
+		switch act := act.(type) {
+		case agent.Copy:
+			name := memory.PostName(act.Post.Key)
+			if s.posts[name] == 0 || !act.Look {
+				s.posts[name]++
+			}
+			if !s.crash() {
+				s.add(memory.Posted{Key: act.Post.Key, Ref: ref(name)})
+				return true
+			}
+			s.die()
+			return true
+		case agent.Edit:
+			s.perform(act)
+			return true
+		}
+	}
+	return false
 }
 
 // die has another process go on, which knows that this one is gone.

@@ -117,6 +117,7 @@ func (s *state) approval(c *call) chat.Approval {
 		Requester: c.asked.Requester, Approvers: c.mayNow(), Quorum: r.Quorum,
 		Approve: r.Approve, Deny: r.Deny, Deadline: c.deadline(), Why: c.asked.Why, Marks: c.asked.Marks,
 	}
+	v.Quiet = r.Quiet
 	if c.escalated.seq > 0 {
 		v.Unheeded = r.Escalate.After
 	}
@@ -279,17 +280,24 @@ func AskedBy(entries []memory.Entry, who chat.UserID) (n int) {
 	return n
 }
 
-// Pending says what counts so far on the approval of a call.
-func Pending(entries []memory.Entry, id string) chat.Pending {
+// Pending says what counts so far on the approval of a call, on its card in the
+// thread and on those in other places.
+func Pending(entries []memory.Entry, id string) []chat.Pending {
 	c := fold(entries).calls[id]
 	if c == nil || c.asked == nil {
-		return chat.Pending{}
+		return []chat.Pending{{}}
 	}
-	p := chat.Pending{Approve: c.asked.Rules.Approve, Deny: c.asked.Rules.Deny, Votes: len(c.votes)}
+	p := chat.Pending{Approve: c.asked.Rules.Approve, Deny: c.asked.Rules.Deny, Votes: len(c.votes), Call: id, Ref: c.ref}
+	out := append([]chat.Pending{p}, c.elsewhere(p)...)
 	for _, v := range c.standing() {
-		p.Approved = append(p.Approved, chat.Reaction{On: c.ref, By: v.By, Emoji: v.Emoji})
+		for i := range out {
+			if k := c.votedOn[v.Reaction]; k == out[i].Ref || i == 0 && c.copyOn(k) == nil {
+				out[i].Approved = append(out[i].Approved, chat.Reaction{On: out[i].Ref, By: v.By, Emoji: v.Emoji})
+				break
+			}
+		}
 	}
-	return p
+	return out
 }
 
 // History lists what a thread has shown so far, for a screen that starts

@@ -11,6 +11,9 @@ import (
 // channel is gone, or the bot may not write there. Trying again is of no use.
 var ErrGone = errors.New("the thread can't be written to")
 
+// ErrElsewhere is what an adapter returns for a place that is on another platform.
+var ErrElsewhere = errors.New("this place is on another platform")
+
 // ErrNoFile is what an adapter is told when the content of a file is not kept
 // any more. Asking again is of no use: the adapter says so in the thread instead
 // of posting the file.
@@ -47,6 +50,7 @@ type Summons struct {
 	Approvers []string   `json:"approvers"` // as in [Approval]
 	Requester User       `json:"requester"`
 	Exclude   []UserID   `json:"exclude,omitempty"`
+	Quiet     bool       `json:"quiet,omitempty"` // they are not mentioned after all
 }
 
 // Confided is the post as it is shown where nobody reads it but the person whom it
@@ -138,6 +142,11 @@ type Approval struct {
 	// allow the same call again; 0: not at all. Both are of an approval that waits.
 	Parameters string        `json:"parameters,omitempty"`
 	Grant      time.Duration `json:"grant,omitempty"`
+	// Home is the thread in which it is asked, where this card stands in another
+	// place: forms that are opened from it are about that.
+	Home ThreadID `json:"home,omitzero"`
+	// Quiet says that nobody is mentioned.
+	Quiet bool `json:"quiet,omitempty"`
 	// Unheeded is for how long nobody had decided when more people were let decide,
 	// who are in Approvers then; 0: they were not.
 	Unheeded time.Duration `json:"unheeded,omitempty"`

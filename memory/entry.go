@@ -166,6 +166,7 @@ type (
 		Key     string          `json:"key"`
 		Ref     chat.MessageRef `json:"ref,omitzero"`
 		Refused string          `json:"refused,omitempty"` // why it is not, in words for people
+		At      chat.ThreadID   `json:"at,omitzero"`       // where it stands, if not in the thread
 	}
 
 	// Seen says that the bot put its mark on a message that has to wait.
@@ -234,6 +235,8 @@ type (
 		Grants           Grants        `json:"grants,omitzero"`
 		Remind           time.Duration `json:"remind,omitempty"` // after so long without a decision, once; 0: never
 		Escalate         Escalation    `json:"escalate,omitzero"`
+		Quiet            bool          `json:"quiet,omitempty"`      // nobody is mentioned
+		Channels         []string      `json:"channels,omitempty"`   // ids of where the card stands too
 		RunWithin        time.Duration `json:"run_within,omitempty"` // an approved call that did not begin for so long asks anew; 0: never
 	}
 
@@ -269,6 +272,13 @@ type (
 	// Reminded says that people are reminded of an approval that waits.
 	Reminded struct {
 		Call string `json:"call"`
+	}
+
+	// Notified says in which other places the card of an approval is to stand:
+	// channel:ID, or user:ID for a direct conversation.
+	Notified struct {
+		Call   string   `json:"call"`
+		Places []string `json:"places"`
 	}
 
 	// Escalated says that Approvers may decide too, since nobody did for long.
@@ -441,6 +451,7 @@ func (Granted) Kind() string   { return "granted" }
 func (Used) Kind() string      { return "used" }
 func (Revoked) Kind() string   { return "revoked" }
 func (Reminded) Kind() string  { return "reminded" }
+func (Notified) Kind() string  { return "notified" }
 func (Escalated) Kind() string { return "escalated" }
 func (Lost) Kind() string      { return "lost" }
 func (u Unknown) Kind() string { return u.Name }

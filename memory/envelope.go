@@ -8,7 +8,7 @@ import (
 // skipped are the kinds that a build which does not know them may leave out:
 // they only say how something looks, what people thought of it, who somebody was, or what happened
 // to the store.
-var skipped = map[string]bool{"due": true, "seen": true, "feedback": true, "lost": true, "belongs": true, "reminded": true}
+var skipped = map[string]bool{"due": true, "seen": true, "feedback": true, "lost": true, "belongs": true, "reminded": true, "notified": true}
 
 // decoders holds, for every kind, how its body is read. Adding a kind means a
 // type above and a line here.
@@ -22,7 +22,7 @@ var decoders = map[string]func(json.RawMessage) (Body, error){
 	"stopped": decode[Stopped], "failed": decode[Failed], "ended": decode[Ended],
 	"asked": decode[Asked], "vote": decode[Vote], "decided": decode[Decided],
 	"trimmed": decode[Trimmed], "forgot": decode[Forgot], "lost": decode[Lost],
-	"reminded": decode[Reminded], "escalated": decode[Escalated],
+	"reminded": decode[Reminded], "escalated": decode[Escalated], "notified": decode[Notified],
 	"granted": decode[Granted], "used": decode[Used], "revoked": decode[Revoked],
 	"belongs": decode[Belongs],
 }

@@ -134,11 +134,24 @@ type Run struct {
 	Held any
 }
 
+// Referrer makes messages known that stand in another channel than their thread.
+// Both stores are one.
+type Referrer interface {
+	// Refer makes a message of another channel name a thread, so that PutRef finds
+	// it, for [ReferTTL]; what was put for it already enters the thread's inbox. It
+	// is called before the commit that tells of the message: an index that a store
+	// keeps by channel can't change in the transaction of a thread of another one.
+	// So a message may be known of which the log never tells, and none is told of
+	// that is not known. Repeating it is harmless.
+	Refer(ctx context.Context, ref chat.MessageRef, thread chat.ThreadID) error
+}
+
 // Limits of every store.
 const (
-	EventTTL = 72 * time.Hour   // how long an event id is known
-	RefWait  = 10 * time.Minute // how long an entry waits for its message to become known
-	BlobCap  = 20 << 20         // bytes of one blob
+	EventTTL = 72 * time.Hour      // how long an event id is known
+	ReferTTL = 90 * 24 * time.Hour // how long a message names a thread of another channel
+	RefWait  = 10 * time.Minute    // how long an entry waits for its message to become known
+	BlobCap  = 20 << 20            // bytes of one blob
 )
 
 // Reader reads a log without claiming the thread: for `steps`, the Steps
@@ -285,6 +298,7 @@ func (l Listed) Before(o Listed) bool {
 // Full is everything that nod needs of a store; both packages' Open return it.
 type Full interface {
 	Store
+	Referrer
 	Reader
 	Catchup
 	Auditor

@@ -45,10 +45,11 @@ type Options struct {
 	Tools     []string      // names that `/tools` suggests
 	Archive   time.Duration // threads stay open at least so long after the last message; default 24 h
 	NoButtons bool          // approvals have emoji only
-	NoMention bool          // an approval mentions nobody
-	Retries   bool          // another try of an answer can be asked for
-	Global    int           // calls a second; default 50
-	Allow     []string      // who is heard: everyone (default), user:ID, role:ID, channel:ID
+	// Channels are those in which approvals are to stand too; Check looks at them.
+	Channels []string
+	Retries  bool     // another try of an answer can be asked for
+	Global   int      // calls a second; default 50
+	Allow    []string // who is heard: everyone (default), user:ID, role:ID, channel:ID
 
 	Inbox   inbound.Inbox
 	Logger  *slog.Logger

@@ -52,19 +52,31 @@ func (b ballot) id() string {
 
 func readBallot(id string) (ballot, bool) {
 	parts := strings.Split(id, "|")
-	if len(parts) != 5 || parts[0] != voteButton && parts[0] != grantButton && parts[0] != reasonForm {
+	if len(parts) != 5 || parts[0] != voteButton && parts[0] != grantButton && parts[0] != copyButton && parts[0] != reasonForm {
 		return ballot{}, false
 	}
 	return ballot{parts[0], readPlace(parts[1]), parts[2], parts[4], parts[3] == "no"}, true
 }
 
-// voteButtons are Approve and Deny, as long as the approval is open.
+// buttons are those of an approval.
+func (a *Adapter) buttons(thread chat.ThreadID, p *chat.Approval) []discordgo.MessageComponent {
+	if p.Home != (chat.ThreadID{}) { // forms are about the thread, which is elsewhere
+		return ballotButtons(copyButton, thread, p)
+	}
+	return append(voteButtons(thread, p), a.further(thread, p)...)
+}
+
 func voteButtons(thread chat.ThreadID, p *chat.Approval) []discordgo.MessageComponent {
+	return ballotButtons(voteButton, thread, p)
+}
+
+// ballotButtons are Approve and Deny, as long as the approval is open.
+func ballotButtons(kind string, thread chat.ThreadID, p *chat.Approval) []discordgo.MessageComponent {
 	if p.Outcome != "" || len(p.Approve) == 0 || len(p.Deny) == 0 {
 		return nil
 	}
-	yes := ballot{voteButton, placeOf(thread), p.Call, p.Approve[0], false}.id()
-	no := ballot{voteButton, placeOf(thread), p.Call, p.Deny[0], true}.id()
+	yes := ballot{kind, placeOf(thread), p.Call, p.Approve[0], false}.id()
+	no := ballot{kind, placeOf(thread), p.Call, p.Deny[0], true}.id()
 	if yes == "" || no == "" {
 		return nil
 	}
@@ -107,7 +119,11 @@ func (a *Adapter) voted(ctx context.Context, in interaction, b ballot) error {
 	if by.Barred, err = a.barred(ctx, in.speaker()); err != nil {
 		return a.sorry(ctx, in, err)
 	}
-	r := chat.Reaction{On: refOf(b.place, in.Message.ID), By: by, Emoji: chat.NormalEmoji(b.emoji), Button: true}
+	on, copied := b.place, b.kind == copyButton
+	if copied && in.GuildID != "" {
+		on.thread = in.Message.ID // see refIn
+	}
+	r := chat.Reaction{On: refOf(on, in.Message.ID), By: by, Emoji: chat.NormalEmoji(b.emoji), Button: !copied}
 	if b.kind == grantButton {
 		r.Grant = &chat.Grant{} // as long as it may be, which is what the button says
 	}
@@ -119,7 +135,7 @@ func (a *Adapter) voted(ctx context.Context, in interaction, b ballot) error {
 		return a.sorry(ctx, in, err)
 	}
 	inbox, takes := a.o.Inbox.(Reasons)
-	if !b.deny || !takes {
+	if !b.deny || !takes || copied {
 		return a.respond(ctx, in, promiseToChange, nil)
 	}
 	b.kind = reasonForm

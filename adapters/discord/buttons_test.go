@@ -137,10 +137,11 @@ func TestVoteWithoutStore(t *testing.T) {
 }
 
 func TestNoButtons(t *testing.T) {
-	o := open(t, fakediscord.Options{}, func(o *Options) { o.NoButtons, o.NoMention = true, true })
+	o := open(t, fakediscord.Options{}, func(o *Options) { o.NoButtons = true })
 	dm := o.fake.DM(o.ada)
 	p := asking("{}")
 	p.Approvers = []string{"user:" + o.ada}
+	p.Quiet = true
 	ref := o.post(direct(dm), chat.Post{Key: "p", Approval: p}, false)
 	if m := o.fake.Message(ref.ID); len(m.Buttons()) > 0 || len(m.Pings) > 0 {
 		t.Errorf("buttons %q, pings %q", m.Buttons(), m.Pings)

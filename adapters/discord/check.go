@@ -40,7 +40,8 @@ func Check(ctx context.Context, o Options) ([]string, error) {
 	notes, err := checkApplication(o, ask)
 	found = append(found, notes...)
 	servers, failed := checkGuilds(ask, me.ID)
-	return append(found, servers...), errors.Join(err, failed)
+	places, closed := checkPlaces(ask, me.ID, o.Channels)
+	return append(append(found, servers...), places...), errors.Join(err, failed, closed)
 }
 
 // checkApplication says whether the application is set up as the configuration

@@ -24,14 +24,14 @@ func (a *Adapter) written(thread chat.ThreadID, p chat.Post) []part {
 	case p.Approval != nil:
 		card := approvalPart(p.Approval)
 		if !a.o.NoButtons {
-			card.buttons = append(voteButtons(thread, p.Approval), a.further(thread, p.Approval)...)
+			card.buttons = a.buttons(thread, p.Approval)
 		}
-		if !a.o.NoMention && p.Approval.Outcome == "" {
+		if !p.Approval.Quiet && p.Approval.Outcome == "" {
 			card.pings = deciders(p.Approval)
 		}
 		return []part{card}
 	case p.Text != nil && p.Text.Summons != nil:
-		return summonsParts(p.Text, !a.o.NoMention)
+		return summonsParts(p.Text, !p.Text.Summons.Quiet)
 	case p.Text != nil:
 		return answerParts(p.Text)
 	}
@@ -80,7 +80,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 		return chat.MessageRef{}, s.final(err)
 	}
 	a.working.shown(thread)
-	ref := refOf(placeOf(thread), first)
+	ref := refIn(thread, p.Approval, first)
 	if p.Steps != nil {
 		a.drawn.Newer(ref, p.Steps.Version)
 		a.shown.same(ref, parts[0])

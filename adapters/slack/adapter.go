@@ -43,15 +43,16 @@ type Options struct {
 	Follow    string // callers (default), thread or mentions
 	DM        string // thread (default) or flat
 	AllowBots []string
-	Limits    map[string]int  // calls of a method a minute, over the published ones
-	External  string          // people of other organisations: ignore (default), ask, allow
-	Guests    string          // guests of the own workspace: ask (default), ignore, allow
-	Allow     []string        // who is heard: everyone, user:ID, group:ID, channel:ID; default everyone
-	NoButtons bool            // approvals have emoji only
-	NoMention bool            // who may decide is not mentioned
-	Retries   bool            // another try of an answer can be asked for
-	Groups    bool            // an approver rule names a user group
-	Emoji     map[string]bool // reactions that can mean something, in normal form; nil: any
+	Limits    map[string]int // calls of a method a minute, over the published ones
+	External  string         // people of other organisations: ignore (default), ask, allow
+	Guests    string         // guests of the own workspace: ask (default), ignore, allow
+	Allow     []string       // who is heard: everyone, user:ID, group:ID, channel:ID; default everyone
+	NoButtons bool           // approvals have emoji only
+	// Channels are those in which approvals are to stand too; Check looks at them.
+	Channels []string
+	Retries  bool            // another try of an answer can be asked for
+	Groups   bool            // an approver rule names a user group
+	Emoji    map[string]bool // reactions that can mean something, in normal form; nil: any
 
 	Inbox   inbound.Inbox
 	Logger  *slog.Logger

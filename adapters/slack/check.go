@@ -39,6 +39,8 @@ func Check(ctx context.Context, o Options) ([]string, error) {
 		found = append(found, "sockets can be opened")
 	}
 	found = append(found, tryForms(ctx, w)...)
+	notes, failed := tryChannels(ctx, w, o.Channels)
+	found, err = append(found, notes...), errors.Join(err, failed)
 	return slices.DeleteFunc(found, func(s string) bool { return s == "" }), err
 }
 

@@ -20,7 +20,7 @@ func partsOf(thread chat.ThreadID, p chat.Post, c card) []part {
 	case p.Steps != nil:
 		return []part{stepsPart(thread, p.Steps)}
 	case p.Approval != nil:
-		c.thread = thread
+		c.thread, c.mention = homeOf(thread, p.Approval), !p.Approval.Quiet
 		return []part{approvalPart(p.Approval, c)}
 	case p.Text != nil && p.Text.Summons != nil:
 		return []part{summonsPart(thread, p.Text, c)}
@@ -32,7 +32,7 @@ func partsOf(thread chat.ThreadID, p chat.Post, c card) []part {
 
 // card is how posts are drawn.
 func (a *Adapter) card() card {
-	return card{buttons: !a.o.NoButtons, mention: !a.o.NoMention, again: a.o.Retries, opinion: a.opinions() != nil, edit: a.changes() != nil, workspace: a.who().URL}
+	return card{buttons: !a.o.NoButtons, again: a.o.Retries, opinion: a.opinions() != nil, edit: a.changes() != nil, workspace: a.who().URL}
 }
 
 // Post makes a post, of several messages if it is long, and returns the
@@ -71,7 +71,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 		return ref, nil
 	}
 	a.asks(thread, ref, true)
-	a.cards.Drew(thread, p.Approval)
+	a.cards.Drew(homeOf(thread, p.Approval), p.Approval)
 	if look {
 		if err := a.votes.Unheard(ctx, thread, ref, p.Approval); err != nil {
 			return chat.MessageRef{}, err
@@ -157,8 +157,8 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 	}
 	if p.Approval != nil {
 		a.asks(thread, ref, p.Approval.Outcome == "")
-		a.whyDenied(thread, ref, p.Approval)
-		a.cards.Drew(thread, p.Approval)
+		a.whyDenied(homeOf(thread, p.Approval), ref, p.Approval)
+		a.cards.Drew(homeOf(thread, p.Approval), p.Approval)
 	}
 	forms := a.shapes.taken(parts[0])
 	if p.Steps != nil && !p.Steps.Done {

@@ -14,7 +14,7 @@ import (
 // about, and a link to its card, since no message of a thread answers another.
 func summonsPart(thread chat.ThreadID, t *chat.Text, c card) part {
 	var lines []string
-	if who := summoned(t.Summons); c.mention && who != "" {
+	if who := summoned(t.Summons); !t.Summons.Quiet && who != "" {
 		lines = append(lines, who)
 	}
 	lines = append(lines, markdown.Styled(t.Markdown, style))

@@ -106,6 +106,7 @@ func (d *driver) drive() error {
 		d.interrupt()
 		act := d.Agent.Next(d.log)
 		d.showSteps(act)
+		d.besides()
 		begun, err := d.perform(act)
 		if err != nil {
 			return err

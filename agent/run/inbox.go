@@ -110,24 +110,27 @@ func (i Inbox) Watermarks(ctx context.Context, platform string, since time.Time)
 func (i Inbox) Pending(ctx context.Context, platform string) iter.Seq2[chat.Pending, error] {
 	return func(yield func(chat.Pending, error) bool) {
 		for p, err := range i.Store.Pending(ctx, platform) {
-			var full chat.Pending
+			full := []chat.Pending{{}}
 			if err == nil {
 				full, err = i.pending(ctx, p)
 			}
-			if !yield(full, err) || err != nil {
-				return
+			for _, one := range full {
+				if !yield(one, err) || err != nil {
+					return
+				}
 			}
 		}
 	}
 }
 
-func (i Inbox) pending(ctx context.Context, p memory.PendingApproval) (chat.Pending, error) {
+// pending gives an approval that waits: its card in the thread first.
+func (i Inbox) pending(ctx context.Context, p memory.PendingApproval) ([]chat.Pending, error) {
 	entries, err := i.Store.Read(ctx, p.Thread)
 	if err != nil {
-		return chat.Pending{}, err
+		return []chat.Pending{{}}, err
 	}
 	full := agent.Pending(entries, p.Call)
-	full.Thread, full.Call, full.Ref = p.Thread, p.Call, p.Ref
+	full[0].Thread, full[0].Call, full[0].Ref = p.Thread, p.Call, p.Ref
 	return full, nil
 }
 

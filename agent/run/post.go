@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -102,7 +103,7 @@ func (d *driver) edit(key string, act agent.Edit) {
 		wait := backoff{}
 		var err error
 		for n := 1; n <= mostEdits && ctx.Err() == nil; n++ {
-			err = d.safely(d.thread, "edit", func() error { return d.platform.Edit(ctx, d.thread, act.Ref, act.Post) })
+			err = d.safely(d.thread, "edit", func() error { return d.platform.Edit(ctx, cmp.Or(act.At, d.thread), act.Ref, act.Post) })
 			var refused chat.Refused
 			if err == nil || errors.Is(err, chat.ErrGone) || errors.As(err, &refused) {
 				break

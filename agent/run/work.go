@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -168,9 +169,10 @@ func (d *driver) fit(act agent.Action) bool {
 
 // tell says something to one person, beside everything else.
 func (d *driver) tell(to chat.User, about chat.MessageRef, text string) {
+	where := cmp.Or(d.log.At(about), d.thread) // whoever reacts elsewhere need not be here
 	d.beside.Go(func() {
 		err := d.safely(d.thread, "tell a person", func() error {
-			return d.platform.Whisper(background, d.thread, to, about, text)
+			return d.platform.Whisper(background, where, to, about, text)
 		})
 		if err != nil {
 			d.Log.Warn("tell a person why", "thread", d.thread.String(), "error", err)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"nod/adapters/discord"
@@ -16,7 +15,7 @@ func discordOptions(cfg *config.Config) discord.Options {
 		Token: d.Token.Reveal(), APIURL: d.APIURL, Shards: int(d.Shards),
 		Commands: d.Commands, Follow: string(d.Follow), AllowBots: d.AllowBots,
 		Archive: cfg.Approvals.Timeout, Version: version,
-		NoButtons: !cfg.Approvals.Buttons, NoMention: !slices.Contains(cfg.Approvals.Notify, config.NotifyMention),
+		NoButtons: !cfg.Approvals.Buttons, Channels: cfg.Channels(),
 		Retries: retries(cfg),
 		Guilds:  d.Guilds, Allow: d.Allow, Global: d.Limits["global"],
 	}

@@ -18,7 +18,7 @@ func slackOptions(cfg *config.Config) slack.Options {
 		Sockets: s.Sockets, Follow: string(s.Follow), DM: string(s.DM), AllowBots: s.AllowBots,
 		Limits:   s.Limits,
 		External: string(s.External), Guests: string(s.Guests), Allow: s.Allow,
-		NoButtons: !cfg.Approvals.Buttons, NoMention: !slices.Contains(cfg.Approvals.Notify, config.NotifyMention),
+		NoButtons: !cfg.Approvals.Buttons, Channels: cfg.Channels(),
 		Groups: usesGroups(cfg), Retries: retries(cfg),
 	}
 }

@@ -16,6 +16,7 @@ type discordWorld struct {
 	users   map[string]string
 	guild   string
 	channel string
+	ops     string
 	extra   string
 }
 
@@ -27,6 +28,7 @@ func newDiscordWorld(t testing.TB, o fakediscord.Options) *discordWorld {
 	}
 	w.guild = w.s.AddGuild("team", w.users["ada"], w.users["bob"], w.users["eve"])
 	w.channel = w.s.AddChannel(w.guild, "general")
+	w.ops = w.s.AddChannel(w.guild, "ops")
 	return w
 }
 

@@ -26,6 +26,7 @@ func newSlackWorld(t testing.TB, o fakeslack.Options) *slackWorld {
 		o.Users = append(o.Users, fakeslack.User{ID: id, Name: name, TZ: "Europe/Berlin"})
 	}
 	o.Channels = []fakeslack.Channel{{ID: "C0GEN", Name: "general", Members: []string{"U0ADA", "U0BOB", "U0EVE", fakeslack.BotUser}}}
+	o.Channels = append(o.Channels, fakeslack.Channel{ID: "C0OPS", Name: "ops", Members: []string{"U0BOB", fakeslack.BotUser}})
 	o.Groups = []fakeslack.Group{{ID: "S012", Handle: "ops", Users: []string{"U0BOB"}}}
 	o.Lenient = true // newService reports violations
 	w.s = fakeslack.Start(t, o)

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"nod/chat"
 )
@@ -95,11 +96,23 @@ func (b *Board) Find(tool string) (chat.MessageRef, bool) {
 	defer b.mu.Unlock()
 	var found chat.MessageRef
 	for ref, p := range b.shown {
-		if p.Approval != nil && p.Approval.Tool == tool && b.nth[ref] > b.nth[found] {
+		if p.Approval != nil && p.Approval.Tool == tool && p.Approval.Home.Channel == "" && b.nth[ref] > b.nth[found] {
 			found = ref
 		}
 	}
 	return found, !found.IsZero()
+}
+
+// FindIn gives the approval message of a tool in another place.
+func (b *Board) FindIn(place, tool string) (chat.MessageRef, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for ref, p := range b.shown {
+		if p.Approval != nil && p.Approval.Tool == tool && ref.Channel == place {
+			return ref, true
+		}
+	}
+	return chat.MessageRef{}, false
 }
 
 // Answer gives the reference of the newest answer.
@@ -176,10 +189,44 @@ func (b *Board) post(thread chat.ThreadID, p chat.Post, look bool) (chat.Message
 	return ref, nil
 }
 
-// Edit implements run.Drawer.
-func (b *Board) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, p chat.Post) error {
+// later is how much later, in the bubble's time, other places show what the thread
+// shows, so that the order is always the same.
+const later = 5 * time.Millisecond
+
+// Copy implements run.Courier: every place is a channel of its own, but one that is
+// closed.
+func (b *Board) Copy(_ context.Context, place string, p chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error) {
+	time.Sleep(later)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	at := chat.ThreadID{Platform: p.Approval.Home.Platform, Channel: place}
+	if strings.HasSuffix(place, "closed") {
+		return at, chat.MessageRef{}, chat.Refused{Platform: "Board", Code: "closed"}
+	}
+	n := len(b.lines)
+	ref, err := b.post(at, p, look)
+	for i := n; i < len(b.lines); i++ {
+		b.lines[i] = "in " + place + ": " + b.lines[i]
+	}
+	return at, ref, err
+}
+
+// Edit implements run.Drawer.
+func (b *Board) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, p chat.Post) error {
+	copied := p.Approval != nil && p.Approval.Home.Channel != ""
+	if copied {
+		time.Sleep(later)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if copied {
+		n := len(b.lines)
+		defer func() {
+			for i := n; i < len(b.lines); i++ {
+				b.lines[i] = "in " + ref.Channel + ": " + b.lines[i]
+			}
+		}()
+	}
 	final := p.Steps == nil || p.Steps.Done
 	if final && b.failing() {
 		return fmt.Errorf("the platform is down")

@@ -30,12 +30,12 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 // Play plays the conversation in file and compares what people saw with its
 // want section, which update rewrites. The sections, in order:
 //
-//	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [sends=A,B] [for=A,B] [lists] [unaccepted] [quorum=N] [approvers=A,B] [exclude] [grants] [fails] [remind=DURATION] [escalate=DURATION=A,B] [run-within=DURATION] [takes=DURATION] [needs=PARAM] [reads] [file=NAME]
+//	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [sends=A,B] [for=A,B] [lists] [unaccepted] [quorum=N] [approvers=A,B] [exclude] [grants] [fails] [channels=A,B] [remind=DURATION] [escalate=DURATION=A,B] [run-within=DURATION] [takes=DURATION] [needs=PARAM] [reads] [file=NAME]
 //	-- options --        protocol=NAME steps=N budget=N idle=DURATION dm taint growing forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N group:ID=A,B down=N unheard=N
 //	-- result NAME --    what a tool gives back
 //	-- model --          a block for one model call, as [Model] has it
 //	-- person NAME [with FILE] --   a message; the conversation goes on until nothing moves
-//	-- react NAME EMOJI [TOOL] [removed] [found] [grant] --   on the approval of TOOL, or the newest; grant: the button that also allows it for a while
+//	-- react NAME EMOJI [TOOL] [removed] [found] [grant] --   on the approval of TOOL, or the newest, or on that in another place: in=PLACE/TOOL; grant: the button that also allows it for a while
 //	-- open NAME TOOL --      the form in which the call is changed, and what it shows
 //	-- send NAME TOOL --      that form, filled in as the arguments that follow
 //	-- late NAME EMOJI TOOL --  the same, put after the time ran out
@@ -255,6 +255,8 @@ func (p *play) tool(f []string) {
 			t.Rules.Approvers = strings.Split(value, ",")
 		case "takes":
 			p.tools.Takes[f[0]] = p.duration(value)
+		case "channels":
+			t.Rules.Channels = strings.Split(value, ",")
 		case "remind":
 			t.Rules.Remind = p.duration(value)
 		case "run-within":
@@ -399,6 +401,9 @@ func (p *play) reacts(f []string) {
 			r.On = p.board.Answer()
 		case strings.HasPrefix(o, "m") && len(o) == 2:
 			r.On = chat.MessageRef{Platform: "board", Channel: "c", ID: o}
+		case strings.HasPrefix(o, "in="):
+			place, tool, _ := strings.Cut(strings.TrimPrefix(o, "in="), "/")
+			r.On, _ = p.board.FindIn(place, tool)
 		default:
 			r.On, _ = p.board.Find(o)
 		}

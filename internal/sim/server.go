@@ -130,6 +130,21 @@ func (s *server) putRef(ref chat.MessageRef, body memory.Body, ids []string) boo
 	return true
 }
 
+// refer makes a message of another channel name a thread.
+func (s *server) refer(ref chat.MessageRef, id chat.ThreadID) {
+	t := s.thread(id)
+	n := len(t.inbox)
+	s.learn(t, ref)
+	if len(t.inbox) == n {
+		return
+	}
+	if t.holder != nil {
+		t.holder.mail(t)
+		return
+	}
+	s.wake(t)
+}
+
 // deliver adds to the inbox, and wakes.
 func (s *server) deliver(t *thread, e memory.Entry) {
 	t.inbox = append(t.inbox, e)
@@ -147,7 +162,14 @@ func (s *server) deliver(t *thread, e memory.Entry) {
 
 // know notes that a message belongs to a thread, and lets in what waited for it.
 func (s *server) know(t *thread, ref chat.MessageRef) {
-	if ref.Platform != t.id.Platform || ref.Channel != t.id.Channel || s.refs[ref] == t {
+	if ref.Platform == t.id.Platform && ref.Channel == t.id.Channel {
+		s.learn(t, ref)
+	}
+}
+
+// learn is know for a message of any channel.
+func (s *server) learn(t *thread, ref chat.MessageRef) {
+	if s.refs[ref] == t {
 		return
 	}
 	s.refs[ref] = t

@@ -201,6 +201,11 @@ func (h *handle) PutRef(ctx context.Context, ref chat.MessageRef, body memory.Bo
 	return fresh && err == nil, err
 }
 
+// Refer implements memory.Referrer.
+func (h *handle) Refer(ctx context.Context, ref chat.MessageRef, thread chat.ThreadID) error {
+	return h.ask(ctx, true, func() { h.s.refer(ref, thread) })
+}
+
 // Next implements memory.Store.
 func (h *handle) Next(ctx context.Context, platforms ...string) (*memory.Run, error) {
 	for {

@@ -18,7 +18,7 @@ func (s *Store) Put(ctx context.Context, thread chat.ThreadID, body memory.Body,
 			p.own, p.sent = ref.String(), effects.Last.Sent.Format(time.RFC3339Nano)
 		}
 	}
-	fresh, err := s.put(ctx, p, body)
+	fresh, _, err := s.put(ctx, p, body)
 	if err != nil {
 		return false, fmt.Errorf("put entry: %w", err)
 	}
@@ -28,7 +28,10 @@ func (s *Store) Put(ctx context.Context, thread chat.ThreadID, body memory.Body,
 // PutRef implements [memory.Store].
 func (s *Store) PutRef(ctx context.Context, ref chat.MessageRef, body memory.Body, eventIDs ...string) (bool, error) {
 	p := putArgs{target: ref.String(), shard: shardOf(ref.Platform, ref.Channel), ids: inChannel(ref.Platform, ref.Channel, eventIDs)}
-	fresh, err := s.put(ctx, p, body)
+	fresh, elsewhere, err := s.put(ctx, p, body)
+	if err == nil && elsewhere != "" {
+		fresh, err = s.sendOn(ctx, p, elsewhere, body)
+	}
 	if err != nil {
 		return false, fmt.Errorf("put entry for message: %w", err)
 	}
@@ -58,15 +61,21 @@ func inChannel(platform, channel string, ids []string) []string {
 // for as long as the caller may wait; where nothing bounds that, for so long.
 const putWait = 10 * time.Second
 
-func (s *Store) put(ctx context.Context, p putArgs, body memory.Body) (bool, error) {
-	if _, bounded := ctx.Deadline(); !bounded {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, putWait)
-		defer cancel()
+// bounded is a context that ends.
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ends := ctx.Deadline(); ends {
+		return ctx, func() {}
 	}
+	return context.WithTimeout(ctx, putWait)
+}
+
+// put gives the thread, where the message names one elsewhere: then nothing was put.
+func (s *Store) put(ctx context.Context, p putArgs, body memory.Body) (fresh bool, elsewhere string, err error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	raw, err := memory.Encode(body)
 	if err != nil {
-		return false, err
+		return false, "", err
 	}
 	call, ttl := s.words.next(), memory.EventTTL
 	if len(p.ids) == 0 {
@@ -81,14 +90,17 @@ func (s *Store) put(ctx context.Context, p putArgs, body memory.Body) (bool, err
 		args = append(args, id)
 	}
 	r := newReply(s.durably(ctx, asLongAsWanted, putScript, p.shard, args...))
-	fresh := r.int() == 1
+	state := r.int()
+	if r.err == nil && state == 2 {
+		elsewhere = r.text()
+	}
 	if r.err != nil {
-		return false, r.err
+		return false, "", r.err
 	}
 	if len(r.rest) > 0 {
 		if thread, ok := r.next().(string); ok {
 			s.held.mail(thread)
 		}
 	}
-	return fresh, nil
+	return state == 1, elsewhere, nil
 }

@@ -16,6 +16,7 @@ var sources embed.FS
 // is said at its head.
 var (
 	putScript      = load("put", guard, "know", "files", "expire")
+	referScript    = load("refer", guard)
 	claimScript    = load("claim", guard)
 	commitScript   = load("commit", guard, "know", "files", "effects")
 	restoreScript  = load("restore", guard, "know", "files", "effects")
@@ -42,7 +43,7 @@ var (
 	pingScript   = load("ping", "")
 
 	allScripts = []*redis.Script{
-		putScript, claimScript, commitScript, finishScript, handoffScript, giveBackScript,
+		putScript, referScript, claimScript, commitScript, finishScript, handoffScript, giveBackScript,
 		beatScript, sweepScript, readScript, blobScript, silentScript,
 	}
 )

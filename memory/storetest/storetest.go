@@ -118,6 +118,9 @@ var suite = []check{
 	{"RefWakes", refWakes},
 	{"RefOfAnotherChannel", refOfAnotherChannel},
 	{"EventIDsOfAChannel", eventIDsOfAChannel},
+	{"Refer", refer},
+	{"ReferWithWaiting", referWaiting},
+	{"ReferToThreadsAtRest", referAtRest},
 	{"KnownAtItsPut", knownAtPut},
 
 	{"Trimmed", trimmed},

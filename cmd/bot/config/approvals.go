@@ -129,6 +129,9 @@ func (k *checker) approvals() {
 		if own(".approvers") {
 			k.approvers(r.key+".approvers", r.approvals.Approvers)
 		}
+		if own(".notify") {
+			k.notify(r.key+".notify", r.approvals.Notify)
+		}
 		if own(".run_within") {
 			k.positive(r.key+".run_within", r.approvals.RunWithin)
 		}
@@ -254,7 +257,60 @@ func (a Approvals) Rules() memory.Rules {
 	return memory.Rules{
 		Approvers: a.Approvers, Quorum: a.Quorum, ExcludeRequester: a.ExcludeRequester,
 		Timeout: a.Timeout, Approve: a.Approve, Deny: a.Deny, Grants: a.Grants.rules(),
+		Quiet: !slices.Contains(a.Notify, notifyMention), Channels: a.channels(),
 		Remind: a.Remind, RunWithin: a.RunWithin, Escalate: memory.Escalation(a.Escalate),
+	}
+}
+
+// notifyMention has those who may decide mentioned; a word that begins with
+// notifyChannel has the card stand in a channel too.
+const (
+	notifyMention = "mention"
+	notifyChannel = "channel:"
+)
+
+var notify = regexp.MustCompile(`^(mention|channel:[A-Za-z0-9]{1,64})$`)
+
+// channels lists the ids of channels in which a card stands too.
+func (a Approvals) channels() (ids []string) {
+	for _, word := range a.Notify {
+		if id, ok := strings.CutPrefix(word, notifyChannel); ok && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Channels lists the ids of all channels in which cards stand too.
+func (c *Config) Channels() (ids []string) {
+	for _, r := range c.rules() {
+		for _, id := range r.approvals.channels() {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+var discordID = regexp.MustCompile(`^[0-9]{5,20}$`)
+
+// notify checks where those who may decide hear of an approval.
+func (k *checker) notify(key string, words []string) {
+	for i, word := range words {
+		id, channel := strings.CutPrefix(word, notifyChannel)
+		switch slack, discord := k.c.Slack != nil, k.c.Discord != nil; {
+		case word == "dm":
+			k.at(item(key, i), "is not built yet; write mention or channel:ID")
+		case word == "channel" || channel && id == "":
+			k.at(item(key, i), "needs the id of the channel, such as channel:C0123ABCD on Slack or channel:1258291200029360128 on Discord")
+		case !notify.MatchString(word):
+			k.at(item(key, i), "must be mention or channel:ID, with the id and not a name")
+		case channel && slack && !discord && discordID.MatchString(id):
+			k.at(item(key, i), "is no channel of Slack, whose ids begin with C or G")
+		case channel && discord && !slack && !discordID.MatchString(id):
+			k.at(item(key, i), "is no channel of Discord, whose ids are numbers")
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ func defaults() *Config {
 			Quorum:    1,
 			Approve:   []string{"✅", "👍"},
 			Buttons:   true,
-			Notify:    []Notify{NotifyMention},
+			Notify:    []string{notifyMention},
 			Deny:      []string{"❌", "👎"},
 			RunWithin: 24 * time.Hour,
 		},

@@ -23,6 +23,7 @@ var shapes = map[string]string{
 	"id":       id.String(),
 	"approver": approver.String(),
 	"asker":    asker.String(),
+	"notify":   notify.String(),
 	"heard":    `^(everyone|(user|group|channel|role):[A-Za-z0-9]{1,64})$`,
 	"emoji":    `^[^ \t\n,]+$`,
 	"tool":     toolName.String(),

@@ -27,9 +27,6 @@ type DiscordFollow string
 // Trust says what people from outside may do.
 type Trust string
 
-// Notify says how those who may decide hear of an approval.
-type Notify string
-
 // DM says what a direct message opens.
 type DM string
 
@@ -64,7 +61,6 @@ const (
 	FollowThread   Follow = "thread"
 	FollowMentions Follow = "mentions"
 
-	NotifyMention  Notify        = "mention"
 	FollowAuto     DiscordFollow = "auto"
 	DiscordCallers DiscordFollow = "callers"
 	DiscordThread  DiscordFollow = "thread"
@@ -102,7 +98,6 @@ func (DiscordFollow) allowed() []string {
 	return []string{"auto", "callers", "thread", "mentions"}
 }
 func (Trust) allowed() []string    { return []string{"ignore", "ask", "allow"} }
-func (Notify) allowed() []string   { return []string{"mention"} }
 func (DM) allowed() []string       { return []string{"thread", "flat"} }
 func (Risk) allowed() []string     { return []string{"auto", "ask", "never"} }
 func (Output) allowed() []string   { return []string{"text", "json", "file"} }

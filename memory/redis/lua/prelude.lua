@@ -16,6 +16,7 @@
 --   x:THREAD   hash    files          r:THREAD  set   messages of the thread
 --   p:THREAD   hash    pending approvals: call -> message
 --   m:REF      string  thread of a message
+--   f:REF      string  thread of a message that stands in another channel
 --   w:REF      list    entries that wait until a thread is known for a message
 --   e:CHANNEL ID  string  known event id, and which call brought it
 --   q:PLATFORM    stream  ready threads    seen:PLATFORM  zset  threads by touch

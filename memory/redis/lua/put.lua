@@ -2,12 +2,15 @@
 -- THREAD (empty: that of TARGET), entry, own message, when that was sent,
 -- TARGET, how long to wait for TARGET, call, event ttl, lease, keep, caller,
 -- mail channel, events (channel, space, id)...
--- Gives 0: known already. 1: done. 1, thread: done, and the caller holds it.
+-- Gives 2, thread: nothing was done, TARGET names a thread of another channel.
+-- 0: known already. 1: done. 1, thread: done, and the caller holds it.
 local thread, entry, own, sent, target = ARGV[1], text(now) .. ' ' .. ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local call, lease, keep, me = ARGV[7], num(ARGV[9]), num(ARGV[10]), ARGV[11]
 
 if thread == '' then
   thread = redis.call('GET', key('m', target)) or ''
+  local elsewhere = thread == '' and redis.call('GET', key('f', target))
+  if elsewhere then return {2, elsewhere} end
 end
 for i = 13, #ARGV do
   local by = redis.call('GET', key('e', ARGV[i]))

@@ -1,0 +1,73 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"nod/chat"
+)
+
+// copyButton is the kind of a vote's button on a card outside of its thread: no form
+// opens behind it, since it is not known there which thread a reason is for.
+const copyButton = "copy"
+
+// Copy shows a card outside of its thread: in a channel that the bot may write in.
+func (a *Adapter) Copy(ctx context.Context, at string, p chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error) {
+	id, ok := strings.CutPrefix(at, "channel:")
+	if !ok || !plainID.MatchString(id) {
+		return chat.ThreadID{}, chat.MessageRef{}, chat.ErrElsewhere
+	}
+	thread := threadID(place{channel: id})
+	ref, err := a.Post(ctx, thread, p, look)
+	return thread, ref, err
+}
+
+// refIn names a message of the bot's as a reaction on it does: a card in a channel of
+// a server stands where a conversation of its own would begin.
+func refIn(thread chat.ThreadID, p *chat.Approval, id string) chat.MessageRef {
+	at := placeOf(thread)
+	if p != nil && p.Home != (chat.ThreadID{}) {
+		at.thread = id
+	}
+	return refOf(at, id)
+}
+
+// checkPlaces says whether the bot can write in the channels in which cards are to
+// stand. It posts nothing, and so can't know what a server's AutoMod would block.
+func checkPlaces(ask func(string, any) error, self string, ids []string) (found []string, failed error) {
+	for _, id := range ids {
+		if !plainID.MatchString(id) || strings.Trim(id, "0123456789") != "" {
+			continue // another platform's
+		}
+		note, err := checkPlace(ask, self, id)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("approvals.notify: channel %s: %w", id, err))
+			continue
+		}
+		found = append(found, note)
+	}
+	return found, failed
+}
+
+func checkPlace(ask func(string, any) error, self, id string) (string, error) {
+	var c channel
+	if err := ask("/channels/"+url.PathEscape(id), &c); err != nil {
+		return "", fmt.Errorf("the bot does not see it (invite it, or correct the id): %w", err)
+	}
+	if c.GuildID == "" {
+		return "", errors.New("it is no channel of a server")
+	}
+	var roles []role
+	var me member
+	if err := errors.Join(ask("/guilds/"+url.PathEscape(c.GuildID)+"/roles", &roles), ask("/guilds/"+url.PathEscape(c.GuildID)+"/members/"+url.PathEscape(self), &me)); err != nil {
+		return "", err
+	}
+	may := standingOf(c.GuildID, me.Roles, roles).effective(c.GuildID, self, c.Overwrites)
+	if lack := lacks(may); len(lack) > 0 {
+		return "", fmt.Errorf("the bot lacks %s there", strings.Join(lack, ", "))
+	}
+	return fmt.Sprintf("approvals also go to #%s, where the bot may write; whether AutoMod lets a card through can't be asked", flat(c.Name)), nil
+}

@@ -1,0 +1,70 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"nod/chat"
+	"nod/chat/outbox"
+)
+
+// channelID is the form of what a card may be shown in, besides its thread.
+var channelID = regexp.MustCompile(`^[CG][A-Z0-9]{2,}$`)
+
+// Copy shows a card outside of its thread: in a channel that the bot is in.
+func (a *Adapter) Copy(ctx context.Context, place string, p chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error) {
+	id, ok := strings.CutPrefix(place, "channel:")
+	if !ok || !channelID.MatchString(id) {
+		return chat.ThreadID{}, chat.MessageRef{}, chat.ErrElsewhere
+	}
+	if err := a.signedIn(ctx); err != nil {
+		return chat.ThreadID{}, chat.MessageRef{}, err
+	}
+	at := threadID(a.who().TeamID, id, "")
+	ref, err := a.Post(ctx, at, p, look)
+	return at, ref, err
+}
+
+// homeOf is the thread that an approval is of, wherever its card stands.
+func homeOf(thread chat.ThreadID, p *chat.Approval) chat.ThreadID {
+	if p.Home != (chat.ThreadID{}) {
+		return p.Home
+	}
+	return thread
+}
+
+// tryChannels says whether the bot can write in the channels in which cards are to
+// stand. It posts nothing, and so can't know what a workspace's own rules forbid.
+func tryChannels(ctx context.Context, w *web, ids []string) (found []string, failed error) {
+	for _, id := range ids {
+		if !channelID.MatchString(id) {
+			continue // another platform's
+		}
+		var said struct {
+			Channel struct {
+				Name     string `json:"name"`
+				Member   bool   `json:"is_member"`
+				Archived bool   `json:"is_archived"`
+			} `json:"channel"`
+		}
+		err := w.call(ctx, request{method: "conversations.info", args: url.Values{"channel": {id}}, priority: outbox.Approval, answer: &said})
+		switch {
+		case code(err) == "channel_not_found":
+			err = fmt.Errorf("approvals.notify: there is no channel %s that the bot sees: invite it there, or correct the id", id)
+		case err != nil:
+			err = fmt.Errorf("approvals.notify: look at channel %s: %w", id, err)
+		case said.Channel.Archived:
+			err = fmt.Errorf("approvals.notify: channel #%s (%s) is archived", flat(said.Channel.Name), id)
+		case !said.Channel.Member:
+			err = fmt.Errorf("approvals.notify: the bot is not in channel #%s (%s): invite it there", flat(said.Channel.Name), id)
+		default:
+			found = append(found, fmt.Sprintf("approvals also go to #%s, where the bot is a member; whether a rule of the workspace keeps it from writing there can't be asked", flat(said.Channel.Name)))
+		}
+		failed = errors.Join(failed, err)
+	}
+	return found, failed
+}

@@ -1,0 +1,79 @@
+package run
+
+import (
+	"context"
+	"errors"
+
+	"nod/agent"
+	"nod/chat"
+	"nod/memory"
+)
+
+// Courier is what a platform may be besides, when it can show a card outside of its
+// thread. place is channel:ID, or user:ID for the direct conversation with somebody.
+// It gives where the card stands, as Edit wants it, and the message. An error is as
+// of Post, and [chat.ErrElsewhere] for a place of another platform.
+type Courier interface {
+	Copy(ctx context.Context, place string, p chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error)
+}
+
+// mostBeside is how much is done at once for a thread that nothing waits for.
+const mostBeside = 4
+
+// besides begins what is to be done in other places. It says whether it began any.
+func (d *driver) besides() {
+	n := 0
+	for _, act := range d.Agent.Beside(d.log) {
+		if n++; n > mostBeside {
+			return
+		}
+		switch act := act.(type) {
+		case agent.Copy:
+			if key := "copy/" + act.Post.Key; d.works[key] == nil {
+				act.Post.Approval.Home = d.thread
+				d.begin(key, posts, func(ctx context.Context) outcome { return d.copy(ctx, act) })
+			}
+		case agent.Edit:
+			if key := "edit/" + act.Ref.String(); d.works[key] == nil {
+				act.Post.Approval.Home = d.thread
+				d.edit(key, act)
+			}
+		}
+	}
+}
+
+// copy shows a card in another place. Its message is known to the store before the
+// log tells of it, so that whoever reacts on it is heard.
+func (d *driver) copy(ctx context.Context, act agent.Copy) outcome {
+	posted := memory.Posted{Key: act.Post.Key}
+	err := chat.ErrElsewhere
+	store, refers := d.Store.(memory.Referrer)
+	if courier, ok := d.platform.(Courier); ok && refers {
+		wait := backoff{}
+		for n := 1; ; n++ {
+			err = d.safely(d.thread, "show a card elsewhere", func() (err error) {
+				posted.At, posted.Ref, err = courier.Copy(chat.WithDoubt(ctx, d.doubt), act.Place, act.Post, act.Look || n > 1 || d.doubt())
+				return err
+			})
+			var refused chat.Refused
+			if err == nil || ctx.Err() != nil || errors.Is(err, chat.ErrGone) || errors.Is(err, chat.ErrElsewhere) || errors.As(err, &refused) || n == mostPosts {
+				break
+			}
+			d.failed(ctx, wait.next())
+		}
+		for wait = (backoff{}); err == nil && ctx.Err() == nil; d.failed(ctx, min(wait.next(), longPause)) {
+			if err := store.Refer(ctx, posted.Ref, d.thread); err == nil {
+				break
+			}
+		}
+	}
+	return outcome{settle: func() error {
+		if err != nil {
+			posted.Ref, posted.At = chat.MessageRef{}, chat.ThreadID{}
+			if !errors.Is(err, chat.ErrElsewhere) {
+				d.Log.Error("an approval can't be shown elsewhere", "thread", d.thread.String(), "place", act.Place, "error", err)
+			}
+		}
+		return d.commit(posted)
+	}}
+}

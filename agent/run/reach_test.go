@@ -1,0 +1,87 @@
+package run_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nod/agent"
+	"nod/chat"
+	"nod/llm"
+	"nod/memory"
+)
+
+// Refer implements memory.Referrer.
+func (f *fickle) Refer(ctx context.Context, ref chat.MessageRef, t chat.ThreadID) error {
+	f.boundary()
+	err := f.moody.Refer(ctx, ref, t)
+	if err == nil {
+		f.boundary()
+	}
+	return err
+}
+
+// A store that goes away at any boundary of an approval that reminds, lets more
+// people decide and stands in a channel too has each clock strike once, each card
+// posted once, and shows the decision everywhere.
+func TestReachAtEveryBoundary(t *testing.T) {
+	t.Parallel()
+	n := int64(1)
+	for ; !t.Failed() && reachAt(t, n); n++ {
+	}
+	if n < 20 {
+		t.Errorf("only %d boundaries: the walk does not see the clocks", n-1)
+	}
+}
+
+func reachAt(t *testing.T, n int64) (more bool) {
+	bubble(t, func(t *testing.T, store memory.Full) {
+		f := &fickle{moody: moody{Full: store}, how: time.Second, at: n}
+		act := tool("act", false)
+		act.Risk, act.Timeout = agent.Ask, time.Minute
+		act.Rules.Timeout, act.Rules.Remind, act.Rules.Channels = time.Hour, 10*time.Minute, []string{"ops"}
+		act.Rules.Escalate = memory.Escalation{After: 20 * time.Minute, Approvers: []string{"user:bob"}}
+		ran := 0
+		w := newWorld(t, f, func(context.Context, llm.Call) (llm.Result, error) {
+			ran++
+			return llm.Result{Text: "deployed"}, nil
+		}, act)
+		w.inbox.Store = store
+		w.model.Add("call act {}")
+		w.model.Add("say done")
+		w.start()
+		wait := func(d time.Duration) {
+			time.Sleep(d)
+			synctest.Wait()
+		}
+		if err := w.say("go"); err != nil {
+			t.Fatal(err)
+		}
+		wait(30 * time.Minute)
+		card, ok := w.board.FindIn("channel:ops", "act")
+		if !ok {
+			t.Fatalf("boundary %d: nothing was asked in the channel", n)
+		}
+		if _, err := w.inbox.Reaction(t.Context(), chat.Reaction{On: card, By: chat.User{ID: "bob", Name: "bob"}, Emoji: "✅"}, "r1"); err != nil {
+			t.Fatal(err)
+		}
+		wait(5 * time.Minute)
+		w.stop()
+		more = f.count.Load() >= n
+		got := strings.Join(w.board.Lines(), "\n")
+		for _, once := range []string{
+			"\nin channel:ops: ask act {} of requester", "still waits for a decision", "so `user:bob` may decide too", "\nask act also of",
+			"in channel:ops: ask act also of", "\napproved act by bob", "in channel:ops: approved act by bob", "answer done",
+		} {
+			if c := strings.Count("\n"+got, once); c != 1 {
+				t.Errorf("boundary %d: %d times %q:\n%s", n, c, once, got)
+			}
+		}
+		if ran != 1 || strings.Contains(got, "again") {
+			t.Errorf("boundary %d: it ran %d times:\n%s", n, ran, got)
+		}
+	})
+	return more
+}
