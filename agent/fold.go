@@ -444,8 +444,9 @@ func (s *state) forget(seq uint64, b memory.Forgot) {
 	}
 	s.asks, s.muted = kept.asks, kept.muted
 	s.forgot = append(s.forgot, forgotten{b, seq})
-	s.waiting = slices.DeleteFunc(kept.waiting, func(m *message) bool { return m.seq < b.Before })
-	s.commands = slices.DeleteFunc(kept.commands, func(c *command) bool { return c.seq < b.Before })
+	older := func(m *message) bool { return m.seq < b.Before || s.beyond(m.Sent) }
+	s.waiting = slices.DeleteFunc(kept.waiting, older)
+	s.commands = slices.DeleteFunc(kept.commands, func(c *command) bool { return older(&c.message) })
 	for _, m := range s.waiting {
 		s.people[m.From.ID] = true
 		s.callers = append(s.callers, m.From.ID)
@@ -459,6 +460,10 @@ func (s *state) forget(seq uint64, b memory.Forgot) {
 		}
 	}
 }
+
+// beyond says whether a message was sent before the thread was last forgotten,
+// whenever it came: it is nobody's message any more.
+func (s *state) beyond(sent time.Time) bool { return !sent.IsZero() && sent.Before(s.horizon) }
 
 // notice is the name of the post that answers a command.
 func (c *command) notice() string { return "notice/" + strconv.FormatUint(c.seq, 10) }

@@ -64,6 +64,27 @@ func TestRefusedOnceMore(t *testing.T) {
 	}
 }
 
+// What was sent before somebody said forget is nobody's question any more, also when
+// it comes between that word and the forgetting; what was sent after it is.
+func TestForgetsWhatCameLate(t *testing.T) {
+	s := newSim(asking())
+	say := func(seq uint64, text string, sent time.Duration) memory.Entry {
+		m := chat.Message{From: chat.User{ID: "ada", Name: "ada"}, Text: text, Sent: s.now.Add(sent)}
+		return memory.Entry{Seq: seq, At: s.now.Add(time.Hour), Body: memory.Message{Message: m}}
+	}
+	s.entries = []memory.Entry{say(1, "forget", time.Minute), say(2, "what was said before", 0), say(3, "a new question", 2*time.Minute)}
+	log := agent.NewLog(s.entries, agent.Claim{Since: 9})
+	act, ok := s.agent.Next(log).(agent.Record)
+	if !ok || len(act.Bodies) != 1 {
+		t.Fatalf("next is %+v", act)
+	}
+	log.Append(memory.Entry{Seq: 4, At: s.now.Add(time.Hour), Body: act.Bodies[0]}, memory.Entry{Seq: 5, Body: memory.Posted{Key: "forgot/4"}})
+	call, ok := s.agent.Next(log).(agent.Call)
+	if !ok || call.Turn != 3 {
+		t.Errorf("next is %+v, want the turn of message 3", call)
+	}
+}
+
 // A clock that was ahead once, or a server whose clock is behind that of the one
 // before, ends no approval before its time, and lets none stay open.
 func TestClockThatJumps(t *testing.T) {

@@ -63,7 +63,7 @@ func earlier(x, y time.Time) time.Time {
 }
 
 func (s *state) message(e memory.Entry, b memory.Message) {
-	if !b.Sent.IsZero() && b.Sent.Before(s.horizon) {
+	if s.beyond(b.Sent) {
 		return
 	}
 	if b.Sent.After(s.heard) {
