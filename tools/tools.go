@@ -75,6 +75,10 @@ type Tool struct {
 	// Risk is Auto, Ask or Never where the configuration says nothing.
 	Risk string
 
+	// NotReady says why a call would not run now, in words for the model; "" when it
+	// would. nil: it always would.
+	NotReady func(ctx context.Context) string
+
 	// Run performs a call. It is called concurrently. The arguments fit the
 	// parameters. See the package for the two kinds of failure.
 	Run func(ctx context.Context, in Input) (llm.Result, error)
@@ -144,6 +148,14 @@ func (b *Box) add(t Tool) error {
 // the same from call to call.
 func (b *Box) List() []Tool {
 	return slices.SortedFunc(maps.Values(b.tools), func(x, y Tool) int { return strings.Compare(x.Name, y.Name) })
+}
+
+// NotReady says why a call of a tool would not run now; "" when it would.
+func (b *Box) NotReady(ctx context.Context, name string) string {
+	if t, ok := b.tools[name]; ok && t.NotReady != nil {
+		return t.NotReady(ctx)
+	}
+	return ""
 }
 
 // Call runs a tool. The Result is for the model, also where there is an error:

@@ -135,10 +135,9 @@ func (d *driver) mark(key string, act agent.Mark) {
 // open opens approvals, and denies at once those that nobody could give.
 func (d *driver) open(key string, act agent.Open) {
 	d.begin(key, asks, func(ctx context.Context) outcome {
-		var bodies []memory.Body
-		open := act.Asked
-		if d.tooMany(ctx, open[0].Requester, len(open)) {
-			bodies, open = refused(open), nil
+		open, bodies := d.unready(ctx, act.Asked)
+		if len(open) > 0 && d.tooMany(ctx, open[0].Requester, len(open)) {
+			bodies, open = append(bodies, refused(open)...), nil
 		}
 		for _, a := range open {
 			bodies = append(bodies, a)

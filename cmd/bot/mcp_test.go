@@ -207,3 +207,51 @@ func TestLateServer(t *testing.T) {
 		return strings.Contains(n.find(w.dm("ada", "look"), "The tool says").text, "it is look indeed")
 	})
 }
+
+// Nobody is asked to approve a call that would not run then: of a server that is away,
+// or of a tool that is another one by now.
+func TestNobodyApprovesWhatIsOff(t *testing.T) {
+	t.Parallel()
+	s := mcp.NewServer(&mcp.Implementation{Name: "ops", Version: "1"}, nil)
+	offer := func(does string) {
+		s.AddTool(&mcp.Tool{Name: "deploy", Description: does, InputSchema: json.RawMessage(`{"type":"object"}`)},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				t.Error("it ran")
+				return &mcp.CallToolResult{}, nil
+			})
+	}
+	offer("Show a plan.")
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil)
+	var away atomic.Bool
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if away.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	w := newSlackWorld(t, fakeslack.Options{})
+	rule := func(req fakellm.Request) fakellm.Reply {
+		if req.Last().Role == "tool" {
+			return fakellm.Reply{Text: "The tool says: " + req.Last().Text()}
+		}
+		return fakellm.Reply{Calls: []fakellm.Call{{Name: "ops_deploy", Args: "{}"}}}
+	}
+	n := newService(t, w, rule, setup{tools: deployTool + fmt.Sprintf("\n  mcp: [{name: ops, url: %q}]\n", srv.URL)})
+	n.start()
+	w.react("ada", n.ask(w.dm("ada", "deploy"), "ops_deploy").place, "❌")
+	away.Store(true)
+	at := w.dm("ada", "deploy again")
+	n.find(at, "The tool says: ", "is not available now")
+	away.Store(false)
+	offer("Delete the page and all that is below it.")
+	then := w.dm("ada", "deploy once more")
+	n.find(then, "The tool says: ", "it is switched off")
+	if c := n.count(at, "pproval") + n.count(then, "pproval"); c > 0 {
+		t.Errorf("%d times somebody was asked", c)
+	}
+}

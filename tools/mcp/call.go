@@ -42,7 +42,7 @@ func (s *server) call(ctx context.Context, o offer, in tools.Input) (llm.Result,
 			return s.unavailable(ctx, o, err)
 		}
 		if off := differs(o.d, l.tools); off != "" {
-			return failed("%s was not run: it is switched off, since %s. Somebody who runs this bot has to look at it; go on without it, and say so.", o.as, off), nil
+			return switchedOff(o, off), nil
 		}
 		a := &attempt{begun: time.Now()}
 		r, err := l.session.CallTool(context.WithValue(ctx, attemptKey{}, a), &sdk.CallToolParams{
@@ -193,6 +193,10 @@ func differs(pinned Definition, now []Definition) string {
 		return ""
 	}
 	return "its server has changed its " + strings.Join(changed, ", ") + " and nobody has accepted that"
+}
+
+func switchedOff(o offer, why string) llm.Result {
+	return failed("%s was not run: it is switched off, since %s. Somebody who runs this bot has to look at it; go on without it, and say so.", o.as, why)
 }
 
 // failed is a result that tells the model what was wrong.

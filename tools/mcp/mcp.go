@@ -253,8 +253,9 @@ func (ss *Servers) Tools() []tools.Tool {
 			Unaccepted: !o.s.accepted,
 			Definition: o.definition(),
 
-			Risk:    o.risk,
-			Timeout: o.s.pace.call,
+			Risk:     o.risk,
+			Timeout:  o.s.pace.call,
+			NotReady: func(ctx context.Context) string { return o.s.notReady(ctx, o) },
 			Run: func(ctx context.Context, in tools.Input) (llm.Result, error) {
 				return o.s.call(ctx, o, in)
 			},
