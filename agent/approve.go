@@ -98,7 +98,7 @@ func (c *call) excludes(who chat.UserID) bool {
 		return false
 	}
 	return who == c.asked.Requester.ID || slices.ContainsFunc(c.changes, func(b memory.Changed) bool { return b.By.ID == who }) ||
-		slices.ContainsFunc(c.turn.msgs, func(m *message) bool { return m.From.ID == who })
+		c.turn.spoke(who)
 }
 
 // judge picks the next reaction that has to be judged. Of those that were
@@ -127,6 +127,9 @@ func (s *state) means(r memory.Reaction, seq uint64) bool {
 	}
 	if r.Removed || r.On.IsZero() {
 		return false
+	}
+	if t, why := s.retried(r); t != nil {
+		return why != "" && s.open == nil && len(s.waiting) == 0
 	}
 	// What was put on some message before anything was asked was not meant for it.
 	return slices.ContainsFunc(s.pendingCalls(), func(c *call) bool {
@@ -177,7 +180,9 @@ func (a *Agent) Vote(log *Log, j Judge, member Member) memory.Vote {
 			v.Rules = c.widerAt(j.At)
 		}
 	}
-	v.Reason = s.ignore(c, v, r.On, j.At, member)
+	if _, v.Reason = s.retried(r); v.Reason == "" {
+		v.Reason = s.ignore(c, v, r.On, j.At, member)
+	}
 	v.Counts = v.Reason == ""
 	return v
 }

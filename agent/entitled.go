@@ -28,6 +28,11 @@ func (t *turn) senders(seen uint64) []chat.User {
 	if t.requester.ID != "" {
 		out = append(out, t.requester)
 	}
+	for _, u := range t.voices {
+		if u.ID != t.requester.ID {
+			out = append(out, u)
+		}
+	}
 	for _, m := range t.live() {
 		same := func(u chat.User) bool { return u.ID == m.From.ID }
 		if m.seq <= seen && !slices.ContainsFunc(out, same) {

@@ -96,8 +96,10 @@ type turn struct {
 	requester chat.User
 	at        time.Time
 	strategy  string
-	again     uint64 // the turn that this one tries to do better
-	tries     int    // how many did so before it
+	again     uint64          // the turn that this one tries to do better
+	tries     int             // how many did so before it
+	voices    []chat.User     // who spoke in those
+	to        chat.MessageRef // what the first of those answered
 	msgs      []*message
 	steps     []*step
 	stopped   *memory.Stopped
@@ -343,10 +345,8 @@ func (s *state) trouble(seq uint64, what string) {
 }
 
 func (s *state) opened(e memory.Entry, b memory.Opened) {
-	t := &turn{id: b.Turn, name: b.Name, requester: b.Requester, at: e.At, strategy: b.Strategy, again: b.Again}
-	if first := s.turn(b.Again); first != nil {
-		t.tries = first.tries + 1
-	}
+	t := &turn{id: b.Turn, name: b.Name, requester: b.Requester, at: e.At, strategy: b.Strategy}
+	t.try(b, s.turn(b.Again))
 	if t.name == "" {
 		t.name = strconv.FormatUint(b.Turn, 10) // of an earlier build
 	}

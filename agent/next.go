@@ -266,7 +266,7 @@ func (d *decision) answering(t *turn, last *step) Action {
 		if act := d.sharing(t, last); act != nil {
 			return act
 		}
-		p := chat.Post{Key: memory.PostKey(t.answerName(), draft.Answer), ReplyTo: t.replyTo(), Text: &chat.Text{Markdown: draft.shown()}}
+		p := chat.Post{Key: memory.PostKey(t.answerName(), draft.Answer), ReplyTo: t.replyTo(), Text: d.s.answerText(t)}
 		return Post{Post: p, Look: d.before(last.seq), Then: d.unlessSteps(t)}
 	case more && !t.emptyTwice(), used == most+1 && draft.evaded():
 		return d.call(t, phase{}) // after the last call once more, and plainly
@@ -369,7 +369,7 @@ func (t *turn) replyTo() chat.MessageRef {
 			return m.Ref
 		}
 	}
-	return chat.MessageRef{}
+	return t.to
 }
 
 func (t *turn) stepsName() string  { return "steps/" + t.name }

@@ -223,6 +223,7 @@ func (d *decision) items(t *turn, cut memory.Trimmed, branch int) []speak.Item {
 	if t != s.open {
 		branch = 0
 	}
+	out = append(out, t.retryNote()...)
 	gone := false
 	for _, st := range t.steps {
 		say(st.Seen)

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"nod/agent/speak"
-	"nod/chat"
 	"nod/llm"
 	"nod/memory"
 )
@@ -73,7 +72,7 @@ func (t *turn) phase() phase {
 	switch {
 	case Strategy(t.strategy) == Plan && t.of(memory.PlanStep) == nil:
 		return phase{kind: memory.PlanStep}
-	case t.again != 0 && t.of(memory.ReflectStep) == nil:
+	case t.again != 0 && Strategy(t.strategy) == Reflexion && t.of(memory.ReflectStep) == nil:
 		return phase{kind: memory.ReflectStep}
 	case Strategy(t.strategy) == Branch && t.solved() < len(angles):
 		return phase{memory.SolveStep, t.solved() + 1}
@@ -139,25 +138,6 @@ func (d *decision) limit(t *turn, p phase) (most, used int) {
 		}
 	}
 	return max(1, d.a.MaxSteps/2/len(angles)), used
-}
-
-// again opens a turn that tries once more to answer what the last one did, when
-// its requester asked for that.
-func (d *decision) again() Action {
-	if d.s.open != nil || len(d.s.waiting) > 0 || len(d.s.turns) == 0 {
-		return nil
-	}
-	t := d.s.turns[len(d.s.turns)-1]
-	ref := d.s.posted[t.answerName()]
-	if ref.IsZero() || Strategy(t.strategy) != Reflexion || t.tries >= d.a.Retries {
-		return nil
-	}
-	for _, r := range d.s.reacts {
-		if r.Emoji == chat.EmojiRetry && !r.Removed && r.On == ref && r.By.ID == t.requester.ID && r.seq > t.id {
-			return Record{[]memory.Body{memory.Opened{Turn: r.seq, Name: d.name(r.seq), Requester: t.requester, Strategy: t.strategy, Again: t.id}}}
-		}
-	}
-	return nil
 }
 
 // aside is a model call beside the conversation: it is shown what was said and

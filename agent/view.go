@@ -125,6 +125,9 @@ func (s *state) approval(c *call) chat.Approval {
 		for _, m := range c.turn.msgs {
 			v.Exclude = append(v.Exclude, m.From.ID)
 		}
+		for _, u := range c.turn.voices {
+			v.Exclude = append(v.Exclude, u.ID)
+		}
 	}
 	if v.Editors = c.editors(); len(v.Editors) > 0 {
 		v.Was = string(args.Canonical(json.RawMessage(c.wrote())))
@@ -345,7 +348,7 @@ func (s *state) lines(t *turn) []chat.Line {
 		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: t.reportName(), Text: &chat.Text{Markdown: t.steps[0].calls[0].report(), Notice: true}}, Ref: ref})
 	}
 	if ref, ok := s.posted[t.answerName()]; ok {
-		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: t.answerName(), Text: &chat.Text{Markdown: t.draft().shown()}}, Ref: ref})
+		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: t.answerName(), Text: s.answerText(t)}, Ref: ref})
 	}
 	return out
 }

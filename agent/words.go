@@ -33,6 +33,7 @@ const (
 	textFollow       = "[Your plan. Go along it, and change it when you must. When an item is done, write [done N] with its number in your next text.]"
 	textCheck        = "Check the last answer against the question and against what the tools returned. If nothing is wrong and nothing is missing, write only PASS. Otherwise write, in a few sentences, what is wrong and what to do differently in another try."
 	textReflect      = "The person was not satisfied with the last answer and asks for another try. Write, in a few sentences, what may be wrong with it and what to do differently."
+	textRetry        = "[%s asks for another try at what was asked last, since the answer above did not do. Answer it anew, in another way where that helps. What ran above did run: run it again only where that is needed.]"
 	textTry          = "[Your last try, which people did not see:]"
 	textLesson       = "[A reflection on a try that was not good enough. Do better:]"
 	textMerge        = "[Drafts that you made of an answer, from different angles. They may be wrong. Weigh them, act where that is needed, and write one answer.]"
@@ -159,9 +160,7 @@ func (d *decision) help(platform string) string {
 		b.WriteString("- `allow 1 1h`, `allow 1 5x`: approve, and allow the same call again in this thread; `grants` lists that, `revoke N` ends it\n")
 	}
 	b.WriteString("- `plan: …` before a question: I make a plan first; `think harder: …`: I make several drafts first\n")
-	if d.a.Strategy == Reflexion {
-		b.WriteString("- 🔄 on my last answer, by who asked: I reflect and try again\n")
-	}
+	b.WriteString("- 🔄 on my last answer, by who asked: I try again\n")
 	b.WriteString("- 👍 👎 on an answer: kept with the turn; with 👎 I ask you what was wrong\n")
 	b.WriteString("- `help`: this list\n\n")
 	if len(d.a.Tools) == 0 {

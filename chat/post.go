@@ -39,6 +39,8 @@ type Text struct {
 	// Alone stands instead of Markdown where nobody reads it but the person whom it
 	// answers: it may name conversations that others don't see.
 	Alone string `json:"alone,omitempty"`
+	// Earlier is the answer in whose place this one stands, where it is another try.
+	Earlier *Earlier `json:"earlier,omitempty"`
 	// Summons are people who are waited for, and what for.
 	Summons *Summons `json:"summons,omitempty"`
 }
@@ -51,6 +53,31 @@ type Summons struct {
 	Requester User       `json:"requester"`
 	Exclude   []UserID   `json:"exclude,omitempty"`
 	Quiet     bool       `json:"quiet,omitempty"` // they are not mentioned after all
+}
+
+// Earlier is an answer in whose place a later one stands.
+type Earlier struct {
+	Ref      MessageRef `json:"ref"`
+	Try      int        `json:"try"`
+	Markdown string     `json:"markdown"`
+}
+
+// Title is what is said of it.
+func (e *Earlier) Title() string { return fmt.Sprintf("Earlier answer (try %d)", e.Try) }
+
+// Linked is the text with a link to the earlier answer below, for a platform that
+// folds none; link gives the address of a message, "" where it has none.
+func (t *Text) Linked(link func(MessageRef) string) *Text {
+	if t.Earlier == nil {
+		return t
+	}
+	to := link(t.Earlier.Ref)
+	if to == "" {
+		return t
+	}
+	out := *t
+	out.Markdown += "\n\n[" + t.Earlier.Title() + "](" + to + ")"
+	return &out
 }
 
 // Confided is the post as it is shown where nobody reads it but the person whom it

@@ -90,6 +90,11 @@ type (
 		Requester chat.User `json:"requester"`
 		Strategy  string    `json:"strategy,omitempty"` // when it is not the plain one
 		Again     uint64    `json:"again,omitempty"`    // the turn that it tries to do better
+		// Of such a turn: which try it is, from 2 on, who spoke in those before, and
+		// the message that the first answered.
+		Try    int             `json:"try,omitempty"`
+		Voices []chat.User     `json:"voices,omitempty"`
+		To     chat.MessageRef `json:"to,omitzero"`
 	}
 
 	// Step is one completion of the model, understood. Thought and Answer are

@@ -61,6 +61,9 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	if placeOf(thread).direct() {
 		p = p.Confided()
 	}
+	if p.Text != nil {
+		p.Text = p.Text.Linked(func(ref chat.MessageRef) string { return a.link(ctx, thread, ref) })
+	}
 	parts, err := a.partsOf(ctx, thread, p)
 	if err != nil {
 		return chat.MessageRef{}, err

@@ -31,22 +31,28 @@ func (a *Adapter) Visit(ctx context.Context, thread chat.ThreadID, who chat.User
 		Member: func(ctx context.Context, t chat.ThreadID, rule string) (bool, error) {
 			return a.Member(ctx, t, who.ID, rule)
 		},
-		Link: func(t chat.ThreadID, ref chat.MessageRef) string {
-			guild, p := "@me", placeOf(t)
-			if p.direct() {
-				return webLink(guild, p.channel, ref.ID)
-			}
-			c, err := a.channel(ctx, p.channel)
-			if err != nil {
-				return ""
-			}
-			in := p.channel
-			if a.atlas.isThread(p.thread) {
-				in = p.thread
-			}
-			return webLink(c.GuildID, in, ref.ID)
-		},
+		Link: func(t chat.ThreadID, ref chat.MessageRef) string { return a.link(ctx, t, ref) },
 	}, nil
+}
+
+// link is the address of a message; "" where that can't be told.
+func (a *Adapter) link(ctx context.Context, t chat.ThreadID, ref chat.MessageRef) string {
+	p := placeOf(t)
+	switch {
+	case ref.ID == "":
+		return ""
+	case p.direct():
+		return webLink("@me", p.channel, ref.ID)
+	}
+	c, err := a.channel(ctx, p.channel)
+	if err != nil {
+		return ""
+	}
+	in := p.channel
+	if a.atlas.isThread(p.thread) {
+		in = p.thread
+	}
+	return webLink(c.GuildID, in, ref.ID)
 }
 
 func webLink(guild, channel, id string) string {

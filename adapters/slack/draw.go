@@ -25,7 +25,12 @@ func partsOf(thread chat.ThreadID, p chat.Post, c card) []part {
 	case p.Text != nil && p.Text.Summons != nil:
 		return []part{summonsPart(thread, p.Text, c)}
 	case p.Text != nil:
-		return answerParts(p.Text, c)
+		return answerParts(p.Text.Linked(func(ref chat.MessageRef) string {
+			if c.workspace == "" || ref.IsZero() {
+				return ""
+			}
+			return permalink(c.workspace, thread, ref)
+		}), c)
 	}
 	return nil
 }

@@ -379,22 +379,26 @@ func (a *Adapter) take(ctx context.Context, text string) error {
 	return nil
 }
 
-// isThumb says whether a line is nothing but what somebody thinks of the last answer.
+// isThumb says whether a line is nothing but what somebody thinks of the last answer,
+// or asks for another try of it.
 func (a *Adapter) isThumb(text string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	emoji := chat.NormalEmoji(text)
-	return !a.newest.IsZero() && (emoji == chat.EmojiGood || emoji == chat.EmojiBad)
+	return !a.newest.IsZero() && (emoji == chat.EmojiGood || emoji == chat.EmojiBad || emoji == chat.EmojiRetry)
 }
 
 func (a *Adapter) thumb(ctx context.Context, emoji string) error {
 	a.mu.Lock()
 	r := chat.Reaction{On: a.newest, By: a.o.User, Emoji: emoji}
 	a.mu.Unlock()
+	id := eventID(a.newID())
+	if emoji == chat.EmojiRetry {
+		return a.put(&a.gate.vote, func() (bool, error) { return a.o.Inbox.Reaction(ctx, r, id) })
+	}
 	if err := a.say("noted: " + emoji + " for the last answer"); err != nil {
 		return err
 	}
-	id := eventID(a.newID())
 	return a.put(new(bool), func() (bool, error) { return a.o.Inbox.Reaction(ctx, r, id) })
 }
 

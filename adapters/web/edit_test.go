@@ -86,3 +86,17 @@ func TestEditLater(t *testing.T) {
 		t.Errorf("the card is %s", body)
 	}
 }
+
+// Another try of an answer folds the one before it.
+func TestEarlierAnswer(t *testing.T) {
+	r := openRoom(t)
+	r.send("/say", "c", "ops", "text", "@nod what is it?", "id", "message0")
+	_, _ = r.a.Post(t.Context(), threadID("ops", "message0"), chat.Post{Key: "answer/2", Text: &chat.Text{
+		Markdown: "It is 42.", Earlier: &chat.Earlier{Try: 1, Markdown: "It is *41*. <b>"},
+	}}, false)
+	body := r.get("/?c=ops&t=message0").Body.String()
+	want := `<details class="earlier"><summary class="quiet">Earlier answer (try 1)</summary><div class="rich" dir="auto"><p>It is <em>41</em>. &lt;b&gt;</p>`
+	if !strings.Contains(body, want) {
+		t.Errorf("the page is %s", body)
+	}
+}

@@ -26,6 +26,7 @@ type card struct {
 	Text        string // what a person wrote
 	Edited      bool
 	HTML        template.HTML
+	Earlier     *earlier
 	Files       []attached
 	Marks       []shownMark
 	Thread      *opening
@@ -46,6 +47,12 @@ const (
 	kindAnswer   = "answer"
 	kindFile     = "file"
 )
+
+// earlier is an answer that is folded under a later one.
+type earlier struct {
+	Title string
+	HTML  template.HTML
+}
 
 // opening is the way into a thread.
 type opening struct {
@@ -171,6 +178,9 @@ func (c *card) ofText(it item) {
 		c.State, c.Label = "notice", "Notice"
 	}
 	// The renderer lets nothing through that is not text and its layout.
+	if e := t.Earlier; e != nil {
+		c.Earlier = &earlier{e.Title(), template.HTML(markdown.HTML(door.Clean(e.Markdown)))} //nolint:gosec // see below
+	}
 	c.HTML = template.HTML(markdown.HTML(door.Clean(t.Markdown))) //nolint:gosec // see above
 }
 

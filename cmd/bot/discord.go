@@ -16,7 +16,7 @@ func discordOptions(cfg *config.Config) discord.Options {
 		Commands: d.Commands, Follow: string(d.Follow), AllowBots: d.AllowBots,
 		Archive: cfg.Approvals.Timeout, Version: version,
 		NoButtons: !cfg.Approvals.Buttons, Channels: cfg.Channels(),
-		Retries: retries(cfg),
+		Retries: true,
 		Guilds:  d.Guilds, Allow: d.Allow, Global: d.Limits["global"],
 	}
 }

@@ -19,7 +19,7 @@ func slackOptions(cfg *config.Config) slack.Options {
 		Limits:   s.Limits,
 		External: string(s.External), Guests: string(s.Guests), Allow: s.Allow,
 		NoButtons: !cfg.Approvals.Buttons, Channels: cfg.Channels(),
-		Groups: usesGroups(cfg), Retries: retries(cfg),
+		Groups: usesGroups(cfg), Retries: true,
 	}
 }
 

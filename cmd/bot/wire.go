@@ -241,11 +241,6 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 	return a, nil
 }
 
-// retries says whether people can ask for another try of an answer.
-func retries(cfg *config.Config) bool {
-	return agent.Strategy(cfg.LLM.Strategy) == agent.Reflexion && cfg.Agent.Retries > 0
-}
-
 // errTight says that the tools do not fit into a prompt. It adds no words.
 var errTight = errors.New("")
 

@@ -185,6 +185,12 @@ func (b *Board) post(thread chat.ThreadID, p chat.Post, look bool) (chat.Message
 	case p.Text != nil:
 		b.answer, b.grown = ref, false
 		b.note("answer %s", p.Text.Markdown)
+		if e := p.Text.Earlier; e != nil {
+			b.note("under it, %s: %s", e.Title(), e.Markdown)
+			if b.shown[e.Ref].Text == nil {
+				b.note("which stands nowhere")
+			}
+		}
 	}
 	return ref, nil
 }

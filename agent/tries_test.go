@@ -1,0 +1,93 @@
+package agent_test
+
+import (
+	"strings"
+	"testing"
+
+	"nod/agent"
+	"nod/chat"
+	"nod/llm"
+	"nod/memory"
+)
+
+func retry(on chat.MessageRef, who string) memory.Reaction {
+	return memory.Reaction{Reaction: chat.Reaction{On: on, By: chat.User{ID: chat.UserID(who), Name: who}, Emoji: chat.EmojiRetry}}
+}
+
+func says(llm.Request) llm.Response { return llm.Response{Text: "hello"} }
+
+// answers lists where the answers stand.
+func (s *sim) answers() (out []chat.MessageRef) {
+	for _, e := range s.entries {
+		if p, ok := e.Body.(memory.Posted); ok && strings.HasPrefix(p.Key, "answer/") {
+			out = append(out, p.Ref)
+		}
+	}
+	return out
+}
+
+// Of several clicks one has the answer tried again, and whoever asks for another try
+// of an answer that is not the newest is told so; so is anybody else.
+func TestWhatIsTriedAgain(t *testing.T) {
+	s := newSim(asking())
+	s.model = says
+	s.says("ada", "hello")
+	s.run()
+	first := s.answers()[0]
+	s.add(retry(first, "ada"))
+	s.add(retry(first, "ada"), retry(first, "bob"))
+	s.run()
+	if n := len(s.answers()); n != 2 || s.kinds("opened") != 2 {
+		t.Fatalf("%d answers", n)
+	}
+	var why []string
+	for _, e := range s.entries {
+		if v, ok := e.Body.(memory.Vote); ok && !v.Counts {
+			why = append(why, v.Reason)
+		}
+	}
+	if len(why) != 2 || !strings.Contains(why[0], "only ada") || !strings.Contains(why[1], "something newer") {
+		t.Errorf("told %q", why)
+	}
+	s.add(retry(s.answers()[1], "ada"))
+	s.run()
+	if n := len(s.answers()); n != 3 {
+		t.Errorf("%d answers after the newest was tried again", n)
+	}
+}
+
+// Whoever spoke in the first try is spoken for in the next: what they may not approve
+// they may not approve there, also when the log begins behind what they said.
+func TestVoicesOfTries(t *testing.T) {
+	rules := anyone
+	rules.ExcludeRequester = true
+	s := newSim(asking(newTool("deploy", agent.Ask, rules)))
+	s.model = says
+	s.says("ada", "hello")
+	s.says("bob", "and deploy")
+	s.run()
+	s.model = callsOnce("deploy")
+	s.add(retry(s.answers()[0], "ada"))
+	s.run()
+	cut := 0
+	for i, e := range s.entries {
+		if o, ok := e.Body.(memory.Opened); ok && o.Again > 0 {
+			cut = i
+		}
+	}
+	for i := range cut {
+		if _, ok := s.entries[i].Body.(memory.Posted); !ok {
+			s.entries[i].Body = memory.Unknown{Name: "gone", Skip: true}
+		}
+	}
+	s.approves("bob")
+	s.run()
+	if len(s.ran) != 0 {
+		t.Error("bob, who had asked for it, approved it")
+	}
+	s.approves("cid")
+	s.run()
+	if len(s.ran) != 1 {
+		t.Errorf("%d ran", len(s.ran))
+	}
+}
