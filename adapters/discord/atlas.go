@@ -54,6 +54,7 @@ func (s spot) may() (int64, bool) {
 // land is a guild.
 type land struct {
 	owner    string
+	tier     int // of its boosts
 	standing standing
 	stands   bool // the bot's standing is known
 	spots    []int64
@@ -188,6 +189,9 @@ func (t *atlas) putGuild(g guild) {
 	defer t.mu.Unlock()
 	l := t.land(snowflake(g.ID))
 	l.owner = firstOf(g.Owner, l.owner)
+	if g.Tier != nil {
+		l.tier = *g.Tier
+	}
 	for _, m := range g.Members {
 		if m.User != nil && m.User.ID == t.self() {
 			l.standing, l.stands = standingOf(g.ID, m.Roles, g.Roles), true
@@ -228,6 +232,16 @@ func (t *atlas) owner(guild string) string {
 		return g.owner
 	}
 	return ""
+}
+
+// tier is how far a guild is boosted.
+func (t *atlas) tier(guild string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if g := t.lands[snowflake(guild)]; g != nil {
+		return g.tier
+	}
+	return 0
 }
 
 func (t *atlas) setOwner(guild, owner string) {
@@ -344,7 +358,7 @@ func (t *atlas) busy(after string, most int) (list []string, all int) {
 // order, before any event that needs them.
 func (t *atlas) draws(kind string, data json.RawMessage) (bool, error) {
 	switch kind {
-	case "GUILD_CREATE", "GUILD_DELETE", "THREAD_LIST_SYNC":
+	case "GUILD_CREATE", "GUILD_UPDATE", "GUILD_DELETE", "THREAD_LIST_SYNC":
 		return true, t.drawGuild(kind, data)
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE", "CHANNEL_DELETE", "THREAD_DELETE":
 		var c channel

@@ -170,6 +170,7 @@ type guild struct {
 	Channels []channel `json:"channels"`
 	Threads  []channel `json:"threads"`
 	Owner    string    `json:"owner_id"`
+	Tier     *int      `json:"premium_tier"` // of its boosts
 	Roles    []role    `json:"roles"`
 	Members  []member  `json:"members"`
 

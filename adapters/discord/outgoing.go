@@ -14,9 +14,22 @@ import (
 )
 
 // mostUpload is the largest file that a bot may attach
-// (https://discord.com/developers/docs/reference#uploading-files). Where a server
-// has been boosted it may be more, but no message says so.
-const mostUpload = 10 << 20
+// (https://discord.com/developers/docs/reference#uploading-files). In a server that
+// has been boosted far enough it is 50 MiB or more, of which a call takes half. What
+// an interaction says of it counts whoever gave it, too, and so not for a post.
+const (
+	mostUpload  = 10 << 20
+	mostBoosted = 24 << 20
+	boosted     = 2 // the tier
+)
+
+// largest is the largest file that may be attached in a conversation.
+func (a *Adapter) largest(thread chat.ThreadID) int {
+	if c, ok := a.atlas.channel(placeOf(thread).channel); ok && a.atlas.tier(c.GuildID) >= boosted {
+		return mostBoosted
+	}
+	return mostUpload
+}
 
 // codeTooLarge is Discord's word for a request or file that is too large.
 const codeTooLarge = 40005
@@ -34,8 +47,8 @@ func (a *Adapter) filePart(ctx context.Context, thread chat.ThreadID, p chat.Pos
 		return part{}, err
 	case len(data) == 0:
 		out.content = noFile(p, out.mark, "it is empty, or not kept any more")
-	case len(data) > mostUpload:
-		out.content = noFile(p, out.mark, tooLarge(len(data)))
+	case len(data) > a.largest(thread):
+		out.content = noFile(p, out.mark, tooLarge(len(data), a.largest(thread)))
 	default:
 		out.file = &upload{chat.MarkedName(p.File.Name, out.mark), mediaType(p.File.MediaType), "The file " + flat(chat.FileName(p.File.Name)) + " of this conversation", data}
 	}
@@ -68,10 +81,10 @@ func noFile(p chat.Post, mark, why string) string {
 	return "The file " + code1(chat.MarkedName(p.File.Name, mark)) + " can't be shown: " + why + "."
 }
 
-func tooLarge(n int) string {
+func tooLarge(n, most int) string {
 	size := fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	if n > mostUpload {
-		size += fmt.Sprintf(", and the most is %d MiB", mostUpload>>20)
+	if n > most {
+		size += fmt.Sprintf(", and the most is %d MiB", most>>20)
 	}
 	return "it is too large for Discord (" + size + ")"
 }
@@ -109,7 +122,7 @@ func (s *sending) plainly(n int, err error) {
 	p := &s.parts[n]
 	why := "Discord does not take it here"
 	if code(err) == codeTooLarge {
-		why = tooLarge(len(p.file.data))
+		why = tooLarge(len(p.file.data), s.a.largest(s.thread))
 	}
 	p.content, p.file = noFile(s.post, p.mark, why), nil
 }

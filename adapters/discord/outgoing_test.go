@@ -3,7 +3,9 @@ package discord
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -204,4 +206,35 @@ func TestMediaType(t *testing.T) {
 			t.Errorf("mediaType(%q) = %q, want %q", said, got, want)
 		}
 	}
+}
+
+// In a server that is boosted far enough larger files are attached, and no longer
+// once it is not.
+func TestBoostedFile(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	th, ref, channel := o.asked("thread")
+	post := func(key string) string {
+		p := o.plot(key, ref)
+		o.in.Do(func() { o.in.Blobs["b-plot"] = make([]byte, 13<<20) })
+		before := len(o.fake.Posts(channel))
+		o.post(th, p, false)
+		return fmt.Sprint(len(o.fake.Posts(channel)[before].Files))
+	}
+	got := post("file/1")
+	for n, tier := range []int{boosted, 1} {
+		o.fake.Boost(o.guild, tier)
+		o.settled(n)
+		got += post(fmt.Sprint("file/", n+2))
+	}
+	if got != "010" {
+		t.Errorf("files that are attached, before, with and after boosts: %s", got)
+	}
+}
+
+// settled has a message come, so that all before it was heard.
+func (o *office) settled(n int) {
+	o.t.Helper()
+	text := fmt.Sprint("the end of ", n)
+	o.fake.Say(o.cleo, o.fake.DM(o.cleo), text)
+	o.in.Await(o.t, func() bool { return slices.Contains(texts(o), text) })
 }

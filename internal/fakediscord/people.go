@@ -80,6 +80,15 @@ func (s *Server) addOwner(g *guild) string {
 	return u.id
 }
 
+// Boost changes the tier of a guild's boosts.
+func (s *Server) Boost(guild string, tier int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := must(s.guilds, "guild", guild)
+	g.tier = tier
+	s.happen(event{kind: "GUILD_UPDATE", guild: g, data: s.guildObject(g)})
+}
+
 // Join lets people into a guild.
 func (s *Server) Join(guild string, users ...string) {
 	s.mu.Lock()

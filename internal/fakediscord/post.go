@@ -75,7 +75,7 @@ func (s *Server) readPost(q *request, edit bool) (*post, *apiError) {
 	}
 	p.takeFiles(q)
 	for _, f := range p.files {
-		if len(f.Data) > largestFile {
+		if len(f.Data) > s.largestFile(q.PathValue("channel")) {
 			return nil, entityTooLarge
 		}
 	}
@@ -202,4 +202,12 @@ func (m *message) ping(whom string) {
 	if !has(m.Pings, whom) {
 		m.Pings = append(m.Pings, whom)
 	}
+}
+
+// largestFile is the largest file in a channel: two tiers of boosts make it more.
+func (s *Server) largestFile(channel string) int {
+	if c := s.channels[channel]; c != nil && c.guild != nil && c.guild.tier >= 2 {
+		return boostedFile
+	}
+	return largestFile
 }

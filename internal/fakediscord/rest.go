@@ -19,6 +19,7 @@ import (
 const (
 	largestRequest = 25 << 20
 	largestFile    = 10 << 20
+	boostedFile    = 50 << 20
 )
 
 var entityTooLarge = refusal(http.StatusRequestEntityTooLarge, 40005, "Request entity too large")

@@ -194,7 +194,7 @@ func (s *Server) guildObject(g *guild) object {
 		"system_channel_flags": 0, "widget_enabled": false, "widget_channel_id": nil, "verification_level": 0,
 		"roles": roleObjects(g), "default_message_notifications": 0, "mfa_level": 0, "explicit_content_filter": 0,
 		"max_presences": nil, "max_members": 500000, "max_stage_video_channel_users": 50,
-		"max_video_channel_users": 25, "vanity_url_code": nil, "premium_tier": 0, "premium_subscription_count": 0,
+		"max_video_channel_users": 25, "vanity_url_code": nil, "premium_tier": g.tier, "premium_subscription_count": 0,
 		"preferred_locale": "en-US", "rules_channel_id": nil, "safety_alerts_channel_id": nil,
 		"public_updates_channel_id": nil, "premium_progress_bar_enabled": false, "nsfw": false, "nsfw_level": 0,
 		"emojis": []object{}, "stickers": []object{}, "incidents_data": nil,

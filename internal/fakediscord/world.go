@@ -76,6 +76,7 @@ type role struct {
 }
 
 type guild struct {
+	tier            int // of its boosts
 	id, name, owner string
 	roles           []*role
 	members         map[string]*member
