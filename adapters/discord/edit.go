@@ -108,11 +108,11 @@ func (a *Adapter) edit(ctx context.Context, in interaction, e editable) error {
 	}
 	e = editableOf(editForm, e.place, &p)
 	fields := forms.Of(p.Parameters, p.Args, tight)
-	err := a.respond(ctx, in, answerForm, editModal(e, &p, fields))
+	_, err := a.reply(ctx, in, answerForm, editModal(e, &p, fields))
 	if code(err) == codeBadForm { // it may know no boxes yet
-		err = a.respond(ctx, in, answerForm, editModal(e, &p, forms.Of("", p.Args, tight)))
+		_, err = a.reply(ctx, in, answerForm, editModal(e, &p, forms.Of("", p.Args, tight)))
 	}
-	if code(err) == codeBadForm {
+	if takesMore(err) {
 		return a.respond(ctx, in, answerMessage, newPage(fmt.Sprintf("The form did not open. In a message, `edit %d {…}` does the same.", p.Number)))
 	}
 	return err
