@@ -96,12 +96,13 @@ func startBench(b *testing.B, store memory.Full, tool string, posted func(chat.T
 	if err != nil {
 		b.Fatal(err)
 	}
-	risk, reads := agent.Auto, true
-	if tool == "deploy" {
-		risk, reads = agent.Ask, false
+	risk, reads, rules := agent.Auto, true, script.Rules()
+	if tool == "deploy" { // an approval that waits has all its clocks
+		risk, reads, rules.Remind = agent.Ask, false, 10*time.Minute
+		rules.Escalate = memory.Escalation{After: 15 * time.Minute, Approvers: []string{"user:bob"}}
 	}
 	a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 12, Budget: 16000, Count: func(s string) int { return len(s)/4 + 1 }, Tools: []agent.Tool{{
-		Tool: llm.Tool{Name: tool, Description: tool, Parameters: []byte(`{"type":"object"}`)}, Schema: schema, Risk: risk, ReadOnly: reads, Rules: script.Rules(),
+		Tool: llm.Tool{Name: tool, Description: tool, Parameters: []byte(`{"type":"object"}`)}, Schema: schema, Risk: risk, ReadOnly: reads, Rules: rules,
 	}}}
 	ctx, cancel := context.WithCancel(b.Context())
 	r := &run.Runner{Store: store, Agent: a, Model: instant{tool}, Tools: nothing{}, Platforms: map[string]run.Platform{"board": &still{posted: posted}}}
