@@ -10,7 +10,8 @@ import (
 )
 
 // ballot is a decision that somebody wrote as a message of its own: `y`, `n`, each
-// with the number of an approval while several wait, and why not: `n 2 too late`.
+// with the number of an approval while several wait, and why not: `n 2 too late`, or
+// `n too late` while one waits.
 type ballot struct {
 	no     bool
 	number int // 0: none was given
@@ -36,10 +37,14 @@ func parseBallot(text string) (b ballot, ok bool) {
 	}
 	number, why, _ := strings.Cut(rest, " ")
 	n, err := strconv.Atoi(number)
-	if err != nil || n < 1 || !b.no && why != "" {
+	switch {
+	case b.no && err != nil:
+		b.why = rest
+	case err != nil || n < 1 || !b.no && why != "":
 		return ballot{}, false
+	default:
+		b.number, b.why = n, strings.TrimSpace(why)
 	}
-	b.number, b.why = n, strings.TrimSpace(why)
 	return b, true
 }
 
