@@ -17,6 +17,13 @@ func (d *decision) card(c *call) chat.Post {
 	return p
 }
 
+// cardElsewhere is the same for another place.
+func (d *decision) cardElsewhere(c *call) chat.Post {
+	p := d.card(c)
+	p.Approval.Elsewhere = true
+	return p
+}
+
 // offer adds what people may do about a call that waits. What holds content from
 // outside is not to be allowed for a while by a button: each such call is looked at.
 func (d *decision) offer(c *call, v *chat.Approval) {

@@ -144,14 +144,14 @@ func (d *decision) elsewhere(c *call) (out []Action) {
 		// the approval is over: it would ask for ever.
 		look := d.before(c.notified[p])
 		if !d.s.has(name) && (c.pending() || look) {
-			card := d.card(c)
+			card := d.cardElsewhere(c)
 			card.Key, card.ReplyTo = memory.PostKey(name, c.asked.Digest), chat.MessageRef{}
 			out = append(out, Copy{Place: p, Post: card, Look: look})
 		}
 	}
 	for _, k := range c.copies {
 		if key := d.s.stage(c, k.suffix()); key != "" && !d.s.has(key) {
-			card := d.card(c)
+			card := d.cardElsewhere(c)
 			card.ReplyTo = chat.MessageRef{}
 			out = append(out, Edit{Ref: k.ref, At: k.at, Post: card, Key: key})
 		}

@@ -169,6 +169,9 @@ type Approval struct {
 	// allow the same call again; 0: not at all. Both are of an approval that waits.
 	Parameters string        `json:"parameters,omitempty"`
 	Grant      time.Duration `json:"grant,omitempty"`
+	// Elsewhere says that the card stands in another place than the conversation:
+	// the call can't be changed from there.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Home is the thread in which it is asked, where this card stands in another
 	// place: forms that are opened from it are about that.
 	Home ThreadID `json:"home,omitzero"`

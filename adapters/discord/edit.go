@@ -76,7 +76,7 @@ func (a *Adapter) further(thread chat.ThreadID, p *chat.Approval) []discordgo.Me
 	if p.Outcome != "" || len(p.Approve) == 0 || len(p.Deny) == 0 {
 		return nil
 	}
-	if id := editableOf(editButton, placeOf(thread), p).id(); id != "" && a.changes() != nil && len(forms.Of(p.Parameters, p.Args, tight)) > 0 {
+	if id := editableOf(editButton, placeOf(thread), p).id(); id != "" && !p.Elsewhere && a.changes() != nil && len(forms.Of(p.Parameters, p.Args, tight)) > 0 {
 		out = append(out, discordgo.Button{Label: "Edit", Style: discordgo.SecondaryButton, CustomID: id})
 	}
 	if id := (ballot{grantButton, placeOf(thread), p.Call, p.Approve[0], false}).id(); id != "" && p.Grant > 0 {

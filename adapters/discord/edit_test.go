@@ -183,6 +183,11 @@ func TestEditJSON(t *testing.T) {
 	if got := in.changes(); len(opened.Modal.Fields) != 1 || len(got) != 1 || got[0].Args != "{\"env\":\n\"dev\"}" {
 		t.Errorf("put %+v of %+v", got, opened.Modal)
 	}
+	p.Elsewhere = true
+	if len(o.a.further(th, p)) != 0 {
+		t.Error("a button on a card that stands in another place")
+	}
+	p.Elsewhere = false
 	p.Args = `{"env":"` + strings.Repeat("x", 4001) + `"}`
 	if err := o.a.Edit(t.Context(), th, ref, chat.Post{Key: "ask/c-7", Approval: p}); err != nil {
 		t.Fatal(err)

@@ -77,7 +77,7 @@ const mostValue = 2000
 func further(p *chat.Approval, c card) []slackgo.BlockElement {
 	var out []slackgo.BlockElement
 	e := editable{Thread: c.thread, Call: p.Call, Digest: p.Digest}
-	if c.edit && len(forms.Of(p.Parameters, p.Args, roomy)) > 0 && units(e.value()) <= mostValue {
+	if c.edit && !p.Elsewhere && len(forms.Of(p.Parameters, p.Args, roomy)) > 0 && units(e.value()) <= mostValue {
 		out = append(out, slackgo.NewButtonBlockElement(editID, e.value(), plainText("Edit")))
 	}
 	if p.Grant > 0 {

@@ -188,6 +188,11 @@ func TestEditJSON(t *testing.T) {
 	if got := in.changes()[0].Args; got != `{"env":"prod"}` {
 		t.Error(got)
 	}
+	p.Elsewhere = true
+	if len(further(p, card{edit: true, thread: th})) != 0 {
+		t.Error("a button on a card that stands in another place")
+	}
+	p.Elsewhere = false
 	p.Args = `{"env":"` + strings.Repeat("x", 3001) + `"}`
 	if err := o.a.Edit(t.Context(), th, at, chat.Post{Key: "ask/c1", Approval: p}); err != nil {
 		t.Fatal(err)
