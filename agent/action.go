@@ -159,6 +159,13 @@ type (
 	// Run runs read-only calls, concurrently, and records their results.
 	Run struct{ Calls []memory.Call }
 
+	// Preview runs the previews of calls, concurrently, and records [Previewed] of
+	// what each came to. Beside is what may be done meanwhile; nil: nothing.
+	Preview struct {
+		Calls  []memory.Call
+		Beside Action
+	}
+
 	// Effect records Started, runs the call, and records its result.
 	Effect struct {
 		Call    memory.Call
@@ -219,6 +226,7 @@ func (Change) action()   {}
 func (Call) action()     {}
 func (Run) action()      {}
 func (Effect) action()   {}
+func (Preview) action()  {}
 func (Post) action()     {}
 func (Edit) action()     {}
 func (AskWhy) action()   {}

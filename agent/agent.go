@@ -73,6 +73,9 @@ type Tool struct {
 	Timeout    time.Duration // how long one call may take; 0: a minute
 	Advances   bool          // the same call gives more each time, so that repeating it makes sense
 	Rules      memory.Rules  // who approves, when Risk is Ask
+	Preview    bool          // a program says before the call what it would do; see preview.go
+	// PreviewRequired says that the call may not be approved without that.
+	PreviewRequired bool
 }
 
 // within is how long a call may take at the most.
@@ -81,6 +84,12 @@ func (t Tool) within() time.Duration {
 		return t.Timeout
 	}
 	return time.Minute
+}
+
+// Within is how long a call of a tool may take at the most.
+func (a *Agent) Within(name string) time.Duration {
+	tool, _ := a.tool(name)
+	return tool.within()
 }
 
 // harmless says whether a call just runs and changes nothing.

@@ -11,7 +11,7 @@ import (
 )
 
 // bound names what an approval is bound to: the tool, all that says what the tool
-// is, and exactly these arguments. It is keyed, since it stands in logs, and of
+// is, exactly these arguments, and what its preview came to. It is keyed, since it stands in logs, and of
 // most calls there are few that could be meant. An approval that an earlier build
 // asked for keeps the digest that it was asked with.
 func (d *decision) bound(c *call) string {
@@ -27,9 +27,13 @@ func (d *decision) bound(c *call) string {
 func (a *Agent) digest(c *call) string {
 	tool, _ := a.tool(c.Tool)
 	h := hmac.New(sha256.New, a.Key)
-	for _, part := range []string{
+	parts := []string{
 		c.Tool, tool.Description, string(args.Canonical(tool.Parameters)), tool.Definition, string(args.Canonical(json.RawMessage(c.Args))),
-	} {
+	}
+	if c.preview != nil {
+		parts = append(parts, c.preview.Sum)
+	}
+	for _, part := range parts {
 		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part) // a hash never returns an error
 	}
 	return hex.EncodeToString(h.Sum(nil))

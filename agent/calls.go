@@ -42,6 +42,9 @@ func (d *decision) settled(c *call) (memory.Result, bool) {
 	if why := d.invalid(c, tool, known); why != "" {
 		return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: why}, true
 	}
+	if r, ok := d.unsteady(c); ok {
+		return r, true
+	}
 	if c.asked == nil {
 		if c.grant != nil && c.grant.Digest != d.bound(c) {
 			return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: "denied: this call is not the one that was allowed"}, true
@@ -244,6 +247,11 @@ func (d *decision) asking(t *turn, last *step) Action {
 		if c.result != nil || c.asked != nil || c.started || c.runsGranted() {
 			continue
 		}
+		risk, why := d.risk(tool, c)
+		if risk == Ask && waiting+len(open) < mostOpen && d.lacksPreview(c) {
+			waiting++ // before long
+			continue
+		}
 		if act := d.givers(tool, c); act != nil && c.grant == nil {
 			return act
 		}
@@ -252,14 +260,17 @@ func (d *decision) asking(t *turn, last *step) Action {
 			uses = append(uses, memory.Used{Grant: g.Number, Call: c.ID, Tool: c.Tool, Digest: d.bound(c), By: g.By})
 			continue
 		}
-		risk, why := d.risk(tool, c)
 		switch {
 		case risk == Ask && waiting+len(open) >= mostOpen:
 			over = append(over, memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDenied, Text: TooMany})
 		case risk == Ask:
-			open = append(open, memory.Asked{
+			asked := memory.Asked{
 				Call: c.ID, Number: d.s.asks + len(open) + 1, Tool: c.Tool, Digest: d.bound(c), Keyed: true, Requester: t.requester, Rules: tool.Rules, Why: why, Marks: d.marks(c),
-			})
+			}
+			if tool.Preview && tool.PreviewRequired && c.preview.Err != "" {
+				return Record{d.hopeless(c, asked)}
+			}
+			open = append(open, asked)
 		}
 	}
 	if len(over) > 0 {
@@ -274,6 +285,9 @@ func (d *decision) asking(t *turn, last *step) Action {
 	for _, c := range last.calls {
 		if c.asked == nil || c.decided != nil || d.s.has(c.askName()) {
 			continue
+		}
+		if act := d.attaching(c); act != nil {
+			return act
 		}
 		hidden := memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: "it could not be shown to anybody here"}
 		return Post{Post: d.card(c), Look: d.before(last.seq), Refused: []memory.Body{hidden}}

@@ -97,6 +97,7 @@ func (s *state) changed(b memory.Changed) {
 	c.was, c.sum, c.tied = append(c.was, c.digest()), "", ""
 	c.changes = append(c.changes, b)
 	c.Args = b.Args
+	c.preview = c.previews[c.digest()]
 }
 
 // wrote is what the model wrote, whatever people made of it.
@@ -156,6 +157,9 @@ func (d *decision) changing() Action {
 		return nil
 	}
 	p := d.s.proposals[0]
+	if act := d.previewingChange(p); act != nil {
+		return act
+	}
 	rules := slices.DeleteFunc(slices.Clone(p.call.approversAt(d.s.now)), func(rule string) bool { return !IsGroup(rule) })
 	if !p.call.pending() || p.by.Bot {
 		rules = nil
@@ -186,6 +190,11 @@ func (a *Agent) Changed(log *Log, act Change, member Member) (b memory.Changed, 
 	}
 	next := *p.call
 	next.Args, next.sum, next.tied = compact.String(), "", ""
+	next.preview = next.previews[next.digest()]
+	if tool, _ := a.tool(next.Tool); next.preview != nil && next.preview.Err != "" && tool.PreviewRequired {
+		b.Refused = textNoPreview(next.preview)
+		return b, true
+	}
 	d := decision{a: a, s: s, log: log}
 	b.Args, b.Digest, b.Marks = next.Args, d.bound(&next), d.marks(&next)
 	return b, true

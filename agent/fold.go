@@ -156,6 +156,7 @@ type call struct {
 	notified map[string]uint64 // the same, and Seq of the entry that says so
 	copies   []*copied         // where it does
 	votedOn  map[uint64]chat.MessageRef
+	ahead
 
 	tied string // see bound
 	sum  string // digest of tool and arguments, when it was computed
@@ -288,6 +289,8 @@ func (s *state) addCall(e memory.Entry) {
 		}
 	case memory.Changed:
 		s.changed(b)
+	case memory.Previewed:
+		s.previewed(e, b)
 	case memory.Decided:
 		if c := s.calls[b.Call]; c != nil && c.decided == nil {
 			c.decided, c.ended = &b, e.At

@@ -170,7 +170,7 @@ func (d *decision) acting(t *turn, last *step) Action {
 	if act := d.asking(t, last); act != nil {
 		return act
 	}
-	if act := d.running(last); act != nil {
+	if act := d.previewing(last, d.running(last)); act != nil {
 		return act
 	}
 	if !slices.ContainsFunc(last.calls, (*call).unsettled) {
@@ -198,7 +198,7 @@ func (d *decision) running(last *step) Action {
 	advancing := false
 	running := slices.ContainsFunc(last.calls, func(c *call) bool { return c.started && c.result == nil })
 	for _, c := range last.calls {
-		if c.result != nil || c.pending() || c.started || c.explained(d.s.now) || d.lapsed(c) {
+		if c.result != nil || c.pending() || c.started || c.explained(d.s.now) || d.lapsed(c) || d.mustAsk(c) {
 			continue
 		}
 		switch tool, _ := d.a.tool(c.Tool); {
@@ -215,6 +215,9 @@ func (d *decision) running(last *step) Action {
 	}
 	if effect == nil || running {
 		return nil
+	}
+	if act := d.looking(effect); act != nil {
+		return act
 	}
 	return d.effect(effect)
 }
@@ -242,7 +245,8 @@ func (d *decision) approved() Action {
 	if !slices.ContainsFunc(last.calls, fresh) || len(d.settle(last)) > 0 {
 		return nil
 	}
-	if act, ok := d.running(last).(Effect); ok {
+	switch act := d.running(last).(type) {
+	case Effect, Preview:
 		return act
 	}
 	return nil

@@ -49,9 +49,10 @@ func (s *state) ask(e memory.Entry, b memory.Asked) {
 	case c == nil:
 	case c.asked == nil:
 		c.asked, c.askedAt = &b, e.At
+		c.outdate(b)
 	case b.Again == c.asked.Again+1 && c.waitsToBegin():
 		old := *c
-		old.past, old.redone = nil, b.Number
+		old.past, old.redone, old.outdated = nil, b.Number, b.Changed
 		c.past = append(c.past, &old)
 		delete(s.byRef, c.ref) // what was put on the old card is not for the new one
 		for _, k := range c.copies {
@@ -61,6 +62,7 @@ func (s *state) ask(e memory.Entry, b memory.Asked) {
 		c.votes, c.decided, c.ended, c.button, c.reasons = nil, nil, time.Time{}, false, nil
 		c.reminded, c.escalated = stroke{}, stroke{}
 		c.places, c.notified, c.copies = nil, nil, nil
+		c.outdate(b)
 	}
 }
 
@@ -220,10 +222,13 @@ func (d *decision) lapsed(c *call) bool {
 	return c.waitsToBegin() && c.asked.Rules.RunWithin > 0 && !d.now().Before(c.ended.Add(c.asked.Rules.RunWithin))
 }
 
-// anew opens approvals again that lapsed.
+// anew opens approvals again that lapsed, or whose preview changed.
 func (d *decision) anew(t *turn, last *step) (open []memory.Asked) {
 	for _, c := range last.calls {
 		if !d.lapsed(c) {
+			if d.differs(c) {
+				open = append(open, d.outdated(c, d.s.asks+len(open)+1))
+			}
 			continue
 		}
 		tool, _ := d.a.tool(c.Tool)

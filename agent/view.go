@@ -147,7 +147,7 @@ func (s *state) approval(c *call) chat.Approval {
 			v.Reason = r.Text
 		}
 	}
-	v.Headline = c.headline()
+	v.Headline, v.Preview = c.headline(), c.previewView()
 	return v
 }
 
@@ -167,6 +167,9 @@ func (c *call) headline() string {
 	}
 	if len(c.decided.By) > 0 {
 		text += " by " + chat.Names(c.decided.By)
+	}
+	if c.outdated {
+		return fmt.Sprintf("%s · the preview changed, asked again as approval %d", text, c.redone)
 	}
 	if c.redone > 0 {
 		return fmt.Sprintf("%s · not begun for %s, asked again as approval %d", text, long(c.asked.Rules.RunWithin), c.redone)
@@ -191,6 +194,8 @@ func (c *call) fate() string {
 		return "running"
 	case r.State == chat.CallDone:
 		return "done in " + seconds(r.Took)
+	case r.State == chat.CallDenied:
+		return speak.Clip(oneLine(firstLine(r.Text)), mostFate)
 	case r.State == chat.CallFailed:
 		return "failed: " + speak.Clip(oneLine(firstLine(r.Text)), mostFate)
 	}

@@ -181,6 +181,9 @@ type Approval struct {
 	// who are in Approvers then; 0: they were not.
 	Unheeded time.Duration `json:"unheeded,omitempty"`
 	Reason   string        `json:"reason,omitempty"` // why it was denied, in the words of who denied it
+	// Preview is what the call would do; nil where nothing says that. What runs is
+	// bound to it.
+	Preview *Preview `json:"preview,omitempty"`
 }
 
 // Names lists people as they are shown.

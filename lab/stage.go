@@ -135,6 +135,10 @@ func (s *stage) perform(ctx context.Context, act agent.Action) error {
 		for _, c := range act.Calls {
 			s.append(s.result(c))
 		}
+	case agent.Preview: // no program is run: it says the same before and after
+		for _, c := range act.Calls {
+			s.append(agent.Previewed(c, chat.Preview{}, 0))
+		}
 	case agent.Effect:
 		s.effect(act)
 	case agent.Post:

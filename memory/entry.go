@@ -225,8 +225,9 @@ type (
 		Requester chat.User `json:"requester"`
 		Rules     Rules     `json:"rules"`
 		Why       string    `json:"why,omitempty"`
-		Marks     []string  `json:"marks,omitempty"` // of arguments that no person wrote
-		Again     int       `json:"again,omitempty"` // how often it was asked for before; see [Nth]
+		Marks     []string  `json:"marks,omitempty"`   // of arguments that no person wrote
+		Again     int       `json:"again,omitempty"`   // how often it was asked for before; see [Nth]
+		Changed   bool      `json:"changed,omitempty"` // its preview is another one than when it was approved, or allowed for a while
 	}
 
 	// Rules say who decides an approval. Emoji are in normal form.

@@ -38,6 +38,7 @@ var bodies = []memory.Body{
 	memory.Change{Call: "c", By: ada, Args: "{}"},
 	memory.Order{By: ada, Tool: "t", Args: "{}"},
 	memory.Ran{Turn: 1, Seen: 2, By: ada, Call: memory.Call{ID: "1-1-1", Tool: "t", Args: "{}", Object: true}},
+	memory.Previewed{Call: "c", Of: "o", Sum: "s", Text: "would", Err: "e", Took: time.Second},
 	memory.Changed{Request: 7, Call: "c", By: ada, Args: "{}", Digest: "d"},
 	memory.Decided{Call: "c", Outcome: chat.Denied, By: []chat.User{ada}},
 	memory.Trimmed{Before: 3, Stubs: []string{"c"}, Clip: 9},

@@ -78,6 +78,10 @@ type Tool struct {
 	// NotReady says why a call would not run now, in words for the model; "" when it
 	// would. nil: it always would.
 	NotReady func(ctx context.Context) string
+	// Preview says what a call would do, and changes nothing; nil where nothing says
+	// that. It is called like Run. PreviewRequired: nobody may approve a call without.
+	Preview         func(ctx context.Context, in Input) (chat.Preview, error)
+	PreviewRequired bool
 
 	// Run performs a call. It is called concurrently. The arguments fit the
 	// parameters. See the package for the two kinds of failure.

@@ -27,7 +27,7 @@ const (
 func approvalPart(p *chat.Approval) part {
 	plain := plainApproval(p)
 	shown := exact(p.Args)
-	if units(shown) > mostOnCard {
+	if units(shown)+units(would(p.Preview)) > mostOnCard {
 		return plain
 	}
 	out := part{line: plain.line, accent: waitingColour, plain: &plain}
@@ -39,7 +39,7 @@ func approvalPart(p *chat.Approval) part {
 	case chat.Expired, chat.Cancelled:
 		out.accent = overColour
 	}
-	for _, text := range []string{headline(p), subline(p), fence("json", cmp.Or(shown, "{}")), belowArgs(p)} {
+	for _, text := range []string{headline(p), subline(p), fence("json", cmp.Or(shown, "{}")), previewed(p.Preview, mostOnCard), belowArgs(p)} {
 		if text != "" {
 			out.card = append(out.card, text)
 		}
@@ -59,14 +59,45 @@ const (
 func plainApproval(p *chat.Approval) part {
 	shown, note := exact(p.Args), ""
 	out := part{line: callLine(p)}
-	if units(shown) > mostInline {
+	inline, begun := mostInline, mostBegun
+	if p.Preview != nil { // they share the room
+		inline, begun = mostInline/2, mostBegun/2
+	}
+	if text := would(p.Preview); units(text) > inline {
+		out.file = &upload{"call.txt", plainType, "The whole call and its preview", []byte(chat.Exact(p.Args) + "\n\n" + text)}
+		note = "The whole call, and its whole preview, stand in the attached file."
+		shown = shorten(shown, begun)
+	} else if units(shown) > inline {
 		out.file = &upload{"arguments.json", plainType, "All arguments of the call", []byte(chat.Exact(p.Args))}
 		note = fmt.Sprintf("That is only the beginning. The arguments are %s long and stand whole in the attached file, sha256 `%s`.",
 			count(units(p.Args), "character"), sum(chat.Exact(p.Args)))
-		shown = shorten(shown, mostBegun)
+		shown = shorten(shown, begun)
 	}
-	out.content = summary.Lines(headline(p), subline(p), fence("json", cmp.Or(shown, "{}")), note, belowArgs(p))
+	out.content = summary.Lines(headline(p), subline(p), fence("json", cmp.Or(shown, "{}")), previewed(p.Preview, begun), note, belowArgs(p))
 	return out
+}
+
+// previewed says what the call would do, in so many characters.
+func previewed(p *chat.Preview, most int) string {
+	if p == nil {
+		return ""
+	}
+	title := shorten(escape(chat.Exact(strings.Join(strings.Fields(p.Title()), " "))), mostAbove)
+	if p.Text == "" {
+		return title
+	}
+	return title + "\n" + fence("", shorten(exact(p.Text), most))
+}
+
+// mostAbove is how long the line above a preview may be.
+const mostAbove = 120
+
+// would is a preview, as it stands in a file.
+func would(p *chat.Preview) string {
+	if p == nil {
+		return ""
+	}
+	return chat.Exact(p.Title() + "\n" + p.Text)
 }
 
 // belowArgs is what stands below the arguments.

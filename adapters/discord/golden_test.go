@@ -35,9 +35,16 @@ func goldenPosts() map[string]chat.Post {
 	failed.Tool, failed.Headline = "restart_service_now", "Approved by ada · failed: exit status 1"
 	long := asking(`{"text":"` + strings.Repeat("0123456789", 300) + `"}`)
 	step := []chat.Step{{Thought: "I have to.", Calls: []chat.ToolCall{{ID: "1", Tool: "deploy", Args: args, State: chat.CallDone, Observation: "ok"}}}}
+	previewed, anew := *waiting, *waiting
+	previewed.Preview = &chat.Preview{Text: "would stop:\n  api-1 <@1> *now*\n  api-2\nand start 2 of version 7"}
+	anew.Number, anew.Headline = 4, "Approval 4: deploy"
+	anew.Why = "The preview changed since this was approved, so it asks anew."
+	anew.Preview = &chat.Preview{Text: "  would stop:\n    api-1\n+   db-1\n-   api-2", Marked: true}
 	return map[string]chat.Post{
-		"approval":      {Key: "p", Approval: waiting},
-		"approval-more": {Key: "p", Approval: &more},
+		"approval-preview": {Key: "p", Approval: &previewed},
+		"approval-anew":    {Key: "p", Approval: &anew},
+		"approval":         {Key: "p", Approval: waiting},
+		"approval-more":    {Key: "p", Approval: &more},
 		"approval-remind": {Key: "r", ReplyTo: refOf(place{"1258291200029360128", "1573884280386355200"}, "1573884280386355300"), Text: &chat.Text{
 			Notice: true, Markdown: "Approval 3: `deploy`, asked by ada. It still waits for a decision. 15 min left.",
 			Summons: &chat.Summons{Approvers: []string{"requester", "role:200000000000000001"}, Requester: waiting.Requester},

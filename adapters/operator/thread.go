@@ -276,6 +276,8 @@ func (p *Page) describe(b memory.Body) (what, text string) {
 		return p.person(b.By) + " → " + p.word(b.Tool), p.text(b.Args)
 	case memory.Ran:
 		return p.person(b.By) + " → " + p.word(b.Call.Tool), p.text(b.Call.Args)
+	case memory.Previewed:
+		return fmt.Sprintf("preview, %.1f s", b.Took.Seconds()), p.text(strings.TrimSpace(b.Err + "\n" + b.Text))
 	case memory.Result:
 		return fmt.Sprintf("%s: %s, %.1f s", p.word(b.Tool), b.State, b.Took.Seconds()), p.text(b.Text)
 	case memory.Asked:

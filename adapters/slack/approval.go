@@ -83,6 +83,7 @@ func approvalPart(p *chat.Approval, c card) part {
 	if note != "" {
 		blocks = append(blocks, section(note))
 	}
+	blocks = append(blocks, previewBlocks(p.Preview)...)
 	blocks = append(blocks, section(who), slackgo.NewContextBlock("", mrkdwn("digest `"+escape(shortest(p.Digest))+"`")))
 	if end != "" {
 		blocks = append(blocks, section(end))
@@ -93,13 +94,41 @@ func approvalPart(p *chat.Approval, c card) part {
 	}
 	why := strings.Map(noMarkup, escape(because(p, 200)))
 	plain := summary.Lines(escape(head), tool, why,
-		"```"+escape(strings.ReplaceAll(args, "`", `\u0060`))+"```", note, who, "digest `"+escape(shortest(p.Digest))+"`", end)
+		"```"+escape(strings.ReplaceAll(args, "`", `\u0060`))+"```", note, plainPreview(p.Preview), who, "digest `"+escape(shortest(p.Digest))+"`", end)
 	out := part{{blocks: blocks, text: short}, {text: plain}}
 	if buttons := votes(p, c); c.buttons && buttons != nil {
 		rich := append(slices.Clone(blocks), buttons)
 		out = append(part{{shape: "approval buttons", blocks: rich, text: short}}, out...)
 	}
 	return out
+}
+
+// mostPreview is how much of a preview stands on a card, which is given no more than
+// that, but for what is written out.
+const mostPreview = 2500
+
+// previewBlocks say what the call would do. What a program wrote is no markup.
+func previewBlocks(p *chat.Preview) []slackgo.Block {
+	if p == nil {
+		return nil
+	}
+	out := []slackgo.Block{slackgo.NewSectionBlock(plainText(shorten(chat.Exact(flat(p.Title())), 300)), nil, nil)}
+	if p.Text != "" {
+		out = append(out, preformatted(shorten(chat.Exact(p.Text), mostPreview)))
+	}
+	return out
+}
+
+// plainPreview is the same as text.
+func plainPreview(p *chat.Preview) string {
+	if p == nil {
+		return ""
+	}
+	title := strings.Map(noMarkup, escape(shorten(chat.Exact(flat(p.Title())), 300)))
+	if p.Text == "" {
+		return title
+	}
+	return title + "\n```" + escape(strings.ReplaceAll(shorten(chat.Exact(p.Text), mostPreview), "`", `\u0060`)) + "```"
 }
 
 // because says why it is asked, in lines of so many characters.

@@ -28,12 +28,19 @@ func goldenPosts() map[string]chat.Post {
 	denied.Outcome, denied.By, denied.Why = chat.Denied, []chat.User{{ID: "U0BOB", Name: "ben"}}, "it <read> a page"
 	denied.Headline = "Denied by ben: too late in the day"
 	long.Args = `{"text":"` + string(bytes.Repeat([]byte("0123456789"), 300)) + `"}`
+	previewed, anew := *asks, *asks
+	previewed.Preview = &chat.Preview{Text: "would stop:\n  api-1 <@U1> *now*\n  api-2\nand start 2 of version 7"}
+	anew.Number, anew.Headline = 4, "Approval 4: deploy"
+	anew.Why = "The preview changed since this was approved, so it asks anew."
+	anew.Preview = &chat.Preview{Text: "  would stop:\n    api-1\n+   db-1\n-   api-2", Marked: true}
 	return map[string]chat.Post{
-		"steps-working": {Steps: steps(1, false)},
-		"steps-done":    {Steps: steps(2, true)},
-		"steps-waiting": {Steps: &chat.Steps{Turn: "7", Status: "Thinking"}},
-		"approval":      {Approval: asks},
-		"approval-more": {Approval: &more},
+		"approval-preview": {Approval: &previewed},
+		"approval-anew":    {Approval: &anew},
+		"steps-working":    {Steps: steps(1, false)},
+		"steps-done":       {Steps: steps(2, true)},
+		"steps-waiting":    {Steps: &chat.Steps{Turn: "7", Status: "Thinking"}},
+		"approval":         {Approval: asks},
+		"approval-more":    {Approval: &more},
 		"approval-remind": {Text: &chat.Text{
 			Notice: true, Markdown: "Approval 3: `deploy`, asked by ada. It still waits for a decision. 15 min left.",
 			Summons: &chat.Summons{Card: inThread(thread(general, "1.000000"), "1.000300"), Approvers: []string{"requester", "group:S012"}, Requester: asks.Requester},

@@ -271,7 +271,8 @@ func (s *shown) tell(w *chat.Approval) {
 func (a *Adapter) verdictRows(i int, decided bool, w *chat.Approval) []row {
 	switch {
 	case i < 0 && !decided:
-		return append(labelled("Approval: "+exactLine(w.Tool), chat.Exact(w.Args), strong), outcomeRow(w, 0))
+		rows := append(labelled("Approval: "+exactLine(w.Tool), chat.Exact(w.Args), strong), previewRows(w.Preview)...)
+		return append(rows, outcomeRow(w, 0))
 	case i < 0:
 		return []row{outcomeRow(w, 0)}
 	}

@@ -164,6 +164,7 @@ func liveRows(s *chat.Steps) []row {
 func askRows(a *ask, now time.Time) []row {
 	w := a.want
 	rows := labelled(fmt.Sprintf("Approval %d: %s", a.number, exactLine(w.Tool)), chat.Exact(w.Args), strong)
+	rows = append(rows, previewRows(w.Preview)...)
 	rows = append(rows, row{"  " + summary.Terms(&w, now, exactLine), plain})
 	for _, why := range w.Because() {
 		rows = append(rows, row{"  " + exactLine(why), plain})
@@ -173,6 +174,21 @@ func askRows(a *ask, now time.Time) []row {
 		rows = append(rows, row{"  " + word + " approves it, and the same call again for so long", plain})
 	}
 	return rows
+}
+
+// previewRows shows what a call would do.
+func previewRows(p *chat.Preview) []row {
+	if p == nil {
+		return nil
+	}
+	out := []row{{"  " + exactLine(p.Title()), plain}}
+	if p.Text == "" {
+		return out
+	}
+	for l := range strings.SplitSeq(clean(chat.Exact(p.Text)), "\n") {
+		out = append(out, row{strings.TrimRight("  | "+l, " "), plain})
+	}
+	return out
 }
 
 // howTo says how an approval is answered.

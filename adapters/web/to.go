@@ -98,6 +98,7 @@ type long struct{ Head, Rest string }
 
 type approval struct {
 	Headline, Tool, Args, Why, Terms, Digest, Reason, So string
+	Preview, Would                                       string // what the call would do: a title, and what the program wrote
 	Waits                                                bool
 	AsksWhy                                              bool // whoever looks at it denied it, and has not said why
 
@@ -341,6 +342,9 @@ func approvalOf(p *chat.Approval, at time.Time) *approval {
 	}
 	if out.Waits && p.Grant > 0 {
 		out.Grant = p.GrantLabel()
+	}
+	if p.Preview != nil {
+		out.Preview, out.Would = exact(p.Preview.Title()), chat.Exact(p.Preview.Text)
 	}
 	return out
 }

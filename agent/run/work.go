@@ -79,6 +79,8 @@ func (d *driver) perform(act agent.Action) (begun bool, err error) {
 		return true, d.commit(act.Bodies...)
 	case agent.Run:
 		return d.reads(act), nil
+	case agent.Preview:
+		return d.previews(act)
 	case agent.Effect:
 		return true, d.effect(act)
 	case agent.Wait:

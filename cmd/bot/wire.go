@@ -232,6 +232,7 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		a.Tools = append(a.Tools, agent.Tool{
 			Tool: t.Tool, Schema: schema, Risk: agent.Risk(r.Risk),
 			ReadOnly: t.ReadOnly, Advances: t.Advances, Outside: t.Outside, Address: t.Address, Lists: t.Lists, Definition: t.Definition, Sends: t.Sends, Unaccepted: t.Unaccepted, Reads: t.Reads, Timeout: t.Timeout,
+			Preview: t.Preview != nil, PreviewRequired: t.PreviewRequired,
 			Rules: r.Approvals.Rules(), For: r.For,
 		})
 	}

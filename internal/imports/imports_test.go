@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 	"tools/calculator":       {"llm", "tools"},
 	"tools/chart":            {"chat", "llm", "tools"},
 	"tools/clock":            {"llm", "tools"},
-	"tools/command":          {"llm", "tools"},
+	"tools/command":          {"chat", "llm", "tools"},
 	"tools/details":          {"chat", "llm", "tools", "tools/document"},
 	"tools/fetch":            {"llm", "tools", "tools/document", "tools/web"},
 	"tools/image":            {"chat", "llm", "tools", "tools/document", "tools/web"},

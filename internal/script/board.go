@@ -90,13 +90,14 @@ func (b *Board) Approvals() []chat.MessageRef {
 	return out
 }
 
-// Find gives the approval message of a tool, the newest when there are more.
+// Find gives the approval message of a tool, the newest when there are more, or the one
+// with a number, as in #2.
 func (b *Board) Find(tool string) (chat.MessageRef, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var found chat.MessageRef
 	for ref, p := range b.shown {
-		if p.Approval != nil && p.Approval.Tool == tool && p.Approval.Home.Channel == "" && b.nth[ref] > b.nth[found] {
+		if p.Approval != nil && (p.Approval.Tool == tool || fmt.Sprintf("#%d", p.Approval.Number) == tool) && p.Approval.Home.Channel == "" && b.nth[ref] > b.nth[found] {
 			found = ref
 		}
 	}
@@ -177,6 +178,7 @@ func (b *Board) post(thread chat.ThreadID, p chat.Post, look bool) (chat.Message
 	switch {
 	case p.Approval != nil:
 		b.note("ask %s %s of %s%s%s", p.Approval.Tool, p.Approval.Args, strings.Join(p.Approval.Approvers, ", "), because(p.Approval.Why), marked(p.Approval.Marks))
+		b.preview(p.Approval.Preview)
 		b.outcome(*p.Approval)
 	case p.File != nil:
 		b.note("file %s", p.File.Name)
@@ -244,6 +246,7 @@ func (b *Board) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, p 
 	b.shown[ref] = p
 	if p.Approval != nil && was.Approval != nil && was.Approval.Args != p.Approval.Args {
 		b.note("changed %s %s, it was %s, by %s", p.Approval.Tool, p.Approval.Args, p.Approval.Was, p.Approval.Editors[len(p.Approval.Editors)-1].Display())
+		b.preview(p.Approval.Preview)
 	}
 	if p.Approval != nil && was.Approval != nil && !slices.Equal(was.Approval.Approvers, p.Approval.Approvers) {
 		b.note("ask %s also of %s: %s", p.Approval.Tool, strings.Join(p.Approval.Approvers, ", "), strings.Join(p.Approval.Because(), "; "))
@@ -287,6 +290,16 @@ func (b *Board) Grow(_ chat.ThreadID, posts []chat.Post) {
 func (b *Board) growing(items []chat.Step) {
 	if len(items) > 0 && len(items[len(items)-1].Calls) == 0 {
 		b.note("thinking %s", items[len(items)-1].Thought)
+	}
+}
+
+func (b *Board) preview(p *chat.Preview) {
+	if p == nil {
+		return
+	}
+	b.note("%s", p.Title())
+	for line := range strings.Lines(p.Text) {
+		b.note("  %s", strings.TrimSuffix(line, "\n"))
 	}
 }
 

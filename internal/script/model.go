@@ -179,6 +179,27 @@ type Tools struct {
 	Failing map[string]bool
 	Files   map[string]string // tool → name of a file that it makes
 	Takes   map[string]time.Duration
+
+	// Previews are what the previews of a tool come to, one after the other; the last
+	// one stays. One that begins with "fail" fails for the rest of it.
+	Previews map[string][]string
+}
+
+// Preview implements run.Previewer.
+func (t Tools) Preview(_ context.Context, _ chat.Desk, c llm.Call) (chat.Preview, error) {
+	time.Sleep(2 * time.Millisecond) // in the bubble's time: what was shown before, and began beside it, stands
+	t.Board.Note("preview %s %s", c.Name, compact(c.Args))
+	left := t.Previews[c.Name]
+	if len(left) == 0 {
+		return chat.Preview{Text: c.Name + " would do something"}, nil
+	}
+	if len(left) > 1 {
+		t.Previews[c.Name] = left[1:]
+	}
+	if why, fails := strings.CutPrefix(left[0], "fail "); fails {
+		return chat.Preview{Err: why}, nil
+	}
+	return chat.Preview{Text: strings.ReplaceAll(left[0], "ARGS", compact(c.Args))}, nil
 }
 
 // Call implements run.Toolbox.

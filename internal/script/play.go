@@ -30,9 +30,10 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 // Play plays the conversation in file and compares what people saw with its
 // want section, which update rewrites. The sections, in order:
 //
-//	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [sends=A,B] [for=A,B] [lists] [unaccepted] [quorum=N] [approvers=A,B] [exclude] [grants] [fails] [channels=A,B] [remind=DURATION] [escalate=DURATION=A,B] [run-within=DURATION] [takes=DURATION] [needs=PARAM] [reads] [file=NAME]
+//	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [sends=A,B] [for=A,B] [lists] [unaccepted] [quorum=N] [approvers=A,B] [exclude] [grants] [fails] [channels=A,B] [remind=DURATION] [escalate=DURATION=A,B] [run-within=DURATION] [takes=DURATION] [needs=PARAM] [reads] [file=NAME] [preview] [preview-if-any]
 //	-- options --        protocol=NAME steps=N budget=N idle=DURATION dm taint growing forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N group:ID=A,B down=N unheard=N
 //	-- result NAME --    what a tool gives back
+//	-- preview NAME --   what its next preview comes to; ARGS stands for the arguments, "fail WHY" for a failure
 //	-- model --          a block for one model call, as [Model] has it
 //	-- person NAME [with FILE] --   a message; the conversation goes on until nothing moves
 //	-- react NAME EMOJI [TOOL] [removed] [found] [grant] --   on the approval of TOOL, or the newest, or on that in another place: in=PLACE/TOOL; grant: the button that also allows it for a while
@@ -118,7 +119,7 @@ func newPlay(t *testing.T, dir string, open OpenStore) *play {
 	p := &play{
 		t: t, dir: dir, open: open, board: board,
 		thread: chat.ThreadID{Platform: "board", Channel: "c", Root: "1"},
-		tools:  Tools{Board: board, Results: map[string]string{}, Failing: map[string]bool{}, Files: map[string]string{}, Takes: map[string]time.Duration{}},
+		tools:  Tools{Board: board, Previews: map[string][]string{}, Results: map[string]string{}, Failing: map[string]bool{}, Files: map[string]string{}, Takes: map[string]time.Duration{}},
 		agent: &agent.Agent{
 			Instructions: "Be brief.", Protocol: speak.NativeTools{}, MaxSteps: 12,
 			Count: func(s string) int { return len(s)/4 + 1 },
@@ -176,6 +177,8 @@ func (p *play) section(name, data string) {
 		}
 	case "result":
 		p.tools.Results[rest] = data
+	case "preview":
+		p.tools.Previews[rest] = append(p.tools.Previews[rest], data)
 	case "model":
 		p.model.Add(data)
 	case "person":
@@ -247,6 +250,10 @@ func (p *play) tool(f []string) {
 			t.Rules.Grants = memory.Grants{Most: time.Hour, Uses: 3}
 		case "exclude":
 			t.Rules.ExcludeRequester = true
+		case "preview":
+			t.Preview, t.PreviewRequired = true, true
+		case "preview-if-any":
+			t.Preview = true
 		case "fails":
 			p.tools.Failing[f[0]] = true
 		case "quorum":

@@ -114,6 +114,8 @@ func weigh(log []memory.Entry) int {
 			}
 		case memory.Ran:
 			size += bare + len(b.Call.Args)
+		case memory.Previewed:
+			size += bare + len(b.Text)
 		case memory.Result:
 			size += len(b.Text) + bare*len(b.Artifacts)
 		case memory.Trimmed:

@@ -42,6 +42,11 @@ type Options struct {
 	Outside     bool     // strangers write what it prints
 	Sends       []string // parameters whose values go to a place outside
 	Risk        string   // Ask where it is empty
+	// Preview is a program, a template like Argv, that says what a call would do and
+	// changes nothing; none where it is empty. PreviewRequired: nobody may approve a
+	// call whose preview failed.
+	Preview         []string
+	PreviewRequired bool
 }
 
 // New makes a tool of a program. It refuses what could never work: no
@@ -53,7 +58,7 @@ func New(c Options) (tools.Tool, error) {
 		return tools.Tool{}, fmt.Errorf("set up command %q: %w", c.Name, err)
 	}
 	c = cmd.Options
-	return tools.Tool{
+	tool := tools.Tool{
 		Tool:     llm.Tool{Name: c.Name, HumanName: c.HumanName, Description: c.Description, Parameters: c.Parameters},
 		ReadOnly: c.ReadOnly,
 		Outside:  c.Outside,
@@ -63,12 +68,20 @@ func New(c Options) (tools.Tool, error) {
 
 		Definition: c.definition(),
 		Run:        cmd.run,
-	}, nil
+	}
+	if cmd.before != nil {
+		tool.Preview, tool.PreviewRequired = cmd.preview, c.PreviewRequired
+	}
+	return tool, nil
 }
 
 // definition is what runs: whoever approves a call approves that.
 func (c Options) definition() string {
-	raw, err := json.Marshal([]any{c.Argv, c.Stdin, c.Cwd, c.Env})
+	parts := []any{c.Argv, c.Stdin, c.Cwd, c.Env}
+	if len(c.Preview) > 0 {
+		parts = append(parts, c.Preview, c.PreviewRequired)
+	}
+	raw, err := json.Marshal(parts)
 	if err != nil {
 		return "" // strings alone can't fail
 	}
@@ -81,6 +94,7 @@ type command struct {
 	program string     // absolute, or a name to be found in PATH
 	argv    []template // behind the program
 	stdin   template
+	before  *command      // the preview; nil without one
 	env     []string      // NAME=value
 	grace   time.Duration // from SIGTERM to SIGKILL, and for output that stays open
 }
@@ -108,6 +122,11 @@ func newCommand(c Options) (*command, error) {
 			cmd.env = append(cmd.env, name+"="+value)
 		}
 	}
+	before, err := cmd.planned()
+	if err != nil {
+		return nil, err
+	}
+	cmd.before = before
 	return cmd, nil
 }
 

@@ -44,13 +44,18 @@ var errTimeout = errors.New("timeout")
 func (c *command) execute(ctx context.Context, p process) (llm.Result, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, errTimeout)
 	defer cancel()
-	p.stdout, p.stderr = tools.NewCapture(stdoutHead, stdoutTail), tools.NewCapture(stderrHead, stderrTail)
+	if p.stdout == nil {
+		p.stdout, p.stderr = tools.NewCapture(stdoutHead, stdoutTail), tools.NewCapture(stderrHead, stderrTail)
+	}
 	if c.Output == OutputFile {
 		p.stdout = tools.NewCapture(fileMost, 0)
 	}
 	cmd := exec.CommandContext(ctx, c.program, p.argv...)
 	cmd.Dir = c.Cwd
-	cmd.Env = append(c.env[:len(c.env):len(c.env)], "NOD_CALL_KEY="+p.key)
+	cmd.Env = c.env[:len(c.env):len(c.env)]
+	if p.key != "" {
+		cmd.Env = append(cmd.Env, "NOD_CALL_KEY="+p.key)
+	}
 	cmd.Stdout, cmd.Stderr = p.stdout, p.stderr
 	if p.stdin != "" {
 		cmd.Stdin = strings.NewReader(p.stdin)

@@ -27,6 +27,9 @@ func (k *checker) commands() {
 		taken = append(taken, t.Name)
 		k.positive(key+".timeout", t.Timeout)
 		k.argv(key+".argv", t.Argv)
+		if len(t.Preview) > 0 {
+			k.argv(key+".preview", t.Preview)
+		}
 		k.env(key+".env", t.Env)
 		if k.doubtful(key + ".parameters") {
 			continue
@@ -38,6 +41,9 @@ func (k *checker) commands() {
 		}
 		for j := 1; j < len(t.Argv); j++ {
 			k.template(item(key+".argv", j), t.Argv[j], properties)
+		}
+		for j := 1; j < len(t.Preview); j++ {
+			k.template(item(key+".preview", j), t.Preview[j], properties)
 		}
 		k.template(key+".stdin", t.Stdin, properties)
 		for j, name := range t.Sends {

@@ -124,7 +124,7 @@ func (t *Image) setDefaults(a Approvals) {
 func (t *Command) setDefaults(a Approvals) {
 	*t = Command{
 		Parameters: json.RawMessage(noParameters), Cwd: ".", Output: OutputText,
-		Timeout: 30 * time.Second, ToolRules: anyones(RiskAsk, a),
+		Timeout: 30 * time.Second, PreviewRequired: true, ToolRules: anyones(RiskAsk, a),
 	}
 }
 
@@ -160,6 +160,9 @@ func (c *Config) resolve(dir string) {
 		t.Cwd = absolute(dir, t.Cwd)
 		if len(t.Argv) > 0 && strings.Contains(t.Argv[0], "/") {
 			t.Argv[0] = absolute(dir, t.Argv[0])
+		}
+		if len(t.Preview) > 0 && strings.Contains(t.Preview[0], "/") {
+			t.Preview[0] = absolute(dir, t.Preview[0])
 		}
 	}
 	for i := range c.Tools.MCP {

@@ -275,7 +275,10 @@ type Command struct {
 	ReadOnly     bool            `yaml:"read_only" doc:"It changes nothing, so it may run again after a crash. Default false"`
 	Outside      bool            `yaml:"outside" doc:"What it prints was written by strangers, such as a ticket or a mail. Default false"`
 	Sends        []string        `yaml:"sends" doc:"Parameters whose value goes to a place outside (a URL, an address, a recipient). Default none"`
-	ToolRules    `yaml:",inline"`
+	Preview      []string        `yaml:"preview" doc:"A program that says what a call would do, and changes nothing; it takes the same {name}. It runs before people are asked and once more right before the call; what it writes is shown with the approval and bound to it. Absent: none"`
+	// PreviewRequired says that nobody may approve a call whose preview failed.
+	PreviewRequired bool `yaml:"preview_required" doc:"false: a call may be approved although its preview failed. Default true"`
+	ToolRules       `yaml:",inline"`
 }
 
 // MCP is a server of tools, over HTTP (URL) or as a child process (Command).

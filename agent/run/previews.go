@@ -1,0 +1,92 @@
+package run
+
+import (
+	"context"
+
+	"nod/agent"
+	"nod/chat"
+	"nod/llm"
+	"nod/memory"
+)
+
+// Previewer is what a Toolbox may be besides: Preview says what a call would do, and
+// changes nothing. What is wrong is in the Preview, for the people who decide; the
+// error is for the operator.
+type Previewer interface {
+	Preview(ctx context.Context, desk chat.Desk, call llm.Call) (chat.Preview, error)
+}
+
+// previews begins those that are not under way, and meanwhile what may be done
+// beside them.
+func (d *driver) previews(act agent.Preview) (begun bool, err error) {
+	running := 0
+	for _, c := range act.Calls {
+		if d.works[previewWork(c)] != nil {
+			running++
+		}
+	}
+	for _, c := range act.Calls {
+		if running == mostReads || d.works[previewWork(c)] != nil {
+			continue
+		}
+		running++
+		begun = true
+		d.preview(c)
+	}
+	if begun || act.Beside == nil {
+		return begun, nil
+	}
+	return d.perform(act.Beside)
+}
+
+// previewWork names it among the works. People may change the arguments meanwhile.
+func previewWork(c memory.Call) string {
+	return "preview/" + c.ID + "/" + agent.Previewed(c, chat.Preview{}, 0).Of
+}
+
+// preview runs the preview of a call.
+func (d *driver) preview(c memory.Call) {
+	desk := d.Agent.Desk(d.log)
+	d.begin(previewWork(c), asks, func(ctx context.Context) outcome {
+		ctx, cancel := context.WithTimeout(ctx, d.Agent.Within(c.Tool)+overtime)
+		defer cancel()
+		start := d.Host.Now()
+		p := d.previewed(ctx, c, desk)
+		out := agent.Previewed(c, p, d.Host.Now().Sub(start))
+		if len(p.Text) > agent.MostPreview && ctx.Err() == nil {
+			kept, err := d.keep(llm.File{Name: "preview.txt", MediaType: "text/plain; charset=utf-8", Data: []byte(chat.Exact(p.Text))})
+			if err != nil {
+				d.Log.Error("keep a preview", "thread", d.thread.String(), "tool", c.Tool, "error", err)
+			}
+			out.File = kept
+		}
+		return outcome{settle: func() error {
+			if d.Agent.Interrupted(d.log) {
+				return nil
+			}
+			return d.commit(out)
+		}}
+	})
+}
+
+// previewed asks the toolbox. Without an answer there is nothing to show, and the reason
+// why is shown.
+func (d *driver) previewed(ctx context.Context, c memory.Call, desk chat.Desk) (p chat.Preview) {
+	box, ok := d.Tools.(Previewer)
+	if !ok {
+		return chat.Preview{Err: "there is none"}
+	}
+	desk.Thread = d.thread
+	desk.Open = func(ctx context.Context, f chat.File) ([]byte, error) { return d.Store.Blob(ctx, d.thread, f.Blob) }
+	err := d.safely(d.thread, "run a preview", func() (err error) {
+		p, err = box.Preview(ctx, desk, llm.Call{ID: c.ID, Name: c.Tool, Args: c.Args})
+		return err
+	})
+	if err != nil {
+		d.Log.Error("run a preview", "thread", d.thread.String(), "tool", c.Tool, "error", err)
+		if p.Err == "" {
+			p.Err = "it broke down"
+		}
+	}
+	return p
+}

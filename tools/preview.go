@@ -1,0 +1,52 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"nod/chat"
+	"nod/llm"
+	"nod/llm/args"
+)
+
+// PreviewCap is the most bytes that a preview may write.
+const PreviewCap = 64 << 10
+
+// Preview says what a call would do, and changes nothing. What went wrong is in the
+// Preview, for whoever decides about the call; the error is for the operator. It is
+// run.Previewer.
+func (b *Box) Preview(ctx context.Context, desk chat.Desk, call llm.Call) (p chat.Preview, err error) {
+	tool, ok := b.tools[call.Name]
+	if !ok || tool.Preview == nil {
+		return chat.Preview{Err: "there is none"}, nil
+	}
+	raw, err := args.Native(call.Args)
+	if err != nil {
+		return chat.Preview{Err: err.Error()}, nil
+	}
+	if wrong := b.schemas[tool.Name].Check(raw); len(wrong) > 0 {
+		return chat.Preview{Err: strings.Join(wrong, "; ")}, nil
+	}
+	defer func() {
+		if r := recover(); r != nil { // its value may hold arguments
+			p, err = chat.Preview{Err: "it broke down"}, fmt.Errorf("recover from panic with a %T\n%s", r, debug.Stack())
+		}
+	}()
+	p, err = tool.Preview(ctx, Input{Desk: desk, Args: raw})
+	if err != nil {
+		err = fmt.Errorf("preview tool %s: %w", tool.Name, err)
+		if p.Err == "" {
+			p.Err = "it broke down"
+		}
+	}
+	if len(p.Text) > PreviewCap {
+		p.Text, p.Err = p.Text[:PreviewCap], "it wrote more than 64 KB"
+	}
+	if b.Mask != nil {
+		p.Text, p.Err = b.Mask.Text(p.Text), b.Mask.Text(p.Err)
+	}
+	p.Text, p.Err = strings.ToValidUTF8(strings.TrimRight(p.Text, "\r\n"), "\ufffd"), OneLine(Clean(p.Err), 200)
+	return p, err
+}
