@@ -134,7 +134,7 @@ func (l *ledger) add(e memory.Entry, strict bool) {
 		}
 		l.messages[b.Ref.ID] = e.Seq
 		l.people[b.From.ID] = true
-		if b.Text == "stop" || b.Text == "forget" {
+		if (b.Text == "stop" || b.Text == "forget") && !b.Sent.Before(l.horizon) {
 			l.asksStop, l.stopsIn, l.stopHeard = e.At, l.open, l.c.w.since
 		}
 		if l.open > 0 && asksSomething(b) && !b.Sent.Before(l.horizon) {
