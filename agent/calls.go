@@ -78,7 +78,7 @@ func (d *decision) invalid(c *call, tool Tool, known bool) string {
 		return fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Tool, strings.Join(d.toolNames(), ", "))
 	}
 	if !d.entitled(tool, c.turn, c.step.Seen) {
-		return textNotFor
+		return textNotFor + orSo
 	}
 	if d.s.isOff(c.Tool) {
 		return "This tool is switched off in this thread." + orSo

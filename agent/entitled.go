@@ -18,9 +18,9 @@ import (
 // everyone is the rule that anybody may ask.
 const everyone = "everyone"
 
-// textNotFor is what a model is told that calls a tool which is not for all whose
-// messages it was shown.
-const textNotFor = "denied: only some people may ask for this tool, and somebody else's message is in this turn. Do without it, and say so."
+// textNotFor is what is said of a call of a tool that is not for all whose messages
+// are in the turn.
+const textNotFor = "denied: only some people may ask for this tool, and a message of somebody else is in this turn."
 
 // senders are the people whose words are in a turn up to an entry.
 func (t *turn) senders(seen uint64) []chat.User {

@@ -164,6 +164,11 @@ func (d *decision) call(t *turn, ph phase) Action {
 // acting brings the calls of a step further: first what needs no doing, then
 // what people must be asked, then what may run; the model once all are done.
 func (d *decision) acting(t *turn, last *step) Action {
+	if t.byHand() {
+		if act := d.identify(t); act != nil {
+			return act
+		}
+	}
 	if settled := d.settle(last); len(settled) > 0 {
 		return Record{settled}
 	}
