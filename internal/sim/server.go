@@ -198,6 +198,9 @@ func (s *server) expire(t *thread) {
 	for _, ref := range t.refs {
 		delete(s.refs, ref)
 	}
+	if slices.ContainsFunc(s.audit, func(l memory.AuditLine) bool { return l.Thread == t.id }) {
+		s.audit = append(s.audit, memory.Tombstone(t.id, s.clock()))
+	}
 	t.log, t.inbox, t.refs, t.pending = nil, nil, nil, nil
 	t.blobs, t.latest, t.base, t.ended = map[string][]byte{}, memory.Watermark{}, t.last+1, true
 }
