@@ -200,6 +200,7 @@ func demonstrate(cfg *config.Config, page bool) {
 		Name: "deploy", Description: "Deploy a service to production; somebody else has to approve it. (In this demo it only prints that it would.)",
 		Parameters: []byte(`{"type":"object","properties":{"service":{"type":"string","enum":["api","web"]}},"required":["service"],"additionalProperties":false}`),
 		Argv:       []string{"echo", "deployed {service} (a demo: nothing was really deployed)"}, Cwd: ".", Output: config.OutputText, Timeout: 10 * time.Second,
+		Preview: []string{"echo", "{service}: version 7 would replace version 6 on 2 machines (a demo)"}, PreviewRequired: true,
 	}
 	deploy.Risk, deploy.Approvals = config.RiskAsk, cfg.Approvals
 	deploy.Approvals.Approvers, deploy.Approvals.ExcludeRequester = []string{"anyone"}, true

@@ -20,11 +20,12 @@ import (
 // office is a program that serves the page, which a test can end and start again
 // on the same store.
 type office struct {
-	t    *testing.T
-	file string
-	addr string // of the page; the port is chosen at the first start
-	out  *buffer
-	end  func()
+	t     *testing.T
+	file  string
+	state string // the folder of what it keeps, where there is no file
+	addr  string // of the page; the port is chosen at the first start
+	out   *buffer
+	end   func()
 }
 
 // pageConfig is a team of two who have to agree on what is risky.
@@ -59,9 +60,13 @@ func (o *office) start() {
 	ctx, cancel := context.WithCancel(o.t.Context())
 	in, typed := io.Pipe()
 	o.out = &buffer{}
-	env := Env{In: in, Out: o.out, Err: o.out, Getenv: func(string) (string, bool) { return "", false }}
+	env := Env{In: in, Out: o.out, Err: o.out, Getenv: func(name string) (string, bool) { return o.state, name == "XDG_STATE_HOME" }}
+	args := []string{"chat", "--page", o.addr}
+	if o.file != "" {
+		args = append(args, "--config", o.file)
+	}
 	done := make(chan int, 1)
-	go func() { done <- Main(ctx, []string{"chat", "--config", o.file, "--page", o.addr}, env) }()
+	go func() { done <- Main(ctx, args, env) }()
 	o.end = sync.OnceFunc(func() {
 		_ = typed.CloseWithError(io.ErrUnexpectedEOF)
 		cancel()
@@ -328,6 +333,23 @@ func TestPageApproval(t *testing.T) {
 	ben.say("stop")
 	ada.until(last("approval", "cancelled"))
 	ada.answers("Stopped by ben")
+}
+
+// The demo shows what nod is for without any file: a risky command with a preview,
+// which somebody else has to approve.
+func TestPageDemo(t *testing.T) {
+	o := &office{t: t, addr: "127.0.0.1:0", state: t.TempDir()}
+	o.start()
+	t.Cleanup(func() { o.end() })
+	b := browser(t)
+	ada, ben := o.visit(b, "ada"), o.visit(b, "ben")
+	ada.say("deploy service api")
+	ada.until(last("approval", "waiting"))
+	ada.until(`document.querySelector('#log-thread [data-kind="approval"]').innerText.includes("version 7 would replace version 6")`)
+	ben.open()
+	shoot(ben, "preview")
+	ben.do(ben.click("Approve"))
+	ada.answers("deployed api")
 }
 
 // An approval outlives the program: it can be given after the next start, and by
