@@ -156,7 +156,7 @@ func (a *Adapter) route(ctx context.Context, m message, later bool) (way, error)
 		return w, errNotOurs
 	case w.called, st.Running && inbound.IsStop(m.Content):
 		return w, nil
-	case !st.Known:
+	case !st.Known, sentAt(m.ID).Before(st.First): // a look after a gap finds what was quoted when the bot was called
 		return w, errNotOurs
 	}
 	return w, a.overheard(&w, st, chat.UserID(m.Author.ID), others)

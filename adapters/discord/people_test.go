@@ -3,6 +3,7 @@ package discord
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -34,6 +35,11 @@ func TestFollowCallers(t *testing.T) {
 			st.Muted = true
 			return st
 		}, []string{"aside and now?", "aside @bob look", "aside I think so", "hey"}},
+		{"said before it was called", "auto", func(o *office) chat.Standing {
+			st := callers(o)
+			st.First = time.Now().Add(time.Hour)
+			return st
+		}, []string{"hey"}},
 		{"thread", "thread", callers, []string{"and now?", "I think so", "hey"}},
 		{"mentions", "mentions", callers, []string{"hey"}},
 		{"callers not known", "callers", func(*office) chat.Standing { return chat.Standing{Known: true} }, []string{"hey"}},
