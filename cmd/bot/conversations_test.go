@@ -81,7 +81,12 @@ var conversations = []conversation{
 	}},
 	{"DeniedDoesNotRun", nil, func(t *testing.T, n *service) {
 		at := n.w.mention("ada", "deploy prod now")
-		n.w.react("ada", n.ask(at, `{"env":"prod"}`).place, "❌")
+		ask := n.ask(at, `{"env":"prod"}`)
+		n.find(at, "Waiting for approval of deploy")
+		if c := n.count(at, "Running deploy"); c > 0 {
+			t.Error("what waits for approval is said to run")
+		}
+		n.w.react("ada", ask.place, "❌")
 		n.find(at, "Denied by")
 		n.find(at, "The tool says: denied")
 		if ran := n.ran(); len(ran) != 0 {
