@@ -114,6 +114,40 @@ var hurdles = []hurdle{
 	}, nil},
 }
 
+// Where Discord refuses to say who reacted, whose a server is or to open a thread,
+// nothing is taken for said, and the next try is as if the first had not been.
+func TestEveryRefusedFact(t *testing.T) {
+	o := open(t, fakediscord.Options{Public: true}, nil)
+	o.fake.OwnApp(o.ada)
+	p := asking("{}")
+	th := direct(o.fake.DM(o.ada))
+	ref := o.post(th, chat.Post{Key: "ask", Approval: p}, false)
+	o.fake.React(o.ada, ref.ID, "✅")
+	id := o.fake.Say(o.ada, o.general, "in a thread")
+	closed := o.fake.OpenThread(o.ada, o.general, id, "closed")
+	for _, code := range callCodes {
+		for route, try := range map[string]func() (bool, error){
+			"GET /channels/{channel}/messages/{message}/reactions/{emoji}": func() (bool, error) {
+				found, err := o.a.reactionsOn(t.Context(), chat.Pending{Thread: th, Ref: ref, Call: p.Call, Approve: p.Approve, Deny: p.Deny})
+				return len(found) == 1, err
+			},
+			"GET /guilds/{guild}": func() (bool, error) {
+				o.a.atlas.setOwner(o.guild, "")
+				return o.a.servesGuild(t.Context(), o.guild)
+			},
+			"PATCH /channels/{channel}": func() (bool, error) { return true, o.a.unarchive(t.Context(), closed) },
+		} {
+			fault := strike(o, route, code)
+			if ok, err := try(); err == nil || ok && route != "PATCH /channels/{channel}" || fault.Hits() != 1 {
+				t.Errorf("%s: %d: %t, %v, after %d refusals", route, code, ok, err, fault.Hits())
+			}
+			if _, err := try(); err != nil {
+				t.Errorf("%s: %d: then %v", route, code, err)
+			}
+		}
+	}
+}
+
 // Whatever Discord refuses a call that posts nothing with, once, what it was made
 // for goes on, and what people say next is heard.
 func TestEveryOtherRefusal(t *testing.T) {
