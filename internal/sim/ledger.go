@@ -133,11 +133,14 @@ func (l *ledger) add(e memory.Entry, strict bool) {
 			fail(ruleEvents, "message %s is in the log at %d and %d", b.Ref.ID, at, e.Seq)
 		}
 		l.messages[b.Ref.ID] = e.Seq
+		if b.Sent.Before(l.horizon) {
+			break // nobody's message any more
+		}
 		l.people[b.From.ID] = true
-		if (b.Text == "stop" || b.Text == "forget") && !b.Sent.Before(l.horizon) {
+		if b.Text == "stop" || b.Text == "forget" {
 			l.asksStop, l.stopsIn, l.stopHeard = e.At, l.open, l.c.w.since
 		}
-		if l.open > 0 && asksSomething(b) && !b.Sent.Before(l.horizon) {
+		if l.open > 0 && asksSomething(b) {
 			l.authors = append(l.authors, b.From.ID)
 		}
 	case memory.Deleted:
