@@ -48,8 +48,8 @@ func (s *stepsPost) drawn(v chat.Steps, now time.Time) {
 // ones as edits, no more often than the platform's pace.
 func (d *driver) showSteps(next agent.Action) {
 	switch next.(type) {
-	case agent.Record, agent.Open, agent.Preview:
-		return // what is drawn now would be false at once: a call that is to be asked about does not run
+	case agent.Record, agent.Open, agent.Preview, agent.Identify:
+		return // what is drawn now would be false at once: a call that is to be asked about does not run, nor one that its person may not ask for
 	}
 	d.drawSteps(false)
 	d.drawGrowth()

@@ -184,7 +184,7 @@ func TestRemains(t *testing.T) {
 	if log, err := s.Read(t.Context(), onBoard("forgotten")); err != nil || len(log) != 1 || log[0].Seq != 4 {
 		t.Errorf("log of the other thread: %v, %v, want its Forgot with Seq 4", log, err)
 	}
-	if !rows("audit", "SELECT count(*) FROM audit", 3)() {
+	if !rows("audit", "SELECT count(*) FROM audit", 4)() { // started twice, forgotten, and kept no longer
 		t.Error("an audit line is gone")
 	}
 	mustPut(t, s, "expires", message("m9", "again"))

@@ -92,20 +92,36 @@ func (p *Python) perform(ctx context.Context, s *session, f *folder, in tools.In
 			return llm.Result{}, err
 		}
 	}
-	if s.i == nil {
-		if f.note.Alive {
-			notes = append(notes, "a new interpreter was started, as the last one had ended: "+f.lost())
-		}
-		if err := p.begin(ctx, s, f); err != nil {
-			return failed("python was not run: its sandbox did not start; other code won't help"), err
-		}
+	if notes, err = p.renew(ctx, s, f, notes); err != nil {
+		return failed("python was not run: its sandbox did not start; other code won't help"), err
 	}
 	before, _, err := f.list()
 	if err != nil {
 		return llm.Result{}, errors.Join(err, p.stop(s))
 	}
 	end := s.i.call(ctx, code, p.limits(f))
+	if end.deaf { // it died between two calls, and that shows only now
+		if err := p.stop(s); err != nil {
+			return llm.Result{}, err
+		}
+		if notes, err = p.renew(ctx, s, f, notes); err != nil {
+			return failed("python was not run: its sandbox did not start; other code won't help"), err
+		}
+		end = s.i.call(ctx, code, p.limits(f))
+	}
 	return p.finish(ctx, s, f, end, result{before: before, notes: notes})
+}
+
+// renew starts an interpreter where there is none, with a word of what went with the
+// last one.
+func (p *Python) renew(ctx context.Context, s *session, f *folder, notes []string) ([]string, error) {
+	if s.i != nil {
+		return notes, nil
+	}
+	if f.note.Alive {
+		notes = append(notes, "a new interpreter was started, as the last one had ended: "+f.lost())
+	}
+	return notes, p.begin(ctx, s, f)
 }
 
 func (p *Python) limits(f *folder) limits {
@@ -135,13 +151,14 @@ type ending struct {
 	answer answer
 	cut    string // why the code was interrupted
 	lost   string // why the interpreter can't go on
+	deaf   bool   // it never got the code
 }
 
 // call runs code, and returns when it has answered or has to be killed.
 func (i *interpreter) call(ctx context.Context, code string, l limits) ending {
 	id, err := i.send(code)
 	if err != nil {
-		return ending{lost: "the interpreter no longer listened"}
+		return ending{lost: "the interpreter no longer listened", deaf: true}
 	}
 	watch, limit := time.NewTicker(watchEvery), time.NewTimer(l.time)
 	defer watch.Stop()
