@@ -325,7 +325,7 @@ func (l *ledger) decide(k *call, b memory.Decided, e memory.Entry, fail complain
 	if sure, _ := l.tally(k, true); sure != said {
 		return // a membership could not be looked up at times: then a vote does not count
 	}
-	late := !e.At.Before(k.askedAt.Add(approvalTime))
+	late := l.reached(k.askedAt.Add(approvalTime), e)
 	switch {
 	case b.Outcome == chat.Approved && said != chat.Approved:
 		fail(ruleVotes, "%s is approved, and the votes say %q (%v)", b.Call, said, by)
@@ -336,6 +336,17 @@ func (l *ledger) decide(k *call, b memory.Decided, e memory.Entry, fail complain
 	case b.Outcome == chat.Expired && !late:
 		fail(ruleVotes, "%s expires %v after it was asked for", b.Call, e.At.Sub(k.askedAt))
 	}
+}
+
+// reached says whether the log had reached a time by an entry: by that one, or by
+// what arrived right before it and was put while the store's clock was ahead.
+func (l *ledger) reached(at time.Time, by memory.Entry) bool {
+	for _, e := range slices.Backward(l.hist) {
+		if e.Seq < by.Seq {
+			return !by.At.Before(at) || !e.At.Before(at)
+		}
+	}
+	return !by.At.Before(at)
 }
 
 // tally says what the votes on a card come to: the first that decides, does. Who
