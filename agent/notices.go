@@ -8,23 +8,6 @@ import (
 	"nod/memory"
 )
 
-// forget erases the thread once nothing runs.
-func (d *decision) forget() Action {
-	if d.s.open != nil {
-		return nil
-	}
-	for _, c := range d.s.commands {
-		if c.word == "forget" {
-			return Record{[]memory.Body{d.forgot(c)}}
-		}
-	}
-	return nil
-}
-
-func (d *decision) forgot(c *command) memory.Forgot {
-	return memory.Forgot{By: c.From, Before: c.seq + 1, Horizon: c.Sent, Ref: c.Ref}
-}
-
 // notices answers the words that are commands.
 func (d *decision) notices() Action {
 	for _, f := range d.s.forgot {

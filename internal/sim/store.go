@@ -445,18 +445,6 @@ func (h *handle) Heads(ctx context.Context) (heads map[chat.ThreadID]memory.Head
 	return heads, err
 }
 
-// chains makes chains of the audit log, which nobody does before they are read.
-func (s *server) chains() (lines []memory.KeptLine, heads map[chat.ThreadID]memory.Head) {
-	heads = map[chat.ThreadID]memory.Head{}
-	for _, l := range s.audit {
-		if raw, next, err := heads[l.Thread].Link(l); err == nil {
-			heads[l.Thread] = next
-			lines = append(lines, memory.KeptLine{Thread: l.Thread.String(), Raw: raw})
-		}
-	}
-	return lines, heads
-}
-
 // PutBlob implements memory.Blobs.
 func (h *handle) PutBlob(ctx context.Context, thread chat.ThreadID, data []byte) (name string, err error) {
 	if len(data) > memory.BlobCap {
