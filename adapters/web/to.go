@@ -178,9 +178,10 @@ func (c *card) ofText(it item) {
 	if t.Notice {
 		c.State, c.Label = "notice", "Notice"
 	}
-	// The renderer lets nothing through that is not text and its layout.
+	// The renderer lets nothing through that is not text and its layout: what is
+	// rendered here may be HTML.
 	if e := t.Earlier; e != nil {
-		c.Earlier = &earlier{e.Title(), template.HTML(markdown.HTML(door.Clean(e.Markdown)))} //nolint:gosec // see below
+		c.Earlier = &earlier{e.Title(), template.HTML(markdown.HTML(door.Clean(e.Markdown)))} //nolint:gosec // see above
 	}
 	c.HTML = template.HTML(markdown.HTML(door.Clean(t.Markdown))) //nolint:gosec // see above
 }
