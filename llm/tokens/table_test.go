@@ -1,0 +1,178 @@
+package tokens
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dlclark/regexp2/v2"
+	"github.com/tiktoken-go/tokenizer/codec"
+)
+
+var update = flag.Bool("update", false, "write the tables anew")
+
+// both are the tables, each with the expression that is published for it, and
+// beside the library that it has to merge like: that one holds its tables as Go's
+// maps, which is too much to carry in the program.
+var both = []struct {
+	name    string
+	table   func() *table
+	pieces  string
+	library func() *codec.Codec
+}{
+	{
+		"o200k_base", o200k,
+		`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?` +
+			`|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?` +
+			`|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
+		codec.NewO200kBase,
+	},
+	{
+		"cl100k_base", cl100k,
+		`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+` +
+			`|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
+		codec.NewCl100kBase,
+	},
+}
+
+// The files hold the library's tokens, in the order of their ranks.
+func TestTables(t *testing.T) {
+	for _, one := range both {
+		library := one.library()
+		var want strings.Builder
+		for id, missed := uint(0), 0; missed < 1000; id++ { // the numbers have gaps
+			token, err := library.Decode([]uint{id})
+			if err != nil {
+				missed++
+				continue
+			}
+			if missed = 0; len(token) > 255 {
+				t.Fatalf("a token of %d bytes", len(token))
+			}
+			want.WriteByte(byte(len(token)))
+			want.WriteString(token)
+		}
+		file := one.name + ".bin"
+		if *update {
+			if err := os.WriteFile(file, []byte(want.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if have, err := os.ReadFile(file); err != nil || string(have) != want.String() {
+			t.Errorf("%s is not what the library has (%v): go test ./llm/tokens -update", file, err)
+		}
+	}
+}
+
+// odd are texts at which pieces end in ways that are easily got wrong.
+var odd = []string{
+	"", " ", "  ", "\n", " \n", "\n ", " \n \n x", "\t\tx", "x\t\ty", "a  b", "a   ", "\r\n\r\n", "   \r\n   indented",
+	"don't DON'T we'll WE'LL they'ſ 'tis 'Twas I'm you'd 've 're'", "'", "''s", "x'", "x's's",
+	"camelCase HTTPServer ABCdefGHI XMLHttpRequest McDonald", "ABC", "ABC's", " ABC", "1ABC", "1234567 12.5 1,000,000 ½ Ⅷ ٣٤٥٦",
+	"a/b/c // path/\n/\n", "!!!\n\n\n", " !!!/\r\n", "?!\u00a0?!", "\u00a0\u00a0x", "\u2028\u2029x", "\u0085y", "\u200bz", "\ufeffbom",
+	"日本語のテキスト、です。", "これは日本語の文章です。 Она написала длинное письмо.", "ǅ ǅa Aǅ ʰa ʰA Aʰ AʰB aʰB",
+	"e\u0301 \u0301 \u0301A \u0301AB \u0301a \u0301\u0301 A\u0301B A\u0301 A\u0301b", "👍🏽 👩‍👩‍👧", "한국어 텍스트", "ไทย", "नमस्ते", "\u0301\u0301X\u0301",
+	"<|endoftext|>", "```go\nfunc main() {\n\tfmt.Println(\"hello\")\n}\n```\n", "https://example.org/a?b=c&d=%20#e",
+	"\x00\x01\x7f", "snake_case kebab-case a.b.c", "K K ſ ſ's", "İi", "ß", "ﬁ", "Ⓐ ⓐ", "𝒜𝒷", "\U000e0001",
+}
+
+// Every text is cut as the published expression cuts it, and each piece is as many
+// tokens as by the library.
+func TestCounts(t *testing.T) {
+	texts := append([]string{strings.Repeat("x", 3000), strings.Repeat("ab", 2000), strings.Repeat("=", 3000), strings.Repeat("界", 2000), strings.Repeat(" ", 3000)}, odd...)
+	docs, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(docs) == 0 {
+		t.Fatal("no texts to count", err)
+	}
+	for _, name := range append(docs, "table.go", "../../adapters/web/page/page.js") {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(data[:min(len(data), 10_000)]))
+	}
+	compare := comparer()
+	for _, text := range texts {
+		compare(t, text)
+	}
+}
+
+func FuzzCounts(f *testing.F) {
+	for _, text := range odd {
+		f.Add(text)
+	}
+	compare := comparer()
+	f.Fuzz(compare)
+}
+
+// comparer gives what counts a text both ways.
+func comparer() func(t *testing.T, text string) {
+	var cuts []*regexp2.Regexp
+	var libraries []*codec.Codec
+	for _, one := range both {
+		// In a group, since the library brings an engine of its own for exactly these
+		// expressions, and they are to be read by the general one.
+		cuts = append(cuts, regexp2.MustCompile("(?:"+one.pieces+")", regexp2.None))
+		libraries = append(libraries, one.library())
+	}
+	return func(t *testing.T, text string) {
+		text = strings.ToValidUTF8(text, "\uFFFD")
+		for i, one := range both {
+			total := 0
+			m, err := cuts[i].FindStringMatch(text)
+			for at := 0; at < len(text); m, err = cuts[i].FindNextMatch(m) {
+				piece := text[at:]
+				piece = piece[:one.table().end(piece)]
+				if err != nil || m == nil || m.String() != piece {
+					t.Fatalf("%s: a piece %q of %.60q, want %v", one.name, piece, text, m)
+				}
+				have := one.table().count(piece)
+				if want, err := libraries[i].Count(piece); err != nil || have != want && !slips(piece) {
+					t.Errorf("%s: %d tokens of the piece %.60q, want %d", one.name, have, piece, want)
+				}
+				total, at = total+have, at+len(piece)
+			}
+			if n := one.table().count(text); n != total {
+				t.Errorf("%s: %d tokens of %.60q, want %d", one.name, n, text, total)
+			}
+		}
+	}
+}
+
+// slips says whether the library takes a piece for several, or does not see all of
+// it: its own engine stops at the first line end in a space, and leaves DEL out.
+func slips(piece string) bool {
+	return strings.Contains(piece, "\x7f") || strings.TrimSpace(piece) == "" && strings.ContainsAny(piece, "\r\n")
+}
+
+func BenchmarkCount(b *testing.B) {
+	data, err := os.ReadFile("../../docs/operate.md")
+	if err != nil {
+		b.Fatal(err)
+	}
+	text := string(data[:3000])
+	library := codec.NewO200kBase()
+	b.Run("nod", func(b *testing.B) {
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			o200k().count(text)
+		}
+	})
+	b.Run("library", func(b *testing.B) {
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			if _, err := library.Count(text); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// What the first count costs.
+func BenchmarkIndex(b *testing.B) {
+	for b.Loop() {
+		index(o200kBase, endO200k)
+	}
+}
