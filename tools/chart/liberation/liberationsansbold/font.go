@@ -1,0 +1,7 @@
+// Package liberationsansbold stands in for the font of that name.
+package liberationsansbold
+
+import "golang.org/x/image/font/gofont/goregular"
+
+// TTF is not that font.
+var TTF = goregular.TTF
