@@ -122,7 +122,7 @@ func killAt(t *testing.T, w world, store string, i int, after bool) (calls int) 
 			n.ready()
 		}
 		asked = asked || n.approve(at)
-		return n.count(at, "The tool says") > 0 && n.folded(at)
+		return n.count(at, "The tool says") > 0 && n.folded(at) && n.count(at, "Approved by") > 0 // which stands on its own card
 	})
 	calls = w.calls() - ready
 	<-time.After(200 * time.Millisecond) // a second post would have come by now

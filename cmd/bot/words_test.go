@@ -18,14 +18,19 @@ func TestSameWords(t *testing.T) {
 	w := newWebWorld(t)
 	n := newService(t, w, obedient, setup{})
 	n.start()
-	types := func(line, until string) string {
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the terminal says\n%s", w.out)
+		}
+	})
+	types := func(line, until string) {
 		_, _ = io.WriteString(w.typed, line+"\n")
 		eventually(t, "the terminal says "+until, func() bool { return strings.Contains(w.out.String(), until) })
-		return w.out.String()
 	}
 	types("look it up", "Answer: The tool says: it is 42")
 	types("deploy prod now", "answer y or n")
 	lines := func() []string { return strings.Split(w.out.String(), "\n") }
+	prints := func(line string) func() bool { return func() bool { return slices.Contains(lines(), line) } }
 
 	page := place{channel: "terminal"}
 	var terms string
@@ -34,9 +39,7 @@ func TestSameWords(t *testing.T) {
 		return terms != ""
 	})
 	terms = regexp.MustCompile(` · [0-9a-f]{12}$`).ReplaceAllString(terms, "") // the terminal asks for a decision, not for a comparison
-	if !slices.Contains(lines(), "  "+terms) {
-		t.Errorf("the page says %q, the terminal\n%s", terms, w.out)
-	}
+	eventually(t, "the terminal says what the page does: "+terms, prints("  "+terms))
 	if head := shown(w.cards("ada", page), "headline"); head != "Approval 1: deploy" || !strings.Contains(w.out.String(), head+` {"env":"prod"}`) {
 		t.Errorf("the page asks %q, the terminal\n%s", head, w.out)
 	}
@@ -48,14 +51,10 @@ func TestSameWords(t *testing.T) {
 		return strings.Contains(shown(all, "headline"), "done in") && strings.Count(shown(all, "status"), "1 step") == 2
 	})
 	for _, what := range strings.Split(shown(all, "headline"), "\n") {
-		if !slices.Contains(lines(), what) {
-			t.Errorf("the page says %q, the terminal\n%s", what, w.out)
-		}
+		eventually(t, "the terminal says what the page does: "+what, prints(what))
 	}
 	for _, what := range strings.Split(shown(all, "status"), "\n") {
-		if !slices.Contains(lines(), "▸ "+what+"  (type steps to open)") {
-			t.Errorf("of the steps the page keeps %q, the terminal\n%s", what, w.out)
-		}
+		eventually(t, "the terminal keeps of the steps what the page does: "+what, prints("▸ "+what+"  (type steps to open)"))
 	}
 	for _, label := range []string{"Thought", "Action", "Observation"} {
 		if !strings.Contains(shown(all, "label"), label) || !strings.Contains(w.out.String(), "\n"+label+": ") {

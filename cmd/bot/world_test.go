@@ -21,7 +21,7 @@ import (
 
 // patience is how long a test waits for what must happen soon; only a failing
 // test waits for it.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // place is where a message stands: the conversation that it belongs to, and the
 // message itself, as the platform names them.
@@ -195,11 +195,14 @@ func (n *service) rewrite(name, old, replacement string) string {
 }
 
 // freeAddr finds a port below those that the kernel gives to connections, so that
-// it is still free when a killed program starts again.
+// it is still free when a killed program starts again. No two tests get the same.
 func freeAddr(t testing.TB) string {
 	t.Helper()
 	for range 100 {
 		addr := fmt.Sprintf("127.0.0.1:%d", 20000+rand.N(12000))
+		if _, given := givenAddrs.LoadOrStore(addr, true); given {
+			continue
+		}
 		if l, err := net.Listen("tcp", addr); err == nil {
 			_ = l.Close()
 			return addr
@@ -208,6 +211,9 @@ func freeAddr(t testing.TB) string {
 	t.Fatal("no free port")
 	return ""
 }
+
+// givenAddrs are those that freeAddr gave: what is to listen there may not do so yet.
+var givenAddrs sync.Map
 
 // start starts the program and waits until it is ready.
 func (n *service) start() {
