@@ -127,7 +127,7 @@ func (a *Adapter) voted(ctx context.Context, in interaction, b ballot) error {
 	if b.kind == grantButton {
 		r.Grant = &chat.Grant{} // as long as it may be, which is what the button says
 	}
-	a.asides.clicked(r, in, a.o.Now())
+	defer a.asides.clicked(r, in, a.o.Now())()
 	if err := a.putSoon(ctx, func(ctx context.Context) error {
 		_, err := a.o.Inbox.Reaction(ctx, r, interactionKey(in.ID))
 		return err
@@ -230,25 +230,29 @@ type asides struct {
 }
 
 type aside struct {
-	in interaction
-	at time.Time
+	in       interaction
+	at       time.Time
+	answered chan struct{} // closed once it has its first answer, before which it takes no other
 }
 
 // tokenStays is how long an interaction takes further answers.
 const tokenStays = 14 * time.Minute
 
-func (s *asides) clicked(r chat.Reaction, in interaction, now time.Time) {
+// clicked notes a click. What it returns is to be called when it is answered.
+func (s *asides) clicked(r chat.Reaction, in interaction, now time.Time) (answered func()) {
+	c := aside{in, now, make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.last == nil || len(s.last) >= mostNoted {
 		s.last = map[string]aside{}
 	}
-	s.last[r.On.ID+" "+string(r.By.ID)] = aside{in, now}
+	s.last[r.On.ID+" "+string(r.By.ID)] = c
+	return func() { close(c.answered) }
 }
 
 // waits notes a command whose answer is for whoever gave it.
 func (s *asides) waits(in interaction, now time.Time) {
-	s.clicked(chat.Reaction{On: chat.MessageRef{ID: in.ID}}, in, now)
+	s.clicked(chat.Reaction{On: chat.MessageRef{ID: in.ID}}, in, now)()
 }
 
 func (s *asides) drop(id string) { s.take(id) }
@@ -314,12 +318,20 @@ func (s *asides) mine(id string) bool {
 	return s.own[id]
 }
 
-// of gives the click of somebody on a message.
-func (s *asides) of(message string, who chat.UserID, now time.Time) (interaction, bool) {
+// of gives the click of somebody on a message, once it is answered.
+func (s *asides) of(ctx context.Context, message string, who chat.UserID, now time.Time) (interaction, bool) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	c, ok := s.last[message+" "+string(who)]
-	return c.in, ok && now.Sub(c.at) < tokenStays
+	s.mu.Unlock()
+	if !ok || now.Sub(c.at) >= tokenStays {
+		return interaction{}, false
+	}
+	select {
+	case <-c.answered:
+		return c.in, true
+	case <-ctx.Done():
+		return interaction{}, false
+	}
 }
 
 // tell says something to whoever clicked, and to nobody else.

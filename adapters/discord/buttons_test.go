@@ -3,6 +3,7 @@ package discord
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -126,6 +127,47 @@ func TestVoteButtons(t *testing.T) {
 			t.Errorf("the clicks are %+v", o.in.Reactions)
 		}
 	})
+}
+
+// What somebody who clicked is told comes after the answer to the click, before which
+// Discord takes no other.
+func TestToldAfterTheAnswer(t *testing.T) {
+	o := build(t, fakediscord.Options{})
+	looked, told := make(chan struct{}, 1), make(chan error, 1)
+	var whisper func() error
+	o.run(func(opt *Options) {
+		opt.Now = func() time.Time {
+			select {
+			case looked <- struct{}{}:
+			default:
+			}
+			return time.Now()
+		}
+		via(func(r *http.Request) (int, string, bool) {
+			if strings.HasSuffix(r.URL.Path, "/callback") {
+				for len(looked) > 0 {
+					<-looked
+				}
+				go func() { told <- whisper() }()
+				<-looked // it is on its way
+			}
+			return 0, "", false
+		})(opt)
+	})
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	ref := o.post(thread(o.general, id), chat.Post{Key: "p", Approval: asking("{}")}, false)
+	whisper = func() error {
+		return o.a.Whisper(context.Background(), thread(o.general, id), chat.User{ID: chat.UserID(o.bob)}, ref, "You may not.")
+	}
+	for n := range 10 {
+		o.fake.Click(o.bob, ref.ID, o.fake.Message(ref.ID).Buttons()[0])
+		if err := <-told; err != nil {
+			t.Fatal(err)
+		}
+		if alone, all := len(o.fake.Ephemerals(o.bob)), len(o.fake.Posts(id)); alone != n+1 || all != 1 {
+			t.Fatalf("%d are told him alone, and %d posts stand for all", alone, all)
+		}
+	}
 }
 
 // A store that does not answer is said, within the time that there is.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"nod/chat"
 	"nod/internal/fakediscord"
@@ -127,6 +128,59 @@ func TestClicksUnderLoad(t *testing.T) {
 	})
 	if n := len(o.fake.Ephemerals(o.ada)); n != 51 {
 		t.Errorf("%d answers", n)
+	}
+}
+
+// Answers to interactions that follow later wait for no other call either, nor for
+// each other; one that comes too soon is given again.
+func TestFollowUpsUnderLoad(t *testing.T) {
+	o := build(t, fakediscord.Options{LimitScale: 1})
+	o.run(func(opt *Options) { opt.Pace, opt.Commands = 1, true })
+	o.wait(func(s *fakediscord.Server) bool { return slices.Contains(s.Commands(), "stop") })
+	dm := o.fake.DM(o.ada)
+	ref := o.post(direct(dm), chat.Post{Key: "p", Approval: asking("{}")}, false)
+	o.fake.Click(o.bob, ref.ID, o.fake.Message(ref.ID).Buttons()[0])
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 1 })
+	o.a.rest.out.Pause("*", ledger.Longest) // nothing else may be sent
+	for range 10 {
+		o.fake.Slash(o.ada, dm, "stop", nil)
+	}
+	o.fake.Inject(fakediscord.Fault{Route: "PATCH /webhooks/{app}/{token}/messages/{message}", Status: http.StatusTooManyRequests, RetryAfter: time.Millisecond})
+	if err := o.a.Whisper(t.Context(), direct(dm), chat.User{ID: chat.UserID(o.bob)}, ref, "You may not."); err != nil {
+		t.Fatal(err)
+	}
+	o.wait(func(s *fakediscord.Server) bool {
+		said := 0
+		for _, m := range s.Ephemerals(o.ada) {
+			if strings.Contains(m.Content, "Nothing is running") {
+				said++
+			}
+		}
+		return said == 10 && len(s.Ephemerals(o.bob)) == 1
+	})
+}
+
+// An application of a time when it had another id than its bot is asked for by that.
+func TestOldApplication(t *testing.T) {
+	o := open(t, fakediscord.Options{OldApp: true}, withCommands)
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Commands()) == len(commands) })
+	o.fake.Slash(o.ada, o.fake.DM(o.ada), "stop", nil)
+	o.wait(func(s *fakediscord.Server) bool {
+		told := s.Ephemerals(o.ada)
+		return len(told) == 1 && strings.Contains(told[0].Content, "Nothing is running")
+	})
+}
+
+// Where Discord does not say which application the bot is of, it is taken for one of
+// the same id, as nearly all are.
+func TestUnknownApplication(t *testing.T) {
+	const commandsRoute = "GET /applications/{app}/commands"
+	o := build(t, fakediscord.Options{})
+	o.fake.Inject(fakediscord.Fault{Route: "GET /applications/@me", Status: http.StatusForbidden, Code: 20001, Times: 100})
+	o.run(withCommands)
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Calls(commandsRoute)) > 0 })
+	if got, want := o.fake.Calls(commandsRoute)[0].Path, "/applications/"+o.fake.Bot()+"/commands"; got != want {
+		t.Errorf("it asks for %s, want %s", got, want)
 	}
 }
 

@@ -226,7 +226,7 @@ func (a *Adapter) changed(ctx context.Context, in interaction, e editable) error
 		return a.sorry(ctx, in, err)
 	}
 	if in.Message != nil { // what is found wrong later is told by this, too
-		a.asides.clicked(chat.Reaction{On: refOf(e.place, in.Message.ID), By: by}, in, a.o.Now())
+		defer a.asides.clicked(chat.Reaction{On: refOf(e.place, in.Message.ID), By: by}, in, a.o.Now())()
 	}
 	refused := ""
 	if err := a.putSoon(ctx, func(ctx context.Context) (err error) {

@@ -53,6 +53,13 @@ func (o *office) options() Options {
 // run starts the adapter, and waits until it is ready.
 func (o *office) run(change func(*Options)) {
 	o.t.Helper()
+	o.begin(change)
+	o.ready()
+}
+
+// begin starts the adapter.
+func (o *office) begin(change func(*Options)) {
+	o.t.Helper()
 	opt := o.options()
 	if change != nil {
 		change(&opt)
@@ -68,7 +75,6 @@ func (o *office) run(change func(*Options)) {
 		}
 		return err
 	})
-	o.ready()
 }
 
 // ready waits until every shard has a session, and the adapter knows.

@@ -90,7 +90,7 @@ func (a *Adapter) judged(ctx context.Context, in interaction, v verdict) error {
 	}
 	if v.kind == retryButton {
 		r := chat.Reaction{On: v.on(in), By: by, Emoji: chat.EmojiRetry, Button: true}
-		a.asides.clicked(r, in, a.o.Now())
+		defer a.asides.clicked(r, in, a.o.Now())()
 		if err := a.putSoon(ctx, func(ctx context.Context) error {
 			_, err := a.o.Inbox.Reaction(ctx, r, interactionKey(in.ID))
 			return err

@@ -31,7 +31,7 @@ func newRemarks() remarks {
 // removed soon.
 func (a *Adapter) Whisper(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef, text string) error {
 	text = inPeople(escape(text))
-	if in, ok := a.asides.of(about.ID, to.ID, a.o.Now()); ok {
+	if in, ok := a.asides.of(ctx, about.ID, to.ID, a.o.Now()); ok {
 		if err := a.tell(ctx, in, text); err == nil {
 			return nil // in front of nobody else
 		}

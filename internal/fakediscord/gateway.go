@@ -36,12 +36,17 @@ type gateway struct {
 	reconnects   int  // connections that get op 7 in place of HELLO
 	resumeClose  int  // the code with which every resume is answered
 	resumeSilent bool // no resume is answered
-	guildsLater  bool // GUILD_CREATE comes when a test says so
-	laterGuilds  []func()
-	duplicates   int
-	holding      int
-	held         []event
-	twist        func(kind string, data map[string]any)
+
+	sessionsLeft    allowance
+	identifySilent  bool // nobody who begins a session is answered
+	identifyWaiting []func()
+
+	guildsLater bool // GUILD_CREATE comes when a test says so
+	laterGuilds []func()
+	duplicates  int
+	holding     int
+	held        []event
+	twist       func(kind string, data map[string]any)
 }
 
 // Stats counts what bots did at the Gateway.
@@ -50,6 +55,7 @@ type Stats struct {
 	Identifies int   // sessions begun
 	Resumes    int   // sessions resumed
 	Refused    int   // resumes and identifies answered with op 9
+	Unanswered int   // identifies that were ignored, for now at least
 	ByResume   int   // connections to the address that READY gave for resuming
 	Beats      int   // heartbeats
 	Blind      int   // heartbeats of resumed connections that did not say what came last
@@ -373,10 +379,27 @@ func (c *Connection) authenticate(op int, data []byte) {
 	case c.server.identifiesTooFast():
 		c.server.stats.Refused++
 		c.push(frame{data: raw(object{"op": 9, "d": false})})
+	case c.server.overdrawn():
 	default:
-		c.server.stats.Identifies++
-		c.server.open(c, &session{shard: shard, intents: *d.Intents, compress: d.Compress})
+		c.begin(&session{shard: shard, intents: *d.Intents, compress: d.Compress})
 	}
+}
+
+// begin begins a session, or later, if nobody who begins one is answered.
+func (c *Connection) begin(to *session) {
+	s := c.server
+	begin := func() {
+		if !c.ended {
+			s.stats.Identifies++
+			s.open(c, to)
+		}
+	}
+	if !s.identifySilent {
+		begin()
+		return
+	}
+	s.stats.Unanswered++
+	s.identifyWaiting = append(s.identifyWaiting, begin)
 }
 
 // identifiesTooFast tells whether the last identify was less than 5 s ago: the

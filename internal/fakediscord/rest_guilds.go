@@ -38,10 +38,7 @@ func (s *Server) getGateway(*request) (any, *apiError) {
 }
 
 func (s *Server) getGatewayBot(*request) (any, *apiError) {
-	return object{"url": "ws" + s.base[len("http"):], "shards": s.options.Shards, "session_start_limit": object{
-		"total": identifiesADay, "remaining": max(0, identifiesADay-s.stats.Identifies),
-		"reset_after": 86_400_000, "max_concurrency": 1,
-	}}, nil
+	return object{"url": "ws" + s.base[len("http"):], "shards": s.options.Shards, "session_start_limit": s.startLimit()}, nil
 }
 
 func (s *Server) getMe(*request) (any, *apiError) { return s.botObject(), nil }

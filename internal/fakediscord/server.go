@@ -41,6 +41,7 @@ type Options struct {
 	Privileged int           // privileged intents that are switched on for the application, such as [IntentMessageContent]
 	Invite     int64         // what the bot's role allows in a new guild; [Usual] when 0
 	Public     bool          // anybody may invite the bot
+	OldApp     bool          // the application is of a time when it had another id than its bot
 	Heartbeat  time.Duration // heartbeat interval; 41.25 s when 0
 	Shards     int           // how many shards GET /gateway/bot recommends; 1 when 0
 
@@ -114,7 +115,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.world = newWorld(o)
 	s.traffic = newTraffic()
-	s.gateway = gateway{sessions: map[string]*session{}}
+	s.gateway = gateway{sessions: map[string]*session{}, sessionsLeft: allowance{left: identifiesADay}}
 	s.http = &http.Server{Handler: s.routes(), ReadHeaderTimeout: time.Minute}
 	s.running.Go(func() { _ = s.http.Serve(l) })
 	return s, nil

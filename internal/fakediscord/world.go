@@ -167,6 +167,9 @@ func newWorld(o Options) world {
 	}
 	w.bot = &user{id: w.oldID(), name: o.Name, bot: true}
 	w.app = w.bot // an application's id is its bot's id since 2016
+	if o.OldApp {
+		w.app = &user{id: w.oldID(), name: o.Name}
+	}
 	w.users[w.bot.id] = w.bot
 	return w
 }

@@ -1,0 +1,66 @@
+package fakediscord
+
+import "time"
+
+// allowance is how many sessions may be begun, and when there is a new one.
+type allowance struct {
+	left   int
+	renews time.Time // zero: a day from now, whenever that is
+}
+
+// AllowIdentifies leaves the bot so many sessions to begin for so long; after that
+// it may begin a day's number. Whoever begins one more loses the token, and all
+// sessions.
+func (s *Server) AllowIdentifies(n int, lasts time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessionsLeft = allowance{n, s.now().Add(lasts)}
+}
+
+// startLimit is what the bot is told of the sessions that it may begin.
+func (s *Server) startLimit() object {
+	resets := 24 * time.Hour
+	if !s.sessionsLeft.renews.IsZero() {
+		resets = s.sessionsLeft.renews.Sub(s.now())
+	}
+	if resets <= 0 {
+		s.sessionsLeft, resets = allowance{left: identifiesADay}, 24*time.Hour
+	}
+	return object{
+		"total": identifiesADay, "remaining": s.sessionsLeft.left, "reset_after": resets.Milliseconds(), "max_concurrency": 1,
+	}
+}
+
+// overdrawn counts a session that is to begin. When it is one too many the token is
+// reset: https://discord.com/developers/docs/events/gateway#session-start-limit-object
+func (s *Server) overdrawn() bool {
+	_ = s.startLimit() // there may be a new allowance
+	if s.sessionsLeft.left--; s.sessionsLeft.left >= 0 {
+		return false
+	}
+	s.sessionsLeft = allowance{left: identifiesADay}
+	s.options.Token = "token " + s.newID()
+	for _, c := range s.connections {
+		c.push(frame{close: 4004, text: "Authentication failed."})
+	}
+	clear(s.sessions)
+	s.sessionOrder = nil
+	return true
+}
+
+// IgnoreIdentifies answers nobody who begins a session, while heartbeats are
+// acknowledged, until it is called with false: then all are answered.
+func (s *Server) IgnoreIdentifies(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.identifySilent = on
+	if on {
+		return
+	}
+	waiting := s.identifyWaiting
+	s.identifyWaiting = nil
+	for _, begin := range waiting {
+		begin()
+	}
+	s.change()
+}
