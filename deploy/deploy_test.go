@@ -103,13 +103,40 @@ func TestUnit(t *testing.T) {
 			t.Errorf("the unit lacks %s", want)
 		}
 	}
-	out := run(t, "systemd", "systemd-analyze", "security", "--offline=true", "nod.service")
+	_, version, _ := strings.Cut(strings.TrimSpace(run(t, ".", "systemd-analyze", "--version")), " ")
+	version, _, _ = strings.Cut(version, " ")
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "nod.service"), unit)
+	alone := exposure(t, dir)
+	write(t, filepath.Join(dir, "nod.service.d", "python.conf"), read(t, "systemd/python.conf"))
+	withPython := exposure(t, dir)
+	page := read(t, "../docs/operate.md")
+	if strings.Contains(page, "(systemd "+version+";") && !(strings.Contains(page, "exposure level of "+alone+" (systemd") && strings.Contains(page, "beside it, "+withPython+":")) {
+		t.Errorf("docs/operate.md does not say that the exposure level is %s, and %s with Python", alone, withPython)
+	}
+	if level, err := strconv.ParseFloat(alone, 64); err != nil || level > 2 {
+		t.Errorf("the unit's exposure level is %s", alone)
+	}
+}
+
+// exposure is how exposed the unit in a folder is, as systemd counts it.
+func exposure(t *testing.T, dir string) string {
+	t.Helper()
+	out := run(t, dir, "systemd-analyze", "security", "--offline=true", "./nod.service")
 	level := regexp.MustCompile(`exposure level for nod.service: ([0-9.]+)`).FindStringSubmatch(out)
 	if level == nil {
 		t.Skip("this systemd-analyze gives no figure")
 	}
-	if exposure, err := strconv.ParseFloat(level[1], 64); err != nil || exposure > 2 {
-		t.Errorf("the unit's exposure level is %s", level[1])
+	return level[1]
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
