@@ -45,7 +45,7 @@ func Turns(entries []memory.Entry) []Told {
 			continue
 		}
 		told := Told{Turn: t.id, Answer: t.answer()}
-		for _, m := range t.live() {
+		for _, m := range t.asks() {
 			told.Messages = append(told.Messages, m.Message)
 		}
 		for _, o := range t.opinions {

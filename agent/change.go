@@ -277,7 +277,7 @@ func (s *state) replaced(c *call) bool {
 			}
 		}
 	}
-	return false
+	return c.turn.replacedBefore(digest)
 }
 
 // textChanged tells the model what ran instead of what it had written.

@@ -97,6 +97,8 @@ type turn struct {
 	at        time.Time
 	strategy  string
 	again     uint64          // the turn that this one tries to do better
+	from      *call           // of an earlier turn, that a person ran again: this one goes on from there
+	stays     []*call         // what had run from there on
 	tries     int             // how many did so before it
 	voices    []chat.User     // who spoke in those
 	to        chat.MessageRef // what the first of those answered
@@ -364,6 +366,7 @@ func (s *state) opened(e memory.Entry, b memory.Opened) {
 		}
 	}
 	slices.SortStableFunc(t.msgs, func(a, b *message) int { return cmp.Compare(a.seq, b.seq) })
+	s.resume(t, b.From)
 	s.waiting, s.open = slices.Clone(rest), t
 	s.turns = append(s.turns, t)
 }
@@ -456,7 +459,7 @@ func (t *turn) doneWith() uint64 {
 	if t.failed != nil {
 		seen = max(seen, t.failed.Seen)
 	}
-	if t.byHand() {
+	if len(t.steps) > 0 && t.steps[0].by != nil {
 		seen = max(seen, t.id)
 	}
 	return seen

@@ -102,7 +102,7 @@ func (d *decision) opening() Action {
 		bodies = append([]memory.Body{d.afresh(first)}, bodies...)
 	}
 	if o, ok := first.order(); ok {
-		return Record{append(bodies, d.makes(first, o))}
+		return Record{d.ordering(first, o, bodies)}
 	}
 	act := d.asIf(bodies)
 	if c, ok := act.(Call); ok {
@@ -164,7 +164,7 @@ func (d *decision) call(t *turn, ph phase) Action {
 // acting brings the calls of a step further: first what needs no doing, then
 // what people must be asked, then what may run; the model once all are done.
 func (d *decision) acting(t *turn, last *step) Action {
-	if t.byHand() {
+	if last.by != nil {
 		if act := d.identify(t); act != nil {
 			return act
 		}
@@ -374,7 +374,7 @@ func (d *decision) wakeAt() time.Time {
 
 func (t *turn) replyTo() chat.MessageRef {
 	for _, m := range t.msgs {
-		if !m.Aside {
+		if !m.Aside && m.form == nil {
 			return m.Ref
 		}
 	}
@@ -411,9 +411,9 @@ func (d *decision) tidy() Action {
 			cut.Before = min(cut.Before, m.seq)
 		}
 	}
-	for _, t := range s.turns {
-		if t.id >= from {
-			cut.Before = min(cut.Before, t.id)
+	for _, x := range s.talk(s.trim) {
+		if x[len(x)-1].id >= from {
+			cut.Before = min(cut.Before, x[0].id)
 		}
 	}
 	s.carry(&cut)

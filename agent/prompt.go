@@ -125,13 +125,13 @@ func pieces(items []speak.Item) []piece {
 // for [trim] to compute.
 func (d *decision) shape(p speak.Prompt) shape {
 	s := shape{fixed: d.fixed(p), each: perMessage + d.a.Count(d.label())}
-	turns := d.s.shown(d.s.trim)
+	talk := d.s.talk(d.s.trim)
 	var whole [][]speak.Item
-	for _, t := range turns {
-		whole = append(whole, d.items(t, memory.Trimmed{}, d.branch))
+	for _, parts := range talk {
+		whole = append(whole, d.exchange(parts, memory.Trimmed{}))
 	}
 	for i, items := range d.sparse(whole) {
-		sizes := turnShape{seq: turns[i].id}
+		sizes := turnShape{seq: talk[i][0].id}
 		for _, pc := range pieces(items) {
 			size := sized{call: pc.call, tokens: d.a.Count(pc.text)}
 			if c := d.s.calls[pc.of]; c != nil {
@@ -201,18 +201,26 @@ func (s *state) shown(cut memory.Trimmed) []*turn {
 }
 
 func (d *decision) exchanges(cut memory.Trimmed) (out [][]speak.Item) {
-	for _, t := range d.s.shown(cut) {
-		out = append(out, d.items(t, cut, d.branch))
+	for _, parts := range d.s.talk(cut) {
+		out = append(out, d.exchange(parts, cut))
 	}
 	return d.sparse(out)
 }
 
+// exchange lists what was said and done in turns that are one exchange.
+func (d *decision) exchange(parts []part, cut memory.Trimmed) (out []speak.Item) {
+	for _, p := range parts {
+		out = append(out, d.items(p, cut, d.branch)...)
+	}
+	return out
+}
+
 // items lists what was said and done in a turn, in the order in which the
 // model learnt of it. A draft, an answer that was never shown, is left out.
-func (d *decision) items(t *turn, cut memory.Trimmed, branch int) []speak.Item {
+func (d *decision) items(p part, cut memory.Trimmed, branch int) []speak.Item {
 	var out []speak.Item
-	s := d.s
-	msgs, from := t.live(), 0
+	s, t := d.s, p.turn
+	msgs, from := p.said(), 0
 	say := func(upTo uint64) {
 		for from < len(msgs) && msgs[from].seq <= upTo {
 			m := msgs[from].Message
@@ -221,11 +229,11 @@ func (d *decision) items(t *turn, cut memory.Trimmed, branch int) []speak.Item {
 		}
 	}
 	if t != s.open {
-		branch = 0
+		branch = p.branch()
 	}
 	out = append(out, t.retryNote()...)
 	gone := false
-	for _, st := range t.steps {
+	for _, st := range p.path() {
 		say(st.Seen)
 		if st.seq < cut.Steps && len(st.calls) > 0 {
 			if !gone {
@@ -236,16 +244,19 @@ func (d *decision) items(t *turn, cut memory.Trimmed, branch int) []speak.Item {
 		}
 		switch {
 		case st.Branch != branch || st.Phase == memory.PlanStep || st.Phase == memory.ReflectStep:
-			out = append(out, s.notes(t, st)...)
+			out = append(out, t.notes(st, p.runs)...)
+		case p.upTo != nil && st == p.upTo.step:
+			out = append(out, d.besides(p.upTo, cut)...)
 		case len(st.calls) > 0:
 			do := d.doing(st, cut)
 			switch {
-			case t != s.open:
+			case !p.runs:
 				do.Images = nil
-			case cut.Clip == 0: // it goes back whole or not at all
+			case cut.Clip == 0 && t == s.open: // it goes back whole or not at all
 				do.Echo = st.Echo
 			}
 			out = append(out, speak.Item{Step: do})
+			out = append(out, t.resumeNote(st, cut)...)
 		case st == t.draft() && t.ended && st.Answer != "":
 			out = append(out, speak.Item{Answer: speak.Clip(st.Answer, cut.Clip)})
 		case t == s.open && st.Answer == "" && st.Thought != "":
@@ -253,10 +264,10 @@ func (d *decision) items(t *turn, cut memory.Trimmed, branch int) []speak.Item {
 		}
 	}
 	say(^uint64(0))
-	if branch > 0 {
+	if branch > 0 && t == s.open {
 		out = append(out, speak.Item{Said: fmt.Sprintf(textAngle, branch, len(angles)) + angles[branch-1]})
 	}
-	if t.ended && (t.stopped != nil || t.failed != nil) {
+	if t.ended && (t.stopped != nil || t.failed != nil) && p.upTo == nil {
 		out = append(out, speak.Item{Answer: textUnanswered})
 	}
 	return out
@@ -264,6 +275,9 @@ func (d *decision) items(t *turn, cut memory.Trimmed, branch int) []speak.Item {
 
 func (d *decision) doing(st *step, cut memory.Trimmed) *speak.Doing {
 	do := &speak.Doing{Thought: speak.Clip(st.Thought, cut.Clip), Reasoned: st.Reasoned}
+	if from := st.origin(); from != nil && len(from.step.calls) == 1 {
+		do.Thought, do.Reasoned = speak.Clip(from.step.Thought, cut.Clip), from.step.Reasoned
+	}
 	for _, c := range st.calls {
 		k := speak.Call{ID: c.ID, Tool: c.Tool, Args: c.wrote(), Object: c.Object}
 		if !k.Object {

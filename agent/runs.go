@@ -23,6 +23,7 @@ import (
 // order is a call that somebody wants.
 type order struct {
 	tool, args string
+	of         string // the call that it is made of, by its id
 }
 
 // parseRun reads `run NAME {…}`: an order only when a JSON object follows the name,
@@ -70,7 +71,7 @@ func (m *message) order() (o order, ok bool) {
 func (s *state) ordered(e memory.Entry, b memory.Order) {
 	said := chat.Message{From: b.By, Text: "run " + b.Tool + " " + b.Args, Sent: e.At}
 	s.people[b.By.ID] = true
-	s.waiting = append(s.waiting, &message{Message: said, seq: e.Seq, at: e.At, wrote: said.Text, form: &order{b.Tool, b.Args}})
+	s.waiting = append(s.waiting, &message{Message: said, seq: e.Seq, at: e.At, wrote: said.Text, form: &order{b.Tool, b.Args, b.Of}})
 }
 
 // queues says whether a message waits while a turn runs: an order does, and what is
@@ -122,8 +123,10 @@ func (s *state) ran(e memory.Entry, b memory.Ran) {
 // handStep is the kind of such a step. It is never in a log.
 const handStep memory.StepKind = "hand"
 
-// byHand says whether the turn is a call that a person made.
-func (t *turn) byHand() bool { return len(t.steps) == 1 && t.steps[0].by != nil }
+// byHand says whether the turn is a call that a person made, and nothing more.
+func (t *turn) byHand() bool {
+	return len(t.steps) == 1 && t.steps[0].by != nil && t.origin() == nil
+}
 
 // refused says whether a step is a call by hand that could not even be asked for.
 func (st *step) refused() bool {

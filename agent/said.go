@@ -20,6 +20,7 @@ type message struct {
 	changes []change
 	seen    bool   // by a model call: from then on it stays as it is
 	form    *order // that it stands for, when it came from a form
+	steps   *turn  // of which the steps were the latest to be seen when it came
 }
 
 // change is an edit or the deletion of a message.
@@ -74,7 +75,7 @@ func (s *state) message(e memory.Entry, b memory.Message) {
 	if !b.Aside && !slices.Contains(s.callers, b.From.ID) {
 		s.callers = append(s.callers, b.From.ID)
 	}
-	m := &message{Message: b.Message, seq: e.Seq, at: e.At, wrote: b.Text}
+	m := &message{Message: b.Message, seq: e.Seq, at: e.At, wrote: b.Text, steps: s.latestSteps(b.Text)}
 	if s.ballot(m) || s.change(m) {
 		return
 	}

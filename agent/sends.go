@@ -62,7 +62,7 @@ func (d *decision) personTexts() []string {
 	var out []string
 	for _, t := range d.s.shown(d.s.trim) {
 		for _, m := range t.live() {
-			if !m.From.Bot {
+			if !m.From.Bot && m.form == nil { // of what stands in a form, most was there before
 				out = append(out, m.Text)
 			}
 		}

@@ -70,6 +70,7 @@ var angles = []string{
 // phase says what the turn's next model call is for.
 func (t *turn) phase() phase {
 	switch {
+	case t.from != nil: // it goes on
 	case Strategy(t.strategy) == Plan && t.of(memory.PlanStep) == nil:
 		return phase{kind: memory.PlanStep}
 	case t.again != 0 && Strategy(t.strategy) == Reflexion && t.of(memory.ReflectStep) == nil:
@@ -208,11 +209,11 @@ func (a *Agent) Missed(log *Log, c Call) (s memory.Step, ok bool) {
 }
 
 // notes are the items that a strategy adds to the current turn: what was
-// planned, drafted or found wrong.
-func (s *state) notes(t *turn, st *step) []speak.Item {
+// planned, drafted or found wrong. runs says that the turn is of the current exchange.
+func (t *turn) notes(st *step, runs bool) []speak.Item {
 	switch st.Phase {
 	case memory.PlanStep:
-		if t == s.open && st.Thought != "" {
+		if runs && st.Thought != "" {
 			return []speak.Item{{Said: textFollow + "\n" + st.Thought}}
 		}
 	case memory.ReflectStep:
@@ -220,12 +221,12 @@ func (s *state) notes(t *turn, st *step) []speak.Item {
 			return nil
 		}
 		note := textLesson + "\n" + st.Thought
-		if draft := t.before(st); t == s.open && draft != "" {
+		if draft := t.before(st); runs && draft != "" {
 			note = textTry + "\n" + speak.Fence(draft) + "\n" + note
 		}
 		return []speak.Item{{Said: note}}
 	case memory.SolveStep:
-		if t == s.open && st.Branch == len(angles) && len(st.calls) == 0 {
+		if runs && st.Branch == len(angles) && len(st.calls) == 0 {
 			return t.drafts()
 		}
 	}
@@ -296,6 +297,8 @@ func unmarked(answer string) (text, marks string) {
 // thought is what a step shows of its thinking.
 func (t *turn) thought(st *step) string {
 	switch {
+	case st.by != nil && t.origin() != nil:
+		return t.ranAgain()
 	case st.by != nil:
 		return "Run by " + st.by.Display() + "."
 	case st.Failed:

@@ -70,9 +70,9 @@ func (d *decision) summarise(before []memory.Body) Action {
 func (d *decision) transcript(before uint64, most int) string {
 	var lines []string
 	s := d.s
-	for _, t := range s.shown(s.trim) {
-		if t.id < before && t != s.open {
-			lines = append(lines, told(d.items(t, s.trim, 0))...)
+	for _, parts := range s.talk(s.trim) {
+		if parts[0].id < before && parts[len(parts)-1].turn != s.open {
+			lines = append(lines, told(d.exchange(parts, s.trim))...)
 		}
 	}
 	if len(lines) == 0 {
@@ -126,12 +126,12 @@ func (s *state) recap() string {
 	if s.trim.Summary != "" {
 		out = append(out, speak.Clip(oneLine(s.trim.Summary), recapTurns*recapAnswer))
 	}
-	turns := s.shown(s.trim)
-	for _, t := range turns[max(0, len(turns)-recapTurns):] {
-		if msgs := t.live(); len(msgs) > 0 {
+	talk := s.talk(s.trim)
+	for _, p := range slices.Concat(talk[max(0, len(talk)-recapTurns):]...) {
+		if msgs := p.said(); len(msgs) > 0 {
 			out = append(out, fmt.Sprintf("%s asked “%s”", msgs[0].From.Display(), speak.Clip(oneLine(msgs[0].Text), recapQuestion)))
 		}
-		if answer := t.answer(); answer != "" {
+		if answer := p.answer(); answer != "" && p.upTo == nil {
 			out = append(out, fmt.Sprintf("I answered “%s”", speak.Clip(oneLine(answer), recapAnswer)))
 		}
 	}

@@ -64,7 +64,7 @@ func (t *turn) try(b memory.Opened, first *turn) {
 // retryNote tells the model what a turn without a new message is for. A turn that
 // reflects is told by that.
 func (t *turn) retryNote() []speak.Item {
-	if t.again == 0 || Strategy(t.strategy) == Reflexion {
+	if t.again == 0 || t.from != nil || Strategy(t.strategy) == Reflexion {
 		return nil
 	}
 	return []speak.Item{{Said: fmt.Sprintf(textRetry, t.requester.Display())}}
@@ -76,8 +76,12 @@ func (s *state) answerText(t *turn) *chat.Text {
 	if t.tries == 0 {
 		return out
 	}
-	out.Markdown = fmt.Sprintf("**Try %d**\n\n%s", t.tries+1, out.Markdown)
-	if first := s.turn(t.again); first != nil {
+	head := fmt.Sprintf("**Try %d**", t.tries+1)
+	if t.origin() != nil {
+		head += " · " + t.ran(code)
+	}
+	out.Markdown = head + "\n\n" + out.Markdown
+	if first := s.turn(t.again); first != nil && !s.posted[first.answerName()].IsZero() {
 		out.Earlier = &chat.Earlier{Ref: s.posted[first.answerName()], Try: t.tries, Markdown: first.draft().shown()}
 	}
 	return out

@@ -229,7 +229,9 @@ func StepsOf(entries []memory.Entry, turn string) (chat.Steps, bool) {
 	s := fold(entries)
 	for _, t := range slices.Backward(s.turns) {
 		if turn == t.name || turn == "" && t.acts() {
-			return s.steps(t, nil), true
+			v := s.steps(t, nil)
+			s.offerAgain(v.Items)
+			return v, true
 		}
 	}
 	return chat.Steps{}, false
@@ -321,6 +323,9 @@ func (s *state) history() []chat.Line {
 		out = append(out, s.lines(t)...)
 	}
 	for _, m := range s.waiting {
+		if m.form != nil {
+			continue
+		}
 		out = append(out, chat.Line{At: m.at, Message: &m.Message, Ref: m.Ref})
 	}
 	return out
@@ -329,7 +334,9 @@ func (s *state) history() []chat.Line {
 func (s *state) lines(t *turn) []chat.Line {
 	var out []chat.Line
 	for _, m := range t.live() {
-		out = append(out, chat.Line{At: m.at, Message: &m.Message, Ref: m.Ref})
+		if m.form == nil {
+			out = append(out, chat.Line{At: m.at, Message: &m.Message, Ref: m.Ref})
+		}
 	}
 	if t.acts() {
 		steps := s.steps(t, nil)

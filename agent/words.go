@@ -33,6 +33,8 @@ const (
 	textFollow       = "[Your plan. Go along it, and change it when you must. When an item is done, write [done N] with its number in your next text.]"
 	textCheck        = "Check the last answer against the question and against what the tools returned. If nothing is wrong and nothing is missing, write only PASS. Otherwise write, in a few sentences, what is wrong and what to do differently in another try."
 	textReflect      = "The person was not satisfied with the last answer and asks for another try. Write, in a few sentences, what may be wrong with it and what to do differently."
+	textResumed      = "%s took this up again from here: the call above stands in place of your call %s %s, and what followed that is left out. Go on from here."
+	textStays        = " What had run stays done: %s. Run it again only where that is needed."
 	textRetry        = "[%s asks for another try at what was asked last, since the answer above did not do. Answer it anew, in another way where that helps. What ran above did run: run it again only where that is needed.]"
 	textTry          = "[Your last try, which people did not see:]"
 	textLesson       = "[A reflection on a try that was not good enough. Do better:]"
@@ -148,6 +150,7 @@ func (d *decision) help(platform string) string {
 	b.WriteString("- `y`, `n` (`n 2 and why`), with the number of the approval while several wait: decide by word instead of by reaction\n")
 	b.WriteString("- `edit 2 {…}`, by who asked or may approve: change the arguments of a call that waits\n")
 	b.WriteString("- `run NAME {…}`: run a tool yourself; it is checked and asked for as if I had called it\n")
+	b.WriteString("- `run 2 {…}`: run the second call of the last steps again, with other arguments; I answer anew from there\n")
 	b.WriteString("- `forget`: erase what I remember of this thread\n")
 	b.WriteString("- `memory`: what I see of this thread right now\n")
 	b.WriteString("- `steps`: the last turn's steps in full\n")
@@ -266,12 +269,14 @@ func (d *decision) lastSteps() string {
 
 func writeSteps(v chat.Steps) string {
 	var b strings.Builder
+	n := 0 // as in `run 2 {…}`
 	for _, st := range v.Items {
 		if st.Thought != "" {
 			fmt.Fprintf(&b, "**Thought** %s\n\n", st.Thought)
 		}
 		for _, c := range st.Calls {
-			fmt.Fprintf(&b, "**Action** `%s`\n\n%s\n\n", c.Tool, speak.Fence(c.Args))
+			n++
+			fmt.Fprintf(&b, "**Action %d** `%s`\n\n%s\n\n", n, c.Tool, speak.Fence(c.Args))
 			if c.Observation != "" {
 				fmt.Fprintf(&b, "**Observation** (%s)\n\n%s\n\n", c.State, speak.Fence(c.Observation))
 			}

@@ -15,6 +15,16 @@ type Change struct {
 	Digest string // how that of the [Approval] begins with which the form was filled
 }
 
+// Again is a call of a turn that is over, for a form in which a person edits its
+// arguments and runs it again. What they send is a [Change] of that call.
+type Again struct {
+	Call       string
+	Tool       string
+	Args       string // exact, JSON
+	Parameters string // as in [Approval]
+	Number     int    // among the calls of its turn, as in the word `run 2 {…}`
+}
+
 // GrantLabel is what the button says that approves a call, and the same call again
 // for a while.
 func (a *Approval) GrantLabel() string { return "Approve, and for " + long(a.Grant, " ") }

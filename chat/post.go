@@ -115,6 +115,8 @@ type ToolCall struct {
 	State       CallState     `json:"state"`
 	Observation string        `json:"observation,omitempty"`
 	Took        time.Duration `json:"took,omitempty"`
+	// Again says that a person may edit it and run it again.
+	Again bool `json:"again,omitempty"`
 }
 
 // CallState says how far a tool call has come.

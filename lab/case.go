@@ -211,7 +211,7 @@ func Disliked(thread chat.ThreadID, entries []memory.Entry, since time.Time) []C
 	for _, t := range agent.Turns(logged) {
 		i := slices.IndexFunc(recorded, func(r *Recorded) bool { return r.Turn == t.Turn })
 		if bad := complaints(t); i >= 0 && len(bad) > 0 {
-			out = append(out, caseOf(recorded[i], t, bad))
+			out = append(out, caseOf(recorded[i], earlier(recorded, recorded[i]), t, bad))
 		}
 	}
 	return out
@@ -232,12 +232,25 @@ func complaints(t agent.Told) []string {
 	return out
 }
 
-func caseOf(r *Recorded, t agent.Told, bad []string) Case {
+// earlier lists the calls of the turns that one goes on from, up to there.
+func earlier(turns []*Recorded, r *Recorded) []*recordedCall {
+	if r.opened.From == "" {
+		return nil
+	}
+	for _, t := range turns {
+		if i := slices.IndexFunc(t.calls, func(c *recordedCall) bool { return c.ID == r.opened.From }); i >= 0 {
+			return append(earlier(turns, t), t.calls[:i]...)
+		}
+	}
+	return nil
+}
+
+func caseOf(r *Recorded, before []*recordedCall, t agent.Told, bad []string) Case {
 	c := Case{Name: fmt.Sprintf("%s turn %d (👎 %s)", r.Thread, r.Turn, strings.Join(bad, "; "))}
 	for _, m := range t.Messages {
 		c.Messages = append(c.Messages, CaseSaid{User: m.From.Display(), Text: m.Text})
 	}
-	for _, k := range r.calls {
+	for _, k := range append(before, r.calls...) {
 		if made := callOf(k.Call); k.ran() {
 			c.Results = append(c.Results, CaseResult{CaseCall(made), k.result.Text})
 		}

@@ -69,7 +69,7 @@ func (l *Lab) Replay(ctx context.Context, r *Recorded) (Difference, error) {
 // turn runs a whole turn again.
 func (l *Lab) turn(ctx context.Context, r *Recorded) (Outcome, error) {
 	s := l.stage(r, r.begin())
-	if r.opened.Again != 0 { // a reaction opened it, which the new rules need not know
+	if r.opened.Again != 0 { // a reaction opened it, or a form, of which the new rules need not know
 		s.open()
 	}
 	s.ask = l.ask
@@ -98,6 +98,14 @@ func (l *Lab) calls(ctx context.Context, r *Recorded) (Outcome, error) {
 		if st.Failed {
 			continue
 		}
+		if !st.asked() {
+			one, err := l.hand(ctx, r)
+			if err != nil {
+				return all, err
+			}
+			all.add(one)
+			continue
+		}
 		s := l.stage(r, st.Seen)
 		s.first, s.ask = i, l.ask
 		if !s.opened {
@@ -121,6 +129,14 @@ func (l *Lab) calls(ctx context.Context, r *Recorded) (Outcome, error) {
 		}
 	}
 	return all, nil
+}
+
+// hand decides the call anew that a person made before the model was asked.
+func (l *Lab) hand(ctx context.Context, r *Recorded) (Outcome, error) {
+	s := l.stage(r, r.begin())
+	s.open()
+	s.once = true
+	return s.run(ctx)
 }
 
 // errOver says that the recording ends here; errUnfit that a turn holds what this

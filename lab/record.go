@@ -28,6 +28,7 @@ type Recorded struct {
 type recordedStep struct {
 	memory.Step
 	seq uint64
+	ran *memory.Ran // a person made it, and no model
 }
 
 // recordedCall is what became of a call.
@@ -83,7 +84,7 @@ func Read(thread chat.ThreadID, entries []memory.Entry, since time.Time) (turns 
 		}
 	}
 	for _, t := range r.turns {
-		if t.ended && !t.At.Before(since) && len(t.steps) > 0 {
+		if t.ended && !t.At.Before(since) && slices.ContainsFunc(t.steps, recordedStep.asked) {
 			turns = append(turns, t)
 		}
 	}
@@ -105,7 +106,9 @@ func (r *reader) add(e memory.Entry) {
 		r.open = &Recorded{Thread: r.thread, Turn: b.Turn, At: e.At, entries: r.entries, opened: b, seq: e.Seq}
 		r.turns = append(r.turns, r.open)
 	case memory.Step:
-		r.step(e, b)
+		r.step(e, b, nil)
+	case memory.Ran:
+		r.step(e, memory.Step{Turn: b.Turn, N: 1, Seen: b.Seen, Phase: byHand, Calls: []memory.Call{b.Call}}, &b)
 	case memory.Stopped:
 		if r.of(b.Turn) {
 			r.open.stopped = &b
@@ -129,7 +132,7 @@ func (r *reader) of(turn uint64) bool { return r.open != nil && r.open.Turn == t
 
 // step takes a step as the agent does: one of a process that was replaced says
 // nothing.
-func (r *reader) step(e memory.Entry, b memory.Step) {
+func (r *reader) step(e memory.Entry, b memory.Step, ran *memory.Ran) {
 	if !r.of(b.Turn) || b.N != len(r.open.steps)+1 {
 		return
 	}
@@ -138,8 +141,14 @@ func (r *reader) step(e memory.Entry, b memory.Step) {
 		r.calls[c.ID] = k
 		r.open.calls = append(r.open.calls, k)
 	}
-	r.open.steps = append(r.open.steps, recordedStep{b, e.Seq})
+	r.open.steps = append(r.open.steps, recordedStep{b, e.Seq, ran})
 }
+
+// byHand is the phase of a step that a person made.
+const byHand memory.StepKind = "hand"
+
+// asked says whether the model was asked for the step.
+func (st recordedStep) asked() bool { return st.ran == nil }
 
 func (r *reader) call(e memory.Entry) {
 	switch b := e.Body.(type) {
@@ -224,12 +233,16 @@ func (r *Recorded) between(after, upTo uint64) []memory.Body {
 // Usage is what the turn's model calls used, and how many there were.
 func (r *Recorded) Usage() (u llm.Usage, calls int) {
 	for _, st := range r.steps {
+		if !st.asked() {
+			continue
+		}
+		calls++
 		u = sum(u, st.Usage)
 		if st.Usage.Prompt == 0 {
 			u.Prompt += st.Estimate
 		}
 	}
-	return u, len(r.steps)
+	return u, calls
 }
 
 // outcome is what came of the turn then.

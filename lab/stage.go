@@ -85,6 +85,9 @@ func (s *stage) append(bodies ...memory.Body) {
 			if b.Phase == "" {
 				s.draft = b.Answer
 			}
+		case memory.Ran:
+			s.steps = 1
+			s.out.call(b.Call)
 		}
 		s.log.Append(memory.Entry{Seq: s.last, At: s.now, Body: b})
 	}
@@ -205,6 +208,9 @@ func (s *stage) open() {
 		}
 	}
 	s.append(s.rec.opened)
+	if ran := s.rec.steps[0].ran; ran != nil {
+		s.append(*ran)
+	}
 }
 
 // summarise has the model sum up what a trim leaves out; where it is played back

@@ -95,6 +95,9 @@ type (
 		Try    int             `json:"try,omitempty"`
 		Voices []chat.User     `json:"voices,omitempty"`
 		To     chat.MessageRef `json:"to,omitzero"`
+		// From is the call from which on such a turn answers anew, where a person ran
+		// that again: what came of it before is not in the prompt any more.
+		From string `json:"from,omitempty"`
 	}
 
 	// Step is one completion of the model, understood. Thought and Answer are

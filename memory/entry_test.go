@@ -36,7 +36,7 @@ var bodies = []memory.Body{
 	memory.Vote{Reaction: 3, Call: "c", By: ada, Verdict: memory.Deny, Counts: true},
 	memory.Reason{Call: "c", By: ada},
 	memory.Change{Call: "c", By: ada, Args: "{}"},
-	memory.Order{By: ada, Tool: "t", Args: "{}"},
+	memory.Order{By: ada, Tool: "t", Args: "{}", Of: "1-1-1"},
 	memory.Ran{Turn: 1, Seen: 2, By: ada, Call: memory.Call{ID: "1-1-1", Tool: "t", Args: "{}", Object: true}},
 	memory.Previewed{Call: "c", Of: "o", Sum: "s", Text: "would", Err: "e", Took: time.Second},
 	memory.Changed{Request: 7, Call: "c", By: ada, Args: "{}", Digest: "d"},

@@ -10,7 +10,8 @@ type (
 	Order struct {
 		By   chat.User `json:"by"`
 		Tool string    `json:"tool"`
-		Args string    `json:"args"` // a JSON object
+		Args string    `json:"args"`         // a JSON object
+		Of   string    `json:"of,omitempty"` // the call that is run again with these arguments
 	}
 
 	// Ran is a step that a person made: one call, and no completion. It is the first

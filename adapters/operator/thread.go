@@ -265,7 +265,11 @@ func (p *Page) describe(b memory.Body) (what, text string) {
 	case memory.Edited:
 		return "", p.text(b.Text)
 	case memory.Opened:
-		return fmt.Sprintf("turn %d, asked by %s", b.Turn, p.person(b.Requester)), ""
+		what = fmt.Sprintf("turn %d, asked by %s", b.Turn, p.person(b.Requester))
+		if b.Again != 0 {
+			what += fmt.Sprintf(", another try of turn %d", b.Again)
+		}
+		return what, ""
 	case memory.Step:
 		what = fmt.Sprintf("call %d, %d tokens in (%d cached), %d out, %.1f s", b.N, b.Usage.Prompt, b.Usage.Cached, b.Usage.Completion, b.Took.Seconds())
 		for _, c := range b.Calls {

@@ -38,6 +38,13 @@ func TestKillWalk(t *testing.T) { walk(t, crash.Walk) }
 // and runs at most once.
 func TestKillWalkByHand(t *testing.T) { walk(t, crash.WalkByHand) }
 
+// Killed at any boundary, a call that a person edits and runs again runs at most once,
+// and the turn that goes on from it ends with exactly one answer.
+func TestKillWalkAgain(t *testing.T) {
+	t.Parallel()
+	crash.WalkAgain(t, file)
+}
+
 // walk plays a walk on both stores.
 func walk(t *testing.T, play func(t *testing.T, stores func(t *testing.T) string)) {
 	t.Parallel()

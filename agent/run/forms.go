@@ -38,3 +38,35 @@ func (i Inbox) Change(ctx context.Context, thread chat.ThreadID, c chat.Change, 
 	_, err = i.Store.Put(ctx, thread, b, eventIDs...)
 	return "", err
 }
+
+// Again is a call of a turn that is over as it stands, for a form in which a person
+// edits it and runs it again; why says why that can't be.
+func (i Inbox) Again(ctx context.Context, thread chat.ThreadID, call string) (v chat.Again, why string, err error) {
+	if i.Agent == nil {
+		return v, "there is no such call", nil
+	}
+	entries, err := i.Store.Read(ctx, thread)
+	if err != nil {
+		return v, "", err
+	}
+	v, why = i.Agent.Again(entries, call)
+	return v, why, nil
+}
+
+// RunAgain puts that a person runs a call of a turn that is over again, with the
+// arguments that they sent. Refused says why it does not run: then nothing was put.
+func (i Inbox) RunAgain(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error) {
+	if i.Agent == nil {
+		return "there is no such call", nil
+	}
+	entries, err := i.Store.Read(ctx, thread)
+	if err != nil {
+		return "", err
+	}
+	order, refused := i.Agent.Reruns(entries, c)
+	if refused != "" {
+		return refused, nil
+	}
+	_, err = i.Store.Put(ctx, thread, order, eventIDs...)
+	return "", err
+}

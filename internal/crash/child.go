@@ -75,7 +75,7 @@ func (c *child) run(open Opener) error {
 	if err != nil {
 		return err
 	}
-	inbox := run.Inbox{Store: store, Emoji: map[string]bool{"✅": true, "❌": true, chat.EmojiStop: true}}
+	inbox := run.Inbox{Store: store, Emoji: map[string]bool{"✅": true, "❌": true, chat.EmojiStop: true}, Agent: newAgent()}
 	r := &run.Runner{
 		Store: counted{store, c}, Agent: newAgent(), Model: ruled{c}, Tools: effects{c},
 		Platforms: map[string]run.Platform{"board": remote{Board: &script.Board{}, c: c}},
@@ -110,7 +110,8 @@ func newAgent() *agent.Agent {
 }
 
 // ruled is a model that looks once and acts once for what it is asked, in the
-// way that the last message names, and then answers.
+// way that the last message names, and then answers. What a person ran again is
+// done.
 type ruled struct{ c *child }
 
 // Complete implements llm.Model.
@@ -121,7 +122,7 @@ func (r ruled) Complete(ctx context.Context, req llm.Request, _ func(llm.Delta))
 		return llm.Response{}, ctx.Err()
 	}
 	last := req.Messages[len(req.Messages)-1]
-	if last.Role == llm.ToolRole {
+	if last.Role == llm.ToolRole || strings.Contains(last.Text, "took this up again") {
 		return llm.Response{Text: "done", Finish: "stop"}, nil
 	}
 	act := "act"
@@ -233,16 +234,42 @@ func (c *child) listen(ctx context.Context, inbox run.Inbox) {
 }
 
 func take(ctx context.Context, inbox run.Inbox, e Event) (err error) {
-	if e.Message != nil {
+	switch {
+	case e.Message != nil:
 		_, err = inbox.Message(ctx, e.Thread, *e.Message, e.ID)
-	} else {
+	case e.Again != "":
+		err = again(ctx, inbox, e)
+	default:
 		_, err = inbox.Reaction(ctx, *e.Reaction, e.ID)
 	}
 	return err
 }
 
+// again has ada send the form of a call of the first turn.
+func again(ctx context.Context, inbox run.Inbox, e Event) error {
+	log, err := inbox.Store.Read(ctx, e.Thread)
+	if err != nil {
+		return err
+	}
+	for _, entry := range log {
+		st, _ := entry.Body.(memory.Step)
+		for _, c := range st.Calls {
+			if c.Tool != e.Again {
+				continue
+			}
+			sent := chat.Change{Call: c.ID, By: chat.User{ID: "ada", Name: "ada"}, Args: `{"for":"somebody else"}`}
+			refused, err := inbox.RunAgain(ctx, e.Thread, sent, e.ID)
+			if refused != "" {
+				return errors.New(refused)
+			}
+			return err
+		}
+	}
+	return errors.New("there is no such call")
+}
+
 // await waits until all of the threads named in until have come so far:
-// "asked THREAD…" or "ended THREAD…".
+// "asked THREAD…", "twice THREAD…" (asked) or "ended THREAD…".
 func (c *child) await(ctx context.Context, store memory.Reader, until string) error {
 	words := strings.Fields(until)
 	tick := time.NewTicker(poll)
@@ -269,7 +296,7 @@ func (c *child) await(ctx context.Context, store memory.Reader, until string) er
 
 // reached says whether a thread has come to the state.
 func reached(log []memory.Entry, state string) bool {
-	open, asked, any := 0, false, false
+	open, asked, any := 0, 0, false
 	for _, e := range log {
 		switch b := e.Body.(type) {
 		case memory.Message:
@@ -282,11 +309,16 @@ func reached(log []memory.Entry, state string) bool {
 		case memory.Ended:
 			open--
 		case memory.Posted:
-			asked = asked || strings.HasPrefix(b.Key, "ask/")
+			if strings.HasPrefix(b.Key, "ask/") {
+				asked++
+			}
 		}
 	}
-	if state == "asked" {
-		return asked
+	switch state {
+	case "asked":
+		return asked > 0
+	case "twice":
+		return asked > 1
 	}
 	return any && open == 0 && !agent.NewLog(log, agent.Claim{}).Standing().Running
 }

@@ -26,6 +26,7 @@ type Event struct {
 	Thread   chat.ThreadID
 	Message  *chat.Message
 	Reaction *chat.Reaction
+	Again    string // ada runs the first call of this tool again, with other arguments
 }
 
 // Platform is the world that survives.

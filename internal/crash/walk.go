@@ -64,17 +64,41 @@ func live(t *testing.T, p *Platform, store, until string, die int) (died bool) {
 // side effect must have run at most once; it must have run when nothing died
 // in the middle of it.
 func Walk(t *testing.T, stores func(t *testing.T) string) {
-	walk(t, stores, turn{"deploy it", "answer/1-", "file/1-1-2-"})
+	walk(t, stores, turn{said: "deploy it", answer: "answer/1-", file: "file/1-1-2-", times: 1})
 }
 
 // WalkByHand is Walk for a call that a person makes.
 func WalkByHand(t *testing.T, stores func(t *testing.T) string) {
-	walk(t, stores, turn{`run deploy {"for": "me"}`, "ran/1-", "file/1-1-1-"})
+	walk(t, stores, turn{said: `run deploy {"for": "me"}`, answer: "ran/1-", file: "file/1-1-1-", times: 1})
+}
+
+// WalkAgain is Walk for a call of a turn that is over, which a person edits in a form
+// and runs again.
+func WalkAgain(t *testing.T, stores func(t *testing.T) string) {
+	walk(t, stores, turn{said: "deploy it", again: "deploy", answer: "answer/", file: "file/", times: 2})
 }
 
 // turn is what a walk plays: what somebody says, and what the posts are called that
-// end it and that hold the file which the call makes.
-type turn struct{ said, answer, file string }
+// end it and that hold the file which the call makes. With again it is what comes of
+// running that tool's call again, once all of that is over.
+type turn struct {
+	said, again  string
+	answer, file string
+	times        int // how many of each there are in the end
+}
+
+// prepare has happen what comes before the turn.
+func (play turn) prepare(t *testing.T, p *Platform, store string, thread chat.ThreadID) {
+	t.Helper()
+	p.Say(thread, "m1", play.said)
+	if play.again == "" {
+		return
+	}
+	live(t, p, store, "asked "+thread.String(), 0)
+	p.Send(Yes(thread, p.Asked()[0]))
+	live(t, p, store, "ended "+thread.String(), 0)
+	p.Send(Event{ID: "again", Thread: thread, Again: play.again})
+}
 
 func walk(t *testing.T, stores func(t *testing.T) string, play turn) {
 	for _, phase := range []string{"asked", "ended"} {
@@ -100,9 +124,12 @@ func walkOne(t *testing.T, store string, play turn, phase string, boundary int) 
 	p := NewPlatform(t)
 	thread := chat.ThreadID{Platform: "board", Channel: "c", Root: "1"}
 	die := map[string]int{phase: boundary}
-	p.Say(thread, "m1", play.said)
+	play.prepare(t, p, store, thread)
 	for _, state := range []string{"asked", "ended"} {
 		until := state + " " + thread.String()
+		if state == "asked" && play.times > 1 {
+			until = "twice " + thread.String()
+		}
 		if die[state] > 0 {
 			died = live(t, p, store, until, die[state])
 		}
@@ -118,14 +145,14 @@ func walkOne(t *testing.T, store string, play turn, phase string, boundary int) 
 	for _, f := range p.Faults() {
 		t.Errorf("killed at boundary %d of %s: %s", boundary, phase, f)
 	}
-	if n := p.Count(thread, play.answer); n != 1 {
-		t.Errorf("killed at boundary %d of %s: %d answers, want 1", boundary, phase, n)
+	if n := p.Count(thread, play.answer); n != play.times {
+		t.Errorf("killed at boundary %d of %s: %d answers, want %d", boundary, phase, n, play.times)
 	}
-	if phase == "asked" && p.Effects() != 1 {
+	if phase == "asked" && p.Effects() != play.times {
 		t.Errorf("killed at boundary %d of %s: the approval that was given while nothing ran was not honoured", boundary, phase)
 	}
-	if n := p.Count(thread, play.file); phase == "asked" && n != 1 {
-		t.Errorf("killed at boundary %d of %s: the file that the call made was posted %d times, want 1", boundary, phase, n)
+	if n := p.Count(thread, play.file); phase == "asked" && n != play.times {
+		t.Errorf("killed at boundary %d of %s: the file that the call made was posted %d times, want %d", boundary, phase, n, play.times)
 	}
 	return died
 }

@@ -55,3 +55,56 @@ func (p *play) sends(who, tool, args string) {
 		p.board.Note("in the form of %s: %s", who, refused)
 	}
 }
+
+// reopens has somebody open the form in which the latest call of a tool, in the newest
+// steps, is edited to be run again.
+func (p *play) reopens(who, tool string) {
+	steps, _, err := p.inbox.Steps(p.t.Context(), p.thread, "")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	id, offered := "", false
+	for _, item := range steps.Items {
+		for _, c := range item.Calls {
+			if c.Tool == tool {
+				id, offered = c.ID, c.Again
+			}
+		}
+	}
+	v, why, err := p.inbox.Again(p.t.Context(), p.thread, id)
+	switch {
+	case err != nil:
+		p.t.Fatal(err)
+	case why != "":
+		p.board.Note("no form for %s: %s", who, why)
+		return
+	case !offered:
+		p.board.Note("not offered to %s", who)
+	}
+	var seen []string
+	for _, f := range form.Of(v.Parameters, v.Args, roomy) {
+		seen = append(seen, f.Label+" "+strings.Join(strings.Fields(f.Value), " "))
+	}
+	p.board.Note("form for %s, call %d: %s", who, v.Number, strings.Join(seen, ", "))
+	if p.again == nil {
+		p.again = map[string]chat.Again{}
+	}
+	p.again[who+" "+tool] = v
+}
+
+// runs has somebody send that form, filled in as arguments.
+func (p *play) runs(who, tool, args string) {
+	v, ok := p.again[who+" "+tool]
+	if !ok {
+		p.t.Fatalf("run: %s has not opened a form of %s", who, tool)
+	}
+	p.events++
+	c := chat.Change{Call: v.Call, By: chat.User{ID: chat.UserID(who), Name: who}, Args: strings.TrimSpace(args)}
+	refused, err := p.inbox.RunAgain(p.t.Context(), p.thread, c, fmt.Sprintf("a%d", p.events))
+	if err != nil {
+		p.t.Errorf("put: %v", err)
+	}
+	if refused != "" {
+		p.board.Note("in the form of %s: %s", who, refused)
+	}
+}

@@ -39,6 +39,8 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 //	-- react NAME EMOJI [TOOL] [removed] [found] [grant] --   on the approval of TOOL, or the newest, or on that in another place: in=PLACE/TOOL; grant: the button that also allows it for a while
 //	-- open NAME TOOL --      the form in which the call is changed, and what it shows
 //	-- send NAME TOOL --      that form, filled in as the arguments that follow
+//	-- edit NAME TOOL --      the form in which a call of the newest steps is edited to be run again
+//	-- run NAME TOOL --       that form, filled in as the arguments that follow
 //	-- late NAME EMOJI TOOL --  the same, put after the time ran out
 //	-- group group:ID=A,B --   who is in it from now on
 //	-- after DURATION --
@@ -107,6 +109,7 @@ type play struct {
 	msgs   int
 	events int
 	forms  map[string]chat.Approval // by who opened it, and the tool
+	again  map[string]chat.Again    // the same of calls that are run again
 
 	store  memory.Full
 	inbox  run.Inbox
@@ -191,6 +194,12 @@ func (p *play) section(name, data string) {
 	case "send":
 		who, tool, _ := strings.Cut(rest, " ")
 		p.sends(who, tool, data)
+	case "edit":
+		who, tool, _ := strings.Cut(rest, " ")
+		p.reopens(who, tool)
+	case "run":
+		who, tool, _ := strings.Cut(rest, " ")
+		p.runs(who, tool, data)
 	case "group": // who is in it now
 		p.option(strings.TrimSpace(rest + " "))
 	case "after":

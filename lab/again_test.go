@@ -1,0 +1,56 @@
+package lab_test
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"nod/chat"
+	"nod/lab"
+	"nod/memory"
+)
+
+// A turn that goes on from a call which a person ran again is replayed as it was: with
+// that call, what was decided of it, and the prompt that it made. A case that is made
+// of it holds what was asked in the first place.
+func TestRunAgain(t *testing.T) {
+	t.Parallel()
+	a, model, tools := newAgent(t), &oracle{}, &probe{}
+	threads := entries(t, recordAs(t, 1, func(r *recording, i int) {
+		r.say(i, "use look deploy look")
+		r.react(i, r.desk.asks, "✅")
+		r.say(i, `run 2 {"q":"by hand"}`)
+		r.react(i, r.desk.asks, "✅")
+		r.react(i, r.desk.answers, "👎")
+	}, a, model, tools), 1)
+	log := threads[thread(0)]
+	if !slices.ContainsFunc(log, func(e memory.Entry) bool { b, ok := e.Body.(memory.Opened); return ok && b.From != "" }) {
+		t.Fatal("no turn goes on from a call")
+	}
+	for _, mode := range []lab.Mode{lab.Calls, lab.Turns, lab.Rules} {
+		r := replay(t, &lab.Lab{Agent: a, Model: model, Mode: mode}, map[chat.ThreadID][]memory.Entry{thread(0): log})
+		if r.Turns != 2 || r.Same != 2 || r.Old != r.New || r.Old.Asked != 2 {
+			var text bytes.Buffer
+			_ = r.Text(&text, mode)
+			t.Errorf("%s: %d of %d turns are the same; old %+v, new %+v:\n%s", mode, r.Same, r.Turns, r.Old, r.New, text.String())
+		}
+	}
+	turns, ok := lab.Read(thread(0), log, log[0].At)
+	if !ok || len(turns) != 2 {
+		t.Fatalf("%d turns are read", len(turns))
+	}
+	if _, calls := turns[1].Usage(); calls != 2 {
+		t.Errorf("the model was called %d times, want 2", calls)
+	}
+	cases := lab.Disliked(thread(0), log, log[0].At)
+	if len(cases) != 1 || len(cases[0].Messages) != 1 || cases[0].Messages[0].Text != "use look deploy look" {
+		t.Fatalf("cases %+v", cases)
+	}
+	var results []string
+	for _, r := range cases[0].Results {
+		results = append(results, r.Name)
+	}
+	if !slices.Equal(results, []string{"look", "deploy", "look"}) {
+		t.Errorf("the case holds the results of %q", results)
+	}
+}
