@@ -235,7 +235,7 @@ func TestSameSteps(t *testing.T) {
 	if err := o.a.Edit(t.Context(), dm, ref, chat.Post{Key: "s", Steps: &steps}); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(o.fake.Calls("PATCH /channels/{channel}/messages/{message}")); n != 1 {
+	if n := len(o.fake.Calls(editRoute)); n != 1 {
 		t.Errorf("%d changes", n)
 	}
 }

@@ -164,7 +164,7 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 		}
 	}
 	err = a.again(ctx, func() error { return a.rest.call(ctx, r) })
-	if other, ok := otherwise(parts[0], p); ok && code(err) == codeBadForm {
+	if other, ok := otherwise(parts[0], p); ok && code(err) == codeBadForm && a.stands(ctx, r.ids, len(other.card) > 0) {
 		r.body = other.change()
 		err = a.again(ctx, func() error { return a.rest.call(ctx, r) })
 	}
@@ -174,6 +174,14 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 		}
 	}
 	return final(err)
+}
+
+// stands says whether a message is, or is no card, as far as that can be found out:
+// Discord never makes one of the other.
+func (a *Adapter) stands(ctx context.Context, ids []string, card bool) bool {
+	var m message
+	err := a.rest.call(ctx, request{method: "GET", path: "/channels/{}/messages/{}", ids: ids, priority: outbox.Approval, answer: &m})
+	return err != nil || m.Flags&components != 0 == card
 }
 
 // standsAt is the channel of a message of the bot's. Where a conversation left a

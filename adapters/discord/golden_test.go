@@ -3,6 +3,7 @@ package discord
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"net/http"
 	"os"
@@ -182,3 +183,23 @@ func TestCard(t *testing.T) {
 		})
 	}
 }
+
+// A card whose change Discord refuses is not changed into a plain message, which
+// Discord never takes.
+func TestCardStaysCard(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	dm := o.fake.DM(o.ada)
+	p := asking(`{"env":"prod"}`)
+	ref := o.post(direct(dm), chat.Post{Key: "p", Approval: p}, false)
+	o.fake.Inject(fakediscord.Fault{Route: editRoute, Status: http.StatusBadRequest, Code: codeBadForm, Message: "Invalid Form Body"})
+	p.Outcome = chat.Approved
+	var no chat.Refused
+	if err := o.a.Edit(t.Context(), direct(dm), ref, chat.Post{Key: "p", Approval: p}); !errors.As(err, &no) {
+		t.Errorf("the change is refused with %v", err)
+	}
+	if n := len(o.fake.Calls(editRoute)); n != 1 {
+		t.Errorf("%d changes were tried", n)
+	}
+}
+
+const editRoute = "PATCH /channels/{channel}/messages/{message}"

@@ -490,7 +490,7 @@ func TestBadToken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := a.Run(ctx); err == nil || !strings.Contains(err.Error(), "invalid_auth") {
 			t.Errorf("Run with %s, %s: %v", tt.app, tt.bot, err)

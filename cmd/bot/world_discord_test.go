@@ -22,6 +22,9 @@ type discordWorld struct {
 
 func newDiscordWorld(t testing.TB, o fakediscord.Options) *discordWorld {
 	t.Helper()
+	if o.Deadline == 0 { // a busy machine is slower than Discord is patient
+		o.Deadline = patience
+	}
 	w := &discordWorld{s: fakediscord.Start(t, o), users: map[string]string{}}
 	for _, name := range []string{"ada", "bob", "eve"} {
 		w.users[name] = w.s.AddUser(name, "")

@@ -28,7 +28,8 @@ func newSlackWorld(t testing.TB, o fakeslack.Options) *slackWorld {
 	o.Channels = []fakeslack.Channel{{ID: "C0GEN", Name: "general", Members: []string{"U0ADA", "U0BOB", "U0EVE", fakeslack.BotUser}}}
 	o.Channels = append(o.Channels, fakeslack.Channel{ID: "C0OPS", Name: "ops", Members: []string{"U0BOB", fakeslack.BotUser}})
 	o.Groups = []fakeslack.Group{{ID: "S012", Handle: "ops", Users: []string{"U0BOB"}}}
-	o.Lenient = true // newService reports violations
+	o.Lenient = true         // newService reports violations
+	o.TriggerLife = patience // a busy machine is slower than Slack is patient
 	w.s = fakeslack.Start(t, o)
 	return w
 }

@@ -33,10 +33,6 @@ type trigger struct {
 	used bool
 }
 
-// triggerLife is how long a trigger is good for
-// (https://docs.slack.dev/interactivity/handling-user-interaction).
-const triggerLife = 3 * time.Second
-
 func newDesk() desk {
 	return desk{
 		current: map[string]int{}, state: map[string]string{}, titles: map[string]string{}, prompts: map[string]json.RawMessage{}, views: map[string]*View{},
@@ -258,7 +254,7 @@ func openView(s *Server, c *call) (reply, error) {
 		return nil, breach("invalid_trigger_id", "%q", c.args["trigger_id"])
 	case t.used:
 		return nil, breach("exchanged_trigger_id", "used before")
-	case s.now().Sub(t.at) > triggerLife:
+	case s.now().Sub(t.at) > s.opt.TriggerLife:
 		return nil, refuse("expired_trigger_id")
 	}
 	v, err := s.newView(c, "modal", t.user)

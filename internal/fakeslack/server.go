@@ -47,11 +47,14 @@ type Options struct {
 	LimitScale float64       // times the published rates; default 1
 	AckTimeout time.Duration // how long an envelope waits for its ack; default 3 s
 	PingEvery  time.Duration // WebSocket pings; default 5 s
-	EditWindow time.Duration // how long the bot may edit a message; 0: for ever
-	ShareAfter time.Duration // how long after the answer to an upload its message appears
-	Slow       bool          // each call takes 100 to 400 ms, as Slack's do
-	NoScopes   bool          // answers don't say which scopes the token has
-	NoSessions bool          // the workspace has no agent sessions
+	// TriggerLife is how long a trigger is good for; default 3 s
+	// (https://docs.slack.dev/interactivity/handling-user-interaction).
+	TriggerLife time.Duration
+	EditWindow  time.Duration // how long the bot may edit a message; 0: for ever
+	ShareAfter  time.Duration // how long after the answer to an upload its message appears
+	Slow        bool          // each call takes 100 to 400 ms, as Slack's do
+	NoScopes    bool          // answers don't say which scopes the token has
+	NoSessions  bool          // the workspace has no agent sessions
 	// KeepOffline keeps events while no socket is open, and sends them when
 	// one is. Slack promises no such thing: by default they are lost once
 	// their retries are used up.
@@ -171,6 +174,9 @@ func withDefaults(o Options) Options {
 	}
 	if o.AckTimeout == 0 {
 		o.AckTimeout = 3 * time.Second
+	}
+	if o.TriggerLife == 0 {
+		o.TriggerLife = 3 * time.Second
 	}
 	if o.PingEvery == 0 {
 		o.PingEvery = 5 * time.Second

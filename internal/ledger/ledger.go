@@ -19,8 +19,9 @@ import (
 
 var _ inbound.Inbox = (*Ledger)(nil)
 
-// Longest is how long a test waits for what has to come about.
-const Longest = 30 * time.Second
+// Longest is how long a test waits for what has to come about; only a failing test
+// waits for it.
+const Longest = time.Minute
 
 // Ledger is an inbox that a test can look into. Make it with [New].
 type Ledger struct {

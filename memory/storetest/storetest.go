@@ -53,7 +53,7 @@ type Open func(t *testing.T, o Options) Instance
 
 // Patience is how long the suite waits for what has to happen soon. It is
 // generous, since only a failing test waits for it.
-const Patience = 30 * time.Second
+const Patience = time.Minute
 
 // Run runs the whole suite.
 func Run(t *testing.T, open Open) {
