@@ -92,7 +92,11 @@ func New(o Options) *Model {
 		o.NewID = func() string { return rand.Text()[:9] } // Mistral takes ids of just this form
 	}
 	m := &Model{o: o}
-	m.http = &http.Client{Transport: &retry{next: o.HTTP, now: o.Now, sleep: o.Sleep, jitter: o.Jitter, log: o.Logger}}
+	m.http = &http.Client{
+		Transport: &retry{next: o.HTTP, now: o.Now, sleep: o.Sleep, jitter: o.Jitter, log: o.Logger},
+		// It would take the conversation along, to wherever the answer says.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	return m
 }
 

@@ -281,3 +281,27 @@ func TestConcurrent(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// A redirect is an error, wherever it leads: the conversation stays with the host
+// that the file names.
+func TestRedirectIsNotFollowed(t *testing.T) {
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		for _, stream := range []bool{true, false} {
+			went := false
+			elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { went = true }))
+			own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, elsewhere.URL+r.URL.Path, status)
+			}))
+			m := New(Options{BaseURL: own.URL, Model: "m", Stream: stream})
+			_, err := m.Complete(t.Context(), hi, nil)
+			if e := fault(t, err); e.Fault != llm.Refused || e.Status != status {
+				t.Errorf("%d: error %+v", status, *e)
+			}
+			own.Close()
+			elsewhere.Close()
+			if went {
+				t.Errorf("%d was followed", status)
+			}
+		}
+	}
+}
