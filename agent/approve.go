@@ -98,7 +98,7 @@ func (c *call) excludes(who chat.UserID) bool {
 		return false
 	}
 	return who == c.asked.Requester.ID || slices.ContainsFunc(c.changes, func(b memory.Changed) bool { return b.By.ID == who }) ||
-		c.turn.spoke(who)
+		c.turn.spoke(who) || slices.Contains(c.asked.Shown, who)
 }
 
 // judge picks the next reaction that has to be judged. Of those that were

@@ -266,6 +266,7 @@ func (d *decision) asking(t *turn, last *step) Action {
 		case risk == Ask:
 			asked := memory.Asked{
 				Call: c.ID, Number: d.s.asks + len(open) + 1, Tool: c.Tool, Digest: d.bound(c), Keyed: true, Requester: t.requester, Rules: tool.Rules, Why: why, Marks: d.marks(c),
+				Shown: d.shownOf(tool.Rules),
 			}
 			if tool.Preview && tool.PreviewRequired && c.preview.Err != "" {
 				return Record{d.hopeless(c, asked)}

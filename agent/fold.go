@@ -137,6 +137,7 @@ type call struct {
 	shownIn uint64           // Seq of the edit by which the card shows the latest
 	past    []*call          // as it was when it was asked for before
 	redone  int              // of such a one: under which number it was asked for again
+	lax     bool             // of such a one: since the rules became stricter
 	decided *memory.Decided
 	ended   time.Time       // when it was decided
 	button  bool            // it was denied by a button, so that a reason may come

@@ -54,9 +54,11 @@ func TestNothingForbiddenRuns(t *testing.T) {
 			Approvers:        rapid.SampledFrom([][]string{{"requester"}, {"anyone"}, {"user:bob", "user:dan", "user:gus"}, {"group:g"}, {"requester", "group:g"}}).Draw(t, "approvers"),
 			Quorum:           rapid.IntRange(1, 2).Draw(t, "quorum"),
 			ExcludeRequester: rapid.Bool().Draw(t, "exclude"),
+			ExcludeThread:    rapid.Bool().Draw(t, "exclude all"),
 			Timeout:          time.Hour, Approve: []string{"✅"}, Deny: []string{"❌"},
 			Grants: memory.Grants{Most: 30 * time.Minute, Uses: 2},
 		}
+		rules.ExcludeThread = rules.ExcludeThread && rules.ExcludeRequester
 		a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 3, Count: func(s string) int { return len(s) }, Tools: []agent.Tool{newTool("act", agent.Ask, rules)}}
 		c := &crowd{sim: newSim(a), t: t, rules: rules}
 		c.groups["group:g"] = []chat.UserID{"bob", "dan"}
@@ -253,7 +255,15 @@ func (c *crowd) took(who chat.UserID, s *story, before uint64) bool {
 	if who == s.asked.Requester.ID || slices.Contains(s.edits, who) {
 		return true
 	}
-	return c.wrote(who, s.opened, before)
+	return c.wrote(who, c.begins(s.opened), before)
+}
+
+// begins is from where on whoever wrote is excluded: with a turn, or with the thread.
+func (c *crowd) begins(turn uint64) uint64 {
+	if c.rules.ExcludeThread {
+		return 0
+	}
+	return turn
 }
 
 func (c *crowd) wrote(who chat.UserID, from, to uint64) bool {
@@ -272,7 +282,7 @@ func (c *crowd) covered(id string, s *story, requester chat.UserID, turn uint64)
 	}
 	n := 0
 	for _, who := range c.backers(id, s, "allow") {
-		if c.may(who, requester, c.groups["group:g"]) && !(c.rules.ExcludeRequester && (who == requester || c.wrote(who, turn, uint64(len(c.entries)+1)))) {
+		if c.may(who, requester, c.groups["group:g"]) && !(c.rules.ExcludeRequester && (who == requester || c.wrote(who, c.begins(turn), uint64(len(c.entries)+1)))) {
 			n++
 		}
 	}

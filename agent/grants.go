@@ -173,7 +173,7 @@ func (d *decision) givers(tool Tool, c *call) Action {
 // turn, under the rules that hold now: whoever asks for it may be another person,
 // and who gave it may have left the group since, which is looked up for each use.
 func (d *decision) stillAllowed(g *grant, rules memory.Rules, c *call) bool {
-	as := &call{turn: c.turn, asked: &memory.Asked{Requester: c.turn.requester, Rules: rules}}
+	as := &call{turn: c.turn, asked: &memory.Asked{Requester: c.turn.requester, Rules: rules, Shown: d.shownOf(rules)}}
 	n := 0
 	for _, who := range g.By {
 		may := slices.ContainsFunc(rules.AllApprovers(), func(rule string) bool {

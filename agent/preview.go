@@ -195,7 +195,7 @@ func (d *decision) outdated(c *call, number int) memory.Asked {
 	_, why := d.risk(tool, c)
 	a := memory.Asked{
 		Call: c.ID, Number: number, Tool: c.Tool, Digest: d.a.digest(&next), Keyed: true, Requester: c.turn.requester, Rules: tool.Rules,
-		Marks: d.marks(c), Changed: true,
+		Marks: d.marks(c), Changed: true, Shown: d.shownOf(tool.Rules),
 	}
 	changed := "The preview changed since this was allowed for a while, so it asks."
 	if c.asked != nil {

@@ -50,9 +50,9 @@ func (s *state) ask(e memory.Entry, b memory.Asked) {
 	case c.asked == nil:
 		c.asked, c.askedAt = &b, e.At
 		c.outdate(b)
-	case b.Again == c.asked.Again+1 && c.waitsToBegin():
+	case b.Again == c.asked.Again+1 && (c.waitsToBegin() || b.Stricter && c.result == nil && !c.started):
 		old := *c
-		old.past, old.redone, old.outdated = nil, b.Number, b.Changed
+		old.past, old.redone, old.outdated, old.lax = nil, b.Number, b.Changed, b.Stricter
 		c.past = append(c.past, &old)
 		delete(s.byRef, c.ref) // what was put on the old card is not for the new one
 		for _, k := range c.copies {
@@ -234,7 +234,7 @@ func (d *decision) anew(t *turn, last *step) (open []memory.Asked) {
 		tool, _ := d.a.tool(c.Tool)
 		again := *c.asked
 		again.Number, again.Again = d.s.asks+len(open)+1, again.Again+1
-		again.Requester, again.Rules = t.requester, tool.Rules
+		again.Requester, again.Rules, again.Shown, again.Stricter = t.requester, tool.Rules, d.shownOf(tool.Rules), false
 		again.Digest, again.Keyed, again.Marks = d.bound(c), c.asked.Keyed, d.marks(c)
 		open = append(open, again)
 	}

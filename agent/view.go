@@ -128,6 +128,7 @@ func (s *state) approval(c *call) chat.Approval {
 		for _, u := range c.turn.voices {
 			v.Exclude = append(v.Exclude, u.ID)
 		}
+		v.Exclude = append(v.Exclude, c.asked.Shown...)
 	}
 	if v.Editors = c.editors(); len(v.Editors) > 0 {
 		v.Was = string(args.Canonical(json.RawMessage(c.wrote())))
@@ -162,6 +163,12 @@ func (c *call) headline() string {
 		return fmt.Sprintf("Approval %d: %s", c.asked.Number, c.Tool)
 	}
 	text := string(c.decided.Outcome)
+	if c.lax {
+		if by := chat.Names(c.decided.By); by != "" {
+			text += " by " + by
+		}
+		return fmt.Sprintf("%s · the rules became stricter, asked again as approval %d", text, c.redone)
+	}
 	if c.decided.Outcome != chat.Approved && c.decided.Outcome != chat.Denied {
 		return text
 	}

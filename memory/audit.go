@@ -45,8 +45,43 @@ type AuditLine struct {
 type AuditRules struct {
 	Approvers        []string `json:"approvers,omitempty"`
 	Quorum           int      `json:"quorum,omitempty"`
-	ExcludeRequester bool     `json:"exclude_requester"`
+	ExcludeRequester Excluded `json:"exclude_requester"`
 	Grant            string   `json:"grant,omitempty"` // what was allowed, and for how long
+}
+
+// Excluded says whom rules keep from approving: nobody, whoever's message is in the
+// turn, or with "thread" whoever's message the model is shown. It is written as
+// false, true and "thread".
+type Excluded string
+
+// The values of Excluded.
+const (
+	ExcludesNobody Excluded = ""
+	ExcludesTurn   Excluded = "true"
+	ExcludesThread Excluded = "thread"
+)
+
+// MarshalJSON implements json.Marshaler.
+func (x Excluded) MarshalJSON() ([]byte, error) {
+	if x == ExcludesThread {
+		return json.Marshal(string(x))
+	}
+	return json.Marshal(x == ExcludesTurn)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *Excluded) UnmarshalJSON(raw []byte) error {
+	switch text := string(raw); text {
+	case "true":
+		*x = ExcludesTurn
+	case "false":
+		*x = ExcludesNobody
+	case `"thread"`:
+		*x = ExcludesThread
+	default:
+		return fmt.Errorf("read whom the rules exclude: %.20q is nothing that is known", text)
+	}
+	return nil
 }
 
 // Tombstone is the line that a thread leaves in its chain that nobody touched for
@@ -198,7 +233,14 @@ func ids(users []chat.User) (out []chat.UserID) {
 }
 
 func (r Rules) audited() *AuditRules {
-	return &AuditRules{Approvers: r.Approvers, Quorum: r.Quorum, ExcludeRequester: r.ExcludeRequester}
+	a := &AuditRules{Approvers: r.Approvers, Quorum: r.Quorum}
+	switch {
+	case r.ExcludeThread:
+		a.ExcludeRequester = ExcludesThread
+	case r.ExcludeRequester:
+		a.ExcludeRequester = ExcludesTurn
+	}
+	return a
 }
 
 // held gives rules that may be those of the line that says `asked`.

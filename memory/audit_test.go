@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"log/slog"
 	"strings"
 	"testing"
@@ -26,5 +27,26 @@ func TestAuditLineInLogs(t *testing.T) {
 		if strings.Contains(logs.String(), bad) {
 			t.Errorf("%s holds %s", logs.String(), bad)
 		}
+	}
+}
+
+// Lines of the time when nobody but the requester could be excluded keep their form,
+// and so their hash.
+func TestWhomALineExcludes(t *testing.T) {
+	t.Parallel()
+	for want, x := range map[string]memory.Excluded{
+		`{"exclude_requester":false}`: memory.ExcludesNobody, `{"exclude_requester":true}`: memory.ExcludesTurn, `{"exclude_requester":"thread"}`: memory.ExcludesThread,
+	} {
+		got, err := json.Marshal(memory.AuditRules{ExcludeRequester: x})
+		if err != nil || string(got) != want {
+			t.Errorf("%q: %s, %v, want %s", x, got, err, want)
+		}
+		var back memory.AuditRules
+		if err := json.Unmarshal([]byte(want), &back); err != nil || back.ExcludeRequester != x {
+			t.Errorf("%s: %q, %v", want, back.ExcludeRequester, err)
+		}
+	}
+	if json.Unmarshal([]byte(`{"exclude_requester":"nobody"}`), &memory.AuditRules{}) == nil {
+		t.Error("an unknown word is read")
 	}
 }

@@ -231,6 +231,11 @@ type (
 		Marks     []string  `json:"marks,omitempty"`   // of arguments that no person wrote
 		Again     int       `json:"again,omitempty"`   // how often it was asked for before; see [Nth]
 		Changed   bool      `json:"changed,omitempty"` // its preview is another one than when it was approved, or allowed for a while
+		// Stricter says that it is asked again since the rules became stricter.
+		Stricter bool `json:"stricter,omitempty"`
+		// Shown are those whose words the model had been shown, where the rules
+		// keep all of them from approving.
+		Shown []chat.UserID `json:"shown,omitempty"`
 	}
 
 	// Rules say who decides an approval. Emoji are in normal form.
@@ -238,6 +243,7 @@ type (
 		Approvers        []string      `json:"approvers"` // requester, anyone, user:ID, group:ID, role:ID
 		Quorum           int           `json:"quorum"`
 		ExcludeRequester bool          `json:"exclude_requester,omitempty"`
+		ExcludeThread    bool          `json:"exclude_thread,omitempty"` // beside ExcludeRequester: and whoever's words the model is shown
 		Timeout          time.Duration `json:"timeout"`
 		Approve          []string      `json:"approve"`
 		Deny             []string      `json:"deny"`

@@ -203,7 +203,7 @@ func demonstrate(cfg *config.Config, page bool) {
 		Preview: []string{"echo", "{service}: version 7 would replace version 6 on 2 machines (a demo)"}, PreviewRequired: true,
 	}
 	deploy.Risk, deploy.Approvals = config.RiskAsk, cfg.Approvals
-	deploy.Approvals.Approvers, deploy.Approvals.ExcludeRequester = []string{"anyone"}, true
+	deploy.Approvals.Approvers, deploy.Approvals.ExcludeRequester = []string{"anyone"}, config.ExcludeTurn
 	cfg.Tools.Commands = append(cfg.Tools.Commands, deploy)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -258,7 +259,7 @@ func (p *play) tool(f []string) {
 		case "grants":
 			t.Rules.Grants = memory.Grants{Most: time.Hour, Uses: 3}
 		case "exclude":
-			t.Rules.ExcludeRequester = true
+			t.Rules.ExcludeRequester, t.Rules.ExcludeThread = true, value == "thread"
 		case "preview":
 			t.Preview, t.PreviewRequired = true, true
 		case "preview-if-any":
@@ -291,7 +292,9 @@ func (p *play) tool(f []string) {
 		p.t.Fatal(err)
 	}
 	t.Schema = schema
-	p.agent.Tools = append(p.agent.Tools, t)
+	// One that is there already is as another file has it, from the next start on.
+	others := slices.DeleteFunc(slices.Clone(p.agent.Tools), func(o agent.Tool) bool { return o.Name == t.Name })
+	p.agent.Tools = append(others, t)
 }
 
 func (p *play) duration(s string) time.Duration {

@@ -193,7 +193,7 @@ func (k *checker) satisfiable(key string, a Approvals) {
 			switch {
 			case k.doubtful(item(list.key, i)) || one != "requester" && !strings.HasPrefix(one, "user:"):
 				return
-			case one != "requester" || !a.ExcludeRequester:
+			case one != "requester" || !a.excludes():
 				people[one] = true
 			}
 		}
@@ -252,10 +252,15 @@ func distinct(words []string) []string {
 	return out
 }
 
+// excludes says whether whoever asked may not approve.
+func (a Approvals) excludes() bool {
+	return a.ExcludeRequester == ExcludeTurn || a.ExcludeRequester == ExcludeThread
+}
+
 // Rules gives the approvals as the agent keeps them in a thread's log.
 func (a Approvals) Rules() memory.Rules {
 	return memory.Rules{
-		Approvers: a.Approvers, Quorum: a.Quorum, ExcludeRequester: a.ExcludeRequester,
+		Approvers: a.Approvers, Quorum: a.Quorum, ExcludeRequester: a.excludes(), ExcludeThread: a.ExcludeRequester == ExcludeThread,
 		Timeout: a.Timeout, Approve: a.Approve, Deny: a.Deny, Grants: a.Grants.rules(),
 		Quiet: !slices.Contains(a.Notify, notifyMention), Channels: a.channels(),
 		Remind: a.Remind, RunWithin: a.RunWithin, Escalate: memory.Escalation(a.Escalate),
@@ -335,7 +340,7 @@ func (k *checker) escalate(on string, a Approvals) {
 	k.approvers(on+".approvers", e.Approvers)
 	for i, one := range e.Approvers {
 		switch {
-		case one == "requester" && a.ExcludeRequester:
+		case one == "requester" && a.excludes():
 			k.at(item(on+".approvers", i), "is whoever asked, who may not approve with exclude_requester; name others")
 		case slices.Contains(a.Approvers, one):
 			k.at(item(on+".approvers", i), "may decide from the beginning already; name others")

@@ -36,6 +36,9 @@ func defaults() *Config {
 			Timeout:   30 * time.Minute,
 			Approvers: []string{"requester"},
 			Quorum:    1,
+
+			ExcludeRequester: ExcludeNobody,
+
 			Approve:   []string{"✅", "👍"},
 			Buttons:   true,
 			Notify:    []string{notifyMention},

@@ -72,6 +72,8 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 		return either(text(`^auto$`), &jsonschema.Schema{Type: "integer", Minimum: "1"})
 	case reflect.TypeFor[Images]():
 		return either(text(`^auto$`), &jsonschema.Schema{Type: "boolean"})
+	case reflect.TypeFor[Exclude]():
+		return either(text(`^thread$`), &jsonschema.Schema{Type: "boolean"})
 	}
 	if w, ok := reflect.Zero(t).Interface().(word); ok {
 		enum := &jsonschema.Schema{Type: "string"}

@@ -162,7 +162,7 @@ type Approvals struct {
 	Timeout          time.Duration `yaml:"timeout" schema:"positive" doc:"Then the call is denied. Default 30m"`
 	Approvers        []string      `yaml:"approvers" schema:"approver,some" doc:"requester, anyone, user:ID, group:ID (Slack user group) or role:ID (Discord role). Default [requester]"`
 	Quorum           int           `yaml:"quorum" schema:"min=1" doc:"Distinct approvers needed. Default 1"`
-	ExcludeRequester bool          `yaml:"exclude_requester" doc:"The two-person rule. Default false"`
+	ExcludeRequester Exclude       `yaml:"exclude_requester" doc:"true: the two-person rule, nobody whose message is in the turn may approve; thread: nobody whose message the model is shown. Default false"`
 	Approve          []string      `yaml:"approve" schema:"emoji,some" doc:"Reactions that approve, any skin tone; Slack names mean the same. Default ✅ 👍"`
 	Buttons          bool          `yaml:"buttons" doc:"Approve and Deny beside the reactions, where the platform has buttons. Default true"`
 	Notify           []string      `yaml:"notify" schema:"notify" doc:"mention: who may decide is mentioned; channel:ID: the card is there too, and can be decided there. Default [mention]"`

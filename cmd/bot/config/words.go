@@ -15,6 +15,9 @@ type Strategy string
 // Images says whether the model takes images.
 type Images string
 
+// Exclude says whom an approval excludes.
+type Exclude string
+
 // Taint says what happens to calls while content from outside is in the prompt.
 type Taint string
 
@@ -54,6 +57,10 @@ const (
 	ImagesYes  Images = "true"
 	ImagesNo   Images = "false"
 
+	ExcludeNobody Exclude = "false"
+	ExcludeTurn   Exclude = "true"   // whose message is in the turn
+	ExcludeThread Exclude = "thread" // whose message the model is shown
+
 	TaintAsk Taint = "ask"
 	TaintOff Taint = "off"
 
@@ -92,6 +99,7 @@ type word interface{ allowed() []string }
 func (Protocol) allowed() []string { return []string{"tools", "react", "numbered"} }
 func (Strategy) allowed() []string { return []string{"react", "plan", "reflexion", "branch"} }
 func (Images) allowed() []string   { return []string{"auto", "true", "false"} }
+func (Exclude) allowed() []string  { return []string{"false", "true", "thread"} }
 func (Taint) allowed() []string    { return []string{"ask", "off"} }
 func (Follow) allowed() []string   { return []string{"callers", "thread", "mentions"} }
 func (DiscordFollow) allowed() []string {
