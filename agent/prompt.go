@@ -169,6 +169,12 @@ func (d *decision) frame(tools []llm.Tool) string {
 
 // fixed counts what stands before the conversation and always stays.
 func (d *decision) fixed(p speak.Prompt) int {
+	text, messages := d.standing(p)
+	return d.a.Count(text) + messages*perMessage
+}
+
+// standing is the text of that, and of how many messages it is.
+func (d *decision) standing(p speak.Prompt) (string, int) {
 	var text strings.Builder
 	text.WriteString(p.System + p.Left + textLeftOut + textStepsLeftOut + speak.LastCall)
 	text.WriteString(d.frame(p.Tools))
@@ -177,7 +183,7 @@ func (d *decision) fixed(p speak.Prompt) int {
 		text.WriteString(e.User + e.Assistant)
 		messages += 2
 	}
-	return d.a.Count(text.String()) + messages*perMessage
+	return text.String(), messages
 }
 
 // correction is by how much the provider counted more tokens than nod did, the
@@ -380,13 +386,19 @@ func (s *state) said(m chat.Message) string {
 }
 
 // Fits says whether the instructions and tool definitions leave room for a
-// conversation in the budget.
+// conversation in the budget. They are counted only where that is not plain from their
+// length: it is asked at the start, and to count takes a table that is read for it.
 func (a *Agent) Fits() error {
+	const leastBytes = 2 // of a token, in any text that is written for people
 	if a.Budget <= 0 {
 		return nil
 	}
 	d := decision{a: a, s: &state{open: &turn{}, off: map[string]bool{}}, log: NewLog(nil, Claim{})}
-	if fixed := d.fixed(d.preamble()); fixed > a.Budget/2 {
+	text, messages := d.standing(d.preamble())
+	if len(text)/leastBytes+messages*perMessage <= a.Budget/2 {
+		return nil
+	}
+	if fixed := a.Count(text) + messages*perMessage; fixed > a.Budget/2 {
 		return fmt.Errorf("memory.budget_tokens: instructions and tool definitions alone take %d tokens; write at least %d, or fewer tools", fixed, 2*fixed)
 	}
 	return nil

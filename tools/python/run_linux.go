@@ -7,11 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"nod/llm"
 	"nod/tools"
@@ -302,20 +303,30 @@ func (r *result) compose() llm.Result {
 	return llm.Result{Text: strings.Join(lines, "\n"), Failed: r.failed, Files: r.files}
 }
 
-// identifier is what a variable's name may be, when an interpreter that cannot
-// be trusted says it.
-var identifier = regexp.MustCompile(`^[\pL_][\pL\pN_]{0,59}$`)
-
 const variablesMost = 40
 
 func variables(names []string) []string {
 	var out []string
 	for _, n := range names {
-		if len(out) < variablesMost && identifier.MatchString(n) {
+		if len(out) < variablesMost && isIdentifier(n) {
 			out = append(out, n)
 		}
 	}
 	return out
+}
+
+// isIdentifier says whether a text may be a variable's name, when an interpreter that
+// cannot be trusted says it. It is no expression, as that one would take 2 MB.
+func isIdentifier(name string) bool {
+	if utf8.RuneCountInString(name) > 60 {
+		return false
+	}
+	for i, r := range name {
+		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsNumber(r)) {
+			return false
+		}
+	}
+	return name != ""
 }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
