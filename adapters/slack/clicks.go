@@ -73,6 +73,8 @@ func (a *Adapter) meant(in interaction) func(context.Context) error {
 				return func(ctx context.Context) error { return a.showSteps(ctx, in, act.Value) }
 			case olderID, newerID:
 				return func(ctx context.Context) error { return a.turnPage(ctx, in, act.Value) }
+			case againID:
+				return func(ctx context.Context) error { return a.editAgain(ctx, in, act.Value) }
 			case editID:
 				return func(ctx context.Context) error { return a.edit(ctx, in, act.Value) }
 			case approveID, denyID, grantID, retryID:
@@ -89,6 +91,8 @@ func (a *Adapter) meant(in interaction) func(context.Context) error {
 			return func(ctx context.Context) error { return a.explained(ctx, in) }
 		case editForm:
 			return func(ctx context.Context) error { return a.changed(ctx, in) }
+		case againForm:
+			return func(ctx context.Context) error { return a.ranAgain(ctx, in) }
 		case opinionForm:
 			return func(ctx context.Context) error { return a.criticised(ctx, in) }
 		}

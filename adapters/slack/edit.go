@@ -137,12 +137,17 @@ func (a *Adapter) confide(ctx context.Context, in interaction, text string) erro
 
 // editWindow writes the forms.
 func editWindow(e editable, p *chat.Approval) (json.RawMessage, error) {
-	private, err := json.Marshal(e)
+	return formWindow(editForm, e, forms.Title(p, 24), editNote, forms.Of(p.Parameters, p.Args, roomy))
+}
+
+// formWindow writes a form for arguments; what it is about goes with it.
+func formWindow(callback string, what any, title, note string, fields []forms.Field) (json.RawMessage, error) {
+	private, err := json.Marshal(what)
 	if err != nil {
 		return nil, err
 	}
-	blocks := []slackgo.Block{slackgo.NewContextBlock("", slackgo.NewTextBlockObject(slackgo.PlainTextType, editNote, false, false))}
-	for _, f := range forms.Of(p.Parameters, p.Args, roomy) {
+	blocks := []slackgo.Block{slackgo.NewContextBlock("", slackgo.NewTextBlockObject(slackgo.PlainTextType, note, false, false))}
+	for _, f := range fields {
 		input := slackgo.NewInputBlock(f.ID, plainText(f.Label), nil, editElement(f)).WithOptional(!f.Required)
 		if f.About != "" {
 			input.Hint = plainText(shorten(f.About, 300))
@@ -150,8 +155,8 @@ func editWindow(e editable, p *chat.Approval) (json.RawMessage, error) {
 		blocks = append(blocks, input)
 	}
 	return json.Marshal(slackgo.ModalViewRequest{
-		Type: slackgo.VTModal, CallbackID: editForm, PrivateMetadata: string(private),
-		Title: plainText(forms.Title(p, 24)), Submit: plainText("Send"), Close: plainText("Close"), Blocks: slackgo.Blocks{BlockSet: blocks},
+		Type: slackgo.VTModal, CallbackID: callback, PrivateMetadata: string(private),
+		Title: plainText(title), Submit: plainText("Send"), Close: plainText("Close"), Blocks: slackgo.Blocks{BlockSet: blocks},
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/chat"
+	forms "nod/chat/form"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -122,7 +123,9 @@ func TestGoldenViews(t *testing.T) {
 			{Name: "deploy", About: "Deploy a service.", Risk: "asks for approval: requester"},
 		},
 	}, "https://example.slack.com/", time.Unix(1794999000, 0))
-	window, err := stepsWindow("slack:x 7", stepPages(*steps(2, true)), 0)
+	again := *steps(2, true)
+	again.Items[0].Calls[0].ID, again.Items[0].Calls[0].Again = "7-1-1", true
+	window, err := stepsWindow("slack:x 7", stepPages("slack:x", again), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +148,11 @@ func TestGoldenViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, view := range map[string]any{"edit-form": edit, "edit-form-json": asJSON, "home": home, "steps-window": window, "reason-form": form, "opinion-form": opinion, "opinion-asked": whatWrongBlocks("1.000300")} {
+	rerun, err := againWindow(about{"slack:x", "c1"}, chat.Again{Call: "c1", Tool: "deploy", Args: `{"env":"prod","copies":2}`}, forms.Of(deployParameters, `{"env":"prod","copies":2}`, roomy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, view := range map[string]any{"again-form": rerun, "edit-form": edit, "edit-form-json": asJSON, "home": home, "steps-window": window, "reason-form": form, "opinion-form": opinion, "opinion-asked": whatWrongBlocks("1.000300")} {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)

@@ -36,7 +36,7 @@ func (a *Adapter) showSteps(ctx context.Context, in interaction, value string) e
 	}
 	pages := [][]slackgo.Block{{section("These steps are not kept any more.")}}
 	if ok {
-		pages = stepPages(steps)
+		pages = stepPages(name, steps)
 	}
 	args := url.Values{"trigger_id": {in.TriggerID}}
 	return a.window(ctx, "views.open", args, value, pages, len(pages)-1)
@@ -59,7 +59,7 @@ func (a *Adapter) turnPage(ctx context.Context, in interaction, value string) er
 	if err != nil || !ok {
 		return fmt.Errorf("read the steps: %w", err)
 	}
-	pages := stepPages(steps)
+	pages := stepPages(name, steps)
 	return a.window(ctx, "views.update", url.Values{"view_id": {in.View.ID}}, value[:at], pages, n)
 }
 
@@ -106,12 +106,12 @@ func stepsWindow(value string, pages [][]slackgo.Block, n int) (json.RawMessage,
 // Caps of a page: blocks, and bytes of what is in them. Slack takes 100 and
 // 250,000.
 const (
-	mostOnPage    = mostModal - 5
+	mostOnPage    = mostModal - 6
 	mostPageBytes = 150_000
 )
 
-// stepPages writes steps whole, on as many pages as it takes.
-func stepPages(s chat.Steps) [][]slackgo.Block {
+// stepPages writes steps of a thread whole, on as many pages as it takes.
+func stepPages(thread string, s chat.Steps) [][]slackgo.Block {
 	page := []slackgo.Block{section(summary.Lines("*"+escape(stepsTitle(&s))+"*", escape(summary.Spent(&s))))}
 	var pages [][]slackgo.Block
 	size := 0
@@ -136,6 +136,9 @@ func stepPages(s chat.Steps) [][]slackgo.Block {
 		for _, c := range item.Calls {
 			add("Action "+shorten(flat(c.Tool), 100), cmp.Or(strings.TrimSpace(c.Args), "{}"))
 			add("Observation ("+string(c.State)+")", c.Observation)
+			if button := againButton(thread, c); button != nil {
+				page = append(page, button)
+			}
 		}
 	}
 	return append(pages, page)

@@ -139,3 +139,11 @@ func Title(p *chat.Approval, most int) string {
 	}
 	return "Edit"
 }
+
+// AgainTitle is the same above a form of a call that is run again.
+func AgainTitle(tool string, most int) string {
+	if title := "Run " + chat.Exact(tool) + " again"; units(title) <= most {
+		return title
+	}
+	return "Run again"
+}

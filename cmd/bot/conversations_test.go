@@ -20,6 +20,8 @@ func obedient(req fakellm.Request) fakellm.Reply {
 		text = after
 	}
 	switch {
+	case strings.Contains(last.Text(), "took this up again"):
+		return fakellm.Reply{Text: "Answered anew."}
 	case len(req.Tools) == 0:
 		return fakellm.Reply{Text: "no tools left"}
 	case strings.Contains(text, "deploy both"):
@@ -77,6 +79,22 @@ var conversations = []conversation{
 		n.w.react("ada", ask.place, "✅")
 		if ran := n.ran(); len(ran) != 1 {
 			t.Errorf("ran %q", ran)
+		}
+	}},
+	{"CallRunAgain", nil, func(t *testing.T, n *service) {
+		at := n.w.mention("ada", "deploy prod now")
+		n.w.react("ada", n.ask(at, `{"env":"prod"}`).place, "✅")
+		n.find(at, `The tool says: deployed prod`)
+		n.find(at, "1 step ·", "deploy") // folded: the turn is over
+		n.w.mentionIn("ada", at, `run 1 {"env":"staging"}`)
+		n.w.react("ada", n.ask(at, `{"env":"staging"}`).place, "✅")
+		n.find(at, "Try 2", "ada", "ran", "staging", "Answered anew.")
+		if ran := n.ran(); !slices.Equal(ran, []string{"deployed prod", "deployed staging"}) {
+			t.Errorf("ran %q", ran)
+		}
+		last := n.llm.Requests()
+		if whole := last[len(last)-1].Whole(); strings.Contains(whole, "The tool says") || !strings.Contains(whole, "What had run stays done: deploy") {
+			t.Errorf("the prompt is\n%s", whole)
 		}
 	}},
 	{"DeniedDoesNotRun", nil, func(t *testing.T, n *service) {

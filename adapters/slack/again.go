@@ -1,0 +1,127 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	slackgo "github.com/slack-go/slack"
+
+	"nod/chat"
+	forms "nod/chat/form"
+	"nod/chat/outbox"
+)
+
+// In the window with the steps each call of a turn that can be gone on with has a button,
+// which puts a form with its arguments in the window's place: sending it runs the call
+// again, as one of whoever sends it. The window is made by the bot for one person, so
+// what its buttons hold is what the bot wrote.
+
+// The button and its form.
+const (
+	againID    = "nod_again"
+	againForm  = "nod_again_form"
+	againLabel = "Edit and run again"
+)
+
+// againNote is what the form says before everything else.
+const againNote = "What you send runs as a call of yours, after an approval where one is needed, and the question is answered anew from there. What ran before stays done."
+
+// Reruns is an Inbox that lets people run calls of turns that are over again.
+type Reruns interface {
+	Again(ctx context.Context, thread chat.ThreadID, call string) (v chat.Again, why string, err error)
+	RunAgain(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
+}
+
+func (a *Adapter) reruns() Reruns {
+	r, _ := a.o.Inbox.(Reruns)
+	return r
+}
+
+// againButton is the button of a call; nil where there is none.
+func againButton(thread string, c chat.ToolCall) slackgo.Block {
+	value := againValue(thread, c.ID)
+	if !c.Again || thread == "" || units(value) > mostValue {
+		return nil
+	}
+	return slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(againID, value, plainText(againLabel)))
+}
+
+// againValue names a call of a thread.
+func againValue(thread, call string) string { return thread + " " + url.PathEscape(call) }
+
+// editAgain puts the form in the place of the steps.
+func (a *Adapter) editAgain(ctx context.Context, in interaction, value string) error {
+	name, escaped, _ := strings.Cut(value, " ")
+	thread, err := chat.ParseThreadID(name)
+	call, bad := url.PathUnescape(escaped)
+	inbox := a.reruns()
+	if err != nil || bad != nil || inbox == nil || in.View.Callback != stepsView {
+		return malformed("button of a call", err)
+	}
+	v, why, err := inbox.Again(ctx, thread, call)
+	if err != nil {
+		why = "my memory does not answer; try again in a moment"
+	}
+	fields := forms.Of(v.Parameters, v.Args, roomy)
+	if why == "" && len(fields) == 0 {
+		why = fmt.Sprintf("these arguments are too long for a form; in a message, `run %d {…}` does the same", v.Number)
+	}
+	if why != "" {
+		text := "It can't be run again: " + escape(why) + "."
+		return errors.Join(err, a.window(ctx, "views.update", url.Values{"view_id": {in.View.ID}}, "", [][]slackgo.Block{{section(text)}}, 0))
+	}
+	view, err := againWindow(about{name, call}, v, fields)
+	if err != nil {
+		return err
+	}
+	args := url.Values{"view_id": {in.View.ID}, "view": {string(view)}}
+	return a.web.call(ctx, request{method: "views.update", args: args, priority: outbox.Approval})
+}
+
+// againWindow writes the form.
+func againWindow(of any, v chat.Again, fields []forms.Field) (json.RawMessage, error) {
+	return formWindow(againForm, of, forms.AgainTitle(v.Tool, 24), againNote, fields)
+}
+
+// ranAgain takes in what somebody sends with the form.
+func (a *Adapter) ranAgain(ctx context.Context, in interaction) error {
+	var of about
+	inbox := a.reruns()
+	if err := json.Unmarshal([]byte(in.View.Private), &of); err != nil || inbox == nil {
+		return malformed("form", err)
+	}
+	thread, err := chat.ParseThreadID(of.Thread)
+	if err != nil {
+		return malformed("form of another thread", err)
+	}
+	filled, ids := in.filled()
+	args, wrong := forms.Read(filled)
+	switch {
+	case wrong != nil:
+		return formErrors{wrong.ID: sentence(wrong.Why)}
+	case len(ids) == 0:
+		return malformed("form without fields", nil)
+	case !whole(args): // whoever approves has to see what runs
+		return formErrors{ids[0]: fmt.Sprintf("These arguments are longer than a card can show (%d characters).", mostInline)}
+	}
+	heard, by, err := a.hears(ctx, in.User.ID, channelOf(thread.Channel))
+	if err != nil {
+		return fmt.Errorf("look up who runs a call again: %w", err)
+	}
+	if !heard {
+		return formErrors{ids[0]: "Only those whom I listen to here can run something."}
+	}
+	c := chat.Change{Call: of.Call, By: by, Args: args}
+	refused, err := inbox.RunAgain(ctx, thread, c, "slack:again:"+in.View.ID+":"+shortest(sum(args)))
+	switch {
+	case err != nil:
+		return fmt.Errorf("put a call that is run again: %w", err)
+	case refused != "":
+		return formErrors{forms.Blame(ids, refused): sentence(refused)}
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"nod/internal/fakeslack"
+)
+
+// deployed has a deployment made, and gives where, and the steps of it, once the turn
+// is over.
+func (n *service) deployed() (at place, steps post) {
+	n.t.Helper()
+	at = n.w.mention("ada", "deploy prod now")
+	n.w.react("ada", n.ask(at, `{"env":"prod"}`).place, "✅")
+	n.find(at, "The tool says: deployed prod")
+	return at, n.find(at, "1 step ·", "deploy")
+}
+
+// anew waits until the call that was run again is approved, and the turn answered.
+func (n *service) anew(at place) {
+	n.t.Helper()
+	n.w.react("bob", n.ask(at, `{"env":"staging"}`).place, "✅")
+	n.find(at, "Try 2", "ran", "staging", "Answered anew.")
+	if ran := n.ran(); !slices.Equal(ran, []string{"deployed prod", "deployed staging"}) {
+		n.t.Errorf("ran %q", ran)
+	}
+}
+
+// In the window with the steps bob edits a call of ada's turn and runs it again.
+func TestSlackEditAndRunAgain(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	n := newService(t, w, obedient, setup{})
+	n.start()
+	at, steps := n.deployed()
+	var id string
+	eventually(t, "the steps have the button, once the turn is over", func() bool {
+		had := len(w.s.Views("U0BOB"))
+		w.s.Click("U0BOB", fakeslack.Action{Channel: steps.channel, TS: steps.message, ActionID: "nod_steps"})
+		eventually(t, "the steps open", func() bool { return len(w.s.Views("U0BOB")) > had })
+		id = w.s.Views("U0BOB")[had].ID
+		return strings.Contains(string(w.view(id).Raw), "nod_again")
+	})
+	w.s.Click("U0BOB", fakeslack.Action{View: id, ActionID: "nod_again"})
+	eventually(t, "the form stands in their place", func() bool { return strings.Contains(string(w.view(id).Raw), "nod_again_form") })
+	w.s.Fill("U0BOB", id, map[string]string{"Senv": "staging"})
+	eventually(t, "it is closed", func() bool { return w.view(id).Closed })
+	n.anew(at)
+}
+
+// view is a view of bob's.
+func (w *slackWorld) view(id string) fakeslack.View {
+	views := w.s.Views("U0BOB")
+	return views[slices.IndexFunc(views, func(v fakeslack.View) bool { return v.ID == id })]
+}
