@@ -1,16 +1,24 @@
 package discord
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
+	"nod/chat"
 	"nod/internal/fakediscord"
+	"nod/internal/ledger"
 )
 
 // What was missed is looked for in threads and posts, too, that the bot was never
@@ -99,6 +107,33 @@ func TestBusy(t *testing.T) {
 	}
 	if list, all := at.busy("10000020970", 1000); all != 3 || len(list) != 3 {
 		t.Errorf("since then %d channels, of which %q", all, list)
+	}
+}
+
+// What is not looked through for what was missed is in the log: channels of which
+// there are too many, and those that can't be read.
+func TestNotLookedThrough(t *testing.T) {
+	var log bytes.Buffer
+	a, err := New(Options{Token: "x", Inbox: ledger.New(), APIURL: "http://127.0.0.1:1", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.self.set(user{ID: "1"})
+	for n := range 20 {
+		a.atlas.putGuild(large(n))
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel() // nothing is read
+	_ = a.parents(over, []chat.Watermark{{Thread: thread("1", "2"), Last: chat.MessageRef{ID: "1"}}})
+	if !strings.Contains(log.String(), "not every channel is looked through") || !strings.Contains(log.String(), "channels=2600 looked_through=2000") {
+		t.Errorf("the log says %s", log.String())
+	}
+	log.Reset()
+	a.atlas.putGuild(guild{
+		ID: "5", Members: []member{{User: &user{ID: "1"}}}, Roles: []role{{ID: "5", May: discordgo.PermissionViewChannel}}, Channels: []channel{{ID: "6"}},
+	})
+	if err := a.overdue(over, "6", "1", false); err != nil || !strings.Contains(log.String(), "lacks Read Message History") {
+		t.Errorf("%v, the log says %s", err, log.String())
 	}
 }
 

@@ -139,6 +139,11 @@ func TestSlowSession(t *testing.T) {
 	o.fake.IgnoreIdentifies(true)
 	o.begin(func(opt *Options) { opt.Greet = time.Nanosecond })
 	o.wait(func(s *fakediscord.Server) bool { return s.Gateway().Unanswered > 0 })
+	for range 20 { // by which much more time goes by than a resume would have
+		if err := o.a.ownApp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	o.fake.IgnoreIdentifies(false)
 	o.ready()
 	if got := o.fake.Gateway(); got.Connects != 1 || got.Identifies != 1 {

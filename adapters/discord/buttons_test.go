@@ -41,6 +41,11 @@ func TestPings(t *testing.T) {
 	if n := len(o.fake.Pings(id)); n != 2 {
 		t.Errorf("%d pings in all", n)
 	}
+	for _, c := range o.fake.Calls("PATCH /channels/{channel}/messages/{message}") {
+		if !strings.Contains(string(c.Body), `"allowed_mentions":{"parse":[],"replied_user":false}`) {
+			t.Errorf("a change may ping: %s", c.Body)
+		}
+	}
 }
 
 // An answer for which somebody had to wait pings them, and nobody else; also when

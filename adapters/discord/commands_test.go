@@ -1,6 +1,8 @@
 package discord
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -29,6 +31,15 @@ func TestRegister(t *testing.T) {
 	o := commanded(t)
 	if got := o.fake.Commands(); !slices.Equal(got, []string{"ask", "stop", "forget", "help", "memory", "steps", "artifacts", "drop", "tools", "grants", "waiting", askAbout}) {
 		t.Errorf("commands %q", got)
+	}
+	var sent []command
+	if err := json.Unmarshal(o.fake.Calls(registerRoute)[0].Body, &sent); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range sent { // where the bot is, and so hears what follows
+		if !slices.Equal(c.Contexts, []int{0, 1}) || !slices.Equal(c.Installs, []int{0}) {
+			t.Errorf("%s can be given in %v, installed by %v", c.Name, c.Contexts, c.Installs)
+		}
 	}
 	o.stop()
 	o.run(withCommands)
@@ -74,6 +85,7 @@ func TestStopForgetHelp(t *testing.T) {
 	o := commanded(t)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	th := thread(o.general, id)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 }) // which stands in another lane than what is said in its thread
 	o.post(th, answer("a", "done"), false)
 	said := func(channel, name, want string) {
 		t.Helper()
@@ -141,12 +153,14 @@ func TestFollowUpsUnderLoad(t *testing.T) {
 	ref := o.post(direct(dm), chat.Post{Key: "p", Approval: asking("{}")}, false)
 	o.fake.Click(o.bob, ref.ID, o.fake.Message(ref.ID).Buttons()[0])
 	o.in.Await(t, func() bool { return len(o.in.Reactions) == 1 })
-	o.a.rest.out.Pause("*", ledger.Longest) // nothing else may be sent
+	o.a.rest.out.Pause("*", time.Hour) // nothing else may be sent
 	for range 10 {
 		o.fake.Slash(o.ada, dm, "stop", nil)
 	}
 	o.fake.Inject(fakediscord.Fault{Route: "PATCH /webhooks/{app}/{token}/messages/{message}", Status: http.StatusTooManyRequests, RetryAfter: time.Millisecond})
-	if err := o.a.Whisper(t.Context(), direct(dm), chat.User{ID: chat.UserID(o.bob)}, ref, "You may not."); err != nil {
+	soon, cancel := context.WithTimeout(t.Context(), ledger.Longest)
+	defer cancel()
+	if err := o.a.Whisper(soon, direct(dm), chat.User{ID: chat.UserID(o.bob)}, ref, "You may not."); err != nil {
 		t.Fatal(err)
 	}
 	o.wait(func(s *fakediscord.Server) bool {
@@ -254,6 +268,17 @@ func TestAskElsewhere(t *testing.T) {
 		if posts := o.fake.Posts(c.channel); len(posts) > 0 {
 			t.Errorf("posts %+v", posts)
 		}
+	}
+}
+
+// In a channel that the bot can't see a question is refused, too.
+func TestAskUnseen(t *testing.T) {
+	o := commanded(t)
+	o.fake.Overwrite(o.general, o.fake.Bot(), 0, fakediscord.ViewChannel)
+	o.fake.Slash(o.ada, o.general, "ask", map[string]any{"question": "what is our plan?"})
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Ephemerals(o.ada)) == 1 })
+	if got := o.fake.Ephemerals(o.ada)[0].Content; !strings.Contains(got, "can't see this channel") || len(o.fake.Posts(o.general)) > 0 {
+		t.Errorf("it says %q, posts %+v", got, o.fake.Posts(o.general))
 	}
 }
 

@@ -83,6 +83,10 @@ func TestGatewayFaults(t *testing.T) {
 			if tt.resumed && tt.name != "handshake fails" && now.ByResume == 0 {
 				t.Errorf("it did not use the address for resuming: %+v", now)
 			}
+			took := now.Connects - before.Connects
+			if slices.Contains(straight, tt.name) && took != 1 || slices.Contains(refusedOnce, tt.name) && took != 2 {
+				t.Errorf("it took %d connections", took)
+			}
 			if tt.code != 0 {
 				o.wait(func(s *fakediscord.Server) bool { return slices.Contains(s.Gateway().Closes, tt.code) })
 			}
@@ -108,6 +112,15 @@ type faultCase struct {
 	resumed bool
 	code    int // with which this side closes; 0: it does not
 }
+
+// straight are failures after which the session is known to be over or to go on, so
+// that the next connection has one.
+var straight = []string{
+	"cut", "reconnect", "invalid, resumable", "invalid", "unknown error", "session timed out", "going away", "closed as if all were well",
+}
+
+// refusedOnce are those in which it takes a resume to learn that it is over.
+var refusedOnce = []string{"start a new session", "not authenticated any more", "session forgotten"}
 
 // What connecting again can't mend ends Run, with a word on what to do.
 func TestFatal(t *testing.T) {

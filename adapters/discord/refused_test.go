@@ -2,6 +2,7 @@ package discord
 
 import (
 	"errors"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -205,6 +206,46 @@ func TestThreadBecomesReadOnly(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Of a thread that somebody locked it is said above it, once, that nothing can be
+// answered there.
+func TestLockedThread(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	th := thread(o.general, id)
+	o.post(th, answer("a", "done"), false)
+	o.fake.Archive(id, true, true)
+	for _, key := range []string{"b", "c"} {
+		if _, err := o.a.Post(t.Context(), th, answer(key, "more"), false); !errors.Is(err, chat.ErrGone) {
+			t.Errorf("post: %v", err)
+		}
+	}
+	if posts := o.fake.Posts(o.general); len(posts) != 1 || !strings.Contains(posts[0].Content, "it is locked") || posts[0].ReplyTo != id {
+		t.Errorf("posts above %+v", posts)
+	}
+}
+
+// A question that AutoMod lets no thread be named after gets one all the same.
+func TestBlockedName(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	o.fake.Block(o.guild, "rude")
+	id := o.fake.Say(o.ada, o.general, o.mention()+" a rude question")
+	o.post(thread(o.general, id), answer("a", "hm"), false)
+	if got := o.fake.Threads(o.general); len(got) != 1 || got[0].Name != unnamed || len(o.fake.Posts(id)) != 1 {
+		t.Errorf("threads %+v", got)
+	}
+}
+
+// What stands before Discord may refuse a post for a moment, in HTML.
+func TestRefusedForAMoment(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	dm := o.fake.DM(o.ada)
+	o.fake.Inject(fakediscord.Fault{Route: postRoute, Status: http.StatusForbidden})
+	o.post(direct(dm), answer("a", "hi"), false)
+	if posts := o.fake.Posts(dm); len(posts) != 1 {
+		t.Errorf("posts %+v", posts)
 	}
 }
 

@@ -110,13 +110,65 @@ func TestSessionIsOver(t *testing.T) {
 	}
 }
 
-// A resumed connection says from its first heartbeat on what came last.
+// A connection that goes on with a session says from its first heartbeat on what came
+// last, also before anything comes.
 func TestFirstHeartbeat(t *testing.T) {
-	o := open(t, fakediscord.Options{Heartbeat: 20 * time.Millisecond}, nil)
+	o := open(t, fakediscord.Options{Heartbeat: 20 * time.Millisecond}, func(o *Options) { o.Greet = time.Hour })
+	o.fake.IgnoreResumes(true)
+	before := o.fake.Gateway()
 	o.fake.Connections()[0].Cut()
-	o.wait(func(s *fakediscord.Server) bool { return s.Gateway().Resumes >= 1 && s.Gateway().Beats > 5 })
+	o.wait(func(s *fakediscord.Server) bool {
+		return s.Gateway().Connects > before.Connects && s.Gateway().Beats > before.Beats+5
+	})
 	if got := o.fake.Gateway(); got.Blind > 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Who is asked to connect again in place of being greeted does so at once.
+func TestReconnectBeforeHello(t *testing.T) {
+	o := open(t, fakediscord.Options{}, func(o *Options) { o.Pause = time.Hour })
+	o.fake.ReconnectFirst(2)
+	o.fake.Connections()[0].Reconnect()
+	o.wait(func(s *fakediscord.Server) bool { return s.Gateway().Resumes == 1 })
+}
+
+// The first note of a session does not wait for its time, and the last one says that
+// nobody has the session any more: the next process need not find that out.
+func TestFirstAndLastNote(t *testing.T) {
+	seldom := func(o *Options) { o.Beat = time.Hour }
+	o := open(t, fakediscord.Options{}, seldom)
+	dm := o.fake.DM(o.ada)
+	o.in.Await(t, func() bool { return len(o.in.Notes) == 1 })
+	o.fake.Say(o.ada, dm, "one")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.stop()
+	o.fake.Say(o.ada, dm, "two")
+	o.run(seldom)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+	if got := o.fake.Gateway(); got.Identifies != 1 || o.in.Repeats > 0 {
+		t.Errorf("%+v, %d came again", got, o.in.Repeats)
+	}
+}
+
+// A session that was another one's, by what it hears, or was left long ago is not
+// gone on with: there is a new one.
+func TestSessionThatDoesNotFit(t *testing.T) {
+	for name, change := range map[string]func(*Options){
+		"other intents": func(o *Options) { o.Follow = "thread" },
+		"other shards":  func(o *Options) { o.Shards = 2 },
+		"long ago":      func(o *Options) { o.Now = func() time.Time { return time.Now().Add(time.Hour) } },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := open(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, nil)
+			o.in.Await(t, func() bool { return len(o.in.Notes) == 1 })
+			o.stop()
+			o.run(change)
+			if got := o.fake.Gateway(); got.Identifies < 2 || got.Resumes != 0 || got.Refused != 0 {
+				t.Errorf("%+v", got)
+			}
+		})
 	}
 }
 
@@ -133,6 +185,43 @@ func TestLateGuilds(t *testing.T) {
 	o.fake.Say(o.ada, later, o.mention()+" two")
 	o.run(nil)
 	o.fake.TellGuilds(1)
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Calls("GET /channels/{channel}/messages")) > 0 })
+	o.fake.TellGuilds(1)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+}
+
+// So are those that are told of after the first look, while others are not yet, and
+// may never be.
+func TestLaterGuilds(t *testing.T) {
+	o := build(t, fakediscord.Options{})
+	later := o.fake.AddChannel(o.fake.AddGuild("later", o.ada), "general")
+	o.fake.AddGuild("in an outage", o.ada)
+	o.run(nil)
+	dm := o.fake.DM(o.ada)
+	o.fake.Say(o.ada, dm, "one")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.stop()
+	o.fake.ForgetSessions()
+	o.fake.HoldGuilds()
+	o.fake.Say(o.ada, later, o.mention()+" two")
+	o.run(nil)
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Calls("GET /channels/{channel}/messages")) > 0 })
+	o.fake.TellGuilds(2)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+}
+
+// A guild that is in an outage when a session begins is looked through once it is
+// back.
+func TestBackFromOutage(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	o.fake.Say(o.ada, o.fake.DM(o.ada), "one")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.stop()
+	o.fake.ForgetSessions()
+	o.fake.HoldGuilds()
+	o.fake.Say(o.ada, o.general, o.mention()+" two")
+	o.run(nil)
+	o.fake.Outage(o.guild)
 	o.wait(func(s *fakediscord.Server) bool { return len(s.Calls("GET /channels/{channel}/messages")) > 0 })
 	o.fake.TellGuilds(1)
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })

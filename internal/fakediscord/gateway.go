@@ -58,7 +58,7 @@ type Stats struct {
 	Unanswered int   // identifies that were ignored, for now at least
 	ByResume   int   // connections to the address that READY gave for resuming
 	Beats      int   // heartbeats
-	Blind      int   // heartbeats of resumed connections that did not say what came last
+	Blind      int   // heartbeats of connections that resume a session, and did not say what came last
 	Streams    int   // connections whose events are one compressed stream
 	Closes     []int // the codes with which bots closed; 1006 for none
 }
@@ -87,6 +87,7 @@ type Connection struct {
 	// The server's lock guards the rest.
 	session *session // nil before identify and after op 9
 	resumed bool
+	resumes bool // it asked to be
 	queue   []frame
 	frozen  bool
 	deaf    bool // sends no acks
@@ -135,7 +136,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/resume") {
 		s.stats.ByResume++
 	}
-	c.beat = time.AfterFunc(2*s.options.Heartbeat, func() { c.Close(4009, "Session timed out.") })
+	c.beat = time.AfterFunc(2*s.options.Heartbeat, c.silent)
 	s.running.Go(c.write)
 	s.running.Go(c.read)
 	c.greet(r)
@@ -165,6 +166,17 @@ func (c *Connection) greet(r *http.Request) {
 	}
 	interval := c.server.options.Heartbeat.Milliseconds()
 	c.push(frame{data: raw(object{"op": 10, "d": object{"heartbeat_interval": interval}})})
+}
+
+// silent closes a connection on which no heartbeat came for too long. Of one that is
+// half open that is nobody's fault.
+func (c *Connection) silent() {
+	c.server.mu.Lock()
+	frozen := c.frozen
+	c.server.mu.Unlock()
+	if !frozen {
+		c.Close(4009, "Session timed out.")
+	}
 }
 
 // closing tells whether Close was called. The lock is held.
@@ -312,7 +324,7 @@ func (c *Connection) receive(data []byte) {
 	case *p.Op == 1:
 		c.beat.Reset(2 * s.options.Heartbeat)
 		s.stats.Beats++
-		if c.resumed && string(p.D) == "null" {
+		if c.resumes && string(p.D) == "null" {
 			s.stats.Blind++
 		}
 		if !c.deaf {
@@ -352,6 +364,7 @@ func (c *Connection) authenticate(op int, data []byte) {
 		c.push(frame{close: 4004, text: "Authentication failed."})
 		return
 	}
+	c.resumes = op == 6
 	if op == 6 && c.server.resumeClose != 0 {
 		c.push(frame{close: c.server.resumeClose})
 		return

@@ -39,6 +39,11 @@ func (s *Server) postThread(q *request) (any, *apiError) {
 	if f.bad != nil {
 		return nil, f.bad
 	}
+	for _, word := range c.guild.blocked {
+		if strings.Contains(name, word) {
+			return nil, refusal(http.StatusBadRequest, 200001, "Title was blocked by automatic moderation")
+		}
+	}
 	t := s.beginThread(m, s.bot, name)
 	if body.Archive != 0 {
 		t.archive = body.Archive
