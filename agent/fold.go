@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"nod/chat"
@@ -158,6 +159,8 @@ type call struct {
 	places   []string          // where its card is to stand too
 	notified map[string]uint64 // the same, and Seq of the entry that says so
 	copies   []*copied         // where it does
+	searches []search          // for those who get it in direct conversations
+	missed   map[string]string // places where it can't stand, and why
 	votedOn  map[uint64]chat.MessageRef
 	ahead
 
@@ -427,7 +430,7 @@ func (s *state) ended(b memory.Ended) {
 func (s *state) post(seq uint64, b memory.Posted) {
 	name := memory.PostName(b.Key)
 	s.posted[name] = b.Ref
-	if b.Refused != "" {
+	if b.Refused != "" && !strings.HasPrefix(name, "copy/") { // what can't be shown elsewhere is said once for all
 		s.refused = append(s.refused, refusal{name, b.Refused, seq, s.now})
 	}
 	s.redrawn(seq, name)

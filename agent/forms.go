@@ -18,10 +18,21 @@ func (d *decision) card(c *call) chat.Post {
 }
 
 // cardElsewhere is the same for another place.
-func (d *decision) cardElsewhere(c *call) chat.Post {
-	p := d.card(c)
-	p.Approval.Elsewhere = true
+func (d *decision) cardElsewhere(c *call, place string) chat.Post {
+	p := d.s.card(c)
+	p.ReplyTo, p.Approval = chat.MessageRef{}, d.s.viewElsewhere(c, place)
+	d.offer(c, p.Approval)
 	return p
+}
+
+// viewElsewhere is the view of an approval in another place.
+func (s *state) viewElsewhere(c *call, place string) *chat.Approval {
+	v := s.approval(c)
+	v.Elsewhere = true
+	if isDirect(place) {
+		discreet(&v, c)
+	}
+	return &v
 }
 
 // offer adds what people may do about a call that waits. What holds content from

@@ -16,7 +16,7 @@ import (
 func (a *Agent) Next(log *Log) Action {
 	d := decision{a: a, s: log.state, log: log}
 	rules := []func() Action{
-		d.trouble, d.stop, d.revoking, d.tightened, d.decide, d.judge, d.changing, d.expire, d.clocks, d.approved, d.edits, d.summons, d.notifying, d.forget, d.notices, d.refusals, d.corrections,
+		d.trouble, d.stop, d.revoking, d.tightened, d.decide, d.judge, d.changing, d.expire, d.clocks, d.approved, d.edits, d.summons, d.notifying, d.unwritten, d.forget, d.notices, d.refusals, d.corrections,
 		d.turn, d.opening, d.again, d.askWhy, d.tidy,
 	}
 	for _, rule := range rules {

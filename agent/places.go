@@ -21,6 +21,7 @@ type copied struct {
 	place   string // channel:ID, or user:ID for a direct conversation
 	ref     chat.MessageRef
 	at      chat.ThreadID // where it stands, as the platform names it
+	in      uint64        // Seq of the entry that says so
 	shownIn uint64        // as in call, for this card
 }
 
@@ -50,12 +51,15 @@ func (s *state) notified(e memory.Entry, b memory.Notified) {
 			c.notified[p], c.places = e.Seq, append(c.places, p)
 		}
 	}
+	if len(b.Of) > 0 {
+		c.searches = append(c.searches, search{e.Seq, b})
+	}
 }
 
 // copyPosted takes that a card stands somewhere else.
 func (s *state) copyPosted(seq uint64, b memory.Posted) {
 	rest, ok := strings.CutPrefix(memory.PostName(b.Key), "copy/")
-	if !ok || b.Ref.IsZero() {
+	if !ok {
 		return
 	}
 	nth, place, _ := strings.Cut(rest, "/")
@@ -68,7 +72,11 @@ func (s *state) copyPosted(seq uint64, b memory.Posted) {
 		if k.nth() != nth {
 			continue
 		}
-		at := copied{place: place, ref: b.Ref, at: b.At}
+		if b.Ref.IsZero() {
+			k.unreached(place, b.Refused)
+			return
+		}
+		at := copied{place: place, ref: b.Ref, at: b.At, in: seq}
 		if b.Key == memory.PostKey(k.copyName(place), k.asked.Digest) {
 			at.shownIn = seq
 		}
@@ -144,19 +152,17 @@ func (d *decision) elsewhere(c *call) (out []Action) {
 		// the approval is over: it would ask for ever.
 		look := d.before(c.notified[p])
 		if !d.s.has(name) && (c.pending() || look) {
-			card := d.cardElsewhere(c)
-			card.Key, card.ReplyTo = memory.PostKey(name, c.asked.Digest), chat.MessageRef{}
+			card := d.cardElsewhere(c, p)
+			card.Key = memory.PostKey(name, c.asked.Digest)
 			out = append(out, Copy{Place: p, Post: card, Look: look})
 		}
 	}
 	for _, k := range c.copies {
 		if key := d.s.stage(c, k.suffix()); key != "" && !d.s.has(key) {
-			card := d.cardElsewhere(c)
-			card.ReplyTo = chat.MessageRef{}
-			out = append(out, Edit{Ref: k.ref, At: k.at, Post: card, Key: key})
+			out = append(out, Edit{Ref: k.ref, At: k.at, Post: d.cardElsewhere(c, k.place), Key: key})
 		}
 	}
-	return out
+	return append(out, d.direct(c)...)
 }
 
 // At gives where a message stands that is in another place; zero for any other.

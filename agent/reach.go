@@ -61,7 +61,7 @@ func (s *state) ask(e memory.Entry, b memory.Asked) {
 		c.asked, c.askedAt, c.askedIn, c.ref = &b, e.At, 0, chat.MessageRef{}
 		c.votes, c.decided, c.ended, c.button, c.reasons = nil, nil, time.Time{}, false, nil
 		c.reminded, c.escalated = stroke{}, stroke{}
-		c.places, c.notified, c.copies = nil, nil, nil
+		c.places, c.notified, c.copies, c.searches, c.missed = nil, nil, nil, nil, nil
 		c.outdate(b)
 	}
 }
@@ -80,6 +80,9 @@ func (c *call) askName() string { return memory.AskName(c.nth()) }
 func (c *call) posts() (names []string) {
 	for _, k := range append(slices.Clone(c.past), c) {
 		names = append(names, k.askName(), k.reminder(), k.escalation())
+		for n := range k.searches {
+			names = append(names, k.unwrittenName(n))
+		}
 	}
 	return names
 }

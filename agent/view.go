@@ -354,6 +354,11 @@ func (s *state) lines(t *turn) []chat.Line {
 			if c.asked != nil && !c.ref.IsZero() {
 				card := s.card(c)
 				out = append(out, chat.Line{At: c.askedAt, Post: &card, Ref: c.ref})
+				for _, k := range c.copies {
+					card := card
+					card.Approval = s.viewElsewhere(c, k.place)
+					out = append(out, chat.Line{At: c.askedAt, Post: &card, Ref: k.ref, Elsewhere: k.at})
+				}
 			}
 		}
 	}

@@ -127,4 +127,6 @@ type Line struct {
 	Message *Message
 	Post    *Post
 	Ref     MessageRef
+	// Elsewhere is where it stands, when that is another place than the conversation.
+	Elsewhere ThreadID
 }

@@ -177,6 +177,9 @@ type Approval struct {
 	// Home is the thread in which it is asked, where this card stands in another
 	// place: forms that are opened from it are about that.
 	Home ThreadID `json:"home,omitzero"`
+	// Direct says that this other place is a direct conversation with somebody who
+	// may decide.
+	Direct bool `json:"direct,omitempty"`
 	// Quiet says that nobody is mentioned.
 	Quiet bool `json:"quiet,omitempty"`
 	// Unheeded is for how long nobody had decided when more people were let decide,

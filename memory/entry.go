@@ -252,6 +252,7 @@ type (
 		Escalate         Escalation    `json:"escalate,omitzero"`
 		Quiet            bool          `json:"quiet,omitempty"`      // nobody is mentioned
 		Channels         []string      `json:"channels,omitempty"`   // ids of where the card stands too
+		Direct           bool          `json:"direct,omitempty"`     // and in direct conversations with those who may decide
 		RunWithin        time.Duration `json:"run_within,omitempty"` // an approved call that did not begin for so long asks anew; 0: never
 	}
 
@@ -294,6 +295,12 @@ type (
 	Notified struct {
 		Call   string   `json:"call"`
 		Places []string `json:"places"`
+		// Of are rules of approvers that were looked up for it: People are whom
+		// they mean, of those places that are direct conversations, and Unknown are
+		// rules of which nobody could say whom.
+		Of      []string    `json:"of,omitempty"`
+		People  []chat.User `json:"people,omitempty"`
+		Unknown []string    `json:"unknown,omitempty"`
 	}
 
 	// Escalated says that Approvers may decide too, since nobody did for long.

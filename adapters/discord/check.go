@@ -16,6 +16,9 @@ import (
 // in many (https://discord.com/developers/docs/resources/application#application-object-application-flags).
 const messageContent = 1<<18 | 1<<19
 
+// guildMembers is the same of the Server Members Intent.
+const guildMembers = 1<<14 | 1<<15
+
 // Check tries the token without changing anything, and says what it found: the
 // bot's name, intents, permissions in each guild. The error names what is
 // missing.
@@ -67,6 +70,9 @@ func checkApplication(o Options, ask func(string, any) error) ([]string, error) 
 func checkIntents(o Options, app application) (string, error) {
 	if app.Endpoint != "" {
 		return "", errors.New("the application has an Interactions Endpoint URL, so commands and buttons don't reach the bot: empty it (Developer Portal, General Information)")
+	}
+	if o.Direct && o.Roles && app.Flags&guildMembers == 0 {
+		return "", errors.New("approvals.notify: dm finds out who has a role by the Server Members Intent only: switch it on (Developer Portal, Bot), or name approvers as user:ID")
 	}
 	switch on := app.Flags&messageContent != 0; {
 	case (o.Follow == followThread || o.Follow == followCallers) && !on:

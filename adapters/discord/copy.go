@@ -14,22 +14,33 @@ import (
 // opens behind it, since it is not known there which thread a reason is for.
 const copyButton = "copy"
 
-// Copy shows a card outside of its thread: in a channel that the bot may write in.
+// Copy shows a card outside of its thread: in a channel that the bot may write in, or
+// in the direct conversation with somebody.
 func (a *Adapter) Copy(ctx context.Context, at string, p chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error) {
-	id, ok := strings.CutPrefix(at, "channel:")
-	if !ok || !plainID.MatchString(id) {
+	kind, id, _ := strings.Cut(at, ":")
+	if kind != "channel" && kind != "user" || !plainID.MatchString(id) {
 		return chat.ThreadID{}, chat.MessageRef{}, chat.ErrElsewhere
+	}
+	var err error
+	if kind == "user" {
+		if id, err = a.openDirect(ctx, id); err != nil {
+			return chat.ThreadID{}, chat.MessageRef{}, told(err)
+		}
 	}
 	thread := threadID(place{channel: id})
 	ref, err := a.Post(ctx, thread, p, look)
+	if kind == "user" {
+		err = told(err)
+	}
 	return thread, ref, err
 }
 
 // refIn names a message of the bot's as a reaction on it does: a card in a channel of
-// a server stands where a conversation of its own would begin.
+// a server stands where a conversation of its own would begin, and one in a direct
+// conversation is of that.
 func refIn(thread chat.ThreadID, p *chat.Approval, id string) chat.MessageRef {
 	at := placeOf(thread)
-	if p != nil && p.Home != (chat.ThreadID{}) {
+	if p != nil && p.Home != (chat.ThreadID{}) && !p.Direct {
 		at.thread = id
 	}
 	return refOf(at, id)

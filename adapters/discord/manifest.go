@@ -15,6 +15,7 @@ type ManifestOptions struct {
 	Token    string // for the application's id; may be empty
 	Follow   string
 	Commands bool
+	Members  bool // people who have a role are written to directly
 }
 
 // needs are the permissions that the bot can't be without, with what for.
@@ -69,7 +70,12 @@ func Manifest(o ManifestOptions) (string, error) {
 	case followAuto:
 		b.WriteString("  Message Content Intent     may stay off: then each message in a thread needs a mention\n")
 	default:
-		b.WriteString("  none\n")
+		if !o.Members {
+			b.WriteString("  none\n")
+		}
+	}
+	if o.Members {
+		b.WriteString("  Server Members Intent      who has the role of an approver, for direct messages\n")
 	}
 	fmt.Fprintf(&b, "\nIntents that it asks for when it connects: %d\n  GUILDS, GUILD_MESSAGES, GUILD_MESSAGE_REACTIONS, DIRECT_MESSAGES, DIRECT_MESSAGE_REACTIONS", intents(content))
 	if content {

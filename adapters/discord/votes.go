@@ -67,8 +67,8 @@ func (a *Adapter) reacted(ctx context.Context, r reaction, removed bool, id stri
 	switch {
 	case r.Member != nil && r.Member.User != nil:
 		out.By = userOf(*r.Member.User, r.Member)
-	case r.GuildID != "" && !removed:
-		if out.By, err = a.user(ctx, r.UserID); err != nil { // a bot's decides nothing
+	case !removed: // a bot's decides nothing, and a direct conversation names nobody
+		if out.By, err = a.user(ctx, r.UserID); err != nil {
 			return err
 		}
 	}

@@ -150,7 +150,8 @@ func (p *Page) replay(m *moment, log []memory.Entry) {
 		}
 	}()
 	then := agent.NewLog(log, agent.Claim{})
-	for _, l := range last(then.History(), mostLines) {
+	here := slices.DeleteFunc(then.History(), func(l chat.Line) bool { return l.Elsewhere != (chat.ThreadID{}) })
+	for _, l := range last(here, mostLines) {
 		m.Lines = append(m.Lines, p.line(l))
 	}
 	a := p.o.Agent()

@@ -50,6 +50,7 @@ type Options struct {
 	NoButtons bool           // approvals have emoji only
 	// Channels are those in which approvals are to stand too; Check looks at them.
 	Channels []string
+	Direct   bool            // and in direct conversations with those who may decide
 	Retries  bool            // another try of an answer can be asked for
 	Groups   bool            // an approver rule names a user group
 	Emoji    map[string]bool // reactions that can mean something, in normal form; nil: any

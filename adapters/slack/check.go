@@ -51,7 +51,7 @@ func checkScopes(who whoami, o Options) (string, error) {
 		return "which scopes there are was not told", nil
 	}
 	var missing []string
-	for _, s := range scopes(o.Groups, o.DM == dmFlat) {
+	for _, s := range scopes(ManifestOptions{Groups: o.Groups, Flat: o.DM == dmFlat, Direct: o.Direct}) {
 		if !slices.Contains(who.Scopes, s) {
 			missing = append(missing, s)
 		}

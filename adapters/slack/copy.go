@@ -15,17 +15,26 @@ import (
 // channelID is the form of what a card may be shown in, besides its thread.
 var channelID = regexp.MustCompile(`^[CG][A-Z0-9]{2,}$`)
 
-// Copy shows a card outside of its thread: in a channel that the bot is in.
+// Copy shows a card outside of its thread: in a channel that the bot is in, or in the
+// direct conversation with somebody.
 func (a *Adapter) Copy(ctx context.Context, place string, p chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error) {
-	id, ok := strings.CutPrefix(place, "channel:")
-	if !ok || !channelID.MatchString(id) {
+	kind, id, _ := strings.Cut(place, ":")
+	direct := kind == "user" && userID.MatchString(id)
+	if !direct && (kind != "channel" || !channelID.MatchString(id)) {
 		return chat.ThreadID{}, chat.MessageRef{}, chat.ErrElsewhere
 	}
-	if err := a.signedIn(ctx); err != nil {
-		return chat.ThreadID{}, chat.MessageRef{}, err
+	err := a.signedIn(ctx)
+	if err == nil && direct {
+		id, err = a.openDirect(ctx, id)
+	}
+	if err != nil {
+		return chat.ThreadID{}, chat.MessageRef{}, told(err)
 	}
 	at := threadID(a.who().TeamID, id, "")
 	ref, err := a.Post(ctx, at, p, look)
+	if direct {
+		err = told(err)
+	}
 	return at, ref, err
 }
 

@@ -13,10 +13,11 @@ type ManifestOptions struct {
 	Description string
 	Groups      bool // a rule names a user group
 	Flat        bool // a direct conversation is one, without threads
+	Direct      bool // people are written to directly, who did not write to the bot
 }
 
 // scopes lists the scopes of the bot token, each with what needs it.
-func scopes(groups, flat bool) []string {
+func scopes(o ManifestOptions) []string {
 	out := []string{
 		"app_mentions:read",                                                // being called
 		"channels:history", "groups:history", "im:history", "mpim:history", // messages, also missed ones
@@ -27,11 +28,14 @@ func scopes(groups, flat bool) []string {
 		"reactions:read", "reactions:write", // approvals
 		"users:read", // names; which accounts are bots, guests, or of others
 	}
-	if !flat {
+	if !o.Flat {
 		out = append(out, "assistant:write") // the agent's view of a direct conversation
 	}
-	if groups {
+	if o.Groups {
 		out = append(out, "usergroups:read") // who is in a group that is heard, or approves
+	}
+	if o.Direct {
+		out = append(out, "im:write") // a direct conversation with whoever may decide
 	}
 	slices.Sort(out)
 	return out
@@ -129,7 +133,7 @@ func Manifest(o ManifestOptions) ([]byte, error) {
 	if !o.Flat {
 		m.Features.Agent = &agentView{shorten(about, 300), suggestions}
 	}
-	m.OAuth.Scopes.Bot = scopes(o.Groups, o.Flat)
+	m.OAuth.Scopes.Bot = scopes(o)
 	m.Settings.Events.Bot = events(o.Flat)
 	m.Settings.Interactivity.Enabled = true
 	m.Settings.Socket = true

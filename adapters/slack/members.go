@@ -84,17 +84,10 @@ func (a *Adapter) Possible(ctx context.Context, thread chat.ThreadID, rule strin
 	if !isDM(channel) {
 		return true
 	}
-	var said struct {
-		Channel struct {
-			User string `json:"user"`
-		} `json:"channel"`
-	}
-	err := a.web.call(ctx, request{
-		method: "conversations.info", args: url.Values{"channel": {channel}}, priority: outbox.Approval, answer: &said,
-	})
-	if err != nil || said.Channel.User == "" {
+	user := a.partner(ctx, channel)
+	if user == "" {
 		return true
 	}
 	users, err := a.members(ctx, group)
-	return err != nil || slices.Contains(users, said.Channel.User)
+	return err != nil || slices.Contains(users, user)
 }

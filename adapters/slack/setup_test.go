@@ -35,7 +35,7 @@ func TestManifest(t *testing.T) {
 	if !m.Settings.Socket || !slices.Contains(m.OAuth.Scopes.Bot, "usergroups:read") || !slices.Contains(m.Settings.Events.Bot, "message.im") {
 		t.Errorf("the manifest is %s", raw)
 	}
-	if plain := scopes(false, false); slices.Contains(plain, "usergroups:read") {
+	if plain := scopes(ManifestOptions{}); slices.Contains(plain, "usergroups:read") {
 		t.Errorf("without groups: %v", plain)
 	}
 	const published = "../../../shared/contracts/slack-manifest.schema.json"

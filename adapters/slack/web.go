@@ -269,7 +269,7 @@ func buckets(method string, args url.Values) []string {
 // (https://docs.slack.dev/apis/web-api/rate-limits).
 var tiers = map[string]int{
 	"apps.connections.open": 50, "chat.update": 50, "agents.sessions.setStatus": 50, "reactions.add": 50, "reactions.get": 50,
-	"conversations.replies": 50, "conversations.history": 50, "conversations.info": 50, "users.conversations": 50,
+	"conversations.replies": 50, "conversations.history": 50, "conversations.info": 50, "conversations.open": 50, "users.conversations": 50,
 	"usergroups.users.list": 20,
 	"chat.postEphemeral":    100, "users.info": 100, "views.open": 100, "views.update": 100, "views.publish": 100,
 	"files.getUploadURLExternal": 100, "files.completeUploadExternal": 100,

@@ -29,7 +29,11 @@ func (a *Adapter) load(ctx context.Context) error {
 			continue
 		}
 		for _, l := range past {
-			lines = append(lines, spoken{w.Thread, l})
+			at := w.Thread
+			if l.Elsewhere != (chat.ThreadID{}) {
+				at, l.Post.Approval.Home = l.Elsewhere, w.Thread
+			}
+			lines = append(lines, spoken{at, l})
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b spoken) int { return cmp.Compare(a.At.UnixNano(), b.At.UnixNano()) })

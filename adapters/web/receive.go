@@ -258,7 +258,7 @@ func (a *Adapter) why(r *http.Request, v view, id string) (view, error) {
 	case utf8.RuneCountInString(text) > mostReason:
 		return v, wrong{http.StatusRequestEntityTooLarge, fmt.Sprintf("A reason may have %d characters.", mostReason)}
 	}
-	if _, err := in.Reason(r.Context(), it.thread, it.post.Approval.Call, v.Me, text, eventID("reason", id)); err != nil {
+	if _, err := in.Reason(r.Context(), it.asksIn(), it.post.Approval.Call, v.Me, text, eventID("reason", id)); err != nil {
 		return v, fmt.Errorf("put a reason: %w", err)
 	}
 	a.board.change(it.ref, func(it *item) bool { it.why = ""; return true })

@@ -129,7 +129,7 @@ func cardOf(it item, v view, pane string) card {
 	case it.post.Approval != nil:
 		c.Kind, c.Approval = kindApproval, approvalOf(it.post.Approval, it.at)
 		c.State, c.Label = approvalState(it.post.Approval), "Approval"
-		c.Edits = it.thread.Platform == Platform
+		c.Edits = it.thread.Platform == Platform && !it.post.Approval.Elsewhere
 		c.Approval.AsksWhy = it.why == v.Me.ID && it.post.Approval.Outcome == chat.Denied && it.post.Approval.Reason == ""
 	case it.post.File != nil:
 		c.Kind, c.State, c.Label = kindFile, "kept", "File"

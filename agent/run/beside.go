@@ -17,6 +17,14 @@ type Courier interface {
 	Copy(ctx context.Context, place string, p chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error)
 }
 
+// Directory is what a platform may be besides, when it knows by name who is meant by
+// rules of approvers: Deciders lists up to so many, without whom it bars from deciding
+// and whoever reads the thread alone with the bot. unknown are rules of which it can't
+// be told. The error says that asking again may help.
+type Directory interface {
+	Deciders(ctx context.Context, thread chat.ThreadID, rules []string, most int) (who []chat.User, unknown []string, err error)
+}
+
 // mostBeside is how much is done at once for a thread that nothing waits for.
 const mostBeside = 4
 
@@ -37,6 +45,14 @@ func (d *driver) besides() {
 			if key := "edit/" + act.Ref.String(); d.works[key] == nil {
 				act.Post.Approval.Home = d.thread
 				d.edit(key, act)
+			}
+		case agent.Seek:
+			if key := "seek/" + act.Name; d.works[key] == nil {
+				d.begin(key, asks, func(ctx context.Context) outcome { return d.seek(ctx, act) })
+			}
+		case agent.Aside:
+			if key := "aside/" + act.Post.Key; d.works[key] == nil {
+				d.begin(key, posts, func(ctx context.Context) outcome { return d.aside(ctx, act) })
 			}
 		}
 	}
@@ -70,10 +86,60 @@ func (d *driver) copy(ctx context.Context, act agent.Copy) outcome {
 	return outcome{settle: func() error {
 		if err != nil {
 			posted.Ref, posted.At = chat.MessageRef{}, chat.ThreadID{}
+			var refused chat.Refused
+			if errors.As(err, &refused) {
+				posted.Refused = refused.Notice()
+			}
 			if !errors.Is(err, chat.ErrElsewhere) {
 				d.Log.Error("an approval can't be shown elsewhere", "thread", d.thread.String(), "place", act.Place, "error", err)
 			}
 		}
 		return d.commit(posted)
+	}}
+}
+
+// mostSeeks is how often it is asked who may decide before nobody is written to
+// directly.
+const mostSeeks = 10
+
+// seek finds out who is to get a card in a direct conversation.
+func (d *driver) seek(ctx context.Context, act agent.Seek) outcome {
+	var who []chat.User
+	var unknown []string
+	if directory, ok := d.platform.(Directory); ok {
+		wait := backoff{}
+		for n := 1; ; n++ {
+			err := d.safely(d.thread, "look who may decide", func() (err error) {
+				who, unknown, err = directory.Deciders(ctx, d.thread, act.Rules, act.Most)
+				return err
+			})
+			if err == nil || ctx.Err() != nil {
+				break
+			}
+			d.Log.Warn("look who may decide", "thread", d.thread.String(), "error", err)
+			if n == mostSeeks {
+				who, unknown = nil, act.Of
+				break
+			}
+			d.failed(ctx, wait.next())
+		}
+	}
+	return outcome{settle: func() error {
+		b, ok := d.Agent.Sought(d.log, act, who, unknown)
+		if !ok {
+			return nil
+		}
+		return d.commit(b)
+	}}
+}
+
+// aside says something in another place.
+func (d *driver) aside(ctx context.Context, act agent.Aside) outcome {
+	_, err := d.sendTo(ctx, act.At, act.Post, act.Look)
+	return outcome{settle: func() error {
+		if err != nil {
+			d.Log.Error("post elsewhere", "thread", d.thread.String(), "error", err)
+		}
+		return d.commit(memory.Posted{Key: act.Post.Key})
 	}}
 }

@@ -53,6 +53,10 @@ func (d *driver) makePost(ctx context.Context, act agent.Post) outcome {
 // send posts until the platform has it or refuses it. After an attempt that
 // failed, or once another process may have had the thread, it is looked for first.
 func (d *driver) send(ctx context.Context, p chat.Post, look bool) (chat.MessageRef, error) {
+	return d.sendTo(ctx, d.thread, p, look)
+}
+
+func (d *driver) sendTo(ctx context.Context, at chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
 	wait := backoff{}
 	for n := 1; ; n++ {
 		var ref chat.MessageRef
@@ -63,7 +67,7 @@ func (d *driver) send(ctx context.Context, p chat.Post, look bool) (chat.Message
 		}
 		ctx := chat.WithDoubt(ctx, doubt)
 		err := d.safely(d.thread, "post", func() (err error) {
-			ref, err = d.platform.Post(ctx, d.thread, p, again)
+			ref, err = d.platform.Post(ctx, at, p, again)
 			return err
 		})
 		var refused chat.Refused

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"nod/adapters/discord"
+	"nod/agent"
 	"nod/cmd/bot/config"
 )
 
@@ -15,7 +17,7 @@ func discordOptions(cfg *config.Config) discord.Options {
 		Token: d.Token.Reveal(), APIURL: d.APIURL, Shards: int(d.Shards),
 		Commands: d.Commands, Follow: string(d.Follow), AllowBots: d.AllowBots,
 		Archive: cfg.Approvals.Timeout, Version: version,
-		NoButtons: !cfg.Approvals.Buttons, Channels: cfg.Channels(),
+		NoButtons: !cfg.Approvals.Buttons, Channels: cfg.Channels(), Direct: cfg.Direct(), Roles: slices.ContainsFunc(cfg.Approvers(), agent.IsGroup),
 		Retries: true,
 		Guilds:  d.Guilds, Allow: d.Allow, Global: d.Limits["global"],
 	}
@@ -48,7 +50,8 @@ func tryDiscord(ctx context.Context, cfg *config.Config) (string, error) {
 func discordManifest(cfg *config.Config) ([]byte, error) {
 	o := discord.ManifestOptions{Follow: string(config.FollowAuto)}
 	if d := cfg.Discord; d != nil {
-		o = discord.ManifestOptions{Token: d.Token.Reveal(), Follow: string(d.Follow), Commands: d.Commands}
+		all := discordOptions(cfg)
+		o = discord.ManifestOptions{Token: d.Token.Reveal(), Follow: string(d.Follow), Commands: d.Commands, Members: all.Direct && all.Roles}
 	}
 	text, err := discord.Manifest(o)
 	return []byte(strings.TrimRight(text, "\n")), err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"nod/internal/fakediscord"
@@ -48,6 +49,85 @@ func TestApprovalInAChannel(t *testing.T) {
 				}
 				if c := n.count(ops, `{"env":`); c != 2 {
 					t.Errorf("%d messages in the channel, want two cards", c)
+				}
+			})
+		})
+	}
+}
+
+// dmOf is the direct conversation between the bot and somebody.
+func dmOf(w world, user string) place {
+	switch w := w.(type) {
+	case *discordWorld:
+		ch := w.s.DM(w.users[user])
+		return place{ch, ch, ""}
+	case *webWorld:
+		return place{channel: "dm-" + w.users[user]}
+	}
+	s := w.(*slackWorld)
+	return place{s.s.DM(s.users[user]), "", ""}
+}
+
+// shut has somebody take no direct messages, and gives the word for it; "" where there
+// is no such thing.
+func shut(w world, user string) string {
+	switch w := w.(type) {
+	case *discordWorld:
+		w.s.CloseDMs(w.users[user], true)
+		return "Discord refused my answer (50007: cannot send messages to this user)"
+	case *webWorld:
+		return ""
+	}
+	s := w.(*slackWorld)
+	s.s.Fail(fakeslack.Fault{
+		Method: "conversations.open", Error: "user_disabled", Times: -1,
+		Match: func(a fakeslack.Args) bool { return a["users"] == s.users[user] },
+	})
+	return "Slack refused my answer (user_disabled)"
+}
+
+// Whoever may decide gets the card directly, with the call and nothing else of the
+// conversation; it is decided there or in the thread, also after a restart, and who
+// can't be written to is named in the thread.
+func TestApprovalByDirectMessage(t *testing.T) {
+	for platform, newWorld := range map[string]func(t *testing.T) world{
+		"slack":   func(t *testing.T) world { return newSlackWorld(t, fakeslack.Options{}) },
+		"discord": func(t *testing.T) world { return newDiscordWorld(t, fakediscord.Options{}) },
+		"page":    func(t *testing.T) world { return newWebWorld(t) },
+	} {
+		t.Run(platform, func(t *testing.T) {
+			t.Parallel()
+			eachStore(t, func(t *testing.T, store string) {
+				w := newWorld(t)
+				word, bob := shut(w, "eve"), dmOf(w, "bob")
+				extra := `approvals: {approvers: [requester, "` + w.approver("bob") + `", "` + w.approver("eve") + `"], notify: [dm]}`
+				n := newService(t, w, frail, setup{store: store, extra: extra})
+				n.start()
+
+				at := w.mention("ada", "deploy prod now")
+				n.ask(at, `{"env":"prod"}`)
+				if word != "" {
+					n.find(at, "I could not write to eve directly", word)
+				}
+				n.ask(bob, `{"env":"prod"}`)
+				n.ask(dmOf(w, "ada"), `{"env":"prod"}`)
+				n.stop()
+				n.start()
+				w.react("bob", n.ask(bob, `{"env":"prod"}`).place, "✅")
+				n.find(at, "The tool says: deployed prod")
+				for _, card := range []place{at, bob, dmOf(w, "ada")} {
+					n.find(card, "Approved by bob · done in")
+				}
+
+				at = w.mention("ada", "deploy staging now")
+				n.ask(bob, `{"env":"staging"}`)
+				w.react("eve", n.ask(at, `{"env":"staging"}`).place, "❌")
+				n.find(bob, "Denied by eve", `{"env":"staging"}`)
+				if ran := n.ran(); len(ran) != 1 {
+					t.Errorf("ran %q", ran)
+				}
+				if all := w.posts(bob); len(all) != 2 || strings.Contains(all[0].text+all[1].text, " now") {
+					t.Errorf("bob was told %q, want two cards and nothing else", all)
 				}
 			})
 		})

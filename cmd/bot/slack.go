@@ -18,7 +18,7 @@ func slackOptions(cfg *config.Config) slack.Options {
 		Sockets: s.Sockets, Follow: string(s.Follow), DM: string(s.DM), AllowBots: s.AllowBots,
 		Limits:   s.Limits,
 		External: string(s.External), Guests: string(s.Guests), Allow: s.Allow,
-		NoButtons: !cfg.Approvals.Buttons, Channels: cfg.Channels(),
+		NoButtons: !cfg.Approvals.Buttons, Channels: cfg.Channels(), Direct: cfg.Direct(),
 		Groups: usesGroups(cfg), Retries: true,
 	}
 }
@@ -45,7 +45,7 @@ func trySlack(ctx context.Context, cfg *config.Config) (string, error) {
 
 // slackManifest is the app that this configuration needs.
 func slackManifest(cfg *config.Config) ([]byte, error) {
-	return slack.Manifest(slack.ManifestOptions{Groups: usesGroups(cfg), Flat: cfg.Slack != nil && cfg.Slack.DM == config.DMFlat})
+	return slack.Manifest(slack.ManifestOptions{Groups: usesGroups(cfg), Flat: cfg.Slack != nil && cfg.Slack.DM == config.DMFlat, Direct: cfg.Direct()})
 }
 
 // usesGroups says whether a group or role approves, asks or is heard.

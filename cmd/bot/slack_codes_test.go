@@ -60,7 +60,7 @@ func quickSlack(t *testing.T) *slackWorld {
 	w.extra = ", limits: {chat.postMessage: 60000, chat.update: 60000, reactions.add: 60000, conversations.replies: 60000, users.info: 60000, " +
 		"agents.sessions.setStatus: 60000, chat.postEphemeral: 60000, files.getUploadURLExternal: 60000, files.completeUploadExternal: 60000, " +
 		"conversations.info: 60000, conversations.history: 60000, reactions.get: 60000, users.conversations: 60000, " +
-		"views.open: 60000, views.update: 60000, views.publish: 60000, usergroups.users.list: 60000, assistant.threads.setStatus: 60000}"
+		"conversations.open: 60000, views.open: 60000, views.update: 60000, views.publish: 60000, usergroups.users.list: 60000, assistant.threads.setStatus: 60000}"
 	return w
 }
 

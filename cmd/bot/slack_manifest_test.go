@@ -36,7 +36,7 @@ func granted(t *testing.T, w world, file string) (scopes, events []string) {
 // the program does: none of its calls lacks one.
 func TestSlackManifestSuffices(t *testing.T) {
 	t.Parallel()
-	s := setup{extra: `approvals: {approvers: [requester, "group:S012"]}`}
+	s := setup{extra: `approvals: {approvers: [requester, "group:S012"], notify: [mention, dm]}`}
 	plain := newSlackWorld(t, fakeslack.Options{})
 	scopes, events := granted(t, plain, newService(t, plain, frail, s).file)
 	w := newSlackWorld(t, fakeslack.Options{Scopes: scopes, Events: events})

@@ -100,6 +100,38 @@ func TestSlackEveryRefusalBeside(t *testing.T) {
 	}
 }
 
+// Whatever word Slack has for not opening a direct conversation is said in the thread,
+// and the approval is given there; a word that passes is tried again.
+func TestSlackEveryRefusalOfADirectMessage(t *testing.T) {
+	t.Parallel()
+	w := quickSlack(t)
+	tr := &ordeal{T: t, w: w}
+	tr.n = newService(t, w, frail, setup{extra: `approvals: {approvers: [requester], notify: [dm]}`})
+	tr.n.start()
+	const method = "conversations.open"
+	tr.each(method, func(word, channel string) {
+		fine := func() (n int) {
+			for _, c := range w.s.Calls(method) {
+				if c.Error == "" {
+					n++
+				}
+			}
+			return n
+		}
+		before, fault := fine(), w.s.Fail(fakeslack.Fault{Method: method, Error: word})
+		at := w.in(channel, "deploy prod now")
+		ask := tr.n.ask(at, `{"env":"prod"}`)
+		eventually(t, word+": it strikes, and is said", func() bool {
+			return fault.Hits() > 0 && (tr.n.count(at, "Slack refused my answer ("+word+")") > 0 || fine() > before)
+		})
+		w.react("ada", ask.place, "✅")
+		tr.n.find(at, "The tool says")
+	})
+	if tr.number < 5 {
+		t.Errorf("only %d words", tr.number)
+	}
+}
+
 // What Slack refuses when it is asked what was missed loses no approval: it counts
 // when it is given, whatever could not be looked at.
 func TestSlackEveryRefusalAfterAGap(t *testing.T) {

@@ -1,7 +1,10 @@
 package fakediscord
 
 import (
+	"cmp"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 )
 
@@ -181,6 +184,32 @@ func (s *Server) getMember(q *request) (any, *apiError) {
 		return nil, refusal(http.StatusNotFound, 10007, "Unknown Member")
 	}
 	return memberWithUser(g, s.users[id]), nil
+}
+
+// getMembers lists members by id, which takes the members intent
+// (https://discord.com/developers/docs/resources/guild#list-guild-members).
+func (s *Server) getMembers(q *request) (any, *apiError) {
+	g, bad := s.guildOf(q)
+	if bad != nil {
+		return nil, bad
+	}
+	if s.options.Privileged&IntentGuildMembers == 0 {
+		return nil, missingAccess
+	}
+	limit, after := 1, number(q.URL.Query().Get("after"))
+	if text := q.URL.Query().Get("limit"); text != "" {
+		if limit = int(number(text)); limit < 1 || limit > 1000 {
+			return nil, badForm("limit", "NUMBER_TYPE_MAX", "int value should be between 1 and 1000.")
+		}
+	}
+	ids := slices.SortedFunc(maps.Keys(g.members), func(x, y string) int { return cmp.Compare(number(x), number(y)) })
+	out := []object{}
+	for _, id := range ids {
+		if number(id) > after && len(out) < limit {
+			out = append(out, memberWithUser(g, s.users[id]))
+		}
+	}
+	return out, nil
 }
 
 func (s *Server) guildObject(g *guild) object {

@@ -23,6 +23,7 @@ func (s *Server) routes() http.Handler {
 		"GET /guilds/{guild}":                s.getGuild,
 		"GET /guilds/{guild}/roles":          s.getRoles,
 		"GET /guilds/{guild}/channels":       s.getGuildChannels,
+		"GET /guilds/{guild}/members":        s.getMembers,
 		"GET /guilds/{guild}/members/{user}": s.getMember,
 		"GET /guilds/{guild}/threads/active": s.getActiveThreads,
 

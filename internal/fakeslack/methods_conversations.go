@@ -164,8 +164,15 @@ func openConversation(s *Server, c *call) (reply, error) {
 	}
 	users := c.args.list("users")
 	for _, u := range users {
-		if s.people.users[u] == nil {
+		switch p := s.people.users[u]; {
+		case p == nil:
 			return nil, refuse("user_not_found")
+		case p.Hidden:
+			return nil, refuse("user_not_visible")
+		case p.Deleted:
+			return nil, refuse("user_disabled")
+		case p.Bot:
+			return nil, refuse("cannot_dm_bot")
 		}
 	}
 	var ch *channel

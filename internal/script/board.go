@@ -37,6 +37,7 @@ type Board struct {
 	answer chat.MessageRef
 	deaf   int
 	grown  bool // something is shown that is no message yet
+	shut   map[chat.UserID]bool
 }
 
 // Unheard makes the next n posts stand, and say that they failed.
@@ -148,9 +149,16 @@ func (b *Board) Note(format string, args ...any) {
 
 // Post implements run.Drawer.
 func (b *Board) Post(_ context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
+	if isPlace(thread.Channel) {
+		time.Sleep(later(thread.Channel))
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	n := len(b.lines)
 	ref, err := b.post(thread, p, look)
+	if isPlace(thread.Channel) {
+		b.placed(thread.Channel, n)
+	}
 	if err == nil && b.deaf > 0 {
 		b.deaf--
 		return chat.MessageRef{}, fmt.Errorf("the connection broke")
@@ -197,43 +205,86 @@ func (b *Board) post(thread chat.ThreadID, p chat.Post, look bool) (chat.Message
 	return ref, nil
 }
 
-// later is how much later, in the bubble's time, other places show what the thread
-// shows, so that the order is always the same.
-const later = 5 * time.Millisecond
+// later is how much later, in the bubble's time, another place shows what the thread
+// shows: each at its own time, so that the order is always the same.
+func later(place string) time.Duration {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(place))
+	return 5*time.Millisecond + time.Duration(h.Sum32()%997)*10*time.Microsecond
+}
 
 // Copy implements run.Courier: every place is a channel of its own, but one that is
 // closed.
 func (b *Board) Copy(_ context.Context, place string, p chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error) {
-	time.Sleep(later)
+	time.Sleep(later(place))
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	at := chat.ThreadID{Platform: p.Approval.Home.Platform, Channel: place}
-	if strings.HasSuffix(place, "closed") {
+	who, _ := strings.CutPrefix(place, "user:")
+	if strings.HasSuffix(place, "closed") || b.shut[chat.UserID(who)] {
 		return at, chat.MessageRef{}, chat.Refused{Platform: "Board", Code: "closed"}
 	}
 	n := len(b.lines)
 	ref, err := b.post(at, p, look)
+	b.placed(place, n)
+	return at, ref, err
+}
+
+// isPlace says whether a channel is another place, of a card.
+func isPlace(channel string) bool {
+	return strings.HasPrefix(channel, "user:") || strings.HasPrefix(channel, "channel:")
+}
+
+// placed says of the lines from n on where they are to be seen.
+func (b *Board) placed(place string, n int) {
 	for i := n; i < len(b.lines); i++ {
 		b.lines[i] = "in " + place + ": " + b.lines[i]
 	}
-	return at, ref, err
+}
+
+// Shut has a person take no direct messages.
+func (b *Board) Shut(who chat.UserID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.shut == nil {
+		b.shut = map[chat.UserID]bool{}
+	}
+	b.shut[who] = true
+}
+
+// Deciders implements run.Directory: it knows who is in the groups that there are.
+func (b *Board) Deciders(_ context.Context, _ chat.ThreadID, rules []string, most int) (who []chat.User, unknown []string, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failing() {
+		return nil, nil, fmt.Errorf("the platform is down")
+	}
+	for _, rule := range rules {
+		ids, ok := b.Groups[rule]
+		if id, user := strings.CutPrefix(rule, "user:"); user {
+			ids, ok = []chat.UserID{chat.UserID(id)}, true
+		}
+		if !ok {
+			unknown = append(unknown, rule)
+		}
+		for _, id := range ids {
+			who = append(who, chat.User{ID: id, Name: string(id)})
+		}
+	}
+	return who[:min(len(who), most)], unknown, nil
 }
 
 // Edit implements run.Drawer.
 func (b *Board) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, p chat.Post) error {
 	copied := p.Approval != nil && p.Approval.Home.Channel != ""
 	if copied {
-		time.Sleep(later)
+		time.Sleep(later(ref.Channel))
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if copied {
 		n := len(b.lines)
-		defer func() {
-			for i := n; i < len(b.lines); i++ {
-				b.lines[i] = "in " + ref.Channel + ": " + b.lines[i]
-			}
-		}()
+		defer func() { b.placed(ref.Channel, n) }()
 	}
 	final := p.Steps == nil || p.Steps.Done
 	if final && b.failing() {

@@ -31,8 +31,8 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 // Play plays the conversation in file and compares what people saw with its
 // want section, which update rewrites. The sections, in order:
 //
-//	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [sends=A,B] [for=A,B] [lists] [unaccepted] [quorum=N] [approvers=A,B] [exclude] [grants] [fails] [channels=A,B] [remind=DURATION] [escalate=DURATION=A,B] [run-within=DURATION] [takes=DURATION] [needs=PARAM] [reads] [file=NAME] [preview] [preview-if-any]
-//	-- options --        protocol=NAME steps=N budget=N idle=DURATION dm taint growing forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N group:ID=A,B down=N unheard=N
+//	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [sends=A,B] [for=A,B] [lists] [unaccepted] [quorum=N] [approvers=A,B] [exclude] [grants] [fails] [channels=A,B] [direct] [quiet] [remind=DURATION] [escalate=DURATION=A,B] [run-within=DURATION] [takes=DURATION] [needs=PARAM] [reads] [file=NAME] [preview] [preview-if-any]
+//	-- options --        protocol=NAME steps=N budget=N idle=DURATION dm taint growing forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N group:ID=A,B down=N unheard=N shut=NAME
 //	-- result NAME --    what a tool gives back
 //	-- preview NAME --   what its next preview comes to; ARGS stands for the arguments, "fail WHY" for a failure
 //	-- model --          a block for one model call, as [Model] has it
@@ -272,6 +272,10 @@ func (p *play) tool(f []string) {
 			t.Rules.Approvers = strings.Split(value, ",")
 		case "takes":
 			p.tools.Takes[f[0]] = p.duration(value)
+		case "direct":
+			t.Rules.Direct = true
+		case "quiet":
+			t.Rules.Quiet = true
 		case "channels":
 			t.Rules.Channels = strings.Split(value, ",")
 		case "remind":
@@ -348,6 +352,8 @@ func (p *play) option(o string) {
 		p.board.Growing = true
 	case key == "taint":
 		p.agent.Taint = true
+	case key == "shut":
+		p.board.Shut(chat.UserID(value))
 	case key == "unheard":
 		p.board.Unheard(p.number(value))
 	case key == "down":

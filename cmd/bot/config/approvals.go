@@ -262,19 +262,21 @@ func (a Approvals) Rules() memory.Rules {
 	return memory.Rules{
 		Approvers: a.Approvers, Quorum: a.Quorum, ExcludeRequester: a.excludes(), ExcludeThread: a.ExcludeRequester == ExcludeThread,
 		Timeout: a.Timeout, Approve: a.Approve, Deny: a.Deny, Grants: a.Grants.rules(),
-		Quiet: !slices.Contains(a.Notify, notifyMention), Channels: a.channels(),
+		Quiet: !slices.Contains(a.Notify, notifyMention), Channels: a.channels(), Direct: slices.Contains(a.Notify, notifyDM),
 		Remind: a.Remind, RunWithin: a.RunWithin, Escalate: memory.Escalation(a.Escalate),
 	}
 }
 
-// notifyMention has those who may decide mentioned; a word that begins with
-// notifyChannel has the card stand in a channel too.
+// notifyMention has those who may decide mentioned, notifyDM has them get the card in
+// direct conversations; a word that begins with notifyChannel has it stand in a channel
+// too.
 const (
 	notifyMention = "mention"
+	notifyDM      = "dm"
 	notifyChannel = "channel:"
 )
 
-var notify = regexp.MustCompile(`^(mention|channel:[A-Za-z0-9]{1,64})$`)
+var notify = regexp.MustCompile(`^(mention|dm|channel:[A-Za-z0-9]{1,64})$`)
 
 // channels lists the ids of channels in which a card stands too.
 func (a Approvals) channels() (ids []string) {
@@ -298,6 +300,19 @@ func (c *Config) Channels() (ids []string) {
 	return ids
 }
 
+// Direct says whether cards stand in direct conversations too.
+func (c *Config) Direct() bool {
+	return slices.ContainsFunc(c.rules(), func(r keyed) bool { return slices.Contains(r.approvals.Notify, notifyDM) })
+}
+
+// deafDirectly says whether a platform hears people in certain channels only.
+func (c *Config) deafDirectly() bool {
+	deaf := func(allow []string) bool {
+		return len(allow) > 0 && !slices.ContainsFunc(allow, func(rule string) bool { return !strings.HasPrefix(rule, "channel:") })
+	}
+	return c.Slack != nil && deaf(c.Slack.Allow) || c.Discord != nil && deaf(c.Discord.Allow)
+}
+
 var discordID = regexp.MustCompile(`^[0-9]{5,20}$`)
 
 // notify checks where those who may decide hear of an approval.
@@ -305,12 +320,12 @@ func (k *checker) notify(key string, words []string) {
 	for i, word := range words {
 		id, channel := strings.CutPrefix(word, notifyChannel)
 		switch slack, discord := k.c.Slack != nil, k.c.Discord != nil; {
-		case word == "dm":
-			k.at(item(key, i), "is not built yet; write mention or channel:ID")
+		case word == notifyDM && k.c.deafDirectly():
+			k.at(item(key, i), "would be of no use: allow names channels only, so nobody who decides in a direct conversation is heard; name people or groups there too, or write mention or channel:ID")
 		case word == "channel" || channel && id == "":
 			k.at(item(key, i), "needs the id of the channel, such as channel:C0123ABCD on Slack or channel:1258291200029360128 on Discord")
 		case !notify.MatchString(word):
-			k.at(item(key, i), "must be mention or channel:ID, with the id and not a name")
+			k.at(item(key, i), "must be mention, dm or channel:ID, with the id and not a name")
 		case channel && slack && !discord && discordID.MatchString(id):
 			k.at(item(key, i), "is no channel of Slack, whose ids begin with C or G")
 		case channel && discord && !slack && !discordID.MatchString(id):

@@ -165,7 +165,7 @@ type Approvals struct {
 	ExcludeRequester Exclude       `yaml:"exclude_requester" doc:"true: the two-person rule, nobody whose message is in the turn may approve; thread: nobody whose message the model is shown. Default false"`
 	Approve          []string      `yaml:"approve" schema:"emoji,some" doc:"Reactions that approve, any skin tone; Slack names mean the same. Default ✅ 👍"`
 	Buttons          bool          `yaml:"buttons" doc:"Approve and Deny beside the reactions, where the platform has buttons. Default true"`
-	Notify           []string      `yaml:"notify" schema:"notify" doc:"mention: who may decide is mentioned; channel:ID: the card is there too, and can be decided there. Default [mention]"`
+	Notify           []string      `yaml:"notify" schema:"notify" doc:"mention: who may decide is mentioned; dm: and gets the card in a direct message, up to 20 people; channel:ID: the card is there too, and can be decided there. Default [mention]"`
 	Deny             []string      `yaml:"deny" schema:"emoji,some" doc:"Reactions that deny. Default ❌ 👎"`
 	RunWithin        time.Duration `yaml:"run_within" schema:"positive" doc:"An approved call that could not begin for so long (the bot was down) asks anew. Default 24h"`
 	Remind           time.Duration `yaml:"remind" doc:"After so long without a decision, once more; 0: never. Default 0"`

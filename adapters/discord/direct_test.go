@@ -1,0 +1,123 @@
+package discord
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nod/chat"
+	"nod/internal/fakediscord"
+)
+
+// directly is a card as it stands in a direct conversation.
+func directly(home chat.ThreadID) *chat.Approval {
+	p := asking("{}")
+	p.Home, p.Elsewhere, p.Direct, p.Quiet = home, true, true, true
+	return p
+}
+
+// A card is shown to somebody directly, once, also when its first attempt got through
+// unheard; both ways to vote on it name that message; and it is edited to its outcome.
+func TestDirectCard(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
+	dm := o.fake.DM(o.bob)
+	o.fake.Inject(fakediscord.Fault{Route: "POST /channels/{channel}/messages", Channel: dm, After: true, Cut: true})
+	p := chat.Post{Key: "copy/c1/user:" + o.bob, Approval: directly(th)}
+	at, ref, err := o.a.Copy(t.Context(), "user:"+o.bob, p, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, again, err := o.a.Copy(t.Context(), "user:"+o.bob, p, true); err != nil || again != ref {
+		t.Errorf("once more it is %v (%v), not %v", again, err, ref)
+	}
+	if msgs := o.fake.Posts(dm); len(msgs) != 1 || ref != refOf(place{channel: dm}, msgs[0].ID) || len(msgs[0].Pings) > 0 {
+		t.Fatalf("it stands at %v: %+v", ref, msgs)
+	}
+	o.fake.Click(o.bob, ref.ID, o.fake.Message(ref.ID).Buttons()[0])
+	o.fake.React(o.bob, ref.ID, "❌")
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 2 })
+	for _, r := range o.in.Reactions {
+		if r.On != ref || r.By.Display() != "bob" || r.By.Barred != "" || r.Button {
+			t.Errorf("a vote is %+v", r)
+		}
+	}
+	p.Approval.Outcome, p.Approval.Headline = chat.Denied, "Denied by bob"
+	if err := o.a.Edit(t.Context(), at, ref, p); err != nil {
+		t.Fatal(err)
+	}
+	if text := o.fake.Message(ref.ID).Text(); !strings.Contains(text, "Denied by bob") {
+		t.Errorf("it says %q", text)
+	}
+}
+
+// A person who takes no messages is a refusal with Discord's words, as is one whom
+// there is not; a place of another platform is none.
+func TestDirectRefused(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
+	o.fake.CloseDMs(o.bob, true)
+	to := func(who string) error {
+		_, _, err := o.a.Copy(t.Context(), "user:"+who, chat.Post{Key: "copy/c1/user:" + who, Approval: directly(th)}, false)
+		return err
+	}
+	var r chat.Refused
+	if err := to(o.bob); !errors.As(err, &r) || r.Notice() != "Discord refused my answer (50007: cannot send messages to this user)" {
+		t.Errorf("closed: %v", err)
+	}
+	if err := to("12345"); !errors.As(err, &r) || r.Code != "10013" {
+		t.Errorf("nobody: %v", err)
+	}
+	if err := to("U0BOB"); !errors.Is(err, chat.ErrElsewhere) {
+		t.Errorf("somebody on Slack: %v", err)
+	}
+}
+
+// Those are written to who may decide there: no bots, nobody twice, nobody who has the
+// card in this conversation, and of a role those whom Discord shows.
+func TestDeciders(t *testing.T) {
+	for _, shown := range []bool{true, false} {
+		f := fakediscord.Options{}
+		if shown {
+			f.Privileged = fakediscord.IntentGuildMembers
+		}
+		o := open(t, f, nil)
+		ops := o.fake.AddRole(o.guild, "ops", 0)
+		robot := o.fake.AddBot("robot")
+		o.fake.Join(o.guild, robot)
+		for _, who := range []string{o.bob, o.cleo, robot} {
+			o.fake.SetRoles(o.guild, who, ops)
+		}
+		th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
+		rules := []string{"user:" + o.bob, "user:" + robot, "user:99", "user:U0BOB", "role:" + ops, "group:S0OPS"}
+		names := func(th chat.ThreadID, most int) (out, unknown []string) {
+			t.Helper()
+			who, unknown, err := o.a.Deciders(t.Context(), th, rules, most)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, u := range who {
+				out = append(out, u.Display())
+			}
+			slices.Sort(out)
+			return out, unknown
+		}
+		want, not := []string{"bob", "cleo"}, []string(nil)
+		if !shown {
+			want, not = []string{"bob"}, []string{"role:" + ops}
+		}
+		found, unknown := names(th, 20)
+		if diff := cmp.Diff([][]string{want, not}, [][]string{found, unknown}); diff != "" {
+			t.Errorf("shown %v (-want +got):\n%s", shown, diff)
+		}
+		if few, _ := names(th, 1); len(few) != 1 {
+			t.Errorf("of one: %v", few)
+		}
+		if own, _ := names(threadID(place{channel: o.fake.DM(o.bob)}), 20); len(own) > 0 {
+			t.Errorf("in bob's own conversation: %v", own)
+		}
+	}
+}
