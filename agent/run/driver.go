@@ -381,6 +381,9 @@ func (d *driver) giveBack(pause time.Duration) {
 		d.sleep(d.ctx, pause)
 		err = d.persist(func() error { return d.Store.Handoff(background, d.held) })
 	}
+	if errors.Is(err, errDrained) { // else nobody would get it as long as the store is open
+		err = d.Store.Handoff(background, d.held)
+	}
 	if err != nil && !errors.Is(err, memory.ErrFenced) {
 		d.Log.Warn("give a thread back", "thread", d.thread.String(), "error", err)
 	}

@@ -55,7 +55,7 @@ type Runner struct {
 	retries retries
 	health  health
 	letters letters
-	drains  atomic.Bool
+	drains  *atomic.Bool // the present Run does
 	mu      sync.Mutex
 	drivers map[*driver]bool
 	free    Signal
@@ -73,7 +73,7 @@ const (
 // that run, each as long as it may take, and until their outcomes are kept.
 func (r *Runner) Run(ctx context.Context) error {
 	r.defaults()
-	defer r.Host.After(ctx, r.drain)()
+	defer r.Host.After(ctx, r.drain())()
 	driving := newGroup(r.Host)
 	wait := backoff{}
 	for ctx.Err() == nil {
@@ -118,8 +118,10 @@ func (r *Runner) defaults() {
 	if r.Observe == nil {
 		r.Observe = func(*memory.Run, memory.Entry) {}
 	}
-	r.drains.Store(false)
+	r.drains = &atomic.Bool{}
+	r.mu.Lock()
 	r.drivers = map[*driver]bool{}
+	r.mu.Unlock()
 	r.free = r.Host.Signal()
 	if r.Effects == nil {
 		r.Effects = NewEffects()
@@ -138,15 +140,20 @@ func (r *Runner) names() []string {
 	return out
 }
 
-// drain has every driver let go of its thread.
-func (r *Runner) drain() {
-	r.drains.Store(true)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for d := range r.drivers {
-		d.wake.Set()
+// drain gives what has every driver let go of its thread. It ends the Run that it
+// was made for and no other: a context may be noticed late, when a Runner that was
+// ended has begun again.
+func (r *Runner) drain() func() {
+	drains, free := r.drains, r.free
+	return func() {
+		drains.Store(true)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for d := range r.drivers {
+			d.wake.Set()
+		}
+		free.Set()
 	}
-	r.free.Set()
 }
 
 // room waits until another thread may be held.
