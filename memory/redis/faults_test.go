@@ -280,7 +280,7 @@ func TestReplicaFallsShort(t *testing.T) {
 func TestLost(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	s := openStore(t, server.URL(), Options{Lease: 300 * time.Millisecond, Logger: quiet})
+	s := openStore(t, server.URL(), Options{Lease: time.Second, Logger: quiet})
 	mustPut(t, s, text("one"))
 	run := mustClaim(t, s)
 	// As if the process had been paused until another took over.
@@ -308,7 +308,7 @@ func TestLost(t *testing.T) {
 func TestHandedOutAndNotClaimed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	o := Options{Lease: 300 * time.Millisecond, Logger: quiet}
+	o := Options{Lease: time.Second, Logger: quiet}
 	s := openStore(t, server.URL(), o)
 	f, err := s.feedOf([]string{"slack"})
 	if err != nil {

@@ -82,7 +82,7 @@ func TestFormerFormat(t *testing.T) {
 		t.Fatalf("View: format %d, %v, want 1", v.Format, err)
 	}
 	defer func() { _ = v.Close() }()
-	s := openStore(t, server.URL(), Options{Lease: 300 * time.Millisecond, Quota: memory.Quota{Thread: 30}})
+	s := openStore(t, server.URL(), Options{Lease: time.Second, Quota: memory.Quota{Thread: 30}})
 	if v, err := s.oldest(t.Context()); v != thisFormat || err != nil {
 		t.Errorf("format %d, %v, want this one", v, err)
 	}

@@ -260,7 +260,7 @@ func TestForgottenThreadsAreFound(t *testing.T) {
 			if err := forget(within(t)); err != nil {
 				t.Fatalf("forget: %v", err)
 			}
-			other := openStore(t, server.URL(), Options{Logger: quiet, Lease: 300 * time.Millisecond})
+			other := openStore(t, server.URL(), Options{Logger: quiet, Lease: time.Second})
 			run := mustClaim(t, other)
 			if _, err := other.Finish(within(t), run, time.Time{}); err != nil {
 				t.Errorf("Finish: %v", err)

@@ -189,7 +189,7 @@ func TestAwayAtTheStart(t *testing.T) {
 func TestDamagedThread(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	s := openStore(t, server.URL(), Options{Logger: quiet, Lease: 300 * time.Millisecond})
+	s := openStore(t, server.URL(), Options{Logger: quiet, Lease: time.Second})
 	beside := func(i int) chat.ThreadID {
 		return chat.ThreadID{Platform: someThread.Platform, Channel: someThread.Channel, Root: fmt.Sprint("beside", i)}
 	}

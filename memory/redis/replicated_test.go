@@ -320,7 +320,7 @@ func TestOneOfAClusterStandsStill(t *testing.T) {
 		hosts = append(hosts, n.Addr())
 	}
 	url := "redis+cluster://" + strings.Join(hosts, ",")
-	const lease = 2 * time.Second
+	const lease = 4 * time.Second
 	s := openStore(t, url, Options{Lease: lease, Logger: quiet})
 	runs := map[chat.ThreadID]*memory.Run{}
 	for i := range 24 {
@@ -341,7 +341,7 @@ func TestOneOfAClusterStandsStill(t *testing.T) {
 	}
 	nodes[0].Pause(t)
 	defer nodes[0].Resume(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*lease)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*lease)
 	defer cancel()
 	if run, err := other.Next(ctx, "slack"); err == nil && on[run.Thread] {
 		t.Errorf("another process is given %v, which is held", run.Thread)

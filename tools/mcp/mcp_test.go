@@ -21,7 +21,7 @@ import (
 
 // quick is a pace for tests.
 var quick = pace{
-	wait: 20 * time.Second, glance: 20 * time.Second, attempt: 20 * time.Second, call: 20 * time.Second, patient: 20 * time.Second,
+	wait: time.Minute, glance: time.Minute, attempt: time.Minute, call: time.Minute, patient: time.Minute,
 	steady: time.Minute, grace: 500 * time.Millisecond,
 	least: 10 * time.Millisecond, most: 50 * time.Millisecond, bytes: 1 << 20,
 }
@@ -184,7 +184,7 @@ func TestSlow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir, p := t.TempDir(), quick
 			if name == "time" {
-				p.call = 300 * time.Millisecond
+				p.call = 2 * time.Second // in which it has to list its tools, too
 			}
 			b := connect(t, Options{Servers: []Server{stdio(t, dir)}, pace: p})
 			ctx, stop := context.WithCancel(t.Context())
@@ -234,7 +234,9 @@ func TestDown(t *testing.T) {
 		t.Run(flag, func(t *testing.T) {
 			t.Parallel()
 			p := quick
-			p.attempt = 2 * time.Second
+			if flag == "silent" {
+				p.attempt = 5 * time.Second // which is enough for the other one
+			}
 			down := stdio(t, t.TempDir(), flag)
 			if flag == "missing" {
 				down.Command = []string{"nothing-such"}
@@ -289,9 +291,7 @@ func TestDownWithLock(t *testing.T) {
 	b := connect(t, Options{Servers: []Server{stdio(t, dir)}})
 	lock := b.ss.Accept()
 	down := stdio(t, dir, "breaks")
-	p := quick
-	p.patient = 2 * time.Second
-	c := connect(t, Options{Servers: []Server{down}, Lock: lock, pace: p})
+	c := connect(t, Options{Servers: []Server{down}, Lock: lock})
 	r, err := c.call("test_echo", `{"text":"x"}`)
 	if !r.Failed || err == nil || !strings.Contains(r.Text, "not available now") || strings.Contains(err.Error(), dir) {
 		t.Errorf("%q, %v", r.Text, err)
