@@ -203,7 +203,7 @@ func (a *Adapter) askedAbout(ctx context.Context, in interaction) error {
 	}
 	ev := *in.Message
 	author := a.from(ctx, ev)
-	a.learn(ctx, nameWait, mentioned(ev.Text))
+	a.learn(ctx, a.o.NameWait, mentioned(ev.Text))
 	w := a.words(ctx)
 	w.self = ""
 	m := chat.Message{From: from, Text: aboutThis, Sent: sentAt(in.ActionTS)}

@@ -156,7 +156,7 @@ func (a *Adapter) admit(ctx context.Context, ev event) (chat.User, bool, error) 
 // message is not.
 func (a *Adapter) convert(ctx context.Context, thread chat.ThreadID, ev event) chat.Message {
 	text := textOf(ev)
-	a.learn(ctx, nameWait, mentioned(text))
+	a.learn(ctx, a.o.NameWait, mentioned(text))
 	return chat.Message{
 		Ref:  inThread(thread, ev.TS),
 		From: a.from(ctx, ev),
@@ -172,7 +172,7 @@ func (a *Adapter) from(ctx context.Context, ev event) chat.User {
 	if ev.User == "" {
 		return u
 	}
-	ctx, cancel := context.WithTimeout(ctx, nameWait)
+	ctx, cancel := context.WithTimeout(ctx, a.o.NameWait)
 	defer cancel()
 	if full, err := a.user(ctx, ev.User); err == nil {
 		u.Name = firstOf(full.Name, u.Name)

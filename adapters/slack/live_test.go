@@ -136,7 +136,7 @@ func TestMalformedEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := make(chan struct{}, 100)
-			o := open(t, fakeslack.Options{AckTimeout: 300 * time.Millisecond}, func(o *Options) { o.Observe.Malformed = func() { n <- struct{}{} } })
+			o := open(t, fakeslack.Options{AckTimeout: ledger.Longest / 4}, func(o *Options) { o.Observe.Malformed = func() { n <- struct{}{} } })
 			o.fake.Disturb(fakeslack.Disturbance{Event: "message", Rewrite: rewrite})
 			dm := o.fake.DM("U0ADA")
 			o.fake.Say("U0ADA", dm, "lost")

@@ -37,7 +37,6 @@ const (
 	mostNames  = 10_000
 	nameStays  = time.Hour
 	namelessIn = 5 * time.Minute // an id that has no name is asked for again after
-	nameWait   = 800 * time.Millisecond
 	quoteNames = 3 * time.Second // for those of a whole thread
 	mostLearnt = 8               // at once
 )
@@ -172,7 +171,7 @@ func (a *Adapter) channel(ctx context.Context, id string) string {
 // words are the names as far as they can be had soon: a message doesn't wait
 // for them.
 func (a *Adapter) words(ctx context.Context) words {
-	until := a.o.Now().Add(nameWait)
+	until := a.o.Now().Add(a.o.NameWait)
 	soon := func(look func(context.Context) string) string {
 		left := until.Sub(a.o.Now())
 		if left <= 0 {
