@@ -66,7 +66,7 @@ func usage(err error) error { return usageError{err} }
 func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*program, error) {
 	m := newMask(cfg)
 	log = masked(log, m)
-	p := &program{cfg: cfg, log: log, meter: newMeter(prices(cfg)), effects: run.NewEffects()}
+	p := &program{cfg: cfg, log: log, meter: newMeter(prices(cfg)), effects: run.NewEffects(), keeping: func() {}}
 	var err error
 	if p.kit, err = newKit(ctx, cfg, log); err != nil {
 		return nil, usage(err)
