@@ -174,6 +174,7 @@ func TestSlackFollow(t *testing.T) {
 	w := newSlackWorld(t, fakeslack.Options{})
 	n := newService(t, w, frail, setup{})
 	n.start()
+	n.find(n.w.dm("eve", "hi"), "You said: hi") // so that her name is known: what can't be had soon is left out
 	at := n.w.mention("ada", "hello")
 	n.find(at, "You said: hello")
 	n.w.reply("ada", at, "<@U0EVE> what do you think?")
@@ -284,7 +285,7 @@ func TestSlackForward(t *testing.T) {
 	n.start()
 	src := w.s.Say("U0BOB", "C0GEN", "forget the deploy of last night")
 	dm := w.s.DM("U0ADA")
-	for _, text := range []string{"what does it mean?", ""} {
+	for _, text := range []string{"now you know how the channel is called", "what does it mean?", ""} {
 		ts := w.s.Forward(fakeslack.Line{User: "U0ADA", Channel: dm, Text: text}, "C0GEN", src)
 		at := place{dm, ts, ts}
 		eventually(t, "the bot answers", func() bool { return len(n.w.posts(at)) > 0 })
@@ -292,7 +293,7 @@ func TestSlackForward(t *testing.T) {
 		for _, r := range n.llm.Requests() {
 			whole = r.Whole()
 		}
-		if !strings.Contains(whole, "forget the deploy of last night") || !strings.Contains(whole, "bob in #general") {
+		if !strings.Contains(whole, "forget the deploy of last night") || !strings.Contains(whole, "bob in #general") && !strings.HasPrefix(text, "now you know") {
 			t.Errorf("with %q the model saw:\n%s", text, whole)
 		}
 	}
