@@ -20,9 +20,7 @@ func (p *process) desk(b context.Context, addr string) *window {
 	p.n.t.Helper()
 	t := p.n.t.(*testing.T)
 	o := &office{t: t, addr: addr, out: p.out}
-	ctx, stop := chromedp.NewContext(b, chromedp.WithNewBrowserContext())
-	t.Cleanup(stop)
-	w := &window{t, o, ctx}
+	w := o.window(b)
 	w.do(chromedp.Navigate(o.link()))
 	w.until(`document.querySelector("main").dataset.view === "waiting"`)
 	return w
@@ -67,7 +65,7 @@ func TestOperator(t *testing.T) {
 		w.until(shows("requester"))
 		w.view("/live", `document.querySelectorAll('[data-kind="turn"]').length === 6`)
 		w.until(shows("Waiting for approval of deploy"))
-		w.do(chromedp.Click(`(//*[@data-kind="turn"]//a)[1]`))
+		w.hit(`document.querySelector('[data-kind="turn"] a')`)
 		w.slide()
 		w.view("/spent", shows("199"))
 		w.view("/spent?by=model", `document.querySelector('[data-kind="spent"] td').innerText === "m"`)

@@ -45,7 +45,12 @@ tools:
 
 func openOffice(t *testing.T) *office {
 	t.Helper()
-	o := &office{t: t, file: filepath.Join(t.TempDir(), "nod.yaml"), addr: "127.0.0.1:0"}
+	return openOfficeAt(t, "127.0.0.1:0")
+}
+
+func openOfficeAt(t *testing.T, addr string) *office {
+	t.Helper()
+	o := &office{t: t, file: filepath.Join(t.TempDir(), "nod.yaml"), addr: addr}
 	if err := os.WriteFile(o.file, []byte(pageConfig), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -111,6 +116,10 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
+// unreachable is what a browser says of a page that is served no more, however far its
+// end has come; that is no fault of the page.
+var unreachable = regexp.MustCompile(`ERR_(CONNECTION_|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)|403`)
+
 // window is a browser of somebody's, with cookies of its own. It complains about
 // whatever the page writes on the console, and whatever it loads from elsewhere.
 type window struct {
@@ -119,12 +128,22 @@ type window struct {
 	ctx context.Context
 }
 
-// visit opens the page by its link.
-func (o *office) visit(b context.Context, as string) *window {
+// window opens a window; its tab lives for as long as the test.
+func (o *office) window(b context.Context) *window {
 	o.t.Helper()
 	ctx, stop := chromedp.NewContext(b, chromedp.WithNewBrowserContext())
 	o.t.Cleanup(stop)
-	w := &window{o.t, o, ctx}
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+		o.t.Fatal(err)
+	}
+	return &window{o.t, o, ctx}
+}
+
+// visit opens the page by its link.
+func (o *office) visit(b context.Context, as string) *window {
+	o.t.Helper()
+	w := o.window(b)
+	ctx := w.ctx
 	own := "http://" + o.addr + "/"
 	said, asked := chromedp.Console(ctx), chromedp.Events(ctx, network.RequestWillBeSent)
 	go func() {
@@ -132,8 +151,7 @@ func (o *office) visit(b context.Context, as string) *window {
 			if err != nil {
 				return
 			}
-			// A page that is served no more can't be reached; that is no fault of it.
-			if !strings.Contains(m.Text, "ERR_CONNECTION_REFUSED") && !strings.Contains(m.Text, "ERR_INCOMPLETE_CHUNKED_ENCODING") && !strings.Contains(m.Text, "403") {
+			if !unreachable.MatchString(m.Text) {
 				o.t.Errorf("%s: the console says %s", as, m)
 			}
 		}
@@ -163,18 +181,31 @@ func (w *window) enter(as string) {
 
 func (w *window) do(all ...chromedp.Action[chromedp.Void]) {
 	w.t.Helper()
-	if err := chromedp.Do(w.ctx, all...); err != nil {
-		w.t.Fatal(err)
+	ctx, stop := context.WithTimeout(w.ctx, 3*patience)
+	defer stop()
+	if err := chromedp.Do(ctx, all...); err != nil {
+		w.t.Fatalf("%v\n%s", err, w.sight())
 	}
 }
 
-// until waits until an expression holds in the page.
+// sight is what the window shows, and what the program said.
+func (w *window) sight() string {
+	ctx, stop := context.WithTimeout(w.ctx, patience)
+	defer stop()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText`))
+	if err != nil {
+		text = err.Error()
+	}
+	return fmt.Sprintf("the page shows:\n%s\nthe program wrote:\n%s", text, w.o.out)
+}
+
+// until waits until an expression holds in the page, once its script is at work.
 func (w *window) until(expr string) {
 	w.t.Helper()
 	ctx, stop := context.WithTimeout(w.ctx, 3*patience)
 	defer stop()
 	wait := fmt.Sprintf(`new Promise((ok) => {
-		const look = () => { let v = false; try { v = (%s); } catch {} v ? ok(true) : setTimeout(look, 20); };
+		const look = () => { let v = false; try { v = document.readyState === "complete" && (%s); } catch {} v ? ok(true) : setTimeout(look, 20); };
 		look();
 	})`, expr)
 	for {
@@ -184,8 +215,7 @@ func (w *window) until(expr string) {
 			return
 		}
 		if ctx.Err() != nil {
-			text, _ := chromedp.Run(w.ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText`))
-			w.t.Fatalf("never: %s\nthe page shows:\n%s\nthe program wrote:\n%s", expr, text, w.o.out)
+			w.t.Fatalf("never: %s\n%s", expr, w.sight())
 		}
 	}
 }
@@ -204,19 +234,42 @@ func (w *window) answers(text string) {
 // say writes a message.
 func (w *window) say(text string) {
 	w.t.Helper()
-	w.do(chromedp.SendKeys(chromedp.CSS(`textarea[aria-label="Message"]`), text), w.click("Send"))
+	w.writes(`textarea[aria-label="Message"]`, text)
+	w.click("Send")
+}
+
+// writes types into the field that a selector finds.
+func (w *window) writes(selector, text string) {
+	w.t.Helper()
+	w.do(chromedp.SendKeys(chromedp.CSS(selector), text))
+	w.until(fmt.Sprintf(`document.querySelector(%q).value.includes(%q)`, selector, text))
 }
 
 // click clicks on the newest button with a label.
-func (w *window) click(label string) chromedp.Action[chromedp.Void] {
-	return chromedp.Click(fmt.Sprintf(`(//button[normalize-space()=%q and not(ancestor::*[@hidden])])[last()]`, label))
+func (w *window) click(label string) {
+	w.t.Helper()
+	w.hit(fmt.Sprintf(`Array.from(document.querySelectorAll("button")).filter((e) => e.textContent.trim() === %q && !e.closest("[hidden]")).at(-1)`, label))
+}
+
+// hit clicks on what an expression finds, once a mouse would meet it: it is seen, and
+// nothing lies over it. To find it and to click are one step of the page, which may
+// draw it anew, or move it, at any time.
+func (w *window) hit(found string) {
+	w.t.Helper()
+	w.until(fmt.Sprintf(`((e) => {
+		if (!e?.checkVisibility()) return false;
+		e.scrollIntoView({block: "nearest"});
+		const r = e.getBoundingClientRect();
+		if (!e.contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2))) return false;
+		e.click();
+		return true;
+	})(%s)`, found))
 }
 
 // open opens the newest thread of the channel.
 func (w *window) open() {
 	w.t.Helper()
-	w.until(`document.querySelector("#log-channel .opening")`)
-	w.do(chromedp.Click(`(//*[@id="log-channel"]//a[@class="opening"])[last()]`))
+	w.hit(`Array.from(document.querySelectorAll("#log-channel a.opening")).at(-1)`)
 	w.until(`document.querySelector("#log-thread [data-kind]")`)
 }
 
@@ -229,7 +282,7 @@ func TestPageConversation(t *testing.T) {
 	ada.answers("397.8")
 	ada.until(last("steps", "done"))
 	ada.until(`document.querySelector("#log-thread .all").hidden`)
-	ada.do(ada.click("Steps"))
+	ada.click("Steps")
 	ada.until(`/Thought[^]*Action[^]*calculator[^]*Observation[^]*397.8/i.test(document.querySelector("#log-thread .all").innerText)`)
 
 	// What is marked up in a message is shown as it was written.
@@ -253,11 +306,13 @@ func TestPageChange(t *testing.T) {
 	ada.answers("demo")
 	ben.open()
 	ben.until(`!document.querySelector(".change")`)
-	ada.do(chromedp.Click(chromedp.CSS(`#log-thread .change summary`)),
-		chromedp.SendKeys(chromedp.CSS(`#log-thread .change textarea`), " please"), ada.click("Save"))
+	ada.hit(`document.querySelector("#log-thread .change summary")`)
+	ada.writes(`#log-thread .change textarea`, " please")
+	ada.click("Save")
 	ben.until(`/please/.test(document.querySelector('#log-thread [data-kind="message"]').innerText)`)
 	ada.until(`!document.querySelector("#log-thread .change[open]")`)
-	ada.do(chromedp.Click(chromedp.CSS(`#log-thread .change summary`)), ada.click("Delete"))
+	ada.hit(`document.querySelector("#log-thread .change summary")`)
+	ada.click("Delete")
 	ben.until(`document.querySelector('#log-thread [data-kind="message"]').matches('[data-state="deleted"]')`)
 	ben.until(`!document.body.innerText.includes("whatever")`)
 }
@@ -307,23 +362,24 @@ func TestPageApproval(t *testing.T) {
 	ada.say("restart service api")
 	ada.until(last("approval", "waiting"))
 	ada.until(last("steps", "waiting"))
-	ada.do(ada.click("Approve"))
+	ada.click("Approve")
 	ada.until(`document.querySelector('#log-thread [data-state="private"]')`)
 	ben.open()
 	ben.until(`!document.querySelector('#log-thread [data-state="private"]')`)
 	shoot(ben, "waiting")
-	ben.do(ben.click("Approve"))
+	ben.click("Approve")
 	ada.until(last("approval", "approved"))
 	ada.answers("restarted api")
 
 	ada.say("restart service web")
 	ben.until(last("approval", "waiting"))
-	ben.do(ben.click("Deny"))
+	ben.click("Deny")
 	ada.until(last("approval", "denied"))
 	ada.until(`!document.querySelector("#log-thread input[name=reason]")`)
 	ben.until(`document.activeElement.name === "reason"`)
 	shoot(ben, "why")
-	ben.do(chromedp.SendKeys(chromedp.CSS(`input[name="reason"]:not([type=hidden])`), "too late in the day"), ben.click("Say why"))
+	ben.writes(`input[name="reason"]:not([type=hidden])`, "too late in the day")
+	ben.click("Say why")
 	ada.answers("denied")
 	ada.until(`Array.from(document.querySelectorAll('#log-thread [data-kind="approval"]')).at(-1).innerText.includes("Denied by ben: too late in the day")`)
 	shoot(ada, "denied")
@@ -348,14 +404,14 @@ func TestPageDemo(t *testing.T) {
 	ada.until(`document.querySelector('#log-thread [data-kind="approval"]').innerText.includes("version 7 would replace version 6")`)
 	ben.open()
 	shoot(ben, "preview")
-	ben.do(ben.click("Approve"))
+	ben.click("Approve")
 	ada.answers("deployed api")
 }
 
 // An approval outlives the program: it can be given after the next start, and by
 // the page that was open all the time.
 func TestPageRestart(t *testing.T) {
-	o := openOffice(t)
+	o := openOfficeAt(t, freeAddr(t)) // which is still free when it starts again
 	b := browser(t)
 	ada, ben := o.visit(b, "ada"), o.visit(b, "ben")
 	ada.say("restart service api")
@@ -370,7 +426,7 @@ func TestPageRestart(t *testing.T) {
 	ben.enter("ben")
 	ben.open()
 	ben.until(last("approval", "waiting"))
-	ben.do(ben.click("Approve"))
+	ben.click("Approve")
 	ben.answers("restarted api")
 }
 

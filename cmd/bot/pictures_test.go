@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
@@ -62,19 +61,20 @@ func TestPictures(t *testing.T) {
 	ben.open()
 	ben.until(last("approval", "waiting"))
 	draw(ben, "approval", newest("approval"))
-	ben.press("Approve")
+	ben.click("Approve")
 	ada.answers("restarted api")
 	ada.until(last("steps", "done"))
-	ada.do(ada.click("Steps"), chromedp.EmulateViewport(680, 1600))
+	ada.click("Steps")
+	ada.do(chromedp.EmulateViewport(680, 1600))
 	ada.until(`(document.querySelector("#log-thread").style.flex = "none") === "none"`) // no higher than what is in it
 	draw(ada, "thread", chromedp.Screenshot(chromedp.CSS("#log-thread")))
 
 	ada.say("restart service web")
 	ben.until(last("approval", "waiting"))
-	ben.press("Deny")
+	ben.click("Deny")
 	ben.until(`document.activeElement.name === "reason"`)
-	ben.do(chromedp.SendKeys(chromedp.CSS(`input[name="reason"]:not([type=hidden])`), "too late in the day"))
-	ben.press("Say why")
+	ben.writes(`input[name="reason"]:not([type=hidden])`, "too late in the day")
+	ben.click("Say why")
 	ben.until(`Array.from(document.querySelectorAll('#log-thread [data-kind="approval"]')).at(-1).innerText.includes("too late")`)
 	ben.answers("denied")
 	ben.until(last("answer", "done"))
@@ -88,13 +88,6 @@ func TestPictures(t *testing.T) {
 	ada.say("please draw this")
 	ben.until(`document.querySelector('#log-thread [data-kind="file"] img').naturalWidth > 100`)
 	draw(ben, "chart", newest("file"))
-}
-
-// press uses the newest button with a label by the keyboard: it is met wherever the
-// page puts it meanwhile.
-func (w *window) press(label string) {
-	w.t.Helper()
-	w.do(chromedp.SendKeys(fmt.Sprintf(`(//button[normalize-space()=%q and not(ancestor::*[@hidden])])[last()]`, label), "\r"))
 }
 
 // smaller writes a picture in 256 colours: of each shade the one that it has most of.

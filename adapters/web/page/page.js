@@ -19,6 +19,31 @@
     return t.content.firstElementChild;
   }
 
+  // The fields of a message, which of them one is, and what it held when it was drawn.
+  const fields = (card) => Array.from(card.querySelectorAll("textarea, select, input:not([type=hidden]):not([type=file])"));
+  const which = (e) => [e.form?.getAttribute("action"), e.name, e.type].join(" ");
+  const drawn = (e) => (e.options ? (Array.from(e.options).find((o) => o.defaultSelected) || e.options[0])?.value : e.defaultValue);
+
+  // keepTyped puts what this reader was writing in a message into the one that is
+  // drawn in its place.
+  function keepTyped(old, card) {
+    const anew = new Map(fields(card).map((e) => [which(e), e]));
+    for (const was of fields(old)) {
+      const now = anew.get(which(was));
+      if (!now) continue;
+      if (was.type === "checkbox") { if (was.checked !== was.defaultChecked) now.checked = was.checked; }
+      else if (was.value !== drawn(was)) now.value = was.value;
+    }
+  }
+
+  // refocus gives the focus to what stands in the place of what had it.
+  function refocus(focused, card, log) {
+    const field = fields(card).find((e) => which(e) === which(focused));
+    const said = (e) => e.value || e.textContent;
+    (field || Array.from(card.querySelectorAll(focused.tagName)).find((e) => said(e) === said(focused)) || log).focus();
+    if (field && focused.selectionStart != null) field.setSelectionRange(focused.selectionStart, focused.selectionEnd);
+  }
+
   // dress gives a message back what this reader did to it: opened steps, the
   // focus.
   function dress(card) {
@@ -40,14 +65,11 @@
     const end = atEnd(log);
     if (old) {
       const focused = old.contains(document.activeElement) ? document.activeElement : null;
-      const name = focused && (focused.value || focused.textContent);
       const unfolded = Array.from(old.querySelectorAll("details[open]")).map((d) => d.className + d.textContent.length);
       old.replaceWith(card);
       for (const d of card.querySelectorAll("details")) if (unfolded.includes(d.className + d.textContent.length)) d.open = true;
-      if (focused) {
-        const same = Array.from(card.querySelectorAll(focused.tagName)).find((e) => (e.value || e.textContent) === name);
-        (same || log).focus();
-      }
+      keepTyped(old, card);
+      if (focused) refocus(focused, card, log);
     } else {
       log.append(card);
     }
@@ -120,9 +142,9 @@
     if (!answer.ok) return trouble((await answer.text()).trim());
     trouble("");
     form.closest("details")?.removeAttribute("open");
+    form.reset();
     for (const id of form.querySelectorAll("input[name=id]")) id.value = fresh();
     if (form.getAttribute("id") !== "say") return; // form.id is an input of it
-    form.reset();
     byId("you").value = body.get("as");
     keep("draft " + location.search, "");
     const go = (await answer.json()).go;
@@ -131,14 +153,14 @@
     else { const log = byId("log-thread") || byId("log-channel"); toEnd(log); byId("composer").focus(); }
   }
 
-  let sending = false;
+  const sending = new WeakSet(); // forms: none is sent twice at once, and none waits for another one
   document.addEventListener("submit", async (e) => {
     const form = e.target;
     if (form.method !== "post") return;
     e.preventDefault();
-    if (sending) return;
-    sending = true;
-    try { await send(form, e.submitter); } finally { sending = false; }
+    if (sending.has(form)) return;
+    sending.add(form);
+    try { await send(form, e.submitter); } finally { sending.delete(form); }
   });
 
   document.addEventListener("click", (e) => {
