@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,6 +48,7 @@ func TestReplay(t *testing.T) {
 		hello := n.w.dm("ada", "hello")
 		n.find(hello, "You said: hello")
 		eventually(t, "the person is asked what was wrong", func() bool { return len(n.w.told("ada", at)) > 0 })
+		n.recorded(2)
 		n.replays(at)
 
 		path := filepath.Join(t.TempDir(), "cases.json")
@@ -89,6 +91,7 @@ func TestReplayOfGrants(t *testing.T) {
 		n.w.reply("ada", at, "deploy web")
 		eventually(t, "it runs again", func() bool { return len(n.ran()) == 2 })
 		eventually(t, "it is answered again", func() bool { return n.count(at, "The tool says: deployed web") == 2 })
+		n.recorded(2)
 		off := n.rewrite("off.yaml", "grants: {most: 1h, uses: 20}", "quorum: 1")
 		for file, asked := range map[string]int{n.file: 1, off: 2} {
 			status, out, errs := n.bot("replay", "--config", file, "--mode", "rules", "--json")
@@ -97,6 +100,17 @@ func TestReplayOfGrants(t *testing.T) {
 				t.Errorf("status %d, %v: %s%s, want %d approvals", status, err, out, errs, asked)
 			}
 		}
+	})
+}
+
+// recorded waits until so many turns can be replayed: an answer is read before the
+// entry that ends its turn is in the log.
+func (n *service) recorded(turns int) {
+	n.t.Helper()
+	eventually(n.t, fmt.Sprintf("%d turns are over", turns), func() bool {
+		_, out, _ := n.bot("replay", "--config", n.file, "--mode", "rules", "--json")
+		var r lab.Report
+		return json.Unmarshal([]byte(out), &r) == nil && r.Turns == turns
 	})
 }
 
