@@ -118,20 +118,16 @@ const mostEffects = 1000
 // NewEffects makes what knows of none yet.
 func NewEffects() *Effects { return &Effects{of: map[string]*effect{}} }
 
-// begin says whether a call may run. When it ran already, result is what came of
-// it, if it is over.
-func (e *Effects) begin(call string) (fresh bool, result *memory.Result) {
+// begin says whether a call may run: not when it does, or did.
+func (e *Effects) begin(call string) (fresh bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if known := e.of[call]; known != nil {
-		if known.over {
-			return false, &known.result
-		}
-		return false, nil
+	if e.of[call] != nil {
+		return false
 	}
 	e.of[call] = &effect{}
 	e.n++
-	return true, nil
+	return true
 }
 
 // find gives what came of a call that this process began, or was about to; over is

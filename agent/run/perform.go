@@ -145,7 +145,7 @@ func (d *driver) reads(act agent.Run) (begun bool) {
 func (d *driver) effect(act agent.Effect) error {
 	// It counts as begun from here on: another driver of this process that finds
 	// Started must not take it for a call that nobody runs.
-	fresh, known := d.Effects.begin(act.Call.ID)
+	fresh := d.Effects.begin(act.Call.ID)
 	defer func() { // by whatever way it is left, a panic too
 		if fresh {
 			d.unbegin(act.Call)
@@ -154,11 +154,8 @@ func (d *driver) effect(act agent.Effect) error {
 	if err := d.commit(act.Started); err != nil {
 		return err
 	}
-	if known != nil {
+	if !fresh { // what comes of it, or came, is found as that of any call of this process
 		d.Log.Error("the store came back older: a call that ran was to run again", "thread", d.thread.String(), "tool", act.Call.Tool)
-		return d.commit(*known)
-	}
-	if !fresh {
 		return nil
 	}
 	if d.Agent.Interrupted(d.log) {

@@ -27,6 +27,7 @@ const (
 	ruleUnknown  rule = "an outcome is called unknown only when it is"
 	ruleCorrect  rule = "a result that comes after all is a correction"
 	ruleAnswer   rule = "a turn that was accepted ends with an answer or a plain word"
+	ruleHeard    rule = "what is said while nod is at work is heard"
 	ruleRest     rule = "once the world is calm nothing is stuck"
 	ruleSteps    rule = "once the world is calm no steps are shown as running"
 	ruleCards    rule = "once the world is calm no card asks any more"
@@ -151,8 +152,21 @@ func (c *checker) appended(t *thread, entries []memory.Entry) {
 	l := c.ledger(t.id)
 	for _, e := range entries {
 		c.w.logf("log %s %d %s %s", t.id.Root, e.Seq, e.Body.Kind(), brief(e.Body))
+		c.inTime(t, e)
+		if _, over := e.Body.(memory.Ended); over {
+			c.turns++
+		}
 		l.hist = append(l.hist, e)
 		l.add(e, true)
+	}
+}
+
+// inTime checks that a message was not left lying. What names one, such as a
+// reaction, may have waited until it was known.
+func (c *checker) inTime(t *thread, e memory.Entry) {
+	m, ok := e.Body.(memory.Message)
+	if late := c.w.now().Sub(e.At); ok && c.w.faults == 0 && late > mostStop {
+		c.fail(ruleHeard, "message %s waited for %v in the inbox of %s", m.Ref.ID, late, t.id.Root)
 	}
 }
 
@@ -191,7 +205,7 @@ func (c *checker) begins(n *node, d chat.Desk, call llm.Call, version int) *exec
 	}
 	l := c.ledger(d.Thread)
 	key := d.Thread.Root + "#" + call.ID
-	if old := c.byCall[key]; old != nil && !c.forgot(old) {
+	if old := c.byCall[key]; old != nil && (old.by == n || !c.forgot(old)) {
 		c.fail(ruleOnce, "%s of %s ran at %v by %s and again now by %s", call.ID, x.item, old.at, old.by.p.name, n.p.name)
 	}
 	for _, old := range c.runs {
@@ -201,6 +215,7 @@ func (c *checker) begins(n *node, d chat.Desk, call llm.Call, version int) *exec
 	}
 	c.runs = append(c.runs, x)
 	c.byCall[key] = x
+	c.w.began(n, x.item)
 	k := l.calls[call.ID]
 	if k == nil || k.started == nil {
 		if !c.lost {

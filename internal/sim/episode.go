@@ -32,7 +32,7 @@ func play(sc scene, script []action, trace io.Writer) result {
 		w.start(slot)
 	}
 	for _, a := range script {
-		if a.kind != votes && a.kind != unvotes && a.kind != follows {
+		if !a.kind.follows() {
 			w.after(a.at, nil, func() { w.play(a) })
 		}
 	}

@@ -196,7 +196,6 @@ func (l *ledger) turn(e memory.Entry, fail complain) {
 			fail(ruleStop, "turn %d goes on for %v after somebody said that it should stop", b.Turn, late)
 		}
 		l.done[b.Turn], l.open, l.asksStop = true, 0, time.Time{}
-		l.c.turns++
 	case memory.Stopped:
 		l.stopped = true
 		if late := e.At.Sub(l.asksStop); l.c.w.faults == 0 && !l.asksStop.IsZero() && late > mostStop {

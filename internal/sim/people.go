@@ -33,7 +33,7 @@ func user(name string) chat.User { return chat.User{ID: chat.UserID("U" + name),
 func (w *world) play(a action) {
 	w.logf("%s %s t%d p%d %s %s", a.kind, a.who, a.thread, a.slot, a.about, a.text)
 	switch a.kind {
-	case says:
+	case says, twice:
 		w.say(a)
 	case edits:
 		w.send(w.threads[a.thread], edited{w.refOf(a.about), a.text})
@@ -43,7 +43,7 @@ func (w *world) play(a action) {
 		w.send(w.threads[a.thread], user(a.who))
 	case octagon:
 		w.send(w.threads[a.thread], chat.Reaction{On: w.refOf(a.about), By: user(a.who), Emoji: chat.EmojiStop})
-	case votes, unvotes, follows, regrets: // when something stands
+	case votes, unvotes, follows, regrets, strands, unwrites: // when something else is done
 	default:
 		w.trouble(a)
 	}
@@ -56,7 +56,11 @@ func (w *world) say(a action) {
 		w.asked[a.about] = ref
 		w.check.asks(a.about, a.thread, w.threads[a.thread])
 	}
-	w.send(w.threads[a.thread], chat.Message{Ref: ref, From: user(a.who), Text: a.text, Sent: w.now()})
+	m := chat.Message{Ref: ref, From: user(a.who), Text: a.text, Sent: w.now()}
+	w.send(w.threads[a.thread], m)
+	if a.kind == twice {
+		w.send(w.threads[a.thread], m)
+	}
 }
 
 // refOf is the message of a question; one that was not asked is no message.
@@ -96,15 +100,33 @@ func (w *world) answered(q string) {
 	}
 }
 
-// approved has whoever regrets it say so.
+// approved has whoever regrets it say so, and the store lose what comes of it.
 func (w *world) approved(thread chat.ThreadID, item string) {
 	for _, a := range w.script {
-		if a.kind != regrets || a.about != item {
+		switch {
+		case a.about != item || w.had[a]:
+			continue
+		case a.kind == regrets:
+			w.after(a.d, nil, func() {
+				w.play(action{kind: says, who: a.who, thread: slices.Index(w.threads, thread), text: a.text})
+			})
+		case a.kind == unwrites:
+			w.after(a.d, nil, func() { w.play(action{kind: forgets, d: time.Duration(a.n) * time.Millisecond}) })
+		}
+		w.had[a] = true // it is approved once more when the store loses that it was
+	}
+}
+
+// began has the process that runs an item cut off, and the store flaky when it is
+// back.
+func (w *world) began(n *node, item string) {
+	for _, a := range w.script {
+		if a.kind != strands || a.about != item {
 			continue
 		}
-		w.after(a.d, nil, func() {
-			w.play(action{kind: says, who: a.who, thread: slices.Index(w.threads, thread), text: a.text})
-		})
+		long := seconds(float64(a.n))
+		w.after(a.d, nil, func() { w.play(action{kind: parts, slot: n.slot, d: long}) })
+		w.after(a.d+long-time.Second, nil, func() { w.play(action{kind: flaky, d: 20 * time.Second}) })
 	}
 }
 

@@ -36,6 +36,7 @@ const (
 	unvotes kind = "takes back"
 	follows kind = "goes on" // d after the answer to a question stands
 	regrets kind = "regrets" // d after an item was approved: says stop
+	twice   kind = "says as two events"
 )
 
 // What goes wrong.
@@ -57,7 +58,14 @@ const (
 	poison    kind = "entry that can't be read"
 	reconf    kind = "tools are defined anew"
 	tampers   kind = "arguments of a call that asks are changed in the store"
+	strands   kind = "partition of the process"          // that runs an item, d after it began, for n seconds, and a flaky store at its end
+	unwrites  kind = "store loses an approval's effects" // what is written from d after an item was approved, for n milliseconds
 )
+
+// follows says whether it is not done at a time, but once something else is.
+func (k kind) follows() bool {
+	return slices.Contains([]kind{votes, unvotes, follows, regrets, strands, unwrites}, k)
+}
 
 var (
 	team    = []string{"ada", "ben", "cid", "dan"}
@@ -162,7 +170,11 @@ func (w *writer) question(at time.Duration, thread int, who string) {
 		last = fmt.Sprintf("slow %d", 1+w.rnd.IntN(40))
 	}
 	steps = append(steps, last)
-	w.add(action{at: at, kind: says, who: who, thread: thread, about: q, text: q + ": " + strings.Join(steps, "; ")})
+	ask := action{at: at, kind: says, who: who, thread: thread, about: q, text: q + ": " + strings.Join(steps, "; ")}
+	if w.chance(0.1) { // as a message, and as a mention
+		ask.kind = twice
+	}
+	w.add(ask)
 	if w.chance(0.3) {
 		w.n++
 		f := fmt.Sprintf("q%d", w.n)
@@ -200,7 +212,20 @@ func (w *writer) call(at time.Duration, q string, item int) string {
 	if toolSpecs[tool].asks {
 		w.ballot(at, id)
 	}
+	w.misfortune(at, id, toolSpecs[tool])
 	return text
+}
+
+// misfortune is what goes wrong just as a side effect begins: its process is cut off
+// for longer than a lease, or the store loses that it began.
+func (w *writer) misfortune(at time.Duration, id string, tool toolSpec) {
+	switch {
+	case w.faults == 0 || tool.reads:
+	case w.chance(0.02):
+		w.add(action{at: at, kind: strands, about: id, d: w.short(2), n: 16 + w.rnd.IntN(40)})
+	case tool.asks && w.chance(0.01):
+		w.add(action{at: at, kind: unwrites, about: id, d: w.short(0.01), n: 100 + w.rnd.IntN(5000)})
+	}
 }
 
 // ballot says who votes how on the approval of an item.
@@ -319,9 +344,9 @@ func (w *writer) fault(at time.Duration, slot int) {
 func (a action) String() string {
 	var b bytes.Buffer
 	switch a.kind {
-	case says, edits, deletes, halts, octagon:
+	case says, twice, edits, deletes, halts, octagon:
 		fmt.Fprintf(&b, "-- %s %s in t%d at %v --\n", a.who, a.kind, a.thread, a.at.Round(time.Millisecond))
-		if a.about != "" && a.kind != says {
+		if a.about != "" && a.kind != says && a.kind != twice {
 			fmt.Fprintf(&b, "%s\n", a.about)
 		}
 		if a.text != "" {
@@ -331,6 +356,8 @@ func (a action) String() string {
 		fmt.Fprintf(&b, "-- %s %s in t%d, %v after %s is answered --\n%s\n", a.who, a.kind, a.thread, a.d.Round(time.Microsecond), a.about, a.text)
 	case regrets:
 		fmt.Fprintf(&b, "-- %s %s %s, %v after it is approved --\n", a.who, a.kind, a.about, a.d.Round(time.Microsecond))
+	case strands, unwrites:
+		fmt.Fprintf(&b, "-- %s, %v after %s --\nn %d\n", a.kind, a.d.Round(time.Microsecond), a.about, a.n)
 	case votes, unvotes:
 		fmt.Fprintf(&b, "-- %s %s %s on %s, %v after it stands --\n", a.who, a.kind, a.text, a.about, a.d.Round(time.Millisecond))
 	default:

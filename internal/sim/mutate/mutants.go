@@ -44,7 +44,7 @@ var conditions = []mutant{
 	{"lease: doubt when nothing was heard", store, "return !h.sure && h.s.now().Sub(h.heard) >= h.s.lease", "return false", ""},
 	{"silent: from the last beat on", server, "return max(0, s.now().Sub(h.heard))", "return memory.Forever", ""},
 	{"put: wakes the thread", server, "		return\n	}\n	s.wake(t)\n}\n\n// know", "		return\n	}\n}\n\n// know", ""},
-	{"put: rings where the thread is held", server, "t.holder.mail(t)", "_ = t", ""},
+	{"put: rings where the thread is held", server, "		s.know(t, m.Ref)\n	}\n	if t.holder != nil {\n		t.holder.mail(t)", "		s.know(t, m.Ref)\n	}\n	if t.holder != nil {\n		_ = t", ""},
 	{"dedupe: event ids", server, "now.Sub(at) < memory.EventTTL {\n			return true", "false && now.Sub(at) < memory.EventTTL {\n			return true", ""},
 	{"refs: what waited comes in", server, "if now.Sub(e.At) < memory.RefWait {", "if now.Sub(e.At) < 0 {", ""},
 
@@ -72,8 +72,8 @@ var conditions = []mutant{
 	{"digest: what was asked for is what runs", calls, "if c.asked.Digest != d.bound(c) || c.asked.Tool != c.Tool {", "if false {", ""},
 
 	// Side effects.
-	{"effect: Started before it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		return err\n	}\n	if known", "	d.owed = append(d.owed, act.Started)\n	if known", ""},
-	{"effect: not again in the process that ran it", perform, "	if known != nil {\n		d.Log.Error(\"the store came back", "	if false {\n		d.Log.Error(\"the store came back", ""},
+	{"effect: Started before it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		return err\n	}\n	if !fresh", "	d.owed = append(d.owed, act.Started)\n	if !fresh", ""},
+	{"effect: not again in the process that ran it", perform, "	if !fresh {", "	if false {", ""},
 	{"effect: stop between Started and the call", perform, "	if d.Agent.Interrupted(d.log) {\n		cancelled :=", "	if false {\n		cancelled :=", ""},
 	{"effect: what began is not begun again", calls, "	if c.started {\n		return d.lost(c)\n	}", "", ""},
 	{"effect: nobody ends it", work, "if k == acts {", "if false {", ""},
@@ -127,7 +127,7 @@ var planted = []mutant{
 		"a side effect happens at most once",
 	},
 	{
-		"planted: Started a moment after it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		return err\n	}\n	if known", "	defer func() { _ = d.commit(act.Started) }()\n	if known",
+		"planted: Started a moment after it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		return err\n	}\n	if !fresh", "	defer func() { _ = d.commit(act.Started) }()\n	if !fresh",
 		"a side effect is in the log before it begins",
 	},
 	{
