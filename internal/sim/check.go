@@ -27,6 +27,7 @@ const (
 	ruleUnknown  rule = "an outcome is called unknown only when it is"
 	ruleCorrect  rule = "a result that comes after all is a correction"
 	ruleAnswer   rule = "a turn that was accepted ends with an answer or a plain word"
+	ruleResults  rule = "a model goes on once it has a result of all that it called"
 	ruleHeard    rule = "what is said while nod is at work is heard"
 	ruleRest     rule = "once the world is calm nothing is stuck"
 	ruleSteps    rule = "once the world is calm no steps are shown as running"

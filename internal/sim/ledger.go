@@ -242,6 +242,11 @@ func (l *ledger) step(b memory.Step, fail complain) {
 	if b.Turn != l.open {
 		fail(ruleOneTurn, "a step of turn %d while %d is open", b.Turn, l.open)
 	}
+	for id, k := range l.calls {
+		if k.turn == b.Turn && len(k.results) == 0 {
+			fail(ruleResults, "turn %d goes on, and %s has no result", b.Turn, id)
+		}
+	}
 	for _, c := range b.Calls {
 		name := l.id.Root + "#" + c.ID
 		if l.calls[c.ID] != nil {
