@@ -140,6 +140,7 @@ func (d *desk) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look
 			return chat.ErrDoubt
 		}
 		if strings.Contains(summary(p), unspeakable) && (p.Text == nil || !p.Text.Notice) && p.Steps == nil {
+			w.check.refused(thread, p)
 			return chat.Refused{Platform: "Sim", Code: "msg_too_rude"}
 		}
 		ref = w.board.post(d.n.p.name, thread, p, looks)

@@ -35,6 +35,7 @@ const (
 	ruleDrain    rule = "a process ends when it is told to"
 	ruleApproved rule = "nothing that needs an approval runs without one"
 	ruleShown    rule = "what runs is what was shown"
+	ruleHidden   rule = "what cannot be shown to anybody is denied at once"
 	ruleVotes    rule = "votes decide as the rules say"
 	rulePosts    rule = "what is posted is posted once"
 	ruleNames    rule = "names are never used twice"
@@ -64,7 +65,8 @@ type checker struct {
 	byCall  map[string]*execution
 	args    map[string]string // of every call that ever was in a log, by thread and call
 	votes   map[chat.MessageRef][]vote
-	lost    bool // the store lost writes
+	hidden  map[string]bool // calls whose cards the platform refused, by thread and call
+	lost    bool            // the store lost writes
 	lostAt  time.Duration
 	jumpsAt []time.Duration
 }
@@ -95,6 +97,7 @@ func newChecker(w *world) *checker {
 	return &checker{
 		w: w, nodes: map[string]*node{}, threads: map[chat.ThreadID]*ledger{}, byCall: map[string]*execution{},
 		args: map[string]string{}, votes: map[chat.MessageRef][]vote{},
+		hidden: map[string]bool{},
 	}
 }
 
@@ -331,6 +334,13 @@ func (c *checker) posted(n, old *card) {
 	}
 	if p := n.first; p.Text != nil {
 		c.ledger(n.thread).heard(n, p.Text)
+	}
+}
+
+// refused hears that the platform takes a post in no form.
+func (c *checker) refused(thread chat.ThreadID, p chat.Post) {
+	if p.Approval != nil {
+		c.hidden[thread.Root+"#"+p.Approval.Call] = true
 	}
 }
 

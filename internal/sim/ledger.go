@@ -329,6 +329,9 @@ func (l *ledger) decide(k *call, b memory.Decided, e memory.Entry, fail complain
 	if sure, _ := l.tally(k, true); sure != said {
 		return // a membership could not be looked up at times: then a vote does not count
 	}
+	if l.c.hidden[l.id.Root+"#"+b.Call] && b.Outcome != chat.Denied && len(l.c.jumpsAt) == 0 {
+		fail(ruleHidden, "%s could not be shown, and is %s", b.Call, b.Outcome)
+	}
 	late := l.reached(k.askedAt.Add(approvalTime), e)
 	switch {
 	case b.Outcome == chat.Approved && said != chat.Approved:

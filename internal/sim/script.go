@@ -208,6 +208,8 @@ func (w *writer) call(at time.Duration, q string, item int) string {
 		text += "!"
 	case w.chance(0.02):
 		text += "?"
+	case toolSpecs[tool].asks && w.chance(0.03): // its card can't be shown
+		text += "#"
 	}
 	if toolSpecs[tool].asks {
 		w.ballot(at, id)

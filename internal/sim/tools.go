@@ -88,7 +88,7 @@ type toolbox struct {
 type params struct {
 	ID  string `json:"id"`
 	S   int    `json:"s"`             // how long it takes, in seconds
-	How string `json:"how,omitempty"` // fail, panic
+	How string `json:"how,omitempty"` // fail, panic, unspeakable
 }
 
 func itemOf(raw string) string {
@@ -247,8 +247,10 @@ func parseCall(text, id string) llm.Call {
 		a.How = "fail"
 	case strings.HasSuffix(rest, "?"):
 		a.How = "panic"
+	case strings.HasSuffix(rest, "#"):
+		a.How = unspeakable
 	}
-	a.S, _ = strconv.Atoi(strings.TrimRight(rest, "!?"))
+	a.S, _ = strconv.Atoi(strings.TrimRight(rest, "!?#"))
 	raw, err := json.Marshal(a)
 	if err != nil {
 		panic(err)

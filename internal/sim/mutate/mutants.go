@@ -147,7 +147,7 @@ var planted = []mutant{
 		"a turn that was accepted ends with an answer or a plain word",
 	},
 	{
-		"planted: a thread is never let go", driver, "	if waits && len(d.works) == 0 {", "	if waits && len(d.works) == 0 && false {",
+		"planted: a thread is never let go", driver, "	if waits && len(d.works) == 0 {", "	if waits && len(d.works) == 0 && !w.Until.IsZero() {",
 		"once the world is calm nothing is stuck",
 	},
 	{
@@ -185,6 +185,19 @@ var planted = []mutant{
 	{
 		"planted: the stop button does nothing", stop, "		if s.stoppable(h.seq) {\n			note(h.by", "		if false {\n			note(h.by",
 		"stop ends a turn",
+	},
+	{
+		"planted: what cannot be shown is waited for", calls, "Look: d.before(last.seq), Refused: []memory.Body{hidden}}", "Look: d.before(last.seq), Refused: []memory.Body{hidden}[1:]}",
+		"what cannot be shown to anybody is denied at once",
+	},
+	{
+		"planted: the model goes on without what needs an approval", calls, "		case risk == Ask:\n", "		case false && risk == Ask:\n",
+		"a model goes on once it has a result of all that it called",
+	},
+	{
+		"planted: questions do not ring where the thread is held", server, "		s.know(t, m.Ref)\n	}\n	if t.holder != nil {\n		t.holder.mail(t)",
+		"		s.know(t, m.Ref)\n	}\n	if t.holder != nil {\n		if m, ok := e.Body.(memory.Message); !ok || m.Text[0] != 'q' {\n			t.holder.mail(t)\n		}",
+		"what is said while nod is at work is heard",
 	},
 	{
 		"planted: a panic that nobody waits for", work, "	d.beside.Go(func() {\n", "	d.beside.Go(func() {\n		defer panic(\"planted\")\n",
