@@ -329,7 +329,8 @@ func (l *ledger) decide(k *call, b memory.Decided, e memory.Entry, fail complain
 	if sure, _ := l.tally(k, true); sure != said {
 		return // a membership could not be looked up at times: then a vote does not count
 	}
-	if l.c.hidden[l.id.Root+"#"+b.Call] && b.Outcome != chat.Denied && len(l.c.jumpsAt) == 0 {
+	waited := b.Outcome == chat.Approved || b.Outcome == chat.Expired
+	if l.c.hidden[l.id.Root+"#"+b.Call] && waited && len(l.c.jumpsAt) == 0 {
 		fail(ruleHidden, "%s could not be shown, and is %s", b.Call, b.Outcome)
 	}
 	late := l.reached(k.askedAt.Add(approvalTime), e)
