@@ -54,6 +54,7 @@ vuln: ## known vulnerabilities, where the database can be reached
 
 race: ## all tests, with the race detector, in random order
 	go test -race -shuffle=on -timeout 30m ./...
+	go test -count=1 -run '^TestEpisodes$$' ./internal/sim  # where one thing runs at a time, which leaves the detector little to see
 
 unit: ## all tests, quickly
 	go test ./...
