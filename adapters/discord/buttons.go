@@ -94,6 +94,9 @@ func (a *Adapter) pressed(ctx context.Context, in interaction) error {
 	if e, ok := readEditable(in.Data.CustomID); ok && e.kind == editButton {
 		return a.edit(ctx, in, e)
 	}
+	if r, ok := readRerun(in.Data.CustomID); ok && r.kind == rerunButton {
+		return a.editAgain(ctx, in, r)
+	}
 	if want, ok := readButton(in.Data.CustomID); ok && want.kind == stopButton {
 		if !in.in(want.place) {
 			return errForeign
@@ -181,6 +184,9 @@ func (a *Adapter) filled(ctx context.Context, in interaction) error {
 	}
 	if e, ok := readEditable(in.Data.CustomID); ok && e.kind == editForm {
 		return a.changed(ctx, in, e)
+	}
+	if r, ok := readRerun(in.Data.CustomID); ok && r.kind == rerunForm {
+		return a.ranAgain(ctx, in, r)
 	}
 	b, ok := readBallot(in.Data.CustomID)
 	if !ok || b.kind != reasonForm || !in.in(b.place) {

@@ -162,6 +162,10 @@ func tooLong(args string) string {
 // editModal writes the form
 // (https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-modal).
 func editModal(e editable, p *chat.Approval, fields []forms.Field) map[string]any {
+	return modal(e.id(), forms.Title(p, 45), fields)
+}
+
+func modal(id, title string, fields []forms.Field) map[string]any {
 	var rows []any
 	for _, f := range fields {
 		row := map[string]any{"type": 18, "label": f.Label, "component": editField(f)}
@@ -170,7 +174,7 @@ func editModal(e editable, p *chat.Approval, fields []forms.Field) map[string]an
 		}
 		rows = append(rows, row)
 	}
-	return map[string]any{"custom_id": e.id(), "title": forms.Title(p, 45), "components": rows}
+	return map[string]any{"custom_id": id, "title": title, "components": rows}
 }
 
 func editField(f forms.Field) map[string]any {
@@ -210,15 +214,8 @@ func (a *Adapter) changed(ctx context.Context, in interaction, e editable) error
 	if err != nil {
 		return err
 	}
-	args, wrong := forms.Read(filled)
-	if wrong != nil {
-		why := wrong.Why
-		if len(wrong.ID) > 1 {
-			why = wrong.ID[1:] + ": " + why
-		}
-		return a.notChanged(ctx, in, why, filled)
-	}
-	if why := tooLong(args); why != "" {
+	args, why := readArgs(filled)
+	if why != "" {
 		return a.notChanged(ctx, in, why, filled)
 	}
 	by := userOf(*in.User, in.Member)
@@ -242,8 +239,25 @@ func (a *Adapter) changed(ctx context.Context, in interaction, e editable) error
 	return a.respond(ctx, in, promiseToChange, nil)
 }
 
-// notChanged says why, and what was filled in: the form is closed.
+// readArgs reads the arguments that a form was filled in with, and says what is wrong
+// with them.
+func readArgs(filled []forms.Filled) (args, why string) {
+	args, wrong := forms.Read(filled)
+	switch {
+	case wrong == nil:
+		return args, tooLong(args)
+	case len(wrong.ID) > 1:
+		return "", wrong.ID[1:] + ": " + wrong.Why
+	}
+	return "", wrong.Why
+}
+
 func (a *Adapter) notChanged(ctx context.Context, in interaction, why string, filled []forms.Filled) error {
+	return a.refuseForm(ctx, in, "I did not change it", why, filled)
+}
+
+// refuseForm says why, and what was filled in: the form is closed.
+func (a *Adapter) refuseForm(ctx context.Context, in interaction, what, why string, filled []forms.Filled) error {
 	var lines []string
 	for _, f := range filled {
 		name := "Arguments"
@@ -252,7 +266,7 @@ func (a *Adapter) notChanged(ctx context.Context, in interaction, why string, fi
 		}
 		lines = append(lines, name+": "+f.Value)
 	}
-	text := "I did not change it: " + shorten(escape(chat.Exact(flat(why))), 500) + ".\n\nYou had written:\n" +
+	text := what + ": " + shorten(escape(chat.Exact(flat(why))), 500) + ".\n\nYou had written:\n" +
 		fence("", shorten(exact(strings.Join(lines, "\n")), 1000))
 	return a.respond(ctx, in, answerMessage, newPage(text))
 }

@@ -190,6 +190,7 @@ func (a *Adapter) stepsPage(ctx context.Context, want shows) page {
 	pages := stepsPages(steps)
 	n := min(want.page, len(pages)-1)
 	out := newPage(pages[n])
+	out.Components = rerunRows(want.place, &steps)
 	if len(pages) == 1 {
 		return out
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"nod/internal/fakediscord"
 	"nod/internal/fakeslack"
 )
 
@@ -48,6 +49,33 @@ func TestSlackEditAndRunAgain(t *testing.T) {
 	w.s.Fill("U0BOB", id, map[string]string{"Senv": "staging"})
 	eventually(t, "it is closed", func() bool { return w.view(id).Closed })
 	n.anew(at)
+}
+
+// Below the opened steps bob edits a call of ada's turn and runs it again.
+func TestDiscordEditAndRunAgain(t *testing.T) {
+	t.Parallel()
+	w := newDiscordWorld(t, fakediscord.Options{})
+	n := newService(t, w, obedient, setup{})
+	n.start()
+	at, steps := n.deployed()
+	bob := w.users["bob"]
+	var shown fakediscord.Message
+	eventually(t, "the steps have the button, once the turn is over", func() bool {
+		w.open("bob", steps)
+		all := w.s.Ephemerals(bob)
+		shown = all[len(all)-1]
+		return len(shown.Buttons()) == 1
+	})
+	form := w.s.Click(bob, shown.ID, shown.Buttons()[0])
+	eventually(t, "the form opens", func() bool { return w.asked(form).Modal.Title != "" })
+	w.s.FillIn(form, map[string]string{"Senv": "staging"})
+	n.anew(at)
+}
+
+// asked is an interaction of somebody's.
+func (w *discordWorld) asked(id string) fakediscord.Interaction {
+	all := w.s.Interactions()
+	return all[slices.IndexFunc(all, func(i fakediscord.Interaction) bool { return i.ID == id })]
 }
 
 // view is a view of bob's.

@@ -1,0 +1,150 @@
+package discord
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/bwmarrin/discordgo"
+
+	"nod/chat"
+	forms "nod/chat/form"
+)
+
+// Below the opened steps, which one reader alone sees, each call that can be gone on
+// with has a button that opens a form with its arguments: sending it runs the call
+// again, as one of whoever sends it.
+
+const (
+	rerunButton = "rerun"
+	rerunForm   = "reran"
+	rerunLabel  = "Edit and run again"
+	// A message has 25 buttons in five rows, one of which turns pages.
+	mostReruns = 20
+	mostInRow  = 5
+)
+
+// Reruns is an Inbox that lets people run calls of turns that are over again.
+type Reruns interface {
+	Again(ctx context.Context, thread chat.ThreadID, call string) (v chat.Again, why string, err error)
+	RunAgain(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
+}
+
+// rerun is what the button, and the form behind it, are about.
+type rerun struct {
+	kind  string
+	place place
+	call  string
+}
+
+// id writes the id of the button, or of the form; "" when it would be too long.
+func (r rerun) id() string {
+	id := strings.Join([]string{r.kind, r.place.String(), r.call}, "|")
+	if units(id) > mostCustomID || strings.Count(id, "|") != 2 {
+		return ""
+	}
+	return id
+}
+
+func readRerun(id string) (rerun, bool) {
+	parts := strings.Split(id, "|")
+	if len(parts) != 3 || parts[0] != rerunButton && parts[0] != rerunForm {
+		return rerun{}, false
+	}
+	return rerun{parts[0], readPlace(parts[1]), parts[2]}, true
+}
+
+// rerunRows are the buttons of the calls of a turn that can be run again, the newest
+// ones that there is room for.
+func rerunRows(p place, s *chat.Steps) []any {
+	var buttons []discordgo.MessageComponent
+	n := 0
+	for _, item := range s.Items {
+		for _, c := range item.Calls {
+			n++
+			if id := (rerun{rerunButton, p, c.ID}).id(); c.Again && id != "" {
+				label := fmt.Sprintf("%s: %d %s", rerunLabel, n, chat.Exact(flat(c.Tool)))
+				buttons = append(buttons, discordgo.Button{Label: shorten(label, 80), Style: discordgo.SecondaryButton, CustomID: id})
+			}
+		}
+	}
+	if len(buttons) == 1 {
+		only, _ := buttons[0].(discordgo.Button)
+		only.Label = rerunLabel
+		buttons[0] = only
+	}
+	buttons = buttons[max(0, len(buttons)-mostReruns):]
+	rows := []any{}
+	for len(buttons) > 0 {
+		k := min(mostInRow, len(buttons))
+		rows = append(rows, discordgo.ActionsRow{Components: buttons[:k]})
+		buttons = buttons[k:]
+	}
+	return rows
+}
+
+// editAgain opens the form.
+func (a *Adapter) editAgain(ctx context.Context, in interaction, r rerun) error {
+	inbox, takes := a.o.Inbox.(Reruns)
+	if !in.in(r.place) || !takes {
+		return errForeign
+	}
+	within, cancel := context.WithTimeout(ctx, cardWait)
+	defer cancel()
+	v, why, err := inbox.Again(within, threadID(r.place), r.call)
+	if err != nil {
+		return a.sorry(ctx, in, err)
+	}
+	word := fmt.Sprintf("In a message, `run %d {…}` does the same.", v.Number)
+	fields := forms.Of(v.Parameters, v.Args, tight)
+	switch {
+	case why != "":
+		return a.respond(ctx, in, answerMessage, newPage("It can't be run again: "+escape(chat.Exact(why))+"."))
+	case len(fields) == 0:
+		return a.respond(ctx, in, answerMessage, newPage("These arguments are too long for a form. "+word))
+	}
+	r.kind = rerunForm
+	title := forms.AgainTitle(v.Tool, 45)
+	_, err = a.reply(ctx, in, answerForm, modal(r.id(), title, fields))
+	if code(err) == codeBadForm { // it may know no boxes yet
+		_, err = a.reply(ctx, in, answerForm, modal(r.id(), title, forms.Of("", v.Args, tight)))
+	}
+	if takesMore(err) {
+		return a.respond(ctx, in, answerMessage, newPage("The form did not open. "+word))
+	}
+	return err
+}
+
+// ranAgain takes in what somebody sends with the form.
+func (a *Adapter) ranAgain(ctx context.Context, in interaction, r rerun) error {
+	inbox, takes := a.o.Inbox.(Reruns)
+	if !in.in(r.place) || !takes {
+		return errForeign
+	}
+	filled, err := fieldsOf(in.Data.Components)
+	if err != nil {
+		return err
+	}
+	args, why := readArgs(filled)
+	if why != "" {
+		return a.refuseForm(ctx, in, "I did not run it", why, filled)
+	}
+	by := userOf(*in.User, in.Member)
+	switch barred, err := a.barred(ctx, in.speaker()); {
+	case err != nil:
+		return a.sorry(ctx, in, err)
+	case barred != "":
+		return a.refuseForm(ctx, in, "I did not run it", "only those whom I listen to here can run something", filled)
+	}
+	if err := a.putSoon(ctx, func(ctx context.Context) (err error) {
+		c := chat.Change{Call: r.call, By: by, Args: args}
+		why, err = inbox.RunAgain(ctx, threadID(r.place), c, interactionKey(in.ID))
+		return err
+	}); err != nil {
+		return a.sorry(ctx, in, err)
+	}
+	if why != "" {
+		return a.refuseForm(ctx, in, "I did not run it", why, filled)
+	}
+	return a.respond(ctx, in, promiseToChange, nil)
+}
