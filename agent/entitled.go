@@ -51,27 +51,25 @@ func (d *decision) entitled(tool Tool, t *turn, seen uint64) bool {
 }
 
 func (t *turn) mayAsk(tool Tool, who chat.UserID) bool {
-	return slices.ContainsFunc(tool.For, func(rule string) bool {
+	return tool.isFor(who, t.belongs[who].In)
+}
+
+// isFor says whether somebody may ask for a tool, who is in these groups.
+func (tool Tool) isFor(who chat.UserID, in []string) bool {
+	return len(tool.For) == 0 || slices.ContainsFunc(tool.For, func(rule string) bool {
 		id, isUser := strings.CutPrefix(rule, "user:")
 		switch {
 		case rule == everyone, isUser && id == string(who):
 			return true
 		}
-		return slices.Contains(t.belongs[who].In, rule)
+		return slices.Contains(in, rule)
 	})
 }
 
 // identify asks who the people of a turn are, before the model is called, where a
 // tool hangs on that.
 func (d *decision) identify(t *turn) Action {
-	var rules []string
-	for _, tool := range d.a.Tools {
-		for _, rule := range tool.For {
-			if IsGroup(rule) && !slices.Contains(rules, rule) {
-				rules = append(rules, rule)
-			}
-		}
-	}
+	rules := d.a.groups()
 	if len(rules) == 0 {
 		return nil
 	}
@@ -87,12 +85,35 @@ func (d *decision) identify(t *turn) Action {
 	return Identify{Turn: t.id, Who: unknown, Rules: rules}
 }
 
+// groups lists the groups and roles on which it hangs who may ask for a tool.
+func (a *Agent) groups() (rules []string) {
+	for _, tool := range a.Tools {
+		for _, rule := range tool.For {
+			if IsGroup(rule) && !slices.Contains(rules, rule) {
+				rules = append(rules, rule)
+			}
+		}
+	}
+	return rules
+}
+
+// asksFor asks who somebody is that wants to know which tools they may use.
+func (d *decision) asksFor(c *command) Action {
+	rules := d.a.groups()
+	if c.word != "help" || c.is.Who != "" || len(rules) == 0 {
+		return nil
+	}
+	return Identify{Turn: c.seq, Who: []chat.UserID{c.From.ID}, Rules: rules}
+}
+
 // belongs takes what the platform said of somebody.
 func (s *state) belongs(at time.Time, b memory.Belongs) {
 	if c := s.calls[b.Call]; c != nil {
 		c.givers, c.identified = known(c.givers, b), at
 	} else if t := s.turn(b.Turn); t != nil && b.Call == "" {
 		t.belongs = known(t.belongs, b)
+	} else if i := slices.IndexFunc(s.commands, func(c *command) bool { return c.seq == b.Turn }); i >= 0 {
+		s.commands[i].is = b
 	}
 }
 

@@ -24,6 +24,9 @@ func (d *decision) notices() Action {
 		if c.word == "waiting" {
 			return d.list(c)
 		}
+		if act := d.asksFor(c); act != nil {
+			return act
+		}
 		p := d.notice(key, c.Ref, d.reply(c), c.seq)
 		p.Free = d.freed(c)
 		return p

@@ -53,6 +53,7 @@ type command struct {
 	message
 	word string
 	arg  string
+	is   memory.Belongs // who says it, where that was asked
 }
 
 // earlier gives the earlier of two times, where they are known.

@@ -101,6 +101,11 @@ func TestTaintThatHolds(t *testing.T) {
 			"the page a.example",
 		},
 		{
+			"a file of a turn that was left out",
+			[]memory.Body{memory.Trimmed{Before: 1, Files: []chat.File{{Name: "n.txt", Blob: "b1"}}}, from("ada", "go"), memory.Opened{Turn: 2, Requester: chat.User{ID: "ada"}}, stepWith(2, 1, 3, book)},
+			"the file n.txt",
+		},
+		{
 			"a summary",
 			[]memory.Body{memory.Trimmed{Before: 1, Summary: "It says book.", Outside: "the page a.example"}, from("ada", "go"), memory.Opened{Turn: 2, Requester: chat.User{ID: "ada"}}, stepWith(2, 1, 3, book)},
 			"the page a.example",

@@ -134,15 +134,15 @@ func (d *decision) reply(c *command) string {
 	case "tools off", "tools on":
 		return d.switched(c.word, c.arg)
 	}
-	return d.help(c.Ref.Platform)
+	return d.help(c)
 }
 
-// help says what it can do in a thread of a platform.
-func (d *decision) help(platform string) string {
+// help says what it can do in a thread of a platform, for whoever asks.
+func (d *decision) help(c *command) string {
 	var b strings.Builder
 	b.WriteString("I answer questions and use tools; you see each step, and a risky call waits for an approval by reaction.\n\n")
 	if d.a.Calling != nil {
-		if how := d.a.Calling(platform); how != "" {
+		if how := d.a.Calling(c.Ref.Platform); how != "" {
 			b.WriteString(how + "\n\n")
 		}
 	}
@@ -166,15 +166,15 @@ func (d *decision) help(platform string) string {
 	b.WriteString("- 🔄 on my last answer, by who asked: I try again\n")
 	b.WriteString("- 👍 👎 on an answer: kept with the turn; with 👎 I ask you what was wrong\n")
 	b.WriteString("- `help`: this list\n\n")
-	if len(d.a.Tools) == 0 {
+	mine := slices.DeleteFunc(slices.Clone(d.a.Tools), func(t Tool) bool {
+		return t.Reads && len(d.s.held()) == 0 || !t.isFor(c.From.ID, c.is.In)
+	})
+	if len(mine) == 0 {
 		b.WriteString("I have no tools here.")
 		return b.String()
 	}
 	b.WriteString("My tools:\n")
-	for _, t := range d.a.Tools {
-		if t.Reads && len(d.s.held()) == 0 {
-			continue
-		}
+	for _, t := range mine {
 		fmt.Fprintf(&b, "- `%s`: %s%s\n", t.Name, firstSentence(t.Description), d.toolNote(t))
 	}
 	return strings.TrimRight(b.String(), "\n")

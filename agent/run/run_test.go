@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -129,6 +130,43 @@ func TestReadsRunTogether(t *testing.T) {
 		synctest.Wait()
 		w.stop()
 		wantLines(t, w.board, "answer ok", "steps Done: read done, read done")
+	})
+}
+
+// Of many reads of a step so many run at once, and the others after them.
+func TestReadsAtOnce(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		var mu sync.Mutex
+		running, most := 0, 0
+		count := func(by int) {
+			mu.Lock()
+			defer mu.Unlock()
+			running += by
+			most = max(most, running)
+		}
+		w := newWorld(t, store, func(_ context.Context, c llm.Call) (llm.Result, error) {
+			count(1)
+			time.Sleep(time.Second) // in the bubble's time: all that may run do
+			count(-1)
+			return llm.Result{Text: "result " + c.Args}, nil
+		}, tool("read", true))
+		var calls []string
+		for n := range 16 {
+			calls = append(calls, fmt.Sprintf("call read {\"n\":%d}", n))
+		}
+		w.model.Add(strings.Join(calls, "\n"))
+		w.model.Add("expect result {\"n\":15}\nsay ok")
+		w.start()
+		if err := w.say("go"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		w.stop()
+		if most != 8 {
+			t.Errorf("%d reads ran at once", most)
+		}
 	})
 }
 

@@ -21,7 +21,7 @@ import (
 // web or to a mailbox, or is none. Links open elsewhere and tell nothing of where
 // they were clicked.
 func HTML(src string) string {
-	if !tame(src) {
+	if !tame(src) || !plainWords(src) {
 		return `<p class="plain">` + html.EscapeString(src) + "</p>"
 	}
 	source := []byte(src)

@@ -13,7 +13,7 @@ import (
 // Plain gives what the text says without any markup, for places that draw
 // none: links show where they lead, tables are aligned, code stays as it is.
 func Plain(src string) string {
-	if !tame(src) || strings.Count(src, "[") > maxBrackets {
+	if !tame(src) || !plainWords(src) {
 		return strings.TrimSpace(src)
 	}
 	p := plain{src: []byte(src)}
@@ -22,7 +22,7 @@ func Plain(src string) string {
 
 // plainCell is Plain for what stands in one line and can hold no blocks.
 func plainCell(s string) string {
-	if strings.Count(s, "[") <= maxBrackets {
+	if plainWords(s) {
 		p := plain{src: []byte(s)}
 		s = p.blocks(cellParser.Parse(text.NewReader(p.src)), " ")
 	}

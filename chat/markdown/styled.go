@@ -23,7 +23,7 @@ type Style struct {
 // Styled writes the text in another markup. What that has no word for is written
 // as [Plain] does: headings are strong, tables are code with aligned columns.
 func Styled(src string, s Style) string {
-	if !tame(src) || strings.Count(src, "[") > maxBrackets {
+	if !tame(src) || !plainWords(src) {
 		return s.Escape(strings.TrimSpace(src))
 	}
 	p := plain{src: []byte(src), style: &s}

@@ -3,32 +3,90 @@ package markdown
 import "strings"
 
 const (
-	maxBytes    = 1 << 20 // of a text that is parsed at all
-	maxNesting  = 64      // quotes and list items that open in one line
-	maxInCode   = 256     // the same of a line that seems to be code, and so would cost nothing
-	maxColumns  = 256     // of a table
-	maxBrackets = 2000    // of a text whose links are looked for
+	maxBytes       = 1 << 20 // of a text that is parsed at all
+	maxNesting     = 20      // quotes and list items in each other
+	maxInCode      = 256     // the same of a line that seems to be code, and so would cost nothing
+	maxPipes       = 256     // in a line
+	maxColumns     = 256     // of a table
+	maxMissing     = 5000    // cells that the rows of tables lack, which the parser makes
+	maxBrackets    = 2000    // of a text whose links are looked for
+	maxTildes      = 2000    // of a text in which things are struck out
+	maxDefinitions = 500     // of the links of a text
 )
 
 // tame says whether the text can be understood in a time that grows with its
-// size only: nesting and wide tables cost the parser its square. Code costs
-// nothing, whatever it looks like; but since only the parser knows for sure what
-// is code, there is a bound for that, too.
+// size only: nesting, wide tables and definitions of links cost the parser their
+// square. Code costs nothing, whatever it looks like; but since only the parser
+// knows for sure what is code, there is a bound for that, too.
 func tame(src string) bool {
 	if len(src) > maxBytes {
 		return false
 	}
 	var f fences
+	var text, code lists
+	var t tables
+	definitions := 0
 	for line := range strings.Lines(src) {
-		most := maxNesting
+		l, most, pipes := &text, maxNesting, maxPipes
 		if f.take(line) {
-			most = maxInCode
+			l, most, pipes = &code, maxInCode, 4*maxInCode
 		}
-		if nesting(line) > most || strings.Count(line, "|") > 4*most {
+		if strings.HasPrefix(strings.TrimLeft(line, " \t>"), "[") {
+			definitions++
+		}
+		if nesting(line) > most || l.take(line) > most || strings.Count(line, "|") > pipes ||
+			t.take(line) > maxMissing || definitions > maxDefinitions {
 			return false
 		}
 	}
 	return true
+}
+
+// plainWords says whether what stands within lines can be understood in a time that
+// grows with their size only.
+func plainWords(src string) bool {
+	return strings.Count(src, "[") <= maxBrackets && strings.Count(src, "~") <= maxTildes
+}
+
+// lists follows how deep items stand in each other by their indentation.
+type lists struct{ at []int } // the columns of those that are open
+
+// take says how deep the items are that are open in a line.
+func (l *lists) take(line string) int {
+	text := strings.TrimLeft(line, " \t>")
+	digits := strings.TrimLeft(text, "0123456789")
+	if digits == text && !opensWith(text, "-+*") || digits != text && !opensWith(digits, ".)") {
+		return len(l.at)
+	}
+	column := 0
+	for _, c := range line[:len(line)-len(text)] {
+		if column++; c == '\t' {
+			column += 3 - (column-1)%4
+		}
+	}
+	for len(l.at) > 0 && l.at[len(l.at)-1] >= column {
+		l.at = l.at[:len(l.at)-1]
+	}
+	l.at = append(l.at, column)
+	return len(l.at)
+}
+
+// tables counts the cells that rows lack: the parser makes as many of each row as
+// the table has columns.
+type tables struct{ columns, missing int }
+
+// take says how many that were so far.
+func (t *tables) take(line string) int {
+	text := strings.Trim(line, blank+">")
+	switch pipes := strings.Count(text, "|"); {
+	case text == "":
+		t.columns = 0
+	case strings.Contains(text, "-") && strings.Trim(text, "|-: \t") == "":
+		t.columns = max(t.columns, pipes)
+	case t.columns > 0:
+		t.missing += max(0, t.columns-pipes)
+	}
+	return t.missing
 }
 
 // nesting counts the quotes and list items that a line opens.

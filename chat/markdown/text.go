@@ -17,7 +17,7 @@ type span struct{ start, end int }
 // inlines gives the ranges of a paragraph or heading that should not be cut:
 // links, code, emphasis.
 func inlines(block string) []span {
-	if len(block) > 1<<16 || strings.Count(block, "[") > maxBrackets {
+	if len(block) > 1<<16 || !plainWords(block) {
 		return nil
 	}
 	src := []byte(block)

@@ -429,3 +429,22 @@ func TestAnotherProgramsFile(t *testing.T) {
 		t.Error("the file was changed")
 	}
 }
+
+// Nobody else reads the file, whatever the umask lets them: what was said stands in it.
+func TestFileIsPrivate(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "nod.db")
+	s := mustOpen(t, path, Options{})
+	if _, err := s.Put(t.Context(), onBoard("1"), message("m", "hi"), "e"); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(path + "*")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, f := range files {
+		if info, err := os.Stat(f); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", filepath.Base(f), info.Mode(), err)
+		}
+	}
+}
