@@ -27,7 +27,9 @@ type sim struct {
 	summary func(llm.Request) llm.Response // nil: the model
 	groups  map[string][]chat.UserID
 	check   func(call memory.Call)
-	crash   func() bool // whether the process dies now
+	would   func(call memory.Call) chat.Preview
+	cards   map[int]chat.Approval // as they were shown last, by number
+	crash   func() bool           // whether the process dies now
 	ran     map[string]int
 	posts   map[string]int
 	prompts []llm.Request
@@ -36,7 +38,7 @@ type sim struct {
 func newSim(a *agent.Agent) *sim {
 	return &sim{
 		agent: a, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), claimed: 1,
-		check: func(memory.Call) {}, crash: func() bool { return false },
+		check: func(memory.Call) {}, cards: map[int]chat.Approval{}, crash: func() bool { return false },
 		summary: func(llm.Request) llm.Response { return llm.Response{Text: "What was said so far."} },
 		ran:     map[string]int{}, posts: map[string]int{}, groups: map[string][]chat.UserID{},
 	}
@@ -98,17 +100,39 @@ func (s *sim) beside(log *agent.Log) (ok bool) {
 				s.posts[name]++
 			}
 			if !s.crash() {
+				s.shows(act.Post)
 				s.add(memory.Posted{Key: act.Post.Key, Ref: ref(name)})
 				return true
 			}
 			s.die()
 			return true
+		case agent.Seek:
+			var who []chat.User
+			for _, rule := range act.Rules {
+				if id, ok := strings.CutPrefix(rule, "user:"); ok {
+					who = append(who, chat.User{ID: chat.UserID(id)})
+				}
+				for _, id := range s.groups[rule] {
+					who = append(who, chat.User{ID: id})
+				}
+			}
+			if b, ok := s.agent.Sought(log, act, who, nil); ok {
+				s.add(b)
+				return true
+			}
 		case agent.Edit:
 			s.perform(act)
 			return true
 		}
 	}
 	return false
+}
+
+// shows notes what a card shows from now on.
+func (s *sim) shows(p chat.Post) {
+	if p.Approval != nil {
+		s.cards[p.Approval.Number] = *p.Approval
+	}
 }
 
 // die has another process go on, which knows that this one is gone.
@@ -154,10 +178,16 @@ func (s *sim) perform(act agent.Action) {
 		}
 	case agent.Effect:
 		s.effect(act)
+	case agent.Preview:
+		for _, c := range act.Calls {
+			s.add(agent.Previewed(c, s.would(c), time.Second))
+		}
 	case agent.Post:
+		s.shows(act.Post)
 		s.posts[memory.PostName(act.Post.Key)]++
 		s.add(append([]memory.Body{memory.Posted{Key: act.Post.Key, Ref: ref(memory.PostName(act.Post.Key))}}, act.Then...)...)
 	case agent.Edit:
+		s.shows(act.Post)
 		s.add(append([]memory.Body{memory.Posted{Key: act.Key}}, act.Then...)...)
 	case agent.Mark:
 		s.add(memory.Seen{Message: act.Message})
