@@ -53,6 +53,7 @@ type state struct {
 	allows    map[uint64]memory.Vote // what became of the words that allow
 	off       map[string]bool        // tools that people switched off here
 	recalled  bool                   // the recap was brought back
+	questions []*asking              // of tools to people, of which something is left to do
 }
 
 // trouble is an entry that can't be read, and without which nobody knows what
@@ -227,6 +228,10 @@ func (s *state) add(e memory.Entry) {
 		s.post(e.Seq, b)
 	case memory.Seen:
 		s.seen(b)
+	case memory.Question:
+		s.question(e, b)
+	case memory.Answered:
+		s.answered(b)
 	default:
 		s.addTurn(e)
 	}
@@ -435,6 +440,7 @@ func (s *state) post(seq uint64, b memory.Posted) {
 	}
 	s.redrawn(seq, name)
 	s.copyPosted(seq, b)
+	s.questionPosted(seq, name, b)
 	if call, ok := memory.Asks(b.Key); ok {
 		if c := s.calls[call]; c != nil {
 			c.ref, c.askedIn = b.Ref, seq

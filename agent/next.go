@@ -16,7 +16,7 @@ import (
 func (a *Agent) Next(log *Log) Action {
 	d := decision{a: a, s: log.state, log: log}
 	rules := []func() Action{
-		d.trouble, d.stop, d.revoking, d.tightened, d.decide, d.judge, d.changing, d.expire, d.clocks, d.approved, d.edits, d.summons, d.notifying, d.unwritten, d.forget, d.notices, d.refusals, d.corrections,
+		d.trouble, d.stop, d.asked, d.revoking, d.tightened, d.decide, d.judge, d.changing, d.expire, d.clocks, d.approved, d.edits, d.summons, d.notifying, d.unwritten, d.forget, d.notices, d.refusals, d.corrections,
 		d.turn, d.opening, d.again, d.askWhy, d.tidy,
 	}
 	for _, rule := range rules {
@@ -345,6 +345,9 @@ func (d *decision) wakeAt() time.Time {
 		if at.IsZero() || t.Before(at) {
 			at = t
 		}
+	}
+	if q := d.s.asksNow(); q != nil {
+		sooner(q.deadline())
 	}
 	for _, c := range d.s.pendingCalls() {
 		sooner(c.deadline())

@@ -77,6 +77,9 @@ func (s *state) message(e memory.Entry, b memory.Message) {
 		s.callers = append(s.callers, b.From.ID)
 	}
 	m := &message{Message: b.Message, seq: e.Seq, at: e.At, wrote: b.Text, steps: s.latestSteps(b.Text)}
+	if b, ok := parseBallot(b.Text); ok && b.number == 0 && s.replies(m) {
+		return // it may be meant for an approval: nobody approves by what may be an answer
+	}
 	if s.ballot(m) || s.change(m) {
 		return
 	}
@@ -84,12 +87,20 @@ func (s *state) message(e memory.Entry, b memory.Message) {
 		s.commands = append(s.commands, &command{message: *m, word: word, arg: arg})
 		return
 	}
-	m.Files = s.adopt(m.Files, artifact{seq: e.Seq, from: m.From.Display(), with: m})
+	if s.replies(m) {
+		return
+	}
+	s.hears(m)
+}
+
+// hears takes what is meant for the model.
+func (s *state) hears(m *message) {
+	m.Files = s.adopt(m.Files, artifact{seq: m.seq, from: m.From.Display(), with: m})
 	if s.open != nil && !s.queues(m) {
 		s.open.msgs = append(s.open.msgs, m)
 		return
 	}
-	if b.Aside {
+	if m.Aside {
 		s.asides = append(s.asides, m)
 		s.asides = s.asides[max(0, len(s.asides)-mostAsides):]
 		return

@@ -86,19 +86,20 @@ func (s *state) status(t *turn) string {
 	if last == nil {
 		return s.thinking(t)
 	}
-	var running, asking []string
+	var running, asking, now []string
 	for _, c := range last.calls {
 		switch {
 		case c.result != nil, c.turnedDown():
 		case c.pending():
 			asking = append(asking, c.Tool)
+		case s.inquirer(c) != "":
+			now = append(now, "Waiting for an answer to "+s.inquirer(c))
 		default:
 			running = append(running, c.Tool)
 		}
 	}
-	var now []string
 	if len(running) > 0 {
-		now = append(now, "Running "+strings.Join(running, ", "))
+		now = append([]string{"Running " + strings.Join(running, ", ")}, now...)
 	}
 	if len(asking) > 0 {
 		now = append(now, "Waiting for approval of "+strings.Join(asking, ", "))

@@ -18,4 +18,8 @@ type Desk struct {
 	Files []File
 	// Open gives the content of one of Files. It is nil where there is none.
 	Open func(ctx context.Context, f File) ([]byte, error)
+	// Ask asks the person for whom the call is made, in the thread, and waits for
+	// the answer. An error means that nobody was asked, in words for the tool. It is
+	// nil where nobody can be asked.
+	Ask func(ctx context.Context, q Question) (Answer, error)
 }

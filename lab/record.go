@@ -212,7 +212,8 @@ func (r *Recorded) upTo(seq uint64) []memory.Entry {
 }
 
 // between lists what people wrote between two places of the log, but not the words
-// with which they voted: the decision stands for those.
+// with which they voted, or answered a question of a tool's: the decision and the
+// result stand for those.
 func (r *Recorded) between(after, upTo uint64) []memory.Body {
 	votes := map[uint64]bool{}
 	var out []memory.Body
@@ -220,6 +221,8 @@ func (r *Recorded) between(after, upTo uint64) []memory.Body {
 		switch b := e.Body.(type) {
 		case memory.Vote:
 			votes[b.Reaction] = true
+		case memory.Answered: // what was said to a tool's maker
+			votes[b.Message] = true
 		case memory.Message, memory.Edited, memory.Deleted:
 			if after < e.Seq && e.Seq <= upTo && !votes[e.Seq] {
 				out = append(out, e.Body)

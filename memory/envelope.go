@@ -24,7 +24,7 @@ var decoders = map[string]func(json.RawMessage) (Body, error){
 	"trimmed": decode[Trimmed], "forgot": decode[Forgot], "lost": decode[Lost],
 	"reminded": decode[Reminded], "escalated": decode[Escalated], "notified": decode[Notified],
 	"granted": decode[Granted], "used": decode[Used], "revoked": decode[Revoked],
-	"belongs": decode[Belongs],
+	"belongs": decode[Belongs], "question": decode[Question], "answered": decode[Answered],
 }
 
 func decode[T Body](raw json.RawMessage) (Body, error) {

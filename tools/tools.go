@@ -178,6 +178,7 @@ func (b *Box) Call(ctx context.Context, desk chat.Desk, call llm.Call) (llm.Resu
 	if wrong := b.schemas[tool.Name].Check(raw); len(wrong) > 0 {
 		return Failed("%s was not run, its arguments are wrong:\n%s", tool.Name, strings.Join(wrong, "\n")), nil
 	}
+	desk.Ask = b.asks(desk.Ask)
 	result, err := run(ctx, tool, Input{Desk: desk, Args: raw})
 	if err != nil {
 		err = fmt.Errorf("run tool %s: %w", tool.Name, err)
@@ -186,6 +187,17 @@ func (b *Box) Call(ctx context.Context, desk chat.Desk, call llm.Call) (llm.Resu
 		}
 	}
 	return bounded(tool.Name, b.masked(result)), err
+}
+
+// asks is how people are asked, without what must not be seen.
+func (b *Box) asks(ask func(context.Context, chat.Question) (chat.Answer, error)) func(context.Context, chat.Question) (chat.Answer, error) {
+	if ask == nil || b.Mask == nil {
+		return ask
+	}
+	return func(ctx context.Context, q chat.Question) (chat.Answer, error) {
+		q.Text, q.Schema = b.Mask.Text(q.Text), b.Mask.Text(q.Schema)
+		return ask(ctx, q)
+	}
 }
 
 // masked is a result without what must not be seen. A tool may give back what it

@@ -283,6 +283,10 @@ func (p *Page) describe(b memory.Body) (what, text string) {
 		return p.person(b.By) + " → " + p.word(b.Call.Tool), p.text(b.Call.Args)
 	case memory.Previewed:
 		return fmt.Sprintf("preview, %.1f s", b.Took.Seconds()), p.text(strings.TrimSpace(b.Err + "\n" + b.Text))
+	case memory.Question:
+		return p.word(b.Asks.From) + " asks", p.text(b.Asks.Text)
+	case memory.Answered:
+		return string(b.Answer.How), p.text(strings.TrimSpace(b.Answer.Text + "\n" + b.Why))
 	case memory.Result:
 		return fmt.Sprintf("%s: %s, %.1f s", p.word(b.Tool), b.State, b.Took.Seconds()), p.text(b.Text)
 	case memory.Asked:

@@ -31,6 +31,8 @@ type driver struct {
 	ctx      context.Context
 	cancel   context.CancelFunc // ends whatever is of no use once the thread is let go
 	wake     Signal
+	// questions are those of its Run, which the calls that it began belong to.
+	questions *questions
 
 	works  map[string]*work // under way, by what they do
 	told   map[string]bool  // calls whose outcome this driver took from memory
@@ -89,6 +91,7 @@ func (d *driver) leave() {
 // drive begins one action after the other until the thread is let go.
 func (d *driver) drive() error {
 	d.log = agent.NewLog(d.held.Log, agent.Claim{Since: d.held.Claimed, Token: short(d.held.Token), Self: d.Store.Self(), Now: d.held.Now})
+	d.questions.hear(d.log)
 	for {
 		if err := d.take(); err != nil {
 			return err
@@ -239,6 +242,9 @@ func (d *driver) rest(act agent.Action) (over bool, err error) {
 		return d.finish(w)
 	}
 	d.until = w.Until
+	if _, reads := act.(agent.Run); reads {
+		d.until = d.log.AnswerBy()
+	}
 	if d.stirred {
 		d.stirred = false
 		return false, nil
@@ -299,6 +305,7 @@ func (d *driver) commit(bodies ...memory.Body) error {
 	}
 	d.owed = nil
 	d.log.Append(d.held.Log[from:]...)
+	d.questions.hear(d.log)
 	own := d.held.Log[from : len(d.held.Log)-len(arrived)]
 	for _, e := range own {
 		d.Observe(d.held, e)

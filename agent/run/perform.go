@@ -9,6 +9,7 @@ import (
 
 	"nod/agent"
 	"nod/chat"
+	"nod/chat/patience"
 	"nod/llm"
 	"nod/memory"
 )
@@ -127,6 +128,7 @@ func (d *driver) reads(act agent.Run) (begun bool) {
 		begun = true
 		desk := d.Agent.Desk(d.log)
 		d.begin("read/"+c.ID, asks, func(ctx context.Context) outcome {
+			desk.Ask = d.asker(c.ID, nil)
 			result := d.tool(ctx, c, desk)
 			return outcome{settle: func() error {
 				if d.Agent.Interrupted(d.log) {
@@ -170,8 +172,9 @@ func (d *driver) effect(act agent.Effect) error {
 	desk := d.Agent.Desk(d.log)
 	fresh = false
 	d.begin("effect/"+act.Call.ID, acts, func(ctx context.Context) outcome {
-		ctx, cancel := context.WithTimeout(ctx, act.Started.Within+overtime)
-		defer cancel()
+		ctx, limit, stop := patience.With(ctx, act.Started.Within+overtime, context.DeadlineExceeded)
+		defer stop()
+		desk.Ask = d.asker(act.Call.ID, limit)
 		result := d.tool(ctx, act.Call, desk)
 		d.Effects.end(act.Call.ID, result)
 		return outcome{letter: &result, settle: func() error {

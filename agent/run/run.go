@@ -58,6 +58,7 @@ type Runner struct {
 	drains  *atomic.Bool // the present Run does
 	mu      sync.Mutex
 	drivers map[*driver]bool
+	asking  *questions // of the present Run
 	free    Signal
 	beside  *group // whatever goes on beside the drivers, and is not waited for long
 }
@@ -118,7 +119,7 @@ func (r *Runner) defaults() {
 	if r.Observe == nil {
 		r.Observe = func(*memory.Run, memory.Entry) {}
 	}
-	r.drains = &atomic.Bool{}
+	r.drains, r.asking = &atomic.Bool{}, &questions{}
 	r.mu.Lock()
 	r.drivers = map[*driver]bool{}
 	r.mu.Unlock()
@@ -144,7 +145,7 @@ func (r *Runner) names() []string {
 // was made for and no other: a context may be noticed late, when a Runner that was
 // ended has begun again.
 func (r *Runner) drain() func() {
-	drains, free := r.drains, r.free
+	drains, free, asking := r.drains, r.free, r.asking
 	return func() {
 		drains.Store(true)
 		r.mu.Lock()
@@ -152,6 +153,7 @@ func (r *Runner) drain() func() {
 		for d := range r.drivers {
 			d.wake.Set()
 		}
+		asking.drain()
 		free.Set()
 	}
 }
@@ -174,7 +176,7 @@ func (r *Runner) drive(claimed *memory.Run) *driver {
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &driver{
 		Runner: r, held: claimed, thread: claimed.Thread, platform: r.Platforms[claimed.Thread.Platform],
-		ctx: ctx, cancel: cancel, wake: r.Host.Signal(), works: map[string]*work{}, told: map[string]bool{}, at: r.Host.Now(),
+		questions: r.asking, ctx: ctx, cancel: cancel, wake: r.Host.Signal(), works: map[string]*work{}, told: map[string]bool{}, at: r.Host.Now(),
 	}
 	r.mu.Lock()
 	r.drivers[d] = true

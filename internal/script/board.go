@@ -295,6 +295,10 @@ func (b *Board) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, p 
 	}
 	was := b.shown[ref]
 	b.shown[ref] = p
+	if p.Text != nil && p.Text.Notice && was.Text != nil {
+		lines := strings.Split(p.Text.Markdown, "\n")
+		b.note("now %s … %s", lines[0], lines[len(lines)-1])
+	}
 	if p.Approval != nil && was.Approval != nil && was.Approval.Args != p.Approval.Args {
 		b.note("changed %s %s, it was %s, by %s", p.Approval.Tool, p.Approval.Args, p.Approval.Was, p.Approval.Editors[len(p.Approval.Editors)-1].Display())
 		b.preview(p.Approval.Preview)

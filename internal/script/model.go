@@ -179,6 +179,9 @@ type Tools struct {
 	Failing map[string]bool
 	Files   map[string]string // tool → name of a file that it makes
 	Takes   map[string]time.Duration
+	// Asks are what the calls of a tool ask the person, one after the other: a schema
+	// and, behind it, the words. What came of it stands in place of ANSWER in the result.
+	Asks map[string][]string
 
 	// Previews are what the previews of a tool come to, one after the other; the last
 	// one stays. One that begins with "fail" fails for the rest of it.
@@ -203,7 +206,7 @@ func (t Tools) Preview(_ context.Context, _ chat.Desk, c llm.Call) (chat.Preview
 }
 
 // Call implements run.Toolbox.
-func (t Tools) Call(_ context.Context, _ chat.Desk, c llm.Call) (llm.Result, error) {
+func (t Tools) Call(ctx context.Context, desk chat.Desk, c llm.Call) (llm.Result, error) {
 	time.Sleep(time.Millisecond) // in the bubble's time: what was shown before stands
 	t.Board.Note("run %s %s", c.Name, compact(c.Args))
 	time.Sleep(t.Takes[c.Name])
@@ -211,6 +214,20 @@ func (t Tools) Call(_ context.Context, _ chat.Desk, c llm.Call) (llm.Result, err
 	if !ok {
 		text = "ok"
 	}
+	var answers []string
+	for _, q := range t.Asks[c.Name] {
+		schema, words, _ := strings.Cut(q, "\n")
+		a, err := desk.Ask(ctx, chat.Question{From: c.Name + "_maker", Text: words, Schema: schema})
+		if err != nil {
+			a.How = chat.How(err.Error())
+		}
+		time.Sleep(2 * time.Millisecond) // what is shown of it stands
+		answers = append(answers, strings.TrimSpace(string(a.How)+" "+a.Values))
+	}
+	if len(answers) > 0 {
+		t.Board.Note("%s hears %s", c.Name, strings.Join(answers, ", "))
+	}
+	text = strings.ReplaceAll(text, "ANSWER", strings.Join(answers, ", "))
 	r := llm.Result{Text: text, Failed: t.Failing[c.Name]}
 	if name := t.Files[c.Name]; name != "" {
 		r.Files = []llm.File{{Name: name, MediaType: mime.TypeByExtension(path.Ext(name)), Data: []byte("a picture")}}

@@ -35,6 +35,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 //	-- options --        protocol=NAME steps=N budget=N idle=DURATION dm taint growing forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N group:ID=A,B down=N unheard=N shut=NAME
 //	-- result NAME --    what a tool gives back
 //	-- preview NAME --   what its next preview comes to; ARGS stands for the arguments, "fail WHY" for a failure
+//	-- asks NAME --      what a call of it asks the person: a schema, and behind it the words; once more for a second question
 //	-- model --          a block for one model call, as [Model] has it
 //	-- person NAME [with FILE] --   a message; the conversation goes on until nothing moves
 //	-- react NAME EMOJI [TOOL] [removed] [found] [grant] --   on the approval of TOOL, or the newest, or on that in another place: in=PLACE/TOOL; grant: the button that also allows it for a while
@@ -123,7 +124,7 @@ func newPlay(t *testing.T, dir string, open OpenStore) *play {
 	p := &play{
 		t: t, dir: dir, open: open, board: board,
 		thread: chat.ThreadID{Platform: "board", Channel: "c", Root: "1"},
-		tools:  Tools{Board: board, Previews: map[string][]string{}, Results: map[string]string{}, Failing: map[string]bool{}, Files: map[string]string{}, Takes: map[string]time.Duration{}},
+		tools:  Tools{Board: board, Previews: map[string][]string{}, Results: map[string]string{}, Failing: map[string]bool{}, Files: map[string]string{}, Takes: map[string]time.Duration{}, Asks: map[string][]string{}},
 		agent: &agent.Agent{
 			Instructions: "Be brief.", Protocol: speak.NativeTools{}, MaxSteps: 12,
 			Count: func(s string) int { return len(s)/4 + 1 },
@@ -183,6 +184,8 @@ func (p *play) section(name, data string) {
 		p.tools.Results[rest] = data
 	case "preview":
 		p.tools.Previews[rest] = append(p.tools.Previews[rest], data)
+	case "asks":
+		p.tools.Asks[rest] = append(p.tools.Asks[rest], data)
 	case "model":
 		p.model.Add(data)
 	case "person":

@@ -118,6 +118,10 @@ func weigh(log []memory.Entry) int {
 			size += bare + len(b.Text)
 		case memory.Result:
 			size += len(b.Text) + bare*len(b.Artifacts)
+		case memory.Question:
+			size += len(b.Asks.Text) + len(b.Asks.Schema)
+		case memory.Answered:
+			size += len(b.Answer.Text) + len(b.Answer.Values)
 		case memory.Trimmed:
 			size += len(b.Summary) + len(b.Recap) + bare*(len(b.Files)+len(b.People)+len(b.Stubs))
 		case memory.Unknown:

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"nod/chat/patience"
 	"nod/llm"
 	"nod/tools"
 )
@@ -24,8 +25,8 @@ const keyMeta = "nod/idempotencyKey"
 // call performs one call. What it says to the model tells apart whether nothing
 // was done, or nobody knows.
 func (s *server) call(ctx context.Context, o offer, in tools.Input) (llm.Result, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.Timeout, errSlow)
-	defer cancel()
+	ctx, limit, stop := patience.With(ctx, s.Timeout, errSlow)
+	defer stop()
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	go func() {
@@ -44,12 +45,14 @@ func (s *server) call(ctx context.Context, o offer, in tools.Input) (llm.Result,
 		if off := differs(o.d, l.tools); off != "" {
 			return switchedOff(o, off), nil
 		}
-		a := &attempt{begun: time.Now()}
-		r, err := l.session.CallTool(context.WithValue(ctx, attemptKey{}, a), &sdk.CallToolParams{
+		a, run := &attempt{begun: time.Now()}, &running{in: in, limit: limit, session: l.session, ctx: ctx}
+		end := s.calls.begin(run)
+		r, err := l.session.CallTool(context.WithValue(context.WithValue(ctx, attemptKey{}, a), runningKey{}, run), &sdk.CallToolParams{
 			Meta: sdk.Meta{keyMeta: keyOf(in.Key)}, Name: o.d.Name, Arguments: in.Args,
 		})
+		end()
 		if err == nil {
-			return result(o, in, r), nil
+			return run.noted(result(o, in, r)), nil
 		}
 		if ended(err) && a.undone() && try == 1 {
 			gone = l.session

@@ -14,12 +14,13 @@ type events struct {
 	lines *bufio.Reader
 	most  int // bytes of one event
 	fault *fault
+	call  *running // that it answers; nil where it answers none
 	ready bytes.Buffer
 	err   error
 }
 
-func newEvents(body io.ReadCloser, most int, f *fault) *events {
-	return &events{Closer: body, lines: bufio.NewReaderSize(body, 32<<10), most: most, fault: f}
+func newEvents(body io.ReadCloser, most int, f *fault, call *running) *events {
+	return &events{Closer: body, lines: bufio.NewReaderSize(body, 32<<10), most: most, fault: f, call: call}
 }
 
 // Read implements io.Reader.
@@ -55,7 +56,7 @@ func (e *events) next() {
 		}
 	}
 	data = bytes.TrimSuffix(data, []byte("\n"))
-	better := tidy(data)
+	better := withCall(tidy(data), e.call)
 	if lines == 0 || bytes.Equal(better, data) {
 		e.ready.Write(whole)
 		return

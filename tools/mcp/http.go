@@ -92,7 +92,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	// A stream of events has no end; each event is bounded.
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-		resp.Body = newEvents(resp.Body, int(w.most), w.fault)
+		resp.Body = newEvents(resp.Body, int(w.most), w.fault, runningOf(req.Context()))
 		return resp, nil
 	}
 	resp.Body = &bounded{ReadCloser: resp.Body, left: w.most, most: w.most, fault: w.fault}

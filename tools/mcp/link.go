@@ -55,9 +55,9 @@ func (s *server) dial(ctx context.Context) (*link, error) {
 // options are those of the client's side.
 func (s *server) options() *sdk.ClientOptions {
 	o := &sdk.ClientOptions{
-		Capabilities:   &sdk.ClientCapabilities{}, // no roots; no handlers, so no sampling and no elicitation
-		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
-		Logger:         slog.New(slog.DiscardHandler), // it would log what servers write
+		Capabilities:       &sdk.ClientCapabilities{}, // no roots; and no handler, so no sampling
+		ElicitationHandler: s.elicit,
+		Logger:             slog.New(slog.DiscardHandler), // it would log what servers write
 	}
 	if s.web != nil {
 		return o // to hear of changes would take a stream that stays open; see web.transport

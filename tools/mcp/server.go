@@ -21,6 +21,7 @@ type server struct {
 	version string
 	web     *web // nil for a child
 	fault   *fault
+	calls   calls
 
 	closing chan struct{} // closed when the program ends
 	wake    chan struct{} // somebody wants a connection now

@@ -66,7 +66,12 @@ func build(dir string) *sdk.Server {
 				return run(ctx, args.Text, req.Params.Meta), nil
 			})
 	}
+	if touched(dir, "old") {
+		o.SupportedProtocolVersions = []string{"2025-11-25"}
+		s = sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, &o)
+	}
 	none := `{"type":"object"}`
+	s.AddTool(&sdk.Tool{Name: "ask", Description: "Asks a person.", InputSchema: json.RawMessage(takes)}, asks)
 	add("echo", takes, nil, func(_ context.Context, text string, _ sdk.Meta) *sdk.CallToolResult { return says("you said " + text) })
 	add("key", none, nil, func(_ context.Context, _ string, meta sdk.Meta) *sdk.CallToolResult {
 		return says(fmt.Sprint(meta["nod/idempotencyKey"]))

@@ -106,12 +106,12 @@ func TestEmptyText(t *testing.T) {
 func TestEvents(t *testing.T) {
 	const in = ": hello\n\nevent: message\nid: 7\ndata: {\"id\":1,\ndata: \"result\":{\"content\":[{\"type\":\"odd\"}]}}\n\ndata: {}\r\n\r\nretry: 5\ndata: cut"
 	const want = ": hello\n\nevent: message\nid: 7\ndata: {\"id\":1,\"result\":{\"content\":[{\"text\":\"" + unshown + "\",\"type\":\"text\"}]}}\n\ndata: {}\r\n\r\nretry: 5\ndata: cut"
-	got, err := io.ReadAll(newEvents(io.NopCloser(iotest.OneByteReader(strings.NewReader(in))), 1<<20, &fault{}))
+	got, err := io.ReadAll(newEvents(io.NopCloser(iotest.OneByteReader(strings.NewReader(in))), 1<<20, &fault{}, nil))
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
 	}
 	endless := io.MultiReader(strings.NewReader("data: "), iotest.DataErrReader(strings.NewReader(strings.Repeat("x", 1<<20))))
-	if _, err := io.ReadAll(newEvents(io.NopCloser(endless), 100<<10, &fault{})); err == nil || !strings.Contains(err.Error(), "more than") {
+	if _, err := io.ReadAll(newEvents(io.NopCloser(endless), 100<<10, &fault{}, nil)); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Errorf("an event without end: %v", err)
 	}
 }

@@ -1,0 +1,40 @@
+package chat
+
+import "time"
+
+// Question is what the maker of a tool wants to know of the person for whom it
+// runs, in the middle of a call. All of it but From was written by a stranger.
+type Question struct {
+	From   string `json:"from"`   // who asks, as the configuration names it
+	Text   string `json:"text"`   // what they ask
+	Schema string `json:"schema"` // a JSON Schema of plain fields, see chat/question
+}
+
+// Answer is what came of a question. By is who answered it, in the words Text, and
+// Values what these say of the fields: a JSON object, where it was Accepted.
+type Answer struct {
+	How    How    `json:"how"`
+	By     User   `json:"by,omitzero"`
+	Text   string `json:"text,omitempty"`
+	Values string `json:"values,omitempty"`
+}
+
+// How says in what way a question ended.
+type How string
+
+// The ways. A reply that is Unfit ends nothing: the person is told, and may try
+// again.
+const (
+	Accepted   How = "accepted"
+	Declined   How = "declined"   // by the person
+	Unanswered How = "unanswered" // in time
+	Dropped    How = "dropped"    // nobody waits for an answer any more
+	Unfit      How = "unfit"
+)
+
+// AnswerWithin is how long a question waits for its answer, and MostQuestions how
+// many one call may ask.
+const (
+	AnswerWithin  = 5 * time.Minute
+	MostQuestions = 3
+)

@@ -1,0 +1,231 @@
+// Package question reads what the makers of tools ask people for, and what people
+// reply.
+//
+// A question asks for plain fields: text, numbers, yes or no, one of a few values.
+// That is what MCP calls form mode
+// (https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation), and
+// it is as much as can be asked in a chat thread: one field is answered by a
+// message, several by a message with a line for each. Anything deeper is refused
+// before a person sees it, and so is what asks for a secret.
+package question
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"nod/chat"
+)
+
+// Field is one thing that is asked for.
+type Field struct {
+	Name     string
+	About    string // what the question says of it
+	Kind     Kind
+	Options  []Option // of a Choice
+	Required bool
+}
+
+// Kind is what a field takes.
+type Kind string
+
+// The kinds of fields.
+const (
+	Text    Kind = "text"
+	Number  Kind = "number"
+	Integer Kind = "integer"
+	YesNo   Kind = "yes or no"
+	Choice  Kind = "choice"
+)
+
+// Option is a value of a choice, and what it is called.
+type Option struct{ Value, Title string }
+
+// Bounds of a question. What is more is not asked.
+const (
+	MostText    = 1500 // bytes of the question
+	mostFields  = 10
+	mostOptions = 25
+	mostWords   = 200 // bytes of a name, an option, or what is said of a field
+	mostSchema  = 16 << 10
+	mostReply   = 4000 // bytes of an answer
+)
+
+var (
+	errDeep   = errors.New("it asks for more than plain fields")
+	errMuch   = errors.New("it asks for too much at once")
+	errSecret = errors.New("it asks for a secret, such as a password or a key, which has no place in a chat")
+)
+
+// schema is what a question's schema, or a field of it, may say.
+type schema struct {
+	Type       string          `json:"type"`
+	Title      string          `json:"title"`
+	About      string          `json:"description"`
+	Format     string          `json:"format"`
+	Enum       []string        `json:"enum"`
+	EnumNames  []string        `json:"enumNames"`
+	OneOf      []constant      `json:"oneOf"`
+	AnyOf      json.RawMessage `json:"anyOf"`
+	AllOf      json.RawMessage `json:"allOf"`
+	Ref        string          `json:"$ref"`
+	Items      json.RawMessage `json:"items"`
+	Required   []string        `json:"required"`
+	Properties map[string]json.RawMessage
+}
+
+type constant struct {
+	Value *string `json:"const"`
+	Title string  `json:"title"`
+}
+
+// Fields reads what is asked for: those that must be answered first, each by name.
+// The error says why it can't be asked, in words for the tool.
+func Fields(raw string) ([]Field, error) {
+	if len(raw) > mostSchema {
+		return nil, errMuch
+	}
+	var root schema
+	if raw != "" && json.Unmarshal([]byte(raw), &root) != nil {
+		return nil, errDeep
+	}
+	if root.Type != "" && root.Type != "object" || root.composed() || root.OneOf != nil {
+		return nil, errDeep
+	}
+	if len(root.Properties) > mostFields {
+		return nil, errMuch
+	}
+	var out []Field
+	for name, raw := range root.Properties {
+		f, err := field(name, raw)
+		if err != nil {
+			return nil, err
+		}
+		f.Required = slices.Contains(root.Required, name)
+		out = append(out, f)
+	}
+	for _, name := range root.Required {
+		if _, ok := root.Properties[name]; !ok {
+			return nil, errDeep
+		}
+	}
+	slices.SortFunc(out, func(a, b Field) int {
+		if a.Required != b.Required {
+			if a.Required {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out, nil
+}
+
+func (s schema) composed() bool {
+	return s.AnyOf != nil || s.AllOf != nil || s.Ref != "" || s.Items != nil
+}
+
+// plainName is a name that can stand before a colon in a line.
+var plainName = regexp.MustCompile(`^[\pL\pN_.$][\pL\pN_.$ -]*$`)
+
+func field(name string, raw json.RawMessage) (Field, error) {
+	var s schema
+	if json.Unmarshal(raw, &s) != nil || s.composed() || s.Properties != nil || !plainName.MatchString(name) {
+		return Field{}, errDeep
+	}
+	f := Field{Name: name, About: strings.TrimSpace(strings.Join(slices.DeleteFunc([]string{s.Title, s.About}, func(s string) bool { return s == "" }), ": "))}
+	if len(name) > mostWords || len(f.About) > 2*mostWords {
+		return Field{}, errMuch
+	}
+	if s.Format == "password" || secret(name) || secret(s.Title) {
+		return Field{}, errSecret
+	}
+	switch options := s.options(); {
+	case options != nil && s.Type == "string":
+		f.Kind, f.Options = Choice, options
+	case options != nil:
+		return Field{}, errDeep
+	case s.Type == "string":
+		f.Kind = Text
+	case s.Type == "number":
+		f.Kind = Number
+	case s.Type == "integer":
+		f.Kind = Integer
+	case s.Type == "boolean":
+		f.Kind = YesNo
+	default:
+		return Field{}, errDeep
+	}
+	if len(f.Options) > mostOptions || slices.ContainsFunc(f.Options, func(o Option) bool { return len(o.Value)+len(o.Title) > 2*mostWords }) {
+		return Field{}, errMuch
+	}
+	return f, nil
+}
+
+// options are the values of a choice; nil where it is none.
+func (s schema) options() []Option {
+	var out []Option
+	for _, c := range s.OneOf {
+		if c.Value == nil {
+			return []Option{}
+		}
+		out = append(out, Option{*c.Value, c.Title})
+	}
+	for i, v := range s.Enum {
+		o := Option{Value: v}
+		if i < len(s.EnumNames) {
+			o.Title = s.EnumNames[i]
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// secrets are words of which a name consists that asks for what nobody should write
+// into a chat.
+var secrets = regexp.MustCompile(`(?i)(^|[^a-z])(pass ?(word|phrase|code)|secret|api ?key|private ?key|access ?key|(access|auth|api|bearer|refresh) ?token|credentials?|cvv|cvc|pin)([^a-z]|$)`)
+
+var wordEnds = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+
+func secret(name string) bool {
+	name = wordEnds.ReplaceAllString(name, "$1 $2")
+	return secrets.MatchString(strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(name))
+}
+
+// Describe says what is asked for, a line for each field, of what can be seen only.
+func Describe(fields []Field) string {
+	var lines []string
+	for _, f := range fields {
+		line := f.Name + ": "
+		switch f.Kind {
+		case Choice:
+			var names []string
+			for _, o := range f.Options {
+				names = append(names, o.shown())
+			}
+			line += "one of " + strings.Join(names, ", ")
+		case Number, Integer:
+			line += "a number"
+		default:
+			line += string(f.Kind)
+		}
+		if !f.Required {
+			line += " (may be left out)"
+		}
+		if f.About != "" {
+			line += ". " + strings.Join(strings.Fields(f.About), " ")
+		}
+		lines = append(lines, chat.Visible(line))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (o Option) shown() string {
+	if o.Title == "" || o.Title == o.Value {
+		return o.Value
+	}
+	return fmt.Sprintf("%s (%s)", o.Value, o.Title)
+}

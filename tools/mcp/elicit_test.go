@@ -1,0 +1,199 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"nod/chat"
+	"nod/llm"
+)
+
+// asks is a tool that asks a person what its argument says, "MODE|SCHEMA|WORDS", and
+// says what came of it. The library brings it into the form of the version that is
+// spoken: a request in the middle of the call, or an answer of its own.
+func asks(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	if r, ok := req.Params.InputResponses["q"].(*sdk.ElicitResult); ok {
+		raw, err := json.Marshal(r.Content)
+		return says(fmt.Sprintf("the person: %s %s", r.Action, raw)), err
+	}
+	var args struct{ Text string }
+	_ = json.Unmarshal(req.Params.Arguments, &args)
+	part := strings.SplitN(args.Text, "|", 3)
+	p := &sdk.ElicitParams{Mode: "form", Message: part[2]}
+	if part[0] == "url" {
+		p.Mode, p.URL, p.ElicitationID = "url", part[1], "1"
+	} else if part[1] != "" {
+		p.RequestedSchema = json.RawMessage(part[1])
+	}
+	return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": p}}, nil
+}
+
+// person answers what they are asked.
+type person struct {
+	mu    sync.Mutex
+	asked []chat.Question
+	reply func(ctx context.Context, q chat.Question) (chat.Answer, error)
+}
+
+func (p *person) ask(ctx context.Context, q chat.Question) (chat.Answer, error) {
+	p.mu.Lock()
+	p.asked = append(p.asked, q)
+	p.mu.Unlock()
+	return p.reply(ctx, q)
+}
+
+func (b *bench) askedBy(p *person, tool, text string) llm.Result {
+	b.t.Helper()
+	raw, err := json.Marshal(map[string]string{"text": text})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r, _ := b.box.Call(b.t.Context(), chat.Desk{Key: "k", Ask: p.ask}, llm.Call{Name: tool, Args: string(raw)})
+	return r
+}
+
+const wantsEnv = `{"type":"object","properties":{"env":{"type":"string","enum":["prod","test"]}},"required":["env"]}`
+
+// each plays a test with a server on either transport, of an older and the newest
+// version of the protocol.
+func each(t *testing.T, p pace, play func(t *testing.T, b *bench, tool string)) {
+	t.Helper()
+	for _, old := range []bool{false, true} {
+		dir := t.TempDir()
+		version := "newest"
+		if old {
+			version = "older"
+			touch(dir, "old")
+		}
+		t.Run("program, "+version, func(t *testing.T) {
+			play(t, connect(t, Options{Servers: []Server{stdio(t, dir)}, pace: p}), "test_ask")
+		})
+		t.Run("web, "+version, func(t *testing.T) {
+			site := newSite(t, false, func() *sdk.Server { return build(dir) })
+			play(t, connect(t, Options{Servers: []Server{site.server()}, pace: p}), "web_ask")
+		})
+	}
+}
+
+// What a server asks in the middle of a call reaches the person, and their answer the
+// server; the model is told of both. The time that people take is not the call's.
+func TestElicitation(t *testing.T) {
+	t.Parallel()
+	p := quick
+	p.call = 500 * time.Millisecond
+	each(t, p, func(t *testing.T, b *bench, tool string) {
+		ada := &person{reply: func(context.Context, chat.Question) (chat.Answer, error) {
+			<-time.After(p.call + 100*time.Millisecond)
+			return chat.Answer{How: chat.Accepted, By: chat.User{Name: "ada"}, Text: "Prod", Values: `{"env":"prod"}`}, nil
+		}}
+		r := b.askedBy(ada, tool, "form|"+wantsEnv+"|Where to?")
+		server, _, _ := strings.Cut(tool, "_")
+		if !strings.Contains(r.Text, `the person: accept {"env":"prod"}`) || !strings.Contains(r.Text, `[`+server+` asked ada: "Where to?", who answered: "Prod"]`) || r.Failed {
+			t.Errorf("result: %q", r.Text)
+		}
+		if len(ada.asked) != 1 || ada.asked[0].From != server || ada.asked[0].Text != "Where to?" || !strings.Contains(ada.asked[0].Schema, `"env"`) {
+			t.Errorf("asked: %+v", ada.asked)
+		}
+		if strings.Contains(b.logs.String(), "Where") || strings.Contains(b.logs.String(), "rod") {
+			t.Errorf("what was asked is in the log:\n%s", b.logs)
+		}
+	})
+}
+
+// However a question ends, the server hears of it, and its call goes on.
+func TestElicitationEnds(t *testing.T) {
+	t.Parallel()
+	each(t, quick, func(t *testing.T, b *bench, tool string) {
+		for how, want := range map[chat.How]string{
+			chat.Declined:   "the person: decline",
+			chat.Unanswered: "the person: decline",
+			chat.Dropped:    "the person: cancel",
+		} {
+			ada := &person{reply: func(context.Context, chat.Question) (chat.Answer, error) { return chat.Answer{How: how}, nil }}
+			if r := b.askedBy(ada, tool, "form||Sure?"); !strings.Contains(r.Text, want) || r.Failed {
+				t.Errorf("%s: %q", how, r.Text)
+			}
+		}
+	})
+}
+
+// What can't be asked is declined before a person sees it, and the model is told.
+func TestElicitationDeclined(t *testing.T) {
+	t.Parallel()
+	each(t, quick, func(t *testing.T, b *bench, tool string) {
+		ada := &person{reply: func(context.Context, chat.Question) (chat.Answer, error) {
+			t.Error("somebody was asked")
+			return chat.Answer{}, nil
+		}}
+		for text, why := range map[string]string{
+			`form|{"type":"object","properties":{"password":{"type":"string"}}}|Your password?`:                        "it asks for a secret",
+			`form|{"type":"object","properties":{"a":{"type":"array","items":{"type":"string","enum":["x"]}}}}|Which?`: "more than plain fields",
+			`form||` + strings.Repeat("x", 2000): "longer than 1500 bytes",
+			`form|| `:                            "does not say what it wants",
+			`form|{"type":"object","properties":{"a":{"type":"string","description":"` + strings.Repeat("x", 900) + `"}}}|Which one?`: "too much at once",
+		} {
+			if r := b.askedBy(ada, tool, text); !strings.Contains(r.Text, "the person: decline") || !strings.Contains(r.Text, why) {
+				t.Errorf("%.80s: %q", text, r.Text)
+			}
+		}
+		if r := b.askedBy(ada, tool, `url|https://phish.example/|Sign in`); !r.Failed && !strings.Contains(r.Text, "the person: decline") {
+			t.Errorf("an address: %q", r.Text)
+		}
+		nobody, _ := b.call(tool, `{"text":"form||Sure?"}`)
+		if !strings.Contains(nobody.Text, "the person: decline") {
+			t.Errorf("with nobody there: %q", nobody.Text)
+		}
+	})
+}
+
+// Calls of several threads share a session: each person is asked what their own call
+// wants to know. Where that can't be told, nobody is asked.
+func TestElicitationOfSeveral(t *testing.T) {
+	t.Parallel()
+	p := quick
+	p.patient = 200 * time.Millisecond
+	each(t, p, func(t *testing.T, b *bench, tool string) {
+		var all sync.WaitGroup
+		for _, name := range []string{"ada", "ben", "cid"} {
+			who := &person{reply: func(_ context.Context, q chat.Question) (chat.Answer, error) {
+				if !strings.HasSuffix(q.Text, name+"?") {
+					t.Errorf("%s was asked %q", name, q.Text)
+				}
+				return chat.Answer{How: chat.Accepted, By: chat.User{Name: name}, Text: "yes", Values: `{}`}, nil
+			}}
+			all.Go(func() {
+				r := b.askedBy(who, tool, "form||Is it "+name+"?")
+				tells := !strings.HasSuffix(t.Name(), "/program,_older")
+				if tells && !strings.Contains(r.Text, "the person: accept") {
+					t.Errorf("%s: %q", name, r.Text)
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+// A server can't say of which call its question is: that is what the stream says.
+func TestWithCall(t *testing.T) {
+	t.Parallel()
+	forged := `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"?","_meta":{"nod/call":"7","x":1}}}`
+	got := string(withCall([]byte(forged), &running{id: "3"}))
+	if strings.Contains(got, `"7"`) || !strings.Contains(got, `"nod/call":"3"`) || !strings.Contains(got, `"x":1`) {
+		t.Errorf("on the stream of a call: %s", got)
+	}
+	if got := string(withCall([]byte(forged), nil)); strings.Contains(got, "nod/call") {
+		t.Errorf("on another stream: %s", got)
+	}
+	for _, other := range []string{`{"method":"ping"}`, `{"method":"elicitation/create"`, `{"method":"elicitation/create"}`, `{"id":1,"result":{"content":[{"type":"text","text":"elicitation"}]}}`} {
+		if got := string(withCall([]byte(other), &running{id: "3"})); got != other {
+			t.Errorf("%s became %s", other, got)
+		}
+	}
+}
