@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"mime"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -205,9 +206,21 @@ func (t Tools) Preview(_ context.Context, _ chat.Desk, c llm.Call) (chat.Preview
 	return chat.Preview{Text: strings.ReplaceAll(left[0], "ARGS", compact(c.Args))}, nil
 }
 
+// turn is when a call begins: those of one step one after the other, in the order of
+// the script.
+func (Tools) turn(c llm.Call) time.Duration {
+	n := 1
+	if part := strings.Split(c.ID, "-"); len(part) > 2 {
+		if k, err := strconv.Atoi(part[2]); err == nil {
+			n = k
+		}
+	}
+	return time.Millisecond + time.Duration(n)*time.Microsecond
+}
+
 // Call implements run.Toolbox.
 func (t Tools) Call(ctx context.Context, desk chat.Desk, c llm.Call) (llm.Result, error) {
-	time.Sleep(time.Millisecond) // in the bubble's time: what was shown before stands
+	time.Sleep(t.turn(c)) // in the bubble's time: what was shown before stands
 	t.Board.Note("run %s %s", c.Name, compact(c.Args))
 	time.Sleep(t.Takes[c.Name])
 	text, ok := t.Results[c.Name]
