@@ -43,9 +43,11 @@ func asking(t *testing.T) string {
 func TestServerAsks(t *testing.T) {
 	t.Parallel()
 	worlds := map[string]func(t *testing.T) world{
-		"slack":   func(t *testing.T) world { return newSlackWorld(t, fakeslack.Options{}) },
-		"discord": func(t *testing.T) world { return newDiscordWorld(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent}) },
-		"web":     func(t *testing.T) world { return newWebWorld(t) },
+		"slack": func(t *testing.T) world { return newSlackWorld(t, fakeslack.Options{}) },
+		"discord": func(t *testing.T) world {
+			return newDiscordWorld(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent})
+		},
+		"web": func(t *testing.T) world { return newWebWorld(t) },
 	}
 	for name, newWorld := range worlds {
 		t.Run(name, func(t *testing.T) {
