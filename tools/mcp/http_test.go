@@ -281,6 +281,11 @@ func TestTimeout(t *testing.T) {
 	s.Timeout = 2 * time.Second // in which it has to list its tools, too
 	b := connect(t, Options{Servers: []Server{s}})
 	b.says("test_slow", `{}`, "test_slow took longer than 2s", true)
+	for _, tool := range b.ss.Tools() { // whoever runs it gives it up then, too
+		if tool.Timeout != s.Timeout {
+			t.Errorf("%s may take %s, want %s", tool.Name, tool.Timeout, s.Timeout)
+		}
+	}
 }
 
 // No stream stays open beside the calls: a proxy that cuts what is idle would end

@@ -254,7 +254,7 @@ func (ss *Servers) Tools() []tools.Tool {
 			Definition: o.definition(),
 
 			Risk:     o.risk,
-			Timeout:  o.s.pace.call,
+			Timeout:  o.s.Timeout,
 			NotReady: func(ctx context.Context) string { return o.s.notReady(ctx, o) },
 			Run: func(ctx context.Context, in tools.Input) (llm.Result, error) {
 				return o.s.call(ctx, o, in)
