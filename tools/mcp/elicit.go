@@ -171,7 +171,7 @@ func (s *server) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.Elici
 	if r == nil && s.web != nil {
 		r = s.calls.marked(req.Params.Meta[callMeta])
 	} else if r == nil {
-		soon, cancel := context.WithTimeout(ctx, s.pace.patient)
+		soon, cancel := context.WithTimeout(ctx, s.pace.whom)
 		r = s.calls.only(soon, req.Session)
 		cancel()
 	}

@@ -4,15 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"nod/chat"
+	"nod/chat/patience"
 	"nod/llm"
+	"nod/tools"
 )
 
 // asks is a tool that asks a person what its argument says, "MODE|SCHEMA|WORDS", and
@@ -83,14 +87,11 @@ func each(t *testing.T, p pace, play func(t *testing.T, b *bench, tool string)) 
 }
 
 // What a server asks in the middle of a call reaches the person, and their answer the
-// server; the model is told of both. The time that people take is not the call's.
+// server; the model is told of both.
 func TestElicitation(t *testing.T) {
 	t.Parallel()
-	p := quick
-	p.call = 500 * time.Millisecond
-	each(t, p, func(t *testing.T, b *bench, tool string) {
+	each(t, quick, func(t *testing.T, b *bench, tool string) {
 		ada := &person{reply: func(context.Context, chat.Question) (chat.Answer, error) {
-			<-time.After(p.call + 100*time.Millisecond)
 			return chat.Answer{How: chat.Accepted, By: chat.User{Name: "ada"}, Text: "Prod", Values: `{"env":"prod"}`}, nil
 		}}
 		r := b.askedBy(ada, tool, "form|"+wantsEnv+"|Where to?")
@@ -103,6 +104,24 @@ func TestElicitation(t *testing.T) {
 		}
 		if strings.Contains(b.logs.String(), "Where") || strings.Contains(b.logs.String(), "rod") {
 			t.Errorf("what was asked is in the log:\n%s", b.logs)
+		}
+	})
+}
+
+// The time that people take is not the call's.
+func TestElicitationTakesItsTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, limit, stop := patience.With(t.Context(), time.Second, errSlow)
+		defer stop()
+		slowly := func(context.Context, chat.Question) (chat.Answer, error) {
+			time.Sleep(time.Minute)
+			return chat.Answer{How: chat.Accepted}, nil
+		}
+		r := &running{in: tools.Input{Desk: chat.Desk{Ask: slowly}}, limit: limit, ctx: ctx}
+		s := &server{log: slog.New(slog.DiscardHandler)}
+		if a, err := s.put(t.Context(), r, chat.Question{Text: "Sure?"}); err != nil || a.How != chat.Accepted || ctx.Err() != nil {
+			t.Errorf("%+v, %v; the call: %v", a, err, context.Cause(ctx))
 		}
 	})
 }
@@ -158,7 +177,7 @@ func TestElicitationDeclined(t *testing.T) {
 func TestElicitationOfSeveral(t *testing.T) {
 	t.Parallel()
 	p := quick
-	p.patient = 200 * time.Millisecond
+	p.whom = 200 * time.Millisecond
 	each(t, p, func(t *testing.T, b *bench, tool string) {
 		var all sync.WaitGroup
 		for _, name := range []string{"ada", "ben", "cid"} {

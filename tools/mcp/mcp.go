@@ -104,6 +104,7 @@ type pace struct {
 	attempt time.Duration // for connecting and listing
 	call    time.Duration // for one call, where the server has no Timeout
 	patient time.Duration // of a call, for a server that is connecting
+	whom    time.Duration // until it must be known of which call a question is
 	steady  time.Duration // a connection that lasted so long was a good one
 	grace   time.Duration // from the end of standard input to SIGTERM, and on to SIGKILL
 	least   time.Duration // between two attempts
@@ -112,7 +113,7 @@ type pace struct {
 }
 
 var usual = pace{
-	wait: 30 * time.Second, glance: 3 * time.Second, attempt: 30 * time.Second, call: 60 * time.Second, patient: 10 * time.Second,
+	wait: 30 * time.Second, glance: 3 * time.Second, attempt: 30 * time.Second, call: 60 * time.Second, patient: 10 * time.Second, whom: 10 * time.Second,
 	steady: time.Minute, grace: 2 * time.Second,
 	least: 500 * time.Millisecond, most: time.Minute, bytes: 32 << 20,
 }

@@ -21,7 +21,7 @@ import (
 
 // quick is a pace for tests.
 var quick = pace{
-	wait: time.Minute, glance: time.Minute, attempt: time.Minute, call: time.Minute, patient: time.Minute,
+	wait: time.Minute, glance: time.Minute, attempt: time.Minute, call: time.Minute, patient: time.Minute, whom: 20 * time.Second,
 	steady: time.Minute, grace: 500 * time.Millisecond,
 	least: 10 * time.Millisecond, most: 50 * time.Millisecond, bytes: 1 << 20,
 }
