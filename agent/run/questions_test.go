@@ -21,14 +21,14 @@ func (inquiring) Call(ctx context.Context, desk chat.Desk, _ llm.Call) (llm.Resu
 	return llm.Result{Text: strings.TrimSpace("it heard: " + string(a.How))}, err
 }
 
-// once is a store that gives one thread to claim, and no other.
-type once struct {
+// single is a store that gives one thread to claim, and no other.
+type single struct {
 	other
 	claimed chan *memory.Run
 }
 
 // Next implements memory.Store.
-func (o once) Next(ctx context.Context, platforms ...string) (*memory.Run, error) {
+func (o single) Next(ctx context.Context, platforms ...string) (*memory.Run, error) {
 	if cap(o.claimed) == len(o.claimed) {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -46,7 +46,7 @@ func TestAnswerToAnotherProcess(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
 		alive := func(string) time.Duration { return 0 }
-		s := once{other{store, "first", alive}, make(chan *memory.Run, 1)}
+		s := single{other{store, "first", alive}, make(chan *memory.Run, 1)}
 		first := newWorld(t, s, nil, tool("act", false))
 		first.runner.Tools = inquiring{}
 		first.model.Add("call act {}")
@@ -144,7 +144,7 @@ func TestReplyToADeadProcess(t *testing.T) {
 		act := tool("act", false)
 		act.Timeout = time.Minute
 		stuck := make(chan struct{})
-		s := once{other{store, "first", nil}, make(chan *memory.Run, 1)}
+		s := single{other{store, "first", nil}, make(chan *memory.Run, 1)}
 		first := newWorld(t, s, func(context.Context, llm.Call) (llm.Result, error) {
 			<-stuck // as good as dead
 			return llm.Result{Text: "ok"}, nil

@@ -17,6 +17,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"nod/chat"
 	"nod/llm"
 )
 
@@ -279,8 +280,14 @@ func TestHTTPLosesTheSessionOfOthers(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	s := stdio(t, t.TempDir())
 	s.Timeout = 2 * time.Second // in which it has to list its tools, too
-	b := connect(t, Options{Servers: []Server{s}})
-	b.says("test_slow", `{}`, "test_slow took longer than 2s", true)
+	p := quick
+	p.call = time.Hour
+	b := connect(t, Options{Servers: []Server{s}, pace: p})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if r, err := b.box.Call(ctx, chat.Desk{Key: "k"}, llm.Call{Name: "test_slow", Args: `{}`}); !strings.Contains(r.Text, "test_slow took longer than 2s") {
+		t.Errorf("%q, %v", r.Text, err)
+	}
 	for _, tool := range b.ss.Tools() { // whoever runs it gives it up then, too
 		if tool.Timeout != s.Timeout {
 			t.Errorf("%s may take %s, want %s", tool.Name, tool.Timeout, s.Timeout)
