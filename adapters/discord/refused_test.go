@@ -38,6 +38,7 @@ func TestRefusals(t *testing.T) {
 		{403, 50278, "", false},
 		{429, 20016, "", true},
 		{400, 130000, "", true},
+		{429, 30046, "", true},
 	}
 	for _, tt := range tests {
 		t.Run(strconv.Itoa(tt.code), func(t *testing.T) {

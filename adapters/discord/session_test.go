@@ -146,8 +146,8 @@ func TestFirstAndLastNote(t *testing.T) {
 	o.fake.Say(o.ada, dm, "two")
 	o.run(seldom)
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
-	if got := o.fake.Gateway(); got.Identifies != 1 || o.in.Repeats > 0 {
-		t.Errorf("%+v, %d came again", got, o.in.Repeats)
+	if got := o.fake.Gateway(); got.Identifies != 1 {
+		t.Errorf("%+v", got)
 	}
 }
 

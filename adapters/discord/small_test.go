@@ -75,6 +75,16 @@ func TestArchiveAfter(t *testing.T) {
 	}
 }
 
+// A thread is open for as long as an approval may wait.
+func TestThreadStaysOpen(t *testing.T) {
+	o := open(t, fakediscord.Options{}, func(o *Options) { o.Archive = 48 * time.Hour })
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	o.post(thread(o.general, id), answer("a", "done"), false)
+	if body := string(o.fake.Calls(threadRoute)[0].Body); !strings.Contains(body, `"auto_archive_duration":4320`) {
+		t.Errorf("it is made with %s", body)
+	}
+}
+
 // A reaction in a thread that was archived opens it.
 func TestReactInArchived(t *testing.T) {
 	o := build(t, fakediscord.Options{})

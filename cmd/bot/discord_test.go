@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nod/internal/fakediscord"
+	"nod/internal/fakellm"
 )
 
 // What holds on every platform holds on Discord.
@@ -16,36 +17,64 @@ func TestDiscordConversations(t *testing.T) {
 	play(t, func(t *testing.T) world { return newDiscordWorld(t, fakediscord.Options{}) })
 }
 
-// A process that starts soon after another, stopped or killed, goes on with its
-// session: what people wrote meanwhile is answered, also where nobody could look
-// for it, such as a first direct message.
+// A process that starts soon after another, stopped or killed while people write, goes
+// on with its session: what they wrote meanwhile is answered, also where nobody could
+// look for it, such as a first direct message. When the session is over, what was
+// written is looked for: in direct messages, threads and channels.
 func TestDiscordRestart(t *testing.T) {
 	t.Parallel()
 	for name, signal := range map[string]syscall.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newDiscordWorld(t, fakediscord.Options{NoLimits: true})
-			n := newService(t, w, frail, setup{})
-			p := n.spawn()
-			defer func() { p.kill() }()
-			n.ready()
-			first := w.dm("ada", "hello")
-			eventually(t, "it answers", func() bool { return len(w.posts(first)) > 0 })
-			_ = p.cmd.Process.Signal(signal)
-			_ = p.cmd.Wait()
-			var asked []place
-			for _, who := range []string{"bob", "eve"} {
-				asked = append(asked, w.dm(who, "my first message"), w.mention(who, "hello from "+who))
-			}
-			p = n.spawn()
-			n.ready()
-			for i, at := range asked {
-				eventually(t, fmt.Sprintf("message %d is answered", i), func() bool { return len(w.posts(at)) > 0 })
-			}
-			if got := w.s.Gateway(); got.Identifies != 1 || got.Resumes != 1 {
-				t.Errorf("%+v", got)
-			}
-		})
+		for _, over := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, the session is over: %t", name, over), func(t *testing.T) {
+				t.Parallel()
+				w := newDiscordWorld(t, fakediscord.Options{NoLimits: true})
+				n := newService(t, w, frail, setup{})
+				p := n.spawn()
+				defer func() { p.kill() }()
+				n.ready()
+				n.find(w.dm("ada", "hello"), "You said: hello")
+				talk := w.mention("ada", "hello")
+				n.find(talk, "You said: hello")
+				var texts []string
+				last := map[string]string{} // what was said last in each conversation
+				places := map[string]place{}
+				write := func(when string) {
+					for text, at := range map[string]place{
+						"direct " + when:  w.dm("ada", "direct "+when),
+						"thread " + when:  w.mentionIn("bob", talk, "thread "+when),
+						"channel " + when: w.mention("eve", "channel "+when),
+					} {
+						texts, last[at.thread], places[at.thread] = append(texts, text), text, at
+					}
+				}
+				write("before")
+				_ = p.cmd.Process.Signal(signal)
+				write("at the end")
+				_ = p.cmd.Wait()
+				write("meanwhile")
+				if over {
+					w.s.ForgetSessions()
+				} else {
+					texts = append(texts, "a first message of bob", "a first message of eve")
+					w.dm("bob", "a first message of bob")
+					w.dm("eve", "a first message of eve")
+				}
+				p = n.spawn()
+				n.ready()
+				write("afterwards")
+				for _, text := range texts {
+					eventually(t, "the model is asked: "+text, func() bool {
+						return slices.ContainsFunc(n.llm.Requests(), func(r fakellm.Request) bool { return strings.Contains(r.Whole(), text) })
+					})
+				}
+				for conversation, text := range last {
+					n.find(places[conversation], "You said:", text)
+				}
+				if got := w.s.Gateway(); got.Identifies != map[bool]int{false: 1, true: 2}[over] || !over && got.Resumes != 1 {
+					t.Errorf("%+v", got)
+				}
+			})
+		}
 	}
 }
 
