@@ -24,3 +24,17 @@ func FuzzCard(f *testing.F) {
 		return append([]string{plain.content}, drawn.card...), args
 	})
 }
+
+// The file that a long preview makes hides nothing of the call either.
+func TestFileOfALongPreview(t *testing.T) {
+	const turns = "\u202e" // the direction of the text
+	p := asking(`{"text":"a` + turns + `b"}`)
+	p.Preview = &chat.Preview{Text: strings.Repeat("+1 line"+turns+"\n", 1000)}
+	file := plainApproval(p).file
+	if file == nil {
+		t.Fatal("there is no file")
+	}
+	if text := string(file.data); strings.Contains(text, turns) || !strings.Contains(text, `{"text":"a\u202eb"}`) || strings.Count(text, `+1 line\u202e`) != 1000 {
+		t.Errorf("it holds %.300q", text)
+	}
+}

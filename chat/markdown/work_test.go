@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // pathological are texts that cost parsers of Markdown their square, or worse, of
@@ -78,6 +80,7 @@ func repeat(text string, size int) string { return strings.Repeat(text, size/len
 const (
 	workSize = 100 << 10
 	mostWork = 3000
+	hopeless = 10 * time.Minute // of all together: what grows with the square would go on for hours
 )
 
 const workEnv = "NOD_TEST_MARKDOWN_WORK"
@@ -111,9 +114,11 @@ func TestWork(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), hopeless)
+	defer cancel()
 	for n, p := range pathological {
 		counts := filepath.Join(t.TempDir(), "counts")
-		run := exec.CommandContext(t.Context(), program, "-test.run=^TestWorkOf$", "-test.coverprofile="+counts)
+		run := exec.CommandContext(ctx, program, "-test.run=^TestWorkOf$", "-test.coverprofile="+counts)
 		run.Env = append(os.Environ(), fmt.Sprintf("%s=%d", workEnv, n))
 		if out, err := run.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", p.name, err, out)
