@@ -236,9 +236,9 @@ func (a *Adapter) from(m message) chat.User {
 }
 
 func userOf(u user, in *member) chat.User {
-	out := chat.User{ID: chat.UserID(u.ID), Name: firstOf(u.GlobalName, u.Username), Bot: u.Bot}
+	out := chat.User{ID: chat.UserID(u.ID), Name: flat(firstOf(u.GlobalName, u.Username)), Bot: u.Bot}
 	if in != nil {
-		out.Name = firstOf(in.Nick, out.Name)
+		out.Name = flat(firstOf(in.Nick, out.Name))
 	}
 	return out
 }

@@ -127,7 +127,7 @@ func (a *Adapter) person(ctx context.Context, id string) (chat.User, kind, error
 			return named{}, err
 		}
 		u := said.User
-		return named{name: firstOf(u.Profile.Display, u.Real, u.Name), bot: u.Bot, zone: u.Zone, kind: a.who().kindOf(u)}, nil
+		return named{name: flat(firstOf(u.Profile.Display, u.Real, u.Name)), bot: u.Bot, zone: u.Zone, kind: a.who().kindOf(u)}, nil
 	})
 	return chat.User{ID: chat.UserID(id), Name: v.name, Bot: v.bot}, v.kind, err
 }
