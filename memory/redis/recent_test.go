@@ -32,7 +32,7 @@ func TestRecentLog(t *testing.T) {
 	seq := uint64(0)
 	turn := func(s *redis.Store, bodies ...memory.Body) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if _, err := s.Put(ctx, thread, memory.Halt{}, time.Now().String()); err != nil {
 			t.Fatal(err)

@@ -97,8 +97,8 @@ type growth struct {
 
 // Code that takes too long ends, with its variables where it listens.
 func TestHostileTime(t *testing.T) {
-	testGrowth(t, newPython(t, Options{Timeout: time.Second}), []growth{
-		{"an endless loop", "while True: pass", "the code was interrupted: it took longer than 1s", false},
+	testGrowth(t, newPython(t, Options{Timeout: 2 * time.Second}), []growth{
+		{"an endless loop", "while True: pass", "the code was interrupted: it took longer than 2s", false},
 		{"sleep", "import time\ntime.sleep(1000)", "KeyboardInterrupt", false},
 		{"a loop that ignores interrupts", ignoreInterrupts + "while True: pass", "could not be interrupted", true},
 		{"a loop that catches interrupts", "import time\nwhile True:\n    try:\n        time.sleep(0.01)\n    except BaseException: pass", "could not be interrupted", true},
@@ -137,7 +137,7 @@ func testGrowth(t *testing.T, p *Python, cases []growth) {
 			start := time.Now()
 			r := runCode(t, p, thread, c.code)
 			wantText(t, r, true, c.want)
-			if took := time.Since(start); took > 15*time.Second {
+			if took := time.Since(start); took > time.Minute {
 				t.Errorf("it took %v", took)
 			}
 			if c.lost {
