@@ -49,7 +49,7 @@ func (o *office) options() Options {
 	return Options{
 		Token: o.fake.Token(), APIURL: o.fake.URL(), Inbox: o.in,
 		Stagger: time.Millisecond, Pause: 5 * time.Millisecond, Settle: time.Millisecond, Pace: 100,
-		Greet: 100 * time.Millisecond, Told: 50 * time.Millisecond, Beat: 20 * time.Millisecond,
+		Greet: time.Second, Told: 50 * time.Millisecond, Beat: 20 * time.Millisecond,
 	}
 }
 
