@@ -128,7 +128,7 @@ func TestAnswerCodeStaysCode(t *testing.T) {
 			code := "x\n" + shallow.Replace(drawLines(t, "code"))
 			switch rapid.IntRange(0, 5).Draw(t, "kind") {
 			case 0:
-				src.WriteString(rapid.SampledFrom([]string{"a ` lone", "a ``` lone", "`x` and ` y", "plain", strings.Repeat("> ", 50) + "deep", "---", "a ``x ` y`` b"}).Draw(t, "prose") + "\n\n")
+				src.WriteString(rapid.SampledFrom([]string{"a ` lone", "a ``` lone", "`x` and ` y", "plain", strings.Repeat("> ", 15) + "deep", "---", "a ``x ` y`` b"}).Draw(t, "prose") + "\n\n")
 				continue
 			case 1:
 				fmt.Fprintf(&src, "- item\n\n  ~~~~~~~\n  %s\n  ~~~~~~~\n\n", strings.ReplaceAll(code, "\n", "\n  "))
