@@ -116,13 +116,13 @@ func TestApprovalByDirectMessage(t *testing.T) {
 				w.react("bob", n.ask(bob, `{"env":"prod"}`).place, "✅")
 				n.find(at, "The tool says: deployed prod")
 				for _, card := range []place{at, bob, dmOf(w, "ada")} {
-					n.find(card, "Approved by bob · done in")
+					n.find(card, "Approved by "+named(w, "bob")+" · done in")
 				}
 
 				at = w.mention("ada", "deploy staging now")
 				n.ask(bob, `{"env":"staging"}`)
 				w.react("eve", n.ask(at, `{"env":"staging"}`).place, "❌")
-				n.find(bob, "Denied by eve", `{"env":"staging"}`)
+				n.find(bob, "Denied by "+named(w, "eve"), `{"env":"staging"}`)
 				if ran := n.ran(); len(ran) != 1 {
 					t.Errorf("ran %q", ran)
 				}
@@ -132,4 +132,12 @@ func TestApprovalByDirectMessage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// named is what somebody is called there.
+func named(w world, who string) string {
+	if page, ok := w.(*webWorld); ok {
+		return page.users[who]
+	}
+	return who
 }
