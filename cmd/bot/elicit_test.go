@@ -66,7 +66,7 @@ func TestServerAsks(t *testing.T) {
 			n.start()
 			at := w.mention("ada", "deploy it")
 			w.react("ada", n.ask(at, "ops_deploy").place, "✅")
-			if asked := n.find(at, "ops asks", "Where to?", "env: one of prod, test", "ada").text; strings.Contains(asked, "<!channel>") {
+			if asked := n.find(at, "ops asks", "Where to?", "env: one of prod, test", "ada").text; name == "slack" && strings.Contains(asked, "<!channel>") { // elsewhere these are plain characters
 				t.Errorf("what the server wrote mentions people: %s", asked)
 			}
 			// The question is taken down: from here on the next words are the answer.
