@@ -150,7 +150,7 @@ func (d *decision) help(c *command) string {
 	b.WriteString("- `y`, `n` (`n 2 and why`), with the number of the approval while several wait: decide by word instead of by reaction\n")
 	b.WriteString("- `edit 2 {…}`, by who asked or may approve: change the arguments of a call that waits\n")
 	b.WriteString("- `run NAME {…}`: run a tool yourself; it is checked and asked for as if I had called it\n")
-	b.WriteString("- `run 2 {…}`: run the second call of the last steps again, with other arguments; I answer anew from there\n")
+	b.WriteString("- `run 2 {…}`, or *Edit and run again* in the opened steps: run the second call of the last steps again, with other arguments; I answer anew from there\n")
 	b.WriteString("- `forget`: erase what I remember of this thread\n")
 	b.WriteString("- `memory`: what I see of this thread right now\n")
 	b.WriteString("- `steps`: the last turn's steps in full\n")

@@ -35,9 +35,11 @@ type field struct {
 	Looks string
 }
 
-func fieldsOf(p *chat.Approval) []field {
+func fieldsOf(p *chat.Approval) []field { return formFields(p.Parameters, p.Args) }
+
+func formFields(parameters, arguments string) []field {
 	var out []field
-	for _, f := range form.Of(p.Parameters, p.Args, wide) {
+	for _, f := range form.Of(parameters, arguments, wide) {
 		looks := map[form.Kind]string{form.Area: areaField, form.Box: boxField, form.Menu: menuField, form.Line: lineField}
 		out = append(out, field{f, looks[f.Kind]})
 	}

@@ -51,6 +51,8 @@ func (a *Adapter) Handler() http.Handler {
 	mux.HandleFunc("POST /react", a.form(a.react))
 	mux.HandleFunc("POST /press", a.form(a.press))
 	mux.HandleFunc("POST /change", a.form(a.changed))
+	mux.HandleFunc("POST /again", a.form(a.editAgain))
+	mux.HandleFunc("POST /rerun", a.form(a.ranAgain))
 	mux.HandleFunc("POST /why", a.form(a.why))
 	mux.HandleFunc("POST /wrong", a.form(a.whatWrong))
 	return a.door.Guard(mux)

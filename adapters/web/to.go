@@ -32,9 +32,10 @@ type card struct {
 	Thread      *opening
 	Steps       *steps
 	Approval    *approval
-	Edits       bool // a call can be changed here
-	AsksWrong   bool // whoever looks at it is asked what was wrong with it
-	View        view // as whom it is seen
+	Edits       bool       // a call can be changed here
+	Rerun       *rerunForm // that whoever looks at it has opened
+	AsksWrong   bool       // whoever looks at it is asked what was wrong with it
+	View        view       // as whom it is seen
 	Quick       []string
 	Fresh       string // an id for each form that is made of it
 }
@@ -78,6 +79,7 @@ type steps struct {
 	Status  string
 	Line    string // what stays when they are folded
 	Items   []stepView
+	Reruns  []rerunButton
 	Current *stepView
 }
 
@@ -126,6 +128,7 @@ func cardOf(it item, v view, pane string) card {
 	case it.post.Steps != nil:
 		c.Kind, c.Steps = kindSteps, stepsOf(it.post.Steps)
 		c.State, c.Label = stepsState(it.post.Steps), "Steps"
+		c.Rerun = rerunFormOf(it, v.Me.ID)
 	case it.post.Approval != nil:
 		c.Kind, c.Approval = kindApproval, approvalOf(it.post.Approval, it.at)
 		c.State, c.Label = approvalState(it.post.Approval), "Approval"
@@ -265,7 +268,7 @@ func stepsOf(s *chat.Steps) *steps {
 	if n := len(out.Items); n > 0 && !s.Done {
 		out.Current = &out.Items[n-1]
 	}
-	out.Line = summary.Folded(s, door.Clean)
+	out.Line, out.Reruns = summary.Folded(s, door.Clean), rerunButtons(s)
 	return out
 }
 

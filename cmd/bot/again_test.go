@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +71,43 @@ func TestDiscordEditAndRunAgain(t *testing.T) {
 	eventually(t, "the form opens", func() bool { return w.asked(form).Modal.Title != "" })
 	w.s.FillIn(form, map[string]string{"Senv": "staging"})
 	n.anew(at)
+}
+
+// On the page ben does.
+func TestWebEditAndRunAgain(t *testing.T) {
+	t.Parallel()
+	w := newWebWorld(t)
+	n := newService(t, w, obedient, setup{})
+	n.start()
+	at, steps := n.deployed()
+	call := ""
+	eventually(t, "the form stands below the steps", func() bool {
+		for _, c := range w.cards("bob", at) {
+			for e := range c.Descendants() {
+				switch {
+				case has(e, "action", "/rerun"):
+					return true
+				case e.Data == "button" && has(e, "name", "call"):
+					call = attribute(e, "value")
+				}
+			}
+		}
+		if call != "" {
+			w.submitAnyway("/again", w.form("bob", "ref", steps.message, "call", call)) // not before the turn is over
+		}
+		return false
+	})
+	w.send("/rerun", w.form("bob", "ref", steps.message, "call", call, "field", "Senv", "Senv", "staging"))
+	n.anew(at)
+}
+
+// submitAnyway sends a form that may be refused.
+func (w *webWorld) submitAnyway(path string, form url.Values) {
+	before := len(w.wrong)
+	w.send(path, form)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wrong = w.wrong[:before]
 }
 
 // asked is an interaction of somebody's.
