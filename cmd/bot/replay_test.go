@@ -86,6 +86,7 @@ func TestReplayOfGrants(t *testing.T) {
 		n.start()
 		at := n.w.mention("ada", "deploy web")
 		n.ask(at, "web")
+		eventually(t, "the approval is noted", func() bool { return n.waits() == 1 }) // a word before that is about nothing yet
 		n.w.reply("ada", at, "allow 1 1h")
 		n.find(at, "The tool says: deployed web")
 		n.w.reply("ada", at, "deploy web")
