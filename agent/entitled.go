@@ -55,8 +55,8 @@ func (t *turn) mayAsk(tool Tool, who chat.UserID) bool {
 }
 
 // isFor says whether somebody may ask for a tool, who is in these groups.
-func (tool Tool) isFor(who chat.UserID, in []string) bool {
-	return len(tool.For) == 0 || slices.ContainsFunc(tool.For, func(rule string) bool {
+func (t Tool) isFor(who chat.UserID, in []string) bool {
+	return len(t.For) == 0 || slices.ContainsFunc(t.For, func(rule string) bool {
 		id, isUser := strings.CutPrefix(rule, "user:")
 		switch {
 		case rule == everyone, isUser && id == string(who):

@@ -29,7 +29,7 @@ func TestPause(t *testing.T) {
 			t.Fatal("it ended while a person was waited for")
 		}
 		time.Sleep(2 * time.Second)
-		if context.Cause(ctx) != errSlow {
+		if !errors.Is(context.Cause(ctx), errSlow) {
 			t.Errorf("it ended with %v", context.Cause(ctx))
 		}
 	})
