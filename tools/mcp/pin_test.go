@@ -109,7 +109,7 @@ func TestLock(t *testing.T) {
 }
 
 // Of a server's tools only those are known that the configuration wants: neither
-// offered, nor pinned, nor missed.
+// offered, nor pinned, nor missed. Without a lock nobody accepted what describes them.
 func TestTools(t *testing.T) {
 	dir := t.TempDir()
 	all := connect(t, Options{Servers: []Server{stdio(t, dir)}}).ss.Accept()
@@ -122,6 +122,9 @@ func TestTools(t *testing.T) {
 			var got []string
 			for _, tool := range b.ss.Tools() {
 				got = append(got, tool.Name)
+				if tool.Unaccepted != (lock == nil) {
+					t.Errorf("%s: unaccepted %v", tool.Name, tool.Unaccepted)
+				}
 			}
 			if d := cmp.Diff([]string{"test_echo", "test_env", "test_swap"}, got); d != "" {
 				t.Error(d)
