@@ -2,6 +2,7 @@ package slack
 
 import (
 	"testing"
+	"time"
 
 	"nod/chat"
 	"nod/internal/fakeslack"
@@ -81,6 +82,23 @@ func TestWhoIsHeard(t *testing.T) {
 				t.Errorf("barred %q, %d words to stop", barred, stops)
 			}
 		})
+	}
+}
+
+// An account that votes is looked up anew when what is known of it is older than a
+// minute: one that was deactivated meanwhile decides nothing.
+func TestVoterIsLookedUpAnew(t *testing.T) {
+	o := open(t, fakeslack.Options{}, nil)
+	at := o.fake.Say("U0BOB", general, fakeslack.Mention+" hi")
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+	o.fake.AddUser(fakeslack.User{ID: "U0BOB", Name: "bob", Deleted: true})
+	o.a.names.mu.Lock()
+	o.a.names.now = func() time.Time { return time.Now().Add(2 * voteStays) }
+	o.a.names.mu.Unlock()
+	o.fake.React("U0BOB", general, at, "+1")
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 1 })
+	if by := o.in.Reactions[0].By; by.Barred == "" {
+		t.Errorf("a vote is by %+v", by)
 	}
 }
 
