@@ -16,12 +16,12 @@ import (
 	"time"
 
 	"nod/internal/fakellm"
-	"nod/internal/fakeslack"
 )
 
 // Options are what the program is set up with.
 type Options struct {
 	Suite    Suite
+	Platform string // Slack, Discord
 	Protocol string // tools, react, numbered
 	Budget   int    // memory.budget_tokens
 	Taint    string // agent.taint
@@ -31,11 +31,11 @@ type Options struct {
 	Bot func(ctx context.Context, args ...string) error
 }
 
-// World is the program with all that is around it: a workspace of Slack, a model
-// and a server of tools. One case is played at a time.
+// World is the program with all that is around it: a platform, a model and a server
+// of tools. One case is played at a time.
 type World struct {
 	o     Options
-	slack *fakeslack.Server
+	chat  platform
 	llm   *fakellm.Server
 	tools *httptest.Server
 
@@ -49,11 +49,11 @@ type World struct {
 
 // NewWorld starts the program. Close ends it.
 func NewWorld(ctx context.Context, o Options) (*World, error) {
-	slack, err := fakeslack.New(fakeslack.Options{NoLimits: true})
+	chat, err := newPlatform(o.Platform)
 	if err != nil {
 		return nil, err
 	}
-	w := &World{o: o, slack: slack, stop: func() {}}
+	w := &World{o: o, chat: chat, stop: func() {}}
 	w.llm = fakellm.New(w.complete)
 	w.tools = httptest.NewServer(http.HandlerFunc(w.serve))
 	if err := w.start(ctx); err != nil {
@@ -75,7 +75,7 @@ func (w *World) start(ctx context.Context) error {
 	live, stop := context.WithCancel(ctx)
 	w.stop, w.ended = stop, make(chan error, 1)
 	go func() { w.ended <- w.o.Bot(live, "run", "--config", file) }()
-	return w.await(ctx, "the program is connected", func() bool { return w.slack.Sockets() > 0 })
+	return w.await(ctx, "the program is connected", w.chat.connected)
 }
 
 // config is the file: reads are marked as such, and all runs unasked but for what
@@ -92,19 +92,15 @@ func (w *World) config() string {
 			sends[t.Name] = t.Sends
 		}
 	}
-	quick := map[string]int{}
-	for _, m := range []string{"chat.postMessage", "chat.update", "reactions.add", "users.info", "agents.sessions.setStatus", "assistant.threads.setStatus", "conversations.info", "conversations.replies", "reactions.get"} {
-		quick[m] = 60_000
-	}
 	section := func(v any) string {
 		raw, _ := json.Marshal(v) // texts and numbers only; and JSON is YAML
 		return string(raw)
 	}
-	return fmt.Sprintf("store: sqlite:nod.db\nllm: %s\nagent: %s\nmemory: %s\nslack: %s\ntools: %s\n",
+	return fmt.Sprintf("store: sqlite:nod.db\nllm: %s\nagent: %s\nmemory: %s\n%s: %s\ntools: %s\n",
 		section(map[string]any{"base_url": w.llm.URL, "api_key": "k", "model": "m", "protocol": w.o.Protocol}),
 		section(map[string]any{"taint": w.o.Taint}),
 		section(map[string]any{"budget_tokens": w.o.Budget}),
-		section(map[string]any{"app_token": w.slack.AppToken(), "bot_token": w.slack.BotToken(), "api_url": w.slack.APIURL(), "limits": quick}),
+		w.o.Platform, section(w.chat.section()),
 		section(map[string]any{"mcp": []any{map[string]any{
 			"name": server, "url": w.tools.URL, "tools": names, "read_only": reads, "sends": sends, "risk": map[string]string{"*": "auto"},
 		}}}))
@@ -128,7 +124,7 @@ func (w *World) Close() error {
 	if w.ended != nil {
 		err = <-w.ended
 	}
-	w.slack.Close()
+	w.chat.close()
 	w.llm.Close()
 	w.tools.Close()
 	return err
@@ -140,7 +136,7 @@ const patience = 30 * time.Second
 func (w *World) await(ctx context.Context, what string, holds func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := w.slack.WaitFor(ctx, func(*fakeslack.Server) bool { return holds() }); err != nil {
+	if err := w.chat.waitFor(ctx, holds); err != nil {
 		return fmt.Errorf("wait until %s: %w", what, err)
 	}
 	return nil
@@ -153,17 +149,14 @@ func (w *World) Play(ctx context.Context, c Case) (Score, error) {
 	w.mu.Lock()
 	w.now = p
 	w.count++
-	who := fmt.Sprintf("U0P%05d", w.count)
 	w.mu.Unlock()
-	w.slack.AddUser(fakeslack.User{ID: who, Name: fmt.Sprintf("person%d", w.count)})
-	dm := w.slack.DM(who)
-	ts := w.slack.Say(who, dm, escape(c.prompt))
+	in := w.chat.ask(w.count, c.prompt)
 	decided := map[string]bool{}
 	for {
 		var cards []shown
 		answered := false
 		err := w.await(ctx, c.Name()+" is answered", func() bool {
-			cards, answered = look(w.slack.Messages(dm, ts), decided)
+			cards, answered = look(w.chat.messages(in), decided)
 			return answered || len(cards) > 0
 		})
 		if err != nil {
@@ -173,11 +166,11 @@ func (w *World) Play(ctx context.Context, c Case) (Score, error) {
 			break
 		}
 		for _, card := range cards {
-			decided[card.ts] = true
+			decided[card.id] = true
 			w.mu.Lock()
 			yes := p.decides(card.Call)
 			w.mu.Unlock()
-			w.slack.React(who, dm, card.ts, map[bool]string{true: "white_check_mark", false: "x"}[yes])
+			w.chat.decide(in, card.id, yes)
 		}
 	}
 	w.mu.Lock()
@@ -186,62 +179,25 @@ func (w *World) Play(ctx context.Context, c Case) (Score, error) {
 	return p.ended(), nil
 }
 
-// escape writes a text as Slack's wire has it.
-func escape(text string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
-}
-
 // shown is a card as a person sees it.
 type shown struct {
 	Call
-	ts string
+	id string
 }
 
 var cardLine = regexp.MustCompile(`^Approval \d+: ` + server + `_(\w+)$`)
 
 // look finds the cards that wait, and says whether the answer is there.
-func look(list []fakeslack.Message, decided map[string]bool) (cards []shown, answered bool) {
+func look(list []message, decided map[string]bool) (cards []shown, answered bool) {
 	for _, m := range list {
-		if !m.Bot() || m.Deleted {
+		answered = answered || strings.Contains(strings.Join(m.texts, "\n"), over)
+		if decided[m.id] {
 			continue
 		}
-		texts := textsOf(m.Blocks)
-		answered = answered || strings.Contains(m.Text+strings.Join(texts, "\n"), over)
-		if decided[m.TS] || len(texts) == 0 {
-			continue
-		}
-		args := slices.IndexFunc(texts, func(text string) bool { return json.Valid([]byte(text)) && strings.HasPrefix(text, "{") })
-		if found := cardLine.FindStringSubmatch(texts[0]); found != nil && args >= 0 {
-			cards = append(cards, shown{Call{Tool: found[1], Args: json.RawMessage(texts[args])}, m.TS})
+		args := slices.IndexFunc(m.texts, func(text string) bool { return json.Valid([]byte(text)) && strings.HasPrefix(text, "{") })
+		if found := cardLine.FindStringSubmatch(m.texts[0]); found != nil && args >= 0 {
+			cards = append(cards, shown{Call{Tool: found[1], Args: json.RawMessage(m.texts[args])}, m.id})
 		}
 	}
 	return cards, answered
-}
-
-// textsOf are the texts of blocks, in order.
-func textsOf(blocks json.RawMessage) (out []string) {
-	var v any
-	if json.Unmarshal(blocks, &v) != nil {
-		return nil
-	}
-	var walk func(any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case []any:
-			for _, e := range v {
-				walk(e)
-			}
-		case map[string]any:
-			if text, ok := v["text"].(string); ok {
-				out = append(out, text)
-			}
-			for _, k := range []string{"elements", "text"} {
-				if _, isText := v[k].(string); !isText {
-					walk(v[k])
-				}
-			}
-		}
-	}
-	walk(v)
-	return out
 }

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -29,10 +30,11 @@ func run(ctx context.Context) int {
 	bot := flag.String("bot", "bin/bot", "the program")
 	data := flag.String("data", "", "recorded suites; without them only those of the project are played")
 	taint := flag.String("taint", "ask", "agent.taint: off shows what the scoreboard shows where nothing defends")
+	platform := flag.String("platform", "", "play on this one alone: slack, discord")
 	every := flag.Int("every", 1, "play one case of so many")
 	atOnce := flag.Int("at-once", max(1, runtime.NumCPU()), "how many programs run at once")
 	flag.Parse()
-	board, err := play(ctx, *bot, *data, *taint, *every, *atOnce)
+	board, err := play(ctx, *bot, *data, *taint, *platform, *every, *atOnce)
 	if len(board.Setups) > 0 {
 		err = errors.Join(err, board.Write(os.Stdout))
 	}
@@ -46,7 +48,7 @@ func run(ctx context.Context) int {
 	return 0
 }
 
-func play(ctx context.Context, bot, data, taint string, every, atOnce int) (attack.Board, error) {
+func play(ctx context.Context, bot, data, taint, platform string, every, atOnce int) (attack.Board, error) {
 	path, err := filepath.Abs(bot)
 	if err != nil {
 		return attack.Board{}, fmt.Errorf("find the program: %w", err)
@@ -63,8 +65,9 @@ func play(ctx context.Context, bot, data, taint string, every, atOnce int) (atta
 		return attack.Board{}, fmt.Errorf("make a folder: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	setups := slices.DeleteFunc(attack.Setups(suites...), func(s attack.Setup) bool { return platform != "" && s.Platform != platform })
 	return attack.Plan{
-		Setups: attack.Setups(suites...), Taint: taint, Dir: dir, AtOnce: atOnce,
+		Setups: setups, Taint: taint, Dir: dir, AtOnce: atOnce,
 		Pick: func(setup int, cases []attack.Case) []attack.Case { return attack.Every(every, setup, cases) },
 		Bot: func(ctx context.Context, args ...string) error {
 			c := exec.CommandContext(ctx, path, append([]string{"--log-level", "error"}, args...)...)
