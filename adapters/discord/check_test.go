@@ -16,7 +16,7 @@ func TestManifest(t *testing.T) {
 	}
 	for _, want := range []string{
 		"https://discord.com/oauth2/authorize?client_id=123456789012345678&permissions=309237746752&scope=bot+applications.commands",
-		"Message Content Intent", "MESSAGE_CONTENT", "Create Public Threads",
+		"Message Content Intent", "MESSAGE_CONTENT", "Create Public Threads", "voice channels it needs Connect", "Use External Emoji",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("it lacks %q:\n%s", want, got)

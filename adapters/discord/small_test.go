@@ -119,8 +119,9 @@ func TestAltText(t *testing.T) {
 	}))
 	o.in.Do(func() { o.in.Blobs["b"] = []byte("\x89PNG") })
 	o.post(direct(o.fake.DM(o.ada)), chat.Post{Key: "f", File: &chat.File{Name: "sales.png", MediaType: "image/png", Blob: "b"}}, false)
-	if !strings.Contains(said, `"description":"The file sales.png of this conversation"`) {
-		t.Errorf("it says %.400s", said)
+	const alt = `"description":"The file sales.png of this conversation"`
+	if !strings.Contains(said, `"attachments":[{`+alt) || strings.Count(said, alt) != 2 { // of the file, and of the picture that is shown
+		t.Errorf("it says %.900s", said)
 	}
 }
 
