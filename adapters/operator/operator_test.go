@@ -36,8 +36,10 @@ type office struct {
 
 var brain = &agent.Agent{
 	Instructions: "Be brief.", Protocol: speak.NativeTools{}, MaxSteps: 5, Model: "gpt", Prices: &agent.Prices{Input: 1, Cached: 0.5, Output: 2},
-	Tools: []agent.Tool{{Tool: llm.Tool{Name: "deploy", Parameters: []byte(`{"type":"object"}`)}, Risk: agent.Ask}},
+	Tools: []agent.Tool{{Tool: llm.Tool{Name: "deploy", Parameters: []byte(`{"type":"object"}`)}, Risk: agent.Ask, Rules: rules}},
 }
+
+var rules = memory.Rules{Approvers: []string{"group:S012"}, Quorum: 2, Timeout: time.Hour, Approve: []string{"✅"}, Deny: []string{"❌"}}
 
 func openOffice(t testing.TB, change func(*Options)) *office {
 	t.Helper()
@@ -118,7 +120,7 @@ func (o *office) ask(n int) chat.ThreadID {
 		thread, "quickly",
 		memory.Opened{Turn: 1, Name: "1", Requester: chat.User{ID: "U1", Name: "ada"}},
 		memory.Step{Turn: 1, N: 1, Seen: 1, Model: "gpt", Thought: "I deploy with hunter2", Usage: llm.Usage{Prompt: 1000, Cached: 400, Completion: 50}, Calls: []memory.Call{{ID: "1-1-1", Tool: "deploy", Args: `{"key":"hunter2"}`, Object: true}}},
-		memory.Asked{Call: "1-1-1", Tool: "deploy", Number: 7, Digest: strings.Repeat("ab", 32), Requester: chat.User{ID: "U1", Name: "ada"}, Rules: memory.Rules{Approvers: []string{"group:S012"}, Quorum: 2, Timeout: time.Hour, Approve: []string{"✅"}, Deny: []string{"❌"}}},
+		memory.Asked{Call: "1-1-1", Tool: "deploy", Number: 7, Digest: strings.Repeat("ab", 32), Requester: chat.User{ID: "U1", Name: "ada"}, Rules: rules},
 		memory.Posted{Key: memory.PostKey(memory.AskName("1-1-1"), "x"), Ref: chat.MessageRef{Platform: "slack", Channel: thread.Channel, ID: "ask" + thread.Root}},
 	)
 	return thread
