@@ -323,6 +323,7 @@ func (s *server) append(h *handle, k *hold, bodies []memory.Body) committed {
 	if s.lenient && t.holder == nil && t.token == k.token && t.released != k.token { // it lapsed, and nobody went on with it
 		t.holder, t.queued = h, false
 		s.ready = slices.DeleteFunc(s.ready, func(o *thread) bool { return o == t })
+		s.later(s.lease, func() { s.lapse(t, k.token) }) // whoever asked may know of it no more
 	}
 	if t.holder != h || t.token != k.token {
 		return committed{lost: true}
