@@ -85,6 +85,9 @@ func sentence(r result) string {
 	if err := json.Unmarshal([]byte(r.call.Args), &args); err != nil {
 		args = nil
 	}
+	if mark, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(mark, "[") && strings.HasSuffix(mark, "]") {
+		text = rest // what nod says of a result is not what the tool says
+	}
 	switch short := !strings.Contains(text, "\n"); {
 	case text == "":
 		return quote(r.call.Name) + " ran, and had nothing to say."
