@@ -23,7 +23,16 @@ type letters struct {
 	idle Signal
 }
 
-func (l *letters) init(r *Runner) { l.r, l.idle = r, r.Host.Signal() }
+// init readies them for a Run. Those of the Run before it are all kept by now, but
+// whoever kept the last one may still be on its way out.
+func (l *letters) init(r *Runner) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.r == nil {
+		l.r = r
+	}
+	l.idle, l.last = r.Host.Signal(), false
+}
 
 // send keeps the outcome of a call. The event id is the call's, so that it is
 // kept once.
@@ -40,8 +49,9 @@ func (l *letters) put(thread chat.ThreadID, body memory.Body, id string) {
 		defer func() {
 			l.mu.Lock()
 			l.open--
+			idle := l.idle
 			l.mu.Unlock()
-			l.idle.Set()
+			idle.Set()
 		}()
 		l.deliver(thread, body, id)
 	})
@@ -103,8 +113,6 @@ type Effects struct {
 	done []string // the oldest first
 
 	forgot bool // that of some nothing is known any more
-	n      int
-	idle   Signal
 }
 
 type effect struct {
@@ -126,7 +134,6 @@ func (e *Effects) begin(call string) (fresh bool) {
 		return false
 	}
 	e.of[call] = &effect{}
-	e.n++
 	return true
 }
 
@@ -146,34 +153,17 @@ func (e *Effects) find(c memory.Call) (result memory.Result, over bool) {
 // drop forgets a call that did not begin.
 func (e *Effects) drop(call string) {
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	delete(e.of, call)
-	e.n--
-	e.mu.Unlock()
-	e.idle.Set()
 }
 
 func (e *Effects) end(call string, result memory.Result) {
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.of[call] = &effect{result, true}
-	e.n--
 	if e.done = append(e.done, call); len(e.done) > mostEffects {
 		e.forgot = true
 		delete(e.of, e.done[0])
 		e.done = e.done[1:]
-	}
-	e.mu.Unlock()
-	e.idle.Set()
-}
-
-// wait waits until no side effect runs any more.
-func (e *Effects) wait() {
-	for {
-		e.mu.Lock()
-		n := e.n
-		e.mu.Unlock()
-		if n == 0 {
-			return
-		}
-		e.idle.Wait(time.Time{})
 	}
 }

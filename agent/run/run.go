@@ -60,6 +60,7 @@ type Runner struct {
 	drivers map[*driver]bool
 	asking  *questions // of the present Run
 	free    Signal
+	acting  *group // side effects, each until what came of it is handed on
 	beside  *group // whatever goes on beside the drivers, and is not waited for long
 }
 
@@ -97,7 +98,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		driving.Go(d.run)
 	}
 	driving.Wait()
-	r.Effects.wait()
+	r.acting.Wait()
 	r.letters.wait(r.Host, max(r.Grace, letterPatience))
 	r.beside.Wait()
 	return nil
@@ -127,9 +128,8 @@ func (r *Runner) defaults() {
 	if r.Effects == nil {
 		r.Effects = NewEffects()
 	}
-	r.Effects.idle = r.Host.Signal()
 	r.letters.init(r)
-	r.beside = newGroup(r.Host)
+	r.acting, r.beside = newGroup(r.Host), newGroup(r.Host)
 }
 
 func (r *Runner) names() []string {

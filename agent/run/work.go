@@ -43,11 +43,13 @@ func (o outcome) post(d *driver) {
 // begin begins a work. do gives what takes its outcome into the log.
 func (d *driver) begin(key string, k kind, do func(ctx context.Context) outcome) {
 	ctx, cancel := context.WithCancel(d.ctx)
+	beside := d.Host.Go
 	if k == acts {
 		ctx, cancel = context.WithCancel(background)
+		beside = d.acting.Go
 	}
 	d.works[key] = &work{k, cancel}
-	d.Host.Go(func() {
+	beside(func() {
 		defer cancel()
 		o := do(ctx)
 		o.key, o.cut = key, ctx.Err() != nil && k != acts

@@ -79,7 +79,7 @@ var conditions = []mutant{
 	{"effect: nobody ends it", work, "if k == acts {", "if false {", ""},
 	{"effect: its outcome goes by letter", work, "	if o.letter != nil {\n", "	if false {\n", ""},
 	{"effect: a letter is sent again", letters, "		if last || errors.Is(err, memory.ErrFenced) {", "		if true || last || errors.Is(err, memory.ErrFenced) {", ""},
-	{"effect: a drain waits for it", "agent/run/run.go", "	r.Effects.wait()\n", "", ""},
+	{"effect: a drain waits for it", "agent/run/run.go", "	r.acting.Wait()\n", "", ""},
 	{"effect: unknown only after its time", calls, "return c.within + silence - min(quiet, c.within+silence), true", "return 0 * quiet, true", ""},
 	{"effect: unknown in the end", calls, "gone := c.by == \"\" || other && heard && left <= 0", "gone := other && heard && left < 0", ""},
 	{"effect: a process knows its own", driver, "over := d.Effects.find(call); over {", "over := d.Effects.find(call); over && false {", ""},
@@ -159,7 +159,7 @@ var planted = []mutant{
 		"once the world is calm no card asks any more",
 	},
 	{
-		"planted: a process lingers when it is drained", "agent/run/run.go", "	r.Effects.wait()\n", "	r.Effects.wait()\n	r.Host.Signal().Wait(r.Host.Now().Add(20 * time.Minute))\n",
+		"planted: a process lingers when it is drained", "agent/run/run.go", "	r.acting.Wait()\n", "	r.acting.Wait()\n	r.Host.Signal().Wait(r.Host.Now().Add(20 * time.Minute))\n",
 		"a process ends when it is told to",
 	},
 	{
