@@ -19,10 +19,12 @@ import (
 // deed is something that somebody did, as the test itself remembers it.
 type deed struct {
 	seq     uint64 // of its entry
+	at      time.Time
 	by      chat.User
-	call    string // whose card it is about, as [memory.Nth] names it
+	call    string // whose card it is about, as [memory.Nth] names it; for run: that it is made of, by its id
 	what    string // yes, no, back, allow, revoke, go, run, edit, outdated
 	number  int    // of what is revoked
+	args    string // that are to run
 	members []chat.UserID
 }
 
@@ -31,8 +33,8 @@ type crowd struct {
 	*sim
 	t     *rapid.T
 	rules memory.Rules
-	tool  agent.Tool
-	state int // of the world that a preview tells of; 0: none can be made
+	act   agent.Tool // always asks; send asks once the model was shown what strangers wrote
+	state int        // of the world that a preview tells of; 0: none can be made
 	deeds []deed
 }
 
@@ -46,10 +48,12 @@ var folk = []chat.User{
 	{ID: "bot", Name: "bot", Bot: true},
 }
 
-// Whatever is said, run by hand, put on cards here and elsewhere, taken back, changed by
-// word and by form, allowed, revoked and denied, by whomever, while people join and
-// leave the group, the world of which previews tell changes, and processes die: nothing
-// runs that the rules, stated here a second time, forbid. `make long` plays 10⁵ of these.
+// Whatever is said, run by hand, edited and run again, tried again, put on cards here and
+// elsewhere, in time and too late, taken back, changed by word and by form, allowed,
+// revoked and denied, by whomever, while people join and leave the group, the world of
+// which previews tell changes, strangers write what the model is shown, and processes
+// die: nothing runs that the rules, stated a second time in forbidden_rules_test.go,
+// forbid. `make long` plays 10⁵ of these, and `make mutants` takes the rules away one by one.
 func TestNothingForbiddenRuns(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -66,17 +70,16 @@ func TestNothingForbiddenRuns(t *testing.T) {
 		act := newTool("act", agent.Ask, rules)
 		act.Preview = rapid.Bool().Draw(t, "preview")
 		act.PreviewRequired = act.Preview && rapid.Bool().Draw(t, "required")
-		a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 3, Count: func(s string) int { return len(s) }, Tools: []agent.Tool{act}}
-		c := &crowd{sim: newSim(a), t: t, rules: rules, tool: act, state: 1}
+		read := newTool("read", agent.Auto, memory.Rules{})
+		read.Outside = true
+		a := &agent.Agent{
+			Protocol: speak.NativeTools{}, MaxSteps: 3, Count: func(s string) int { return len(s) }, Taint: true,
+			Tools: []agent.Tool{act, newTool("send", agent.Auto, rules), read},
+		}
+		c := &crowd{sim: newSim(a), t: t, rules: rules, act: act, state: 1}
 		c.would = c.wouldDo
 		c.groups["group:g"] = []chat.UserID{"bob", "dan"}
-		c.model = func(req llm.Request) llm.Response {
-			if req.Messages[len(req.Messages)-1].Role == llm.ToolRole {
-				return llm.Response{Text: "over"}
-			}
-			calls := []llm.Call{{ID: "a", Name: "act", Args: `{"n":1}`}, {ID: "b", Name: "act", Args: `{"n":2}`}}
-			return llm.Response{Calls: calls[:rapid.IntRange(1, 2).Draw(t, "calls")]}
-		}
+		c.model = c.thinks
 		c.check = c.permitted
 		c.crash = func() bool { return rapid.IntRange(0, 9).Draw(t, "crash") == 0 }
 		for range rapid.IntRange(1, 20).Draw(t, "events") {
@@ -92,9 +95,28 @@ func TestNothingForbiddenRuns(t *testing.T) {
 	})
 }
 
+// thinks is the model, which calls whatever it likes, now and then again.
+func (c *crowd) thinks(req llm.Request) llm.Response {
+	odds := 1
+	if req.Messages[len(req.Messages)-1].Role == llm.ToolRole {
+		odds = 3
+	}
+	if rapid.IntRange(1, odds).Draw(c.t, "over") > 1 {
+		return llm.Response{Text: "over"}
+	}
+	calls := []llm.Call{{ID: "a", Name: "act", Args: `{"n":1}`}, {ID: "b", Name: "act", Args: `{"n":2}`}}
+	switch rapid.IntRange(0, 9).Draw(c.t, "tool") {
+	case 0:
+		return llm.Response{Calls: []llm.Call{{ID: "a", Name: "read", Args: `{}`}}}
+	case 1:
+		calls[0].Name = "send"
+	}
+	return llm.Response{Calls: calls[:rapid.IntRange(1, 2).Draw(c.t, "calls")]}
+}
+
 // does notes a deed, and has its entry in the log.
 func (c *crowd) does(d deed, b memory.Body) {
-	d.seq = uint64(len(c.entries) + 1)
+	d.seq, d.at = uint64(len(c.entries)+1), c.now
 	d.members = c.groups["group:g"]
 	c.deeds = append(c.deeds, d)
 	c.add(b)
@@ -108,6 +130,9 @@ func (c *crowd) text(by chat.User, text string) memory.Body {
 
 // wouldDo is what a preview of a call comes to now.
 func (c *crowd) wouldDo(call memory.Call) chat.Preview {
+	if call.Tool != c.act.Name {
+		return chat.Preview{}
+	}
 	if c.state == 0 {
 		return chat.Preview{Err: "it is down"}
 	}
@@ -122,7 +147,7 @@ func (c *crowd) happens() {
 		at = rapid.SampledFrom(waiting).Draw(c.t, "approval")
 	}
 	nth := memory.Nth(at.Call, at.Again)
-	what := rapid.IntRange(0, 19).Draw(c.t, "what")
+	what := rapid.IntRange(0, 22).Draw(c.t, "what")
 	switch {
 	case what == 0:
 		c.now = c.now.Add(time.Duration(rapid.IntRange(1, 40).Draw(c.t, "minutes")) * time.Minute)
@@ -132,24 +157,99 @@ func (c *crowd) happens() {
 	case what == 2:
 		n := rapid.IntRange(1, 2).Draw(c.t, "revoke")
 		c.does(deed{by: by, what: "revoke", number: n}, c.text(by, fmt.Sprint("revoke ", n)))
-	case what == 15 && c.tool.Preview:
+	case what == 15 && c.act.Preview:
 		c.state = rapid.IntRange(0, 2).Draw(c.t, "state")
 	case what == 16:
-		c.does(deed{by: by, what: "run"}, c.text(by, fmt.Sprintf(`run act {"n":%d}`, rapid.IntRange(1, 3).Draw(c.t, "n"))))
+		args := c.draws(3)
+		c.does(deed{by: by, what: "run", args: args}, c.text(by, "run act "+args))
+	case what == 20:
+		args, n := c.draws(4), rapid.IntRange(1, 2).Draw(c.t, "nth")
+		c.does(deed{by: by, what: "run", args: args}, c.text(by, fmt.Sprint("run ", n, " ", args)))
+	case what == 21:
+		c.runsAgain(by)
+	case what == 22:
+		for _, on := range c.answers() {
+			c.add(memory.Reaction{Reaction: chat.Reaction{On: on, By: by, Emoji: chat.EmojiRetry}})
+		}
 	case what < 5 || at.Call == "":
 		c.does(deed{by: by, what: "go"}, c.text(by, "go on"))
 	case what < 7:
 		c.does(deed{by: by, what: "allow", call: nth}, c.text(by, fmt.Sprintf("allow %d %s", at.Number, rapid.SampledFrom([]string{"10m", "2x"}).Draw(c.t, "terms"))))
 	case what < 9:
-		c.does(deed{by: by, what: "edit", call: nth}, c.text(by, fmt.Sprintf(`edit %d {"n":%d}`, at.Number, rapid.IntRange(1, 4).Draw(c.t, "n"))))
+		c.passes("before the edit")
+		args := c.draws(4)
+		c.does(deed{by: by, what: "edit", call: nth, args: args}, c.text(by, fmt.Sprintf("edit %d %s", at.Number, args)))
+		if c.takes() && rapid.Bool().Draw(c.t, "at once") { // before the card shows it
+			c.votes(rapid.SampledFrom(folk).Draw(c.t, "who votes"), nth)
+		}
 	case what == 17:
 		c.fillsIn(by, at)
 	default:
-		d := deed{by: by, what: rapid.SampledFrom([]string{"yes", "yes", "yes", "yes", "no", "back"}).Draw(c.t, "verdict"), call: nth}
-		emoji := map[string]string{"yes": "✅", "no": "❌", "back": "✅"}[d.what]
-		on := rapid.SampledFrom(c.standing(nth)).Draw(c.t, "card")
-		c.does(d, memory.Reaction{Reaction: chat.Reaction{On: on, By: by, Emoji: emoji, Removed: d.what == "back"}})
+		c.passes("before the vote")
+		c.votes(by, nth)
+		c.passes("until it is looked at")
 	}
+}
+
+// votes puts a reaction on a card of an approval, or takes it back.
+func (c *crowd) votes(by chat.User, nth string) {
+	d := deed{by: by, what: rapid.SampledFrom([]string{"yes", "yes", "yes", "yes", "no", "back"}).Draw(c.t, "verdict"), call: nth}
+	emoji := map[string]string{"yes": "✅", "no": "❌", "back": "✅"}[d.what]
+	on := rapid.SampledFrom(c.standing(nth)).Draw(c.t, "card")
+	c.does(d, memory.Reaction{Reaction: chat.Reaction{On: on, By: by, Emoji: emoji, Removed: d.what == "back"}})
+}
+
+// takes goes on until the change that was asked for is taken, or refused; ok is false
+// where that comes to nothing.
+func (c *crowd) takes() (ok bool) {
+	for range 10 {
+		act := c.agent.Next(c.log())
+		if _, waits := act.(agent.Wait); waits {
+			return false
+		}
+		c.perform(act)
+		if _, ok := c.entries[len(c.entries)-1].Body.(memory.Changed); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// passes lets time pass now and then, while nobody looks.
+func (c *crowd) passes(what string) {
+	if rapid.IntRange(1, 6).Draw(c.t, "time passes") == 1 {
+		c.now = c.now.Add(time.Duration(rapid.IntRange(1, 70).Draw(c.t, what)) * time.Minute)
+	}
+}
+
+func (c *crowd) draws(most int) string {
+	return fmt.Sprintf(`{"n":%d}`, rapid.IntRange(1, most).Draw(c.t, "n"))
+}
+
+// runsAgain sends the form in which a call can be edited that was made once, whatever
+// became of its thread since the form was opened. A bot's is not taken.
+func (c *crowd) runsAgain(by chat.User) {
+	var made []memory.Call
+	for _, e := range c.entries {
+		switch b := e.Body.(type) {
+		case memory.Step:
+			made = append(made, b.Calls...)
+		case memory.Ran:
+			made = append(made, b.Call)
+		}
+	}
+	if len(made) == 0 {
+		return
+	}
+	of := made[len(made)-rapid.IntRange(1, min(4, len(made))).Draw(c.t, "from the end")]
+	d := deed{by: by, what: "run", call: of.ID, args: c.draws(4)}
+	if by.Bot {
+		if b, why := c.agent.Reruns(c.entries, chat.Change{Call: of.ID, By: by, Args: d.args}); why == "" {
+			c.t.Fatalf("a bot's form is taken: %+v", b)
+		}
+		return
+	}
+	c.does(d, memory.Order{By: by, Tool: of.Tool, Args: d.args, Of: of.ID})
 }
 
 // fillsIn sends the form of a card, which may have been opened before it changed.
@@ -159,8 +259,8 @@ func (c *crowd) fillsIn(by chat.User, at memory.Asked) {
 	if rapid.IntRange(0, 3).Draw(c.t, "outdated") == 0 {
 		d.what, shown = "outdated", strings.Repeat("0", 12)
 	}
-	args := fmt.Sprintf(`{"n":%d}`, rapid.IntRange(1, 4).Draw(c.t, "n"))
-	c.does(d, memory.Change{Call: at.Call, By: by, Args: args, Digest: shown[:min(12, len(shown))]})
+	d.args = c.draws(4)
+	c.does(d, memory.Change{Call: at.Call, By: by, Args: d.args, Digest: shown[:min(12, len(shown))]})
 }
 
 // standing are the cards of an approval, in the thread and elsewhere.
@@ -185,260 +285,4 @@ func (c *crowd) waiting() (out []memory.Asked) {
 		}
 	}
 	return out
-}
-
-// story is what the log tells of a call.
-type story struct {
-	call    string // as [memory.Nth] names it
-	args    string
-	asked   *memory.Asked
-	at      time.Time // when it was asked
-	from    uint64    // what came before does not count: the card was another one
-	edits   []chat.UserID
-	yes     bool // it was decided so
-	decided uint64
-	when    time.Time
-	opened  uint64 // where its turn begins
-	past    []story
-}
-
-// tell reads the log, for what happened and not for what was made of it.
-func (c *crowd) tell() (stories map[string]*story, requester chat.UserID, turn uint64) {
-	stories = map[string]*story{}
-	for _, e := range c.entries {
-		switch b := e.Body.(type) {
-		case memory.Opened:
-			requester = b.Requester.ID
-		case memory.Ended:
-			turn = e.Seq
-		case memory.Step:
-			for _, k := range b.Calls {
-				stories[k.ID] = &story{args: k.Args, opened: turn}
-			}
-		case memory.Ran:
-			stories[b.Call.ID] = &story{args: b.Call.Args, opened: turn}
-		case memory.Asked:
-			s := stories[b.Call]
-			if old := *s; old.asked != nil {
-				s.past, s.yes, s.decided = append(s.past, old), false, 0
-			}
-			s.call, s.asked, s.at, s.from = memory.Nth(b.Call, b.Again), &b, e.At, e.Seq
-		case memory.Changed:
-			if s := stories[b.Call]; b.Refused == "" {
-				c.mayChange(s, b)
-				s.args, s.from, s.edits = b.Args, e.Seq, append(s.edits, b.By.ID)
-			}
-		case memory.Decided:
-			s := stories[b.Call]
-			s.yes, s.decided, s.when = b.Outcome == chat.Approved, e.Seq, e.At
-		}
-	}
-	return stories, requester, turn
-}
-
-// mayChange wants whoever changed a call to be one who asked for it or may approve it,
-// and to have seen what they changed.
-func (c *crowd) mayChange(s *story, b memory.Changed) {
-	i := slices.IndexFunc(c.deeds, func(d deed) bool { return d.seq == b.Request })
-	if i < 0 {
-		c.t.Fatalf("nobody asked for the change to %s", b.Args)
-	}
-	d := c.deeds[i]
-	asker := s.asked.Requester.ID
-	if d.what != "edit" || d.by.Barred != "" || d.by.Bot || d.by.ID != asker && !c.may(d.by.ID, asker, d.members) {
-		c.t.Fatalf("%s changed call %s: %s", d.by.ID, b.Call, d.what)
-	}
-}
-
-// unforeseen says how a call would not do what a card said; "" where it would.
-func (c *crowd) unforeseen(call memory.Call, number int) string {
-	card, now := c.cards[number], c.wouldDo(call)
-	switch {
-	case card.Args != call.Args:
-		return fmt.Sprintf("the card shows %s", card.Args)
-	case !c.tool.Preview:
-		return ""
-	case card.Preview == nil || shownText(card.Preview) != now.Text || card.Preview.Err != now.Err:
-		return fmt.Sprintf("it would do %v, and the card says %v", now, card.Preview)
-	case c.tool.PreviewRequired && now.Err != "":
-		return "nobody could say what it would do"
-	}
-	return ""
-}
-
-// shownText is what a card says that a call would do. Asked anew it shows what changed.
-func shownText(p *chat.Preview) string {
-	if !p.Marked {
-		return p.Text
-	}
-	var now []string
-	for line := range strings.Lines(p.Text) {
-		if !strings.HasPrefix(line, "-") {
-			now = append(now, strings.TrimSuffix(line, "\n")[len("+ "):])
-		}
-	}
-	return strings.Join(now, "\n")
-}
-
-// permitted is the rule: what runs has the arguments that were last shown, and was
-// approved by enough people, or allowed by enough people before.
-func (c *crowd) permitted(call memory.Call) {
-	stories, requester, turn := c.tell()
-	s := stories[call.ID]
-	if s.args != call.Args {
-		c.t.Fatalf("call %s runs with %s, and %s was shown", call.ID, call.Args, s.args)
-	}
-	if s.asked != nil {
-		c.approved(s.call, s)
-		if why := c.unforeseen(call, s.asked.Number); why != "" {
-			c.t.Fatalf("call %s runs with %s: %s", call.ID, call.Args, why)
-		}
-		return
-	}
-	for _, k := range stories {
-		for _, one := range append(slices.Clone(k.past), *k) {
-			if one.asked != nil && one.yes && one.args == call.Args && c.covered(one.call, &one, requester, turn) && c.unforeseen(call, one.asked.Number) == "" {
-				return
-			}
-		}
-	}
-	c.t.Fatalf("call %s %s ran unasked for %s: %+v", call.ID, call.Args, requester, c.deeds)
-}
-
-// approved wants enough people who may, and who stand by it, and none who denied.
-func (c *crowd) approved(id string, s *story) {
-	switch {
-	case !s.yes:
-		c.t.Fatalf("call %s ran, and nobody approved it", id)
-	case s.when.Sub(s.at) >= c.rules.Timeout:
-		c.t.Fatalf("call %s was approved %v after it was asked", id, s.when.Sub(s.at))
-	}
-	for _, d := range c.deeds {
-		excluded := c.rules.ExcludeRequester && c.took(d.by.ID, s, s.decided)
-		if d.call == id && d.what == "no" && d.seq < s.decided && d.by.Barred == "" && !d.by.Bot && !excluded && c.may(d.by.ID, s.asked.Requester.ID, d.members) {
-			c.t.Fatalf("call %s ran after %s denied it", id, d.by.ID)
-		}
-	}
-	if yes := c.backers(id, s, "yes", "allow"); len(yes) < c.rules.Quorum {
-		c.t.Fatalf("call %s ran with %v for it, of %d: %+v", id, yes, c.rules.Quorum, c.deeds)
-	}
-}
-
-// backers are the people who said so of a call as it was last shown, and who may.
-func (c *crowd) backers(id string, s *story, words ...string) (out []chat.UserID) {
-	said := map[chat.UserID]map[string]bool{}
-	last := c.groups["group:g"]
-	for _, d := range c.deeds {
-		if d.seq < s.decided {
-			last = d.members // as it was when the last of them spoke
-		}
-		if d.call != id || d.seq < s.from || d.seq > s.decided {
-			continue
-		}
-		if said[d.by.ID] == nil {
-			said[d.by.ID] = map[string]bool{}
-		}
-		if d.what == "back" {
-			said[d.by.ID] = map[string]bool{} // it takes back both: a word stands for the emoji
-		} else {
-			said[d.by.ID][d.what] = d.by.Barred == "" && !d.by.Bot && c.may(d.by.ID, s.asked.Requester.ID, d.members)
-		}
-	}
-	for who, what := range said {
-		spoke := slices.ContainsFunc(words, func(w string) bool { return what[w] })
-		if spoke && c.may(who, s.asked.Requester.ID, last) && !(c.rules.ExcludeRequester && c.took(who, s, s.decided)) {
-			out = append(out, who)
-		}
-	}
-	return out
-}
-
-// took says whether somebody took part in what is asked: it is their request, they
-// wrote into its turn, or they changed it.
-func (c *crowd) took(who chat.UserID, s *story, before uint64) bool {
-	if who == s.asked.Requester.ID || slices.Contains(s.edits, who) {
-		return true
-	}
-	return c.wrote(who, c.begins(s.opened), before)
-}
-
-// begins is from where on whoever wrote is excluded: with a turn, or with the thread.
-func (c *crowd) begins(turn uint64) uint64 {
-	if c.rules.ExcludeThread {
-		return 0
-	}
-	return turn
-}
-
-func (c *crowd) wrote(who chat.UserID, from, to uint64) bool {
-	return slices.ContainsFunc(c.deeds, func(d deed) bool {
-		return d.what == "go" && d.by.ID == who && d.seq > from && d.seq < to && !c.queued(d)
-	})
-}
-
-// queued says whether something was said behind a call by hand that had to wait, or
-// behind what waited there: it is not of the turn that ran.
-func (c *crowd) queued(d deed) bool {
-	var waited []deed
-	for _, k := range c.deeds {
-		if k.what != "go" && k.what != "run" || k.seq > d.seq {
-			continue
-		}
-		behind := slices.ContainsFunc(waited, func(w deed) bool { return !c.begun(w, k.seq) })
-		if k.seq == d.seq {
-			return behind
-		}
-		if behind || k.what == "run" {
-			waited = append(waited, k)
-		}
-	}
-	return false
-}
-
-// begun says whether by then a turn was opened for what somebody said: one of its own
-// for a call by hand, or one behind that.
-func (c *crowd) begun(d deed, by uint64) bool {
-	from := d.seq
-	if d.what == "go" {
-		for _, k := range c.deeds {
-			if k.what == "run" && k.seq < d.seq {
-				from = k.seq + 1
-			}
-		}
-	}
-	return slices.ContainsFunc(c.entries[:by], func(e memory.Entry) bool {
-		b, ok := e.Body.(memory.Opened)
-		return ok && b.Turn >= from
-	})
-}
-
-// covered says whether what was allowed with one approval lets the call run now,
-// for who asks now, by people who may still.
-func (c *crowd) covered(id string, s *story, requester chat.UserID, turn uint64) bool {
-	for _, d := range c.deeds {
-		if d.what == "revoke" && d.number == s.asked.Number && d.seq > s.decided && d.by.Barred == "" && !d.by.Bot {
-			return false
-		}
-	}
-	n := 0
-	for _, who := range c.backers(id, s, "allow") {
-		if c.may(who, requester, c.groups["group:g"]) && !(c.rules.ExcludeRequester && (who == requester || c.wrote(who, c.begins(turn), uint64(len(c.entries)+1)))) {
-			n++
-		}
-	}
-	uses := 0
-	for _, e := range c.entries {
-		if u, ok := e.Body.(memory.Used); ok && u.Grant == s.asked.Number {
-			uses++
-		}
-	}
-	return n >= c.rules.Quorum && c.now.Sub(s.when) < c.rules.Grants.Most && uses <= c.rules.Grants.Uses
-}
-
-// may says whether somebody is among those who may approve.
-func (c *crowd) may(who, requester chat.UserID, members []chat.UserID) bool {
-	return slices.ContainsFunc(c.rules.Approvers, func(rule string) bool {
-		_, id, _ := strings.Cut(rule, ":")
-		return rule == "anyone" || rule == "requester" && who == requester || rule == "user:"+id && string(who) == id || rule == "group:g" && slices.Contains(members, who)
-	})
 }

@@ -73,8 +73,16 @@ func (m mutant) play(dir string, turns int) (what string, noticed bool) {
 		return err.Error(), false
 	}
 	bin := filepath.Join(dir, "simulate")
-	if out, err := exec.Command("go", "build", "-overlay", overlay, "-o", bin, "./internal/sim/simulate").CombinedOutput(); err != nil { //nolint:gosec // the patch is ours
+	build := []string{"build", "-overlay", overlay, "-o", bin, "./internal/sim/simulate"}
+	test := strings.HasPrefix(m.rule, "Test")
+	if test {
+		build = []string{"test", "-c", "-overlay", overlay, "-o", bin, "./agent"}
+	}
+	if out, err := exec.Command("go", build...).CombinedOutput(); err != nil { //nolint:gosec // the patch is ours
 		return "does not build: " + string(out), false
+	}
+	if test {
+		return property(bin, m.rule, turns)
 	}
 	what, noticed = simulate(bin, turns, "")
 	if m.rule == "" || !noticed {
@@ -87,6 +95,22 @@ func (m mutant) play(dir string, turns int) (what string, noticed bool) {
 		return "by another rule too: " + also, false
 	}
 	return "alone by: " + what, true
+}
+
+// property plays sequences of a property test until one breaks it.
+func property(bin, test string, sequences int) (what string, noticed bool) {
+	cmd := exec.Command(bin, "-test.run", "^"+test+"$", "-test.timeout", "30m", //nolint:gosec // built above
+		"-rapid.checks", strconv.Itoa(sequences), "-rapid.seed", "1", "-rapid.nofailfile", "-rapid.shrinktime", "1s")
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return fmt.Sprintf("not within %d sequences", sequences), false
+	}
+	for line := range strings.Lines(string(out)) {
+		if _, failed, ok := strings.Cut(line, "[rapid] "); ok && strings.HasPrefix(failed, "failed") {
+			return strings.TrimSpace(failed), true
+		}
+	}
+	return "fails otherwise: " + string(out), false
 }
 
 // alone is within how many turns no other rule may find what was planted for one.

@@ -5,7 +5,7 @@ import "slices"
 // mutant is a mistake: old becomes new in a file.
 type mutant struct {
 	name, file, old, new string
-	rule                 string // that alone finds it; empty: whichever does
+	rule                 string // that alone finds it; empty: whichever does. Or a property test of package agent
 }
 
 const (
@@ -28,7 +28,7 @@ const (
 )
 
 // mutants are the conditions on which the guarantees stand.
-var mutants = slices.Concat(conditions, planted)
+var mutants = slices.Concat(conditions, planted, forbidden)
 
 var conditions = []mutant{
 	// The comparison that is the truth, and leases. Who holds a thread is no part of
