@@ -3,6 +3,7 @@
 #   make test   installs what the tests need, then checks and tests everything
 
 export GOTOOLCHAIN := local
+export PATH := $(CURDIR)/.deps/bin:$(PATH)
 export GOFLAGS := -buildvcs=auto
 TOOL := go tool -modfile=tools.mod
 
@@ -24,7 +25,7 @@ same: ## builds the releases twice, the second time elsewhere and from nothing, 
 
 test: deps tidy lint vuln race ## everything that CI checks
 
-deps: ## what the tests need beside Go: a real redis-server, Python in a sandbox, a browser
+deps: ## what the tests need beside Go: a real redis-server, Python in a sandbox, a browser, Prometheus' checker
 	@want=; for p in redis-server chromium bwrap:bubblewrap /usr/bin/python3:python3; do \
 	  command -v $${p%%:*} >/dev/null || want="$$want $${p##*:}"; done; \
 	for p in numpy pandas matplotlib; do \
@@ -32,6 +33,11 @@ deps: ## what the tests need beside Go: a real redis-server, Python in a sandbox
 	test -z "$$want" || { \
 	  SUDO=$$(test "$$(id -u)" = 0 || echo sudo); \
 	  $$SUDO apt-get update -qq && $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$want; }
+	@command -v promtool >/dev/null || { mkdir -p .deps/bin && cd .deps && \
+	{ apt-get download -qq prometheus 2>/dev/null || { apt-get update -qq && apt-get download -qq prometheus; }; } && \
+	dpkg-deb --fsys-tarfile prometheus_*.deb | tar -xO ./usr/bin/promtool > bin/promtool.new && \
+	chmod +x bin/promtool.new && mv bin/promtool.new bin/promtool; rm -f prometheus_*.deb; test -x bin/promtool; } || \
+	echo "promtool can't be had from here: metrics and alerts are not checked by it"
 	@test -f $(AXE)/axe.min.js || ! command -v npm >/dev/null || \
 	npm install --silent --no-fund --no-audit --ignore-scripts --no-save --no-package-lock --prefix .deps axe-core@4.10.3 || \
 	echo "axe-core can't be had from here: the page is not checked by it"

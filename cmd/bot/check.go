@@ -132,7 +132,7 @@ func tryStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (string
 		if dir, err := os.Stat(filepath.Dir(path)); err == nil && !dir.IsDir() {
 			return "", fmt.Errorf("%s is not a folder", filepath.Dir(path))
 		}
-		return cfg.Store.String() + " will be made at the first start", nil
+		return cfg.Store.String() + " will be made at the first start", creatable(path)
 	}
 	v, err := sqlite.View(ctx, path)
 	if err != nil {
@@ -151,17 +151,18 @@ func tryStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (string
 // tryKey looks at the key of the audit log, with what was signed so far where the
 // store can be read; that it can't be is said of the store.
 func tryKey(ctx context.Context, cfg *config.Config, log *slog.Logger) (string, error) {
-	if cfg.Store.Kind == config.SQLite {
-		if _, err := os.Stat(cfg.Store.Path); err != nil {
-			return audit.Try(ctx, cfg.Audit.Key, nil)
+	var signed audit.Noter
+	if _, err := os.Stat(cfg.Store.Path); cfg.Store.Kind != config.SQLite || err == nil {
+		if store, err := viewStore(ctx, cfg, log); err == nil {
+			defer func() { _ = store.Close() }()
+			signed = store
 		}
 	}
-	store, err := viewStore(ctx, cfg, log)
-	if err != nil {
-		return audit.Try(ctx, cfg.Audit.Key, nil)
+	found, err := audit.Try(ctx, cfg.Audit.Key, signed)
+	if _, missing := os.Stat(cfg.Audit.Key); err == nil && errors.Is(missing, os.ErrNotExist) {
+		err = creatable(cfg.Audit.Key)
 	}
-	defer func() { _ = store.Close() }()
-	return audit.Try(ctx, cfg.Audit.Key, store)
+	return found, err
 }
 
 // tryModel lists the endpoint's models, which costs nothing. An endpoint that
