@@ -102,3 +102,10 @@ func (w *working) end() {
 		delete(w.at, thread)
 	}
 }
+
+// pace is how long a steps message stays as it is at the least: nobody reads what
+// stands for less, and edits are what the limit of a busy channel is spent on.
+const pace = 500 * time.Millisecond
+
+// Pace says how often the steps of a turn are drawn again.
+func (a *Adapter) Pace() time.Duration { return pace }
