@@ -152,24 +152,12 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.HTTP == nil {
-		o.HTTP = &http.Client{Timeout: time.Minute, Transport: pooled()}
+		o.HTTP = &http.Client{Timeout: time.Minute}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	return o
-}
-
-// pooled keeps connections for as many calls as are made at a time; the default
-// keeps two of a host, and dials anew for each of the others.
-func pooled() http.RoundTripper {
-	base, ok := http.DefaultTransport.(*http.Transport)
-	if !ok {
-		return http.DefaultTransport
-	}
-	t := base.Clone()
-	t.MaxIdleConnsPerHost = 64
-	return t
 }
 
 // Run connects and stays connected until ctx is done. It returns an error only

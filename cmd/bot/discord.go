@@ -30,7 +30,7 @@ func (p *program) newDiscord() (platform, error) {
 		o.Tools = append(o.Tools, t.Name)
 	}
 	o.Inbox, o.Logger = p.inbox(), p.log.With("platform", discord.Platform)
-	o.Observe = p.meter.connection(discord.Platform)
+	o.Observe, o.HTTP = p.meter.connection(discord.Platform), p.calls
 	a, err := discord.New(o)
 	if err != nil {
 		return nil, err

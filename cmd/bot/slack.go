@@ -28,7 +28,7 @@ func (p *program) newSlack() (platform, error) {
 	o := slackOptions(p.cfg)
 	inbox := p.inbox()
 	o.Inbox, o.Emoji, o.Logger = inbox, inbox.Emoji, p.log.With("platform", slack.Platform)
-	o.Observe = p.meter.connection(slack.Platform)
+	o.Observe, o.HTTP = p.meter.connection(slack.Platform), p.calls
 	a, err := slack.New(o)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,7 +37,8 @@ type program struct {
 	model    llm.Model
 	kit      *kit
 	meter    *meter
-	spans    *tracer // nil: none
+	spans    *tracer      // nil: none
+	calls    *http.Client // of the platforms
 
 	effects    *run.Effects
 	forgetting sync.WaitGroup
@@ -66,7 +68,7 @@ func usage(err error) error { return usageError{err} }
 func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*program, error) {
 	m := newMask(cfg)
 	log = masked(log, m)
-	p := &program{cfg: cfg, log: log, meter: newMeter(prices(cfg)), effects: run.NewEffects(), keeping: func() {}}
+	p := &program{cfg: cfg, log: log, meter: newMeter(prices(cfg)), effects: run.NewEffects(), calls: pooled(), keeping: func() {}}
 	var err error
 	if p.kit, err = newKit(ctx, cfg, log); err != nil {
 		return nil, usage(err)
@@ -100,6 +102,18 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	p.spans = p.newTracer()
 	p.keeping = p.keepAudit()
 	return p, nil
+}
+
+// pooled is a client that keeps as many connections as there are calls at a time;
+// the default one keeps two of a host, and dials anew for each of the others.
+func pooled() *http.Client {
+	c := &http.Client{Timeout: time.Minute}
+	if t, ok := http.DefaultTransport.(*http.Transport); ok {
+		t = t.Clone()
+		t.MaxIdleConnsPerHost = 64
+		c.Transport = t
+	}
+	return c
 }
 
 // called says how people call the bot on a platform.
