@@ -205,11 +205,10 @@ func (a *additions) message(i int, e *echo) {
 	a.messages[i], a.extra[i] = e.Fields, e.Extra
 }
 
+func (a additions) none() bool { return len(a.request) == 0 && len(a.messages) == 0 }
+
 // into puts the additions into a request's body.
 func (a additions) into(body []byte) ([]byte, error) {
-	if len(a.request) == 0 && len(a.messages) == 0 {
-		return body, nil
-	}
 	var doc map[string]json.RawMessage
 	if err := json.Unmarshal(body, &doc); err != nil {
 		return nil, err

@@ -69,6 +69,9 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 
 // amend puts into a request what go-openai has no field for.
 func (x *exchange) amend(req *http.Request) error {
+	if x.add.none() { // most requests: the body is neither read nor written again
+		return nil
+	}
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return fmt.Errorf("read request: %w", err)

@@ -28,6 +28,9 @@ func definition(t llm.Tool) [sha256.Size]byte {
 func (m *Model) offered(tools []llm.Tool) []llm.Tool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if len(m.shelf.refused) == 0 && m.shelf.most == 0 { // nearly always
+		return tools
+	}
 	var out []llm.Tool
 	for _, t := range tools {
 		if m.shelf.refused[definition(t)] || m.shelf.most > 0 && len(out) == m.shelf.most {
