@@ -54,8 +54,12 @@ func (s *Store) batch() error {
 		if o == nil {
 			break
 		}
+		within := s.w.within
+		if len(ops) == 0 {
+			within = s.w.first
+		}
 		ops = append(ops, o)
-		lost, o.err = s.w.within(o.do)
+		lost, o.err = within(o.do)
 	}
 	var err error
 	if !lost {

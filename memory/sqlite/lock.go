@@ -64,3 +64,10 @@ func acquire(ctx context.Context, path string, wait time.Duration) (*os.File, er
 		}
 	}
 }
+
+// release lets go of the lock file. The lock is taken back by a word: to close the
+// file is not enough while a child of this process, which was just forked and runs no
+// program yet, has it open too.
+func release(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+}

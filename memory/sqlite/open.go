@@ -115,7 +115,7 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 	s.defaults()
 	s.opened = millis(s.now())
 	if err := s.connect(ctx, file, o.steps); err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, release(lock))
 	}
 	return s, nil
 }
@@ -238,7 +238,7 @@ func (s *Store) Close() error {
 		s.done.Wait()
 		// The last connection to close is the one that may write, since it then
 		// empties the write-ahead log.
-		err = errors.Join(s.reader.close(), s.w.close(), s.lock.Close())
+		err = errors.Join(s.reader.close(), s.w.close(), release(s.lock))
 	})
 	return err
 }

@@ -140,6 +140,16 @@ func (w *writer) begin() error    { return w.run("BEGIN IMMEDIATE") }
 func (w *writer) commit() error   { return w.run("COMMIT") }
 func (w *writer) rollback() error { return w.run("ROLLBACK") }
 
+// first runs the first part of a transaction, which is undone when it fails. Nothing
+// was done before it, so that it needs no savepoint: the transaction begins anew. lost
+// is as of within.
+func (w *writer) first(do func(*writer) error) (lost bool, err error) {
+	if err = do(w); err == nil {
+		return false, nil
+	}
+	return w.rollback() != nil || w.begin() != nil, err
+}
+
 // within runs a part of a transaction that is undone when it fails. lost says
 // that SQLite gave up the whole transaction, as it does when the disk is full.
 func (w *writer) within(do func(*writer) error) (lost bool, err error) {
