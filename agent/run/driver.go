@@ -34,14 +34,15 @@ type driver struct {
 	// questions are those of its Run, which the calls that it began belong to.
 	questions *questions
 
-	works  map[string]*work // under way, by what they do
-	told   map[string]bool  // calls whose outcome this driver took from memory
-	owed   []memory.Body    // that go with the next commit
-	steps  stepsPost
-	growth *growth     // of the model call that runs
-	grown  []chat.Post // what is shown of it that is no message yet
-	until  time.Time   // by the store's clock: when something is due
-	drains time.Time   // since when the process shuts down, by the host's clock
+	decided agent.Action     // what Next said of the log as it is; nil: it is to be asked
+	works   map[string]*work // under way, by what they do
+	told    map[string]bool  // calls whose outcome this driver took from memory
+	owed    []memory.Body    // that go with the next commit
+	steps   stepsPost
+	growth  *growth     // of the model call that runs
+	grown   []chat.Post // what is shown of it that is no message yet
+	until   time.Time   // by the store's clock: when something is due
+	drains  time.Time   // since when the process shuts down, by the host's clock
 
 	stirred bool // something may have woken it while it waited for the store alone
 
@@ -107,7 +108,7 @@ func (d *driver) drive() error {
 			return err
 		}
 		d.interrupt()
-		act := d.Agent.Next(d.log)
+		act := d.decide()
 		d.showSteps(act)
 		d.besides()
 		begun, err := d.perform(act)
@@ -122,6 +123,15 @@ func (d *driver) drive() error {
 			return err
 		}
 	}
+}
+
+// decide says what to do next. That is a function of the log, so it is asked once for
+// each: to say it again of a call of the model would be to write its whole prompt again.
+func (d *driver) decide() agent.Action {
+	if d.decided == nil {
+		d.decided = d.Agent.Next(d.log)
+	}
+	return d.decided
 }
 
 // short is as much of a token as names need: 40 bits of it.
@@ -142,6 +152,9 @@ func (d *driver) take() error {
 	d.mu.Unlock()
 	for i, o := range box {
 		delete(d.works, o.key)
+		if o.key != stepsWork { // it may have to be begun again, and nothing says that an action can be performed twice
+			d.decided = nil
+		}
 		if o.cut {
 			continue
 		}
@@ -214,6 +227,7 @@ func (d *driver) inquire() error {
 			return err
 		}
 		d.log.Heard(other, silent)
+		d.decided = nil
 	}
 	return nil
 }
@@ -303,7 +317,7 @@ func (d *driver) commit(bodies ...memory.Body) error {
 	if err != nil {
 		return err
 	}
-	d.owed = nil
+	d.owed, d.decided = nil, nil
 	d.log.Append(d.held.Log[from:]...)
 	d.questions.hear(d.log)
 	own := d.held.Log[from : len(d.held.Log)-len(arrived)]
