@@ -204,12 +204,21 @@ var protocols = map[config.Protocol]speak.Protocol{
 	config.ProtocolNumbered: speak.Numbered{},
 }
 
+// zones are the time zones that were looked for, by name: reading one is reading a
+// file, and each prompt says what day it is.
+var zones sync.Map
+
 // zone finds a time zone by its name; nil where there is none.
 func zone(name string) *time.Location {
+	if known, ok := zones.Load(name); ok {
+		there, _ := known.(*time.Location)
+		return there
+	}
 	found, err := time.LoadLocation(name)
 	if err != nil {
 		return nil
 	}
+	zones.Store(name, found)
 	return found
 }
 
