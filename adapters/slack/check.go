@@ -144,13 +144,17 @@ func samples() []sample {
 	done := ask
 	done.Outcome, done.Headline, done.By = chat.Approved, "Approved by ada · done in 2 s", []chat.User{ask.Requester}
 	answer := chat.Text{Markdown: "# A *title*\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nx := 1\n```"}
+	again := answer
+	again.Earlier = &chat.Earlier{Try: 1, Markdown: answer.Markdown}
+	answers := answerParts(&answer, everything)
 	return []sample{
-		sampled("answers", answerParts(&answer, everything)[0]),
+		sampled("answers", answers[0]),
 		sampled("steps", stepsPart(chat.ThreadID{Platform: Platform}, &steps)),
 		sampled("approvals", approvalPart(&ask, everything)),
 		sampled("decided approvals", approvalPart(&done, everything)),
 		sampled("long arguments", argsParts(ask.Args)[0]),
 		{"questions about an answer", [][]slackgo.Block{whatWrongBlocks("1.000000")}},
+		sampled("answers in the place of another", folding(answerParts(&again, everything), answers, &again, "https://example.org/")[0][:1]),
 	}
 }
 

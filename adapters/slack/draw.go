@@ -25,12 +25,12 @@ func partsOf(thread chat.ThreadID, p chat.Post, c card) []part {
 	case p.Text != nil && p.Text.Summons != nil:
 		return []part{summonsPart(thread, p.Text, c)}
 	case p.Text != nil:
-		return answerParts(p.Text.Linked(func(ref chat.MessageRef) string {
-			if c.workspace == "" || ref.IsZero() {
-				return ""
-			}
-			return permalink(c.workspace, thread, ref)
-		}), c)
+		to := ""
+		if e := p.Text.Earlier; e != nil && c.workspace != "" && !e.Ref.IsZero() {
+			to = permalink(c.workspace, thread, e.Ref)
+		}
+		linked := answerParts(p.Text.Linked(func(chat.MessageRef) string { return to }), c)
+		return folding(linked, answerParts(p.Text, c), p.Text, to)
 	}
 	return nil
 }

@@ -50,7 +50,10 @@ func goldenPosts() map[string]chat.Post {
 		"approval-denied": {Approval: &denied},
 		"approval-long":   {Approval: &long},
 		"notice":          {Text: &chat.Text{Notice: true, Markdown: "Stopped by ada."}},
-		"answer":          {Text: &chat.Text{Markdown: "# Title\n\nText with <@U123>\n\n| a | b |\n|---|:-:|\n| 1 | |\n\n```go\nx < y\n```\n"}},
+		"answer-again": {Text: &chat.Text{Markdown: "**Try 2**\n\nIt is 42.", Earlier: &chat.Earlier{
+			Ref: inThread(thread(general, "1.000000"), "1.000200"), Try: 1, Markdown: "It is *41*, says <@U123>:\n\n```go\nx < y\n```",
+		}}},
+		"answer": {Text: &chat.Text{Markdown: "# Title\n\nText with <@U123>\n\n| a | b |\n|---|:-:|\n| 1 | |\n\n```go\nx < y\n```\n"}},
 	}
 }
 

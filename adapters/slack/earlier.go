@@ -1,0 +1,82 @@
+package slack
+
+import (
+	"slices"
+	"strings"
+
+	slackgo "github.com/slack-go/slack"
+
+	"nod/chat"
+	"nod/chat/markdown"
+)
+
+// An answer that stands in the place of an earlier one has that folded under it, in a
+// container as the steps are. Where the workspace refuses that, or the message has no
+// room left, it is linked, as it is where only text goes.
+
+// leastEarlier is how much room a message must have left to fold anything.
+const leastEarlier = 500
+
+// folding gives the messages of an answer another form, the first to be tried: with
+// the earlier answer folded under it. linked are the messages that link it.
+func folding(linked, bare []part, t *chat.Text, to string) []part {
+	last := len(bare) - 1
+	if t.Earlier == nil || last < 0 || len(linked) != len(bare) || len(bare[last][0].blocks) == 0 {
+		return linked
+	}
+	box := earlierBox(t.Earlier, mostReply-lengthOf(bare[last][0].blocks), to)
+	if box == nil {
+		return linked
+	}
+	f := bare[last][0]
+	under := f.under
+	f.shape, f.under = "folded answer", func(answer string) []slackgo.Block {
+		if under == nil {
+			return []slackgo.Block{box}
+		}
+		return append(under(answer), box)
+	}
+	linked[last] = slices.Insert(linked[last], 0, f)
+	return linked
+}
+
+// earlierBox is the earlier answer as it stands folded, or so much of it as there is
+// room for; nil where that is nothing.
+func earlierBox(e *chat.Earlier, room int, to string) slackgo.Block {
+	var text string
+	if room >= leastEarlier {
+		text = markdown.Styled(markdown.Bare(harmless(strings.ToValidUTF8(e.Markdown, "\uFFFD"))), style)
+	}
+	all := pieces(text, min(mostSection, room))
+	var children []slackgo.Block
+	for _, piece := range all {
+		if room -= units(piece); room < 0 || len(children) == mostChildren-1 {
+			break
+		}
+		children = append(children, section(piece))
+	}
+	if len(children) == 0 {
+		return nil
+	}
+	where := "Where it stands"
+	if len(children) < len(all) {
+		where = "It goes on where it stands"
+	}
+	if to != "" {
+		where = style.Link(where, to)
+	}
+	if to != "" || len(children) < len(all) {
+		children = append(children, slackgo.NewContextBlock("", mrkdwn(where)))
+	}
+	return slackgo.NewContainerBlock(children...).WithTitle(plainText(e.Title())).WithCollapsible(true, true)
+}
+
+// lengthOf is how much Markdown blocks hold.
+func lengthOf(blocks []slackgo.Block) (n int) {
+	for _, b := range blocks {
+		if md, ok := b.(*slackgo.MarkdownBlock); ok {
+			n += units(md.Text)
+		}
+	}
+	return n
+}
