@@ -169,7 +169,7 @@ func (d *decision) askingNow(q *asking) Action {
 	case !d.s.now.Before(q.deadline()):
 		return ends(q, chat.Unanswered)
 	case q.postedIn == 0:
-		return Post{Post: q.post(), Look: d.before(q.seq)}
+		return Post{Post: d.question(q), Look: d.before(q.seq)}
 	case len(q.replies) > 0:
 		if b := q.read(q.replies[0]); b.Answer.How == chat.Unfit || q.By == d.log.claim.Self {
 			return Record{[]memory.Body{b}}
@@ -183,7 +183,7 @@ func (d *decision) askedThen(q *asking) Action {
 	if q.ref.IsZero() || d.s.has(q.name()+"/done") {
 		return d.unfit(q)
 	}
-	return Edit{Ref: q.ref, Post: q.post(), Key: q.name() + "/done"}
+	return Edit{Ref: q.ref, Post: d.question(q), Key: q.name() + "/done"}
 }
 
 // forsaken says whether nobody waits for the answer: the call is over, the turn is
@@ -272,11 +272,17 @@ func (l *Log) AnswerBy() time.Time {
 	return time.Time{}
 }
 
-// post is the question as people see it. What the server wrote stands in a fence, in
-// which nothing of it means anything.
-func (q *asking) post() chat.Post {
+// question is the question as people see it. What the server wrote stands in a fence,
+// in which nothing of it means anything. Whoever is asked is mentioned while it waits,
+// where approvals of that tool mention people.
+func (d *decision) question(q *asking) chat.Post {
 	text := textAsks(q)
-	return chat.Post{Key: memory.PostKey(q.name(), text), ReplyTo: q.call.turn.replyTo(), Text: &chat.Text{Markdown: text, Notice: true}}
+	tool, _ := d.a.tool(q.call.Tool)
+	whom := &chat.Summons{Approvers: []string{"requester"}, Requester: q.call.turn.requester, Quiet: tool.Rules.Quiet || q.over != nil}
+	return chat.Post{
+		Key: memory.PostKey(q.name(), text), ReplyTo: q.call.turn.replyTo(),
+		Text: &chat.Text{Markdown: text, Notice: true, Summons: whom},
+	}
 }
 
 func textAsks(q *asking) string {

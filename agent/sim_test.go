@@ -29,6 +29,7 @@ type sim struct {
 	check   func(call memory.Call)
 	would   func(call memory.Call) chat.Preview
 	cards   map[int]chat.Approval // as they were shown last, by number
+	waiters []chat.Waiter         // who waited for what was posted, where that is said
 	crash   func() bool           // whether the process dies now
 	ran     map[string]int
 	posts   map[string]int
@@ -132,6 +133,9 @@ func (s *sim) beside(log *agent.Log) (ok bool) {
 func (s *sim) shows(p chat.Post) {
 	if p.Approval != nil {
 		s.cards[p.Approval.Number] = *p.Approval
+	}
+	if p.Text != nil && p.Text.Waits != nil {
+		s.waiters = append(s.waiters, *p.Text.Waits)
 	}
 }
 

@@ -81,6 +81,9 @@ func (s *state) answerText(t *turn) *chat.Text {
 		head += " · " + t.ran(code)
 	}
 	out.Markdown = head + "\n\n" + out.Markdown
+	if t.replyTo() == t.to {
+		out.Waits = &chat.Waiter{By: t.requester, Since: t.at}
+	}
 	if first := s.turn(t.again); first != nil && !s.posted[first.answerName()].IsZero() {
 		out.Earlier = &chat.Earlier{Ref: s.posted[first.answerName()], Try: t.tries, Markdown: first.draft().shown()}
 	}

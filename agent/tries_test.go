@@ -3,6 +3,7 @@ package agent_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"nod/agent"
 	"nod/chat"
@@ -89,5 +90,30 @@ func TestVoicesOfTries(t *testing.T) {
 	s.run()
 	if len(s.ran) != 1 {
 		t.Errorf("%d ran", len(s.ran))
+	}
+}
+
+// Whoever edited a call and ran it again waits for the answer from then on, and not
+// whoever wrote the message that it answers.
+func TestWhoWaitsForAnotherTry(t *testing.T) {
+	s := newSim(asking(newTool("deploy", agent.Auto, anyone)))
+	s.model = callsOnce("deploy")
+	s.says("ada", "deploy")
+	s.run()
+	if len(s.waiters) != 0 {
+		t.Errorf("at first %+v wait", s.waiters)
+	}
+	call := ""
+	for _, e := range s.entries {
+		if b, ok := e.Body.(memory.Started); ok {
+			call = b.Call
+		}
+	}
+	s.now = s.now.Add(time.Hour)
+	bob := chat.User{ID: "bob", Name: "bob"}
+	s.add(memory.Order{By: bob, Tool: "deploy", Args: `{"n":2}`, Of: call})
+	s.run()
+	if len(s.answers()) != 2 || len(s.waiters) != 1 || s.waiters[0].By != bob || !s.waiters[0].Since.Equal(s.now) {
+		t.Errorf("%d answers; %+v wait", len(s.answers()), s.waiters)
 	}
 }

@@ -41,18 +41,28 @@ type Text struct {
 	Alone string `json:"alone,omitempty"`
 	// Earlier is the answer in whose place this one stands, where it is another try.
 	Earlier *Earlier `json:"earlier,omitempty"`
+	// Waits is who waits for it, where that need not be who wrote the message that it
+	// answers: in another try, which somebody asked for later.
+	Waits *Waiter `json:"waits,omitempty"`
 	// Summons are people who are waited for, and what for.
 	Summons *Summons `json:"summons,omitempty"`
 }
 
 // Summons has people mentioned who may decide an approval, before a text that says
-// so, and has its card linked, or answered where a platform can do that.
+// so, and has its card linked, or answered where a platform can do that. Where there
+// is no card the text itself is what waits for them.
 type Summons struct {
 	Card      MessageRef `json:"card"`
 	Approvers []string   `json:"approvers"` // as in [Approval]
 	Requester User       `json:"requester"`
 	Exclude   []UserID   `json:"exclude,omitempty"`
 	Quiet     bool       `json:"quiet,omitempty"` // they are not mentioned after all
+}
+
+// Waiter is somebody who waits for an answer, and since when.
+type Waiter struct {
+	By    User      `json:"by"`
+	Since time.Time `json:"since"`
 }
 
 // Earlier is an answer in whose place a later one stands.

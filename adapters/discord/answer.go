@@ -57,10 +57,13 @@ func (s *sending) narrow(n int) {
 }
 
 // answerMessages writes an answer as so many messages as it takes.
-func answerMessages(t *chat.Text) []part {
+func answerMessages(t *chat.Text) []part { return messages(t, mostContent) }
+
+// messages writes a text as messages of at most so many units.
+func messages(t *chat.Text, most int) []part {
 	md := strings.ToValidUTF8(t.Markdown, "\uFFFD")
 	var out []part
-	for _, p := range said(markdown.Split(dialect(md), mostContent, units)) {
+	for _, p := range said(markdown.Split(dialect(md), most, units)) {
 		out = append(out, part{content: p, silent: t.Notice})
 	}
 	return out

@@ -373,11 +373,20 @@ func (f *faces) same(ref chat.MessageRef, p part) bool {
 const slowAfter = 20 * time.Second
 
 // callBack has an answer ping whoever asked, if they had to wait for it: as the
-// one who is answered, or where that message stands elsewhere, by a line.
+// one who is answered, or where that message stands elsewhere, by a line. Another try
+// answers a message that is old, and whoever wrote that may not wait for it.
 func (s *sending) callBack(ctx context.Context) {
 	p := placeOf(s.thread)
 	id := s.post.ReplyTo.ID
-	if s.post.Text == nil || id == "" || s.a.o.Now().Sub(sentAt(id)) < slowAfter {
+	switch {
+	case s.post.Text == nil:
+		return
+	case s.post.Text.Waits != nil:
+		if w := s.post.Text.Waits; !p.direct() && s.a.o.Now().Sub(w.Since) >= slowAfter {
+			s.call(string(w.By.ID))
+		}
+		return
+	case id == "" || s.a.o.Now().Sub(sentAt(id)) < slowAfter:
 		return
 	}
 	s.slow = true
@@ -385,7 +394,11 @@ func (s *sending) callBack(ctx context.Context) {
 	if s.replyTo(0) != "" || p.direct() || id != p.thread {
 		return
 	}
-	who := s.a.asker(ctx, p)
+	s.call(s.a.asker(ctx, p))
+}
+
+// call pings somebody by a line below the answer.
+func (s *sending) call(who string) {
 	last := &s.parts[len(s.parts)-1]
 	if !plainID.MatchString(who) || !last.add(person(chat.User{ID: chat.UserID(who)})) {
 		return

@@ -50,6 +50,10 @@ func goldenPosts() map[string]chat.Post {
 			Notice: true, Markdown: "Approval 3: `deploy`, asked by ada. It still waits for a decision. 15 min left.",
 			Summons: &chat.Summons{Approvers: []string{"requester", "role:200000000000000001"}, Requester: waiting.Requester},
 		}},
+		"question": {Key: "q", Text: &chat.Text{
+			Notice: true, Markdown: "ops asks:\n```\nWhere to?\n```\nada, write the answer here.",
+			Summons: &chat.Summons{Approvers: []string{"requester"}, Requester: waiting.Requester},
+		}},
 		"approval-approved": {Key: "p", Approval: &approved},
 		"approval-failed":   {Key: "p", Approval: &failed},
 		"approval-denied":   {Key: "p", Approval: &denied},

@@ -7,13 +7,13 @@ import (
 	"nod/chat"
 )
 
-// summonsParts writes a text that calls people to an approval, whose card it answers.
+// summonsParts writes a text that calls people to an approval, whose card it answers,
+// or to a question that it asks them.
 // It rings with those who may decide, unless nobody is to be mentioned.
 func summonsParts(t *chat.Text, mention bool) []part {
 	s := t.Summons
-	parts := answerMessages(t)
 	if !mention {
-		return parts
+		return answerMessages(t)
 	}
 	var who []string
 	for _, rule := range s.Approvers {
@@ -26,8 +26,10 @@ func summonsParts(t *chat.Text, mention bool) []part {
 		}
 		who = append(who, approver(rule, s.Requester))
 	}
+	head := list(who, 300) + "\n"
+	parts := messages(t, mostContent-units(head))
 	first := &parts[0]
-	first.content = strings.TrimSpace(list(who, 300) + "\n" + first.content)
+	first.content = strings.TrimSpace(head + first.content)
 	first.pings = deciders(&chat.Approval{Approvers: s.Approvers, Requester: s.Requester, Exclude: s.Exclude})
 	first.silent = false
 	return parts

@@ -22,6 +22,8 @@ func partsOf(thread chat.ThreadID, p chat.Post, c card) []part {
 	case p.Approval != nil:
 		c.thread, c.mention = homeOf(thread, p.Approval), !p.Approval.Quiet
 		return []part{approvalPart(p.Approval, c)}
+	case p.Text != nil && p.Text.Summons != nil && p.Text.Summons.Card.IsZero():
+		return askingParts(p.Text, c)
 	case p.Text != nil && p.Text.Summons != nil:
 		return []part{summonsPart(thread, p.Text, c)}
 	case p.Text != nil:

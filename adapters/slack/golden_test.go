@@ -46,6 +46,10 @@ func goldenPosts() map[string]chat.Post {
 			Notice: true, Markdown: "Approval 3: `deploy`, asked by ada. It still waits for a decision. 15 min left.",
 			Summons: &chat.Summons{Card: inThread(thread(general, "1.000000"), "1.000300"), Approvers: []string{"requester", "group:S012"}, Requester: asks.Requester},
 		}},
+		"question": {Text: &chat.Text{
+			Notice: true, Markdown: "ops asks:\n```\nWhere to?\n```\nada, write the answer here.",
+			Summons: &chat.Summons{Approvers: []string{"requester"}, Requester: asks.Requester},
+		}},
 		"approval-done":   {Approval: &done},
 		"approval-denied": {Approval: &denied},
 		"approval-long":   {Approval: &long},

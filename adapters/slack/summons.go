@@ -26,6 +26,24 @@ func summonsPart(thread chat.ThreadID, t *chat.Text, c card) part {
 	return part{{blocks: []slackgo.Block{section(shorten(text, mostSection))}, text: plain}, {text: text}}
 }
 
+// askingParts writes a text that asks people something, below who is meant.
+func askingParts(t *chat.Text, c card) []part {
+	parts := answerParts(t, c)
+	who := summoned(t.Summons)
+	if t.Summons.Quiet || who == "" {
+		return parts
+	}
+	for i, f := range parts[0] {
+		switch {
+		case len(f.blocks) > 0:
+			parts[0][i].blocks = append([]slackgo.Block{section(who)}, f.blocks...)
+		case !f.plain:
+			parts[0][i].text = who + "\n" + f.text
+		}
+	}
+	return parts
+}
+
 // summoned mentions those who may decide.
 func summoned(s *chat.Summons) string {
 	var out []string

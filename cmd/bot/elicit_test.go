@@ -54,10 +54,12 @@ func TestServerAsks(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			rule := func(req fakellm.Request) fakellm.Reply {
-				switch last := req.Last(); {
-				case last.Role == "tool":
-					return fakellm.Reply{Text: "The tool says: " + last.Text()}
-				case strings.Contains(last.Text(), "deploy"):
+				for _, m := range req.Messages { // what bob says meanwhile may stand behind it
+					if m.Role == "tool" {
+						return fakellm.Reply{Text: "The tool says: " + m.Text()}
+					}
+				}
+				if strings.Contains(req.Last().Text(), "deploy") {
 					return fakellm.Reply{Calls: []fakellm.Call{{Name: "ops_deploy", Args: `{}`}}}
 				}
 				return fakellm.Reply{Text: "You said: " + req.Last().Text()}
@@ -69,8 +71,10 @@ func TestServerAsks(t *testing.T) {
 			if asked := n.find(at, "ops asks", "Where to?", "env: one of prod, test", "ada").text; name == "slack" && strings.Contains(asked, "<!channel>") { // elsewhere these are plain characters
 				t.Errorf("what the server wrote mentions people: %s", asked)
 			}
-			// The question is taken down: from here on the next words are the answer.
+			// The question is taken down: from here on the next words are the answer, but
+			// for those of somebody else.
 			n.find(at, "Waiting for an answer to ops")
+			w.mentionIn("bob", at, "test")
 			w.reply("ada", at, "staging")
 			n.find(at, "That is no answer to what ops asks")
 			w.reply("ada", at, "Prod")
