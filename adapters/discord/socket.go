@@ -13,6 +13,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
 
+	"nod/chat/inbound"
 	"nod/chat/retry"
 )
 
@@ -55,7 +56,7 @@ type conn struct {
 	acked atomic.Bool // the last heartbeat was
 	seq   atomic.Int64
 	work  sync.WaitGroup
-	read  func() ([]byte, error) // the next frame
+	read  func() ([]byte, error) // the next frame, good until the one after it
 
 	mu  sync.Mutex // for writing, and why
 	why error      // it was closed from this side
@@ -72,7 +73,14 @@ func dial(ctx context.Context, address string, compress bool) (*conn, error) {
 		return nil, fmt.Errorf("dial the gateway: %w", err)
 	}
 	ws.SetReadLimit(mostFrame)
-	c := &conn{ws: ws, read: func() ([]byte, error) { _, data, err := ws.ReadMessage(); return data, err }}
+	var room inbound.Frame
+	c := &conn{ws: ws, read: func() ([]byte, error) {
+		_, r, err := ws.NextReader()
+		if err != nil {
+			return nil, err
+		}
+		return room.All(r)
+	}}
 	if compress {
 		frames := &stream{ws: ws, most: mostInflated}
 		c.read = func() ([]byte, error) { return frames.next() }

@@ -14,8 +14,47 @@ type envelope struct {
 	Payload      json.RawMessage `json:"payload"`
 	RetryAttempt int             `json:"retry_attempt"`
 
-	answer any // goes along with the acknowledgement; nil: nothing
+	answer any    // goes along with the acknowledgement; nil: nothing
+	event  *event // the event in it, where that was read with the frame
+	id     string // of the event
 }
+
+// readEnvelope reads a frame. Nearly all bear events, which are read in one go: what
+// is looked at as raw JSON first is gone through twice more at each level. Any other
+// frame, and an event of an odd shape, is read a level at a time.
+func readEnvelope(frame []byte) (envelope, error) {
+	var whole struct {
+		Type         string `json:"type"`
+		EnvelopeID   string `json:"envelope_id"`
+		RetryAttempt int    `json:"retry_attempt"`
+		Payload      struct {
+			Type    string `json:"type"`
+			EventID string `json:"event_id"`
+			Event   *event `json:"event"`
+		} `json:"payload"`
+	}
+	err := json.Unmarshal(frame, &whole)
+	in := whole.Payload
+	if err == nil && whole.Type == "events_api" && in.Type != rateLimited && in.Event != nil {
+		return envelope{Type: whole.Type, EnvelopeID: whole.EnvelopeID, RetryAttempt: whole.RetryAttempt, event: in.Event, id: in.EventID}, nil
+	}
+	var env envelope
+	if err := json.Unmarshal(frame, &env); err != nil {
+		return env, malformed("frame", err)
+	}
+	return env, nil
+}
+
+// read gives the event of an events_api envelope.
+func (e envelope) read() (callback, event, error) {
+	if e.event == nil {
+		return readEvent(e.Payload)
+	}
+	return callback{EventID: e.id}, *e.event, e.event.check()
+}
+
+// rateLimited is a callback without an event.
+const rateLimited = "app_rate_limited"
 
 // callback wraps an event of the Events API.
 type callback struct {
@@ -124,7 +163,7 @@ func readEvent(payload json.RawMessage) (callback, event, error) {
 	if err := json.Unmarshal(payload, &c); err != nil {
 		return c, ev, malformed("payload", err)
 	}
-	if c.Type == "app_rate_limited" {
+	if c.Type == rateLimited {
 		return c, event{Type: c.Type}, nil
 	}
 	if len(c.Event) == 0 {

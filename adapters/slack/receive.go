@@ -26,7 +26,7 @@ func (a *Adapter) receive(ctx context.Context, env envelope, ack func(context.Co
 		ack(ctx, env)
 		return
 	}
-	c, ev, err := readEvent(env.Payload)
+	c, ev, err := env.read()
 	if err != nil {
 		inbound.Count(a.o.Observe.Malformed)
 		a.log.Warn("event not understood", "event_id", c.EventID, "type", ev.Type)
@@ -34,7 +34,7 @@ func (a *Adapter) receive(ctx context.Context, env envelope, ack func(context.Co
 		return
 	}
 	if !handled[ev.Type] {
-		if ev.Type == "app_rate_limited" {
+		if ev.Type == rateLimited {
 			a.log.Error("slack holds events back: too many in an hour")
 			a.missed(catchup.Gap{After: lookAgain, Overlap: unputBack})
 		}

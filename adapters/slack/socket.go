@@ -174,6 +174,7 @@ type session struct {
 	mu   sync.Mutex // of writing
 	told bool       // Slack said that it would close the socket
 	over bool       // it counts as open no more
+	room inbound.Frame
 
 	greeted atomic.Bool
 	ended   chan error // why it is to be replaced
@@ -203,7 +204,7 @@ func (s *session) read(ctx context.Context) {
 	defer greeting.Stop()
 	s.alive()
 	for {
-		_, frame, err := s.conn.ReadMessage()
+		frame, err := s.next()
 		if err != nil {
 			if silent.Load() {
 				err = errSilent
@@ -215,6 +216,15 @@ func (s *session) read(ctx context.Context) {
 		s.alive()
 		s.frame(ctx, frame, greeting)
 	}
+}
+
+// next reads a frame, which is good until the next one is read.
+func (s *session) next() ([]byte, error) {
+	_, r, err := s.conn.NextReader()
+	if err != nil {
+		return nil, err
+	}
+	return s.room.All(r)
 }
 
 // alive notes that the socket has said something.
@@ -234,8 +244,8 @@ type remark struct {
 // frame takes in one frame. It must not block for long: the socket is not read
 // meanwhile, not even for pings.
 func (s *session) frame(ctx context.Context, raw []byte, greeting *time.Timer) {
-	var env envelope
-	if err := json.Unmarshal(raw, &env); err != nil {
+	env, err := readEnvelope(raw)
+	if err != nil {
 		inbound.Count(s.a.o.Observe.Malformed)
 		s.a.log.Warn("frame not understood", "socket", s.n)
 		return
@@ -295,10 +305,10 @@ func (s *session) ack(_ context.Context, env envelope) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_ = s.conn.SetWriteDeadline(time.Now().Add(ackWait)) // a closed socket says so when it is written
-	frame := map[string]any{"envelope_id": env.EnvelopeID}
-	if env.answer != nil {
-		frame["payload"] = env.answer
-	}
+	frame := struct {
+		ID      string `json:"envelope_id"`
+		Payload any    `json:"payload,omitempty"`
+	}{env.EnvelopeID, env.answer}
 	if err := s.conn.WriteJSON(frame); err != nil {
 		s.a.log.Debug("acknowledge", "error", err)
 	}
