@@ -371,9 +371,9 @@ func TestBurst(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// A minute lasts a second here, so that a busy machine can make a call or two
-	// arrive too close to the one before it.
-	if n := o.fake.RateLimited(); n > 5 {
+	// A minute lasts a second here, so that a busy machine can make some calls arrive
+	// too close to the one before it; without a pace it would be three dozen and more.
+	if n := o.fake.RateLimited(); n > 15 {
 		t.Errorf("%d calls were refused", n)
 	}
 }
