@@ -332,6 +332,11 @@ var hostile = []string{
 	strings.Repeat(" ", 100_000) + "a",
 	strings.Repeat("> ```\n", 5_000),
 	strings.Repeat("> ", 60) + words(100),
+	// What is too hard to understand, with fences of which a line does not say what they are.
+	"- ~~~\n\nx\n\n~~~\nx\n\n" + strings.Repeat("1. ", 31) + words(100),
+	"- x\n  ~~~\n\nx\n\n~~~\nx\n\n" + strings.Repeat("1. ", 31) + words(100),
+	"<!--\n~~~\n-->\n~~~\nx\n\n" + strings.Repeat("1. ", 31) + words(100),
+	"~~~\nx\n    ~~~\nx\n\n" + strings.Repeat("1. ", 31) + words(100),
 }
 
 func TestHostile(t *testing.T) {

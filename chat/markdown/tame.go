@@ -115,35 +115,45 @@ func opensWith(text, any string) bool {
 
 // fences follows fences line by line, as far as that can be done without knowing
 // what they stand in: quotes it does not see.
-type fences struct{ open string }
+type fences struct {
+	open string
+	// sure has it take for fences only what is one whatever stands before it: at the
+	// margin, where no list item goes on, and not behind what may be HTML.
+	sure bool
+	html bool // a line that may be HTML has come
+}
 
 // take says whether a line stands in a fence, or is one.
 func (f *fences) take(line string) bool {
-	line = strings.Trim(line, blank)
+	line = strings.TrimRight(line, blank)
+	if !f.sure {
+		line = strings.TrimLeft(line, blank)
+	}
 	if f.open != "" {
 		if endsFence(line, f.open) {
 			f.open = ""
 		}
 		return true
 	}
+	f.html = f.html || f.sure && strings.HasPrefix(strings.TrimLeft(line, blank+">-+*.)0123456789"), "<")
 	run := line[:len(line)-len(strings.TrimLeft(line, "`"))]
 	if run == "" {
 		run = line[:len(line)-len(strings.TrimLeft(line, "~"))]
 	} else if strings.Contains(line[len(run):], "`") {
 		return false // code within a line
 	}
-	if len(run) < 3 {
+	if len(run) < 3 || f.html {
 		return false
 	}
 	f.open = run
 	return true
 }
 
-// plainBlocks takes apart what is too hard to understand: fences that are
-// closed, and text between them.
+// plainBlocks takes apart what is too hard to understand: fences that are surely
+// such and closed, and text between them.
 func plainBlocks(src []byte) []Block {
 	var out []Block
-	var f fences
+	f := fences{sure: true}
 	from, at := 0, 0 // where the block at hand and the line begin
 	for line := range strings.Lines(string(src)) {
 		inside := f.open != ""
