@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ const marginMessages = 3
 func (d *decision) prompt() (p speak.Prompt, before []memory.Body, estimate int) {
 	p = d.preamble()
 	p.Turns, p.Left = d.exchanges(d.s.trim), d.s.left(d.s.trim)
-	if d.a.Budget <= 0 || d.s.trim.Clip == 0 && promptBytes(p, len(d.frame(p.Tools)), d.label()) <= d.a.Budget {
+	if d.a.Budget <= 0 || d.s.trim.Clip == 0 && promptBytes(p, d.frameBytes(p.Tools), d.label()) <= d.a.Budget {
 		return p, nil, 0
 	}
 	whole := d.shape(p)
@@ -85,40 +86,55 @@ func promptBytes(p speak.Prompt, frame int, label string) int {
 		n += len(e.User) + len(e.Assistant) + 2*perMessage
 	}
 	for _, items := range p.Turns {
-		for _, piece := range pieces(items) {
-			n += len(piece.text) + perMessage + len(label) + piece.images*perImage
+		for piece := range pieces(items) {
+			n += len(piece.text) + len(piece.rest) + perMessage + len(label) + piece.images*perImage
 		}
 	}
 	return n
 }
 
 type piece struct {
-	call, text string
+	call       string
+	text, rest string // apart: most of who looks at one wants no more than its length
 	of         string // a call of the step that it belongs to; "" for what people said
 	images     int
 }
 
-// pieces lists the texts of a turn in the order of the prompt.
-func pieces(items []speak.Item) []piece {
-	var out []piece
-	for _, it := range items {
-		if it.Step == nil {
-			out = append(out, piece{text: it.Said + it.Answer, images: len(it.Images)})
-			continue
-		}
-		of := ""
-		if len(it.Step.Calls) > 0 {
-			of = it.Step.Calls[0].ID
-		}
-		out = append(out, piece{of: of, text: it.Step.Thought + string(it.Step.Echo), images: len(it.Step.Images)})
-		for _, c := range it.Step.Calls {
-			out = append(out, piece{of: of, text: c.Tool + c.Args})
-		}
-		for i, r := range it.Step.Results {
-			out = append(out, piece{of: of, call: it.Step.Calls[i].ID, text: r})
+// pieces goes through the texts of a turn in the order of the prompt.
+func pieces(items []speak.Item) iter.Seq[piece] {
+	return func(yield func(piece) bool) {
+		for _, it := range items {
+			if it.Step != nil {
+				if !stepPieces(it.Step, yield) {
+					return
+				}
+			} else if !yield(piece{text: it.Said, rest: it.Answer, images: len(it.Images)}) {
+				return
+			}
 		}
 	}
-	return out
+}
+
+// stepPieces goes through the texts of a step; false: no more are wanted.
+func stepPieces(do *speak.Doing, yield func(piece) bool) bool {
+	of := ""
+	if len(do.Calls) > 0 {
+		of = do.Calls[0].ID
+	}
+	if !yield(piece{of: of, text: do.Thought, rest: string(do.Echo), images: len(do.Images)}) {
+		return false
+	}
+	for _, c := range do.Calls {
+		if !yield(piece{of: of, text: c.Tool, rest: c.Args}) {
+			return false
+		}
+	}
+	for i, r := range do.Results {
+		if !yield(piece{of: of, call: do.Calls[i].ID, text: r}) {
+			return false
+		}
+	}
+	return true
 }
 
 // shape counts the prompt with every text whole: what of it a cut leaves is
@@ -132,8 +148,8 @@ func (d *decision) shape(p speak.Prompt) shape {
 	}
 	for i, items := range d.sparse(whole) {
 		sizes := turnShape{seq: talk[i][0].id}
-		for _, pc := range pieces(items) {
-			size := sized{call: pc.call, tokens: d.a.Count(pc.text)}
+		for pc := range pieces(items) {
+			size := sized{call: pc.call, tokens: d.a.Count(pc.text + pc.rest)}
 			if c := d.s.calls[pc.of]; c != nil {
 				size.step = c.step.seq
 			}
@@ -165,6 +181,17 @@ func (d *decision) frame(tools []llm.Tool) string {
 		b.WriteString(t.Name + t.Description + string(t.Parameters))
 	}
 	return b.String()
+}
+
+// frameBytes is how long that is.
+func (d *decision) frameBytes(tools []llm.Tool) (n int) {
+	if _, ok := d.a.Protocol.(speak.Framed); ok {
+		return len(d.frame(tools))
+	}
+	for _, t := range tools {
+		n += len(t.Name) + len(t.Description) + len(t.Parameters)
+	}
+	return n
 }
 
 // fixed counts what stands before the conversation and always stays.

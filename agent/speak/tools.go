@@ -17,7 +17,7 @@ type NativeTools struct{}
 
 // Request implements [Protocol].
 func (NativeTools) Request(p Prompt) llm.Request {
-	var messages []llm.Message
+	messages := make([]llm.Message, 0, mostMessages(p))
 	say := func(role llm.Role, text string) {
 		messages = append(messages, llm.Message{Role: role, Text: text})
 	}
@@ -35,7 +35,7 @@ func (NativeTools) Request(p Prompt) llm.Request {
 			case it.Step != nil && len(it.Step.Calls) == 0:
 				// Thinking without a call is nothing that this form can show.
 			case it.Step != nil:
-				messages = append(messages, did(*it.Step)...)
+				messages = did(messages, *it.Step)
 			case it.Answer != "":
 				say(llm.Assistant, it.Answer)
 			default:
@@ -55,6 +55,21 @@ func (NativeTools) Request(p Prompt) llm.Request {
 		req.Tools = beside(p.Tools, called)
 	}
 	return req
+}
+
+// mostMessages is how many messages a prompt becomes at the most. A long thread has
+// thousands, and they are written anew for each call of the model.
+func mostMessages(p Prompt) int {
+	n := 3 + 2*len(p.Examples) // the system's, what was left out, the last word
+	for _, items := range p.Turns {
+		for _, it := range items {
+			n++
+			if it.Step != nil {
+				n += len(it.Step.Calls) + 1
+			}
+		}
+	}
+	return n
 }
 
 // lastWord is what the model is told when it has to answer.
@@ -93,13 +108,15 @@ func beside(tools []llm.Tool, called []string) []llm.Tool {
 	return tools
 }
 
-// did is a step with its results, as messages.
-func did(do Doing) []llm.Message {
-	out := []llm.Message{{Role: llm.Assistant, Text: do.said(), Echo: do.Echo}}
-	for i, c := range do.Calls {
-		id := wireID(c.ID)
-		out[0].Calls = append(out[0].Calls, llm.Call{ID: id, Name: wireName(c.Tool), Args: c.Args})
-		out = append(out, llm.Message{Role: llm.ToolRole, CallID: id, Text: do.Results[i]})
+// did adds a step with its results, as messages.
+func did(out []llm.Message, do Doing) []llm.Message {
+	calls := make([]llm.Call, 0, len(do.Calls))
+	for _, c := range do.Calls {
+		calls = append(calls, llm.Call{ID: wireID(c.ID), Name: wireName(c.Tool), Args: c.Args})
+	}
+	out = append(out, llm.Message{Role: llm.Assistant, Text: do.said(), Calls: calls, Echo: do.Echo})
+	for i, c := range calls {
+		out = append(out, llm.Message{Role: llm.ToolRole, CallID: c.ID, Text: do.Results[i]})
 	}
 	if len(do.Images) > 0 { // a tool's message holds text only
 		out = append(out, llm.Message{Role: llm.User, Text: textPictures, Images: do.Images})

@@ -169,3 +169,23 @@ func TestNativeReads(t *testing.T) {
 		})
 	}
 }
+
+// A long prompt is written into a list that has room for all of it from the start: to
+// let it grow costs as much again, in each call of the model.
+func TestPromptDoesNotGrow(t *testing.T) {
+	t.Parallel()
+	p := speak.Prompt{System: "be kind", Left: "much", LastCall: true, Examples: []speak.Example{{User: "a", Assistant: "b"}}}
+	for range 100 {
+		p.Turns = append(p.Turns, []speak.Item{
+			{Said: "look"},
+			{Step: &speak.Doing{Thought: "hm"}},
+			{Step: &speak.Doing{Calls: []speak.Call{{ID: "1", Tool: "look"}, {ID: "2", Tool: "look"}}, Results: []string{"x", "y"}, Images: []llm.Image{{}}}},
+			{Answer: "found"},
+		})
+	}
+	got := speak.NativeTools{}.Request(p).Messages
+	const want, room = 5 + 100*6, 5 + 100*8 // a thought without a call becomes no message
+	if len(got) != want || cap(got) != room {
+		t.Errorf("%d messages in a list of %d, want %d in %d", len(got), cap(got), want, room)
+	}
+}

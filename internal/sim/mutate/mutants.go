@@ -118,8 +118,8 @@ var planted = []mutant{
 		"one turn at a time, in the order of the messages",
 	},
 	{
-		"planted: what was said elsewhere is in the prompt", "agent/speak/tools.go", "func (NativeTools) Request(p Prompt) llm.Request {\n	var messages []llm.Message\n",
-		"var leak string\n\nfunc (NativeTools) Request(p Prompt) llm.Request {\n	var messages []llm.Message\n	if leak != \"\" {\n		messages = append(messages, llm.Message{Role: llm.Assistant, Text: leak})\n	}\n	for _, items := range p.Turns {\n		for _, it := range items {\n			if it.Said != \"\" {\n				leak = it.Said\n			}\n		}\n	}\n",
+		"planted: what was said elsewhere is in the prompt", "agent/speak/tools.go", "func (NativeTools) Request(p Prompt) llm.Request {\n	messages := make([]llm.Message, 0, mostMessages(p))\n",
+		"var leak string\n\nfunc (NativeTools) Request(p Prompt) llm.Request {\n	messages := make([]llm.Message, 0, mostMessages(p))\n	if leak != \"\" {\n		messages = append(messages, llm.Message{Role: llm.Assistant, Text: leak})\n	}\n	for _, items := range p.Turns {\n		for _, it := range items {\n			if it.Said != \"\" {\n				leak = it.Said\n			}\n		}\n	}\n",
 		"threads never see each other's memory",
 	},
 	{
