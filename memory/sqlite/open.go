@@ -7,7 +7,7 @@
 // The one idea: a single goroutine writes. It takes all operations that wait
 // and commits them as one transaction with one fsync, so that an acknowledged
 // event survives a power cut and many threads still share the cost. Each
-// operation has a savepoint of its own, so that its trouble is nobody else's; and
+// operation is undone by itself, so that its trouble is nobody else's; and
 // nobody is told that something was done before it is on the disk.
 //
 // A claim writes nothing. What lies in the inbox gets its place in the log when
