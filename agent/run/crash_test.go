@@ -40,26 +40,25 @@ func TestKillWalkByHand(t *testing.T) { walk(t, crash.WalkByHand) }
 
 // Killed at any boundary, a call that a person edits and runs again runs at most once,
 // and the turn that goes on from it ends with exactly one answer.
-func TestKillWalkAgain(t *testing.T) {
-	t.Parallel()
-	crash.WalkAgain(t, file)
-}
+func TestKillWalkAgain(t *testing.T) { walk(t, crash.WalkAgain) }
 
 // walk plays a walk on both stores.
-func walk(t *testing.T, play func(t *testing.T, stores func(t *testing.T) string)) {
+func walk(t *testing.T, play func(t *testing.T, stores crash.Stores)) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		play(t, file)
+		play(t, func(t *testing.T) func() string { return func() string { return file(t) } })
 	})
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
-		srv := redistest.Start(t)
-		play(t, func(t *testing.T) string {
-			if err := srv.Client(t).FlushAll(t.Context()).Err(); err != nil {
-				t.Fatal(err)
+		play(t, func(t *testing.T) func() string {
+			srv := redistest.Start(t)
+			return func() string {
+				if err := srv.Client(t).FlushAll(t.Context()).Err(); err != nil {
+					t.Fatal(err)
+				}
+				return srv.URL()
 			}
-			return srv.URL()
 		})
 	})
 }
