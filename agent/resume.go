@@ -294,10 +294,16 @@ func (t *turn) ranAgain() string {
 	return text
 }
 
+// textYou is what whoever sits at the terminal is called, where the system has no name
+// for them.
+const textYou = "you"
+
 // ran is how people are told of the call.
 func (t *turn) ran(quote func(string) string) string {
 	st, verb := t.steps[0], " ran "
 	switch c := st.calls[0]; {
+	case c.result == nil && st.by.Display() == textYou:
+		verb = " run "
 	case c.result == nil:
 		verb = " runs "
 	case c.result.State != chat.CallDone && c.result.State != chat.CallFailed && c.result.State != chat.CallUnknown:

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"nod/chat"
+	"nod/memory"
 )
 
 // An order is one only when what follows the name is a JSON object, or was meant to
@@ -35,6 +38,22 @@ func TestParseRun(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q is read as %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Whoever sits at the terminal is spoken to, where the system has no name for them.
+func TestRanByYou(t *testing.T) {
+	plain := func(s string) string { return s }
+	for name, want := range map[string]string{"you": "you run deploy {}", "ada": "ada runs deploy {}"} {
+		c := &call{Call: memory.Call{Tool: "deploy", Args: "{}"}}
+		u := &turn{steps: []*step{{by: &chat.User{ID: "u", Name: name}, calls: []*call{c}}}}
+		if got := u.ran(plain); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		c.result = &memory.Result{State: chat.CallDone}
+		if got := u.ran(plain); got != name+" ran deploy {}" {
+			t.Errorf("when it is over: %q", got)
 		}
 	}
 }

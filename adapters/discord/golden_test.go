@@ -88,14 +88,19 @@ func TestGolden(t *testing.T) {
 		}
 		golden(t, name, b.Bytes())
 	}
-	for name, parameters := range map[string]string{"edit-form": deployParameters, "edit-form-json": ""} {
-		p := asking(`{"env":"prod","note":"two\nlines","copies":2}`)
-		p.Number = 3
+	p := asking(`{"env":"prod","note":"two\nlines","copies":2}`)
+	p.Number = 3
+	edit := editableOf(editForm, placeOf(th), p)
+	for name, form := range map[string]any{
+		"edit-form":      editModal(edit, p, forms.Of(deployParameters, p.Args, tight)),
+		"edit-form-json": editModal(edit, p, forms.Of("", p.Args, tight)),
+		"again-form":     againModal(rerun{rerunForm, placeOf(th), "7-1-1"}, p.Tool, forms.Of(deployParameters, p.Args, tight)),
+	} {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
-		if err := enc.Encode(editModal(editableOf(editForm, placeOf(th), p), p, forms.Of(parameters, p.Args, tight))); err != nil {
+		if err := enc.Encode(form); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, b.Bytes())

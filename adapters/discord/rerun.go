@@ -104,15 +104,18 @@ func (a *Adapter) editAgain(ctx context.Context, in interaction, r rerun) error 
 		return a.respond(ctx, in, answerMessage, newPage("These arguments are too long for a form. "+word))
 	}
 	r.kind = rerunForm
-	title := forms.AgainTitle(v.Tool, 45)
-	_, err = a.reply(ctx, in, answerForm, modal(r.id(), title, fields))
+	_, err = a.reply(ctx, in, answerForm, againModal(r, v.Tool, fields))
 	if code(err) == codeBadForm { // it may know no boxes yet
-		_, err = a.reply(ctx, in, answerForm, modal(r.id(), title, forms.Of("", v.Args, tight)))
+		_, err = a.reply(ctx, in, answerForm, againModal(r, v.Tool, forms.Of("", v.Args, tight)))
 	}
 	if takesMore(err) {
 		return a.respond(ctx, in, answerMessage, newPage("The form did not open. "+word))
 	}
 	return err
+}
+
+func againModal(r rerun, tool string, fields []forms.Field) map[string]any {
+	return modal(r.id(), forms.AgainTitle(tool, 45), fields)
 }
 
 // ranAgain takes in what somebody sends with the form.
