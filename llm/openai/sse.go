@@ -157,16 +157,24 @@ func (e *events) dispatch() {
 	}
 	e.done = string(data) == "[DONE]"
 	e.out.WriteString("data: ")
-	var flat bytes.Buffer
-	if json.Compact(&flat, data) == nil {
-		data = flat.Bytes()
+	if bytes.ContainsRune(data, '\n') { // of several lines, which hardly any event has
+		data = oneLine(data)
 	}
 	if bytes.HasPrefix(data, []byte(`{"error":`)) { // go-openai would read it, and lose half of it
 		e.out.WriteString("{ ")
 		data = data[1:]
 	}
-	e.out.Write(bytes.ReplaceAll(data, []byte("\n"), []byte(" ")))
+	e.out.Write(data)
 	e.out.WriteString("\n\n")
+}
+
+// oneLine puts what came in several lines into one.
+func oneLine(data []byte) []byte {
+	var flat bytes.Buffer
+	if json.Compact(&flat, data) == nil {
+		data = flat.Bytes()
+	}
+	return bytes.ReplaceAll(data, []byte("\n"), []byte(" "))
 }
 
 func asError(data []byte) []byte {
