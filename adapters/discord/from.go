@@ -221,8 +221,19 @@ func (a *Adapter) convert(ctx context.Context, thread chat.ThreadID, m message) 
 		Text:   a.words(m).readable(firstOf(m.Content, m.unspoken())),
 		Sent:   sentAt(m.ID),
 		Quoted: a.quoted(m),
-		Files:  a.attached(ctx, thread, m.Attachments),
+		Files:  a.attached(ctx, thread, m.files()),
 	}
+}
+
+// files are those of a message, and of what it forwards.
+func (m message) files() []attachment {
+	out := slices.Clone(m.Attachments)
+	for _, s := range m.Snapshots {
+		if s.Message != nil {
+			out = append(out, s.Message.Attachments...)
+		}
+	}
+	return out
 }
 
 // from is who wrote a message, with the name that others see there.
