@@ -116,7 +116,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 		if strings.Join(got, ", ") != want {
 			t.Errorf("it heard %q, want %q", got, want)
 		}
-		if lines := strings.Join(w.board.Lines(), "\n"); strings.Count(lines, "notice ops asks") != chat.MostQuestions || !strings.Contains(lines, "answer Done.") {
+		if lines := strings.Join(w.board.Lines(), "\n"); strings.Count(lines, "notice for requester: ops asks") != chat.MostQuestions || !strings.Contains(lines, "answer Done.") {
 			t.Errorf("people saw:\n%s", lines)
 		}
 	})
