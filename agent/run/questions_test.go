@@ -76,7 +76,7 @@ func TestAnswerToAnotherProcess(t *testing.T) {
 		first.stop()
 		second.stop()
 		lines := strings.Join(first.board.Lines(), "\n")
-		if strings.Count(lines, "notice ops asks") != 1 || !strings.Contains(lines, "Answered by ada") || !strings.Contains(lines, "answer Done.") {
+		if strings.Count(lines, "notice for requester: ops asks") != 1 || !strings.Contains(lines, "Answered by ada") || !strings.Contains(lines, "answer Done.") {
 			t.Errorf("people saw:\n%s", lines)
 		}
 	})
@@ -189,7 +189,7 @@ func TestReplyToADeadProcess(t *testing.T) {
 		first.stop()
 		second.stop()
 		lines := strings.Join(first.board.Lines(), "\n")
-		if strings.Count(lines, "notice ops asks") != 1 || !strings.Contains(lines, "The call ended before there was an answer") || !strings.Contains(lines, "answer I don't know.") {
+		if strings.Count(lines, "notice for requester: ops asks") != 1 || !strings.Contains(lines, "The call ended before there was an answer") || !strings.Contains(lines, "answer I don't know.") {
 			t.Errorf("people saw:\n%s", lines)
 		}
 	})
