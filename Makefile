@@ -94,7 +94,7 @@ ATTACKS ?= $(or $(NOD_ATTACK_DATA),$(wildcard ../shared/data/agentdojo.json))
 attack: build ## the scoreboard of docs/security.md: how often an order in content from outside gets through, and how often people are asked
 	@go run ./internal/attack/replay -bot bin/bot -data "$(ATTACKS)"
 
-mutants: ## takes conditions out of the engine, one at a time, and wants the simulation to notice each
+mutants: ## takes conditions out of the engine, one at a time, and wants the simulation, or the property test of approvals, to notice each
 	@go run ./internal/sim/mutate
 
 fmt: ## format everything

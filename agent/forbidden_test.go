@@ -180,19 +180,24 @@ func (c *crowd) happens() {
 		args := c.draws(4)
 		c.does(deed{by: by, what: "edit", call: nth, args: args}, c.text(by, fmt.Sprintf("edit %d %s", at.Number, args)))
 		if c.takes() && rapid.Bool().Draw(c.t, "at once") { // before the card shows it
-			c.votes(rapid.SampledFrom(folk).Draw(c.t, "who votes"), nth)
+			c.votes(rapid.SampledFrom(folk).Draw(c.t, "who votes"), at)
 		}
 	case what == 17:
 		c.fillsIn(by, at)
 	default:
 		c.passes("before the vote")
-		c.votes(by, nth)
+		c.votes(by, at)
 		c.passes("until it is looked at")
 	}
 }
 
-// votes puts a reaction on a card of an approval, or takes it back.
-func (c *crowd) votes(by chat.User, nth string) {
+// votes puts a reaction on a card of an approval, or takes it back. Of one that was
+// asked anew the card may be the earlier one.
+func (c *crowd) votes(by chat.User, at memory.Asked) {
+	nth := memory.Nth(at.Call, at.Again)
+	if at.Again > 0 && rapid.Bool().Draw(c.t, "the earlier card") {
+		nth = memory.Nth(at.Call, at.Again-1)
+	}
 	d := deed{by: by, what: rapid.SampledFrom([]string{"yes", "yes", "yes", "yes", "no", "back"}).Draw(c.t, "verdict"), call: nth}
 	emoji := map[string]string{"yes": "✅", "no": "❌", "back": "✅"}[d.what]
 	on := rapid.SampledFrom(c.standing(nth)).Draw(c.t, "card")

@@ -1,7 +1,8 @@
 // Command mutate shows that the simulation notices what it is there for: it takes
 // conditions out of the engine, of the model of the store and of what adapters
-// do, one at a time, and plays episodes until a guarantee breaks. A mutant that
-// lives is a failure.
+// do, one at a time, and plays episodes until a guarantee breaks. What people may do
+// with a call is taken away likewise, for the property test of that. A mutant that lives
+// is a failure.
 package main
 
 import (
