@@ -50,3 +50,27 @@ func TestWhomALineExcludes(t *testing.T) {
 		t.Error("an unknown word is read")
 	}
 }
+
+// The log says which rules held when something was asked, and how a call ended.
+func TestAuditSaysRulesAndOutcome(t *testing.T) {
+	t.Parallel()
+	line := func(b memory.Body) string {
+		raw, err := json.Marshal(memory.EffectsOf(chat.ThreadID{Platform: "p", Channel: "c", Root: "1"}, []memory.Entry{{Seq: 7, Body: b}}).Audit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	asked := line(memory.Asked{Call: "1-1-1", Tool: "deploy", Rules: memory.Rules{Approvers: []string{"group:S012"}, Quorum: 2, ExcludeRequester: true}})
+	for _, want := range []string{`"asked"`, `"group:S012"`, `"quorum":2`, `"exclude_requester":true`} {
+		if !strings.Contains(asked, want) {
+			t.Errorf("%s lacks %s", asked, want)
+		}
+	}
+	for _, state := range []chat.CallState{chat.CallDone, chat.CallFailed, chat.CallUnknown} {
+		ended := line(memory.Result{Call: "1-1-1", Tool: "deploy", State: state})
+		if !strings.Contains(ended, `"result"`) || !strings.Contains(ended, `"outcome":"`+string(state)+`"`) {
+			t.Errorf("%s: %s", state, ended)
+		}
+	}
+}
