@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"html"
 	"regexp"
 	"strconv"
@@ -88,18 +89,21 @@ const drawnRule = "───────"
 // prose writes what is not code.
 func prose(md string) string {
 	lines := strings.Split(md, "\n")
-	links := map[string]string{}
+	links := &references{map[string]string{}, max(len(md), leastRoom)}
 	var out []string
+	heading := false // the line above made one of that above it, and none of itself
 	for i, line := range lines {
-		above := i > 0 && strings.TrimSpace(lines[i-1]) != ""
+		above := i > 0 && !heading && strings.TrimSpace(lines[i-1]) != ""
+		heading = false
 		mark := underLine.FindStringSubmatch(line)
 		switch m := definitionLine.FindStringSubmatch(line); {
 		case m != nil && !above:
-			links[strings.ToLower(m[1])] = m[2]
+			links.to[strings.ToLower(m[1])] = m[2]
 			lines[i] = ""
 			continue
 		case mark != nil && above && len(out) > 0 && plainLine.MatchString(lines[i-1]):
 			out[len(out)-1] = map[byte]string{'=': "# ", '-': "## "}[mark[1][0]] + strings.TrimSpace(out[len(out)-1])
+			heading = true
 			continue
 		case ruleLine.MatchString(line):
 			line = drawnRule
@@ -125,7 +129,7 @@ func structured(line string) string {
 }
 
 // inlined writes what stands within lines, paragraph by paragraph.
-func inlined(md string, links map[string]string) string {
+func inlined(md string, links *references) string {
 	paragraphs := strings.Split(md, "\n\n")
 	for i, p := range paragraphs {
 		paragraphs[i] = (&inliner{rest: p, links: links}).write()
@@ -135,10 +139,32 @@ func inlined(md string, links map[string]string) string {
 
 // inliner writes a paragraph anew, from the beginning to the end.
 type inliner struct {
-	out   strings.Builder
-	rest  string
-	last  byte // what was written last
-	links map[string]string
+	out     strings.Builder
+	rest    string
+	last    byte // what was written last
+	links   *references
+	endless bool // no comment ends in what is left
+}
+
+// references are the addresses that a text defines. Each may be written as often as
+// it is referred to, but all together have only so much room, lest a long one that is
+// referred to often makes of a text one of its length squared.
+type references struct {
+	to   map[string]string
+	room int
+}
+
+// leastRoom is what references have in a short text.
+const leastRoom = 100_000
+
+// take gives the address of a name while there is room for it.
+func (r *references) take(name string) (string, bool) {
+	to, ok := r.to[strings.ToLower(name)]
+	if !ok || len(to) > r.room {
+		return "", false
+	}
+	r.room -= len(to)
+	return to, true
 }
 
 // The pieces that mean something else on Discord, or would be torn by what is
@@ -149,7 +175,7 @@ var (
 	targetAt  = regexp.MustCompile(`^\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)`)
 	refersAt  = regexp.MustCompile(`^!?\[([^\]\[\n]{1,300})\](?:\[([^\]\[\n]{0,200})\])?`)
 	strongAt  = regexp.MustCompile(`^__([^\s_](?:[^_\n\x{E000}]|_[^_])*?)__`)
-	tagAt     = regexp.MustCompile(`(?i)^<!--(?s:.*?)-->|^</?(details|summary|b|strong|i|em|u|ins|s|del|p|div|span|br|hr|sub|sup|a|img|kbd|code|pre|center|ul|ol|li|h[1-6]|font|small|mark|table|thead|tbody|tr|td|th)(?:\s[^<>]*)?/?>`)
+	tagAt     = regexp.MustCompile(`(?i)^</?(details|summary|b|strong|i|em|u|ins|s|del|p|div|span|br|hr|sub|sup|a|img|kbd|code|pre|center|ul|ol|li|h[1-6]|font|small|mark|table|thead|tbody|tr|td|th)(?:\s[^<>]*)?/?>`)
 	entityAt  = regexp.MustCompile(`^&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});`)
 )
 
@@ -180,7 +206,10 @@ func (p *inliner) one() bool {
 	case '`':
 		return p.code()
 	case 'h':
-		if m := addressAt.FindString(p.rest); m != "" && !word(p.last) {
+		if word(p.last) { // looked at first: an address may be as long as all that is left
+			return false
+		}
+		if m := addressAt.FindString(p.rest); m != "" {
 			return p.put(m, len(m))
 		}
 	case '<':
@@ -198,11 +227,15 @@ func (p *inliner) one() bool {
 		}
 	case '&':
 		if m := entityAt.FindString(p.rest); m != "" && html.UnescapeString(m) != m {
-			return p.put(markup.Replace(strings.ReplaceAll(html.UnescapeString(m), "\u00a0", " ")), len(m))
+			return p.put(markup.Replace(unheld.Replace(html.UnescapeString(m))), len(m))
 		}
 	}
 	return false
 }
+
+// unheld drops what would be taken for the place of a piece of code, so that nobody
+// has one put in as often as they like.
+var unheld = strings.NewReplacer("\u00a0", " ", "\uE000", "", "\uE001", "")
 
 func word(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= 0x80
@@ -256,6 +289,9 @@ func (p *inliner) code() bool {
 // angle writes an address or markup of Discord's as it is, and HTML as the
 // little of it that Discord can draw.
 func (p *inliner) angle() bool {
+	if strings.HasPrefix(p.rest, "<!--") && p.comment() {
+		return true
+	}
 	if m := tagAt.FindStringSubmatch(p.rest); m != nil {
 		drawn := map[string]string{
 			"b": "**", "strong": "**", "i": "*", "em": "*", "s": "~~", "del": "~~", "u": "__", "ins": "__",
@@ -269,6 +305,19 @@ func (p *inliner) angle() bool {
 	return false
 }
 
+// comment leaves out a comment. Where none ends, none further on does, and the rest
+// is not searched again.
+func (p *inliner) comment() bool {
+	end := -1
+	if !p.endless {
+		end = strings.Index(p.rest[len("<!--"):], "-->")
+	}
+	if p.endless = end < 0; p.endless {
+		return false
+	}
+	return p.put("", len("<!--")+end+len("-->"))
+}
+
 // link writes an image as a link, and a reference as the link that it stands for.
 func (p *inliner) link() bool {
 	if m := imageAt.FindStringSubmatch(p.rest); m != nil {
@@ -278,10 +327,7 @@ func (p *inliner) link() bool {
 	if m == nil || strings.HasPrefix(p.rest[len(m[0]):], "(") {
 		return false
 	}
-	to, ok := p.links[strings.ToLower(m[1])]
-	if m[2] != "" {
-		to, ok = p.links[strings.ToLower(m[2])]
-	}
+	to, ok := p.links.take(cmp.Or(m[2], m[1]))
 	if !ok {
 		return false
 	}
