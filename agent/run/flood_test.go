@@ -26,7 +26,7 @@ func TestFloodHoldsUpNobody(t *testing.T) {
 		open int // how many approvals wait
 	}{
 		"reads":        {tool("act", true), 8, 0},
-		"side effects": {tool("act", false), 0, 0}, // so many as are told below
+		"side effects": {tool("act", false), 1, 0},
 		"approvals":    {ask, 0, 16},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func stuck(t *testing.T, store memory.Full, act agent.Tool, runs, open int) {
 	}
 	time.Sleep(time.Minute) // less than anything of the flood waits for
 	synctest.Wait()
-	if n := len(under); n > 16 || runs > 0 && n != runs {
+	if n := len(under); n != runs {
 		t.Errorf("%d calls are under way", n)
 	}
 	if n := len(w.board.Approvals()); n != open {

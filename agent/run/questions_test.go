@@ -82,8 +82,7 @@ func TestAnswerToAnotherProcess(t *testing.T) {
 	})
 }
 
-// A call that asks again and again is told that it asked often enough, and one whose
-// question is lost by the store ends all the same.
+// A call that asks again and again is told that it asked often enough.
 func TestQuestionsAreBounded(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
@@ -119,6 +118,40 @@ func TestQuestionsAreBounded(t *testing.T) {
 		if lines := strings.Join(w.board.Lines(), "\n"); strings.Count(lines, "notice for requester: ops asks") != chat.MostQuestions || !strings.Contains(lines, "answer Done.") {
 			t.Errorf("people saw:\n%s", lines)
 		}
+	})
+}
+
+// forgetful is a store that takes a question and loses it.
+type forgetful struct{ memory.Full }
+
+// Put implements memory.Store.
+func (f forgetful) Put(ctx context.Context, thread chat.ThreadID, body memory.Body, ids ...string) (bool, error) {
+	if _, lost := body.(memory.Question); lost {
+		return true, nil
+	}
+	return f.Full.Put(ctx, thread, body, ids...)
+}
+
+// A call whose question the store lost, so that nobody ever reads it, ends all the same.
+func TestLostQuestion(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		act := tool("act", false)
+		act.Timeout = time.Minute
+		w := newWorld(t, forgetful{store}, nil, act)
+		w.runner.Tools = inquiring{}
+		w.model.Add("call act {}")
+		w.model.Add("expect it heard: dropped\nsay Done.")
+		w.start()
+		if err := w.say("go"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * chat.AnswerWithin)
+		synctest.Wait()
+		if lines := strings.Join(w.board.Lines(), "\n"); !strings.Contains(lines, "answer Done.") {
+			t.Errorf("people saw:\n%s", lines)
+		}
+		w.stop()
 	})
 }
 
