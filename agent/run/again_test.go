@@ -86,3 +86,51 @@ func TestRunnerAgainAfterRefusals(t *testing.T) {
 		wantLines(t, w.board, "answer Hello.")
 	})
 }
+
+// A call that runs on while its thread is with another driver of the process tells what
+// came of it by letter. Where the store loses that, the process still knows, and looks.
+func TestLostLetter(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		lost := func(b memory.Body) bool { _, letter := b.(memory.Result); return letter }
+		claims := taken{forgetful{store, lost}, make(chan *memory.Run, 9)}
+		act := tool("act", false)
+		act.Timeout = 2 * time.Minute
+		w := newWorld(t, claims, func(context.Context, llm.Call) (llm.Result, error) {
+			time.Sleep(90 * time.Second)
+			return llm.Result{Text: "deployed version 7"}, nil
+		}, act)
+		w.model.Add("call act {}")
+		w.model.Add("expect deployed version 7\nsay it is done")
+		w.start()
+		if err := w.say("go"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		held := <-claims.runs
+		held.Bell.Lose() // and so the driver lets go, while the call runs
+		synctest.Wait()
+		if err := store.Handoff(t.Context(), held); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		w.stop()
+		wantLines(t, w.board, "answer it is done", "steps Done: act done")
+	})
+}
+
+// taken is a store of which it is known what was claimed.
+type taken struct {
+	memory.Full
+	runs chan *memory.Run
+}
+
+// Next implements memory.Store.
+func (o taken) Next(ctx context.Context, platforms ...string) (*memory.Run, error) {
+	r, err := o.Full.Next(ctx, platforms...)
+	if err == nil {
+		o.runs <- r
+	}
+	return r, err
+}

@@ -290,7 +290,7 @@ func (d *driver) finish(w agent.Wait) (over bool, err error) {
 	d.platform.Working(d.thread, false)
 	var more bool
 	err = d.insist(func() (err error) {
-		more, err = d.Store.Finish(background, d.held, w.Until)
+		more, err = d.Store.Finish(background, d.held, d.lookAt(w.Until))
 		return err
 	})
 	if err != nil || !more {
@@ -298,6 +298,23 @@ func (d *driver) finish(w agent.Wait) (over bool, err error) {
 	}
 	d.platform.Working(d.thread, true)
 	return false, d.commit()
+}
+
+// letterLate is how often a thread is looked at that waits for a letter.
+const letterLate = time.Minute
+
+// lookAt is when a thread that is let go is looked at again: when it has to be, and
+// soon enough where a call of it runs on in this process for another driver. What
+// comes of that is told by letter, and a store that came back older may have lost it.
+func (d *driver) lookAt(until time.Time) time.Time {
+	if len(d.log.Own()) == 0 {
+		return until
+	}
+	at := d.now().Add(letterLate)
+	if until.IsZero() || at.Before(until) {
+		return at
+	}
+	return until
 }
 
 // background is the context of what the store does for a thread: it is bounded by

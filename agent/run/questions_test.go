@@ -121,12 +121,15 @@ func TestQuestionsAreBounded(t *testing.T) {
 	})
 }
 
-// forgetful is a store that takes a question and loses it.
-type forgetful struct{ memory.Full }
+// forgetful is a store that takes what it then loses.
+type forgetful struct {
+	memory.Full
+	loses func(memory.Body) bool
+}
 
 // Put implements memory.Store.
 func (f forgetful) Put(ctx context.Context, thread chat.ThreadID, body memory.Body, ids ...string) (bool, error) {
-	if _, lost := body.(memory.Question); lost {
+	if f.loses(body) {
 		return true, nil
 	}
 	return f.Full.Put(ctx, thread, body, ids...)
@@ -138,7 +141,8 @@ func TestLostQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T, store memory.Full) {
 		act := tool("act", false)
 		act.Timeout = time.Minute
-		w := newWorld(t, forgetful{store}, nil, act)
+		lost := func(b memory.Body) bool { _, asks := b.(memory.Question); return asks }
+		w := newWorld(t, forgetful{store, lost}, nil, act)
 		w.runner.Tools = inquiring{}
 		w.model.Add("call act {}")
 		w.model.Add("expect it heard: dropped\nsay Done.")
