@@ -154,7 +154,7 @@ func AlignedTable(g *Grid) string {
 			if c < len(row) {
 				cells[r][c] = plainCell(row[c])
 			}
-			widths[c] = max(widths[c], columns.StringWidth(cells[r][c]), 1)
+			widths[c] = max(widths[c], min(columns.StringWidth(cells[r][c]), maxPadded), 1)
 		}
 	}
 	var out strings.Builder
@@ -174,6 +174,10 @@ func AlignedTable(g *Grid) string {
 	}
 	return out.String()
 }
+
+// maxPadded is how far cells are filled up with blanks: what is wider stands out. Else
+// one long cell would make as much of every row.
+const maxPadded = 150
 
 func align(cell string, width int, to Align) string {
 	space := max(0, width-columns.StringWidth(cell))

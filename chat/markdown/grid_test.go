@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,5 +79,14 @@ func TestFence(t *testing.T) {
 		if b := Blocks(got); len(b) != 1 || strings.TrimSpace(b[0].Text) != strings.TrimSpace(tt.code) {
 			t.Errorf("%q is not one block of that code", got)
 		}
+	}
+}
+
+// One long cell does not make every row as long as it is.
+func TestAlignedTableGrows(t *testing.T) {
+	long := strings.Repeat("w", 5000)
+	got := AlignedTable(&Grid{Align: []Align{Right, Left}, Header: []string{"a", "b"}, Rows: append(slices.Repeat([][]string{{"1", "2"}}, 2000), []string{long, "3"})})
+	if len(got) > 1<<20 || !strings.Contains(got, long+"  3") {
+		t.Errorf("%d bytes", len(got))
 	}
 }
