@@ -174,7 +174,7 @@ func TestDialect(t *testing.T) {
 		"<!-- hidden -->shown":                    "shown",
 		"a &amp; b &lt;c&gt; &copy; &nope; &#42;": "a & b \\<c\\> © &nope; \\*",
 		"say `a` and ` alone":                     "say `a` and \\` alone",
-		"\uE0000\uE001 x \uE001":                  " x ",
+		"\uE0000\uE001 x \uE001":                  "0 x ",
 		"> ```\n> a\n> ```":                       "> ```\n> a\n> ```",
 		"1. x\n\n   ~~~sh\n   ls\n   ~~~":         "1. x\n\n   ```sh\n   ls\n   ```",
 		"``` ```":                                 "\\`\\`\\` \\`\\`\\`",

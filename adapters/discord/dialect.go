@@ -23,7 +23,7 @@ const widest = 48
 // nothing in it is taken for markup; the rest is written anew, and then the code
 // is put back in fences that it can't end.
 func dialect(src string) string {
-	src = holds.ReplaceAllString(src, "")
+	src = noHolds.Replace(src)
 	var code []string
 	held := func(lang, text string) string {
 		code = append(code, fence(lang, text)+unseen(text))
@@ -64,6 +64,9 @@ func dialect(src string) string {
 // holds matches the place of a piece of code, and what stands before it in its
 // line.
 var holds = regexp.MustCompile("(?m)(?:^[^\n\uE000\uE001]*)?\uE000[0-9]*\uE001?|\uE001")
+
+// noHolds takes out the characters that places of code are marked with.
+var noHolds = strings.NewReplacer("\uE000", "", "\uE001", "")
 
 // unseen warns of what was put into code so that it ends where it should.
 func unseen(code string) string {

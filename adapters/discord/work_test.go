@@ -52,6 +52,7 @@ func TestDialectSmall(t *testing.T) {
 		"ahttp://b_c_d http://e_f_g":         "ahttp://b_c_d http://e_f_g",
 		"`x`\n\n```\ncode\n```\n\n&#xE000;0": "`x`\n\n```\ncode\n```\n\n0",
 		"[a]: http://b\n\n[c][a] [a][]":      "\n[c](http://b) [a](http://b)",
+		"a \uE0007 b \uE001c":                "a 7 b c",
 	} {
 		if got := dialect(src); got != want {
 			t.Errorf("%q: got %q, want %q", src, got, want)
