@@ -323,6 +323,7 @@ func TestPageGrows(t *testing.T) {
 	ada := o.visit(browser(t), "ada")
 	ada.say("what is 17% of 2340?")
 	ada.answers("397.8")
+	ada.until(`document.querySelector('#log-thread [data-kind="answer"][data-state="done"]')`) // else the next one is put into the same turn
 	ada.until(`(window.grew = 0, new MutationObserver(() => {
 		window.grew += document.querySelectorAll('#log-thread [data-state="growing"]').length;
 	}).observe(document.querySelector("#log-thread"), {childList: true}), true)`)
