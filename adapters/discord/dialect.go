@@ -65,7 +65,8 @@ func dialect(src string) string {
 // line.
 var holds = regexp.MustCompile("(?m)(?:^[^\n\uE000\uE001]*)?\uE000[0-9]*\uE001?|\uE001")
 
-// noHolds takes out the characters that places of code are marked with.
+// noHolds takes out the characters that places of code are marked with, so that
+// nobody has a piece of code put in as often as they like.
 var noHolds = strings.NewReplacer("\uE000", "", "\uE001", "")
 
 // unseen warns of what was put into code so that it ends where it should.
@@ -230,15 +231,14 @@ func (p *inliner) one() bool {
 		}
 	case '&':
 		if m := entityAt.FindString(p.rest); m != "" && html.UnescapeString(m) != m {
-			return p.put(markup.Replace(unheld.Replace(html.UnescapeString(m))), len(m))
+			return p.put(markup.Replace(plainSpace(noHolds.Replace(html.UnescapeString(m)))), len(m))
 		}
 	}
 	return false
 }
 
-// unheld drops what would be taken for the place of a piece of code, so that nobody
-// has one put in as often as they like.
-var unheld = strings.NewReplacer("\u00a0", " ", "\uE000", "", "\uE001", "")
+// plainSpace writes the space that an entity names as any other.
+func plainSpace(s string) string { return strings.ReplaceAll(s, "\u00a0", " ") }
 
 func word(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= 0x80
