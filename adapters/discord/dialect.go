@@ -148,6 +148,7 @@ type inliner struct {
 	last    byte // what was written last
 	links   *references
 	endless bool // no comment ends in what is left
+	runs    runs
 }
 
 // references are the addresses that a text defines. Each may be written as often as
@@ -259,20 +260,19 @@ func (p *inliner) escaped() bool {
 // code copies code within a line. A run of backticks that nothing ends would
 // begin code that goes on through all that follows.
 func (p *inliner) code() bool {
-	run := len(p.rest) - len(strings.TrimLeft(p.rest, "`"))
+	run := ticks(p.rest)
+	if !p.runs.ends(p.rest, run) {
+		return p.put(strings.Repeat("\\`", run), run)
+	}
 	for at := run; ; {
-		i := strings.IndexByte(p.rest[at:], '`')
-		if i < 0 {
-			return p.put(strings.Repeat("\\`", run), run)
-		}
-		at += i
-		end := at + len(p.rest[at:]) - len(strings.TrimLeft(p.rest[at:], "`"))
+		at += strings.IndexByte(p.rest[at:], '`')
+		end := at + ticks(p.rest[at:])
 		if end-at != run {
 			at = end
 			continue
 		}
 		text := p.rest[run:at]
-		if strings.Contains(text, "\uE000") || strings.TrimSpace(text) == "" {
+		if strings.TrimSpace(text) == "" {
 			return p.put(strings.Repeat("\\`", run), run)
 		}
 		mark := "`"
@@ -287,6 +287,48 @@ func (p *inliner) code() bool {
 		}
 		return p.put(mark+text+mark, end)
 	}
+}
+
+// runs knows where the last run of backticks of each length begins, up to the next
+// place of a piece of code, which none may reach over: else each run that nothing ends
+// would be looked for in all that is left. Places are counted from the end.
+type runs struct {
+	last  map[int]int
+	until int
+}
+
+// ends says whether a run of so many backticks, with which what is left begins, is
+// ended by another.
+func (r *runs) ends(rest string, run int) bool {
+	if r.last == nil || len(rest) <= r.until {
+		r.read(rest)
+	}
+	return r.last[run] > 0 && r.last[run] <= len(rest)-run
+}
+
+func (r *runs) read(rest string) {
+	r.last, r.until = map[int]int{}, 0
+	if hold := strings.Index(rest, "\uE000"); hold >= 0 {
+		r.until = len(rest) - hold
+	}
+	for {
+		i := strings.IndexByte(rest, '`')
+		if i < 0 || len(rest)-i < r.until {
+			return
+		}
+		rest = rest[i:]
+		run := ticks(rest)
+		r.last[run] = len(rest)
+		rest = rest[run:]
+	}
+}
+
+// ticks is how many backticks a text begins with.
+func ticks(s string) (n int) {
+	for n < len(s) && s[n] == '`' {
+		n++
+	}
+	return n
 }
 
 // angle writes an address or markup of Discord's as it is, and HTML as the

@@ -48,7 +48,7 @@ func paged(sheets []sheet, most int) []string {
 				gap = map[bool]string{true: "\n", false: "\n\n"}[s.code]
 			}
 			room := most - units(page) - units(gap) - (units(s.draw("x")) - 1)
-			if units(rest) > room && page != "" && (room < leastPiece || units(rest) <= most/4) {
+			if page != "" && !fits(rest, room) && (room < leastPiece || fits(rest, most/4)) {
 				turn()
 				continue
 			}
@@ -63,13 +63,18 @@ func paged(sheets []sheet, most int) []string {
 	return pages
 }
 
+// fits says whether a text has at most so many units. It looks at no more of it than
+// that.
+func fits(text string, most int) bool {
+	return most >= 0 && len(markdown.Head(text, most)) == len(text)
+}
+
 // cutLines cuts a text after as many lines as fit, or within one that doesn't fit
 // alone.
 func cutLines(text string, most int) (piece, rest string) {
-	if units(text) <= most {
+	if piece = markdown.Head(text, most); len(piece) == len(text) {
 		return text, ""
 	}
-	piece = markdown.Head(text, most)
 	if i := strings.LastIndexByte(piece, '\n'); i > 0 {
 		return text[:i], text[i+1:]
 	}

@@ -5,6 +5,9 @@ import (
 	"regexp/syntax"
 	"strings"
 	"testing"
+
+	"nod/chat"
+	"nod/internal/work"
 )
 
 // What is looked for at each place of a text is looked for there alone: a pattern that
@@ -58,4 +61,39 @@ func TestDialectSmall(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", src, got, want)
 		}
 	}
+}
+
+// What is drawn for Discord, and read from it, is work that grows with the length of
+// a text, whatever stands in it.
+func TestWork(t *testing.T) {
+	t.Parallel()
+	covered := []string{"nod/adapters/discord", "nod/chat/...", "github.com/yuin/goldmark/...", "regexp"}
+	work.Linear(t, work.Bound{Covered: covered, Statements: 6500, Bytes: 4000}, func(text string) {
+		thread := chat.ThreadID{Platform: "discord", Channel: "1", Root: "2"}
+		answerParts(&chat.Text{Markdown: text})
+		steps := chat.Steps{Status: text, Items: []chat.Step{{Thought: text, Calls: []chat.ToolCall{{Tool: text, Args: text, Observation: text, State: chat.CallDone}}}}}
+		stepsPart(thread, &steps)
+		stepsPages(steps)
+		approvalPart(&chat.Approval{Tool: text, Args: text, Why: text, Reason: text, Preview: &chat.Preview{Text: text}})
+		words{}.readable(text)
+	})
+}
+
+// Laying a text on pages looks at no part of it for each page anew.
+func TestWorkOfPages(t *testing.T) {
+	t.Parallel()
+	covered := []string{"nod/adapters/discord", "nod/chat/markdown"}
+	work.Linear(t, work.Bound{Covered: covered, Size: 1 << 20, Texts: []string{"words", "lines", "one word"}, Statements: 60, Bytes: 60}, func(text string) {
+		paged([]sheet{{text: text}}, mostContent)
+		paged([]sheet{{text: text, code: true}}, mostContent)
+	})
+}
+
+// Runs of backticks that nothing ends are looked for once.
+func TestWorkOfBackticks(t *testing.T) {
+	t.Parallel()
+	covered := []string{"nod/adapters/discord"}
+	work.Linear(t, work.Bound{Covered: covered, Size: 1 << 20, Texts: []string{"rows of backticks", "backticks", "code within lines"}, Statements: 60, Bytes: 200}, func(text string) {
+		inlined(strings.ReplaceAll(text, "\n", " "), &references{map[string]string{}, leastRoom})
+	})
 }

@@ -120,31 +120,17 @@ func (s *sending) shareAnswer(ctx context.Context, parts []part) ([]part, error)
 	return append(parts[:mostPlainReplies:mostPlainReplies], part{{text: "The answer is longer than can be shown here.", plain: true}}), nil
 }
 
-// pieces cuts text into lines' lengths of at most so many units.
+// pieces cuts text into lines' lengths of at most so many units. Of what is left it
+// looks at no more than one piece at a time.
 func pieces(s string, most int) []string {
 	var out []string
-	for s = strings.TrimSpace(s); units(s) > most; {
-		cut, n, line := len(s), 0, 0
-		for i, r := range s {
-			if r > 0xFFFF {
-				n++
-			}
-			if n++; n > most {
-				cut = i
-				break
-			}
-			if r == '\n' {
-				line = i + 1
-			}
-		}
-		if line > 0 && line > cut/2 {
+	for s = strings.TrimSpace(s); s != ""; {
+		cut := len(markdown.Head(s, most))
+		if line := strings.LastIndexByte(s[:cut], '\n') + 1; cut < len(s) && line > cut/2 {
 			cut = line
 		}
 		out = append(out, s[:cut])
 		s = s[cut:]
-	}
-	if s != "" {
-		out = append(out, s)
 	}
 	return out
 }

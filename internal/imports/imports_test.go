@@ -69,6 +69,7 @@ var mayImport = map[string][]string{
 	"cmd/bot":                {"*"},
 	"cmd/bot/config":         {"chat", "llm/args", "memory"},
 	"internal/imports":       {},
+	"internal/work":          {},
 	"internal/script":        {"*"},
 	"internal/crash":         {"*"},
 	"internal/redistest":     {},

@@ -1,0 +1,45 @@
+package slack
+
+import (
+	"encoding/json"
+	"testing"
+
+	"nod/chat"
+	"nod/internal/work"
+)
+
+// What is drawn for Slack, and read from it, is work that grows with the length of a
+// text, whatever stands in it.
+func TestWork(t *testing.T) {
+	t.Parallel()
+	covered := []string{"nod/adapters/slack", "nod/chat/...", "github.com/yuin/goldmark/...", "regexp"}
+	work.Linear(t, work.Bound{Covered: covered, Statements: 6000, Bytes: 4000}, func(text string) {
+		thread := chat.ThreadID{Platform: "slack", Channel: "C1", Root: "1.1"}
+		answerParts(&chat.Text{Markdown: text}, card{})
+		earlierBox(&chat.Earlier{Markdown: text}, mostReply, "")
+		steps := chat.Steps{Status: text, Items: []chat.Step{{Thought: text, Calls: []chat.ToolCall{{Tool: text, Args: text, Observation: text, State: chat.CallDone}}}}}
+		stepsPart(thread, &steps)
+		stepPages(thread.String(), steps)
+		approvalPart(&chat.Approval{Tool: text, Args: holding(text), Why: text, Reason: text, Preview: &chat.Preview{Text: text}}, everything)
+		argsParts(text)
+		words{}.readable(text)
+	})
+}
+
+// holding gives the arguments of a call with a text in them.
+func holding(text string) string {
+	raw, err := json.Marshal(map[string]string{"text": text})
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+// Cutting a text looks at no part of it for each piece anew.
+func TestWorkOfCutting(t *testing.T) {
+	t.Parallel()
+	covered := []string{"nod/adapters/slack", "nod/chat/markdown"}
+	work.Linear(t, work.Bound{Covered: covered, Size: 1 << 20, Texts: []string{"words", "lines", "one word"}, Statements: 60, Bytes: 60}, func(text string) {
+		pieces(text, mostSection)
+	})
+}

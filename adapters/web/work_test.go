@@ -1,0 +1,32 @@
+package web
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"nod/chat"
+	"nod/chat/markdown"
+	"nod/internal/work"
+)
+
+// What is drawn for a browser is work that grows with the length of a text, whatever
+// stands in it.
+func TestWork(t *testing.T) {
+	t.Parallel()
+	covered := []string{"nod/adapters/web/...", "nod/chat/...", "github.com/yuin/goldmark/...", "regexp"}
+	work.Linear(t, work.Bound{Covered: covered, Statements: 4000, Bytes: 4000}, func(text string) {
+		stepsOf(&chat.Steps{Status: text, Items: []chat.Step{{Thought: text, Calls: []chat.ToolCall{{Tool: text, Args: text, Observation: text, State: chat.CallDone}}}}})
+		approvalOf(&chat.Approval{Tool: text, Args: holding(text), Why: text, Reason: text, Preview: &chat.Preview{Text: text}}, time.Time{})
+		markdown.HTML(text)
+	})
+}
+
+// holding gives the arguments of a call with a text in them.
+func holding(text string) string {
+	raw, err := json.Marshal(map[string]string{"text": text})
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}

@@ -1,0 +1,137 @@
+// Package work counts what a program does with a hostile text, for tests that say
+// that it does no more than grows with the text's length.
+//
+// The idea is that work is counted and never timed: the test is built once more with
+// counters in it, as for coverage, and run on each of [Hostile] texts in a process of
+// its own; then the statements that it executed, and the bytes that it allocated, are
+// divided by the length of the text. What grows with the square is many times over
+// any bound.
+package work
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Size is about how many bytes the texts have, where a bound says nothing else.
+const Size = 32 << 10
+
+// hopeless is for all texts together: what grows with the square would go on for
+// hours.
+const hopeless = 10 * time.Minute
+
+// env names the text that a process is for, by its number.
+const env = "NOD_TEST_WORK_ON"
+
+// Bound is how much may be done for a byte of a text.
+type Bound struct {
+	Covered    []string // packages whose statements count, as go test takes them
+	Size       int      // of the texts; 0 is Size
+	Texts      []string // by their names; none are all
+	Statements int
+	Bytes      int // allocated
+}
+
+// Linear tests that do keeps to a bound, whatever the text. It is called in a test
+// that does nothing else, in the folder of its package.
+func Linear(t *testing.T, most Bound, do func(text string)) {
+	t.Helper()
+	if most.Size == 0 {
+		most.Size = Size
+	}
+	if nr, ok := os.LookupEnv(env); ok {
+		on(t, nr, most.Size, do)
+		return
+	}
+	program := filepath.Join(t.TempDir(), "work.test")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-covermode=count", "-coverpkg="+strings.Join(most.Covered, ","), "-o", program, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), hopeless)
+	defer cancel()
+	counts := filepath.Join(t.TempDir(), "counts")
+	for n, text := range Hostile {
+		if len(most.Texts) > 0 && !slices.Contains(most.Texts, text.Name) {
+			continue
+		}
+		run := exec.CommandContext(ctx, program, "-test.run=^"+t.Name()+"$", "-test.coverprofile="+counts)
+		run.Env = append(os.Environ(), fmt.Sprintf("%s=%d", env, n))
+		out, err := run.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", text.Name, err, out)
+		}
+		size := len(text.Of(most.Size))
+		statements, bytes := statements(t, counts)/size, allocated(t, string(out))/size
+		t.Logf("%s: %d statements and %d bytes a byte", text.Name, statements, bytes)
+		if statements > most.Statements || bytes > most.Bytes {
+			t.Errorf("%s: %d statements and %d bytes a byte, want %d and %d at most", text.Name, statements, bytes, most.Statements, most.Bytes)
+		}
+	}
+}
+
+// said is what a process says how much it allocated.
+const said = "bytes allocated: "
+
+// on does the work on one text.
+func on(t *testing.T, nr string, size int, do func(text string)) {
+	t.Helper()
+	n, err := strconv.Atoi(nr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := Hostile[n].Of(size)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do(text)
+	runtime.ReadMemStats(&after)
+	fmt.Printf("\n%s%d\n", said, after.TotalAlloc-before.TotalAlloc)
+}
+
+func allocated(t *testing.T, out string) int {
+	t.Helper()
+	_, rest, _ := strings.Cut(out, said)
+	number, _, _ := strings.Cut(rest, "\n")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		t.Fatalf("read %q: %v", out, err)
+	}
+	return n
+}
+
+// statements sums up a profile of coverage: lines "file:from,to statements count".
+func statements(t *testing.T, profile string) (sum int) {
+	t.Helper()
+	f, err := os.Open(profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) != 3 {
+			continue // the mode
+		}
+		n, err := strconv.Atoi(fields[1])
+		count, err2 := strconv.Atoi(fields[2])
+		if err != nil || err2 != nil {
+			t.Fatalf("read %q", lines.Text())
+		}
+		sum += n * count
+	}
+	if sum == 0 {
+		t.Fatal("nothing was counted")
+	}
+	return sum
+}
