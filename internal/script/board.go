@@ -91,6 +91,18 @@ func (b *Board) Approvals() []chat.MessageRef {
 	return out
 }
 
+// StepsMessages says how many steps messages stand.
+func (b *Board) StepsMessages() (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.shown {
+		if p.Steps != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // Find gives the approval message of a tool, the newest when there are more, or the one
 // with a number, as in #2.
 func (b *Board) Find(tool string) (chat.MessageRef, bool) {

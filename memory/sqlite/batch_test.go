@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -27,7 +29,7 @@ func TestFirstPartIsUndone(t *testing.T) {
 	say := func(word string, err error) func(*writer) error {
 		return func(w *writer) error { return errors.Join(w.run("INSERT INTO word VALUES (?)", word), err) }
 	}
-	if err := w.begin(); err != nil {
+	if err := w.begin(false); err != nil {
 		t.Fatal(err)
 	}
 	if lost, err := w.first(say("first", ours)); lost || !errors.Is(err, ours) {
@@ -46,6 +48,55 @@ func TestFirstPartIsUndone(t *testing.T) {
 	if _, err := w.one("SELECT group_concat(word) FROM word", nil, &words); err != nil || words != "third" {
 		t.Errorf("%q was kept (%v), want the third alone", words, err)
 	}
+}
+
+// What need not be on the disk at once shares a transaction with its like alone; it is
+// there with the next one that has to be, and at the latest a second later.
+func TestSoon(t *testing.T) {
+	t.Parallel()
+	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{})
+	const normal, full = 1, 2 // of PRAGMA synchronous
+	level := func(into *int) func(*writer) error {
+		return func(w *writer) error {
+			_, err := w.one("SELECT synchronous FROM pragma_synchronous", nil, into)
+			return err
+		}
+	}
+	var one, two, three int
+	done := func(soon bool, into *int) *op { return &op{do: level(into), soon: soon} }
+	if err := s.submit(t.Context(), done(true, &one)); err != nil || one != normal {
+		t.Errorf("alone: level %d, %v", one, err)
+	}
+	open := gate(t, s)
+	var wg sync.WaitGroup
+	for _, o := range []*op{done(true, &one), done(false, &two), done(true, &three)} {
+		wg.Go(func() {
+			if err := s.submit(context.Background(), o); err != nil {
+				t.Error(err)
+			}
+		})
+		queued(t, s, o)
+	}
+	open()
+	wg.Wait()
+	if one != full || two != full || three != full {
+		t.Errorf("in one transaction: levels %d, %d and %d", one, two, three)
+	}
+	ping := func() (n int, err error) {
+		err = s.db.QueryRow("SELECT value FROM number WHERE name = 'ping'").Scan(&n)
+		return n, err
+	}
+	before, err := ping()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.submit(t.Context(), done(true, &one)); err != nil || one != normal {
+		t.Errorf("after them: level %d, %v", one, err)
+	}
+	eventually(t, "what was committed is on the disk", func() bool {
+		n, err := ping()
+		return err == nil && n != before
+	})
 }
 
 // A store that was closed can be opened at once, although a child that was just forked

@@ -79,7 +79,7 @@ func (m *migration) run(steps []step) error {
 }
 
 func (m *migration) step(to int, do step) error {
-	if err := m.w.begin(); err != nil {
+	if err := m.w.begin(false); err != nil {
 		return err
 	}
 	err := do(m)

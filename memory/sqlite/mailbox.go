@@ -14,6 +14,7 @@ type op struct {
 	// may run more than once, and only the last time counts.
 	do    func(*writer) error
 	after func() // runs when it is committed, in the order of the operations
+	soon  bool   // it need not be on the disk when it is done, but soon
 	err   error
 	done  chan struct{}
 }
@@ -43,11 +44,12 @@ func (m *mailbox) add(o *op) bool {
 	return true
 }
 
-// take gives the next operation; nil when there is none.
-func (m *mailbox) take() *op {
+// take gives the next operation; nil when there is none, or it is for another
+// transaction than one that need not be on the disk yet.
+func (m *mailbox) take(soon bool) *op {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.ops) == 0 {
+	if len(m.ops) == 0 || soon && !m.ops[0].soon {
 		return nil
 	}
 	o := m.ops[0]
@@ -65,6 +67,13 @@ func (m *mailbox) back(o *op) bool {
 		m.ops = slices.Delete(m.ops, i, i+1)
 	}
 	return i >= 0
+}
+
+// soon says whether nothing that waits has to be on the disk when it is done.
+func (m *mailbox) soon() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !slices.ContainsFunc(m.ops, func(o *op) bool { return !o.soon })
 }
 
 // state says whether something waits, and whether that is all that will come.

@@ -157,7 +157,7 @@ func (s *Store) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Bo
 		}
 		t = &turn{writer: w, thread: run.Thread, id: h.id, now: now}
 		return t.commit(h, own)
-	}, after: func() {
+	}, soon: memory.Soon(run.Log, bodies...), after: func() {
 		if t.erased {
 			s.purge.want()
 			s.clean()
@@ -197,7 +197,7 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (
 		}
 		t = &turn{writer: w, thread: run.Thread, id: h.id, now: now}
 		return t.finish(h, millis(wakeAt))
-	}, after: func() {
+	}, soon: true, after: func() {
 		if more {
 			return
 		}
