@@ -22,6 +22,7 @@ import (
 const (
 	lookBack    = 72 * time.Hour // as long as event ids are known
 	mostThreads = 500            // are read after a gap, the newest first
+	mostKnown   = 20_000         // are told from those that the bot never heard of
 	mostRooms   = 1000           // of each kind are looked at; more than that only where something was heard lately
 	pageOfRooms = 200
 	mostPages   = 5
@@ -117,8 +118,10 @@ func (a *Adapter) backfill(ctx context.Context, overlap time.Duration) error {
 	return err
 }
 
-// overlooked looks for messages: first where something was heard lately, then
-// everywhere.
+// overlooked looks for messages: first in the conversations of the threads that
+// were heard of last, whose histories say which threads were written in, and then
+// in those threads and in all other conversations side by side, since Slack limits
+// histories and threads apart.
 func (a *Adapter) overlooked(ctx context.Context, overlap time.Duration) error {
 	marks, err := a.heard.UpTo(ctx)
 	for i, m := range marks {
@@ -128,21 +131,16 @@ func (a *Adapter) overlooked(ctx context.Context, overlap time.Duration) error {
 	}
 	since, failed := a.since(ctx, marks, overlap)
 	err = errors.Join(err, failed)
-	s := newSearch(a, marks)
-	err = errors.Join(err, s.rooms(ctx, s.lately))
-	for _, m := range marks[:min(len(marks), mostThreads)] {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if m.Thread.Root != "" {
-			err = errors.Join(err, a.replies(ctx, channelOf(m.Thread.Channel), m.Thread.Root, m.Last.ID))
-		}
+	s := newSearch(a, marks, since)
+	err = errors.Join(err, s.rooms(ctx, s.near))
+	told := make(chan error, 1)
+	go func(found []strand) { told <- errors.Join(s.threads(ctx, found), s.unseen(ctx, marks)) }(s.take())
+	err = errors.Join(err, s.rooms(ctx, s.far))
+	if !since.IsZero() {
+		others, failed := s.others(ctx, stamp(since))
+		err = errors.Join(err, failed, s.rooms(ctx, others))
 	}
-	if since.IsZero() {
-		return errors.Join(err, s.threads(ctx))
-	}
-	others, failed := s.others(ctx, stamp(since))
-	return errors.Join(err, failed, s.rooms(ctx, others), s.threads(ctx))
+	return errors.Join(err, <-told, s.threads(ctx, s.take()))
 }
 
 // since is from when on everything has to be looked for. Where that was never

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nod/chat"
 	"nod/internal/fakeslack"
 	"nod/internal/ledger"
 )
@@ -102,5 +103,44 @@ func TestFirstStart(t *testing.T) {
 	}
 	if n := len(fake.Calls("conversations.history")); n > 0 {
 		t.Errorf("%d histories were read", n)
+	}
+}
+
+// Of many threads those are read after a gap in which somebody wrote, and none of
+// the others, however many the bot is in: Slack lets some fifty be read in a minute.
+func TestQuietThreadsAreNotRead(t *testing.T) {
+	const since, now = 3 * unputBack, 4 * unputBack
+	fake := fakeslack.Start(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond, NoLimits: true})
+	o := &office{t: t, fake: fake, in: ledger.New()}
+	var roots []string
+	for range 20 {
+		root := fake.Say("U0ADA", general, "<@U0BOT> hello")
+		last := fake.Reply("U0ADA", general, root, "<@U0BOT> and again")
+		fake.Reply("U0BOB", general, root, "which is not for the bot")
+		o.in.Marks = append(o.in.Marks, chat.Watermark{Thread: threadID("T0TEAM", general, root), Last: refOf("T0TEAM", general, last), Sent: sentAt(last)})
+		o.in.Known[messageKey(general, root)], o.in.Known[messageKey(general, last)] = true, true
+		roots = append(roots, root)
+	}
+	noted, err := time.Now().Add(since).MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.in.Notes[listenedNote] = noted
+	fake.Advance(now)
+	fake.Reply("U0ADA", general, roots[3], "<@U0BOT> where are you?")
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 }) // Slack has given up on all of it
+	o.run(func(o *Options) {
+		o.Pace = 10_000
+		o.Now = func() time.Time { return time.Now().Add(now) }
+	})
+	o.in.Await(t, func() bool { return len(o.in.Messages) > 0 && string(o.in.Notes[listenedNote]) != string(noted) })
+	o.gone()
+	if diff := cmp.Diff([]string{"where are you?"}, o.texts()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	for _, c := range fake.Calls("conversations.replies") {
+		if c.Args["ts"] != roots[3] {
+			t.Errorf("the thread of %s was read, in which nobody wrote", c.Args["ts"])
+		}
 	}
 }

@@ -5,36 +5,60 @@ import (
 	"errors"
 	"net/url"
 	"slices"
+	"sync"
 	"time"
 
 	"nod/chat"
 	"nod/chat/outbox"
 )
 
-// search is one look for messages in conversations, and for threads in them that
-// the bot does not know: a conversation's history holds no replies, but says of
-// each message that opens a thread when the last reply came.
+// search is one look for messages in conversations, and for the threads in them
+// that were written in: a conversation's history holds no replies, but says of each
+// message that opens a thread when the last reply came. So of thousands of threads
+// those are read that have something new, whether the bot knows them or not.
 type search struct {
-	a      *Adapter
-	lately map[string]string // conversations where something was heard, and up to when
-	known  map[string]bool   // threads that are read in any case
-	found  []strand          // others, that somebody wrote in
+	a         *Adapter
+	near, far []room            // where something was heard lately, the latest first
+	heard     map[string]bool   // the conversations of these
+	known     map[string]string // up to when threads were heard
+	since     time.Time         // before that all was heard, everywhere
+	found     []strand          // threads that somebody wrote in
+
+	mu   sync.Mutex
+	seen map[string]bool // known threads that a history told of
 }
 
-// strand is a thread that somebody wrote in after the bot had stopped listening.
+// room is a conversation, and since when it is looked at.
+type room struct{ channel, since string }
+
+// strand is a thread that somebody wrote in since.
 type strand struct {
 	channel, root string
 	since         string
 	latest        time.Time
 }
 
-func newSearch(a *Adapter, marks []chat.Watermark) *search {
-	s := &search{a: a, lately: map[string]string{}, known: map[string]bool{}}
-	for _, m := range slices.Backward(marks) {
-		s.lately[channelOf(m.Thread.Channel)] = m.Last.ID
+// newSearch begins a search. Events that were put side by side may be so much older
+// than the last of which is known that it was.
+func newSearch(a *Adapter, marks []chat.Watermark, since time.Time) *search {
+	s := &search{a: a, heard: map[string]bool{}, known: map[string]string{}, seen: map[string]bool{}}
+	if !since.IsZero() {
+		s.since = since.Add(-unputBack)
 	}
-	for _, m := range marks[:min(len(marks), mostThreads)] {
-		s.known[channelOf(m.Thread.Channel)+" "+m.Thread.Root] = true
+	for i, m := range marks {
+		channel := channelOf(m.Thread.Channel)
+		if i < mostKnown && m.Thread.Root != "" {
+			s.known[channel+" "+m.Thread.Root] = m.Last.ID
+		}
+		if s.heard[channel] {
+			continue
+		}
+		s.heard[channel] = true
+		if r := (room{channel, m.Last.ID}); i < mostThreads {
+			s.near = append(s.near, r)
+		} else {
+			s.far = append(s.far, r)
+		}
 	}
 	return s
 }
@@ -44,15 +68,15 @@ func newSearch(a *Adapter, marks []chat.Watermark) *search {
 var kindsOfRooms = []string{"im", "public_channel", "private_channel", "mpim"}
 
 // others lists the conversations in which nothing was heard lately.
-func (s *search) others(ctx context.Context, since string) (map[string]string, error) {
-	out := map[string]string{}
+func (s *search) others(ctx context.Context, since string) ([]room, error) {
+	var out []room
 	var all error
 	for _, kind := range kindsOfRooms {
 		ids, err := s.a.conversations(ctx, url.Values{"types": {kind}}, mostRooms)
 		all = errors.Join(all, missing(err))
 		for _, id := range ids {
-			if _, ok := s.lately[id]; !ok {
-				out[id] = since
+			if !s.heard[id] {
+				out = append(out, room{id, since})
 			}
 		}
 	}
@@ -61,13 +85,13 @@ func (s *search) others(ctx context.Context, since string) (map[string]string, e
 
 // rooms looks for messages that open a thread: in direct conversations any,
 // elsewhere those that mention the bot.
-func (s *search) rooms(ctx context.Context, of map[string]string) error {
+func (s *search) rooms(ctx context.Context, of []room) error {
 	var all error
-	for channel, since := range of {
+	for _, r := range of {
 		if ctx.Err() != nil {
 			return errors.Join(all, ctx.Err())
 		}
-		all = errors.Join(all, missing(s.room(ctx, channel, since)))
+		all = errors.Join(all, missing(s.room(ctx, r.channel, r.since)))
 	}
 	return all
 }
@@ -83,24 +107,67 @@ func (s *search) room(ctx context.Context, channel, since string) error {
 		return err
 	}
 	for _, ev := range msgs {
-		latest := sentAt(ev.LatestReply)
-		if latest.After(from) && !ev.isReply() && !s.known[channel+" "+ev.TS] {
-			s.found = append(s.found, strand{channel, ev.TS, since, latest})
+		if !ev.isReply() {
+			s.look(channel, ev, since)
 		}
 	}
 	return s.a.overdue(ctx, channel, slices.DeleteFunc(msgs, func(ev event) bool { return !sentAt(ev.TS).After(from) }))
 }
 
-// threads reads what was written in threads that the bot does not know. Only what
-// calls it there is for it.
-func (s *search) threads(ctx context.Context) error {
-	slices.SortFunc(s.found, func(x, y strand) int { return y.latest.Compare(x.latest) })
+// look notes a message that may open a thread, where somebody wrote in that.
+func (s *search) look(channel string, ev event, since string) {
+	latest := sentAt(ev.LatestReply)
+	if latest.IsZero() {
+		return
+	}
+	last, known := s.known[channel+" "+ev.TS]
+	if known {
+		s.mu.Lock()
+		s.seen[channel+" "+ev.TS] = true
+		s.mu.Unlock()
+		since = last
+	}
+	if latest.After(sentAt(since)) && (!known || latest.After(s.since)) {
+		s.found = append(s.found, strand{channel, ev.TS, since, latest})
+	}
+}
+
+// take gives what was found since it was asked last.
+func (s *search) take() []strand {
+	out := s.found
+	s.found = nil
+	return out
+}
+
+// threads reads what was written in threads, in those that were written in last
+// first. Of those that the bot does not know only what calls it there is for it.
+func (s *search) threads(ctx context.Context, found []strand) error {
+	slices.SortFunc(found, func(x, y strand) int { return y.latest.Compare(x.latest) })
 	var all error
-	for _, t := range s.found[:min(len(s.found), mostThreads)] {
+	for _, t := range found[:min(len(found), mostThreads)] {
 		if ctx.Err() != nil {
 			return errors.Join(all, ctx.Err())
 		}
 		all = errors.Join(all, s.a.replies(ctx, t.channel, t.root, t.since))
+	}
+	return all
+}
+
+// unseen reads the threads that no history told of, since they began too long ago
+// or it could not be read.
+func (s *search) unseen(ctx context.Context, marks []chat.Watermark) error {
+	var all error
+	for _, m := range marks[:min(len(marks), mostThreads)] {
+		if ctx.Err() != nil {
+			return errors.Join(all, ctx.Err())
+		}
+		channel := channelOf(m.Thread.Channel)
+		s.mu.Lock()
+		seen := s.seen[channel+" "+m.Thread.Root]
+		s.mu.Unlock()
+		if m.Thread.Root != "" && !seen {
+			all = errors.Join(all, s.a.replies(ctx, channel, m.Thread.Root, m.Last.ID))
+		}
 	}
 	return all
 }
