@@ -44,7 +44,7 @@ func (i Inbox) Waiting(ctx context.Context, platform string, v chat.Visit) (chat
 		return chat.Home{}, err
 	}
 	slices.SortFunc(waits, func(x, y chat.Waits) int {
-		return cmp.Or(x.Deadline.Compare(y.Deadline), cmp.Compare(x.Ref.String(), y.Ref.String()))
+		return cmp.Or(x.Deadline.Compare(y.Deadline), cmp.Compare(x.Thread.String(), y.Thread.String()), cmp.Compare(x.Number, y.Number))
 	})
 	listed := min(len(waits), mostListed)
 	return chat.Home{Waiting: waits[:listed], Further: len(waits) - listed}, nil

@@ -434,3 +434,28 @@ func TestConsumersAreBuried(t *testing.T) {
 	mustPut(t, alive, text("two"))
 	mustClaim(t, alive)
 }
+
+// What a process that ends was handed on a connection which it closed before it read
+// that goes to another at once, and what it is asked for later is an error that says
+// so.
+func TestHandedToAClosedConnection(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	o := Options{Lease: time.Hour, Logger: quiet}
+	s := openStore(t, server.URL(), o)
+	f, err := s.feedOf([]string{"slack"})
+	if err != nil {
+		t.Fatalf("feed: %v", err)
+	}
+	mustPut(t, s, text("one"))
+	if _, err := f.take(within(t)); err != nil { // nobody here has it, as if it had not been read
+		t.Fatalf("take: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatalf("Close: %v", err)
+	}
+	mustClaim(t, openStore(t, server.URL(), o))
+	if _, err := s.Put(within(t), someThread, text("two")); !errors.Is(err, memory.ErrFenced) {
+		t.Errorf("Put: %v, want %v", err, memory.ErrFenced)
+	}
+}

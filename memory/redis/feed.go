@@ -14,7 +14,7 @@ import (
 	"nod/memory"
 )
 
-// errClosed is what Next gives once the store is closed.
+// errClosed is what there is to say once the store is closed.
 var errClosed = fmt.Errorf("the store is closed: %w", memory.ErrFenced)
 
 // A ready thread that was handed out and not claimed within this time is given

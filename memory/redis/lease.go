@@ -191,7 +191,7 @@ func (s *Store) leave(ctx context.Context) error {
 	}
 	errs := []error{s.giveBack(ctx, offers)}
 	for i := range shards {
-		_, err := s.run(ctx, goneScript, i, s.words.self)
+		_, err := s.run(ctx, goneScript, i, s.words.self, s.lease.Milliseconds(), sweepCount)
 		errs = append(errs, err)
 	}
 	for _, f := range s.feeds.by {

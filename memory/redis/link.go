@@ -29,7 +29,7 @@ type link struct {
 }
 
 func (a address) link(o Options) *link {
-	l := &link{log: o.Logger, keys: keys{prefix: o.Prefix}, cmd: a.client(o.TLS)}
+	l := &link{log: o.Logger, keys: keys{prefix: o.Prefix}, cmd: a.client(o)}
 	if l.log == nil {
 		l.log = slog.Default()
 	}
@@ -83,7 +83,11 @@ func (l *link) do(ctx context.Context, shard int, patient patience, f func() err
 		if sleep(ctx, pause) != nil {
 			return errors.Join(err, ctx.Err())
 		}
-		if err = l.inFormat(ctx, shard, f); err == nil || !transient(err) {
+		err = l.inFormat(ctx, shard, f)
+		switch {
+		case errors.Is(err, redis.ErrClosed):
+			return errClosed
+		case err == nil || !transient(err):
 			return err
 		}
 		l.noteTrouble(ctx, shard, err)
