@@ -1,30 +1,91 @@
 package run_test
 
 import (
+	"bytes"
 	"context"
 	"flag"
+	"io"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"nod/adapters/terminal"
+	"nod/agent/run"
+	"nod/chat"
+	"nod/internal/redistest"
 	"nod/internal/script"
 	"nod/memory"
+	"nod/memory/redis"
 	"nod/memory/sqlite"
 )
 
 var update = flag.Bool("update", false, "rewrite what the conversations want")
 
-// Every conversation in testdata shows people what it wants to. They are
-// played on a file; that Redis keeps the same log is for the contract suite.
+// Every conversation in testdata shows people what it wants to.
 func TestConversations(t *testing.T) {
+	conversations(t, func(t *testing.T, file, _ string) { script.Play(t, file, openFile, *update) })
+}
+
+// days are conversations in which a day goes by. On Redis a process looks around every
+// five seconds of it, which takes half a minute.
+var days = []string{"idle", "limits"}
+
+// They do so on Redis too.
+func TestConversationsOnRedis(t *testing.T) {
+	t.Parallel()
+	open := openRedis(t)
+	conversations(t, func(t *testing.T, file, name string) {
+		if !slices.Contains(days, name) {
+			script.Play(t, file, open(name), false)
+		}
+	})
+}
+
+// openRedis starts a server, in which each conversation has keys of its own.
+func openRedis(t *testing.T) func(name string) script.OpenStore {
+	server := redistest.Start(t)
+	return func(name string) script.OpenStore {
+		return func(ctx context.Context, _ string) (memory.Full, error) {
+			return redis.Open(ctx, server.URL(), redis.Options{Prefix: name, Dial: redistest.NewBubble().Dial})
+		}
+	}
+}
+
+// What can happen to somebody alone is played on a terminal too.
+func TestConversationsOnTerminal(t *testing.T) {
+	t.Parallel()
+	onRedis := openRedis(t)
+	conversations(t, func(t *testing.T, file, name string) {
+		text, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(text, []byte("\n-- terminal --\n")) {
+			return
+		}
+		script.PlayOnTerminal(t, file, newTerminal, terminal.Thread, openFile, *update)
+		script.PlayOnTerminal(t, file, newTerminal, terminal.Thread, onRedis("terminal/"+name), false)
+	})
+}
+
+func newTerminal(in io.Reader, out io.Writer, inbox run.Inbox) script.Terminal {
+	return terminal.New(terminal.Options{
+		In: in, Out: out, Inbox: inbox, History: inbox, User: chat.User{Name: "ada"},
+		Now: func() time.Time { return time.Now().UTC() },
+	})
+}
+
+func conversations(t *testing.T, play func(t *testing.T, file, name string)) {
+	t.Helper()
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no conversations: %v", err)
 	}
 	for _, f := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(f), ".txtar"), func(t *testing.T) {
+		name := strings.TrimSuffix(filepath.Base(f), ".txtar")
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script.Play(t, f, openFile, *update)
+			play(t, f, name)
 		})
 	}
 }

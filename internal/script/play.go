@@ -49,7 +49,15 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 //	-- restart --        the process ends and another one starts
 //	-- down DURATION --  the same, so much later
 //	-- want --
+//	-- terminal --       all that stands on a terminal, see [PlayOnTerminal]
 func Play(t *testing.T, file string, open OpenStore, update bool) {
+	t.Helper()
+	playFile(t, file, "want", open, update, func(*play) {})
+}
+
+// playFile plays the conversation in file and compares what came of it with one of its
+// sections.
+func playFile(t *testing.T, file, section string, open OpenStore, update bool, set func(*play)) {
 	t.Helper()
 	arc, err := txtar.ParseFile(file)
 	if err != nil {
@@ -58,60 +66,55 @@ func Play(t *testing.T, file string, open OpenStore, update bool) {
 	if len(strings.TrimSpace(string(arc.Comment))) == 0 {
 		t.Errorf("%s: say in a first sentence what this conversation proves", file)
 	}
+	want := slices.IndexFunc(arc.Files, func(f txtar.File) bool { return f.Name == section })
+	if want < 0 {
+		t.Fatalf("%s: no section %s", file, section)
+	}
 	var got string
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlay(t, dir, open)
+		set(p)
 		p.start()
 		for _, f := range arc.Files {
 			p.section(f.Name, string(f.Data))
 		}
 		p.stop()
-		got = strings.Join(p.board.Lines(), "\n")
+		got = p.seen()
 		if n := p.model.Left(); n > 0 {
 			t.Errorf("%d blocks of the model were not used", n)
 		}
 	})
-	compare(t, file, arc, got, update)
-}
-
-func compare(t *testing.T, file string, arc *txtar.Archive, got string, update bool) {
-	t.Helper()
-	for i, f := range arc.Files {
-		if f.Name != "want" {
-			continue
-		}
-		want := strings.TrimSpace(string(f.Data))
-		if update {
-			arc.Files[i].Data = []byte(got + "\n")
-			if err := os.WriteFile(file, txtar.Format(arc), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			return
-		}
-		if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
-			t.Errorf("%s: what people saw (-want +got):\n%s", filepath.Base(file), diff)
+	if update {
+		arc.Files[want].Data = []byte(got + "\n")
+		if err := os.WriteFile(file, txtar.Format(arc), 0o600); err != nil {
+			t.Fatal(err)
 		}
 		return
 	}
-	t.Errorf("%s: no want section", file)
+	wanted := strings.TrimSpace(string(arc.Files[want].Data))
+	if diff := cmp.Diff(strings.Split(wanted, "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("%s: what people saw (-want +got):\n%s", filepath.Base(file), diff)
+	}
 }
 
 // play is one conversation under way.
 type play struct {
-	t      *testing.T
-	dir    string
-	open   OpenStore
-	agent  *agent.Agent
-	model  *Model
-	board  *Board
-	tools  Tools
-	limits run.Limits
-	thread chat.ThreadID
-	msgs   int
-	events int
-	forms  map[string]chat.Approval // by who opened it, and the tool
-	again  map[string]chat.Again    // the same of calls that are run again
+	t     *testing.T
+	dir   string
+	open  OpenStore
+	agent *agent.Agent
+	model *Model
+	board *Board
+	// console is where the conversation is seen instead, if it is.
+	console *console
+	tools   Tools
+	limits  run.Limits
+	thread  chat.ThreadID
+	msgs    int
+	events  int
+	forms   map[string]chat.Approval // by who opened it, and the tool
+	again   map[string]chat.Again    // the same of calls that are run again
 
 	store  memory.Full
 	inbox  run.Inbox
@@ -147,9 +150,13 @@ func (p *play) start() {
 		emoji[e] = true
 	}
 	p.inbox = run.Inbox{Store: store, Emoji: emoji, Agent: p.agent}
+	platform := run.Platform(p.board)
+	if p.console != nil {
+		platform = p.console.start(ctx, p)
+	}
 	r := &run.Runner{
 		Store: store, Agent: p.agent, Model: p.model, Tools: p.tools,
-		Platforms: map[string]run.Platform{"board": p.board}, Limits: p.limits, Lobby: p.inbox,
+		Platforms: map[string]run.Platform{p.thread.Platform: platform}, Limits: p.limits, Lobby: p.inbox,
 	}
 	go func() {
 		defer close(p.done)
@@ -163,9 +170,20 @@ func (p *play) start() {
 func (p *play) stop() {
 	p.cancel()
 	<-p.done
+	if p.console != nil {
+		p.console.stop()
+	}
 	if err := p.store.Close(); err != nil {
 		p.t.Errorf("close: %v", err)
 	}
+}
+
+// seen is all that people saw.
+func (p *play) seen() string {
+	if p.console != nil {
+		return p.console.out.String()
+	}
+	return strings.Join(p.board.Lines(), "\n")
 }
 
 func (p *play) section(name, data string) {
@@ -215,7 +233,7 @@ func (p *play) section(name, data string) {
 	case "restart":
 		p.stop()
 		p.start()
-	case "want":
+	case "want", "terminal":
 	default:
 		p.t.Fatalf("no section %q", name)
 	}
@@ -391,91 +409,5 @@ func (p *play) limit(whose, value string) {
 		p.limits.All = l
 	default:
 		p.t.Fatalf("no option %q", whose)
-	}
-}
-
-func (p *play) says(who, text string) {
-	who, file, attached := strings.Cut(who, " with ")
-	p.msgs++
-	id := fmt.Sprintf("m%d", p.msgs)
-	m := chat.Message{
-		Ref:  chat.MessageRef{Platform: "board", Channel: "c", ID: id},
-		From: chat.User{ID: chat.UserID(who), Name: who}, Text: text, Sent: time.Now(),
-	}
-	if attached {
-		m.Files = []chat.File{{Name: file, MediaType: "text/plain", Text: "what the file says"}}
-	}
-	if _, err := p.inbox.Message(p.t.Context(), p.thread, m, id); err != nil {
-		p.t.Errorf("put: %v", err)
-	}
-}
-
-// reacts reads NAME EMOJI [TOOL|message ID|steps|answer] [removed] [found] [bot].
-func (p *play) reacts(f []string) {
-	r := chat.Reaction{By: chat.User{ID: chat.UserID(f[0]), Name: f[0]}, Emoji: f[1]}
-	for _, o := range f[2:] {
-		switch {
-		case o == "removed":
-			r.Removed = true
-		case o == "found":
-			r.Found = true
-		case o == "grant":
-			r.Grant, r.Button = &chat.Grant{}, true
-		case o == "bot":
-			r.By.Bot = true
-		case o == "steps":
-			r.On, _ = p.board.Steps()
-		case o == "answer":
-			r.On = p.board.Answer()
-		case strings.HasPrefix(o, "m") && len(o) == 2:
-			r.On = chat.MessageRef{Platform: "board", Channel: "c", ID: o}
-		case strings.HasPrefix(o, "in="):
-			place, tool, _ := strings.Cut(strings.TrimPrefix(o, "in="), "/")
-			r.On, _ = p.board.FindIn(place, tool)
-		default:
-			r.On, _ = p.board.Find(o)
-		}
-	}
-	if r.On.IsZero() {
-		p.t.Fatalf("react %v: there is no such message", f)
-	}
-	p.events++
-	if _, err := p.inbox.Reaction(p.t.Context(), r, fmt.Sprintf("r%d", p.events)); err != nil {
-		p.t.Errorf("put: %v", err)
-	}
-}
-
-// meanwhile does one thing: "person NAME: TEXT" or "react NAME EMOJI …".
-func (p *play) meanwhile(directive string) {
-	word, rest, _ := strings.Cut(directive, " ")
-	switch word {
-	case "person":
-		who, text, _ := strings.Cut(rest, ": ")
-		p.says(who, text)
-	case "react":
-		p.reacts(strings.Fields(rest))
-	case "edit":
-		id, text, _ := strings.Cut(rest, ": ")
-		p.edits(id, text)
-	case "delete":
-		p.deletes(rest)
-	default:
-		p.t.Fatalf("no directive %q", directive)
-	}
-}
-
-func (p *play) edits(id, text string) {
-	p.events++
-	ref := chat.MessageRef{Platform: "board", Channel: "c", ID: id}
-	if _, err := p.inbox.Edited(p.t.Context(), ref, text, fmt.Sprintf("e%d", p.events)); err != nil {
-		p.t.Errorf("put: %v", err)
-	}
-}
-
-func (p *play) deletes(id string) {
-	p.events++
-	ref := chat.MessageRef{Platform: "board", Channel: "c", ID: id}
-	if _, err := p.inbox.Deleted(p.t.Context(), ref, fmt.Sprintf("d%d", p.events)); err != nil {
-		p.t.Errorf("put: %v", err)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 	"time"
 
@@ -44,6 +45,8 @@ type Options struct {
 	Lease  time.Duration // how long a dead process still holds a thread; 0: 15 s
 	Prefix string        // of every key; empty: "nod"
 	TLS    *tls.Config   // of the TLS schemes; nil: the system's roots
+	// Dial makes the connections, TLS and all; nil: over the network.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // Defaults and fixed numbers.
@@ -110,7 +113,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 
 func newStore(a address, o Options) *Store {
 	s := &Store{
-		link: a.link(o), wait: a.client(o.TLS),
+		link: a.link(o), wait: a.client(o),
 		keep: o.Keep, quota: o.Quota, lease: o.Lease,
 		began: time.Now(), address: a, tls: o.TLS, words: newWords(), mendNow: make(chan struct{}, 1),
 	}

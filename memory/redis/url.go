@@ -172,7 +172,7 @@ func hostList(s, port string) ([]string, error) {
 
 // client makes a client that does each thing once: what is repeated, and how
 // often, is decided in [Store.do]. Errors come soon when a server is down.
-func (a address) client(config *tls.Config) redis.UniversalClient {
+func (a address) client(opts Options) redis.UniversalClient {
 	o := &redis.UniversalOptions{
 		Addrs: a.hosts, MasterName: a.master, IsClusterMode: a.cluster, DB: a.db,
 		Username: a.user, Password: a.password,
@@ -183,10 +183,10 @@ func (a address) client(config *tls.Config) redis.UniversalClient {
 		DialTimeout: 2 * time.Second, ReadTimeout: 3 * time.Second, WriteTimeout: 3 * time.Second,
 		ContextTimeoutEnabled: true,
 		PoolSize:              64, PipelinePoolSize: -1, ConnMaxIdleTime: 5 * time.Minute,
-		FailingTimeoutSeconds: 1,
+		FailingTimeoutSeconds: 1, Dialer: opts.Dial,
 	}
 	if a.tls {
-		o.TLSConfig = a.tlsConfig(config)
+		o.TLSConfig = a.tlsConfig(opts.TLS)
 	}
 	return redis.NewUniversalClient(o)
 }
