@@ -144,6 +144,10 @@ func (p *play) start() {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	store = &restless{Full: store, end: func(why string) {
+		p.t.Error(why)
+		cancel()
+	}}
 	p.store, p.cancel, p.done = store, cancel, make(chan struct{})
 	emoji := map[string]bool{chat.EmojiStop: true, chat.EmojiRetry: true, chat.EmojiGood: true, chat.EmojiBad: true}
 	for _, e := range append(Rules().Approve, Rules().Deny...) {
