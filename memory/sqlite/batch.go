@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"modernc.org/sqlite"
@@ -13,12 +14,34 @@ import (
 // operation of it waits.
 const maxBatch = 256
 
-// write is the goroutine that writes, until the store is closed and nothing
-// waits any more.
+// write is the goroutine that writes what others wait for, until the store is closed
+// and nothing waits any more.
 func (s *Store) write() {
 	for s.waits() {
-		s.health.note(s, s.batch())
-		s.purge.now(s)
+		s.rest(s.writes())
+	}
+}
+
+// writes commits what waits, and says for how long nothing is to be tried now.
+func (s *Store) writes() time.Duration {
+	s.pen.Lock()
+	defer s.pen.Unlock()
+	if waits, _ := s.ops.state(); !waits { // whoever had the pen wrote it too
+		return 0
+	}
+	s.health.note(s.log, s.batch())
+	s.purge.now(s)
+	return s.health.pause
+}
+
+// rest waits that long, or until the store is closed.
+func (s *Store) rest(pause time.Duration) {
+	if pause == 0 {
+		return
+	}
+	select {
+	case <-time.After(pause):
+	case <-s.closed:
 	}
 }
 
@@ -30,15 +53,41 @@ func (s *Store) waits() bool {
 		if waits || closed {
 			return waits
 		}
+		s.pen.Lock()
+		purge := s.purge.due()
+		s.pen.Unlock()
 		select {
 		case <-s.ops.more:
-		case <-s.purge.due():
+		case <-purge:
+			s.pen.Lock()
 			s.purge.now(s)
-		case <-s.late.due:
-			s.late.due = nil
-			s.ops.add(&op{do: ping, done: make(chan struct{})})
+			s.pen.Unlock()
+		case <-s.late.timer.C:
+			s.pen.Lock()
+			if s.late.waits {
+				s.ops.add(&op{do: ping, done: make(chan struct{})})
+			}
+			s.pen.Unlock()
 		}
 	}
+}
+
+// byItself writes an operation in the goroutine of whoever wants it done, if nothing else
+// is being written and all is well: to hand it to another goroutine and back costs as
+// much as to write it.
+func (s *Store) byItself(o *op) bool {
+	if !s.pen.TryLock() {
+		return false
+	}
+	defer s.pen.Unlock()
+	if s.health.ill || !s.ops.only(o) {
+		return false
+	}
+	s.health.note(s.log, s.batch())
+	if s.purge.wanted {
+		s.ops.ring()
+	}
+	return true
 }
 
 // batch commits what waits as one transaction. An error says that the store takes
@@ -76,20 +125,26 @@ func (s *Store) batch() error {
 	return answer(ops)
 }
 
-// late knows whether transactions wait to be on the disk. Only the writer uses it.
-type late struct{ due <-chan time.Time }
+// late knows whether transactions wait to be on the disk. Who has the pen uses it.
+type late struct {
+	waits bool
+	timer *time.Timer
+}
 
-// atMostLate is for how long, when nothing else has them written.
+// atMostLate is for how long they wait, when nothing else has them written.
 const atMostLate = time.Second
+
+func (l *late) init() {
+	l.timer = time.NewTimer(atMostLate)
+	l.timer.Stop()
+}
 
 // note takes that a transaction is done: one that is on the disk has all before it there.
 func (l *late) note(soon bool) {
-	switch {
-	case !soon:
-		l.due = nil
-	case l.due == nil:
-		l.due = time.After(atMostLate)
+	if soon && !l.waits {
+		l.timer.Reset(atMostLate)
 	}
+	l.waits = soon
 }
 
 // ping is a write that means nothing.
@@ -175,7 +230,7 @@ func isTrouble(err error) bool {
 	return false
 }
 
-// health knows whether the store takes writes. Only the writer uses it.
+// health knows whether the store takes writes. Who has the pen uses it.
 type health struct {
 	ill   bool
 	pause time.Duration
@@ -190,21 +245,17 @@ const (
 
 // note takes what came of a transaction: it says once that the store takes no
 // writes, and once that it is over.
-func (h *health) note(s *Store, err error) {
+func (h *health) note(log *slog.Logger, err error) {
 	if err == nil {
 		if h.ill {
-			s.log.Warn("store takes writes again")
+			log.Warn("store takes writes again")
 		}
 		*h = health{}
 		return
 	}
 	if !h.ill {
-		s.log.Error("store takes no writes", "error", err)
+		log.Error("store takes no writes", "error", err)
 	}
 	h.ill = true
 	h.pause = min(max(2*h.pause, firstPause), longestPause)
-	select {
-	case <-time.After(h.pause):
-	case <-s.closed:
-	}
 }

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"nod/memory"
 )
 
 // What the first part of a transaction did is undone when it fails, as that of every
@@ -112,4 +115,42 @@ func TestLockIsTakenBack(t *testing.T) {
 	defer func() { _ = syscall.Close(child) }()
 	mustClose(t, s)
 	mustClose(t, mustOpen(t, path, Options{}))
+}
+
+// Whoever writes an operation of his own while the store is closed is waited for; who
+// comes later is told.
+func TestCloseBesideWriters(t *testing.T) {
+	t.Parallel()
+	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{})
+	var closed, late atomic.Int64
+	var wrote, wg sync.WaitGroup
+	for range 8 {
+		wrote.Add(1)
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				err := s.do(context.Background(), func(w *writer) error {
+					late.Add(closed.Load())
+					return ping(w)
+				})
+				if n == 0 {
+					wrote.Done()
+				}
+				if err != nil {
+					if !errors.Is(err, memory.ErrFenced) {
+						t.Error(err)
+					}
+					return
+				}
+			}
+		})
+	}
+	wrote.Wait()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	closed.Store(1)
+	wg.Wait()
+	if late.Load() > 0 {
+		t.Error("something was written into a store that was closed")
+	}
 }

@@ -37,11 +37,27 @@ func (m *mailbox) add(o *op) bool {
 		return false
 	}
 	m.ops = append(m.ops, o)
+	m.ring()
+	return true
+}
+
+// only adds one for whoever takes it himself, if nothing else waits.
+func (m *mailbox) only(o *op) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed || len(m.ops) > 0 {
+		return false
+	}
+	m.ops = append(m.ops, o)
+	return true
+}
+
+// ring has the writer look.
+func (m *mailbox) ring() {
 	select {
 	case m.more <- struct{}{}:
 	default:
 	}
-	return true
 }
 
 // take gives the next operation; nil when there is none, or it is for another
@@ -87,13 +103,10 @@ func (m *mailbox) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
-	select {
-	case m.more <- struct{}{}:
-	default:
-	}
+	m.ring()
 }
 
-// submit hands an operation to the writer and waits for it. Whoever gets an
+// submit writes an operation, or hands it to the writer and waits for it. Whoever gets an
 // error knows that nothing was done: an operation that the writer has is waited
 // for, and one that it has not is taken back.
 func (s *Store) submit(ctx context.Context, o *op) error {
@@ -101,6 +114,9 @@ func (s *Store) submit(ctx context.Context, o *op) error {
 		return err
 	}
 	o.done = make(chan struct{})
+	if s.byItself(o) {
+		return o.err
+	}
 	if !s.ops.add(o) {
 		return memory.ErrFenced
 	}

@@ -4,9 +4,10 @@
 // holds a thread is known in memory, and a new process takes over everything at
 // once.
 //
-// The one idea: a single goroutine writes. It takes all operations that wait
+// The one idea: one goroutine writes at a time. It takes all operations that wait
 // and commits them as one transaction with one fsync, so that an acknowledged
-// event survives a power cut and many threads still share the cost. Each
+// event survives a power cut and many threads still share the cost. Where nobody
+// else waits it is the goroutine of whoever wants it written. Each
 // operation is undone by itself, so that its trouble is nobody else's; and
 // nobody is told that something was done before it is on the disk, but for what a
 // power cut may take (memory.Soon): that is there with the next transaction, or
@@ -68,6 +69,7 @@ type Store struct {
 	recent *recent.Logs
 	queue  queue
 	ops    mailbox
+	pen    sync.Mutex // whoever has it writes
 	health health
 	purge  purge
 	late   late
@@ -166,6 +168,7 @@ func (s *Store) connect(ctx context.Context, file string, steps []step) (err err
 		return err
 	}
 	s.ops.init()
+	s.late.init()
 	s.queue.init()
 	return s.rescan(ctx)
 }
@@ -237,6 +240,8 @@ func (s *Store) Close() error {
 		s.ops.close()
 		s.queue.close()
 		s.done.Wait()
+		s.pen.Lock() // and whoever writes an operation of his own
+		defer s.pen.Unlock()
 		// The last connection to close is the one that may write, since it then
 		// empties the write-ahead log.
 		err = errors.Join(s.reader.close(), s.w.close(), release(s.lock))

@@ -8,7 +8,7 @@ import (
 
 // purge empties the write-ahead log after something was erased, since the log
 // still holds it. That can't be done while another process reads the file, and
-// nobody waits for it. Only the writer uses it.
+// nobody waits for it. Who has the pen uses it.
 type purge struct {
 	wanted bool
 	said   bool      // that it is not done
