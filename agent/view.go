@@ -288,14 +288,13 @@ func (s *state) standing() standing {
 	}}
 }
 
-// AskedBy counts the approvals in a log that wait and that somebody asked for.
-func AskedBy(entries []memory.Entry, who chat.UserID) (n int) {
+// Askers says who asked for each of the calls in a log that wait for an approval.
+func Askers(entries []memory.Entry) map[string]chat.UserID {
+	out := map[string]chat.UserID{}
 	for _, c := range fold(entries).pendingCalls() {
-		if c.asked.Requester.ID == who {
-			n++
-		}
+		out[c.asked.Call] = c.asked.Requester.ID
 	}
-	return n
+	return out
 }
 
 // Pending says what counts so far on the approval of a call, on its card in the

@@ -2,6 +2,8 @@ package run
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"nod/agent"
 	"nod/chat"
@@ -11,47 +13,163 @@ import (
 // mostAsked is how many approvals of one person may wait, in all threads.
 const mostAsked = 32
 
+// asksKnown is how long it is taken for known which approvals wait. What is asked
+// for here meanwhile is counted, and who seems to have too many is looked up anew:
+// so what may be missed is what other processes asked for just now.
+const asksKnown = 10 * time.Second
+
+// asksUnposted is how long what is asked for here counts that is not posted yet, and
+// so not listed by the store.
+const asksUnposted = 2 * time.Second
+
 // waits is what a store may be besides: it knows which approvals wait.
 type waits interface {
 	memory.Catchup
 	memory.Reader
 }
 
+// askers remembers who asked for the approvals that wait. The store knows only which
+// wait; without this, one more would be a look into the logs of all.
+type askers struct {
+	mu     sync.Mutex // never held while something is waited for
+	by     map[ask]asker
+	of     map[person]int
+	listed map[string]time.Time // by platform
+}
+
+// ask is a call that waits for an approval.
+type ask struct {
+	thread chat.ThreadID
+	call   string
+}
+
+// asker is who asked for a call; nobody where the log does not know it as waiting.
+type asker struct {
+	who chat.UserID
+	at  time.Time // when it was asked for here; zero: the store told of it
+}
+
+type person struct {
+	platform string
+	id       chat.UserID
+}
+
+// due says whether the store is to be asked again. It says so to one at a time.
+func (a *askers) due(platform string, now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if at, ok := a.listed[platform]; ok && now.Sub(at) < asksKnown {
+		return false
+	}
+	if a.by == nil {
+		a.by, a.of, a.listed = map[ask]asker{}, map[person]int{}, map[string]time.Time{}
+	}
+	a.listed[platform] = now
+	return true
+}
+
+// count says how many approvals of somebody wait, as far as is known.
+func (a *askers) count(platform string, who chat.UserID) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.of[person{platform, who}]
+}
+
+// note notes calls that are asked for now.
+func (a *askers) note(thread chat.ThreadID, now time.Time, open []memory.Asked) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, o := range open {
+		a.set(ask{thread, o.Call}, asker{who: o.Requester.ID, at: now})
+	}
+}
+
+func (a *askers) set(k ask, v asker) {
+	a.drop(k)
+	a.by[k] = v
+	if v.who != "" {
+		a.of[person{k.thread.Platform, v.who}]++
+	}
+}
+
+func (a *askers) drop(k ask) {
+	p := person{k.thread.Platform, a.by[k].who}
+	if a.of[p]--; a.of[p] <= 0 {
+		delete(a.of, p)
+	}
+	delete(a.by, k)
+}
+
+// keep forgets what waits no more, and gives the threads of calls of which it is not
+// known who asked for them.
+func (a *askers) keep(platform string, now time.Time, waiting map[ask]bool) (unknown map[chat.ThreadID][]string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for k, v := range a.by {
+		if k.thread.Platform == platform && !waiting[k] && now.Sub(v.at) >= asksUnposted {
+			a.drop(k)
+		}
+	}
+	unknown = map[chat.ThreadID][]string{}
+	for k := range waiting {
+		if _, known := a.by[k]; !known {
+			unknown[k.thread] = append(unknown[k.thread], k.call)
+		}
+	}
+	return unknown
+}
+
+// tell notes whose the calls of a thread are that wait.
+func (a *askers) tell(thread chat.ThreadID, calls []string, by map[string]chat.UserID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range calls {
+		a.set(ask{thread, c}, asker{who: by[c]})
+	}
+}
+
 // tooMany says whether a person has asked for as many approvals as may wait, with
-// more to come. Whoever waits is looked up in the logs only where so many wait at
-// all. When that can't be found out it is asked: a store that does not answer takes
-// no approval either.
-func (d *driver) tooMany(ctx context.Context, who chat.User, more int) bool {
+// those that are to be opened now. When that can't be found out it is asked: a store
+// that does not answer takes no approval either.
+func (d *driver) tooMany(ctx context.Context, open []memory.Asked) bool {
 	store, ok := d.Store.(waits)
 	if !ok {
 		return false
 	}
-	var threads []chat.ThreadID
-	total := more
-	known := map[chat.ThreadID]bool{}
-	for p, err := range store.Pending(ctx, d.thread.Platform) {
-		if err != nil {
-			return false
-		}
-		total++
-		if !known[p.Thread] {
-			known[p.Thread], threads = true, append(threads, p.Thread)
-		}
+	who, platform := open[0].Requester.ID, d.thread.Platform
+	if d.askers.due(platform, d.Host.Now()) {
+		d.listAsks(ctx, store, platform)
 	}
-	if total <= mostAsked {
-		return false
-	}
-	count := more
-	for _, t := range threads {
-		tail, err := store.Tail(ctx, t, 0)
-		if err != nil {
-			continue
-		}
-		if count += agent.AskedBy(tail.Log, who.ID); count > mostAsked {
+	if d.askers.count(platform, who)+len(open) > mostAsked {
+		d.listAsks(ctx, store, platform) // what was decided meanwhile counts no more
+		if d.askers.count(platform, who)+len(open) > mostAsked {
 			return true
 		}
 	}
+	d.askers.note(d.thread, d.Host.Now(), open)
 	return false
+}
+
+// listAsks finds out which approvals wait, and looks into the logs of those that it did
+// not know, where so many wait at all that it matters whose they are.
+func (d *driver) listAsks(ctx context.Context, store waits, platform string) {
+	waiting := map[ask]bool{}
+	for p, err := range store.Pending(ctx, platform) {
+		if err != nil {
+			return
+		}
+		waiting[ask{p.Thread, p.Call}] = true
+	}
+	unknown := d.askers.keep(platform, d.Host.Now(), waiting)
+	if len(waiting) < mostAsked {
+		return
+	}
+	for thread, calls := range unknown {
+		tail, err := store.Tail(ctx, thread, 0)
+		if err == nil {
+			d.askers.tell(thread, calls, agent.Askers(tail.Log))
+		}
+	}
 }
 
 // refused is what came of calls for which nobody can be asked now.

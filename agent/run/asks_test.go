@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,4 +59,53 @@ func (asker) Complete(_ context.Context, req llm.Request, _ func(llm.Delta)) (ll
 		r.Calls = append(r.Calls, llm.Call{ID: fmt.Sprint(i), Name: "deploy", Args: fmt.Sprintf(`{"n":%d}`, i)})
 	}
 	return r, nil
+}
+
+// readings is a store that counts how many logs are looked into.
+type readings struct {
+	memory.Full
+	tails atomic.Int64
+}
+
+// Tail implements memory.Reader.
+func (s *readings) Tail(ctx context.Context, thread chat.ThreadID, after uint64) (memory.Tail, error) {
+	s.tails.Add(1)
+	return s.Full.Tail(ctx, thread, after)
+}
+
+// However many approvals wait, one more is no look into the logs of all; and those
+// that another process asked for are looked into once.
+func TestAskedAmongMany(t *testing.T) {
+	bubble(t, func(t *testing.T, full memory.Full) {
+		store := &readings{Full: full}
+		run := func(from, to int) {
+			deploy := tool("act", false)
+			deploy.Risk = agent.Ask
+			w := newWorld(t, store, nil, deploy)
+			w.inbox.Store, w.runner.Model = full, once{}
+			w.start()
+			defer w.stop()
+			for i := from; i < to; i++ {
+				who := chat.User{ID: chat.UserID(fmt.Sprint("p", i)), Name: fmt.Sprint("p", i)}
+				thread := chat.ThreadID{Platform: "board", Channel: "c", Root: fmt.Sprint(i)}
+				m := chat.Message{Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: fmt.Sprint(i)}, From: who, Text: "go"}
+				if _, err := w.inbox.Message(t.Context(), thread, m, m.Ref.ID); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				synctest.Wait()
+			}
+			if n := strings.Count(strings.Join(w.board.Lines(), "\n"), "ask act {"); n != to-from {
+				t.Errorf("%d approvals are asked for, want %d", n, to-from)
+			}
+		}
+		run(0, 60)
+		if n := store.tails.Load(); n > 0 {
+			t.Errorf("%d logs were looked into for what this process asked for itself", n)
+		}
+		run(60, 80)
+		if n := store.tails.Load(); n == 0 || n > 60 {
+			t.Errorf("%d logs were looked into for the 60 approvals that wait", n)
+		}
+	})
 }

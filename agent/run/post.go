@@ -140,7 +140,7 @@ func (d *driver) mark(key string, act agent.Mark) {
 func (d *driver) open(key string, act agent.Open) {
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		open, bodies := d.unready(ctx, act.Asked)
-		if len(open) > 0 && d.tooMany(ctx, open[0].Requester, len(open)) {
+		if len(open) > 0 && d.tooMany(ctx, open) {
 			bodies, open = append(bodies, refused(open)...), nil
 		}
 		for _, a := range open {

@@ -53,6 +53,7 @@ type Runner struct {
 	Most int
 
 	retries retries
+	askers  askers
 	health  health
 	letters letters
 	drains  *atomic.Bool // the present Run does

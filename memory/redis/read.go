@@ -54,28 +54,38 @@ func (l *link) Pending(ctx context.Context, platform string) iter.Seq2[memory.Pe
 				yield(memory.PendingApproval{}, fmt.Errorf("list pending approvals: %w", err))
 				return
 			}
-			for _, thread := range threads {
-				if !l.pendingOf(ctx, shard, thread, yield) {
+			for len(threads) > 0 {
+				n := min(page, len(threads))
+				if !l.pendingOf(ctx, shard, threads[:n], yield) {
 					return
 				}
+				threads = threads[n:]
 			}
 		}
 	}
 }
 
-func (l *link) pendingOf(ctx context.Context, shard int, name string, yield func(memory.PendingApproval, error) bool) bool {
-	calls, err := l.cmd.HGetAll(ctx, l.keys.key(shard, "p", name)).Result()
+func (l *link) pendingOf(ctx context.Context, shard int, threads []string, yield func(memory.PendingApproval, error) bool) bool {
+	cmds := make([]*redis.MapStringStringCmd, len(threads))
+	_, err := l.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, thread := range threads {
+			cmds[i] = p.HGetAll(ctx, l.keys.key(shard, "p", thread))
+		}
+		return nil
+	})
 	if err != nil {
 		yield(memory.PendingApproval{}, fmt.Errorf("list pending approvals: %w", err))
 		return false
 	}
-	for call, ref := range calls {
-		a := memory.PendingApproval{Call: call}
-		if a.Thread, err = parseThread(name); err == nil {
-			err = a.Ref.UnmarshalText([]byte(ref))
-		}
-		if !yield(a, err) {
-			return false
+	for i, cmd := range cmds {
+		for call, ref := range cmd.Val() {
+			a := memory.PendingApproval{Call: call}
+			if a.Thread, err = parseThread(threads[i]); err == nil {
+				err = a.Ref.UnmarshalText([]byte(ref))
+			}
+			if !yield(a, err) {
+				return false
+			}
 		}
 	}
 	return true
