@@ -153,26 +153,47 @@ func TestKilledAtEveryBoundaryOfReach(t *testing.T) {
 		for _, open := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%.3s open %v", said, open), func(t *testing.T) {
 				t.Parallel()
-				n, step := int64(1), int64(1)
+				step := int64(1)
 				if open || said != "go" { // they differ from the first in little
 					step = 5
 				}
-				for ; !t.Failed() && killedAt(t, said, open, n); n += step {
-				}
-				if n < 60 {
-					t.Errorf("only %d boundaries: the walk does not see the approval", n-1)
-				}
-				t.Logf("%d boundaries", n-1)
+				killedWalk(t, said, open, step, func(string) script.OpenStore { return openFile })
 			})
 		}
 	}
 }
 
+// So it is on Redis, of which every few boundaries are played.
+func TestKilledAtEveryBoundaryOfReachOnRedis(t *testing.T) {
+	t.Parallel()
+	stores := openRedis(t)
+	t.Run("model", func(t *testing.T) {
+		t.Parallel()
+		killedWalk(t, "go", false, 7, stores)
+	})
+	t.Run("by hand", func(t *testing.T) {
+		t.Parallel()
+		killedWalk(t, `run act {"n":1}`, true, 13, stores)
+	})
+}
+
+// killedWalk plays it for every so manieth boundary, each time in another store.
+func killedWalk(t *testing.T, said string, open bool, step int64, stores func(name string) script.OpenStore) {
+	t.Helper()
+	n := int64(1)
+	for ; !t.Failed() && killedAt(t, said, open, n, stores(fmt.Sprint(t.Name(), n))); n += step {
+	}
+	if n < 60 {
+		t.Errorf("only %d boundaries: the walk does not see the approval", n-1)
+	}
+	t.Logf("every %d. of %d boundaries", step, n-1)
+}
+
 // killedAt plays it; more says that it came as far as the boundary.
-func killedAt(t *testing.T, said string, open bool, n int64) (more bool) {
+func killedAt(t *testing.T, said string, open bool, n int64, store script.OpenStore) (more bool) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		k := newKilled(t, dir, open, n)
+		k := newKilled(t, store, dir, open, n)
 		k.begin()
 		k.goes(time.Minute, func() error { return k.say(said) })
 		k.goes(time.Minute, func() error { return k.say(`edit {"n":2}`) })
@@ -201,18 +222,19 @@ type killed struct {
 	*world
 	life *life
 	dir  string
+	from script.OpenStore
 	open bool // the store stays open
 	ran  int
 	full memory.Full
 }
 
-func newKilled(t *testing.T, dir string, open bool, n int64) *killed {
+func newKilled(t *testing.T, store script.OpenStore, dir string, open bool, n int64) *killed {
 	act := tool("act", false)
 	act.Risk, act.Timeout, act.Preview, act.PreviewRequired = agent.Ask, time.Minute, true, true
 	act.Rules.Approvers, act.Rules.Timeout, act.Rules.Remind = []string{"requester", "user:bob"}, time.Hour, 10*time.Minute
 	act.Rules.Channels, act.Rules.Direct = []string{"ops"}, true
 	act.Rules.Escalate = memory.Escalation{After: 20 * time.Minute, Approvers: []string{"user:cid"}}
-	k := &killed{world: newWorld(t, nil, nil, act), life: &life{at: n}, dir: dir, open: open}
+	k := &killed{world: newWorld(t, nil, nil, act), life: &life{at: n}, dir: dir, from: store, open: open}
 	k.world.t = t
 	return k
 }
@@ -220,7 +242,7 @@ func newKilled(t *testing.T, dir string, open bool, n int64) *killed {
 // begin starts a process.
 func (k *killed) begin() {
 	if k.full == nil {
-		full, err := openFile(k.t.Context(), k.dir)
+		full, err := k.from(k.t.Context(), k.dir)
 		if err != nil {
 			k.t.Fatal(err)
 		}

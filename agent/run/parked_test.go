@@ -62,54 +62,62 @@ func (s *tallied) Finish(ctx context.Context, r *memory.Run, at time.Time) (bool
 // of them, and nothing is read or written. Their clocks strike all the same.
 func TestParkedCostsNothing(t *testing.T) {
 	t.Parallel()
+	bubble(t, parkedCostNothing)
+}
+
+// So it is on Redis.
+func TestParkedCostsNothingOnRedis(t *testing.T) {
+	t.Parallel()
+	bubbleOn(t, openRedis(t)("nod"), parkedCostNothing)
+}
+
+func parkedCostNothing(t *testing.T, full memory.Full) {
 	const parked = 50
-	bubble(t, func(t *testing.T, full memory.Full) {
-		act := tool("act", false)
-		act.Risk = agent.Ask
-		act.Rules.Timeout, act.Rules.Remind = 24*time.Hour, 6*time.Hour
-		act.Rules.Channels, act.Rules.Direct = []string{"ops"}, true
-		act.Rules.Escalate = memory.Escalation{After: 8 * time.Hour, Approvers: []string{"user:bob"}}
-		store, host := &tallied{Full: full}, &crowded{}
-		w := newWorld(t, store, nil, act)
-		w.inbox.Store, w.runner.Model, w.runner.Host = full, once{}, host
-		w.start()
+	act := tool("act", false)
+	act.Risk = agent.Ask
+	act.Rules.Timeout, act.Rules.Remind = 4*time.Hour, time.Hour
+	act.Rules.Channels, act.Rules.Direct = []string{"ops"}, true
+	act.Rules.Escalate = memory.Escalation{After: 80 * time.Minute, Approvers: []string{"user:bob"}}
+	store, host := &tallied{Full: full}, &crowded{}
+	w := newWorld(t, store, nil, act)
+	w.inbox.Store, w.runner.Model, w.runner.Host = full, once{}, host
+	w.start()
+	synctest.Wait()
+	idle := host.live.Load()
+	for i := range parked {
+		who := chat.User{ID: chat.UserID(fmt.Sprint("p", i)), Name: fmt.Sprint("p", i)} // one person alone may not ask for so many
+		thread := chat.ThreadID{Platform: "board", Channel: "c", Root: fmt.Sprint(i)}
+		m := chat.Message{Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: fmt.Sprint(i)}, From: who, Text: "go"}
+		if _, err := w.inbox.Message(t.Context(), thread, m, m.Ref.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pass := func(d time.Duration) (asked int64, lines string) {
+		before := store.asked.Load()
+		time.Sleep(d)
 		synctest.Wait()
-		idle := host.live.Load()
-		for i := range parked {
-			who := chat.User{ID: chat.UserID(fmt.Sprint("p", i)), Name: fmt.Sprint("p", i)} // one person alone may not ask for so many
-			thread := chat.ThreadID{Platform: "board", Channel: "c", Root: fmt.Sprint(i)}
-			m := chat.Message{Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: fmt.Sprint(i)}, From: who, Text: "go"}
-			if _, err := w.inbox.Message(t.Context(), thread, m, m.Ref.ID); err != nil {
-				t.Fatal(err)
-			}
+		return store.asked.Load() - before, strings.Join(w.board.Lines(), "\n")
+	}
+	count := func(what, in string, want int) {
+		t.Helper()
+		if n := strings.Count(in, what); n != want {
+			t.Errorf("%d times %q, want %d", n, what, want)
 		}
-		pass := func(d time.Duration) (asked int64, lines string) {
-			before := store.asked.Load()
-			time.Sleep(d)
-			synctest.Wait()
-			return store.asked.Load() - before, strings.Join(w.board.Lines(), "\n")
-		}
-		count := func(what, in string, want int) {
-			t.Helper()
-			if n := strings.Count(in, what); n != want {
-				t.Errorf("%d times %q, want %d", n, what, want)
-			}
-		}
-		_, lines := pass(time.Minute)
-		count("ask act {", lines, 3*parked) // in the thread, in the channel, and to whoever asked
-		if live := host.live.Load(); live != idle {
-			t.Errorf("%d things go on beside, %d more than with none parked", live, live-idle)
-		}
-		if asked, lines := pass(5 * time.Hour); asked != 0 || lines != "" {
-			t.Errorf("the store was asked %d times while nothing happened, and people saw %q", asked, lines)
-		}
-		_, lines = pass(4 * time.Hour)
-		count("It still waits", lines, 2*parked) // in the thread, and to whoever asked
-		count("`user:bob` may decide too", lines, parked)
-		count("in user:bob: ask act {", lines, parked)
-		if asked, lines := pass(10 * time.Hour); asked != 0 || lines != "" {
-			t.Errorf("the store was asked %d times after that, and people saw %q", asked, lines)
-		}
-		w.stop()
-	})
+	}
+	_, lines := pass(time.Minute)
+	count("ask act {", lines, 3*parked) // in the thread, in the channel, and to whoever asked
+	if live := host.live.Load(); live != idle {
+		t.Errorf("%d things go on beside, %d more than with none parked", live, live-idle)
+	}
+	if asked, lines := pass(50 * time.Minute); asked != 0 || lines != "" {
+		t.Errorf("the store was asked %d times while nothing happened, and people saw %q", asked, lines)
+	}
+	_, lines = pass(40 * time.Minute)
+	count("It still waits", lines, 2*parked) // in the thread, and to whoever asked
+	count("`user:bob` may decide too", lines, parked)
+	count("in user:bob: ask act {", lines, parked)
+	if asked, lines := pass(100 * time.Minute); asked != 0 || lines != "" {
+		t.Errorf("the store was asked %d times after that, and people saw %q", asked, lines)
+	}
+	w.stop()
 }

@@ -87,9 +87,14 @@ func tool(name string, readOnly bool) agent.Tool {
 
 func bubble(t *testing.T, f func(t *testing.T, store memory.Full)) {
 	t.Helper()
+	bubbleOn(t, openFile, f)
+}
+
+func bubbleOn(t *testing.T, open script.OpenStore, f func(t *testing.T, store memory.Full)) {
+	t.Helper()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		store, err := openFile(t.Context(), dir)
+		store, err := open(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
