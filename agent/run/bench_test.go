@@ -315,7 +315,7 @@ func benchParked(b *testing.B, parked int) {
 					n.say(b, benchThread(i), i)
 				}
 				asked.Wait()
-				settle(b, store)
+				settle(b, store, parked)
 				b.ReportMetric(float64(resident(b))/1e6, "MB-resident")
 				b.ReportMetric(float64(resident(b)-before)/1e6, "MB-more")
 				b.ReportMetric(float64(runtime.NumGoroutine()-goroutines), "goroutines")
@@ -328,17 +328,16 @@ func benchParked(b *testing.B, parked int) {
 	}
 }
 
-// settle waits until no thread is held any more, and gives memory back.
-func settle(b *testing.B, store memory.Full) {
+// settle waits until the store knows of all approvals, and gives memory back.
+func settle(b *testing.B, store memory.Full, parked int) {
 	b.Helper()
-	for range 200 {
-		idle := true
-		for i := range 16 {
-			log, err := store.Read(b.Context(), benchThread(i))
-			idle = idle && err == nil && len(log) > 0
-		}
-		if idle {
-			break
+	for known := 0; known < parked; time.Sleep(100 * time.Millisecond) {
+		known = 0
+		for _, err := range store.Pending(b.Context(), "board") {
+			if err != nil {
+				b.Fatal(err)
+			}
+			known++
 		}
 	}
 	runtime.GC()

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -100,11 +101,13 @@ func (m mutant) play(dir string, turns int) (what string, noticed bool) {
 
 // property plays sequences of a property test until one breaks it.
 func property(bin, test string, sequences int) (what string, noticed bool) {
-	cmd := exec.Command(bin, "-test.run", "^"+test+"$", "-test.timeout", "30m", //nolint:gosec // built above
+	out, ranAway, err := bounded(bin, "-test.run", "^"+test+"$", "-test.timeout", "30m",
 		"-rapid.checks", strconv.Itoa(sequences), "-rapid.seed", "1", "-rapid.nofailfile", "-rapid.shrinktime", "1s")
-	out, err := cmd.CombinedOutput()
-	if err == nil {
+	switch {
+	case err == nil:
 		return fmt.Sprintf("not within %d sequences", sequences), false
+	case ranAway != "":
+		return ranAway, true
 	}
 	for line := range strings.Lines(string(out)) {
 		if _, failed, ok := strings.Cut(line, "[rapid] "); ok && strings.HasPrefix(failed, "failed") {
@@ -122,13 +125,30 @@ const alone = 1500
 // hundred thousand turns take some two minutes.
 const patience = 600
 
+// room is what a mutant may take that never has enough: KiB of address space, of
+// which one that is well takes a third.
+const room = 6_000_000
+
+// bounded runs a mutant; ranAway says which of its bounds ended it.
+func bounded(bin string, args ...string) (out []byte, ranAway string, err error) {
+	limits := fmt.Sprintf(`ulimit -t %d && ulimit -v %d && exec "$0" "$@"`, patience, room)
+	cmd := exec.Command("sh", append([]string{"-c", limits, bin}, args...)...) //nolint:gosec // built above
+	out, err = cmd.CombinedOutput()
+	w, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	switch {
+	case ok && w.Signaled():
+		ranAway = "it goes round for ever"
+	case err != nil && (bytes.Contains(out, []byte("out of memory")) || bytes.Contains(out, []byte("cannot allocate memory"))):
+		ranAway = "it takes all memory"
+	}
+	return out, ranAway, err
+}
+
 // simulate runs a mutant, without one of the rules.
 func simulate(bin string, turns int, without string) (what string, noticed bool) {
-	cmd := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -t %d && exec "$0" "$@"`, patience), //nolint:gosec // built above
-		bin, "-small=false", "-turns", strconv.Itoa(turns), "-without", without)
-	out, err := cmd.CombinedOutput()
-	if w, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && w.Signaled() {
-		return "it goes round for ever", true
+	out, ranAway, err := bounded(bin, "-small=false", "-turns", strconv.Itoa(turns), "-without", without)
+	if ranAway != "" {
+		return ranAway, true
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if err == nil {
