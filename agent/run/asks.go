@@ -18,10 +18,6 @@ const mostAsked = 32
 // so what may be missed is what other processes asked for just now.
 const asksKnown = 10 * time.Second
 
-// asksUnposted is how long what is asked for here counts that is not posted yet, and
-// so not listed by the store.
-const asksUnposted = 2 * time.Second
-
 // waits is what a store may be besides: it knows which approvals wait.
 type waits interface {
 	memory.Catchup
@@ -45,8 +41,8 @@ type ask struct {
 
 // asker is who asked for a call; nobody where the log does not know it as waiting.
 type asker struct {
-	who chat.UserID
-	at  time.Time // when it was asked for here; zero: the store told of it
+	who     chat.UserID
+	opening bool // it is asked for here, and not in the log yet
 }
 
 type person struct {
@@ -68,19 +64,39 @@ func (a *askers) due(platform string, now time.Time) bool {
 	return true
 }
 
-// count says how many approvals of somebody wait, as far as is known.
-func (a *askers) count(platform string, who chat.UserID) int {
+// note notes calls that somebody asks for now, unless that would be too many, as far
+// as is known.
+func (a *askers) note(thread chat.ThreadID, open []memory.Asked) (ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.of[person{platform, who}]
+	if a.of[person{thread.Platform, open[0].Requester.ID}]+len(open) > mostAsked {
+		return false
+	}
+	for _, o := range open {
+		a.set(ask{thread, o.Call}, asker{o.Requester.ID, true})
+	}
+	return true
 }
 
-// note notes calls that are asked for now.
-func (a *askers) note(thread chat.ThreadID, now time.Time, open []memory.Asked) {
+// asked notes that calls that were about to be asked for are in the log.
+func (a *askers) asked(thread chat.ThreadID, open []memory.Asked) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, o := range open {
-		a.set(ask{thread, o.Call}, asker{who: o.Requester.ID, at: now})
+		if k := (ask{thread, o.Call}); a.by[k].opening {
+			a.by[k] = asker{a.by[k].who, false}
+		}
+	}
+}
+
+// forget forgets those that are not asked for after all.
+func (a *askers) forget(thread chat.ThreadID, open []memory.Asked) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, o := range open {
+		if k := (ask{thread, o.Call}); a.by[k].opening {
+			a.drop(k)
+		}
 	}
 }
 
@@ -100,23 +116,36 @@ func (a *askers) drop(k ask) {
 	delete(a.by, k)
 }
 
-// keep forgets what waits no more, and gives the threads of calls of which it is not
-// known who asked for them.
-func (a *askers) keep(platform string, now time.Time, waiting map[ask]bool) (unknown map[chat.ThreadID][]string) {
+// compare holds what is known against the calls that the store lists, which are those
+// whose cards stand. It gives the threads of calls of which it is not known who asked
+// for them, and of those that are not listed: they wait no more, or their cards do not
+// stand yet.
+func (a *askers) compare(platform string, waiting map[ask]bool) (unknown, unlisted map[chat.ThreadID][]string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	unknown, unlisted = map[chat.ThreadID][]string{}, map[chat.ThreadID][]string{}
 	for k, v := range a.by {
-		if k.thread.Platform == platform && !waiting[k] && now.Sub(v.at) >= asksUnposted {
-			a.drop(k)
+		if k.thread.Platform == platform && !waiting[k] && !v.opening {
+			unlisted[k.thread] = append(unlisted[k.thread], k.call)
 		}
 	}
-	unknown = map[chat.ThreadID][]string{}
 	for k := range waiting {
 		if _, known := a.by[k]; !known {
 			unknown[k.thread] = append(unknown[k.thread], k.call)
 		}
 	}
-	return unknown
+	return unknown, unlisted
+}
+
+// waits keeps, of calls of a thread, those that wait by its log.
+func (a *askers) waits(thread chat.ThreadID, calls []string, by map[string]chat.UserID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range calls {
+		if _, waits := by[c]; !waits {
+			a.drop(ask{thread, c})
+		}
+	}
 }
 
 // tell notes whose the calls of a thread are that wait.
@@ -136,22 +165,19 @@ func (d *driver) tooMany(ctx context.Context, open []memory.Asked) bool {
 	if !ok {
 		return false
 	}
-	who, platform := open[0].Requester.ID, d.thread.Platform
-	if d.askers.due(platform, d.Host.Now()) {
+	if platform := d.thread.Platform; d.askers.due(platform, d.Host.Now()) {
 		d.listAsks(ctx, store, platform)
 	}
-	if d.askers.count(platform, who)+len(open) > mostAsked {
-		d.listAsks(ctx, store, platform) // what was decided meanwhile counts no more
-		if d.askers.count(platform, who)+len(open) > mostAsked {
-			return true
-		}
+	if d.askers.note(d.thread, open) {
+		return false
 	}
-	d.askers.note(d.thread, d.Host.Now(), open)
-	return false
+	d.listAsks(ctx, store, d.thread.Platform) // what was decided meanwhile counts no more
+	return !d.askers.note(d.thread, open)
 }
 
-// listAsks finds out which approvals wait, and looks into the logs of those that it did
-// not know, where so many wait at all that it matters whose they are.
+// listAsks finds out which approvals wait. It looks into the logs of those whose cards
+// do not stand, and where so many wait at all that it matters whose they are, of those
+// that it did not know.
 func (d *driver) listAsks(ctx context.Context, store waits, platform string) {
 	waiting := map[ask]bool{}
 	for p, err := range store.Pending(ctx, platform) {
@@ -160,13 +186,17 @@ func (d *driver) listAsks(ctx context.Context, store waits, platform string) {
 		}
 		waiting[ask{p.Thread, p.Call}] = true
 	}
-	unknown := d.askers.keep(platform, d.Host.Now(), waiting)
+	unknown, unlisted := d.askers.compare(platform, waiting)
+	for thread, calls := range unlisted {
+		if tail, err := store.Tail(ctx, thread, 0); err == nil {
+			d.askers.waits(thread, calls, agent.Askers(tail.Log))
+		}
+	}
 	if len(waiting) < mostAsked {
 		return
 	}
 	for thread, calls := range unknown {
-		tail, err := store.Tail(ctx, thread, 0)
-		if err == nil {
+		if tail, err := store.Tail(ctx, thread, 0); err == nil {
 			d.askers.tell(thread, calls, agent.Askers(tail.Log))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"nod/agent"
 	"nod/chat"
+	"nod/internal/script"
 	"nod/llm"
 	"nod/memory"
 )
@@ -44,6 +45,55 @@ func TestTooManyApprovals(t *testing.T) {
 			t.Errorf("ada is not told:\n%s", lines)
 		}
 	})
+}
+
+// drawsSlowly is a platform that takes its time for the card of an approval.
+type drawsSlowly struct{ *script.Board }
+
+// Post implements run.Drawer.
+func (s drawsSlowly) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
+	if p.Approval != nil {
+		time.Sleep(10 * time.Second) // in the bubble's time
+	}
+	return s.Board.Post(ctx, thread, p, look)
+}
+
+// Also of approvals that are asked for in several threads at the same moment, and where
+// none of the cards stands yet, one person has 32 waiting at most, and as many as that.
+func TestTooManyApprovalsInARow(t *testing.T) {
+	t.Parallel()
+	for name, pause := range map[string]time.Duration{"at once": 0, "no card stands": 3 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T, store memory.Full) { rush(t, store, pause) })
+		})
+	}
+}
+
+// rush has one person ask for sixteen things in each of five threads.
+func rush(t *testing.T, store memory.Full, pause time.Duration) {
+	const threads = 5
+	deploy := tool("deploy", false)
+	deploy.Risk = agent.Ask
+	w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) { return llm.Result{}, nil }, deploy)
+	w.runner.Platforms["board"] = drawsSlowly{w.board}
+	w.runner.Model = asker{}
+	w.start()
+	defer w.stop()
+	for i := range threads {
+		w.thread.Root = fmt.Sprint(i)
+		m := chat.Message{Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: fmt.Sprint(i)}, From: chat.User{ID: "ada", Name: "ada"}, Text: "deploy all"}
+		if _, err := w.inbox.Message(t.Context(), w.thread, m, fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(pause)
+	}
+	time.Sleep(10 * time.Minute)
+	synctest.Wait()
+	lines := strings.Join(w.board.Lines(), "\n")
+	if n, denied := strings.Count(lines, "ask deploy"), strings.Count(lines, "answer denied: too many approvals wait"); n != 32 || denied != threads-2 {
+		t.Errorf("%d approvals, want 32; %d threads are told that it is too many, want %d:\n%s", n, denied, threads-2, lines)
+	}
 }
 
 // asker is a model that wants sixteen things done, and then says what came of it.

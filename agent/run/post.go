@@ -151,11 +151,17 @@ func (d *driver) open(key string, act agent.Open) {
 				})
 			}
 		}
-		return outcome{settle: func() error {
+		forget := func() { d.askers.forget(d.thread, open) }
+		return outcome{undone: forget, settle: func() error {
+			defer forget()
 			if d.Agent.Interrupted(d.log) {
 				return nil
 			}
-			return d.commit(bodies...)
+			if err := d.commit(bodies...); err != nil {
+				return err
+			}
+			d.askers.asked(d.thread, open)
+			return nil
 		}}
 	})
 }
