@@ -111,7 +111,14 @@ func (s *search) room(ctx context.Context, channel, since string) error {
 			s.look(channel, ev, since)
 		}
 	}
-	return s.a.overdue(ctx, channel, slices.DeleteFunc(msgs, func(ev event) bool { return !sentAt(ev.TS).After(from) }))
+	return s.a.overdue(ctx, channel, slices.DeleteFunc(msgs, func(ev event) bool { return !sentAt(ev.TS).After(from) || s.heardOf(channel, ev) }))
+}
+
+// heardOf says whether a message opened a thread that the bot knows: to put it again
+// would be to look up who wrote it, for each of thousands.
+func (s *search) heardOf(channel string, ev event) bool {
+	_, known := s.known[channel+" "+ev.TS]
+	return known
 }
 
 // look notes a message that may open a thread, where somebody wrote in that.
