@@ -41,7 +41,19 @@ func goldenPosts() map[string]chat.Post {
 	anew.Number, anew.Headline = 4, "Approval 4: deploy"
 	anew.Why = "The preview changed since this was approved, so it asks anew."
 	anew.Preview = &chat.Preview{Text: "  would stop:\n    api-1\n+   db-1\n-   api-2", Marked: true}
+	channel, direct, changed, unknown := *waiting, *waiting, *waiting, approved
+	channel.Home, channel.Elsewhere = threadID(place{"1258291200029360128", "1573884280386355200"}), true
+	direct.Home, direct.Elsewhere, direct.Direct, direct.Quiet = channel.Home, true, true, true
+	changed.Was, changed.Editors = `{"env":"staging"}`, []chat.User{person1}
+	unknown.Headline = "Approved by ada · outcome unknown"
 	return map[string]chat.Post{
+		"approval-channel": {Key: "p", Approval: &channel},
+		"approval-direct":  {Key: "p", Approval: &direct},
+		"approval-changed": {Key: "p", Approval: &changed},
+		"approval-unknown": {Key: "p", Approval: &unknown},
+		"waiting": {Key: "w", Text: &chat.Text{
+			Notice: true, Markdown: "2 approvals wait for you:\n\n- Approval 3: `deploy`, asked by ada, 29 min 0 s left: [open](https://example.org/3)\n- Approval 4: `restart`, asked by ben, 12 min 0 s left: [open](https://example.org/4)",
+		}},
 		"approval-preview": {Key: "p", Approval: &previewed},
 		"approval-anew":    {Key: "p", Approval: &anew},
 		"approval":         {Key: "p", Approval: waiting},
@@ -93,6 +105,7 @@ func TestGolden(t *testing.T) {
 	edit := editableOf(editForm, placeOf(th), p)
 	for name, form := range map[string]any{
 		"edit-form":      editModal(edit, p, forms.Of(deployParameters, p.Args, tight)),
+		"reason-form":    form(ballot{kind: reasonForm, place: placeOf(th), call: p.Call, deny: true, emoji: "❌"}.id()),
 		"edit-form-json": editModal(edit, p, forms.Of("", p.Args, tight)),
 		"again-form":     againModal(rerun{rerunForm, placeOf(th), "7-1-1"}, p.Tool, forms.Of(deployParameters, p.Args, tight)),
 	} {

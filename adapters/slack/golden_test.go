@@ -34,7 +34,19 @@ func goldenPosts() map[string]chat.Post {
 	anew.Number, anew.Headline = 4, "Approval 4: deploy"
 	anew.Why = "The preview changed since this was approved, so it asks anew."
 	anew.Preview = &chat.Preview{Text: "  would stop:\n    api-1\n+   db-1\n-   api-2", Marked: true}
+	channel, direct, changed, unknown := *asks, *asks, *asks, done
+	channel.Home, channel.Elsewhere = thread(general, "1.000000"), true
+	direct.Home, direct.Elsewhere, direct.Direct, direct.Quiet = channel.Home, true, true, true
+	changed.Was, changed.Editors = `{"env":"staging"}`, []chat.User{{ID: "U0BOB", Name: "ben"}}
+	unknown.Headline = "Approved by ada · outcome unknown"
 	return map[string]chat.Post{
+		"approval-channel": {Approval: &channel},
+		"approval-direct":  {Approval: &direct},
+		"approval-changed": {Approval: &changed},
+		"approval-unknown": {Approval: &unknown},
+		"waiting": {Text: &chat.Text{
+			Notice: true, Markdown: "2 approvals wait for you:\n\n- Approval 3: `deploy`, asked by ada, 29 min 0 s left: [open](https://example.org/3)\n- Approval 4: `restart`, asked by ben, 12 min 0 s left: [open](https://example.org/4)",
+		}},
 		"approval-preview": {Approval: &previewed},
 		"approval-anew":    {Approval: &anew},
 		"steps-working":    {Steps: steps(1, false)},
