@@ -39,15 +39,15 @@ const (
 // too much memory. It gets nothing of this process but the document.
 type Reader struct {
 	Time   time.Duration
-	Memory uint64        // bytes
-	slots  chan struct{} // how many at once
-	Env    []string      // of the process; absent: nothing
+	Memory uint64   // bytes
+	turns  *turns   // how many at once
+	Env    []string // of the process; absent: nothing
 }
 
 // NewReader makes a reader with the usual bounds: two documents at once, each of
-// them for 15 seconds and in half a gigabyte.
+// them for 15 seconds and in half a gigabyte. Threads take turns; see [For].
 func NewReader() Reader {
-	return Reader{Time: 15 * time.Second, Memory: 512 << 20, slots: make(chan struct{}, 2)}
+	return Reader{Time: 15 * time.Second, Memory: 512 << 20, turns: newTurns(2)}
 }
 
 // Source describes a document to the process that reads it.
@@ -95,12 +95,11 @@ func init() {
 // Read reads a document. An error is a *[tools.Refusal], in words for the model, or, when
 // there could be no process, the operator's business.
 func (r Reader) Read(ctx context.Context, s Source, body []byte) (Content, error) {
-	select {
-	case r.slots <- struct{}{}:
-		defer func() { <-r.slots }()
-	case <-ctx.Done():
+	done, ok := r.turns.take(ctx)
+	if !ok {
 		return Content{}, tools.Refuse("there was no time left to read it; try again later")
 	}
+	defer done()
 	s.Time, s.Memory = r.Time, r.Memory
 	head, err := json.Marshal(s)
 	if err != nil {
