@@ -98,7 +98,7 @@ type Adapter struct {
 	shown    faces
 	asides   asides
 	cards    forms.Shown
-	wondered inquiries
+	wondered forms.Asked
 	votes    *catchup.Votes
 	turns    turns
 	heard    *catchup.Heard

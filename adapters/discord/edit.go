@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -25,14 +24,8 @@ const (
 	editForm    = "edited"
 )
 
-// Changes is an Inbox that lets people change the arguments of calls that wait.
-type Changes interface {
-	Card(ctx context.Context, thread chat.ThreadID, call string) (p chat.Approval, ok bool, err error)
-	Change(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
-}
-
-func (a *Adapter) changes() Changes {
-	c, _ := a.o.Inbox.(Changes)
+func (a *Adapter) changes() forms.Changes {
+	c, _ := a.o.Inbox.(forms.Changes)
 	return c
 }
 
@@ -85,30 +78,22 @@ func (a *Adapter) further(thread chat.ThreadID, p *chat.Approval) []discordgo.Me
 	return out
 }
 
-// cardWait is how long the store may take to say what a card shows.
-const cardWait = 1500 * time.Millisecond
-
 // edit opens the form. Whoever clicked a card that was changed since gets the newest.
 func (a *Adapter) edit(ctx context.Context, in interaction, e editable) error {
 	inbox := a.changes()
 	if !in.in(e.place) || inbox == nil {
 		return errForeign
 	}
-	p, ok := a.cards.Find(threadID(e.place), e.call, e.digest)
-	if !ok {
-		within, cancel := context.WithTimeout(ctx, cardWait)
-		defer cancel()
-		var err error
-		if p, ok, err = inbox.Card(within, threadID(e.place), e.call); err != nil {
-			return a.sorry(ctx, in, err)
-		}
-	}
-	if !ok || p.Outcome != "" {
+	p, ok, err := a.cards.Card(ctx, inbox, threadID(e.place), e.call, e.digest)
+	switch {
+	case err != nil:
+		return a.sorry(ctx, in, err)
+	case !ok:
 		return a.respond(ctx, in, answerMessage, newPage("This approval is over."))
 	}
 	e = editableOf(editForm, e.place, &p)
 	fields := forms.Of(p.Parameters, p.Args, tight)
-	_, err := a.reply(ctx, in, answerForm, editModal(e, &p, fields))
+	_, err = a.reply(ctx, in, answerForm, editModal(e, &p, fields))
 	if code(err) == codeBadForm { // it may know no boxes yet
 		_, err = a.reply(ctx, in, answerForm, editModal(e, &p, forms.Of("", p.Args, tight)))
 	}

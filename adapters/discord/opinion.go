@@ -3,7 +3,6 @@ package discord
 import (
 	"context"
 	"strings"
-	"sync"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -102,7 +101,7 @@ func (a *Adapter) judged(ctx context.Context, in interaction, v verdict) error {
 	if err := a.thinks(ctx, in, v, by, ""); err != nil {
 		return a.sorry(ctx, in, err)
 	}
-	if v.kind != badButton || !a.wondered.first(v.on(in), by.ID) {
+	if v.kind != badButton || !a.wondered.First(v.on(in), by.ID) {
 		return a.respond(ctx, in, answerMessage, newPage(notedText))
 	}
 	field := map[string]any{
@@ -157,23 +156,4 @@ func (a *Adapter) thinks(ctx context.Context, in interaction, v verdict, by chat
 		}
 		return err
 	})
-}
-
-// inquiries remember whom the form was shown, so that nobody is asked twice.
-type inquiries struct {
-	mu sync.Mutex
-	of map[string]bool
-}
-
-// first notes that somebody is asked about an answer; false when they were.
-func (d *inquiries) first(on chat.MessageRef, who chat.UserID) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.of == nil || len(d.of) >= mostNoted {
-		d.of = map[string]bool{}
-	}
-	key := on.String() + " " + string(who)
-	was := d.of[key]
-	d.of[key] = true
-	return !was
 }

@@ -18,17 +18,10 @@ import (
 const (
 	rerunButton = "rerun"
 	rerunForm   = "reran"
-	rerunLabel  = "Edit and run again"
 	// A message has 25 buttons in five rows, one of which turns pages.
 	mostReruns = 20
 	mostInRow  = 5
 )
-
-// Reruns is an Inbox that lets people run calls of turns that are over again.
-type Reruns interface {
-	Again(ctx context.Context, thread chat.ThreadID, call string) (v chat.Again, why string, err error)
-	RunAgain(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
-}
 
 // rerun is what the button, and the form behind it, are about.
 type rerun struct {
@@ -63,14 +56,14 @@ func rerunRows(p place, s *chat.Steps) []any {
 		for _, c := range item.Calls {
 			n++
 			if id := (rerun{rerunButton, p, c.ID}).id(); c.Again && id != "" {
-				label := fmt.Sprintf("%s: %d %s", rerunLabel, n, chat.Exact(flat(c.Tool)))
+				label := fmt.Sprintf("%s: %d %s", forms.AgainLabel, n, chat.Exact(flat(c.Tool)))
 				buttons = append(buttons, discordgo.Button{Label: shorten(label, 80), Style: discordgo.SecondaryButton, CustomID: id})
 			}
 		}
 	}
 	if len(buttons) == 1 {
 		only, _ := buttons[0].(discordgo.Button)
-		only.Label = rerunLabel
+		only.Label = forms.AgainLabel
 		buttons[0] = only
 	}
 	buttons = buttons[max(0, len(buttons)-mostReruns):]
@@ -85,11 +78,11 @@ func rerunRows(p place, s *chat.Steps) []any {
 
 // editAgain opens the form.
 func (a *Adapter) editAgain(ctx context.Context, in interaction, r rerun) error {
-	inbox, takes := a.o.Inbox.(Reruns)
+	inbox, takes := a.o.Inbox.(forms.Reruns)
 	if !in.in(r.place) || !takes {
 		return errForeign
 	}
-	within, cancel := context.WithTimeout(ctx, cardWait)
+	within, cancel := context.WithTimeout(ctx, forms.CardWait)
 	defer cancel()
 	v, why, err := inbox.Again(within, threadID(r.place), r.call)
 	if err != nil {
@@ -120,7 +113,7 @@ func againModal(r rerun, tool string, fields []forms.Field) map[string]any {
 
 // ranAgain takes in what somebody sends with the form.
 func (a *Adapter) ranAgain(ctx context.Context, in interaction, r rerun) error {
-	inbox, takes := a.o.Inbox.(Reruns)
+	inbox, takes := a.o.Inbox.(forms.Reruns)
 	if !in.in(r.place) || !takes {
 		return errForeign
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nod/chat"
+	forms "nod/chat/form"
 	"nod/internal/fakediscord"
 )
 
@@ -53,7 +54,7 @@ func rerunning(t *testing.T, more ...func(*Options)) (o *office, in *rerunnable,
 	in.Do(func() { in.Turns["7"] = s })
 	return o, in, th, func() fakediscord.Interaction {
 		shown := o.answered(o.fake.Click(o.bob, ref.ID, o.fake.Message(ref.ID).Buttons()[0])).Replies
-		if len(shown) != 1 || shown[0].Reader != o.bob || len(shown[0].Buttons()) != 1 || !strings.Contains(string(shown[0].Components), `"`+rerunLabel+`"`) {
+		if len(shown) != 1 || shown[0].Reader != o.bob || len(shown[0].Buttons()) != 1 || !strings.Contains(string(shown[0].Components), `"`+forms.AgainLabel+`"`) {
 			t.Fatalf("opened: %+v", shown)
 		}
 		return o.answered(o.fake.Click(o.bob, shown[0].ID, shown[0].Buttons()[0]))

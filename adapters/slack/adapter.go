@@ -95,7 +95,7 @@ type Adapter struct {
 	hurry    hurry
 	denials  denials
 	cards    forms.Shown
-	asked    asked
+	asked    forms.Asked
 	parts    pages
 	drawn    outbox.Versions
 	looks    *catchup.Looks

@@ -22,22 +22,15 @@ import (
 
 // The button and its form.
 const (
-	againID    = "nod_again"
-	againForm  = "nod_again_form"
-	againLabel = "Edit and run again"
+	againID   = "nod_again"
+	againForm = "nod_again_form"
 )
 
 // againNote is what the form says before everything else.
 const againNote = "What you send runs as a call of yours, after an approval where one is needed, and the question is answered anew from there. What ran before stays done."
 
-// Reruns is an Inbox that lets people run calls of turns that are over again.
-type Reruns interface {
-	Again(ctx context.Context, thread chat.ThreadID, call string) (v chat.Again, why string, err error)
-	RunAgain(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
-}
-
-func (a *Adapter) reruns() Reruns {
-	r, _ := a.o.Inbox.(Reruns)
+func (a *Adapter) reruns() forms.Reruns {
+	r, _ := a.o.Inbox.(forms.Reruns)
 	return r
 }
 
@@ -47,7 +40,7 @@ func againButton(thread string, c chat.ToolCall) slackgo.Block {
 	if !c.Again || thread == "" || units(value) > mostValue {
 		return nil
 	}
-	return slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(againID, value, plainText(againLabel)))
+	return slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(againID, value, plainText(forms.AgainLabel)))
 }
 
 // againValue names a call of a thread.
@@ -68,7 +61,7 @@ func (a *Adapter) editAgain(ctx context.Context, in interaction, value string) e
 	}
 	fields := forms.Of(v.Parameters, v.Args, roomy)
 	if why == "" && len(fields) == 0 {
-		why = fmt.Sprintf("these arguments are too long for a form; in a message, `run %d {…}` does the same", v.Number)
+		why = forms.TooLong(v)
 	}
 	if why != "" {
 		text := "It can't be run again: " + escape(why) + "."

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -29,14 +28,8 @@ const (
 	editForm = "nod_edit_form"
 )
 
-// Changes is an Inbox that lets people change the arguments of calls that wait.
-type Changes interface {
-	Card(ctx context.Context, thread chat.ThreadID, call string) (p chat.Approval, ok bool, err error)
-	Change(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
-}
-
-func (a *Adapter) changes() Changes {
-	c, _ := a.o.Inbox.(Changes)
+func (a *Adapter) changes() forms.Changes {
+	c, _ := a.o.Inbox.(forms.Changes)
 	return c
 }
 
@@ -86,9 +79,6 @@ func further(p *chat.Approval, c card) []slackgo.BlockElement {
 	return out
 }
 
-// cardWait is how long the store may take to say what a card shows.
-const cardWait = 1500 * time.Millisecond
-
 // edit opens the forms. What clicked cards showed before they were changed opens the
 // newest.
 func (a *Adapter) edit(ctx context.Context, in interaction, value string) error {
@@ -97,17 +87,12 @@ func (a *Adapter) edit(ctx context.Context, in interaction, value string) error 
 	if !ok || inbox == nil {
 		return malformed("button of a form", nil)
 	}
-	p, known := a.cards.Find(e.Thread, e.Call, e.Digest)
-	if !known {
-		within, cancel := context.WithTimeout(ctx, cardWait)
-		defer cancel()
-		var err error
-		if p, ok, err = inbox.Card(within, e.Thread, e.Call); err != nil {
-			_ = a.confide(ctx, in, "The form can't be opened: my memory does not answer. Try again in a moment.")
-			return fmt.Errorf("look at a card: %w", err)
-		}
-	}
-	if !ok || p.Outcome != "" {
+	p, ok, err := a.cards.Card(ctx, inbox, e.Thread, e.Call, e.Digest)
+	switch {
+	case err != nil:
+		_ = a.confide(ctx, in, "The form can't be opened: my memory does not answer. Try again in a moment.")
+		return err
+	case !ok:
 		return a.confide(ctx, in, "This approval is over.")
 	}
 	e.Digest, e.Number = p.Digest, p.Number

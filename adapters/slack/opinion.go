@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"sync"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -111,7 +110,7 @@ func (a *Adapter) thinks(ctx context.Context, in interaction, value, ts string) 
 		return fmt.Errorf("put an opinion: %w", err)
 	}
 	a.o.Observe.Put(fresh)
-	if said == thinksBad && a.asked.first(on, by.ID) {
+	if said == thinksBad && a.asked.First(on, by.ID) {
 		thread := threadID(a.who().TeamID, in.Channel.ID, in.Container.Thread)
 		a.askWhatWasWrong(in.TriggerID, criticism{Channel: in.Channel.ID, Answer: answer}, func(ctx context.Context) error {
 			return a.askInMessage(ctx, thread, by.ID, on)
@@ -155,7 +154,7 @@ func (a *Adapter) AskWhy(ctx context.Context, thread chat.ThreadID, to chat.User
 	if a.opinions() == nil {
 		return errors.New("ask what was wrong: nobody takes what is said")
 	}
-	if to.Barred != "" || !a.asked.first(about, to.ID) {
+	if to.Barred != "" || !a.asked.First(about, to.ID) {
 		return nil
 	}
 	return a.askInMessage(ctx, thread, to.ID, about)
@@ -223,23 +222,4 @@ func (a *Adapter) criticised(ctx context.Context, in interaction) error {
 		return fmt.Errorf("put an opinion: %w", err)
 	}
 	return nil
-}
-
-// asked remembers whom the form was shown, so that nobody is asked twice.
-type asked struct {
-	mu sync.Mutex
-	of map[string]bool
-}
-
-// first notes that somebody is asked about an answer; false when they were.
-func (d *asked) first(on chat.MessageRef, who chat.UserID) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.of == nil || len(d.of) > mostNames {
-		d.of = map[string]bool{}
-	}
-	key := on.String() + " " + string(who)
-	was := d.of[key]
-	d.of[key] = true
-	return !was
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nod/chat"
+	forms "nod/chat/form"
 	"nod/internal/fakeslack"
 	"nod/internal/ledger"
 )
@@ -67,7 +68,7 @@ func rerunning(t *testing.T, prepare func(*Options)) (o *office, in *rerunnable,
 		o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: showAll})
 		o.wait(func(f *fakeslack.Server) bool { return len(f.Views("U0BOB")) == had+1 })
 		v := o.fake.Views("U0BOB")[had]
-		if n := strings.Count(string(v.Raw), againLabel); n != 1 {
+		if n := strings.Count(string(v.Raw), forms.AgainLabel); n != 1 {
 			t.Fatalf("%d buttons, want one: %s", n, v.Raw)
 		}
 		o.fake.Click("U0BOB", fakeslack.Action{View: v.ID, ActionID: againID})

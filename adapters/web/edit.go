@@ -12,12 +12,6 @@ import (
 // A call that waits for approval can be changed in a form on its card. What is wrong
 // with what is sent is said beside it, and the form stays as it was filled in.
 
-// Changes is what an Inbox is besides that lets people change calls that wait.
-type Changes interface {
-	Card(ctx context.Context, thread chat.ThreadID, call string) (p chat.Approval, ok bool, err error)
-	Change(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
-}
-
 // wide is what a form has room for.
 var wide = form.Bounds{Fields: 40, ID: 255, Label: 100, Text: mostText, Options: 200, Option: 200}
 
@@ -49,7 +43,7 @@ func formFields(parameters, arguments string) []field {
 // changed takes in what somebody makes of a call.
 func (a *Adapter) changed(r *http.Request, v view, id string) (view, error) {
 	it, err := a.on(r)
-	in, takes := a.o.Inbox.(Changes)
+	in, takes := a.o.Inbox.(form.Changes)
 	switch {
 	case err != nil:
 		return v, err
@@ -86,7 +80,7 @@ func name(id string) string {
 // complete adds to an approval that waits, and that is known from the past alone,
 // what people may do about it.
 func (a *Adapter) complete(ctx context.Context, thread chat.ThreadID, p *chat.Post) *chat.Post {
-	in, ok := a.o.Inbox.(Changes)
+	in, ok := a.o.Inbox.(form.Changes)
 	if !ok || thread.Platform != Platform || p == nil || p.Approval == nil || p.Approval.Outcome != "" {
 		return p
 	}

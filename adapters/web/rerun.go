@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 
@@ -12,15 +11,6 @@ import (
 // In the opened steps of a turn that is over each call has a button: it puts a form with
 // the call's arguments below the steps, for whoever clicked alone. Sending it runs the
 // call again, as theirs. Whether it can be is found out by the click.
-
-// Reruns is what an Inbox is besides that lets people run calls of turns that are over
-// again.
-type Reruns interface {
-	Again(ctx context.Context, thread chat.ThreadID, call string) (v chat.Again, why string, err error)
-	RunAgain(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
-}
-
-const rerunLabel = "Edit and run again"
 
 // rerunButton is the button of a call.
 type rerunButton struct{ Call, Label string }
@@ -39,11 +29,11 @@ func rerunButtons(s *chat.Steps) []rerunButton {
 	}
 	for _, item := range s.Items {
 		for _, c := range item.Calls {
-			out = append(out, rerunButton{c.ID, fmt.Sprintf("%s: %d %s", rerunLabel, len(out)+1, exact(c.Tool))})
+			out = append(out, rerunButton{c.ID, fmt.Sprintf("%s: %d %s", form.AgainLabel, len(out)+1, exact(c.Tool))})
 		}
 	}
 	if len(out) == 1 {
-		out[0].Label = rerunLabel
+		out[0].Label = form.AgainLabel
 	}
 	return out
 }
@@ -74,7 +64,7 @@ func (it *item) open(who chat.UserID, v *chat.Again) {
 // editAgain opens the form.
 func (a *Adapter) editAgain(r *http.Request, v view, _ string) (view, error) {
 	it, err := a.on(r)
-	in, takes := a.o.Inbox.(Reruns)
+	in, takes := a.o.Inbox.(form.Reruns)
 	switch {
 	case err != nil:
 		return v, err
@@ -86,7 +76,7 @@ func (a *Adapter) editAgain(r *http.Request, v view, _ string) (view, error) {
 	case err != nil:
 		return v, fmt.Errorf("look at a call: %w", err)
 	case why == "" && len(form.Of(call.Parameters, call.Args, wide)) == 0:
-		why = fmt.Sprintf("these arguments are too long for a form; in a message, `run %d {…}` does the same", call.Number)
+		why = form.TooLong(call)
 	}
 	if why != "" {
 		return v, wrong{http.StatusConflict, "It can't be run again: " + exact(why) + "."}
@@ -101,7 +91,7 @@ func (a *Adapter) editAgain(r *http.Request, v view, _ string) (view, error) {
 // ranAgain takes in what somebody sends with the form.
 func (a *Adapter) ranAgain(r *http.Request, v view, id string) (view, error) {
 	it, err := a.on(r)
-	in, takes := a.o.Inbox.(Reruns)
+	in, takes := a.o.Inbox.(form.Reruns)
 	switch {
 	case err != nil:
 		return v, err

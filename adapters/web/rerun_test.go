@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nod/chat"
+	"nod/chat/form"
 )
 
 func (y *tray) Again(_ context.Context, _ chat.ThreadID, call string) (chat.Again, string, error) {
@@ -37,13 +38,13 @@ func TestEditAndRunAgain(t *testing.T) {
 	th := threadID("ops", "message0")
 	ref, _ := r.a.Post(t.Context(), th, chat.Post{Key: "steps/7", Steps: &s}, false)
 	seen := func(who string) string { return r.get("/?c=ops&t=message0&as=" + who).Body.String() }
-	if strings.Contains(seen("ben"), rerunLabel) {
+	if strings.Contains(seen("ben"), form.AgainLabel) {
 		t.Error("a call of a turn that runs can be run again")
 	}
 	done := s
 	done.Done, done.Version = true, 2
 	_ = r.a.Edit(t.Context(), th, ref, chat.Post{Key: "steps/7", Steps: &done})
-	if body := seen("ben"); !strings.Contains(body, `value="c1">`+rerunLabel+": 2 deploy</button>") || strings.Contains(body, `action="/rerun"`) {
+	if body := seen("ben"); !strings.Contains(body, `value="c1">`+form.AgainLabel+": 2 deploy</button>") || strings.Contains(body, `action="/rerun"`) {
 		t.Errorf("ben sees %s", body)
 	}
 	send := func(path string, more url.Values) (int, string) {

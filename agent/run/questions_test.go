@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"nod/agent"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -40,6 +41,28 @@ func (o single) Next(ctx context.Context, platforms ...string) (*memory.Run, err
 	return r, err
 }
 
+// held is what it claimed; it claims no other.
+func (o single) held() *memory.Run {
+	r := <-o.claimed
+	o.claimed <- r
+	return r
+}
+
+// after is a process that goes on with the thread that the first one held and loses.
+func after(t *testing.T, first *world, s single, silent func(string) time.Duration, act agent.Tool) *world {
+	t.Helper()
+	held := s.held()
+	held.Bell.Lose()
+	synctest.Wait()
+	if err := s.Full.Handoff(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	second := newWorld(t, other{s.Full, "second", silent}, nil, act)
+	second.board = first.board
+	second.runner.Platforms["board"] = second.board
+	return second
+}
+
 // A process that lost its thread while a call of it asks something gets the answer
 // through the log, from whoever holds the thread by then.
 func TestAnswerToAnotherProcess(t *testing.T) {
@@ -55,16 +78,7 @@ func TestAnswerToAnotherProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		held := <-s.claimed
-		s.claimed <- held // it claims no other
-		held.Bell.Lose()
-		synctest.Wait()
-		if err := store.Handoff(t.Context(), held); err != nil {
-			t.Fatal(err)
-		}
-		second := newWorld(t, other{store, "second", alive}, nil, tool("act", false))
-		second.board = first.board
-		second.runner.Platforms["board"] = second.board
+		second := after(t, first, s, alive, tool("act", false))
 		second.model.Add("expect it heard: accepted\nsay Done.")
 		second.start()
 		synctest.Wait()
@@ -192,10 +206,8 @@ func TestReplyToADeadProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		held := <-s.claimed
-		s.claimed <- held
 		var call string
-		for _, e := range held.Log {
+		for _, e := range s.held().Log {
 			if b, ok := e.Body.(memory.Started); ok {
 				call = b.Call
 			}
@@ -205,15 +217,8 @@ func TestReplyToADeadProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		held.Bell.Lose()
-		synctest.Wait()
-		if err := store.Handoff(t.Context(), held); err != nil {
-			t.Fatal(err)
-		}
 		since := time.Now()
-		second := newWorld(t, other{store, "second", func(string) time.Duration { return time.Since(since) }}, nil, act)
-		second.board = first.board
-		second.runner.Platforms["board"] = second.board
+		second := after(t, first, s, func(string) time.Duration { return time.Since(since) }, act)
 		second.model.Add("expect ada: yes\nexpect outcome unknown\nsay I don't know.")
 		second.start()
 		synctest.Wait()

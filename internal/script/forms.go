@@ -1,6 +1,7 @@
 package script
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -22,17 +23,22 @@ func (b *Board) card(tool string) (chat.Approval, bool) {
 	return *b.shown[ref].Approval, true
 }
 
+// fields is what stands in the fields of a form.
+func fields(parameters, args string) string {
+	var seen []string
+	for _, f := range form.Of(parameters, args, roomy) {
+		seen = append(seen, f.Label+" "+strings.Join(strings.Fields(f.Value), " "))
+	}
+	return strings.Join(seen, ", ")
+}
+
 // opens has somebody click on Edit: they see what stands in the fields.
 func (p *play) opens(who, tool string) {
 	card, ok := p.board.card(tool)
 	if !ok {
 		p.t.Fatalf("open: no approval of %s", tool)
 	}
-	var seen []string
-	for _, f := range form.Of(card.Parameters, card.Args, roomy) {
-		seen = append(seen, f.Label+" "+strings.Join(strings.Fields(f.Value), " "))
-	}
-	p.board.Note("form for %s: %s", who, strings.Join(seen, ", "))
+	p.board.Note("form for %s: %s", who, fields(card.Parameters, card.Args))
 	if p.forms == nil {
 		p.forms = map[string]chat.Approval{}
 	}
@@ -45,9 +51,14 @@ func (p *play) sends(who, tool, args string) {
 	if !ok {
 		p.t.Fatalf("send: %s has not opened a form of %s", who, tool)
 	}
+	p.put(chat.Change{Call: card.Call, Args: args, Digest: card.Digest}, who, p.inbox.Change)
+}
+
+// put has a form put, and notes what is wrong with it.
+func (p *play) put(c chat.Change, who string, in func(context.Context, chat.ThreadID, chat.Change, ...string) (string, error)) {
 	p.events++
-	c := chat.Change{Call: card.Call, By: chat.User{ID: chat.UserID(who), Name: who}, Args: strings.TrimSpace(args), Digest: card.Digest}
-	refused, err := p.inbox.Change(p.t.Context(), p.thread, c, fmt.Sprintf("f%d", p.events))
+	c.By, c.Args = chat.User{ID: chat.UserID(who), Name: who}, strings.TrimSpace(c.Args)
+	refused, err := in(p.t.Context(), p.thread, c, fmt.Sprintf("f%d", p.events))
 	if err != nil {
 		p.t.Errorf("put: %v", err)
 	}
@@ -81,11 +92,7 @@ func (p *play) reopens(who, tool string) {
 	case !offered:
 		p.board.Note("not offered to %s", who)
 	}
-	var seen []string
-	for _, f := range form.Of(v.Parameters, v.Args, roomy) {
-		seen = append(seen, f.Label+" "+strings.Join(strings.Fields(f.Value), " "))
-	}
-	p.board.Note("form for %s, call %d: %s", who, v.Number, strings.Join(seen, ", "))
+	p.board.Note("form for %s, call %d: %s", who, v.Number, fields(v.Parameters, v.Args))
 	if p.again == nil {
 		p.again = map[string]chat.Again{}
 	}
@@ -98,13 +105,5 @@ func (p *play) runs(who, tool, args string) {
 	if !ok {
 		p.t.Fatalf("run: %s has not opened a form of %s", who, tool)
 	}
-	p.events++
-	c := chat.Change{Call: v.Call, By: chat.User{ID: chat.UserID(who), Name: who}, Args: strings.TrimSpace(args)}
-	refused, err := p.inbox.RunAgain(p.t.Context(), p.thread, c, fmt.Sprintf("a%d", p.events))
-	if err != nil {
-		p.t.Errorf("put: %v", err)
-	}
-	if refused != "" {
-		p.board.Note("in the form of %s: %s", who, refused)
-	}
+	p.put(chat.Change{Call: v.Call, Args: args}, who, p.inbox.RunAgain)
 }
