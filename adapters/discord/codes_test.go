@@ -138,7 +138,14 @@ func TestEveryRefusedFact(t *testing.T) {
 			"PATCH /channels/{channel}": func() (bool, error) { return true, o.a.unarchive(t.Context(), closed) },
 		} {
 			fault := strike(o, route, code)
-			if ok, err := try(); err == nil || ok && route != "PATCH /channels/{channel}" || fault.Hits() != 1 {
+			ok, err := try()
+			for n := 0; n < 10 && err == nil; n++ { // what was written may be handled just now, and be refused in its stead
+				if fault.Hits() > 0 {
+					fault = strike(o, route, code)
+				}
+				ok, err = try()
+			}
+			if err == nil || ok && route != "PATCH /channels/{channel}" || fault.Hits() != 1 {
 				t.Errorf("%s: %d: %t, %v, after %d refusals", route, code, ok, err, fault.Hits())
 			}
 			if _, err := try(); err != nil {
