@@ -152,6 +152,40 @@ var conversations = []conversation{
 		n.find(at, "Expired")
 		n.find(at, "The tool says: expired")
 	}},
+	{"RemindedOnce", func(world) string { return `approvals: {remind: 1s}` }, func(t *testing.T, n *service) {
+		at := n.w.mention("ada", "deploy prod now")
+		ask := n.ask(at, `{"env":"prod"}`)
+		n.find(at, "It still waits for a decision", "left")
+		n.w.react("ada", ask.place, "✅")
+		n.find(at, "The tool says: deployed prod")
+		if c := n.count(at, "It still waits for a decision"); c != 1 {
+			t.Errorf("%d reminders", c)
+		}
+	}},
+	{"MoreMayDecide", func(w world) string {
+		return `approvals: {escalate: {after: 1s, approvers: ["` + w.approver("bob") + `"]}}`
+	}, func(t *testing.T, n *service) {
+		at := n.w.mention("ada", "deploy prod now")
+		ask := n.ask(at, `{"env":"prod"}`)
+		n.find(at, "Nobody decided for 1 s", "may decide too")
+		n.w.react("bob", ask.place, "✅")
+		n.find(at, "The tool says: deployed prod")
+		if c := n.count(at, "may decide too"); c != 1 {
+			t.Errorf("they were told %d times", c)
+		}
+	}},
+	{"WaitingIsListed", nil, func(_ *testing.T, n *service) {
+		at := n.w.mention("ada", "deploy prod now")
+		ask := n.ask(at, `{"env":"prod"}`)
+		n.w.react("bob", ask.place, "✅") // who is told is told of a card that the store knows
+		eventually(n.t, "bob is told why", func() bool { return len(n.w.told("bob", at)) > 0 })
+		n.w.mentionIn("ada", at, "waiting")
+		n.find(at, "One approval waits for you", "asked by")
+		n.w.react("ada", ask.place, "❌")
+		n.find(at, "The tool says: denied")
+		n.w.mentionIn("ada", at, "waiting")
+		n.find(at, "No approval waits for you")
+	}},
 	{"StopByWordAndByEmoji", nil, func(t *testing.T, n *service) {
 		at := n.w.mention("ada", "deploy prod now")
 		n.ask(at, `{"env":"prod"}`)
