@@ -68,7 +68,7 @@ func TestDialectSmall(t *testing.T) {
 func TestWork(t *testing.T) {
 	t.Parallel()
 	covered := []string{"nod/adapters/discord", "nod/chat/...", "github.com/yuin/goldmark/...", "regexp"}
-	work.Linear(t, work.Bound{Covered: covered, Statements: 6500, Bytes: 4000}, func(text string) {
+	work.Linear(t, work.Bound{Covered: covered, Statements: 9000, Bytes: 6000}, func(text string) {
 		thread := chat.ThreadID{Platform: "discord", Channel: "1", Root: "2"}
 		answerParts(&chat.Text{Markdown: text})
 		steps := chat.Steps{Status: text, Items: []chat.Step{{Thought: text, Calls: []chat.ToolCall{{Tool: text, Args: text, Observation: text, State: chat.CallDone}}}}}

@@ -13,7 +13,7 @@ import (
 func TestWork(t *testing.T) {
 	t.Parallel()
 	covered := []string{"nod/adapters/slack", "nod/chat/...", "github.com/yuin/goldmark/...", "regexp"}
-	work.Linear(t, work.Bound{Covered: covered, Statements: 6000, Bytes: 4000}, func(text string) {
+	work.Linear(t, work.Bound{Covered: covered, Statements: 9000, Bytes: 6000}, func(text string) {
 		thread := chat.ThreadID{Platform: "slack", Channel: "C1", Root: "1.1"}
 		answerParts(&chat.Text{Markdown: text}, card{})
 		earlierBox(&chat.Earlier{Markdown: text}, mostReply, "")
