@@ -296,6 +296,9 @@ func budget(bucket string, limits map[string]int, pace float64) outbox.Budget {
 		return window(n, max(1, n/6), pace)
 	}
 	n := cmp.Or(set, tiers[method], 100)
+	if method == "users.info" || method == "conversations.history" {
+		return window(n, n, pace) // what people wait for is asked at once: who they are, and what they said while nobody listened
+	}
 	return window(n, n*2/5, pace)
 }
 

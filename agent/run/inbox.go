@@ -106,14 +106,21 @@ func (i Inbox) Watermarks(ctx context.Context, platform string, since time.Time)
 	return i.Store.Watermarks(ctx, platform, since)
 }
 
-// Pending lists the approvals of a platform that wait.
+// Pending lists the approvals of a platform that wait. What counts on each is read
+// from its log when its turn comes: whoever looks at thousands takes hours, and the
+// store is not kept waiting meanwhile.
 func (i Inbox) Pending(ctx context.Context, platform string) iter.Seq2[chat.Pending, error] {
 	return func(yield func(chat.Pending, error) bool) {
+		var waiting []memory.PendingApproval
 		for p, err := range i.Store.Pending(ctx, platform) {
-			full := []chat.Pending{{}}
-			if err == nil {
-				full, err = i.pending(ctx, p)
+			if err != nil {
+				yield(chat.Pending{}, err)
+				return
 			}
+			waiting = append(waiting, p)
+		}
+		for _, p := range waiting {
+			full, err := i.pending(ctx, p)
 			for _, one := range full {
 				if !yield(one, err) || err != nil {
 					return

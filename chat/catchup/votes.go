@@ -69,19 +69,16 @@ func (v *Votes) Heard(r chat.Reaction) {
 	delete(v.taken, voteOf(r))
 }
 
-// LookAll looks at all approvals that wait. gone forgives, by returning nil, the
-// error of one that can't be looked at any more; the others are looked at
-// whatever becomes of one.
+// LookAll looks at all approvals that wait, one after the other as they are listed:
+// the list must not keep anybody waiting who waits for the platform. gone forgives, by
+// returning nil, the error of one that can't be looked at any more; the others are
+// looked at whatever becomes of one.
 func (v *Votes) LookAll(ctx context.Context, all iter.Seq2[chat.Pending, error], gone func(error) error) error {
-	var waiting []chat.Pending // listed first: the store is not kept waiting for the platform
+	var failed error
 	for p, err := range all {
 		if err != nil {
-			return fmt.Errorf("list approvals: %w", err)
+			return errors.Join(failed, fmt.Errorf("list approvals: %w", err))
 		}
-		waiting = append(waiting, p)
-	}
-	var failed error
-	for _, p := range waiting {
 		if err := v.Look(ctx, p); err != nil {
 			failed = errors.Join(failed, gone(err))
 		}

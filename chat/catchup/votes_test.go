@@ -195,8 +195,10 @@ func TestLookAll(t *testing.T) {
 	if err := v.LookAll(t.Context(), list(nil), forgive); !errors.Is(err, broken) || errors.Is(err, gone) || n != 3 {
 		t.Errorf("%d were looked at: %v", n, err)
 	}
-	if err := v.LookAll(t.Context(), list(broken), forgive); !errors.Is(err, broken) || n != 3 {
-		t.Errorf("the store fails, %d were looked at: %v", n, err)
+	n = 0
+	lost := errors.New("lost")
+	if err := v.LookAll(t.Context(), list(lost), forgive); !errors.Is(err, lost) || !errors.Is(err, broken) || n != 3 {
+		t.Errorf("the store fails behind them, %d were looked at: %v", n, err)
 	}
 }
 
