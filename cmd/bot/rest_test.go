@@ -1,0 +1,27 @@
+package main
+
+import "testing"
+
+// Memory is given back once after there was something to do, and not while there is.
+func TestRest(t *testing.T) {
+	var r rest
+	const mb = 1 << 20
+	for i, step := range []struct {
+		allocated uint64
+		due       bool
+	}{
+		{20 * mb, false},      // the start
+		{20*mb + 4096, true},  // at rest
+		{20*mb + 8192, false}, // still
+		{23 * mb, false},
+		{23*mb + 1, false}, // too little
+		{90 * mb, false},
+		{160 * mb, false},
+		{160*mb + 9, true},
+		{160*mb + 99, false},
+	} {
+		if due := r.due(step.allocated); due != step.due {
+			t.Errorf("look %d, %d bytes: %v", i, step.allocated, due)
+		}
+	}
+}
