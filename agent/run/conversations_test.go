@@ -49,9 +49,17 @@ func openRedis(t *testing.T) func(name string) script.OpenStore {
 	server := redistest.Start(t)
 	return func(name string) script.OpenStore {
 		return func(ctx context.Context, _ string) (memory.Full, error) {
-			return redis.Open(ctx, server.URL(), redis.Options{Prefix: name, Dial: redistest.NewBubble().Dial})
+			bubble := redistest.NewBubble()
+			full, err := redis.Open(ctx, server.URL(), redis.Options{Prefix: name, Dial: bubble.Dial})
+			return onServer{full, bubble}, err
 		}
 	}
+}
+
+// onServer is a store of which the way to its server can be cut.
+type onServer struct {
+	memory.Full
+	*redistest.Bubble
 }
 
 // What can happen to somebody alone is played on a terminal too.

@@ -268,6 +268,9 @@ func (k *killed) end() {
 	if k.open {
 		return
 	}
+	if far, ok := k.full.(onServer); ok && k.life.dead.Load() {
+		far.Cut() // it hands on nothing
+	}
 	if err := k.full.Close(); err != nil {
 		k.t.Error(err)
 	}
