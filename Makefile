@@ -76,7 +76,7 @@ pictures: ## the pictures of the README, anew from the page; look at them before
 	NOD_PICTURES=../../docs/pictures go test -count=1 -run '^TestPictures$$' ./cmd/bot
 
 load: ## the whole program from outside, beside a loop that stores nothing: some minutes, on a quiet machine
-	go test -count 1 -timeout 60m -run "^TestLoad$$" -v ./cmd/bot -args -load
+	go test -count 1 -timeout 60m -run "^TestLoad(Scale)?$$" -v ./cmd/bot -args -load
 
 bench: ## the figures of docs/performance.md
 	go test -run '^$$' -bench . -benchmem -timeout 60m ./...

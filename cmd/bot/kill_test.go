@@ -27,6 +27,9 @@ func (n *service) spawn() *process {
 	if err != nil {
 		n.t.Fatal(err)
 	}
+	if n.binary != "" {
+		self = n.binary
+	}
 	p := &process{n: n, cmd: exec.Command(self), out: &buffer{}}
 	p.cmd.Args = []string{"bot", "run", "--config", n.file} // see TestMain
 	p.cmd.Env = os.Environ()

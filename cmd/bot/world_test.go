@@ -94,6 +94,7 @@ type service struct {
 	cancel context.CancelFunc
 	done   chan int
 	logs   *buffer
+	binary string // that spawn starts; empty: this one
 }
 
 // buffer collects logs.
