@@ -16,8 +16,8 @@ import (
 
 const ignoreInterrupts = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
 
-// sandboxes lists the processes of this machine whose sandbox p made, by the
-// folder that is in bwrap's arguments; of each it gives the number.
+// sandboxes lists the processes of this machine whose sandbox p made, by the folder
+// that is mounted in it; of each it gives the number.
 func sandboxes(t *testing.T, p *Python) []int {
 	t.Helper()
 	var outer []int
@@ -25,12 +25,23 @@ func sandboxes(t *testing.T, p *Python) []int {
 	if err != nil {
 		t.Fatal(err)
 	}
+	part := filepath.Join(filepath.Base(filepath.Dir(p.dir)), filepath.Base(p.dir))
 	for _, q := range list {
-		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", q.pid)); err == nil && q.parent == os.Getpid() && strings.Contains(string(line), p.dir) {
+		if q.parent != os.Getpid() {
+			continue
+		}
+		inner, _, err := below(q.pid)
+		if err == nil && slices.ContainsFunc(inner, func(r process) bool { return mounted(r, part) }) {
 			outer = append(outer, q.pid)
 		}
 	}
 	return outer
+}
+
+// mounted says whether a process sees a folder that lies below a path.
+func mounted(p process, path string) bool {
+	mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", p.pid))
+	return err == nil && strings.Contains(string(mounts), path+"/threads/")
 }
 
 // living leaves out processes that have ended and whose parent sleeps.
@@ -59,6 +70,7 @@ func TestHostileLooks(t *testing.T) {
 		{"what the bot knows of the thread", "import os\nsorted(os.listdir('/thread/..'))", "['bin', 'dev', 'etc', 'fonts', 'lib', 'lib64', 'proc', 'thread', 'tmp', 'usr']"},
 		{"the environment", "import os\nsorted(os.environ), open('/proc/1/environ').read(), open('/proc/self/environ').read()", "!xoxb"},
 		{"environments of all", "import glob\n[open(f).read() for f in glob.glob('/proc/[0-9]*/environ')]", "!SLACK"},
+		{"where its folder is, from how it was started", "[open(f'/proc/{n}/cmdline').read() for n in (1, 2, 'self')]", "!nod-python-test-"},
 		{"the kernel's command line", "open('/proc/cmdline').read()", "PermissionError"},
 		{"writing to the system", "open('/usr/lib/x', 'w')", "Read-only file system"},
 		{"writing to the root", "open('/x', 'w')", "Read-only file system"},

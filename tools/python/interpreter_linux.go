@@ -89,13 +89,14 @@ func (e *notStarted) Error() string { return "start the sandbox: " + firstLine(e
 
 // launch starts the processes, and the goroutines that read from them.
 func (i *interpreter) launch(ctx context.Context, s *sandbox, dir string) error {
-	var theirs [4]*os.File // requests, answers, filter, output
-	var ours [4]*os.File
+	var theirs [5]*os.File // requests, answers, filter, options, output
+	var ours [5]*os.File
 	defer func() {
 		for _, f := range theirs {
 			closeFile(f)
 		}
 		closeFile(ours[2])
+		closeFile(ours[3])
 	}()
 	for n := range theirs {
 		r, w, err := os.Pipe()
@@ -104,14 +105,17 @@ func (i *interpreter) launch(ctx context.Context, s *sandbox, dir string) error 
 			return fmt.Errorf("make pipe: %w", err)
 		}
 		theirs[n], ours[n] = w, r
-		if n == 0 || n == 2 {
+		if n == 0 || n == 2 || n == 3 {
 			theirs[n], ours[n] = r, w
 		}
 	}
-	i.requests, i.pipes = ours[0], []*os.File{ours[0], ours[1], ours[3]}
-	raw, err := ours[3].SyscallConn()
+	i.requests, i.pipes = ours[0], []*os.File{ours[0], ours[1], ours[4]}
+	raw, err := ours[4].SyscallConn()
 	if err == nil {
 		_, err = ours[2].Write(s.filter) // fits into the pipe
+	}
+	if err == nil {
+		_, err = ours[3].Write(s.options(dir)) // so do they
 	}
 	if err != nil {
 		i.closeAll(i.pipes)
@@ -119,11 +123,11 @@ func (i *interpreter) launch(ctx context.Context, s *sandbox, dir string) error 
 	}
 	i.out.pipe = raw
 	// The interpreter outlives the call that starts it.
-	i.bwrap = exec.CommandContext(context.WithoutCancel(ctx), s.bwrap, s.args(dir)...)
+	i.bwrap = exec.CommandContext(context.WithoutCancel(ctx), s.bwrap, s.args()...)
 	i.bwrap.Dir = "/"
 	i.bwrap.Env = []string{"PATH=/usr/bin:/bin"} // code can read bwrap's, whatever its own is
-	i.bwrap.Stdout, i.bwrap.Stderr = theirs[3], theirs[3]
-	i.bwrap.ExtraFiles = theirs[:3]
+	i.bwrap.Stdout, i.bwrap.Stderr = theirs[4], theirs[4]
+	i.bwrap.ExtraFiles = theirs[:4]
 	i.bwrap.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: s.credential}
 	if err := i.bwrap.Start(); err != nil {
 		i.closeAll(i.pipes)

@@ -94,7 +94,7 @@ func TestMissing(t *testing.T) {
 		{"/usr/libexec|/home", "it sees files of this machine"},
 	} {
 		from, to, _ := strings.Cut(c[0], "|")
-		off(c[0], c[1], broken(`i=$#; while [ $i -gt 0 ]; do a=$1; shift; [ "$a" = "`+from+`" ] && a="`+to+`"; set -- "$@" "$a"; i=$((i-1)); done; exec /usr/bin/bwrap "$@"`+"\n"))
+		off(c[0], c[1], broken(`shift 2; set -- $(/usr/bin/tr "\000" "\n" <&6) "$@"; i=$#; while [ $i -gt 0 ]; do a=$1; shift; [ "$a" = "`+from+`" ] && a="`+to+`"; set -- "$@" "$a"; i=$((i-1)); done; exec /usr/bin/bwrap "$@"`+"\n"))
 	}
 	off("a folder that others may write to", "others may write to it", func(o *Options) {
 		if err := os.Chmod(o.Dir, 0o777); err != nil {

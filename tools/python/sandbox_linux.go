@@ -132,9 +132,21 @@ func (s *sandbox) give(f *os.File) error {
 	return f.Chown(int(s.credential.Uid), int(s.credential.Gid))
 }
 
-// args start an interpreter whose working folder is dir. Its descriptors 3 and 4
-// are those of the driver, and from 5 bwrap reads the filter.
-func (s *sandbox) args(dir string) []string {
+// args start an interpreter. Its descriptors 3 and 4 are those of the driver; from 5
+// bwrap reads the filter, and from 6 its options, since code can read its arguments.
+func (s *sandbox) args() []string {
+	return []string{
+		"--args", "6",
+		"--", prlimitPath, "--core=0", "--memlock=0", "--msgqueue=0",
+		fmt.Sprintf("--nproc=%d", processesHard), fmt.Sprintf("--nofile=%d", filesOpen), fmt.Sprintf("--fsize=%d", s.disk/2),
+		fmt.Sprintf("--data=%d", s.memory), fmt.Sprintf("--as=%d", s.memory+codeSpace),
+		"--", pythonPath, "-I", "-B", "-X", "utf8", "-c", driver,
+	}
+}
+
+// options are bwrap's for an interpreter whose working folder is dir, each with a
+// zero byte behind it.
+func (s *sandbox) options(dir string) []byte {
 	id, tmp := strconv.Itoa(insideID), strconv.Itoa(tmpSize)
 	args := []string{
 		"--unshare-user", "--unshare-all", "--disable-userns", "--uid", id, "--gid", id, "--hostname", "sandbox",
@@ -146,12 +158,8 @@ func (s *sandbox) args(dir string) []string {
 	args = append(args,
 		"--proc", "/proc", "--ro-bind", "/dev/null", "/proc/cmdline", "--ro-bind", "/dev/null", "/proc/keys",
 		"--dev", "/dev", "--size", tmp, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
-		"--size", tmp, "--tmpfs", "/tmp", "--ro-bind", s.fonts, "/fonts", "--bind", dir, "/thread", "--chdir", "/thread", "--remount-ro", "/",
-		"--", prlimitPath, "--core=0", "--memlock=0", "--msgqueue=0",
-		fmt.Sprintf("--nproc=%d", processesHard), fmt.Sprintf("--nofile=%d", filesOpen), fmt.Sprintf("--fsize=%d", s.disk/2),
-		fmt.Sprintf("--data=%d", s.memory), fmt.Sprintf("--as=%d", s.memory+codeSpace),
-		"--", pythonPath, "-I", "-B", "-X", "utf8", "-c", driver)
-	return args
+		"--size", tmp, "--tmpfs", "/tmp", "--ro-bind", s.fonts, "/fonts", "--bind", dir, "/thread", "--chdir", "/thread", "--remount-ro", "/")
+	return []byte(strings.Join(args, "\x00") + "\x00")
 }
 
 // system makes the programs and their configuration visible, and of /etc only
