@@ -1,7 +1,7 @@
 package memory
 
-// Soon says whether it is enough that what a run commits is on the disk a moment
-// later: a power cut in that moment loses nothing but what the next process does
+// Soon says whether it is enough that what a run commits is on the disk a while
+// later: a power cut until then loses nothing but what the next process does
 // again without anybody noticing. It asks the model or reads once more, or finds
 // on the platform what was posted. Nothing that leaves the program may rest on
 // such a commit alone: before an answer or a card is posted, and before a side

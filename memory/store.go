@@ -75,7 +75,7 @@ type Store interface {
 	// ErrFenced is final. After any other error the run is still held, and the
 	// same commit may be tried again, for hours if need be: it is done once.
 	// What is committed survives a power cut as far as the store can see to that,
-	// but for commits of which [Soon] says that a second later is enough.
+	// but for commits of which [Soon] says that a while later is enough.
 	Commit(ctx context.Context, run *Run, bodies ...Body) (arrived []Entry, err error)
 
 	// Finish releases the thread, to be woken at wakeAt (never, when zero) or

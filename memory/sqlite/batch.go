@@ -62,12 +62,6 @@ func (s *Store) waits() bool {
 			s.pen.Lock()
 			s.purge.now(s)
 			s.pen.Unlock()
-		case <-s.late.timer.C:
-			s.pen.Lock()
-			if s.late.waits {
-				s.ops.add(&op{do: ping, done: make(chan struct{})})
-			}
-			s.pen.Unlock()
 		}
 	}
 }
@@ -121,30 +115,21 @@ func (s *Store) batch() error {
 	if lost || err != nil {
 		return s.salvage(ops, err)
 	}
-	s.late.note(soon)
+	s.late = s.late || soon
 	return answer(ops)
 }
 
-// late knows whether transactions wait to be on the disk. Who has the pen uses it.
-type late struct {
-	waits bool
-	timer *time.Timer
-}
-
-// atMostLate is for how long they wait, when nothing else has them written.
-const atMostLate = time.Second
-
-func (l *late) init() {
-	l.timer = time.NewTimer(atMostLate)
-	l.timer.Stop()
-}
-
-// note takes that a transaction is done: one that is on the disk has all before it there.
-func (l *late) note(soon bool) {
-	if soon && !l.waits {
-		l.timer.Reset(atMostLate)
+// settle has on the disk what is done and need not have been there yet. A
+// transaction that changed nothing does not: SQLite writes nothing then.
+func (s *Store) settle() error {
+	s.pen.Lock()
+	late := s.late
+	s.late = false
+	s.pen.Unlock()
+	if !late {
+		return nil
 	}
-	l.waits = soon
+	return s.do(background, ping)
 }
 
 // ping is a write that means nothing.

@@ -11,7 +11,7 @@
 // operation is undone by itself, so that its trouble is nobody else's; and
 // nobody is told that something was done before it is on the disk, but for what a
 // power cut may take (memory.Soon): that is there with the next transaction, or
-// within a second.
+// within a minute.
 //
 // A claim writes nothing. What lies in the inbox gets its place in the log when
 // the run that saw it commits for the first time.
@@ -72,7 +72,7 @@ type Store struct {
 	pen    sync.Mutex // whoever has it writes
 	health health
 	purge  purge
-	late   late
+	late   bool // something was done that need not be on the disk yet
 
 	dirty  chan struct{} // there is rubbish
 	closed chan struct{}
@@ -168,7 +168,6 @@ func (s *Store) connect(ctx context.Context, file string, steps []step) (err err
 		return err
 	}
 	s.ops.init()
-	s.late.init()
 	s.queue.init()
 	return s.rescan(ctx)
 }
