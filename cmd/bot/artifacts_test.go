@@ -61,6 +61,44 @@ func TestFloodOfOutput(t *testing.T) {
 	}
 }
 
+// Tables of two megabytes, attached in four threads at once, hold up nobody else's
+// question and take little memory.
+func TestFloodOfTables(t *testing.T) {
+	t.Parallel()
+	const threads = 4
+	answered := make(chan struct{})
+	w := newSlackWorld(t, fakeslack.Options{})
+	n := newService(t, w, func(req fakellm.Request) fakellm.Reply {
+		switch {
+		case !strings.Contains(req.Whole(), "big.csv"):
+			return fakellm.Reply{Text: "Good morning"}
+		case req.Last().Role != "tool":
+			return fakellm.Reply{Calls: []fakellm.Call{{Name: "details", Args: `{"artifact":"big.csv"}`}}}
+		}
+		<-answered
+		return fakellm.Reply{Text: "Found: " + req.Last().Text()}
+	}, setup{})
+	p := n.spawn()
+	defer p.kill()
+	n.ready()
+	before := peak(t, p.cmd.Process.Pid)
+	table := "day,close\n" + strings.Repeat("1,10\n", 2<<20/5-2)
+	var flood []place
+	for range threads {
+		flood = append(flood, w.attach("ada", "what is in it?", "big.csv", table))
+	}
+	n.find(w.mention("bob", "hello"), "Good morning")
+	close(answered)
+	for _, at := range flood {
+		n.find(at, "Found:", "close")
+	}
+	grown := peak(t, p.cmd.Process.Pid) - before
+	t.Logf("grown by %d KiB", grown)
+	if most := 256 << 10; grown > most {
+		t.Errorf("%d tables of 2 MB made the process grow by %d KiB, want %d", threads, grown, most)
+	}
+}
+
 // peak is the most memory that a process had resident so far, in KiB.
 func peak(t *testing.T, pid int) int {
 	t.Helper()
