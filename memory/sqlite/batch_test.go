@@ -57,7 +57,12 @@ func TestFirstPartIsUndone(t *testing.T) {
 // there with the next one that has to be, and at the latest with the next sweep.
 func TestSoon(t *testing.T) {
 	t.Parallel()
-	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{})
+	s, err := open(t.Context(), filepath.Join(t.TempDir(), "nod.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	s.done.Go(s.write)        // and no sweep, whose first look would share a transaction
 	const normal, full = 1, 2 // of PRAGMA synchronous
 	level := func(into *int) func(*writer) error {
 		return func(w *writer) error {
@@ -70,7 +75,7 @@ func TestSoon(t *testing.T) {
 	if err := s.submit(t.Context(), done(true, &one)); err != nil || one != normal {
 		t.Errorf("alone: level %d, %v", one, err)
 	}
-	open := gate(t, s)
+	release := gate(t, s)
 	var wg sync.WaitGroup
 	for _, o := range []*op{done(true, &one), done(false, &two), done(true, &three)} {
 		wg.Go(func() {
@@ -80,7 +85,7 @@ func TestSoon(t *testing.T) {
 		})
 		queued(t, s, o)
 	}
-	open()
+	release()
 	wg.Wait()
 	if one != full || two != full || three != full {
 		t.Errorf("in one transaction: levels %d, %d and %d", one, two, three)
