@@ -121,7 +121,7 @@ func New(o Options) (*Adapter, error) {
 	app := o
 	app.BotToken = o.AppToken
 	a.app = newWeb(app)
-	a.heard, a.listened = catchup.NewHeard(a.marks), newListened(o)
+	a.heard, a.listened = catchup.NewHeard(a.marks, lookBack, o.Now), newListened(o)
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
 	a.looks = catchup.NewLooks(a.backfill, func(err error) { a.log.Warn("look for what was missed", "error", err) }, lookAgain)
 	return a, nil

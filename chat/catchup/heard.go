@@ -17,6 +17,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"nod/chat"
 )
@@ -25,17 +26,24 @@ import (
 // noted then: once the bot is connected again, newer events move the threads'
 // watermarks past the gap and would hide it.
 type Heard struct {
-	list func(context.Context) iter.Seq2[chat.Watermark, error]
+	list func(ctx context.Context, since time.Time) iter.Seq2[chat.Watermark, error]
+	back time.Duration
+	now  func() time.Time
 
 	mu    sync.Mutex
 	marks []chat.Watermark
 	known bool
-	again bool // there was a gap since the look began
+	noted time.Time // when the listing of marks began
+	again bool      // there was a gap since the look began
 }
 
-// NewHeard makes a Heard that asks list how far threads are heard now.
-func NewHeard(list func(context.Context) iter.Seq2[chat.Watermark, error]) *Heard {
-	return &Heard{list: list}
+// apart is how far the clock of the store and this one may be from each other.
+const apart = 5 * time.Minute
+
+// NewHeard makes a Heard that asks list how far the threads are heard now in which
+// something was since a time; it looks so far back.
+func NewHeard(list func(ctx context.Context, since time.Time) iter.Seq2[chat.Watermark, error], back time.Duration, now func() time.Time) *Heard {
+	return &Heard{list: list, back: back, now: now}
 }
 
 // Note notes at the beginning of a gap how far all threads are heard, unless
@@ -49,14 +57,15 @@ func (h *Heard) Note(ctx context.Context) error {
 	if known {
 		return nil
 	}
-	marks, err := h.now(ctx)
+	noted := h.now()
+	marks, err := h.since(ctx, noted.Add(-h.back))
 	if err != nil {
 		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.known {
-		h.marks, h.known = marks, true
+		h.marks, h.known, h.noted = marks, true, noted
 	}
 	return nil
 }
@@ -67,10 +76,13 @@ func (h *Heard) Note(ctx context.Context) error {
 func (h *Heard) UpTo(ctx context.Context) ([]chat.Watermark, error) {
 	h.mu.Lock()
 	h.again = false
-	noted, known := h.marks, h.known
+	noted, known, since := h.marks, h.known, h.noted.Add(-apart)
 	h.mu.Unlock()
-	now, err := h.now(ctx)
-	if err != nil || !known {
+	if !known {
+		return h.since(ctx, h.now().Add(-h.back))
+	}
+	now, err := h.since(ctx, since) // what was not known then was touched since
+	if err != nil {
 		return now, err
 	}
 	had := make(map[chat.ThreadID]bool, len(noted))
@@ -110,10 +122,10 @@ func (h *Heard) Open() bool {
 	return h.known
 }
 
-// now asks how far threads are heard, the latest first.
-func (h *Heard) now(ctx context.Context) ([]chat.Watermark, error) {
+// since asks how far threads are heard that were touched since then, the latest first.
+func (h *Heard) since(ctx context.Context, then time.Time) ([]chat.Watermark, error) {
 	var marks []chat.Watermark
-	for m, err := range h.list(ctx) {
+	for m, err := range h.list(ctx, then) {
 		if err != nil {
 			return nil, fmt.Errorf("list threads: %w", err)
 		}

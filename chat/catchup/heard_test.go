@@ -14,15 +14,21 @@ import (
 	"nod/chat"
 )
 
-// store is what threads are heard up to.
+// store is what threads are heard up to; it is touched when something was sent.
 type store struct {
-	marks []chat.Watermark
-	err   error
+	marks  []chat.Watermark
+	err    error
+	listed int // marks, the last time
 }
 
-func (s *store) list(context.Context) iter.Seq2[chat.Watermark, error] {
+func (s *store) list(_ context.Context, since time.Time) iter.Seq2[chat.Watermark, error] {
 	return func(yield func(chat.Watermark, error) bool) {
+		s.listed = 0
 		for _, m := range s.marks {
+			if m.Sent.Before(since) {
+				continue
+			}
+			s.listed++
 			if !yield(m, nil) {
 				return
 			}
@@ -39,6 +45,11 @@ func mark(thread string, second int64) chat.Watermark {
 
 func (s *store) set(marks ...chat.Watermark) { s.marks = marks }
 
+// heard looks back to the beginning, from so many minutes behind it.
+func heard(s *store, minutes int64) *Heard {
+	return NewHeard(s.list, time.Duration(minutes)*time.Minute, func() time.Time { return time.Unix(60*minutes, 0) })
+}
+
 func upTo(t *testing.T, h *Heard, want ...chat.Watermark) {
 	t.Helper()
 	got, err := h.UpTo(t.Context())
@@ -53,7 +64,7 @@ func upTo(t *testing.T, h *Heard, want ...chat.Watermark) {
 // What comes in after a gap doesn't hide it, until a look has closed it.
 func TestHeard(t *testing.T) {
 	s := &store{}
-	h := NewHeard(s.list)
+	h := heard(s, 1)
 	s.set(mark("a", 1), mark("b", 2))
 	upTo(t, h, mark("b", 2), mark("a", 1)) // nothing was noted: as it is now
 	if err := h.Note(t.Context()); err != nil || !h.Open() {
@@ -76,10 +87,25 @@ func TestHeard(t *testing.T) {
 	}
 }
 
+// A look after a gap that was noted lists what was touched since then, and not all
+// threads once more.
+func TestHeardSince(t *testing.T) {
+	s := &store{marks: []chat.Watermark{mark("a", 1), mark("b", 9*60)}}
+	h := heard(s, 15)
+	if err := h.Note(t.Context()); err != nil || s.listed != 2 {
+		t.Fatalf("%d threads listed, %v", s.listed, err)
+	}
+	s.set(mark("a", 1), mark("b", 9*60), mark("an old clock", 10*60), mark("new", 16*60))
+	upTo(t, h, mark("b", 9*60), mark("a", 1), mark("new", 16*60), mark("an old clock", 10*60))
+	if s.listed != 2 {
+		t.Errorf("%d threads listed, want those since the gap began", s.listed)
+	}
+}
+
 // A store that doesn't answer is asked again by the look.
 func TestHeardStoreDown(t *testing.T) {
 	s := &store{marks: []chat.Watermark{mark("a", 1)}, err: errors.New("down")}
-	h := NewHeard(s.list)
+	h := heard(s, 1)
 	if err := h.Note(t.Context()); !errors.Is(err, s.err) || h.Open() {
 		t.Errorf("note: %v", err)
 	}
@@ -132,10 +158,10 @@ func TestHeardWaitsForNobody(t *testing.T) {
 		s.marks = append(s.marks, mark(fmt.Sprint(i), int64(i)))
 	}
 	var h *Heard
-	h = NewHeard(func(ctx context.Context) iter.Seq2[chat.Watermark, error] {
+	h = NewHeard(func(ctx context.Context, since time.Time) iter.Seq2[chat.Watermark, error] {
 		h.Open() // takes the lock
-		return s.list(ctx)
-	})
+		return s.list(ctx, since)
+	}, time.Hour, func() time.Time { return time.Unix(0, 0) })
 	if err := h.Note(t.Context()); err != nil {
 		t.Fatal(err)
 	}

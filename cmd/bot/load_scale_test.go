@@ -136,12 +136,14 @@ func (l *loadRig) crowded() string {
 	return fmt.Sprintf("%.0f | %.0f %.0f | %.0f", ms(first), ms(looked-cpu), ms(l.cpu()-looked), l.resident())
 }
 
-// fill puts threads into the store as the program leaves them when it has answered.
+// fill puts threads into the store as the program left them when it had answered, an
+// hour ago; but for Redis, whose clock is its own.
 func (l *loadRig) fill(n int) {
 	l.t.Helper()
-	store := l.open()
+	ago := func() time.Time { return time.Now().Add(-time.Hour) }
+	store := l.open(ago)
 	team := l.team(store)
-	began := time.Now().Add(-time.Hour).Unix()
+	began := ago().Unix()
 	all := make(chan int)
 	var done sync.WaitGroup
 	for range 64 {
@@ -205,14 +207,14 @@ func (l *loadRig) leave(store memory.Full, id chat.ThreadID) {
 }
 
 // open opens the program's store, which nobody else may have open.
-func (l *loadRig) open() memory.Full {
+func (l *loadRig) open(now func() time.Time) memory.Full {
 	l.t.Helper()
 	var s memory.Full
 	var err error
 	if l.redis != "" {
 		s, err = redis.Open(l.t.Context(), l.redis, redis.Options{})
 	} else {
-		s, err = sqlite.Open(l.t.Context(), filepath.Join(filepath.Dir(l.n.file), "nod.db"), sqlite.Options{})
+		s, err = sqlite.Open(l.t.Context(), filepath.Join(filepath.Dir(l.n.file), "nod.db"), sqlite.Options{Now: now})
 	}
 	if err != nil {
 		l.t.Fatal(err)
