@@ -57,15 +57,22 @@ func (p part) said() []*message {
 // parts lists what the turns left in the prompt. A turn that goes on from an earlier
 // one's call has before it what that one had, up to the call.
 func (s *state) parts() []part {
-	var now []part
-	held := map[*turn][]part{} // what the prompt of a turn held
+	now := make([]part, 0, len(s.turns))
+	held := map[*turn][]part{} // what the prompt of a turn held, of those that others go on from
+	for _, t := range s.turns {
+		if from := t.origin(); from != nil {
+			held[from.turn] = nil
+		}
+	}
 	for _, t := range s.turns {
 		if from := t.origin(); from != nil && held[from.turn] != nil {
 			now = slices.Clone(held[from.turn])
 			now[len(now)-1].upTo = from
 		}
 		now = append(now, part{turn: t})
-		held[t] = now
+		if _, wanted := held[t]; wanted {
+			held[t] = now
+		}
 	}
 	return now
 }
@@ -73,15 +80,16 @@ func (s *state) parts() []part {
 // talk lists the exchanges that a cut leaves: each a turn, with those that go on from
 // a call of it.
 func (s *state) talk(cut memory.Trimmed) [][]part {
-	var out [][]part
-	for _, p := range s.parts() {
+	parts := s.parts()
+	out := make([][]part, 0, len(parts))
+	for i, p := range parts {
 		n := len(out)
 		switch {
 		case p.id < cut.Before && p.turn != s.open:
 		case n > 0 && p.origin() != nil:
 			out[n-1] = append(out[n-1], p)
 		default:
-			out = append(out, []part{p})
+			out = append(out, parts[i:i+1:i+1])
 		}
 	}
 	if n := len(out); n > 0 && out[n-1][len(out[n-1])-1].turn == s.open {

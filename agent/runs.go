@@ -34,8 +34,11 @@ func parseRun(text string) (o order, ok bool) {
 	}
 	text = strings.TrimSpace(text)
 	head, _, found := strings.Cut(text, "{")
+	if verb := firstWord(head); !found || !strings.EqualFold(verb, "run") {
+		return order{}, false
+	}
 	words := strings.Fields(strings.ReplaceAll(head, "```json", "```"))
-	if !found || len(words) < 2 || len(words) > 3 || !strings.EqualFold(words[0], "run") || len(words) == 3 && strings.Trim(words[2], "`") != "" {
+	if len(words) < 2 || len(words) > 3 || len(words) == 3 && strings.Trim(words[2], "`") != "" {
 		return order{}, false
 	}
 	o.tool = strings.Trim(words[1], "`")

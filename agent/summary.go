@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"nod/agent/speak"
 	"nod/chat"
@@ -138,7 +139,12 @@ func (s *state) recap() string {
 	return strings.Join(out, "; ")
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+func oneLine(text string) string {
+	if !strings.ContainsFunc(text, unicode.IsSpace) { // as most names
+		return text
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
 
 // afresh is the cut that lets a thread start afresh with the message.
 func (d *decision) afresh(m *message) memory.Trimmed {

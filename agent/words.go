@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"nod/agent/speak"
 	"nod/chat"
@@ -74,6 +75,17 @@ const mostCommand = 300
 // naming are the commands that take a name.
 var naming = []string{"drop", "tools off", "tools on", "revoke"}
 
+// verbs are what commands of more than one word begin with.
+var verbs = []string{"allow", "drop", "tools", "revoke"}
+
+// firstWord is the first word of a text that begins with one.
+func firstWord(text string) string {
+	if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 {
+		return text[:i]
+	}
+	return text
+}
+
 // parseCommand reads a text that is only a command, in any letter case.
 func parseCommand(text string) (word, arg string, ok bool) {
 	if text = strings.TrimSpace(text); len(text) > mostCommand {
@@ -81,6 +93,9 @@ func parseCommand(text string) (word, arg string, ok bool) {
 	}
 	if w := strings.ToLower(text); words[w] {
 		return w, "", true
+	}
+	if !slices.ContainsFunc(verbs, func(v string) bool { return strings.EqualFold(v, firstWord(text)) }) {
+		return "", "", false // as nearly all texts are, which every reading of a log comes by
 	}
 	fields := strings.Fields(text)
 	if len(fields) > 1 && strings.EqualFold(fields[0], "allow") {

@@ -27,7 +27,11 @@ const Sign = "[secret]"
 const shortest = 6
 
 // Mask knows secrets. A nil *Mask knows none. It is safe for concurrent use.
-type Mask struct{ replacer *strings.Replacer }
+type Mask struct {
+	replacer *strings.Replacer
+	begins   [1 << 10]uint64     // a bit for each two bytes that something begins with that is looked for
+	forms    map[uint16][]string // that, by them
+}
 
 // New makes a mask of values. Of an address also the password and the values of
 // its query are secret, of several words ("Bearer …") the last one, and of
@@ -45,20 +49,43 @@ func New(values ...string) *Mask {
 	}
 	// The longest first, since the replacer takes the first that fits.
 	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	m := &Mask{forms: map[uint16][]string{}}
 	var pairs []string
 	for _, f := range slices.Compact(forms) {
 		pairs = append(pairs, f, Sign)
+		two := begin(f)
+		m.begins[two/64] |= 1 << (two % 64)
+		m.forms[two] = append(m.forms[two], f)
 	}
-	return &Mask{strings.NewReplacer(pairs...)}
+	m.replacer = strings.NewReplacer(pairs...)
+	return m
 }
 
 // Text gives a text without secrets.
 func (m *Mask) Text(text string) string {
-	if m == nil {
+	if m == nil || !m.holds(text) {
 		return text
 	}
 	return m.replacer.Replace(text)
 }
+
+// holds says whether there is a secret in a text. Next to no text has one, and the
+// replacer makes a copy of each.
+func (m *Mask) holds(text string) bool {
+	for i := range len(text) - 1 {
+		two := begin(text[i:])
+		if m.begins[two/64]&(1<<(two%64)) == 0 {
+			continue
+		}
+		if slices.ContainsFunc(m.forms[two], func(f string) bool { return strings.HasPrefix(text[i:], f) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// begin is the first two bytes of a text that has them.
+func begin(text string) uint16 { return uint16(text[0])<<8 | uint16(text[1]) }
 
 // Bytes gives the content of a file without secrets. One that held some may be
 // broken then.
@@ -67,11 +94,10 @@ func (m *Mask) Bytes(data []byte) []byte {
 		return data
 	}
 	text := string(data)
-	masked := m.replacer.Replace(text)
-	if masked == text {
+	if !m.holds(text) {
 		return data
 	}
-	return []byte(masked)
+	return []byte(m.replacer.Replace(text))
 }
 
 // parts are what of a value is secret.

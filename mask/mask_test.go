@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/url"
 	"strings"
 	"testing"
@@ -97,4 +98,34 @@ func FuzzText(f *testing.F) {
 			t.Errorf("%q", got)
 		}
 	})
+}
+
+// A text that is said to hold nothing is one that the replacer leaves as it is.
+func TestHolds(t *testing.T) {
+	m := New("Bearer "+key, token, "sk-"+key, "a-password-of-a-store")
+	var bits []string
+	for _, of := range m.forms {
+		for _, f := range of {
+			bits = append(bits, f, f[:len(f)-1], f[1:], f[:3])
+		}
+	}
+	bits = append(bits, " ", "\n", "task", "disk", "xo", "ä", "\xff", "")
+	r := rand.New(rand.NewPCG(1, 2))
+	held := 0
+	for range 20_000 {
+		var text string
+		for range r.IntN(6) {
+			text += bits[r.IntN(len(bits))]
+		}
+		masked := m.replacer.Replace(text)
+		if m.holds(text) != (masked != text) || m.Text(text) != masked || string(m.Bytes([]byte(text))) != masked {
+			t.Fatalf("%q becomes %q, want %q", text, m.Text(text), masked)
+		}
+		if masked != text {
+			held++
+		}
+	}
+	if held < 1000 {
+		t.Errorf("only %d texts held a secret", held)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 
 	"nod/llm"
@@ -37,8 +38,11 @@ func (m *Model) from() string {
 
 // echoed reads what goes back with a message; nil when nothing does.
 func (m *Model) echoed(msg llm.Message, lim limits) *echo {
+	if len(msg.Echo) == 0 {
+		return nil
+	}
 	var e echo
-	if len(msg.Echo) == 0 || lim.has(noReasoning) || json.Unmarshal(msg.Echo, &e) != nil || e.From != m.from() {
+	if lim.has(noReasoning) || json.Unmarshal(msg.Echo, &e) != nil || e.From != m.from() {
 		return nil
 	}
 	return &e
@@ -178,90 +182,12 @@ func bound(fields map[string]json.RawMessage, calls []llm.Call) []string {
 	return out
 }
 
-// additions are what go-openai has no field for, and so are put into the body
-// that it wrote: fields of the request and of some of its messages.
-type additions struct {
-	request  map[string]json.RawMessage
-	messages map[int]map[string]json.RawMessage
-	extra    map[int][]json.RawMessage // of the calls of a message
-}
-
-// number gives a number on; go-openai leaves 0 out, so that is added.
-func (a *additions) number(field string, f float32) float32 {
-	if a.request == nil {
-		a.request = map[string]json.RawMessage{}
-	}
-	if f == 0 {
-		a.request[field] = json.RawMessage("0")
-	}
-	return f
-}
-
-// message adds fields to a message.
-func (a *additions) message(i int, e *echo) {
-	if a.messages == nil {
-		a.messages, a.extra = map[int]map[string]json.RawMessage{}, map[int][]json.RawMessage{}
-	}
-	a.messages[i], a.extra[i] = e.Fields, e.Extra
-}
-
-func (a additions) none() bool { return len(a.request) == 0 && len(a.messages) == 0 }
-
-// into puts the additions into a request's body.
-func (a additions) into(body []byte) ([]byte, error) {
-	var doc map[string]json.RawMessage
-	if err := json.Unmarshal(body, &doc); err != nil {
-		return nil, err
-	}
-	for key, value := range a.request {
-		doc[key] = value
-	}
-	if len(a.messages) > 0 {
-		var messages []map[string]json.RawMessage
-		if err := json.Unmarshal(doc["messages"], &messages); err != nil {
-			return nil, err
-		}
-		if err := a.fill(messages); err != nil {
-			return nil, err
-		}
-		raw, err := json.Marshal(messages)
-		if err != nil {
-			return nil, err
-		}
-		doc["messages"] = raw
-	}
-	return json.Marshal(doc)
-}
-
-func (a additions) fill(messages []map[string]json.RawMessage) error {
-	for i, msg := range messages {
-		for key, value := range a.messages[i] {
-			msg[key] = value
-		}
-		if len(a.extra[i]) == 0 {
-			continue
-		}
-		var calls []map[string]json.RawMessage
-		if err := json.Unmarshal(msg["tool_calls"], &calls); err != nil {
-			return err
-		}
-		for k := range calls {
-			if k < len(a.extra[i]) && present(a.extra[i][k]) {
-				calls[k]["extra_content"] = a.extra[i][k]
-			}
-		}
-		raw, err := json.Marshal(calls)
-		if err != nil {
-			return err
-		}
-		msg["tool_calls"] = raw
-	}
-	return nil
-}
-
 // reidentified gives the calls of messages the ids to which something in their
 // echo is bound, and the results with them.
 func (m *Model) reidentified(messages []llm.Message, lim limits) []llm.Message {
+	if !slices.ContainsFunc(messages, func(m llm.Message) bool { return len(m.Echo) > 0 }) {
+		return messages
+	}
 	ids := map[string]string{}
 	out := make([]llm.Message, len(messages))
 	for i, msg := range messages {

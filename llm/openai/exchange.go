@@ -67,9 +67,9 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// amend puts into a request what go-openai has no field for.
+// amend puts the messages into a request, and what go-openai has no field for.
 func (x *exchange) amend(req *http.Request) error {
-	if x.add.none() { // most requests: the body is neither read nor written again
+	if x.add.messages == nil { // of another API
 		return nil
 	}
 	body, err := io.ReadAll(req.Body)

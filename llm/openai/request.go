@@ -9,20 +9,24 @@ import (
 	"nod/llm"
 )
 
-// chatRequest is a request, and what go-openai has no field for.
+// chatRequest is a request, and what is put into it.
 func (m *Model) chatRequest(req request, stream bool) (r openai.ChatCompletionRequest, add additions) {
 	r = openai.ChatCompletionRequest{Model: m.o.Model}
+	add.messages = make([]any, 0, len(req.Messages)+1)
 	for _, msg := range m.reidentified(ordered(req.Messages, req.lim), req.lim) {
 		out, ok := chatMessage(msg, req.lim)
 		if !ok {
 			continue
 		}
-		if e := m.echoed(msg, req.lim); e != nil {
-			add.message(len(r.Messages), e)
-		} else if len(msg.Calls) > 0 && req.lim.has(needsReasoning) {
-			add.message(len(r.Messages), &echo{Fields: map[string]json.RawMessage{"reasoning_content": jsonText(padding)}})
+		e := m.echoed(msg, req.lim)
+		if e == nil && len(msg.Calls) > 0 && req.lim.has(needsReasoning) {
+			e = &echo{Fields: map[string]json.RawMessage{"reasoning_content": jsonText(padding)}}
 		}
-		r.Messages = append(r.Messages, out)
+		if e == nil {
+			add.messages = append(add.messages, out)
+		} else {
+			add.messages = append(add.messages, echoing{out, e})
+		}
 	}
 	r.Tools = definitions(req.Tools)
 	if req.NoCalls && len(r.Tools) > 0 && !req.lim.has(noToolChoice) {
@@ -51,7 +55,7 @@ const noted = "(noted)"
 // templates refuse a role twice in a row. And some refuse a person's message
 // right behind a result.
 func ordered(messages []llm.Message, lim limits) []llm.Message {
-	var out []llm.Message
+	out := make([]llm.Message, 0, len(messages)+1)
 	for _, m := range messages {
 		n := len(out)
 		if m.Role == llm.User && n > 0 && out[n-1].Role == llm.ToolRole && lim.has(noUserAfterTool) {
@@ -80,35 +84,36 @@ func parameters(t llm.Tool) json.RawMessage {
 // nothing stands for an empty text, which servers refuse.
 const nothing = "(empty)"
 
-// chatMessage puts a message into go-openai's words; ok is false for one that
+// chatMessage puts a message into the provider's words; ok is false for one that
 // says nothing.
-func chatMessage(msg llm.Message, lim limits) (openai.ChatCompletionMessage, bool) {
-	out := openai.ChatCompletionMessage{Role: string(msg.Role), Content: msg.Text}
+func chatMessage(msg llm.Message, lim limits) (out outgoing, ok bool) {
+	out = outgoing{Role: msg.Role}
 	switch msg.Role {
-	case llm.Assistant:
+	case llm.Assistant, llm.System:
 		for _, k := range msg.Calls {
-			out.ToolCalls = append(out.ToolCalls, openai.ToolCall{
+			out.Calls = append(out.Calls, openai.ToolCall{
 				ID: k.ID, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: k.Name, Arguments: object(k.Args)},
 			})
 		}
+		if msg.Text != "" {
+			out.Content = msg.Text
+		}
 		return out, msg.Text != "" || len(msg.Calls) > 0
 	case llm.ToolRole:
-		out.ToolCallID = msg.CallID
-	case llm.System:
-		return out, msg.Text != ""
+		out.CallID = msg.CallID
 	}
 	text, images := pictures(msg, lim)
-	out.Content = text
 	if len(images) == 0 {
+		out.Content = text
 		return out, true
 	}
-	out.Content = ""
-	out.MultiContent = append(out.MultiContent, openai.ChatMessagePart{Type: openai.ChatMessagePartTypeText, Text: text})
+	parts := []openai.ChatMessagePart{{Type: openai.ChatMessagePartTypeText, Text: text}}
 	for _, url := range images {
-		out.MultiContent = append(out.MultiContent, openai.ChatMessagePart{
+		parts = append(parts, openai.ChatMessagePart{
 			Type: openai.ChatMessagePartTypeImageURL, ImageURL: &openai.ChatMessageImageURL{URL: url},
 		})
 	}
+	out.Content = parts
 	return out, true
 }
 
