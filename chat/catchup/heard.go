@@ -57,29 +57,37 @@ func (h *Heard) Note(ctx context.Context) error {
 	if known {
 		return nil
 	}
-	noted := h.now()
-	marks, err := h.since(ctx, noted.Add(-h.back))
+	_, err := h.all(ctx)
+	return err
+}
+
+// all notes how far all threads are heard, unless that is noted by now.
+func (h *Heard) all(ctx context.Context) ([]chat.Watermark, error) {
+	at := h.now()
+	marks, err := h.since(ctx, at.Add(-h.back))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.known {
-		h.marks, h.known, h.noted = marks, true, noted
+		h.marks, h.known, h.noted = marks, true, at
 	}
-	return nil
+	return h.marks, nil
 }
 
 // UpTo begins a look. It gives what was noted, and how far threads are heard
 // now that were not known then: they may have a gap of their own by now. The
-// thread that was heard of last comes first.
+// thread that was heard of last comes first. Where nothing was noted, what it finds
+// is: a look that fails, and a gap that opens meanwhile, go on from there.
 func (h *Heard) UpTo(ctx context.Context) ([]chat.Watermark, error) {
 	h.mu.Lock()
 	h.again = false
 	noted, known, since := h.marks, h.known, h.noted.Add(-apart)
 	h.mu.Unlock()
 	if !known {
-		return h.since(ctx, h.now().Add(-h.back))
+		marks, err := h.all(ctx)
+		return slices.Clone(marks), err
 	}
 	now, err := h.since(ctx, since) // what was not known then was touched since
 	if err != nil {
@@ -131,6 +139,7 @@ func (h *Heard) since(ctx context.Context, then time.Time) ([]chat.Watermark, er
 		}
 		marks = append(marks, m)
 	}
+	slices.Reverse(marks) // stores list them about the other way round
 	slices.SortStableFunc(marks, func(x, y chat.Watermark) int { return y.Sent.Compare(x.Sent) })
 	return marks, nil
 }

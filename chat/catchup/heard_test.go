@@ -67,6 +67,10 @@ func TestHeard(t *testing.T) {
 	h := heard(s, 1)
 	s.set(mark("a", 1), mark("b", 2))
 	upTo(t, h, mark("b", 2), mark("a", 1)) // nothing was noted: as it is now
+	s.set(mark("a", 7), mark("b", 2))
+	upTo(t, h, mark("b", 2), mark("a", 1)) // the look failed
+	h.Close()
+	s.set(mark("a", 1), mark("b", 2))
 	if err := h.Note(t.Context()); err != nil || !h.Open() {
 		t.Fatalf("note: %v, open %v", err, h.Open())
 	}
