@@ -19,6 +19,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"nod/chat"
 )
 
@@ -29,6 +31,7 @@ type Heard struct {
 	list func(ctx context.Context, since time.Time) iter.Seq2[chat.Watermark, error]
 	back time.Duration
 	now  func() time.Time
+	one  singleflight.Group // listing of all threads, which takes a while where there are very many
 
 	mu    sync.Mutex
 	marks []chat.Watermark
@@ -61,19 +64,23 @@ func (h *Heard) Note(ctx context.Context) error {
 	return err
 }
 
-// all notes how far all threads are heard, unless that is noted by now.
+// all notes how far all threads are heard. Who comes while that is listed waits for
+// it: what was heard a moment before is no later.
 func (h *Heard) all(ctx context.Context) ([]chat.Watermark, error) {
-	at := h.now()
-	marks, err := h.since(ctx, at.Add(-h.back))
-	if err != nil {
-		return nil, err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.known {
-		h.marks, h.known, h.noted = marks, true, at
-	}
-	return h.marks, nil
+	marks, err, _ := h.one.Do("", func() (any, error) {
+		at := h.now()
+		marks, err := h.since(ctx, at.Add(-h.back))
+		if err != nil {
+			return marks, err
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if !h.known {
+			h.marks, h.known, h.noted = marks, true, at
+		}
+		return h.marks, nil
+	})
+	return marks.([]chat.Watermark), err
 }
 
 // UpTo begins a look. It gives what was noted, and how far threads are heard

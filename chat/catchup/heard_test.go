@@ -106,6 +106,27 @@ func TestHeardSince(t *testing.T) {
 	}
 }
 
+// A gap that opens while all threads are listed for a look waits for that, and has
+// them listed no second time.
+func TestHeardAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, lists := &store{marks: []chat.Watermark{mark("a", 1)}}, 0
+		h := NewHeard(func(ctx context.Context, since time.Time) iter.Seq2[chat.Watermark, error] {
+			lists++
+			time.Sleep(time.Second)
+			return s.list(ctx, time.Time{})
+		}, time.Hour, time.Now)
+		go func() { _, _ = h.UpTo(t.Context()) }()
+		synctest.Wait()
+		if err := h.Note(t.Context()); err != nil || !h.Open() {
+			t.Errorf("note: %v, open %v", err, h.Open())
+		}
+		if h.Close(); !h.Open() || lists != 1 {
+			t.Errorf("%d lists; the gap is forgotten: %v", lists, !h.Open())
+		}
+	})
+}
+
 // A store that doesn't answer is asked again by the look.
 func TestHeardStoreDown(t *testing.T) {
 	s := &store{marks: []chat.Watermark{mark("a", 1)}, err: errors.New("down")}
