@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"nod/chat"
 	"nod/memory"
@@ -98,30 +99,45 @@ func (l *link) Watermarks(ctx context.Context, platform string, since time.Time)
 		from = strconv.FormatInt(since.UnixMilli(), 10)
 	}
 	return func(yield func(memory.Watermark, error) bool) {
+		var found [shards][]memory.Watermark
+		var g errgroup.Group
+		g.SetLimit(shardsAtOnce)
 		for shard := range shards {
-			seen := l.keys.key(shard, "seen", platform)
-			// Ids only: what is touched meanwhile moves to the end, and a
-			// list in pages could miss what moved.
-			threads, err := l.cmd.ZRangeByScore(ctx, seen, &redis.ZRangeBy{Min: from, Max: "+inf"}).Result()
-			for len(threads) > 0 && err == nil {
-				n := min(page, len(threads))
-				var marks []memory.Watermark
-				if marks, err = l.marks(ctx, shard, threads[:n]); err != nil {
-					break
+			g.Go(func() (err error) {
+				found[shard], err = l.touched(ctx, shard, platform, from)
+				return err
+			})
+		}
+		err := g.Wait()
+		for _, marks := range found {
+			for _, m := range marks {
+				if !yield(m, nil) {
+					return
 				}
-				for _, m := range marks {
-					if !yield(m, nil) {
-						return
-					}
-				}
-				threads = threads[n:]
-			}
-			if err != nil {
-				yield(memory.Watermark{}, fmt.Errorf("list watermarks: %w", err))
-				return
 			}
 		}
+		if err != nil {
+			yield(memory.Watermark{}, fmt.Errorf("list watermarks: %w", err))
+		}
 	}
+}
+
+// shardsAtOnce are read side by side where very much is read: while this process
+// takes in what the server said of one, the server reads another.
+const shardsAtOnce = 4
+
+// touched lists the threads of a shard that were touched since then.
+func (l *link) touched(ctx context.Context, shard int, platform, from string) (out []memory.Watermark, err error) {
+	// Ids only: what is touched meanwhile moves to the end, and a list in pages
+	// could miss what moved.
+	threads, err := l.cmd.ZRangeByScore(ctx, l.keys.key(shard, "seen", platform), &redis.ZRangeBy{Min: from, Max: "+inf"}).Result()
+	for len(threads) > 0 && err == nil {
+		n := min(page, len(threads))
+		var marks []memory.Watermark
+		marks, err = l.marks(ctx, shard, threads[:n])
+		out, threads = append(out, marks...), threads[n:]
+	}
+	return out, err
 }
 
 // marks gives the latest message of each thread that has one.
