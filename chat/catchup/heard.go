@@ -67,7 +67,7 @@ func (h *Heard) Note(ctx context.Context) error {
 // all notes how far all threads are heard. Who comes while that is listed waits for
 // it: what was heard a moment before is no later.
 func (h *Heard) all(ctx context.Context) ([]chat.Watermark, error) {
-	marks, err, _ := h.one.Do("", func() (any, error) {
+	listed, err, _ := h.one.Do("", func() (any, error) {
 		at := h.now()
 		marks, err := h.since(ctx, at.Add(-h.back))
 		if err != nil {
@@ -80,7 +80,8 @@ func (h *Heard) all(ctx context.Context) ([]chat.Watermark, error) {
 		}
 		return h.marks, nil
 	})
-	return marks.([]chat.Watermark), err
+	marks, _ := listed.([]chat.Watermark)
+	return marks, err
 }
 
 // UpTo begins a look. It gives what was noted, and how far threads are heard
