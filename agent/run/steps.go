@@ -65,7 +65,8 @@ func (d *driver) drawSteps(now bool) {
 		d.firstSteps(p, look)
 		s.drawn(*p.Steps, clock)
 	default:
-		if s.owed = s.differs(*p.Steps); !s.owed || !now && clock.Sub(s.at) < d.pace() {
+		s.owed = s.differs(*p.Steps) && (now || !d.postpones())
+		if !s.owed || !now && clock.Sub(s.at) < d.pace() {
 			return
 		}
 		s.drawn(*p.Steps, clock)
@@ -99,6 +100,17 @@ func (d *driver) firstSteps(p chat.Post, look bool) {
 			return nil
 		}}
 	})
+}
+
+// postpones says whether the steps are drawn behind what is posted or edited next, and
+// so behind an answer in their last form at once: where edits are dear, and posts wait
+// for a limit, they would else be drawn three times.
+func (d *driver) postpones() bool {
+	switch d.decided.(type) {
+	case agent.Post, agent.Edit:
+		return d.pace() > 0
+	}
+	return false
 }
 
 func (d *driver) pace() time.Duration {

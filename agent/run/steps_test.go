@@ -120,3 +120,39 @@ func TestStepsDrawnOnce(t *testing.T) {
 		w.stop()
 	})
 }
+
+// queued is a platform whose answers wait for a limit, and whose edits are dear.
+type queued struct{ *watched }
+
+// Post implements run.Drawer.
+func (q queued) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
+	if p.Steps == nil {
+		time.Sleep(20 * time.Second)
+	}
+	return q.watched.Post(ctx, thread, p, look)
+}
+
+// Pace implements run.Pacer.
+func (queued) Pace() time.Duration { return time.Second }
+
+// Steps are not drawn while the answer waits, behind which they have their last form.
+func TestStepsBehindTheAnswer(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) { return llm.Result{Text: "ok"}, nil }, tool("clock", true))
+		seen := &watched{Board: w.board}
+		w.runner.Platforms["board"] = queued{seen}
+		w.model.Add("call clock {}")
+		w.model.Add("say Noon.")
+		w.start()
+		if err := w.say("time"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n, last := seen.drawings(), seen.last(); n > 2 || last != "Done" {
+			t.Errorf("the steps were drawn %d times, want as the first call ran and in the end; they say %q, %q", n, last, seen.status)
+		}
+		w.stop()
+	})
+}
