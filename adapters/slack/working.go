@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,9 +46,9 @@ type working struct {
 type sign struct {
 	timer *time.Timer
 	busy  bool
-	asks  map[chat.MessageRef]bool // approvals that wait
-	shown bool                     // a call that says so was made, or is on its way
-	said  string                   // the status that Slack was told last; "" for none
+	asks  []chat.MessageRef // approvals that wait
+	shown bool              // a call that says so was made, or is on its way
+	said  string            // the status that Slack was told last; "" for none
 }
 
 func newWorking() *working {
@@ -58,7 +59,7 @@ func newWorking() *working {
 func (w *working) of(thread chat.ThreadID) *sign {
 	s := w.at[thread]
 	if s == nil {
-		s = &sign{asks: map[chat.MessageRef]bool{}}
+		s = &sign{}
 		w.at[thread] = s
 	}
 	return s
@@ -93,6 +94,7 @@ func (a *Adapter) Working(thread chat.ThreadID, on bool) {
 	s.busy = on
 	if s.timer != nil {
 		s.timer.Stop()
+		s.timer = nil // a thread may wait for days
 	}
 	if on {
 		s.timer = time.AfterFunc(signAfter, func() { a.sign(thread) })
@@ -148,10 +150,10 @@ func (a *Adapter) asks(thread chat.ThreadID, ref chat.MessageRef, waits bool) {
 	w := a.working
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if s := w.of(thread); waits {
-		s.asks[ref] = true
-	} else {
-		delete(s.asks, ref)
+	s := w.of(thread)
+	s.asks = slices.DeleteFunc(s.asks, func(r chat.MessageRef) bool { return r == ref })
+	if waits {
+		s.asks = append(s.asks, ref)
 	}
 }
 
