@@ -13,6 +13,7 @@ package catchup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -65,23 +66,38 @@ func (h *Heard) Note(ctx context.Context) error {
 }
 
 // all notes how far all threads are heard. Who comes while that is listed waits for
-// it: what was heard a moment before is no later.
+// it, as long as its own context lets it: what was heard a moment before is no later.
+// A listing that another gave up is made again.
 func (h *Heard) all(ctx context.Context) ([]chat.Watermark, error) {
-	listed, err, _ := h.one.Do("", func() (any, error) {
-		at := h.now()
-		marks, err := h.since(ctx, at.Add(-h.back))
-		if err != nil {
-			return marks, err
+	for {
+		listed := h.one.DoChan("", func() (any, error) { return h.note(ctx) })
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("list threads: %w", ctx.Err())
+		case r := <-listed:
+			givenUp := errors.Is(r.Err, context.Canceled) || errors.Is(r.Err, context.DeadlineExceeded)
+			if givenUp && r.Shared && ctx.Err() == nil {
+				continue
+			}
+			marks, _ := r.Val.([]chat.Watermark)
+			return marks, r.Err
 		}
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if !h.known {
-			h.marks, h.known, h.noted = marks, true, at
-		}
-		return h.marks, nil
-	})
-	marks, _ := listed.([]chat.Watermark)
-	return marks, err
+	}
+}
+
+// note lists all threads, and gives what is noted then.
+func (h *Heard) note(ctx context.Context) ([]chat.Watermark, error) {
+	at := h.now()
+	marks, err := h.since(ctx, at.Add(-h.back))
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.known {
+		h.marks, h.known, h.noted = marks, true, at
+	}
+	return h.marks, nil
 }
 
 // UpTo begins a look. It gives what was noted, and how far threads are heard

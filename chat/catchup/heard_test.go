@@ -127,6 +127,44 @@ func TestHeardAtOnce(t *testing.T) {
 	})
 }
 
+// Who waits for another's listing of all threads gives up as early as with one of its
+// own, and a listing that the other gave up is made again.
+func TestHeardPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{marks: []chat.Watermark{mark("a", 1)}}
+		h := NewHeard(func(ctx context.Context, _ time.Time) iter.Seq2[chat.Watermark, error] {
+			took := time.After(time.Minute)
+			select {
+			case <-took:
+				s.err = nil
+			case <-ctx.Done():
+				s.err = ctx.Err()
+			}
+			return s.list(ctx, time.Time{})
+		}, time.Hour, time.Now)
+		note := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			return h.Note(ctx)
+		}
+		noted := make(chan error, 1)
+		go func() { noted <- note() }()
+		synctest.Wait()
+		upTo(t, h, mark("a", 1))
+		if err := <-noted; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("note: %v", err)
+		}
+		h.Forget()
+		go func() { _, _ = h.UpTo(t.Context()) }()
+		synctest.Wait()
+		began := time.Now()
+		if err := note(); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+			t.Errorf("note beside a look: %v after %v", err, time.Since(began))
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
 // A store that doesn't answer is asked again by the look.
 func TestHeardStoreDown(t *testing.T) {
 	s := &store{marks: []chat.Watermark{mark("a", 1)}, err: errors.New("down")}
