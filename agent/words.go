@@ -75,9 +75,6 @@ const mostCommand = 300
 // naming are the commands that take a name.
 var naming = []string{"drop", "tools off", "tools on", "revoke"}
 
-// verbs are what commands of more than one word begin with.
-var verbs = []string{"allow", "drop", "tools", "revoke"}
-
 // firstWord is the first word of a text that begins with one.
 func firstWord(text string) string {
 	if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 {
@@ -94,7 +91,9 @@ func parseCommand(text string) (word, arg string, ok bool) {
 	if w := strings.ToLower(text); words[w] {
 		return w, "", true
 	}
-	if !slices.ContainsFunc(verbs, func(v string) bool { return strings.EqualFold(v, firstWord(text)) }) {
+	verb := firstWord(text)
+	named := slices.ContainsFunc(naming, func(w string) bool { return strings.EqualFold(firstWord(w), verb) })
+	if !named && !strings.EqualFold(verb, "allow") {
 		return "", "", false // as nearly all texts are, which every reading of a log comes by
 	}
 	fields := strings.Fields(text)
