@@ -129,7 +129,13 @@ func (s *Store) settle() error {
 	if !late {
 		return nil
 	}
-	return s.do(background, ping)
+	err := s.do(background, ping)
+	if err != nil {
+		s.pen.Lock()
+		s.late = true
+		s.pen.Unlock()
+	}
+	return err
 }
 
 // ping is a write that means nothing.

@@ -90,15 +90,12 @@ func TestSoon(t *testing.T) {
 	if one != full || two != full || three != full {
 		t.Errorf("in one transaction: levels %d, %d and %d", one, two, three)
 	}
-	pinged := func() (n int) {
+	pinged := func() int {
 		t.Helper()
 		if err := s.settle(); err != nil {
 			t.Error(err)
 		}
-		if err := s.db.QueryRow("SELECT value FROM number WHERE name = 'ping'").Scan(&n); err != nil {
-			t.Error(err)
-		}
-		return n
+		return pings(t, s)
 	}
 	before := pinged()
 	if now := pinged(); now != before {
@@ -110,6 +107,41 @@ func TestSoon(t *testing.T) {
 	if now := pinged(); now == before {
 		t.Error("nothing has it written to the disk")
 	}
+}
+
+// What could not be written to the disk is written with the next sweep.
+func TestSettledLater(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "nod.db")
+	s, err := open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	set(t, s, "busy_timeout", 50)
+	s.done.Go(s.write)
+	if err := s.submit(t.Context(), &op{do: ping, soon: true}); err != nil {
+		t.Fatal(err)
+	}
+	shell := beside(t, path)
+	mustExec(t, shell, "BEGIN IMMEDIATE")
+	if err := s.settle(); err == nil {
+		t.Error("a file that is locked takes a write")
+	}
+	mustExec(t, shell, "ROLLBACK")
+	eventually(t, "it is written", func() bool {
+		before := pings(t, s)
+		return s.settle() == nil && pings(t, s) != before
+	})
+}
+
+// pings is the number that a ping changes.
+func pings(t *testing.T, s *Store) (n int) {
+	t.Helper()
+	if err := s.db.QueryRow("SELECT value FROM number WHERE name = 'ping'").Scan(&n); err != nil {
+		t.Error(err)
+	}
+	return n
 }
 
 // A store that was closed can be opened at once, although a child that was just forked
