@@ -56,7 +56,7 @@ func (d reading) read(ctx context.Context, file chat.File, body []byte) (paper, 
 	case document.IsHTML(mediaType, sniffed) || extension == ".html" || extension == ".htm":
 		err = d.readDocument(ctx, &p, document.Source{Kind: document.HTML}, []byte(document.Decode(file.MediaType, body, false)))
 	case document.IsText(mediaType, body) || document.IsText("", body):
-		p.readText(mediaType, extension, document.Decode(file.MediaType, body, false))
+		err = d.readText(ctx, &p, mediaType, extension, document.Decode(file.MediaType, body, false))
 	default:
 		if mediaType == "" || mediaType == "application/octet-stream" {
 			mediaType = sniffed
@@ -100,20 +100,21 @@ func (p *paper) readPicture(mediaType string, body []byte) error {
 }
 
 // readText looks into a text for what it is made of.
-func (p *paper) readText(mediaType, extension, text string) {
+func (d reading) readText(ctx context.Context, p *paper, mediaType, extension, text string) error {
 	p.kind, p.text = "a text file", text
 	switch {
 	case extension == ".csv" || extension == ".tsv" || mediaType == "text/csv" || mediaType == "text/tab-separated-values":
-		p.readTable(extension == ".tsv" || mediaType == "text/tab-separated-values")
+		return d.readTable(ctx, p, extension == ".tsv" || mediaType == "text/tab-separated-values")
 	case extension == ".json" || strings.HasSuffix(mediaType, "json"):
 		p.readJSON()
 	case extension == ".md" || extension == ".markdown" || extension == ".txt" || extension == "" || mediaType == "text/markdown":
 		p.sections = headings(text)
 	}
+	return nil
 }
 
-// readTable finds the columns and counts the rows.
-func (p *paper) readTable(tabs bool) {
+// readTable has the process that reads documents find the columns and count the rows.
+func (d reading) readTable(ctx context.Context, p *paper, tabs bool) error {
 	comma := byte(',')
 	first, _, _ := strings.Cut(p.text, "\n")
 	if tabs {
@@ -121,12 +122,12 @@ func (p *paper) readTable(tabs bool) {
 	} else if strings.Count(first, ";") > strings.Count(first, ",") {
 		comma = ';' // where the comma is the decimal point
 	}
-	t := scanTable(p.text, comma)
-	if t.columns == 0 {
-		return
+	got, err := d.reader.Read(ctx, document.Source{Kind: document.CSV, Comma: comma}, []byte(p.text))
+	if t := got.Table; err == nil && t.Columns > 0 {
+		p.columns = tools.OneLine(strings.Join(t.Names, ", "), 400)
+		p.kind = fmt.Sprintf("a table with %d columns and %d rows", t.Columns, t.Rows)
 	}
-	p.columns = tools.OneLine(strings.Join(t.names, ", "), 400)
-	p.kind = fmt.Sprintf("a table with %d columns and %d rows", t.columns, t.rows)
+	return err
 }
 
 // jsonLine is how long a line of JSON may be before it is written on several.

@@ -1,45 +1,14 @@
 package details
 
 import (
-	"encoding/csv"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
+	"nod/chat"
+	"nod/tools/document"
 )
-
-// What is counted is what encoding/csv would read.
-func TestScanTable(t *testing.T) {
-	pieces := rapid.SliceOf(rapid.SampledFrom([]string{"a", "é", ",", ",", "\n", "\n", "\r\n", `"`, `"`, `""`, ";", " "}))
-	rapid.Check(t, func(t *rapid.T) {
-		text := strings.Join(pieces.Draw(t, "pieces"), "")
-		r := csv.NewReader(strings.NewReader(text))
-		r.LazyQuotes, r.FieldsPerRecord = true, -1
-		all, err := r.ReadAll()
-		if err != nil {
-			t.Skip(err)
-		}
-		got := scanTable(text, ',')
-		if len(all) == 0 {
-			if got.columns != 0 {
-				t.Fatalf("%q: %+v", text, got)
-			}
-			return
-		}
-		if got.columns != len(all[0]) || got.rows != len(all)-1 {
-			t.Fatalf("%q: %d columns and %d rows, want %d and %d", text, got.columns, got.rows, len(all[0]), len(all)-1)
-		}
-		for i := range all[0] { // it keeps line ends within quotes as they are
-			all[0][i] = strings.ReplaceAll(all[0][i], "\r", "")
-			got.names[i] = strings.ReplaceAll(got.names[i], "\r", "")
-		}
-		if d := cmp.Diff(all[0], got.names); d != "" {
-			t.Fatalf("%q: %s", text, d)
-		}
-	})
-}
 
 // A table takes little more memory than its text, whatever it is made of.
 func TestTablesTakeLittle(t *testing.T) {
@@ -65,5 +34,16 @@ func TestTablesTakeLittle(t *testing.T) {
 				t.Errorf("%d MB for %d MB", used>>20, len(body)>>20)
 			}
 		})
+	}
+}
+
+// What parses a table is the process that reads documents, and not the bot's own.
+func TestTablesAreReadElsewhere(t *testing.T) {
+	d := reading{document.NewReader()}
+	d.reader.Time = time.Nanosecond
+	body := []byte(strings.Repeat(",\n", 8<<20))
+	_, err := d.read(t.Context(), chat.File{Name: "a.csv", Size: int64(len(body))}, body)
+	if err == nil || !strings.Contains(err.Error(), "took too long") {
+		t.Errorf("%v: it was read by this process", err)
 	}
 }

@@ -1,5 +1,5 @@
 // Package document gets the text out of files that strangers made: pages, PDF,
-// Word files, workbooks, and plain text in any encoding. It is a room that tools
+// Word files, workbooks, tables, and plain text in any encoding. It is a room that tools
 // share, and no tool.
 //
 // Parsers are made for honest files, so they run in a process of their own (see
@@ -29,6 +29,7 @@ const (
 	PDF  = "pdf"
 	DOCX = "docx"
 	XLSX = "xlsx"
+	CSV  = "csv" // in UTF-8; its text is not given back
 )
 
 // Reader gets the text out of documents that come from strangers. The libraries
@@ -54,6 +55,7 @@ func NewReader() Reader {
 type Source struct {
 	Kind   string
 	URL    string // of a page, for its links
+	Comma  byte   // between the fields of CSV
 	Time   time.Duration
 	Memory uint64
 }
@@ -65,6 +67,7 @@ type Content struct {
 	Note     string    `json:",omitempty"` // what is missing
 	Wrong    string    `json:",omitempty"` // why it can't be read
 	Sections []Section `json:",omitempty"` // its pages or sheets
+	Table    Table     `json:",omitzero"`  // of CSV
 }
 
 // Section is a piece of a text that has a name: a page, a sheet, a section.
@@ -215,6 +218,8 @@ func contentOf(s Source, body []byte) (c Content) {
 		c, err = readDOCX(body)
 	case XLSX:
 		c, err = readXLSX(body)
+	case CSV:
+		c.Table = scanTable(string(body), s.Comma)
 	default:
 		err = errors.New("nobody reads files of this kind")
 	}

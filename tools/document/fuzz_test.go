@@ -27,6 +27,7 @@ func FuzzDocument(f *testing.F) {
 	} {
 		f.Add(uint8(0), body)
 		f.Add(uint8(1), body)
+		f.Add(uint8(9), body) // as CSV
 	}
 	r := NewReader()
 	r.Env = []string{"GORACE=atexit_sleep_ms=0"} // the race detector waits a second at every exit
@@ -34,7 +35,7 @@ func FuzzDocument(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind uint8, body []byte) {
 		s := Source{Kind: KindOf(body)} // what it says that it is, or a page
 		if s.Kind == "" || kind%2 == 1 {
-			s.Kind = []string{HTML, PDF, DOCX, XLSX}[kind/2%4]
+			s.Kind = []string{HTML, PDF, DOCX, XLSX, CSV}[kind/2%5]
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

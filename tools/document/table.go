@@ -1,24 +1,26 @@
-package details
+package document
 
-import (
-	"strings"
+import "strings"
+
+// namesMost is how many columns of a table are named, whatever it holds, and nameMost
+// how many bytes a name has.
+const (
+	namesMost = 100
+	nameMost  = 400
 )
 
-// namesMost is how many columns of a table are named, whatever it holds.
-const namesMost = 100
-
-// table is what is known of a table.
-type table struct {
-	names   []string // of its first columns
-	columns int
-	rows    int // below the names
+// Table is what is known of a table.
+type Table struct {
+	Names   []string // of its first columns, each cut where nobody reads on
+	Columns int
+	Rows    int // below the names
 }
 
 // scanTable walks once over a table as text (RFC 4180, with quotes as people write
 // them) and keeps nothing but the first names: encoding/csv would make something of
 // every field, and a line of eight megabytes can have four million of them.
-func scanTable(text string, comma byte) table {
-	var t table
+func scanTable(text string, comma byte) Table {
+	var t Table
 	text = strings.TrimSuffix(text, "\r") // as encoding/csv does at the end
 	for records := 0; text != ""; {
 		if blank := blankLine(text); blank > 0 {
@@ -31,13 +33,13 @@ func scanTable(text string, comma byte) table {
 			if records > 0 {
 				continue
 			}
-			t.columns++
-			if len(t.names) < namesMost {
-				t.names = append(t.names, field)
+			t.Columns++
+			if len(t.Names) < namesMost {
+				t.Names = append(t.Names, strings.ToValidUTF8(field[:min(len(field), nameMost)], ""))
 			}
 		}
 		records++
-		t.rows = records - 1
+		t.Rows = records - 1
 	}
 	return t
 }
@@ -93,8 +95,7 @@ func quotedField(text string, comma byte) (field, rest string, end bool) {
 	}
 }
 
-// shortField takes the escapes out of a field, of which only the beginning is ever
-// shown.
+// shortField takes the escapes out of a field, of which only the beginning is kept.
 func shortField(text string) string {
-	return strings.ReplaceAll(text[:min(len(text), 400)], `""`, `"`)
+	return strings.ReplaceAll(text[:min(len(text), nameMost)], `""`, `"`)
 }
