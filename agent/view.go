@@ -288,11 +288,20 @@ func (s *state) standing() standing {
 	}}
 }
 
-// Askers says who asked for each of the calls in a log that wait for an approval.
-func Askers(entries []memory.Entry) map[string]chat.UserID {
-	out := map[string]chat.UserID{}
-	for _, c := range fold(entries).pendingCalls() {
-		out[c.asked.Call] = c.asked.Requester.ID
+// AskState is how often a call was asked for before, and whether it waits for an
+// approval.
+type AskState struct {
+	Again int
+	Waits bool
+}
+
+// Asks tells of the calls in a log that were asked for.
+func Asks(entries []memory.Entry) map[string]AskState {
+	out := map[string]AskState{}
+	for id, c := range fold(entries).calls {
+		if c.asked != nil {
+			out[id] = AskState{c.asked.Again, c.pending()}
+		}
 	}
 	return out
 }

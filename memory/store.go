@@ -258,13 +258,17 @@ type Counters interface {
 	Count(ctx context.Context, name string, n int64, ttl time.Duration) (int64, error)
 }
 
-// Notes keep a few small values of an adapter over a restart.
+// Notes keep small values over a restart, for adapters and for what processes share.
 type Notes interface {
 	// Note keeps the value under a name, instead of what was there; an empty one
 	// erases it.
 	Note(ctx context.Context, name string, value []byte) error
 	// Noted returns what was noted last, or nothing.
 	Noted(ctx context.Context, name string) ([]byte, error)
+	// Swap is Note where old is what is noted, and else changes nothing, so that
+	// processes can keep one value together. It says whether value is what is noted
+	// now: repeating it is harmless.
+	Swap(ctx context.Context, name string, old, value []byte) (done bool, err error)
 }
 
 // Lister lists threads, for whoever runs nod; both stores and what views them can. What lists threads of other processes,

@@ -2,7 +2,9 @@ package run
 
 import (
 	"context"
-	"sync"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
 	"nod/agent"
@@ -13,193 +15,88 @@ import (
 // mostAsked is how many approvals of one person may wait, in all threads.
 const mostAsked = 32
 
-// asksKnown is how long it is taken for known which approvals wait. What is asked
-// for here meanwhile is counted, and who seems to have too many is looked up anew:
-// so what may be missed is what other processes asked for just now.
-const asksKnown = 10 * time.Second
+// asksCommitted is how soon an approval that was noted is in the log, if it ever is.
+const asksCommitted = time.Minute
 
-// waits is what a store may be besides: it knows which approvals wait.
-type waits interface {
-	memory.Catchup
-	memory.Reader
-}
-
-// askers remembers who asked for the approvals that wait. The store knows only which
-// wait; without this, one more would be a look into the logs of all.
-type askers struct {
-	mu     sync.Mutex // never held while something is waited for
-	by     map[ask]asker
-	of     map[person]int
-	listed map[string]time.Time // by platform
-}
-
-// ask is a call that waits for an approval.
+// ask is an approval that a person asked for, as the store notes it for all processes:
+// before it is opened, and until it is seen that it waits no more. That is looked at
+// only when there is no room for others.
 type ask struct {
-	thread chat.ThreadID
-	call   string
-}
-
-// asker is who asked for a call; nobody where the log does not know it as waiting.
-type asker struct {
-	who     chat.UserID
-	opening bool // it is asked for here, and not in the log yet
-}
-
-type person struct {
-	platform string
-	id       chat.UserID
-}
-
-// due says whether the store is to be asked again. It says so to one at a time.
-func (a *askers) due(platform string, now time.Time) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if at, ok := a.listed[platform]; ok && now.Sub(at) < asksKnown {
-		return false
-	}
-	if a.by == nil {
-		a.by, a.of, a.listed = map[ask]asker{}, map[person]int{}, map[string]time.Time{}
-	}
-	a.listed[platform] = now
-	return true
-}
-
-// note notes calls that somebody asks for now, unless that would be too many, as far
-// as is known.
-func (a *askers) note(thread chat.ThreadID, open []memory.Asked) (ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.of[person{thread.Platform, open[0].Requester.ID}]+len(open) > mostAsked {
-		return false
-	}
-	for _, o := range open {
-		a.set(ask{thread, o.Call}, asker{o.Requester.ID, true})
-	}
-	return true
-}
-
-// asked notes that calls that were about to be asked for are in the log.
-func (a *askers) asked(thread chat.ThreadID, open []memory.Asked) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, o := range open {
-		if k := (ask{thread, o.Call}); a.by[k].opening {
-			a.by[k] = asker{a.by[k].who, false}
-		}
-	}
-}
-
-// forget forgets those that are not asked for after all.
-func (a *askers) forget(thread chat.ThreadID, open []memory.Asked) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, o := range open {
-		if k := (ask{thread, o.Call}); a.by[k].opening {
-			a.drop(k)
-		}
-	}
-}
-
-func (a *askers) set(k ask, v asker) {
-	a.drop(k)
-	a.by[k] = v
-	if v.who != "" {
-		a.of[person{k.thread.Platform, v.who}]++
-	}
-}
-
-func (a *askers) drop(k ask) {
-	p := person{k.thread.Platform, a.by[k].who}
-	if a.of[p]--; a.of[p] <= 0 {
-		delete(a.of, p)
-	}
-	delete(a.by, k)
-}
-
-// compare holds what is known against the calls that the store lists, which are those
-// whose cards stand. It gives the threads of calls of which it is not known who asked
-// for them, and of those that are not listed: they wait no more, or their cards do not
-// stand yet.
-func (a *askers) compare(platform string, waiting map[ask]bool) (unknown, unlisted map[chat.ThreadID][]string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	unknown, unlisted = map[chat.ThreadID][]string{}, map[chat.ThreadID][]string{}
-	for k, v := range a.by {
-		if k.thread.Platform == platform && !waiting[k] && !v.opening {
-			unlisted[k.thread] = append(unlisted[k.thread], k.call)
-		}
-	}
-	for k := range waiting {
-		if _, known := a.by[k]; !known {
-			unknown[k.thread] = append(unknown[k.thread], k.call)
-		}
-	}
-	return unknown, unlisted
-}
-
-// waits keeps, of calls of a thread, those that wait by its log.
-func (a *askers) waits(thread chat.ThreadID, calls []string, by map[string]chat.UserID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, c := range calls {
-		if _, waits := by[c]; !waits {
-			a.drop(ask{thread, c})
-		}
-	}
-}
-
-// tell notes whose the calls of a thread are that wait.
-func (a *askers) tell(thread chat.ThreadID, calls []string, by map[string]chat.UserID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, c := range calls {
-		a.set(ask{thread, c}, asker{who: by[c]})
-	}
+	Thread chat.ThreadID `json:"thread"`
+	Call   string        `json:"call"`
+	Again  int           `json:"again,omitempty"` // how often it was asked for before
+	At     time.Time     `json:"at"`
 }
 
 // tooMany says whether a person has asked for as many approvals as may wait, with
-// those that are to be opened now. When that can't be found out it is asked: a store
-// that does not answer takes no approval either.
-func (d *driver) tooMany(ctx context.Context, open []memory.Asked) bool {
-	store, ok := d.Store.(waits)
-	if !ok {
-		return false
+// those that are to be opened at a time, and notes them otherwise. It looks into as
+// many logs as one person can have approvals that wait, whatever waits for others.
+func (d *driver) tooMany(ctx context.Context, at time.Time, open []memory.Asked) (bool, error) {
+	name := "asks/" + d.thread.Platform + "/" + string(open[0].Requester.ID)
+	for {
+		noted, err := d.Store.Noted(ctx, name)
+		if err != nil {
+			return false, err
+		}
+		asks := d.with(asksOf(noted), at, open)
+		if len(asks) > mostAsked {
+			if asks, err = d.waiting(ctx, at, asks); err != nil {
+				return false, err
+			}
+		}
+		if len(asks) > mostAsked {
+			return true, nil
+		}
+		value, err := json.Marshal(asks)
+		if err != nil {
+			return false, fmt.Errorf("note who asks: %w", err)
+		}
+		// Whoever comes in between has got room, so that this ends.
+		if done, err := d.Store.Swap(ctx, name, noted, value); done || err != nil {
+			return false, err
+		}
 	}
-	if platform := d.thread.Platform; d.askers.due(platform, d.Host.Now()) {
-		d.listAsks(ctx, store, platform)
-	}
-	if d.askers.note(d.thread, open) {
-		return false
-	}
-	d.listAsks(ctx, store, d.thread.Platform) // what was decided meanwhile counts no more
-	return !d.askers.note(d.thread, open)
 }
 
-// listAsks finds out which approvals wait. It looks into the logs of those whose cards
-// do not stand, and where so many wait at all that it matters whose they are, of those
-// that it did not know.
-func (d *driver) listAsks(ctx context.Context, store waits, platform string) {
-	waiting := map[ask]bool{}
-	for p, err := range store.Pending(ctx, platform) {
+// asksOf reads what is noted of a person. What makes no sense is begun anew.
+func asksOf(noted []byte) []ask {
+	var asks []ask
+	if json.Unmarshal(noted, &asks) != nil {
+		return nil
+	}
+	return asks
+}
+
+// with adds those that are to be opened, each once.
+func (d *driver) with(asks []ask, at time.Time, open []memory.Asked) []ask {
+	asks = slices.DeleteFunc(asks, func(a ask) bool {
+		return a.Thread == d.thread && slices.ContainsFunc(open, func(o memory.Asked) bool { return o.Call == a.Call })
+	})
+	for _, o := range open {
+		asks = append(asks, ask{d.thread, o.Call, o.Again, at})
+	}
+	return asks
+}
+
+// waiting leaves those that still wait by the logs, or may be about to come into one.
+func (d *driver) waiting(ctx context.Context, at time.Time, asks []ask) ([]ask, error) {
+	logs := map[chat.ThreadID]map[string]agent.AskState{}
+	for _, a := range asks {
+		if logs[a.Thread] != nil {
+			continue
+		}
+		tail, err := d.Store.Tail(ctx, a.Thread, 0)
 		if err != nil {
-			return
+			return nil, err
 		}
-		waiting[ask{p.Thread, p.Call}] = true
+		logs[a.Thread] = agent.Asks(tail.Log)
 	}
-	unknown, unlisted := d.askers.compare(platform, waiting)
-	for thread, calls := range unlisted {
-		if tail, err := store.Tail(ctx, thread, 0); err == nil {
-			d.askers.waits(thread, calls, agent.Askers(tail.Log))
+	return slices.DeleteFunc(asks, func(a ask) bool {
+		if known, ok := logs[a.Thread][a.Call]; ok && known.Again >= a.Again {
+			return !known.Waits
 		}
-	}
-	if len(waiting) < mostAsked {
-		return
-	}
-	for thread, calls := range unknown {
-		if tail, err := store.Tail(ctx, thread, 0); err == nil {
-			d.askers.tell(thread, calls, agent.Askers(tail.Log))
-		}
-	}
+		return at.Sub(a.At) > asksCommitted
+	}), nil
 }
 
 // refused is what came of calls for which nobody can be asked now.

@@ -111,6 +111,14 @@ func (asker) Complete(_ context.Context, req llm.Request, _ func(llm.Delta)) (ll
 	return r, nil
 }
 
+// slowAsker is an asker that takes a second.
+type slowAsker struct{ asker }
+
+func (a slowAsker) Complete(ctx context.Context, req llm.Request, hear func(llm.Delta)) (llm.Response, error) {
+	time.Sleep(time.Second) // in the bubble's time
+	return a.asker.Complete(ctx, req, hear)
+}
+
 // readings is a store that counts how many logs are looked into.
 type readings struct {
 	memory.Full
@@ -123,39 +131,108 @@ func (s *readings) Tail(ctx context.Context, thread chat.ThreadID, after uint64)
 	return s.Full.Tail(ctx, thread, after)
 }
 
-// However many approvals wait, one more is no look into the logs of all; and those
-// that another process asked for are looked into once.
+// However many approvals wait, one more is no look into the logs of all.
 func TestAskedAmongMany(t *testing.T) {
 	bubble(t, func(t *testing.T, full memory.Full) {
 		store := &readings{Full: full}
-		run := func(from, to int) {
-			deploy := tool("act", false)
-			deploy.Risk = agent.Ask
-			w := newWorld(t, store, nil, deploy)
-			w.inbox.Store, w.runner.Model = full, once{}
+		deploy := tool("act", false)
+		deploy.Risk = agent.Ask
+		w := newWorld(t, store, nil, deploy)
+		w.runner.Model = once{}
+		w.start()
+		defer w.stop()
+		const people = 60
+		for i := range people {
+			w.asks(fmt.Sprint("p", i), i)
+		}
+		if n := strings.Count(strings.Join(w.board.Lines(), "\n"), "ask act {"); n != people {
+			t.Errorf("%d approvals are asked for, want %d", n, people)
+		}
+		if n := store.tails.Load(); n > 0 {
+			t.Errorf("%d logs were looked into", n)
+		}
+	})
+}
+
+// asks has a person ask for something in a thread of its own.
+func (w *world) asks(who string, thread int) {
+	w.t.Helper()
+	w.thread.Root = fmt.Sprint(thread)
+	m := chat.Message{Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: fmt.Sprint(thread)}, From: chat.User{ID: chat.UserID(who), Name: who}, Text: "go"}
+	if _, err := w.inbox.Message(w.t.Context(), w.thread, m, m.Ref.ID); err != nil {
+		w.t.Fatal(err)
+	}
+	time.Sleep(time.Second) // in the bubble's time
+	synctest.Wait()
+}
+
+// Two processes over one store let one person have no more approvals waiting than one
+// process does.
+func TestTooManyOfTwoProcesses(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		deploy := tool("deploy", false)
+		deploy.Risk = agent.Ask
+		worlds := []*world{newWorld(t, store, nil, deploy), newWorld(t, store, nil, deploy)}
+		for _, w := range worlds {
+			w.runner.Model, w.runner.Platforms, w.runner.Most = slowAsker{}, worlds[0].runner.Platforms, 1
 			w.start()
 			defer w.stop()
-			for i := from; i < to; i++ {
-				who := chat.User{ID: chat.UserID(fmt.Sprint("p", i)), Name: fmt.Sprint("p", i)}
-				thread := chat.ThreadID{Platform: "board", Channel: "c", Root: fmt.Sprint(i)}
-				m := chat.Message{Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: fmt.Sprint(i)}, From: who, Text: "go"}
-				if _, err := w.inbox.Message(t.Context(), thread, m, m.Ref.ID); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Second)
-				synctest.Wait()
-			}
-			if n := strings.Count(strings.Join(w.board.Lines(), "\n"), "ask act {"); n != to-from {
-				t.Errorf("%d approvals are asked for, want %d", n, to-from)
+		}
+		const threads = 8
+		for i := range threads {
+			worlds[0].thread.Root = fmt.Sprint(i)
+			if err := worlds[0].say(fmt.Sprint("deploy all ", i)); err != nil {
+				t.Fatal(err)
 			}
 		}
-		run(0, 60)
-		if n := store.tails.Load(); n > 0 {
-			t.Errorf("%d logs were looked into for what this process asked for itself", n)
+		time.Sleep(time.Minute) // in the bubble's time
+		synctest.Wait()
+		lines := strings.Join(worlds[0].board.Lines(), "\n")
+		if n, denied := strings.Count(lines, "ask deploy"), strings.Count(lines, "answer denied: too many approvals wait"); n != 32 || denied != threads-2 {
+			t.Errorf("%d approvals, want 32; %d threads are told that it is too many, want %d:\n%s", n, denied, threads-2, lines)
 		}
-		run(60, 80)
-		if n := store.tails.Load(); n == 0 || n > 60 {
-			t.Errorf("%d logs were looked into for the 60 approvals that wait", n)
+	})
+}
+
+// What was decided makes room at once, also for a process that never held its thread.
+func TestRoomForApprovals(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		deploy := tool("act", false)
+		deploy.Risk = agent.Ask
+		w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) { return llm.Result{}, nil }, deploy)
+		w.runner.Model = once{}
+		w.start()
+		const most = 32
+		for i := range most {
+			w.asks("ada", i)
 		}
+		want := func(n int, when string) {
+			t.Helper()
+			if got := strings.Count(strings.Join(w.board.Lines(), "\n"), "ask act {"); got != n {
+				t.Errorf("%s: %d more approvals were asked for, want %d", when, got, n)
+			}
+		}
+		want(most, "there is room")
+		w.asks("ada", most)
+		want(0, "full")
+		w.thread.Root = "0"
+		if _, err := w.inbox.Message(t.Context(), w.thread, chat.Message{
+			Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: "n"}, From: chat.User{ID: "ada", Name: "ada"}, Text: "n",
+		}, "n"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second) // in the bubble's time
+		synctest.Wait()
+		w.stop()
+		other := newWorld(t, store, nil, deploy)
+		other.runner.Model, other.runner.Platforms = once{}, w.runner.Platforms
+		other.start()
+		defer other.stop()
+		other.asks("ada", most+1)
+		want(1, "one was denied")
+		other.asks("ada", most+2)
+		want(0, "full again")
 	})
 }

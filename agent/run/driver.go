@@ -156,7 +156,6 @@ func (d *driver) take() error {
 			d.decided = nil
 		}
 		if o.cut {
-			o.forget()
 			continue
 		}
 		if err := o.settle(); err != nil {

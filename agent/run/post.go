@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"nod/agent"
@@ -138,10 +139,16 @@ func (d *driver) mark(key string, act agent.Mark) {
 
 // open opens approvals, and denies at once those that nobody could give.
 func (d *driver) open(key string, act agent.Open) {
+	at := d.now()
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		open, bodies := d.unready(ctx, act.Asked)
-		if len(open) > 0 && d.tooMany(ctx, open) {
-			bodies, open = append(bodies, refused(open)...), nil
+		if len(open) > 0 {
+			switch full, err := d.tooMany(ctx, at, open); {
+			case err != nil:
+				return outcome{settle: func() error { return fmt.Errorf("look how many approvals wait: %w", err) }}
+			case full:
+				bodies, open = append(bodies, refused(open)...), nil
+			}
 		}
 		for _, a := range open {
 			bodies = append(bodies, a)
@@ -151,17 +158,11 @@ func (d *driver) open(key string, act agent.Open) {
 				})
 			}
 		}
-		forget := func() { d.askers.forget(d.thread, open) }
-		return outcome{undone: forget, settle: func() error {
-			defer forget()
+		return outcome{settle: func() error {
 			if d.Agent.Interrupted(d.log) {
 				return nil
 			}
-			if err := d.commit(bodies...); err != nil {
-				return err
-			}
-			d.askers.asked(d.thread, open)
-			return nil
+			return d.commit(bodies...)
 		}}
 	})
 }

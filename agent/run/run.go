@@ -22,6 +22,8 @@ type Store interface {
 	memory.Store
 	memory.Blobs
 	memory.Counters
+	memory.Notes
+	memory.Reader
 }
 
 // Runner drives all threads of the platforms that it serves.
@@ -53,7 +55,6 @@ type Runner struct {
 	Most int
 
 	retries retries
-	askers  askers
 	health  health
 	letters letters
 	drains  *atomic.Bool // the present Run does

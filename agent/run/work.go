@@ -31,21 +31,12 @@ type outcome struct {
 	settle func() error   // takes it into the log, in the driver's goroutine
 	letter *memory.Result // goes by letter when the driver can't do that any more
 	cut    bool           // it was ended, so that nothing came of it
-	undone func()         // what else is to be done where it is not taken into the log; may be nil
 }
 
 // post sends the outcome by letter, if it is one that must not be lost.
 func (o outcome) post(d *driver) {
-	o.forget()
 	if o.letter != nil {
 		d.letters.send(d.thread, *o.letter)
-	}
-}
-
-// forget is for an outcome that does not come into the log.
-func (o outcome) forget() {
-	if o.undone != nil {
-		o.undone()
 	}
 }
 

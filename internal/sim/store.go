@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -486,13 +487,27 @@ func (h *handle) Count(ctx context.Context, name string, n int64, ttl time.Durat
 
 // Note implements memory.Notes.
 func (h *handle) Note(ctx context.Context, name string, value []byte) error {
-	return h.ask(ctx, true, func() {
-		if len(value) == 0 {
-			delete(h.s.notes, name)
-			return
+	return h.ask(ctx, true, func() { h.s.note(name, value) })
+}
+
+// Swap implements memory.Notes.
+func (h *handle) Swap(ctx context.Context, name string, old, value []byte) (done bool, err error) {
+	err = h.ask(ctx, true, func() {
+		noted := h.s.notes[name]
+		if bytes.Equal(noted, old) {
+			h.s.note(name, value)
 		}
-		h.s.notes[name] = slices.Clone(value)
+		done = bytes.Equal(noted, old) || bytes.Equal(noted, value)
 	})
+	return done && err == nil, err
+}
+
+func (s *server) note(name string, value []byte) {
+	if len(value) == 0 {
+		delete(s.notes, name)
+		return
+	}
+	s.notes[name] = slices.Clone(value)
 }
 
 // Noted implements memory.Notes.

@@ -23,6 +23,19 @@ func (s *Store) Note(ctx context.Context, name string, value []byte) error {
 	return nil
 }
 
+// Swap implements [memory.Notes].
+func (s *Store) Swap(ctx context.Context, name string, old, value []byte) (done bool, err error) {
+	shard := shardOf("", name)
+	err = s.do(ctx, shard, fewTimes, func() (err error) {
+		done, err = swapScript.Run(ctx, s.cmd, []string{s.keys.tag(shard)}, name, old, value).Bool()
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("note %s: %w", name, err)
+	}
+	return done, nil
+}
+
 // Noted implements [memory.Notes].
 func (l *link) Noted(ctx context.Context, name string) (value []byte, err error) {
 	err = l.do(ctx, shardOf("", name), fewTimes, func() error {

@@ -31,6 +31,7 @@ var (
 	mendScript     = load("mend", guard, "each")
 	tidyScript     = load("tidy", guard)
 	countScript    = load("count", guard)
+	swapScript     = load("swap", guard)
 	blobScript     = load("blob", guard, "files", "expire")
 	dropScript     = load("drop", guard, "files")
 

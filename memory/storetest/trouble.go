@@ -354,8 +354,26 @@ func notes(t *testing.T, open Open) {
 	note(in.Store, "c", "four")
 	note(in.Store, "c", "")
 	note(in.Store, "d", "")
+	swap := func(s memory.Notes, name, old, value string, want bool) {
+		t.Helper()
+		if done, err := s.Swap(patient(t), name, []byte(old), []byte(value)); err != nil || done != want {
+			t.Errorf("Swap(%q, %q, %q) = %v, %v, want %v", name, old, value, done, err, want)
+		}
+	}
+	swap(in.Store, "e", "x", "y", false)
+	swap(in.Store, "e", "", "five\x00", true)
+	swap(in.Store, "e", "x", "five\x00", true)
+	swap(in.Store, "e", "", "six", false)
+	swap(in.Store, "f", "", "seven", true)
+	swap(in.Store, "f", "seven", "", true)
+	swap(in.Store, "g", "", "", true)
 	in.Crash()
 	s := in.Reopen(t).Store
+	want(s, "e", "five\x00")
+	swap(s, "e", "five\x00", "six", true)
+	want(s, "e", "six")
+	want(s, "f", "")
+	want(s, "g", "")
 	want(s, "a", "two \x00\xff")
 	want(s, "b/ä", "three")
 	want(s, "c", "")

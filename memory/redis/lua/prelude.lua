@@ -28,6 +28,7 @@
 --                  chains: thread -> Seq, hash
 --   tombs  hash    erased threads of which no line says so yet -> when
 --   bytes  string, of all files                    c:NAME  string  counter
+--   note:NAME  string  what was noted
 --
 -- An entry is its time in ms, a flag (! outlives `forget`, or a space), JSON.
 local tag = KEYS[1]
