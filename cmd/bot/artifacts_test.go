@@ -102,12 +102,18 @@ func TestFloodOfTables(t *testing.T) {
 // peak is the most memory that a process had resident so far, in KiB.
 func peak(t *testing.T, pid int) int {
 	t.Helper()
+	return kib(t, pid, "VmHWM")
+}
+
+// kib is what the kernel says of a process's memory (proc_pid_status(5)), in KiB.
+func kib(t *testing.T, pid int, what string) int {
+	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+		if rest, ok := strings.CutPrefix(line, what+":"); ok {
 			n, err := strconv.Atoi(strings.Fields(rest)[0])
 			if err != nil {
 				t.Fatal(err)
@@ -115,6 +121,6 @@ func peak(t *testing.T, pid int) int {
 			return n
 		}
 	}
-	t.Fatal("no VmHWM")
+	t.Fatalf("the kernel does not say %s", what)
 	return 0
 }

@@ -233,6 +233,7 @@ func (l *loadRig) parked() string {
 	l.singly("hello", "You said so", 20)
 	old := l.inRoom(3, "hello")
 	l.await(old, "You said so")
+	l.settle()
 	idle := l.resident()
 	for i := 0; i < loadParked; i += 250 {
 		l.park(i, 250)

@@ -193,6 +193,7 @@ func (l *loadRig) measure(name string, base loadRow) (r loadRow) {
 	l.t.Helper()
 	r.start = l.begin()
 	defer func() { l.p.kill() }()
+	l.settle()
 	l.singly("hello", "You said so", 20) // warm
 	r.rest = l.resident()
 	r.plain = l.singly("hello", "You said so", loadSingles)
@@ -343,17 +344,13 @@ func (l *loadRig) cpu() time.Duration {
 	return time.Duration(user+system) * time.Second / hz
 }
 
+// settle waits until the process has come to rest.
+func (l *loadRig) settle() { <-time.After(4 * restEvery) }
+
 // resident is what of the process is in memory, in MB.
 func (l *loadRig) resident() float64 {
 	l.t.Helper()
-	for line := range strings.Lines(l.stat("status")) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kb, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-			return kb / 1024
-		}
-	}
-	l.t.Fatal("the kernel does not say what is resident")
-	return 0
+	return float64(kib(l.t, l.p.cmd.Process.Pid, "VmRSS")) / 1024
 }
 
 func (l *loadRig) stat(name string) string {

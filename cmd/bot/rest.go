@@ -2,17 +2,19 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
 )
 
 // restEvery is how often it is looked whether the program has anything to do.
-const restEvery = 5 * time.Second
+const restEvery = time.Second
 
-// Go keeps for a while what was used once: after a start or a busy hour that is as
-// much again as what is needed. A bot waits for most of its life, so it gives that
-// back once it has come to rest.
+// Go keeps for a while what was used once, and the system what was read of the
+// program's file: after a start or a busy hour that is twice as much again as what is
+// needed. A bot waits for most of its life, so it gives that back once it has come to
+// rest.
 
 // rest tells by what was allocated so far whether memory is worth giving back.
 type rest struct {
@@ -21,14 +23,14 @@ type rest struct {
 }
 
 const (
-	restQuiet = 1 << 20 // is allocated between two looks by a program that has nothing to do
-	restWorth = 4 << 20 // must have been allocated for it to be worth the while
+	restQuiet = 256 << 10 // is allocated between two looks by a program that has nothing to do
+	restWorth = 16 << 20  // must have been allocated since the last time for it to be worth the while
 )
 
 func (r *rest) due(allocated uint64) bool {
 	quiet := allocated-r.last < restQuiet
 	r.last = allocated
-	if !quiet || allocated-r.given < restWorth {
+	if !quiet || r.given > 0 && allocated-r.given < restWorth {
 		return false
 	}
 	r.given = allocated
@@ -36,7 +38,7 @@ func (r *rest) due(allocated uint64) bool {
 }
 
 // giveBack gives memory back whenever the program has come to rest, until ctx is done.
-func giveBack(ctx context.Context) {
+func giveBack(ctx context.Context, log *slog.Logger) {
 	var r rest
 	allocated := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	for tick := time.NewTicker(restEvery); ; {
@@ -48,6 +50,9 @@ func giveBack(ctx context.Context) {
 		}
 		if metrics.Read(allocated); r.due(allocated[0].Value.Uint64()) {
 			debug.FreeOSMemory()
+			if err := dropPages(); err != nil {
+				log.Debug("give memory back", "error", err)
+			}
 		}
 	}
 }

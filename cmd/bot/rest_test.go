@@ -10,9 +10,9 @@ func TestRest(t *testing.T) {
 		allocated uint64
 		due       bool
 	}{
-		{20 * mb, false},      // the start
-		{20*mb + 4096, true},  // at rest
-		{20*mb + 8192, false}, // still
+		{9 * mb, false},      // the start
+		{9*mb + 4096, true},  // at rest
+		{9*mb + 8192, false}, // still
 		{23 * mb, false},
 		{23*mb + 1, false}, // too little
 		{90 * mb, false},

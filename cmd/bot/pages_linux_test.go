@@ -1,0 +1,54 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"nod/internal/fakellm"
+	"nod/internal/fakeslack"
+)
+
+// What of the program's file is in memory goes, and the program goes on.
+func TestDropPages(t *testing.T) {
+	before := kib(t, os.Getpid(), "RssFile")
+	if err := dropPages(); err != nil {
+		t.Fatal(err)
+	}
+	if after := kib(t, os.Getpid(), "RssFile"); after > before/2 {
+		t.Errorf("%d KiB of files are in memory, %d before", after, before)
+	}
+}
+
+// Only what is mapped from the program's file and cannot be written to is a span.
+func TestSpanOf(t *testing.T) {
+	for line, want := range map[string]span{
+		"00400000-019e1000 r-xp 00000000 fe:00 1234                               /opt/my bot": {0x400000, 0x19e1000},
+		"00400000-019e1000 rw-p 00000000 fe:00 1234                               /opt/my bot": {},
+		"00400000-019e1000 r-xp 00000000 fe:00 1234                               /opt/other":  {},
+		"7f0000000000-7f0000001000 r--p 00000000 00:00 0 ":                                     {},
+		"x-y r-xp 00000000 fe:00 1234                                             /opt/my bot": {},
+		"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]":  {},
+	} {
+		if got := spanOf(strings.Fields(line), "/opt/my bot"); got != want {
+			t.Errorf("%s: %v, want %v", line, got, want)
+		}
+	}
+}
+
+// A program that has come to rest keeps few pages of its file, and answers as before.
+func TestPagesAtRest(t *testing.T) {
+	t.Parallel()
+	w := newSlackWorld(t, fakeslack.Options{})
+	n := newService(t, w, func(fakellm.Request) fakellm.Reply { return fakellm.Reply{Text: "at your service"} }, setup{})
+	p := n.spawn()
+	defer p.kill()
+	n.ready()
+	n.find(w.mention("ada", "hello"), "at your service")
+	info, err := os.Stat(p.cmd.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the pages of the start are given back", func() bool { return kib(t, p.cmd.Process.Pid, "RssFile") < int(info.Size()>>10)/8 })
+	n.find(w.mention("ada", "hello again"), "at your service")
+}
