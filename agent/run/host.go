@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"nod/internal/stack"
 )
 
 // Host is the ground on which a process stands: its clock, and what goes on
@@ -37,8 +39,13 @@ type Goroutines struct{}
 // Now implements Host.
 func (Goroutines) Now() time.Time { return time.Now() }
 
-// Go implements Host.
-func (Goroutines) Go(f func()) { go f() }
+// Go implements Host. Whatever is begun talks to the store or to some server.
+func (Goroutines) Go(f func()) {
+	go func() {
+		stack.Grow()
+		f()
+	}()
+}
 
 // Signal implements Host.
 func (Goroutines) Signal() Signal { return flag(make(chan struct{}, 1)) }
