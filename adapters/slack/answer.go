@@ -43,15 +43,14 @@ func answerParts(t *chat.Text, c card) []part {
 // that alone.
 func answerPart(src string) part {
 	plain := cmp.Or(escape(markdown.Plain(src)), "(no text)")
-	out := part{
-		{blocks: []slackgo.Block{slackgo.NewMarkdownBlock("", src)}, text: shorten(plain, mostFallback)},
-		{blocks: sections(src), text: shorten(plain, mostFallback)},
-		{text: cmp.Or(markdown.Styled(src, style), plain)},
-	}
-	if len(out[1].blocks) == 0 || len(out[1].blocks) > mostBlocks {
-		out = append(out[:1], out[2])
-	}
-	return out
+	text := shorten(plain, mostFallback)
+	return part{{blocks: []slackgo.Block{slackgo.NewMarkdownBlock("", src)}, text: text, rest: func() part {
+		last := form{text: cmp.Or(markdown.Styled(src, style), plain)}
+		if blocks := sections(src); len(blocks) > 0 && len(blocks) <= mostBlocks {
+			return part{{blocks: blocks, text: text}, last}
+		}
+		return part{last}
+	}}}
 }
 
 // style is Slack's own markup

@@ -40,6 +40,7 @@ type form struct {
 	plain  bool                                // the text is no markup, where it stands alone
 	shape  string                              // what a workspace may not know; see shapes
 	under  func(answer string) []slackgo.Block // see part.on
+	rest   func() part                         // of the last form of a part: see part.all
 }
 
 // part is one message of a post, in its forms from rich to plain. Slack may
@@ -54,9 +55,28 @@ func (p part) on(answer string) part {
 		if f.under != nil {
 			p[i].blocks = slices.Concat(f.blocks, f.under(answer))
 		}
+		if f.rest != nil {
+			p[i].rest = func() part { return f.rest().on(answer) }
+		}
 	}
 	return p
 }
+
+// all gives the part with all of its forms. The plainer ones of what is long are drawn
+// only when they are asked for, since Slack hardly ever refuses the first, and to draw
+// them is to read the text anew for each.
+func (p part) all() part {
+	last := len(p) - 1
+	if last < 0 || p[last].rest == nil {
+		return p
+	}
+	out := slices.Clone(p)
+	out[last].rest = nil
+	return append(out, p[last].rest()...).all()
+}
+
+// plainer are the forms behind the first.
+func (p part) plainer() part { return p.all()[1:] }
 
 // escape makes text safe in Slack's own markup, where <…> mentions and links.
 func escape(s string) string { return escapes.Replace(s) }
@@ -71,6 +91,9 @@ var mentioning = regexp.MustCompile(`(?i)<([@#][a-z0-9]{2}|!(?:here|channel|ever
 // picture fetched from anywhere: that becomes a link. In code an entity would be
 // shown as it is written, so a character without width stands there instead.
 func harmless(md string) string {
+	if !strings.Contains(md, "![") && !mentioning.MatchString(md) {
+		return md
+	}
 	return markdown.Outside(md, func(words string) string {
 		return strings.ReplaceAll(mentioning.ReplaceAllString(words, "&lt;$1"), "![", "[")
 	}, func(code string) string { return mentioning.ReplaceAllString(code, "<\u2060$1") })

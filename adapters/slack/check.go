@@ -125,7 +125,7 @@ type sample struct {
 // sampled gives the forms of a message.
 func sampled(name string, p part) sample {
 	s := sample{name: name}
-	for _, f := range p.on("") {
+	for _, f := range p.all().on("") {
 		if len(f.blocks) > 0 {
 			s.forms = append(s.forms, f.blocks)
 		}

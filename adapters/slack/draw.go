@@ -27,8 +27,11 @@ func partsOf(thread chat.ThreadID, p chat.Post, c card) []part {
 	case p.Text != nil && p.Text.Summons != nil:
 		return []part{summonsPart(thread, p.Text, c)}
 	case p.Text != nil:
+		if p.Text.Earlier == nil {
+			return answerParts(p.Text, c)
+		}
 		to := ""
-		if e := p.Text.Earlier; e != nil && c.workspace != "" && !e.Ref.IsZero() {
+		if e := p.Text.Earlier; c.workspace != "" && !e.Ref.IsZero() {
 			to = permalink(c.workspace, thread, e.Ref)
 		}
 		linked := answerParts(p.Text.Linked(func(chat.MessageRef) string { return to }), c)
@@ -181,9 +184,9 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 		switch {
 		case err == nil:
 			return nil
-		case refusedForm(err) && len(forms) > 1:
+		case refusedForm(err) && len(forms.plainer()) > 0:
 			a.shapes.refused(forms[0], err)
-			forms = forms[1:]
+			forms = forms.plainer()
 		case !lost(err):
 			return gone(err)
 		default:
@@ -205,11 +208,11 @@ func (a *Adapter) float(ctx context.Context, ref chat.MessageRef, p chat.Post, f
 	}
 	r.float = true
 	r.then = func(err error) {
-		if !refusedForm(err) || len(forms) < 2 {
+		if !refusedForm(err) || len(forms.plainer()) == 0 {
 			return
 		}
 		a.shapes.refused(forms[0], err)
-		if err := a.float(ctx, ref, p, forms[1:]); err != nil {
+		if err := a.float(ctx, ref, p, forms.plainer()); err != nil {
 			a.log.Warn("draw steps", "error", err)
 		}
 	}

@@ -30,7 +30,7 @@ func folding(linked, bare []part, t *chat.Text, to string) []part {
 	}
 	f := bare[last][0]
 	under := f.under
-	f.shape, f.under = "folded answer", func(answer string) []slackgo.Block {
+	f.rest, f.shape, f.under = nil, "folded answer", func(answer string) []slackgo.Block {
 		if under == nil {
 			return []slackgo.Block{box}
 		}

@@ -85,7 +85,7 @@ func TestGolden(t *testing.T) {
 		var got [][]sent
 		for _, forms := range partsOf(th, p, drawn) {
 			var all []sent
-			for _, f := range forms.on("") {
+			for _, f := range forms.all().on("") {
 				s := sent{Text: f.text}
 				if f.blocks != nil {
 					s.Blocks = f.blocks

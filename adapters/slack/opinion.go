@@ -50,7 +50,7 @@ func buttoned(p part, c card) part {
 	var out part
 	rich := func(shape string, under func(string) []slackgo.Block) {
 		f := p[0]
-		f.shape, f.under = shape, under
+		f.shape, f.under, f.rest = shape, under, nil
 		out = append(out, f)
 	}
 	again := func(answer string) []slackgo.Block {

@@ -40,10 +40,10 @@ func (s *sending) send(ctx context.Context, n int, forms part) (string, error) {
 		switch {
 		case err == nil:
 			return ts, nil
-		case refusedForm(err) && len(forms) > 1:
+		case refusedForm(err) && len(forms.plainer()) > 0:
 			s.a.log.Warn("slack refused how a message was written, a plainer form follows", "thread", s.thread.String(), "error", err)
 			s.a.shapes.refused(forms[0], err)
-			forms = forms[1:]
+			forms = forms.plainer()
 			continue
 		case !lost(err):
 			return "", err

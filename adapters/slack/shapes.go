@@ -48,12 +48,16 @@ func (s *shapes) refuses(shape string) bool {
 func (s *shapes) taken(forms part) part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(forms) > 1 {
+	for forms[0].shape != "" {
 		at, refused := s.not[forms[0].shape]
-		if !refused || forms[0].shape == "" || s.now().Sub(at) > shapeStays {
+		if !refused || s.now().Sub(at) > shapeStays {
 			break
 		}
-		forms = forms[1:]
+		plainer := forms.plainer()
+		if len(plainer) == 0 {
+			break
+		}
+		forms = plainer
 	}
 	return forms
 }

@@ -49,6 +49,11 @@ func stepsPart(thread chat.ThreadID, s *chat.Steps) part {
 	}
 	box := slackgo.NewContainerBlock(slices.Concat(children, button)...).
 		WithTitle(plainText(title)).WithCollapsible(true, true).WithBlockID(id)
+	return part{{shape: "container", blocks: []slackgo.Block{box}, text: escape(title), rest: func() part { return plainSteps(id, title, s, button) }}}
+}
+
+// plainSteps are the forms of a steps message that need no container.
+func plainSteps(id, title string, s *chat.Steps, button []slackgo.Block) part {
 	elements := stepElements(s)
 	lines := make([]string, 0, len(elements))
 	for _, e := range elements {
@@ -61,7 +66,6 @@ func stepsPart(thread chat.ThreadID, s *chat.Steps) part {
 		plain += "\n" + body
 	}
 	return part{
-		{shape: "container", blocks: []slackgo.Block{box}, text: escape(title)},
 		{shape: "plan", blocks: append([]slackgo.Block{stepsPlan(id, s)}, button...), text: escape(title)},
 		{shape: "section", blocks: append([]slackgo.Block{section(short)}, button...), text: escape(title)},
 		{text: plain},

@@ -33,6 +33,7 @@ func askingParts(t *chat.Text, c card) []part {
 	if t.Summons.Quiet || who == "" {
 		return parts
 	}
+	parts[0] = parts[0].all()
 	for i, f := range parts[0] {
 		switch {
 		case len(f.blocks) > 0:

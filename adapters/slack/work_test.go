@@ -15,10 +15,12 @@ func TestWork(t *testing.T) {
 	covered := []string{"nod/adapters/slack", "nod/chat/...", "github.com/yuin/goldmark/...", "regexp"}
 	work.Linear(t, work.Bound{Covered: covered, Statements: 9000, Bytes: 6000}, func(text string) {
 		thread := chat.ThreadID{Platform: "slack", Channel: "C1", Root: "1.1"}
-		answerParts(&chat.Text{Markdown: text}, card{})
+		for _, p := range answerParts(&chat.Text{Markdown: text}, card{}) {
+			p.all()
+		}
 		earlierBox(&chat.Earlier{Markdown: text}, mostReply, "")
 		steps := chat.Steps{Status: text, Items: []chat.Step{{Thought: text, Calls: []chat.ToolCall{{Tool: text, Args: text, Observation: text, State: chat.CallDone}}}}}
-		stepsPart(thread, &steps)
+		stepsPart(thread, &steps).all()
 		stepPages(thread.String(), steps)
 		approvalPart(&chat.Approval{Tool: text, Args: holding(text), Why: text, Reason: text, Preview: &chat.Preview{Text: text}}, everything)
 		argsParts(text)
