@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"log/slog"
+	"errors"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -37,8 +37,14 @@ func (r *rest) due(allocated uint64) bool {
 	return true
 }
 
+// rester is what a store may be besides: it gives back memory that it can do without
+// while it has nothing to do.
+type rester interface {
+	Rest(ctx context.Context) error
+}
+
 // giveBack gives memory back whenever the program has come to rest, until ctx is done.
-func giveBack(ctx context.Context, log *slog.Logger) {
+func (p *program) giveBack(ctx context.Context) {
 	var r rest
 	allocated := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	for tick := time.NewTicker(restEvery); ; {
@@ -49,10 +55,17 @@ func giveBack(ctx context.Context, log *slog.Logger) {
 		case <-tick.C:
 		}
 		if metrics.Read(allocated); r.due(allocated[0].Value.Uint64()) {
-			debug.FreeOSMemory()
-			if err := dropPages(); err != nil {
-				log.Debug("give memory back", "error", err)
+			if err := p.rest(ctx); err != nil {
+				p.log.Debug("give memory back", "error", err)
 			}
 		}
 	}
+}
+
+func (p *program) rest(ctx context.Context) (err error) {
+	if s, ok := p.lists.(rester); ok {
+		err = s.Rest(ctx)
+	}
+	debug.FreeOSMemory()
+	return errors.Join(err, dropPages())
 }

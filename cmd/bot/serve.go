@@ -114,7 +114,7 @@ func (p *program) serve(ctx context.Context, platforms map[string]platform, page
 		return p.drive(ctx, served)
 	})
 	all.Go(func() error {
-		giveBack(drained, p.log)
+		p.giveBack(drained)
 		return nil
 	})
 	if p.spans != nil {
