@@ -28,19 +28,18 @@ func (t ThreadID) MarshalText() ([]byte, error) { return []byte(t.String()), nil
 
 // UnmarshalText is the inverse of MarshalText.
 func (t *ThreadID) UnmarshalText(text []byte) error {
-	parts, err := splitID(string(text))
+	parsed, err := ParseThreadID(string(text))
 	if err != nil {
 		return err
 	}
-	*t = ThreadID{Platform: parts[0], Channel: parts[1], Root: parts[2]}
+	*t = parsed
 	return nil
 }
 
 // ParseThreadID reads what String wrote.
 func ParseThreadID(s string) (ThreadID, error) {
-	var t ThreadID
-	err := t.UnmarshalText([]byte(s))
-	return t, err
+	parts, err := splitID(s)
+	return ThreadID{Platform: parts[0], Channel: parts[1], Root: parts[2]}, err
 }
 
 // MessageRef names one message on a platform, a person's or the bot's own.
@@ -67,16 +66,21 @@ func (r MessageRef) MarshalText() ([]byte, error) {
 
 // UnmarshalText is the inverse of MarshalText.
 func (r *MessageRef) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		*r = MessageRef{}
-		return nil
-	}
-	parts, err := splitID(string(text))
+	parsed, err := ParseMessageRef(string(text))
 	if err != nil {
 		return err
 	}
-	*r = MessageRef{Platform: parts[0], Channel: parts[1], ID: parts[2]}
+	*r = parsed
 	return nil
+}
+
+// ParseMessageRef reads what String wrote; nothing is the zero MessageRef.
+func ParseMessageRef(s string) (MessageRef, error) {
+	if s == "" {
+		return MessageRef{}, nil
+	}
+	parts, err := splitID(s)
+	return MessageRef{Platform: parts[0], Channel: parts[1], ID: parts[2]}, err
 }
 
 // UserID names a person (or a bot) on one platform.
@@ -91,18 +95,16 @@ func joinID(parts ...string) string {
 	return strings.Join(parts, "/")
 }
 
-func splitID(s string) ([3]string, error) {
-	var out [3]string
-	parts := strings.Split(s, "/")
-	if len(parts) != len(out) || parts[0] == "" {
-		return out, errID
-	}
-	for i, p := range parts {
-		u, err := url.PathUnescape(p)
-		if err != nil {
-			return out, errID
+func splitID(s string) (out [3]string, err error) {
+	for i := range out {
+		part, rest, more := strings.Cut(s, "/")
+		if more != (i < len(out)-1) {
+			return [3]string{}, errID
 		}
-		out[i] = u
+		if out[i], err = url.PathUnescape(part); err != nil || out[0] == "" {
+			return [3]string{}, errID
+		}
+		s = rest
 	}
 	return out, nil
 }

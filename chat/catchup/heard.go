@@ -39,6 +39,7 @@ type Heard struct {
 	known bool
 	noted time.Time // when the listing of marks began
 	again bool      // there was a gap since the look began
+	most  int       // threads that were listed last
 }
 
 // apart is how far the clock of the store and this one may be from each other.
@@ -88,12 +89,16 @@ func (h *Heard) all(ctx context.Context) ([]chat.Watermark, error) {
 // note lists all threads, and gives what is noted then.
 func (h *Heard) note(ctx context.Context) ([]chat.Watermark, error) {
 	at := h.now()
-	marks, err := h.since(ctx, at.Add(-h.back))
+	h.mu.Lock()
+	room := h.most
+	h.mu.Unlock()
+	marks, err := h.since(ctx, at.Add(-h.back), room)
 	if err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.most = len(marks)
 	if !h.known {
 		h.marks, h.known, h.noted = marks, true, at
 	}
@@ -113,7 +118,7 @@ func (h *Heard) UpTo(ctx context.Context) ([]chat.Watermark, error) {
 		marks, err := h.all(ctx)
 		return slices.Clone(marks), err
 	}
-	now, err := h.since(ctx, since) // what was not known then was touched since
+	now, err := h.since(ctx, since, 0) // what was not known then was touched since
 	if err != nil {
 		return now, err
 	}
@@ -155,8 +160,9 @@ func (h *Heard) Open() bool {
 }
 
 // since asks how far threads are heard that were touched since then, the latest first.
-func (h *Heard) since(ctx context.Context, then time.Time) ([]chat.Watermark, error) {
-	var marks []chat.Watermark
+// There will be about as many as room.
+func (h *Heard) since(ctx context.Context, then time.Time, room int) ([]chat.Watermark, error) {
+	marks := make([]chat.Watermark, 0, room)
 	for m, err := range h.list(ctx, then) {
 		if err != nil {
 			return nil, fmt.Errorf("list threads: %w", err)

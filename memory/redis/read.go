@@ -131,17 +131,17 @@ func (l *link) touched(ctx context.Context, shard int, platform, from string) (o
 	// Ids only: what is touched meanwhile moves to the end, and a list in pages
 	// could miss what moved.
 	threads, err := l.cmd.ZRangeByScore(ctx, l.keys.key(shard, "seen", platform), &redis.ZRangeBy{Min: from, Max: "+inf"}).Result()
+	out = make([]memory.Watermark, 0, len(threads))
 	for len(threads) > 0 && err == nil {
 		n := min(page, len(threads))
-		var marks []memory.Watermark
-		marks, err = l.marks(ctx, shard, threads[:n])
-		out, threads = append(out, marks...), threads[n:]
+		out, err = l.marks(ctx, shard, threads[:n], out)
+		threads = threads[n:]
 	}
 	return out, err
 }
 
-// marks gives the latest message of each thread that has one.
-func (l *link) marks(ctx context.Context, shard int, threads []string) ([]memory.Watermark, error) {
+// marks appends the latest message of each thread that has one.
+func (l *link) marks(ctx context.Context, shard int, threads []string, out []memory.Watermark) ([]memory.Watermark, error) {
 	cmds := make([]*redis.SliceCmd, len(threads))
 	_, err := l.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, thread := range threads {
@@ -150,9 +150,8 @@ func (l *link) marks(ctx context.Context, shard int, threads []string) ([]memory
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	var out []memory.Watermark
 	for i, cmd := range cmds {
 		ref, _ := cmd.Val()[0].(string)
 		sent, _ := cmd.Val()[1].(string)
@@ -161,13 +160,13 @@ func (l *link) marks(ctx context.Context, shard int, threads []string) ([]memory
 		}
 		var m memory.Watermark
 		if m.Thread, err = parseThread(threads[i]); err != nil {
-			return nil, err
+			return out, err
 		}
-		if err := m.Last.UnmarshalText([]byte(ref)); err != nil {
-			return nil, fmt.Errorf("read name of message: %w", err)
+		if m.Last, err = chat.ParseMessageRef(ref); err != nil {
+			return out, fmt.Errorf("read name of message: %w", err)
 		}
 		if m.Sent, err = time.Parse(time.RFC3339Nano, sent); err != nil {
-			return nil, fmt.Errorf("read time of message: %w", err)
+			return out, fmt.Errorf("read time of message: %w", err)
 		}
 		out = append(out, m)
 	}
