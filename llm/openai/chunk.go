@@ -265,13 +265,12 @@ func (m *Model) chat(ctx context.Context, x *exchange, req request, out *sink) (
 		_, err := x.api.CreateChatCompletion(ctx, r)
 		return whole(x, err, c, m.o.MaxOutput)
 	}
-	s, err := x.api.CreateChatCompletionStream(ctx, r)
-	if err != nil {
+	if _, err := x.api.CreateChatCompletionStream(ctx, r); err != nil {
 		return llm.Response{}, err
 	}
 	defer x.drain()
 	for {
-		raw, err := s.RecvRaw()
+		raw, err := x.event()
 		if err != nil {
 			return finished(c, x, err, m.o.MaxOutput)
 		}

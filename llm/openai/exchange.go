@@ -85,6 +85,15 @@ func (x *exchange) amend(req *http.Request) error {
 	return err
 }
 
+// event gives the data of the stream's next event. An answer that is none, such as a
+// redirect, which go-openai does not take for a refusal, has no events.
+func (x *exchange) event() ([]byte, error) {
+	if x.events == nil {
+		return nil, io.EOF
+	}
+	return x.events.event()
+}
+
 // ended says that the stream has announced its end.
 func (x *exchange) ended() bool { return x.events != nil && x.events.done }
 

@@ -24,13 +24,12 @@ func (m *Model) responses(ctx context.Context, x *exchange, req request, out *si
 		_, err := x.api.CreateResponse(ctx, r)
 		return whole(x, err, c, m.o.MaxOutput)
 	}
-	s, err := x.api.CreateResponseStream(ctx, r)
-	if err != nil {
+	if _, err := x.api.CreateResponseStream(ctx, r); err != nil {
 		return llm.Response{}, err
 	}
 	defer x.drain()
 	for !c.over {
-		raw, err := s.RecvRaw()
+		raw, err := x.event()
 		if err != nil {
 			return finished(c, x, err, m.o.MaxOutput)
 		}

@@ -9,18 +9,18 @@ import (
 	"slices"
 )
 
-// events reads server-sent events and gives them on in the one form that
-// go-openai's reader understands: a line "data: JSON" each. What that reader
-// counts, misses or stumbles over goes no further: comments and keep-alives,
-// event names, data over several lines. An error that comes as an event by
-// that name, and an answer that is no stream at all but one JSON text (or a
-// page of HTML), become an event too.
+// events reads server-sent events and gives their data, a JSON text each. Comments
+// and keep-alives go no further, nor the names of events. An error that comes as an
+// event by that name, and an answer that is no stream at all but one JSON text (or a
+// page of HTML), become an event too. go-openai has a reader of its own, which counts,
+// misses or stumbles over some of that, and looks at each line with three regular
+// expressions: it is not used.
 //
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
 type events struct {
 	body  io.Closer
 	lines *bufio.Reader
-	out   bytes.Buffer
+	ready []byte // the data of an event that was read
 	name  string // of the event that is being read
 	data  []byte
 	most  int64 // bytes of an event
@@ -48,26 +48,42 @@ func newEvents(body io.ReadCloser, most int64) *events {
 // Close implements io.Closer.
 func (e *events) Close() error { return e.body.Close() }
 
-// Read implements io.Reader.
-func (e *events) Read(p []byte) (int, error) {
-	for e.out.Len() == 0 {
+// Read implements io.Reader, for go-openai, which does not read what it is given.
+func (e *events) Read([]byte) (int, error) { return 0, io.EOF }
+
+// event gives the data of the next event; io.EOF when there is none any more.
+func (e *events) event() ([]byte, error) {
+	for e.ready == nil {
+		if e.done {
+			return nil, io.EOF
+		}
 		if e.err != nil {
-			return 0, e.err
+			return nil, e.err
 		}
-		line, err := e.next()
-		if err == nil || len(bytes.TrimSpace(line)) > 0 && errors.Is(err, io.EOF) {
-			e.line(line)
-		}
-		if f := new(failure); errors.As(err, &f) {
-			e.data = nil // of an event that has no end nothing is read
-		} else if err != nil {
-			e.dispatch()
-		}
-		if e.err == nil {
-			e.err = err
-		}
+		e.read()
 	}
-	return e.out.Read(p)
+	data := e.ready
+	e.ready = nil
+	return data, nil
+}
+
+// read reads a line.
+func (e *events) read() {
+	line, err := e.next()
+	if err == nil || len(bytes.TrimSpace(line)) > 0 && errors.Is(err, io.EOF) {
+		e.line(line)
+	}
+	if err == nil {
+		return
+	}
+	if _, ok := errors.AsType[*failure](err); ok {
+		e.data = nil // of an event that has no end nothing is read
+	} else {
+		e.dispatch()
+	}
+	if e.err == nil {
+		e.err = err
+	}
 }
 
 // next reads a line; one that is too long to be an event is an error.
@@ -107,6 +123,9 @@ func (e *events) line(raw []byte) {
 	case colon && string(field) == "data":
 		e.begun = true
 		e.data = append(append(e.data, value...), '\n')
+		if e.closed() {
+			return
+		}
 		// Some leave out the blank line between events.
 		e.lined++
 		if one := bytes.TrimSpace(e.data); string(one) == "[DONE]" || e.lined <= mostLined && json.Valid(one) {
@@ -123,6 +142,16 @@ func (e *events) line(raw []byte) {
 	case !e.begun:
 		e.whole(raw)
 	}
+}
+
+// closed says whether a blank line is at hand, which ends the event: then it need not be
+// found out whether the event is whole without one.
+func (e *events) closed() bool {
+	if e.lines.Buffered() == 0 {
+		return false
+	}
+	next, err := e.lines.Peek(1)
+	return err == nil && next[0] == '\n'
 }
 
 // whole takes what is no stream as one event.
@@ -155,17 +184,14 @@ func (e *events) dispatch() {
 	if len(data) == 0 || e.done {
 		return
 	}
-	e.done = string(data) == "[DONE]"
-	e.out.WriteString("data: ")
+	if string(data) == "[DONE]" {
+		e.done = true
+		return
+	}
 	if bytes.ContainsRune(data, '\n') { // of several lines, which hardly any event has
 		data = oneLine(data)
 	}
-	if bytes.HasPrefix(data, []byte(`{"error":`)) { // go-openai would read it, and lose half of it
-		e.out.WriteString("{ ")
-		data = data[1:]
-	}
-	e.out.Write(data)
-	e.out.WriteString("\n\n")
+	e.ready = data
 }
 
 // oneLine puts what came in several lines into one.
