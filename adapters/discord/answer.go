@@ -14,25 +14,27 @@ const mostSaid = 12_000
 // answerParts writes an answer or a notice as messages.
 func answerParts(t *chat.Text) []part {
 	md := strings.ToValidUTF8(t.Markdown, "\uFFFD")
-	switch short := answerMessages(t); {
+	drawn := dialect(md)
+	switch short := said(markdown.Split(drawn, mostContent, units)); {
 	case len(short) == 1:
-		return short
+		return []part{{content: short[0], silent: t.Notice}}
 	case units(md) <= mostSaid:
-		return wideMessages(t)
+		return wideMessages(drawn, t.Notice)
 	}
 	const note = "\n\n-# The answer goes on: all of it is in the file."
-	first := said(markdown.Split(dialect(md), mostContent-units(note), units))[0]
+	first := said(markdown.Split(drawn, mostContent-units(note), units))[0]
 	return []part{{content: first + note, file: &upload{"answer.md", plainType, "The whole answer", []byte(md)}}}
 }
 
 // mostWide is the longest text of a message that is a card.
 const mostWide = 4000
 
-// wideMessages writes an answer as messages that take twice as much as others.
-func wideMessages(t *chat.Text) []part {
+// wideMessages writes an answer, as Discord draws it, as messages that take twice as
+// much as others.
+func wideMessages(drawn string, silent bool) []part {
 	var out []part
-	for _, p := range said(markdown.Split(dialect(strings.ToValidUTF8(t.Markdown, "\uFFFD")), mostWide, units)) {
-		out = append(out, part{card: []string{p}, wide: true, silent: t.Notice})
+	for _, p := range said(markdown.Split(drawn, mostWide, units)) {
+		out = append(out, part{card: []string{p}, wide: true, silent: silent})
 	}
 	return out
 }
