@@ -78,6 +78,12 @@ func (m mortal) Finish(ctx context.Context, r *memory.Run, at time.Time) (more b
 	return more, err
 }
 
+// Swap implements memory.Notes.
+func (m mortal) Swap(ctx context.Context, name string, old, value []byte) (done bool, err error) {
+	err = m.both(func() error { done, err = m.Full.Swap(ctx, name, old, value); return err })
+	return done, err
+}
+
 // Refer implements memory.Referrer.
 func (m mortal) Refer(ctx context.Context, ref chat.MessageRef, t chat.ThreadID) error {
 	return m.both(func() error { return m.Full.(memory.Referrer).Refer(ctx, ref, t) })

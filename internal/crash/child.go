@@ -205,6 +205,14 @@ func (s counted) Finish(ctx context.Context, r *memory.Run, at time.Time) (bool,
 	return more, err
 }
 
+// Swap implements memory.Notes.
+func (s counted) Swap(ctx context.Context, name string, old, value []byte) (bool, error) {
+	s.c.boundary()
+	done, err := s.Full.Swap(ctx, name, old, value)
+	s.c.boundary()
+	return done, err
+}
+
 // poll is how often a child asks the platform for events.
 const poll = 5 * time.Millisecond
 
