@@ -95,17 +95,23 @@ func newLoad(t *testing.T, platform, who string) *loadRig {
 	t.Helper()
 	switch platform {
 	case "slack":
-		w := newSlackWorld(t, fakeslack.Options{NoLimits: true})
-		for _, m := range config.SlackMethods {
-			w.extra = cmp.Or(w.extra, ", limits: {") + m + ": 100000, "
-		}
-		w.extra = strings.TrimSuffix(w.extra, ", ") + "}"
-		return loadOn(t, w, who)
+		return loadOn(t, unlimitedSlack(t), who)
 	default:
 		w := newDiscordWorld(t, fakediscord.Options{NoLimits: true})
 		w.extra = ", limits: {global: 10000}"
 		return loadOn(t, w, who)
 	}
+}
+
+// unlimitedSlack is a workspace without limits, and the program knows that.
+func unlimitedSlack(t *testing.T) *slackWorld {
+	t.Helper()
+	w := newSlackWorld(t, fakeslack.Options{NoLimits: true})
+	for _, m := range config.SlackMethods {
+		w.extra = cmp.Or(w.extra, ", limits: {") + m + ": 100000, "
+	}
+	w.extra = strings.TrimSuffix(w.extra, ", ") + "}"
+	return w
 }
 
 func loadOn(t *testing.T, w world, who string) *loadRig {
