@@ -99,11 +99,21 @@ func (d *driver) waiting(ctx context.Context, at time.Time, asks []ask) ([]ask, 
 	}), nil
 }
 
-// refused is what came of calls for which nobody can be asked now.
-func refused(open []memory.Asked) []memory.Body {
-	var out []memory.Body
-	for _, a := range open {
-		out = append(out, memory.Result{Call: a.Call, Tool: a.Tool, State: chat.CallDenied, Text: agent.TooMany})
+// counted takes approvals out that would be too many, all or none of them. They get
+// that for their outcome. What can't be counted is not opened.
+func (d *driver) counted(ctx context.Context, at time.Time, open []memory.Asked) (rest []memory.Asked, over []memory.Body, err error) {
+	if len(open) == 0 {
+		return nil, nil, nil
 	}
-	return out
+	full, err := d.tooMany(ctx, at, open)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look how many approvals wait: %w", err)
+	}
+	if !full {
+		return open, nil, nil
+	}
+	for _, a := range open {
+		over = append(over, memory.Result{Call: a.Call, Tool: a.Tool, State: chat.CallDenied, Text: agent.TooMany})
+	}
+	return nil, over, nil
 }

@@ -2,7 +2,9 @@ package run_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -27,15 +29,7 @@ func TestTooManyApprovals(t *testing.T) {
 		w.start()
 		defer w.stop()
 		for i, who := range []string{"ada", "ada", "ada", "ben"} {
-			w.thread.Root = fmt.Sprint(i)
-			m := chat.Message{
-				Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: fmt.Sprint(i)}, From: chat.User{ID: chat.UserID(who), Name: who}, Text: "deploy all",
-			}
-			if _, err := w.inbox.Message(t.Context(), w.thread, m, fmt.Sprint(i)); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Second) // in the bubble's time
-			synctest.Wait()
+			w.asks(who, i)
 		}
 		lines := strings.Join(w.board.Lines(), "\n")
 		if n := strings.Count(lines, "ask deploy"); n != 48 {
@@ -218,9 +212,7 @@ func TestRoomForApprovals(t *testing.T) {
 		w.asks("ada", most)
 		want(0, "full")
 		w.thread.Root = "0"
-		if _, err := w.inbox.Message(t.Context(), w.thread, chat.Message{
-			Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: "n"}, From: chat.User{ID: "ada", Name: "ada"}, Text: "n",
-		}, "n"); err != nil {
+		if err := w.say("n"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second) // in the bubble's time
@@ -234,5 +226,71 @@ func TestRoomForApprovals(t *testing.T) {
 		want(1, "one was denied")
 		other.asks("ada", most+2)
 		want(0, "full again")
+	})
+}
+
+// looksUpSlowly is a platform that takes its time to say who could approve.
+type looksUpSlowly struct{ *script.Board }
+
+// Possible implements run.Members.
+func (s looksUpSlowly) Possible(ctx context.Context, thread chat.ThreadID, rule string) bool {
+	time.Sleep(10 * time.Second) // in the bubble's time, for each of sixteen
+	return s.Board.Possible(ctx, thread, rule)
+}
+
+// It makes no room that it takes long until somebody is asked.
+func TestTooManyWhileApproversAreLookedUp(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		deploy := tool("deploy", false)
+		deploy.Risk, deploy.Rules.Approvers = agent.Ask, []string{"group:ops"}
+		w := newWorld(t, store, nil, deploy)
+		w.runner.Model, w.runner.Platforms["board"] = asker{}, looksUpSlowly{w.board}
+		w.start()
+		defer w.stop()
+		for i := range 4 {
+			w.asks("ada", i)
+			time.Sleep(45 * time.Second) // in the bubble's time
+		}
+		time.Sleep(10 * time.Minute) // in the bubble's time
+		synctest.Wait()
+		if n := strings.Count(strings.Join(w.board.Lines(), "\n"), "ask deploy"); n != 32 {
+			t.Errorf("%d approvals are asked for, want 32", n)
+		}
+	})
+}
+
+// unwilling is a store that takes no notes for a while.
+type unwilling struct {
+	memory.Full
+	times atomic.Int64
+}
+
+// Swap implements memory.Notes.
+func (s *unwilling) Swap(ctx context.Context, name string, old, value []byte) (bool, error) {
+	if s.times.Add(-1) >= 0 {
+		return false, errors.New("no notes now")
+	}
+	return s.Full.Swap(ctx, name, old, value)
+}
+
+// Nobody is asked for an approval that can't be counted; once it can be, they are, once.
+func TestAskedOnceItCounts(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, full memory.Full) {
+		store := &unwilling{Full: full}
+		store.times.Store(2)
+		deploy := tool("act", false)
+		deploy.Risk = agent.Ask
+		w := newWorld(t, store, nil, deploy)
+		w.runner.Model, w.runner.Log = once{}, slog.New(slog.DiscardHandler)
+		w.start()
+		defer w.stop()
+		w.asks("ada", 0)
+		time.Sleep(10 * time.Minute) // in the bubble's time
+		synctest.Wait()
+		if n, left := strings.Count(strings.Join(w.board.Lines(), "\n"), "ask act {"), store.times.Load(); n != 1 || left >= 0 {
+			t.Errorf("asked %d times, %d failures are left", n, left)
+		}
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"nod/agent"
@@ -139,20 +138,22 @@ func (d *driver) mark(key string, act agent.Mark) {
 
 // open opens approvals, and denies at once those that nobody could give.
 func (d *driver) open(key string, act agent.Open) {
-	at := d.now()
+	ahead := d.now().Sub(d.Host.Now()) // of the store's clock
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		open, bodies := d.unready(ctx, act.Asked)
-		if len(open) > 0 {
-			switch full, err := d.tooMany(ctx, at, open); {
-			case err != nil:
-				return outcome{settle: func() error { return fmt.Errorf("look how many approvals wait: %w", err) }}
-			case full:
-				bodies, open = append(bodies, refused(open)...), nil
-			}
+		nobody := map[string]bool{} // could approve the call
+		for _, a := range open {
+			nobody[a.Call] = !d.possible(ctx, a.Rules.AllApprovers())
 		}
+		// Last of all, since what is noted and does not come into a log makes room soon.
+		open, over, err := d.counted(ctx, d.Host.Now().Add(ahead), open)
+		if err != nil {
+			return outcome{settle: func() error { return err }}
+		}
+		bodies = append(bodies, over...)
 		for _, a := range open {
 			bodies = append(bodies, a)
-			if !d.possible(ctx, a.Rules.AllApprovers()) {
+			if nobody[a.Call] {
 				bodies = append(bodies, memory.Decided{
 					Call: a.Call, Outcome: chat.Denied, Reason: "nobody in this conversation can approve it",
 				})
