@@ -10,12 +10,16 @@ import (
 	"nod/llm"
 )
 
-// additions are what is put into the body that go-openai wrote: the messages, and
-// what it has no field for.
+// additions are what is put into the body that go-openai wrote: the messages, the
+// definitions of the tools, and what it leaves out.
 type additions struct {
-	request  map[string]json.RawMessage // fields
-	messages []any                      // each an outgoing or an echoing
+	messages []any  // each an outgoing or an echoing; nil for the API that has none
+	tools    []byte // a list, in place of the standIns
+	zeros    []string
 }
+
+// none says that there is nothing to put in.
+func (a additions) none() bool { return a.messages == nil && a.tools == nil && len(a.zeros) == 0 }
 
 // outgoing is a message in the form of /chat/completions. go-openai's own writes each by
 // itself, and then all of them once more into the request; and a long thread has
@@ -35,43 +39,56 @@ type echoing struct {
 
 // number gives a number on; go-openai leaves 0 out, so that is added.
 func (a *additions) number(field string, f float32) float32 {
-	if a.request == nil {
-		a.request = map[string]json.RawMessage{}
-	}
 	if f == 0 {
-		a.request[field] = json.RawMessage("0")
+		a.zeros = append(a.zeros, field)
 	}
 	return f
 }
 
-// noMessages is what go-openai writes where there are none, behind the model's name
-// and so before anything else that may look like it.
-var noMessages = []byte(`"messages":null`)
+// What go-openai writes where there are no messages, and for the standIns. Behind no
+// other field of a request there is such a thing, and in a text its quotes are escaped.
+var (
+	noMessages = []byte(`"messages":null`)
+	noTools    = []byte(`"tools":[{"type":"` + standIn + `"}]`)
+)
 
-var errBody = errors.New("the request has no place for messages")
+// standIn is the type of the tool that go-openai is given instead of those that are
+// offered, so that it knows that there are some: some models take none.
+const standIn = "stands for the tools"
 
-// into puts the additions into a request's body.
-func (a additions) into(body []byte) ([]byte, error) {
-	messages, err := json.Marshal(a.messages)
-	if err != nil {
-		return nil, err
-	}
-	if len(a.request) == 0 {
-		head, tail, ok := bytes.Cut(body, noMessages)
-		if !ok {
-			return nil, errBody
+var standIns = []openai.Tool{{Type: standIn}}
+
+var errBody = errors.New("the request has no place for what is to be put into it")
+
+// into puts the additions into a request's body, of which nothing is read for that.
+func (a additions) into(body []byte) (out []byte, err error) {
+	if a.tools != nil {
+		if body, err = instead(body, noTools, "tools", a.tools); err != nil {
+			return nil, err
 		}
-		return bytes.Join([][]byte{head, []byte(`"messages":`), messages, tail}, nil), nil
 	}
-	var doc map[string]json.RawMessage
-	if err := json.Unmarshal(body, &doc); err != nil {
-		return nil, err
+	if a.messages != nil {
+		messages, err := json.Marshal(a.messages)
+		if err != nil {
+			return nil, err
+		}
+		if body, err = instead(body, noMessages, "messages", messages); err != nil {
+			return nil, err
+		}
 	}
-	for key, value := range a.request {
-		doc[key] = value
+	for _, name := range a.zeros {
+		body = append([]byte(`{"`+name+`":0,`), body[1:]...)
 	}
-	doc["messages"] = messages
-	return json.Marshal(doc)
+	return body, nil
+}
+
+// instead puts a field in place of what stands for it.
+func instead(body, place []byte, name string, value []byte) ([]byte, error) {
+	head, tail, ok := bytes.Cut(body, place)
+	if !ok {
+		return nil, errBody
+	}
+	return bytes.Join([][]byte{head, []byte(`"` + name + `":`), value, tail}, nil), nil
 }
 
 // MarshalJSON writes the message with the fields of its echo.

@@ -259,7 +259,10 @@ func (u usage) count() llm.Usage {
 // chat makes one completion by Chat Completions.
 func (m *Model) chat(ctx context.Context, x *exchange, req request, out *sink) (llm.Response, error) {
 	c := &completion{out: out, newID: m.o.NewID, most: m.o.MaxOutput, room: room{left: m.o.MaxOutput}, from: m.from(), stops: stops{words: req.Stop}}
-	r, add := m.chatRequest(req, x.stream)
+	r, add, err := m.chatRequest(req, x.stream)
+	if err != nil {
+		return llm.Response{}, err
+	}
 	x.add = add
 	if !x.stream {
 		_, err := x.api.CreateChatCompletion(ctx, r)

@@ -67,9 +67,9 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// amend puts the messages into a request, and what go-openai has no field for.
+// amend puts into a request what go-openai has no field for, or writes more than once.
 func (x *exchange) amend(req *http.Request) error {
-	if x.add.messages == nil { // of another API
+	if x.add.none() {
 		return nil
 	}
 	body, err := io.ReadAll(req.Body)

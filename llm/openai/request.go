@@ -10,7 +10,7 @@ import (
 )
 
 // chatRequest is a request, and what is put into it.
-func (m *Model) chatRequest(req request, stream bool) (r openai.ChatCompletionRequest, add additions) {
+func (m *Model) chatRequest(req request, stream bool) (r openai.ChatCompletionRequest, add additions, err error) {
 	r = openai.ChatCompletionRequest{Model: m.o.Model}
 	add.messages = make([]any, 0, len(req.Messages)+1)
 	for _, msg := range m.reidentified(ordered(req.Messages, req.lim), req.lim) {
@@ -28,7 +28,9 @@ func (m *Model) chatRequest(req request, stream bool) (r openai.ChatCompletionRe
 			add.messages = append(add.messages, echoing{out, e})
 		}
 	}
-	r.Tools = definitions(req.Tools)
+	if add.tools, r.Tools, err = m.chatTools.list(req.Tools); err != nil {
+		return r, add, err
+	}
 	if req.NoCalls && len(r.Tools) > 0 && !req.lim.has(noToolChoice) {
 		r.ToolChoice = "none"
 	}
@@ -44,7 +46,7 @@ func (m *Model) chatRequest(req request, stream bool) (r openai.ChatCompletionRe
 	if stream && !req.lim.has(noStreamOptions) {
 		r.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
-	return r, add
+	return r, add, nil
 }
 
 // noted stands between a result and a person's next message for models that

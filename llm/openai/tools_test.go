@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	openai "github.com/sashabaranov/go-openai"
 
 	"nod/llm"
 )
@@ -176,5 +178,50 @@ func TestHeedless(t *testing.T) {
 	req.NoCalls = false
 	if _, err := m.Complete(t.Context(), req, nil); err != nil || len(offering(t, s.asked[5])) != 1 {
 		t.Errorf("before the last call the tools are gone: %v", err)
+	}
+}
+
+// The definition of a tool is written once, and anew when it is another; what is kept
+// has a bound.
+func TestToolsAreWrittenOnce(t *testing.T) {
+	t.Parallel()
+	wrote := 0
+	w := written{form: func(t llm.Tool) any { wrote++; return chatTool(t) }}
+	clock := llm.Tool{Name: "clock", Description: "tells <the> time", Parameters: json.RawMessage(`{"type":"object"}`)}
+	better := clock
+	better.Description = "tells the time, and the date"
+	other := better
+	other.Parameters = json.RawMessage(`{"type": "object", "properties": {}}`)
+	bare := llm.Tool{Name: "bare"}
+	for _, tools := range [][]llm.Tool{{clock, bare}, {clock, bare}, {bare, clock}, {better, bare}, {better}, {other}, {clock}} {
+		got, _, err := w.list(tools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var like []openai.Tool
+		for _, tool := range tools {
+			like = append(like, chatTool(tool).(openai.Tool))
+		}
+		want, err := json.Marshal(like)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != string(want) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if wrote != 5 {
+		t.Errorf("%d definitions were written, want 5: two tools, two changes, and the first again", wrote)
+	}
+	for i := range 3 * mostWritten {
+		if _, err := w.text(llm.Tool{Name: strconv.Itoa(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(w.by) > mostWritten {
+		t.Errorf("%d are kept", len(w.by))
+	}
+	if _, err := w.text(llm.Tool{Name: "bad", Parameters: json.RawMessage(`{`)}); err == nil {
+		t.Error("a schema that is no JSON is written")
 	}
 }
