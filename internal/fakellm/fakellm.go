@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
 // Message is a message of a request, as far as a test looks at it.
@@ -123,7 +125,7 @@ func (s *Server) Refused() []string {
 
 func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	var req Request
-	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+	if err := jsonv1.NewDecoder(r.Body).Decode(&req); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}

@@ -88,7 +88,11 @@ type loaded struct {
 
 // load reads the thread's log after a Seq, from its base on if current.
 func (r *reader) load(ctx context.Context, thread string, after uint64, current bool) (l loaded, err error) {
-	rows, err := r.part.QueryContext(ctx, thread, after, current)
+	if err := ctx.Err(); err != nil {
+		return l, err
+	}
+	// A read waits for nobody, and to be ready to break it off costs another goroutine.
+	rows, err := r.part.QueryContext(context.WithoutCancel(ctx), thread, after, current)
 	if err != nil {
 		return l, err
 	}
