@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
@@ -16,6 +17,9 @@ type Log struct {
 	claim  Claim
 	state  *state
 	silent map[string]time.Duration
+
+	first uint64 // Seq of the first entry
+	n     int    // how many there are
 }
 
 // Claim is what a decision knows beside the log: under which claim it is made.
@@ -35,11 +39,39 @@ type Claim struct {
 
 // NewLog reads a log under a claim.
 func NewLog(entries []memory.Entry, c Claim) *Log {
-	return &Log{claim: c, state: fold(entries)}
+	l := &Log{claim: c, state: fold(nil)}
+	l.Append(entries...)
+	return l
+}
+
+// Resume goes on with a log that was read before under another claim: entries are the
+// same ones, and what came behind them. It says false where they can't be.
+func (l *Log) Resume(entries []memory.Entry, c Claim) bool {
+	if l.n == 0 || len(entries) < l.n || entries[0].Seq != l.first || entries[l.n-1].Seq != l.state.last {
+		return false
+	}
+	l.claim, l.silent = c, nil
+	l.Append(entries[l.n:]...)
+	return true
+}
+
+// Equal says whether another log comes to the same, as it does when it has the same
+// entries. It is for whoever checks what goes on with a log.
+func (l *Log) Equal(other *Log) bool {
+	for _, log := range []*Log{l, other} {
+		for _, c := range log.state.calls {
+			c.sum, c.tied = "", "" // worked out when they are asked for
+		}
+	}
+	return l.first == other.first && l.n == other.n && reflect.DeepEqual(l.state, other.state)
 }
 
 // Append adds what was committed, and what arrived.
 func (l *Log) Append(entries ...memory.Entry) {
+	if l.n == 0 && len(entries) > 0 {
+		l.first = entries[0].Seq
+	}
+	l.n += len(entries)
 	for _, e := range entries {
 		l.state.add(e)
 	}

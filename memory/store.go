@@ -132,6 +132,12 @@ type Run struct {
 	// is asked right before something is sent that must not be sent twice.
 	Doubt func() bool
 
+	// Kept is what the last run of the thread left here when it let the thread go, if
+	// that was in this process and Log goes on right where that run saw its end; nil
+	// otherwise. Whoever finishes a run may leave here what was made of Log, which is
+	// then kept for as long as the store remembers the log, and by nobody else.
+	Kept any
+
 	// Held is for the store that made the run.
 	Held any
 }

@@ -91,7 +91,7 @@ func (d *driver) leave() {
 
 // drive begins one action after the other until the thread is let go.
 func (d *driver) drive() error {
-	d.log = agent.NewLog(d.held.Log, agent.Claim{Since: d.held.Claimed, Token: short(d.held.Token), Self: d.Store.Self(), Now: d.held.Now})
+	d.log = d.read()
 	d.questions.hear(d.log)
 	for {
 		if err := d.take(); err != nil {
@@ -123,6 +123,17 @@ func (d *driver) drive() error {
 			return err
 		}
 	}
+}
+
+// read reads the log, of a long one no more than what is new to this process.
+func (d *driver) read() *agent.Log {
+	claim := agent.Claim{Since: d.held.Claimed, Token: short(d.held.Token), Self: d.Store.Self(), Now: d.held.Now}
+	log, ok := d.held.Kept.(*agent.Log)
+	d.held.Kept = nil
+	if ok && log.Resume(d.held.Log, claim) {
+		return log
+	}
+	return agent.NewLog(d.held.Log, claim)
 }
 
 // decide says what to do next. That is a function of the log, so it is asked once for
@@ -288,11 +299,18 @@ func (d *driver) earliest() time.Time {
 func (d *driver) finish(w agent.Wait) (over bool, err error) {
 	d.drawSteps(true)
 	d.platform.Working(d.thread, false)
+	if len(d.held.Log) > d.ReadAgain {
+		d.held.Kept = d.log
+		defer func() { d.held.Kept = nil }()
+	}
 	var more bool
 	err = d.insist(func() (err error) {
 		more, err = d.Store.Finish(background, d.held, d.lookAt(w.Until))
 		return err
 	})
+	if err == nil && !more {
+		d.log = nil // whoever claims the thread next may have it by now
+	}
 	if err != nil || !more {
 		return true, err
 	}

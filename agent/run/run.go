@@ -53,6 +53,9 @@ type Runner struct {
 	// Most is how many threads are held at once, those that wait for a model
 	// included.
 	Most int
+	// ReadAgain is of how many entries a log may be that each claim reads again. A
+	// longer one is kept as it was read, as long as the store remembers it.
+	ReadAgain int
 
 	retries retries
 	health  health
@@ -70,6 +73,8 @@ type Runner struct {
 const (
 	DefaultGrace = 20 * time.Second
 	DefaultMost  = 10_000
+
+	DefaultReadAgain = 100
 )
 
 // Run claims and drives threads until ctx is done. Then it begins nothing more,
@@ -112,6 +117,9 @@ func (r *Runner) defaults() {
 	}
 	if r.Most <= 0 {
 		r.Most = DefaultMost
+	}
+	if r.ReadAgain <= 0 {
+		r.ReadAgain = DefaultReadAgain
 	}
 	if r.Log == nil {
 		r.Log = slog.New(slog.DiscardHandler)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"nod/agent"
 	"nod/chat"
 	"nod/memory"
 )
@@ -43,6 +44,8 @@ type handle struct {
 	sick   int           // counts the times when it was not well
 	closed bool
 	claims []func() // those who wait for something to claim
+
+	kept map[chat.ThreadID]keptLog // what was made of the logs of runs that ended
 }
 
 var _ memory.Full = (*handle)(nil)
@@ -59,7 +62,7 @@ type hold struct {
 }
 
 func (s *server) open(name string, w wire) *handle {
-	h := &handle{wire: w, s: s, name: name, well: true, sure: true}
+	h := &handle{wire: w, s: s, name: name, well: true, sure: true, kept: map[chat.ThreadID]keptLog{}}
 	if s.alone { // then whoever had it before is gone
 		for _, o := range s.handles {
 			o.leave()
@@ -267,7 +270,35 @@ func (h *handle) began(c *claimed) *memory.Run {
 		run.Bell.Mail()
 	}
 	h.runs = append(h.runs, run)
+	run.Kept = h.remembered(run)
 	return run
+}
+
+// keptLog is what was made of a log.
+type keptLog struct {
+	made any
+	log  []memory.Entry
+}
+
+// remembered gives what was made of the log up to where the last run left it, if it
+// is the same log. It has to be what is made of it anew.
+func (h *handle) remembered(run *memory.Run) any {
+	k, ok := h.kept[run.Thread]
+	delete(h.kept, run.Thread)
+	if !ok || len(run.Log) < len(k.log) || !reflect.DeepEqual(run.Log[:len(k.log)], k.log) {
+		return nil
+	}
+	log, ok := k.made.(*agent.Log)
+	if !ok { // the contract's tests leave something else
+		return k.made
+	}
+	if !log.Resume(k.log, agent.Claim{}) {
+		panic("what was made of a log is of another one")
+	}
+	if !log.Equal(agent.NewLog(k.log, agent.Claim{})) {
+		panic("what was made of a log in the course of runs is not what it comes to")
+	}
+	return log
 }
 
 // Commit implements memory.Store.
@@ -301,6 +332,9 @@ func (h *handle) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) 
 	}
 	if lost || !more {
 		h.here(func() { h.drop(run) })
+	}
+	if !lost && !more && run.Kept != nil {
+		h.kept[run.Thread] = keptLog{run.Kept, slices.Clone(run.Log)}
 	}
 	if lost {
 		return false, memory.ErrFenced

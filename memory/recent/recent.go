@@ -32,6 +32,7 @@ type remembered struct {
 	thread string
 	token  string
 	log    []memory.Entry
+	kept   any
 	size   int
 }
 
@@ -40,16 +41,23 @@ func New() *Logs { return &Logs{order: list.New(), items: map[string]*list.Eleme
 
 // Put remembers the log as it was under a token, but for what was left out or
 // forgotten; what has not been used for longest makes room.
-func (r *Logs) Put(thread, token string, log []memory.Entry) {
+func (r *Logs) Put(thread, token string, log []memory.Entry, kept any) {
+	all := len(log)
 	log = current(log)
 	size := weigh(log)
+	switch {
+	case len(log) != all:
+		kept = nil // it was made of what is gone
+	case kept != nil:
+		size += BareKept * len(log)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop(r.items[thread])
 	if size > mostBytes {
 		return
 	}
-	r.items[thread] = r.order.PushFront(&remembered{thread, token, log[:len(log):len(log)], size})
+	r.items[thread] = r.order.PushFront(&remembered{thread, token, log[:len(log):len(log)], kept, size})
 	r.size += size
 	for r.size > mostBytes || r.order.Len() > mostThreads {
 		r.drop(r.order.Back())
@@ -58,16 +66,16 @@ func (r *Logs) Put(thread, token string, log []memory.Entry) {
 
 // Take gives what is remembered of a thread and forgets it: whoever claims the
 // thread goes on with it.
-func (r *Logs) Take(thread string) (token string, log []memory.Entry) {
+func (r *Logs) Take(thread string) (token string, log []memory.Entry, kept any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.items[thread]
 	if e == nil {
-		return "", nil
+		return "", nil, nil
 	}
 	m, _ := e.Value.(*remembered)
 	r.drop(e)
-	return m.token, m.log
+	return m.token, m.log, m.kept
 }
 
 func (r *Logs) drop(e *list.Element) {
@@ -95,6 +103,10 @@ func current(log []memory.Entry) []memory.Entry {
 	}
 	return slices.Clone(memory.Since(log, base))
 }
+
+// BareKept is what memory.Run's Kept is taken for, in bytes an entry: what is in the
+// entries it has in common with the log.
+const BareKept = 256
 
 // weigh says about how many bytes a log takes in memory: its texts, and for each
 // entry what it takes without them.

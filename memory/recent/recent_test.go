@@ -21,13 +21,13 @@ func logOf(bodies ...memory.Body) []memory.Entry {
 // What is remembered is given once, without what was left out or forgotten.
 func TestLogs(t *testing.T) {
 	r := New()
-	r.Put("a", "3", logOf(memory.Due{}, memory.Due{}))
-	r.Put("a", "4", logOf(memory.Due{}, memory.Due{}, memory.Due{}))
-	r.Put("cut", "1", logOf(memory.Due{}, memory.Due{}, memory.Trimmed{Before: 2}))
-	r.Put("forgotten", "1", logOf(memory.Due{}, memory.Trimmed{Before: 2}, memory.Forgot{Before: 3}))
+	r.Put("a", "3", logOf(memory.Due{}, memory.Due{}), nil)
+	r.Put("a", "4", logOf(memory.Due{}, memory.Due{}, memory.Due{}), nil)
+	r.Put("cut", "1", logOf(memory.Due{}, memory.Due{}, memory.Trimmed{Before: 2}), nil)
+	r.Put("forgotten", "1", logOf(memory.Due{}, memory.Trimmed{Before: 2}, memory.Forgot{Before: 3}), nil)
 	for thread, want := range map[string][]string{"a": {"4", "1", "2", "3"}, "cut": {"1", "2", "3"}, "forgotten": {"1", "3"}, "b": {""}} {
 		for _, want := range [][]string{want, {""}} {
-			token, log := r.Take(thread)
+			token, log, _ := r.Take(thread)
 			got := []string{token}
 			for _, e := range log {
 				got = append(got, fmt.Sprint(e.Seq))
@@ -46,26 +46,47 @@ func TestLogs(t *testing.T) {
 func TestLogsMakeRoom(t *testing.T) {
 	r := New()
 	for i := range mostThreads + 1 {
-		r.Put(fmt.Sprint(i), "1", logOf(memory.Due{}))
+		r.Put(fmt.Sprint(i), "1", logOf(memory.Due{}), nil)
 	}
-	_, oldest := r.Take("0")
-	_, next := r.Take("1")
+	_, oldest, _ := r.Take("0")
+	_, next, _ := r.Take("1")
 	if oldest != nil || next == nil {
 		t.Errorf("the oldest has %d entries, the next one %d", len(oldest), len(next))
 	}
 	long := func(bytes int) []memory.Entry {
 		return logOf(memory.Step{Answer: strings.Repeat("x", bytes)})
 	}
-	r.Put("long", "1", long(mostBytes-1000))
-	r.Put("short", "1", long(10))
+	r.Put("long", "1", long(mostBytes-1000), nil)
+	r.Put("short", "1", long(10), nil)
 	if len(r.items) > 4 || r.size > mostBytes {
 		t.Errorf("%d bytes of %d threads", r.size, len(r.items))
 	}
-	r.Put("too long", "1", long(mostBytes+1))
-	if _, log := r.Take("too long"); log != nil {
+	r.Put("too long", "1", long(mostBytes+1), nil)
+	if _, log, _ := r.Take("too long"); log != nil {
 		t.Error("a log of more bytes than there may be in all is remembered")
 	}
-	if _, log := r.Take("short"); log == nil {
+	if _, log, _ := r.Take("short"); log == nil {
 		t.Error("the log that is too long took the place of one that fits")
+	}
+}
+
+// What was made of a log is given with it, counts, and goes with what it was made of.
+func TestLogsKeep(t *testing.T) {
+	r := New()
+	whole, cut := logOf(memory.Due{}, memory.Due{}), logOf(memory.Due{}, memory.Trimmed{Before: 2})
+	r.Put("a", "1", whole, nil)
+	bare := r.size
+	r.Put("a", "1", whole, "made")
+	if r.size != bare+2*BareKept {
+		t.Errorf("%d bytes, and %d with what was made of it", bare, r.size)
+	}
+	r.Put("b", "1", cut, "made")
+	for thread, want := range map[string]any{"a": "made", "b": nil} {
+		if _, _, kept := r.Take(thread); kept != want {
+			t.Errorf("%s: %v was kept, want %v", thread, kept, want)
+		}
+	}
+	if r.size != 0 {
+		t.Errorf("%d bytes of nothing", r.size)
 	}
 }

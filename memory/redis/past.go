@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nod/memory"
+	"nod/memory/recent"
 )
 
 // past is how a log came to be what it is, as far as this process made it so:
@@ -101,7 +102,9 @@ type remembered struct {
 	thread string
 	shard  int
 	log    []memory.Entry
+	kept   any // as of memory.Run
 	weight int // bytes of the log
+	extra  int // and of what is kept beside it
 	past   past
 	chain  memory.Head // of its audit log, when it was left
 	at     time.Time
@@ -115,13 +118,19 @@ func (l *logs) put(m *remembered) {
 	all := len(m.log)
 	m.log = current(m.log)
 	m.weight = m.weight / max(all, 1) * len(m.log)
+	switch {
+	case len(m.log) != all:
+		m.kept = nil // it was made of what is gone
+	case m.kept != nil:
+		m.extra = recent.BareKept * len(m.log)
+	}
 	m.past.shorten(restSteps, restWeight)
 	m.at = time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.drop(l.items[m.thread])
 	l.items[m.thread] = l.order.PushFront(m)
-	l.weight += m.weight + m.past.weight
+	l.weight += m.weight + m.extra + m.past.weight
 	for l.weight > mostWeight || l.order.Len() > mostThreads {
 		l.drop(l.order.Back())
 	}
@@ -159,7 +168,7 @@ func (l *logs) drop(e *list.Element) {
 	}
 	m, _ := l.order.Remove(e).(*remembered)
 	delete(l.items, m.thread)
-	l.weight -= m.weight + m.past.weight
+	l.weight -= m.weight + m.extra + m.past.weight
 }
 
 // current is the log from its base on.

@@ -107,7 +107,9 @@ func TestContractWithLostAnswers(t *testing.T) {
 	lost := &losing{}
 	storetest.Run(t, func(t *testing.T, o storetest.Options) storetest.Instance {
 		prefix := fmt.Sprintf("t%d", prefixes.Add(1))
-		return instance(t, server.URL(), Options{Keep: o.Keep, Lease: o.Lease, Quota: o.Quota, Prefix: prefix}, lost)
+		in := instance(t, server.URL(), Options{Keep: o.Keep, Lease: o.Lease, Quota: o.Quota, Prefix: prefix}, lost)
+		in.Forgets = true
+		return in
 	})
 	t.Cleanup(func() {
 		if lost.n.Load() == 0 {

@@ -85,8 +85,13 @@ func (s *Store) claimed(o offer, known *remembered, r *reply) (*memory.Run, erro
 	h := &held{chain: known.chain, shard: o.shard, thread: o.thread, id: thread, ready: o.id, token: o.token, bell: &memory.Bell{}, weight: weightOf(raw)}
 	h.hears(s, now)
 	log := decodeEntries(raw, first)
+	var kept any
 	if len(known.log) > 0 && first == memory.LastSeq(known.log)+1 && known.past.last().head == head {
-		log = append(memory.Since(known.log, base), log...)
+		current := memory.Since(known.log, base)
+		if len(current) == len(known.log) {
+			kept = known.kept
+		}
+		log = append(current, log...)
 		h.past, h.weight = known.past, h.weight+known.weight
 	} else {
 		h.past.begin(head, last)
@@ -98,7 +103,7 @@ func (s *Store) claimed(o offer, known *remembered, r *reply) (*memory.Run, erro
 	}
 	return &memory.Run{
 		Thread: thread, Token: o.token, Log: log, Claimed: last + 1 + given,
-		Now: timeOf(now), Waited: max(waited, 0), Bell: h.bell, Doubt: s.doubts(o.shard), Held: h,
+		Now: timeOf(now), Waited: max(waited, 0), Bell: h.bell, Doubt: s.doubts(o.shard), Kept: kept, Held: h,
 	}, nil
 }
 
@@ -318,7 +323,7 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (
 		return true, nil
 	}
 	s.held.end(h)
-	s.logs.put(&remembered{thread: h.thread, shard: h.shard, log: run.Log, weight: h.weight, past: h.past, chain: h.chain})
+	s.logs.put(&remembered{thread: h.thread, shard: h.shard, log: run.Log, kept: run.Kept, weight: h.weight, past: h.past, chain: h.chain})
 	if deadline == 0 && s.keep > 0 {
 		deadline = now + s.keep.Milliseconds()
 	}

@@ -40,7 +40,7 @@ func (s *Store) Next(ctx context.Context, platforms ...string) (*memory.Run, err
 // claim reads a thread that is held; nil when nothing woke it.
 func (s *Store) claim(h *held) (*memory.Run, error) {
 	now := s.now()
-	l, known, err := s.remembered(h)
+	l, known, kept, err := s.remembered(h)
 	if err != nil || !l.found || !l.wakes(now) {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Store) claim(h *held) (*memory.Run, error) {
 	}
 	return &memory.Run{
 		Thread: thread, Token: word(), Log: append(append(known, entries(l.log)...), entries(h.seen)...), Claimed: first,
-		Now: fromMillis(millis(now)), Waited: max(0, now.Sub(fromMillis(h.woken))), Bell: h.bell, Held: h,
+		Now: fromMillis(millis(now)), Waited: max(0, now.Sub(fromMillis(h.woken))), Bell: h.bell, Kept: kept, Held: h,
 	}, nil
 }
 
@@ -80,18 +80,21 @@ func (s *Store) seenBefore(h *held, inbox []row) (n uint64) {
 
 // remembered reads what the process does not know of a thread any more, and gives
 // what it does know.
-func (s *Store) remembered(h *held) (loaded, []memory.Entry, error) {
-	_, known := s.recent.Take(h.thread)
+func (s *Store) remembered(h *held) (_ loaded, known []memory.Entry, kept any, err error) {
+	_, known, kept = s.recent.Take(h.thread)
 	last := memory.LastSeq(known)
 	l, err := s.load(background, h.thread, last, true)
 	if err != nil || last == 0 {
-		return l, nil, err
+		return l, nil, nil, err
 	}
 	if l.seq < last || len(l.log) > 0 && l.log[0].seq != last+1 { // not the file that it was
 		l, err = s.load(background, h.thread, 0, true)
-		return l, nil, err
+		return l, nil, nil, err
 	}
-	return l, memory.Since(known, l.base), nil
+	if current := memory.Since(known, l.base); len(current) != len(known) {
+		return l, current, nil, nil
+	}
+	return l, known, kept, nil
 }
 
 // wakes says whether there is something to do for a run.
@@ -202,7 +205,7 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (
 			return
 		}
 		s.queue.kept(h.thread)
-		s.recent.Put(h.thread, "", run.Log)
+		s.recent.Put(h.thread, "", run.Log, run.Kept)
 		s.queue.release(h)
 		s.queue.deadline(wakeAt)
 	}}

@@ -45,6 +45,9 @@ type Instance struct {
 	// Replica opens the same data in a second process beside this one. Nil
 	// where the store serves one process only.
 	Replica func(t *testing.T) Instance
+
+	// Forgets is of a store whose answers are lost, which need not remember a log.
+	Forgets bool
 }
 
 // Open opens an empty store, or fails the test. It may be called from several
@@ -75,6 +78,7 @@ type check struct {
 // suite lists every test. Each opens with a sentence on what it proves.
 var suite = []check{
 	{"Order", order},
+	{"Kept", kept},
 	{"Threads", threads},
 	{"ArrivedComeAfterCommitted", arrivedAfterCommitted},
 	{"FinishSaysMore", finishSaysMore},

@@ -1,0 +1,39 @@
+package agent
+
+import (
+	"testing"
+
+	"nod/memory"
+)
+
+// A log that was read before goes on under another claim, where it is the same one.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	log := func(first uint64, n int) (out []memory.Entry) {
+		for i := range uint64(n) {
+			out = append(out, memory.Entry{Seq: first + i, Body: memory.Ended{Turn: 1}})
+		}
+		return out
+	}
+	for name, tt := range map[string]struct {
+		before, now []memory.Entry
+		want        bool
+	}{
+		"nothing new":       {log(1, 3), log(1, 3), true},
+		"two more":          {log(1, 3), log(1, 5), true},
+		"nothing before":    {nil, log(1, 3), false},
+		"shorter":           {log(1, 3), log(1, 2), false},
+		"begins later":      {log(1, 3), log(2, 3), false},
+		"another beginning": {log(1, 3), append(log(2, 1), log(3, 3)...), false},
+		"a gap":             {log(1, 3), append(log(1, 2), log(4, 3)...), false},
+	} {
+		l := NewLog(tt.before, Claim{Token: "old"})
+		l.Heard("p", 1)
+		if got := l.Resume(tt.now, Claim{Token: "new"}); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+		if tt.want && (!l.Equal(NewLog(tt.now, Claim{})) || l.claim.Token != "new" || l.silent != nil) {
+			t.Errorf("%s: it is not the log as it is now", name)
+		}
+	}
+}
