@@ -51,6 +51,9 @@ func (l *Log) Resume(entries []memory.Entry, c Claim) bool {
 		return false
 	}
 	l.claim, l.silent = c, nil
+	for _, call := range l.state.calls {
+		call.tied = "" // what its approval is bound to hangs on the tools, too, which may be other ones
+	}
 	l.Append(entries[l.n:]...)
 	return true
 }

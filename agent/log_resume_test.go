@@ -3,8 +3,27 @@ package agent
 import (
 	"testing"
 
+	"nod/llm"
 	"nod/memory"
 )
+
+// What an approval is bound to is worked out anew: the tools may be other ones by now.
+func TestResumeBindsAnew(t *testing.T) {
+	t.Parallel()
+	entries := []memory.Entry{{Seq: 1, Body: memory.Opened{Turn: 1}}, {Seq: 2, Body: memory.Step{Turn: 1, N: 1, Calls: []memory.Call{{ID: "c", Tool: "deploy", Args: "{}"}}}}}
+	l := NewLog(entries, Claim{})
+	bound := func(description string) string {
+		d := &decision{a: &Agent{Tools: []Tool{{Tool: llm.Tool{Name: "deploy", Description: description}}}}, log: l, s: l.state}
+		return d.bound(l.state.calls["c"])
+	}
+	before := bound("deploys")
+	if !l.Resume(entries, Claim{}) {
+		t.Fatal("it is the same log")
+	}
+	if bound("deploys, and deletes") == before {
+		t.Error("it is bound to a tool that is not this one")
+	}
+}
 
 // A log that was read before goes on under another claim, where it is the same one.
 func TestResume(t *testing.T) {

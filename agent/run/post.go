@@ -301,13 +301,14 @@ func (d *driver) wonder(act agent.AskWhy) {
 		d.tell(act.To, act.On, textWhy)
 		return
 	}
+	at := d.whereabouts(act.On) // the log is the driver's alone
 	d.beside.Go(func() {
 		err := d.safely(d.thread, "ask what was wrong", func() error {
 			return form.AskWhy(background, d.thread, act.To, act.On)
 		})
 		if err != nil {
 			d.Log.Warn("ask what was wrong", "thread", d.thread.String(), "error", err)
-			d.tell(act.To, act.On, textWhy)
+			d.whisper(at, act.To, act.On, textWhy)
 		}
 	})
 }

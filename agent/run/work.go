@@ -173,13 +173,21 @@ func (d *driver) fit(act agent.Action) bool {
 
 // tell says something to one person, beside everything else.
 func (d *driver) tell(to chat.User, about chat.MessageRef, text string) {
-	where := cmp.Or(d.log.At(about), d.thread) // whoever reacts elsewhere need not be here
-	d.beside.Go(func() {
-		err := d.safely(d.thread, "tell a person", func() error {
-			return d.platform.Whisper(background, where, to, about, text)
-		})
-		if err != nil {
-			d.Log.Warn("tell a person why", "thread", d.thread.String(), "error", err)
-		}
+	at := d.whereabouts(about)
+	d.beside.Go(func() { d.whisper(at, to, about, text) })
+}
+
+// whereabouts is where a person is told something about a message: whoever reacts
+// elsewhere need not be here.
+func (d *driver) whereabouts(about chat.MessageRef) chat.ThreadID {
+	return cmp.Or(d.log.At(about), d.thread)
+}
+
+func (d *driver) whisper(at chat.ThreadID, to chat.User, about chat.MessageRef, text string) {
+	err := d.safely(d.thread, "tell a person", func() error {
+		return d.platform.Whisper(background, at, to, about, text)
 	})
+	if err != nil {
+		d.Log.Warn("tell a person why", "thread", d.thread.String(), "error", err)
+	}
 }

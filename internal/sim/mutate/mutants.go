@@ -200,7 +200,7 @@ var planted = []mutant{
 		"what is said while nod is at work is heard",
 	},
 	{
-		"planted: a panic that nobody waits for", work, "	d.beside.Go(func() {\n", "	d.beside.Go(func() {\n		defer panic(\"planted\")\n",
+		"planted: a panic that nobody waits for", work, "	d.beside.Go(func() { d.whisper(", "	d.beside.Go(func() {\n		defer panic(\"planted\")\n		d.whisper(",
 		"a mistake is one failed action, never the end of the process",
 	},
 }
