@@ -148,6 +148,10 @@ func (b *Box) add(t Tool) error {
 	return nil
 }
 
+// Schema is what the arguments of a tool have to look like; nil where there is no such
+// tool.
+func (b *Box) Schema(name string) *args.Schema { return b.schemas[name] }
+
 // List gives the tools sorted by name, so that a prompt that holds them stays
 // the same from call to call.
 func (b *Box) List() []Tool {

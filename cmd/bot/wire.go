@@ -16,7 +16,6 @@ import (
 	"nod/chat"
 	"nod/cmd/bot/config"
 	"nod/llm"
-	"nod/llm/args"
 	"nod/llm/demo"
 	"nod/llm/openai"
 	"nod/llm/tokens"
@@ -247,13 +246,9 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		a.Examples = append(a.Examples, speak.Example{User: e.User, Assistant: e.Assistant})
 	}
 	for _, t := range k.box.List() {
-		schema, err := args.Compile(t.Parameters)
-		if err != nil {
-			return nil, fmt.Errorf("tool %s: %w", t.Name, err)
-		}
 		r := k.rules[t.Name]
 		a.Tools = append(a.Tools, agent.Tool{
-			Tool: t.Tool, Schema: schema, Risk: agent.Risk(r.Risk),
+			Tool: t.Tool, Schema: k.box.Schema(t.Name), Risk: agent.Risk(r.Risk),
 			ReadOnly: t.ReadOnly, Advances: t.Advances, Outside: t.Outside, Address: t.Address, Lists: t.Lists, Definition: t.Definition, Sends: t.Sends, Unaccepted: t.Unaccepted, Reads: t.Reads, Timeout: t.Timeout,
 			Preview: t.Preview != nil, PreviewRequired: t.PreviewRequired,
 			Rules: r.Approvals.Rules(), For: r.For,

@@ -114,13 +114,16 @@ func parameters(raw json.RawMessage) (properties []string, problem string) {
 	if !ok {
 		return nil, "must be a JSON Schema: a section with type: object and properties"
 	}
-	if problem := compile(doc); problem != "" {
-		return nil, problem
+	_, err = args.Compile(raw)
+	if err != nil { // what is wrong can often be said in the words of a file
+		if problem := compile(doc); problem != "" {
+			return nil, problem
+		}
 	}
 	if schema["type"] != "object" {
 		return nil, "must have type: object, as the arguments of a call are an object"
 	}
-	switch _, err := args.Compile(raw); {
+	switch {
 	case errors.Is(err, args.ErrPattern):
 		return nil, "has a pattern that is no regular expression, so nothing could be held to it; mend it, or use enum"
 	case err != nil:
