@@ -58,6 +58,10 @@ type Options struct {
 	HTTP    *http.Client
 	Observe inbound.Observe
 	Now     func() time.Time
+	// Process names this process among all that share the store. Ended says whether
+	// one of them surely runs no more; false where that is not known.
+	Process string
+	Ended   func(process string) bool
 
 	PutTimeout time.Duration // for putting one event, before it is tried again; default 5 s
 	Stagger    time.Duration // between two new sessions; default 5 s, as Discord asks
@@ -167,6 +171,9 @@ func (o Options) withDefaults() Options {
 	set(&o.Beat, 2*time.Second)
 	if o.APIURL == "" {
 		o.APIURL = "https://discord.com/api"
+	}
+	if o.Ended == nil {
+		o.Ended = func(string) bool { return false }
 	}
 	if o.Global == 0 {
 		o.Global = global

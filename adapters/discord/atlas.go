@@ -312,6 +312,14 @@ func (t *atlas) guildOfRole(role string) string {
 	return ""
 }
 
+// wrote says whether something was written in a channel or thread after a message, as
+// far as the Gateway told.
+func (t *atlas) wrote(channel, after string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.spots[snowflake(channel)].last > snowflake(after)
+}
+
 // written is a channel and the last message in it.
 type written struct{ id, last int64 }
 

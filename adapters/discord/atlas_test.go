@@ -124,7 +124,7 @@ func TestNotLookedThrough(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel() // nothing is read
-	_ = a.parents(over, []chat.Watermark{{Thread: thread("1", "2"), Last: chat.MessageRef{ID: "1"}}})
+	a.stretches([]chat.Watermark{{Thread: thread("1", "2"), Last: chat.MessageRef{ID: "1"}}})
 	if !strings.Contains(log.String(), "not every channel is looked through") || !strings.Contains(log.String(), "channels=2600 looked_through=2000") {
 		t.Errorf("the log says %s", log.String())
 	}
@@ -132,7 +132,7 @@ func TestNotLookedThrough(t *testing.T) {
 	a.atlas.putGuild(guild{
 		ID: "5", Members: []member{{User: &user{ID: "1"}}}, Roles: []role{{ID: "5", May: discordgo.PermissionViewChannel}}, Channels: []channel{{ID: "6"}},
 	})
-	if err := a.overdue(over, "6", "1", false); err != nil || !strings.Contains(log.String(), "lacks Read Message History") {
+	if err := a.overdue(over, stretch{span: span{channel: "6"}, last: "1"}); err != nil || !strings.Contains(log.String(), "lacks Read Message History") {
 		t.Errorf("%v, the log says %s", err, log.String())
 	}
 }

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -22,9 +23,10 @@ import (
 // heard up to, and the reactions on approvals that wait are looked at.
 
 const (
-	mostThreads = 500  // are read after a gap, the newest first
+	mostThreads = 500  // of those in which nothing is known to be new are read after a gap, the newest first
 	mostBusy    = 2000 // channels without a conversation are looked through for a mention, the busiest lately first
 	mostPages   = 5
+	mostNew     = 20          // pages of what came after all that was heard
 	lookers     = 8           // at a time
 	lookAgain   = time.Minute // after a look that failed
 	// unputBack is how much older than one that was put an event may be that was
@@ -110,97 +112,138 @@ func (a *Adapter) backfill(ctx context.Context, _ time.Duration) error {
 	if err != nil {
 		return err
 	}
-	var g errgroup.Group
-	g.SetLimit(lookers)
-	g.Go(func() error { return a.reactions(ctx) })
-	for _, m := range marks[:min(len(marks), mostThreads)] {
-		g.Go(func() error { return a.resume(ctx, m) })
-	}
-	g.Go(func() error { return a.parents(ctx, marks) })
-	if err = g.Wait(); err == nil {
+	votes := make(chan error, 1)
+	go func() { votes <- a.reactions(ctx) }()
+	err = a.readAll(ctx, a.stretches(marks))
+	if err = errors.Join(err, <-votes); err == nil {
 		a.away.closed()
 	}
 	return err
 }
 
-// resume puts what was written in a conversation since it was last heard.
-func (a *Adapter) resume(ctx context.Context, m chat.Watermark) error {
-	p := placeOf(m.Thread)
-	where := p.channel
-	if !p.direct() {
-		where = p.thread
-	}
-	return a.overdue(ctx, where, m.Last.ID, p.direct())
+// stretch is a part of a channel that is to be read.
+type stretch struct {
+	span
+	last   string // what was heard last there
+	direct bool
 }
 
-// parents looks for mentions in channels: in those that have a conversation,
-// and in those in which something was written meanwhile.
-func (a *Adapter) parents(ctx context.Context, marks []chat.Watermark) error {
+// stretches says what is to be read, first what the Gateway says was written in after
+// all that was heard anywhere: at fifty calls a second the others take a while.
+func (a *Adapter) stretches(marks []chat.Watermark) []stretch {
 	if len(marks) == 0 {
 		return nil // nothing was ever heard, so nothing was missed
 	}
-	since := map[string]string{}
-	busy, all := a.atlas.busy(marks[0].Last.ID, mostBusy)
+	newest := marks[0].Last.ID
+	busy, all := a.atlas.busy(newest, mostBusy)
 	if all > len(busy) {
 		a.log.Warn("not every channel is looked through for what was missed", "channels", all, "looked_through", len(busy))
 	}
+	since := map[string]string{}
 	for _, id := range busy {
-		since[id] = marks[0].Last.ID
+		since[id] = newest
+	}
+	var out []stretch
+	quiet := 0
+	for _, m := range marks {
+		p := placeOf(m.Thread)
+		where := firstOf(p.thread, p.channel)
+		if !a.atlas.wrote(where, newest) {
+			if quiet++; quiet > mostThreads {
+				continue
+			}
+		}
+		delete(since, where)
+		out = append(out, a.unheard(where, m.Last.ID, newest, p.direct())...)
 	}
 	for _, m := range slices.Backward(marks) {
 		if p := placeOf(m.Thread); !p.direct() {
 			since[p.channel] = m.Last.ID
-			delete(since, p.thread) // which is looked at by itself
 		}
 	}
+	for _, id := range slices.Sorted(maps.Keys(since)) {
+		out = append(out, a.unheard(id, since[id], newest, false)...)
+	}
+	slices.SortStableFunc(out, func(x, y stretch) int { return cmp.Compare(x.priority, y.priority) })
+	return out
+}
+
+// unheard is what of a channel or thread may not have been heard: what came after the
+// last that was, and what is a little older and may not have been put. Where nothing is
+// known to be new there is time, since in most of those places the bot wrote last. Of a
+// direct conversation the Gateway does not say whether there is anything.
+func (a *Adapter) unheard(channel, last, newest string, direct bool) []stretch {
+	all := stretch{span{channel, idAt(sentAt(last).Add(-unputBack)), outbox.Low, mostPages}, last, direct}
+	switch {
+	case direct:
+		all.priority = outbox.Steps
+	case a.atlas.wrote(channel, newest):
+		return []stretch{{span{channel, last, outbox.Answer, mostNew}, last, false}, all}
+	}
+	return []stretch{all}
+}
+
+// readAll puts what was written in stretches, in about their order.
+func (a *Adapter) readAll(ctx context.Context, all []stretch) error {
 	var g errgroup.Group
 	g.SetLimit(lookers)
-	for _, id := range slices.Sorted(maps.Keys(since)) {
-		g.Go(func() error { return a.overdue(ctx, id, since[id], false) })
+	for _, s := range all {
+		g.Go(func() error { return a.overdue(ctx, s) })
 	}
 	return g.Wait()
 }
 
-// overdue puts messages of a channel as if they had just come. Those that came
-// after all are known by their ids. What is older than the last that was heard
-// counts only where it can't have been for others at the time. Of a message that
-// was changed it can't be known whether it called the bot before, and a change
-// calls nobody.
-func (a *Adapter) overdue(ctx context.Context, channel, last string, direct bool) error {
-	if may, known := a.atlas.may(channel); known && may&discordgo.PermissionReadMessageHistory == 0 && may&discordgo.PermissionViewChannel != 0 {
-		a.log.Warn("what was missed in a channel can't be read: the bot lacks Read Message History there", "channel", channel)
+// overdue puts the messages of a stretch as if they had just come. Those that came
+// after all are known by their ids.
+func (a *Adapter) overdue(ctx context.Context, s stretch) error {
+	if may, known := a.atlas.may(s.channel); known && may&discordgo.PermissionReadMessageHistory == 0 && may&discordgo.PermissionViewChannel != 0 {
+		a.log.Warn("what was missed in a channel can't be read: the bot lacks Read Message History there", "channel", s.channel)
 		return nil
 	}
-	msgs, err := a.read(ctx, span{channel, idAt(sentAt(last).Add(-unputBack)), outbox.Low, mostPages})
+	msgs, err := a.read(ctx, s.span)
 	if err != nil {
 		return missing(err)
 	}
+	if s.pages == mostNew && len(msgs) >= mostNew*pageSize {
+		a.log.Warn("more was written in a channel than is looked through for what was missed", "channel", s.channel, "messages", len(msgs))
+	}
 	guild := ""
-	if !direct && len(msgs) > 0 {
-		c, err := a.channel(ctx, channel)
+	if !s.direct && len(msgs) > 0 {
+		c, err := a.channel(ctx, s.channel)
 		if err != nil {
 			return missing(err)
 		}
 		guild = c.GuildID
 	}
 	for _, m := range msgs {
-		m.ChannelID, m.GuildID = channel, guild
-		if m.Edited != "" && !direct {
-			m = a.uncalled(m)
-		}
-		me, _ := a.mentions(m)
-		called := direct || me || a.asked(m) != nil
-		if !called && snowflake(m.ID) <= snowflake(last) {
-			continue
-		}
-		err := a.lanes.Do(ctx, channel, 0, func(ctx context.Context) error {
-			return a.putOnce(ctx, func(ctx context.Context) error { return a.put(ctx, m, true) })
-		})
-		if err != nil && !errors.Is(err, errNotOurs) && !refused(err) {
+		m.ChannelID, m.GuildID = s.channel, guild
+		if err := a.putLate(ctx, s, m); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// putLate puts a message of a stretch. What is older than the last that was heard
+// counts only where it can't have been for others at the time. Of a message that
+// was changed it can't be known whether it called the bot before, and a change
+// calls nobody.
+func (a *Adapter) putLate(ctx context.Context, s stretch, m message) error {
+	if m.Edited != "" && !s.direct {
+		m = a.uncalled(m)
+	}
+	me, _ := a.mentions(m)
+	called := s.direct || me || a.asked(m) != nil
+	if !called && snowflake(m.ID) <= snowflake(s.last) {
+		return nil
+	}
+	err := a.lanes.Do(ctx, s.channel, 0, func(ctx context.Context) error {
+		return a.putOnce(ctx, func(ctx context.Context) error { return a.put(ctx, m, true) })
+	})
+	if errors.Is(err, errNotOurs) || refused(err) {
+		return nil
+	}
+	return err
 }
 
 // missing forgives what is not there any more, or not for the bot.

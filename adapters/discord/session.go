@@ -31,9 +31,10 @@ type bookmark struct {
 	Shards  int       `json:"shards"`
 	Intents int       `json:"intents"`
 	User    string    `json:"user"`
-	At      time.Time `json:"at"`     // by the clock of who wrote it
-	Beat    int64     `json:"beat"`   // grows as long as somebody has the session
-	Closed  bool      `json:"closed"` // nobody has it any more
+	At      time.Time `json:"at"`      // by the clock of who wrote it
+	Beat    int64     `json:"beat"`    // grows as long as somebody has the session
+	Closed  bool      `json:"closed"`  // nobody has it any more
+	Process string    `json:"process"` // who wrote it
 }
 
 const (
@@ -48,7 +49,7 @@ func (s *shard) name() string {
 }
 
 // recall takes up the session of a process that is gone. One that another process
-// has is left alone: its bookmark goes on growing.
+// has is left alone: its bookmark goes on growing, unless it is known that it ended.
 func (s *shard) recall(ctx context.Context) {
 	book, ok := s.a.o.Inbox.(notebook)
 	if !ok {
@@ -58,7 +59,7 @@ func (s *shard) recall(ctx context.Context) {
 	if err != nil || b.Session == "" || s.a.o.Now().Sub(b.At) > keptFor {
 		return
 	}
-	if !b.Closed {
+	if !b.Closed && !s.a.o.Ended(b.Process) {
 		if retry.Sleep(ctx, 5*s.a.o.Beat/2) != nil {
 			return
 		}
@@ -118,7 +119,7 @@ func (s *shard) note(ctx context.Context, closed bool) {
 	s.beats++
 	raw, err := json.Marshal(bookmark{
 		Session: session, Resume: resume, Seq: s.settled.upTo(), Shards: s.of, Intents: int(intents(s.a.reads())),
-		User: s.a.self.who().ID, At: s.a.o.Now(), Beat: s.beats, Closed: closed,
+		User: s.a.self.who().ID, At: s.a.o.Now(), Beat: s.beats, Closed: closed, Process: s.a.o.Process,
 	})
 	if err != nil {
 		return

@@ -150,9 +150,20 @@ func (a *Adapter) user(ctx context.Context, id string) (chat.User, error) {
 	return userOf(u, nil), nil
 }
 
+// allKey marks the context of a look at all approvals that wait. There may be thousands,
+// and whoever is to be answered does not wait for them.
+type allKey struct{}
+
+func votesPriority(ctx context.Context) outbox.Priority {
+	if ctx.Value(allKey{}) != nil {
+		return outbox.Steps
+	}
+	return outbox.Approval
+}
+
 // reactions looks at all approvals that wait.
 func (a *Adapter) reactions(ctx context.Context) error {
-	return a.votes.LookAll(ctx, a.o.Inbox.Pending(ctx, Platform), missing)
+	return a.votes.LookAll(context.WithValue(ctx, allKey{}, true), a.o.Inbox.Pending(ctx, Platform), missing)
 }
 
 // putFound puts a reaction that was found.
@@ -175,7 +186,7 @@ func (a *Adapter) reactionsOn(ctx context.Context, p chat.Pending) ([]chat.React
 	}
 	var m message
 	err = a.rest.call(ctx, request{
-		method: "GET", path: "/channels/{}/messages/{}", ids: []string{channels[0], p.Ref.ID}, priority: outbox.Approval, answer: &m,
+		method: "GET", path: "/channels/{}/messages/{}", ids: []string{channels[0], p.Ref.ID}, priority: votesPriority(ctx), answer: &m,
 	})
 	if err != nil {
 		return nil, err
@@ -209,7 +220,7 @@ func (a *Adapter) whoReacted(ctx context.Context, channel, id, emoji, kind strin
 		var page []user
 		err := a.rest.call(ctx, request{
 			method: "GET", path: "/channels/{}/messages/{}/reactions/{}", ids: []string{channel, id, emoji}, query: query,
-			priority: outbox.Approval, answer: &page,
+			priority: votesPriority(ctx), answer: &page,
 		})
 		if err != nil {
 			return nil, err

@@ -31,6 +31,7 @@ func (p *program) newDiscord() (platform, error) {
 	}
 	o.Inbox, o.Logger = p.inbox(), p.log.With("platform", discord.Platform)
 	o.Observe, o.HTTP = p.meter.connection(discord.Platform), p.calls
+	o.Process, o.Ended = thisProcess(), p.ended
 	a, err := discord.New(o)
 	if err != nil {
 		return nil, err
@@ -38,6 +39,12 @@ func (p *program) newDiscord() (platform, error) {
 	p.meter.outbox(discord.Platform, a.Depth)
 	p.calling.Store(discord.Platform, a.Calling)
 	return a, nil
+}
+
+// ended says whether a process that used the same store surely runs no more. SQLite's
+// file is of one process at a time.
+func (p *program) ended(process string) bool {
+	return p.cfg.Store.Kind == config.SQLite || processEnded(process)
 }
 
 // tryDiscord tries the token, the intents and the permissions.

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -40,9 +40,10 @@ func TestLoadScale(t *testing.T) {
 		measure    func(*loadRig) string
 	}{
 		{"thread", "a thread of 5,000 messages against a fresh one: p50 ms | CPU ms | ratios", []string{"slack", "discord"}, (*loadRig).long},
-		{"threads", "100,000 threads: first answer after the start ms | CPU ms of looking then, of connecting again | MB", []string{"slack"}, (*loadRig).crowded},
-		{"approvals", "10,000 approvals wait: MB more than idle | CPU ms of 100 more | answered so many ms after the start under Slack's published limits,\n" +
-			"who asked while the program was down: in a channel, in an old thread, where nothing was ever heard", []string{"slack"}, (*loadRig).parked},
+		{"threads", "100,000 threads: first answer after the start ms | CPU ms of looking then, of connecting again | MB", []string{"slack", "discord"}, (*loadRig).crowded},
+		{"approvals", "10,000 approvals wait: MB more than idle | CPU ms of 100 more | answered so many ms after the start under the published limits,\n" +
+			"who asked while the program was down: in a channel, in an old thread, where nothing was ever heard;\n" +
+			"on Discord so where the session goes on, and then where it is over", []string{"slack", "discord"}, (*loadRig).parked},
 		{"steps", "60 questions with a tool at once under Slack's published limits, of which 50 edits a minute matter: last answer s | last steps in their last form s | calls refused", []string{"slack"}, (*loadRig).limited},
 	} {
 		t.Run(part.name, func(t *testing.T) {
@@ -143,15 +144,14 @@ func (l *loadRig) fill(n int) {
 	ago := func() time.Time { return time.Now().Add(-time.Hour) }
 	store := l.open(ago)
 	team := l.team(store)
-	began := ago().Unix()
+	began := ago()
 	all := make(chan int)
 	var done sync.WaitGroup
 	for range 64 {
 		done.Go(func() {
 			for i := range all {
-				l.leave(store, chat.ThreadID{
-					Platform: "slack", Channel: fmt.Sprintf("%s:C5%04d", team, i%loadRooms), Root: fmt.Sprintf("%d.%06d", began+int64(i/100), i%1e6),
-				})
+				at := began.Add(time.Duration(i) * 10 * time.Millisecond)
+				l.leave(store, l.oldThread(team, at, i), at)
 			}
 		})
 	}
@@ -165,10 +165,10 @@ func (l *loadRig) fill(n int) {
 	}
 }
 
-// team is the workspace, as the ids of threads name it.
+// team is the workspace, as the ids of threads name it; Discord's name none.
 func (l *loadRig) team(store memory.Full) string {
 	l.t.Helper()
-	for m, err := range store.Watermarks(l.t.Context(), "slack", time.Time{}) {
+	for m, err := range store.Watermarks(l.t.Context(), l.platform(), time.Time{}) {
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -179,24 +179,44 @@ func (l *loadRig) team(store memory.Full) string {
 	return ""
 }
 
+func (l *loadRig) platform() string {
+	if _, ok := l.w.(*discordWorld); ok {
+		return "discord"
+	}
+	return "slack"
+}
+
+// oldThread is a thread that began then, in one of some channels that are gone.
+func (l *loadRig) oldThread(team string, at time.Time, i int) chat.ThreadID {
+	if l.platform() == "discord" {
+		const epoch = 1420070400000 // ids count milliseconds from there
+		return chat.ThreadID{Platform: "discord", Channel: fmt.Sprintf("5%04d:%d", i%loadRooms, (at.UnixMilli()-epoch)<<22+int64(i%4096))}
+	}
+	return chat.ThreadID{Platform: "slack", Channel: fmt.Sprintf("%s:C5%04d", team, i%loadRooms), Root: fmt.Sprintf("%d.%06d", at.Unix(), i%1e6)}
+}
+
+// rootOf is the message that an old thread began with.
+func rootOf(id chat.ThreadID) chat.MessageRef {
+	_, root, _ := strings.Cut(id.Channel, ":")
+	return chat.MessageRef{Platform: id.Platform, Channel: id.Channel, ID: cmp.Or(id.Root, root)}
+}
+
 // leave leaves a thread with a question and its answer; or another one like it, as
 // the store says which is next.
-func (l *loadRig) leave(store memory.Full, id chat.ThreadID) {
-	at, _ := strconv.ParseInt(id.Root[:10], 10, 64)
-	m := chat.Message{
-		Ref: chat.MessageRef{Platform: id.Platform, Channel: id.Channel, ID: id.Root}, From: chat.User{ID: "U0ADA", Name: "ada"}, Text: "hello", Sent: time.Unix(at, 0),
-	}
-	_, err := store.Put(l.t.Context(), id, memory.Message{Message: m}, "fill:"+id.Root)
+func (l *loadRig) leave(store memory.Full, id chat.ThreadID, at time.Time) {
+	m := chat.Message{Ref: rootOf(id), From: chat.User{ID: "U0ADA", Name: "ada"}, Text: "hello", Sent: at}
+	_, err := store.Put(l.t.Context(), id, memory.Message{Message: m}, "fill:"+m.Ref.ID)
 	if err != nil {
 		l.t.Error(err)
 		return
 	}
-	r, err := store.Next(l.t.Context(), "slack")
+	r, err := store.Next(l.t.Context(), id.Platform)
 	if err != nil {
 		l.t.Error(err)
 		return
 	}
-	ref := chat.MessageRef{Platform: id.Platform, Channel: r.Thread.Channel, ID: r.Thread.Root + "1"}
+	ref := rootOf(r.Thread)
+	ref.ID += "1"
 	_, err = store.Commit(l.t.Context(), r, memory.Opened{Turn: 1}, memory.Step{Turn: 1, N: 1, Answer: "You said so"}, memory.Posted{Key: "answer/1", Ref: ref}, memory.Ended{Turn: 1})
 	if err == nil {
 		_, err = store.Finish(l.t.Context(), r, time.Time{})
@@ -223,57 +243,83 @@ func (l *loadRig) open(now func() time.Time) memory.Full {
 }
 
 // parked parks very many approvals, and has people ask while the program is down,
-// which then starts under the limits that Slack publishes.
+// which then starts under the limits that the platform publishes.
 func (l *loadRig) parked() string {
-	w, _ := l.w.(*slackWorld)
-	for i := range loadRooms + 1 {
-		w.room(roomOf(i))
-	}
+	rooms := l.rooms(loadRooms + 1)
 	l.begin()
 	l.singly("hello", "You said so", 20)
-	old := l.inRoom(3, "hello")
+	old := l.inRoom(rooms[3], "hello")
 	l.await(old, "You said so")
 	l.settle()
 	idle := l.resident()
 	for i := 0; i < loadParked; i += 250 {
-		l.park(i, 250)
+		l.park(rooms, i, 250)
 	}
 	cpu := l.cpu()
-	l.park(loadParked, 100)
+	l.park(rooms, loadParked, 100)
 	more := l.cpu() - cpu
 	<-time.After(3 * loadSettle)
 	full := l.resident()
+	missed := l.missed(rooms, old, func() {})
+	if w, ok := l.w.(*discordWorld); ok {
+		rooms[loadRooms] = l.rooms(1)[0] // where nothing was ever heard
+		missed += " | " + l.missed(rooms, old, w.s.ForgetSessions)
+	}
+	return fmt.Sprintf("%.0f (%.0f in all) | %.0f | %s", full-idle, full, ms(more), missed)
+}
+
+// missed ends the program, has people ask, and starts it under the limits that the
+// platform publishes. It gives after how many milliseconds each is answered: who asks
+// in a channel with approvals, in an old thread, and where nothing was ever heard.
+func (l *loadRig) missed(rooms []string, old place, meanwhile func()) string {
 	l.p.kill()
-	asked := []place{l.inRoom(7, "hello"), l.w.mentionIn("ada", old, "hello again"), l.inRoom(loadRooms, "hello")}
-	within(l.t, 2*patience, "Slack gives up", func() bool { return w.s.Unacked() == 0 })
-	text, err := os.ReadFile(l.n.file)
-	if err == nil {
-		err = os.WriteFile(l.n.file, []byte(strings.ReplaceAll(string(text), w.extra, "")), 0o600)
+	before := l.n.count(old, "You said so")
+	asked := []place{l.inRoom(rooms[7], "hello"), l.w.mentionIn("ada", old, "hello again"), l.inRoom(rooms[loadRooms], "hello")}
+	if w, ok := l.w.(*slackWorld); ok {
+		within(l.t, 2*patience, "Slack gives up", func() bool { return w.s.Unacked() == 0 })
 	}
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	meanwhile()
+	l.limit()
 	began := time.Now()
 	l.begin()
-	defer func() { l.p.kill() }()
 	took := make([]time.Duration, len(asked))
-	within(l.t, 2*patience, "all are answered", func() bool {
-		for i, at := range asked {
-			if took[i] == 0 && l.n.count(at, "You said so") > i%2 { // the old thread had an answer before
+	within(l.t, 4*patience, "all are answered", func() bool {
+		for i, had := range []int{0, before, 0} {
+			if took[i] == 0 && l.n.count(asked[i], "You said so") > had {
 				took[i] = time.Since(began)
 			}
 		}
 		return !slices.Contains(took, 0)
 	})
-	return fmt.Sprintf("%.0f (%.0f in all) | %.0f | %.0f %.0f %.0f", full-idle, full, ms(more), ms(took[0]), ms(took[1]), ms(took[2]))
+	return fmt.Sprintf("%.0f %.0f %.0f", ms(took[0]), ms(took[1]), ms(took[2]))
+}
+
+// limit has the program keep to the limits that the platform publishes from its next
+// start on.
+func (l *loadRig) limit() {
+	l.t.Helper()
+	extra := ""
+	switch w := l.w.(type) {
+	case *slackWorld:
+		extra = w.extra
+	case *discordWorld:
+		extra = w.extra
+	}
+	text, err := os.ReadFile(l.n.file)
+	if err == nil {
+		err = os.WriteFile(l.n.file, []byte(strings.ReplaceAll(string(text), extra, "")), 0o600)
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
 }
 
 // park has people ask for something that has to be approved.
-func (l *loadRig) park(from, n int) {
+func (l *loadRig) park(rooms []string, from, n int) {
 	l.t.Helper()
 	var open []place
 	for i := range n {
-		open = append(open, l.inRoom((from+i)%loadRooms, "deploy"))
+		open = append(open, l.inRoom(rooms[(from+i)%loadRooms], "deploy"))
 	}
 	within(l.t, patience, "all is asked", func() bool {
 		open = slices.DeleteFunc(open, func(at place) bool { return l.n.count(at, "pprove", "prod") > 0 })
@@ -305,16 +351,42 @@ func (l *loadRig) limited() string {
 	return fmt.Sprintf("%.1f | %.1f | %d", answered.Seconds(), folded.Seconds(), w.s.RateLimited())
 }
 
-func roomOf(i int) string { return fmt.Sprintf("C6%04d", i) }
+// rooms makes channels that the bot is in; on Discord in a guild each, since a guild
+// holds a thousand active threads.
+func (l *loadRig) rooms(n int) []string {
+	l.t.Helper()
+	var out []string
+	for i := range n {
+		switch w := l.w.(type) {
+		case *slackWorld:
+			out = append(out, fmt.Sprintf("C6%04d", i))
+			w.room(out[i])
+		case *discordWorld:
+			g := w.s.AddGuild(fmt.Sprintf("guild %d", i), w.users["ada"])
+			out = append(out, w.s.AddChannel(g, "general"))
+			l.guilds[out[i]] = g
+		}
+	}
+	return out
+}
 
 // inRoom has somebody who never wrote before mention the bot in a channel.
-func (l *loadRig) inRoom(room int, text string) place {
-	w, _ := l.w.(*slackWorld)
+func (l *loadRig) inRoom(room, text string) (at place) {
 	l.users++
-	id := fmt.Sprintf("U%06d", l.users)
-	w.users["user"+strconv.Itoa(l.users)] = id
-	w.s.AddUser(fakeslack.User{ID: id, Name: "user" + id})
-	w.s.Join(id, roomOf(room))
-	ts := w.s.Say(id, roomOf(room), fakeslack.Mention+" "+text)
-	return place{roomOf(room), ts, ts}
+	name := fmt.Sprintf("user%d", l.users)
+	switch w := l.w.(type) {
+	case *slackWorld:
+		id := fmt.Sprintf("U%06d", l.users)
+		w.users[name] = id
+		w.s.AddUser(fakeslack.User{ID: id, Name: name})
+		w.s.Join(id, room)
+		ts := w.s.Say(id, room, fakeslack.Mention+" "+text)
+		at = place{room, ts, ts}
+	case *discordWorld:
+		w.users[name] = w.s.AddUser(name, "")
+		w.s.Join(l.guilds[room], w.users[name])
+		id := w.s.Say(w.users[name], room, w.ping()+text)
+		at = place{room, id, id}
+	}
+	return at
 }

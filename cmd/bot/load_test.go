@@ -86,8 +86,10 @@ type loadRig struct {
 	who   string
 	redis string // the store's address
 	users int
-	delay atomic.Int64  // of a model call, for whoever asks something slow
-	over  chan struct{} // closed when nobody waits for the model any more
+	// guilds are those of Discord's channels.
+	guilds map[string]string
+	delay  atomic.Int64  // of a model call, for whoever asks something slow
+	over   chan struct{} // closed when nobody waits for the model any more
 }
 
 // newLoad is a platform without limits, and a program that knows of none.
@@ -116,7 +118,7 @@ func unlimitedSlack(t *testing.T) *slackWorld {
 
 func loadOn(t *testing.T, w world, who string) *loadRig {
 	t.Helper()
-	l := &loadRig{t: t, w: w, who: who, over: make(chan struct{})}
+	l := &loadRig{t: t, w: w, who: who, over: make(chan struct{}), guilds: map[string]string{}}
 	s := setup{}
 	if who == "redis" {
 		l.redis = redistest.Start(t).URL()

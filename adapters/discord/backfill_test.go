@@ -1,0 +1,91 @@
+package discord
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nod/chat"
+	"nod/internal/fakediscord"
+)
+
+// What somebody wrote while the bot was away is looked for where the Gateway says that
+// something was written, before all else: in a channel in which much was written just
+// before, in one that has no conversation, in a thread that was heard of long before
+// hundreds of others. Neither these nor the approvals that wait are read before, of which
+// there may be thousands.
+func TestLookWhereSomethingWasWritten(t *testing.T) {
+	slow := func(o *Options) { o.Global = 1 } // at the pace of tests a hundred a second
+	o := open(t, fakediscord.Options{}, slow)
+	o.fake.Say(o.ada, o.fake.DM(o.ada), "one")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.stop()
+	o.fake.ForgetSessions()
+	for range mostPages*pageSize + 1 {
+		o.fake.Say(o.bob, o.general, "between us")
+	}
+	old := o.fake.OpenThread(o.ada, o.general, "", "between us")
+	marks := []chat.Watermark{markOf(thread(o.general, old), old)}
+	marks[0].Sent = marks[0].Sent.Add(-time.Hour)
+	var cards []chat.Pending
+	for i := range mostThreads + 50 {
+		quiet := fmt.Sprint(snowflake(old) - int64(i) - 1) // archived, as the Gateway does not tell of it
+		marks = append(marks, markOf(thread(o.general, quiet), quiet))
+		cards = append(cards, chat.Pending{Thread: direct(o.fake.DM(o.bob)), Call: quiet, Ref: refOf(place{channel: o.fake.DM(o.bob)}, quiet), Approve: []string{"✅"}})
+	}
+	o.in.Do(func() { o.in.Marks, o.in.Waiting = marks, cards })
+	other := o.fake.AddChannel(o.guild, "other")
+	places := []string{old, o.general, other}
+	for _, p := range places {
+		o.fake.Say(o.ada, p, o.mention()+" in "+p)
+	}
+	before := len(o.fake.Calls(""))
+	o.run(slow)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 4 })
+	reads := o.fake.Calls("")[before:]
+	for _, p := range places {
+		i := slices.IndexFunc(reads, func(c fakediscord.Call) bool { return c.Path == "/channels/"+p+"/messages" })
+		if i < 0 || i > lookers+len(places)+mostBesides {
+			t.Errorf("%s is read as number %d of %d", p, i, len(reads))
+		}
+	}
+	o.wait(func(s *fakediscord.Server) bool {
+		return slices.ContainsFunc(s.Calls(""), func(c fakediscord.Call) bool { return strings.Contains(c.Path, cards[0].Ref.ID) })
+	})
+}
+
+// mostBesides is how many calls may come between: what a start asks, and the looks at
+// approvals that were begun.
+const mostBesides = 10
+
+func markOf(t chat.ThreadID, id string) chat.Watermark {
+	return chat.Watermark{Thread: t, Last: refOf(placeOf(t), id), Sent: sentAt(id)}
+}
+
+// A session of a process that surely ended is gone on with at once.
+func TestSessionOfAProcessThatEnded(t *testing.T) {
+	seldom := func(o *Options) { o.Beat, o.Process = time.Hour, "one" }
+	o := open(t, fakediscord.Options{}, seldom)
+	o.in.Await(t, func() bool { return len(o.in.Notes) == 1 })
+	o.stop()
+	o.in.Do(func() { // as if it had been killed
+		for name, note := range o.in.Notes {
+			open := strings.Replace(string(note), `"closed":true`, `"closed":false`, 1)
+			if !strings.Contains(open, `"closed":false`) {
+				t.Errorf("the note is %s", note)
+			}
+			o.in.Notes[name] = []byte(open)
+		}
+	})
+	o.fake.Say(o.ada, o.fake.DM(o.ada), "meanwhile")
+	o.run(func(o *Options) {
+		o.Beat, o.Process = time.Hour, "two"
+		o.Ended = func(process string) bool { return process == "one" }
+	})
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	if got := o.fake.Gateway(); got.Identifies != 1 || got.Resumes != 1 {
+		t.Errorf("%+v", got)
+	}
+}
