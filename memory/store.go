@@ -191,8 +191,9 @@ type Catchup interface {
 	// Pending lists the approval messages of a platform that are not decided.
 	Pending(ctx context.Context, platform string) iter.Seq2[PendingApproval, error]
 	// Watermarks lists the platform's threads touched since then, each with
-	// the latest message that was put for it.
-	Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[Watermark, error]
+	// the latest message that was put for it: of more than so many those that were
+	// touched last; 0: all.
+	Watermarks(ctx context.Context, platform string, since time.Time, most int) iter.Seq2[Watermark, error]
 }
 
 // PendingApproval is an approval message without a decision.

@@ -97,8 +97,8 @@ func (a *Adapter) remember(ctx context.Context) {
 }
 
 // marks lists how far threads are heard.
-func (a *Adapter) marks(ctx context.Context, since time.Time) iter.Seq2[chat.Watermark, error] {
-	return a.o.Inbox.Watermarks(ctx, Platform, since)
+func (a *Adapter) marks(ctx context.Context, since time.Time, most int) iter.Seq2[chat.Watermark, error] {
+	return a.o.Inbox.Watermarks(ctx, Platform, since, most)
 }
 
 // missed asks for a look at what was missed. It doesn't wait for it.

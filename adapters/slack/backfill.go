@@ -22,7 +22,6 @@ import (
 const (
 	lookBack    = 72 * time.Hour // as long as event ids are known
 	mostThreads = 500            // are read after a gap, the newest first
-	mostKnown   = 20_000         // are told from those that the bot never heard of
 	mostRooms   = 1000           // of each kind are looked at; more than that only where something was heard lately
 	pageOfRooms = 200
 	mostPages   = 5
@@ -91,8 +90,8 @@ func (a *Adapter) listening(ctx context.Context) {
 }
 
 // marks lists how far threads are heard.
-func (a *Adapter) marks(ctx context.Context, since time.Time) iter.Seq2[chat.Watermark, error] {
-	return a.o.Inbox.Watermarks(ctx, Platform, since)
+func (a *Adapter) marks(ctx context.Context, since time.Time, most int) iter.Seq2[chat.Watermark, error] {
+	return a.o.Inbox.Watermarks(ctx, Platform, since, most)
 }
 
 // missed asks for a look at what was missed. It doesn't wait for it.

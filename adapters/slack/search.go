@@ -47,7 +47,7 @@ func newSearch(a *Adapter, marks []chat.Watermark, since time.Time) *search {
 	}
 	for i, m := range marks {
 		channel := channelOf(m.Thread.Channel)
-		if i < mostKnown && m.Thread.Root != "" {
+		if m.Thread.Root != "" {
 			s.known[channel+" "+m.Thread.Root] = m.Last.ID
 		}
 		if s.heard[channel] {

@@ -14,7 +14,7 @@ import (
 // load puts on the board what the store knows of the conversations.
 func (a *Adapter) load(ctx context.Context) error {
 	var all []chat.Watermark
-	for w, err := range a.o.Inbox.Watermarks(ctx, Platform, time.Unix(0, 0)) {
+	for w, err := range a.o.Inbox.Watermarks(ctx, Platform, time.Unix(0, 0), 0) {
 		if err != nil {
 			return fmt.Errorf("read the conversations of the page: %w", err)
 		}

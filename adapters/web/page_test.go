@@ -94,7 +94,7 @@ func (y *tray) Standing(_ context.Context, thread chat.ThreadID) (chat.Standing,
 	return y.standing[thread], nil
 }
 
-func (y *tray) Watermarks(context.Context, string, time.Time) iter.Seq2[chat.Watermark, error] {
+func (y *tray) Watermarks(context.Context, string, time.Time, int) iter.Seq2[chat.Watermark, error] {
 	return func(yield func(chat.Watermark, error) bool) {
 		for thread := range y.past {
 			if !yield(chat.Watermark{Thread: thread}, nil) {

@@ -101,9 +101,10 @@ func (i Inbox) Blob(ctx context.Context, thread chat.ThreadID, name string) ([]b
 	return data, err
 }
 
-// Watermarks lists the threads of a platform that were touched since then.
-func (i Inbox) Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[chat.Watermark, error] {
-	return i.Store.Watermarks(ctx, platform, since)
+// Watermarks lists the threads of a platform that were touched since then, of more than
+// so many those that were touched last; 0: all.
+func (i Inbox) Watermarks(ctx context.Context, platform string, since time.Time, most int) iter.Seq2[chat.Watermark, error] {
+	return i.Store.Watermarks(ctx, platform, since, most)
 }
 
 // Pending lists the approvals of a platform that wait. What counts on each is read

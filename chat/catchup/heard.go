@@ -29,7 +29,7 @@ import (
 // noted then: once the bot is connected again, newer events move the threads'
 // watermarks past the gap and would hide it.
 type Heard struct {
-	list func(ctx context.Context, since time.Time) iter.Seq2[chat.Watermark, error]
+	list func(ctx context.Context, since time.Time, most int) iter.Seq2[chat.Watermark, error]
 	back time.Duration
 	now  func() time.Time
 	one  singleflight.Group // listing of all threads, which takes a while where there are very many
@@ -42,12 +42,16 @@ type Heard struct {
 	most  int       // threads that were listed last
 }
 
+// mostHeard is of how many threads it is known how far they were heard, of those that
+// something was in last. Any other is, for a look, one that was never heard of.
+const mostHeard = 20_000
+
 // apart is how far the clock of the store and this one may be from each other.
 const apart = 5 * time.Minute
 
 // NewHeard makes a Heard that asks list how far the threads are heard now in which
-// something was since a time; it looks so far back.
-func NewHeard(list func(ctx context.Context, since time.Time) iter.Seq2[chat.Watermark, error], back time.Duration, now func() time.Time) *Heard {
+// something was since a time, so many at most; it looks so far back.
+func NewHeard(list func(ctx context.Context, since time.Time, most int) iter.Seq2[chat.Watermark, error], back time.Duration, now func() time.Time) *Heard {
 	return &Heard{list: list, back: back, now: now}
 }
 
@@ -106,8 +110,9 @@ func (h *Heard) note(ctx context.Context) ([]chat.Watermark, error) {
 }
 
 // UpTo begins a look. It gives what was noted, and how far threads are heard
-// now that were not known then: they may have a gap of their own by now. The
-// thread that was heard of last comes first. Where nothing was noted, what it finds
+// now that were not known then: they may have a gap of their own by now. (Where not
+// all were noted it gives no more: of one of the others something may have come since,
+// which would hide its gap.) The thread that was heard of last comes first. Where nothing was noted, what it finds
 // is: a look that fails, and a gap that opens meanwhile, go on from there.
 func (h *Heard) UpTo(ctx context.Context) ([]chat.Watermark, error) {
 	h.mu.Lock()
@@ -117,6 +122,9 @@ func (h *Heard) UpTo(ctx context.Context) ([]chat.Watermark, error) {
 	if !known {
 		marks, err := h.all(ctx)
 		return slices.Clone(marks), err
+	}
+	if len(noted) >= mostHeard {
+		return slices.Clone(noted), nil
 	}
 	now, err := h.since(ctx, since, 0) // what was not known then was touched since
 	if err != nil {
@@ -163,13 +171,12 @@ func (h *Heard) Open() bool {
 // There will be about as many as room.
 func (h *Heard) since(ctx context.Context, then time.Time, room int) ([]chat.Watermark, error) {
 	marks := make([]chat.Watermark, 0, room)
-	for m, err := range h.list(ctx, then) {
+	for m, err := range h.list(ctx, then, mostHeard) {
 		if err != nil {
 			return nil, fmt.Errorf("list threads: %w", err)
 		}
 		marks = append(marks, m)
 	}
-	slices.Reverse(marks) // stores list them about the other way round
 	slices.SortStableFunc(marks, func(x, y chat.Watermark) int { return y.Sent.Compare(x.Sent) })
 	return marks, nil
 }

@@ -21,11 +21,11 @@ type store struct {
 	listed int // marks, the last time
 }
 
-func (s *store) list(_ context.Context, since time.Time) iter.Seq2[chat.Watermark, error] {
+func (s *store) list(_ context.Context, since time.Time, most int) iter.Seq2[chat.Watermark, error] {
 	return func(yield func(chat.Watermark, error) bool) {
 		s.listed = 0
 		for _, m := range s.marks {
-			if m.Sent.Before(since) {
+			if m.Sent.Before(since) || s.listed == most {
 				continue
 			}
 			s.listed++
@@ -111,10 +111,10 @@ func TestHeardSince(t *testing.T) {
 func TestHeardAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, lists := &store{marks: []chat.Watermark{mark("a", 1)}}, 0
-		h := NewHeard(func(ctx context.Context, since time.Time) iter.Seq2[chat.Watermark, error] {
+		h := NewHeard(func(ctx context.Context, since time.Time, most int) iter.Seq2[chat.Watermark, error] {
 			lists++
 			time.Sleep(time.Second)
-			return s.list(ctx, time.Time{})
+			return s.list(ctx, time.Time{}, most)
 		}, time.Hour, time.Now)
 		go func() { _, _ = h.UpTo(t.Context()) }()
 		synctest.Wait()
@@ -132,7 +132,7 @@ func TestHeardAtOnce(t *testing.T) {
 func TestHeardPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{marks: []chat.Watermark{mark("a", 1)}}
-		h := NewHeard(func(ctx context.Context, _ time.Time) iter.Seq2[chat.Watermark, error] {
+		h := NewHeard(func(ctx context.Context, _ time.Time, most int) iter.Seq2[chat.Watermark, error] {
 			took := time.After(time.Minute)
 			select {
 			case <-took:
@@ -140,7 +140,7 @@ func TestHeardPatience(t *testing.T) {
 			case <-ctx.Done():
 				s.err = ctx.Err()
 			}
-			return s.list(ctx, time.Time{})
+			return s.list(ctx, time.Time{}, most)
 		}, time.Hour, time.Now)
 		note := func() error {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -221,9 +221,9 @@ func TestHeardWaitsForNobody(t *testing.T) {
 		s.marks = append(s.marks, mark(fmt.Sprint(i), int64(i)))
 	}
 	var h *Heard
-	h = NewHeard(func(ctx context.Context, since time.Time) iter.Seq2[chat.Watermark, error] {
+	h = NewHeard(func(ctx context.Context, since time.Time, most int) iter.Seq2[chat.Watermark, error] {
 		h.Open() // takes the lock
-		return s.list(ctx, since)
+		return s.list(ctx, since, most)
 	}, time.Hour, func() time.Time { return time.Unix(0, 0) })
 	if err := h.Note(t.Context()); err != nil {
 		t.Fatal(err)
@@ -234,4 +234,19 @@ func TestHeardWaitsForNobody(t *testing.T) {
 			t.Fatalf("%d threads, %v", len(got), err)
 		}
 	}
+}
+
+// Where very many threads were written in, those that were heard of last are known, and
+// what comes later in another of them does not pass for all that was heard there.
+func TestHeardOfMany(t *testing.T) {
+	s := &store{}
+	for i := range int64(mostHeard) + 1 {
+		s.marks = append(s.marks, mark(fmt.Sprint(i), 40_000-i))
+	}
+	h := heard(s, 1000)
+	if err := h.Note(t.Context()); err != nil || s.listed != mostHeard {
+		t.Fatalf("%d threads listed, %v", s.listed, err)
+	}
+	s.marks = append(s.marks[:mostHeard:mostHeard], mark(fmt.Sprint(mostHeard), 1001*60))
+	upTo(t, h, s.marks[:mostHeard]...)
 }

@@ -31,7 +31,7 @@ type Inbox interface {
 	Keep(ctx context.Context, thread chat.ThreadID, data []byte) (blob string, err error)
 	Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error) // chat.ErrNoFile: it is not kept any more
 	Standing(ctx context.Context, thread chat.ThreadID) (chat.Standing, error)
-	Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[chat.Watermark, error]
+	Watermarks(ctx context.Context, platform string, since time.Time, most int) iter.Seq2[chat.Watermark, error]
 	Pending(ctx context.Context, platform string) iter.Seq2[chat.Pending, error]
 	Steps(ctx context.Context, thread chat.ThreadID, turn string) (chat.Steps, bool, error)
 }

@@ -168,7 +168,7 @@ func (l *loadRig) fill(n int) {
 // team is the workspace, as the ids of threads name it; Discord's name none.
 func (l *loadRig) team(store memory.Full) string {
 	l.t.Helper()
-	for m, err := range store.Watermarks(l.t.Context(), l.platform(), time.Time{}) {
+	for m, err := range store.Watermarks(l.t.Context(), l.platform(), time.Time{}, 1) {
 		if err != nil {
 			l.t.Fatal(err)
 		}

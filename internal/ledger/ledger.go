@@ -161,7 +161,7 @@ func (l *Ledger) Standing(_ context.Context, t chat.ThreadID) (chat.Standing, er
 }
 
 // Watermarks implements [inbound.Inbox].
-func (l *Ledger) Watermarks(context.Context, string, time.Time) iter.Seq2[chat.Watermark, error] {
+func (l *Ledger) Watermarks(context.Context, string, time.Time, int) iter.Seq2[chat.Watermark, error] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return each(slices.Clone(l.Marks), l.Fail)

@@ -442,10 +442,12 @@ func (h *handle) Pending(ctx context.Context, platform string) iter.Seq2[memory.
 }
 
 // Watermarks implements memory.Catchup.
-func (h *handle) Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[memory.Watermark, error] {
+func (h *handle) Watermarks(ctx context.Context, platform string, since time.Time, most int) iter.Seq2[memory.Watermark, error] {
 	return all(ctx, h, func() (out []memory.Watermark) {
-		for _, t := range h.s.threads {
-			if t.id.Platform == platform && !t.latest.Last.IsZero() && !t.touched.Before(since) {
+		threads := slices.Clone(h.s.threads)
+		slices.SortStableFunc(threads, func(x, y *thread) int { return y.touched.Compare(x.touched) })
+		for _, t := range threads {
+			if t.id.Platform == platform && !t.latest.Last.IsZero() && !t.touched.Before(since) && (most == 0 || len(out) < most) {
 				out = append(out, t.latest)
 			}
 		}

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -93,22 +94,25 @@ func (l *link) pendingOf(ctx context.Context, shard int, threads []string, yield
 }
 
 // Watermarks implements [memory.Catchup].
-func (l *link) Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[memory.Watermark, error] {
+func (l *link) Watermarks(ctx context.Context, platform string, since time.Time, most int) iter.Seq2[memory.Watermark, error] {
 	from := "-inf"
 	if !since.IsZero() {
 		from = strconv.FormatInt(since.UnixMilli(), 10)
 	}
 	return func(yield func(memory.Watermark, error) bool) {
+		var threads [shards][]redis.Z
+		err := eachShard(func(shard int) (err error) {
+			threads[shard], err = l.touched(ctx, shard, platform, from, most)
+			return err
+		})
+		latest(&threads, most)
 		var found [shards][]memory.Watermark
-		var g errgroup.Group
-		g.SetLimit(shardsAtOnce)
-		for shard := range shards {
-			g.Go(func() (err error) {
-				found[shard], err = l.touched(ctx, shard, platform, from)
+		if err == nil {
+			err = eachShard(func(shard int) (err error) {
+				found[shard], err = l.allMarks(ctx, shard, threads[shard])
 				return err
 			})
 		}
-		err := g.Wait()
 		for _, marks := range found {
 			for _, m := range marks {
 				if !yield(m, nil) {
@@ -126,26 +130,68 @@ func (l *link) Watermarks(ctx context.Context, platform string, since time.Time)
 // takes in what the server said of one, the server reads another.
 const shardsAtOnce = 4
 
-// touched lists the threads of a shard that were touched since then.
-func (l *link) touched(ctx context.Context, shard int, platform, from string) (out []memory.Watermark, err error) {
+func eachShard(do func(shard int) error) error {
+	var g errgroup.Group
+	g.SetLimit(shardsAtOnce)
+	for shard := range shards {
+		g.Go(func() error { return do(shard) })
+	}
+	return g.Wait()
+}
+
+// touched lists the threads of a shard that were touched since then, the latest first.
+func (l *link) touched(ctx context.Context, shard int, platform, from string, most int) ([]redis.Z, error) {
 	// Ids only: what is touched meanwhile moves to the end, and a list in pages
 	// could miss what moved.
-	threads, err := l.cmd.ZRangeByScore(ctx, l.keys.key(shard, "seen", platform), &redis.ZRangeBy{Min: from, Max: "+inf"}).Result()
+	by := &redis.ZRangeBy{Min: from, Max: "+inf", Count: int64(most)}
+	return l.cmd.ZRevRangeByScoreWithScores(ctx, l.keys.key(shard, "seen", platform), by).Result()
+}
+
+// latest keeps so many of the threads of all shards, those that were touched last.
+func latest(threads *[shards][]redis.Z, most int) {
+	var scores []float64
+	for _, list := range threads {
+		for _, z := range list {
+			scores = append(scores, z.Score)
+		}
+	}
+	if most == 0 || len(scores) <= most {
+		return
+	}
+	slices.SortFunc(scores, func(x, y float64) int { return cmp.Compare(y, x) })
+	oldest := scores[most-1]
+	room := most - slices.Index(scores, oldest) // for those of that moment
+	for shard, list := range threads {
+		threads[shard] = slices.DeleteFunc(list, func(z redis.Z) bool {
+			if z.Score == oldest {
+				room--
+				return room < 0
+			}
+			return z.Score < oldest
+		})
+	}
+}
+
+// allMarks gives the latest message of each thread that has one.
+func (l *link) allMarks(ctx context.Context, shard int, threads []redis.Z) (out []memory.Watermark, err error) {
 	out = make([]memory.Watermark, 0, len(threads))
-	for len(threads) > 0 && err == nil {
-		n := min(page, len(threads))
-		out, err = l.marks(ctx, shard, threads[:n], out)
-		threads = threads[n:]
+	for some := range slices.Chunk(threads, page) {
+		if out, err = l.marks(ctx, shard, some, out); err != nil {
+			break
+		}
 	}
 	return out, err
 }
 
+// name is that of a thread in a sorted set.
+func name(z redis.Z) string { s, _ := z.Member.(string); return s }
+
 // marks appends the latest message of each thread that has one.
-func (l *link) marks(ctx context.Context, shard int, threads []string, out []memory.Watermark) ([]memory.Watermark, error) {
+func (l *link) marks(ctx context.Context, shard int, threads []redis.Z, out []memory.Watermark) ([]memory.Watermark, error) {
 	cmds := make([]*redis.SliceCmd, len(threads))
 	_, err := l.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, thread := range threads {
-			cmds[i] = p.HMGet(ctx, l.keys.key(shard, "t", thread), "m", "d")
+			cmds[i] = p.HMGet(ctx, l.keys.key(shard, "t", name(thread)), "m", "d")
 		}
 		return nil
 	})
@@ -159,7 +205,7 @@ func (l *link) marks(ctx context.Context, shard int, threads []string, out []mem
 			continue
 		}
 		var m memory.Watermark
-		if m.Thread, err = parseThread(threads[i]); err != nil {
+		if m.Thread, err = parseThread(name(threads[i])); err != nil {
 			return out, err
 		}
 		if m.Last, err = chat.ParseMessageRef(ref); err != nil {

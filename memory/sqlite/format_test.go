@@ -251,7 +251,7 @@ func TestFormat1Beside(t *testing.T) {
 	s := openOld(t)
 	ctx := t.Context()
 	marks := map[string]string{}
-	for m, err := range s.Watermarks(ctx, "board", time.Time{}) {
+	for m, err := range s.Watermarks(ctx, "board", time.Time{}, 0) {
 		if err != nil {
 			t.Fatal(err)
 		}

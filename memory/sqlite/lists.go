@@ -67,9 +67,10 @@ func (s *Store) Pending(ctx context.Context, platform string) iter.Seq2[memory.P
 }
 
 // Watermarks implements memory.Catchup.
-func (s *Store) Watermarks(ctx context.Context, platform string, since time.Time) iter.Seq2[memory.Watermark, error] {
-	const q = `SELECT name, last_ref, last_sent FROM thread WHERE gone = 0 AND touched >= ? AND platform = ? AND last_ref <> '' ORDER BY touched`
-	return sound(s, ctx, q, []any{millis(since) - 1000, platform}, func(r *sql.Rows, m *memory.Watermark) error {
+func (s *Store) Watermarks(ctx context.Context, platform string, since time.Time, most int) iter.Seq2[memory.Watermark, error] {
+	const q = `SELECT name, last_ref, last_sent FROM thread WHERE gone = 0 AND touched >= ? AND platform = ? AND last_ref <> ''
+		ORDER BY touched DESC LIMIT CASE ?3 WHEN 0 THEN -1 ELSE ?3 END`
+	return sound(s, ctx, q, []any{millis(since) - 1000, platform, most}, func(r *sql.Rows, m *memory.Watermark) error {
 		var name, ref string
 		var sent int64
 		if err := r.Scan(&name, &ref, &sent); err != nil {

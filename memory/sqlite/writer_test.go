@@ -159,7 +159,7 @@ func TestDamagedRows(t *testing.T) {
 		t.Errorf("%d approvals are pending, want those of the 3 others", n)
 	}
 	n = 0
-	for _, err := range s.Watermarks(t.Context(), "board", time.Time{}) {
+	for _, err := range s.Watermarks(t.Context(), "board", time.Time{}, 0) {
 		if err != nil {
 			t.Error(err)
 		}

@@ -90,7 +90,7 @@ func keep(t *testing.T, open Open) {
 		_, err := s.Blob(patient(t), th, name)
 		return err != nil && len(read(t, s, th)) == 0 &&
 			len(collect(t, s.Pending(patient(t), platform))) == 0 &&
-			len(collect(t, s.Watermarks(patient(t), platform, time.Time{}))) == 0
+			len(collect(t, s.Watermarks(patient(t), platform, time.Time{}, 0))) == 0
 	})
 	eventually(t, "the audit log says so, behind what it had", func() bool {
 		lines := collect(t, s.Audit(patient(t), th))

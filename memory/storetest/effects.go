@@ -259,9 +259,9 @@ func pending(t *testing.T, open Open) {
 // Each thread that was touched is listed with its latest message.
 func watermarks(t *testing.T, open Open) {
 	s := open(t, Options{}).Store
-	list := func(p string, since time.Time) []memory.Watermark {
+	list := func(p string, since time.Time, most ...int) []memory.Watermark {
 		t.Helper()
-		return collect(t, s.Watermarks(patient(t), p, since))
+		return collect(t, s.Watermarks(patient(t), p, since, append(most, 0)[0]))
 	}
 	sent := wrote("", "").Sent
 	later := wrote("m2", "two")
@@ -276,10 +276,19 @@ func watermarks(t *testing.T, open Open) {
 		{Thread: a.Thread, Last: ref("m2"), Sent: later.Sent},
 		{Thread: thread("b"), Last: ref("m3"), Sent: sent},
 	}
-	byRef := cmpopts.SortSlices(func(x, y memory.Watermark) bool { return x.Last.ID < y.Last.ID })
+	byRef := cmpopts.SortSlices(func(x, y memory.Watermark) bool { return x.Thread.Root < y.Thread.Root })
 	for _, since := range []time.Time{{}, a.Log[0].At.Add(-time.Hour)} {
 		if diff := cmp.Diff(want, list(platform, since), byRef); diff != "" {
 			t.Errorf("watermarks since %v (-want +got):\n%s", since, diff)
+		}
+	}
+	last := wrote("m4", "four")
+	last.Sent = sent.Add(time.Hour)
+	put(t, s, a.Thread, last)
+	want[0] = memory.Watermark{Thread: a.Thread, Last: ref("m4"), Sent: last.Sent}
+	for most, want := range map[int][]memory.Watermark{0: want, 1: want[:1], 3: want} { // of three threads one has no message that can be named
+		if diff := cmp.Diff(want, list(platform, time.Time{}, most), byRef); diff != "" {
+			t.Errorf("watermarks of the %d threads that were touched last (-want +got):\n%s", most, diff)
 		}
 	}
 	if got := list(platform, a.Log[0].At.Add(time.Hour)); len(got) != 0 {

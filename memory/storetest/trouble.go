@@ -268,7 +268,7 @@ func knownAtPut(t *testing.T, open Open) {
 	put(t, s, th, m)
 	putRef(t, s, reacts("m1", chat.EmojiStop))
 	want := []memory.Watermark{{Thread: th, Last: ref("m1"), Sent: m.Sent}}
-	if diff := cmp.Diff(want, collect(t, s.Watermarks(patient(t), platform, time.Time{}))); diff != "" {
+	if diff := cmp.Diff(want, collect(t, s.Watermarks(patient(t), platform, time.Time{}, 0))); diff != "" {
 		t.Errorf("watermarks (-want +got):\n%s", diff)
 	}
 	wantBodies(t, "log", next(t, s).Log, m, reacts("m1", chat.EmojiStop))
