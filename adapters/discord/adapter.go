@@ -107,7 +107,8 @@ type Adapter struct {
 	turns    turns
 	heard    *catchup.Heard
 	away     *away
-	looks    *catchup.Looks
+	looks    *catchup.Looks // for messages
+	counts   *catchup.Looks // for votes
 	people   *acquaintances
 }
 
@@ -151,7 +152,9 @@ func New(o Options) (*Adapter, error) {
 	a.heard = catchup.NewHeard(a.marks, lookBack, o.Now)
 	a.away = newAway(a.heard)
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
-	a.looks = catchup.NewLooks(a.backfill, func(err error) { a.log.Warn("look for what was missed", "error", err) }, lookAgain)
+	failed := func(err error) { a.log.Warn("look for what was missed", "error", err) }
+	a.looks = catchup.NewLooks(a.backfill, failed, lookAgain)
+	a.counts = catchup.NewLooks(func(ctx context.Context, _ time.Duration) error { return a.reactions(ctx) }, failed, lookAgain)
 	return a, nil
 }
 
@@ -235,6 +238,7 @@ func (a *Adapter) connected(ctx context.Context, least int) (int, error) {
 	g.Go(func() error { return a.rest.out.Run(ctx) })
 	g.Go(func() error { return a.watchToken(ctx) })
 	g.Go(func() error { a.looks.Run(ctx); return nil })
+	g.Go(func() error { a.counts.Run(ctx); return nil })
 	g.Go(func() error { a.openThreads(ctx); return nil })
 	if a.o.Commands {
 		g.Go(func() error { a.register(ctx); return nil })

@@ -102,20 +102,21 @@ func (a *Adapter) marks(ctx context.Context, since time.Time, most int) iter.Seq
 }
 
 // missed asks for a look at what was missed. It doesn't wait for it.
-func (a *Adapter) missed() { a.looks.Missed(catchup.Gap{}) }
+func (a *Adapter) missed() {
+	a.looks.Missed(catchup.Gap{})
+	a.counts.Missed(catchup.Gap{})
+}
 
-// backfill looks once, at approvals beside conversations: people wait for both.
-// It always looks further back than what was heard.
+// backfill looks once for messages, beside the look for votes: that takes minutes where
+// thousands of approvals wait, and what a second gap takes must not wait for it. It
+// always looks further back than what was heard.
 func (a *Adapter) backfill(ctx context.Context, _ time.Duration) error {
 	a.away.begin()
 	marks, err := a.heard.UpTo(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		err = a.readAll(ctx, a.stretches(marks))
 	}
-	votes := make(chan error, 1)
-	go func() { votes <- a.reactions(ctx) }()
-	err = a.readAll(ctx, a.stretches(marks))
-	if err = errors.Join(err, <-votes); err == nil {
+	if err == nil {
 		a.away.closed()
 	}
 	return err

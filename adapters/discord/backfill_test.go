@@ -89,3 +89,29 @@ func TestSessionOfAProcessThatEnded(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// What was written in a gap, and in a second one soon after, does not wait for the votes
+// on all approvals that wait.
+func TestMessagesBesideVotes(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	dm := o.fake.DM(o.ada)
+	o.fake.Say(o.ada, dm, "one")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.stop()
+	o.in.Do(func() {
+		o.in.Marks = []chat.Watermark{markOf(direct(dm), o.fake.Messages(dm)[0].ID)}
+		for range 40 {
+			o.in.Waiting = append(o.in.Waiting, chat.Pending{Thread: direct(dm), Call: "1", Ref: refOf(place{channel: dm}, "1"), Approve: []string{"✅"}})
+		}
+	})
+	o.fake.Inject(fakediscord.Fault{Route: "GET /channels/{channel}/messages/{message}", Hang: true, Times: 1_000_000})
+	o.fake.ForgetSessions()
+	o.fake.Say(o.ada, dm, "two")
+	o.run(nil)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+	now := o.fake.Connections()
+	o.fake.ForgetSessions()
+	o.fake.Say(o.ada, dm, "three") // to no session
+	now[0].Cut()
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 3 })
+}

@@ -98,7 +98,8 @@ type Adapter struct {
 	asked    forms.Asked
 	parts    pages
 	drawn    outbox.Versions
-	looks    *catchup.Looks
+	looks    *catchup.Looks // for messages
+	counts   *catchup.Looks // for votes
 	votes    *catchup.Votes
 	heard    *catchup.Heard
 	listened *catchup.Listened
@@ -123,7 +124,9 @@ func New(o Options) (*Adapter, error) {
 	a.app = newWeb(app)
 	a.heard, a.listened = catchup.NewHeard(a.marks, lookBack, o.Now), newListened(o)
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
-	a.looks = catchup.NewLooks(a.backfill, func(err error) { a.log.Warn("look for what was missed", "error", err) }, lookAgain)
+	failed := func(err error) { a.log.Warn("look for what was missed", "error", err) }
+	a.looks = catchup.NewLooks(a.backfill, failed, lookAgain)
+	a.counts = catchup.NewLooks(func(ctx context.Context, _ time.Duration) error { return a.reactions(ctx) }, failed, lookAgain)
 	return a, nil
 }
 
@@ -175,6 +178,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.web.out.Run(ctx) })
 	g.Go(func() error { a.looks.Run(ctx); return nil })
+	g.Go(func() error { a.counts.Run(ctx); return nil })
 	g.Go(func() error { return a.mourn(ctx) })
 	g.Go(func() error { return a.listen(ctx) })
 	for n := range a.o.Sockets {

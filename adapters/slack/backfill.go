@@ -101,20 +101,19 @@ func (a *Adapter) missed(g catchup.Gap) {
 	}
 	a.listened.Gap()
 	a.looks.Missed(g)
+	a.counts.Missed(g)
 }
 
-// backfill looks once, for messages and for votes side by side: Slack limits them
-// apart, and neither waits for as many of the other as there are.
+// backfill looks once for messages, beside the look for votes: that may take hours where
+// thousands of approvals wait, and what a second gap takes must not wait for it.
 func (a *Adapter) backfill(ctx context.Context, overlap time.Duration) error {
-	votes := make(chan error, 1)
-	go func() { votes <- a.reactions(ctx) }()
-	err := a.overlooked(ctx, overlap)
-	if err = errors.Join(err, <-votes); err == nil {
-		a.heard.Close()
-		a.listened.Close()
-		a.listening(ctx)
+	if err := a.overlooked(ctx, overlap); err != nil {
+		return err
 	}
-	return err
+	a.heard.Close()
+	a.listened.Close()
+	a.listening(ctx)
+	return nil
 }
 
 // overlooked looks for messages: first in the conversations of the threads that

@@ -364,8 +364,8 @@ func TestFoundReactions(t *testing.T) {
 	})
 }
 
-// What was written in a gap does not wait for the votes on all approvals that
-// wait, of which Slack lets a few be looked at in a minute.
+// What was written in a gap, or in a second one soon after, does not wait for the votes
+// on all approvals that wait, of which Slack lets a few be looked at in a minute.
 func TestMessagesBesideVotes(t *testing.T) {
 	o, th, _ := called(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond}, nil)
 	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
@@ -373,13 +373,22 @@ func TestMessagesBesideVotes(t *testing.T) {
 	o.fake.Reply("U0ADA", general, th.Root, "in the gap")
 	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
 	o.in.Do(func() {
-		o.in.Waiting = []chat.Pending{{Thread: th, Call: "1", Ref: inThread(th, th.Root), Approve: []string{"✅"}}}
+		for range 40 {
+			o.in.Waiting = append(o.in.Waiting, chat.Pending{Thread: th, Call: "1", Ref: inThread(th, th.Root), Approve: []string{"✅"}})
+		}
 	})
 	hold := make(chan struct{})
 	defer close(hold)
-	o.fake.Fail(fakeslack.Fault{Method: "reactions.get", Hold: hold})
+	o.fake.Fail(fakeslack.Fault{Method: "reactions.get", Hold: hold, Times: -1})
 	o.run(nil)
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+	o.fake.RefuseSockets(1_000_000)
+	o.fake.CutSockets(o.fake.Sockets())
+	o.wait(func(s *fakeslack.Server) bool { return s.Sockets() == 0 })
+	o.fake.Reply("U0ADA", general, th.Root, "in another gap")
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+	o.fake.RefuseSockets(0)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 3 })
 }
 
 // After a gap all direct conversations are looked at, however many there are.
