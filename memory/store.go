@@ -191,8 +191,8 @@ type Catchup interface {
 	// Pending lists the approval messages of a platform that are not decided.
 	Pending(ctx context.Context, platform string) iter.Seq2[PendingApproval, error]
 	// Watermarks lists the platform's threads touched since then, each with
-	// the latest message that was put for it: of more than so many those that were
-	// touched last; 0: all.
+	// the latest message that was put for it: of more than so many at least so many,
+	// those that were touched last; 0: all. Fewer are all that there are.
 	Watermarks(ctx context.Context, platform string, since time.Time, most int) iter.Seq2[Watermark, error]
 }
 

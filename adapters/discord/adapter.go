@@ -108,7 +108,7 @@ type Adapter struct {
 	heard    *catchup.Heard
 	away     *away
 	looks    *catchup.Looks // for messages
-	counts   *catchup.Looks // for votes
+	recounts *catchup.Looks // for votes
 	people   *acquaintances
 }
 
@@ -154,7 +154,7 @@ func New(o Options) (*Adapter, error) {
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
 	failed := func(err error) { a.log.Warn("look for what was missed", "error", err) }
 	a.looks = catchup.NewLooks(a.backfill, failed, lookAgain)
-	a.counts = catchup.NewLooks(func(ctx context.Context, _ time.Duration) error { return a.reactions(ctx) }, failed, lookAgain)
+	a.recounts = catchup.NewLooks(func(ctx context.Context, _ time.Duration) error { return a.reactions(ctx) }, failed, lookAgain)
 	return a, nil
 }
 
@@ -238,7 +238,7 @@ func (a *Adapter) connected(ctx context.Context, least int) (int, error) {
 	g.Go(func() error { return a.rest.out.Run(ctx) })
 	g.Go(func() error { return a.watchToken(ctx) })
 	g.Go(func() error { a.looks.Run(ctx); return nil })
-	g.Go(func() error { a.counts.Run(ctx); return nil })
+	g.Go(func() error { a.recounts.Run(ctx); return nil })
 	g.Go(func() error { a.openThreads(ctx); return nil })
 	if a.o.Commands {
 		g.Go(func() error { a.register(ctx); return nil })

@@ -104,7 +104,7 @@ func (a *Adapter) marks(ctx context.Context, since time.Time, most int) iter.Seq
 // missed asks for a look at what was missed. It doesn't wait for it.
 func (a *Adapter) missed() {
 	a.looks.Missed(catchup.Gap{})
-	a.counts.Missed(catchup.Gap{})
+	a.recounts.Missed(catchup.Gap{})
 }
 
 // backfill looks once for messages, beside the look for votes: that takes minutes where

@@ -49,7 +49,8 @@ func (s *shard) name() string {
 }
 
 // recall takes up the session of a process that is gone. One that another process
-// has is left alone: its bookmark goes on growing, unless it is known that it ended.
+// has is left alone: its bookmark goes on growing, which is not waited for where that
+// process surely ended.
 func (s *shard) recall(ctx context.Context) {
 	book, ok := s.a.o.Inbox.(notebook)
 	if !ok {

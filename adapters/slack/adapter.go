@@ -99,7 +99,7 @@ type Adapter struct {
 	parts    pages
 	drawn    outbox.Versions
 	looks    *catchup.Looks // for messages
-	counts   *catchup.Looks // for votes
+	recounts *catchup.Looks // for votes
 	votes    *catchup.Votes
 	heard    *catchup.Heard
 	listened *catchup.Listened
@@ -126,7 +126,7 @@ func New(o Options) (*Adapter, error) {
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
 	failed := func(err error) { a.log.Warn("look for what was missed", "error", err) }
 	a.looks = catchup.NewLooks(a.backfill, failed, lookAgain)
-	a.counts = catchup.NewLooks(func(ctx context.Context, _ time.Duration) error { return a.reactions(ctx) }, failed, lookAgain)
+	a.recounts = catchup.NewLooks(func(ctx context.Context, _ time.Duration) error { return a.reactions(ctx) }, failed, lookAgain)
 	return a, nil
 }
 
@@ -178,7 +178,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.web.out.Run(ctx) })
 	g.Go(func() error { a.looks.Run(ctx); return nil })
-	g.Go(func() error { a.counts.Run(ctx); return nil })
+	g.Go(func() error { a.recounts.Run(ctx); return nil })
 	g.Go(func() error { return a.mourn(ctx) })
 	g.Go(func() error { return a.listen(ctx) })
 	for n := range a.o.Sockets {

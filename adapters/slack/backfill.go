@@ -101,7 +101,7 @@ func (a *Adapter) missed(g catchup.Gap) {
 	}
 	a.listened.Gap()
 	a.looks.Missed(g)
-	a.counts.Missed(g)
+	a.recounts.Missed(g)
 }
 
 // backfill looks once for messages, beside the look for votes: that may take hours where

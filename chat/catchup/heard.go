@@ -112,8 +112,9 @@ func (h *Heard) note(ctx context.Context) ([]chat.Watermark, error) {
 // UpTo begins a look. It gives what was noted, and how far threads are heard
 // now that were not known then: they may have a gap of their own by now. (Where not
 // all were noted it gives no more: of one of the others something may have come since,
-// which would hide its gap.) The thread that was heard of last comes first. Where nothing was noted, what it finds
-// is: a look that fails, and a gap that opens meanwhile, go on from there.
+// which would hide its gap.) The thread that was heard of last comes first. Where
+// nothing was noted, what it finds is: a look that fails, and a gap that opens
+// meanwhile, go on from there.
 func (h *Heard) UpTo(ctx context.Context) ([]chat.Watermark, error) {
 	h.mu.Lock()
 	h.again = false

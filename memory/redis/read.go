@@ -100,28 +100,29 @@ func (l *link) Watermarks(ctx context.Context, platform string, since time.Time,
 		from = strconv.FormatInt(since.UnixMilli(), 10)
 	}
 	return func(yield func(memory.Watermark, error) bool) {
-		var threads [shards][]redis.Z
-		err := eachShard(func(shard int) (err error) {
-			threads[shard], err = l.touched(ctx, shard, platform, from, most)
-			return err
-		})
-		latest(&threads, most)
-		var found [shards][]memory.Watermark
-		if err == nil {
-			err = eachShard(func(shard int) (err error) {
-				found[shard], err = l.allMarks(ctx, shard, threads[shard])
-				return err
-			})
-		}
-		for _, marks := range found {
-			for _, m := range marks {
-				if !yield(m, nil) {
-					return
-				}
+		found, err := l.watermarks(ctx, platform, from, most)
+		for _, m := range found {
+			if !yield(m, nil) {
+				return
 			}
 		}
 		if err != nil {
 			yield(memory.Watermark{}, fmt.Errorf("list watermarks: %w", err))
+		}
+	}
+}
+
+// watermarks looks at more threads where some of those that were touched last have no
+// message that can be named: fewer than so many are given only if there are no others.
+func (l *link) watermarks(ctx context.Context, platform, from string, most int) ([]memory.Watermark, error) {
+	for bound := most; ; bound *= 2 {
+		threads, all, err := l.touched(ctx, platform, from, bound)
+		if err != nil {
+			return nil, err
+		}
+		found, err := l.allMarks(ctx, threads)
+		if err != nil || all || len(found) >= most {
+			return found, err
 		}
 	}
 }
@@ -139,12 +140,22 @@ func eachShard(do func(shard int) error) error {
 	return g.Wait()
 }
 
-// touched lists the threads of a shard that were touched since then, the latest first.
-func (l *link) touched(ctx context.Context, shard int, platform, from string, most int) ([]redis.Z, error) {
+// touched lists the threads that were touched since then, no more than so many of those
+// that were last, and says whether these are all.
+func (l *link) touched(ctx context.Context, platform, from string, most int) (threads [shards][]redis.Z, all bool, err error) {
 	// Ids only: what is touched meanwhile moves to the end, and a list in pages
 	// could miss what moved.
 	by := &redis.ZRangeBy{Min: from, Max: "+inf", Count: int64(most)}
-	return l.cmd.ZRevRangeByScoreWithScores(ctx, l.keys.key(shard, "seen", platform), by).Result()
+	err = eachShard(func(shard int) (err error) {
+		threads[shard], err = l.cmd.ZRevRangeByScoreWithScores(ctx, l.keys.key(shard, "seen", platform), by).Result()
+		return err
+	})
+	n := 0
+	for _, list := range threads {
+		n += len(list)
+	}
+	latest(&threads, most)
+	return threads, most == 0 || n < most, err
 }
 
 // latest keeps so many of the threads of all shards, those that were touched last.
@@ -173,14 +184,17 @@ func latest(threads *[shards][]redis.Z, most int) {
 }
 
 // allMarks gives the latest message of each thread that has one.
-func (l *link) allMarks(ctx context.Context, shard int, threads []redis.Z) (out []memory.Watermark, err error) {
-	out = make([]memory.Watermark, 0, len(threads))
-	for some := range slices.Chunk(threads, page) {
-		if out, err = l.marks(ctx, shard, some, out); err != nil {
-			break
+func (l *link) allMarks(ctx context.Context, threads [shards][]redis.Z) ([]memory.Watermark, error) {
+	var found [shards][]memory.Watermark
+	err := eachShard(func(shard int) (err error) {
+		for some := range slices.Chunk(threads[shard], page) {
+			if found[shard], err = l.marks(ctx, shard, some, found[shard]); err != nil {
+				break
+			}
 		}
-	}
-	return out, err
+		return err
+	})
+	return slices.Concat(found[:]...), err
 }
 
 // name is that of a thread in a sorted set.

@@ -291,6 +291,10 @@ func watermarks(t *testing.T, open Open) {
 			t.Errorf("watermarks of the %d threads that were touched last (-want +got):\n%s", most, diff)
 		}
 	}
+	put(t, s, thread("c"), says("still none"))
+	if diff := cmp.Diff(want, list(platform, time.Time{}, 2), byRef); diff != "" {
+		t.Errorf("watermarks, where the thread that was touched last has none (-want +got):\n%s", diff)
+	}
 	if got := list(platform, a.Log[0].At.Add(time.Hour)); len(got) != 0 {
 		t.Errorf("watermarks of the future: %v", got)
 	}
