@@ -36,7 +36,8 @@ func TestSpanOf(t *testing.T) {
 	}
 }
 
-// A program that has come to rest keeps few pages of its file, and answers as before.
+// A program that has come to rest keeps few pages of its file, and answers as before;
+// also what a single answer needed is given back.
 func TestPagesAtRest(t *testing.T) {
 	t.Parallel()
 	w := newSlackWorld(t, fakeslack.Options{})
@@ -44,11 +45,15 @@ func TestPagesAtRest(t *testing.T) {
 	p := n.spawn()
 	defer p.kill()
 	n.ready()
-	n.find(w.mention("ada", "hello"), "at your service")
 	info, err := os.Stat(p.cmd.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the pages of the start are given back", func() bool { return kib(t, p.cmd.Process.Pid, "RssFile") < int(info.Size()>>10)/8 })
+	pages := func() int { return kib(t, p.cmd.Process.Pid, "RssFile") }
+	few := func() bool { return pages() < int(info.Size()>>10)/8 }
+	eventually(t, "the pages of the start are given back", few)
+	n.find(w.mention("ada", "hello"), "at your service")
+	needed := pages()
+	eventually(t, "the pages of an answer are given back", func() bool { return few() && pages() < needed })
 	n.find(w.mention("ada", "hello again"), "at your service")
 }

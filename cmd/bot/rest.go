@@ -20,17 +20,25 @@ const restEvery = time.Second
 type rest struct {
 	last  uint64 // when it was looked last
 	given uint64 // when memory was given back last
+	quiet int    // looks since which there is nothing to do
 }
 
 const (
 	restQuiet = 256 << 10 // is allocated between two looks by a program that has nothing to do
-	restWorth = 16 << 20  // must have been allocated since the last time for it to be worth the while
+	restWorth = 16 << 20  // allocated since the last time is worth giving back at once
+	restLong  = 30        // quiet looks are a rest for which less is worth the while, too
 )
 
 func (r *rest) due(allocated uint64) bool {
-	quiet := allocated-r.last < restQuiet
+	busy := allocated-r.last >= restQuiet
 	r.last = allocated
-	if !quiet || r.given > 0 && allocated-r.given < restWorth {
+	if busy {
+		r.quiet = 0
+		return false
+	}
+	r.quiet++
+	since := allocated - r.given
+	if r.given > 0 && since < restWorth && (since < restQuiet || r.quiet < restLong) {
 		return false
 	}
 	r.given = allocated

@@ -25,3 +25,25 @@ func TestRest(t *testing.T) {
 		}
 	}
 }
+
+// A few answers are too little for that at once, and are given back after a longer rest,
+// once; what a program allocates that has nothing to do is not.
+func TestLongRest(t *testing.T) {
+	r := rest{last: 9 << 20, given: 9 << 20}
+	const few = 10 << 20
+	if r.due(few) { // there is something to do
+		t.Error("given back while busy")
+	}
+	if r.due(few + 1) {
+		t.Error("given back at once")
+	}
+	given := 0
+	for look := range uint64(5 * restLong) {
+		if r.due(few + look*512) {
+			given++
+		}
+	}
+	if given != 1 {
+		t.Errorf("given back %d times, want once", given)
+	}
+}
