@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,8 +29,8 @@ var underLoad = flag.Bool("load", false, "measure the whole program from outside
 // How much is measured. A question has a person of its own, so that no limit of a
 // conversation holds anything up.
 const (
-	loadSingles = 200 // one after the other
-	loadRounds  = 8   // of loadAtOnce
+	loadSingles = 1000 // one after the other: ten of them are slower than p99
+	loadRounds  = 8    // of loadAtOnce
 	loadAtOnce  = 64
 	loadMany    = 1000
 	loadSlow    = 5 * time.Second
@@ -255,6 +256,8 @@ func (l *loadRig) begin() time.Duration {
 // singly asks one question after the other.
 func (l *loadRig) singly(text, answer string, n int) loadTimes {
 	l.t.Helper()
+	debug.FreeOSMemory()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the fakes' garbage is not the program's time
 	var took []time.Duration
 	cpu := l.cpu()
 	for range n {
