@@ -93,7 +93,7 @@ func (m mutant) play(dir string, turns int) (what string, noticed bool) {
 	if !strings.Contains(what, m.rule) {
 		return "by another rule: " + what, false
 	}
-	if also, noticed := simulate(bin, min(turns, alone), m.rule); noticed {
+	if also, noticed := simulate(bin, min(turns, later(what)), m.rule); noticed {
 		return "by another rule too: " + also, false
 	}
 	return "alone by: " + what, true
@@ -117,8 +117,14 @@ func property(bin, test string, sequences int) (what string, noticed bool) {
 	return "fails otherwise: " + string(out), false
 }
 
-// alone is within how many turns no other rule may find what was planted for one.
-const alone = 1500
+// later is within how many turns no other rule may find what was planted for one: far
+// more than that one took. What it finds at once has consequences that others find in
+// the end.
+func later(what string) int {
+	var took int
+	_, _ = fmt.Sscanf(what, "%d turns", &took) // 0 else
+	return min(max(20, 20*took), 1500)
+}
 
 // patience is for a mutant that never comes to an end: seconds of the processor's
 // time, so that a machine with other work does not cut an honest run short. A

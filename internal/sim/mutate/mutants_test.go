@@ -19,3 +19,18 @@ func TestMutantsFit(t *testing.T) {
 		}
 	}
 }
+
+// Other rules have twenty times as long as the one for which a mistake was planted.
+func TestLater(t *testing.T) {
+	t.Parallel()
+	for what, want := range map[string]int{
+		"0 turns in 1 episodes: something":      20,
+		"22 turns in 3 episodes: something":     440,
+		"19584 turns in 90 episodes: something": 1500,
+		"a panic":                               20,
+	} {
+		if got := later(what); got != want {
+			t.Errorf("%s: %d, want %d", what, got, want)
+		}
+	}
+}
