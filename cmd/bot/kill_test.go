@@ -20,8 +20,9 @@ type process struct {
 	out *buffer
 }
 
-// spawn starts the program as a process; it does not wait until it is ready.
-func (n *service) spawn() *process {
+// spawn starts the program as a process, with more flags; it does not wait until it is
+// ready.
+func (n *service) spawn(flags ...string) *process {
 	n.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -31,7 +32,7 @@ func (n *service) spawn() *process {
 		self = n.binary
 	}
 	p := &process{n: n, cmd: exec.Command(self), out: &buffer{}}
-	p.cmd.Args = []string{"bot", "run", "--config", n.file} // see TestMain
+	p.cmd.Args = append([]string{"bot", "run", "--config", n.file}, flags...) // see TestMain
 	p.cmd.Env = os.Environ()
 	for k, v := range n.w.env() {
 		p.cmd.Env = append(p.cmd.Env, k+"="+v)

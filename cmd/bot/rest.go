@@ -63,17 +63,21 @@ func (p *program) giveBack(ctx context.Context) {
 		case <-tick.C:
 		}
 		if metrics.Read(allocated); r.due(allocated[0].Value.Uint64()) {
-			if err := p.rest(ctx); err != nil {
+			kib, err := p.rest(ctx)
+			if err != nil {
 				p.log.Debug("give memory back", "error", err)
 			}
+			p.log.Debug("memory given back", "file_kib", kib)
 		}
 	}
 }
 
-func (p *program) rest(ctx context.Context) (err error) {
+// rest returns how many KiB of the program's file went.
+func (p *program) rest(ctx context.Context) (kib int, err error) {
 	if s, ok := p.lists.(rester); ok {
 		err = s.Rest(ctx)
 	}
 	debug.FreeOSMemory()
-	return errors.Join(err, dropPages())
+	kib, dropped := dropPages()
+	return kib, errors.Join(err, dropped)
 }
