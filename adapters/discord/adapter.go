@@ -93,23 +93,24 @@ type Adapter struct {
 	live  live
 	start starts
 
-	homes    *homes
-	lanes    *inbound.Lanes
-	clicks   clicks
-	working  working
-	remarks  remarks
-	drawn    outbox.Versions
-	shown    faces
-	asides   asides
-	cards    forms.Shown
-	wondered forms.Asked
-	votes    *catchup.Votes
-	turns    turns
-	heard    *catchup.Heard
-	away     *away
-	looks    *catchup.Looks // for messages
-	recounts *catchup.Looks // for votes
-	people   *acquaintances
+	homes     *homes
+	lanes     *inbound.Lanes
+	clicks    clicks
+	working   working
+	remarks   remarks
+	drawn     outbox.Versions
+	shown     faces
+	asides    asides
+	cards     forms.Shown
+	wondered  forms.Asked
+	votes     *catchup.Votes
+	turns     turns
+	heard     *catchup.Heard
+	away      *away
+	looks     *catchup.Looks // for messages
+	recounts  *catchup.Looks // for votes
+	surveying sync.Mutex     // an early look goes on
+	people    *acquaintances
 }
 
 // identity is who the bot is, and what its application may do.

@@ -114,7 +114,7 @@ func (a *Adapter) backfill(ctx context.Context, _ time.Duration) error {
 	a.away.begin()
 	marks, err := a.heard.UpTo(ctx)
 	if err == nil {
-		err = a.readAll(ctx, a.stretches(marks))
+		err = a.readAll(ctx, a.stretches(a.atlas, marks))
 	}
 	if err == nil {
 		a.away.closed()
@@ -129,14 +129,14 @@ type stretch struct {
 	direct bool
 }
 
-// stretches says what is to be read, first what the Gateway says was written in after
-// all that was heard anywhere: at fifty calls a second the others take a while.
-func (a *Adapter) stretches(marks []chat.Watermark) []stretch {
+// stretches says what is to be read, first what by the atlas was written in after all
+// that was heard anywhere: at fifty calls a second the others take a while.
+func (a *Adapter) stretches(t *atlas, marks []chat.Watermark) []stretch {
 	if len(marks) == 0 {
 		return nil // nothing was ever heard, so nothing was missed
 	}
 	newest := marks[0].Last.ID
-	busy, all := a.atlas.busy(newest, mostBusy)
+	busy, all := t.busy(newest, mostBusy)
 	if all > len(busy) {
 		a.log.Warn("not every channel is looked through for what was missed", "channels", all, "looked_through", len(busy))
 	}
@@ -149,13 +149,13 @@ func (a *Adapter) stretches(marks []chat.Watermark) []stretch {
 	for _, m := range marks {
 		p := placeOf(m.Thread)
 		where := firstOf(p.thread, p.channel)
-		if !a.atlas.wrote(where, newest) {
+		if !t.wrote(where, newest) {
 			if quiet++; quiet > mostThreads {
 				continue
 			}
 		}
 		delete(since, where)
-		out = append(out, a.unheard(where, m.Last.ID, newest, p.direct())...)
+		out = append(out, t.unheard(where, m.Last.ID, newest, p.direct())...)
 	}
 	for _, m := range slices.Backward(marks) {
 		if p := placeOf(m.Thread); !p.direct() {
@@ -163,7 +163,7 @@ func (a *Adapter) stretches(marks []chat.Watermark) []stretch {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(since)) {
-		out = append(out, a.unheard(id, since[id], newest, false)...)
+		out = append(out, t.unheard(id, since[id], newest, false)...)
 	}
 	slices.SortStableFunc(out, func(x, y stretch) int { return cmp.Compare(x.priority, y.priority) })
 	return out
@@ -172,13 +172,13 @@ func (a *Adapter) stretches(marks []chat.Watermark) []stretch {
 // unheard is what of a channel or thread may not have been heard: what came after the
 // last that was, and what is a little older and may not have been put. Where nothing is
 // known to be new there is time, since in most of those places the bot wrote last. Of a
-// direct conversation the Gateway does not say whether there is anything.
-func (a *Adapter) unheard(channel, last, newest string, direct bool) []stretch {
+// direct conversation Discord does not say whether there is anything.
+func (t *atlas) unheard(channel, last, newest string, direct bool) []stretch {
 	all := stretch{span{channel, idAt(sentAt(last).Add(-unputBack)), outbox.Low, mostPages}, last, direct}
 	switch {
 	case direct:
 		all.priority = outbox.Steps
-	case a.atlas.wrote(channel, newest):
+	case t.wrote(channel, newest):
 		return []stretch{{span{channel, last, outbox.Answer, mostNew}, last, false}, all}
 	}
 	return []stretch{all}

@@ -121,3 +121,48 @@ func TestMessagesBesideVotes(t *testing.T) {
 	now[0].Cut()
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 3 })
 }
+
+// What was asked while the bot was down is heard while Discord has it wait for a new
+// session, and while it is not known whether another process has the old one; and not
+// twice.
+func TestHeardBeforeTheSession(t *testing.T) {
+	long := func(o *Options) { o.Pause, o.Beat = time.Hour, time.Hour }
+	for name, gone := range map[string]func(*office){
+		"a session that is over": func(o *office) { o.fake.ForgetSessions() },
+		"a process that may be alive": func(o *office) {
+			o.in.Do(func() {
+				for name, note := range o.in.Notes {
+					o.in.Notes[name] = []byte(strings.Replace(string(note), `"closed":true`, `"closed":false`, 1))
+				}
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := open(t, fakediscord.Options{}, nil)
+			dm := o.fake.DM(o.ada)
+			o.fake.Say(o.ada, dm, "one")
+			o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+			o.stop()
+			gone(o)
+			o.in.Do(func() { o.in.Marks = []chat.Watermark{markOf(direct(dm), o.fake.Messages(dm)[0].ID)} })
+			thread := o.fake.OpenThread(o.ada, o.general, "", "between us")
+			for _, place := range []string{o.general, thread, dm} {
+				o.fake.Say(o.ada, place, o.mention()+" in "+place)
+			}
+			o.begin(long)
+			o.in.Await(t, func() bool { return len(o.in.Messages) == 4 })
+			if g := o.fake.Gateway(); g.Identifies != 1 || g.Resumes != 0 {
+				t.Errorf("there is a session: %+v", g)
+			}
+			o.stop()
+			o.run(nil)
+			o.fake.Say(o.ada, dm, "last")
+			o.in.Await(t, func() bool { return o.in.Messages[len(o.in.Messages)-1].Text == "last" })
+			o.in.Do(func() {
+				if n := len(o.in.Messages); n != 5 {
+					t.Errorf("%d messages were heard", n)
+				}
+			})
+		})
+	}
+}

@@ -50,8 +50,8 @@ func (s *shard) name() string {
 
 // recall takes up the session of a process that is gone. One that another process
 // has is left alone: its bookmark goes on growing, which is not waited for where that
-// process surely ended.
-func (s *shard) recall(ctx context.Context) {
+// process surely ended. Where it is, waiting is called first.
+func (s *shard) recall(ctx context.Context, waiting func()) {
 	book, ok := s.a.o.Inbox.(notebook)
 	if !ok {
 		return
@@ -61,6 +61,7 @@ func (s *shard) recall(ctx context.Context) {
 		return
 	}
 	if !b.Closed && !s.a.o.Ended(b.Process) {
+		waiting()
 		if retry.Sleep(ctx, 5*s.a.o.Beat/2) != nil {
 			return
 		}

@@ -50,12 +50,13 @@ const (
 // keep connects a shard again and again. It returns an error for what that
 // can't mend.
 func (a *Adapter) keep(ctx context.Context, s *shard) error {
-	s.recall(ctx)
-	noting, enough := context.WithCancel(ctx)
-	var notes sync.WaitGroup
-	defer notes.Wait()
+	besides, enough := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
 	defer enough()
-	notes.Go(func() { s.bookmarks(noting) })
+	early := func() { beside.Go(func() { a.early(besides) }) }
+	s.recall(ctx, early)
+	beside.Go(func() { s.bookmarks(besides) })
 	for pause := a.o.Pause; ; {
 		err := s.connect(ctx)
 		a.live.set(s.n, false)
@@ -80,6 +81,9 @@ func (a *Adapter) keep(ctx context.Context, s *shard) error {
 			wait = 0
 		case errors.Is(err, errInvalid):
 			wait = a.o.Pause + rand.N(4*a.o.Pause) // 1 to 5 s, as Discord asks
+			if s.session == "" {
+				early()
+			}
 		default:
 			pause = min(2*pause, longestPause)
 		}

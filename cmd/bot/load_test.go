@@ -224,15 +224,12 @@ func (l *loadRig) measure(name string, base loadRow) (r loadRow) {
 	return r
 }
 
-// begin starts the process, and gives how long it took until it connected.
+// begin starts the process and waits until it is ready. It gives how long it took until
+// it connected.
 func (l *loadRig) begin() time.Duration {
 	l.t.Helper()
 	began := time.Now()
-	if l.who == "bare" {
-		l.p = l.spawnBare()
-	} else {
-		l.p = l.n.spawn()
-	}
+	l.spawn()
 	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
 	defer cancel()
 	var err error
@@ -251,6 +248,16 @@ func (l *loadRig) begin() time.Duration {
 		l.n.ready()
 	}
 	return took
+}
+
+// spawn starts the process.
+func (l *loadRig) spawn() {
+	l.t.Helper()
+	if l.who == "bare" {
+		l.p = l.spawnBare()
+	} else {
+		l.p = l.n.spawn()
+	}
 }
 
 // singly asks one question after the other.
