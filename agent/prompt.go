@@ -142,12 +142,12 @@ func stepPieces(do *speak.Doing, yield func(piece) bool) bool {
 func (d *decision) shape(p speak.Prompt) shape {
 	s := shape{fixed: d.fixed(p), each: perMessage + d.a.Count(d.label())}
 	talk := d.s.talk(d.s.trim)
-	whole := make([][]speak.Item, 0, len(talk))
-	for _, parts := range talk {
-		whole = append(whole, d.exchange(parts, memory.Trimmed{}))
+	whole := p.Turns
+	if cut := d.s.trim; cut.Clip > 0 || cut.Steps > 0 || len(cut.Stubs) > 0 { // texts are left out of it
+		whole = d.itemsOf(talk, memory.Trimmed{})
 	}
 	s.turns = make([]turnShape, 0, len(talk))
-	for i, items := range d.sparse(whole) {
+	for i, items := range whole {
 		sizes := turnShape{seq: talk[i][0].id, pieces: make([]sized, 0, len(items))}
 		for pc := range pieces(items) {
 			size := sized{call: pc.call, tokens: d.a.Count(pc.text + pc.rest)}
@@ -234,9 +234,12 @@ func (s *state) shown(cut memory.Trimmed) []*turn {
 	})
 }
 
-func (d *decision) exchanges(cut memory.Trimmed) (out [][]speak.Item) {
-	talk := d.s.talk(cut)
-	out = make([][]speak.Item, 0, len(talk))
+func (d *decision) exchanges(cut memory.Trimmed) [][]speak.Item {
+	return d.itemsOf(d.s.talk(cut), cut)
+}
+
+func (d *decision) itemsOf(talk [][]part, cut memory.Trimmed) [][]speak.Item {
+	out := make([][]speak.Item, 0, len(talk))
 	for _, parts := range talk {
 		out = append(out, d.exchange(parts, cut))
 	}

@@ -252,18 +252,25 @@ func TestStablePrefix(t *testing.T) {
 	}
 }
 
+// Without a bound, and where it has to be counted what fits.
 func BenchmarkNextLongThread(b *testing.B) {
-	a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 5, Count: bytes, Tools: []agent.Tool{newTool("read", agent.Auto, memory.Rules{})}}
-	s := newSim(a)
-	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "yes"} }
-	for range 200 {
-		s.says("ada", "and this?")
-		s.run()
-	}
-	s.says("ada", "last")
-	b.ReportMetric(float64(len(s.entries)), "entries")
-	for b.Loop() {
-		a.Next(s.log())
+	fours := func(text string) int { return len(text) / 4 }
+	for name, budget := range map[string]int{"whole": 0, "counted": 16_000} {
+		b.Run(name, func(b *testing.B) {
+			a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 5, Count: fours, Budget: budget, Tools: []agent.Tool{newTool("read", agent.Auto, memory.Rules{})}}
+			s := newSim(a)
+			s.model = func(llm.Request) llm.Response { return llm.Response{Text: "yes"} }
+			for range 1000 {
+				s.says("ada", "and what of this? "+strings.Repeat("it was slow again around noon ", 2))
+				s.run()
+			}
+			s.says("ada", "last")
+			b.ReportMetric(float64(len(s.entries)), "entries")
+			log := s.log()
+			for b.Loop() {
+				a.Next(log)
+			}
+		})
 	}
 }
 
