@@ -80,6 +80,9 @@ func (l *Log) Append(entries ...memory.Entry) {
 	}
 }
 
+// Last is the Seq of the last entry, 0 where there is none.
+func (l *Log) Last() uint64 { return l.state.last }
+
 // Call gives a call by its id.
 func (l *Log) Call(id string) (memory.Call, bool) {
 	if c := l.state.calls[id]; c != nil {

@@ -249,23 +249,36 @@ func StepsOf(entries []memory.Entry, turn string) (chat.Steps, bool) {
 // and was read by nobody yet. It can be asked again and again while the log grows,
 // and costs what is new.
 func (l *Log) Standing(inbox ...memory.Entry) chat.Standing {
-	st := l.state.standing()
+	return stand(l.state.standing(), inbox, l.state.own)
+}
+
+// StillStanding is the standing of a log to which nothing was added, with what lies in
+// its inbox. It is false where that can't be told without the log.
+func StillStanding(st chat.Standing, inbox ...memory.Entry) (chat.Standing, bool) {
+	told := true
+	st.Callers = slices.Clone(st.Callers)
+	st = stand(st, inbox, func(chat.MessageRef) bool {
+		told = false
+		return false
+	})
+	return st, told
+}
+
+// stand goes on with a standing. own says whether the bot itself made a message.
+func stand(st chat.Standing, inbox []memory.Entry, own func(chat.MessageRef) bool) chat.Standing {
 	for _, e := range inbox {
 		switch b := e.Body.(type) {
 		case memory.Message:
-			st.hear(b.Message)
+			hear(&st, b.Message)
 		case memory.Reaction:
-			st.Muted = st.Muted || mutes(b) && l.state.own(b.On)
+			st.Muted = st.Muted || mutes(b) && own(b.On)
 		}
 	}
-	return st.Standing
+	return st
 }
 
-// standing is what is known of a thread, to be gone on with.
-type standing struct{ chat.Standing }
-
 // hear takes a message in that nobody has read yet.
-func (st *standing) hear(m chat.Message) {
+func hear(st *chat.Standing, m chat.Message) {
 	st.Known = true
 	if m.Sent.After(st.Last) {
 		st.Last = m.Sent
@@ -281,11 +294,11 @@ func (st *standing) hear(m chat.Message) {
 	}
 }
 
-func (s *state) standing() standing {
-	return standing{chat.Standing{
+func (s *state) standing() chat.Standing {
+	return chat.Standing{
 		Known: len(s.people) > 0 || len(s.turns) > 0 || s.trim.Before > 0, Running: s.open != nil || len(s.waiting) > 0,
 		Horizon: s.horizon, First: s.first, Last: s.heard, Callers: slices.Clone(s.callers), Muted: s.muted,
-	}}
+	}
 }
 
 // AskState is how often a call was asked for before, and whether it waits for an

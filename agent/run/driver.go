@@ -354,6 +354,7 @@ func (d *driver) commit(bodies ...memory.Body) error {
 	}
 	d.owed, d.decided = nil, nil
 	d.log.Append(d.held.Log[from:]...)
+	d.Standings.tell(d.thread, d.log)
 	d.questions.hear(d.log)
 	own := d.held.Log[from : len(d.held.Log)-len(arrived)]
 	for _, e := range own {

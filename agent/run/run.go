@@ -42,6 +42,8 @@ type Runner struct {
 	Lobby Lobby
 	// Limits are what may be used up.
 	Limits Limits
+	// Standings is told what threads come to, for the Inbox that has them; nil: nothing.
+	Standings *Standings
 	// Host is the ground that the process stands on; nil is Goroutines.
 	Host Host
 	// Grace is how long posts that are under way may take once the context is

@@ -40,6 +40,7 @@ type program struct {
 	calls    *http.Client // of the platforms
 
 	effects    *run.Effects
+	standings  *run.Standings
 	forgetting sync.WaitGroup
 	keeping    func() // stops to sign the audit log
 	draining   atomic.Bool
@@ -67,7 +68,7 @@ func usage(err error) error { return usageError{err} }
 func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*program, error) {
 	m := newMask(cfg)
 	log = masked(log, m)
-	p := &program{cfg: cfg, log: log, meter: newMeter(prices(cfg)), effects: run.NewEffects(), calls: pooled(), keeping: func() {}}
+	p := &program{cfg: cfg, log: log, meter: newMeter(prices(cfg)), effects: run.NewEffects(), standings: run.NewStandings(), calls: pooled(), keeping: func() {}}
 	var err error
 	if p.kit, err = newKit(ctx, cfg, log); err != nil {
 		return nil, usage(err)
@@ -271,14 +272,14 @@ func (p *program) inbox() run.Inbox {
 			emoji[e] = true
 		}
 	}
-	return run.Inbox{Store: p.store, Emoji: emoji, Standings: run.NewStandings(), Agent: p.agent, Limits: limits(p.cfg)}
+	return run.Inbox{Store: p.store, Emoji: emoji, Standings: p.standings, Agent: p.agent, Limits: limits(p.cfg)}
 }
 
 // runner drives the threads of the platforms.
 func (p *program) runner(platforms map[string]run.Platform) *run.Runner {
 	return &run.Runner{
 		Effects: p.effects, Store: p.store, Agent: p.agent, Model: p.model, Tools: p.kit.box,
-		Platforms: platforms, Log: p.log, Observe: p.observe, Limits: limits(p.cfg), Lobby: run.Inbox{Store: p.store},
+		Platforms: platforms, Log: p.log, Observe: p.observe, Limits: limits(p.cfg), Lobby: run.Inbox{Store: p.store}, Standings: p.standings,
 	}
 }
 
