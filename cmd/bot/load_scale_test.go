@@ -83,6 +83,7 @@ func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 // turns makes turns, one after the other.
 func (l *loadRig) turns(say func()) loadTimes {
 	const n = 50
+	defer l.quiet()()
 	var took []time.Duration
 	cpu := l.cpu()
 	for range n {
@@ -98,11 +99,7 @@ func (l *loadRig) turn(say func()) time.Duration {
 	l.t.Helper()
 	before, began := l.posted(), time.Now()
 	say()
-	for until := began.Add(patience); l.posted() == before; <-time.After(100 * time.Microsecond) {
-		if time.Now().After(until) {
-			l.t.Fatalf("no answer\n%s", l.p.out)
-		}
-	}
+	l.waitFor("no answer", func() bool { return l.posted() > before })
 	return time.Since(began)
 }
 
@@ -110,9 +107,9 @@ func (l *loadRig) turn(say func()) time.Duration {
 func (l *loadRig) posted() int {
 	switch w := l.w.(type) {
 	case *slackWorld:
-		return len(w.s.Calls("chat.postMessage"))
+		return w.s.Called("chat.postMessage")
 	case *discordWorld:
-		return len(w.s.Calls("POST /channels/{channel}/messages"))
+		return w.s.Called("POST /channels/{channel}/messages")
 	}
 	return 0
 }

@@ -230,18 +230,12 @@ func (l *loadRig) begin() time.Duration {
 	l.t.Helper()
 	began := time.Now()
 	l.spawn()
-	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
-	defer cancel()
-	var err error
-	switch w := l.w.(type) {
-	case *slackWorld:
-		err = w.s.WaitFor(ctx, func(s *fakeslack.Server) bool { return len(s.Calls("apps.connections.open")) > 0 })
-	case *discordWorld:
-		err = w.s.WaitFor(ctx, func(s *fakediscord.Server) bool { return len(s.Connections()) > 0 })
-	}
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	l.waitFor("it does not connect", func() bool {
+		if w, ok := l.w.(*discordWorld); ok {
+			return len(w.s.Connections()) > 0
+		}
+		return l.w.(*slackWorld).s.Called("apps.connections.open") > 0
+	})
 	took := time.Since(began)
 	if l.who != "bare" {
 		l.n.done = make(chan int, 1)
@@ -263,8 +257,7 @@ func (l *loadRig) spawn() {
 // singly asks one question after the other.
 func (l *loadRig) singly(text, answer string, n int) loadTimes {
 	l.t.Helper()
-	debug.FreeOSMemory()
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the fakes' garbage is not the program's time
+	defer l.quiet()()
 	var took []time.Duration
 	cpu := l.cpu()
 	for range n {
@@ -276,20 +269,34 @@ func (l *loadRig) singly(text, answer string, n int) loadTimes {
 	return loadTimes{took[n/2], took[n*99/100], (l.cpu() - cpu) / time.Duration(n)}
 }
 
+// quiet has the fakes' garbage lie until what it returns is called: it is not the
+// program's time.
+func (l *loadRig) quiet() (end func()) {
+	debug.FreeOSMemory()
+	before := debug.SetGCPercent(-1)
+	return func() { debug.SetGCPercent(before) }
+}
+
 // await waits as awaitPost does.
 func (l *loadRig) await(at place, answer string) {
+	l.t.Helper()
+	l.waitFor(fmt.Sprintf("no answer to %v", at), func() bool { return l.n.count(at, answer) > 0 })
+}
+
+// waitFor looks whenever something has changed on the platform.
+func (l *loadRig) waitFor(complaint string, holds func() bool) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
 	defer cancel()
 	var err error
 	switch w := l.w.(type) {
 	case *slackWorld:
-		err = w.s.WaitFor(ctx, func(*fakeslack.Server) bool { return l.n.count(at, answer) > 0 })
+		err = w.s.WaitFor(ctx, func(*fakeslack.Server) bool { return holds() })
 	case *discordWorld:
-		err = w.s.WaitFor(ctx, func(*fakediscord.Server) bool { return l.n.count(at, answer) > 0 })
+		err = w.s.WaitFor(ctx, func(*fakediscord.Server) bool { return holds() })
 	}
 	if err != nil {
-		l.t.Fatalf("no answer to %v: %v\n%s", at, err, l.p.out)
+		l.t.Fatalf("%s: %v\n%s", complaint, err, l.p.out)
 	}
 }
 

@@ -33,13 +33,14 @@ const (
 // traffic is what came in. The server's lock guards it.
 type traffic struct {
 	calls      []Call
+	called     map[string]int // by route
 	violations []string
 	buckets    map[string]*bucket
 	limited    int
 	faults     []*Injected
 }
 
-func newTraffic() traffic { return traffic{buckets: map[string]*bucket{}} }
+func newTraffic() traffic { return traffic{called: map[string]int{}, buckets: map[string]*bucket{}} }
 
 // Call is a request that the bot made.
 type Call struct {
@@ -56,6 +57,13 @@ func (s *Server) Calls(route string) []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.calls), func(c Call) bool { return route != "" && c.Route != route })
+}
+
+// Called is how many requests to a route were answered.
+func (s *Server) Called(route string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.called[route]
 }
 
 // Violations tells which requests broke the published contract, a limit, or
@@ -244,6 +252,7 @@ func (s *Server) record(q *request, status int) {
 	if _, rest, ok := strings.Cut(strings.TrimPrefix(path, "/api/"), "/"); ok {
 		path = "/" + rest
 	}
+	s.called[q.route]++
 	s.calls = append(s.calls, Call{
 		At: s.now(), Route: q.route, Path: path, Query: q.URL.Query(), Body: q.body, Status: status,
 	})

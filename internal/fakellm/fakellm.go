@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	jsonv1 "github.com/go-json-experiment/json/v1"
+	jsonv2 "github.com/go-json-experiment/json"
 )
 
 // Message is a message of a request, as far as a test looks at it.
@@ -125,7 +125,7 @@ func (s *Server) Refused() []string {
 
 func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	var req Request
-	if err := jsonv1.NewDecoder(r.Body).Decode(&req); err != nil {
+	if err := jsonv2.UnmarshalRead(r.Body, &req); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}

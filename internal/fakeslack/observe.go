@@ -215,6 +215,13 @@ func (s *Server) Calls(method string) []Call {
 	return out
 }
 
+// Called is how many calls of a method were answered.
+func (s *Server) Called(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.record.byMethod[method])
+}
+
 // Violations gives what no correct program does.
 func (s *Server) Violations() []string {
 	s.mu.Lock()

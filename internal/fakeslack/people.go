@@ -66,12 +66,13 @@ func DefaultPeople() ([]User, []Channel, []Group) {
 // people are the users and the user groups.
 type people struct {
 	users  map[string]*User
+	bots   map[string]*User // by their bot ids
 	order  []string
 	groups []*Group
 }
 
 func newPeople(o Options) people {
-	p := people{users: map[string]*User{}}
+	p := people{users: map[string]*User{}, bots: map[string]*User{}}
 	p.add(User{ID: BotUser, Name: BotName, RealName: BotName, Bot: true, BotID: BotID})
 	for _, u := range o.Users {
 		p.add(u)
@@ -96,16 +97,12 @@ func (p *people) add(u User) {
 		p.order = append(p.order, u.ID)
 	}
 	p.users[u.ID] = &u
+	if u.BotID != "" {
+		p.bots[u.BotID] = &u
+	}
 }
 
-func (p *people) byBotID(id string) *User {
-	for _, u := range p.users {
-		if u.BotID == id && id != "" {
-			return u
-		}
-	}
-	return nil
-}
+func (p *people) byBotID(id string) *User { return p.bots[id] }
 
 func (p *people) group(id string) *Group {
 	i := slices.IndexFunc(p.groups, func(g *Group) bool { return g.ID == id })
