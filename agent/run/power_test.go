@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -28,21 +29,41 @@ type disk struct {
 
 var fileNames = []string{"nod.db", "nod.db-wal"}
 
-// keep takes the file as it is for what is on the disk.
+// keep takes the file as it is for what is on the disk. Where the write-ahead log is
+// begun anew or emptied while both are read, what was moved from it is in neither.
 func (d *disk) keep() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	kept := map[string][]byte{}
-	for _, name := range fileNames {
-		raw, err := os.ReadFile(filepath.Join(d.dir, name))
-		if err != nil && !os.IsNotExist(err) {
+	for {
+		before, err := d.read(fileNames[1])
+		if err != nil {
 			return err
 		}
-		kept[name] = raw
+		kept := map[string][]byte{}
+		for _, name := range fileNames {
+			if kept[name], err = d.read(name); err != nil {
+				return err
+			}
+		}
+		if bytes.Equal(walHeader(before), walHeader(kept[fileNames[1]])) {
+			d.kept = kept
+			return nil
+		}
 	}
-	d.kept = kept
-	return nil
 }
+
+// read gives nothing where there is no such file.
+func (d *disk) read(name string) ([]byte, error) {
+	raw, err := os.ReadFile(filepath.Join(d.dir, name))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	return raw, err
+}
+
+// walHeader is another one each time that the log is begun
+// (https://sqlite.org/fileformat2.html#walformat).
+func walHeader(wal []byte) []byte { return wal[:min(32, len(wal))] }
 
 // cut makes the file what was on the disk.
 func (d *disk) cut() error {
