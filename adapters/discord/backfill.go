@@ -230,6 +230,11 @@ func (a *Adapter) overdue(ctx context.Context, s stretch) error {
 // was changed it can't be known whether it called the bot before, and a change
 // calls nobody.
 func (a *Adapter) putLate(ctx context.Context, s stretch, m message) error {
+	if len(m.MentionRoles) > 0 { // before there is a session it is not known which is the bot's
+		if err := a.learn(ctx, m.GuildID); err != nil && !refused(err) {
+			return err
+		}
+	}
 	if m.Edited != "" && !s.direct {
 		m = a.uncalled(m)
 	}

@@ -126,7 +126,8 @@ func TestMessagesBesideVotes(t *testing.T) {
 // session, and while it is not known whether another process has the old one; and not
 // twice.
 func TestHeardBeforeTheSession(t *testing.T) {
-	long := func(o *Options) { o.Pause, o.Beat = time.Hour, time.Hour }
+	follow := func(o *Options) { o.Follow = followThread }
+	long := func(o *Options) { o.Follow, o.Pause, o.Beat = followThread, time.Hour, time.Hour }
 	for name, gone := range map[string]func(*office){
 		"a session that is over": func(o *office) { o.fake.ForgetSessions() },
 		"a process that may be alive": func(o *office) {
@@ -138,7 +139,7 @@ func TestHeardBeforeTheSession(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := open(t, fakediscord.Options{}, nil)
+			o := open(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, follow)
 			dm := o.fake.DM(o.ada)
 			o.fake.Say(o.ada, dm, "one")
 			o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
@@ -146,16 +147,27 @@ func TestHeardBeforeTheSession(t *testing.T) {
 			gone(o)
 			o.in.Do(func() { o.in.Marks = []chat.Watermark{markOf(direct(dm), o.fake.Messages(dm)[0].ID)} })
 			thread := o.fake.OpenThread(o.ada, o.general, "", "between us")
-			for _, place := range []string{o.general, thread, dm} {
-				o.fake.Say(o.ada, place, o.mention()+" in "+place)
+			role := "<@&" + o.fake.BotRole(o.guild) + ">"
+			edited := o.fake.Say(o.ada, o.general, "between us")
+			o.fake.Edit(edited, role+" changed, which calls nobody")
+			for place, who := range map[string]string{o.general: role, thread: o.mention(), dm: o.mention()} {
+				o.fake.Say(o.ada, place, who+" in "+place)
 			}
 			o.begin(long)
 			o.in.Await(t, func() bool { return len(o.in.Messages) == 4 })
+			o.in.Do(func() {
+				for _, m := range o.in.Messages[1:] {
+					p := placeOf(m.Thread)
+					if where := strings.Fields(m.Text); where[len(where)-1] != p.channel && where[len(where)-1] != p.thread {
+						t.Errorf("%q is put into %v", m.Text, m.Thread)
+					}
+				}
+			})
 			if g := o.fake.Gateway(); g.Identifies != 1 || g.Resumes != 0 {
 				t.Errorf("there is a session: %+v", g)
 			}
 			o.stop()
-			o.run(nil)
+			o.run(follow)
 			o.fake.Say(o.ada, dm, "last")
 			o.in.Await(t, func() bool { return o.in.Messages[len(o.in.Messages)-1].Text == "last" })
 			o.in.Do(func() {
