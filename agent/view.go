@@ -255,13 +255,13 @@ func (l *Log) Standing(inbox ...memory.Entry) chat.Standing {
 // StillStanding is the standing of a log to which nothing was added, with what lies in
 // its inbox. It is false where that can't be told without the log.
 func StillStanding(st chat.Standing, inbox ...memory.Entry) (chat.Standing, bool) {
-	told := true
+	known := true
 	st.Callers = slices.Clone(st.Callers)
 	st = stand(st, inbox, func(chat.MessageRef) bool {
-		told = false
+		known = false
 		return false
 	})
-	return st, told
+	return st, known
 }
 
 // stand goes on with a standing. own says whether the bot itself made a message.

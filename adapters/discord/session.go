@@ -50,7 +50,7 @@ func (s *shard) name() string {
 
 // recall takes up the session of a process that is gone. One that another process
 // has is left alone: its bookmark goes on growing, which is not waited for where that
-// process surely ended. Where it is, waiting is called first.
+// process surely ended. Before it waits it calls waiting.
 func (s *shard) recall(ctx context.Context, waiting func()) {
 	book, ok := s.a.o.Inbox.(notebook)
 	if !ok {

@@ -54,7 +54,13 @@ func (a *Adapter) keep(ctx context.Context, s *shard) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer enough()
-	early := func() { beside.Go(func() { a.early(besides) }) }
+	looked := false // since there was a session
+	early := func() {
+		if !looked {
+			looked = true
+			beside.Go(func() { a.early(besides) })
+		}
+	}
 	s.recall(ctx, early)
 	beside.Go(func() { s.bookmarks(besides) })
 	for pause := a.o.Pause; ; {
@@ -70,7 +76,7 @@ func (a *Adapter) keep(ctx context.Context, s *shard) error {
 			return fmt.Errorf("connect to Discord: %w: %s", err, why)
 		}
 		if s.live {
-			pause = a.o.Pause
+			pause, looked = a.o.Pause, false
 		}
 		s.judge(err)
 		s.left(ctx)
