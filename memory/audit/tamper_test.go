@@ -131,7 +131,11 @@ var tamperings = map[string]func(c *copied) string{
 	"name another end": func(c *copied) string {
 		_, thread := c.any()
 		h := c.heads[thread]
-		h.Hash = "00" + h.Hash[2:]
+		other := "0"
+		if h.Hash[0] == '0' { // hashes are of times too: one in sixteen begins so
+			other = "1"
+		}
+		h.Hash = other + h.Hash[1:]
 		c.heads[thread] = h
 		return thread
 	},
