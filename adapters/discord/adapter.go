@@ -234,6 +234,7 @@ func (a *Adapter) connected(ctx context.Context, least int) (int, error) {
 		return n, fmt.Errorf("connect to Discord: %d shards are too few, and it recommends no more", n)
 	}
 	a.live.expect(n)
+	a.away.expect(n)
 	a.remember(ctx)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.rest.out.Run(ctx) })

@@ -32,23 +32,61 @@ const (
 	// unputBack is how much older than one that was put an event may be that was
 	// not: they are put side by side.
 	unputBack = 15 * time.Minute
+	apart     = 5 * time.Minute // the clocks of two processes and of Discord, and until a lost connection is noticed
 )
 
-// away knows which shards have lost their connection. What was noted of a gap
-// is kept until none is away, and no gap of any is left to look for.
+// away knows which shards have lost their connection, and whether something was
+// missed that no look has found yet. What was noted of a gap is kept until none is
+// away, and no gap of any is left to look for.
 type away struct {
 	heard *catchup.Heard
 	mu    sync.Mutex
 	gone  map[int]bool // shards that are away, and may be back without a gap
-	gap   bool         // a new session began, and what it missed was not looked for yet
+	since time.Time    // before that nothing was missed; zero: nobody knows
+	heir  bool         // a process before this one did not come to the end of its look
+	blind map[int]bool // shards that go on with the session of one that did not
+	// Gaps that were not looked for yet: for messages, and for votes.
+	gaps, uncounted int
 }
 
-func newAway(h *catchup.Heard) *away { return &away{heard: h, gone: map[int]bool{}} }
+func newAway(h *catchup.Heard) *away {
+	return &away{heard: h, gone: map[int]bool{}, blind: map[int]bool{}}
+}
 
-func (w *away) left(n int) {
+// expect begins with so many shards, of which none is connected yet.
+func (w *away) expect(shards int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.gone)
+	clear(w.blind)
+	for n := range shards {
+		w.gone[n] = true
+	}
+}
+
+// inherits notes what the process before left of a shard.
+func (w *away) inherits(b bookmark) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := b.At
+	if b.Unlooked {
+		w.heir, at = true, b.Since
+	}
+	w.heardUntil(at)
+}
+
+// heardUntil notes that something may have been missed from a time on. The lock is held.
+func (w *away) heardUntil(at time.Time) {
+	if !at.IsZero() && (w.since.IsZero() || at.Before(w.since)) {
+		w.since = at
+	}
+}
+
+func (w *away) left(n int, at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gone[n] = true
+	w.heardUntil(at)
 }
 
 // anew notes a shard whose new session leaves a gap.
@@ -56,35 +94,83 @@ func (w *away) anew(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.gone, n)
-	w.gap = true
+	delete(w.blind, n)
+	w.gaps++
+	w.uncounted++
 }
 
-// back notes a shard whose session goes on.
-func (w *away) back(n int) {
+// back notes a shard whose session goes on, and what the process that had it owes: where
+// that did not look for messages to the end, this one was told of no channels.
+func (w *away) back(n int, b bookmark) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.gone, n)
+	if b.Unlooked {
+		w.blind[n] = true
+		w.gaps++
+	}
+	if b.Uncounted {
+		w.uncounted++
+	}
 	w.settle()
 }
 
-// begin takes up the gaps that there are.
-func (w *away) begin() {
+// begin takes up the gaps that there are. It says whether what there is has to be
+// asked for first.
+func (w *away) begin() (gaps int, blind bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.gap = false
+	return w.gaps, len(w.blind) > 0
 }
 
-// closed ends a look that has found everything.
-func (w *away) closed() {
+// closed ends a look that has found everything that was missed in so many gaps.
+func (w *away) closed(gaps int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.gaps -= gaps
 	w.settle()
 }
 
 func (w *away) settle() {
-	if len(w.gone) == 0 && !w.gap {
-		w.heard.Forget()
+	if len(w.gone) > 0 || w.gaps > 0 {
+		return
 	}
+	w.heard.Forget()
+	w.since, w.heir = time.Time{}, false
+	clear(w.blind)
+}
+
+// counting begins a look for votes, and counted ends one that has found everything.
+func (w *away) counting() (gaps int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.uncounted
+}
+
+func (w *away) counted(gaps int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.uncounted -= gaps
+}
+
+// owes notes what was not looked for to the end.
+func (w *away) owes(b *bookmark) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if b.Unlooked, b.Uncounted = w.gaps > 0, w.uncounted > 0; b.Unlooked {
+		b.Since = w.since
+	}
+}
+
+// before is since when something may be missing that what was put later hides, as a
+// process did not look to the end; zero: none did so, or nobody knows.
+func (w *away) before() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.heir || w.since.IsZero() {
+		return time.Time{}
+	}
+	return w.since.Add(-apart)
 }
 
 // remember notes how far all threads were heard, before newer events hide a gap.
@@ -111,13 +197,17 @@ func (a *Adapter) missed() {
 // thousands of approvals wait, and what a second gap takes must not wait for it. It
 // always looks further back than what was heard.
 func (a *Adapter) backfill(ctx context.Context, _ time.Duration) error {
-	a.away.begin()
+	gaps, blind := a.away.begin()
 	marks, err := a.heard.UpTo(ctx)
-	if err == nil {
-		err = a.readAll(ctx, a.stretches(a.atlas, marks))
+	there := a.atlas
+	if err == nil && blind {
+		there, err = a.survey(ctx, 0, outbox.Low)
 	}
 	if err == nil {
-		a.away.closed()
+		err = a.readAll(ctx, a.stretches(there, marks))
+	}
+	if err == nil {
+		a.away.closed(gaps)
 	}
 	return err
 }
@@ -135,6 +225,7 @@ func (a *Adapter) stretches(t *atlas, marks []chat.Watermark) []stretch {
 	if len(marks) == 0 {
 		return nil // nothing was ever heard, so nothing was missed
 	}
+	marks = a.notAfter(marks, a.away.before())
 	newest := marks[0].Last.ID
 	busy, all := t.busy(newest, mostBusy)
 	if all > len(busy) {
@@ -167,6 +258,25 @@ func (a *Adapter) stretches(t *atlas, marks []chat.Watermark) []stretch {
 	}
 	slices.SortStableFunc(out, func(x, y stretch) int { return cmp.Compare(x.priority, y.priority) })
 	return out
+}
+
+// notAfter moves what was heard in threads back to a time, where there is one, but not
+// so far that what was put since would not be known any more.
+func (a *Adapter) notAfter(marks []chat.Watermark, at time.Time) []chat.Watermark {
+	if at.IsZero() {
+		return marks
+	}
+	if oldest := a.o.Now().Add(-lookBack); at.Before(oldest) {
+		at = oldest
+	}
+	id := idAt(at)
+	marks = slices.Clone(marks)
+	for i := range marks {
+		if snowflake(marks[i].Last.ID) > snowflake(id) {
+			marks[i].Last.ID = id
+		}
+	}
+	return marks
 }
 
 // unheard is what of a channel or thread may not have been heard: what came after the

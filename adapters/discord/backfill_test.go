@@ -178,3 +178,59 @@ func TestHeardBeforeTheSession(t *testing.T) {
 		})
 	}
 }
+
+// A look that failed is made again for all that it was made for, also where a connection
+// was lost and is back meanwhile, and something newer was heard.
+func TestLookAgainAfterAResume(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	dm := o.fake.DM(o.ada)
+	heard := func(text string) {
+		o.in.Await(t, func() bool { return slices.Contains(texts(o), text) })
+		msgs := o.fake.Messages(dm)
+		o.in.Do(func() { o.in.Marks = []chat.Watermark{markOf(direct(dm), msgs[len(msgs)-1].ID)} })
+	}
+	o.fake.Say(o.ada, dm, "before")
+	heard("before")
+	other := o.fake.AddChannel(o.guild, "other")
+	first := o.fake.Connections()
+	o.fake.ForgetSessions()
+	o.fake.Say(o.bob, other, o.mention()+" meanwhile") // to no session
+	fault := o.fake.Inject(fakediscord.Fault{Route: "GET /channels/{channel}/messages", Channel: other, Times: 3, Status: http.StatusBadRequest, Code: 50035})
+	first[0].Cut()
+	o.wait(func(*fakediscord.Server) bool { return fault.Hits() == 3 }) // before the session, and two parts after
+	o.ready()
+	o.fake.Say(o.ada, dm, "live")
+	heard("live")
+	o.fake.Connections()[0].Cut()
+	o.wait(func(s *fakediscord.Server) bool { return s.Gateway().Resumes > 0 })
+	o.ready()
+	o.a.missed() // as a minute later
+	o.in.Await(t, func() bool { return slices.Contains(texts(o), "meanwhile") })
+}
+
+// Where Discord gives no session again and again, what was missed is looked for once
+// before there is one, and once more when that is lost too.
+func TestOneLookBeforeTheSession(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	dm := o.fake.DM(o.ada)
+	o.fake.Say(o.ada, dm, "one")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.in.Do(func() { o.in.Marks = []chat.Watermark{markOf(direct(dm), o.fake.Messages(dm)[0].ID)} })
+	surveys := func(s *fakediscord.Server) int { return len(s.Calls("GET /guilds/{guild}/channels")) }
+	for lost := range 2 {
+		now := o.fake.Connections()
+		refused := o.fake.Gateway().Refused
+		o.fake.ForgetSessions()
+		o.fake.RefuseIdentifies(3)
+		now[0].Cut()
+		o.wait(func(s *fakediscord.Server) bool { return s.Gateway().Refused == refused+4 && len(s.Connections()) == 1 })
+		o.ready()
+		text := fmt.Sprint("with a session ", lost)
+		o.fake.Say(o.ada, dm, text)
+		o.in.Await(t, func() bool { return slices.Contains(texts(o), text) })
+		o.wait(func(s *fakediscord.Server) bool { return surveys(s) > lost })
+		if n := surveys(o.fake); n != lost+1 {
+			t.Errorf("looked %d times before session %d", n, lost+1)
+		}
+	}
+}

@@ -2,9 +2,10 @@ package discord
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"slices"
-	"strconv"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -33,7 +34,7 @@ func (a *Adapter) early(ctx context.Context) {
 	marks, err := a.heard.UpTo(ctx)
 	if err == nil && len(marks) > 0 {
 		var t *atlas
-		if t, err = a.survey(ctx); err == nil {
+		if t, err = a.survey(ctx, mostSurveyed, outbox.Answer); err == nil {
 			err = a.readAll(ctx, likely(a.stretches(t, marks)))
 		}
 	}
@@ -55,16 +56,19 @@ func likely(all []stretch) []stretch {
 }
 
 // survey asks for what the Gateway tells at the beginning of a session. It says nothing
-// of guilds if there are many.
-func (a *Adapter) survey(ctx context.Context) (*atlas, error) {
+// of guilds if there are more than so many; 0: any number.
+func (a *Adapter) survey(ctx context.Context, most int, priority outbox.Priority) (*atlas, error) {
 	t := newAtlas(a.self.who)
 	ask := func(ctx context.Context, r request) error {
-		r.method, r.priority = "GET", outbox.Answer
+		r.method, r.priority = "GET", priority
 		return missing(a.rest.call(ctx, r))
 	}
-	var guilds []guild
-	err := ask(ctx, request{path: "/users/@me/guilds", query: url.Values{"limit": {strconv.Itoa(mostSurveyed + 1)}}, answer: &guilds})
-	if err != nil || len(guilds) > mostSurveyed {
+	guilds, err := allGuilds(func(path string, answer any) error {
+		path, query, _ := strings.Cut(path, "?")
+		values, err := url.ParseQuery(query)
+		return errors.Join(err, ask(ctx, request{path: path, query: values, answer: answer}))
+	})
+	if err != nil || most > 0 && len(guilds) > most {
 		return t, err
 	}
 	g, ctx := errgroup.WithContext(ctx)

@@ -35,6 +35,11 @@ type bookmark struct {
 	Beat    int64     `json:"beat"`    // grows as long as somebody has the session
 	Closed  bool      `json:"closed"`  // nobody has it any more
 	Process string    `json:"process"` // who wrote it
+	// Something was missed, and the look for it, and the one at approvals, did not come to
+	// its end. Nothing of it is older than Since, by the clock of who wrote it.
+	Unlooked  bool      `json:"unlooked,omitzero"`
+	Uncounted bool      `json:"uncounted,omitzero"`
+	Since     time.Time `json:"since,omitzero"`
 }
 
 const (
@@ -57,6 +62,7 @@ func (s *shard) recall(ctx context.Context, waiting func()) {
 		return
 	}
 	b, err := s.noted(ctx, book)
+	s.a.away.inherits(b)
 	if err != nil || b.Session == "" || s.a.o.Now().Sub(b.At) > keptFor {
 		return
 	}
@@ -74,7 +80,7 @@ func (s *shard) recall(ctx context.Context, waiting func()) {
 	if b.Shards != s.of || b.Intents != int(intents(s.a.reads())) || b.User != s.a.self.who().ID {
 		return
 	}
-	s.session, s.resume, s.seq = b.Session, b.Resume, b.Seq
+	s.session, s.resume, s.seq, s.taken = b.Session, b.Resume, b.Seq, b
 	s.settled.restart(b.Seq)
 	s.a.log.Info("going on with the session of the process before", "shard", s.n)
 }
@@ -119,10 +125,12 @@ func (s *shard) note(ctx context.Context, closed bool) {
 		return
 	}
 	s.beats++
-	raw, err := json.Marshal(bookmark{
+	b := bookmark{
 		Session: session, Resume: resume, Seq: s.settled.upTo(), Shards: s.of, Intents: int(intents(s.a.reads())),
 		User: s.a.self.who().ID, At: s.a.o.Now(), Beat: s.beats, Closed: closed, Process: s.a.o.Process,
-	})
+	}
+	s.a.away.owes(&b)
+	raw, err := json.Marshal(b)
 	if err != nil {
 		return
 	}

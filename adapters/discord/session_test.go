@@ -4,9 +4,11 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"nod/chat"
 	"nod/internal/fakediscord"
 )
 
@@ -261,5 +263,90 @@ func TestSettled(t *testing.T) {
 	late()
 	if got := s.upTo(); got != 0 {
 		t.Errorf("up to %d in a new session", got)
+	}
+}
+
+// A process that ends before it has looked for all that was missed leaves that to the
+// next one, which goes on with its session or not, also where something newer was heard
+// meanwhile.
+func TestNextProcessOfAnUnfinishedLook(t *testing.T) {
+	for name, of := range map[string]struct {
+		over   bool
+		shards int
+	}{
+		"goes on with the session": {false, 1}, "begins a new one": {true, 1}, "goes on with two": {false, 2}, "begins two": {true, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sharded := func(o *Options) { o.Shards = of.shards }
+			o := open(t, fakediscord.Options{}, sharded)
+			dm := o.fake.DM(o.ada)
+			heard := func(text string) {
+				o.in.Await(t, func() bool { return slices.Contains(texts(o), text) })
+				msgs := o.fake.Messages(dm)
+				o.in.Do(func() { o.in.Marks = []chat.Watermark{markOf(direct(dm), msgs[len(msgs)-1].ID)} })
+			}
+			o.fake.Say(o.ada, dm, "before")
+			heard("before")
+			o.stop()
+			o.fake.ForgetSessions()
+			other := o.fake.AddChannel(o.guild, "other")
+			o.fake.Say(o.bob, other, o.mention()+" meanwhile")
+			fault := o.fake.Inject(fakediscord.Fault{Route: "GET /channels/{channel}/messages", Channel: other, Hang: true, Times: 1_000_000})
+			o.run(sharded)
+			o.fake.Say(o.ada, dm, "live")
+			heard("live")
+			o.stop()
+			fault.Cancel()
+			if of.over {
+				o.fake.ForgetSessions()
+			}
+			o.run(sharded)
+			heard("meanwhile")
+			o.in.Await(t, func() bool {
+				for _, note := range o.in.Notes {
+					if strings.Contains(string(note), `"un`) {
+						return false
+					}
+				}
+				return true
+			})
+			o.stop()
+			before := len(o.fake.Calls("GET /channels/{channel}/messages"))
+			o.run(sharded)
+			o.fake.Say(o.ada, dm, "after")
+			heard("after")
+			if now := len(o.fake.Calls("GET /channels/{channel}/messages")); now > before || len(o.in.Texts()) != 4 {
+				t.Errorf("%d more reads; messages %q", now-before, o.in.Texts())
+			}
+		})
+	}
+}
+
+// So it does with the votes on approvals: those that a process has not looked at when it
+// ends, the next one does.
+func TestNextProcessOfUncountedVotes(t *testing.T) {
+	t.Parallel()
+	o := open(t, fakediscord.Options{}, nil)
+	dm := o.fake.DM(o.ada)
+	ref := o.post(direct(dm), answer("approval", "may I?"), false)
+	o.stop()
+	o.fake.ForgetSessions()
+	o.fake.React(o.ada, ref.ID, "✅")
+	o.in.Do(func() {
+		o.in.Waiting = []chat.Pending{{Thread: direct(dm), Call: "1", Ref: ref, Approve: []string{"✅"}}}
+	})
+	look := fakediscord.Fault{Route: "GET /channels/{channel}/messages/{message}", Hang: true, Times: 1_000_000}
+	fault := o.fake.Inject(look)
+	o.run(nil)
+	o.wait(func(*fakediscord.Server) bool { return fault.Hits() > 0 })
+	o.fake.Say(o.ada, dm, "what of it?")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.stop()
+	fault.Cancel()
+	o.run(nil)
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 1 })
+	if got := o.fake.Gateway(); got.Identifies != 2 || got.Resumes != 1 {
+		t.Errorf("%+v", got)
 	}
 }

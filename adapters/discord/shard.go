@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"nod/chat/catchup"
 	"nod/chat/inbound"
 	"nod/chat/outbox"
 	"nod/chat/retry"
@@ -31,6 +32,7 @@ type shard struct {
 	seq     int64
 	tried   int             // how often going on with it failed in a row
 	live    bool            // the connection has a session
+	taken   bookmark        // what another process noted of the session, until it goes on
 	guilds  map[string]bool // of the session, which were not told of yet
 	late    *time.Timer     // they are not waited for any longer
 	turn    time.Time       // when it may begin its first session
@@ -116,7 +118,7 @@ func (s *shard) judge(err error) {
 // left notes that the shard is away, and how far threads were heard before.
 func (s *shard) left(ctx context.Context) {
 	s.live = false
-	s.a.away.left(s.n)
+	s.a.away.left(s.n, s.a.o.Now())
 	s.a.remember(ctx)
 }
 
@@ -200,7 +202,7 @@ func (s *shard) farewell() int {
 }
 
 func (s *shard) forget() {
-	s.session, s.resume, s.seq, s.tried = "", "", 0, 0
+	s.session, s.resume, s.seq, s.tried, s.taken = "", "", 0, 0, bookmark{}
 	s.settled.is("", "")
 }
 
@@ -284,9 +286,7 @@ func (s *shard) dispatch(ctx context.Context, p payload) (begun bool) {
 	case "READY":
 		begun = s.ready(p.Data)
 	case "RESUMED":
-		s.begin()
-		s.settled.is(s.session, s.resume)
-		s.a.away.back(s.n)
+		s.resumed()
 		inbound.Count(s.a.o.Observe.Reconnected)
 		begun = true
 	default:
@@ -298,6 +298,22 @@ func (s *shard) dispatch(ctx context.Context, p payload) (begun bool) {
 		s.settled.reached(s.seq)
 	}
 	return begun
+}
+
+// resumed goes on with the session. What the process before did not look for to the end
+// is looked for now.
+func (s *shard) resumed() {
+	b := s.taken
+	s.taken = bookmark{}
+	s.a.away.back(s.n, b) // before there is a session to be noted
+	s.settled.is(s.session, s.resume)
+	s.begin()
+	if b.Unlooked {
+		s.a.looks.Missed(catchup.Gap{})
+	}
+	if b.Uncounted {
+		s.a.recounts.Missed(catchup.Gap{})
+	}
 }
 
 // holding gives an event's context: what it has to be put holds the bookmark
@@ -323,6 +339,7 @@ func (s *shard) ready(data json.RawMessage) bool {
 		s.a.malformed("READY")
 		return false
 	}
+	s.a.away.anew(s.n) // before there is a session to be noted
 	s.session, s.resume, s.seq = r.Session, r.Resume, 0
 	s.settled.restart(0)
 	s.settled.is(r.Session, r.Resume)
@@ -330,7 +347,6 @@ func (s *shard) ready(data json.RawMessage) bool {
 		s.a.self.set(r.User)
 	}
 	s.begin()
-	s.a.away.anew(s.n)
 	s.guilds = map[string]bool{}
 	for _, g := range r.Guilds {
 		s.guilds[g.ID] = true

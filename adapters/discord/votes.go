@@ -163,7 +163,12 @@ func votesPriority(ctx context.Context) outbox.Priority {
 
 // reactions looks at all approvals that wait.
 func (a *Adapter) reactions(ctx context.Context) error {
-	return a.votes.LookAll(context.WithValue(ctx, allKey{}, true), a.o.Inbox.Pending(ctx, Platform), missing)
+	gaps := a.away.counting()
+	err := a.votes.LookAll(context.WithValue(ctx, allKey{}, true), a.o.Inbox.Pending(ctx, Platform), missing)
+	if err == nil {
+		a.away.counted(gaps)
+	}
+	return err
 }
 
 // putFound puts a reaction that was found.

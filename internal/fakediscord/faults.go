@@ -217,6 +217,14 @@ func (s *Server) ReconnectFirst(n int) {
 	s.reconnects = n
 }
 
+// RefuseIdentifies has the next n bots that begin a session come again later, as where
+// another process just began one.
+func (s *Server) RefuseIdentifies(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.identifyRefused = n
+}
+
 // RefuseResumes closes every connection that resumes with a code; 0 ends that.
 func (s *Server) RefuseResumes(code int) {
 	s.mu.Lock()

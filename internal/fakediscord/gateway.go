@@ -39,6 +39,7 @@ type gateway struct {
 
 	sessionsLeft    allowance
 	identifySilent  bool // nobody who begins a session is answered
+	identifyRefused int  // so many who begin a session are told that they may not
 	identifyWaiting []func()
 
 	guildsLater bool // GUILD_CREATE comes when a test says so
@@ -389,7 +390,8 @@ func (c *Connection) authenticate(op int, data []byte) {
 		c.push(frame{close: 4010, text: "Invalid shard."})
 	case d.Props["os"] == "" && d.Props["$os"] == "":
 		c.push(frame{close: 4002, text: "Error while decoding payload."})
-	case c.server.identifiesTooFast():
+	case c.server.identifyRefused > 0 || c.server.identifiesTooFast():
+		c.server.identifyRefused = max(0, c.server.identifyRefused-1)
 		c.server.stats.Refused++
 		c.push(frame{data: raw(object{"op": 9, "d": false})})
 	case c.server.overdrawn():
