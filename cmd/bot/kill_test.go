@@ -164,3 +164,40 @@ func (n *service) checkOnce(at place, i int) {
 		n.t.Errorf("killed at call %d: ran %q", i, ran)
 	}
 }
+
+// What was said and approved on Discord while the program was away is looked for by a
+// start after that one too that was killed before it had found it, though that one began
+// the session that is gone on with.
+func TestDiscordKilledInItsLook(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, store string) {
+		w := quickDiscord(t)
+		n := newService(t, w, frail, setup{store: store})
+		p := n.spawn()
+		defer func() { p.kill() }()
+		n.ready()
+		card := n.ask(w.mention("ada", "deploy prod now"), `{"env":"prod"}`)
+		eventually(t, "the card is known", func() bool { return len(w.reactions(card.place)) == 2 })
+		p.kill()
+		w.s.ForgetSessions() // as after some minutes
+		other := w.s.AddChannel(w.guild, "other")
+		meanwhile := w.in(other, "hello")
+		w.react("ada", card.place, "✅")
+		looks := w.s.Inject(fakediscord.Fault{Route: "GET /channels/{channel}/messages", Channel: other, Hang: true, Times: 1_000_000})
+		votes := w.s.Inject(fakediscord.Fault{Route: "GET /channels/{channel}/messages/{message}", Hang: true, Times: 1_000_000})
+		p = n.spawn()
+		n.ready()
+		n.find(w.dm("bob", "hello"), "You said")
+		eventually(t, "it looks", func() bool { return looks.Hits() > 0 && votes.Hits() > 0 })
+		p.kill()
+		looks.Cancel()
+		votes.Cancel()
+		p = n.spawn()
+		n.ready()
+		n.find(meanwhile, "You said")
+		n.find(card.place, "The tool says")
+		if got := w.s.Gateway(); got.Identifies != 2 || got.Resumes != 1 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
