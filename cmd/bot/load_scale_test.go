@@ -25,6 +25,7 @@ const (
 	loadParked  = 10_000  // approvals that wait
 	loadRooms   = 20      // channels that those were asked in
 	loadSettle  = 10 * time.Second
+	loadBreath  = 20 * time.Millisecond // in which a turn comes to its end: its last entries are written behind its answer
 )
 
 // TestLoadScale measures what grows: a thread, threads, and approvals that wait. Like
@@ -39,7 +40,7 @@ func TestLoadScale(t *testing.T) {
 		platforms  []string
 		measure    func(*loadRig) string
 	}{
-		{"thread", "a thread of 5,000 messages against a fresh one: p50 ms | CPU ms | ratios", []string{"slack", "discord"}, (*loadRig).long},
+		{"thread", "a thread of 5,000 messages against a fresh one: p50 ms | CPU ms | ratios, one turn right behind the other; then the same with a breath between them", []string{"slack", "discord"}, (*loadRig).long},
 		{"threads", "100,000 threads: first answer after the start ms | CPU ms of looking then, of connecting again | MB", []string{"slack", "discord"}, (*loadRig).crowded},
 		{"approvals", "10,000 approvals wait: MB more than idle | CPU ms of 100 more | answered so many ms after the start under the published limits,\n" +
 			"who asked while the program was down: in a channel, in an old thread, where nothing was ever heard;\n" +
@@ -72,22 +73,28 @@ func (l *loadRig) long() string {
 	for range loadLong / 2 {
 		l.turn(func() { l.w.mentionIn("ada", at, loadText) })
 	}
-	fresh := l.turns(func() { l.w.mention("ada", loadText) })
-	long := l.turns(func() { l.w.mentionIn("ada", at, loadText) })
+	return l.beside(at, 0) + " || " + l.beside(at, loadBreath)
+}
+
+// beside measures turns in fresh threads and in a long one, so far apart.
+func (l *loadRig) beside(at place, apart time.Duration) string {
+	fresh := l.turns(apart, func() { l.w.mention("ada", loadText) })
+	long := l.turns(apart, func() { l.w.mentionIn("ada", at, loadText) })
 	return fmt.Sprintf("%.1f %.1f | %.1f %.1f | %.2f× %.2f×", ms(fresh.p50), ms(long.p50), ms(fresh.cpu), ms(long.cpu),
 		float64(long.p50)/float64(fresh.p50), float64(long.cpu)/float64(fresh.cpu))
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// turns makes turns, one after the other.
-func (l *loadRig) turns(say func()) loadTimes {
-	const n = 50
+// turns makes turns, one after the other, so far apart.
+func (l *loadRig) turns(apart time.Duration, say func()) loadTimes {
+	const n = 100
 	defer l.quiet()()
 	var took []time.Duration
 	cpu := l.cpu()
 	for range n {
 		took = append(took, l.turn(say))
+		<-time.After(apart)
 	}
 	slices.Sort(took)
 	return loadTimes{took[n/2], took[n*99/100], (l.cpu() - cpu) / n}
