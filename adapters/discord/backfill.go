@@ -45,12 +45,14 @@ type away struct {
 	since time.Time    // before that nothing was missed; zero: nobody knows
 	heir  bool         // a process before this one did not come to the end of its look
 	blind map[int]bool // shards that go on with the session of one that did not
+	// Shards whose session began, and which were not told of all guilds yet.
+	untold map[int]bool
 	// Gaps that were not looked for yet: for messages, and for votes.
 	gaps, uncounted int
 }
 
 func newAway(h *catchup.Heard) *away {
-	return &away{heard: h, gone: map[int]bool{}, blind: map[int]bool{}}
+	return &away{heard: h, gone: map[int]bool{}, blind: map[int]bool{}, untold: map[int]bool{}}
 }
 
 // expect begins with so many shards, of which none is connected yet.
@@ -59,6 +61,7 @@ func (w *away) expect(shards int) {
 	defer w.mu.Unlock()
 	clear(w.gone)
 	clear(w.blind)
+	clear(w.untold)
 	for n := range shards {
 		w.gone[n] = true
 	}
@@ -89,14 +92,23 @@ func (w *away) left(n int, at time.Time) {
 	w.heardUntil(at)
 }
 
-// anew notes a shard whose new session leaves a gap.
+// anew notes a shard whose new session leaves a gap, in guilds that it is told of one by
+// one.
 func (w *away) anew(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.gone, n)
 	delete(w.blind, n)
+	w.untold[n] = true
 	w.gaps++
 	w.uncounted++
+}
+
+// told notes a shard that was told of all guilds, or need not be told of the others.
+func (w *away) told(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.untold, n)
 }
 
 // back notes a shard whose session goes on, and what the process that had it owes: where
@@ -115,11 +127,14 @@ func (w *away) back(n int, b bookmark) {
 	w.settle()
 }
 
-// begin takes up the gaps that there are. It says whether what there is has to be
-// asked for first.
+// begin takes up the gaps that there are; none is over while not all guilds are known. It
+// says whether what there is has to be asked for first.
 func (w *away) begin() (gaps int, blind bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(w.untold) > 0 {
+		return 0, len(w.blind) > 0
+	}
 	return w.gaps, len(w.blind) > 0
 }
 
@@ -199,12 +214,12 @@ func (a *Adapter) missed() {
 func (a *Adapter) backfill(ctx context.Context, _ time.Duration) error {
 	gaps, blind := a.away.begin()
 	marks, err := a.heard.UpTo(ctx)
-	there := a.atlas
+	there, failed := a.atlas, error(nil)
 	if err == nil && blind {
-		there, err = a.survey(ctx, 0, outbox.Low)
+		there, failed = a.survey(ctx, 0, outbox.Low)
 	}
 	if err == nil {
-		err = a.readAll(ctx, a.stretches(there, marks))
+		err = errors.Join(failed, a.readAll(ctx, a.stretches(there, marks)))
 	}
 	if err == nil {
 		a.away.closed(gaps)

@@ -191,6 +191,7 @@ func TestLookAgainAfterAResume(t *testing.T) {
 	}
 	o.fake.Say(o.ada, dm, "before")
 	heard("before")
+	o.allLooked()
 	other := o.fake.AddChannel(o.guild, "other")
 	first := o.fake.Connections()
 	o.fake.ForgetSessions()

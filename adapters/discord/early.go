@@ -33,10 +33,8 @@ func (a *Adapter) early(ctx context.Context) {
 	defer a.surveying.Unlock()
 	marks, err := a.heard.UpTo(ctx)
 	if err == nil && len(marks) > 0 {
-		var t *atlas
-		if t, err = a.survey(ctx, mostSurveyed, outbox.Answer); err == nil {
-			err = a.readAll(ctx, likely(a.stretches(t, marks)))
-		}
+		t, failed := a.survey(ctx, mostSurveyed, outbox.Answer)
+		err = errors.Join(failed, a.readAll(ctx, likely(a.stretches(t, marks))))
 	}
 	if err != nil && ctx.Err() == nil {
 		a.log.Info("look for what was missed before there is a session", "error", err)
@@ -71,7 +69,7 @@ func (a *Adapter) survey(ctx context.Context, most int, priority outbox.Priority
 	if err != nil || most > 0 && len(guilds) > most {
 		return t, err
 	}
-	g, ctx := errgroup.WithContext(ctx)
+	var g errgroup.Group // one that can't be asked for is no reason to leave the others out
 	g.SetLimit(2 * lookers)
 	for _, in := range guilds {
 		g.Go(func() error {

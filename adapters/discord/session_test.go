@@ -3,6 +3,7 @@ package discord
 import (
 	"errors"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -174,6 +175,24 @@ func TestSessionThatDoesNotFit(t *testing.T) {
 	}
 }
 
+// allLooked waits until it is noted that nothing missed is left to look for.
+func (o *office) allLooked() {
+	o.t.Helper()
+	o.in.Await(o.t, func() bool {
+		for _, note := range o.in.Notes {
+			if strings.Contains(string(note), `"un`) {
+				return false
+			}
+		}
+		return len(o.in.Notes) > 0
+	})
+}
+
+// unsurveyed leaves all that was missed to the look at the beginning of a session.
+func (o *office) unsurveyed() {
+	o.fake.Inject(fakediscord.Fault{Route: "GET /users/@me/guilds", Status: http.StatusBadRequest, Code: 50035, Times: 1_000_000})
+}
+
 // Guilds that are told of late are looked through too.
 func TestLateGuilds(t *testing.T) {
 	o := build(t, fakediscord.Options{})
@@ -183,6 +202,7 @@ func TestLateGuilds(t *testing.T) {
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	o.stop()
 	o.fake.ForgetSessions()
+	o.unsurveyed()
 	o.fake.HoldGuilds()
 	o.fake.Say(o.ada, later, o.mention()+" two")
 	o.run(nil)
@@ -204,6 +224,7 @@ func TestLaterGuilds(t *testing.T) {
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	o.stop()
 	o.fake.ForgetSessions()
+	o.unsurveyed()
 	o.fake.HoldGuilds()
 	o.fake.Say(o.ada, later, o.mention()+" two")
 	o.run(nil)
@@ -213,20 +234,29 @@ func TestLaterGuilds(t *testing.T) {
 }
 
 // A guild that is in an outage when a session begins is looked through once it is
-// back.
+// back, whatever was heard elsewhere meanwhile.
 func TestBackFromOutage(t *testing.T) {
 	o := open(t, fakediscord.Options{}, nil)
-	o.fake.Say(o.ada, o.fake.DM(o.ada), "one")
+	dm := o.fake.DM(o.ada)
+	o.fake.Say(o.ada, dm, "one")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.in.Do(func() { o.in.Marks = []chat.Watermark{markOf(direct(dm), o.fake.Messages(dm)[0].ID)} })
 	o.stop()
 	o.fake.ForgetSessions()
+	o.unsurveyed()
 	o.fake.HoldGuilds()
 	o.fake.Say(o.ada, o.general, o.mention()+" two")
 	o.run(nil)
 	o.fake.Outage(o.guild)
 	o.wait(func(s *fakediscord.Server) bool { return len(s.Calls("GET /channels/{channel}/messages")) > 0 })
+	live := o.fake.Say(o.ada, dm, "live")
+	o.in.Await(t, func() bool { return slices.Contains(texts(o), "live") })
+	o.in.Do(func() { o.in.Marks = []chat.Watermark{markOf(direct(dm), live)} })
+	o.fake.Connections()[0].Cut()
+	o.wait(func(s *fakediscord.Server) bool { return s.Gateway().Resumes == 1 })
+	o.ready()
 	o.fake.TellGuilds(1)
-	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+	o.in.Await(t, func() bool { return slices.Contains(texts(o), "two") })
 }
 
 // A guild in an outage keeps its roles and channels.
@@ -288,6 +318,7 @@ func TestNextProcessOfAnUnfinishedLook(t *testing.T) {
 			}
 			o.fake.Say(o.ada, dm, "before")
 			heard("before")
+			o.allLooked()
 			o.stop()
 			o.fake.ForgetSessions()
 			other := o.fake.AddChannel(o.guild, "other")
@@ -303,14 +334,7 @@ func TestNextProcessOfAnUnfinishedLook(t *testing.T) {
 			}
 			o.run(sharded)
 			heard("meanwhile")
-			o.in.Await(t, func() bool {
-				for _, note := range o.in.Notes {
-					if strings.Contains(string(note), `"un`) {
-						return false
-					}
-				}
-				return true
-			})
+			o.allLooked()
 			o.stop()
 			before := len(o.fake.Calls("GET /channels/{channel}/messages"))
 			o.run(sharded)

@@ -34,7 +34,8 @@ type shard struct {
 	live    bool            // the connection has a session
 	taken   bookmark        // what another process noted of the session, until it goes on
 	guilds  map[string]bool // of the session, which were not told of yet
-	late    *time.Timer     // they are not waited for any longer
+	late    *time.Timer     // what was missed is looked for without them
+	enough  *time.Timer     // they are not waited for any longer
 	turn    time.Time       // when it may begin its first session
 	settled settled
 	beats   int64         // bookmarks written
@@ -351,12 +352,31 @@ func (s *shard) ready(data json.RawMessage) bool {
 	for _, g := range r.Guilds {
 		s.guilds[g.ID] = true
 	}
+	s.stopWaiting()
 	if len(s.guilds) == 0 {
-		s.a.missed()
+		s.toldAll()
 		return true
 	}
 	s.late = time.AfterFunc(s.a.o.Told, s.a.missed)
+	s.enough = time.AfterFunc(longestOutage, s.toldAll)
 	return true
+}
+
+// longestOutage is how long it is known of what a guild missed before it came back. It is
+// far less than event ids are known for, as what was heard since in others is read again.
+const longestOutage = time.Hour
+
+func (s *shard) stopWaiting() {
+	if s.late != nil {
+		s.late.Stop()
+		s.enough.Stop()
+	}
+}
+
+// toldAll has it looked for what was missed for the last time.
+func (s *shard) toldAll() {
+	s.a.away.told(s.n)
+	s.a.missed()
 }
 
 // told notes that a guild's channels are known. When all are, or none has come for
@@ -378,8 +398,8 @@ func (s *shard) told(p payload) {
 		s.late.Reset(s.a.o.Told)
 		return
 	}
-	s.late.Stop()
-	s.a.missed()
+	s.stopWaiting()
+	s.toldAll()
 }
 
 func (s *shard) begin() {
