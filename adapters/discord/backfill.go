@@ -32,7 +32,10 @@ const (
 	// unputBack is how much older than one that was put an event may be that was
 	// not: they are put side by side.
 	unputBack = 15 * time.Minute
-	apart     = 5 * time.Minute // the clocks of two processes and of Discord, and until a lost connection is noticed
+	// knownFor is for how long it is surely known what was put: nearly as long as event ids
+	// are. What is older is not put a second time.
+	knownFor = lookBack - time.Hour
+	apart    = 5 * time.Minute // the clocks of two processes and of Discord, and until a lost connection is noticed
 )
 
 // away knows which shards have lost their connection, and whether something was
@@ -232,6 +235,7 @@ type stretch struct {
 	span
 	last   string // what was heard last there
 	direct bool
+	own    bool // of one conversation: what came after the last that was heard was not put
 }
 
 // stretches says what is to be read, first what by the atlas was written in after all
@@ -261,7 +265,10 @@ func (a *Adapter) stretches(t *atlas, marks []chat.Watermark) []stretch {
 			}
 		}
 		delete(since, where)
-		out = append(out, t.unheard(where, m.Last.ID, newest, p.direct())...)
+		for _, s := range t.unheard(where, m.Last.ID, newest, p.direct()) {
+			s.own = true
+			out = append(out, s)
+		}
 	}
 	for _, m := range slices.Backward(marks) {
 		if p := placeOf(m.Thread); !p.direct() {
@@ -281,7 +288,7 @@ func (a *Adapter) notAfter(marks []chat.Watermark, at time.Time) []chat.Watermar
 	if at.IsZero() {
 		return marks
 	}
-	if oldest := a.o.Now().Add(-lookBack); at.Before(oldest) {
+	if oldest := a.o.Now().Add(-knownFor); at.Before(oldest) {
 		at = oldest
 	}
 	id := idAt(at)
@@ -299,12 +306,12 @@ func (a *Adapter) notAfter(marks []chat.Watermark, at time.Time) []chat.Watermar
 // known to be new there is time, since in most of those places the bot wrote last. Of a
 // direct conversation Discord does not say whether there is anything.
 func (t *atlas) unheard(channel, last, newest string, direct bool) []stretch {
-	all := stretch{span{channel, idAt(sentAt(last).Add(-unputBack)), outbox.Low, mostPages}, last, direct}
+	all := stretch{span: span{channel, idAt(sentAt(last).Add(-unputBack)), outbox.Low, mostPages}, last: last, direct: direct}
 	switch {
 	case direct:
 		all.priority = outbox.Steps
 	case t.wrote(channel, newest):
-		return []stretch{{span{channel, last, outbox.Answer, mostNew}, last, false}, all}
+		return []stretch{{span: span{channel, last, outbox.Answer, mostNew}, last: last}, all}
 	}
 	return []stretch{all}
 }
@@ -351,7 +358,8 @@ func (a *Adapter) overdue(ctx context.Context, s stretch) error {
 }
 
 // putLate puts a message of a stretch. What is older than the last that was heard
-// counts only where it can't have been for others at the time. Of a message that
+// counts only where it can't have been for others at the time, and where it is known
+// whether it was put. Of a message that
 // was changed it can't be known whether it called the bot before, and a change
 // calls nobody.
 func (a *Adapter) putLate(ctx context.Context, s stretch, m message) error {
@@ -365,7 +373,8 @@ func (a *Adapter) putLate(ctx context.Context, s stretch, m message) error {
 	}
 	me, _ := a.mentions(m)
 	called := s.direct || me || a.asked(m) != nil
-	if !called && snowflake(m.ID) <= snowflake(s.last) {
+	heard, old := snowflake(m.ID) <= snowflake(s.last), a.o.Now().Sub(sentAt(m.ID)) > knownFor
+	if heard && !called || old && (heard || !s.own) {
 		return nil
 	}
 	err := a.lanes.Do(ctx, s.channel, 0, func(ctx context.Context) error {

@@ -235,3 +235,33 @@ func TestOneLookBeforeTheSession(t *testing.T) {
 		}
 	}
 }
+
+// What was heard so long ago that its event id is not known any more is not put once
+// more by a look, though somebody did something in its conversation lately, or in an
+// older one, as the bot does that says that an approval has lapsed.
+func TestHeardLongAgo(t *testing.T) {
+	t.Parallel()
+	o := open(t, fakediscord.Options{}, nil)
+	dm := o.fake.DM(o.ada)
+	o.fake.Say(o.ada, dm, "long ago")
+	root := o.fake.Say(o.ada, o.general, o.mention()+" long ago")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+	var marks []chat.Watermark
+	o.in.Do(func() { marks = slices.Clone(o.in.Marks) })
+	o.fake.Say(o.ada, o.general, o.mention()+" later")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 3 })
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Threads(o.general)) == 2 })
+	o.stop()
+	o.fake.ForgetSessions()
+	o.in.Do(func() { // three days later
+		clear(o.in.Known)
+		o.in.Marks = marks // in the other nothing was since
+	})
+	o.fake.Say(o.ada, root, o.mention()+" meanwhile")
+	o.run(func(o *Options) { o.Now = func() time.Time { return time.Now().Add(80 * time.Hour) } })
+	o.in.Await(t, func() bool { return slices.Contains(texts(o), "meanwhile") })
+	o.allLooked()
+	if got, want := o.in.Texts(), []string{"long ago", "long ago", "later", "meanwhile"}; !slices.Equal(got, want) {
+		t.Errorf("messages %q, want %q", got, want)
+	}
+}

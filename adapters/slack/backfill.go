@@ -21,8 +21,9 @@ import (
 
 const (
 	lookBack    = 72 * time.Hour // as long as event ids are known
-	mostThreads = 500            // are read after a gap, the newest first
-	mostRooms   = 1000           // of each kind are looked at; more than that only where something was heard lately
+	knownFor    = lookBack - time.Hour
+	mostThreads = 500  // are read after a gap, the newest first
+	mostRooms   = 1000 // of each kind are looked at; more than that only where something was heard lately
 	pageOfRooms = 200
 	mostPages   = 5
 	pageSize    = 999              // as many as Slack gives of a history
@@ -208,12 +209,13 @@ func missing(err error) error {
 }
 
 // overdue puts messages of a history as if they had just come. They were
-// numbered by Slack, so those that came after all are known.
+// numbered by Slack, so those that came after all are known; but of what is older than
+// event ids are it can't be known, and nobody is answered twice.
 func (a *Adapter) overdue(ctx context.Context, channel string, msgs []event) error {
 	slices.SortFunc(msgs, func(x, y event) int { return sentAt(x.TS).Compare(sentAt(y.TS)) })
 	for _, ev := range msgs {
 		ev.Channel, ev.Type = channel, "message"
-		if sentAt(ev.TS).IsZero() {
+		if at := sentAt(ev.TS); at.IsZero() || a.o.Now().Sub(at) > knownFor {
 			continue
 		}
 		err := a.lanes.Do(ctx, a.lane(ev), a.patience(ev)+callTimeout, func(ctx context.Context) error {

@@ -146,3 +146,33 @@ func TestQuietThreadsAreNotRead(t *testing.T) {
 		}
 	}
 }
+
+// What was heard so long ago that its event id is not known any more is not put once
+// more by a look: not a thread in which nothing was since, of a channel in which an
+// older one was touched lately, as by an approval that lapsed.
+func TestHeardLongAgo(t *testing.T) {
+	t.Parallel()
+	quick := func(o *Options) { o.Pace = 10_000 }
+	o := open(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond, NoLimits: true}, quick)
+	o.fake.Say("U0ADA", general, "<@U0BOT> long ago")
+	o.fake.Say("U0ADA", o.fake.DM("U0ADA"), "long ago")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+	var marks []chat.Watermark
+	o.in.Do(func() { marks = slices.Clone(o.in.Marks) })
+	root := o.fake.Say("U0ADA", general, "<@U0BOT> later")
+	o.fake.Reply("U0ADA", general, root, "<@U0BOT> and more")
+	o.fake.Say("U0ADA", o.fake.DM("U0ADA"), "later")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 5 })
+	o.gone()
+	now := func() time.Time { return time.Now().Add(80 * time.Hour) }
+	noted, _ := now().Add(-time.Minute).MarshalText()
+	o.in.Do(func() { // three days later
+		clear(o.in.Known)
+		o.in.Marks, o.in.Notes[listenedNote] = marks, noted
+	})
+	o.run(func(o *Options) { o.Pace, o.Now = 10_000, now })
+	o.in.Await(t, func() bool { return string(o.in.Notes[listenedNote]) != string(noted) })
+	if diff := cmp.Diff([]string{"and more", "later", "later", "long ago", "long ago"}, o.texts()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
