@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,21 @@ func TestVoicesOfTries(t *testing.T) {
 	s.run()
 	if len(s.ran) != 1 {
 		t.Errorf("%d ran", len(s.ran))
+	}
+}
+
+// Whoever may not approve is named once on the card, however much they wrote.
+func TestExcludedOnce(t *testing.T) {
+	rules := anyone
+	rules.ExcludeRequester = true
+	s := newSim(asking(newTool("deploy", agent.Ask, rules)))
+	s.model = callsOnce("deploy")
+	for _, who := range []string{"ada", "bob", "ada"} {
+		s.says(who, "deploy")
+	}
+	s.run()
+	if got, want := s.cards[1].Exclude, []chat.UserID{"ada", "bob"}; !slices.Equal(got, want) {
+		t.Errorf("excluded are %q, want %q", got, want)
 	}
 }
 

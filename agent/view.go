@@ -110,6 +110,15 @@ func (s *state) status(t *turn) string {
 	return strings.Join(now, " · ")
 }
 
+// exclude names people who may not approve, each of them once.
+func exclude(v *chat.Approval, who ...chat.UserID) {
+	for _, id := range who {
+		if !slices.Contains(v.Exclude, id) {
+			v.Exclude = append(v.Exclude, id)
+		}
+	}
+}
+
 // approval is the view of a call's approval.
 func (s *state) approval(c *call) chat.Approval {
 	r := c.asked.Rules
@@ -124,18 +133,18 @@ func (s *state) approval(c *call) chat.Approval {
 	}
 	if r.ExcludeRequester {
 		for _, m := range c.turn.msgs {
-			v.Exclude = append(v.Exclude, m.From.ID)
+			exclude(&v, m.From.ID)
 		}
 		for _, u := range c.turn.voices {
-			v.Exclude = append(v.Exclude, u.ID)
+			exclude(&v, u.ID)
 		}
-		v.Exclude = append(v.Exclude, c.asked.Shown...)
+		exclude(&v, c.asked.Shown...)
 	}
 	if v.Editors = c.editors(); len(v.Editors) > 0 {
 		v.Was = string(args.Canonical(json.RawMessage(c.wrote())))
 		if r.ExcludeRequester {
 			for _, u := range v.Editors {
-				v.Exclude = append(v.Exclude, u.ID)
+				exclude(&v, u.ID)
 			}
 		}
 	}

@@ -59,11 +59,11 @@ func TestColors(t *testing.T) {
 		{
 			"approval",
 			`Approval 1: deploy {"env":"prod"}
-  Asked by ada · may approve: 2 of ada, not local · until 14:30
+  Asked by ada · may approve: 2 of ada, not ada · until 14:30
   a fetched page is in the prompt
   answer y or n (✅ 👍 / ❌ 👎); y 1 or n 1 while several wait; n 1 and why
 `,
-			"\x1b[1mApproval 1: deploy {\"env\":\"prod\"}\x1b[m\n" + `  Asked by ada · may approve: 2 of ada, not local · until 14:30
+			"\x1b[1mApproval 1: deploy {\"env\":\"prod\"}\x1b[m\n" + `  Asked by ada · may approve: 2 of ada, not ada · until 14:30
   a fetched page is in the prompt
   answer y or n (✅ 👍 / ❌ 👎); y 1 or n 1 while several wait; n 1 and why
 `,

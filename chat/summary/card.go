@@ -47,7 +47,11 @@ func Terms(p *chat.Approval, now time.Time, write func(text string) string) stri
 		who = fmt.Sprintf("%d of %s", p.Quorum, who)
 	}
 	for _, id := range p.Exclude {
-		who += ", not " + string(id)
+		name := string(id)
+		if id == p.Requester.ID {
+			name = p.Requester.Display()
+		}
+		who += ", not " + name
 	}
 	s := "Asked by " + p.Requester.Display() + " · may approve: " + who
 	if !p.Deadline.IsZero() {
