@@ -150,7 +150,7 @@ func New(o Options) (*Adapter, error) {
 	}
 	a.atlas = newAtlas(a.self.who)
 	a.people = &acquaintances{members: map[string]known{}, told: map[string]time.Time{}}
-	a.heard = catchup.NewHeard(a.marks, lookBack, o.Now)
+	a.heard = catchup.NewHeard(a.marks, catchup.LookBack, o.Now)
 	a.away = newAway(a.heard)
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
 	failed := func(err error) { a.log.Warn("look for what was missed", "error", err) }

@@ -32,10 +32,7 @@ const (
 	// unputBack is how much older than one that was put an event may be that was
 	// not: they are put side by side.
 	unputBack = 15 * time.Minute
-	// knownFor is for how long it is surely known what was put: nearly as long as event ids
-	// are. What is older is not put a second time.
-	knownFor = lookBack - time.Hour
-	apart    = 5 * time.Minute // the clocks of two processes and of Discord, and until a lost connection is noticed
+	apart     = 5 * time.Minute // the clocks of two processes and of Discord, and until a lost connection is noticed
 )
 
 // away knows which shards have lost their connection, and whether something was
@@ -244,6 +241,7 @@ func (a *Adapter) stretches(t *atlas, marks []chat.Watermark) []stretch {
 	if len(marks) == 0 {
 		return nil // nothing was ever heard, so nothing was missed
 	}
+	heard := marks
 	marks = a.notAfter(marks, a.away.before())
 	newest := marks[0].Last.ID
 	busy, all := t.busy(newest, mostBusy)
@@ -256,7 +254,7 @@ func (a *Adapter) stretches(t *atlas, marks []chat.Watermark) []stretch {
 	}
 	var out []stretch
 	quiet := 0
-	for _, m := range marks {
+	for i, m := range marks {
 		p := placeOf(m.Thread)
 		where := firstOf(p.thread, p.channel)
 		if !t.wrote(where, newest) {
@@ -266,7 +264,7 @@ func (a *Adapter) stretches(t *atlas, marks []chat.Watermark) []stretch {
 		}
 		delete(since, where)
 		for _, s := range t.unheard(where, m.Last.ID, newest, p.direct()) {
-			s.own = true
+			s.own = m.Last == heard[i].Last
 			out = append(out, s)
 		}
 	}
@@ -288,7 +286,7 @@ func (a *Adapter) notAfter(marks []chat.Watermark, at time.Time) []chat.Watermar
 	if at.IsZero() {
 		return marks
 	}
-	if oldest := a.o.Now().Add(-knownFor); at.Before(oldest) {
+	if oldest := a.o.Now().Add(-catchup.KnownFor); at.Before(oldest) {
 		at = oldest
 	}
 	id := idAt(at)
@@ -373,7 +371,7 @@ func (a *Adapter) putLate(ctx context.Context, s stretch, m message) error {
 	}
 	me, _ := a.mentions(m)
 	called := s.direct || me || a.asked(m) != nil
-	heard, old := snowflake(m.ID) <= snowflake(s.last), a.o.Now().Sub(sentAt(m.ID)) > knownFor
+	heard, old := snowflake(m.ID) <= snowflake(s.last), a.o.Now().Sub(sentAt(m.ID)) > catchup.KnownFor
 	if heard && !called || old && (heard || !s.own) {
 		return nil
 	}

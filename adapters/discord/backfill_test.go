@@ -70,6 +70,15 @@ func markOf(t chat.ThreadID, id string) chat.Watermark {
 	return chat.Watermark{Thread: t, Last: refOf(placeOf(t), id), Sent: sentAt(id)}
 }
 
+// hears waits until a text in a direct conversation is put, which is then the last that
+// was heard of anywhere.
+func (o *office) hears(dm, text string) {
+	o.t.Helper()
+	o.in.Await(o.t, func() bool { return slices.Contains(texts(o), text) })
+	msgs := o.fake.Messages(dm)
+	o.in.Do(func() { o.in.Marks = []chat.Watermark{markOf(direct(dm), msgs[len(msgs)-1].ID)} })
+}
+
 // A session of a process that surely ended is gone on with at once.
 func TestSessionOfAProcessThatEnded(t *testing.T) {
 	seldom := func(o *Options) { o.Beat, o.Process = time.Hour, "one" }
@@ -184,13 +193,8 @@ func TestHeardBeforeTheSession(t *testing.T) {
 func TestLookAgainAfterAResume(t *testing.T) {
 	o := open(t, fakediscord.Options{}, nil)
 	dm := o.fake.DM(o.ada)
-	heard := func(text string) {
-		o.in.Await(t, func() bool { return slices.Contains(texts(o), text) })
-		msgs := o.fake.Messages(dm)
-		o.in.Do(func() { o.in.Marks = []chat.Watermark{markOf(direct(dm), msgs[len(msgs)-1].ID)} })
-	}
 	o.fake.Say(o.ada, dm, "before")
-	heard("before")
+	o.hears(dm, "before")
 	o.allLooked()
 	other := o.fake.AddChannel(o.guild, "other")
 	first := o.fake.Connections()
@@ -201,7 +205,7 @@ func TestLookAgainAfterAResume(t *testing.T) {
 	o.wait(func(*fakediscord.Server) bool { return fault.Hits() == 3 }) // before the session, and two parts after
 	o.ready()
 	o.fake.Say(o.ada, dm, "live")
-	heard("live")
+	o.hears(dm, "live")
 	o.fake.Connections()[0].Cut()
 	o.wait(func(s *fakediscord.Server) bool { return s.Gateway().Resumes > 0 })
 	o.ready()
@@ -263,5 +267,24 @@ func TestHeardLongAgo(t *testing.T) {
 	o.allLooked()
 	if got, want := o.in.Texts(), []string{"long ago", "long ago", "later", "meanwhile"}; !slices.Equal(got, want) {
 		t.Errorf("messages %q, want %q", got, want)
+	}
+}
+
+// Where a process left its look undone, what came after a moment is read again: of that
+// it is not said that none of it was put.
+func TestReadAgainIsNotNew(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	o.allLooked()
+	now := time.Now()
+	at := func(age time.Duration) chat.Watermark {
+		id := idAt(now.Add(-age))
+		return markOf(thread(o.general, id), id)
+	}
+	lately, before := at(time.Hour), at(80*time.Hour)
+	o.a.away.inherits(bookmark{Unlooked: true, Since: now.Add(-100 * time.Hour)})
+	for _, s := range o.a.stretches(o.a.atlas, []chat.Watermark{lately, before}) {
+		if s.own != (s.channel == before.Last.ID) {
+			t.Errorf("%+v, of %v and %v", s, lately.Last, before.Last)
+		}
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
+	"nod/chat/catchup"
 	"nod/chat/outbox"
 	"nod/chat/retry"
 )
@@ -323,10 +323,7 @@ func (s *sending) again(ctx context.Context) error {
 	return s.look(ctx)
 }
 
-const (
-	lookBack  = 72 * time.Hour // as long as event ids are known
-	lookPages = 10
-)
+const lookPages = 10
 
 // look finds which messages of the post stand already: the bot's own, younger
 // than what they answer, with the sign of a part. Each counts for one part.
@@ -337,7 +334,7 @@ func (s *sending) look(ctx context.Context) error {
 	}
 	after := s.post.ReplyTo.ID
 	if after == "" {
-		after = idAt(s.a.o.Now().Add(-lookBack))
+		after = idAt(s.a.o.Now().Add(-catchup.LookBack))
 	}
 	msgs, err := s.a.read(ctx, span{s.home.channel, after, s.priority, lookPages})
 	if err != nil {

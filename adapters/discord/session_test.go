@@ -311,13 +311,8 @@ func TestNextProcessOfAnUnfinishedLook(t *testing.T) {
 			sharded := func(o *Options) { o.Shards = of.shards }
 			o := open(t, fakediscord.Options{}, sharded)
 			dm := o.fake.DM(o.ada)
-			heard := func(text string) {
-				o.in.Await(t, func() bool { return slices.Contains(texts(o), text) })
-				msgs := o.fake.Messages(dm)
-				o.in.Do(func() { o.in.Marks = []chat.Watermark{markOf(direct(dm), msgs[len(msgs)-1].ID)} })
-			}
 			o.fake.Say(o.ada, dm, "before")
-			heard("before")
+			o.hears(dm, "before")
 			o.allLooked()
 			o.stop()
 			o.fake.ForgetSessions()
@@ -326,20 +321,20 @@ func TestNextProcessOfAnUnfinishedLook(t *testing.T) {
 			fault := o.fake.Inject(fakediscord.Fault{Route: "GET /channels/{channel}/messages", Channel: other, Hang: true, Times: 1_000_000})
 			o.run(sharded)
 			o.fake.Say(o.ada, dm, "live")
-			heard("live")
+			o.hears(dm, "live")
 			o.stop()
 			fault.Cancel()
 			if of.over {
 				o.fake.ForgetSessions()
 			}
 			o.run(sharded)
-			heard("meanwhile")
+			o.in.Await(t, func() bool { return slices.Contains(texts(o), "meanwhile") })
 			o.allLooked()
 			o.stop()
 			before := len(o.fake.Calls("GET /channels/{channel}/messages"))
 			o.run(sharded)
 			o.fake.Say(o.ada, dm, "after")
-			heard("after")
+			o.hears(dm, "after")
 			if now := len(o.fake.Calls("GET /channels/{channel}/messages")); now > before || len(o.in.Texts()) != 4 {
 				t.Errorf("%d more reads; messages %q", now-before, o.in.Texts())
 			}

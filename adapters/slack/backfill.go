@@ -20,8 +20,6 @@ import (
 // the reactions on approvals that wait are looked at.
 
 const (
-	lookBack    = 72 * time.Hour // as long as event ids are known
-	knownFor    = lookBack - time.Hour
 	mostThreads = 500  // are read after a gap, the newest first
 	mostRooms   = 1000 // of each kind are looked at; more than that only where something was heard lately
 	pageOfRooms = 200
@@ -154,7 +152,7 @@ func (a *Adapter) since(ctx context.Context, marks []chat.Watermark, overlap tim
 		return since, err
 	}
 	since = since.Add(-overlap)
-	if oldest := a.o.Now().Add(-lookBack); since.Before(oldest) {
+	if oldest := a.o.Now().Add(-catchup.LookBack); since.Before(oldest) {
 		since = oldest
 	}
 	return since, err
@@ -215,7 +213,7 @@ func (a *Adapter) overdue(ctx context.Context, channel string, msgs []event) err
 	slices.SortFunc(msgs, func(x, y event) int { return sentAt(x.TS).Compare(sentAt(y.TS)) })
 	for _, ev := range msgs {
 		ev.Channel, ev.Type = channel, "message"
-		if at := sentAt(ev.TS); at.IsZero() || a.o.Now().Sub(at) > knownFor {
+		if at := sentAt(ev.TS); at.IsZero() || a.o.Now().Sub(at) > catchup.KnownFor {
 			continue
 		}
 		err := a.lanes.Do(ctx, a.lane(ev), a.patience(ev)+callTimeout, func(ctx context.Context) error {

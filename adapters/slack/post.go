@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"nod/chat"
+	"nod/chat/catchup"
 	"nod/chat/outbox"
 	"nod/chat/retry"
 )
@@ -104,7 +105,7 @@ func (s *sending) look(ctx context.Context) error {
 	if s.thread.Root == "" {
 		h.method = "conversations.history"
 		if h.oldest == "" {
-			h.oldest = stamp(s.a.o.Now().Add(-lookBack))
+			h.oldest = stamp(s.a.o.Now().Add(-catchup.LookBack))
 		}
 	}
 	msgs, err := s.a.web.read(ctx, h)

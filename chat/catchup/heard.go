@@ -42,6 +42,14 @@ type Heard struct {
 	most  int       // threads that were listed last
 }
 
+// LookBack is how far a look goes back: as long as ids of events are known. KnownFor is
+// for how long it is surely known by them what was put: whatever may have been put
+// before must not be put again, since it would be answered again.
+const (
+	LookBack = 72 * time.Hour
+	KnownFor = LookBack - time.Hour
+)
+
 // mostHeard is of how many threads it is known how far they were heard, of those that
 // something was in last. Any other is, for a look, one that was never heard of.
 const mostHeard = 20_000

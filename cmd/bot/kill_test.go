@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"nod/chat/catchup"
 	"nod/internal/fakediscord"
 	"nod/internal/fakeslack"
 	"nod/internal/redistest"
+	"nod/memory"
 )
 
 // process is `bot run` as a process of its own, which can be killed.
@@ -165,9 +167,8 @@ func (n *service) checkOnce(at place, i int) {
 	}
 }
 
-// What was said and approved on Discord while the program was away is looked for by a
-// start after that one too that was killed before it had found it, though that one began
-// the session that is gone on with.
+// What was said and approved on Discord while the program was away is found, though the
+// process that began to look for it was killed, and the next one goes on with its session.
 func TestDiscordKilledInItsLook(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {
@@ -200,4 +201,12 @@ func TestDiscordKilledInItsLook(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
+}
+
+// A look for what was missed goes back as far as the stores know what was put.
+func TestLookBack(t *testing.T) {
+	t.Parallel()
+	if catchup.LookBack != memory.EventTTL {
+		t.Errorf("a look goes back %v, and event ids are known for %v", catchup.LookBack, memory.EventTTL)
+	}
 }
