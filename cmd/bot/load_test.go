@@ -51,6 +51,7 @@ func TestLoad(t *testing.T) {
 		fmt.Printf("\n%s\n%s\n", platform, loadHead)
 		bare := newLoad(t, platform, "bare")
 		base := bare.measure("bare loop", loadRow{})
+		newLoad(t, platform, "kept").measure("one that keeps", base)
 		for _, store := range []string{"sqlite", "redis"} {
 			l := newLoad(t, platform, store)
 			l.measure("nod, "+store, base)
@@ -217,12 +218,15 @@ func (l *loadRig) measure(name string, base loadRow) (r loadRow) {
 	l.crowd("slowly", "You said so", loadMany, 20*time.Millisecond)
 	r.many = time.Since(began) - loadSlow
 	r.full = l.resident()
-	if l.who != "bare" {
+	if !l.measures() {
 		r.burst, r.approval = l.meanwhile()
 	}
 	r.print(name, base)
 	return r
 }
+
+// measures says that the process is one of the loops.
+func (l *loadRig) measures() bool { return l.who == "bare" || l.who == "kept" }
 
 // begin starts the process and waits until it is ready. It gives how long it took until
 // it connected.
@@ -237,7 +241,7 @@ func (l *loadRig) begin() time.Duration {
 		return l.w.(*slackWorld).s.Called("apps.connections.open") > 0
 	})
 	took := time.Since(began)
-	if l.who != "bare" {
+	if !l.measures() {
 		l.n.done = make(chan int, 1)
 		l.n.ready()
 	}
@@ -247,7 +251,7 @@ func (l *loadRig) begin() time.Duration {
 // spawn starts the process.
 func (l *loadRig) spawn() {
 	l.t.Helper()
-	if l.who == "bare" {
+	if l.measures() {
 		l.p = l.spawnBare()
 	} else {
 		l.p = l.n.spawn()
@@ -399,7 +403,7 @@ func (r loadRow) print(name string, base loadRow) {
 		by(r.plain.cpu, base.plain.cpu), by(r.tool.cpu, base.tool.cpu), r.rate/base.rate, "", "")
 }
 
-// spawnBare starts the loop that stores nothing.
+// spawnBare starts the loop that stores nothing, or the one that keeps what it must.
 func (l *loadRig) spawnBare() *process {
 	l.t.Helper()
 	self, err := os.Executable()
@@ -414,6 +418,9 @@ func (l *loadRig) spawnBare() *process {
 		p.cmd.Env = append(p.cmd.Env, "BARE_SLACK="+w.s.APIURL(), "BARE_APP="+w.s.AppToken(), "BARE_BOT="+w.s.BotToken())
 	case *discordWorld:
 		p.cmd.Env = append(p.cmd.Env, "BARE_DISCORD="+w.s.URL(), "BARE_BOT="+w.s.Token())
+	}
+	if l.who == "kept" {
+		p.cmd.Env = append(p.cmd.Env, "BARE_FILE="+filepath.Join(l.t.TempDir(), "diary.db"))
 	}
 	p.cmd.Stderr, p.cmd.Stdout = p.out, p.out
 	if err := p.cmd.Start(); err != nil {
