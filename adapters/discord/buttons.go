@@ -354,20 +354,30 @@ type faces struct {
 	last map[chat.MessageRef]string
 }
 
-// same says whether a message shows a part already, and notes that it does.
+// same says whether a message shows a part already. Where it does not it is about to
+// be changed, and what it shows is not known until that was taken.
 func (f *faces) same(ref chat.MessageRef, p part) bool {
-	face := fmt.Sprint(p.content, len(p.buttons))
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.last[ref] == face {
+	if f.last[ref] == p.face() {
 		return true
 	}
+	delete(f.last, ref)
+	return false
+}
+
+// taken notes what a message shows.
+func (f *faces) taken(ref chat.MessageRef, p part) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.last == nil || len(f.last) >= mostNoted {
 		f.last = map[chat.MessageRef]string{}
 	}
-	f.last[ref] = face
-	return false
+	f.last[ref] = p.face()
 }
+
+// face is what people see of a steps message.
+func (p part) face() string { return fmt.Sprint(p.content, len(p.buttons)) }
 
 // slowAfter is how long somebody waits for an answer before it pings them.
 const slowAfter = 20 * time.Second

@@ -86,7 +86,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	ref := refIn(thread, p.Approval, first)
 	if p.Steps != nil {
 		a.drawn.Newer(ref, p.Steps.Version)
-		a.shown.same(ref, parts[0])
+		a.shown.taken(ref, parts[0])
 	}
 	if p.Approval == nil || p.Approval.Outcome != "" {
 		return ref, nil
@@ -159,6 +159,7 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 	if p.Steps != nil {
 		version, text := p.Steps.Version, parts[0]
 		r.skip = func() bool { return !a.drawn.Newer(ref, version) || a.shown.same(ref, text) }
+		r.made = func() { a.shown.taken(ref, text) }
 		if r.float = !p.Steps.Done; r.float {
 			return a.rest.call(ctx, r)
 		}

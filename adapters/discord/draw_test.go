@@ -3,6 +3,7 @@ package discord
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -176,6 +177,37 @@ func TestSteps(t *testing.T) {
 	o.wait(func(s *fakediscord.Server) bool { return strings.Contains(s.Message(page.ID).Content, "page 1 of") })
 	if len(o.fake.Ephemerals(o.ada))+len(o.fake.Ephemerals(o.cleo)) != 0 {
 		t.Error("others see them")
+	}
+}
+
+// The last form of steps is written again until Discord has taken it.
+func TestStepsUntilTaken(t *testing.T) {
+	for name, fault := range map[string]fakediscord.Fault{
+		"one call too many":  {Status: http.StatusTooManyRequests},
+		"no answer":          {Cut: true},
+		"an answer of above": {Status: http.StatusBadGateway},
+		"archived":           {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := open(t, fakediscord.Options{}, nil)
+			id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+			th := thread(o.general, id)
+			step := chat.Steps{Turn: "3", Version: 5, Status: "Running deploy"}
+			ref := o.post(th, chat.Post{Key: "s", Steps: &step}, false)
+			if fault.Status != 0 || fault.Cut {
+				fault.Route = editRoute
+				o.fake.Inject(fault)
+			} else {
+				o.fake.Archive(id, true, false)
+			}
+			step.Version, step.Done, step.Status = 9, true, "Done"
+			if err := o.a.Edit(t.Context(), th, ref, chat.Post{Key: "s", Steps: &step}); err != nil {
+				t.Fatal(err)
+			}
+			if got := o.fake.Message(ref.ID); got.Content != "0 steps" || len(got.Buttons()) != 1 {
+				t.Errorf("in the end it says %q, with the buttons %q", got.Content, got.Buttons())
+			}
+		})
 	}
 }
 

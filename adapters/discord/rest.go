@@ -117,6 +117,7 @@ type request struct {
 	key      string      // a newer floating call of a key replaces an older one
 	float    bool        // nobody waits for it
 	skip     func() bool // asked last: the call has become pointless
+	made     func()      // Discord has taken the call
 	answer   any         // where to put what Discord says; may be nil
 }
 
@@ -155,7 +156,11 @@ func (w *rest) call(ctx context.Context, r request) error {
 			if r.skip != nil && r.skip() {
 				return nil
 			}
-			return w.once(ctx, r)
+			err := w.once(ctx, r)
+			if err == nil && r.made != nil {
+				r.made()
+			}
+			return err
 		},
 	})
 }
