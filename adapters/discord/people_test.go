@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -224,5 +225,46 @@ func TestAllow(t *testing.T) {
 		if m.From.ID == chat.UserID(o.cleo) && m.Text != "open" {
 			t.Errorf("it heard %+v", m)
 		}
+	}
+}
+
+// Whoever is not heard does not decide by a reaction either that is found afterwards.
+func TestAllowOfFoundReactions(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		allow func(o *office, role string) []string
+		heard []string // besides ada
+	}{
+		{"user", func(*office, string) []string { return nil }, nil},
+		{"role", func(_ *office, role string) []string { return []string{"role:" + role} }, []string{"bob"}},
+		{"channel", func(o *office, _ string) []string { return []string{"channel:" + o.general} }, []string{"bob", "cleo"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := build(t, fakediscord.Options{})
+			role := o.fake.AddRole(o.guild, "ops", 0)
+			o.fake.SetRoles(o.guild, o.bob, role)
+			allow := func(opt *Options) { opt.Allow = append(tt.allow(o, role), "user:"+o.ada) }
+			o.run(allow)
+			th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
+			p := asking("{}")
+			ref := o.post(th, chat.Post{Key: "p", Approval: p}, false)
+			o.in.Do(func() {
+				o.in.Waiting = []chat.Pending{{Thread: th, Ref: ref, Call: p.Call, Approve: p.Approve, Deny: p.Deny}}
+			})
+			o.stop()
+			o.fake.ForgetSessions() // else it would simply go on
+			for _, who := range []string{o.ada, o.bob, o.cleo} {
+				o.fake.React(who, ref.ID, "✅")
+			}
+			o.run(allow)
+			o.in.Await(t, func() bool { return len(o.in.Reactions) == 3 })
+			for _, r := range o.in.Reactions {
+				name := r.By.Display()
+				if want := r.By.ID == chat.UserID(o.ada) || slices.Contains(tt.heard, name); (r.By.Barred == "") != want {
+					t.Errorf("%s is barred by %q", name, r.By.Barred)
+				}
+			}
+		})
 	}
 }

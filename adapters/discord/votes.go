@@ -86,6 +86,20 @@ func (a *Adapter) reacted(ctx context.Context, r reaction, removed bool, id stri
 	return nil
 }
 
+// barredIn says why somebody may not decide in a place, where no event says who they
+// are there.
+func (a *Adapter) barredIn(ctx context.Context, p place, who string) (string, error) {
+	s := speaker{user: who, channel: firstOf(p.thread, p.channel), parent: p.channel}
+	if !p.direct() {
+		c, err := a.channel(ctx, p.channel)
+		if err != nil {
+			return "", fmt.Errorf("look up the guild: %w", err)
+		}
+		s.guild = c.GuildID
+	}
+	return a.barred(ctx, s)
+}
+
 // soon is how young a message may be that waits to be put beside a reaction on it.
 const soon = time.Minute
 
@@ -173,6 +187,12 @@ func (a *Adapter) reactions(ctx context.Context) error {
 
 // putFound puts a reaction that was found.
 func (a *Adapter) putFound(ctx context.Context, r chat.Reaction, began time.Time) error {
+	if !r.Removed {
+		var err error
+		if r.By.Barred, err = a.barredIn(ctx, readPlace(r.On.Channel), string(r.By.ID)); err != nil {
+			return fmt.Errorf("look up who reacted: %w", err)
+		}
+	}
 	id := fmt.Sprintf("discord:found:%s:%s:%s:%t:%d", r.On.ID, r.By.ID, r.Emoji, r.Removed, began.UnixMicro())
 	if _, err := a.o.Inbox.Reaction(ctx, r, id); err != nil {
 		return fmt.Errorf("put a reaction: %w", err)
