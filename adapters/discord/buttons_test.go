@@ -221,6 +221,24 @@ func TestStopButton(t *testing.T) {
 	}
 }
 
+// Only who takes part in a conversation stops what runs in it, and nobody else is
+// told that it stops.
+func TestWhoStops(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
+	ref := o.post(th, chat.Post{Key: "s", Steps: &chat.Steps{Turn: "1", Version: 1, Status: "Running deploy"}}, false)
+	o.in.Do(func() {
+		o.in.Threads[th] = chat.Standing{Known: true, Running: true, Callers: []chat.UserID{chat.UserID(o.ada)}}
+	})
+	for who, want := range map[string]string{o.ada: "Stopping.", o.bob: "if you have written something"} {
+		o.fake.Click(who, ref.ID, o.fake.Message(ref.ID).Buttons()[1])
+		o.wait(func(s *fakediscord.Server) bool {
+			e := s.Ephemerals(who)
+			return len(e) == 1 && strings.Contains(e[0].Content, want)
+		})
+	}
+}
+
 // Steps that read the same are not written again.
 func TestSameSteps(t *testing.T) {
 	o := open(t, fakediscord.Options{}, nil)

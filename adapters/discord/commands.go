@@ -233,6 +233,9 @@ func (a *Adapter) halt(ctx context.Context, in interaction, p place, by chat.Use
 	case err == nil && !st.Running:
 		text = "Nothing is running here."
 	case err == nil:
+		if !p.direct() && !slices.Contains(st.Callers, by.ID) {
+			text = "Stopping, if you have written something in this conversation. Nobody else can stop me here."
+		}
 		_, err = a.o.Inbox.Halt(ctx, threadID(p), by, interactionKey(in.ID))
 	}
 	if err != nil {
