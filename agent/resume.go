@@ -51,7 +51,7 @@ func (p part) said() []*message {
 	if p.origin() == nil {
 		return msgs
 	}
-	return slices.DeleteFunc(msgs, func(m *message) bool { return m.seq == p.id })
+	return without(msgs, func(m *message) bool { return m.seq == p.id })
 }
 
 // parts lists what the turns left in the prompt. A turn that goes on from an earlier

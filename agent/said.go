@@ -181,12 +181,21 @@ func (s *state) unanswered(msgs []*message) {
 
 // asked lists the messages of the turn that ask for something.
 func (t *turn) asked() []*message {
-	return slices.DeleteFunc(t.live(), func(m *message) bool { return m.Aside })
+	return without(t.live(), func(m *message) bool { return m.Aside })
 }
 
 // live lists the messages of the turn that were not taken back.
 func (t *turn) live() []*message {
-	return slices.DeleteFunc(slices.Clone(t.msgs), func(m *message) bool { return m.deleted })
+	return without(t.msgs, func(m *message) bool { return m.deleted })
+}
+
+// without is a list without what is dropped: a prompt is made of hundreds of turns in
+// which nothing is, and then it is the list itself, to be read only.
+func without[T any](list []T, drop func(T) bool) []T {
+	if !slices.ContainsFunc(list, drop) {
+		return slices.Clip(list)
+	}
+	return slices.DeleteFunc(slices.Clone(list), drop)
 }
 
 // reaction keeps a reaction that may mean something: that is on a message of the

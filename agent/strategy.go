@@ -111,11 +111,12 @@ func (t *turn) solved() int {
 
 // draft is the step whose answer is the turn's, as it stands.
 func (t *turn) draft() *step {
-	main := t.of("")
-	if len(main) == 0 {
-		return nil
+	for _, st := range slices.Backward(t.steps) {
+		if st.Phase == "" {
+			return st
+		}
 	}
-	return main[len(main)-1]
+	return nil
 }
 
 func (t *turn) answer() string {
