@@ -26,6 +26,7 @@ const (
 	atWork   = "processing"
 	atRest   = "active"
 	waiting  = "suspended" // for an approval
+	unclear  = "?"         // what a process before this one said last
 	signedAs = "is thinking…"
 )
 
@@ -37,8 +38,9 @@ const signAfter = 300 * time.Millisecond
 type working struct {
 	mu    sync.Mutex
 	at    map[chat.ThreadID]*sign
-	calls sync.WaitGroup  // those that end a sign
-	ctx   context.Context // of these: the outbox that makes them
+	ours  map[chat.ThreadID]bool // that began in this process, or that it said something of
+	calls sync.WaitGroup         // those that end a sign
+	ctx   context.Context        // of these: the outbox that makes them
 	stop  context.CancelFunc
 }
 
@@ -53,16 +55,43 @@ type sign struct {
 
 func newWorking() *working {
 	ctx, stop := context.WithCancel(context.Background())
-	return &working{at: map[chat.ThreadID]*sign{}, ctx: ctx, stop: stop}
+	return &working{at: map[chat.ThreadID]*sign{}, ours: map[chat.ThreadID]bool{}, ctx: ctx, stop: stop}
 }
 
 func (w *working) of(thread chat.ThreadID) *sign {
 	s := w.at[thread]
 	if s == nil {
 		s = &sign{}
+		if !w.ours[thread] { // it may show that a process which is over is at work there, or waits
+			s.shown, s.said = true, unclear
+		}
 		w.at[thread] = s
 	}
 	return s
+}
+
+// begins notes that a thread begins in this process, so that nobody said anything of it
+// before. What it returns takes that back.
+func (w *working) begins(thread chat.ThreadID) (notSo func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ours[thread] {
+		return func() {}
+	}
+	w.own(thread)
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.ours, thread)
+	}
+}
+
+// own notes that what a thread shows is known. The mutex is held.
+func (w *working) own(thread chat.ThreadID) {
+	if len(w.ours) >= mostNames {
+		clear(w.ours)
+	}
+	w.ours[thread] = true
 }
 
 // want is the status that a thread should have.
@@ -230,6 +259,7 @@ func (w *working) due(thread chat.ThreadID, status string) bool {
 func (w *working) noted(thread chat.ThreadID, status string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.own(thread)
 	if s := w.at[thread]; s != nil {
 		s.said = status
 	}

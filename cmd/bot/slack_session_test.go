@@ -40,3 +40,30 @@ func TestSlackSession(t *testing.T) {
 	n.find(at, "The tool says")
 	eventually(t, "all is at rest", func() bool { return w.s.Session(at.channel, at.thread) == "active" && len(w.s.Processing()) == 0 })
 }
+
+// What an approval waited for in a process that is over ends in the next one, however
+// little is left to be done there: the session then waits no more.
+func TestSlackSessionOfTheProcessBefore(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(w *slackWorld, at, ask place){
+		"denied":  func(w *slackWorld, _, ask place) { w.react("ada", ask, "❌") },
+		"stopped": func(w *slackWorld, at, _ place) { w.reply("ada", at, "stop") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newSlackWorld(t, fakeslack.Options{})
+			n := newService(t, w, frail, setup{})
+			n.start()
+			at := w.mention("ada", "deploy prod now")
+			ask := n.ask(at, `{"env":"prod"}`)
+			is := func(want string) func() bool {
+				return func() bool { return w.s.Session(at.channel, at.thread) == want }
+			}
+			eventually(t, "it says that it waits", is("suspended"))
+			n.stop()
+			n.start()
+			end(w, at, ask.place)
+			eventually(t, "it is at rest", is("active"))
+		})
+	}
+}
