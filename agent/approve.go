@@ -181,14 +181,14 @@ func (a *Agent) Vote(log *Log, j Judge, member Member) memory.Vote {
 		}
 	}
 	if _, v.Reason = s.retried(r); v.Reason == "" {
-		v.Reason = s.ignore(c, v, r.On, j.At, member)
+		v.Reason = s.ignore(c, v, r.Reaction, j.At, member)
 	}
 	v.Counts = v.Reason == ""
 	return v
 }
 
 // ignore says why a vote does not count; "" when it does.
-func (s *state) ignore(c *call, v memory.Vote, on chat.MessageRef, at time.Time, member Member) string {
+func (s *state) ignore(c *call, v memory.Vote, r chat.Reaction, at time.Time, member Member) string {
 	switch {
 	case c == nil:
 		return "this message asks for no approval"
@@ -202,7 +202,7 @@ func (s *state) ignore(c *call, v memory.Vote, on chat.MessageRef, at time.Time,
 		return "the call is over"
 	case !at.Before(c.deadline()):
 		return "the time to decide is over"
-	case c.stale(v.Reaction, on) && v.Verdict == memory.Approve:
+	case c.stale(v.Reaction, r) && v.Verdict == memory.Approve:
 		return "the arguments were changed; look at the card again, and take your reaction back before you put it anew"
 	case v.Grant != nil && c.refusesGrant() != "":
 		return c.refusesGrant()

@@ -121,14 +121,15 @@ func (c *call) editors() []chat.User {
 	return out
 }
 
-// stale says whether the card does not show yet what would run now, or did not when
-// a reaction was put on it.
-func (c *call) stale(reaction uint64, on chat.MessageRef) bool {
-	in := c.shownIn
-	if k := c.copyOn(on); k != nil {
-		in = k.shownIn
+// stale says whether the card does not show yet what would run now, or may not have
+// when a reaction was put on it: of one that was found after a pause on a card that was
+// redrawn nobody knows when that was, and the votes of before the change stand there still.
+func (c *call) stale(seq uint64, r chat.Reaction) bool {
+	stood, in := c.askedIn, c.shownIn
+	if k := c.copyOn(r.On); k != nil {
+		stood, in = k.in, k.shownIn
 	}
-	return len(c.changes) > 0 && (in == 0 || reaction < in)
+	return len(c.changes) > 0 && (in == 0 || seq < in || r.Found && stood < in)
 }
 
 // redrawn names the edit by which a card shows the latest change.

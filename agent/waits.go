@@ -18,7 +18,8 @@ func (l *Log) Waits(call string, who chat.User, at time.Time, member Member) (ch
 		return chat.Waits{}, false
 	}
 	did := slices.ContainsFunc(c.standing(), func(v memory.Vote) bool { return v.By.ID == who.ID })
-	if did || l.state.ignore(c, memory.Vote{By: who, Verdict: memory.Approve}, c.ref, at, member) != "" {
+	now := memory.Vote{Reaction: l.state.last, By: who, Verdict: memory.Approve}
+	if did || l.state.ignore(c, now, chat.Reaction{On: c.ref}, at, member) != "" {
 		return chat.Waits{}, false
 	}
 	return chat.Waits{Ref: c.ref, Number: c.asked.Number, Tool: c.Tool, Requester: c.asked.Requester, Deadline: c.deadline()}, true
