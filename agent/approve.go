@@ -30,6 +30,9 @@ func (d *decision) decide() Action {
 			}
 			return Record{bodies}
 		}
+		if c.hidden { // nobody can approve what they don't see
+			return Record{[]memory.Body{memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: "the changed arguments could not be shown", Rules: c.widerAt(d.s.now)}}}
+		}
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (s *state) changed(b memory.Changed) {
 	}
 	asked := *c.asked
 	asked.Digest, asked.Marks = b.Digest, b.Marks
-	c.asked, c.votes, c.shownIn = &asked, nil, 0
+	c.asked, c.votes, c.shownIn, c.hidden = &asked, nil, 0, false
 	for _, k := range c.copies {
 		k.shownIn = 0
 	}
@@ -137,14 +137,18 @@ func (c *call) redrawn() string {
 	return fmt.Sprintf("change/%s/%d", c.ID, len(c.changes))
 }
 
-// redrawn notes that a card shows a change.
-func (s *state) redrawn(seq uint64, name string) {
+// redrawn notes that a card shows a change, or that the platform did not take it.
+func (s *state) redrawn(seq uint64, name string, unshown bool) {
 	rest, ok := strings.CutPrefix(name, "change/")
 	if !ok {
 		return
 	}
 	id, _, _ := strings.Cut(rest, "/")
-	if c := s.calls[id]; c != nil {
+	switch c := s.calls[id]; {
+	case c == nil:
+	case unshown:
+		c.hidden = c.hidden || c.redrawn() == name
+	default:
 		if c.redrawn() == name {
 			c.shownIn = seq
 		}
@@ -301,6 +305,8 @@ func (d *decision) changeReply(c *command) string {
 		return ""
 	case b.Refused != "":
 		return NotChanged(b.Refused)
+	case d.s.calls[b.Call] != nil && d.s.calls[b.Call].hidden:
+		return textHidden
 	}
 	return "Changed. All votes so far are void: the card shows what would run now."
 }

@@ -137,6 +137,7 @@ type call struct {
 	changes []memory.Changed // of its arguments, by people
 	was     []string         // digests of what it was before those
 	shownIn uint64           // Seq of the edit by which the card shows the latest
+	hidden  bool             // the platform did not take that edit
 	past    []*call          // as it was when it was asked for before
 	redone  int              // of such a one: under which number it was asked for again
 	lax     bool             // of such a one: since the rules became stricter
@@ -438,7 +439,7 @@ func (s *state) post(seq uint64, b memory.Posted) {
 	if b.Refused != "" && !strings.HasPrefix(name, "copy/") { // what can't be shown elsewhere is said once for all
 		s.refused = append(s.refused, refusal{name, b.Refused, seq, s.now})
 	}
-	s.redrawn(seq, name)
+	s.redrawn(seq, name, b.Unshown)
 	s.copyPosted(seq, b)
 	s.questionPosted(seq, name, b)
 	if call, ok := memory.Asks(b.Key); ok {

@@ -61,6 +61,7 @@ func (s *state) ask(e memory.Entry, b memory.Asked) {
 		c.asked, c.askedAt, c.askedIn, c.ref = &b, e.At, 0, chat.MessageRef{}
 		c.votes, c.decided, c.ended, c.button, c.reasons = nil, nil, time.Time{}, false, nil
 		c.reminded, c.escalated = stroke{}, stroke{}
+		c.hidden = false
 		c.places, c.notified, c.copies, c.searches, c.missed = nil, nil, nil, nil, nil
 		c.outdate(b)
 	}

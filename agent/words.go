@@ -18,6 +18,7 @@ const (
 	textIdle         = "Nothing is running here."
 	textGivenUp      = "I could not go on: something in me failed again and again. Whoever runs me finds the cause in the log."
 	textNoneWaits    = "No approval waits here."
+	textHidden       = "I could not show the changed arguments on the card, so the call is denied."
 	textMuted        = "From now on I answer here only when I am mentioned. `unmute` takes that back."
 	textUnmuted      = "I follow this thread again."
 	textTrouble      = "I can't read what was kept of this thread, so I leave it alone. Whoever runs me finds the cause in the log; `forget` starts it afresh."

@@ -175,6 +175,7 @@ type (
 		Ref     chat.MessageRef `json:"ref,omitzero"`
 		Refused string          `json:"refused,omitempty"` // why it is not, in words for people
 		At      chat.ThreadID   `json:"at,omitzero"`       // where it stands, if not in the thread
+		Unshown bool            `json:"unshown,omitempty"` // the platform did not take this edit: what stands there is older
 	}
 
 	// Seen says that the bot put its mark on a message that has to wait.

@@ -85,6 +85,50 @@ func (p blind) Post(ctx context.Context, thread chat.ThreadID, post chat.Post, l
 	return p.Board.Post(ctx, thread, post, look)
 }
 
+// A card that the platform does not redraw shows the old arguments still, so that
+// nobody can approve the new ones by it: the call is denied, and that is said.
+func TestRefusedRedrawing(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		act := tool("act", false)
+		act.Risk = agent.Ask
+		w := newWorld(t, store, func(_ context.Context, c llm.Call) (llm.Result, error) {
+			t.Errorf("it runs with %s", c.Args)
+			return llm.Result{}, nil
+		}, act)
+		w.runner.Platforms["board"] = stiff{w.board}
+		w.model.Add(`call act {"n":1}`)
+		w.model.Add("expect denied: the changed arguments could not be shown\nsay It was denied.")
+		w.start()
+		for _, text := range []string{"act", `edit {"n":2}`} {
+			if err := w.say(text); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		ask, _ := w.board.Find("act")
+		_, err := w.inbox.Reaction(t.Context(), chat.Reaction{On: ask, By: chat.User{ID: "ada", Name: "ada"}, Emoji: "✅"}, "r1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.stop()
+		wantLines(t, w.board, `ask act {"n":1} of requester`, "notice I could not show the changed arguments on the card, so the call is denied.",
+			"answer It was denied.", "steps Done: act denied", "tell ada Your reaction does not count: it is already decided: Denied.")
+	})
+}
+
+// stiff is a platform that redraws no cards.
+type stiff struct{ *script.Board }
+
+// Edit implements run.Drawer.
+func (s stiff) Edit(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p chat.Post) error {
+	if p.Approval != nil {
+		return chat.Refused{Platform: "Slack", Code: "edit_window_closed"}
+	}
+	return s.Board.Edit(ctx, thread, ref, p)
+}
+
 // late is a platform on which the first edit of a card takes long.
 type late struct {
 	*script.Board

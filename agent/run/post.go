@@ -118,7 +118,7 @@ func (d *driver) edit(key string, act agent.Edit) {
 			if err != nil {
 				d.Log.Error("edit", "thread", d.thread.String(), "error", err)
 			}
-			return d.commit(append([]memory.Body{memory.Posted{Key: act.Key}}, act.Then...)...)
+			return d.commit(append([]memory.Body{memory.Posted{Key: act.Key, Unshown: err != nil}}, act.Then...)...)
 		}}
 	})
 }

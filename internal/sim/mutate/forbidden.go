@@ -22,7 +22,7 @@ var forbidden = []mutant{
 	{"forbidden: anybody changes a call", change, "	if p.by.ID != c.asked.Requester.ID {\n", "	if false {\n", forbids},
 	{"forbidden: guests change calls", change, "	case p.by.Barred != \"\":\n", "	case false:\n", forbids},
 	{"forbidden: what was taken back counts", approve, "			out = slices.DeleteFunc(out, same)\n", "			_ = same\n", forbids},
-	{"forbidden: votes of before a change count", change, "	c.asked, c.votes, c.shownIn = &asked, nil, 0\n", "	c.asked, c.shownIn = &asked, 0\n", forbids},
+	{"forbidden: votes of before a change count", change, "	c.asked, c.votes, c.shownIn, c.hidden = &asked, nil, 0, false\n", "	c.asked, c.shownIn = &asked, 0\n", forbids},
 	{"forbidden: votes count that did not see a change", approve, "	case c.stale(v.Reaction, r) && v.Verdict == memory.Approve:\n", "	case false:\n", forbids},
 	{"forbidden: who changed a call approves it", approve, " || slices.ContainsFunc(c.changes, func(b memory.Changed) bool { return b.By.ID == who }) ||\n", " ||\n", forbids},
 	{"forbidden: who asked approves it", approve, "	return who == c.asked.Requester.ID || ", "	return ", forbids},
