@@ -244,7 +244,7 @@ func (d *decision) asking(t *turn, last *step) Action {
 	more := map[int]int{}
 	for _, c := range last.calls {
 		tool, _ := d.a.tool(c.Tool)
-		if c.result != nil || c.asked != nil || c.started || c.runsGranted() {
+		if c.result != nil || c.asked != nil || c.started || c.runsGranted(d.now()) {
 			continue
 		}
 		risk, why := d.risk(tool, c)

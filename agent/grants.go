@@ -216,9 +216,11 @@ func (s *state) grant(number int) *grant {
 	return nil
 }
 
-// runsGranted says whether the call may run under a grant: it was not revoked
-// before the call began.
-func (c *call) runsGranted() bool { return c.grant != nil && (!c.grant.over || c.started) }
+// runsGranted says whether the call may run under a grant: that was not revoked, and
+// its time was not over, before the call began.
+func (c *call) runsGranted(now time.Time) bool {
+	return c.grant != nil && (c.started || !c.grant.over && now.Before(c.grant.until))
+}
 
 // grantedFrom keeps a grant that began at some time.
 func (s *state) grantedFrom(at time.Time, b memory.Granted) {

@@ -286,3 +286,31 @@ func TestLastUse(t *testing.T) {
 }
 
 func (s *sim) waiting() []memory.Asked { return (&grants{sim: s}).waiting() }
+
+// A call that was to run under a grant, and could not begin before that was over since
+// the program was down, asks.
+func TestGrantOverBeforeTheCallBegins(t *testing.T) {
+	rules := anyone
+	rules.Grants = memory.Grants{Most: time.Hour, Uses: 3}
+	s := newSim(asking(newTool("deploy", agent.Ask, rules)))
+	s.model = callsOnce("deploy")
+	s.says("ada", "deploy")
+	s.run()
+	s.says("ada", "allow 1 1h")
+	s.run()
+	s.model = callsOnce("deploy")
+	s.says("ada", "deploy again")
+	for s.kinds("used") == 0 {
+		s.perform(s.agent.Next(s.log()))
+	}
+	s.die() // before the call begins
+	s.now = s.now.Add(25 * time.Hour)
+	s.run()
+	if len(s.ran) != 1 || s.kinds("asked") != 2 {
+		t.Errorf("%d calls ran, %d were asked for: want one of two", len(s.ran), s.kinds("asked"))
+	}
+	s.says("ada", "y")
+	if s.run(); len(s.ran) != 2 {
+		t.Errorf("%d calls ran: the second one was approved", len(s.ran))
+	}
+}

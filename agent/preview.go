@@ -57,7 +57,7 @@ func (s *state) previewed(e memory.Entry, b memory.Previewed) {
 	}
 	p := &preview{b, e.Seq}
 	mine := b.Of == c.digest()
-	if c.cleared() {
+	if c.cleared(e.At) {
 		if mine {
 			c.check = p
 		}
@@ -73,8 +73,8 @@ func (s *state) previewed(e memory.Entry, b memory.Previewed) {
 }
 
 // cleared says whether the call may run, as far as people have their say.
-func (c *call) cleared() bool {
-	return c.decided != nil && c.decided.Outcome == chat.Approved || c.asked == nil && c.runsGranted()
+func (c *call) cleared(now time.Time) bool {
+	return c.decided != nil && c.decided.Outcome == chat.Approved || c.asked == nil && c.runsGranted(now)
 }
 
 // outdate takes that a call is asked for, perhaps since its preview changed.
@@ -165,7 +165,7 @@ func (d *decision) looking(c *call) Action {
 // differs says whether the look right before the effect showed something else than
 // what people approved.
 func (d *decision) differs(c *call) bool {
-	return c.cleared() && !c.started && c.result == nil && c.check != nil && !d.before(c.check.seq) && c.check.sum() != c.preview.sum()
+	return c.cleared(d.now()) && !c.started && c.result == nil && c.check != nil && !d.before(c.check.seq) && c.check.sum() != c.preview.sum()
 }
 
 // unsteady is the result of a call that is not asked for anew although its preview
@@ -286,5 +286,5 @@ func (d *decision) mustAsk(c *call) bool {
 	}
 	tool, _ := d.a.tool(c.Tool)
 	risk, _ := d.risk(tool, c)
-	return risk != Auto && c.asked == nil && !c.runsGranted()
+	return risk != Auto && c.asked == nil && !c.runsGranted(d.now())
 }
