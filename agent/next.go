@@ -82,7 +82,7 @@ func (d *decision) turn() Action {
 		return d.acting(t, last)
 	case last.Phase == "" && last.Answer != "" && d.checks(t):
 		return d.call(t, phase{kind: memory.ReflectStep})
-	case last.Phase == "" || last.Pass:
+	case last.Phase == "" || last.Pass && t.draft() != nil:
 		return d.answering(t, last)
 	default:
 		return d.call(t, t.phase())

@@ -209,6 +209,17 @@ func (a *Agent) Missed(log *Log, c Call) (s memory.Step, ok bool) {
 	return s, true
 }
 
+// Overdrawn is the entry for a call that was not made, since a limit is reached. An
+// answer that would only have been checked, or tried again, is the answer.
+func (a *Agent) Overdrawn(log *Log, c Call, why string) memory.Body {
+	if t := log.state.open; t != nil && t.answer() != "" {
+		if s, ok := a.Missed(log, c); ok {
+			return s
+		}
+	}
+	return memory.Failed{Turn: c.Turn, Seen: c.Seen, Reason: why}
+}
+
 // notes are the items that a strategy adds to the current turn: what was
 // planned, drafted or found wrong. runs says that the turn is of the current exchange.
 func (t *turn) notes(st *step, runs bool) []speak.Item {

@@ -62,9 +62,12 @@ func (t *turn) try(b memory.Opened, first *turn) {
 }
 
 // retryNote tells the model what a turn without a new message is for. A turn that
-// reflects is told by that.
+// reflects is told by that, unless nothing came of it.
 func (t *turn) retryNote() []speak.Item {
-	if t.again == 0 || t.from != nil || Strategy(t.strategy) == Reflexion {
+	if t.again == 0 || t.from != nil {
+		return nil
+	}
+	if reflected := t.of(memory.ReflectStep); Strategy(t.strategy) == Reflexion && (len(reflected) == 0 || !reflected[0].Pass) {
 		return nil
 	}
 	return []speak.Item{{Said: fmt.Sprintf(textRetry, t.requester.Display())}}

@@ -29,7 +29,7 @@ func (d *driver) call(key string, act agent.Call) {
 			case !d.Agent.Awaits(d.log, act) || d.Agent.Interrupted(d.log) || d.answers(act): // nobody waits for it any more
 				return nil
 			case why != "":
-				return d.commit(append(act.Before, memory.Failed{Turn: act.Turn, Seen: act.Seen, Reason: why})...)
+				return d.commit(append(act.Before, d.Agent.Overdrawn(d.log, act, why))...)
 			case err == nil:
 				var step memory.Step
 				err = d.safely(d.thread, "read a completion", func() error { step = d.Agent.Step(act, r, took); return nil })
