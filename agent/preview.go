@@ -128,7 +128,7 @@ func (d *decision) barsPreview(tool Tool, c *call) string {
 		return ""
 	}
 	for _, name := range tool.Sends {
-		values, all := sent(c.Args, name)
+		values, all := tool.sent(c.Args, name)
 		if !all || slices.ContainsFunc(values, func(v string) bool { return !d.personWrote(v) }) {
 			return fmt.Sprintf("it was not run, since this turn holds content from outside (%s) and no person wrote %s", taint.Source, brief(name))
 		}

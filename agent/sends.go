@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,7 +25,7 @@ const freeFetches = 2
 // that may be gone to unasked in a tainted turn.
 func (d *decision) goesWhereTold(tool Tool, c *call) bool {
 	for _, name := range tool.Sends {
-		values, all := sent(c.Args, name)
+		values, all := tool.sent(c.Args, name)
 		if !all || slices.ContainsFunc(values, func(v string) bool { return !d.personWrote(v) }) {
 			return false
 		}
@@ -33,7 +35,7 @@ func (d *decision) goesWhereTold(tool Tool, c *call) bool {
 
 // sent lists the values of a parameter, however deep they lie in it; all is false
 // when they are not known, or are too many.
-func sent(arguments, name string) (values []string, all bool) {
+func (t Tool) sent(arguments, name string) (values []string, all bool) {
 	var named map[string]json.RawMessage
 	if json.Unmarshal([]byte(arguments), &named) != nil {
 		return nil, false
@@ -42,13 +44,44 @@ func sent(arguments, name string) (values []string, all bool) {
 	if !there {
 		return nil, true
 	}
-	found := leaves(raw)
-	for _, l := range found {
-		if l.text != "" {
-			values = append(values, l.text)
+	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	dec.UseNumber()
+	var value any
+	if dec.Decode(&value) != nil {
+		return nil, false
+	}
+	t.carried(&values, value, false)
+	return values, len(values) < mostLeaves
+}
+
+// carried collects what of a value can carry something: texts and numbers, names that
+// the tool's parameters don't have, and in a list each element, since many that can be
+// but one thing or another carry as much as a text.
+func (t Tool) carried(out *[]string, value any, listed bool) {
+	if len(*out) >= mostLeaves {
+		return
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for k, e := range v {
+			if quoted, err := json.Marshal(k); err != nil || !bytes.Contains(t.Parameters, quoted) {
+				*out = append(*out, k)
+			}
+			t.carried(out, e, listed)
+		}
+	case []any:
+		for _, e := range v {
+			t.carried(out, e, true)
+		}
+	default:
+		text, isText := v.(string)
+		if _, isNumber := v.(json.Number); !isText && (isNumber || listed) {
+			text = fmt.Sprint(v)
+		}
+		if text != "" || listed {
+			*out = append(*out, text)
 		}
 	}
-	return values, len(found) < mostLeaves
 }
 
 // personWrote says whether a person of the thread wrote a value, as it is.
