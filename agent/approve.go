@@ -201,7 +201,7 @@ func (s *state) ignore(c *call, v memory.Vote, r chat.Reaction, at time.Time, me
 		return v.By.Barred
 	case c.decided != nil:
 		return "it is already decided: " + string(c.decided.Outcome)
-	case c.result != nil || c.turn.ended:
+	case c.result != nil || c.turn.ended || c.turn.stopped != nil || c.turn.failed != nil:
 		return "the call is over"
 	case !at.Before(c.deadline()):
 		return "the time to decide is over"

@@ -73,6 +73,9 @@ func (d *decision) turn() Action {
 	case t.stopped != nil:
 		return d.stopping(t)
 	case t.failed != nil:
+		if act := d.abandoning(t); act != nil || len(d.s.started()) > 0 {
+			return act
+		}
 		return d.ending(t, "failed/"+t.name, t.failed.Reason, t.failed.Seen)
 	case last == nil && len(t.asked()) == 0 && t.again == 0:
 		return d.closing(t)

@@ -382,3 +382,18 @@ func TestHeadlineOfACancelledCall(t *testing.T) {
 		}
 	}
 }
+
+// A turn that is given up while an approval waits does not leave the card asking, and
+// nothing that is said of it later runs.
+func TestGivenUpWhileAsking(t *testing.T) {
+	s := newSim(asking(newTool("deploy", agent.Ask, anyone)))
+	s.model = callsOnce("deploy")
+	s.says("ada", "deploy")
+	s.run()
+	s.add(s.agent.GiveUp(s.log())...)
+	s.approves("ben")
+	s.run()
+	if card := s.cards[1]; card.Outcome != chat.Cancelled || len(s.ran) != 0 || s.kinds("ended") != 1 {
+		t.Errorf("the card says %q, %d calls ran, %d turns ended", card.Headline, len(s.ran), s.kinds("ended"))
+	}
+}

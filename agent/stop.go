@@ -113,8 +113,12 @@ func (d *decision) cancel(c *call) []memory.Body {
 		}
 		return nil
 	case c.pending():
+		cancelled := memory.Decided{Call: c.ID, Outcome: chat.Cancelled}
+		if by := c.turn.stopped; by != nil {
+			cancelled.By = []chat.User{by.By}
+		}
 		return []memory.Body{
-			memory.Decided{Call: c.ID, Outcome: chat.Cancelled, By: []chat.User{c.turn.stopped.By}},
+			cancelled,
 			memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallCancelled, Text: textCancelled},
 		}
 	}
@@ -123,17 +127,25 @@ func (d *decision) cancel(c *call) []memory.Body {
 
 // stopping cancels what the stopped turn still had to do, and says so.
 func (d *decision) stopping(t *turn) Action {
+	if act := d.abandoning(t); act != nil {
+		return act
+	}
+	if len(d.s.started()) > 0 {
+		return nil // only a person's own means end a side effect: it is waited for
+	}
+	return d.ending(t, "stopped/"+t.name, textStopped(t.stopped.By), t.stopped.Seen)
+}
+
+// abandoning cancels what a turn still had to do that is stopped, or failed.
+func (d *decision) abandoning(t *turn) Action {
 	var bodies []memory.Body
 	for _, st := range t.steps {
 		for _, c := range st.calls {
 			bodies = append(bodies, d.cancel(c)...)
 		}
 	}
-	if len(bodies) > 0 {
-		return Record{bodies}
+	if len(bodies) == 0 {
+		return nil
 	}
-	if slices.ContainsFunc(d.s.started(), func(*call) bool { return true }) {
-		return nil // only a person's own means end a side effect: it is waited for
-	}
-	return d.ending(t, "stopped/"+t.name, textStopped(t.stopped.By), t.stopped.Seen)
+	return Record{bodies}
 }
