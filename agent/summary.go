@@ -110,6 +110,7 @@ func told(items []speak.Item) []string {
 // older summary stays.
 func (a *Agent) Summarised(log *Log, act Summarise, r llm.Response) memory.Trimmed {
 	cut := act.Cut
+	log.state.renew(&cut)
 	cut.Usage = r.Usage
 	text := strings.TrimSpace(a.Protocol.Read(nil, r).Answer)
 	if text == "" {
@@ -171,6 +172,27 @@ func (s *state) folk(cut *memory.Trimmed) {
 	cut.People, cut.Callers = slices.Sorted(maps.Keys(s.people)), s.callers
 	cut.Grants = s.carried()
 	cut.Muted, cut.Asks, cut.Heard = s.muted, s.asks, s.heard
+}
+
+// Renewed gives what goes before the entry of a call of the model as it has to be by
+// now: while the model was at work people may have revoked, switched or dropped
+// something, and a cut that was made before must not bring it back.
+func (a *Agent) Renewed(log *Log, before []memory.Body) []memory.Body {
+	out := slices.Clone(before)
+	for i, b := range out {
+		if cut, ok := b.(memory.Trimmed); ok {
+			log.state.renew(&cut)
+			out[i] = cut
+		}
+	}
+	return out
+}
+
+func (s *state) renew(cut *memory.Trimmed) {
+	s.folk(cut)
+	cut.Off = s.offList()
+	cut.Files = slices.DeleteFunc(slices.Clone(cut.Files), s.isDropped)
+	cut.Recalled = cut.Recalled || s.recalled && cut.Recap == s.trim.Recap
 }
 
 // left is what stands for the turns that a cut leaves out.

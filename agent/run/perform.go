@@ -25,6 +25,7 @@ func (d *driver) call(key string, act agent.Call) {
 		return outcome{settle: func() error {
 			answers := false
 			defer func() { d.grew(g, answers) }()
+			act.Before = d.Agent.Renewed(d.log, act.Before)
 			switch {
 			case !d.Agent.Awaits(d.log, act) || d.Agent.Interrupted(d.log) || d.answers(act): // nobody waits for it any more
 				return nil
