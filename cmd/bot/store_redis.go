@@ -18,7 +18,9 @@ import (
 var servers = []string{"store: redis"}
 
 func openRedis(ctx context.Context, cfg *config.Config, log *slog.Logger) (fullStore, error) {
-	return redis.Open(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log, Keep: cfg.Memory.Keep, Quota: quota(cfg), Wait: serverWait})
+	return redis.Open(ctx, cfg.Store.URL.Reveal(), redis.Options{
+		Logger: log, Keep: cfg.Memory.Keep, Quota: quota(cfg), Wait: serverWait, Process: thisProcess(), Ended: processEnded,
+	})
 }
 
 // viewRedis opens it to look at it.

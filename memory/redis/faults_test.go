@@ -459,3 +459,52 @@ func TestHandedToAClosedConnection(t *testing.T) {
 		t.Errorf("Put: %v, want %v", err, memory.ErrFenced)
 	}
 }
+
+// What a process had that was killed on this machine goes on with the next one at
+// once, and not when its lease runs out; what another process has stays with that.
+func TestKilledOnThisMachine(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	of := func(process string) Options {
+		return Options{Lease: time.Hour, Logger: quiet, Process: process, Ended: func(p string) bool { return p == "killed" }}
+	}
+	alive, killed := openStore(t, server.URL(), of("alive")), openStore(t, server.URL(), of("killed"))
+	held, handed, others := threadOf(1), threadOf(2), threadOf(3)
+	put := func(th chat.ThreadID) {
+		if _, err := alive.Put(within(t), th, text("one")); err != nil {
+			t.Fatalf("Put: %v", err)
+		}
+	}
+	put(others)
+	run := mustClaim(t, alive)
+	put(held)
+	mustClaim(t, killed)
+	put(handed)
+	f, err := killed.feedOf([]string{"slack"})
+	if err != nil {
+		t.Fatalf("feed: %v", err)
+	}
+	if _, err := f.take(within(t)); err != nil {
+		t.Fatalf("take: %v", err)
+	}
+	crash(t, killed)
+
+	next := openStore(t, server.URL(), of("next"))
+	got := map[chat.ThreadID]bool{mustClaim(t, next).Thread: true, mustClaim(t, next).Thread: true}
+	if !got[held] || !got[handed] {
+		t.Errorf("claimed %v, want %v and %v", got, held, handed)
+	}
+	if run.Bell.Lost() {
+		t.Error("a process that lives lost its thread")
+	}
+	state, err := next.cmd.HGet(within(t), next.keys.key(shardOfThread(others), "t", others.String()), "s").Result()
+	if err != nil || state != "h" {
+		t.Errorf("the thread of a process that lives is %q, %v, want held", state, err)
+	}
+	for i := range shards {
+		n, err := next.cmd.HExists(within(t), next.keys.own(i, "where"), killed.words.self).Result()
+		if err != nil || n {
+			t.Errorf("shard %d still says where the killed process ran: %t, %v", i, n, err)
+		}
+	}
+}

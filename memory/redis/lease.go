@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -182,6 +183,36 @@ func (s *Store) hearMail(ctx context.Context) {
 		}
 	}
 }
+
+// takeOver makes ready what processes left in a shard that ended without a word, and
+// says under which name this one will be known for that. To be wrong about one costs
+// no more than a lease that was lost.
+func (s *Store) takeOver(ctx context.Context, i int, o Options) error {
+	if o.Process == "" || o.Ended == nil {
+		return nil
+	}
+	where := s.keys.own(i, "where")
+	ran, err := s.cmd.HGetAll(ctx, where).Result()
+	if err != nil {
+		return fmt.Errorf("look for processes that ended: %w", err)
+	}
+	for self, process := range ran {
+		if !o.Ended(process) {
+			continue
+		}
+		if _, err := s.run(ctx, endedScript, i, self, s.lease.Milliseconds(), takeOverCount); err != nil {
+			return fmt.Errorf("take over from a process that ended: %w", err)
+		}
+	}
+	if err := s.cmd.HSet(ctx, where, s.words.self, o.Process).Err(); err != nil {
+		return fmt.Errorf("say where this process runs: %w", err)
+	}
+	return nil
+}
+
+// takeOverCount is among how many threads of a shard those are looked for that a
+// process had which ended. What it had beyond them waits for its lease.
+const takeOverCount = 1000
 
 // leave gives up everything that this process has, and says that it is gone.
 func (s *Store) leave(ctx context.Context) error {

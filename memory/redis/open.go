@@ -44,7 +44,12 @@ type Options struct {
 	Wait   time.Duration // how long Open waits for a server that is away, saying so
 	Lease  time.Duration // how long a dead process still holds a thread; 0: 15 s
 	Prefix string        // of every key; empty: "nod"
-	TLS    *tls.Config   // of the TLS schemes; nil: the system's roots
+	// Process names this process among all that ever ran on any machine, and Ended
+	// says of such a name whether that process surely runs no more: then nobody waits
+	// for its leases. Empty and nil: nobody can tell.
+	Process string
+	Ended   func(process string) bool
+	TLS     *tls.Config // of the TLS schemes; nil: the system's roots
 	// Dial makes the connections, TLS and all; nil: over the network.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
@@ -171,7 +176,12 @@ func (s *Store) tryToPrepare(ctx context.Context, a address, o Options) error {
 	if err := s.loadScripts(ctx); err != nil {
 		return err
 	}
-	return s.eachShard(ctx, func(ctx context.Context, i int) error { return s.beatShard(ctx, i, nil) })
+	return s.eachShard(ctx, func(ctx context.Context, i int) error {
+		if err := s.beatShard(ctx, i, nil); err != nil {
+			return err
+		}
+		return s.takeOver(ctx, i, o)
+	})
 }
 
 // loadScripts makes the scripts known, so that the first calls are as quick as

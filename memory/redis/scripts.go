@@ -25,6 +25,7 @@ var (
 	giveBackScript = load("giveback", guard, "each")
 	beatScript     = load("beat", guard, "each")
 	goneScript     = load("gone", guard, "each", "handed")
+	endedScript    = load("ended", guard, "each", "handed")
 	silentScript   = load("silent", guard)
 	sweepScript    = load("sweep", guard, "each", "handed", "files", "expire")
 	entombScript   = load("entomb", guard)

@@ -7,4 +7,5 @@ each(redis.call('ZRANGEBYSCORE', tag .. ':due', '-inf', text(now + lease), 'LIMI
   local h = get(thread, 's', 'q')
   if h.s == 'r' and handed(platform(thread), h.q) then queue(thread, lease, h.q) end
 end)
+redis.call('HDEL', tag .. ':where', ARGV[1])
 return redis.call('HDEL', tag .. ':procs', ARGV[1])

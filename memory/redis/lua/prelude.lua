@@ -24,6 +24,7 @@
 --   due    zset    when to look at a thread: its deadline, the end of its
 --                  lease, or the end of its keeping
 --   procs  hash    processes, and when each was heard of last
+--   where  hash    processes, and the name of each among all of its machine
 --   audit  stream  lines of the audit log         heads   hash    ends of its
 --                  chains: thread -> Seq, hash
 --   tombs  hash    erased threads of which no line says so yet -> when

@@ -17,6 +17,9 @@ for i = 4, #ARGV do
 end
 local procs = redis.call('HGETALL', tag .. ':procs')
 for i = 1, #procs, 2 do
-  if num(procs[i + 1]) + num(ARGV[3]) <= now then redis.call('HDEL', tag .. ':procs', procs[i]) end
+  if num(procs[i + 1]) + num(ARGV[3]) <= now then
+    redis.call('HDEL', tag .. ':procs', procs[i])
+    redis.call('HDEL', tag .. ':where', procs[i])
+  end
 end
 return removed
