@@ -92,6 +92,7 @@ func refused(err error) error {
 var refusals = []struct{ word, means string }{
 	{"NOPERM", notAllowed},
 	{notExecuted, notAllowed},
+	{slotMoves, "a slot of the cluster is being moved: what lies in it waits until that is done"},
 	{"OOM", "the server is full: raise maxmemory"},
 	{"READONLY", "the server is a replica, which takes no writes"},
 	{"NOREPLICAS", "the server has fewer good replicas than its min-replicas-to-write"},

@@ -181,15 +181,18 @@ func transient(err error) bool {
 			return true
 		}
 	}
-	return false
+	return strings.Contains(text, slotMoves)
 }
+
+// slotMoves is what a script says that reads from a slot which is being moved.
+const slotMoves = "attempted to access a non local key"
 
 // damaged says whether what the server has is not what it should be, as opposed
 // to that it can't answer now, or may not: then a script stumbled.
 func damaged(err error) bool {
 	text := err.Error()
 	return strings.HasPrefix(text, "WRONGTYPE") || errors.Is(err, errName) ||
-		strings.HasPrefix(text, "ERR ") && strings.Contains(text, "user_script") && !strings.Contains(text, notExecuted)
+		strings.HasPrefix(text, "ERR ") && strings.Contains(text, "user_script") && !strings.Contains(text, notExecuted) && !strings.Contains(text, slotMoves)
 }
 
 // eachMaster calls f for every server that is written to.

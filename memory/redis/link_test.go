@@ -22,6 +22,7 @@ func TestErrors(t *testing.T) {
 		{said("WRONGTYPE Operation against a key holding the wrong kind of value script: 1, on @user_script:5."), false, true},
 		{said("ERR user_script:7: attempt to compare number with nil script: 1, on @user_script:7."), false, true},
 		{said("ERR The user executing the script can't run this command or subcommand script: 1, on @user_script:5."), false, false},
+		{said("ERR Script attempted to access a non local key in a cluster node script: 1, on @user_script:9."), true, false},
 		{said("ERR max number of clients reached"), true, false},
 		{errReplicas, false, false},
 		{fmt.Errorf("%w: x", errName), false, true},

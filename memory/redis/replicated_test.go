@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"nod/chat"
 	"nod/internal/redistest"
 	"nod/memory"
@@ -374,4 +376,105 @@ func TestClusterFailover(t *testing.T) {
 		nodes[0].Kill(t)
 		promoted(t, replica)
 	})
+}
+
+// While a slot of a cluster moves from one server to another, some of a shard's keys
+// are here and some there: nothing is read or written until all are in one place.
+func TestSlotMoves(t *testing.T) {
+	t.Parallel()
+	nodes := redistest.Cluster(t, 3)
+	var hosts []string
+	for _, n := range nodes {
+		hosts = append(hosts, n.Addr())
+	}
+	s := openStore(t, "redis+cluster://"+strings.Join(hosts, ","), Options{Logger: quiet})
+	mustPut(t, s, text("one"))
+	run := mustClaim(t, s)
+	mustCommit(t, s, run, memory.Ended{Turn: 1})
+
+	shard := shardOfThread(someThread)
+	m := startMove(t, s, nodes, shard)
+	m.key(s.keys.own(shard, "format")) // with these alone it looks like a shard in which nothing is
+	m.key(s.keys.own(shard, "former"))
+	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := s.Put(short, someThread, text("two")); err == nil {
+		t.Error("Put: no error")
+	}
+	if _, err := s.Commit(within(t), run, memory.Ended{Turn: 2}); err == nil || errors.Is(err, memory.ErrFenced) {
+		t.Errorf("Commit: %v, want an error after which it may be tried again", err)
+	} else if !transient(errors.Unwrap(err)) || damaged(errors.Unwrap(err)) {
+		t.Errorf("%v is not told from a damaged thread", err)
+	}
+	if log, err := s.Read(within(t), someThread); err == nil {
+		t.Errorf("Read = %v, though the log is elsewhere", log)
+	}
+	if err := s.Ping(within(t)); err == nil || !strings.Contains(err.Error(), "being moved") {
+		t.Errorf("Ping: %v, want it to say why nothing is written", err)
+	}
+
+	m.rest()
+	mustCommit(t, s, run, memory.Ended{Turn: 2})
+	wantLog(t, s, run)
+	mustPut(t, s, text("two"))
+	if log, err := s.Read(within(t), someThread); err != nil || len(log) != 4 {
+		t.Errorf("Read = %v, %v, want 4 entries", log, err)
+	}
+}
+
+// moving moves a shard of a cluster from the server that has it to another one.
+type moving struct {
+	t        *testing.T
+	nodes    []*redistest.Server
+	from, to *redis.Client
+	slot     int64
+	id       string // of the server that it goes to
+}
+
+func startMove(t *testing.T, s *Store, nodes []*redistest.Server, shard int) *moving {
+	t.Helper()
+	has, err := s.master(within(t), shard)
+	if err != nil {
+		t.Fatalf("find the shard: %v", err)
+	}
+	m := &moving{t: t, nodes: nodes}
+	for _, n := range nodes {
+		if n.Addr() == has.Options().Addr {
+			m.from = n.Client(t)
+		} else {
+			m.to = n.Client(t)
+		}
+	}
+	m.slot, m.id = m.from.ClusterKeySlot(within(t), s.keys.tag(shard)).Val(), m.to.ClusterMyID(within(t)).Val()
+	m.do(m.to, "cluster", "setslot", m.slot, "importing", m.from.ClusterMyID(within(t)).Val())
+	m.do(m.from, "cluster", "setslot", m.slot, "migrating", m.id)
+	return m
+}
+
+func (m *moving) do(c *redis.Client, args ...any) {
+	m.t.Helper()
+	if err := c.Do(within(m.t), args...).Err(); err != nil {
+		m.t.Fatalf("%v: %v", args, err)
+	}
+}
+
+// key moves one key.
+func (m *moving) key(name string) {
+	m.t.Helper()
+	host, port, _ := strings.Cut(m.to.Options().Addr, ":")
+	if err := m.from.Migrate(within(m.t), host, port, name, 0, time.Minute).Err(); err != nil {
+		m.t.Fatalf("move %s: %v", name, err)
+	}
+}
+
+// rest moves what is left.
+func (m *moving) rest() {
+	m.t.Helper()
+	for _, name := range m.from.ClusterGetKeysInSlot(within(m.t), int(m.slot), 1000).Val() {
+		m.key(name)
+	}
+	m.do(m.to, "cluster", "setslot", m.slot, "node", m.id)
+	for _, n := range m.nodes {
+		m.do(n.Client(m.t), "cluster", "setslot", m.slot, "node", m.id)
+	}
 }

@@ -33,6 +33,11 @@
 --
 -- An entry is its time in ms, a flag (! outlives `forget`, or a space), JSON.
 local tag = KEYS[1]
+
+-- While a slot of a cluster moves, either server has but some of its keys, and takes
+-- what it lacks for what is nowhere; but two keys at once of which it lacks one it
+-- refuses. There never is a key of the first name.
+redis.call('EXISTS', tag, tag .. ':format')
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 
