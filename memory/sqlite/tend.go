@@ -200,7 +200,8 @@ func (s *Store) sweepWaiting(w *writer) (int, error) {
 	return len(old), err
 }
 
-// expire erases the threads that nobody touched for long. Their rows stay for a
+// expire erases the threads that nobody touched for long, but for those that have a
+// deadline, since somebody waits for what comes of that. Their rows stay for a
 // while, with what keeps things from happening twice.
 func (s *Store) expire(w *writer) (int, error) {
 	if s.keep <= 0 {
@@ -211,7 +212,7 @@ func (s *Store) expire(w *writer) (int, error) {
 		name string
 		seq  uint64
 	}
-	threads, err := all(w, "SELECT id, name, seq FROM thread WHERE gone = 0 AND touched < ? AND woken = 0 ORDER BY touched LIMIT ?",
+	threads, err := all(w, "SELECT id, name, seq FROM thread WHERE gone = 0 AND touched < ? AND woken = 0 AND wake_at = 0 ORDER BY touched LIMIT ?",
 		[]any{millis(s.now().Add(-s.keep)), portion}, func(r *sql.Rows) (t old, err error) { return t, r.Scan(&t.id, &t.name, &t.seq) })
 	if err != nil {
 		return 0, err

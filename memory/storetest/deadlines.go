@@ -110,6 +110,27 @@ func keep(t *testing.T, open Open) {
 	}
 }
 
+// A thread that has a deadline, as one whose approval waits has, is not erased before
+// somebody was given that.
+func keepWaits(t *testing.T, open Open) {
+	s := open(t, Options{Keep: 300 * time.Millisecond}).Store
+	waits := claim(t, s, thread("waits"), wrote("m1", "one"))
+	commit(t, s, waits, posted(memory.AskName("1.1"), "ask1"))
+	at := clock(waits).Add(900 * time.Millisecond)
+	finish(t, s, waits, at)
+	rests := claim(t, s, thread("rests"), wrote("m2", "two"))
+	finish(t, s, rests, time.Time{})
+	eventually(t, "the thread that was touched later is erased", func() bool { return len(read(t, s, rests.Thread)) == 0 })
+	if n := len(collect(t, s.Pending(patient(t), platform))); n != 1 {
+		t.Errorf("%d approvals wait, want 1", n)
+	}
+	run := next(t, s)
+	wantBodies(t, "log", run.Log, wrote("m1", "one"), posted(memory.AskName("1.1"), "ask1"), memory.Due{})
+	if run.Thread != waits.Thread || clock(run).Before(at.Truncate(time.Millisecond)) {
+		t.Errorf("claimed %v at %v, want %v at %v", run.Thread, clock(run), waits.Thread, at)
+	}
+}
+
 // What was put is there after a crash.
 func crashBeforeClaim(t *testing.T, open Open) {
 	in := open(t, Options{Lease: time.Second})

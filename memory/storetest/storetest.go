@@ -144,6 +144,7 @@ var suite = []check{
 	{"Counters", counters},
 	{"Notes", notes},
 	{"Keep", keep},
+	{"KeepWaitsForADeadline", keepWaits},
 
 	{"CrashBeforeTheClaim", crashBeforeClaim},
 	{"CrashWhileHeld", crashWhileHeld},
