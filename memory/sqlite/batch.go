@@ -89,7 +89,11 @@ func (s *Store) byItself(o *op) bool {
 // waits may still go away.
 func (s *Store) batch() error {
 	soon := s.ops.soon()
-	if err := s.w.begin(soon); err != nil {
+	err := s.stands()
+	if err == nil {
+		err = s.w.begin(soon)
+	}
+	if err != nil {
 		_ = s.w.rollback() // of one that could not be rolled back before, if there is any
 		s.refuse(err)
 		return err
@@ -108,7 +112,6 @@ func (s *Store) batch() error {
 		ops = append(ops, o)
 		lost, o.err = within(o.do)
 	}
-	var err error
 	if !lost {
 		err = s.w.commit()
 	}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -42,27 +43,43 @@ func resolve(path string) (string, error) {
 // acquire takes the lock file. Trying again is bounded by wait: a process that
 // is draining lets go soon.
 func acquire(ctx context.Context, path string, wait time.Duration) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
 	deadline := time.Now().Add(wait)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return f, nil
-		}
-		if time.Now().After(deadline) {
-			return nil, errors.Join(ErrInUse, f.Close())
+		f, err := take(path)
+		if err == nil || !errors.Is(err, ErrInUse) || time.Now().After(deadline) {
+			return f, err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(ctx.Err(), f.Close())
+			return nil, ctx.Err()
 		case <-tick.C:
 		}
 	}
+}
+
+// take takes the lock file, if nobody has it.
+func take(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK), errors.Is(err, syscall.EINTR):
+		err = ErrInUse
+	case err != nil:
+		err = fmt.Errorf("lock %s: %w", path, err)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	// Between the two somebody may have deleted it.
+	if ours, err := locked(f); err != nil || !ours {
+		return nil, errors.Join(ErrInUse, err, release(f))
+	}
+	return f, nil
 }
 
 // release lets go of the lock file. The lock is taken back by a word: to close the

@@ -56,7 +56,9 @@ type Options struct {
 type Store struct {
 	reader
 	w      *writer
-	lock   *os.File
+	lock   *os.File // who has the pen may take another one
+	place  place
+	taken  bool // another process took the file; guarded by the pen
 	log    *slog.Logger
 	now    func() time.Time
 	self   string
@@ -157,6 +159,9 @@ func (s *Store) connect(ctx context.Context, file string, steps []step) (err err
 		return err
 	}
 	if err := s.w.configure(); err != nil {
+		return err
+	}
+	if err := s.place.note(file); err != nil {
 		return err
 	}
 	s.purge.want() // a process that was killed may have left erased text in it

@@ -1,0 +1,85 @@
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"nod/memory"
+)
+
+// A file that was moved away, deleted or replaced is written to no more, since
+// nobody would ever find there what people were told is kept. Put back, it goes on.
+func TestFileTakenAway(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "nod.db")
+	s := mustOpen(t, path, Options{})
+	mustPut(t, s, "a", message("m1", "hi"))
+	away := func(what string) {
+		t.Helper()
+		if _, err := s.Put(bounded(t), onBoard("a"), message("m2", "hi"), "e2"); !errors.Is(err, errMoved) {
+			t.Errorf("Put into a file that was %s: %v, want %v", what, err, errMoved)
+		}
+		if err := s.Ping(bounded(t)); !errors.Is(err, errMoved) {
+			t.Errorf("Ping with a file that was %s: %v, want %v", what, err, errMoved)
+		}
+	}
+	mustMove(t, path, path+".away")
+	away("moved")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	away("replaced")
+	mustMove(t, path+".away", path)
+	eventually(t, "the store takes writes again", func() bool { return s.Ping(bounded(t)) == nil })
+	mustPut(t, s, "a", message("m2", "hi"), "e2")
+	if log, err := s.Read(t.Context(), onBoard("a")); err != nil || len(log) != 2 {
+		t.Errorf("Read = %v, %v, want two messages", log, err)
+	}
+}
+
+func mustMove(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Somebody who deletes the lock file, as if it were a stale one, does not get two
+// processes on one store: whoever has it locks it anew, and if another was quicker,
+// begins nothing more.
+func TestLockTakenAway(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "nod.db")
+	unlock := func() {
+		t.Helper()
+		if err := os.Remove(path + ".lock"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := mustOpen(t, path, Options{})
+	mustPut(t, s, "a", message("m1", "hi"))
+	run := mustNext(t, s)
+	unlock()
+	if _, err := s.Commit(t.Context(), run, memory.Ended{Turn: 1}); err != nil {
+		t.Errorf("Commit after the lock file was deleted: %v", err)
+	}
+	if other, err := Open(t.Context(), path, Options{}); !errors.Is(err, ErrInUse) {
+		_ = other.Close()
+		t.Fatalf("Open of a store that a process has: %v, want %v", err, ErrInUse)
+	}
+
+	unlock()
+	second := mustOpen(t, path, Options{})
+	if got := mustNext(t, second).Thread; got != run.Thread {
+		t.Errorf("the other process claimed %v, want %v", got, run.Thread)
+	}
+	if _, err := s.Commit(bounded(t), run, memory.Started{Call: "1.1"}); !errors.Is(err, ErrInUse) {
+		t.Errorf("Commit beside another process: %v, want %v", err, ErrInUse)
+	}
+	mustClose(t, second)
+	if err := s.Ping(bounded(t)); !errors.Is(err, ErrInUse) {
+		t.Errorf("Ping after another process had the store: %v, want %v", err, ErrInUse)
+	}
+}
