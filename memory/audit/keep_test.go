@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"context"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,5 +129,42 @@ func TestOlderStore(t *testing.T) {
 	}
 	if faults := check(raw); len(faults) > 0 {
 		t.Errorf("once that is known: %v", faults)
+	}
+}
+
+// A log that is written while it is checked is whole all the same.
+func TestVerifyWhileWritten(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(*testing.T) world{"sqlite": openSQLite, "redis": openRedis} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := open(t)
+			w.happens(t, "1", 1)
+			w.keeper(t, "")
+			r, err := VerifyStore(t.Context(), busy{w, t}, public(testKey()), nil)
+			if err != nil || len(r.Faults) > 0 {
+				t.Errorf("%v, %v, want no fault", r, err)
+			}
+		})
+	}
+}
+
+// busy is written to right before its lines are read, and right behind the last one.
+type busy struct {
+	world
+	t *testing.T
+}
+
+func (b busy) Lines(ctx context.Context) iter.Seq2[memory.KeptLine, error] {
+	return func(yield func(memory.KeptLine, error) bool) {
+		b.happens(b.t, "1", 2)
+		b.happens(b.t, "2", 3)
+		for l, err := range b.world.Lines(ctx) {
+			if !yield(l, err) {
+				return
+			}
+		}
+		b.happens(b.t, "1", 4)
+		b.happens(b.t, "3", 5)
 	}
 }

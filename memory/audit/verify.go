@@ -153,8 +153,8 @@ func (c *checker) ended(thread string) memory.Head {
 	return c.from[thread]
 }
 
-// exactly says what of a log is not in a list of its ends.
-func (c *checker) exactly(heads map[string]memory.Head) {
+// within says what of a log goes on behind its ends, or ends otherwise.
+func (c *checker) within(heads map[string]memory.Head) {
 	for _, thread := range c.order {
 		end, want := c.chains[thread].end, heads[thread]
 		switch {
@@ -164,6 +164,11 @@ func (c *checker) exactly(heads map[string]memory.Head) {
 			c.fault(thread, end.Seq, Changed)
 		}
 	}
+}
+
+// exactly says what of a log is not in a list of its ends.
+func (c *checker) exactly(heads map[string]memory.Head) {
+	c.within(heads)
 	for _, thread := range slices.Sorted(maps.Keys(heads)) {
 		if end := c.ended(thread); end.Seq < heads[thread].Seq {
 			c.fault(thread, end.Seq+1, CutOff)
