@@ -61,6 +61,30 @@ func referWaiting(t *testing.T, open Open) {
 	wantNone(t, s, platform)
 }
 
+// An event that came before anybody referred to the thread, and is delivered once more
+// after that, is known: a vote that was taken back meanwhile does not come again.
+func referDelivered(t *testing.T, open Open) {
+	s := open(t, Options{}).Store
+	run := claim(t, s, thread("refer"), says("one"))
+	var want []memory.Body
+	for n := range 5 {
+		add, remove := on(elsewhere(n), "👍"), on(elsewhere(n), "👍")
+		remove.Removed = true
+		putRef(t, s, add, "add")
+		referTo(t, s, elsewhere(n), run.Thread)
+		putRef(t, s, remove, "remove")
+		for id, body := range map[string]memory.Body{"add": add, "remove": remove} {
+			if fresh, err := s.PutRef(patient(t), elsewhere(n), body, id); err != nil || fresh {
+				t.Errorf("PutRef of %q once more = %v, %v, want not fresh", id, fresh, err)
+			}
+		}
+		want = append(want, add, remove)
+	}
+	wantBodies(t, "arrived", commit(t, s, run), want...)
+	finish(t, s, run, time.Time{})
+	wantNone(t, s, platform)
+}
+
 // A reaction on such a message wakes a thread at rest.
 func referAtRest(t *testing.T, open Open) {
 	s := open(t, Options{}).Store

@@ -124,6 +124,7 @@ var suite = []check{
 	{"EventIDsOfAChannel", eventIDsOfAChannel},
 	{"Refer", refer},
 	{"ReferWithWaiting", referWaiting},
+	{"ReferAndDeliveredAgain", referDelivered},
 	{"ReferToThreadsAtRest", referAtRest},
 	{"KnownAtItsPut", knownAtPut},
 

@@ -7,11 +7,7 @@
 local thread, entry, own, sent, target = ARGV[1], text(now) .. ' ' .. ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local call, lease, keep, me = ARGV[7], num(ARGV[9]), num(ARGV[10]), ARGV[11]
 
-if thread == '' then
-  thread = redis.call('GET', key('m', target)) or ''
-  local elsewhere = thread == '' and redis.call('GET', key('f', target))
-  if elsewhere then return {2, elsewhere} end
-end
+if thread == '' then thread = redis.call('GET', key('m', target)) or '' end
 for i = 13, #ARGV do
   local by = redis.call('GET', key('e', ARGV[i]))
   if not by and former then
@@ -31,6 +27,10 @@ for i = 13, #ARGV do
     return {0}
   end
 end
+
+-- Only now: what came before the target was referred to is known here alone.
+local elsewhere = thread == '' and redis.call('GET', key('f', target))
+if elsewhere then return {2, elsewhere} end
 
 local h = {}
 if thread ~= '' then
