@@ -175,7 +175,7 @@ func transient(err error) bool {
 	if errors.Is(err, errReplicas) {
 		return false
 	}
-	text := strings.TrimPrefix(err.Error(), "redis: ")
+	text := strings.TrimPrefix(inner(err), "redis: ")
 	for _, p := range passing {
 		if strings.HasPrefix(text, p) {
 			return true
@@ -187,10 +187,22 @@ func transient(err error) bool {
 // slotMoves is what a script says that reads from a slot which is being moved.
 const slotMoves = "attempted to access a non local key"
 
+// inner is what a server says. Before Redis 7 it stands behind the place in the
+// script, and a dash.
+func inner(err error) string {
+	text := err.Error()
+	if strings.HasPrefix(text, "ERR Error running script") {
+		if _, said, ok := strings.Cut(text, ": -"); ok {
+			return said
+		}
+	}
+	return text
+}
+
 // damaged says whether what the server has is not what it should be, as opposed
 // to that it can't answer now, or may not: then a script stumbled.
 func damaged(err error) bool {
-	text := err.Error()
+	text := inner(err)
 	return strings.HasPrefix(text, "WRONGTYPE") || errors.Is(err, errName) ||
 		strings.HasPrefix(text, "ERR ") && strings.Contains(text, "user_script") && !strings.Contains(text, notExecuted) && !strings.Contains(text, slotMoves)
 }

@@ -23,6 +23,13 @@ func TestErrors(t *testing.T) {
 		{said("ERR user_script:7: attempt to compare number with nil script: 1, on @user_script:7."), false, true},
 		{said("ERR The user executing the script can't run this command or subcommand script: 1, on @user_script:5."), false, false},
 		{said("ERR Script attempted to access a non local key in a cluster node script: 1, on @user_script:9."), true, false},
+		// As servers before Redis 7 say it, and others that speak like them.
+		{said(inScript + "@user_script:5: @user_script: 5: -READONLY You can't write against a read only replica."), true, false},
+		{said(inScript + "@user_script:5: -NOREPLICAS Not enough good replicas to write."), true, false},
+		{said(inScript + "@user_script:5: @user_script: 5: -OOM command not allowed when used memory > 'maxmemory'."), false, false},
+		{said(inScript + "@user_script:5: @user_script: 5: -WRONGTYPE Operation against a key holding the wrong kind of value"), false, true},
+		{said(inScript + "@user_script:7: user_script:7: attempt to compare number with nil"), false, true},
+		{said(inScript + "@user_script:9: @user_script: 9: Lua script attempted to access a non local key in a cluster node"), true, false},
 		{said("ERR max number of clients reached"), true, false},
 		{errReplicas, false, false},
 		{fmt.Errorf("%w: x", errName), false, true},
@@ -35,6 +42,8 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
+
+const inScript = "ERR Error running script (call to f_1028a5dba704e1d8a01fd96efeba25bb78f62df2): "
 
 // said is what a server said.
 type said string
