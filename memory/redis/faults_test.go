@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"nod/chat"
 	"nod/internal/redistest"
@@ -506,5 +509,69 @@ func TestKilledOnThisMachine(t *testing.T) {
 		if err != nil || n {
 			t.Errorf("shard %d still says where the killed process ran: %t, %v", i, n, err)
 		}
+	}
+}
+
+// A machine that slept, whose processes' own clock stood still meanwhile, may have
+// lost the thread: before or after it heard that it has it.
+func TestDoubtAfterSleep(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, redistest.Start(t).URL(), Options{Lease: time.Minute, Logger: quiet})
+	var slept atomic.Int64
+	crash(t, s) // nobody beats
+	s.wall = func() time.Time { return time.Now().Add(time.Duration(slept.Load())) }
+	claim := func() *memory.Run {
+		t.Helper()
+		mustPut(t, s, text("one"))
+		name, shard := someThread.String(), shardOfThread(someThread)
+		id, err := s.cmd.HGet(within(t), s.keys.key(shard, "t", name), "q").Result()
+		if err != nil {
+			t.Fatalf("find the ready entry: %v", err)
+		}
+		run, err := s.claim(within(t), offer{shard: shard, thread: name, id: id})
+		if err != nil || run == nil {
+			t.Fatalf("claim: %v, %v", run, err)
+		}
+		return run
+	}
+	run := claim()
+	if run.Doubt() {
+		t.Error("there is doubt right after a claim")
+	}
+	slept.Add(int64(time.Hour))
+	if !run.Doubt() {
+		t.Error("there is no doubt after an hour of sleep")
+	}
+	if err := s.beatShard(within(t), shardOfThread(someThread), nil); err != nil || run.Doubt() {
+		t.Errorf("there is doubt still after a beat that was answered: %v", err)
+	}
+	if err := s.Handoff(within(t), run); err != nil {
+		t.Fatalf("Handoff: %v", err)
+	}
+	s.cmd.AddHook(after{claimScript.Hash(), func() { slept.Add(int64(time.Hour)) }})
+	if run := claim(); !run.Doubt() {
+		t.Error("there is no doubt after a claim whose answer was read an hour later")
+	}
+}
+
+// after does something between a script and its answer.
+type after struct {
+	script string
+	do     func()
+}
+
+func (a after) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (a after) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (a after) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if args := cmd.Args(); len(args) > 1 && args[1] == a.script {
+			a.do()
+		}
+		return err
 	}
 }

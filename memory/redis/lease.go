@@ -114,13 +114,13 @@ func (s *Store) beatShard(ctx context.Context, i int, runs []*held) error {
 	for _, r := range runs {
 		args = append(args, r.thread, r.token)
 	}
-	sent := s.uptime()
+	sent := s.moment()
 	reply := newReply(s.run(ctx, beatScript, i, args...))
 	now, before, next := reply.int(), reply.int(), reply.int()
 	if reply.err != nil {
 		return reply.err
 	}
-	s.shards[i].alive.Store(int64(sent))
+	s.shards[i].alive.Store(&sent)
 	s.beaten(i, now, before)
 	s.deadlines.tick(i, now)
 	s.deadlines.note(i, next)
@@ -138,15 +138,30 @@ func (s *Store) beatShard(ctx context.Context, i int, runs []*held) error {
 	return nil
 }
 
-// uptime is this process' own clock, which nobody sets.
-func (s *Store) uptime() time.Duration { return time.Since(s.began) }
+// moment is a time by two clocks: that of this process, which nobody sets, but which
+// stands still while the machine sleeps; and the machine's, which may be set.
+type moment struct {
+	up   time.Duration
+	wall time.Time
+}
 
-// doubts gives what says whether a lease that was taken now may have run out since,
-// because this process stood still or its server was away.
-func (s *Store) doubts(shard int) func() bool {
-	claimed := s.uptime()
+func (s *Store) moment() moment { return moment{time.Since(s.began), s.wall().Round(0)} }
+
+// since says how long ago that was, by the clock that saw more of it.
+func (s *Store) since(m moment) time.Duration {
+	now := s.moment()
+	return max(now.up-m.up, now.wall.Sub(m.wall))
+}
+
+// doubts gives what says whether a lease that was asked for then may have run out
+// since, because this process or its machine stood still or its server was away.
+func (s *Store) doubts(shard int, asked moment) func() bool {
 	return func() bool {
-		return s.uptime()-max(claimed, time.Duration(s.shards[shard].alive.Load())) >= s.lease
+		heard := asked
+		if m := s.shards[shard].alive.Load(); m != nil && m.up > heard.up {
+			heard = *m
+		}
+		return s.since(heard) >= s.lease
 	}
 }
 

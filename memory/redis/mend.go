@@ -19,15 +19,15 @@ const (
 
 // shard is what this process knows of the state of a shard.
 type shard struct {
-	shook  atomic.Bool  // its server was away, or came back older: look what is missing
-	steady atomic.Int64 // since when it answers again, in our own Unix nanoseconds; 0: it was never away
-	beaten atomic.Int64 // the server's time of the last beat
-	alive  atomic.Int64 // when that was sent, by this process' own clock
-	away   atomic.Bool  // that it is away was said
-	older  atomic.Int64 // when it was said that it came back older, in our own Unix nanoseconds
-	mend   atomic.Bool  // what was missed is to be looked for
-	beatAt atomic.Int64 // when that was, in our own Unix nanoseconds
-	begun  atomic.Int64 // until when a call that this process began there may run, likewise
+	shook  atomic.Bool            // its server was away, or came back older: look what is missing
+	steady atomic.Int64           // since when it answers again, in our own Unix nanoseconds; 0: it was never away
+	beaten atomic.Int64           // the server's time of the last beat
+	alive  atomic.Pointer[moment] // when that was sent
+	away   atomic.Bool            // that it is away was said
+	older  atomic.Int64           // when it was said that it came back older, in our own Unix nanoseconds
+	mend   atomic.Bool            // what was missed is to be looked for
+	beatAt atomic.Int64           // when that was, in our own Unix nanoseconds
+	begun  atomic.Int64           // until when a call that this process began there may run, likewise
 }
 
 // wantsBeat says whether it matters there that this process lives, though it holds

@@ -80,7 +80,8 @@ type Store struct {
 	logs      logs
 	feeds     feeds
 	shards    [shards]shard
-	began     time.Time // when the store was opened
+	began     time.Time        // when the store was opened
+	wall      func() time.Time // the machine's clock
 	mendNow   chan struct{}
 
 	spawn func(func(context.Context)) // starts a goroutine that ends with the store
@@ -120,7 +121,7 @@ func newStore(a address, o Options) *Store {
 	s := &Store{
 		link: a.link(o), wait: a.client(o),
 		keep: o.Keep, quota: o.Quota, lease: o.Lease,
-		began: time.Now(), address: a, tls: o.TLS, words: newWords(), mendNow: make(chan struct{}, 1),
+		began: time.Now(), wall: time.Now, address: a, tls: o.TLS, words: newWords(), mendNow: make(chan struct{}, 1),
 	}
 	if s.lease <= 0 {
 		s.lease = defaultLease

@@ -53,12 +53,13 @@ func (s *Store) claimAs(ctx context.Context, o offer) (*memory.Run, error) {
 		for _, head := range known.past.heads() {
 			args = append(args, head)
 		}
+		asked := s.moment()
 		r := newReply(s.run(ctx, claimScript, o.shard, args...))
 		if r.err != nil || len(r.rest) == 0 {
 			return nil, r.err
 		}
 		if r.int() == 0 {
-			return s.claimed(o, known, r)
+			return s.claimed(o, known, r, asked)
 		}
 		// It came back older than it is remembered here.
 		done, err := s.restore(ctx, known, r.text(), "")
@@ -71,8 +72,8 @@ func (s *Store) claimAs(ctx context.Context, o offer) (*memory.Run, error) {
 	}
 }
 
-// claimed reads the answer to a claim that was taken.
-func (s *Store) claimed(o offer, known *remembered, r *reply) (*memory.Run, error) {
+// claimed reads the answer to a claim that was asked for then and was taken.
+func (s *Store) claimed(o offer, known *remembered, r *reply, asked moment) (*memory.Run, error) {
 	last := uint64(r.int())
 	base, first := uint64(r.int()), uint64(r.int())
 	waited := time.Duration(r.int()) * time.Millisecond
@@ -103,7 +104,7 @@ func (s *Store) claimed(o offer, known *remembered, r *reply) (*memory.Run, erro
 	}
 	return &memory.Run{
 		Thread: thread, Token: o.token, Log: log, Claimed: last + 1 + given,
-		Now: timeOf(now), Waited: max(waited, 0), Bell: h.bell, Doubt: s.doubts(o.shard), Kept: kept, Held: h,
+		Now: timeOf(now), Waited: max(waited, 0), Bell: h.bell, Doubt: s.doubts(o.shard, asked), Kept: kept, Held: h,
 	}, nil
 }
 
