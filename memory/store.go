@@ -226,7 +226,7 @@ type KeptLine struct {
 }
 
 // Blobs keeps the content of files. A blob expires with its thread, and is
-// erased when the thread is forgotten.
+// erased when the thread is forgotten, unless a message names it that is still there.
 type Blobs interface {
 	// PutBlob keeps data under a name that depends on thread and content only.
 	// More than BlobCap bytes is an error, and so is [FullError] what would not

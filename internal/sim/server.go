@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -373,7 +374,6 @@ func (s *server) apply(t *thread, f memory.Effects) {
 	if !f.Erase {
 		return
 	}
-	t.blobs = map[string][]byte{}
 	kept := make([]memory.Entry, 0, len(t.log))
 	for _, e := range t.log {
 		if _, started := e.Body.(memory.Started); started || e.Seq >= t.base {
@@ -381,6 +381,15 @@ func (s *server) apply(t *thread, f memory.Effects) {
 		}
 	}
 	t.log = kept
+	maps.DeleteFunc(t.blobs, func(name string, _ []byte) bool { return !t.names(name) })
+}
+
+// names says whether a message that is still there has a file.
+func (t *thread) names(blob string) bool {
+	return slices.ContainsFunc(slices.Concat(t.log, t.inbox), func(e memory.Entry) bool {
+		m, ok := e.Body.(memory.Message)
+		return ok && slices.ContainsFunc(m.Files, func(f chat.File) bool { return f.Blob == blob })
+	})
 }
 
 // finish lets go of a thread; more says that there is something in the inbox.

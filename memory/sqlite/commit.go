@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"bytes"
 	"database/sql"
+	"slices"
 	"time"
 
 	"nod/chat"
@@ -216,12 +218,35 @@ func (w *writer) erase(thread int64, before uint64, now time.Time) error {
 	}{
 		{"DELETE FROM entry WHERE kind <> 'started' AND id IN (SELECT entry FROM log WHERE thread = ? AND seq < ?)", []any{thread, before}},
 		{"DELETE FROM log WHERE thread = ? AND seq < ? AND entry NOT IN (SELECT id FROM entry)", []any{thread, before}},
-		{"DELETE FROM blob WHERE thread = ?", []any{thread}},
 		{"DELETE FROM pending WHERE thread = ?", []any{thread}},
 		{"DELETE FROM ref WHERE thread = ?", []any{thread}},
 		{"INSERT OR REPLACE INTO remains (thread, before, since) VALUES (?, ?, ?)", []any{thread, before, millis(now)}},
 	} {
 		if err := w.run(q.query, q.args...); err != nil {
+			return err
+		}
+	}
+	return w.eraseFiles(thread)
+}
+
+// eraseFiles deletes the files of a thread, but for those of messages that are still
+// there.
+func (w *writer) eraseFiles(thread int64) error {
+	text := func(r *sql.Rows) (raw []byte, err error) { return raw, r.Scan(&raw) }
+	names, err := all(w, "SELECT name FROM blob WHERE thread = ?", []any{thread}, text)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	left, err := all(w, `SELECT body FROM entry WHERE kind = 'message' AND id IN
+		(SELECT entry FROM log WHERE thread = ?1 UNION ALL SELECT entry FROM inbox WHERE thread = ?1)`, []any{thread}, text)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if slices.ContainsFunc(left, func(raw []byte) bool { return bytes.Contains(raw, name) }) {
+			continue
+		}
+		if err := w.run("DELETE FROM blob WHERE thread = ? AND name = ?", thread, string(name)); err != nil {
 			return err
 		}
 	}

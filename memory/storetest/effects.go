@@ -202,6 +202,42 @@ func forgotKeepsLater(t *testing.T, open Open) {
 	wantBodies(t, "log of the next run", claim(t, s, run.Thread, says("last")).Log, rest...)
 }
 
+// A file of what came after the word to forget stays with it, whether the run has
+// seen that or not; the others are erased.
+func forgotKeepsFiles(t *testing.T, open Open) {
+	s := open(t, Options{}).Store
+	th := thread("files")
+	file := func(content string) (memory.Message, string) {
+		t.Helper()
+		name, err := s.PutBlob(patient(t), th, []byte(content))
+		if err != nil {
+			t.Fatalf("PutBlob: %v", err)
+		}
+		m := says(content)
+		m.Files = []chat.File{{Name: "f", Blob: name}}
+		return m, name
+	}
+	before, erased := file("before")
+	seen, first := file("seen")
+	waits, second := file("waits")
+	put(t, s, th, before)
+	put(t, s, th, says("forget"))
+	run := claim(t, s, th, seen)
+	put(t, s, th, waits)
+	commit(t, s, run, memory.Forgot{By: ada, Before: 3})
+	for name, want := range map[string]error{erased: memory.ErrNoBlob, first: nil, second: nil} {
+		if _, err := s.Blob(patient(t), th, name); !errors.Is(err, want) {
+			t.Errorf("Blob: %v, want %v", err, want)
+		}
+	}
+	commit(t, s, run, memory.Forgot{By: ada, Before: 100})
+	for _, name := range []string{first, second} {
+		if _, err := s.Blob(patient(t), th, name); !errors.Is(err, memory.ErrNoBlob) {
+			t.Errorf("Blob once all is forgotten: %v, want %v", err, memory.ErrNoBlob)
+		}
+	}
+}
+
 // A reader sees the log and, at its end, what still waits, and changes nothing.
 func readWithInbox(t *testing.T, open Open) {
 	s := open(t, Options{}).Store

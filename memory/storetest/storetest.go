@@ -132,6 +132,7 @@ var suite = []check{
 	{"BaseNeverFalls", baseNeverFalls},
 	{"Forgot", forgot},
 	{"ForgotKeepsWhatComesAfter", forgotKeepsLater},
+	{"ForgotKeepsFilesOfThat", forgotKeepsFiles},
 	{"ReadWithInbox", readWithInbox},
 	{"Pending", pending},
 	{"Watermarks", watermarks},

@@ -75,6 +75,24 @@ local function append(last)
   return last + #entries
 end
 
+-- forgetFiles erases a thread's files, but for those of messages that are still there.
+local function forgetFiles(thread)
+  local names, left = redis.call('HKEYS', key('x', thread)), {}
+  if #names == 0 then return end
+  for _, kind in ipairs({'l', 'i'}) do
+    for _, e in ipairs(redis.call('LRANGE', key(kind, thread), 0, -1)) do
+      if string.match(e, '^%d+.{"k":"message"') then left[#left + 1] = e end
+    end
+  end
+  local rest = table.concat(left, '\n')
+  for _, name in ipairs(names) do
+    if not string.find(rest, name, 1, true) then
+      weigh(thread, -redis.call('HSTRLEN', key('x', thread), name))
+      redis.call('HDEL', key('x', thread), name)
+    end
+  end
+end
+
 -- rebase moves the base, and erases what is before it where that was asked for.
 -- h holds the thread's f and b. Gives its new f and b.
 local function rebase(h, last)
@@ -90,7 +108,7 @@ local function rebase(h, last)
       redis.call('LTRIM', log, text(base - first), -1)
       first = base
     end
-    empty(thread)
+    forgetFiles(thread)
   end
   return text(first), text(math.max(base, num(h.b)))
 end
