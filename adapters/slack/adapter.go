@@ -93,6 +93,7 @@ type Adapter struct {
 	working  *working
 	titles   titles
 	hurry    hurry
+	order    order
 	denials  denials
 	cards    forms.Shown
 	asked    forms.Asked

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"nod/chat"
@@ -199,9 +200,13 @@ func (a *Adapter) edited(ctx context.Context, eventID string, ev event) error {
 	if _, _, heard := a.author(now); !heard {
 		return nil
 	}
+	when := firstOf(ev.EventTS, ev.TS)
+	if a.order.overtaken(strings.Join([]string{"edit", ev.Channel, now.TS}, ":"), when) {
+		return nil
+	}
 	ref := refOf(a.who().TeamID, ev.Channel, now.TS)
 	text := a.words(ctx).readable(textOf(now))
-	fresh, err := a.o.Inbox.Edited(ctx, ref, text, changeKeys(eventID, "edit", ev.Channel, now.TS, firstOf(ev.EventTS, ev.TS))...)
+	fresh, err := a.o.Inbox.Edited(ctx, ref, text, changeKeys(eventID, "edit", ev.Channel, now.TS, when)...)
 	if err != nil {
 		return fmt.Errorf("put an edit: %w", err)
 	}
@@ -238,6 +243,9 @@ func (a *Adapter) reacted(ctx context.Context, eventID string, ev event) error {
 	r := chat.Reaction{
 		On: a.parts.first(refOf(a.who().TeamID, on.Channel, on.TS)), By: by,
 		Emoji: emoji, Removed: ev.Type == "reaction_removed",
+	}
+	if a.order.overtaken(strings.Join([]string{"reaction", on.Channel, on.TS, ev.User, ev.Reaction}, ":"), ev.EventTS) {
+		return nil // a vote that was taken back must not come back
 	}
 	a.votes.Heard(r)
 	what := ev.Type + ":" + ev.User + ":" + ev.Reaction

@@ -1,0 +1,59 @@
+package slack
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"nod/chat"
+	"nod/internal/fakeslack"
+)
+
+// single has one socket, on which the order of events is that of the fake.
+func single(o *Options) { o.Sockets = 1 }
+
+// A vote that was taken back does not come back: neither where the sockets change the
+// order of the two events, nor where the vote could not be put at once, since Slack did
+// not say who it is of, and is delivered again afterwards.
+func TestTakenBackStaysSo(t *testing.T) {
+	for name, spoil := range map[string]func(*fakeslack.Server){
+		"lost":     func(s *fakeslack.Server) { s.Disturb(fakeslack.Disturbance{Event: "reaction_added", Lose: true}) },
+		"overtook": func(s *fakeslack.Server) { s.Disturb(fakeslack.Disturbance{Event: "reaction_added", Behind: 1}) },
+		"unknown": func(s *fakeslack.Server) {
+			s.Fail(fakeslack.Fault{Method: "users.info", Match: func(a fakeslack.Args) bool { return a["user"] == "U0BOB" }, Error: "internal_error"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, th, ref := called(t, fakeslack.Options{AckTimeout: 200 * time.Millisecond}, single)
+			at, err := o.a.Post(t.Context(), th, chat.Post{Key: "ask/c1", ReplyTo: ref, Approval: approval()}, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spoil(o.fake)
+			o.fake.React("U0BOB", general, at.ID, "white_check_mark")
+			o.fake.Unreact("U0BOB", general, at.ID, "white_check_mark")
+			o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+			var all []chat.Reaction
+			o.in.Do(func() { all = slices.Clone(o.in.Reactions) })
+			if len(all) == 0 || !all[len(all)-1].Removed {
+				t.Errorf("what holds in the end of %+v is a vote that was taken back", all)
+			}
+			o.fake.React("U0BOB", general, at.ID, "white_check_mark") // it can be given again
+			o.in.Await(t, func() bool { return len(o.in.Reactions) == len(all)+1 && !o.in.Reactions[len(all)].Removed })
+		})
+	}
+}
+
+// Of two edits the later one holds, in whatever order they come.
+func TestLaterEditHolds(t *testing.T) {
+	o, _, ref := called(t, fakeslack.Options{AckTimeout: 200 * time.Millisecond}, single)
+	o.fake.Disturb(fakeslack.Disturbance{Event: "message", Behind: 2}) // the mention in the first, and the second
+	o.fake.Edit("U0ADA", general, ref.ID, "<@U0BOT> deploy prod")
+	o.fake.Edit("U0ADA", general, ref.ID, "<@U0BOT> deploy staging")
+	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
+	got := ""
+	if o.in.Do(func() { got = o.in.Edits[ref] }); got != "deploy staging" {
+		t.Errorf("the message says %q", got)
+	}
+}
