@@ -215,14 +215,14 @@ func (a *Adapter) askedAbout(ctx context.Context, in interaction) error {
 	}
 	m.Quoted = append(m.Quoted, w.passedOn(ev, author)...)
 	ev.Channel = in.Channel.ID
-	thread := threadID(a.who().TeamID, in.Channel.ID, ev.root())
+	thread := a.threadOf(ev)
 	m.Ref = inThread(thread, ev.TS)
 	if !a.writes(ctx, in.Channel.ID) {
 		channel, root, err := a.begin(ctx, in.User.ID, aboutThis)
 		if err != nil {
 			return err
 		}
-		thread = threadID(a.who().TeamID, channel, root)
+		thread = a.threadOf(event{Channel: channel, TS: root})
 		m.Ref = inThread(thread, root)
 	}
 	m.Files = a.attached(ctx, thread, ev)

@@ -162,6 +162,24 @@ func TestShortcut(t *testing.T) {
 	}
 }
 
+// With dm: flat what is asked by the shortcut belongs to the one conversation, as what is
+// written there does: else neither `stop` nor a reply would reach its turn.
+func TestShortcutInOneConversation(t *testing.T) {
+	o := open(t, fakeslack.Options{}, func(o *Options) { o.DM = dmFlat })
+	dm := o.fake.DM("U0ADA")
+	first := o.fake.Say("U0ADA", dm, "hello")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.fake.Shortcut("U0ADA", dm, first, askAbout)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 })
+	o.fake.Shortcut("U0ADA", "C0RANDOM", o.fake.Say("U0BOB", "C0RANDOM", "prod is down"), askAbout)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 3 })
+	for _, m := range o.in.Messages {
+		if m.Thread != thread(dm, "") {
+			t.Errorf("%q is said in %v", m.Text, m.Thread)
+		}
+	}
+}
+
 // The window shows all steps, however many and however long, a page at a time.
 func TestStepsOnPages(t *testing.T) {
 	o, th, ref := called(t, fakeslack.Options{}, nil)
