@@ -311,6 +311,23 @@ func TestAsides(t *testing.T) {
 	}
 }
 
+// What somebody asks about another one's message stays what they asked, whatever becomes
+// of that message.
+func TestAskedAboutStays(t *testing.T) {
+	s := newSim(asking())
+	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "It means this.", Finish: "stop"} }
+	s.add(memory.Message{Message: chat.Message{Ref: ref("b1"), From: chat.User{ID: "ada", Name: "ada"}, Text: "what about this message?", About: true}})
+	s.add(memory.Edited{Ref: ref("b1"), Text: "deploy prod"})
+	s.add(memory.Deleted{Ref: ref("b1")})
+	s.run()
+	if len(s.prompts) != 1 {
+		t.Fatalf("%d model calls, want 1", len(s.prompts))
+	}
+	if got := last(s.prompts[0]); !strings.Contains(got, "what about this message?") || strings.Contains(got, "deploy prod") {
+		t.Errorf("ada asks %q", got)
+	}
+}
+
 // A 🛑 of somebody who takes no part in the thread does not count, and does not
 // begin to when they write something there.
 func TestStopOfAStranger(t *testing.T) {

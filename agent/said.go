@@ -141,7 +141,7 @@ func (s *state) commanded(e memory.Entry, m memory.Message, word, arg string) (o
 // unread finds a message that no model call has seen.
 func (s *state) unread(ref chat.MessageRef) *message {
 	for _, m := range s.waiting {
-		if m.Ref == ref {
+		if m.Ref == ref && !m.About {
 			return m
 		}
 	}
@@ -149,7 +149,7 @@ func (s *state) unread(ref chat.MessageRef) *message {
 		return nil
 	}
 	for _, m := range s.open.msgs {
-		if m.Ref == ref && !m.seen {
+		if m.Ref == ref && !m.seen && !m.About {
 			return m
 		}
 	}

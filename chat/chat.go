@@ -43,6 +43,9 @@ type Message struct {
 	// Aside says that it calls nobody: it was said in a thread that the bot
 	// follows, between people, and is context for whatever is asked next.
 	Aside bool `json:"aside,omitempty"`
+	// About says that Ref names a message of somebody else's, about which it asks:
+	// what becomes of that message changes nothing of this one.
+	About bool `json:"about,omitempty"`
 }
 
 // Quote is somebody's earlier message that came along with a newer one.

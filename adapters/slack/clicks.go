@@ -206,7 +206,7 @@ func (a *Adapter) askedAbout(ctx context.Context, in interaction) error {
 	a.learn(ctx, a.o.NameWait, mentioned(ev.Text))
 	w := a.words(ctx)
 	w.self = ""
-	m := chat.Message{From: from, Text: aboutThis, Sent: sentAt(in.ActionTS)}
+	m := chat.Message{From: from, Text: aboutThis, Sent: sentAt(in.ActionTS), About: true}
 	if m.Sent.IsZero() {
 		m.Sent = a.o.Now().UTC()
 	}
@@ -223,7 +223,7 @@ func (a *Adapter) askedAbout(ctx context.Context, in interaction) error {
 			return err
 		}
 		thread = a.threadOf(event{Channel: channel, TS: root})
-		m.Ref = inThread(thread, root)
+		m.Ref, m.About = inThread(thread, root), false
 	}
 	m.Files = a.attached(ctx, thread, ev)
 	fresh, err := a.o.Inbox.Message(ctx, thread, m, "slack:ask:"+in.TriggerID)

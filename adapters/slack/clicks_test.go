@@ -156,6 +156,9 @@ func TestShortcut(t *testing.T) {
 			t.Errorf("%s: %+v", channel, got.Message)
 		}
 		where := map[string]string{general: general, "C0RANDOM": o.fake.DM("U0ADA")}[channel]
+		if theirs := channel == general; got.About != theirs {
+			t.Errorf("%s: its ref is that of another one's message: %v, want %v", channel, got.About, theirs)
+		}
 		if channelOf(got.Thread.Channel) != where || channel == general && got.Thread.Root != ts {
 			t.Errorf("%s: it is asked in %v", channel, got.Thread)
 		}
