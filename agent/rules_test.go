@@ -311,6 +311,37 @@ func TestAsides(t *testing.T) {
 	}
 }
 
+// What was said between people and changed or taken back, before any model call saw it,
+// is shown as it is then, or not at all.
+func TestAsidesTakenBack(t *testing.T) {
+	s := newSim(asking())
+	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "Tuesday.", Finish: "stop"} }
+	for id, text := range map[string]string{"a1": "the password is hunter2", "a2": "the release is on Monday"} {
+		s.add(memory.Message{Message: chat.Message{Ref: ref(id), From: chat.User{ID: "bob", Name: "bob"}, Text: text, Aside: true}})
+	}
+	s.run()
+	s.add(memory.Deleted{Ref: ref("a1")})
+	s.add(memory.Edited{Ref: ref("a2"), Text: "the release is on Tuesday"})
+	s.run()
+	s.says("ada", "when is the release?")
+	s.run()
+	s.add(memory.Edited{Ref: ref("a2"), Text: "the release is on Friday"}) // was seen
+	s.says("ada", "sure?")
+	s.run()
+	for i, p := range s.prompts {
+		text := ""
+		for _, m := range p.Messages {
+			text += m.Text + "\n"
+		}
+		if strings.Contains(text, "hunter2") || !strings.Contains(text, "the release is on Tuesday") {
+			t.Errorf("prompt %d holds:\n%s", i, text)
+		}
+	}
+	if len(s.prompts) != 2 {
+		t.Errorf("%d model calls, want 2", len(s.prompts))
+	}
+}
+
 // What somebody asks about another one's message stays what they asked, whatever becomes
 // of that message.
 func TestAskedAboutStays(t *testing.T) {

@@ -138,17 +138,13 @@ func (s *state) commanded(e memory.Entry, m memory.Message, word, arg string) (o
 	return true
 }
 
-// unread finds a message that no model call has seen.
+// unread finds a message that no model call has seen, said to it or among people.
 func (s *state) unread(ref chat.MessageRef) *message {
-	for _, m := range s.waiting {
-		if m.Ref == ref && !m.About {
-			return m
-		}
+	all := slices.Concat(s.waiting, s.asides)
+	if s.open != nil {
+		all = append(all, s.open.msgs...)
 	}
-	if s.open == nil {
-		return nil
-	}
-	for _, m := range s.open.msgs {
+	for _, m := range all {
 		if m.Ref == ref && !m.seen && !m.About {
 			return m
 		}
