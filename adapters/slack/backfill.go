@@ -159,14 +159,14 @@ func (a *Adapter) since(ctx context.Context, marks []chat.Watermark, overlap tim
 }
 
 // replies puts what was written in a thread since then.
-func (a *Adapter) replies(ctx context.Context, channel, root, since string) error {
-	msgs, err := a.web.read(ctx, history{
+func (s *search) replies(ctx context.Context, channel, root, since string) error {
+	msgs, err := s.a.web.read(ctx, history{
 		method: "conversations.replies", channel: channel, thread: root, oldest: since, priority: outbox.Low,
 	})
 	if err != nil {
 		return missing(err)
 	}
-	return a.overdue(ctx, channel, msgs)
+	return s.overdue(ctx, channel, msgs)
 }
 
 // conversations lists conversations of the bot, or those that it shares with
@@ -208,20 +208,31 @@ func missing(err error) error {
 
 // overdue puts messages of a history as if they had just come. They were
 // numbered by Slack, so those that came after all are known; but of what is older than
-// event ids are it can't be known, and nobody is answered twice.
-func (a *Adapter) overdue(ctx context.Context, channel string, msgs []event) error {
+// event ids are it can't be known, and nobody is answered twice. One that can't be put
+// holds up those after it in its thread, and no others.
+func (s *search) overdue(ctx context.Context, channel string, msgs []event) error {
+	var all error
+	a := s.a
 	slices.SortFunc(msgs, func(x, y event) int { return sentAt(x.TS).Compare(sentAt(y.TS)) })
 	for _, ev := range msgs {
 		ev.Channel, ev.Type = channel, "message"
 		if at := sentAt(ev.TS); at.IsZero() || a.o.Now().Sub(at) > catchup.KnownFor {
 			continue
 		}
-		err := a.lanes.Do(ctx, a.lane(ev), a.patience(ev)+callTimeout, func(ctx context.Context) error {
+		lane := a.lane(ev)
+		if s.holds(lane) {
+			continue
+		}
+		err := a.lanes.Do(ctx, lane, a.patience(ev)+callTimeout, func(ctx context.Context) error {
 			return a.message(ctx, ev, messageKeys("", ev))
 		})
+		if ctx.Err() != nil {
+			return errors.Join(all, err)
+		}
 		if err != nil {
-			return err
+			s.hold(lane)
+			all = errors.Join(all, err)
 		}
 	}
-	return nil
+	return all
 }

@@ -90,6 +90,30 @@ func TestGapIsLeftToTheNext(t *testing.T) {
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 }
 
+// Of what was missed one message that can't be put, since Slack does not say who wrote it,
+// holds up what follows it in its thread, and nobody else's.
+func TestOneHoldsUpNobodyElse(t *testing.T) {
+	quick := func(o *Options) { o.Pace = 10_000 }
+	o := open(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond, NoLimits: true}, quick)
+	o.gone()
+	lost := o.fake.Lost()
+	root := o.fake.Say("U0BOB", general, "<@U0BOT> mine first")
+	o.fake.Reply("U0ADA", general, root, "<@U0BOT> and this then")
+	o.fake.Say("U0ADA", general, "<@U0BOT> hello?")
+	o.wait(func(s *fakeslack.Server) bool { return s.Lost() == lost+6 }) // message and app_mention of each
+	fault := o.fake.Fail(fakeslack.Fault{Method: "users.info", Match: func(a fakeslack.Args) bool { return a["user"] == "U0BOB" }, Error: "internal_error", Times: -1})
+	o.run(quick)
+	o.wait(func(*fakeslack.Server) bool { return fault.Hits() > 0 })
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	fault.Cancel()
+	o.stop()
+	o.run(quick)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 3 })
+	if diff := cmp.Diff([]string{"hello?", "mine first", "and this then"}, o.in.Texts()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
 // Before the first start nobody listened, so that nothing was missed.
 func TestFirstStart(t *testing.T) {
 	fake := fakeslack.Start(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond})

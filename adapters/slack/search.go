@@ -26,6 +26,7 @@ type search struct {
 
 	mu   sync.Mutex
 	seen map[string]bool // known threads that a history told of
+	held map[string]bool // lanes with a message that could not be put
 }
 
 // room is a conversation, and since when it is looked at.
@@ -41,7 +42,7 @@ type strand struct {
 // newSearch begins a search. Events that were put side by side may be so much older
 // than the last of which is known that it was.
 func newSearch(a *Adapter, marks []chat.Watermark, since time.Time) *search {
-	s := &search{a: a, heard: map[string]bool{}, known: map[string]string{}, seen: map[string]bool{}}
+	s := &search{a: a, heard: map[string]bool{}, known: map[string]string{}, seen: map[string]bool{}, held: map[string]bool{}}
 	if !since.IsZero() {
 		s.since = since.Add(-unputBack)
 	}
@@ -91,7 +92,7 @@ func (s *search) rooms(ctx context.Context, of []room) error {
 		if ctx.Err() != nil {
 			return errors.Join(all, ctx.Err())
 		}
-		all = errors.Join(all, missing(s.room(ctx, r.channel, r.since)))
+		all = errors.Join(all, s.room(ctx, r.channel, r.since))
 	}
 	return all
 }
@@ -104,14 +105,14 @@ func (s *search) room(ctx context.Context, channel, since string) error {
 		method: "conversations.history", channel: channel, oldest: stamp(from.Add(-rootsBack)), priority: outbox.Low,
 	})
 	if err != nil {
-		return err
+		return missing(err)
 	}
 	for _, ev := range msgs {
 		if !ev.isReply() {
 			s.look(channel, ev, since)
 		}
 	}
-	return s.a.overdue(ctx, channel, slices.DeleteFunc(msgs, func(ev event) bool { return !sentAt(ev.TS).After(from) || s.heardOf(channel, ev) }))
+	return s.overdue(ctx, channel, slices.DeleteFunc(msgs, func(ev event) bool { return !sentAt(ev.TS).After(from) || s.heardOf(channel, ev) }))
 }
 
 // heardOf says whether a message opened a thread that the bot knows: to put it again
@@ -139,6 +140,20 @@ func (s *search) look(channel string, ev event, since string) {
 	}
 }
 
+// hold notes that a message of a lane could not be put: what follows it there waits for
+// the next look.
+func (s *search) hold(lane string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held[lane] = true
+}
+
+func (s *search) holds(lane string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held[lane]
+}
+
 // take gives what was found since it was asked last.
 func (s *search) take() []strand {
 	out := s.found
@@ -155,7 +170,7 @@ func (s *search) threads(ctx context.Context, found []strand) error {
 		if ctx.Err() != nil {
 			return errors.Join(all, ctx.Err())
 		}
-		all = errors.Join(all, s.a.replies(ctx, t.channel, t.root, t.since))
+		all = errors.Join(all, s.replies(ctx, t.channel, t.root, t.since))
 	}
 	return all
 }
@@ -173,7 +188,7 @@ func (s *search) unseen(ctx context.Context, marks []chat.Watermark) error {
 		seen := s.seen[channel+" "+m.Thread.Root]
 		s.mu.Unlock()
 		if m.Thread.Root != "" && !seen {
-			all = errors.Join(all, s.a.replies(ctx, channel, m.Thread.Root, m.Last.ID))
+			all = errors.Join(all, s.replies(ctx, channel, m.Thread.Root, m.Last.ID))
 		}
 	}
 	return all
