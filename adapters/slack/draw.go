@@ -77,6 +77,9 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	if p.Steps != nil {
 		a.drawn.Newer(ref, p.Steps.Version)
 	}
+	if t := p.Text; t != nil && !t.Notice && t.Summons == nil {
+		a.working.answered(thread)
+	}
 	if p.Approval == nil || p.Approval.Outcome != "" {
 		return ref, nil
 	}

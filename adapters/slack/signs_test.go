@@ -64,6 +64,37 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+// An approval that another process drew the outcome of does not have a later turn of the
+// thread end as one that waits.
+func TestSessionOfAnApprovalElsewhere(t *testing.T) {
+	o, th, ref := called(t, fakeslack.Options{}, nil)
+	is := func(want string) {
+		t.Helper()
+		o.wait(func(s *fakeslack.Server) bool { return s.Session(general, th.Root) == want })
+	}
+	post := func(p chat.Post) {
+		t.Helper()
+		if p.ReplyTo = ref; p.Approval != nil {
+			o.a.Working(th, true)
+		}
+		if _, err := o.a.Post(t.Context(), th, p, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	post(chat.Post{Key: "ask/c1", Approval: approval()})
+	post(chat.Post{Key: "notice/1", Text: &chat.Text{Markdown: "It still waits.", Notice: true}})
+	o.a.Working(th, false)
+	is("suspended")
+	o.a.Working(th, true) // the next turn: what came of the call was drawn by another process
+	is("processing")
+	post(chat.Post{Key: "answer/2", Text: &chat.Text{Markdown: "hello"}})
+	o.a.Working(th, false)
+	is("active")
+	if o.a.working.calls.Wait(); len(o.a.working.at) != 0 {
+		t.Errorf("it remembers %v", o.a.working.at)
+	}
+}
+
 // A quick turn costs no call, and one that ends while its sign is on its way
 // takes it back.
 func TestShortSigns(t *testing.T) {

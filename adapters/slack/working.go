@@ -186,6 +186,16 @@ func (a *Adapter) asks(thread chat.ThreadID, ref chat.MessageRef, waits bool) {
 	}
 }
 
+// answered notes that a turn of a thread has its answer: no approval waits in it then.
+// Of those that this process posted another one may have drawn the outcome.
+func (w *working) answered(thread chat.ThreadID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.at[thread]; s != nil {
+		s.asks = nil
+	}
+}
+
 // forget drops a thread that shows nothing.
 func (w *working) forget(thread chat.ThreadID) {
 	w.mu.Lock()
