@@ -63,6 +63,8 @@ type callback struct {
 	Type    string          `json:"type"`
 	EventID string          `json:"event_id"`
 	Event   json.RawMessage `json:"event"`
+
+	again bool // Slack delivers it once more
 }
 
 // event is what nod reads of any event, and of a message in a history. Slack

@@ -226,8 +226,9 @@ func (a *Adapter) deleted(ctx context.Context, eventID string, ev event, ts stri
 
 // reacted takes in a reaction. Whoever reacted is looked up first, since a
 // bot's reaction decides nothing, nor a stranger's: when that fails the reaction
-// is not put, and Slack delivers it again.
-func (a *Adapter) reacted(ctx context.Context, eventID string, ev event) error {
+// is not put, and Slack delivers it again. By then it may have been taken off, of which
+// another process heard, or this one before it was started anew: so it is looked for.
+func (a *Adapter) reacted(ctx context.Context, c callback, ev event) error {
 	on, ok := ev.on()
 	emoji := chat.NormalEmoji(ev.Reaction)
 	if !ok || ev.User == a.who().UserID || a.o.Emoji != nil && !a.o.Emoji[emoji] {
@@ -247,9 +248,14 @@ func (a *Adapter) reacted(ctx context.Context, eventID string, ev event) error {
 	if a.order.overtaken(strings.Join([]string{"reaction", on.Channel, on.TS, ev.User, ev.Reaction}, ":"), ev.EventTS) {
 		return nil // a vote that was taken back must not come back
 	}
+	if c.again && !r.Removed && decides(emoji) {
+		if stands, err := a.stands(ctx, r, on); err != nil || !stands {
+			return err
+		}
+	}
 	a.votes.Heard(r)
 	what := ev.Type + ":" + ev.User + ":" + ev.Reaction
-	fresh, err := a.o.Inbox.Reaction(ctx, r, changeKeys(eventID, what, on.Channel, on.TS, ev.EventTS)...)
+	fresh, err := a.o.Inbox.Reaction(ctx, r, changeKeys(c.EventID, what, on.Channel, on.TS, ev.EventTS)...)
 	if err != nil {
 		return fmt.Errorf("put a reaction: %w", err)
 	}

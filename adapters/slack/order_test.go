@@ -1,6 +1,9 @@
 package slack
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -42,6 +45,32 @@ func TestTakenBackStaysSo(t *testing.T) {
 			o.fake.React("U0BOB", general, at.ID, "white_check_mark") // it can be given again
 			o.in.Await(t, func() bool { return len(o.in.Reactions) == len(all)+1 && !o.in.Reactions[len(all)].Removed })
 		})
+	}
+}
+
+// A vote that is delivered again counts while it stands. Where it was taken back another
+// process may have heard of that, so that it does not count here either.
+func TestDeliveredAgain(t *testing.T) {
+	o, th, ref := called(t, fakeslack.Options{}, nil)
+	for n, stands := range []bool{false, true} {
+		at, err := o.a.Post(t.Context(), th, chat.Post{Key: fmt.Sprint("ask/c", n), ReplyTo: ref, Approval: approval()}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stands {
+			o.fake.Disturb(fakeslack.Disturbance{Event: "reaction_added", Lose: true})
+			o.fake.React("U0BOB", general, at.ID, "white_check_mark")
+		}
+		on, _ := json.Marshal(item{Type: "message", Channel: general, TS: at.ID}) // strings always marshal
+		ev := event{Type: "reaction_added", User: "U0BOB", Reaction: "white_check_mark", EventTS: at.ID, Item: on}
+		acked := make(chan struct{})
+		o.a.receive(t.Context(), envelope{Type: "events_api", EnvelopeID: "e", RetryAttempt: 1, id: "Ev0AGAIN" + at.ID, event: &ev}, func(context.Context, envelope) { close(acked) })
+		<-acked
+		var put bool
+		o.in.Do(func() { put = slices.ContainsFunc(o.in.Reactions, func(r chat.Reaction) bool { return r.On == at }) })
+		if put != stands {
+			t.Errorf("put: %v, want %v", put, stands)
+		}
 	}
 }
 

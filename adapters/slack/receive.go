@@ -46,6 +46,7 @@ func (a *Adapter) receive(ctx context.Context, env envelope, ack func(context.Co
 		a.opened(ctx, ev)
 		return
 	}
+	c.again = env.RetryAttempt > 0
 	where := a.lane(ev)
 	if ev.Type == "message" && inbound.IsStop(inbound.Uncalled(ev.Text, mention, a.isMe)) {
 		a.hurry.now(where)
@@ -95,7 +96,7 @@ func (a *Adapter) put(ctx context.Context, c callback, ev event) error {
 		}
 		return a.message(ctx, ev, messageKeys(c.EventID, ev))
 	case "reaction_added", "reaction_removed":
-		return a.reacted(ctx, c.EventID, ev)
+		return a.reacted(ctx, c, ev)
 	case "agent_session_stopped":
 		return a.stopped(ctx, c.EventID, ev)
 	}

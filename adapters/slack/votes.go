@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"time"
 
 	"nod/chat"
@@ -27,6 +28,16 @@ func (a *Adapter) putFound(ctx context.Context, r chat.Reaction, began time.Time
 		return fmt.Errorf("put a reaction: %w", err)
 	}
 	return nil
+}
+
+// stands says whether a reaction is on a message now, with whatever skin tone. Where the
+// message is gone there is none.
+func (a *Adapter) stands(ctx context.Context, r chat.Reaction, on item) (bool, error) {
+	all, err := a.reactionsOn(ctx, chat.Pending{Ref: refOf(a.who().TeamID, on.Channel, on.TS)})
+	if err = missing(err); err != nil {
+		return false, fmt.Errorf("look whether a reaction stands: %w", err)
+	}
+	return slices.ContainsFunc(all, func(o chat.Reaction) bool { return o.By.ID == r.By.ID && o.Emoji == r.Emoji }), nil
 }
 
 // reactionsOn gives the reactions of people on an approval.
