@@ -10,11 +10,13 @@
 package mask
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"html"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -128,14 +130,54 @@ func written(value string) []string {
 	if len(value) < shortest {
 		return nil
 	}
+	forms := []string{value, url.QueryEscape(value), url.PathEscape(value), html.EscapeString(value)}
+	forms = append(forms, percented(value)...)
+	forms = append(forms, quoted(value)...)
+	return append(forms, encoded(value)...)
+}
+
+// percented are the forms of an address that are none of Go's: most others leave the
+// slashes of a path, and all else that is not letters and digits they escape; some
+// write their hexadecimal digits small.
+func percented(value string) (forms []string) {
+	escaped := strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
+	for _, form := range []string{escaped, strings.ReplaceAll(escaped, "%2F", "/"), url.QueryEscape(value), url.PathEscape(value)} {
+		forms = append(forms, form, percentSign.ReplaceAllStringFunc(form, strings.ToLower))
+	}
+	return forms
+}
+
+var percentSign = regexp.MustCompile(`%[0-9A-F]{2}`)
+
+// quoted are the forms in JSON: with and without the escapes that HTML would need,
+// and with those of slashes, as PHP writes them.
+func quoted(value string) (forms []string) {
+	for _, page := range []bool{true, false} {
+		var text bytes.Buffer
+		e := json.NewEncoder(&text)
+		e.SetEscapeHTML(page)
+		if err := e.Encode(value); err != nil {
+			continue // can't be: a string always encodes
+		}
+		form := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text.String()), `"`), `"`)
+		forms = append(forms, form, strings.ReplaceAll(form, "/", `\/`))
+	}
+	return forms
+}
+
+// encoded are the forms in base64: alone, and behind something else, such as the name
+// in front of a password. What of the letters at its ends depends on what stands
+// beside it is left out of those.
+func encoded(value string) (forms []string) {
 	raw := []byte(value)
-	quoted, err := json.Marshal(value)
-	if err != nil || len(quoted) < 2 {
-		quoted = []byte(`""`)
+	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+		forms = append(forms, e.EncodeToString(raw))
+		for before := range 3 {
+			bits := 8 * (before + len(raw))
+			form := e.EncodeToString(append(make([]byte, before), raw...))
+			forms = append(forms, form[(8*before+5)/6:bits/6])
+		}
+		forms = append(forms, e.WithPadding(base64.NoPadding).EncodeToString(raw))
 	}
-	return []string{
-		value, url.QueryEscape(value), url.PathEscape(value), html.EscapeString(value), string(quoted[1 : len(quoted)-1]),
-		base64.StdEncoding.EncodeToString(raw), base64.RawStdEncoding.EncodeToString(raw),
-		base64.URLEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw),
-	}
+	return forms
 }

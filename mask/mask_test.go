@@ -33,6 +33,12 @@ func TestText(t *testing.T) {
 		{"in JSON", `{"a":"xoxb-hunter2/+ä\u0026\"q\""}`, `{"a":"[secret]"}`},
 		{"in base64", base64.StdEncoding.EncodeToString([]byte(token)), "[secret]"},
 		{"in base64 of addresses", base64.RawURLEncoding.EncodeToString([]byte(token)), "[secret]"},
+		{"in base64 behind a name", "Basic " + base64.StdEncoding.EncodeToString([]byte("u:"+key)), "Basic dTp[secret]"},
+		{"in base64 behind another one", "Basic " + base64.StdEncoding.EncodeToString([]byte("ab:"+key+".")), "Basic YWI6[secret]S4="},
+		{"in the address of a script", "a=" + strings.NewReplacer("%2F", "/", "+", "%20").Replace(url.QueryEscape(token)), "a=[secret]"},
+		{"in small letters", strings.NewReplacer("%2F", "%2f", "%2B", "%2b", "%C3%A4", "%c3%a4").Replace(url.QueryEscape(token)), "[secret]"},
+		{"in PHP's JSON", `"xoxb-hunter2\/+ä&\"q\""`, `"[secret]"`},
+		{"in JSON for no page", `"xoxb-hunter2/+ä&\"q\""`, `"[secret]"`},
 		{"a line of a key", "MIIEvQIBADANBgkqhkiG9w0", "[secret]"},
 		{"what is too short", "a short one, x=1", "a short one, x=1"},
 	}

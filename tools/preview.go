@@ -44,9 +44,10 @@ func (b *Box) Preview(ctx context.Context, desk chat.Desk, call llm.Call) (p cha
 	if len(p.Text) > PreviewCap {
 		p.Text, p.Err = p.Text[:PreviewCap], "it wrote more than 64 KB"
 	}
+	p.Err = Clean(p.Err)
 	if b.Mask != nil {
 		p.Text, p.Err = b.Mask.Text(p.Text), b.Mask.Text(p.Err)
 	}
-	p.Text, p.Err = strings.ToValidUTF8(strings.TrimRight(p.Text, "\r\n"), "\ufffd"), OneLine(Clean(p.Err), 200)
+	p.Text, p.Err = strings.ToValidUTF8(strings.TrimRight(p.Text, "\r\n"), "\ufffd"), OneLine(p.Err, 200)
 	return p, err
 }

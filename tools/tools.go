@@ -210,7 +210,9 @@ func (b *Box) masked(r llm.Result) llm.Result {
 	if b.Mask == nil {
 		return r
 	}
-	r.Text = b.Mask.Text(r.Text)
+	// Once more without what is taken out of it: a program that marks what it found
+	// puts colours into the middle of a word.
+	r.Text = b.Mask.Text(Clean(b.Mask.Text(r.Text)))
 	files := make([]llm.File, 0, len(r.Files))
 	for _, f := range r.Files {
 		f.Name, f.Data = b.Mask.Text(f.Name), b.Mask.Bytes(f.Data)

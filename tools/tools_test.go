@@ -97,18 +97,18 @@ func (upper) Text(s string) string  { return strings.ReplaceAll(s, "hunter2", "H
 func (upper) Bytes(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hunter2"), []byte("HUNTER")) }
 
 // What a tool gives back goes through the mask, also where it fails, in its files,
-// and in the middle of what is cut out.
+// in the middle of what is cut out, and where colours stand in it, which are taken out.
 func TestBoxMask(t *testing.T) {
 	long := strings.Repeat("a line\n", 2000) + "hunter2\n" + strings.Repeat("a line\n", 2000)
 	box := boxOf(t,
-		saying("says", "it is hunter2"), saying("long", long),
+		saying("says", "it is hunter2"), saying("long", long), saying("coloured", "it is hun\x1b[01;31mter\x1b[m2"),
 		doing("fails", func(context.Context, Input) (llm.Result, error) { return Failed("no hunter2"), errors.New("disk full") }),
 		doing("file", func(context.Context, Input) (llm.Result, error) {
 			return llm.Result{Text: "x", Files: []llm.File{{Name: "hunter2.txt", Data: []byte("a hunter2")}}}, nil
 		}),
 	)
 	box.Mask = upper{}
-	for _, name := range []string{"says", "long", "fails", "file"} {
+	for _, name := range []string{"says", "long", "coloured", "fails", "file"} {
 		got, _ := box.Call(t.Context(), chat.Desk{Key: "k"}, llm.Call{Name: name})
 		all := got.Text
 		for _, f := range got.Files {
