@@ -181,7 +181,7 @@ func (c *completion) end(ended bool, cause error) (llm.Response, error) {
 		c.finish = "length"
 	case errors.As(cause, &f):
 		return llm.Response{}, f
-	case c.finish == "error" || c.finish == "insufficient_system_resource":
+	case gaveUp[c.finish]:
 		return llm.Response{}, broken("the provider gave up in the middle", nil)
 	case c.finish == "" && !ended:
 		return llm.Response{}, broken("the answer ended in the middle", cause)
@@ -194,6 +194,10 @@ func (c *completion) end(ended bool, cause error) (llm.Response, error) {
 		Calls: calls, Finish: finish(c.finish, len(calls) > 0), Usage: c.usage,
 	}, nil
 }
+
+// gaveUp are the reasons of an answer that its server broke off: OpenRouter; DeepSeek;
+// vLLM and SGLang, which say [DONE] behind it all the same; Z.ai.
+var gaveUp = map[string]bool{"error": true, "insufficient_system_resource": true, "abort": true, "network_error": true}
 
 // echo is what goes back with the calls; without any the turn is over.
 func (c *completion) echo(calls []llm.Call) llm.Echo {
@@ -219,9 +223,9 @@ func finish(reason string, calls bool) string {
 	switch reason {
 	case "length", "content_filter":
 		return reason
-	case "max_tokens", "MAX_TOKENS", "model_length":
+	case "max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded":
 		return "length"
-	case "SAFETY", "safety", "recitation", "refusal":
+	case "SAFETY", "safety", "recitation", "refusal", "sensitive":
 		return "content_filter"
 	}
 	if calls {

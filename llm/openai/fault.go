@@ -147,7 +147,7 @@ func (e wireError) tooLong() bool {
 	}
 	return e.says("context_length_exceeded", "maximum context length", "context length", "context window", "context size",
 		"prompt is too long", "prompt too long", "input is too long", "request too large", "too many input tokens",
-		"maximum prompt length", "input token count")
+		"maximum prompt length", "input token count", "prompt token count", "exceeded model token limit", "more than max tokens allowed")
 }
 
 func (e wireError) filtered() bool {

@@ -62,6 +62,8 @@ func TestStream(t *testing.T) {
 			llm.Response{Text: "ok", Reasoning: "hm", Finish: "stop"},
 		},
 		{"length", sse(delta(`{"content":"ok"}`), `{"choices":[{"delta":{},"finish_reason":"length"}]}`), llm.Response{Text: "ok", Finish: "length"}},
+		{"the context is full", sse(delta(`{"content":"ok"}`), `{"choices":[{"delta":{},"finish_reason":"model_context_window_exceeded"}]}`), llm.Response{Text: "ok", Finish: "length"}},
+		{"filtered, Z.ai", sse(delta(`{"content":"ok"}`), `{"choices":[{"finish_reason":"sensitive"}]}`), llm.Response{Text: "ok", Finish: "content_filter"}},
 		{"filtered in the middle", sse(delta(`{"content":"ok"}`), `{"choices":[{"finish_reason":"content_filter"}]}`), llm.Response{Text: "ok", Finish: "content_filter"}},
 		{
 			"usage at the end", sse(delta(`{"content":"ok"}`), stop, `{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5.0,"total_tokens":15,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":3}}}`, done),
@@ -153,6 +155,8 @@ func TestStreamFails(t *testing.T) {
 		{"an error page", served{body: "<html><head><title>Welcome to the café</title></head></html>"}, llm.Error{Fault: llm.Malformed, Message: "an HTML page: Welcome to the café"}, true},
 		{"half an answer is not repeated", served{body: `{"choices":[{"message":{"content":"secret`}, llm.Error{Fault: llm.Malformed, Message: "an answer that is no JSON"}, true},
 		{"finish error", served{body: sse(`{"choices":[{"delta":{"content":"x"},"finish_reason":"error"}]}`)}, llm.Error{Fault: llm.Unreachable, Message: "the provider gave up in the middle"}, true},
+		{"finish abort, vLLM and SGLang", served{body: sse(`{"choices":[{"delta":{"content":"x"},"finish_reason":null}]}`, `{"choices":[{"delta":{},"finish_reason":"abort"}]}`, done)}, llm.Error{Fault: llm.Unreachable, Message: "the provider gave up in the middle"}, true},
+		{"finish network_error, Z.ai", served{body: sse(`{"choices":[{"delta":{"content":"x"},"finish_reason":"network_error"}]}`)}, llm.Error{Fault: llm.Unreachable, Message: "the provider gave up in the middle"}, true},
 
 		{"error first in its line", served{body: half + sse(`{"error":{"message":"m","code":502}}`)}, llm.Error{Fault: llm.Unreachable, Status: 502, Message: "m"}, true},
 		{"error further on", served{body: half + sse(`{"id":"x","error":{"message":"m","code":"502"},"choices":[{"delta":{},"finish_reason":"error"}]}`)}, llm.Error{Fault: llm.Unreachable, Status: 502, Message: "m"}, true},
