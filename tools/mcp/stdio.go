@@ -35,8 +35,9 @@ type child struct {
 	ended   error // how; to be read once exited is closed
 	stderr  tail
 	fault   *fault
-	garbage int // lines in sequence that were no messages
-	write   sync.Mutex
+	garbage int           // lines in sequence that were no messages
+	write   chan struct{} // held by who writes
+	torn    bool          // what was written last broke off in its line
 	stopped sync.Once
 }
 
@@ -54,7 +55,7 @@ func startChild(s *server) (*child, error) {
 	}
 	c := &child{
 		in: in, out: out, lines: bufio.NewReaderSize(out, 64<<10), most: s.pace.bytes, grace: s.pace.grace,
-		exited: make(chan struct{}), fault: s.fault,
+		exited: make(chan struct{}), write: make(chan struct{}, 1), fault: s.fault,
 	}
 	// stop ends it, and more gently than a context does.
 	c.cmd = exec.CommandContext(context.Background(), s.Command[0], s.Command[1:]...)
@@ -169,25 +170,54 @@ func (c *child) line() ([]byte, error) {
 }
 
 // Write implements the SDK's Connection. A program that does not read would hold
-// it up for ever, so it has a deadline.
+// it up for ever, so it ends with ctx, and has a deadline. What the program may have
+// of a message that broke off ends its line, so that the next one is whole.
 func (c *child) Write(ctx context.Context, msg jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(msg)
 	if err != nil {
 		return fmt.Errorf("write message: %w", err)
 	}
-	c.write.Lock()
-	defer c.write.Unlock()
+	select {
+	case c.write <- struct{}{}:
+		defer func() { <-c.write }()
+	case <-ctx.Done():
+		return fmt.Errorf("write message: %w", ctx.Err())
+	}
+	data = append(data, '\n')
+	if c.torn {
+		data = append([]byte{'\n'}, data...)
+	}
+	n, err := c.put(ctx, data)
+	c.torn = err != nil && (c.torn || n > 0)
+	if late := ctx.Err(); err != nil && late != nil {
+		return fmt.Errorf("write message: %w", late)
+	}
+	if err != nil {
+		return fmt.Errorf("write message: %w", err)
+	}
+	return nil
+}
+
+// put writes until ctx is done.
+func (c *child) put(ctx context.Context, data []byte) (int, error) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		deadline = time.Now().Add(usual.call)
 	}
 	if err := c.in.SetWriteDeadline(deadline); err != nil {
-		return fmt.Errorf("write message: %w", err)
+		return 0, err
 	}
-	if _, err := c.in.Write(append(data, '\n')); err != nil {
-		return fmt.Errorf("write message: %w", err)
-	}
-	return nil
+	over := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(over)
+		_ = c.in.SetWriteDeadline(time.Now()) // it fails where there is nothing to be ended any more
+	})
+	defer func() {
+		if !stop() {
+			<-over // it is not to end the next one
+		}
+	}()
+	return c.in.Write(data)
 }
 
 // tail keeps the last of what a program writes to standard error.
