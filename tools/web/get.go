@@ -46,8 +46,8 @@ type Client struct {
 // are names, in which * stands for any part, IP addresses, or ranges such as
 // 10.0.0.0/8. With an empty allow, every public host may be opened; with patterns
 // in it, only those that match one. Private addresses are opened only where a
-// pattern names the host: it has no *, or at least two parts without one
-// (*.corp.example).
+// pattern names the host: it has no *, or ends in two parts without one
+// (*.corp.example), or is the beginning of an address (192.168.1.*).
 func NewClient(allow, deny []string, resolver *net.Resolver) (*Client, error) {
 	h, err := newHosts(allow, deny)
 	if err != nil {

@@ -34,6 +34,7 @@ type hostPattern struct {
 	prefix netip.Prefix // of a range; a single address is a name that is matched literally
 	exact  bool         // one IP address, written out
 	opens  bool         // it names its hosts well enough to open private addresses
+	begins bool         // it is the beginning of addresses; anybody can give a name such a beginning
 }
 
 // publicPorts are where web servers listen. Any other port of a public host is
@@ -95,12 +96,7 @@ func parseHostPattern(text string) (hostPattern, error) {
 	if strings.ContainsAny(text, "/ @?#") {
 		return hostPattern{}, errors.New("write a host without scheme, port or path")
 	}
-	fixed, wild := 0, strings.Contains(text, "*")
-	for label := range strings.SplitSeq(text, ".") {
-		if !strings.Contains(label, "*") {
-			fixed++
-		}
-	}
+	wild, begins := strings.Contains(text, "*"), addressBegins.MatchString(text)
 	if !wild {
 		if ascii, err := idna.Lookup.ToASCII(text); err == nil {
 			text = ascii
@@ -108,7 +104,22 @@ func parseHostPattern(text string) (hostPattern, error) {
 	}
 	pattern := strings.ReplaceAll(regexp.QuoteMeta(text), `\*`, ".*")
 	glob, err := regexp.Compile("^" + pattern + "$")
-	return hostPattern{glob: glob, opens: !wild || fixed >= 2}, err
+	return hostPattern{glob: glob, opens: !wild || begins || domain.MatchString(text), begins: begins}, err
+}
+
+// Whose the names are that end in two parts is known: theirs who have that domain.
+// Where they begin says nothing, but for addresses that are written out.
+var (
+	domain        = regexp.MustCompile(`\.[^.*]+\.[^.*]+$`)
+	addressBegins = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9.*]+$`)
+)
+
+// frees says whether private addresses of a host may be opened.
+func (p hostPattern) frees(name string) bool {
+	if _, err := netip.ParseAddr(name); err != nil && p.begins {
+		return false
+	}
+	return p.opens && p.host(name)
 }
 
 // host matches the name, or the address, that stands in a URL.
@@ -209,7 +220,7 @@ func (h *hosts) judge(name string, target netip.AddrPort) error {
 		return private(name, ip)
 	}
 	guard := h.public
-	if slices.ContainsFunc(h.allow, func(p hostPattern) bool { return p.opens && p.host(name) }) {
+	if slices.ContainsFunc(h.allow, func(p hostPattern) bool { return p.frees(name) }) {
 		guard = h.private
 	}
 	err := guard.Safe(network(ip), net.JoinHostPort(ip.String(), strconv.Itoa(int(target.Port()))), nil)
