@@ -43,18 +43,18 @@ func named(name, token string) string {
 	return name + "-" + token
 }
 
-// cutOff is how a completion ended that ran into a limit of its length.
-const cutOff = "length"
-
 // shown is the answer as people read it.
 func (st *step) shown() string {
 	if st == nil {
 		return ""
 	}
-	if !st.Cut {
-		return st.Answer
+	switch {
+	case st.Cut:
+		return speak.Unfenced(st.Answer) + "\n\n" + textCut
+	case st.Withheld:
+		return speak.Unfenced(st.Answer) + "\n\n" + textWithheld
 	}
-	return speak.Unfenced(st.Answer) + "\n\n" + textCut
+	return st.Answer
 }
 
 // Step is the entry for a completion that came of c. The calls' ids come of the
@@ -70,7 +70,7 @@ func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 	said := a.Protocol.Read(c.Tools, r)
 	s.Thought, s.Reasoned = said.Thought, said.Reasoned
 	s.Answer, s.Marks = unmarked(said.Answer)
-	s.Cut = r.Finish == cutOff
+	s.Cut, s.Withheld = r.Finish == llm.CutOff, r.Finish == llm.Withheld
 	if len(c.Tools) == 0 && len(said.Calls) > 0 {
 		// The model was told to answer, and asked for a tool all the same. What it
 		// said besides may do; what it only thought is no answer.

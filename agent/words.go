@@ -43,6 +43,7 @@ const (
 	textMerge        = "[Drafts that you made of an answer, from different angles. They may be wrong. Weigh them, act where that is needed, and write one answer.]"
 	textAngle        = "[This is draft %d of %d; people will not see it. No tool can change anything now.] "
 	textCut          = "(The answer is cut off here: it is longer than the model may write at once. Ask me to go on.)"
+	textWithheld     = "(The answer ends here: the provider's content filter cut it off.)"
 	textStuck        = "I got stuck: I thought about it and came to no action and no answer. Tell me what to do next, or ask in another way."
 	textSystem       = `People write to you in a chat thread; each message begins with the writer's name. Answer in CommonMark, briefly.
 Use the tools when they help. Before some calls people are asked for approval: that is handled for you, so call the tool and do not ask for permission in words. When a call was denied, expired or cancelled, or its outcome is unknown, say so plainly and do not claim that it was done.

@@ -125,6 +125,15 @@ type Response struct {
 	Usage     Usage
 }
 
+// The two of the words for how a completion ended that say that it is not whole.
+const (
+	CutOff   = "length"
+	Withheld = "content_filter" // from there on, by a filter of the provider's
+)
+
+// Whole says whether nothing is missing behind what was written.
+func (r Response) Whole() bool { return r.Finish != CutOff && r.Finish != Withheld }
+
 // Usage counts tokens as the provider reports them; zero where it does not.
 type Usage struct {
 	Prompt     int `json:"prompt,omitempty"` // Cached included

@@ -112,7 +112,8 @@ type (
 		Echo     llm.Echo      `json:"echo,omitempty"`     // for the provider, within the turn
 		Called   bool          `json:"called,omitempty"`   // it called tools although none could be called
 		Answer   string        `json:"answer,omitempty"`
-		Cut      bool          `json:"cut,omitempty"` // the completion ran into a limit of its length
+		Cut      bool          `json:"cut,omitempty"`      // the completion ran into a limit of its length
+		Withheld bool          `json:"withheld,omitempty"` // a filter of the provider's ended it
 		Phase    StepKind      `json:"phase,omitempty"`
 		Branch   int           `json:"branch,omitempty"` // which draft it works on, from 1
 		Failed   bool          `json:"failed,omitempty"` // the call failed, and the turn goes on without it

@@ -24,7 +24,7 @@ func (Numbered) Read(tools []llm.Tool, r llm.Response) Completion {
 	text, reasoning := parted(r.Text, r.Reasoning)
 	body, cut := cutObservation(text, false)
 	rd := numberedReading{
-		reading:  reading{kit: tools, body: body, segs: segments(body), cutOff: r.Finish == "length" && !cut},
+		reading:  reading{kit: tools, body: body, segs: segments(body), cutOff: !r.Whole() && !cut},
 		brackets: newBrackets(tools),
 	}
 	c := rd.read(cut)

@@ -22,7 +22,7 @@ import (
 func (React) Read(tools []llm.Tool, r llm.Response) Completion {
 	text, reasoning := parted(r.Text, r.Reasoning)
 	body, cut := cutObservation(text, true)
-	rd := reading{kit: tools, body: body, segs: segments(body), cutOff: r.Finish == "length" && !cut}
+	rd := reading{kit: tools, body: body, segs: segments(body), cutOff: !r.Whole() && !cut}
 	var c Completion
 	if len(tools) == 0 {
 		c = rd.lastWords()
@@ -40,7 +40,7 @@ type reading struct {
 	kit
 	body   string
 	segs   []segment
-	cutOff bool // by its length
+	cutOff bool // by its length, or by a filter
 }
 
 func (rd reading) react(cut bool) Completion {

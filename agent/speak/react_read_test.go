@@ -184,7 +184,7 @@ func checkOdd(t *testing.T, p speak.Protocol, tt odd) {
 	}
 }
 
-// What the token limit cut off runs only where it shows that it is whole.
+// What the token limit, or a content filter, cut off runs only where it shows that it is whole.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -205,9 +205,11 @@ func TestCutOff(t *testing.T) {
 		{speak.Numbered{}, odd{"half an answer is what there is", "Thought 1: a\nAction 1: Finish[Os", `thinks a | answers Os`}},
 	}
 	for _, tt := range tests {
-		got := meaning(tt.protocol.Read(shelf(), llm.Response{Text: tt.text, Finish: "length"}))
-		if got != tt.want {
-			t.Errorf("%T, %s:\n got %s\nwant %s", tt.protocol, tt.why, got, tt.want)
+		for _, finish := range []string{"length", "content_filter"} {
+			got := meaning(tt.protocol.Read(shelf(), llm.Response{Text: tt.text, Finish: finish}))
+			if got != tt.want {
+				t.Errorf("%T, %s, %s:\n got %s\nwant %s", tt.protocol, finish, tt.why, got, tt.want)
+			}
 		}
 	}
 }

@@ -189,10 +189,19 @@ func (c *completion) end(ended bool, cause error) (llm.Response, error) {
 		return llm.Response{}, malformed("an answer with nothing in it")
 	}
 	calls := c.calls.finish(c.newID)
-	return llm.Response{
+	return leftOf(llm.Response{
 		Text: c.text.String(), Reasoning: c.thought.String(), Echo: c.echo(calls),
 		Calls: calls, Finish: finish(c.finish, len(calls) > 0), Usage: c.usage,
-	}, nil
+	})
+}
+
+// leftOf gives what a filter left of an answer. Nothing at all is a refusal, like that
+// of a question; to ask again would bring the same.
+func leftOf(r llm.Response) (llm.Response, error) {
+	if r.Finish == llm.Withheld && strings.TrimSpace(r.Text) == "" && len(r.Calls) == 0 {
+		return llm.Response{}, &failure{public: llm.Error{Fault: llm.Filtered, Message: "there is nothing left of the answer"}}
+	}
+	return r, nil
 }
 
 // gaveUp are the reasons of an answer that its server broke off: OpenRouter; DeepSeek;

@@ -268,7 +268,7 @@ func (a *answer) end(_ bool, cause error) (llm.Response, error) {
 	}
 	u := a.final.Usage
 	out.Usage = llm.Usage{Prompt: u.Input, Cached: u.InputDetails.Cached, Completion: u.Output, Reasoning: u.OutputDetails.Reasoning}
-	return out, nil
+	return leftOf(out)
 }
 
 // reasoning are the items that go back with the calls: those that are of use to

@@ -158,6 +158,8 @@ func TestStreamFails(t *testing.T) {
 		{"finish abort, vLLM and SGLang", served{body: sse(`{"choices":[{"delta":{"content":"x"},"finish_reason":null}]}`, `{"choices":[{"delta":{},"finish_reason":"abort"}]}`, done)}, llm.Error{Fault: llm.Unreachable, Message: "the provider gave up in the middle"}, true},
 		{"finish network_error, Z.ai", served{body: sse(`{"choices":[{"delta":{"content":"x"},"finish_reason":"network_error"}]}`)}, llm.Error{Fault: llm.Unreachable, Message: "the provider gave up in the middle"}, true},
 
+		{"filtered as a whole", served{body: sse(`{"choices":[{"delta":{"role":"assistant","content":""}}]}`, `{"choices":[{"delta":{},"finish_reason":"content_filter"}]}`, done)}, llm.Error{Fault: llm.Filtered, Message: "there is nothing left of the answer"}, false},
+		{"filtered as a whole, in one", served{body: `{"choices":[{"message":{"content":null},"finish_reason":"content_filter"}]}`}, llm.Error{Fault: llm.Filtered, Message: "there is nothing left of the answer"}, false},
 		{"error first in its line", served{body: half + sse(`{"error":{"message":"m","code":502}}`)}, llm.Error{Fault: llm.Unreachable, Status: 502, Message: "m"}, true},
 		{"error further on", served{body: half + sse(`{"id":"x","error":{"message":"m","code":"502"},"choices":[{"delta":{},"finish_reason":"error"}]}`)}, llm.Error{Fault: llm.Unreachable, Status: 502, Message: "m"}, true},
 		{"error is a text", served{body: half + sse(`{"error":"out of memory"}`)}, llm.Error{Fault: llm.Unreachable, Status: 500, Message: "out of memory"}, true},
