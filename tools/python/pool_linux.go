@@ -29,6 +29,7 @@ type Python struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session // by the name of the thread's folder
+	lanes    map[string]*lane    // the same
 }
 
 // session is a thread that is in use.
@@ -60,7 +61,7 @@ func open(ctx context.Context, o Options) (*Python, error) {
 		return nil, fmt.Errorf("find python's folder: %w", err)
 	}
 	p := &Python{
-		o: o, box: box, closing: make(chan struct{}), calls: make(chan struct{}, o.Most), sessions: map[string]*session{},
+		o: o, box: box, closing: make(chan struct{}), calls: make(chan struct{}, o.Most), sessions: map[string]*session{}, lanes: map[string]*lane{},
 	}
 	if p.dir, p.locked, err = lockPart(dir); err != nil {
 		return nil, err
@@ -128,8 +129,68 @@ func lockPart(dir string) (part string, lock *os.File, err error) {
 
 func (p *Python) threads() string { return filepath.Join(p.dir, "threads") }
 
+// lane is where the calls of a thread wait for each other, before one of them takes
+// a place: a thread that has many would leave none to the others.
+type lane struct {
+	turn  chan struct{}
+	users int // who hold turn or wait for it; under Python.mu
+}
+
+// queue waits until no other call of the thread runs.
+func (p *Python) queue(ctx context.Context, name string) error {
+	p.mu.Lock()
+	l := p.lanes[name]
+	if l == nil {
+		l = &lane{turn: make(chan struct{}, 1)}
+		p.lanes[name] = l
+	}
+	l.users++
+	p.mu.Unlock()
+	select {
+	case l.turn <- struct{}{}:
+		return nil
+	case <-p.closing:
+		p.dequeue(name)
+		return errClosed
+	case <-ctx.Done():
+		p.dequeue(name)
+		return context.Cause(ctx)
+	}
+}
+
+// dequeue takes a call out of its lane.
+func (p *Python) dequeue(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.lanes[name]; l.users > 1 {
+		l.users--
+	} else {
+		delete(p.lanes, name)
+	}
+}
+
+// next lets the next call of the thread have its turn.
+func (p *Python) next(name string) {
+	p.mu.Lock()
+	<-p.lanes[name].turn
+	p.mu.Unlock()
+	p.dequeue(name)
+}
+
 // enter gives a thread's session to the caller alone, who has to leave it.
 func (p *Python) enter(ctx context.Context, name string) (*session, error) {
+	if err := p.queue(ctx, name); err != nil {
+		return nil, err
+	}
+	s, err := p.place(ctx, name)
+	if err != nil {
+		p.next(name)
+	}
+	return s, err
+}
+
+// place gives one of the places for calls, and the thread's session.
+func (p *Python) place(ctx context.Context, name string) (*session, error) {
 	select {
 	case <-p.closing:
 		return nil, errClosed
@@ -159,6 +220,7 @@ func (p *Python) leave(name string, s *session) {
 	<-s.turn
 	p.release(name, s)
 	<-p.calls
+	p.next(name)
 }
 
 func (p *Python) release(name string, s *session) {
