@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,11 +65,13 @@ func (w *web) client() *http.Client {
 // RoundTrip implements http.RoundTripper: it adds the headers, and makes errors
 // of those answers that the SDK would only know by their phrase.
 func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
+	asked := requestOf(req)
+	call := asked.attempt(req.Context())
 	if origin(req.URL) != w.origin {
 		if req.Body != nil {
 			_ = req.Body.Close()
 		}
-		attemptOf(req.Context()).refuse(errElsewhere)
+		call.refuse(errElsewhere)
 		return nil, w.fault.note(errElsewhere)
 	}
 	req = req.Clone(req.Context())
@@ -79,13 +82,13 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		req.Header.Set(name, value)
 	}
-	attemptOf(req.Context()).send()
+	call.send()
 	resp, err := w.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
 	if resp.StatusCode >= http.StatusBadRequest {
-		return w.refusal(req, resp)
+		return w.refusal(req, resp, asked)
 	}
 	if kind := resp.Header.Get("Content-Type"); resp.StatusCode == http.StatusOK && !strings.HasPrefix(kind, "application/json") && !strings.HasPrefix(kind, "text/event-stream") {
 		_ = w.fault.note(notTheProtocol(kind)) // for the case that it matters: some answer a notification so
@@ -122,17 +125,16 @@ const mostRefusal = 1 << 20
 // the very request in the terms of the protocol. It may have lost the session,
 // which it should say with 404, and many say with 400: then the call begins anew in
 // a new one.
-func (w *web) refusal(req *http.Request, resp *http.Response) (*http.Response, error) {
+func (w *web) refusal(req *http.Request, resp *http.Response, asked request) (*http.Response, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, mostRefusal))
 	_ = resp.Body.Close()
 	resp.Body = io.NopCloser(bytes.NewReader(body))
-	asked := requestOf(req)
 	if err == nil && asked.answeredBy(body) {
 		return resp, nil
 	}
 	status := resp.StatusCode
 	reason := w.fault.note(statusReason(status))
-	attemptOf(req.Context()).refuse(reason)
+	asked.attempt(req.Context()).refuse(reason)
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
 		return nil, reason
@@ -189,6 +191,16 @@ func requestOf(req *http.Request) (asked request) {
 		return request{}
 	}
 	return asked
+}
+
+// attempt is the attempt at a call that the request itself makes; nil where it makes none.
+// Others are made for a call, too: to have the stream of its answer go on, or to tell
+// that it was given up. What becomes of these says nothing of what it did.
+func (r request) attempt(ctx context.Context) *attempt {
+	if r.Method != "tools/call" {
+		return nil
+	}
+	return attemptOf(ctx)
 }
 
 // answeredBy says whether a body is the protocol's answer to the request.

@@ -146,6 +146,7 @@ type front struct {
 	answer func(w http.ResponseWriter, tool string, nth int) bool // true: it did
 	calls  map[string]int
 	gets   int
+	resume int // the status with which it answers whoever wants a stream to go on
 }
 
 // ServeHTTP implements http.Handler.
@@ -163,6 +164,11 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	if r.Method == http.MethodGet || msg.Method == "subscriptions/listen" {
 		f.gets++
+	}
+	if f.resume > 0 && r.Method == http.MethodGet {
+		f.mu.Unlock()
+		w.WriteHeader(f.resume)
+		return
 	}
 	if msg.Method != "tools/call" {
 		f.mu.Unlock()
@@ -273,6 +279,31 @@ func TestHTTPLosesTheSessionOfOthers(t *testing.T) {
 	}
 	if n := f.count("slow"); n != 1 {
 		t.Errorf("the call that ran was made %d times", n)
+	}
+}
+
+// A call that a server had begun to answer when it ended is not made again, although
+// the next one knows nothing of the stream that the answer is to go on with.
+func TestHTTPLosesTheStream(t *testing.T) {
+	for _, status := range []int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusConflict} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			site := newSite(t, false, func() *sdk.Server { return build(t.TempDir()) })
+			f := before(site, func(w http.ResponseWriter, tool string, nth int) bool {
+				if tool != "echo" || nth > 1 {
+					return false
+				}
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, "id: 1\nretry: 1\ndata: \n\n") // by then it runs
+				return true
+			})
+			f.resume = status
+			b := connect(t, Options{Servers: []Server{site.server()}})
+			b.says("web_echo", `{"text":"x"}`, "Whether it was done is not known", true)
+			if n := f.count("echo"); n != 1 {
+				t.Errorf("it was called %d times", n)
+			}
+			b.says("web_key", `{}`, keyOf("key 1"), false)
+		})
 	}
 }
 
