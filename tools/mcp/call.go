@@ -45,7 +45,8 @@ func (s *server) call(ctx context.Context, o offer, in tools.Input) (llm.Result,
 		if off := differs(o.d, l.tools); off != "" {
 			return switchedOff(o, off), nil
 		}
-		a, run := &attempt{begun: time.Now()}, &running{in: in, limit: limit, session: l.session, ctx: ctx}
+		a := &attempt{begun: time.Now()}
+		run := &running{in: in, limit: limit, session: l.session, ctx: ctx, attempt: a}
 		end := s.calls.begin(run)
 		r, err := l.session.CallTool(context.WithValue(context.WithValue(ctx, attemptKey{}, a), runningKey{}, run), &sdk.CallToolParams{
 			Meta: sdk.Meta{keyMeta: keyOf(in.Key)}, Name: o.d.Name, Arguments: in.Args,
@@ -98,7 +99,7 @@ func (s *server) broken(ctx context.Context, o offer, err error, a *attempt) (ll
 	if noted := cmp.Or(a.refusal(), s.noted(a.begun)); noted != nil {
 		reason = noted
 	}
-	if undialled(err) || a.undone() && (ended(err) || a.refusal() != nil) {
+	if undialled(err) && !a.hasBegun() || a.undone() && (ended(err) || a.refusal() != nil) {
 		return s.unavailable(ctx, o, reason)
 	}
 	return failed("%s broke off before there was an answer: the connection to the server %s failed (%v). Whether it was done is not known: look before you do it again.", o.as, s.Name, reason),

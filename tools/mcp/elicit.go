@@ -41,6 +41,7 @@ type running struct {
 	limit   *patience.Limit
 	session *sdk.ClientSession
 	ctx     context.Context
+	attempt *attempt
 
 	mu    sync.Mutex
 	notes []string // what was asked, for the model
@@ -179,6 +180,7 @@ func (s *server) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.Elici
 		s.log.Info("an mcp server asked a person something, and it is not known whom", "server", s.Name)
 		return declined, nil
 	}
+	r.attempt.ask()
 	q, err := s.question(req.Params)
 	var a chat.Answer
 	if err == nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -83,6 +84,49 @@ func each(t *testing.T, p pace, play func(t *testing.T, b *bench, tool string)) 
 			site := newSite(t, false, func() *sdk.Server { return build(dir) })
 			play(t, connect(t, Options{Servers: []Server{site.server()}, pace: p}), "web_ask")
 		})
+	}
+}
+
+// A call that was half done when it asked is not said to have been left alone, where the
+// server does not take the answer.
+func TestElicitationAnswerRefused(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{400, 404, 409} {
+		site := newSite(t, true, func() *sdk.Server { return build(t.TempDir()) })
+		f := before(site, func(w http.ResponseWriter, tool string, nth int) bool {
+			if tool == "ask" && nth == 2 {
+				w.WriteHeader(status)
+			}
+			return tool == "ask" && nth == 2
+		})
+		b := connect(t, Options{Servers: []Server{site.server()}})
+		ada := &person{reply: func(context.Context, chat.Question) (chat.Answer, error) {
+			return chat.Answer{How: chat.Accepted, By: chat.User{Name: "ada"}, Text: "Prod", Values: `{"env":"prod"}`}, nil
+		}}
+		if r := b.askedBy(ada, "web_ask", "form|"+wantsEnv+"|Where to?"); !r.Failed || !strings.Contains(r.Text, "Whether it was done is not known") {
+			t.Errorf("%d: %q", status, r.Text)
+		}
+		if n := f.count("ask"); n != 2 || len(ada.asked) != 1 {
+			t.Errorf("%d: %d requests, asked %d times", status, n, len(ada.asked))
+		}
+	}
+}
+
+// A program that ends while a person thinks is not asked for the same again.
+func TestElicitationOutlivesTheServer(t *testing.T) {
+	t.Parallel()
+	b := connect(t, Options{Servers: []Server{stdio(t, t.TempDir())}})
+	ada := &person{reply: func(context.Context, chat.Question) (chat.Answer, error) {
+		if r, _ := b.call("test_dies", `{}`); !r.Failed {
+			t.Errorf("it lives: %q", r.Text)
+		}
+		return chat.Answer{How: chat.Accepted, By: chat.User{Name: "ada"}, Text: "Prod", Values: `{"env":"prod"}`}, nil
+	}}
+	if r := b.askedBy(ada, "test_ask", "form|"+wantsEnv+"|Where to?"); !r.Failed || !strings.Contains(r.Text, "Whether it was done is not known") {
+		t.Errorf("%q", r.Text)
+	}
+	if len(ada.asked) != 1 {
+		t.Errorf("asked %d times", len(ada.asked))
 	}
 }
 

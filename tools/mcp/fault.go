@@ -91,9 +91,10 @@ func undialled(err error) bool {
 type attempt struct {
 	begun time.Time
 
-	mu   sync.Mutex
-	sent bool
-	err  error // the server's refusal of this very call
+	mu    sync.Mutex
+	sent  bool
+	asked bool  // the server asked a person something for it, and so had begun
+	err   error // the server's refusal of this very call
 }
 
 // attemptKey is where a context holds the attempt that it is for.
@@ -113,6 +114,21 @@ func (a *attempt) send() {
 	}
 }
 
+func (a *attempt) ask() {
+	if a != nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.asked = true
+	}
+}
+
+// hasBegun says whether the server is known to have begun.
+func (a *attempt) hasBegun() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.asked
+}
+
 func (a *attempt) refuse(err error) {
 	if a != nil {
 		a.mu.Lock()
@@ -128,10 +144,11 @@ func (a *attempt) refusal() error {
 }
 
 // undone says that nothing was done for certain: the call was refused, or never
-// went out.
+// went out. With the newest version of the protocol it goes out once more with each
+// answer of a person's, and a refusal of that is none of the call.
 func (a *attempt) undone() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var own *trouble
-	return !a.sent || errors.As(a.err, &own) && own.undone
+	return !a.asked && (!a.sent || errors.As(a.err, &own) && own.undone)
 }
