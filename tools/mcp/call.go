@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,8 +87,12 @@ func (s *server) unavailable(ctx context.Context, o offer, err error) (llm.Resul
 
 // broken tells of a call that went out and did not come back with a result.
 func (s *server) broken(ctx context.Context, o offer, err error, a *attempt) (llm.Result, error) {
-	if said, ok := answered(err); ok {
-		return failed("%s was not done; the server %s says:\n%s", o.as, s.Name, said), nil
+	if said, undone, ok := answered(err); ok {
+		what := "failed, and what it had begun may be done in part or as a whole"
+		if undone && !a.hasBegun() {
+			what = "was not done"
+		}
+		return failed("%s %s; the server %s says:\n%s", o.as, what, s.Name, said), nil
 	}
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errSlow):
@@ -106,15 +111,20 @@ func (s *server) broken(ctx context.Context, o offer, err error, a *attempt) (ll
 		fmt.Errorf("call mcp server %s: %w", s.Name, reason)
 }
 
-// answered gives the words of a server that refuses a call. They are for the
-// model only, as they may repeat arguments.
-func answered(err error) (string, bool) {
+// answered gives the words of a server that answers a call with an error, and whether
+// that is one of the request. They are for the model only, as they may repeat arguments.
+func answered(err error) (said string, undone, ok bool) {
 	var answer *jsonrpc.Error
 	if !errors.As(err, &answer) || answer.Code == codeRejected {
-		return "", false
+		return "", false, false
 	}
-	return fmt.Sprintf("%s (code %d)", answer.Message, answer.Code), true
+	return fmt.Sprintf("%s (code %d)", answer.Message, answer.Code), slices.Contains(ofRequests, answer.Code), true
 }
+
+// ofRequests are the errors of what was asked, after which nothing was done. Others come
+// from servers that broke down, and proxies that waited no longer.
+// https://www.jsonrpc.org/specification#error_object
+var ofRequests = []int64{jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams}
 
 // codeRejected is what the SDK uses for itself where a transport did not take a
 // message.

@@ -177,6 +177,14 @@ func TestServerDies(t *testing.T) {
 	}
 }
 
+// An error of the protocol's says that a call was not done only where it is one of the
+// request: with the others the server, or what stands behind it, may have begun.
+func TestProtocolErrors(t *testing.T) {
+	b := connect(t, Options{Servers: []Server{stdio(t, t.TempDir())}})
+	b.says("test_wants", `{}`, "test_wants was not done; the server test says:\nno such folder (code -32602)", true)
+	b.says("test_gives_up", `{}`, "test_gives_up failed, and what it had begun may be done in part or as a whole; the server test says:\nRequest timed out (code -32001)", true)
+}
+
 // A call ends when its time is over, or when the turn is stopped, and the server
 // is told.
 func TestSlow(t *testing.T) {

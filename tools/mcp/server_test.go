@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -91,6 +92,14 @@ func build(dir string) *sdk.Server {
 		return says("")
 	})
 	add("huge", none, nil, func(context.Context, string, sdk.Meta) *sdk.CallToolResult { return says(strings.Repeat("x", 300<<10)) })
+	s.AddTool(&sdk.Tool{Name: "gives_up", Description: "A proxy that waits no longer.", InputSchema: json.RawMessage(none)},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return nil, &jsonrpc.Error{Code: -32001, Message: "Request timed out"}
+		})
+	s.AddTool(&sdk.Tool{Name: "wants", Description: "Wants something else.", InputSchema: json.RawMessage(none)},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no such folder"}
+		})
 	add("dies", none, nil, func(context.Context, string, sdk.Meta) *sdk.CallToolResult {
 		touch(dir, "died")
 		os.Exit(3)
