@@ -127,7 +127,7 @@ func (d *decision) barsPreview(tool Tool, c *call) string {
 	if taint.Source == "" {
 		return ""
 	}
-	for _, name := range tool.Sends {
+	for _, name := range tool.sending(c.Args) {
 		values, all := tool.sent(c.Args, name)
 		if !all || slices.ContainsFunc(values, func(v string) bool { return !d.personWrote(v) }) {
 			return fmt.Sprintf("it was not run, since this turn holds content from outside (%s) and no person wrote %s", taint.Source, brief(name))

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"nod/llm"
 )
 
 // An address can carry what was said here to somebody else, and so can a choice
@@ -24,13 +26,31 @@ const freeFetches = 2
 // goesWhereTold says whether a call that changes nothing goes only to places
 // that may be gone to unasked in a tainted turn.
 func (d *decision) goesWhereTold(tool Tool, c *call) bool {
-	for _, name := range tool.Sends {
+	for _, name := range tool.sending(c.Args) {
 		values, all := tool.sent(c.Args, name)
 		if !all || slices.ContainsFunc(values, func(v string) bool { return !d.personWrote(v) }) {
 			return false
 		}
 	}
 	return tool.Address == "" || d.mayFetch(tool, c)
+}
+
+// sending lists the parameters of a call whose values go to a place outside.
+func (t Tool) sending(arguments string) (names []string) {
+	if !slices.Contains(t.Sends, llm.Unnamed) {
+		return t.Sends
+	}
+	var schema struct{ Properties map[string]json.RawMessage }
+	var named map[string]json.RawMessage
+	_ = json.Unmarshal(t.Parameters, &schema) // of a schema that can't be read nothing is named
+	_ = json.Unmarshal([]byte(arguments), &named)
+	for name := range named {
+		if _, there := schema.Properties[name]; !there {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return append(names, t.Sends...)
 }
 
 // sent lists the values of a parameter, however deep they lie in it; all is false
@@ -49,6 +69,9 @@ func (t Tool) sent(arguments, name string) (values []string, all bool) {
 	var value any
 	if dec.Decode(&value) != nil {
 		return nil, false
+	}
+	if !slices.Contains(t.Sends, name) { // the model chose it
+		values = append(values, name)
 	}
 	t.carried(&values, value, false)
 	return values, len(values) < mostLeaves

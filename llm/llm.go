@@ -115,6 +115,10 @@ type Delta struct {
 	Calls     bool
 }
 
+// Unnamed stands, among the names of parameters, for all that a tool's schema does not
+// name and takes all the same.
+const Unnamed = "*"
+
 // Response is one whole completion.
 type Response struct {
 	Text      string

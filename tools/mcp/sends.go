@@ -5,13 +5,15 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"nod/llm"
 )
 
 // sends lists the parameters of a tool whose values leave the server for a place
 // that somebody else may own: what the configuration says, or else what the tool
 // lets on by itself. A tool that says that it acts on an open world may send
 // anything that it is given, but for what can't carry much: numbers, yes or no,
-// a choice of a list.
+// a choice of a list. So does one with parameters that it does not name.
 func (c Server) sends(d Definition) []string {
 	var out []string
 	said := false
@@ -38,7 +40,16 @@ func (c Server) sends(d Definition) []string {
 			out = append(out, name)
 		}
 	}
+	if open && !closed(root) {
+		out = append(out, llm.Unnamed)
+	}
 	return out
+}
+
+// closed says whether a schema takes no parameters but those that it names.
+func closed(root map[string]any) bool {
+	others, said := root["additionalProperties"].(bool)
+	return said && !others && root["patternProperties"] == nil
 }
 
 // wide says whether a value of a schema can carry a text.
