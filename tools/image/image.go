@@ -263,7 +263,7 @@ func (i *imager) failed(err error) (llm.Result, error) {
 		return tools.Failed("The image service does not know this address or model%s. An operator has to check the configuration; do without a picture", message), operators
 	case e.Status == http.StatusForbidden:
 		return tools.Failed("%s%s", e.Words, message), operators
-	case e.Status != 0 && e.Status < 500, neverSent(err):
+	case e.Status != 0 && e.Status < 500 && e.Status != http.StatusRequestTimeout, neverSent(err):
 		return tools.Failed("%s", e.Words), operators
 	}
 	words := e.Words

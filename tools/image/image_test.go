@@ -142,6 +142,7 @@ func TestTrouble(t *testing.T) {
 		{"no credit", answer(429, fault("insufficient_quota", "You exceeded your current quota")), "no credit left", "insufficient_quota"},
 		{"500", answer(500, ""), "trouble of its own. Whether a picture was made, and paid for, " + unknown, "500"},
 		{"503", answer(503, "<html>"), unknown, "503"},
+		{"408", answer(408, "stream timeout"), unknown, "408"},
 		{"redirect", tooltest.Handle(t, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 		}), "answers 307", "307"},

@@ -157,7 +157,7 @@ func statusReason(status int) error {
 		return refused("its address does not take the requests of this protocol (status 405), as that of an older server (HTTP with SSE) does not; look at url")
 	case status == http.StatusTooManyRequests:
 		return refused("it has had too many requests (status 429)")
-	case status >= http.StatusInternalServerError:
+	case status >= http.StatusInternalServerError, status == http.StatusRequestTimeout: // this one is said by proxies of servers that go on
 		return ours("it answers with status %d", status)
 	}
 	return refused("it refuses the request (status %d)", status)

@@ -219,6 +219,25 @@ func TestHTTPRefusesACall(t *testing.T) {
 	}
 }
 
+// A proxy's word that it took too long is none of the server's behind it, which may go on:
+// older ones say so with 408.
+func TestHTTPTimedOut(t *testing.T) {
+	for _, status := range []int{http.StatusRequestTimeout, http.StatusGatewayTimeout} {
+		site := newSite(t, false, func() *sdk.Server { return build(t.TempDir()) })
+		f := before(site, func(w http.ResponseWriter, tool string, _ int) bool {
+			if tool == "echo" {
+				http.Error(w, "stream timeout", status)
+			}
+			return tool == "echo"
+		})
+		b := connect(t, Options{Servers: []Server{site.server()}})
+		b.says("web_echo", `{"text":"x"}`, "Whether it was done is not known", true)
+		if n := f.count("echo"); n != 1 {
+			t.Errorf("%d: it was called %d times", status, n)
+		}
+	}
+}
+
 // Some servers say with 400 that they do not know a session, with a body in the
 // form of the protocol that is about no request.
 func TestHTTPLosesTheSession(t *testing.T) {
