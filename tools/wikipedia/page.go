@@ -40,8 +40,7 @@ func (f *wikiFault) err() error {
 
 // page gets a page by its title, following redirects.
 func (w *encyclopedia) page(ctx context.Context, entity string) (wikiPage, error) {
-	key := strings.ToLower(entity)
-	if p, ok := w.pages.Find(key); ok {
+	if p, ok := w.pages.Find(entity); ok {
 		return p, nil
 	}
 	var got struct {
@@ -82,7 +81,7 @@ func (w *encyclopedia) page(ctx context.Context, entity string) (wikiPage, error
 			page.text = ""
 		}
 	}
-	w.pages.Keep(key, page)
+	w.pages.Keep(entity, page)
 	return page, nil
 }
 

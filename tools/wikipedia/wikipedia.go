@@ -41,7 +41,7 @@ type Options struct {
 type encyclopedia struct {
 	api   *web.API
 	url   *url.URL
-	pages *tools.Recent[string, wikiPage] // by entity, in lower case
+	pages *tools.Recent[string, wikiPage] // by entity
 }
 
 // Answers of a search that found no page.

@@ -60,6 +60,10 @@ water.<sup>[1]</sup> They are old.</p><ul><li>A list.</li></ul></div>`}}
 		page(map[string]any{"pageid": 2, "title": "Mercury", "extract": "Mercury may refer to:", "pageprops": map[string]any{"disambiguation": ""}})
 	case q.Get("titles") == "Kettle" && w.plain:
 		page(map[string]any{"pageid": 3, "title": "Kettle"})
+	case q.Get("titles") == "US":
+		page(map[string]any{"pageid": 4, "title": "United States", "extract": "The United States is a country."})
+	case q.Get("titles") == "Us":
+		page(map[string]any{"pageid": 5, "title": "Us", "extract": "Us is a film."})
 	case q.Get("titles") == "Limit":
 		answer = map[string]any{"error": map[string]any{"code": "ratelimited", "info": "You've exceeded your rate limit."}}
 	default:
@@ -138,12 +142,24 @@ func TestWikipedia(t *testing.T) {
 		}
 	}
 	before := w.requests
-	if _, err := call("c", "search", "ada lovelace"); err != nil || w.requests != before {
+	if _, err := call("c", "search", "Ada Lovelace"); err != nil || w.requests != before {
 		t.Errorf("%d requests for a page that is known: %v", w.requests-before, err)
 	}
 }
 
 // TestAfterRestart goes on with nothing but what the thread's log says.
+// Titles that differ in their letter case alone are of different pages.
+func TestLetterCase(t *testing.T) {
+	server := httptest.NewServer(&wiki{t: t})
+	defer server.Close()
+	call := wikiOf(t, server.URL+"/w/api.php")
+	for arg, want := range map[string]string{"Us": "Us is a film.", "US": "The United States is a country."} {
+		if r, err := call("a", "search", arg); err != nil || !strings.Contains(r.Text, want) {
+			t.Errorf("%s: %q, %v", arg, r.Text, err)
+		}
+	}
+}
+
 func TestAfterRestart(t *testing.T) {
 	w := &wiki{t: t}
 	server := httptest.NewServer(w)
