@@ -32,7 +32,7 @@ type exportTracesCommand struct {
 // Run sends, or prints, what is in the log. It reads beside the service and changes
 // nothing.
 func (c exportTracesCommand) Run(ctx context.Context, cmd *commands, env Env) error {
-	cfg, err := config.Load(c.Config, config.LoadOptions{Lenient: true, Getenv: env.Getenv})
+	cfg, err := config.Load(c.Config, config.LoadOptions{Lenient: true, Needs: lookedAt, Getenv: env.Getenv})
 	if err == nil && cfg.Traces != nil { // secrets are needed in headers only
 		cfg, err = config.Load(c.Config, config.LoadOptions{Getenv: env.Getenv})
 	}

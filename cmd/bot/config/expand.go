@@ -27,6 +27,7 @@ type expansion struct {
 type environment struct {
 	getenv  func(string) (string, bool)
 	lenient bool
+	needs   []string // keys of which that is not true
 	source  []string // the lines of the file
 	found   map[*yaml.Node]expansion
 }

@@ -23,6 +23,9 @@ type LoadOptions struct {
 	// Lenient makes names that are not set in the environment fine: such a
 	// value keeps its default, and nothing is demanded of it.
 	Lenient bool
+	// Needs are keys, as dotted paths, of which Lenient is not true: a default would
+	// stand for something else than the file means.
+	Needs []string
 	// Getenv looks up the environment; nil is os.LookupEnv.
 	Getenv func(string) (string, bool)
 }
@@ -63,7 +66,7 @@ func parse(file, dir string, data []byte, o LoadOptions) (*Config, error) {
 	c.file, c.lines = file, r.lines
 	if root != nil {
 		env := &environment{
-			getenv: o.Getenv, lenient: o.Lenient,
+			getenv: o.Getenv, lenient: o.Lenient, needs: o.Needs,
 			source: strings.Split(string(data), "\n"), found: map[*yaml.Node]expansion{},
 		}
 		if env.getenv == nil {

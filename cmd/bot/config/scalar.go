@@ -39,7 +39,7 @@ func (d *decoder) known(n *yaml.Node, path string) bool {
 	if x.malformed {
 		d.add(n.Line, path, "has a ${ that is not ${NAME}; write that, or $${ for a ${ that stays")
 	}
-	if d.env.lenient && len(x.missing) > 0 {
+	if d.env.lenient && len(x.missing) > 0 && !slices.Contains(d.env.needs, path) {
 		d.unset[path] = true
 	} else {
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(x.missing))) {
