@@ -171,10 +171,12 @@ func tryModel(ctx context.Context, cfg *config.Config) (string, error) {
 	if cfg.Offline() {
 		return "the built-in demo model, as there is neither a key nor an address", nil
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.LLM.BaseURL+"/models", nil)
+	base, query, _ := strings.Cut(cfg.LLM.BaseURL, "?")
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/models", nil)
 	if err != nil {
 		return "", err
 	}
+	req.URL.RawQuery = query
 	if cfg.LLM.APIKey.IsSet() {
 		req.Header.Set("Authorization", "Bearer "+cfg.LLM.APIKey.Reveal())
 	}

@@ -83,3 +83,20 @@ func TestCheckPrintsNoKey(t *testing.T) {
 		}
 	}
 }
+
+// What stands behind the ? of the endpoint's address goes along with each request, and
+// check asks at the same address.
+func TestCheckAsksAtTheWholeAddress(t *testing.T) {
+	models := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/models" || r.URL.RawQuery != "key=hunter2-in-the-url" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	defer models.Close()
+	w := newSlackWorld(t, fakeslack.Options{})
+	n := newService(t, w, func(fakellm.Request) fakellm.Reply { return fakellm.Reply{} }, setup{})
+	file := n.rewrite("query.yaml", n.llm.URL, models.URL+"/v1?key=hunter2-in-the-url")
+	if _, out, errs := commandLine(w, "check", "--config", file); !strings.Contains(out, "ok    llm: ") {
+		t.Errorf("%s\n%s", out, errs)
+	}
+}

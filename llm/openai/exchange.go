@@ -24,6 +24,7 @@ const (
 // go-openai does not know, and of a refusal, with its headers.
 type exchange struct {
 	http   *http.Client
+	query  string // of the endpoint's address, such as api-version=…
 	now    func() time.Time
 	api    *openai.Client
 	stream bool
@@ -44,6 +45,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	if err := x.amend(req); err != nil {
 		return nil, err
 	}
+	req.URL.RawQuery = x.query
 	resp, err := x.http.Do(req)
 	if err != nil {
 		return nil, err

@@ -22,6 +22,7 @@ import (
 	mathrand "math/rand/v2"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -157,8 +158,8 @@ func (m *Model) attempt(ctx context.Context, req request, out *sink) (llm.Respon
 	x := &exchange{http: m.http, now: m.o.Now, stream: m.o.Stream && !req.lim.has(noStream), most: m.o.answerCap(), cancel: cancel}
 	cfg := openai.DefaultConfig(m.o.APIKey)
 	cfg.HTTPClient = x
-	if m.o.BaseURL != "" {
-		cfg.BaseURL = m.o.BaseURL
+	if m.o.BaseURL != "" { // go-openai puts the path of a call behind it, whatever it ends with
+		cfg.BaseURL, x.query, _ = strings.Cut(m.o.BaseURL, "?")
 	}
 	x.api = openai.NewClientWithConfig(cfg)
 	complete := m.chat

@@ -40,6 +40,7 @@ type script struct {
 
 type asked struct {
 	path   string
+	query  string
 	header http.Header
 	body   map[string]any
 	raw    string
@@ -50,7 +51,7 @@ func (s *script) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := asked{path: req.URL.Path, header: req.Header, raw: string(raw)}
+	a := asked{path: req.URL.Path, query: req.URL.RawQuery, header: req.Header, raw: string(raw)}
 	if err := json.Unmarshal(raw, &a.body); err != nil {
 		return nil, err
 	}
@@ -169,6 +170,18 @@ func TestRequest(t *testing.T) {
 	}
 	if s.asked[0].path != "/v1/chat/completions" {
 		t.Errorf("path %q", s.asked[0].path)
+	}
+}
+
+// Some endpoints want something behind the ? of their address.
+func TestQueryOfTheAddress(t *testing.T) {
+	s := &script{serve: []served{{body: good}}}
+	m, _ := s.model(func(o *Options) { o.BaseURL = "http://model.test/v1/?api-version=preview&x=%2F" })
+	if _, err := m.Complete(t.Context(), hi, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.asked[0]; got.path != "/v1/chat/completions" || got.query != "api-version=preview&x=%2F" {
+		t.Errorf("asked at %q with %q", got.path, got.query)
 	}
 }
 
