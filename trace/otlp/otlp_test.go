@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -58,6 +59,24 @@ func TestAgain(t *testing.T) {
 	c = fakeotlp.Start(t, func(int) int { return http.StatusUnauthorized })
 	if err := otlp.New(otlp.Options{URL: c.URL}).Deliver(t.Context(), spans(1)); err == nil || c.Requests() != 1 {
 		t.Errorf("refused: %v, %d requests", err, c.Requests())
+	}
+}
+
+// Spans and their headers go to the address in the file and to no other, and what
+// answers there in place of a collector, such as a page to sign in at, took nothing.
+func TestLeadsElsewhere(t *testing.T) {
+	t.Parallel()
+	there := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("elsewhere got %s with the key %q", r.Method, r.Header.Get("Api-Key"))
+	}))
+	defer there.Close()
+	for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect} {
+		here := httptest.NewServer(http.RedirectHandler(there.URL, status))
+		err := otlp.New(otlp.Options{URL: here.URL, Headers: map[string]string{"Api-Key": "x"}}).Deliver(t.Context(), spans(1))
+		here.Close()
+		if err == nil {
+			t.Errorf("status %d: the spans count as taken", status)
+		}
 	}
 }
 

@@ -50,7 +50,12 @@ const (
 // New makes a sender; [Sender.Run] has it send.
 func New(o Options) *Sender {
 	if o.Client == nil {
-		o.Client = &http.Client{Timeout: longest}
+		o.Client = &http.Client{
+			Timeout: longest,
+			// It would take the headers along, to wherever the answer says; and a page to sign
+			// in at would count as a collector that took the spans.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
