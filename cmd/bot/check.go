@@ -180,12 +180,16 @@ func tryModel(ctx context.Context, cfg *config.Config) (string, error) {
 	if cfg.LLM.APIKey.IsSet() {
 		req.Header.Set("Authorization", "Bearer "+cfg.LLM.APIKey.Reveal())
 	}
-	resp, err := http.DefaultClient.Do(req)
+	// As the calls of the model do, which follow no redirection.
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
 	if err != nil {
 		return "", fmt.Errorf("the endpoint can't be reached: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch {
+	case elsewhere(resp):
+		return "", fmt.Errorf("the endpoint leads elsewhere (status %d), where no conversation is taken to; write the address that it leads to as llm.base_url", resp.StatusCode)
 	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
 		return "", fmt.Errorf("the endpoint refuses the key (status %d); look at llm.api_key", resp.StatusCode)
 	case resp.StatusCode >= http.StatusInternalServerError:
@@ -194,6 +198,13 @@ func tryModel(ctx context.Context, cfg *config.Config) (string, error) {
 		return cfg.LLM.Model + " at " + plainURL(cfg.LLM.BaseURL), nil
 	}
 	return fmt.Sprintf("%s answers (it has no list of models)", plainURL(cfg.LLM.BaseURL)), nil
+}
+
+// elsewhere says whether an answer leads to another host, or from http to https.
+func elsewhere(resp *http.Response) bool {
+	to, err := resp.Location()
+	from := resp.Request.URL
+	return resp.StatusCode >= 300 && resp.StatusCode < 400 && err == nil && (to.Host != from.Host || to.Scheme != from.Scheme)
 }
 
 // plainURL is an address without its query, which may hold a key.

@@ -100,3 +100,19 @@ func TestCheckAsksAtTheWholeAddress(t *testing.T) {
 		t.Errorf("%s\n%s", out, errs)
 	}
 }
+
+// The calls of the model go nowhere else than to the address in the file, so check does
+// not either: one that leads on, as http often does to https, is not well.
+func TestCheckFollowsNoEndpointElsewhere(t *testing.T) {
+	there := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("check went elsewhere") }))
+	defer there.Close()
+	here := httptest.NewServer(http.RedirectHandler(there.URL, http.StatusMovedPermanently))
+	defer here.Close()
+	w := newSlackWorld(t, fakeslack.Options{})
+	n := newService(t, w, func(fakellm.Request) fakellm.Reply { return fakellm.Reply{} }, setup{})
+	file := n.rewrite("elsewhere.yaml", n.llm.URL, here.URL+"/v1")
+	status, out, errs := commandLine(w, "check", "--config", file)
+	if status != exitFailed || !strings.Contains(out, "FAIL  llm: the endpoint leads elsewhere (status 301)") {
+		t.Errorf("status %d\n%s\n%s", status, out, errs)
+	}
+}
