@@ -93,6 +93,11 @@ func (k *checker) env(key string, names []string) {
 	for _, own := range []string{"store", "llm.api_key", "slack.app_token", "slack.bot_token", "discord.token", "tools.search.api_key"} {
 		secret = append(secret, k.names[own]...)
 	}
+	for at, used := range k.names {
+		if strings.HasPrefix(at, "traces.headers.") {
+			secret = append(secret, used...)
+		}
+	}
 	for i, name := range names {
 		switch {
 		case !envName.MatchString(name):
