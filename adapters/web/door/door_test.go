@@ -104,6 +104,7 @@ func TestLoopback(t *testing.T) {
 	for address, ok := range map[string]bool{
 		"127.0.0.1:8484": true, "127.9.9.9:1": true, "[::1]:0": true, "localhost:8484": true,
 		"0.0.0.0:8484": false, ":8484": false, "192.168.1.2:80": false, "example.org:80": false, "[::]:1": false, "8484": false, "": false, "127.0.0.1": false,
+		"127.0.0.1:99999": false, "127.0.0.1:abc": false, "127.0.0.1:": false, "127.0.0.1:-1": false,
 	} {
 		if err := Loopback(address); (err == nil) != ok {
 			t.Errorf("%q: %v", address, err)
