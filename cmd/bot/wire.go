@@ -256,6 +256,9 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 		})
 	}
 	if err := a.Fits(); err != nil {
+		if at := cfg.Place("memory.budget_tokens"); at != "" {
+			err = fmt.Errorf("%s: %w", at, err)
+		}
 		return a, fmt.Errorf("%w%w", errTight, err)
 	}
 	return a, nil

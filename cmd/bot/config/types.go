@@ -14,6 +14,7 @@ package config
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -39,6 +40,15 @@ type Config struct {
 
 // File is the path that the configuration was read from; empty for [Default].
 func (c *Config) File() string { return c.file }
+
+// Place is where the file has a key, as FILE:LINE; of a key that it does not write, its
+// section, or the file's first line. It is empty for [Default].
+func (c *Config) Place(key string) string {
+	if c.file == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", c.file, lineOf(c.lines, key))
+}
 
 // Written says whether the file has the key, given as its dotted path such as
 // "llm.base_url" or "tools.commands[0].stdin".
