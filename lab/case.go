@@ -224,9 +224,9 @@ func complaints(t agent.Told) []string {
 		switch {
 		case o.Good:
 		case o.Text == "":
-			out = append(out, o.By.Display())
+			out = append(out, clip(o.By.Display()))
 		default:
-			out = append(out, o.By.Display()+": "+clip(o.Text))
+			out = append(out, clip(o.By.Display())+": "+clip(o.Text))
 		}
 	}
 	return out

@@ -284,7 +284,7 @@ func was(d memory.Decided) string {
 	}
 	var names []string
 	for _, u := range d.By {
-		names = append(names, u.Display())
+		names = append(names, clip(u.Display()))
 	}
 	said := " (was " + strings.ToLower(string(d.Outcome))
 	if len(names) > 0 {
@@ -332,12 +332,13 @@ func plural(n int, word string) string {
 	return word + "s"
 }
 
-// clip is the beginning of a text, on one line.
+// clip is the beginning of a text, on one line, and with nothing in it that drives the
+// terminal that it is written to: a model repeats what strangers wrote.
 func clip(text string) string {
 	const most = 300
 	r := []rune(strings.Join(strings.Fields(text), " "))
 	if len(r) > most {
-		return string(r[:most]) + "…"
+		return chat.Visible(string(r[:most])) + "…"
 	}
-	return string(r)
+	return chat.Visible(string(r))
 }
