@@ -14,6 +14,7 @@ import (
 	"nod/cmd/bot/config"
 	"nod/memory/audit"
 	"nod/memory/sqlite"
+	"nod/trace/otlp"
 )
 
 type checkCommand struct {
@@ -105,6 +106,9 @@ func trials(cfg *config.Config, log *slog.Logger) []trial {
 		{"store", func(ctx context.Context) (string, error) { return tryStore(ctx, cfg, log) }},
 		{"audit key", func(ctx context.Context) (string, error) { return tryKey(ctx, cfg, log) }},
 		{"llm", func(ctx context.Context) (string, error) { return tryModel(ctx, cfg) }},
+	}
+	if cfg.Traces != nil {
+		out = append(out, trial{"traces", func(ctx context.Context) (string, error) { return tryTraces(ctx, cfg.Traces) }})
 	}
 	if !served(cfg) {
 		out = append(out, trial{"platform", func(context.Context) (string, error) { return "none, so this file is for `bot chat` only", nil }})
@@ -198,6 +202,14 @@ func tryModel(ctx context.Context, cfg *config.Config) (string, error) {
 		return cfg.LLM.Model + " at " + plainURL(cfg.LLM.BaseURL), nil
 	}
 	return fmt.Sprintf("%s answers (it has no list of models)", plainURL(cfg.LLM.BaseURL)), nil
+}
+
+// tryTraces sends a request without spans, which leaves nothing behind.
+func tryTraces(ctx context.Context, t *config.Traces) (string, error) {
+	if err := otlp.New(senderOptions(t)).Try(ctx); err != nil {
+		return "", fmt.Errorf("%w; look at traces.otlp and traces.headers", err)
+	}
+	return plainURL(t.OTLP), nil
 }
 
 // elsewhere says whether an answer leads to another host, or from http to https.

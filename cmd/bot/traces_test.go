@@ -133,3 +133,27 @@ func (n *service) exportsTheSame(sent []fakeotlp.Span) {
 		n.t.Errorf("a length of time that is none: status %d", code)
 	}
 }
+
+// check tries the collector as it tries every other connection, and leaves no span there.
+func TestCheckTriesTheCollector(t *testing.T) {
+	t.Parallel()
+	refuses := atomic.Bool{}
+	c := fakeotlp.Start(t, func(int) int {
+		if refuses.Load() {
+			return http.StatusUnauthorized
+		}
+		return http.StatusOK
+	})
+	n := newService(t, newSlackWorld(t, fakeslack.Options{}), obedient, setup{extra: "traces: {otlp: " + c.URL + "}"})
+	if status, out, errs := n.bot("check", "--config", n.file); status != exitFine || !strings.Contains(out, "ok    traces: "+c.URL) {
+		t.Errorf("status %d\n%s%s", status, out, errs)
+	}
+	refuses.Store(true)
+	status, out, errs := n.bot("check", "--config", n.file)
+	if status != exitFailed || !strings.Contains(out, "FAIL  traces: send spans: refused: status 401; look at traces.otlp and traces.headers") {
+		t.Errorf("refused: status %d\n%s%s", status, out, errs)
+	}
+	if c.Requests() != 2 || len(c.Spans()) != 0 {
+		t.Errorf("%d requests, %d spans", c.Requests(), len(c.Spans()))
+	}
+}

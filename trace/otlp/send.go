@@ -180,9 +180,20 @@ func (s *Sender) Deliver(ctx context.Context, spans []trace.Span) error {
 // errRefused says that sending again is of no use.
 var errRefused = errors.New("refused")
 
+// Try asks the collector once to take a request without any span, which collectors say
+// yes to (https://opentelemetry.io/docs/specs/otlp/#full-success-1).
+func (s *Sender) Try(ctx context.Context) error {
+	_, err := s.post(ctx, []byte("{}"))
+	return err
+}
+
 // send sends spans once. again is how long the collector asks to wait, if it does.
 func (s *Sender) send(ctx context.Context, spans []trace.Span) (again time.Duration, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.o.URL, bytes.NewReader(Encode(s.o.Resource, spans)))
+	return s.post(ctx, Encode(s.o.Resource, spans))
+}
+
+func (s *Sender) post(ctx context.Context, body []byte) (again time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.o.URL, bytes.NewReader(body))
 	if err != nil {
 		return 0, fmt.Errorf("send spans: %w", err)
 	}
