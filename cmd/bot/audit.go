@@ -9,8 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"nod/chat"
@@ -144,7 +142,7 @@ func (c auditExport) Run(ctx context.Context, cmd *commands, env Env) error {
 	var since time.Time
 	now := time.Now()
 	if c.Since != "" {
-		age, err := parseAge(c.Since)
+		age, err := parseSince(c.Since)
 		if err != nil {
 			return usage(fmt.Errorf("--since: %w", err))
 		}
@@ -170,20 +168,6 @@ func (c auditExport) Run(ctx context.Context, cmd *commands, env Env) error {
 		return errors.Join(tellReport(env.Err, report), errors.New("nothing is exported, since an export is signed; look into it, and keep the store as it is"))
 	}
 	return audit.Export(ctx, env.Out, store, key, since, now)
-}
-
-// parseAge reads a duration that may be in days.
-func parseAge(text string) (time.Duration, error) {
-	age, err := time.ParseDuration(text)
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		var n int
-		n, err = strconv.Atoi(days)
-		age = time.Duration(n) * 24 * time.Hour
-	}
-	if err != nil || age <= 0 || age > 100*365*24*time.Hour {
-		return 0, fmt.Errorf("%q is no time such as 30d or 12h", text)
-	}
-	return age, nil
 }
 
 // viewer reads a store that another process may be serving.

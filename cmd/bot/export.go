@@ -95,19 +95,23 @@ func (c exportTracesCommand) which(now time.Time) (since time.Time, threads []ch
 	return since, threads, nil
 }
 
-var days = regexp.MustCompile(`^([0-9]{1,4})d$`)
+var days = regexp.MustCompile(`^([0-9]{1,5})d$`)
+
+// mostSince is longer than anything was recorded, and short enough to be counted in.
+const mostSince = 100 * 365 * 24 * time.Hour
 
 // parseSince reads a length of time, in days too.
 func parseSince(text string) (time.Duration, error) {
+	span, err := time.ParseDuration(text)
 	if m := days.FindStringSubmatch(text); m != nil {
-		n, _ := strconv.Atoi(m[1]) // it is digits
-		return time.Duration(n) * 24 * time.Hour, nil
+		var n int
+		n, err = strconv.Atoi(m[1])
+		span = time.Duration(n) * 24 * time.Hour
 	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
+	if err != nil || span <= 0 || span > mostSince {
 		return 0, fmt.Errorf("%q is no length of time; write 7d or 12h", text)
 	}
-	return d, nil
+	return span, nil
 }
 
 // exporter sends or prints thread by thread.
