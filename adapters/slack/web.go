@@ -118,6 +118,13 @@ func (w *web) once(ctx context.Context, r request) error {
 	return r.read(resp)
 }
 
+// passing are the words for what Slack itself gets over: trouble of its own, and a
+// workspace or channel that is being moved to an organisation
+// (https://docs.slack.dev/reference/methods/chat.update).
+var passing = []string{
+	"internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org", "external_channel_migrating",
+}
+
 // read judges an answer.
 func (r request) read(resp *http.Response) error {
 	if resp.StatusCode == http.StatusTooManyRequests {
@@ -139,7 +146,7 @@ func (r request) read(resp *http.Response) error {
 	case said.OK:
 	case slices.Contains([]string{"ratelimited", "rate_limited"}, said.Code):
 		return r.limited(resp.Header)
-	case slices.Contains([]string{"internal_error", "fatal_error", "service_unavailable", "request_timeout"}, said.Code):
+	case slices.Contains(passing, said.Code):
 		return &lostError{r.method, errors.New(said.Code)}
 	default:
 		return &said
