@@ -414,7 +414,14 @@ func (s *state) step(e memory.Entry, b memory.Step) {
 // not answered, and wait for the next turn.
 func (s *state) ended(b memory.Ended) {
 	t := s.turn(b.Turn)
-	if t == nil || t.ended {
+	switch {
+	case t == nil:
+		// It was left out of the log, though not the end of it: something was said
+		// meanwhile that opened the next one. What came of its calls corrects nothing.
+		of := strconv.FormatUint(b.Turn, 10) + "-"
+		s.late = slices.DeleteFunc(s.late, func(c *correction) bool { return strings.HasPrefix(c.Call, of) })
+		return
+	case t.ended:
 		return
 	}
 	t.ended = true

@@ -133,3 +133,39 @@ func TestWhoWaitsForAnotherTry(t *testing.T) {
 		t.Errorf("%d answers; %+v wait", len(s.answers()), s.waiters)
 	}
 }
+
+// What came of the calls of a turn that left the prompt is not told as a correction,
+// where it came after the word that opened the next one.
+func TestResultsOfALeftOutTurn(t *testing.T) {
+	left := false
+	for budget := 2000; budget < 4000; budget += 50 {
+		a := asking(newTool("read", agent.Auto, anyone))
+		a.Budget, a.Count = budget, func(s string) int { return len(s) }
+		s, calls := newSim(a), 0
+		s.model = func(llm.Request) llm.Response {
+			switch calls++; calls {
+			case 1:
+				return llm.Response{Calls: []llm.Call{{ID: "1", Name: "read", Args: `{"n":1}`}}}
+			case 2:
+				s.says("ada", `run read {"n":3}`)
+				return llm.Response{Calls: []llm.Call{{ID: "1", Name: "read", Args: `{"n":2}`}}}
+			case 3:
+				return llm.Response{Text: strings.Repeat("long ", 200)}
+			}
+			return llm.Response{Text: "Hello."}
+		}
+		s.says("ada", "look at it")
+		s.run()
+		s.says("ada", strings.Repeat("hello ", 60))
+		s.run()
+		left = left || s.base == 4
+		for name := range s.posts {
+			if strings.HasPrefix(name, "correction/") {
+				t.Fatalf("with %d tokens %s was posted", budget, name)
+			}
+		}
+	}
+	if !left {
+		t.Error("no budget leaves just the first turn out")
+	}
+}
