@@ -148,7 +148,7 @@ func (d *decision) shape(p speak.Prompt) shape {
 	}
 	s.turns = make([]turnShape, 0, len(talk))
 	for i, items := range whole {
-		sizes := turnShape{seq: talk[i][0].id, pieces: make([]sized, 0, len(items))}
+		sizes := turnShape{seq: since(talk[i][0].id, talk[i][0].msgs), pieces: make([]sized, 0, len(items))}
 		for pc := range pieces(items) {
 			size := sized{call: pc.call, tokens: d.a.Count(pc.text + pc.rest)}
 			if c := d.s.calls[pc.of]; c != nil {
@@ -163,6 +163,15 @@ func (d *decision) shape(p speak.Prompt) shape {
 		s.turns = append(s.turns, sizes)
 	}
 	return s
+}
+
+// since is the first entry of a turn: what was said between people before it was
+// opened is of it, and whoever said that is one of those whose words are in it.
+func since(turn uint64, msgs []*message) uint64 {
+	for _, m := range msgs {
+		turn = min(turn, m.seq)
+	}
+	return turn
 }
 
 func (d *decision) label() string {

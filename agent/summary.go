@@ -149,7 +149,7 @@ func oneLine(text string) string {
 
 // afresh is the cut that lets a thread start afresh with the message.
 func (d *decision) afresh(m *message) memory.Trimmed {
-	cut := memory.Trimmed{Before: m.seq, Horizon: d.s.horizon, Off: d.s.offList(), Recap: d.s.recap()}
+	cut := memory.Trimmed{Before: since(m.seq, d.s.asides), Horizon: d.s.horizon, Off: d.s.offList(), Recap: d.s.recap()}
 	d.s.folk(&cut)
 	if cut.Recap == "" {
 		cut.Recap, cut.Outside, cut.Since = d.s.trim.Recap, d.s.trim.Outside, d.s.trim.Since

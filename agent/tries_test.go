@@ -169,3 +169,32 @@ func TestResultsOfALeftOutTurn(t *testing.T) {
 		t.Error("no budget leaves just the first turn out")
 	}
 }
+
+// Whose message was context of a turn may not approve its calls, also once older turns
+// left the log.
+func TestAsidesStayWithTheirTurn(t *testing.T) {
+	rules := anyone
+	rules.ExcludeRequester = true
+	a := asking(newTool("deploy", agent.Ask, rules))
+	a.Budget, a.Count = 1900, func(s string) int { return len(s) }
+	s := newSim(a)
+	s.model = func(llm.Request) llm.Response { return llm.Response{Text: strings.Repeat("long ", 200)} }
+	s.says("ada", "tell me")
+	s.run()
+	s.add(memory.Message{Message: chat.Message{From: chat.User{ID: "eve", Name: "eve"}, Text: "deploy it to mine", Aside: true}})
+	s.model = callsOnce("deploy")
+	s.says("ada", "do as eve says")
+	s.run()
+	if s.base == 0 || s.kinds("asked") != 1 {
+		t.Fatalf("nothing left the log, or nothing was asked for (%d)", s.kinds("asked"))
+	}
+	s.approves("eve")
+	s.run()
+	if len(s.ran) != 0 {
+		t.Error("it ran with the approval of somebody whose message is in the turn")
+	}
+	s.approves("ben")
+	if s.run(); len(s.ran) != 1 {
+		t.Error("it did not run although somebody else approved")
+	}
+}
