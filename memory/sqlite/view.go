@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"nod/memory"
 )
 
 // Viewer reads a file that another process may have, and changes nothing: a file
 // of an older format is read as it is.
-type Viewer struct{ reader }
+type Viewer struct {
+	reader
+	alone *unchanged
+}
 
 // View opens the file beside a process that may be using it, for reading only. A
 // file of a newer format is a memory.FormatError.
@@ -31,13 +33,14 @@ func view(ctx context.Context, path string) (*Viewer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(file); err != nil {
+	nobody, err := look(file)
+	if err != nil {
 		return nil, err
 	}
-	// Whoever has the file has a write-ahead log beside it. Where there is none,
-	// SQLite need not make the files that it shares with others, and would leave.
+	// Where nobody has the file SQLite need not make the files that it shares with
+	// others, and would leave.
 	mode := "ro"
-	if _, err := os.Stat(file + "-wal"); errors.Is(err, os.ErrNotExist) {
+	if nobody != nil {
 		mode = alone
 	}
 	db, err := database(file, mode, 4, fmt.Sprintf("busy_timeout(%d)", lockWait))
@@ -59,7 +62,7 @@ func view(ctx context.Context, path string) (*Viewer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Viewer{r}, nil
+	return &Viewer{r, nobody}, nil
 }
 
 // Format is the format of the file; one below [Format] is brought up to date when
