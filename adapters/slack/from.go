@@ -119,18 +119,17 @@ func (a *Adapter) message(ctx context.Context, ev event, keys []string) error {
 	thread := to.thread
 	m := a.convert(ctx, thread, ev)
 	m.From.Barred, m.Aside = from.Barred, to.aside
-	nothingKnown := func() {}
-	if ev.TS == thread.Root {
+	opens := ev.TS == thread.Root
+	if opens {
 		a.titles.note(thread, m.Text)
-		nothingKnown = a.working.begins(thread)
 	}
 	a.complete(ctx, thread, ev, to.st, &m)
 	fresh, err := a.o.Inbox.Message(ctx, thread, m, keys...)
-	if err != nil || !fresh {
-		nothingKnown()
-	}
 	if err != nil {
 		return fmt.Errorf("put a message: %w", err)
+	}
+	if fresh && opens {
+		a.working.begins(thread)
 	}
 	a.o.Observe.Put(fresh)
 	return nil

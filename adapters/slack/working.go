@@ -62,28 +62,17 @@ func (w *working) of(thread chat.ThreadID) *sign {
 	s := w.at[thread]
 	if s == nil {
 		s = &sign{}
-		if !w.ours[thread] { // it may show that a process which is over is at work there, or waits
-			s.shown, s.said = true, unclear
-		}
 		w.at[thread] = s
 	}
 	return s
 }
 
 // begins notes that a thread begins in this process, so that nobody said anything of it
-// before. What it returns takes that back.
-func (w *working) begins(thread chat.ThreadID) (notSo func()) {
+// before.
+func (w *working) begins(thread chat.ThreadID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ours[thread] {
-		return func() {}
-	}
 	w.own(thread)
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.ours, thread)
-	}
 }
 
 // own notes that what a thread shows is known. The mutex is held.
@@ -151,7 +140,10 @@ func (a *Adapter) sign(thread chat.ThreadID) {
 // mutex is held.
 func (a *Adapter) unsign(thread chat.ThreadID, s *sign) {
 	want := s.want()
-	if want == atRest && !s.shown {
+	switch {
+	case s.said == "" && !a.working.ours[thread]: // it may show that a process which is over is at work there, or waits
+		s.said = unclear
+	case want == atRest && !s.shown:
 		delete(a.working.at, thread)
 		return
 	}
