@@ -61,7 +61,7 @@ vuln: ## known vulnerabilities, where the database can be reached
 race: ## all tests, with the race detector, in random order
 	@.ci/race
 	go test -count=1 -run '^TestEpisodes$$' ./internal/sim  # where one thing runs at a time, which leaves the detector little to see
-	go test -count=1 -run '^TestKillWalk|OnRedis$$' -parallel 6 ./agent/run  # where children are killed at every boundary, and not at every third, and bubbles with Redis
+	go test -count=1 -run '^TestKillWalk' -parallel 6 ./agent/run  # where children are killed at every boundary, and not at every third
 
 unit: ## all tests, quickly
 	go test ./...

@@ -125,8 +125,9 @@ func (d *decision) judge() Action {
 
 // means says whether a reaction has to be judged at all.
 func (s *state) means(r memory.Reaction, seq uint64) bool {
-	if s.byRef[r.On] != nil {
-		return s.verdict(r) != memory.Nothing
+	if c := s.byRef[r.On]; c != nil {
+		v := s.verdict(r)
+		return v != memory.Nothing && !c.repeats(r, v)
 	}
 	if r.Removed || r.On.IsZero() {
 		return false
@@ -137,6 +138,22 @@ func (s *state) means(r memory.Reaction, seq uint64) bool {
 	// What was put on some message before anything was asked was not meant for it.
 	return slices.ContainsFunc(s.pendingCalls(), func(c *call) bool {
 		return c.askedIn > 0 && c.askedIn < seq && (slices.Contains(c.asked.Rules.Approve, r.Emoji) || slices.Contains(c.asked.Rules.Deny, r.Emoji))
+	})
+}
+
+// repeats says whether a reaction counted already, towards what was decided since: a
+// look found it, and then the platform told of it too, or the other way round. Whoever
+// put it is not told that it came too late.
+func (c *call) repeats(r memory.Reaction, is memory.Verdict) bool {
+	if c.decided == nil || r.Button || r.Grant != nil {
+		return false
+	}
+	counted := c.standing()
+	if is == memory.Deny {
+		counted = c.votes
+	}
+	return slices.ContainsFunc(counted, func(v memory.Vote) bool {
+		return v.By.ID == r.By.ID && v.Emoji == r.Emoji && v.Verdict == is && !v.Button
 	})
 }
 
@@ -254,9 +271,9 @@ func (c *call) ineligible(v memory.Vote, at time.Time, member Member) string {
 func (c *call) matches(rule string, who chat.UserID, member Member) (bool, error) {
 	kind, id, _ := strings.Cut(rule, ":")
 	switch kind {
-	case "anyone":
+	case chat.Anyone:
 		return true, nil
-	case "requester":
+	case chat.Requester:
 		return who == c.asked.Requester.ID, nil
 	case "user":
 		return string(who) == id, nil

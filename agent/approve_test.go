@@ -199,3 +199,41 @@ func count(yes map[chat.UserID]map[string]bool, rules memory.Rules, wrote map[ch
 	}
 	return n
 }
+
+// What counted towards a decision and comes once more, as a reaction that a look found
+// and that the platform delivers too, is not told to have come too late. What did not
+// count is.
+func TestReactionRepeated(t *testing.T) {
+	for emoji, other := range map[string]string{"✅": "❌", "❌": "✅"} {
+		t.Run(emoji, func(t *testing.T) {
+			s := newSim(asking(newTool("deploy", agent.Ask, anyone)))
+			s.model = callsOnce("deploy")
+			s.says("ada", "deploy")
+			s.run()
+			on := s.asked()
+			react := func(who, emoji string, found bool) {
+				s.add(memory.Reaction{Reaction: chat.Reaction{On: on, By: chat.User{ID: chat.UserID(who), Name: who}, Emoji: emoji, Found: found}})
+			}
+			react("bob", emoji, true)
+			react("bob", emoji, false)
+			s.run()
+			react("bob", emoji, false)
+			s.run()
+			if votes, decided := s.kinds("vote"), s.kinds("decided"); votes != 1 || decided != 1 {
+				t.Errorf("%d votes, %d decisions; want one of each", votes, decided)
+			}
+			react("eve", "✅", false)
+			react("bob", other, false)
+			s.run()
+			var late int
+			for _, e := range s.entries {
+				if v, ok := e.Body.(memory.Vote); ok && strings.HasPrefix(v.Reason, "it is already decided") {
+					late++
+				}
+			}
+			if late != 2 {
+				t.Errorf("%d came too late, want eve's and what bob put anew", late)
+			}
+		})
+	}
+}

@@ -56,7 +56,7 @@ func (s *state) ballot(m *message) (ok bool) {
 	if !ok {
 		return false
 	}
-	open := s.standingCards()
+	open := s.cardsFor(m)
 	c := numbered(open, b.number)
 	switch {
 	case len(open) == 0:

@@ -32,22 +32,29 @@ type proposal struct {
 const mostChange = 64 << 10
 
 // parseChange reads `edit 1 {"service":"web"}`: a command only when a JSON object
-// follows.
+// follows, or what was meant to be one.
 func parseChange(text string) (number int, object string, ok bool) {
-	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
-	if len(text) > mostChange || !strings.EqualFold(word, "edit") {
+	if len(text) > mostChange {
 		return 0, "", false
 	}
-	rest = strings.TrimSpace(rest)
-	if head, tail, _ := strings.Cut(rest, " "); !strings.HasPrefix(rest, "{") {
-		n, err := strconv.Atoi(head)
+	text = strings.TrimSpace(text)
+	head, _, found := strings.Cut(text, "{")
+	if verb := firstWord(head); !found || !strings.EqualFold(verb, "edit") {
+		return 0, "", false
+	}
+	words := strings.Fields(strings.ReplaceAll(head, "```json", "```"))[1:]
+	if len(words) > 0 && strings.Trim(words[0], "`") != "" {
+		n, err := strconv.Atoi(strings.Trim(words[0], "`"))
 		if err != nil || n < 1 {
 			return 0, "", false
 		}
-		number, rest = n, tail
+		number, words = n, words[1:]
 	}
-	rest = strings.Trim(strings.TrimSpace(rest), "`")
-	return number, rest, isObject(rest)
+	if strings.Trim(strings.Join(words, ""), "`") != "" {
+		return 0, "", false
+	}
+	object = typedObject(text[len(head):])
+	return number, object, meantAsObject(object)
 }
 
 func isObject(s string) bool {
@@ -60,7 +67,7 @@ func (s *state) change(m *message) (ok bool) {
 	if !ok {
 		return false
 	}
-	c := numbered(s.standingCards(), number)
+	c := numbered(s.cardsFor(m), number)
 	if c == nil {
 		s.commands = append(s.commands, &command{message: *m, word: "which"})
 		return true
@@ -186,6 +193,9 @@ func (a *Agent) Changed(log *Log, act Change, member Member) (b memory.Changed, 
 	p := s.proposals[i]
 	b = memory.Changed{Request: p.seq, Call: p.call.ID, By: p.by}
 	if b.Refused = a.refuses(s, p, member); b.Refused != "" {
+		if unfit, plain := a.unfit(p.call, p); unfit == b.Refused {
+			b.Plain = plain
+		}
 		return b, true
 	}
 	var compact bytes.Buffer
@@ -230,27 +240,30 @@ func (a *Agent) refuses(s *state, p proposal, member Member) string {
 			return why
 		}
 	}
-	return a.unfit(c, p)
+	unfit, _ := a.unfit(c, p)
+	return unfit
 }
 
-// unfit says what is wrong with the arguments themselves.
-func (a *Agent) unfit(c *call, p proposal) string {
+// unfit says what is wrong with the arguments themselves; plain says it without a word of
+// them, where there may be one in it.
+func (a *Agent) unfit(c *call, p proposal) (why, plain string) {
+	const misfit = "the arguments don't fit the tool's parameters"
 	if !isObject(p.args) {
-		return "these arguments are no JSON object"
+		return "these arguments are no JSON object", ""
 	}
 	if _, err := args.Native(p.args); err != nil {
-		return err.Error()
+		return err.Error(), "the arguments can't be read"
 	}
 	tool, _ := a.tool(c.Tool)
 	if tool.Schema != nil {
 		if bad := tool.Schema.Check([]byte(p.args)); len(bad) > 0 {
-			return "the arguments don't fit the tool's parameters: " + strings.Join(bad, "; ")
+			return misfit + ": " + strings.Join(bad, "; "), misfit
 		}
 	}
 	if c.asked.Rules.ExcludeRequester && !c.approvable(p.by.ID) {
-		return "then nobody could approve it: with this rule whoever changes a call may not"
+		return "then nobody could approve it: with this rule whoever changes a call may not", ""
 	}
-	return ""
+	return "", ""
 }
 
 // approvable says whether enough people are left who may approve when one more may
@@ -260,7 +273,7 @@ func (c *call) approvable(without chat.UserID) bool {
 	for _, rule := range c.asked.Rules.AllApprovers() {
 		kind, id, _ := strings.Cut(rule, ":")
 		switch who := chat.UserID(id); kind {
-		case "requester": // is excluded
+		case chat.Requester: // is excluded
 		case "user":
 			if who != without && !c.excludes(who) {
 				left[who] = true

@@ -53,6 +53,9 @@ func TestRefusedChanges(t *testing.T) {
 		{requester, "ada", `edit 1 {"to":"c"}`, "the arguments don't fit"},
 		{requester, "ada", `edit {"to":"a"}`, ""},
 		{requester, "ada", "edit 1 `{\"to\":\"b\"}`", ""},
+		{requester, "ada", "Edit 1\n```json\n{\n  \"to\": \"b\"\n}\n```", ""},
+		{requester, "ada", `edit 1 {“to”: “b”}`, ""},
+		{requester, "ada", `edit 1 {"to":"b"`, "these arguments are no JSON object"},
 		{alone, "ben", `edit 1 {"to":"a"}`, "then nobody could approve it"},
 		{alone, "ada", `edit 1 {"to":"a"}`, ""},
 	}
@@ -69,6 +72,28 @@ func TestRefusedChanges(t *testing.T) {
 	s.says("ada", "edit the docs {please}")
 	if s.run(); s.lastChange().Request != 0 {
 		t.Error("a sentence that begins with edit changed a call")
+	}
+}
+
+// The audit log says why a change was not made without a word of what somebody wrote; the
+// person is told which.
+func TestRefusedChangeInTheAudit(t *testing.T) {
+	for says, named := range map[string]string{`edit 1 {"to":"a","hunter2":1}`: "hunter2", `edit 1 {"hunter2":1,"hunter2":2}`: "hunter2"} {
+		s := deploying(anyone)
+		s.says("ada", says)
+		s.run()
+		if b := s.lastChange(); !strings.Contains(b.Refused, named) {
+			t.Errorf("%s: refused with %q, which does not name %s", says, b.Refused, named)
+		}
+		reason := ""
+		for _, l := range memory.EffectsOf(chat.ThreadID{}, s.entries).Audit {
+			if l.Event == "ignored" {
+				reason = l.Reason
+			}
+		}
+		if reason == "" || strings.Contains(reason, named) {
+			t.Errorf("%s: in the audit log %q", says, reason)
+		}
 	}
 }
 

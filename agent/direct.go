@@ -89,7 +89,7 @@ func (d *decision) seeking(c *call) (Seek, bool) {
 			continue
 		}
 		act.Of = append(act.Of, rule)
-		if rule == "requester" || rule == "anyone" { // as it is they who are mentioned
+		if rule == chat.Requester || rule == chat.Anyone { // as it is they who are mentioned
 			rule = directWith(c.asked.Requester.ID)
 		}
 		if !slices.Contains(act.Rules, rule) {

@@ -27,10 +27,12 @@ type state struct {
 	waiting  []*message
 	asides   []*message // what was said between people since the last turn
 	commands []*command
+	early    []*message // words that wait for cards
 	forgot   []forgotten
 	halts    []halt
 	reacts   []reaction // that are not judged yet
 	late     []*correction
+	folding  []*turn // that ended before their steps were folded
 
 	calls   map[string]*call
 	posted  map[string]chat.MessageRef // by the name of the post
@@ -132,9 +134,12 @@ type call struct {
 	identified time.Time                      // when that was looked up
 
 	askedIn uint64          // Seq of the post that asks
+	stood   time.Time       // since when it does, where the platform says so
 	ref     chat.MessageRef // of the approval message
 	votes   []memory.Vote
 	changes []memory.Changed // of its arguments, by people
+	before  int              // how many of them came before it was asked for this time
+	first   string           // digest of what was asked for this time, before others
 	was     []string         // digests of what it was before those
 	shownIn uint64           // Seq of the edit by which the card shows the latest
 	hidden  bool             // the platform did not take that edit
@@ -236,6 +241,7 @@ func (s *state) add(e memory.Entry) {
 	default:
 		s.addTurn(e)
 	}
+	s.judgeEarly()
 	s.touch(e)
 }
 
@@ -425,6 +431,9 @@ func (s *state) ended(b memory.Ended) {
 		return
 	}
 	t.ended = true
+	if s.unfolded(t) {
+		s.folding = append(s.folding, t)
+	}
 	if s.open != t {
 		return
 	}
@@ -447,11 +456,12 @@ func (s *state) post(seq uint64, b memory.Posted) {
 		s.refused = append(s.refused, refusal{name, b.Refused, seq, s.now})
 	}
 	s.redrawn(seq, name, b.Unshown)
+	s.folding = slices.DeleteFunc(s.folding, func(t *turn) bool { return t.foldName() == name })
 	s.copyPosted(seq, b)
 	s.questionPosted(seq, name, b)
 	if call, ok := memory.Asks(b.Key); ok {
 		if c := s.calls[call]; c != nil {
-			c.ref, c.askedIn = b.Ref, seq
+			c.ref, c.askedIn, c.stood = b.Ref, seq, b.Stood
 			s.byRef[b.Ref] = c
 		}
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -36,7 +37,8 @@ func (s *state) forget(seq uint64, b memory.Forgot) {
 	s.asks, s.muted = kept.asks, kept.muted
 	s.forgot = append(s.forgot, forgotten{b, seq})
 	older := func(m *message) bool { return m.seq < b.Before || s.beyond(m.Sent) }
-	s.waiting = slices.DeleteFunc(kept.waiting, older)
+	s.waiting = slices.DeleteFunc(append(kept.waiting, kept.early...), older) // of no card any more
+	slices.SortStableFunc(s.waiting, func(a, b *message) int { return cmp.Compare(a.seq, b.seq) })
 	s.commands = slices.DeleteFunc(kept.commands, func(c *command) bool { return older(&c.message) })
 	for _, m := range s.waiting {
 		s.people[m.From.ID] = true

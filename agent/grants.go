@@ -62,25 +62,25 @@ func parseAllow(arg string) (number int, terms chat.Grant, ok bool) {
 
 // allowed takes the word `allow` for a vote on the approval that it names. ok is
 // false where none waits: then it is a text like others.
-func (s *state) allowed(e memory.Entry, m memory.Message, arg string) (ok bool) {
+func (s *state) allowed(m *message, arg string) (ok bool) {
 	number, terms, ok := parseAllow(arg)
 	if !ok {
 		return false
 	}
-	c := s.waitsFor(number)
+	c := s.waitsFor(m, number)
 	if c == nil {
 		return false
 	}
 	s.reacts = append(s.reacts, reaction{memory.Reaction{Reaction: chat.Reaction{
 		On: c.ref, By: m.From, Emoji: c.asked.Rules.Approve[0], Grant: &terms,
-	}}, e.Seq, e.At})
+	}}, m.seq, m.at})
 	return true
 }
 
 // waitsFor finds the approval with a number, or the only one that waits.
-func (s *state) waitsFor(number int) *call {
-	waiting := slices.DeleteFunc(s.pendingCalls(), func(c *call) bool {
-		return c.ref.IsZero() || len(c.asked.Rules.Approve) == 0 || number > 0 && c.asked.Number != number
+func (s *state) waitsFor(m *message, number int) *call {
+	waiting := slices.DeleteFunc(s.cardsFor(m), func(c *call) bool {
+		return len(c.asked.Rules.Approve) == 0 || number > 0 && c.asked.Number != number
 	})
 	if len(waiting) != 1 {
 		return nil

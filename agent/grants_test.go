@@ -314,3 +314,34 @@ func TestGrantOverBeforeTheCallBegins(t *testing.T) {
 		t.Errorf("%d calls ran: the second one was approved", len(s.ran))
 	}
 }
+
+// Whoever may approve, and has never called the bot in the thread, allows a call for a
+// while and takes that back, as they approve with `y`: what they say else there calls
+// nobody, these words too where they are about nothing.
+func TestGrantByAnother(t *testing.T) {
+	rules := anyone
+	rules.Approvers, rules.Grants = []string{"user:bob"}, memory.Grants{Most: time.Hour, Uses: 3}
+	s := newSim(asking(newTool("deploy", agent.Ask, rules)))
+	aside := func(text string) {
+		s.add(memory.Message{Message: chat.Message{From: chat.User{ID: "bob", Name: "bob"}, Text: text, Aside: true}})
+		s.run()
+	}
+	s.model = callsOnce("deploy")
+	s.says("ada", "deploy")
+	s.run()
+	aside("revoke 1")
+	if aside("allow 1 1h"); len(s.ran) != 1 || s.kinds("granted") != 1 {
+		t.Fatalf("%d calls ran, %d grants; want that bob allowed it", len(s.ran), s.kinds("granted"))
+	}
+	aside("allow 1 1h") // nothing waits any more
+	aside("revoke 1")
+	s.model = callsOnce("deploy")
+	s.says("ada", "deploy again")
+	s.run()
+	if len(s.ran) != 1 || s.kinds("asked") != 2 {
+		t.Errorf("%d calls ran, %d were asked for; want that bob revoked it", len(s.ran), s.kinds("asked"))
+	}
+	if n := s.kinds("opened"); n != 2 {
+		t.Errorf("%d turns, want 2", n)
+	}
+}

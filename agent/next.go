@@ -326,17 +326,55 @@ func (d *decision) unlessSteps(t *turn) []memory.Body {
 	return []memory.Body{memory.Ended{Turn: t.id}}
 }
 
-// closing folds the steps message, if there is one, and ends the turn.
+// closing folds the steps message, if there is one, and ends the turn. Where more is
+// asked the turn ends at once: a platform may take long to show an edit, and that
+// holds nobody up.
 func (d *decision) closing(t *turn) Action {
 	ended := []memory.Body{memory.Ended{Turn: t.id}}
-	ref := d.s.posted[t.stepsName()]
-	if ref.IsZero() {
+	if !d.s.unfolded(t) || d.heard(t) {
 		return Record{ended}
 	}
+	fold := d.fold(t)
+	fold.Then = ended
+	return fold
+}
+
+// heard says whether something is asked that the turn is not about.
+func (d *decision) heard(t *turn) bool {
+	seen := t.doneWith()
+	return slices.ContainsFunc(t.asked(), func(m *message) bool { return m.seq > seen }) ||
+		slices.ContainsFunc(d.s.waiting, func(m *message) bool { return !m.deleted })
+}
+
+// unfolded says whether the steps of a turn stand there as if it ran.
+func (s *state) unfolded(t *turn) bool {
+	return !s.posted[t.stepsName()].IsZero() && !s.has(t.foldName())
+}
+
+// fold shows the steps of a turn as they are in the end.
+func (d *decision) fold(t *turn) Edit {
 	steps := d.s.steps(t, d.a.Prices)
 	steps.Done = true
 	p := chat.Post{Key: t.stepsName(), ReplyTo: t.replyTo(), Steps: &steps}
-	return Edit{Ref: ref, Post: p, Key: t.stepsName() + "/done", Then: ended}
+	return Edit{Ref: d.s.posted[t.stepsName()], Post: p, Key: t.foldName()}
+}
+
+// folds shows the steps of turns so that ended before that was done.
+func (d *decision) folds() (out []Action) {
+	for _, t := range d.s.folding {
+		out = append(out, d.fold(t))
+	}
+	return out
+}
+
+// Still gives what is not in the log by now of bodies that were to follow an action: a
+// turn may have ended meanwhile.
+func (l *Log) Still(bodies []memory.Body) []memory.Body {
+	return slices.DeleteFunc(slices.Clone(bodies), func(b memory.Body) bool {
+		e, ok := b.(memory.Ended)
+		t := l.state.turn(e.Turn)
+		return ok && t != nil && t.ended
+	})
 }
 
 // wakeAt is the earliest time at which something has to be looked at again: the
@@ -388,6 +426,7 @@ func (t *turn) replyTo() chat.MessageRef {
 }
 
 func (t *turn) stepsName() string  { return "steps/" + t.name }
+func (t *turn) foldName() string   { return t.stepsName() + "/done" }
 func (t *turn) answerName() string { return "answer/" + t.name }
 
 // name is the name of a turn that opens now.

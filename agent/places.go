@@ -37,6 +37,10 @@ func (Copy) action() {}
 // copyName is the name of such a card.
 func (c *call) copyName(place string) string { return "copy/" + c.nth() + "/" + place }
 
+// copyKey is the key of such a card. It stays the same when somebody changes the call
+// while the card is on its way there: a second one would ask beside it for ever.
+func (c *call) copyKey(place string) string { return memory.PostKey(c.copyName(place), c.first) }
+
 // notify takes where an approval is to be shown.
 func (s *state) notified(e memory.Entry, b memory.Notified) {
 	c := s.calls[b.Call]
@@ -77,7 +81,7 @@ func (s *state) copyPosted(seq uint64, b memory.Posted) {
 			return
 		}
 		at := copied{place: place, ref: b.Ref, at: b.At, in: seq}
-		if b.Key == memory.PostKey(k.copyName(place), k.asked.Digest) {
+		if len(k.changes) == k.before { // else it may show what was asked for before them
 			at.shownIn = seq
 		}
 		k.copies = append(k.copies, &at)
@@ -138,7 +142,7 @@ func (a *Agent) Beside(log *Log) (out []Action) {
 	for _, c := range d.s.allCards() {
 		out = append(out, d.elsewhere(c)...)
 	}
-	return out
+	return append(out, d.folds()...)
 }
 
 // elsewhere is what is to be done with the cards of an approval in other places.
@@ -153,7 +157,7 @@ func (d *decision) elsewhere(c *call) (out []Action) {
 		look := d.before(c.notified[p])
 		if !d.s.has(name) && (c.pending() || look) {
 			card := d.cardElsewhere(c, p)
-			card.Key = memory.PostKey(name, c.asked.Digest)
+			card.Key = c.copyKey(p)
 			out = append(out, Copy{Place: p, Post: card, Look: look})
 		}
 	}

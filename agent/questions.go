@@ -278,7 +278,7 @@ func (l *Log) AnswerBy() time.Time {
 func (d *decision) question(q *asking) chat.Post {
 	text := textAsks(q)
 	tool, _ := d.a.tool(q.call.Tool)
-	whom := &chat.Summons{Approvers: []string{"requester"}, Requester: q.call.turn.requester, Quiet: tool.Rules.Quiet || q.over != nil}
+	whom := &chat.Summons{Approvers: []string{chat.Requester}, Requester: q.call.turn.requester, Quiet: tool.Rules.Quiet || q.over != nil}
 	return chat.Post{
 		Key: memory.PostKey(q.name(), text), ReplyTo: q.call.turn.replyTo(),
 		Text: &chat.Text{Markdown: text, Notice: true, Summons: whom},

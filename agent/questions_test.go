@@ -37,3 +37,21 @@ func TestReplyInTime(t *testing.T) {
 		})
 	}
 }
+
+// The steps say which call waits for an answer, and of whom it comes: from the moment
+// in which the question stands until it is answered.
+func TestStepsSayWhoInquires(t *testing.T) {
+	t.Parallel()
+	entries := entriesOf(
+		from("ada", "go"), memory.Opened{Turn: 1, Requester: chat.User{ID: "ada"}}, stepWith(1, 1, 2, callOf("d", "deploy")),
+		memory.Started{Call: "d", Tool: "deploy"}, memory.Question{ID: "q", Call: "d", Asks: chat.Question{From: "ops", Text: "Sure?"}},
+		memory.Posted{Key: memory.PostKey("question/q", "Sure?"), Ref: ref("asks")},
+		from("ada", "yes"), memory.Answered{Question: "q", Message: 7, Answer: chat.Answer{How: chat.Accepted}},
+	)
+	for n, want := range map[int]string{5: "", 6: "ops", 7: "ops", 8: ""} {
+		p, _, _, ok := (&agent.Agent{}).StepsPost(agent.NewLog(entries[:n], agent.Claim{}))
+		if !ok || p.Steps.Items[0].Calls[0].Inquirer != want {
+			t.Errorf("after %d entries: %+v, want %q", n, p.Steps, want)
+		}
+	}
+}

@@ -48,7 +48,7 @@ func (s *state) ask(e memory.Entry, b memory.Asked) {
 	switch {
 	case c == nil:
 	case c.asked == nil:
-		c.asked, c.askedAt = &b, e.At
+		c.asked, c.askedAt, c.first, c.before = &b, e.At, b.Digest, len(c.changes)
 		c.outdate(b)
 	case b.Again == c.asked.Again+1 && (c.waitsToBegin() || b.Stricter && c.result == nil && !c.started):
 		old := *c
@@ -58,7 +58,8 @@ func (s *state) ask(e memory.Entry, b memory.Asked) {
 		for _, k := range c.copies {
 			delete(s.byRef, k.ref)
 		}
-		c.asked, c.askedAt, c.askedIn, c.ref = &b, e.At, 0, chat.MessageRef{}
+		c.asked, c.askedAt, c.askedIn, c.ref, c.stood = &b, e.At, 0, chat.MessageRef{}, time.Time{}
+		c.first, c.before = b.Digest, len(c.changes)
 		c.votes, c.decided, c.ended, c.button, c.reasons = nil, nil, time.Time{}, false, nil
 		c.reminded, c.escalated = stroke{}, stroke{}
 		c.hidden = false

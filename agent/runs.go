@@ -42,13 +42,19 @@ func parseRun(text string) (o order, ok bool) {
 		return order{}, false
 	}
 	o.tool = strings.Trim(words[1], "`")
-	o.args = strings.TrimSpace(strings.TrimRight(text[len(head):], "` \t\r\n"))
-	if !json.Valid([]byte(o.args)) { // keyboards of phones make their own quotes
-		if plain := straight.Replace(o.args); json.Valid([]byte(plain)) {
-			o.args = plain
+	o.args = typedObject(text[len(head):])
+	return o, o.tool != "" && meantAsObject(o.args)
+}
+
+// typedObject is a JSON object as somebody typed it, perhaps as code.
+func typedObject(text string) string {
+	text = strings.TrimSpace(strings.TrimRight(text, "` \t\r\n"))
+	if !json.Valid([]byte(text)) { // keyboards of phones make their own quotes
+		if plain := straight.Replace(text); json.Valid([]byte(plain)) {
+			return plain
 		}
 	}
-	return o, o.tool != "" && meantAsObject(o.args)
+	return text
 }
 
 var straight = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`)

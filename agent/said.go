@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,7 +66,7 @@ func earlier(x, y time.Time) time.Time {
 }
 
 func (s *state) message(e memory.Entry, b memory.Message) {
-	if s.beyond(b.Sent) {
+	if s.beyond(b.Sent) || s.repeated(b.Message) {
 		return
 	}
 	if b.Sent.After(s.heard) {
@@ -77,13 +78,22 @@ func (s *state) message(e memory.Entry, b memory.Message) {
 		s.callers = append(s.callers, b.From.ID)
 	}
 	m := &message{Message: b.Message, seq: e.Seq, at: e.At, wrote: b.Text, steps: s.latestSteps(b.Text)}
-	if b, ok := parseBallot(b.Text); ok && b.number == 0 && s.replies(m) {
+	if s.tooEarly(m) {
+		s.early = append(s.early, m)
+		return
+	}
+	s.takes(m)
+}
+
+// takes finds out what a message is for.
+func (s *state) takes(m *message) {
+	if b, ok := parseBallot(m.Text); ok && b.number == 0 && s.replies(m) {
 		return // it may be meant for an approval: nobody approves by what may be an answer
 	}
 	if s.ballot(m) || s.change(m) {
 		return
 	}
-	if word, arg, ok := parseCommand(b.Text); ok && !b.Aside && s.commanded(e, b, word, arg) {
+	if word, arg, ok := parseCommand(m.Text); ok && (!m.Aside || s.ofApproval(word, arg)) && s.commanded(m, word, arg) {
 		s.commands = append(s.commands, &command{message: *m, word: word, arg: arg})
 		return
 	}
@@ -93,9 +103,36 @@ func (s *state) message(e memory.Entry, b memory.Message) {
 	s.hears(m)
 }
 
+// repeatable is how many of the latest turns a message is looked for in.
+const repeatable = 16
+
+// repeated says whether a message is in the log already: a store that came back older
+// does not know any more that it had it, is told again what it lost of the thread, and
+// gets it from the platform once more.
+func (s *state) repeated(b chat.Message) bool {
+	if b.Ref.IsZero() || b.Sent.IsZero() || b.About {
+		return false
+	}
+	same := func(m *message) bool {
+		return m.Ref == b.Ref && m.From.ID == b.From.ID && m.Sent.Equal(b.Sent) && (b.Aside || !m.Aside)
+	}
+	if slices.ContainsFunc(s.waiting, same) || slices.ContainsFunc(s.asides, same) || slices.ContainsFunc(s.early, same) {
+		return true
+	}
+	for _, t := range s.turns[max(0, len(s.turns)-repeatable):] {
+		if slices.ContainsFunc(t.msgs, same) {
+			return true
+		}
+	}
+	return false
+}
+
 // hears takes what is meant for the model.
 func (s *state) hears(m *message) {
 	m.Files = s.adopt(m.Files, artifact{seq: m.seq, from: m.From.Display(), with: m})
+	if !m.Aside && slices.ContainsFunc(m.Files, func(f chat.File) bool { return f.Refused != "" }) {
+		s.commands = append(s.commands, &command{message: *m, word: "no room"})
+	}
 	if s.open != nil && !s.queues(m) {
 		s.open.msgs = append(s.open.msgs, m)
 		return
@@ -113,10 +150,10 @@ const mostAsides = 30
 
 // commanded takes a command that changes what is seen; ok is false for a text
 // that only looks like one.
-func (s *state) commanded(e memory.Entry, m memory.Message, word, arg string) (ok bool) {
+func (s *state) commanded(m *message, word, arg string) (ok bool) {
 	switch word {
 	case "allow":
-		return s.allowed(e, m, arg)
+		return s.allowed(m, arg)
 	case "revoke":
 		s.revoked(m.From, arg)
 	case "drop":
@@ -138,9 +175,20 @@ func (s *state) commanded(e memory.Entry, m memory.Message, word, arg string) (o
 	return true
 }
 
+// ofApproval says whether a word is about an approval that there is: whoever decides
+// those need not have called the bot, as with `y` and `n`.
+func (s *state) ofApproval(word, arg string) bool {
+	if word != "revoke" {
+		return word == "allow"
+	}
+	n, _ := strconv.Atoi(arg)
+	g := s.grant(n)
+	return g != nil && !g.over
+}
+
 // unread finds a message that no model call has seen, said to it or among people.
 func (s *state) unread(ref chat.MessageRef) *message {
-	all := slices.Concat(s.waiting, s.asides)
+	all := slices.Concat(s.waiting, s.asides, s.early)
 	if s.open != nil {
 		all = append(all, s.open.msgs...)
 	}

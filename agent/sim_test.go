@@ -30,6 +30,7 @@ type sim struct {
 	would   func(call memory.Call) chat.Preview
 	cards   map[int]chat.Approval // as they were shown last, by number
 	waiters []chat.Waiter         // who waited for what was posted, where that is said
+	texts   []string              // that were posted
 	crash   func() bool           // whether the process dies now
 	ran     map[string]int
 	posts   map[string]int
@@ -133,6 +134,9 @@ func (s *sim) beside(log *agent.Log) (ok bool) {
 func (s *sim) shows(p chat.Post) {
 	if p.Approval != nil {
 		s.cards[p.Approval.Number] = *p.Approval
+	}
+	if p.Text != nil {
+		s.texts = append(s.texts, p.Text.Markdown)
 	}
 	if p.Text != nil && p.Text.Waits != nil {
 		s.waiters = append(s.waiters, *p.Text.Waits)

@@ -209,6 +209,31 @@ func (a *Agent) Missed(log *Log, c Call) (s memory.Step, ok bool) {
 	return s, true
 }
 
+// Shorter is the trim for a prompt that was too long for the model, which may take less
+// than the budget: it leaves out a good part of what was sent. ok is false where nothing
+// more can be left out. It lasts, so that what the model takes is tried out once; what is
+// sent grows again with the conversation.
+func (a *Agent) Shorter(log *Log, c Call) (cut memory.Trimmed, ok bool) {
+	const share = 2. / 3 // of what was sent; a trim leaves less
+	d := decision{a: a, s: log.state, log: log, branch: c.Branch}
+	saved := *d.s
+	defer func() { *d.s = saved }()
+	for _, b := range c.Before {
+		d.s.add(memory.Entry{Seq: d.s.last, At: d.s.now, Body: b})
+	}
+	now := d.s.trim
+	p := d.preamble()
+	p.Turns, p.Left = d.exchanges(now), d.s.left(now)
+	whole := d.shape(p)
+	cut = trim(whole, int(share*float64(whole.size(now))), now)
+	cut.Clip = now.Clip // for as long as it is needed to fit the budget
+	if same(cut, now) {
+		return cut, false
+	}
+	d.s.carry(&cut)
+	return cut, true
+}
+
 // Overdrawn is the entry for a call that was not made, since a limit is reached. An
 // answer that would only have been checked, or tried again, is the answer.
 func (a *Agent) Overdrawn(log *Log, c Call, why string) memory.Body {

@@ -64,11 +64,8 @@ func stricter(now, then memory.Rules) bool {
 
 // covers says whether all whom some rules name are named by others.
 func covers(now, then []string) bool {
-	return slices.Contains(now, anybody) || !slices.ContainsFunc(then, func(rule string) bool { return !slices.Contains(now, rule) })
+	return slices.Contains(now, chat.Anyone) || !slices.ContainsFunc(then, func(rule string) bool { return !slices.Contains(now, rule) })
 }
-
-// anybody is the rule that everybody may approve.
-const anybody = "anyone"
 
 // shownOf lists whose words the model is shown, where rules keep all of them from
 // approving: a person can put an order into one turn, and have somebody else set it

@@ -46,7 +46,9 @@ func (s *state) steps(t *turn, prices *Prices) chat.Steps {
 		}
 		item := chat.Step{Thought: thought}
 		for _, c := range st.calls {
-			item.Calls = append(item.Calls, c.view())
+			one := c.view()
+			one.Inquirer = s.inquirer(c)
+			item.Calls = append(item.Calls, one)
 			if c.result != nil {
 				v.Took += c.result.Took
 			}
@@ -337,6 +339,9 @@ func Pending(entries []memory.Entry, id string) []chat.Pending {
 	}
 	p := chat.Pending{Approve: c.asked.Rules.Approve, Deny: c.asked.Rules.Deny, Votes: len(c.votes), Call: id, Ref: c.ref}
 	out := append([]chat.Pending{p}, c.elsewhere(p)...)
+	for i := range out {
+		out[i].More = i < len(out)-1
+	}
 	for _, v := range c.standing() {
 		for i := range out {
 			if k := c.votedOn[v.Reaction]; k == out[i].Ref || i == 0 && c.copyOn(k) == nil {

@@ -145,6 +145,8 @@ func (d *decision) reply(c *command) string {
 		return d.revokedReply(c.arg)
 	case "artifacts":
 		return d.artifactList()
+	case "no room":
+		return noRoom(c.Files)
 	case "drop":
 		return d.dropped(c.arg)
 	case "tools off", "tools on":

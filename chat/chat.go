@@ -65,6 +65,8 @@ type File struct {
 	// Quiet says that it keeps a result that was too long for the model whole: it
 	// is there to be read on, and is not posted.
 	Quiet bool `json:"quiet,omitempty"`
+	// Refused says why the content was not kept, where it was for want of room.
+	Refused string `json:"refused,omitempty"`
 }
 
 // FileText is how much of an attached text file goes into the message itself.
@@ -120,7 +122,8 @@ type Pending struct {
 	Approve  []string // emoji
 	Deny     []string
 	Approved []Reaction
-	Votes    int // how many were judged so far, those that don't count too
+	Votes    int  // how many were judged so far, those that don't count too
+	More     bool // another card of the same approval comes next, in another place
 }
 
 // Line is one line of a conversation as a person sees it: a Message of

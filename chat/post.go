@@ -19,6 +19,12 @@ var ErrElsewhere = errors.New("this place is on another platform")
 // of posting the file.
 var ErrNoFile = errors.New("the file is not kept any more")
 
+// NoRoomError is what an adapter is told when a file is more than may be kept.
+type NoRoomError struct{ Why string }
+
+// Error says which limit it is.
+func (e NoRoomError) Error() string { return e.Why }
+
 // Post is one message that nod shows in a thread: exactly one of Text, Steps,
 // Approval and File is set. Key is the same for every attempt to make this post and
 // for nothing else in the thread, so that a platform (or an adapter that looks
@@ -127,6 +133,8 @@ type ToolCall struct {
 	Took        time.Duration `json:"took,omitempty"`
 	// Again says that a person may edit it and run it again.
 	Again bool `json:"again,omitempty"`
+	// Inquirer is who waits, while it runs, for an answer of the person whom it is for.
+	Inquirer string `json:"inquirer,omitempty"`
 }
 
 // CallState says how far a tool call has come.
@@ -151,6 +159,12 @@ type Tokens struct {
 	Cached     int `json:"cached,omitempty"`
 	Completion int `json:"completion,omitempty"`
 }
+
+// Rules of who may approve that name nobody.
+const (
+	Anyone    = "anyone"
+	Requester = "requester" // whoever asked for what the call is a part of
+)
 
 // Approval is the message that asks people to let one call run, and that is
 // edited to say what came of it.

@@ -83,6 +83,9 @@ func ReadCases(r io.Reader) ([]Case, error) {
 			list = append(list, c)
 		}
 	}
+	if len(list) == 0 {
+		return nil, errors.New("it holds no cases")
+	}
 	seen := map[string]bool{}
 	for i, c := range list {
 		if err := c.check(); err != nil {

@@ -89,6 +89,7 @@ func TestReadCases(t *testing.T) {
 		`{"name": "x", "messages": [{"user": "a", "text": "b"}], "expect": {"order": "up"}}`:                              `expect.order is "up": write any or strict`,
 		`{"name": "x", "messages": [{"user": "a", "text": "b"}]} {"name": "x", "messages": [{"user": "a", "text": "b"}]}`: `case 2: the name "x" comes twice`,
 		`{"name": `: "case 1",
+		"\n":        "holds no cases", "[]": "holds no cases",
 	} {
 		if _, err := lab.ReadCases(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", in, err, want)

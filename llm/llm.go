@@ -165,7 +165,8 @@ const (
 // an operator; it never holds a key.
 type Error struct {
 	Fault      Fault
-	Status     int // HTTP, 0 where there was none
+	Status     int    // HTTP, 0 where there was none
+	Code       string // the provider's word for it, such as model_not_found; "" where it has none
 	Message    string
 	RetryAfter time.Duration
 }

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -193,7 +194,7 @@ func audit(thread chat.ThreadID, e Entry) (AuditLine, bool) {
 			l.Event = "ignored"
 		}
 	case Changed:
-		l.Event, l.Call, l.Digest, l.Reason = "edited", b.Call, b.Digest, b.Refused
+		l.Event, l.Call, l.Digest, l.Reason = "edited", b.Call, b.Digest, cmp.Or(b.Plain, b.Refused)
 		l.By = []chat.UserID{b.By.ID}
 		if b.Refused != "" {
 			l.Event = "ignored"

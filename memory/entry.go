@@ -176,6 +176,7 @@ type (
 		Ref     chat.MessageRef `json:"ref,omitzero"`
 		Refused string          `json:"refused,omitempty"` // why it is not, in words for people
 		At      chat.ThreadID   `json:"at,omitzero"`       // where it stands, if not in the thread
+		Stood   time.Time       `json:"stood,omitzero"`    // of a card: since when, by the platform's clock as in chat.Message.Sent
 		Unshown bool            `json:"unshown,omitempty"` // the platform did not take this edit: what stands there is older
 	}
 
@@ -360,6 +361,7 @@ type (
 		Digest  string    `json:"digest,omitempty"`
 		Marks   []string  `json:"marks,omitempty"` // as in [Asked]
 		Refused string    `json:"refused,omitempty"`
+		Plain   string    `json:"plain,omitempty"` // the same for the audit log, where Refused names something of the arguments
 	}
 
 	// Decided ends an approval. The first one of a call is the decision.

@@ -250,9 +250,9 @@ type FullError struct {
 // Error says which limit it is.
 func (e FullError) Error() string {
 	if e.All {
-		return fmt.Sprintf("all threads together hold %d bytes of files, which is what they may", e.Most)
+		return fmt.Sprintf("with it all threads together would hold more than %d bytes of files", e.Most)
 	}
-	return fmt.Sprintf("this thread holds %d bytes of files, which is what it may", e.Most)
+	return fmt.Sprintf("with it this thread would hold more than %d bytes of files", e.Most)
 }
 
 // ErrNoBlob is returned for a blob that was never kept, or is gone.

@@ -47,11 +47,12 @@ type Options struct {
 	NoButtons bool          // approvals have emoji only
 	// Channels are those in which approvals are to stand too; Check looks at them.
 	Channels []string
-	Direct   bool     // and in direct conversations with those who may decide
-	Roles    bool     // an approver rule names a role
-	Retries  bool     // another try of an answer can be asked for
-	Global   int      // calls a second; default 50
-	Allow    []string // who is heard: everyone (default), user:ID, role:ID, channel:ID
+	Direct   bool            // and in direct conversations with those who may decide
+	Roles    bool            // an approver rule names a role
+	Retries  bool            // another try of an answer can be asked for
+	Emoji    map[string]bool // reactions that can mean something, in normal form; nil: any
+	Global   int             // calls a second; default 50
+	Allow    []string        // who is heard: everyone (default), user:ID, role:ID, channel:ID
 
 	Inbox   inbound.Inbox
 	Logger  *slog.Logger

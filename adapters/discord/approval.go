@@ -82,7 +82,7 @@ func previewed(p *chat.Preview, most int) string {
 	if p == nil {
 		return ""
 	}
-	title := shorten(escape(chat.Exact(strings.Join(strings.Fields(p.Title()), " "))), mostAbove)
+	title := shorten(verbatim(chat.Exact(strings.Join(strings.Fields(p.Title()), " "))), mostAbove)
 	if p.Text == "" {
 		return title
 	}
@@ -167,9 +167,9 @@ func shown(e string) string {
 func approver(rule string, requester chat.User) string {
 	kind, id, _ := strings.Cut(rule, ":")
 	switch {
-	case kind == "requester":
+	case kind == chat.Requester:
 		return shorten(person(requester), mostWho)
-	case kind == "anyone":
+	case kind == chat.Anyone:
 		return "anyone here"
 	case kind == "user":
 		return shorten(person(chat.User{ID: chat.UserID(id)}), mostWho)
@@ -218,7 +218,7 @@ func subline(p *chat.Approval) string {
 	if p.Outcome != "" {
 		return "**Tool** " + code1(shorten(chat.Exact(p.Tool), 80))
 	}
-	return shorten(escape(chat.Exact(strings.Join(p.Because(), "\n"))), mostBecause)
+	return shorten(verbatim(chat.Exact(strings.Join(p.Because(), "\n"))), mostBecause)
 }
 
 // deciders are those who may decide, whom the message pings: people wait for them.
@@ -234,7 +234,7 @@ func deciders(p *chat.Approval) pings {
 		switch {
 		case kind == "role":
 			add(&out.Roles, id)
-		case kind == "requester" || kind == "anyone":
+		case kind == chat.Requester || kind == chat.Anyone:
 			id = string(p.Requester.ID)
 			fallthrough
 		case kind == "user":

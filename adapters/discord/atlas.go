@@ -33,6 +33,7 @@ type atlas struct {
 // spot is a channel or thread.
 type spot struct {
 	guild, parent, last int64
+	owner               int64  // of a thread
 	packed              uint64 // kind, and what the bot may do
 }
 
@@ -84,6 +85,7 @@ func (t *atlas) channel(id string) (channel, bool) {
 	s, ok := t.spots[snowflake(id)]
 	return channel{
 		ID: id, Type: s.kind(), GuildID: textID(s.guild), ParentID: textID(s.parent), Last: textID(s.last), Name: t.names[id],
+		Owner: textID(s.owner),
 	}, ok
 }
 
@@ -107,6 +109,7 @@ func (t *atlas) place(c channel) {
 	}
 	old, there := t.spots[id]
 	s := spot{guild: cmp.Or(snowflake(c.GuildID), old.guild), parent: snowflake(c.ParentID), last: snowflake(c.Last)}
+	s.owner = cmp.Or(snowflake(c.Owner), old.owner)
 	if c.Metadata != nil && c.Metadata.Archived {
 		t.forget(id)
 		return

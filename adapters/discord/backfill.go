@@ -338,21 +338,33 @@ func (a *Adapter) overdue(ctx context.Context, s stretch) error {
 	if s.pages == mostNew && len(msgs) >= mostNew*pageSize {
 		a.log.Warn("more was written in a channel than is looked through for what was missed", "channel", s.channel, "messages", len(msgs))
 	}
-	guild := ""
+	var in channel
 	if !s.direct && len(msgs) > 0 {
-		c, err := a.channel(ctx, s.channel)
-		if err != nil {
+		if in, err = a.channel(ctx, s.channel); err != nil {
 			return missing(err)
 		}
-		guild = c.GuildID
 	}
+	var all error
+	held := map[string]bool{} // by the message that began a conversation
 	for _, m := range msgs {
-		m.ChannelID, m.GuildID = s.channel, guild
-		if err := a.putLate(ctx, s, m); err != nil {
-			return err
+		m.ChannelID, m.GuildID = s.channel, in.GuildID
+		root := "" // a thread is one conversation, and of a channel each chain of replies
+		if !s.direct && !in.thread() {
+			root = a.chain(m)
+		}
+		if held[root] {
+			continue
+		}
+		err := a.putLate(ctx, s, m)
+		if ctx.Err() != nil {
+			return errors.Join(all, err)
+		}
+		if err != nil { // what follows it there waits for the next look, and nobody else does
+			held[root] = true
+			all = errors.Join(all, err)
 		}
 	}
-	return nil
+	return all
 }
 
 // putLate puts a message of a stretch. What is older than the last that was heard

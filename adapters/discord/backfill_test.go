@@ -10,6 +10,7 @@ import (
 
 	"nod/chat"
 	"nod/internal/fakediscord"
+	"nod/internal/ledger"
 )
 
 // What somebody wrote while the bot was away is looked for where the Gateway says that
@@ -286,5 +287,48 @@ func TestReadAgainIsNotNew(t *testing.T) {
 		if s.own != (s.channel == before.Last.ID) {
 			t.Errorf("%+v, of %v and %v", s, lately.Last, before.Last)
 		}
+	}
+}
+
+// Of what was missed one message that can't be put, since Discord does not say who wrote
+// it, holds up what follows it in its thread, also where that is archived, and nobody else's
+// in its channel.
+func TestOneHoldsUpNobodyElse(t *testing.T) {
+	o := build(t, fakediscord.Options{})
+	ops := o.fake.AddRole(o.guild, "ops", 0)
+	for _, who := range []string{o.ada, o.bob} {
+		o.fake.SetRoles(o.guild, who, ops)
+	}
+	allow := func(opt *Options) { opt.Allow = []string{"role:" + ops} }
+	o.run(allow)
+	root := o.fake.Say(o.ada, o.general, o.mention()+" one")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Threads(o.general)) == 1 })
+	o.stop()
+	o.fake.ForgetSessions()
+	o.fake.Say(o.bob, root, o.mention()+" mine first")
+	o.fake.Say(o.ada, root, o.mention()+" and this then")
+	o.fake.Archive(root, true, false)
+	o.fake.Say(o.bob, o.general, o.mention()+" two")
+	o.fake.Say(o.ada, o.general, o.mention()+" three")
+	o.run(func(opt *Options) {
+		allow(opt)
+		via(func(r *http.Request) (int, string, bool) {
+			return http.StatusInternalServerError, "{}", strings.HasSuffix(r.URL.Path, "/members/"+o.bob)
+		})(opt)
+	})
+	o.in.Await(t, func() bool {
+		return slices.ContainsFunc(o.in.Messages, func(m ledger.Put) bool { return m.Text == "three" })
+	})
+	read := "/channels/" + root + "/messages"
+	o.wait(func(s *fakediscord.Server) bool {
+		return slices.ContainsFunc(s.Calls(""), func(c fakediscord.Call) bool { return c.Path == read })
+	})
+	o.stop()
+	o.run(allow)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 5 })
+	got := o.in.Texts()
+	if at := slices.Index(got, "mine first"); !slices.Equal(got[:2], []string{"one", "three"}) || at > slices.Index(got, "and this then") {
+		t.Errorf("messages %q", got)
 	}
 }

@@ -123,7 +123,7 @@ func (a *Adapter) voted(ctx context.Context, in interaction, b ballot) error {
 		return a.sorry(ctx, in, err)
 	}
 	on, copied := b.place, b.kind == copyButton
-	if copied && in.GuildID != "" {
+	if copied && in.GuildID != "" && on.direct() {
 		on.thread = in.Message.ID // see refIn
 	}
 	r := chat.Reaction{On: refOf(on, in.Message.ID), By: by, Emoji: chat.NormalEmoji(b.emoji), Button: !copied}
@@ -230,9 +230,9 @@ func fieldOf(raw json.RawMessage) string {
 // alone, and what came along with some.
 type asides struct {
 	mu      sync.Mutex
-	last    map[string]aside   // by message and person, or by command
-	targets map[string]message // of message commands
-	own     map[string]bool    // questions that are put with what came along, not as they are heard
+	last    map[string]aside    // by message and person, or by command
+	targets map[string]message  // of message commands
+	along   map[string]*message // by interaction, whose question is put with it; nil once it is
 }
 
 type aside struct {
@@ -303,25 +303,43 @@ func (s *asides) kept(id string) (message, bool) {
 	return m, ok
 }
 
-func (s *asides) owns(id string) {
+// brings notes what came along with a question, before it is shown.
+func (s *asides) brings(id string, m message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.own == nil || len(s.own) >= mostNoted {
-		s.own = map[string]bool{}
+	if s.along == nil || len(s.along) >= mostNoted {
+		s.along = map[string]*message{}
 	}
-	s.own[id] = true
+	if _, known := s.along[id]; !known {
+		s.along[id] = &m
+	}
 }
 
-func (s *asides) disowns(id string) {
+// completes gives a question what came along with it. It says whether that was put
+// already.
+func (s *asides) completes(m *message) (put bool) {
+	if m.Interaction == nil {
+		return false
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.own, id)
+	more, ok := s.along[m.Interaction.ID]
+	if ok && more != nil {
+		m.Attachments, m.Aside = more.Attachments, more.Aside
+	}
+	return ok && more == nil
 }
 
-func (s *asides) mine(id string) bool {
+// isPut notes that a question is put with what came along.
+func (s *asides) isPut(m message) {
+	if m.Interaction == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.own[id]
+	if _, ok := s.along[m.Interaction.ID]; ok {
+		s.along[m.Interaction.ID] = nil
+	}
 }
 
 // of gives the click of somebody on a message, once it is answered.

@@ -262,3 +262,34 @@ func TestSameSteps(t *testing.T) {
 		t.Errorf("%d changes", n)
 	}
 }
+
+// Whoever takes a vote back is heard also where the card stands in a channel itself, in a
+// chain of replies or alone, and another process drew it: Discord does not say then whose
+// message it was on.
+func TestTakenBackInAChannel(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	o.fake.BotMay(o.guild, fakediscord.Usual&^fakediscord.CreatePublicThreads)
+	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	chain := o.post(th, chat.Post{Key: "p", Approval: asking("{}")}, false)
+	copied := asking("{}")
+	copied.Home, copied.Elsewhere = th, true
+	_, alone, err := o.a.Copy(t.Context(), "channel:"+o.fake.AddChannel(o.guild, "ops"), chat.Post{Key: "copy", Approval: copied}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refs := []chat.MessageRef{chain, alone}
+	for i, ref := range refs {
+		o.fake.React(o.bob, ref.ID, "✅")
+		o.in.Await(t, func() bool { return len(o.in.Reactions) == i+1 && o.in.Reactions[i].On == ref })
+	}
+	o.stop()
+	o.run(nil)
+	for i, ref := range refs {
+		o.fake.Unreact(o.bob, ref.ID, "✅")
+		o.in.Await(t, func() bool { return len(o.in.Reactions) == i+3 })
+		if r := o.in.Reactions[i+2]; r.On != ref || !r.Removed {
+			t.Errorf("it was put as %+v", r)
+		}
+	}
+}

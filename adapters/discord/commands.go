@@ -129,12 +129,15 @@ func (a *Adapter) command(ctx context.Context, in interaction) error {
 	if why := in.elsewhere(); why != "" {
 		return a.respond(ctx, in, answerMessage, newPage(why))
 	}
-	heard, err := a.heardFrom(ctx, in.speaker(), func() {})
+	served := true
+	heard, err := a.heardFrom(ctx, in.speaker(), func() { served = false })
 	switch {
 	case err != nil:
 		return a.sorry(ctx, in, err)
-	case !heard && in.GuildID != "":
-		return a.respond(ctx, in, answerMessage, newPage(unservedText(in.GuildID)+" It may also be that `discord.allow` does not name you."))
+	case !served && in.GuildID != "":
+		return a.respond(ctx, in, answerMessage, newPage(unservedText(in.GuildID)))
+	case !heard && served:
+		return a.respond(ctx, in, answerMessage, newPage("I answer only those whom `discord.allow` names, and it does not name you here."))
 	case !heard:
 		return a.respond(ctx, in, answerMessage, newPage("I am not set up to answer you."))
 	case in.Data.Name == "ask":
@@ -261,39 +264,41 @@ func (a *Adapter) ask(ctx context.Context, in interaction) error {
 	if question == "" {
 		return a.respond(ctx, in, answerMessage, newPage("Ask me something: `/ask question:`…"))
 	}
+	return a.show(ctx, in, question, message{Attachments: in.files()})
+}
+
+// files are those that come along with a question.
+func (in interaction) files() []attachment {
 	var files []attachment
 	for _, name := range []string{"file", "file2", "file3"} {
 		if f, ok := in.Data.Resolved.Attachments[in.option(name)]; ok {
 			files = append(files, f)
 		}
 	}
-	return a.show(ctx, in, question, message{Attachments: files})
+	return files
 }
 
 // show answers an interaction with a question, for everybody to see, and puts it
-// with what comes along: nothing of that is in the message that is heard.
+// with what comes along: nothing of that is in the message that is heard, by this
+// process or by another one that got the interaction too.
 func (a *Adapter) show(ctx context.Context, in interaction, text string, along message) error {
 	if may, err := strconv.ParseInt(in.May, 10, 64); err == nil && in.GuildID != "" && may&discordgo.PermissionViewChannel == 0 {
 		return a.respond(ctx, in, answerMessage, newPage("I can't see this channel, so I can't answer here."))
+	}
+	if len(along.Attachments) > 0 || along.Aside != nil {
+		a.asides.brings(in.ID, along)
 	}
 	if in.Channel != nil && in.Channel.thread() { // who is not in a thread may not hear what is said in it
 		a.join(ctx, in.ChannelID)
 	}
 	p := newPage(text)
 	p.Flags = suppressEmbeds
-	bears := len(along.Attachments) > 0 || along.Aside != nil
-	if bears {
-		a.asides.owns(in.ID)
-	}
 	shown, err := a.respondWith(ctx, in, answerMessage, p)
-	if err != nil || shown == nil {
-		a.asides.disowns(in.ID)
+	if err != nil || shown == nil { // where it is shown all the same it is heard
 		return err
 	}
 	m := *shown
 	m.GuildID, m.ChannelID, m.Member = in.GuildID, in.ChannelID, in.Member
-	m.Attachments, m.Aside = along.Attachments, along.Aside
-	m.Brought = true
 	a.inLane(context.WithoutCancel(ctx), m.ChannelID, func(ctx context.Context) error { return a.message(ctx, m) })
 	return nil
 }
@@ -337,7 +342,7 @@ func (a *Adapter) askedAbout(ctx context.Context, in interaction, id string) err
 	}
 	guild := firstOf(in.GuildID, "@me")
 	text := shorten(strings.TrimSpace(fieldOf(in.Data.Components)), 1000) + "\n-# about https://discord.com/channels/" + guild + "/" + in.ChannelID + "/" + parts[3]
-	return a.show(ctx, in, text, message{Attachments: target.Attachments, Aside: &target})
+	return a.show(ctx, in, text, message{Attachments: target.files(), Aside: &target})
 }
 
 // spoken is the conversation in which a command was given; ok is false where

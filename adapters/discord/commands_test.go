@@ -317,3 +317,29 @@ func TestAskAbout(t *testing.T) {
 		t.Errorf("posts %+v", posts)
 	}
 }
+
+// Files come along also where the answer by which the question was shown is lost, so that
+// it is known only as any other message is, and where two processes hear it.
+func TestAskWithFilesUnheard(t *testing.T) {
+	slow := func(o *Options) { withCommands(o); slowBeat(o) }
+	for name, spoil := range map[string]func(o *office){
+		"lost": func(o *office) {
+			o.fake.Inject(fakediscord.Fault{Route: "POST /interactions/{interaction}/{token}/callback", After: true, Cut: true})
+		},
+		"two processes": func(o *office) { o.run(slow) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := open(t, fakediscord.Options{}, slow)
+			o.wait(func(s *fakediscord.Server) bool { return len(s.Commands()) == len(commands) })
+			spoil(o)
+			o.fake.Slash(o.bob, o.general, "ask", map[string]any{
+				"question": "what is in it?", "file": fakediscord.File{Name: "notes.txt", Data: []byte("alpha")},
+			})
+			o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+			if m := o.in.Messages[0]; m.Text != "what is in it?" || len(m.Files) != 1 || m.Files[0].Text != "alpha" {
+				t.Errorf("message %+v", m)
+			}
+		})
+	}
+}

@@ -27,7 +27,17 @@ func (a *Adapter) Copy(ctx context.Context, at string, p chat.Post, look bool) (
 			return chat.ThreadID{}, chat.MessageRef{}, told(err)
 		}
 	}
-	thread := threadID(place{channel: id})
+	in := place{channel: id}
+	if kind == "channel" {
+		c, err := a.channel(ctx, id)
+		if err != nil {
+			return chat.ThreadID{}, chat.MessageRef{}, final(err)
+		}
+		if c.thread() {
+			in = place{c.ParentID, c.ID}
+		}
+	}
+	thread := threadID(in)
 	ref, err := a.Post(ctx, thread, p, look)
 	if kind == "user" {
 		err = told(err)
@@ -36,11 +46,11 @@ func (a *Adapter) Copy(ctx context.Context, at string, p chat.Post, look bool) (
 }
 
 // refIn names a message of the bot's as a reaction on it does: a card in a channel of
-// a server stands where a conversation of its own would begin, and one in a direct
-// conversation is of that.
+// a server stands where a conversation of its own would begin, and one in a thread or a
+// direct conversation is of that.
 func refIn(thread chat.ThreadID, p *chat.Approval, id string) chat.MessageRef {
 	at := placeOf(thread)
-	if p != nil && p.Home != (chat.ThreadID{}) && !p.Direct {
+	if p != nil && p.Home != (chat.ThreadID{}) && !p.Direct && at.direct() {
 		at.thread = id
 	}
 	return refOf(at, id)

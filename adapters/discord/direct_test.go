@@ -121,3 +121,48 @@ func TestDeciders(t *testing.T) {
 		}
 	}
 }
+
+// A card in a channel in which much is written is found where it stands already.
+func TestCardInABusyChannel(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
+	ops := o.fake.AddChannel(o.guild, "ops")
+	for range lookPages*pageSize + 1 {
+		o.fake.Say(o.bob, ops, "between us")
+	}
+	card := asking("{}")
+	card.Home, card.Elsewhere = th, true
+	p := chat.Post{Key: "copy", Approval: card}
+	_, first, err := o.a.Copy(t.Context(), "channel:"+ops, p, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.fake.Say(o.bob, ops, "between us")
+	o.fake.ForgetNonces()
+	if _, again, err := o.a.Copy(t.Context(), "channel:"+ops, p, true); err != nil || again != first || len(o.fake.Posts(ops)) != 1 {
+		t.Errorf("once more it is %v (%v), not %v, of %d", again, err, first, len(o.fake.Posts(ops)))
+	}
+}
+
+// A card may be shown in a thread: votes on it count, by a reaction too.
+func TestCardInAThread(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
+	card := asking("{}")
+	card.Home, card.Elsewhere = th, true
+	_, ref, err := o.a.Copy(t.Context(), "channel:"+o.fake.OpenThread(o.bob, o.general, "", "ops"), chat.Post{Key: "copy", Approval: card}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.fake.Click(o.bob, ref.ID, o.fake.Message(ref.ID).Buttons()[0])
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 1 })
+	o.fake.React(o.bob, ref.ID, "✅")
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 2 })
+	o.fake.Unreact(o.bob, ref.ID, "✅")
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 3 })
+	for _, r := range o.in.Reactions {
+		if r.On != ref {
+			t.Errorf("a vote on %v is put on %v", ref, r.On)
+		}
+	}
+}

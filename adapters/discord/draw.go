@@ -77,7 +77,9 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	s.callBack(ctx)
 	first, err := s.all(ctx, look)
 	if err != nil && s.moved(ctx, err) {
-		first, err = s.all(ctx, look)
+		if first, err = s.all(ctx, look); err != nil && s.first == "" { // nor can it be said there: it may be for a moment only
+			a.homes.raise(placeOf(thread))
+		}
 	}
 	if err != nil {
 		return chat.MessageRef{}, s.final(err)
@@ -165,6 +167,13 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 		}
 	}
 	err = a.again(ctx, func() error { return a.rest.call(ctx, r) })
+	if other := otherHome(placeOf(thread), r.ids[0]); other != "" && slices.Contains(elsewhere, code(err)) {
+		there := r
+		there.ids = []string{other, ref.ID}
+		if failed := a.again(ctx, func() error { return a.rest.call(ctx, there) }); !slices.Contains(elsewhere, code(failed)) {
+			r, err = there, failed
+		}
+	}
 	if other, ok := otherwise(parts[0], p); ok && code(err) == codeBadForm && a.stands(ctx, r.ids, len(other.card) > 0) {
 		r.body = other.change()
 		err = a.again(ctx, func() error { return a.rest.call(ctx, r) })
@@ -195,6 +204,19 @@ func (a *Adapter) standsAt(ref chat.MessageRef, h home) string {
 		return p.thread
 	}
 	return h.channel
+}
+
+// otherHome is the channel above a thread, or the thread, whichever is not the one: where
+// a conversation left a thread, another process need not know which of its messages stand
+// where. "" for a direct conversation.
+func otherHome(p place, channel string) string {
+	switch {
+	case p.direct():
+		return ""
+	case channel == p.thread:
+		return p.channel
+	}
+	return p.thread
 }
 
 // unarchive opens a thread that was closed for silence: messages in it can't be

@@ -368,6 +368,23 @@ func TestWhisper(t *testing.T) {
 	})
 }
 
+// What one person is told is told once, and goes away again, where Discord's answer to it
+// is lost.
+func TestWhisperLost(t *testing.T) {
+	o := open(t, fakediscord.Options{}, func(o *Options) { o.Brief = time.Millisecond })
+	dm := o.fake.DM(o.ada)
+	o.fake.Inject(fakediscord.Fault{Route: postRoute, After: true, Cut: true})
+	if err := o.a.Whisper(t.Context(), direct(dm), chat.User{ID: chat.UserID(o.ada)}, chat.MessageRef{}, "You may not."); err != nil {
+		t.Fatal(err)
+	}
+	o.wait(func(s *fakediscord.Server) bool {
+		return len(s.Calls("DELETE /channels/{channel}/messages/{message}")) == 1 && len(s.Posts(dm)) == 0
+	})
+	if n := len(o.fake.Calls(postRoute)); n != 2 {
+		t.Errorf("%d attempts, want 2", n)
+	}
+}
+
 func TestWorking(t *testing.T) {
 	const typing = "POST /channels/{channel}/typing"
 	o := open(t, fakediscord.Options{}, nil)

@@ -96,11 +96,11 @@ type message struct {
 		Type int    `json:"type"`
 		User *user  `json:"user"`
 	} `json:"interaction_metadata"`
-	Aside   *message `json:"-"` // the message that it asks about
-	Brought bool     `json:"-"` // it is not heard but known from the answer to a command
+	Aside *message `json:"-"` // the message that it asks about
 
 	Nonce      json.RawMessage `json:"nonce"`
 	Components json.RawMessage `json:"components"`
+	Embeds     json.RawMessage `json:"embeds"`
 	Reactions  []struct {
 		Emoji emoji `json:"emoji"`
 	} `json:"reactions"`
@@ -130,6 +130,7 @@ type channel struct {
 	GuildID  string `json:"guild_id"`
 	ParentID string `json:"parent_id"`
 	Name     string `json:"name"`
+	Owner    string `json:"owner_id"` // of a thread: who started it
 	Last     string `json:"last_message_id"`
 
 	Overwrites []overwrite `json:"permission_overwrites"`

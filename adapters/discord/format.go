@@ -70,10 +70,11 @@ var markup = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`"
 func escape(s string) string { return markup.Replace(flat(s)) }
 
 // What Discord shows as it is written: it begins with a letter, holds no marks, and
-// underscores only within words.
+// underscores only within words, whose letters are those of English to it: between an
+// underscore and an é a word begins, so that slanted text may end there.
 var (
 	unmarked  = regexp.MustCompile(`^\pL[\pL\pN _.,:;·'"(){}=/+%&!?$@…-]*$`)
-	edgeScore = regexp.MustCompile(`[^\pL\pN]_|_[^\pL\pN]|_$`)
+	edgeScore = regexp.MustCompile(`[^A-Za-z0-9]_|_[^A-Za-z0-9]|_$`)
 )
 
 // verbatim keeps a line from being markup, and leaves it alone where it is none.

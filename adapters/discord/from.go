@@ -28,8 +28,15 @@ type way struct {
 	opens  bool           // it begins the conversation
 	called bool           // it is for the bot whatever is known of the place
 	thread bool           // the place is a thread that exists
+	by     chat.UserID    // who started that
 	known  *chat.Standing // where that was asked
 	aside  bool           // it calls nobody
+}
+
+// begins says whether nothing of the conversation was heard before: what a message
+// answers is not in it then, nor are its files.
+func (w way) begins() bool {
+	return w.opens || w.thread && w.known != nil && !w.known.Known
 }
 
 // asked is the person who gave a command, where the message is the bot's echo
@@ -93,7 +100,7 @@ func (a *Adapter) place(ctx context.Context, m message) (way, error) {
 		return way{}, fmt.Errorf("look up a channel: %w", err)
 	}
 	if c.thread() {
-		return way{place: place{c.ParentID, c.ID}, thread: true}, nil
+		return way{place: place{c.ParentID, c.ID}, thread: true, by: chat.UserID(c.Owner)}, nil
 	}
 	root := a.chain(m)
 	w := way{place: place{c.ID, root}, opens: root == m.ID}
@@ -123,7 +130,7 @@ func (a *Adapter) chain(m message) string {
 // errNotOurs for a message that isn't for the bot. later is for messages that
 // are found afterwards.
 func (a *Adapter) route(ctx context.Context, m message, later bool) (way, error) {
-	if !a.listens(m) || !m.Brought && m.Interaction != nil && a.asides.mine(m.Interaction.ID) {
+	if !a.listens(m) {
 		return way{}, errNotOurs
 	}
 	if len(m.MentionRoles) > 0 {
@@ -154,7 +161,7 @@ func (a *Adapter) route(ctx context.Context, m message, later bool) (way, error)
 	switch {
 	case later && !sentAt(m.ID).After(st.Horizon):
 		return w, errNotOurs
-	case w.called, st.Running && inbound.IsStop(m.Content):
+	case w.called, st.Running && inbound.IsStop(m.Content), st.Known && inbound.IsMute(m.Content):
 		return w, nil
 	case !st.Known, sentAt(m.ID).Before(st.First): // a look after a gap finds what was quoted when the bot was called
 		return w, errNotOurs
@@ -169,10 +176,8 @@ func (a *Adapter) overheard(w *way, st chat.Standing, by chat.UserID, others boo
 	switch mode := a.follow(); {
 	case mode == followThread && !others && !st.Muted:
 		return nil
-	case mode == followCallers && slices.Contains(st.Callers, by) && !others && !st.Muted:
-		return nil
 	case mode == followCallers && len(st.Callers) > 0:
-		w.aside = true
+		w.aside = others || st.Muted || by != w.by && !slices.Contains(st.Callers, by)
 		return nil
 	case mode == followMentions:
 		return errUnheard
@@ -184,6 +189,9 @@ func (a *Adapter) overheard(w *way, st chat.Standing, by chat.UserID, others boo
 func (a *Adapter) message(ctx context.Context, m message) error { return a.put(ctx, m, false) }
 
 func (a *Adapter) put(ctx context.Context, m message, later bool) error {
+	if put := a.asides.completes(&m); put {
+		return errNotOurs
+	}
 	w, err := a.route(ctx, m, later)
 	if errors.Is(err, errUnheard) && !later {
 		a.hint(ctx, m, w)
@@ -195,10 +203,13 @@ func (a *Adapter) put(ctx context.Context, m message, later bool) error {
 		a.sayBlind(ctx, m)
 		return errNotOurs
 	}
+	if r := m.Referenced; r != nil && m.Type == replyMessage && w.begins() && r.Author != nil && r.Author.ID != a.self.who().ID {
+		m.Attachments = slices.Concat(m.Attachments, r.files())
+	}
 	thread := threadID(w.place)
 	out := a.convert(ctx, thread, m)
 	out.Aside = w.aside
-	if w.thread && w.known != nil && !w.known.Known {
+	if w.thread && w.begins() {
 		out.Quoted = append(a.before(ctx, m, w.known.Horizon), out.Quoted...)
 	}
 	fresh, err := a.o.Inbox.Message(ctx, thread, out, messageKey(m.ID))
@@ -206,6 +217,7 @@ func (a *Adapter) put(ctx context.Context, m message, later bool) error {
 		return fmt.Errorf("put a message: %w", err)
 	}
 	a.o.Observe.Put(fresh)
+	a.asides.isPut(m)
 	if fresh && w.opens && !w.place.direct() {
 		a.open(opening{w.place, out.Text, a.asked(m)})
 	}
@@ -223,17 +235,6 @@ func (a *Adapter) convert(ctx context.Context, thread chat.ThreadID, m message) 
 		Quoted: a.quoted(m),
 		Files:  a.attached(ctx, thread, m.files()),
 	}
-}
-
-// files are those of a message, and of what it forwards.
-func (m message) files() []attachment {
-	out := slices.Clone(m.Attachments)
-	for _, s := range m.Snapshots {
-		if s.Message != nil {
-			out = append(out, s.Message.Attachments...)
-		}
-	}
-	return out
 }
 
 // from is who wrote a message, with the name that others see there.
@@ -261,35 +262,6 @@ func firstOf(all ...string) string {
 		}
 	}
 	return ""
-}
-
-// quoted are the messages that a message answers or forwards.
-func (a *Adapter) quoted(m message) []chat.Quote {
-	var out []chat.Quote
-	if r := m.Referenced; m.Type == replyMessage && r != nil && r.Author != nil {
-		before := len(out)
-		if out = a.quote(out, a.from(*r), *r); len(out) == before && m.GuildID != "" && !a.reads() && r.Author.ID != a.self.who().ID {
-			out = append(out, chat.Quote{From: a.from(*r), Text: hiddenText})
-		}
-	}
-	if t := m.Aside; t != nil {
-		out = a.quote(out, a.from(*t), *t)
-	}
-	for _, s := range m.Snapshots {
-		if s.Message != nil {
-			out = a.quote(out, chat.User{Name: "a forwarded message"}, *s.Message)
-		}
-	}
-	return out
-}
-
-func (a *Adapter) quote(out []chat.Quote, from chat.User, m message) []chat.Quote {
-	w := a.words(m)
-	w.self, w.stands = "", nil
-	if text := w.readable(m.Content); text != "" {
-		out = append(out, chat.Quote{From: from, Text: text})
-	}
-	return out
 }
 
 // edited takes in a change of a message's text. Discord also reports changes

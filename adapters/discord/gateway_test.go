@@ -338,3 +338,45 @@ func TestFoundReactions(t *testing.T) {
 		return slices.Contains(o.in.Reactions, chat.Reaction{On: ref, By: person(o.bob, "bob"), Emoji: "✅", Found: true, Removed: true})
 	})
 }
+
+// A reaction that is put on again after a moderator took it off with all others, or with
+// all of its emoji, is a new one, and not an event that comes twice.
+func TestTurnsCleared(t *testing.T) {
+	at := time.Unix(1_700_000_000, 0)
+	r := reaction{MessageID: "1", UserID: "2"}
+	r.Emoji.Name = "✅"
+	other := r
+	other.Emoji.Name = "👍"
+	for name, c := range map[string]reaction{"all": {MessageID: "1"}, "of the emoji": {MessageID: "1", Emoji: r.Emoji}} {
+		turns := newTurns()
+		first, again, beside := turns.key(r, false, at), turns.key(r, false, at), turns.key(other, false, at)
+		elsewhere := c
+		elsewhere.MessageID = "11"
+		turns.cleared(elsewhere)
+		if first != again || turns.key(r, false, at) != first {
+			t.Errorf("%s: an event that comes twice is %q, then %q", name, first, again)
+		}
+		turns.cleared(c)
+		if turns.key(r, false, at) == first {
+			t.Errorf("%s: what is put on anew is taken for %q", name, first)
+		}
+		if got := turns.key(other, false, at); (got == beside) != (name == "of the emoji") {
+			t.Errorf("%s: another emoji is %q, was %q", name, got, beside)
+		}
+	}
+}
+
+// Somebody's vote counts again after a moderator cleared the card.
+func TestVoteAfterClearing(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	th := thread(o.general, id)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	p := asking("{}")
+	ref := o.post(th, chat.Post{Key: "ask", Approval: p}, false)
+	for n := range 2 {
+		o.fake.React(o.bob, ref.ID, "✅")
+		o.in.Await(t, func() bool { return len(o.in.Reactions) == n+1 })
+		o.fake.ClearReactions(ref.ID, "")
+	}
+}

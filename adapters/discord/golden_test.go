@@ -151,6 +151,7 @@ func TestHeadline(t *testing.T) {
 		"Approval 3: deploy": "", "Approval 3: restart_service_now": "", "Approved by ada · done in 2 s": "", "Approved by ada · running": "",
 		"Approved by ada · failed: exit status 1": "", "Approved by ada · outcome unknown": "", "Denied by ben: too late in the day": "", "Expired": "", "Cancelled": "",
 		"Approval 3: a__b__c": `Approval 3: a\_\_b\_\_c`, "Denied by _ben_": `Denied by \_ben\_`, "Denied by ben: *no*": `Denied by ben: \*no\*`, "Denied by ben: a\n# b": `Denied by ben: a \# b`,
+		"Approval 3: a_b_é": `Approval 3: a\_b\_é`,
 	} {
 		if want == "" {
 			want = text
@@ -162,6 +163,28 @@ func TestHeadline(t *testing.T) {
 			if first, _, _ := strings.Cut(plain.content, "\n"); first != want || card.card[0] != want {
 				t.Errorf("%q: %q, %q", text, first, card.card[0])
 			}
+		}
+	}
+}
+
+// The names of tools, most of which hold an underscore, stand in the steps and on cards
+// as they are, unless that would be markup.
+func TestToolNames(t *testing.T) {
+	at := threadID(place{"12345678901234567890", "12345678901234567890"})
+	for tool, want := range map[string]string{"restart_service_now": "restart_service_now", "_deploy_": `\_deploy\_`} {
+		s := chat.Steps{Turn: "t", Status: "Waiting for approval of " + tool, Items: []chat.Step{{Calls: []chat.ToolCall{{Tool: tool, State: chat.CallAsking}}}}}
+		if got, want := stepsPart(at, &s).content, "⏳ Step 1 · Waiting for approval of "+want+" …"; got != want {
+			t.Errorf("at work: %q, want %q", got, want)
+		}
+		s.Done, s.Status, s.Items[0].Calls[0].State = true, "Done", chat.CallDone
+		if got, want := stepsPart(at, &s).content, "1 step · "+want; got != want {
+			t.Errorf("in the end: %q, want %q", got, want)
+		}
+		p := asking("{}")
+		p.Why, p.Marks = "This turn holds content from outside (the tool "+tool+"), so it asks.", []string{"service: from the tool " + tool + ", not from a person"}
+		want := "This turn holds content from outside (the tool " + want + "), so it asks. service: from the tool " + want + ", not from a person"
+		if got := approvalPart(p).card[1]; got != want {
+			t.Errorf("on a card: %q, want %q", got, want)
 		}
 	}
 }

@@ -47,6 +47,33 @@ func (a *Adapter) read(ctx context.Context, s span) ([]message, error) {
 	return out, nil
 }
 
+// readBack gives the messages of a span, oldest first. When there are more than so many
+// pages the older ones are left out.
+func (a *Adapter) readBack(ctx context.Context, s span) ([]message, error) {
+	var out []message
+	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
+	for range s.pages {
+		var page []message
+		err := a.rest.call(ctx, request{
+			method: "GET", path: "/channels/{}/messages", ids: []string{s.channel}, priority: s.priority, answer: &page, query: query,
+		})
+		if err != nil {
+			return out, err
+		}
+		full := len(page) >= pageSize
+		page = slices.DeleteFunc(page, func(m message) bool {
+			return snowflake(m.ID) <= snowflake(s.after) || m.Author == nil || m.Author.ID == ""
+		})
+		out = append(out, page...)
+		slices.SortFunc(out, older)
+		if !full || len(page) == 0 {
+			break
+		}
+		query.Set("before", out[0].ID)
+	}
+	return out, nil
+}
+
 func older(x, y message) int {
 	switch d := snowflake(x.ID) - snowflake(y.ID); {
 	case d < 0:

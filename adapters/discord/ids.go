@@ -77,6 +77,9 @@ func sentAt(id string) time.Time {
 	return time.UnixMilli(n>>22 + epoch).UTC()
 }
 
+// Stood implements run.Dater.
+func (a *Adapter) Stood(ref chat.MessageRef) time.Time { return sentAt(ref.ID) }
+
 // idAt is an id below all that are made at that time or later.
 func idAt(t time.Time) string {
 	return strconv.FormatInt(max(0, t.UnixMilli()-epoch)<<22, 10)

@@ -2,6 +2,8 @@ package discord
 
 import (
 	"errors"
+	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -69,6 +71,29 @@ func TestMention(t *testing.T) {
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 2 && o.in.Messages[1].Thread == th })
 	if got := o.in.Texts()[1]; got != "and @nod now?" {
 		t.Errorf("text %q", got)
+	}
+}
+
+// A thread that can't be made just now is made with the next try, and the conversation
+// stays out of the channel.
+func TestThreadLater(t *testing.T) {
+	for _, code := range []int{20029, 130000} {
+		t.Run(strconv.Itoa(code), func(t *testing.T) {
+			o := open(t, fakediscord.Options{}, nil)
+			o.fake.Inject(fakediscord.Fault{Route: threadRoute, Status: http.StatusBadRequest, Code: code, Times: 2})
+			id := o.fake.Say(o.ada, o.general, o.mention()+" why?")
+			o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+			th := o.in.Messages[0].Thread
+			var err error
+			for range 3 { // the first may be that with which the conversation begins
+				if _, err = o.a.Post(t.Context(), th, answer("answer/1", "So."), false); err == nil {
+					break
+				}
+			}
+			if got := o.fake.Threads(o.general); err != nil || len(got) != 1 || len(o.fake.Posts(id)) != 1 {
+				t.Errorf("%v, threads %+v, in it %+v", err, got, o.fake.Posts(id))
+			}
+		})
 	}
 }
 

@@ -40,8 +40,11 @@ func (a *Adapter) Member(ctx context.Context, thread chat.ThreadID, who chat.Use
 // Possible says whether anybody in the thread could have a role: nobody in a
 // direct conversation. In doubt it says yes.
 func (a *Adapter) Possible(ctx context.Context, thread chat.ThreadID, rule string) bool {
-	id, ok := strings.CutPrefix(rule, "role:")
 	p := placeOf(thread)
+	if rule == chat.Anyone {
+		return !p.direct()
+	}
+	id, ok := strings.CutPrefix(rule, "role:")
 	if !ok || p.direct() {
 		return false
 	}

@@ -108,10 +108,17 @@ func (a *Adapter) judged(ctx context.Context, in interaction, v verdict) error {
 		"type": 4, "custom_id": "reason", "style": 2, "required": false, "max_length": mostWrong,
 		"placeholder": "It is out of date, for example",
 	}
-	return a.respond(ctx, in, answerForm, map[string]any{
+	_, err = a.reply(ctx, in, answerForm, map[string]any{
 		"custom_id": verdict{wrongForm, v.place, v.on(in).ID}.id(), "title": "What was wrong?",
 		"components": []any{map[string]any{"type": 18, "label": "Reason", "component": field}},
 	})
+	if err != nil && code(err) != codeAnswered { // another process may have opened it
+		a.wondered.Forget(v.on(in), by.ID)
+	}
+	if takesMore(err) {
+		return a.respond(ctx, in, answerMessage, notice(err))
+	}
+	return err
 }
 
 // criticised takes in what was wrong with an answer.

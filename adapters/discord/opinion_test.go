@@ -2,6 +2,7 @@ package discord
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -98,5 +99,21 @@ func TestOpinionsElsewhere(t *testing.T) {
 	o.a.interact(t.Context(), click)
 	if len(in.said) != before {
 		t.Errorf("it was put: %q", in.said)
+	}
+}
+
+// Whoever could not be asked what was wrong, as no form opened, is asked the next time.
+func TestAskedOnceAFormOpens(t *testing.T) {
+	o, _, _, th := thinking(t)
+	m := o.fake.Message(o.post(th, answer("a", "hello"), false).ID)
+	o.fake.Inject(fakediscord.Fault{Route: "POST /interactions/{interaction}/{token}/callback", Skip: 0, Status: http.StatusBadRequest, Code: codeBadForm})
+	var forms []bool
+	for range 3 {
+		id := o.fake.Click(o.bob, m.ID, m.Buttons()[1])
+		o.wait(func(s *fakediscord.Server) bool { return !clickOf(s, id).Acked.IsZero() })
+		forms = append(forms, clickOf(o.fake, id).Form != "")
+	}
+	if !slices.Equal(forms, []bool{false, true, false}) {
+		t.Errorf("it was asked by a form: %v", forms)
 	}
 }

@@ -74,6 +74,34 @@ func TestFollowCallers(t *testing.T) {
 	}
 }
 
+// A thread that is muted can be told to go on: the word needs no mention, whoever
+// says it, as little as the one that mutes it.
+func TestMuteHeard(t *testing.T) {
+	content := fakediscord.Options{Privileged: fakediscord.IntentMessageContent}
+	for _, follow := range []string{"auto", "thread"} {
+		t.Run(follow, func(t *testing.T) {
+			t.Parallel()
+			o := open(t, content, func(o *Options) { o.Follow = follow })
+			th, other := o.fake.OpenThread(o.ada, o.general, "", "talk"), o.fake.OpenThread(o.ada, o.general, "", "other")
+			muted := callers(o)
+			muted.Muted = true
+			o.in.Do(func() { o.in.Threads[thread(o.general, th)] = muted })
+			o.fake.Say(o.bob, th, "mute")
+			o.fake.Say(o.ada, th, "Unmute")
+			o.fake.Say(o.ada, other, "unmute") // where nobody has called it that is somebody else's word
+			o.end(2)
+			for _, m := range o.in.Messages {
+				if m.Aside {
+					t.Errorf("%q calls nobody", m.Text)
+				}
+			}
+			if got := slices.Sorted(slices.Values(o.in.Texts())); !slices.Equal(got, []string{"Unmute", "mute", "the end"}) {
+				t.Errorf("it heard %q", got)
+			}
+		})
+	}
+}
+
 func callers(o *office) chat.Standing {
 	return chat.Standing{Known: true, Callers: []chat.UserID{chat.UserID(o.ada)}}
 }
@@ -224,6 +252,32 @@ func TestAllow(t *testing.T) {
 	for _, m := range o.in.Messages {
 		if m.From.ID == chat.UserID(o.cleo) && m.Text != "open" {
 			t.Errorf("it heard %+v", m)
+		}
+	}
+}
+
+// Whoever gives a command and is not heard is told why: it is the server, or it is they.
+func TestCommandUnheard(t *testing.T) {
+	o := build(t, fakediscord.Options{Public: true})
+	eve := o.fake.AddUser("eve", "")
+	lobby := o.fake.AddChannel(o.fake.AddGuild("other", eve), "lobby")
+	o.fake.OwnApp(o.cleo)
+	o.run(func(opt *Options) { opt.Commands, opt.Allow = true, []string{"user:" + o.bob} })
+	o.wait(func(s *fakediscord.Server) bool { return len(s.Commands()) == len(commands) })
+	for i, tt := range []struct{ who, channel, want, not string }{
+		{o.ada, o.general, "discord.allow", "discord.guilds"},
+		{eve, lobby, "discord.guilds", "discord.allow"},
+		{o.ada, o.fake.DM(o.ada), "discord.allow", "discord.guilds"},
+		{eve, o.fake.DM(eve), "not set up to answer you", "discord"},
+	} {
+		o.fake.Slash(tt.who, tt.channel, "ask", map[string]any{"question": "why?"})
+		o.wait(func(s *fakediscord.Server) bool {
+			all := s.Interactions()
+			return len(all) > i && len(all[i].Replies) == 1
+		})
+		got := o.fake.Interactions()[i].Replies[0]
+		if !strings.Contains(got.Content, tt.want) || strings.Contains(got.Content, tt.not) || got.Reader != tt.who {
+			t.Errorf("%d: %q for %q", i, got.Content, got.Reader)
 		}
 	}
 }

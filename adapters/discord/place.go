@@ -69,6 +69,13 @@ func (h *homes) flatten(p place) {
 	h.flat[p] = true
 }
 
+// raise takes back that a conversation is a chain of replies.
+func (h *homes) raise(p place) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.flat, p)
+}
+
 func (h *homes) isFlat(p place) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -128,7 +135,7 @@ func (a *Adapter) move(ctx context.Context, p place, title string) (home, error)
 }
 
 // makeThread makes the thread of a message, which has the message's id, so that
-// it can't be made twice. Where Discord refuses, and there is no such thread,
+// it can't be made twice. Where Discord refuses for good, and there is no such thread,
 // the conversation goes on in the channel.
 func (a *Adapter) makeThread(ctx context.Context, p place, title string) (home, error) {
 	const both = discordgo.PermissionCreatePublicThreads | discordgo.PermissionSendMessagesInThreads
@@ -154,7 +161,7 @@ func (a *Adapter) makeThread(ctx context.Context, p place, title string) (home, 
 	case err == nil, code(err) == codeThreadExists:
 		a.atlas.put(channel{ID: p.thread, Type: publicThread, ParentID: p.channel})
 		return home{channel: p.thread}, nil
-	case !refused(err):
+	case !refused(err), passes(err) && code(err) != codeOff:
 		return home{}, fmt.Errorf("make the thread: %w", err)
 	}
 	why := err
@@ -293,5 +300,8 @@ func (a *Adapter) reach(ctx context.Context, ref chat.MessageRef) ([]string, err
 	if h.replyTo != "" { // the conversation may have begun in the thread
 		return []string{h.channel, p.thread}, err
 	}
-	return []string{h.channel}, err
+	if err != nil {
+		return nil, err
+	}
+	return []string{h.channel, p.channel}, nil // it may have left the thread, which another process knows
 }

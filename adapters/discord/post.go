@@ -332,11 +332,11 @@ func (s *sending) look(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for the post: %w", err)
 	}
-	after := s.post.ReplyTo.ID
-	if after == "" {
-		after = idAt(s.a.o.Now().Add(-catchup.LookBack))
+	read, after := s.a.read, s.post.ReplyTo.ID
+	if after == "" { // then what there is to find was made lately
+		read, after = s.a.readBack, idAt(s.a.o.Now().Add(-catchup.LookBack))
 	}
-	msgs, err := s.a.read(ctx, span{s.home.channel, after, s.priority, lookPages})
+	msgs, err := read(ctx, span{s.home.channel, after, s.priority, lookPages})
 	if err != nil {
 		return fmt.Errorf("look for the post: %w", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -56,6 +55,9 @@ func (a *Adapter) take(ctx context.Context, kind string, data json.RawMessage) e
 		if err != nil {
 			return err
 		}
+		if files := in.files(); in.Type == commandInteraction && len(files) > 0 { // another process may be faster to show it
+			a.asides.brings(in.ID, message{Attachments: files})
+		}
 		a.clicks.run(ctx, func(ctx context.Context) { a.interact(ctx, in) })
 	}
 	return nil
@@ -69,6 +71,9 @@ func (a *Adapter) takeReaction(ctx context.Context, kind string, data json.RawMe
 		return err
 	}
 	put := func(ctx context.Context) error { return a.cleared(ctx, r) }
+	if kind == "MESSAGE_REACTION_REMOVE_ALL" || kind == "MESSAGE_REACTION_REMOVE_EMOJI" {
+		a.turns.cleared(r)
+	}
 	if kind == "MESSAGE_REACTION_ADD" || kind == "MESSAGE_REACTION_REMOVE" {
 		if r.UserID == "" || r.Emoji.name() == "" {
 			return errMalformed
@@ -111,7 +116,7 @@ func (a *Adapter) persist(ctx context.Context, put func(context.Context) error) 
 			return true
 		case ctx.Err() != nil:
 			return false
-		case refused(err) && !blank(err) && !slices.Contains(passing, code(err)):
+		case refused(err) && !blank(err) && !passes(err):
 			a.log.Warn("event dropped: discord does not say where it belongs", "error", err)
 			return true
 		case a.o.Now().Sub(began) > patience:
@@ -120,6 +125,7 @@ func (a *Adapter) persist(ctx context.Context, put func(context.Context) error) 
 			return true
 		}
 		a.log.Warn("event not put, trying again", "error", err)
+		ctx = belated(ctx)
 		if retry.Sleep(ctx, pause) != nil {
 			return false
 		}

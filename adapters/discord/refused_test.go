@@ -39,6 +39,7 @@ func TestRefusals(t *testing.T) {
 		{429, 20016, "", true},
 		{400, 130000, "", true},
 		{429, 30046, "", true},
+		{403, 40006, "", true},
 	}
 	for _, tt := range tests {
 		t.Run(strconv.Itoa(tt.code), func(t *testing.T) {
@@ -262,5 +263,55 @@ func TestPrivateThread(t *testing.T) {
 	}
 	if posts := o.fake.Posts(o.general); len(posts) > 0 {
 		t.Errorf("posts %+v", posts)
+	}
+}
+
+// What another process said above a thread that it may not write in is changed there, and
+// votes on it count.
+func TestAnotherProcessLeftTheThread(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	th := thread(o.general, id)
+	o.post(th, answer("a", "done"), false)
+	o.fake.Overwrite(o.general, o.fake.Bot(), 0, fakediscord.SendMessagesInThreads)
+	p := asking("{}")
+	ref := o.post(th, chat.Post{Key: "p", Approval: p}, false)
+	if posts := o.fake.Posts(o.general); len(posts) != 1 || posts[0].ID != ref.ID {
+		t.Fatalf("posts above %+v", posts)
+	}
+	o.fake.React(o.bob, ref.ID, "✅")
+	o.stop()
+	o.run(nil)
+	on, err := o.a.reactionsOn(t.Context(), chat.Pending{Thread: th, Call: p.Call, Ref: ref, Approve: p.Approve, Deny: p.Deny})
+	if err != nil || len(on) != 1 || on[0].By.ID != chat.UserID(o.bob) {
+		t.Errorf("votes %+v, %v", on, err)
+	}
+	if err := o.a.React(t.Context(), ref, "👀"); err != nil {
+		t.Error(err)
+	}
+	p.Outcome = chat.Expired
+	if err := o.a.Edit(t.Context(), th, ref, chat.Post{Key: "p", Approval: p}); err != nil {
+		t.Error(err)
+	}
+	if text := o.fake.Message(ref.ID).Text(); !strings.Contains(text, "Expired") {
+		t.Errorf("it says %q", text)
+	}
+}
+
+// Where for a moment nothing can be said, neither in a thread nor above it, the thread is
+// where it goes on.
+func TestMutedForAMoment(t *testing.T) {
+	o := open(t, fakediscord.Options{}, nil)
+	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
+	th := thread(o.general, id)
+	o.post(th, answer("a", "done"), false)
+	o.fake.Overwrite(o.general, o.fake.Bot(), 0, fakediscord.SendMessages|fakediscord.SendMessagesInThreads)
+	if _, err := o.a.Post(t.Context(), th, answer("b", "more"), false); !errors.Is(err, chat.ErrGone) {
+		t.Errorf("post: %v", err)
+	}
+	o.fake.Overwrite(o.general, o.fake.Bot(), 0, 0)
+	o.post(th, answer("c", "on"), false)
+	if above, in := o.fake.Posts(o.general), o.fake.Posts(id); len(above) != 0 || len(in) != 2 {
+		t.Errorf("posts above %+v, in the thread %+v", above, in)
 	}
 }

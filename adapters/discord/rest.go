@@ -346,6 +346,7 @@ func blank(err error) bool {
 }
 
 func refused(err error) bool { var e *apiError; return errors.As(err, &e) }
+func passes(err error) bool  { return slices.Contains(passing, code(err)) }
 func lost(err error) bool    { var l *lostError; return errors.As(err, &l) }
 func refusedToken(err error) bool {
 	var e *apiError
@@ -363,6 +364,7 @@ const (
 	codeBadForm      = 50035
 	codeOver         = 10062 // an interaction
 	codeArchived     = 50083
+	codeOff          = 40006 // a feature, for everybody, and maybe for days
 )
 
 // goneCodes are refusals of a place: nothing else can be said there either.
@@ -374,8 +376,9 @@ var goneCodes = []int{
 }
 
 // passing are refusals that time mends: a slow mode, a rate limit that is said in
-// this way, an overload, and an edit too many of an old message.
-var passing = []int{20016, 20022, 20028, 20029, 30046, 40062, 110000, 130000, 131005}
+// this way, what is switched off for a while, an overload, and an edit too many of an old
+// message.
+var passing = []int{20016, 20022, 20028, 20029, 30046, codeOff, 40062, 110000, 130000, 131005}
 
 // final turns a refusal that no repetition mends into chat.ErrGone, where nothing
 // can be written any more, or into a chat.Refused. A refusal is for good unless it
@@ -383,7 +386,7 @@ var passing = []int{20016, 20022, 20028, 20029, 30046, 40062, 110000, 130000, 13
 func final(err error) error {
 	var e *apiError
 	switch {
-	case !errors.As(err, &e) || slices.Contains(passing, e.Code) || refusedToken(err):
+	case !errors.As(err, &e) || passes(err) || refusedToken(err):
 		return err
 	case slices.Contains(goneCodes, e.Code):
 		return fmt.Errorf("%w: %w", chat.ErrGone, err)

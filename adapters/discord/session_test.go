@@ -2,6 +2,7 @@ package discord
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -367,5 +368,35 @@ func TestNextProcessOfUncountedVotes(t *testing.T) {
 	o.in.Await(t, func() bool { return len(o.in.Reactions) == 1 })
 	if got := o.fake.Gateway(); got.Identifies != 2 || got.Resumes != 1 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A vote that was taken back does not come back, not even for a moment, where a process
+// that was killed had not noted what it heard, and the next one hears it again: others may
+// have voted since.
+func TestVotesHeardAgain(t *testing.T) {
+	o := open(t, fakediscord.Options{}, func(o *Options) { o.Beat = time.Hour })
+	var notes map[string][]byte
+	o.in.Await(t, func() bool { return len(o.in.Notes) == 1 })
+	o.in.Do(func() { notes = maps.Clone(o.in.Notes) })
+	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	ref := o.post(th, chat.Post{Key: "p", Approval: asking("{}")}, false)
+	for i, act := range []func(){
+		func() { o.fake.React(o.ada, ref.ID, "✅") }, func() { o.fake.Unreact(o.ada, ref.ID, "✅") }, func() { o.fake.Burst(o.bob, ref.ID, "✅") },
+	} {
+		act()
+		o.in.Await(t, func() bool { return len(o.in.Reactions) == i+1 })
+	}
+	o.stop()
+	o.in.Do(func() { o.in.Notes = notes })
+	o.run(func(o *Options) { o.Now = func() time.Time { return time.Now().Add(time.Minute) } })
+	o.in.Await(t, func() bool { return len(o.in.Reactions) == 5 })
+	var got []string
+	for _, r := range o.in.Reactions[3:] {
+		got = append(got, fmt.Sprint(r.By.ID, " ", r.Removed))
+	}
+	if want := []string{o.ada + " true", o.bob + " false"}; !slices.Equal(got, want) {
+		t.Errorf("put again: %q, want %q", got, want)
 	}
 }

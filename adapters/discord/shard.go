@@ -318,8 +318,11 @@ func (s *shard) resumed() {
 }
 
 // holding gives an event's context: what it has to be put holds the bookmark
-// back.
+// back, and what comes before the session goes on is delivered again.
 func (s *shard) holding(ctx context.Context, seq *int64) context.Context {
+	if !s.live {
+		ctx = belated(ctx)
+	}
 	if seq == nil {
 		return ctx
 	}

@@ -34,7 +34,7 @@ func stepsPart(thread chat.ThreadID, s *chat.Steps) part {
 // stepsLine is the current step; in the end, what it took.
 func stepsLine(s *chat.Steps) string {
 	if !s.Done {
-		line := escape(s.Status)
+		line := verbatim(s.Status)
 		if n := len(s.Items); n > 0 {
 			line = fmt.Sprintf("Step %d · %s", n, line)
 		}
@@ -42,13 +42,13 @@ func stepsLine(s *chat.Steps) string {
 	}
 	var parts []string
 	if s.Status != "" && s.Status != "Done" {
-		parts = append(parts, shorten(escape(s.Status), 100))
+		parts = append(parts, shorten(verbatim(s.Status), 100))
 	}
 	parts = append(parts, count(len(s.Items), "step"))
 	if s.Took > 0 {
 		parts = append(parts, summary.Took(s.Took))
 	}
-	if tools := summary.Tools(s, func(name string) string { return escape(shorten(flat(name), 40)) }); tools != "" {
+	if tools := summary.Tools(s, func(name string) string { return verbatim(shorten(flat(name), 40)) }); tools != "" {
 		parts = append(parts, tools)
 	}
 	if spent := summary.Spent(s); spent != "" {

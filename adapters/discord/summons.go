@@ -18,10 +18,10 @@ func summonsParts(t *chat.Text, mention bool) []part {
 	var who []string
 	for _, rule := range s.Approvers {
 		kind, id, _ := strings.Cut(rule, ":")
-		if kind == "requester" {
+		if kind == chat.Requester {
 			id = string(s.Requester.ID)
 		}
-		if kind == "anyone" || kind != "role" && slices.Contains(s.Exclude, chat.UserID(id)) {
+		if kind == chat.Anyone || kind != "role" && slices.Contains(s.Exclude, chat.UserID(id)) {
 			continue
 		}
 		who = append(who, approver(rule, s.Requester))

@@ -48,17 +48,35 @@ func (t *turns) key(r reaction, removed bool, now time.Time) string {
 	return fmt.Sprintf("discord:react:%s:%t:%d:%d", what, removed, last.n, now.Unix()/int64(turnSpan.Seconds()))
 }
 
+// cleared notes that a moderator took all reactions off a message, or those with an
+// emoji: one that is put on again is a new event then, too.
+func (t *turns) cleared(r reaction) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for what, last := range t.seen {
+		of := strings.HasPrefix(what, r.MessageID+":") && (r.Emoji.name() == "" || strings.Contains(what, ":"+r.Emoji.name()+":"))
+		if of && !last.removed {
+			t.seen[what] = turn{true, last.n + 1}
+		}
+	}
+}
+
 // reacted takes in a reaction.
 func (a *Adapter) reacted(ctx context.Context, r reaction, removed bool, id string) error {
-	if r.UserID == a.self.who().ID {
+	if r.UserID == a.self.who().ID || a.o.Emoji != nil && !a.o.Emoji[chat.NormalEmoji(r.Emoji.name())] {
 		return errNotOurs
 	}
-	p, err := a.reactedIn(ctx, r)
+	p, err := a.reactedIn(ctx, &r)
 	if err != nil {
 		return err
 	}
 	if ours, err := a.reactedOurs(ctx, r, p); err != nil || !ours {
 		return cmp.Or(err, errNotOurs)
+	}
+	if !removed && isBelated(ctx) && decides(chat.NormalEmoji(r.Emoji.name())) {
+		if stands, err := a.reactionStands(ctx, r); err != nil || !stands {
+			return cmp.Or(err, errNotOurs)
+		}
 	}
 	out := chat.Reaction{
 		On: refOf(p, r.MessageID), By: chat.User{ID: chat.UserID(r.UserID)},
@@ -86,6 +104,35 @@ func (a *Adapter) reacted(ctx context.Context, r reaction, removed bool, id stri
 	return nil
 }
 
+// belatedKey marks the context of an event that comes late: it is delivered again, or
+// could not be put at once. What it tells of may be over by now, of which another process
+// may have heard, or this one before it was started anew.
+type belatedKey struct{}
+
+func belated(ctx context.Context) context.Context { return context.WithValue(ctx, belatedKey{}, true) }
+
+func isBelated(ctx context.Context) bool { return ctx.Value(belatedKey{}) != nil }
+
+// decides says whether a reaction with an emoji may be a vote, as far as that is the same
+// for all approvals.
+func decides(emoji string) bool {
+	return emoji != chat.EmojiStop && emoji != chat.EmojiRetry && emoji != chat.EmojiMute
+}
+
+// reactionStands says whether a reaction is on its message now. Where that is gone, or is
+// not for the bot any more, it is not.
+func (a *Adapter) reactionStands(ctx context.Context, r reaction) (bool, error) {
+	kind := "0"
+	if r.Burst {
+		kind = "1"
+	}
+	who, err := a.whoReacted(ctx, r.ChannelID, r.MessageID, r.Emoji.name(), kind)
+	if err = missing(err); err != nil {
+		return false, fmt.Errorf("look whether a reaction stands: %w", err)
+	}
+	return slices.ContainsFunc(who, func(u user) bool { return u.ID == r.UserID }), nil
+}
+
 // barredIn says why somebody may not decide in a place, where no event says who they
 // are there.
 func (a *Adapter) barredIn(ctx context.Context, p place, who string) (string, error) {
@@ -110,34 +157,52 @@ func (a *Adapter) reactedOurs(ctx context.Context, r reaction, p place) (bool, e
 		return true, nil
 	}
 	ours, err := a.ours(ctx, p)
+	if err == nil && !ours && r.AuthorID == "" && p.thread == r.ChannelID { // a card may stand in a thread of people's
+		if _, err = a.reactedTo(ctx, &r); err == nil && r.AuthorID == a.self.who().ID {
+			return true, nil
+		}
+	}
 	if err != nil || ours || a.o.Now().Sub(sentAt(r.MessageID)) > soon {
 		return ours, err
 	}
-	if err := a.lanes.Do(ctx, r.ChannelID, 0, func(context.Context) error { return nil }); err != nil {
+	if err := a.lanes.Behind(ctx, r.ChannelID); err != nil {
 		return false, err
 	}
 	return a.ours(ctx, p)
 }
 
 // reactedIn finds the place of the message that a reaction is on. One of the
-// bot's own in a channel stands in a chain of replies.
-func (a *Adapter) reactedIn(ctx context.Context, r reaction) (place, error) {
+// bot's own in a channel stands in a chain of replies, or is a card alone. Whose it is
+// Discord does not say of a reaction that was taken off, so that is asked for.
+func (a *Adapter) reactedIn(ctx context.Context, r *reaction) (place, error) {
 	p, err := a.standsIn(ctx, r.GuildID, r.ChannelID, r.MessageID)
-	if err != nil || r.AuthorID != a.self.who().ID || p != (place{r.ChannelID, r.MessageID}) {
+	if err != nil || r.AuthorID != "" && r.AuthorID != a.self.who().ID || p != (place{r.ChannelID, r.MessageID}) {
 		return p, err
 	}
-	var m message
-	err = a.rest.call(ctx, request{
-		method: "GET", path: "/channels/{}/messages/{}", ids: []string{r.ChannelID, r.MessageID}, priority: outbox.Answer, answer: &m,
-	})
+	m, err := a.reactedTo(ctx, r)
 	if err != nil {
 		return p, err
 	}
-	if m.Reference != nil && m.Reference.MessageID != "" {
+	if r.AuthorID == a.self.who().ID && m.Reference != nil && m.Reference.MessageID != "" {
 		p.thread = m.Reference.MessageID
 		a.homes.put(r.MessageID, p)
 	}
 	return p, nil
+}
+
+// reactedTo is the message that a reaction is on, whose author is noted where that was not
+// known. One that is not there, or not for the bot, is empty then.
+func (a *Adapter) reactedTo(ctx context.Context, r *reaction) (m message, err error) {
+	err = a.rest.call(ctx, request{
+		method: "GET", path: "/channels/{}/messages/{}", ids: []string{r.ChannelID, r.MessageID}, priority: outbox.Answer, answer: &m,
+	})
+	switch {
+	case r.AuthorID == "" && refused(err) && !passes(err):
+		return message{}, nil
+	case err == nil && r.AuthorID == "" && m.Author != nil:
+		r.AuthorID = m.Author.ID
+	}
+	return m, err
 }
 
 // cleared takes in that a moderator took reactions off a message.
@@ -209,10 +274,7 @@ func (a *Adapter) reactionsOn(ctx context.Context, p chat.Pending) ([]chat.React
 	if err != nil {
 		return nil, err
 	}
-	var m message
-	err = a.rest.call(ctx, request{
-		method: "GET", path: "/channels/{}/messages/{}", ids: []string{channels[0], p.Ref.ID}, priority: votesPriority(ctx), answer: &m,
-	})
+	m, channel, err := a.among(ctx, channels, p.Ref.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +285,7 @@ func (a *Adapter) reactionsOn(ctx context.Context, p chat.Pending) ([]chat.React
 			continue
 		}
 		for _, burst := range []string{"0", "1"} {
-			who, err := a.whoReacted(ctx, channels[0], p.Ref.ID, r.Emoji.name(), burst)
+			who, err := a.whoReacted(ctx, channel, p.Ref.ID, r.Emoji.name(), burst)
 			if err != nil {
 				return nil, err
 			}
@@ -235,6 +297,19 @@ func (a *Adapter) reactionsOn(ctx context.Context, p chat.Pending) ([]chat.React
 		}
 	}
 	return out, nil
+}
+
+// among gives a message, and in which of some channels it stands.
+func (a *Adapter) among(ctx context.Context, channels []string, id string) (m message, channel string, err error) {
+	for _, channel = range channels {
+		err = a.rest.call(ctx, request{
+			method: "GET", path: "/channels/{}/messages/{}", ids: []string{channel, id}, priority: votesPriority(ctx), answer: &m,
+		})
+		if !slices.Contains(elsewhere, code(err)) {
+			break
+		}
+	}
+	return m, channel, err
 }
 
 // whoReacted lists the people who put an emoji on a message.

@@ -50,11 +50,11 @@ func (a *Adapter) Whisper(ctx context.Context, thread chat.ThreadID, to chat.Use
 		b.Reference = &answered{Message: about.ID}
 	}
 	b.Flags = suppressEmbeds
+	// The same may be told again, when what was said of it first has gone: that is another remark.
+	b.Nonce, b.Enforce = nonce(thread, "whisper "+about.ID+" "+string(to.ID)+" "+a.o.Now().String(), 0, 0), true
 	var said message
-	err = a.rest.call(ctx, request{
-		method: "POST", path: "/channels/{}/messages", ids: []string{h.channel}, body: b, priority: outbox.Answer, answer: &said,
-	})
-	if err != nil {
+	r := request{method: "POST", path: "/channels/{}/messages", ids: []string{h.channel}, body: b, priority: outbox.Answer, answer: &said}
+	if err = a.again(ctx, func() error { return a.rest.call(ctx, r) }); err != nil {
 		return final(err)
 	}
 	a.remarks.keep(said.ID, a.o.Brief, func() {

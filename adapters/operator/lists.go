@@ -106,19 +106,30 @@ func (p *Page) pending(ctx context.Context, skip, most int) (out []memory.Pendin
 	return out, false, nil
 }
 
-// watched gives the turn of a thread that is not over.
+// watched gives the turn of a thread that is not over. Until its first step is
+// committed, which may take as long as a model thinks, the message that it answers is in
+// the inbox alone.
 func (p *Page) watched(ctx context.Context, thread chat.ThreadID) (agent.Watched, error) {
 	t, err := p.o.Store.Tail(ctx, thread, 0)
 	if err != nil {
 		return agent.Watched{}, err
 	}
-	w, _ := agent.NewLog(t.Log, agent.Claim{}).Watched()
+	log := agent.NewLog(t.Log, agent.Claim{})
+	w, ok := log.Watched()
+	if ok {
+		return w, nil
+	}
+	for i, e := range t.Inbox {
+		e.Seq = t.Last + uint64(i) + 1 // where a commit would put it
+		log.Append(e)
+	}
+	w, _ = log.Watched()
 	return w, nil
 }
 
 func (p *Page) waitingRow(thread chat.ThreadID, a agent.Asking) waitingRow {
 	row := waitingRow{
-		Thread: p.word(thread.String()), URL: threadURL(thread, 0), Number: a.Number, Tool: p.word(a.Tool), Digest: a.Digest[:min(12, len(a.Digest))],
+		Thread: p.word(thread.String()), URL: threadURL(thread, 0), Number: a.Number, Tool: p.tool(a.Tool), Digest: a.Digest[:min(12, len(a.Digest))],
 		Args: p.text(a.Args), Requester: p.person(a.Requester), Asked: a.At, Until: a.Deadline, Age: age(p.o.Now().Sub(a.At)),
 		Approved: p.people(a.Approved), Quorum: a.Quorum, ExcludesRequester: slices.Contains(a.Exclude, a.Requester.ID),
 	}

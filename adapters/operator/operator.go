@@ -23,6 +23,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -194,6 +195,16 @@ func (p *Page) text(s string) string {
 
 // word makes a name, or a text of nod's own, fit to be shown.
 func (p *Page) word(s string) string { return door.Clean(p.o.Mask(s)) }
+
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+// tool is the name of a tool. A model calls by any name, and a text is none.
+func (p *Page) tool(name string) string {
+	if toolName.MatchString(name) {
+		return p.word(name)
+	}
+	return p.text(name)
+}
 
 // person is how somebody is called.
 func (p *Page) person(u chat.User) string { return p.word(u.Display()) }

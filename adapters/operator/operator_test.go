@@ -163,6 +163,24 @@ func TestLive(t *testing.T) {
 	}
 }
 
+// A turn is live from its first model call on, behind which nothing is committed yet.
+func TestLiveAtOnce(t *testing.T) {
+	o := openOffice(t, nil)
+	for i, text := range []string{"hello", "help"} {
+		thread := threadOf(i + 1)
+		ref := chat.MessageRef{Platform: "slack", Channel: thread.Channel, ID: "1"}
+		m := memory.Message{Message: chat.Message{From: chat.User{ID: "U1", Name: "ada"}, Text: text, Ref: ref}}
+		if _, err := o.store.Put(t.Context(), thread, m, "e"+text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := o.get("/live")
+	holds(t, page, "slack/C1/1", "Thinking", "ada", "Of the 2 threads")
+	if strings.Contains(page, "slack/C2/2") {
+		t.Error("a word that opens no turn is live")
+	}
+}
+
 // What a view shows of a thread is what package agent makes of the log up to there,
 // without texts where they were not asked for, and never with a secret.
 func TestThread(t *testing.T) {
@@ -249,6 +267,43 @@ func TestSpent(t *testing.T) {
 	holds(t, o.get("/spent?day=2020-01-01"), `<td class="n">0</td>`)
 	o.write(threadOf(1), "on", memory.Step{Turn: 1, N: 2, Model: "other", Usage: llm.Usage{Prompt: 1}})
 	holds(t, o.get("/spent?by=model"), "<td>other</td>")
+}
+
+// A day that is over for the view is not shown because a sum of it was kept since.
+func TestSpentLater(t *testing.T) {
+	now := time.Now().Add(time.Minute)
+	o := openOffice(t, func(o *Options) { o.Now = func() time.Time { return now } })
+	thread := o.ask(1)
+	o.get("/spent?by=day")
+	over := now.UTC().AddDate(0, 0, -spentDays).Format(time.DateOnly)
+	o.page.ledger.sums[thread].of[use{Day: over, Platform: "slack", Model: "gpt"}] = llm.Usage{Prompt: 77}
+	if page := o.get("/spent?by=day"); strings.Contains(page, over) || strings.Contains(page, ">1077<") || !strings.Contains(page, ">1000<") {
+		t.Errorf("the view of %d days holds %s:\n%s", spentDays, over, page)
+	}
+}
+
+// A model calls by any name, and one that is a text is shown as texts are.
+func TestTextAsName(t *testing.T) {
+	o := openOffice(t, nil)
+	thread := threadOf(1)
+	o.write(
+		thread, "hello",
+		memory.Opened{Turn: 1, Name: "1", Requester: chat.User{ID: "U1", Name: "ada"}},
+		memory.Step{Turn: 1, N: 1, Seen: 1, Calls: []memory.Call{{ID: "1-1-1", Tool: "tell ada of the merger", Args: "{}", Object: true}, {ID: "1-1-2", Tool: "deploy", Args: "{}", Object: true}}},
+		memory.Result{Call: "1-1-1", Tool: "tell ada of the merger", State: chat.CallFailed, Text: "there is no such tool"},
+	)
+	for at := range uint64(5) {
+		page := o.get(threadURL(thread, at))
+		if strings.Contains(page, "merger") {
+			t.Errorf("a page without texts shows one at %d:\n%s", at, page)
+		}
+		if at == 3 {
+			holds(t, page, "→ (22 characters) → deploy")
+		}
+	}
+	texts := openOffice(t, func(o *Options) { o.Texts = true })
+	texts.write(thread, "hello", memory.Opened{Turn: 1, Name: "1"}, memory.Step{Turn: 1, N: 1, Seen: 1, Calls: []memory.Call{{ID: "1-1-1", Tool: "tell ada of the merger", Args: "{}", Object: true}}})
+	holds(t, texts.get(threadURL(thread, 0)), "tell ada of the merger")
 }
 
 func TestHealth(t *testing.T) {

@@ -199,7 +199,8 @@ func (p *Page) rows(v *spent, all map[chat.ThreadID]map[use]llm.Usage) []spentRo
 	v.Total.Name = "all"
 	for thread, of := range all {
 		for k, u := range of {
-			if v.By != "day" && k.Day != v.Day {
+			// Sums are kept for longer than a day, and hold days that are not added up any more.
+			if v.By != "day" && k.Day != v.Day || k.Day < v.Days[len(v.Days)-1].Name {
 				continue
 			}
 			row := p.row(v.By, thread, k)

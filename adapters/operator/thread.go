@@ -198,11 +198,11 @@ func (p *Page) decision(act agent.Action) string {
 	case agent.Run:
 		var names []string
 		for _, c := range act.Calls {
-			names = append(names, p.word(c.Tool))
+			names = append(names, p.tool(c.Tool))
 		}
 		return "run " + strings.Join(names, ", ")
 	case agent.Effect:
-		return "run " + p.word(act.Call.Tool) + ", which changes something"
+		return "run " + p.tool(act.Call.Tool) + ", which changes something"
 	case agent.Post:
 		return "post " + memory.PostName(act.Post.Key)
 	case agent.Edit:
@@ -236,15 +236,17 @@ func (p *Page) line(l chat.Line) lineRow {
 		}
 	case l.Post.Steps != nil:
 		s := l.Post.Steps
-		row.Kind, row.Text = "steps", p.word(s.Status)
+		row.Kind, row.Text = "steps", s.Status
 		for _, it := range s.Items {
 			for _, c := range it.Calls {
-				row.More = append(row.More, p.word(c.Tool)+" · "+p.word(string(c.State)))
+				row.Text = strings.ReplaceAll(row.Text, c.Tool, p.tool(c.Tool))
+				row.More = append(row.More, p.tool(c.Tool)+" · "+p.word(string(c.State)))
 			}
 		}
+		row.Text = p.word(row.Text)
 	case l.Post.Approval != nil:
 		a := l.Post.Approval
-		row.Kind, row.Text = "approval", fmt.Sprintf("Approval %d: %s", a.Number, p.word(a.Tool))
+		row.Kind, row.Text = "approval", fmt.Sprintf("Approval %d: %s", a.Number, p.tool(a.Tool))
 		if a.Outcome != "" {
 			row.More = append(row.More, p.word(string(a.Outcome)))
 		}
@@ -274,13 +276,13 @@ func (p *Page) describe(b memory.Body) (what, text string) {
 	case memory.Step:
 		what = fmt.Sprintf("call %d, %d tokens in (%d cached), %d out, %.1f s", b.N, b.Usage.Prompt, b.Usage.Cached, b.Usage.Completion, b.Took.Seconds())
 		for _, c := range b.Calls {
-			what += " → " + p.word(c.Tool)
+			what += " → " + p.tool(c.Tool)
 		}
 		return what, p.text(strings.TrimSpace(b.Thought + "\n" + b.Answer))
 	case memory.Order:
-		return p.person(b.By) + " → " + p.word(b.Tool), p.text(b.Args)
+		return p.person(b.By) + " → " + p.tool(b.Tool), p.text(b.Args)
 	case memory.Ran:
-		return p.person(b.By) + " → " + p.word(b.Call.Tool), p.text(b.Call.Args)
+		return p.person(b.By) + " → " + p.tool(b.Call.Tool), p.text(b.Call.Args)
 	case memory.Previewed:
 		return fmt.Sprintf("preview, %.1f s", b.Took.Seconds()), p.text(strings.TrimSpace(b.Err + "\n" + b.Text))
 	case memory.Question:
@@ -288,9 +290,9 @@ func (p *Page) describe(b memory.Body) (what, text string) {
 	case memory.Answered:
 		return string(b.Answer.How), p.text(strings.TrimSpace(b.Answer.Text + "\n" + b.Why))
 	case memory.Result:
-		return fmt.Sprintf("%s: %s, %.1f s", p.word(b.Tool), b.State, b.Took.Seconds()), p.text(b.Text)
+		return fmt.Sprintf("%s: %s, %.1f s", p.tool(b.Tool), b.State, b.Took.Seconds()), p.text(b.Text)
 	case memory.Asked:
-		return fmt.Sprintf("approval %d of %s, by %s", b.Number, p.word(b.Tool), strings.Join(b.Rules.Approvers, ", ")), ""
+		return fmt.Sprintf("approval %d of %s, by %s", b.Number, p.tool(b.Tool), strings.Join(b.Rules.Approvers, ", ")), ""
 	case memory.Vote:
 		what = p.person(b.By) + ": " + string(b.Verdict)
 		if !b.Counts {
@@ -300,7 +302,7 @@ func (p *Page) describe(b memory.Body) (what, text string) {
 	case memory.Decided:
 		return strings.TrimSpace(string(b.Outcome) + " " + strings.Join(p.people(b.By), ", ")), ""
 	case memory.Started:
-		return p.word(b.Tool), ""
+		return p.tool(b.Tool), ""
 	case memory.Posted:
 		if b.Refused != "" {
 			return memory.PostName(b.Key) + ": refused", ""

@@ -221,7 +221,7 @@ func approvalTerms(p *chat.Approval, c card) string {
 	var may []string
 	own := false
 	for _, rule := range p.Approvers {
-		if own = own || rule == "requester"; rule == "requester" {
+		if own = own || rule == chat.Requester; rule == chat.Requester {
 			may = append(may, "whoever asked")
 			continue
 		}
@@ -271,7 +271,7 @@ func emoji(e string) string {
 func approver(rule string, tell bool) string {
 	kind, id, _ := strings.Cut(rule, ":")
 	switch {
-	case kind == "anyone":
+	case kind == chat.Anyone:
 		return "anyone here"
 	case kind == "user" && tell:
 		return person(chat.User{ID: chat.UserID(id)})

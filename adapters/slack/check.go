@@ -139,7 +139,7 @@ func samples() []sample {
 	}}}}
 	ask := chat.Approval{
 		Call: "1", Tool: "deploy", Args: `{"env":"prod"}`, Digest: "0123456789ab", Requester: chat.User{ID: "U012345", Name: "ada"},
-		Approvers: []string{"requester"}, Quorum: 1, Approve: []string{"✅"}, Deny: []string{"❌"}, Number: 1, Headline: "Approval 1: deploy",
+		Approvers: []string{chat.Requester}, Quorum: 1, Approve: []string{"✅"}, Deny: []string{"❌"}, Number: 1, Headline: "Approval 1: deploy",
 	}
 	done := ask
 	done.Outcome, done.Headline, done.By = chat.Approved, "Approved by ada · done in 2 s", []chat.User{ask.Requester}

@@ -396,3 +396,44 @@ func TestHeadlineComesFirst(t *testing.T) {
 		}
 	}
 }
+
+// What Slack has trouble with again and again, while it lets itself be read, may be this
+// message: a plainer form follows, and at last a word, so that the thread goes on.
+func TestTroubleWithOneMessage(t *testing.T) {
+	for name, tt := range map[string]struct {
+		troubles func(a fakeslack.Args) bool
+		want     string
+	}{
+		"its form": {func(a fakeslack.Args) bool { return a["blocks"] != "" }, "hello *you*"},
+		"its text": {func(a fakeslack.Args) bool { return strings.Contains(fmt.Sprint(a), "hello") }, "Slack refused my answer (internal_error)."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, th, ref := called(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace = 1000 })
+			o.fake.Fail(fakeslack.Fault{Method: "chat.postMessage", Error: "internal_error", Match: tt.troubles, Times: -1})
+			if _, err := o.a.Post(t.Context(), th, chat.Post{Key: "answer/1", ReplyTo: ref, Text: &chat.Text{Markdown: "hello **you**"}}, false); err != nil {
+				t.Fatal(err)
+			}
+			if own := o.own(th); len(own) != 1 || own[0].Text != tt.want {
+				t.Errorf("%+v", own)
+			}
+		})
+	}
+}
+
+// Where Slack takes nothing at all, the message waits for it as it is.
+func TestTroubleWithAll(t *testing.T) {
+	o, th, ref := called(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace = 1000 })
+	trouble := o.fake.Fail(fakeslack.Fault{Method: "chat.postMessage", Error: "internal_error", Times: -1})
+	p := chat.Post{Key: "answer/1", ReplyTo: ref, Text: &chat.Text{Markdown: "hello **you**"}}
+	if _, err := o.a.Post(t.Context(), th, p, false); err == nil || errors.Is(err, chat.ErrGone) {
+		t.Errorf("Post: %v", err)
+	}
+	trouble.Cancel()
+	if _, err := o.a.Post(t.Context(), th, p, true); err != nil {
+		t.Fatal(err)
+	}
+	if own := o.own(th); len(own) != 1 || own[0].Blocks == nil {
+		t.Errorf("%+v", own)
+	}
+}

@@ -80,6 +80,7 @@ type event struct {
 	Text        string          `json:"text"`
 	TS          string          `json:"ts"`
 	ThreadTS    string          `json:"thread_ts"`
+	Starter     string          `json:"parent_user_id"` // who wrote the message that the thread is about
 	LatestReply string          `json:"latest_reply"`
 	EventTS     string          `json:"event_ts"`
 	DeletedTS   string          `json:"deleted_ts"`

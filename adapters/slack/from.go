@@ -82,7 +82,7 @@ func (a *Adapter) route(ctx context.Context, ev event) (routed, error) {
 
 // aside says whether a message in a thread that the bot is in is said among
 // people: it is for others, or the thread is muted, or by somebody who has not
-// called the bot there. Then it is context for whatever is asked next.
+// called the bot there, as whoever started the thread has. Then it is context for whatever is asked next.
 func (a *Adapter) aside(ev event, st chat.Standing, others bool) bool {
 	switch id, _, _ := a.author(ev); {
 	case others, st.Muted:
@@ -90,7 +90,7 @@ func (a *Adapter) aside(ev event, st chat.Standing, others bool) bool {
 	case a.o.Follow == followThread, len(st.Callers) == 0:
 		return false
 	default:
-		return !slices.Contains(st.Callers, chat.UserID(id))
+		return id != ev.Starter && !slices.Contains(st.Callers, chat.UserID(id))
 	}
 }
 

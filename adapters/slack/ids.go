@@ -90,6 +90,9 @@ func sentAt(ts string) time.Time {
 	return time.Unix(s, us*1000).UTC()
 }
 
+// Stood implements run.Dater.
+func (a *Adapter) Stood(ref chat.MessageRef) time.Time { return sentAt(ref.ID) }
+
 // stamp writes a time as a timestamp, to compare messages with.
 func stamp(t time.Time) string {
 	return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000)

@@ -76,11 +76,14 @@ func (g *groups) members(ctx context.Context, a *Adapter, id string) ([]string, 
 // Possible says whether anybody in the thread could be in a group: in a direct
 // conversation only the person there. In doubt it says yes.
 func (a *Adapter) Possible(ctx context.Context, thread chat.ThreadID, rule string) bool {
+	channel := channelOf(thread.Channel)
+	if rule == chat.Anyone {
+		return !isDM(channel)
+	}
 	group, ok := strings.CutPrefix(rule, "group:")
 	if !ok {
 		return false
 	}
-	channel := channelOf(thread.Channel)
 	if !isDM(channel) {
 		return true
 	}

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,8 @@ func (s *sending) version() uint64 {
 }
 
 // send makes one message, in the first form that Slack takes. After a failure
-// that may have had an effect it looks for the message first.
+// that may have had an effect it looks for the message first. What Slack has trouble
+// with again and again, while it lets itself be read, is tried in plainer forms.
 func (s *sending) send(ctx context.Context, n int, forms part) (string, error) {
 	tries := 0
 	for {
@@ -49,7 +51,9 @@ func (s *sending) send(ctx context.Context, n int, forms part) (string, error) {
 		case !lost(err):
 			return "", err
 		}
-		if tries++; tries >= mostTries || ctx.Err() != nil {
+		if tries++; tries >= mostTries && troubled(err) != "" && len(forms.plainer()) > 0 {
+			forms = forms.plainer()
+		} else if tries >= mostTries || ctx.Err() != nil {
 			return "", err
 		}
 		s.a.log.Warn("the outcome of a post is unknown, looking for it", "thread", s.thread.String(), "error", err)
@@ -62,14 +66,28 @@ func (s *sending) send(ctx context.Context, n int, forms part) (string, error) {
 	}
 }
 
-// sendOr is send, and a plain word where Slack takes no form.
+// sendOr is send, and a plain word where Slack takes no form. The word is tried, too,
+// where Slack says that nothing can be written there, or has trouble with every form: it
+// may be about this message alone.
 func (s *sending) sendOr(ctx context.Context, n int, forms part) (string, error) {
 	ts, err := s.send(ctx, n, forms)
-	if !refusedForm(err) {
+	if troubled(err) != "" && ctx.Err() == nil { // once more as it is: Slack may have got over it
+		first := forms[0]
+		first.rest = nil
+		ts, err = s.send(ctx, n, part{first})
+	}
+	shut := troubled(err) != "" || errors.Is(gone(err), chat.ErrGone) && !refusedForm(err)
+	if !refusedForm(err) && !shut {
 		return ts, err
 	}
-	s.a.log.Error("slack refused a message in every form", "thread", s.thread.String(), "error", err)
-	return s.send(ctx, n, part{{text: escape(refusal(code(err)).Notice() + "."), plain: true}})
+	if !shut {
+		s.a.log.Error("slack refused a message in every form", "thread", s.thread.String(), "error", err)
+	}
+	ts, again := s.send(ctx, n, part{{text: escape(refusal(cmp.Or(code(err), troubled(err))).Notice() + "."), plain: true}})
+	if again != nil && shut {
+		return "", err
+	}
+	return ts, again
 }
 
 func (s *sending) once(ctx context.Context, n int, f form) (string, error) {

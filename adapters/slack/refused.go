@@ -19,7 +19,7 @@ var (
 	// deadCodes say that the token is good for nothing any more.
 	deadCodes = []string{
 		"invalid_auth", "account_inactive", "not_authed", "token_revoked", "token_expired", "team_access_not_granted",
-		"app_disabled", "org_login_required",
+		"app_disabled",
 	}
 	// fatalCodes end the sign-in: trying again mends nothing.
 	fatalCodes = append([]string{"not_allowed_token_type", "missing_scope", "forbidden_team", "insecure_request"}, deadCodes...)

@@ -53,6 +53,30 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A word for a place that can't be written to may mean one message only: then a plain
+// word stands for it. Where the place is shut that is refused as well, and no more is
+// tried.
+func TestRefusedPlace(t *testing.T) {
+	o, th, _ := called(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace = 1000 })
+	for i, word := range []string{"restricted_action", "ekm_access_denied", "no_permission"} {
+		p := chat.Post{Key: fmt.Sprint("answer/", i), Text: &chat.Text{Markdown: "**hello**"}}
+		before := len(o.own(th))
+		o.fake.Fail(fakeslack.Fault{Method: "chat.postMessage", Error: word, Times: 1})
+		_, err := o.a.Post(t.Context(), th, p, false)
+		if own := o.own(th)[before:]; err != nil || len(own) != 1 || own[0].Text != "Slack refused my answer ("+word+")." {
+			t.Errorf("%s of one message: %v, %+v", word, err, own)
+		}
+		p.Key += "/shut"
+		n := len(o.fake.Calls("chat.postMessage"))
+		fault := o.fake.Fail(fakeslack.Fault{Method: "chat.postMessage", Error: word, Times: -1})
+		_, err = o.a.Post(t.Context(), th, p, false)
+		fault.Cancel()
+		if tries := len(o.fake.Calls("chat.postMessage")) - n; !errors.Is(err, chat.ErrGone) || errors.As(err, new(chat.Refused)) || tries != 2 {
+			t.Errorf("%s of all: %v after %d calls", word, err, tries)
+		}
+	}
+}
+
 // That the thread can't be read is no reason to say nothing in it.
 func TestBlind(t *testing.T) {
 	o, th, _ := called(t, fakeslack.Options{}, nil)

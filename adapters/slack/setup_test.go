@@ -135,6 +135,7 @@ func TestJudge(t *testing.T) {
 		{"no JSON", 200, `<html>`, "", unknown, 0},
 		{"internal", 200, `{"ok":false,"error":"internal_error"}`, "", unknown, 0},
 		{"the workspace moves", 200, `{"ok":false,"error":"team_added_to_org"}`, "", unknown, 0},
+		{"the workspace is away while it moves", 200, `{"ok":false,"error":"org_login_required"}`, "", unknown, 0},
 		{"the channel moves", 200, `{"ok":false,"error":"external_channel_migrating"}`, "", unknown, 0},
 		{"gone", 200, `{"ok":false,"error":"is_archived"}`, "", gone0, 0},
 		{"refused", 200, `{"ok":false,"error":"invalid_blocks"}`, "", other, 0},

@@ -55,7 +55,7 @@ func summoned(s *chat.Summons) string {
 	}
 	for _, rule := range s.Approvers {
 		switch kind, id, _ := strings.Cut(rule, ":"); {
-		case kind == "requester" && !slices.Contains(s.Exclude, s.Requester.ID):
+		case kind == chat.Requester && !slices.Contains(s.Exclude, s.Requester.ID):
 			add(person(s.Requester))
 		case kind == "user" && !slices.Contains(s.Exclude, chat.UserID(id)), kind == "group":
 			add(approver(rule, true))

@@ -123,6 +123,7 @@ func (w *web) once(ctx context.Context, r request) error {
 // (https://docs.slack.dev/reference/methods/chat.update).
 var passing = []string{
 	"internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org", "external_channel_migrating",
+	"org_login_required",
 }
 
 // read judges an answer.
@@ -147,7 +148,7 @@ func (r request) read(resp *http.Response) error {
 	case slices.Contains([]string{"ratelimited", "rate_limited"}, said.Code):
 		return r.limited(resp.Header)
 	case slices.Contains(passing, said.Code):
-		return &lostError{r.method, errors.New(said.Code)}
+		return &lostError{r.method, ownTrouble(said.Code)}
 	default:
 		return &said
 	}
@@ -203,6 +204,19 @@ type lostError struct {
 
 func (e *lostError) Error() string { return e.method + ": outcome unknown: " + e.err.Error() }
 func (e *lostError) Unwrap() error { return e.err }
+
+// ownTrouble is Slack's word for trouble of its own.
+type ownTrouble string
+
+func (t ownTrouble) Error() string { return string(t) }
+
+// troubled gives Slack's word for what it could not do; "" for any other error. It may
+// be about one message alone, or about all that is asked of it.
+func troubled(err error) string {
+	var t ownTrouble
+	_ = errors.As(err, &t)
+	return string(t)
+}
 
 // asLost judges a failure of the transport. What failed to connect was not
 // sent; of anything else that can't be known.

@@ -202,6 +202,7 @@ func (a *Adapter) showSteps(ref chat.MessageRef, v *chat.Steps) error {
 		return nil
 	}
 	s.version = v.Version
+	a.gate.stepped(v)
 	a.steps, a.stepsAt = v, s
 	if v.Done {
 		a.steps, a.stepsAt = nil, nil
@@ -271,7 +272,7 @@ func (s *shown) tell(w *chat.Approval) {
 func (a *Adapter) verdictRows(i int, decided bool, w *chat.Approval) []row {
 	switch {
 	case i < 0 && !decided:
-		rows := append(labelled("Approval: "+exactLine(w.Tool), chat.Exact(w.Args), strong), previewRows(w.Preview)...)
+		rows := append(labelled(asked(w.Number, w.Tool), chat.Exact(w.Args), strong), previewRows(w.Preview)...)
 		return append(rows, outcomeRow(w, 0))
 	case i < 0:
 		return []row{outcomeRow(w, 0)}

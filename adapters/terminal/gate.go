@@ -1,11 +1,16 @@
 package terminal
 
-import "nod/chat"
+import (
+	"slices"
+
+	"nod/chat"
+)
 
 // gate knows whether the bot is at rest: whether all that the person did has
-// been dealt with. The next line of piped input is read at rest only, so that
-// a scripted conversation goes the same way every time, and its end is the
-// end of the last turn.
+// been dealt with. The next line of piped input that is there already is read at
+// rest only, so that a scripted conversation goes the same way every time, and
+// its end is the end of the last turn. A line that comes while the bot works is
+// read at once: somebody wrote it then, and may mean stop.
 //
 // It can't ask; it watches what is drawn. Everything put into the inbox owes a
 // sign: a message owes an answer, an approval that is asked for, or 👀; a
@@ -19,10 +24,30 @@ type gate struct {
 	vote    bool // a reaction was not judged
 	turn    bool // a decided approval's turn has not gone on
 	halt    bool // the turn was asked to stop and has not
+	inquiry bool // a call waits for an answer of the person
 }
 
 func (g *gate) rest() bool {
 	return !g.working && !g.reply && !g.vote && !g.turn && !g.halt
+}
+
+// attends says that nothing goes on before the person has said something: at rest,
+// or while a call waits for an answer and none was given.
+func (g *gate) attends() bool {
+	return g.rest() || g.inquiry && !g.reply && !g.vote && !g.halt
+}
+
+// stepped is another version of the steps.
+func (g *gate) stepped(s *chat.Steps) {
+	asks := func(c chat.ToolCall) bool { return c.Inquirer != "" }
+	was := g.inquiry
+	g.inquiry = !s.Done && slices.ContainsFunc(s.Items, func(i chat.Step) bool { return slices.ContainsFunc(i.Calls, asks) })
+	switch {
+	case g.inquiry && !was: // its turn waits
+		g.reply, g.turn = false, false
+	case was && !g.inquiry: // what was written was the answer
+		g.reply, g.turn = false, true
+	}
 }
 
 // answered is an answer or a notice.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -17,19 +18,28 @@ const maxLine = 1 << 20
 // ended.
 type typed struct {
 	text   string
-	pasted bool // a whole line of a paste: what follows belongs to it
+	pasted bool          // a whole line of a paste: what follows belongs to it
+	waited time.Duration // for the input, where it is piped
 	err    error
 }
 
 // source is where lines come from.
 type source interface{ next() typed }
 
-// read hands over the lines of a source until it ends or done is closed.
-func read(from source, lines chan<- typed, done <-chan struct{}) {
+// pause is how long the input has to be waited for before a line that somebody writes
+// just then, and no next one of a script, which is there at once.
+const pause = 50 * time.Millisecond
+
+// read hands over the lines of a source until it ends or done is closed: to late
+// those that were waited for, to lines all others.
+func read(from source, lines, late chan<- typed, done <-chan struct{}) {
 	for {
-		l := from.next()
+		l, to := from.next(), lines
+		if l.waited >= pause && l.err == nil {
+			to = late
+		}
 		select {
-		case lines <- l:
+		case to <- l:
 		case <-done:
 			return
 		}
@@ -40,17 +50,22 @@ func read(from source, lines chan<- typed, done <-chan struct{}) {
 }
 
 // pipe reads lines that nobody edits.
-type pipe struct{ lines *bufio.Scanner }
+type pipe struct {
+	lines *bufio.Scanner
+	in    *timed
+}
 
 func newPipe(in io.Reader) pipe {
-	s := bufio.NewScanner(in)
-	s.Buffer(nil, maxLine)
-	return pipe{s}
+	p := pipe{in: &timed{in: in}}
+	p.lines = bufio.NewScanner(p.in)
+	p.lines.Buffer(nil, maxLine)
+	return p
 }
 
 func (p pipe) next() typed {
+	p.in.waited = 0
 	if p.lines.Scan() {
-		return typed{text: p.lines.Text()}
+		return typed{text: p.lines.Text(), waited: p.in.waited}
 	}
 	err := p.lines.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
@@ -60,6 +75,19 @@ func (p pipe) next() typed {
 		return typed{err: err}
 	}
 	return typed{err: io.EOF}
+}
+
+// timed knows how long its reads took.
+type timed struct {
+	in     io.Reader
+	waited time.Duration
+}
+
+func (t *timed) Read(p []byte) (int, error) {
+	began := time.Now()
+	n, err := t.in.Read(p)
+	t.waited += time.Since(began)
+	return n, err
 }
 
 // editor reads lines from a keyboard.

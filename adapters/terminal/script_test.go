@@ -22,7 +22,7 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 //
 //	on message TEXT | on react EMOJI CALL | on unreact EMOJI CALL | on halt
 //	working | idle
-//	think TEXT | call ID TOOL ARGS | observe ID TEXT | state ID STATE | done TOOK TOKENS
+//	think TEXT | call ID TOOL ARGS | observe ID TEXT | state ID STATE | inquirer ID [NAME] | done TOOK TOKENS
 //	file NAME | answer TEXT | notice TEXT | ask ID TOOL ARGS | outcome ID OUTCOME [NAME [FATE]] | seen | whisper TEXT
 //
 // A line that begins with ~ changes the steps without drawing them. \n and \e
@@ -155,7 +155,7 @@ func (b *bot) play(ctx context.Context, line string) {
 	switch word {
 	case "working", "idle":
 		b.draw.Working(Thread, word == "working")
-	case "think", "call", "observe", "state", "done":
+	case "think", "call", "observe", "state", "inquirer", "done":
 		b.step(word, rest)
 		if !quiet {
 			err = b.publish(ctx)
@@ -234,13 +234,15 @@ func (b *bot) step(word, rest string) {
 		tool, args, _ := strings.Cut(more, " ")
 		item := &b.steps.Items[len(b.steps.Items)-1]
 		item.Calls = append(item.Calls, chat.ToolCall{ID: id, Tool: text(tool), Args: text(args), State: chat.CallRunning})
-	case "observe", "state":
+	case "observe", "state", "inquirer":
 		for i := range b.steps.Items {
 			for j := range b.steps.Items[i].Calls {
 				if c := &b.steps.Items[i].Calls[j]; c.ID != id {
 					continue
 				} else if word == "state" {
 					c.State = chat.CallState(more)
+				} else if word == "inquirer" {
+					c.Inquirer = more
 				} else {
 					c.State, c.Observation = chat.CallDone, text(more)
 				}

@@ -4,9 +4,10 @@
 //
 // The one idea is that a conversation can be typed or piped, and means the
 // same. On a terminal the person may type at any time, and the steps of a turn
-// are redrawn in place. From a pipe the next line is read once the bot is at
-// rest (see gate.go), nothing is redrawn, and every element is written once,
-// in an order that does not depend on timing.
+// are redrawn in place. From a pipe the next line of what is there is read once
+// the bot is at rest (see gate.go), and one that comes while it works at once;
+// nothing is redrawn, and every element is written once, in an order that does
+// not depend on timing.
 //
 // All that comes from the model, from tools and from other files is made
 // harmless before it is written: see clean and labelled.
@@ -39,6 +40,12 @@ type Inbox interface {
 // Reasons is what an Inbox is besides that takes in why a call was denied.
 type Reasons interface {
 	Reason(ctx context.Context, thread chat.ThreadID, call string, by chat.User, text string, eventIDs ...string) (fresh bool, err error)
+}
+
+// Cards is what an Inbox is besides that knows what people may do about a call that
+// waits, which the History does not say.
+type Cards interface {
+	Card(ctx context.Context, thread chat.ThreadID, call string) (v chat.Approval, ok bool, err error)
 }
 
 // History tells what was said before this start. It is asked once.
@@ -121,6 +128,9 @@ func (a *Adapter) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the conversation: %w", err)
 	}
+	for i, l := range past {
+		past[i].Post = a.whole(ctx, l.Post)
+	}
 	input, undo, err := a.begin()
 	if err != nil {
 		return err
@@ -134,9 +144,9 @@ func (a *Adapter) Run(ctx context.Context) error {
 	if err := a.greet(past); err != nil {
 		return err
 	}
-	lines := make(chan typed)
-	go read(input, lines, done)
-	err = a.converse(ctx, lines)
+	lines, late := make(chan typed), make(chan typed)
+	go read(input, lines, late, done)
+	err = a.converse(ctx, lines, late)
 	if errors.Is(err, errEnd) || ctx.Err() != nil {
 		return nil
 	}
@@ -206,6 +216,22 @@ func (a *Adapter) greet(past []chat.Line) error {
 	return a.refresh()
 }
 
+// whole is a post, of an approval that waits with all that people may do about it, such
+// as to allow it for a while.
+func (a *Adapter) whole(ctx context.Context, p *chat.Post) *chat.Post {
+	in, ok := a.o.Inbox.(Cards)
+	if !ok || p == nil || p.Approval == nil || p.Approval.Outcome != "" {
+		return p
+	}
+	card, ok, err := in.Card(ctx, Thread, p.Approval.Call)
+	if err != nil || !ok {
+		return p // it can still be decided
+	}
+	whole := *p
+	whole.Approval = &card
+	return &whole
+}
+
 // recall notes what an earlier process has shown.
 func (a *Adapter) recall(l chat.Line) {
 	s := a.standing(l.Ref)
@@ -226,7 +252,7 @@ func (a *Adapter) recall(l chat.Line) {
 
 // converse takes in lines and interrupts until it ends, with errEnd or for
 // worse.
-func (a *Adapter) converse(ctx context.Context, lines <-chan typed) error {
+func (a *Adapter) converse(ctx context.Context, lines, late <-chan typed) error {
 	var text paragraph
 	for {
 		next, err := a.ready(lines, text.open())
@@ -243,6 +269,8 @@ func (a *Adapter) converse(ctx context.Context, lines <-chan typed) error {
 			err = a.interrupt(ctx)
 		case l := <-next:
 			err = a.line(ctx, &text, l)
+		case l := <-late:
+			err = a.line(ctx, &text, l)
 		}
 		if err != nil {
 			return err
@@ -250,18 +278,18 @@ func (a *Adapter) converse(ctx context.Context, lines <-chan typed) error {
 	}
 }
 
-// ready gives the lines when the next one may be read: at rest, or at any time
-// when a person types it.
+// ready gives the lines when the next one may be read: when the bot waits for it,
+// or at any time when a person types it.
 func (a *Adapter) ready(lines <-chan typed, more bool) (<-chan typed, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	rest := a.gate.rest()
-	if rest {
+	attends := a.gate.attends()
+	if a.gate.rest() {
 		if err := a.flush(); err != nil {
 			return nil, err
 		}
 	}
-	if rest || a.con.editor != nil {
+	if attends || a.con.editor != nil {
 		return lines, a.con.prompt(more)
 	}
 	if a.o.Screen.Prompt {

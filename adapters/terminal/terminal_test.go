@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
@@ -138,6 +139,38 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	})
 }
 
+// TestPipedWhileItWorks: what is written into a pipe while the bot works is heard
+// at once, as from a keyboard; what was there before waits until it is at rest.
+func TestPipedWhileItWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, keys := io.Pipe()
+		b := newBot(t, "on message hi\nworking\nanswer Hello.\nidle\non message how are you?\nworking\non message stop\nnotice Stopped.\nidle\non message well\nworking\nanswer Good.\nidle")
+		var out buffer
+		a := start(b, Options{In: in, Out: &out})
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		ended := make(chan error)
+		go b.run(ctx)
+		go func() { ended <- a.Run(ctx) }()
+		for i, s := range []string{"hi\nhow are you?\n", "stop\nwell\n"} {
+			if i > 0 {
+				time.Sleep(pause) // the clock is the bubble's
+			}
+			if _, err := io.WriteString(keys, s); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		_ = keys.Close()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if want := "Answer: Hello.\nnod: Stopped.\nAnswer: Good.\n"; out.String() != want {
+			t.Errorf("output %q, want %q", out.String(), want)
+		}
+	})
+}
+
 // TestLeft: what nobody can read any more must not count as posted.
 func TestLeft(t *testing.T) {
 	a := start(newBot(t, ""), Options{In: strings.NewReader(""), Out: io.Discard})
@@ -159,7 +192,7 @@ func TestLeft(t *testing.T) {
 func TestPostIsRepeatable(t *testing.T) {
 	answer := chat.Post{Key: "answer/1", Text: &chat.Text{Markdown: "four"}}
 	open, closed := approval("c1", "deploy {}"), approval("c2", "restart {}")
-	closed.Outcome = chat.Expired
+	closed.Outcome, closed.Number = chat.Expired, 7
 	closed.Headline = "Expired"
 	ref := postRef(Thread, answer.Key)
 	line := func(key string, p chat.Post) chat.Line {
@@ -190,7 +223,7 @@ func TestPostIsRepeatable(t *testing.T) {
   2+2?
   please
 Answer: four
-Approval: restart {}
+Approval 7: restart {}
 Expired
 Approval 1: deploy {}
   Asked by ada · may approve: ada · until 12:30

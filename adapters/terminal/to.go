@@ -160,10 +160,18 @@ func liveRows(s *chat.Steps) []row {
 	return append(rows, running...)
 }
 
+// asked is how an approval begins, by its number in the thread where it has one.
+func asked(number int, tool string) string {
+	if number == 0 {
+		return "Approval: " + exactLine(tool)
+	}
+	return fmt.Sprintf("Approval %d: %s", number, exactLine(tool))
+}
+
 // askRows shows an approval that waits.
 func askRows(a *ask, now time.Time) []row {
 	w := a.want
-	rows := labelled(fmt.Sprintf("Approval %d: %s", a.number, exactLine(w.Tool)), chat.Exact(w.Args), strong)
+	rows := labelled(asked(a.number, w.Tool), chat.Exact(w.Args), strong)
 	rows = append(rows, previewRows(w.Preview)...)
 	rows = append(rows, row{"  " + summary.Terms(&w, now, exactLine), plain})
 	for _, why := range w.Because() {
@@ -242,7 +250,7 @@ func (a *Adapter) pastRows(l chat.Line) []row {
 		rows = []row{fold(l.Post.Steps)}
 	case l.Post.Approval != nil:
 		w := l.Post.Approval
-		rows = append(labelled("Approval: "+exactLine(w.Tool), chat.Exact(w.Args), dim), outcomeRow(w, 0))
+		rows = append(labelled(asked(w.Number, w.Tool), chat.Exact(w.Args), dim), outcomeRow(w, 0))
 	}
 	for i := range rows {
 		rows[i].ink = dim
@@ -280,8 +288,32 @@ func cleanLine(s string) string { return strings.Join(strings.Fields(clean(s)), 
 // exactLine is a line of an approval: what clean would take out is written out.
 func exactLine(s string) string { return cleanLine(chat.Exact(s)) }
 
+// tabStop is how far the stops of a terminal's tabs are apart.
+const tabStop = 8
+
+// untabbed writes the spaces that a terminal makes of tabs. A row with tabs is wider than
+// it is counted to be, and what of it does not fit would begin a line of its own.
+func untabbed(text string) string {
+	if !strings.Contains(text, "\t") {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for i, part := range strings.Split(text, "\t") {
+		if i > 0 {
+			gap := tabStop - at%tabStop
+			b.WriteString(strings.Repeat(" ", gap))
+			at += gap
+		}
+		b.WriteString(part)
+		at += lipgloss.Width(part)
+	}
+	return b.String()
+}
+
 // cut shortens a row to so many cells.
 func cut(r row, width int) row {
+	r.text = untabbed(r.text)
 	if width < 1 || lipgloss.Width(r.text) <= width {
 		return r
 	}
@@ -295,6 +327,7 @@ const indent = "  "
 
 // wrap breaks a row between words where it is wider than a screen.
 func wrap(r row, width int) []row {
+	r.text = untabbed(r.text)
 	if width < 20 || lipgloss.Width(r.text) <= width {
 		return []row{r}
 	}

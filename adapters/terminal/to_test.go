@@ -225,6 +225,8 @@ func TestWrap(t *testing.T) {
 		{"  of several lines, this is the second one", []string{"  of several lines, this is", "    the second one"}},
 		{"x" + strings.Repeat("y", 40) + " Answer: z", []string{"x" + strings.Repeat("y", 27), "  " + strings.Repeat("y", 13) + " Answer: z"}},
 		{"日本語日本語日本語日本語日本語日本語", []string{"日本語日本語日本語日本語日本", "  語日本語"}},
+		{"  a\tb", []string{"  a     b"}},
+		{"  a\tb\tc\td Approval 3: deploy", []string{"  a     b       c       d", "    Approval 3: deploy"}},
 		{"", []string{""}},
 	} {
 		var got []string
@@ -248,6 +250,8 @@ func TestCut(t *testing.T) {
 		{"日本語", 5, "日本…"},
 		{"日本語", 4, "日…"},
 		{"abc", 0, "abc"},
+		{"a\tbc", 10, "a       bc"},
+		{"a\tbc", 9, "a       …"},
 	} {
 		if got := cut(row{text: tt.in}, tt.width).text; got != tt.want {
 			t.Errorf("cut(%q, %d) = %q, want %q", tt.in, tt.width, got, tt.want)

@@ -18,7 +18,8 @@ type board struct {
 
 	mu       sync.Mutex
 	changed  uint64 // the last number given
-	placed   uint64 // how many items there are: their order
+	placed   uint64 // the last place given: the order of items
+	past     uint64 // the same, of those that an earlier process had
 	items    map[chat.MessageRef]*item
 	working  map[chat.ThreadID]bool
 	watchers map[chan struct{}]bool
@@ -56,9 +57,21 @@ type mark struct {
 
 func newBoard() *board {
 	return &board{
-		epoch: newID(),
+		epoch: newID(), placed: mostPast,
 		items: map[chat.MessageRef]*item{}, working: map[chat.ThreadID]bool{}, watchers: map[chan struct{}]bool{},
 	}
+}
+
+// mostPast is how many places there are for what an earlier process had: it stands
+// before all else, although more may be posted while it is read.
+const mostPast = 1 << 32
+
+// before gives the next place of the past.
+func (b *board) before() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.past++
+	return b.past
 }
 
 // put sets an item up, unless one stands there already, and says whether it did.
@@ -68,8 +81,10 @@ func (b *board) put(it item) bool {
 	if _, ok := b.items[it.ref]; ok {
 		return false
 	}
-	b.placed++
-	it.place = b.placed
+	if it.place == 0 {
+		b.placed++
+		it.place = b.placed
+	}
 	b.items[it.ref] = &it
 	b.touch(&it)
 	b.count(it.thread)

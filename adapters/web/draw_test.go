@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -63,6 +64,31 @@ func TestButtons(t *testing.T) {
 	}
 }
 
+// Who voted by a button sees it, as everybody does, and can take it back.
+func TestButtonsShow(t *testing.T) {
+	r := openRoom(t)
+	p := chat.Approval{Tool: "x", Quorum: 2, Approve: []string{"✅"}, Deny: []string{"❌"}}
+	ref, _ := r.a.Post(t.Context(), threadID("lobby", "message0"), chat.Post{Key: "ask", Approval: &p}, false)
+	marks := func() string {
+		it, _ := r.a.board.find(ref)
+		return fmt.Sprint(it.reactions)
+	}
+	r.send("/press", "ref", ref.String(), "what", "approve", "as", "ben")
+	if got := marks(); got != "[{✅ [nod ben]} {❌ [nod]}]" {
+		t.Error("after a click on Approve:", got)
+	}
+	r.send("/react", "ref", ref.String(), "removed", "✅", "as", "ben")
+	if got := marks(); got != "[{✅ [nod]} {❌ [nod]}]" {
+		t.Error("after it was taken back:", got)
+	}
+	p.Outcome = chat.Expired
+	_ = r.a.Edit(t.Context(), threadID("lobby", "message0"), ref, chat.Post{Key: "ask", Approval: &p})
+	r.send("/press", "ref", ref.String(), "what", "approve", "as", "cid")
+	if got := marks(); got != "[{✅ [nod]} {❌ [nod]}]" {
+		t.Error("after a click on what is decided:", got)
+	}
+}
+
 // What the store knows is there at the start, in order, and whatever is posted
 // again stands once.
 func TestLoad(t *testing.T) {
@@ -89,6 +115,86 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// The conversation of the terminal is there to be read: nothing on it can be pressed,
+// since nothing of that would be taken in.
+func TestTerminalIsRead(t *testing.T) {
+	r := openRoom(t)
+	thread := chat.ThreadID{Platform: "terminal", Channel: "local", Root: "main"}
+	r.a.o.Terminal = thread
+	ref := func(id string) chat.MessageRef {
+		return chat.MessageRef{Platform: thread.Platform, Channel: thread.Channel, ID: id}
+	}
+	for i, p := range []chat.Post{
+		{Steps: &chat.Steps{Turn: "1", Version: 1, Status: "Running x", Items: []chat.Step{{Calls: []chat.ToolCall{{ID: "c1", Tool: "x", Args: "{}", State: "done", Again: true}}}}}},
+		{Approval: &chat.Approval{Call: "c1", Tool: "x", Approve: []string{"✅"}, Deny: []string{"❌"}, Grant: time.Hour}},
+		{Text: &chat.Text{Markdown: "42"}},
+	} {
+		r.a.restore(t.Context(), spoken{thread, chat.Line{Post: &p, Ref: ref(string(rune('a' + i)))}})
+	}
+	body := r.get("/?c=terminal").Body.String()
+	log := body[strings.Index(body, `id="log-channel"`):strings.Index(body, `class="foot"`)]
+	if !strings.Contains(log, "<p>42</p>") || !strings.Contains(log, "Running x") {
+		t.Fatal(body)
+	}
+	if strings.Contains(log, "<form") {
+		t.Errorf("there are forms:\n%s", log)
+	}
+}
+
+// Who has voted on a call that waits is seen after a start, too.
+func TestLoadVotes(t *testing.T) {
+	r := openRoom(t)
+	thread := threadID("lobby", "message0")
+	p, ref := chat.Approval{Call: "c1", Tool: "x", Quorum: 2, Approve: []string{"✅"}, Deny: []string{"❌"}}, postRef(thread, "ask")
+	r.tray.past[thread] = []chat.Line{{Post: &chat.Post{Key: "ask", Approval: &p}, Ref: ref}}
+	r.tray.pending = []chat.Pending{{Thread: thread, Call: "c1", Ref: ref, Approved: []chat.Reaction{{On: ref, By: People[1], Emoji: "✅"}}}}
+	if err := r.a.load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	it, _ := r.a.board.find(ref)
+	if got := fmt.Sprint(it.reactions); got != "[{✅ [nod ben]} {❌ [nod]}]" {
+		t.Error(got)
+	}
+}
+
+// What is posted while the past is read stands behind it, and what is drawn anew
+// meanwhile is not drawn as it was.
+func TestPostedWhileItLoads(t *testing.T) {
+	r := openRoom(t)
+	thread, at := threadID("lobby", "message0"), time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
+	waits, over := chat.Approval{Call: "c1", Tool: "deploy", Approve: []string{"✅"}}, chat.Approval{Call: "c1", Tool: "deploy", Outcome: chat.Expired}
+	ask := postRef(thread, "ask")
+	r.tray.past[thread] = []chat.Line{
+		{At: at, Message: &chat.Message{From: People[1], Text: "why?"}, Ref: messageRef("lobby", "message0")},
+		{At: at.Add(time.Second), Post: &chat.Post{Key: "ask", Approval: &waits}, Ref: ask},
+	}
+	r.a.o.Inbox = meanwhile{r.tray, func() {
+		_, _ = r.a.Post(t.Context(), thread, chat.Post{Key: "answer", Text: &chat.Text{Markdown: "42"}}, false)
+		_ = r.a.Edit(t.Context(), thread, ask, chat.Post{Key: "ask", Approval: &over})
+	}}
+	if err := r.a.load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	body := r.get("/?c=lobby&t=message0").Body.String()
+	body = body[strings.Index(body, `id="log-thread"`):]
+	asked, card, answered := strings.Index(body, "why?"), strings.Index(body, `data-state="expired"`), strings.Index(body, "<p>42</p>")
+	if asked < 0 || card < asked || answered < card {
+		t.Errorf("at %d, %d, %d of\n%s", asked, card, answered, body)
+	}
+}
+
+// meanwhile has something happen while a conversation is read.
+type meanwhile struct {
+	*tray
+	do func()
+}
+
+func (m meanwhile) History(ctx context.Context, thread chat.ThreadID) ([]chat.Line, error) {
+	past, err := m.tray.History(ctx, thread)
+	m.do()
+	return past, err
+}
+
 // why takes in reasons, too.
 type why struct{ *tray }
 
@@ -110,6 +216,7 @@ func TestReason(t *testing.T) {
 	denied := *ask.Approval
 	denied.Outcome, denied.By = chat.Denied, People[1:2]
 	_ = r.a.Edit(t.Context(), thread, ref, chat.Post{Key: "ask", Approval: &denied})
+	r.send("/press", "ref", ref.String(), "what", "deny", "as", "cid") // whose page does not show that yet
 	for as, want := range map[string]bool{"ben": true, "ada": false} {
 		body := r.get("/?c=lobby&t=message0&as=" + as).Body.String()
 		if strings.Contains(body, `action="/why"`) != want {
@@ -120,7 +227,7 @@ func TestReason(t *testing.T) {
 		t.Errorf("a long reason: status %d", w.Code)
 	}
 	r.send("/why", "ref", ref.String(), "as", "ben", "reason", "too late")
-	if want := []string{"❌ by ben by button", "c1 denied by ben for too late"}; !slices.Equal(r.tray.did, want) {
+	if want := []string{"❌ by ben by button", "❌ by cid by button", "c1 denied by ben for too late"}; !slices.Equal(r.tray.did, want) {
 		t.Errorf("did %q", r.tray.did)
 	}
 }

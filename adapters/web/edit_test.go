@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +70,7 @@ func TestEditForm(t *testing.T) {
 	if want := `change message0 c1 ben {"env":"dev","note":"\n<b>","n":2} ` + p.Digest; len(r.tray.did) != 1 || r.tray.did[0] != want {
 		t.Errorf("did %q", r.tray.did)
 	}
-	r.send("/press", "ref", ref.String(), "what", "grant", "as", "ben")
+	r.send("/press", "ref", ref.String(), "what", "grant", "as", "ben", "digest", p.Digest)
 	if last := r.tray.did[len(r.tray.did)-1]; !strings.HasSuffix(last, "✅ by ben by button for a while") {
 		t.Errorf("did %q", r.tray.did)
 	}
@@ -98,5 +99,49 @@ func TestEarlierAnswer(t *testing.T) {
 	want := `<details class="earlier"><summary class="quiet">Earlier answer (try 1)</summary><div class="rich" dir="auto"><p>It is <em>41</em>. &lt;b&gt;</p>`
 	if !strings.Contains(body, want) {
 		t.Errorf("the page is %s", body)
+	}
+}
+
+// Nobody approves what their page does not show: one that was drawn before the arguments
+// were changed has the digest of the old ones. A denial needs none.
+func TestOutdatedPage(t *testing.T) {
+	r := openRoom(t)
+	r.send("/say", "c", "ops", "text", "@nod deploy", "id", "message0")
+	thread, p := threadID("ops", "message0"), editCard()
+	ref, _ := r.a.Post(t.Context(), thread, chat.Post{Key: "ask/c1", Approval: &p}, false)
+	drawn := regexp.MustCompile(`name="digest" value="([0-9a-f]+)"`)
+	digest := drawn.FindStringSubmatch(r.get("/?c=ops&t=message0").Body.String())[1]
+	changed := editCard()
+	changed.Args, changed.Digest = `{"env":"dev"}`, "fedcba9876543210"
+	if err := r.a.Edit(t.Context(), thread, ref, chat.Post{Key: "ask/c1", Approval: &changed}); err != nil {
+		t.Fatal(err)
+	}
+	r.tray.did = nil
+	for _, tt := range []struct {
+		path, field, value string
+	}{
+		{"/press", "what", "approve"},
+		{"/press", "what", "grant"},
+		{"/react", "emoji", "white_check_mark"},
+	} {
+		if w := r.send(tt.path, "ref", ref.String(), tt.field, tt.value, "digest", digest); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "was changed") {
+			t.Errorf("%s %s of the old card: %d %s", tt.path, tt.value, w.Code, w.Body)
+		}
+	}
+	if len(r.tray.did) > 0 {
+		t.Errorf("did %q", r.tray.did)
+	}
+	digest = drawn.FindStringSubmatch(r.get("/?c=ops&t=message0").Body.String())[1]
+	if w := r.send("/press", "ref", ref.String(), "what", "approve", "digest", digest); w.Code != http.StatusSeeOther {
+		t.Errorf("approve of the new card: %d %s", w.Code, w.Body)
+	}
+	for _, form := range []string{"/press", "/react", "/change"} {
+		all := regexp.MustCompile(`(?s)action="`+form+`".*?</form>`).FindAllString(r.get("/?c=ops&t=message0").Body.String(), -1)
+		if len(all) == 0 || !strings.Contains(all[len(all)-1], `value="`+digest+`"`) {
+			t.Errorf("the form of %s does not say what it shows: %q", form, all)
+		}
+	}
+	if w := r.send("/press", "ref", ref.String(), "what", "deny"); w.Code != http.StatusSeeOther {
+		t.Errorf("deny: %d %s", w.Code, w.Body)
 	}
 }

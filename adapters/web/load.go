@@ -40,8 +40,23 @@ func (a *Adapter) load(ctx context.Context) error {
 	for _, l := range lines {
 		a.restore(ctx, l)
 	}
+	a.votes(ctx)
 	a.reflect(ctx)
 	return nil
+}
+
+// votes shows the approvals that count so far on calls that wait: whoever gave one sees
+// that it stands, and can take it back.
+func (a *Adapter) votes(ctx context.Context) {
+	for p, err := range a.o.Inbox.Pending(ctx, Platform) {
+		if err != nil {
+			a.log.Error("read the votes on approvals", "error", err)
+			return
+		}
+		for _, r := range p.Approved {
+			a.board.change(p.Ref, func(it *item) bool { return it.react(chat.NormalEmoji(r.Emoji), r.By.ID, false) })
+		}
+	}
 }
 
 // spoken is a line of a conversation, and which that is.
@@ -57,7 +72,7 @@ func (a *Adapter) restore(ctx context.Context, l spoken) {
 		return
 	}
 	l.Post = a.complete(ctx, l.thread, l.Post)
-	it := item{ref: l.Ref, thread: l.thread, at: l.At, message: l.Message, post: l.Post}
+	it := item{ref: l.Ref, thread: l.thread, at: l.At, place: a.board.before(), message: l.Message, post: l.Post}
 	if it.waiting() {
 		for _, emoji := range it.post.Approval.Ballot() {
 			it.react(chat.NormalEmoji(emoji), bot, false)
@@ -67,6 +82,10 @@ func (a *Adapter) restore(ctx context.Context, l spoken) {
 		return
 	}
 	a.board.change(l.Ref, func(old *item) bool {
+		if old.place > mostPast { // this process has drawn it meanwhile, which is newer
+			old.at, old.place = l.At, it.place
+			return true
+		}
 		if reflect.DeepEqual(old.post, l.Post) && reflect.DeepEqual(old.message, l.Message) {
 			return false
 		}

@@ -30,6 +30,7 @@ type tray struct {
 	standing map[chat.ThreadID]chat.Standing
 	past     map[chat.ThreadID][]chat.Line
 	blobs    map[string][]byte
+	pending  []chat.Pending
 	broken   bool
 }
 
@@ -98,6 +99,16 @@ func (y *tray) Watermarks(context.Context, string, time.Time, int) iter.Seq2[cha
 	return func(yield func(chat.Watermark, error) bool) {
 		for thread := range y.past {
 			if !yield(chat.Watermark{Thread: thread}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (y *tray) Pending(context.Context, string) iter.Seq2[chat.Pending, error] {
+	return func(yield func(chat.Pending, error) bool) {
+		for _, p := range y.pending {
+			if !yield(p, nil) {
 				return
 			}
 		}

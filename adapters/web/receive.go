@@ -207,11 +207,29 @@ func (a *Adapter) react(r *http.Request, v view, id string) (view, error) {
 		return v, wrong{http.StatusBadRequest, "That is no emoji."}
 	}
 	put := chat.Reaction{On: it.ref, By: v.Me, Emoji: emoji, Removed: removed != ""}
+	if outdated(r, it, put) {
+		return v, errOutdated
+	}
 	if _, err := a.o.Inbox.Reaction(r.Context(), put, eventID("reaction", id)); err != nil {
 		return v, fmt.Errorf("put a reaction: %w", err)
 	}
 	a.board.change(it.ref, func(it *item) bool { return it.react(emoji, v.Me.ID, put.Removed) })
 	return v, nil
+}
+
+// errOutdated says that somebody would approve what they have not seen.
+var errOutdated = wrong{http.StatusConflict, "This call was changed after your page was drawn. Load the page again and look at it before you approve it."}
+
+// outdated says whether an approval comes from a page that shows other arguments than
+// those that would run: one that has lost its connection, or has no script, may have been
+// drawn before somebody changed them.
+func outdated(r *http.Request, it item, put chat.Reaction) bool {
+	if !it.waiting() || put.Removed {
+		return false
+	}
+	p := it.post.Approval
+	approves := slices.ContainsFunc(p.Approve, func(e string) bool { return chat.NormalEmoji(e) == put.Emoji })
+	return approves && r.PostForm.Get("digest") != p.Digest
 }
 
 // press takes in a click on a button.
@@ -235,10 +253,18 @@ func (a *Adapter) press(r *http.Request, v view, id string) (view, error) {
 	if what == pressGrant {
 		put.Grant = &chat.Grant{} // as long as it may be, which is what the button says
 	}
+	if outdated(r, it, put) {
+		return v, errOutdated
+	}
 	if _, err := a.o.Inbox.Reaction(r.Context(), put, eventID("button", id)); err != nil {
 		return v, fmt.Errorf("put a click: %w", err)
 	}
-	if _, asks := a.o.Inbox.(Reasons); asks && what == pressDeny {
+	// A vote is seen as the emoji that it stands for, and is taken back by that.
+	if it.waiting() {
+		a.board.change(it.ref, func(it *item) bool { return it.react(emoji, v.Me.ID, false) })
+	}
+	// Who clicks on what is decided already, as a page may show it still, is not asked.
+	if _, asks := a.o.Inbox.(Reasons); asks && what == pressDeny && it.waiting() {
 		a.board.change(it.ref, func(it *item) bool { it.why = v.Me.ID; return true })
 	}
 	return v, nil

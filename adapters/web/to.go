@@ -32,6 +32,7 @@ type card struct {
 	Thread      *opening
 	Steps       *steps
 	Approval    *approval
+	Acts        bool       // people may do something about it here; else it is there to be read
 	Edits       bool       // a call can be changed here
 	Rerun       *rerunForm // that whoever looks at it has opened
 	AsksWrong   bool       // whoever looks at it is asked what was wrong with it
@@ -118,7 +119,7 @@ func cardOf(it item, v view, pane string) card {
 		ID: pane + "-" + it.ref.ID, Ref: it.ref.String(), At: it.at, View: v, Quick: quick,
 		Who: nod, Letter: "n", Bot: true, Kind: kindMessage,
 	}
-	c.Marks = marksOf(it, v.Me.ID)
+	c.Marks, c.Acts = marksOf(it, v.Me.ID), it.thread.Platform == Platform
 	switch {
 	case it.message != nil:
 		c.ofMessage(it, v)
@@ -132,7 +133,7 @@ func cardOf(it item, v view, pane string) card {
 	case it.post.Approval != nil:
 		c.Kind, c.Approval = kindApproval, approvalOf(it.post.Approval, it.at)
 		c.State, c.Label = approvalState(it.post.Approval), "Approval"
-		c.Edits = it.thread.Platform == Platform && !it.post.Approval.Elsewhere
+		c.Edits = c.Acts && !it.post.Approval.Elsewhere
 		c.Approval.AsksWhy = it.why == v.Me.ID && it.post.Approval.Outcome == chat.Denied && it.post.Approval.Reason == ""
 	case it.post.File != nil:
 		c.Kind, c.State, c.Label = kindFile, "kept", "File"
@@ -342,7 +343,7 @@ func approvalOf(p *chat.Approval, at time.Time) *approval {
 	}
 	out.Terms = summary.Terms(p, at, exact)
 	if out.Waits {
-		out.Whole, out.Fields = p.Digest, fieldsOf(p)
+		out.Whole, out.Fields = door.Clean(p.Digest), fieldsOf(p)
 	}
 	if out.Waits && p.Grant > 0 {
 		out.Grant = p.GrantLabel()

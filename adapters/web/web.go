@@ -120,5 +120,7 @@ func (a *Adapter) Member(context.Context, chat.ThreadID, chat.UserID, string) (b
 	return false, nil
 }
 
-// Possible says no, for the same reason.
-func (a *Adapter) Possible(context.Context, chat.ThreadID, string) bool { return false }
+// Possible says no of those, for the same reason.
+func (a *Adapter) Possible(_ context.Context, _ chat.ThreadID, rule string) bool {
+	return rule == chat.Anyone
+}

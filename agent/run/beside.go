@@ -42,8 +42,10 @@ func (d *driver) besides() {
 				d.begin(key, posts, func(ctx context.Context) outcome { return d.copy(ctx, act) })
 			}
 		case agent.Edit:
-			if key := "edit/" + act.Ref.String(); d.works[key] == nil {
-				act.Post.Approval.Home = d.thread
+			if key := editWork(act.Ref); d.works[key] == nil {
+				if act.Post.Approval != nil {
+					act.Post.Approval.Home = d.thread
+				}
 				d.edit(key, act)
 			}
 		case agent.Seek:
@@ -121,7 +123,7 @@ func (d *driver) seek(ctx context.Context, act agent.Seek) outcome {
 				who, unknown = nil, act.Of
 				break
 			}
-			d.failed(ctx, wait.next())
+			d.sleep(ctx, wait.next()) // it is no post, for which a drain waits or does not
 		}
 	}
 	return outcome{settle: func() error {

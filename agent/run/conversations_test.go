@@ -44,17 +44,9 @@ func TestConversationsOnRedis(t *testing.T) {
 	})
 }
 
-// raced says that the race detector looks on. Go's own crashes now and then where
-// timers of a bubble end on two threads at a time, and with Redis there are many; `make
-// race` plays all of this without it.
-var raced bool
-
 // openRedis starts a server, in which each conversation has keys of its own.
 func openRedis(t *testing.T) func(name string) script.OpenStore {
 	t.Helper()
-	if raced {
-		t.Skip("the race detector looks on")
-	}
 	server := redistest.Start(t)
 	return func(name string) script.OpenStore {
 		return func(ctx context.Context, _ string) (memory.Full, error) {
@@ -74,10 +66,7 @@ type onServer struct {
 // What can happen to somebody alone is played on a terminal too.
 func TestConversationsOnTerminal(t *testing.T) {
 	t.Parallel()
-	open := []func(name string) script.OpenStore{func(string) script.OpenStore { return openFile }}
-	if !raced {
-		open = append(open, openRedis(t))
-	}
+	open := []func(name string) script.OpenStore{func(string) script.OpenStore { return openFile }, openRedis(t)}
 	conversations(t, func(t *testing.T, file, name string) {
 		text, err := os.ReadFile(file)
 		if err != nil || !bytes.Contains(text, []byte("\n-- terminal --\n")) {

@@ -161,6 +161,7 @@ func (d *driver) take() error {
 	box := d.box
 	d.box = nil
 	d.mu.Unlock()
+	from := len(d.held.Log)
 	for i, o := range box {
 		delete(d.works, o.key)
 		if o.key != stepsWork { // it may have to be begun again, and nothing says that an action can be performed twice
@@ -181,7 +182,7 @@ func (d *driver) take() error {
 	case !d.until.IsZero() && !now.Before(d.until):
 		d.until = time.Time{}
 		return d.commit(memory.Due{})
-	case mail && len(box) == 0:
+	case mail && len(d.held.Log) == from: // else it came along
 		return d.commit()
 	}
 	return nil
@@ -223,7 +224,7 @@ func (d *driver) posting() bool {
 // process knows what came of them, also when the store lost that.
 func (d *driver) inquire() error {
 	for _, call := range d.log.Own() {
-		if result, over := d.Effects.find(call); over {
+		if result, over := d.Effects.find(d.thread, call); over {
 			d.told[call.ID] = true
 			return d.commit(result)
 		}

@@ -479,3 +479,143 @@ func TestPanicWhenACallBegins(t *testing.T) {
 		wantLines(t, w.board, "answer It did not run.", "steps Done: act failed")
 	})
 }
+
+// Logs of the first version give calls of different threads the same id. Each runs in
+// its thread, and what comes of it stays there.
+func TestCallsOfOneID(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		var mu sync.Mutex
+		ran := map[string]int{}
+		w := newWorld(t, store, func(_ context.Context, c llm.Call) (llm.Result, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			ran[c.Args]++
+			return llm.Result{Text: "what came of " + c.Args}, nil
+		}, tool("act", false))
+		for _, who := range []string{"ada", "ben"} {
+			thread := chat.ThreadID{Platform: "board", Channel: "c", Root: who}
+			ref := chat.MessageRef{Platform: "board", Channel: "c", ID: who}
+			if _, err := store.Put(t.Context(), thread, memory.Message{Message: chat.Message{Ref: ref, Text: who}}, who); err != nil {
+				t.Fatal(err)
+			}
+			r, err := store.Next(t.Context(), "board")
+			if err != nil {
+				t.Fatal(err)
+			}
+			step := memory.Step{Turn: 1, N: 1, Seen: 1, Calls: []memory.Call{{ID: "1-1-1", Tool: "act", Args: `{"for":"` + who + `"}`, Object: true}}}
+			if _, err := store.Commit(t.Context(), r, memory.Opened{Turn: 1}, step); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.Finish(t.Context(), r, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			w.model.Add("say Done.")
+		}
+		w.start()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		w.stop()
+		for _, who := range []string{"ada", "ben"} {
+			args := `{"for":"` + who + `"}`
+			log, err := store.Read(t.Context(), chat.ThreadID{Platform: "board", Channel: "c", Root: who})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range log {
+				if r, ok := e.Body.(memory.Result); ok && r.Text != "what came of "+args {
+					t.Errorf("the thread of %s has %q", who, r.Text)
+				}
+			}
+			if ran[args] != 1 {
+				t.Errorf("the call of %s ran %d times, want once", who, ran[args])
+			}
+		}
+	})
+}
+
+// halved is a store whose answer to the commit of Started is lost, and the thread with
+// it: another process has it then.
+type halved struct {
+	other
+	gone atomic.Bool
+}
+
+// Next implements memory.Store.
+func (h *halved) Next(ctx context.Context, platforms ...string) (*memory.Run, error) {
+	if !h.gone.Load() {
+		r, err := h.Full.Next(ctx, platforms...)
+		if err != nil || !h.gone.Load() {
+			return r, err
+		}
+		if _, err := h.Full.Finish(ctx, r, time.Now()); err != nil {
+			return nil, err
+		}
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Commit implements memory.Store.
+func (h *halved) Commit(ctx context.Context, r *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
+	if h.gone.Load() {
+		return nil, memory.ErrFenced
+	}
+	own, err := h.Full.Commit(ctx, r, bodies...)
+	if _, ok := bodies[0].(memory.Started); ok && err == nil {
+		h.gone.Store(true)
+		_, err = h.Full.Finish(ctx, r, time.Now())
+		return nil, errors.Join(memory.ErrFenced, err)
+	}
+	return own, err
+}
+
+// A call whose beginning was noted although the process was told that it was not, is
+// told as one that did not run, also where another process has the thread by then: it
+// would wait for as long as the first one lives.
+func TestCallThatOnlySeemsToRun(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		alive := func(string) time.Duration { return 0 }
+		first := newWorld(t, &halved{other: other{store, "first", alive}}, func(context.Context, llm.Call) (llm.Result, error) {
+			t.Error("the call ran")
+			return llm.Result{}, nil
+		}, tool("act", false))
+		first.model.Add("call act {}")
+		first.start()
+		if err := first.say("go"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		second := newWorld(t, other{store, "second", alive}, nil, tool("act", false))
+		second.model.Add("expect The call did not run\nsay It did not run.")
+		second.start()
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		wantLines(t, second.board, "answer It did not run.", "steps Done: act failed")
+		second.stop()
+		first.stop()
+	})
+}
+
+// A message that is put once more, by a store that lost that it had it, is answered once.
+func TestMessagePutTwice(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		w := newWorld(t, store, nil)
+		w.model.Add("say Hello.")
+		w.start()
+		m := chat.Message{
+			Ref:  chat.MessageRef{Platform: "board", Channel: "c", ID: "hello"},
+			From: chat.User{ID: "ada", Name: "ada"}, Text: "hello", Sent: time.Now(),
+		}
+		for _, id := range []string{"known", "known no more"} {
+			if _, err := w.inbox.Message(t.Context(), w.thread, m, id); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		w.stop()
+		wantLines(t, w.board, "answer Hello.")
+	})
+}

@@ -107,14 +107,17 @@ func (g *group) Go(f func()) {
 }
 
 // Wait waits until nothing goes on any more. One goroutine calls it.
-func (g *group) Wait() {
+func (g *group) Wait() { g.waitUntil(time.Time{}) }
+
+// waitUntil waits so long at the most; a zero time is for ever.
+func (g *group) waitUntil(until time.Time) {
 	for {
 		g.mu.Lock()
 		n := g.n
 		g.mu.Unlock()
-		if n == 0 {
+		if n == 0 || !until.IsZero() && !g.host.Now().Before(until) {
 			return
 		}
-		g.idle.Wait(time.Time{})
+		g.idle.Wait(until)
 	}
 }

@@ -86,9 +86,14 @@ func (i Inbox) Noted(ctx context.Context, name string) ([]byte, error) {
 	return i.Store.Noted(ctx, name)
 }
 
-// Keep keeps the content of an attached file and names it.
+// Keep keeps the content of an attached file and names it. Where there is no room for
+// it the error is a [chat.NoRoomError].
 func (i Inbox) Keep(ctx context.Context, thread chat.ThreadID, data []byte) (blob string, err error) {
-	return i.Store.PutBlob(ctx, thread, data)
+	blob, err = i.Store.PutBlob(ctx, thread, data)
+	if why := full(err); why != "" {
+		err = chat.NoRoomError{Why: why}
+	}
+	return blob, err
 }
 
 // Blob gives the content of a file, or memory.ErrNoBlob, which is chat.ErrNoFile

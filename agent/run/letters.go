@@ -42,6 +42,11 @@ func (l *letters) send(thread chat.ThreadID, result memory.Result) {
 
 // put has an entry put until it is.
 func (l *letters) put(thread chat.ThreadID, body memory.Body, id string) {
+	l.beside(func() { l.deliver(thread, body, id) })
+}
+
+// beside does something for which whoever ends this process waits.
+func (l *letters) beside(do func()) {
 	l.mu.Lock()
 	l.open++
 	l.mu.Unlock()
@@ -53,8 +58,60 @@ func (l *letters) put(thread chat.ThreadID, body memory.Body, id string) {
 			l.mu.Unlock()
 			idle.Set()
 		}()
-		l.deliver(thread, body, id)
+		do()
 	})
+}
+
+// disown tells of a call that this process did not begin that it did not, where the
+// log says that it began it: the commit that failed was done all the same. Whoever
+// holds the thread here finds that out for itself; it is another process that would
+// wait for as long as this one lives.
+func (l *letters) disown(thread chat.ThreadID, c memory.Call, by string) {
+	l.beside(func() {
+		wait, pause := backoff{}, l.r.Host.Signal()
+		for next := disownAfter; ; next = min(wait.next(), longPause) {
+			if pause.Wait(l.r.Host.Now().Add(next)); l.ending() {
+				return // the next process finds that this one is gone
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), letterWait)
+			log, err := l.r.Store.Read(ctx, thread)
+			cancel()
+			if err != nil {
+				continue
+			}
+			if awaited(log, c.ID, by) {
+				if result, ok := l.r.Effects.disown(effectID{thread, c.ID}, c); ok {
+					l.deliver(thread, result, "result/"+c.ID)
+				}
+			}
+			return
+		}
+	})
+}
+
+// disownAfter is how long the holder of a thread has to find out for itself.
+const disownAfter = 5 * time.Second
+
+// awaited says whether a log has the beginning of a call by a process, and no outcome.
+func awaited(log []memory.Entry, call, by string) (yes bool) {
+	for _, e := range log {
+		switch b := e.Body.(type) {
+		case memory.Started:
+			yes = yes || b.Call == call && b.By == by
+		case memory.Result:
+			if b.Call == call {
+				return false
+			}
+		}
+	}
+	return yes
+}
+
+// ending says whether the process lets go of what it can't keep.
+func (l *letters) ending() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
 }
 
 func (l *letters) deliver(thread chat.ThreadID, body memory.Body, id string) {
@@ -67,10 +124,7 @@ func (l *letters) deliver(thread chat.ThreadID, body memory.Body, id string) {
 			l.r.health.works(l.r.Log)
 			return
 		}
-		l.mu.Lock()
-		last := l.last
-		l.mu.Unlock()
-		if last || errors.Is(err, memory.ErrFenced) {
+		if l.ending() || errors.Is(err, memory.ErrFenced) {
 			l.r.Log.Error("what came of a call could not be kept", "thread", thread.String(), "kind", body.Kind(), "error", err)
 			return
 		}
@@ -109,8 +163,8 @@ func (l *letters) wait(host Host, most time.Duration) {
 // begin. It is safe for concurrent use by the drivers of one Runner.
 type Effects struct {
 	mu   sync.Mutex
-	of   map[string]*effect
-	done []string // the oldest first
+	of   map[effectID]*effect
+	done []effectID // the oldest first
 
 	forgot bool // that of some nothing is known any more
 }
@@ -120,14 +174,21 @@ type effect struct {
 	over   bool
 }
 
+// effectID names a call: its id alone is one of its thread, and that of another
+// thread may be the same, as in a store of the first version.
+type effectID struct {
+	thread chat.ThreadID
+	call   string
+}
+
 // mostEffects is how many calls are remembered that are over.
 const mostEffects = 1000
 
 // NewEffects makes what knows of none yet.
-func NewEffects() *Effects { return &Effects{of: map[string]*effect{}} }
+func NewEffects() *Effects { return &Effects{of: map[effectID]*effect{}} }
 
 // begin says whether a call may run: not when it does, or did.
-func (e *Effects) begin(call string) (fresh bool) {
+func (e *Effects) begin(call effectID) (fresh bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.of[call] != nil {
@@ -139,10 +200,10 @@ func (e *Effects) begin(call string) (fresh bool) {
 
 // find gives what came of a call that this process began, or was about to; over is
 // false while it runs.
-func (e *Effects) find(c memory.Call) (result memory.Result, over bool) {
+func (e *Effects) find(thread chat.ThreadID, c memory.Call) (result memory.Result, over bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	switch known := e.of[c.ID]; {
+	switch known := e.of[effectID{thread, c.ID}]; {
 	case known == nil:
 		return agent.Unbegun(c, !e.forgot), true
 	default:
@@ -150,16 +211,33 @@ func (e *Effects) find(c memory.Call) (result memory.Result, over bool) {
 	}
 }
 
+// disown gives the outcome of a call that is not known here, which then does not run
+// here any more; ok is false when it does or did.
+func (e *Effects) disown(id effectID, c memory.Call) (result memory.Result, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.of[id] != nil {
+		return memory.Result{}, false
+	}
+	result = agent.Unbegun(c, !e.forgot)
+	e.keep(id, result)
+	return result, true
+}
+
 // drop forgets a call that did not begin.
-func (e *Effects) drop(call string) {
+func (e *Effects) drop(call effectID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.of, call)
 }
 
-func (e *Effects) end(call string, result memory.Result) {
+func (e *Effects) end(call effectID, result memory.Result) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.keep(call, result)
+}
+
+func (e *Effects) keep(call effectID, result memory.Result) {
 	e.of[call] = &effect{result, true}
 	if e.done = append(e.done, call); len(e.done) > mostEffects {
 		e.forgot = true

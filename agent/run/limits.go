@@ -94,10 +94,14 @@ func (l Limits) Used(ctx context.Context, counters memory.Counters, now time.Tim
 }
 
 // overdrawn says, in words for the person, which limit is reached; "" when none
-// is. A limit that can't be looked up is an error: then the call waits.
+// is. A limit that can't be looked up is waited for.
 func (d *driver) overdrawn(ctx context.Context, by chat.UserID) (string, error) {
 	for _, a := range d.accounts(by) {
-		used, err := d.Store.Count(ctx, a.name, 0, counterTTL)
+		var used int64
+		err := d.patiently(ctx, func() (err error) {
+			used, err = d.Store.Count(ctx, a.name, 0, counterTTL)
+			return err
+		})
 		if err != nil {
 			return "", fmt.Errorf("look at a limit: %w", err)
 		}
@@ -124,7 +128,7 @@ func (a account) String() string {
 }
 
 // spend counts what a call used. A provider that reports nothing is estimated.
-func (d *driver) spend(by chat.UserID, req llm.Request, r llm.Response) {
+func (d *driver) spend(ctx context.Context, by chat.UserID, req llm.Request, r llm.Response) {
 	u := r.Usage
 	if u.Prompt+u.Completion == 0 {
 		u = d.estimate(req, r)
@@ -134,7 +138,11 @@ func (d *driver) spend(by chat.UserID, req llm.Request, r llm.Response) {
 		if a.Money > 0 {
 			n = int64(d.Limits.Prices.Cost(u) * micro)
 		}
-		if _, err := d.Store.Count(background, a.name, max(1, n), counterTTL); err != nil {
+		err := d.patiently(ctx, func() error {
+			_, err := d.Store.Count(background, a.name, max(1, n), counterTTL)
+			return err
+		})
+		if err != nil {
 			d.Log.Error("count what was used", "thread", d.thread.String(), "error", err)
 		}
 	}

@@ -46,6 +46,13 @@ func (d *driver) call(key string, act agent.Call) {
 
 // missed takes a call that failed into the log.
 func (d *driver) missed(act agent.Call, err error) error {
+	var fault *llm.Error
+	if errors.As(err, &fault) && fault.Fault == llm.TooLong {
+		if cut, ok := d.Agent.Shorter(d.log, act); ok {
+			d.Log.Warn("the prompt is too long for the model; less is sent", "thread", d.thread.String(), "turn", act.Turn, "error", err)
+			return d.commit(append(act.Before, cut)...)
+		}
+	}
 	d.Log.Error("call the model", "thread", d.thread.String(), "turn", act.Turn, "error", err)
 	if missed, ok := d.Agent.Missed(d.log, act); ok {
 		return d.commit(append(act.Before, missed)...)
@@ -60,13 +67,13 @@ func (d *driver) ask(ctx context.Context, by chat.UserID, req llm.Request, hear 
 		if why, err = d.overdrawn(ctx, by); why != "" || err != nil {
 			return err
 		}
-		if err := d.fetchImages(ctx, req); err != nil {
+		if err := d.patiently(ctx, func() error { return d.fetchImages(ctx, req) }); err != nil {
 			return err
 		}
 		req.Fair = d.thread.String()
 		r, err = d.Model.Complete(ctx, req, hear)
 		if err == nil {
-			d.spend(by, req, r)
+			d.spend(ctx, by, req, r)
 		}
 		return err
 	})
@@ -148,10 +155,11 @@ func (d *driver) reads(act agent.Run) (begun bool) {
 func (d *driver) effect(act agent.Effect) error {
 	// It counts as begun from here on: another driver of this process that finds
 	// Started must not take it for a call that nobody runs.
-	fresh := d.Effects.begin(act.Call.ID)
+	id := effectID{d.thread, act.Call.ID}
+	fresh := d.Effects.begin(id)
 	defer func() { // by whatever way it is left, a panic too
 		if fresh {
-			d.unbegin(act.Call)
+			d.unbegin(act.Call, act.Started.By)
 		}
 	}()
 	if err := d.commit(act.Started); err != nil {
@@ -166,7 +174,7 @@ func (d *driver) effect(act agent.Effect) error {
 			Call: act.Call.ID, Tool: act.Call.Tool, State: chat.CallCancelled,
 			Text: "cancelled: the turn was stopped before this ran.",
 		}
-		d.Effects.end(act.Call.ID, cancelled)
+		d.Effects.end(id, cancelled)
 		fresh = false
 		return d.commit(cancelled)
 	}
@@ -177,7 +185,7 @@ func (d *driver) effect(act agent.Effect) error {
 		defer stop()
 		desk.Ask = d.asker(act.Call.ID, limit)
 		result := d.tool(ctx, act.Call, desk)
-		d.Effects.end(act.Call.ID, result)
+		d.Effects.end(id, result)
 		return outcome{letter: &result, settle: func() error {
 			if d.told[act.Call.ID] {
 				return nil
@@ -189,10 +197,12 @@ func (d *driver) effect(act agent.Effect) error {
 }
 
 // unbegin takes back that a call begins. Whoever took the thread meanwhile may have
-// let it go to wait for what comes of the call, and has to look again.
-func (d *driver) unbegin(c memory.Call) {
-	d.Effects.drop(c.ID)
+// let it go to wait for what comes of the call, and has to look again; another process
+// learns from this one alone that nothing will.
+func (d *driver) unbegin(c memory.Call, by string) {
+	d.Effects.drop(effectID{d.thread, c.ID})
 	d.letters.put(d.thread, memory.Due{}, "look/"+c.ID+"/"+short(d.held.Token))
+	d.letters.disown(d.thread, c, by)
 }
 
 // overtime is how long a tool may take to notice that its own timeout is over.
@@ -225,7 +235,11 @@ func (d *driver) tool(ctx context.Context, c memory.Call, desk chat.Desk) memory
 		kept, err := d.keep(f)
 		if err != nil {
 			d.Log.Error("keep a file", "thread", d.thread.String(), "tool", c.Tool, "error", err)
-			out.Text += fmt.Sprintf("\n[%s could not be kept%s]", f.Name, full(err))
+			why := full(err)
+			if why != "" {
+				why = ": " + why
+			}
+			out.Text += fmt.Sprintf("\n[%s could not be kept%s]", f.Name, why)
 			continue
 		}
 		out.Artifacts = append(out.Artifacts, kept)
@@ -238,7 +252,7 @@ func (d *driver) tool(ctx context.Context, c memory.Call, desk chat.Desk) memory
 func full(err error) string {
 	var f memory.FullError
 	if errors.As(err, &f) {
-		return ": " + f.Error()
+		return f.Error()
 	}
 	return ""
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"nod/agent"
@@ -26,13 +28,13 @@ func (d *driver) post(key string, act agent.Post) {
 
 func (d *driver) makePost(ctx context.Context, act agent.Post) outcome {
 	for _, blob := range act.Free {
-		if err := d.Store.DropBlob(ctx, d.thread, blob); err != nil {
+		if err := d.patiently(ctx, func() error { return d.Store.DropBlob(ctx, d.thread, blob) }); err != nil {
 			d.Log.Warn("free a file", "thread", d.thread.String(), "error", err)
 		}
 	}
 	ref, err := d.send(ctx, act.Post, act.Look)
 	return outcome{settle: func() error {
-		posted := memory.Posted{Key: act.Post.Key, Ref: ref}
+		posted := memory.Posted{Key: act.Post.Key, Ref: ref, Stood: d.stood(act.Post, ref)}
 		then := act.Then
 		var refused chat.Refused
 		switch {
@@ -48,6 +50,15 @@ func (d *driver) makePost(ctx context.Context, act agent.Post) outcome {
 		}
 		return d.commit(append([]memory.Body{posted}, then...)...)
 	}}
+}
+
+// stood is since when a card stands, where the platform knows.
+func (d *driver) stood(p chat.Post, ref chat.MessageRef) time.Time {
+	dater, ok := d.platform.(Dater)
+	if !ok || p.Approval == nil || ref.IsZero() {
+		return time.Time{}
+	}
+	return dater.Stood(ref)
 }
 
 // send posts until the platform has it or refuses it. After an attempt that
@@ -118,7 +129,7 @@ func (d *driver) edit(key string, act agent.Edit) {
 			if err != nil {
 				d.Log.Error("edit", "thread", d.thread.String(), "error", err)
 			}
-			return d.commit(append([]memory.Body{memory.Posted{Key: act.Key, Unshown: err != nil}}, act.Then...)...)
+			return d.commit(append([]memory.Body{memory.Posted{Key: act.Key, Unshown: err != nil}}, d.log.Still(act.Then)...)...)
 		}}
 	})
 }
@@ -143,10 +154,17 @@ func (d *driver) open(key string, act agent.Open) {
 		open, bodies := d.unready(ctx, act.Asked)
 		nobody := map[string]bool{} // could approve the call
 		for _, a := range open {
-			nobody[a.Call] = !d.possible(ctx, a.Rules.AllApprovers())
+			nobody[a.Call] = !d.possible(ctx, a) && !d.reachable(ctx, a.Rules)
 		}
 		// Last of all, since what is noted and does not come into a log makes room soon.
-		open, over, err := d.counted(ctx, d.Host.Now().Add(ahead), open)
+		var over []memory.Body
+		err := d.patiently(ctx, func() error {
+			rest, full, err := d.counted(ctx, d.Host.Now().Add(ahead), open)
+			if err == nil {
+				open, over = rest, full
+			}
+			return err
+		})
 		if err != nil {
 			return outcome{settle: func() error { return err }}
 		}
@@ -168,14 +186,46 @@ func (d *driver) open(key string, act agent.Open) {
 	})
 }
 
-func (d *driver) possible(ctx context.Context, rules []string) (ok bool) {
+// possible says whether enough people may approve who are in the thread, or named.
+func (d *driver) possible(ctx context.Context, a memory.Asked) (ok bool) {
 	err := d.safely(d.thread, "look for approvers", func() error {
-		for _, rule := range rules {
-			if !agent.IsGroup(rule) || d.platform.Possible(ctx, d.thread, rule) {
+		crowd := d.platform.Possible(ctx, d.thread, chat.Anyone)
+		who := map[chat.UserID]bool{}
+		for _, rule := range a.Rules.AllApprovers() {
+			named, isUser := strings.CutPrefix(rule, "user:")
+			switch {
+			case isUser:
+				who[chat.UserID(named)] = true
+			case agent.IsGroup(rule) && !d.platform.Possible(ctx, d.thread, rule):
+			case crowd && rule != chat.Requester:
 				ok = true
+			default:
+				who[a.Requester.ID] = true
 			}
 		}
+		if a.Rules.ExcludeRequester {
+			delete(who, a.Requester.ID)
+		}
+		ok = ok || len(who) >= max(1, a.Rules.Quorum)
 		return nil
+	})
+	return ok || err != nil // in doubt it is asked, and expires
+}
+
+// reachable says whether somebody could approve who is not in the thread: the card
+// stands in other places, too.
+func (d *driver) reachable(ctx context.Context, rules memory.Rules) (ok bool) {
+	directory, knows := d.platform.(Directory)
+	if !knows || len(rules.Channels) == 0 && !rules.Direct {
+		return false
+	}
+	if len(rules.Channels) > 0 && slices.Contains(rules.AllApprovers(), chat.Anyone) {
+		return true
+	}
+	err := d.safely(d.thread, "look who may decide", func() error {
+		who, _, err := directory.Deciders(ctx, d.thread, rules.AllApprovers(), 1)
+		ok = len(who) > 0
+		return err
 	})
 	return ok || err != nil // in doubt it is asked, and expires
 }

@@ -109,7 +109,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	driving.Wait()
 	r.acting.Wait()
 	r.letters.wait(r.Host, max(r.Grace, letterPatience))
-	r.beside.Wait()
+	r.beside.waitUntil(r.Host.Now().Add(r.Grace))
 	return nil
 }
 

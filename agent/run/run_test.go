@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -308,6 +309,99 @@ func TestDrainWhileThePlatformIsAway(t *testing.T) {
 		<-time.After(time.Minute)
 		w.stop()
 		wantLines(t, w.board, "answer ok")
+	})
+}
+
+// oblivious is a platform that can't find out who may decide, and takes five seconds
+// for a text.
+type oblivious struct {
+	*script.Board
+	cut *atomic.Int64
+}
+
+// Deciders implements run.Directory.
+func (oblivious) Deciders(context.Context, chat.ThreadID, []string, int) ([]chat.User, []string, error) {
+	return nil, nil, errAway
+}
+
+// Post implements run.Drawer.
+func (o oblivious) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
+	if p.Text != nil {
+		time.Sleep(5 * time.Second)
+	}
+	if ctx.Err() != nil {
+		o.cut.Add(1)
+	}
+	return o.Board.Post(ctx, thread, p, look)
+}
+
+// A drain waits for a post that is on its way, whatever else of the thread fails
+// meanwhile.
+func TestDrainWaitsForAPost(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		act := tool("act", false)
+		act.Risk = agent.Ask
+		act.Rules.Direct = true
+		w := newWorld(t, store, nil, act)
+		platform := oblivious{w.board, &atomic.Int64{}}
+		w.runner.Platforms["board"] = platform
+		w.model.Add("call act {}")
+		w.start()
+		for _, text := range []string{"act", "artifacts"} {
+			if err := w.say(text); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second)
+		}
+		w.stop()
+		time.Sleep(10 * time.Second)
+		if n := platform.cut.Load(); n > 0 {
+			t.Errorf("%d posts were ended while the platform took them", n)
+		}
+	})
+}
+
+// tongueTied is a platform that tells nobody anything alone until it is released.
+type tongueTied struct {
+	*script.Board
+	released chan struct{}
+}
+
+// Whisper implements run.Drawer.
+func (p tongueTied) Whisper(context.Context, chat.ThreadID, chat.User, chat.MessageRef, string) error {
+	<-p.released
+	return nil
+}
+
+// A drain waits no longer than its grace for what is told to one person, which the
+// platform may hold back for as long as it likes.
+func TestDrainWhileSomebodyIsTold(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		act := tool("act", false)
+		act.Risk = agent.Ask
+		w := newWorld(t, store, nil, act)
+		platform := tongueTied{w.board, make(chan struct{})}
+		time.AfterFunc(time.Hour, func() { close(platform.released) })
+		w.runner.Platforms["board"] = platform
+		w.model.Add("call act {}")
+		w.start()
+		if err := w.say("act"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		ask, _ := w.board.Find("act")
+		if _, err := w.inbox.Reaction(t.Context(), chat.Reaction{On: ask, By: chat.User{ID: "ben", Name: "ben"}, Emoji: "✅"}, "r1"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		began := time.Now()
+		w.stop()
+		if took := time.Since(began); took > w.runner.Grace {
+			t.Errorf("the drain took %v", took)
+		}
+		time.Sleep(time.Hour)
 	})
 }
 

@@ -43,8 +43,9 @@ type Members interface {
 	// Member says whether the person is in a group or role now. rule is
 	// "group:ID" or "role:ID". An error means no.
 	Member(ctx context.Context, thread chat.ThreadID, who chat.UserID, rule string) (bool, error)
-	// Possible says whether anybody in the thread could be in it at all. In
-	// doubt it says yes: then nobody approves, and the call expires.
+	// Possible says whether anybody in the thread could be in it at all; of
+	// "anyone", whether there may be more than one person. In doubt it says
+	// yes: then nobody approves, and the call expires.
 	Possible(ctx context.Context, thread chat.ThreadID, rule string) bool
 }
 
@@ -59,6 +60,12 @@ type Platform interface {
 // again. The last drawing does not wait.
 type Pacer interface {
 	Pace() time.Duration
+}
+
+// Dater is what a platform may be besides, when its messages bear their time: Stood is
+// since when one of the bot's stands, by the clock of chat.Message.Sent. Zero: not known.
+type Dater interface {
+	Stood(ref chat.MessageRef) time.Time
 }
 
 // Asker is what a platform may be besides, when it has forms: AskWhy asks one

@@ -60,6 +60,7 @@ func (d *driver) drawSteps(now bool) {
 	s, clock := &d.steps, d.Host.Now()
 	switch {
 	case !ok || ref.IsZero() && s.key == p.Key:
+	case d.works[editWork(ref)] != nil: // their last form is on its way, which nothing may come after
 	case ref.IsZero():
 		s.key = p.Key
 		d.firstSteps(p, look)

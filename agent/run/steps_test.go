@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -153,6 +154,61 @@ func TestStepsBehindTheAnswer(t *testing.T) {
 		if n, last := seen.drawings(), seen.last(); n > 2 || last != "Done" {
 			t.Errorf("the steps were drawn %d times, want as the first call ran and in the end; they say %q, %q", n, last, seen.status)
 		}
+		w.stop()
+	})
+}
+
+// folding is a platform on which the last edit of steps waits for a limit, and edits
+// are dear. It notes what is drawn after that edit was begun.
+type folding struct {
+	queued
+	begun, after atomic.Int64
+}
+
+// Edit implements run.Drawer.
+func (f *folding) Edit(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p chat.Post) error {
+	switch {
+	case p.Steps == nil:
+	case p.Steps.Done:
+		f.begun.Add(1)
+		time.Sleep(time.Minute)
+	case f.begun.Load() > 0:
+		f.after.Add(1)
+	}
+	return f.queued.Edit(ctx, thread, ref, p)
+}
+
+// Once the last form of the steps is on its way nothing else is drawn of them, whatever
+// happens in the thread meanwhile: it would stand there in the end.
+func TestStepsFoldedLast(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		act := tool("act", false)
+		act.Risk = agent.Ask
+		w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) { return llm.Result{Text: "ok"}, nil }, act)
+		seen := &folding{queued: queued{&watched{Board: w.board}}}
+		w.runner.Platforms["board"] = seen
+		w.model.Add("call act {}")
+		w.model.Add("say Done.")
+		w.start()
+		if err := w.say("act"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		ask, _ := w.board.Find("act")
+		for _, who := range []string{"ada", "ben"} {
+			_, err := w.inbox.Reaction(t.Context(), chat.Reaction{On: ask, By: chat.User{ID: chat.UserID(who), Name: who}, Emoji: "✅"}, "r"+who)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(30 * time.Second) // by when the answer stands, and the last edit waits
+		}
+		synctest.Wait()
+		if seen.begun.Load() != 1 || seen.after.Load() > 0 {
+			t.Errorf("the last form was begun %d times, and after it the steps were drawn %d times", seen.begun.Load(), seen.after.Load())
+		}
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
 		w.stop()
 	})
 }

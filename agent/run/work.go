@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 
 	"nod/agent"
@@ -135,7 +136,7 @@ func (d *driver) job(act agent.Action) (key string, begin func(key string)) {
 		return "post/" + act.Post.Post.Key, d.behindSteps(func(key string) { d.list(key, act) })
 	case agent.Edit:
 		// One at a time of a message, so that what is newer stands in the end.
-		return "edit/" + act.Ref.String(), d.behindSteps(func(key string) { d.edit(key, act) })
+		return editWork(act.Ref), d.behindSteps(func(key string) { d.edit(key, act) })
 	case agent.AskWhy:
 		return "why/" + act.Key, func(key string) { d.askWhy(key, act) }
 	case agent.Mark:
@@ -143,6 +144,9 @@ func (d *driver) job(act agent.Action) (key string, begin func(key string)) {
 	}
 	return "", nil
 }
+
+// editWork names the edit of a message among the works.
+func editWork(ref chat.MessageRef) string { return "edit/" + ref.String() }
 
 // behindSteps lets the first steps post go before whatever else is posted.
 func (d *driver) behindSteps(begin func(string)) func(string) {
@@ -169,6 +173,29 @@ func (d *driver) fit(act agent.Action) bool {
 	}
 	d.health.works(d.Log)
 	return true
+}
+
+// patiently does in a work what the store may be too ill to do: as soon as it takes
+// writes again, unless the work is ended before. What it refuses all the same is given
+// up. It is done again only once the store answers, since some of it counts each time.
+func (d *driver) patiently(ctx context.Context, do func() error) error {
+	wait := backoff{}
+	for n := 1; ; n++ {
+		err := do()
+		if err == nil || n == mostTries || errors.Is(err, memory.ErrFenced) {
+			return err
+		}
+		for away := true; away; {
+			d.sleep(ctx, min(wait.next(), longPause))
+			if ctx.Err() != nil {
+				return err
+			}
+			ill := d.Store.Ping(background)
+			if away = ill != nil; away {
+				d.health.fails(d.Log, ill)
+			}
+		}
+	}
 }
 
 // tell says something to one person, beside everything else.

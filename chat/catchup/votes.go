@@ -70,17 +70,20 @@ func (v *Votes) Heard(r chat.Reaction) {
 }
 
 // LookAll looks at all approvals that wait, one after the other as they are listed:
-// the list must not keep anybody waiting who waits for the platform. gone forgives, by
-// returning nil, the error of one that can't be looked at any more; the others are
-// looked at whatever becomes of one.
+// the list must not keep anybody waiting who waits for the platform. The cards of one
+// approval are looked at together, so that a denial wins wherever it was put. gone
+// forgives, by returning nil, the error of a card that can't be looked at any more; the
+// other approvals are looked at whatever becomes of one.
 func (v *Votes) LookAll(ctx context.Context, all iter.Seq2[chat.Pending, error], gone func(error) error) error {
 	var failed error
+	var cards []chat.Pending
 	for p, err := range all {
 		if err != nil {
 			return errors.Join(failed, fmt.Errorf("list approvals: %w", err))
 		}
-		if err := v.Look(ctx, p); err != nil {
-			failed = errors.Join(failed, gone(err))
+		if cards = append(cards, p); !p.More {
+			failed = errors.Join(failed, v.look(ctx, cards, gone))
+			cards = nil
 		}
 	}
 	return failed
@@ -97,52 +100,108 @@ func (v *Votes) Unheard(ctx context.Context, thread chat.ThreadID, ref chat.Mess
 // then what was taken off, then approvals. An approval that is put may have
 // been taken off since the look began, which a second look finds.
 func (v *Votes) Look(ctx context.Context, p chat.Pending) error {
-	for range 2 {
-		began := v.ballot.Now()
-		on, err := v.ballot.Standing(ctx, p)
-		if err != nil {
-			return err
-		}
-		again, err := v.differences(ctx, p, on, began)
-		if err != nil || !again {
-			return err
-		}
-		p.Approved = slices.DeleteFunc(on, func(r chat.Reaction) bool { return !slices.Contains(p.Approve, r.Emoji) })
-	}
-	return nil
+	return v.look(ctx, []chat.Pending{p}, func(err error) error { return err })
 }
 
-// differences puts the differences between what is on an approval and what
-// counts. It says whether an approval was among them.
-func (v *Votes) differences(ctx context.Context, p chat.Pending, on []chat.Reaction, began time.Time) (approved bool, err error) {
+// look looks at the cards of one approval. Approvals wait until all of them could be
+// seen: on one that could not there may be a denial.
+func (v *Votes) look(ctx context.Context, cards []chat.Pending, gone func(error) error) error {
+	var failed error
+	var seen []sight
+	for _, p := range cards {
+		s, err := v.see(ctx, p)
+		if err != nil {
+			failed = errors.Join(failed, gone(err))
+			continue
+		}
+		seen = append(seen, s)
+	}
+	for _, s := range seen {
+		if _, err := v.putAll(ctx, s, s.denials()); err != nil {
+			return errors.Join(failed, err)
+		}
+	}
+	if failed != nil {
+		return failed
+	}
+	for _, s := range seen {
+		if err := v.lookAgain(ctx, s); err != nil {
+			failed = errors.Join(failed, gone(err))
+		}
+	}
+	return failed
+}
+
+// lookAgain puts the differences on a card, and, where approvals were among them, those
+// by then.
+func (v *Votes) lookAgain(ctx context.Context, s sight) error {
+	again, err := v.putAll(ctx, s, s.differences())
+	if err != nil || !again {
+		return err
+	}
+	p := s.of
+	p.Approved = slices.DeleteFunc(s.on, func(r chat.Reaction) bool { return !slices.Contains(p.Approve, r.Emoji) })
+	if s, err = v.see(ctx, p); err != nil {
+		return err
+	}
+	_, err = v.putAll(ctx, s, s.differences())
+	return err
+}
+
+// sight is what stands on a card, as a look that began then saw it.
+type sight struct {
+	of    chat.Pending
+	on    []chat.Reaction
+	began time.Time
+}
+
+func (v *Votes) see(ctx context.Context, p chat.Pending) (sight, error) {
+	began := v.ballot.Now()
+	on, err := v.ballot.Standing(ctx, p)
+	return sight{p, on, began}, err
+}
+
+func (s sight) denials() (out []chat.Reaction) {
+	for _, r := range s.on {
+		if slices.Contains(s.of.Deny, r.Emoji) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// differences are those between what is on an approval and what counts.
+func (s sight) differences() []chat.Reaction {
 	has := func(list []chat.Reaction, r chat.Reaction) bool {
 		return slices.ContainsFunc(list, func(o chat.Reaction) bool { return o.By.ID == r.By.ID && o.Emoji == r.Emoji })
 	}
-	var denials, removed, approvals []chat.Reaction
-	for _, r := range p.Approved {
-		if !has(on, r) {
+	var removed, approvals []chat.Reaction
+	for _, r := range s.of.Approved {
+		if !has(s.on, r) {
 			r.Removed = true
 			removed = append(removed, r)
 		}
 	}
-	for _, r := range on {
-		switch {
-		case slices.Contains(p.Deny, r.Emoji):
-			denials = append(denials, r)
-		case slices.Contains(p.Approve, r.Emoji) && !has(p.Approved, r):
+	for _, r := range s.on {
+		if !slices.Contains(s.of.Deny, r.Emoji) && slices.Contains(s.of.Approve, r.Emoji) && !has(s.of.Approved, r) {
 			approvals = append(approvals, r)
 		}
 	}
-	for _, r := range slices.Concat(denials, removed, approvals) {
-		r.On, r.Found = p.Ref, true
-		if v.stale(r, began, p.Votes) {
+	return slices.Concat(s.denials(), removed, approvals)
+}
+
+// putAll puts those that are news. It says whether an approval was among them.
+func (v *Votes) putAll(ctx context.Context, s sight, all []chat.Reaction) (approved bool, err error) {
+	for _, r := range all {
+		r.On, r.Found = s.of.Ref, true
+		if v.stale(r, s.began, s.of.Votes) {
 			continue
 		}
-		if err := v.ballot.Put(ctx, r, began); err != nil {
+		if err := v.ballot.Put(ctx, r, s.began); err != nil {
 			return approved, err
 		}
-		v.done(r, p.Votes)
-		approved = approved || !r.Removed && slices.Contains(p.Approve, r.Emoji)
+		v.done(r, s.of.Votes)
+		approved = approved || !r.Removed && slices.Contains(s.of.Approve, r.Emoji)
 	}
 	return approved, nil
 }

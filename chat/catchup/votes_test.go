@@ -202,6 +202,57 @@ func TestLookAll(t *testing.T) {
 	}
 }
 
+// Of what was put on the cards of one approval, wherever they are, denials come first. As
+// long as one of them can't be seen no approval counts that was found: there may be a
+// denial on it.
+func TestLookAllPlaces(t *testing.T) {
+	other := chat.MessageRef{Platform: "p", Channel: "elsewhere", ID: "2"}
+	broken, gone := errors.New("broken"), errors.New("gone")
+	for name, c := range map[string]struct {
+		fails error // on the other card
+		want  []string
+	}{
+		"denied elsewhere": {want: []string{"2 cleo❌", "1 bob✅", "2 dan✅"}},
+		"can't be seen":    {fails: broken},
+		"is not there":     {fails: gone, want: []string{"1 bob✅"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var put []string
+			v := NewVotes(Ballot{
+				Now: time.Now,
+				Standing: func(_ context.Context, p chat.Pending) ([]chat.Reaction, error) {
+					if p.Ref == ref {
+						return []chat.Reaction{on("bob", "✅")}, nil
+					}
+					return []chat.Reaction{on("dan", "✅"), on("cleo", "❌")}, c.fails
+				},
+				Put: func(_ context.Context, r chat.Reaction, _ time.Time) error {
+					put = append(put, r.On.ID+" "+string(r.By.ID)+r.Emoji)
+					return nil
+				},
+			})
+			card := chat.Pending{Ref: ref, Approve: []string{"✅"}, Deny: []string{"❌"}, More: true}
+			list := func(yield func(chat.Pending, error) bool) {
+				copied := card
+				copied.Ref, copied.More = other, false
+				_ = yield(card, nil) && yield(copied, nil)
+			}
+			err := v.LookAll(t.Context(), list, func(err error) error {
+				if errors.Is(err, gone) {
+					return nil
+				}
+				return err
+			})
+			if errors.Is(err, broken) != errors.Is(c.fails, broken) || errors.Is(err, gone) {
+				t.Error(err)
+			}
+			if diff := cmp.Diff(c.want, put); diff != "" {
+				t.Errorf("put (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // Whatever people do, and whoever hears of it, once a look was made and read
 // the approvals that count are those that stand.
 func TestVotesProperty(t *testing.T) {

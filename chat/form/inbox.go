@@ -71,3 +71,10 @@ func (a *Asked) First(on chat.MessageRef, who chat.UserID) bool {
 	a.of[key] = true
 	return !was
 }
+
+// Forget takes back that somebody was asked: the form did not open.
+func (a *Asked) Forget(on chat.MessageRef, who chat.UserID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.of, on.String()+" "+string(who))
+}

@@ -54,13 +54,31 @@ func (l *Lanes) Run(ctx context.Context, lane string, patience time.Duration, do
 	})
 }
 
-// Do is Run for who wants to know what came of it.
+// Do is Run for who wants to know what came of it. What is under way itself must not
+// call it: it would hold a slot while it waits for another.
 func (l *Lanes) Do(ctx context.Context, lane string, patience time.Duration, do func(context.Context) error) error {
 	done := make(chan error, 1)
 	l.Run(ctx, lane, patience, func(ctx context.Context) { done <- do(ctx) })
 	select {
 	case err := <-done:
 		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Behind waits until all that is in a lane by now has returned. It takes no slot, so
+// that what is put in one lane may wait for another one where no slot is left.
+func (l *Lanes) Behind(ctx context.Context, lane string) error {
+	l.mu.Lock()
+	before := l.last[lane]
+	l.mu.Unlock()
+	if before == nil {
+		return nil
+	}
+	select {
+	case <-before:
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}

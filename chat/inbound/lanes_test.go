@@ -84,6 +84,30 @@ func TestLanesPatience(t *testing.T) {
 	})
 }
 
+// What is put in one lane waits for another one also where all slots are taken, and
+// no longer than its own context lets it.
+func TestLanesBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLanes(3)
+		began := time.Now()
+		message := make(chan struct{})
+		l.Run(t.Context(), "channel", 0, func(context.Context) { time.Sleep(2 * time.Second); close(message) })
+		var waited []error
+		for _, patience := range []time.Duration{time.Second, time.Minute} {
+			l.Run(t.Context(), "reactions", 0, func(ctx context.Context) {
+				ctx, cancel := context.WithTimeout(ctx, patience)
+				defer cancel()
+				waited = append(waited, l.Behind(ctx, "channel"), l.Behind(ctx, "empty"))
+			})
+		}
+		l.Wait()
+		if want := []error{context.DeadlineExceeded, nil, nil, nil}; !slices.Equal(waited, want) || time.Since(began) != 2*time.Second {
+			t.Errorf("it waited for %v and got %v, want %v", time.Since(began), waited, want)
+		}
+		<-message
+	})
+}
+
 func TestObserve(t *testing.T) {
 	n := 0
 	o := Observe{Duplicate: func() { n++ }}

@@ -40,7 +40,7 @@ type File struct {
 
 // Store is where files are kept.
 type Store struct {
-	// Keep keeps content and names it.
+	// Keep keeps content and names it. A [chat.NoRoomError] goes along with the file.
 	Keep func(ctx context.Context, thread chat.ThreadID, data []byte) (blob string, err error)
 	// Failed is told why a file was not had, which its sender can't help.
 	Failed func(thread chat.ThreadID, err error)
@@ -87,6 +87,9 @@ func (s Store) take(ctx context.Context, thread chat.ThreadID, f *File) error {
 	}
 	f.Size = int64(len(data))
 	if f.Blob, err = s.Keep(ctx, thread, data); err != nil {
+		if full, ok := errors.AsType[chat.NoRoomError](err); ok {
+			f.Refused = full.Why
+		}
 		return fmt.Errorf("keep a file: %w", err)
 	}
 	return nil

@@ -20,8 +20,11 @@ import (
 func shelf(failed *int) Store {
 	return Store{
 		Keep: func(_ context.Context, _ chat.ThreadID, data []byte) (string, error) {
-			if string(data) == "unkept" {
-				return "", errors.New("full")
+			switch string(data) {
+			case "unkept":
+				return "", errors.New("away")
+			case "too much":
+				return "", fmt.Errorf("keep: %w", chat.NoRoomError{Why: "it is full"})
 			}
 			return "b-" + string(data[:min(len(data), 4)]), nil
 		},
@@ -65,6 +68,7 @@ func TestTake(t *testing.T) {
 		{"large archive", came("application/zip", strings.Repeat("x", MostFile+1)), chat.File{Name: "f", MediaType: "application/zip", Size: MostFile + 1}, 0},
 		{"not had", broken, chat.File{Name: "f", MediaType: "text/plain", Size: 1}, 1},
 		{"not kept", came("text/plain", "unkept"), chat.File{Name: "f", MediaType: "text/plain", Size: 6, Text: "unkept"}, 1},
+		{"no room", came("text/plain", "too much"), chat.File{Name: "f", MediaType: "text/plain", Size: 8, Text: "too much", Refused: "it is full"}, 1},
 		{"asked about", asked, chat.File{Name: "full", MediaType: "application/json", Size: 2, Text: "{}", Blob: "b-{}"}, 0},
 		{"unknown", unknown, chat.File{Name: "f", MediaType: "text/plain", Size: 1}, 1},
 	}

@@ -34,7 +34,7 @@ func Terms(p *chat.Approval, now time.Time, write func(text string) string) stri
 	for _, rule := range p.Approvers {
 		kind, id, _ := strings.Cut(rule, ":")
 		switch kind {
-		case "requester":
+		case chat.Requester:
 			may = append(may, p.Requester.Display())
 		case "user":
 			may = append(may, id)

@@ -53,18 +53,20 @@ func (c chatCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 	} else {
 		demonstrate(cfg, c.Page != "")
 	}
+	logs := &aside{Writer: env.Err}
+	env.Err = logs
 	log := cmd.logger(env, slog.LevelError)
 	p, err := assemble(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	return p.chat(ctx, env, c.Page)
+	return p.chat(ctx, env, c.Page, logs)
 }
 
 // chat runs the terminal, the page where there is one, and the runner side by
 // side until the terminal ends.
-func (p *program) chat(ctx context.Context, env Env, address string) error {
+func (p *program) chat(ctx context.Context, env Env, address string, logs *aside) error {
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
@@ -99,12 +101,17 @@ func (p *program) chat(ctx context.Context, env Env, address string) error {
 		all.Go(func() error { return p.spans.run(ctx, p, served) })
 	}
 	all.Go(func() error { return runner.Run(ctx) })
+	if screen(env).Live && screen(Env{In: env.In, Out: logs.Writer, Getenv: env.Getenv}).Live {
+		logs.drawn(term.Print)
+	}
 	all.Go(func() error {
 		defer stop()
 		err := term.Run(ctx)
+		logs.drawn(nil)
 		if err == nil && page != nil && in.ended.Load() && !screen(env).Prompt {
 			await(ctx, interrupts) // all was read that was piped in; the page stays
 		}
+		signal.Stop(interrupts) // what runs still is waited for, unless another one ends that
 		return err
 	})
 	return all.Wait()

@@ -2,11 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
+	"os/exec"
+	stdpath "path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -69,10 +74,33 @@ func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.L
 	for _, t := range k.off {
 		_, _ = fmt.Fprintf(env.Out, "off   tool %s: %s\n", t.name, t.why)
 	}
+	warnPrograms(cfg, env.Out)
 	for _, s := range k.left {
 		_, _ = fmt.Fprintf(env.Out, "FAIL  mcp %s: is left out: %s\n", s.name, s.why)
 	}
 	return tryAll(ctx, cfg, log, env, len(k.left)+showMCP(ctx, k.mcp, env.Out))
+}
+
+// warnPrograms names the programs of commands that can't be run here. They may come with
+// what is rolled out beside the file, so that is no failure.
+func warnPrograms(cfg *config.Config, out io.Writer) {
+	for _, c := range cfg.Tools.Commands {
+		for _, argv := range [][]string{c.Argv, c.Preview} {
+			if len(argv) == 0 {
+				continue
+			}
+			_, err := exec.LookPath(argv[0])
+			var search *exec.Error
+			if !errors.As(err, &search) || errors.Is(err, exec.ErrDot) {
+				continue
+			}
+			why := search.Err
+			if stat := new(fs.PathError); errors.As(why, &stat) {
+				why = stat.Err // which names it once more
+			}
+			_, _ = fmt.Fprintf(out, "warn  tool %s: its program %s can't be run here: %v\n", c.Name, argv[0], why)
+		}
+	}
 }
 
 // trial is one connection to try; it says what it found.
@@ -138,6 +166,9 @@ func tryStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (string
 		}
 		return cfg.Store.String() + " will be made at the first start", creatable(path)
 	}
+	if err := errors.Join(sqlite.Writable(path), creatable(path+"-wal")); err != nil {
+		return "", err
+	}
 	v, err := sqlite.View(ctx, path)
 	if err != nil {
 		return "", err
@@ -167,6 +198,28 @@ func tryKey(ctx context.Context, cfg *config.Config, log *slog.Logger) (string, 
 		err = creatable(cfg.Audit.Key)
 	}
 	return found, err
+}
+
+// unlisted is a word on a list of models that does not name one: it may be misspelled.
+// Lists leave some out, and write a tag or a folder with others.
+func unlisted(list io.Reader, model string) string {
+	const mostList = 16 << 20
+	var said struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if json.NewDecoder(io.LimitReader(list, mostList)).Decode(&said) != nil || len(said.Data) == 0 {
+		return ""
+	}
+	bare, _, _ := strings.Cut(model, ":")
+	for _, m := range said.Data {
+		id, _, _ := strings.Cut(m.ID, ":")
+		if id == bare || stdpath.Base(id) == stdpath.Base(bare) {
+			return ""
+		}
+	}
+	return fmt.Sprintf(", whose list of %d models does not name it", len(said.Data))
 }
 
 // tryModel lists the endpoint's models, which costs nothing. An endpoint that
@@ -199,7 +252,7 @@ func tryModel(ctx context.Context, cfg *config.Config) (string, error) {
 	case resp.StatusCode >= http.StatusInternalServerError:
 		return "", fmt.Errorf("the endpoint answers with status %d", resp.StatusCode)
 	case resp.StatusCode == http.StatusOK:
-		return cfg.LLM.Model + " at " + plainURL(cfg.LLM.BaseURL), nil
+		return cfg.LLM.Model + " at " + plainURL(cfg.LLM.BaseURL) + unlisted(resp.Body, cfg.LLM.Model), nil
 	}
 	return fmt.Sprintf("%s answers (it has no list of models)", plainURL(cfg.LLM.BaseURL)), nil
 }

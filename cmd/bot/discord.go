@@ -29,7 +29,8 @@ func (p *program) newDiscord() (platform, error) {
 	for _, t := range p.agent.Tools {
 		o.Tools = append(o.Tools, t.Name)
 	}
-	o.Inbox, o.Logger = p.inbox(), p.log.With("platform", discord.Platform)
+	inbox := p.inbox()
+	o.Inbox, o.Emoji, o.Logger = inbox, inbox.Emoji, p.log.With("platform", discord.Platform)
 	o.Observe, o.HTTP = p.meter.connection(discord.Platform), p.calls
 	o.Process, o.Ended = thisProcess(), p.ended
 	a, err := discord.New(o)

@@ -15,12 +15,20 @@ import (
 // pingTimeout bounds how long /readyz waits for the store.
 const pingTimeout = 2 * time.Second
 
-// listen serves /healthz, /readyz and /metrics until ctx is done.
-func (p *program) listen(ctx context.Context, addr string, platforms map[string]platform) error {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
-	if err != nil {
-		return fmt.Errorf("listen on http.listen: %w", err)
+// bind takes the address of http.listen; nil where the file has none.
+func (p *program) bind(ctx context.Context) (net.Listener, error) {
+	if p.cfg.HTTP == nil {
+		return nil, nil
 	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.cfg.HTTP.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen on http.listen: %w", err)
+	}
+	return l, nil
+}
+
+// listen serves /healthz, /readyz and /metrics until ctx is done.
+func (p *program) listen(ctx context.Context, l net.Listener, platforms map[string]platform) error {
 	srv := &http.Server{Handler: p.health(platforms), ReadHeaderTimeout: 5 * time.Second}
 	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
 	defer stop()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -131,14 +133,53 @@ func lint(t *testing.T, metrics string) {
 // When the service ends its listener does, too.
 func TestListenEnds(t *testing.T) {
 	t.Parallel()
-	p := &program{meter: newMeter(nil), log: slog.New(slog.DiscardHandler)}
+	p := &program{meter: newMeter(nil), log: slog.New(slog.DiscardHandler), cfg: &config.Config{HTTP: &config.HTTP{Listen: "127.0.0.1:0"}}}
+	l, err := p.bind(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := p.listen(ctx, "127.0.0.1:0", nil); err != nil && ctx.Err() == nil {
+	if err := p.listen(ctx, l, nil); err != nil && ctx.Err() == nil {
 		t.Error(err)
 	}
-	if err := p.listen(t.Context(), "nowhere:99999", nil); err == nil {
-		t.Error("an address that can't be listened on is no error")
+}
+
+// eager is a platform that notes that it is to connect.
+type eager struct {
+	readiness
+	began atomic.Bool
+}
+
+// Run implements platform.
+func (e *eager) Run(context.Context) error {
+	e.began.Store(true)
+	return nil
+}
+
+// A service that can't have its address connects nowhere, and begins nothing that would
+// have to end with it: whoever starts it again and again does not use up a platform's
+// sessions, or calls of the model.
+func TestAddressIsTaken(t *testing.T) {
+	t.Parallel()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	cfg := config.Default(func(string) (string, bool) { return "", false })
+	cfg.Store.Path, cfg.HTTP = filepath.Join(t.TempDir(), "nod.db"), &config.HTTP{Listen: l.Addr().String()}
+	p, err := assemble(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	slack := &eager{}
+	if err := p.serve(t.Context(), map[string]platform{"slack": slack}, nil); err == nil || !strings.Contains(err.Error(), "http.listen") {
+		t.Errorf("it ends with %v", err)
+	}
+	if slack.began.Load() {
+		t.Error("it connects although it can't go on")
 	}
 }
 

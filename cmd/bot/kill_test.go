@@ -26,20 +26,8 @@ type process struct {
 // ready.
 func (n *service) spawn(flags ...string) *process {
 	n.t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	if n.binary != "" {
-		self = n.binary
-	}
-	p := &process{n: n, cmd: exec.Command(self), out: &buffer{}}
-	p.cmd.Args = append([]string{"bot", "run", "--config", n.file}, flags...) // see TestMain
-	p.cmd.Env = os.Environ()
-	for k, v := range n.w.env() {
-		p.cmd.Env = append(p.cmd.Env, k+"="+v)
-	}
-	p.cmd.Stderr, p.cmd.Stdout = p.out, p.out
+	p := &process{n: n}
+	p.cmd, p.out = n.command("run", flags...)
 	if err := p.cmd.Start(); err != nil {
 		n.t.Fatal(err)
 	}
@@ -49,6 +37,26 @@ func (n *service) spawn(flags ...string) *process {
 		}
 	})
 	return p
+}
+
+// command is a command of the program as a process of its own, and what it writes.
+func (n *service) command(name string, flags ...string) (*exec.Cmd, *buffer) {
+	n.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if n.binary != "" {
+		self = n.binary
+	}
+	cmd, out := exec.Command(self), &buffer{}
+	cmd.Args = append([]string{"bot", name, "--config", n.file}, flags...) // see TestMain
+	cmd.Env = os.Environ()
+	for k, v := range n.w.env() {
+		cmd.Env = append(cmd.Env, k+"="+v)
+	}
+	cmd.Stderr, cmd.Stdout = out, out
+	return cmd, out
 }
 
 // kill ends it as kill -9 does.

@@ -30,6 +30,7 @@ func main() {
 	seal()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
+	endAtSecond(ctx)
 	os.Exit(Main(ctx, os.Args[1:], System()))
 }
 

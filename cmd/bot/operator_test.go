@@ -67,6 +67,8 @@ func TestOperator(t *testing.T) {
 		w.until(shows("Waiting for approval of deploy"))
 		w.hit(`document.querySelector('[data-kind="turn"] a')`)
 		w.slide()
+		w.do(chromedp.EmulateViewport(320, 700))
+		w.until(`document.documentElement.scrollWidth <= innerWidth`)
 		w.view("/spent", shows("199"))
 		w.view("/spent?by=model", `document.querySelector('[data-kind="spent"] td').innerText === "m"`)
 		w.view("/health", shows("Ready"))

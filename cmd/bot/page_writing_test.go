@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // What somebody is writing in a message stays when the message is drawn anew, and what
 // is sent while something else is on its way is sent too.
@@ -23,4 +26,50 @@ func TestPageWhileWriting(t *testing.T) {
 	ben.until(`(document.querySelectorAll('#log-thread [data-kind="message"] .pick button')[1].click(), document.querySelector("#log-thread .approve").click(), true)`)
 	ada.until(last("approval", "approved"))
 	ada.until(`document.querySelectorAll('#log-thread [data-kind="message"] .mark[title="ben"]').length === 2`)
+}
+
+// What is written while a message is on its way is sent behind it, or is still there, also
+// where the message begins a conversation of its own; what can't be sent comes back.
+func TestPageWritesOn(t *testing.T) {
+	o := openOffice(t)
+	ada := o.visit(browser(t), "ada")
+	const hold = `(window.held = [], window.sent = window.fetch, window.fetch = (...a) => new Promise((ok) => window.held.push(() => ok(window.sent(...a)))), true)`
+	const release = `(setInterval(() => window.held.splice(0).forEach((go) => go()), 10), true)`
+	write := func(texts ...string) {
+		for _, text := range texts {
+			ada.until(fmt.Sprintf(`((c) => {
+				c.focus();
+				document.execCommand("insertText", false, %q);
+				return c.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true, cancelable: true})) || true;
+			})(document.querySelector("#composer"))`, text))
+		}
+	}
+	half := func(text string) {
+		ada.until(fmt.Sprintf(`(document.execCommand("insertText", false, %q), document.querySelector("#composer").value === %q)`, text, text))
+	}
+	said := func(n int, texts string) string {
+		return fmt.Sprintf(`Array.from(document.querySelectorAll('#log-thread [data-kind="message"] .text'), (e) => e.textContent).slice(-%d).join() === %q`, n, texts)
+	}
+
+	ada.until(hold)
+	write("what is 1 + 1?", "what is 2 + 2?")
+	half("what is")
+	ada.until(release)
+	ada.until(said(2, "what is 1 + 1?,what is 2 + 2?"))
+	ada.until(`document.querySelector("#composer").value === "what is"`)
+
+	ada.until(hold)
+	write(" 3 + 3?", "what is 4 + 4?")
+	half("and")
+	ada.until(release)
+	ada.until(said(4, "what is 1 + 1?,what is 2 + 2?,what is 3 + 3?,what is 4 + 4?"))
+	ada.until(`document.querySelector("#composer").value === "and"`)
+
+	ada.until(`(window.fetch = () => new Promise((_, no) => { window.lose = () => no(new Error("away")); }), true)`)
+	write(" more", "and more")
+	ada.until(`(window.lose(), true)`)
+	ada.until(`document.querySelector("#composer").value === "and more\nand more" && !document.querySelector("#trouble").hidden`)
+	ada.until(`(window.fetch = window.sent, true)`)
+	write("")
+	ada.until(said(1, "and more\nand more"))
 }

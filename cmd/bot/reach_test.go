@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,11 +124,22 @@ func TestApprovalByDirectMessage(t *testing.T) {
 				n.ask(bob, `{"env":"staging"}`)
 				w.react("eve", n.ask(at, `{"env":"staging"}`).place, "❌")
 				n.find(bob, "Denied by "+named(w, "eve"), `{"env":"staging"}`)
+				cards := 2
+				if platform == "slack" { // which tells nothing of what came meanwhile: of what is found in two places the denial wins
+					at = w.mention("ada", "deploy prod now, once more")
+					inThread, direct := n.ask(at, `{"env":"prod"}`).place, n.find(bob, "Approval 1: deploy").place
+					n.stop()
+					w.react("eve", inThread, "✅")
+					w.react("bob", direct, "❌")
+					n.start()
+					n.find(at, "Denied by "+named(w, "bob"))
+					cards++
+				}
 				if ran := n.ran(); len(ran) != 1 {
 					t.Errorf("ran %q", ran)
 				}
-				if all := w.posts(bob); len(all) != 2 || strings.Contains(all[0].text+all[1].text, " now") {
-					t.Errorf("bob was told %q, want two cards and nothing else", all)
+				if all := w.posts(bob); len(all) != cards || slices.ContainsFunc(all, func(p post) bool { return strings.Contains(p.text, " now") }) {
+					t.Errorf("bob was told %q, want %d cards and nothing else", all, cards)
 				}
 			})
 		})

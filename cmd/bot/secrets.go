@@ -42,8 +42,8 @@ func newMask(cfg *config.Config) *mask.Mask {
 // masked is a log that holds no secret.
 func masked(log *slog.Logger, m *mask.Mask) *slog.Logger { return slog.New(m.Handler(log.Handler())) }
 
-// discreet logs a failed model call by its fault and status. The provider's own
-// words often repeat the prompt.
+// discreet logs a failed model call by its fault, its status and the provider's code. The
+// provider's own words often repeat the prompt.
 func discreet(_ []string, a slog.Attr) slog.Attr {
 	err, ok := a.Value.Any().(error)
 	var fault *llm.Error
@@ -51,7 +51,10 @@ func discreet(_ []string, a slog.Attr) slog.Attr {
 		return a
 	}
 	words := "model " + string(fault.Fault)
-	if fault.Status != 0 {
+	switch {
+	case fault.Status != 0 && fault.Code != "":
+		words += fmt.Sprintf(" (status %d, %s)", fault.Status, fault.Code)
+	case fault.Status != 0:
 		words += fmt.Sprintf(" (status %d)", fault.Status)
 	}
 	return slog.String(a.Key, words)

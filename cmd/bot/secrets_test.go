@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -65,7 +66,7 @@ func TestSecretsThroughTheProgram(t *testing.T) {
 			t.Errorf("%q is in the log:\n%s", not, logs)
 		}
 	}
-	if !strings.Contains(logs, "(status 400)") {
+	if !strings.Contains(logs, "(status 400") {
 		t.Errorf("what went wrong is not in the log:\n%s", logs)
 	}
 }
@@ -114,5 +115,28 @@ func TestCheckFollowsNoEndpointElsewhere(t *testing.T) {
 	status, out, errs := commandLine(w, "check", "--config", file)
 	if status != exitFailed || !strings.Contains(out, "FAIL  llm: the endpoint leads elsewhere (status 301)") {
 		t.Errorf("status %d\n%s\n%s", status, out, errs)
+	}
+}
+
+// An endpoint that lists its models, and not the one in the file, may still have it under
+// another name; a misspelled one would be found with the first question only.
+func TestCheckLooksForTheModel(t *testing.T) {
+	for list, says := range map[string]bool{
+		`{"data":[{"id":"other"},{"id":"another"}]}`: true,
+		`{"data":[{"id":"other"},{"id":"m"}]}`:       false,
+		`{"data":[{"id":"m:latest"}]}`:               false,
+		`{"data":[{"id":"models/m"}]}`:               false,
+		`{"data":[]}`:                                false,
+		`[{"id":"other"}]`:                           false,
+		`no list`:                                    false,
+	} {
+		models := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, list) }))
+		w := newSlackWorld(t, fakeslack.Options{})
+		n := newService(t, w, func(fakellm.Request) fakellm.Reply { return fakellm.Reply{} }, setup{})
+		_, out, errs := commandLine(w, "check", "--config", n.rewrite("listed.yaml", n.llm.URL, models.URL+"/v1"))
+		if !strings.Contains(out, "ok    llm: m at ") || strings.Contains(out, `, whose list of 2 models does not name it`) != says {
+			t.Errorf("%s\n%s\n%s", list, out, errs)
+		}
+		models.Close()
 	}
 }

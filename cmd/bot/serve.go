@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"syscall"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -44,11 +46,39 @@ func (c runCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 	log := cmd.logger(env, slog.LevelInfo)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
+	endAtSecond(ctx)
+	defer surviveReader()()
 	return newMask(cfg).Error(serve(ctx, cfg, log, env.Out))
+}
+
+// twice is how long after a signal another one may be the same: timeout(1) sends its own
+// to the program and then to the program's group.
+const twice = time.Second
+
+// endAtSecond has the first signal after ctx is done, which begins a drain, end the
+// program at once, as it ends one that listens to none.
+func endAtSecond(ctx context.Context) {
+	context.AfterFunc(ctx, func() {
+		time.AfterFunc(twice, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
+	})
+}
+
+// surviveReader keeps the program alive when whoever reads its log is gone: as the system
+// has it, the next line of it would end the program in the middle of what it does. Programs
+// that it starts know nothing of that.
+func surviveReader() (stop func()) {
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	return func() { signal.Stop(pipes) }
 }
 
 func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, out io.Writer) error {
 	p, err := assemble(ctx, cfg, log)
+	if err != nil && ctx.Err() != nil { // it was told to stop while it waited, as for the store
+		log.Warn("it had not started", "error", err)
+		log.Info("stopped")
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -94,6 +124,10 @@ func (p *program) lost(name string, err error, of int) error {
 // the adapters stay connected until then, so that it can still post. What
 // people say meanwhile is stored, for the next process.
 func (p *program) serve(ctx context.Context, platforms map[string]platform, page *operator.Page) error {
+	listens, err := p.bind(ctx) // before anything is connected, and a turn begun that would end with it
+	if err != nil {
+		return err
+	}
 	all, ctx := errgroup.WithContext(ctx)
 	drained, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
@@ -108,7 +142,10 @@ func (p *program) serve(ctx context.Context, platforms map[string]platform, page
 			return p.lost(name, err, len(platforms))
 		})
 	}
-	defer context.AfterFunc(ctx, func() { p.draining.Store(true) })()
+	defer context.AfterFunc(ctx, func() {
+		p.draining.Store(true)
+		p.log.Info("draining; another signal ends the program at once")
+	})()
 	all.Go(func() error {
 		defer release()
 		return p.drive(ctx, served)
@@ -123,8 +160,8 @@ func (p *program) serve(ctx context.Context, platforms map[string]platform, page
 	if page != nil {
 		all.Go(func() error { return page.Run(drained) })
 	}
-	if h := p.cfg.HTTP; h != nil {
-		all.Go(func() error { return p.listen(drained, h.Listen, platforms) })
+	if listens != nil {
+		all.Go(func() error { return p.listen(drained, listens, platforms) })
 	}
 	p.log.Info("started", "store", p.cfg.Store, "version", version)
 	if err := all.Wait(); err != nil && !errors.Is(err, context.Canceled) {

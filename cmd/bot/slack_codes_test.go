@@ -19,7 +19,7 @@ import (
 // list are about how something was written, or about nothing that matters here.
 var (
 	deadWords = []string{
-		"invalid_auth", "account_inactive", "not_authed", "token_revoked", "token_expired", "team_access_not_granted", "app_disabled", "org_login_required",
+		"invalid_auth", "account_inactive", "not_authed", "token_revoked", "token_expired", "team_access_not_granted", "app_disabled",
 	}
 	goneWords = []string{
 		"channel_not_found", "not_in_channel", "is_archived", "is_inactive", "thread_not_found", "message_not_found", "cant_update_message",

@@ -26,14 +26,16 @@ type webWorld struct {
 	out     *buffer
 	typed   *io.PipeWriter // somebody sits at the terminal and types nothing
 	browser *http.Client
-	base    string   // where the page is served
-	waits   []func() // what people do once the page is there again
+	base    string            // where the page is served
+	origin  string            // what the browsers say that a form comes from
+	digests map[string]string // by message: what was shown last of the call that it asks for
+	waits   []func()          // what people do once the page is there again
 	wrong   []string
 	said    int
 }
 
 func newWebWorld(t testing.TB) *webWorld {
-	return &webWorld{t: t, users: map[string]string{"ada": "ada", "bob": "ben", "eve": "cid"}}
+	return &webWorld{t: t, users: map[string]string{"ada": "ada", "bob": "ben", "eve": "cid"}, digests: map[string]string{}}
 }
 
 func (w *webWorld) config() string         { return "" }
@@ -80,14 +82,14 @@ func (w *webWorld) send(path string, form url.Values) {
 
 func (w *webWorld) submit(path, kind string, body []byte) {
 	w.mu.Lock()
-	browser, base := w.browser, w.base
+	browser, base, origin := w.browser, w.base, w.origin
 	w.mu.Unlock()
 	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, base+path, bytes.NewReader(body))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", kind)
-	req.Header.Set("Origin", base)
+	req.Header.Set("Origin", origin)
 	resp, err := browser.Do(req)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,6 +117,12 @@ func (w *webWorld) load(address string) string {
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		return ""
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.origin = w.base
+	if resp.Header.Get("Referrer-Policy") == "no-referrer" {
+		w.origin = "null" // as https://fetch.spec.whatwg.org/#append-a-request-origin-header has it
 	}
 	return string(body)
 }
@@ -191,7 +199,10 @@ func (w *webWorld) remove(user string, at place) {
 }
 
 func (w *webWorld) react(user string, at place, emoji string) {
-	w.send("/react", w.form(user, "ref", at.message, "emoji", emoji))
+	w.mu.Lock()
+	digest := w.digests[at.message]
+	w.mu.Unlock()
+	w.send("/react", w.form(user, "ref", at.message, "emoji", emoji, "digest", digest))
 }
 
 func (w *webWorld) unreact(user string, at place, emoji string) {
@@ -214,9 +225,25 @@ func (w *webWorld) cards(user string, at place) []*html.Node {
 	for n := range doc.Descendants() {
 		if n.Data == "article" && inside(n, pane) {
 			out = append(out, n)
+			w.note(n)
 		}
 	}
 	return out
+}
+
+// note keeps in mind which call a card shows, as the page does in its forms.
+func (w *webWorld) note(card *html.Node) {
+	ref := ""
+	for n := range card.Descendants() {
+		switch {
+		case has(n, "name", "ref"):
+			ref = attribute(n, "value")
+		case has(n, "name", "digest"):
+			w.mu.Lock()
+			w.digests[ref] = attribute(n, "value")
+			w.mu.Unlock()
+		}
+	}
 }
 
 // inside says whether an element stands in another one.

@@ -11,6 +11,8 @@ type With struct {
 	Poll    []string // a question, and its answers
 	Files   []File   // attachments
 	Hook    string   // posted by a webhook of this name, not by a person
+	Embeds  []any    // frames below the text, as bots and webhooks put them
+	Cards   []any    // components that stand for the text
 }
 
 // Bot gives the bot's user id, which is the application's id too.
@@ -309,7 +311,10 @@ func (s *Server) adorn(m *message, w With) {
 	if w.Sticker != "" {
 		m.stickers = append(m.stickers, w.Sticker)
 	}
-	m.poll = w.Poll
+	m.poll, m.embeds, m.components = w.Poll, w.Embeds, w.Cards
+	if len(w.Cards) > 0 {
+		m.Flags |= flagComponents
+	}
 	if w.Hook != "" {
 		m.author = &user{id: s.oldID(), name: w.Hook, bot: true}
 		m.hook = m.author.id

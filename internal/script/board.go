@@ -36,7 +36,11 @@ type Board struct {
 	// answer is the newest one.
 	answer chat.MessageRef
 	deaf   int
-	grown  bool // something is shown that is no message yet
+	grown  bool          // something is shown that is no message yet
+	before time.Duration // a card is under way
+	after  time.Duration // a card stands, and its emoji are put
+	stood  map[chat.MessageRef]time.Time
+	folds  time.Duration // the last edit of steps takes
 	shut   map[chat.UserID]bool
 }
 
@@ -46,6 +50,17 @@ func (b *Board) Unheard(n int) {
 	defer b.mu.Unlock()
 	b.deaf = n
 }
+
+// Slow has a card take that long to come, and that long from then on until its emoji are
+// put and the platform's answer is here.
+func (b *Board) Slow(before, after time.Duration) { b.before, b.after = before, after }
+
+// fold is how much later the last form of steps is to be seen, in the bubble's time: the
+// next turn does not wait for it.
+const fold = time.Millisecond
+
+// Folds has the last edit of each steps message take that long.
+func (b *Board) Folds(long time.Duration) { b.folds = long }
 
 // Fail makes the next n posts and edits fail.
 func (b *Board) Fail(n int) {
@@ -164,6 +179,10 @@ func (b *Board) Post(_ context.Context, thread chat.ThreadID, p chat.Post, look 
 	if isPlace(thread.Channel) {
 		time.Sleep(later(thread.Channel))
 	}
+	if p.Approval != nil {
+		time.Sleep(b.before)
+		defer time.Sleep(b.after) // when nothing is locked any more
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := len(b.lines)
@@ -184,6 +203,7 @@ func (b *Board) post(thread chat.ThreadID, p chat.Post, look bool) (chat.Message
 	}
 	if b.shown == nil {
 		b.shown, b.count, b.nth = map[chat.MessageRef]chat.Post{}, map[string]int{}, map[chat.MessageRef]int{}
+		b.stood = map[chat.MessageRef]time.Time{}
 	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(thread.String()))
@@ -194,7 +214,7 @@ func (b *Board) post(thread chat.ThreadID, p chat.Post, look bool) (chat.Message
 	if b.count[p.Key]++; b.count[p.Key] > 1 {
 		b.note("posted %s again", p.Key)
 	}
-	b.shown[ref], b.nth[ref] = p, len(b.nth)+1
+	b.shown[ref], b.nth[ref], b.stood[ref] = p, len(b.nth)+1, time.Now()
 	switch {
 	case p.Approval != nil:
 		b.note("ask %s %s of %s%s%s", p.Approval.Tool, p.Approval.Args, strings.Join(p.Approval.Approvers, ", "), because(p.Approval.Why), marked(p.Approval.Marks))
@@ -240,6 +260,13 @@ func (b *Board) Copy(_ context.Context, place string, p chat.Post, look bool) (c
 	ref, err := b.post(at, p, look)
 	b.placed(place, n)
 	return at, ref, err
+}
+
+// Stood implements run.Dater.
+func (b *Board) Stood(ref chat.MessageRef) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.stood[ref]
 }
 
 // isPlace says whether a channel is another place, of a card.
@@ -291,6 +318,9 @@ func (b *Board) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, p 
 	copied := p.Approval != nil && p.Approval.Home.Channel != ""
 	if copied {
 		time.Sleep(later(ref.Channel))
+	}
+	if p.Steps != nil && p.Steps.Done {
+		time.Sleep(max(b.folds, fold)) // so that the order is always the same
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

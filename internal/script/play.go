@@ -379,6 +379,11 @@ func (p *play) option(o string) {
 		p.agent.Taint = true
 	case key == "shut":
 		p.board.Shut(chat.UserID(value))
+	case key == "slow": // BEFORE,AFTER a card stands
+		before, after, _ := strings.Cut(value, ",")
+		p.board.Slow(p.duration(before), p.duration(after))
+	case key == "folds": // how long the last edit of steps takes
+		p.board.Folds(p.duration(value))
 	case key == "unheard":
 		p.board.Unheard(p.number(value))
 	case key == "down":

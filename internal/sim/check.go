@@ -57,6 +57,7 @@ type checker struct {
 	w       *world
 	failed  *failure
 	nodes   map[string]*node
+	quiet   map[string]quiet // by process: what somebody saw last who asked about it
 	threads map[chat.ThreadID]*ledger
 	order   []*ledger
 	turns   int // that ended
@@ -69,6 +70,12 @@ type checker struct {
 	lost    bool            // the store lost writes
 	lostAt  time.Duration
 	jumpsAt []time.Duration
+}
+
+// quiet is for how long nothing had been heard of a process at a time.
+type quiet struct {
+	at     time.Time
+	length time.Duration
 }
 
 // vote is what somebody really did on a card.
@@ -95,7 +102,7 @@ type execution struct {
 
 func newChecker(w *world) *checker {
 	return &checker{
-		w: w, nodes: map[string]*node{}, threads: map[chat.ThreadID]*ledger{}, byCall: map[string]*execution{},
+		w: w, nodes: map[string]*node{}, quiet: map[string]quiet{}, threads: map[chat.ThreadID]*ledger{}, byCall: map[string]*execution{},
 		args: map[string]string{}, votes: map[chat.MessageRef][]vote{},
 		hidden: map[string]bool{},
 	}

@@ -411,8 +411,29 @@ func (l *ledger) result(b memory.Result, fail complain) {
 	k.results = append(k.results, b)
 }
 
-// justBack is how long after its return a process may still be taken for silent.
-const justBack = time.Second
+// lateCommit is how long after a look the commit may come that follows it: the store
+// may not answer for a while.
+const lateCommit = 10 * time.Second
+
+// silence is for how long nothing was heard of a process.
+func (n *node) silence() time.Duration {
+	if n.store.well && !n.gone {
+		return 0
+	}
+	return n.w.now().Sub(n.store.heard)
+}
+
+// looked notes what somebody sees who asks about a process.
+func (c *checker) looked(process string) {
+	n := c.nodes[process]
+	if n == nil {
+		return
+	}
+	saw, now := c.quiet[process], quiet{c.w.now(), n.silence()}
+	if now.length >= saw.length || now.at.Sub(saw.at) > lateCommit {
+		c.quiet[process] = now
+	}
+}
 
 // unknown checks that nothing was heard of the process for as long as the call
 // may take, and ten seconds more. What a process says reaches the store every
@@ -428,13 +449,12 @@ func (l *ledger) unknown(k *call, x *execution, fail complain) {
 	if n == nil || l.c.w.alone && (n.p.dead || n.gone) {
 		return
 	}
-	w := l.c.w
-	quiet := w.now().Sub(n.store.heard)
-	if n.store.well && !n.gone && w.now().Sub(n.store.back) > justBack {
-		quiet = 0
+	silent := n.silence()
+	if saw := l.c.quiet[k.started.By]; l.c.w.now().Sub(saw.at) <= lateCommit {
+		silent = max(silent, saw.length)
 	}
-	if most := toolSpecs[k.tool].timeout + 10*time.Second; !n.gone && quiet < most {
-		fail(ruleUnknown, "the outcome of %s is unknown after %v of silence (%v are due)", k.id, quiet, most)
+	if most := toolSpecs[k.tool].timeout + 10*time.Second; !n.gone && silent < most {
+		fail(ruleUnknown, "the outcome of %s is unknown after %v of silence (%v are due)", k.id, silent, most)
 	}
 	if x != nil && x.over && n.gone && !n.cutOff && !l.c.lost {
 		fail(ruleUnknown, "the outcome of %s is unknown, and its process ended in peace", k.id)

@@ -42,8 +42,10 @@ type server struct {
 	ready   []*thread
 	handles []*handle
 
-	// hear is told of what enters a log, for the checker; it may be nil.
+	// hear is told of what enters a log, for the checker; it may be nil. So is look, of
+	// a process that somebody asks about.
 	hear func(t *thread, entries []memory.Entry)
+	look func(process string)
 }
 
 type counter struct {

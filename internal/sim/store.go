@@ -38,7 +38,6 @@ type handle struct {
 	name   string
 	runs   []*memory.Run // that the process knows it holds
 	well   bool          // its beats reach the server
-	back   time.Time     // since when they do again
 	sure   bool          // the process knows that they do
 	heard  time.Time     // the last one that did
 	sick   int           // counts the times when it was not well
@@ -157,7 +156,7 @@ func (h *handle) recover() {
 	if h.well || h.closed {
 		return
 	}
-	h.well, h.back = true, h.s.now()
+	h.well = true
 	h.beatSoon()
 }
 
@@ -372,7 +371,11 @@ func (h *handle) Self() string { return h.name }
 
 // Silent implements memory.Store.
 func (h *handle) Silent(ctx context.Context, _ chat.ThreadID, process string) (d time.Duration, err error) {
-	err = h.ask(ctx, false, func() { d = h.s.silent(process) })
+	err = h.ask(ctx, false, func() {
+		if d = h.s.silent(process); h.s.look != nil {
+			h.s.look(process)
+		}
+	})
 	return d, err
 }
 

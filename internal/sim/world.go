@@ -81,7 +81,7 @@ func newWorld(sc scene, script []action, trace io.Writer) *world {
 	w.srv = newServer(virtual{w.loop})
 	w.srv.alone, w.srv.lenient = sc.alone, sc.lenient
 	w.check = newChecker(w)
-	w.srv.hear = w.check.appended
+	w.srv.hear, w.srv.look = w.check.appended, w.check.looked
 	w.board = newBoard(w)
 	return w
 }

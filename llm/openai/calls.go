@@ -50,11 +50,15 @@ type partCall struct {
 	extra json.RawMessage
 }
 
-// add takes in the pieces of one delta.
-func (c *calls) add(pieces []wireCall) {
+// add takes in the pieces of one delta. offered are the tools that can be called.
+func (c *calls) add(pieces []wireCall, offered []llm.Tool) {
 	touched := map[*partCall]bool{}
 	for _, p := range pieces {
 		call := c.find(p)
+		if call != nil && call.spells(p, offered) {
+			call.name += p.Function.Name
+			p.Function.Name = ""
+		}
 		if call == nil || call.complete(p) || touched[call] && p.Function.Name != "" {
 			call = &partCall{index: p.Index, id: p.ID}
 			*c = append(*c, call)
@@ -104,6 +108,22 @@ func (call *partCall) complete(p wireCall) bool {
 		return true
 	}
 	return p.Function.Args != "" && json.Valid([]byte(call.args.String()))
+}
+
+// spells says that the piece goes on with the name of the call, which comes in pieces as
+// its arguments do: it is no tool's name, and together they begin one.
+func (call *partCall) spells(p wireCall, offered []llm.Tool) bool {
+	if call.name == "" || p.Function.Name == "" || call.args.Len() > 0 || p.ID != "" && p.ID != call.id {
+		return false
+	}
+	begins := false
+	for _, t := range offered {
+		if t.Name == p.Function.Name {
+			return false
+		}
+		begins = begins || strings.HasPrefix(t.Name, call.name+p.Function.Name)
+	}
+	return begins
 }
 
 // nameless stands for the name of a call that has none. No tool bears it, so

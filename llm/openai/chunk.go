@@ -85,6 +85,7 @@ type completion struct {
 	think   thinking
 	stops   stops
 	calls   calls
+	offered []llm.Tool
 	from    string // the model, for its echo
 	back    reasoned
 	finish  string
@@ -148,7 +149,7 @@ func (c *completion) take(ch choice) {
 		for i := range m.Calls {
 			m.Calls[i].Function.Args = arguments(c.room.take(string(m.Calls[i].Function.Args)))
 		}
-		c.calls.add(m.Calls)
+		c.calls.add(m.Calls, c.offered)
 		if len(m.Calls) > 0 {
 			c.some = true
 			c.out.calls()
@@ -273,7 +274,7 @@ func (u usage) count() llm.Usage {
 
 // chat makes one completion by Chat Completions.
 func (m *Model) chat(ctx context.Context, x *exchange, req request, out *sink) (llm.Response, error) {
-	c := &completion{out: out, newID: m.o.NewID, most: m.o.MaxOutput, room: room{left: m.o.MaxOutput}, from: m.from(), stops: stops{words: req.Stop}}
+	c := &completion{out: out, newID: m.o.NewID, most: m.o.MaxOutput, room: room{left: m.o.MaxOutput}, from: m.from(), stops: stops{words: req.Stop}, offered: req.Tools}
 	r, add, err := m.chatRequest(req, x.stream)
 	if err != nil {
 		return llm.Response{}, err

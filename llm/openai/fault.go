@@ -133,6 +133,19 @@ func (e wireError) says(oneOf ...string) bool {
 	return false
 }
 
+// word is what a code is: one word for programs, never a text.
+var word = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{2,49}$`)
+
+// code is the provider's word for what was wrong.
+func (e wireError) code() string {
+	for _, s := range []string{e.Code, e.Type} {
+		if word.MatchString(s) {
+			return s
+		}
+	}
+	return ""
+}
+
 // exhausted is a quota that waiting does not fill.
 func (e wireError) exhausted() bool {
 	return e.says("insufficient_quota", "insufficient quota", "insufficient balance", "insufficient credit", "billing_not_active", "billing_hard_limit")
@@ -189,17 +202,22 @@ func inband(raw []byte) (*failure, bool) {
 		}
 	}
 	f := refusal(said.Status, said)
-	f.again = f.public.Fault == llm.Unreachable || f.public.Fault == llm.Overloaded
+	f.again = f.again || f.public.Fault == llm.Unreachable || f.public.Fault == llm.Overloaded
 	return f, true
 }
 
+// misspoke says that the server could not read the call that its model wrote, and gives
+// that for a mistake of the request: Groq. The model may write it better.
+func (e wireError) misspoke() bool { return e.Code == "tool_use_failed" }
+
 // refusal is an answer with an error's status.
 func refusal(status int, said wireError) *failure {
-	f := &failure{said: said, public: llm.Error{Status: status, Message: said.Message}}
+	f := &failure{said: said, public: llm.Error{Status: status, Message: said.Message}, again: said.misspoke()}
 	if f.public.Message == "" {
 		f.public.Message = strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
 	}
 	f.public.Fault = faultOf(status, said)
+	f.public.Code = said.code()
 	return f
 }
 
@@ -213,6 +231,8 @@ func faultOf(status int, said wireError) llm.Fault {
 		return llm.Filtered
 	case status == http.StatusUnauthorized || status == http.StatusForbidden || said.says("invalid_api_key", "api key not valid"):
 		return llm.Auth
+	case said.misspoke():
+		return llm.Malformed
 	case said.exhausted():
 		return llm.Refused
 	case status == http.StatusTooManyRequests || status == 529: // 529: Anthropic, overloaded

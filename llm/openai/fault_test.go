@@ -55,3 +55,33 @@ func TestFault(t *testing.T) {
 		}
 	}
 }
+
+// TestCode: the log may say a provider's code, which is one word and holds nothing that
+// anybody wrote.
+func TestCode(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"error":{"message":"m","type":"invalid_request_error","code":"model_not_found"}}`: "model_not_found",
+		`{"error":{"message":"m","type":"insufficient_quota","code":null}}`:                 "insufficient_quota",
+		`{"object":"error","message":"m","type":"BadRequestError","code":400}`:              "BadRequestError",
+		`{"error":{"message":"m","code":"a text that somebody wrote"}}`:                     "",
+		`{"error":{"message":"m","code":402}}`:                                              "",
+		`no JSON`:                                                                           "",
+	} {
+		s := &script{serve: []served{{status: 400, body: body}}}
+		m, _ := s.model(nil)
+		_, err := m.Complete(t.Context(), hi, nil)
+		if got := fault(t, err).Code; got != want {
+			t.Errorf("%s: code %q, want %q", body, got, want)
+		}
+	}
+}
+
+// TestMisspoke: a call that Groq could not read is asked for once more, whatever status it
+// comes with.
+func TestMisspoke(t *testing.T) {
+	s := &script{serve: []served{{status: 400, body: `{"error":{"message":"Failed to call a function.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=f>"}}`}, {body: good}}}
+	m, _ := s.model(nil)
+	if r, err := m.Complete(t.Context(), hi, nil); err != nil || r.Text != "ok" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

@@ -134,7 +134,7 @@ var unsupported = []string{
 	"unsupported", "not support", "n't support", "not allowed", "not permitted", "not available", "not compatible", "incompatible",
 	"unknown", "unrecognized", "unexpected", "extra inputs", "extra fields", "extra_forbidden", "only the default", "deprecated",
 	"must be omitted", "cannot both be", "can't both be", "not implemented", "no endpoints found that support", "must be verified",
-	"invalid parameter",
+	"invalid parameter", "only supported by",
 }
 
 // named are the words by which a refusal names what it does not like.

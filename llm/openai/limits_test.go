@@ -37,6 +37,7 @@ func TestLimits(t *testing.T) {
 		{"stream_options, passed on", "m", 400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"message\":\"Unrecognized request argument supplied: stream_options\"}"}}}`, []string{"stream_options"}, ""},
 		{"stream_options, in the stream", "m", 200, `{"error":{"message":"unsupported: include_usage","code":400}}`, []string{"stream_options"}, ""},
 		{"streaming", "m", 400, `{"error":{"message":"Your organization must be verified to stream this model.","param":"stream","code":"unsupported_value"}}`, []string{"stream", "stream_options"}, ""},
+		{"images, OpenAI", "m", 400, `{"error":{"message":"Invalid content type. image_url is only supported by certain models.","type":"invalid_request_error","param":"messages.[0].content.[1].type","code":null}}`, []string{"image"}, ""},
 		{"images", "m", 404, `{"error":{"message":"No endpoints found that support image input","code":404}}`, []string{"image"}, ""},
 		{"Chat Completions", "m", 404, `{"error":{"message":"This model is only supported in v1/responses and not in v1/chat/completions.","param":"model"}}`, []string{"stop", "stream_options", "messages"}, "/v1/responses"},
 		{"tools in Chat Completions", "m", 400, `{"error":{"message":"Function tools with reasoning_effort are not supported for m in /v1/chat/completions. Please use /v1/responses instead."}}`, []string{"stop", "stream_options", "messages"}, "/v1/responses"},

@@ -99,13 +99,14 @@ func TestReplay(t *testing.T) {
 			}
 		})
 	}
-	// All exchanges are Chat Completions, so none is out of scope. The two
+	// All exchanges are Chat Completions, so none is out of scope. Two of the
 	// malformed ones come from servers that speak something else: one echoes
-	// the request, one says only that it got it. A change shows here.
+	// the request, one says only that it got it; the third is Groq's, of a call
+	// that it could not read. A change shows here.
 	want := map[string]int{
 		"answer, stream false, stop": 117, "answer, stream false, tool_calls": 73,
 		"answer, stream true, stop": 37, "answer, stream true, tool_calls": 43,
-		"error malformed": 2, "error refused": 6,
+		"error malformed": 3, "error refused": 5,
 		"with parallel calls": 24, "with reasoning": 46,
 	}
 	if diff := cmp.Diff(want, count); diff != "" {
@@ -136,7 +137,10 @@ type dict = map[string]any
 // only the spellings that are recorded, and shares no code with the package.
 func decode(rec recording) (llm.Response, *llm.Error) {
 	if rec.Status != 200 {
-		return llm.Response{}, &llm.Error{Fault: llm.Refused, Status: rec.Status}
+		var said dict
+		_ = json.Unmarshal([]byte(rec.Body), &said)
+		e, _ := said["error"].(dict)
+		return llm.Response{}, refusalOf(text(e, "code"), rec.Status)
 	}
 	var pieces []dict
 	if !rec.SSE {
@@ -160,6 +164,16 @@ func decode(rec recording) (llm.Response, *llm.Error) {
 	return gather(pieces)
 }
 
+// refusalOf is a refusal with the provider's own word for it. One of Groq's says that
+// it could not read what its model wrote.
+func refusalOf(code string, status int) *llm.Error {
+	e := &llm.Error{Fault: llm.Refused, Status: status, Code: code}
+	if code == "tool_use_failed" {
+		e.Fault = llm.Malformed
+	}
+	return e
+}
+
 func gather(pieces []dict) (llm.Response, *llm.Error) {
 	var r llm.Response
 	var finish string
@@ -167,7 +181,7 @@ func gather(pieces []dict) (llm.Response, *llm.Error) {
 	byIndex := map[float64]int{}
 	for _, p := range pieces {
 		if e, ok := p["error"].(dict); ok {
-			return r, &llm.Error{Fault: llm.Refused, Status: int(number(e, "status_code"))}
+			return r, refusalOf(text(e, "code"), int(number(e, "status_code")))
 		}
 		if x, ok := p["x_groq"].(dict); ok {
 			countIn(x, &r.Usage)

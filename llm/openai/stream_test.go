@@ -169,6 +169,7 @@ func TestStreamFails(t *testing.T) {
 		{"error by its name, a text", served{body: half + "event: error\ndata: went wrong\n\n"}, llm.Error{Fault: llm.Unreachable, Status: 500, Message: "went wrong"}, true},
 		{"vLLM", served{body: half + sse(`{"object":"error","message":"m","type":"BadRequestError","code":400}`)}, llm.Error{Fault: llm.Refused, Status: 400, Message: "m"}, false},
 		{"Anthropic", served{body: half + sse(`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)}, llm.Error{Fault: llm.Overloaded, Status: 429, Message: "Overloaded"}, true},
+		{"a call that Groq can't read", served{body: half + sse(`{"error":{"message":"m","type":"invalid_request_error","code":"tool_use_failed","status_code":400}}`)}, llm.Error{Fault: llm.Malformed, Status: 400, Message: "m"}, true},
 		{"FastAPI", served{body: half + sse(`{"detail":[{"loc":["body","x"],"msg":"m"}]}`)}, llm.Error{Fault: llm.Unreachable, Status: 500, Message: "m"}, true},
 		{"without data", served{body: half + `{"error":{"message":"m","code":503}}` + "\n"}, llm.Error{Fault: llm.Unreachable, Status: 503, Message: "m"}, true},
 		{"without a stream", served{body: `{"error":{"message":"m","code":"rate_limit_exceeded"}}`}, llm.Error{Fault: llm.Overloaded, Status: 429, Message: "m"}, true},
@@ -190,7 +191,9 @@ func TestStreamFails(t *testing.T) {
 				s := &script{serve: []served{tt.serve}}
 				m, _ := s.model(func(o *Options) { o.Stream = stream })
 				_, err := m.Complete(t.Context(), hi, nil)
-				if diff := cmp.Diff(&tt.want, fault(t, err)); diff != "" {
+				got := fault(t, err)
+				got.Code = "" // see TestCode
+				if diff := cmp.Diff(&tt.want, got); diff != "" {
 					t.Errorf("error (-want +got):\n%s", diff)
 				}
 				want := 1
@@ -228,6 +231,44 @@ func TestBegunAgain(t *testing.T) {
 	}
 	if len(*waits) != 2 {
 		t.Errorf("waits %v, want 2", *waits)
+	}
+}
+
+// TestNameInPieces: a name may come in pieces as the arguments do. What is a name of its
+// own begins another call, whatever stands before it.
+func TestNameInPieces(t *testing.T) {
+	piece := func(name, args string) string {
+		return delta(`{"tool_calls":[{"index":0,"function":{"name":"` + name + `","arguments":"` + args + `"}}]}`)
+	}
+	tests := map[string]struct {
+		events []string
+		want   []string
+	}{
+		"two pieces":                  {[]string{piece("restart_", ""), piece("service", ""), piece("", "{}")}, []string{"restart_service"}},
+		"many pieces":                 {[]string{piece("re", ""), piece("start", ""), piece("_serv", ""), piece("ice", "{}")}, []string{"restart_service"}},
+		"a tool, and another":         {[]string{piece("restart", ""), piece("clock", "{}")}, []string{"restart", "clock"}},
+		"pieces, and another":         {[]string{piece("res", ""), piece("tart", ""), piece("clock", "{}")}, []string{"restart", "clock"}},
+		"no tool, and no part of one": {[]string{piece("nothing", ""), piece("like", "{}")}, []string{"nothing", "like"}},
+		"behind arguments":            {[]string{piece("restart_", "{}"), piece("service", "{}")}, []string{"restart_", "service"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := &script{serve: []served{{body: sse(append(tt.events, stop)...)}}}
+			m, _ := s.model(nil)
+			req := hi
+			req.Tools = []llm.Tool{{Name: "restart"}, {Name: "restart_service"}, {Name: "clock"}}
+			r, err := m.Complete(t.Context(), req, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, c := range r.Calls {
+				got = append(got, c.Name)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

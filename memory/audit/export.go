@@ -122,9 +122,9 @@ func (d *digested) digest() string { return hex.EncodeToString(d.sum.Sum(nil)) }
 
 func (d *digested) end() error { return errors.Join(d.err, d.w.Flush()) }
 
-// VerifyExport checks an export. With a key, it has to be signed with that one;
-// with none, with the one that it names itself, which says nothing about who made
-// it.
+// VerifyExport checks an export, however its JSON is written. With a key, it has to be
+// signed with that one; with none, with the one that it names itself, which says nothing
+// about who made it.
 func VerifyExport(r io.ReadSeeker, key ed25519.PublicKey) (Report, error) {
 	head, last, total, err := ends(r)
 	if err != nil {
@@ -200,6 +200,15 @@ func ends(r io.ReadSeeker) (h header, last []byte, total int, err error) {
 	return h, last, total, err
 }
 
+// plain is a line in the form that is hashed: an archive may keep its JSON written
+// otherwise, and says the same. What has no such form stays as it is, and is no line.
+func plain(raw []byte) []byte {
+	if form, err := memory.Canonical(raw); err == nil {
+		return form
+	}
+	return raw
+}
+
 // mostLine is the longest line of an export: a checkpoint names every thread.
 const mostLine = 1 << 30
 
@@ -211,7 +220,7 @@ func lines(r io.ReadSeeker, f func(n int, raw []byte)) error {
 	s.Buffer(make([]byte, 64<<10), mostLine)
 	s.Split(splitLines)
 	for n := 1; s.Scan(); n++ {
-		f(n, s.Bytes())
+		f(n, plain(s.Bytes()))
 	}
 	if err := s.Err(); err != nil {
 		return fmt.Errorf("read the export: %w", err)

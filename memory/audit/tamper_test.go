@@ -3,10 +3,12 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -279,6 +281,54 @@ func tamperWith(t *testing.T, export []byte) {
 		if report := check(made); len(report.Faults) == 0 || thread != "" && !names(report, thread) {
 			t.Fatalf("%d: %s in %q is not named: %v\n%s", n, way, thread, report.Faults, made)
 		}
+	}
+}
+
+// An archive that writes the JSON of an export anew, with other spaces, names in another
+// order, other escapes and other ends of lines, has not changed what it says; and where it
+// did, that line is named and no other.
+func TestExportWrittenAnew(t *testing.T) {
+	t.Parallel()
+	w := openSQLite(t)
+	w.happens(t, "1", 1)
+	w.happens(t, "2", 1)
+	var out bytes.Buffer
+	if err := Export(t.Context(), &out, w, testKey(), time.Time{}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	var anew []string
+	for raw := range strings.Lines(out.String()) {
+		d := json.NewDecoder(strings.NewReader(raw))
+		d.UseNumber()
+		var line map[string]any
+		if err := d.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		var members []string
+		for _, name := range slices.Backward(slices.Sorted(maps.Keys(line))) {
+			value, err := json.Marshal(line[name])
+			if err != nil {
+				t.Fatal(err)
+			}
+			members = append(members, fmt.Sprintf("%q : %s", name, bytes.ReplaceAll(value, []byte("/"), []byte(`\/`))))
+		}
+		anew = append(anew, "{ "+strings.Join(members, ", ")+" }\r\n")
+	}
+	check := func() []Fault {
+		t.Helper()
+		r, err := VerifyExport(strings.NewReader(strings.Join(anew, "")), public(testKey()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Faults
+	}
+	if faults := check(); len(faults) > 0 {
+		t.Errorf("written anew: %v", faults)
+	}
+	l, _ := memory.DecodeLine([]byte(anew[2]))
+	anew[2] = strings.Replace(anew[2], `"seq" : `, `"reason" : "none", "seq" : `, 1)
+	if faults, want := check(), []Fault{{l.Thread.String(), l.Seq, Changed}}; !slices.Equal(faults, want) {
+		t.Errorf("written anew, and one line changed: %v, want %v", faults, want)
 	}
 }
 

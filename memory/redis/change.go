@@ -12,7 +12,7 @@ import (
 // lua/effects.lua wants it.
 type change struct {
 	thread  string
-	durable bool // a replica has to have it too
+	durable bool // a replica has to have it too: something is done or posted by it
 	base    uint64
 	erase   bool
 	taken   int      // how many of the entries come from the inbox
@@ -52,7 +52,8 @@ func againOf(thread chat.ThreadID, seq uint64, raw []string) *change {
 
 func (c *change) effects(thread chat.ThreadID, entries []memory.Entry) {
 	for _, e := range entries {
-		if _, ok := e.Body.(memory.Started); ok {
+		switch e.Body.(type) {
+		case memory.Started, memory.Step, memory.Asked:
 			c.durable = true
 		}
 	}

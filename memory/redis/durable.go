@@ -88,7 +88,7 @@ func (s *Store) durably(ctx context.Context, patient patience, script *redis.Scr
 		switch {
 		case err == nil:
 			s.replicas.saw(serverOf(c))
-		case errors.Is(err, errReplicas) && s.hasNone(ctx, c):
+		case errors.Is(err, errReplicas) && s.hasNone(ctx, c, err):
 			s.replicas.none(serverOf(c))
 			s.log.Warn("redis: the server has no replicas any more; nothing waits for them", "server", serverOf(c))
 			err = nil
@@ -104,16 +104,23 @@ func (s *Store) durably(ctx context.Context, patient patience, script *redis.Scr
 
 func serverOf(c *redis.Client) string { return c.Options().Addr }
 
+// alone is errReplicas, of a server; "" where it does not say which it is.
+type alone struct{ runID string }
+
+func (alone) Error() string { return errReplicas.Error() }
+func (alone) Unwrap() error { return errReplicas }
+
 // hasNone says whether a server on which no replica confirmed is one that has
 // none, rather than one that was just cut off from them, since another took its
 // place. Sentinels know that; without them, time tells.
-func (s *Store) hasNone(ctx context.Context, c *redis.Client) bool {
+func (s *Store) hasNone(ctx context.Context, c *redis.Client, of error) bool {
 	if s.replicas.wanted >= 0 {
 		return false
 	}
 	if s.address.master != "" {
-		n, err := s.address.goodReplicas(ctx, s.tls)
-		return err == nil && n == 0
+		var server alone
+		_ = errors.As(of, &server)
+		return s.address.isAlone(ctx, s.tls, server.runID)
 	}
 	n, err := replicasOf(ctx, c, 0)
 	return err == nil && n == 0 && s.replicas.lost(serverOf(c)) > replicaGrace
@@ -145,11 +152,20 @@ func (s *Store) runAndWait(ctx context.Context, c *redis.Client, script *redis.S
 			return nil, fmt.Errorf("wait for replicas: %w", err)
 		}
 		if got < need {
-			return cmd.Val(), errReplicas
+			return cmd.Val(), alone{runIDOf(ctx, conn)}
 		}
 		return cmd.Val(), nil
 	}
 	return nil, errors.New("the server does not keep scripts")
+}
+
+// runIDOf gives the name that a server made for itself when it started, as sentinels
+// know it; "" where it may not be asked for that.
+func runIDOf(ctx context.Context, c *redis.Conn) string {
+	info, _ := c.Info(ctx, "server").Result()
+	_, rest, _ := strings.Cut(info, "run_id:")
+	id, _, _ := strings.Cut(rest, "\r\n")
+	return id
 }
 
 // replicasOf gives how many replicas a server has, that are not behind; it waits

@@ -235,10 +235,11 @@ func (s *Store) Close() error {
 	return err
 }
 
-// Ping implements [memory.Store].
+// Ping implements [memory.Store]. Where replicas are to have what is acknowledged, a
+// server that they don't follow takes nothing.
 func (s *Store) Ping(ctx context.Context) error {
 	err := s.eachShard(ctx, func(ctx context.Context, shard int) error {
-		_, err := s.run(ctx, pingScript, shard)
+		_, err := s.runDurably(ctx, pingScript, shard)
 		return err
 	})
 	if err != nil {

@@ -277,6 +277,45 @@ func TestPutWaitsForReplicas(t *testing.T) {
 	}
 }
 
+// Nothing is posted or done by a commit that is on one server alone: were that taken for
+// dead, nobody would know of the post, and make it again. What is only noted need not wait.
+func TestCommitWaitsForReplicas(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	replica := server.Replica(t)
+	s := openStore(t, server.URL()+"?replicas=1", Options{Logger: quiet})
+	if _, err := s.Put(within(t), someThread, text("one"), "e1"); err != nil {
+		t.Fatal(err)
+	}
+	run := mustClaim(t, s)
+	replica.Pause(t)
+	commit := func(b memory.Body, patience time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		_, err := s.Commit(ctx, run, b)
+		return err
+	}
+	if err := commit(memory.Posted{Key: "steps/1"}, 30*time.Second); err != nil {
+		t.Errorf("Commit of what was posted: %v", err)
+	}
+	if err := s.Ping(within(t)); !errors.Is(err, errReplicas) {
+		t.Errorf("Ping = %v while no replica confirms, want %v: nothing can be acknowledged", err, errReplicas)
+	}
+	for _, b := range []memory.Body{
+		memory.Step{Turn: 1, N: 1, Answer: "It is so."}, memory.Asked{Call: "1-1-1"}, memory.Started{Call: "1-1-1"},
+	} {
+		if err := commit(b, 1500*time.Millisecond); err == nil {
+			t.Errorf("Commit of %s: no error while no replica has it", b.Kind())
+		}
+		replica.Resume(t)
+		if err := commit(b, 30*time.Second); err != nil {
+			t.Errorf("Commit of %s: %v", b.Kind(), err)
+		}
+		replica.Pause(t)
+	}
+	replica.Resume(t)
+}
+
 // Fewer replicas than the URL wants are a mistake at the start.
 func TestTooFewReplicas(t *testing.T) {
 	t.Parallel()

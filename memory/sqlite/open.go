@@ -182,10 +182,21 @@ func (s *Store) connect(ctx context.Context, file string, steps []step) (err err
 func private(file string) error {
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return nil
+		return Writable(file)
 	}
 	if err != nil {
 		return err
+	}
+	return f.Close()
+}
+
+// Writable says why a file that is there can't be written by this user: SQLite would
+// open it to be read, for as long as it is open. It may not be open in this process, as
+// its locks would be given up.
+func Writable(file string) error {
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("%s can't be written by this user: %w", file, errors.Unwrap(err))
 	}
 	return f.Close()
 }

@@ -129,35 +129,88 @@
     p.hidden = !text;
   }
 
-  async function send(form, button) {
-    const body = new FormData(form, button);
+  // post sends a form, and gives where to go on, or what went wrong.
+  async function post(form, body, path, keepalive) {
     const multipart = form.enctype === "multipart/form-data";
-    const path = button?.getAttribute("formaction") || form.getAttribute("action");
     let answer;
     try {
-      answer = await fetch(path, { method: "POST", headers: { Accept: "application/json" }, body: multipart ? body : new URLSearchParams(body) });
+      answer = await fetch(path, { method: "POST", keepalive, headers: { Accept: "application/json" }, body: multipart ? body : new URLSearchParams(body) });
     } catch {
-      return trouble("That was not sent: nod does not answer. It can be sent again.");
+      return { wrong: "That was not sent: nod does not answer. It can be sent again." };
     }
-    if (!answer.ok) return trouble((await answer.text()).trim());
-    trouble("");
+    return answer.ok ? { go: (await answer.json()).go } : { wrong: (await answer.text()).trim() };
+  }
+
+  function renew(form, id) {
+    for (const e of form.querySelectorAll("input[name=id]")) e.value = id || fresh();
+  }
+
+  async function send(form, button) {
+    const body = new FormData(form, button);
+    const { wrong } = await post(form, body, button?.getAttribute("formaction") || form.getAttribute("action"));
+    trouble(wrong || "");
+    if (wrong) return;
     form.closest("details")?.removeAttribute("open");
     form.reset();
-    for (const id of form.querySelectorAll("input[name=id]")) id.value = fresh();
-    if (form.getAttribute("id") !== "say") return; // form.id is an input of it
-    byId("you").value = body.get("as");
-    keep("draft " + location.search, "");
-    const go = (await answer.json()).go;
-    const to = new URL(go, location);
-    if (to.searchParams.get("t") && !new URL(location).searchParams.get("t") && byId("log-thread") === null) location.assign(go);
-    else { const log = byId("log-thread") || byId("log-channel"); toEnd(log); byId("composer").focus(); }
+    renew(form);
   }
+
+  // Messages go one after the other, and each leaves the field at once: what is written
+  // while another one is on its way is no part of it, and is sent, too.
+  const line = []; // messages on their way
+  let root = "", going = ""; // the conversation that the first of them began, and its page
+  const attached = (body) => body.getAll("file").filter((f) => f.name);
+
+  async function say(form, button) {
+    const body = new FormData(form, button);
+    if (line.length && !body.get("text").trim() && !attached(body).length) return; // another click on what is sent already
+    form.reset();
+    renew(form);
+    keep("draft " + location.search, "");
+    byId("you").value = body.get("as");
+    byId("composer").focus();
+    if (line.push(body) > 1) return;
+    while (line.length) {
+      if (root) line[0].set("t", root);
+      const light = line[0].get("text").length < 10000 && !attached(line[0]).length; // as a browser sends what outlives its page
+      const { go, wrong } = await post(form, line[0], form.getAttribute("action"), Boolean(going) && light);
+      trouble(wrong || "");
+      if (wrong) return putBack(form, line.splice(0));
+      line.shift();
+      const to = new URL(go, location).searchParams.get("t");
+      if (to && !new URL(location).searchParams.get("t") && byId("log-thread") === null) [root, going] = [to, go];
+      else toEnd(byId("log-thread") || byId("log-channel"));
+    }
+    if (going) location.assign(going);
+  }
+
+  // putBack gives back what was not sent, before what was written since.
+  function putBack(form, unsent) {
+    const composer = byId("composer");
+    const file = form.querySelector("input[type=file]");
+    const since = composer.value;
+    const files = new DataTransfer();
+    for (const f of [...unsent.flatMap(attached), ...file.files]) files.items.add(f);
+    file.files = files.files;
+    composer.value = [...unsent.map((body) => body.get("text")), since].filter(Boolean).join("\n");
+    keep("draft " + location.search, composer.value);
+    // It may have arrived all the same: as it was, it is known by its id.
+    if (unsent.length === 1 && !since) renew(form, unsent[0].get("id"));
+  }
+
+  // What is being written when the page of a new conversation opens goes along.
+  addEventListener("pagehide", () => {
+    if (!going) return;
+    keep("draft " + new URL(going, location).search, byId("composer").value);
+    keep("draft " + location.search, "");
+  });
 
   const sending = new WeakSet(); // forms: none is sent twice at once, and none waits for another one
   document.addEventListener("submit", async (e) => {
     const form = e.target;
     if (form.method !== "post") return;
     e.preventDefault();
+    if (form.getAttribute("id") === "say") return say(form, e.submitter); // form.id is an input of it
     if (sending.has(form)) return;
     sending.add(form);
     try { await send(form, e.submitter); } finally { sending.delete(form); }
@@ -179,10 +232,12 @@
       e.preventDefault();
       e.target.form.requestSubmit();
     }
-    if (e.key === "Escape" && document.body.dataset.close) location.assign(document.body.dataset.close);
+    if (e.key === "Escape" && !e.isComposing && document.body.dataset.close) location.assign(document.body.dataset.close);
   });
 
   byId("you").addEventListener("change", (e) => e.target.form.submit());
+  // Who goes back to a page finds it filled in as it was left, by becoming somebody else.
+  addEventListener("pageshow", () => { byId("you").value = drawn(byId("you")); news(); });
   const composer = byId("composer");
   if (composer) {
     composer.value = kept("draft " + location.search) || composer.value;

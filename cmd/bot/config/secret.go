@@ -97,6 +97,9 @@ func gather(v reflect.Value, out *[]string) {
 			*out = append(*out, s.Reveal())
 			return
 		}
+		if s, ok := v.Interface().(Store); ok && s.URL.Reveal() == s.show {
+			return // there is no user and no password in it
+		}
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
 				gather(v.Field(i), out)

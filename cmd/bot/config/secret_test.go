@@ -153,3 +153,21 @@ tools:
 		}
 	}
 }
+
+// The address of a store is a secret where it holds a password, and else what check and
+// the log say of it.
+func TestStoreIsSecretWithAPassword(t *testing.T) {
+	for text, secret := range map[string]bool{
+		"sqlite:nod.db":                  false,
+		"redis://localhost:6379/0":       false,
+		"redis://:marker@localhost:6379": true,
+	} {
+		s, err := ParseStore(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len((&Config{Store: s}).Secrets()) > 0 && strings.Contains(strings.Join((&Config{Store: s}).Secrets(), "\n"), text); got != secret {
+			t.Errorf("%s: secret is %v, want %v", text, got, secret)
+		}
+	}
+}

@@ -78,11 +78,11 @@ var conditions = []mutant{
 	{"effect: what began is not begun again", calls, "	if c.started {\n		return d.lost(c)\n	}", "", ""},
 	{"effect: nobody ends it", work, "if k == acts {", "if false {", ""},
 	{"effect: its outcome goes by letter", work, "	if o.letter != nil {\n", "	if false {\n", ""},
-	{"effect: a letter is sent again", letters, "		if last || errors.Is(err, memory.ErrFenced) {", "		if true || last || errors.Is(err, memory.ErrFenced) {", ""},
+	{"effect: a letter is sent again", letters, "		if l.ending() || errors.Is(err, memory.ErrFenced) {", "		if true || errors.Is(err, memory.ErrFenced) {", ""},
 	{"effect: a drain waits for it", "agent/run/run.go", "	r.acting.Wait()\n", "", ""},
 	{"effect: unknown only after its time", calls, "return c.within + silence - min(quiet, c.within+silence), true", "return 0 * quiet, true", ""},
 	{"effect: unknown in the end", calls, "gone := c.by == \"\" || other && heard && left <= 0", "gone := other && heard && left < 0", ""},
-	{"effect: a process knows its own", driver, "over := d.Effects.find(call); over {", "over := d.Effects.find(call); over && false {", ""},
+	{"effect: a process knows its own", driver, "over := d.Effects.find(d.thread, call); over {", "over := d.Effects.find(d.thread, call); over && false {", ""},
 
 	// Turns. Whether a message that came meanwhile is answered in the same turn or in the
 	// next one is no guarantee: conversations hold that.
@@ -114,7 +114,7 @@ var planted = []mutant{
 		"an event that was acknowledged is handled exactly once",
 	},
 	{
-		"planted: a turn ends twice", next, "	ended := []memory.Body{memory.Ended{Turn: t.id}}\n	ref :=", "	ended := []memory.Body{memory.Ended{Turn: t.id}, memory.Ended{Turn: t.id}}\n	ref :=",
+		"planted: a turn ends twice", next, "	ended := []memory.Body{memory.Ended{Turn: t.id}}\n	if", "	ended := []memory.Body{memory.Ended{Turn: t.id}, memory.Ended{Turn: t.id}}\n	if",
 		"one turn at a time, in the order of the messages",
 	},
 	{

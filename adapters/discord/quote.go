@@ -1,0 +1,152 @@
+package discord
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"nod/chat"
+)
+
+// What a message answers, passes on or is asked about are not its author's words: it
+// is quoted, and neither a mention nor a command in it counts. The same holds for what
+// stands in a frame of its own below a bot's words, which is where most alerts stand.
+
+// files are those of a message, and of what it forwards.
+func (m message) files() []attachment {
+	out := slices.Clone(m.Attachments)
+	for _, s := range m.Snapshots {
+		if s.Message != nil {
+			out = append(out, s.Message.Attachments...)
+		}
+	}
+	return out
+}
+
+// quoted are the messages that a message answers or forwards, and what stands in it
+// beside its text.
+func (a *Adapter) quoted(m message) []chat.Quote {
+	var out []chat.Quote
+	if r := m.Referenced; m.Type == replyMessage && r != nil && r.Author != nil {
+		before := len(out)
+		if out = a.quote(out, a.from(*r), *r); len(out) == before && m.GuildID != "" && !a.reads() && r.Author.ID != a.self.who().ID {
+			out = append(out, chat.Quote{From: a.from(*r), Text: hiddenText})
+		}
+	}
+	if t := m.Aside; t != nil {
+		out = a.quote(out, a.from(*t), *t)
+	}
+	if a.asked(m) == nil {
+		out = a.cite(out, a.from(m), m, m.framed())
+	}
+	return a.forwarded(out, m)
+}
+
+// quote quotes what a message says, and what it forwards.
+func (a *Adapter) quote(out []chat.Quote, from chat.User, m message) []chat.Quote {
+	parts := []string{firstOf(m.Content, m.unspoken())}
+	if string(from.ID) != a.self.who().ID { // what the bot's own cards say is no word of anybody's
+		parts = append(parts, m.framed())
+	}
+	return a.forwarded(a.cite(out, from, m, strings.Join(parts, "\n")), m)
+}
+
+func (a *Adapter) forwarded(out []chat.Quote, m message) []chat.Quote {
+	for _, s := range m.Snapshots {
+		if s.Message != nil {
+			out = a.quote(out, chat.User{Name: "somebody (forwarded)"}, *s.Message)
+		}
+	}
+	return out
+}
+
+// cite quotes a text of a message, if there is any.
+func (a *Adapter) cite(out []chat.Quote, from chat.User, m message, text string) []chat.Quote {
+	w := a.words(m)
+	w.self, w.stands = "", nil
+	if text = w.readable(text); text != "" {
+		out = append(out, chat.Quote{From: from, Text: text})
+	}
+	return out
+}
+
+// embed is what nod reads of one
+// (https://discord.com/developers/docs/resources/message#embed-object).
+type embed struct {
+	Type   string `json:"type"`
+	URL    string `json:"url"`
+	Title  string `json:"title"`
+	Text   string `json:"description"`
+	Author struct {
+		Name string `json:"name"`
+	} `json:"author"`
+	Fields []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"fields"`
+	Footer struct {
+		Text string `json:"text"`
+	} `json:"footer"`
+}
+
+// richEmbed is the type of those that are written; the others are previews of links.
+const richEmbed = "rich"
+
+// framed is the text of a message's embeds and of its cards. Of a person's message, and
+// of one that has its link, an embed is the preview of that. Whoever wrote a message
+// that is forwarded Discord doesn't tell.
+func (m message) framed() string {
+	if by := m.Author; by != nil && !by.Bot && m.WebhookID == "" {
+		return ""
+	}
+	var embeds []json.RawMessage
+	_ = json.Unmarshal(m.Embeds, &embeds) // none, if they are no list
+	var parts []string
+	for _, raw := range embeds {
+		var e embed
+		preview := json.Unmarshal(raw, &e) != nil || e.Type != richEmbed || e.URL != "" && strings.Contains(m.Content, e.URL)
+		if !preview {
+			parts = append(parts, e.says()...)
+		}
+	}
+	if m.Flags&components != 0 {
+		parts = displayed(parts, m.Components, 0)
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return strings.TrimSpace(s) == "" }), "\n")
+}
+
+// says is what an embed shows, a line each.
+func (e embed) says() []string {
+	lines := []string{e.Author.Name, e.Title, e.URL, e.Text}
+	for _, f := range e.Fields {
+		lines = append(lines, f.Name+": "+f.Value)
+	}
+	return append(lines, e.Footer.Text)
+}
+
+// textDisplay is the kind of component that shows text, and deepest is how deep they
+// stand within each other
+// (https://discord.com/developers/docs/components/reference#text-display).
+const (
+	textDisplay = 10
+	deepest     = 4
+)
+
+// displayed collects the texts that components show.
+func displayed(parts []string, raw json.RawMessage, depth int) []string {
+	var all []struct {
+		Type       int             `json:"type"`
+		Content    string          `json:"content"`
+		Components json.RawMessage `json:"components"`
+	}
+	if len(raw) == 0 || depth > deepest || json.Unmarshal(raw, &all) != nil {
+		return parts
+	}
+	for _, c := range all {
+		if c.Type == textDisplay {
+			parts = append(parts, c.Content)
+		}
+		parts = displayed(parts, c.Components, depth+1)
+	}
+	return parts
+}

@@ -1,5 +1,0 @@
-//go:build race
-
-package run_test
-
-func init() { raced = true }

@@ -1,0 +1,79 @@
+package run_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"nod/llm"
+	"nod/memory"
+)
+
+// narrow is a model that takes less than the budget says.
+type narrow struct {
+	most    int // bytes of a prompt
+	refused int
+	tool    string // called first in each turn, where it is not empty
+}
+
+func (n *narrow) Complete(_ context.Context, req llm.Request, _ func(llm.Delta)) (llm.Response, error) {
+	size := 0
+	for _, m := range req.Messages {
+		size += len(m.Text)
+	}
+	if size > n.most {
+		n.refused++
+		return llm.Response{}, &llm.Error{Fault: llm.TooLong, Status: 400}
+	}
+	last := req.Messages[len(req.Messages)-1]
+	if n.tool != "" && last.Role == llm.User {
+		return llm.Response{Calls: []llm.Call{{ID: fmt.Sprint("c", size), Name: n.tool, Args: "{}"}}}, nil
+	}
+	return llm.Response{Text: "answer " + strings.Repeat("word ", 20)}, nil
+}
+
+// A thread outgrows what the model takes, which is less than the budget: less of it is
+// sent, nobody has to make it forget, and it is not tried out at every call. What is too
+// long by itself is said to be, and the next question is answered.
+func TestOutgrowsTheModel(t *testing.T) {
+	t.Parallel()
+	for _, called := range []string{"", "look"} {
+		t.Run("calls "+called, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T, store memory.Full) {
+				w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) {
+					return llm.Result{Text: strings.Repeat("seen ", 60)}, nil
+				}, tool("look", true))
+				m := &narrow{most: 4000, tool: called}
+				w.runner.Model = m
+				w.start()
+				ask := func(text string) string {
+					if err := w.say(text); err != nil {
+						t.Fatal(err)
+					}
+					synctest.Wait()
+					lines := w.board.Lines()
+					return lines[len(lines)-1]
+				}
+				for i := range 40 {
+					got := ask(fmt.Sprint(i, strings.Repeat(" why", 50)))
+					if strings.Contains(got, "too long") {
+						t.Fatalf("question %d: %s", i, got)
+					}
+				}
+				if m.refused == 0 || m.refused > 15 {
+					t.Errorf("%d prompts were refused", m.refused)
+				}
+				if got := ask("x" + strings.Repeat(" why", 1200)); !strings.Contains(got, "too long for the model") {
+					t.Errorf("too long by itself: %s", got)
+				}
+				if got := ask("and now?"); strings.Contains(got, "too long") {
+					t.Errorf("the next question: %s", got)
+				}
+				w.stop()
+			})
+		})
+	}
+}

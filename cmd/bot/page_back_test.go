@@ -1,0 +1,14 @@
+package main
+
+import "testing"
+
+// Whoever goes back to a page is on it who they were there.
+func TestPageBack(t *testing.T) {
+	o := openOffice(t)
+	ada := o.visit(browser(t), "ada")
+	ada.until(`((e) => { e.value = "ben"; e.dispatchEvent(new Event("change", {bubbles: true})); return true; })(document.querySelector("#you"))`)
+	ada.until(`location.search.includes("as=ben") && document.querySelector("#you").value === "ben"`)
+	ada.js(`(setTimeout(() => history.back()), true)`)
+	ada.until(`location.search.includes("as=ada") && document.querySelector("#say input[name=as]").value === "ada"`)
+	ada.until(`document.querySelector("#you").value === "ada"`)
+}
