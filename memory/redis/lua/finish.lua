@@ -1,5 +1,5 @@
 -- finish lets go of a thread, if the head of its log is the one that the caller
--- has seen, and moves what that saw of the inbox to the log.
+-- has seen, and moves what that saw of the inbox to the log, and what it held.
 -- After the lists: deadline, keep.
 -- Gives 0, whether there is more in the inbox and so nothing was released,
 -- whether anything was moved, now; or -1, the head and last Seq when it is
@@ -15,7 +15,7 @@ elseif (h.c or '') ~= seen then
   return {-1, h.c or '', num(h.n)}
 else
   if redis.call('LLEN', key('i', thread)) > taken then return {0, 1, 0, now} end
-  if taken > 0 then
+  if #entries > 0 then
     local other = unchained()
     if other then return other end
     local last = append(num(h.n))
