@@ -279,7 +279,7 @@ func (d *decision) answering(t *turn, last *step) Action {
 			return act
 		}
 		p := chat.Post{Key: memory.PostKey(t.answerName(), draft.Answer), ReplyTo: t.replyTo(), Text: d.s.answerText(t)}
-		return Post{Post: p, Look: d.before(last.seq), Then: d.unlessSteps(t)}
+		return Post{Post: p, Look: d.before(last.seq), Then: d.unlessSteps(t), Before: d.stepsBefore(t)}
 	case more && !t.emptyTwice(), used == most+1 && draft.evaded():
 		return d.call(t, phase{}) // after the last call once more, and plainly
 	}
@@ -353,10 +353,25 @@ func (s *state) unfolded(t *turn) bool {
 
 // fold shows the steps of a turn as they are in the end.
 func (d *decision) fold(t *turn) Edit {
+	return Edit{Ref: d.s.posted[t.stepsName()], Post: d.folded(t), Key: t.foldName()}
+}
+
+func (d *decision) folded(t *turn) chat.Post {
 	steps := d.s.steps(t, d.a.Prices)
 	steps.Done = true
-	p := chat.Post{Key: t.stepsName(), ReplyTo: t.replyTo(), Steps: &steps}
-	return Edit{Ref: d.s.posted[t.stepsName()], Post: p, Key: t.foldName()}
+	return chat.Post{Key: t.stepsName(), ReplyTo: t.replyTo(), Steps: &steps}
+}
+
+// stepsBefore is the steps message that is posted right before the answer of a turn, as
+// it is once that stands, where there is none yet: then nothing has to be folded, and the
+// answer ends the turn. One that an earlier run may have posted is found first.
+func (d *decision) stepsBefore(t *turn) *Post {
+	if d.s.has(t.stepsName()) || !t.acts() || d.before(t.id) {
+		return nil
+	}
+	p := d.folded(t)
+	p.Steps.Status = textDone
+	return &Post{Post: p, Then: []memory.Body{memory.Posted{Key: t.foldName()}, memory.Ended{Turn: t.id}}}
 }
 
 // folds shows the steps of turns so that ended before that was done.
@@ -368,12 +383,12 @@ func (d *decision) folds() (out []Action) {
 }
 
 // Still gives what is not in the log by now of bodies that were to follow an action: a
-// turn may have ended meanwhile.
+// turn may have ended meanwhile, or was forgotten.
 func (l *Log) Still(bodies []memory.Body) []memory.Body {
 	return slices.DeleteFunc(slices.Clone(bodies), func(b memory.Body) bool {
 		e, ok := b.(memory.Ended)
 		t := l.state.turn(e.Turn)
-		return ok && t != nil && t.ended
+		return ok && (t == nil || t.ended)
 	})
 }
 

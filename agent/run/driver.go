@@ -38,6 +38,9 @@ type driver struct {
 	works   map[string]*work // under way, by what they do
 	told    map[string]bool  // calls whose outcome this driver took from memory
 	owed    []memory.Body    // that go with the next commit
+	mail    bool             // something arrived that no commit fetched
+	since   time.Time        // when the first of what is held was, by the host's clock
+	heard   moment           // when the store last said what time it is
 	steps   stepsPost
 	growth  *growth     // of the model call that runs
 	grown   []chat.Post // what is shown of it that is no message yet
@@ -109,9 +112,7 @@ func (d *driver) drive() error {
 		}
 		d.interrupt()
 		act := d.decide()
-		d.showSteps(act)
-		d.besides()
-		begun, err := d.perform(act)
+		begun, err := d.begins(act)
 		if err != nil {
 			return err
 		}
@@ -123,6 +124,17 @@ func (d *driver) drive() error {
 			return err
 		}
 	}
+}
+
+// begins has an action begun, and what is drawn and done beside it; begun is as of
+// perform.
+func (d *driver) begins(act agent.Action) (begun bool, err error) {
+	err = d.showSteps(act)
+	if err != nil || d.decided == nil { // what was held is written for them, and something may have come along
+		return true, err
+	}
+	d.besides()
+	return d.perform(act)
 }
 
 // read reads the log, of a long one no more than what is new to this process.
@@ -157,11 +169,11 @@ func (d *driver) take() error {
 	if lost {
 		return memory.ErrFenced
 	}
+	d.mail = d.mail || mail
 	d.mu.Lock()
 	box := d.box
 	d.box = nil
 	d.mu.Unlock()
-	from := len(d.held.Log)
 	for i, o := range box {
 		delete(d.works, o.key)
 		if o.key != stepsWork { // it may have to be begun again, and nothing says that an action can be performed twice
@@ -177,13 +189,12 @@ func (d *driver) take() error {
 			return err
 		}
 	}
-	now := d.now()
 	switch {
-	case !d.until.IsZero() && !now.Before(d.until):
+	case !d.until.IsZero() && !d.now().Before(d.until):
 		d.until = time.Time{}
 		return d.commit(memory.Due{})
-	case mail && len(d.held.Log) == from: // else it came along
-		return d.commit()
+	case d.mail, d.held.Late > 0 && !d.Host.Now().Before(d.since.Add(d.Hold)):
+		return d.write()
 	}
 	return nil
 }
@@ -261,7 +272,7 @@ func (d *driver) interrupt() {
 // way; over says that it did.
 func (d *driver) rest(act agent.Action) (over bool, err error) {
 	if len(d.owed) > 0 {
-		return false, d.commit()
+		return false, d.write()
 	}
 	w, waits := act.(agent.Wait)
 	if waits && len(d.works) == 0 {
@@ -291,32 +302,43 @@ func (d *driver) earliest() time.Time {
 	if !d.until.IsZero() {
 		sooner(d.Host.Now().Add(d.until.Sub(d.now())))
 	}
-	sooner(d.steps.next(d.pace()))
+	sooner(d.steps.next(d.pace(), d.Hold))
 	sooner(d.growsAt())
+	if d.held.Late > 0 {
+		sooner(d.since.Add(d.Hold))
+	}
 	return at
 }
 
 // finish lets the thread go, unless something arrived meanwhile.
 func (d *driver) finish(w agent.Wait) (over bool, err error) {
-	d.drawSteps(true)
+	if err := d.drawSteps(true); err != nil || d.decided == nil { // something may have come along with what was written for them
+		return false, err
+	}
 	d.platform.Working(d.thread, false)
 	if len(d.held.Log) > d.ReadAgain {
 		d.held.Kept = d.log
 		defer func() { d.held.Kept = nil }()
 	}
+	own, is, last := d.held.Holding(), d.log.Standing(), d.log.Last()
 	var more bool
 	err = d.insist(func() (err error) {
 		more, err = d.Store.Finish(background, d.held, d.lookAt(w.Until))
 		return err
 	})
-	if err == nil && !more {
-		d.log = nil // whoever claims the thread next may have it by now
-	}
-	if err != nil || !more {
+	if err != nil {
 		return true, err
 	}
+	if d.held.Late == 0 {
+		d.noted(own)
+	}
+	if !more {
+		d.log = nil // whoever claims the thread next may have it by now
+		d.Standings.tell(d.thread, is, last)
+		return true, nil
+	}
 	d.platform.Working(d.thread, true)
-	return false, d.commit()
+	return false, d.write()
 }
 
 // letterLate is how often a thread is looked at that waits for a letter.
@@ -340,11 +362,47 @@ func (d *driver) lookAt(until time.Time) time.Time {
 // the store alone, since half a word from it would be worse than a late one.
 var background = context.Background()
 
-// commit appends to the log, together with what is owed, and says so to whom it
-// concerns.
+// commit appends to the log. What nobody outside knows of is held for a moment, so that
+// a turn that goes on at once is written once.
 func (d *driver) commit(bodies ...memory.Body) error {
+	if !d.holds(bodies) {
+		return d.write(bodies...)
+	}
+	if d.held.Late == 0 {
+		d.since = d.Host.Now()
+	}
+	d.took(d.held.Hold(d.heard.store.Add(d.Host.Now().Sub(d.heard.host)), bodies...))
+	return nil
+}
+
+// moment is one point of time by two clocks.
+type moment struct{ store, host time.Time }
+
+// holds says whether bodies may be held: not when the thread is handed on soon.
+func (d *driver) holds(bodies []memory.Body) bool {
+	return d.Hold > 0 && len(d.owed) == 0 && !d.draining() && memory.Holds(d.held.Log, bodies...)
+}
+
+// flush has the store know what is held, before something that rests on it is seen outside.
+func (d *driver) flush() (done bool, err error) {
+	if d.held.Late == 0 {
+		return false, nil
+	}
+	return true, d.write()
+}
+
+// took takes entries into what decisions are made on.
+func (d *driver) took(entries []memory.Entry) {
+	d.decided = nil
+	d.log.Append(entries...)
+	d.questions.hear(d.log)
+}
+
+// write commits what is held, what is owed, and bodies behind it, and says so to whom it
+// concerns.
+func (d *driver) write(bodies ...memory.Body) error {
 	bodies = append(d.owed, bodies...)
-	from := len(d.held.Log)
+	from, late := len(d.held.Log), d.held.Late
 	var arrived []memory.Entry
 	err := d.insist(func() (err error) {
 		arrived, err = d.Store.Commit(background, d.held, bodies...)
@@ -353,18 +411,25 @@ func (d *driver) commit(bodies ...memory.Body) error {
 	if err != nil {
 		return err
 	}
-	d.owed, d.decided = nil, nil
-	d.log.Append(d.held.Log[from:]...)
-	d.Standings.tell(d.thread, d.log)
-	d.questions.hear(d.log)
-	own := d.held.Log[from : len(d.held.Log)-len(arrived)]
+	d.owed, d.mail = nil, false
+	d.took(d.held.Log[from:])
+	d.Standings.tell(d.thread, d.log.Standing(), d.log.Last())
+	own := d.held.Log[from-late : len(d.held.Log)-len(arrived)]
+	if len(bodies) > 0 { // the store's clock may have been set, and what is held must not lie beyond what it does next
+		d.heard = moment{own[len(own)-1].At, d.Host.Now()}
+	}
+	d.noted(own)
+	return nil
+}
+
+// noted says what the store was told.
+func (d *driver) noted(own []memory.Entry) {
 	for _, e := range own {
 		d.Observe(d.held, e)
 	}
 	for _, line := range memory.EffectsOf(d.thread, own).Audit {
 		d.Log.Info("audit", "audit", line)
 	}
-	return nil
 }
 
 // mostTries is how often a store that takes other writes may refuse one before it
@@ -430,6 +495,7 @@ func (d *driver) fails(err error) {
 // held and that nobody drives would stand still for ever: it is tried until it is
 // done, or the process ends, by which a claim lapses.
 func (d *driver) giveBack(pause time.Duration) {
+	d.held.Drop() // whoever takes it up again does that again
 	var more bool
 	err := d.persist(func() (err error) {
 		more, err = d.Store.Finish(background, d.held, d.now().Add(pause))
@@ -458,9 +524,9 @@ func (d *driver) persist(do func() error) error {
 }
 
 func (d *driver) handOff() {
-	if len(d.owed) > 0 {
-		if err := d.commit(); err != nil {
-			d.Log.Warn("note the last posts", "thread", d.thread.String(), "error", err)
+	if len(d.owed) > 0 || d.held.Late > 0 {
+		if err := d.write(); err != nil {
+			d.Log.Warn("note what was done last", "thread", d.thread.String(), "error", err)
 		}
 	}
 	if err := d.Store.Handoff(background, d.held); err != nil && !errors.Is(err, memory.ErrFenced) {

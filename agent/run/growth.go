@@ -88,10 +88,10 @@ func (d *driver) growsAt() time.Time {
 
 // drawGrowth shows thought and answer as far as they have grown: in the steps
 // message where that stands, and else on platforms that show what is no message.
-func (d *driver) drawGrowth() {
+func (d *driver) drawGrowth() error {
 	now := d.Host.Now()
 	if at := d.growsAt(); at.IsZero() || now.Before(at) {
-		return
+		return nil
 	}
 	g := d.growth
 	g.drawn = now
@@ -105,7 +105,7 @@ func (d *driver) drawGrowth() {
 		return nil
 	})
 	if err != nil {
-		return
+		return nil // it was logged, and is drawn for show
 	}
 	var posts []chat.Post
 	switch {
@@ -114,12 +114,15 @@ func (d *driver) drawGrowth() {
 		posts = append(posts, steps)
 	case d.steps.differs(*steps.Steps):
 		d.steps.drawn(*steps.Steps, now)
-		d.redraw(ref, steps)
+		if err := d.redraw(ref, steps); err != nil {
+			return err
+		}
 	}
 	if answers {
 		posts = append(posts, answer)
 	}
 	d.grow(posts)
+	return nil
 }
 
 // grow has the platform show what is being written, if it can.

@@ -262,7 +262,7 @@ func (k *killed) begin() {
 		hands = &life{}
 	}
 	k.runner = &run.Runner{
-		Store: mortal{k.full, k.life}, Model: once{}, Tools: handy{hands, &k.ran}, Agent: r.Agent, Grace: r.Grace, Effects: r.Effects,
+		Store: mortal{k.full, k.life}, Model: once{}, Tools: handy{hands, &k.ran}, Agent: r.Agent, Grace: r.Grace, Effects: r.Effects, Hold: run.DefaultHold,
 		Platforms: map[string]run.Platform{"board": reached{k.board, k.life}},
 	}
 	k.start()

@@ -23,6 +23,13 @@ const (
 
 // post makes a post and notes it.
 func (d *driver) post(key string, act agent.Post) {
+	switch {
+	case act.Before == nil:
+	case act.Before.Post.Key == d.steps.key:
+		act.Before = nil
+	default:
+		d.steps.begun(act.Before.Post, d.Host.Now())
+	}
 	d.begin(key, posts, func(ctx context.Context) outcome { return d.makePost(ctx, act) })
 }
 
@@ -32,6 +39,7 @@ func (d *driver) makePost(ctx context.Context, act agent.Post) outcome {
 			d.Log.Warn("free a file", "thread", d.thread.String(), "error", err)
 		}
 	}
+	before, after := d.postBefore(ctx, act.Before)
 	ref, err := d.send(ctx, act.Post, act.Look)
 	return outcome{settle: func() error {
 		posted := memory.Posted{Key: act.Post.Key, Ref: ref, Stood: d.stood(act.Post, ref)}
@@ -39,6 +47,7 @@ func (d *driver) makePost(ctx context.Context, act agent.Post) outcome {
 		var refused chat.Refused
 		switch {
 		case err == nil:
+			then = slices.Concat(then, d.log.Still(after))
 		case errors.As(err, &refused):
 			posted.Refused = refused.Notice()
 			fallthrough
@@ -48,8 +57,21 @@ func (d *driver) makePost(ctx context.Context, act agent.Post) outcome {
 				then = act.Refused
 			}
 		}
-		return d.commit(append([]memory.Body{posted}, then...)...)
+		return d.commit(slices.Concat(before, []memory.Body{posted}, then)...)
 	}}
+}
+
+// postBefore posts the steps that go before an answer, if there are any. It gives what is
+// noted of them, and what is behind the answer once that stands too.
+func (d *driver) postBefore(ctx context.Context, act *agent.Post) (before, after []memory.Body) {
+	if act == nil {
+		return nil, nil
+	}
+	posted := d.postSteps(ctx, act.Post, false)
+	if !posted.Ref.IsZero() {
+		after = act.Then
+	}
+	return []memory.Body{posted}, after
 }
 
 // stood is since when a card stands, where the platform knows.
@@ -336,7 +358,7 @@ const textWhy = "I noted that this answer was not good. What was wrong with it? 
 func (d *driver) askWhy(key string, act agent.AskWhy) {
 	d.begin(key, posts, func(context.Context) outcome {
 		return outcome{settle: func() error {
-			if err := d.commit(memory.Posted{Key: act.Key}); err != nil {
+			if err := d.write(memory.Posted{Key: act.Key}); err != nil {
 				return err
 			}
 			d.wonder(act)

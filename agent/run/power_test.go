@@ -95,7 +95,7 @@ func (p powered) Put(ctx context.Context, t chat.ThreadID, b memory.Body, ids ..
 
 // Commit implements memory.Store.
 func (p powered) Commit(ctx context.Context, r *memory.Run, bodies ...memory.Body) (arrived []memory.Entry, err error) {
-	soon := memory.Soon(r.Log, bodies...)
+	soon := memory.Soon(r.Log, r.Unkept(bodies...)...)
 	err = p.both(func() error {
 		if arrived, err = p.Full.Commit(ctx, r, bodies...); err != nil || soon {
 			return err
@@ -152,8 +152,19 @@ func (a acting) Call(_ context.Context, _ chat.Desk, c llm.Call) (llm.Result, er
 // the most.
 func TestKillWalkPowerCut(t *testing.T) {
 	t.Parallel()
+	powerCuts(t, 0)
+}
+
+// So it is where most of a turn is held until something of it is to be seen.
+func TestKillWalkPowerCutWhileHeld(t *testing.T) {
+	t.Parallel()
+	powerCuts(t, 5*time.Second)
+}
+
+func powerCuts(t *testing.T, hold time.Duration) {
+	t.Helper()
 	n := int64(1)
-	for ; !t.Failed() && powerCutAt(t, n); n += crash.Every() {
+	for ; !t.Failed() && powerCutAt(t, hold, n); n += crash.Every() {
 	}
 	if n < 30 {
 		t.Errorf("only %d boundaries: the walk does not see the turn", n-1)
@@ -161,10 +172,10 @@ func TestKillWalkPowerCut(t *testing.T) {
 	t.Logf("%d boundaries", n-1)
 }
 
-func powerCutAt(t *testing.T, n int64) (more bool) {
+func powerCutAt(t *testing.T, hold time.Duration, n int64) (more bool) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		c := newPowerCut(t, dir, n)
+		c := newPowerCut(t, dir, hold, n)
 		c.goes(c.say("go"))
 		card, ok := c.board.Find("act")
 		if !ok {
@@ -197,12 +208,13 @@ type powerCut struct {
 	disk *disk
 	full memory.Full
 	acts int
+	hold time.Duration
 }
 
-func newPowerCut(t *testing.T, dir string, n int64) *powerCut {
+func newPowerCut(t *testing.T, dir string, hold time.Duration, n int64) *powerCut {
 	act := tool("act", false)
 	act.Risk, act.Timeout = agent.Ask, time.Minute
-	c := &powerCut{world: newWorld(t, nil, nil, tool("look", true), act), life: &life{at: n}, disk: &disk{dir: dir}}
+	c := &powerCut{world: newWorld(t, nil, nil, tool("look", true), act), life: &life{at: n}, disk: &disk{dir: dir}, hold: hold}
 	c.begin()
 	return c
 }
@@ -223,7 +235,7 @@ func (c *powerCut) begin() {
 	store := powered{mortal{c.full, c.life}, c.disk}
 	c.inbox.Store = keeping{c.full, c.disk}
 	c.runner = &run.Runner{
-		Store: store, Model: reader{}, Tools: acting{c.life, &c.acts}, Agent: c.runner.Agent, Grace: c.runner.Grace,
+		Store: store, Model: reader{}, Tools: acting{c.life, &c.acts}, Agent: c.runner.Agent, Grace: c.runner.Grace, Hold: c.hold,
 		Platforms: map[string]run.Platform{"board": reached{c.board, c.life}},
 	}
 	c.start()

@@ -57,14 +57,14 @@ func (s *Standings) get(thread chat.ThreadID) *standing {
 	return st
 }
 
-// tell notes what a log has come to by now. It waits for nobody: while the log is being
-// read by another, that is the more.
-func (s *Standings) tell(thread chat.ThreadID, log *agent.Log) {
+// tell notes what a log came to at a Seq that the store has. It waits for nobody: while
+// the log is being read by another, that is the more.
+func (s *Standings) tell(thread chat.ThreadID, is chat.Standing, last uint64) {
 	if s == nil {
 		return
 	}
 	if st := s.get(thread); st.mu.TryLock() {
-		st.told, st.toldAt = log.Standing(), log.Last()
+		st.told, st.toldAt = is, last
 		st.mu.Unlock()
 	}
 }

@@ -220,6 +220,8 @@ func (b *Board) post(thread chat.ThreadID, p chat.Post, look bool) (chat.Message
 		b.note("ask %s %s of %s%s%s", p.Approval.Tool, p.Approval.Args, strings.Join(p.Approval.Approvers, ", "), because(p.Approval.Why), marked(p.Approval.Marks))
 		b.preview(p.Approval.Preview)
 		b.outcome(*p.Approval)
+	case p.Steps != nil && p.Steps.Done:
+		b.note("steps %s: %s", p.Steps.Status, summary(*p.Steps))
 	case p.File != nil:
 		b.note("file %s", p.File.Name)
 	case p.Text != nil && p.Text.Notice:
