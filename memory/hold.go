@@ -3,8 +3,8 @@ package memory
 import "time"
 
 // Hold puts bodies at the end of the log without the store, which is told of them by the
-// run's next commit, in front of what that one is about, or by its end. A process that dies before has
-// never decided them: see [Holds]. at is the store's clock.
+// run's next commit, in front of what that one is about, or by its end. A process that dies
+// before has never decided them: see [Holds]. at is the store's clock.
 func (r *Run) Hold(at time.Time, bodies ...Body) []Entry {
 	at = time.UnixMilli(at.UnixMilli()).UTC() // as exactly as stores keep it
 	last := LastSeq(r.Log)

@@ -106,13 +106,7 @@ func TestSeenIsKnown(t *testing.T) {
 		}}
 		w.model.Add("call act {}")
 		w.model.Add("say It acted.")
-		w.start()
-		if err := w.say("act"); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Second)
-		synctest.Wait()
-		w.stop()
+		w.plays("act")
 		wantLines(t, w.board, "answer It acted.", "steps Done: act done")
 	})
 }
@@ -143,13 +137,7 @@ func TestHeardWhileHeld(t *testing.T) {
 		w.runner.Hold = time.Hour
 		w.model.Add("call look {}")
 		w.model.Add("expect in Berlin, please\nsay It is noon in Berlin.")
-		w.start()
-		if err := w.say("what time is it?"); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Second)
-		synctest.Wait()
-		w.stop()
+		w.plays("what time is it?")
 		if got := w.board.Lines(); !slices.Contains(got, "answer It is noon in Berlin.") {
 			t.Errorf("people saw:\n%s", strings.Join(got, "\n"))
 		}
@@ -189,13 +177,7 @@ func TestHeldIsDropped(t *testing.T) {
 			w.model.Add("call look {}")
 			w.model.Add("say It is noon.")
 		}
-		w.start()
-		if err := w.say("what time is it?"); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		w.stop()
+		w.plays("what time is it?")
 		wantLines(t, w.board, "answer It is noon.", "steps Done: look done")
 	})
 }
@@ -234,13 +216,7 @@ func TestStepsBeforeARefusedAnswer(t *testing.T) {
 		w.runner.Platforms["board"] = speechless{seen}
 		w.model.Add("call look {}")
 		w.model.Add("say It is noon.")
-		w.start()
-		if err := w.say("what time is it?"); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		w.stop()
+		w.plays("what time is it?")
 		if seen.last() != "Done" || w.board.StepsMessages() != 1 {
 			t.Errorf("the steps end as %q, in %d messages", seen.status, w.board.StepsMessages())
 		}
@@ -259,6 +235,18 @@ func (m speechless) Post(ctx context.Context, thread chat.ThreadID, p chat.Post,
 		return chat.MessageRef{}, chat.Refused{Platform: "Slack", Code: "msg_blocks_too_long"}
 	}
 	return m.watched.Post(ctx, thread, p, look)
+}
+
+// plays has somebody ask something, and lets a minute of the bubble's pass.
+func (w *world) plays(text string) {
+	w.t.Helper()
+	w.start()
+	if err := w.say(text); err != nil {
+		w.t.Fatal(err)
+	}
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	w.stop()
 }
 
 // wantKinds checks what a store has of a thread.
@@ -313,13 +301,7 @@ func TestArrivesWhileDrawn(t *testing.T) {
 		w.runner.Platforms["board"] = paced{w.board}
 		w.model.Add("call look {}\ncall act {}")
 		w.model.Add("say It acted.")
-		w.start()
-		if err := w.say("act"); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		w.stop()
+		w.plays("act")
 		if ran != 1 || store.arrives != nil {
 			t.Errorf("the call ran %d times; the vote came: %t", ran, store.arrives == nil)
 		}
