@@ -444,9 +444,14 @@ func (t *turn) stepsName() string  { return "steps/" + t.name }
 func (t *turn) foldName() string   { return t.stepsName() + "/done" }
 func (t *turn) answerName() string { return "answer/" + t.name }
 
-// name is the name of a turn that opens now.
-func (d *decision) name(turn uint64) string {
-	return named(strconv.FormatUint(turn, 10), d.log.claim.Token)
+// name is the name of a turn that opens now: that of what opens it, so that whoever takes
+// it up again after a process that died has the same one, and finds what that one posted.
+// Where that has no name, the claim's is taken.
+func (d *decision) name(turn uint64, by chat.MessageRef) string {
+	if by.IsZero() {
+		return named(strconv.FormatUint(turn, 10), d.log.claim.Token)
+	}
+	return named(strconv.FormatUint(turn, 10), memory.Short(by.String()))
 }
 
 // mostKept is how long a log may become before a thread at rest lets go of its

@@ -218,7 +218,7 @@ func (d *decision) ordering(m *message, o order, plain []memory.Body) []memory.B
 func (d *decision) resumed(m *message, c *call) memory.Opened {
 	last := d.s.lastTry()
 	b := memory.Opened{
-		Turn: m.seq, Name: d.name(m.seq), Requester: m.From, Again: last.id, From: c.ID,
+		Turn: m.seq, Name: d.name(m.seq, m.Ref), Requester: m.From, Again: last.id, From: c.ID,
 		Try: last.tries + 2, Voices: last.senders(d.s.last), To: c.turn.replyTo(),
 	}
 	if how := Strategy(c.turn.strategy); how == Reflexion {

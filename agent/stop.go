@@ -19,7 +19,7 @@ func (d *decision) stop() Action {
 	}
 	m := d.s.waiting[0]
 	return Record{[]memory.Body{
-		memory.Opened{Turn: m.seq, Name: d.name(m.seq), Requester: m.From},
+		memory.Opened{Turn: m.seq, Name: d.name(m.seq, m.Ref), Requester: m.From},
 		memory.Stopped{Turn: m.seq, By: by, Seen: seen},
 	}}
 }

@@ -51,7 +51,7 @@ func (d *decision) opened(m *message) memory.Opened {
 	if _, ok := m.order(); ok || how == Straight {
 		how = ""
 	}
-	return memory.Opened{Turn: m.seq, Name: d.name(m.seq), Requester: m.From, Strategy: string(how)}
+	return memory.Opened{Turn: m.seq, Name: d.name(m.seq, m.Ref), Requester: m.From, Strategy: string(how)}
 }
 
 // phase is what a model call is for. The zero phase goes on with the turn.

@@ -22,7 +22,7 @@ func (d *decision) again() Action {
 	for _, r := range d.s.reacts {
 		if t, why := d.s.retried(r.Reaction); t != nil && why == "" {
 			return Record{[]memory.Body{memory.Opened{
-				Turn: r.seq, Name: d.name(r.seq), Requester: t.requester, Strategy: t.strategy, Again: t.id,
+				Turn: r.seq, Name: d.name(r.seq, r.On), Requester: t.requester, Strategy: t.strategy, Again: t.id,
 				Try: t.tries + 2, Voices: t.senders(d.s.last), To: t.replyTo(),
 			}}}
 		}

@@ -12,9 +12,12 @@ import (
 // PostKey is the key of a post: its name in the thread, and a digest of what is
 // shown, so that a post that shows something else never has the same key. A
 // platform that keeps keys may therefore give an older post back for one.
-func PostKey(name, shown string) string {
-	sum := sha256.Sum256([]byte(shown))
-	return name + "~" + hex.EncodeToString(sum[:5])
+func PostKey(name, shown string) string { return name + "~" + Short(shown) }
+
+// Short is as much of a word's digest as names need: 40 bits of it, in hex.
+func Short(word string) string {
+	sum := sha256.Sum256([]byte(word))
+	return hex.EncodeToString(sum[:5])
 }
 
 // PostName is the name in a key. Keys of earlier builds have no digest.

@@ -37,13 +37,13 @@ func (r *Run) Drop() {
 
 // Holds says whether a run may keep bodies to itself for a moment ([Run.Hold]): what is
 // enough to be on the disk a while later ([Soon]), since it would be done again or found on
-// the platform, and that a turn began, of which nobody outside knows yet. Before anything is
-// posted, and before a side effect begins, the store is told. A card is known at once, since
-// people vote on it.
+// the platform, and that a turn began and what the model said, of which nobody outside knows
+// yet. Before an answer or a card is posted, and before a side effect begins, the store is
+// told. A card is known at once, since people vote on it.
 func Holds(log []Entry, bodies ...Body) bool {
 	for _, b := range bodies {
 		switch b := b.(type) {
-		case Opened:
+		case Opened, Step:
 			continue
 		case Posted:
 			if _, card := Asks(b.Key); card {

@@ -22,7 +22,7 @@ func TestHolds(t *testing.T) {
 		"calls":                      {[]memory.Body{memory.Opened{Turn: 1}, calls}, true},
 		"what was read":              {[]memory.Body{memory.Result{Call: "read"}}, true},
 		"what a side effect came to": {[]memory.Body{memory.Result{Call: "began"}}, false},
-		"an answer":                  {[]memory.Body{calls, memory.Step{Answer: "done"}}, false},
+		"an answer":                  {[]memory.Body{calls, memory.Step{Answer: "done"}}, true},
 		"an answer that stands":      {[]memory.Body{memory.Posted{Key: "answer/1", Ref: ref}, memory.Ended{Turn: 1}}, true},
 		"a card that stands":         {[]memory.Body{memory.Posted{Key: memory.AskName("read"), Ref: ref}}, false},
 		"what is asked":              {[]memory.Body{memory.Asked{Call: "read"}}, false},

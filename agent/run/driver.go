@@ -2,8 +2,6 @@ package run
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -139,7 +137,7 @@ func (d *driver) begins(act agent.Action) (begun bool, err error) {
 
 // read reads the log, of a long one no more than what is new to this process.
 func (d *driver) read() *agent.Log {
-	claim := agent.Claim{Since: d.held.Claimed, Token: short(d.held.Token), Self: d.Store.Self(), Now: d.held.Now}
+	claim := agent.Claim{Since: d.held.Claimed, Token: memory.Short(d.held.Token), Self: d.Store.Self(), Now: d.held.Now}
 	log, ok := d.held.Kept.(*agent.Log)
 	d.held.Kept = nil
 	if ok && log.Resume(d.held.Log, claim) {
@@ -155,12 +153,6 @@ func (d *driver) decide() agent.Action {
 		d.decided = d.Agent.Next(d.log)
 	}
 	return d.decided
-}
-
-// short is as much of a token as names need: 40 bits of it.
-func short(token string) string {
-	sum := sha256.Sum256([]byte(token))
-	return hex.EncodeToString(sum[:5])
 }
 
 // take takes into the log what came of works, and what arrived.

@@ -178,7 +178,7 @@ func TestHeldIsDropped(t *testing.T) {
 			w.model.Add("say It is noon.")
 		}
 		w.plays("what time is it?")
-		wantLines(t, w.board, "answer It is noon.", "steps Done: look done")
+		wantLines(t, w.board, "steps Done: look done", "answer It is noon.", "steps Done: look done")
 	})
 }
 
@@ -191,7 +191,7 @@ type choosy struct {
 
 // Commit implements memory.Store.
 func (p *choosy) Commit(ctx context.Context, r *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
-	if len(bodies) > 0 && p.refuses > 0 {
+	if len(r.Unkept(bodies...)) > 0 && p.refuses > 0 {
 		p.refuses--
 		return nil, errAway
 	}
@@ -278,7 +278,7 @@ func TestArrivesWhileDrawn(t *testing.T) {
 		ran := 0
 		act := tool("act", false)
 		act.Risk = agent.Ask
-		store := &arriving{Full: full}
+		store := &arriving{Full: full, kind: memory.Result{}.Kind()}
 		w := newWorld(t, store, func(_ context.Context, c llm.Call) (llm.Result, error) {
 			if c.Name == "act" {
 				ran++
@@ -318,11 +318,12 @@ func (paced) Pace() time.Duration { return time.Hour }
 type arriving struct {
 	memory.Full
 	arrives func()
+	kind    string // of the last entry that is held then
 }
 
 // Commit implements memory.Store.
 func (s *arriving) Commit(ctx context.Context, r *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
-	if arrives := s.arrives; arrives != nil && len(bodies) == 0 && r.Late > 0 && r.Holding()[0].Body.Kind() == (memory.Result{}).Kind() {
+	if arrives := s.arrives; arrives != nil && len(bodies) == 0 && r.Late > 0 && r.Holding()[r.Late-1].Body.Kind() == s.kind {
 		s.arrives = nil
 		arrives()
 	}

@@ -201,7 +201,7 @@ func (d *driver) effect(act agent.Effect) error {
 // learns from this one alone that nothing will.
 func (d *driver) unbegin(c memory.Call, by string) {
 	d.Effects.drop(effectID{d.thread, c.ID})
-	d.letters.put(d.thread, memory.Due{}, "look/"+c.ID+"/"+short(d.held.Token))
+	d.letters.put(d.thread, memory.Due{}, "look/"+c.ID+"/"+memory.Short(d.held.Token))
 	d.letters.disown(d.thread, c, by)
 }
 

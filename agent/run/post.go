@@ -30,16 +30,55 @@ func (d *driver) post(key string, act agent.Post) {
 	default:
 		d.steps.begun(act.Before.Post, d.Host.Now())
 	}
-	d.begin(key, posts, func(ctx context.Context) outcome { return d.makePost(ctx, act) })
+	d.begin(key, posts, func(ctx context.Context) outcome {
+		before, after := d.postBefore(ctx, act.Before)
+		return d.makePost(ctx, act, before, after)
+	})
 }
 
-func (d *driver) makePost(ctx context.Context, act agent.Post) outcome {
+// mayGoAhead says whether the steps that go before an answer may be posted while the store is
+// told of both. They bear the name of the question, so that whoever takes the turn up after a
+// process that died in between finds them.
+func (d *driver) mayGoAhead(act agent.Action) (answer agent.Post, ok bool) {
+	answer, ok = act.(agent.Post)
+	return answer, ok && answer.Before != nil && answer.Before.Post.Key != d.steps.key && d.held.Late > 0 && !d.doubt()
+}
+
+// ahead posts the steps that go before an answer, and meanwhile tells the store of both. The
+// answer follows once it is known there, if it still is the answer.
+func (d *driver) ahead(key string, act agent.Post) error {
+	var answer *agent.Post // what follows, once known is set
+	known := d.Host.Signal()
+	defer known.Set()
+	d.steps.begun(act.Before.Post, d.Host.Now())
+	d.begin(key, posts, func(ctx context.Context) outcome {
+		before, after := d.postBefore(ctx, act.Before)
+		known.Wait(time.Time{})
+		if answer == nil {
+			return outcome{settle: func() error {
+				d.owed = append(d.owed, before...)
+				return nil
+			}}
+		}
+		return d.makePost(ctx, *answer, before, after)
+	})
+	if _, err := d.flush(); err != nil {
+		return err
+	}
+	if still, ok := d.decide().(agent.Post); ok && still.Post.Key == act.Post.Key {
+		answer = &still
+	}
+	return nil
+}
+
+// makePost makes a post. What is noted with it is what was posted before it, and what is
+// behind it once it stands too.
+func (d *driver) makePost(ctx context.Context, act agent.Post, before, after []memory.Body) outcome {
 	for _, blob := range act.Free {
 		if err := d.patiently(ctx, func() error { return d.Store.DropBlob(ctx, d.thread, blob) }); err != nil {
 			d.Log.Warn("free a file", "thread", d.thread.String(), "error", err)
 		}
 	}
-	before, after := d.postBefore(ctx, act.Before)
 	ref, err := d.send(ctx, act.Post, act.Look)
 	return outcome{settle: func() error {
 		posted := memory.Posted{Key: act.Post.Key, Ref: ref, Stood: d.stood(act.Post, ref)}

@@ -56,7 +56,7 @@ func (d *driver) asker(call string, limit *patience.Limit) func(context.Context,
 			return chat.Answer{}, errTooOften
 		}
 		defer limit.Pause()()
-		claim := short(d.held.Token)
+		claim := memory.Short(d.held.Token)
 		// A read is run again by whoever takes the thread; a side effect ends, and its
 		// outcome is told.
 		return d.question(ctx, limit != nil, memory.Question{

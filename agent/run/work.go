@@ -94,6 +94,9 @@ func (d *driver) perform(act agent.Action) (begun bool, err error) {
 		return false, nil
 	}
 	if seen(act) {
+		if answer, ok := d.mayGoAhead(act); ok {
+			return true, d.ahead(key, answer)
+		}
 		if done, err := d.flush(); done {
 			return true, err
 		}

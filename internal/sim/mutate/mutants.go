@@ -102,7 +102,7 @@ var conditions = []mutant{
 	{"post: edits are tried again", post, "mostEdits = mostPosts", "mostEdits = 1", ""},
 	{"post: steps fold at the end", next, "	steps.Done = true\n", "", ""},
 	{"names: hold the token of the claim", step, "	if token == \"\" {\n		return name\n	}", "	if true {\n		return name\n	}", ""},
-	{"names: hold a digest of what is shown", "memory/effects.go", "return name + \"~\" + hex.EncodeToString(sum[:5])", "_ = sum\n	return name + \"~\" + hex.EncodeToString(nil)", ""},
+	{"names: hold a digest of what is shown", "memory/effects.go", "return name + \"~\" + Short(shown)", "return name + \"~\" + Short(name)", ""},
 }
 
 // planted are bugs of which each is found by one rule of the checker, and by no
@@ -179,7 +179,7 @@ var planted = []mutant{
 		"what is posted is posted once",
 	},
 	{
-		"planted: names say nothing of what is shown", "memory/effects.go", "return name + \"~\" + hex.EncodeToString(sum[:5])", "_ = sum\n	return name + \"~\" + hex.EncodeToString(nil)",
+		"planted: names say nothing of what is shown", "memory/effects.go", "return name + \"~\" + Short(shown)", "return name + \"~\" + Short(name)",
 		"names are never used twice",
 	},
 	{
