@@ -113,8 +113,8 @@ const Forever = time.Duration(1<<63 - 1)
 type Run struct {
 	Thread chat.ThreadID
 	// Token is a random word that no other claim ever has, not even one of a
-	// server that lost what was written last. Names that are made under the
-	// claim hold it, and so no name is used twice.
+	// server that lost what was written last. Names of calls that are made under
+	// the claim hold it, and so no name is used twice.
 	Token string
 	Log   []Entry // from the base on, in order; Commit appends to it
 	// Claimed is the Seq of the first entry that came by this claim: of what
@@ -132,6 +132,11 @@ type Run struct {
 	// nothing was heard from the store for as long as a lease is; nil: never. It
 	// is asked right before something is sent that must not be sent twice.
 	Doubt func() bool
+
+	// Settled waits until what woke the run would outlive a power cut: a store may hand it
+	// out before, since whoever put it is told nothing until then. It is asked before
+	// something is posted; nil: it would.
+	Settled func() error
 
 	// Late is how many entries at the end of Log are held: see [Run.Hold].
 	Late int

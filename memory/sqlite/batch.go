@@ -25,13 +25,16 @@ func (s *Store) write() {
 // writes commits what waits, and says for how long nothing is to be tried now.
 func (s *Store) writes() time.Duration {
 	s.pen.Lock()
-	defer s.pen.Unlock()
 	if waits, _ := s.ops.state(); !waits { // whoever had the pen wrote it too
+		s.pen.Unlock()
 		return 0
 	}
-	s.health.note(s.log, s.batch())
+	seen := s.transact()
 	s.purge.now(s)
-	return s.health.pause
+	pause := s.health.pause
+	s.pen.Unlock()
+	s.reach(seen)
+	return pause
 }
 
 // rest waits that long, or until the store is closed.
@@ -70,38 +73,48 @@ func (s *Store) waits() bool {
 // is being written and all is well: to hand it to another goroutine and back costs as
 // much as to write it.
 func (s *Store) byItself(o *op) bool {
-	if !s.pen.TryLock() {
+	if s.disk.busy() || !s.pen.TryLock() { // what comes while the disk is waited for goes into one transaction
 		return false
 	}
-	defer s.pen.Unlock()
 	if s.health.ill || !s.ops.only(o) {
+		s.pen.Unlock()
 		return false
 	}
-	s.health.note(s.log, s.batch())
+	seen := s.transact()
 	if s.purge.wanted {
 		s.ops.ring()
 	}
+	s.pen.Unlock()
+	s.reach(seen)
 	return true
 }
 
-// batch commits what waits as one transaction. An error says that the store takes
+// transact commits what waits, and gives what of it is still to reach the disk.
+func (s *Store) transact() (seen []*op) {
+	seen, err := s.batch()
+	s.health.note(s.log, err)
+	return seen
+}
+
+// batch commits what waits as one transaction, and gives what of it is seen by now but
+// not on the disk, and so not done. An error says that the store takes
 // no writes. Nothing is taken before the transaction has begun, so that whoever
 // waits may still go away.
-func (s *Store) batch() error {
-	soon := s.ops.soon()
-	err := s.stands()
+func (s *Store) batch() (seen []*op, err error) {
+	patient := s.ops.patient()
+	err = s.stands()
 	if err == nil {
-		err = s.w.begin(soon)
+		err = s.w.begin(patient)
 	}
 	if err != nil {
 		_ = s.w.rollback() // of one that could not be rolled back before, if there is any
 		s.refuse(err)
-		return err
+		return nil, err
 	}
 	var ops []*op
 	lost := false
 	for len(ops) < maxBatch && !lost {
-		o := s.ops.take(soon)
+		o := s.ops.take(patient)
 		if o == nil {
 			break
 		}
@@ -116,10 +129,52 @@ func (s *Store) batch() error {
 		err = s.w.commit()
 	}
 	if lost || err != nil {
-		return s.salvage(ops, err)
+		return nil, s.salvage(ops, err)
 	}
-	s.late = s.late || soon
-	return answer(ops)
+	n := s.disk.wrote()
+	if !patient {
+		s.disk.has(n)
+		return nil, answer(ops)
+	}
+	seen, done := s.show(ops)
+	s.late = s.late || len(done) > 0
+	return seen, answer(done)
+}
+
+// show parts what is done from what is seen before it is on the disk, and has it seen.
+func (s *Store) show(ops []*op) (seen, done []*op) {
+	for _, o := range ops {
+		if !o.early || o.err != nil {
+			done = append(done, o)
+			continue
+		}
+		if o.after != nil {
+			o.after()
+		}
+		o.after = nil
+		seen = append(seen, o)
+	}
+	return seen, done
+}
+
+// reach has what is seen on the disk, and then it is done.
+func (s *Store) reach(seen []*op) {
+	if len(seen) == 0 {
+		return
+	}
+	err := s.disk.reach(s.disk.written.Load())
+	if err != nil {
+		s.log.Error("what was written did not reach the disk", "error", err)
+		s.pen.Lock()
+		s.late = true
+		s.purge.want() // what can be read of the write-ahead log goes into the file itself
+		s.pen.Unlock()
+		s.ops.ring()
+	}
+	for _, o := range seen {
+		o.err = err
+		o.finish()
+	}
 }
 
 // settle has on the disk what is done and need not have been there yet. A

@@ -15,6 +15,7 @@ type op struct {
 	do    func(*writer) error
 	after func() // runs when it is committed, in the order of the operations
 	soon  bool   // it need not be on the disk when it is done, but soon
+	early bool   // it is seen before it is on the disk, and done only then
 	err   error
 	done  chan struct{}
 }
@@ -60,12 +61,15 @@ func (m *mailbox) ring() {
 	}
 }
 
+// patient says whether the transaction need not wait for the disk.
+func (o *op) patient() bool { return o.soon || o.early }
+
 // take gives the next operation; nil when there is none, or it is for another
-// transaction than one that need not be on the disk yet.
-func (m *mailbox) take(soon bool) *op {
+// transaction than one that does not wait for the disk.
+func (m *mailbox) take(patient bool) *op {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.ops) == 0 || soon && !m.ops[0].soon {
+	if len(m.ops) == 0 || patient && !m.ops[0].patient() {
 		return nil
 	}
 	o := m.ops[0]
@@ -85,11 +89,11 @@ func (m *mailbox) back(o *op) bool {
 	return i >= 0
 }
 
-// soon says whether nothing that waits has to be on the disk when it is done.
-func (m *mailbox) soon() bool {
+// patient says whether a transaction of all that waits need not wait for the disk.
+func (m *mailbox) patient() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return !slices.ContainsFunc(m.ops, func(o *op) bool { return !o.soon })
+	return !slices.ContainsFunc(m.ops, func(o *op) bool { return !o.patient() })
 }
 
 // state says whether something waits, and whether that is all that will come.

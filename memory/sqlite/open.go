@@ -74,6 +74,7 @@ type Store struct {
 	pen    sync.Mutex // whoever has it writes
 	health health
 	purge  purge
+	disk   wal
 	late   bool // something was done that need not be on the disk yet
 
 	dirty  chan struct{} // there is rubbish
@@ -151,7 +152,7 @@ func (s *Store) connect(ctx context.Context, file string, steps []step) (err err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.reader.close(), s.w.close())
+			err = errors.Join(err, s.reader.close(), s.w.close(), s.disk.close())
 		}
 	}()
 	m := migration{w: s.w, now: s.now(), log: s.log}
@@ -162,6 +163,9 @@ func (s *Store) connect(ctx context.Context, file string, steps []step) (err err
 		return err
 	}
 	if err := s.place.note(file); err != nil {
+		return err
+	}
+	if err := s.disk.open(file); err != nil {
 		return err
 	}
 	s.purge.want() // a process that was killed may have left erased text in it
@@ -259,7 +263,7 @@ func (s *Store) Close() error {
 		defer s.pen.Unlock()
 		// The last connection to close is the one that may write, since it then
 		// empties the write-ahead log.
-		err = errors.Join(s.reader.close(), s.w.close(), release(s.lock))
+		err = errors.Join(s.reader.close(), s.w.close(), s.disk.close(), release(s.lock))
 	})
 	return err
 }

@@ -58,8 +58,14 @@ func (s *Store) claim(h *held) (*memory.Run, error) {
 	}
 	return &memory.Run{
 		Thread: thread, Token: word(), Log: append(append(known, entries(l.log)...), entries(h.seen)...), Claimed: first,
-		Now: fromMillis(millis(now)), Waited: max(0, now.Sub(fromMillis(h.woken))), Bell: h.bell, Kept: kept, Held: h,
+		Now: fromMillis(millis(now)), Waited: max(0, now.Sub(fromMillis(h.woken))), Bell: h.bell, Kept: kept, Held: h, Settled: s.settled(),
 	}, nil
+}
+
+// settled waits until what is written by now is on the disk.
+func (s *Store) settled() func() error {
+	n := s.disk.written.Load()
+	return func() error { return s.disk.reach(n) }
 }
 
 // seenBefore counts what of an inbox an earlier run may have acted on: in this

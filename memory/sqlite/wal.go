@@ -1,0 +1,72 @@
+package sqlite
+
+import (
+	"os"
+	"sync"
+	"sync/atomic"
+)
+
+// wal is the write-ahead log, for those who wait until what they wrote is on the disk
+// while others write on. What is there is counted in transactions.
+type wal struct {
+	written atomic.Uint64
+	waiting atomic.Int32 // for the disk
+	mu      sync.Mutex
+	safe    uint64 // of those written
+	file    *os.File
+	sync    func() error
+}
+
+// open opens the log that SQLite made. No lock of SQLite's is on it, which closing it
+// would give up.
+func (w *wal) open(database string) (err error) {
+	if w.file, err = os.Open(database + "-wal"); err != nil {
+		return err
+	}
+	w.sync = w.file.Sync
+	return nil
+}
+
+// wrote counts a transaction that is written.
+func (w *wal) wrote() uint64 { return w.written.Add(1) }
+
+// has notes that the disk has what was written up to n.
+func (w *wal) has(n uint64) {
+	if w.busy() {
+		return // whoever waits finds out
+	}
+	w.mu.Lock()
+	w.safe = max(w.safe, n)
+	w.mu.Unlock()
+}
+
+// busy says whether somebody waits for the disk.
+func (w *wal) busy() bool { return w.waiting.Load() > 0 }
+
+// reach waits until the disk has what was written up to n.
+func (w *wal) reach(n uint64) error {
+	w.waiting.Add(1)
+	defer w.waiting.Add(-1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.safe >= n {
+		return nil
+	}
+	n = w.written.Load()
+	if err := w.sync(); err != nil {
+		return err
+	}
+	w.safe = n
+	return nil
+}
+
+// close has nobody wait any more, once what is written is on the disk by other ways.
+func (w *wal) close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.safe = ^uint64(0)
+	if w.file == nil {
+		return nil
+	}
+	return w.file.Close()
+}

@@ -1,0 +1,156 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// slowDisk is one that takes nothing until it is let, and fails while it is ill.
+type slowDisk struct {
+	asked, let chan struct{}
+	mu         sync.Mutex
+	ill        error
+}
+
+func (d *slowDisk) sync() error {
+	d.asked <- struct{}{}
+	<-d.let
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ill
+}
+
+func (d *slowDisk) heals() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ill = nil
+}
+
+// onSlowDisk is a store on such a disk, and what puts a message in a goroutine of its own.
+func onSlowDisk(t *testing.T) (*Store, *slowDisk, func(id string) chan error) {
+	t.Helper()
+	s, err := open(t.Context(), filepath.Join(t.TempDir(), "nod.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.done.Go(s.write) // and no sweep, which writes too
+	t.Cleanup(func() { _ = s.Close() })
+	d := &slowDisk{asked: make(chan struct{}, 16), let: make(chan struct{})}
+	s.disk.mu.Lock()
+	s.disk.sync = d.sync
+	s.disk.mu.Unlock()
+	return s, d, func(id string) chan error {
+		done := make(chan error, 1)
+		go func() {
+			m := memory.Message{Message: chat.Message{Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: id}, From: chat.User{ID: "ada"}, Text: id}}
+			_, err := s.Put(context.Background(), chat.ThreadID{Platform: "board", Channel: "c", Root: id}, m, id)
+			done <- err
+		}()
+		return done
+	}
+}
+
+// pending says that a put is not done yet.
+func pending(t *testing.T, put chan error) {
+	t.Helper()
+	select {
+	case err := <-put:
+		t.Fatalf("it is done before it is on the disk: %v", err)
+	default:
+	}
+}
+
+// A thread is claimed while what woke it is on its way to the disk. Whoever put it is told
+// only then, and so is whoever asks on behalf of the run, and whoever puts the same again.
+func TestSeenBeforeTheDisk(t *testing.T) {
+	t.Parallel()
+	s, disk, put := onSlowDisk(t)
+	first := put("1")
+	<-disk.asked
+	run := mustNext(t, s)
+	settled := make(chan error, 1)
+	go func() { settled <- run.Settled() }()
+	again := put("1")
+	pending(t, first)
+	pending(t, settled)
+	pending(t, again)
+	close(disk.let)
+	for _, done := range []chan error{first, settled, again} {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := s.Commit(t.Context(), run, memory.Opened{Turn: 1}); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-disk.asked:
+	default:
+	}
+	if err := run.Settled(); err != nil || len(disk.asked) > 0 {
+		t.Errorf("the disk is asked again for what it has: %v", err)
+	}
+}
+
+// What the disk does not take is told to nobody as done, and comes again; what was written
+// is moved into the file itself.
+func TestDiskTakesNothing(t *testing.T) {
+	t.Parallel()
+	s, disk, put := onSlowDisk(t)
+	ours := errors.New("input/output error")
+	disk.ill = ours
+	close(disk.let)
+	if err := <-put("1"); !errors.Is(err, ours) {
+		t.Errorf("put: %v", err)
+	}
+	run := mustNext(t, s)
+	if err := run.Settled(); !errors.Is(err, ours) {
+		t.Errorf("settled: %v", err)
+	}
+	eventually(t, "the write-ahead log is emptied", func() bool {
+		s.pen.Lock()
+		defer s.pen.Unlock()
+		return !s.purge.wanted
+	})
+	disk.heals()
+	if err := <-put("1"); err != nil {
+		t.Errorf("put again: %v", err)
+	}
+	if err := run.Settled(); err != nil {
+		t.Errorf("settled then: %v", err)
+	}
+	if log, err := s.Read(t.Context(), run.Thread); err != nil || len(log) != 1 {
+		t.Errorf("the thread has %d entries, want the message once: %v", len(log), err)
+	}
+}
+
+// What is put while the disk is waited for goes into one transaction, and is waited for once.
+func TestPutsShareTheDisk(t *testing.T) {
+	t.Parallel()
+	s, disk, put := onSlowDisk(t)
+	puts := []chan error{put("1")}
+	<-disk.asked
+	puts = append(puts, put("2")) // which the writer takes, and waits
+	eventually(t, "both are written", func() bool { return s.disk.written.Load() == 2 })
+	puts = append(puts, put("3"), put("4"), put("5"))
+	eventually(t, "the others wait", func() bool {
+		s.ops.mu.Lock()
+		defer s.ops.mu.Unlock()
+		return len(s.ops.ops) == 3
+	})
+	close(disk.let)
+	for _, done := range puts {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if n, asked := s.disk.written.Load(), len(disk.asked); n != 3 || asked != 2 {
+		t.Errorf("%d transactions, and the disk was asked %d times more, want 3 and twice", n, asked)
+	}
+}
