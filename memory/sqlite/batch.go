@@ -138,7 +138,10 @@ func (s *Store) batch() (seen []*op, err error) {
 	}
 	seen, done := s.show(ops)
 	s.late = s.late || len(done) > 0
-	return seen, answer(done)
+	if err = answer(done); len(seen) > 0 {
+		err = nil // it takes some
+	}
+	return seen, err
 }
 
 // show parts what is done from what is seen before it is on the disk, and has it seen.

@@ -13,14 +13,15 @@ import (
 
 // slowDisk is one that takes nothing until it is let, and fails while it is ill.
 type slowDisk struct {
-	asked, let chan struct{}
-	mu         sync.Mutex
-	ill        error
+	asked, free chan struct{}
+	let         func()
+	mu          sync.Mutex
+	ill         error
 }
 
 func (d *slowDisk) sync() error {
 	d.asked <- struct{}{}
-	<-d.let
+	<-d.free
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.ill
@@ -40,8 +41,12 @@ func onSlowDisk(t *testing.T) (*Store, *slowDisk, func(id string) chan error) {
 		t.Fatal(err)
 	}
 	s.done.Go(s.write) // and no sweep, which writes too
-	t.Cleanup(func() { _ = s.Close() })
-	d := &slowDisk{asked: make(chan struct{}, 16), let: make(chan struct{})}
+	d := &slowDisk{asked: make(chan struct{}, 16), free: make(chan struct{})}
+	d.let = sync.OnceFunc(func() { close(d.free) })
+	t.Cleanup(func() {
+		d.let()
+		_ = s.Close()
+	})
 	s.disk.mu.Lock()
 	s.disk.sync = d.sync
 	s.disk.mu.Unlock()
@@ -80,7 +85,7 @@ func TestSeenBeforeTheDisk(t *testing.T) {
 	pending(t, first)
 	pending(t, settled)
 	pending(t, again)
-	close(disk.let)
+	disk.let()
 	for _, done := range []chan error{first, settled, again} {
 		if err := <-done; err != nil {
 			t.Error(err)
@@ -105,7 +110,7 @@ func TestDiskTakesNothing(t *testing.T) {
 	s, disk, put := onSlowDisk(t)
 	ours := errors.New("input/output error")
 	disk.ill = ours
-	close(disk.let)
+	disk.let()
 	if err := <-put("1"); !errors.Is(err, ours) {
 		t.Errorf("put: %v", err)
 	}
@@ -136,21 +141,23 @@ func TestPutsShareTheDisk(t *testing.T) {
 	s, disk, put := onSlowDisk(t)
 	puts := []chan error{put("1")}
 	<-disk.asked
-	puts = append(puts, put("2")) // which the writer takes, and waits
-	eventually(t, "both are written", func() bool { return s.disk.written.Load() == 2 })
-	puts = append(puts, put("3"), put("4"), put("5"))
-	eventually(t, "the others wait", func() bool {
+	for _, id := range []string{"2", "3", "4", "5", "6"} {
+		puts = append(puts, put(id))
+	}
+	eventually(t, "the others are written or wait", func() bool {
 		s.ops.mu.Lock()
-		defer s.ops.mu.Unlock()
-		return len(s.ops.ops) == 3
+		wait := len(s.ops.ops)
+		s.ops.mu.Unlock()
+		list, err := s.Threads(t.Context(), memory.ListQuery{Platforms: []string{"board"}, Most: len(puts)})
+		return err == nil && len(list)+wait == len(puts) // the writer may have taken some, and waits
 	})
-	close(disk.let)
+	disk.let()
 	for _, done := range puts {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	}
-	if n, asked := s.disk.written.Load(), len(disk.asked); n != 3 || asked != 2 {
-		t.Errorf("%d transactions, and the disk was asked %d times more, want 3 and twice", n, asked)
+	if n, asked := s.disk.written.Load(), 1+len(disk.asked); n > 3 || asked > 3 {
+		t.Errorf("%d transactions, and the disk was asked %d times, want three at most", n, asked)
 	}
 }
