@@ -67,7 +67,7 @@ const loadText = "hello, I looked at the dashboards of yesterday and of the day 
 func (l *loadRig) long() string {
 	l.begin()
 	defer func() { l.p.kill() }()
-	l.singly("hello", "You said so", 20)
+	l.singly("hello", "You said so", 20, 0)
 	at := l.w.mention("ada", loadText)
 	l.await(at, "You said so")
 	for range loadLong / 2 {
@@ -251,7 +251,7 @@ func (l *loadRig) open(now func() time.Time) memory.Full {
 func (l *loadRig) parked() string {
 	rooms := l.rooms(loadRooms + 1)
 	l.begin()
-	l.singly("hello", "You said so", 20)
+	l.singly("hello", "You said so", 20, 0)
 	old := l.inRoom(rooms[3], "hello")
 	l.await(old, "You said so")
 	l.settle()

@@ -136,7 +136,7 @@ func (s *Store) batch() (seen []*op, err error) {
 		s.disk.has(n)
 		return nil, answer(ops)
 	}
-	seen, done := s.show(ops)
+	seen, done := show(ops)
 	s.late = s.late || len(done) > 0
 	if err = answer(done); len(seen) > 0 {
 		err = nil // it takes some
@@ -144,18 +144,19 @@ func (s *Store) batch() (seen []*op, err error) {
 	return seen, err
 }
 
-// show parts what is done from what is seen before it is on the disk, and has it seen.
-func (s *Store) show(ops []*op) (seen, done []*op) {
+// show has what is committed seen, in the order in which it was done, and parts what is done
+// by now from what is still to be on the disk.
+func show(ops []*op) (seen, done []*op) {
 	for _, o := range ops {
-		if !o.early || o.err != nil {
-			done = append(done, o)
-			continue
-		}
-		if o.after != nil {
+		if o.err == nil && o.after != nil {
 			o.after()
 		}
 		o.after = nil
-		seen = append(seen, o)
+		if o.early && o.err == nil {
+			seen = append(seen, o)
+		} else {
+			done = append(done, o)
+		}
 	}
 	return seen, done
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"nod/chat"
 	"nod/memory"
@@ -54,7 +55,7 @@ func onSlowDisk(t *testing.T) (*Store, *slowDisk, func(id string) chan error) {
 		done := make(chan error, 1)
 		go func() {
 			m := memory.Message{Message: chat.Message{Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: id}, From: chat.User{ID: "ada"}, Text: id}}
-			_, err := s.Put(context.Background(), chat.ThreadID{Platform: "board", Channel: "c", Root: id}, m, id)
+			_, err := s.Put(context.Background(), chat.ThreadID{Platform: "board", Channel: "c", Root: id[len(id)-1:]}, m, id)
 			done <- err
 		}()
 		return done
@@ -101,6 +102,43 @@ func TestSeenBeforeTheDisk(t *testing.T) {
 	if err := run.Settled(); err != nil || len(disk.asked) > 0 {
 		t.Errorf("the disk is asked again for what it has: %v", err)
 	}
+}
+
+// What arrives in the transaction in which a thread is let go wakes it again.
+func TestLetGoAndWoken(t *testing.T) {
+	t.Parallel()
+	s, disk, put := onSlowDisk(t)
+	disk.let()
+	if err := <-put("1"); err != nil {
+		t.Fatal(err)
+	}
+	run := mustNext(t, s)
+	s.pen.Lock()
+	finished := make(chan error, 1)
+	go func() {
+		_, err := s.Finish(context.Background(), run, time.Time{})
+		finished <- err
+	}()
+	waiting(t, s, 1)
+	again := put("2 of 1")
+	waiting(t, s, 2)
+	s.pen.Unlock()
+	if err := errors.Join(<-finished, <-again); err != nil {
+		t.Fatal(err)
+	}
+	if next := mustNext(t, s); len(next.Log) != 2 {
+		t.Errorf("claimed with %d entries, want both messages", len(next.Log))
+	}
+}
+
+// waiting waits until so many operations wait for the writer.
+func waiting(t *testing.T, s *Store, n int) {
+	t.Helper()
+	eventually(t, "operations wait", func() bool {
+		s.ops.mu.Lock()
+		defer s.ops.mu.Unlock()
+		return len(s.ops.ops) == n
+	})
 }
 
 // What the disk does not take is told to nobody as done, and comes again; what was written
