@@ -101,7 +101,7 @@ func (s *Store) transact() (seen []*op) {
 // no writes. Nothing is taken before the transaction has begun, so that whoever
 // waits may still go away.
 func (s *Store) batch() (seen []*op, err error) {
-	patient := s.ops.patient()
+	n, patient := s.ops.look()
 	err = s.stands()
 	if err == nil {
 		err = s.w.begin(patient)
@@ -125,15 +125,18 @@ func (s *Store) batch() (seen []*op, err error) {
 		ops = append(ops, o)
 		lost, o.err = within(o.do)
 	}
-	if !lost {
+	if !lost && len(ops) > n { // some came since it was looked whether the file stands there
+		err = s.stands()
+	}
+	if !lost && err == nil {
 		err = s.w.commit()
 	}
 	if lost || err != nil {
 		return nil, s.salvage(ops, err)
 	}
-	n := s.disk.wrote()
+	wrote := s.disk.wrote()
 	if !patient {
-		s.disk.has(n)
+		s.disk.has(wrote)
 		return nil, answer(ops)
 	}
 	seen, done := show(ops)
@@ -228,10 +231,14 @@ func (s *Store) salvage(ops []*op, err error) error {
 }
 
 func (s *Store) alone(o *op) error {
-	if err := s.w.begin(false); err != nil {
+	err := s.stands()
+	if err == nil {
+		err = s.w.begin(false)
+	}
+	if err != nil {
 		return err
 	}
-	err := o.do(s.w)
+	err = o.do(s.w)
 	if err == nil {
 		err = s.w.commit()
 	}

@@ -89,11 +89,12 @@ func (m *mailbox) back(o *op) bool {
 	return i >= 0
 }
 
-// patient says whether a transaction of all that waits need not wait for the disk.
-func (m *mailbox) patient() bool {
+// look says how many operations wait, and whether a transaction of all of them need not wait
+// for the disk.
+func (m *mailbox) look() (n int, patient bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return !slices.ContainsFunc(m.ops, func(o *op) bool { return !o.patient() })
+	return len(m.ops), !slices.ContainsFunc(m.ops, func(o *op) bool { return !o.patient() })
 }
 
 // state says whether something waits, and whether that is all that will come.

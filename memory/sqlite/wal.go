@@ -10,9 +10,9 @@ import (
 // while others write on. What is there is counted in transactions.
 type wal struct {
 	written atomic.Uint64
-	waiting atomic.Int32 // for the disk
-	mu      sync.Mutex
-	safe    uint64 // of those written
+	waiting atomic.Int32  // for the disk
+	safe    atomic.Uint64 // of those written
+	mu      sync.Mutex    // whoever has it brings them to the disk
 	file    *os.File
 	sync    func() error
 }
@@ -32,12 +32,12 @@ func (w *wal) wrote() uint64 { return w.written.Add(1) }
 
 // has notes that the disk has what was written up to n.
 func (w *wal) has(n uint64) {
-	if w.busy() {
-		return // whoever waits finds out
+	for {
+		had := w.safe.Load()
+		if had >= n || w.safe.CompareAndSwap(had, n) {
+			return
+		}
 	}
-	w.mu.Lock()
-	w.safe = max(w.safe, n)
-	w.mu.Unlock()
 }
 
 // busy says whether somebody waits for the disk.
@@ -45,18 +45,21 @@ func (w *wal) busy() bool { return w.waiting.Load() > 0 }
 
 // reach waits until the disk has what was written up to n.
 func (w *wal) reach(n uint64) error {
+	if w.safe.Load() >= n {
+		return nil
+	}
 	w.waiting.Add(1)
 	defer w.waiting.Add(-1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.safe >= n {
+	if w.safe.Load() >= n {
 		return nil
 	}
 	n = w.written.Load()
 	if err := w.sync(); err != nil {
 		return err
 	}
-	w.safe = n
+	w.has(n)
 	return nil
 }
 
@@ -64,7 +67,7 @@ func (w *wal) reach(n uint64) error {
 func (w *wal) close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.safe = ^uint64(0)
+	w.safe.Store(^uint64(0))
 	if w.file == nil {
 		return nil
 	}
