@@ -92,8 +92,8 @@ func TestSlowTurnIsShown(t *testing.T) {
 	})
 }
 
-// No steps are seen of which the store does not know, be it that a side effect begins at
-// once: a process that dies then would leave a message that nobody finds.
+// No steps of a turn that goes on are seen of which the store does not know, be it that a
+// side effect begins at once.
 func TestSeenIsKnown(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {

@@ -108,7 +108,7 @@ func (d *driver) perform(act agent.Action) (begun bool, err error) {
 }
 
 // seen says whether people see what comes of an action, which may then rest on nothing
-// that is only held.
+// that is only held; but see ahead.
 func seen(act agent.Action) bool {
 	switch act.(type) {
 	case agent.Post, agent.List, agent.Edit, agent.AskWhy, agent.Mark:

@@ -102,8 +102,7 @@ func (s *Store) transact() (seen []*op) {
 // waits may still go away.
 func (s *Store) batch() (seen []*op, err error) {
 	n, patient := s.ops.look()
-	err = s.stands()
-	if err == nil {
+	if err = s.sound(); err == nil {
 		err = s.w.begin(patient)
 	}
 	if err != nil {
@@ -231,7 +230,7 @@ func (s *Store) salvage(ops []*op, err error) error {
 }
 
 func (s *Store) alone(o *op) error {
-	err := s.stands()
+	err := s.sound()
 	if err == nil {
 		err = s.w.begin(false)
 	}

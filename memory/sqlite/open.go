@@ -9,10 +9,10 @@
 // event survives a power cut and many threads still share the cost. Where nobody
 // else waits it is the goroutine of whoever wants it written. Each
 // operation is undone by itself, so that its trouble is nobody else's; and
-// nobody is told that something was done before it is on the disk, though a thread is
-// woken by what is on its way there (wal.go), but for what a
+// nobody is told that something was done before it is on the disk, but for what a
 // power cut may take (memory.Soon): that is there with the next transaction, or
-// within a minute.
+// within a minute. What arrives wakes its thread while it is on its way there
+// (wal.go).
 //
 // A claim writes nothing. What lies in the inbox gets its place in the log when
 // the run that saw it commits for the first time.

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ type wal struct {
 	written atomic.Uint64
 	waiting atomic.Int32  // for the disk
 	safe    atomic.Uint64 // of those written
+	lost    atomic.Bool   // the disk did not take what was written, and may never be asked for it again
 	mu      sync.Mutex    // whoever has it brings them to the disk
 	file    *os.File
 	sync    func() error
@@ -30,15 +32,27 @@ func (w *wal) open(database string) (err error) {
 // wrote counts a transaction that is written.
 func (w *wal) wrote() uint64 { return w.written.Add(1) }
 
-// has notes that the disk has what was written up to n.
+// has notes that the disk has what was written up to n. That says nothing of what it did not
+// take before: a system forgets that once it has told it.
 func (w *wal) has(n uint64) {
-	for {
+	for !w.lost.Load() {
 		had := w.safe.Load()
 		if had >= n || w.safe.CompareAndSwap(had, n) {
 			return
 		}
 	}
 }
+
+// moved notes that all that was written is in the file itself, on the disk. Nobody writes
+// meanwhile.
+func (w *wal) moved() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lost.Store(false)
+	w.has(w.written.Load())
+}
+
+var errLost = errors.New("the disk did not take what was written before, which is to be moved into the file first")
 
 // busy says whether somebody waits for the disk.
 func (w *wal) busy() bool { return w.waiting.Load() > 0 }
@@ -55,8 +69,12 @@ func (w *wal) reach(n uint64) error {
 	if w.safe.Load() >= n {
 		return nil
 	}
+	if w.lost.Load() {
+		return errLost
+	}
 	n = w.written.Load()
 	if err := w.sync(); err != nil {
+		w.lost.Store(true)
 		return err
 	}
 	w.has(n)

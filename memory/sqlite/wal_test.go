@@ -141,32 +141,31 @@ func waiting(t *testing.T, s *Store, n int) {
 	})
 }
 
-// What the disk does not take is told to nobody as done, and comes again; what was written
-// is moved into the file itself.
+// What the disk does not take is told to nobody as done, also where it takes what comes
+// next, until all that was written is moved into the file itself.
 func TestDiskTakesNothing(t *testing.T) {
 	t.Parallel()
 	s, disk, put := onSlowDisk(t)
 	ours := errors.New("input/output error")
 	disk.ill = ours
 	disk.let()
+	reads := beside(t, s.place.file) // so that nothing can be moved
+	mustExec(t, reads, "BEGIN; SELECT * FROM number")
 	if err := <-put("1"); !errors.Is(err, ours) {
 		t.Errorf("put: %v", err)
 	}
 	run := mustNext(t, s)
-	if err := run.Settled(); !errors.Is(err, ours) {
-		t.Errorf("settled: %v", err)
-	}
-	eventually(t, "the write-ahead log is emptied", func() bool {
-		s.pen.Lock()
-		defer s.pen.Unlock()
-		return !s.purge.wanted
-	})
 	disk.heals()
-	if err := <-put("1"); err != nil {
-		t.Errorf("put again: %v", err)
+	_, commits := s.Commit(t.Context(), run, memory.Opened{Turn: 1})
+	for what, err := range map[string]error{"settled": run.Settled(), "put again": <-put("1"), "something else": <-put("2"), "commit": commits} {
+		if !errors.Is(err, errLost) {
+			t.Errorf("%s: %v, want %v", what, err, errLost)
+		}
 	}
-	if err := run.Settled(); err != nil {
-		t.Errorf("settled then: %v", err)
+	mustExec(t, reads, "ROLLBACK")
+	eventually(t, "it is told as done", func() bool { return run.Settled() == nil })
+	if err := <-put("1"); err != nil {
+		t.Errorf("put then: %v", err)
 	}
 	if log, err := s.Read(t.Context(), run.Thread); err != nil || len(log) != 1 {
 		t.Errorf("the thread has %d entries, want the message once: %v", len(log), err)
