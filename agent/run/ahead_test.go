@@ -104,7 +104,9 @@ func TestStepsAheadAreRefused(t *testing.T) {
 	bubble(t, func(t *testing.T, store memory.Full) {
 		w := quick(t, store, "It is noon.")
 		seen := &watched{Board: w.board}
-		w.runner.Platforms["board"] = stepless{seen}
+		w.runner.Platforms["board"] = refusing{
+			seen, func(p chat.Post) bool { return p.Steps != nil }, chat.Refused{Platform: "Slack", Code: "msg_blocks_too_long"},
+		}
 		w.plays("what time is it?")
 		wantLines(t, w.board, "answer It is noon.")
 		if seen.drawings() != 0 {
@@ -112,17 +114,6 @@ func TestStepsAheadAreRefused(t *testing.T) {
 		}
 		wantKinds(t, store, w.thread, "message opened step result step posted posted ended")
 	})
-}
-
-// stepless is a platform that takes no steps.
-type stepless struct{ *watched }
-
-// Post implements run.Drawer.
-func (m stepless) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
-	if p.Steps != nil {
-		return chat.MessageRef{}, chat.Refused{Platform: "Slack", Code: "msg_blocks_too_long"}
-	}
-	return m.watched.Post(ctx, thread, p, look)
 }
 
 // Nothing is posted before what is answered is on the disk, and then it is.

@@ -213,7 +213,9 @@ func TestStepsBeforeARefusedAnswer(t *testing.T) {
 		w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) { return llm.Result{Text: "noon"}, nil }, tool("look", true))
 		w.runner.Hold = run.DefaultHold
 		seen := &watched{Board: w.board}
-		w.runner.Platforms["board"] = speechless{seen}
+		w.runner.Platforms["board"] = refusing{
+			seen, func(p chat.Post) bool { return p.Text != nil && !p.Text.Notice }, chat.Refused{Platform: "Slack", Code: "msg_blocks_too_long"},
+		}
 		w.model.Add("call look {}")
 		w.model.Add("say It is noon.")
 		w.plays("what time is it?")
@@ -224,17 +226,6 @@ func TestStepsBeforeARefusedAnswer(t *testing.T) {
 			t.Errorf("people saw:\n%s", got)
 		}
 	})
-}
-
-// speechless is a platform that takes no answers.
-type speechless struct{ *watched }
-
-// Post implements run.Drawer.
-func (m speechless) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
-	if p.Text != nil && !p.Text.Notice {
-		return chat.MessageRef{}, chat.Refused{Platform: "Slack", Code: "msg_blocks_too_long"}
-	}
-	return m.watched.Post(ctx, thread, p, look)
 }
 
 // plays has somebody ask something, and lets a minute of the bubble's pass.

@@ -61,7 +61,9 @@ func TestRefusedApproval(t *testing.T) {
 		act := tool("act", false)
 		act.Risk = agent.Ask
 		w := newWorld(t, store, nil, act)
-		w.runner.Platforms["board"] = blind{w.board}
+		w.runner.Platforms["board"] = refusing{
+			&watched{Board: w.board}, func(p chat.Post) bool { return p.Approval != nil }, chat.Refused{Platform: "Discord", Code: "50013"},
+		}
 		w.model.Add("call act {}")
 		w.model.Add("expect denied: it could not be shown\nsay I was not allowed to.")
 		w.start()
@@ -74,15 +76,19 @@ func TestRefusedApproval(t *testing.T) {
 	})
 }
 
-// blind is a platform that shows no approvals.
-type blind struct{ *script.Board }
+// refusing is a platform that takes some posts in no form.
+type refusing struct {
+	*watched
+	refuses func(chat.Post) bool
+	as      chat.Refused
+}
 
 // Post implements run.Drawer.
-func (p blind) Post(ctx context.Context, thread chat.ThreadID, post chat.Post, look bool) (chat.MessageRef, error) {
-	if post.Approval != nil {
-		return chat.MessageRef{}, chat.Refused{Platform: "Discord", Code: "50013"}
+func (r refusing) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
+	if r.refuses(p) {
+		return chat.MessageRef{}, r.as
 	}
-	return p.Board.Post(ctx, thread, post, look)
+	return r.watched.Post(ctx, thread, p, look)
 }
 
 // A card that the platform does not redraw shows the old arguments still, so that
