@@ -395,8 +395,8 @@ func (l *loadRig) cpu() time.Duration {
 	return time.Duration(user+system) * time.Second / hz
 }
 
-// settle waits until the process has come to rest.
-func (l *loadRig) settle() { <-time.After(4 * restEvery) }
+// settle gives the process time to end what it began.
+func (l *loadRig) settle() { <-time.After(4 * time.Second) }
 
 // resident is what of the process is in memory, in MB.
 func (l *loadRig) resident() float64 {

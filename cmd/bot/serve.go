@@ -150,10 +150,6 @@ func (p *program) serve(ctx context.Context, platforms map[string]platform, page
 		defer release()
 		return p.drive(ctx, served)
 	})
-	all.Go(func() error {
-		p.giveBack(drained)
-		return nil
-	})
 	if p.spans != nil {
 		all.Go(func() error { return p.spans.run(drained, p, served) })
 	}
