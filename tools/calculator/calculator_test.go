@@ -88,6 +88,8 @@ func TestCalculate(t *testing.T) {
 		{"trunc(-2.5)", "-2"},
 		{"min(3, 1, 2)", "1"},
 		{"max(3, 1, 2) + 1", "4"},
+		{"max(3, 1, 2,)", "3"},
+		{"max(1,,2)", "!character 7"},
 		{"sum(0.1, 0.2, 0.3)", "0.6"},
 		{"mean(1, 2, 3, 4)", "2.5"},
 		{"ln(e)", "1 (rounded to 34 digits)"},
@@ -274,8 +276,8 @@ func TestTool(t *testing.T) {
 
 // The model is told of every function.
 func TestDescription(t *testing.T) {
-	for name, f := range functions {
-		if !f.internal && !strings.Contains(prose, name) {
+	for name := range functions {
+		if !strings.Contains(prose, name) {
 			t.Errorf("%s is not described", name)
 		}
 	}
@@ -288,11 +290,6 @@ func FuzzCalculate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in string) {
 		n, err := calculate(context.Background(), in)
 		if err != nil {
-			for _, inside := range []string{functionPrefix, literalPrefix} {
-				if strings.Contains(err.Error(), inside) && !strings.Contains(strings.ToLower(in), inside) {
-					t.Errorf("%q: %v: names of the inside get out", in, err)
-				}
-			}
 			return
 		}
 		text, _, _ := strings.Cut(n.String(), " ")

@@ -12,35 +12,30 @@ import (
 	"github.com/cockroachdb/apd/v3"
 )
 
-// mathFunction is a function or an operator of the calculator.
+// mathFunction is a function of the calculator.
 type mathFunction struct {
 	least, most int // arguments
-	internal    bool
-	apply       func(x []*number) (*number, error)
+	apply       operation
 }
 
 // many is more arguments than an expression can hold.
 const many = maxExpression
 
-// functions holds every function by name. The internal ones are operators.
+// functions holds every function by name.
 var functions = map[string]mathFunction{
-	"add": {2, 2, true, arithmetic((*apd.Context).Add)}, "subtract": {2, 2, true, arithmetic((*apd.Context).Sub)},
-	"multiply": {2, 2, true, arithmetic((*apd.Context).Mul)}, "divide": {2, 2, true, arithmetic((*apd.Context).Quo)},
-	"remainder": {2, 2, true, remainder}, "power": {2, 2, true, power}, "negate": {1, 1, true, negate},
-
-	"sqrt": {1, 1, false, squareRoot}, "cbrt": {1, 1, false, cubeRoot},
-	"abs": {1, 1, false, absolute}, "sign": {1, 1, false, sign},
-	"round": {1, 2, false, round}, "floor": {1, 1, false, toInteger(apd.RoundFloor)},
-	"ceil": {1, 1, false, toInteger(apd.RoundCeiling)}, "trunc": {1, 1, false, toInteger(apd.RoundDown)},
-	"min": {1, many, false, extreme(-1)}, "max": {1, many, false, extreme(1)},
-	"sum": {1, many, false, sum}, "mean": {1, many, false, mean},
-	"ln": {1, 1, false, ln}, "exp": {1, 1, false, exponential}, "log": {1, 2, false, logarithm},
-	"log10": {1, 1, false, logarithmTo(10)}, "log2": {1, 1, false, logarithmTo(2)},
-	"factorial": {1, 1, false, factorial}, "gcd": {2, 2, false, gcd}, "lcm": {2, 2, false, lcm},
-	"sin": {1, 1, false, sine}, "cos": {1, 1, false, cosine}, "tan": {1, 1, false, tangent},
-	"asin": {1, 1, false, inverse(math.Asin, 1)}, "acos": {1, 1, false, inverse(math.Acos, 1)},
-	"atan": {1, 1, false, inverse(math.Atan, math.MaxFloat64)},
-	"rad":  {1, 1, false, scaled(pi, integer(180))}, "deg": {1, 1, false, scaled(integer(180), pi)},
+	"sqrt": {1, 1, squareRoot}, "cbrt": {1, 1, cubeRoot},
+	"abs": {1, 1, absolute}, "sign": {1, 1, sign},
+	"round": {1, 2, round}, "floor": {1, 1, toInteger(apd.RoundFloor)},
+	"ceil": {1, 1, toInteger(apd.RoundCeiling)}, "trunc": {1, 1, toInteger(apd.RoundDown)},
+	"min": {1, many, extreme(-1)}, "max": {1, many, extreme(1)},
+	"sum": {1, many, sum}, "mean": {1, many, mean},
+	"ln": {1, 1, ln}, "exp": {1, 1, exponential}, "log": {1, 2, logarithm},
+	"log10": {1, 1, logarithmTo(10)}, "log2": {1, 1, logarithmTo(2)},
+	"factorial": {1, 1, factorial}, "gcd": {2, 2, gcd}, "lcm": {2, 2, lcm},
+	"sin": {1, 1, sine}, "cos": {1, 1, cosine}, "tan": {1, 1, tangent},
+	"asin": {1, 1, inverse(math.Asin, 1)}, "acos": {1, 1, inverse(math.Acos, 1)},
+	"atan": {1, 1, inverse(math.Atan, math.MaxFloat64)},
+	"rad":  {1, 1, scaled(pi, integer(180))}, "deg": {1, 1, scaled(integer(180), pi)},
 }
 
 var (
@@ -50,18 +45,8 @@ var (
 		"pi": pi,
 		"e":  irrational("2.71828182845904523536028747135266249775724709369995957496696762772407663035354759"),
 	}
-	knownNames = names()
+	knownNames = strings.Join(append(slices.Sorted(maps.Keys(constants)), slices.Sorted(maps.Keys(functions))...), ", ")
 )
-
-func names() string {
-	var out []string
-	for name, f := range functions {
-		if !f.internal {
-			out = append(out, name)
-		}
-	}
-	return strings.Join(slices.Sorted(maps.Keys(constants)), ", ") + ", " + strings.Join(slices.Sorted(slices.Values(out)), ", ")
-}
 
 func irrational(text string) *number {
 	n := &number{digits: shownDigits}
@@ -73,24 +58,15 @@ func irrational(text string) *number {
 
 func integer(i int64) *number { return &number{Decimal: *apd.New(i, 0)} }
 
-// call applies the function to what expr gives it.
-func (f mathFunction) call(name string, params []any) (*number, error) {
-	if len(params) < f.least || len(params) > f.most {
-		return nil, fmt.Errorf("%s takes %s, not %d", name, f.arity(), len(params))
-	}
-	x := make([]*number, len(params))
-	for i, p := range params {
-		n, ok := p.(*number)
-		if !ok {
-			return nil, fmt.Errorf("%s takes numbers", name)
-		}
-		x[i] = n
+func (f mathFunction) call(name string, x []*number) (*number, error) {
+	if len(x) < f.least || len(x) > f.most {
+		return nil, fmt.Errorf("%s takes %s, not %d", name, f.arity(), len(x))
 	}
 	out, err := f.apply(x)
-	if err != nil && !f.internal {
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return out, err
+	return out, nil
 }
 
 func (f mathFunction) arity() string {
@@ -106,7 +82,7 @@ func (f mathFunction) arity() string {
 }
 
 // arithmetic makes a function of an operation that apd has.
-func arithmetic(op func(c *apd.Context, d, x, y *apd.Decimal) (apd.Condition, error)) func([]*number) (*number, error) {
+func arithmetic(op func(c *apd.Context, d, x, y *apd.Decimal) (apd.Condition, error)) operation {
 	return func(x []*number) (*number, error) {
 		return exact(func(c *apd.Context, d *apd.Decimal) (apd.Condition, error) {
 			return op(c, d, &x[0].Decimal, &x[1].Decimal)
@@ -116,6 +92,7 @@ func arithmetic(op func(c *apd.Context, d, x, y *apd.Decimal) (apd.Condition, er
 
 var (
 	add      = arithmetic((*apd.Context).Add)
+	subtract = arithmetic((*apd.Context).Sub)
 	multiply = arithmetic((*apd.Context).Mul)
 	divide   = arithmetic((*apd.Context).Quo)
 )
@@ -148,6 +125,15 @@ func remainder(x []*number) (*number, error) {
 	return add([]*number{r, b})
 }
 
+// percent is so many percent of a number.
+func percent(x []*number) (*number, error) {
+	share, err := divide([]*number{x[0], integer(100)})
+	if err != nil {
+		return nil, err
+	}
+	return multiply([]*number{share, x[1]})
+}
+
 func sum(x []*number) (*number, error) {
 	total := integer(0)
 	for _, n := range x {
@@ -168,7 +154,7 @@ func mean(x []*number) (*number, error) {
 	return divide([]*number{total, integer(int64(len(x)))})
 }
 
-func extreme(which int) func([]*number) (*number, error) {
+func extreme(which int) operation {
 	return func(x []*number) (*number, error) {
 		best := x[0]
 		for _, n := range x[1:] {
@@ -181,7 +167,7 @@ func extreme(which int) func([]*number) (*number, error) {
 }
 
 // scaled multiplies by one number and divides by another.
-func scaled(times, by *number) func([]*number) (*number, error) {
+func scaled(times, by *number) operation {
 	return func(x []*number) (*number, error) {
 		n, err := multiply([]*number{x[0], times})
 		if err != nil {
@@ -203,7 +189,7 @@ func round(x []*number) (*number, error) {
 	return quantize(x[0], -int32(places), apd.RoundHalfUp)
 }
 
-func toInteger(how apd.Rounder) func([]*number) (*number, error) {
+func toInteger(how apd.Rounder) operation {
 	return func(x []*number) (*number, error) { return quantize(x[0], 0, how) }
 }
 

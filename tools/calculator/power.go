@@ -154,7 +154,7 @@ func ln(x []*number) (*number, error) {
 	return rounded(func(c *apd.Context, d *apd.Decimal) (apd.Condition, error) { return c.Ln(d, brief(x[0])) }, certain(x[0]))
 }
 
-func logarithmTo(base int64) func([]*number) (*number, error) {
+func logarithmTo(base int64) operation {
 	return func(x []*number) (*number, error) { return logarithm([]*number{x[0], integer(base)}) }
 }
 
@@ -241,7 +241,7 @@ func tangent(x []*number) (*number, error) {
 }
 
 // inverse makes a function of one that gives an angle.
-func inverse(f func(float64) float64, largest float64) func([]*number) (*number, error) {
+func inverse(f func(float64) float64, largest float64) operation {
 	return func(x []*number) (*number, error) {
 		v, err := x[0].settled().Float64()
 		if err != nil || math.Abs(v) > largest {
