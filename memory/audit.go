@@ -164,22 +164,6 @@ func ReadLine(raw []byte) (l AuditLine, sound bool) {
 	return l, ok && hashOf(append(before[:len(before):len(before)], after...)) == l.Hash
 }
 
-// LinkFormer makes a line that a build wrote before there were chains the next
-// one of its thread's chain.
-func (h Head) LinkFormer(raw []byte, at time.Time) ([]byte, Head, error) {
-	var l AuditLine
-	if err := json.Unmarshal(raw, &l); err != nil {
-		return nil, h, fmt.Errorf("read a line of the audit log: %w", err)
-	}
-	if !at.IsZero() {
-		l.At = at
-	}
-	if l.Event == "decided" || l.Event == "result" {
-		l.Outcome, l.Verdict = l.Verdict, ""
-	}
-	return h.Link(l)
-}
-
 // audit gives the line that an entry adds to the audit log.
 func audit(thread chat.ThreadID, e Entry) (AuditLine, bool) {
 	l := AuditLine{At: e.At, Thread: thread}

@@ -26,13 +26,25 @@ import (
 // run remembers, or it was closed. Nothing was written.
 var ErrFenced = errors.New("the thread went on without this run")
 
-// FormatError is returned by Open for what a later build wrote. Nothing was
-// changed.
+// FormatError is returned by Open for a store of another format than this build
+// reads. Nothing was changed.
 type FormatError struct{ Have, Reads int }
 
-// Error says which format was found, and which one this build reads.
+// CheckFormat refuses a store of another format; 0 is that of an empty one.
+func CheckFormat(have, reads int) error {
+	if have == 0 || have == reads {
+		return nil
+	}
+	return FormatError{have, reads}
+}
+
+// Error says which format was found, which one this build reads, and what to do.
 func (e FormatError) Error() string {
-	return fmt.Sprintf("store: format %d; this build reads %d", e.Have, e.Reads)
+	said := fmt.Sprintf("store: format %d; this build reads %d", e.Have, e.Reads)
+	if e.Have < e.Reads {
+		said += ": a build before 0.1.0 wrote it, and no release reads that; keep it aside and name a new store in `store`"
+	}
+	return said
 }
 
 // Store keeps the logs of threads. All methods are safe for concurrent use,

@@ -202,7 +202,6 @@ func viewStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (viewe
 	if err != nil {
 		return nil, unusable(err)
 	}
-	log.Info("reading the store", "format", v.Format())
 	return v, nil
 }
 

@@ -177,9 +177,6 @@ func tryStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (string
 	if err := v.Ping(ctx); err != nil {
 		return "", fmt.Errorf("%s can't be read: %w", path, err)
 	}
-	if v.Format() < sqlite.Format {
-		return fmt.Sprintf("%s has format %d; it will be brought up to format %d at the next start", cfg.Store, v.Format(), sqlite.Format), nil
-	}
 	return cfg.Store.String(), nil
 }
 

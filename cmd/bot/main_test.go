@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"database/sql"
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -18,7 +21,16 @@ func TestScripts(t *testing.T) {
 			e.Setenv("BOT", filepath.Join(filepath.SplitList(e.Getenv("PATH"))[0], "bot"))
 			return nil
 		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"format": setFormat},
 	})
+}
+
+// setFormat gives a SQLite file another format: format FILE NUMBER.
+func setFormat(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	_, err = db.ExecContext(context.Background(), "PRAGMA user_version = "+args[1])
+	ts.Check(errors.Join(err, db.Close()))
 }
 
 func TestMain(m *testing.M) {

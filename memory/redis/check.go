@@ -11,8 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Check looks whether a store could be opened there, and brings nothing up to
-// date. The lines are warnings, and what an operator should know. It waits for
+// Check looks whether a store could be opened there, and changes nothing. The lines are warnings, and what an operator should know. It waits for
 // nobody.
 func Check(ctx context.Context, url string, o Options) (lines []string, err error) {
 	a, err := parseURL(url)
@@ -25,14 +24,7 @@ func Check(ctx context.Context, url string, o Options) (lines []string, err erro
 	if err = c.all(ctx); err != nil {
 		return c.lines, fmt.Errorf("check redis store: %w", err)
 	}
-	have, err := l.oldest(ctx)
-	if err != nil {
-		return c.lines, err
-	}
-	if have < thisFormat && c.inUse(ctx) {
-		c.warn(fmt.Sprintf("the store has format %d; it will be brought up to format %d at the next start", have, thisFormat))
-	}
-	return c.lines, nil
+	return c.lines, l.checkFormats(ctx)
 }
 
 // checkup finds out whether servers can be trusted with what must not be lost.
@@ -182,18 +174,6 @@ func (c *checkup) setting(ctx context.Context, server *redis.Client, name string
 	c.warn(server.Options().Addr + " hides its settings: see to it that maxmemory-policy is noeviction, appendonly is yes, " +
 		"and min-replicas-to-write is 1 or more where there are replicas")
 	return "", nil
-}
-
-// inUse says whether there is anything of nod's at all.
-func (c *checkup) inUse(ctx context.Context) bool {
-	for shard := range shards {
-		for _, kind := range []string{"due", "audit"} {
-			if n, err := c.cmd.Exists(ctx, c.keys.own(shard, kind)).Result(); err != nil || n > 0 {
-				return err == nil
-			}
-		}
-	}
-	return false
 }
 
 // eachShard calls f for every shard, side by side, and gives the first error.

@@ -22,8 +22,6 @@ type link struct {
 	keys keys
 	cmd  redis.UniversalClient // for what is answered at once
 
-	// raise brings a shard up to date that turned out to be of an older format.
-	raise func(ctx context.Context, shard int) error
 	// trouble hears of a shard whose server was away.
 	trouble func(shard int)
 }
@@ -94,20 +92,18 @@ func (l *link) do(ctx context.Context, shard int, patient patience, f func() err
 	}
 }
 
-// inFormat calls f, and once more when a shard had to be brought up to date: a
-// server that lost everything has the first format again.
+// inFormat calls f, and once more where a shard has no format any more: its server
+// lost everything.
 func (l *link) inFormat(ctx context.Context, shard int, f func() error) error {
 	err := f()
 	have, other := formatIn(err)
 	switch {
 	case !other:
 		return err
-	case have > thisFormat:
-		return memory.FormatError{Have: have, Reads: thisFormat}
-	case l.raise == nil:
-		return err
+	case have > 0:
+		return memory.FormatError{Have: have, Reads: format}
 	}
-	if err := l.raise(ctx, shard); err != nil {
+	if err := l.begin(ctx, shard); err != nil {
 		return err
 	}
 	return f()

@@ -99,11 +99,10 @@ var (
 // JSON; what matters of them comes back as errors.
 func init() { logging.Disable() }
 
-// Open connects to the servers that the URL names, brings what they hold up to
-// date, and starts what the store does by itself. It refuses servers that may
-// drop keys when memory is short, or lose everything in a crash, and
-// [memory.FormatError] what a later build wrote. No error of this package holds
-// the URL's password.
+// Open connects to the servers that the URL names, and starts what the store does
+// by itself. It refuses servers that may drop keys when memory is short, or lose
+// everything in a crash, and a store of another format ([memory.FormatError]). No
+// error of this package holds the URL's password.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	a, err := parseURL(url)
 	if err != nil {
@@ -128,9 +127,6 @@ func newStore(a address, o Options) *Store {
 	}
 	s.replicas.wanted, s.replicas.seen = a.replicas, map[string]time.Time{}
 	s.trouble = func(shard int) { s.shards[shard].shaken() }
-	s.raise = func(ctx context.Context, shard int) error {
-		return s.bringUpToDate(ctx, []int{shard}, steps())
-	}
 	s.held.init()
 	s.deadlines.init()
 	s.feeds.init()
@@ -162,10 +158,10 @@ func (s *Store) tryToPrepare(ctx context.Context, a address, o Options) error {
 	if err := c.all(ctx); err != nil {
 		return err
 	}
-	if _, err := s.oldest(ctx); err != nil { // before anything is changed
+	if err := s.checkFormats(ctx); err != nil { // before anything is changed
 		return err
 	}
-	if err := s.bringUpToDate(ctx, everyShard(), steps()); err != nil {
+	if err := s.eachShard(ctx, s.begin); err != nil {
 		return err
 	}
 	for _, server := range c.had {

@@ -36,13 +36,10 @@ var (
 	blobScript     = load("blob", guard, "files", "expire")
 	dropScript     = load("drop", guard, "files")
 
-	// These know what they do in every format.
-	readScript   = load("read", "")
-	reckonScript = load("reckon", "", "files")
-	formatScript = load("format", "")
-	chainScript  = load("chain", "")
-	probeScript  = load("probe", "")
-	pingScript   = load("ping", "")
+	// These need no guard: they read, or leave nothing.
+	readScript  = load("read", "")
+	probeScript = load("probe", "")
+	pingScript  = load("ping", "")
 
 	allScripts = []*redis.Script{
 		putScript, referScript, claimScript, commitScript, finishScript, handoffScript, giveBackScript,
@@ -50,11 +47,10 @@ var (
 	}
 )
 
-// guard keeps a script from a shard of another format: it is to be brought up to
-// date first, or a later build has it.
-var guard = "local about = redis.call('MGET', tag .. ':format', tag .. ':former')\n" +
-	"local format, former = about[1], about[2]\n" +
-	"if format ~= '" + strconv.Itoa(thisFormat) + "' then return redis.error_reply('" + otherFormat + "' .. (format or '1')) end\n"
+// guard keeps a script from a shard of another format: a later build has it, or its
+// server lost everything.
+var guard = "local format = redis.call('GET', tag .. ':format')\n" +
+	"if format ~= '" + strconv.Itoa(format) + "' then return redis.error_reply('" + otherFormat + "' .. (format or '0')) end\n"
 
 const otherFormat = "FORMAT "
 

@@ -11,19 +11,17 @@ import (
 // reads files.
 type Viewer struct {
 	*link
-	// Format is the format that the store has.
-	Format int
 }
 
-// View connects to a store to read it. It refuses [memory.FormatError] what a
-// later build wrote.
+// View connects to a store to read it. One of another format is a
+// [memory.FormatError].
 func View(ctx context.Context, url string, o Options) (*Viewer, error) {
 	a, err := parseURL(url)
 	if err != nil {
 		return nil, err
 	}
-	v := &Viewer{link: a.link(o)}
-	if v.Format, err = v.oldest(ctx); err != nil {
+	v := &Viewer{a.link(o)}
+	if err := v.checkFormats(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("view redis store: %w", err), v.Close())
 	}
 	return v, nil

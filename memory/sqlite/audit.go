@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -11,61 +10,6 @@ import (
 	"nod/chat"
 	"nod/memory"
 )
-
-// Format 3 made a chain of the audit log: each line holds the hash of the one
-// before it in its thread.
-
-const format3 = `
-	CREATE TABLE chain (thread TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;`
-
-// chained is the first format with chains.
-const chained = 3
-
-// toFormat3 writes the lines that there are anew, as chains, in their places.
-func toFormat3(m *migration) error {
-	if err := m.exec(format3); err != nil {
-		return err
-	}
-	type line struct {
-		id     int64
-		thread string
-		raw    []byte
-	}
-	heads := map[string]memory.Head{}
-	for after, more := int64(0), true; more; {
-		lines, err := all(m.w, "SELECT id, thread, line FROM audit WHERE id > ? ORDER BY id LIMIT 500", []any{after},
-			func(r *sql.Rows) (l line, err error) { return l, r.Scan(&l.id, &l.thread, &l.raw) })
-		if err != nil {
-			return err
-		}
-		more = len(lines) > 0
-		for _, l := range lines {
-			raw, head := linkFormer(heads[l.thread], l.thread, l.raw)
-			if err := m.w.run("UPDATE audit SET line = ? WHERE id = ?", raw, l.id); err != nil {
-				return err
-			}
-			heads[l.thread], after = head, l.id
-		}
-	}
-	for thread, head := range heads {
-		if err := m.w.keepHead(thread, head); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// linkFormer makes a line of a former format part of a chain. One that can't be
-// read leaves a line that says so.
-func linkFormer(head memory.Head, thread string, line []byte) (raw []byte, next memory.Head) {
-	raw, next, err := head.LinkFormer(line, time.Time{})
-	if err == nil {
-		return raw, next
-	}
-	id, _ := chat.ParseThreadID(thread)
-	raw, next, _ = head.Link(memory.AuditLine{Thread: id, Event: "lost", Reason: "a line of a former format could not be read"})
-	return raw, next
-}
 
 // entomb says in the chain of a thread, if it has one, that the thread was erased.
 func (w *writer) entomb(thread string, at time.Time) error {
@@ -115,25 +59,10 @@ type keptLine struct {
 
 func (r *reader) lines(ctx context.Context, where string, args ...any) iter.Seq2[keptLine, error] {
 	query := "SELECT id, thread, line FROM audit WHERE " + where + " id > ? ORDER BY id"
-	found := pages(ctx, r.db, query, args, func(rows *sql.Rows) (id int64, l keptLine, err error) {
+	return pages(ctx, r.db, query, args, func(rows *sql.Rows) (id int64, l keptLine, err error) {
 		err = rows.Scan(&l.id, &l.Thread, &l.Raw)
 		return l.id, l, err
 	})
-	if r.format >= chained {
-		return found
-	}
-	// As they will be once the file is brought up to date.
-	return func(yield func(keptLine, error) bool) {
-		heads := map[string]memory.Head{}
-		for l, err := range found {
-			if err == nil {
-				l.Raw, heads[l.Thread] = linkFormer(heads[l.Thread], l.Thread, l.Raw)
-			}
-			if !yield(l, err) {
-				return
-			}
-		}
-	}
 }
 
 // Audit implements memory.Auditor.
@@ -170,9 +99,6 @@ func (r *reader) Lines(ctx context.Context) iter.Seq2[memory.KeptLine, error] {
 
 // Heads implements memory.Auditor.
 func (r *reader) Heads(ctx context.Context) (map[chat.ThreadID]memory.Head, error) {
-	if r.format < chained {
-		return nil, errUnchained
-	}
 	rows, err := r.db.QueryContext(ctx, "SELECT thread, seq, hash FROM chain")
 	if err != nil {
 		return nil, fmt.Errorf("read the ends of the audit log: %w", err)
@@ -193,5 +119,3 @@ func (r *reader) Heads(ctx context.Context) (map[chat.ThreadID]memory.Head, erro
 	}
 	return out, nil
 }
-
-var errUnchained = errors.New("the audit log of this store is of a former format: it becomes a chain when the service starts")

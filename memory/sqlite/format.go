@@ -6,102 +6,49 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"log/slog"
-	"time"
 
 	"nod/memory"
 )
 
-// The format of a file is its PRAGMA user_version. A change of the tables, or of
-// what older builds could not go on with, is a new format: a step that brings the
-// one before it up to date, and a line below.
+// format is the file's PRAGMA user_version. Another meaning of a table or of an
+// entry is another number.
+const format = 4
 
-//go:embed format2.sql
-var format2 string
+//go:embed tables.sql
+var tables string
 
-// step brings a file from one format to the next, inside a transaction.
-type step func(m *migration) error
-
-// migrations are the steps from format 1 on.
-var migrations = []step{toFormat2, toFormat3}
-
-// Format is the format that this build writes.
-var Format = currentFormat(migrations)
-
-func currentFormat(steps []step) int { return 1 + len(steps) }
-
-// firstMade is the format in which new files are made, before the steps that follow.
-const firstMade = 2
-
-// migration brings a file up to date.
-type migration struct {
-	w   *writer
-	now time.Time
-	log *slog.Logger
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// run refuses a file of a later format before anything is changed. Each step is a
-// transaction with the new number in it, so that a process that is killed goes on
-// where it was.
-func (m *migration) run(steps []step) error {
-	var have, tables int
-	for query, into := range map[string]*int{"PRAGMA user_version": &have, "SELECT count(*) FROM sqlite_schema": &tables} {
-		if err := m.w.conn.QueryRowContext(background, query).Scan(into); err != nil {
-			return err
-		}
+// formatOf gives the format of a file that this build reads, or 0 where the file is
+// empty. It refuses any other one.
+func formatOf(ctx context.Context, db querier) (have int, err error) {
+	var made int
+	const query = "SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version"
+	if err := db.QueryRowContext(ctx, query).Scan(&have, &made); err != nil {
+		return 0, err
 	}
-	reads := currentFormat(steps)
-	if have > reads {
-		return memory.FormatError{Have: have, Reads: reads}
+	if have == 0 && made > 0 {
+		return 0, errors.New("the file is a database of another program")
 	}
-	fresh := have == 0
-	if fresh {
-		if tables > 0 {
-			return errors.New("the file is a database of another program")
-		}
-		if err := m.step(firstMade, func(m *migration) error { return m.exec(format2) }); err != nil {
-			return fmt.Errorf("make the tables: %w", err)
-		}
-		have = firstMade
-	}
-	if have == reads {
-		return nil
-	}
-	if !fresh {
-		m.log.Info("the store is brought up to date", "format", have, "to", reads)
-	}
-	for to := have + 1; to <= reads; to++ {
-		if err := m.step(to, steps[to-2]); err != nil {
-			return fmt.Errorf("bring the store to format %d: %w", to, err)
-		}
-	}
-	return nil
+	return have, memory.CheckFormat(have, format)
 }
 
-func (m *migration) step(to int, do step) error {
-	if err := m.w.begin(false); err != nil {
+// prepare refuses a file of another format, and makes the tables of a new one.
+func (w *writer) prepare() error {
+	if have, err := formatOf(background, w.conn); err != nil || have == format {
 		return err
 	}
-	err := do(m)
-	if err == nil {
-		err = m.exec(fmt.Sprintf("PRAGMA user_version = %d", to))
+	if err := w.begin(false); err != nil {
+		return err
 	}
+	_, err := w.conn.ExecContext(background, tables+fmt.Sprintf("PRAGMA user_version = %d", format))
 	if err == nil {
-		err = m.w.commit()
+		err = w.commit()
 	}
 	if err != nil {
-		return errors.Join(err, m.w.rollback())
+		return errors.Join(fmt.Errorf("make the tables: %w", err), w.rollback())
 	}
 	return nil
-}
-
-// exec runs statements that are not worth preparing.
-func (m *migration) exec(script string) error {
-	_, err := m.w.conn.ExecContext(background, script)
-	return err
-}
-
-// formatOf gives the format of a file that is only looked at.
-func formatOf(ctx context.Context, db *sql.DB) (have int, err error) {
-	return have, db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have)
 }

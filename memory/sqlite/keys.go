@@ -15,7 +15,3 @@ func key(platform, channel, id string) []byte {
 }
 
 func refKey(ref chat.MessageRef) []byte { return key(ref.Platform, ref.Channel, ref.ID) }
-
-// anywhere is the key of an event id of a file of format 1, which is known in every
-// channel.
-func anywhere(id string) []byte { return key("", "", id) }

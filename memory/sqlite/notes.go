@@ -45,9 +45,6 @@ func (w *writer) note(name string, value []byte) error {
 
 // Noted implements memory.Notes.
 func (r *reader) Noted(ctx context.Context, name string) (value []byte, err error) {
-	if r.format == 1 {
-		return nil, nil
-	}
 	err = r.db.QueryRowContext(ctx, "SELECT value FROM note WHERE name = ?", name).Scan(&value)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("read note %s: %w", name, err)

@@ -49,8 +49,6 @@ type Options struct {
 	Wait time.Duration
 	// SweepEvery is how often what has had its time is deleted.
 	SweepEvery time.Duration
-
-	steps []step // instead of the ones of this build, in tests
 }
 
 // Store implements memory.Full.
@@ -89,8 +87,8 @@ var (
 	_ memory.Lister = (*Store)(nil)
 )
 
-// Open opens or creates the file at path, and brings one of an older format up
-// to date. One of a newer format is a memory.FormatError.
+// Open opens or creates the file at path. One of another format is a
+// memory.FormatError.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	s, err := open(ctx, path, o)
 	if format, ok := errors.AsType[memory.FormatError](err); ok {
@@ -123,7 +121,7 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s.defaults()
 	s.opened = millis(s.now())
-	if err := s.connect(ctx, file, o.steps); err != nil {
+	if err := s.connect(ctx, file); err != nil {
 		return nil, errors.Join(err, release(lock))
 	}
 	return s, nil
@@ -141,10 +139,7 @@ func (s *Store) defaults() {
 	}
 }
 
-func (s *Store) connect(ctx context.Context, file string, steps []step) (err error) {
-	if steps == nil {
-		steps = migrations
-	}
+func (s *Store) connect(ctx context.Context, file string) (err error) {
 	if err := private(file); err != nil {
 		return err
 	}
@@ -156,8 +151,7 @@ func (s *Store) connect(ctx context.Context, file string, steps []step) (err err
 			err = errors.Join(err, s.reader.close(), s.w.close(), s.disk.close())
 		}
 	}()
-	m := migration{w: s.w, now: s.now(), log: s.log}
-	if err := m.run(steps); err != nil {
+	if err := s.w.prepare(); err != nil {
 		return err
 	}
 	if err := s.w.configure(); err != nil {
@@ -174,7 +168,7 @@ func (s *Store) connect(ctx context.Context, file string, steps []step) (err err
 	if err != nil {
 		return err
 	}
-	if s.reader, err = newReader(ctx, db, currentFormat(steps)); err != nil {
+	if s.reader, err = newReader(ctx, db); err != nil {
 		return err
 	}
 	s.ops.init()

@@ -69,7 +69,6 @@ type letter struct {
 	raw  []byte
 
 	ids []any // the keys of its event ids
-	old []any // the same, as files of format 1 knew them
 
 	ref  chat.MessageRef // the message that it is, where it can be found by it
 	last string          // the same, for the watermark
@@ -91,7 +90,6 @@ func newLetter(body memory.Body, at time.Time) (*letter, error) {
 func (l *letter) events(platform, channel string, ids []string) {
 	for _, id := range ids {
 		l.ids = append(l.ids, key(platform, channel, id))
-		l.old = append(l.old, anywhere(id))
 	}
 }
 
@@ -113,12 +111,8 @@ func (w *writer) unknown(l *letter) (bool, error) {
 	if len(l.ids) == 0 {
 		return true, nil
 	}
-	ids := l.ids
-	if w.old {
-		ids = append(ids[:len(ids):len(ids)], l.old...)
-	}
 	var one int
-	known, err := w.one("SELECT 1 FROM event WHERE id IN (?"+strings.Repeat(", ?", len(ids)-1)+") LIMIT 1", ids, &one)
+	known, err := w.one("SELECT 1 FROM event WHERE id IN (?"+strings.Repeat(", ?", len(l.ids)-1)+") LIMIT 1", l.ids, &one)
 	if known || err != nil {
 		return false, err
 	}

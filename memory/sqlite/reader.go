@@ -14,22 +14,15 @@ import (
 // reader reads the file, beside whoever writes it.
 type reader struct {
 	db   *sql.DB
-	part *sql.Stmt // readThread, or what another format has for it
-
-	format int
+	part *sql.Stmt // readThread
 }
 
-// newReader reads a file of this format.
-func newReader(ctx context.Context, db *sql.DB, format int) (reader, error) {
-	query := readThread
-	if format == 1 {
-		query = readThread1
-	}
-	part, err := db.PrepareContext(ctx, query)
+func newReader(ctx context.Context, db *sql.DB) (reader, error) {
+	part, err := db.PrepareContext(ctx, readThread)
 	if err != nil {
 		return reader{}, errors.Join(err, db.Close())
 	}
-	return reader{db: db, part: part, format: format}, nil
+	return reader{db: db, part: part}, nil
 }
 
 // close lets go of the file; of none, where it was never opened.

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -13,9 +12,6 @@ import (
 
 // Threads implements memory.Lister. A thread whose name can't be read is left out.
 func (r *reader) Threads(ctx context.Context, q memory.ListQuery) ([]memory.Listed, error) {
-	if r.format == 1 {
-		return nil, errors.New("list threads: the file has the first format; start the service once")
-	}
 	if len(q.Platforms) == 0 {
 		return nil, nil
 	}

@@ -8,15 +8,14 @@ import (
 	"nod/memory"
 )
 
-// Viewer reads a file that another process may have, and changes nothing: a file
-// of an older format is read as it is.
+// Viewer reads a file that another process may have, and changes nothing.
 type Viewer struct {
 	reader
 	alone *unchanged
 }
 
 // View opens the file beside a process that may be using it, for reading only. A
-// file of a newer format is a memory.FormatError.
+// file of another format is a memory.FormatError.
 func View(ctx context.Context, path string) (*Viewer, error) {
 	v, err := view(ctx, path)
 	if format, ok := errors.AsType[memory.FormatError](err); ok {
@@ -47,27 +46,19 @@ func view(ctx context.Context, path string) (*Viewer, error) {
 	if err != nil {
 		return nil, err
 	}
-	format, err := formatOf(ctx, db)
-	switch {
-	case err != nil:
-	case format > Format:
-		err = memory.FormatError{Have: format, Reads: Format}
-	case format == 0:
+	have, err := formatOf(ctx, db)
+	if err == nil && have == 0 {
 		err = errors.New("there is no store in it")
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	r, err := newReader(ctx, db, format)
+	r, err := newReader(ctx, db)
 	if err != nil {
 		return nil, err
 	}
 	return &Viewer{r, nobody}, nil
 }
-
-// Format is the format of the file; one below [Format] is brought up to date when
-// the service starts.
-func (v *Viewer) Format() int { return v.format }
 
 // Close lets go of the file.
 func (v *Viewer) Close() error { return v.close() }

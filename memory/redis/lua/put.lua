@@ -10,10 +10,6 @@ local call, lease, keep, me = ARGV[7], num(ARGV[9]), num(ARGV[10]), ARGV[11]
 if thread == '' then thread = redis.call('GET', key('m', target)) or '' end
 for i = 13, #ARGV do
   local by = redis.call('GET', key('e', ARGV[i]))
-  if not by and former then
-    -- Events of the first format had no channel.
-    by = redis.call('GET', key('e', string.match(ARGV[i], ' (.*)$')))
-  end
   if by then
     -- It writes, so that it can be waited for until a replica knows it too.
     redis.call('SET', key('e', ARGV[i]), by, 'EX', ARGV[8])

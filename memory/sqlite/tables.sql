@@ -64,6 +64,8 @@ CREATE TABLE pending (
 
 CREATE TABLE audit (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, thread TEXT NOT NULL, line BLOB NOT NULL);
 CREATE INDEX audit_thread ON audit (thread);
+-- The end of each thread's chain of audit lines.
+CREATE TABLE chain (thread TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE blob (
   thread  INTEGER NOT NULL,
