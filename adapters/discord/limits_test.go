@@ -83,7 +83,7 @@ func TestStrangersReactionsPushNothingOut(t *testing.T) {
 	stranger := reaction{UserID: o.bob, ChannelID: o.general, MessageID: o.fake.Say(o.bob, o.general, "lunch?"), GuildID: o.guild, AuthorID: o.bob}
 	for i := range 25_000 {
 		stranger.UserID = fmt.Sprint(i + 1)
-		if err := o.a.reacted(t.Context(), stranger, false, stranger.UserID); !errors.Is(err, errNotOurs) {
+		if err := o.a.reacted(t.Context(), flip{reaction: stranger, id: stranger.UserID}, false); !errors.Is(err, errNotOurs) {
 			t.Fatal(err)
 		}
 	}

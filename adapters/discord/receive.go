@@ -12,16 +12,27 @@ import (
 	"nod/chat/retry"
 )
 
+// arrival is an event of the Gateway.
+type arrival struct {
+	kind string
+	data json.RawMessage
+	late bool          // delivered again: it may be over by now, and another process may have heard of it
+	hold func() func() // keeps the bookmark before the event until the returned function is called
+}
+
+// deliver puts an event. late says that it comes again, or that an earlier try failed.
+type deliver func(ctx context.Context, late bool) error
+
 // receive takes an event in. It returns once the event waits in its lane, and
 // so comes again with a resume if it doesn't return: only when very much waits
 // does it hold up the connection.
-func (a *Adapter) receive(ctx context.Context, kind string, data json.RawMessage) {
-	drawn, err := a.atlas.draws(kind, data)
+func (a *Adapter) receive(ctx context.Context, e arrival) {
+	drawn, err := a.atlas.draws(e.kind, e.data)
 	if !drawn {
-		err = a.take(ctx, kind, data)
+		err = a.take(ctx, e)
 	}
 	if err != nil {
-		a.malformed(kind)
+		a.malformed(e.kind)
 	}
 }
 
@@ -30,28 +41,28 @@ func (a *Adapter) malformed(kind string) {
 	a.log.Warn("event not understood", "type", kind)
 }
 
-func (a *Adapter) take(ctx context.Context, kind string, data json.RawMessage) error {
-	switch kind {
+func (a *Adapter) take(ctx context.Context, e arrival) error {
+	switch e.kind {
 	case "MESSAGE_CREATE", "MESSAGE_UPDATE":
-		m, err := readMessage(data)
+		m, err := readMessage(e.data)
 		if err != nil {
 			return err
 		}
 		put := a.message
-		if kind == "MESSAGE_UPDATE" {
+		if e.kind == "MESSAGE_UPDATE" {
 			put = a.edited
 		}
-		a.inLane(ctx, m.ChannelID, func(ctx context.Context) error { return put(ctx, m) })
+		a.inLane(ctx, m.ChannelID, e, func(ctx context.Context, _ bool) error { return put(ctx, m) })
 	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
-		d, err := readDeletion(data)
+		d, err := readDeletion(e.data)
 		if err != nil {
 			return err
 		}
-		a.inLane(ctx, d.ChannelID, func(ctx context.Context) error { return a.deleted(ctx, d) })
+		a.inLane(ctx, d.ChannelID, e, func(ctx context.Context, _ bool) error { return a.deleted(ctx, d) })
 	case "MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE", "MESSAGE_REACTION_REMOVE_ALL", "MESSAGE_REACTION_REMOVE_EMOJI":
-		return a.takeReaction(ctx, kind, data)
+		return a.takeReaction(ctx, e)
 	case "INTERACTION_CREATE":
-		in, err := readInteraction(data)
+		in, err := readInteraction(e.data)
 		if err != nil {
 			return err
 		}
@@ -65,24 +76,24 @@ func (a *Adapter) take(ctx context.Context, kind string, data json.RawMessage) e
 
 // takeReaction puts a reaction in the lane of its message: it need not wait
 // for the files of others.
-func (a *Adapter) takeReaction(ctx context.Context, kind string, data json.RawMessage) error {
-	r, err := readReaction(data)
+func (a *Adapter) takeReaction(ctx context.Context, e arrival) error {
+	r, err := readReaction(e.data)
 	if err != nil {
 		return err
 	}
-	put := func(ctx context.Context) error { return a.cleared(ctx, r) }
-	if kind == "MESSAGE_REACTION_REMOVE_ALL" || kind == "MESSAGE_REACTION_REMOVE_EMOJI" {
+	put := func(ctx context.Context, _ bool) error { return a.cleared(ctx, r) }
+	if e.kind == "MESSAGE_REACTION_REMOVE_ALL" || e.kind == "MESSAGE_REACTION_REMOVE_EMOJI" {
 		a.turns.cleared(r)
 	}
-	if kind == "MESSAGE_REACTION_ADD" || kind == "MESSAGE_REACTION_REMOVE" {
+	if e.kind == "MESSAGE_REACTION_ADD" || e.kind == "MESSAGE_REACTION_REMOVE" {
 		if r.UserID == "" || r.Emoji.name() == "" {
 			return errMalformed
 		}
-		removed := kind == "MESSAGE_REACTION_REMOVE"
-		id := a.turns.key(r, removed, a.o.Now())
-		put = func(ctx context.Context) error { return a.reacted(ctx, r, removed, id) }
+		f := flip{reaction: r, removed: e.kind == "MESSAGE_REACTION_REMOVE"}
+		f.id = a.turns.key(r, f.removed, a.o.Now())
+		put = func(ctx context.Context, late bool) error { return a.reacted(ctx, f, late) }
 	}
-	a.inLane(ctx, r.ChannelID+" "+r.MessageID, put)
+	a.inLane(ctx, r.ChannelID+" "+r.MessageID, e, put)
 	return nil
 }
 
@@ -97,20 +108,23 @@ const (
 
 // inLane has an event put, after those before it in the lane. What fails is
 // tried again for a while, since Discord will not deliver it again.
-func (a *Adapter) inLane(ctx context.Context, lane string, put func(context.Context) error) {
-	done := held(ctx)
+func (a *Adapter) inLane(ctx context.Context, lane string, e arrival, put deliver) {
+	done := func() {}
+	if e.hold != nil {
+		done = e.hold()
+	}
 	a.lanes.Run(ctx, lane, 0, func(ctx context.Context) {
-		if a.persist(ctx, put) {
+		if a.persist(ctx, e.late, put) {
 			done()
 		}
 	})
 }
 
 // persist says whether the event is put, or need not be.
-func (a *Adapter) persist(ctx context.Context, put func(context.Context) error) bool {
+func (a *Adapter) persist(ctx context.Context, late bool, put deliver) bool {
 	began := a.o.Now()
-	for pause := firstRetry; ; pause = min(2*pause, longestWait) {
-		err := a.putOnce(ctx, put)
+	for pause := firstRetry; ; pause, late = min(2*pause, longestWait), true {
+		err := a.putOnce(ctx, func(ctx context.Context) error { return put(ctx, late) })
 		switch {
 		case err == nil, errors.Is(err, errNotOurs):
 			return true
@@ -125,7 +139,6 @@ func (a *Adapter) persist(ctx context.Context, put func(context.Context) error) 
 			return true
 		}
 		a.log.Warn("event not put, trying again", "error", err)
-		ctx = belated(ctx)
 		if retry.Sleep(ctx, pause) != nil {
 			return false
 		}

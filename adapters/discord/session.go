@@ -206,17 +206,6 @@ func (t *settled) upTo() int64 {
 	return up
 }
 
-// holdKey is where the context of an event has its hold.
-type holdKey struct{}
-
-// held takes a hold of the event that a context is of.
-func held(ctx context.Context) func() {
-	if hold, ok := ctx.Value(holdKey{}).(func() func()); ok {
-		return hold()
-	}
-	return func() {}
-}
-
 // lostSession says whether a close by Discord ends the session. Not those with
 // 1000 and 1001: they end it only when the bot closes with them, and what stands
 // before Discord closes so when it starts anew

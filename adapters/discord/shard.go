@@ -291,7 +291,7 @@ func (s *shard) dispatch(ctx context.Context, p payload) (begun bool) {
 		inbound.Count(s.a.o.Observe.Reconnected)
 		begun = true
 	default:
-		s.a.receive(s.holding(ctx, p.Seq), p.Type, p.Data)
+		s.a.receive(ctx, s.arrival(p))
 		s.told(p)
 	}
 	if p.Seq != nil && ctx.Err() == nil {
@@ -317,16 +317,13 @@ func (s *shard) resumed() {
 	}
 }
 
-// holding gives an event's context: what it has to be put holds the bookmark
-// back, and what comes before the session goes on is delivered again.
-func (s *shard) holding(ctx context.Context, seq *int64) context.Context {
-	if !s.live {
-		ctx = belated(ctx)
+// arrival gives an event: what comes before the session goes on is delivered again.
+func (s *shard) arrival(p payload) arrival {
+	e := arrival{kind: p.Type, data: p.Data, late: !s.live}
+	if p.Seq != nil {
+		e.hold = func() func() { return s.settled.hold(*p.Seq) }
 	}
-	if seq == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, holdKey{}, func() func() { return s.settled.hold(*seq) })
+	return e
 }
 
 // ready begins a new session. What came before it is looked for.

@@ -61,8 +61,16 @@ func (t *turns) cleared(r reaction) {
 	}
 }
 
-// reacted takes in a reaction.
-func (a *Adapter) reacted(ctx context.Context, r reaction, removed bool, id string) error {
+// flip is a reaction that was put on or taken off.
+type flip struct {
+	reaction
+	removed bool
+	id      string // of the event
+}
+
+// reacted takes in a reaction. One that comes late decides only if it still stands.
+func (a *Adapter) reacted(ctx context.Context, f flip, late bool) error {
+	r, removed := f.reaction, f.removed
 	if r.UserID == a.self.who().ID || a.o.Emoji != nil && !a.o.Emoji[chat.NormalEmoji(r.Emoji.name())] {
 		return errNotOurs
 	}
@@ -73,7 +81,7 @@ func (a *Adapter) reacted(ctx context.Context, r reaction, removed bool, id stri
 	if ours, err := a.reactedOurs(ctx, r, p); err != nil || !ours {
 		return cmp.Or(err, errNotOurs)
 	}
-	if !removed && isBelated(ctx) && decides(chat.NormalEmoji(r.Emoji.name())) {
+	if !removed && late && decides(chat.NormalEmoji(r.Emoji.name())) {
 		if stands, err := a.reactionStands(ctx, r); err != nil || !stands {
 			return cmp.Or(err, errNotOurs)
 		}
@@ -96,22 +104,13 @@ func (a *Adapter) reacted(ctx context.Context, r reaction, removed bool, id stri
 		}
 	}
 	a.votes.Heard(out)
-	fresh, err := a.o.Inbox.Reaction(ctx, out, id)
+	fresh, err := a.o.Inbox.Reaction(ctx, out, f.id)
 	if err != nil {
 		return fmt.Errorf("put a reaction: %w", err)
 	}
 	a.o.Observe.Put(fresh)
 	return nil
 }
-
-// belatedKey marks the context of an event that comes late: it is delivered again, or
-// could not be put at once. What it tells of may be over by now, of which another process
-// may have heard, or this one before it was started anew.
-type belatedKey struct{}
-
-func belated(ctx context.Context) context.Context { return context.WithValue(ctx, belatedKey{}, true) }
-
-func isBelated(ctx context.Context) bool { return ctx.Value(belatedKey{}) != nil }
 
 // decides says whether a reaction with an emoji may be a vote, as far as that is the same
 // for all approvals.
@@ -126,7 +125,7 @@ func (a *Adapter) reactionStands(ctx context.Context, r reaction) (bool, error) 
 	if r.Burst {
 		kind = "1"
 	}
-	who, err := a.whoReacted(ctx, r.ChannelID, r.MessageID, r.Emoji.name(), kind)
+	who, err := a.whoReacted(ctx, emojiOn{r.ChannelID, r.MessageID, r.Emoji.name(), kind}, outbox.Approval)
 	if err = missing(err); err != nil {
 		return false, fmt.Errorf("look whether a reaction stands: %w", err)
 	}
@@ -229,21 +228,10 @@ func (a *Adapter) user(ctx context.Context, id string) (chat.User, error) {
 	return userOf(u, nil), nil
 }
 
-// allKey marks the context of a look at all approvals that wait. There may be thousands,
-// and whoever is to be answered does not wait for them.
-type allKey struct{}
-
-func votesPriority(ctx context.Context) outbox.Priority {
-	if ctx.Value(allKey{}) != nil {
-		return outbox.Steps
-	}
-	return outbox.Approval
-}
-
 // reactions looks at all approvals that wait.
 func (a *Adapter) reactions(ctx context.Context) error {
 	gaps := a.away.counting()
-	err := a.votes.LookAll(context.WithValue(ctx, allKey{}, true), a.o.Inbox.Pending(ctx, Platform), missing)
+	err := a.votes.LookAll(ctx, a.o.Inbox.Pending(ctx, Platform), missing)
 	if err == nil {
 		a.away.counted(gaps)
 	}
@@ -267,14 +255,18 @@ func (a *Adapter) putFound(ctx context.Context, r chat.Reaction, began time.Time
 
 // reactionsOn gives the reactions of people on an approval that mean something
 // for it, in any skin tone, super reactions too. It notes where the approval
-// stands.
-func (a *Adapter) reactionsOn(ctx context.Context, p chat.Pending) ([]chat.Reaction, error) {
+// stands. A look at all approvals may be at thousands, and no answer waits for it.
+func (a *Adapter) reactionsOn(ctx context.Context, p chat.Pending, all bool) ([]chat.Reaction, error) {
+	priority := outbox.Approval
+	if all {
+		priority = outbox.Steps
+	}
 	a.homes.put(p.Ref.ID, readPlace(p.Ref.Channel))
 	channels, err := a.reach(ctx, p.Ref)
 	if err != nil {
 		return nil, err
 	}
-	m, channel, err := a.among(ctx, channels, p.Ref.ID)
+	m, channel, err := a.among(ctx, channels, p.Ref.ID, priority)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +277,7 @@ func (a *Adapter) reactionsOn(ctx context.Context, p chat.Pending) ([]chat.React
 			continue
 		}
 		for _, burst := range []string{"0", "1"} {
-			who, err := a.whoReacted(ctx, channel, p.Ref.ID, r.Emoji.name(), burst)
+			who, err := a.whoReacted(ctx, emojiOn{channel, p.Ref.ID, r.Emoji.name(), burst}, priority)
 			if err != nil {
 				return nil, err
 			}
@@ -300,10 +292,10 @@ func (a *Adapter) reactionsOn(ctx context.Context, p chat.Pending) ([]chat.React
 }
 
 // among gives a message, and in which of some channels it stands.
-func (a *Adapter) among(ctx context.Context, channels []string, id string) (m message, channel string, err error) {
+func (a *Adapter) among(ctx context.Context, channels []string, id string, priority outbox.Priority) (m message, channel string, err error) {
 	for _, channel = range channels {
 		err = a.rest.call(ctx, request{
-			method: "GET", path: "/channels/{}/messages/{}", ids: []string{channel, id}, priority: votesPriority(ctx), answer: &m,
+			method: "GET", path: "/channels/{}/messages/{}", ids: []string{channel, id}, priority: priority, answer: &m,
 		})
 		if !slices.Contains(elsewhere, code(err)) {
 			break
@@ -312,15 +304,18 @@ func (a *Adapter) among(ctx context.Context, channels []string, id string) (m me
 	return m, channel, err
 }
 
+// emojiOn is an emoji on a message. The kind of a super reaction is "1", else "0".
+type emojiOn struct{ channel, message, emoji, kind string }
+
 // whoReacted lists the people who put an emoji on a message.
-func (a *Adapter) whoReacted(ctx context.Context, channel, id, emoji, kind string) ([]user, error) {
+func (a *Adapter) whoReacted(ctx context.Context, on emojiOn, priority outbox.Priority) ([]user, error) {
 	var out []user
-	query := url.Values{"limit": {strconv.Itoa(pageSize)}, "type": {kind}}
+	query := url.Values{"limit": {strconv.Itoa(pageSize)}, "type": {on.kind}}
 	for range mostPages {
 		var page []user
 		err := a.rest.call(ctx, request{
-			method: "GET", path: "/channels/{}/messages/{}/reactions/{}", ids: []string{channel, id, emoji}, query: query,
-			priority: votesPriority(ctx), answer: &page,
+			method: "GET", path: "/channels/{}/messages/{}/reactions/{}", ids: []string{on.channel, on.message, on.emoji}, query: query,
+			priority: priority, answer: &page,
 		})
 		if err != nil {
 			return nil, err

@@ -33,7 +33,7 @@ func (a *Adapter) putFound(ctx context.Context, r chat.Reaction, began time.Time
 // stands says whether a reaction is on a message now, with whatever skin tone. Where the
 // message is gone there is none.
 func (a *Adapter) stands(ctx context.Context, r chat.Reaction, on item) (bool, error) {
-	all, err := a.reactionsOn(ctx, chat.Pending{Ref: refOf(a.who().TeamID, on.Channel, on.TS)})
+	all, err := a.reactionsOn(ctx, chat.Pending{Ref: refOf(a.who().TeamID, on.Channel, on.TS)}, false)
 	if err = missing(err); err != nil {
 		return false, fmt.Errorf("look whether a reaction stands: %w", err)
 	}
@@ -41,7 +41,7 @@ func (a *Adapter) stands(ctx context.Context, r chat.Reaction, on item) (bool, e
 }
 
 // reactionsOn gives the reactions of people on an approval.
-func (a *Adapter) reactionsOn(ctx context.Context, p chat.Pending) ([]chat.Reaction, error) {
+func (a *Adapter) reactionsOn(ctx context.Context, p chat.Pending, _ bool) ([]chat.Reaction, error) {
 	var said struct {
 		Message struct {
 			Reactions []struct {

@@ -16,8 +16,9 @@ import (
 // concurrently for different approvals.
 type Ballot struct {
 	// Standing lists the reactions of people that stand on an approval now; ones
-	// that mean nothing for it may be left out.
-	Standing func(ctx context.Context, p chat.Pending) ([]chat.Reaction, error)
+	// that mean nothing for it may be left out. all says that it is one of all
+	// approvals that are looked at, for which nobody waits.
+	Standing func(ctx context.Context, p chat.Pending, all bool) ([]chat.Reaction, error)
 	// Put puts a reaction that was found by a look that began then. Its event
 	// id has to bear that time: the reaction may have been put on, taken off
 	// and put on again, and one that counts twice does no harm.
@@ -82,7 +83,7 @@ func (v *Votes) LookAll(ctx context.Context, all iter.Seq2[chat.Pending, error],
 			return errors.Join(failed, fmt.Errorf("list approvals: %w", err))
 		}
 		if cards = append(cards, p); !p.More {
-			failed = errors.Join(failed, v.look(ctx, cards, gone))
+			failed = errors.Join(failed, v.look(ctx, cards, true, gone))
 			cards = nil
 		}
 	}
@@ -100,16 +101,16 @@ func (v *Votes) Unheard(ctx context.Context, thread chat.ThreadID, ref chat.Mess
 // then what was taken off, then approvals. An approval that is put may have
 // been taken off since the look began, which a second look finds.
 func (v *Votes) Look(ctx context.Context, p chat.Pending) error {
-	return v.look(ctx, []chat.Pending{p}, func(err error) error { return err })
+	return v.look(ctx, []chat.Pending{p}, false, func(err error) error { return err })
 }
 
 // look looks at the cards of one approval. Approvals wait until all of them could be
 // seen: on one that could not there may be a denial.
-func (v *Votes) look(ctx context.Context, cards []chat.Pending, gone func(error) error) error {
+func (v *Votes) look(ctx context.Context, cards []chat.Pending, all bool, gone func(error) error) error {
 	var failed error
 	var seen []sight
 	for _, p := range cards {
-		s, err := v.see(ctx, p)
+		s, err := v.see(ctx, p, all)
 		if err != nil {
 			failed = errors.Join(failed, gone(err))
 			continue
@@ -141,7 +142,7 @@ func (v *Votes) lookAgain(ctx context.Context, s sight) error {
 	}
 	p := s.of
 	p.Approved = slices.DeleteFunc(s.on, func(r chat.Reaction) bool { return !slices.Contains(p.Approve, r.Emoji) })
-	if s, err = v.see(ctx, p); err != nil {
+	if s, err = v.see(ctx, p, s.all); err != nil {
 		return err
 	}
 	_, err = v.putAll(ctx, s, s.differences())
@@ -153,12 +154,13 @@ type sight struct {
 	of    chat.Pending
 	on    []chat.Reaction
 	began time.Time
+	all   bool
 }
 
-func (v *Votes) see(ctx context.Context, p chat.Pending) (sight, error) {
+func (v *Votes) see(ctx context.Context, p chat.Pending, all bool) (sight, error) {
 	began := v.ballot.Now()
-	on, err := v.ballot.Standing(ctx, p)
-	return sight{p, on, began}, err
+	on, err := v.ballot.Standing(ctx, p, all)
+	return sight{p, on, began, all}, err
 }
 
 func (s sight) denials() (out []chat.Reaction) {

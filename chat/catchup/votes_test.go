@@ -33,7 +33,7 @@ type board struct {
 func (b *board) ballot() Ballot {
 	return Ballot{
 		Now: func() time.Time { return b.now },
-		Standing: func(context.Context, chat.Pending) ([]chat.Reaction, error) {
+		Standing: func(context.Context, chat.Pending, bool) ([]chat.Reaction, error) {
 			out := slices.Clone(b.stand)
 			if b.during != nil {
 				b.during()
@@ -169,7 +169,7 @@ func TestLookAll(t *testing.T) {
 	b := &board{}
 	n := 0
 	ballot := b.ballot()
-	ballot.Standing = func(context.Context, chat.Pending) ([]chat.Reaction, error) {
+	ballot.Standing = func(context.Context, chat.Pending, bool) ([]chat.Reaction, error) {
 		n++
 		return nil, []error{gone, broken, nil}[n-1]
 	}
@@ -220,7 +220,7 @@ func TestLookAllPlaces(t *testing.T) {
 			var put []string
 			v := NewVotes(Ballot{
 				Now: time.Now,
-				Standing: func(_ context.Context, p chat.Pending) ([]chat.Reaction, error) {
+				Standing: func(_ context.Context, p chat.Pending, _ bool) ([]chat.Reaction, error) {
 					if p.Ref == ref {
 						return []chat.Reaction{on("bob", "✅")}, nil
 					}
