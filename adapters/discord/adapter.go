@@ -91,27 +91,25 @@ type Adapter struct {
 	rest  *rest
 	atlas *atlas
 	self  identity
-	live  live
 	start starts
 
-	homes     *homes
-	lanes     *inbound.Lanes
-	clicks    clicks
-	working   working
-	remarks   remarks
-	drawn     outbox.Versions
-	shown     faces
-	asides    asides
-	cards     forms.Shown
-	wondered  forms.Asked
-	votes     *catchup.Votes
-	turns     turns
-	heard     *catchup.Heard
-	away      *away
-	looks     *catchup.Looks // for messages
-	recounts  *catchup.Looks // for votes
-	surveying sync.Mutex     // an early look goes on
-	people    *acquaintances
+	homes    *homes
+	lanes    *inbound.Lanes
+	clicks   clicks
+	working  working
+	remarks  remarks
+	drawn    outbox.Versions
+	shown    faces
+	asides   asides
+	cards    forms.Shown
+	wondered forms.Asked
+	votes    *catchup.Votes
+	turns    turns
+	heard    *catchup.Heard
+	gap      gap
+	looks    *catchup.Looks // for messages
+	recounts *catchup.Looks // for votes
+	people   *acquaintances
 }
 
 // identity is who the bot is, and what its application may do.
@@ -152,7 +150,7 @@ func New(o Options) (*Adapter, error) {
 	a.atlas = newAtlas(a.self.who)
 	a.people = &acquaintances{members: map[string]known{}, told: map[string]time.Time{}}
 	a.heard = catchup.NewHeard(a.marks, catchup.LookBack, o.Now)
-	a.away = newAway(a.heard)
+	a.gap.heard = a.heard
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
 	failed := func(err error) { a.log.Warn("look for what was missed", "error", err) }
 	a.looks = catchup.NewLooks(a.backfill, failed, lookAgain)
@@ -234,8 +232,7 @@ func (a *Adapter) connected(ctx context.Context, least int) (int, error) {
 	if n < least {
 		return n, fmt.Errorf("connect to Discord: %d shards are too few, and it recommends no more", n)
 	}
-	a.live.expect(n)
-	a.away.expect(n)
+	a.gap.expect(n)
 	a.remember(ctx)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.rest.out.Run(ctx) })
@@ -283,7 +280,7 @@ func (a *Adapter) watchToken(ctx context.Context) error {
 }
 
 // Ready says whether events arrive: every shard has a session.
-func (a *Adapter) Ready() bool { return a.live.ready() }
+func (a *Adapter) Ready() bool { return a.gap.ready() }
 
 // Depth says how many calls wait for Discord's rate limits, by priority.
 func (a *Adapter) Depth() map[string]int { return a.rest.out.DepthByName() }

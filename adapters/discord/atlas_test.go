@@ -124,7 +124,7 @@ func TestNotLookedThrough(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel() // nothing is read
-	a.stretches(a.atlas, []chat.Watermark{{Thread: thread("1", "2"), Last: chat.MessageRef{ID: "1"}}})
+	a.stretches([]chat.Watermark{{Thread: thread("1", "2"), Last: chat.MessageRef{ID: "1"}}})
 	if !strings.Contains(log.String(), "not every channel is looked through") || !strings.Contains(log.String(), "channels=2600 looked_through=2000") {
 		t.Errorf("the log says %s", log.String())
 	}

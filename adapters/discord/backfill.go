@@ -35,157 +35,129 @@ const (
 	apart     = 5 * time.Minute // the clocks of two processes and of Discord, and until a lost connection is noticed
 )
 
-// away knows which shards have lost their connection, and whether something was
-// missed that no look has found yet. What was noted of a gap is kept until none is
-// away, and no gap of any is left to look for.
-type away struct {
+// gap knows which shards have a session, and whether something was missed that no look
+// has found yet. It is over once every shard has a session and all was looked for; until
+// then the marks are kept that were noted as it opened.
+type gap struct {
 	heard *catchup.Heard
 	mu    sync.Mutex
-	gone  map[int]bool // shards that are away, and may be back without a gap
-	since time.Time    // before that nothing was missed; zero: nobody knows
-	heir  bool         // a process before this one did not come to the end of its look
-	blind map[int]bool // shards that go on with the session of one that did not
+	live  map[int]bool // shards that have a session
 	// Shards whose session began, and which were not told of all guilds yet.
 	untold map[int]bool
-	// Gaps that were not looked for yet: for messages, and for votes.
-	gaps, uncounted int
-}
-
-func newAway(h *catchup.Heard) *away {
-	return &away{heard: h, gone: map[int]bool{}, blind: map[int]bool{}, untold: map[int]bool{}}
+	shards int
+	begun  int       // sessions since the last look that found everything
+	since  time.Time // before that nothing was missed; zero: nobody knows
+	heir   bool      // a process before this one did not come to the end of its look
 }
 
 // expect begins with so many shards, of which none is connected yet.
-func (w *away) expect(shards int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	clear(w.gone)
-	clear(w.blind)
-	clear(w.untold)
-	for n := range shards {
-		w.gone[n] = true
-	}
+func (g *gap) expect(shards int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shards, g.live, g.untold = shards, map[int]bool{}, map[int]bool{}
+}
+
+// ready says whether every shard has a session.
+func (g *gap) ready() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shards > 0 && len(g.live) == g.shards
 }
 
 // inherits notes what the process before left of a shard.
-func (w *away) inherits(b bookmark) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (g *gap) inherits(b bookmark) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	at := b.At
 	if b.Unlooked {
-		w.heir, at = true, b.Since
+		g.heir, at = true, b.Since
 	}
-	w.heardUntil(at)
+	g.missedFrom(at)
 }
 
-// heardUntil notes that something may have been missed from a time on. The lock is held.
-func (w *away) heardUntil(at time.Time) {
-	if !at.IsZero() && (w.since.IsZero() || at.Before(w.since)) {
-		w.since = at
+// missedFrom notes that something may have been missed from a time on. The lock is held.
+func (g *gap) missedFrom(at time.Time) {
+	if !at.IsZero() && (g.since.IsZero() || at.Before(g.since)) {
+		g.since = at
 	}
 }
 
-func (w *away) left(n int, at time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.gone[n] = true
-	w.heardUntil(at)
+// left notes a shard that lost its connection.
+func (g *gap) left(n int, at time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.live, n)
+	g.missedFrom(at)
 }
 
-// anew notes a shard whose new session leaves a gap, in guilds that it is told of one by
-// one.
-func (w *away) anew(n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.gone, n)
-	delete(w.blind, n)
-	w.untold[n] = true
-	w.gaps++
-	w.uncounted++
+// anew notes a shard with a new session, which is told of its guilds one by one.
+func (g *gap) anew(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.live[n], g.untold[n] = true, true
+	g.begun++
 }
 
 // told notes a shard that was told of all guilds, or need not be told of the others.
-func (w *away) told(n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.untold, n)
+func (g *gap) told(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.untold, n)
 }
 
-// back notes a shard whose session goes on, and what the process that had it owes: where
-// that did not look for messages to the end, this one was told of no channels.
-func (w *away) back(n int, b bookmark) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.gone, n)
-	if b.Unlooked {
-		w.blind[n] = true
-		w.gaps++
+// back notes a shard that goes on with its session.
+func (g *gap) back(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.live[n] = true
+	g.settle()
+}
+
+// look begins a look. It gives the sessions that are looked for when it ends: none
+// while not all guilds are known.
+func (g *gap) look() (sessions int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.untold) > 0 {
+		return 0
 	}
-	if b.Uncounted {
-		w.uncounted++
-	}
-	w.settle()
+	return g.begun
 }
 
-// begin takes up the gaps that there are; none is over while not all guilds are known. It
-// says whether what there is has to be asked for first.
-func (w *away) begin() (gaps int, blind bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.untold) > 0 {
-		return 0, len(w.blind) > 0
-	}
-	return w.gaps, len(w.blind) > 0
+// looked ends a look that found everything.
+func (g *gap) looked(sessions int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.begun -= sessions
+	g.settle()
 }
 
-// closed ends a look that has found everything that was missed in so many gaps.
-func (w *away) closed(gaps int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.gaps -= gaps
-	w.settle()
-}
-
-func (w *away) settle() {
-	if len(w.gone) > 0 || w.gaps > 0 {
+func (g *gap) settle() {
+	if len(g.live) < g.shards || g.begun > 0 {
 		return
 	}
-	w.heard.Forget()
-	w.since, w.heir = time.Time{}, false
-	clear(w.blind)
-}
-
-// counting begins a look for votes, and counted ends one that has found everything.
-func (w *away) counting() (gaps int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.uncounted
-}
-
-func (w *away) counted(gaps int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.uncounted -= gaps
+	g.heard.Forget()
+	g.since, g.heir = time.Time{}, false
 }
 
 // owes notes what was not looked for to the end.
-func (w *away) owes(b *bookmark) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if b.Unlooked, b.Uncounted = w.gaps > 0, w.uncounted > 0; b.Unlooked {
-		b.Since = w.since
+func (g *gap) owes(b *bookmark) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if b.Unlooked = g.begun > 0; b.Unlooked {
+		b.Since = g.since
 	}
 }
 
 // before is since when something may be missing that what was put later hides, as a
 // process did not look to the end; zero: none did so, or nobody knows.
-func (w *away) before() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.heir || w.since.IsZero() {
+func (g *gap) before() time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.heir || g.since.IsZero() {
 		return time.Time{}
 	}
-	return w.since.Add(-apart)
+	return g.since.Add(-apart)
 }
 
 // remember notes how far all threads were heard, before newer events hide a gap.
@@ -212,17 +184,13 @@ func (a *Adapter) missed() {
 // thousands of approvals wait, and what a second gap takes must not wait for it. It
 // always looks further back than what was heard.
 func (a *Adapter) backfill(ctx context.Context, _ time.Duration) error {
-	gaps, blind := a.away.begin()
+	sessions := a.gap.look()
 	marks, err := a.heard.UpTo(ctx)
-	there, failed := a.atlas, error(nil)
-	if err == nil && blind {
-		there, failed = a.survey(ctx, 0, outbox.Low)
+	if err == nil {
+		err = a.readAll(ctx, a.stretches(marks))
 	}
 	if err == nil {
-		err = errors.Join(failed, a.readAll(ctx, a.stretches(there, marks)))
-	}
-	if err == nil {
-		a.away.closed(gaps)
+		a.gap.looked(sessions)
 	}
 	return err
 }
@@ -237,12 +205,12 @@ type stretch struct {
 
 // stretches says what is to be read, first what by the atlas was written in after all
 // that was heard anywhere: at fifty calls a second the others take a while.
-func (a *Adapter) stretches(t *atlas, marks []chat.Watermark) []stretch {
+func (a *Adapter) stretches(marks []chat.Watermark) []stretch {
 	if len(marks) == 0 {
 		return nil // nothing was ever heard, so nothing was missed
 	}
-	heard := marks
-	marks = a.notAfter(marks, a.away.before())
+	t, heard := a.atlas, marks
+	marks = a.notAfter(marks, a.gap.before())
 	newest := marks[0].Last.ID
 	busy, all := t.busy(newest, mostBusy)
 	if all > len(busy) {
@@ -373,7 +341,7 @@ func (a *Adapter) overdue(ctx context.Context, s stretch) error {
 // was changed it can't be known whether it called the bot before, and a change
 // calls nobody.
 func (a *Adapter) putLate(ctx context.Context, s stretch, m message) error {
-	if len(m.MentionRoles) > 0 { // before there is a session it is not known which is the bot's
+	if len(m.MentionRoles) > 0 { // a session that goes on does not tell which is the bot's
 		if err := a.learn(ctx, m.GuildID); err != nil && !refused(err) {
 			return err
 		}

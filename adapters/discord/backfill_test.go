@@ -85,6 +85,7 @@ func TestSessionOfAProcessThatEnded(t *testing.T) {
 	seldom := func(o *Options) { o.Beat, o.Process = time.Hour, "one" }
 	o := open(t, fakediscord.Options{}, seldom)
 	o.in.Await(t, func() bool { return len(o.in.Notes) == 1 })
+	o.looked()
 	o.stop()
 	o.in.Do(func() { // as if it had been killed
 		for name, note := range o.in.Notes {
@@ -132,60 +133,28 @@ func TestMessagesBesideVotes(t *testing.T) {
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 3 })
 }
 
-// What was asked while the bot was down is heard while Discord has it wait for a new
-// session, and while it is not known whether another process has the old one; and not
-// twice.
-func TestHeardBeforeTheSession(t *testing.T) {
+// A look in a session that goes on, which told of no roles, knows when the bot is called
+// by its role. A message that was changed calls nobody.
+func TestLookKnowsItsRole(t *testing.T) {
+	t.Parallel()
 	follow := func(o *Options) { o.Follow = followThread }
-	long := func(o *Options) { o.Follow, o.Pause, o.Beat = followThread, time.Hour, time.Hour }
-	for name, gone := range map[string]func(*office){
-		"a session that is over": func(o *office) { o.fake.ForgetSessions() },
-		"a process that may be alive": func(o *office) {
-			o.in.Do(func() {
-				for name, note := range o.in.Notes {
-					o.in.Notes[name] = []byte(strings.Replace(string(note), `"closed":true`, `"closed":false`, 1))
-				}
-			})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := open(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, follow)
-			dm := o.fake.DM(o.ada)
-			o.fake.Say(o.ada, dm, "one")
-			o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
-			o.stop()
-			gone(o)
-			o.in.Do(func() { o.in.Marks = []chat.Watermark{markOf(direct(dm), o.fake.Messages(dm)[0].ID)} })
-			thread := o.fake.OpenThread(o.ada, o.general, "", "between us")
-			role := "<@&" + o.fake.BotRole(o.guild) + ">"
-			edited := o.fake.Say(o.ada, o.general, "between us")
-			o.fake.Edit(edited, role+" changed, which calls nobody")
-			for place, who := range map[string]string{o.general: role, thread: o.mention(), dm: o.mention()} {
-				o.fake.Say(o.ada, place, who+" in "+place)
-			}
-			o.begin(long)
-			o.in.Await(t, func() bool { return len(o.in.Messages) == 4 })
-			o.in.Do(func() {
-				for _, m := range o.in.Messages[1:] {
-					p := placeOf(m.Thread)
-					if where := strings.Fields(m.Text); where[len(where)-1] != p.channel && where[len(where)-1] != p.thread {
-						t.Errorf("%q is put into %v", m.Text, m.Thread)
-					}
-				}
-			})
-			if g := o.fake.Gateway(); g.Identifies != 1 || g.Resumes != 0 {
-				t.Errorf("there is a session: %+v", g)
-			}
-			o.stop()
-			o.run(follow)
-			o.fake.Say(o.ada, dm, "last")
-			o.in.Await(t, func() bool { return o.in.Messages[len(o.in.Messages)-1].Text == "last" })
-			o.in.Do(func() {
-				if n := len(o.in.Messages); n != 5 {
-					t.Errorf("%d messages were heard", n)
-				}
-			})
-		})
+	o := open(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, follow)
+	root := o.fake.Say(o.ada, o.general, o.mention()+" one")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.allLooked()
+	o.stop()
+	o.run(follow)
+	o.fake.ForgetSessions()
+	role := "<@&" + o.fake.BotRole(o.guild) + ">"
+	o.fake.Edit(o.fake.Say(o.ada, o.general, "between us"), role+" changed")
+	o.fake.Say(o.ada, o.general, role+" two") // to no session
+	later := o.fake.Say(o.bob, o.general, "between us")
+	o.in.Do(func() { o.in.Marks = []chat.Watermark{markOf(thread(o.general, root), later)} })
+	if err := o.a.backfill(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(o); len(got) != 2 || !strings.HasSuffix(got[1], "two") {
+		t.Errorf("messages %q", got)
 	}
 }
 
@@ -201,9 +170,9 @@ func TestLookAgainAfterAResume(t *testing.T) {
 	first := o.fake.Connections()
 	o.fake.ForgetSessions()
 	o.fake.Say(o.bob, other, o.mention()+" meanwhile") // to no session
-	fault := o.fake.Inject(fakediscord.Fault{Route: "GET /channels/{channel}/messages", Channel: other, Times: 3, Status: http.StatusBadRequest, Code: 50035})
+	fault := o.fake.Inject(fakediscord.Fault{Route: "GET /channels/{channel}/messages", Channel: other, Times: 2, Status: http.StatusBadRequest, Code: 50035})
 	first[0].Cut()
-	o.wait(func(*fakediscord.Server) bool { return fault.Hits() == 3 }) // before the session, and two parts after
+	o.wait(func(*fakediscord.Server) bool { return fault.Hits() == 2 }) // what is new there, and a little older
 	o.ready()
 	o.fake.Say(o.ada, dm, "live")
 	o.hears(dm, "live")
@@ -212,33 +181,6 @@ func TestLookAgainAfterAResume(t *testing.T) {
 	o.ready()
 	o.a.missed() // as a minute later
 	o.in.Await(t, func() bool { return slices.Contains(texts(o), "meanwhile") })
-}
-
-// Where Discord gives no session again and again, what was missed is looked for once
-// before there is one, and once more when that is lost too.
-func TestOneLookBeforeTheSession(t *testing.T) {
-	o := open(t, fakediscord.Options{}, nil)
-	dm := o.fake.DM(o.ada)
-	o.fake.Say(o.ada, dm, "one")
-	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
-	o.in.Do(func() { o.in.Marks = []chat.Watermark{markOf(direct(dm), o.fake.Messages(dm)[0].ID)} })
-	surveys := func(s *fakediscord.Server) int { return len(s.Calls("GET /guilds/{guild}/channels")) }
-	for lost := range 2 {
-		now := o.fake.Connections()
-		refused := o.fake.Gateway().Refused
-		o.fake.ForgetSessions()
-		o.fake.RefuseIdentifies(3)
-		now[0].Cut()
-		o.wait(func(s *fakediscord.Server) bool { return s.Gateway().Refused == refused+4 && len(s.Connections()) == 1 })
-		o.ready()
-		text := fmt.Sprint("with a session ", lost)
-		o.fake.Say(o.ada, dm, text)
-		o.in.Await(t, func() bool { return slices.Contains(texts(o), text) })
-		o.wait(func(s *fakediscord.Server) bool { return surveys(s) > lost })
-		if n := surveys(o.fake); n != lost+1 {
-			t.Errorf("looked %d times before session %d", n, lost+1)
-		}
-	}
 }
 
 // What was heard so long ago that its event id is not known any more is not put once
@@ -282,8 +224,8 @@ func TestReadAgainIsNotNew(t *testing.T) {
 		return markOf(thread(o.general, id), id)
 	}
 	lately, before := at(time.Hour), at(80*time.Hour)
-	o.a.away.inherits(bookmark{Unlooked: true, Since: now.Add(-100 * time.Hour)})
-	for _, s := range o.a.stretches(o.a.atlas, []chat.Watermark{lately, before}) {
+	o.a.gap.inherits(bookmark{Unlooked: true, Since: now.Add(-100 * time.Hour)})
+	for _, s := range o.a.stretches([]chat.Watermark{lately, before}) {
 		if s.own != (s.channel == before.Last.ID) {
 			t.Errorf("%+v, of %v and %v", s, lately.Last, before.Last)
 		}

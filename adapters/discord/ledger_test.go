@@ -83,12 +83,18 @@ func (o *office) begin(change func(*Options)) {
 // ready waits until every shard has a session, and the adapter knows.
 func (o *office) ready() {
 	o.t.Helper()
+	o.until("it is ready", o.a.Ready)
+}
+
+// until waits for a state of the adapter, which tells nobody when it changes.
+func (o *office) until(what string, holds func() bool) {
+	o.t.Helper()
 	deadline := time.After(ledger.Longest)
-	for tick := time.NewTicker(time.Millisecond); !o.a.Ready(); {
+	for tick := time.NewTicker(time.Millisecond); !holds(); {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			o.t.Fatalf("it is never ready; calls: %s", o.calls())
+			o.t.Fatalf("never: %s; calls: %s", what, o.calls())
 		}
 	}
 }

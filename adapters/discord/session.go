@@ -35,11 +35,10 @@ type bookmark struct {
 	Beat    int64     `json:"beat"`    // grows as long as somebody has the session
 	Closed  bool      `json:"closed"`  // nobody has it any more
 	Process string    `json:"process"` // who wrote it
-	// Something was missed, and the look for it, and the one at approvals, did not come to
-	// its end. Nothing of it is older than Since, by the clock of who wrote it.
-	Unlooked  bool      `json:"unlooked,omitzero"`
-	Uncounted bool      `json:"uncounted,omitzero"`
-	Since     time.Time `json:"since,omitzero"`
+	// Something was missed, and the look for it did not come to its end. Nothing of it is
+	// older than Since, by the clock of who wrote it.
+	Unlooked bool      `json:"unlooked,omitzero"`
+	Since    time.Time `json:"since,omitzero"`
 }
 
 const (
@@ -55,19 +54,18 @@ func (s *shard) name() string {
 
 // recall takes up the session of a process that is gone. One that another process
 // has is left alone: its bookmark goes on growing, which is not waited for where that
-// process surely ended. Before it waits it calls waiting.
-func (s *shard) recall(ctx context.Context, waiting func()) {
+// process surely ended.
+func (s *shard) recall(ctx context.Context) {
 	book, ok := s.a.o.Inbox.(notebook)
 	if !ok {
 		return
 	}
 	b, err := s.noted(ctx, book)
-	s.a.away.inherits(b)
+	s.a.gap.inherits(b)
 	if err != nil || b.Session == "" || s.a.o.Now().Sub(b.At) > keptFor {
 		return
 	}
 	if !b.Closed && !s.a.o.Ended(b.Process) {
-		waiting()
 		if retry.Sleep(ctx, 5*s.a.o.Beat/2) != nil {
 			return
 		}
@@ -129,7 +127,7 @@ func (s *shard) note(ctx context.Context, closed bool) {
 		Session: session, Resume: resume, Seq: s.settled.upTo(), Shards: s.of, Intents: int(intents(s.a.reads())),
 		User: s.a.self.who().ID, At: s.a.o.Now(), Beat: s.beats, Closed: closed, Process: s.a.o.Process,
 	}
-	s.a.away.owes(&b)
+	s.a.gap.owes(&b)
 	raw, err := json.Marshal(b)
 	if err != nil {
 		return

@@ -57,18 +57,11 @@ func (a *Adapter) keep(ctx context.Context, s *shard) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer enough()
-	looked := false // since there was a session
-	early := func() {
-		if !looked {
-			looked = true
-			beside.Go(func() { a.early(besides) })
-		}
-	}
-	s.recall(ctx, early)
+	s.recall(ctx)
 	beside.Go(func() { s.bookmarks(besides) })
 	for pause := a.o.Pause; ; {
 		err := s.connect(ctx)
-		a.live.set(s.n, false)
+		a.gap.left(s.n, a.o.Now())
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -79,10 +72,11 @@ func (a *Adapter) keep(ctx context.Context, s *shard) error {
 			return fmt.Errorf("connect to Discord: %w: %s", err, why)
 		}
 		if s.live {
-			pause, looked = a.o.Pause, false
+			pause = a.o.Pause
 		}
 		s.judge(err)
-		s.left(ctx)
+		s.live = false
+		a.remember(ctx)
 		a.log.Warn("shard disconnected", "shard", s.n, "resume", s.session != "", "error", err)
 		wait := pause
 		switch {
@@ -90,9 +84,6 @@ func (a *Adapter) keep(ctx context.Context, s *shard) error {
 			wait = 0
 		case errors.Is(err, errInvalid):
 			wait = a.o.Pause + rand.N(4*a.o.Pause) // 1 to 5 s, as Discord asks
-			if s.session == "" {
-				early()
-			}
 		default:
 			pause = min(2*pause, longestPause)
 		}
@@ -114,13 +105,6 @@ func (s *shard) judge(err error) {
 			s.forget()
 		}
 	}
-}
-
-// left notes that the shard is away, and how far threads were heard before.
-func (s *shard) left(ctx context.Context) {
-	s.live = false
-	s.a.away.left(s.n, s.a.o.Now())
-	s.a.remember(ctx)
 }
 
 // Reasons for which a connection is given up.
@@ -256,6 +240,11 @@ func (s *shard) read(ctx context.Context, c *conn, greeting *time.Timer) error {
 		}
 		switch p.Op {
 		case opDispatch:
+			if p.Type == "RESUMED" && s.taken.Unlooked { // only a new session tells of the channels to look in
+				s.forget()
+				c.close(closeToResume, errReconnect)
+				return errReconnect
+			}
 			if s.dispatch(ctx, p) {
 				greeting.Stop()
 			}
@@ -301,20 +290,16 @@ func (s *shard) dispatch(ctx context.Context, p payload) (begun bool) {
 	return begun
 }
 
-// resumed goes on with the session. What the process before did not look for to the end
-// is looked for now.
+// resumed goes on with the session. Whether the process before looked at all approvals
+// is not known, so where the session was another's they are looked at now.
 func (s *shard) resumed() {
-	b := s.taken
-	s.taken = bookmark{}
-	s.a.away.back(s.n, b) // before there is a session to be noted
-	s.settled.is(s.session, s.resume)
-	s.begin()
-	if b.Unlooked {
-		s.a.looks.Missed(catchup.Gap{})
-	}
-	if b.Uncounted {
+	if s.taken.Session != "" {
 		s.a.recounts.Missed(catchup.Gap{})
 	}
+	s.taken = bookmark{}
+	s.a.gap.back(s.n) // before there is a session to be noted
+	s.settled.is(s.session, s.resume)
+	s.begin()
 }
 
 // arrival gives an event: what comes before the session goes on is delivered again.
@@ -340,7 +325,7 @@ func (s *shard) ready(data json.RawMessage) bool {
 		s.a.malformed("READY")
 		return false
 	}
-	s.a.away.anew(s.n) // before there is a session to be noted
+	s.a.gap.anew(s.n) // before there is a session to be noted
 	s.session, s.resume, s.seq = r.Session, r.Resume, 0
 	s.settled.restart(0)
 	s.settled.is(r.Session, r.Resume)
@@ -375,7 +360,7 @@ func (s *shard) stopWaiting() {
 
 // toldAll has it looked for what was missed for the last time.
 func (s *shard) toldAll() {
-	s.a.away.told(s.n)
+	s.a.gap.told(s.n)
 	s.a.missed()
 }
 
@@ -408,36 +393,6 @@ func (s *shard) begin() {
 	case s.begun <- struct{}{}:
 	default:
 	}
-	s.a.live.set(s.n, true)
-}
-
-// live says which shards have a session.
-type live struct {
-	mu   sync.Mutex
-	want int
-	have map[int]bool
-}
-
-func (l *live) expect(n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.want, l.have = n, map[int]bool{}
-}
-
-func (l *live) set(n int, on bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if on {
-		l.have[n] = true
-		return
-	}
-	delete(l.have, n)
-}
-
-func (l *live) ready() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.want > 0 && len(l.have) == l.want
 }
 
 // starting is how to connect

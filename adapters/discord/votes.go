@@ -230,12 +230,7 @@ func (a *Adapter) user(ctx context.Context, id string) (chat.User, error) {
 
 // reactions looks at all approvals that wait.
 func (a *Adapter) reactions(ctx context.Context) error {
-	gaps := a.away.counting()
-	err := a.votes.LookAll(ctx, a.o.Inbox.Pending(ctx, Platform), missing)
-	if err == nil {
-		a.away.counted(gaps)
-	}
-	return err
+	return a.votes.LookAll(ctx, a.o.Inbox.Pending(ctx, Platform), missing)
 }
 
 // putFound puts a reaction that was found.
