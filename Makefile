@@ -89,6 +89,7 @@ sim: ## plays episodes in which everything goes wrong: see internal/sim
 long: fuzz bench mutants ## what takes longer than make test may: hours
 	@$(MAKE) --no-print-directory sim TURNS=1000000
 	go test ./agent -run 'Approvals|Grants|Forbidden' -rapid.checks=100000 -timeout 60m
+	go test ./agent -run 'Prompt|StablePrefix|Trim' -rapid.checks=10000 -turns=3000 -timeout 60m
 
 ATTACKS ?= $(or $(NOD_ATTACK_DATA),$(wildcard ../shared/data/agentdojo.json))
 attack: build ## the scoreboard of docs/security.md: how often an order in content from outside gets through, and how often people are asked

@@ -1,10 +1,12 @@
 package agent_test
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"testing"
@@ -160,17 +162,17 @@ func checkPrompts(t *rapid.T, s *sim, budget int) {
 // shared is how much of a prompt is the beginning of the next one.
 func shared(a, b llm.Request) float64 {
 	x, y := flat(a), flat(b)
-	n := 0
-	for n < len(x) && n < len(y) && x[n] == y[n] {
-		n++
-	}
+	n := sort.Search(min(len(x), len(y)), func(i int) bool { return x[:i+1] != y[:i+1] })
 	return float64(n) / float64(len(x))
 }
 
 func flat(req llm.Request) string {
 	var b strings.Builder
 	for _, m := range req.Messages {
-		fmt.Fprintf(&b, "%s|%s|%v|%s\n", m.Role, m.Text, m.Calls, m.CallID)
+		b.WriteString(string(m.Role) + "|" + m.Text + "|" + m.CallID + "|")
+		for _, c := range m.Calls {
+			b.WriteString(c.ID + c.Name + c.Args + "|")
+		}
 	}
 	return b.String()
 }
@@ -230,16 +232,30 @@ var dialects = map[string]dialect{
 	}, func(text string) string { return "Thought 2: I know it now.\nAction 2: Finish[" + text + "]" }},
 }
 
-// Over 1,000 turns a prompt begins, nearly always, with the whole of the one
+// TestMain has properties checked a few times; `make long` does so many thousand times.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "30"); err != nil {
+		panic(err)
+	}
+	m.Run() // which reads the flags that were given
+}
+
+var turns = flag.Int("turns", 300, "how many turns TestStablePrefix plays in each thread")
+
+// Over many turns a prompt begins, nearly always, with the whole of the one
 // before it, which is what the providers' caches want, and is never over the
 // budget; whichever way the model speaks, with summaries and without.
 func TestStablePrefix(t *testing.T) {
 	t.Parallel()
+	n := *turns
+	if testing.Short() {
+		n /= 2 // which are trimmed once
+	}
 	for name, d := range dialects {
 		for _, summary := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s summary=%v", name, summary), func(t *testing.T) {
 				t.Parallel()
-				share, worst := longThread(t, d, 1000, 16000, summary)
+				share, worst := longThread(t, d, n, 16000, summary)
 				if share < 0.95 {
 					t.Errorf("prompts share %.3f of their predecessor, want at least 0.95", share)
 				}
