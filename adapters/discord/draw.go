@@ -75,6 +75,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	s := &sending{a: a, thread: thread, home: h, post: p, parts: parts, priority: outbox.UrgencyOf(p)}
 	s.hinted()
 	s.callBack(ctx)
+	posted := a.votes.Posting(look)
 	first, err := s.all(ctx, look)
 	if err != nil && s.moved(ctx, err) {
 		if first, err = s.all(ctx, look); err != nil && s.first == "" { // nor can it be said there: it may be for a moment only
@@ -94,10 +95,8 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 		return ref, nil
 	}
 	a.cards.Drew(thread, p.Approval)
-	if look {
-		if err := a.votes.Unheard(ctx, thread, ref, p.Approval); err != nil {
-			return chat.MessageRef{}, err
-		}
+	if err := posted(ctx, thread, ref, p.Approval); err != nil {
+		return chat.MessageRef{}, err
 	}
 	return ref, a.ballot(ctx, ref, p.Approval)
 }
@@ -149,6 +148,9 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 	}
 	if p.Approval != nil {
 		parts[0] = a.redrawn(thread, p, parts[0])
+		if p.Approval.Outcome != "" {
+			a.votes.Over(ref)
+		}
 	}
 	h, err := a.where(ctx, placeOf(thread))
 	if err != nil {

@@ -61,6 +61,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 		return chat.MessageRef{}, err
 	}
 	s := &sending{a: a, thread: thread, post: p, priority: outbox.UrgencyOf(p)}
+	posted := a.votes.Posting(look)
 	if look {
 		if err := s.look(ctx); err != nil {
 			return chat.MessageRef{}, gone(err)
@@ -85,10 +86,8 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	}
 	a.asks(thread, ref, true)
 	a.cards.Drew(homeOf(thread, p.Approval), p.Approval)
-	if look {
-		if err := a.votes.Unheard(ctx, thread, ref, p.Approval); err != nil {
-			return chat.MessageRef{}, err
-		}
+	if err := posted(ctx, thread, ref, p.Approval); err != nil {
+		return chat.MessageRef{}, err
 	}
 	return ref, a.ballot(ctx, ref, p.Approval)
 }
@@ -170,6 +169,9 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 	}
 	if p.Approval != nil {
 		a.asks(thread, ref, p.Approval.Outcome == "")
+		if p.Approval.Outcome != "" {
+			a.votes.Over(ref)
+		}
 		a.whyDenied(homeOf(thread, p.Approval), ref, p.Approval)
 		a.cards.Drew(homeOf(thread, p.Approval), p.Approval)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -38,7 +39,20 @@ type Votes struct {
 	taken map[vote]int       // found taken off, and put when the log had so many votes
 	last  map[vote]time.Time // heard of lately
 	past  map[vote]time.Time // heard of before those
+
+	looks int // at all approvals, begun
+	cards map[chat.MessageRef]card
 }
+
+// card is one that was posted lately: the store may not list it yet.
+type card struct {
+	chat.Pending
+	posted time.Time
+}
+
+// cardStays is how long LookAll knows a card without the store. A vote on a message
+// that the store does not know waits there no longer either.
+const cardStays = 10 * time.Minute
 
 type vote struct {
 	on    chat.MessageRef
@@ -53,7 +67,7 @@ const mostVotes = 10_000
 
 // NewVotes makes Votes for a platform.
 func NewVotes(b Ballot) *Votes {
-	return &Votes{ballot: b, put: map[vote]bool{}, taken: map[vote]int{}, last: map[vote]time.Time{}}
+	return &Votes{ballot: b, put: map[vote]bool{}, taken: map[vote]int{}, last: map[vote]time.Time{}, cards: map[chat.MessageRef]card{}}
 }
 
 // Heard notes a reaction that the platform told of just now, before it is put:
@@ -74,27 +88,71 @@ func (v *Votes) Heard(r chat.Reaction) {
 // the list must not keep anybody waiting who waits for the platform. The cards of one
 // approval are looked at together, so that a denial wins wherever it was put. gone
 // forgives, by returning nil, the error of a card that can't be looked at any more; the
-// other approvals are looked at whatever becomes of one.
+// other approvals are looked at whatever becomes of one. Cards that were posted lately
+// and are not listed come last, unless a look failed: there may be a denial.
 func (v *Votes) LookAll(ctx context.Context, all iter.Seq2[chat.Pending, error], gone func(error) error) error {
+	posted := v.begin()
 	var failed error
 	var cards []chat.Pending
 	for p, err := range all {
 		if err != nil {
 			return errors.Join(failed, fmt.Errorf("list approvals: %w", err))
 		}
+		delete(posted, p.Ref)
+		v.Over(p.Ref)
 		if cards = append(cards, p); !p.More {
 			failed = errors.Join(failed, v.look(ctx, cards, true, gone))
 			cards = nil
 		}
 	}
+	for _, c := range posted {
+		if failed == nil {
+			failed = v.look(ctx, []chat.Pending{c.Pending}, gone)
+		}
+	}
 	return failed
 }
 
-// Unheard puts the reactions on an approval that may have stood before its
-// reference was noted: nobody listened to them then, and it was not among those
-// that were looked at after the connection.
-func (v *Votes) Unheard(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p *chat.Approval) error {
-	return v.Look(ctx, chat.Pending{Thread: thread, Call: p.Call, Ref: ref, Approve: p.Approve, Deny: p.Deny})
+// begin counts a look and gives the cards that the store may not list.
+func (v *Votes) begin() map[chat.MessageRef]card {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.looks++
+	return maps.Clone(v.cards)
+}
+
+// Posting is called before a card is posted, and what it returns with the card's
+// reference: from then on LookAll looks at the card, too. Votes may stand on it already:
+// they are looked for where the card may be of an earlier process (look), and where
+// LookAll was called meanwhile, which did not know the card.
+func (v *Votes) Posting(look bool) (posted func(context.Context, chat.ThreadID, chat.MessageRef, *chat.Approval) error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	looks := v.looks
+	return func(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p *chat.Approval) error {
+		c := chat.Pending{Thread: thread, Call: p.Call, Ref: ref, Approve: p.Approve, Deny: p.Deny}
+		if v.keep(c) == looks && !look {
+			return nil
+		}
+		return v.Look(ctx, c)
+	}
+}
+
+// keep remembers a card, and says how many looks began.
+func (v *Votes) keep(c chat.Pending) (looks int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := v.ballot.Now()
+	maps.DeleteFunc(v.cards, func(_ chat.MessageRef, c card) bool { return now.Sub(c.posted) > cardStays })
+	v.cards[c.Ref] = card{c, now}
+	return v.looks
+}
+
+// Over forgets a card that was decided, or that the store lists.
+func (v *Votes) Over(ref chat.MessageRef) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.cards, ref)
 }
 
 // Look puts what changed about the reactions on an approval: denials first,

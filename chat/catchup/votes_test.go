@@ -151,15 +151,50 @@ func TestTakenOffMeanwhile(t *testing.T) {
 	b.look(t, v, "+bob✅", "-bob✅")
 }
 
-// Of an approval that nobody knew of, all that stands on it is put.
-func TestUnheard(t *testing.T) {
-	b := &board{stand: []chat.Reaction{on("bob", "✅"), on("bob", "👍"), on("cleo", "❌"), on("cleo", "🎉")}}
+// On a card that the store may not know yet, all that stands is put: when it is posted
+// where somebody may have voted unheard, and afterwards by a look at all approvals.
+func TestPosting(t *testing.T) {
 	p := &chat.Approval{Approve: []string{"✅"}, Deny: []string{"❌"}}
-	if err := NewVotes(b.ballot()).Unheard(t.Context(), chat.ThreadID{}, ref, p); err != nil {
-		t.Fatal(err)
+	all := []string{"+cleo❌", "+bob✅"}
+	lookAll := func(v *Votes, listed ...chat.Pending) {
+		list := func(yield func(chat.Pending, error) bool) {
+			_ = len(listed) == 0 || yield(listed[0], nil)
+		}
+		if err := v.LookAll(t.Context(), list, func(err error) error { return err }); err != nil {
+			t.Error(err)
+		}
 	}
-	if diff := cmp.Diff([]string{"+cleo❌", "+bob✅"}, b.put); diff != "" {
-		t.Errorf("put (-want +got):\n%s", diff)
+	for name, c := range map[string]struct {
+		look   bool
+		during func(v *Votes)
+		after  func(b *board, v *Votes)
+		want   []string
+	}{
+		"nobody missed anything":     {},
+		"it may stand since earlier": {look: true, want: all},
+		"a gap while it is posted":   {during: func(v *Votes) { lookAll(v) }, want: all},
+		"a gap before it is listed":  {after: func(_ *board, v *Votes) { lookAll(v) }, want: all},
+		"it is listed":               {after: func(b *board, v *Votes) { lookAll(v, b.pending()); v.put = map[vote]bool{}; lookAll(v) }, want: append(all, "+bob👍")},
+		"it is decided":              {after: func(_ *board, v *Votes) { v.Over(ref); lookAll(v) }},
+		"long ago":                   {after: func(b *board, v *Votes) { b.now = b.now.Add(time.Hour); v.keep(chat.Pending{}); lookAll(v) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &board{now: time.Unix(0, 0), stand: []chat.Reaction{on("bob", "✅"), on("bob", "👍"), on("cleo", "❌"), on("cleo", "🎉")}}
+			v := NewVotes(b.ballot())
+			posted := v.Posting(c.look)
+			if c.during != nil {
+				c.during(v)
+			}
+			if err := posted(t.Context(), chat.ThreadID{}, ref, p); err != nil {
+				t.Fatal(err)
+			}
+			if c.after != nil {
+				c.after(b, v)
+			}
+			if diff := cmp.Diff(c.want, b.put); diff != "" {
+				t.Errorf("put (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
