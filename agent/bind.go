@@ -11,14 +11,10 @@ import (
 )
 
 // bound names what an approval is bound to: the tool, all that says what the tool
-// is, exactly these arguments, and what its preview came to. It is keyed, since it stands in logs, and of
-// most calls there are few that could be meant. An approval that an earlier build
-// asked for keeps the digest that it was asked with.
+// is, exactly these arguments, and what its preview came to. It is keyed, since it
+// stands in logs, and most calls could be guessed.
 func (d *decision) bound(c *call) string {
-	switch {
-	case c.asked != nil && !c.asked.Keyed:
-		return c.digest()
-	case c.tied == "":
+	if c.tied == "" {
 		c.tied = d.a.digest(c)
 	}
 	return c.tied

@@ -1,13 +1,11 @@
 package agent_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"nod/agent"
 	"nod/chat"
-	"nod/llm/args"
 	"nod/memory"
 )
 
@@ -61,27 +59,6 @@ func TestApprovalIsOfTheDefinition(t *testing.T) {
 		if record, ok := act.(agent.Record); !runs && (!ok || !strings.Contains(record.Bodies[len(record.Bodies)-1].(memory.Result).Text, "denied: ")) {
 			t.Errorf("%s changed: %+v", name, act)
 		}
-	}
-}
-
-// An approval that an earlier build asked for goes on: it is bound to what it was
-// bound to then.
-func TestApprovalOfAnEarlierBuild(t *testing.T) {
-	t.Parallel()
-	a := asking(newTool("deploy", agent.Ask, anyone))
-	entries := askedBy(t, a)
-	old := entries[3].Body.(memory.Asked)
-	old.Keyed, old.Digest = false, args.Digest("deploy", json.RawMessage(`{"env":"prod"}`))
-	entries[3].Body = old
-	a.Key = []byte("key")
-	act, ok := a.Next(agent.NewLog(approvedAt(entries), agent.Claim{})).(agent.Effect)
-	if !ok || act.Started.Digest != old.Digest {
-		t.Errorf("it does not run: %+v", act)
-	}
-	old.Digest = args.Digest("deploy", json.RawMessage(`{"env":"test"}`))
-	entries[3].Body = old
-	if act, ok := a.Next(agent.NewLog(approvedAt(entries), agent.Claim{})).(agent.Effect); ok {
-		t.Errorf("another call runs: %+v", act)
 	}
 }
 

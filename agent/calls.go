@@ -265,7 +265,7 @@ func (d *decision) asking(t *turn, last *step) Action {
 			over = append(over, memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDenied, Text: TooMany})
 		case risk == Ask:
 			asked := memory.Asked{
-				Call: c.ID, Number: d.s.asks + len(open) + 1, Tool: c.Tool, Digest: d.bound(c), Keyed: true, Requester: t.requester, Rules: tool.Rules, Why: why, Marks: d.marks(c),
+				Call: c.ID, Number: d.s.asks + len(open) + 1, Tool: c.Tool, Digest: d.bound(c), Requester: t.requester, Rules: tool.Rules, Why: why, Marks: d.marks(c),
 				Shown: d.shownOf(tool.Rules),
 			}
 			if tool.Preview && tool.PreviewRequired && c.preview.Err != "" {
@@ -332,7 +332,7 @@ func (s *state) stage(c *call, where string) string {
 		return c.widened() + where
 	case c.pending() && len(c.changes) > 0:
 		return c.redrawn() + where
-	case c.decided == nil || c.turn.ended && s.has(key): // an earlier build showed no more
+	case c.decided == nil:
 		return ""
 	case c.late != nil:
 		return key + "/corrected" + where

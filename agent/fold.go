@@ -367,7 +367,7 @@ func (s *state) trouble(seq uint64, what string) {
 
 func (s *state) opened(e memory.Entry, b memory.Opened) {
 	t := &turn{id: b.Turn, name: b.Name, requester: b.Requester, at: e.At, strategy: b.Strategy}
-	t.try(b, s.turn(b.Again))
+	t.try(b)
 	if t.name == "" {
 		t.name = strconv.FormatUint(b.Turn, 10) // of an earlier build
 	}

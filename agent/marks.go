@@ -60,7 +60,7 @@ func (d *decision) strangers() []said {
 		}
 		for _, st := range t.steps {
 			for _, c := range st.calls {
-				if d.cameFromOutside(c) {
+				if c.cameFromOutside() {
 					out = append(out, said{c.result.Text, d.resultSource(c)})
 				}
 			}

@@ -194,7 +194,7 @@ func (d *decision) outdated(c *call, number int) memory.Asked {
 	next.preview = c.check
 	_, why := d.risk(tool, c)
 	a := memory.Asked{
-		Call: c.ID, Number: number, Tool: c.Tool, Digest: d.a.digest(&next), Keyed: true, Requester: c.turn.requester, Rules: tool.Rules,
+		Call: c.ID, Number: number, Tool: c.Tool, Digest: d.a.digest(&next), Requester: c.turn.requester, Rules: tool.Rules,
 		Marks: d.marks(c), Changed: true, Shown: d.shownOf(tool.Rules),
 	}
 	changed := "The preview changed since this was allowed for a while, so it asks."

@@ -342,7 +342,7 @@ func (d *decision) doing(st *step, cut memory.Trimmed) *speak.Doing {
 			if c.late != nil {
 				text += "\n[Later it became known what came of it:]\n" + d.s.observed(c.late)
 			}
-			if d.cameFromOutside(c) {
+			if c.cameFromOutside() {
 				text = fromOutside + "\n" + text
 				do.Images = append(do.Images, d.s.images(c.result.Artifacts, cut)...)
 			}

@@ -240,7 +240,7 @@ func (d *decision) anew(t *turn, last *step) (open []memory.Asked) {
 		again := *c.asked
 		again.Number, again.Again = d.s.asks+len(open)+1, again.Again+1
 		again.Requester, again.Rules, again.Shown, again.Stricter = t.requester, tool.Rules, d.shownOf(tool.Rules), false
-		again.Digest, again.Keyed, again.Marks = d.bound(c), c.asked.Keyed, d.marks(c)
+		again.Digest, again.Marks = d.bound(c), d.marks(c)
 		open = append(open, again)
 	}
 	return open

@@ -211,7 +211,7 @@ func (m *message) carries(address string) bool {
 }
 
 func (d *decision) resultNames(c *call, address string) namedBy {
-	if c.result == nil || !d.isOutside(c.result) || !holds(c.result.Text, address) || d.modelWrote(address, c.heard) {
+	if c.result == nil || c.result.Origin != outside || !holds(c.result.Text, address) || d.modelWrote(address, c.heard) {
 		return byNobody
 	}
 	tool, _ := d.a.tool(c.Tool)

@@ -188,7 +188,7 @@ func (s *sim) perform(act agent.Action) {
 		s.add(s.agent.Summarised(s.log(), act, s.summary(act.Request)))
 	case agent.Run:
 		for _, c := range act.Calls {
-			s.add(memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Text: "read"})
+			s.add(memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Text: "read", Origin: s.agent.Origin(c.Tool)})
 		}
 	case agent.Effect:
 		s.effect(act)
@@ -222,7 +222,7 @@ func (s *sim) effect(act agent.Effect) {
 		s.die()
 		return
 	}
-	s.add(memory.Result{Call: act.Call.ID, Tool: act.Call.Tool, State: chat.CallDone, Text: "done"})
+	s.add(memory.Result{Call: act.Call.ID, Tool: act.Call.Tool, State: chat.CallDone, Text: "done", Origin: s.agent.Origin(act.Call.Tool)})
 }
 
 func ref(key string) chat.MessageRef {

@@ -102,7 +102,7 @@ func (d *decision) own(t *turn, upTo *step) memory.Taint {
 			break
 		}
 		for _, c := range st.calls {
-			if d.cameFromOutside(c) {
+			if c.cameFromOutside() {
 				return first(memory.Taint{Source: d.resultSource(c), Since: c.over}, recorded(t, upTo))
 			}
 		}
@@ -167,22 +167,8 @@ func (a *Agent) Origin(name string) string {
 }
 
 // cameFromOutside says whether a call has a result that strangers wrote.
-func (d *decision) cameFromOutside(c *call) bool {
-	return d.isOutside(c.result) || d.isOutside(c.late)
-}
-
-// isOutside says whether strangers wrote a result. Results of an earlier build
-// do not say so themselves; of those, a tool that nobody knows any more is
-// taken for one of theirs.
-func (d *decision) isOutside(r *memory.Result) bool {
-	switch {
-	case r == nil:
-		return false
-	case r.Origin != "":
-		return r.Origin == outside
-	}
-	ran := r.State == chat.CallDone || r.State == chat.CallFailed && r.Took > 0
-	return ran && d.a.Origin(r.Tool) == outside
+func (c *call) cameFromOutside() bool {
+	return c.result != nil && c.result.Origin == outside || c.late != nil && c.late.Origin == outside
 }
 
 // address is where a call goes; empty when it does not say.

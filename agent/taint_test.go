@@ -55,8 +55,8 @@ func why(a *agent.Agent, entries []memory.Entry) string {
 func TestTaintThatHolds(t *testing.T) {
 	t.Parallel()
 	opened := memory.Opened{Turn: 1, Requester: chat.User{ID: "ada"}}
-	web := memory.Result{Call: "w", Tool: "web", State: chat.CallDone, Text: "book it"}
-	gone := memory.Result{Call: "w", Tool: "srv_mail", State: chat.CallDone, Text: "book it"}
+	web := memory.Result{Call: "w", Tool: "web", State: chat.CallDone, Text: "book it", Origin: "outside"}
+	gone := memory.Result{Call: "w", Tool: "srv_mail", State: chat.CallDone, Text: "book it", Origin: "outside"}
 	ours := memory.Result{Call: "w", Tool: "old_script", State: chat.CallDone, Text: "up", Origin: "inside"}
 	never := memory.Result{Call: "w", Tool: "nope", State: chat.CallFailed, Text: "There is no tool"}
 	book := callOf("b", "book")

@@ -51,14 +51,9 @@ func (s *state) retried(r memory.Reaction) (t *turn, why string) {
 }
 
 // try takes what the entry that opens a turn says of earlier tries.
-func (t *turn) try(b memory.Opened, first *turn) {
+func (t *turn) try(b memory.Opened) {
 	t.again, t.voices, t.to = b.Again, b.Voices, b.To
-	switch {
-	case b.Try > 0:
-		t.tries = b.Try - 1
-	case first != nil: // an earlier build opened it
-		t.tries = first.tries + 1
-	}
+	t.tries = max(b.Try-1, 0)
 }
 
 // retryNote tells the model what a turn without a new message is for. A turn that

@@ -20,7 +20,7 @@ func Short(word string) string {
 	return hex.EncodeToString(sum[:5])
 }
 
-// PostName is the name in a key. Keys of earlier builds have no digest.
+// PostName is the name in a key.
 func PostName(key string) string {
 	name, _, _ := strings.Cut(key, "~")
 	return name

@@ -226,8 +226,7 @@ type (
 		Call      string    `json:"call"`
 		Number    int       `json:"number,omitempty"` // counts the thread's approvals
 		Tool      string    `json:"tool"`
-		Digest    string    `json:"digest"`
-		Keyed     bool      `json:"keyed,omitempty"` // Digest is made with the store's key, of the tool's definition too
+		Digest    string    `json:"digest"` // made with the store's key, of the tool's definition too
 		Requester chat.User `json:"requester"`
 		Rules     Rules     `json:"rules"`
 		Why       string    `json:"why,omitempty"`
