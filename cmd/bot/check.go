@@ -36,11 +36,7 @@ func (c checkCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 	if err != nil {
 		return usage(err)
 	}
-	mistakes := cfg.Unsupported(thisBuild)
-	if served(cfg) {
-		mistakes = append(mistakes, cfg.Incomplete()...)
-	}
-	if len(mistakes) > 0 {
+	if mistakes := cfg.Incomplete(); served(cfg) && len(mistakes) > 0 {
 		return config.Mistakes(mistakes)
 	}
 	m := newMask(cfg)

@@ -11,11 +11,9 @@ import (
 )
 
 // This is what the build of `make demo` has in place of store_redis.go. A file that
-// names a Redis is a mistake for it, as for any build that can't do what a file asks.
+// names a Redis is a mistake for it.
 
-var servers []string
-
-var errDemo = errors.New("this is the build of `make demo`, without Redis; `make build` has it")
+var errDemo = usage(errors.New("store: this is the build of `make demo`, without Redis; `make build` has it"))
 
 func openRedis(context.Context, *config.Config, *slog.Logger) (fullStore, error) { return nil, errDemo }
 

@@ -14,9 +14,6 @@ import (
 // (see store_demo.go): what is seen first needs one file and no server, and the
 // client is a sixth of all that is compiled.
 
-// servers are the stores of this build beside the file.
-var servers = []string{"store: redis"}
-
 func openRedis(ctx context.Context, cfg *config.Config, log *slog.Logger) (fullStore, error) {
 	return redis.Open(ctx, cfg.Store.URL.Reveal(), redis.Options{
 		Logger: log, Keep: cfg.Memory.Keep, Quota: quota(cfg), Wait: serverWait, Process: thisProcess(), Ended: processEnded,

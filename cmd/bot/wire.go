@@ -49,14 +49,11 @@ type program struct {
 	calling    sync.Map // by platform: how people call the bot there, a func() string
 }
 
-// load reads the file and refuses what this build can't do.
+// load reads the file.
 func load(path string, env Env) (*config.Config, error) {
 	cfg, err := config.Load(path, config.LoadOptions{Getenv: env.Getenv})
 	if err != nil {
 		return nil, usage(err)
-	}
-	if cant := cfg.Unsupported(thisBuild); len(cant) > 0 {
-		return nil, config.Mistakes(cant)
 	}
 	return cfg, nil
 }

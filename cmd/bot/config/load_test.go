@@ -332,7 +332,6 @@ func FuzzLoad(f *testing.F) {
 			}
 			return
 		}
-		c.Unsupported(nil)
 		c.Incomplete()
 		o.Lenient = true
 		if _, err := parse("nod.yaml", "/etc/nod", []byte(text), o); err != nil {

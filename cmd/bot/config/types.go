@@ -7,9 +7,6 @@
 // that prints as a redaction, so that no log line, error or dump of these
 // structs can show it. No message of this package repeats a value of the file:
 // it names the key, and says what to write instead.
-//
-// The package knows what a file may say, not what this build can do about it;
-// that is asked with [Config.Unsupported].
 package config
 
 import (
