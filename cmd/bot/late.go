@@ -44,13 +44,14 @@ func (p *program) renew() error {
 	if err := p.kit.renew(p.cfg); err != nil {
 		return err
 	}
-	a, err := fitting(p.cfg, p.kit)
+	fresh, err := fitting(p.cfg, p.kit)
 	if err != nil {
 		return err
 	}
-	a.Key, a.Calling = p.agent.Key, p.agent.Calling
-	p.agent = a
-	p.deciding.Store(a)
+	a := *p.agent // with all that was set since it was made
+	a.Tools = fresh.Tools
+	p.agent = &a
+	p.deciding.Store(&a)
 	p.meter.know(a.Tools)
 	for _, s := range p.kit.left[min(left, len(p.kit.left)):] {
 		p.log.Warn("the tools of an mcp server are left out", "server", s.name, "why", s.why)

@@ -55,8 +55,10 @@ func newKit(ctx context.Context, cfg *config.Config, log *slog.Logger) (*kit, er
 
 func makeKit(ctx context.Context, cfg *config.Config, log *slog.Logger, k *kit) (*kit, error) {
 	k.rules = map[string]config.ToolRules{}
-	k.builtins(cfg)
-	k.python(ctx, cfg, log)
+	for _, on := range cfg.Builtins() {
+		list, err := k.builtin(ctx, on.Name, cfg, log)
+		k.add(on.Name, *on.Rules, err, list...)
+	}
 	for _, c := range cfg.Tools.Commands {
 		t, err := command.New(command.Options{
 			Name: c.Name, HumanName: c.NameForHuman, Description: c.Description, Parameters: c.Parameters,
@@ -80,54 +82,46 @@ func makeKit(ctx context.Context, cfg *config.Config, log *slog.Logger, k *kit) 
 	return k, nil
 }
 
-// builtins are the tools with a key of their own. A new one is added here.
-func (k *kit) builtins(cfg *config.Config) {
-	if t := cfg.Tools.Calculator; t != nil {
-		k.add("calculator", t.ToolRules, nil, calculator.New())
+// builtin makes the tools of one key. A new one is a case here.
+func (k *kit) builtin(ctx context.Context, name string, cfg *config.Config, log *slog.Logger) ([]tools.Tool, error) {
+	switch t := cfg.Tools; name {
+	case "calculator":
+		return one(calculator.New(), nil)
+	case "clock":
+		return one(clock.New(time.Now), nil)
+	case "wikipedia":
+		return wikipedia.New(wikipedia.Options{Language: t.Wikipedia.Language, APIURL: t.Wikipedia.APIURL})
+	case "fetch":
+		return one(fetch.New(fetch.Options{Allow: t.Fetch.Allow, Deny: t.Fetch.Deny}))
+	case "search":
+		return one(search.New(search.Options{Provider: string(t.Search.Provider), APIURL: t.Search.APIURL, APIKey: t.Search.APIKey.Reveal()}))
+	case "python":
+		return k.python(ctx, cfg, log)
+	case "chart":
+		return one(chart.New(), nil)
+	case "image":
+		return one(image.New(image.Options{BaseURL: cfg.LLM.BaseURL, APIKey: cfg.LLM.APIKey.Reveal(), Model: t.Image.Model}))
 	}
-	if t := cfg.Tools.Clock; t != nil {
-		k.add("clock", t.ToolRules, nil, clock.New(time.Now))
-	}
-	if t := cfg.Tools.Wikipedia; t != nil {
-		both, err := wikipedia.New(wikipedia.Options{Language: t.Language, APIURL: t.APIURL})
-		k.add("wikipedia", t.ToolRules, err, both...)
-	}
-	if t := cfg.Tools.Fetch; t != nil {
-		tool, err := fetch.New(fetch.Options{Allow: t.Allow, Deny: t.Deny})
-		k.add("fetch", t.ToolRules, err, tool)
-	}
-	if t := cfg.Tools.Search; t != nil {
-		tool, err := search.New(search.Options{Provider: string(t.Provider), APIURL: t.APIURL, APIKey: t.APIKey.Reveal()})
-		k.add("search", t.ToolRules, err, tool)
-	}
-	if t := cfg.Tools.Chart; t != nil {
-		k.add("chart", t.ToolRules, nil, chart.New())
-	}
-	if t := cfg.Tools.Image; t != nil {
-		tool, err := image.New(image.Options{BaseURL: cfg.LLM.BaseURL, APIKey: cfg.LLM.APIKey.Reveal(), Model: t.Model})
-		k.add("image", t.ToolRules, err, tool)
-	}
+	return nil, fmt.Errorf("tools.%s: this build has no such tool", name)
 }
 
-// python adds the interpreter, where there is a sandbox for it. Its folders are
+func one(t tools.Tool, err error) ([]tools.Tool, error) { return []tools.Tool{t}, err }
+
+// python makes the interpreter, where there is a sandbox for it. Its folders are
 // not beside the store: a root's sandbox is another user, who must be able to
 // enter them.
-func (k *kit) python(ctx context.Context, cfg *config.Config, log *slog.Logger) {
+func (k *kit) python(ctx context.Context, cfg *config.Config, log *slog.Logger) ([]tools.Tool, error) {
 	t := cfg.Tools.Python
-	if t == nil {
-		return
-	}
 	p, err := python.New(ctx, python.Options{
 		Dir:     filepath.Join(os.TempDir(), fmt.Sprintf("nod-python-%d-%s", os.Geteuid(), storeMark(cfg))),
 		Timeout: t.Timeout, Memory: int64(t.Memory), Keep: cfg.Memory.Keep, Log: log,
 	})
 	if err != nil {
-		k.add("python", t.ToolRules, err)
-		return
+		return nil, err
 	}
-	k.add("python", t.ToolRules, nil, p.Tool())
 	k.stops = append(k.stops, p.Close)
 	k.forgets = append(k.forgets, p.Forget)
+	return one(p.Tool(), nil)
 }
 
 // storeMark tells the folders of bots apart that have different stores, and so

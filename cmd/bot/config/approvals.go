@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -81,36 +82,42 @@ func (c *Config) Approvers() []string {
 	return all
 }
 
+// Builtin is a tool with a key of its own that the file switches on.
+type Builtin struct {
+	Name  string
+	Rules *ToolRules
+}
+
+// Builtins lists them.
+func (c *Config) Builtins() (on []Builtin) {
+	v := reflect.ValueOf(&c.Tools).Elem()
+	for _, name := range builtins {
+		f := v.FieldByIndex(fieldsOf(v.Type()).index[name])
+		if t, ok := f.Interface().(interface{ ruled() *ToolRules }); ok && !f.IsNil() {
+			on = append(on, Builtin{name, t.ruled()})
+		}
+	}
+	return on
+}
+
+// builtins are the names of all tools with a key of their own.
+var builtins = func() (names []string) {
+	for f := range reflect.TypeFor[Tools]().Fields() {
+		if f.Type.Kind() == reflect.Pointer {
+			names = append(names, f.Tag.Get("yaml"))
+		}
+	}
+	return names
+}()
+
 // toolRules lists what is common to the tools that are on.
 func (c *Config) toolRules() []tooled {
 	var out []tooled
-	t := &c.Tools
-	if t.Calculator != nil {
-		out = append(out, tooled{"tools.calculator", &t.Calculator.ToolRules})
+	for _, t := range c.Builtins() {
+		out = append(out, tooled{"tools." + t.Name, t.Rules})
 	}
-	if t.Clock != nil {
-		out = append(out, tooled{"tools.clock", &t.Clock.ToolRules})
-	}
-	if t.Wikipedia != nil {
-		out = append(out, tooled{"tools.wikipedia", &t.Wikipedia.ToolRules})
-	}
-	if t.Fetch != nil {
-		out = append(out, tooled{"tools.fetch", &t.Fetch.ToolRules})
-	}
-	if t.Search != nil {
-		out = append(out, tooled{"tools.search", &t.Search.ToolRules})
-	}
-	if t.Python != nil {
-		out = append(out, tooled{"tools.python", &t.Python.ToolRules})
-	}
-	if t.Chart != nil {
-		out = append(out, tooled{"tools.chart", &t.Chart.ToolRules})
-	}
-	if t.Image != nil {
-		out = append(out, tooled{"tools.image", &t.Image.ToolRules})
-	}
-	for i := range t.Commands {
-		out = append(out, tooled{item("tools.commands", i), &t.Commands[i].ToolRules})
+	for i := range c.Tools.Commands {
+		out = append(out, tooled{item("tools.commands", i), &c.Tools.Commands[i].ToolRules})
 	}
 	return out
 }

@@ -208,9 +208,6 @@ func (k *checker) limits() {
 	}
 }
 
-// builtins are the names of the tools that come with nod.
-var builtins = []string{"calculator", "clock", "wikipedia", "fetch", "search", "python", "chart", "image", "details"}
-
 var language = regexp.MustCompile(`^[a-z]{2,12}(-[a-z]{2,12})*$`)
 
 func (k *checker) builtins() {

@@ -20,7 +20,7 @@ var placeholder = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_-]*)\}`)
 
 // commands checks the team's own tools.
 func (k *checker) commands() {
-	taken := slices.Clone(builtins)
+	taken := append(slices.Clone(builtins), "details")
 	for i, t := range k.c.Tools.Commands {
 		key := item("tools.commands", i)
 		k.name(key+".name", t.Name, taken)

@@ -126,9 +126,7 @@ func (d *decoder) pointer(n *yaml.Node, v reflect.Value, path string) {
 // fresh makes a pointer to a value with its defaults.
 func (d *decoder) fresh(t reflect.Type) reflect.Value {
 	p := reflect.New(t)
-	if s, ok := p.Interface().(interface{ setDefaults(section Approvals) }); ok {
-		s.setDefaults(*d.section)
-	}
+	fill(p.Interface(), *d.section)
 	return p
 }
 

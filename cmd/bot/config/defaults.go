@@ -60,9 +60,7 @@ func Default(getenv func(string) (string, bool)) *Config {
 	c := defaults()
 	c.Store = sqliteAt(filepath.Join(stateDir(getenv), "nod.db"))
 	c.Audit.Key = filepath.Join(stateDir(getenv), "nod.key")
-	c.Tools.Calculator, c.Tools.Clock = &Calculator{}, &Clock{}
-	c.Tools.Calculator.setDefaults(c.Approvals)
-	c.Tools.Clock.setDefaults(c.Approvals)
+	c.Tools.Calculator, c.Tools.Clock = withDefaults[Plain](c.Approvals), withDefaults[Plain](c.Approvals)
 	return c
 }
 
@@ -80,58 +78,60 @@ func stateDir(getenv func(string) (string, bool)) string {
 
 func sqliteAt(path string) Store { return Store{Kind: SQLite, Path: path, show: "sqlite:" + path} }
 
-func (s *Slack) setDefaults(Approvals) {
+// withDefaults makes a section as it is when only its key is written.
+func withDefaults[T any](a Approvals) *T {
+	p := new(T)
+	fill(p, a)
+	return p
+}
+
+// fill sets the defaults of a section. A tool asks, unless its own defaults say
+// otherwise.
+func fill(p any, a Approvals) {
+	if t, ok := p.(interface{ ruled() *ToolRules }); ok {
+		*t.ruled() = ToolRules{Risk: RiskAsk, Approvals: a, For: []string{"everyone"}}
+	}
+	if s, ok := p.(interface{ setDefaults() }); ok {
+		s.setDefaults()
+	}
+}
+
+// ruled gives the rules of any tool that holds them.
+func (r *ToolRules) ruled() *ToolRules { return r }
+
+func (s *Slack) setDefaults() {
 	*s = Slack{
 		APIURL: "https://slack.com/api/", Sockets: 2, Follow: FollowCallers, DM: DMThread,
 		External: TrustIgnore, Guests: TrustAsk, Allow: []string{"everyone"},
 	}
 }
 
-func (s *Discord) setDefaults(Approvals) {
+func (s *Discord) setDefaults() {
 	*s = Discord{APIURL: "https://discord.com/api", Commands: true, Follow: FollowAuto, Allow: []string{"everyone"}}
 }
 
-func (h *HTTP) setDefaults(Approvals) { h.Listen = "127.0.0.1:8080" }
+func (h *HTTP) setDefaults() { h.Listen = "127.0.0.1:8080" }
 
-func (t *Traces) setDefaults(Approvals) { t.OTLP = "http://127.0.0.1:4318" }
+func (t *Traces) setDefaults() { t.OTLP = "http://127.0.0.1:4318" }
 
-// anyones are the rules of a tool for which everyone may ask.
-func anyones(r Risk, a Approvals) ToolRules {
-	return ToolRules{Risk: r, Approvals: a, For: []string{"everyone"}}
+func (t *Plain) setDefaults() { t.Risk = RiskAuto }
+
+func (t *Wikipedia) setDefaults() { t.Risk, t.Language = RiskAuto, "en" }
+
+func (t *Fetch) setDefaults() { t.Risk = RiskAuto }
+
+func (t *Search) setDefaults() { t.Risk, t.Provider = RiskAuto, ProviderSearxng }
+
+func (t *Python) setDefaults() { t.Risk, t.Timeout, t.Memory = RiskAuto, 20*time.Second, 512<<20 }
+
+func (t *Image) setDefaults() { t.Model = "gpt-image-1" }
+
+func (t *Command) setDefaults() {
+	t.Parameters, t.Cwd, t.Output = json.RawMessage(noParameters), ".", OutputText
+	t.Timeout, t.PreviewRequired = 30*time.Second, true
 }
 
-func (t *Calculator) setDefaults(a Approvals) { t.ToolRules = anyones(RiskAuto, a) }
-
-func (t *Clock) setDefaults(a Approvals) { t.ToolRules = anyones(RiskAuto, a) }
-
-func (t *Wikipedia) setDefaults(a Approvals) {
-	*t = Wikipedia{Language: "en", ToolRules: anyones(RiskAuto, a)}
-}
-
-func (t *Fetch) setDefaults(a Approvals) { t.ToolRules = anyones(RiskAuto, a) }
-
-func (t *Search) setDefaults(a Approvals) {
-	*t = Search{Provider: ProviderSearxng, ToolRules: anyones(RiskAuto, a)}
-}
-
-func (t *Python) setDefaults(a Approvals) {
-	*t = Python{Timeout: 20 * time.Second, Memory: 512 << 20, ToolRules: anyones(RiskAuto, a)}
-}
-
-func (t *Chart) setDefaults(a Approvals) { t.ToolRules = anyones(RiskAuto, a) }
-
-func (t *Image) setDefaults(a Approvals) {
-	*t = Image{Model: "gpt-image-1", ToolRules: anyones(RiskAsk, a)}
-}
-
-func (t *Command) setDefaults(a Approvals) {
-	*t = Command{
-		Parameters: json.RawMessage(noParameters), Cwd: ".", Output: OutputText,
-		Timeout: 30 * time.Second, PreviewRequired: true, ToolRules: anyones(RiskAsk, a),
-	}
-}
-
-func (t *MCP) setDefaults(Approvals) {
+func (t *MCP) setDefaults() {
 	t.Risk, t.Tools, t.Timeout, t.For = Risks{"*": RiskAsk}, []string{"*"}, 60*time.Second, []string{"everyone"}
 }
 

@@ -192,19 +192,19 @@ type Grants struct {
 	Uses int           `yaml:"uses" schema:"min=0,max=1000" doc:"At most so often. Default 20 where most is written"`
 }
 
-// Tools is what the agent can do. A built-in tool whose key is absent is nil,
-// and off.
+// Tools is what the agent can do. A built-in tool is a pointer to a struct that
+// holds ToolRules; where its key is absent it is nil, and off.
 type Tools struct {
-	Calculator *Calculator `yaml:"calculator" doc:"Exact arithmetic"`
-	Clock      *Clock      `yaml:"clock" doc:"Date and time, anywhere"`
-	Wikipedia  *Wikipedia  `yaml:"wikipedia" doc:"Look things up in Wikipedia"`
-	Fetch      *Fetch      `yaml:"fetch" doc:"Read a web page"`
-	Search     *Search     `yaml:"search" doc:"Search the web"`
-	Python     *Python     `yaml:"python" doc:"Run Python in a sandbox without network"`
-	Chart      *Chart      `yaml:"chart" doc:"Draw a chart"`
-	Image      *Image      `yaml:"image" doc:"Make a picture"`
-	Commands   []Command   `yaml:"commands" doc:"A team's own tools: programs that run without a shell"`
-	MCP        []MCP       `yaml:"mcp" doc:"Servers that speak the Model Context Protocol"`
+	Calculator *Plain     `yaml:"calculator" doc:"Exact arithmetic"`
+	Clock      *Plain     `yaml:"clock" doc:"Date and time, anywhere"`
+	Wikipedia  *Wikipedia `yaml:"wikipedia" doc:"Look things up in Wikipedia"`
+	Fetch      *Fetch     `yaml:"fetch" doc:"Read a web page"`
+	Search     *Search    `yaml:"search" doc:"Search the web"`
+	Python     *Python    `yaml:"python" doc:"Run Python in a sandbox without network"`
+	Chart      *Plain     `yaml:"chart" doc:"Draw a chart"`
+	Image      *Image     `yaml:"image" doc:"Make a picture"`
+	Commands   []Command  `yaml:"commands" doc:"A team's own tools: programs that run without a shell"`
+	MCP        []MCP      `yaml:"mcp" doc:"Servers that speak the Model Context Protocol"`
 }
 
 // ToolRules is what any tool takes. Risk and Approvals are always filled in.
@@ -214,13 +214,8 @@ type ToolRules struct {
 	For       []string  `yaml:"for" schema:"asker,some" doc:"Who may ask for it: everyone, user:ID, group:ID (Slack user group) or role:ID (Discord role). In a turn that holds a message of somebody else it is not offered. Default [everyone]"`
 }
 
-// Calculator configures the calculator.
-type Calculator struct {
-	ToolRules `yaml:",inline"`
-}
-
-// Clock configures the clock.
-type Clock struct {
+// Plain is a tool without a setting of its own.
+type Plain struct {
 	ToolRules `yaml:",inline"`
 }
 
@@ -251,11 +246,6 @@ type Search struct {
 type Python struct {
 	Timeout   time.Duration `yaml:"timeout" schema:"positive" doc:"Default 20s"`
 	Memory    Size          `yaml:"memory" doc:"Such as 512MiB, which is the default"`
-	ToolRules `yaml:",inline"`
-}
-
-// Chart configures the drawing of charts.
-type Chart struct {
 	ToolRules `yaml:",inline"`
 }
 
