@@ -35,9 +35,8 @@ func (r *Run) Drop() {
 	r.Log, r.Late = r.Log[:len(r.Log)-r.Late], 0
 }
 
-// Holds says whether a run may keep bodies to itself for a moment ([Run.Hold]): what is
-// enough to be on the disk a while later ([Soon]), since it would be done again or found on
-// the platform, and that a turn began and what the model said, of which nobody outside knows
+// Holds says whether a run may keep bodies to itself for a moment ([Run.Hold]): what would
+// be done again or found on the platform, and that a turn began and what the model said, of which nobody outside knows
 // yet. Before an answer or a card is posted, and before a side effect begins, the store is
 // told. A card is known at once, since people vote on it.
 func Holds(log []Entry, bodies ...Body) bool {
@@ -50,9 +49,44 @@ func Holds(log []Entry, bodies ...Body) bool {
 				return false
 			}
 		}
-		if !Soon(log, b) {
+		if !soon(log, b) {
 			return false
 		}
 	}
 	return len(bodies) > 0
+}
+
+// soon says whether the next process does again, or finds, what bodies tell.
+func soon(log []Entry, bodies ...Body) bool {
+	for _, b := range bodies {
+		switch b := b.(type) {
+		case Posted, Seen, Ended:
+		case Step:
+			if len(b.Calls) == 0 {
+				return false
+			}
+		case Result:
+			if began(log, b.Call) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// began says whether a call is a side effect that began.
+func began(log []Entry, call string) bool {
+	for i := len(log) - 1; i >= 0; i-- {
+		switch b := log[i].Body.(type) {
+		case Started:
+			if b.Call == call {
+				return true
+			}
+		case Opened:
+			return false // no call is older than its turn
+		}
+	}
+	return false
 }

@@ -87,8 +87,7 @@ type Store interface {
 	//
 	// ErrFenced is final. After any other error the run is still held, and the
 	// same commit may be tried again, for hours if need be: it is done once.
-	// What is committed survives a power cut as far as the store can see to that,
-	// but for commits of which [Soon] says that a while later is enough.
+	// What is committed survives a power cut as far as the store can see to that.
 	Commit(ctx context.Context, run *Run, bodies ...Body) (arrived []Entry, err error)
 
 	// Finish appends what the run holds and releases the thread, to be woken at
@@ -144,11 +143,6 @@ type Run struct {
 	// nothing was heard from the store for as long as a lease is; nil: never. It
 	// is asked right before something is sent that must not be sent twice.
 	Doubt func() bool
-
-	// Settled waits until what woke the run would outlive a power cut: a store may hand it
-	// out before, since whoever put it is told nothing until then. It is asked before
-	// something is posted; nil: it would.
-	Settled func() error
 
 	// Late is how many entries at the end of Log are held: see [Run.Hold].
 	Late int

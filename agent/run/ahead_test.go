@@ -116,46 +116,6 @@ func TestStepsAheadAreRefused(t *testing.T) {
 	})
 }
 
-// Nothing is posted before what is answered is on the disk, and then it is.
-func TestSettledBeforePosted(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(t *testing.T, full memory.Full) {
-		disk := make(chan struct{})
-		w := quick(t, unsettled{full, disk}, "It is noon.")
-		w.inbox.Store = full
-		w.start()
-		if err := w.say("what time is it?"); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		wantLines(t, w.board)
-		close(disk)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		w.stop()
-		wantLines(t, w.board, "steps Done: look done", "answer It is noon.")
-	})
-}
-
-// unsettled is a store whose disk is slow with what arrives.
-type unsettled struct {
-	memory.Full
-	disk chan struct{}
-}
-
-// Next implements memory.Store.
-func (s unsettled) Next(ctx context.Context, platforms ...string) (*memory.Run, error) {
-	r, err := s.Full.Next(ctx, platforms...)
-	if r != nil {
-		r.Settled = func() error {
-			<-s.disk
-			return nil
-		}
-	}
-	return r, err
-}
-
 // A process that may have lost the thread shows nothing before the store says that it has it.
 func TestNoStepsAheadInDoubt(t *testing.T) {
 	t.Parallel()

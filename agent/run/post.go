@@ -139,9 +139,7 @@ func (d *driver) sendTo(ctx context.Context, at chat.ThreadID, p chat.Post, look
 		}
 		ctx := chat.WithDoubt(ctx, doubt)
 		err := d.safely(d.thread, "post", func() (err error) {
-			if err = d.settled(); err == nil {
-				ref, err = d.platform.Post(ctx, at, p, again)
-			}
+			ref, err = d.platform.Post(ctx, at, p, again)
 			return err
 		})
 		var refused chat.Refused
@@ -157,14 +155,6 @@ func (d *driver) sendTo(ctx context.Context, at chat.ThreadID, p chat.Post, look
 		d.Log.Warn("post", "thread", d.thread.String(), "error", err)
 		d.failed(ctx, wait.next())
 	}
-}
-
-// settled waits until a power cut would not take what is answered.
-func (d *driver) settled() error {
-	if d.held.Settled == nil {
-		return nil
-	}
-	return d.held.Settled()
 }
 
 // failed pauses after an attempt that failed, and says so to a driver that drains.

@@ -25,16 +25,13 @@ func (s *Store) write() {
 // writes commits what waits, and says for how long nothing is to be tried now.
 func (s *Store) writes() time.Duration {
 	s.pen.Lock()
+	defer s.pen.Unlock()
 	if waits, _ := s.ops.state(); !waits { // whoever had the pen wrote it too
-		s.pen.Unlock()
 		return 0
 	}
-	seen := s.transact()
+	s.health.note(s.log, s.batch())
 	s.purge.now(s)
-	pause := s.health.pause
-	s.pen.Unlock()
-	s.reach(seen)
-	return pause
+	return s.health.pause
 }
 
 // rest waits that long, or until the store is closed.
@@ -73,47 +70,38 @@ func (s *Store) waits() bool {
 // is being written and all is well: to hand it to another goroutine and back costs as
 // much as to write it.
 func (s *Store) byItself(o *op) bool {
-	if s.disk.busy() || !s.pen.TryLock() { // what comes while the disk is waited for goes into one transaction
+	if !s.pen.TryLock() {
 		return false
 	}
+	defer s.pen.Unlock()
 	if s.health.ill || !s.ops.only(o) {
-		s.pen.Unlock()
 		return false
 	}
-	seen := s.transact()
+	s.health.note(s.log, s.batch())
 	if s.purge.wanted {
 		s.ops.ring()
 	}
-	s.pen.Unlock()
-	s.reach(seen)
 	return true
 }
 
-// transact commits what waits, and gives what of it is still to reach the disk.
-func (s *Store) transact() (seen []*op) {
-	seen, err := s.batch()
-	s.health.note(s.log, err)
-	return seen
-}
-
-// batch commits what waits as one transaction, and gives what of it is seen by now but
-// not on the disk, and so not done. An error says that the store takes
+// batch commits what waits as one transaction. An error says that the store takes
 // no writes. Nothing is taken before the transaction has begun, so that whoever
 // waits may still go away.
-func (s *Store) batch() (seen []*op, err error) {
-	n, patient := s.ops.look()
-	if err = s.sound(); err == nil {
-		err = s.w.begin(patient)
+func (s *Store) batch() error {
+	n := s.ops.count()
+	err := s.stands()
+	if err == nil {
+		err = s.w.begin()
 	}
 	if err != nil {
 		_ = s.w.rollback() // of one that could not be rolled back before, if there is any
 		s.refuse(err)
-		return nil, err
+		return err
 	}
 	var ops []*op
 	lost := false
 	for len(ops) < maxBatch && !lost {
-		o := s.ops.take(patient)
+		o := s.ops.take()
 		if o == nil {
 			break
 		}
@@ -131,75 +119,9 @@ func (s *Store) batch() (seen []*op, err error) {
 		err = s.w.commit()
 	}
 	if lost || err != nil {
-		return nil, s.salvage(ops, err)
+		return s.salvage(ops, err)
 	}
-	wrote := s.disk.wrote()
-	if !patient {
-		s.disk.has(wrote)
-		return nil, answer(ops)
-	}
-	seen, done := show(ops)
-	s.late = s.late || len(done) > 0
-	if err = answer(done); len(seen) > 0 {
-		err = nil // it takes some
-	}
-	return seen, err
-}
-
-// show has what is committed seen, in the order in which it was done, and parts what is done
-// by now from what is still to be on the disk.
-func show(ops []*op) (seen, done []*op) {
-	for _, o := range ops {
-		if o.err == nil && o.after != nil {
-			o.after()
-		}
-		o.after = nil
-		if o.early && o.err == nil {
-			seen = append(seen, o)
-		} else {
-			done = append(done, o)
-		}
-	}
-	return seen, done
-}
-
-// reach has what is seen on the disk, and then it is done.
-func (s *Store) reach(seen []*op) {
-	if len(seen) == 0 {
-		return
-	}
-	err := s.disk.reach(s.disk.written.Load())
-	if err != nil {
-		s.log.Error("what was written did not reach the disk", "error", err)
-		s.pen.Lock()
-		s.late = true
-		s.purge.want() // what can be read of the write-ahead log goes into the file itself
-		s.pen.Unlock()
-		s.ops.ring()
-	}
-	for _, o := range seen {
-		o.err = err
-		o.finish()
-	}
-}
-
-// settle has on the disk what is done and need not have been there yet. A
-// transaction that changed nothing does not: SQLite writes nothing then.
-func (s *Store) settle() error {
-	s.pen.Lock()
-	late := s.late
-	s.late = false
-	s.pen.Unlock()
-	if !late {
-		return nil
-	}
-	err := s.do(background, ping)
-	if err != nil {
-		s.pen.Lock()
-		s.late = true
-		s.pen.Unlock()
-	}
-	return err
+	return answer(ops)
 }
 
 // ping is a write that means nothing.
@@ -207,7 +129,7 @@ func ping(w *writer) error { return w.run("UPDATE number SET value = 1 - value W
 
 // refuse tells all who wait that a transaction can't even begin.
 func (s *Store) refuse(err error) {
-	for o := s.ops.take(false); o != nil; o = s.ops.take(false) {
+	for o := s.ops.take(); o != nil; o = s.ops.take() {
 		o.err = err
 		o.finish()
 	}
@@ -230,9 +152,9 @@ func (s *Store) salvage(ops []*op, err error) error {
 }
 
 func (s *Store) alone(o *op) error {
-	err := s.sound()
+	err := s.stands()
 	if err == nil {
-		err = s.w.begin(false)
+		err = s.w.begin()
 	}
 	if err != nil {
 		return err

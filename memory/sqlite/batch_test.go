@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"nod/memory"
 )
@@ -32,7 +33,7 @@ func TestFirstPartIsUndone(t *testing.T) {
 	say := func(word string, err error) func(*writer) error {
 		return func(w *writer) error { return errors.Join(w.run("INSERT INTO word VALUES (?)", word), err) }
 	}
-	if err := w.begin(false); err != nil {
+	if err := w.begin(); err != nil {
 		t.Fatal(err)
 	}
 	if lost, err := w.first(say("first", ours)); lost || !errors.Is(err, ours) {
@@ -51,97 +52,6 @@ func TestFirstPartIsUndone(t *testing.T) {
 	if _, err := w.one("SELECT group_concat(word) FROM word", nil, &words); err != nil || words != "third" {
 		t.Errorf("%q was kept (%v), want the third alone", words, err)
 	}
-}
-
-// What need not be on the disk at once shares a transaction with its like alone; it is
-// there with the next one that has to be, and at the latest with the next sweep.
-func TestSoon(t *testing.T) {
-	t.Parallel()
-	s, err := open(t.Context(), filepath.Join(t.TempDir(), "nod.db"), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	s.done.Go(s.write)        // and no sweep, whose first look would share a transaction
-	const normal, full = 1, 2 // of PRAGMA synchronous
-	level := func(into *int) func(*writer) error {
-		return func(w *writer) error {
-			_, err := w.one("SELECT synchronous FROM pragma_synchronous", nil, into)
-			return err
-		}
-	}
-	var one, two, three int
-	done := func(soon bool, into *int) *op { return &op{do: level(into), soon: soon} }
-	if err := s.submit(t.Context(), done(true, &one)); err != nil || one != normal {
-		t.Errorf("alone: level %d, %v", one, err)
-	}
-	release := gate(t, s)
-	var wg sync.WaitGroup
-	for _, o := range []*op{done(true, &one), done(false, &two), done(true, &three)} {
-		wg.Go(func() {
-			if err := s.submit(context.Background(), o); err != nil {
-				t.Error(err)
-			}
-		})
-		queued(t, s, o)
-	}
-	release()
-	wg.Wait()
-	if one != full || two != full || three != full {
-		t.Errorf("in one transaction: levels %d, %d and %d", one, two, three)
-	}
-	pinged := func() int {
-		t.Helper()
-		if err := s.settle(); err != nil {
-			t.Error(err)
-		}
-		return pings(t, s)
-	}
-	before := pinged()
-	if now := pinged(); now != before {
-		t.Error("it is written what is on the disk already")
-	}
-	if err := s.submit(t.Context(), done(true, &one)); err != nil || one != normal {
-		t.Errorf("after them: level %d, %v", one, err)
-	}
-	if now := pinged(); now == before {
-		t.Error("nothing has it written to the disk")
-	}
-}
-
-// What could not be written to the disk is written with the next sweep.
-func TestSettledLater(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "nod.db")
-	s, err := open(t.Context(), path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	set(t, s, "busy_timeout", 50)
-	s.done.Go(s.write)
-	if err := s.submit(t.Context(), &op{do: ping, soon: true}); err != nil {
-		t.Fatal(err)
-	}
-	shell := beside(t, path)
-	mustExec(t, shell, "BEGIN IMMEDIATE")
-	if err := s.settle(); err == nil {
-		t.Error("a file that is locked takes a write")
-	}
-	mustExec(t, shell, "ROLLBACK")
-	eventually(t, "it is written", func() bool {
-		before := pings(t, s)
-		return s.settle() == nil && pings(t, s) != before
-	})
-}
-
-// pings is the number that a ping changes.
-func pings(t *testing.T, s *Store) (n int) {
-	t.Helper()
-	if err := s.db.QueryRow("SELECT value FROM number WHERE name = 'ping'").Scan(&n); err != nil {
-		t.Error(err)
-	}
-	return n
 }
 
 // A store that was closed can be opened at once, although a child that was just forked
@@ -195,4 +105,37 @@ func TestCloseBesideWriters(t *testing.T) {
 	if late.Load() > 0 {
 		t.Error("something was written into a store that was closed")
 	}
+}
+
+// What arrives in the transaction in which a thread is let go wakes it again.
+func TestLetGoAndWoken(t *testing.T) {
+	t.Parallel()
+	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{})
+	mustPut(t, s, "1", message("1", "hi"))
+	run := mustNext(t, s)
+	release := gate(t, s)
+	finished, put := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := s.Finish(context.Background(), run, time.Time{})
+		finished <- err
+	}()
+	waiting(t, s, 1)
+	go func() {
+		_, err := s.Put(context.Background(), run.Thread, message("2", "again"))
+		put <- err
+	}()
+	waiting(t, s, 2)
+	release()
+	if err := errors.Join(<-finished, <-put); err != nil {
+		t.Fatal(err)
+	}
+	if next := mustNext(t, s); len(next.Log) != 2 {
+		t.Errorf("claimed with %d entries, want both messages", len(next.Log))
+	}
+}
+
+// waiting waits until so many operations wait for the writer.
+func waiting(t *testing.T, s *Store, n int) {
+	t.Helper()
+	eventually(t, "operations wait", func() bool { return s.ops.count() == n })
 }

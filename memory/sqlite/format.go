@@ -40,7 +40,7 @@ func (w *writer) prepare() error {
 	if have, err := formatOf(background, w.conn); err != nil || have == format {
 		return err
 	}
-	if err := w.begin(false); err != nil {
+	if err := w.begin(); err != nil {
 		return err
 	}
 	_, err := w.conn.ExecContext(background, tables+fmt.Sprintf("PRAGMA user_version = %d", format))

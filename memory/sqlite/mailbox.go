@@ -14,8 +14,6 @@ type op struct {
 	// may run more than once, and only the last time counts.
 	do    func(*writer) error
 	after func() // runs when it is committed, in the order of the operations
-	soon  bool   // it need not be on the disk when it is done, but soon
-	early bool   // it is seen before it is on the disk, and done only then
 	err   error
 	done  chan struct{}
 }
@@ -61,15 +59,11 @@ func (m *mailbox) ring() {
 	}
 }
 
-// patient says whether the transaction need not wait for the disk.
-func (o *op) patient() bool { return o.soon || o.early }
-
-// take gives the next operation; nil when there is none, or it is for another
-// transaction than one that does not wait for the disk.
-func (m *mailbox) take(patient bool) *op {
+// take gives the next operation; nil when there is none.
+func (m *mailbox) take() *op {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.ops) == 0 || patient && !m.ops[0].patient() {
+	if len(m.ops) == 0 {
 		return nil
 	}
 	o := m.ops[0]
@@ -89,12 +83,11 @@ func (m *mailbox) back(o *op) bool {
 	return i >= 0
 }
 
-// look says how many operations wait, and whether a transaction of all of them need not wait
-// for the disk.
-func (m *mailbox) look() (n int, patient bool) {
+// count says how many operations wait.
+func (m *mailbox) count() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.ops), !slices.ContainsFunc(m.ops, func(o *op) bool { return !o.patient() })
+	return len(m.ops)
 }
 
 // state says whether something waits, and whether that is all that will come.

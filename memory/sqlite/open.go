@@ -9,10 +9,7 @@
 // event survives a power cut and many threads still share the cost. Where nobody
 // else waits it is the goroutine of whoever wants it written. Each
 // operation is undone by itself, so that its trouble is nobody else's; and
-// nobody is told that something was done before it is on the disk, but for what a
-// power cut may take (memory.Soon): that is there with the next transaction, or
-// within a minute. What arrives wakes its thread while it is on its way there
-// (wal.go).
+// nobody is told that something was done before it is on the disk.
 //
 // A claim writes nothing. What lies in the inbox gets its place in the log when
 // the run that saw it commits for the first time.
@@ -73,8 +70,6 @@ type Store struct {
 	pen    sync.Mutex // whoever has it writes
 	health health
 	purge  purge
-	disk   wal
-	late   bool // something was done that need not be on the disk yet
 
 	dirty  chan struct{} // there is rubbish
 	closed chan struct{}
@@ -148,10 +143,13 @@ func (s *Store) connect(ctx context.Context, file string) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.reader.close(), s.w.close(), s.disk.close())
+			err = errors.Join(err, s.reader.close(), s.w.close())
 		}
 	}()
 	if err := s.w.prepare(); err != nil {
+		return err
+	}
+	if err := s.emptyLog(); err != nil {
 		return err
 	}
 	if err := s.w.configure(); err != nil {
@@ -160,10 +158,6 @@ func (s *Store) connect(ctx context.Context, file string) (err error) {
 	if err := s.place.note(file); err != nil {
 		return err
 	}
-	if err := s.disk.open(file); err != nil {
-		return err
-	}
-	s.purge.want() // a process that was killed may have left erased text in it
 	db, err := database(file, "ro", 4, fmt.Sprintf("busy_timeout(%d)", lockWait))
 	if err != nil {
 		return err
@@ -174,6 +168,18 @@ func (s *Store) connect(ctx context.Context, file string) (err error) {
 	s.ops.init()
 	s.queue.init()
 	return s.rescan(ctx)
+}
+
+// emptyLog moves what an earlier process left in the write-ahead log into the file. It may be
+// text that was erased. And after a flush that failed the log reads well, as the system has it,
+// but the disk lacks a part: a power cut would take whatever is written behind that.
+func (s *Store) emptyLog() error {
+	err := s.w.checkpoint()
+	if errors.Is(err, errReader) { // a backup, say
+		s.purge.want()
+		return nil
+	}
+	return err
 }
 
 // private makes the file, so that nobody else can read it. SQLite gives the files
@@ -258,7 +264,7 @@ func (s *Store) Close() error {
 		defer s.pen.Unlock()
 		// The last connection to close is the one that may write, since it then
 		// empties the write-ahead log.
-		err = errors.Join(s.reader.close(), s.w.close(), s.disk.close(), release(s.lock))
+		err = errors.Join(s.reader.close(), s.w.close(), release(s.lock))
 	})
 	return err
 }

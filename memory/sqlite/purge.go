@@ -48,7 +48,6 @@ func (p *purge) now(s *Store) {
 	}
 	err := s.w.checkpoint()
 	if err == nil {
-		s.disk.moved()
 		if p.said {
 			s.log.Info("erased text is gone from the write-ahead log")
 		}

@@ -19,7 +19,7 @@ func (s *Store) Put(ctx context.Context, thread chat.ThreadID, body memory.Body,
 	p.events(thread.Platform, thread.Channel, eventIDs)
 	p.message(thread)
 	var fresh bool
-	o := &op{early: true, do: func(w *writer) (err error) {
+	o := &op{do: func(w *writer) (err error) {
 		if fresh, err = w.unknown(p); err != nil || !fresh {
 			return err
 		}
@@ -44,7 +44,7 @@ func (s *Store) PutRef(ctx context.Context, ref chat.MessageRef, body memory.Bod
 	p.events(ref.Platform, ref.Channel, eventIDs)
 	var fresh bool
 	var name string
-	o := &op{early: true, do: func(w *writer) (err error) {
+	o := &op{do: func(w *writer) (err error) {
 		name = ""
 		if fresh, err = w.unknown(p); err != nil || !fresh {
 			return err

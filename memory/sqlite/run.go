@@ -58,14 +58,8 @@ func (s *Store) claim(h *held) (*memory.Run, error) {
 	}
 	return &memory.Run{
 		Thread: thread, Token: word(), Log: append(append(known, entries(l.log)...), entries(h.seen)...), Claimed: first,
-		Now: fromMillis(millis(now)), Waited: max(0, now.Sub(fromMillis(h.woken))), Bell: h.bell, Kept: kept, Held: h, Settled: s.settled(),
+		Now: fromMillis(millis(now)), Waited: max(0, now.Sub(fromMillis(h.woken))), Bell: h.bell, Kept: kept, Held: h,
 	}, nil
-}
-
-// settled waits until what is written by now is on the disk.
-func (s *Store) settled() func() error {
-	n := s.disk.written.Load()
-	return func() error { return s.disk.reach(n) }
 }
 
 // seenBefore counts what of an inbox an earlier run may have acted on: in this
@@ -162,7 +156,7 @@ func (s *Store) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Bo
 		}
 		t = &turn{writer: w, thread: run.Thread, id: h.id, now: now}
 		return t.commit(h, own)
-	}, soon: memory.Soon(run.Log, run.Unkept(bodies...)...), after: func() {
+	}, after: func() {
 		if t.erased {
 			s.purge.want()
 			s.clean()
@@ -231,7 +225,7 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (
 		}
 		t = &turn{writer: w, thread: run.Thread, id: h.id, now: now}
 		return t.finish(h, own, millis(wakeAt))
-	}, soon: memory.Soon(run.Log, run.Unkept()...), after: func() {
+	}, after: func() {
 		if more {
 			return
 		}

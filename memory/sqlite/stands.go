@@ -21,19 +21,6 @@ func (p *place) note(file string) (err error) {
 	return err
 }
 
-// sound says whether what is written now would be found after a power cut: the file stands,
-// and nothing is missing in the write-ahead log before it.
-func (s *Store) sound() error {
-	if err := s.stands(); err != nil || !s.disk.lost.Load() {
-		return err
-	}
-	if err := s.w.checkpoint(); err != nil {
-		return errors.Join(errLost, err)
-	}
-	s.disk.moved()
-	return nil
-}
-
 // stands says whether this process may write: the file is where it was, and the lock
 // is its own. Where another process has had the file, what this one knows of it is
 // wrong, and it never writes again. What can't be found out is no reason not to.

@@ -107,9 +107,6 @@ func (s *Store) sweep() {
 				{do: s.sweepRemains},
 				rubbish,
 			}
-			if err := s.settle(); err != nil {
-				s.log.Debug("write to the disk", "error", err) // as below
-			}
 		}
 		for _, p := range parts {
 			if err := s.portions(p); errors.Is(err, memory.ErrFenced) {

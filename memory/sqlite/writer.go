@@ -12,7 +12,6 @@ type writer struct {
 	db    *sql.DB
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
-	soon  bool // what it commits need not be on the disk at once
 }
 
 // lockWait is how long a transaction waits for another process that writes.
@@ -132,22 +131,7 @@ func id(r *sql.Rows) (n int64, err error) { return n, r.Scan(&n) }
 
 // Transactions.
 
-// begin begins one. With soon it is on the disk with the next one that is not, and
-// so never without what came before it.
-func (w *writer) begin(soon bool) error {
-	if soon != w.soon {
-		level := "PRAGMA synchronous = FULL"
-		if soon {
-			level = "PRAGMA synchronous = NORMAL"
-		}
-		if err := w.run(level); err != nil {
-			return err
-		}
-		w.soon = soon
-	}
-	return w.run("BEGIN IMMEDIATE")
-}
-
+func (w *writer) begin() error    { return w.run("BEGIN IMMEDIATE") }
 func (w *writer) commit() error   { return w.run("COMMIT") }
 func (w *writer) rollback() error { return w.run("ROLLBACK") }
 
@@ -158,7 +142,7 @@ func (w *writer) first(do func(*writer) error) (lost bool, err error) {
 	if err = do(w); err == nil {
 		return false, nil
 	}
-	return w.rollback() != nil || w.begin(w.soon) != nil, err
+	return w.rollback() != nil || w.begin() != nil, err
 }
 
 // within runs a part of a transaction that is undone when it fails. lost says
