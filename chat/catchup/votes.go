@@ -107,7 +107,7 @@ func (v *Votes) LookAll(ctx context.Context, all iter.Seq2[chat.Pending, error],
 	}
 	for _, c := range posted {
 		if failed == nil {
-			failed = v.look(ctx, []chat.Pending{c.Pending}, gone)
+			failed = v.look(ctx, []chat.Pending{c.Pending}, true, gone)
 		}
 	}
 	return failed
