@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
 	"math"
 	"strconv"
 	"strings"
@@ -81,7 +82,10 @@ type arguments struct {
 }
 
 // New makes the tool that draws charts.
-func New() tools.Tool {
+func New() tools.Tool { return drawing(toPNG) }
+
+// drawing makes the tool with a way to write pictures, in which most of the time goes.
+func drawing(encode func(image.Image) ([]byte, error)) tools.Tool {
 	return tools.Tool{
 		Tool:     llm.Tool{Name: "chart", Description: strings.TrimSpace(prose), Parameters: json.RawMessage(parameters)},
 		ReadOnly: true,
@@ -91,11 +95,15 @@ func New() tools.Tool {
 			if err != nil {
 				return tools.Failed("nothing was drawn: %v", err), nil
 			}
-			png, err := c.draw()
+			picture, err := c.draw()
 			if err != nil {
 				return llm.Result{}, fmt.Errorf("draw chart: %w", err)
 			}
-			file := llm.File{Name: tools.FreeName(in.Files, nameOf(c.title)), MediaType: "image/png", Data: png}
+			data, err := encode(picture)
+			if err != nil {
+				return llm.Result{}, fmt.Errorf("write chart: %w", err)
+			}
+			file := llm.File{Name: tools.FreeName(in.Files, nameOf(c.title)), MediaType: "image/png", Data: data}
 			return llm.Result{Text: c.summary(file.Name), Files: []llm.File{file}}, nil
 		},
 	}

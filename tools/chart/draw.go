@@ -3,7 +3,9 @@ package chart
 import (
 	"bytes"
 	"cmp"
+	"image"
 	"image/color"
+	"image/png"
 	"math"
 	"slices"
 	"time"
@@ -40,8 +42,15 @@ var palette = []color.Color{
 	color.RGBA{0x00, 0x00, 0x80, 255},
 }
 
-// draw makes a PNG.
-func (c chart) draw() ([]byte, error) {
+// toPNG writes a picture as a file.
+func toPNG(picture image.Image) ([]byte, error) {
+	var b bytes.Buffer
+	err := png.Encode(&b, picture)
+	return b.Bytes(), err
+}
+
+// draw makes the picture.
+func (c chart) draw() (image.Image, error) {
 	p, err := newPlot()
 	if err != nil {
 		return nil, err
@@ -69,11 +78,7 @@ func (c chart) draw() ([]byte, error) {
 	p.Legend = plot.NewLegend() // an empty one: ours has a place of its own
 	p.Draw(body)
 	legend.Draw(side)
-	var b bytes.Buffer
-	if _, err := (vgimg.PngCanvas{Canvas: img}).WriteTo(&b); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return img.Image(), nil
 }
 
 // axes sets what follows from the data: ranges, marks, the legend's place.
