@@ -10,9 +10,16 @@ import (
 	"nod/tools/tooltest"
 )
 
-func TestReaderNeedsAKind(t *testing.T) {
+// patient makes a reader that stops for no slow machine.
+func patient() Reader {
 	r := NewReader()
-	r.Env = []string{"GORACE=atexit_sleep_ms=0"}
+	r.Time = 10 * time.Minute
+	r.Env = []string{"GORACE=atexit_sleep_ms=0"} // the race detector waits a second at every exit
+	return r
+}
+
+func TestReaderNeedsAKind(t *testing.T) {
+	r := patient()
 	if _, err := r.Read(t.Context(), Source{Kind: "exe"}, nil); err == nil || !strings.Contains(err.Error(), "nobody reads") {
 		t.Error(err)
 	}
@@ -21,7 +28,7 @@ func TestReaderNeedsAKind(t *testing.T) {
 // TestReaderEndsByItself reads what loops for ever, with nobody but the process
 // itself to end it.
 func TestReaderEndsByItself(t *testing.T) {
-	r := NewReader()
+	r := patient()
 	r.Time = 300 * time.Millisecond
 	if _, err := r.Read(t.Context(), Source{Kind: PDF}, tooltest.PDFWith("BT <41", "")); err == nil || !strings.Contains(err.Error(), "took too long") {
 		t.Error(err)
@@ -29,7 +36,7 @@ func TestReaderEndsByItself(t *testing.T) {
 }
 
 func TestReaderBoundsMemory(t *testing.T) {
-	r := NewReader()
+	r := patient()
 	r.Memory = 48 << 20
 	bomb := tooltest.PDFWith(strings.Repeat("BT /F1 9 Tf (aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa) Tj ET ", 30_000), "/Filter/FlateDecode")
 	if _, err := r.Read(t.Context(), Source{Kind: PDF}, bomb); err == nil || !strings.Contains(err.Error(), "too much memory") {

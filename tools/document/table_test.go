@@ -42,8 +42,7 @@ func TestScanTable(t *testing.T) {
 
 // A table of any form is told of in few bytes, through the process that reads it.
 func TestReadTable(t *testing.T) {
-	r := NewReader()
-	r.Env = []string{"GORACE=atexit_sleep_ms=0"}
+	r := patient()
 	long := strings.Repeat("é", 1<<20)
 	for body, want := range map[string]Table{
 		"a;b\n1;2,5\n3;4\n":           {Names: []string{"a", "b"}, Columns: 2, Rows: 2},

@@ -144,10 +144,10 @@ func TestRefuses(t *testing.T) {
 		{"PDF nested deep", "application/pdf", tooltest.PDFWith(strings.Repeat("[", 2_000_000), ""), ""},
 		{"PDF bomb", "application/pdf", tooltest.PDFWith(strings.Repeat("BT /F1 9 Tf (aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa) Tj ET ", 300_000), "/Filter/FlateDecode"), "too"},
 		{"broken DOCX", "", tooltest.Zip(map[string][]byte{"word/document.xml": []byte("<w:p>")}), "XML is broken"},
-		{"DOCX bomb", "", tooltest.Zip(map[string][]byte{"word/document.xml": append([]byte("<p>"), bytes.Repeat([]byte(" "), document.UnzipMost+1)...)}), "unpacks to more than 64 MB"},
+		{"DOCX bomb", "", tooltest.Spaces(map[string]int{"word/document.xml": document.UnzipMost>>20 + 1}), "unpacks to more than 64 MB"},
 		{"DOCX nested deep", "", tooltest.Zip(map[string][]byte{"word/document.xml": bytes.Repeat([]byte("<p>"), 1_000_000)}), "nested too deep"},
 		{"DOCX with a billion laughs", "", tooltest.Zip(map[string][]byte{"word/document.xml": []byte(tooltest.BillionLaughs)}), "XML is broken"},
-		{"XLSX bomb", "", tooltest.Zip(map[string][]byte{"xl/workbook.xml": bytes.Repeat([]byte(" "), document.UnzipMost+1)}), "unpacks to more than 64 MB"},
+		{"XLSX bomb", "", tooltest.Spaces(map[string]int{"xl/workbook.xml": document.UnzipMost>>20 + 1}), "unpacks to more than 64 MB"},
 		{"broken XLSX", "", tooltest.Zip(map[string][]byte{"xl/workbook.xml": []byte("x")}), ""},
 		{"archive within a zip's comment", "", []byte("PK\x03\x04 word/document.xml"), "a Word file that is broken"},
 	}

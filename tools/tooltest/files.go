@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"compress/flate"
 	"compress/zlib"
+	"errors"
 	"fmt"
+	"hash/crc32"
 	"image"
 	"image/png"
 	"io"
@@ -21,7 +23,11 @@ func Zip(files map[string][]byte) []byte {
 	z := zip.NewWriter(&b)
 	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestSpeed) })
 	for name, data := range files {
-		w, err := z.Create(name)
+		h := zip.FileHeader{Name: name, Method: zip.Deflate}
+		if len(data) == 0 {
+			h.Method = zip.Store // a compressor takes a while to set up
+		}
+		w, err := z.CreateHeader(&h)
 		if err != nil {
 			panic(err)
 		}
@@ -30,6 +36,37 @@ func Zip(files map[string][]byte) []byte {
 		}
 	}
 	if err := z.Close(); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// Spaces packs files of spaces, of so many megabytes each. To pack every one of
+// those takes seconds, so one is packed, and repeated.
+func Spaces(files map[string]int) []byte {
+	var packed, b bytes.Buffer
+	megabyte := bytes.Repeat([]byte(" "), 1<<20)
+	d, err := flate.NewWriter(&packed, flate.BestSpeed)
+	if err == nil {
+		_, err = d.Write(megabyte)
+	}
+	if err == nil {
+		err = d.Flush()
+	}
+	z := zip.NewWriter(&b)
+	for name, n := range files {
+		raw := append(bytes.Repeat(packed.Bytes(), n), 1, 0, 0, 0xff, 0xff) // and a last block, which is empty
+		h := zip.FileHeader{Name: name, Method: zip.Deflate, CompressedSize64: uint64(len(raw)), UncompressedSize64: uint64(n) << 20}
+		for range n {
+			h.CRC32 = crc32.Update(h.CRC32, crc32.IEEETable, megabyte)
+		}
+		w, e := z.CreateRaw(&h)
+		if e == nil {
+			_, e = w.Write(raw)
+		}
+		err = errors.Join(err, e)
+	}
+	if err = errors.Join(err, z.Close()); err != nil {
 		panic(err)
 	}
 	return b.Bytes()
