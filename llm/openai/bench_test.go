@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -34,24 +32,6 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := m.Complete(b.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "hi"}}}, func(llm.Delta) {}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkTools asks with forty tools, as a bot with some MCP servers has.
-func BenchmarkTools(b *testing.B) {
-	var tools []llm.Tool
-	for i := range 40 {
-		tools = append(tools, llm.Tool{
-			Name: fmt.Sprintf("tool%d", i), Description: strings.Repeat("Does something useful. ", 10),
-			Parameters: json.RawMessage(`{"type":"object","properties":{` + strings.Repeat(`"what":{"type":"string","description":"what is looked for, in words or as an id"},`, 12) + `"n":{}}}`),
-		})
-	}
-	m := New(Options{BaseURL: "http://model.test", Model: "m", HTTP: stream(sse(stop, done)), Stream: true})
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := m.Complete(b.Context(), llm.Request{Tools: tools, Messages: []llm.Message{{Role: llm.User, Text: "hi"}}}, func(llm.Delta) {}); err != nil {
 			b.Fatal(err)
 		}
 	}

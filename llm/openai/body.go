@@ -1,25 +1,21 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 
 	openai "github.com/sashabaranov/go-openai"
 
 	"nod/llm"
 )
 
-// additions are what is put into the body that go-openai wrote: the messages, the
-// definitions of the tools, and what it leaves out.
-type additions struct {
-	messages []any  // each an outgoing or an echoing; nil for the API that has none
-	tools    []byte // a list, in place of the standIns
-	zeros    []string
+// chatBody is the body of a request to /chat/completions. Its own fields take the
+// place of go-openai's of the same names.
+type chatBody struct {
+	openai.ChatCompletionRequest
+	Messages    []any    `json:"messages"`              // each an outgoing or an echoing
+	Temperature *float32 `json:"temperature,omitempty"` // go-openai's leaves out 0
+	TopP        *float32 `json:"top_p,omitempty"`
 }
-
-// none says that there is nothing to put in.
-func (a additions) none() bool { return a.messages == nil && a.tools == nil && len(a.zeros) == 0 }
 
 // outgoing is a message in the form of /chat/completions. go-openai's own writes each by
 // itself, and then all of them once more into the request; and a long thread has
@@ -35,60 +31,6 @@ type outgoing struct {
 type echoing struct {
 	outgoing
 	*echo
-}
-
-// number gives a number on; go-openai leaves 0 out, so that is added.
-func (a *additions) number(field string, f float32) float32 {
-	if f == 0 {
-		a.zeros = append(a.zeros, field)
-	}
-	return f
-}
-
-// What go-openai writes where there are no messages, and for the standIns. Behind no
-// other field of a request there is such a thing, and in a text its quotes are escaped.
-var (
-	noMessages = []byte(`"messages":null`)
-	noTools    = []byte(`"tools":[{"type":"` + standIn + `"}]`)
-)
-
-// standIn is the type of the tool that go-openai is given instead of those that are
-// offered, so that it knows that there are some: some models take none.
-const standIn = "stands for the tools"
-
-var standIns = []openai.Tool{{Type: standIn}}
-
-var errBody = errors.New("the request has no place for what is to be put into it")
-
-// into puts the additions into a request's body, of which nothing is read for that.
-func (a additions) into(body []byte) (out []byte, err error) {
-	if a.tools != nil {
-		if body, err = instead(body, noTools, "tools", a.tools); err != nil {
-			return nil, err
-		}
-	}
-	if a.messages != nil {
-		messages, err := json.Marshal(a.messages)
-		if err != nil {
-			return nil, err
-		}
-		if body, err = instead(body, noMessages, "messages", messages); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range a.zeros {
-		body = append([]byte(`{"`+name+`":0,`), body[1:]...)
-	}
-	return body, nil
-}
-
-// instead puts a field in place of what stands for it.
-func instead(body, place []byte, name string, value []byte) ([]byte, error) {
-	head, tail, ok := bytes.Cut(body, place)
-	if !ok {
-		return nil, errBody
-	}
-	return bytes.Join([][]byte{head, []byte(`"` + name + `":`), value, tail}, nil), nil
 }
 
 // MarshalJSON writes the message with the fields of its echo.

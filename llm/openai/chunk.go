@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	jsonv1 "github.com/go-json-experiment/json/v1"
+	openai "github.com/sashabaranov/go-openai"
 
 	"nod/llm"
 )
@@ -275,16 +277,20 @@ func (u usage) count() llm.Usage {
 // chat makes one completion by Chat Completions.
 func (m *Model) chat(ctx context.Context, x *exchange, req request, out *sink) (llm.Response, error) {
 	c := &completion{out: out, newID: m.o.NewID, most: m.o.MaxOutput, room: room{left: m.o.MaxOutput}, from: m.from(), stops: stops{words: req.Stop}, offered: req.Tools}
-	r, add, err := m.chatRequest(req, x.stream)
-	if err != nil {
+	r := m.chatRequest(req, x.stream)
+	if err := openai.NewReasoningValidator().Validate(r.ChatCompletionRequest); err != nil {
 		return llm.Response{}, err
 	}
-	x.add = add
+	var err error
+	if x.sends, err = json.Marshal(r); err != nil {
+		return llm.Response{}, fmt.Errorf("write request: %w", err)
+	}
+	bare := openai.ChatCompletionRequest{Model: m.o.Model} // for the address: the body is ours
 	if !x.stream {
-		_, err := x.api.CreateChatCompletion(ctx, r)
+		_, err := x.api.CreateChatCompletion(ctx, bare)
 		return whole(x, err, c, m.o.MaxOutput)
 	}
-	if _, err := x.api.CreateChatCompletionStream(ctx, r); err != nil {
+	if _, err := x.api.CreateChatCompletionStream(ctx, bare); err != nil {
 		return llm.Response{}, err
 	}
 	defer x.drain()

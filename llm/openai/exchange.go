@@ -28,8 +28,8 @@ type exchange struct {
 	now    func() time.Time
 	api    *openai.Client
 	stream bool
-	add    additions
-	most   int64 // bytes of an answer that comes in one, or of an event
+	sends  []byte // the body of the request, in place of go-openai's
+	most   int64  // bytes of an answer that comes in one, or of an event
 	cancel context.CancelFunc
 	tail   *time.Timer // see lingers
 
@@ -42,8 +42,10 @@ type exchange struct {
 
 // Do implements openai.HTTPDoer.
 func (x *exchange) Do(req *http.Request) (*http.Response, error) {
-	if err := x.amend(req); err != nil {
-		return nil, err
+	if x.sends != nil {
+		req.ContentLength = int64(len(x.sends))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.sends)), nil }
+		req.Body, _ = req.GetBody()
 	}
 	req.URL.RawQuery = x.query
 	resp, err := x.http.Do(req)
@@ -67,24 +69,6 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(x.body))
 	return resp, nil
-}
-
-// amend puts into a request what go-openai has no field for, or writes more than once.
-func (x *exchange) amend(req *http.Request) error {
-	if x.add.none() {
-		return nil
-	}
-	body, err := io.ReadAll(req.Body)
-	if err != nil {
-		return fmt.Errorf("read request: %w", err)
-	}
-	if body, err = x.add.into(body); err != nil {
-		return fmt.Errorf("amend request: %w", err)
-	}
-	req.ContentLength = int64(len(body))
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	req.Body, err = req.GetBody()
-	return err
 }
 
 // event gives the data of the stream's next event. An answer that is none, such as a

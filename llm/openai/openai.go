@@ -57,8 +57,6 @@ type Model struct {
 	o    Options
 	http *http.Client
 
-	chatTools, responseTools written
-
 	mu    sync.Mutex
 	known limits
 	shelf shelf
@@ -94,7 +92,7 @@ func New(o Options) *Model {
 	if o.NewID == nil {
 		o.NewID = func() string { return rand.Text()[:9] } // Mistral takes ids of just this form
 	}
-	m := &Model{o: o, chatTools: written{form: chatTool}, responseTools: written{form: responseTool}}
+	m := &Model{o: o}
 	m.http = &http.Client{
 		Transport: &retry{next: o.HTTP, now: o.Now, sleep: o.Sleep, jitter: o.Jitter, log: o.Logger},
 		// It would take the conversation along, to wherever the answer says.

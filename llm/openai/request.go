@@ -9,10 +9,11 @@ import (
 	"nod/llm"
 )
 
-// chatRequest is a request, and what is put into it.
-func (m *Model) chatRequest(req request, stream bool) (r openai.ChatCompletionRequest, add additions, err error) {
-	r = openai.ChatCompletionRequest{Model: m.o.Model}
-	add.messages = make([]any, 0, len(req.Messages)+1)
+// chatRequest puts a request into the provider's words.
+func (m *Model) chatRequest(req request, stream bool) chatBody {
+	var r chatBody
+	r.Model, r.Stream = m.o.Model, stream
+	r.Messages = make([]any, 0, len(req.Messages)+1)
 	for _, msg := range m.reidentified(ordered(req.Messages, req.lim), req.lim) {
 		out, ok := chatMessage(msg, req.lim)
 		if !ok {
@@ -23,13 +24,13 @@ func (m *Model) chatRequest(req request, stream bool) (r openai.ChatCompletionRe
 			e = &echo{Fields: map[string]json.RawMessage{"reasoning_content": jsonText(padding)}}
 		}
 		if e == nil {
-			add.messages = append(add.messages, out)
+			r.Messages = append(r.Messages, out)
 		} else {
-			add.messages = append(add.messages, echoing{out, e})
+			r.Messages = append(r.Messages, echoing{out, e})
 		}
 	}
-	if add.tools, r.Tools, err = m.chatTools.list(req.Tools); err != nil {
-		return r, add, err
+	for _, t := range req.Tools {
+		r.Tools = append(r.Tools, chatTool(t))
 	}
 	if req.NoCalls && len(r.Tools) > 0 && !req.lim.has(noToolChoice) {
 		r.ToolChoice = "none"
@@ -38,15 +39,15 @@ func (m *Model) chatRequest(req request, stream bool) (r openai.ChatCompletionRe
 		r.Stop = req.Stop
 	}
 	if t := m.o.Temperature; t != nil && !req.lim.has(noTemperature) {
-		r.Temperature = add.number("temperature", *t)
+		r.Temperature, r.ChatCompletionRequest.Temperature = t, *t // the second is what go-openai checks
 	}
 	if p := m.o.TopP; p != nil && !req.lim.has(noTopP) {
-		r.TopP = add.number("top_p", *p)
+		r.TopP, r.ChatCompletionRequest.TopP = p, *p
 	}
 	if stream && !req.lim.has(noStreamOptions) {
 		r.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
-	return r, add, nil
+	return r
 }
 
 // noted stands between a result and a person's next message for models that

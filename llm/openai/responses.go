@@ -19,11 +19,7 @@ import (
 // https://platform.openai.com/docs/api-reference/responses
 func (m *Model) responses(ctx context.Context, x *exchange, req request, out *sink) (llm.Response, error) {
 	c := &answer{out: out, newID: m.o.NewID, from: m.from(), most: m.o.MaxOutput, room: room{left: m.o.MaxOutput}, stops: stops{words: req.Stop}}
-	r, add, err := m.responsesRequest(req)
-	if err != nil {
-		return llm.Response{}, err
-	}
-	x.add = add
+	r := m.responsesRequest(req)
 	if !x.stream {
 		_, err := x.api.CreateResponse(ctx, r)
 		return whole(x, err, c, m.o.MaxOutput)
@@ -52,9 +48,9 @@ func (m *Model) responses(ctx context.Context, x *exchange, req request, out *si
 	return c.end(true, nil)
 }
 
-func (m *Model) responsesRequest(req request) (r openai.CreateResponseRequest, add additions, err error) {
+func (m *Model) responsesRequest(req request) openai.CreateResponseRequest {
 	store := false
-	r = openai.CreateResponseRequest{Model: m.o.Model, Store: &store}
+	r := openai.CreateResponseRequest{Model: m.o.Model, Store: &store}
 	if !req.lim.has(noReasoning) { // as nothing is stored, it has to come along
 		r.Include = []openai.ResponseInclude{openai.ResponseIncludeReasoningEncryptedContent}
 	}
@@ -64,8 +60,8 @@ func (m *Model) responsesRequest(req request) (r openai.CreateResponseRequest, a
 	if !req.lim.has(noTopP) {
 		r.TopP = m.o.TopP
 	}
-	if add.tools, r.Tools, err = m.responseTools.list(req.Tools); err != nil {
-		return r, add, err
+	for _, t := range req.Tools {
+		r.Tools = append(r.Tools, responseTool(t))
 	}
 	if req.NoCalls && len(r.Tools) > 0 && !req.lim.has(noToolChoice) {
 		r.ToolChoice = "none"
@@ -80,7 +76,7 @@ func (m *Model) responsesRequest(req request) (r openai.CreateResponseRequest, a
 		items = append(items, inputItems(msg, req.lim)...)
 	}
 	r.Input = items
-	return r, add, nil
+	return r
 }
 
 type functionCall struct {

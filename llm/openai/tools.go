@@ -1,15 +1,11 @@
 package openai
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	openai "github.com/sashabaranov/go-openai"
 
@@ -127,67 +123,15 @@ func place(of *regexp.Regexp, text string) (int, bool) {
 	return 0, false
 }
 
-// written are the definitions of tools as they are sent, by name: the same ones go
-// along with every call, and are more than the rest of most prompts.
-type written struct {
-	form func(llm.Tool) any
-
-	mu sync.Mutex
-	by map[string]writing
-}
-
-// writing is a tool, and its definition.
-type writing struct {
-	of   llm.Tool
-	text []byte
-}
-
-// mostWritten bounds what is kept, where servers offer other tools every time.
-const mostWritten = 1000
-
-// text gives the definition of a tool.
-func (w *written) text(t llm.Tool) ([]byte, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if k, ok := w.by[t.Name]; ok && k.of.Description == t.Description && bytes.Equal(k.of.Parameters, t.Parameters) {
-		return k.text, nil
-	}
-	text, err := json.Marshal(w.form(t))
-	if err != nil {
-		return nil, fmt.Errorf("write the definition of %s: %w", t.Name, err)
-	}
-	if w.by == nil || len(w.by) >= mostWritten {
-		w.by = map[string]writing{}
-	}
-	w.by[t.Name] = writing{t, text}
-	return text, nil
-}
-
-// list gives those of some tools, and what stands for them where go-openai writes the
-// request; nil and nil where there are none.
-func (w *written) list(tools []llm.Tool) (list []byte, stand []openai.Tool, err error) {
-	if len(tools) == 0 {
-		return nil, nil, nil
-	}
-	texts := make([][]byte, len(tools))
-	for i, t := range tools {
-		if texts[i], err = w.text(t); err != nil {
-			return nil, nil, err
-		}
-	}
-	list = append([]byte{'['}, bytes.Join(texts, []byte{','})...)
-	return append(list, ']'), standIns, nil
-}
-
 // chatTool puts a tool into the words of Chat Completions.
-func chatTool(t llm.Tool) any {
+func chatTool(t llm.Tool) openai.Tool {
 	return openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
 		Name: t.Name, Description: t.Description, Parameters: parameters(t),
 	}}
 }
 
 // responseTool puts a tool into the words of the Responses API.
-func responseTool(t llm.Tool) any {
+func responseTool(t llm.Tool) openai.ResponseTool {
 	return openai.ResponseTool{Type: openai.ToolTypeFunction, Parameters: map[string]any{
 		// Not strict, which is the default here: it refuses most schemas.
 		"name": t.Name, "description": t.Description, "parameters": parameters(t), "strict": false,

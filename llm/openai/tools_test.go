@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	openai "github.com/sashabaranov/go-openai"
 
 	"nod/llm"
 )
@@ -181,47 +179,30 @@ func TestHeedless(t *testing.T) {
 	}
 }
 
-// The definition of a tool is written once, and anew when it is another; what is kept
-// has a bound.
-func TestToolsAreWrittenOnce(t *testing.T) {
+// Definitions go out as they are, whatever letters are in them; one with a schema that is
+// no JSON costs no request.
+func TestDefinitionsOnTheWire(t *testing.T) {
 	t.Parallel()
-	wrote := 0
-	w := written{form: func(t llm.Tool) any { wrote++; return chatTool(t) }}
-	clock := llm.Tool{Name: "clock", Description: "tells <the> time", Parameters: json.RawMessage(`{"type":"object"}`)}
-	better := clock
-	better.Description = "tells the time, and the date"
-	other := better
-	other.Parameters = json.RawMessage(`{"type": "object", "properties": {}}`)
-	bare := llm.Tool{Name: "bare"}
-	for _, tools := range [][]llm.Tool{{clock, bare}, {clock, bare}, {bare, clock}, {better, bare}, {better}, {other}, {clock}} {
-		got, _, err := w.list(tools)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var like []openai.Tool
-		for _, tool := range tools {
-			like = append(like, chatTool(tool).(openai.Tool))
-		}
-		want, err := json.Marshal(like)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(got) != string(want) {
-			t.Errorf("%s, want %s", got, want)
+	m, _ := (&script{}).model(nil)
+	sending := request{Request: llm.Request{Tools: []llm.Tool{
+		{Name: "clock", Description: "tells <the> \"time\" é", Parameters: json.RawMessage(`{"type":"object", "b":1.50e3,"a":"&"}`)}, {Name: "bare"},
+	}}}
+	const (
+		described = `"description":"tells \u003cthe\u003e \"time\" é","name":"clock","parameters":{"type":"object","b":1.50e3,"a":"\u0026"}`
+		bare      = `"name":"bare","parameters":{"type":"object","properties":{}}`
+	)
+	for want, r := range map[string]any{
+		`"tools":[{"function":{"name":"clock","description":"tells \u003cthe\u003e \"time\" é","parameters":{"type":"object","b":1.50e3,"a":"\u0026"}},"type":"function"},{"function":{` + bare + `},"type":"function"}]`: m.chatRequest(sending, true),
+		`"tools":[{` + described + `,"strict":false,"type":"function"},{"description":"",` + bare + `,"strict":false,"type":"function"}]`:                                                                                 m.responsesRequest(sending),
+	} {
+		if got, err := json.Marshal(r); err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("%s, %v\nwant %s", got, err, want)
 		}
 	}
-	if wrote != 5 {
-		t.Errorf("%d definitions were written, want 5: two tools, two changes, and the first again", wrote)
-	}
-	for i := range 3 * mostWritten {
-		if _, err := w.text(llm.Tool{Name: strconv.Itoa(i)}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(w.by) > mostWritten {
-		t.Errorf("%d are kept", len(w.by))
-	}
-	if _, err := w.text(llm.Tool{Name: "bad", Parameters: json.RawMessage(`{`)}); err == nil {
-		t.Error("a schema that is no JSON is written")
+	s := &script{serve: []served{{body: good}}}
+	m, _ = s.model(nil)
+	sending.Tools[0].Parameters = json.RawMessage(`{`)
+	if _, err := m.Complete(t.Context(), sending.Request, nil); err == nil || len(s.asked) > 0 {
+		t.Errorf("a schema that is no JSON went out: %v", err)
 	}
 }
