@@ -80,7 +80,7 @@ func (d reading) run(ctx context.Context, in tools.Input) (llm.Result, error) {
 	if err != nil {
 		return tools.Failed("%s was not read: %v", tools.OneLine(file.Name, 200), err), tools.OperatorsPart(err)
 	}
-	p, err := d.read(document.For(ctx, in.Desk.Thread.String()), file, body)
+	p, err := reading{d.reader.For(in.Desk.Thread.String())}.read(ctx, file, body)
 	if err != nil {
 		return tools.Failed("%s was not read: %v", p.name, err), tools.OperatorsPart(err)
 	}

@@ -43,12 +43,20 @@ type Reader struct {
 	Memory uint64   // bytes
 	turns  *turns   // how many at once
 	Env    []string // of the process; absent: nothing
+	thread string   // for which it reads
 }
 
 // NewReader makes a reader with the usual bounds: two documents at once, each of
-// them for 15 seconds and in half a gigabyte. Threads take turns; see [For].
+// them for 15 seconds and in half a gigabyte. Threads take turns; see [Reader.For].
 func NewReader() Reader {
 	return Reader{Time: 15 * time.Second, Memory: 512 << 20, turns: newTurns(2)}
+}
+
+// For is the same reader for a thread, which waits no longer for the many documents
+// of another.
+func (r Reader) For(thread string) Reader {
+	r.thread = thread
+	return r
 }
 
 // Source describes a document to the process that reads it.
@@ -98,7 +106,7 @@ func init() {
 // Read reads a document. An error is a *[tools.Refusal], in words for the model, or, when
 // there could be no process, the operator's business.
 func (r Reader) Read(ctx context.Context, s Source, body []byte) (Content, error) {
-	done, ok := r.turns.take(ctx)
+	done, ok := r.turns.take(ctx, r.thread)
 	if !ok {
 		return Content{}, tools.Refuse("there was no time left to read it; try again later")
 	}

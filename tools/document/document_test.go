@@ -57,7 +57,7 @@ func TestZipThatLies(t *testing.T) {
 func TestReaderWaitsForASlot(t *testing.T) {
 	r := NewReader()
 	for range 2 {
-		if _, ok := r.turns.take(t.Context()); !ok {
+		if _, ok := r.turns.take(t.Context(), ""); !ok {
 			t.Fatal("a slot that is free is not given")
 		}
 	}

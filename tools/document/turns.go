@@ -24,17 +24,8 @@ type turn struct {
 
 func newTurns(free int) *turns { return &turns{free: free, reads: map[string]int{}} }
 
-type whoseKey struct{}
-
-// For says for whom documents are read with this context: a thread. Nobody waits
-// longer for the many documents of another.
-func For(ctx context.Context, thread string) context.Context {
-	return context.WithValue(ctx, whoseKey{}, thread)
-}
-
 // take waits for a turn; ok is false when the context was done before it came.
-func (t *turns) take(ctx context.Context) (done func(), ok bool) {
-	whose, _ := ctx.Value(whoseKey{}).(string)
+func (t *turns) take(ctx context.Context, whose string) (done func(), ok bool) {
 	mine := &turn{whose, make(chan struct{})}
 	t.mu.Lock()
 	t.waiting = append(t.waiting, mine)

@@ -17,7 +17,7 @@ func TestFloodOfDocuments(t *testing.T) {
 		gives := make(chan func(), 20)
 		read := func(whose string) {
 			go func() {
-				done, ok := r.take(For(t.Context(), whose))
+				done, ok := r.take(t.Context(), whose)
 				if !ok {
 					t.Error("no turn came")
 					return
@@ -52,17 +52,17 @@ func TestFloodOfDocuments(t *testing.T) {
 func TestTurnGivenUp(t *testing.T) {
 	t.Parallel()
 	r := newTurns(1)
-	done, ok := r.take(t.Context())
+	done, ok := r.take(t.Context(), "")
 	if !ok {
 		t.Fatal("a slot that is free is not given")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, ok := r.take(ctx); ok {
+	if _, ok := r.take(ctx, ""); ok {
 		t.Error("a turn came that was not free")
 	}
 	done()
-	if _, ok := r.take(t.Context()); !ok {
+	if _, ok := r.take(t.Context(), ""); !ok {
 		t.Error("the slot is not free again")
 	}
 }

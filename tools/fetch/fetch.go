@@ -103,7 +103,7 @@ func (f *fetcher) run(ctx context.Context, in tools.Input) (llm.Result, error) {
 	if err != nil {
 		return tools.Failed("nothing was fetched: %v", err), nil
 	}
-	doc, broken := f.read(document.For(ctx, in.Desk.Thread.String()), got)
+	doc, broken := read(ctx, f.reader.For(in.Desk.Thread.String()), got)
 	if broken != nil {
 		return tools.Failed("the page was fetched, but not read: %v", broken), tools.OperatorsPart(broken)
 	}

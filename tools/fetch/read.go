@@ -18,7 +18,7 @@ import (
 // read makes a document of what a server sent. What it is, the bytes themselves
 // say before the server's word for it, which is often wrong. An error is a
 // *[tools.Refusal], in words for the model, or the operator's business.
-func (f *fetcher) read(ctx context.Context, r web.Response) (page, error) {
+func read(ctx context.Context, reader document.Reader, r web.Response) (page, error) {
 	mediaType, _, err := mime.ParseMediaType(r.ContentType)
 	if err != nil {
 		mediaType = ""
@@ -33,11 +33,11 @@ func (f *fetcher) read(ctx context.Context, r web.Response) (page, error) {
 	case kind != "" && r.Cut:
 		return doc, tools.Refuse("it is a file of more than %d MB, which is too large", web.SizeMost>>20)
 	case kind != "":
-		return f.readFile(ctx, kind, r, doc)
+		return readFile(ctx, reader, kind, r, doc)
 	case strings.HasPrefix(sniffed, "image/"):
 		return readPicture(sniffed, r, doc)
 	case document.IsHTML(mediaType, sniffed):
-		return f.readPage(ctx, r, doc)
+		return readPage(ctx, reader, r, doc)
 	case document.IsText(mediaType, r.Body):
 		return readText(mediaType, r, doc)
 	}
@@ -48,8 +48,8 @@ func (f *fetcher) read(ctx context.Context, r web.Response) (page, error) {
 }
 
 // readPage reads a web page.
-func (f *fetcher) readPage(ctx context.Context, r web.Response, doc page) (page, error) {
-	got, err := f.reader.Read(ctx, document.Source{Kind: document.HTML, URL: doc.url}, []byte(document.Decode(r.ContentType, r.Body, r.Cut)))
+func readPage(ctx context.Context, reader document.Reader, r web.Response, doc page) (page, error) {
+	got, err := reader.Read(ctx, document.Source{Kind: document.HTML, URL: doc.url}, []byte(document.Decode(r.ContentType, r.Body, r.Cut)))
 	if err != nil {
 		return doc, err
 	}
@@ -65,8 +65,8 @@ func (f *fetcher) readPage(ctx context.Context, r web.Response, doc page) (page,
 
 // readFile reads a file that only a program can read. A spreadsheet goes into
 // the thread as it is, so that there is something to calculate with.
-func (f *fetcher) readFile(ctx context.Context, kind string, r web.Response, doc page) (page, error) {
-	got, err := f.reader.Read(ctx, document.Source{Kind: kind}, r.Body)
+func readFile(ctx context.Context, reader document.Reader, kind string, r web.Response, doc page) (page, error) {
+	got, err := reader.Read(ctx, document.Source{Kind: kind}, r.Body)
 	if err != nil {
 		return doc, err
 	}

@@ -49,7 +49,7 @@ func (s *server) call(ctx context.Context, o offer, in tools.Input) (llm.Result,
 		a := &attempt{begun: time.Now()}
 		run := &running{in: in, limit: limit, session: l.session, ctx: ctx, attempt: a}
 		end := s.calls.begin(run)
-		r, err := l.session.CallTool(context.WithValue(context.WithValue(ctx, attemptKey{}, a), runningKey{}, run), &sdk.CallToolParams{
+		r, err := l.session.CallTool(context.WithValue(ctx, runningKey{}, run), &sdk.CallToolParams{
 			Meta: sdk.Meta{keyMeta: keyOf(in.Key)}, Name: o.d.Name, Arguments: in.Args,
 		})
 		end()

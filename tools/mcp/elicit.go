@@ -153,7 +153,8 @@ func (r *running) noted(out llm.Result) llm.Result {
 	return out
 }
 
-// runningKey is where a context holds the call that it is for.
+// runningKey is where a context holds the call that it is for. The SDK makes the HTTP
+// request and hands over what the server asks; only a context passes through it.
 type runningKey struct{}
 
 func runningOf(ctx context.Context) *running {

@@ -97,13 +97,12 @@ type attempt struct {
 	err   error // the server's refusal of this very call
 }
 
-// attemptKey is where a context holds the attempt that it is for.
-type attemptKey struct{}
-
 // attemptOf gives the attempt that a context is for; nil where it is for none.
 func attemptOf(ctx context.Context) *attempt {
-	a, _ := ctx.Value(attemptKey{}).(*attempt)
-	return a
+	if r := runningOf(ctx); r != nil {
+		return r.attempt
+	}
+	return nil
 }
 
 func (a *attempt) send() {
