@@ -68,7 +68,7 @@ func TestDialectSmall(t *testing.T) {
 func TestWork(t *testing.T) {
 	t.Parallel()
 	covered := []string{"nod/adapters/discord", "nod/chat/...", "github.com/yuin/goldmark/...", "regexp"}
-	work.Linear(t, work.Bound{Covered: covered, Statements: 9000, Bytes: 6000}, func(text string) {
+	work.Linear(t, covered, work.Bound{Statements: 9000, Bytes: 6000, Do: func(text string) {
 		thread := chat.ThreadID{Platform: "discord", Channel: "1", Root: "2"}
 		answerParts(&chat.Text{Markdown: text})
 		steps := chat.Steps{Status: text, Items: []chat.Step{{Thought: text, Calls: []chat.ToolCall{{Tool: text, Args: text, Observation: text, State: chat.CallDone}}}}}
@@ -76,24 +76,14 @@ func TestWork(t *testing.T) {
 		stepsPages(steps)
 		approvalPart(&chat.Approval{Tool: text, Args: text, Why: text, Reason: text, Preview: &chat.Preview{Text: text}})
 		words{}.readable(text)
-	})
-}
-
-// Laying a text on pages looks at no part of it for each page anew.
-func TestWorkOfPages(t *testing.T) {
-	t.Parallel()
-	covered := []string{"nod/adapters/discord", "nod/chat/markdown"}
-	work.Linear(t, work.Bound{Covered: covered, Size: 1 << 20, Texts: []string{"words", "lines", "one word"}, Statements: 60, Bytes: 60}, func(text string) {
-		paged([]sheet{{text: text}}, mostContent)
-		paged([]sheet{{text: text, code: true}}, mostContent)
-	})
-}
-
-// Runs of backticks that nothing ends are looked for once.
-func TestWorkOfBackticks(t *testing.T) {
-	t.Parallel()
-	covered := []string{"nod/adapters/discord"}
-	work.Linear(t, work.Bound{Covered: covered, Size: 1 << 20, Texts: []string{"rows of backticks", "backticks", "code within lines"}, Statements: 60, Bytes: 200}, func(text string) {
-		inlined(strings.ReplaceAll(text, "\n", " "), &references{map[string]string{}, leastRoom})
+	}}, work.Bound{ // laying a text on pages looks at no part of it for each page anew
+		Size: 1 << 20, Texts: []string{"words", "lines", "one word"}, Statements: 60, Bytes: 60, Do: func(text string) {
+			paged([]sheet{{text: text}}, mostContent)
+			paged([]sheet{{text: text, code: true}}, mostContent)
+		},
+	}, work.Bound{ // runs of backticks that nothing ends are looked for once
+		Size: 1 << 20, Texts: []string{"rows of backticks", "backticks", "code within lines"}, Statements: 60, Bytes: 200, Do: func(text string) {
+			inlined(strings.ReplaceAll(text, "\n", " "), &references{map[string]string{}, leastRoom})
+		},
 	})
 }

@@ -13,7 +13,7 @@ import (
 func TestWork(t *testing.T) {
 	t.Parallel()
 	covered := []string{"nod/adapters/slack", "nod/chat/...", "github.com/yuin/goldmark/...", "regexp"}
-	work.Linear(t, work.Bound{Covered: covered, Statements: 9000, Bytes: 6000}, func(text string) {
+	work.Linear(t, covered, work.Bound{Statements: 9000, Bytes: 6000, Do: func(text string) {
 		thread := chat.ThreadID{Platform: "slack", Channel: "C1", Root: "1.1"}
 		for _, p := range answerParts(&chat.Text{Markdown: text}, card{}) {
 			p.all()
@@ -25,6 +25,10 @@ func TestWork(t *testing.T) {
 		approvalPart(&chat.Approval{Tool: text, Args: holding(text), Why: text, Reason: text, Preview: &chat.Preview{Text: text}}, everything)
 		argsParts(text)
 		words{}.readable(text)
+	}}, work.Bound{ // cutting a text looks at no part of it for each piece anew
+		Size: 1 << 20, Texts: []string{"words", "lines", "one word"}, Statements: 60, Bytes: 60, Do: func(text string) {
+			pieces(text, mostSection)
+		},
 	})
 }
 
@@ -35,13 +39,4 @@ func holding(text string) string {
 		panic(err)
 	}
 	return string(raw)
-}
-
-// Cutting a text looks at no part of it for each piece anew.
-func TestWorkOfCutting(t *testing.T) {
-	t.Parallel()
-	covered := []string{"nod/adapters/slack", "nod/chat/markdown"}
-	work.Linear(t, work.Bound{Covered: covered, Size: 1 << 20, Texts: []string{"words", "lines", "one word"}, Statements: 60, Bytes: 60}, func(text string) {
-		pieces(text, mostSection)
-	})
 }

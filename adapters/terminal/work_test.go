@@ -13,7 +13,7 @@ import (
 func TestWork(t *testing.T) {
 	t.Parallel()
 	covered := []string{"nod/adapters/terminal", "nod/chat/...", "charm.land/lipgloss/v2", "github.com/charmbracelet/x/ansi/...", "regexp"}
-	work.Linear(t, work.Bound{Covered: covered, Statements: 4000, Bytes: 4000}, func(text string) {
+	work.Linear(t, covered, work.Bound{Statements: 4000, Bytes: 4000, Do: func(text string) {
 		const width = 80
 		var rows []row
 		rows = append(rows, textRows(&chat.Text{Markdown: text})...)
@@ -26,5 +26,5 @@ func TestWork(t *testing.T) {
 			cut(r, width)
 			r.paint(true)
 		}
-	})
+	}})
 }

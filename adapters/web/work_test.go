@@ -15,11 +15,11 @@ import (
 func TestWork(t *testing.T) {
 	t.Parallel()
 	covered := []string{"nod/adapters/web/...", "nod/chat/...", "github.com/yuin/goldmark/...", "regexp"}
-	work.Linear(t, work.Bound{Covered: covered, Statements: 4000, Bytes: 4000}, func(text string) {
+	work.Linear(t, covered, work.Bound{Statements: 4000, Bytes: 4000, Do: func(text string) {
 		stepsOf(&chat.Steps{Status: text, Items: []chat.Step{{Thought: text, Calls: []chat.ToolCall{{Tool: text, Args: text, Observation: text, State: chat.CallDone}}}}})
 		approvalOf(&chat.Approval{Tool: text, Args: holding(text), Why: text, Reason: text, Preview: &chat.Preview{Text: text}}, time.Time{})
 		markdown.HTML(text)
-	})
+	}})
 }
 
 // holding gives the arguments of a call with a text in them.

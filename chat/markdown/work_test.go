@@ -12,7 +12,7 @@ import (
 func TestWork(t *testing.T) {
 	t.Parallel()
 	covered := []string{"nod/chat/markdown", "github.com/yuin/goldmark/..."}
-	work.Linear(t, work.Bound{Covered: covered, Size: 100 << 10, Statements: 4000, Bytes: 5000}, func(text string) {
+	work.Linear(t, covered, work.Bound{Size: 100 << 10, Statements: 4000, Bytes: 5000, Do: func(text string) {
 		Split(text, 2000, UTF16)
 		Plain(text)
 		HTML(text)
@@ -20,5 +20,5 @@ func TestWork(t *testing.T) {
 		Styled(text, Style{Escape: strings.ToUpper, Strong: "*", Emph: "_", Strike: "~", Code: "`", Fence: "```"})
 		Outside(text, strings.ToUpper, strings.ToUpper)
 		Bare(text)
-	})
+	}})
 }

@@ -10,6 +10,7 @@ package work
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -30,53 +31,65 @@ const Size = 32 << 10
 // hours.
 const hopeless = 10 * time.Minute
 
-// env names the text that a process is for, by its number.
+// env names the bound and the text that a process is for, by their numbers.
 const env = "NOD_TEST_WORK_ON"
 
-// Bound is how much may be done for a byte of a text.
+// Bound is how much Do may do for a byte of a text.
 type Bound struct {
-	Covered    []string // packages whose statements count, as go test takes them
+	Do         func(text string)
 	Size       int      // of the texts; 0 is Size
 	Texts      []string // by their names; none are all
 	Statements int
 	Bytes      int // allocated
 }
 
-// Linear tests that do keeps to a bound, whatever the text. It is called in a test
-// that does nothing else, in the folder of its package.
-func Linear(t *testing.T, most Bound, do func(text string)) {
+// size is how long the texts are.
+func (b Bound) size() int { return cmp.Or(b.Size, Size) }
+
+// Linear tests that bounds are kept to, whatever the text. The statements that count are
+// those of the covered packages, named as go test takes them. It is called in a test that
+// does nothing else, in the folder of its package.
+func Linear(t *testing.T, covered []string, bounds ...Bound) {
 	t.Helper()
-	if most.Size == 0 {
-		most.Size = Size
-	}
-	if nr, ok := os.LookupEnv(env); ok {
-		on(t, nr, most.Size, do)
+	if nrs, ok := os.LookupEnv(env); ok {
+		var b, text int
+		if _, err := fmt.Sscan(nrs, &b, &text); err != nil {
+			t.Fatal(err)
+		}
+		on(Hostile[text].Of(bounds[b].size()), bounds[b].Do)
 		return
 	}
 	program := filepath.Join(t.TempDir(), "work.test")
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-covermode=count", "-coverpkg="+strings.Join(most.Covered, ","), "-o", program, ".")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-covermode=count", "-coverpkg="+strings.Join(covered, ","), "-o", program, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), hopeless)
 	defer cancel()
+	for i, b := range bounds {
+		for n, text := range Hostile {
+			if len(b.Texts) == 0 || slices.Contains(b.Texts, text.Name) {
+				b.check(t, text, exec.CommandContext(ctx, program), fmt.Sprint(i, " ", n))
+			}
+		}
+	}
+}
+
+// check has a program do the work on a text, and counts it.
+func (b Bound) check(t *testing.T, text Text, program *exec.Cmd, nrs string) {
+	t.Helper()
 	counts := filepath.Join(t.TempDir(), "counts")
-	for n, text := range Hostile {
-		if len(most.Texts) > 0 && !slices.Contains(most.Texts, text.Name) {
-			continue
-		}
-		run := exec.CommandContext(ctx, program, "-test.run=^"+t.Name()+"$", "-test.coverprofile="+counts)
-		run.Env = append(os.Environ(), fmt.Sprintf("%s=%d", env, n))
-		out, err := run.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", text.Name, err, out)
-		}
-		size := len(text.Of(most.Size))
-		statements, bytes := statements(t, counts)/size, allocated(t, string(out))/size
-		t.Logf("%s: %d statements and %d bytes a byte", text.Name, statements, bytes)
-		if statements > most.Statements || bytes > most.Bytes {
-			t.Errorf("%s: %d statements and %d bytes a byte, want %d and %d at most", text.Name, statements, bytes, most.Statements, most.Bytes)
-		}
+	program.Args = append(program.Args, "-test.run=^"+t.Name()+"$", "-test.coverprofile="+counts)
+	program.Env = append(os.Environ(), env+"="+nrs)
+	out, err := program.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", text.Name, err, out)
+	}
+	size := len(text.Of(b.size()))
+	statements, bytes := statements(t, counts)/size, allocated(t, string(out))/size
+	t.Logf("%s: %d statements and %d bytes a byte", text.Name, statements, bytes)
+	if statements > b.Statements || bytes > b.Bytes {
+		t.Errorf("%s: %d statements and %d bytes a byte, want %d and %d at most", text.Name, statements, bytes, b.Statements, b.Bytes)
 	}
 }
 
@@ -84,13 +97,7 @@ func Linear(t *testing.T, most Bound, do func(text string)) {
 const said = "bytes allocated: "
 
 // on does the work on one text.
-func on(t *testing.T, nr string, size int, do func(text string)) {
-	t.Helper()
-	n, err := strconv.Atoi(nr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := Hostile[n].Of(size)
+func on(text string, do func(text string)) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	do(text)
