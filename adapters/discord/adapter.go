@@ -71,6 +71,8 @@ type Options struct {
 	Told       time.Duration // for the next of the guilds to be told of, before what was missed is looked for; default 5 s
 	Greet      time.Duration // for a session to be resumed; default 40 s
 	Beat       time.Duration // between two notes of a session; default 2 s
+	Defer      time.Duration // for an interaction, before it is answered with a promise; default 1.5 s, as Discord waits 3 s
+	Lookup     time.Duration // for names and earlier messages that go along with a message; default 2 s
 	Brief      time.Duration // how long a remark to one person stays; default 15 s
 	Compress   bool          // events, also with one shard
 	Pace       float64       // times Discord's global rate limit, for tests; default 1
@@ -169,6 +171,8 @@ func (o Options) withDefaults() Options {
 	set(&o.Pause, time.Second)
 	set(&o.Settle, 2*time.Second)
 	set(&o.Brief, 15*time.Second)
+	set(&o.Defer, 1500*time.Millisecond)
+	set(&o.Lookup, 2*time.Second)
 	set(&o.Told, 5*time.Second)
 	set(&o.Greet, 40*time.Second)
 	set(&o.Beat, 2*time.Second)

@@ -30,6 +30,7 @@ func TestEarlierAnswer(t *testing.T) {
 // Another try answers a message that was written long ago. It pings whoever asked for
 // it, if they had to wait, and not whoever wrote that message.
 func TestWhoWaitsForAnotherTry(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		took  time.Duration
 		pings bool

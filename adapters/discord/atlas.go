@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"nod/chat/outbox"
 )
@@ -467,14 +466,11 @@ func (t *atlas) name(c channel) {
 	t.names[c.ID] = c.Name
 }
 
-// nameWait is how long a message waits for the name of a channel in it.
-const nameWait = 2 * time.Second
-
 // channelName is the name of a channel, "" where there is none to be had.
 func (a *Adapter) channelName(id string) string {
 	c, _ := a.atlas.channel(id)
 	if c.Name == "" {
-		ctx, cancel := context.WithTimeout(context.Background(), nameWait)
+		ctx, cancel := context.WithTimeout(context.Background(), a.o.Lookup)
 		defer cancel()
 		c, _ = a.askChannel(ctx, id)
 	}

@@ -24,6 +24,7 @@ import (
 // What was missed is looked for in threads and posts, too, that the bot was never
 // in.
 func TestBackfillThreads(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	th := o.fake.OpenThread(o.ada, o.general, "", "between us")
 	forum := o.fake.AddForum(o.guild, "questions")

@@ -19,6 +19,7 @@ import (
 // hundreds of others. Neither these nor the approvals that wait are read before, of which
 // there may be thousands.
 func TestLookWhereSomethingWasWritten(t *testing.T) {
+	t.Parallel()
 	slow := func(o *Options) { o.Global = 1 } // at the pace of tests a hundred a second
 	o := open(t, fakediscord.Options{}, slow)
 	o.fake.Say(o.ada, o.fake.DM(o.ada), "one")
@@ -82,6 +83,7 @@ func (o *office) hears(dm, text string) {
 
 // A session of a process that surely ended is gone on with at once.
 func TestSessionOfAProcessThatEnded(t *testing.T) {
+	t.Parallel()
 	seldom := func(o *Options) { o.Beat, o.Process = time.Hour, "one" }
 	o := open(t, fakediscord.Options{}, seldom)
 	o.in.Await(t, func() bool { return len(o.in.Notes) == 1 })
@@ -110,6 +112,7 @@ func TestSessionOfAProcessThatEnded(t *testing.T) {
 // What was written in a gap, and in a second one soon after, does not wait for the votes
 // on all approvals that wait.
 func TestMessagesBesideVotes(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	dm := o.fake.DM(o.ada)
 	o.fake.Say(o.ada, dm, "one")
@@ -161,6 +164,7 @@ func TestLookKnowsItsRole(t *testing.T) {
 // A look that failed is made again for all that it was made for, also where a connection
 // was lost and is back meanwhile, and something newer was heard.
 func TestLookAgainAfterAResume(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	dm := o.fake.DM(o.ada)
 	o.fake.Say(o.ada, dm, "before")
@@ -216,6 +220,7 @@ func TestHeardLongAgo(t *testing.T) {
 // Where a process left its look undone, what came after a moment is read again: of that
 // it is not said that none of it was put.
 func TestReadAgainIsNotNew(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	o.allLooked()
 	now := time.Now()
@@ -236,6 +241,7 @@ func TestReadAgainIsNotNew(t *testing.T) {
 // it, holds up what follows it in its thread, also where that is archived, and nobody else's
 // in its channel.
 func TestOneHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{})
 	ops := o.fake.AddRole(o.guild, "ops", 0)
 	for _, who := range []string{o.ada, o.bob} {

@@ -94,6 +94,7 @@ func TestSessionsAreCounted(t *testing.T) {
 // A bot whose sessions end one after the other does not ask for one too many: Discord
 // would take its token away.
 func TestBudgetIsKept(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{})
 	o.fake.AllowIdentifies(3, time.Hour)
 	token := o.fake.Token()
@@ -135,6 +136,7 @@ func TestBudgetIsKept(t *testing.T) {
 // A session that does not come is waited for as long as the connection lives: asking
 // again would cost one more of those that a day allows.
 func TestSlowSession(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{})
 	o.fake.IgnoreIdentifies(true)
 	o.begin(func(opt *Options) { opt.Greet = time.Nanosecond })

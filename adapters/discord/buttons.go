@@ -156,7 +156,7 @@ func (a *Adapter) voted(ctx context.Context, in interaction, b ballot) error {
 
 // putSoon puts what a click means within the time that there is to answer it.
 func (a *Adapter) putSoon(ctx context.Context, put func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, deferAfter)
+	ctx, cancel := context.WithTimeout(ctx, a.o.Defer)
 	defer cancel()
 	return put(ctx)
 }

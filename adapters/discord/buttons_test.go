@@ -19,6 +19,7 @@ import (
 // Who may decide is pinged by the approval, and nobody by what becomes of it; the
 // steps ring nowhere.
 func TestPings(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	ops := o.fake.AddRole(o.guild, "ops", 0)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
@@ -51,6 +52,7 @@ func TestPings(t *testing.T) {
 // An answer for which somebody had to wait pings them, and nobody else; also when
 // it is posted again.
 func TestSlowAnswer(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{})
 	late := func(opt *Options) { opt.Now = func() time.Time { return time.Now().Add(time.Minute) } }
 	o.run(late)
@@ -95,6 +97,7 @@ func (r *reasoned) Reason(_ context.Context, thread chat.ThreadID, call string, 
 // A click on a button is put like the emoji for which it stands; whoever denied is
 // asked why. What one person is told then is told them alone.
 func TestVoteButtons(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{})
 	in := &reasoned{Ledger: o.in}
 	o.run(func(opt *Options) { opt.Inbox = in })
@@ -137,6 +140,7 @@ func TestVoteButtons(t *testing.T) {
 // What somebody who clicked is told comes after the answer to the click, before which
 // Discord takes no other.
 func TestToldAfterTheAnswer(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{})
 	looked, told := make(chan struct{}, 1), make(chan error, 1)
 	var whisper func() error
@@ -177,6 +181,7 @@ func TestToldAfterTheAnswer(t *testing.T) {
 
 // A store that does not answer is said, within the time that there is.
 func TestVoteWithoutStore(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	dm := o.fake.DM(o.ada)
 	ref := o.post(direct(dm), chat.Post{Key: "p", Approval: asking("{}")}, false)
@@ -190,6 +195,7 @@ func TestVoteWithoutStore(t *testing.T) {
 }
 
 func TestNoButtons(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, func(o *Options) { o.NoButtons = true })
 	dm := o.fake.DM(o.ada)
 	p := asking("{}")
@@ -203,6 +209,7 @@ func TestNoButtons(t *testing.T) {
 
 // Beside the steps of a turn at work there is a button that stops it.
 func TestStopButton(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	th := thread(o.general, id)
@@ -224,6 +231,7 @@ func TestStopButton(t *testing.T) {
 // Only who takes part in a conversation stops what runs in it, and nobody else is
 // told that it stops.
 func TestWhoStops(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
 	ref := o.post(th, chat.Post{Key: "s", Steps: &chat.Steps{Turn: "1", Version: 1, Status: "Running deploy"}}, false)
@@ -241,6 +249,7 @@ func TestWhoStops(t *testing.T) {
 
 // Steps that read the same are not written again.
 func TestSameSteps(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	dm := direct(o.fake.DM(o.ada))
 	steps := chat.Steps{Turn: "1", Version: 1, Status: "Running deploy"}
@@ -267,6 +276,7 @@ func TestSameSteps(t *testing.T) {
 // chain of replies or alone, and another process drew it: Discord does not say then whose
 // message it was on.
 func TestTakenBackInAChannel(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	o.fake.BotMay(o.guild, fakediscord.Usual&^fakediscord.CreatePublicThreads)
 	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))

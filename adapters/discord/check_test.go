@@ -31,6 +31,7 @@ func TestManifest(t *testing.T) {
 
 // What a channel takes back is found, and servers beyond the first page.
 func TestCheckEverywhere(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{Invite: permissions()})
 	o.fake.Overwrite(o.general, o.fake.BotRole(o.guild), 0, fakediscord.SendMessagesInThreads|fakediscord.AttachFiles)
 	for range 200 {
@@ -48,6 +49,7 @@ func TestCheckEverywhere(t *testing.T) {
 
 // A token that was reset ends the service, which nothing else would.
 func TestTokenReset(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{})
 	a, err := New(o.options())
 	if err != nil {
@@ -67,6 +69,7 @@ func TestTokenReset(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		fake   fakediscord.Options

@@ -117,6 +117,7 @@ var hurdles = []hurdle{
 // Where Discord refuses to say who reacted, whose a server is or to open a thread,
 // nothing is taken for said, and the next try is as if the first had not been.
 func TestEveryRefusedFact(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{Public: true}, nil)
 	o.fake.OwnApp(o.ada)
 	p := asking("{}")
@@ -158,6 +159,7 @@ func TestEveryRefusedFact(t *testing.T) {
 // Whatever Discord refuses a call that posts nothing with, once, what it was made
 // for goes on, and what people say next is heard.
 func TestEveryOtherRefusal(t *testing.T) {
+	t.Parallel()
 	for _, h := range hurdles {
 		t.Run(h.route, func(t *testing.T) {
 			t.Parallel()
@@ -187,6 +189,7 @@ func TestEveryOtherRefusal(t *testing.T) {
 // Whatever Discord refuses a call of the beginning with, once, the bot begins to
 // listen.
 func TestEveryRefusalAtFirst(t *testing.T) {
+	t.Parallel()
 	for _, route := range []string{
 		"GET /users/@me", "GET /applications/@me", "GET /gateway/bot", "GET /applications/{app}/commands", "PUT /applications/{app}/commands",
 	} {
@@ -208,6 +211,7 @@ func TestEveryRefusalAtFirst(t *testing.T) {
 // Where Discord refuses to say who somebody is, they have no role and see no
 // thread, whatever it refuses that with; later they do.
 func TestEveryRefusedLook(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	role := o.fake.AddRole(o.guild, "ops", 0)
 	o.fake.SetRoles(o.guild, o.ada, role)
@@ -238,6 +242,7 @@ func TestEveryRefusedLook(t *testing.T) {
 // A reaction counts all the same once Discord says who reacted, if what it refuses
 // that with is known to pass.
 func TestRefusedReaction(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	o.fake.Twist(func(kind string, data map[string]any) {
 		if kind == "MESSAGE_REACTION_ADD" {

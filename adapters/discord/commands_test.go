@@ -123,6 +123,7 @@ func TestStopForgetHelp(t *testing.T) {
 // Answers to clicks don't wait behind posts, and are made once where two
 // processes hear them.
 func TestClicksUnderLoad(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{LimitScale: 1})
 	o.run(func(opt *Options) { opt.Pace = 1 })
 	dm := o.fake.DM(o.ada)
@@ -146,6 +147,7 @@ func TestClicksUnderLoad(t *testing.T) {
 // Answers to interactions that follow later wait for no other call either, nor for
 // each other; one that comes too soon is given again.
 func TestFollowUpsUnderLoad(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{LimitScale: 1})
 	o.run(func(opt *Options) { opt.Pace, opt.Commands = 1, true })
 	o.wait(func(s *fakediscord.Server) bool { return slices.Contains(s.Commands(), "stop") })
@@ -176,6 +178,7 @@ func TestFollowUpsUnderLoad(t *testing.T) {
 
 // An application of a time when it had another id than its bot is asked for by that.
 func TestOldApplication(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{OldApp: true}, withCommands)
 	o.wait(func(s *fakediscord.Server) bool { return len(s.Commands()) == len(commands) })
 	o.fake.Slash(o.ada, o.fake.DM(o.ada), "stop", nil)
@@ -188,6 +191,7 @@ func TestOldApplication(t *testing.T) {
 // Where Discord does not say which application the bot is of, it is taken for one of
 // the same id, as nearly all are.
 func TestUnknownApplication(t *testing.T) {
+	t.Parallel()
 	const commandsRoute = "GET /applications/{app}/commands"
 	o := build(t, fakediscord.Options{})
 	o.fake.Inject(fakediscord.Fault{Route: "GET /applications/@me", Status: http.StatusForbidden, Code: 20001, Times: 100})
@@ -321,16 +325,16 @@ func TestAskAbout(t *testing.T) {
 // Files come along also where the answer by which the question was shown is lost, so that
 // it is known only as any other message is, and where two processes hear it.
 func TestAskWithFilesUnheard(t *testing.T) {
-	slow := func(o *Options) { withCommands(o); slowBeat(o) }
+	t.Parallel()
 	for name, spoil := range map[string]func(o *office){
 		"lost": func(o *office) {
 			o.fake.Inject(fakediscord.Fault{Route: "POST /interactions/{interaction}/{token}/callback", After: true, Cut: true})
 		},
-		"two processes": func(o *office) { o.run(slow) },
+		"two processes": func(o *office) { o.run(func(opt *Options) { withCommands(opt); o.beside(opt) }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := open(t, fakediscord.Options{}, slow)
+			o := open(t, fakediscord.Options{}, withCommands)
 			o.wait(func(s *fakediscord.Server) bool { return len(s.Commands()) == len(commands) })
 			spoil(o)
 			o.fake.Slash(o.bob, o.general, "ask", map[string]any{

@@ -22,6 +22,7 @@ func directly(home chat.ThreadID) *chat.Approval {
 // A card is shown to somebody directly, once, also when its first attempt got through
 // unheard; both ways to vote on it name that message; and it is edited to its outcome.
 func TestDirectCard(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
 	dm := o.fake.DM(o.bob)
@@ -57,6 +58,7 @@ func TestDirectCard(t *testing.T) {
 // A person who takes no messages is a refusal with Discord's words, as is one whom
 // there is not; a place of another platform is none.
 func TestDirectRefused(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
 	o.fake.CloseDMs(o.bob, true)
@@ -79,6 +81,7 @@ func TestDirectRefused(t *testing.T) {
 // Those are written to who may decide there: no bots, nobody twice, nobody who has the
 // card in this conversation, and of a role those whom Discord shows.
 func TestDeciders(t *testing.T) {
+	t.Parallel()
 	for _, shown := range []bool{true, false} {
 		f := fakediscord.Options{}
 		if shown {
@@ -124,6 +127,7 @@ func TestDeciders(t *testing.T) {
 
 // A card in a channel in which much is written is found where it stands already.
 func TestCardInABusyChannel(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
 	ops := o.fake.AddChannel(o.guild, "ops")
@@ -146,6 +150,7 @@ func TestCardInABusyChannel(t *testing.T) {
 
 // A card may be shown in a thread: votes on it count, by a reaction too.
 func TestCardInAThread(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
 	card := asking("{}")

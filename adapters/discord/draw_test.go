@@ -27,6 +27,7 @@ func asking(args string) *chat.Approval {
 // A post whose outcome is unknown stands once: while Discord knows the nonce,
 // and after that.
 func TestAmbiguousPosts(t *testing.T) {
+	t.Parallel()
 	posts := map[string]chat.Post{
 		"answer":   answer("a/1", "done"),
 		"long":     answer("a/2", strings.Repeat("a line of words\n\n", 200)),
@@ -73,6 +74,7 @@ func TestAmbiguousPosts(t *testing.T) {
 
 // After a thread could not be made for sure, there is one thread.
 func TestAmbiguousThread(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []fakediscord.Fault{
 		{Route: threadRoute, After: true, Status: 502}, {Route: threadRoute, Status: 503}, {Route: threadRoute, After: true, Cut: true},
 	} {
@@ -91,6 +93,7 @@ func TestAmbiguousThread(t *testing.T) {
 // A process that died between hearing a question and making its thread is
 // followed by one that makes it, with the question as its title.
 func TestThreadAfterCrash(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{})
 	id := o.fake.Say(o.ada, o.general, o.mention()+" what now?")
 	o.run(nil)
@@ -101,6 +104,7 @@ func TestThreadAfterCrash(t *testing.T) {
 }
 
 func TestGone(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	o.post(thread(o.general, id), answer("a", "hi"), false)
@@ -127,6 +131,7 @@ func TestGone(t *testing.T) {
 // The steps are edited in place, never backwards, and a reader gets them in
 // full, alone, in pages, also from another process.
 func TestSteps(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
@@ -182,6 +187,7 @@ func TestSteps(t *testing.T) {
 
 // The last form of steps is written again until Discord has taken it.
 func TestStepsUntilTaken(t *testing.T) {
+	t.Parallel()
 	for name, fault := range map[string]fakediscord.Fault{
 		"one call too many":  {Status: http.StatusTooManyRequests},
 		"no answer":          {Cut: true},
@@ -213,7 +219,8 @@ func TestStepsUntilTaken(t *testing.T) {
 
 // When the store takes its time the click is answered in time all the same.
 func TestSlowSteps(t *testing.T) {
-	o := open(t, fakediscord.Options{}, nil)
+	t.Parallel()
+	o := open(t, fakediscord.Options{}, func(o *Options) { o.Defer = time.Millisecond })
 	dm := o.fake.DM(o.ada)
 	ref := o.post(direct(dm), chat.Post{Key: "s", Steps: &chat.Steps{Turn: "3"}}, false)
 	slow := make(chan struct{})
@@ -228,6 +235,7 @@ func TestSlowSteps(t *testing.T) {
 }
 
 func TestApproval(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	th := thread(o.general, id)
@@ -272,6 +280,7 @@ func TestApproval(t *testing.T) {
 
 // Arguments that don't fit come along as a file, which an edit leaves there.
 func TestLongArguments(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	dm := o.fake.DM(o.ada)
 	args := `{"text":"` + strings.Repeat("é", 5000) + `"}`
@@ -290,6 +299,7 @@ func TestLongArguments(t *testing.T) {
 // A thread that was archived meanwhile is opened by what is posted or changed in
 // it; one that was locked too is closed to the bot.
 func TestArchived(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	th := thread(o.general, id)
@@ -325,6 +335,7 @@ func TestArchived(t *testing.T) {
 
 // React finds the message that began a thread in the channel above it.
 func TestReact(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	th := thread(o.general, id)
@@ -344,6 +355,7 @@ func TestReact(t *testing.T) {
 
 // What one person is told goes away again, at the latest when the bot does.
 func TestWhisper(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, func(o *Options) { o.Brief = time.Hour })
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	th := thread(o.general, id)
@@ -371,6 +383,7 @@ func TestWhisper(t *testing.T) {
 // What one person is told is told once, and goes away again, where Discord's answer to it
 // is lost.
 func TestWhisperLost(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, func(o *Options) { o.Brief = time.Millisecond })
 	dm := o.fake.DM(o.ada)
 	o.fake.Inject(fakediscord.Fault{Route: postRoute, After: true, Cut: true})
@@ -386,6 +399,7 @@ func TestWhisperLost(t *testing.T) {
 }
 
 func TestWorking(t *testing.T) {
+	t.Parallel()
 	const typing = "POST /channels/{channel}/typing"
 	o := open(t, fakediscord.Options{}, nil)
 	dm := direct(o.fake.DM(o.ada))
@@ -402,6 +416,7 @@ func TestWorking(t *testing.T) {
 }
 
 func TestMembers(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	role := o.fake.AddRole(o.guild, "ops", 0)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
@@ -436,6 +451,7 @@ func TestMembers(t *testing.T) {
 // limits: everything arrives, and next to nothing is refused: a call that a busy
 // machine holds up on its way may come in a window that is full.
 func TestUnderLimits(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{LimitScale: 5})
 	var dms []string
 	for range 30 {

@@ -11,6 +11,7 @@ import (
 // What somebody passes on are not their own words, with or without words of theirs: it
 // is quoted, its files come along, and a mention in it calls nobody.
 func TestForwarded(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, nil)
 	evil := o.fake.Say(o.bob, o.fake.AddChannel(o.guild, "elsewhere"), o.mention()+" book room EVIL", fakediscord.With{Files: []fakediscord.File{
 		{Name: "notes.txt", Data: []byte("the files of it")},
@@ -40,6 +41,7 @@ func TestForwarded(t *testing.T) {
 // The files of a message that somebody answers with a question come along, where the
 // conversation does not hold them.
 func TestAnsweredFiles(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, func(o *Options) { o.Follow = "auto" })
 	file := func(name string) fakediscord.With {
 		return fakediscord.With{Files: []fakediscord.File{{Name: name, Data: []byte("the files of it")}}}

@@ -16,6 +16,7 @@ import (
 // The Gateway fails in every way that it can: what is written meanwhile
 // arrives, once, and the session is kept where that is possible.
 func TestGatewayFaults(t *testing.T) {
+	t.Parallel()
 	tests := []faultCase{
 		{"cut", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Cut() }, true, 0},
 		{"reconnect", fakediscord.Options{}, func(_ *office, c *fakediscord.Connection) { c.Reconnect() }, true, 4000},
@@ -57,7 +58,11 @@ func TestGatewayFaults(t *testing.T) {
 		tt := tests[slices.IndexFunc(tests, func(tt faultCase) bool { return tt.name == name })]
 		t.Run(fmt.Sprintf("%s, compressed: %t", name, compress), func(t *testing.T) {
 			t.Parallel()
-			o := open(t, tt.fake, func(o *Options) { o.Compress = compress })
+			o := open(t, tt.fake, func(o *Options) {
+				if o.Compress = compress; name == "resumes are not answered" {
+					o.Greet = 20 * time.Millisecond
+				}
+			})
 			dm := o.fake.DM(o.ada)
 			o.fake.Say(o.ada, dm, "before")
 			o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
@@ -124,6 +129,7 @@ var refusedOnce = []string{"start a new session", "not authenticated any more", 
 
 // What connecting again can't mend ends Run, with a word on what to do.
 func TestFatal(t *testing.T) {
+	t.Parallel()
 	for code, want := range map[int]string{
 		4004: "token", 4010: "shards", 4011: "recommends no more", 4012: "version", 4013: "intents", 4014: "Message Content Intent",
 	} {
@@ -147,6 +153,7 @@ func TestFatal(t *testing.T) {
 
 // A bot in more guilds than its shards may have goes on with more of them.
 func TestReshard(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	o.fake.Recommend(3)
 	o.fake.Connections()[0].Close(4011, "Sharding required.")
@@ -157,6 +164,7 @@ func TestReshard(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*Options){
 		"token":  func(o *Options) { o.Token = "wrong" },
 		"intent": func(o *Options) { o.Follow = "thread" },
@@ -176,6 +184,7 @@ func TestRefused(t *testing.T) {
 
 // It asks for no intent that it doesn't use.
 func TestIntents(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	want := fakediscord.IntentGuilds | fakediscord.IntentGuildMessages | fakediscord.IntentGuildReactions |
 		fakediscord.IntentDirectMessages | fakediscord.IntentDirectReactions
@@ -186,6 +195,7 @@ func TestIntents(t *testing.T) {
 
 // Every guild is heard by its shard, and DMs by the first.
 func TestShards(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{Shards: 3})
 	channels := []string{o.general}
 	for range 5 {
@@ -209,9 +219,9 @@ func TestShards(t *testing.T) {
 // Two sessions of one shard hear everything twice; it counts once.
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
-	o := open(t, fakediscord.Options{}, slowBeat)
+	o := open(t, fakediscord.Options{}, nil)
 	first := o.stop
-	o.run(slowBeat)
+	o.run(o.beside)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" hi")
 	o.fake.React(o.ada, id, "👍")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 && o.in.Repeats >= 2 })
@@ -225,6 +235,7 @@ func TestTwoProcesses(t *testing.T) {
 // What was written before the session began is put, and what was never for the
 // bot is not.
 func TestBackfill(t *testing.T) {
+	t.Parallel()
 	content := fakediscord.Options{Privileged: fakediscord.IntentMessageContent}
 	o := open(t, content, func(o *Options) { o.Follow = "thread" })
 	dm, quiet := o.fake.DM(o.ada), o.fake.AddChannel(o.guild, "quiet")
@@ -263,6 +274,7 @@ func TestBackfill(t *testing.T) {
 // What was changed while the bot was away is put once, as it reads now; what was
 // handled before is not put again, however often the bot looks.
 func TestEditedMeanwhile(t *testing.T) {
+	t.Parallel()
 	follow := func(o *Options) { o.Follow = "thread" }
 	o := open(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, follow)
 	root := o.fake.Say(o.ada, o.general, o.mention()+" one")
@@ -295,6 +307,7 @@ func TestEditedMeanwhile(t *testing.T) {
 // Reactions that were put on, or taken off, while the bot was away count;
 // denials come first, and a second look tells nothing again.
 func TestFoundReactions(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	dm := o.fake.DM(o.ada)
 	ref := o.post(direct(dm), answer("approval", "may I?"), false)
@@ -368,6 +381,7 @@ func TestTurnsCleared(t *testing.T) {
 
 // Somebody's vote counts again after a moderator cleared the card.
 func TestVoteAfterClearing(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	th := thread(o.general, id)

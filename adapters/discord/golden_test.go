@@ -192,6 +192,7 @@ func TestToolNames(t *testing.T) {
 // The colour of a card says what came of it; where Discord takes no card there is a
 // plain message, which stays plain.
 func TestCard(t *testing.T) {
+	t.Parallel()
 	for name, takes := range map[string]bool{"taken": true, "refused": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -232,6 +233,7 @@ func TestCard(t *testing.T) {
 // A card whose change Discord refuses is not changed into a plain message, which
 // Discord never takes.
 func TestCardStaysCard(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	dm := o.fake.DM(o.ada)
 	p := asking(`{"env":"prod"}`)

@@ -84,15 +84,12 @@ func older(x, y message) int {
 	return 0
 }
 
-const (
-	mostQuoted = 30              // earlier messages of a thread that go along with the call
-	quoteWait  = 2 * time.Second // the call doesn't wait longer for them
-)
+const mostQuoted = 30 // earlier messages of a thread that go along with the call
 
 // before reads what was said in a thread before the bot was called into it. It
 // goes to the model as data, and nothing of it is older than the horizon.
 func (a *Adapter) before(ctx context.Context, m message, horizon time.Time) []chat.Quote {
-	ctx, cancel := context.WithTimeout(ctx, quoteWait)
+	ctx, cancel := context.WithTimeout(ctx, a.o.Lookup)
 	defer cancel()
 	var page []message
 	err := a.rest.call(ctx, request{

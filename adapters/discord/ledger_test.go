@@ -49,7 +49,8 @@ func (o *office) options() Options {
 	return Options{
 		Token: o.fake.Token(), APIURL: o.fake.URL(), Inbox: o.in,
 		Stagger: time.Millisecond, Pause: 5 * time.Millisecond, Settle: time.Millisecond, Pace: 100,
-		Greet: time.Second, Told: 50 * time.Millisecond, Beat: 20 * time.Millisecond,
+		Greet: ledger.Longest, Defer: ledger.Longest, Lookup: ledger.Longest,
+		Told: 50 * time.Millisecond, Beat: 20 * time.Millisecond,
 	}
 }
 

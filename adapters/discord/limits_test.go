@@ -27,6 +27,7 @@ func TestLongBan(t *testing.T) {
 // A bot that was refused nearly as often as Discord puts up with asks nothing for a
 // while.
 func TestPauseBeforeTheBan(t *testing.T) {
+	t.Parallel()
 	paused := make(chan string, 10)
 	o := open(t, fakediscord.Options{}, func(o *Options) {
 		o.Observe.Limited = func(bucket string) { paused <- bucket }
@@ -54,6 +55,7 @@ func TestPauseBeforeTheBan(t *testing.T) {
 // A command in a thread that nod has not heard of is understood by what comes with
 // it: to ask Discord first may take longer than whoever gave it is made to wait.
 func TestCommandBringsItsChannel(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	in := interaction{GuildID: o.guild, ChannelID: "4711", Channel: &channel{ID: "4711", Type: publicThread, ParentID: o.general}}
 	before := len(o.fake.Calls(""))
@@ -74,6 +76,7 @@ func TestCommandBringsItsChannel(t *testing.T) {
 // look that began before a vote was heard does not bring it back, however much goes on
 // elsewhere.
 func TestStrangersReactionsPushNothingOut(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	o := open(t, fakediscord.Options{}, func(o *Options) { o.Now = func() time.Time { return now } })
 	dm := direct(o.fake.DM(o.ada))
@@ -100,6 +103,7 @@ func TestStrangersReactionsPushNothingOut(t *testing.T) {
 
 // After a session was gone on with, what a channel is is asked for once.
 func TestChannelsAreAskedForOnce(t *testing.T) {
+	t.Parallel()
 	const channelRoute = "GET /channels/{channel}"
 	o := open(t, fakediscord.Options{}, nil) // nobody says anything, so nothing else asks
 	o.in.Await(t, func() bool { return len(o.in.Notes) == 1 })

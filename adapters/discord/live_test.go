@@ -24,6 +24,7 @@ const (
 
 // A message in a DM goes into the inbox, and the answer comes back there.
 func TestDirect(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	dm := o.fake.DM(o.ada)
 	id := o.fake.Say(o.ada, dm, "what is Go?")
@@ -46,6 +47,7 @@ func TestDirect(t *testing.T) {
 // A mention in a channel opens one thread, named after the question, and the
 // answer comes in it; whatever the model writes, nobody is pinged.
 func TestMention(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" why is *prod* down?\nIt was up.")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
@@ -77,6 +79,7 @@ func TestMention(t *testing.T) {
 // A thread that can't be made just now is made with the next try, and the conversation
 // stays out of the channel.
 func TestThreadLater(t *testing.T) {
+	t.Parallel()
 	for _, code := range []int{20029, 130000} {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
 			o := open(t, fakediscord.Options{}, nil)
@@ -100,6 +103,7 @@ func TestThreadLater(t *testing.T) {
 // Where a thread can't be made, everything answers the message in the channel:
 // reactions and replies there belong to the same conversation.
 func TestChain(t *testing.T) {
+	t.Parallel()
 	for name, forbid := range map[string]func(o *office) fakediscord.Options{
 		"not allowed": nil,
 		"too many":    func(*office) fakediscord.Options { return fakediscord.Options{ActiveThreads: 1} },
@@ -150,6 +154,7 @@ func TestChain(t *testing.T) {
 }
 
 func TestRoute(t *testing.T) {
+	t.Parallel()
 	content := fakediscord.Options{Privileged: fakediscord.IntentMessageContent}
 	follow := func(o *Options) { o.Follow = "thread" }
 	tests := []struct {
@@ -211,6 +216,7 @@ func TestRoute(t *testing.T) {
 }
 
 func TestAllowedBots(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{})
 	other := o.fake.AddBot("ci")
 	o.run(func(opt *Options) { opt.AllowBots = []string{other} })
@@ -219,6 +225,7 @@ func TestAllowedBots(t *testing.T) {
 }
 
 func TestEditsAndDeletions(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" frist")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
@@ -235,6 +242,7 @@ func TestEditsAndDeletions(t *testing.T) {
 }
 
 func TestReactions(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" hi")
 	ref := refOf(place{o.general, id}, id)
@@ -268,6 +276,7 @@ func TestReactions(t *testing.T) {
 
 // An event that can't be put is tried again until it can.
 func TestStoreDown(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	o.in.Do(func() { o.in.Fail = errors.New("down") })
 	id := o.fake.Say(o.ada, o.fake.DM(o.ada), "hi")
@@ -278,6 +287,7 @@ func TestStoreDown(t *testing.T) {
 }
 
 func TestMalformedEvents(t *testing.T) {
+	t.Parallel()
 	n := make(chan struct{}, 100)
 	o := open(t, fakediscord.Options{}, func(o *Options) { o.Observe.Malformed = func() { n <- struct{}{} } })
 	dm := o.fake.DM(o.ada)
@@ -296,6 +306,7 @@ func TestMalformedEvents(t *testing.T) {
 }
 
 func TestDuplicates(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	o.fake.Duplicate(10)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" once")
@@ -309,6 +320,7 @@ func TestDuplicates(t *testing.T) {
 // Called into a thread, it gets what was said there, but nothing from before
 // the horizon.
 func TestQuoted(t *testing.T) {
+	t.Parallel()
 	var ms atomic.Int64
 	o := open(t, fakediscord.Options{
 		Privileged: fakediscord.IntentMessageContent,
@@ -328,6 +340,7 @@ func TestQuoted(t *testing.T) {
 }
 
 func TestAttachments(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	o.fake.Say(o.ada, o.fake.DM(o.ada), "look", fakediscord.With{Files: []fakediscord.File{
 		{Name: "notes.txt", Data: []byte("alpha\n" + strings.Repeat("x", 20_000))},

@@ -41,6 +41,7 @@ func (o *office) asked(form string) (th chat.ThreadID, ref chat.MessageRef, chan
 // A file stands once, whatever goes wrong while it is posted: while Discord
 // knows the nonce and after that, in every form of conversation.
 func TestFileOnce(t *testing.T) {
+	t.Parallel()
 	faults := map[string]fakediscord.Fault{
 		"none":       {Route: "none"},
 		"502 after":  {Route: postRoute, After: true, Status: 502},
@@ -92,6 +93,7 @@ func (o *office) stands(t *testing.T, channel string, ref chat.MessageRef, n int
 
 // Where there is no file to post, a line says so, once, and pings nobody.
 func TestNoFile(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		spoil func(*office, *chat.File)
 		want  string
@@ -130,6 +132,7 @@ func TestNoFile(t *testing.T) {
 // What stands is found whatever the store has by now: a file that was forgotten
 // since, and a line about one that has come back.
 func TestFileStandsAsItWas(t *testing.T) {
+	t.Parallel()
 	for name, before := range map[string]bool{"file": true, "line": false} {
 		t.Run(name, func(t *testing.T) {
 			o := open(t, fakediscord.Options{}, nil)
@@ -155,6 +158,7 @@ func TestFileStandsAsItWas(t *testing.T) {
 
 // What stands before Discord may take less than Discord says.
 func TestFileRefused(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{})
 	o.run(via(func(r *http.Request) (int, string, bool) {
 		form := strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/")
@@ -172,6 +176,7 @@ func TestFileRefused(t *testing.T) {
 // A store that does not answer is no reason to say that a file is gone, and a
 // conversation that can't be written to is none to say anything.
 func TestFileErrors(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	th, ref, channel := o.asked("DM")
 	p := o.plot("file/c1/0", ref)
@@ -211,6 +216,7 @@ func TestMediaType(t *testing.T) {
 // In a server that is boosted far enough larger files are attached, and no longer
 // once it is not.
 func TestBoostedFile(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	th, ref, channel := o.asked("thread")
 	post := func(key string) string {

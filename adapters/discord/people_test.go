@@ -22,6 +22,7 @@ func (o *office) end(n int) {
 // Who has called the bot in a thread is answered there without a mention; what
 // others say there is kept for what is asked next, and calls nobody.
 func TestFollowCallers(t *testing.T) {
+	t.Parallel()
 	content := fakediscord.Options{Privileged: fakediscord.IntentMessageContent}
 	for _, tt := range []struct {
 		name     string
@@ -77,6 +78,7 @@ func TestFollowCallers(t *testing.T) {
 // A thread that is muted can be told to go on: the word needs no mention, whoever
 // says it, as little as the one that mutes it.
 func TestMuteHeard(t *testing.T) {
+	t.Parallel()
 	content := fakediscord.Options{Privileged: fakediscord.IntentMessageContent}
 	for _, follow := range []string{"auto", "thread"} {
 		t.Run(follow, func(t *testing.T) {
@@ -109,6 +111,7 @@ func callers(o *office) chat.Standing {
 // Without the intent it says once, in a thread of its own, that it takes a
 // mention; elsewhere it says nothing.
 func TestHint(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, func(o *Options) { o.Follow = "auto" })
 	th, other := o.fake.OpenThread(o.ada, o.general, "", "talk"), o.fake.OpenThread(o.ada, o.general, "", "other")
 	o.in.Do(func() { o.in.Threads[thread(o.general, th)] = callers(o) })
@@ -129,6 +132,7 @@ func TestHint(t *testing.T) {
 
 // A call that can't be read is said to be that, and calls no model.
 func TestBlind(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	o.fake.Say(o.ada, o.general, "<@&"+o.fake.BotRole(o.guild)+"> why?")
 	o.wait(func(s *fakediscord.Server) bool { return len(s.Posts(o.general)) == 1 })
@@ -146,6 +150,7 @@ func TestBlind(t *testing.T) {
 
 // That a message which is answered can't be read is said too.
 func TestHiddenReference(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	secret := o.fake.Say(o.bob, o.general, "a secret")
 	o.fake.Say(o.ada, o.general, o.mention()+" what does this mean?", fakediscord.With{ReplyTo: secret})
@@ -158,6 +163,7 @@ func TestHiddenReference(t *testing.T) {
 
 // Nothing of other people's conversations is put, whatever happens in them.
 func TestNothingOfOthers(t *testing.T) {
+	t.Parallel()
 	for _, follow := range []string{"thread", "callers", "mentions"} {
 		t.Run(follow, func(t *testing.T) {
 			t.Parallel()
@@ -183,6 +189,7 @@ func TestNothingOfOthers(t *testing.T) {
 // Where a public app is invited by strangers it is not served, unless the file
 // says so, and says which key to set. Direct messages count with their writer.
 func TestServed(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		public bool
@@ -236,6 +243,7 @@ func TestServed(t *testing.T) {
 }
 
 func TestAllow(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{})
 	role := o.fake.AddRole(o.guild, "ops", 0)
 	o.fake.SetRoles(o.guild, o.bob, role)
@@ -258,6 +266,7 @@ func TestAllow(t *testing.T) {
 
 // Whoever gives a command and is not heard is told why: it is the server, or it is they.
 func TestCommandUnheard(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{Public: true})
 	eve := o.fake.AddUser("eve", "")
 	lobby := o.fake.AddChannel(o.fake.AddGuild("other", eve), "lobby")
@@ -284,6 +293,7 @@ func TestCommandUnheard(t *testing.T) {
 
 // Whoever is not heard does not decide by a reaction either that is found afterwards.
 func TestAllowOfFoundReactions(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name  string
 		allow func(o *office, role string) []string

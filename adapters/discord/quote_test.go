@@ -25,6 +25,7 @@ var alerts = map[string]fakediscord.With{
 // What an alert says in its frame is read whichever way somebody asks about it: by
 // passing it on, by answering it, or by the command on it.
 func TestAlerts(t *testing.T) {
+	t.Parallel()
 	const says = "prod\ndisk full\nhttps://monitor.example.com/1\nof `db1`\nFree: 0 B\nrule 4"
 	for kind, alert := range alerts {
 		for way, ask := range map[string]func(o *office, id string){
@@ -70,6 +71,7 @@ func TestAlerts(t *testing.T) {
 // A bot that is answered says in a frame what is no word of its call, and the preview
 // of a link is none of anybody's.
 func TestFramedCall(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent})
 	other := o.fake.AddBot("monitor")
 	o.run(func(opt *Options) { opt.AllowBots, opt.Follow = []string{other}, followCallers })

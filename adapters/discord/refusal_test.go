@@ -33,6 +33,7 @@ func via(f through) func(*Options) {
 
 // A message that can't be answered doesn't keep the answer from being posted.
 func TestUnanswerable(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{})
 	refusals := 0
 	o.run(via(func(r *http.Request) (int, string, bool) {
@@ -61,6 +62,7 @@ func TestUnanswerable(t *testing.T) {
 
 // Some emoji Discord knows in their coloured form only.
 func TestColouredEmoji(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{})
 	o.run(via(func(r *http.Request) (int, string, bool) {
 		bare := strings.HasSuffix(r.URL.Path, "/reactions/✔/@me")
@@ -78,6 +80,7 @@ func TestColouredEmoji(t *testing.T) {
 
 // A button shows the steps of the channel in which it stands, and of no other.
 func TestForeignButton(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	for _, id := range []string{shows{stepsButton, place{"8", "9"}, "3", 0}.id(), "steps|8:9|3|x", "steps|8:9|3|-1", "else", ""} {
 		in := interaction{ID: "1", Token: "t", ChannelID: "7", Type: componentInteraction, User: &user{ID: o.ada}}
@@ -93,6 +96,7 @@ func TestForeignButton(t *testing.T) {
 
 // A post that somebody deleted while its outcome was unknown is made again.
 func TestDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	dm := o.fake.DM(o.ada)
 	first := o.post(direct(dm), answer("a", "hi"), false)
@@ -104,6 +108,7 @@ func TestDeletedMeanwhile(t *testing.T) {
 
 // A person's message in a chain of replies is taken back from its conversation.
 func TestChainDeletion(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	o.fake.BotMay(o.guild, fakediscord.Usual&^fakediscord.CreatePublicThreads)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" deploy")
@@ -151,6 +156,7 @@ func TestLimited(t *testing.T) {
 
 // Errors name no address: an interaction's holds its token.
 func TestErrorsTellNoSecrets(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	in := interaction{ID: "1", Token: "secret-token", ApplicationID: "2"}
 	failures := []error{o.a.respond(t.Context(), in, answerMessage, newPage("hi"))}

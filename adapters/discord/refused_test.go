@@ -14,6 +14,7 @@ import (
 // A refusal is for good unless it is known to pass, and says which it is. What
 // can't be said anywhere is another matter.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	words := "Discord's own words"
 	tests := []struct {
 		status, code int
@@ -73,6 +74,7 @@ func TestRefusals(t *testing.T) {
 // refused; a link that Discord blocks is left out. What blocks one answer blocks no
 // other.
 func TestBlocked(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		says, want string
 		spoil      func(*office)
@@ -116,6 +118,7 @@ func TestBlocked(t *testing.T) {
 // Where messages can't be read they can't be answered either, which keeps no
 // answer from being posted.
 func TestNoHistory(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	root := o.fake.Say(o.ada, o.general, "x")
 	th := o.fake.OpenThread(o.ada, o.general, root, "t")
@@ -131,6 +134,7 @@ func TestNoHistory(t *testing.T) {
 // Where no file may be attached a long answer is messages, and an approval whose
 // arguments don't fit one is refused, which the engine takes for a denial.
 func TestNoFiles(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	o.fake.BotMay(o.guild, fakediscord.Usual&^fakediscord.AttachFiles)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
@@ -153,6 +157,7 @@ func TestNoFiles(t *testing.T) {
 
 // A thread that could be made, but not written in, is not made.
 func TestNoWritingInThreads(t *testing.T) {
+	t.Parallel()
 	for name, forbid := range map[string]func(o *office){
 		"by the role": func(o *office) { o.fake.BotMay(o.guild, fakediscord.Usual&^fakediscord.SendMessagesInThreads) },
 		"here":        func(o *office) { o.fake.Overwrite(o.general, o.fake.Bot(), 0, fakediscord.SendMessagesInThreads) },
@@ -189,6 +194,7 @@ func TestNoWritingInThreads(t *testing.T) {
 // Where the bot may no longer write in a thread it goes on above it; what it said
 // there is still changed there.
 func TestThreadBecomesReadOnly(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	th := thread(o.general, id)
@@ -214,6 +220,7 @@ func TestThreadBecomesReadOnly(t *testing.T) {
 // Of a thread that somebody locked it is said above it, once, that nothing can be
 // answered there.
 func TestLockedThread(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	th := thread(o.general, id)
@@ -231,6 +238,7 @@ func TestLockedThread(t *testing.T) {
 
 // A question that AutoMod lets no thread be named after gets one all the same.
 func TestBlockedName(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	o.fake.Block(o.guild, "rude")
 	id := o.fake.Say(o.ada, o.general, o.mention()+" a rude question")
@@ -242,6 +250,7 @@ func TestBlockedName(t *testing.T) {
 
 // What stands before Discord may refuse a post for a moment, in HTML.
 func TestRefusedForAMoment(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	dm := o.fake.DM(o.ada)
 	o.fake.Inject(fakediscord.Fault{Route: postRoute, Status: http.StatusForbidden})
@@ -253,6 +262,7 @@ func TestRefusedForAMoment(t *testing.T) {
 
 // What was said in a private thread is not said where others read it.
 func TestPrivateThread(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{})
 	th := o.fake.OpenPrivate(o.ada, o.general, "secret", o.fake.Bot())
 	o.fake.Overwrite(o.general, o.fake.Bot(), 0, fakediscord.SendMessagesInThreads)
@@ -269,6 +279,7 @@ func TestPrivateThread(t *testing.T) {
 // What another process said above a thread that it may not write in is changed there, and
 // votes on it count.
 func TestAnotherProcessLeftTheThread(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	th := thread(o.general, id)
@@ -301,6 +312,7 @@ func TestAnotherProcessLeftTheThread(t *testing.T) {
 // Where for a moment nothing can be said, neither in a thread nor above it, the thread is
 // where it goes on.
 func TestMutedForAMoment(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	th := thread(o.general, id)

@@ -28,6 +28,7 @@ func TestColouredSequences(t *testing.T) {
 
 // Files are fetched from where Discord keeps them, and from nowhere else.
 func TestForeignFiles(t *testing.T) {
+	t.Parallel()
 	asked := ""
 	o := build(t, fakediscord.Options{})
 	o.run(via(func(r *http.Request) (int, string, bool) {
@@ -77,6 +78,7 @@ func TestArchiveAfter(t *testing.T) {
 
 // A thread is open for as long as an approval may wait.
 func TestThreadStaysOpen(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, func(o *Options) { o.Archive = 48 * time.Hour })
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	o.post(thread(o.general, id), answer("a", "done"), false)
@@ -87,6 +89,7 @@ func TestThreadStaysOpen(t *testing.T) {
 
 // A reaction in a thread that was archived opens it.
 func TestReactInArchived(t *testing.T) {
+	t.Parallel()
 	o := build(t, fakediscord.Options{})
 	refusals := 0
 	o.run(via(func(r *http.Request) (int, string, bool) {
@@ -107,6 +110,7 @@ func TestReactInArchived(t *testing.T) {
 
 // What is attached says what it is, to those who can't see it.
 func TestAltText(t *testing.T) {
+	t.Parallel()
 	said := ""
 	o := build(t, fakediscord.Options{})
 	o.run(via(func(r *http.Request) (int, string, bool) {
@@ -152,6 +156,7 @@ func TestUserAgent(t *testing.T) {
 
 // Who may decide is named as people are, and nobody is pinged by that.
 func TestRemarkNamesPeople(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	ref := o.post(thread(o.general, id), answer("a", "done"), false)

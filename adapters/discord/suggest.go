@@ -45,7 +45,7 @@ func (in interaction) focused() string {
 
 // completions are the names that may be meant.
 func (a *Adapter) completions(ctx context.Context, in interaction) []string {
-	ctx, cancel := context.WithTimeout(ctx, deferAfter)
+	ctx, cancel := context.WithTimeout(ctx, a.o.Defer)
 	defer cancel()
 	if heard, err := a.heardFrom(ctx, in.speaker(), func() {}); err != nil || !heard || in.elsewhere() != "" {
 		return nil

@@ -15,11 +15,9 @@ import (
 )
 
 // Discord waits 3 s for the first answer to a click or a command. What takes
-// longer than deferAfter is answered with a promise first
+// longer than [Options.Defer] is answered with a promise first
 // (https://discord.com/developers/docs/interactions/receiving-and-responding).
 const (
-	deferAfter = 1500 * time.Millisecond
-
 	answerMessage   = 4
 	answerPromise   = 5
 	answerChange    = 7
@@ -152,7 +150,7 @@ func (a *Adapter) clicked(ctx context.Context, in interaction) error {
 	}
 	ready := make(chan page, 1)
 	go func() { ready <- a.stepsPage(ctx, want) }()
-	late := time.NewTimer(deferAfter)
+	late := time.NewTimer(a.o.Defer)
 	defer late.Stop()
 	select {
 	case p := <-ready:

@@ -19,6 +19,7 @@ import (
 // What asks for an approval overtakes the answers that wait for a channel's limit,
 // and so do the steps that have to stand before it.
 func TestCardsOvertakeAnswers(t *testing.T) {
+	t.Parallel()
 	const answers = 30
 	o := open(t, fakediscord.Options{LimitScale: 10}, func(opt *Options) { opt.Pace = 10 })
 	o.fake.BotMay(o.guild, fakediscord.Usual&^fakediscord.CreatePublicThreads) // all of it in one channel

@@ -40,6 +40,7 @@ func noCards(r *http.Request) (int, string, bool) {
 // A long answer is few long messages, or where Discord takes none, short ones. All
 // of it is there, once, also when it is looked for, and whoever waited is pinged.
 func TestLongMessages(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("A sentence of five words. ", 400)
 	for name, want := range map[string]int{"taken": 3, "refused": 6} {
 		t.Run(name, func(t *testing.T) {
@@ -74,6 +75,7 @@ func TestLongMessages(t *testing.T) {
 // A picture is shown in a gallery, which says what is in it, or is attached where
 // Discord takes none; once.
 func TestGallery(t *testing.T) {
+	t.Parallel()
 	for name, taken := range map[string]bool{"taken": true, "refused": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

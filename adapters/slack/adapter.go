@@ -63,6 +63,7 @@ type Options struct {
 
 	AckTimeout   time.Duration // for putting one event; default 2.5 s, as Slack waits 3 s
 	NameWait     time.Duration // a message waits no longer for the names in it; default 800 ms
+	Trigger      time.Duration // a click lets a window be opened for so long; default 2.8 s, as Slack takes 3 s
 	PingInterval time.Duration // a socket without a ping for so long is replaced; default 30 s
 	Stagger      time.Duration // between the first connections; default 10 s
 	Settle       time.Duration // before looking for a post that may have got through; default 2 s
@@ -139,6 +140,7 @@ func (o Options) withDefaults() Options {
 	}
 	set(&o.AckTimeout, 2500*time.Millisecond)
 	set(&o.NameWait, 800*time.Millisecond)
+	set(&o.Trigger, 2800*time.Millisecond)
 	set(&o.PingInterval, 30*time.Second)
 	set(&o.Stagger, 10*time.Second)
 	set(&o.Settle, 2*time.Second)

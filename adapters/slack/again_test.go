@@ -11,6 +11,7 @@ import (
 // Another try of an answer has the one before it folded under it, and linked; where
 // the workspace takes no such thing, or there is no room for it, it is linked alone.
 func TestEarlierAnswer(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, refuses, answer, earlier string
 		folds                          bool

@@ -13,6 +13,7 @@ import (
 // Whatever goes wrong on the way in or out, every message is put once, and
 // every answer and approval stands once.
 func TestChaos(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
@@ -60,6 +61,7 @@ func (o *office) persist(th chat.ThreadID) {
 
 // When the last socket closes, it is noted how far threads were heard.
 func TestLastSocket(t *testing.T) {
+	t.Parallel()
 	o, _, _ := called(t, fakeslack.Options{}, nil)
 	a, err := New(o.options())
 	if err != nil {

@@ -36,6 +36,7 @@ func (r *reasoned) said() string {
 // A click on Approve or Deny is the emoji that it stands for, and is acknowledged
 // once it is put.
 func TestVoteButtons(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{}, nil)
 	at, err := o.a.Post(t.Context(), th, chat.Post{Key: "ask/c1", ReplyTo: ref, Approval: approval()}, false)
 	if err != nil {
@@ -71,6 +72,7 @@ func TestVoteButtons(t *testing.T) {
 // Whoever's click denied a call is asked why; what they say, or that they say
 // nothing, is put.
 func TestReasons(t *testing.T) {
+	t.Parallel()
 	in := &reasoned{Ledger: ledger.New()}
 	o, th, ref := called(t, fakeslack.Options{}, func(o *Options) { in.Ledger = o.Inbox.(*ledger.Ledger); o.Inbox = in })
 	for n, how := range []func(view string){
@@ -107,6 +109,7 @@ func TestReasons(t *testing.T) {
 // The process that draws what came of a call asks for the reason, also where another
 // one got the click; once, and nobody who reacted.
 func TestReasonsOfAnotherProcess(t *testing.T) {
+	t.Parallel()
 	in := &reasoned{Ledger: ledger.New()}
 	o, th, ref := called(t, fakeslack.Options{}, func(o *Options) { in.Ledger = o.Inbox.(*ledger.Ledger); o.Inbox = in })
 	opt := o.options()
@@ -145,6 +148,7 @@ func TestReasonsOfAnotherProcess(t *testing.T) {
 // The shortcut on a message asks about it, in its thread, or where the bot can't
 // write there in the conversation with whoever asks.
 func TestShortcut(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
 	for _, channel := range []string{general, "C0RANDOM"} {
 		ts := o.fake.Say("U0BOB", channel, "<!here> prod is down, <@U0CLEO>")
@@ -168,6 +172,7 @@ func TestShortcut(t *testing.T) {
 // With dm: flat what is asked by the shortcut belongs to the one conversation, as what is
 // written there does: else neither `stop` nor a reply would reach its turn.
 func TestShortcutInOneConversation(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, func(o *Options) { o.DM = dmFlat })
 	dm := o.fake.DM("U0ADA")
 	first := o.fake.Say("U0ADA", dm, "hello")
@@ -185,6 +190,7 @@ func TestShortcutInOneConversation(t *testing.T) {
 
 // The window shows all steps, however many and however long, a page at a time.
 func TestStepsOnPages(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{}, nil)
 	s := chat.Steps{Turn: "7", Done: true, Status: "Done"}
 	for i := range 40 {
@@ -221,6 +227,7 @@ func TestStepsOnPages(t *testing.T) {
 
 // An answer that nobody can ask another try of has no button for it.
 func TestNoDeadButton(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{}, nil)
 	if _, err := o.a.Post(t.Context(), th, chat.Post{Key: "answer/1", ReplyTo: ref, Text: &chat.Text{Markdown: "hello"}}, false); err != nil {
 		t.Fatal(err)
@@ -232,6 +239,7 @@ func TestNoDeadButton(t *testing.T) {
 
 // The button under an answer asks for another try.
 func TestTryAgainButton(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{}, func(o *Options) { o.Retries = true })
 	at, err := o.a.Post(t.Context(), th, chat.Post{Key: "answer/1", ReplyTo: ref, Text: &chat.Text{Markdown: "hello"}}, false)
 	if err != nil {
@@ -245,6 +253,7 @@ func TestTryAgainButton(t *testing.T) {
 
 // Nothing in long arguments is hidden either, and the digest is that of the file.
 func TestLongArgumentsHideNothing(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{}, nil)
 	a := approval()
 	a.Args = `{"script":"` + strings.Repeat("rm -rf x; ", 400) + "\u202e" + `"}`

@@ -18,9 +18,6 @@ import (
 // is driven, which may be another process than the one that got the click: so the
 // click is left in the store besides, in one of a few notes.
 
-// triggerStays is for how long a click lets a window be opened; Slack takes 3 s.
-const triggerStays = 2800 * time.Millisecond
-
 const (
 	denialNotes = 64               // a click that finds its note taken opens no form elsewhere
 	denialStays = 10 * time.Second // clocks of processes differ
@@ -146,7 +143,7 @@ func (a *Adapter) whyDenied(thread chat.ThreadID, ref chat.MessageRef, p *chat.A
 
 // openWhy opens the form, for as long as the click lets it be opened.
 func (a *Adapter) openWhy(ctx context.Context, by denial, view json.RawMessage) error {
-	left := min(triggerStays-a.o.Now().Sub(by.At), triggerStays)
+	left := min(a.o.Trigger-a.o.Now().Sub(by.At), a.o.Trigger)
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
 	args := url.Values{"trigger_id": {by.Trigger}, "view": {string(view)}}

@@ -22,6 +22,7 @@ func directly(home chat.ThreadID) *chat.Approval {
 // A card is shown to somebody directly, once, also when its first attempt got through
 // unheard; both ways to vote on it name that message; and it is edited to its outcome.
 func TestDirectCard(t *testing.T) {
+	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{}, nil)
 	o.fake.Fail(fakeslack.Fault{Method: "chat.postMessage", Match: func(a fakeslack.Args) bool { return strings.HasPrefix(a["channel"], "D") }, After: true, Drop: true})
 	p := chat.Post{Key: "copy/c1/user:U0BOB", Approval: directly(th)}
@@ -56,6 +57,7 @@ func TestDirectCard(t *testing.T) {
 // A person who can't be written to is a refusal with Slack's word, at whichever call it
 // comes; a place of another platform is none.
 func TestDirectRefused(t *testing.T) {
+	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{}, nil)
 	o.fake.AddUser(fakeslack.User{ID: "U0GONE", Name: "gone", Deleted: true})
 	o.fake.AddUser(fakeslack.User{ID: "U0BOT", Name: "robot", Bot: true})
@@ -86,6 +88,7 @@ func TestDirectRefused(t *testing.T) {
 // Those are written to who may decide there: no bots, nobody who left, nobody who may
 // ask only, nobody twice, and nobody who has the card in this conversation.
 func TestDeciders(t *testing.T) {
+	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{}, nil)
 	for _, u := range []fakeslack.User{
 		{ID: "U0GONE", Name: "gone", Deleted: true},

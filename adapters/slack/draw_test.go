@@ -40,6 +40,7 @@ func approval() *chat.Approval {
 // A post whose outcome is unknown is looked for before it is made again, so
 // that it stands once, whether Slack had done it or not.
 func TestPostOnce(t *testing.T) {
+	t.Parallel()
 	for name, fault := range map[string]fakeslack.Fault{
 		"500 after":  {Method: "chat.postMessage", Status: 500, After: true},
 		"502 before": {Method: "chat.postMessage", Status: 502, Body: "<html>"},
@@ -65,6 +66,7 @@ func TestPostOnce(t *testing.T) {
 
 // After a crash only what is missing of a post is made.
 func TestPostLook(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace = 1000 })
 	long := strings.Repeat("A paragraph that is a little longer than others.\n\n", 600)
 	p := chat.Post{Key: "answer/1", ReplyTo: ref, Text: &chat.Text{Markdown: long}}
@@ -87,6 +89,7 @@ func TestPostLook(t *testing.T) {
 }
 
 func TestPostGone(t *testing.T) {
+	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{Lenient: true}, nil)
 	o.fake.Archive(general)
 	_, err := o.a.Post(t.Context(), th, chat.Post{Key: "answer/1", Text: &chat.Text{Markdown: "hello"}}, false)
@@ -97,6 +100,7 @@ func TestPostGone(t *testing.T) {
 
 // When Slack refuses a rendering, a plainer one follows.
 func TestPlainer(t *testing.T) {
+	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace = 1000 })
 	o.fake.Fail(fakeslack.Fault{Method: "chat.postMessage", Error: "invalid_blocks", Times: 2})
 	posts := []chat.Post{
@@ -122,6 +126,7 @@ func TestPlainer(t *testing.T) {
 // plainer forms they are code with aligned columns, and links and code stay. The
 // language of code is no line of it.
 func TestTables(t *testing.T) {
+	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{}, nil)
 	md := "Before [Go](https://go.dev)\n\n| a | b |\n|---|--:|\n| **x** | 1 |\n| | 2 |\n\nBetween `<!here>`\n\n```go\nx := 1\n```\n\n| c |\n|---|\n| <!here> |\n"
 	if _, err := o.a.Post(t.Context(), th, chat.Post{Key: "answer/1", Text: &chat.Text{Markdown: md}}, false); err != nil {
@@ -154,6 +159,7 @@ func TestTables(t *testing.T) {
 // An answer that is very long is a file, besides its beginning; where files are
 // refused it is so many messages and no more. A picture in it is a link.
 func TestVeryLongAnswers(t *testing.T) {
+	t.Parallel()
 	for _, files := range []bool{true, false} {
 		o, th, _ := called(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace = 1000 })
 		if !files {
@@ -183,6 +189,7 @@ func TestVeryLongAnswers(t *testing.T) {
 }
 
 func TestApproval(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{}, nil)
 	p := chat.Post{Key: "ask/c1", ReplyTo: ref, Approval: approval()}
 	at, err := o.a.Post(t.Context(), th, p, false)
@@ -218,6 +225,7 @@ func unescaped(b []byte) string {
 
 // Arguments that are too long for a message stand whole in a file.
 func TestLongArguments(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{}, nil)
 	a := approval()
 	a.Args = `{"script":"` + strings.Repeat("rm -rf x; ", 2000) + `"}`
@@ -258,6 +266,7 @@ func steps(version uint64, done bool) *chat.Steps {
 }
 
 func TestSteps(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{}, nil)
 	p := chat.Post{Key: "steps/7", ReplyTo: ref, Steps: steps(3, false)}
 	at, err := o.a.Post(t.Context(), th, p, false)
@@ -294,6 +303,7 @@ func TestSteps(t *testing.T) {
 // However long the history, the message keeps within Slack's limits, shows the
 // newest and says how much is left out.
 func TestManySteps(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace = 1000 })
 	s := &chat.Steps{Turn: "7", Version: 1, Status: strings.Repeat("s", 400)}
 	for i := range 60 {
@@ -314,6 +324,7 @@ func TestManySteps(t *testing.T) {
 }
 
 func TestMembers(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
 	in := func(th chat.ThreadID, who chat.UserID, rule string) string {
 		ok, err := o.a.Member(t.Context(), th, who, rule)
@@ -343,6 +354,7 @@ func TestMembers(t *testing.T) {
 // Fifty threads that ask at once are all answered, and Slack is not asked too
 // often.
 func TestBurst(t *testing.T) {
+	t.Parallel()
 	const fast, pace = 60, 20
 	o := open(t, fakeslack.Options{LimitScale: fast}, func(o *Options) { o.Pace = pace })
 	for i := range 3 {
@@ -400,6 +412,7 @@ func TestHeadlineComesFirst(t *testing.T) {
 // What Slack has trouble with again and again, while it lets itself be read, may be this
 // message: a plainer form follows, and at last a word, so that the thread goes on.
 func TestTroubleWithOneMessage(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		troubles func(a fakeslack.Args) bool
 		want     string
@@ -423,6 +436,7 @@ func TestTroubleWithOneMessage(t *testing.T) {
 
 // Where Slack takes nothing at all, the message waits for it as it is.
 func TestTroubleWithAll(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace = 1000 })
 	trouble := o.fake.Fail(fakeslack.Fault{Method: "chat.postMessage", Error: "internal_error", Times: -1})
 	p := chat.Post{Key: "answer/1", ReplyTo: ref, Text: &chat.Text{Markdown: "hello **you**"}}

@@ -100,7 +100,7 @@ func (a *Adapter) edit(ctx context.Context, in interaction, value string) error 
 	if err != nil {
 		return err
 	}
-	within, cancel := context.WithTimeout(ctx, triggerStays)
+	within, cancel := context.WithTimeout(ctx, a.o.Trigger)
 	defer cancel()
 	args := url.Values{"trigger_id": {in.TriggerID}, "view": {string(view)}}
 	err = a.web.call(within, request{method: "views.open", args: args, priority: outbox.Approval})

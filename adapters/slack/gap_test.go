@@ -32,6 +32,7 @@ func (o *office) texts() []string {
 // Where nothing was ever heard, and in threads that the bot does not know, whoever
 // called it while it was away is answered; and nobody twice.
 func TestCalledWhileAway(t *testing.T) {
+	t.Parallel()
 	quick := func(o *Options) { o.Pace = 10_000 }
 	o := open(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond, NoLimits: true}, quick)
 	for _, ch := range []fakeslack.Channel{{ID: "C0QUIET", Name: "quiet"}, {ID: "C0PRIV", Name: "priv", Kind: fakeslack.Private}, {ID: "C0FAR", Name: "far"}} {
@@ -74,6 +75,7 @@ func TestCalledWhileAway(t *testing.T) {
 // A process that dies before it has looked leaves the gap to the next one; and in
 // what was there before the first start nothing was missed.
 func TestGapIsLeftToTheNext(t *testing.T) {
+	t.Parallel()
 	quick := func(o *Options) { o.Pace = 10_000 }
 	o := open(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond, NoLimits: true}, quick)
 	o.gone()
@@ -93,6 +95,7 @@ func TestGapIsLeftToTheNext(t *testing.T) {
 // Of what was missed one message that can't be put, since Slack does not say who wrote it,
 // holds up what follows it in its thread, and nobody else's.
 func TestOneHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
 	quick := func(o *Options) { o.Pace = 10_000 }
 	o := open(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond, NoLimits: true}, quick)
 	o.gone()

@@ -15,6 +15,7 @@ import (
 // However slow Slack is, called into a thread it knows who said what: the newest
 // of it, with names.
 func TestQuotedSlowly(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		latency time.Duration
 		length  int
@@ -51,6 +52,7 @@ func TestQuotedSlowly(t *testing.T) {
 
 // A thread that can't be read is not taken for an empty one.
 func TestUnread(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
 	root := o.fake.Say("U0ADA", general, "the root")
 	o.fake.Fail(fakeslack.Fault{Method: "conversations.replies", Error: "missing_scope"})
@@ -64,6 +66,7 @@ func TestUnread(t *testing.T) {
 // What somebody passes on is quoted, with its author, channel and files, and
 // never their own words: neither a mention nor a command in it counts.
 func TestForwards(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
 	dm := o.fake.DM("U0ADA")
 	from := o.fake.Write(fakeslack.Line{User: "U0BOB", Channel: "C0SECRET", Text: "<@U0BOT> forget <@U0CLEO>", Files: []fakeslack.Upload{{Name: "plan.txt", Data: []byte("the plan")}}})
@@ -93,6 +96,7 @@ func TestForwards(t *testing.T) {
 
 // An alert says what it says in attachments; the preview of a link says nothing.
 func TestAlerts(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
 	root := o.fake.Write(fakeslack.Line{Bot: "B0ALERT", Username: "alerts", Channel: general, Attachments: json.RawMessage(
 		`[{"title":"[FIRING:1] HighLatency","text":"p99 is 4 s","fields":[{"title":"on","value":"api-7"}]},{"from_url":"https://go.dev","title":"Go","text":"a preview"}]`)})
@@ -106,6 +110,7 @@ func TestAlerts(t *testing.T) {
 // A word to stop that is written behind a large file is put at once, and behind
 // it. What is in other threads of a direct conversation does not wait at all.
 func TestStopBehindAFile(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, func(o *Options) {})
 	dm := o.fake.DM("U0ADA")
 	asked := make(chan struct{})
@@ -136,6 +141,7 @@ func TestStopBehindAFile(t *testing.T) {
 // Of a picture that is too large for a model, or of a kind that none takes, the
 // smaller one that Slack makes is fetched.
 func TestLargePictures(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
 	small := []byte("\x89PNG small")
 	o.fake.Write(fakeslack.Line{User: "U0ADA", Channel: o.fake.DM("U0ADA"), Text: "look", Files: []fakeslack.Upload{
@@ -154,6 +160,7 @@ func TestLargePictures(t *testing.T) {
 
 // The page to sign in is no file.
 func TestLoginPage(t *testing.T) {
+	t.Parallel()
 	scopes := []string{}
 	for _, s := range fakeslack.AllScopes() {
 		if s != "files:read" {
@@ -170,6 +177,7 @@ func TestLoginPage(t *testing.T) {
 
 // A mention that an edit puts into a message begins no turn.
 func TestEditedMention(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
 	ts := o.fake.Say("U0ADA", general, "what time is it?")
 	o.fake.Edit("U0ADA", general, ts, fakeslack.Mention+" what time is it?")

@@ -43,6 +43,7 @@ func (l *lobby) Home(ctx context.Context, platform string, v chat.Visit) (chat.H
 // Whoever opens the Home tab sees what waits for them in conversations that they
 // see, and nothing of others.
 func TestHome(t *testing.T) {
+	t.Parallel()
 	const private = "C0SECRET" // with ada and bob; in the group are bob and cleo
 	in := &lobby{}
 	o := open(t, fakeslack.Options{}, func(o *Options) { in.Ledger = o.Inbox.(*ledger.Ledger); o.Inbox, o.Groups = in, true })
@@ -96,6 +97,7 @@ func TestHome(t *testing.T) {
 
 // A person of another organisation is not heard, and sees nothing.
 func TestHomeOfStrangers(t *testing.T) {
+	t.Parallel()
 	in := &lobby{}
 	o := open(t, fakeslack.Options{}, func(o *Options) { in.Ledger = o.Inbox.(*ledger.Ledger); o.Inbox = in })
 	o.fake.AddUser(fakeslack.User{ID: "U0EVE", Name: "eve", Team: "T0OTHER", Stranger: true})

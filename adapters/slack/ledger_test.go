@@ -33,7 +33,7 @@ func open(t *testing.T, f fakeslack.Options, change func(*Options)) *office {
 func (o *office) options() Options {
 	return Options{
 		AppToken: o.fake.AppToken(), BotToken: o.fake.BotToken(), APIURL: o.fake.APIURL(), Inbox: o.in,
-		Stagger: time.Millisecond, Settle: time.Millisecond, NameWait: ledger.Longest,
+		Stagger: time.Millisecond, Settle: time.Millisecond, NameWait: ledger.Longest, Trigger: ledger.Longest,
 	}
 }
 

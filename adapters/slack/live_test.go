@@ -20,6 +20,7 @@ import (
 
 // A mention goes into the inbox once, and an answer comes back into its thread.
 func TestMentionAndAnswer(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
 	ts := o.fake.Say("U0ADA", general, fakeslack.Mention+" what is <https://go.dev|Go>?")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 && o.in.Repeats == 1 })
@@ -49,6 +50,7 @@ func TestMentionAndAnswer(t *testing.T) {
 }
 
 func TestRoute(t *testing.T) {
+	t.Parallel()
 	dm := func(s *fakeslack.Server) string { return s.DM("U0ADA") }
 	tests := []struct {
 		name    string
@@ -114,6 +116,7 @@ func TestRoute(t *testing.T) {
 // An event that can't be put is not acknowledged, and is put when Slack
 // delivers it again.
 func TestStoreDown(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{AckTimeout: 50 * time.Millisecond}, nil)
 	o.in.Do(func() { o.in.Fail = errors.New("down") })
 	ts := o.fake.Say("U0ADA", o.fake.DM("U0ADA"), "hi")
@@ -129,6 +132,7 @@ func TestStoreDown(t *testing.T) {
 }
 
 func TestMalformedEvents(t *testing.T) {
+	t.Parallel()
 	for name, rewrite := range map[string]func([]byte) []byte{
 		"nil": fakeslack.NilFields("channel", "ts"), "no event": func([]byte) []byte { return []byte(`{"type":"event_callback"}`) },
 		"list": func([]byte) []byte { return []byte(`[]`) }, "null": func([]byte) []byte { return []byte(`null`) },
@@ -156,6 +160,7 @@ func TestMalformedEvents(t *testing.T) {
 
 // A frame that is no JSON is passed over; the socket lives on.
 func TestGarbledFrame(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond}, nil)
 	o.fake.Disturb(fakeslack.Disturbance{Event: "message", Rewrite: fakeslack.Garbled})
 	dm := o.fake.DM("U0ADA")
@@ -166,6 +171,7 @@ func TestGarbledFrame(t *testing.T) {
 
 // A message with an odd block in it is still a message.
 func TestOddBlocks(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
 	o.fake.Disturb(fakeslack.Disturbance{Event: "message", Rewrite: fakeslack.BadBlocks})
 	o.fake.Say("U0ADA", o.fake.DM("U0ADA"), "odd")
@@ -173,6 +179,7 @@ func TestOddBlocks(t *testing.T) {
 }
 
 func TestDuplicates(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
 	o.fake.Disturb(fakeslack.Disturbance{Event: "message", Twice: true, Phantom: true})
 	dm := o.fake.DM("U0ADA")
@@ -184,6 +191,7 @@ func TestDuplicates(t *testing.T) {
 }
 
 func TestEditsAndDeletions(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
 	ts := o.fake.Say("U0ADA", general, "<@U0BOT> frist")
 	o.fake.Edit("U0ADA", general, ts, "<@U0BOT> first")
@@ -194,6 +202,7 @@ func TestEditsAndDeletions(t *testing.T) {
 }
 
 func TestReactions(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, func(o *Options) { o.Emoji = map[string]bool{"👍": true} })
 	ts := o.fake.Say("U0ADA", general, "<@U0BOT> hi")
 	o.fake.React("U0BOB", general, ts, "tada")
@@ -213,6 +222,7 @@ func TestReactions(t *testing.T) {
 // Called into a thread, it gets what was said there, but nothing from before
 // the horizon.
 func TestQuoted(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
 	root := o.fake.Say("U0ADA", general, "old secret")
 	last := o.fake.Reply("U0BOB", general, root, "the last that was forgotten")
@@ -228,6 +238,7 @@ func TestQuoted(t *testing.T) {
 }
 
 func TestAttachments(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
 	o.fake.Write(fakeslack.Line{User: "U0ADA", Channel: o.fake.DM("U0ADA"), Text: "look", Files: []fakeslack.Upload{
 		{Name: "notes.txt", Data: []byte("alpha\n" + strings.Repeat("x", 20_000))},
@@ -246,6 +257,7 @@ func TestAttachments(t *testing.T) {
 }
 
 func TestFlatDM(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, func(o *Options) { o.DM = "flat" })
 	dm := o.fake.DM("U0ADA")
 	o.fake.Say("U0ADA", dm, "hi")
@@ -266,6 +278,7 @@ func TestFlatDM(t *testing.T) {
 
 // What was written while no socket was open is put once one is.
 func TestBackfill(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
 	dm := o.fake.DM("U0ADA")
 	root := o.fake.Say("U0ADA", general, "<@U0BOT> one")
@@ -294,6 +307,7 @@ func TestBackfill(t *testing.T) {
 // What comes in before the look does not hide the gap, also when a first look
 // fails.
 func TestGapIsRemembered(t *testing.T) {
+	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond}, nil)
 	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
 	o.stop()
@@ -326,6 +340,7 @@ func TestGapIsRemembered(t *testing.T) {
 // Reactions that were put on, or taken off, while the bot was away count;
 // denials come first, and a second look tells nothing again.
 func TestFoundReactions(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond}, nil)
 	ts := o.fake.Say("U0ADA", general, "an approval")
 	ref := refOf(fakeslack.Team, general, ts)
@@ -367,6 +382,7 @@ func TestFoundReactions(t *testing.T) {
 // What was written in a gap, or in a second one soon after, does not wait for the votes
 // on all approvals that wait, of which Slack lets a few be looked at in a minute.
 func TestMessagesBesideVotes(t *testing.T) {
+	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond}, nil)
 	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
 	o.stop()
@@ -393,6 +409,7 @@ func TestMessagesBesideVotes(t *testing.T) {
 
 // After a gap all direct conversations are looked at, however many there are.
 func TestManyDirectConversations(t *testing.T) {
+	t.Parallel()
 	quick := func(o *Options) { o.Pace = 10_000 }
 	o := open(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond, NoLimits: true}, quick)
 	o.fake.Say("U0ADA", o.fake.DM("U0ADA"), "before")
@@ -426,6 +443,7 @@ func TestBudget(t *testing.T) {
 // A socket that says nothing any more is replaced, and so is one that never
 // says hello; what was missed meanwhile arrives.
 func TestDeadSockets(t *testing.T) {
+	t.Parallel()
 	reconnected := make(chan struct{}, 100)
 	o := open(t, fakeslack.Options{PingEvery: 20 * time.Millisecond, AckTimeout: 10 * time.Millisecond}, func(o *Options) {
 		o.PingInterval = 200 * time.Millisecond
@@ -449,6 +467,7 @@ func TestDeadSockets(t *testing.T) {
 // A socket that Slack asks to be replaced is no death: nothing is looked for, and
 // the log says why it was, as it does for reasons that are the operator's.
 func TestDisconnects(t *testing.T) {
+	t.Parallel()
 	var logs lines
 	o := open(t, fakeslack.Options{}, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&logs, nil)) })
 	o.wait(func(s *fakeslack.Server) bool { return len(s.Calls("users.conversations")) <= 1 })
@@ -499,7 +518,7 @@ func TestBadToken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), ledger.Longest)
 		defer cancel()
 		if err := a.Run(ctx); err == nil || !strings.Contains(err.Error(), "invalid_auth") {
 			t.Errorf("Run with %s, %s: %v", tt.app, tt.bot, err)

@@ -134,7 +134,7 @@ func (a *Adapter) askWhatWasWrong(trigger string, what criticism, instead func(c
 	}
 	args := url.Values{"trigger_id": {trigger}, "view": {string(view)}}
 	a.working.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(a.working.ctx, triggerStays)
+		ctx, cancel := context.WithTimeout(a.working.ctx, a.o.Trigger)
 		defer cancel()
 		err := a.web.call(ctx, request{method: "views.open", args: args, priority: outbox.Approval})
 		if err != nil && !lost(err) { // a form whose outcome is unknown may be open

@@ -130,6 +130,7 @@ func TestWithoutOpinions(t *testing.T) {
 
 // Whoever's click denied a call is not waited for where no form opens.
 func TestNoFormNoReason(t *testing.T) {
+	t.Parallel()
 	in := &reasoned{Ledger: ledger.New()}
 	o, th, ref := called(t, fakeslack.Options{}, func(o *Options) { in.Ledger = o.Inbox.(*ledger.Ledger); o.Inbox = in })
 	p := chat.Post{Key: "ask/1", ReplyTo: ref, Approval: approval()}

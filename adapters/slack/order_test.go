@@ -19,6 +19,7 @@ func single(o *Options) { o.Sockets = 1 }
 // order of the two events, nor where the vote could not be put at once, since Slack did
 // not say who it is of, and is delivered again afterwards.
 func TestTakenBackStaysSo(t *testing.T) {
+	t.Parallel()
 	for name, spoil := range map[string]func(*fakeslack.Server){
 		"lost":     func(s *fakeslack.Server) { s.Disturb(fakeslack.Disturbance{Event: "reaction_added", Lose: true}) },
 		"overtook": func(s *fakeslack.Server) { s.Disturb(fakeslack.Disturbance{Event: "reaction_added", Behind: 1}) },
@@ -51,6 +52,7 @@ func TestTakenBackStaysSo(t *testing.T) {
 // A vote that is delivered again counts while it stands. Where it was taken back another
 // process may have heard of that, so that it does not count here either.
 func TestDeliveredAgain(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{}, nil)
 	for n, stands := range []bool{false, true} {
 		at, err := o.a.Post(t.Context(), th, chat.Post{Key: fmt.Sprint("ask/c", n), ReplyTo: ref, Approval: approval()}, false)
@@ -76,6 +78,7 @@ func TestDeliveredAgain(t *testing.T) {
 
 // Of two edits the later one holds, in whatever order they come.
 func TestLaterEditHolds(t *testing.T) {
+	t.Parallel()
 	o, _, ref := called(t, fakeslack.Options{AckTimeout: 200 * time.Millisecond}, single)
 	o.fake.Disturb(fakeslack.Disturbance{Event: "message", Behind: 2}) // the mention in the first, and the second
 	o.fake.Edit("U0ADA", general, ref.ID, "<@U0BOT> deploy prod")

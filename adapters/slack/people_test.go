@@ -12,6 +12,7 @@ import (
 // Grid organisation are people, others are what the file says they are, and an
 // account of which nothing is known is nobody.
 func TestWhoIsHeard(t *testing.T) {
+	t.Parallel()
 	people := map[string]fakeslack.User{
 		"own":         {ID: "U1", Name: "own"},
 		"stranger":    {ID: "U1", Name: "x", Team: "T9", Stranger: true},
@@ -88,6 +89,7 @@ func TestWhoIsHeard(t *testing.T) {
 // An account that votes is looked up anew when what is known of it is older than a
 // minute: one that was deactivated meanwhile decides nothing.
 func TestVoterIsLookedUpAnew(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
 	at := o.fake.Say("U0BOB", general, fakeslack.Mention+" hi")
 	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
@@ -105,6 +107,7 @@ func TestVoterIsLookedUpAnew(t *testing.T) {
 // A member of a group that is heard is looked up once a minute, and while that
 // can't be found out nothing is taken in: it is delivered again.
 func TestAllowedGroup(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, func(o *Options) { o.Allow = []string{"group:S0OPS"}; o.Groups = true })
 	fault := o.fake.Fail(fakeslack.Fault{Method: "usergroups.users.list", Status: 500})
 	o.fake.Say("U0BOB", general, fakeslack.Mention+" one")

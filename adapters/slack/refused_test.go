@@ -10,11 +10,13 @@ import (
 
 	"nod/chat"
 	"nod/internal/fakeslack"
+	"nod/internal/ledger"
 )
 
 // Whatever word Slack has for refusing a post, the thread goes on: a plainer form
 // stands, or a plain word, or it is given up, and it is never tried for ever.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace = 1000 })
 	answer := chat.Post{Text: &chat.Text{Notice: true, Markdown: "**hello**"}}
 	words := []string{"slack_connect_file_link_sharing_blocked", "metadata_too_large", "message_limit_exceeded", "no_such_word_yet"}
@@ -57,6 +59,7 @@ func TestRefusals(t *testing.T) {
 // word stands for it. Where the place is shut that is refused as well, and no more is
 // tried.
 func TestRefusedPlace(t *testing.T) {
+	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace = 1000 })
 	for i, word := range []string{"restricted_action", "ekm_access_denied", "no_permission"} {
 		p := chat.Post{Key: fmt.Sprint("answer/", i), Text: &chat.Text{Markdown: "**hello**"}}
@@ -79,6 +82,7 @@ func TestRefusedPlace(t *testing.T) {
 
 // That the thread can't be read is no reason to say nothing in it.
 func TestBlind(t *testing.T) {
+	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{}, nil)
 	o.fake.Fail(fakeslack.Fault{Method: "conversations.replies", Error: "missing_scope", Times: -1})
 	if _, err := o.a.Post(t.Context(), th, chat.Post{Key: "a", Text: &chat.Text{Markdown: "hello"}}, true); err != nil {
@@ -88,6 +92,7 @@ func TestBlind(t *testing.T) {
 
 // The log names the places that Slack complains about, and no text.
 func TestPointers(t *testing.T) {
+	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{Lenient: true}, nil)
 	err := o.a.web.call(t.Context(), request{method: "chat.postMessage", args: map[string][]string{
 		"channel": {general}, "thread_ts": {th.Root}, "text": {"x"}, "blocks": {`[{"type":"section","text":{"type":"mrkdwn","text":""}},{"type":"secret words"}]`},
@@ -100,6 +105,7 @@ func TestPointers(t *testing.T) {
 // Where files are restricted, as in many companies, long arguments stand in
 // messages, whole; what is too long for that is never asked for.
 func TestLongArgumentsWithoutFiles(t *testing.T) {
+	t.Parallel()
 	for _, word := range []string{"file_uploads_disabled", "file_type_not_allowed", "storage_limit_reached", "no_such_word_yet"} {
 		o, th, ref := called(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace = 1000 })
 		o.fake.Fail(fakeslack.Fault{Method: "files.getUploadURLExternal", Error: word, Times: -1})
@@ -132,6 +138,7 @@ func TestLongArgumentsWithoutFiles(t *testing.T) {
 // A token that Slack refuses ends the connection; one that it refused by mistake
 // does not.
 func TestDeadToken(t *testing.T) {
+	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{}, nil)
 	p := chat.Post{Key: "a", Text: &chat.Text{Markdown: "hello"}}
 	o.fake.Fail(fakeslack.Fault{Method: "chat.postMessage", Error: "account_inactive"})
@@ -162,7 +169,7 @@ func TestDeadToken(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "token_revoked") {
 			t.Errorf("it ended with %v", err)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(ledger.Longest):
 		t.Fatal("it goes on with a token that is revoked")
 	}
 }
@@ -170,6 +177,7 @@ func TestDeadToken(t *testing.T) {
 // However much is in them, steps keep folding under Slack's limit for all blocks
 // of a message, in every form that folds, and every live edit is drawn.
 func TestStepsKeepFolding(t *testing.T) {
+	t.Parallel()
 	long := func(n int) *chat.Steps {
 		s := &chat.Steps{Turn: "7", Status: "Running search"}
 		for i := range n {
@@ -233,6 +241,7 @@ func TestStepsKeepFolding(t *testing.T) {
 // What came of an approval is shown in any script: Slack counts the bytes of an
 // edit.
 func TestOutcomeInAnyScript(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{"russian": "Привет ", "japanese": "日本語", "emoji": "😀"} {
 		for _, plain := range []bool{false, true} {
 			o, th, ref := called(t, fakeslack.Options{}, nil)
@@ -265,6 +274,7 @@ func TestOutcomeInAnyScript(t *testing.T) {
 // A live edit whose form Slack refuses, though it took the post, is drawn in the
 // next.
 func TestLiveEditFallsBack(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{}, nil)
 	p := chat.Post{Key: "steps/7", ReplyTo: ref, Steps: steps(1, false)}
 	at, err := o.a.Post(t.Context(), th, p, false)

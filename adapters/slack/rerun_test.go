@@ -81,6 +81,7 @@ func rerunning(t *testing.T, prepare func(*Options)) (o *office, in *rerunnable,
 // sending that runs the call again, and closes the window. What is wrong is said in
 // the form. A call that can't be gone on with has no button.
 func TestEditAndRunAgain(t *testing.T) {
+	t.Parallel()
 	o, in, th, open := rerunning(t, nil)
 	v := open()
 	in.set("the arguments don't fit the tool's parameters: /copies: must be 1 or more")
@@ -106,6 +107,7 @@ func TestEditAndRunAgain(t *testing.T) {
 
 // Whom nod does not listen to can't run anything.
 func TestRunAgainUnheard(t *testing.T) {
+	t.Parallel()
 	o, in, _, open := rerunning(t, func(o *Options) { o.Allow = []string{"user:U0ADA"} })
 	v := open()
 	o.fake.Fill("U0BOB", v.ID, nil)

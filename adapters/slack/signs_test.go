@@ -9,6 +9,7 @@ import (
 )
 
 func TestSigns(t *testing.T) {
+	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
 	dm := o.fake.DM("U0ADA")
 	ts := o.fake.Say("U0ADA", dm, "hi")
@@ -31,6 +32,7 @@ func TestSigns(t *testing.T) {
 // with a stop button; it says so until the turn ends and no longer, and says
 // that it waits while an approval does.
 func TestSessions(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{}, nil)
 	is := func(want string) {
 		t.Helper()
@@ -67,6 +69,7 @@ func TestSessions(t *testing.T) {
 // An approval that another process drew the outcome of does not have a later turn of the
 // thread end as one that waits.
 func TestSessionOfAnApprovalElsewhere(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{}, nil)
 	is := func(want string) {
 		t.Helper()
@@ -98,6 +101,7 @@ func TestSessionOfAnApprovalElsewhere(t *testing.T) {
 // A quick turn costs no call, and one that ends while its sign is on its way
 // takes it back.
 func TestShortSigns(t *testing.T) {
+	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{}, nil)
 	began := time.Now()
 	o.a.Working(th, true)
@@ -118,6 +122,7 @@ func TestShortSigns(t *testing.T) {
 // Whatever becomes of a call that shows a sign, no thread looks as if it were at
 // work for ever.
 func TestSignsEnd(t *testing.T) {
+	t.Parallel()
 	for name, faults := range map[string][]fakeslack.Fault{
 		"shown, and not told so": {{Status: 500, After: true}},
 		"not ended":              {{Skip: 1, Status: 500}},
@@ -145,6 +150,7 @@ func TestSignsEnd(t *testing.T) {
 
 // A workspace without sessions has the older status, in direct conversations.
 func TestSignsWithoutSessions(t *testing.T) {
+	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{NoSessions: true}, nil)
 	dm := o.fake.DM("U0ADA")
 	direct := thread(dm, o.fake.Say("U0ADA", dm, "hi"))

@@ -33,6 +33,7 @@ func (o *office) asked(t *testing.T, form string) (chat.ThreadID, chat.MessageRe
 // A file stands once, whatever goes wrong while it is posted and although a
 // later process is not sure that it was, in every form of conversation.
 func TestFileOnce(t *testing.T) {
+	t.Parallel()
 	const get, complete = "files.getUploadURLExternal", "files.completeUploadExternal"
 	faults := map[string][]fakeslack.Fault{
 		"none":            nil,
@@ -99,6 +100,7 @@ func (o *office) stands(t *testing.T, th chat.ThreadID, ref chat.MessageRef, n i
 // Slack makes the message of a file a moment after it has answered. It is
 // found then; and while it can't be seen, it is not made again.
 func TestFileLater(t *testing.T) {
+	t.Parallel()
 	for name, lose := range map[string]bool{"answered": false, "lost": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -122,6 +124,7 @@ func TestFileLater(t *testing.T) {
 // What stands is found whatever the store has by now: a file that was forgotten
 // since, and a line about one that has come back.
 func TestFileStandsAsItWas(t *testing.T) {
+	t.Parallel()
 	for name, before := range map[string]bool{"file": true, "line": false} {
 		t.Run(name, func(t *testing.T) {
 			o, th, ref := called(t, fakeslack.Options{}, nil)
@@ -149,6 +152,7 @@ func TestFileStandsAsItWas(t *testing.T) {
 
 // A file that Slack never shows is posted all the same, under no reference.
 func TestFileUnseen(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{ShareAfter: time.Hour}, nil)
 	at, err := o.a.Post(t.Context(), th, o.plot("file/c1/0", ref), false)
 	if err != nil || !at.IsZero() || len(o.fake.Calls("files.completeUploadExternal")) != 1 {
@@ -158,6 +162,7 @@ func TestFileUnseen(t *testing.T) {
 
 // Where there is no file to post, a line says so, once, and mentions nobody.
 func TestNoFile(t *testing.T) {
+	t.Parallel()
 	refuse := func(o *office, method, word string) {
 		o.fake.Fail(fakeslack.Fault{Method: method, Error: word, Times: -1})
 	}
@@ -195,6 +200,7 @@ func TestNoFile(t *testing.T) {
 // A store that does not answer is no reason to say that a file is gone, and a
 // channel that can't be written to is none to say anything.
 func TestFileErrors(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{Lenient: true}, nil)
 	p := o.plot("file/c1/0", ref)
 	o.in.Do(func() { o.in.Fail = errors.New("the store is away") })
@@ -213,6 +219,7 @@ func TestFileErrors(t *testing.T) {
 
 // A file of a tool can't be taken for the arguments of an approval.
 func TestFileIsNoArguments(t *testing.T) {
+	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{}, nil)
 	a := approval()
 	a.Args = `{"script":"` + strings.Repeat("rm -rf x; ", 2000) + `"}`

@@ -121,7 +121,7 @@ func (b *bot) heard(kind string) []heard {
 // await waits until the bot has heard something that satisfies the condition.
 func (b *bot) await(holds func() bool) {
 	b.t.Helper()
-	deadline := time.After(time.Minute)
+	deadline := time.After(5 * time.Minute)
 	for {
 		b.mu.Lock()
 		fresh := b.fresh
@@ -160,7 +160,7 @@ func (b *bot) saw(kind socketmode.EventType, n int) {
 
 func waitFor(t *testing.T, s *Server, holds func(*Server) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := s.WaitFor(ctx, holds); err != nil {
 		t.Fatal(err)

@@ -168,7 +168,7 @@ func TestStream(t *testing.T) {
 func TestShareAfter(t *testing.T) {
 	s := Start(t, Options{ShareAfter: 30 * time.Millisecond})
 	c := api(s)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	root := s.Say("U0ADA", "C0GENERAL", "chart?")
 	sum := must(c.UploadFileContext(ctx, slack.UploadFileParameters{

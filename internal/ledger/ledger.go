@@ -21,7 +21,7 @@ var _ inbound.Inbox = (*Ledger)(nil)
 
 // Longest is how long a test waits for what has to come about; only a failing test
 // waits for it.
-const Longest = time.Minute
+const Longest = 5 * time.Minute
 
 // Ledger is an inbox that a test can look into. Make it with [New].
 type Ledger struct {
