@@ -13,7 +13,7 @@ import (
 func askedBy(t *testing.T, a *agent.Agent) []memory.Entry {
 	t.Helper()
 	entries := entriesOf(
-		from("ada", "go"), memory.Opened{Turn: 1, Requester: chat.User{ID: "ada"}},
+		from("ada", "go"), memory.Opened{Turn: 1, Name: "1", Requester: chat.User{ID: "ada"}},
 		stepWith(1, 1, 2, memory.Call{ID: "d", Tool: "deploy", Args: `{"env":"prod"}`, Object: true}),
 	)
 	open, ok := a.Next(agent.NewLog(entries, agent.Claim{})).(agent.Open)

@@ -15,7 +15,7 @@ func TestCardShowsWhatRuns(t *testing.T) {
 	a := asking(newTool("deploy", agent.Ask, anyone))
 	written := `{"b":"\u0070\u0072\u006f\u0064","a":"\\u0070"}`
 	entries := entriesOf(
-		from("ada", "go"), memory.Opened{Turn: 1, Requester: chat.User{ID: "ada"}},
+		from("ada", "go"), memory.Opened{Turn: 1, Name: "1", Requester: chat.User{ID: "ada"}},
 		stepWith(1, 1, 2, memory.Call{ID: "d", Tool: "deploy", Args: written, Object: true}),
 	)
 	open, ok := a.Next(agent.NewLog(entries, agent.Claim{})).(agent.Open)

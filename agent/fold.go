@@ -368,9 +368,6 @@ func (s *state) trouble(seq uint64, what string) {
 func (s *state) opened(e memory.Entry, b memory.Opened) {
 	t := &turn{id: b.Turn, name: b.Name, requester: b.Requester, at: e.At, strategy: b.Strategy}
 	t.try(b)
-	if t.name == "" {
-		t.name = strconv.FormatUint(b.Turn, 10) // of an earlier build
-	}
 	s.reacts = slices.DeleteFunc(slices.Clone(s.reacts), func(r reaction) bool { return r.seq == b.Turn })
 	t.msgs, s.asides = slices.Clone(s.asides), nil
 	var rest []*message

@@ -10,7 +10,7 @@ import (
 // What an approval is bound to is worked out anew: the tools may be other ones by now.
 func TestResumeBindsAnew(t *testing.T) {
 	t.Parallel()
-	entries := []memory.Entry{{Seq: 1, Body: memory.Opened{Turn: 1}}, {Seq: 2, Body: memory.Step{Turn: 1, N: 1, Calls: []memory.Call{{ID: "c", Tool: "deploy", Args: "{}"}}}}}
+	entries := []memory.Entry{{Seq: 1, Body: memory.Opened{Turn: 1, Name: "1"}}, {Seq: 2, Body: memory.Step{Turn: 1, N: 1, Calls: []memory.Call{{ID: "c", Tool: "deploy", Args: "{}"}}}}}
 	l := NewLog(entries, Claim{})
 	bound := func(description string) string {
 		d := &decision{a: &Agent{Tools: []Tool{{Tool: llm.Tool{Name: "deploy", Description: description}}}}, log: l, s: l.state}

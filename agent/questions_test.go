@@ -24,7 +24,7 @@ func TestReplyInTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			entries := entriesOf(
-				from("ada", "go"), memory.Opened{Turn: 1, Requester: chat.User{ID: "ada"}}, stepWith(1, 1, 2, callOf("d", "deploy")),
+				from("ada", "go"), memory.Opened{Turn: 1, Name: "1", Requester: chat.User{ID: "ada"}}, stepWith(1, 1, 2, callOf("d", "deploy")),
 				memory.Started{Call: "d", Tool: "deploy"}, memory.Question{ID: "q", Call: "d", Asks: chat.Question{From: "ops", Text: "Sure?"}},
 				memory.Posted{Key: memory.PostKey("question/q", "Sure?"), Ref: ref("asks")},
 			)
@@ -43,7 +43,7 @@ func TestReplyInTime(t *testing.T) {
 func TestStepsSayWhoInquires(t *testing.T) {
 	t.Parallel()
 	entries := entriesOf(
-		from("ada", "go"), memory.Opened{Turn: 1, Requester: chat.User{ID: "ada"}}, stepWith(1, 1, 2, callOf("d", "deploy")),
+		from("ada", "go"), memory.Opened{Turn: 1, Name: "1", Requester: chat.User{ID: "ada"}}, stepWith(1, 1, 2, callOf("d", "deploy")),
 		memory.Started{Call: "d", Tool: "deploy"}, memory.Question{ID: "q", Call: "d", Asks: chat.Question{From: "ops", Text: "Sure?"}},
 		memory.Posted{Key: memory.PostKey("question/q", "Sure?"), Ref: ref("asks")},
 		from("ada", "yes"), memory.Answered{Question: "q", Message: 7, Answer: chat.Answer{How: chat.Accepted}},

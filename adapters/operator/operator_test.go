@@ -155,7 +155,7 @@ func TestWaiting(t *testing.T) {
 func TestLive(t *testing.T) {
 	o := openOffice(t, nil)
 	o.ask(1)
-	o.write(threadOf(2), "hello", memory.Opened{Turn: 1, Requester: chat.User{ID: "U2"}}, memory.Step{Turn: 1, N: 1, Seen: 1, Answer: "hi"}, memory.Posted{Key: "answer/1", Ref: chat.MessageRef{Platform: "slack", Channel: "C2", ID: "a"}}, memory.Ended{Turn: 1})
+	o.write(threadOf(2), "hello", memory.Opened{Turn: 1, Name: "1", Requester: chat.User{ID: "U2"}}, memory.Step{Turn: 1, N: 1, Seen: 1, Answer: "hi"}, memory.Posted{Key: "answer/1", Ref: chat.MessageRef{Platform: "slack", Channel: "C2", ID: "a"}}, memory.Ended{Turn: 1})
 	page := o.get("/live")
 	holds(t, page, "Waiting for approval of deploy", "slack/C1/1", "Of the 2 threads")
 	if strings.Contains(page, "slack/C2/2") {

@@ -238,7 +238,7 @@ func storeTurn(b *testing.B, store memory.Full, i int) {
 		return
 	}
 	for _, bodies := range [][]memory.Body{
-		{memory.Opened{Turn: 1}, memory.Step{Turn: 1, N: 1, Calls: []memory.Call{{ID: "1-1-1", Tool: "look", Args: "{}"}}}},
+		{memory.Opened{Turn: 1, Name: "1"}, memory.Step{Turn: 1, N: 1, Calls: []memory.Call{{ID: "1-1-1", Tool: "look", Args: "{}"}}}},
 		{memory.Result{Call: "1-1-1", Tool: "look", State: chat.CallDone, Text: "ok"}},
 		{memory.Step{Turn: 1, N: 2, Answer: "done"}},
 		{memory.Posted{Key: "answer/1", Ref: chat.MessageRef{Platform: "board", Channel: r.Thread.Channel, ID: "a" + r.Thread.Root}}, memory.Ended{Turn: 1}},

@@ -504,7 +504,7 @@ func TestCallsOfOneID(t *testing.T) {
 				t.Fatal(err)
 			}
 			step := memory.Step{Turn: 1, N: 1, Seen: 1, Calls: []memory.Call{{ID: "1-1-1", Tool: "act", Args: `{"for":"` + who + `"}`, Object: true}}}
-			if _, err := store.Commit(t.Context(), r, memory.Opened{Turn: 1}, step); err != nil {
+			if _, err := store.Commit(t.Context(), r, memory.Opened{Turn: 1, Name: "1"}, step); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := store.Finish(t.Context(), r, time.Now()); err != nil {

@@ -221,7 +221,7 @@ func (l *loadRig) leave(store memory.Full, id chat.ThreadID, at time.Time) {
 	}
 	ref := rootOf(r.Thread)
 	ref.ID += "1"
-	_, err = store.Commit(l.t.Context(), r, memory.Opened{Turn: 1}, memory.Step{Turn: 1, N: 1, Answer: "You said so"}, memory.Posted{Key: "answer/1", Ref: ref}, memory.Ended{Turn: 1})
+	_, err = store.Commit(l.t.Context(), r, memory.Opened{Turn: 1, Name: "1"}, memory.Step{Turn: 1, N: 1, Answer: "You said so"}, memory.Posted{Key: "answer/1", Ref: ref}, memory.Ended{Turn: 1})
 	if err == nil {
 		_, err = store.Finish(l.t.Context(), r, time.Time{})
 	}
