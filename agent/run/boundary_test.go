@@ -11,6 +11,7 @@ import (
 
 	"nod/agent"
 	"nod/chat"
+	"nod/internal/crash"
 	"nod/llm"
 	"nod/memory"
 )
@@ -65,19 +66,31 @@ func TestStoreAwayAtEveryBoundary(t *testing.T) {
 	for _, how := range []time.Duration{100 * time.Millisecond, time.Second, 30 * time.Second} {
 		t.Run(how.String(), func(t *testing.T) {
 			t.Parallel()
-			n := int64(1)
-			for ; !t.Failed() && awayAt(t, how, n); n++ {
-			}
-			if n < 20 {
-				t.Errorf("only %d boundaries: the walk does not see the turn", n-1)
-			}
-			t.Logf("%d boundaries", n-1)
+			everyBoundary(t, 20, func(n int64) (boundaries int64) { return awayAt(t, how, n) })
 		})
 	}
 }
 
-// awayAt plays one turn; more says that it came as far as the boundary.
-func awayAt(t *testing.T, how time.Duration, n int64) (more bool) {
+// everyBoundary plays something undisturbed, as boundary 0, which counts at least so
+// many boundaries, and then for each at which this run of the tests disturbs.
+func everyBoundary(t *testing.T, least int64, play func(n int64) (boundaries int64)) {
+	t.Helper()
+	all := play(0)
+	if all < least {
+		t.Errorf("only %d boundaries: the walk does not see what it is to disturb", all)
+	}
+	points := crash.Points(int(all), 9)
+	for _, n := range points {
+		if t.Failed() {
+			return
+		}
+		play(int64(n))
+	}
+	t.Logf("%d of %d boundaries", len(points), all)
+}
+
+// awayAt plays one turn, and gives its boundaries.
+func awayAt(t *testing.T, how time.Duration, n int64) (boundaries int64) {
 	bubble(t, func(t *testing.T, store memory.Full) {
 		f := &fickle{moody: moody{Full: store}, how: how, at: n}
 		act := tool("act", false)
@@ -112,7 +125,7 @@ func awayAt(t *testing.T, how time.Duration, n int64) (more bool) {
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		w.stop()
-		more = f.count.Load() >= n
+		boundaries = f.count.Load()
 		want := []string{"ask act {} of requester", "approved act by ada", "answer done", "steps Done: look done, act done"}
 		if got := strings.Join(w.board.Lines(), "\n"); got != strings.Join(want, "\n") {
 			t.Errorf("boundary %d: people saw:\n%s", n, got)
@@ -121,7 +134,7 @@ func awayAt(t *testing.T, how time.Duration, n int64) (more bool) {
 			t.Errorf("boundary %d: the side effect ran %d times, after %d model calls; want 1 and 2", n, ran, calls)
 		}
 	})
-	return more
+	return boundaries
 }
 
 // unhurried is a model that takes five seconds.

@@ -159,44 +159,34 @@ func TestKilledAtEveryBoundaryOfReach(t *testing.T) {
 		for _, open := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%.3s open %v", said, open), func(t *testing.T) {
 				t.Parallel()
-				step := int64(1)
-				if open || said != "go" { // they differ from the first in little
-					step = 5
-				}
-				killedWalk(t, said, open, step, func(string) script.OpenStore { return openFile })
+				killedWalk(t, said, open, func(string) script.OpenStore { return openFile })
 			})
 		}
 	}
 }
 
-// So it is on Redis, of which every few boundaries are played.
+// So it is on Redis.
 func TestKilledAtEveryBoundaryOfReachOnRedis(t *testing.T) {
 	t.Parallel()
 	stores := openRedis(t)
 	t.Run("model", func(t *testing.T) {
 		t.Parallel()
-		killedWalk(t, "go", false, 7, stores)
+		killedWalk(t, "go", false, stores)
 	})
 	t.Run("by hand", func(t *testing.T) {
 		t.Parallel()
-		killedWalk(t, `run act {"n":1}`, true, 13, stores)
+		killedWalk(t, `run act {"n":1}`, true, stores)
 	})
 }
 
-// killedWalk plays it for every so manieth boundary, each time in another store.
-func killedWalk(t *testing.T, said string, open bool, step int64, stores func(name string) script.OpenStore) {
+// killedWalk plays it, each time in another store.
+func killedWalk(t *testing.T, said string, open bool, stores func(name string) script.OpenStore) {
 	t.Helper()
-	n := int64(1)
-	for ; !t.Failed() && killedAt(t, said, open, n, stores(fmt.Sprint(t.Name(), n))); n += step {
-	}
-	if n < 60 {
-		t.Errorf("only %d boundaries: the walk does not see the approval", n-1)
-	}
-	t.Logf("every %d. of %d boundaries", step, n-1)
+	everyBoundary(t, 59, func(n int64) (boundaries int64) { return killedAt(t, said, open, n, stores(fmt.Sprint(t.Name(), n))) })
 }
 
-// killedAt plays it; more says that it came as far as the boundary.
-func killedAt(t *testing.T, said string, open bool, n int64, store script.OpenStore) (more bool) {
+// killedAt plays it, and gives its boundaries.
+func killedAt(t *testing.T, said string, open bool, n int64, store script.OpenStore) (boundaries int64) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		k := newKilled(t, store, dir, open, n)
@@ -216,11 +206,11 @@ func killedAt(t *testing.T, said string, open bool, n int64, store script.OpenSt
 		}
 		k.goes(0, vote("cid", "user:cid", "✅"))
 		k.goes(10*time.Minute, vote("bob", "channel:ops", "❌"))
-		more = k.life.count.Load() >= n
+		boundaries = k.life.count.Load()
 		k.end()
 		k.check(n)
 	})
-	return more
+	return boundaries
 }
 
 // killed is a process that is killed, and whatever goes on after it.

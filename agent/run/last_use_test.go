@@ -123,7 +123,7 @@ func TestLastUseOfTwoProcesses(t *testing.T) {
 		line.ends.Wait()
 	})
 	open := func(url string) memory.Full {
-		store, err := redis.Open(t.Context(), url, redis.Options{Lease: 500 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+		store, err := redis.Open(t.Context(), url, redis.Options{Lease: 3 * time.Second, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

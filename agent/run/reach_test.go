@@ -28,15 +28,10 @@ func (f *fickle) Refer(ctx context.Context, ref chat.MessageRef, t chat.ThreadID
 // posted once, and shows the decision everywhere.
 func TestReachAtEveryBoundary(t *testing.T) {
 	t.Parallel()
-	n := int64(1)
-	for ; !t.Failed() && reachAt(t, n); n++ {
-	}
-	if n < 20 {
-		t.Errorf("only %d boundaries: the walk does not see the clocks", n-1)
-	}
+	everyBoundary(t, 20, func(n int64) (boundaries int64) { return reachAt(t, n) })
 }
 
-func reachAt(t *testing.T, n int64) (more bool) {
+func reachAt(t *testing.T, n int64) (boundaries int64) {
 	bubble(t, func(t *testing.T, store memory.Full) {
 		f := &fickle{moody: moody{Full: store}, how: time.Second, at: n}
 		act := tool("act", false)
@@ -69,7 +64,7 @@ func reachAt(t *testing.T, n int64) (more bool) {
 		}
 		wait(5 * time.Minute)
 		w.stop()
-		more = f.count.Load() >= n
+		boundaries = f.count.Load()
 		got := strings.Join(w.board.Lines(), "\n")
 		for _, once := range []string{
 			"\nin channel:ops: ask act {} of requester", "still waits for a decision", "so `user:bob` may decide too", "\nask act also of",
@@ -83,5 +78,5 @@ func reachAt(t *testing.T, n int64) (more bool) {
 			t.Errorf("boundary %d: it ran %d times:\n%s", n, ran, got)
 		}
 	})
-	return more
+	return boundaries
 }

@@ -50,8 +50,12 @@ func Main(open Opener) {
 		fmt.Fprintln(os.Stderr, "child:", err)
 		os.Exit(1)
 	}
+	fmt.Println(passed, c.count.Load())
 	os.Exit(0)
 }
+
+// passed stands before the number of boundaries that a child passed.
+const passed = "boundaries passed:"
 
 type child struct {
 	url   string
@@ -147,7 +151,7 @@ func (e effects) Call(ctx context.Context, desk chat.Desk, call llm.Call) (llm.R
 		return llm.Result{Text: "seen"}, nil
 	}
 	e.c.boundary()
-	_, err := ask[bool](ctx, e.c, "/effect", desk.Key)
+	_, err := ask[bool](context.WithoutCancel(ctx), e.c, "/effect", desk.Key) // a slow machine is no timeout
 	time.Sleep(e.c.slow)
 	e.c.boundary()
 	return llm.Result{Text: "done", Files: []llm.File{{Name: "receipt.txt", MediaType: "text/plain", Data: []byte(desk.Key)}}}, err

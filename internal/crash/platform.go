@@ -34,12 +34,9 @@ type Platform struct {
 	URL     string
 	Approve bool          // every approval message gets a ✅ from the requester
 	Slow    time.Duration // how long the model and side effects take
-	// Blinks is how many posts may be made twice. Between the last look at a lease
-	// and the sending there is a moment in which a process may stand still; only a
-	// platform with keys of its own can close it.
-	Blinks int
 
 	mu      sync.Mutex
+	blinks  int // how many posts may be made twice
 	events  []Event
 	sent    map[string]time.Time // when an event was last handed out
 	acked   map[string]bool
@@ -115,6 +112,15 @@ func (p *Platform) ack(id string) bool {
 	return true
 }
 
+// Blink lets one more post be made twice. Between the last look at a lease and the
+// sending there is a moment in which a process may stand still; only a platform with
+// keys of its own can close it.
+func (p *Platform) Blink() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.blinks++
+}
+
 // Posted is a post as a child makes it.
 type Posted struct {
 	Thread chat.ThreadID
@@ -131,8 +137,8 @@ func (p *Platform) post(in Posted) chat.MessageRef {
 	if p.posts[name] > 0 && in.Look {
 		return ref
 	}
-	if p.posts[name] > 0 && p.Blinks > 0 {
-		p.Blinks--
+	if p.posts[name] > 0 && p.blinks > 0 {
+		p.blinks--
 		return ref
 	}
 	p.posts[name]++

@@ -32,9 +32,6 @@ type Storm struct {
 func (s Storm) Run(t *testing.T) {
 	p := NewPlatform(t)
 	p.Approve, p.Slow = true, s.Slow
-	if s.Stop {
-		p.Blinks = 2 // of some 300
-	}
 	var threads []chat.ThreadID
 	until := "ended"
 	for i := range s.Threads {
@@ -125,7 +122,8 @@ func (s Storm) stopper(ctx context.Context, t *testing.T, p *Platform) (stops in
 	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
 	for pause(ctx, 300*time.Millisecond+rand.N(time.Second)) {
 		_ = cmd.Process.Signal(syscall.SIGSTOP)
-		pause(ctx, 800*time.Millisecond+rand.N(1500*time.Millisecond))
+		p.Blink()
+		pause(ctx, 1200*time.Millisecond+rand.N(1500*time.Millisecond))
 		_ = cmd.Process.Signal(syscall.SIGCONT)
 		stops++
 	}

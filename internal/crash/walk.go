@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,8 +35,8 @@ func start(ctx context.Context, p *Platform, store, until string, die int) (*exe
 }
 
 // live runs a child until the state is reached or it dies at the boundary; it
-// says whether it died.
-func live(t *testing.T, p *Platform, store, until string, die int) (died bool) {
+// says whether it died, and else how many boundaries it passed.
+func live(t *testing.T, p *Platform, store, until string, die int) (died bool, boundaries int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), mostTime)
 	defer cancel()
@@ -47,16 +49,18 @@ func live(t *testing.T, p *Platform, store, until string, die int) (died bool) {
 		t.Fatalf("the child did not come to %q\n%s", until, out)
 	}
 	if err == nil {
-		return false
+		_, told, _ := strings.Cut(out.String(), passed)
+		boundaries, _ = strconv.Atoi(strings.TrimSpace(told))
+		return false, boundaries
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signal() == syscall.SIGKILL {
-			return true
+			return true, 0
 		}
 	}
 	t.Fatalf("child: %v\n%s", err, out)
-	return false
+	return false, 0
 }
 
 // Walk kills a turn at every boundary: once on the way to its approval, and
@@ -100,70 +104,71 @@ func (play turn) prepare(t *testing.T, p *Platform, store string, thread chat.Th
 	p.Send(Event{ID: "again", Thread: thread, Again: play.again})
 }
 
-// Stores gives, to those who play one walk at a time, an empty store each time.
-type Stores func(t *testing.T) (empty func() string)
+// Stores gives an empty store each time.
+type Stores func(t *testing.T) (store string)
 
-// lanes is how many parts a walk has, each with every so manieth boundary, which are
-// played beside each other: a child that was killed in the middle of a side effect is
-// waited for, and most of a walk is waiting.
-const lanes = 3
+// Long says whether the tests shall take what they need: `make long` sets NOD_LONG.
+func Long() bool { return os.Getenv("NOD_LONG") != "" }
 
-// raced says that the race detector looks on. It makes children many times slower and
-// sees the same code in each, so one lane is played then; `make race` plays all of
-// them without it.
-var raced bool
-
-// Every is the step of a walk over boundaries: all of them, or every so manieth when
-// the race detector looks on.
-func Every() int64 {
-	if raced {
-		return lanes
+// Points gives the boundaries, counted from 1, at which a walk disturbs: so many of
+// them as usual, evenly spread, always the first and the last; three under -short, and
+// all of them when Long.
+func Points(boundaries, usual int) []int {
+	n := usual
+	if testing.Short() {
+		n = 3
 	}
-	return 1
+	if Long() {
+		n = boundaries
+	}
+	n = max(2, min(n, boundaries))
+	var out []int
+	for i := range n {
+		out = append(out, 1+i*(boundaries-1)/(n-1))
+	}
+	return slices.Compact(out)
 }
 
+// walk plays the turn undisturbed, which counts its boundaries, and then with a death
+// at each point.
 func walk(t *testing.T, stores Stores, play turn) {
-	for _, phase := range []string{"asked", "ended"} {
-		for lane := range lanes {
-			if raced && lane > 0 {
-				break
-			}
-			t.Run(fmt.Sprint(phase, " ", lane+1), func(t *testing.T) {
+	all := walkOne(t, stores(t), play, "", 0)
+	for _, phase := range phases {
+		if all[phase] < 6 {
+			t.Errorf("only %d boundaries on the way to %q: the walk does not see the turn", all[phase], phase)
+		}
+		for _, n := range Points(all[phase], 5) {
+			t.Run(fmt.Sprint(phase, " ", n), func(t *testing.T) {
 				t.Parallel()
-				empty := stores(t)
-				n := lane + 1
-				for ; walkOne(t, empty(), play, phase, n); n += lanes {
-					if t.Failed() {
-						return
-					}
-				}
-				if n < 2*lanes {
-					t.Errorf("only %d boundaries on the way to %q: the walk does not see the turn", n, phase)
-				}
-				t.Logf("every %d. of %d boundaries", lanes, n-1)
+				walkOne(t, stores(t), play, phase, n)
 			})
 		}
+		t.Logf("%d boundaries on the way to %q", all[phase], phase)
 	}
 }
 
-// walkOne plays one turn and kills it at the boundary; died is false when the
-// turn was over before it.
-func walkOne(t *testing.T, store string, play turn, phase string, boundary int) (died bool) {
+// phases are the states that a turn comes to.
+var phases = []string{"asked", "ended"}
+
+// walkOne plays one turn and kills it at the boundary of the phase, if that is one. It
+// gives how many boundaries there were in each phase where nothing died.
+func walkOne(t *testing.T, store string, play turn, phase string, boundary int) (boundaries map[string]int) {
 	t.Helper()
 	p := NewPlatform(t)
 	thread := chat.ThreadID{Platform: "board", Channel: "c", Root: "1"}
-	die := map[string]int{phase: boundary}
+	boundaries = map[string]int{}
 	play.prepare(t, p, store, thread)
-	for _, state := range []string{"asked", "ended"} {
+	for _, state := range phases {
 		until := state + " " + thread.String()
 		if state == "asked" && play.times > 1 {
 			until = "twice " + thread.String()
 		}
-		if die[state] > 0 {
-			died = live(t, p, store, until, die[state])
+		died := false
+		if state == phase {
+			died, _ = live(t, p, store, until, boundary)
 		}
-		if die[state] == 0 || died {
-			live(t, p, store, until, 0)
+		if state != phase || died {
+			_, boundaries[state] = live(t, p, store, until, 0)
 		}
 		if state == "asked" {
 			for _, ref := range p.Asked() {
@@ -177,13 +182,13 @@ func walkOne(t *testing.T, store string, play turn, phase string, boundary int) 
 	if n := p.Count(thread, play.answer); n != play.times {
 		t.Errorf("killed at boundary %d of %s: %d answers, want %d", boundary, phase, n, play.times)
 	}
-	if phase == "asked" && p.Effects() != play.times {
+	if phase != "ended" && p.Effects() != play.times {
 		t.Errorf("killed at boundary %d of %s: the approval that was given while nothing ran was not honoured", boundary, phase)
 	}
-	if n := p.Count(thread, play.file); phase == "asked" && n != play.times {
+	if n := p.Count(thread, play.file); phase != "ended" && n != play.times {
 		t.Errorf("killed at boundary %d of %s: the file that the call made was posted %d times, want %d", boundary, phase, n, play.times)
 	}
-	return died
+	return boundaries
 }
 
 // Check reads what is left of the threads: all messages are in the log once

@@ -1,5 +1,0 @@
-//go:build race
-
-package crash
-
-func init() { raced = true }

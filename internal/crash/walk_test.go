@@ -1,0 +1,114 @@
+package crash_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"nod/internal/crash"
+	"nod/internal/redistest"
+	"nod/memory"
+	"nod/memory/redis"
+	"nod/memory/sqlite"
+)
+
+func TestMain(m *testing.M) {
+	crash.Main(openURL)
+	os.Exit(m.Run())
+}
+
+// openURL opens a store for a child process: "sqlite:PATH", or the URL of a Redis
+// server and how it knows of those that died. "alone=PREFIX" is for keys that one
+// process uses at a time: all others are dead. With "lease=DURATION" their leases run out.
+func openURL(ctx context.Context, url string) (memory.Full, error) {
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		return sqlite.Open(ctx, path, sqlite.Options{Wait: time.Minute})
+	}
+	url, how, _ := strings.Cut(url, " ")
+	kind, value, _ := strings.Cut(how, "=")
+	if kind == "alone" { // however slow the machine is, the lease of a process that lives does not run out
+		self := strconv.Itoa(os.Getpid())
+		return redis.Open(ctx, url, redis.Options{
+			Prefix: value, Lease: time.Hour, Process: self, Ended: func(p string) bool { return p != self },
+		})
+	}
+	lease, err := time.ParseDuration(value)
+	if err != nil {
+		return nil, err
+	}
+	return redis.Open(ctx, url, redis.Options{Lease: lease})
+}
+
+func file(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "nod.db") }
+
+// Killed at any boundary, a turn ends with exactly one answer, and its side
+// effect runs at most once.
+func TestKillWalk(t *testing.T) { walk(t, crash.Walk) }
+
+// Killed at any boundary, a call that a person makes ends with exactly one report,
+// and runs at most once.
+func TestKillWalkByHand(t *testing.T) { walk(t, crash.WalkByHand) }
+
+// Killed at any boundary, a call that a person edits and runs again runs at most once,
+// and the turn that goes on from it ends with exactly one answer.
+func TestKillWalkAgain(t *testing.T) { walk(t, crash.WalkAgain) }
+
+// walk plays a walk on both stores.
+func walk(t *testing.T, play func(t *testing.T, stores crash.Stores)) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		play(t, file)
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		url := redistest.Start(t).URL()
+		var n atomic.Int64
+		play(t, func(*testing.T) string { return fmt.Sprintf("%s alone=w%d", url, n.Add(1)) })
+	})
+}
+
+// stormy says how long a storm lasts. Under -short there is none.
+func stormy(t *testing.T) time.Duration {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a storm of some seconds in which processes are killed at random: make test")
+	}
+	if crash.Long() {
+		return 30 * time.Second
+	}
+	return 5 * time.Second
+}
+
+// Processes that stand still for longer than any lease, with a model and side
+// effects that take their time, do nothing twice, lose nothing, and call no outcome
+// unknown that is known.
+func TestStopStorm(t *testing.T) {
+	t.Parallel()
+	crash.Storm{
+		Store: redistest.Start(t).URL() + " lease=1s", Open: openURL, Processes: 3, Threads: 20, Messages: 6, For: 2 * stormy(t),
+		Stop: true, Slow: 400 * time.Millisecond,
+	}.Run(t)
+}
+
+// Killed at random under load, nothing is lost and nothing is done twice.
+func TestKillStorm(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		crash.Storm{Store: file(t), Open: openURL, Processes: 1, Threads: 30, Messages: 6, For: stormy(t)}.Run(t)
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		// On a busy machine a process that lives may stand for a second between the look
+		// at its lease and the platform, and another one have the thread by then.
+		store := redistest.Start(t).URL() + " lease=3s"
+		crash.Storm{Store: store, Open: openURL, Processes: 3, Threads: 30, Messages: 6, For: stormy(t)}.Run(t)
+	})
+}
