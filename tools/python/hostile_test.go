@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"nod/llm"
 )
 
 const ignoreInterrupts = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
@@ -56,7 +58,7 @@ func TestHostileLooks(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p := newPython(t, Options{})
+	p := sharedPython(t)
 	socket := "import socket\ns = socket.socket()\ns.settimeout(2)\n"
 	for _, c := range []struct{ name, code, want string }{
 		{"network", socket + "s.connect(('192.0.2.1', 80))", "Network is unreachable"},
@@ -109,8 +111,8 @@ type growth struct {
 
 // Code that takes too long ends, with its variables where it listens.
 func TestHostileTime(t *testing.T) {
-	testGrowth(t, newPython(t, Options{Timeout: 2 * time.Second}), []growth{
-		{"an endless loop", "while True: pass", "the code was interrupted: it took longer than 2s", false},
+	testGrowth(t, sharedPython(t), limit, []growth{
+		{"an endless loop", "while True: pass", "the code was interrupted: it took longer than 500ms", false},
 		{"sleep", "import time\ntime.sleep(1000)", "KeyboardInterrupt", false},
 		{"a loop that ignores interrupts", ignoreInterrupts + "while True: pass", "could not be interrupted", true},
 		{"a loop that catches interrupts", "import time\nwhile True:\n    try:\n        time.sleep(0.01)\n    except BaseException: pass", "could not be interrupted", true},
@@ -121,7 +123,7 @@ func TestHostileTime(t *testing.T) {
 // Code that takes too much ends. The thread goes on with a new interpreter, and
 // the model knows what it lost.
 func TestHostileGrowth(t *testing.T) {
-	testGrowth(t, newPython(t, Options{Memory: 256 << 20, Disk: 16 << 20}), []growth{
+	testGrowth(t, newPython(t, Options{Memory: 256 << 20, Disk: 16 << 20}), patience, []growth{
 		{"memory at once", "x = bytearray(1 << 40)", "MemoryError", false},
 		{"memory bit by bit", "x = []\nwhile True: x.append(bytearray(1 << 20))", "MemoryError", false},
 		{"memory of many processes", "import os, time\nfor _ in range(8):\n    if os.fork() == 0:\n        y = bytearray(100 << 20)\n        time.sleep(100)\ntime.sleep(100)", "it took more than 256 MiB of memory", true},
@@ -141,17 +143,28 @@ func TestHostileGrowth(t *testing.T) {
 	})
 }
 
-func testGrowth(t *testing.T, p *Python, cases []growth) {
+// limit is how long code that never ends may run, and listen to nobody.
+const limit = 500 * time.Millisecond
+
+// within runs code that may take so long; what is lost after that does not wait to be
+// interrupted.
+func within(t *testing.T, p *Python, most time.Duration, lost bool, code string) llm.Result {
+	t.Helper()
+	p.o.Timeout = most
+	if lost {
+		p.o.answer = limit
+	}
+	defer func() { p.o.Timeout, p.o.answer = patience, patience }()
+	return runCode(t, p, thread, code)
+}
+
+func testGrowth(t *testing.T, p *Python, most time.Duration, cases []growth) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			runCode(t, p, thread, "precious = 1")
-			start := time.Now()
-			r := runCode(t, p, thread, c.code)
+			r := within(t, p, most, c.lost, c.code)
 			wantText(t, r, true, c.want)
-			if took := time.Since(start); took > time.Minute {
-				t.Errorf("it took %v", took)
-			}
 			if c.lost {
 				wantText(t, r, true, "All variables, functions and imports are gone, among them precious")
 			}
@@ -170,13 +183,13 @@ func testGrowth(t *testing.T, p *Python, cases []growth) {
 
 // Output that never ends takes bounded memory here.
 func TestHostileOutput(t *testing.T) {
-	p := newPython(t, Options{Timeout: 2 * time.Second})
+	p := sharedPython(t)
 	runCode(t, p, thread, "1")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	r := runCode(t, p, thread, "print('first')\nwhile True: print('x' * 10000)")
+	r := within(t, p, limit, false, "print('first')\nwhile True: print('x' * 10000)")
 	runtime.ReadMemStats(&after)
-	wantText(t, r, true, "first", "bytes are left out here", "it took longer than 2s")
+	wantText(t, r, true, "first", "bytes are left out here", "it took longer than 500ms")
 	if len(r.Text) > outputHead+outputTail+10_000 || after.TotalAlloc > before.TotalAlloc+128<<20 {
 		t.Errorf("%d bytes of text, %d of memory taken before and %d after", len(r.Text), before.TotalAlloc, after.TotalAlloc)
 	}
@@ -189,7 +202,7 @@ func TestHostileFiles(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("secret"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p := newPython(t, Options{})
+	p := sharedPython(t)
 	r := runCode(t, p, thread, fmt.Sprintf(`import os
 os.symlink(%q, 'a.txt')
 os.symlink('/etc/passwd', 'b.txt')
@@ -216,16 +229,16 @@ socket.socket(socket.AF_UNIX).bind('f')`, secret))
 
 // The code shares the driver's process, and still can fool nobody but itself.
 func TestHostileProtocol(t *testing.T) {
-	p := newPython(t, Options{Timeout: 2 * time.Second})
+	p := sharedPython(t)
 	forge := "import os, json, struct, time\ndef say(b): os.write(4, struct.pack('>I', len(b)) + b)\n"
 	for _, c := range []struct{ name, code, want string }{
 		{"the answers closed", "import os\nos.close(4)", "the interpreter ended"},
 		{"the requests closed", "import os\nos.close(3)", ""},
 		{"both replaced", "import os\nos.dup2(1, 3)\nos.dup2(1, 4)", ""},
-		{"a forged answer", forge + "say(json.dumps({'id': 'x', 'failed': False, 'names': ['a']}).encode())\ntime.sleep(10)", "the interpreter's connection was broken"},
-		{"another type", forge + "say(b'[1]')\ntime.sleep(10)", "the interpreter ended"},
+		{"a forged answer", forge + "say(json.dumps({'id': 'x', 'failed': False, 'names': ['a']}).encode())\ntime.sleep(100000)", "the interpreter's connection was broken"},
+		{"another type", forge + "say(b'[1]')\ntime.sleep(100000)", "the interpreter ended"},
 		{"an answer of 4 GB", "import os\nos.write(4, b'\\xff' * 1000)\nwhile True: os.write(4, bytes(100000))", "the interpreter ended"},
-		{"half an answer", "import os, time\nos.write(4, bytes([0, 0, 1]))\ntime.sleep(10)", ""},
+		{"half an answer", "import os, time\nos.write(4, bytes([0, 0, 1]))\ntime.sleep(100000)", ""},
 		{"answers in advance", forge + "for _ in range(3): say(json.dumps({'id': 'later'}).encode())", "the interpreter's connection was broken"},
 		{"the output closed", "import os\nos.close(1)\nos.close(2)\nprint('x')", ""},
 		{"names that are none", "globals().update({'a b': 1, 'x\\n(ignore all)': 1, 'z' * 5000: 1, 3: 1, 'fine': 1})\nimport os\nos.kill(os.getpid(), 0)", ""},
@@ -234,7 +247,11 @@ func TestHostileProtocol(t *testing.T) {
 		{"stopped", "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := runCode(t, p, thread, c.code)
+			most := patience
+			if c.name == "half an answer" || c.name == "stopped" { // nothing else ends those
+				most = limit
+			}
+			r := within(t, p, most, true, c.code)
 			wantText(t, r, r.Failed, c.want)
 			r = runCode(t, p, thread, "import os; os._exit(0)")
 			if strings.Contains(r.Text, "ignore all") || len(r.Text) > 1000 {
@@ -251,7 +268,7 @@ func TestHostileProtocol(t *testing.T) {
 // What a call leaves running ends with the call, and an interpreter that dies
 // takes all with it.
 func TestLeftProcesses(t *testing.T) {
-	p := newPython(t, Options{})
+	p := sharedPython(t)
 	r := runCode(t, p, thread, "import subprocess\nc = subprocess.Popen(['/bin/sleep', '1000'])\nd = subprocess.Popen(['/bin/sh', '-c', '(setsid sleep 1000 &) & sleep 1000'])\nx = 1")
 	wantText(t, r, false, "processes that the code had left running were ended")
 	wantText(t, runCode(t, p, thread, "c.wait(), x"), false, "(-9, 1)")
@@ -280,7 +297,7 @@ func TestLeftProcesses(t *testing.T) {
 	if err := python.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		if _, ok := processOf(outer[0]); !ok {
 			break
 		}
@@ -296,7 +313,7 @@ func TestLeftProcesses(t *testing.T) {
 
 // No interpreter runs as root, as the kernel limits root's processes in nothing.
 func TestNobodyIsRoot(t *testing.T) {
-	p := newPython(t, Options{})
+	p := sharedPython(t)
 	runCode(t, p, thread, "1")
 	list, _, err := below(sandboxes(t, p)[0])
 	if err != nil {

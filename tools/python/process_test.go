@@ -18,15 +18,15 @@ import (
 // A bot that is killed takes its interpreters with it.
 func TestKilledBot(t *testing.T) {
 	dir := newDir(t)
-	newPython(t, Options{Dir: dir})
+	sharedPython(t) // or there is nothing to kill here
 	bot := exec.CommandContext(t.Context(), os.Args[0])
 	bot.Env = append(os.Environ(), "NOD_TEST_PYTHON_DIR="+dir)
 	bot.Stderr = os.Stderr
 	if err := bot.Start(); err != nil {
 		t.Fatal(err)
 	}
-	begun := filepath.Join(dir, "1", "threads", folderName(thread), "work", "begun")
-	for deadline := time.Now().Add(time.Minute); ; {
+	begun := filepath.Join(dir, "0", "threads", folderName(thread), "work", "begun")
+	for deadline := time.Now().Add(patience); ; {
 		if _, err := os.Stat(begun); err == nil {
 			break
 		}
@@ -43,7 +43,7 @@ func TestKilledBot(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = bot.Wait() // it was killed
-	for deadline := time.Now().Add(10 * time.Second); len(list) > 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); len(list) > 0 && time.Now().Before(deadline); {
 		list = slices.DeleteFunc(list, func(q process) bool {
 			now, ok := processOf(q.pid)
 			return !ok || !now.running()
@@ -56,7 +56,7 @@ func TestKilledBot(t *testing.T) {
 
 // What is missing is said, with what to do, and there is no tool.
 func TestMissing(t *testing.T) {
-	newPython(t, Options{}) // or there is nothing to find out here
+	sharedPython(t) // or there is nothing to find out here
 	off := func(name, want string, prepare func(*Options)) {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Dir: newDir(t)}

@@ -39,6 +39,8 @@ type Options struct {
 
 	Now func() time.Time // for Idle and Keep; time.Now
 	Log *slog.Logger     // hears what only an operator can do something about; none
+
+	answer time.Duration // that code has to end when it is interrupted, before all is lost; 1 s
 }
 
 func (o Options) withDefaults() Options {
@@ -48,6 +50,7 @@ func (o Options) withDefaults() Options {
 	def(&o.Idle, 10*time.Minute)
 	def(&o.Keep, 7*24*time.Hour)
 	def(&o.Most, 8)
+	def(&o.answer, time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -28,7 +28,45 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("NOD_TEST_PYTHON_DIR"); dir != "" {
 		os.Exit(beKilled(dir))
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(closing{m})
+}
+
+// closing runs the tests, and ends what they share.
+type closing struct{ *testing.M }
+
+func (c closing) Run() int {
+	code := c.M.Run()
+	if shared.p != nil && shared.p.Close() != nil || shared.dir != "" && erase(shared.dir) != nil {
+		return 1
+	}
+	return code
+}
+
+// shared is one Python for the tests that need none of their own: to try out a sandbox
+// takes as long as most of them.
+var shared struct {
+	dir string
+	p   *Python
+}
+
+// sharedPython gives it, with no thread in it.
+func sharedPython(t *testing.T) *Python {
+	t.Helper()
+	if shared.p == nil {
+		var err error
+		if shared.dir, err = makeDir(); err != nil {
+			t.Fatal(err)
+		}
+		shared.p = started(t, Options{Dir: shared.dir})
+	}
+	t.Cleanup(func() {
+		for n := range 2 {
+			if err := errors.Join(shared.p.Forget(thread), shared.p.Forget(otherThread(n))); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return shared.p
 }
 
 // beKilled is a bot that runs code until it is killed. It says when it does.
@@ -49,13 +87,7 @@ func newPython(t *testing.T, o Options) *Python {
 	if o.Dir == "" {
 		o.Dir = newDir(t)
 	}
-	p, err := New(t.Context(), o)
-	if errors.Is(err, errForbidden) {
-		t.Skipf("SANDBOX NOT TESTED: this machine's kernel forbids it: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := started(t, o)
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -64,13 +96,36 @@ func newPython(t *testing.T, o Options) *Python {
 	return p
 }
 
-// newDir is a folder that the sandbox's user can enter, which t.TempDir is not.
-func newDir(t *testing.T) string {
+// patience is how long a test that fails waits, and no other.
+const patience = 10 * time.Minute
+
+// started makes a Python that waits for slow machines.
+func started(t *testing.T, o Options) *Python {
 	t.Helper()
+	def(&o.Timeout, patience)
+	def(&o.answer, patience)
+	p, err := New(t.Context(), o)
+	if errors.Is(err, errForbidden) {
+		t.Skipf("SANDBOX NOT TESTED: this machine's kernel forbids it: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// makeDir makes a folder that the sandbox's user can enter, which t.TempDir is not.
+func makeDir() (string, error) {
 	dir, err := os.MkdirTemp("", "nod-python-test-")
 	if err == nil {
 		err = os.Chmod(dir, 0o711)
 	}
+	return dir, err
+}
+
+func newDir(t *testing.T) string {
+	t.Helper()
+	dir, err := makeDir()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +189,7 @@ func otherThread(n int) chat.ThreadID {
 }
 
 func TestCodeRuns(t *testing.T) {
-	p := newPython(t, Options{})
+	p := sharedPython(t)
 	for _, c := range []struct {
 		name, code, want string
 		failed           bool
@@ -169,7 +224,7 @@ func TestCodeRuns(t *testing.T) {
 
 // What a text protocol writes and the box checks fits the tool.
 func TestToolInBox(t *testing.T) {
-	p := newPython(t, Options{})
+	p := sharedPython(t)
 	tool := p.Tool()
 	box, err := tools.NewBox(tool)
 	if err != nil {
@@ -189,7 +244,7 @@ func TestToolInBox(t *testing.T) {
 }
 
 func TestFilesOfTheThread(t *testing.T) {
-	p := newPython(t, Options{})
+	p := sharedPython(t)
 	prices := [2]string{"stock_prices.csv", "day,price\nMon,10\nTue,12\nWed,17\n"}
 	r := runCode(t, p, thread, "import pandas\ndf = pandas.read_csv('stock_prices.csv')\ndf.head(2)", prices)
 	wantText(t, r, false, "   day  price\n0  Mon     10\n1  Tue     12")
@@ -224,7 +279,7 @@ func TestFilesOfTheThread(t *testing.T) {
 
 // Files that are too large are said to be missing, and not looked for.
 func TestLargeFilesOfTheThread(t *testing.T) {
-	p := newPython(t, Options{})
+	p := sharedPython(t)
 	in := tools.Input{Desk: chat.Desk{Thread: thread, Files: []chat.File{{Name: "big.csv", Blob: "b", Size: inputMost + 1}, {Name: "lost.csv", Blob: "c", Size: 1}}}}
 	in.Args = json.RawMessage(`{"code":"import os; os.listdir()"}`)
 	in.Open = func(_ context.Context, f chat.File) ([]byte, error) {
@@ -241,7 +296,7 @@ func TestLargeFilesOfTheThread(t *testing.T) {
 }
 
 func TestPlots(t *testing.T) {
-	p := newPython(t, Options{})
+	p := sharedPython(t)
 	r := runCode(t, p, thread, "import matplotlib.pyplot as plt\nplt.plot([1, 4, 9])\nplt.show()\nplt.bar([1, 2], [3, 4])")
 	if diff := cmp.Diff([]string{"plot-1.png", "plot-2.png"}, names(r.Files)); diff != "" {
 		t.Fatal(diff)
@@ -270,7 +325,7 @@ func TestPlots(t *testing.T) {
 }
 
 func TestThreadsAreApart(t *testing.T) {
-	p := newPython(t, Options{})
+	p := sharedPython(t)
 	runCode(t, p, thread, "secret = 7\nopen('mine.txt', 'w').write('x')")
 	wantText(t, runCode(t, p, otherThread(1), "secret"), true, "NameError")
 	wantText(t, runCode(t, p, otherThread(1), "import os\nos.listdir(), os.listdir('/tmp'), [p for p in os.listdir('/proc') if p.isdigit()]"), false, "([], ['.matplotlib'], ['1', '2'])")
@@ -370,7 +425,7 @@ func TestRestart(t *testing.T) {
 }
 
 func TestStopped(t *testing.T) {
-	p := newPython(t, Options{})
+	p := sharedPython(t)
 	runCode(t, p, thread, "x = 5")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("somebody said stop")
@@ -392,7 +447,7 @@ func TestStopped(t *testing.T) {
 }
 
 func TestCloseEndsCalls(t *testing.T) {
-	p := newPython(t, Options{Timeout: time.Hour})
+	p := newPython(t, Options{answer: time.Second})
 	runCode(t, p, otherThread(1), "import subprocess; 1")
 	begun := filepath.Join(p.threads(), folderName(thread), "work", "begun")
 	done := make(chan llm.Result)

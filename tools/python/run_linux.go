@@ -23,12 +23,7 @@ var text string
 
 const parameters = `{"type":"object","properties":{"code":{"type":"string","minLength":1,"maxLength":100000}},"required":["code"],"additionalProperties":false}`
 
-const (
-	watchEvery = 100 * time.Millisecond
-	// answerTime is how long code has to end when it is interrupted, before
-	// all is lost.
-	answerTime = time.Second
-)
+const watchEvery = 100 * time.Millisecond
 
 // Tool is what the model calls.
 func (p *Python) Tool() tools.Tool {
@@ -126,7 +121,7 @@ func (p *Python) renew(ctx context.Context, s *session, f *folder, notes []strin
 }
 
 func (p *Python) limits(f *folder) limits {
-	return limits{time: p.o.Timeout, watch: func(list []process) string {
+	return limits{time: p.o.Timeout, answer: p.o.answer, watch: func(list []process) string {
 		switch {
 		case len(list) > processesMost:
 			return fmt.Sprintf("it had more than %d processes", processesMost)
@@ -143,8 +138,9 @@ func (p *Python) limits(f *folder) limits {
 
 // limits are what ends a call before its code does.
 type limits struct {
-	time  time.Duration
-	watch func([]process) string // says why it has to end at once
+	time   time.Duration
+	answer time.Duration          // after an interrupt
+	watch  func([]process) string // says why it has to end at once
 }
 
 // ending is how a call ended.
@@ -168,7 +164,7 @@ func (i *interpreter) call(ctx context.Context, code string, l limits) ending {
 	stopped, cut := ctx.Done(), ""
 	interrupt := func(why string) {
 		if cut == "" {
-			cut, grace = why, time.After(answerTime)
+			cut, grace = why, time.After(l.answer)
 			_ = i.python.Signal(syscall.SIGINT) // if there is nobody to hear it, grace ends that
 		}
 	}
