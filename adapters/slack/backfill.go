@@ -141,8 +141,7 @@ func (a *Adapter) overlooked(ctx context.Context, overlap time.Duration) error {
 }
 
 // since is from when on everything has to be looked for. Where that was never
-// noted, as by an earlier version, it is since something was heard anywhere; it is
-// zero where nothing ever was.
+// noted it is since something was heard anywhere; it is zero where nothing ever was.
 func (a *Adapter) since(ctx context.Context, marks []chat.Watermark, overlap time.Duration) (time.Time, error) {
 	since, err := a.listened.Since(ctx)
 	if since.IsZero() && len(marks) > 0 {
