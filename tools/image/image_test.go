@@ -243,9 +243,9 @@ func TestSlow(t *testing.T) {
 	})
 	defer close(stop)
 	i := imagerOf(t, Options{BaseURL: url})
-	i.api.Client.Timeout = 50 * time.Millisecond
+	i.api.Client.Timeout = time.Second
 	got, err := makeImage(t, i, `{"prompt":"x"}`)
-	if err == nil || !strings.Contains(got.Text, "does not answer in time. Whether a picture was made") || requests.Load() != 1 {
+	if err == nil || !strings.Contains(got.Text, "does not answer in time. Whether a picture was made") || requests.Load() > 1 {
 		t.Errorf("%d requests, %v: %s", requests.Load(), err, got.Text)
 	}
 }
