@@ -13,7 +13,7 @@ var raced bool
 func TestEpisodes(t *testing.T) {
 	turns := 10_000
 	if testing.Short() || raced {
-		turns = 1000
+		turns = 500
 	}
 	r, err := Run(Options{Seed: 1, Turns: turns, Small: true})
 	if err != nil {
@@ -26,7 +26,11 @@ func TestEpisodes(t *testing.T) {
 
 // An episode is a function of its seed, to the last entry of every log.
 func TestSameSeedSameWorld(t *testing.T) {
-	for seed := range uint64(10) {
+	seeds := uint64(10)
+	if testing.Short() || raced {
+		seeds = 4
+	}
+	for seed := range seeds {
 		var one, two bytes.Buffer
 		Trace(seed, &one, false)
 		Trace(seed, &two, false)
