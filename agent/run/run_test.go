@@ -440,7 +440,7 @@ func TestLogsHoldNoText(t *testing.T) {
 func TestStoreDownAndBack(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
-	store, err := redis.Open(t.Context(), srv.URL(), redis.Options{Lease: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	store, err := redis.Open(t.Context(), srv.URL(), redis.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// patience bounds how long a server may take to start, or a cluster to agree.
-const patience = 30 * time.Second
+// patience bounds how long a server may take to start, or a cluster to agree. Only a
+// failing test waits for it.
+const patience = 5 * time.Minute
 
 // Server is a redis-server process.
 type Server struct {

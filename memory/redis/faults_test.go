@@ -161,18 +161,15 @@ func TestServerKilled(t *testing.T) {
 	traffic(t, stores, func() {
 		for range 2 {
 			server.Kill(t)
-			start := time.Now()
-			if err := stores[0].Ping(within(t)); err == nil {
-				t.Error("Ping of a dead server: no error")
+			ctx := within(t)
+			if err := stores[0].Ping(ctx); err == nil || ctx.Err() != nil {
+				t.Errorf("Ping of a dead server: %v, want an error long before its time is over", err)
 			}
 			short, cancel := context.WithTimeout(t.Context(), time.Second)
 			if _, err := stores[0].Put(short, someThread, text("lost")); err == nil {
 				t.Error("Put to a dead server: no error")
 			}
 			cancel()
-			if d := time.Since(start); d > 30*time.Second {
-				t.Errorf("the errors came after %v", d)
-			}
 			server.Restart(t)
 		}
 	})
@@ -255,12 +252,18 @@ func TestReplicaFallsShort(t *testing.T) {
 		t.Errorf("%d entries in the run's log, want 1", len(run.Log))
 	}
 	replica.Resume(t)
-	if _, err := s.Commit(within(t), run, started); err != nil {
-		t.Errorf("the same commit again: %v", err)
+	confirmed := func(b memory.Body) { // on a slow machine a replica may take longer than a commit waits
+		t.Helper()
+		_, err := s.Commit(within(t), run, b)
+		for errors.Is(err, errReplicas) {
+			_, err = s.Commit(within(t), run, b)
+		}
+		if err != nil {
+			t.Errorf("the same commit again: %v", err)
+		}
 	}
-	if _, err := s.Commit(within(t), run, memory.Ended{Turn: 1}); err != nil {
-		t.Errorf("Commit: %v", err)
-	}
+	confirmed(started)
+	confirmed(memory.Ended{Turn: 1})
 	log, err := s.Read(within(t), someThread)
 	if err != nil || len(log) != 3 || log[1].Body != started {
 		t.Errorf("Read = %v, %v, want Started once", log, err)

@@ -139,7 +139,7 @@ func do(t *testing.T, server *redistest.Server, args ...any) {
 func TestFullServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	s := openStore(t, server.URL(), Options{Logger: quiet, Lease: time.Second})
+	s := openStore(t, server.URL(), Options{Logger: quiet})
 	mustPut(t, s, text("one"))
 	run := mustClaim(t, s)
 	mustCommit(t, s, run, memory.Opened{Turn: 1})
@@ -189,7 +189,7 @@ func TestAwayAtTheStart(t *testing.T) {
 func TestDamagedThread(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	s := openStore(t, server.URL(), Options{Logger: quiet, Lease: time.Second})
+	s := openStore(t, server.URL(), Options{Logger: quiet})
 	beside := func(i int) chat.ThreadID {
 		return chat.ThreadID{Platform: someThread.Platform, Channel: someThread.Channel, Root: fmt.Sprint("beside", i)}
 	}

@@ -14,6 +14,7 @@ import (
 	"nod/chat"
 	"nod/internal/redistest"
 	"nod/memory"
+	"nod/memory/storetest"
 )
 
 // crew puts messages and runs a side effect for each, as agent/run does: whatever
@@ -108,7 +109,7 @@ func onceEach(t *testing.T, url string, disturb func()) {
 	c := &crew{t: t, ctx: within(t), effects: map[string]int{}}
 	var stores []*Store
 	for range 2 {
-		stores = append(stores, openStore(t, url, Options{Lease: 2 * time.Second, Logger: quiet}))
+		stores = append(stores, openStore(t, url, Options{Lease: 5 * time.Second, Logger: quiet}))
 	}
 	claims, stop := context.WithCancel(c.ctx)
 	defer stop()
@@ -269,7 +270,7 @@ func TestPutWaitsForReplicas(t *testing.T) {
 		}
 	}
 	replica.Resume(t)
-	if _, err := put(30 * time.Second); err != nil {
+	if _, err := put(storetest.Patience); err != nil {
 		t.Errorf("Put: %v", err)
 	}
 	if log := mustClaim(t, s).Log; len(log) != 1 {
@@ -295,7 +296,7 @@ func TestCommitWaitsForReplicas(t *testing.T) {
 		_, err := s.Commit(ctx, run, b)
 		return err
 	}
-	if err := commit(memory.Posted{Key: "steps/1"}, 30*time.Second); err != nil {
+	if err := commit(memory.Posted{Key: "steps/1"}, storetest.Patience); err != nil {
 		t.Errorf("Commit of what was posted: %v", err)
 	}
 	if err := s.Ping(within(t)); !errors.Is(err, errReplicas) {
@@ -308,7 +309,7 @@ func TestCommitWaitsForReplicas(t *testing.T) {
 			t.Errorf("Commit of %s: no error while no replica has it", b.Kind())
 		}
 		replica.Resume(t)
-		if err := commit(b, 30*time.Second); err != nil {
+		if err := commit(b, storetest.Patience); err != nil {
 			t.Errorf("Commit of %s: %v", b.Kind(), err)
 		}
 		replica.Pause(t)

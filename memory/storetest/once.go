@@ -203,7 +203,7 @@ func dueOnce(t *testing.T, open Open) {
 // Two processes that both think that they have a thread: one log comes of it. Of
 // two commits on one log the second is refused, whoever has the lease.
 func oneLog(t *testing.T, open Open) {
-	in := open(t, Options{Lease: time.Second})
+	in := open(t, Options{Lease: lease})
 	if in.Replica == nil {
 		t.Skip("the store serves one process")
 	}

@@ -56,7 +56,11 @@ type Open func(t *testing.T, o Options) Instance
 
 // Patience is how long the suite waits for what has to happen soon. It is
 // generous, since only a failing test waits for it.
-const Patience = time.Minute
+const Patience = 5 * time.Minute
+
+// lease is long enough that a busy machine renews it in time, and short enough to be
+// waited for where a process died.
+const lease = 2 * time.Second
 
 // Run runs the whole suite.
 func Run(t *testing.T, open Open) {

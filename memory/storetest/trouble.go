@@ -30,7 +30,7 @@ func odd() []memory.Body {
 // An entry that can't be read is in the log as that, wherever it came from, and
 // no other thread notices.
 func brokenEntries(t *testing.T, open Open) {
-	in := open(t, Options{Lease: time.Second})
+	in := open(t, Options{Lease: lease})
 	s := in.Store
 	bad := thread("bad")
 	var want []memory.Body
@@ -333,7 +333,7 @@ func ping(t *testing.T, open Open) {
 
 // A note is what was noted last, over a restart, until it is erased.
 func notes(t *testing.T, open Open) {
-	in := open(t, Options{Lease: time.Second})
+	in := open(t, Options{Lease: lease})
 	want := func(s memory.Notes, name, want string) {
 		t.Helper()
 		got, err := s.Noted(patient(t), name)
