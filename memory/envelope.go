@@ -3,8 +3,6 @@ package memory
 import (
 	"encoding/json"
 	"fmt"
-
-	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
 // skipped are the kinds that a build which does not know them may leave out:
@@ -31,7 +29,7 @@ var decoders = map[string]func(json.RawMessage) (Body, error){
 
 func decode[T Body](raw json.RawMessage) (Body, error) {
 	var b T
-	err := jsonv1.Unmarshal(raw, &b)
+	err := json.Unmarshal(raw, &b)
 	return b, err
 }
 
@@ -56,18 +54,18 @@ func Encode(b Body) ([]byte, error) {
 	case Broken:
 		return b.Raw, nil
 	}
-	raw, err := jsonv1.Marshal(b)
+	raw, err := json.Marshal(b)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", b.Kind(), err)
 	}
-	return jsonv1.Marshal(wire{b.Kind(), version, skipped[b.Kind()], raw})
+	return json.Marshal(wire{b.Kind(), version, skipped[b.Kind()], raw})
 }
 
 // Decode reads what Encode wrote, in this version or in another. What it can't
 // read is a [Broken]: one entry is never the trouble of others.
 func Decode(data []byte) Body {
 	var w wire
-	if err := jsonv1.Unmarshal(data, &w); err != nil || w.Kind == "" {
+	if err := json.Unmarshal(data, &w); err != nil || w.Kind == "" {
 		return broken(data, "envelope", err)
 	}
 	read, ok := decoders[w.Kind]

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
 // envelope is one frame of Socket Mode
@@ -35,13 +33,13 @@ func readEnvelope(frame []byte) (envelope, error) {
 			Event   *event `json:"event"`
 		} `json:"payload"`
 	}
-	err := jsonv1.Unmarshal(frame, &whole)
+	err := json.Unmarshal(frame, &whole)
 	in := whole.Payload
 	if err == nil && whole.Type == "events_api" && in.Type != rateLimited && in.Event != nil {
 		return envelope{Type: whole.Type, EnvelopeID: whole.EnvelopeID, RetryAttempt: whole.RetryAttempt, event: in.Event, id: in.EventID}, nil
 	}
 	var env envelope
-	if err := jsonv1.Unmarshal(frame, &env); err != nil {
+	if err := json.Unmarshal(frame, &env); err != nil {
 		return env, malformed("frame", err)
 	}
 	return env, nil
@@ -165,7 +163,7 @@ func malformed(what string, err error) error {
 func readEvent(payload json.RawMessage) (callback, event, error) {
 	var c callback
 	var ev event
-	if err := jsonv1.Unmarshal(payload, &c); err != nil {
+	if err := json.Unmarshal(payload, &c); err != nil {
 		return c, ev, malformed("payload", err)
 	}
 	if c.Type == rateLimited {
@@ -174,12 +172,12 @@ func readEvent(payload json.RawMessage) (callback, event, error) {
 	if len(c.Event) == 0 {
 		return c, ev, malformed("no event in it", nil)
 	}
-	if err := jsonv1.Unmarshal(c.Event, &ev); err != nil {
+	if err := json.Unmarshal(c.Event, &ev); err != nil {
 		// Some events that are of no interest have other shapes.
 		var kind struct {
 			Type string `json:"type"`
 		}
-		if jsonv1.Unmarshal(c.Event, &kind) == nil && kind.Type != "" && !handled[kind.Type] {
+		if json.Unmarshal(c.Event, &kind) == nil && kind.Type != "" && !handled[kind.Type] {
 			return c, event{Type: kind.Type}, nil
 		}
 		return c, ev, malformed("event", err)
@@ -215,7 +213,7 @@ func (ev event) check() error {
 // on says what a reaction is on; ok is false when that is no message.
 func (ev event) on() (item, bool) {
 	var it item
-	if err := jsonv1.Unmarshal(ev.Item, &it); err != nil || it.Type != "message" || it.Channel == "" || it.TS == "" {
+	if err := json.Unmarshal(ev.Item, &it); err != nil || it.Type != "message" || it.Channel == "" || it.TS == "" {
 		return it, false
 	}
 	return it, true

@@ -15,8 +15,6 @@ import (
 	"strings"
 	"time"
 
-	jsonv1 "github.com/go-json-experiment/json/v1"
-
 	"nod/chat/outbox"
 )
 
@@ -139,7 +137,7 @@ func (r request) read(resp *http.Response) error {
 		return &lostError{r.method, err}
 	}
 	var said apiError
-	if err := jsonv1.Unmarshal(body, &said); err != nil {
+	if err := json.Unmarshal(body, &said); err != nil {
 		return &lostError{r.method, fmt.Errorf("status %d, not understood", resp.StatusCode)}
 	}
 	said.Method = r.method
@@ -155,7 +153,7 @@ func (r request) read(resp *http.Response) error {
 	if r.answer == nil {
 		return nil
 	}
-	if err := jsonv1.Unmarshal(body, r.answer); err != nil {
+	if err := json.Unmarshal(body, r.answer); err != nil {
 		return &lostError{r.method, errors.New("the answer is not understood")}
 	}
 	return nil

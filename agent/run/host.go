@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"nod/internal/stack"
 )
 
 // Host is the ground on which a process stands: its clock, and what goes on
@@ -42,7 +40,6 @@ func (Goroutines) Now() time.Time { return time.Now() }
 // Go implements Host. Whatever is begun talks to the store or to some server.
 func (Goroutines) Go(f func()) {
 	go func() {
-		stack.Grow()
 		f()
 	}()
 }

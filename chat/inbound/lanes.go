@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"nod/internal/stack"
 )
 
 // Lanes have events put: those of one lane one after the other, in the order in
@@ -43,7 +41,6 @@ func (l *Lanes) Run(ctx context.Context, lane string, patience time.Duration, do
 	l.last[lane] = mine
 	l.mu.Unlock()
 	l.all.Go(func() {
-		stack.Grow()
 		defer func() { <-l.slots }()
 		defer cancel()
 		defer l.leave(lane, mine)

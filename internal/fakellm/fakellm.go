@@ -12,8 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	jsonv2 "github.com/go-json-experiment/json"
 )
 
 // Message is a message of a request, as far as a test looks at it.
@@ -125,7 +123,7 @@ func (s *Server) Refused() []string {
 
 func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	var req Request
-	if err := jsonv2.UnmarshalRead(r.Body, &req); err != nil {
+	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	jsonv1 "github.com/go-json-experiment/json/v1"
 	openai "github.com/sashabaranov/go-openai"
 
 	"nod/llm"
@@ -98,8 +97,8 @@ type completion struct {
 // add takes in a piece. Its errors are failures.
 func (c *completion) add(raw []byte) error {
 	var k chunk
-	odd := new(jsonv1.UnmarshalTypeError) // the rest of the piece is still read
-	if err := jsonv1.Unmarshal(raw, &k); err != nil && !errors.As(err, &odd) {
+	odd := new(json.UnmarshalTypeError) // the rest of the piece is still read
+	if err := json.Unmarshal(raw, &k); err != nil && !errors.As(err, &odd) {
 		if c.finish != "" {
 			return nil // the answer is whole; this would have been the usage
 		}
