@@ -47,8 +47,8 @@ func TestGatewayFaults(t *testing.T) {
 			c.Cut()
 		}, true, 0},
 		{"session forgotten", fakediscord.Options{}, func(o *office, c *fakediscord.Connection) { o.fake.ForgetSessions(); c.Cut() }, false, 0},
-		{"no acks", fakediscord.Options{Heartbeat: time.Second}, func(_ *office, c *fakediscord.Connection) { c.StopAcks() }, true, 4000},
-		{"frozen", fakediscord.Options{Heartbeat: time.Second}, func(_ *office, c *fakediscord.Connection) { c.Freeze() }, true, 0},
+		{"no acks", fakediscord.Options{Heartbeat: 200 * time.Millisecond}, func(_ *office, c *fakediscord.Connection) { c.StopAcks() }, true, 4000},
+		{"frozen", fakediscord.Options{Heartbeat: 200 * time.Millisecond}, func(_ *office, c *fakediscord.Connection) { c.Freeze() }, true, 0},
 		{"handshake fails", fakediscord.Options{}, func(o *office, c *fakediscord.Connection) {
 			o.fake.Inject(fakediscord.Fault{Route: fakediscord.GatewayRoute, Times: 2, Status: 503})
 			c.Cut()

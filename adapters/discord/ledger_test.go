@@ -38,6 +38,7 @@ func build(t *testing.T, f fakediscord.Options) *office {
 	if f.Deadline == 0 { // a busy machine is slower than Discord is patient
 		f.Deadline = ledger.Longest
 	}
+	f.Silence = ledger.Longest
 	o := &office{t: t, fake: fakediscord.Start(t, f), in: ledger.New()}
 	o.ada, o.bob, o.cleo = o.fake.AddUser("ada", "Ada"), o.fake.AddUser("bob", ""), o.fake.AddUser("cleo", "")
 	o.guild = o.fake.AddGuild("works", o.cleo, o.ada, o.bob)

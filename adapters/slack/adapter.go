@@ -62,7 +62,7 @@ type Options struct {
 	Now     func() time.Time
 
 	AckTimeout   time.Duration // for putting one event; default 2.5 s, as Slack waits 3 s
-	NameWait     time.Duration // a message waits no longer for the names in it; default 800 ms
+	NameWait     time.Duration // a message waits no longer for the names in it, and for those of a whole thread four times as long; default 800 ms
 	Trigger      time.Duration // a click lets a window be opened for so long; default 2.8 s, as Slack takes 3 s
 	PingInterval time.Duration // a socket without a ping for so long is replaced; default 30 s
 	Stagger      time.Duration // between the first connections; default 10 s

@@ -19,7 +19,7 @@ func TestQuotedSlowly(t *testing.T) {
 	for _, tt := range []struct {
 		latency time.Duration
 		length  int
-	}{{300 * time.Millisecond, 8}, {900 * time.Millisecond, 8}, {100 * time.Millisecond, 1100}} {
+	}{{300 * time.Millisecond, 8}, {100 * time.Millisecond, 1100}} {
 		t.Run(fmt.Sprint(tt.latency, tt.length), func(t *testing.T) {
 			t.Parallel()
 			o := open(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace = 1000; o.Follow = "mentions" })

@@ -95,7 +95,7 @@ func (a *Adapter) quoted(ctx context.Context, thread chat.ThreadID, ev event, ho
 	for _, m := range msgs {
 		ids = append(append(ids, m.User), mentioned(m.Text)...)
 	}
-	a.learn(ctx, quoteNames, ids)
+	a.learn(ctx, 4*a.o.NameWait, ids)
 	w := a.words(ctx)
 	w.self = ""
 	var out []chat.Quote

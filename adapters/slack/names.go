@@ -37,7 +37,6 @@ const (
 	mostNames  = 10_000
 	nameStays  = time.Hour
 	namelessIn = 5 * time.Minute // an id that has no name is asked for again after
-	quoteNames = 3 * time.Second // for those of a whole thread
 	mostLearnt = 8               // at once
 )
 

@@ -348,7 +348,7 @@ func (c *Connection) Thaw() {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	c.frozen = false
-	c.beat.Reset(2 * c.server.options.Heartbeat)
+	c.beat.Reset(c.server.options.Silence)
 	c.nudge()
 }
 

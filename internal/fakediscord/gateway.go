@@ -137,7 +137,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/resume") {
 		s.stats.ByResume++
 	}
-	c.beat = time.AfterFunc(2*s.options.Heartbeat, c.silent)
+	c.beat = time.AfterFunc(s.options.Silence, c.silent)
 	s.running.Go(c.write)
 	s.running.Go(c.read)
 	c.greet(r)
@@ -323,7 +323,7 @@ func (c *Connection) receive(data []byte) {
 	case err != nil || p.Op == nil || len(data) > largestPayload:
 		c.push(frame{close: 4002, text: "Error while decoding payload."})
 	case *p.Op == 1:
-		c.beat.Reset(2 * s.options.Heartbeat)
+		c.beat.Reset(s.options.Silence)
 		s.stats.Beats++
 		if c.resumes && string(p.D) == "null" {
 			s.stats.Blind++

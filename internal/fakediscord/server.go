@@ -43,6 +43,7 @@ type Options struct {
 	Public     bool          // anybody may invite the bot
 	OldApp     bool          // the application is of a time when it had another id than its bot
 	Heartbeat  time.Duration // heartbeat interval; 41.25 s when 0
+	Silence    time.Duration // a session without a heartbeat for so long is over; twice Heartbeat when 0
 	Shards     int           // how many shards GET /gateway/bot recommends; 1 when 0
 
 	NoLimits      bool          // no rate limit at all
@@ -61,6 +62,7 @@ func (o *Options) defaults() {
 	set(&o.Name, "nod")
 	set(&o.Invite, Usual)
 	set(&o.Heartbeat, 41250*time.Millisecond)
+	set(&o.Silence, 2*o.Heartbeat)
 	set(&o.Shards, 1)
 	set(&o.LimitScale, 1)
 	set(&o.NonceWindow, 3*time.Minute)
