@@ -87,6 +87,7 @@ sim: ## plays episodes in which everything goes wrong: see internal/sim
 	@go run ./internal/sim/simulate -turns $(TURNS) -seed $(SEED)
 
 long: fuzz bench mutants ## what takes longer than make test may: hours
+	NOD_LONG=1 go test -count=1 -timeout 120m ./agent/run ./internal/crash ./memory/redis  # every boundary of the walks
 	@$(MAKE) --no-print-directory sim TURNS=1000000
 	go test ./agent -run 'Approvals|Grants|Forbidden' -rapid.checks=100000 -timeout 60m
 	go test ./agent -run 'Prompt|StablePrefix|Trim' -rapid.checks=10000 -turns=3000 -timeout 60m

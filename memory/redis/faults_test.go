@@ -179,6 +179,7 @@ var quiet = slog.New(slog.DiscardHandler)
 
 // When a master dies, its replica takes its place, found by way of a sentinel.
 func TestFailover(t *testing.T) {
+	notShort(t)
 	t.Parallel()
 	master := redistest.Start(t)
 	master.Replica(t)

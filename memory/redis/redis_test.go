@@ -84,6 +84,7 @@ func TestContract(t *testing.T) {
 }
 
 func TestContractOnCluster(t *testing.T) {
+	notShort(t)
 	t.Parallel()
 	var addrs []string
 	for _, s := range redistest.Cluster(t, 3) {
@@ -102,6 +103,7 @@ func TestContractOverSentinel(t *testing.T) {
 // The contract holds when the first answer to every script is lost on the way:
 // each is sent again, and done once. Counters are not sent again.
 func TestContractWithLostAnswers(t *testing.T) {
+	notShort(t)
 	t.Parallel()
 	server := redistest.Start(t)
 	lost := &losing{}
@@ -143,6 +145,14 @@ func (l *losing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		l.n.Add(1)
 		cmd.SetErr(io.ErrUnexpectedEOF)
 		return io.ErrUnexpectedEOF
+	}
+}
+
+// notShort skips, under -short, what starts several servers and waits for them.
+func notShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("several servers, and seconds of waiting for them: make test")
 	}
 }
 

@@ -237,6 +237,7 @@ func TestPlannedFailoverOfThree(t *testing.T) {
 // A master dies that was cut off from its replica before: what it took meanwhile
 // was not taken for kept.
 func TestFailoverAfterACut(t *testing.T) {
+	notShort(t)
 	t.Parallel()
 	master := redistest.Start(t)
 	replica := master.Replica(t)
@@ -353,6 +354,7 @@ func TestSentinels(t *testing.T) {
 // One server of a cluster stands still: the leases of the others go on, and what
 // they hold is not given away.
 func TestOneOfAClusterStandsStill(t *testing.T) {
+	notShort(t)
 	t.Parallel()
 	nodes := redistest.Cluster(t, 3)
 	var hosts []string
