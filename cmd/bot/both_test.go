@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"testing"
-	"time"
 
 	"nod/internal/fakediscord"
 	"nod/internal/fakeslack"
@@ -72,10 +71,11 @@ func TestTwoProcessesTwoPlatforms(t *testing.T) {
 		}
 		return open == 0
 	})
-	<-time.After(200 * time.Millisecond) // a second post would have come by now
 	for _, w := range worlds {
-		for _, p := range at[w] {
-			for _, words := range []string{"The tool says", "You said", "sha256", "1 step ·"} {
+		for i, p := range at[w] {
+			again := fmt.Sprintf("and again %d", i)
+			on(w).find(w.mentionIn("ada", p, again), "You said", again) // a second post would have come by now
+			for _, words := range []string{"The tool says", fmt.Sprintf("You said: hello %d", i), "sha256", "1 step ·"} {
 				if c := on(w).count(p, words); c > 1 {
 					t.Errorf("%d messages with %q: %q", c, words, w.posts(p))
 				}

@@ -6,9 +6,9 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
-	"time"
 
 	"nod/chat/catchup"
+	"nod/internal/crash"
 	"nod/internal/fakediscord"
 	"nod/internal/fakeslack"
 	"nod/internal/redistest"
@@ -72,9 +72,6 @@ func TestSlackKillWalk(t *testing.T) {
 
 // The same on Redis, with calls that take as long as Slack's do.
 func TestSlackKillWalkSlowly(t *testing.T) {
-	if testing.Short() {
-		t.Skip("as slow as Slack is")
-	}
 	t.Parallel()
 	killWalk(t, "redis", func(t *testing.T) world { return newSlackWorld(t, fakeslack.Options{NoLimits: true, Slow: true}) })
 }
@@ -84,7 +81,7 @@ func TestDiscordKillWalk(t *testing.T) {
 	killWalk(t, "", func(t *testing.T) world { return newDiscordWorld(t, fakediscord.Options{NoLimits: true}) })
 }
 
-// killWalk kills the program at every call of the platform's API, before and
+// killWalk kills the program at calls of the platform's API (crash.Points), before and
 // after the call had its effect. A turn with an approval still ends with one
 // answer, one steps message at the most, one approval message that shows its
 // outcome, and one deployment at the most.
@@ -100,7 +97,8 @@ func killWalk(t *testing.T, store string, newWorld func(t *testing.T) world) {
 	if calls < 6 {
 		t.Fatalf("a turn makes %d calls: the walk does not see it", calls)
 	}
-	for i := range calls {
+	for _, n := range crash.Points(calls, 5) {
+		i := n - 1
 		for _, after := range []bool{false, true} {
 			if store != "" && after == (i%2 == 0) {
 				continue // as slow as Slack is: one side of each call is enough
@@ -139,8 +137,8 @@ func killAt(t *testing.T, w world, store string, i int, after bool) (calls int) 
 		return n.count(at, "The tool says") > 0 && n.folded(at) && n.count(at, "Approved by") > 0 // which stands on its own card
 	})
 	calls = w.calls() - ready
-	<-time.After(200 * time.Millisecond) // a second post would have come by now
 	release()
+	n.find(w.mentionIn("ada", at, "and again"), "You said", "and again") // a second post would have come by now
 	n.checkOnce(at, i)
 	return calls
 }

@@ -4,10 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"nod/internal/crash"
 )
 
 // The program, as somebody types it: every script is a session at a shell.
@@ -33,8 +38,30 @@ func setFormat(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(errors.Join(err, db.Close()))
 }
 
+// points gives those of a list that a walk tries: a third of them, evenly spread; three
+// under -short, and all with NOD_LONG=1, as in make long.
+func points[T any](all []T) (out []T) {
+	for _, n := range crash.Points(len(all), (len(all)+2)/3) {
+		out = append(out, all[n-1])
+	}
+	return out
+}
+
+// tests are all of this package. They wait more than they work, so that more of them run
+// at a time than there are processors.
+type tests struct{ *testing.M }
+
+func (m tests) Run() int {
+	flag.Parse()
+	if given := flag.Lookup("test.parallel"); given.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = given.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0))) // it is a number
+	}
+	defer closeBrowser()
+	return m.M.Run()
+}
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tests{m}, map[string]func(){
 		"bot":       main,
 		"mcpserver": mcpServer,
 		"bareloop":  bareLoop,

@@ -96,25 +96,36 @@ func (o *office) link() string {
 	return all[len(all)-1][1]
 }
 
-// browser starts a browser; the test is skipped where there is none.
+// browser gives the browser of all tests; each has windows of its own. The test is
+// skipped where there is none.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	if _, err := exec.LookPath("chromium"); err != nil {
 		t.Skip("chromium is not installed (make deps); the page is not looked at")
 	}
-	opts := []chromedp.ExecAllocatorOption{chromedp.WindowSize(1280, 820)}
-	if os.Geteuid() == 0 {
-		opts = append(opts, chromedp.NoSandbox)
+	startBrowser.Do(func() {
+		opts := []chromedp.ExecAllocatorOption{chromedp.WindowSize(1280, 820)}
+		if os.Geteuid() == 0 {
+			opts = append(opts, chromedp.NoSandbox)
+		}
+		ctx, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:], opts...)...)
+		theBrowser, stopBrowser = chromedp.NewContext(ctx)
+		closeBrowser = func() { stopBrowser(); stop() }
+		browserFails = chromedp.Do(theBrowser, chromedp.Navigate("about:blank"))
+	})
+	if browserFails != nil {
+		t.Fatal(browserFails)
 	}
-	ctx, stop := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:], opts...)...)
-	t.Cleanup(stop)
-	ctx, stop = chromedp.NewContext(ctx)
-	t.Cleanup(stop)
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
-		t.Fatal(err)
-	}
-	return ctx
+	return theBrowser
 }
+
+var (
+	startBrowser sync.Once
+	theBrowser   context.Context
+	stopBrowser  context.CancelFunc
+	browserFails error
+	closeBrowser = func() {}
+)
 
 // unreachable is what a browser says of a page that is served no more, however far its
 // end has come; that is no fault of the page.

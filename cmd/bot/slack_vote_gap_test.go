@@ -29,7 +29,7 @@ func TestSlackVoteInGapWhilePosting(t *testing.T) {
 	w.s.RefuseSockets(0)
 	eventually(t, "it looks for what it missed", func() bool { return len(w.s.Calls("users.conversations")) > looks })
 	close(hold)
-	n.find(ask.place, "Approved by ada")
+	n.find(ask.place, "The tool says")
 	if ran := n.ran(); !slices.Equal(ran, []string{`deployed prod`}) {
 		t.Errorf("it ran %q", ran)
 	}
