@@ -57,42 +57,52 @@ var folk = []chat.User{
 func TestNothingForbiddenRuns(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		rules := memory.Rules{
-			Approvers:        rapid.SampledFrom([][]string{{"requester"}, {"anyone"}, {"user:bob", "user:dan", "user:gus"}, {"group:g"}, {"requester", "group:g"}}).Draw(t, "approvers"),
-			Quorum:           rapid.IntRange(1, 2).Draw(t, "quorum"),
-			ExcludeRequester: rapid.Bool().Draw(t, "exclude"),
-			ExcludeThread:    rapid.Bool().Draw(t, "exclude all"),
-			Timeout:          time.Hour, Approve: []string{"✅"}, Deny: []string{"❌"},
-			Grants: memory.Grants{Most: 30 * time.Minute, Uses: 2},
-			Direct: rapid.IntRange(0, 3).Draw(t, "direct") == 0,
-		}
-		rules.ExcludeThread = rules.ExcludeThread && rules.ExcludeRequester
-		act := newTool("act", agent.Ask, rules)
-		act.Preview = rapid.Bool().Draw(t, "preview")
-		act.PreviewRequired = act.Preview && rapid.Bool().Draw(t, "required")
-		read := newTool("read", agent.Auto, memory.Rules{})
-		read.Outside = true
-		a := &agent.Agent{
-			Protocol: speak.NativeTools{}, MaxSteps: 3, Count: func(s string) int { return len(s) }, Taint: true,
-			Tools: []agent.Tool{act, newTool("send", agent.Auto, rules), read},
-		}
-		c := &crowd{sim: newSim(a), t: t, rules: rules, act: act, state: 1}
-		c.would = c.wouldDo
-		c.groups["group:g"] = []chat.UserID{"bob", "dan"}
-		c.model = c.thinks
-		c.check = c.permitted
-		c.crash = func() bool { return rapid.IntRange(0, 9).Draw(t, "crash") == 0 }
-		for range rapid.IntRange(1, 20).Draw(t, "events") {
-			c.now = c.now.Add(time.Second)
-			c.happens()
-			c.run()
-		}
+		c := newCrowd(t)
+		c.plays()
 		for id, n := range c.ran {
 			if n > 1 {
 				t.Fatalf("call %s ran %d times", id, n)
 			}
 		}
 	})
+}
+
+func newCrowd(t *rapid.T) *crowd {
+	rules := memory.Rules{
+		Approvers:        rapid.SampledFrom([][]string{{"requester"}, {"anyone"}, {"user:bob", "user:dan", "user:gus"}, {"group:g"}, {"requester", "group:g"}}).Draw(t, "approvers"),
+		Quorum:           rapid.IntRange(1, 2).Draw(t, "quorum"),
+		ExcludeRequester: rapid.Bool().Draw(t, "exclude"),
+		ExcludeThread:    rapid.Bool().Draw(t, "exclude all"),
+		Timeout:          time.Hour, Approve: []string{"✅"}, Deny: []string{"❌"},
+		Grants: memory.Grants{Most: 30 * time.Minute, Uses: 2},
+		Direct: rapid.IntRange(0, 3).Draw(t, "direct") == 0,
+	}
+	rules.ExcludeThread = rules.ExcludeThread && rules.ExcludeRequester
+	act := newTool("act", agent.Ask, rules)
+	act.Preview = rapid.Bool().Draw(t, "preview")
+	act.PreviewRequired = act.Preview && rapid.Bool().Draw(t, "required")
+	read := newTool("read", agent.Auto, memory.Rules{})
+	read.Outside = true
+	a := &agent.Agent{
+		Protocol: speak.NativeTools{}, MaxSteps: 3, Count: func(s string) int { return len(s) }, Taint: true,
+		Tools: []agent.Tool{act, newTool("send", agent.Auto, rules), read},
+	}
+	c := &crowd{sim: newSim(a), t: t, rules: rules, act: act, state: 1}
+	c.would = c.wouldDo
+	c.groups["group:g"] = []chat.UserID{"bob", "dan"}
+	c.model = c.thinks
+	c.check = c.permitted
+	c.crash = func() bool { return rapid.IntRange(0, 9).Draw(t, "crash") == 0 }
+	return c
+}
+
+// plays lets anybody do anything, and the thread come to rest after each.
+func (c *crowd) plays() {
+	for range rapid.IntRange(1, 20).Draw(c.t, "events") {
+		c.now = c.now.Add(time.Second)
+		c.happens()
+		c.run()
+	}
 }
 
 // thinks is the model, which calls whatever it likes, now and then again.

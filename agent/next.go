@@ -15,16 +15,70 @@ import (
 // Next says what to do next in a thread. It is a pure function of the log.
 func (a *Agent) Next(log *Log) Action {
 	d := decision{a: a, s: log.state, log: log}
-	rules := []func() Action{
-		d.trouble, d.stop, d.asked, d.revoking, d.tightened, d.decide, d.judge, d.changing, d.expire, d.clocks, d.approved, d.edits, d.summons, d.notifying, d.unwritten, d.forget, d.notices, d.refusals, d.corrections,
-		d.turn, d.opening, d.again, d.askWhy, d.tidy,
-	}
-	for _, rule := range rules {
-		if act := rule(); act != nil {
+	for _, r := range rules {
+		if act := r.says(&d); act != nil {
 			return act
 		}
 	}
 	return Wait{Until: d.wakeAt()}
+}
+
+// A rule says what is to be done by the log, or nil.
+type rule struct {
+	name string
+	says func(*decision) Action
+}
+
+// rules are asked in this order, and the first that has something to say is followed.
+// Which neighbours may change places, and which conversation shows that others may not,
+// stands in order_test.go.
+var rules = slices.Concat(safety, decisions, drawing, progress)
+
+// Safety comes first: it takes permissions away, and everything below would use them.
+// A log that can't be read decides nothing; a stop ends what the others would go on with.
+var safety = []rule{
+	{"trouble", (*decision).trouble},
+	{"stop", (*decision).stop},
+	{"revoking", (*decision).revoking},
+	{"tightened", (*decision).tightened},
+}
+
+// Decisions come before drawing, so that what is drawn is what was decided, and nobody
+// who decided waits for a drawing. Votes that counted decide before later ones are
+// judged; a change voids only what is not decided; time runs out after all who came in
+// time were heard, and nobody is reminded of what expired. Then what was approved begins.
+var decisions = []rule{
+	{"asked", (*decision).asked},
+	{"decide", (*decision).decide},
+	{"judge", (*decision).judge},
+	{"changing", (*decision).changing},
+	{"expire", (*decision).expire},
+	{"clocks", (*decision).clocks},
+	{"approved", (*decision).approved},
+}
+
+// Drawing comes before progress: people see what came of their words before the model,
+// which takes long, is asked again. A card shows its state before anybody is called to
+// it or told of it; what is to be forgotten is erased before a word of it is answered.
+var drawing = []rule{
+	{"edits", (*decision).edits},
+	{"summons", (*decision).summons},
+	{"notifying", (*decision).notifying},
+	{"unwritten", (*decision).unwritten},
+	{"forget", (*decision).forget},
+	{"notices", (*decision).notices},
+	{"refusals", (*decision).refusals},
+	{"corrections", (*decision).corrections},
+}
+
+// Progress comes last, for it makes more work for the others: the turn that runs, then
+// the next one, then another try of one that is over. Nobody waits for the last two.
+var progress = []rule{
+	{"turn", (*decision).turn},
+	{"opening", (*decision).opening},
+	{"again", (*decision).again},
+	{"askWhy", (*decision).askWhy},
+	{"tidy", (*decision).tidy},
 }
 
 // decision is one call of Next. Its methods are the rules, each nil when it

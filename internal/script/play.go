@@ -48,6 +48,7 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 //	-- after DURATION --
 //	-- restart --        the process ends and another one starts
 //	-- down DURATION --  the same, so much later
+//	-- stopped --        the process ends; what comes until the next one starts is looked at all at once
 //	-- want --
 //	-- terminal --       all that stands on a terminal, see [PlayOnTerminal]
 func Play(t *testing.T, file string, open OpenStore, update bool) {
@@ -234,6 +235,9 @@ func (p *play) section(name, data string) {
 		p.stop()
 		time.Sleep(p.duration(rest))
 		p.start()
+	case "stopped":
+		p.cancel()
+		<-p.done
 	case "restart":
 		p.stop()
 		p.start()
