@@ -26,18 +26,22 @@ var update = flag.Bool("update", false, "rewrite what the conversations want")
 
 // Every conversation in testdata shows people what it wants to.
 func TestConversations(t *testing.T) {
-	conversations(t, func(t *testing.T, file, _ string) { script.Play(t, file, openFile, *update) })
+	conversations(t, 1, func(t *testing.T, file, _ string) { script.Play(t, file, openFile, *update) })
 }
 
 // days are conversations in which a day goes by. On Redis a process looks around every
 // five seconds of it, which takes half a minute.
 var days = []string{"idle", "limits"}
 
-// They do so on Redis too.
+// They do so on Redis too. Under -short every fourth is played there.
 func TestConversationsOnRedis(t *testing.T) {
 	t.Parallel()
 	open := openRedis(t)
-	conversations(t, func(t *testing.T, file, name string) {
+	every := 1
+	if testing.Short() {
+		every = 4
+	}
+	conversations(t, every, func(t *testing.T, file, name string) {
 		if !slices.Contains(days, name) {
 			script.Play(t, file, open(name), false)
 		}
@@ -67,7 +71,7 @@ type onServer struct {
 func TestConversationsOnTerminal(t *testing.T) {
 	t.Parallel()
 	open := []func(name string) script.OpenStore{func(string) script.OpenStore { return openFile }, openRedis(t)}
-	conversations(t, func(t *testing.T, file, name string) {
+	conversations(t, 1, func(t *testing.T, file, name string) {
 		text, err := os.ReadFile(file)
 		if err != nil || !bytes.Contains(text, []byte("\n-- terminal --\n")) {
 			return
@@ -85,13 +89,17 @@ func newTerminal(in io.Reader, out io.Writer, inbox run.Inbox) script.Terminal {
 	})
 }
 
-func conversations(t *testing.T, play func(t *testing.T, file, name string)) {
+// conversations plays every so manieth of them.
+func conversations(t *testing.T, every int, play func(t *testing.T, file, name string)) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no conversations: %v", err)
 	}
-	for _, f := range files {
+	for i, f := range files {
+		if i%every != 0 {
+			continue
+		}
 		name := strings.TrimSuffix(filepath.Base(f), ".txtar")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
