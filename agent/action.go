@@ -216,9 +216,6 @@ type (
 		Post chat.Post
 		Look bool
 		Then []memory.Body
-		// Before is what is posted first, unless it was begun already: the steps as they
-		// are in the end. Its Then is recorded if both were posted.
-		Before *Post
 		// Refused is recorded instead of Then when the platform will not take it.
 		Refused []memory.Body
 		// Free are blobs that nobody needs any more.

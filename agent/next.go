@@ -333,7 +333,7 @@ func (d *decision) answering(t *turn, last *step) Action {
 			return act
 		}
 		p := chat.Post{Key: memory.PostKey(t.answerName(), draft.Answer), ReplyTo: t.replyTo(), Text: d.s.answerText(t)}
-		return Post{Post: p, Look: d.before(last.seq), Then: d.unlessSteps(t), Before: d.stepsBefore(t)}
+		return Post{Post: p, Look: d.before(last.seq), Then: d.unlessSteps(t)}
 	case more && !t.emptyTwice(), used == most+1 && draft.evaded():
 		return d.call(t, phase{}) // after the last call once more, and plainly
 	}
@@ -407,25 +407,10 @@ func (s *state) unfolded(t *turn) bool {
 
 // fold shows the steps of a turn as they are in the end.
 func (d *decision) fold(t *turn) Edit {
-	return Edit{Ref: d.s.posted[t.stepsName()], Post: d.folded(t), Key: t.foldName()}
-}
-
-func (d *decision) folded(t *turn) chat.Post {
 	steps := d.s.steps(t, d.a.Prices)
 	steps.Done = true
-	return chat.Post{Key: t.stepsName(), ReplyTo: t.replyTo(), Steps: &steps}
-}
-
-// stepsBefore is the steps message that is posted right before the answer of a turn, as
-// it is once that stands, where there is none yet: then nothing has to be folded, and the
-// answer ends the turn. One that an earlier run may have posted is found first.
-func (d *decision) stepsBefore(t *turn) *Post {
-	if d.s.has(t.stepsName()) || !t.acts() || d.before(t.id) {
-		return nil
-	}
-	p := d.folded(t)
-	p.Steps.Status = textDone
-	return &Post{Post: p, Then: []memory.Body{memory.Posted{Key: t.foldName()}, memory.Ended{Turn: t.id}}}
+	p := chat.Post{Key: t.stepsName(), ReplyTo: t.replyTo(), Steps: &steps}
+	return Edit{Ref: d.s.posted[t.stepsName()], Post: p, Key: t.foldName()}
 }
 
 // folds shows the steps of turns so that ended before that was done.

@@ -31,9 +31,6 @@ func (t *turn) acts() bool {
 	return slices.ContainsFunc(t.steps, func(st *step) bool { return len(st.calls) > 0 && !st.refused() || st.Phase != "" && st.by == nil })
 }
 
-// textDone is the status of steps once the turn's answer stands.
-const textDone = "Done"
-
 // steps is the view of a turn.
 func (s *state) steps(t *turn, prices *Prices) chat.Steps {
 	v := chat.Steps{Turn: t.name, Version: s.last, Done: t.ended}
@@ -85,7 +82,7 @@ func (s *state) status(t *turn) string {
 	case t.failed != nil:
 		return "Failed"
 	case t.answered(s):
-		return textDone
+		return "Done"
 	}
 	last := t.lastStep()
 	if last == nil {

@@ -79,20 +79,19 @@ type Store interface {
 	// loop calls it.
 	Next(ctx context.Context, platforms ...string) (*Run, error)
 
-	// Commit appends what the run holds ([Run.Hold]) and the bodies to the log of
-	// the claimed thread, then moves the inbox to the log. It updates run.Log, and
-	// returns what arrived. With no bodies and nothing held it only fetches what
-	// arrived. What the entries say about refs, approvals, audit and base
-	// ([EffectsOf]) changes in the same transaction.
+	// Commit appends the bodies to the log of the claimed thread, then moves
+	// the inbox to the log. It updates run.Log, and returns what arrived. With
+	// no bodies it only fetches what arrived. What the entries say about refs,
+	// approvals, audit and base ([EffectsOf]) changes in the same transaction.
 	//
 	// ErrFenced is final. After any other error the run is still held, and the
 	// same commit may be tried again, for hours if need be: it is done once.
 	// What is committed survives a power cut as far as the store can see to that.
 	Commit(ctx context.Context, run *Run, bodies ...Body) (arrived []Entry, err error)
 
-	// Finish appends what the run holds and releases the thread, to be woken at
-	// wakeAt (never, when zero) or by the next entry. While the inbox is not empty
-	// it releases nothing and reports more: Commit again. Errors are as for Commit.
+	// Finish releases the thread, to be woken at wakeAt (never, when zero) or
+	// by the next entry. While the inbox is not empty it releases nothing and
+	// reports more: Commit again. Errors are as for Commit.
 	Finish(ctx context.Context, run *Run, wakeAt time.Time) (more bool, err error)
 
 	// Handoff releases the thread and wakes it, so that another replica goes
@@ -143,9 +142,6 @@ type Run struct {
 	// nothing was heard from the store for as long as a lease is; nil: never. It
 	// is asked right before something is sent that must not be sent twice.
 	Doubt func() bool
-
-	// Late is how many entries at the end of Log are held: see [Run.Hold].
-	Late int
 
 	// Kept is what the last run of the thread left here when it let the thread go, if
 	// that was in this process and Log goes on right where that run saw its end; nil

@@ -34,18 +34,17 @@ type driver struct {
 
 	decided agent.Action     // what Next said of the log as it is; nil: it is to be asked
 	works   map[string]*work // under way, by what they do
-	told    map[string]bool  // calls whose outcome this driver took from memory
-	owed    []memory.Body    // that go with the next commit
-	mail    bool             // something arrived that no commit fetched
-	since   time.Time        // when the first of what is held was, by the host's clock
-	heard   moment           // when the store last said what time it is
-	steps   stepsPost
-	growth  *growth     // of the model call that runs
-	grown   []chat.Post // what is shown of it that is no message yet
-	until   time.Time   // by the store's clock: when something is due
-	drains  time.Time   // since when the process shuts down, by the host's clock
+	// recovered are calls whose outcome this driver took from memory.
+	recovered map[string]bool
+	pending   []memory.Body // go with the next commit
+	mail      bool          // something arrived that no commit fetched
+	steps     stepsPost
+	growth    *growth     // of the model call that runs
+	grown     []chat.Post // what is shown of it that is no message yet
+	until     time.Time   // by the store's clock: when something is due
+	drains    time.Time   // since when the process shuts down, by the host's clock
 
-	stirred bool // something may have woken it while it waited for the store alone
+	missedWake bool // it may have been woken while it waited for the store alone
 
 	failing atomic.Int32 // posts that pause after an attempt that failed
 
@@ -110,7 +109,9 @@ func (d *driver) drive() error {
 		}
 		d.interrupt()
 		act := d.decide()
-		begun, err := d.begins(act)
+		d.showSteps(act)
+		d.besides()
+		begun, err := d.perform(act)
 		if err != nil {
 			return err
 		}
@@ -122,17 +123,6 @@ func (d *driver) drive() error {
 			return err
 		}
 	}
-}
-
-// begins has an action begun, and what is drawn and done beside it; begun is as of
-// perform.
-func (d *driver) begins(act agent.Action) (begun bool, err error) {
-	err = d.showSteps(act)
-	if err != nil || d.decided == nil { // what was held is written for them, and something may have come along
-		return true, err
-	}
-	d.besides()
-	return d.perform(act)
 }
 
 // read reads the log, of a long one no more than what is new to this process.
@@ -185,8 +175,8 @@ func (d *driver) take() error {
 	case !d.until.IsZero() && !d.now().Before(d.until):
 		d.until = time.Time{}
 		return d.commit(memory.Due{})
-	case d.mail, d.held.Late > 0 && !d.Host.Now().Before(d.since.Add(d.Hold)):
-		return d.write()
+	case d.mail:
+		return d.commit()
 	}
 	return nil
 }
@@ -228,7 +218,7 @@ func (d *driver) posting() bool {
 func (d *driver) inquire() error {
 	for _, call := range d.log.Own() {
 		if result, over := d.Effects.find(d.thread, call); over {
-			d.told[call.ID] = true
+			d.recovered[call.ID] = true
 			return d.commit(result)
 		}
 	}
@@ -263,8 +253,8 @@ func (d *driver) interrupt() {
 // rest waits until something happens, or lets the thread go when nothing is under
 // way; over says that it did.
 func (d *driver) rest(act agent.Action) (over bool, err error) {
-	if len(d.owed) > 0 {
-		return false, d.write()
+	if len(d.pending) > 0 {
+		return false, d.commit()
 	}
 	w, waits := act.(agent.Wait)
 	if waits && len(d.works) == 0 {
@@ -274,8 +264,8 @@ func (d *driver) rest(act agent.Action) (over bool, err error) {
 	if _, reads := act.(agent.Run); reads {
 		d.until = d.log.AnswerBy()
 	}
-	if d.stirred {
-		d.stirred = false
+	if d.missedWake {
+		d.missedWake = false
 		return false, nil
 	}
 	d.wake.Wait(d.earliest())
@@ -294,25 +284,19 @@ func (d *driver) earliest() time.Time {
 	if !d.until.IsZero() {
 		sooner(d.Host.Now().Add(d.until.Sub(d.now())))
 	}
-	sooner(d.steps.next(d.pace(), d.Hold))
+	sooner(d.steps.next(d.pace()))
 	sooner(d.growsAt())
-	if d.held.Late > 0 {
-		sooner(d.since.Add(d.Hold))
-	}
 	return at
 }
 
 // finish lets the thread go, unless something arrived meanwhile.
 func (d *driver) finish(w agent.Wait) (over bool, err error) {
-	if err := d.drawSteps(true); err != nil || d.decided == nil { // something may have come along with what was written for them
-		return false, err
-	}
+	d.drawSteps(true)
 	d.platform.Working(d.thread, false)
 	if len(d.held.Log) > d.ReadAgain {
 		d.held.Kept = d.log
 		defer func() { d.held.Kept = nil }()
 	}
-	own, is, last := d.held.Holding(), d.log.Standing(), d.log.Last()
 	var more bool
 	err = d.insist(func() (err error) {
 		more, err = d.Store.Finish(background, d.held, d.lookAt(w.Until))
@@ -321,16 +305,12 @@ func (d *driver) finish(w agent.Wait) (over bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	if d.held.Late == 0 {
-		d.noted(own)
-	}
 	if !more {
 		d.log = nil // whoever claims the thread next may have it by now
-		d.Standings.tell(d.thread, is, last)
 		return true, nil
 	}
 	d.platform.Working(d.thread, true)
-	return false, d.write()
+	return false, d.commit()
 }
 
 // letterLate is how often a thread is looked at that waits for a letter.
@@ -354,47 +334,11 @@ func (d *driver) lookAt(until time.Time) time.Time {
 // the store alone, since half a word from it would be worse than a late one.
 var background = context.Background()
 
-// commit appends to the log. What nobody outside knows of is held for a moment, so that
-// a turn that goes on at once is written once.
-func (d *driver) commit(bodies ...memory.Body) error {
-	if !d.holds(bodies) {
-		return d.write(bodies...)
-	}
-	if d.held.Late == 0 {
-		d.since = d.Host.Now()
-	}
-	d.took(d.held.Hold(d.heard.store.Add(d.Host.Now().Sub(d.heard.host)), bodies...))
-	return nil
-}
-
-// moment is one point of time by two clocks.
-type moment struct{ store, host time.Time }
-
-// holds says whether bodies may be held: not when the thread is handed on soon.
-func (d *driver) holds(bodies []memory.Body) bool {
-	return d.Hold > 0 && len(d.owed) == 0 && !d.draining() && memory.Holds(d.held.Log, bodies...)
-}
-
-// flush has the store know what is held, before something that rests on it is seen outside.
-func (d *driver) flush() (done bool, err error) {
-	if d.held.Late == 0 {
-		return false, nil
-	}
-	return true, d.write()
-}
-
-// took takes entries into what decisions are made on.
-func (d *driver) took(entries []memory.Entry) {
-	d.decided = nil
-	d.log.Append(entries...)
-	d.questions.hear(d.log)
-}
-
-// write commits what is held, what is owed, and bodies behind it, and says so to whom it
+// commit appends what is pending to the log, and bodies behind it, and says so to whom it
 // concerns.
-func (d *driver) write(bodies ...memory.Body) error {
-	bodies = append(d.owed, bodies...)
-	from, late := len(d.held.Log), d.held.Late
+func (d *driver) commit(bodies ...memory.Body) error {
+	bodies = append(d.pending, bodies...)
+	from := len(d.held.Log)
 	var arrived []memory.Entry
 	err := d.insist(func() (err error) {
 		arrived, err = d.Store.Commit(background, d.held, bodies...)
@@ -403,25 +347,18 @@ func (d *driver) write(bodies ...memory.Body) error {
 	if err != nil {
 		return err
 	}
-	d.owed, d.mail = nil, false
-	d.took(d.held.Log[from:])
+	d.pending, d.mail, d.decided = nil, false, nil
+	d.log.Append(d.held.Log[from:]...)
 	d.Standings.tell(d.thread, d.log.Standing(), d.log.Last())
-	own := d.held.Log[from-late : len(d.held.Log)-len(arrived)]
-	if len(bodies) > 0 { // the store's clock may have been set, and what is held must not lie beyond what it does next
-		d.heard = moment{own[len(own)-1].At, d.Host.Now()}
-	}
-	d.noted(own)
-	return nil
-}
-
-// noted says what the store was told.
-func (d *driver) noted(own []memory.Entry) {
+	d.questions.hear(d.log)
+	own := d.held.Log[from : len(d.held.Log)-len(arrived)]
 	for _, e := range own {
 		d.Observe(d.held, e)
 	}
 	for _, line := range memory.EffectsOf(d.thread, own).Audit {
 		d.Log.Info("audit", "audit", line)
 	}
+	return nil
 }
 
 // mostTries is how often a store that takes other writes may refuse one before it
@@ -451,7 +388,7 @@ func (d *driver) insist(do func() error) error {
 			return errDrained
 		}
 		d.wake.Wait(d.Host.Now().Add(min(wait.next(), longPause)))
-		d.stirred = true
+		d.missedWake = true
 		if d.held.Bell.Lost() {
 			return memory.ErrFenced
 		}
@@ -487,7 +424,6 @@ func (d *driver) fails(err error) {
 // held and that nobody drives would stand still for ever: it is tried until it is
 // done, or the process ends, by which a claim lapses.
 func (d *driver) giveBack(pause time.Duration) {
-	d.held.Drop() // whoever takes it up again does that again
 	var more bool
 	err := d.persist(func() (err error) {
 		more, err = d.Store.Finish(background, d.held, d.now().Add(pause))
@@ -516,8 +452,8 @@ func (d *driver) persist(do func() error) error {
 }
 
 func (d *driver) handOff() {
-	if len(d.owed) > 0 || d.held.Late > 0 {
-		if err := d.write(); err != nil {
+	if len(d.pending) > 0 {
+		if err := d.commit(); err != nil {
 			d.Log.Warn("note what was done last", "thread", d.thread.String(), "error", err)
 		}
 	}

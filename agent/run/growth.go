@@ -88,10 +88,10 @@ func (d *driver) growsAt() time.Time {
 
 // drawGrowth shows thought and answer as far as they have grown: in the steps
 // message where that stands, and else on platforms that show what is no message.
-func (d *driver) drawGrowth() error {
+func (d *driver) drawGrowth() {
 	now := d.Host.Now()
 	if at := d.growsAt(); at.IsZero() || now.Before(at) {
-		return nil
+		return
 	}
 	g := d.growth
 	g.drawn = now
@@ -105,7 +105,7 @@ func (d *driver) drawGrowth() error {
 		return nil
 	})
 	if err != nil {
-		return nil // it was logged, and is drawn for show
+		return // it was logged, and is drawn for show
 	}
 	var posts []chat.Post
 	switch {
@@ -114,15 +114,12 @@ func (d *driver) drawGrowth() error {
 		posts = append(posts, steps)
 	case d.steps.differs(*steps.Steps):
 		d.steps.drawn(*steps.Steps, now)
-		if err := d.redraw(ref, steps); err != nil {
-			return err
-		}
+		d.redraw(ref, steps)
 	}
 	if answers {
 		posts = append(posts, answer)
 	}
 	d.grow(posts)
-	return nil
 }
 
 // grow has the platform show what is being written, if it can.

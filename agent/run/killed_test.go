@@ -252,7 +252,7 @@ func (k *killed) begin() {
 		hands = &life{}
 	}
 	k.runner = &run.Runner{
-		Store: mortal{k.full, k.life}, Model: once{}, Tools: handy{hands, &k.ran}, Agent: r.Agent, Grace: r.Grace, Effects: r.Effects, Hold: run.DefaultHold,
+		Store: mortal{k.full, k.life}, Model: once{}, Tools: handy{hands, &k.ran}, Agent: r.Agent, Grace: r.Grace, Effects: r.Effects,
 		Platforms: map[string]run.Platform{"board": reached{k.board, k.life}},
 	}
 	k.start()
@@ -322,6 +322,9 @@ func (k *killed) check(n int64) {
 		if times > 1 {
 			k.t.Errorf("boundary %d: %d reminders %s", n, times, place)
 		}
+	}
+	if c := k.board.StepsMessages(); c != 1 {
+		k.t.Errorf("boundary %d: %d steps messages", n, c)
 	}
 	ends := strings.Count(got, "\nanswer done") + strings.Count(got, "\nnotice `act`, run by ada: ")
 	ends += strings.Count(got, "\nnotice `act`, run by ada, failed.\n") // it was noted that it begins, and then it did not

@@ -15,7 +15,7 @@ func (d *driver) list(key string, act agent.List) {
 	d.begin(key, posts, func(ctx context.Context) outcome {
 		text := d.listed(ctx, act)
 		act.Post.Post.Text = &text
-		return d.makePost(ctx, act.Post, nil, nil)
+		return d.makePost(ctx, act.Post)
 	})
 }
 

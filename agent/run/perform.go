@@ -187,7 +187,7 @@ func (d *driver) effect(act agent.Effect) error {
 		result := d.tool(ctx, act.Call, desk)
 		d.Effects.end(id, result)
 		return outcome{letter: &result, settle: func() error {
-			if d.told[act.Call.ID] {
+			if d.recovered[act.Call.ID] {
 				return nil
 			}
 			return d.commit(result)

@@ -23,57 +23,10 @@ const (
 
 // post makes a post and notes it.
 func (d *driver) post(key string, act agent.Post) {
-	switch {
-	case act.Before == nil:
-	case act.Before.Post.Key == d.steps.key:
-		act.Before = nil
-	default:
-		d.steps.begun(act.Before.Post, d.Host.Now())
-	}
-	d.begin(key, posts, func(ctx context.Context) outcome {
-		before, after := d.postBefore(ctx, act.Before)
-		return d.makePost(ctx, act, before, after)
-	})
+	d.begin(key, posts, func(ctx context.Context) outcome { return d.makePost(ctx, act) })
 }
 
-// mayGoAhead says whether the steps that go before an answer may be posted while the store is
-// told of both. They bear the name of the question, so that whoever takes the turn up after a
-// process that died in between finds them.
-func (d *driver) mayGoAhead(act agent.Action) (answer agent.Post, ok bool) {
-	answer, ok = act.(agent.Post)
-	return answer, ok && answer.Before != nil && answer.Before.Post.Key != d.steps.key && d.held.Late > 0 && !d.doubt()
-}
-
-// ahead posts the steps that go before an answer, and meanwhile tells the store of both. The
-// answer follows once it is known there, if it still is the answer.
-func (d *driver) ahead(key string, act agent.Post) error {
-	var answer *agent.Post // what follows, once known is set
-	known := d.Host.Signal()
-	defer known.Set()
-	d.steps.begun(act.Before.Post, d.Host.Now())
-	d.begin(key, posts, func(ctx context.Context) outcome {
-		before, after := d.postBefore(ctx, act.Before)
-		known.Wait(time.Time{})
-		if answer == nil {
-			return outcome{settle: func() error {
-				d.owed = append(d.owed, before...)
-				return nil
-			}}
-		}
-		return d.makePost(ctx, *answer, before, after)
-	})
-	if _, err := d.flush(); err != nil {
-		return err
-	}
-	if still, ok := d.decide().(agent.Post); ok && still.Post.Key == act.Post.Key {
-		answer = &still
-	}
-	return nil
-}
-
-// makePost makes a post. What is noted with it is what was posted before it, and what is
-// behind it once it stands too.
-func (d *driver) makePost(ctx context.Context, act agent.Post, before, after []memory.Body) outcome {
+func (d *driver) makePost(ctx context.Context, act agent.Post) outcome {
 	for _, blob := range act.Free {
 		if err := d.patiently(ctx, func() error { return d.Store.DropBlob(ctx, d.thread, blob) }); err != nil {
 			d.Log.Warn("free a file", "thread", d.thread.String(), "error", err)
@@ -86,7 +39,6 @@ func (d *driver) makePost(ctx context.Context, act agent.Post, before, after []m
 		var refused chat.Refused
 		switch {
 		case err == nil:
-			then = slices.Concat(then, d.log.Still(after))
 		case errors.As(err, &refused):
 			posted.Refused = refused.Notice()
 			fallthrough
@@ -96,21 +48,8 @@ func (d *driver) makePost(ctx context.Context, act agent.Post, before, after []m
 				then = act.Refused
 			}
 		}
-		return d.commit(slices.Concat(before, []memory.Body{posted}, then)...)
+		return d.commit(append([]memory.Body{posted}, then...)...)
 	}}
-}
-
-// postBefore posts the steps that go before an answer, if there are any. It gives what is
-// noted of them, and what is behind the answer once that stands too.
-func (d *driver) postBefore(ctx context.Context, act *agent.Post) (before, after []memory.Body) {
-	if act == nil {
-		return nil, nil
-	}
-	posted := d.postSteps(ctx, act.Post, false)
-	if !posted.Ref.IsZero() {
-		after = act.Then
-	}
-	return []memory.Body{posted}, after
 }
 
 // stood is since when a card stands, where the platform knows.
@@ -397,7 +336,7 @@ const textWhy = "I noted that this answer was not good. What was wrong with it? 
 func (d *driver) askWhy(key string, act agent.AskWhy) {
 	d.begin(key, posts, func(context.Context) outcome {
 		return outcome{settle: func() error {
-			if err := d.write(memory.Posted{Key: act.Key}); err != nil {
+			if err := d.commit(memory.Posted{Key: act.Key}); err != nil {
 				return err
 			}
 			d.wonder(act)

@@ -52,10 +52,6 @@ type Runner struct {
 	// Effects knows the side effects of this process; nil: its first Runner is this
 	// one.
 	Effects *Effects
-	// Hold is for how long what nobody outside knows of stays with the driver of a
-	// thread, and for how long steps are not shown: a turn that takes less is written
-	// once, and posts its steps once, as they are in the end. 0: not at all.
-	Hold time.Duration
 	// Most is how many threads are held at once, those that wait for a model
 	// included.
 	Most int
@@ -78,7 +74,6 @@ type Runner struct {
 // Defaults of Runner.
 const (
 	DefaultGrace = 20 * time.Second
-	DefaultHold  = 100 * time.Millisecond
 	DefaultMost  = 10_000
 
 	DefaultReadAgain = 100
@@ -193,10 +188,7 @@ func (r *Runner) drive(claimed *memory.Run) *driver {
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &driver{
 		Runner: r, held: claimed, thread: claimed.Thread, platform: r.Platforms[claimed.Thread.Platform],
-		questions: r.asking, ctx: ctx, cancel: cancel, wake: r.Host.Signal(), works: map[string]*work{}, told: map[string]bool{}, at: r.Host.Now(),
-	}
-	if d.heard = (moment{claimed.Now, d.at}); claimed.Now.IsZero() {
-		d.heard.store = d.at
+		questions: r.asking, ctx: ctx, cancel: cancel, wake: r.Host.Signal(), works: map[string]*work{}, recovered: map[string]bool{}, at: r.Host.Now(),
 	}
 	r.mu.Lock()
 	r.drivers[d] = true

@@ -93,28 +93,10 @@ func (d *driver) perform(act agent.Action) (begun bool, err error) {
 	if d.works[key] != nil || begin == nil {
 		return false, nil
 	}
-	if seen(act) {
-		if answer, ok := d.mayGoAhead(act); ok {
-			return true, d.ahead(key, answer)
-		}
-		if done, err := d.flush(); done {
-			return true, err
-		}
-	}
 	if d.fit(act) {
 		begin(key)
 	}
 	return true, nil
-}
-
-// seen says whether people see what comes of an action, which may then rest on nothing
-// that is only held; but see ahead.
-func seen(act agent.Action) bool {
-	switch act.(type) {
-	case agent.Post, agent.List, agent.Edit, agent.AskWhy, agent.Mark:
-		return true
-	}
-	return false
 }
 
 // answers says whether the turn's answer is on its way to the platform, so that

@@ -280,7 +280,6 @@ func (p *program) runner(platforms map[string]run.Platform) *run.Runner {
 	return &run.Runner{
 		Effects: p.effects, Store: p.store, Agent: p.agent, Model: p.model, Tools: p.kit.box,
 		Platforms: platforms, Log: p.log, Observe: p.observe, Limits: limits(p.cfg), Lobby: run.Inbox{Store: p.store}, Standings: p.standings,
-		Hold: run.DefaultHold,
 	}
 }
 

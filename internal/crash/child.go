@@ -81,7 +81,7 @@ func (c *child) run(open Opener) error {
 	}
 	inbox := run.Inbox{Store: store, Emoji: map[string]bool{"✅": true, "❌": true, chat.EmojiStop: true}, Agent: newAgent()}
 	r := &run.Runner{
-		Store: counted{store, c}, Agent: newAgent(), Model: ruled{c}, Tools: effects{c}, Hold: run.DefaultHold,
+		Store: counted{store, c}, Agent: newAgent(), Model: ruled{c}, Tools: effects{c},
 		Platforms: map[string]run.Platform{"board": remote{Board: &script.Board{}, c: c}},
 	}
 	done := make(chan error, 1)

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"nod/agent/run"
 )
 
 // action is one thing that somebody does, or that goes wrong, at a time. A script
@@ -84,7 +82,6 @@ type scene struct {
 	lenient   bool // see server
 	threads   int
 	budget    int
-	hold      time.Duration // see run.Runner
 	length    time.Duration
 	faults    float64 // how much goes wrong, from 0 to 1
 	without   rule    // that is not looked at
@@ -96,7 +93,6 @@ func write(seed uint64) (scene, []action) {
 	w.scene = scene{
 		seed: seed, processes: 1 + w.rnd.IntN(3), nonce: w.rnd.IntN(2) == 0, threads: 1 + w.rnd.IntN(8),
 		length: seconds(60 + w.rnd.Float64()*540), faults: w.rnd.Float64(),
-		hold: []time.Duration{0, run.DefaultHold, 2 * time.Second}[seed%3],
 	}
 	if w.rnd.IntN(4) == 0 {
 		w.alone, w.processes = true, 1

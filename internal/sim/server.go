@@ -321,7 +321,7 @@ type committed struct {
 
 // append is the comparison that is the truth: it is done when the log still is
 // what the run has seen of it, and once.
-func (s *server) append(h *handle, k *hold, late []memory.Entry, bodies []memory.Body) committed {
+func (s *server) append(h *handle, k *hold, bodies []memory.Body) committed {
 	t := k.t
 	if s.lenient && t.holder == nil && t.token == k.token && t.released != k.token { // it lapsed, and nobody went on with it
 		t.holder, t.queued = h, false
@@ -339,7 +339,7 @@ func (s *server) append(h *handle, k *hold, late []memory.Entry, bodies []memory
 		return committed{lost: true}
 	}
 	if !again {
-		s.write(t, k, late, bodies)
+		s.write(t, k, bodies)
 	}
 	s.told(t, s.take(t))
 	entries := slices.Clone(t.own)
@@ -352,21 +352,12 @@ func (s *server) append(h *handle, k *hold, late []memory.Entry, bodies []memory
 	return committed{entries: entries, own: len(t.own)}
 }
 
-func (s *server) write(t *thread, k *hold, late []memory.Entry, bodies []memory.Body) {
+func (s *server) write(t *thread, k *hold, bodies []memory.Body) {
 	now := s.clock()
 	t.commit, t.until, t.touched = k.number, t.last, now
-	entries := slices.Clone(late)
-	for _, b := range bodies {
-		entries = append(entries, memory.Entry{At: now, Body: b})
-	}
-	s.enter(t, entries)
-}
-
-// enter puts a run's own entries at the end of the log.
-func (s *server) enter(t *thread, entries []memory.Entry) {
 	from := len(t.log)
-	for _, e := range entries {
-		t.add(e)
+	for _, b := range bodies {
+		t.add(memory.Entry{At: now, Body: b})
 	}
 	t.own = slices.Clone(t.log[from:])
 	s.apply(t, memory.EffectsOf(t.id, t.own))
@@ -403,9 +394,8 @@ func (t *thread) names(blob string) bool {
 	})
 }
 
-// finish keeps what the run held and lets go of the thread; more says that there is
-// something in the inbox.
-func (s *server) finish(h *handle, k *hold, late []memory.Entry, wakeAt time.Time, again bool) (more, lost bool) {
+// finish lets go of a thread; more says that there is something in the inbox.
+func (s *server) finish(h *handle, k *hold, wakeAt time.Time, again bool) (more, lost bool) {
 	t := k.t
 	if again && t.released == k.token {
 		return false, false
@@ -416,13 +406,9 @@ func (s *server) finish(h *handle, k *hold, late []memory.Entry, wakeAt time.Tim
 	if len(t.inbox) > 0 {
 		return true, false
 	}
-	s.enter(t, late)
 	t.holder, t.released, t.wakeAt = nil, k.token, wakeAt
 	s.touch(t)
 	s.plan(t)
-	if len(t.inbox) > 0 { // it waited for a message that they make known
-		s.wake(t)
-	}
 	return false, false
 }
 

@@ -40,10 +40,9 @@ func TestSameSeedSameWorld(t *testing.T) {
 	}
 }
 
-// Episodes that once failed, each for something that a run held: a process that came back
-// drew over what the next one did; a turn that was forgotten ended twice; what was held lay
-// beyond what the store did after its clock was set back.
-func TestEpisodesOfHolding(t *testing.T) {
+// Episodes that once failed: a process that came back drew over what the next one did; a turn
+// that was forgotten ended twice; the store's clock was set back.
+func TestEpisodesThatFailed(t *testing.T) {
 	for _, seed := range []uint64{50090, 50450, 53806} {
 		var told bytes.Buffer
 		if broken, what := Trace(seed, &told, false); broken != "" {

@@ -303,13 +303,12 @@ func (h *handle) remembered(run *memory.Run) any {
 // Commit implements memory.Store.
 func (h *handle) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
 	k := run.Held.(*hold)
-	if all := run.Unkept(bodies...); !k.doubt || !reflect.DeepEqual(k.bodies, all) {
+	if !k.doubt || !reflect.DeepEqual(k.bodies, bodies) {
 		k.number++
-		k.bodies, k.doubt = slices.Clone(all), true
+		k.bodies, k.doubt = slices.Clone(bodies), true
 	}
-	held := len(run.Log) - run.Late
 	var c committed
-	err := h.ask(ctx, true, func() { c = h.s.append(h, k, run.Log[held:], bodies) })
+	err := h.ask(ctx, true, func() { c = h.s.append(h, k, bodies) })
 	if err != nil {
 		return nil, fmt.Errorf("commit: %w", err)
 	}
@@ -318,7 +317,7 @@ func (h *handle) Commit(ctx context.Context, run *memory.Run, bodies ...memory.B
 		h.here(func() { h.drop(run) })
 		return nil, memory.ErrFenced
 	}
-	run.Log, run.Late = append(run.Log[:held], c.entries...), 0
+	run.Log = append(run.Log, c.entries...)
 	k.seen += uint64(len(c.entries))
 	return run.Log[len(run.Log)-len(c.entries)+c.own:], nil
 }
@@ -326,13 +325,9 @@ func (h *handle) Commit(ctx context.Context, run *memory.Run, bodies ...memory.B
 // Finish implements memory.Store.
 func (h *handle) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (more bool, err error) {
 	k := run.Held.(*hold)
-	late := run.Holding()
 	lost := false
-	if err := h.leaves(ctx, k, "finish", func(again bool) { more, lost = h.s.finish(h, k, late, wakeAt, again) }); err != nil {
+	if err := h.leaves(ctx, k, "finish", func(again bool) { more, lost = h.s.finish(h, k, wakeAt, again) }); err != nil {
 		return false, fmt.Errorf("finish: %w", err)
-	}
-	if !more {
-		run.Late = 0
 	}
 	if lost || !more {
 		h.here(func() { h.drop(run) })

@@ -74,7 +74,7 @@ func agentTool(name string, spec toolSpec, version int) agent.Tool {
 func newRunner(n *node) *run.Runner {
 	return &run.Runner{
 		Store: n.store, Agent: newAgent(n.w), Model: &model{n}, Tools: &toolbox{n, n.version},
-		Platforms: map[string]run.Platform{platform: &desk{n, map[chat.MessageRef]int{}}}, Host: n.p, ReadAgain: 1, Hold: n.w.hold,
+		Platforms: map[string]run.Platform{platform: &desk{n, map[chat.MessageRef]int{}}}, Host: n.p, ReadAgain: 1,
 	}
 }
 

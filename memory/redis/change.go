@@ -16,8 +16,7 @@ type change struct {
 	base    uint64
 	erase   bool
 	taken   int      // how many of the entries come from the inbox
-	timed   int      // how many have a time of their own: those, and what a run held
-	entries []string // the others happen now
+	entries []string // those without a time happen now
 	refs    []string
 	asks    []string // call, message, call, message, …
 	settled []string
@@ -27,19 +26,11 @@ type change struct {
 	when   time.Time   // and what time it was then
 }
 
-// change makes the change of what the run has seen of the inbox, of what it held, and of
-// bodies that come now.
-func (h *held) change(late []memory.Entry, bodies []memory.Body) (*change, error) {
-	c := &change{thread: h.thread, taken: len(h.inbox), timed: len(h.inbox) + len(late), entries: h.inbox[:len(h.inbox):len(h.inbox)]}
+// change makes the change of what the run has seen of the inbox, and of bodies
+// that come now.
+func (h *held) change(bodies []memory.Body) (*change, error) {
+	c := &change{thread: h.thread, taken: len(h.inbox), entries: h.inbox[:len(h.inbox):len(h.inbox)]}
 	entries := h.seen[:len(h.seen):len(h.seen)]
-	for _, e := range late {
-		raw, err := encode(e.Body)
-		if err != nil {
-			return nil, err
-		}
-		c.entries = append(c.entries, strconv.FormatInt(e.At.UnixMilli(), 10)+raw)
-		entries = append(entries, e)
-	}
 	for _, b := range bodies {
 		raw, err := encode(b)
 		if err != nil {
@@ -54,7 +45,7 @@ func (h *held) change(late []memory.Entry, bodies []memory.Body) (*change, error
 
 // againOf makes the change of entries that the server had already.
 func againOf(thread chat.ThreadID, seq uint64, raw []string) *change {
-	c := &change{thread: thread.String(), taken: len(raw), timed: len(raw), entries: raw}
+	c := &change{thread: thread.String(), taken: len(raw), entries: raw}
 	c.effects(thread, decodeEntries(raw, seq+1))
 	return c
 }
@@ -104,8 +95,8 @@ func (c *change) linked(head memory.Head, now time.Time) (list []string, next me
 // stamped gives the entries as the server has them, now that those which had no
 // time have it.
 func (c *change) stamped(at int64) []string {
-	out := c.entries[:c.timed:c.timed]
-	for _, e := range c.entries[c.timed:] {
+	out := c.entries[:c.taken:c.taken]
+	for _, e := range c.entries[c.taken:] {
 		out = append(out, strconv.FormatInt(at, 10)+e)
 	}
 	return out

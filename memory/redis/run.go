@@ -114,16 +114,16 @@ func (s *Store) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Bo
 	if err != nil {
 		return nil, err
 	}
-	own, arrived, err := s.commitAfter(ctx, h, run.Holding(), bodies)
+	own, arrived, err := s.commitAfter(ctx, h, bodies)
 	if err != nil {
 		return nil, fmt.Errorf("commit: %w", err)
 	}
-	run.Log, run.Late = append(append(run.Log, own...), arrived...), 0
+	run.Log = append(append(run.Log, own...), arrived...)
 	all := slices.Clone(arrived)
 	// What arrived is seen, and moves to the log by another commit, with what it
 	// changes beside the log. Should that one fail, the run's next call does it.
 	for len(arrived) > 0 && err == nil {
-		_, arrived, err = s.commit(ctx, h, move, nil, nil)
+		_, arrived, err = s.commit(ctx, h, move, nil)
 		run.Log, all = append(run.Log, arrived...), append(all, arrived...)
 	}
 	return all, nil
@@ -138,24 +138,24 @@ func (s *Store) settle(ctx context.Context, h *held) error {
 	if h.doubt.what != move {
 		return nil
 	}
-	if _, _, err := s.commit(ctx, h, move, nil, nil); err != nil {
+	if _, _, err := s.commit(ctx, h, move, nil); err != nil {
 		return err
 	}
 	h.inbox, h.seen = nil, nil
 	return nil
 }
 
-func (s *Store) commitAfter(ctx context.Context, h *held, late []memory.Entry, bodies []memory.Body) (own, arrived []memory.Entry, err error) {
+func (s *Store) commitAfter(ctx context.Context, h *held, bodies []memory.Body) (own, arrived []memory.Entry, err error) {
 	if err := s.settle(ctx, h); err != nil {
 		return nil, nil, err
 	}
-	return s.commit(ctx, h, "commit", late, bodies)
+	return s.commit(ctx, h, "commit", bodies)
 }
 
-// commit moves what the run has seen of the inbox to the log, appends what it held and
-// the bodies, and fetches what arrived.
-func (s *Store) commit(ctx context.Context, h *held, what string, late []memory.Entry, bodies []memory.Body) (own, arrived []memory.Entry, err error) {
-	c, err := h.change(late, bodies)
+// commit moves what the run has seen of the inbox to the log, appends the bodies,
+// and fetches what arrived.
+func (s *Store) commit(ctx context.Context, h *held, what string, bodies []memory.Body) (own, arrived []memory.Entry, err error) {
+	c, err := h.change(bodies)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -300,7 +300,7 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (
 	if err := s.settle(ctx, h); err != nil {
 		return false, fmt.Errorf("finish: %w", err)
 	}
-	c, err := h.change(run.Holding(), nil)
+	c, err := h.change(nil)
 	if err != nil {
 		return false, fmt.Errorf("finish: %w", err)
 	}
@@ -319,8 +319,6 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (
 	s.deadlines.tick(h.shard, now)
 	if moved {
 		h.did(c.entries)
-		h.weight += weightOf(c.entries[c.taken:])
-		run.Late = 0
 	}
 	if more {
 		return true, nil

@@ -81,10 +81,10 @@ func (t *turn) append(h *held, own []row) error {
 	return t.apply(append(entries(h.seen), entries(own)...))
 }
 
-// finish appends the run's own entries and releases the thread. It stays woken where
-// something waited for a message that they make known.
-func (t *turn) finish(h *held, own []row, wakeAt int64) (err error) {
-	if err := t.append(h, own); err != nil {
+// finish releases the thread. It stays woken where something waited for a message that the
+// run saw in the inbox.
+func (t *turn) finish(h *held, wakeAt int64) (err error) {
+	if err := t.append(h, nil); err != nil {
 		return err
 	}
 	if t.seq == h.seq {

@@ -145,9 +145,13 @@ func (h *held) settle(t *turn) {
 func (s *Store) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
 	h := of(run)
 	now := s.now()
-	own, err := h.rows(run, bodies, now)
-	if err != nil {
-		return nil, err
+	own := make([]row, len(bodies))
+	for i, b := range bodies {
+		l, err := newLetter(b, now)
+		if err != nil {
+			return nil, err
+		}
+		own[i] = row{seq: h.seq + uint64(len(h.seen)+i) + 1, at: l.at, kind: l.kind, raw: l.raw, body: b}
 	}
 	var t *turn
 	o := &op{do: func(w *writer) (err error) {
@@ -168,33 +172,8 @@ func (s *Store) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Bo
 	h.settle(t)
 	s.queue.kept(h.thread)
 	arrived := entries(t.arrived)
-	run.Log, run.Late = append(append(run.Log, entries(own[run.Late:])...), arrived...), 0
+	run.Log = append(append(run.Log, entries(own)...), arrived...)
 	return arrived, nil
-}
-
-// rows gives what a run commits, behind what it has seen: what it held, and bodies that
-// come now.
-func (h *held) rows(run *memory.Run, bodies []memory.Body, now time.Time) ([]row, error) {
-	out := make([]row, 0, run.Late+len(bodies))
-	add := func(b memory.Body, at time.Time) error {
-		l, err := newLetter(b, at)
-		if err != nil {
-			return err
-		}
-		out = append(out, row{seq: h.seq + uint64(len(h.seen)+len(out)) + 1, at: l.at, kind: l.kind, raw: l.raw, body: b})
-		return nil
-	}
-	for _, e := range run.Holding() {
-		if err := add(e.Body, e.At); err != nil {
-			return nil, err
-		}
-	}
-	for _, b := range bodies {
-		if err := add(b, now); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }
 
 // fenced gives ErrFenced as it is, and says of any other error what failed.
@@ -209,10 +188,6 @@ func fenced(what string, err error) error {
 func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (bool, error) {
 	h := of(run)
 	now := s.now()
-	own, err := h.rows(run, nil, now)
-	if err != nil {
-		return false, err
-	}
 	var t *turn
 	more := false
 	o := &op{do: func(w *writer) (err error) {
@@ -224,12 +199,11 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (
 			return err
 		}
 		t = &turn{writer: w, thread: run.Thread, id: h.id, now: now}
-		return t.finish(h, own, millis(wakeAt))
+		return t.finish(h, millis(wakeAt))
 	}, after: func() {
 		if more {
 			return
 		}
-		run.Late = 0
 		s.queue.kept(h.thread)
 		s.recent.Put(h.thread, "", run.Log, run.Kept)
 		s.queue.release(h)

@@ -83,9 +83,6 @@ type check struct {
 var suite = []check{
 	{"Order", order},
 	{"Kept", kept},
-	{"Held", holds},
-	{"HeldAndFinished", holdsAndFinishes},
-	{"HeldIsLostWithItsProcess", holdsAndDies},
 	{"Threads", threads},
 	{"ArrivedComeAfterCommitted", arrivedAfterCommitted},
 	{"FinishSaysMore", finishSaysMore},

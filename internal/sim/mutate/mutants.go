@@ -72,7 +72,7 @@ var conditions = []mutant{
 	{"digest: what was asked for is what runs", calls, "if c.asked.Digest != d.bound(c) || c.asked.Tool != c.Tool {", "if false {", ""},
 
 	// Side effects.
-	{"effect: Started before it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		return err\n	}\n	if !fresh", "	d.owed = append(d.owed, act.Started)\n	if !fresh", ""},
+	{"effect: Started before it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		return err\n	}\n	if !fresh", "	d.pending = append(d.pending, act.Started)\n	if !fresh", ""},
 	{"effect: not again in the process that ran it", perform, "	if !fresh {", "	if false {", ""},
 	{"effect: stop between Started and the call", perform, "	if d.Agent.Interrupted(d.log) {\n		cancelled :=", "	if false {\n		cancelled :=", ""},
 	{"effect: what began is not begun again", calls, "	if c.started {\n		return d.lost(c)\n	}", "", ""},
@@ -91,7 +91,7 @@ var conditions = []mutant{
 	{"turn: stop", stop, "return t.stopped == nil && t.failed == nil && !t.answered(s) && t.id < seq", "return false", ""},
 	{"turn: a panic is one failed action", "agent/run/run.go", "if p := recover(); p != nil {\n			r.Log", "if p := any(nil); p != nil {\n			r.Log", ""},
 	{"turn: what fails for good is said", post, "			if act.Refused != nil {", "			if false {", ""},
-	{"wait: what came while the store was away", driver, "		d.stirred = true\n", "", ""},
+	{"wait: what came while the store was away", driver, "		d.missedWake = true\n", "", ""},
 	{"wait: an outcome wakes", work, "	d.box = append(d.box, o)\n	d.mu.Unlock()\n	d.wake.Set()", "	d.box = append(d.box, o)\n	d.mu.Unlock()", ""},
 
 	// Posts.

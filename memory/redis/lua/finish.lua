@@ -1,5 +1,5 @@
 -- finish lets go of a thread, if the head of its log is the one that the caller
--- has seen, and moves what that saw of the inbox to the log, and what it held.
+-- has seen, and moves what that saw of the inbox to the log.
 -- After the lists: deadline, keep.
 -- Gives 0, whether there is more in the inbox and so nothing was released,
 -- whether anything was moved, now; or -1, the head and last Seq when it is
