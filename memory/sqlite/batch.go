@@ -29,7 +29,7 @@ func (s *Store) writes() time.Duration {
 	if waits, _ := s.ops.state(); !waits { // whoever had the pen wrote it too
 		return 0
 	}
-	s.health.note(s.log, s.batch())
+	s.transact()
 	s.purge.now(s)
 	return s.health.pause
 }
@@ -77,11 +77,24 @@ func (s *Store) byItself(o *op) bool {
 	if s.health.ill || !s.ops.only(o) {
 		return false
 	}
-	s.health.note(s.log, s.batch())
+	s.transact()
 	if s.purge.wanted {
 		s.ops.ring()
 	}
 	return true
+}
+
+// transact commits what waits, and notes whether the store takes writes. A transaction
+// that changes nothing, such as one of a sweep, does not tell that of a store that took none.
+func (s *Store) transact() {
+	if !s.health.ill {
+		s.health.note(s.log, s.batch())
+		return
+	}
+	before := s.w.changes()
+	if err := s.batch(); err != nil || s.w.changes() > before {
+		s.health.note(s.log, err)
+	}
 }
 
 // batch commits what waits as one transaction. An error says that the store takes

@@ -69,6 +69,12 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("Commit %d on a full disk: %v, want an error that can be repeated", i, err)
 		}
 	}
+	if err := s.do(bounded(t), func(*writer) error { return nil }); err != nil { // as a sweep that finds nothing
+		t.Error(err)
+	}
+	if _, err := s.Put(bounded(t), onBoard("b"), message("m2", long), "e2"); err == nil {
+		t.Error("Put on a full disk: no error")
+	}
 	if _, lost := run.Bell.Take(); lost {
 		t.Error("the run is lost")
 	}

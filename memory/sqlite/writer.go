@@ -129,6 +129,12 @@ func all[T any](w *writer, query string, args []any, scan func(*sql.Rows) (T, er
 // id reads a row that is one number.
 func id(r *sql.Rows) (n int64, err error) { return n, r.Scan(&n) }
 
+// changes counts the rows that were changed so far.
+func (w *writer) changes() (n int64) {
+	_, _ = w.one("SELECT total_changes()", nil, &n) // it reads no file
+	return n
+}
+
 // Transactions.
 
 func (w *writer) begin() error    { return w.run("BEGIN IMMEDIATE") }
