@@ -140,7 +140,7 @@ var caches sync.Map
 
 func cacheOf(path string) (*cache, string) {
 	if c, ok := caches.Load(filepath.Dir(path)); ok {
-		return c.(*cache), filepath.Base(path) //nolint:forcetypeassert // nothing else is there
+		return c.(*cache), filepath.Base(path)
 	}
 	return nil, ""
 }
@@ -156,7 +156,7 @@ type openFile struct {
 
 func openFileAt(at uintptr) openFile {
 	f, _ := opened.Load(at)
-	return f.(openFile) //nolint:forcetypeassert // nothing else is there
+	return f.(openFile)
 }
 
 func pointer(at uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&at)) }
@@ -175,7 +175,6 @@ type (
 	opens  = func(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32
 	erases = func(tls *libc.TLS, vfs, name uintptr, sync int32) int32
 	writes = func(tls *libc.TLS, file, from uintptr, size int32, at int64) int32
-	syncs  = func(tls *libc.TLS, file uintptr, flags int32) int32
 	closes = func(tls *libc.TLS, file uintptr) int32
 )
 
@@ -228,7 +227,7 @@ func through(methods uintptr) uintptr {
 		return function[closes](f.own.FxClose)(tls, file)
 	})
 	kept, _ := hooked.LoadOrStore(methods, &ours)
-	return uintptr(unsafe.Pointer(kept.(*lib.Tsqlite3_io_methods))) //nolint:forcetypeassert // as above
+	return uintptr(unsafe.Pointer(kept.(*lib.Tsqlite3_io_methods)))
 }
 
 // begin opens the store, without what it does by itself beside its writer.
