@@ -73,6 +73,7 @@ var mayImport = map[string][]string{
 	"internal/script":        {"*"},
 	"internal/crash":         {"*"},
 	"internal/redistest":     {},
+	"internal/skips":         {},
 	"internal/sim":           {"*"},
 	"internal/sim/simulate":  {"*"},
 	"internal/sim/mutate":    {"*"},
