@@ -61,7 +61,6 @@ vuln: ## known vulnerabilities, where the database can be reached
 race: ## all tests, with the race detector, in random order
 	@.ci/race
 	go test -count=1 -run '^TestEpisodes$$' ./internal/sim  # where one thing runs at a time, which leaves the detector little to see
-	go test -count=1 -run '^TestKillWalk' -parallel 6 ./agent/run  # where children are killed at every boundary, and not at every third
 
 unit: ## all tests, quickly
 	go test ./...
@@ -87,7 +86,7 @@ sim: ## plays episodes in which everything goes wrong: see internal/sim
 	@go run ./internal/sim/simulate -turns $(TURNS) -seed $(SEED)
 
 long: fuzz bench mutants ## what takes longer than make test may: hours
-	NOD_LONG=1 go test -count=1 -timeout 120m ./agent/run ./internal/crash ./memory/redis  # every boundary of the walks
+	NOD_LONG=1 go test -count=1 -timeout 120m ./agent/run ./cmd/bot ./internal/crash ./memory/audit ./memory/redis  # every point of the walks
 	@$(MAKE) --no-print-directory sim TURNS=1000000
 	go test ./agent -run 'Approvals|Grants|Forbidden' -rapid.checks=100000 -timeout 60m
 	go test ./agent -run 'Prompt|StablePrefix|Trim' -rapid.checks=10000 -turns=3000 -timeout 60m
