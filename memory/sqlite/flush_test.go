@@ -190,7 +190,7 @@ func init() { //nolint:gochecknoinits // before a test opens a file
 		if c, base := cacheOf(libc.GoString(name)); c != nil {
 			f := (*lib.Tsqlite3_file)(pointer(file))
 			opened.Store(file, openFile{c, base, (*lib.Tsqlite3_io_methods)(pointer(f.FpMethods))})
-			f.FpMethods = through(f.FpMethods)
+			f.FpMethods = through(tls, f.FpMethods)
 		}
 		return rc
 	})
@@ -205,7 +205,7 @@ func init() { //nolint:gochecknoinits // before a test opens a file
 var hooked sync.Map // what through made
 
 // through are the methods of files that have a cache.
-func through(methods uintptr) uintptr {
+func through(tls *libc.TLS, methods uintptr) uintptr {
 	own := (*lib.Tsqlite3_io_methods)(pointer(methods))
 	ours := *own
 	ours.FxWrite = address(func(tls *libc.TLS, file, from uintptr, size int32, at int64) int32 {
@@ -226,8 +226,10 @@ func through(methods uintptr) uintptr {
 		opened.Delete(file)
 		return function[closes](f.own.FxClose)(tls, file)
 	})
-	kept, _ := hooked.LoadOrStore(methods, &ours)
-	return uintptr(unsafe.Pointer(kept.(*lib.Tsqlite3_io_methods)))
+	at := libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(ours))) // SQLite counts with addresses, which none of Go's may be
+	*(*lib.Tsqlite3_io_methods)(pointer(at)) = ours
+	kept, _ := hooked.LoadOrStore(methods, at)
+	return kept.(uintptr)
 }
 
 // begin opens the store, without what it does by itself beside its writer.
