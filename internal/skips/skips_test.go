@@ -29,7 +29,7 @@ var list = map[string]struct {
 	"agent/numbered_test.go":                {1, "no recorded trajectories", beside},
 	"agent/prompt_test.go":                  {1, "-short: fewer turns", inFull},
 	"agent/run/bench_test.go":               {1, "no /proc: the memory of a benchmark", "make bench"},
-	"agent/run/conversations_test.go":       {1, "-short: fewer times of day", inFull},
+	"agent/run/conversations_test.go":       {1, "-short: every fourth on Redis", inFull},
 	"agent/speak/text_test.go":              {1, "an input of the fuzzer that is none", "make fuzz"},
 	"adapters/slack/setup_test.go":          {1, "no published schema", beside},
 	"cmd/bot/attack_test.go":                {1, "no recorded attacks", beside},
