@@ -89,9 +89,10 @@ func (v *Votes) Heard(r chat.Reaction) {
 // approval are looked at together, so that a denial wins wherever it was put. gone
 // forgives, by returning nil, the error of a card that can't be looked at any more; the
 // other approvals are looked at whatever becomes of one. Cards that were posted lately
-// and are not listed come last, unless a look failed: there may be a denial.
+// and are not listed come last, unless another card of theirs can't be seen: there may be
+// a denial on it.
 func (v *Votes) LookAll(ctx context.Context, all iter.Seq2[chat.Pending, error], gone func(error) error) error {
-	posted := v.begin()
+	posted, unseen := v.begin(), map[string]bool{}
 	var failed error
 	var cards []chat.Pending
 	for p, err := range all {
@@ -101,13 +102,16 @@ func (v *Votes) LookAll(ctx context.Context, all iter.Seq2[chat.Pending, error],
 		delete(posted, p.Ref)
 		v.Over(p.Ref)
 		if cards = append(cards, p); !p.More {
-			failed = errors.Join(failed, v.look(ctx, cards, true, gone))
+			if err := v.look(ctx, cards, true, gone); err != nil {
+				failed = errors.Join(failed, err)
+				unseen[p.Thread.String()+" "+p.Call] = true
+			}
 			cards = nil
 		}
 	}
 	for _, c := range posted {
-		if failed == nil {
-			failed = v.look(ctx, []chat.Pending{c.Pending}, true, gone)
+		if !unseen[c.Thread.String()+" "+c.Call] {
+			failed = errors.Join(failed, v.look(ctx, []chat.Pending{c.Pending}, true, gone))
 		}
 	}
 	return failed
