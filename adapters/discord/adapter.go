@@ -74,7 +74,6 @@ type Options struct {
 	Defer      time.Duration // for an interaction, before it is answered with a promise; default 1.5 s, as Discord waits 3 s
 	Lookup     time.Duration // for names and earlier messages that go along with a message; default 2 s
 	Brief      time.Duration // how long a remark to one person stays; default 15 s
-	Compress   bool          // events, also with one shard
 	Pace       float64       // times Discord's global rate limit, for tests; default 1
 }
 

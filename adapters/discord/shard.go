@@ -149,7 +149,7 @@ func (s *shard) connect(parent context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := dial(parent, address, s.compressed())
+	c, err := dial(parent, address)
 	if err != nil {
 		s.resume = "" // next time by the general address
 		return err
@@ -206,16 +206,9 @@ func (s *shard) address(ctx context.Context) (string, error) {
 		s.resume = ""
 		return "", errors.New("discord gives no address to connect to")
 	}
-	query := url.Values{"v": {apiVersion}, "encoding": {"json"}}
-	if s.compressed() {
-		query.Set("compress", "zlib-stream")
-	}
-	u.RawQuery = query.Encode()
+	u.RawQuery = url.Values{"v": {apiVersion}, "encoding": {"json"}}.Encode()
 	return u.String(), nil
 }
-
-// compressed says whether events come compressed.
-func (s *shard) compressed() bool { return s.of >= compressFrom || s.a.o.Compress }
 
 // greet goes on with the session, or asks for a new one when it may.
 func (s *shard) greet(ctx context.Context, c *conn) error {

@@ -13,7 +13,6 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
 
-	"nod/chat/inbound"
 	"nod/chat/retry"
 )
 
@@ -56,14 +55,13 @@ type conn struct {
 	acked atomic.Bool // the last heartbeat was
 	seq   atomic.Int64
 	work  sync.WaitGroup
-	read  func() ([]byte, error) // the next frame, good until the one after it
 
 	mu  sync.Mutex // for writing, and why
 	why error      // it was closed from this side
 }
 
-// dial connects; with compress the frames are one compressed stream.
-func dial(ctx context.Context, address string, compress bool) (*conn, error) {
+// dial connects.
+func dial(ctx context.Context, address string) (*conn, error) {
 	d := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: helloTimeout}
 	ws, resp, err := d.DialContext(ctx, address, nil)
 	if resp != nil && resp.Body != nil {
@@ -73,19 +71,7 @@ func dial(ctx context.Context, address string, compress bool) (*conn, error) {
 		return nil, fmt.Errorf("dial the gateway: %w", err)
 	}
 	ws.SetReadLimit(mostFrame)
-	var room inbound.Frame
-	c := &conn{ws: ws, read: func() ([]byte, error) {
-		_, r, err := ws.NextReader()
-		if err != nil {
-			return nil, err
-		}
-		return room.All(r)
-	}}
-	if compress {
-		frames := &stream{ws: ws, most: mostInflated}
-		c.read = func() ([]byte, error) { return frames.next() }
-	}
-	return c, nil
+	return &conn{ws: ws}, nil
 }
 
 // end closes what is left, and waits for the heartbeat to stop.
@@ -130,7 +116,7 @@ func (c *conn) hello() (time.Duration, error) {
 // next reads a frame.
 func (c *conn) next() (payload, error) {
 	var p payload
-	data, err := c.read()
+	_, data, err := c.ws.ReadMessage()
 	if err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()

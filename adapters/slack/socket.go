@@ -174,7 +174,6 @@ type session struct {
 	mu   sync.Mutex // of writing
 	told bool       // Slack said that it would close the socket
 	over bool       // it counts as open no more
-	room inbound.Frame
 
 	greeted atomic.Bool
 	ended   chan error // why it is to be replaced
@@ -204,7 +203,7 @@ func (s *session) read(ctx context.Context) {
 	defer greeting.Stop()
 	s.alive()
 	for {
-		frame, err := s.next()
+		_, frame, err := s.conn.ReadMessage()
 		if err != nil {
 			if silent.Load() {
 				err = errSilent
@@ -216,15 +215,6 @@ func (s *session) read(ctx context.Context) {
 		s.alive()
 		s.frame(ctx, frame, greeting)
 	}
-}
-
-// next reads a frame, which is good until the next one is read.
-func (s *session) next() ([]byte, error) {
-	_, r, err := s.conn.NextReader()
-	if err != nil {
-		return nil, err
-	}
-	return s.room.All(r)
 }
 
 // alive notes that the socket has said something.

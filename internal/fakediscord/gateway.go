@@ -60,7 +60,6 @@ type Stats struct {
 	ByResume   int   // connections to the address that READY gave for resuming
 	Beats      int   // heartbeats
 	Blind      int   // heartbeats of connections that resume a session, and did not say what came last
-	Streams    int   // connections whose events are one compressed stream
 	Closes     []int // the codes with which bots closed; 1006 for none
 }
 
@@ -82,8 +81,6 @@ type Connection struct {
 	version int
 	wake    chan struct{} // has room for one
 	gone    chan struct{}
-	stream  *zlib.Writer // of all that it is sent; nil: each frame is as it is
-	packed  bytes.Buffer // what the stream has written
 
 	// The server's lock guards the rest.
 	session *session // nil before identify and after op 9
@@ -120,9 +117,6 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	}
 	ws.SetReadLimit(1 << 20)
 	c := &Connection{server: s, ws: ws, wake: make(chan struct{}, 1), gone: make(chan struct{})}
-	if r.URL.Query().Get("compress") == "zlib-stream" {
-		c.stream = zlib.NewWriter(&c.packed)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closing() {
@@ -131,9 +125,6 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	}
 	s.connections = append(s.connections, c)
 	s.stats.Connects++
-	if c.stream != nil {
-		s.stats.Streams++
-	}
 	if strings.HasPrefix(r.URL.Path, "/resume") {
 		s.stats.ByResume++
 	}
@@ -155,8 +146,8 @@ func (c *Connection) greet(r *http.Request) {
 		c.push(frame{close: 4012, text: "Invalid API version"})
 		return
 	}
-	if e := r.URL.Query().Get("encoding"); e != "json" || r.URL.Query().Get("compress") != "" && c.stream == nil {
-		c.server.violate("gateway: only encoding=json is spoken here, compressed as zlib-stream or not")
+	if e := r.URL.Query().Get("encoding"); e != "json" || r.URL.Query().Get("compress") != "" {
+		c.server.violate("gateway: only encoding=json is spoken here, and no stream is compressed")
 		c.push(frame{close: 4002, text: "Error while decoding payload."})
 		return
 	}
@@ -237,13 +228,6 @@ func (c *Connection) writeFrame(f frame) error {
 		// The bot answers, or doesn't: nobody waits for it.
 		_ = c.ws.SetReadDeadline(time.Now().Add(time.Second))
 		return err
-	case c.stream != nil:
-		c.packed.Reset()
-		_, err := c.stream.Write(f.data)
-		if err := errors.Join(err, c.stream.Flush()); err != nil {
-			return err
-		}
-		return c.ws.WriteMessage(websocket.BinaryMessage, c.packed.Bytes())
 	case f.compress:
 		var b bytes.Buffer
 		z := zlib.NewWriter(&b)
