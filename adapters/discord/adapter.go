@@ -25,10 +25,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"nod/chat"
 	"nod/chat/catchup"
 	forms "nod/chat/form"
 	"nod/chat/inbound"
 	"nod/chat/outbox"
+	"nod/chat/recent"
 	"nod/chat/retry"
 )
 
@@ -100,17 +102,17 @@ type Adapter struct {
 	working  working
 	remarks  remarks
 	drawn    outbox.Versions
-	shown    faces
+	shown    recent.Map[chat.MessageRef, string] // what messages of steps show: a change that nobody could see is left out
 	asides   asides
 	cards    forms.Shown
-	wondered forms.Asked
+	wondered recent.Map[clickOn, bool] // who was asked what was wrong with an answer
 	votes    *catchup.Votes
 	turns    turns
 	heard    *catchup.Heard
 	gap      gap
 	looks    *catchup.Looks // for messages
 	recounts *catchup.Looks // for votes
-	people   *acquaintances
+	people   acquaintances
 }
 
 // identity is who the bot is, and what its application may do.
@@ -146,10 +148,9 @@ func New(o Options) (*Adapter, error) {
 	o = o.withDefaults()
 	a := &Adapter{
 		o: o, log: o.Logger, rest: newREST(o), turns: newTurns(),
-		homes: newHomes(), lanes: inbound.NewLanes(mostAtOnce), clicks: newClicks(), working: newWorking(), remarks: newRemarks(),
+		asides: asides{targets: recent.Map[string, message]{Most: mostClicks}}, homes: &homes{queue: make(chan opening, mostAtOnce)}, lanes: inbound.NewLanes(mostAtOnce), clicks: newClicks(), working: newWorking(), remarks: newRemarks(),
 	}
 	a.atlas = newAtlas(a.self.who)
-	a.people = &acquaintances{members: map[string]known{}, told: map[string]time.Time{}}
 	a.heard = catchup.NewHeard(a.marks, catchup.LookBack, o.Now)
 	a.gap.heard = a.heard
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
+	"nod/chat/recent"
 )
 
 // Buttons stand for the emoji of an approval, and for the word that stops a turn:
@@ -229,10 +229,9 @@ func fieldOf(raw json.RawMessage) string {
 // asides are clicks and commands whose answer may still be said to one person
 // alone, and what came along with some.
 type asides struct {
-	mu      sync.Mutex
-	last    map[string]aside    // by message and person, or by command
-	targets map[string]message  // of message commands
-	along   map[string]*message // by interaction, whose question is put with it; nil once it is
+	last    recent.Map[clickOn, aside]
+	targets recent.Map[string, message]  // of message commands
+	along   recent.Map[string, *message] // by interaction, whose question is put with it; nil once it is
 }
 
 type aside struct {
@@ -244,15 +243,16 @@ type aside struct {
 // tokenStays is how long an interaction takes further answers.
 const tokenStays = 14 * time.Minute
 
+// clickOn is who clicked, and on which message; or a command.
+type clickOn struct {
+	on  string
+	who chat.UserID
+}
+
 // clicked notes a click. What it returns is to be called when it is answered.
 func (s *asides) clicked(r chat.Reaction, in interaction, now time.Time) (answered func()) {
 	c := aside{in, now, make(chan struct{})}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.last == nil || len(s.last) >= mostNoted {
-		s.last = map[string]aside{}
-	}
-	s.last[r.On.ID+" "+string(r.By.ID)] = c
+	s.last.Put(clickOn{r.On.ID, r.By.ID}, c)
 	return func() { close(c.answered) }
 }
 
@@ -261,14 +261,9 @@ func (s *asides) waits(in interaction, now time.Time) {
 	s.clicked(chat.Reaction{On: chat.MessageRef{ID: in.ID}}, in, now)()
 }
 
-func (s *asides) drop(id string) { s.take(id) }
-
 // take gives the command that a post answers, once.
 func (s *asides) take(id string) (interaction, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c, ok := s.last[id+" "]
-	delete(s.last, id+" ")
+	c, ok := s.last.Take(clickOn{on: id})
 	return c.in, ok
 }
 
@@ -287,32 +282,9 @@ func (s *asides) late(ctx context.Context, in interaction, do func(context.Conte
 	})
 }
 
-func (s *asides) keep(id string, target message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.targets == nil || len(s.targets) >= mostClicks {
-		s.targets = map[string]message{}
-	}
-	s.targets[id] = target
-}
-
-func (s *asides) kept(id string) (message, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m, ok := s.targets[id]
-	return m, ok
-}
-
 // brings notes what came along with a question, before it is shown.
 func (s *asides) brings(id string, m message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.along == nil || len(s.along) >= mostNoted {
-		s.along = map[string]*message{}
-	}
-	if _, known := s.along[id]; !known {
-		s.along[id] = &m
-	}
+	s.along.Swap(id, func(_ *message, known bool) (*message, bool) { return &m, !known })
 }
 
 // completes gives a question what came along with it. It says whether that was put
@@ -321,9 +293,7 @@ func (s *asides) completes(m *message) (put bool) {
 	if m.Interaction == nil {
 		return false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	more, ok := s.along[m.Interaction.ID]
+	more, ok := s.along.Get(m.Interaction.ID)
 	if ok && more != nil {
 		m.Attachments, m.Aside = more.Attachments, more.Aside
 	}
@@ -332,21 +302,14 @@ func (s *asides) completes(m *message) (put bool) {
 
 // isPut notes that a question is put with what came along.
 func (s *asides) isPut(m message) {
-	if m.Interaction == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.along[m.Interaction.ID]; ok {
-		s.along[m.Interaction.ID] = nil
+	if m.Interaction != nil {
+		s.along.Swap(m.Interaction.ID, func(_ *message, known bool) (*message, bool) { return nil, known })
 	}
 }
 
 // of gives the click of somebody on a message, once it is answered.
 func (s *asides) of(ctx context.Context, message string, who chat.UserID, now time.Time) (interaction, bool) {
-	s.mu.Lock()
-	c, ok := s.last[message+" "+string(who)]
-	s.mu.Unlock()
+	c, ok := s.last.Get(clickOn{message, who})
 	if !ok || now.Sub(c.at) >= tokenStays {
 		return interaction{}, false
 	}
@@ -365,33 +328,14 @@ func (a *Adapter) tell(ctx context.Context, in interaction, text string) error {
 	})
 }
 
-// faces are what messages of steps show, so that a change that nobody could see is
-// left out.
-type faces struct {
-	mu   sync.Mutex
-	last map[chat.MessageRef]string
-}
-
 // same says whether a message shows a part already. Where it does not it is about to
 // be changed, and what it shows is not known until that was taken.
-func (f *faces) same(ref chat.MessageRef, p part) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.last[ref] == p.face() {
+func (a *Adapter) same(ref chat.MessageRef, p part) bool {
+	if face, _ := a.shown.Get(ref); face == p.face() {
 		return true
 	}
-	delete(f.last, ref)
+	a.shown.Take(ref)
 	return false
-}
-
-// taken notes what a message shows.
-func (f *faces) taken(ref chat.MessageRef, p part) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.last == nil || len(f.last) >= mostNoted {
-		f.last = map[chat.MessageRef]string{}
-	}
-	f.last[ref] = p.face()
 }
 
 // face is what people see of a steps message.

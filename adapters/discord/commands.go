@@ -201,7 +201,7 @@ func (a *Adapter) worded(ctx context.Context, in interaction) error {
 		a.asides.waits(in, a.o.Now())
 	}
 	if _, err := a.o.Inbox.Message(ctx, threadID(p), m, interactionKey(in.ID)); err != nil {
-		a.asides.drop(in.ID)
+		a.asides.take(in.ID)
 		a.log.Warn("put a command", "error", err)
 		return a.fulfil(ctx, in, newPage(sorryText))
 	}
@@ -318,7 +318,7 @@ func (a *Adapter) askAbout(ctx context.Context, in interaction) error {
 	if !ok || target.Author == nil {
 		return fmt.Errorf("%w: message command", errMalformed)
 	}
-	a.asides.keep(in.ID, target)
+	a.asides.targets.Put(in.ID, target)
 	field := map[string]any{
 		"type": 4, "custom_id": "question", "style": 2, "required": true, "max_length": 1000, "value": "What does this mean?",
 	}
@@ -336,7 +336,7 @@ func (a *Adapter) askedAbout(ctx context.Context, in interaction, id string) err
 	if len(parts) != 4 || parts[2] != in.ChannelID {
 		return errForeign
 	}
-	target, ok := a.asides.kept(parts[1])
+	target, ok := a.asides.targets.Get(parts[1])
 	if !ok { // another process showed the form
 		target = message{Author: &user{}, Content: hiddenText}
 	}

@@ -79,7 +79,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	first, err := s.all(ctx, look)
 	if err != nil && s.moved(ctx, err) {
 		if first, err = s.all(ctx, look); err != nil && s.first == "" { // nor can it be said there: it may be for a moment only
-			a.homes.raise(placeOf(thread))
+			a.homes.flat.Take(placeOf(thread))
 		}
 	}
 	if err != nil {
@@ -89,7 +89,7 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	ref := refIn(thread, p.Approval, first)
 	if p.Steps != nil {
 		a.drawn.Newer(ref, p.Steps.Version)
-		a.shown.taken(ref, parts[0])
+		a.shown.Put(ref, parts[0].face())
 	}
 	if p.Approval == nil || p.Approval.Outcome != "" {
 		return ref, nil
@@ -162,8 +162,8 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 	}
 	if p.Steps != nil {
 		version, text := p.Steps.Version, parts[0]
-		r.skip = func() bool { return !a.drawn.Newer(ref, version) || a.shown.same(ref, text) }
-		r.made = func() { a.shown.taken(ref, text) }
+		r.skip = func() bool { return !a.drawn.Newer(ref, version) || a.same(ref, text) }
+		r.made = func() { a.shown.Put(ref, text.face()) }
 		if r.float = !p.Steps.Done; r.float {
 			return a.rest.call(ctx, r)
 		}
@@ -199,7 +199,7 @@ func (a *Adapter) stands(ctx context.Context, ids []string, card bool) bool {
 // standsAt is the channel of a message of the bot's. Where a conversation left a
 // thread, what was said in it stands there still.
 func (a *Adapter) standsAt(ref chat.MessageRef, h home) string {
-	if _, here := a.homes.of(ref.ID); h.replyTo == "" || here {
+	if _, here := a.homes.places.Get(ref.ID); h.replyTo == "" || here {
 		return h.channel
 	}
 	if p := readPlace(ref.Channel); a.atlas.isThread(p.thread) {

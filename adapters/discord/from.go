@@ -105,7 +105,7 @@ func (a *Adapter) place(ctx context.Context, m message) (way, error) {
 	root := a.chain(m)
 	w := way{place: place{c.ID, root}, opens: root == m.ID}
 	if !w.opens {
-		a.homes.put(m.ID, w.place)
+		a.homes.places.Put(m.ID, w.place)
 	}
 	return w, nil
 }
@@ -117,7 +117,7 @@ func (a *Adapter) chain(m message) string {
 	if m.Type != replyMessage || r == nil {
 		return m.ID
 	}
-	if p, ok := a.homes.of(r.ID); ok && p.channel == m.ChannelID {
+	if p, ok := a.homes.places.Get(r.ID); ok && p.channel == m.ChannelID {
 		return p.thread
 	}
 	if r.Author != nil && r.Author.ID == a.self.who().ID && r.Reference != nil && r.Reference.ChannelID == m.ChannelID {
@@ -335,7 +335,7 @@ func (a *Adapter) standsIn(ctx context.Context, guild, channel, id string) (plac
 	if c.thread() {
 		return place{c.ParentID, c.ID}, nil
 	}
-	if p, ok := a.homes.of(id); ok {
+	if p, ok := a.homes.places.Get(id); ok {
 		return p, nil
 	}
 	return place{channel, id}, nil

@@ -101,7 +101,7 @@ func (a *Adapter) judged(ctx context.Context, in interaction, v verdict) error {
 	if err := a.thinks(ctx, in, v, by, ""); err != nil {
 		return a.sorry(ctx, in, err)
 	}
-	if v.kind != badButton || !a.wondered.First(v.on(in), by.ID) {
+	if v.kind != badButton || !a.wondered.Add(clickOn{v.on(in).ID, by.ID}) {
 		return a.respond(ctx, in, answerMessage, newPage(notedText))
 	}
 	field := map[string]any{
@@ -113,7 +113,7 @@ func (a *Adapter) judged(ctx context.Context, in interaction, v verdict) error {
 		"components": []any{map[string]any{"type": 18, "label": "Reason", "component": field}},
 	})
 	if err != nil && code(err) != codeAnswered { // another process may have opened it
-		a.wondered.Forget(v.on(in), by.ID)
+		a.wondered.Take(clickOn{v.on(in).ID, by.ID})
 	}
 	if takesMore(err) {
 		return a.respond(ctx, in, answerMessage, notice(err))

@@ -13,6 +13,7 @@ import (
 
 	"nod/chat"
 	"nod/chat/outbox"
+	"nod/chat/recent"
 )
 
 // This file says who is heard: the members of servers that are served, as far as
@@ -28,8 +29,8 @@ const (
 // that they are not served.
 type acquaintances struct {
 	mu      sync.Mutex
-	members map[string]known // by guild and person
-	told    map[string]time.Time
+	members recent.Map[string, known] // by guild and person
+	told    recent.Map[string, time.Time]
 	guilds  []string // that are served
 	asked   time.Time
 }
@@ -233,9 +234,7 @@ func (a *Adapter) hasRole(ctx context.Context, s speaker, role string) (bool, er
 // membership looks up whether somebody is in a server, and with which roles.
 func (a *Adapter) membership(ctx context.Context, guild, who string) (known, error) {
 	key := guild + " " + who
-	a.people.mu.Lock()
-	k, ok := a.people.members[key]
-	a.people.mu.Unlock()
+	k, ok := a.people.members.Get(key)
 	if ok && a.o.Now().Sub(k.at) < memberStays {
 		return k, nil
 	}
@@ -251,12 +250,7 @@ func (a *Adapter) membership(ctx context.Context, guild, who string) (known, err
 	default:
 		return k, fmt.Errorf("look up a member: %w", err)
 	}
-	a.people.mu.Lock()
-	defer a.people.mu.Unlock()
-	if len(a.people.members) >= mostNoted {
-		clear(a.people.members)
-	}
-	a.people.members[key] = k
+	a.people.members.Put(key, k)
 	return k, nil
 }
 
@@ -275,17 +269,8 @@ func (a *Adapter) unserved(ctx context.Context, m message) {
 
 // once says whether something was not said for a while, and notes that it is now.
 func (a *Adapter) once(what string, in time.Duration) bool {
-	a.people.mu.Lock()
-	defer a.people.mu.Unlock()
 	now := a.o.Now()
-	if at, ok := a.people.told[what]; ok && now.Sub(at) < in {
-		return false
-	}
-	if len(a.people.told) >= mostNoted {
-		clear(a.people.told)
-	}
-	a.people.told[what] = now
-	return true
+	return a.people.told.Swap(what, func(at time.Time, said bool) (time.Time, bool) { return now, !said || now.Sub(at) >= in })
 }
 
 // remark says one small line in answer to a message, outside of any conversation.

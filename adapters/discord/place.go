@@ -13,6 +13,7 @@ import (
 	"nod/chat"
 	"nod/chat/markdown"
 	"nod/chat/outbox"
+	"nod/chat/recent"
 	"nod/chat/retry"
 )
 
@@ -25,9 +26,8 @@ type home struct {
 // homes knows which conversations are chains of replies, and which messages
 // stand in them. A thread needs no note: the atlas has it.
 type homes struct {
-	mu     sync.Mutex
-	flat   map[place]bool
-	places map[string]place // by message
+	flat   recent.Map[place, bool]
+	places recent.Map[string, place] // by message
 	join   singleflight.Group
 	queue  chan opening // threads to make beside whatever else happens
 }
@@ -40,54 +40,12 @@ type opening struct {
 
 const mostNoted = 10_000
 
-func newHomes() *homes {
-	return &homes{flat: map[place]bool{}, places: map[string]place{}, queue: make(chan opening, mostAtOnce)}
-}
-
-func (h *homes) put(id string, p place) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.places) >= mostNoted {
-		clear(h.places)
-	}
-	h.places[id] = p
-}
-
-func (h *homes) of(id string) (place, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	p, ok := h.places[id]
-	return p, ok
-}
-
-func (h *homes) flatten(p place) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.flat) >= mostNoted {
-		clear(h.flat)
-	}
-	h.flat[p] = true
-}
-
-// raise takes back that a conversation is a chain of replies.
-func (h *homes) raise(p place) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.flat, p)
-}
-
-func (h *homes) isFlat(p place) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.flat[p]
-}
-
 // noted gives the home of a place as far as it is known.
 func (a *Adapter) noted(p place) (home, bool) {
 	if p.direct() {
 		return home{channel: p.channel}, true
 	}
-	if a.homes.isFlat(p) { // whether there is a thread or not
+	if flat, _ := a.homes.flat.Get(p); flat { // whether there is a thread or not
 		return home{p.channel, p.thread}, true
 	}
 	if c, ok := a.atlas.channel(p.thread); ok && c.thread() {
@@ -144,7 +102,7 @@ func (a *Adapter) makeThread(ctx context.Context, p place, title string) (home, 
 			return h, err
 		}
 		a.log.Warn("a thread could be made but not written in, answering in the channel", "thread", threadID(p).String())
-		a.homes.flatten(p) // an empty thread would be all that people see
+		a.homes.flat.Put(p, true) // an empty thread would be all that people see
 		return home{p.channel, p.thread}, nil
 	}
 	if title == "" {
@@ -168,7 +126,7 @@ func (a *Adapter) makeThread(ctx context.Context, p place, title string) (home, 
 	h, err := a.where(ctx, p)
 	if err == nil && h.replyTo != "" {
 		a.log.Warn("no thread can be made, answering in the channel", "thread", threadID(p).String(), "error", why)
-		a.homes.flatten(p)
+		a.homes.flat.Put(p, true)
 	}
 	return h, err
 }

@@ -200,7 +200,7 @@ func (s *sending) all(ctx context.Context, look bool) (string, error) {
 			s.first = id
 		}
 		if s.home.replyTo != "" {
-			s.a.homes.put(id, placeOf(s.thread))
+			s.a.homes.places.Put(id, placeOf(s.thread))
 		}
 	}
 	return s.first, nil
@@ -235,7 +235,7 @@ func (s *sending) moved(ctx context.Context, err error) bool {
 		return false
 	}
 	s.a.log.Warn("the thread can't be written to, answering in the channel", "thread", s.thread.String(), "error", err)
-	s.a.homes.flatten(p)
+	s.a.homes.flat.Put(p, true)
 	s.home, s.stands = home{p.channel, p.thread}, nil
 	return true
 }

@@ -184,7 +184,7 @@ func (a *Adapter) reactedIn(ctx context.Context, r *reaction) (place, error) {
 	}
 	if r.AuthorID == a.self.who().ID && m.Reference != nil && m.Reference.MessageID != "" {
 		p.thread = m.Reference.MessageID
-		a.homes.put(r.MessageID, p)
+		a.homes.places.Put(r.MessageID, p)
 	}
 	return p, nil
 }
@@ -256,7 +256,7 @@ func (a *Adapter) reactionsOn(ctx context.Context, p chat.Pending, all bool) ([]
 	if all {
 		priority = outbox.Steps
 	}
-	a.homes.put(p.Ref.ID, readPlace(p.Ref.Channel))
+	a.homes.places.Put(p.Ref.ID, readPlace(p.Ref.Channel))
 	channels, err := a.reach(ctx, p.Ref)
 	if err != nil {
 		return nil, err

@@ -27,10 +27,12 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/singleflight"
 
+	"nod/chat"
 	"nod/chat/catchup"
 	forms "nod/chat/form"
 	"nod/chat/inbound"
 	"nod/chat/outbox"
+	"nod/chat/recent"
 	"nod/chat/retry"
 )
 
@@ -92,13 +94,14 @@ type Adapter struct {
 	groups   groups
 	lanes    *inbound.Lanes
 	working  *working
-	titles   titles
+	titles   recent.Map[chat.ThreadID, string] // what threads are about, until their sessions are made
 	hurry    hurry
 	order    order
-	denials  denials
+	denials  recent.Map[clicked, denial]
+	denied   recent.Map[clicked, bool] // who was asked why
 	cards    forms.Shown
-	asked    forms.Asked
-	parts    pages
+	asked    recent.Map[clicked, bool]           // who was asked what was wrong with an answer
+	parts    recent.Map[chat.MessageRef, string] // of the messages of long answers the first one's timestamp, as far as this process posted them
 	drawn    outbox.Versions
 	looks    *catchup.Looks // for messages
 	recounts *catchup.Looks // for votes
@@ -119,7 +122,7 @@ func New(o Options) (*Adapter, error) {
 	o = o.withDefaults()
 	a := &Adapter{
 		o: o, log: o.Logger, web: newWeb(o), in: make(chan struct{}),
-		names: newNames(o.Now), groups: newGroups(o.Now), lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), shapes: newShapes(o.Now),
+		names: names{now: o.Now}, groups: newGroups(o.Now), lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), shapes: newShapes(o.Now),
 	}
 	app := o
 	app.BotToken = o.AppToken

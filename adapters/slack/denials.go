@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/url"
-	"sync"
 	"time"
 
 	"nod/chat"
@@ -45,41 +44,10 @@ type denial struct {
 	At      time.Time `json:"at"`
 }
 
-// denials are the clicks on Deny of the last seconds.
-type denials struct {
-	mu    sync.Mutex
-	of    map[clicked]denial
-	asked map[clicked]bool // of whom the form was opened
-}
-
-func (d *denials) note(c clicked, by denial) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.of == nil || len(d.of) > 1000 {
-		d.of, d.asked = map[clicked]denial{}, map[clicked]bool{}
-	}
-	d.of[c] = by
-}
-
-// take gives a click of this process, once. first says that nobody was asked for it
-// yet.
-func (d *denials) take(c clicked) (by denial, ok, first bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	by, ok = d.of[c]
-	delete(d.of, c)
-	first = !d.asked[c]
-	if d.asked == nil || len(d.asked) > 1000 {
-		d.asked = map[clicked]bool{}
-	}
-	d.asked[c] = true
-	return by, ok, first
-}
-
 // noteDenial remembers a click on Deny, here and for other processes.
 func (a *Adapter) noteDenial(ctx context.Context, c clicked, by denial) {
 	by.Of = c.String()
-	a.denials.note(c, by)
+	a.denials.Put(c, by)
 	book, ok := a.o.Inbox.(notebook)
 	if !ok {
 		return
@@ -116,8 +84,8 @@ func (a *Adapter) whyDenied(thread chat.ThreadID, ref chat.MessageRef, p *chat.A
 		return
 	}
 	c := clicked{ref, p.By[0].ID}
-	by, here, first := a.denials.take(c)
-	if !here && !first {
+	by, here := a.denials.Take(c)
+	if first := a.denied.Add(c); !here && !first {
 		return
 	}
 	view, err := reasonWindow(about{thread.String(), p.Call})

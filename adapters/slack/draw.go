@@ -118,7 +118,7 @@ func (s *sending) sendAll(ctx context.Context, parts []part) (first string, err 
 		if i == 0 {
 			first = ts
 		} else if s.post.Text != nil {
-			s.a.parts.note(inThread(s.thread, ts), first)
+			s.a.parts.Put(inThread(s.thread, ts), first)
 		}
 	}
 	return first, nil

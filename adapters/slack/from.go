@@ -121,7 +121,7 @@ func (a *Adapter) message(ctx context.Context, ev event, keys []string) error {
 	m.From.Barred, m.Aside = from.Barred, to.aside
 	opens := ev.TS == thread.Root
 	if opens {
-		a.titles.note(thread, m.Text)
+		a.titles.Put(thread, shorten(flat(m.Text), mostSessionTitle))
 	}
 	a.complete(ctx, thread, ev, to.st, &m)
 	fresh, err := a.o.Inbox.Message(ctx, thread, m, keys...)
@@ -240,9 +240,9 @@ func (a *Adapter) reacted(ctx context.Context, c callback, ev event) error {
 	case by.Barred != "" && !decides(emoji):
 		return nil
 	}
-	r := chat.Reaction{
-		On: a.parts.first(refOf(a.who().TeamID, on.Channel, on.TS)), By: by,
-		Emoji: emoji, Removed: ev.Type == "reaction_removed",
+	r := chat.Reaction{On: refOf(a.who().TeamID, on.Channel, on.TS), By: by, Emoji: emoji, Removed: ev.Type == "reaction_removed"}
+	if first, ok := a.parts.Get(r.On); ok { // people react to the message of an answer that they read last
+		r.On.ID = first
 	}
 	if a.order.overtaken(strings.Join([]string{"reaction", on.Channel, on.TS, ev.User, ev.Reaction}, ":"), ev.EventTS) {
 		return nil // a vote that was taken back must not come back

@@ -6,22 +6,21 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"nod/chat"
 	"nod/chat/outbox"
+	"nod/chat/recent"
 )
 
 // names remembers what ids are called, for a while and for so many: a name
 // that changed is noticed within the hour.
 type names struct {
 	now  func() time.Time
-	mu   sync.Mutex
-	had  map[string]named
-	join *flights
+	had  recent.Map[string, named]
+	join flights
 }
 
 type named struct {
@@ -34,32 +33,20 @@ type named struct {
 }
 
 const (
-	mostNames  = 10_000
 	nameStays  = time.Hour
 	namelessIn = 5 * time.Minute // an id that has no name is asked for again after
 	mostLearnt = 8               // at once
 )
 
-func newNames(now func() time.Time) names {
-	return names{now: now, had: map[string]named{}, join: &flights{}}
-}
-
 func (n *names) recall(id string) (named, bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	v, ok := n.had[id]
+	v, ok := n.had.Get(id)
 	return v, ok && n.now().Before(v.until)
 }
 
 func (n *names) keep(id string, v named, stays time.Duration) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if len(n.had) >= mostNames {
-		clear(n.had)
-	}
 	v.asked = n.now()
 	v.until = v.asked.Add(stays)
-	n.had[id] = v
+	n.had.Put(id, v)
 }
 
 // zone is the time zone of somebody who was looked up.
@@ -70,10 +57,8 @@ func (n *names) zone(id string) string {
 
 // older forgets what was asked longer ago.
 func (n *names) older(id string, than time.Duration) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if v, ok := n.had[id]; ok && n.now().Sub(v.asked) > than {
-		delete(n.had, id)
+	if v, ok := n.had.Get(id); ok && n.now().Sub(v.asked) > than {
+		n.had.Take(id)
 	}
 }
 

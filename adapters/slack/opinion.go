@@ -110,7 +110,7 @@ func (a *Adapter) thinks(ctx context.Context, in interaction, value, ts string) 
 		return fmt.Errorf("put an opinion: %w", err)
 	}
 	a.o.Observe.Put(fresh)
-	if said == thinksBad && a.asked.First(on, by.ID) {
+	if said == thinksBad && a.asked.Add(clicked{on, by.ID}) {
 		thread := threadID(a.who().TeamID, in.Channel.ID, in.Container.Thread)
 		a.askWhatWasWrong(in.TriggerID, criticism{Channel: in.Channel.ID, Answer: answer}, func(ctx context.Context) error {
 			return a.askInMessage(ctx, thread, by.ID, on)
@@ -154,7 +154,7 @@ func (a *Adapter) AskWhy(ctx context.Context, thread chat.ThreadID, to chat.User
 	if a.opinions() == nil {
 		return errors.New("ask what was wrong: nobody takes what is said")
 	}
-	if to.Barred != "" || !a.asked.First(about, to.ID) {
+	if to.Barred != "" || !a.asked.Add(clicked{about, to.ID}) {
 		return nil
 	}
 	return a.askInMessage(ctx, thread, to.ID, about)

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -90,13 +91,12 @@ func TestWhoIsHeard(t *testing.T) {
 // minute: one that was deactivated meanwhile decides nothing.
 func TestVoterIsLookedUpAnew(t *testing.T) {
 	t.Parallel()
-	o := open(t, fakeslack.Options{}, nil)
+	var later atomic.Int64
+	o := open(t, fakeslack.Options{}, func(o *Options) { o.Now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) } })
 	at := o.fake.Say("U0BOB", general, fakeslack.Mention+" hi")
 	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
 	o.fake.AddUser(fakeslack.User{ID: "U0BOB", Name: "bob", Deleted: true})
-	o.a.names.mu.Lock()
-	o.a.names.now = func() time.Time { return time.Now().Add(2 * voteStays) }
-	o.a.names.mu.Unlock()
+	later.Store(int64(2 * voteStays))
 	o.fake.React("U0BOB", general, at, "+1")
 	o.in.Await(t, func() bool { return len(o.in.Reactions) == 1 })
 	if by := o.in.Reactions[0].By; by.Barred == "" {

@@ -75,9 +75,12 @@ func (w *working) begins(thread chat.ThreadID) {
 	w.own(thread)
 }
 
+// mostOurs is of how many threads it is known what they show.
+const mostOurs = 10_000
+
 // own notes that what a thread shows is known. The mutex is held.
 func (w *working) own(thread chat.ThreadID) {
-	if len(w.ours) >= mostNames {
+	if len(w.ours) >= mostOurs {
 		clear(w.ours)
 	}
 	w.ours[thread] = true
@@ -202,7 +205,7 @@ func (w *working) forget(thread chat.ThreadID) {
 func (a *Adapter) status(thread chat.ThreadID, status string) request {
 	channel := channelOf(thread.Channel)
 	args := url.Values{"channel_id": {channel}, "thread_ts": {thread.Root}, "status": {status}}
-	if title := a.titles.take(thread); title != "" {
+	if title, _ := a.titles.Take(thread); title != "" {
 		args.Set("title", title)
 	}
 	r := request{method: "agents.sessions.setStatus", args: args, priority: outbox.Low, key: "status " + thread.String()}
@@ -267,36 +270,8 @@ func (w *working) noted(thread chat.ThreadID, status string) {
 	}
 }
 
-// titles are what threads are about, until their sessions are made.
-type titles struct {
-	mu sync.Mutex
-	of map[chat.ThreadID]string
-}
-
 // mostSessionTitle is how much of a question names its session; Slack takes 200.
 const mostSessionTitle = 80
-
-// note notes the first message of a thread.
-func (t *titles) note(thread chat.ThreadID, text string) {
-	text = shorten(flat(text), mostSessionTitle)
-	if text == "" {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.of == nil || len(t.of) > mostNames {
-		t.of = map[chat.ThreadID]string{}
-	}
-	t.of[thread] = text
-}
-
-func (t *titles) take(thread chat.ThreadID) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	text := t.of[thread]
-	delete(t.of, thread)
-	return text
-}
 
 // pace is how long a steps message stays as it is at the least: Slack allows
 // 50 edits a minute in a workspace.

@@ -3,7 +3,6 @@ package form
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"nod/chat"
@@ -47,34 +46,4 @@ func (s *Shown) Card(ctx context.Context, in Changes, thread chat.ThreadID, call
 // TooLong says of a call that no form has room for its arguments, and what to do.
 func TooLong(v chat.Again) string {
 	return fmt.Sprintf("these arguments are too long for a form; in a message, `run %d {…}` does the same", v.Number)
-}
-
-// Asked remembers who was asked what was wrong with an answer, so that nobody is asked
-// twice.
-type Asked struct {
-	mu sync.Mutex
-	of map[string]bool
-}
-
-// mostRemembered is how many are remembered.
-const mostRemembered = 10_000
-
-// First notes that somebody is asked about an answer; false when they were.
-func (a *Asked) First(on chat.MessageRef, who chat.UserID) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.of == nil || len(a.of) >= mostRemembered {
-		a.of = map[string]bool{}
-	}
-	key := on.String() + " " + string(who)
-	was := a.of[key]
-	a.of[key] = true
-	return !was
-}
-
-// Forget takes back that somebody was asked: the form did not open.
-func (a *Asked) Forget(on chat.MessageRef, who chat.UserID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.of, on.String()+" "+string(who))
 }

@@ -2,9 +2,9 @@ package outbox
 
 import (
 	"slices"
-	"sync"
 
 	"nod/chat"
+	"nod/chat/recent"
 )
 
 // PriorityOf says how important a post is.
@@ -55,26 +55,13 @@ func (o *Outbox) DepthByName() map[string]int {
 }
 
 // Versions knows the newest version that was drawn of each message, so that an
-// edit that comes late never replaces a newer one. The zero Versions is ready,
-// and remembers as many messages as are likely to be at work.
+// edit that comes late never replaces a newer one. The zero Versions is ready.
 type Versions struct {
-	mu   sync.Mutex
-	seen map[chat.MessageRef]uint64
+	seen recent.Map[chat.MessageRef, uint64]
 }
-
-const mostVersions = 10_000
 
 // Newer notes a version and says whether it may be drawn: it is none that is
 // older than one that was noted.
 func (v *Versions) Newer(ref chat.MessageRef, version uint64) bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if version < v.seen[ref] {
-		return false
-	}
-	if v.seen == nil || len(v.seen) > mostVersions {
-		v.seen = map[chat.MessageRef]uint64{}
-	}
-	v.seen[ref] = version
-	return true
+	return v.seen.Swap(ref, func(was uint64, _ bool) (uint64, bool) { return version, version >= was })
 }
