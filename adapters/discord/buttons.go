@@ -10,17 +10,12 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
+	"nod/chat/inbound"
 	"nod/chat/recent"
 )
 
 // Buttons stand for the emoji of an approval, and for the word that stops a turn:
 // what a click means is put like what it stands for, and judged there.
-
-// Reasons is an Inbox that takes why somebody denied a call; "" that they did not
-// say.
-type Reasons interface {
-	Reason(ctx context.Context, thread chat.ThreadID, call string, by chat.User, text string, eventIDs ...string) (fresh bool, err error)
-}
 
 const (
 	voteButton = "vote"
@@ -137,7 +132,7 @@ func (a *Adapter) voted(ctx context.Context, in interaction, b ballot) error {
 	}); err != nil {
 		return a.sorry(ctx, in, err)
 	}
-	inbox, takes := a.o.Inbox.(Reasons)
+	inbox, takes := a.o.Inbox.(inbound.Reasons)
 	if !b.deny || !takes || copied {
 		return a.respond(ctx, in, promiseToChange, nil)
 	}
@@ -192,7 +187,7 @@ func (a *Adapter) filled(ctx context.Context, in interaction) error {
 	if !ok || b.kind != reasonForm || !in.in(b.place) {
 		return errForeign
 	}
-	inbox, takes := a.o.Inbox.(Reasons)
+	inbox, takes := a.o.Inbox.(inbound.Reasons)
 	if !takes {
 		return fmt.Errorf("%w: form", errMalformed)
 	}

@@ -7,16 +7,11 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
+	"nod/chat/inbound"
 )
 
 // Under an answer stand buttons: what somebody thinks of it, and another try.
 // Whoever thinks badly of it is asked once, alone, what was wrong.
-
-// Opinions is an Inbox that takes what people think of answers; text is what was
-// wrong.
-type Opinions interface {
-	Feedback(ctx context.Context, on chat.MessageRef, by chat.User, good bool, text string, eventIDs ...string) (fresh bool, err error)
-}
 
 // The kinds of the buttons under an answer, and of the form that asks.
 const (
@@ -68,7 +63,7 @@ func (s *sending) under(n int) []discordgo.MessageComponent {
 	}
 	id := func(kind string) string { return verdict{kind, placeOf(s.thread), s.first}.id() }
 	var out []discordgo.MessageComponent
-	if _, takes := s.a.o.Inbox.(Opinions); takes {
+	if _, takes := s.a.o.Inbox.(inbound.Opinions); takes {
 		for _, b := range []struct{ kind, emoji string }{{goodButton, chat.EmojiGood}, {badButton, chat.EmojiBad}} {
 			out = append(out, discordgo.Button{
 				Emoji: &discordgo.ComponentEmoji{Name: b.emoji}, Style: discordgo.SecondaryButton, CustomID: id(b.kind),
@@ -152,7 +147,7 @@ func (a *Adapter) decider(ctx context.Context, in interaction, p place) (by chat
 
 // thinks puts what somebody thinks of an answer.
 func (a *Adapter) thinks(ctx context.Context, in interaction, v verdict, by chat.User, wrong string) error {
-	inbox, takes := a.o.Inbox.(Opinions)
+	inbox, takes := a.o.Inbox.(inbound.Opinions)
 	if !takes {
 		return nil // the button is from another time
 	}

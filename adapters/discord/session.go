@@ -17,12 +17,6 @@ import (
 // Nothing is lost then, not even what no look can find: a first direct message,
 // a reaction, an edit.
 
-// notebook is the part of an inbox that keeps an adapter's own notes.
-type notebook interface {
-	Note(ctx context.Context, name string, value []byte) error
-	Noted(ctx context.Context, name string) ([]byte, error)
-}
-
 // bookmark is what it takes to go on with a session: up to Seq all is put.
 type bookmark struct {
 	Session string    `json:"session"`
@@ -56,11 +50,7 @@ func (s *shard) name() string {
 // has is left alone: its bookmark goes on growing, which is not waited for where that
 // process surely ended.
 func (s *shard) recall(ctx context.Context) {
-	book, ok := s.a.o.Inbox.(notebook)
-	if !ok {
-		return
-	}
-	b, err := s.noted(ctx, book)
+	b, err := s.noted(ctx)
 	s.a.gap.inherits(b)
 	if err != nil || b.Session == "" || s.a.o.Now().Sub(b.At) > keptFor {
 		return
@@ -69,7 +59,7 @@ func (s *shard) recall(ctx context.Context) {
 		if retry.Sleep(ctx, 5*s.a.o.Beat/2) != nil {
 			return
 		}
-		again, err := s.noted(ctx, book)
+		again, err := s.noted(ctx)
 		if err != nil || again.Beat != b.Beat || again.Session != b.Session {
 			return
 		}
@@ -83,11 +73,11 @@ func (s *shard) recall(ctx context.Context) {
 	s.a.log.Info("going on with the session of the process before", "shard", s.n)
 }
 
-func (s *shard) noted(ctx context.Context, book notebook) (bookmark, error) {
+func (s *shard) noted(ctx context.Context) (bookmark, error) {
 	var b bookmark
 	ctx, cancel := context.WithTimeout(ctx, s.a.o.PutTimeout)
 	defer cancel()
-	raw, err := book.Noted(ctx, s.name())
+	raw, err := s.a.o.Inbox.Noted(ctx, s.name())
 	if err != nil {
 		s.a.log.Warn("read the note of a session", "shard", s.n, "error", err)
 		return b, err
@@ -100,9 +90,6 @@ func (s *shard) noted(ctx context.Context, book notebook) (bookmark, error) {
 
 // bookmarks notes the session from time to time, until ctx is done.
 func (s *shard) bookmarks(ctx context.Context) {
-	if _, ok := s.a.o.Inbox.(notebook); !ok {
-		return
-	}
 	for tick := time.NewTicker(s.a.o.Beat); ; {
 		select {
 		case <-ctx.Done():
@@ -117,9 +104,8 @@ func (s *shard) bookmarks(ctx context.Context) {
 
 // note writes the bookmark.
 func (s *shard) note(ctx context.Context, closed bool) {
-	book, ok := s.a.o.Inbox.(notebook)
 	session, resume := s.settled.session()
-	if !ok || session == "" {
+	if session == "" {
 		return
 	}
 	s.beats++
@@ -134,7 +120,7 @@ func (s *shard) note(ctx context.Context, closed bool) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.a.o.PutTimeout)
 	defer cancel()
-	if err := book.Note(ctx, s.name(), raw); err != nil && !errors.Is(err, context.Canceled) {
+	if err := s.a.o.Inbox.Note(ctx, s.name(), raw); err != nil && !errors.Is(err, context.Canceled) {
 		s.a.log.Warn("note a session", "shard", s.n, "error", err)
 	}
 }

@@ -160,7 +160,7 @@ func (s *shard) connect(parent context.Context) error {
 		return err
 	}
 	c.seq.Store(s.seq) // what came last, also before anything comes
-	stop := context.AfterFunc(parent, func() { c.close(s.farewell(), parent.Err()) })
+	stop := context.AfterFunc(parent, func() { c.close(closeToResume, parent.Err()) })
 	defer stop()
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
@@ -175,15 +175,6 @@ func (s *shard) connect(parent context.Context) error {
 	greeting := time.AfterFunc(patience, func() { c.close(closeToResume, errNotReady) })
 	defer greeting.Stop()
 	return s.read(parent, c, greeting) // events outlive the connection
-}
-
-// farewell is the code with which the connection is closed in the end: one that
-// leaves the session to the next process, where there is a place to note it.
-func (s *shard) farewell() int {
-	if _, ok := s.a.o.Inbox.(notebook); ok {
-		return closeToResume
-	}
-	return websocket.CloseNormalClosure
 }
 
 func (s *shard) forget() {

@@ -127,7 +127,7 @@ func New(o Options) (*Adapter, error) {
 	app := o
 	app.BotToken = o.AppToken
 	a.app = newWeb(app)
-	a.heard, a.listened = catchup.NewHeard(a.marks, catchup.LookBack, o.Now), newListened(o)
+	a.heard, a.listened = catchup.NewHeard(a.marks, catchup.LookBack, o.Now), catchup.NewListened(o.Inbox, listenedNote, o.Now)
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
 	failed := func(err error) { a.log.Warn("look for what was missed", "error", err) }
 	a.looks = catchup.NewLooks(a.backfill, failed, lookAgain)

@@ -29,6 +29,7 @@ const (
 	unputBack   = 15 * time.Minute // an event that was not put may be so much older than one that was
 
 	listenedEvery = time.Minute
+	listenedNote  = "slack listened"   // the name of the note of up to when all was heard
 	rootsBack     = 7 * 24 * time.Hour // a thread that began so much before the gap may be written in for the first time
 )
 
@@ -40,27 +41,6 @@ func (a *Adapter) remember(ctx context.Context) {
 	if err := a.heard.Note(ctx); err != nil {
 		a.log.Warn("note how far threads were heard", "error", err)
 	}
-}
-
-// listenedNote is the name of the note of up to when all was heard.
-const listenedNote = "slack listened"
-
-// notebook is the part of an inbox that keeps an adapter's own notes.
-type notebook interface {
-	Note(ctx context.Context, name string, value []byte) error
-	Noted(ctx context.Context, name string) ([]byte, error)
-}
-
-// newListened makes what knows up to when all was heard. Without a notebook it
-// knows that of its own time only.
-func newListened(o Options) *catchup.Listened {
-	book, ok := o.Inbox.(notebook)
-	if !ok {
-		return catchup.NewListened(func(context.Context, []byte) error { return nil }, func(context.Context) ([]byte, error) { return nil, nil }, o.Now)
-	}
-	return catchup.NewListened(
-		func(ctx context.Context, value []byte) error { return book.Note(ctx, listenedNote, value) },
-		func(ctx context.Context) ([]byte, error) { return book.Noted(ctx, listenedNote) }, o.Now)
 }
 
 // listen notes from time to time that somebody listens, until ctx is done.

@@ -132,12 +132,6 @@ func (a *Adapter) vote(ctx context.Context, in interaction, button, emoji, ts st
 	return nil
 }
 
-// Reasons is an Inbox that takes why somebody denied a call; "" that they did
-// not say.
-type Reasons interface {
-	Reason(ctx context.Context, thread chat.ThreadID, call string, by chat.User, text string, eventIDs ...string) (fresh bool, err error)
-}
-
 // about is what a reason is for.
 type about struct {
 	Thread string `json:"thread"`
@@ -173,7 +167,7 @@ func (a *Adapter) explained(ctx context.Context, in interaction) error {
 		return malformed("form", err)
 	}
 	thread, err := chat.ParseThreadID(what.Thread)
-	inbox, ok := a.o.Inbox.(Reasons)
+	inbox, ok := a.o.Inbox.(inbound.Reasons)
 	if err != nil || !ok {
 		return malformed("form of another thread", err)
 	}

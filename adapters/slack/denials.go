@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nod/chat"
+	"nod/chat/inbound"
 	"nod/chat/outbox"
 )
 
@@ -48,13 +49,9 @@ type denial struct {
 func (a *Adapter) noteDenial(ctx context.Context, c clicked, by denial) {
 	by.Of = c.String()
 	a.denials.Put(c, by)
-	book, ok := a.o.Inbox.(notebook)
-	if !ok {
-		return
-	}
 	raw, err := json.Marshal(by)
 	if err == nil {
-		err = book.Note(ctx, c.name(), raw)
+		err = a.o.Inbox.Note(ctx, c.name(), raw)
 	}
 	if err != nil {
 		a.log.Debug("leave a click to other processes", "error", err)
@@ -64,11 +61,7 @@ func (a *Adapter) noteDenial(ctx context.Context, c clicked, by denial) {
 // leftDenial gives the click that another process left.
 func (a *Adapter) leftDenial(ctx context.Context, c clicked) (denial, bool) {
 	var by denial
-	book, ok := a.o.Inbox.(notebook)
-	if !ok {
-		return by, false
-	}
-	raw, err := book.Noted(ctx, c.name())
+	raw, err := a.o.Inbox.Noted(ctx, c.name())
 	if err != nil || len(raw) == 0 || json.Unmarshal(raw, &by) != nil || by.Of != c.String() {
 		return by, false
 	}
@@ -79,7 +72,7 @@ func (a *Adapter) leftDenial(ctx context.Context, c clicked) (denial, bool) {
 // call just now. It does not wait. Where no form opens, the turn is told at once
 // that there will be no reason: else it would wait for one.
 func (a *Adapter) whyDenied(thread chat.ThreadID, ref chat.MessageRef, p *chat.Approval) {
-	inbox, takes := a.o.Inbox.(Reasons)
+	inbox, takes := a.o.Inbox.(inbound.Reasons)
 	if !takes || p.Outcome != chat.Denied || len(p.By) != 1 {
 		return
 	}

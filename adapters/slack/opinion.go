@@ -11,6 +11,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"nod/chat"
+	"nod/chat/inbound"
 	"nod/chat/outbox"
 )
 
@@ -34,13 +35,8 @@ const (
 	thinksBad  = "bad"
 )
 
-// Opinions is an Inbox that takes what people think of answers.
-type Opinions interface {
-	Feedback(ctx context.Context, on chat.MessageRef, by chat.User, good bool, text string, eventIDs ...string) (fresh bool, err error)
-}
-
-func (a *Adapter) opinions() Opinions {
-	o, _ := a.o.Inbox.(Opinions)
+func (a *Adapter) opinions() inbound.Opinions {
+	o, _ := a.o.Inbox.(inbound.Opinions)
 	return o
 }
 

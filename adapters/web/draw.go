@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"nod/chat"
+	"nod/chat/inbound"
 )
 
 // bot is who posts are by, among those who react.
@@ -81,7 +82,7 @@ func (a *Adapter) Whisper(_ context.Context, thread chat.ThreadID, to chat.User,
 
 // AskWhy shows one person a form that asks what was wrong with an answer.
 func (a *Adapter) AskWhy(_ context.Context, _ chat.ThreadID, to chat.User, about chat.MessageRef) error {
-	if _, asks := a.o.Inbox.(Opinions); !asks {
+	if _, asks := a.o.Inbox.(inbound.Opinions); !asks {
 		return errors.New("ask what was wrong: nobody takes it in")
 	}
 	known := a.board.change(about, func(it *item) bool {

@@ -16,6 +16,7 @@ import (
 
 	"nod/adapters/web/door"
 	"nod/chat"
+	"nod/chat/inbound"
 	"nod/chat/intake"
 )
 
@@ -264,7 +265,7 @@ func (a *Adapter) press(r *http.Request, v view, id string) (view, error) {
 		a.board.change(it.ref, func(it *item) bool { return it.react(emoji, v.Me.ID, false) })
 	}
 	// Who clicks on what is decided already, as a page may show it still, is not asked.
-	if _, asks := a.o.Inbox.(Reasons); asks && what == pressDeny && it.waiting() {
+	if _, asks := a.o.Inbox.(inbound.Reasons); asks && what == pressDeny && it.waiting() {
 		a.board.change(it.ref, func(it *item) bool { it.why = v.Me.ID; return true })
 	}
 	return v, nil
@@ -274,7 +275,7 @@ func (a *Adapter) press(r *http.Request, v view, id string) (view, error) {
 // say.
 func (a *Adapter) why(r *http.Request, v view, id string) (view, error) {
 	it, err := a.on(r)
-	in, asks := a.o.Inbox.(Reasons)
+	in, asks := a.o.Inbox.(inbound.Reasons)
 	text := strings.TrimSpace(door.Clean(r.PostForm.Get("reason")))
 	switch {
 	case err != nil:
@@ -295,7 +296,7 @@ func (a *Adapter) why(r *http.Request, v view, id string) (view, error) {
 // empty text says that they don't say.
 func (a *Adapter) whatWrong(r *http.Request, v view, id string) (view, error) {
 	it, err := a.on(r)
-	in, asks := a.o.Inbox.(Opinions)
+	in, asks := a.o.Inbox.(inbound.Opinions)
 	text := strings.TrimSpace(door.Clean(r.PostForm.Get("reason")))
 	switch {
 	case err != nil:

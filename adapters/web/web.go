@@ -39,17 +39,6 @@ type Inbox interface {
 	History(ctx context.Context, thread chat.ThreadID) ([]chat.Line, error)
 }
 
-// Reasons is what an Inbox is besides that takes in why a call was denied.
-type Reasons interface {
-	Reason(ctx context.Context, thread chat.ThreadID, call string, by chat.User, text string, eventIDs ...string) (fresh bool, err error)
-}
-
-// Opinions is what an Inbox is besides that takes in what people think of an
-// answer.
-type Opinions interface {
-	Feedback(ctx context.Context, on chat.MessageRef, by chat.User, good bool, text string, eventIDs ...string) (fresh bool, err error)
-}
-
 // Options set up an [Adapter].
 type Options struct {
 	Address string // where it listens: a loopback address with a port

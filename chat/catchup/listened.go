@@ -14,8 +14,8 @@ import (
 // while there is a gap: a process that dies before it has looked must leave the
 // gap to the next one.
 type Listened struct {
-	note  func(context.Context, []byte) error
-	noted func(context.Context) ([]byte, error)
+	notes Notes
+	name  string
 	now   func() time.Time
 
 	mu    sync.Mutex
@@ -24,10 +24,16 @@ type Listened struct {
 	last  time.Time // what this process noted
 }
 
-// NewListened makes a Listened that is noted and read by these functions. It
-// begins with a gap: nobody knows how long the process was away.
-func NewListened(note func(context.Context, []byte) error, noted func(context.Context) ([]byte, error), now func() time.Time) *Listened {
-	return &Listened{note: note, noted: noted, now: now, open: true, again: true}
+// Notes is where notes are kept, by name.
+type Notes interface {
+	Note(ctx context.Context, name string, value []byte) error
+	Noted(ctx context.Context, name string) ([]byte, error)
+}
+
+// NewListened makes a Listened that is noted under a name. It begins with a gap:
+// nobody knows how long the process was away.
+func NewListened(notes Notes, name string, now func() time.Time) *Listened {
+	return &Listened{notes: notes, name: name, now: now, open: true, again: true}
 }
 
 // Gap says that something may have been missed.
@@ -47,7 +53,7 @@ func (l *Listened) Since(ctx context.Context) (time.Time, error) {
 	if !last.IsZero() {
 		return last, nil // others may have noted since, who missed something else
 	}
-	raw, err := l.noted(ctx)
+	raw, err := l.notes.Noted(ctx, l.name)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read up to when all was heard: %w", err)
 	}
@@ -80,7 +86,7 @@ func (l *Listened) Note(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write a time: %w", err)
 	}
-	if err := l.note(ctx, raw); err != nil {
+	if err := l.notes.Note(ctx, l.name, raw); err != nil {
 		return fmt.Errorf("note up to when all was heard: %w", err)
 	}
 	l.mu.Lock()

@@ -13,20 +13,20 @@ type slip struct {
 	err error
 }
 
-func (s *slip) note(_ context.Context, raw []byte) error {
+func (s *slip) Note(_ context.Context, _ string, raw []byte) error {
 	if s.err == nil {
 		s.raw = raw
 	}
 	return s.err
 }
 
-func (s *slip) noted(context.Context) ([]byte, error) { return s.raw, s.err }
+func (s *slip) Noted(context.Context, string) ([]byte, error) { return s.raw, s.err }
 
 // What is noted outlives the process; while there is a gap it does not move, so
 // that whoever looks knows when the gap began, although others note meanwhile.
 func TestListened(t *testing.T) {
 	s, now := &slip{}, time.Unix(1000, 0).UTC()
-	start := func() *Listened { return NewListened(s.note, s.noted, func() time.Time { return now }) }
+	start := func() *Listened { return NewListened(s, "heard", func() time.Time { return now }) }
 	l := start()
 	since := func(want int64) {
 		t.Helper()
@@ -65,7 +65,7 @@ func TestListened(t *testing.T) {
 // counts for none.
 func TestListenedStoreDown(t *testing.T) {
 	s := &slip{err: errors.New("down")}
-	l := NewListened(s.note, s.noted, time.Now)
+	l := NewListened(s, "heard", time.Now)
 	if _, err := l.Since(t.Context()); !errors.Is(err, s.err) {
 		t.Errorf("since: %v", err)
 	}

@@ -34,6 +34,20 @@ type Inbox interface {
 	Watermarks(ctx context.Context, platform string, since time.Time, most int) iter.Seq2[chat.Watermark, error]
 	Pending(ctx context.Context, platform string) iter.Seq2[chat.Pending, error]
 	Steps(ctx context.Context, thread chat.ThreadID, turn string) (chat.Steps, bool, error)
+	Note(ctx context.Context, name string, value []byte) error // of the adapter's own
+	Noted(ctx context.Context, name string) ([]byte, error)
+}
+
+// Opinions is an Inbox that takes what people think of answers; text is what was
+// wrong.
+type Opinions interface {
+	Feedback(ctx context.Context, on chat.MessageRef, by chat.User, good bool, text string, eventIDs ...string) (fresh bool, err error)
+}
+
+// Reasons is an Inbox that takes why somebody denied a call; "" that they did not
+// say.
+type Reasons interface {
+	Reason(ctx context.Context, thread chat.ThreadID, call string, by chat.User, text string, eventIDs ...string) (fresh bool, err error)
 }
 
 // Observe is told what happens to a connection, for metrics. A nil function is
