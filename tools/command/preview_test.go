@@ -1,6 +1,9 @@
 package command
 
 import (
+	"context"
+	"encoding/json"
+	"os"
 	"testing"
 	"time"
 
@@ -37,7 +40,6 @@ func TestPreview(t *testing.T) {
 		"silence":   {[]string{"true"}, `{}`, chat.Preview{}},
 		"no key":    {[]string{"sh", "-c", "echo $NOD_CALL_KEY$SECRET"}, `{}`, chat.Preview{}},
 		"fails":     {[]string{"sh", "-c", "echo half; exit 3"}, `{}`, chat.Preview{Text: "half", Err: "exit status 3"}},
-		"hangs":     {[]string{"sh", "-c", "echo half; sleep 60"}, `{}`, chat.Preview{Text: "half", Err: "took longer than 1s and was ended"}},
 		"option":    {[]string{"ls", "{a}"}, `{"a":"-la"}`, chat.Preview{Err: `the value of "a" begins with -, and could be taken for an option; write one that does not`}},
 		"misfit":    {[]string{"ls"}, `{"n":"x"}`, chat.Preview{Err: "/n: must be integer, not string"}},
 		"flood":     {[]string{"sh", "-c", flood}, `{}`, chat.Preview{Err: "it wrote more than 64 KB"}},
@@ -46,9 +48,6 @@ func TestPreview(t *testing.T) {
 			t.Parallel()
 			o := shell("echo done")
 			o.Preview, o.PreviewRequired = c.preview, true
-			if name == "hangs" {
-				o.Timeout = time.Second
-			}
 			got := previewed(t, o, c.args)
 			if name == "flood" {
 				if len(got.Text) == 0 || len(got.Text) > tools.PreviewCap {
@@ -60,6 +59,28 @@ func TestPreview(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A preview that takes too long ends with all that it has said.
+func TestPreviewHangs(t *testing.T) {
+	t.Parallel()
+	said := fifo(t)
+	o := shell("echo done")
+	o.Preview = []string{"sh", "-c", "echo half; : >" + said + "; exec sleep 1000"}
+	o.Timeout = 10 * time.Minute
+	c, err := newCommand(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		_, _ = os.ReadFile(said) // waits for the program
+		cancel(errTimeout)
+	}()
+	got, err := c.preview(ctx, tools.Input{Args: json.RawMessage(`{}`)})
+	if want := (chat.Preview{Text: "half", Err: "took longer than 10m0s and was ended"}); got != want || err != nil {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"nod/chat/patience"
 	"nod/llm"
 	"nod/tools"
 )
@@ -26,7 +25,7 @@ const keyMeta = "nod/idempotencyKey"
 // call performs one call. What it says to the model tells apart whether nothing
 // was done, or nobody knows.
 func (s *server) call(ctx context.Context, o offer, in tools.Input) (llm.Result, error) {
-	ctx, limit, stop := patience.With(ctx, s.Timeout, errSlow)
+	ctx, limit, stop := s.limit(ctx, s.Timeout, errSlow)
 	defer stop()
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)

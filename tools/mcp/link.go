@@ -103,7 +103,7 @@ func (l *link) cause(err error, since time.Time) error {
 	select {
 	case <-l.child.exited:
 		return ours("its program ended (%s)", l.child.cmd.ProcessState)
-	case <-time.After(l.child.grace / 4): // it may be about to
+	case <-time.After(l.s.pace.exit): // it may be about to
 	}
 	return why(err)
 }

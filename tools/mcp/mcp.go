@@ -29,6 +29,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,7 @@ import (
 	"sync"
 	"time"
 
+	"nod/chat/patience"
 	"nod/llm"
 	"nod/tools"
 )
@@ -60,6 +62,8 @@ type Server struct {
 	// Timeout is how long one call may take; 0: a minute.
 	Timeout time.Duration
 
+	pace pace // of tests; the options' where it is zero
+
 	// ReadOnly are such patterns of those tools that change nothing.
 	ReadOnly []string
 	// Sends are the parameters whose values go to places outside, by such patterns.
@@ -81,8 +85,12 @@ type Options struct {
 	Logger  *slog.Logger
 	Known   bool // no server is started or asked: the tools are those of the Lock
 
-	pace pace // of tests
+	pace  pace // of tests
+	limit limit
 }
+
+// limit is [patience.With], which ends a call that takes too long. Tests say when.
+type limit func(ctx context.Context, most time.Duration, cause error) (context.Context, *patience.Limit, func())
 
 // Servers are connections to servers, which are kept up until Close. It is safe
 // for concurrent use; a nil *Servers has no tools.
@@ -106,6 +114,7 @@ type pace struct {
 	patient time.Duration // of a call, for a server that is connecting
 	whom    time.Duration // until it must be known of which call a question is
 	steady  time.Duration // a connection that lasted so long was a good one
+	exit    time.Duration // for a program to end once its output has
 	grace   time.Duration // from the end of standard input to SIGTERM, and on to SIGKILL
 	least   time.Duration // between two attempts
 	most    time.Duration
@@ -114,7 +123,7 @@ type pace struct {
 
 var usual = pace{
 	wait: 30 * time.Second, glance: 3 * time.Second, attempt: 30 * time.Second, call: 60 * time.Second, patient: 10 * time.Second, whom: 10 * time.Second,
-	steady: time.Minute, grace: 2 * time.Second,
+	steady: time.Minute, exit: 500 * time.Millisecond, grace: 2 * time.Second,
 	least: 500 * time.Millisecond, most: time.Minute, bytes: 32 << 20,
 }
 
@@ -127,6 +136,9 @@ func Connect(ctx context.Context, o Options) (*Servers, error) {
 	}
 	if o.pace == (pace{}) {
 		o.pace = usual
+	}
+	if o.limit == nil {
+		o.limit = patience.With
 	}
 	var errs []error
 	ss := &Servers{taken: o.Taken, late: make(chan struct{}, 1)}
@@ -309,7 +321,7 @@ func offers(list []*server, taken []string) []offer {
 // newServer refuses what can't work.
 func newServer(cfg Server, o Options) (*server, error) {
 	s := &server{
-		Server: cfg, pace: o.pace, log: o.Logger, dir: o.Dir, version: o.Version,
+		Server: cfg, pace: cmp.Or(cfg.pace, o.pace), limit: o.limit, log: o.Logger, dir: o.Dir, version: o.Version,
 		changed: make(chan struct{}), closing: make(chan struct{}), wake: make(chan struct{}, 1), relist: make(chan struct{}, 1),
 		listing: make(chan struct{}, 1),
 		fault:   &fault{},
@@ -321,14 +333,14 @@ func newServer(cfg Server, o Options) (*server, error) {
 		return nil, fmt.Errorf("set up mcp server %q: %w", cfg.Name, err)
 	}
 	if cfg.URL != "" {
-		web, err := newWeb(cfg, o.pace.bytes, s.fault)
+		web, err := newWeb(cfg, s.pace.bytes, s.fault)
 		if err != nil {
 			return nil, fmt.Errorf("set up mcp server %q: %w", cfg.Name, err)
 		}
 		s.web = web
 	}
 	if s.Timeout == 0 {
-		s.Timeout = o.pace.call
+		s.Timeout = s.pace.call
 	}
 	if list, ok := o.Lock.of(cfg.Name); ok {
 		s.accepted, s.pins = true, cfg.wanted(list)

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	stdcmp "cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -15,14 +16,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/chat"
+	"nod/chat/patience"
 	"nod/llm"
 	"nod/tools"
 )
 
+// forever is how long a test that fails waits, and no other.
+const forever = 10 * time.Minute
+
 // quick is a pace for tests.
 var quick = pace{
-	wait: time.Minute, glance: time.Minute, attempt: time.Minute, call: time.Minute, patient: time.Minute, whom: 20 * time.Second,
-	steady: time.Minute, grace: 500 * time.Millisecond,
+	wait: forever, glance: forever, attempt: forever, call: forever, patient: forever, whom: forever,
+	steady: forever, exit: forever, grace: 500 * time.Millisecond,
 	least: 10 * time.Millisecond, most: 50 * time.Millisecond, bytes: 1 << 20,
 }
 
@@ -103,7 +108,7 @@ func (b *bench) says(name, arguments, want string, failed bool) {
 // eventually waits for what must happen soon.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(10 * time.Minute)
+	deadline := time.After(forever)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
@@ -185,16 +190,44 @@ func TestProtocolErrors(t *testing.T) {
 	b.says("test_gives_up", `{}`, "test_gives_up failed, and what it had begun may be done in part or as a whole; the server test says:\nRequest timed out (code -32001)", true)
 }
 
-// A call ends when its time is over, or when the turn is stopped, and the server
-// is told.
-func TestSlow(t *testing.T) {
-	for name, want := range map[string]string{"time": "took longer than", "stop": "was stopped"} {
-		t.Run(name, func(t *testing.T) {
-			dir, p := t.TempDir(), quick
-			if name == "time" {
-				p.call = 2 * time.Second // in which it has to list its tools, too
+// passing is the limit of calls that may take so long. What is sent ends the one that
+// runs.
+func passing(t *testing.T, want time.Duration) (limit, chan<- struct{}) {
+	t.Helper()
+	over := make(chan struct{})
+	return func(ctx context.Context, most time.Duration, cause error) (context.Context, *patience.Limit, func()) {
+		if most != want {
+			t.Errorf("a call may take %s, want %s", most, want)
+		}
+		ctx, cancel := context.WithCancelCause(ctx)
+		go func() {
+			select {
+			case <-over:
+				cancel(cause)
+			case <-ctx.Done():
 			}
-			b := connect(t, Options{Servers: []Server{stdio(t, dir)}, pace: p})
+		}()
+		return ctx, nil, func() { cancel(context.Canceled) }
+	}, over
+}
+
+// A call ends when its time is over, the server's own where it has one, or when the turn
+// is stopped; and the server is told.
+func TestSlow(t *testing.T) {
+	for name, want := range map[string]string{"time": "took longer than 2s", "stop": "was stopped"} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := stdio(t, dir)
+			if name == "time" {
+				s.Timeout = 2 * time.Second // which the test makes pass at once
+			}
+			limit, over := passing(t, stdcmp.Or(s.Timeout, quick.call))
+			b := connect(t, Options{Servers: []Server{s}, limit: limit})
+			for _, tool := range b.ss.Tools() { // whoever runs it gives it up then, too
+				if want := stdcmp.Or(s.Timeout, quick.call); tool.Timeout != want {
+					t.Errorf("%s may take %s, want %s", tool.Name, tool.Timeout, want)
+				}
+			}
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			type answer struct {
@@ -209,6 +242,8 @@ func TestSlow(t *testing.T) {
 			eventually(t, "the call runs", func() bool { return touched(dir, "slow.begun") })
 			if name == "stop" {
 				stop()
+			} else {
+				over <- struct{}{}
 			}
 			got := <-done
 			r, err := got.r, got.err
@@ -241,17 +276,17 @@ func TestDown(t *testing.T) {
 	} {
 		t.Run(flag, func(t *testing.T) {
 			t.Parallel()
-			p := quick
-			if flag == "silent" {
-				p.attempt = 5 * time.Second // which is enough for the other one
-			}
 			down := stdio(t, t.TempDir(), flag)
+			if flag == "silent" {
+				down.pace = quick
+				down.pace.attempt = time.Millisecond // it never answers
+			}
 			if flag == "missing" {
 				down.Command = []string{"nothing-such"}
 			}
 			up := stdio(t, t.TempDir())
 			up.Name = "up"
-			b := connect(t, Options{Servers: []Server{down, up}, pace: p})
+			b := connect(t, Options{Servers: []Server{down, up}})
 			b.says("up_echo", `{"text":"on"}`, "you said on", false)
 			b.says("test_echo", `{"text":"on"}`, "there is no tool", true)
 			eventually(t, want, func() bool {

@@ -16,6 +16,7 @@ import (
 type server struct {
 	Server
 	pace    pace
+	limit   limit
 	log     *slog.Logger
 	dir     string
 	version string

@@ -29,7 +29,8 @@ type child struct {
 	in      *os.File // what it reads
 	out     *os.File // what it writes
 	lines   *bufio.Reader
-	most    int // bytes of a line
+	most    int           // bytes of a line
+	call    time.Duration // for a message, where the context has no deadline
 	grace   time.Duration
 	exited  chan struct{}
 	ended   error // how; to be read once exited is closed
@@ -54,7 +55,7 @@ func startChild(s *server) (*child, error) {
 		return nil, fmt.Errorf("start program: %w", err)
 	}
 	c := &child{
-		in: in, out: out, lines: bufio.NewReaderSize(out, 64<<10), most: s.pace.bytes, grace: s.pace.grace,
+		in: in, out: out, lines: bufio.NewReaderSize(out, 64<<10), most: s.pace.bytes, call: s.pace.call, grace: s.pace.grace,
 		exited: make(chan struct{}), write: make(chan struct{}, 1), fault: s.fault,
 	}
 	// stop ends it, and more gently than a context does.
@@ -202,7 +203,7 @@ func (c *child) Write(ctx context.Context, msg jsonrpc.Message) error {
 func (c *child) put(ctx context.Context, data []byte) (int, error) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
-		deadline = time.Now().Add(usual.call)
+		deadline = time.Now().Add(c.call)
 	}
 	if err := c.in.SetWriteDeadline(deadline); err != nil {
 		return 0, err
