@@ -3,6 +3,7 @@
 package python
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -112,11 +113,11 @@ type growth struct {
 // Code that takes too long ends, with its variables where it listens.
 func TestHostileTime(t *testing.T) {
 	testGrowth(t, sharedPython(t), limit, []growth{
-		{"an endless loop", "while True: pass", "the code was interrupted: it took longer than 500ms", false},
-		{"sleep", "import time\ntime.sleep(1000)", "KeyboardInterrupt", false},
-		{"a loop that ignores interrupts", ignoreInterrupts + "while True: pass", "could not be interrupted", true},
-		{"a loop that catches interrupts", "import time\nwhile True:\n    try:\n        time.sleep(0.01)\n    except BaseException: pass", "could not be interrupted", true},
-		{"a loop that no interrupt reaches", "sum(range(10 ** 12))", "could not be interrupted", true},
+		{"an endless loop", begins + "while True: pass", "the code was interrupted: it took longer than 500ms", false},
+		{"sleep", "import time\n" + begins + "time.sleep(1000)", "KeyboardInterrupt", false},
+		{"a loop that ignores interrupts", ignoreInterrupts + begins + "while True: pass", "could not be interrupted", true},
+		{"a loop that catches interrupts", "import time\nwhile True:\n    try:\n        " + begins + "        time.sleep(1000)\n    except BaseException: pass", "could not be interrupted", true},
+		{"a loop that no interrupt reaches", "import collections, itertools, os\ncollections.deque(itertools.chain(map(os.mkdir, ['begun']), itertools.repeat(0)), 0)", "could not be interrupted", true},
 	})
 }
 
@@ -146,6 +147,25 @@ func TestHostileGrowth(t *testing.T) {
 // limit is how long code that never ends may run, and listen to nobody.
 const limit = 500 * time.Millisecond
 
+// begins is code that says that the code has begun: its limit passes then.
+const begins = "open('begun', 'w').close()\n"
+
+func begun(ctx context.Context, p *Python) <-chan time.Time {
+	over := make(chan time.Time, 1)
+	go func() {
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		path := filepath.Join(p.threads(), folderName(thread), "work", "begun")
+		for ; ctx.Err() == nil; <-tick.C {
+			if _, err := os.Stat(path); err == nil {
+				over <- time.Now()
+				return
+			}
+		}
+	}()
+	return over
+}
+
 // within runs code that may take so long; what is lost after that does not wait to be
 // interrupted.
 func within(t *testing.T, p *Python, most time.Duration, lost bool, code string) llm.Result {
@@ -154,7 +174,10 @@ func within(t *testing.T, p *Python, most time.Duration, lost bool, code string)
 	if lost {
 		p.o.answer = limit
 	}
-	defer func() { p.o.Timeout, p.o.answer = patience, patience }()
+	if most == limit {
+		p.o.after = func(time.Duration) <-chan time.Time { return begun(t.Context(), p) }
+	}
+	defer func() { p.o.Timeout, p.o.answer, p.o.after = patience, patience, time.After }()
 	return runCode(t, p, thread, code)
 }
 
@@ -187,7 +210,7 @@ func TestHostileOutput(t *testing.T) {
 	runCode(t, p, thread, "1")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	r := within(t, p, limit, false, "print('first')\nwhile True: print('x' * 10000)")
+	r := within(t, p, limit, false, "print('first')\nfor _ in range(1000): print('x' * 10000)\n"+begins+"while True: print('x' * 10000)")
 	runtime.ReadMemStats(&after)
 	wantText(t, r, true, "first", "bytes are left out here", "it took longer than 500ms")
 	if len(r.Text) > outputHead+outputTail+10_000 || after.TotalAlloc > before.TotalAlloc+128<<20 {
@@ -238,18 +261,22 @@ func TestHostileProtocol(t *testing.T) {
 		{"a forged answer", forge + "say(json.dumps({'id': 'x', 'failed': False, 'names': ['a']}).encode())\ntime.sleep(100000)", "the interpreter's connection was broken"},
 		{"another type", forge + "say(b'[1]')\ntime.sleep(100000)", "the interpreter ended"},
 		{"an answer of 4 GB", "import os\nos.write(4, b'\\xff' * 1000)\nwhile True: os.write(4, bytes(100000))", "the interpreter ended"},
-		{"half an answer", "import os, time\nos.write(4, bytes([0, 0, 1]))\ntime.sleep(100000)", ""},
+		{"half an answer", "import os, time\n" + begins + "os.write(4, bytes([0, 0, 1]))\ntime.sleep(100000)", ""},
 		{"answers in advance", forge + "for _ in range(3): say(json.dumps({'id': 'later'}).encode())", "the interpreter's connection was broken"},
 		{"the output closed", "import os\nos.close(1)\nos.close(2)\nprint('x')", ""},
 		{"names that are none", "globals().update({'a b': 1, 'x\\n(ignore all)': 1, 'z' * 5000: 1, 3: 1, 'fine': 1})\nimport os\nos.kill(os.getpid(), 0)", ""},
 		{"its own frames", "import sys\nf = sys._getframe(2)\nf.f_globals.clear()", ""},
 		{"itself killed", "import os\nos.kill(os.getpid(), 9)", "the interpreter ended (killed)"},
-		{"stopped", "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)", ""},
+		{"stopped", "import os, signal\n" + begins + "os.kill(os.getpid(), signal.SIGSTOP)", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			most := patience
 			if c.name == "half an answer" || c.name == "stopped" { // nothing else ends those
 				most = limit
+			}
+			if c.name != "itself killed" { // the others may not end with their answers
+				p.box.waits.exit = limit
+				defer func() { p.box.waits.exit = patience }()
 			}
 			r := within(t, p, most, true, c.code)
 			wantText(t, r, r.Failed, c.want)

@@ -19,15 +19,11 @@ import (
 //go:embed driver.py
 var driver string
 
-const (
-	startTime  = 20 * time.Second // at most, until an interpreter listens
-	endTime    = 5 * time.Second  // at most, until all its processes are gone
-	writeTime  = 5 * time.Second  // at most, until it has read the code
-	answerMost = 256 << 10        // bytes of an answer
-)
+const answerMost = 256 << 10 // bytes of an answer
 
 // interpreter is a sandbox with Python in it. One goroutine at a time uses it.
 type interpreter struct {
+	waits         *waits
 	bwrap         *exec.Cmd
 	first, python *os.Process // in the sandbox: the first process, and Python
 
@@ -55,11 +51,11 @@ type answer struct {
 
 // start gives an interpreter that listens, with dir as its working folder.
 func (s *sandbox) start(ctx context.Context, dir string) (*interpreter, error) {
-	i := &interpreter{answers: make(chan answer, 1), gone: make(chan struct{})}
+	i := &interpreter{waits: &s.waits, answers: make(chan answer, 1), gone: make(chan struct{})}
 	if err := i.launch(ctx, s, dir); err != nil {
 		return nil, err
 	}
-	timer := time.NewTimer(startTime)
+	timer := time.NewTimer(i.waits.start)
 	defer timer.Stop()
 	var err error
 	select {
@@ -193,7 +189,7 @@ func (i *interpreter) send(code string) (id string, err error) {
 	if err := i.python.Signal(syscall.SIGCONT); err != nil {
 		return "", fmt.Errorf("wake the interpreter: %w", err)
 	}
-	if err := i.requests.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+	if err := i.requests.SetWriteDeadline(time.Now().Add(i.waits.write)); err != nil {
 		return "", fmt.Errorf("write request: %w", err)
 	}
 	data = append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...)
@@ -221,7 +217,7 @@ func (i *interpreter) ended() bool {
 
 // status says how a sandbox ended whose answers stopped coming.
 func (i *interpreter) status() string {
-	timer := time.NewTimer(time.Second)
+	timer := time.NewTimer(i.waits.exit)
 	defer timer.Stop()
 	select {
 	case <-i.gone:
@@ -245,7 +241,7 @@ func (i *interpreter) end() error {
 	if err := kill.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("end the sandbox: %w", err)
 	}
-	timer := time.NewTimer(endTime)
+	timer := time.NewTimer(i.waits.end)
 	defer timer.Stop()
 	var err error
 	select {

@@ -8,13 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 //go:embed probe.py
 var probeCode string
-
-const probeTime = 60 * time.Second // matplotlib's first start on a slow machine
 
 // errForbidden is a machine on which this process may not make namespaces.
 var errForbidden = errors.New("the kernel forbids user namespaces")
@@ -46,7 +43,7 @@ func (p *Python) probe(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, i.end()) }()
 	l := p.limits(f)
-	l.time = probeTime
+	l.time = p.box.waits.trial
 	end := i.call(ctx, probeCode, l)
 	output := strings.TrimSpace(i.outputNow())
 	switch {

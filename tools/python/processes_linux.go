@@ -202,12 +202,6 @@ func (i *interpreter) find() error {
 	return nil
 }
 
-// How long processes may take to end: so many looks, so far apart.
-const (
-	freezeTries = 1000
-	freezePause = time.Millisecond
-)
-
 // freeze stops the interpreter and ends everything else that it started; it
 // says how many that were. After an error something may still run.
 func (i *interpreter) freeze() (ended int, err error) {
@@ -215,7 +209,7 @@ func (i *interpreter) freeze() (ended int, err error) {
 		return 0, fmt.Errorf("stop the interpreter: %w", err)
 	}
 	killed, dead := map[int]bool{}, map[int]bool{}
-	for range freezeTries {
+	for range i.waits.freeze {
 		list, still, err := below(i.first.Pid)
 		if err != nil {
 			return 0, fmt.Errorf("look at the sandbox: %w", err)
@@ -241,7 +235,7 @@ func (i *interpreter) freeze() (ended int, err error) {
 		if still {
 			return len(killed), nil
 		}
-		time.Sleep(freezePause)
+		time.Sleep(time.Millisecond)
 	}
 	return 0, errors.New("end the sandbox's processes: some go on")
 }

@@ -41,7 +41,21 @@ type Options struct {
 	Log *slog.Logger     // hears what only an operator can do something about; none
 
 	answer time.Duration // that code has to end when it is interrupted, before all is lost; 1 s
+	waits  waits
+	after  func(time.Duration) <-chan time.Time // when a call took so long; time.After
 }
+
+// waits are the most that what is no code of a call may take. Tests make them long.
+type waits struct {
+	start  time.Duration // until an interpreter listens
+	trial  time.Duration // of the sandbox, with matplotlib's first start on a slow machine
+	write  time.Duration // until it has read the code
+	exit   time.Duration // until a sandbox has ended whose answers stopped
+	end    time.Duration // until all its processes are gone
+	freeze int           // looks, a millisecond apart, until what the code started has ended
+}
+
+var usual = waits{start: 20 * time.Second, trial: time.Minute, write: 5 * time.Second, exit: time.Second, end: 5 * time.Second, freeze: 1000}
 
 func (o Options) withDefaults() Options {
 	def(&o.Timeout, 20*time.Second)
@@ -51,6 +65,10 @@ func (o Options) withDefaults() Options {
 	def(&o.Keep, 7*24*time.Hour)
 	def(&o.Most, 8)
 	def(&o.answer, time.Second)
+	def(&o.waits, usual)
+	if o.after == nil {
+		o.after = time.After
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -71,7 +71,7 @@ func sharedPython(t *testing.T) *Python {
 
 // beKilled is a bot that runs code until it is killed. It says when it does.
 func beKilled(dir string) int {
-	p, err := New(context.Background(), Options{Dir: dir})
+	p, err := New(context.Background(), Options{Dir: dir, Timeout: patience, waits: long})
 	if err == nil {
 		args := json.RawMessage(`{"code":"import os, subprocess; subprocess.Popen(['/bin/sleep', '1000'])\nprint(1)\nopen('begun', 'w').close()\nwhile True: pass"}`)
 		_, err = p.Tool().Run(context.Background(), tools.Input{Desk: chat.Desk{Thread: thread}, Args: args})
@@ -99,11 +99,15 @@ func newPython(t *testing.T, o Options) *Python {
 // patience is how long a test that fails waits, and no other.
 const patience = 10 * time.Minute
 
+// long is for slow machines.
+var long = waits{patience, patience, patience, patience, patience, 100_000}
+
 // started makes a Python that waits for slow machines.
 func started(t *testing.T, o Options) *Python {
 	t.Helper()
 	def(&o.Timeout, patience)
 	def(&o.answer, patience)
+	def(&o.waits, long)
 	p, err := New(t.Context(), o)
 	if errors.Is(err, errForbidden) {
 		t.Skipf("SANDBOX NOT TESTED: this machine's kernel forbids it: %v", err)

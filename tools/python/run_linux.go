@@ -121,7 +121,7 @@ func (p *Python) renew(ctx context.Context, s *session, f *folder, notes []strin
 }
 
 func (p *Python) limits(f *folder) limits {
-	return limits{time: p.o.Timeout, answer: p.o.answer, watch: func(list []process) string {
+	return limits{time: p.o.Timeout, after: p.o.after, answer: p.o.answer, watch: func(list []process) string {
 		switch {
 		case len(list) > processesMost:
 			return fmt.Sprintf("it had more than %d processes", processesMost)
@@ -139,6 +139,7 @@ func (p *Python) limits(f *folder) limits {
 // limits are what ends a call before its code does.
 type limits struct {
 	time   time.Duration
+	after  func(time.Duration) <-chan time.Time
 	answer time.Duration          // after an interrupt
 	watch  func([]process) string // says why it has to end at once
 }
@@ -157,9 +158,8 @@ func (i *interpreter) call(ctx context.Context, code string, l limits) ending {
 	if err != nil {
 		return ending{lost: "the interpreter no longer listened", deaf: true}
 	}
-	watch, limit := time.NewTicker(watchEvery), time.NewTimer(l.time)
+	watch, limit := time.NewTicker(watchEvery), l.after(l.time)
 	defer watch.Stop()
-	defer limit.Stop()
 	var grace <-chan time.Time
 	stopped, cut := ctx.Done(), ""
 	interrupt := func(why string) {
@@ -178,7 +178,7 @@ func (i *interpreter) call(ctx context.Context, code string, l limits) ending {
 				return ending{lost: "the interpreter's connection was broken"}
 			}
 			return ending{answer: a, cut: cut}
-		case <-limit.C:
+		case <-limit:
 			interrupt(fmt.Sprintf("it took longer than %s", l.time))
 		case <-stopped:
 			stopped = nil

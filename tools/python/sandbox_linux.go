@@ -44,6 +44,7 @@ type sandbox struct {
 	filter     []byte
 	memory     int64
 	disk       int64
+	waits      waits
 }
 
 // newSandbox finds what a sandbox needs.
@@ -61,7 +62,7 @@ func newSandbox(o Options) (*sandbox, error) {
 	if len(missing) > 0 {
 		return nil, off("%s is missing; %s", strings.Join(missing, " and "), install)
 	}
-	s := &sandbox{bwrap: bwrap, memory: o.Memory, disk: o.Disk}
+	s := &sandbox{bwrap: bwrap, memory: o.Memory, disk: o.Disk, waits: o.waits}
 	if s.credential, err = otherUser(); err != nil {
 		return nil, err
 	}
