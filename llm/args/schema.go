@@ -86,13 +86,22 @@ func compile(root map[string]any) (*jsonschema.Schema, error) {
 		return nil, fmt.Errorf("compile JSON Schema: %w", ErrPattern)
 	}
 	if errors.As(err, &invalid) && errors.As(invalid.Err, &violations) {
-		return nil, fmt.Errorf("compile JSON Schema: %s", describeAll(violations))
+		return nil, fmt.Errorf("compile JSON Schema: %w", invalidSchema{invalid, describeAll(violations)})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("compile JSON Schema: %w", err)
 	}
 	return s, nil
 }
+
+// invalidSchema is an error of the library in our words.
+type invalidSchema struct {
+	error
+	words string
+}
+
+func (e invalidSchema) Error() string { return e.words }
+func (e invalidSchema) Unwrap() error { return e.error }
 
 func (s *Schema) readParameters(root map[string]any) {
 	properties, _ := root["properties"].(map[string]any)

@@ -54,24 +54,6 @@ func (c *Config) askers() map[string][]string {
 	return out
 }
 
-var asker = regexp.MustCompile(`^(everyone|(user|group|role):[A-Za-z0-9]{1,64})$`)
-
-// asking checks who may ask for tools.
-func (k *checker) asking() {
-	for key, list := range k.c.askers() {
-		if len(list) == 0 && k.written(key) {
-			k.at(key, "would let nobody ask for it; write everyone, user:ID, group:ID or role:ID, or remove the line")
-		}
-		for i, one := range list {
-			if !asker.MatchString(one) {
-				k.at(item(key, i), "must be everyone, user:ID, group:ID or role:ID, with the id and not a name")
-				continue
-			}
-			k.possible(item(key, i), one)
-		}
-	}
-}
-
 // Approvers lists every rule of who may approve, of the section and of tools.
 func (c *Config) Approvers() []string {
 	var all []string
@@ -91,10 +73,10 @@ type Builtin struct {
 // Builtins lists them.
 func (c *Config) Builtins() (on []Builtin) {
 	v := reflect.ValueOf(&c.Tools).Elem()
-	for _, name := range builtins {
-		f := v.FieldByIndex(fieldsOf(v.Type()).index[name])
-		if t, ok := f.Interface().(interface{ ruled() *ToolRules }); ok && !f.IsNil() {
-			on = append(on, Builtin{name, t.ruled()})
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.Pointer && !f.IsNil() {
+			rules, _ := f.Elem().FieldByName("ToolRules").Addr().Interface().(*ToolRules)
+			on = append(on, Builtin{v.Type().Field(i).Tag.Get("yaml"), rules})
 		}
 	}
 	return on
@@ -130,26 +112,17 @@ func (k *checker) approvals() {
 		if !own("") {
 			continue
 		}
-		if own(".timeout") {
-			k.positive(r.key+".timeout", r.approvals.Timeout)
-		}
 		if own(".approvers") {
-			k.approvers(r.key+".approvers", r.approvals.Approvers)
+			k.possible(r.key+".approvers", r.approvals.Approvers)
 		}
 		if own(".notify") {
 			k.notify(r.key+".notify", r.approvals.Notify)
-		}
-		if own(".run_within") {
-			k.positive(r.key+".run_within", r.approvals.RunWithin)
 		}
 		if own(".remind") || own(".timeout") {
 			k.remind(r.key+".remind", *r.approvals)
 		}
 		if own(".escalate") || own(".timeout") {
 			k.escalate(r.key+".escalate", *r.approvals)
-		}
-		if own(".grants") {
-			k.grants(r.key+".grants", r.approvals.Grants)
 		}
 		if own(".approve") || own(".deny") {
 			k.emoji(r.key, *r.approvals)
@@ -160,37 +133,21 @@ func (k *checker) approvals() {
 	}
 }
 
-var approver = regexp.MustCompile(`^(requester|anyone|(user|group|role):[A-Za-z0-9]{1,64})$`)
-
-func (k *checker) approvers(key string, list []string) {
-	if len(list) == 0 {
-		k.at(key, "must name somebody: write requester, anyone, user:ID, group:ID or role:ID")
-	}
-	for i, one := range list {
-		if !approver.MatchString(one) {
-			k.at(item(key, i), "must be requester, anyone, user:ID, group:ID or role:ID, with the id and not a name")
-			continue
+// possible refuses groups and roles that no platform of the file has.
+func (k *checker) possible(key string, rules []string) {
+	for i, rule := range rules {
+		switch slack, discord := k.c.Slack != nil, k.c.Discord != nil; {
+		case strings.HasPrefix(rule, "role:") && slack && !discord:
+			k.at(item(key, i), "is a role, of which Slack has none, so nobody could be it; write group:ID or user:ID")
+		case strings.HasPrefix(rule, "group:") && discord && !slack:
+			k.at(item(key, i), "is a user group, of which Discord has none, so nobody could be in it; write role:ID or user:ID")
 		}
-		k.possible(item(key, i), one)
-	}
-}
-
-// possible refuses a group or role that no platform of the file has.
-func (k *checker) possible(key, rule string) {
-	switch slack, discord := k.c.Slack != nil, k.c.Discord != nil; {
-	case strings.HasPrefix(rule, "role:") && slack && !discord:
-		k.at(key, "is a role, of which Slack has none, so nobody could be it; write group:ID or user:ID")
-	case strings.HasPrefix(rule, "group:") && discord && !slack:
-		k.at(key, "is a user group, of which Discord has none, so nobody could be in it; write role:ID or user:ID")
 	}
 }
 
 // satisfiable reports rules that nobody could ever meet. How many people are
 // in a group or a role, or are anyone, is not known here.
 func (k *checker) satisfiable(key string, a Approvals) {
-	if a.Quorum < 1 {
-		k.at(key+".quorum", "must be at least 1")
-	}
 	people := map[string]bool{}
 	for _, list := range []struct {
 		key   string
@@ -221,14 +178,9 @@ func (k *checker) emoji(key string, a Approvals) {
 		key, meaning string
 		emoji        []string
 	}{{key + ".approve", "to approve", a.Approve}, {key + ".deny", "to deny", a.Deny}} {
-		if len(list.emoji) == 0 {
-			k.at(list.key, "must have at least one emoji")
-		}
 		for i, e := range normal(list.emoji) {
 			other, taken := meaning[e]
 			switch {
-			case e == "" || strings.ContainsAny(e, " \t\n,"):
-				k.at(item(list.key, i), "must be one emoji, or the name that Slack has for it, such as ✅ or white_check_mark")
 			case k.c.Slack != nil && !chat.OnSlack(e):
 				k.at(item(list.key, i), "is no emoji that Slack has a name for, so nobody could react with it; write another")
 			case taken && other != list.meaning:
@@ -283,8 +235,6 @@ const (
 	notifyChannel = "channel:"
 )
 
-var notify = regexp.MustCompile(`^(mention|dm|channel:[A-Za-z0-9]{1,64})$`)
-
 // channels lists the ids of channels in which a card stands too.
 func (a Approvals) channels() (ids []string) {
 	for _, word := range a.Notify {
@@ -322,6 +272,16 @@ func (c *Config) deafDirectly() bool {
 
 var discordID = regexp.MustCompile(`^[0-9]{5,20}$`)
 
+var notifyWord = ruleOf("mention, dm or channel:ID")
+
+// notifyProblem says what is wrong with a word of notify.
+func notifyProblem(word string) string {
+	if id, channel := strings.CutPrefix(word, notifyChannel); word == "channel" || channel && id == "" {
+		return "needs the id of the channel, such as channel:C0123ABCD on Slack or channel:1258291200029360128 on Discord"
+	}
+	return notifyWord.problem(word)
+}
+
 // notify checks where those who may decide hear of an approval.
 func (k *checker) notify(key string, words []string) {
 	for i, word := range words {
@@ -329,10 +289,6 @@ func (k *checker) notify(key string, words []string) {
 		switch slack, discord := k.c.Slack != nil, k.c.Discord != nil; {
 		case word == notifyDM && k.c.deafDirectly():
 			k.at(item(key, i), "would be of no use: allow names channels only, so nobody who decides in a direct conversation is heard; name people or groups there too, or write mention or channel:ID")
-		case word == "channel" || channel && id == "":
-			k.at(item(key, i), "needs the id of the channel, such as channel:C0123ABCD on Slack or channel:1258291200029360128 on Discord")
-		case !notify.MatchString(word):
-			k.at(item(key, i), "must be mention, dm or channel:ID, with the id and not a name")
 		case channel && slack && !discord && discordID.MatchString(id):
 			k.at(item(key, i), "is no channel of Slack, whose ids begin with C or G")
 		case channel && discord && !slack && !discordID.MatchString(id):
@@ -354,12 +310,15 @@ func (k *checker) escalate(on string, a Approvals) {
 		return
 	}
 	switch {
-	case e.After <= 0:
+	case e.After <= 0: // or not written at all
 		k.at(on+".after", "must be a length of time, such as 15m: from then on the approvers below may decide too")
 	case a.Timeout > 0 && e.After >= a.Timeout:
 		k.at(on+".after", "is not before timeout (%s), so these could never decide; write a shorter one", a.Timeout)
 	}
-	k.approvers(on+".approvers", e.Approvers)
+	if len(e.Approvers) == 0 {
+		k.at(on+".approvers", "must name somebody: write requester, anyone, user:ID, group:ID or role:ID")
+	}
+	k.possible(on+".approvers", e.Approvers)
 	for i, one := range e.Approvers {
 		switch {
 		case one == "requester" && a.excludes():
@@ -370,23 +329,10 @@ func (k *checker) escalate(on string, a Approvals) {
 	}
 }
 
-// mostGrant is the longest that anything may be allowed again.
-const mostGrant = 7 * 24 * time.Hour
-
 // rules gives the bounds as the agent has them; none of them means off.
 func (g Grants) rules() memory.Grants {
 	if g.Most <= 0 && g.Uses <= 0 {
 		return memory.Grants{}
 	}
 	return memory.Grants{Most: cmp.Or(g.Most, time.Hour), Uses: cmp.Or(g.Uses, 20)}
-}
-
-// grants checks the bounds.
-func (k *checker) grants(key string, g Grants) {
-	if g.Most < 0 || g.Most > mostGrant {
-		k.at(key+".most", "must be a length of time of up to 168h, such as 1h")
-	}
-	if g.Uses < 0 || g.Uses > 1000 {
-		k.at(key+".uses", "must be a number from 1 to 1000")
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,13 +22,9 @@ func (k *checker) commands() {
 	taken := append(slices.Clone(builtins), "details")
 	for i, t := range k.c.Tools.Commands {
 		key := item("tools.commands", i)
-		k.name(key+".name", t.Name, taken)
-		taken = append(taken, t.Name)
-		k.positive(key+".timeout", t.Timeout)
+		taken = k.unique(key+".name", t.Name, taken)
 		k.argv(key+".argv", t.Argv)
-		if len(t.Preview) > 0 {
-			k.argv(key+".preview", t.Preview)
-		}
+		k.argv(key+".preview", t.Preview)
 		k.env(key+".env", t.Env)
 		if k.doubtful(key + ".parameters") {
 			continue
@@ -54,12 +49,18 @@ func (k *checker) commands() {
 	}
 }
 
+// unique demands a name that is not taken, and takes it.
+func (k *checker) unique(key, name string, taken []string) []string {
+	if slices.Contains(taken, name) {
+		k.at(key, "is taken by another tool; write another name")
+	}
+	return append(taken, name)
+}
+
 // argv checks the program, which no argument may choose.
 func (k *checker) argv(key string, argv []string) {
 	switch {
-	case len(argv) == 0:
-		k.at(key, `is missing; write a program and its arguments, such as ["./restart.sh", "{service}"]`)
-	case k.doubtful(item(key, 0)):
+	case len(argv) == 0, k.doubtful(item(key, 0)):
 	case argv[0] == "":
 		k.at(item(key, 0), "must name a program")
 	case placeholder.MatchString(argv[0]):
@@ -99,10 +100,7 @@ func (k *checker) env(key string, names []string) {
 		}
 	}
 	for i, name := range names {
-		switch {
-		case !envName.MatchString(name):
-			k.at(item(key, i), "must be the name of an environment variable, without $ or a value")
-		case slices.Contains(secret, name):
+		if slices.Contains(secret, name) {
 			k.at(item(key, i), "names one of the bot's own secrets, which no command gets; make a separate one for the command")
 		}
 	}
@@ -120,19 +118,19 @@ func parameters(raw json.RawMessage) (properties []string, problem string) {
 		return nil, "must be a JSON Schema: a section with type: object and properties"
 	}
 	_, err = args.Compile(raw)
-	if err != nil { // what is wrong can often be said in the words of a file
-		if problem := compile(doc); problem != "" {
-			return nil, problem
-		}
-	}
-	if schema["type"] != "object" {
-		return nil, "must have type: object, as the arguments of a call are an object"
-	}
+	var invalid *jsonschema.SchemaValidationError
+	var load *jsonschema.LoadURLError
 	switch {
+	case errors.As(err, &invalid):
+		return nil, "is not a valid JSON Schema" + where(invalid.Err)
+	case schema["type"] != "object":
+		return nil, "must have type: object, as the arguments of a call are an object"
+	case errors.As(err, &load):
+		return nil, "has a $ref out of the schema; write what it stands for, or put it below $defs"
 	case errors.Is(err, args.ErrPattern):
 		return nil, "has a pattern that is no regular expression, so nothing could be held to it; mend it, or use enum"
 	case err != nil:
-		return nil, "is a JSON Schema that can't be used for arguments; write a simpler one"
+		return nil, "is a JSON Schema that can't be used for arguments; check $schema, $id and each $ref, or write a simpler one"
 	}
 	named, _ := schema["properties"].(map[string]any)
 	for name := range named {
@@ -140,34 +138,6 @@ func parameters(raw json.RawMessage) (properties []string, problem string) {
 	}
 	slices.Sort(properties)
 	return properties, ""
-}
-
-// schemaURL is the address of a schema, in whose place nothing can be loaded.
-const schemaURL = "nod:///parameters"
-
-// compile says what is wrong with a JSON Schema. References out of it are
-// refused: nothing is read from files or the network because of a schema. Patterns
-// are args's business.
-func compile(doc any) (problem string) {
-	c := jsonschema.NewCompiler()
-	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(func(string) (jsonschema.Regexp, error) { return anyText{}, nil })
-	if err := c.AddResource(schemaURL, doc); err != nil {
-		return "is not a JSON Schema that is known here; remove $schema and $id"
-	}
-	_, err := c.Compile(schemaURL)
-	var invalid *jsonschema.SchemaValidationError
-	var load *jsonschema.LoadURLError
-	switch {
-	case err == nil:
-		return ""
-	case errors.As(err, &load):
-		return "has a $ref out of the schema; write what it stands for, or put it below $defs"
-	case errors.As(err, &invalid):
-		return "is not a valid JSON Schema" + where(invalid.Err)
-	default:
-		return "is not a valid JSON Schema: check each $ref"
-	}
 }
 
 // where gives the place of the first leaf of a validation error.
@@ -192,47 +162,20 @@ func where(err error) string {
 	return " at " + strings.Join(place, ".")
 }
 
-// noLoader refuses every reference.
-type noLoader struct{}
-
-func (noLoader) Load(string) (any, error) { return nil, errors.New("references are refused") }
-
-// anyText stands in for a compiled pattern.
-type anyText struct{}
-
-func (anyText) MatchString(string) bool { return true }
-func (anyText) String() string          { return "" }
-
 // servers checks the MCP servers.
 func (k *checker) servers() {
 	var taken []string
 	for i, s := range k.c.Tools.MCP {
 		key := item("tools.mcp", i)
-		k.name(key+".name", s.Name, taken)
-		taken = append(taken, s.Name)
+		taken = k.unique(key+".name", s.Name, taken)
 		http, stdio := k.written(key+".url"), k.written(key+".command")
-		switch {
-		case http == stdio:
+		if http == stdio {
 			k.at(key, "must have either url, or command")
-		case stdio && len(s.Command) == 0:
-			k.at(key+".command", "must name a program, such as [npx, -y, some-server]")
-		case http && !k.doubtful(key+".url"):
-			k.when(key+".url", urlProblem(s.URL.Reveal()))
 		}
 		if stdio && len(s.Headers) > 0 {
 			k.at(key+".headers", "are only for a server with url; remove them")
 		}
 		k.headers(key+".headers", s.Headers)
-		k.positive(key+".timeout", s.Timeout)
-		if len(s.Tools) == 0 {
-			k.at(key+".tools", `would leave none of its tools; write patterns such as ["get_*"], or remove the line`)
-		}
-		for j, p := range s.Tools {
-			k.when(item(key+".tools", j), patternProblem(p))
-		}
-		for j, p := range s.ReadOnly {
-			k.when(item(key+".read_only", j), patternProblem(p))
-		}
 		for _, p := range slices.Sorted(maps.Keys(s.Sends)) {
 			k.when(join(key+".sends", shown(p)), patternProblem(p))
 		}
@@ -255,12 +198,4 @@ func (k *checker) headers(key string, headers map[string]Secret) {
 			k.at(at, "has a line break or another character that no header can have")
 		}
 	}
-}
-
-// patternProblem says what is wrong with a pattern on tool names.
-func patternProblem(pattern string) string {
-	if _, err := path.Match(pattern, "name"); err != nil || pattern == "" {
-		return "must be a pattern on tool names, such as get_* or *"
-	}
-	return ""
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,18 +116,20 @@ func isScalar(v reflect.Value) bool {
 // on, with its defaults; a value that is left out is absent.
 func (d *decoder) pointer(n *yaml.Node, v reflect.Value, path string) {
 	p := d.fresh(v.Type().Elem())
-	if !d.isNull(n) {
-		d.value(n, p.Elem(), path)
-	} else if isScalar(p.Elem()) {
-		return
+	if d.isNull(n) {
+		if isScalar(p.Elem()) {
+			return
+		}
+		n = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: n.Line}
 	}
+	d.value(n, p.Elem(), path)
 	v.Set(p)
 }
 
 // fresh makes a pointer to a value with its defaults.
 func (d *decoder) fresh(t reflect.Type) reflect.Value {
 	p := reflect.New(t)
-	fill(p.Interface(), *d.section)
+	fill(p.Elem(), *d.section)
 	return p
 }
 
@@ -138,34 +141,32 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 	pairs := map[string]pair{}
 	for _, p := range d.pairs(n, path) {
 		pairs[p.key] = p
-		if _, ok := known.index[p.key]; !ok {
+		if !slices.Contains(known.keys, p.key) {
 			d.add(p.line, join(path, shown(p.key)), "%s", unknownKey(p.key, known.keys))
 		}
 	}
-	for _, key := range known.keys {
-		p, ok := pairs[key]
-		if !ok {
-			continue
+	for i, key := range known.keys {
+		field, full := v.FieldByIndex(known.fields[i].Index), join(path, key)
+		p, written := pairs[key]
+		if written {
+			d.lines[full] = p.line
+			d.value(p.value, field, full)
 		}
-		full := join(path, key)
-		d.lines[full] = p.line
-		d.value(p.value, v.FieldByIndex(known.index[key]), full)
+		d.hold(known.fields[i].Tag, field, full, written)
 	}
 }
 
-// fields are the keys of a section, in the order of its struct.
+// fields are the keys of a section and their fields, in the order of its struct.
 type fields struct {
-	keys  []string
-	index map[string][]int
+	keys   []string
+	fields []reflect.StructField
 }
 
 // fieldsOf lists the fields that have a key, those of embedded structs too.
-func fieldsOf(t reflect.Type) fields {
-	out := fields{index: map[string][]int{}}
+func fieldsOf(t reflect.Type) (out fields) {
 	for _, f := range reflect.VisibleFields(t) {
 		if key, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); key != "" {
-			out.keys = append(out.keys, key)
-			out.index[key] = f.Index
+			out.keys, out.fields = append(out.keys, key), append(out.fields, f)
 		}
 	}
 	return out

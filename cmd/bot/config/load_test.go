@@ -205,10 +205,8 @@ tools:
 		"base_url": {c.LLM.BaseURL, "http://localhost:11434/v1"}, "images": {c.LLM.Images, ImagesNo},
 		"slack": {c.Slack.APIURL, "http://127.0.0.1:9/api/"}, "discord": {c.Discord.APIURL, "http://127.0.0.1:9/api"},
 		"bots": {c.Slack.AllowBots, []string{"B1", "123456789012345678"}}, "shards": {c.Discord.Shards, Shards(3)},
-		"wikipedia": {c.Tools.Wikipedia.APIURL, "https://de.wikipedia.org/w/api.php"},
-		"search":    {c.Tools.Search.APIURL, "https://api.tavily.com/search"},
-		"server":    {c.Tools.MCP[0].Command, []string{"/etc/nod/server", "./x"}},
-		"risk":      {c.Tools.MCP[0].Risk, Risks{"*": RiskNever}}, "other risk": {c.Tools.MCP[1].Risk, Risks{"*": RiskAsk}},
+		"server": {c.Tools.MCP[0].Command, []string{"/etc/nod/server", "./x"}},
+		"risk":   {c.Tools.MCP[0].Risk, Risks{"*": RiskNever}}, "other risk": {c.Tools.MCP[1].Risk, Risks{"*": RiskAsk}},
 		"parameters": {
 			string(c.Tools.Commands[0].Parameters),
 			`{"type":"object","properties":{"z":{"maximum":123456789012345678901234567890},"a":{"default":"<&>"}},"required":[]}`,

@@ -18,7 +18,7 @@ func Schema() ([]byte, error) {
 	r := &jsonschema.Reflector{
 		Anonymous:                  true,
 		FieldNameTag:               "yaml",
-		RequiredFromJSONSchemaTags: true,
+		RequiredFromJSONSchemaTags: true, // of which there are none: see narrow
 		ExpandedStruct:             true,
 		Mapper:                     mapped,
 		LookupComment:              fieldDoc,

@@ -18,7 +18,7 @@ import (
 // Config is the whole file. What is absent has its default; a platform whose
 // section is absent is nil, and off.
 type Config struct {
-	Store     Store     `yaml:"store" doc:"Where threads are kept: sqlite:PATH, redis://[user:pass@]host:port/db, rediss://…, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db; rediss+… over TLS. Default sqlite:nod.db"`
+	Store     Store     `yaml:"store" default:"sqlite:nod.db" doc:"Where threads are kept: sqlite:PATH, redis://[user:pass@]host:port/db, rediss://…, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db; rediss+… over TLS. Default sqlite:nod.db"`
 	LLM       LLM       `yaml:"llm" doc:"The model that thinks"`
 	Agent     Agent     `yaml:"agent" doc:"How the agent behaves"`
 	Slack     *Slack    `yaml:"slack" doc:"Connect to Slack; absent: off"`
@@ -56,104 +56,104 @@ func (c *Config) Written(key string) bool {
 
 // Audit is about the audit log, which is always kept.
 type Audit struct {
-	Key string `yaml:"key" schema:"filled" doc:"The key that signs the audit log, made at the first start; all processes of a team need the same one. Default nod.key"`
+	Key string `yaml:"key" schema:"filled" default:"nod.key" want:"must name a file, such as nod.key" doc:"The key that signs the audit log, made at the first start; all processes of a team need the same one. Default nod.key"`
 }
 
 // LLM is the model's endpoint and how to speak with it.
 type LLM struct {
-	BaseURL     string        `yaml:"base_url" schema:"url" doc:"Endpoint of an OpenAI-compatible API. Default https://api.openai.com/v1"`
+	BaseURL     string        `yaml:"base_url" schema:"url" default:"https://api.openai.com/v1" doc:"Endpoint of an OpenAI-compatible API. Default https://api.openai.com/v1"`
 	APIKey      Secret        `yaml:"api_key" schema:"token" doc:"Key of the endpoint; may be absent for a local one"`
-	Model       string        `yaml:"model" schema:"filled" doc:"Name of the model. Default gpt-5-mini"`
-	Protocol    Protocol      `yaml:"protocol" doc:"tools: native function calling; react: Thought/Action/Action Input text; numbered: Thought 1/Action 1: Search[x] text. Default tools"`
-	Strategy    Strategy      `yaml:"strategy" doc:"How a turn is thought through. Default react"`
-	MaxSteps    int           `yaml:"max_steps" schema:"min=1,max=1000" doc:"Model calls in one turn that may use tools. Default 12"`
-	Timeout     time.Duration `yaml:"timeout" schema:"positive" doc:"For one model call, from when it begins. Default 120s"`
+	Model       string        `yaml:"model" schema:"filled" default:"gpt-5-mini" want:"must name a model, such as gpt-5-mini" doc:"Name of the model. Default gpt-5-mini"`
+	Protocol    Protocol      `yaml:"protocol" default:"tools" doc:"tools: native function calling; react: Thought/Action/Action Input text; numbered: Thought 1/Action 1: Search[x] text. Default tools"`
+	Strategy    Strategy      `yaml:"strategy" default:"react" doc:"How a turn is thought through. Default react"`
+	MaxSteps    int           `yaml:"max_steps" schema:"min=1,max=1000" default:"12" doc:"Model calls in one turn that may use tools. Default 12"`
+	Timeout     time.Duration `yaml:"timeout" schema:"positive" default:"120s" doc:"For one model call, from when it begins. Default 120s"`
 	Parallel    int           `yaml:"parallel" schema:"min=0,max=10000" doc:"Model calls at once, of the whole process; 0: no limit. Who waits is served in turn, a thread at a time, and waiting does not count for timeout. Default 0"`
-	MaxOutput   Size          `yaml:"max_output" doc:"Of text in one completion; what comes after is cut off. Default 256KiB"`
-	Stream      bool          `yaml:"stream" doc:"Take the answer as it is written. Default true"`
-	Temperature *float64      `yaml:"temperature" schema:"min=0,max=2" doc:"0 to 2; absent: not sent"`
-	TopP        *float64      `yaml:"top_p" schema:"more=0,max=1" doc:"More than 0, up to 1; absent: not sent"`
-	Images      Images        `yaml:"images" doc:"Whether the model takes images. Default auto"`
+	MaxOutput   Size          `yaml:"max_output" default:"256KiB" schema:"min=1KiB,max=16MiB" doc:"Of text in one completion; what comes after is cut off. Default 256KiB"`
+	Stream      bool          `yaml:"stream" default:"true" doc:"Take the answer as it is written. Default true"`
+	Temperature *float64      `yaml:"temperature" schema:"min=0,max=2" want:"must be from 0 to 2; remove the line to leave it to the model" doc:"0 to 2; absent: not sent"`
+	TopP        *float64      `yaml:"top_p" schema:"more=0,max=1" want:"must be more than 0 and at most 1; remove the line to leave it to the model" doc:"More than 0, up to 1; absent: not sent"`
+	Images      Images        `yaml:"images" default:"auto" doc:"Whether the model takes images. Default auto"`
 	Prices      *Prices       `yaml:"prices" doc:"Money per million tokens; absent: no cost is shown"`
 }
 
 // Prices is money per million tokens.
 type Prices struct {
-	Input  float64 `yaml:"input" schema:"min=0" jsonschema:"required" doc:"Of the prompt"`
-	Cached float64 `yaml:"cached" schema:"min=0" doc:"Of what the provider had cached of the prompt; absent: as input"`
-	Output float64 `yaml:"output" schema:"min=0" jsonschema:"required" doc:"Of what the model writes"`
+	Input  float64 `yaml:"input" schema:"min=0" want:"must not be negative" missing:"money per million tokens, such as 0.25" doc:"Of the prompt"`
+	Cached float64 `yaml:"cached" schema:"min=0" want:"must not be negative" doc:"Of what the provider had cached of the prompt; absent: as input"`
+	Output float64 `yaml:"output" schema:"min=0" want:"must not be negative" missing:"money per million tokens, such as 0.25" doc:"Of what the model writes"`
 }
 
 // Agent is how the agent behaves.
 type Agent struct {
-	Instructions string    `yaml:"instructions" doc:"What the model is told first"`
-	Timezone     string    `yaml:"timezone" doc:"Of the date that the model is told, such as Europe/Berlin; empty: the person's where the platform tells it, else UTC"`
+	Instructions string    `yaml:"instructions" default:"\"You are a helpful colleague.\\n\"" doc:"What the model is told first"`
+	Timezone     string    `yaml:"timezone" schema:"zone" doc:"Of the date that the model is told, such as Europe/Berlin; empty: the person's where the platform tells it, else UTC"`
 	Examples     []Example `yaml:"examples" doc:"Exchanges shown to the model before the conversation"`
-	Taint        Taint     `yaml:"taint" doc:"ask: while content from outside is in the prompt, calls that can change things or send data out need an approval. Default ask"`
-	Retries      int       `yaml:"retries" schema:"min=0,max=100" doc:"Further tries of the reflexion strategy. Default 1"`
+	Taint        Taint     `yaml:"taint" default:"ask" doc:"ask: while content from outside is in the prompt, calls that can change things or send data out need an approval. Default ask"`
+	Retries      int       `yaml:"retries" schema:"min=0,max=100" default:"1" doc:"Further tries of the reflexion strategy. Default 1"`
 }
 
 // Example is one exchange that shows the model how to answer.
 type Example struct {
-	User      string `yaml:"user" jsonschema:"required" doc:"What the person says"`
-	Assistant string `yaml:"assistant" jsonschema:"required" doc:"What the agent answers"`
+	User      string `yaml:"user" missing:"what the person says" doc:"What the person says"`
+	Assistant string `yaml:"assistant" missing:"what the agent answers" doc:"What the agent answers"`
 }
 
 // Slack is the connection to one Slack app, in Socket Mode.
 type Slack struct {
-	AppToken  Secret         `yaml:"app_token" schema:"app" jsonschema:"required" doc:"App-level token, xapp-…"`
-	BotToken  Secret         `yaml:"bot_token" schema:"bot" jsonschema:"required" doc:"Bot token, xoxb-…"`
-	APIURL    string         `yaml:"api_url" schema:"url" doc:"Default https://slack.com/api/"`
-	Sockets   int            `yaml:"sockets" schema:"min=1,max=10" doc:"Connections of this process; Slack allows 10 in all. Default 2"`
-	Follow    Follow         `yaml:"follow" doc:"callers: in a thread that it was called into, whoever has called it there needs no new mention; thread: nobody does; mentions: everybody does. Default callers"`
-	DM        DM             `yaml:"dm" doc:"thread: each direct message opens a thread; flat: the DM is one conversation. Default thread"`
+	AppToken  Secret         `yaml:"app_token" schema:"app" missing:"the app-level token, which begins with xapp-" doc:"App-level token, xapp-…"`
+	BotToken  Secret         `yaml:"bot_token" schema:"bot" missing:"the bot token, which begins with xoxb-" doc:"Bot token, xoxb-…"`
+	APIURL    string         `yaml:"api_url" schema:"url" default:"https://slack.com/api/" doc:"Default https://slack.com/api/"`
+	Sockets   int            `yaml:"sockets" schema:"min=1,max=10" default:"2" doc:"Connections of this process; Slack allows 10 in all. Default 2"`
+	Follow    Follow         `yaml:"follow" default:"callers" doc:"callers: in a thread that it was called into, whoever has called it there needs no new mention; thread: nobody does; mentions: everybody does. Default callers"`
+	DM        DM             `yaml:"dm" default:"thread" doc:"thread: each direct message opens a thread; flat: the DM is one conversation. Default thread"`
 	Limits    map[string]int `yaml:"limits" doc:"Calls a minute by method, where a workspace has others than the published ones"`
-	External  Trust          `yaml:"external" doc:"People of other organisations (Slack Connect). ignore: they are not heard; ask: they may ask, never approve; allow: like everybody. Default ignore"`
-	Guests    Trust          `yaml:"guests" doc:"Guest accounts of the own workspace, in the same words. Default ask"`
-	Allow     []string       `yaml:"allow" schema:"heard,some" doc:"Who is heard: everyone, user:ID, group:ID or channel:ID. Default [everyone]"`
+	External  Trust          `yaml:"external" default:"ignore" doc:"People of other organisations (Slack Connect). ignore: they are not heard; ask: they may ask, never approve; allow: like everybody. Default ignore"`
+	Guests    Trust          `yaml:"guests" default:"ask" doc:"Guest accounts of the own workspace, in the same words. Default ask"`
+	Allow     []string       `yaml:"allow" schema:"on-slack,some" default:"[everyone]" want:"would let nobody be heard; write everyone, user:ID, group:ID or channel:ID" doc:"Who is heard: everyone, user:ID, group:ID or channel:ID. Default [everyone]"`
 	AllowBots []string       `yaml:"allow_bots" schema:"id" doc:"Ids of bots that it answers"`
 }
 
 // Discord is the connection of one Discord bot.
 type Discord struct {
-	Token     Secret         `yaml:"token" schema:"token" jsonschema:"required" doc:"Bot token"`
-	APIURL    string         `yaml:"api_url" schema:"url" doc:"The version path is added to it. Default https://discord.com/api"`
+	Token     Secret         `yaml:"token" schema:"token" missing:"the bot's token" doc:"Bot token"`
+	APIURL    string         `yaml:"api_url" schema:"url" default:"https://discord.com/api" doc:"The version path is added to it. Default https://discord.com/api"`
 	Shards    Shards         `yaml:"shards" doc:"auto, or a number of gateway connections. Default auto"`
-	Commands  bool           `yaml:"commands" doc:"Register /ask, /stop and the other commands. Default true"`
+	Commands  bool           `yaml:"commands" default:"true" doc:"Register /ask, /stop and the other commands. Default true"`
 	Limits    map[string]int `yaml:"limits" doc:"global: calls a second, where the bot has been given more than 50"`
-	Guilds    []string       `yaml:"guilds" doc:"Ids of the servers that are served; empty: those whose owner owns the app or is in its team, and all where the app is not public"`
-	Allow     []string       `yaml:"allow" doc:"Who is heard: everyone, user:ID, role:ID or channel:ID. Default [everyone]"`
-	Follow    DiscordFollow  `yaml:"follow" doc:"callers: whoever has called it in a thread needs no new mention there; thread: nobody does; mentions: everybody does; auto: callers where the MESSAGE_CONTENT intent is on, else mentions. Default auto"`
+	Guilds    []string       `yaml:"guilds" schema:"id" doc:"Ids of the servers that are served; empty: those whose owner owns the app or is in its team, and all where the app is not public"`
+	Allow     []string       `yaml:"allow" default:"[everyone]" schema:"on-discord,some" want:"would let nobody be heard; write everyone, user:ID, role:ID or channel:ID" doc:"Who is heard: everyone, user:ID, role:ID or channel:ID. Default [everyone]"`
+	Follow    DiscordFollow  `yaml:"follow" default:"auto" doc:"callers: whoever has called it in a thread needs no new mention there; thread: nobody does; mentions: everybody does; auto: callers where the MESSAGE_CONTENT intent is on, else mentions. Default auto"`
 	AllowBots []string       `yaml:"allow_bots" schema:"id" doc:"Ids of bots that it answers"`
 }
 
 // HTTP is the listener for /healthz, /readyz and /metrics, and the operator's page.
 type HTTP struct {
-	Listen    string `yaml:"listen" schema:"listen" doc:"host:port. Default 127.0.0.1:8080"`
+	Listen    string `yaml:"listen" schema:"listen" default:"127.0.0.1:8080" doc:"host:port. Default 127.0.0.1:8080"`
 	Page      string `yaml:"page" schema:"loopback" doc:"A loopback address for the operator's page, such as 127.0.0.1:8081; empty: none"`
 	PageTexts bool   `yaml:"page_texts" doc:"true: texts of conversations on the page, too. Default false"`
 }
 
 // Traces is where spans are sent.
 type Traces struct {
-	OTLP    string            `yaml:"otlp" schema:"url" doc:"Address of a collector that takes OTLP over HTTP; /v1/traces is added. Default http://127.0.0.1:4318"`
+	OTLP    string            `yaml:"otlp" schema:"url" default:"http://127.0.0.1:4318" doc:"Address of a collector that takes OTLP over HTTP; /v1/traces is added. Default http://127.0.0.1:4318"`
 	Headers map[string]Secret `yaml:"headers" doc:"Sent with every request"`
 	Content bool              `yaml:"content" doc:"true: what people wrote, arguments, results and answers, too. Default false"`
 }
 
 // Memory is what a thread remembers, and for how long.
 type Memory struct {
-	BudgetTokens int           `yaml:"budget_tokens" schema:"min=100" doc:"What of a conversation is sent to the model, tool definitions included. Default 16000"`
-	IdleReset    time.Duration `yaml:"idle_reset" doc:"A thread silent for longer starts afresh; 0: never. Default 12h"`
-	Keep         time.Duration `yaml:"keep" doc:"A thread untouched for longer is erased; 0: never. Default 720h"`
+	BudgetTokens int           `yaml:"budget_tokens" schema:"min=100" default:"16000" want:"must be at least 100, as less holds no conversation" doc:"What of a conversation is sent to the model, tool definitions included. Default 16000"`
+	IdleReset    time.Duration `yaml:"idle_reset" default:"12h" doc:"A thread silent for longer starts afresh; 0: never. Default 12h"`
+	Keep         time.Duration `yaml:"keep" default:"720h" doc:"A thread untouched for longer is erased; 0: never. Default 720h"`
 	Files        Files         `yaml:"files" doc:"How many bytes of files are kept; what would be more is refused by a word"`
 	Summary      bool          `yaml:"summary" doc:"What is trimmed is summarised by the model. Default false"`
 }
 
 // Files is how many bytes of files are kept; 0: as many as come.
 type Files struct {
-	Thread Size `yaml:"thread" doc:"Of one thread. Default 256MiB"`
-	All    Size `yaml:"all" doc:"Of all threads together. Default 8GiB"`
+	Thread Size `yaml:"thread" default:"256MiB" doc:"Of one thread. Default 256MiB"`
+	All    Size `yaml:"all" default:"8GiB" doc:"Of all threads together. Default 8GiB"`
 }
 
 // Limits is what may be used up in a day. A zero Amount is no limit.
@@ -166,15 +166,15 @@ type Limits struct {
 // Approvals is who decides a call that needs an approval. In a tool it holds
 // the section's rules with the tool's own keys over them.
 type Approvals struct {
-	Timeout          time.Duration `yaml:"timeout" schema:"positive" doc:"Then the call is denied. Default 30m"`
-	Approvers        []string      `yaml:"approvers" schema:"approver,some" doc:"requester, anyone, user:ID, group:ID (Slack user group) or role:ID (Discord role). Default [requester]"`
-	Quorum           int           `yaml:"quorum" schema:"min=1" doc:"Distinct approvers needed. Default 1"`
-	ExcludeRequester Exclude       `yaml:"exclude_requester" doc:"true: the two-person rule, nobody whose message is in the turn may approve; thread: nobody whose message the model is shown. Default false"`
-	Approve          []string      `yaml:"approve" schema:"emoji,some" doc:"Reactions that approve, any skin tone; Slack names mean the same. Default ✅ 👍"`
-	Buttons          bool          `yaml:"buttons" doc:"Approve and Deny beside the reactions, where the platform has buttons. Default true"`
-	Notify           []string      `yaml:"notify" schema:"notify" doc:"mention: who may decide is mentioned; dm: and gets the card in a direct message, up to 20 people; channel:ID: the card is there too, and can be decided there. Default [mention]"`
-	Deny             []string      `yaml:"deny" schema:"emoji,some" doc:"Reactions that deny. Default ❌ 👎"`
-	RunWithin        time.Duration `yaml:"run_within" schema:"positive" doc:"An approved call that could not begin for so long (the bot was down) asks anew. Default 24h"`
+	Timeout          time.Duration `yaml:"timeout" schema:"positive" default:"30m" doc:"Then the call is denied. Default 30m"`
+	Approvers        []string      `yaml:"approvers" schema:"approver,some" default:"[requester]" want:"must name somebody: write requester, anyone, user:ID, group:ID or role:ID" doc:"requester, anyone, user:ID, group:ID (Slack user group) or role:ID (Discord role). Default [requester]"`
+	Quorum           int           `yaml:"quorum" schema:"min=1" default:"1" want:"must be at least 1" doc:"Distinct approvers needed. Default 1"`
+	ExcludeRequester Exclude       `yaml:"exclude_requester" default:"false" doc:"true: the two-person rule, nobody whose message is in the turn may approve; thread: nobody whose message the model is shown. Default false"`
+	Approve          []string      `yaml:"approve" schema:"emoji,some" default:"[✅, 👍]" want:"must have at least one emoji" doc:"Reactions that approve, any skin tone; Slack names mean the same. Default ✅ 👍"`
+	Buttons          bool          `yaml:"buttons" default:"true" doc:"Approve and Deny beside the reactions, where the platform has buttons. Default true"`
+	Notify           []string      `yaml:"notify" schema:"notify" default:"[mention]" doc:"mention: who may decide is mentioned; dm: and gets the card in a direct message, up to 20 people; channel:ID: the card is there too, and can be decided there. Default [mention]"`
+	Deny             []string      `yaml:"deny" schema:"emoji,some" default:"[❌, 👎]" want:"must have at least one emoji" doc:"Reactions that deny. Default ❌ 👎"`
+	RunWithin        time.Duration `yaml:"run_within" schema:"positive" default:"24h" doc:"An approved call that could not begin for so long (the bot was down) asks anew. Default 24h"`
 	Remind           time.Duration `yaml:"remind" doc:"After so long without a decision, once more; 0: never. Default 0"`
 	Escalate         Escalate      `yaml:"escalate" doc:"From then on more people may decide, and are told; {}: off. Default {}"`
 	Grants           Grants        `yaml:"grants" doc:"An approver may also allow the same call again in this thread; {}: off. Default {}"`
@@ -182,14 +182,14 @@ type Approvals struct {
 
 // Escalate lets more people decide what nobody decided for long.
 type Escalate struct {
-	After     time.Duration `yaml:"after" schema:"positive" doc:"Without a decision for so long, which is less than timeout"`
-	Approvers []string      `yaml:"approvers" schema:"approver,some" doc:"These may decide too: requester, anyone, user:ID, group:ID (Slack user group) or role:ID (Discord role)"`
+	After     time.Duration `yaml:"after" schema:"positive" want:"must be a length of time, such as 15m: from then on the approvers below may decide too" doc:"Without a decision for so long, which is less than timeout"`
+	Approvers []string      `yaml:"approvers" schema:"approver,some" want:"must name somebody: write requester, anyone, user:ID, group:ID or role:ID" doc:"These may decide too: requester, anyone, user:ID, group:ID (Slack user group) or role:ID (Discord role)"`
 }
 
 // Grants bound for how long and how often a call may be allowed again.
 type Grants struct {
-	Most time.Duration `yaml:"most" doc:"At most for so long, up to 168h. Default 1h where uses is written"`
-	Uses int           `yaml:"uses" schema:"min=0,max=1000" doc:"At most so often. Default 20 where most is written"`
+	Most time.Duration `yaml:"most" schema:"max=168h" want:"must be a length of time of up to 168h, such as 1h" doc:"At most for so long, up to 168h. Default 1h where uses is written"`
+	Uses int           `yaml:"uses" schema:"min=0,max=1000" want:"must be a number from 1 to 1000" doc:"At most so often. Default 20 where most is written"`
 }
 
 // Tools is what the agent can do. A built-in tool is a pointer to a struct that
@@ -209,21 +209,21 @@ type Tools struct {
 
 // ToolRules is what any tool takes. Risk and Approvals are always filled in.
 type ToolRules struct {
-	Risk      Risk      `yaml:"risk" doc:"auto: just run; ask: wait for an approval; never: refuse"`
+	Risk      Risk      `yaml:"risk" default:"ask" doc:"auto: just run; ask: wait for an approval; never: refuse"`
 	Approvals Approvals `yaml:"approvals" doc:"Over the section approvals, key by key"`
-	For       []string  `yaml:"for" schema:"asker,some" doc:"Who may ask for it: everyone, user:ID, group:ID (Slack user group) or role:ID (Discord role). In a turn that holds a message of somebody else it is not offered. Default [everyone]"`
+	For       []string  `yaml:"for" schema:"asker,some" default:"[everyone]" want:"would let nobody ask for it; write everyone, user:ID, group:ID or role:ID, or remove the line" doc:"Who may ask for it: everyone, user:ID, group:ID (Slack user group) or role:ID (Discord role). In a turn that holds a message of somebody else it is not offered. Default [everyone]"`
 }
 
 // Plain is a tool without a setting of its own.
 type Plain struct {
-	ToolRules `yaml:",inline"`
+	ToolRules `yaml:",inline" default:"{risk: auto}"`
 }
 
 // Wikipedia configures the encyclopedia.
 type Wikipedia struct {
-	Language  string `yaml:"language" schema:"language" doc:"Default en"`
-	APIURL    string `yaml:"api_url" schema:"url" doc:"Default https://LANGUAGE.wikipedia.org/w/api.php"`
-	ToolRules `yaml:",inline"`
+	Language  string `yaml:"language" schema:"language" default:"en" doc:"Default en"`
+	APIURL    string `yaml:"api_url" schema:"own-url" doc:"Default https://LANGUAGE.wikipedia.org/w/api.php"`
+	ToolRules `yaml:",inline" default:"{risk: auto}"`
 }
 
 // Fetch configures the reading of web pages. The patterns are of hosts, where
@@ -231,27 +231,27 @@ type Wikipedia struct {
 type Fetch struct {
 	Allow     []string `yaml:"allow" schema:"host" doc:"Host patterns; private addresses are refused unless allowed here by name"`
 	Deny      []string `yaml:"deny" schema:"host" doc:"Host patterns"`
-	ToolRules `yaml:",inline"`
+	ToolRules `yaml:",inline" default:"{risk: auto}"`
 }
 
 // Search configures web search.
 type Search struct {
-	Provider  Provider `yaml:"provider" doc:"Default searxng"`
-	APIURL    string   `yaml:"api_url" schema:"url" doc:"Needed for searxng; the others have their own"`
+	Provider  Provider `yaml:"provider" default:"searxng" doc:"Default searxng"`
+	APIURL    string   `yaml:"api_url" schema:"own-url" doc:"Needed for searxng; the others have their own"`
 	APIKey    Secret   `yaml:"api_key" schema:"token" doc:"Needed for brave and tavily"`
-	ToolRules `yaml:",inline"`
+	ToolRules `yaml:",inline" default:"{risk: auto}"`
 }
 
 // Python configures the sandboxed interpreter.
 type Python struct {
-	Timeout   time.Duration `yaml:"timeout" schema:"positive" doc:"Default 20s"`
-	Memory    Size          `yaml:"memory" doc:"Such as 512MiB, which is the default"`
-	ToolRules `yaml:",inline"`
+	Timeout   time.Duration `yaml:"timeout" schema:"positive" default:"20s" doc:"Default 20s"`
+	Memory    Size          `yaml:"memory" default:"512MiB" schema:"min=32MiB" want:"must be at least 32MiB, as Python does not start in less" doc:"Such as 512MiB, which is the default"`
+	ToolRules `yaml:",inline" default:"{risk: auto}"`
 }
 
 // Image configures the making of pictures.
 type Image struct {
-	Model     string `yaml:"model" schema:"filled" doc:"Default gpt-image-1"`
+	Model     string `yaml:"model" schema:"filled" default:"gpt-image-1" want:"must name a model, such as gpt-image-1" doc:"Default gpt-image-1"`
 	ToolRules `yaml:",inline"`
 }
 
@@ -259,35 +259,35 @@ type Image struct {
 // (when it has a slash) and Cwd are absolute once loaded; Parameters is a JSON
 // Schema of type object, and compiles.
 type Command struct {
-	Name         string          `yaml:"name" schema:"tool" jsonschema:"required" doc:"What the model calls it"`
+	Name         string          `yaml:"name" schema:"tool" missing:"a name such as restart_service" doc:"What the model calls it"`
 	NameForHuman string          `yaml:"name_for_human" doc:"What the text protocols show"`
 	Description  string          `yaml:"description" doc:"What it does, for the model"`
-	Parameters   json.RawMessage `yaml:"parameters" doc:"JSON Schema of the arguments; arguments that don't fit never reach an approval or the command. Absent: it takes none"`
-	Argv         []string        `yaml:"argv" schema:"some" jsonschema:"required" doc:"The program and its arguments; each {name} is one argument, whole"`
+	Parameters   json.RawMessage `yaml:"parameters" default:"{type: object, properties: {}, additionalProperties: false}" doc:"JSON Schema of the arguments; arguments that don't fit never reach an approval or the command. Absent: it takes none"`
+	Argv         []string        `yaml:"argv" schema:"some" missing:"a program and its arguments, such as [\"./restart.sh\", \"{service}\"]" doc:"The program and its arguments; each {name} is one argument, whole"`
 	Stdin        string          `yaml:"stdin" doc:"What it reads; a template too"`
 	Env          []string        `yaml:"env" schema:"variable" doc:"Names passed on from the bot's environment"`
-	Cwd          string          `yaml:"cwd" doc:"The folder that it runs in. Default: the file's"`
-	Output       Output          `yaml:"output" doc:"What it writes. Default text"`
-	Timeout      time.Duration   `yaml:"timeout" schema:"positive" doc:"Default 30s"`
+	Cwd          string          `yaml:"cwd" default:"." doc:"The folder that it runs in. Default: the file's"`
+	Output       Output          `yaml:"output" default:"text" doc:"What it writes. Default text"`
+	Timeout      time.Duration   `yaml:"timeout" schema:"positive" default:"30s" doc:"Default 30s"`
 	ReadOnly     bool            `yaml:"read_only" doc:"It changes nothing, so it may run again after a crash. Default false"`
 	Outside      bool            `yaml:"outside" doc:"What it prints was written by strangers, such as a ticket or a mail. Default false"`
 	Sends        []string        `yaml:"sends" doc:"Parameters whose value goes to a place outside (a URL, an address, a recipient). Default none"`
 	Preview      []string        `yaml:"preview" doc:"A program that says what a call would do, and changes nothing; it takes the same {name}. It runs before people are asked and once more right before the call; what it writes is shown with the approval and bound to it. Absent: none"`
 	// PreviewRequired says that nobody may approve a call whose preview failed.
-	PreviewRequired bool `yaml:"preview_required" doc:"false: a call may be approved although its preview failed. Default true"`
+	PreviewRequired bool `yaml:"preview_required" default:"true" doc:"false: a call may be approved although its preview failed. Default true"`
 	ToolRules       `yaml:",inline"`
 }
 
 // MCP is a server of tools, over HTTP (URL) or as a child process (Command).
 type MCP struct {
-	Name     string              `yaml:"name" schema:"tool" jsonschema:"required" doc:"Of the server, unique in the file"`
+	Name     string              `yaml:"name" schema:"tool" missing:"a name such as restart_service" doc:"Of the server, unique in the file"`
 	URL      Secret              `yaml:"url" schema:"url" doc:"Of a server over HTTP"`
-	Command  []string            `yaml:"command" schema:"some" doc:"Program and arguments of a server over stdio"`
+	Command  []string            `yaml:"command" schema:"some" want:"must name a program, such as [npx, -y, some-server]" doc:"Program and arguments of a server over stdio"`
 	Headers  map[string]Secret   `yaml:"headers" doc:"Sent with every request to url"`
 	ReadOnly []string            `yaml:"read_only" schema:"globs" doc:"Patterns on the server's tool names, of those that change nothing"`
 	Sends    map[string][]string `yaml:"sends" doc:"By pattern on the server's tool names: parameters whose value goes to a place outside. Absent: found in what a tool says of itself"`
-	Risk     Risks               `yaml:"risk" doc:"By pattern on the server's tool names; the strictest matching pattern wins. Default ask"`
-	Tools    []string            `yaml:"tools" schema:"globs,some" doc:"Patterns on the server's tool names, of those that are used. Default [\"*\"]"`
-	Timeout  time.Duration       `yaml:"timeout" schema:"positive" doc:"Of one call. Default 60s"`
-	For      []string            `yaml:"for" schema:"asker,some" doc:"Who may ask for its tools, as of any other tool. Default [everyone]"`
+	Risk     Risks               `yaml:"risk" default:"ask" doc:"By pattern on the server's tool names; the strictest matching pattern wins. Default ask"`
+	Tools    []string            `yaml:"tools" schema:"globs,some" default:"[\"*\"]" want:"would leave none of its tools; write patterns such as [\"get_*\"], or remove the line" doc:"Patterns on the server's tool names, of those that are used. Default [\"*\"]"`
+	Timeout  time.Duration       `yaml:"timeout" schema:"positive" default:"60s" doc:"Of one call. Default 60s"`
+	For      []string            `yaml:"for" schema:"asker,some" want:"would let nobody ask for it; write everyone, user:ID, group:ID or role:ID, or remove the line" default:"[everyone]" doc:"Who may ask for its tools, as of any other tool. Default [everyone]"`
 }

@@ -42,55 +42,31 @@ type Output string
 // Provider names a search service.
 type Provider string
 
-// The words that the file may use.
+// The words on which something hangs here; allowed lists all that the file may use.
 const (
 	ProtocolTools    Protocol = "tools"
 	ProtocolReact    Protocol = "react"
 	ProtocolNumbered Protocol = "numbered"
 
-	StrategyReact     Strategy = "react"
-	StrategyPlan      Strategy = "plan"
-	StrategyReflexion Strategy = "reflexion"
-	StrategyBranch    Strategy = "branch"
-
-	ImagesAuto Images = "auto"
-	ImagesYes  Images = "true"
-	ImagesNo   Images = "false"
+	ImagesNo Images = "false"
 
 	ExcludeNobody Exclude = "false"
 	ExcludeTurn   Exclude = "true"   // whose message is in the turn
 	ExcludeThread Exclude = "thread" // whose message the model is shown
 
 	TaintAsk Taint = "ask"
-	TaintOff Taint = "off"
 
-	FollowCallers  Follow = "callers"
-	FollowThread   Follow = "thread"
-	FollowMentions Follow = "mentions"
+	FollowAuto DiscordFollow = "auto"
 
-	FollowAuto     DiscordFollow = "auto"
-	DiscordCallers DiscordFollow = "callers"
-	DiscordThread  DiscordFollow = "thread"
-	DiscordMention DiscordFollow = "mentions"
-
-	TrustIgnore Trust = "ignore"
-	TrustAsk    Trust = "ask"
-	TrustAllow  Trust = "allow"
-
-	DMThread DM = "thread"
-	DMFlat   DM = "flat"
+	DMFlat DM = "flat"
 
 	RiskAuto  Risk = "auto"
 	RiskAsk   Risk = "ask"
 	RiskNever Risk = "never"
 
 	OutputText Output = "text"
-	OutputJSON Output = "json"
-	OutputFile Output = "file"
 
 	ProviderSearxng Provider = "searxng"
-	ProviderBrave   Provider = "brave"
-	ProviderTavily  Provider = "tavily"
 )
 
 // word is a type of which the file may use only some values.
