@@ -25,8 +25,8 @@ type auditCommand struct {
 }
 
 type auditPrint struct {
-	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
-	Thread string `help:"Of one thread only: platform/channel/root, as the log names it." placeholder:"T"`
+	Config string        `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+	Thread chat.ThreadID `help:"Of one thread only: platform/channel/root, as the log names it." placeholder:"T"`
 }
 
 // Run prints the audit log, a JSON line for each entry.
@@ -36,14 +36,8 @@ func (c auditPrint) Run(ctx context.Context, cmd *commands, env Env) error {
 		return err
 	}
 	defer func() { _ = store.Close() }()
-	var thread chat.ThreadID
-	if c.Thread != "" {
-		if thread, err = chat.ParseThreadID(c.Thread); err != nil {
-			return usage(err)
-		}
-	}
 	out := json.NewEncoder(env.Out)
-	for line, err := range store.Audit(ctx, thread) {
+	for line, err := range store.Audit(ctx, c.Thread) {
 		if err != nil {
 			return err
 		}
@@ -133,21 +127,12 @@ func tellReport(out io.Writer, r audit.Report) error {
 
 type auditExport struct {
 	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
-	Since  string `help:"Only what is younger, such as 30d or 12h." placeholder:"30d"`
+	Since  ago    `help:"Only what is younger, such as 30d or 12h." placeholder:"30d"`
 }
 
 // Run writes an export of a log that is whole; of another one it would sign what
 // somebody made of it.
 func (c auditExport) Run(ctx context.Context, cmd *commands, env Env) error {
-	var since time.Time
-	now := time.Now()
-	if c.Since != "" {
-		age, err := parseSince(c.Since)
-		if err != nil {
-			return usage(fmt.Errorf("--since: %w", err))
-		}
-		since = now.Add(-age)
-	}
 	cfg, store, err := auditStore(ctx, c.Config, cmd, env)
 	if err != nil {
 		return err
@@ -167,7 +152,7 @@ func (c auditExport) Run(ctx context.Context, cmd *commands, env Env) error {
 	if len(report.Faults) > 0 {
 		return errors.Join(tellReport(env.Err, report), errors.New("nothing is exported, since an export is signed; look into it, and keep the store as it is"))
 	}
-	return audit.Export(ctx, env.Out, store, key, since, now)
+	return audit.Export(ctx, env.Out, store, key, c.Since.time(), time.Now())
 }
 
 // viewer reads a store that another process may be serving.

@@ -24,9 +24,9 @@ type exportCommand struct {
 }
 
 type exportTracesCommand struct {
-	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
-	Thread string `help:"Of one thread only: platform/channel/root, as the log names it." placeholder:"T"`
-	Since  string `help:"What ended since then, such as 7d or 12h. Default: 7d, or all of one thread." placeholder:"TIME"`
+	Config string        `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+	Thread chat.ThreadID `help:"Of one thread only: platform/channel/root, as the log names it." placeholder:"T"`
+	Since  ago           `help:"What ended since then, such as 7d or 12h. Default: 7d, or all of one thread." placeholder:"TIME"`
 }
 
 // Run sends, or prints, what is in the log. It reads beside the service and changes
@@ -39,26 +39,22 @@ func (c exportTracesCommand) Run(ctx context.Context, cmd *commands, env Env) er
 	if err != nil {
 		return usage(err)
 	}
-	since, threads, err := c.which(time.Now())
-	if err != nil {
-		return usage(err)
+	if c.Since == 0 && c.Thread == (chat.ThreadID{}) {
+		c.Since = ago(7 * 24 * time.Hour)
 	}
 	store, err := viewStore(ctx, cfg, cmd.logger(env, slog.LevelWarn))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = store.Close() }()
-	e := exporter{env: env, cfg: cfg, store: store, since: since}
+	e := exporter{env: env, cfg: cfg, store: store, since: c.Since.time()}
 	if cfg.Traces != nil {
 		e.sender = otlp.New(senderOptions(cfg.Traces))
 	}
-	if len(threads) == 0 {
-		err = eachThread(ctx, store, memory.ListQuery{Platforms: everyPlatform, Since: since}, func(t chat.ThreadID) error { return e.export(ctx, t) })
-	}
-	for _, t := range threads {
-		if err = e.export(ctx, t); err != nil {
-			break
-		}
+	if c.Thread != (chat.ThreadID{}) {
+		err = e.export(ctx, c.Thread)
+	} else {
+		err = eachThread(ctx, store, memory.ListQuery{Platforms: everyPlatform, Since: e.since}, func(t chat.ThreadID) error { return e.export(ctx, t) })
 	}
 	if err != nil {
 		return newMask(cfg).Error(err)
@@ -72,27 +68,15 @@ func (c exportTracesCommand) Run(ctx context.Context, cmd *commands, env Env) er
 // everyPlatform is of which platforms a store may hold threads.
 var everyPlatform = []string{slack.Platform, discord.Platform, terminal.Thread.Platform, workspace.Platform}
 
-// which says what was asked for.
-func (c exportTracesCommand) which(now time.Time) (since time.Time, threads []chat.ThreadID, err error) {
-	if c.Thread != "" {
-		t, err := chat.ParseThreadID(c.Thread)
-		if err != nil {
-			return since, nil, err
-		}
-		threads = append(threads, t)
+// ago is a length of time up to now, given in days too; zero: all time.
+type ago time.Duration
+
+// time is when it began.
+func (a ago) time() time.Time {
+	if a == 0 {
+		return time.Time{}
 	}
-	text := c.Since
-	if text == "" && c.Thread == "" {
-		text = "7d"
-	}
-	if text != "" {
-		span, err := parseSince(text)
-		if err != nil {
-			return since, nil, fmt.Errorf("--since: %w", err)
-		}
-		since = now.Add(-span)
-	}
-	return since, threads, nil
+	return time.Now().Add(-time.Duration(a))
 }
 
 var days = regexp.MustCompile(`^([0-9]{1,5})d$`)
@@ -100,18 +84,19 @@ var days = regexp.MustCompile(`^([0-9]{1,5})d$`)
 // mostSince is longer than anything was recorded, and short enough to be counted in.
 const mostSince = 100 * 365 * 24 * time.Hour
 
-// parseSince reads a length of time, in days too.
-func parseSince(text string) (time.Duration, error) {
-	span, err := time.ParseDuration(text)
-	if m := days.FindStringSubmatch(text); m != nil {
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (a *ago) UnmarshalText(text []byte) error {
+	span, err := time.ParseDuration(string(text))
+	if m := days.FindSubmatch(text); m != nil {
 		var n int
-		n, err = strconv.Atoi(m[1])
+		n, err = strconv.Atoi(string(m[1]))
 		span = time.Duration(n) * 24 * time.Hour
 	}
 	if err != nil || span <= 0 || span > mostSince {
-		return 0, fmt.Errorf("%q is no length of time; write 7d or 12h", text)
+		return fmt.Errorf("%q is no length of time; write 7d or 12h", text)
 	}
-	return span, nil
+	*a = ago(span)
+	return nil
 }
 
 // exporter sends or prints thread by thread.

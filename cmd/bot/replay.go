@@ -18,15 +18,15 @@ import (
 )
 
 type replayCommand struct {
-	Config      string `required:"" help:"The configuration that is to be tried." type:"path" placeholder:"NEW"`
-	Store       string `help:"Where the recorded threads are, written as in the file. Default: the file's store." placeholder:"URL"`
-	Since       string `default:"7d" help:"Turns that were opened since then, such as 36h or 7d."`
-	Thread      string `help:"Of one thread only: platform/channel/root, as the log names it." placeholder:"T"`
-	Mode        string `enum:"calls,turns,rules" default:"calls" help:"calls: each recorded model call asked anew; turns: whole turns with recorded results; rules: no model, only what would have been asked or run."`
-	JSON        bool   `name:"json" help:"The report as JSON."`
-	Yes         bool   `help:"Do not ask before the recorded texts are sent."`
-	Cases       string `xor:"cases" help:"Run the cases of a file instead: a line for each, exit 1 when one fails." type:"path" placeholder:"FILE"`
-	ExportCases string `xor:"cases" help:"Write the turns that got 👎 as cases into a new file, and do nothing else." type:"path" placeholder:"FILE"`
+	Config      string        `required:"" help:"The configuration that is to be tried." type:"path" placeholder:"NEW"`
+	Store       string        `help:"Where the recorded threads are, written as in the file. Default: the file's store." placeholder:"URL"`
+	Since       ago           `default:"7d" help:"Turns that were opened since then, such as 36h or 7d."`
+	Thread      chat.ThreadID `help:"Of one thread only: platform/channel/root, as the log names it." placeholder:"T"`
+	Mode        string        `enum:"calls,turns,rules" default:"calls" help:"calls: each recorded model call asked anew; turns: whole turns with recorded results; rules: no model, only what would have been asked or run."`
+	JSON        bool          `name:"json" help:"The report as JSON."`
+	Yes         bool          `help:"Do not ask before the recorded texts are sent."`
+	Cases       string        `xor:"cases" help:"Run the cases of a file instead: a line for each, exit 1 when one fails." type:"path" placeholder:"FILE"`
+	ExportCases string        `xor:"cases" help:"Write the turns that got 👎 as cases into a new file, and do nothing else." type:"path" placeholder:"FILE"`
 }
 
 // Run replays, runs cases, or exports them.
@@ -46,10 +46,7 @@ func (c replayCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 }
 
 func (c replayCommand) run(ctx context.Context, cfg *config.Config, log *slog.Logger, env Env) error {
-	scope, err := c.scope()
-	if err != nil {
-		return usage(err)
-	}
+	scope := scope{c.Since.time(), c.Thread}
 	if c.ExportCases != "" {
 		return exportCases(ctx, cfg, log, scope, c.ExportCases, env)
 	}
@@ -165,18 +162,4 @@ func host(base string) string {
 type scope struct {
 	since  time.Time
 	thread chat.ThreadID // zero: all
-}
-
-func (c replayCommand) scope() (s scope, err error) {
-	ago, err := parseSince(c.Since)
-	if err != nil {
-		return s, fmt.Errorf("--since: %w", err)
-	}
-	s.since = time.Now().Add(-ago)
-	if c.Thread != "" {
-		if s.thread, err = chat.ParseThreadID(c.Thread); err != nil {
-			return s, fmt.Errorf("--thread: %w", err)
-		}
-	}
-	return s, nil
 }
