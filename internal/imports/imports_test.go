@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"trace/otlp":             {"trace"},
 	"tools":                  {"chat", "llm", "llm/args"},
 	"tools/web":              {"tools"},
-	"tools/document":         {"tools"},
+	"tools/document":         {"llm/queue", "tools"},
 	"tools/tooltest":         {"chat", "llm", "tools"},
 	"tools/calculator":       {"llm", "tools"},
 	"tools/chart":            {"chat", "llm", "tools"},

@@ -19,8 +19,28 @@ import (
 // Queue is an [llm.Model] that holds calls back until there is room for them.
 // It is safe for concurrent use.
 type Queue struct {
+	*Lanes
 	model llm.Model
+}
 
+var _ llm.Model = (*Queue)(nil)
+
+// New makes a queue in front of a model that takes so many calls at once.
+func New(model llm.Model, parallel int) *Queue { return &Queue{NewLanes(parallel), model} }
+
+// Complete implements [llm.Model]. While it waits it ends with ctx alone, and
+// the error is that of ctx.
+func (q *Queue) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (llm.Response, error) {
+	if err := q.Enter(ctx, req.Fair); err != nil {
+		return llm.Response{}, fmt.Errorf("wait for the model: %w", err)
+	}
+	defer q.Leave()
+	return q.model.Complete(ctx, req, watch)
+}
+
+// Lanes are where those wait for whom there is no room yet. They are safe for
+// concurrent use.
+type Lanes struct {
 	mu      sync.Mutex
 	free    int
 	lanes   map[string]*lane
@@ -28,7 +48,7 @@ type Queue struct {
 	waiting int
 }
 
-// lane is who waits of those who share an [llm.Request.Fair].
+// lane is who waits of those who share a name.
 type lane struct {
 	name string
 	who  *list.List // of *waiter
@@ -41,31 +61,21 @@ type waiter struct {
 	in    chan struct{}
 }
 
-var _ llm.Model = (*Queue)(nil)
-
-// New makes a queue in front of a model that takes so many calls at once.
-func New(model llm.Model, parallel int) *Queue {
-	return &Queue{model: model, free: parallel, lanes: map[string]*lane{}, turns: list.New()}
+// NewLanes makes lanes in front of something that has room for so many.
+func NewLanes(free int) *Lanes {
+	return &Lanes{free: free, lanes: map[string]*lane{}, turns: list.New()}
 }
 
-// Complete implements [llm.Model]. While it waits it ends with ctx alone, and
-// the error is that of ctx.
-func (q *Queue) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (llm.Response, error) {
-	if err := q.enter(ctx, req.Fair); err != nil {
-		return llm.Response{}, fmt.Errorf("wait for the model: %w", err)
-	}
-	defer q.leave()
-	return q.model.Complete(ctx, req, watch)
-}
-
-// Waiting says how many calls wait.
-func (q *Queue) Waiting() int {
+// Waiting says how many wait.
+func (q *Lanes) Waiting() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.waiting
 }
 
-func (q *Queue) enter(ctx context.Context, name string) error {
+// Enter waits in a lane for room, which the caller gives back with Leave. The error
+// is that of ctx.
+func (q *Lanes) Enter(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -87,7 +97,7 @@ func (q *Queue) enter(ctx context.Context, name string) error {
 }
 
 // line puts somebody at the end of a lane.
-func (q *Queue) line(name string) *waiter {
+func (q *Lanes) line(name string) *waiter {
 	l := q.lanes[name]
 	if l == nil {
 		l = &lane{name: name, who: list.New()}
@@ -102,7 +112,7 @@ func (q *Queue) line(name string) *waiter {
 
 // giveUp takes somebody out of their lane. Who was let in at the same moment
 // gives the room to the next.
-func (q *Queue) giveUp(w *waiter) {
+func (q *Lanes) giveUp(w *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if w.place == nil {
@@ -112,7 +122,7 @@ func (q *Queue) giveUp(w *waiter) {
 	q.remove(w)
 }
 
-func (q *Queue) remove(w *waiter) {
+func (q *Lanes) remove(w *waiter) {
 	w.lane.who.Remove(w.place)
 	w.place = nil
 	q.waiting--
@@ -122,7 +132,8 @@ func (q *Queue) remove(w *waiter) {
 	}
 }
 
-func (q *Queue) leave() {
+// Leave gives room back.
+func (q *Lanes) Leave() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.next()
@@ -130,7 +141,7 @@ func (q *Queue) leave() {
 
 // next gives room that came free to the first of the lane whose turn it is, and
 // puts that lane behind the others.
-func (q *Queue) next() {
+func (q *Lanes) next() {
 	front := q.turns.Front()
 	if front == nil {
 		q.free++

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"time"
 
+	"nod/llm/queue"
 	"nod/tools"
 )
 
@@ -40,16 +41,16 @@ const (
 // too much memory. It gets nothing of this process but the document.
 type Reader struct {
 	Time   time.Duration
-	Memory uint64   // bytes
-	turns  *turns   // how many at once
-	Env    []string // of the process; absent: nothing
-	thread string   // for which it reads
+	Memory uint64       // bytes
+	lanes  *queue.Lanes // how many at once, of all threads
+	Env    []string     // of the process; absent: nothing
+	thread string       // for which it reads
 }
 
 // NewReader makes a reader with the usual bounds: two documents at once, each of
 // them for 15 seconds and in half a gigabyte. Threads take turns; see [Reader.For].
 func NewReader() Reader {
-	return Reader{Time: 15 * time.Second, Memory: 512 << 20, turns: newTurns(2)}
+	return Reader{Time: 15 * time.Second, Memory: 512 << 20, lanes: queue.NewLanes(2)}
 }
 
 // For is the same reader for a thread, which waits no longer for the many documents
@@ -106,11 +107,10 @@ func init() {
 // Read reads a document. An error is a *[tools.Refusal], in words for the model, or, when
 // there could be no process, the operator's business.
 func (r Reader) Read(ctx context.Context, s Source, body []byte) (Content, error) {
-	done, ok := r.turns.take(ctx, r.thread)
-	if !ok {
+	if r.lanes.Enter(ctx, r.thread) != nil {
 		return Content{}, tools.Refuse("there was no time left to read it; try again later")
 	}
-	defer done()
+	defer r.lanes.Leave()
 	s.Time, s.Memory = r.Time, r.Memory
 	head, err := json.Marshal(s)
 	if err != nil {

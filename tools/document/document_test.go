@@ -57,8 +57,8 @@ func TestZipThatLies(t *testing.T) {
 func TestReaderWaitsForASlot(t *testing.T) {
 	r := NewReader()
 	for range 2 {
-		if _, ok := r.turns.take(t.Context(), ""); !ok {
-			t.Fatal("a slot that is free is not given")
+		if err := r.lanes.Enter(t.Context(), ""); err != nil {
+			t.Fatal(err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
