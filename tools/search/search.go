@@ -4,6 +4,7 @@ package search
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -46,7 +47,7 @@ type Options struct {
 }
 
 // provider is one service's way of being asked. request is for up to count
-// results; results reads the answer.
+// results.
 type provider struct {
 	name     string // for people
 	home     string // where its API is; "" has to be configured
@@ -54,7 +55,6 @@ type provider struct {
 	perSec   float64
 	needsKey bool
 	request  func(ctx context.Context, s Options, query string, count int) (*http.Request, error)
-	results  func(answer []byte) ([]hit, error)
 	refused  string // what 403 means, where it is not the key
 }
 
@@ -66,18 +66,18 @@ type hit struct {
 var providers = map[string]provider{
 	// https://docs.searxng.org/dev/search_api.html
 	SearXNG: {
-		name: "SearXNG", path: "/search", perSec: 5, request: searxngRequest, results: searxngResults,
+		name: "SearXNG", path: "/search", perSec: 5, request: searxngRequest,
 		refused: "; it may not answer in JSON: add json to search.formats in its settings.yml",
 	},
 	// https://api-dashboard.search.brave.com/app/documentation/web-search
 	Brave: {
 		name: "Brave Search", home: "https://api.search.brave.com", path: "/res/v1/web/search", perSec: 1, needsKey: true,
-		request: braveRequest, results: braveResults,
+		request: braveRequest,
 	},
 	// https://docs.tavily.com/documentation/api-reference/endpoint/search
 	Tavily: {
 		name: "Tavily", home: "https://api.tavily.com", path: "/search", perSec: 5, needsKey: true,
-		request: tavilyRequest, results: tavilyResults,
+		request: tavilyRequest,
 	},
 }
 
@@ -154,7 +154,7 @@ func (s *searcher) run(ctx context.Context, in tools.Input) (llm.Result, error) 
 	if err := s.api.Ask(req, &answer); err != nil {
 		return s.failed(err)
 	}
-	hits, err := s.results(answer)
+	hits, err := results(answer)
 	if err != nil {
 		return tools.Failed("The search engine gave an answer that makes no sense; an operator has to look at its address in the configuration"),
 			fmt.Errorf("read the answer of %s: it is not what was expected; check api_url", s.name)
@@ -193,17 +193,54 @@ func writeHits(query string, hits []hit) string {
 	return strings.TrimSpace(b.String())
 }
 
-// found is a result as a provider writes it; every one has names of its own.
-func found(title, address, excerpt, date string) (hit, bool) {
-	u, err := url.Parse(strings.TrimSpace(address))
+// result is a result as providers write it, each with other names for what it says.
+type result struct {
+	Title, URL           string
+	Content, Description string
+	PublishedDate, Age   string
+	Published            string `json:"published_date"`
+}
+
+// hit is the result as it is shown; ok is false where it leads nowhere.
+func (r result) hit() (h hit, ok bool) {
+	u, err := url.Parse(strings.TrimSpace(r.URL))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return hit{}, false
 	}
-	h := hit{title: plain(title, 200), url: tools.OneLine(u.String(), 500), excerpt: plain(excerpt, 400), date: plain(date, 40)}
-	if h.title == "" {
-		h.title = u.Host
+	return hit{
+		title: cmp.Or(plain(r.Title, 200), u.Host), url: tools.OneLine(u.String(), 500), excerpt: plain(cmp.Or(r.Content, r.Description), 400),
+		date: plain(cmp.Or(strings.TrimSuffix(r.PublishedDate, "T00:00:00"), r.Published, r.Age), 40),
+	}, true
+}
+
+// results reads an answer, in which Brave has them one deeper and leaves that out where
+// nothing was found.
+func results(answer []byte) (out []hit, err error) {
+	var got struct {
+		Type    string
+		Results *[]result
+		Web     *struct{ Results *[]result }
 	}
-	return h, true
+	if err := json.Unmarshal(answer, &got); err != nil {
+		return nil, err
+	}
+	switch {
+	case got.Web != nil:
+		got.Results = got.Web.Results
+	case got.Type == "search":
+		got.Results = nil
+	case got.Results == nil:
+		return nil, errors.New("no results in it")
+	}
+	if got.Results == nil {
+		return nil, nil
+	}
+	for _, r := range *got.Results {
+		if h, ok := r.hit(); ok {
+			out = append(out, h)
+		}
+	}
+	return out, nil
 }
 
 var tag = regexp.MustCompile(`</?[a-zA-Z][^<>]*>`)
@@ -221,22 +258,6 @@ func searxngRequest(ctx context.Context, s Options, query string, _ int) (*http.
 	return req, err
 }
 
-func searxngResults(answer []byte) ([]hit, error) {
-	var got struct {
-		Results *[]struct{ Title, URL, Content, PublishedDate string }
-	}
-	if err := json.Unmarshal(answer, &got); err != nil || got.Results == nil {
-		return nil, errors.Join(err, errors.New("no results in it"))
-	}
-	var out []hit
-	for _, r := range *got.Results {
-		if h, ok := found(r.Title, r.URL, r.Content, strings.TrimSuffix(r.PublishedDate, "T00:00:00")); ok {
-			out = append(out, h)
-		}
-	}
-	return out, nil
-}
-
 func braveRequest(ctx context.Context, s Options, query string, count int) (*http.Request, error) {
 	address := withQuery(s.APIURL, url.Values{"q": {query}, "count": {strconv.Itoa(count)}, "result_filter": {"web"}})
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -244,28 +265,6 @@ func braveRequest(ctx context.Context, s Options, query string, count int) (*htt
 		req.Header.Set("X-Subscription-Token", s.APIKey)
 	}
 	return req, err
-}
-
-func braveResults(answer []byte) ([]hit, error) {
-	var got struct {
-		Type string
-		Web  *struct {
-			Results []struct{ Title, URL, Description, Age string }
-		}
-	}
-	if err := json.Unmarshal(answer, &got); err != nil || got.Web == nil && got.Type != "search" {
-		return nil, errors.Join(err, errors.New("no results in it"))
-	}
-	if got.Web == nil {
-		return nil, nil // nothing was found
-	}
-	var out []hit
-	for _, r := range got.Web.Results {
-		if h, ok := found(r.Title, r.URL, r.Description, r.Age); ok {
-			out = append(out, h)
-		}
-	}
-	return out, nil
 }
 
 func tavilyRequest(ctx context.Context, s Options, query string, count int) (*http.Request, error) {
@@ -279,25 +278,6 @@ func tavilyRequest(ctx context.Context, s Options, query string, count int) (*ht
 		req.Header.Set("Authorization", "Bearer "+s.APIKey)
 	}
 	return req, err
-}
-
-func tavilyResults(answer []byte) ([]hit, error) {
-	var got struct {
-		Results *[]struct {
-			Title, URL, Content string
-			Published           string `json:"published_date"`
-		}
-	}
-	if err := json.Unmarshal(answer, &got); err != nil || got.Results == nil {
-		return nil, errors.Join(err, errors.New("no results in it"))
-	}
-	var out []hit
-	for _, r := range *got.Results {
-		if h, ok := found(r.Title, r.URL, r.Content, r.Published); ok {
-			out = append(out, h)
-		}
-	}
-	return out, nil
 }
 
 // withQuery adds parameters to an address that may have some.
