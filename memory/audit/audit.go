@@ -78,14 +78,11 @@ func ReadCheckpoint(raw []byte, key ed25519.PublicKey) (c Checkpoint, signed boo
 // Key reads the signing key in a file, 64 hex digits of seed, and makes it where
 // there is none.
 func Key(path string) (ed25519.PrivateKey, error) {
-	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	key, err := FindKey(path)
+	if err == nil && key == nil {
 		return makeKey(path)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read the key of the audit log: %w", err)
-	}
-	return parseKey(path, raw)
+	return key, err
 }
 
 // FindKey reads the key in a file; nil where there is none.
