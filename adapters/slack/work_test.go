@@ -13,7 +13,7 @@ import (
 func TestWork(t *testing.T) {
 	t.Parallel()
 	covered := []string{"nod/adapters/slack", "nod/chat/...", "github.com/yuin/goldmark/...", "regexp"}
-	work.Linear(t, covered, work.Bound{Statements: 9000, Bytes: 6000, Do: func(text string) {
+	work.Linear(t, covered, work.Bound{Size: 32 << 10, Statements: 9000, Bytes: 6000, Do: func(text string) {
 		thread := chat.ThreadID{Platform: "slack", Channel: "C1", Root: "1.1"}
 		for _, p := range answerParts(&chat.Text{Markdown: text}, card{}) {
 			p.all()

@@ -24,8 +24,10 @@ import (
 	"time"
 )
 
-// Size is about how many bytes the texts have, where a bound says nothing else.
-const Size = 32 << 10
+// Size is about how many bytes the texts have, where a bound says nothing else. What
+// looks at the rest of a text at each place does 8,000 statements a byte, or copies so
+// many bytes. With NOD_LONG=1, as in make long, texts are twice as long.
+const Size = 16 << 10
 
 // hopeless is for all texts together: what grows with the square would go on for
 // hours.
@@ -44,7 +46,13 @@ type Bound struct {
 }
 
 // size is how long the texts are.
-func (b Bound) size() int { return cmp.Or(b.Size, Size) }
+func (b Bound) size() int {
+	size := cmp.Or(b.Size, Size)
+	if os.Getenv("NOD_LONG") != "" {
+		size *= 2
+	}
+	return size
+}
 
 // Linear tests that bounds are kept to, whatever the text. The statements that count are
 // those of the covered packages, named as go test takes them. It is called in a test that
@@ -58,6 +66,9 @@ func Linear(t *testing.T, covered []string, bounds ...Bound) {
 		}
 		on(Hostile[text].Of(bounds[b].size()), bounds[b].Do)
 		return
+	}
+	if testing.Short() {
+		t.Skip("builds itself anew, and runs it a hundred times: make test")
 	}
 	program := filepath.Join(t.TempDir(), "work.test")
 	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-covermode=count", "-coverpkg="+strings.Join(covered, ","), "-o", program, ".")
