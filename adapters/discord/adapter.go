@@ -345,7 +345,7 @@ func (i *identity) application() application {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	app := i.app
-	app.ID = firstOf(app.ID, i.me.ID)
+	app.ID = chat.FirstOf(app.ID, i.me.ID)
 	return app
 }
 

@@ -15,14 +15,14 @@ const mostSaid = 12_000
 func answerParts(t *chat.Text) []part {
 	md := strings.ToValidUTF8(t.Markdown, "\uFFFD")
 	drawn := dialect(md)
-	switch short := said(markdown.Split(drawn, mostContent, units)); {
+	switch short := said(markdown.Split(drawn, mostContent, markdown.UTF16)); {
 	case len(short) == 1:
 		return []part{{content: short[0], silent: t.Notice}}
-	case units(md) <= mostSaid:
+	case markdown.UTF16(md) <= mostSaid:
 		return wideMessages(drawn, t.Notice)
 	}
 	const note = "\n\n-# The answer goes on: all of it is in the file."
-	first := said(markdown.Split(drawn, mostContent-units(note), units))[0]
+	first := said(markdown.Split(drawn, mostContent-markdown.UTF16(note), markdown.UTF16))[0]
 	return []part{{content: first + note, file: &upload{"answer.md", plainType, "The whole answer", []byte(md)}}}
 }
 
@@ -33,7 +33,7 @@ const mostWide = 4000
 // much as others.
 func wideMessages(drawn string, silent bool) []part {
 	var out []part
-	for _, p := range said(markdown.Split(drawn, mostWide, units)) {
+	for _, p := range said(markdown.Split(drawn, mostWide, markdown.UTF16)) {
 		out = append(out, part{card: []string{p}, wide: true, silent: silent})
 	}
 	return out
@@ -47,11 +47,11 @@ func (s *sending) narrow(n int) {
 	if n > 0 {
 		out = nil
 		for _, p := range s.parts[n:] {
-			for _, text := range said(markdown.Split(p.card[0], mostContent, units)) {
+			for _, text := range said(markdown.Split(p.card[0], mostContent, markdown.UTF16)) {
 				out = append(out, part{content: text, silent: p.silent})
 			}
 		}
-	} else if end := &out[len(out)-1]; units(end.content)+units(below.FindString(last.card[0])) <= mostContent {
+	} else if end := &out[len(out)-1]; markdown.UTF16(end.content)+markdown.UTF16(below.FindString(last.card[0])) <= mostContent {
 		end.content += below.FindString(last.card[0])
 	}
 	out[0].silent, out[len(out)-1].pings = s.parts[n].silent, last.pings
@@ -65,7 +65,7 @@ func answerMessages(t *chat.Text) []part { return messages(t, mostContent) }
 func messages(t *chat.Text, most int) []part {
 	md := strings.ToValidUTF8(t.Markdown, "\uFFFD")
 	var out []part
-	for _, p := range said(markdown.Split(dialect(md), most, units)) {
+	for _, p := range said(markdown.Split(dialect(md), most, markdown.UTF16)) {
 		out = append(out, part{content: p, silent: t.Notice})
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nod/chat"
+	"nod/chat/markdown"
 	"nod/chat/summary"
 )
 
@@ -27,7 +28,7 @@ const (
 func approvalPart(p *chat.Approval) part {
 	plain := plainApproval(p)
 	shown := exact(p.Args)
-	if units(shown)+units(would(p.Preview)) > mostOnCard {
+	if markdown.UTF16(shown)+markdown.UTF16(would(p.Preview)) > mostOnCard {
 		return plain
 	}
 	out := part{line: plain.line, accent: waitingColour, plain: &plain}
@@ -63,14 +64,14 @@ func plainApproval(p *chat.Approval) part {
 	if p.Preview != nil { // they share the room
 		inline, begun = mostInline/2, mostBegun/2
 	}
-	if text := would(p.Preview); units(text) > inline {
+	if text := would(p.Preview); markdown.UTF16(text) > inline {
 		out.file = &upload{"call.txt", plainType, "The whole call and its preview", []byte(chat.Exact(p.Args) + "\n\n" + text)}
 		note = "The whole call, and its whole preview, stand in the attached file."
 		shown = shorten(shown, begun)
-	} else if units(shown) > inline {
+	} else if markdown.UTF16(shown) > inline {
 		out.file = &upload{"arguments.json", plainType, "All arguments of the call", []byte(chat.Exact(p.Args))}
 		note = fmt.Sprintf("That is only the beginning. The arguments are %s long and stand whole in the attached file, sha256 `%s`.",
-			count(units(p.Args), "character"), sum(chat.Exact(p.Args)))
+			summary.Count(markdown.UTF16(p.Args), "character"), chat.Sum(chat.Exact(p.Args)))
 		shown = shorten(shown, begun)
 	}
 	out.content = summary.Lines(headline(p), subline(p), fence("json", cmp.Or(shown, "{}")), previewed(p.Preview, begun), note, belowArgs(p))
@@ -144,7 +145,7 @@ func approvalTerms(p *chat.Approval) string {
 func list(all []string, most int) string {
 	out := ""
 	for i, s := range all {
-		if units(out)+units(s) > most {
+		if markdown.UTF16(out)+markdown.UTF16(s) > most {
 			return strings.TrimPrefix(fmt.Sprintf("%s and %d more", out, len(all)-i), " and ")
 		}
 		if i > 0 {
@@ -158,7 +159,7 @@ func list(all []string, most int) string {
 // shown writes an emoji; a guild's own is name:id.
 func shown(e string) string {
 	if name, id, ok := strings.Cut(e, ":"); ok && plainID.MatchString(id) {
-		return "<:" + flat(name) + ":" + id + ">"
+		return "<:" + chat.Flat(name) + ":" + id + ">"
 	}
 	return shorten(escape(e), 25)
 }
@@ -193,23 +194,7 @@ const mostHeadline = 240
 // headline is the first line: which approval it is, and in the end what came of
 // it. It is a line of its own and no markup, since a notification shows it too.
 func headline(p *chat.Approval) string {
-	text := p.Headline
-	switch {
-	case text != "":
-	case p.Outcome != "":
-		var by []string
-		for _, u := range p.By {
-			by = append(by, u.Display())
-		}
-		if text = summary.Outcome(p, strings.Join(by, ", ")); p.Reason != "" {
-			text += ": " + p.Reason
-		}
-	case p.Number > 0:
-		text = fmt.Sprintf("Approval %d: %s", p.Number, p.Tool)
-	default:
-		text = "Approval: " + p.Tool
-	}
-	return shorten(verbatim(chat.Exact(text)), mostHeadline)
+	return shorten(verbatim(chat.Exact(p.Headline)), mostHeadline)
 }
 
 // subline is what stands below the headline: the tool, once the headline has

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 
+	"nod/chat"
 	"nod/chat/outbox"
 )
 
@@ -190,7 +191,7 @@ func (t *atlas) putGuild(g guild) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.land(snowflake(g.ID))
-	l.owner = firstOf(g.Owner, l.owner)
+	l.owner = chat.FirstOf(g.Owner, l.owner)
 	if g.Tier != nil {
 		l.tier = *g.Tier
 	}
@@ -390,7 +391,7 @@ func (t *atlas) draws(kind string, data json.RawMessage) (bool, error) {
 		if err := decode(data, &e); err != nil {
 			return true, err
 		}
-		e.Role.ID = firstOf(e.Role.ID, e.RoleID)
+		e.Role.ID = chat.FirstOf(e.Role.ID, e.RoleID)
 		t.changedRole(e.GuildID, e.Role)
 	case "GUILD_MEMBER_UPDATE":
 		var m member
@@ -413,7 +414,7 @@ func (t *atlas) drawGuild(kind string, data json.RawMessage) error {
 	if err := decode(data, &g); err != nil {
 		return err
 	}
-	g.ID = firstOf(g.ID, g.GuildID)
+	g.ID = chat.FirstOf(g.ID, g.GuildID)
 	switch {
 	case g.ID == "" || g.Unavailable:
 	case kind == "GUILD_DELETE":

@@ -224,7 +224,7 @@ func (a *Adapter) stretches(marks []chat.Watermark) []stretch {
 	quiet := 0
 	for i, m := range marks {
 		p := placeOf(m.Thread)
-		where := firstOf(p.thread, p.channel)
+		where := chat.FirstOf(p.thread, p.channel)
 		if !t.wrote(where, newest) {
 			if quiet++; quiet > mostThreads {
 				continue

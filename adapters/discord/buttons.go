@@ -11,6 +11,7 @@ import (
 
 	"nod/chat"
 	"nod/chat/inbound"
+	"nod/chat/markdown"
 	"nod/chat/recent"
 )
 
@@ -39,7 +40,7 @@ func (b ballot) id() string {
 		verdict = "no"
 	}
 	id := strings.Join([]string{b.kind, b.place.String(), b.call, verdict, b.emoji}, "|")
-	if units(id) > mostCustomID || strings.Count(id, "|") != 4 {
+	if markdown.UTF16(id) > mostCustomID || strings.Count(id, "|") != 4 {
 		return ""
 	}
 	return id
@@ -191,7 +192,7 @@ func (a *Adapter) filled(ctx context.Context, in interaction) error {
 	if !takes {
 		return fmt.Errorf("%w: form", errMalformed)
 	}
-	text := shorten(flat(fieldOf(in.Data.Components)), mostReason)
+	text := shorten(chat.Flat(fieldOf(in.Data.Components)), mostReason)
 	by := userOf(*in.User, in.Member)
 	if err := a.putSoon(ctx, func(ctx context.Context) error {
 		_, err := inbox.Reason(ctx, threadID(b.place), b.call, by, text, interactionKey(in.ID))

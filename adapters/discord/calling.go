@@ -3,6 +3,9 @@ package discord
 import (
 	"regexp"
 	"strings"
+
+	"nod/chat"
+	"nod/chat/markdown"
 )
 
 // This file tells people how to go on: what calls the bot depends on the
@@ -53,7 +56,7 @@ func (p *part) add(line string) bool {
 	if p.wide {
 		text, most = &p.card[0], mostWide
 	}
-	if units(*text+line) > most {
+	if markdown.UTF16(*text+line) > most {
 		return false
 	}
 	*text += line
@@ -67,4 +70,4 @@ var below = regexp.MustCompile(`(\n-# (?:<@\d{1,20}>|` + strings.Join([]string{
 }, "|") + `))+$`)
 
 // bare is the text of an answer without the lines below it.
-func bare(content string) string { return flat(below.ReplaceAllString(content, "")) }
+func bare(content string) string { return chat.Flat(below.ReplaceAllString(content, "")) }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"nod/chat"
 	"nod/chat/outbox"
+	"nod/chat/summary"
 )
 
 // Flags of an application that has the Message Content Intent, in few guilds or
@@ -39,7 +41,7 @@ func Check(ctx context.Context, o Options) ([]string, error) {
 	if err := ask("/gateway/bot", &info); err != nil {
 		return found, fmt.Errorf("ask for the gateway: %w", err)
 	}
-	found = append(found, fmt.Sprintf("%s recommended, %s left today", count(info.Shards, "shard"), count(info.Limit.Remaining, "new session")))
+	found = append(found, fmt.Sprintf("%s recommended, %s left today", summary.Count(info.Shards, "shard"), summary.Count(info.Limit.Remaining, "new session")))
 	notes, err := checkApplication(o, ask)
 	found = append(found, notes...)
 	servers, failed := checkGuilds(ask, me.ID)
@@ -179,7 +181,7 @@ func checkChannels(ask func(string, any) error, g served, self string) ([]string
 		if may&discordgo.PermissionViewChannel == 0 || len(lack) == 0 || c.Type == categoryChannel {
 			continue
 		}
-		out = append(out, fmt.Sprintf("server %s: in #%s the bot lacks %s", g.Name, flat(c.Name), strings.Join(lack, ", ")))
+		out = append(out, fmt.Sprintf("server %s: in #%s the bot lacks %s", g.Name, chat.Flat(c.Name), strings.Join(lack, ", ")))
 	}
 	return out, nil
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"nod/chat"
+	"nod/chat/markdown"
 )
 
 // What Discord's clients take for code, as their published rules have it: a fence
@@ -92,8 +93,8 @@ func TestStepsCannotBeForged(t *testing.T) {
 		}
 		var got, text string
 		for _, page := range stepsPages(s) {
-			if units(page) > mostContent-100 {
-				t.Fatalf("a page of %d", units(page))
+			if markdown.UTF16(page) > mostContent-100 {
+				t.Fatalf("a page of %d", markdown.UTF16(page))
 			}
 			blocks, rest := drawn(page)
 			got += strings.Join(blocks, "")

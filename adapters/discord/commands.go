@@ -192,7 +192,7 @@ func (a *Adapter) worded(ctx context.Context, in interaction) error {
 			text += " " + v
 		}
 	}
-	m := chat.Message{Ref: refOf(p, in.ID), From: userOf(*in.User, in.Member), Text: flat(text), Sent: sentAt(in.ID)}
+	m := chat.Message{Ref: refOf(p, in.ID), From: userOf(*in.User, in.Member), Text: chat.Flat(text), Sent: sentAt(in.ID)}
 	if err := a.promise(ctx, in, false); err != nil {
 		return err
 	}
@@ -340,7 +340,7 @@ func (a *Adapter) askedAbout(ctx context.Context, in interaction, id string) err
 	if !ok { // another process showed the form
 		target = message{Author: &user{}, Content: hiddenText}
 	}
-	guild := firstOf(in.GuildID, "@me")
+	guild := chat.FirstOf(in.GuildID, "@me")
 	text := shorten(strings.TrimSpace(fieldOf(in.Data.Components)), 1000) + "\n-# about https://discord.com/channels/" + guild + "/" + in.ChannelID + "/" + parts[3]
 	return a.show(ctx, in, text, message{Attachments: target.files(), Aside: &target})
 }

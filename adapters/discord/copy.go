@@ -90,5 +90,5 @@ func checkPlace(ask func(string, any) error, self, id string) (string, error) {
 	if lack := lacks(may); len(lack) > 0 {
 		return "", fmt.Errorf("the bot lacks %s there", strings.Join(lack, ", "))
 	}
-	return fmt.Sprintf("approvals also go to #%s, where the bot may write; whether AutoMod lets a card through can't be asked", flat(c.Name)), nil
+	return fmt.Sprintf("approvals also go to #%s, where the bot may write; whether AutoMod lets a card through can't be asked", chat.Flat(c.Name)), nil
 }

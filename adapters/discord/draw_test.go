@@ -18,7 +18,7 @@ var person1 = chat.User{ID: "42", Name: "Ada"}
 
 func asking(args string) *chat.Approval {
 	return &chat.Approval{
-		Call: "c-7", Tool: "deploy", Args: args, Digest: sum(args), Requester: person1,
+		Call: "c-7", Tool: "deploy", Headline: "Approval: deploy", Args: args, Digest: chat.Sum(args), Requester: person1,
 		Approvers: []string{"requester", "role:77", "user:9", "anyone"}, Quorum: 2, Exclude: []chat.UserID{"5"},
 		Approve: []string{"✅", "👍"}, Deny: []string{"❌"}, Deadline: time.Unix(1_800_000_000, 0), Why: "it sends data out",
 	}
@@ -261,7 +261,9 @@ func TestApproval(t *testing.T) {
 	for outcome, want := range map[chat.Outcome]string{
 		"": "1 of 2 approved: <@42>", chat.Approved: "Approved by " + person1.Display(), chat.Denied: "Denied by " + person1.Display(), chat.Expired: "Expired", chat.Cancelled: "Cancelled",
 	} {
-		p.Outcome = outcome
+		if p.Outcome = outcome; outcome != "" {
+			p.Headline = want
+		}
 		if err := o.a.Edit(t.Context(), th, ref, chat.Post{Key: "p", Approval: p}); err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +293,7 @@ func TestLongArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := o.fake.Message(ref.ID)
-	if len(got.Files) != 1 || string(got.Files[0].Data) != args || !strings.Contains(got.Content, sum(args)[:12]) {
+	if len(got.Files) != 1 || string(got.Files[0].Data) != args || !strings.Contains(got.Content, chat.Sum(args)[:12]) {
 		t.Errorf("files %d, %s", len(got.Files), got.Content)
 	}
 }
@@ -312,7 +314,7 @@ func TestArchived(t *testing.T) {
 		}
 	}
 	o.fake.Archive(id, true, false)
-	p.Outcome = chat.Expired
+	p.Outcome, p.Headline = chat.Expired, "Expired"
 	if err := o.a.Edit(t.Context(), th, ref, chat.Post{Key: "p", Approval: p}); err != nil {
 		t.Fatal(err)
 	}

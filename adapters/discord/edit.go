@@ -10,6 +10,8 @@ import (
 
 	"nod/chat"
 	forms "nod/chat/form"
+	"nod/chat/markdown"
+	"nod/chat/summary"
 )
 
 // The button Edit opens a form with the arguments of a call that waits for approval.
@@ -45,7 +47,7 @@ type editable struct {
 // id writes the id of the button, or of the form; "" when it would be too long.
 func (e editable) id() string {
 	id := strings.Join([]string{e.kind, e.place.String(), e.call, e.digest}, "|")
-	if units(id) > mostCustomID || strings.Count(id, "|") != 3 {
+	if markdown.UTF16(id) > mostCustomID || strings.Count(id, "|") != 3 {
 		return ""
 	}
 	return id
@@ -114,7 +116,7 @@ func otherwise(was part, p chat.Post) (part, bool) {
 		return part{}, false
 	}
 	long := p.Approval
-	note := fmt.Sprintf("That is only the beginning. The arguments are %s long, sha256 `%s`.", count(units(long.Args), "character"), sum(chat.Exact(long.Args)))
+	note := fmt.Sprintf("That is only the beginning. The arguments are %s long, sha256 `%s`.", summary.Count(markdown.UTF16(long.Args), "character"), chat.Sum(chat.Exact(long.Args)))
 	out := part{line: was.line, accent: waitingColour, buttons: was.buttons, pings: was.pings}
 	for _, text := range []string{headline(long), subline(long), fence("json", shorten(exact(long.Args), mostOnCard-400)), note, belowArgs(long)} {
 		if text != "" {
@@ -138,7 +140,7 @@ func (a *Adapter) redrawn(thread chat.ThreadID, p chat.Post, now part) part {
 // tooLong says of arguments that the card could not show all of them: whoever
 // approves has to see what runs.
 func tooLong(args string) string {
-	if units(exact(args)) <= mostOnCard {
+	if markdown.UTF16(exact(args)) <= mostOnCard {
 		return ""
 	}
 	return fmt.Sprintf("these arguments are longer than a card can show (%d characters); in a message, the word `edit` takes them", mostOnCard)
@@ -251,7 +253,7 @@ func (a *Adapter) refuseForm(ctx context.Context, in interaction, what, why stri
 		}
 		lines = append(lines, name+": "+f.Value)
 	}
-	text := what + ": " + shorten(escape(chat.Exact(flat(why))), 500) + ".\n\nYou had written:\n" +
+	text := what + ": " + shorten(escape(chat.Exact(chat.Flat(why))), 500) + ".\n\nYou had written:\n" +
 		fence("", shorten(exact(strings.Join(lines, "\n")), 1000))
 	return a.respond(ctx, in, answerMessage, newPage(text))
 }

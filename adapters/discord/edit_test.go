@@ -173,7 +173,7 @@ func TestEditJSON(t *testing.T) {
 		t.Errorf("the form is %+v", m)
 	}
 	p.Args = `{"env":"prod"}`
-	p.Digest = sum(p.Args)
+	p.Digest = chat.Sum(p.Args)
 	if err := o.a.Edit(t.Context(), th, ref, chat.Post{Key: "ask/c-7", Approval: p}); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func (a *Adapter) attached(ctx context.Context, thread chat.ThreadID, files []at
 			continue
 		}
 		came = append(came, intake.File{
-			File:  chat.File{Name: firstOf(f.Filename, f.ID), MediaType: f.ContentType, Size: f.Size},
+			File:  chat.File{Name: chat.FirstOf(f.Filename, f.ID), MediaType: f.ContentType, Size: f.Size},
 			Fetch: func(ctx context.Context, most int64) ([]byte, error) { return a.rest.download(ctx, f.URL, most) },
 		})
 	}

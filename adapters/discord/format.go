@@ -1,35 +1,24 @@
 package discord
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"nod/chat"
 	"nod/chat/markdown"
 )
 
-// units is the length of a text as Discord may count it at most.
-func units(s string) int { return markdown.UTF16(s) }
-
 // shorten cuts a text to so many units.
 func shorten(s string, most int) string {
-	if units(s) <= most {
+	if markdown.UTF16(s) <= most {
 		return s
 	}
 	return markdown.Head(s, most-1) + "…"
 }
 
-// flat is a text on one line.
-func flat(s string) string {
-	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-}
-
 // code1 writes text as inline code, which a backtick would end.
 func code1(s string) string {
-	s = strings.ReplaceAll(flat(s), "`", "ˋ")
+	s = strings.ReplaceAll(chat.Flat(s), "`", "ˋ")
 	if s == "" {
 		return ""
 	}
@@ -67,7 +56,7 @@ var plainID = regexp.MustCompile(`^\d{1,20}$`)
 var markup = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "ˋ", "|", `\|`, "<", `\<`, "[", `\[`, "#", `\#`, ">", `\>`)
 
 // escape keeps a name from being markup.
-func escape(s string) string { return markup.Replace(flat(s)) }
+func escape(s string) string { return markup.Replace(chat.Flat(s)) }
 
 // What Discord shows as it is written: it begins with a letter, holds no marks, and
 // underscores only within words, whose letters are those of English to it: between an
@@ -79,7 +68,7 @@ var (
 
 // verbatim keeps a line from being markup, and leaves it alone where it is none.
 func verbatim(s string) string {
-	if s = flat(s); unmarked.MatchString(s) && !edgeScore.MatchString(s) {
+	if s = chat.Flat(s); unmarked.MatchString(s) && !edgeScore.MatchString(s) {
 		return s
 	}
 	return escape(s)
@@ -92,17 +81,4 @@ func person(u chat.User) string {
 		return "<@" + string(u.ID) + ">"
 	}
 	return escape(chat.Exact(u.Display()))
-}
-
-// sum is the digest of a text, for people to compare.
-func sum(s string) string {
-	d := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(d[:])
-}
-
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.Itoa(n) + " " + what
 }

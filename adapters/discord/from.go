@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"nod/chat"
 	"nod/chat/inbound"
@@ -230,7 +229,7 @@ func (a *Adapter) convert(ctx context.Context, thread chat.ThreadID, m message) 
 	return chat.Message{
 		Ref:    refOf(placeOf(thread), m.ID),
 		From:   a.from(m),
-		Text:   a.words(m).readable(firstOf(m.Content, m.unspoken())),
+		Text:   a.words(m).readable(chat.FirstOf(m.Content, m.unspoken())),
 		Sent:   sentAt(m.ID),
 		Quoted: a.quoted(m),
 		Files:  a.attached(ctx, thread, m.files()),
@@ -248,20 +247,11 @@ func (a *Adapter) from(m message) chat.User {
 }
 
 func userOf(u user, in *member) chat.User {
-	out := chat.User{ID: chat.UserID(u.ID), Name: flat(firstOf(u.GlobalName, u.Username)), Bot: u.Bot}
+	out := chat.User{ID: chat.UserID(u.ID), Name: chat.Flat(chat.FirstOf(u.GlobalName, u.Username)), Bot: u.Bot}
 	if in != nil {
-		out.Name = flat(firstOf(in.Nick, out.Name))
+		out.Name = chat.Flat(chat.FirstOf(in.Nick, out.Name))
 	}
 	return out
-}
-
-func firstOf(all ...string) string {
-	for _, s := range all {
-		if s = strings.TrimSpace(s); s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 // edited takes in a change of a message's text. Discord also reports changes

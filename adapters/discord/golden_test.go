@@ -218,7 +218,7 @@ func TestCard(t *testing.T) {
 			if len(m.Buttons()) != 2 || (m.Flags&components != 0) != takes || strings.Contains(string(m.Components), "accent_color") != takes {
 				t.Errorf("flags %d, components %s", m.Flags, m.Components)
 			}
-			p.Outcome = chat.Approved
+			p.Outcome, p.Headline = chat.Approved, "Approved"
 			if err := o.a.Edit(t.Context(), direct(dm), ref, chat.Post{Key: "p", Approval: p}); err != nil {
 				t.Fatal(err)
 			}

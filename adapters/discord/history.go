@@ -30,7 +30,7 @@ func (a *Adapter) read(ctx context.Context, s span) ([]message, error) {
 		var page []message
 		err := a.rest.call(ctx, request{
 			method: "GET", path: "/channels/{}/messages", ids: []string{s.channel}, priority: s.priority, answer: &page,
-			query: url.Values{"after": {firstOf(s.after, "0")}, "limit": {strconv.Itoa(pageSize)}},
+			query: url.Values{"after": {chat.FirstOf(s.after, "0")}, "limit": {strconv.Itoa(pageSize)}},
 		})
 		if err != nil {
 			return out, err

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/bwmarrin/discordgo"
+
+	"nod/chat"
 )
 
 // ManifestOptions say what the app has to be able to do.
@@ -50,7 +52,7 @@ func Manifest(o ManifestOptions) (string, error) {
 	}
 	id := applicationID(o.Token)
 	query := url.Values{"scope": {scopes}, "permissions": {strconv.FormatInt(permissions(), 10)}}
-	invite := "https://discord.com/oauth2/authorize?client_id=" + firstOf(id, "APPLICATION_ID") + "&" + query.Encode()
+	invite := "https://discord.com/oauth2/authorize?client_id=" + chat.FirstOf(id, "APPLICATION_ID") + "&" + query.Encode()
 	var b strings.Builder
 	fmt.Fprintf(&b, "Invite the bot to a server:\n  %s\n", invite)
 	if id == "" {

@@ -122,7 +122,7 @@ func (a *Adapter) criticised(ctx context.Context, in interaction, v verdict) err
 	if err != nil || !ok {
 		return err
 	}
-	if text := shorten(flat(fieldOf(in.Data.Components)), mostWrong); text != "" {
+	if text := shorten(chat.Flat(fieldOf(in.Data.Components)), mostWrong); text != "" {
 		if err := a.thinks(ctx, in, v, by, text); err != nil {
 			return a.sorry(ctx, in, err)
 		}

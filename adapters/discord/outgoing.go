@@ -50,7 +50,7 @@ func (a *Adapter) filePart(ctx context.Context, thread chat.ThreadID, p chat.Pos
 	case len(data) > a.largest(thread):
 		out.content = noFile(p, out.mark, tooLarge(len(data), a.largest(thread)))
 	default:
-		out.file = &upload{chat.MarkedName(p.File.Name, out.mark), mediaType(p.File.MediaType), "The file " + flat(chat.FileName(p.File.Name)) + " of this conversation", data}
+		out.file = &upload{chat.MarkedName(p.File.Name, out.mark), mediaType(p.File.MediaType), "The file " + chat.Flat(chat.FileName(p.File.Name)) + " of this conversation", data}
 	}
 	if out.gallery() { // where Discord takes no gallery it is attached
 		out.plain = &part{mark: out.mark, file: &upload{out.file.name, out.file.kind, out.file.says, out.file.data}, attached: true}

@@ -47,7 +47,7 @@ func paged(sheets []sheet, most int) []string {
 			if page != "" {
 				gap = map[bool]string{true: "\n", false: "\n\n"}[s.code]
 			}
-			room := most - units(page) - units(gap) - (units(s.draw("x")) - 1)
+			room := most - markdown.UTF16(page) - markdown.UTF16(gap) - (markdown.UTF16(s.draw("x")) - 1)
 			if page != "" && !fits(rest, room) && (room < leastPiece || fits(rest, most/4)) {
 				turn()
 				continue

@@ -317,12 +317,12 @@ func (a *Adapter) sayBlind(ctx context.Context, m message) {
 func (m message) unspoken() string {
 	var parts []string
 	for _, s := range m.Stickers {
-		parts = append(parts, "[sticker: "+flat(s.Name)+"]")
+		parts = append(parts, "[sticker: "+chat.Flat(s.Name)+"]")
 	}
 	if p := m.Poll; p != nil {
-		text := "[poll: " + flat(p.Question.Text)
+		text := "[poll: " + chat.Flat(p.Question.Text)
 		for _, answer := range p.Answers {
-			text += " / " + flat(answer.Media.Text)
+			text += " / " + chat.Flat(answer.Media.Text)
 		}
 		parts = append(parts, text+"]")
 	}

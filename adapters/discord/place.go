@@ -158,7 +158,7 @@ func archiveAfter(least time.Duration) int {
 func (a *Adapter) again(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
-		if !lost(err) || try == mostTries {
+		if !outbox.IsLost(err) || try == mostTries {
 			return err
 		}
 		if retry.Sleep(ctx, a.o.Settle) != nil {
@@ -237,7 +237,7 @@ const (
 // threadName makes a thread's name of a question.
 func threadName(question string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(question), "\n")
-	if name := shorten(flat(markdown.Plain(line)), mostTitle); name != "" {
+	if name := shorten(chat.Flat(markdown.Plain(line)), mostTitle); name != "" {
 		return name
 	}
 	return unnamed

@@ -267,7 +267,7 @@ func (s *sending) send(ctx context.Context, n int) (string, error) {
 		case err == nil && said.ID != "":
 			return said.ID, nil
 		case err == nil:
-			err = &lostError{"POST message", errors.New("the answer names no message")}
+			err = &outbox.Lost{Call: "POST message", Err: errors.New("the answer names no message")}
 		case code(err) == codeBadForm && s.parts[n].plain != nil:
 			s.a.log.Warn("discord refused a card, a plain message follows", "thread", s.thread.String(), "error", err)
 			s.parts[n] = s.parts[n].withoutCard()
@@ -299,7 +299,7 @@ func (s *sending) send(ctx context.Context, n int) (string, error) {
 		case code(err) == discordgo.ErrCodeUnknownMessage && s.afresh < mostTries:
 			s.afresh++ // made before, and deleted since
 			continue
-		case !lost(err) && !blank(err):
+		case !outbox.IsLost(err) && !blank(err):
 			return "", err
 		}
 		if tries++; tries >= mostTries || ctx.Err() != nil {

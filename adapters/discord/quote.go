@@ -44,7 +44,7 @@ func (a *Adapter) quoted(m message) []chat.Quote {
 
 // quote quotes what a message says, and what it forwards.
 func (a *Adapter) quote(out []chat.Quote, from chat.User, m message) []chat.Quote {
-	parts := []string{firstOf(m.Content, m.unspoken())}
+	parts := []string{chat.FirstOf(m.Content, m.unspoken())}
 	if string(from.ID) != a.self.who().ID { // what the bot's own cards say is no word of anybody's
 		parts = append(parts, m.framed())
 	}

@@ -300,7 +300,7 @@ func TestAnotherProcessLeftTheThread(t *testing.T) {
 	if err := o.a.React(t.Context(), ref, "👀"); err != nil {
 		t.Error(err)
 	}
-	p.Outcome = chat.Expired
+	p.Outcome, p.Headline = chat.Expired, "Expired"
 	if err := o.a.Edit(t.Context(), th, ref, chat.Post{Key: "p", Approval: p}); err != nil {
 		t.Error(err)
 	}

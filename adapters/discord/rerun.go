@@ -9,6 +9,7 @@ import (
 
 	"nod/chat"
 	forms "nod/chat/form"
+	"nod/chat/markdown"
 )
 
 // Below the opened steps, which one reader alone sees, each call that can be gone on
@@ -33,7 +34,7 @@ type rerun struct {
 // id writes the id of the button, or of the form; "" when it would be too long.
 func (r rerun) id() string {
 	id := strings.Join([]string{r.kind, r.place.String(), r.call}, "|")
-	if units(id) > mostCustomID || strings.Count(id, "|") != 2 {
+	if markdown.UTF16(id) > mostCustomID || strings.Count(id, "|") != 2 {
 		return ""
 	}
 	return id
@@ -56,7 +57,7 @@ func rerunRows(p place, s *chat.Steps) []any {
 		for _, c := range item.Calls {
 			n++
 			if id := (rerun{rerunButton, p, c.ID}).id(); c.Again && id != "" {
-				label := fmt.Sprintf("%s: %d %s", forms.AgainLabel, n, chat.Exact(flat(c.Tool)))
+				label := fmt.Sprintf("%s: %d %s", forms.AgainLabel, n, chat.Exact(chat.Flat(c.Tool)))
 				buttons = append(buttons, discordgo.Button{Label: shorten(label, 80), Style: discordgo.SecondaryButton, CustomID: id})
 			}
 		}

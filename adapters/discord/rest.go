@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"mime/multipart"
-	"net"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -60,7 +59,7 @@ func userAgent(token, version string) string {
 	if id := applicationID(token); id != "" {
 		at += "/users/" + id
 	}
-	return "DiscordBot (" + at + ", " + firstOf(strings.Join(strings.Fields(version), "-"), "0") + ")"
+	return "DiscordBot (" + at + ", " + chat.FirstOf(strings.Join(strings.Fields(version), "-"), "0") + ")"
 }
 
 // invalid counts the calls that count against the bot's address
@@ -147,7 +146,7 @@ func (r request) url(base string) string {
 }
 
 // call makes a call when its turn comes. It returns an *apiError for what
-// Discord refuses, a *lostError where it is not known whether the call took
+// Discord refuses, a *outbox.Lost where it is not known whether the call took
 // effect, and otherwise an error that says that it did not.
 func (w *rest) call(ctx context.Context, r request) error {
 	return w.out.Do(ctx, outbox.Call{
@@ -199,7 +198,7 @@ func (w *rest) once(ctx context.Context, r request) error {
 	req.Header.Set("Authorization", "Bot "+w.token)
 	resp, err := w.http.Do(req)
 	if err != nil {
-		return asLost(r.route(), err)
+		return outbox.AsLost(r.route(), err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	w.limits.learn(w.out, r, resp.Header)
@@ -242,14 +241,14 @@ func (r request) encode() (io.Reader, string, error) {
 // read judges an answer.
 func (r request) read(resp *http.Response) error {
 	if resp.StatusCode >= http.StatusInternalServerError {
-		return &lostError{r.route(), fmt.Errorf("status %d", resp.StatusCode)}
+		return &outbox.Lost{Call: r.route(), Err: fmt.Errorf("status %d", resp.StatusCode)}
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
 	if resp.StatusCode == http.StatusTooManyRequests {
 		return r.limited(resp.Header, body)
 	}
 	if err != nil {
-		return &lostError{r.route(), errors.New("the answer broke off")}
+		return &outbox.Lost{Call: r.route(), Err: errors.New("the answer broke off")}
 	}
 	if resp.StatusCode >= http.StatusBadRequest {
 		said := &apiError{Route: r.route(), Status: resp.StatusCode}
@@ -260,7 +259,7 @@ func (r request) read(resp *http.Response) error {
 		return nil
 	}
 	if err := json.Unmarshal(body, r.answer); err != nil {
-		return &lostError{r.route(), errors.New("the answer is not understood")}
+		return &outbox.Lost{Call: r.route(), Err: errors.New("the answer is not understood")}
 	}
 	return nil
 }
@@ -303,31 +302,6 @@ func (e *apiError) Error() string {
 	return fmt.Sprintf("%s: status %d, code %d: %s", e.Route, e.Status, e.Code, e.Message)
 }
 
-// lostError is a failure after which it is not known whether the call took
-// effect.
-type lostError struct {
-	route string
-	err   error
-}
-
-func (e *lostError) Error() string { return e.route + ": outcome unknown: " + e.err.Error() }
-func (e *lostError) Unwrap() error { return e.err }
-
-// asLost judges a failure of the transport. What failed to connect was not
-// sent; of anything else that can't be known. Addresses hold tokens, so they
-// are taken out.
-func asLost(route string, err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err
-	}
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "dial" {
-		return fmt.Errorf("%s: %w", route, err)
-	}
-	return &lostError{route, err}
-}
-
 // code is Discord's number for a refusal; 0 for any other error, and for a
 // refusal without one.
 func code(err error) int {
@@ -347,7 +321,6 @@ func blank(err error) bool {
 
 func refused(err error) bool { var e *apiError; return errors.As(err, &e) }
 func passes(err error) bool  { return slices.Contains(passing, code(err)) }
-func lost(err error) bool    { var l *lostError; return errors.As(err, &l) }
 func refusedToken(err error) bool {
 	var e *apiError
 	return errors.As(err, &e) && e.Status == http.StatusUnauthorized
@@ -407,5 +380,5 @@ func saidIn(e *apiError) string {
 	if words := plainWords[e.Code]; words != "" {
 		return words
 	}
-	return strings.TrimRight(strings.ToLower(shorten(flat(e.Message), 200)), ".")
+	return strings.TrimRight(strings.ToLower(shorten(chat.Flat(e.Message), 200)), ".")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
+	"nod/chat/markdown"
 	"nod/chat/summary"
 )
 
@@ -38,17 +39,17 @@ func stepsLine(s *chat.Steps) string {
 		if n := len(s.Items); n > 0 {
 			line = fmt.Sprintf("Step %d · %s", n, line)
 		}
-		return "⏳ " + shorten(firstOf(line, "Working"), 300) + " …"
+		return "⏳ " + shorten(chat.FirstOf(line, "Working"), 300) + " …"
 	}
 	var parts []string
 	if s.Status != "" && s.Status != "Done" {
 		parts = append(parts, shorten(verbatim(s.Status), 100))
 	}
-	parts = append(parts, count(len(s.Items), "step"))
+	parts = append(parts, summary.Count(len(s.Items), "step"))
 	if s.Took > 0 {
 		parts = append(parts, summary.Took(s.Took))
 	}
-	if tools := summary.Tools(s, func(name string) string { return verbatim(shorten(flat(name), 40)) }); tools != "" {
+	if tools := summary.Tools(s, func(name string) string { return verbatim(shorten(chat.Flat(name), 40)) }); tools != "" {
 		parts = append(parts, tools)
 	}
 	if spent := summary.Spent(s); spent != "" {
@@ -77,7 +78,7 @@ type shows struct {
 // id writes the id of a button; "" when it would be too long for Discord.
 func (s shows) id() string {
 	id := s.prefix() + strconv.Itoa(s.page)
-	if units(id) > mostCustomID {
+	if markdown.UTF16(id) > mostCustomID {
 		return ""
 	}
 	return id

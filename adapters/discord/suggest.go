@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"nod/chat"
+	"nod/chat/markdown"
 )
 
 // Files is an Inbox that knows the names of the files that a conversation holds.
@@ -26,7 +27,7 @@ func (a *Adapter) suggest(ctx context.Context, in interaction) error {
 	choices := []choice{}
 	typed := strings.ToLower(in.focused())
 	for _, name := range a.completions(ctx, in) {
-		if len(choices) < mostChoices && name != "" && units(name) <= mostChoice && strings.Contains(strings.ToLower(name), typed) {
+		if len(choices) < mostChoices && name != "" && markdown.UTF16(name) <= mostChoice && strings.Contains(strings.ToLower(name), typed) {
 			choices = append(choices, choice{name, name})
 		}
 	}

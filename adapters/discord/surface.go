@@ -12,6 +12,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
+	"nod/chat/outbox"
 )
 
 // Discord waits 3 s for the first answer to a click or a command. What takes
@@ -108,7 +109,7 @@ func (a *Adapter) reply(ctx context.Context, in interaction, kind int, data any)
 		query: url.Values{"with_response": {"true"}}, answer: &made,
 	}
 	err := a.rest.once(ctx, r)
-	if lost(err) || blank(err) || slices.Contains(passing, code(err)) { // there is time for one more
+	if outbox.IsLost(err) || blank(err) || slices.Contains(passing, code(err)) { // there is time for one more
 		if err = a.rest.once(ctx, r); code(err) == codeAnswered {
 			return nil, nil
 		}

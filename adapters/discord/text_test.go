@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/chat"
+	"nod/chat/markdown"
 	"nod/internal/ledger"
 )
 
@@ -162,7 +163,7 @@ func FuzzAnswer(f *testing.F) {
 			if p.wide {
 				text, most = p.card[0], mostWide
 			}
-			if n := units(text); n > most || strings.TrimSpace(text) == "" || !utf8.ValidString(text) {
+			if n := markdown.UTF16(text); n > most || strings.TrimSpace(text) == "" || !utf8.ValidString(text) {
 				t.Errorf("a part of %d: %q", n, text)
 			}
 		}
@@ -175,7 +176,7 @@ func FuzzApproval(f *testing.F) {
 	f.Add(strings.Repeat("😀`*", 300), strings.Repeat("\u202e", 700), strings.Repeat("*", 400), strings.Repeat("_", 400), 3)
 	f.Fuzz(func(t *testing.T, tool, args, why, rule string, n int) {
 		p := &chat.Approval{
-			Call: why + tool, Tool: tool, Args: args, Digest: sum(args), Requester: chat.User{ID: chat.UserID(rule), Name: why},
+			Call: why + tool, Tool: tool, Args: args, Digest: chat.Sum(args), Requester: chat.User{ID: chat.UserID(rule), Name: why},
 			Why: why, Quorum: 10, Deadline: time.Unix(1<<40, 0), Approve: []string{rule}, Deny: []string{why},
 		}
 		for range min(max(n, 0), 100) {
@@ -187,7 +188,7 @@ func FuzzApproval(f *testing.F) {
 			got := approvalPart(p)
 			for most, form := range map[int]part{mostContent: plainApproval(p), 4000: got} {
 				text := form.content + strings.Join(form.card, "")
-				if size := units(text); size > most {
+				if size := markdown.UTF16(text); size > most {
 					t.Errorf("%s: it has %d", p.Outcome, size)
 				}
 				if form.file == nil && !strings.Contains(text, exact(args)) {
@@ -209,12 +210,12 @@ func FuzzSteps(f *testing.F) {
 		}}}}
 		for _, s.Done = range []bool{false, true} {
 			p := stepsPart(threadID(place{"12345678901234567890", "12345678901234567890"}), &s)
-			if units(p.content) > mostContent || len(p.buttons) > 0 && units(p.buttons[0].(discordgo.Button).CustomID) > mostCustomID {
+			if markdown.UTF16(p.content) > mostContent || len(p.buttons) > 0 && markdown.UTF16(p.buttons[0].(discordgo.Button).CustomID) > mostCustomID {
 				t.Errorf("it is too long: %q", p.content)
 			}
 			for _, page := range stepsPages(s) {
-				if units(page) > mostContent-50 {
-					t.Errorf("a page of %d", units(page))
+				if markdown.UTF16(page) > mostContent-50 {
+					t.Errorf("a page of %d", markdown.UTF16(page))
 				}
 			}
 		}

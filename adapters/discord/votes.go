@@ -135,7 +135,7 @@ func (a *Adapter) reactionStands(ctx context.Context, r reaction) (bool, error) 
 // barredIn says why somebody may not decide in a place, where no event says who they
 // are there.
 func (a *Adapter) barredIn(ctx context.Context, p place, who string) (string, error) {
-	s := speaker{user: who, channel: firstOf(p.thread, p.channel), parent: p.channel}
+	s := speaker{user: who, channel: chat.FirstOf(p.thread, p.channel), parent: p.channel}
 	if !p.direct() {
 		c, err := a.channel(ctx, p.channel)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"nod/chat"
 	forms "nod/chat/form"
+	"nod/chat/markdown"
 	"nod/chat/outbox"
 )
 
@@ -37,7 +38,7 @@ func (a *Adapter) reruns() forms.Reruns {
 // againButton is the button of a call; nil where there is none.
 func againButton(thread string, c chat.ToolCall) slackgo.Block {
 	value := againValue(thread, c.ID)
-	if !c.Again || thread == "" || units(value) > mostValue {
+	if !c.Again || thread == "" || markdown.UTF16(value) > mostValue {
 		return nil
 	}
 	return slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(againID, value, plainText(forms.AgainLabel)))
@@ -109,7 +110,7 @@ func (a *Adapter) ranAgain(ctx context.Context, in interaction) error {
 		return formErrors{ids[0]: "Only those whom I listen to here can run something."}
 	}
 	c := chat.Change{Call: of.Call, By: by, Args: args}
-	refused, err := inbox.RunAgain(ctx, thread, c, "slack:again:"+in.View.ID+":"+shortest(sum(args)))
+	refused, err := inbox.RunAgain(ctx, thread, c, "slack:again:"+in.View.ID+":"+shortest(chat.Sum(args)))
 	switch {
 	case err != nil:
 		return fmt.Errorf("put a call that is run again: %w", err)

@@ -12,6 +12,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"nod/chat"
+	"nod/chat/markdown"
 	"nod/chat/summary"
 )
 
@@ -23,7 +24,7 @@ const (
 )
 
 // whole says whether the arguments fit into the message.
-func whole(args string) bool { return units(indented(args)) <= mostInline }
+func whole(args string) bool { return markdown.UTF16(indented(args)) <= mostInline }
 
 // argsFile names the file with the arguments of a call.
 func argsFile(call string) string {
@@ -60,20 +61,20 @@ const digestDigits = 12
 // first, then what is asked. Nothing that a model, a tool or a stranger wrote in
 // it is markup.
 func approvalPart(p *chat.Approval, c card) part {
-	head := headline(p)
+	head := shorten(chat.Exact(chat.Flat(p.Headline)), 400)
 	tool := inlineCode(shorten(chat.Exact(p.Tool), 200))
 	args := indented(p.Args)
 	note := ""
 	if !whole(p.Args) {
 		note = fmt.Sprintf("That is only the beginning. The arguments are %s long and stand whole in this thread, in the file %s or in messages, sha256 `%s…`.",
-			count(units(p.Args), "character"), inlineCode(argsFile(p.Call)), shortest(sum(chat.Exact(p.Args))))
+			summary.Count(markdown.UTF16(p.Args), "character"), inlineCode(argsFile(p.Call)), shortest(chat.Sum(chat.Exact(p.Args))))
 		args = shorten(args, mostBegun)
 	}
 	who, end := approvalTerms(p, c), approvalEnd(p)
 	title := []slackgo.RichTextSectionElement{slackgo.NewRichTextSectionTextElement(head, &slackgo.RichTextSectionTextStyle{Bold: true})}
-	if p.Outcome != "" || p.Headline == "" {
+	if p.Outcome != "" {
 		title = append(title, slackgo.NewRichTextSectionTextElement("\n", nil),
-			slackgo.NewRichTextSectionTextElement(shorten(chat.Exact(flat(p.Tool)), 200), &slackgo.RichTextSectionTextStyle{Code: true}))
+			slackgo.NewRichTextSectionTextElement(shorten(chat.Exact(chat.Flat(p.Tool)), 200), &slackgo.RichTextSectionTextStyle{Code: true}))
 	}
 	blocks := []slackgo.Block{slackgo.NewRichTextBlock("", slackgo.NewRichTextSection(title...))}
 	if why := because(p, 300); why != "" {
@@ -112,7 +113,7 @@ func previewBlocks(p *chat.Preview) []slackgo.Block {
 	if p == nil {
 		return nil
 	}
-	out := []slackgo.Block{slackgo.NewSectionBlock(plainText(shorten(chat.Exact(flat(p.Title())), 300)), nil, nil)}
+	out := []slackgo.Block{slackgo.NewSectionBlock(plainText(shorten(chat.Exact(chat.Flat(p.Title())), 300)), nil, nil)}
 	if p.Text != "" {
 		out = append(out, preformatted(shorten(chat.Exact(p.Text), mostPreview)))
 	}
@@ -124,7 +125,7 @@ func plainPreview(p *chat.Preview) string {
 	if p == nil {
 		return ""
 	}
-	title := strings.Map(noMarkup, escape(shorten(chat.Exact(flat(p.Title())), 300)))
+	title := strings.Map(noMarkup, escape(shorten(chat.Exact(chat.Flat(p.Title())), 300)))
 	if p.Text == "" {
 		return title
 	}
@@ -135,30 +136,9 @@ func plainPreview(p *chat.Preview) string {
 func because(p *chat.Approval, most int) string {
 	var lines []string
 	for _, l := range p.Because() {
-		lines = append(lines, shorten(chat.Exact(flat(l)), most))
+		lines = append(lines, shorten(chat.Exact(chat.Flat(l)), most))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// headline is the first line: what is asked, or what came of it.
-func headline(p *chat.Approval) string {
-	text := p.Headline
-	switch {
-	case text != "":
-	case p.Outcome == "" && p.Number > 0:
-		text = fmt.Sprintf("Approval %d: %s", p.Number, p.Tool)
-	case p.Outcome == "":
-		text = "Approval needed: " + p.Tool
-	default:
-		var by []string
-		for _, u := range p.By {
-			by = append(by, u.Display())
-		}
-		if text = summary.Outcome(p, strings.Join(by, ", ")); p.Reason != "" {
-			text += ": " + p.Reason
-		}
-	}
-	return shorten(chat.Exact(flat(text)), 400)
 }
 
 // votes are the buttons of an approval that waits; nil for one that doesn't.
@@ -227,7 +207,7 @@ func approvalTerms(p *chat.Approval, c card) string {
 		}
 		may = append(may, approver(rule, c.mention && p.Outcome == ""))
 	}
-	asked := escape(chat.Exact(flat(p.Requester.Display())))
+	asked := escape(chat.Exact(chat.Flat(p.Requester.Display())))
 	if own && c.mention && p.Outcome == "" {
 		asked = person(p.Requester)
 	}
@@ -288,7 +268,7 @@ func approvalEnd(p *chat.Approval) string {
 	}
 	var by []string
 	for _, u := range p.By {
-		by = append(by, escape(chat.Exact(flat(u.Display()))))
+		by = append(by, escape(chat.Exact(chat.Flat(u.Display()))))
 	}
 	return summary.Outcome(p, strings.Join(by, ", "))
 }

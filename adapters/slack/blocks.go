@@ -1,14 +1,11 @@
 package slack
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -99,12 +96,9 @@ func harmless(md string) string {
 	}, func(code string) string { return mentioning.ReplaceAllString(code, "<\u2060$1") })
 }
 
-// units is the length of a text as Slack may count it.
-func units(s string) int { return markdown.UTF16(s) }
-
-// shorten cuts a text to so many units, escapes left whole.
+// shorten cuts a text to so many markdown.UTF16, escapes left whole.
 func shorten(s string, most int) string {
-	if units(s) <= most {
+	if markdown.UTF16(s) <= most {
 		return s
 	}
 	return unbroken(markdown.Head(s, most-1)) + "…"
@@ -135,12 +129,9 @@ func unbroken(s string) string {
 	return s
 }
 
-// flat is a text on one line.
-func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
-
 // inlineCode writes text as inline code in Slack's markup, which a backtick would end.
 func inlineCode(s string) string {
-	s = strings.ReplaceAll(flat(s), "`", "ˋ")
+	s = strings.ReplaceAll(chat.Flat(s), "`", "ˋ")
 	if s == "" {
 		return ""
 	}
@@ -152,7 +143,7 @@ func person(u chat.User) string {
 	if userID.MatchString(string(u.ID)) {
 		return "<@" + string(u.ID) + ">"
 	}
-	return escape(chat.Exact(flat(u.Display())))
+	return escape(chat.Exact(chat.Flat(u.Display())))
 }
 
 var (
@@ -217,26 +208,4 @@ func marked(key string, n int, version uint64) string {
 		return ""
 	}
 	return string(raw)
-}
-
-// sum is the digest of a text, for people to compare.
-func sum(s string) string {
-	d := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(d[:])
-}
-
-// thousands writes a number with commas.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return thousands(n) + " " + what
 }

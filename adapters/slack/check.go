@@ -27,7 +27,7 @@ func Check(ctx context.Context, o Options) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("try slack.bot_token: %w", withHint(err, "bot"))
 	}
-	found := []string{fmt.Sprintf("workspace %s (%s), as @%s", firstOf(who.Team, who.TeamID), who.URL, who.User)}
+	found := []string{fmt.Sprintf("workspace %s (%s), as @%s", chat.FirstOf(who.Team, who.TeamID), who.URL, who.User)}
 	said, err := checkScopes(who, o)
 	found = append(found, said)
 	err = errors.Join(err, sameApp(ctx, w, who, o.AppToken))

@@ -179,7 +179,7 @@ func (a *Adapter) explained(ctx context.Context, in interaction) error {
 	if in.Type == "view_submission" {
 		text = in.View.State.Values["reason"]["reason"].Value
 	}
-	if _, err := inbox.Reason(ctx, thread, what.Call, by, flat(text), "slack:reason:"+in.View.ID); err != nil {
+	if _, err := inbox.Reason(ctx, thread, what.Call, by, chat.Flat(text), "slack:reason:"+in.View.ID); err != nil {
 		return fmt.Errorf("put a reason: %w", err)
 	}
 	return nil

@@ -266,7 +266,7 @@ func TestLongArgumentsHideNothing(t *testing.T) {
 	for _, m := range o.fake.Messages(general, th.Root) {
 		for _, f := range m.Files {
 			files++
-			if strings.Contains(string(f.Data), "\u202e") || !strings.Contains(string(f.Data), `\u202e`) || !strings.Contains(string(card.Blocks), sum(string(f.Data))[:12]) {
+			if strings.Contains(string(f.Data), "\u202e") || !strings.Contains(string(f.Data), `\u202e`) || !strings.Contains(string(card.Blocks), chat.Sum(string(f.Data))[:12]) {
 				t.Errorf("the file ends with %q", f.Data[len(f.Data)-20:])
 			}
 		}

@@ -67,11 +67,11 @@ func tryChannels(ctx context.Context, w *web, ids []string) (found []string, fai
 		case err != nil:
 			err = fmt.Errorf("approvals.notify: look at channel %s: %w", id, err)
 		case said.Channel.Archived:
-			err = fmt.Errorf("approvals.notify: channel #%s (%s) is archived", flat(said.Channel.Name), id)
+			err = fmt.Errorf("approvals.notify: channel #%s (%s) is archived", chat.Flat(said.Channel.Name), id)
 		case !said.Channel.Member:
-			err = fmt.Errorf("approvals.notify: the bot is not in channel #%s (%s): invite it there", flat(said.Channel.Name), id)
+			err = fmt.Errorf("approvals.notify: the bot is not in channel #%s (%s): invite it there", chat.Flat(said.Channel.Name), id)
 		default:
-			found = append(found, fmt.Sprintf("approvals also go to #%s, where the bot is a member; whether a rule of the workspace keeps it from writing there can't be asked", flat(said.Channel.Name)))
+			found = append(found, fmt.Sprintf("approvals also go to #%s, where the bot is a member; whether a rule of the workspace keeps it from writing there can't be asked", chat.Flat(said.Channel.Name)))
 		}
 		failed = errors.Join(failed, err)
 	}

@@ -93,7 +93,7 @@ func (a *Adapter) whyDenied(thread chat.ThreadID, ref chat.MessageRef, p *chat.A
 				return
 			}
 		}
-		if err := a.openWhy(ctx, by, view); err == nil || lost(err) {
+		if err := a.openWhy(ctx, by, view); err == nil || outbox.IsLost(err) {
 			return // a form whose outcome is unknown may be open
 		}
 		if _, err := inbox.Reason(ctx, thread, p.Call, p.By[0], "", "slack:noreason:"+by.Trigger); err != nil {

@@ -192,7 +192,7 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 		case refusedForm(err) && len(forms.plainer()) > 0:
 			a.shapes.refused(forms[0], err)
 			forms = forms.plainer()
-		case !lost(err):
+		case !outbox.IsLost(err):
 			return gone(err)
 		default:
 			tries++
@@ -264,7 +264,7 @@ func (a *Adapter) react(ctx context.Context, ref chat.MessageRef, emoji string, 
 		switch {
 		case code(err) == "already_reacted":
 			return nil
-		case !lost(err) || try == mostTries:
+		case !outbox.IsLost(err) || try == mostTries:
 			return err
 		}
 		if err := retry.Sleep(ctx, a.o.Settle); err != nil {

@@ -31,7 +31,7 @@ func (o *office) own(t chat.ThreadID) []fakeslack.Message {
 
 func approval() *chat.Approval {
 	return &chat.Approval{
-		Call: "c1", Tool: "deploy", Args: `{"env":"<!channel> & co"}`, Digest: "0a1b", Requester: chat.User{ID: "U0ADA", Name: "ada"},
+		Call: "c1", Tool: "deploy", Headline: "Approval needed: deploy", Args: `{"env":"<!channel> & co"}`, Digest: "0a1b", Requester: chat.User{ID: "U0ADA", Name: "ada"},
 		Approvers: []string{"requester", "group:S0OPS"}, Quorum: 2, Approve: []string{"✅", "👍"}, Deny: []string{"❌"},
 		Deadline: time.Unix(1795000000, 0),
 	}
@@ -207,6 +207,7 @@ func TestApproval(t *testing.T) {
 		}
 	}
 	p.Approval.By, p.Approval.Outcome = []chat.User{{ID: "U0BOB"}, {ID: "U0CLEO"}}, chat.Approved
+	p.Approval.Headline = "Approved by U0BOB, U0CLEO"
 	if err := o.a.Edit(t.Context(), th, at, p); err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +249,7 @@ func TestLongArguments(t *testing.T) {
 		}
 	}
 	m, _ := o.fake.Message(general, at.ID)
-	if files != 1 || !strings.Contains(string(m.Blocks), sum(a.Args)[:12]) {
+	if files != 1 || !strings.Contains(string(m.Blocks), chat.Sum(a.Args)[:12]) {
 		t.Errorf("%d files; the message is %s", files, m.Blocks)
 	}
 }

@@ -50,7 +50,7 @@ func earlierBox(e *chat.Earlier, room int, to string) slackgo.Block {
 	all := pieces(text, min(mostSection, room))
 	var children []slackgo.Block
 	for _, piece := range all {
-		if room -= units(piece); room < 0 || len(children) == mostChildren-1 {
+		if room -= markdown.UTF16(piece); room < 0 || len(children) == mostChildren-1 {
 			break
 		}
 		children = append(children, section(piece))
@@ -75,7 +75,7 @@ func earlierBox(e *chat.Earlier, room int, to string) slackgo.Block {
 func lengthOf(blocks []slackgo.Block) (n int) {
 	for _, b := range blocks {
 		if md, ok := b.(*slackgo.MarkdownBlock); ok {
-			n += units(md.Text)
+			n += markdown.UTF16(md.Text)
 		}
 	}
 	return n

@@ -13,6 +13,7 @@ import (
 
 	"nod/chat"
 	forms "nod/chat/form"
+	"nod/chat/markdown"
 	"nod/chat/outbox"
 )
 
@@ -70,7 +71,7 @@ const mostValue = 2000
 func further(p *chat.Approval, c card) []slackgo.BlockElement {
 	var out []slackgo.BlockElement
 	e := editable{Thread: c.thread, Call: p.Call, Digest: p.Digest}
-	if c.edit && !p.Elsewhere && len(forms.Of(p.Parameters, p.Args, roomy)) > 0 && units(e.value()) <= mostValue {
+	if c.edit && !p.Elsewhere && len(forms.Of(p.Parameters, p.Args, roomy)) > 0 && markdown.UTF16(e.value()) <= mostValue {
 		out = append(out, slackgo.NewButtonBlockElement(editID, e.value(), plainText("Edit")))
 	}
 	if p.Grant > 0 {
@@ -104,7 +105,7 @@ func (a *Adapter) edit(ctx context.Context, in interaction, value string) error 
 	defer cancel()
 	args := url.Values{"trigger_id": {in.TriggerID}, "view": {string(view)}}
 	err = a.web.call(within, request{method: "views.open", args: args, priority: outbox.Approval})
-	if err != nil && !lost(err) { // else it may be open
+	if err != nil && !outbox.IsLost(err) { // else it may be open
 		_ = a.confide(ctx, in, fmt.Sprintf("The form did not open. In a message, `edit %d {…}` does the same.", p.Number))
 		return fmt.Errorf("open a form: %w", err)
 	}
@@ -204,7 +205,7 @@ func (a *Adapter) changed(ctx context.Context, in interaction) error {
 		return fmt.Errorf("look up who changes a call: %w", err)
 	}
 	c := chat.Change{Call: e.Call, By: by, Args: args, Digest: e.Digest}
-	refused, err := inbox.Change(ctx, e.Thread, c, "slack:change:"+in.View.ID+":"+shortest(sum(args)))
+	refused, err := inbox.Change(ctx, e.Thread, c, "slack:change:"+in.View.ID+":"+shortest(chat.Sum(args)))
 	switch {
 	case err != nil:
 		return fmt.Errorf("put a change: %w", err)
@@ -216,7 +217,7 @@ func (a *Adapter) changed(ctx context.Context, in interaction) error {
 
 // sentence writes what is wrong as people read it.
 func sentence(why string) string {
-	why = shorten(chat.Exact(flat(why)), 400)
+	why = shorten(chat.Exact(chat.Flat(why)), 400)
 	first, n := utf8.DecodeRuneInString(why)
 	return string(unicode.ToUpper(first)) + why[n:] + "."
 }

@@ -40,7 +40,7 @@ func (f file) shrunk() file {
 	if takes && f.Size <= intake.MostImage {
 		return f
 	}
-	name := strings.TrimSuffix(firstOf(f.Name, f.Title, f.ID), path.Ext(f.Name))
+	name := strings.TrimSuffix(chat.FirstOf(f.Name, f.Title, f.ID), path.Ext(f.Name))
 	f.Name, f.Mimetype, f.Size = name+".png", "image/png", 0
 	if ext := path.Ext(strings.SplitN(f.Thumb, "?", 2)[0]); ext == ".jpg" || ext == ".jpeg" {
 		f.Name, f.Mimetype = name+".jpg", "image/jpeg"
@@ -66,17 +66,17 @@ func (a *Adapter) attached(ctx context.Context, thread chat.ThreadID, ev event) 
 // tells the id only.
 func (a *Adapter) attachment(f file) intake.File {
 	f = f.shrunk()
-	name := firstOf(f.Name, f.Title, f.ID)
+	name := chat.FirstOf(f.Name, f.Title, f.ID)
 	out := intake.File{File: chat.File{Name: name, MediaType: f.Mimetype, Size: f.Size}}
 	if f.Access == "check_file_info" {
 		out.Ask = func(ctx context.Context) (_ chat.File, err error) {
 			f, err = a.fileInfo(ctx, f.ID)
 			f = f.shrunk()
-			return chat.File{Name: firstOf(f.Name, f.Title, name), MediaType: f.Mimetype, Size: f.Size}, err
+			return chat.File{Name: chat.FirstOf(f.Name, f.Title, name), MediaType: f.Mimetype, Size: f.Size}, err
 		}
 	}
 	out.Fetch = func(ctx context.Context, most int64) ([]byte, error) {
-		return a.web.download(ctx, firstOf(f.Download, f.Private), f.Mimetype, most)
+		return a.web.download(ctx, chat.FirstOf(f.Download, f.Private), f.Mimetype, most)
 	}
 	return out
 }

@@ -73,10 +73,10 @@ func (w words) passedOn(ev event, author chat.User) []chat.Quote {
 		}
 		from := author
 		if a.AuthorID != "" || a.Author != "" {
-			from = chat.User{ID: chat.UserID(a.AuthorID), Name: firstOf(a.Author, a.AuthorID)}
+			from = chat.User{ID: chat.UserID(a.AuthorID), Name: chat.FirstOf(a.Author, a.AuthorID)}
 		}
 		if a.Channel != "" {
-			from.Name = firstOf(from.Name, string(from.ID), "somebody") + " in #" + a.Channel
+			from.Name = chat.FirstOf(from.Name, string(from.ID), "somebody") + " in #" + a.Channel
 		}
 		out = append(out, chat.Quote{From: from, Text: text})
 	}

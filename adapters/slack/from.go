@@ -31,7 +31,7 @@ func (a *Adapter) author(ev event) (id string, bot, heard bool) {
 	case ev.BotID != "" || ev.Subtype == "bot_message":
 		ok := slices.Contains(a.o.AllowBots, ev.BotID) && ev.BotID != "" ||
 			slices.Contains(a.o.AllowBots, ev.User) && ev.User != ""
-		return firstOf(ev.User, ev.BotID), true, ok
+		return chat.FirstOf(ev.User, ev.BotID), true, ok
 	}
 	return ev.User, false, ev.User != "" && ev.User != "USLACKBOT"
 }
@@ -121,7 +121,7 @@ func (a *Adapter) message(ctx context.Context, ev event, keys []string) error {
 	m.From.Barred, m.Aside = from.Barred, to.aside
 	opens := ev.TS == thread.Root
 	if opens {
-		a.titles.Put(thread, shorten(flat(m.Text), mostSessionTitle))
+		a.titles.Put(thread, shorten(chat.Flat(m.Text), mostSessionTitle))
 	}
 	a.complete(ctx, thread, ev, to.st, &m)
 	fresh, err := a.o.Inbox.Message(ctx, thread, m, keys...)
@@ -180,7 +180,7 @@ func (a *Adapter) from(ctx context.Context, ev event) chat.User {
 	ctx, cancel := context.WithTimeout(ctx, a.o.NameWait)
 	defer cancel()
 	if full, err := a.user(ctx, ev.User); err == nil {
-		u.Name = firstOf(full.Name, u.Name)
+		u.Name = chat.FirstOf(full.Name, u.Name)
 		u.Bot, u.Zone = u.Bot || full.Bot, a.names.zone(ev.User)
 	}
 	return u
@@ -199,7 +199,7 @@ func (a *Adapter) edited(ctx context.Context, eventID string, ev event) error {
 	if _, _, heard := a.author(now); !heard {
 		return nil
 	}
-	when := firstOf(ev.EventTS, ev.TS)
+	when := chat.FirstOf(ev.EventTS, ev.TS)
 	if a.order.overtaken(strings.Join([]string{"edit", ev.Channel, now.TS}, ":"), when) {
 		return nil
 	}

@@ -177,9 +177,9 @@ func offers(tools []chat.Offer) slackgo.Block {
 	var lines []slackgo.RichTextElement
 	for _, t := range tools {
 		lines = append(lines, slackgo.NewRichTextSection(
-			slackgo.NewRichTextSectionTextElement(shorten(flat(t.Name), 100), &slackgo.RichTextSectionTextStyle{Code: true}),
-			slackgo.NewRichTextSectionTextElement(" "+shorten(chat.Exact(flat(t.About)), 200)+" ", nil),
-			slackgo.NewRichTextSectionTextElement(shorten(flat(t.Risk), 200), &slackgo.RichTextSectionTextStyle{Italic: true}),
+			slackgo.NewRichTextSectionTextElement(shorten(chat.Flat(t.Name), 100), &slackgo.RichTextSectionTextStyle{Code: true}),
+			slackgo.NewRichTextSectionTextElement(" "+shorten(chat.Exact(chat.Flat(t.About)), 200)+" ", nil),
+			slackgo.NewRichTextSectionTextElement(shorten(chat.Flat(t.Risk), 200), &slackgo.RichTextSectionTextStyle{Italic: true}),
 		))
 	}
 	return slackgo.NewRichTextBlock("", slackgo.NewRichTextList(slackgo.RTEListBullet, 0, lines...))

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"nod/chat"
 )
 
 // ManifestOptions say what the app has to be able to do.
@@ -123,8 +125,8 @@ var suggestions = []map[string]string{
 // scope connections:write, is made by hand after that.
 func Manifest(o ManifestOptions) ([]byte, error) {
 	var m manifest
-	name := firstOf(o.Name, "nod")
-	about := firstOf(o.Description, "An agent that thinks in the open and asks before it acts.")
+	name := chat.FirstOf(o.Name, "nod")
+	about := chat.FirstOf(o.Description, "An agent that thinks in the open and asks before it acts.")
 	m.Metadata.Major, m.Metadata.Minor = 2, 1
 	m.Display.Name, m.Display.Description = shorten(name, 35), shorten(about, 140)
 	m.Features.Home.Home, m.Features.Home.Messages = true, true

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -111,7 +110,7 @@ func (a *Adapter) person(ctx context.Context, id string) (chat.User, kind, error
 			return named{}, err
 		}
 		u := said.User
-		return named{name: flat(firstOf(u.Profile.Display, u.Real, u.Name)), bot: u.Bot, zone: u.Zone, kind: a.who().kindOf(u)}, nil
+		return named{name: chat.Flat(chat.FirstOf(u.Profile.Display, u.Real, u.Name)), bot: u.Bot, zone: u.Zone, kind: a.who().kindOf(u)}, nil
 	})
 	return chat.User{ID: chat.UserID(id), Name: v.name, Bot: v.bot}, v.kind, err
 }
@@ -184,13 +183,4 @@ func (a *Adapter) words(ctx context.Context) words {
 			return soon(func(ctx context.Context) string { return a.channel(ctx, id) })
 		},
 	}
-}
-
-func firstOf(all ...string) string {
-	for _, s := range all {
-		if s = strings.TrimSpace(s); s != "" {
-			return s
-		}
-	}
-	return ""
 }

@@ -81,7 +81,7 @@ func valueOn(value, answer string) string { return strings.TrimSuffix(value+" "+
 // about reads such a value: what the button says, and of which message.
 func (in interaction) about(value string) (said, ts string) {
 	said, ts, _ = strings.Cut(value, " ")
-	return said, firstOf(ts, in.Container.TS)
+	return said, chat.FirstOf(ts, in.Container.TS)
 }
 
 // thinks takes in what somebody thinks of an answer, and asks whoever thinks badly
@@ -133,7 +133,7 @@ func (a *Adapter) askWhatWasWrong(trigger string, what criticism, instead func(c
 		ctx, cancel := context.WithTimeout(a.working.ctx, a.o.Trigger)
 		defer cancel()
 		err := a.web.call(ctx, request{method: "views.open", args: args, priority: outbox.Approval})
-		if err != nil && !lost(err) { // a form whose outcome is unknown may be open
+		if err != nil && !outbox.IsLost(err) { // a form whose outcome is unknown may be open
 			ctx, cancel := context.WithTimeout(a.working.ctx, callTimeout)
 			defer cancel()
 			err = instead(ctx)
@@ -201,7 +201,7 @@ func (a *Adapter) criticised(ctx context.Context, in interaction) error {
 	if err := json.Unmarshal([]byte(in.View.Private), &what); err != nil {
 		return malformed("form", err)
 	}
-	text := flat(in.View.State.Values["reason"]["reason"].Value)
+	text := chat.Flat(in.View.State.Values["reason"]["reason"].Value)
 	inbox := a.opinions()
 	if in.Type != "view_submission" || text == "" || inbox == nil {
 		return nil

@@ -48,7 +48,7 @@ func (s *sending) send(ctx context.Context, n int, forms part) (string, error) {
 			s.a.shapes.refused(forms[0], err)
 			forms = forms.plainer()
 			continue
-		case !lost(err):
+		case !outbox.IsLost(err):
 			return "", err
 		}
 		if tries++; tries >= mostTries && troubled(err) != "" && len(forms.plainer()) > 0 {
@@ -108,7 +108,7 @@ func (s *sending) once(ctx context.Context, n int, f form) (string, error) {
 		method: "chat.postMessage", args: args, priority: s.priority, group: s.thread.String(), answer: &said,
 	})
 	if err == nil && said.TS == "" {
-		err = &lostError{"chat.postMessage", errors.New("the answer names no message")}
+		err = &outbox.Lost{Call: "chat.postMessage", Err: errors.New("the answer names no message")}
 	}
 	return said.TS, err
 }

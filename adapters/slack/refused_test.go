@@ -255,7 +255,7 @@ func TestOutcomeInAnyScript(t *testing.T) {
 			if plain {
 				o.fake.Fail(fakeslack.Fault{Method: "chat.update", Error: "invalid_blocks"})
 			}
-			a.Outcome, a.By = chat.Approved, []chat.User{{ID: "U0BOB"}}
+			a.Outcome, a.By, a.Headline = chat.Approved, []chat.User{{ID: "U0BOB"}}, "Approved by U0BOB"
 			if err := o.a.Edit(t.Context(), th, at, p); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}

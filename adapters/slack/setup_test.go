@@ -158,7 +158,7 @@ func TestJudge(t *testing.T) {
 			if again.After != tt.wait || again.Bucket != "chat.update" {
 				t.Errorf("%s: %v for %s, want %v", tt.name, again.After, again.Bucket, tt.wait)
 			}
-		case lost(err):
+		case outbox.IsLost(err):
 			got = unknown
 		case dead(err):
 			got = ended

@@ -9,6 +9,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"nod/chat"
+	"nod/chat/markdown"
 	"nod/chat/summary"
 )
 
@@ -57,12 +58,12 @@ func plainSteps(id, title string, s *chat.Steps, button []slackgo.Block) part {
 	elements := stepElements(s)
 	lines := make([]string, 0, len(elements))
 	for _, e := range elements {
-		lines = append(lines, shorten(flat(e), 300))
+		lines = append(lines, shorten(chat.Flat(e), 300))
 	}
 	bold := "*" + escape(title) + "*"
-	short := summary.Lines(append([]string{bold}, newest(lines, mostSection-units(bold)-1)...)...)
+	short := summary.Lines(append([]string{bold}, newest(lines, mostSection-markdown.UTF16(bold)-1)...)...)
 	plain := escape(title)
-	if body := strings.Join(newest(lines, mostFallback-units(plain)-1), "\n"); body != "" {
+	if body := strings.Join(newest(lines, mostFallback-markdown.UTF16(plain)-1), "\n"); body != "" {
 		plain += "\n" + body
 	}
 	return part{
@@ -82,11 +83,11 @@ func stepChildren(s *chat.Steps) []slackgo.Block {
 	for i := len(elements) - 1; i >= 0; i-- {
 		e := elements[i]
 		last := len(packed) - 1
-		used += units(e) + 2
+		used += markdown.UTF16(e) + 2
 		switch {
 		case used > mostSteps && last >= 0:
 			left = i + 1
-		case last >= 0 && units(packed[last])+units(e)+2 <= mostSection:
+		case last >= 0 && markdown.UTF16(packed[last])+markdown.UTF16(e)+2 <= mostSection:
 			packed[last] = e + "\n\n" + packed[last]
 			continue
 		case len(packed) == room:
@@ -99,13 +100,13 @@ func stepChildren(s *chat.Steps) []slackgo.Block {
 	}
 	var out []slackgo.Block
 	if left > 0 {
-		out = append(out, section(fmt.Sprintf("_%s left out here_", count(left, "earlier entry"))))
+		out = append(out, section(fmt.Sprintf("_%s left out here_", summary.Count(left, "earlier entry"))))
 	}
 	for i := len(packed) - 1; i >= 0; i-- {
 		out = append(out, section(packed[i]))
 	}
 	if len(out) == 0 {
-		out = append(out, section("_"+escape(shorten(flat(s.Status), mostTitle))+" …_"))
+		out = append(out, section("_"+escape(shorten(chat.Flat(s.Status), mostTitle))+" …_"))
 	}
 	return out
 }
@@ -121,15 +122,15 @@ func stepsPlan(id string, s *chat.Steps) slackgo.Block {
 	var tasks []*slackgo.TaskCardBlock
 	for _, item := range s.Items {
 		for _, c := range item.Calls {
-			task := slackgo.NewTaskCardBlock(fmt.Sprint(len(tasks)+1), shorten(flat(c.Tool), 100))
+			task := slackgo.NewTaskCardBlock(fmt.Sprint(len(tasks)+1), shorten(chat.Flat(c.Tool), 100))
 			task.Status = taskStatus(c.State)
-			task.Details = rich(shorten(flat(item.Thought+" "+chat.Exact(c.Args)), mostTaskText))
-			task.Output = rich(shorten(flat(c.Observation), mostTaskText))
+			task.Details = rich(shorten(chat.Flat(item.Thought+" "+chat.Exact(c.Args)), mostTaskText))
+			task.Output = rich(shorten(chat.Flat(c.Observation), mostTaskText))
 			tasks = append(tasks, task)
 		}
 	}
 	if len(tasks) == 0 {
-		tasks = append(tasks, slackgo.NewTaskCardBlock("1", cmp.Or(flat(s.Status), "Done")))
+		tasks = append(tasks, slackgo.NewTaskCardBlock("1", cmp.Or(chat.Flat(s.Status), "Done")))
 		tasks[0].Status = slackgo.TaskCardStatusInProgress
 	}
 	tasks = tasks[max(0, len(tasks)-mostTasks):]
@@ -198,7 +199,7 @@ func callElement(c chat.ToolCall) string {
 // stepsTitle is the line that shows while the message is folded.
 func stepsTitle(s *chat.Steps) string {
 	if !s.Done {
-		title := flat(s.Status)
+		title := chat.Flat(s.Status)
 		if n := len(s.Items); n > 0 {
 			title = fmt.Sprintf("Step %d · %s", n, title)
 		}
@@ -206,10 +207,10 @@ func stepsTitle(s *chat.Steps) string {
 	}
 	var parts []string
 	if s.Status != "" && s.Status != "Done" {
-		parts = append(parts, flat(s.Status))
+		parts = append(parts, chat.Flat(s.Status))
 	}
-	parts = append(parts, count(len(s.Items), "step"))
-	if tools := summary.Tools(s, func(name string) string { return shorten(flat(name), 30) }); tools != "" {
+	parts = append(parts, summary.Count(len(s.Items), "step"))
+	if tools := summary.Tools(s, func(name string) string { return shorten(chat.Flat(name), 30) }); tools != "" {
 		parts = append(parts, tools)
 	}
 	if s.Took > 0 {
@@ -222,7 +223,7 @@ func stepsTitle(s *chat.Steps) string {
 func newest(lines []string, most int) []string {
 	n := 0
 	for i := len(lines) - 1; i >= 0; i-- {
-		if n += units(lines[i]) + 1; n > most {
+		if n += markdown.UTF16(lines[i]) + 1; n > most {
 			return lines[i+1:]
 		}
 	}

@@ -134,7 +134,7 @@ func stepPages(thread string, s chat.Steps) [][]slackgo.Block {
 	for _, item := range s.Items {
 		add("Thought", item.Thought)
 		for _, c := range item.Calls {
-			add("Action "+shorten(flat(c.Tool), 100), cmp.Or(strings.TrimSpace(c.Args), "{}"))
+			add("Action "+shorten(chat.Flat(c.Tool), 100), cmp.Or(strings.TrimSpace(c.Args), "{}"))
 			add("Observation ("+string(c.State)+")", c.Observation)
 			if button := againButton(thread, c); button != nil {
 				page = append(page, button)

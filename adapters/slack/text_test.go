@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/chat"
+	"nod/chat/markdown"
 )
 
 func known(name string) func(string) string {
@@ -137,14 +138,14 @@ func FuzzReadable(f *testing.F) {
 		if e := escape(s); strings.ContainsAny(e, "<>") {
 			t.Errorf("escape(%q) = %q", s, e)
 		}
-		if units(shorten(s, 10)) > 10 {
+		if markdown.UTF16(shorten(s, 10)) > 10 {
 			t.Errorf("shorten(%q) = %q", s, shorten(s, 10))
 		}
 		if utf8.ValidString(s) && strings.Join(pieces(s, 7), "") != strings.TrimSpace(s) {
 			t.Errorf("pieces(%q) = %q", s, pieces(s, 7))
 		}
 		for _, p := range pieces(s, 7) {
-			if units(p) > 7 {
+			if markdown.UTF16(p) > 7 {
 				t.Errorf("pieces(%q) has %q", s, p)
 			}
 		}

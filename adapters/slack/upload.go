@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"nod/chat"
+	"nod/chat/outbox"
 	"nod/chat/retry"
 )
 
@@ -58,7 +59,7 @@ func (s *sending) sendFile(ctx context.Context) (string, error) {
 	f := s.post.File
 	u := upload{mark: s.post.Mark(s.thread), title: chat.FileName(f.Name)}
 	u.name = chat.MarkedName(f.Name, u.mark)
-	if ts := firstOf(s.fileAt(u.mark), s.stands[0]); ts != "" {
+	if ts := chat.FirstOf(s.fileAt(u.mark), s.stands[0]); ts != "" {
 		return ts, nil
 	}
 	data, err := f.Content(func(blob string) ([]byte, error) { return s.a.o.Inbox.Blob(ctx, s.thread, blob) })
@@ -72,7 +73,7 @@ func (s *sending) sendFile(ctx context.Context) (string, error) {
 	switch err := s.share(ctx, u); {
 	case err == nil:
 		return s.sharedAs(ctx, u.mark), nil
-	case lost(err) || code(err) == "" || dead(err):
+	case outbox.IsLost(err) || code(err) == "" || dead(err):
 		return "", err
 	default:
 		s.a.log.Warn("slack refused a file, a line says so", "thread", s.thread.String(), "error", err)
@@ -106,8 +107,8 @@ func (s *sending) share(ctx context.Context, u upload) error {
 		case err == nil:
 			return nil
 		case code(err) == "file_not_found" && try > 1: // the upload is used up: most likely it was completed
-			err = &lostError{"files.completeUploadExternal", err}
-		case !lost(err):
+			err = &outbox.Lost{Call: "files.completeUploadExternal", Err: err}
+		case !outbox.IsLost(err):
 			return err
 		}
 		if try == mostTries || ctx.Err() != nil {
@@ -188,14 +189,14 @@ func (w *web) put(ctx context.Context, address string, data []byte) error {
 	req.Header.Set("Content-Type", "application/octet-stream")
 	resp, err := w.http.Do(req)
 	if err != nil {
-		return asLost(putMethod, withoutURL(err))
+		return outbox.AsLost(putMethod, withoutURL(err))
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch {
 	case resp.StatusCode == http.StatusOK:
 		return nil
 	case resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests:
-		return &lostError{putMethod, fmt.Errorf("status %d", resp.StatusCode)}
+		return &outbox.Lost{Call: putMethod, Err: fmt.Errorf("status %d", resp.StatusCode)}
 	}
 	return &apiError{Method: putMethod, Code: fmt.Sprintf("status %d", resp.StatusCode)}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nod/chat"
+	"nod/chat/outbox"
 	"nod/internal/fakeslack"
 )
 
@@ -61,7 +62,7 @@ func TestFileOnce(t *testing.T) {
 				}
 				p := o.plot("file/c1/0", ref)
 				at, err := o.a.Post(t.Context(), th, p, false)
-				if err != nil && !lost(err) {
+				if err != nil && !outbox.IsLost(err) {
 					t.Fatal(err)
 				}
 				o.stop()

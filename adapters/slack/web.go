@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -71,7 +70,7 @@ type request struct {
 }
 
 // call makes a call. It returns an *apiError for what Slack refuses, a
-// *lostError where it is not known whether the call took effect, and otherwise
+// *outbox.Lost where it is not known whether the call took effect, and otherwise
 // an error that says that it did not.
 func (w *web) call(ctx context.Context, r request) error {
 	return w.out.Do(ctx, outbox.Call{
@@ -107,7 +106,7 @@ func (w *web) once(ctx context.Context, r request) error {
 	req.Header.Set("Authorization", "Bearer "+w.token)
 	resp, err := w.http.Do(req)
 	if err != nil {
-		return asLost(r.method, err)
+		return outbox.AsLost(r.method, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if r.header != nil {
@@ -130,15 +129,15 @@ func (r request) read(resp *http.Response) error {
 		return r.limited(resp.Header)
 	}
 	if resp.StatusCode >= http.StatusInternalServerError {
-		return &lostError{r.method, fmt.Errorf("status %d", resp.StatusCode)}
+		return &outbox.Lost{Call: r.method, Err: fmt.Errorf("status %d", resp.StatusCode)}
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
 	if err != nil {
-		return &lostError{r.method, err}
+		return &outbox.Lost{Call: r.method, Err: err}
 	}
 	var said apiError
 	if err := json.Unmarshal(body, &said); err != nil {
-		return &lostError{r.method, fmt.Errorf("status %d, not understood", resp.StatusCode)}
+		return &outbox.Lost{Call: r.method, Err: fmt.Errorf("status %d, not understood", resp.StatusCode)}
 	}
 	said.Method = r.method
 	switch {
@@ -146,7 +145,7 @@ func (r request) read(resp *http.Response) error {
 	case slices.Contains([]string{"ratelimited", "rate_limited"}, said.Code):
 		return r.limited(resp.Header)
 	case slices.Contains(passing, said.Code):
-		return &lostError{r.method, ownTrouble(said.Code)}
+		return &outbox.Lost{Call: r.method, Err: ownTrouble(said.Code)}
 	default:
 		return &said
 	}
@@ -154,7 +153,7 @@ func (r request) read(resp *http.Response) error {
 		return nil
 	}
 	if err := json.Unmarshal(body, r.answer); err != nil {
-		return &lostError{r.method, errors.New("the answer is not understood")}
+		return &outbox.Lost{Call: r.method, Err: errors.New("the answer is not understood")}
 	}
 	return nil
 }
@@ -193,16 +192,6 @@ func (e *apiError) Error() string {
 	return e.Method + ": " + e.Code
 }
 
-// lostError is a failure after which it is not known whether the call took
-// effect.
-type lostError struct {
-	method string
-	err    error
-}
-
-func (e *lostError) Error() string { return e.method + ": outcome unknown: " + e.err.Error() }
-func (e *lostError) Unwrap() error { return e.err }
-
 // ownTrouble is Slack's word for trouble of its own.
 type ownTrouble string
 
@@ -214,16 +203,6 @@ func troubled(err error) string {
 	var t ownTrouble
 	_ = errors.As(err, &t)
 	return string(t)
-}
-
-// asLost judges a failure of the transport. What failed to connect was not
-// sent; of anything else that can't be known.
-func asLost(method string, err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "dial" {
-		return fmt.Errorf("%s: %w", method, err)
-	}
-	return &lostError{method, err}
 }
 
 // died notes that Slack refused the token.
@@ -266,8 +245,6 @@ func (w *web) whoami(ctx context.Context, p outbox.Priority) (whoami, error) {
 	}
 	return who, err
 }
-
-func lost(err error) bool { var l *lostError; return errors.As(err, &l) }
 
 func splitList(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })

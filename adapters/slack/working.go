@@ -217,7 +217,7 @@ func (a *Adapter) status(thread chat.ThreadID, status string) request {
 	}
 	r.then = func(err error) {
 		switch {
-		case err == nil, lost(err) && status == atWork: // where it may be shown it has to be ended
+		case err == nil, outbox.IsLost(err) && status == atWork: // where it may be shown it has to be ended
 			a.working.noted(thread, status)
 		case refusedForm(err) && r.method == "agents.sessions.setStatus":
 			a.shapes.refused(form{shape: sessionShape}, err)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"nod/chat"
+	"nod/chat/summary"
 )
 
 // A terminal shows no pictures, so a file that a tool made is written into a
@@ -80,7 +81,7 @@ func (a *Adapter) keptAt(p *chat.Post) []row {
 
 // keptRows says where a file is.
 func keptRows(f *chat.File, path string) []row {
-	note := count(int(f.Size), "byte")
+	note := summary.Count(int(f.Size), "byte")
 	if kind := cleanLine(f.MediaType); kind != "" {
 		note = kind + ", " + note
 	}

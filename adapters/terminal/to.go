@@ -129,13 +129,6 @@ func fold(s *chat.Steps) row {
 	return row{"▸ " + summary.Folded(s, cleanLine) + "  (type steps to open)", dim}
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // liveRows shows the step that a turn is at, in a few rows.
 func liveRows(s *chat.Steps) []row {
 	const calls = 4

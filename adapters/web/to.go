@@ -321,28 +321,16 @@ func approvalOf(p *chat.Approval, at time.Time) *approval {
 	for _, u := range p.By {
 		by = append(by, exact(u.Display()))
 	}
-	so := summary.Outcome(p, strings.Join(by, ", "))
 	out := &approval{
 		Headline: exact(p.Headline), Tool: exact(p.Tool), Args: chat.Exact(p.Args), Why: exact(strings.Join(p.Because(), "\n")),
-		Digest: door.Clean(p.Digest[:min(len(p.Digest), 12)]), Reason: exact(p.Reason), So: so, Waits: p.Outcome == "",
+		Digest: door.Clean(p.Digest[:min(len(p.Digest), 12)]), Reason: exact(p.Reason), Waits: p.Outcome == "",
 	}
 	if out.Reason != "" && strings.Contains(out.Headline, out.Reason) {
 		out.Reason = "" // said already
 	}
-	switch {
-	case out.Headline != "":
-		if !out.Waits {
-			out.So = "" // said by the headline
-		}
-	case !out.Waits:
-		out.Headline, out.So = so, ""
-	case p.Number > 0:
-		out.Headline = fmt.Sprintf("Approval %d: %s", p.Number, out.Tool)
-	default:
-		out.Headline = "Approval: " + out.Tool
-	}
 	out.Terms = summary.Terms(p, at, exact)
-	if out.Waits {
+	if out.Waits { // what came of it the headline says
+		out.So = summary.Outcome(p, strings.Join(by, ", "))
 		out.Whole, out.Fields = door.Clean(p.Digest), fieldsOf(p)
 	}
 	if out.Waits && p.Grant > 0 {

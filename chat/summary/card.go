@@ -13,11 +13,7 @@ import (
 // long, what was used, and before all that how the turn ended where it was not done.
 // write makes a name fit to be shown.
 func Folded(s *chat.Steps, write func(name string) string) string {
-	count := fmt.Sprintf("%d steps", len(s.Items))
-	if len(s.Items) == 1 {
-		count = "1 step"
-	}
-	parts := []string{"", count, Tools(s, write), "", Spent(s)}
+	parts := []string{"", Count(len(s.Items), "step"), Tools(s, write), "", Spent(s)}
 	if s.Done && s.Status != "Done" {
 		parts[0] = write(s.Status)
 	}

@@ -24,6 +24,14 @@ func Spent(s *chat.Steps) string {
 	return text
 }
 
+// Count says how many there are of something.
+func Count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return thousands(n) + " " + what
+}
+
 func thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

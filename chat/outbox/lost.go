@@ -1,0 +1,34 @@
+package outbox
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+)
+
+// Lost is a failure after which it is not known whether a call took effect.
+type Lost struct {
+	Call string
+	Err  error
+}
+
+func (e *Lost) Error() string { return e.Call + ": outcome unknown: " + e.Err.Error() }
+func (e *Lost) Unwrap() error { return e.Err }
+
+// IsLost says whether it is not known if a call took effect.
+func IsLost(err error) bool { var l *Lost; return errors.As(err, &l) }
+
+// AsLost judges a failure of the transport. A call that failed to connect was not
+// sent; of any other it can't be known. Addresses hold tokens, so they are taken out.
+func AsLost(call string, err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return fmt.Errorf("%s: %w", call, err)
+	}
+	return &Lost{call, err}
+}
