@@ -15,6 +15,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -161,39 +162,24 @@ func New(o Options) (*Adapter, error) {
 }
 
 func (o Options) withDefaults() Options {
-	set := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	set(&o.PutTimeout, 5*time.Second)
-	set(&o.Stagger, 5*time.Second)
-	set(&o.Pause, time.Second)
-	set(&o.Settle, 2*time.Second)
-	set(&o.Brief, 15*time.Second)
-	set(&o.Defer, 1500*time.Millisecond)
-	set(&o.Lookup, 2*time.Second)
-	set(&o.Told, 5*time.Second)
-	set(&o.Greet, 40*time.Second)
-	set(&o.Beat, 2*time.Second)
-	if o.APIURL == "" {
-		o.APIURL = "https://discord.com/api"
-	}
+	o.PutTimeout = cmp.Or(o.PutTimeout, 5*time.Second)
+	o.Stagger = cmp.Or(o.Stagger, 5*time.Second)
+	o.Pause = cmp.Or(o.Pause, time.Second)
+	o.Settle = cmp.Or(o.Settle, 2*time.Second)
+	o.Brief = cmp.Or(o.Brief, 15*time.Second)
+	o.Defer = cmp.Or(o.Defer, 1500*time.Millisecond)
+	o.Lookup = cmp.Or(o.Lookup, 2*time.Second)
+	o.Told = cmp.Or(o.Told, 5*time.Second)
+	o.Greet = cmp.Or(o.Greet, 40*time.Second)
+	o.Beat = cmp.Or(o.Beat, 2*time.Second)
+	o.APIURL = cmp.Or(o.APIURL, "https://discord.com/api")
 	if o.Ended == nil {
 		o.Ended = func(string) bool { return false }
 	}
-	if o.Global == 0 {
-		o.Global = global
-	}
-	if o.Pace == 0 {
-		o.Pace = 1
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.HTTP == nil {
-		o.HTTP = &http.Client{Timeout: time.Minute}
-	}
+	o.Global = cmp.Or(o.Global, global)
+	o.Pace = cmp.Or(o.Pace, 1)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.HTTP = cmp.Or(o.HTTP, &http.Client{Timeout: time.Minute})
 	if o.Now == nil {
 		o.Now = time.Now
 	}

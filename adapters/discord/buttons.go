@@ -11,7 +11,6 @@ import (
 
 	"nod/chat"
 	"nod/chat/inbound"
-	"nod/chat/markdown"
 	"nod/chat/recent"
 )
 
@@ -39,16 +38,12 @@ func (b ballot) id() string {
 	if b.deny {
 		verdict = "no"
 	}
-	id := strings.Join([]string{b.kind, b.place.String(), b.call, verdict, b.emoji}, "|")
-	if markdown.UTF16(id) > mostCustomID || strings.Count(id, "|") != 4 {
-		return ""
-	}
-	return id
+	return customID(b.kind, b.place.String(), b.call, verdict, b.emoji)
 }
 
 func readBallot(id string) (ballot, bool) {
-	parts := strings.Split(id, "|")
-	if len(parts) != 5 || parts[0] != voteButton && parts[0] != grantButton && parts[0] != copyButton && parts[0] != reasonForm {
+	parts, ok := readID(id, 5, voteButton, grantButton, copyButton, reasonForm)
+	if !ok {
 		return ballot{}, false
 	}
 	return ballot{parts[0], readPlace(parts[1]), parts[2], parts[4], parts[3] == "no"}, true

@@ -46,16 +46,12 @@ type editable struct {
 
 // id writes the id of the button, or of the form; "" when it would be too long.
 func (e editable) id() string {
-	id := strings.Join([]string{e.kind, e.place.String(), e.call, e.digest}, "|")
-	if markdown.UTF16(id) > mostCustomID || strings.Count(id, "|") != 3 {
-		return ""
-	}
-	return id
+	return customID(e.kind, e.place.String(), e.call, e.digest)
 }
 
 func readEditable(id string) (editable, bool) {
-	parts := strings.Split(id, "|")
-	if len(parts) != 4 || parts[0] != editButton && parts[0] != editForm {
+	parts, ok := readID(id, 4, editButton, editForm)
+	if !ok {
 		return editable{}, false
 	}
 	return editable{parts[0], readPlace(parts[1]), parts[2], parts[3]}, true
@@ -94,13 +90,19 @@ func (a *Adapter) edit(ctx context.Context, in interaction, e editable) error {
 		return a.respond(ctx, in, answerMessage, newPage("This approval is over."))
 	}
 	e = editableOf(editForm, e.place, &p)
-	fields := forms.Of(p.Parameters, p.Args, tight)
-	_, err = a.reply(ctx, in, answerForm, editModal(e, &p, fields))
+	word := fmt.Sprintf("In a message, `edit %d {…}` does the same.", p.Number)
+	return a.openForm(ctx, in, e.id(), forms.Title(&p, 45), forms.Of(p.Parameters, p.Args, tight), p.Args, word)
+}
+
+// openForm answers a click with a form; word says what does the same where it does not
+// open.
+func (a *Adapter) openForm(ctx context.Context, in interaction, id, title string, fields []forms.Field, args, word string) error {
+	_, err := a.reply(ctx, in, answerForm, modal(id, title, fields))
 	if code(err) == codeBadForm { // it may know no boxes yet
-		_, err = a.reply(ctx, in, answerForm, editModal(e, &p, forms.Of("", p.Args, tight)))
+		_, err = a.reply(ctx, in, answerForm, modal(id, title, forms.Of("", args, tight)))
 	}
 	if takesMore(err) {
-		return a.respond(ctx, in, answerMessage, newPage(fmt.Sprintf("The form did not open. In a message, `edit %d {…}` does the same.", p.Number)))
+		return a.respond(ctx, in, answerMessage, newPage("The form did not open. "+word))
 	}
 	return err
 }
@@ -146,12 +148,8 @@ func tooLong(args string) string {
 	return fmt.Sprintf("these arguments are longer than a card can show (%d characters); in a message, the word `edit` takes them", mostOnCard)
 }
 
-// editModal writes the form
+// modal writes a form
 // (https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-modal).
-func editModal(e editable, p *chat.Approval, fields []forms.Field) map[string]any {
-	return modal(e.id(), forms.Title(p, 45), fields)
-}
-
 func modal(id, title string, fields []forms.Field) map[string]any {
 	var rows []any
 	for _, f := range fields {
@@ -197,31 +195,40 @@ func (a *Adapter) changed(ctx context.Context, in interaction, e editable) error
 	if !in.in(e.place) || inbox == nil {
 		return errForeign
 	}
+	if in.Message != nil { // what is found wrong later is told by this, too
+		by := chat.User{ID: chat.UserID(in.User.ID)}
+		defer a.asides.clicked(chat.Reaction{On: refOf(e.place, in.Message.ID), By: by}, in, a.o.Now())()
+	}
+	return a.sent(ctx, in, e.place, chat.Change{Call: e.call, Digest: e.digest}, inbox.Change, "I did not change it")
+}
+
+// sent puts the arguments that somebody filled a form in with. To run a call they have to
+// be heard; whether they may change one is judged later.
+func (a *Adapter) sent(ctx context.Context, in interaction, p place, c chat.Change, put forms.Put, not string) error {
 	filled, err := fieldsOf(in.Data.Components)
 	if err != nil {
 		return err
 	}
 	args, why := readArgs(filled)
+	c.Args, c.By = args, userOf(*in.User, in.Member)
+	if why == "" {
+		if c.By.Barred, err = a.barred(ctx, in.speaker()); err != nil {
+			return a.sorry(ctx, in, err)
+		}
+		if c.By.Barred != "" && c.Digest == "" {
+			why = "only those whom I listen to here can run something"
+		}
+	}
+	if why == "" {
+		if err := a.putSoon(ctx, func(ctx context.Context) (err error) {
+			why, err = put(ctx, threadID(p), c, interactionKey(in.ID))
+			return err
+		}); err != nil {
+			return a.sorry(ctx, in, err)
+		}
+	}
 	if why != "" {
-		return a.notChanged(ctx, in, why, filled)
-	}
-	by := userOf(*in.User, in.Member)
-	if by.Barred, err = a.barred(ctx, in.speaker()); err != nil {
-		return a.sorry(ctx, in, err)
-	}
-	if in.Message != nil { // what is found wrong later is told by this, too
-		defer a.asides.clicked(chat.Reaction{On: refOf(e.place, in.Message.ID), By: by}, in, a.o.Now())()
-	}
-	refused := ""
-	if err := a.putSoon(ctx, func(ctx context.Context) (err error) {
-		c := chat.Change{Call: e.call, By: by, Args: args, Digest: e.digest}
-		refused, err = inbox.Change(ctx, threadID(e.place), c, interactionKey(in.ID))
-		return err
-	}); err != nil {
-		return a.sorry(ctx, in, err)
-	}
-	if refused != "" {
-		return a.notChanged(ctx, in, refused, filled)
+		return a.refuseForm(ctx, in, not, why, filled)
 	}
 	return a.respond(ctx, in, promiseToChange, nil)
 }
@@ -237,10 +244,6 @@ func readArgs(filled []forms.Filled) (args, why string) {
 		return "", wrong.ID[1:] + ": " + wrong.Why
 	}
 	return "", wrong.Why
-}
-
-func (a *Adapter) notChanged(ctx context.Context, in interaction, why string, filled []forms.Filled) error {
-	return a.refuseForm(ctx, in, "I did not change it", why, filled)
 }
 
 // refuseForm says why, and what was filled in: the form is closed.

@@ -104,10 +104,10 @@ func TestGolden(t *testing.T) {
 	p.Number = 3
 	edit := editableOf(editForm, placeOf(th), p)
 	for name, form := range map[string]any{
-		"edit-form":      editModal(edit, p, forms.Of(deployParameters, p.Args, tight)),
+		"edit-form":      modal(edit.id(), forms.Title(p, 45), forms.Of(deployParameters, p.Args, tight)),
 		"reason-form":    form(ballot{kind: reasonForm, place: placeOf(th), call: p.Call, deny: true, emoji: "❌"}.id()),
-		"edit-form-json": editModal(edit, p, forms.Of("", p.Args, tight)),
-		"again-form":     againModal(rerun{rerunForm, placeOf(th), "7-1-1"}, p.Tool, forms.Of(deployParameters, p.Args, tight)),
+		"edit-form-json": modal(edit.id(), forms.Title(p, 45), forms.Of("", p.Args, tight)),
+		"again-form":     modal(rerun{rerunForm, placeOf(th), "7-1-1"}.id(), forms.AgainTitle(p.Tool, 45), forms.Of(deployParameters, p.Args, tight)),
 	} {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)

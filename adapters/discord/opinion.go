@@ -35,15 +35,11 @@ type verdict struct {
 func (v verdict) id() string { return strings.Join([]string{v.kind, v.place.String(), v.answer}, "|") }
 
 func readVerdict(id string) (verdict, bool) {
-	parts := strings.Split(id, "|")
-	if len(parts) != 3 {
+	parts, ok := readID(id, 3, goodButton, badButton, retryButton, wrongForm)
+	if !ok {
 		return verdict{}, false
 	}
-	switch parts[0] {
-	case goodButton, badButton, retryButton, wrongForm:
-		return verdict{parts[0], readPlace(parts[1]), parts[2]}, true
-	}
-	return verdict{}, false
+	return verdict{parts[0], readPlace(parts[1]), parts[2]}, true
 }
 
 // on is the answer that it is about.

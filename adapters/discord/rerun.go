@@ -3,13 +3,11 @@ package discord
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
 	forms "nod/chat/form"
-	"nod/chat/markdown"
 )
 
 // Below the opened steps, which one reader alone sees, each call that can be gone on
@@ -33,16 +31,12 @@ type rerun struct {
 
 // id writes the id of the button, or of the form; "" when it would be too long.
 func (r rerun) id() string {
-	id := strings.Join([]string{r.kind, r.place.String(), r.call}, "|")
-	if markdown.UTF16(id) > mostCustomID || strings.Count(id, "|") != 2 {
-		return ""
-	}
-	return id
+	return customID(r.kind, r.place.String(), r.call)
 }
 
 func readRerun(id string) (rerun, bool) {
-	parts := strings.Split(id, "|")
-	if len(parts) != 3 || parts[0] != rerunButton && parts[0] != rerunForm {
+	parts, ok := readID(id, 3, rerunButton, rerunForm)
+	if !ok {
 		return rerun{}, false
 	}
 	return rerun{parts[0], readPlace(parts[1]), parts[2]}, true
@@ -98,18 +92,7 @@ func (a *Adapter) editAgain(ctx context.Context, in interaction, r rerun) error 
 		return a.respond(ctx, in, answerMessage, newPage("These arguments are too long for a form. "+word))
 	}
 	r.kind = rerunForm
-	_, err = a.reply(ctx, in, answerForm, againModal(r, v.Tool, fields))
-	if code(err) == codeBadForm { // it may know no boxes yet
-		_, err = a.reply(ctx, in, answerForm, againModal(r, v.Tool, forms.Of("", v.Args, tight)))
-	}
-	if takesMore(err) {
-		return a.respond(ctx, in, answerMessage, newPage("The form did not open. "+word))
-	}
-	return err
-}
-
-func againModal(r rerun, tool string, fields []forms.Field) map[string]any {
-	return modal(r.id(), forms.AgainTitle(tool, 45), fields)
+	return a.openForm(ctx, in, r.id(), forms.AgainTitle(v.Tool, 45), fields, v.Args, word)
 }
 
 // ranAgain takes in what somebody sends with the form.
@@ -118,30 +101,5 @@ func (a *Adapter) ranAgain(ctx context.Context, in interaction, r rerun) error {
 	if !in.in(r.place) || !takes {
 		return errForeign
 	}
-	filled, err := fieldsOf(in.Data.Components)
-	if err != nil {
-		return err
-	}
-	args, why := readArgs(filled)
-	if why != "" {
-		return a.refuseForm(ctx, in, "I did not run it", why, filled)
-	}
-	by := userOf(*in.User, in.Member)
-	switch barred, err := a.barred(ctx, in.speaker()); {
-	case err != nil:
-		return a.sorry(ctx, in, err)
-	case barred != "":
-		return a.refuseForm(ctx, in, "I did not run it", "only those whom I listen to here can run something", filled)
-	}
-	if err := a.putSoon(ctx, func(ctx context.Context) (err error) {
-		c := chat.Change{Call: r.call, By: by, Args: args}
-		why, err = inbox.RunAgain(ctx, threadID(r.place), c, interactionKey(in.ID))
-		return err
-	}); err != nil {
-		return a.sorry(ctx, in, err)
-	}
-	if why != "" {
-		return a.refuseForm(ctx, in, "I did not run it", why, filled)
-	}
-	return a.respond(ctx, in, promiseToChange, nil)
+	return a.sent(ctx, in, r.place, chat.Change{Call: r.call}, inbox.RunAgain, "I did not run it")
 }

@@ -3,6 +3,7 @@ package discord
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,6 +68,22 @@ const (
 	mostCustomID = 100
 )
 
+// customID writes the id of a button or of a form; "" where it would be too long, or
+// could not be read back.
+func customID(parts ...string) string {
+	id := strings.Join(parts, "|")
+	if markdown.UTF16(id) > mostCustomID || strings.Count(id, "|") >= len(parts) {
+		return ""
+	}
+	return id
+}
+
+// readID gives the parts of an id, of which the first is one of these kinds.
+func readID(id string, n int, kinds ...string) (parts []string, ok bool) {
+	parts = strings.Split(id, "|")
+	return parts, len(parts) == n && slices.Contains(kinds, parts[0])
+}
+
 // shows is what a click asks for.
 type shows struct {
 	kind  string
@@ -77,11 +94,7 @@ type shows struct {
 
 // id writes the id of a button; "" when it would be too long for Discord.
 func (s shows) id() string {
-	id := s.prefix() + strconv.Itoa(s.page)
-	if markdown.UTF16(id) > mostCustomID {
-		return ""
-	}
-	return id
+	return customID(s.kind, s.place.String(), s.turn, strconv.Itoa(s.page))
 }
 
 func (s shows) prefix() string {
@@ -90,8 +103,8 @@ func (s shows) prefix() string {
 
 // readButton is the inverse of id.
 func readButton(id string) (shows, bool) {
-	parts := strings.Split(id, "|")
-	if len(parts) != 4 || parts[0] != stepsButton && parts[0] != pageButton && parts[0] != stopButton {
+	parts, ok := readID(id, 4, stepsButton, pageButton, stopButton)
+	if !ok {
 		return shows{}, false
 	}
 	page, err := strconv.Atoi(parts[3])

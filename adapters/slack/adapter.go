@@ -136,33 +136,20 @@ func New(o Options) (*Adapter, error) {
 }
 
 func (o Options) withDefaults() Options {
-	set := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	set(&o.AckTimeout, 2500*time.Millisecond)
-	set(&o.NameWait, 800*time.Millisecond)
-	set(&o.Trigger, 2800*time.Millisecond)
-	set(&o.PingInterval, 30*time.Second)
-	set(&o.Stagger, 10*time.Second)
-	set(&o.Settle, 2*time.Second)
-	if o.APIURL == "" {
-		o.APIURL = "https://slack.com/api/"
-	}
+	o.AckTimeout = cmp.Or(o.AckTimeout, 2500*time.Millisecond)
+	o.NameWait = cmp.Or(o.NameWait, 800*time.Millisecond)
+	o.Trigger = cmp.Or(o.Trigger, 2800*time.Millisecond)
+	o.PingInterval = cmp.Or(o.PingInterval, 30*time.Second)
+	o.Stagger = cmp.Or(o.Stagger, 10*time.Second)
+	o.Settle = cmp.Or(o.Settle, 2*time.Second)
+	o.APIURL = cmp.Or(o.APIURL, "https://slack.com/api/")
 	o.External, o.Guests = cmp.Or(o.External, trustIgnore), cmp.Or(o.Guests, trustAsk)
 	if o.Sockets < 1 {
 		o.Sockets = 2
 	}
-	if o.Pace == 0 {
-		o.Pace = 1
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.HTTP == nil {
-		o.HTTP = &http.Client{Timeout: time.Minute}
-	}
+	o.Pace = cmp.Or(o.Pace, 1)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.HTTP = cmp.Or(o.HTTP, &http.Client{Timeout: time.Minute})
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/url"
 	"strings"
 
@@ -92,30 +91,5 @@ func (a *Adapter) ranAgain(ctx context.Context, in interaction) error {
 	if err != nil {
 		return malformed("form of another thread", err)
 	}
-	filled, ids := in.filled()
-	args, wrong := forms.Read(filled)
-	switch {
-	case wrong != nil:
-		return formErrors{wrong.ID: sentence(wrong.Why)}
-	case len(ids) == 0:
-		return malformed("form without fields", nil)
-	case !whole(args): // whoever approves has to see what runs
-		return formErrors{ids[0]: fmt.Sprintf("These arguments are longer than a card can show (%d characters).", mostInline)}
-	}
-	heard, by, err := a.hears(ctx, in.User.ID, channelOf(thread.Channel))
-	if err != nil {
-		return fmt.Errorf("look up who runs a call again: %w", err)
-	}
-	if !heard {
-		return formErrors{ids[0]: "Only those whom I listen to here can run something."}
-	}
-	c := chat.Change{Call: of.Call, By: by, Args: args}
-	refused, err := inbox.RunAgain(ctx, thread, c, "slack:again:"+in.View.ID+":"+shortest(chat.Sum(args)))
-	switch {
-	case err != nil:
-		return fmt.Errorf("put a call that is run again: %w", err)
-	case refused != "":
-		return formErrors{forms.Blame(ids, refused): sentence(refused)}
-	}
-	return nil
+	return a.sent(ctx, in, thread, chat.Change{Call: of.Call}, inbox.RunAgain, "slack:again:")
 }

@@ -192,23 +192,35 @@ func (a *Adapter) changed(ctx context.Context, in interaction) error {
 	if err := json.Unmarshal([]byte(in.View.Private), &e); err != nil || inbox == nil {
 		return malformed("form", err)
 	}
+	return a.sent(ctx, in, e.Thread, chat.Change{Call: e.Call, Digest: e.Digest}, inbox.Change, "slack:change:")
+}
+
+// sent puts the arguments that somebody sends with a form. To run a call they have to be
+// heard; whether they may change one is judged later.
+func (a *Adapter) sent(ctx context.Context, in interaction, thread chat.ThreadID, c chat.Change, put forms.Put, key string) error {
 	filled, ids := in.filled()
 	args, wrong := forms.Read(filled)
-	if wrong != nil {
+	switch {
+	case wrong != nil:
 		return formErrors{wrong.ID: sentence(wrong.Why)}
+	case len(ids) == 0:
+		return malformed("form without fields", nil)
+	case !whole(args): // whoever approves has to see what runs
+		return formErrors{ids[0]: fmt.Sprintf("These arguments are longer than a card can show (%d characters). In a message, the words edit and run take them.", mostInline)}
 	}
-	if !whole(args) { // whoever approves has to see what runs
-		return formErrors{ids[0]: fmt.Sprintf("These arguments are longer than a card can show (%d characters). In a message, the word edit takes them.", mostInline)}
-	}
-	by, err := a.voter(ctx, in.User.ID, channelOf(e.Thread.Channel))
-	if err != nil {
-		return fmt.Errorf("look up who changes a call: %w", err)
-	}
-	c := chat.Change{Call: e.Call, By: by, Args: args, Digest: e.Digest}
-	refused, err := inbox.Change(ctx, e.Thread, c, "slack:change:"+in.View.ID+":"+shortest(chat.Sum(args)))
+	a.names.older(in.User.ID, voteStays)
+	heard, by, err := a.hears(ctx, in.User.ID, channelOf(thread.Channel))
 	switch {
 	case err != nil:
-		return fmt.Errorf("put a change: %w", err)
+		return fmt.Errorf("look up who sends a form: %w", err)
+	case !heard && (c.Digest == "" || by.Barred == ""):
+		return formErrors{ids[0]: "Only those whom I listen to here can run something."}
+	}
+	c.By, c.Args = by, args
+	refused, err := put(ctx, thread, c, key+in.View.ID+":"+shortest(chat.Sum(args)))
+	switch {
+	case err != nil:
+		return fmt.Errorf("put the arguments of a form: %w", err)
 	case refused != "":
 		return formErrors{forms.Blame(ids, refused): sentence(refused)}
 	}

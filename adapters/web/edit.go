@@ -50,23 +50,30 @@ func (a *Adapter) changed(r *http.Request, v view, id string) (view, error) {
 	case !takes || it.post == nil || it.post.Approval == nil:
 		return v, wrong{http.StatusConflict, "There is no call to be changed here."}
 	}
+	c := chat.Change{Call: it.post.Approval.Call, By: v.Me, Digest: r.PostForm.Get("digest")}
+	return v, send(r, it.thread, c, in.Change, "I did not change it: ", eventID("change", id))
+}
+
+// send puts the arguments that somebody filled a form in with; not begins what is said
+// where they are refused.
+func send(r *http.Request, thread chat.ThreadID, c chat.Change, put form.Put, not, event string) error {
 	var filled []form.Filled
 	for _, name := range r.PostForm["field"] {
 		filled = append(filled, form.Filled{ID: name, Value: r.PostForm.Get(name)})
 	}
 	args, bad := form.Read(filled)
 	if bad != nil {
-		return v, wrong{http.StatusUnprocessableEntity, "I did not change it: " + name(bad.ID) + bad.Why + "."}
+		return wrong{http.StatusUnprocessableEntity, not + name(bad.ID) + bad.Why + "."}
 	}
-	c := chat.Change{Call: it.post.Approval.Call, By: v.Me, Args: args, Digest: r.PostForm.Get("digest")}
-	refused, err := in.Change(r.Context(), it.thread, c, eventID("change", id))
+	c.Args = args
+	refused, err := put(r.Context(), thread, c, event)
 	switch {
 	case err != nil:
-		return v, fmt.Errorf("put a change: %w", err)
+		return fmt.Errorf("put the arguments of a form: %w", err)
 	case refused != "":
-		return v, wrong{http.StatusUnprocessableEntity, "I did not change it: " + exact(refused) + "."}
+		return wrong{http.StatusUnprocessableEntity, not + exact(refused) + "."}
 	}
-	return v, nil
+	return nil
 }
 
 // name is the name of a field before what is said of it.

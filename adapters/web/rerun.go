@@ -98,21 +98,9 @@ func (a *Adapter) ranAgain(r *http.Request, v view, id string) (view, error) {
 	case !takes:
 		return v, wrong{http.StatusConflict, "There is no call to be run again here."}
 	}
-	var filled []form.Filled
-	for _, name := range r.PostForm["field"] {
-		filled = append(filled, form.Filled{ID: name, Value: r.PostForm.Get(name)})
-	}
-	args, bad := form.Read(filled)
-	if bad != nil {
-		return v, wrong{http.StatusUnprocessableEntity, "I did not run it: " + name(bad.ID) + bad.Why + "."}
-	}
-	c := chat.Change{Call: r.PostForm.Get("call"), By: v.Me, Args: args}
-	refused, err := in.RunAgain(r.Context(), it.thread, c, eventID("again", id))
-	switch {
-	case err != nil:
-		return v, fmt.Errorf("put a call that is run again: %w", err)
-	case refused != "":
-		return v, wrong{http.StatusUnprocessableEntity, "I did not run it: " + exact(refused) + "."}
+	c := chat.Change{Call: r.PostForm.Get("call"), By: v.Me}
+	if err := send(r, it.thread, c, in.RunAgain, "I did not run it: ", eventID("again", id)); err != nil {
+		return v, err
 	}
 	a.board.change(it.ref, func(it *item) bool {
 		it.open(v.Me.ID, nil)

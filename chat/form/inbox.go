@@ -23,6 +23,9 @@ type Reruns interface {
 	RunAgain(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
 }
 
+// Put is [Changes.Change], or [Reruns.RunAgain].
+type Put = func(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
+
 // AgainLabel is what stands on the button that opens such a form.
 const AgainLabel = "Edit and run again"
 
