@@ -67,17 +67,16 @@ type Options struct {
 	Process string
 	Ended   func(process string) bool
 
-	PutTimeout time.Duration // for putting one event, before it is tried again; default 5 s
-	Stagger    time.Duration // between two new sessions; default 5 s, as Discord asks
-	Pause      time.Duration // before connecting again, doubled with each failure; default 1 s
-	Settle     time.Duration // before looking for a post that may have got through; default 2 s
-	Told       time.Duration // for the next of the guilds to be told of, before what was missed is looked for; default 5 s
-	Greet      time.Duration // for a session to be resumed; default 40 s
-	Beat       time.Duration // between two notes of a session; default 2 s
-	Defer      time.Duration // for an interaction, before it is answered with a promise; default 1.5 s, as Discord waits 3 s
-	Lookup     time.Duration // for names and earlier messages that go along with a message; default 2 s
-	Brief      time.Duration // how long a remark to one person stays; default 15 s
-	Pace       float64       // times Discord's global rate limit, for tests; default 1
+	Stagger time.Duration // between two new sessions; default 5 s, as Discord asks
+	Pause   time.Duration // before connecting again, doubled with each failure; default 1 s
+	Settle  time.Duration // before looking for a post that may have got through; default 2 s
+	Told    time.Duration // for the next of the guilds to be told of, before what was missed is looked for; default 5 s
+	Greet   time.Duration // for a session to be resumed; default 40 s
+	Beat    time.Duration // between two notes of a session; default 2 s
+	Defer   time.Duration // for an interaction, before it is answered with a promise; default 1.5 s, as Discord waits 3 s
+	Lookup  time.Duration // for names and earlier messages that go along with a message; default 2 s
+	Brief   time.Duration // how long a remark to one person stays; default 15 s
+	Pace    float64       // times Discord's global rate limit, for tests; default 1
 }
 
 // The values of Options.Follow.
@@ -149,7 +148,8 @@ func New(o Options) (*Adapter, error) {
 	o = o.withDefaults()
 	a := &Adapter{
 		o: o, log: o.Logger, rest: newREST(o), turns: newTurns(),
-		asides: asides{targets: recent.Map[string, message]{Most: mostClicks}}, homes: &homes{queue: make(chan opening, mostAtOnce)}, lanes: inbound.NewLanes(mostAtOnce), clicks: newClicks(), working: newWorking(), remarks: newRemarks(),
+		asides: asides{targets: recent.Map[string, message]{Most: mostClicks}}, homes: &homes{queue: make(chan opening, mostAtOnce)}, lanes: inbound.NewLanes(mostAtOnce), clicks: clicks{slots: make(chan struct{}, mostClicks)},
+		working: working{at: map[chat.ThreadID]*sign{}}, remarks: remarks{last: map[string]*time.Timer{}, away: map[string]func(){}},
 	}
 	a.atlas = newAtlas(a.self.who)
 	a.heard = catchup.NewHeard(a.marks, catchup.LookBack, o.Now)
@@ -162,7 +162,6 @@ func New(o Options) (*Adapter, error) {
 }
 
 func (o Options) withDefaults() Options {
-	o.PutTimeout = cmp.Or(o.PutTimeout, 5*time.Second)
 	o.Stagger = cmp.Or(o.Stagger, 5*time.Second)
 	o.Pause = cmp.Or(o.Pause, time.Second)
 	o.Settle = cmp.Or(o.Settle, 2*time.Second)

@@ -162,7 +162,7 @@ func (g *gap) before() time.Time {
 
 // remember notes how far all threads were heard, before newer events hide a gap.
 func (a *Adapter) remember(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, a.o.PutTimeout)
+	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
 	if err := a.heard.Note(ctx); err != nil {
 		a.log.Warn("note how far threads were heard", "error", err)

@@ -103,6 +103,7 @@ const (
 	patience     = 10 * time.Minute // after that an event is left to the look for what was missed
 	mostAtOnce   = 512              // events that are being put
 	mostClicks   = 256
+	putTimeout   = 5 * time.Second // for putting one event, before it is tried again
 	clickTimeout = 30 * time.Second
 )
 
@@ -146,7 +147,7 @@ func (a *Adapter) persist(ctx context.Context, late bool, put deliver) bool {
 }
 
 func (a *Adapter) putOnce(ctx context.Context, put func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, a.o.PutTimeout+intake.Wait)
+	ctx, cancel := context.WithTimeout(ctx, putTimeout+intake.Wait)
 	defer cancel()
 	return put(ctx)
 }
@@ -154,11 +155,7 @@ func (a *Adapter) putOnce(ctx context.Context, put func(context.Context) error) 
 // clicks answers interactions, apart from all other events: they have 3 s.
 type clicks struct {
 	slots chan struct{}
-	all   *sync.WaitGroup
-}
-
-func newClicks() clicks {
-	return clicks{slots: make(chan struct{}, mostClicks), all: &sync.WaitGroup{}}
+	all   sync.WaitGroup
 }
 
 // run answers one, unless so many are being answered that it would come too

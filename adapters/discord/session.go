@@ -75,7 +75,7 @@ func (s *shard) recall(ctx context.Context) {
 
 func (s *shard) noted(ctx context.Context) (bookmark, error) {
 	var b bookmark
-	ctx, cancel := context.WithTimeout(ctx, s.a.o.PutTimeout)
+	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
 	raw, err := s.a.o.Inbox.Noted(ctx, s.name())
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *shard) note(ctx context.Context, closed bool) {
 	if err != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.a.o.PutTimeout)
+	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
 	if err := s.a.o.Inbox.Note(ctx, s.name(), raw); err != nil && !errors.Is(err, context.Canceled) {
 		s.a.log.Warn("note a session", "shard", s.n, "error", err)

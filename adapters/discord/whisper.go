@@ -17,14 +17,10 @@ const removeTimeout = 5 * time.Second
 // remarks are messages that go away again. A reaction gives no way to tell one
 // person something alone, so it is told in the thread, briefly.
 type remarks struct {
-	mu    *sync.Mutex
+	mu    sync.Mutex
 	ended bool
 	last  map[string]*time.Timer // by message; they remove it
 	away  map[string]func()
-}
-
-func newRemarks() remarks {
-	return remarks{mu: &sync.Mutex{}, last: map[string]*time.Timer{}, away: map[string]func(){}}
 }
 
 // Whisper tells one person something about a message, in a reply that is

@@ -13,9 +13,9 @@ import (
 // 10 s or until a message comes. It comes only after a moment, so that a quick
 // answer costs no call, and not for ever, in case nobody says that it ends.
 type working struct {
-	mu    *sync.Mutex
+	mu    sync.Mutex
 	at    map[chat.ThreadID]*sign
-	ended *bool
+	ended bool
 }
 
 type sign struct {
@@ -29,10 +29,6 @@ const (
 	signAtMost = 15 * time.Minute
 )
 
-func newWorking() working {
-	return working{mu: &sync.Mutex{}, at: map[chat.ThreadID]*sign{}, ended: new(bool)}
-}
-
 // Working shows, or stops showing, that the bot is at work.
 func (a *Adapter) Working(thread chat.ThreadID, on bool) {
 	w := &a.working
@@ -40,7 +36,7 @@ func (a *Adapter) Working(thread chat.ThreadID, on bool) {
 	defer w.mu.Unlock()
 	s := w.at[thread]
 	switch {
-	case on && s == nil && !*w.ended:
+	case on && s == nil && !w.ended:
 		s = &sign{until: a.o.Now().Add(signAtMost)}
 		s.timer = time.AfterFunc(signAfter, func() { a.sign(thread, s) })
 		w.at[thread] = s
@@ -96,7 +92,7 @@ func (w *working) shown(thread chat.ThreadID) {
 func (w *working) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	*w.ended = true
+	w.ended = true
 	for thread, s := range w.at {
 		s.timer.Stop()
 		delete(w.at, thread)

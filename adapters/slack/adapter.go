@@ -91,7 +91,7 @@ type Adapter struct {
 	sockets sync.WaitGroup // those that are read
 
 	names    names
-	groups   groups
+	groups   recent.Map[string, group]
 	lanes    *inbound.Lanes
 	working  *working
 	titles   recent.Map[chat.ThreadID, string] // what threads are about, until their sessions are made
@@ -122,7 +122,7 @@ func New(o Options) (*Adapter, error) {
 	o = o.withDefaults()
 	a := &Adapter{
 		o: o, log: o.Logger, web: newWeb(o), in: make(chan struct{}),
-		names: names{now: o.Now}, groups: newGroups(o.Now), lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), shapes: newShapes(o.Now),
+		names: names{now: o.Now}, lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), shapes: &shapes{now: o.Now, not: map[string]time.Time{}},
 	}
 	app := o
 	app.BotToken = o.AppToken

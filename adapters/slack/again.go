@@ -36,15 +36,12 @@ func (a *Adapter) reruns() forms.Reruns {
 
 // againButton is the button of a call; nil where there is none.
 func againButton(thread string, c chat.ToolCall) slackgo.Block {
-	value := againValue(thread, c.ID)
+	value := thread + " " + url.PathEscape(c.ID)
 	if !c.Again || thread == "" || markdown.UTF16(value) > mostValue {
 		return nil
 	}
 	return slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(againID, value, plainText(forms.AgainLabel)))
 }
-
-// againValue names a call of a thread.
-func againValue(thread, call string) string { return thread + " " + url.PathEscape(call) }
 
 // editAgain puts the form in the place of the steps.
 func (a *Adapter) editAgain(ctx context.Context, in interaction, value string) error {

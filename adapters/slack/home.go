@@ -77,7 +77,7 @@ func (a *Adapter) visit(ctx context.Context, user, channel string) (v chat.Visit
 			if !ok {
 				return false, nil
 			}
-			users, err := a.groups.members(ctx, a, id)
+			users, err := a.lately(ctx, id)
 			return slices.Contains(users, user), err
 		},
 		Link: func(thread chat.ThreadID, ref chat.MessageRef) string {

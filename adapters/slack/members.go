@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"nod/chat"
@@ -37,14 +36,7 @@ func (a *Adapter) members(ctx context.Context, group string) ([]string, error) {
 	return said.Users, nil
 }
 
-// groups remembers for a moment who is in a group, for deciding who is heard:
-// every message asks. Votes don't use it.
-type groups struct {
-	now func() time.Time
-	mu  *sync.Mutex
-	had map[string]group
-}
-
+// group is who was in a group a moment ago.
 type group struct {
 	users []string
 	until time.Time
@@ -52,25 +44,17 @@ type group struct {
 
 const groupStays = time.Minute
 
-func newGroups(now func() time.Time) groups {
-	return groups{now: now, mu: &sync.Mutex{}, had: map[string]group{}}
-}
-
-func (g *groups) members(ctx context.Context, a *Adapter, id string) ([]string, error) {
-	g.mu.Lock()
-	had, ok := g.had[id]
-	g.mu.Unlock()
-	if ok && g.now().Before(had.until) {
+// lately lists who is in a group, for deciding who is heard: every message asks.
+// Votes don't use it.
+func (a *Adapter) lately(ctx context.Context, id string) ([]string, error) {
+	if had, ok := a.groups.Get(id); ok && a.o.Now().Before(had.until) {
 		return had.users, nil
 	}
 	users, err := a.members(ctx, id)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		a.groups.Put(id, group{users, a.o.Now().Add(groupStays)})
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.had[id] = group{users, g.now().Add(groupStays)} // as many as the file names
-	return users, nil
+	return users, err
 }
 
 // Possible says whether anybody in the thread could be in a group: in a direct

@@ -117,7 +117,7 @@ func (a *Adapter) allowed(ctx context.Context, id, channel string) (bool, error)
 		case rule == "everyone", what == "user" && of == id, what == "channel" && of == channel:
 			return true, nil
 		case what == "group":
-			users, err := a.groups.members(ctx, a, of)
+			users, err := a.lately(ctx, of)
 			if err != nil {
 				doubt = err
 			} else if slices.Contains(users, id) {

@@ -3,6 +3,7 @@ package slack
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -156,7 +157,7 @@ func (s *sending) look(ctx context.Context) error {
 // filesOf are the files of a message.
 func filesOf(ev event) []file {
 	var files []file
-	if len(ev.Files) == 0 || decode(ev.Files, &files) != nil {
+	if len(ev.Files) == 0 || json.Unmarshal(ev.Files, &files) != nil {
 		return nil
 	}
 	return files
@@ -165,7 +166,7 @@ func filesOf(ev event) []file {
 // markOf reads the metadata of a message of the bot's.
 func markOf(ev event) (key string, n int, ok bool) {
 	var m metadata
-	if len(ev.Metadata) == 0 || decode(ev.Metadata, &m) != nil || m.Type != mark {
+	if len(ev.Metadata) == 0 || json.Unmarshal(ev.Metadata, &m) != nil || m.Type != mark {
 		return "", 0, false
 	}
 	return m.Payload.Key, m.Payload.Part, m.Payload.Key != ""

@@ -24,8 +24,6 @@ var unshapely = []string{
 // shapeStays is for how long a form is not tried again: Slack learns new ones.
 const shapeStays = 6 * time.Hour
 
-func newShapes(now func() time.Time) *shapes { return &shapes{now: now, not: map[string]time.Time{}} }
-
 // refused notes a refusal of a form.
 func (s *shapes) refused(f form, err error) {
 	if f.shape == "" || !slices.Contains(unshapely, code(err)) {

@@ -18,9 +18,6 @@ import (
 	"nod/chat/summary"
 )
 
-// decode reads JSON of Slack's.
-func decode(raw json.RawMessage, into any) error { return json.Unmarshal(raw, into) }
-
 // showSteps opens a window with the steps of a turn, whole, for the person who
 // clicked. It shows a thread only to somebody who sees its channel: the click
 // came from there.

@@ -92,11 +92,7 @@ func (w *web) call(ctx context.Context, r request) error {
 }
 
 func (w *web) once(ctx context.Context, r request) error {
-	timeout := r.timeout
-	if timeout == 0 {
-		timeout = callTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.timeout, callTimeout))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.base+r.method, strings.NewReader(r.args.Encode()))
 	if err != nil {
@@ -238,16 +234,12 @@ type whoami struct {
 func (w *web) whoami(ctx context.Context, p outbox.Priority) (whoami, error) {
 	var who whoami
 	err := w.call(ctx, request{method: "auth.test", args: url.Values{}, priority: p, answer: &who, header: func(h http.Header) {
-		who.Scopes = splitList(h.Get("X-OAuth-Scopes"))
+		who.Scopes = strings.FieldsFunc(h.Get("X-OAuth-Scopes"), func(r rune) bool { return r == ',' || r == ' ' })
 	}})
 	if err == nil && (who.TeamID == "" || who.UserID == "") {
 		err = errors.New("auth.test: names no team or user")
 	}
 	return who, err
-}
-
-func splitList(s string) []string {
-	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // buckets names the budgets that a call counts against; the last is the one

@@ -49,7 +49,7 @@ func TestCodeStaysCode(t *testing.T) {
 			default:
 				lines := rapid.SliceOfN(rapid.SampledFrom(oddLines), 1, 12).Draw(t, "lines")
 				lines = append([]string{"first"}, lines...)
-				fmt.Fprintf(&src, "%s\n\n", Fence("", strings.Join(lines, "\n")))
+				fmt.Fprintf(&src, "%s\n\n", fenced(strings.Join(lines, "\n")))
 				want.WriteString(strings.Join(strings.Fields(strings.Join(lines, "")), ""))
 			}
 		}
@@ -71,7 +71,7 @@ func TestDrawnTableStaysCode(t *testing.T) {
 	for range 3 {
 		g.Rows = append(g.Rows, []string{"api-gateway-production", "team-platform", "degraded", "2026-01-01 10:00", strings.Repeat("slow ", 10)})
 	}
-	src := "Run this:\n\n```bash\nkubectl get pods\n```\n\n" + Fence("", AlignedTable(g)) + "\n\nEnd."
+	src := "Run this:\n\n```bash\nkubectl get pods\n```\n\n" + fenced(AlignedTable(g)) + "\n\nEnd."
 	if got := Split(src, 2000, UTF16); len(got) != 1 || got[0] != src {
 		t.Errorf("it became\n%s", strings.Join(got, "\n%\n"))
 	}
@@ -100,4 +100,19 @@ func TestBare(t *testing.T) {
 			t.Errorf("Bare(%q) = %q, want %q", in, got, want)
 		}
 	}
+}
+
+// fenced makes a code block of the text, with a fence that nothing in it ends.
+func fenced(code string) string {
+	longest, run := 2, 0
+	for _, c := range []byte(code) {
+		if c != '`' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	fence := strings.Repeat("`", longest+1)
+	return fence + "\n" + strings.TrimRight(code, "\n") + "\n" + fence
 }

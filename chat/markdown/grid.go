@@ -190,18 +190,3 @@ func align(cell string, width int, to Align) string {
 	}
 	return strings.Repeat(" ", before) + cell + strings.Repeat(" ", space-before)
 }
-
-// Fence makes a code block of the text, with a fence that nothing in it ends.
-func Fence(lang, code string) string {
-	longest, run := 2, 0
-	for _, c := range []byte(code) {
-		if c != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	fence := strings.Repeat("`", longest+1)
-	return fence + strings.ReplaceAll(lang, "`", "") + "\n" + strings.TrimRight(code, "\n") + "\n" + fence
-}

@@ -65,23 +65,6 @@ too     many       cells
 	}
 }
 
-func TestFence(t *testing.T) {
-	tests := []struct{ lang, code, want string }{
-		{"go", "x()\n", "```go\nx()\n```"},
-		{"", "a ``` b", "````\na ``` b\n````"},
-		{"`", "", "```\n\n```"},
-	}
-	for _, tt := range tests {
-		got := Fence(tt.lang, tt.code)
-		if got != tt.want {
-			t.Errorf("Fence(%q, %q) = %q, want %q", tt.lang, tt.code, got, tt.want)
-		}
-		if b := Blocks(got); len(b) != 1 || strings.TrimSpace(b[0].Text) != strings.TrimSpace(tt.code) {
-			t.Errorf("%q is not one block of that code", got)
-		}
-	}
-}
-
 // One long cell does not make every row as long as it is.
 func TestAlignedTableGrows(t *testing.T) {
 	long := strings.Repeat("w", 5000)

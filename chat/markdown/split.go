@@ -3,7 +3,6 @@ package markdown
 import (
 	"strings"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 )
@@ -32,16 +31,9 @@ func Head(s string, most int) string {
 	return s
 }
 
-// Runes counts Unicode code points.
-func Runes(s string) int { return utf8.RuneCountInString(s) }
-
-// Bytes counts bytes.
-func Bytes(s string) int { return len(s) }
-
 // Split cuts the text into parts of which each can stand alone and none is
-// longer than limit, counted by length: [UTF16], [Runes], [Bytes], or another
-// function for which length(a+b) is length(a)+length(b). A limit below [Least]
-// counts as Least.
+// longer than limit, counted by length: [UTF16], or another function for which
+// length(a+b) is length(a)+length(b). A limit below [Least] counts as Least.
 //
 // It cuts between blocks, and where one block is too long, between its list
 // items, table rows (the header is repeated), lines of code (the fence is

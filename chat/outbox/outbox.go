@@ -15,6 +15,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,12 +145,7 @@ type Outbox struct {
 // New makes an outbox. Calls can be made at once; floating ones wait for
 // [Outbox.Run].
 func New(options Options) *Outbox {
-	if options.Floating == 0 {
-		options.Floating = 4
-	}
-	if options.Attempts == 0 {
-		options.Attempts = 5
-	}
+	options.Floating, options.Attempts = cmp.Or(options.Floating, 4), cmp.Or(options.Attempts, 5)
 	return &Outbox{
 		options: options,
 		buckets: map[string]*bucket{},
