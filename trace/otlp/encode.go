@@ -16,56 +16,10 @@ import (
 // Resource says whose spans they are.
 type Resource struct{ Version string }
 
-// The message, as
+// An object of the message, as
 // https://github.com/open-telemetry/opentelemetry-proto/blob/main/opentelemetry/proto/trace/v1/trace.proto
 // has it: ids in hex, and 64-bit numbers as text.
-type (
-	request struct {
-		ResourceSpans []resourceSpans `json:"resourceSpans"`
-	}
-	resourceSpans struct {
-		Resource   attributes   `json:"resource"`
-		ScopeSpans []scopeSpans `json:"scopeSpans"`
-		SchemaURL  string       `json:"schemaUrl"`
-	}
-	attributes struct {
-		Attributes []attribute `json:"attributes"`
-	}
-	scopeSpans struct {
-		Scope     scope  `json:"scope"`
-		Spans     []span `json:"spans"`
-		SchemaURL string `json:"schemaUrl"`
-	}
-	scope struct {
-		Name    string `json:"name"`
-		Version string `json:"version,omitempty"`
-	}
-	span struct {
-		TraceID    string      `json:"traceId"`
-		SpanID     string      `json:"spanId"`
-		Parent     string      `json:"parentSpanId,omitempty"`
-		Flags      int         `json:"flags"`
-		Name       string      `json:"name"`
-		Kind       trace.Kind  `json:"kind"`
-		Start      string      `json:"startTimeUnixNano"`
-		End        string      `json:"endTimeUnixNano"`
-		Attributes []attribute `json:"attributes"`
-		Status     *status     `json:"status,omitempty"`
-	}
-	status struct {
-		Code    int    `json:"code"`
-		Message string `json:"message,omitempty"`
-	}
-	attribute struct {
-		Key   string `json:"key"`
-		Value value  `json:"value"`
-	}
-	value struct {
-		String *string `json:"stringValue,omitempty"`
-		Int    *string `json:"intValue,omitempty"`
-		Bool   *bool   `json:"boolValue,omitempty"`
-	}
-)
+type object map[string]any
 
 const (
 	sampled   = 1 // of the W3C's trace flags
@@ -74,14 +28,16 @@ const (
 
 // Encode writes spans as one request, without a line end in it.
 func Encode(r Resource, spans []trace.Span) []byte {
-	out := scopeSpans{Scope: scope{Name: "nod", Version: r.Version}, SchemaURL: trace.Schema, Spans: make([]span, 0, len(spans))}
+	list := make([]object, 0, len(spans))
 	for _, s := range spans {
-		out.Spans = append(out.Spans, encode(s))
+		list = append(list, encode(s))
 	}
-	raw, err := json.Marshal(request{[]resourceSpans{{
-		Resource:   attributes{encodeAttrs([]trace.Attr{{Key: "service.name", Value: "nod"}, {Key: "service.version", Value: r.Version}})},
-		ScopeSpans: []scopeSpans{out},
-		SchemaURL:  trace.Schema,
+	raw, err := json.Marshal(object{"resourceSpans": []object{{
+		"resource":  object{"attributes": []object{attribute("service.name", "nod"), attribute("service.version", r.Version)}},
+		"schemaUrl": trace.Schema,
+		"scopeSpans": []object{{
+			"scope": object{"name": "nod", "version": r.Version}, "schemaUrl": trace.Schema, "spans": list,
+		}},
 	}}})
 	if err != nil {
 		panic(err) // these types can all be written
@@ -89,35 +45,34 @@ func Encode(r Resource, spans []trace.Span) []byte {
 	return raw
 }
 
-func encode(s trace.Span) span {
-	out := span{
-		TraceID: hex.EncodeToString(s.Trace[:]), SpanID: hex.EncodeToString(s.ID[:]), Flags: sampled, Name: s.Name, Kind: s.Kind,
-		Start: strconv.FormatInt(s.Start.UnixNano(), 10), End: strconv.FormatInt(s.End.UnixNano(), 10), Attributes: encodeAttrs(s.Attrs),
+func encode(s trace.Span) object {
+	attrs := make([]object, 0, len(s.Attrs)+1)
+	for _, a := range s.Attrs {
+		attrs = append(attrs, attribute(a.Key, a.Value))
+	}
+	out := object{
+		"traceId": hex.EncodeToString(s.Trace[:]), "spanId": hex.EncodeToString(s.ID[:]), "flags": sampled, "name": s.Name, "kind": s.Kind,
+		"startTimeUnixNano": strconv.FormatInt(s.Start.UnixNano(), 10), "endTimeUnixNano": strconv.FormatInt(s.End.UnixNano(), 10),
 	}
 	if s.Parent != [8]byte{} {
-		out.Parent = hex.EncodeToString(s.Parent[:])
+		out["parentSpanId"] = hex.EncodeToString(s.Parent[:])
 	}
 	if s.Error != "" {
-		out.Status = &status{Code: codeError, Message: s.Error}
-		out.Attributes = append(out.Attributes, encodeAttrs([]trace.Attr{{Key: trace.ErrorType, Value: s.Error}})...)
+		out["status"] = object{"code": codeError, "message": s.Error}
+		attrs = append(attrs, attribute(trace.ErrorType, s.Error))
 	}
+	out["attributes"] = attrs
 	return out
 }
 
-func encodeAttrs(attrs []trace.Attr) []attribute {
-	out := make([]attribute, 0, len(attrs)+1)
-	for _, a := range attrs {
-		var v value
-		switch x := a.Value.(type) {
-		case string:
-			v.String = &x
-		case int64:
-			text := strconv.FormatInt(x, 10)
-			v.Int = &text
-		case bool:
-			v.Bool = &x
-		}
-		out = append(out, attribute{a.Key, v})
+// attribute is one of the kinds of value that a span's has.
+func attribute(key string, v any) object {
+	kind := "stringValue"
+	switch x := v.(type) {
+	case int64:
+		kind, v = "intValue", strconv.FormatInt(x, 10)
+	case bool:
+		kind = "boolValue"
 	}
-	return out
+	return object{"key": key, "value": object{kind: v}}
 }
