@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"nod/chat"
+	"nod/edits"
 	"nod/llm"
 	"nod/llm/args"
 	"nod/memory"
@@ -137,9 +138,9 @@ func (d *Difference) compare() {
 		d.weight += weight
 	}
 	names, whole := func(c Call) string { return c.Name }, Call.String
-	if n := distance(d.Old.Calls, d.New.Calls, names); n > 0 {
+	if n := apartBy(d.Old.Calls, d.New.Calls, names); n > 0 {
 		what("calls", 100*n)
-	} else if n := distance(d.Old.Calls, d.New.Calls, whole); n > 0 {
+	} else if n := apartBy(d.Old.Calls, d.New.Calls, whole); n > 0 {
 		what("arguments", 30*n)
 	}
 	if !maps.Equal(d.Old.asked, d.New.asked) || d.Old.Asked != d.New.Asked || d.Old.Unasked != d.New.Unasked {
@@ -152,26 +153,15 @@ func (d *Difference) compare() {
 
 func apart(a, b int) int { return max(a-b, b-a) }
 
-// distance is how many calls have to be added, left out or replaced to make one
-// list of the other.
-func distance(a, b []Call, key func(Call) string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range a {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range b {
-			replaced := corner
-			if key(a[i]) != key(b[j]) {
-				replaced++
-			}
-			corner = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+// apartBy is how many calls have to be changed to make one list of the other.
+func apartBy(a, b []Call, key func(Call) string) int {
+	keys := func(calls []Call) (out []string) {
+		for _, c := range calls {
+			out = append(out, key(c))
 		}
+		return out
 	}
-	return row[len(b)]
+	return edits.Between(keys(a), keys(b))
 }
 
 // unlike is how many of 100 words of two texts are in one of them only.

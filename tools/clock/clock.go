@@ -15,6 +15,7 @@ import (
 	"time"
 	_ "time/tzdata" // so that zones are known on machines that have no list of them
 
+	"nod/edits"
 	"nod/llm"
 	"nod/tools"
 )
@@ -162,7 +163,7 @@ func nearZones(key string) string {
 	var all []candidate
 	for _, z := range zones() {
 		city := z.key[strings.LastIndexByte(z.key, '/')+1:]
-		d := min(distance(key, city), distance(key, z.key))
+		d := min(edits.Letters(key, city), edits.Letters(key, z.key))
 		if strings.Contains(z.key, key) && len(key) > 2 {
 			d = 0
 		}
@@ -179,29 +180,6 @@ func nearZones(key string) string {
 		return "use a name like Europe/Berlin, the largest city of the zone, or an offset like UTC+2"
 	}
 	return "near are " + strings.Join(out, ", ")
-}
-
-// distance is how many letters have to change to make b of a (Levenshtein).
-func distance(a, b string) int {
-	if len(a) > 40 {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }
 
 // cities are places that people ask for and that have no zone of their name.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"nod/edits"
 )
 
 // Protocol is how the model speaks of thoughts and actions.
@@ -104,9 +106,9 @@ func nearest(written string, known []string) string {
 	}
 	written = strings.ToLower(strings.ReplaceAll(written, "-", "_"))
 	best := slices.MinFunc(known, func(a, b string) int {
-		return cmp.Compare(distance(written, a), distance(written, b))
+		return cmp.Compare(edits.Letters(written, a), edits.Letters(written, b))
 	})
-	if distance(written, best) > max(1, len(best)/3) {
+	if edits.Letters(written, best) > max(1, len(best)/3) {
 		return ""
 	}
 	return best
@@ -118,30 +120,4 @@ func didYouMean(written string, known []string) string {
 		return "; did you mean " + n + "?"
 	}
 	return ""
-}
-
-// distance counts the letters to insert, remove, replace or swap with the next
-// in order to turn a into b.
-func distance(a, b string) int {
-	var before []int
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		next := make([]int, len(b)+1)
-		next[0] = i
-		for j := 1; j <= len(b); j++ {
-			replaced := row[j-1]
-			if a[i-1] != b[j-1] {
-				replaced++
-			}
-			next[j] = min(row[j]+1, next[j-1]+1, replaced)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				next[j] = min(next[j], before[j-2]+1)
-			}
-		}
-		before, row = row, next
-	}
-	return row[len(b)]
 }
