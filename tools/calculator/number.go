@@ -29,7 +29,7 @@ var (
 
 func context10(precision uint32) *apd.Context {
 	c := apd.BaseContext.WithPrecision(precision)
-	c.MaxExponent, c.MinExponent = largestPower, -largestPower
+	c.MaxExponent, c.MinExponent = largestPower-1, -largestPower
 	c.Rounding = apd.RoundHalfUp
 	return c
 }

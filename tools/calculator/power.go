@@ -56,22 +56,6 @@ func verified(out, x *number, inverse func(*number) (*number, error)) *number {
 	return out
 }
 
-// powerOfTen estimates log10 |x|, near enough to tell whether a result would
-// be too large.
-func powerOfTen(x *number) float64 {
-	var m apd.Decimal
-	if _, err := context10(16).Round(&m, &x.Decimal); err != nil {
-		return math.Inf(1)
-	}
-	exponent := m.Exponent
-	m.Exponent, m.Negative = 0, false
-	f, err := m.Float64()
-	if err != nil {
-		return math.Inf(1)
-	}
-	return math.Log10(f) + float64(exponent)
-}
-
 // largestExponent is the largest exponent. Beyond it, only a base so near to 1
 // gives a result at all that its last digits would be noise.
 const largestExponent = 1_000_000_000_000
@@ -92,12 +76,6 @@ func power(x []*number) (*number, error) {
 	if err != nil || math.Abs(e) > largestExponent {
 		return nil, fmt.Errorf("the exponent is beyond %d", int64(largestExponent))
 	}
-	switch size := powerOfTen(base) * e; {
-	case size >= largestPower:
-		return nil, errLarge
-	case size <= -largestPower:
-		return nil, errSmall
-	}
 	if n, err := exponent.Int64(); err == nil {
 		return integerPower(base, n)
 	}
@@ -115,7 +93,12 @@ func power(x []*number) (*number, error) {
 func integerPower(base *number, n int64) (*number, error) {
 	if n < 0 {
 		p, err := integerPower(base, -n)
-		if err != nil {
+		switch {
+		case errors.Is(err, errLarge):
+			return nil, errSmall
+		case errors.Is(err, errSmall):
+			return nil, errLarge
+		case err != nil:
 			return nil, err
 		}
 		return divide([]*number{integer(1), p})
@@ -132,12 +115,6 @@ func integerPower(base *number, n int64) (*number, error) {
 }
 
 func exponential(x []*number) (*number, error) {
-	switch f, err := x[0].Float64(); {
-	case err != nil && !x[0].Negative, f >= largestPower*math.Ln10:
-		return nil, errLarge
-	case err != nil, f <= -largestPower*math.Ln10:
-		return nil, errSmall
-	}
 	if x[0].IsZero() {
 		return integer(1), nil
 	}
@@ -183,25 +160,44 @@ const floatDigits = 15
 // largestAngle keeps enough digits of an angle once whole turns are taken off.
 var largestAngle = apd.New(1, 15)
 
-// circle gives sine, cosine and tangent of an angle.
-func circle(x *number) (sin, cos, tan float64, err error) {
-	var turn, angle, size apd.Decimal
-	if size.Abs(&x.Decimal); size.Cmp(largestAngle) > 0 {
-		return 0, 0, 0, errors.New("the angle is larger than 10^15")
+// circular makes a function of an angle, of its sine and of its cosine.
+func circular(of func(angle, sin, cos float64) float64) operation {
+	return func(x []*number) (*number, error) {
+		var turn, angle, size apd.Decimal
+		if size.Abs(&x[0].Decimal); size.Cmp(largestAngle) > 0 {
+			return nil, errors.New("the angle is larger than 10^15")
+		}
+		if _, err := roughly.Mul(&turn, &pi.Decimal, apd.New(2, 0)); err != nil {
+			return nil, fmt.Errorf("measure the circle: %w", err)
+		}
+		if c, err := roughly.Rem(&angle, &x[0].Decimal, &turn); err != nil {
+			return nil, inWords(c, err)
+		}
+		f, err := angle.Float64()
+		if err != nil {
+			return nil, errors.New("the angle is too close to 0")
+		}
+		value := of(f, snap(math.Sin(f), f), snap(math.Cos(f), 1))
+		if math.IsInf(value, 0) {
+			return nil, errors.New("it is not defined there")
+		}
+		return fromFloat(value)
 	}
-	if _, err := roughly.Mul(&turn, &pi.Decimal, apd.New(2, 0)); err != nil {
-		return 0, 0, 0, fmt.Errorf("measure the circle: %w", err)
-	}
-	if c, err := roughly.Rem(&angle, &x.Decimal, &turn); err != nil {
-		return 0, 0, 0, inWords(c, err)
-	}
-	f, err := angle.Float64()
-	if err != nil {
-		return 0, 0, 0, errors.New("the angle is too close to 0")
-	}
-	sin, cos = math.Sincos(f)
-	return snap(sin, f), snap(cos, 1), math.Tan(f), nil
 }
+
+var (
+	sine    = circular(func(_, sin, _ float64) float64 { return sin })
+	cosine  = circular(func(_, _, cos float64) float64 { return cos })
+	tangent = circular(func(angle, sin, cos float64) float64 {
+		switch {
+		case sin == 0:
+			return 0
+		case cos == 0:
+			return math.Inf(1)
+		}
+		return math.Tan(angle)
+	})
+)
 
 // snap takes for zero what is zero but for the last binary digit.
 func snap(value, angle float64) float64 {
@@ -209,35 +205,6 @@ func snap(value, angle float64) float64 {
 		return 0
 	}
 	return value
-}
-
-func sine(x []*number) (*number, error) {
-	sin, _, _, err := circle(x[0])
-	if err != nil {
-		return nil, err
-	}
-	return fromFloat(sin)
-}
-
-func cosine(x []*number) (*number, error) {
-	_, cos, _, err := circle(x[0])
-	if err != nil {
-		return nil, err
-	}
-	return fromFloat(cos)
-}
-
-func tangent(x []*number) (*number, error) {
-	sin, cos, tan, err := circle(x[0])
-	switch {
-	case err != nil:
-		return nil, err
-	case cos == 0:
-		return nil, errors.New("it is not defined there")
-	case sin == 0:
-		return fromFloat(0)
-	}
-	return fromFloat(tan)
 }
 
 // inverse makes a function of one that gives an angle.
