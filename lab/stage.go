@@ -74,9 +74,7 @@ func (s *stage) append(bodies ...memory.Body) {
 		switch b := b.(type) {
 		case memory.Opened:
 			s.opened = true
-		case memory.Failed:
-			s.over, s.draft = true, ""
-		case memory.Stopped:
+		case memory.Failed, memory.Stopped:
 			s.over, s.draft = true, ""
 		case memory.Ended:
 			s.over = true

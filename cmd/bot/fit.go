@@ -85,6 +85,11 @@ func (k *kit) leaveOut(server string, list []tools.Tool, why string) error {
 	}
 	k.list = slices.DeleteFunc(k.list, func(t tools.Tool) bool { return k.mcp.Server(t.Name) == server })
 	k.left = append(k.left, offTool{server, why})
+	return k.rebox()
+}
+
+// rebox puts the tools that there are now into a new box.
+func (k *kit) rebox() error {
 	box, err := tools.NewBox(k.list...)
 	if err != nil {
 		return err

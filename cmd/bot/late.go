@@ -68,11 +68,8 @@ func (k *kit) renew(cfg *config.Config) error {
 	}
 	k.left = nil
 	k.serve(cfg)
-	box, err := tools.NewBox(k.list...)
-	if err != nil {
+	if err := k.rebox(); err != nil {
 		return fmt.Errorf("take up the tools of an mcp server: %w", err)
 	}
-	box.Mask = k.box.Mask
-	k.box = box
 	return nil
 }

@@ -51,6 +51,12 @@ func (m *Model) learn(f *failure, req request) bool {
 	if found == 0 {
 		return m.shun(f, req.Tools)
 	}
+	m.note(found)
+	return true
+}
+
+// note keeps limits, and logs those that were not known.
+func (m *Model) note(found limits) {
 	m.mu.Lock()
 	fresh := found &^ m.known
 	m.known |= found
@@ -60,18 +66,13 @@ func (m *Model) learn(f *failure, req request) bool {
 			m.o.Logger.Info("model limit learnt", "limit", name)
 		}
 	}
-	return true
 }
 
 // heard takes note of a model that made calls although none might be made.
 func (m *Model) heard(resp llm.Response, req request) {
-	if !req.NoCalls || len(resp.Calls) == 0 || len(req.Tools) == 0 || req.lim.has(heedless) {
-		return
+	if req.NoCalls && len(resp.Calls) > 0 && len(req.Tools) > 0 {
+		m.note(heedless)
 	}
-	m.mu.Lock()
-	m.known |= heedless
-	m.mu.Unlock()
-	m.o.Logger.Info("model limit learnt", "limit", limitNames[heedless])
 }
 
 // sent says which limits the refused call could have run into.

@@ -209,32 +209,21 @@ func plain(raw []byte) []byte {
 	return raw
 }
 
-// mostLine is the longest line of an export: a checkpoint names every thread.
-const mostLine = 1 << 30
-
 func lines(r io.ReadSeeker, f func(n int, raw []byte)) error {
 	if _, err := r.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("read the export: %w", err)
 	}
-	s := bufio.NewScanner(r)
-	s.Buffer(make([]byte, 64<<10), mostLine)
-	s.Split(splitLines)
-	for n := 1; s.Scan(); n++ {
-		f(n, plain(s.Bytes()))
+	in := bufio.NewReaderSize(r, 64<<10)
+	for n := 1; ; n++ {
+		raw, err := in.ReadBytes('\n') // a checkpoint names every thread, in one line
+		if len(raw) > 0 {
+			f(n, plain(bytes.TrimSuffix(raw, []byte("\n"))))
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the export: %w", err)
+		}
 	}
-	if err := s.Err(); err != nil {
-		return fmt.Errorf("read the export: %w", err)
-	}
-	return nil
-}
-
-// splitLines is bufio.ScanLines, which would take a carriage return away.
-func splitLines(data []byte, atEOF bool) (int, []byte, error) {
-	if i := bytes.IndexByte(data, '\n'); i >= 0 {
-		return i + 1, data[:i], nil
-	}
-	if atEOF && len(data) > 0 {
-		return len(data), data, nil
-	}
-	return 0, nil, nil
 }

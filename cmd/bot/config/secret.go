@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"reflect"
+	"strconv"
 	"strings"
 )
 
@@ -46,14 +47,11 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString is the redaction, for %#v.
-func (s Secret) GoString() string { return `"` + s.String() + `"` }
-
 // Format writes the redaction, whatever the verb.
 func (s Secret) Format(f fmt.State, verb rune) {
 	text := s.String()
 	if verb == 'q' || verb == 'v' && f.Flag('#') {
-		text = s.GoString()
+		text = strconv.Quote(text)
 	}
 	_, _ = io.WriteString(f, text)
 }
@@ -61,14 +59,8 @@ func (s Secret) Format(f fmt.State, verb rune) {
 // LogValue is the redaction, for log/slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalJSON writes the redaction.
-func (s Secret) MarshalJSON() ([]byte, error) { return []byte(s.GoString()), nil }
-
-// MarshalText writes the redaction.
+// MarshalText writes the redaction, in JSON and YAML too.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// MarshalYAML writes the redaction.
-func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 
 // Secrets gives the values that the file names as secret, wherever they stand in
 // it, so that they can be looked for in what leaves the program.
