@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -222,7 +223,7 @@ func (c *completion) echo(calls []llm.Call) llm.Echo {
 			e.Extra = append(e.Extra, part.extra)
 		}
 	}
-	if !e.extras() {
+	if !slices.ContainsFunc(e.Extra, present) {
 		e.Extra = nil
 	}
 	return e.pack(c.most)

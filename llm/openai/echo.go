@@ -50,7 +50,7 @@ func (m *Model) echoed(msg llm.Message, lim limits) *echo {
 
 // pack writes an echo, if there is anything in it; one that is too big is none.
 func (e echo) pack(most int) llm.Echo {
-	if len(e.Fields) == 0 && len(e.Items) == 0 && !e.extras() {
+	if len(e.Fields) == 0 && len(e.Items) == 0 && !slices.ContainsFunc(e.Extra, present) {
 		return nil
 	}
 	raw, err := json.Marshal(e)
@@ -58,15 +58,6 @@ func (e echo) pack(most int) llm.Echo {
 		return nil
 	}
 	return raw
-}
-
-func (e echo) extras() bool {
-	for _, one := range e.Extra {
-		if present(one) {
-			return true
-		}
-	}
-	return false
 }
 
 // reasoned gathers what of a completion goes into its echo.

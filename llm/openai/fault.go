@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -125,12 +126,7 @@ func (e wireError) words() string {
 
 func (e wireError) says(oneOf ...string) bool {
 	words := e.words()
-	for _, s := range oneOf {
-		if strings.Contains(words, s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(oneOf, func(s string) bool { return strings.Contains(words, s) })
 }
 
 // word is what a code is: one word for programs, never a text.

@@ -6,6 +6,7 @@ package tokens
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -74,10 +75,5 @@ var (
 )
 
 func oneOf(model string, beginnings []string) bool {
-	for _, b := range beginnings {
-		if strings.HasPrefix(model, b) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(model, b) })
 }

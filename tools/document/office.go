@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/xuri/excelize/v2"
@@ -105,7 +106,7 @@ func (d *docx) start(t xml.StartElement) {
 		d.cells++
 		d.inCell = 0
 	case "p":
-		if d.within("tc") && d.inCell > 0 {
+		if slices.Contains(d.stack, "tc") && d.inCell > 0 {
 			d.out.WriteByte(' ')
 		}
 		d.inCell++
@@ -127,22 +128,13 @@ func (d *docx) heading(t xml.StartElement) {
 
 func (d *docx) end(name string) {
 	switch {
-	case name == "p" && !d.within("tc"):
+	case name == "p" && !slices.Contains(d.stack, "tc"):
 		d.out.WriteString("\n\n")
 	case name == "tr":
 		d.out.WriteByte('\n')
 	case name == "tbl":
 		d.out.WriteByte('\n')
 	}
-}
-
-func (d *docx) within(name string) bool {
-	for _, open := range d.stack {
-		if open == name {
-			return true
-		}
-	}
-	return false
 }
 
 // readXLSX makes CSV of each sheet of a workbook.

@@ -238,23 +238,19 @@ const (
 // channels lists the ids of channels in which a card stands too.
 func (a Approvals) channels() (ids []string) {
 	for _, word := range a.Notify {
-		if id, ok := strings.CutPrefix(word, notifyChannel); ok && !slices.Contains(ids, id) {
+		if id, ok := strings.CutPrefix(word, notifyChannel); ok {
 			ids = append(ids, id)
 		}
 	}
-	return ids
+	return distinct(ids)
 }
 
 // Channels lists the ids of all channels in which cards stand too.
 func (c *Config) Channels() (ids []string) {
 	for _, r := range c.rules() {
-		for _, id := range r.approvals.channels() {
-			if !slices.Contains(ids, id) {
-				ids = append(ids, id)
-			}
-		}
+		ids = append(ids, r.approvals.channels()...)
 	}
-	return ids
+	return distinct(ids)
 }
 
 // Direct says whether cards stand in direct conversations too.
