@@ -6,14 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/internal/fakediscord"
-	"nod/internal/ledger"
 )
 
 // What asks for an approval overtakes the answers that wait for a channel's limit,
@@ -32,18 +30,14 @@ func TestCardsOvertakeAnswers(t *testing.T) {
 		}
 		return err
 	}
+	hold := make(chan struct{})
+	o.fake.Inject(fakediscord.Fault{Route: "POST /channels/{channel}/messages", Times: answers, Hold: hold})
 	for i := range answers {
 		th := begin()
 		g.Go(func() error { return say(th, answer("a", fmt.Sprint("answer ", i))) })
 	}
-	deadline := time.After(ledger.Longest)
-	for tick := time.NewTicker(time.Millisecond); o.a.Depth()["answer"] < answers*2/3; {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("no answers wait: %v", o.a.Depth())
-		}
-	}
+	o.until("answers wait", func() bool { return o.a.Depth()["answer"] >= answers*2/3 })
+	close(hold)
 	th := begin()
 	asks := []chat.Step{{Calls: []chat.ToolCall{{ID: "c-7", Tool: "deploy", State: chat.CallAsking}}}}
 	if err := say(th, chat.Post{Key: "s", Steps: &chat.Steps{Turn: "1", Items: asks}}); err != nil {

@@ -30,6 +30,8 @@ type Fault struct {
 	Global     bool          // the 429 is for the whole bot
 	Hang       bool          // no answer ever comes
 	Cut        bool          // the connection ends without an answer
+
+	Hold <-chan struct{} // no failure: it is taken once that is closed
 }
 
 // Injected is a fault that was added.

@@ -156,7 +156,15 @@ func (s *Server) handle(route string, h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q := &request{Request: r, route: route, headers: w.Header()}
 		bad := q.read()
-		if f := s.takeFault(route, s.where(r)); f != nil {
+		f := s.takeFault(route, s.where(r))
+		if f != nil && f.Hold != nil {
+			select {
+			case <-f.Hold:
+			case <-s.done:
+			}
+			f = nil
+		}
+		if f != nil {
 			s.suffer(q, h, f.After && bad == nil, f.Status)
 			s.fail(w, r, f)
 			return
