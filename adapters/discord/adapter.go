@@ -27,11 +27,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nod/chat"
+	"nod/chat/bounded"
 	"nod/chat/catchup"
 	forms "nod/chat/form"
 	"nod/chat/inbound"
 	"nod/chat/outbox"
-	"nod/chat/recent"
 	"nod/chat/retry"
 )
 
@@ -102,10 +102,10 @@ type Adapter struct {
 	working  working
 	remarks  remarks
 	drawn    outbox.Versions
-	shown    recent.Map[chat.MessageRef, string] // what messages of steps show: a change that nobody could see is left out
+	shown    bounded.Map[chat.MessageRef, string] // what messages of steps show: a change that nobody could see is left out
 	asides   asides
 	cards    forms.Shown
-	wondered recent.Map[clickOn, bool] // who was asked what was wrong with an answer
+	wondered bounded.Map[clickOn, bool] // who was asked what was wrong with an answer
 	votes    *catchup.Votes
 	turns    turns
 	heard    *catchup.Heard
@@ -148,11 +148,11 @@ func New(o Options) (*Adapter, error) {
 	o = o.withDefaults()
 	a := &Adapter{
 		o: o, log: o.Logger, rest: newREST(o), turns: newTurns(),
-		asides: asides{targets: recent.Map[string, message]{Most: mostClicks}}, homes: &homes{queue: make(chan opening, mostAtOnce)}, lanes: inbound.NewLanes(mostAtOnce), clicks: clicks{slots: make(chan struct{}, mostClicks)},
+		asides: asides{targets: bounded.Map[string, message]{Most: mostClicks}}, homes: &homes{queue: make(chan opening, mostAtOnce)}, lanes: inbound.NewLanes(mostAtOnce), clicks: clicks{slots: make(chan struct{}, mostClicks)},
 		working: working{at: map[chat.ThreadID]*sign{}}, remarks: remarks{last: map[string]*time.Timer{}, away: map[string]func(){}},
 	}
 	a.atlas = newAtlas(a.self.who)
-	a.heard = catchup.NewHeard(a.marks, catchup.LookBack, o.Now)
+	a.heard = catchup.NewHeard(o.Inbox.Watermarks, Platform, catchup.LookBack, o.Now)
 	a.gap.heard = a.heard
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
 	failed := func(err error) { a.log.Warn("look for what was missed", "error", err) }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -167,11 +166,6 @@ func (a *Adapter) remember(ctx context.Context) {
 	if err := a.heard.Note(ctx); err != nil {
 		a.log.Warn("note how far threads were heard", "error", err)
 	}
-}
-
-// marks lists how far threads are heard.
-func (a *Adapter) marks(ctx context.Context, since time.Time, most int) iter.Seq2[chat.Watermark, error] {
-	return a.o.Inbox.Watermarks(ctx, Platform, since, most)
 }
 
 // missed asks for a look at what was missed. It doesn't wait for it.

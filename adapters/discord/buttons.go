@@ -10,8 +10,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
+	"nod/chat/bounded"
 	"nod/chat/inbound"
-	"nod/chat/recent"
 )
 
 // Buttons stand for the emoji of an approval, and for the word that stops a turn:
@@ -220,9 +220,9 @@ func fieldOf(raw json.RawMessage) string {
 // asides are clicks and commands whose answer may still be said to one person
 // alone, and what came along with some.
 type asides struct {
-	last    recent.Map[clickOn, aside]
-	targets recent.Map[string, message]  // of message commands
-	along   recent.Map[string, *message] // by interaction, whose question is put with it; nil once it is
+	last    bounded.Map[clickOn, aside]
+	targets bounded.Map[string, message]  // of message commands
+	along   bounded.Map[string, *message] // by interaction, whose question is put with it; nil once it is
 }
 
 type aside struct {

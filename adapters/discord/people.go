@@ -12,8 +12,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
+	"nod/chat/bounded"
 	"nod/chat/outbox"
-	"nod/chat/recent"
 )
 
 // This file says who is heard: the members of servers that are served, as far as
@@ -29,8 +29,8 @@ const (
 // that they are not served.
 type acquaintances struct {
 	mu      sync.Mutex
-	members recent.Map[string, known] // by guild and person
-	told    recent.Map[string, time.Time]
+	members bounded.Map[string, known] // by guild and person
+	told    bounded.Map[string, time.Time]
 	guilds  []string // that are served
 	asked   time.Time
 }

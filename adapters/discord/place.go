@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"nod/chat"
+	"nod/chat/bounded"
 	"nod/chat/markdown"
 	"nod/chat/outbox"
-	"nod/chat/recent"
 	"nod/chat/retry"
 )
 
@@ -26,8 +26,8 @@ type home struct {
 // homes knows which conversations are chains of replies, and which messages
 // stand in them. A thread needs no note: the atlas has it.
 type homes struct {
-	flat   recent.Map[place, bool]
-	places recent.Map[string, place] // by message
+	flat   bounded.Map[place, bool]
+	places bounded.Map[string, place] // by message
 	join   singleflight.Group
 	queue  chan opening // threads to make beside whatever else happens
 }

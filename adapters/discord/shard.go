@@ -160,7 +160,7 @@ func (s *shard) connect(parent context.Context) error {
 		return err
 	}
 	c.seq.Store(s.seq) // what came last, also before anything comes
-	stop := context.AfterFunc(parent, func() { c.close(closeToResume, parent.Err()) })
+	stop := context.AfterFunc(parent, func() { c.close(parent.Err()) })
 	defer stop()
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
@@ -172,7 +172,7 @@ func (s *shard) connect(parent context.Context) error {
 	if s.session != "" {
 		patience = s.a.o.Greet
 	}
-	greeting := time.AfterFunc(patience, func() { c.close(closeToResume, errNotReady) })
+	greeting := time.AfterFunc(patience, func() { c.close(errNotReady) })
 	defer greeting.Stop()
 	return s.read(parent, c, greeting) // events outlive the connection
 }
@@ -226,7 +226,7 @@ func (s *shard) read(ctx context.Context, c *conn, greeting *time.Timer) error {
 		case opDispatch:
 			if p.Type == "RESUMED" && s.taken.Unlooked { // only a new session tells of the channels to look in
 				s.forget()
-				c.close(closeToResume, errReconnect)
+				c.close(errReconnect)
 				return errReconnect
 			}
 			if s.dispatch(ctx, p) {
@@ -237,13 +237,13 @@ func (s *shard) read(ctx context.Context, c *conn, greeting *time.Timer) error {
 		case opAck:
 			c.acked.Store(true)
 		case opReconnect:
-			c.close(closeToResume, errReconnect)
+			c.close(errReconnect)
 			return errReconnect
 		case opInvalid:
 			if string(p.Data) != "true" {
 				s.forget()
 			}
-			c.close(closeToResume, errInvalid)
+			c.close(errInvalid)
 			return errInvalid
 		}
 	}

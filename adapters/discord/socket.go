@@ -76,19 +76,20 @@ func dial(ctx context.Context, address string) (*conn, error) {
 
 // end closes what is left, and waits for the heartbeat to stop.
 func (c *conn) end() {
-	c.close(closeToResume, websocket.ErrCloseSent)
+	c.close(websocket.ErrCloseSent)
 	c.work.Wait()
 }
 
-// close ends the connection from this side, for a reason, once.
-func (c *conn) close(code int, why error) {
+// close ends the connection from this side, for a reason, once. The code leaves the
+// session to the next connection, or the next process.
+func (c *conn) close(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.why != nil {
 		return
 	}
 	c.why = why
-	_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(time.Second))
+	_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(closeToResume, ""), time.Now().Add(time.Second))
 	_ = c.ws.Close()
 }
 
@@ -103,7 +104,7 @@ func (c *conn) hello() (time.Duration, error) {
 		Interval int64 `json:"heartbeat_interval"`
 	}
 	if p.Op == opReconnect { // also before anything else
-		c.close(closeToResume, errReconnect)
+		c.close(errReconnect)
 		return 0, errReconnect
 	}
 	if p.Op != opHello || json.Unmarshal(p.Data, &h) != nil || h.Interval < 1 {
@@ -158,7 +159,7 @@ func (c *conn) pulse() {
 		seq = n
 	}
 	if err := c.send(opHeartbeat, seq); err != nil {
-		c.close(closeToResume, err)
+		c.close(err)
 	}
 }
 
@@ -172,7 +173,7 @@ func (c *conn) beat(ctx context.Context, every time.Duration) {
 			return
 		}
 		if !c.acked.Swap(false) {
-			c.close(closeToResume, errZombie)
+			c.close(errZombie)
 			return
 		}
 		c.pulse()

@@ -28,11 +28,11 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"nod/chat"
+	"nod/chat/bounded"
 	"nod/chat/catchup"
 	forms "nod/chat/form"
 	"nod/chat/inbound"
 	"nod/chat/outbox"
-	"nod/chat/recent"
 	"nod/chat/retry"
 )
 
@@ -91,17 +91,17 @@ type Adapter struct {
 	sockets sync.WaitGroup // those that are read
 
 	names    names
-	groups   recent.Map[string, group]
+	groups   bounded.Map[string, group]
 	lanes    *inbound.Lanes
 	working  *working
-	titles   recent.Map[chat.ThreadID, string] // what threads are about, until their sessions are made
+	titles   bounded.Map[chat.ThreadID, string] // what threads are about, until their sessions are made
 	hurry    hurry
 	order    order
-	denials  recent.Map[clicked, denial]
-	denied   recent.Map[clicked, bool] // who was asked why
+	denials  bounded.Map[clicked, denial]
+	denied   bounded.Map[clicked, bool] // who was asked why
 	cards    forms.Shown
-	asked    recent.Map[clicked, bool]           // who was asked what was wrong with an answer
-	parts    recent.Map[chat.MessageRef, string] // of the messages of long answers the first one's timestamp, as far as this process posted them
+	asked    bounded.Map[clicked, bool]           // who was asked what was wrong with an answer
+	parts    bounded.Map[chat.MessageRef, string] // of the messages of long answers the first one's timestamp, as far as this process posted them
 	drawn    outbox.Versions
 	looks    *catchup.Looks // for messages
 	recounts *catchup.Looks // for votes
@@ -127,7 +127,7 @@ func New(o Options) (*Adapter, error) {
 	app := o
 	app.BotToken = o.AppToken
 	a.app = newWeb(app)
-	a.heard, a.listened = catchup.NewHeard(a.marks, catchup.LookBack, o.Now), catchup.NewListened(o.Inbox, listenedNote, o.Now)
+	a.heard, a.listened = catchup.NewHeard(o.Inbox.Watermarks, Platform, catchup.LookBack, o.Now), catchup.NewListened(o.Inbox, listenedNote, o.Now)
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
 	failed := func(err error) { a.log.Warn("look for what was missed", "error", err) }
 	a.looks = catchup.NewLooks(a.backfill, failed, lookAgain)

@@ -3,7 +3,6 @@ package slack
 import (
 	"context"
 	"errors"
-	"iter"
 	"net/url"
 	"slices"
 	"strconv"
@@ -66,11 +65,6 @@ func (a *Adapter) listening(ctx context.Context) {
 	if err := a.listened.Note(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		a.log.Warn("note that somebody listens", "error", err)
 	}
-}
-
-// marks lists how far threads are heard.
-func (a *Adapter) marks(ctx context.Context, since time.Time, most int) iter.Seq2[chat.Watermark, error] {
-	return a.o.Inbox.Watermarks(ctx, Platform, since, most)
 }
 
 // missed asks for a look at what was missed. It doesn't wait for it.

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nod/chat"
+	"nod/chat/bounded"
 	"nod/chat/outbox"
-	"nod/chat/recent"
 )
 
 // names remembers what ids are called, for a while and for so many: a name
 // that changed is noticed within the hour.
 type names struct {
 	now  func() time.Time
-	had  recent.Map[string, named]
+	had  bounded.Map[string, named]
 	join flights
 }
 

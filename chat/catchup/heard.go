@@ -29,10 +29,11 @@ import (
 // noted then: once the bot is connected again, newer events move the threads'
 // watermarks past the gap and would hide it.
 type Heard struct {
-	list func(ctx context.Context, since time.Time, most int) iter.Seq2[chat.Watermark, error]
-	back time.Duration
-	now  func() time.Time
-	one  singleflight.Group // listing of all threads, which takes a while where there are very many
+	list     Watermarks
+	platform string
+	back     time.Duration
+	now      func() time.Time
+	one      singleflight.Group // listing of all threads, which takes a while where there are very many
 
 	mu    sync.Mutex
 	marks []chat.Watermark
@@ -57,10 +58,13 @@ const mostHeard = 20_000
 // apart is how far the clock of the store and this one may be from each other.
 const apart = 5 * time.Minute
 
-// NewHeard makes a Heard that asks list how far the threads are heard now in which
-// something was since a time, so many at most; it looks so far back.
-func NewHeard(list func(ctx context.Context, since time.Time, most int) iter.Seq2[chat.Watermark, error], back time.Duration, now func() time.Time) *Heard {
-	return &Heard{list: list, back: back, now: now}
+// Watermarks says how far the threads of a platform are heard now in which something was
+// since a time, so many at most.
+type Watermarks = func(ctx context.Context, platform string, since time.Time, most int) iter.Seq2[chat.Watermark, error]
+
+// NewHeard makes a Heard that asks list, and looks so far back.
+func NewHeard(list Watermarks, platform string, back time.Duration, now func() time.Time) *Heard {
+	return &Heard{list: list, platform: platform, back: back, now: now}
 }
 
 // Note notes at the beginning of a gap how far all threads are heard, unless
@@ -180,7 +184,7 @@ func (h *Heard) Open() bool {
 // There will be about as many as room.
 func (h *Heard) since(ctx context.Context, then time.Time, room int) ([]chat.Watermark, error) {
 	marks := make([]chat.Watermark, 0, room)
-	for m, err := range h.list(ctx, then, mostHeard) {
+	for m, err := range h.list(ctx, h.platform, then, mostHeard) {
 		if err != nil {
 			return nil, fmt.Errorf("list threads: %w", err)
 		}

@@ -21,7 +21,7 @@ type store struct {
 	listed int // marks, the last time
 }
 
-func (s *store) list(_ context.Context, since time.Time, most int) iter.Seq2[chat.Watermark, error] {
+func (s *store) list(_ context.Context, _ string, since time.Time, most int) iter.Seq2[chat.Watermark, error] {
 	return func(yield func(chat.Watermark, error) bool) {
 		s.listed = 0
 		for _, m := range s.marks {
@@ -47,7 +47,7 @@ func (s *store) set(marks ...chat.Watermark) { s.marks = marks }
 
 // heard looks back to the beginning, from so many minutes behind it.
 func heard(s *store, minutes int64) *Heard {
-	return NewHeard(s.list, time.Duration(minutes)*time.Minute, func() time.Time { return time.Unix(60*minutes, 0) })
+	return NewHeard(s.list, "", time.Duration(minutes)*time.Minute, func() time.Time { return time.Unix(60*minutes, 0) })
 }
 
 func upTo(t *testing.T, h *Heard, want ...chat.Watermark) {
@@ -111,11 +111,11 @@ func TestHeardSince(t *testing.T) {
 func TestHeardAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, lists := &store{marks: []chat.Watermark{mark("a", 1)}}, 0
-		h := NewHeard(func(ctx context.Context, since time.Time, most int) iter.Seq2[chat.Watermark, error] {
+		h := NewHeard(func(ctx context.Context, _ string, since time.Time, most int) iter.Seq2[chat.Watermark, error] {
 			lists++
 			time.Sleep(time.Second)
-			return s.list(ctx, time.Time{}, most)
-		}, time.Hour, time.Now)
+			return s.list(ctx, "", time.Time{}, most)
+		}, "", time.Hour, time.Now)
 		go func() { _, _ = h.UpTo(t.Context()) }()
 		synctest.Wait()
 		if err := h.Note(t.Context()); err != nil || !h.Open() {
@@ -132,7 +132,7 @@ func TestHeardAtOnce(t *testing.T) {
 func TestHeardPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{marks: []chat.Watermark{mark("a", 1)}}
-		h := NewHeard(func(ctx context.Context, _ time.Time, most int) iter.Seq2[chat.Watermark, error] {
+		h := NewHeard(func(ctx context.Context, _ string, _ time.Time, most int) iter.Seq2[chat.Watermark, error] {
 			took := time.After(time.Minute)
 			select {
 			case <-took:
@@ -140,8 +140,8 @@ func TestHeardPatience(t *testing.T) {
 			case <-ctx.Done():
 				s.err = ctx.Err()
 			}
-			return s.list(ctx, time.Time{}, most)
-		}, time.Hour, time.Now)
+			return s.list(ctx, "", time.Time{}, most)
+		}, "", time.Hour, time.Now)
 		note := func() error {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
@@ -221,10 +221,10 @@ func TestHeardWaitsForNobody(t *testing.T) {
 		s.marks = append(s.marks, mark(fmt.Sprint(i), int64(i)))
 	}
 	var h *Heard
-	h = NewHeard(func(ctx context.Context, since time.Time, most int) iter.Seq2[chat.Watermark, error] {
+	h = NewHeard(func(ctx context.Context, _ string, since time.Time, most int) iter.Seq2[chat.Watermark, error] {
 		h.Open() // takes the lock
-		return s.list(ctx, since, most)
-	}, time.Hour, func() time.Time { return time.Unix(0, 0) })
+		return s.list(ctx, "", since, most)
+	}, "", time.Hour, func() time.Time { return time.Unix(0, 0) })
 	if err := h.Note(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -4,13 +4,13 @@ import (
 	"strings"
 
 	"nod/chat"
-	"nod/chat/recent"
+	"nod/chat/bounded"
 )
 
 // Shown remembers the approvals that wait and that this process drew: a form has to
 // open faster than a store may answer.
 type Shown struct {
-	of recent.Map[shownCall, chat.Approval]
+	of bounded.Map[shownCall, chat.Approval]
 }
 
 type shownCall struct {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"nod/chat"
-	"nod/chat/recent"
+	"nod/chat/bounded"
 )
 
 // PriorityOf says how important a post is.
@@ -57,7 +57,7 @@ func (o *Outbox) DepthByName() map[string]int {
 // Versions knows the newest version that was drawn of each message, so that an
 // edit that comes late never replaces a newer one. The zero Versions is ready.
 type Versions struct {
-	seen recent.Map[chat.MessageRef, uint64]
+	seen bounded.Map[chat.MessageRef, uint64]
 }
 
 // Newer notes a version and says whether it may be drawn: it is none that is

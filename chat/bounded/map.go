@@ -1,7 +1,7 @@
-// Package recent remembers what came last in bounded room. The one idea is that such
+// Package bounded remembers what came last in bounded room. The one idea is that such
 // a memory only saves work: a [Map] that is full forgets everything, and its owner has
 // to do right without it.
-package recent
+package bounded
 
 import (
 	"cmp"

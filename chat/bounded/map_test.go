@@ -1,15 +1,15 @@
-package recent_test
+package bounded_test
 
 import (
 	"sync"
 	"testing"
 
-	"nod/chat/recent"
+	"nod/chat/bounded"
 )
 
 // A full map forgets everything but what comes now.
 func TestMap(t *testing.T) {
-	m := recent.Map[int, string]{Most: 2}
+	m := bounded.Map[int, string]{Most: 2}
 	if _, ok := m.Get(1); ok {
 		t.Error("an empty map remembers")
 	}
@@ -35,7 +35,7 @@ func TestMap(t *testing.T) {
 
 // Many may remember at once, and the room stays bounded.
 func TestBound(t *testing.T) {
-	m := recent.Map[int, bool]{Most: 10}
+	m := bounded.Map[int, bool]{Most: 10}
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() { m.Add(i) })
