@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -176,7 +177,7 @@ func (c Case) judge(out Outcome) string {
 		}
 	}
 	if ok, _ := regexp.MatchString(c.Expect.Answer, out.Answer); !ok {
-		return fmt.Sprintf("the answer does not match %q: %s", c.Expect.Answer, orNone(clip(out.Answer)))
+		return fmt.Sprintf("the answer does not match %q: %s", c.Expect.Answer, cmp.Or(clip(out.Answer), "none"))
 	}
 	if c.MaxCost > 0 && out.Cost > c.MaxCost {
 		return fmt.Sprintf("it costs %.6g, and may cost %.6g", out.Cost, c.MaxCost)
@@ -201,7 +202,7 @@ func called(calls []Call) string {
 	for _, c := range calls {
 		list = append(list, chat.Exact(clip(c.String())))
 	}
-	return orNone(strings.Join(list, "; "))
+	return cmp.Or(strings.Join(list, "; "), "none")
 }
 
 // Disliked makes cases of the recorded turns of a thread that got 👎, with the calls

@@ -294,25 +294,18 @@ func (d *Difference) text(b *strings.Builder, mode Mode) {
 			for _, c := range side.calls {
 				list = append(list, chat.Exact(clip(c.String())))
 			}
-			fmt.Fprintf(b, "  %s calls: %s\n", side.word, orNone(strings.Join(list, "; ")))
+			fmt.Fprintf(b, "  %s calls: %s\n", side.word, cmp.Or(strings.Join(list, "; "), "none"))
 		}
 	}
 	if slices.Contains(d.What, "approvals") {
 		fmt.Fprintf(b, "  asked %d instead of %d; unasked %d instead of %d\n", d.New.Asked, d.Old.Asked, d.New.Unasked, d.Old.Unasked)
 	}
 	if slices.Contains(d.What, "answer") {
-		fmt.Fprintf(b, "  old answer: %s\n  new answer: %s\n", orNone(clip(d.Old.Answer)), orNone(clip(d.New.Answer)))
+		fmt.Fprintf(b, "  old answer: %s\n  new answer: %s\n", cmp.Or(clip(d.Old.Answer), "none"), cmp.Or(clip(d.New.Answer), "none"))
 	}
 	if mode != Rules && d.Old.Tokens != d.New.Tokens {
 		fmt.Fprintf(b, "  tokens: %d in, %d out instead of %d in, %d out\n", d.New.Tokens.Input, d.New.Tokens.Output, d.Old.Tokens.Input, d.Old.Tokens.Output)
 	}
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "none"
-	}
-	return text
 }
 
 func plural(n int, word string) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
@@ -117,11 +118,7 @@ func tellReport(out io.Writer, r audit.Report) error {
 	if len(r.Faults) > 0 {
 		return errNotWhole
 	}
-	key := r.Key
-	if key == "" {
-		key = "none"
-	}
-	_, err := fmt.Fprintf(out, "whole: %d lines, %d threads, key %s\n", r.Lines, r.Threads, key)
+	_, err := fmt.Fprintf(out, "whole: %d lines, %d threads, key %s\n", r.Lines, r.Threads, cmp.Or(r.Key, "none"))
 	return err
 }
 

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -64,12 +65,8 @@ func (c *calls) add(pieces []wireCall, offered []llm.Tool) {
 			*c = append(*c, call)
 		}
 		touched[call] = true
-		if call.id == "" {
-			call.id = p.ID
-		}
-		if call.name == "" {
-			call.name = p.Function.Name
-		}
+		call.id = cmp.Or(call.id, p.ID)
+		call.name = cmp.Or(call.name, p.Function.Name)
 		if present(p.Extra) {
 			call.extra = p.Extra
 		}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -141,11 +142,7 @@ func (c *completion) take(ch choice) {
 			continue
 		}
 		c.back.add(m)
-		thought := m.ReasoningContent.said()
-		if thought == "" {
-			thought = m.Reasoning.said()
-		}
-		c.say("", thought+m.Content.thought)
+		c.say("", cmp.Or(m.ReasoningContent.said(), m.Reasoning.said())+m.Content.thought)
 		c.say(c.think.feed(m.Content.text))
 		c.say(m.Refusal.text, "")
 		for i := range m.Calls {
@@ -265,9 +262,7 @@ func (u usage) count() llm.Usage {
 		Prompt: int(u.Prompt), Cached: int(u.PromptDetails.Cached),
 		Completion: int(u.Completion), Reasoning: int(u.CompletionDetails.Reasoning),
 	}
-	if out.Cached == 0 {
-		out.Cached = int(u.CacheHit)
-	}
+	out.Cached = cmp.Or(out.Cached, int(u.CacheHit))
 	if out.Reasoning > 0 && int(u.Total) == out.Prompt+out.Completion+out.Reasoning { // xAI counts it apart
 		out.Completion += out.Reasoning
 	}

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -209,9 +210,7 @@ func (e wireError) misspoke() bool { return e.Code == "tool_use_failed" }
 // refusal is an answer with an error's status.
 func refusal(status int, said wireError) *failure {
 	f := &failure{said: said, public: llm.Error{Status: status, Message: said.Message}, again: said.misspoke()}
-	if f.public.Message == "" {
-		f.public.Message = strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
-	}
+	f.public.Message = cmp.Or(f.public.Message, strings.TrimSpace(strconv.Itoa(status)+" "+http.StatusText(status)))
 	f.public.Fault = faultOf(status, said)
 	f.public.Code = said.code()
 	return f

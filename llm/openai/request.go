@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 
@@ -131,9 +132,7 @@ func pictures(msg llm.Message, lim limits) (text string, urls []string) {
 		}
 		urls = append(urls, "data:"+img.MediaType+";base64,"+base64.StdEncoding.EncodeToString(img.Data))
 	}
-	if text == "" {
-		text = nothing
-	}
+	text = cmp.Or(text, nothing)
 	return text, urls
 }
 

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -83,9 +84,7 @@ func (k *Keeper) Begin(ctx context.Context) error {
 			k.last.Epoch = max(k.last.Epoch, p.Epoch)
 		}
 	}
-	if k.last.Epoch == 0 {
-		k.last.Epoch = 1
-	}
+	k.last.Epoch = cmp.Or(k.last.Epoch, 1)
 	heads, err := headsOf(ctx, k.Store)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@
 package chart
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -285,9 +286,7 @@ func parseDate(text string) (float64, bool) {
 // nameOf makes a file's name of a title.
 func nameOf(title string) string {
 	name := tools.PlainName(strings.ToLower(title))
-	if name == "" {
-		name = "chart"
-	}
+	name = cmp.Or(name, "chart")
 	return strings.Trim(name[:min(len(name), 50)], "-.") + ".png"
 }
 
@@ -303,11 +302,7 @@ func (c chart) summary(file string) string {
 				low, high, n = math.Min(low, v), math.Max(high, v), n+1
 			}
 		}
-		name := s.name
-		if name == "" {
-			name = "y"
-		}
-		fmt.Fprintf(&b, "\n%s: %d values from %s to %s", name, n, strconv.FormatFloat(low, 'g', 8, 64), strconv.FormatFloat(high, 'g', 8, 64))
+		fmt.Fprintf(&b, "\n%s: %d values from %s to %s", cmp.Or(s.name, "y"), n, strconv.FormatFloat(low, 'g', 8, 64), strconv.FormatFloat(high, 'g', 8, 64))
 		if gaps := len(s.y) - n; gaps > 0 {
 			fmt.Fprintf(&b, ", %d gaps", gaps)
 		}

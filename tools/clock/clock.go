@@ -2,6 +2,7 @@
 package clock
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -65,9 +66,7 @@ func tell(t time.Time, zone string) string {
 	year, week := t.ISOWeek()
 	abbreviation, _ := t.Zone()
 	offset := "UTC" + t.Format("-07:00")
-	if zone == "" {
-		zone = "the machine's"
-	}
+	zone = cmp.Or(zone, "the machine's")
 	summer := ""
 	if t.IsDST() {
 		summer = ", daylight saving time"

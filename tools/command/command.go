@@ -4,6 +4,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -134,15 +135,9 @@ func withDefaults(c Options) Options {
 	if len(c.Parameters) == 0 {
 		c.Parameters = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 	}
-	if c.Output == "" {
-		c.Output = OutputText
-	}
-	if c.Timeout == 0 {
-		c.Timeout = 30 * time.Second
-	}
-	if c.Risk == "" {
-		c.Risk = tools.Ask
-	}
+	c.Output = cmp.Or(c.Output, OutputText)
+	c.Timeout = cmp.Or(c.Timeout, 30*time.Second)
+	c.Risk = cmp.Or(c.Risk, tools.Ask)
 	return c
 }
 

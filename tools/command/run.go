@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -155,9 +156,7 @@ func (c *command) result(p process, state *os.ProcessState, open bool) (llm.Resu
 		}
 	}
 	r.Text = strings.TrimSuffix(r.Text, "\n")
-	if r.Text == "" {
-		r.Text = "exit status 0, no output"
-	}
+	r.Text = cmp.Or(r.Text, "exit status 0, no output")
 	return r, nil
 }
 

@@ -271,7 +271,9 @@ func (p paper) matches(words []string) (first []lineMatch, total, best int) {
 		for _, w := range words {
 			if strings.Contains(lower, w) {
 				held++
-				word = longer(word, w)
+				if len(w) > len(word) {
+					word = w
+				}
 			}
 		}
 		if held > best {
@@ -286,13 +288,6 @@ func (p paper) matches(words []string) (first []lineMatch, total, best int) {
 		at = next
 	}
 	return first, total, best
-}
-
-func longer(a, b string) string {
-	if len(b) > len(a) {
-		return b
-	}
-	return a
 }
 
 // place finds a word in a line. Lower case can have another length than the

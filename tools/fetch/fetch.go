@@ -2,6 +2,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -190,8 +191,6 @@ func fileName(u *url.URL, extension string) string {
 		base = strings.TrimSuffix(base, old)
 	}
 	base = tools.PlainName(base)
-	if base == "" {
-		base = "page"
-	}
+	base = cmp.Or(base, "page")
 	return base[:min(len(base), 60)] + extension
 }

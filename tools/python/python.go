@@ -18,6 +18,7 @@
 package python
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -58,14 +59,14 @@ type waits struct {
 var usual = waits{start: 20 * time.Second, trial: time.Minute, write: 5 * time.Second, exit: time.Second, end: 5 * time.Second, freeze: 1000}
 
 func (o Options) withDefaults() Options {
-	def(&o.Timeout, 20*time.Second)
-	def(&o.Memory, 512<<20)
-	def(&o.Disk, 64<<20)
-	def(&o.Idle, 10*time.Minute)
-	def(&o.Keep, 7*24*time.Hour)
-	def(&o.Most, 8)
-	def(&o.answer, time.Second)
-	def(&o.waits, usual)
+	o.Timeout = cmp.Or(o.Timeout, 20*time.Second)
+	o.Memory = cmp.Or(o.Memory, 512<<20)
+	o.Disk = cmp.Or(o.Disk, 64<<20)
+	o.Idle = cmp.Or(o.Idle, 10*time.Minute)
+	o.Keep = cmp.Or(o.Keep, 7*24*time.Hour)
+	o.Most = cmp.Or(o.Most, 8)
+	o.answer = cmp.Or(o.answer, time.Second)
+	o.waits = cmp.Or(o.waits, usual)
 	if o.after == nil {
 		o.after = time.After
 	}
@@ -76,13 +77,6 @@ func (o Options) withDefaults() Options {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return o
-}
-
-func def[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // New makes the tool when the sandbox holds, which it tries out. An error with a

@@ -4,6 +4,7 @@ package python
 
 import (
 	"bytes"
+	stdcmp "cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,9 +106,9 @@ var long = waits{patience, patience, patience, patience, patience, 100_000}
 // started makes a Python that waits for slow machines.
 func started(t *testing.T, o Options) *Python {
 	t.Helper()
-	def(&o.Timeout, patience)
-	def(&o.answer, patience)
-	def(&o.waits, long)
+	o.Timeout = stdcmp.Or(o.Timeout, patience)
+	o.answer = stdcmp.Or(o.answer, patience)
+	o.waits = stdcmp.Or(o.waits, long)
 	p, err := New(t.Context(), o)
 	if errors.Is(err, errForbidden) {
 		t.Skipf("SANDBOX NOT TESTED: this machine's kernel forbids it: %v", err)

@@ -63,7 +63,7 @@ func (p *Python) run(ctx context.Context, in tools.Input) (llm.Result, error) {
 	name := folderName(in.Thread)
 	s, err := p.enter(ctx, name)
 	if err != nil {
-		return failed("python was not run: it was stopped before it began"), err
+		return tools.Failed("python was not run: it was stopped before it began"), err
 	}
 	defer p.leave(name, s)
 	f, err := openFolder(filepath.Join(p.threads(), name), p.box.give)
@@ -89,7 +89,7 @@ func (p *Python) perform(ctx context.Context, s *session, f *folder, in tools.In
 		}
 	}
 	if notes, err = p.renew(ctx, s, f, notes); err != nil {
-		return failed("python was not run: its sandbox did not start; other code won't help"), err
+		return tools.Failed("python was not run: its sandbox did not start; other code won't help"), err
 	}
 	before, _, err := f.list()
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *Python) perform(ctx context.Context, s *session, f *folder, in tools.In
 			return llm.Result{}, err
 		}
 		if notes, err = p.renew(ctx, s, f, notes); err != nil {
-			return failed("python was not run: its sandbox did not start; other code won't help"), err
+			return tools.Failed("python was not run: its sandbox did not start; other code won't help"), err
 		}
 		end = s.i.call(ctx, code, p.limits(f))
 	}
@@ -228,7 +228,7 @@ func (p *Python) finish(ctx context.Context, s *session, f *folder, end ending, 
 	r.text = s.i.outputNow()
 	if end.lost != "" {
 		if err := p.lose(s, f, end, &r); err != nil {
-			return failed("python was ended: %s", end.lost), err
+			return tools.Failed("python was ended: %s", end.lost), err
 		}
 	} else {
 		f.note.Names = variables(end.answer.Names)
@@ -330,8 +330,4 @@ func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return line
-}
-
-func failed(format string, a ...any) llm.Result {
-	return llm.Result{Text: fmt.Sprintf(format, a...), Failed: true}
 }

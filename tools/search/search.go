@@ -106,16 +106,12 @@ func New(o Options) (tools.Tool, error) {
 }
 
 func newSearcher(o Options) (*searcher, error) {
-	if o.Provider == "" {
-		o.Provider = SearXNG
-	}
+	o.Provider = cmp.Or(o.Provider, SearXNG)
 	p, ok := providers[o.Provider]
 	if !ok {
 		return nil, fmt.Errorf("the provider is searxng, brave or tavily, not %q", o.Provider)
 	}
-	if o.APIURL == "" {
-		o.APIURL = p.home
-	}
+	o.APIURL = cmp.Or(o.APIURL, p.home)
 	if o.APIURL == "" {
 		return nil, fmt.Errorf("%s needs api_url, its address", o.Provider)
 	}

@@ -3,6 +3,7 @@
 package wikipedia
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -84,12 +85,8 @@ func New(o Options) ([]tools.Tool, error) {
 }
 
 func open(o Options, now func() time.Time) (*encyclopedia, error) {
-	if o.Language == "" {
-		o.Language = "en"
-	}
-	if o.APIURL == "" {
-		o.APIURL = "https://" + o.Language + ".wikipedia.org/w/api.php"
-	}
+	o.Language = cmp.Or(o.Language, "en")
+	o.APIURL = cmp.Or(o.APIURL, "https://"+o.Language+".wikipedia.org/w/api.php")
 	u, err := url.Parse(o.APIURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("api_url is no web address")
