@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,10 +156,7 @@ func (p *program) page(address string, inbox run.Inbox, term *terminal.Adapter) 
 // files is the folder for what tools make: beside the store, or where the store
 // of a chat without a file would be.
 func (p *program) files(env Env) string {
-	store := p.cfg.Store.Path
-	if store == "" {
-		store = config.Default(env.Getenv).Store.Path
-	}
+	store := cmp.Or(p.cfg.Store.Path, config.Default(env.Getenv).Store.Path)
 	return filepath.Join(filepath.Dir(store), "files")
 }
 

@@ -44,11 +44,7 @@ func Beside(key string) string { return key + ".checkpoint" }
 
 // Run keeps the log until ctx is done, and signs once more then.
 func (k *Keeper) Run(ctx context.Context) {
-	every := k.Every
-	if every <= 0 {
-		every = time.Minute
-	}
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(cmp.Or(k.Every, time.Minute))
 	defer tick.Stop()
 	k.report(k.Begin(ctx))
 	for {
