@@ -54,7 +54,7 @@ type tests struct{ *testing.M }
 func (m tests) Run() int {
 	flag.Parse()
 	if given := flag.Lookup("test.parallel"); given.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = given.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0))) // it is a number
+		_ = given.Value.Set(strconv.Itoa(8 * runtime.GOMAXPROCS(0))) // it is a number
 	}
 	defer closeBrowser()
 	return m.M.Run()

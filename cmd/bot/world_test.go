@@ -21,7 +21,7 @@ import (
 
 // patience is how long a test waits for what must happen soon; only a failing
 // test waits for it.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // place is where a message stands: the conversation that it belongs to, and the
 // message itself, as the platform names them.
