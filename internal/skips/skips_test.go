@@ -62,7 +62,6 @@ var list = map[string]struct {
 	"memory/sqlite/disk_linux_test.go":      {1, "a small disk can't be mounted", inFull},
 	"memory/sqlite/flush_test.go":           {1, "-short: fewer rounds", inFull},
 	"tools/chart/chart_test.go":             {1, "an input of the fuzzer that is none", "make fuzz"},
-	"tools/document/table_test.go":          {1, "an input of the fuzzer that is none", "make fuzz"},
 	"tools/python/python_test.go":           {1, "the kernel forbids the sandbox", deps},
 	"tools/wikipedia/wikipedia_test.go":     {1, "an input of the fuzzer that is none", "make fuzz"},
 }
