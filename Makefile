@@ -60,7 +60,6 @@ vuln: ## known vulnerabilities, where the database can be reached
 
 race: ## all tests, with the race detector, in random order
 	@.ci/race
-	go test -count=1 -run '^TestEpisodes$$' ./internal/sim  # where one thing runs at a time, which leaves the detector little to see
 
 unit: ## all tests, quickly
 	go test ./...
@@ -87,7 +86,7 @@ sim: ## plays episodes in which everything goes wrong: see internal/sim
 
 long: fuzz bench mutants ## what takes longer than make test may: hours
 	NOD_LONG=1 go test -count=1 -timeout 120m ./agent/run ./cmd/bot ./internal/crash ./memory/audit ./memory/redis  # every point of the walks
-	NOD_LONG=1 go test -count=1 -timeout 60m -run "^TestWork$$" ./adapters/... ./chat/markdown  # longer hostile texts
+	NOD_LONG=1 go test -count=1 -timeout 60m -run "^TestWork$$" ./adapters/...  # hostile texts
 	@$(MAKE) --no-print-directory sim TURNS=1000000
 	go test ./agent -run 'Approvals|Grants|Forbidden' -rapid.checks=100000 -timeout 60m
 	go test ./agent -run 'Prompt|StablePrefix|Trim' -rapid.checks=10000 -turns=3000 -timeout 60m

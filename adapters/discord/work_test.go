@@ -66,6 +66,7 @@ func TestDialectSmall(t *testing.T) {
 // What is drawn for Discord, and read from it, is work that grows with the length of
 // a text, whatever stands in it.
 func TestWork(t *testing.T) {
+	work.Long(t)
 	t.Parallel()
 	covered := []string{"nod/adapters/discord", "nod/chat/...", "github.com/yuin/goldmark/...", "regexp"}
 	work.Linear(t, covered, work.Bound{Statements: 9000, Bytes: 6000, Do: func(text string) {

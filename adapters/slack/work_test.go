@@ -11,6 +11,7 @@ import (
 // What is drawn for Slack, and read from it, is work that grows with the length of a
 // text, whatever stands in it.
 func TestWork(t *testing.T) {
+	work.Long(t)
 	t.Parallel()
 	covered := []string{"nod/adapters/slack", "nod/chat/...", "github.com/yuin/goldmark/...", "regexp"}
 	work.Linear(t, covered, work.Bound{Size: 32 << 10, Statements: 9000, Bytes: 6000, Do: func(text string) {

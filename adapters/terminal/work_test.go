@@ -11,6 +11,7 @@ import (
 // What is drawn for a terminal is work that grows with the length of a text, whatever
 // stands in it.
 func TestWork(t *testing.T) {
+	work.Long(t)
 	t.Parallel()
 	covered := []string{"nod/adapters/terminal", "nod/chat/...", "charm.land/lipgloss/v2", "github.com/charmbracelet/x/ansi/...", "regexp"}
 	work.Linear(t, covered, work.Bound{Statements: 4000, Bytes: 4000, Do: func(text string) {

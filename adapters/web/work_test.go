@@ -13,6 +13,7 @@ import (
 // What is drawn for a browser is work that grows with the length of a text, whatever
 // stands in it.
 func TestWork(t *testing.T) {
+	work.Long(t)
 	t.Parallel()
 	covered := []string{"nod/adapters/web/...", "nod/chat/...", "github.com/yuin/goldmark/...", "regexp"}
 	work.Linear(t, covered, work.Bound{Statements: 4000, Bytes: 4000, Do: func(text string) {

@@ -137,7 +137,7 @@ func walk(t *testing.T, stores Stores, play turn) {
 		if all[phase] < 6 {
 			t.Errorf("only %d boundaries on the way to %q: the walk does not see the turn", all[phase], phase)
 		}
-		for _, n := range Points(all[phase], 5) {
+		for _, n := range Points(all[phase], 4) {
 			t.Run(fmt.Sprint(phase, " ", n), func(t *testing.T) {
 				t.Parallel()
 				walkOne(t, stores(t), play, phase, n)

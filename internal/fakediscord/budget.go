@@ -5,23 +5,27 @@ import "time"
 // allowance is how many sessions may be begun, and when there is a new one.
 type allowance struct {
 	left   int
-	renews time.Time // zero: a day from now, whenever that is
+	lasts  time.Duration // from when the bot first asks; 0: a day from now, whenever that is
+	renews time.Time
 }
 
-// AllowIdentifies leaves the bot so many sessions to begin for so long; after that
-// it may begin a day's number. Whoever begins one more loses the token, and all
+// AllowIdentifies leaves the bot so many sessions to begin, until so long after it
+// first asks; after that it may begin a day's number. Whoever begins one more loses the token, and all
 // sessions.
 func (s *Server) AllowIdentifies(n int, lasts time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sessionsLeft = allowance{n, s.now().Add(lasts)}
+	s.sessionsLeft = allowance{left: n, lasts: lasts}
 }
 
 // startLimit is what the bot is told of the sessions that it may begin.
 func (s *Server) startLimit() object {
 	resets := 24 * time.Hour
-	if !s.sessionsLeft.renews.IsZero() {
-		resets = s.sessionsLeft.renews.Sub(s.now())
+	if l := &s.sessionsLeft; l.lasts > 0 {
+		if l.renews.IsZero() {
+			l.renews = s.now().Add(l.lasts)
+		}
+		resets = l.renews.Sub(s.now())
 	}
 	if resets <= 0 {
 		s.sessionsLeft, resets = allowance{left: identifiesADay}, 24*time.Hour

@@ -28,7 +28,7 @@ func TestEpisodes(t *testing.T) {
 func TestSameSeedSameWorld(t *testing.T) {
 	seeds := uint64(10)
 	if testing.Short() || raced {
-		seeds = 4
+		seeds = 2
 	}
 	for seed := range seeds {
 		var one, two bytes.Buffer

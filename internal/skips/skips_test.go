@@ -49,7 +49,7 @@ var list = map[string]struct {
 	"internal/redistest/redistest.go":       {2, "NOD_NO_REDIS is set by hand", deps},
 	"internal/script/cards.go":              {1, "an input of the fuzzer that is none", "make fuzz"},
 	"internal/sim/sim_test.go":              {2, "-short, or raced: fewer episodes", "make test, without the detector"},
-	"internal/work/work.go":                 {3, "-short: none; without NOD_LONG: shorter texts", long},
+	"internal/work/work.go":                 {4, "-short: none; of the adapters: minutes", long},
 	"llm/args/fuzz_test.go":                 {1, "no recorded exchanges", beside},
 	"llm/openai/fuzz_test.go":               {1, "an input of the fuzzer that is none", "make fuzz"},
 	"llm/openai/replay_test.go":             {1, "no recordings", beside},

@@ -26,7 +26,7 @@ import (
 
 // Size is about how many bytes the texts have, where a bound says nothing else. What
 // looks at the rest of a text at each place does 8,000 statements a byte, or copies so
-// many bytes. With NOD_LONG=1, as in make long, texts are twice as long.
+// many bytes.
 const Size = 16 << 10
 
 // hopeless is for all texts together: what grows with the square would go on for
@@ -45,13 +45,12 @@ type Bound struct {
 	Bytes      int // allocated
 }
 
-// size is how long the texts are.
-func (b Bound) size() int {
-	size := cmp.Or(b.Size, Size)
-	if os.Getenv("NOD_LONG") != "" {
-		size *= 2
+// Long skips a test of a package whose texts take minutes: make long.
+func Long(t *testing.T) {
+	t.Helper()
+	if os.Getenv("NOD_LONG") == "" {
+		t.Skip("minutes: make long")
 	}
-	return size
 }
 
 // Linear tests that bounds are kept to, whatever the text. The statements that count are
@@ -64,7 +63,7 @@ func Linear(t *testing.T, covered []string, bounds ...Bound) {
 		if _, err := fmt.Sscan(nrs, &b, &text); err != nil {
 			t.Fatal(err)
 		}
-		on(Hostile[text].Of(bounds[b].size()), bounds[b].Do)
+		on(Hostile[text].Of(cmp.Or(bounds[b].Size, Size)), bounds[b].Do)
 		return
 	}
 	if testing.Short() {
@@ -96,7 +95,7 @@ func (b Bound) check(t *testing.T, text Text, program *exec.Cmd, nrs string) {
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", text.Name, err, out)
 	}
-	size := len(text.Of(b.size()))
+	size := len(text.Of(cmp.Or(b.Size, Size)))
 	statements, bytes := statements(t, counts)/size, allocated(t, string(out))/size
 	t.Logf("%s: %d statements and %d bytes a byte", text.Name, statements, bytes)
 	if statements > b.Statements || bytes > b.Bytes {
