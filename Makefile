@@ -47,8 +47,7 @@ AXE := .deps/node_modules/axe-core
 tidy: ## go.mod says exactly what is used
 	go mod tidy -diff
 
-lint: ## vet, formatting and the linters of .golangci.yml
-	go vet ./...
+lint: ## vet (govet among the linters), formatting and the linters of .golangci.yml
 	go vet -tags demo ./cmd/bot
 	$(TOOL) golangci-lint run --allow-parallel-runners ./...
 
