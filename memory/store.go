@@ -86,7 +86,7 @@ type Store interface {
 	//
 	// ErrFenced is final. After any other error the run is still held, and the
 	// same commit may be tried again, for hours if need be: it is done once.
-	// What is committed survives a power cut as far as the store can see to that.
+	// A commit survives a power cut as far as the store can see to that.
 	Commit(ctx context.Context, run *Run, bodies ...Body) (arrived []Entry, err error)
 
 	// Finish releases the thread, to be woken at wakeAt (never, when zero) or

@@ -68,7 +68,7 @@ var list = map[string]struct {
 
 var place = regexp.MustCompile(`\b[tb]\.Skip(f|Now)?\(|testing\.Short\(\)|Getenv\("NOD_(LONG|NO_REDIS)"\)`)
 
-// Whatever is left out somewhere stands in the list, and nothing else does.
+// The list names each place that skips, and nothing else.
 func TestSkips(t *testing.T) {
 	found, want := map[string]int{}, map[string]int{}
 	for file, l := range list {

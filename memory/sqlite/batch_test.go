@@ -107,7 +107,7 @@ func TestCloseBesideWriters(t *testing.T) {
 	}
 }
 
-// What arrives in the transaction in which a thread is let go wakes it again.
+// A message in the transaction that releases a thread wakes it again.
 func TestLetGoAndWoken(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{})

@@ -351,7 +351,7 @@ func failingFlush(t *testing.T, n int, drops, killed bool, checkpoint int) (more
 	return more
 }
 
-// What is put while a transaction is under way is flushed once.
+// Entries that are put during a transaction share one flush.
 func TestPutsShareAFlush(t *testing.T) {
 	t.Parallel()
 	c := (&cache{files: map[string]*cached{}}).next(t, true)

@@ -15,8 +15,8 @@ import (
 	"nod/chat"
 )
 
-// What a single key demands stands in the tags of its field, and both the program and
-// the schema that editors use read it there:
+// The tags of a field hold the demands on its key, and both the program and
+// the schema that editors use read them there:
 //
 //	schema   min=, max= and more= of a number, a size or a length of time, positive of
 //	         a length of time, filled of a text, some of a list, and the name of a form
