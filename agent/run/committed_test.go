@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,13 +113,13 @@ func TestStepsAreFound(t *testing.T) {
 		w.model.Add("say It is noon.")
 		store := &mute{Full: full}
 		w.runner.Store, w.runner.Grace = store, time.Second
-		w.runner.Platforms["board"] = knowing{w.board, func() { store.away = true }}
+		w.runner.Platforms["board"] = knowing{w.board, func() { store.away.Store(true) }}
 		w.plays("what time is it?")
 		if got := kinds(t, full, w.thread); !strings.HasPrefix(got, "message opened step") || strings.Contains(got, "posted") {
 			t.Errorf("the store has %s", got)
 		}
 		w.runner.Platforms["board"] = w.board
-		store.away = false
+		store.away.Store(false)
 		w.start()
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -133,12 +134,12 @@ func TestStepsAreFound(t *testing.T) {
 // mute is a store that takes what arrives, and nothing that comes of it while it is away.
 type mute struct {
 	memory.Full
-	away bool
+	away atomic.Bool
 }
 
 // Commit implements memory.Store.
 func (s *mute) Commit(ctx context.Context, r *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
-	if s.away {
+	if s.away.Load() {
 		return nil, errAway
 	}
 	return s.Full.Commit(ctx, r, bodies...)
@@ -146,7 +147,7 @@ func (s *mute) Commit(ctx context.Context, r *memory.Run, bodies ...memory.Body)
 
 // Ping implements memory.Store.
 func (s *mute) Ping(ctx context.Context) error {
-	if s.away {
+	if s.away.Load() {
 		return errAway
 	}
 	return s.Full.Ping(ctx)
