@@ -156,7 +156,7 @@ func await(t *testing.T, answers <-chan chat.Post, turn int) {
 		if p.Text.Notice || !strings.Contains(p.Text.Markdown, "noon") {
 			t.Errorf("turn %d: %q", turn, p.Text.Markdown)
 		}
-	case <-time.After(time.Minute): // only a failing test waits for it
+	case <-time.After(5 * time.Minute): // only a failing test waits for it
 		t.Fatalf("turn %d was not answered", turn)
 	}
 }
