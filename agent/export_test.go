@@ -1,6 +1,10 @@
 package agent
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
 
 // Neighbours lists the rules that stand beside each other, first the one that is asked first.
 func Neighbours() (out [][2]string) {
@@ -27,5 +31,27 @@ func Watch(clash func([2]string)) (done func()) {
 			return act
 		}
 	}
+	return func() { rules = was }
+}
+
+// Swap has two neighbours, rules or groups of them, change places until done is called.
+func Swap(pair string) (done func()) {
+	was := rules
+	groups := map[string][]rule{"safety": safety, "decisions": decisions, "drawing": drawing, "progress": progress}
+	at := func(name string) (from, to int) {
+		size, first := 1, name
+		if g, ok := groups[name]; ok {
+			size, first = len(g), g[0].name
+		}
+		from = slices.IndexFunc(was, func(r rule) bool { return r.name == first })
+		return from, from + size
+	}
+	one, two, _ := strings.Cut(pair, " > ")
+	from, mid := at(one)
+	next, to := at(two)
+	if mid != next {
+		panic(pair + " are no neighbours")
+	}
+	rules = slices.Concat(was[:from], was[mid:to], was[from:mid], was[to:])
 	return func() { rules = was }
 }

@@ -3,6 +3,8 @@ package agent_test
 import (
 	"context"
 	"maps"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,6 +29,13 @@ var inOrder = map[string]string{
 	"edits > summons":   "escalate",
 	"forget > notices":  "order-forget",
 	"again > askWhy":    "order-again",
+}
+
+// groupsInOrder are the groups that stand beside each other, with such a conversation each.
+var groupsInOrder = map[string]string{
+	"safety > decisions":  "order-stop",
+	"decisions > drawing": "preview",
+	"drawing > progress":  "order-help",
 }
 
 // neverBoth are the neighbours that have nothing to say of the same log.
@@ -66,11 +75,7 @@ func TestOrder(t *testing.T) {
 	})
 	defer done()
 	for _, where = range slices.Sorted(maps.Values(inOrder)) {
-		t.Run(where, func(t *testing.T) {
-			playing.Play(t, filepath.Join("run", "testdata", where+".txtar"), func(ctx context.Context, dir string) (memory.Full, error) {
-				return sqlite.Open(ctx, filepath.Join(dir, "nod.db"), sqlite.Options{})
-			}, false)
-		})
+		t.Run(where, func(t *testing.T) { converse(t, where) })
 	}
 	where = "a crowd"
 	rapid.Check(t, func(t *rapid.T) { newCrowd(t).plays() })
@@ -90,5 +95,42 @@ func TestOrder(t *testing.T) {
 	}
 	if n := len(inOrder) + len(neverBoth) + len(theSame); n != len(agent.Neighbours()) {
 		t.Errorf("%d pairs are listed, and there are %d", n, len(agent.Neighbours()))
+	}
+}
+
+func converse(t *testing.T, name string) {
+	playing.Play(t, filepath.Join("run", "testdata", name+".txtar"), func(ctx context.Context, dir string) (memory.Full, error) {
+		return sqlite.Open(ctx, filepath.Join(dir, "nod.db"), sqlite.Options{})
+	}, false)
+}
+
+// Each conversation of the lists fails when its rules, or its groups, change places. That
+// is played in a process of its own, for here it would be this test that fails.
+func TestSwapped(t *testing.T) {
+	swapped := maps.Clone(inOrder)
+	maps.Copy(swapped, groupsInOrder)
+	const child = "NOD_TEST_SWAPPED"
+	if os.Getenv(child) != "" {
+		for pair, name := range swapped {
+			t.Run(pair, func(t *testing.T) {
+				defer agent.Swap(pair)()
+				converse(t, name)
+			})
+		}
+		return
+	}
+	for _, name := range groupsInOrder {
+		t.Run(name, func(t *testing.T) { converse(t, name) })
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestSwapped$", "-test.v")
+	cmd.Env = append(os.Environ(), child+"=1")
+	out, _ := cmd.CombinedOutput() // that it fails is what is wanted
+	for pair, name := range swapped {
+		if !strings.Contains(string(out), "--- FAIL: TestSwapped/"+strings.ReplaceAll(pair, " ", "_")+" (") {
+			t.Errorf("%s: %s does not fail when they change places", pair, name)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s", out)
 	}
 }
