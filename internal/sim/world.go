@@ -376,11 +376,11 @@ func (k *link) tell(f func()) {
 }
 
 // request has do done on another machine, and waits for what it says, or until
-// ctx is done. A process that has died asks for nothing; what it asked for before
+// ctx is done. A process that has died, or ended, asks for nothing; what it asked for before
 // may still be done.
 func (n *node) request(ctx context.Context, do func() error) error {
 	w := n.w
-	if n.p.dead {
+	if n.p.dead || n.gone {
 		runtime.Goexit()
 	}
 	if err := ctx.Err(); err != nil {
