@@ -37,21 +37,13 @@ func Watch(clash func([2]string)) (done func()) {
 // Swap has two neighbours, rules or groups of them, change places until done is called.
 func Swap(pair string) (done func()) {
 	was := rules
-	groups := map[string][]rule{"safety": safety, "decisions": decisions, "drawing": drawing, "progress": progress}
-	at := func(name string) (from, to int) {
-		size, first := 1, name
-		if g, ok := groups[name]; ok {
-			size, first = len(g), g[0].name
-		}
-		from = slices.IndexFunc(was, func(r rule) bool { return r.name == first })
-		return from, from + size
+	named := map[string][]rule{"safety": safety, "decisions": decisions, "drawing": drawing, "progress": progress}
+	for _, r := range was {
+		named[r.name] = []rule{r}
 	}
 	one, two, _ := strings.Cut(pair, " > ")
-	from, mid := at(one)
-	next, to := at(two)
-	if mid != next {
-		panic(pair + " are no neighbours")
-	}
-	rules = slices.Concat(was[:from], was[mid:to], was[from:mid], was[to:])
+	from := slices.IndexFunc(was, func(r rule) bool { return r.name == named[one][0].name })
+	to := from + len(named[one]) + len(named[two])
+	rules = slices.Concat(was[:from], named[two], named[one], was[to:])
 	return func() { rules = was }
 }

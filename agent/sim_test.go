@@ -203,6 +203,8 @@ func (s *sim) perform(act agent.Action) {
 	case agent.Edit:
 		s.shows(act.Post)
 		s.add(append([]memory.Body{memory.Posted{Key: act.Key}}, act.Then...)...)
+	case agent.AskWhy:
+		s.add(memory.Posted{Key: act.Key})
 	case agent.Mark:
 		s.add(memory.Seen{Message: act.Message})
 	default:
