@@ -188,7 +188,9 @@ func newStirred(t *rapid.T) *crowd {
 func (c *crowd) stirs() {
 	by, n := rapid.SampledFrom(folk).Draw(c.t, "by"), len(c.entries)
 	things := [][]memory.Body{
-		{c.text(by, "help")}, {c.text(by, "stop")}, {c.text(by, "forget")},
+		{c.text(by, "help")},
+		{c.text(by, "stop")},
+		{c.text(by, "forget")},
 		{memory.Posted{Key: fmt.Sprintf("file/%d", n), Refused: "it is too long"}},
 		{memory.Result{Call: fmt.Sprintf("%d-1-1", n), State: chat.CallDone}}, // of a call that was forgotten
 		{memory.Granted{Number: n, Tool: "act", For: time.Hour, Uses: 2}, c.text(by, fmt.Sprint("revoke ", n))},
