@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,19 +10,15 @@ import (
 	"nod/internal/fakeslack"
 )
 
-// endless is a risky command that runs until there is a file `go` beside the configuration.
+// endless is a risky command that runs until the test is over: its folder goes then, also
+// where the program is killed and leaves the command behind.
 const endless = `
     - name: deploy
       description: Deploy a service.
       parameters: {type: object, properties: {env: {type: string}}, required: [env], additionalProperties: false}
-      argv: [sh, -c, "echo deployed >> ran.txt; until [ -e go ]; do sleep 0.1; done", --, "{env}"]
+      argv: [sh, -c, "echo deployed >> ran.txt; while [ -e ran.txt ]; do sleep 0.1; done", --, "{env}"]
       timeout: 30m
 `
-
-// letGo ends what endless runs when the test is over.
-func (n *service) letGo() {
-	n.t.Cleanup(func() { _ = os.WriteFile(filepath.Join(filepath.Dir(n.file), "go"), nil, 0o600) })
-}
 
 // insist sends a signal again and again until the program ends, and says whether the
 // signal was what ended it.
@@ -53,7 +48,6 @@ func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	w := newSlackWorld(t, fakeslack.Options{NoLimits: true})
 	n := newService(t, w, frail, setup{tools: endless})
-	n.letGo()
 	p := n.spawn()
 	defer p.kill()
 	n.ready()
@@ -72,7 +66,6 @@ func TestInterruptAfterLeaving(t *testing.T) {
 	t.Parallel()
 	w := newSlackWorld(t, fakeslack.Options{NoLimits: true})
 	n := newService(t, w, frail, setup{tools: endless})
-	n.letGo()
 	cmd, out := n.command("chat")
 	typed, err := cmd.StdinPipe()
 	if err != nil {
