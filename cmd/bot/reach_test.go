@@ -20,6 +20,7 @@ func opsOf(w world) place {
 // An approval stands in a channel too, and is decided there or in the thread: once,
 // and every card says what came of it.
 func TestApprovalInAChannel(t *testing.T) {
+	t.Parallel()
 	for platform, newWorld := range map[string]func(t *testing.T) world{
 		"slack":   func(t *testing.T) world { return newSlackWorld(t, fakeslack.Options{}) },
 		"discord": func(t *testing.T) world { return newDiscordWorld(t, fakediscord.Options{}) },
@@ -35,8 +36,10 @@ func TestApprovalInAChannel(t *testing.T) {
 
 				at := w.mention("ada", "deploy prod now")
 				n.ask(at, `{"env":"prod"}`)
-				w.react("eve", n.ask(ops, `{"env":"prod"}`).place, "✅")
-				w.react("bob", n.ask(ops, `{"env":"prod"}`).place, "✅")
+				card := n.ask(ops, `{"env":"prod"}`).place
+				eventually(t, "the card is known", func() bool { return len(w.reactions(card)) == 2 })
+				w.react("eve", card, "✅")
+				w.react("bob", card, "✅")
 				n.find(at, "The tool says: deployed prod")
 				n.find(ops, "Approved by bob · done in")
 				n.find(at, "Approved by bob · done in")
@@ -91,6 +94,7 @@ func shut(w world, user string) string {
 // conversation; it is decided there or in the thread, also after a restart, and who
 // can't be written to is named in the thread.
 func TestApprovalByDirectMessage(t *testing.T) {
+	t.Parallel()
 	for platform, newWorld := range map[string]func(t *testing.T) world{
 		"slack":   func(t *testing.T) world { return newSlackWorld(t, fakeslack.Options{}) },
 		"discord": func(t *testing.T) world { return newDiscordWorld(t, fakediscord.Options{}) },
