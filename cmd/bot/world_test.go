@@ -299,13 +299,12 @@ func eventually(t testing.TB, what string, ok func() bool) {
 func within(t testing.TB, most time.Duration, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(most)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
+	// To look is work, so that a test that waits long looks more seldom.
+	for pause := 10 * time.Millisecond; !ok(); pause = min(pause+pause/16, 100*time.Millisecond) {
 		select {
 		case <-deadline:
 			t.Fatalf("waited in vain until %s", what)
-		case <-tick.C:
+		case <-time.After(pause):
 		}
 	}
 }
