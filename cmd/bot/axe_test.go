@@ -34,6 +34,7 @@ func (w *window) looked(axe, at string) {
 // Whoever hears the page, sees little of it or has no mouse can use it: nothing
 // serious is found in any state of it, light or dark, wide or narrow.
 func TestPageIsAccessible(t *testing.T) {
+	t.Parallel()
 	axe, err := os.ReadFile(axeFile)
 	if err != nil {
 		t.Skip("axe-core is not installed (make deps, where npm is); the page is not checked by it")

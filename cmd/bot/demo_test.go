@@ -11,6 +11,7 @@ import (
 // What `make demo` compiles on a fresh machine has no client of a server in it that
 // the demo does not ask: that is a sixth of the time.
 func TestDemoBuild(t *testing.T) {
+	t.Parallel()
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {
 		t.Fatal(err)

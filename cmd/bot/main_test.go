@@ -17,6 +17,7 @@ import (
 
 // The program, as somebody types it: every script is a session at a shell.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {

@@ -39,6 +39,7 @@ func shows(text string) string { return fmt.Sprintf(`document.body.innerText.inc
 // Every view of the operator's page, in a browser, with two processes on one Redis:
 // either shows what both do. It changes nothing.
 func TestOperator(t *testing.T) {
+	t.Parallel()
 	b := browser(t)
 	slack := newSlackWorld(t, fakeslack.Options{NoLimits: true})
 	addr, second := freeAddr(t), freeAddr(t)
@@ -127,6 +128,7 @@ func foreign(t *testing.T, addr string) {
 
 // An address that others could reach is a mistake in the file.
 func TestOperatorAddress(t *testing.T) {
+	t.Parallel()
 	for _, address := range []string{"0.0.0.0:8081", ":8081", "10.0.0.1:8081", "example.org:80"} {
 		n := &service{t: t, file: filepath.Join(t.TempDir(), "nod.yaml")}
 		text := fmt.Sprintf("llm: {base_url: 'http://127.0.0.1:1/v1'}\nslack: {app_token: xapp-1, bot_token: xoxb-1}\nhttp: {page: %q}\n", address)

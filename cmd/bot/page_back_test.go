@@ -4,6 +4,7 @@ import "testing"
 
 // Whoever goes back to a page is on it who they were there.
 func TestPageBack(t *testing.T) {
+	t.Parallel()
 	o := openOffice(t)
 	ada := o.visit(browser(t), "ada")
 	ada.until(`((e) => { e.value = "ben"; e.dispatchEvent(new Event("change", {bubbles: true})); return true; })(document.querySelector("#you"))`)

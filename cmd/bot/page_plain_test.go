@@ -10,6 +10,7 @@ import (
 
 // A browser that runs no script sends the page's forms as they are, and they are taken in.
 func TestPageWithoutScript(t *testing.T) {
+	t.Parallel()
 	o := openOffice(t)
 	w := o.window(browser(t))
 	if _, err := chromedp.Call(w.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {

@@ -286,6 +286,7 @@ func (w *window) open() {
 
 // A conversation with a tool, and what its steps say.
 func TestPageConversation(t *testing.T) {
+	t.Parallel()
 	o := openOffice(t)
 	ada := o.visit(browser(t), "ada")
 	ada.until(`document.querySelector("textarea").getAttribute("aria-label") === "Message"`)
@@ -310,6 +311,7 @@ func TestPageConversation(t *testing.T) {
 
 // Who wrote a message changes it, and takes it back.
 func TestPageChange(t *testing.T) {
+	t.Parallel()
 	o := openOffice(t)
 	b := browser(t)
 	ada, ben := o.visit(b, "ada"), o.visit(b, "ben")
@@ -330,6 +332,7 @@ func TestPageChange(t *testing.T) {
 
 // An answer is seen while it is written, and stands there once when it is.
 func TestPageGrows(t *testing.T) {
+	t.Parallel()
 	o := openOffice(t)
 	ada := o.visit(browser(t), "ada")
 	ada.say("what is 17% of 2340?")
@@ -347,6 +350,7 @@ func TestPageGrows(t *testing.T) {
 // A file that is attached is drawn, and the picture is seen, in a narrow window
 // as well.
 func TestPageChart(t *testing.T) {
+	t.Parallel()
 	o := openOffice(t)
 	ada := o.visit(browser(t), "ada")
 	file := filepath.Join(t.TempDir(), "visits.csv")
@@ -368,6 +372,7 @@ func TestPageChart(t *testing.T) {
 // What one person asks for is approved by another one, in another browser, and
 // what that one denies does not run.
 func TestPageApproval(t *testing.T) {
+	t.Parallel()
 	o := openOffice(t)
 	b := browser(t)
 	ada, ben := o.visit(b, "ada"), o.visit(b, "ben")
@@ -406,6 +411,7 @@ func TestPageApproval(t *testing.T) {
 // The demo shows what nod is for without any file: a risky command with a preview,
 // which somebody else has to approve.
 func TestPageDemo(t *testing.T) {
+	t.Parallel()
 	o := &office{t: t, addr: "127.0.0.1:0", state: t.TempDir()}
 	o.start()
 	t.Cleanup(func() { o.end() })
@@ -423,6 +429,7 @@ func TestPageDemo(t *testing.T) {
 // An approval outlives the program: it can be given after the next start, and by
 // the page that was open all the time.
 func TestPageRestart(t *testing.T) {
+	t.Parallel()
 	o := openOfficeAt(t, freeAddr(t)) // which is still free when it starts again
 	b := browser(t)
 	ada, ben := o.visit(b, "ada"), o.visit(b, "ben")
@@ -459,6 +466,7 @@ func shoot(w *window, name string) {
 
 // An address that others could reach is refused before anything is served.
 func TestPageAddress(t *testing.T) {
+	t.Parallel()
 	for _, address := range []string{"0.0.0.0:0", "example.org:80", ":8484", "x"} {
 		out := &buffer{}
 		env := Env{In: strings.NewReader(""), Out: out, Err: out, Getenv: func(string) (string, bool) { return "", false }}
@@ -470,6 +478,7 @@ func TestPageAddress(t *testing.T) {
 
 // Nobody comes in who has not got the link.
 func TestPageDoor(t *testing.T) {
+	t.Parallel()
 	o := openOffice(t)
 	r, err := http.Get("http://" + o.addr + "/")
 	if err != nil {

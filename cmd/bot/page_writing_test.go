@@ -8,6 +8,7 @@ import (
 // What somebody is writing in a message stays when the message is drawn anew, and what
 // is sent while something else is on its way is sent too.
 func TestPageWhileWriting(t *testing.T) {
+	t.Parallel()
 	o := openOffice(t)
 	b := browser(t)
 	ada, ben := o.visit(b, "ada"), o.visit(b, "ben")
@@ -31,6 +32,7 @@ func TestPageWhileWriting(t *testing.T) {
 // What is written while a message is on its way is sent behind it, or is still there, also
 // where the message begins a conversation of its own; what can't be sent comes back.
 func TestPageWritesOn(t *testing.T) {
+	t.Parallel()
 	o := openOffice(t)
 	ada := o.visit(browser(t), "ada")
 	const hold = `(window.held = [], window.sent = window.fetch, window.fetch = (...a) => new Promise((ok) => window.held.push(() => ok(window.sent(...a)))), true)`

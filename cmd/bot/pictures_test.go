@@ -24,6 +24,7 @@ const mostPicture = 60 << 10
 // light and in dark. `make pictures` writes them anew; else it is looked that they
 // are there, small, and shown.
 func TestPictures(t *testing.T) {
+	t.Parallel()
 	dir := "../../docs/pictures"
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 // What stands in README and docs as a file, and what is said to be done with it,
 // works. A file without a platform is one for `bot chat`, and `check` takes it.
 func TestReadmeSteps(t *testing.T) {
+	t.Parallel()
 	model := fakellm.Start(t, func(fakellm.Request) fakellm.Reply { return fakellm.Reply{Text: "hello"} })
 	secrets := map[string]string{
 		"OPENAI_API_KEY": "sk-1", "SLACK_APP_TOKEN": "xapp-1-A-1-x", "SLACK_BOT_TOKEN": "xoxb-1-x", "DISCORD_TOKEN": "MTIz.x.y",

@@ -73,6 +73,7 @@ func TestSecretsThroughTheProgram(t *testing.T) {
 
 // A key in the address of the model's endpoint is printed by nothing.
 func TestCheckPrintsNoKey(t *testing.T) {
+	t.Parallel()
 	w := newSlackWorld(t, fakeslack.Options{})
 	n := newService(t, w, func(fakellm.Request) fakellm.Reply { return fakellm.Reply{} }, setup{})
 	file := n.rewrite("key.yaml", n.llm.URL, n.llm.URL+"?key=hunter2-in-the-url")
@@ -88,6 +89,7 @@ func TestCheckPrintsNoKey(t *testing.T) {
 // What stands behind the ? of the endpoint's address goes along with each request, and
 // check asks at the same address.
 func TestCheckAsksAtTheWholeAddress(t *testing.T) {
+	t.Parallel()
 	models := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v1/models" || r.URL.RawQuery != "key=hunter2-in-the-url" {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -105,6 +107,7 @@ func TestCheckAsksAtTheWholeAddress(t *testing.T) {
 // The calls of the model go nowhere else than to the address in the file, so check does
 // not either: one that leads on, as http often does to https, is not well.
 func TestCheckFollowsNoEndpointElsewhere(t *testing.T) {
+	t.Parallel()
 	there := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("check went elsewhere") }))
 	defer there.Close()
 	here := httptest.NewServer(http.RedirectHandler(there.URL, http.StatusMovedPermanently))
@@ -121,6 +124,7 @@ func TestCheckFollowsNoEndpointElsewhere(t *testing.T) {
 // An endpoint that lists its models, and not the one in the file, may still have it under
 // another name; a misspelled one would be found with the first question only.
 func TestCheckLooksForTheModel(t *testing.T) {
+	t.Parallel()
 	for list, says := range map[string]bool{
 		`{"data":[{"id":"other"},{"id":"another"}]}`: true,
 		`{"data":[{"id":"other"},{"id":"m"}]}`:       false,

@@ -353,5 +353,6 @@ func (w *webWorld) faults() []string {
 
 // What holds on the other platforms holds on the page.
 func TestWeb(t *testing.T) {
+	t.Parallel()
 	play(t, func(t *testing.T) world { return newWebWorld(t) })
 }
