@@ -89,10 +89,10 @@ type Store interface {
 	// A commit survives a power cut as far as the store can see to that.
 	Commit(ctx context.Context, run *Run, bodies ...Body) (arrived []Entry, err error)
 
-	// Finish releases the thread, to be woken at wakeAt (never, when zero) or
-	// by the next entry. While the inbox is not empty it releases nothing and
-	// reports more: Commit again. Errors are as for Commit.
-	Finish(ctx context.Context, run *Run, wakeAt time.Time) (more bool, err error)
+	// Finish is a Commit that also releases the thread, to be woken at wakeAt
+	// (never, when zero) or by the next entry. Where something arrived with it,
+	// it releases nothing and reports more. Errors are as for Commit.
+	Finish(ctx context.Context, run *Run, wakeAt time.Time, bodies ...Body) (more bool, err error)
 
 	// Handoff releases the thread and wakes it, so that another replica goes
 	// on with it at once.

@@ -43,9 +43,9 @@ func (f *fickle) Commit(ctx context.Context, r *memory.Run, bodies ...memory.Bod
 }
 
 // Finish implements memory.Store.
-func (f *fickle) Finish(ctx context.Context, r *memory.Run, at time.Time) (bool, error) {
+func (f *fickle) Finish(ctx context.Context, r *memory.Run, at time.Time, bodies ...memory.Body) (bool, error) {
 	f.boundary()
-	more, err := f.moody.Finish(ctx, r, at)
+	more, err := f.moody.Finish(ctx, r, at, bodies...)
 	if err == nil {
 		f.boundary()
 	}

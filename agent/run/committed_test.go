@@ -52,9 +52,9 @@ func kinds(t *testing.T, store memory.Reader, thread chat.ThreadID) string {
 	return strings.Join(out, " ")
 }
 
-// A turn is committed before each thing that people see, and what is decided together is one
-// commit: beside the claim and the release two without a tool, and five with one, or six where
-// its steps stand only when its result is committed.
+// A turn is committed before each thing that people see, what is decided together is one
+// commit, and the last one is the release: beside the claim that is two without a tool, and
+// five with one, or six where its steps stand only when its result is committed.
 func TestCommitsOfATurn(t *testing.T) {
 	t.Parallel()
 	commits := func(most int64, model ...string) {
@@ -71,8 +71,8 @@ func TestCommitsOfATurn(t *testing.T) {
 			}
 		})
 	}
-	commits(2+2, "say Noon.")
-	commits(2+6, "call look {}", "say Noon.")
+	commits(1+2, "say Noon.")
+	commits(1+6, "call look {}", "say Noon.")
 }
 
 // No steps are seen of which the store does not know.

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,6 +46,7 @@ type driver struct {
 	drains    time.Time   // since when the process shuts down, by the host's clock
 
 	missedWake bool // it may have been woken while it waited for the store alone
+	released   bool // the thread was let go
 
 	failing atomic.Int32 // posts that pause after an attempt that failed
 
@@ -93,8 +95,8 @@ func (d *driver) leave() {
 func (d *driver) drive() error {
 	d.log = d.read()
 	d.questions.hear(d.log)
-	for {
-		if err := d.take(); err != nil {
+	for !d.released {
+		if err := d.take(); err != nil || d.released {
 			return err
 		}
 		if d.draining() {
@@ -118,22 +120,25 @@ func (d *driver) drive() error {
 		if begun {
 			continue
 		}
-		over, err := d.rest(act)
-		if over || err != nil {
+		if err := d.rest(act); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // read reads the log, of a long one no more than what is new to this process.
 func (d *driver) read() *agent.Log {
-	claim := agent.Claim{Since: d.held.Claimed, Token: memory.Short(d.held.Token), Self: d.Store.Self(), Now: d.held.Now}
 	log, ok := d.held.Kept.(*agent.Log)
 	d.held.Kept = nil
-	if ok && log.Resume(d.held.Log, claim) {
+	if ok && log.Resume(d.held.Log, d.claim()) {
 		return log
 	}
-	return agent.NewLog(d.held.Log, claim)
+	return agent.NewLog(d.held.Log, d.claim())
+}
+
+func (d *driver) claim() agent.Claim {
+	return agent.Claim{Since: d.held.Claimed, Token: memory.Short(d.held.Token), Self: d.Store.Self(), Now: d.held.Now}
 }
 
 // decide says what to do next. That is a function of the log, so it is asked once for
@@ -172,6 +177,7 @@ func (d *driver) take() error {
 		}
 	}
 	switch {
+	case d.released:
 	case !d.until.IsZero() && !d.now().Before(d.until):
 		d.until = time.Time{}
 		return d.commit(memory.Due{})
@@ -251,14 +257,18 @@ func (d *driver) interrupt() {
 }
 
 // rest waits until something happens, or lets the thread go when nothing is under
-// way; over says that it did.
-func (d *driver) rest(act agent.Action) (over bool, err error) {
+// way.
+func (d *driver) rest(act agent.Action) error {
 	if len(d.pending) > 0 {
-		return false, d.commit()
+		return d.commit()
 	}
 	w, waits := act.(agent.Wait)
 	if waits && len(d.works) == 0 {
-		return d.finish(w)
+		d.drawSteps(true)
+		if len(d.held.Log) > d.ReadAgain {
+			d.held.Kept = d.log
+		}
+		return d.write(&w)
 	}
 	d.until = w.Until
 	if _, reads := act.(agent.Run); reads {
@@ -266,10 +276,10 @@ func (d *driver) rest(act agent.Action) (over bool, err error) {
 	}
 	if d.missedWake {
 		d.missedWake = false
-		return false, nil
+		return nil
 	}
 	d.wake.Wait(d.earliest())
-	return false, nil
+	return nil
 }
 
 // earliest is when there is something to do, by the host's clock, although nothing
@@ -287,30 +297,6 @@ func (d *driver) earliest() time.Time {
 	sooner(d.steps.next(d.pace()))
 	sooner(d.growsAt())
 	return at
-}
-
-// finish lets the thread go, unless something arrived meanwhile.
-func (d *driver) finish(w agent.Wait) (over bool, err error) {
-	d.drawSteps(true)
-	d.platform.Working(d.thread, false)
-	if len(d.held.Log) > d.ReadAgain {
-		d.held.Kept = d.log
-		defer func() { d.held.Kept = nil }()
-	}
-	var more bool
-	err = d.insist(func() (err error) {
-		more, err = d.Store.Finish(background, d.held, d.lookAt(w.Until))
-		return err
-	})
-	if err != nil {
-		return true, err
-	}
-	if !more {
-		d.log = nil // whoever claims the thread next may have it by now
-		return true, nil
-	}
-	d.platform.Working(d.thread, true)
-	return false, d.commit()
 }
 
 // letterLate is how often a thread is looked at that waits for a letter.
@@ -334,24 +320,61 @@ func (d *driver) lookAt(until time.Time) time.Time {
 // the store alone, since half a word from it would be worse than a late one.
 var background = context.Background()
 
-// commit appends what is pending to the log, and bodies behind it, and says so to whom it
-// concerns.
+// commit appends what is pending to the log, and bodies behind it. Where nothing is left
+// to do then, the same transaction lets the thread go.
 func (d *driver) commit(bodies ...memory.Body) error {
+	return d.write(d.last(bodies), bodies...)
+}
+
+// last says what is left to do once the bodies end a turn, if that is to wait. A log that
+// is long is not read again for that.
+func (d *driver) last(bodies []memory.Body) *agent.Wait {
+	ends := func(b memory.Body) bool { _, ok := b.(memory.Ended); return ok }
+	if d.mail || len(d.works) > 0 || len(d.held.Log) > d.ReadAgain || !slices.ContainsFunc(bodies, ends) {
+		return nil
+	}
+	log := agent.NewLog(d.held.Log, d.claim())
+	for _, b := range append(d.pending, bodies...) {
+		log.Append(memory.Entry{Seq: log.Last() + 1, At: d.now(), Body: b})
+	}
+	if w, ok := d.Agent.Next(log).(agent.Wait); ok && len(d.Agent.Beside(log)) == 0 {
+		return &w
+	}
+	return nil
+}
+
+// write commits, and says so to whom it concerns. With rest it lets the thread go, unless
+// something arrived.
+func (d *driver) write(rest *agent.Wait, bodies ...memory.Body) error {
 	bodies = append(d.pending, bodies...)
 	from := len(d.held.Log)
-	var arrived []memory.Entry
+	if rest != nil {
+		d.platform.Working(d.thread, false)
+	}
 	err := d.insist(func() (err error) {
-		arrived, err = d.Store.Commit(background, d.held, bodies...)
+		if rest == nil {
+			_, err = d.Store.Commit(background, d.held, bodies...)
+			return err
+		}
+		more, err := d.Store.Finish(background, d.held, d.lookAt(rest.Until), bodies...)
+		d.released = err == nil && !more
 		return err
 	})
+	kept := d.held.Kept != nil
+	d.held.Kept = nil
 	if err != nil {
 		return err
 	}
+	own := d.held.Log[from : from+len(bodies)]
+	if !d.released || !kept { // else whoever claims the thread next may have it by now
+		d.log.Append(d.held.Log[from:]...)
+		d.Standings.tell(d.thread, d.log.Standing(), d.log.Last())
+		d.questions.hear(d.log)
+	}
 	d.pending, d.mail, d.decided = nil, false, nil
-	d.log.Append(d.held.Log[from:]...)
-	d.Standings.tell(d.thread, d.log.Standing(), d.log.Last())
-	d.questions.hear(d.log)
-	own := d.held.Log[from : len(d.held.Log)-len(arrived)]
+	if rest != nil && !d.released {
+		d.platform.Working(d.thread, true)
+	}
 	for _, e := range own {
 		d.Observe(d.held, e)
 	}

@@ -57,11 +57,11 @@ func (m *moody) Commit(ctx context.Context, r *memory.Run, bodies ...memory.Body
 }
 
 // Finish implements memory.Store.
-func (m *moody) Finish(ctx context.Context, r *memory.Run, at time.Time) (bool, error) {
+func (m *moody) Finish(ctx context.Context, r *memory.Run, at time.Time, bodies ...memory.Body) (bool, error) {
 	if err := m.refuses(); err != nil {
 		return false, err
 	}
-	return m.Full.Finish(ctx, r, at)
+	return m.Full.Finish(ctx, r, at, bodies...)
 }
 
 // Ping implements memory.Store.

@@ -73,8 +73,8 @@ func (m mortal) Commit(ctx context.Context, r *memory.Run, bodies ...memory.Body
 }
 
 // Finish implements memory.Store.
-func (m mortal) Finish(ctx context.Context, r *memory.Run, at time.Time) (more bool, err error) {
-	err = m.both(func() error { more, err = m.Full.Finish(ctx, r, at); return err })
+func (m mortal) Finish(ctx context.Context, r *memory.Run, at time.Time, bodies ...memory.Body) (more bool, err error) {
+	err = m.both(func() error { more, err = m.Full.Finish(ctx, r, at, bodies...); return err })
 	return more, err
 }
 

@@ -52,9 +52,9 @@ func (s *tallied) Commit(ctx context.Context, r *memory.Run, bodies ...memory.Bo
 }
 
 // Finish implements memory.Store.
-func (s *tallied) Finish(ctx context.Context, r *memory.Run, at time.Time) (bool, error) {
+func (s *tallied) Finish(ctx context.Context, r *memory.Run, at time.Time, bodies ...memory.Body) (bool, error) {
 	s.asked.Add(1)
-	return s.Full.Finish(ctx, r, at)
+	return s.Full.Finish(ctx, r, at, bodies...)
 }
 
 // Approvals that wait, with cards in a channel and in direct conversations, a reminder

@@ -282,9 +282,9 @@ func (s measuredStore) Commit(ctx context.Context, run *memory.Run, bodies ...me
 }
 
 // Finish implements memory.Store.
-func (s measuredStore) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (bool, error) {
+func (s measuredStore) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time, bodies ...memory.Body) (bool, error) {
 	start := time.Now()
-	more, err := s.Full.Finish(ctx, run, wakeAt)
+	more, err := s.Full.Finish(ctx, run, wakeAt, bodies...)
 	s.took("finish", start, err)
 	return more, err
 }

@@ -202,9 +202,9 @@ func (s counted) Commit(ctx context.Context, r *memory.Run, bodies ...memory.Bod
 }
 
 // Finish implements memory.Store.
-func (s counted) Finish(ctx context.Context, r *memory.Run, at time.Time) (bool, error) {
+func (s counted) Finish(ctx context.Context, r *memory.Run, at time.Time, bodies ...memory.Body) (bool, error) {
 	s.c.boundary()
-	more, err := s.Full.Finish(ctx, r, at)
+	more, err := s.Full.Finish(ctx, r, at, bodies...)
 	s.c.boundary()
 	return more, err
 }

@@ -314,15 +314,20 @@ func (s *server) told(t *thread, entries []memory.Entry) {
 
 // committed is the answer to a commit.
 type committed struct {
-	entries []memory.Entry // the run's own and what arrived behind them
-	own     int
-	lost    bool
+	entries  []memory.Entry // the run's own and what arrived behind them
+	own      int
+	lost     bool
+	released bool
 }
 
 // append is the comparison that is the truth: it is done when the log still is
-// what the run has seen of it, and once.
-func (s *server) append(h *handle, k *hold, bodies []memory.Body) committed {
+// what the run has seen of it, and once. With wakeAt it lets go of the thread, unless
+// something arrived.
+func (s *server) append(h *handle, k *hold, wakeAt *time.Time, bodies []memory.Body) committed {
 	t := k.t
+	if wakeAt != nil && t.released == k.token && t.commit == k.number { // it was done
+		return committed{entries: t.own, own: len(t.own), released: true}
+	}
 	if s.lenient && t.holder == nil && t.token == k.token && t.released != k.token { // it lapsed, and nobody went on with it
 		t.holder, t.queued = h, false
 		s.ready = slices.DeleteFunc(s.ready, func(o *thread) bool { return o == t })
@@ -349,7 +354,13 @@ func (s *server) append(h *handle, k *hold, bodies []memory.Body) committed {
 			entries = append(entries, e)
 		}
 	}
-	return committed{entries: entries, own: len(t.own)}
+	c := committed{entries: entries, own: len(t.own)}
+	if c.released = wakeAt != nil && len(entries) == c.own; c.released {
+		t.holder, t.released, t.wakeAt = nil, k.token, *wakeAt
+		s.touch(t)
+		s.plan(t)
+	}
+	return c
 }
 
 func (s *server) write(t *thread, k *hold, bodies []memory.Body) {
@@ -392,24 +403,6 @@ func (t *thread) names(blob string) bool {
 		m, ok := e.Body.(memory.Message)
 		return ok && slices.ContainsFunc(m.Files, func(f chat.File) bool { return f.Blob == blob })
 	})
-}
-
-// finish lets go of a thread; more says that there is something in the inbox.
-func (s *server) finish(h *handle, k *hold, wakeAt time.Time, again bool) (more, lost bool) {
-	t := k.t
-	if again && t.released == k.token {
-		return false, false
-	}
-	if t.holder != h || t.token != k.token || t.last != k.seen {
-		return false, true
-	}
-	if len(t.inbox) > 0 {
-		return true, false
-	}
-	t.holder, t.released, t.wakeAt = nil, k.token, wakeAt
-	s.touch(t)
-	s.plan(t)
-	return false, false
 }
 
 // plan wakes a thread at its deadline.

@@ -56,8 +56,8 @@ type hold struct {
 	seen   uint64 // Seq of the last entry that the run has seen
 	number uint64 // of the commit that is under way, or was last
 	bodies []memory.Body
-	doubt  bool   // whether that one was done is not known
-	left   string // finish or handoff: it was tried, and whether it was done is not known
+	doubt  bool // whether that one was done is not known
+	left   bool // a handoff was tried, and whether it was done is not known
 }
 
 func (s *server) open(name string, w wire) *handle {
@@ -302,63 +302,66 @@ func (h *handle) remembered(run *memory.Run) any {
 
 // Commit implements memory.Store.
 func (h *handle) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
+	c, err := h.commit(ctx, run, nil, bodies)
+	if err != nil {
+		return nil, fenced("commit", err)
+	}
+	return c.entries[c.own:], nil
+}
+
+// Finish implements memory.Store.
+func (h *handle) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time, bodies ...memory.Body) (more bool, err error) {
+	c, err := h.commit(ctx, run, &wakeAt, bodies)
+	if err != nil {
+		return false, fenced("finish", err)
+	}
+	if !c.released {
+		return true, nil
+	}
+	h.here(func() { h.drop(run) })
+	if run.Kept != nil {
+		h.kept[run.Thread] = keptLog{run.Kept, slices.Clone(run.Log)}
+	}
+	return false, nil
+}
+
+// commit is one commit; with wakeAt one that lets go of the thread.
+func (h *handle) commit(ctx context.Context, run *memory.Run, wakeAt *time.Time, bodies []memory.Body) (c committed, err error) {
 	k := run.Held.(*hold)
 	if !k.doubt || !reflect.DeepEqual(k.bodies, bodies) {
 		k.number++
 		k.bodies, k.doubt = slices.Clone(bodies), true
 	}
-	var c committed
-	err := h.ask(ctx, true, func() { c = h.s.append(h, k, bodies) })
-	if err != nil {
-		return nil, fmt.Errorf("commit: %w", err)
+	if err := h.ask(ctx, true, func() { c = h.s.append(h, k, wakeAt, bodies) }); err != nil {
+		return c, err
 	}
 	k.doubt = false
 	if c.lost {
 		h.here(func() { h.drop(run) })
-		return nil, memory.ErrFenced
+		return c, memory.ErrFenced
 	}
 	run.Log = append(run.Log, c.entries...)
 	k.seen += uint64(len(c.entries))
-	return run.Log[len(run.Log)-len(c.entries)+c.own:], nil
+	return c, nil
 }
 
-// Finish implements memory.Store.
-func (h *handle) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (more bool, err error) {
-	k := run.Held.(*hold)
-	lost := false
-	if err := h.leaves(ctx, k, "finish", func(again bool) { more, lost = h.s.finish(h, k, wakeAt, again) }); err != nil {
-		return false, fmt.Errorf("finish: %w", err)
+// fenced gives ErrFenced as it is, and says of any other error what failed.
+func fenced(what string, err error) error {
+	if errors.Is(err, memory.ErrFenced) {
+		return memory.ErrFenced
 	}
-	if lost || !more {
-		h.here(func() { h.drop(run) })
-	}
-	if !lost && !more && run.Kept != nil {
-		h.kept[run.Thread] = keptLog{run.Kept, slices.Clone(run.Log)}
-	}
-	if lost {
-		return false, memory.ErrFenced
-	}
-	return more, nil
-}
-
-// leaves does what ends a run; again says that it may have been done already.
-func (h *handle) leaves(ctx context.Context, k *hold, how string, do func(again bool)) error {
-	again := k.left == how
-	k.left = how
-	err := h.ask(ctx, true, func() { do(again) })
-	if err == nil {
-		k.left = ""
-	}
-	return err
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // Handoff implements memory.Store.
 func (h *handle) Handoff(ctx context.Context, run *memory.Run) error {
 	k := run.Held.(*hold)
-	lost := false
-	if err := h.leaves(ctx, k, "handoff", func(again bool) { lost = h.s.handoff(h, k, again) }); err != nil {
+	lost, again := false, k.left
+	k.left = true
+	if err := h.ask(ctx, true, func() { lost = h.s.handoff(h, k, again) }); err != nil {
 		return fmt.Errorf("hand off: %w", err)
 	}
+	k.left = false
 	h.here(func() { h.drop(run) })
 	if lost {
 		return memory.ErrFenced

@@ -1,7 +1,7 @@
 // Package redis keeps threads in Redis, for teams that run several replicas of
 // the bot. Any replica takes up any thread, and takes over from one that died.
 //
-// Each step of a thread's life (put, claim, commit, finish) is one Lua script
+// Each step of a thread's life (put, claim, commit) is one Lua script
 // and one round trip. What a script has to see lies in one shard, and a shard
 // is a hash tag, so that the same scripts run on one server, behind Sentinel
 // and on a cluster. Ready threads are handed out by streams with a consumer

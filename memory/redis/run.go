@@ -110,23 +110,31 @@ func (s *Store) claimed(o offer, known *remembered, r *reply, asked moment) (*me
 
 // Commit implements [memory.Store].
 func (s *Store) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
-	h, err := s.heldBy(run)
-	if err != nil {
-		return nil, err
-	}
-	own, arrived, err := s.commitAfter(ctx, h, bodies)
+	arrived, _, err := s.commitAfter(ctx, run, "commit", bodies)
 	if err != nil {
 		return nil, fmt.Errorf("commit: %w", err)
 	}
-	run.Log = append(append(run.Log, own...), arrived...)
-	all := slices.Clone(arrived)
-	// What arrived is seen, and moves to the log by another commit, with what it
-	// changes beside the log. Should that one fail, the run's next call does it.
-	for len(arrived) > 0 && err == nil {
-		_, arrived, err = s.commit(ctx, h, move, nil)
-		run.Log, all = append(run.Log, arrived...), append(all, arrived...)
+	return arrived, nil
+}
+
+// Finish implements [memory.Store].
+func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time, bodies ...memory.Body) (more bool, err error) {
+	deadline := millisOf(wakeAt)
+	_, released, err := s.commitAfter(ctx, run, "finish", bodies, deadline, s.keep.Milliseconds())
+	if err != nil {
+		return false, fmt.Errorf("finish: %w", err)
 	}
-	return all, nil
+	if released == 0 {
+		return true, nil
+	}
+	h, _ := run.Held.(*held)
+	s.held.end(h)
+	s.logs.put(&remembered{thread: h.thread, shard: h.shard, log: run.Log, kept: run.Kept, weight: h.weight, past: h.past, chain: h.chain})
+	if deadline == 0 && s.keep > 0 {
+		deadline = released + s.keep.Milliseconds()
+	}
+	s.deadlines.note(h.shard, deadline)
+	return false, nil
 }
 
 // move is the commit that the store makes itself.
@@ -138,26 +146,44 @@ func (s *Store) settle(ctx context.Context, h *held) error {
 	if h.doubt.what != move {
 		return nil
 	}
-	if _, _, err := s.commit(ctx, h, move, nil); err != nil {
+	if _, _, _, err := s.commit(ctx, h, move, nil); err != nil {
 		return err
 	}
 	h.inbox, h.seen = nil, nil
 	return nil
 }
 
-func (s *Store) commitAfter(ctx context.Context, h *held, bodies []memory.Body) (own, arrived []memory.Entry, err error) {
-	if err := s.settle(ctx, h); err != nil {
-		return nil, nil, err
+// commitAfter commits for the run; released is as of commit.
+func (s *Store) commitAfter(ctx context.Context, run *memory.Run, what string, bodies []memory.Body, rest ...any) (all []memory.Entry, released int64, err error) {
+	h, err := s.heldBy(run)
+	if err != nil {
+		return nil, 0, err
 	}
-	return s.commit(ctx, h, "commit", bodies)
+	if err := s.settle(ctx, h); err != nil {
+		return nil, 0, err
+	}
+	own, arrived, released, err := s.commit(ctx, h, what, bodies, rest...)
+	if err != nil {
+		return nil, 0, err
+	}
+	run.Log = append(append(run.Log, own...), arrived...)
+	all = slices.Clone(arrived)
+	// What arrived is seen, and moves to the log by another commit, with what it
+	// changes beside the log. Should that one fail, the run's next call does it.
+	for len(arrived) > 0 && err == nil {
+		_, arrived, _, err = s.commit(ctx, h, move, nil)
+		run.Log, all = append(run.Log, arrived...), append(all, arrived...)
+	}
+	return all, released, nil
 }
 
 // commit moves what the run has seen of the inbox to the log, appends the bodies,
-// and fetches what arrived.
-func (s *Store) commit(ctx context.Context, h *held, what string, bodies []memory.Body) (own, arrived []memory.Entry, err error) {
+// and fetches what arrived. With rest, as lua/commit.lua wants it, it releases the thread
+// where nothing arrived, and says when.
+func (s *Store) commit(ctx context.Context, h *held, what string, bodies []memory.Body, rest ...any) (own, arrived []memory.Entry, released int64, err error) {
 	c, err := h.change(bodies)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
 	for _, b := range bodies {
 		if started, ok := b.(memory.Started); ok {
@@ -170,20 +196,21 @@ func (s *Store) commit(ctx context.Context, h *held, what string, bodies []memor
 		if c.durable {
 			send, me = s.runDurably, s.words.self
 		}
-		return send(ctx, commitScript, h.shard, c.args(s, me, h.token, h.past.last().head, number, audit)...)
+		return send(ctx, commitScript, h.shard, append(c.args(s, me, h.token, h.past.last().head, number, audit), rest...)...)
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
 	last, at := uint64(r.int()), r.int()
 	h.hears(s, r.int())
 	inbox := r.strings()
+	released = r.int()
 	if r.err != nil {
-		return nil, nil, r.err
+		return nil, nil, 0, r.err
 	}
 	if at != c.when.UnixMilli() { // it had been done before, and its answer was lost
 		if _, h.chain, err = c.linked(c.behind, timeOf(at)); err != nil {
-			return nil, nil, err
+			return nil, nil, 0, err
 		}
 	}
 	for i, b := range bodies {
@@ -195,7 +222,7 @@ func (s *Store) commit(ctx context.Context, h *held, what string, bodies []memor
 	if c.erase { // what was forgotten is not remembered here either
 		h.past.begin(h.past.last().head, last)
 	}
-	return own, h.sees(inbox), nil
+	return own, h.sees(inbox), released, nil
 }
 
 // compare makes a call that is refused when the head of the log is another one
@@ -289,47 +316,6 @@ func (s *Store) fence(h *held) {
 	h.lost.Store(true)
 	h.bell.Lose()
 	s.feeds.doubt(offer{shard: h.shard, thread: h.thread, id: h.ready, token: h.token})
-}
-
-// Finish implements [memory.Store].
-func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (bool, error) {
-	h, err := s.heldBy(run)
-	if err != nil {
-		return false, err
-	}
-	if err := s.settle(ctx, h); err != nil {
-		return false, fmt.Errorf("finish: %w", err)
-	}
-	c, err := h.change(nil)
-	if err != nil {
-		return false, fmt.Errorf("finish: %w", err)
-	}
-	number, deadline := h.number(s.words, "finish", c.entries), millisOf(wakeAt)
-	r, err := s.compare(ctx, h, c, func(audit []string) (any, error) {
-		args := append(c.args(s, "", h.token, h.past.last().head, number, audit), deadline, s.keep.Milliseconds())
-		return s.run(ctx, finishScript, h.shard, args...)
-	})
-	if err != nil {
-		return false, fmt.Errorf("finish: %w", err)
-	}
-	more, moved, now := r.int() == 1, r.int() == 1, r.int()
-	if r.err != nil {
-		return false, fmt.Errorf("finish: %w", r.err)
-	}
-	s.deadlines.tick(h.shard, now)
-	if moved {
-		h.did(c.entries)
-	}
-	if more {
-		return true, nil
-	}
-	s.held.end(h)
-	s.logs.put(&remembered{thread: h.thread, shard: h.shard, log: run.Log, kept: run.Kept, weight: h.weight, past: h.past, chain: h.chain})
-	if deadline == 0 && s.keep > 0 {
-		deadline = now + s.keep.Milliseconds()
-	}
-	s.deadlines.note(h.shard, deadline)
-	return false, nil
 }
 
 // Handoff implements [memory.Store]. After an error too the run is given up: the

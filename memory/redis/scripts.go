@@ -20,7 +20,6 @@ var (
 	claimScript    = load("claim", guard)
 	commitScript   = load("commit", guard, "know", "files", "effects")
 	restoreScript  = load("restore", guard, "know", "files", "effects")
-	finishScript   = load("finish", guard, "know", "files", "effects")
 	handoffScript  = load("handoff", guard)
 	giveBackScript = load("giveback", guard, "each")
 	beatScript     = load("beat", guard, "each")
@@ -42,7 +41,7 @@ var (
 	pingScript  = load("ping", "")
 
 	allScripts = []*redis.Script{
-		putScript, referScript, claimScript, commitScript, finishScript, handoffScript, giveBackScript,
+		putScript, referScript, claimScript, commitScript, handoffScript, giveBackScript,
 		beatScript, sweepScript, readScript, blobScript, silentScript,
 	}
 )

@@ -17,18 +17,30 @@ type turn struct {
 	id     int64
 	now    time.Time
 
-	seq     uint64 // of the last entry now
-	mail    bool   // something waited for what is let go with it
-	base    uint64 // where the log is to begin, when that changes
-	touched int64
-	arrived []row
-	erased  bool
+	seq      uint64 // of the last entry now
+	base     uint64 // where the log is to begin, when that changes
+	touched  int64
+	arrived  []row
+	erased   bool
+	released bool
 }
 
 // commit moves what the run has seen of the inbox into the log, appends its own
 // entries, and then moves what came since.
 func (t *turn) commit(h *held, own []row) error {
-	if err := t.append(h, own); err != nil {
+	if err := t.moveSeen(h); err != nil {
+		return err
+	}
+	for _, r := range own {
+		entry, err := t.entry(&letter{at: r.at, kind: r.kind, raw: r.raw})
+		if err != nil {
+			return err
+		}
+		if err := t.place(r.seq, entry); err != nil {
+			return err
+		}
+	}
+	if err := t.apply(append(entries(h.seen), entries(own)...)); err != nil {
 		return err
 	}
 	for {
@@ -63,43 +75,10 @@ func (t *turn) commit(h *held, own []row) error {
 // second is how exactly it is known when a thread was touched, in milliseconds.
 const second = 1000
 
-// append moves what the run has seen of the inbox into the log, and puts its own entries
-// behind that.
-func (t *turn) append(h *held, own []row) error {
-	if err := t.moveSeen(h); err != nil {
-		return err
-	}
-	for _, r := range own {
-		entry, err := t.entry(&letter{at: r.at, kind: r.kind, raw: r.raw})
-		if err != nil {
-			return err
-		}
-		if err := t.place(r.seq, entry); err != nil {
-			return err
-		}
-	}
-	return t.apply(append(entries(h.seen), entries(own)...))
-}
-
-// finish releases the thread. It stays woken where something waited for a message that the
-// run saw in the inbox.
-func (t *turn) finish(h *held, wakeAt int64) (err error) {
-	if err := t.append(h, nil); err != nil {
-		return err
-	}
-	if t.seq == h.seq {
-		return t.run("UPDATE thread SET woken = 0, wake_at = ?2 WHERE id = ?1", t.id, wakeAt)
-	}
-	var one int
-	if t.mail, err = t.one("SELECT 1 FROM inbox WHERE thread = ? LIMIT 1", []any{t.id}, &one); err != nil {
-		return err
-	}
-	woken := int64(0)
-	if t.mail {
-		woken = millis(t.now)
-	}
-	return t.run("UPDATE thread SET seq = ?2, base = max(base, ?3), touched = ?4, gone = 0, woken = ?6, wake_at = ?5 WHERE id = ?1",
-		t.id, t.seq, t.base, millis(t.now), wakeAt, woken)
+// release lets go of the thread.
+func (t *turn) release(wakeAt time.Time) error {
+	t.released = true
+	return t.run("UPDATE thread SET woken = 0, wake_at = ?2 WHERE id = ?1", t.id, millis(wakeAt))
 }
 
 // reminded says whether what was seen holds a Due.

@@ -143,6 +143,24 @@ func (h *held) settle(t *turn) {
 
 // Commit implements memory.Store.
 func (s *Store) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Body) ([]memory.Entry, error) {
+	t, err := s.commit(ctx, run, nil, bodies)
+	if err != nil {
+		return nil, fenced("commit", err)
+	}
+	return entries(t.arrived), nil
+}
+
+// Finish implements memory.Store.
+func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time, bodies ...memory.Body) (more bool, err error) {
+	t, err := s.commit(ctx, run, &wakeAt, bodies)
+	if err != nil {
+		return false, fenced("finish", err)
+	}
+	return !t.released, nil
+}
+
+// commit is one transaction. With wakeAt it releases the thread, unless something arrived.
+func (s *Store) commit(ctx context.Context, run *memory.Run, wakeAt *time.Time, bodies []memory.Body) (*turn, error) {
 	h := of(run)
 	now := s.now()
 	own := make([]row, len(bodies))
@@ -154,26 +172,31 @@ func (s *Store) Commit(ctx context.Context, run *memory.Run, bodies ...memory.Bo
 		own[i] = row{seq: h.seq + uint64(len(h.seen)+i) + 1, at: l.at, kind: l.kind, raw: l.raw, body: b}
 	}
 	var t *turn
-	o := &op{do: func(w *writer) (err error) {
+	o := &op{do: func(w *writer) error {
 		if !s.queue.holds(h) {
 			return memory.ErrFenced
 		}
 		t = &turn{writer: w, thread: run.Thread, id: h.id, now: now}
-		return t.commit(h, own)
+		if err := t.commit(h, own); err != nil || wakeAt == nil || len(t.arrived) > 0 {
+			return err
+		}
+		return t.release(*wakeAt)
 	}, after: func() {
 		if t.erased {
 			s.purge.want()
 			s.clean()
 		}
+		h.settle(t)
+		s.queue.kept(h.thread)
+		run.Log = append(append(run.Log, entries(own)...), entries(t.arrived)...)
+		if t.released {
+			s.recent.Put(h.thread, "", run.Log, run.Kept)
+			s.queue.release(h)
+			s.queue.deadline(*wakeAt)
+		}
 	}}
-	if err := s.submit(ctx, o); err != nil {
-		return nil, fenced("commit", err)
-	}
-	h.settle(t)
-	s.queue.kept(h.thread)
-	arrived := entries(t.arrived)
-	run.Log = append(append(run.Log, entries(own)...), arrived...)
-	return arrived, nil
+	err := s.submit(ctx, o)
+	return t, err
 }
 
 // fenced gives ErrFenced as it is, and says of any other error what failed.
@@ -182,40 +205,6 @@ func fenced(what string, err error) error {
 		return memory.ErrFenced
 	}
 	return fmt.Errorf("%s: %w", what, err)
-}
-
-// Finish implements memory.Store.
-func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time) (bool, error) {
-	h := of(run)
-	now := s.now()
-	var t *turn
-	more := false
-	o := &op{do: func(w *writer) (err error) {
-		if !s.queue.holds(h) {
-			return memory.ErrFenced
-		}
-		var one int
-		if more, err = w.one("SELECT 1 FROM inbox WHERE thread = ? AND n > ? LIMIT 1", []any{h.id, h.n}, &one); more || err != nil {
-			return err
-		}
-		t = &turn{writer: w, thread: run.Thread, id: h.id, now: now}
-		return t.finish(h, millis(wakeAt))
-	}, after: func() {
-		if more {
-			return
-		}
-		s.queue.kept(h.thread)
-		s.recent.Put(h.thread, "", run.Log, run.Kept)
-		s.queue.release(h)
-		s.queue.deadline(wakeAt)
-		if t.mail {
-			s.queue.wake(h.platform, h.thread)
-		}
-	}}
-	if err := s.submit(ctx, o); err != nil {
-		return false, fenced("finish", err)
-	}
-	return more, nil
 }
 
 // Handoff implements memory.Store. The thread is woken still, in the file, and

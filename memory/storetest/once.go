@@ -58,8 +58,8 @@ func repeated(t *testing.T, open Open) {
 	wantBodies(t, "log", read(t, s, th), want...)
 }
 
-// A release that was broken off is repeated. However it went, the thread is free
-// in the end, and is claimed again when something comes.
+// A release that was broken off is repeated. However it went, it was done once, and the
+// thread is free in the end, and is claimed again when something comes.
 func finishRepeated(t *testing.T, open Open) {
 	s := open(t, Options{}).Store
 	th := thread("finish")
@@ -67,7 +67,7 @@ func finishRepeated(t *testing.T, open Open) {
 		run := claim(t, s, th, says(number("m", i)))
 		for try := i % 8; ; try++ {
 			ctx, cancel := impatient(t, try)
-			more, err := s.Finish(ctx, run, time.Time{})
+			more, err := s.Finish(ctx, run, time.Time{}, memory.Ended{Turn: uint64(i)})
 			cancel()
 			if more {
 				t.Fatalf("Finish %d says more", i)
@@ -78,8 +78,8 @@ func finishRepeated(t *testing.T, open Open) {
 		}
 		wantFenced(t, s, run)
 	}
-	if n := len(read(t, s, th)); n != 20 {
-		t.Errorf("%d entries, want 20", n)
+	if n := len(read(t, s, th)); n != 40 {
+		t.Errorf("%d entries, want 40", n)
 	}
 }
 

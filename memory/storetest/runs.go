@@ -101,19 +101,55 @@ func arrivedAfterCommitted(t *testing.T, open Open) {
 	wantBodies(t, "arrived when nothing did", commit(t, s, run))
 }
 
-// Finish does not let go while something is in the inbox.
+// Finish does not let go while something is in the inbox, which it takes into the log
+// behind the run's own entries.
 func finishSaysMore(t *testing.T, open Open) {
 	s := open(t, Options{}).Store
 	run := claim(t, s, thread("more"), says("one"))
 	put(t, s, run.Thread, says("two"))
-	more, err := s.Finish(patient(t), run, time.Time{})
+	more, err := s.Finish(patient(t), run, time.Time{}, memory.Ended{Turn: 1})
 	if err != nil || !more {
 		t.Fatalf("Finish = %v, %v, want more", more, err)
 	}
 	wantNone(t, s, platform)
-	wantBodies(t, "arrived", commit(t, s, run), says("two"))
+	wantBodies(t, "log", run.Log, says("one"), memory.Ended{Turn: 1}, says("two"))
 	finish(t, s, run, time.Time{})
 	wantNone(t, s, platform)
+}
+
+// What a run commits with its release does what any commit does, is in its log, and is
+// what the next one claims. What waited for a message that it makes known keeps the run.
+func finishCommits(t *testing.T, open Open) {
+	s := open(t, Options{}).Store
+	run := claim(t, s, thread("last"), says("one"))
+	commit(t, s, run, memory.Asked{Call: "c1", Tool: "deploy", Digest: "ab"})
+	putRef(t, s, reacts("ask1", "✅"))
+	ask := posted(memory.AskName("c1"), "ask1")
+	more, err := s.Finish(patient(t), run, time.Time{}, ask)
+	if err != nil || !more {
+		t.Fatalf("Finish = %v, %v, want more", more, err)
+	}
+	wantBodies(t, "log", run.Log[2:], ask, reacts("ask1", "✅"))
+	if got := collect(t, s.Pending(patient(t), platform)); len(got) != 1 {
+		t.Errorf("pending: %v, want ask1", got)
+	}
+	decided := memory.Decided{Call: "c1", Outcome: chat.Approved}
+	more, err = s.Finish(patient(t), run, time.Time{}, decided, memory.Ended{Turn: 1})
+	if err != nil || more {
+		t.Fatalf("Finish = %v, %v, want no more", more, err)
+	}
+	wantFenced(t, s, run)
+	wantBodies(t, "log", run.Log[4:], decided, memory.Ended{Turn: 1})
+	if got := collect(t, s.Pending(patient(t), platform)); len(got) != 0 {
+		t.Errorf("pending after the decision: %v", got)
+	}
+	if diff := cmp.Diff(linked(t, memory.Head{}, memory.EffectsOf(run.Thread, run.Log).Audit), collect(t, s.Audit(patient(t), run.Thread))); diff != "" {
+		t.Errorf("audit (-want +got):\n%s", diff)
+	}
+	again := claim(t, s, run.Thread, says("two"))
+	if diff := cmp.Diff(run.Log, again.Log[:len(run.Log)]); diff != "" {
+		t.Errorf("the next run claims another log (-before +now):\n%s", diff)
+	}
 }
 
 // A thread that is woken while it is held is not claimed beside its run, and

@@ -86,6 +86,7 @@ var suite = []check{
 	{"Threads", threads},
 	{"ArrivedComeAfterCommitted", arrivedAfterCommitted},
 	{"FinishSaysMore", finishSaysMore},
+	{"FinishCommits", finishCommits},
 	{"WokenWhileHeld", wokenWhileHeld},
 	{"EventIDs", eventIDs},
 	{"SeqNeverSkipsOrRepeats", seqNeverSkips},

@@ -35,8 +35,9 @@ var conditions = []mutant{
 	// the truth, nor that a commit may be repeated: these conditions may go, and nothing
 	// but time is lost.
 	{"commit: the head is what the run has seen", server, "if !again && t.last != k.seen {", "if false {", ""},
-	{"finish: not while something is in the inbox", server, "if len(t.inbox) > 0 {\n		return true, false", "if false {\n		return true, false", ""},
-	{"finish: the deadline", server, "	s.touch(t)\n	s.plan(t)\n", "	s.touch(t)\n", ""},
+	{"finish: not while something is in the inbox", server, "wakeAt != nil && len(entries) == c.own", "wakeAt != nil", ""},
+	{"finish: the deadline", server, "	s.touch(t)\n		s.plan(t)\n", "	s.touch(t)\n", ""},
+	{"finish: not while something is to be done", driver, "if w, ok := d.Agent.Next(log).(agent.Wait); ok &&", "if w, _ := d.Agent.Next(log).(agent.Wait); true &&", ""},
 	{"claim: a token of its own", server, "t.queued, t.holder, t.token, t.commit, t.released = false, h, s.word(), 0, \"\"", "t.queued, t.holder, t.token, t.commit, t.released = false, h, \"word\", 0, \"\"", ""},
 	{"claim: Claimed parts old from new", server, "first: before + 1,", "first: before * 0,", ""},
 	{"lease: runs out", server, "t.holder != nil && t.token == token && !t.holder.renews(token)", "false", ""},
