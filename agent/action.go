@@ -114,6 +114,12 @@ func (l *Log) Own() []memory.Call {
 	return out
 }
 
+// Over says whether a call has its result, so that nothing is asked of it any more.
+func (l *Log) Over(call string) bool {
+	c := l.state.calls[call]
+	return c == nil || c.result != nil
+}
+
 // Unbegun is the result of a call of one's own that does not run: sure says that it
 // never did.
 func Unbegun(c memory.Call, sure bool) memory.Result {

@@ -139,7 +139,7 @@ func (d *driver) reads(act agent.Run) (begun bool) {
 			desk.Ask = d.asker(c.ID, nil)
 			result := d.tool(ctx, c, desk)
 			return outcome{settle: func() error {
-				if d.Agent.Interrupted(d.log) {
+				if d.stale(c.ID) {
 					return nil
 				}
 				return d.commit(result)

@@ -178,8 +178,8 @@ func (d *driver) open(key string, act agent.Open) {
 			}
 		}
 		return outcome{settle: func() error {
-			if d.Agent.Interrupted(d.log) {
-				return nil
+			if slices.ContainsFunc(act.Asked, func(a memory.Asked) bool { return d.stale(a.Call) }) {
+				return nil // the others are asked anew
 			}
 			return d.commit(bodies...)
 		}}

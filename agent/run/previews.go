@@ -61,7 +61,7 @@ func (d *driver) preview(c memory.Call) {
 			out.File = kept
 		}
 		return outcome{settle: func() error {
-			if d.Agent.Interrupted(d.log) {
+			if d.stale(c.ID) {
 				return nil
 			}
 			return d.commit(out)

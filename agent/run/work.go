@@ -58,6 +58,9 @@ func (d *driver) begin(key string, k kind, do func(ctx context.Context) outcome)
 	})
 }
 
+// stale says whether nobody waits any more for the thing that was begun for a call.
+func (d *driver) stale(call string) bool { return d.Agent.Interrupted(d.log) || d.log.Over(call) }
+
 // deliver hands an outcome to the driver, as long as there is one.
 func (d *driver) deliver(o outcome) {
 	d.mu.Lock()

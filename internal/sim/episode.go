@@ -224,6 +224,9 @@ func (l *ledger) rest() {
 		}
 	}
 	for id, k := range l.calls {
+		if k.started != nil && len(k.results) == 0 {
+			c.fail(ruleRest, "%s of %s started, and nothing came of it", id, l.id.Root)
+		}
 		if l.owesCorrection(k) && l.corrected == 0 {
 			c.fail(ruleCorrect, "%s ended after its outcome was unknown, and nobody was told", id)
 		}

@@ -376,12 +376,15 @@ func (k *link) tell(f func()) {
 }
 
 // request has do done on another machine, and waits for what it says, or until
-// ctx is done. A process that has died, or ended, asks for nothing; what it asked for before
-// may still be done.
+// ctx is done. A process that has died asks for nothing; what it asked for before
+// may still be done. One that has ended has closed its store.
 func (n *node) request(ctx context.Context, do func() error) error {
 	w := n.w
-	if n.p.dead || n.gone {
+	if n.p.dead {
 		runtime.Goexit()
+	}
+	if n.gone {
+		return memory.ErrFenced
 	}
 	if err := ctx.Err(); err != nil {
 		return err

@@ -83,7 +83,6 @@ var conditions = []mutant{
 	{"effect: a drain waits for it", "agent/run/run.go", "	r.acting.Wait()\n", "", ""},
 	{"effect: unknown only after its time", calls, "return c.within + silence - min(quiet, c.within+silence), true", "return 0 * quiet, true", ""},
 	{"effect: unknown in the end", calls, "gone := c.by == \"\" || other && heard && left <= 0", "gone := other && heard && left < 0", ""},
-	{"effect: a process knows its own", driver, "over := d.Effects.find(d.thread, call); over {", "over := d.Effects.find(d.thread, call); over && false {", ""},
 
 	// Turns. Whether a message that came meanwhile is answered in the same turn or in the
 	// next one is no guarantee: conversations hold that.
