@@ -27,6 +27,7 @@ var list = map[string]struct {
 	why, where string
 }{
 	"agent/numbered_test.go":                {1, "no recorded trajectories", beside},
+	"agent/order_test.go":                   {1, "-short: fewer crowds", inFull},
 	"agent/prompt_test.go":                  {1, "-short: fewer turns", inFull},
 	"agent/run/bench_test.go":               {1, "no /proc: the memory of a benchmark", "make bench"},
 	"agent/run/conversations_test.go":       {1, "-short: every fourth on Redis", inFull},
