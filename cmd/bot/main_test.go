@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"flag"
+	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -56,6 +58,11 @@ func (m tests) Run() int {
 	flag.Parse()
 	if given := flag.Lookup("test.parallel"); given.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		_ = given.Value.Set(strconv.Itoa(8 * runtime.GOMAXPROCS(0))) // it is a number
+	}
+	// A shell starts a command in the background with interrupts ignored. The programs that
+	// tests start would inherit that, and wait for theirs for ever.
+	if signal.Ignored(os.Interrupt) {
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
 	defer closeBrowser()
 	return m.M.Run()
