@@ -65,7 +65,7 @@ func prepare(t testing.TB, binary string) *Server {
 	if err != nil {
 		t.Fatalf("find %s: %v; run `make deps`, or set NOD_NO_REDIS to skip", binary, err)
 	}
-	s := &Server{Port: freePort(t), binary: path, dir: t.TempDir(), out: &output{}}
+	s := &Server{Port: FreePort(t), binary: path, dir: t.TempDir(), out: &output{}}
 	t.Cleanup(func() {
 		s.Kill(t)
 		if t.Failed() {
@@ -75,10 +75,10 @@ func prepare(t testing.TB, binary string) *Server {
 	return s
 }
 
-// freePort gives a port that nobody listens on, nor on the one that a cluster
+// FreePort gives a port that nobody listens on, nor on the one that a cluster
 // node takes beside it. Both are below those that the kernel gives to connections,
 // one of which could take it before the server does.
-func freePort(t testing.TB) int {
+func FreePort(t testing.TB) int {
 	t.Helper()
 	for range 100 {
 		port := 10000 + rand.N(10000)

@@ -153,15 +153,7 @@ func TestLossyIsRefused(t *testing.T) {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	cert, key, pool := certificate(t)
-	port := ""
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err == nil {
-		port = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-		err = l.Close()
-	}
-	if err != nil {
-		t.Fatalf("find free port: %v", err)
-	}
+	port := strconv.Itoa(redistest.FreePort(t))
 	redistest.Start(t, "--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-auth-clients", "no")
 	url := "rediss://127.0.0.1:" + port
 	s := openStore(t, url, Options{TLS: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}})

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -370,13 +369,8 @@ func TestHTTPDown(t *testing.T) {
 	site := newSite(t, true, func() *sdk.Server { return build(dir) })
 	b := connect(t, Options{Servers: []Server{site.server()}})
 	lock := b.ss.Accept()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = l.Close()
 	down := site.server()
-	down.URL = "http://" + l.Addr().String() + "/mcp?key=in-the-url"
+	down.URL = "http://127.0.0.1:1/mcp?key=in-the-url"
 	c := connect(t, Options{Servers: []Server{down}, Lock: lock})
 	c.says("web_echo", `{"text":"x"}`, "was not run: the server web that does this is not available now (it can't be reached", true)
 	c.hush()

@@ -179,8 +179,7 @@ func TestAfterRestart(t *testing.T) {
 	if w.requests != 1 {
 		t.Errorf("%d requests for one page", w.requests)
 	}
-	server.Close()
-	if got, err := wikiAfter(t, server.URL, past)("a", "lookup", "born"); err == nil || !strings.Contains(got.Text, "cannot be reached") {
+	if got, err := wikiAfter(t, "http://"+tooltest.Listen(t, ""), past)("a", "lookup", "born"); err == nil || !strings.Contains(got.Text, "cannot be reached") {
 		t.Errorf("without the server: %v: %s", err, got.Text)
 	}
 }
