@@ -87,29 +87,23 @@ func (s *Store) byItself(o *op) bool {
 // transact commits what waits, and notes whether the store takes writes. A transaction
 // that changes nothing, such as one of a sweep, does not tell that of a store that took none.
 func (s *Store) transact() {
-	if !s.health.ill {
-		s.health.note(s.log, s.batch())
-		return
-	}
-	before := s.w.changes()
-	if err := s.batch(); err != nil || s.w.changes() > before {
+	if wrote, err := s.batch(); err != nil || wrote || !s.health.ill {
 		s.health.note(s.log, err)
 	}
 }
 
-// batch commits what waits as one transaction. An error says that the store takes
-// no writes. Nothing is taken before the transaction has begun, so that whoever
-// waits may still go away.
-func (s *Store) batch() error {
+// batch commits what waits as one transaction, and says whether it wrote anything. An
+// error says that the store takes no writes. Nothing is taken before the transaction has
+// begun, so that whoever waits may still go away.
+func (s *Store) batch() (wrote bool, err error) {
 	n := s.ops.count()
-	err := s.stands()
-	if err == nil {
+	if err = s.stands(); err == nil {
 		err = s.w.begin()
 	}
 	if err != nil {
 		_ = s.w.rollback() // of one that could not be rolled back before, if there is any
 		s.refuse(err)
-		return err
+		return false, err
 	}
 	var ops []*op
 	lost := false
@@ -123,7 +117,9 @@ func (s *Store) batch() error {
 			within = s.w.first
 		}
 		ops = append(ops, o)
+		before := s.w.changes()
 		lost, o.err = within(o.do)
+		o.wrote = s.w.changes() > before
 	}
 	if !lost && len(ops) > n { // some came since it was looked whether the file stands there
 		err = s.stands()
@@ -150,7 +146,7 @@ func (s *Store) refuse(err error) {
 
 // salvage gives up a transaction and runs each operation in one of its own: a file
 // for which the disk has no room must not take the messages of others with it.
-func (s *Store) salvage(ops []*op, err error) error {
+func (s *Store) salvage(ops []*op, err error) (wrote bool, trouble error) {
 	_ = s.w.rollback() // SQLite may have done so already
 	if len(ops) == 1 {
 		if ops[0].err == nil {
@@ -172,7 +168,9 @@ func (s *Store) alone(o *op) error {
 	if err != nil {
 		return err
 	}
+	before := s.w.changes()
 	err = o.do(s.w)
+	o.wrote = s.w.changes() > before
 	if err == nil {
 		err = s.w.commit()
 	}
@@ -183,22 +181,20 @@ func (s *Store) alone(o *op) error {
 }
 
 // answer tells everybody what came of it. The error says that the store takes no
-// writes: nothing at all was done, for want of room or the like.
-func answer(ops []*op) error {
-	var trouble error
-	done := len(ops) == 0
+// writes: nothing at all was written, for want of room or the like.
+func answer(ops []*op) (wrote bool, trouble error) {
 	for _, o := range ops {
 		if o.err == nil {
-			done = true
+			wrote = wrote || o.wrote
 		} else if isTrouble(o.err) {
 			trouble = o.err
 		}
 		o.finish()
 	}
-	if done {
-		return nil
+	if wrote {
+		trouble = nil
 	}
-	return trouble
+	return wrote, trouble
 }
 
 func (o *op) finish() {

@@ -14,6 +14,7 @@ type op struct {
 	// may run more than once, and only the last time counts.
 	do    func(*writer) error
 	after func() // runs when it is committed, in the order of the operations
+	wrote bool   // something, in the transaction that committed it
 	err   error
 	done  chan struct{}
 }
