@@ -196,11 +196,12 @@ func (n *service) rewrite(name, old, replacement string) string {
 }
 
 // freeAddr finds a port below those that the kernel gives to connections, so that
-// it is still free when a killed program starts again. No two tests get the same.
+// it is still free when a killed program starts again, and above those of Redis'
+// clusters. No two tests get the same.
 func freeAddr(t testing.TB) string {
 	t.Helper()
 	for range 100 {
-		addr := fmt.Sprintf("127.0.0.1:%d", 20000+rand.N(12000))
+		addr := fmt.Sprintf("127.0.0.1:%d", 30000+rand.N(2700))
 		if _, given := givenAddrs.LoadOrStore(addr, true); given {
 			continue
 		}

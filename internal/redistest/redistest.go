@@ -80,8 +80,12 @@ func prepare(t testing.TB, binary string) *Server {
 // one of which could take it before the server does.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	for range 100 {
-		port := 10000 + rand.N(10000)
+	sign, err := thousand()
+	if err != nil {
+		t.Fatalf("find free port: %v", err)
+	}
+	for range 10_000 {
+		port := sign.Addr().(*net.TCPAddr).Port - 1 - rand.N(999)
 		if free(port) && free(port+10000) && reserve(port) {
 			return port
 		}
@@ -89,6 +93,17 @@ func FreePort(t testing.TB) int {
 	t.Fatal("find free port: none")
 	return 0
 }
+
+// thousand takes a thousand ports for this process, and listens on the last one as a sign
+// of that: the tests of other packages start servers at the same time.
+var thousand = sync.OnceValues(func() (sign net.Listener, err error) {
+	for last := 10_999; last < 20_000; last += 1000 {
+		if sign, err = net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(last)); err == nil {
+			return sign, nil
+		}
+	}
+	return nil, err
+})
 
 func free(port int) bool {
 	l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
