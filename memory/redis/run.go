@@ -168,8 +168,8 @@ func (s *Store) commitAfter(ctx context.Context, run *memory.Run, what string, b
 	}
 	run.Log = append(append(run.Log, own...), arrived...)
 	all = slices.Clone(arrived)
-	// What arrived is seen, and moves to the log by another commit, with what it
-	// changes beside the log. Should that one fail, the run's next call does it.
+	// The run has seen the entries that arrived, so another commit moves them to the log,
+	// with their effects beside it. Should that one fail, the run's next call does it.
 	for len(arrived) > 0 && err == nil {
 		_, arrived, _, err = s.commit(ctx, h, move, nil)
 		run.Log, all = append(run.Log, arrived...), append(all, arrived...)

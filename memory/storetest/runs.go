@@ -117,8 +117,8 @@ func finishSaysMore(t *testing.T, open Open) {
 	wantNone(t, s, platform)
 }
 
-// What a run commits with its release does what any commit does, is in its log, and is
-// what the next one claims. What waited for a message that it makes known keeps the run.
+// A Finish with bodies has the effects of any commit, and the next run claims a log with
+// them. A reaction that waited for a message which they make known keeps the run.
 func finishCommits(t *testing.T, open Open) {
 	s := open(t, Options{}).Store
 	run := claim(t, s, thread("last"), says("one"))
