@@ -82,7 +82,7 @@ func TestRecordedAttacks(t *testing.T) {
 	t.Parallel()
 	n := 10
 	if testing.Short() {
-		n = 40
+		n = 80
 	}
 	holdsOut(t, attacked(t, attack.Setups(recorded(t)...)), each(n), 3000/n)
 }

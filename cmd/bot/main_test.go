@@ -4,17 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"flag"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"nod/internal/crash"
+	"nod/internal/parallel"
 )
 
 // The program, as somebody types it: every script is a session at a shell.
@@ -55,10 +53,7 @@ func points[T any](all []T) (out []T) {
 type tests struct{ *testing.M }
 
 func (m tests) Run() int {
-	flag.Parse()
-	if given := flag.Lookup("test.parallel"); given.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = given.Value.Set(strconv.Itoa(8 * runtime.GOMAXPROCS(0))) // it is a number
-	}
+	parallel.Each(8)
 	// A shell starts a command in the background with interrupts ignored. The programs that
 	// tests start would inherit that, and wait for theirs for ever.
 	if signal.Ignored(os.Interrupt) {

@@ -33,8 +33,12 @@ func TestPictures(t *testing.T) {
 	o := openOffice(t)
 	b := browser(t)
 	ada, ben := o.visit(b, "ada"), o.visit(b, "ben")
+	schemes := []string{"light", "dark"}
+	if testing.Short() {
+		schemes = schemes[:1]
+	}
 	draw := func(w *window, name string, shot chromedp.Action[[]byte]) {
-		for _, scheme := range []string{"light", "dark"} {
+		for _, scheme := range schemes {
 			w.scheme(scheme)
 			raw, err := chromedp.Run(w.ctx, shot)
 			if err != nil {

@@ -75,6 +75,7 @@ var mayImport = map[string][]string{
 	"internal/script":        {"*"},
 	"internal/crash":         {"*"},
 	"internal/redistest":     {},
+	"internal/parallel":      {},
 	"internal/skips":         {},
 	"internal/sim":           {"*"},
 	"internal/sim/simulate":  {"*"},

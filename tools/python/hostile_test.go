@@ -112,7 +112,8 @@ type growth struct {
 
 // Code that takes too long ends, with its variables where it listens.
 func TestHostileTime(t *testing.T) {
-	testGrowth(t, sharedPython(t), limit, []growth{
+	t.Parallel()
+	testGrowth(t, newPython(t, Options{}), limit, []growth{
 		{"an endless loop", begins + "while True: pass", "the code was interrupted: it took longer than 500ms", false},
 		{"sleep", "import time\n" + begins + "time.sleep(1000)", "KeyboardInterrupt", false},
 		{"a loop that ignores interrupts", ignoreInterrupts + begins + "while True: pass", "could not be interrupted", true},
@@ -124,6 +125,7 @@ func TestHostileTime(t *testing.T) {
 // Code that takes too much ends. The thread goes on with a new interpreter, and
 // the model knows what it lost.
 func TestHostileGrowth(t *testing.T) {
+	t.Parallel()
 	testGrowth(t, newPython(t, Options{Memory: 256 << 20, Disk: 16 << 20}), patience, []growth{
 		{"memory at once", "x = bytearray(1 << 40)", "MemoryError", false},
 		{"memory bit by bit", "x = []\nwhile True: x.append(bytearray(1 << 20))", "MemoryError", false},
@@ -252,7 +254,8 @@ socket.socket(socket.AF_UNIX).bind('f')`, secret))
 
 // The code shares the driver's process, and still can fool nobody but itself.
 func TestHostileProtocol(t *testing.T) {
-	p := sharedPython(t)
+	t.Parallel()
+	p := newPython(t, Options{})
 	forge := "import os, json, struct, time\ndef say(b): os.write(4, struct.pack('>I', len(b)) + b)\n"
 	for _, c := range []struct{ name, code, want string }{
 		{"the answers closed", "import os\nos.close(4)", "the interpreter ended"},

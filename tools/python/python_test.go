@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"nod/chat"
+	"nod/internal/parallel"
 	"nod/llm"
 	"nod/tools"
 )
@@ -36,6 +37,7 @@ func TestMain(m *testing.M) {
 type closing struct{ *testing.M }
 
 func (c closing) Run() int {
+	parallel.Each(4)
 	code := c.M.Run()
 	if shared.p != nil && shared.p.Close() != nil || shared.dir != "" && erase(shared.dir) != nil {
 		return 1
@@ -339,6 +341,7 @@ func TestThreadsAreApart(t *testing.T) {
 
 // Who was not used for the longest time goes first, and the model is told.
 func TestMostInterpreters(t *testing.T) {
+	t.Parallel()
 	now := time.Unix(1e9, 0)
 	p := newPython(t, Options{Most: 2, Now: func() time.Time { return now }})
 	for n := range 3 {
@@ -357,6 +360,7 @@ func TestMostInterpreters(t *testing.T) {
 
 // Many at once, in more threads than there may be interpreters.
 func TestConcurrentCalls(t *testing.T) {
+	t.Parallel()
 	p := newPython(t, Options{Most: 2})
 	got := make(chan string, 12)
 	for n := range cap(got) {
@@ -381,6 +385,7 @@ func TestConcurrentCalls(t *testing.T) {
 }
 
 func TestIdleInterpretersEnd(t *testing.T) {
+	t.Parallel()
 	now := time.Unix(1e9, 0)
 	p := newPython(t, Options{Idle: time.Minute, Keep: time.Hour, Now: func() time.Time { return now }})
 	runCode(t, p, thread, "df = 1\nopen('kept.txt', 'w').write('x')")
@@ -406,6 +411,7 @@ func TestIdleInterpretersEnd(t *testing.T) {
 
 // The folder and the word of what is lost outlive the process.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	dir := newDir(t)
 	p := newPython(t, Options{Dir: dir})
 	q := newPython(t, Options{Dir: dir}) // another bot over the same folder gets a part of its own
@@ -452,6 +458,7 @@ func TestStopped(t *testing.T) {
 }
 
 func TestCloseEndsCalls(t *testing.T) {
+	t.Parallel()
 	p := newPython(t, Options{answer: time.Second})
 	runCode(t, p, otherThread(1), "import subprocess; 1")
 	begun := filepath.Join(p.threads(), folderName(thread), "work", "begun")

@@ -1,0 +1,9 @@
+package discord
+
+import (
+	"testing"
+
+	"nod/internal/parallel"
+)
+
+func TestMain(m *testing.M) { parallel.Main(m, 3) }

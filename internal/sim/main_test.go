@@ -1,0 +1,9 @@
+package sim
+
+import (
+	"testing"
+
+	"nod/internal/parallel"
+)
+
+func TestMain(m *testing.M) { parallel.Main(m, 4) }
