@@ -26,6 +26,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"nod/adapters/discord/gateway"
 	"nod/chat"
 	"nod/chat/bounded"
 	"nod/chat/catchup"
@@ -94,7 +95,7 @@ type Adapter struct {
 	rest  *rest
 	atlas *atlas
 	self  identity
-	start starts
+	gate  *gateway.Gateway
 
 	homes    *homes
 	lanes    *inbound.Lanes
@@ -109,7 +110,6 @@ type Adapter struct {
 	votes    *catchup.Votes
 	turns    turns
 	heard    *catchup.Heard
-	gap      gap
 	looks    *catchup.Looks // for messages
 	recounts *catchup.Looks // for votes
 	people   acquaintances
@@ -153,7 +153,10 @@ func New(o Options) (*Adapter, error) {
 	}
 	a.atlas = newAtlas(a.self.who)
 	a.heard = catchup.NewHeard(o.Inbox.Watermarks, Platform, catchup.LookBack, o.Now)
-	a.gap.heard = a.heard
+	a.gate = gateway.New(gateway.Options{
+		Token: o.Token, Shards: o.Shards, Content: a.reads, Notes: o.Inbox, Logger: o.Logger, Observe: o.Observe, Now: o.Now,
+		Process: o.Process, Ended: o.Ended, Stagger: o.Stagger, Pause: o.Pause, Told: o.Told, Greet: o.Greet, Beat: o.Beat,
+	}, host{a}, a.heard.Forget)
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
 	failed := func(err error) { a.log.Warn("look for what was missed", "error", err) }
 	a.looks = catchup.NewLooks(a.backfill, failed, lookAgain)
@@ -194,17 +197,17 @@ func (a *Adapter) Run(ctx context.Context) error {
 	defer a.working.end()
 	for least := 0; ; {
 		n, err := a.connected(ctx, least)
-		if !errors.Is(err, errTooFew) {
+		if !errors.Is(err, gateway.ErrTooFew) {
 			return err
 		}
 		a.log.Warn("discord wants more shards", "shards", n)
-		a.start.stale()
+		a.gate.Refresh()
 		least = n + 1
 	}
 }
 
 // connected stays connected with so many shards as Discord recommends, and says
-// how many they are. It returns errTooFew when they have become too few, unless
+// how many they are. It returns gateway.ErrTooFew when they have become too few, unless
 // Discord recommends no more than before.
 func (a *Adapter) connected(ctx context.Context, least int) (int, error) {
 	info, err := a.signIn(ctx)
@@ -221,7 +224,7 @@ func (a *Adapter) connected(ctx context.Context, least int) (int, error) {
 	if n < least {
 		return n, fmt.Errorf("connect to Discord: %d shards are too few, and it recommends no more", n)
 	}
-	a.gap.expect(n)
+	a.gate.Gap.Expect(n)
 	a.remember(ctx)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.rest.out.Run(ctx) })
@@ -232,29 +235,14 @@ func (a *Adapter) connected(ctx context.Context, least int) (int, error) {
 	if a.o.Commands {
 		g.Go(func() error { a.register(ctx); return nil })
 	}
-	shards := a.shards(n, info.Limit.Concurrent)
-	for _, s := range shards {
-		g.Go(func() error { return a.keep(ctx, s) })
-	}
+	g.Go(func() error { return a.gate.Run(ctx, n, info.Limit.Concurrent) })
 	err = g.Wait()
 	a.lanes.Wait()
-	if err == nil { // what was noted last is where the next process goes on
-		for _, s := range shards {
-			s.note(context.WithoutCancel(ctx), true)
-		}
+	if err == nil {
+		a.gate.Close(context.WithoutCancel(ctx))
 	}
 	a.clicks.all.Wait()
 	return n, err
-}
-
-// shards makes the shards, with the times at which they may begin: of those that
-// begin one after the other, in order, as Discord wants it.
-func (a *Adapter) shards(n, concurrent int) []*shard {
-	var out []*shard
-	for i := range n {
-		out = append(out, &shard{a: a, n: i, of: n, begun: make(chan struct{}, 1), turn: a.start.turn(i%max(1, concurrent), a.o.Now(), a.o.Stagger)})
-	}
-	return out
 }
 
 // watchToken returns an error once Discord refuses the token: it was reset, and
@@ -269,15 +257,15 @@ func (a *Adapter) watchToken(ctx context.Context) error {
 }
 
 // Ready says whether events arrive: every shard has a session.
-func (a *Adapter) Ready() bool { return a.gap.ready() }
+func (a *Adapter) Ready() bool { return a.gate.Gap.Ready() }
 
 // Depth says how many calls wait for Discord's rate limits, by priority.
 func (a *Adapter) Depth() map[string]int { return a.rest.out.DepthByName() }
 
 // signIn asks who the bot is and how to connect, until Discord says so or
 // refuses the token.
-func (a *Adapter) signIn(ctx context.Context) (info starting, err error) {
-	signIn := retry.Policy{First: a.o.Pause, Longest: longestPause, Final: refusedToken, Failed: func(err error) {
+func (a *Adapter) signIn(ctx context.Context) (info gateway.Start, err error) {
+	signIn := retry.Policy{First: a.o.Pause, Longest: time.Minute, Final: refusedToken, Failed: func(err error) {
 		a.log.Warn("sign in to discord", "error", err)
 	}}
 	refusals := 0
@@ -291,7 +279,7 @@ func (a *Adapter) signIn(ctx context.Context) (info starting, err error) {
 			}
 			a.log.Warn("ask what the application may do", "error", err)
 		}
-		info, err = a.starting(ctx)
+		info, err = a.gate.Start(ctx)
 		return err
 	})
 	return info, err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -31,133 +30,7 @@ const (
 	// unputBack is how much older than one that was put an event may be that was
 	// not: they are put side by side.
 	unputBack = 15 * time.Minute
-	apart     = 5 * time.Minute // the clocks of two processes and of Discord, and until a lost connection is noticed
 )
-
-// gap knows which shards have a session, and whether something was missed that no look
-// has found yet. It is over once every shard has a session and all was looked for; until
-// then the marks are kept that were noted as it opened.
-type gap struct {
-	heard *catchup.Heard
-	mu    sync.Mutex
-	live  map[int]bool // shards that have a session
-	// Shards whose session began, and which were not told of all guilds yet.
-	untold map[int]bool
-	shards int
-	begun  int       // sessions since the last look that found everything
-	since  time.Time // before that nothing was missed; zero: nobody knows
-	heir   bool      // a process before this one did not come to the end of its look
-}
-
-// expect begins with so many shards, of which none is connected yet.
-func (g *gap) expect(shards int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.shards, g.live, g.untold = shards, map[int]bool{}, map[int]bool{}
-}
-
-// ready says whether every shard has a session.
-func (g *gap) ready() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.shards > 0 && len(g.live) == g.shards
-}
-
-// inherits notes what the process before left of a shard.
-func (g *gap) inherits(b bookmark) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	at := b.At
-	if b.Unlooked {
-		g.heir, at = true, b.Since
-	}
-	g.missedFrom(at)
-}
-
-// missedFrom notes that something may have been missed from a time on. The lock is held.
-func (g *gap) missedFrom(at time.Time) {
-	if !at.IsZero() && (g.since.IsZero() || at.Before(g.since)) {
-		g.since = at
-	}
-}
-
-// left notes a shard that lost its connection.
-func (g *gap) left(n int, at time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.live, n)
-	g.missedFrom(at)
-}
-
-// anew notes a shard with a new session, which is told of its guilds one by one.
-func (g *gap) anew(n int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.live[n], g.untold[n] = true, true
-	g.begun++
-}
-
-// told notes a shard that was told of all guilds, or need not be told of the others.
-func (g *gap) told(n int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.untold, n)
-}
-
-// back notes a shard that goes on with its session.
-func (g *gap) back(n int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.live[n] = true
-	g.settle()
-}
-
-// look begins a look. It gives the sessions that are looked for when it ends: none
-// while not all guilds are known.
-func (g *gap) look() (sessions int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.untold) > 0 {
-		return 0
-	}
-	return g.begun
-}
-
-// looked ends a look that found everything.
-func (g *gap) looked(sessions int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.begun -= sessions
-	g.settle()
-}
-
-func (g *gap) settle() {
-	if len(g.live) < g.shards || g.begun > 0 {
-		return
-	}
-	g.heard.Forget()
-	g.since, g.heir = time.Time{}, false
-}
-
-// owes notes what was not looked for to the end.
-func (g *gap) owes(b *bookmark) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if b.Unlooked = g.begun > 0; b.Unlooked {
-		b.Since = g.since
-	}
-}
-
-// before is since when something may be missing that what was put later hides, as a
-// process did not look to the end; zero: none did so, or nobody knows.
-func (g *gap) before() time.Time {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.heir || g.since.IsZero() {
-		return time.Time{}
-	}
-	return g.since.Add(-apart)
-}
 
 // remember notes how far all threads were heard, before newer events hide a gap.
 func (a *Adapter) remember(ctx context.Context) {
@@ -178,13 +51,13 @@ func (a *Adapter) missed() {
 // thousands of approvals wait, and what a second gap takes must not wait for it. It
 // always looks further back than what was heard.
 func (a *Adapter) backfill(ctx context.Context, _ time.Duration) error {
-	sessions := a.gap.look()
+	sessions := a.gate.Gap.Look()
 	marks, err := a.heard.UpTo(ctx)
 	if err == nil {
 		err = a.readAll(ctx, a.stretches(marks))
 	}
 	if err == nil {
-		a.gap.looked(sessions)
+		a.gate.Gap.Looked(sessions)
 	}
 	return err
 }
@@ -204,7 +77,7 @@ func (a *Adapter) stretches(marks []chat.Watermark) []stretch {
 		return nil // nothing was ever heard, so nothing was missed
 	}
 	t, heard := a.atlas, marks
-	marks = a.notAfter(marks, a.gap.before())
+	marks = a.notAfter(marks, a.gate.Gap.Before())
 	newest := marks[0].Last.ID
 	busy, all := t.busy(newest, mostBusy)
 	if all > len(busy) {

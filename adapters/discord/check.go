@@ -9,6 +9,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/gateway"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/chat/summary"
@@ -37,7 +38,7 @@ func Check(ctx context.Context, o Options) ([]string, error) {
 		return nil, fmt.Errorf("try discord.token: %w", err)
 	}
 	found := []string{fmt.Sprintf("bot %s (%s)", me.Username, me.ID)}
-	var info starting
+	var info gateway.Start
 	if err := ask("/gateway/bot", &info); err != nil {
 		return found, fmt.Errorf("ask for the gateway: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/gateway"
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -299,7 +300,7 @@ func (a *Adapter) show(ctx context.Context, in interaction, text string, along m
 	}
 	m := *shown
 	m.GuildID, m.ChannelID, m.Member = in.GuildID, in.ChannelID, in.Member
-	a.inLane(context.WithoutCancel(ctx), m.ChannelID, arrival{}, func(ctx context.Context, _ bool) error { return a.message(ctx, m) })
+	a.inLane(context.WithoutCancel(ctx), m.ChannelID, gateway.Event{}, func(ctx context.Context, _ bool) error { return a.message(ctx, m) })
 	return nil
 }
 

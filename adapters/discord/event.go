@@ -7,15 +7,6 @@ import (
 	"strconv"
 )
 
-// payload is one frame of the Gateway
-// (https://discord.com/developers/docs/events/gateway-events#payload-structure).
-type payload struct {
-	Op   int             `json:"op"`
-	Data json.RawMessage `json:"d"`
-	Seq  *int64          `json:"s"`
-	Type string          `json:"t"`
-}
-
 // The shapes below are what nod reads of Discord's objects. Discord adds
 // fields and leaves out others, so nothing is required, and what may have any
 // shape stays raw.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/gateway"
 	"nod/chat"
 )
 
@@ -79,7 +80,7 @@ func Manifest(o ManifestOptions) (string, error) {
 	if o.Members {
 		b.WriteString("  Server Members Intent      who has the role of an approver, for direct messages\n")
 	}
-	fmt.Fprintf(&b, "\nIntents that it asks for when it connects: %d\n  GUILDS, GUILD_MESSAGES, GUILD_MESSAGE_REACTIONS, DIRECT_MESSAGES, DIRECT_MESSAGE_REACTIONS", intents(content))
+	fmt.Fprintf(&b, "\nIntents that it asks for when it connects: %d\n  GUILDS, GUILD_MESSAGES, GUILD_MESSAGE_REACTIONS, DIRECT_MESSAGES, DIRECT_MESSAGE_REACTIONS", gateway.Intents(content))
 	if content {
 		b.WriteString(", MESSAGE_CONTENT")
 	}

@@ -7,54 +7,79 @@ import (
 	"sync"
 	"time"
 
+	"nod/adapters/discord/gateway"
+	"nod/chat/catchup"
 	"nod/chat/inbound"
 	"nod/chat/intake"
+	"nod/chat/outbox"
 	"nod/chat/retry"
 )
 
-// arrival is an event of the Gateway.
-type arrival struct {
-	kind string
-	data json.RawMessage
-	late bool          // delivered again: it may be over by now, and another process may have heard of it
-	hold func() func() // keeps the bookmark before the event until the returned function is called
+// host is what the sessions of the Gateway see of an [Adapter].
+type host struct{ *Adapter }
+
+// Start asks Discord how to connect.
+func (h host) Start(ctx context.Context) (info gateway.Start, err error) {
+	err = h.rest.call(ctx, request{method: "GET", path: "/gateway/bot", priority: outbox.Approval, answer: &info})
+	return info, err
+}
+
+// Self is the id of the bot.
+func (h host) Self() string { return h.self.who().ID }
+
+// Greeted takes in who the bot is, as a new session says.
+func (h host) Greeted(raw json.RawMessage) {
+	var me user
+	if json.Unmarshal(raw, &me) == nil && me.ID != "" {
+		h.self.set(me)
+	}
+}
+
+// Receive takes an event in. It returns once the event waits in its lane, so that a
+// resume brings an event again for which it did not return. It holds the connection up
+// only when very many events wait.
+func (h host) Receive(ctx context.Context, e gateway.Event) {
+	drawn, err := h.atlas.draws(e.Kind, e.Data)
+	if !drawn {
+		err = h.take(ctx, e)
+	}
+	if err != nil {
+		h.Malformed(e.Kind)
+	}
+}
+
+// Missed asks for a look for messages and votes.
+func (h host) Missed() { h.missed() }
+
+// Recount asks for a look for votes.
+func (h host) Recount() { h.recounts.Missed(catchup.Gap{}) }
+
+// Remember notes how far threads were heard.
+func (h host) Remember(ctx context.Context) { h.remember(ctx) }
+
+// Malformed counts an event that is not understood.
+func (h host) Malformed(kind string) {
+	inbound.Count(h.o.Observe.Malformed)
+	h.log.Warn("event not understood", "type", kind)
 }
 
 // deliver puts an event. late says that it comes again, or that an earlier try failed.
 type deliver func(ctx context.Context, late bool) error
 
-// receive takes an event in. It returns once the event waits in its lane, and
-// so comes again with a resume if it doesn't return: only when very much waits
-// does it hold up the connection.
-func (a *Adapter) receive(ctx context.Context, e arrival) {
-	drawn, err := a.atlas.draws(e.kind, e.data)
-	if !drawn {
-		err = a.take(ctx, e)
-	}
-	if err != nil {
-		a.malformed(e.kind)
-	}
-}
-
-func (a *Adapter) malformed(kind string) {
-	inbound.Count(a.o.Observe.Malformed)
-	a.log.Warn("event not understood", "type", kind)
-}
-
-func (a *Adapter) take(ctx context.Context, e arrival) error {
-	switch e.kind {
+func (a *Adapter) take(ctx context.Context, e gateway.Event) error {
+	switch e.Kind {
 	case "MESSAGE_CREATE", "MESSAGE_UPDATE":
-		m, err := readMessage(e.data)
+		m, err := readMessage(e.Data)
 		if err != nil {
 			return err
 		}
 		put := a.message
-		if e.kind == "MESSAGE_UPDATE" {
+		if e.Kind == "MESSAGE_UPDATE" {
 			put = a.edited
 		}
 		a.inLane(ctx, m.ChannelID, e, func(ctx context.Context, _ bool) error { return put(ctx, m) })
 	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
-		d, err := readDeletion(e.data)
+		d, err := readDeletion(e.Data)
 		if err != nil {
 			return err
 		}
@@ -62,7 +87,7 @@ func (a *Adapter) take(ctx context.Context, e arrival) error {
 	case "MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE", "MESSAGE_REACTION_REMOVE_ALL", "MESSAGE_REACTION_REMOVE_EMOJI":
 		return a.takeReaction(ctx, e)
 	case "INTERACTION_CREATE":
-		in, err := readInteraction(e.data)
+		in, err := readInteraction(e.Data)
 		if err != nil {
 			return err
 		}
@@ -76,20 +101,20 @@ func (a *Adapter) take(ctx context.Context, e arrival) error {
 
 // takeReaction puts a reaction in the lane of its message: it need not wait
 // for the files of others.
-func (a *Adapter) takeReaction(ctx context.Context, e arrival) error {
-	r, err := readReaction(e.data)
+func (a *Adapter) takeReaction(ctx context.Context, e gateway.Event) error {
+	r, err := readReaction(e.Data)
 	if err != nil {
 		return err
 	}
 	put := func(ctx context.Context, _ bool) error { return a.cleared(ctx, r) }
-	if e.kind == "MESSAGE_REACTION_REMOVE_ALL" || e.kind == "MESSAGE_REACTION_REMOVE_EMOJI" {
+	if e.Kind == "MESSAGE_REACTION_REMOVE_ALL" || e.Kind == "MESSAGE_REACTION_REMOVE_EMOJI" {
 		a.turns.cleared(r)
 	}
-	if e.kind == "MESSAGE_REACTION_ADD" || e.kind == "MESSAGE_REACTION_REMOVE" {
+	if e.Kind == "MESSAGE_REACTION_ADD" || e.Kind == "MESSAGE_REACTION_REMOVE" {
 		if r.UserID == "" || r.Emoji.name() == "" {
 			return errMalformed
 		}
-		f := flip{reaction: r, removed: e.kind == "MESSAGE_REACTION_REMOVE"}
+		f := flip{reaction: r, removed: e.Kind == "MESSAGE_REACTION_REMOVE"}
 		f.id = a.turns.key(r, f.removed, a.o.Now())
 		put = func(ctx context.Context, late bool) error { return a.reacted(ctx, f, late) }
 	}
@@ -109,13 +134,13 @@ const (
 
 // inLane has an event put, after those before it in the lane. What fails is
 // tried again for a while, since Discord will not deliver it again.
-func (a *Adapter) inLane(ctx context.Context, lane string, e arrival, put deliver) {
+func (a *Adapter) inLane(ctx context.Context, lane string, e gateway.Event, put deliver) {
 	done := func() {}
-	if e.hold != nil {
-		done = e.hold()
+	if e.Hold != nil {
+		done = e.Hold()
 	}
 	a.lanes.Run(ctx, lane, 0, func(ctx context.Context) {
-		if a.persist(ctx, e.late, put) {
+		if a.persist(ctx, e.Late, put) {
 			done()
 		}
 	})

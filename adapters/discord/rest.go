@@ -19,6 +19,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/gateway"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/chat/retry"
@@ -41,7 +42,6 @@ type rest struct {
 }
 
 const (
-	apiVersion   = "10"
 	callTimeout  = 20 * time.Second
 	mostAnswer   = 32 << 20 // bytes of one answer
 	unsaidRetry  = 5 * time.Second
@@ -94,7 +94,7 @@ func newREST(o Options) *rest {
 	}
 	failed := func(_ outbox.Priority, err error) { o.Logger.Debug("call discord", "error", err) }
 	return &rest{
-		base: strings.TrimSuffix(o.APIURL, "/") + "/v" + apiVersion, token: o.Token, http: o.HTTP, limits: newLimits(), agent: userAgent(o.Token, o.Version), refused: make(chan struct{}),
+		base: strings.TrimSuffix(o.APIURL, "/") + "/v" + gateway.APIVersion, token: o.Token, http: o.HTTP, limits: newLimits(), agent: userAgent(o.Token, o.Version), refused: make(chan struct{}),
 		out: outbox.New(outbox.Options{
 			Budget: func(b string) outbox.Budget { return budget(b, o.Global, o.Pace) },
 			Hooks:  outbox.Hooks{Paused: limited, Failed: failed},

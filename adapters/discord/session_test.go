@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/discord/gateway"
 	"nod/chat"
 	"nod/internal/fakediscord"
 	"nod/internal/ledger"
@@ -221,7 +222,11 @@ func (o *office) allLooked() {
 // looked waits until nothing missed is left to look for.
 func (o *office) looked() {
 	o.t.Helper()
-	o.until("everything is looked for", func() bool { o.a.gap.mu.Lock(); defer o.a.gap.mu.Unlock(); return o.a.gap.begun == 0 })
+	o.until("everything is looked for", func() bool {
+		var b gateway.Bookmark
+		o.a.gate.Gap.Owe(&b)
+		return !b.Unlooked
+	})
 }
 
 // Guilds that are told of late are looked through too.
@@ -300,31 +305,6 @@ func TestOutage(t *testing.T) {
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	if !o.a.Possible(t.Context(), thread(o.general, id), "role:"+role) {
 		t.Error("nobody can have the role")
-	}
-}
-
-func TestSettled(t *testing.T) {
-	var s settled
-	s.restart(7)
-	one, two := s.hold(8), s.hold(9)
-	s.hold(9)()
-	s.reached(9)
-	if got := s.upTo(); got != 7 {
-		t.Errorf("up to %d with both open", got)
-	}
-	two()
-	if got := s.upTo(); got != 7 {
-		t.Errorf("up to %d with the first open", got)
-	}
-	one()
-	if got := s.upTo(); got != 9 {
-		t.Errorf("up to %d", got)
-	}
-	late := s.hold(10)
-	s.restart(0) // another session, whose numbers are its own
-	late()
-	if got := s.upTo(); got != 0 {
-		t.Errorf("up to %d in a new session", got)
 	}
 }
 

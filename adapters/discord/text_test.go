@@ -264,10 +264,6 @@ func FuzzEvent(f *testing.F) {
 		if in, err := readInteraction(data); err == nil {
 			_, _ = readButton(in.Data.CustomID)
 		}
-		sh := &shard{a: a}
-		_ = sh.ready(data)
-		if sh.late != nil {
-			sh.late.Stop()
-		}
+		host{a}.Greeted(data)
 	})
 }

@@ -1,4 +1,4 @@
-package discord
+package gateway
 
 import (
 	"context"
@@ -12,9 +12,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"nod/chat/catchup"
 	"nod/chat/inbound"
-	"nod/chat/outbox"
 	"nod/chat/retry"
 )
 
@@ -24,7 +22,7 @@ import (
 // its connections. Only what it has taken in moves seq on, so that a resume
 // brings everything else again.
 type shard struct {
-	a     *Adapter
+	g     *Gateway
 	n, of int
 
 	session string
@@ -32,7 +30,7 @@ type shard struct {
 	seq     int64
 	tried   int             // how often going on with it failed in a row
 	live    bool            // the connection has a session
-	taken   bookmark        // what another process noted of the session, until it goes on
+	taken   Bookmark        // what another process noted of the session, until it goes on
 	guilds  map[string]bool // of the session, which were not told of yet
 	late    *time.Timer     // what was missed is looked for without them
 	enough  *time.Timer     // they are not waited for any longer
@@ -50,40 +48,40 @@ const (
 	slowReady = 5 * time.Minute
 )
 
-// keep connects a shard again and again. It returns an error for what that
+// keep connects the shard again and again. It returns an error that connecting again
 // can't mend.
-func (a *Adapter) keep(ctx context.Context, s *shard) error {
+func (s *shard) keep(ctx context.Context) error {
 	besides, enough := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer enough()
 	s.recall(ctx)
 	beside.Go(func() { s.bookmarks(besides) })
-	for pause := a.o.Pause; ; {
+	for pause := s.g.o.Pause; ; {
 		err := s.connect(ctx)
-		a.gap.left(s.n, a.o.Now())
+		s.g.Gap.leave(s.n, s.g.o.Now())
 		if ctx.Err() != nil {
 			return nil
 		}
-		if closedWith(err) == tooFewShards && a.o.Shards < 1 {
-			return errTooFew
+		if closedWith(err) == tooFewShards && s.g.o.Shards < 1 {
+			return ErrTooFew
 		}
 		if why := fatalClose(err); why != "" {
 			return fmt.Errorf("connect to Discord: %w: %s", err, why)
 		}
 		if s.live {
-			pause = a.o.Pause
+			pause = s.g.o.Pause
 		}
 		s.judge(err)
 		s.live = false
-		a.remember(ctx)
-		a.log.Warn("shard disconnected", "shard", s.n, "resume", s.session != "", "error", err)
+		s.g.host.Remember(ctx)
+		s.g.o.Logger.Warn("shard disconnected", "shard", s.n, "resume", s.session != "", "error", err)
 		wait := pause
 		switch {
 		case errors.Is(err, errReconnect):
 			wait = 0
 		case errors.Is(err, errInvalid):
-			wait = a.o.Pause + rand.N(4*a.o.Pause) // 1 to 5 s, as Discord asks
+			wait = s.g.o.Pause + rand.N(4*s.g.o.Pause) // 1 to 5 s, as Discord asks
 		default:
 			pause = min(2*pause, longestPause)
 		}
@@ -113,7 +111,6 @@ var (
 	errInvalid   = errors.New("the session is invalid")
 	errZombie    = errors.New("a heartbeat was not acknowledged")
 	errNotReady  = errors.New("no session came")
-	errTooFew    = errors.New("there are too many guilds for so few shards")
 )
 
 // fatalClose says what to do about a close that connecting again can't mend
@@ -170,7 +167,7 @@ func (s *shard) connect(parent context.Context) error {
 	}
 	patience := slowReady
 	if s.session != "" {
-		patience = s.a.o.Greet
+		patience = s.g.o.Greet
 	}
 	greeting := time.AfterFunc(patience, func() { c.close(errNotReady) })
 	defer greeting.Stop()
@@ -178,7 +175,7 @@ func (s *shard) connect(parent context.Context) error {
 }
 
 func (s *shard) forget() {
-	s.session, s.resume, s.seq, s.tried, s.taken = "", "", 0, 0, bookmark{}
+	s.session, s.resume, s.seq, s.tried, s.taken = "", "", 0, 0, Bookmark{}
 	s.settled.is("", "")
 }
 
@@ -186,7 +183,7 @@ func (s *shard) forget() {
 func (s *shard) address(ctx context.Context) (string, error) {
 	address := s.resume
 	if address == "" {
-		info, err := s.a.starting(ctx)
+		info, err := s.g.Start(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -197,20 +194,20 @@ func (s *shard) address(ctx context.Context) (string, error) {
 		s.resume = ""
 		return "", errors.New("discord gives no address to connect to")
 	}
-	u.RawQuery = url.Values{"v": {apiVersion}, "encoding": {"json"}}.Encode()
+	u.RawQuery = url.Values{"v": {APIVersion}, "encoding": {"json"}}.Encode()
 	return u.String(), nil
 }
 
 // greet goes on with the session, or asks for a new one when it may.
 func (s *shard) greet(ctx context.Context, c *conn) error {
 	if s.session != "" {
-		return c.send(opResume, map[string]any{"token": s.a.o.Token, "session_id": s.session, "seq": s.seq})
+		return c.send(opResume, map[string]any{"token": s.g.o.Token, "session_id": s.session, "seq": s.seq})
 	}
-	if err := s.a.mayIdentify(ctx, s); err != nil {
+	if err := s.mayIdentify(ctx); err != nil {
 		return err
 	}
 	return c.send(opIdentify, map[string]any{
-		"token": s.a.o.Token, "intents": intents(s.a.reads()), "shard": [2]int{s.n, s.of},
+		"token": s.g.o.Token, "intents": Intents(s.g.o.Content()), "shard": [2]int{s.n, s.of},
 		"properties": map[string]string{"os": "linux", "browser": "nod", "device": "nod"},
 	})
 }
@@ -253,7 +250,7 @@ func (s *shard) read(ctx context.Context, c *conn, greeting *time.Timer) error {
 // connection has a session by it.
 func (s *shard) dispatch(ctx context.Context, p payload) (begun bool) {
 	if p.Seq != nil && *p.Seq <= s.seq && p.Type != "READY" {
-		inbound.Count(s.a.o.Observe.Redelivered)
+		inbound.Count(s.g.o.Observe.Redelivered)
 		return false
 	}
 	switch p.Type {
@@ -261,10 +258,10 @@ func (s *shard) dispatch(ctx context.Context, p payload) (begun bool) {
 		begun = s.ready(p.Data)
 	case "RESUMED":
 		s.resumed()
-		inbound.Count(s.a.o.Observe.Reconnected)
+		inbound.Count(s.g.o.Observe.Reconnected)
 		begun = true
 	default:
-		s.a.receive(ctx, s.arrival(p))
+		s.g.host.Receive(ctx, s.event(p))
 		s.told(p)
 	}
 	if p.Seq != nil && ctx.Err() == nil {
@@ -278,19 +275,19 @@ func (s *shard) dispatch(ctx context.Context, p payload) (begun bool) {
 // is not known, so where the session was another's they are looked at now.
 func (s *shard) resumed() {
 	if s.taken.Session != "" {
-		s.a.recounts.Missed(catchup.Gap{})
+		s.g.host.Recount()
 	}
-	s.taken = bookmark{}
-	s.a.gap.back(s.n) // before there is a session to be noted
+	s.taken = Bookmark{}
+	s.g.Gap.resume(s.n) // before there is a session to be noted
 	s.settled.is(s.session, s.resume)
 	s.begin()
 }
 
-// arrival gives an event: what comes before the session goes on is delivered again.
-func (s *shard) arrival(p payload) arrival {
-	e := arrival{kind: p.Type, data: p.Data, late: !s.live}
+// event gives an event. Discord delivers those again that come before RESUMED.
+func (s *shard) event(p payload) Event {
+	e := Event{Kind: p.Type, Data: p.Data, Late: !s.live}
 	if p.Seq != nil {
-		e.hold = func() func() { return s.settled.hold(*p.Seq) }
+		e.Hold = func() func() { return s.settled.hold(*p.Seq) }
 	}
 	return e
 }
@@ -298,24 +295,22 @@ func (s *shard) arrival(p payload) arrival {
 // ready begins a new session. What came before it is looked for.
 func (s *shard) ready(data json.RawMessage) bool {
 	var r struct {
-		Session string `json:"session_id"`
-		Resume  string `json:"resume_gateway_url"`
-		User    user   `json:"user"`
+		Session string          `json:"session_id"`
+		Resume  string          `json:"resume_gateway_url"`
+		User    json.RawMessage `json:"user"`
 		Guilds  []struct {
 			ID string `json:"id"`
 		} `json:"guilds"`
 	}
-	if err := decode(data, &r); err != nil || r.Session == "" {
-		s.a.malformed("READY")
+	if err := json.Unmarshal(data, &r); err != nil || r.Session == "" {
+		s.g.host.Malformed("READY")
 		return false
 	}
-	s.a.gap.anew(s.n) // before there is a session to be noted
+	s.g.Gap.renew(s.n) // before there is a session to be noted
 	s.session, s.resume, s.seq = r.Session, r.Resume, 0
 	s.settled.restart(0)
 	s.settled.is(r.Session, r.Resume)
-	if r.User.ID != "" {
-		s.a.self.set(r.User)
-	}
+	s.g.host.Greeted(r.User)
 	s.begin()
 	s.guilds = map[string]bool{}
 	for _, g := range r.Guilds {
@@ -326,7 +321,7 @@ func (s *shard) ready(data json.RawMessage) bool {
 		s.toldAll()
 		return true
 	}
-	s.late = time.AfterFunc(s.a.o.Told, s.a.missed)
+	s.late = time.AfterFunc(s.g.o.Told, s.g.host.Missed)
 	s.enough = time.AfterFunc(longestOutage, s.toldAll)
 	return true
 }
@@ -344,8 +339,8 @@ func (s *shard) stopWaiting() {
 
 // toldAll has it looked for what was missed for the last time.
 func (s *shard) toldAll() {
-	s.a.gap.told(s.n)
-	s.a.missed()
+	s.g.Gap.tell(s.n)
+	s.g.host.Missed()
 }
 
 // told notes that a guild's channels are known. When all are, or none has come for
@@ -359,12 +354,12 @@ func (s *shard) told(p payload) {
 		ID          string `json:"id"`
 		Unavailable bool   `json:"unavailable"`
 	}
-	if decode(p.Data, &g) != nil || g.Unavailable || !s.guilds[g.ID] {
+	if json.Unmarshal(p.Data, &g) != nil || g.Unavailable || !s.guilds[g.ID] {
 		return
 	}
 	delete(s.guilds, g.ID)
 	if len(s.guilds) > 0 {
-		s.late.Reset(s.a.o.Told)
+		s.late.Reset(s.g.o.Told)
 		return
 	}
 	s.stopWaiting()
@@ -379,77 +374,41 @@ func (s *shard) begin() {
 	}
 }
 
-// starting is how to connect
-// (https://discord.com/developers/docs/events/gateway#get-gateway-bot).
-type starting struct {
-	URL    string `json:"url"`
-	Shards int    `json:"shards"`
-	Limit  struct {
-		Remaining  int   `json:"remaining"`
-		ResetAfter int64 `json:"reset_after"` // ms
-		Concurrent int   `json:"max_concurrency"`
-	} `json:"session_start_limit"`
-}
-
-// starts spaces new sessions out: Discord allows one in 5 s, of each of so many
-// groups of shards, and a number in a day.
-type starts struct {
-	mu   sync.Mutex
-	info starting
-	at   time.Time         // when info was asked for
-	next map[int]time.Time // when the next session of a group may begin
-}
-
-// starting asks how to connect, unless that was asked just now.
-func (a *Adapter) starting(ctx context.Context) (starting, error) {
-	a.start.mu.Lock()
-	defer a.start.mu.Unlock()
-	if a.o.Now().Sub(a.start.at) < time.Minute && a.start.info.URL != "" {
-		return a.start.info, nil
-	}
-	var info starting
-	err := a.rest.call(ctx, request{method: "GET", path: "/gateway/bot", priority: outbox.Approval, answer: &info})
-	if err == nil {
-		a.start.info, a.start.at = info, a.o.Now()
-	}
-	return info, err
-}
-
 // mayIdentify waits until a shard may begin a new session. Each one counts, also
 // one that Discord never answers: who asks for too many in a day gets a new token.
-func (a *Adapter) mayIdentify(ctx context.Context, s *shard) error {
-	info, err := a.starting(ctx)
+func (s *shard) mayIdentify(ctx context.Context) error {
+	info, err := s.g.Start(ctx)
 	if err != nil {
 		return err
 	}
 	if info.Limit.Remaining < 1 && info.Limit.ResetAfter > 0 {
 		wait := time.Duration(info.Limit.ResetAfter) * time.Millisecond
-		a.log.Error("discord allows no new session today", "again_in", wait.String())
+		s.g.o.Logger.Error("discord allows no new session today", "again_in", wait.String())
 		if err := retry.Sleep(ctx, wait); err != nil {
 			return err
 		}
-		a.start.stale()
+		s.g.starts.expire()
 	}
 	at := s.turn
-	if s.turn = (time.Time{}); a.o.Now().Sub(at) > a.o.Stagger {
-		at = a.start.turn(s.n%max(1, info.Limit.Concurrent), a.o.Now(), a.o.Stagger)
+	if s.turn = (time.Time{}); s.g.o.Now().Sub(at) > s.g.o.Stagger {
+		at = s.g.starts.turn(s.n%max(1, info.Limit.Concurrent), s.g.o.Now(), s.g.o.Stagger)
 	}
-	if err := retry.Sleep(ctx, at.Sub(a.o.Now())); err != nil {
+	if err := retry.Sleep(ctx, at.Sub(s.g.o.Now())); err != nil {
 		return err
 	}
-	a.start.spent()
+	s.g.starts.count()
 	return nil
 }
 
-// stale has it asked anew how many there may be.
-func (s *starts) stale() {
+// expire has the next Start ask anew.
+func (s *starts) expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.at = time.Time{}
 }
 
-// spent counts a new session.
-func (s *starts) spent() {
+// count counts a new session.
+func (s *starts) count() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.info.Limit.Remaining--

@@ -1,4 +1,4 @@
-package discord
+package gateway
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 // Nothing is lost then, not even what no look can find: a first direct message,
 // a reaction, an edit.
 
-// bookmark is what it takes to go on with a session: up to Seq all is put.
-type bookmark struct {
+// Bookmark is what it takes to go on with a session: up to Seq all is put.
+type Bookmark struct {
 	Session string    `json:"session"`
 	Resume  string    `json:"resume"`
 	Seq     int64     `json:"seq"`
@@ -36,8 +36,9 @@ type bookmark struct {
 }
 
 const (
-	keptFor   = 30 * time.Minute // Discord keeps a session for less; trying costs a moment
-	mostTried = 2                // resumes that Discord answers with no session, before a new one
+	noteTimeout = 5 * time.Second  // for reading or writing a bookmark
+	keptFor     = 30 * time.Minute // Discord keeps a session for less; trying costs a moment
+	mostTried   = 2                // resumes that Discord answers with no session, before a new one
 )
 
 // name is that of a shard's bookmark.
@@ -51,12 +52,12 @@ func (s *shard) name() string {
 // process surely ended.
 func (s *shard) recall(ctx context.Context) {
 	b, err := s.noted(ctx)
-	s.a.gap.inherits(b)
-	if err != nil || b.Session == "" || s.a.o.Now().Sub(b.At) > keptFor {
+	s.g.Gap.Inherit(b)
+	if err != nil || b.Session == "" || s.g.o.Now().Sub(b.At) > keptFor {
 		return
 	}
-	if !b.Closed && !s.a.o.Ended(b.Process) {
-		if retry.Sleep(ctx, 5*s.a.o.Beat/2) != nil {
+	if !b.Closed && !s.g.o.Ended(b.Process) {
+		if retry.Sleep(ctx, 5*s.g.o.Beat/2) != nil {
 			return
 		}
 		again, err := s.noted(ctx)
@@ -65,32 +66,32 @@ func (s *shard) recall(ctx context.Context) {
 		}
 		b = again
 	}
-	if b.Shards != s.of || b.Intents != int(intents(s.a.reads())) || b.User != s.a.self.who().ID {
+	if b.Shards != s.of || b.Intents != int(Intents(s.g.o.Content())) || b.User != s.g.host.Self() {
 		return
 	}
 	s.session, s.resume, s.seq, s.taken = b.Session, b.Resume, b.Seq, b
 	s.settled.restart(b.Seq)
-	s.a.log.Info("going on with the session of the process before", "shard", s.n)
+	s.g.o.Logger.Info("going on with the session of the process before", "shard", s.n)
 }
 
-func (s *shard) noted(ctx context.Context) (bookmark, error) {
-	var b bookmark
-	ctx, cancel := context.WithTimeout(ctx, putTimeout)
+func (s *shard) noted(ctx context.Context) (Bookmark, error) {
+	var b Bookmark
+	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
-	raw, err := s.a.o.Inbox.Noted(ctx, s.name())
+	raw, err := s.g.o.Notes.Noted(ctx, s.name())
 	if err != nil {
-		s.a.log.Warn("read the note of a session", "shard", s.n, "error", err)
+		s.g.o.Logger.Warn("read the note of a session", "shard", s.n, "error", err)
 		return b, err
 	}
 	if len(raw) == 0 || json.Unmarshal(raw, &b) != nil {
-		return bookmark{}, nil // none, or another version's
+		return Bookmark{}, nil // none, or another version's
 	}
 	return b, nil
 }
 
 // bookmarks notes the session from time to time, until ctx is done.
 func (s *shard) bookmarks(ctx context.Context) {
-	for tick := time.NewTicker(s.a.o.Beat); ; {
+	for tick := time.NewTicker(s.g.o.Beat); ; {
 		select {
 		case <-ctx.Done():
 			tick.Stop()
@@ -109,19 +110,19 @@ func (s *shard) note(ctx context.Context, closed bool) {
 		return
 	}
 	s.beats++
-	b := bookmark{
-		Session: session, Resume: resume, Seq: s.settled.upTo(), Shards: s.of, Intents: int(intents(s.a.reads())),
-		User: s.a.self.who().ID, At: s.a.o.Now(), Beat: s.beats, Closed: closed, Process: s.a.o.Process,
+	b := Bookmark{
+		Session: session, Resume: resume, Seq: s.settled.upTo(), Shards: s.of, Intents: int(Intents(s.g.o.Content())),
+		User: s.g.host.Self(), At: s.g.o.Now(), Beat: s.beats, Closed: closed, Process: s.g.o.Process,
 	}
-	s.a.gap.owes(&b)
+	s.g.Gap.Owe(&b)
 	raw, err := json.Marshal(b)
 	if err != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, putTimeout)
+	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
-	if err := s.a.o.Inbox.Note(ctx, s.name(), raw); err != nil && !errors.Is(err, context.Canceled) {
-		s.a.log.Warn("note a session", "shard", s.n, "error", err)
+	if err := s.g.o.Notes.Note(ctx, s.name(), raw); err != nil && !errors.Is(err, context.Canceled) {
+		s.g.o.Logger.Warn("note a session", "shard", s.n, "error", err)
 	}
 }
 

@@ -1,8 +1,9 @@
-package discord
+package gateway
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -38,9 +39,9 @@ const (
 	writeTimeout = 10 * time.Second
 )
 
-// intents are the events that are asked for: no more than what is used
+// Intents are the events that the program asks for: no more than it uses
 // (https://discord.com/developers/docs/events/gateway#gateway-intents).
-func intents(content bool) discordgo.Intent {
+func Intents(content bool) discordgo.Intent {
 	i := discordgo.IntentsGuilds | discordgo.IntentsGuildMessages | discordgo.IntentsGuildMessageReactions |
 		discordgo.IntentsDirectMessages | discordgo.IntentsDirectMessageReactions
 	if content {
@@ -48,6 +49,18 @@ func intents(content bool) discordgo.Intent {
 	}
 	return i
 }
+
+// payload is one frame of the Gateway
+// (https://discord.com/developers/docs/events/gateway-events#payload-structure).
+type payload struct {
+	Op   int             `json:"op"`
+	Data json.RawMessage `json:"d"`
+	Seq  *int64          `json:"s"`
+	Type string          `json:"t"`
+}
+
+// errMalformed is for frames that can't be understood.
+var errMalformed = errors.New("malformed frame")
 
 // conn is one connection to the Gateway.
 type conn struct {

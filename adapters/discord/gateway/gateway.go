@@ -1,0 +1,154 @@
+// Package gateway keeps the sessions of Discord's Gateway alive, one a shard
+// (https://discord.com/developers/docs/events/gateway). It hands every event to a
+// [Host] and moves on only past the events that the host has put, so that a resume
+// brings the others again. It knows nothing of messages.
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"nod/chat/inbound"
+)
+
+// APIVersion is the version of Discord's API that the program speaks.
+const APIVersion = "10"
+
+// Options set up a [Gateway].
+type Options struct {
+	Token   string
+	Shards  int         // 0: as many as Discord recommends
+	Content func() bool // the bot reads messages that don't call it
+	Notes   Notes
+	Logger  *slog.Logger
+	Observe inbound.Observe
+	Now     func() time.Time
+	Process string                    // the name of this process among all that share the store
+	Ended   func(process string) bool // one of them surely runs no more
+
+	Stagger time.Duration // between two new sessions
+	Pause   time.Duration // before connecting again, doubled with each failure
+	Told    time.Duration // for the next guild to be told of
+	Greet   time.Duration // for a session to be resumed
+	Beat    time.Duration // between two notes of a session
+}
+
+// Notes keep bookmarks for the next process.
+type Notes interface {
+	Note(ctx context.Context, name string, value []byte) error
+	Noted(ctx context.Context, name string) ([]byte, error)
+}
+
+// Host is what a bot does with its sessions. Shards call it concurrently.
+type Host interface {
+	// Start asks Discord how to connect.
+	Start(ctx context.Context) (Start, error)
+	// Self is the id of the bot; "" before the sign-in. Greeted gets the bot's user as
+	// Discord tells of it with a new session.
+	Self() string
+	Greeted(user json.RawMessage)
+	// Receive takes an event in. It returns once the event waits in its lane.
+	Receive(ctx context.Context, e Event)
+	// Missed asks for a look for messages and votes, Recount for one for votes alone.
+	Missed()
+	Recount()
+	// Remember notes how far threads were heard, before newer events hide a gap.
+	Remember(ctx context.Context)
+	Malformed(kind string)
+}
+
+// Event is an event of the Gateway.
+type Event struct {
+	Kind string
+	Data json.RawMessage
+	Late bool          // Discord delivers it again: another process may know it
+	Hold func() func() // keeps the bookmark before the event until the returned function is called
+}
+
+// Gateway is the sessions of one process.
+type Gateway struct {
+	o      Options
+	host   Host
+	starts starts
+	shards []*shard
+	Gap    Gap
+}
+
+// New makes a Gateway. settled is called when everything that was missed was looked for.
+func New(o Options, host Host, settled func()) *Gateway {
+	return &Gateway{o: o, host: host, Gap: Gap{settled: settled}}
+}
+
+// ErrTooFew is the error of [Gateway.Run] when Discord wants more shards.
+var ErrTooFew = errors.New("there are too many guilds for so few shards")
+
+// Run keeps n shards connected, of which so many may begin at once, until ctx is done.
+func (g *Gateway) Run(ctx context.Context, n, concurrent int) error {
+	g.shards = g.make(n, concurrent)
+	all, ctx := errgroup.WithContext(ctx)
+	for _, s := range g.shards {
+		all.Go(func() error { return s.keep(ctx) })
+	}
+	return all.Wait()
+}
+
+// make makes the shards, with the times at which they may begin. Shards of one group begin
+// one after the other, in order, as Discord wants it.
+func (g *Gateway) make(n, concurrent int) (out []*shard) {
+	for i := range n {
+		turn := g.starts.turn(i%max(1, concurrent), g.o.Now(), g.o.Stagger)
+		out = append(out, &shard{g: g, n: i, of: n, begun: make(chan struct{}, 1), turn: turn})
+	}
+	return out
+}
+
+// Close notes where the next process goes on. Call it after Run, once all events are put.
+func (g *Gateway) Close(ctx context.Context) {
+	for _, s := range g.shards {
+		s.note(ctx, true)
+	}
+}
+
+// Start is how to connect
+// (https://discord.com/developers/docs/events/gateway#get-gateway-bot).
+type Start struct {
+	URL    string `json:"url"`
+	Shards int    `json:"shards"`
+	Limit  struct {
+		Remaining  int   `json:"remaining"`
+		ResetAfter int64 `json:"reset_after"` // ms
+		Concurrent int   `json:"max_concurrency"`
+	} `json:"session_start_limit"`
+}
+
+// starts spaces new sessions out: Discord allows one in 5 s, of each of so many
+// groups of shards, and a number in a day.
+type starts struct {
+	mu   sync.Mutex
+	info Start
+	at   time.Time         // of info
+	next map[int]time.Time // when the next session of a group may begin
+}
+
+// Start asks how to connect, unless it has asked within a minute.
+func (g *Gateway) Start(ctx context.Context) (Start, error) {
+	g.starts.mu.Lock()
+	defer g.starts.mu.Unlock()
+	if g.o.Now().Sub(g.starts.at) < time.Minute && g.starts.info.URL != "" {
+		return g.starts.info, nil
+	}
+	info, err := g.host.Start(ctx)
+	if err == nil {
+		g.starts.info, g.starts.at = info, g.o.Now()
+	}
+	return info, err
+}
+
+// Refresh has the next [Gateway.Start] ask anew.
+func (g *Gateway) Refresh() { g.starts.expire() }
