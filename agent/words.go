@@ -3,12 +3,12 @@ package agent
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
 	"nod/agent/speak"
 	"nod/chat"
+	"nod/chat/vocabulary"
 	"nod/memory"
 )
 
@@ -68,14 +68,17 @@ func textNoAnswer(calls int) string {
 	return fmt.Sprintf("I could not come to an answer within %d model calls. Ask again, perhaps in smaller parts.", calls)
 }
 
-// words are the texts that are commands when they stand alone.
-var words = map[string]bool{"mute": true, "unmute": true, "stop": true, "forget": true, "help": true, "memory": true, "steps": true, "artifacts": true, "recap": true, "waiting": true, "grants": true}
+// parseCommand reads a text that is only a word of the table.
+func parseCommand(text string) (name, arg string, ok bool) {
+	name, arg, ok = vocabulary.Parse(text)
+	if name == "allow" {
+		_, _, ok = parseAllow(arg)
+	}
+	return name, arg, ok
+}
 
-// mostCommand is the longest that a command can be, in bytes, with its name.
+// mostCommand is the longest that a vote by word can be, in bytes.
 const mostCommand = 300
-
-// naming are the commands that take a name.
-var naming = []string{"drop", "tools off", "tools on", "revoke"}
 
 // firstWord is the first word of a text that begins with one.
 func firstWord(text string) string {
@@ -83,39 +86,6 @@ func firstWord(text string) string {
 		return text[:i]
 	}
 	return text
-}
-
-// parseCommand reads a text that is only a command, in any letter case.
-func parseCommand(text string) (word, arg string, ok bool) {
-	if text = strings.TrimSpace(text); len(text) > mostCommand {
-		return "", "", false
-	}
-	if w := strings.ToLower(text); words[w] {
-		return w, "", true
-	}
-	verb := firstWord(text)
-	named := slices.ContainsFunc(naming, func(w string) bool { return strings.EqualFold(firstWord(w), verb) })
-	if !named && !strings.EqualFold(verb, "allow") {
-		return "", "", false // as nearly all texts are, which every reading of a log comes by
-	}
-	fields := strings.Fields(text)
-	if len(fields) > 1 && strings.EqualFold(fields[0], "allow") {
-		arg = strings.Join(fields[1:], " ")
-		_, _, ok = parseAllow(arg)
-		return "allow", arg, ok
-	}
-	for _, w := range naming {
-		n := len(strings.Fields(w))
-		if len(fields) <= n || strings.ToLower(strings.Join(fields[:n], " ")) != w {
-			continue
-		}
-		arg = strings.Trim(strings.Join(fields[n:], " "), "`")
-		if _, err := strconv.Atoi(arg); w == "revoke" && err != nil {
-			return "", "", false
-		}
-		return w, arg, arg != "" && (w == "drop" || len(fields) == n+1)
-	}
-	return "", "", false
 }
 
 // reply is the answer to a command that only asks for words.
@@ -164,26 +134,13 @@ func (d *decision) help(c *command) string {
 			b.WriteString(how + "\n\n")
 		}
 	}
-	b.WriteString("- `stop` (or 🛑 on a message of the turn): end what is running\n")
-	b.WriteString("- `y`, `n` (`n 2 and why`), with the number of the approval while several wait: decide by word instead of by reaction\n")
-	b.WriteString("- `edit 2 {…}`, by who asked or may approve: change the arguments of a call that waits\n")
-	b.WriteString("- `run NAME {…}`: run a tool yourself; it is checked and asked for as if I had called it\n")
-	b.WriteString("- `run 2 {…}`, or *Edit and run again* in the opened steps: run the second call of the last steps again, with other arguments; I answer anew from there\n")
-	b.WriteString("- `forget`: erase what I remember of this thread\n")
-	b.WriteString("- `memory`: what I see of this thread right now\n")
-	b.WriteString("- `steps`: the last turn's steps in full\n")
-	b.WriteString("- `artifacts`, `drop NAME`: what this thread holds; take one from what I see\n")
-	b.WriteString("- `tools off NAME`, `tools on NAME`: switch a tool off in this thread, and on again\n")
-	b.WriteString("- `waiting`: the approvals that you may decide now, each with a link\n")
-	b.WriteString("- `mute` (or 🔇 on a message of mine), `unmute`: answer here only when I am mentioned; follow the thread again\n")
-	b.WriteString("- `recap`: bring back what this thread was about, after a long silence\n")
-	if slices.ContainsFunc(d.a.Tools, func(t Tool) bool { return t.Rules.Grants.Most > 0 }) {
-		b.WriteString("- `allow 1 1h`, `allow 1 5x`: approve, and allow the same call again in this thread; `grants` lists that, `revoke N` ends it\n")
+	grants := slices.ContainsFunc(d.a.Tools, func(t Tool) bool { return t.Rules.Grants.Most > 0 })
+	for _, w := range vocabulary.Table {
+		if w.Help != "" && (w.Name != "allow" || grants) {
+			b.WriteString("- " + w.Help + "\n")
+		}
 	}
-	b.WriteString("- `plan: …` before a question: I make a plan first; `think harder: …`: I make several drafts first\n")
-	b.WriteString("- 🔄 on my last answer, by who asked: I try again\n")
-	b.WriteString("- 👍 👎 on an answer: kept with the turn; with 👎 I ask you what was wrong\n")
-	b.WriteString("- `help`: this list\n\n")
+	b.WriteString("\n")
 	mine := slices.DeleteFunc(slices.Clone(d.a.Tools), func(t Tool) bool {
 		return t.Reads && len(d.s.held()) == 0 || !t.isFor(c.From.ID, c.is.In)
 	})

@@ -1,35 +1,36 @@
 package agent
 
 import (
-	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"nod/agent/speak"
+	"nod/chat"
+	"nod/chat/vocabulary"
+	"nod/memory"
 )
 
-// Only a text that is nothing but the word is a command.
-func TestParseCommand(t *testing.T) {
-	for text, want := range map[string]string{
-		"stop": "stop", "STOP": "stop", "  Forget \n": "forget", "help": "help", "Memory": "memory", "steps": "steps",
-		"artifacts": "artifacts", "Drop a.csv": "drop", "drop `a b.csv`": "drop", "tools off fetch": "tools off", "Tools  ON fetch": "tools on",
-		"drop": "", "tools": "", "tools off": "", "tools off the web": "", "drop " + strings.Repeat("x", 300): "", "recap": "recap",
-		"stop it": "", "please stop": "", "": "", "help!": "", "forget about it": "", "stop stop": "",
-	} {
-		if word, _, ok := parseCommand(text); word != want && (ok || want != "") {
-			t.Errorf("parseCommand(%q) = %q, %v; want %q", text, word, ok, want)
+// Every word of the table is answered by something of its own. A word that reply does not
+// know would get help.
+func TestEveryWordIsAnswered(t *testing.T) {
+	a := &Agent{Protocol: speak.NativeTools{}, MaxSteps: 1, Count: func(s string) int { return len(s) }}
+	answered := 0
+	for _, w := range vocabulary.Table {
+		text := w.Name + map[vocabulary.Takes]string{vocabulary.File: " a.csv", vocabulary.Tool: " clock", vocabulary.Number: " 1", vocabulary.Terms: " 1h"}[w.Takes]
+		act := a.Next(NewLog([]memory.Entry{{
+			Seq: 1, At: time.Unix(1, 0), Body: memory.Message{Message: chat.Message{From: chat.User{ID: "ada"}, Text: text}},
+		}}, Claim{}))
+		p, ok := act.(Post)
+		if !ok || w.Name == "" {
+			continue
+		}
+		answered++
+		if strings.HasPrefix(p.Post.Text.Markdown, "I answer questions") != (w.Name == "help") {
+			t.Errorf("%s is answered by help", text)
 		}
 	}
-}
-
-func FuzzParseCommand(f *testing.F) {
-	f.Add("Stop")
-	f.Add("forget\u00a0")
-	f.Fuzz(func(t *testing.T, text string) {
-		word, arg, ok := parseCommand(text)
-		if ok && arg == "" && !strings.EqualFold(word, strings.TrimSpace(text)) {
-			t.Errorf("parseCommand(%q) = %q: a command out of more than the word", text, word)
-		}
-		if ok && arg != "" && !slices.Contains(naming, word) {
-			t.Errorf("parseCommand(%q) = %q, %q: that word takes no name", text, word, arg)
-		}
-	})
+	if answered < 10 {
+		t.Errorf("%d words are answered", answered)
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"nod/adapters/discord/gateway"
 	"nod/chat"
 	"nod/chat/outbox"
+	"nod/chat/vocabulary"
 )
 
 // command is an application command
@@ -58,30 +59,50 @@ const (
 )
 
 // commands are what people can give besides writing to the bot.
-var commands = everywhere([]command{
+var commands = everywhere(slices.Concat([]command{
 	{Name: "ask", Description: "Ask nod something", Options: []option{
 		{Type: stringOption, Name: "question", Description: "What you want to know, or to have done", Required: true, MaxLength: mostAsked},
 		{Type: attachmentOption, Name: "file", Description: "A file that goes along"},
 		{Type: attachmentOption, Name: "file2", Description: "Another file"},
 		{Type: attachmentOption, Name: "file3", Description: "One more file"},
 	}},
-	{Name: "stop", Description: "Stop what nod is doing in this conversation"},
-	{Name: "forget", Description: "Erase nod's memory of this conversation"},
-	{Name: "help", Description: "What nod can do here"},
-	{Name: "memory", Description: "What nod sees of this conversation right now"},
-	{Name: "steps", Description: "The steps of the last turn, in full"},
-	{Name: "artifacts", Description: "The files that this conversation holds"},
-	{Name: "drop", Description: "Take a file out of what nod sees", Options: []option{
-		{Type: stringOption, Name: "name", Description: "The file's name", Required: true, MaxLength: 200, Completed: true},
-	}},
-	{Name: "tools", Description: "Switch a tool off in this conversation, or on again", Options: []option{
-		{Type: stringOption, Name: "switch", Description: "off or on", Required: true, Choices: []choice{{"off", "off"}, {"on", "on"}}},
-		{Type: stringOption, Name: "name", Description: "The tool's name", Required: true, MaxLength: 100, Completed: true},
-	}},
-	{Name: "grants", Description: "What has been allowed here for a while"},
-	{Name: "waiting", Description: "The approvals that you may decide now"},
 	{Name: askAbout, Type: messageCommand},
-})
+}, wordCommands()))
+
+// wordCommands are the words that people can say and that are commands too. Two words
+// that begin alike, such as "tools off" and "tools on", are one command with a switch.
+func wordCommands() (list []command) {
+	for _, w := range vocabulary.Table {
+		if w.Command == "" {
+			continue
+		}
+		name, switched, _ := strings.Cut(w.Name, " ")
+		c := command{Name: name, Description: w.Command}
+		if switched != "" {
+			c.Options = append(c.Options, switchOption(name))
+		}
+		switch w.Takes {
+		case vocabulary.File:
+			c.Options = append(c.Options, option{Type: stringOption, Name: "name", Description: "The file's name", Required: true, MaxLength: 200, Completed: true})
+		case vocabulary.Tool:
+			c.Options = append(c.Options, option{Type: stringOption, Name: "name", Description: "The tool's name", Required: true, MaxLength: 100, Completed: true})
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// switchOption chooses among the words that begin with a name.
+func switchOption(name string) option {
+	var choices []choice
+	var texts []string
+	for _, w := range vocabulary.Table {
+		if text, ok := strings.CutPrefix(w.Name, name+" "); ok {
+			choices, texts = append(choices, choice{text, text}), append(texts, text)
+		}
+	}
+	return option{Type: stringOption, Name: "switch", Description: strings.Join(texts, " or "), Required: true, Choices: choices}
+}
 
 // everywhere sets where commands may be given: where the bot is, and so hears what
 // follows.
@@ -169,8 +190,10 @@ func (in interaction) speaker() speaker {
 	return s
 }
 
-// public are the commands whose answer everybody sees: they are for everybody.
-var public = []string{"forget"}
+// isPublic says whether everybody sees the answer to a command.
+func isPublic(name string) bool {
+	return slices.ContainsFunc(vocabulary.Table, func(w vocabulary.Word) bool { return w.Name == name && w.Public })
+}
 
 // worded does what one of the words does in a message. It is answered at once, and
 // with what comes of it when that is there: to whoever gave it alone, unless it
@@ -197,7 +220,7 @@ func (a *Adapter) worded(ctx context.Context, in interaction) error {
 	if err := a.promise(ctx, in, false); err != nil {
 		return err
 	}
-	private := !slices.Contains(public, in.Data.Name)
+	private := !isPublic(in.Data.Name)
 	if private {
 		a.asides.waits(in, a.o.Now())
 	}

@@ -29,7 +29,7 @@ func commanded(t *testing.T) *office {
 // The commands are registered once, and again only when they differ.
 func TestRegister(t *testing.T) {
 	o := commanded(t)
-	if got := o.fake.Commands(); !slices.Equal(got, []string{"ask", "stop", "forget", "help", "memory", "steps", "artifacts", "drop", "tools", "grants", "waiting", askAbout}) {
+	if got := o.fake.Commands(); !slices.Equal(got, []string{"ask", askAbout, "stop", "forget", "memory", "steps", "artifacts", "drop", "tools", "waiting", "grants", "help"}) {
 		t.Errorf("commands %q", got)
 	}
 	var sent []command

@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"chat/form":                {"chat", "chat/bounded"},
 	"chat/patience":            {},
 	"chat/question":            {"chat"},
+	"chat/vocabulary":          {},
 	"llm":                      {},
 	"llm/args":                 {"llm"},
 	"llm/tokens":               {},
@@ -41,7 +42,7 @@ var mayImport = map[string][]string{
 	"memory/recent":            {"memory"},
 	"memory/sqlite":            {"chat", "memory", "memory/recent"},
 	"memory/redis":             {"chat", "memory", "memory/recent"},
-	"agent":                    {"agent/speak", "chat", "chat/question", "llm", "llm/args", "memory"},
+	"agent":                    {"agent/speak", "chat", "chat/question", "chat/vocabulary", "llm", "llm/args", "memory"},
 	"agent/speak":              {"llm", "llm/args"},
 	"agent/run":                {"agent", "chat", "chat/patience", "llm", "memory"},
 	"mask":                     {},
@@ -68,7 +69,7 @@ var mayImport = map[string][]string{
 	"adapters/slack":           {"chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "front"},
 	"adapters/web":             {"adapters/web/door", "chat", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/summary", "front"},
 	"adapters/discord/gateway": {"chat/inbound", "chat/retry"},
-	"adapters/discord":         {"adapters/discord/gateway", "chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "front"},
+	"adapters/discord":         {"adapters/discord/gateway", "chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "chat/vocabulary", "front"},
 	"lab":                      {"agent", "chat", "edits", "llm", "llm/args", "memory"},
 	"cmd/bot":                  {"*"},
 	"cmd/bot/config":           {"chat", "edits", "llm/args", "memory"},
@@ -110,7 +111,7 @@ var mayKnow = map[string][]string{
 
 // pure are the packages that decide, and so touch nothing outside: no clock, no
 // disk, no network, no goroutine.
-var pure = []string{"agent", "agent/speak", "chat", "llm", "llm/args", "trace"}
+var pure = []string{"agent", "agent/speak", "chat", "chat/vocabulary", "llm", "llm/args", "trace"}
 
 // impure are what a pure package does not import.
 var impure = []string{"net", "net/http", "os", "os/exec", "database/sql", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "sync"}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"nod/chat/vocabulary"
 )
 
 // action is one thing that somebody does, or that goes wrong, at a time. A script
@@ -130,14 +132,26 @@ func (w *writer) short(max float64) time.Duration {
 
 func (w *writer) add(a action) { w.out = append(w.out, a) }
 
+// spoken are the words of the table that need no name, and switches of two tools.
+var spoken = func() (all []string) {
+	for _, w := range vocabulary.Table {
+		switch {
+		case w.Takes == vocabulary.Tool:
+			all = append(all, w.Name+" act", w.Name+" deploy")
+		case w.Takes == vocabulary.Nothing && w.Name != "":
+			all = append(all, w.Name)
+		}
+	}
+	return all
+}()
+
 func (w *writer) people() {
 	for range 20 + w.rnd.IntN(60) {
 		w.question(w.time(), w.rnd.IntN(w.threads), w.who())
 	}
 	for range w.rnd.IntN(8) {
 		at, thread := w.time(), w.rnd.IntN(w.threads)
-		words := []string{"stop", "stop", "forget", "help", "memory", "steps", "tools off act", "tools on act", "tools off deploy", "tools on deploy", "mute", "unmute"}
-		w.add(action{at: at, kind: says, who: w.who(), thread: thread, text: words[w.rnd.IntN(len(words))]})
+		w.add(action{at: at, kind: says, who: w.who(), thread: thread, text: spoken[w.rnd.IntN(len(spoken))]})
 	}
 	for range w.rnd.IntN(3) {
 		w.add(action{at: w.time(), kind: halts, who: w.who(), thread: w.rnd.IntN(w.threads)})
