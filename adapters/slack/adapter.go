@@ -20,13 +20,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/singleflight"
 
+	"nod/adapters/slack/socketmode"
 	"nod/chat"
 	"nod/chat/bounded"
 	"nod/chat/catchup"
@@ -72,6 +72,11 @@ type Options struct {
 	Pace         float64       // times the published rate limits, for tests; default 1
 }
 
+const (
+	mostAtOnce  = 512              // events that are being put
+	longBackoff = 30 * time.Second // between two tries of a call that has to succeed
+)
+
 // The values of Follow and DM that are not the default.
 const (
 	followThread   = "thread"
@@ -87,8 +92,7 @@ type Adapter struct {
 	app     *web                   // with the app-level token, which only opens sockets
 	self    atomic.Pointer[whoami] // who the bot is; nil before the sign-in
 	in      chan struct{}          // closed by the sign-in
-	live    live
-	sockets sync.WaitGroup // those that are read
+	sockets *socketmode.Sockets
 
 	names    names
 	groups   bounded.Map[string, group]
@@ -127,6 +131,9 @@ func New(o Options) (*Adapter, error) {
 	app := o
 	app.BotToken = o.AppToken
 	a.app = newWeb(app)
+	a.sockets = socketmode.New(socketmode.Options{
+		Sockets: o.Sockets, Stagger: o.Stagger, PingInterval: o.PingInterval, Logger: o.Logger, Observe: o.Observe, Now: o.Now,
+	}, host{a})
 	a.heard, a.listened = catchup.NewHeard(o.Inbox.Watermarks, Platform, catchup.LookBack, o.Now), catchup.NewListened(o.Inbox, listenedNote, o.Now)
 	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
 	failed := func(err error) { a.log.Warn("look for what was missed", "error", err) }
@@ -174,9 +181,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	g.Go(func() error { a.recounts.Run(ctx); return nil })
 	g.Go(func() error { return a.mourn(ctx) })
 	g.Go(func() error { return a.listen(ctx) })
-	for n := range a.o.Sockets {
-		g.Go(func() error { return a.connect(ctx, n) })
-	}
+	g.Go(func() error { return a.sockets.Run(ctx) })
 	err := g.Wait()
 	a.working.stop() // nobody makes these calls any more
 	a.sockets.Wait()
@@ -187,7 +192,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 
 // Ready says whether events arrive: a socket is open, and the look for what was
 // missed has begun.
-func (a *Adapter) Ready() bool { return a.live.ready() }
+func (a *Adapter) Ready() bool { return a.sockets.Ready() }
 
 // Depth says how many calls wait for Slack's rate limits, by priority.
 func (a *Adapter) Depth() map[string]int { return a.web.out.DepthByName() }

@@ -57,7 +57,7 @@ func (a *Adapter) listen(ctx context.Context) error {
 
 // listening notes that all is heard, where a socket is open.
 func (a *Adapter) listening(ctx context.Context) {
-	if !a.live.ready() {
+	if !a.sockets.Ready() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.o.AckTimeout)
@@ -70,7 +70,7 @@ func (a *Adapter) listening(ctx context.Context) {
 // missed asks for a look at what was missed. It doesn't wait for it.
 func (a *Adapter) missed(g catchup.Gap) {
 	if g.After == 0 {
-		a.live.begin()
+		a.sockets.Begin()
 	}
 	a.listened.Gap()
 	a.looks.Missed(g)

@@ -58,22 +58,3 @@ func (o *office) persist(th chat.ThreadID) {
 		}
 	}
 }
-
-// When the last socket closes, it is noted how far threads were heard.
-func TestLastSocket(t *testing.T) {
-	t.Parallel()
-	o, _, _ := called(t, fakeslack.Options{}, nil)
-	a, err := New(o.options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.live.opened(0, time.Now().Add(-time.Hour))
-	a.live.opened(1, time.Now().Add(-time.Hour))
-	for n, want := range []bool{false, true} {
-		s := &session{a: a, n: n}
-		s.lost(t.Context())
-		if a.heard.Open() != want || a.live.ready() {
-			t.Errorf("after socket %d: noted %v", n, a.heard.Open())
-		}
-	}
-}

@@ -1,10 +1,22 @@
-package slack
+// Package socketmode keeps the sockets open over which Slack sends events
+// (https://docs.slack.dev/apis/events-api/using-socket-mode). A [Host] asks for an
+// address with the app-level token. The frames that come over the socket at that address
+// are JSON, and each is acknowledged by its id. A process has several sockets, which begin
+// at different times, so that Slack replaces them at different times. Slack sends each
+// event to any one of them. A socket that Slack asks to be replaced is read on until it
+// closes.
+//
+// The package does not use slack-go's client: that decodes each event three times,
+// refuses an event for an odd block in it, drops the old socket before it opens the new
+// one, and does not tell why Slack asked.
+package socketmode
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"sync"
@@ -12,29 +24,76 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+	"golang.org/x/sync/errgroup"
 
-	"nod/chat/catchup"
 	"nod/chat/inbound"
-	"nod/chat/outbox"
 	"nod/chat/retry"
 )
 
-// Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode): an
-// address is asked for with the app-level token, and what comes over the socket at
-// it are frames of JSON, each of which is acknowledged by its id. There are
-// several sockets, which begin at different times and so are refreshed at
-// different times; Slack sends each event to any one of them. One that Slack asks
-// to be replaced is read on until it is closed.
-//
-// slack-go's client is not used: it decodes each event three times, refuses one
-// for an odd block in it, drops the old socket before it opens the new one, and
-// does not tell why Slack asked.
+// Options set up [Sockets].
+type Options struct {
+	Sockets      int           // connections of this process
+	Stagger      time.Duration // between the first connections
+	PingInterval time.Duration // a socket without a ping for so long is replaced
+	Logger       *slog.Logger
+	Observe      inbound.Observe
+	Now          func() time.Time
+}
+
+// Host is what a bot does with its sockets. Sockets call it concurrently.
+type Host interface {
+	// Open asks Slack for the address of a socket.
+	Open(ctx context.Context) (address string, err error)
+	// Fatal says that connecting again can't mend an error of Open.
+	Fatal(err error) bool
+	// Frame takes a frame in and says of which type it is. It must not block for long:
+	// nobody reads the socket meanwhile, not even for pings.
+	Frame(ctx context.Context, raw []byte, ack Ack) (kind string, err error)
+	// Missed asks for a look at what was missed, so much further back than was heard.
+	Missed(overlap time.Duration)
+	// Remember notes how far threads were heard, as no socket is open any more.
+	Remember(ctx context.Context)
+}
+
+// Ack tells Slack that an event was received, with an answer to it or nil. Slack delivers
+// an event again that it can't be told of.
+type Ack func(envelope string, answer any)
+
+// Sockets are those of one process.
+type Sockets struct {
+	o       Options
+	host    Host
+	live    live
+	reading sync.WaitGroup
+}
+
+// New makes Sockets; [Sockets.Run] connects them.
+func New(o Options, host Host) *Sockets { return &Sockets{o: o, host: host} }
+
+// Run keeps the sockets open until ctx is done. It returns an error that connecting again
+// can't mend.
+func (k *Sockets) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for n := range k.o.Sockets {
+		g.Go(func() error { return k.connect(ctx, n) })
+	}
+	return g.Wait()
+}
+
+// Wait waits until no socket is read any more.
+func (k *Sockets) Wait() { k.reading.Wait() }
+
+// Begin notes that the look for what was missed has begun.
+func (k *Sockets) Begin() { k.live.begin() }
+
+// Ready says whether events arrive: a socket is open, and the look for what was missed
+// has begun.
+func (k *Sockets) Ready() bool { return k.live.ready() }
 
 const (
 	mostFrame   = 16 << 20               // bytes of one frame
-	firstPause  = 100 * time.Millisecond // what Slack sends while no socket is open it soon gives up
+	firstPause  = 100 * time.Millisecond // Slack soon gives up an event while no socket is open
 	longBackoff = 30 * time.Second
-	mostAtOnce  = 512 // events that are being put
 	ackWait     = time.Second
 	dialWait    = 20 * time.Second
 	lingers     = 15 * time.Second // a socket that is being replaced
@@ -86,26 +145,26 @@ func (l *live) ready() bool {
 
 // connect keeps the n-th socket open. It returns an error for what connecting
 // again can't mend.
-func (a *Adapter) connect(ctx context.Context, n int) error {
-	if retry.Sleep(ctx, time.Duration(n)*a.o.Stagger) != nil {
+func (k *Sockets) connect(ctx context.Context, n int) error {
+	if retry.Sleep(ctx, time.Duration(n)*k.o.Stagger) != nil {
 		return nil
 	}
 	pause := firstPause
 	for {
-		greeted, err := a.session(ctx, n)
+		greeted, err := k.session(ctx, n)
 		var asked *disconnected
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case fatal(err):
+		case k.host.Fatal(err):
 			return fmt.Errorf("connect to Slack: %w", err)
 		case errors.As(err, &asked) && asked.refresh():
-			inbound.Count(a.o.Observe.Reconnected)
-			a.log.Info("socket replaced, as slack asked", "socket", n, "reason", asked.reason)
+			inbound.Count(k.o.Observe.Reconnected)
+			k.o.Logger.Info("socket replaced, as slack asked", "socket", n, "reason", asked.reason)
 			continue
 		}
-		inbound.Count(a.o.Observe.Reconnected)
-		a.log.Warn("socket replaced", "socket", n, "error", withoutURL(err))
+		inbound.Count(k.o.Observe.Reconnected)
+		k.o.Logger.Warn("socket replaced", "socket", n, "error", withoutURL(err))
 		if greeted {
 			pause = firstPause
 		}
@@ -139,18 +198,15 @@ var errSilent = errors.New("the socket is silent")
 
 // session opens a socket and reads it, until it ends or is to be replaced. greeted
 // says that Slack had said hello on it.
-func (a *Adapter) session(ctx context.Context, n int) (greeted bool, err error) {
-	var slot struct {
-		URL string `json:"url"`
-	}
-	err = a.app.call(ctx, request{method: "apps.connections.open", args: url.Values{}, priority: outbox.Approval, answer: &slot})
+func (k *Sockets) session(ctx context.Context, n int) (greeted bool, err error) {
+	address, err := k.host.Open(ctx)
 	if err != nil {
 		return false, err
 	}
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: dialWait}
 	dialling, cancel := context.WithTimeout(ctx, dialWait)
 	defer cancel()
-	conn, resp, err := dialer.DialContext(dialling, slot.URL, nil)
+	conn, resp, err := dialer.DialContext(dialling, address, nil)
 	if resp != nil {
 		defer func() { _ = resp.Body.Close() }()
 	}
@@ -160,15 +216,15 @@ func (a *Adapter) session(ctx context.Context, n int) (greeted bool, err error) 
 		}
 		return false, fmt.Errorf("open a socket: %w", withoutURL(err))
 	}
-	s := &session{a: a, n: n, conn: conn, ended: make(chan error, 2)}
-	a.sockets.Go(func() { s.read(ctx) })
+	s := &session{k: k, n: n, conn: conn, ended: make(chan error, 2)}
+	k.reading.Go(func() { s.read(ctx) })
 	err = <-s.ended
 	return s.greeted.Load(), err
 }
 
 // session is one socket at work.
 type session struct {
-	a    *Adapter
+	k    *Sockets
 	n    int
 	conn *websocket.Conn
 	mu   sync.Mutex // of writing
@@ -180,7 +236,7 @@ type session struct {
 }
 
 // silence is for how long a socket may be dead before that is noticed.
-func (a *Adapter) silence() time.Duration { return 2 * a.o.PingInterval }
+func (k *Sockets) silence() time.Duration { return 2 * k.o.PingInterval }
 
 // read takes in frames until the socket ends.
 func (s *session) read(ctx context.Context) {
@@ -196,7 +252,7 @@ func (s *session) read(ctx context.Context) {
 		return err
 	})
 	var silent atomic.Bool
-	greeting := time.AfterFunc(s.a.silence(), func() {
+	greeting := time.AfterFunc(s.k.silence(), func() {
 		silent.Store(true)
 		_ = s.conn.Close()
 	})
@@ -219,7 +275,7 @@ func (s *session) read(ctx context.Context) {
 
 // alive notes that the socket has said something.
 func (s *session) alive() {
-	_ = s.conn.SetReadDeadline(time.Now().Add(s.a.o.PingInterval)) // a closed socket says so when it is read
+	_ = s.conn.SetReadDeadline(time.Now().Add(s.k.o.PingInterval)) // a closed socket says so when it is read
 }
 
 // remark is what the first frame of a socket, and the last, tell besides.
@@ -234,29 +290,25 @@ type remark struct {
 // frame takes in one frame. It must not block for long: the socket is not read
 // meanwhile, not even for pings.
 func (s *session) frame(ctx context.Context, raw []byte, greeting *time.Timer) {
-	env, err := readEnvelope(raw)
+	kind, err := s.k.host.Frame(ctx, raw, s.ack)
 	if err != nil {
-		inbound.Count(s.a.o.Observe.Malformed)
-		s.a.log.Warn("frame not understood", "socket", s.n)
+		inbound.Count(s.k.o.Observe.Malformed)
+		s.k.o.Logger.Warn("frame not understood", "socket", s.n)
 		return
 	}
 	var more remark
-	switch env.Type {
+	switch kind {
 	case "hello":
 		_ = json.Unmarshal(raw, &more) // it is for the log
 		greeting.Stop()
 		s.greeted.Store(true)
-		if s.a.live.opened(s.n, s.a.o.Now()) {
-			s.a.missed(catchup.Gap{Overlap: 2 * s.a.silence()})
+		if s.k.live.opened(s.n, s.k.o.Now()) {
+			s.k.host.Missed(2 * s.k.silence())
 		}
-		s.a.log.Info("socket open", "socket", s.n, "connections", more.Connections, "for_about", time.Duration(more.Debug.Seconds)*time.Second)
+		s.k.o.Logger.Info("socket open", "socket", s.n, "connections", more.Connections, "for_about", time.Duration(more.Debug.Seconds)*time.Second)
 	case "disconnect":
 		_ = json.Unmarshal(raw, &more)
 		s.disconnect(ctx, more.Reason)
-	default:
-		if env.EnvelopeID != "" {
-			s.a.receive(ctx, env, s.ack)
-		}
 	}
 }
 
@@ -280,26 +332,34 @@ func (s *session) lost(ctx context.Context) {
 		return // another has its place
 	}
 	s.over = true
-	was, last, covered := s.a.live.closed(s.n, s.a.o.Now().Add(-s.a.silence()))
+	was, last, covered := s.k.live.closed(s.n, s.k.o.Now().Add(-s.k.silence()))
 	switch {
 	case last:
-		s.a.remember(ctx) // the next socket looks
+		s.k.host.Remember(ctx) // the next socket looks
 	case was && !s.told && !covered:
-		s.a.missed(catchup.Gap{Overlap: 2 * s.a.silence()})
+		s.k.host.Missed(2 * s.k.silence())
 	}
 }
 
-// ack tells Slack that an event was received. What can't be told is delivered
-// again, and known by then.
-func (s *session) ack(_ context.Context, env envelope) {
+// ack tells Slack that an event was received.
+func (s *session) ack(envelope string, answer any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_ = s.conn.SetWriteDeadline(time.Now().Add(ackWait)) // a closed socket says so when it is written
 	frame := struct {
 		ID      string `json:"envelope_id"`
 		Payload any    `json:"payload,omitempty"`
-	}{env.EnvelopeID, env.answer}
+	}{envelope, answer}
 	if err := s.conn.WriteJSON(frame); err != nil {
-		s.a.log.Debug("acknowledge", "error", err)
+		s.k.o.Logger.Debug("acknowledge", "error", err)
 	}
+}
+
+// withoutURL takes the address out of an error: it has a secret in it.
+func withoutURL(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
 }
