@@ -98,7 +98,7 @@ mutants: ## takes conditions out of the engine, one at a time, and wants the sim
 	@go run ./internal/sim/mutate
 
 fmt: ## format everything
-	$(TOOL) gofumpt -w $$(git ls-files '*.go')
+	$(TOOL) golangci-lint fmt ./...
 
 clean:
 	rm -rf bin dist

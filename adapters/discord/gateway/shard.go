@@ -378,16 +378,16 @@ func (s *shard) begin() {
 // one that Discord never answers: who asks for too many in a day gets a new token.
 func (s *shard) mayIdentify(ctx context.Context) error {
 	info, err := s.g.Start(ctx)
-	if err != nil {
-		return err
-	}
-	if info.Limit.Remaining < 1 && info.Limit.ResetAfter > 0 {
-		wait := time.Duration(info.Limit.ResetAfter) * time.Millisecond
+	for ; err == nil && info.Limit.spent(); info, err = s.g.Start(ctx) {
+		wait := max(time.Duration(info.Limit.ResetAfter)*time.Millisecond, time.Second)
 		s.g.o.Logger.Error("discord allows no new session today", "again_in", wait.String())
 		if err := retry.Sleep(ctx, wait); err != nil {
 			return err
 		}
 		s.g.starts.expire()
+	}
+	if err != nil {
+		return err
 	}
 	at := s.turn
 	if s.turn = (time.Time{}); s.g.o.Now().Sub(at) > s.g.o.Stagger {

@@ -15,7 +15,8 @@ func (l *listener) Open(context.Context) (string, error)               { return 
 func (l *listener) Fatal(error) bool                                   { return false }
 func (l *listener) Frame(context.Context, []byte, Ack) (string, error) { return "", nil }
 func (l *listener) Missed(time.Duration)                               { l.asked = append(l.asked, "missed") }
-func (l *listener) Remember(context.Context)                           { l.asked = append(l.asked, "remember") }
+
+func (l *listener) Remember(context.Context) { l.asked = append(l.asked, "remember") }
 
 // The last socket that closes has the host note how far threads were heard.
 func TestLastSocket(t *testing.T) {
