@@ -34,6 +34,7 @@ import (
 	"nod/chat/inbound"
 	"nod/chat/outbox"
 	"nod/chat/retry"
+	"nod/front"
 )
 
 // Options set up an [Adapter].
@@ -58,7 +59,7 @@ type Options struct {
 	Global   int             // calls a second; default 50
 	Allow    []string        // who is heard: everyone (default), user:ID, role:ID, channel:ID
 
-	Inbox   inbound.Inbox
+	Inbox   front.Inbox
 	Logger  *slog.Logger
 	HTTP    *http.Client
 	Observe inbound.Observe

@@ -12,7 +12,7 @@ import (
 
 // Another try of an answer links to the one before it.
 func TestEarlierAnswer(t *testing.T) {
-	o, _, id, th := thinking(t)
+	o, id, th := thinking(t)
 	first := o.post(th, answer("answer/1", "It is 41."), false)
 	p := answer("answer/2", "**Try 2**\n\nIt is 42.")
 	p.Text.Earlier = &chat.Earlier{Ref: first, Try: 1, Markdown: "It is 41."}

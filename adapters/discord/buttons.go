@@ -11,7 +11,6 @@ import (
 
 	"nod/chat"
 	"nod/chat/bounded"
-	"nod/chat/inbound"
 )
 
 // Buttons stand for the emoji of an approval, and for the word that stops a turn:
@@ -54,7 +53,7 @@ func (a *Adapter) buttons(thread chat.ThreadID, p *chat.Approval) []discordgo.Me
 	if p.Home != (chat.ThreadID{}) { // forms are about the thread, which is elsewhere
 		return ballotButtons(copyButton, thread, p)
 	}
-	return append(voteButtons(thread, p), a.further(thread, p)...)
+	return append(voteButtons(thread, p), further(thread, p)...)
 }
 
 func voteButtons(thread chat.ThreadID, p *chat.Approval) []discordgo.MessageComponent {
@@ -128,8 +127,7 @@ func (a *Adapter) voted(ctx context.Context, in interaction, b ballot) error {
 	}); err != nil {
 		return a.sorry(ctx, in, err)
 	}
-	inbox, takes := a.o.Inbox.(inbound.Reasons)
-	if !b.deny || !takes || copied {
+	if !b.deny || copied {
 		return a.respond(ctx, in, promiseToChange, nil)
 	}
 	b.kind = reasonForm
@@ -139,7 +137,7 @@ func (a *Adapter) voted(ctx context.Context, in interaction, b ballot) error {
 	}
 	// where no form opens there will be no reason, and nobody waits for one
 	a.log.Warn("ask why a call is denied", "error", err)
-	if _, err := inbox.Reason(ctx, threadID(b.place), b.call, by, "", "discord:noreason:"+in.ID); err != nil {
+	if _, err := a.o.Inbox.Reason(ctx, threadID(b.place), b.call, by, "", "discord:noreason:"+in.ID); err != nil {
 		return fmt.Errorf("put that there is no reason: %w", err)
 	}
 	return a.respond(ctx, in, promiseToChange, nil)
@@ -183,14 +181,10 @@ func (a *Adapter) filled(ctx context.Context, in interaction) error {
 	if !ok || b.kind != reasonForm || !in.in(b.place) {
 		return errForeign
 	}
-	inbox, takes := a.o.Inbox.(inbound.Reasons)
-	if !takes {
-		return fmt.Errorf("%w: form", errMalformed)
-	}
 	text := shorten(chat.Flat(fieldOf(in.Data.Components)), mostReason)
 	by := userOf(*in.User, in.Member)
 	if err := a.putSoon(ctx, func(ctx context.Context) error {
-		_, err := inbox.Reason(ctx, threadID(b.place), b.call, by, text, interactionKey(in.ID))
+		_, err := a.o.Inbox.Reason(ctx, threadID(b.place), b.call, by, text, interactionKey(in.ID))
 		return err
 	}); err != nil {
 		return a.sorry(ctx, in, err)

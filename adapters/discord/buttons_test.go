@@ -2,7 +2,6 @@ package discord
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"nod/chat"
 	"nod/internal/fakediscord"
-	"nod/internal/ledger"
 )
 
 // Who may decide is pinged by the approval, and nobody by what becomes of it; the
@@ -75,32 +73,12 @@ func TestSlowAnswer(t *testing.T) {
 	}
 }
 
-// reasoned is an inbox that takes reasons.
-type reasoned struct {
-	*ledger.Ledger
-	said []string
-}
-
-// Feedback takes what people think of answers.
-func (r *reasoned) Feedback(_ context.Context, on chat.MessageRef, by chat.User, good bool, text string, _ ...string) (bool, error) {
-	r.Do(func() {
-		r.said = append(r.said, strings.TrimSpace(fmt.Sprint(on.ID, " ", by.Name, " ", good, " ", text)))
-	})
-	return true, nil
-}
-
-func (r *reasoned) Reason(_ context.Context, thread chat.ThreadID, call string, by chat.User, text string, _ ...string) (bool, error) {
-	r.Do(func() { r.said = append(r.said, strings.Join([]string{thread.Channel, call, by.Name, text}, " ")) })
-	return true, nil
-}
-
 // A click on a button is put like the emoji for which it stands; whoever denied is
 // asked why. What one person is told then is told them alone.
 func TestVoteButtons(t *testing.T) {
 	t.Parallel()
 	o := build(t, fakediscord.Options{})
-	in := &reasoned{Ledger: o.in}
-	o.run(func(opt *Options) { opt.Inbox = in })
+	o.run(nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	th := thread(o.general, id)
 	ref := o.post(th, chat.Post{Key: "p", Approval: asking("{}")}, false)
@@ -120,9 +98,9 @@ func TestVoteButtons(t *testing.T) {
 		t.Errorf("reactions (-want +got):\n%s", diff)
 	}
 	o.fake.Fill(denied, "too late\nin the day")
-	o.in.Await(t, func() bool { return len(in.said) == 1 })
-	if want := th.Channel + " c-7 bob too late in the day"; in.said[0] != want {
-		t.Errorf("the reason is %q, want %q", in.said[0], want)
+	o.in.Await(t, func() bool { return len(o.in.Said) == 1 })
+	if want := th.Root + " c-7 bob: too late in the day"; o.in.Said[0] != want {
+		t.Errorf("the reason is %q, want %q", o.in.Said[0], want)
 	}
 	if err := o.a.Whisper(t.Context(), th, want[1].By, ref, "You may not."); err != nil {
 		t.Fatal(err)

@@ -26,11 +26,6 @@ const (
 	editForm    = "edited"
 )
 
-func (a *Adapter) changes() forms.Changes {
-	c, _ := a.o.Inbox.(forms.Changes)
-	return c
-}
-
 // tight is what a form has room for: five fields, and little text beside each
 // (https://discord.com/developers/docs/components/reference).
 var tight = forms.Bounds{Fields: 5, ID: 100, Label: 45, Text: 4000, Options: 25, Option: 100}
@@ -62,12 +57,12 @@ func editableOf(kind string, p place, a *chat.Approval) editable {
 }
 
 // further are the buttons of an approval that waits beside Approve and Deny.
-func (a *Adapter) further(thread chat.ThreadID, p *chat.Approval) []discordgo.MessageComponent {
+func further(thread chat.ThreadID, p *chat.Approval) []discordgo.MessageComponent {
 	var out []discordgo.MessageComponent
 	if p.Outcome != "" || len(p.Approve) == 0 || len(p.Deny) == 0 {
 		return nil
 	}
-	if id := editableOf(editButton, placeOf(thread), p).id(); id != "" && !p.Elsewhere && a.changes() != nil && len(forms.Of(p.Parameters, p.Args, tight)) > 0 {
+	if id := editableOf(editButton, placeOf(thread), p).id(); id != "" && !p.Elsewhere && len(forms.Of(p.Parameters, p.Args, tight)) > 0 {
 		out = append(out, discordgo.Button{Label: "Edit", Style: discordgo.SecondaryButton, CustomID: id})
 	}
 	if id := (ballot{grantButton, placeOf(thread), p.Call, p.Approve[0], false}).id(); id != "" && p.Grant > 0 {
@@ -78,11 +73,10 @@ func (a *Adapter) further(thread chat.ThreadID, p *chat.Approval) []discordgo.Me
 
 // edit opens the form. Whoever clicked a card that was changed since gets the newest.
 func (a *Adapter) edit(ctx context.Context, in interaction, e editable) error {
-	inbox := a.changes()
-	if !in.in(e.place) || inbox == nil {
+	if !in.in(e.place) {
 		return errForeign
 	}
-	p, ok, err := a.cards.Card(ctx, inbox, threadID(e.place), e.call, e.digest)
+	p, ok, err := a.cards.Card(ctx, a.o.Inbox.Card, threadID(e.place), e.call, e.digest)
 	switch {
 	case err != nil:
 		return a.sorry(ctx, in, err)
@@ -191,15 +185,14 @@ func editField(f forms.Field) map[string]any {
 
 // changed takes in what somebody makes of a call.
 func (a *Adapter) changed(ctx context.Context, in interaction, e editable) error {
-	inbox := a.changes()
-	if !in.in(e.place) || inbox == nil {
+	if !in.in(e.place) {
 		return errForeign
 	}
 	if in.Message != nil { // what is found wrong later is told by this, too
 		by := chat.User{ID: chat.UserID(in.User.ID)}
 		defer a.asides.clicked(chat.Reaction{On: refOf(e.place, in.Message.ID), By: by}, in, a.o.Now())()
 	}
-	return a.sent(ctx, in, e.place, chat.Change{Call: e.call, Digest: e.digest}, inbox.Change, "I did not change it")
+	return a.sent(ctx, in, e.place, chat.Change{Call: e.call, Digest: e.digest}, a.o.Inbox.Change, "I did not change it")
 }
 
 // sent puts the arguments that somebody filled a form in with. To run a call they have to

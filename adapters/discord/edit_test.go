@@ -1,65 +1,33 @@
 package discord
 
 import (
-	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"nod/chat"
 	"nod/internal/fakediscord"
+	"nod/internal/ledger"
 )
 
-// changeable is an inbox that takes changes of calls, and reasons.
-type changeable struct {
-	reasoned
-	card   *chat.Approval // what the store knows; nil: it does not answer
-	refuse string
-	got    []chat.Change
-}
-
-func (c *changeable) Card(context.Context, chat.ThreadID, string) (p chat.Approval, ok bool, err error) {
-	c.Do(func() {
-		if c.card == nil {
-			err = errors.New("the store is away")
-			return
-		}
-		p, ok = *c.card, true
-	})
-	return p, ok, err
-}
-
-func (c *changeable) Change(_ context.Context, _ chat.ThreadID, b chat.Change, _ ...string) (refused string, err error) {
-	c.Do(func() {
-		if refused = c.refuse; refused == "" {
-			c.got = append(c.got, b)
-		}
-	})
-	return refused, nil
-}
-
-func (c *changeable) changes() (out []chat.Change) {
-	c.Do(func() { out = slices.Clone(c.got) })
-	return out
-}
-
-// editing is an office whose inbox takes changes, and a card in it.
-func editing(t *testing.T, p *chat.Approval, more ...func(*Options)) (*office, *changeable, chat.ThreadID, chat.MessageRef) {
+// editing is an office with a card in it.
+func editing(t *testing.T, p *chat.Approval, change func(*Options)) (*office, *ledger.Ledger, chat.ThreadID, chat.MessageRef) {
 	t.Helper()
-	o := build(t, fakediscord.Options{})
-	in := &changeable{}
-	in.Ledger = o.in
-	o.run(func(opt *Options) {
-		opt.Inbox = in
-		for _, change := range more {
-			change(opt)
+	o := open(t, fakediscord.Options{}, change)
+	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
+	return o, o.in, th, o.post(th, chat.Post{Key: "ask/c-7", Approval: p}, false)
+}
+
+// changes lists what people made of calls.
+func (o *office) changes() (out []chat.Change) {
+	o.in.Do(func() {
+		for _, c := range o.in.Changes {
+			out = append(out, c.Change)
 		}
 	})
-	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
-	return o, in, th, o.post(th, chat.Post{Key: "ask/c-7", Approval: p}, false)
+	return out
 }
 
 func editCard(args string) *chat.Approval {
@@ -97,7 +65,7 @@ func (o *office) opens(who string, ref chat.MessageRef) fakediscord.Interaction 
 // what was filled in.
 func TestEditForm(t *testing.T) {
 	p := editCard(`{"copies":2,"env":"prod","note":"a\nb"}`)
-	o, in, _, ref := editing(t, p)
+	o, in, _, ref := editing(t, p, nil)
 	opened := o.opens(o.bob, ref)
 	if m := opened.Modal; m.Title != "Approval 3: deploy" || len(m.Fields) != 5 || m.Fields[0].Value != `"prod"` || m.Fields[4].Style != 2 || m.Fields[4].Value != "a\nb" {
 		t.Fatalf("the form is %+v", m)
@@ -115,10 +83,10 @@ func TestEditForm(t *testing.T) {
 		}
 	}
 	told(map[string]string{"ncopies": "two"}, "I did not change it: copies: this is no number.", "copies: two", "note: a")
-	in.Do(func() { in.refuse = "the time to decide is over" })
+	in.Do(func() { in.Refuse = "the time to decide is over" })
 	told(nil, "I did not change it: the time to decide is over.")
-	in.Do(func() { in.refuse = "" })
-	if got := in.changes(); len(got) != 0 {
+	in.Do(func() { in.Refuse = "" })
+	if got := o.changes(); len(got) != 0 {
 		t.Errorf("put %+v", got)
 	}
 	sent := o.answered(o.fake.FillIn(opened.ID, map[string]string{"menv": "staging", "bforce": "yes", "ncopies": "", "swhy": "it *hangs*"}))
@@ -129,7 +97,7 @@ func TestEditForm(t *testing.T) {
 		Call: "c-7", By: chat.User{ID: chat.UserID(o.bob), Name: "bob"}, Digest: p.Digest[:12],
 		Args: `{"env":"staging","force":true,"why":"it *hangs*","note":"a\nb"}`,
 	}
-	if got := in.changes(); len(got) != 1 || got[0] != want {
+	if got := o.changes(); len(got) != 1 || got[0] != want {
 		t.Errorf("put %+v", got)
 	}
 }
@@ -138,7 +106,7 @@ func TestEditForm(t *testing.T) {
 // the approval is over, whoever clicked is told so, alone.
 func TestEditElsewhere(t *testing.T) {
 	p := editCard(`{"env":"prod"}`)
-	o, in, th, ref := editing(t, p)
+	o, in, th, ref := editing(t, p, nil)
 	o.a.cards.Drew(th, &chat.Approval{Call: "c-7", Outcome: chat.Expired}) // and so it is forgotten
 	told := func(what string) {
 		t.Helper()
@@ -146,17 +114,18 @@ func TestEditElsewhere(t *testing.T) {
 			t.Errorf("answered %+v, want %q", i, what)
 		}
 	}
+	in.Do(func() { in.Fail = errors.New("the store is away") })
 	told(sorryText)
 	newer := editCard(`{"env":"staging"}`)
-	in.Do(func() { in.card = newer })
+	in.Do(func() { in.Fail, in.Cards["c-7"] = nil, *newer })
 	opened := o.opens(o.bob, ref)
 	o.answered(o.fake.FillIn(opened.ID, map[string]string{"menv": "dev"}))
-	if got := in.changes(); len(got) != 1 || opened.Modal.Fields[0].Value != `"staging"` || got[0].Digest != newer.Digest[:12] {
+	if got := o.changes(); len(got) != 1 || opened.Modal.Fields[0].Value != `"staging"` || got[0].Digest != newer.Digest[:12] {
 		t.Errorf("put %+v of %+v", got, opened.Modal)
 	}
 	over := *newer
 	over.Outcome = chat.Expired
-	in.Do(func() { in.card = &over })
+	in.Do(func() { in.Cards["c-7"] = over })
 	told("This approval is over.")
 }
 
@@ -165,7 +134,7 @@ func TestEditElsewhere(t *testing.T) {
 func TestEditJSON(t *testing.T) {
 	p := editCard(`{"env":"prod","more":[1]}`)
 	var refuse atomic.Bool
-	o, in, th, ref := editing(t, p, via(func(r *http.Request) (int, string, bool) {
+	o, _, th, ref := editing(t, p, via(func(r *http.Request) (int, string, bool) {
 		no := strings.HasSuffix(r.URL.Path, "/callback") && refuse.CompareAndSwap(true, false)
 		return http.StatusBadRequest, `{"code":50035,"message":"Invalid Form Body"}`, no
 	}))
@@ -180,11 +149,11 @@ func TestEditJSON(t *testing.T) {
 	refuse.Store(true)
 	opened := o.opens(o.bob, ref)
 	o.answered(o.fake.FillIn(opened.ID, map[string]string{"j": "{\"env\":\n\"dev\"}"}))
-	if got := in.changes(); len(opened.Modal.Fields) != 1 || len(got) != 1 || got[0].Args != "{\"env\":\n\"dev\"}" {
+	if got := o.changes(); len(opened.Modal.Fields) != 1 || len(got) != 1 || got[0].Args != "{\"env\":\n\"dev\"}" {
 		t.Errorf("put %+v of %+v", got, opened.Modal)
 	}
 	p.Elsewhere = true
-	if len(o.a.further(th, p)) != 0 {
+	if len(further(th, p)) != 0 {
 		t.Error("a button on a card that stands in another place")
 	}
 	p.Elsewhere = false
@@ -196,7 +165,7 @@ func TestEditJSON(t *testing.T) {
 		t.Errorf("the card reads %s", o.fake.Message(ref.ID).Text())
 	}
 	o.answered(o.fake.FillIn(opened.ID, map[string]string{"j": `{"why":"` + strings.Repeat("x", 3000) + `"}`}))
-	if got := in.changes(); len(got) != 1 {
+	if got := o.changes(); len(got) != 1 {
 		t.Error("put what the card can't show")
 	}
 }
@@ -205,7 +174,7 @@ func TestEditJSON(t *testing.T) {
 func TestGrantButton(t *testing.T) {
 	p := editCard(`{"env":"prod"}`)
 	p.Grant = 90 * 60e9
-	o, in, _, ref := editing(t, p)
+	o, in, _, ref := editing(t, p, nil)
 	_, grant := o.editButtons(ref)
 	if text := o.fake.Message(ref.ID).Text(); !strings.Contains(text, "Approve, and for 1 h 30 min") {
 		t.Errorf("the card reads %s", text)

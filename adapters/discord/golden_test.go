@@ -18,6 +18,7 @@ import (
 	"nod/chat"
 	forms "nod/chat/form"
 	"nod/internal/fakediscord"
+	"nod/internal/ledger"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -80,7 +81,7 @@ func goldenPosts() map[string]chat.Post {
 
 // The golden files hold what is sent for each kind of post.
 func TestGolden(t *testing.T) {
-	a, err := New(Options{Token: "x", Inbox: &changeable{}, Retries: true})
+	a, err := New(Options{Token: "x", Inbox: ledger.New(), Retries: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +216,7 @@ func TestCard(t *testing.T) {
 			p := asking(`{"env":"prod"}`)
 			ref := o.post(direct(dm), chat.Post{Key: "p", Approval: p}, false)
 			m := o.fake.Message(ref.ID)
-			if len(m.Buttons()) != 2 || (m.Flags&components != 0) != takes || strings.Contains(string(m.Components), "accent_color") != takes {
+			if len(m.Buttons()) != 3 || (m.Flags&components != 0) != takes || strings.Contains(string(m.Components), "accent_color") != takes {
 				t.Errorf("flags %d, components %s", m.Flags, m.Components)
 			}
 			p.Outcome, p.Headline = chat.Approved, "Approved"

@@ -7,7 +7,6 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
-	"nod/chat/inbound"
 )
 
 // Under an answer stand buttons: what somebody thinks of it, and another try.
@@ -59,12 +58,10 @@ func (s *sending) under(n int) []discordgo.MessageComponent {
 	}
 	id := func(kind string) string { return verdict{kind, placeOf(s.thread), s.first}.id() }
 	var out []discordgo.MessageComponent
-	if _, takes := s.a.o.Inbox.(inbound.Opinions); takes {
-		for _, b := range []struct{ kind, emoji string }{{goodButton, chat.EmojiGood}, {badButton, chat.EmojiBad}} {
-			out = append(out, discordgo.Button{
-				Emoji: &discordgo.ComponentEmoji{Name: b.emoji}, Style: discordgo.SecondaryButton, CustomID: id(b.kind),
-			})
-		}
+	for _, b := range []struct{ kind, emoji string }{{goodButton, chat.EmojiGood}, {badButton, chat.EmojiBad}} {
+		out = append(out, discordgo.Button{
+			Emoji: &discordgo.ComponentEmoji{Name: b.emoji}, Style: discordgo.SecondaryButton, CustomID: id(b.kind),
+		})
 	}
 	if s.a.o.Retries {
 		out = append(out, discordgo.Button{Label: "Try again", Style: discordgo.SecondaryButton, CustomID: id(retryButton)})
@@ -143,12 +140,8 @@ func (a *Adapter) decider(ctx context.Context, in interaction, p place) (by chat
 
 // thinks puts what somebody thinks of an answer.
 func (a *Adapter) thinks(ctx context.Context, in interaction, v verdict, by chat.User, wrong string) error {
-	inbox, takes := a.o.Inbox.(inbound.Opinions)
-	if !takes {
-		return nil // the button is from another time
-	}
 	return a.putSoon(ctx, func(ctx context.Context) error {
-		fresh, err := inbox.Feedback(ctx, v.on(in), by, v.kind == goodButton, wrong, interactionKey(in.ID))
+		fresh, err := a.o.Inbox.Feedback(ctx, v.on(in), by, v.kind == goodButton, wrong, interactionKey(in.ID))
 		if err == nil {
 			a.o.Observe.Put(fresh)
 		}

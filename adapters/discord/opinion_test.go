@@ -11,22 +11,20 @@ import (
 	"nod/internal/fakediscord"
 )
 
-// thinking is an office whose inbox takes what people think, and a conversation of
-// Ada's in a thread.
-func thinking(t *testing.T) (*office, *reasoned, string, chat.ThreadID) {
+// thinking is an office whose answers have all buttons, and a conversation of Ada's in a
+// thread.
+func thinking(t *testing.T) (*office, string, chat.ThreadID) {
 	t.Helper()
-	o := build(t, fakediscord.Options{})
-	in := &reasoned{Ledger: o.in}
-	o.run(func(opt *Options) { opt.Inbox, opt.Retries = in, true })
+	o := open(t, fakediscord.Options{}, func(opt *Options) { opt.Retries = true })
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
-	return o, in, id, thread(o.general, id)
+	return o, id, thread(o.general, id)
 }
 
 // What people think of an answer by its buttons is put, for the answer's first
 // message, however many it has; whoever thinks badly of it is asked once why, and
 // nobody else sees any of it.
 func TestOpinions(t *testing.T) {
-	o, in, id, th := thinking(t)
+	o, id, th := thinking(t)
 	for n, text := range []string{"hello", strings.Repeat("word ", 2000), strings.Repeat("word ", 4000)} {
 		before := len(o.fake.Posts(id))
 		p := answer(fmt.Sprint("answer/", n), text)
@@ -44,7 +42,7 @@ func TestOpinions(t *testing.T) {
 			o.wait(func(s *fakediscord.Server) bool { return !clickOf(s, done).Acked.IsZero() })
 			return clickOf(o.fake, done)
 		}
-		in.Do(func() { in.said = nil })
+		o.in.Do(func() { o.in.Said = nil })
 		click(o.ada, 0)
 		asked := click(o.bob, 1)
 		if again := click(o.bob, 1); asked.Form == "" || again.Form != "" {
@@ -53,7 +51,7 @@ func TestOpinions(t *testing.T) {
 		filled := o.fake.Fill(asked.ID, "it is *old*")
 		o.wait(func(s *fakediscord.Server) bool { return !clickOf(s, filled).Acked.IsZero() })
 		want := fmt.Sprintf("%[1]s Ada true; %[1]s bob false; %[1]s bob false; %[1]s bob false it is *old*", at.ID)
-		if got := strings.Join(in.said, "; "); got != want {
+		if got := strings.Join(o.in.Said, "; "); got != want {
 			t.Errorf("%d messages: put %q, want %q", len(posts), got, want)
 		}
 		click(o.ada, 2)
@@ -81,7 +79,7 @@ func clickOf(s *fakediscord.Server, id string) fakediscord.Interaction {
 // Nothing else has them: no notice, no card, no steps; and a button that names
 // another channel does nothing.
 func TestOpinionsElsewhere(t *testing.T) {
-	o, in, id, th := thinking(t)
+	o, id, th := thinking(t)
 	notice := answer("n", "I could not answer.")
 	notice.Text.Notice = true
 	if b := o.fake.Message(o.post(th, notice, false).ID).Buttons(); len(b) > 0 {
@@ -90,21 +88,21 @@ func TestOpinionsElsewhere(t *testing.T) {
 	ref := o.post(th, answer("a", "hello"), false)
 	button := strings.Replace(o.fake.Message(ref.ID).Buttons()[0], id, o.guild, 1)
 	button = strings.Replace(button, o.general, o.guild, 1)
-	before := len(in.said)
+	before := len(o.in.Said)
 	click, err := readInteraction(fmt.Appendf(nil, `{"id":"1","token":"t","type":3,"channel_id":%q,"guild_id":%q,"member":{"user":{"id":%q}},"message":{"id":%q},"data":{"custom_id":%q}}`,
 		id, o.guild, o.bob, ref.ID, button))
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.a.interact(t.Context(), click)
-	if len(in.said) != before {
-		t.Errorf("it was put: %q", in.said)
+	if len(o.in.Said) != before {
+		t.Errorf("it was put: %q", o.in.Said)
 	}
 }
 
 // Whoever could not be asked what was wrong, as no form opened, is asked the next time.
 func TestAskedOnceAFormOpens(t *testing.T) {
-	o, _, _, th := thinking(t)
+	o, _, th := thinking(t)
 	m := o.fake.Message(o.post(th, answer("a", "hello"), false).ID)
 	o.fake.Inject(fakediscord.Fault{Route: "POST /interactions/{interaction}/{token}/callback", Skip: 0, Status: http.StatusBadRequest, Code: codeBadForm})
 	var forms []bool

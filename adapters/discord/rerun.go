@@ -73,13 +73,12 @@ func rerunRows(p place, s *chat.Steps) []any {
 
 // editAgain opens the form.
 func (a *Adapter) editAgain(ctx context.Context, in interaction, r rerun) error {
-	inbox, takes := a.o.Inbox.(forms.Reruns)
-	if !in.in(r.place) || !takes {
+	if !in.in(r.place) {
 		return errForeign
 	}
 	within, cancel := context.WithTimeout(ctx, forms.CardWait)
 	defer cancel()
-	v, why, err := inbox.Again(within, threadID(r.place), r.call)
+	v, why, err := a.o.Inbox.Again(within, threadID(r.place), r.call)
 	if err != nil {
 		return a.sorry(ctx, in, err)
 	}
@@ -97,9 +96,8 @@ func (a *Adapter) editAgain(ctx context.Context, in interaction, r rerun) error 
 
 // ranAgain takes in what somebody sends with the form.
 func (a *Adapter) ranAgain(ctx context.Context, in interaction, r rerun) error {
-	inbox, takes := a.o.Inbox.(forms.Reruns)
-	if !in.in(r.place) || !takes {
+	if !in.in(r.place) {
 		return errForeign
 	}
-	return a.sent(ctx, in, r.place, chat.Change{Call: r.call}, inbox.RunAgain, "I did not run it")
+	return a.sent(ctx, in, r.place, chat.Change{Call: r.call}, a.o.Inbox.RunAgain, "I did not run it")
 }

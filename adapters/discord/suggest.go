@@ -4,14 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"nod/chat"
 	"nod/chat/markdown"
 )
-
-// Files is an Inbox that knows the names of the files that a conversation holds.
-type Files interface {
-	Files(ctx context.Context, thread chat.ThreadID) ([]string, error)
-}
 
 // What Discord takes of suggestions
 // (https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-autocomplete).
@@ -55,11 +49,10 @@ func (a *Adapter) completions(ctx context.Context, in interaction) []string {
 		return a.o.Tools
 	}
 	p, ok, err := a.spoken(ctx, in)
-	inbox, knows := a.o.Inbox.(Files)
-	if err != nil || !ok || !knows {
+	if err != nil || !ok {
 		return nil
 	}
-	names, err := inbox.Files(ctx, threadID(p))
+	names, err := a.o.Inbox.Files(ctx, threadID(p))
 	if err != nil {
 		a.log.Warn("suggest files", "error", err)
 	}

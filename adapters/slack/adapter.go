@@ -34,6 +34,7 @@ import (
 	"nod/chat/inbound"
 	"nod/chat/outbox"
 	"nod/chat/retry"
+	"nod/front"
 )
 
 // Options set up an [Adapter].
@@ -57,7 +58,7 @@ type Options struct {
 	Groups   bool            // an approver rule names a user group
 	Emoji    map[string]bool // reactions that can mean something, in normal form; nil: any
 
-	Inbox   inbound.Inbox
+	Inbox   front.Inbox
 	Logger  *slog.Logger
 	HTTP    *http.Client
 	Observe inbound.Observe

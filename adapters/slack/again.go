@@ -29,11 +29,6 @@ const (
 // againNote is what the form says before everything else.
 const againNote = "What you send runs as a call of yours, after an approval where one is needed, and the question is answered anew from there. What ran before stays done."
 
-func (a *Adapter) reruns() forms.Reruns {
-	r, _ := a.o.Inbox.(forms.Reruns)
-	return r
-}
-
 // againButton is the button of a call; nil where there is none.
 func againButton(thread string, c chat.ToolCall) slackgo.Block {
 	value := thread + " " + url.PathEscape(c.ID)
@@ -48,11 +43,10 @@ func (a *Adapter) editAgain(ctx context.Context, in interaction, value string) e
 	name, escaped, _ := strings.Cut(value, " ")
 	thread, err := chat.ParseThreadID(name)
 	call, bad := url.PathUnescape(escaped)
-	inbox := a.reruns()
-	if err != nil || bad != nil || inbox == nil || in.View.Callback != stepsView {
+	if err != nil || bad != nil || in.View.Callback != stepsView {
 		return malformed("button of a call", err)
 	}
-	v, why, err := inbox.Again(ctx, thread, call)
+	v, why, err := a.o.Inbox.Again(ctx, thread, call)
 	if err != nil {
 		why = "my memory does not answer; try again in a moment"
 	}
@@ -80,13 +74,12 @@ func againWindow(of any, v chat.Again, fields []forms.Field) (json.RawMessage, e
 // ranAgain takes in what somebody sends with the form.
 func (a *Adapter) ranAgain(ctx context.Context, in interaction) error {
 	var of about
-	inbox := a.reruns()
-	if err := json.Unmarshal([]byte(in.View.Private), &of); err != nil || inbox == nil {
+	if err := json.Unmarshal([]byte(in.View.Private), &of); err != nil {
 		return malformed("form", err)
 	}
 	thread, err := chat.ParseThreadID(of.Thread)
 	if err != nil {
 		return malformed("form of another thread", err)
 	}
-	return a.sent(ctx, in, thread, chat.Change{Call: of.Call}, inbox.RunAgain, "slack:again:")
+	return a.sent(ctx, in, thread, chat.Change{Call: of.Call}, a.o.Inbox.RunAgain, "slack:again:")
 }

@@ -38,11 +38,9 @@ func argsFile(call string) string {
 
 // card is how approvals and answers are drawn here.
 type card struct {
-	buttons bool // Approve and Deny, beside the emoji
-	edit    bool // and Edit
+	buttons bool // Approve, Deny and Edit, beside the emoji
 	mention bool // who may decide is mentioned
 	again   bool // an answer has a button that asks for another try
-	opinion bool // and buttons that say what somebody thinks of it
 
 	thread    chat.ThreadID // in which it stands
 	workspace string        // its address, for links; "" where it is not known

@@ -114,7 +114,7 @@ func tryForms(ctx context.Context, w *web) []string {
 }
 
 // everything is a card with all that there is on it.
-var everything = card{buttons: true, edit: true, mention: true, again: true, opinion: true}
+var everything = card{buttons: true, mention: true, again: true}
 
 // sample is a message such as nod sends, in its forms with blocks.
 type sample struct {

@@ -167,8 +167,7 @@ func (a *Adapter) explained(ctx context.Context, in interaction) error {
 		return malformed("form", err)
 	}
 	thread, err := chat.ParseThreadID(what.Thread)
-	inbox, ok := a.o.Inbox.(inbound.Reasons)
-	if err != nil || !ok {
+	if err != nil {
 		return malformed("form of another thread", err)
 	}
 	by, err := a.user(ctx, in.User.ID)
@@ -179,7 +178,7 @@ func (a *Adapter) explained(ctx context.Context, in interaction) error {
 	if in.Type == "view_submission" {
 		text = in.View.State.Values["reason"]["reason"].Value
 	}
-	if _, err := inbox.Reason(ctx, thread, what.Call, by, chat.Flat(text), "slack:reason:"+in.View.ID); err != nil {
+	if _, err := a.o.Inbox.Reason(ctx, thread, what.Call, by, chat.Flat(text), "slack:reason:"+in.View.ID); err != nil {
 		return fmt.Errorf("put a reason: %w", err)
 	}
 	return nil

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"nod/chat"
-	"nod/chat/inbound"
 	"nod/chat/outbox"
 )
 
@@ -72,8 +71,7 @@ func (a *Adapter) leftDenial(ctx context.Context, c clicked) (denial, bool) {
 // call just now. It does not wait. Where no form opens, the turn is told at once
 // that there will be no reason: else it would wait for one.
 func (a *Adapter) whyDenied(thread chat.ThreadID, ref chat.MessageRef, p *chat.Approval) {
-	inbox, takes := a.o.Inbox.(inbound.Reasons)
-	if !takes || p.Outcome != chat.Denied || len(p.By) != 1 {
+	if p.Outcome != chat.Denied || len(p.By) != 1 {
 		return
 	}
 	c := clicked{ref, p.By[0].ID}
@@ -96,7 +94,7 @@ func (a *Adapter) whyDenied(thread chat.ThreadID, ref chat.MessageRef, p *chat.A
 		if err := a.openWhy(ctx, by, view); err == nil || outbox.IsLost(err) {
 			return // a form whose outcome is unknown may be open
 		}
-		if _, err := inbox.Reason(ctx, thread, p.Call, p.By[0], "", "slack:noreason:"+by.Trigger); err != nil {
+		if _, err := a.o.Inbox.Reason(ctx, thread, p.Call, p.By[0], "", "slack:noreason:"+by.Trigger); err != nil {
 			a.log.Warn("put that there is no reason", "error", err)
 		}
 	})

@@ -42,7 +42,7 @@ func partsOf(thread chat.ThreadID, p chat.Post, c card) []part {
 
 // card is how posts are drawn.
 func (a *Adapter) card() card {
-	return card{buttons: !a.o.NoButtons, again: a.o.Retries, opinion: a.opinions() != nil, edit: a.changes() != nil, workspace: a.who().URL}
+	return card{buttons: !a.o.NoButtons, again: a.o.Retries, workspace: a.who().URL}
 }
 
 // Post makes a post, of several messages if it is long, and returns the

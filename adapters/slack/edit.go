@@ -29,11 +29,6 @@ const (
 	editForm = "nod_edit_form"
 )
 
-func (a *Adapter) changes() forms.Changes {
-	c, _ := a.o.Inbox.(forms.Changes)
-	return c
-}
-
 // roomy is what a form has room for
 // (https://docs.slack.dev/reference/block-kit/block-elements).
 var roomy = forms.Bounds{Fields: 90, ID: 255, Label: 150, Text: 3000, Options: 100, Option: 75}
@@ -71,7 +66,7 @@ const mostValue = 2000
 func further(p *chat.Approval, c card) []slackgo.BlockElement {
 	var out []slackgo.BlockElement
 	e := editable{Thread: c.thread, Call: p.Call, Digest: p.Digest}
-	if c.edit && !p.Elsewhere && len(forms.Of(p.Parameters, p.Args, roomy)) > 0 && markdown.UTF16(e.value()) <= mostValue {
+	if !p.Elsewhere && len(forms.Of(p.Parameters, p.Args, roomy)) > 0 && markdown.UTF16(e.value()) <= mostValue {
 		out = append(out, slackgo.NewButtonBlockElement(editID, e.value(), plainText("Edit")))
 	}
 	if p.Grant > 0 {
@@ -84,11 +79,10 @@ func further(p *chat.Approval, c card) []slackgo.BlockElement {
 // newest.
 func (a *Adapter) edit(ctx context.Context, in interaction, value string) error {
 	e, ok := readEditable(value)
-	inbox := a.changes()
-	if !ok || inbox == nil {
+	if !ok {
 		return malformed("button of a form", nil)
 	}
-	p, ok, err := a.cards.Card(ctx, inbox, e.Thread, e.Call, e.Digest)
+	p, ok, err := a.cards.Card(ctx, a.o.Inbox.Card, e.Thread, e.Call, e.Digest)
 	switch {
 	case err != nil:
 		_ = a.confide(ctx, in, "The form can't be opened: my memory does not answer. Try again in a moment.")
@@ -188,11 +182,10 @@ func (e formErrors) Error() string {
 // changed takes in what somebody makes of a call.
 func (a *Adapter) changed(ctx context.Context, in interaction) error {
 	var e editable
-	inbox := a.changes()
-	if err := json.Unmarshal([]byte(in.View.Private), &e); err != nil || inbox == nil {
+	if err := json.Unmarshal([]byte(in.View.Private), &e); err != nil {
 		return malformed("form", err)
 	}
-	return a.sent(ctx, in, e.Thread, chat.Change{Call: e.Call, Digest: e.Digest}, inbox.Change, "slack:change:")
+	return a.sent(ctx, in, e.Thread, chat.Change{Call: e.Call, Digest: e.Digest}, a.o.Inbox.Change, "slack:change:")
 }
 
 // sent puts the arguments that somebody sends with a form. To run a call they have to be

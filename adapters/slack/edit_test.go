@@ -1,11 +1,9 @@
 package slack
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 
 	"nod/chat"
@@ -13,55 +11,25 @@ import (
 	"nod/internal/ledger"
 )
 
-// changeable is an inbox that takes changes of calls.
-type changeable struct {
-	*ledger.Ledger
-	mu     sync.Mutex
-	card   *chat.Approval // what the store knows; nil: it does not answer
-	refuse string
-	got    []chat.Change
-	ids    []string
-}
-
-func (c *changeable) Card(context.Context, chat.ThreadID, string) (chat.Approval, bool, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.card == nil {
-		return chat.Approval{}, false, errors.New("the store is away")
-	}
-	return *c.card, true, nil
-}
-
-func (c *changeable) Change(_ context.Context, _ chat.ThreadID, b chat.Change, ids ...string) (string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.refuse == "" {
-		c.got, c.ids = append(c.got, b), append(c.ids, ids...)
-	}
-	return c.refuse, nil
-}
-
-func (c *changeable) set(do func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	do()
-}
-
-func (c *changeable) changes() (out []chat.Change) {
-	c.set(func() { out = append(out, c.got...) })
-	return out
-}
-
-// editing gives an office whose inbox takes changes, and a card in it.
-func editing(t *testing.T, p *chat.Approval) (*office, *changeable, chat.ThreadID, chat.MessageRef) {
+// editing gives an office with a card in it.
+func editing(t *testing.T, p *chat.Approval) (*office, *ledger.Ledger, chat.ThreadID, chat.MessageRef) {
 	t.Helper()
-	in := &changeable{}
-	o, th, ref := called(t, fakeslack.Options{}, func(o *Options) { in.Ledger = o.Inbox.(*ledger.Ledger); o.Inbox = in })
+	o, th, ref := called(t, fakeslack.Options{}, nil)
 	at, err := o.a.Post(t.Context(), th, chat.Post{Key: "ask/c1", ReplyTo: ref, Approval: p}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return o, in, th, at
+	return o, o.in, th, at
+}
+
+// changes lists what people made of calls.
+func (o *office) changes() (out []chat.Change) {
+	o.in.Do(func() {
+		for _, c := range o.in.Changes {
+			out = append(out, c.Change)
+		}
+	})
+	return out
 }
 
 func editCard(args string) *chat.Approval {
@@ -96,27 +64,27 @@ func TestEditForm(t *testing.T) {
 	v := o.opens(t, "U0BOB", at)
 	o.fake.Fill("U0BOB", v.ID, map[string]string{"ncopies": "two"})
 	o.wait(func(*fakeslack.Server) bool { return o.view("U0BOB", v.ID).Errors["ncopies"] == "This is no number." })
-	in.set(func() { in.refuse = "the arguments don't fit the tool's parameters: /copies: must be 1 or more" })
+	in.Do(func() { in.Refuse = "the arguments don't fit the tool's parameters: /copies: must be 1 or more" })
 	o.fake.Fill("U0BOB", v.ID, map[string]string{"ncopies": "0"})
 	o.wait(func(*fakeslack.Server) bool {
 		return strings.HasPrefix(o.view("U0BOB", v.ID).Errors["ncopies"], "The arguments don't fit")
 	})
-	in.set(func() { in.refuse = "the time to decide is over" })
+	in.Do(func() { in.Refuse = "the time to decide is over" })
 	o.fake.Fill("U0BOB", v.ID, nil)
 	o.wait(func(*fakeslack.Server) bool {
 		return o.view("U0BOB", v.ID).Errors["menv"] == "The time to decide is over."
 	})
-	if len(in.changes()) != 0 || o.view("U0BOB", v.ID).Closed {
-		t.Errorf("%v was put", in.changes())
+	if len(o.changes()) != 0 || o.view("U0BOB", v.ID).Closed {
+		t.Errorf("%v was put", o.changes())
 	}
-	in.set(func() { in.refuse = "" })
+	in.Do(func() { in.Refuse = "" })
 	o.fake.Fill("U0BOB", v.ID, map[string]string{"menv": "staging", "bforce": "yes", "ncopies": "", "swhy": "it *hangs*"})
 	o.wait(func(s *fakeslack.Server) bool { return o.view("U0BOB", v.ID).Closed && s.Unacked() == 0 })
 	want := chat.Change{
 		Call: "c1", By: chat.User{ID: "U0BOB", Name: "bob"}, Digest: "0a1b",
 		Args: `{"env":"staging","force":true,"why":"it *hangs*","note":"a\nb"}`,
 	}
-	if got := in.changes(); len(got) != 1 || got[0] != want {
+	if got := o.changes(); len(got) != 1 || got[0] != want {
 		t.Errorf("put %+v", got)
 	}
 }
@@ -135,24 +103,25 @@ func TestEditElsewhere(t *testing.T) {
 		}
 	}
 	o.a.cards.Drew(th, &chat.Approval{Call: "c1", Outcome: chat.Expired}) // and so it is forgotten
+	in.Do(func() { in.Fail = errors.New("the store is away") })
 	told("my memory does not answer")
 	newer := editCard(`{"env":"staging"}`)
 	newer.Digest = "ffff"
-	in.set(func() { in.card = newer })
+	in.Do(func() { in.Fail, in.Cards["c1"] = nil, *newer })
 	v := o.opens(t, "U0BOB", at)
 	if !strings.Contains(string(v.Raw), `"initial_option":{"text":{"type":"plain_text","text":"staging"`) {
 		t.Errorf("the form shows %s", v.Raw)
 	}
 	o.fake.Fill("U0BOB", v.ID, nil)
-	o.wait(func(*fakeslack.Server) bool { return len(in.changes()) == 1 })
-	if got := in.changes()[0]; got.Digest != "ffff" {
+	o.wait(func(*fakeslack.Server) bool { return len(o.changes()) == 1 })
+	if got := o.changes()[0]; got.Digest != "ffff" {
 		t.Errorf("put %+v", got)
 	}
 	over := *newer
 	over.Outcome = chat.Expired
-	in.set(func() { in.card = &over })
+	in.Do(func() { in.Cards["c1"] = over })
 	told("This approval is over.")
-	in.set(func() { in.card = newer })
+	in.Do(func() { in.Cards["c1"] = *newer })
 	o.fake.Fail(fakeslack.Fault{Method: "views.open", Error: "expired_trigger_id", Times: 1})
 	told("`edit 3 {…}` does the same")
 }
@@ -161,17 +130,17 @@ func TestEditElsewhere(t *testing.T) {
 // what one of them sends twice is put under the same id.
 func TestEditTwice(t *testing.T) {
 	o, in, _, at := editing(t, editCard(`{"env":"prod"}`))
-	for _, user := range []string{"U0BOB", "U0CLEO"} {
+	for i, user := range []string{"U0BOB", "U0CLEO"} {
 		v := o.opens(t, user, at)
 		for n := range 2 {
 			o.fake.Submit(user, v.ID, map[string]map[string]any{"menv": {"menv": map[string]any{
 				"type": "static_select", "selected_option": map[string]any{"value": `"staging"`},
 			}}})
-			o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 && len(in.changes())%2 == (n+1)%2 })
+			o.in.Await(t, func() bool { return len(in.Changes)+in.Repeats == 2*i+n+1 })
 		}
 	}
-	if ids := in.ids; len(ids) != 4 || ids[0] != ids[1] || ids[2] != ids[3] || ids[0] == ids[2] {
-		t.Errorf("ids %v", ids)
+	if got := o.changes(); len(got) != 2 || got[0].By == got[1].By {
+		t.Errorf("put %+v", got)
 	}
 }
 
@@ -179,17 +148,17 @@ func TestEditTwice(t *testing.T) {
 // form has room for have no button.
 func TestEditJSON(t *testing.T) {
 	p := editCard(`{"env":"prod","more":[1]}`)
-	o, in, th, at := editing(t, p)
+	o, _, th, at := editing(t, p)
 	v := o.opens(t, "U0BOB", at)
 	o.fake.Fill("U0BOB", v.ID, map[string]string{"j": "{"})
 	o.wait(func(*fakeslack.Server) bool { return o.view("U0BOB", v.ID).Errors["j"] != "" })
 	o.fake.Fill("U0BOB", v.ID, map[string]string{"j": `{"env":"prod"}`})
-	o.wait(func(*fakeslack.Server) bool { return len(in.changes()) == 1 })
-	if got := in.changes()[0].Args; got != `{"env":"prod"}` {
+	o.wait(func(*fakeslack.Server) bool { return len(o.changes()) == 1 })
+	if got := o.changes()[0].Args; got != `{"env":"prod"}` {
 		t.Error(got)
 	}
 	p.Elsewhere = true
-	if len(further(p, card{edit: true, thread: th})) != 0 {
+	if len(further(p, card{thread: th})) != 0 {
 		t.Error("a button on a card that stands in another place")
 	}
 	p.Elsewhere = false

@@ -20,11 +20,6 @@ import (
 // them, what of today's limits is used, the tools. It is written anew whenever
 // they open it, and says of when it is.
 
-// Lobby is an Inbox that knows what to show there.
-type Lobby interface {
-	Home(ctx context.Context, platform string, v chat.Visit) (chat.Home, error)
-}
-
 // homeTab is the tab that the bot writes; the others are Slack's.
 const homeTab = "home"
 
@@ -32,12 +27,11 @@ const homeTab = "home"
 // received: it shows something, and what takes long to find out must not have it
 // delivered again.
 func (a *Adapter) opened(ctx context.Context, ev event) {
-	lobby, ok := a.o.Inbox.(Lobby)
-	if !ok || ev.Tab != homeTab || ev.User == "" {
+	if ev.Tab != homeTab || ev.User == "" {
 		return
 	}
 	a.lanes.Run(ctx, "home:"+ev.User, callTimeout, func(ctx context.Context) {
-		if err := a.publish(ctx, lobby, ev); err != nil {
+		if err := a.publish(ctx, ev); err != nil {
 			a.log.Warn("show somebody their home tab", "error", err)
 		}
 	})
@@ -45,12 +39,12 @@ func (a *Adapter) opened(ctx context.Context, ev event) {
 
 // publish writes the Home tab of whoever opened it. Whoever is not heard gets
 // none.
-func (a *Adapter) publish(ctx context.Context, lobby Lobby, ev event) error {
+func (a *Adapter) publish(ctx context.Context, ev event) error {
 	visit, heard, err := a.visit(ctx, ev.User, ev.Channel)
 	if err != nil || !heard {
 		return err
 	}
-	h, err := lobby.Home(ctx, Platform, visit)
+	h, err := a.o.Inbox.Home(ctx, Platform, visit)
 	if err != nil {
 		return err
 	}

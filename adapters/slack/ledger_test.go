@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,12 @@ func (o *office) calls() string {
 		out = append(out, c.Method+" "+c.Error)
 	}
 	return strings.Join(out, ", ")
+}
+
+// said lists why calls were denied, and what people think of answers.
+func (o *office) said() (out []string) {
+	o.in.Do(func() { out = slices.Clone(o.in.Said) })
+	return out
 }
 
 // thread is a thread of the fake workspace.

@@ -3,7 +3,6 @@ package slack
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"nod/chat"
-	"nod/chat/inbound"
 	"nod/chat/outbox"
 )
 
@@ -35,11 +33,6 @@ const (
 	thinksBad  = "bad"
 )
 
-func (a *Adapter) opinions() inbound.Opinions {
-	o, _ := a.o.Inbox.(inbound.Opinions)
-	return o
-}
-
 // buttoned puts the buttons under the last message of an answer. A workspace that
 // does not take those of opinions may take the other.
 func buttoned(p part, c card) part {
@@ -52,12 +45,10 @@ func buttoned(p part, c card) part {
 	again := func(answer string) []slackgo.Block {
 		return []slackgo.Block{slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(retryID, valueOn(chat.EmojiRetry, answer), plainText("Try again")))}
 	}
-	switch {
-	case c.opinion && c.again:
-		rich("opinion buttons", func(answer string) []slackgo.Block { return append(again(answer), thumbs(answer)) })
-	case c.opinion:
-		rich("opinion buttons", func(answer string) []slackgo.Block { return []slackgo.Block{thumbs(answer)} })
+	if !c.again {
+		again = func(string) []slackgo.Block { return nil }
 	}
+	rich("opinion buttons", func(answer string) []slackgo.Block { return append(again(answer), thumbs(answer)) })
 	if c.again {
 		rich("answer buttons", again)
 	}
@@ -87,8 +78,7 @@ func (in interaction) about(value string) (said, ts string) {
 // thinks takes in what somebody thinks of an answer, and asks whoever thinks badly
 // of it why.
 func (a *Adapter) thinks(ctx context.Context, in interaction, value, ts string) error {
-	inbox := a.opinions()
-	if inbox == nil || in.Channel.ID == "" || in.Container.TS == "" || in.User.ID == "" {
+	if in.Channel.ID == "" || in.Container.TS == "" || in.User.ID == "" {
 		return malformed("opinion without channel, message or user", nil)
 	}
 	by, err := a.voter(ctx, in.User.ID, in.Channel.ID)
@@ -101,7 +91,7 @@ func (a *Adapter) thinks(ctx context.Context, in interaction, value, ts string) 
 	}
 	on := refOf(a.who().TeamID, in.Channel.ID, answer)
 	keys := changeKeys("", "opinion:"+in.User.ID+":"+said, in.Channel.ID, in.Container.TS, ts)
-	fresh, err := inbox.Feedback(ctx, on, by, said == thinksGood, "", keys...)
+	fresh, err := a.o.Inbox.Feedback(ctx, on, by, said == thinksGood, "", keys...)
 	if err != nil {
 		return fmt.Errorf("put an opinion: %w", err)
 	}
@@ -147,9 +137,6 @@ func (a *Adapter) askWhatWasWrong(trigger string, what criticism, instead func(c
 // AskWhy asks whoever reacted to an answer with 👎 what was wrong: a reaction lets
 // no form be opened.
 func (a *Adapter) AskWhy(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef) error {
-	if a.opinions() == nil {
-		return errors.New("ask what was wrong: nobody takes what is said")
-	}
 	if to.Barred != "" || !a.asked.Add(clicked{about, to.ID}) {
 		return nil
 	}
@@ -202,8 +189,7 @@ func (a *Adapter) criticised(ctx context.Context, in interaction) error {
 		return malformed("form", err)
 	}
 	text := chat.Flat(in.View.State.Values["reason"]["reason"].Value)
-	inbox := a.opinions()
-	if in.Type != "view_submission" || text == "" || inbox == nil {
+	if in.Type != "view_submission" || text == "" {
 		return nil
 	}
 	by, err := a.voter(ctx, in.User.ID, what.Channel)
@@ -214,7 +200,7 @@ func (a *Adapter) criticised(ctx context.Context, in interaction) error {
 		return nil
 	}
 	on := refOf(a.who().TeamID, what.Channel, what.Answer)
-	if _, err := inbox.Feedback(ctx, on, by, false, text, "slack:opinion:"+in.View.ID); err != nil {
+	if _, err := a.o.Inbox.Feedback(ctx, on, by, false, text, "slack:opinion:"+in.View.ID); err != nil {
 		return fmt.Errorf("put an opinion: %w", err)
 	}
 	return nil

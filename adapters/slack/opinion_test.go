@@ -1,54 +1,24 @@
 package slack
 
 import (
-	"context"
 	"fmt"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"nod/chat"
 	"nod/internal/fakeslack"
-	"nod/internal/ledger"
 )
 
-// opinionated is an inbox that takes what people think.
-type opinionated struct {
-	*ledger.Ledger
-	mu  sync.Mutex
-	got []string
-}
-
-func (o *opinionated) Feedback(_ context.Context, on chat.MessageRef, by chat.User, good bool, text string, _ ...string) (bool, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.got = append(o.got, strings.TrimSpace(fmt.Sprint(on.ID, " ", by.Name, " ", good, " ", text)))
-	return true, nil
-}
-
-func (o *opinionated) said() []string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return append([]string(nil), o.got...)
-}
-
-// thinking gives an office whose inbox takes what people think.
-func thinking(t *testing.T, change func(*Options)) (*office, *opinionated, chat.ThreadID, chat.MessageRef) {
-	in := &opinionated{}
-	o, th, ref := called(t, fakeslack.Options{NoLimits: true}, func(o *Options) {
-		in.Ledger = o.Inbox.(*ledger.Ledger)
-		o.Inbox, o.Pace, o.Retries = in, 1000, true
-		if change != nil {
-			change(o)
-		}
-	})
-	return o, in, th, ref
+// thinking gives an office whose answers have all buttons.
+func thinking(t *testing.T) (*office, chat.ThreadID, chat.MessageRef) {
+	return called(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace, o.Retries = 1000, true })
 }
 
 // What people think of an answer by its buttons is put, for the answer's first
 // message, however many it has; whoever thinks badly of it is asked once why.
 func TestOpinions(t *testing.T) {
-	o, in, th, ref := thinking(t, nil)
+	o, th, ref := thinking(t)
 	for n, text := range []string{"hello", strings.Repeat("word ", 3000)} {
 		before := len(o.own(th))
 		at, err := o.a.Post(t.Context(), th, chat.Post{Key: fmt.Sprint("answer/", n), ReplyTo: ref, Text: &chat.Text{Markdown: text}}, false)
@@ -63,9 +33,9 @@ func TestOpinions(t *testing.T) {
 			}
 		}
 		click := func(user, which string) {
-			had := len(in.said())
+			had := len(o.said())
 			o.fake.Click(user, fakeslack.Action{Channel: general, TS: last, ActionID: opinionID, Value: which})
-			o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 && len(in.said()) == had+1 })
+			o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 && len(o.said()) == had+1 })
 		}
 		click("U0ADA", "positive")
 		click("U0BOB", "negative")
@@ -77,9 +47,9 @@ func TestOpinions(t *testing.T) {
 				o.fake.CloseView("U0BOB", v.ID)
 			}
 		}
-		o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 && len(in.said()) == 4*(n+1) })
+		o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 && len(o.said()) == 4*(n+1) })
 		want := fmt.Sprintf("%[1]s ada true; %[1]s bob false; %[1]s bob false; %[1]s bob false it is *old*", at.ID)
-		if got := strings.Join(in.said()[4*n:], "; "); got != want {
+		if got := strings.Join(o.said()[4*n:], "; "); got != want {
 			t.Errorf("%d messages: put %q, want %q", len(own), got, want)
 		}
 		if views := len(o.fake.Views("U0BOB")); views != n+1 {
@@ -107,7 +77,7 @@ func TestOpinions(t *testing.T) {
 // A workspace that does not know the buttons gets the answer without them, and is
 // not asked again.
 func TestWithoutOpinions(t *testing.T) {
-	o, _, th, ref := thinking(t, nil)
+	o, th, ref := thinking(t)
 	fault := o.fake.Fail(fakeslack.Fault{Method: "chat.postMessage", Error: "invalid_blocks", Times: -1, Match: func(a fakeslack.Args) bool {
 		return strings.Contains(a["blocks"], "context_actions")
 	}})
@@ -131,8 +101,7 @@ func TestWithoutOpinions(t *testing.T) {
 // Whoever's click denied a call is not waited for where no form opens.
 func TestNoFormNoReason(t *testing.T) {
 	t.Parallel()
-	in := &reasoned{Ledger: ledger.New()}
-	o, th, ref := called(t, fakeslack.Options{}, func(o *Options) { in.Ledger = o.Inbox.(*ledger.Ledger); o.Inbox = in })
+	o, th, ref := called(t, fakeslack.Options{}, nil)
 	p := chat.Post{Key: "ask/1", ReplyTo: ref, Approval: approval()}
 	at, err := o.a.Post(t.Context(), th, p, false)
 	if err != nil {
@@ -148,7 +117,7 @@ func TestNoFormNoReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.a.working.calls.Wait()
-	if got := in.said(); got != th.Root+" c1 bob: " {
+	if got := o.said(); !slices.Equal(got, []string{th.Root + " c1 bob: "}) {
 		t.Errorf("put %q", got)
 	}
 }
@@ -156,7 +125,7 @@ func TestNoFormNoReason(t *testing.T) {
 // Whoever reacts with 👎, which opens nothing, or whose form does not open, is
 // asked once in a message to them alone: its button opens the form.
 func TestAskedInAMessage(t *testing.T) {
-	o, in, th, ref := thinking(t, nil)
+	o, th, ref := thinking(t)
 	at, err := o.a.Post(t.Context(), th, chat.Post{Key: "answer/1", ReplyTo: ref, Text: &chat.Text{Markdown: "hello"}}, false)
 	if err != nil {
 		t.Fatal(err)
@@ -177,10 +146,10 @@ func TestAskedInAMessage(t *testing.T) {
 		o.fake.Click(user, fakeslack.Action{Channel: general, TS: asked[0].TS, ActionID: tellID})
 		o.wait(func(s *fakeslack.Server) bool { return len(s.Views(user)) == 1 })
 		o.fake.Submit(user, o.fake.Views(user)[0].ID, map[string]map[string]any{"reason": {"reason": map[string]any{"type": "plain_text_input", "value": "too old"}}})
-		o.wait(func(*fakeslack.Server) bool { return len(in.said()) == i+2 }) // the click on 👎 is one
+		o.wait(func(*fakeslack.Server) bool { return len(o.said()) == i+2 }) // the click on 👎 is one
 	}
 	want := fmt.Sprintf("%[1]s bob false; %[1]s cleo false too old; %[1]s bob false too old", at.ID)
-	if got := strings.Join(in.said(), "; "); got != want {
+	if got := strings.Join(o.said(), "; "); got != want {
 		t.Errorf("put %q, want %q", got, want)
 	}
 	if err := o.a.AskWhy(t.Context(), th, chat.User{ID: "U0ADA", Barred: "guests may not decide here"}, at); err != nil || len(o.fake.Ephemerals("U0ADA")) > 0 {

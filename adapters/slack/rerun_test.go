@@ -1,9 +1,7 @@
 package slack
 
 import (
-	"context"
 	"strings"
-	"sync"
 	"testing"
 
 	"nod/chat"
@@ -12,48 +10,11 @@ import (
 	"nod/internal/ledger"
 )
 
-// rerunnable is an inbox that lets calls be run again.
-type rerunnable struct {
-	*ledger.Ledger
-	mu  sync.Mutex
-	why string // why it does not
-	got []chat.Change
-	at  []chat.ThreadID
-}
-
-func (r *rerunnable) Again(_ context.Context, _ chat.ThreadID, call string) (chat.Again, string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return chat.Again{Call: call, Tool: "deploy", Args: `{"copies":2,"env":"prod"}`, Parameters: deployParameters, Number: 2}, r.why, nil
-}
-
-func (r *rerunnable) RunAgain(_ context.Context, thread chat.ThreadID, c chat.Change, _ ...string) (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.why == "" {
-		r.got, r.at = append(r.got, c), append(r.at, thread)
-	}
-	return r.why, nil
-}
-
-func (r *rerunnable) set(why string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.why = why
-}
-
 // rerunning gives an office with the steps of a turn in it, of which one call can be run
 // again, and a way to have bob open the form for that.
-func rerunning(t *testing.T, prepare func(*Options)) (o *office, in *rerunnable, th chat.ThreadID, open func() fakeslack.View) {
+func rerunning(t *testing.T, prepare func(*Options)) (o *office, in *ledger.Ledger, th chat.ThreadID, open func() fakeslack.View) {
 	t.Helper()
-	in = &rerunnable{}
-	o, th, ref := called(t, fakeslack.Options{}, func(o *Options) {
-		in.Ledger = o.Inbox.(*ledger.Ledger)
-		o.Inbox = in
-		if prepare != nil {
-			prepare(o)
-		}
-	})
+	o, th, ref := called(t, fakeslack.Options{}, prepare)
 	s := chat.Steps{Turn: "7", Done: true, Status: "Done", Items: []chat.Step{{Calls: []chat.ToolCall{
 		{ID: "7-1-1", Tool: "search", Args: "{}", State: chat.CallDone},
 		{ID: "7-1-2", Tool: "deploy", Args: `{"env":"prod"}`, State: chat.CallDone, Observation: "ok", Again: true},
@@ -62,8 +23,9 @@ func rerunning(t *testing.T, prepare func(*Options)) (o *office, in *rerunnable,
 	if err != nil {
 		t.Fatal(err)
 	}
-	in.Do(func() { in.Turns["7"] = s })
-	return o, in, th, func() fakeslack.View {
+	again := chat.Again{Call: "7-1-2", Tool: "deploy", Args: `{"copies":2,"env":"prod"}`, Parameters: deployParameters, Number: 2}
+	o.in.Do(func() { o.in.Turns["7"], o.in.Calls[again.Call] = s, again })
+	return o, o.in, th, func() fakeslack.View {
 		had := len(o.fake.Views("U0BOB"))
 		o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: showAll})
 		o.wait(func(f *fakeslack.Server) bool { return len(f.Views("U0BOB")) == had+1 })
@@ -84,22 +46,21 @@ func TestEditAndRunAgain(t *testing.T) {
 	t.Parallel()
 	o, in, th, open := rerunning(t, nil)
 	v := open()
-	in.set("the arguments don't fit the tool's parameters: /copies: must be 1 or more")
+	in.Do(func() { in.Refuse = "the arguments don't fit the tool's parameters: /copies: must be 1 or more" })
 	o.fake.Fill("U0BOB", v.ID, map[string]string{"ncopies": "0"})
 	o.wait(func(*fakeslack.Server) bool {
 		return strings.HasPrefix(o.view("U0BOB", v.ID).Errors["ncopies"], "The arguments don't fit")
 	})
-	in.set("")
+	in.Do(func() { in.Refuse = "" })
 	o.fake.Fill("U0BOB", v.ID, map[string]string{"menv": "staging"})
 	o.wait(func(s *fakeslack.Server) bool { return o.view("U0BOB", v.ID).Closed && s.Unacked() == 0 })
 	want := chat.Change{Call: "7-1-2", By: chat.User{ID: "U0BOB", Name: "bob"}, Args: `{"env":"staging","copies":2}`}
-	in.mu.Lock()
-	got, where := in.got, in.at
-	in.mu.Unlock()
-	if len(got) != 1 || got[0] != want || where[0] != th {
-		t.Errorf("put %+v in %v", got, where)
-	}
-	in.set("there is something newer in this thread; ask again there")
+	in.Do(func() {
+		if got := in.Reruns; len(got) != 1 || got[0] != (ledger.Change{Thread: th, Change: want}) {
+			t.Errorf("put %+v", got)
+		}
+	})
+	in.Do(func() { in.Refuse = "there is something newer in this thread; ask again there" })
 	if v := open(); !strings.Contains(string(v.Raw), "It can't be run again: there is something newer in this thread; ask again there.") {
 		t.Errorf("the window shows %s", v.Raw)
 	}
@@ -114,9 +75,9 @@ func TestRunAgainUnheard(t *testing.T) {
 	o.wait(func(*fakeslack.Server) bool {
 		return o.view("U0BOB", v.ID).Errors["menv"] == "Only those whom I listen to here can run something."
 	})
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if len(in.got) != 0 {
-		t.Errorf("put %+v", in.got)
-	}
+	in.Do(func() {
+		if len(in.Reruns) != 0 {
+			t.Errorf("put %+v", in.Reruns)
+		}
+	})
 }

@@ -105,9 +105,9 @@ func TestPastFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out buffer
-	a := start(newBot(t, ""), Options{In: strings.NewReader(""), Out: &out, Files: folder, History: past{
-		{Ref: postRef(Thread, there.Key), Post: &there}, {Ref: postRef(Thread, gone.Key), Post: &gone},
-	}})
+	b := newBot(t, "")
+	b.Past[Thread] = []chat.Line{{Ref: postRef(Thread, there.Key), Post: &there}, {Ref: postRef(Thread, gone.Key), Post: &gone}}
+	a := start(b, Options{In: strings.NewReader(""), Out: &out, Files: folder})
 	if err := a.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

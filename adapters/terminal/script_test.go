@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nod/chat"
+	"nod/internal/ledger"
 )
 
 // noon is when everything in these tests happens.
@@ -28,6 +29,7 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 // A line that begins with ~ changes the steps without drawing them. \n and \e
 // in a text are a line end and an escape.
 type bot struct {
+	*ledger.Ledger
 	t      *testing.T
 	draw   *Adapter
 	blocks [][]string
@@ -46,7 +48,7 @@ type bot struct {
 }
 
 func newBot(t *testing.T, script string) *bot {
-	b := &bot{t: t, events: make(chan string, 100), ids: map[string]bool{}, asks: map[string]chat.Approval{}}
+	b := &bot{Ledger: ledger.New(), t: t, events: make(chan string, 100), ids: map[string]bool{}, asks: map[string]chat.Approval{}}
 	for l := range strings.Lines(script) {
 		l = strings.TrimSpace(l)
 		if event, ok := strings.CutPrefix(l, "on "); ok {
@@ -272,11 +274,6 @@ func (b *bot) publish(ctx context.Context) error {
 	return b.draw.Edit(ctx, Thread, b.stepsAt, chat.Post{Key: fmt.Sprint("steps/", b.turn), Steps: &s})
 }
 
-// past is a History.
-type past []chat.Line
-
-func (p past) History(context.Context, chat.ThreadID) ([]chat.Line, error) { return p, nil }
-
 // buffer is an Out that can be read while it is written.
 type buffer struct {
 	mu sync.Mutex
@@ -300,9 +297,6 @@ func start(b *bot, o Options) *Adapter {
 	o.Inbox = b
 	o.User.Name = "ada"
 	o.Now = func() time.Time { return noon }
-	if o.History == nil {
-		o.History = past(nil)
-	}
 	a := New(o)
 	n := 0
 	a.newID = func() string { n++; return strconv.Itoa(n) }

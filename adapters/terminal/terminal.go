@@ -24,46 +24,18 @@ import (
 	"time"
 
 	"nod/chat"
+	"nod/front"
 )
 
-// Inbox takes in what the person does, durably. One goroutine calls it, but for
-// Blob, which whoever posts a file calls. fresh is false for an event that is
-// known already. An error means that it may not have been taken in.
-type Inbox interface {
-	Message(ctx context.Context, thread chat.ThreadID, m chat.Message, eventIDs ...string) (fresh bool, err error)
-	Reaction(ctx context.Context, r chat.Reaction, eventIDs ...string) (fresh bool, err error)
-	Halt(ctx context.Context, thread chat.ThreadID, by chat.User, eventIDs ...string) (fresh bool, err error)
-	Keep(ctx context.Context, thread chat.ThreadID, data []byte) (blob string, err error)
-	Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error) // chat.ErrNoFile: it is not kept any more
-}
-
-// Reasons is what an Inbox is besides that takes in why a call was denied.
-type Reasons interface {
-	Reason(ctx context.Context, thread chat.ThreadID, call string, by chat.User, text string, eventIDs ...string) (fresh bool, err error)
-}
-
-// Cards is what an Inbox is besides that knows what people may do about a call that
-// waits, which the History does not say.
-type Cards interface {
-	Card(ctx context.Context, thread chat.ThreadID, call string) (v chat.Approval, ok bool, err error)
-}
-
-// History tells what was said before this start. It is asked once.
-type History interface {
-	History(ctx context.Context, thread chat.ThreadID) ([]chat.Line, error)
-}
-
-// Options is what an Adapter is made of. In, Out, Inbox and History are
-// needed.
+// Options is what an Adapter is made of. In, Out and Inbox are needed.
 type Options struct {
-	In      io.Reader
-	Out     io.Writer
-	Screen  Screen // what In and Out are, see Detect
-	Inbox   Inbox
-	History History
-	User    chat.User // only the name counts; the id is the adapter's
-	Banner  string    // written once, before everything else
-	Files   string    // the folder for files that tools make; made when the first one comes
+	In     io.Reader
+	Out    io.Writer
+	Screen Screen // what In and Out are, see Detect
+	Inbox  front.Inbox
+	User   chat.User // only the name counts; the id is the adapter's
+	Banner string    // written once, before everything else
+	Files  string    // the folder for files that tools make; made when the first one comes
 
 	// Interrupts brings SIGINT, from signal.Notify; the caller must not end
 	// the program on it. On a live screen Ctrl-C is a key and comes without.
@@ -124,7 +96,7 @@ var errEnd = errors.New("end of the conversation")
 // so the reader stays in it until the process ends or a last key is pressed,
 // which it drops.
 func (a *Adapter) Run(ctx context.Context) error {
-	past, err := a.o.History.History(ctx, Thread)
+	past, err := a.o.Inbox.History(ctx, Thread)
 	if err != nil {
 		return fmt.Errorf("read the conversation: %w", err)
 	}
@@ -219,11 +191,10 @@ func (a *Adapter) greet(past []chat.Line) error {
 // whole is a post, of an approval that waits with all that people may do about it, such
 // as to allow it for a while.
 func (a *Adapter) whole(ctx context.Context, p *chat.Post) *chat.Post {
-	in, ok := a.o.Inbox.(Cards)
-	if !ok || p == nil || p.Approval == nil || p.Approval.Outcome != "" {
+	if p == nil || p.Approval == nil || p.Approval.Outcome != "" {
 		return p
 	}
-	card, ok, err := in.Card(ctx, Thread, p.Approval.Call)
+	card, ok, err := a.o.Inbox.Card(ctx, Thread, p.Approval.Call)
 	if err != nil || !ok {
 		return p // it can still be decided
 	}
@@ -451,7 +422,7 @@ func (a *Adapter) vote(ctx context.Context, v *vote) error {
 	return a.put(&a.gate.vote, func() (bool, error) {
 		fresh, err := a.o.Inbox.Reaction(ctx, r, id)
 		if err == nil && v.reason != "" {
-			err = a.reason(ctx, v, id)
+			_, err = a.o.Inbox.Reason(ctx, Thread, v.on.want.Call, a.o.User, v.reason, id+"/reason")
 		}
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -464,16 +435,6 @@ func (a *Adapter) vote(ctx context.Context, v *vote) error {
 		}
 		return fresh, err
 	})
-}
-
-// reason puts why a call was denied.
-func (a *Adapter) reason(ctx context.Context, v *vote, id string) error {
-	in, ok := a.o.Inbox.(Reasons)
-	if !ok {
-		return nil
-	}
-	_, err := in.Reason(ctx, Thread, v.on.want.Call, a.o.User, v.reason, id+"/reason")
-	return err
 }
 
 // put puts something into the inbox. What it owes is noted first, since the

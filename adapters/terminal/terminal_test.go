@@ -77,21 +77,21 @@ func TestRunReportsWhatEndsIt(t *testing.T) {
 		in     io.Reader
 		fail   error
 		screen Screen
-		past   History
+		past   error // of a history that can't be read
 		want   string
 	}{
 		"a store that does not answer ends a script": {in: strings.NewReader("hi\n"), fail: broken, want: "take in a line: broken"},
 		"and is told to a person":                    {in: strings.NewReader("hi\n"), fail: broken, screen: Screen{Prompt: true}},
 		"input that breaks":                          {in: io.MultiReader(strings.NewReader("\n"), failing{broken}), want: "read input: broken"},
 		"a line that is too long":                    {in: strings.NewReader(strings.Repeat("x", maxLine+1)), want: "read input: a line is longer than 1048576 bytes"},
-		"a history that can't be read":               {in: strings.NewReader(""), past: failing{broken}, want: "read the conversation: broken"},
+		"a history that can't be read":               {in: strings.NewReader(""), past: broken, want: "read the conversation: broken"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			b := newBot(t, "")
-			b.fail = tt.fail
+			b.fail, b.Fail = tt.fail, tt.past
 			var out buffer
-			a := start(b, Options{In: tt.in, Out: &out, Screen: tt.screen, History: tt.past})
+			a := start(b, Options{In: tt.in, Out: &out, Screen: tt.screen})
 			err := a.Run(t.Context())
 			if got := message(err); got != tt.want {
 				t.Errorf("Run: %q, want %q", got, tt.want)
@@ -110,12 +110,10 @@ func message(err error) string {
 	return err.Error()
 }
 
-// failing fails at everything.
+// failing can't be read.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
-
-func (f failing) History(context.Context, chat.ThreadID) ([]chat.Line, error) { return nil, f.err }
 
 // TestRunEndsWithItsContext: even while a read blocks, and a turn runs.
 func TestRunEndsWithItsContext(t *testing.T) {
@@ -199,13 +197,15 @@ func TestPostIsRepeatable(t *testing.T) {
 		return chat.Line{Ref: postRef(Thread, key), Post: &p}
 	}
 	var out buffer
-	a := start(newBot(t, ""), Options{In: strings.NewReader(""), Out: &out, Screen: Screen{Prompt: true}, History: past{
+	b := newBot(t, "")
+	b.Past[Thread] = []chat.Line{
 		{Message: &chat.Message{From: chat.User{Name: "ada"}, Text: "2+2?\nplease"}},
 		line("answer/1", answer),
 		line("ask/c1", chat.Post{Approval: &open}),
 		line("ask/c2", chat.Post{Approval: &closed}),
 		{Post: &chat.Post{Key: "answer/2", Text: &chat.Text{Markdown: "not posted yet"}}},
-	}})
+	}
+	a := start(b, Options{In: strings.NewReader(""), Out: &out, Screen: Screen{Prompt: true}})
 	if err := a.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -48,11 +48,11 @@ func TestChange(t *testing.T) {
 	if body := r.get("/?c=ops&t=message0&as=ben").Body.String(); strings.Contains(body, `action="/edit"`) {
 		t.Error("ben is offered to edit it")
 	}
-	r.tray.broken = true
+	r.tray.Fail = errBroken
 	if w := r.send("/delete", "ref", ref); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("the store is away: status %d", w.Code)
 	}
-	r.tray.broken = false
+	r.tray.Fail = nil
 	r.send("/delete", "ref", ref)
 	if w := r.send("/edit", "ref", ref, "text", "again"); w.Code != http.StatusConflict {
 		t.Errorf("an edit of what is deleted: status %d", w.Code)

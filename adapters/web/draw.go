@@ -6,7 +6,6 @@ import (
 	"reflect"
 
 	"nod/chat"
-	"nod/chat/inbound"
 )
 
 // bot is who posts are by, among those who react.
@@ -82,9 +81,6 @@ func (a *Adapter) Whisper(_ context.Context, thread chat.ThreadID, to chat.User,
 
 // AskWhy shows one person a form that asks what was wrong with an answer.
 func (a *Adapter) AskWhy(_ context.Context, _ chat.ThreadID, to chat.User, about chat.MessageRef) error {
-	if _, asks := a.o.Inbox.(inbound.Opinions); !asks {
-		return errors.New("ask what was wrong: nobody takes it in")
-	}
 	known := a.board.change(about, func(it *item) bool {
 		it.wrong = append(it.wrong, to.ID)
 		return true

@@ -95,12 +95,12 @@ func TestLoad(t *testing.T) {
 	r := openRoom(t)
 	thread, at := threadID("lobby", "message0"), time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
 	answer := chat.Post{Key: "answer", Text: &chat.Text{Markdown: "42"}}
-	r.tray.past[thread] = []chat.Line{
+	r.tray.Past[thread] = []chat.Line{
 		{At: at, Message: &chat.Message{From: People[1], Text: "why?"}, Ref: messageRef("lobby", "message0")},
 		{At: at.Add(time.Second), Post: &answer, Ref: postRef(thread, "answer")},
 		{At: at.Add(time.Second), Post: &chat.Post{Key: "lost", Text: &chat.Text{Markdown: "not posted yet"}}},
 	}
-	r.tray.past[threadID("lobby", "message1")] = []chat.Line{{At: at.Add(-time.Hour), Message: &chat.Message{From: People[0], Text: "earlier"}, Ref: messageRef("lobby", "message1")}}
+	r.tray.Past[threadID("lobby", "message1")] = []chat.Line{{At: at.Add(-time.Hour), Message: &chat.Message{From: People[0], Text: "earlier"}, Ref: messageRef("lobby", "message1")}}
 	if err := r.a.load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -146,8 +146,8 @@ func TestLoadVotes(t *testing.T) {
 	r := openRoom(t)
 	thread := threadID("lobby", "message0")
 	p, ref := chat.Approval{Call: "c1", Tool: "x", Quorum: 2, Approve: []string{"✅"}, Deny: []string{"❌"}}, postRef(thread, "ask")
-	r.tray.past[thread] = []chat.Line{{Post: &chat.Post{Key: "ask", Approval: &p}, Ref: ref}}
-	r.tray.pending = []chat.Pending{{Thread: thread, Call: "c1", Ref: ref, Approved: []chat.Reaction{{On: ref, By: People[1], Emoji: "✅"}}}}
+	r.tray.Past[thread] = []chat.Line{{Post: &chat.Post{Key: "ask", Approval: &p}, Ref: ref}}
+	r.tray.Waiting = []chat.Pending{{Thread: thread, Call: "c1", Ref: ref, Approved: []chat.Reaction{{On: ref, By: People[1], Emoji: "✅"}}}}
 	if err := r.a.load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestPostedWhileItLoads(t *testing.T) {
 	thread, at := threadID("lobby", "message0"), time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
 	waits, over := chat.Approval{Call: "c1", Tool: "deploy", Approve: []string{"✅"}}, chat.Approval{Call: "c1", Tool: "deploy", Outcome: chat.Expired}
 	ask := postRef(thread, "ask")
-	r.tray.past[thread] = []chat.Line{
+	r.tray.Past[thread] = []chat.Line{
 		{At: at, Message: &chat.Message{From: People[1], Text: "why?"}, Ref: messageRef("lobby", "message0")},
 		{At: at.Add(time.Second), Post: &chat.Post{Key: "ask", Approval: &waits}, Ref: ask},
 	}
@@ -195,17 +195,13 @@ func (m meanwhile) History(ctx context.Context, thread chat.ThreadID) ([]chat.Li
 	return past, err
 }
 
-// why takes in reasons, too.
-type why struct{ *tray }
-
-func (y why) Reason(_ context.Context, _ chat.ThreadID, call string, by chat.User, text string, ids ...string) (bool, error) {
+func (y *tray) Reason(_ context.Context, _ chat.ThreadID, call string, by chat.User, text string, ids ...string) (bool, error) {
 	return y.put(call+" denied by "+string(by.ID)+" for "+text, ids)
 }
 
 // Who denies a call is asked why, and nobody else is.
 func TestReason(t *testing.T) {
 	r := openRoom(t)
-	r.a.o.Inbox = why{r.tray}
 	thread := threadID("lobby", "message0")
 	ask := chat.Post{Key: "ask", Approval: &chat.Approval{Call: "c1", Tool: "x", Deny: []string{"❌"}}}
 	ref, _ := r.a.Post(t.Context(), thread, ask, false)

@@ -43,15 +43,14 @@ func formFields(parameters, arguments string) []field {
 // changed takes in what somebody makes of a call.
 func (a *Adapter) changed(r *http.Request, v view, id string) (view, error) {
 	it, err := a.on(r)
-	in, takes := a.o.Inbox.(form.Changes)
 	switch {
 	case err != nil:
 		return v, err
-	case !takes || it.post == nil || it.post.Approval == nil:
+	case it.post == nil || it.post.Approval == nil:
 		return v, wrong{http.StatusConflict, "There is no call to be changed here."}
 	}
 	c := chat.Change{Call: it.post.Approval.Call, By: v.Me, Digest: r.PostForm.Get("digest")}
-	return v, send(r, it.thread, c, in.Change, "I did not change it: ", eventID("change", id))
+	return v, send(r, it.thread, c, a.o.Inbox.Change, "I did not change it: ", eventID("change", id))
 }
 
 // send puts the arguments that somebody filled a form in with; not begins what is said
@@ -87,11 +86,10 @@ func name(id string) string {
 // complete adds to an approval that waits, and that is known from the past alone,
 // what people may do about it.
 func (a *Adapter) complete(ctx context.Context, thread chat.ThreadID, p *chat.Post) *chat.Post {
-	in, ok := a.o.Inbox.(form.Changes)
-	if !ok || thread.Platform != Platform || p == nil || p.Approval == nil || p.Approval.Outcome != "" {
+	if thread.Platform != Platform || p == nil || p.Approval == nil || p.Approval.Outcome != "" {
 		return p
 	}
-	card, ok, err := in.Card(ctx, thread, p.Approval.Call)
+	card, ok, err := a.o.Inbox.Card(ctx, thread, p.Approval.Call)
 	if err != nil || !ok {
 		return p // it can still be decided
 	}

@@ -10,44 +10,33 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"nod/adapters/web/door"
 	"nod/adapters/web/door/doortest"
 	"nod/chat"
-	"nod/chat/inbound"
+	"nod/internal/ledger"
 )
 
-// tray takes in what people do, and answers from what a test laid into it.
+// tray notes what people do, and answers from what a test laid into it.
 type tray struct {
-	inbound.Inbox
-	mu       sync.Mutex
+	*ledger.Ledger
 	messages []chat.Message
 	did      []string
-	known    map[string]bool // event ids
-	standing map[chat.ThreadID]chat.Standing
-	past     map[chat.ThreadID][]chat.Line
-	blobs    map[string][]byte
-	pending  []chat.Pending
-	broken   bool
 }
 
 var errBroken = errors.New("the store is away")
 
-func (y *tray) put(what string, ids []string) (bool, error) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	switch {
-	case y.broken:
-		return false, errBroken
-	case y.known[ids[0]]:
-		return false, nil
-	}
-	y.known[ids[0]] = true
-	y.did = append(y.did, what)
-	return true, nil
+func (y *tray) put(what string, ids []string) (fresh bool, err error) {
+	y.Do(func() {
+		if err = y.Fail; err != nil || y.Known[ids[0]] {
+			return
+		}
+		y.Known[ids[0]], fresh = true, true
+		y.did = append(y.did, what)
+	})
+	return fresh, err
 }
 
 func (y *tray) Message(_ context.Context, thread chat.ThreadID, m chat.Message, ids ...string) (bool, error) {
@@ -76,47 +65,14 @@ func (y *tray) Halt(_ context.Context, _ chat.ThreadID, by chat.User, ids ...str
 	return y.put("halt by "+string(by.ID), ids)
 }
 
-func (y *tray) Keep(_ context.Context, _ chat.ThreadID, data []byte) (string, error) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	name := "blob" + string(rune('0'+len(y.blobs)))
-	y.blobs[name] = data
-	return name, nil
-}
-
-func (y *tray) Blob(_ context.Context, _ chat.ThreadID, name string) ([]byte, error) {
-	if data, ok := y.blobs[name]; ok {
-		return data, nil
-	}
-	return nil, chat.ErrNoFile
-}
-
-func (y *tray) Standing(_ context.Context, thread chat.ThreadID) (chat.Standing, error) {
-	return y.standing[thread], nil
-}
-
 func (y *tray) Watermarks(context.Context, string, time.Time, int) iter.Seq2[chat.Watermark, error] {
 	return func(yield func(chat.Watermark, error) bool) {
-		for thread := range y.past {
+		for thread := range y.Past {
 			if !yield(chat.Watermark{Thread: thread}, nil) {
 				return
 			}
 		}
 	}
-}
-
-func (y *tray) Pending(context.Context, string) iter.Seq2[chat.Pending, error] {
-	return func(yield func(chat.Pending, error) bool) {
-		for _, p := range y.pending {
-			if !yield(p, nil) {
-				return
-			}
-		}
-	}
-}
-
-func (y *tray) History(_ context.Context, thread chat.ThreadID) ([]chat.Line, error) {
-	return y.past[thread], nil
 }
 
 // room is a page that somebody has opened.
@@ -130,7 +86,7 @@ type room struct {
 
 func openRoom(t *testing.T) *room {
 	t.Helper()
-	y := &tray{known: map[string]bool{}, blobs: map[string][]byte{}, standing: map[chat.ThreadID]chat.Standing{}, past: map[chat.ThreadID][]chat.Line{}}
+	y := &tray{Ledger: ledger.New()}
 	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	a := &Adapter{o: Options{Inbox: y, Now: func() time.Time { return at }}, board: newBoard(), mirror: make(chan struct{}, 1)}
 	a.log = slog.New(slog.DiscardHandler)
@@ -192,7 +148,7 @@ func TestWhoIsSpokenTo(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := openRoom(t)
-			r.tray.standing[threadID(tt.c, tt.thread)] = tt.standing
+			r.tray.Threads[threadID(tt.c, tt.thread)] = tt.standing
 			if w := r.send("/say", "as", tt.as, "c", tt.c, "t", tt.thread, "text", tt.text); w.Code != http.StatusSeeOther {
 				t.Fatalf("status %d: %s", w.Code, w.Body)
 			}
@@ -235,7 +191,7 @@ func TestFormTwice(t *testing.T) {
 	if len(r.tray.did) != 1 || len(r.a.board.items) != 1 {
 		t.Errorf("%q, %d on the board", r.tray.did, len(r.a.board.items))
 	}
-	r.tray.broken = true
+	r.tray.Fail = errBroken
 	w := r.send("/say", "c", "lobby", "text", "lost?", "id", "lost-000")
 	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "try again") {
 		t.Errorf("status %d: %s", w.Code, w.Body)

@@ -16,7 +16,6 @@ import (
 
 	"nod/adapters/web/door"
 	"nod/chat"
-	"nod/chat/inbound"
 	"nod/chat/intake"
 )
 
@@ -265,7 +264,7 @@ func (a *Adapter) press(r *http.Request, v view, id string) (view, error) {
 		a.board.change(it.ref, func(it *item) bool { return it.react(emoji, v.Me.ID, false) })
 	}
 	// Who clicks on what is decided already, as a page may show it still, is not asked.
-	if _, asks := a.o.Inbox.(inbound.Reasons); asks && what == pressDeny && it.waiting() {
+	if what == pressDeny && it.waiting() {
 		a.board.change(it.ref, func(it *item) bool { it.why = v.Me.ID; return true })
 	}
 	return v, nil
@@ -275,17 +274,16 @@ func (a *Adapter) press(r *http.Request, v view, id string) (view, error) {
 // say.
 func (a *Adapter) why(r *http.Request, v view, id string) (view, error) {
 	it, err := a.on(r)
-	in, asks := a.o.Inbox.(inbound.Reasons)
 	text := strings.TrimSpace(door.Clean(r.PostForm.Get("reason")))
 	switch {
 	case err != nil:
 		return v, err
-	case !asks || it.why != v.Me.ID || it.post == nil || it.post.Approval == nil:
+	case it.why != v.Me.ID || it.post == nil || it.post.Approval == nil:
 		return v, wrong{http.StatusConflict, "Nobody asked for a reason here."}
 	case utf8.RuneCountInString(text) > mostReason:
 		return v, wrong{http.StatusRequestEntityTooLarge, fmt.Sprintf("A reason may have %d characters.", mostReason)}
 	}
-	if _, err := in.Reason(r.Context(), it.asksIn(), it.post.Approval.Call, v.Me, text, eventID("reason", id)); err != nil {
+	if _, err := a.o.Inbox.Reason(r.Context(), it.asksIn(), it.post.Approval.Call, v.Me, text, eventID("reason", id)); err != nil {
 		return v, fmt.Errorf("put a reason: %w", err)
 	}
 	a.board.change(it.ref, func(it *item) bool { it.why = ""; return true })
@@ -296,18 +294,17 @@ func (a *Adapter) why(r *http.Request, v view, id string) (view, error) {
 // empty text says that they don't say.
 func (a *Adapter) whatWrong(r *http.Request, v view, id string) (view, error) {
 	it, err := a.on(r)
-	in, asks := a.o.Inbox.(inbound.Opinions)
 	text := strings.TrimSpace(door.Clean(r.PostForm.Get("reason")))
 	switch {
 	case err != nil:
 		return v, err
-	case !asks || !slices.Contains(it.wrong, v.Me.ID):
+	case !slices.Contains(it.wrong, v.Me.ID):
 		return v, wrong{http.StatusConflict, "Nobody asked you that here."}
 	case utf8.RuneCountInString(text) > mostReason:
 		return v, wrong{http.StatusRequestEntityTooLarge, fmt.Sprintf("It may have %d characters.", mostReason)}
 	}
 	if text != "" {
-		if _, err := in.Feedback(r.Context(), it.ref, v.Me, false, text, eventID("wrong", id)); err != nil {
+		if _, err := a.o.Inbox.Feedback(r.Context(), it.ref, v.Me, false, text, eventID("wrong", id)); err != nil {
 			return v, fmt.Errorf("put what was wrong: %w", err)
 		}
 	}

@@ -64,14 +64,13 @@ func (it *item) open(who chat.UserID, v *chat.Again) {
 // editAgain opens the form.
 func (a *Adapter) editAgain(r *http.Request, v view, _ string) (view, error) {
 	it, err := a.on(r)
-	in, takes := a.o.Inbox.(form.Reruns)
 	switch {
 	case err != nil:
 		return v, err
-	case !takes || it.post == nil || it.post.Steps == nil:
+	case it.post == nil || it.post.Steps == nil:
 		return v, wrong{http.StatusConflict, "There is no call to be run again here."}
 	}
-	call, why, err := in.Again(r.Context(), it.thread, r.PostForm.Get("call"))
+	call, why, err := a.o.Inbox.Again(r.Context(), it.thread, r.PostForm.Get("call"))
 	switch {
 	case err != nil:
 		return v, fmt.Errorf("look at a call: %w", err)
@@ -91,15 +90,11 @@ func (a *Adapter) editAgain(r *http.Request, v view, _ string) (view, error) {
 // ranAgain takes in what somebody sends with the form.
 func (a *Adapter) ranAgain(r *http.Request, v view, id string) (view, error) {
 	it, err := a.on(r)
-	in, takes := a.o.Inbox.(form.Reruns)
-	switch {
-	case err != nil:
+	if err != nil {
 		return v, err
-	case !takes:
-		return v, wrong{http.StatusConflict, "There is no call to be run again here."}
 	}
 	c := chat.Change{Call: r.PostForm.Get("call"), By: v.Me}
-	if err := send(r, it.thread, c, in.RunAgain, "I did not run it: ", eventID("again", id)); err != nil {
+	if err := send(r, it.thread, c, a.o.Inbox.RunAgain, "I did not run it: ", eventID("again", id)); err != nil {
 		return v, err
 	}
 	a.board.change(it.ref, func(it *item) bool {

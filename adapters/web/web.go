@@ -28,21 +28,13 @@ import (
 
 	"nod/adapters/web/door"
 	"nod/chat"
-	"nod/chat/inbound"
+	"nod/front"
 )
-
-// Inbox is where what people do is put, and where the page asks about
-// conversations. It is called concurrently; see [inbound.Inbox] for what an error
-// means.
-type Inbox interface {
-	inbound.Inbox
-	History(ctx context.Context, thread chat.ThreadID) ([]chat.Line, error)
-}
 
 // Options set up an [Adapter].
 type Options struct {
 	Address string // where it listens: a loopback address with a port
-	Inbox   Inbox
+	Inbox   front.Inbox
 	Logger  *slog.Logger
 	// Print writes a line for the person who started the program, and nowhere
 	// else: the link that opens the page.

@@ -84,7 +84,7 @@ func TestConversationsOnTerminal(t *testing.T) {
 
 func newTerminal(in io.Reader, out io.Writer, inbox run.Inbox) script.Terminal {
 	return terminal.New(terminal.Options{
-		In: in, Out: out, Inbox: inbox, History: inbox, User: chat.User{Name: "ada"},
+		In: in, Out: out, Inbox: inbox, User: chat.User{Name: "ada"},
 		Now: func() time.Time { return time.Now().UTC() },
 	})
 }

@@ -8,23 +8,12 @@ import (
 	"nod/chat"
 )
 
-// Changes is what an Inbox is besides that lets people change the arguments of calls
-// that wait. Card gives the approval of a call as it is now; ok is false where there is
-// none. refused says what is wrong with a change.
-type Changes interface {
-	Card(ctx context.Context, thread chat.ThreadID, call string) (p chat.Approval, ok bool, err error)
-	Change(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
-}
-
-// Reruns is what an Inbox is besides that lets people run calls of turns that are over
-// again. Again gives what such a form is filled in with, or why there is none.
-type Reruns interface {
-	Again(ctx context.Context, thread chat.ThreadID, call string) (v chat.Again, why string, err error)
-	RunAgain(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
-}
-
-// Put is [Changes.Change], or [Reruns.RunAgain].
+// Put puts what somebody made of a call; refused is what is wrong with that.
 type Put = func(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
+
+// Ask asks the store for the approval of a call as it is now; ok is false where there is
+// none.
+type Ask = func(ctx context.Context, thread chat.ThreadID, call string) (p chat.Approval, ok bool, err error)
 
 // AgainLabel is what stands on the button that opens such a form.
 const AgainLabel = "Edit and run again"
@@ -35,11 +24,11 @@ const CardWait = 1500 * time.Millisecond
 // Card gives the approval of which somebody wants to change the call: as this process
 // drew it, if it was that they clicked on, else as it is by now. ok is false where there
 // is nothing to change any more.
-func (s *Shown) Card(ctx context.Context, in Changes, thread chat.ThreadID, call, digest string) (p chat.Approval, ok bool, err error) {
+func (s *Shown) Card(ctx context.Context, ask Ask, thread chat.ThreadID, call, digest string) (p chat.Approval, ok bool, err error) {
 	if p, ok = s.Find(thread, call, digest); !ok {
 		ctx, cancel := context.WithTimeout(ctx, CardWait)
 		defer cancel()
-		if p, ok, err = in.Card(ctx, thread, call); err != nil {
+		if p, ok, err = ask(ctx, thread, call); err != nil {
 			return p, false, fmt.Errorf("look at a card: %w", err)
 		}
 	}

@@ -74,7 +74,7 @@ func (p *program) chat(ctx context.Context, env Env, address string, logs *aside
 	inbox := p.inbox()
 	in := &piped{Reader: env.In}
 	term := terminal.New(terminal.Options{
-		In: in, Out: env.Out, Screen: screen(env), Inbox: inbox, History: inbox,
+		In: in, Out: env.Out, Screen: screen(env), Inbox: inbox,
 		User: chat.User{Name: userName(env)}, Banner: p.banner(), Interrupts: interrupts, Files: p.files(env),
 	})
 	served := map[string]run.Platform{terminal.Thread.Platform: term}

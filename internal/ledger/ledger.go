@@ -7,17 +7,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"nod/chat"
-	"nod/chat/inbound"
 )
-
-var _ inbound.Inbox = (*Ledger)(nil)
 
 // Longest is how long a test waits for what has to come about; only a failing test
 // waits for it.
@@ -31,6 +30,9 @@ type Ledger struct {
 	Edits     map[chat.MessageRef]string
 	Deletions []chat.MessageRef
 	Halts     []chat.ThreadID
+	Said      []string // why calls were denied and what people think of answers, a line each
+	Changes   []Change // of calls that wait
+	Reruns    []Change // of calls of turns that are over
 	Blobs     map[string][]byte
 	Repeats   int             // events that were known
 	Known     map[string]bool // ids of events
@@ -42,6 +44,10 @@ type Ledger struct {
 	Marks   []chat.Watermark
 	Waiting []chat.Pending
 	Turns   map[string]chat.Steps
+	Cards   map[string]chat.Approval // by call, as Calls
+	Calls   map[string]chat.Again
+	Refuse  string // why calls are neither changed nor run again
+	Past    map[chat.ThreadID][]chat.Line
 	Slow    chan struct{} // if not nil, Steps waits until it is closed
 
 	mu      sync.Mutex
@@ -54,11 +60,18 @@ type Put struct {
 	chat.Message
 }
 
+// Change is what somebody made of a call.
+type Change struct {
+	Thread chat.ThreadID
+	chat.Change
+}
+
 // New makes an empty ledger.
 func New() *Ledger {
 	return &Ledger{
 		changed: make(chan struct{}), Known: map[string]bool{}, Notes: map[string][]byte{}, Edits: map[chat.MessageRef]string{}, Blobs: map[string][]byte{},
-		Threads: map[chat.ThreadID]chat.Standing{}, Turns: map[string]chat.Steps{},
+		Threads: map[chat.ThreadID]chat.Standing{}, Turns: map[string]chat.Steps{}, Past: map[chat.ThreadID][]chat.Line{},
+		Cards: map[string]chat.Approval{}, Calls: map[string]chat.Again{},
 	}
 }
 
@@ -83,7 +96,7 @@ func (l *Ledger) put(ids []string, note func()) (bool, error) {
 	return true, nil
 }
 
-// Message implements [inbound.Inbox].
+// Message implements the inbox of nod/front.
 func (l *Ledger) Message(_ context.Context, t chat.ThreadID, m chat.Message, ids ...string) (bool, error) {
 	return l.put(ids, func() {
 		l.Messages = append(l.Messages, Put{t, m})
@@ -98,27 +111,87 @@ func (l *Ledger) Message(_ context.Context, t chat.ThreadID, m chat.Message, ids
 	})
 }
 
-// Reaction implements [inbound.Inbox].
+// Reaction implements the inbox of nod/front.
 func (l *Ledger) Reaction(_ context.Context, r chat.Reaction, ids ...string) (bool, error) {
 	return l.put(ids, func() { l.Reactions = append(l.Reactions, r) })
 }
 
-// Edited implements [inbound.Inbox].
+// Edited implements the inbox of nod/front.
 func (l *Ledger) Edited(_ context.Context, ref chat.MessageRef, text string, ids ...string) (bool, error) {
 	return l.put(ids, func() { l.Edits[ref] = text })
 }
 
-// Deleted implements [inbound.Inbox].
+// Deleted implements the inbox of nod/front.
 func (l *Ledger) Deleted(_ context.Context, ref chat.MessageRef, ids ...string) (bool, error) {
 	return l.put(ids, func() { l.Deletions = append(l.Deletions, ref) })
 }
 
-// Halt implements [inbound.Inbox].
+// Halt implements the inbox of nod/front.
 func (l *Ledger) Halt(_ context.Context, t chat.ThreadID, _ chat.User, ids ...string) (bool, error) {
 	return l.put(ids, func() { l.Halts = append(l.Halts, t) })
 }
 
-// Keep implements [inbound.Inbox].
+// Reason implements the inbox of nod/front.
+func (l *Ledger) Reason(_ context.Context, t chat.ThreadID, call string, by chat.User, text string, ids ...string) (bool, error) {
+	return l.put(ids, func() { l.Said = append(l.Said, fmt.Sprint(t.Root, " ", call, " ", by.Name, ": ", text)) })
+}
+
+// Feedback implements the inbox of nod/front.
+func (l *Ledger) Feedback(_ context.Context, on chat.MessageRef, by chat.User, good bool, text string, ids ...string) (bool, error) {
+	return l.put(ids, func() {
+		l.Said = append(l.Said, strings.TrimSpace(fmt.Sprint(on.ID, " ", by.Name, " ", good, " ", text)))
+	})
+}
+
+// Change implements the inbox of nod/front.
+func (l *Ledger) Change(_ context.Context, t chat.ThreadID, c chat.Change, ids ...string) (refused string, err error) {
+	if l.Do(func() { refused = l.Refuse }); refused != "" {
+		return refused, nil
+	}
+	_, err = l.put(ids, func() { l.Changes = append(l.Changes, Change{t, c}) })
+	return "", err
+}
+
+// RunAgain implements the inbox of nod/front.
+func (l *Ledger) RunAgain(_ context.Context, t chat.ThreadID, c chat.Change, ids ...string) (refused string, err error) {
+	if l.Do(func() { refused = l.Refuse }); refused != "" {
+		return refused, nil
+	}
+	_, err = l.put(ids, func() { l.Reruns = append(l.Reruns, Change{t, c}) })
+	return "", err
+}
+
+// Card implements the inbox of nod/front.
+func (l *Ledger) Card(_ context.Context, _ chat.ThreadID, call string) (chat.Approval, bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p, ok := l.Cards[call]
+	return p, ok, l.Fail
+}
+
+// Again implements the inbox of nod/front.
+func (l *Ledger) Again(_ context.Context, _ chat.ThreadID, call string) (chat.Again, string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Calls[call], l.Refuse, l.Fail
+}
+
+// Home says that nothing waits for anybody.
+func (l *Ledger) Home(context.Context, string, chat.Visit) (chat.Home, error) {
+	return chat.Home{}, nil
+}
+
+// Files says that no conversation holds a file.
+func (l *Ledger) Files(context.Context, chat.ThreadID) ([]string, error) { return nil, nil }
+
+// History implements the inbox of nod/front.
+func (l *Ledger) History(_ context.Context, t chat.ThreadID) ([]chat.Line, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Past[t], l.Fail
+}
+
+// Keep implements the inbox of nod/front.
 func (l *Ledger) Keep(_ context.Context, _ chat.ThreadID, data []byte) (string, error) {
 	sum := sha256.Sum256(data)
 	name := "b-" + hex.EncodeToString(sum[:4])
@@ -126,7 +199,7 @@ func (l *Ledger) Keep(_ context.Context, _ chat.ThreadID, data []byte) (string, 
 	return name, err
 }
 
-// Blob implements [inbound.Inbox].
+// Blob implements the inbox of nod/front.
 func (l *Ledger) Blob(_ context.Context, _ chat.ThreadID, name string) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,28 +226,28 @@ func (l *Ledger) Noted(_ context.Context, name string) ([]byte, error) {
 	return slices.Clone(l.Notes[name]), l.Fail
 }
 
-// Standing implements [inbound.Inbox].
+// Standing implements the inbox of nod/front.
 func (l *Ledger) Standing(_ context.Context, t chat.ThreadID) (chat.Standing, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.Threads[t], l.Fail
 }
 
-// Watermarks implements [inbound.Inbox].
+// Watermarks implements the inbox of nod/front.
 func (l *Ledger) Watermarks(context.Context, string, time.Time, int) iter.Seq2[chat.Watermark, error] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return each(slices.Clone(l.Marks), l.Fail)
 }
 
-// Pending implements [inbound.Inbox].
+// Pending implements the inbox of nod/front.
 func (l *Ledger) Pending(context.Context, string) iter.Seq2[chat.Pending, error] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return each(slices.Clone(l.Waiting), l.Fail)
 }
 
-// Steps implements [inbound.Inbox].
+// Steps implements the inbox of nod/front.
 func (l *Ledger) Steps(_ context.Context, _ chat.ThreadID, turn string) (chat.Steps, bool, error) {
 	l.mu.Lock()
 	slow, err := l.Slow, l.Fail

@@ -6,7 +6,10 @@ import (
 	"testing"
 
 	"nod/chat"
+	"nod/front"
 )
+
+var _ front.Inbox = (*Ledger)(nil)
 
 // What is known under any of its ids is not put again; a ledger that fails
 // knows nothing of what it was given.
