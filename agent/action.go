@@ -1,10 +1,10 @@
 package agent
 
 import (
-	"reflect"
 	"slices"
 	"time"
 
+	"nod/agent/thread"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -15,7 +15,7 @@ import (
 // are ever put into it. One goroutine at a time uses it.
 type Log struct {
 	claim  Claim
-	state  *state
+	state  *thread.Thread
 	silent map[string]time.Duration
 
 	first uint64 // Seq of the first entry
@@ -39,7 +39,7 @@ type Claim struct {
 
 // NewLog reads a log under a claim.
 func NewLog(entries []memory.Entry, c Claim) *Log {
-	l := &Log{claim: c, state: fold(nil)}
+	l := &Log{claim: c, state: thread.Read(nil)}
 	l.Append(entries...)
 	return l
 }
@@ -47,13 +47,11 @@ func NewLog(entries []memory.Entry, c Claim) *Log {
 // Resume goes on with a log that was read before under another claim: entries are the
 // same ones, and what came behind them. It says false where they can't be.
 func (l *Log) Resume(entries []memory.Entry, c Claim) bool {
-	if l.n == 0 || len(entries) < l.n || entries[0].Seq != l.first || entries[l.n-1].Seq != l.state.last {
+	if l.n == 0 || len(entries) < l.n || entries[0].Seq != l.first || entries[l.n-1].Seq != l.state.Last {
 		return false
 	}
 	l.claim, l.silent = c, nil
-	for _, call := range l.state.calls {
-		call.tied = "" // what its approval is bound to hangs on the tools, too, which may be other ones
-	}
+	l.state.Unbind()
 	l.Append(entries[l.n:]...)
 	return true
 }
@@ -61,12 +59,7 @@ func (l *Log) Resume(entries []memory.Entry, c Claim) bool {
 // Equal says whether another log comes to the same, as it does when it has the same
 // entries. It is for whoever checks what goes on with a log.
 func (l *Log) Equal(other *Log) bool {
-	for _, log := range []*Log{l, other} {
-		for _, c := range log.state.calls {
-			c.sum, c.tied = "", "" // worked out when they are asked for
-		}
-	}
-	return l.first == other.first && l.n == other.n && reflect.DeepEqual(l.state, other.state)
+	return l.first == other.first && l.n == other.n && l.state.Equal(other.state)
 }
 
 // Append adds what was committed, and what arrived.
@@ -76,16 +69,16 @@ func (l *Log) Append(entries ...memory.Entry) {
 	}
 	l.n += len(entries)
 	for _, e := range entries {
-		l.state.add(e)
+		l.state.Add(e)
 	}
 }
 
 // Last is the Seq of the last entry, 0 where there is none.
-func (l *Log) Last() uint64 { return l.state.last }
+func (l *Log) Last() uint64 { return l.state.Last }
 
 // Call gives a call by its id.
 func (l *Log) Call(id string) (memory.Call, bool) {
-	if c := l.state.calls[id]; c != nil {
+	if c := l.state.Calls[id]; c != nil {
 		return c.Call, true
 	}
 	return memory.Call{}, false
@@ -95,9 +88,9 @@ func (l *Log) Call(id string) (memory.Call, bool) {
 // call that they began.
 func (l *Log) Others() []string {
 	var out []string
-	for _, c := range l.state.started() {
-		if c.by != "" && c.by != l.claim.Self && !slices.Contains(out, c.by) {
-			out = append(out, c.by)
+	for _, c := range l.state.Running() {
+		if c.Run.By != "" && c.Run.By != l.claim.Self && !slices.Contains(out, c.Run.By) {
+			out = append(out, c.Run.By)
 		}
 	}
 	return out
@@ -106,8 +99,8 @@ func (l *Log) Others() []string {
 // Own lists the calls without an outcome that this process began.
 func (l *Log) Own() []memory.Call {
 	var out []memory.Call
-	for _, c := range l.state.started() {
-		if c.by != "" && c.by == l.claim.Self {
+	for _, c := range l.state.Running() {
+		if c.Run.By != "" && c.Run.By == l.claim.Self {
 			out = append(out, c.Call)
 		}
 	}
@@ -116,8 +109,8 @@ func (l *Log) Own() []memory.Call {
 
 // Over says whether a call has its result, so that nothing is asked of it any more.
 func (l *Log) Over(call string) bool {
-	c := l.state.calls[call]
-	return c == nil || c.result != nil
+	c := l.state.Calls[call]
+	return c == nil || c.Result != nil
 }
 
 // Unbegun is the result of a call of one's own that does not run: sure says that it

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"nod/agent/thread"
 	"nod/chat"
 	"nod/memory"
 )
@@ -9,7 +10,7 @@ import (
 // for what a recorded call was for; ok is false when no turn runs. A summary that
 // it would take is left out.
 func (a *Agent) Anew(log *Log, kind memory.StepKind, branch int) (c Call, ok bool) {
-	t := log.state.open
+	t := log.state.Open
 	if t == nil {
 		return Call{}, false
 	}
@@ -40,16 +41,16 @@ type Opinion struct {
 // Turns lists the finished turns of a thread.
 func Turns(entries []memory.Entry) []Told {
 	var out []Told
-	for _, t := range fold(entries).turns {
-		if !t.ended {
+	for _, t := range thread.Read(entries).Turns {
+		if !t.Ended {
 			continue
 		}
-		told := Told{Turn: t.id, Answer: t.answer()}
-		for _, m := range t.asks() {
+		told := Told{Turn: t.ID, Answer: t.Answer()}
+		for _, m := range t.Asks() {
 			told.Messages = append(told.Messages, m.Message)
 		}
-		for _, o := range t.opinions {
-			told.Opinions = append(told.Opinions, Opinion{By: o.by, Good: o.good, Text: o.text})
+		for _, o := range t.Opinions {
+			told.Opinions = append(told.Opinions, Opinion{By: o.By, Good: o.Good, Text: o.Text})
 		}
 		out = append(out, told)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"nod/agent/thread"
 	"nod/chat"
 	"nod/memory"
 )
@@ -15,14 +16,14 @@ const repeats = 2
 
 // settle gives the results of calls that are over without running: they can't
 // run, may not run, or ran in a process that died.
-func (d *decision) settle(last *step) []memory.Body {
+func (d *decision) settle(last *thread.Step) []memory.Body {
 	var out []memory.Body
-	for _, c := range last.calls {
-		if c.result != nil {
+	for _, c := range last.Calls {
+		if c.Result != nil {
 			continue
 		}
 		if r, ok := d.settled(c); ok {
-			if c.pending() { // its tool was switched off meanwhile: nobody need decide any more
+			if c.Pending() { // its tool was switched off meanwhile: nobody need decide any more
 				out = append(out, memory.Decided{Call: c.ID, Outcome: chat.Cancelled, Reason: "it can't run any more"})
 			}
 			out = append(out, r)
@@ -31,12 +32,12 @@ func (d *decision) settle(last *step) []memory.Body {
 	return out
 }
 
-func (d *decision) settled(c *call) (memory.Result, bool) {
-	if c.started {
+func (d *decision) settled(c *thread.Call) (memory.Result, bool) {
+	if c.Started {
 		return d.lost(c)
 	}
-	if c.turnedDown() {
-		return refused(c), !c.explained(d.s.now)
+	if c.TurnedDown() {
+		return refused(c), !c.Explained(d.s.Now)
 	}
 	tool, known := d.a.tool(c.Tool)
 	if why := d.invalid(c, tool, known); why != "" {
@@ -45,13 +46,13 @@ func (d *decision) settled(c *call) (memory.Result, bool) {
 	if r, ok := d.unsteady(c); ok {
 		return r, true
 	}
-	if c.asked == nil {
-		if c.grant != nil && c.grant.Digest != d.bound(c) {
+	if c.Asked == nil {
+		if c.Use.Grant != nil && c.Use.Grant.Digest != d.bound(c) {
 			return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: "denied: this call is not the one that was allowed"}, true
 		}
 		return memory.Result{}, false
 	}
-	if c.asked.Digest != d.bound(c) || c.asked.Tool != c.Tool {
+	if c.Asked.Digest != d.bound(c) || c.Asked.Tool != c.Tool {
 		return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: "denied: this call is not the one that was shown to the approvers"}, true
 	}
 	return memory.Result{}, false
@@ -66,24 +67,24 @@ const (
 )
 
 // invalid says, in words for the model, why a call can't run; "" when it can.
-func (d *decision) invalid(c *call, tool Tool, known bool) string {
+func (d *decision) invalid(c *thread.Call, tool Tool, known bool) string {
 	orSo := " Do without it, and say so."
-	if c.step.by != nil {
+	if c.Step.By != nil {
 		orSo = ""
 	}
-	if slices.Index(c.step.calls, c) >= mostCalls {
+	if slices.Index(c.Step.Calls, c) >= mostCalls {
 		return fmt.Sprintf("not run: a step may hold %d calls", mostCalls)
 	}
 	if !known {
 		return fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Tool, strings.Join(d.toolNames(), ", "))
 	}
-	if !d.entitled(tool, c.turn, c.step.Seen) {
+	if !d.entitled(tool, c.Turn, c.Step.Seen) {
 		return textNotFor + orSo
 	}
-	if d.s.isOff(c.Tool) {
+	if d.s.IsOff(c.Tool) {
 		return "This tool is switched off in this thread." + orSo
 	}
-	if c.step.Phase == memory.SolveStep && !tool.harmless() {
+	if c.Step.Phase == memory.SolveStep && !tool.harmless() {
 		return "In a draft only tools that change nothing may be used. Say in the draft what should be done with " + c.Tool + "."
 	}
 	if !c.Object {
@@ -97,10 +98,10 @@ func (d *decision) invalid(c *call, tool Tool, known bool) string {
 	if tool.Risk != Auto && tool.Risk != Ask {
 		return "denied: this tool is switched off by the configuration." + orSo
 	}
-	if d.s.replaced(c) {
+	if d.s.Replaced(c) {
 		return "denied: people changed these arguments earlier in this turn, and what they made of them counts."
 	}
-	if n := d.s.inARow(c); n > repeats && !tool.Advances {
+	if n := d.s.InARow(c); n > repeats && !tool.Advances {
 		return fmt.Sprintf("This is the same call for the %s time in a row, so it was not run. Its result is above: use it, or try something else.", ordinal(n))
 	}
 	return ""
@@ -112,28 +113,6 @@ func (d *decision) toolNames() []string {
 		names = append(names, t.Name)
 	}
 	return names
-}
-
-// inARow counts how many calls up to this one, itself included, were the same
-// without another between them.
-func (s *state) inARow(c *call) int {
-	n, digest := 0, c.digest()
-	for _, st := range c.turn.steps {
-		if st.Branch != c.step.Branch {
-			continue
-		}
-		for _, k := range st.calls {
-			if k.digest() == digest {
-				n++
-			} else {
-				n = 0
-			}
-			if k == c {
-				return n
-			}
-		}
-	}
-	return n
 }
 
 func ordinal(n int) string {
@@ -149,56 +128,24 @@ const silence = 10 * time.Second
 
 // patience is how long the process that runs a call may still say nothing; ok is
 // false when it need not be looked at.
-func (d *decision) patience(c *call) (left time.Duration, ok bool) {
-	if c.by == "" || c.by == d.log.claim.Self {
+func (d *decision) patience(c *thread.Call) (left time.Duration, ok bool) {
+	if c.Run.By == "" || c.Run.By == d.log.claim.Self {
 		return 0, false
 	}
-	quiet, heard := d.log.silent[c.by]
+	quiet, heard := d.log.silent[c.Run.By]
 	if !heard {
 		return 0, true
 	}
-	return c.within + silence - min(quiet, c.within+silence), true
+	return c.Run.Within + silence - min(quiet, c.Run.Within+silence), true
 }
 
 // lost is the result of a call of which nothing will be heard any more, as far as
 // anybody can tell.
-func (d *decision) lost(c *call) (memory.Result, bool) {
-	_, heard := d.log.silent[c.by]
+func (d *decision) lost(c *thread.Call) (memory.Result, bool) {
+	_, heard := d.log.silent[c.Run.By]
 	left, other := d.patience(c)
-	gone := c.by == "" || other && heard && left <= 0
+	gone := c.Run.By == "" || other && heard && left <= 0
 	return unknownOutcome(c.Call), gone
-}
-
-// explainWithin is how long a turn waits for a person to say why they denied.
-const explainWithin = time.Minute
-
-// explained says whether somebody who denied a call may still be writing why.
-func (c *call) explained(now time.Time) bool {
-	return c.button && c.turnedDown() && c.decided.Outcome == chat.Denied && c.reason() == nil && now.Before(c.ended.Add(explainWithin))
-}
-
-// reason is why the call was denied, by whom it was; what anybody else says of that
-// counts for nothing.
-func (c *call) reason() *memory.Reason {
-	if c.decided == nil || c.decided.Outcome != chat.Denied {
-		return nil
-	}
-	for i, r := range c.reasons {
-		if slices.ContainsFunc(c.decided.By, func(u chat.User) bool { return u.ID == r.By.ID }) {
-			return &c.reasons[i]
-		}
-	}
-	return nil
-}
-
-// turnedDown says whether people, or the lapse of time, keep the call from running.
-func (c *call) turnedDown() bool {
-	return c.decided != nil && c.decided.Outcome != chat.Approved
-}
-
-// unsettled says whether the call waits for people or for its outcome.
-func (c *call) unsettled() bool {
-	return c.result == nil && (c.pending() || c.started || c.button)
 }
 
 func unknownOutcome(c memory.Call) memory.Result {
@@ -206,9 +153,9 @@ func unknownOutcome(c memory.Call) memory.Result {
 }
 
 // refused is the result of a call that people did not approve.
-func refused(c *call) memory.Result {
+func refused(c *thread.Call) memory.Result {
 	r := memory.Result{Call: c.ID, Tool: c.Tool}
-	switch by := chat.Names(c.decided.By); c.decided.Outcome {
+	switch by := chat.Names(c.Decided.By); c.Decided.Outcome {
 	case chat.Expired:
 		r.State, r.Text = chat.CallExpired, "expired: nobody approved this call in time, so it did not run."
 	case chat.Cancelled:
@@ -218,10 +165,10 @@ func refused(c *call) memory.Result {
 		if by != "" {
 			r.Text = "denied by " + by + ", so the call did not run."
 		}
-		if c.decided.Reason != "" {
-			r.Text = "denied: " + c.decided.Reason + ". The call did not run."
+		if c.Decided.Reason != "" {
+			r.Text = "denied: " + c.Decided.Reason + ". The call did not run."
 		}
-		if why := c.reason(); why != nil && why.Text != "" {
+		if why := c.Reason(); why != nil && why.Text != "" {
 			r.Reason = why.Text
 			r.Text = fmt.Sprintf("denied by %s: %s (The call did not run.)", why.By.Display(), why.Text)
 		}
@@ -233,18 +180,18 @@ func refused(c *call) memory.Result {
 const TooMany = "denied: too many approvals wait"
 
 // asking opens approvals for the risky calls of a step, and posts them.
-func (d *decision) asking(t *turn, last *step) Action {
+func (d *decision) asking(t *thread.Turn, last *thread.Step) Action {
 	if open := d.anew(t, last); len(open) > 0 {
 		return Open{open}
 	}
 	var open []memory.Asked
 	var over []memory.Body
-	waiting := len(d.s.pendingCalls())
+	waiting := len(d.s.PendingCalls())
 	var uses []memory.Body
 	more := map[int]int{}
-	for _, c := range last.calls {
+	for _, c := range last.Calls {
 		tool, _ := d.a.tool(c.Tool)
-		if c.result != nil || c.asked != nil || c.started || c.runsGranted(d.now()) {
+		if c.Result != nil || c.Asked != nil || c.Started || c.RunsGranted(d.now()) {
 			continue
 		}
 		risk, why := d.risk(tool, c)
@@ -252,10 +199,10 @@ func (d *decision) asking(t *turn, last *step) Action {
 			waiting++ // before long
 			continue
 		}
-		if act := d.givers(tool, c); act != nil && c.grant == nil {
+		if act := d.givers(tool, c); act != nil && c.Use.Grant == nil {
 			return act
 		}
-		if g := d.granted(tool, c, more); g != nil && c.grant == nil {
+		if g := d.granted(tool, c, more); g != nil && c.Use.Grant == nil {
 			more[g.Number]++
 			uses = append(uses, memory.Used{Grant: g.Number, Call: c.ID, Tool: c.Tool, Digest: d.bound(c), By: g.By})
 			continue
@@ -265,10 +212,10 @@ func (d *decision) asking(t *turn, last *step) Action {
 			over = append(over, memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDenied, Text: TooMany})
 		case risk == Ask:
 			asked := memory.Asked{
-				Call: c.ID, Number: d.s.asks + len(open) + 1, Tool: c.Tool, Digest: d.bound(c), Requester: t.requester, Rules: tool.Rules, Why: why, Marks: d.marks(c),
+				Call: c.ID, Number: d.s.Approvals.Asks + len(open) + 1, Tool: c.Tool, Digest: d.bound(c), Requester: t.Requester, Rules: tool.Rules, Why: why, Marks: d.marks(c),
 				Shown: d.shownOf(tool.Rules),
 			}
-			if tool.Preview && tool.PreviewRequired && c.preview.Err != "" {
+			if tool.Preview && tool.PreviewRequired && c.Preview.Bound.Err != "" {
 				return Record{d.hopeless(c, asked)}
 			}
 			open = append(open, asked)
@@ -283,82 +230,63 @@ func (d *decision) asking(t *turn, last *step) Action {
 	if len(open) > 0 {
 		return Open{open}
 	}
-	for _, c := range last.calls {
-		if c.asked == nil || c.decided != nil || d.s.has(c.askName()) {
+	for _, c := range last.Calls {
+		if c.Asked == nil || c.Decided != nil || d.s.Has(c.AskName()) {
 			continue
 		}
 		if act := d.attaching(c); act != nil {
 			return act
 		}
 		hidden := memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: "it could not be shown to anybody here"}
-		return Post{Post: d.card(c), Look: d.before(last.seq), Refused: []memory.Body{hidden}}
+		return Post{Post: d.card(c), Look: d.before(last.Seq), Refused: []memory.Body{hidden}}
 	}
 	return nil
 }
 
-// card is the post that shows an approval as it stands.
-func (s *state) card(c *call) chat.Post {
-	view := s.approval(c)
-	return chat.Post{Key: memory.PostKey(c.askName(), c.asked.Digest), ReplyTo: c.turn.replyTo(), Approval: &view}
+// viewCard is the post that shows an approval as it stands.
+func viewCard(s *thread.Thread, c *thread.Call) chat.Post {
+	view := viewApproval(s, c)
+	return chat.Post{Key: memory.PostKey(c.AskName(), c.Asked.Digest), ReplyTo: c.Turn.ReplyTo(), Approval: &view}
 }
 
 // edits makes approval messages show how they ended.
 func (d *decision) edits() Action {
-	for _, c := range d.s.allCards() {
-		key := d.s.stage(c, "")
-		if key == "" || d.s.has(key) {
+	for _, c := range d.s.AllCards() {
+		key := cardStage(d.s, c, "")
+		if key == "" || d.s.Has(key) {
 			continue
 		}
 		done := []memory.Body{memory.Posted{Key: key}}
-		if !d.s.has(c.askName()) {
+		if !d.s.Has(c.AskName()) {
 			return Post{Post: d.card(c), Look: true, Refused: done} // one that stands already is then edited
 		}
-		if c.ref.IsZero() {
+		if c.Card.Ref.IsZero() {
 			return Record{done}
 		}
-		return Edit{Ref: c.ref, Post: d.card(c), Key: key}
+		return Edit{Ref: c.Card.Ref, Post: d.card(c), Key: key}
 	}
 	return nil
 }
 
-// stage names how far a card has to say what came of its call; "" while it waits.
+// cardStage names how far a card has to say what came of its call; "" while it waits.
 // where is "" for the card in the thread, or else the place.
-func (s *state) stage(c *call, where string) string {
-	key := "outcome/" + c.nth()
+func cardStage(s *thread.Thread, c *thread.Call, where string) string {
+	key := "outcome/" + c.Nth()
 	switch {
-	case c.redone > 0:
+	case c.Ask.Redone > 0:
 		return key + "/again" + where
-	case c.pending() && c.escalated.seq > 0 && !s.has(c.widened()+where):
-		return c.widened() + where
-	case c.pending() && len(c.changes) > 0:
-		return c.redrawn() + where
-	case c.decided == nil:
+	case c.Pending() && c.Clocks.Escalated.Seq > 0 && !s.Has(c.WidenedName()+where):
+		return c.WidenedName() + where
+	case c.Pending() && len(c.Edits.Made) > 0:
+		return c.RedrawnName() + where
+	case c.Decided == nil:
 		return ""
-	case c.late != nil:
+	case c.Run.Late != nil:
 		return key + "/corrected" + where
-	case c.result != nil || c.turnedDown() && c.reason() == nil:
+	case c.Result != nil || c.TurnedDown() && c.Reason() == nil:
 		return key + "/done" + where
-	case c.reason() != nil:
+	case c.Reason() != nil:
 		return key + "/why" + where
 	}
 	return key + "/running" + where
-}
-
-// askedCalls lists the calls with an approval, in order.
-func (s *state) askedCalls() []*call {
-	var out []*call
-	for _, t := range s.turns {
-		for _, st := range t.steps {
-			for _, c := range st.calls {
-				if c.asked != nil {
-					out = append(out, c)
-				}
-			}
-		}
-	}
-	return out
-}
-
-func (s *state) pendingCalls() []*call {
-	return slices.DeleteFunc(s.askedCalls(), func(c *call) bool { return !c.pending() })
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"nod/agent/thread"
 	"nod/chat"
 	"nod/memory"
 )
@@ -17,12 +18,6 @@ import (
 
 // mostDirect is how many people get the card of an approval in direct conversations.
 const mostDirect = 20
-
-// search is a look at whom rules of approvers mean.
-type search struct {
-	seq uint64
-	memory.Notified
-}
 
 // Seek finds out whom Rules mean, and records what Sought makes of it. Name is the
 // same for every attempt at it.
@@ -45,33 +40,21 @@ type Aside struct {
 
 func (Aside) action() {}
 
-func isDirect(place string) bool { return strings.HasPrefix(place, "user:") }
-
-func directWith(who chat.UserID) string { return "user:" + string(who) }
-
-// unreached notes that the card can't stand in a place.
-func (c *call) unreached(place, why string) {
-	if c.missed == nil {
-		c.missed = map[string]string{}
-	}
-	c.missed[place] = why
-}
-
 // direct is what is to be done in direct conversations, but for the cards: to look up
 // with whom, and to remind them.
-func (d *decision) direct(c *call) (out []Action) {
-	if !c.pending() || c.ref.IsZero() {
+func (d *decision) direct(c *thread.Call) (out []Action) {
+	if !c.Pending() || c.Card.Ref.IsZero() {
 		return nil
 	}
 	if s, ok := d.seeking(c); ok {
 		out = append(out, s)
 	}
-	for _, k := range c.copies {
-		name := c.reminder() + k.suffix()
-		if at := c.reminded; isDirect(k.place) && k.in < at.seq && !d.s.has(name) {
+	for _, k := range c.Copies.Cards {
+		name := c.ReminderName() + k.Suffix()
+		if at := c.Clocks.Reminded; thread.IsDirect(k.Place) && k.In < at.Seq && !d.s.Has(name) {
 			p := d.summon(c, name, at, nil, "It still waits for a decision.")
-			p.Post.ReplyTo, p.Post.Text.Summons.Card, p.Post.Text.Summons.Quiet = k.ref, k.ref, true
-			out = append(out, Aside{At: k.at, Post: p.Post, Look: p.Look})
+			p.Post.ReplyTo, p.Post.Text.Summons.Card, p.Post.Text.Summons.Quiet = k.Ref, k.Ref, true
+			out = append(out, Aside{At: k.At, Post: p.Post, Look: p.Look})
 		}
 	}
 	return out
@@ -79,36 +62,32 @@ func (d *decision) direct(c *call) (out []Action) {
 
 // seeking looks up whom those rules mean who may decide by now and were not looked
 // up before.
-func (d *decision) seeking(c *call) (Seek, bool) {
-	act := Seek{Call: c.ID, Most: mostDirect - len(c.directPlaces()) + len(d.s.approval(c).Exclude)}
-	if !c.asked.Rules.Direct || len(c.directPlaces()) >= mostDirect {
+func (d *decision) seeking(c *thread.Call) (Seek, bool) {
+	act := Seek{Call: c.ID, Most: mostDirect - len(c.DirectPlaces()) + len(viewApproval(d.s, c).Exclude)}
+	if !c.Asked.Rules.Direct || len(c.DirectPlaces()) >= mostDirect {
 		return act, false
 	}
-	for _, rule := range c.mayNow() {
-		if slices.ContainsFunc(c.searches, func(s search) bool { return slices.Contains(s.Of, rule) }) {
+	for _, rule := range c.MayNow() {
+		if slices.ContainsFunc(c.Copies.Searches, func(s thread.Search) bool { return slices.Contains(s.Of, rule) }) {
 			continue
 		}
 		act.Of = append(act.Of, rule)
 		if rule == chat.Requester || rule == chat.Anyone { // as it is they who are mentioned
-			rule = directWith(c.asked.Requester.ID)
+			rule = thread.DirectWith(c.Asked.Requester.ID)
 		}
 		if !slices.Contains(act.Rules, rule) {
 			act.Rules = append(act.Rules, rule)
 		}
 	}
-	act.Name = c.nth() + "/" + strconv.Itoa(len(c.searches)+1)
+	act.Name = c.Nth() + "/" + strconv.Itoa(len(c.Copies.Searches)+1)
 	return act, len(act.Of) > 0
-}
-
-func (c *call) directPlaces() []string {
-	return slices.DeleteFunc(slices.Clone(c.places), func(p string) bool { return !isDirect(p) })
 }
 
 // Sought is what is noted of those who were found; ok is false when that is of no use
 // any more.
 func (a *Agent) Sought(log *Log, act Seek, who []chat.User, unknown []string) (b memory.Notified, ok bool) {
-	c := log.state.calls[act.Call]
-	if c == nil || c.asked == nil || !c.pending() {
+	c := log.state.Calls[act.Call]
+	if c == nil || c.Asked == nil || !c.Pending() {
 		return b, false
 	}
 	d := decision{a: a, s: log.state, log: log}
@@ -116,32 +95,30 @@ func (a *Agent) Sought(log *Log, act Seek, who []chat.User, unknown []string) (b
 		return b, false
 	}
 	b = memory.Notified{Call: c.ID, Places: []string{}, Of: act.Of, Unknown: unknown}
-	left := mostDirect - len(c.directPlaces())
+	left := mostDirect - len(c.DirectPlaces())
 	for _, u := range who {
-		place := directWith(u.ID)
-		if len(b.People) < left && c.notified[place] == 0 && !slices.Contains(b.Places, place) && !c.excludes(u.ID) {
+		place := thread.DirectWith(u.ID)
+		if len(b.People) < left && c.Copies.Notified[place] == 0 && !slices.Contains(b.Places, place) && !excludes(c, u.ID) {
 			b.Places, b.People = append(b.Places, place), append(b.People, u)
 		}
 	}
 	return b, true
 }
 
-func (c *call) unwrittenName(n int) string { return fmt.Sprintf("unwritten/%s/%d", c.nth(), n+1) }
-
 // unwritten names in the thread those who could not be written to, once it is known
 // of all who were looked up together.
 func (d *decision) unwritten() Action {
-	for _, c := range d.s.pendingCalls() {
-		for n, s := range c.searches {
-			name := c.unwrittenName(n)
-			if d.s.has(name) || slices.ContainsFunc(s.Places, func(p string) bool { return !d.s.has(c.copyName(p)) }) {
+	for _, c := range d.s.PendingCalls() {
+		for n, s := range c.Copies.Searches {
+			name := c.UnwrittenName(n)
+			if d.s.Has(name) || slices.ContainsFunc(s.Places, func(p string) bool { return !d.s.Has(c.CopyName(p)) }) {
 				continue
 			}
-			if text, who := c.unwritten(s); text != "" {
-				p := d.notice(name, c.ref, text, s.seq)
-				view := d.s.approval(c)
+			if text, who := textUnwritten(c, s); text != "" {
+				p := d.notice(name, c.Card.Ref, text, s.Seq)
+				view := viewApproval(d.s, c)
 				// Whom the card mentions already is not called again.
-				p.Post.Text.Summons = &chat.Summons{Card: c.ref, Approvers: who, Requester: view.Requester, Exclude: view.Exclude, Quiet: !view.Quiet}
+				p.Post.Text.Summons = &chat.Summons{Card: c.Card.Ref, Approvers: who, Requester: view.Requester, Exclude: view.Exclude, Quiet: !view.Quiet}
 				return p
 			}
 		}
@@ -149,17 +126,17 @@ func (d *decision) unwritten() Action {
 	return nil
 }
 
-// unwritten says whom a search meant who could not be written to, as a text and as
+// textUnwritten says whom a search meant who could not be written to, as a text and as
 // rules; "" where there is nobody.
-func (c *call) unwritten(s search) (text string, rules []string) {
+func textUnwritten(c *thread.Call, s thread.Search) (text string, rules []string) {
 	var names []chat.User
 	var why []string
 	for _, u := range s.People {
-		reason, missed := c.missed[directWith(u.ID)]
+		reason, missed := c.Copies.Missed[thread.DirectWith(u.ID)]
 		if !missed {
 			continue
 		}
-		names, rules = append(names, u), append(rules, directWith(u.ID))
+		names, rules = append(names, u), append(rules, thread.DirectWith(u.ID))
 		if reason != "" && !slices.Contains(why, reason) {
 			why = append(why, reason)
 		}
@@ -179,14 +156,14 @@ func (c *call) unwritten(s search) (text string, rules []string) {
 	if len(lines) == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("Approval %d: `%s`. %s", c.asked.Number, c.Tool, strings.Join(lines, " ")), rules
+	return fmt.Sprintf("Approval %d: `%s`. %s", c.Asked.Number, c.Tool, strings.Join(lines, " ")), rules
 }
 
 // discreet leaves out of a card what it says of the conversation: whoever gets it
 // directly may have no part in that. That nobody wrote a value stays.
-func discreet(v *chat.Approval, c *call) {
+func discreet(v *chat.Approval, c *thread.Call) {
 	v.Direct, v.Quiet = true, true
-	if v.Why != "" && v.Why == c.asked.Why {
+	if v.Why != "" && v.Why == c.Asked.Why {
 		v.Why = textOutside
 	}
 	var marks []string

@@ -3,10 +3,9 @@ package agent
 import (
 	"slices"
 	"strings"
-	"time"
 
+	"nod/agent/thread"
 	"nod/chat"
-	"nod/memory"
 )
 
 // Who may ask for a tool is said by its `for`. The words of everybody whose message
@@ -22,36 +21,16 @@ const everyone = "everyone"
 // are in the turn.
 const textNotFor = "denied: only some people may ask for this tool, and a message of somebody else is in this turn."
 
-// senders are the people whose words are in a turn up to an entry.
-func (t *turn) senders(seen uint64) []chat.User {
-	out := []chat.User{}
-	if t.requester.ID != "" {
-		out = append(out, t.requester)
-	}
-	for _, u := range t.voices {
-		if u.ID != t.requester.ID {
-			out = append(out, u)
-		}
-	}
-	for _, m := range t.live() {
-		same := func(u chat.User) bool { return u.ID == m.From.ID }
-		if m.seq <= seen && !slices.ContainsFunc(out, same) {
-			out = append(out, m.From)
-		}
-	}
-	return out
-}
-
 // entitled says whether all whose words are in a turn may ask for a tool.
-func (d *decision) entitled(tool Tool, t *turn, seen uint64) bool {
+func (d *decision) entitled(tool Tool, t *thread.Turn, seen uint64) bool {
 	if t == nil || len(tool.For) == 0 {
 		return true
 	}
-	return !slices.ContainsFunc(t.senders(seen), func(u chat.User) bool { return !t.mayAsk(tool, u.ID) })
+	return !slices.ContainsFunc(t.Senders(seen), func(u chat.User) bool { return !mayAsk(t, tool, u.ID) })
 }
 
-func (t *turn) mayAsk(tool Tool, who chat.UserID) bool {
-	return tool.isFor(who, t.belongs[who].In)
+func mayAsk(t *thread.Turn, tool Tool, who chat.UserID) bool {
+	return tool.isFor(who, t.Belongs[who].In)
 }
 
 // isFor says whether somebody may ask for a tool, who is in these groups.
@@ -68,21 +47,21 @@ func (t Tool) isFor(who chat.UserID, in []string) bool {
 
 // identify asks who the people of a turn are, before the model is called, where a
 // tool hangs on that.
-func (d *decision) identify(t *turn) Action {
+func (d *decision) identify(t *thread.Turn) Action {
 	rules := d.a.groups()
 	if len(rules) == 0 {
 		return nil
 	}
 	var unknown []chat.UserID
-	for _, u := range t.senders(d.s.last) {
-		if _, known := t.belongs[u.ID]; !known {
+	for _, u := range t.Senders(d.s.Last) {
+		if _, known := t.Belongs[u.ID]; !known {
 			unknown = append(unknown, u.ID)
 		}
 	}
 	if len(unknown) == 0 {
 		return nil
 	}
-	return Identify{Turn: t.id, Who: unknown, Rules: rules}
+	return Identify{Turn: t.ID, Who: unknown, Rules: rules}
 }
 
 // groups lists the groups and roles on which it hangs who may ask for a tool.
@@ -98,29 +77,10 @@ func (a *Agent) groups() (rules []string) {
 }
 
 // asksFor asks who somebody is that wants to know which tools they may use.
-func (d *decision) asksFor(c *command) Action {
+func (d *decision) asksFor(c *thread.Command) Action {
 	rules := d.a.groups()
-	if c.word != "help" || c.is.Who != "" || len(rules) == 0 {
+	if c.Word != "help" || c.Is.Who != "" || len(rules) == 0 {
 		return nil
 	}
-	return Identify{Turn: c.seq, Who: []chat.UserID{c.From.ID}, Rules: rules}
-}
-
-// belongs takes what the platform said of somebody.
-func (s *state) belongs(at time.Time, b memory.Belongs) {
-	if c := s.calls[b.Call]; c != nil {
-		c.givers, c.identified = known(c.givers, b), at
-	} else if t := s.turn(b.Turn); t != nil && b.Call == "" {
-		t.belongs = known(t.belongs, b)
-	} else if i := slices.IndexFunc(s.commands, func(c *command) bool { return c.seq == b.Turn }); i >= 0 {
-		s.commands[i].is = b
-	}
-}
-
-func known(m map[chat.UserID]memory.Belongs, b memory.Belongs) map[chat.UserID]memory.Belongs {
-	if m == nil {
-		m = map[chat.UserID]memory.Belongs{}
-	}
-	m[b.Who] = b
-	return m
+	return Identify{Turn: c.Seq, Who: []chat.UserID{c.From.ID}, Rules: rules}
 }

@@ -24,7 +24,7 @@ func (a *Agent) Growing(log *Log, c Call, h Heard) (p chat.Post, ref chat.Messag
 		return chat.Post{}, ref, false
 	}
 	item := chat.Step{Thought: thought}
-	if t := log.state.open; t == nil || !t.acts() {
+	if t := log.state.Open; t == nil || !t.Acts() {
 		steps := chat.Steps{Status: "Thinking", Items: []chat.Step{item}}
 		return chat.Post{Key: "growing/steps", Steps: &steps}, ref, true
 	}
@@ -65,8 +65,8 @@ func (a *Agent) Answering(log *Log, c Call, h Heard) (p chat.Post, ok bool) {
 // answers says whether what a call writes is the answer, and no draft that will be
 // checked.
 func (l *Log) answers(c Call) bool {
-	if t := l.state.open; t != nil {
-		return Strategy(t.strategy) != Reflexion
+	if t := l.state.Open; t != nil {
+		return Strategy(t.Strategy) != Reflexion
 	}
 	for _, b := range c.Before {
 		if o, ok := b.(memory.Opened); ok {

@@ -3,6 +3,7 @@ package agent
 import (
 	"slices"
 
+	"nod/agent/thread"
 	"nod/chat"
 	"nod/memory"
 )
@@ -10,15 +11,15 @@ import (
 // Who approved as one of a group may have left it before the quorum is reached. So
 // with each approval that comes those that stand are looked up again.
 
-// others lists whoever else approved the call that a reaction is on, where that
+// otherApprovers lists whoever else approved the call that a reaction is on, where that
 // hangs on a membership.
-func (s *state) others(r reaction) []chat.User {
-	c := s.byRef[r.On]
-	if c == nil || s.verdict(r.Reaction) != memory.Approve || len(s.rules(r)) == 0 {
+func otherApprovers(s *thread.Thread, r thread.Reaction) []chat.User {
+	c := s.Posts.Cards[r.On]
+	if c == nil || verdictOf(s, r.Reaction) != memory.Approve || len(membershipRules(s, r)) == 0 {
 		return nil
 	}
 	var out []chat.User
-	for _, v := range c.standing() {
+	for _, v := range c.Standing() {
 		same := func(u chat.User) bool { return u.ID == v.By.ID }
 		if v.By.ID != r.By.ID && !slices.ContainsFunc(out, same) {
 			out = append(out, v.By)
@@ -31,17 +32,17 @@ func (s *state) others(r reaction) []chat.User {
 // decide any more, or of whom that can't be found out.
 func (a *Agent) Lapsed(log *Log, j Judge, others map[chat.UserID]Member) []memory.Body {
 	s := log.state
-	c := s.byRef[j.Reaction.On]
-	if c == nil || c.decided != nil || c.result != nil {
+	c := s.Posts.Cards[j.Reaction.On]
+	if c == nil || c.Decided != nil || c.Result != nil {
 		return nil
 	}
 	var out []memory.Body
-	for _, v := range c.standing() {
+	for _, v := range c.Standing() {
 		member, looked := others[v.By.ID]
 		if !looked {
 			continue
 		}
-		if why := c.ineligible(v, j.At, member); why != "" {
+		if why := ineligible(c, v, j.At, member); why != "" {
 			out = append(out, memory.Vote{Call: c.ID, By: v.By, Emoji: v.Emoji, Verdict: memory.Withdraw, Counts: true, Reason: why})
 		}
 	}

@@ -14,7 +14,7 @@ func TestResumeBindsAnew(t *testing.T) {
 	l := NewLog(entries, Claim{})
 	bound := func(description string) string {
 		d := &decision{a: &Agent{Tools: []Tool{{Tool: llm.Tool{Name: "deploy", Description: description}}}}, log: l, s: l.state}
-		return d.bound(l.state.calls["c"])
+		return d.bound(l.state.Calls["c"])
 	}
 	before := bound("deploys")
 	if !l.Resume(entries, Claim{}) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"nod/agent/thread"
 )
 
 // mostMarks is how many values a card marks; leastMarked how long one is, in
@@ -18,7 +20,7 @@ const (
 
 // marks says of the arguments of a call which of them no person wrote, and where
 // they stand instead, for those who decide.
-func (d *decision) marks(c *call) []string {
+func (d *decision) marks(c *thread.Call) []string {
 	if !d.a.Taint || d.taintOf(c).Source == "" {
 		return nil
 	}
@@ -46,11 +48,11 @@ type said struct{ text, source string }
 // strangers lists what is shown of others.
 func (d *decision) strangers() []said {
 	var out []said
-	if s := d.s.trim; s.Outside != "" && (s.Summary != "" || d.s.recalled) {
+	if s := d.s.Trim; s.Outside != "" && (s.Summary != "" || d.s.Recalled) {
 		out = append(out, said{s.Summary + "\n" + s.Recap, s.Outside})
 	}
-	for _, t := range d.s.shown(d.s.trim) {
-		for _, m := range t.live() {
+	for _, t := range d.s.Shown(d.s.Trim) {
+		for _, m := range t.Live() {
 			for _, f := range m.Files {
 				out = append(out, said{f.Name + "\n" + f.Text, fileSource(f)})
 			}
@@ -58,10 +60,10 @@ func (d *decision) strangers() []said {
 				out = append(out, said{q.Text, "a message of " + brief(q.From.Display())})
 			}
 		}
-		for _, st := range t.steps {
-			for _, c := range st.calls {
-				if c.cameFromOutside() {
-					out = append(out, said{c.result.Text, d.resultSource(c)})
+		for _, st := range t.Steps {
+			for _, c := range st.Calls {
+				if c.FromOutside() {
+					out = append(out, said{c.Result.Text, d.resultSource(c)})
 				}
 			}
 		}

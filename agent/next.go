@@ -1,14 +1,13 @@
 package agent
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
+	"nod/agent/thread"
 	"nod/chat"
-	"nod/llm/args"
 	"nod/memory"
 )
 
@@ -85,7 +84,7 @@ var progress = []rule{
 // has nothing to say.
 type decision struct {
 	a   *Agent
-	s   *state
+	s   *thread.Thread
 	log *Log
 
 	branch int // the draft for which a prompt is made; 0: the turn itself
@@ -98,59 +97,56 @@ func (d *decision) before(seq uint64) bool { return seq < d.log.claim.Since }
 // trouble leaves a thread alone of which an entry can't be read, for nobody knows
 // what it has come to. It says so once. Only `forget` helps.
 func (d *decision) trouble() Action {
-	t := d.s.broken
+	t := d.s.Broken
 	if t == nil {
 		return nil
 	}
-	for _, c := range d.s.commands {
-		if c.word == "forget" {
+	for _, c := range d.s.Inbox.Commands {
+		if c.Word == "forget" {
 			return Record{[]memory.Body{d.forgot(c)}}
 		}
 	}
-	name := fmt.Sprintf("trouble/%d", t.seq)
-	if !d.s.has(name) {
-		return d.notice(name, chat.MessageRef{}, textTrouble, t.seq)
+	name := fmt.Sprintf("trouble/%d", t.Seq)
+	if !d.s.Has(name) {
+		return d.notice(name, chat.MessageRef{}, textTrouble, t.Seq)
 	}
 	return Wait{}
 }
 
-// has says whether the post with this name was made, or never will be.
-func (s *state) has(name string) bool { _, ok := s.posted[name]; return ok }
-
 // turn brings the running turn one action further.
 func (d *decision) turn() Action {
-	t := d.s.open
+	t := d.s.Open
 	if t == nil {
 		return nil
 	}
-	switch last := t.lastStep(); {
-	case t.stopped != nil:
+	switch last := t.LastStep(); {
+	case t.Stopped != nil:
 		return d.stopping(t)
-	case t.failed != nil:
-		if act := d.abandoning(t); act != nil || len(d.s.started()) > 0 {
+	case t.Failed != nil:
+		if act := d.abandoning(t); act != nil || len(d.s.Running()) > 0 {
 			return act
 		}
-		return d.ending(t, "failed/"+t.name, t.failed.Reason, t.failed.Seen)
-	case last == nil && len(t.asked()) == 0 && t.again == 0:
+		return d.ending(t, "failed/"+t.Name, t.Failed.Reason, t.Failed.Seen)
+	case last == nil && len(t.Asked()) == 0 && t.Again == 0:
 		return d.closing(t)
 	case last == nil:
-		return d.call(t, t.phase())
-	case len(last.calls) > 0:
+		return d.call(t, nextPhase(t))
+	case len(last.Calls) > 0:
 		return d.acting(t, last)
 	case last.Phase == "" && last.Answer != "" && d.checks(t):
 		return d.call(t, phase{kind: memory.ReflectStep})
-	case last.Phase == "" || last.Pass && t.draft() != nil:
+	case last.Phase == "" || last.Pass && t.Draft() != nil:
 		return d.answering(t, last)
 	default:
-		return d.call(t, t.phase())
+		return d.call(t, nextPhase(t))
 	}
 }
 
 // opening starts a turn for the messages that wait. Opened is committed with
 // the first step: until then nothing was done that has to be known.
 func (d *decision) opening() Action {
-	waiting := slices.DeleteFunc(slices.Clone(d.s.waiting), func(m *message) bool { return m.deleted })
-	if d.s.open != nil || len(waiting) == 0 {
+	waiting := slices.DeleteFunc(slices.Clone(d.s.Inbox.Waiting), func(m *thread.Message) bool { return m.Deleted })
+	if d.s.Open != nil || len(waiting) == 0 {
 		return nil
 	}
 	first := waiting[0]
@@ -158,7 +154,7 @@ func (d *decision) opening() Action {
 	if d.idle(first) {
 		bodies = append([]memory.Body{d.afresh(first)}, bodies...)
 	}
-	if o, ok := first.order(); ok {
+	if o, ok := first.Order(); ok {
 		return Record{d.ordering(first, o, bodies)}
 	}
 	act := d.asIf(bodies)
@@ -174,19 +170,19 @@ func (d *decision) asIf(bodies []memory.Body) Action {
 	saved := *d.s
 	defer func() { *d.s = saved }()
 	for _, b := range bodies {
-		d.s.add(memory.Entry{Seq: d.s.last, At: d.s.now, Body: b})
+		d.s.Add(memory.Entry{Seq: d.s.Last, At: d.s.Now, Body: b})
 	}
 	return d.turn()
 }
 
 // idle says whether the thread was silent so long before the message that it
 // starts afresh.
-func (d *decision) idle(m *message) bool {
-	return d.a.IdleReset > 0 && !d.s.active.IsZero() && m.at.Sub(d.s.active) > d.a.IdleReset
+func (d *decision) idle(m *thread.Message) bool {
+	return d.a.IdleReset > 0 && !d.s.Active.IsZero() && m.At.Sub(d.s.Active) > d.a.IdleReset
 }
 
 // call has the model called, with tools while the phase may still use them.
-func (d *decision) call(t *turn, ph phase) Action {
+func (d *decision) call(t *thread.Turn, ph phase) Action {
 	if act := d.identify(t); act != nil {
 		return act
 	}
@@ -197,15 +193,15 @@ func (d *decision) call(t *turn, ph phase) Action {
 	}
 	if most, used := d.limit(t, ph); used >= most {
 		p.LastCall = true
-		p.Plainly = used > most && t.draft().evaded()
+		p.Plainly = used > most && t.Draft().Evaded()
 	}
-	cut := d.s.trim
+	cut := d.s.Trim
 	if len(before) > 0 {
 		cut, _ = before[0].(memory.Trimmed)
 	}
 	c := Call{
 		Taint: d.tainted(cut), Before: before, Phase: ph.kind, Branch: ph.branch, Tools: p.Tools,
-		Turn: t.id, By: t.requester.ID, N: len(t.steps) + 1, Seen: d.s.last, Estimate: estimate, Token: d.log.claim.Token,
+		Turn: t.ID, By: t.Requester.ID, N: len(t.Steps) + 1, Seen: d.s.Last, Estimate: estimate, Token: d.log.claim.Token,
 	}
 	if ph.kind == memory.PlanStep || ph.kind == memory.ReflectStep {
 		c.Request, c.Tools, c.Estimate = d.aside(t, ph), nil, 0
@@ -220,8 +216,8 @@ func (d *decision) call(t *turn, ph phase) Action {
 
 // acting brings the calls of a step further: first what needs no doing, then
 // what people must be asked, then what may run; the model once all are done.
-func (d *decision) acting(t *turn, last *step) Action {
-	if last.by != nil {
+func (d *decision) acting(t *thread.Turn, last *thread.Step) Action {
+	if last.By != nil {
 		if act := d.identify(t); act != nil {
 			return act
 		}
@@ -235,18 +231,18 @@ func (d *decision) acting(t *turn, last *step) Action {
 	if act := d.previewing(last, d.running(last)); act != nil {
 		return act
 	}
-	if !slices.ContainsFunc(last.calls, (*call).unsettled) {
-		if t.byHand() {
+	if !slices.ContainsFunc(last.Calls, (*thread.Call).Unsettled) {
+		if t.ByHand() {
 			return d.reporting(t, last)
 		}
-		return d.call(t, t.phase())
+		return d.call(t, nextPhase(t))
 	}
-	if !slices.ContainsFunc(last.calls, (*call).pending) {
+	if !slices.ContainsFunc(last.Calls, (*thread.Call).Pending) {
 		return nil
 	}
-	for _, m := range slices.Concat(t.asked(), d.s.waiting) {
-		if m.seq > last.Seen && !m.marked && !m.Ref.IsZero() {
-			return Mark{Ref: m.Ref, Message: m.seq}
+	for _, m := range slices.Concat(t.Asked(), d.s.Inbox.Waiting) {
+		if m.Seq > last.Seen && !m.Marked && !m.Ref.IsZero() {
+			return Mark{Ref: m.Ref, Message: m.Seq}
 		}
 	}
 	return nil
@@ -254,18 +250,18 @@ func (d *decision) acting(t *turn, last *step) Action {
 
 // running picks what runs now: all read-only calls at once, though of those that
 // go on where another stopped one at a time, or else the first side effect.
-func (d *decision) running(last *step) Action {
+func (d *decision) running(last *thread.Step) Action {
 	var reads []memory.Call
-	var effect *call
+	var effect *thread.Call
 	advancing := false
-	running := slices.ContainsFunc(last.calls, func(c *call) bool { return c.started && c.result == nil })
-	for _, c := range last.calls {
-		if c.result != nil || c.pending() || c.started || c.explained(d.s.now) || d.lapsed(c) || d.mustAsk(c) {
+	running := slices.ContainsFunc(last.Calls, func(c *thread.Call) bool { return c.Started && c.Result == nil })
+	for _, c := range last.Calls {
+		if c.Result != nil || c.Pending() || c.Started || c.Explained(d.s.Now) || d.lapsed(c) || d.mustAsk(c) {
 			continue
 		}
 		switch tool, _ := d.a.tool(c.Tool); {
-		case tool.ReadOnly && c.asked == nil && tool.Advances && advancing:
-		case tool.ReadOnly && c.asked == nil:
+		case tool.ReadOnly && c.Asked == nil && tool.Advances && advancing:
+		case tool.ReadOnly && c.Asked == nil:
 			reads = append(reads, c.Call)
 			advancing = advancing || tool.Advances
 		case effect == nil:
@@ -286,7 +282,7 @@ func (d *decision) running(last *step) Action {
 
 // effect has a side effect begun. What somebody approved is one, whatever its tool
 // says of itself.
-func (d *decision) effect(c *call) Effect {
+func (d *decision) effect(c *thread.Call) Effect {
 	tool, _ := d.a.tool(c.Tool)
 	return Effect{Call: c.Call, Started: memory.Started{
 		Call: c.ID, Tool: c.Tool, Digest: d.bound(c), By: d.log.claim.Self, Within: tool.within(),
@@ -296,15 +292,15 @@ func (d *decision) effect(c *call) Effect {
 // approved begins what was approved just now before anything else is said or
 // drawn: whoever approved waits for that.
 func (d *decision) approved() Action {
-	t := d.s.open
-	if t == nil || t.stopped != nil || t.failed != nil || t.lastStep() == nil {
+	t := d.s.Open
+	if t == nil || t.Stopped != nil || t.Failed != nil || t.LastStep() == nil {
 		return nil
 	}
-	last := t.lastStep()
-	fresh := func(c *call) bool {
-		return c.decided != nil && c.decided.Outcome == chat.Approved && !c.started && c.result == nil
+	last := t.LastStep()
+	fresh := func(c *thread.Call) bool {
+		return c.Decided != nil && c.Decided.Outcome == chat.Approved && !c.Started && c.Result == nil
 	}
-	if !slices.ContainsFunc(last.calls, fresh) || len(d.settle(last)) > 0 {
+	if !slices.ContainsFunc(last.Calls, fresh) || len(d.settle(last)) > 0 {
 		return nil
 	}
 	switch act := d.running(last).(type) {
@@ -317,75 +313,60 @@ func (d *decision) approved() Action {
 // answering posts the last step's answer, unless somebody wrote while it was
 // made: then the model is called once more, and the answer was a draft. Once
 // it may have been posted it is the answer.
-func (d *decision) answering(t *turn, last *step) Action {
-	if t.answered(d.s) {
+func (d *decision) answering(t *thread.Turn, last *thread.Step) Action {
+	if t.Answered(d.s) {
 		return d.closing(t)
 	}
-	draft := t.draft()
-	heard := slices.ContainsFunc(t.asked(), func(m *message) bool { return m.seq > draft.Seen })
+	draft := t.Draft()
+	heard := slices.ContainsFunc(t.Asked(), func(m *thread.Message) bool { return m.Seq > draft.Seen })
 	most, used := d.limit(t, phase{})
 	more := used <= most
 	switch {
-	case heard && more && !d.before(last.seq):
+	case heard && more && !d.before(last.Seq):
 		return d.call(t, phase{})
 	case draft.Answer != "":
 		if act := d.sharing(t, last); act != nil {
 			return act
 		}
-		p := chat.Post{Key: memory.PostKey(t.answerName(), draft.Answer), ReplyTo: t.replyTo(), Text: d.s.answerText(t)}
-		return Post{Post: p, Look: d.before(last.seq), Then: d.unlessSteps(t)}
-	case more && !t.emptyTwice(), used == most+1 && draft.evaded():
+		p := chat.Post{Key: memory.PostKey(t.AnswerName(), draft.Answer), ReplyTo: t.ReplyTo(), Text: answerText(d.s, t)}
+		return Post{Post: p, Look: d.before(last.Seq), Then: d.unlessSteps(t)}
+	case more && !t.EmptyTwice(), used == most+1 && draft.Evaded():
 		return d.call(t, phase{}) // after the last call once more, and plainly
 	}
-	reason := textNoAnswer(len(t.steps))
+	reason := textNoAnswer(len(t.Steps))
 	if draft.Thought != "" && more {
 		reason = textStuck
 	}
-	return Record{[]memory.Body{memory.Failed{Turn: t.id, Reason: reason, Seen: last.Seen}}}
+	return Record{[]memory.Body{memory.Failed{Turn: t.ID, Reason: reason, Seen: last.Seen}}}
 }
-
-// emptyTwice says whether the last two completions held nothing at all.
-func (t *turn) emptyTwice() bool {
-	main := t.of("")
-	n := len(main)
-	return n > 1 && main[n-1].empty() && main[n-2].empty()
-}
-
-func (st *step) empty() bool { return st.Answer == "" && len(st.calls) == 0 }
-
-// evaded says whether a completion held calls or reasoning instead of an answer.
-func (st *step) evaded() bool { return st != nil && st.empty() && (st.Called || st.Reasoned) }
-
-// answered says whether the turn's answer is on the platform.
-func (t *turn) answered(s *state) bool { return s.has(t.answerName()) || s.has(t.reportName()) }
 
 // ending says why the turn ends without an answer, and then closes it.
-func (d *decision) ending(t *turn, name, text string, due uint64) Action {
-	if d.s.has(name) {
+func (d *decision) ending(t *thread.Turn, name, text string, due uint64) Action {
+	if d.s.Has(name) {
 		return d.closing(t)
 	}
-	p := d.notice(name, t.replyTo(), text, due)
+	p := d.notice(name, t.ReplyTo(), text, due)
 	// A store that lost the end of a turn has it end again, and that is said again.
-	p.Post.Key = memory.PostKey(name, text+t.over.UTC().String())
+	p.Post.Key = memory.PostKey(name, text+t.Over.UTC().String())
 	p.Then = d.unlessSteps(t)
 	return p
 }
 
 // unlessSteps ends the turn along with its last post, when no steps message
 // has to be folded after it.
-func (d *decision) unlessSteps(t *turn) []memory.Body {
-	if d.s.has(t.stepsName()) || t.acts() {
+func (d *decision) unlessSteps(t *thread.Turn) []memory.Body {
+	if d.s.Has(t.StepsName()) || t.Acts() {
 		return nil
 	}
-	return []memory.Body{memory.Ended{Turn: t.id}}
+	return []memory.Body{memory.Ended{Turn: t.ID}}
 }
 
 // closing folds the steps message, if there is one, and ends the turn. Where more is
 // asked the turn ends at once: a platform may take long to show an edit, and that
 // holds nobody up.
-func (d *decision) closing(t *turn) Action {
-	ended := []memory.Body{memory.Ended{Turn: t.id}}
-	if !d.s.unfolded(t) || d.heard(t) {
+func (d *decision) closing(t *thread.Turn) Action {
+	ended := []memory.Body{memory.Ended{Turn: t.ID}}
+	if !d.s.Unfolded(t) || d.heard(t) {
 		return Record{ended}
 	}
 	fold := d.fold(t)
@@ -394,28 +375,23 @@ func (d *decision) closing(t *turn) Action {
 }
 
 // heard says whether something is asked that the turn is not about.
-func (d *decision) heard(t *turn) bool {
-	seen := t.doneWith()
-	return slices.ContainsFunc(t.asked(), func(m *message) bool { return m.seq > seen }) ||
-		slices.ContainsFunc(d.s.waiting, func(m *message) bool { return !m.deleted })
-}
-
-// unfolded says whether the steps of a turn stand there as if it ran.
-func (s *state) unfolded(t *turn) bool {
-	return !s.posted[t.stepsName()].IsZero() && !s.has(t.foldName())
+func (d *decision) heard(t *thread.Turn) bool {
+	seen := t.DoneWith()
+	return slices.ContainsFunc(t.Asked(), func(m *thread.Message) bool { return m.Seq > seen }) ||
+		slices.ContainsFunc(d.s.Inbox.Waiting, func(m *thread.Message) bool { return !m.Deleted })
 }
 
 // fold shows the steps of a turn as they are in the end.
-func (d *decision) fold(t *turn) Edit {
-	steps := d.s.steps(t, d.a.Prices)
+func (d *decision) fold(t *thread.Turn) Edit {
+	steps := viewSteps(d.s, t, d.a.Prices)
 	steps.Done = true
-	p := chat.Post{Key: t.stepsName(), ReplyTo: t.replyTo(), Steps: &steps}
-	return Edit{Ref: d.s.posted[t.stepsName()], Post: p, Key: t.foldName()}
+	p := chat.Post{Key: t.StepsName(), ReplyTo: t.ReplyTo(), Steps: &steps}
+	return Edit{Ref: d.s.Posts.Refs[t.StepsName()], Post: p, Key: t.FoldName()}
 }
 
 // folds shows the steps of turns so that ended before that was done.
 func (d *decision) folds() (out []Action) {
-	for _, t := range d.s.folding {
+	for _, t := range d.s.Folding {
 		out = append(out, d.fold(t))
 	}
 	return out
@@ -426,8 +402,8 @@ func (d *decision) folds() (out []Action) {
 func (l *Log) Still(bodies []memory.Body) []memory.Body {
 	return slices.DeleteFunc(slices.Clone(bodies), func(b memory.Body) bool {
 		e, ok := b.(memory.Ended)
-		t := l.state.turn(e.Turn)
-		return ok && (t == nil || t.ended)
+		t := l.state.Turn(e.Turn)
+		return ok && (t == nil || t.Ended)
 	})
 }
 
@@ -441,47 +417,34 @@ func (d *decision) wakeAt() time.Time {
 			at = t
 		}
 	}
-	if q := d.s.asksNow(); q != nil {
-		sooner(q.deadline())
+	if q := d.s.AsksNow(); q != nil {
+		sooner(q.Deadline())
 	}
-	for _, c := range d.s.pendingCalls() {
-		sooner(c.deadline())
-		for _, at := range []time.Time{c.remindAt(), c.escalateAt()} {
+	for _, c := range d.s.PendingCalls() {
+		sooner(c.Deadline())
+		for _, at := range []time.Time{c.RemindAt(), c.EscalateAt()} {
 			if !at.IsZero() {
 				sooner(at)
 			}
 		}
 	}
-	if d.s.open == nil {
+	if d.s.Open == nil {
 		return at
 	}
-	for _, c := range d.s.started() {
+	for _, c := range d.s.Running() {
 		if left, ok := d.patience(c); ok {
-			sooner(d.s.now.Add(left))
+			sooner(d.s.Now.Add(left))
 		}
 	}
-	if last := d.s.open.lastStep(); last != nil {
-		for _, c := range last.calls {
-			if c.result == nil && c.explained(d.s.now) {
-				sooner(c.ended.Add(explainWithin))
+	if last := d.s.Open.LastStep(); last != nil {
+		for _, c := range last.Calls {
+			if c.Result == nil && c.Explained(d.s.Now) {
+				sooner(c.Votes.Ended.Add(thread.ExplainWithin))
 			}
 		}
 	}
 	return at
 }
-
-func (t *turn) replyTo() chat.MessageRef {
-	for _, m := range t.msgs {
-		if !m.Aside && m.form == nil {
-			return m.Ref
-		}
-	}
-	return t.to
-}
-
-func (t *turn) stepsName() string  { return "steps/" + t.name }
-func (t *turn) foldName() string   { return t.stepsName() + "/done" }
-func (t *turn) answerName() string { return "answer/" + t.name }
 
 // name is the name of a turn that opens now: that of what opens it, so that whoever takes
 // it up again after a process that died has the same one, and finds what that one posted.
@@ -504,30 +467,22 @@ const (
 // tidy lets go of what a long log only holds because nothing made it shorter.
 func (d *decision) tidy() Action {
 	s := d.s
-	if s.kept < mostKept || s.open != nil || len(s.waiting) > 0 {
+	if s.Kept < mostKept || s.Open != nil || len(s.Inbox.Waiting) > 0 {
 		return nil
 	}
-	cut := s.trim
-	cut.Before = s.last + 1
-	from := s.last - keepLast
-	for _, m := range s.asides {
-		if m.seq >= from {
-			cut.Before = min(cut.Before, m.seq)
+	cut := s.Trim
+	cut.Before = s.Last + 1
+	from := s.Last - keepLast
+	for _, m := range s.Inbox.Asides {
+		if m.Seq >= from {
+			cut.Before = min(cut.Before, m.Seq)
 		}
 	}
-	for _, x := range s.talk(s.trim) {
-		if x[len(x)-1].id >= from {
-			cut.Before = min(cut.Before, x[0].id)
+	for _, x := range s.Talk(s.Trim) {
+		if x[len(x)-1].ID >= from {
+			cut.Before = min(cut.Before, x[0].ID)
 		}
 	}
-	s.carry(&cut)
+	s.Carry(&cut)
 	return Record{[]memory.Body{cut}}
-}
-
-// digest binds an approval to the tool and to exactly these arguments.
-func (c *call) digest() string {
-	if c.sum == "" {
-		c.sum = args.Digest(c.Tool, json.RawMessage(c.Args))
-	}
-	return c.sum
 }

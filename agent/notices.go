@@ -10,24 +10,24 @@ import (
 
 // notices answers the words that are commands.
 func (d *decision) notices() Action {
-	for _, f := range d.s.forgot {
-		key := fmt.Sprintf("forgot/%d", f.seq)
-		if !d.s.has(key) {
-			return d.notice(key, f.Ref, textForgot, f.seq)
+	for _, f := range d.s.Inbox.Forgot {
+		key := fmt.Sprintf("forgot/%d", f.Seq)
+		if !d.s.Has(key) {
+			return d.notice(key, f.Ref, textForgot, f.Seq)
 		}
 	}
-	for _, c := range d.s.commands {
-		key := c.notice()
-		if d.s.has(key) || c.word == "forget" || c.word == "edit" && d.changeReply(c) == "" || c.word == "stop" && d.s.stoppedBy(c.seq) {
+	for _, c := range d.s.Inbox.Commands {
+		key := c.Notice()
+		if d.s.Has(key) || c.Word == "forget" || c.Word == "edit" && d.changeReply(c) == "" || c.Word == "stop" && stoppedBy(d.s, c.Seq) {
 			continue
 		}
-		if c.word == "waiting" {
+		if c.Word == "waiting" {
 			return d.list(c)
 		}
 		if act := d.asksFor(c); act != nil {
 			return act
 		}
-		p := d.notice(key, c.Ref, d.reply(c), c.seq)
+		p := d.notice(key, c.Ref, d.reply(c), c.Seq)
 		p.Free = d.freed(c)
 		return p
 	}
@@ -36,14 +36,14 @@ func (d *decision) notices() Action {
 
 // refusals say what the platform did not take.
 func (d *decision) refusals() Action {
-	for _, r := range d.s.refused {
-		name := "refused/" + r.name
-		if strings.HasPrefix(r.name, "refused/") || strings.HasPrefix(r.name, "steps/") || d.s.has(name) {
+	for _, r := range d.s.Posts.Refused {
+		name := "refused/" + r.Name
+		if strings.HasPrefix(r.Name, "refused/") || strings.HasPrefix(r.Name, "steps/") || d.s.Has(name) {
 			continue
 		}
-		p := d.notice(name, chat.MessageRef{}, r.why, r.seq)
+		p := d.notice(name, chat.MessageRef{}, r.Why, r.Seq)
 		// A store that lost it has the next one said too, which may be in other words.
-		p.Post.Key = memory.PostKey(name, r.why+r.at.UTC().String())
+		p.Post.Key = memory.PostKey(name, r.Why+r.At.UTC().String())
 		return p
 	}
 	return nil
@@ -51,12 +51,12 @@ func (d *decision) refusals() Action {
 
 // corrections say what came of calls after all.
 func (d *decision) corrections() Action {
-	for _, c := range d.s.late {
+	for _, c := range d.s.Corrections {
 		name := "correction/" + c.Call
-		if d.s.has(name) {
+		if d.s.Has(name) {
 			continue
 		}
-		return d.notice(name, chat.MessageRef{}, textCorrection(c.Result), c.seq)
+		return d.notice(name, chat.MessageRef{}, textCorrection(c.Result), c.Seq)
 	}
 	return nil
 }

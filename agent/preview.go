@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"nod/agent/speak"
+	"nod/agent/thread"
 	"nod/chat"
 	"nod/memory"
 )
@@ -25,81 +26,20 @@ import (
 // mostAnew is how often a call is asked anew since its preview changed.
 const mostAnew = 2
 
-// preview is what one came to.
-type preview struct {
-	memory.Previewed
-	seq uint64
-}
-
-// ahead is what is known of what a call would do.
-type ahead struct {
-	previews map[string]*preview // by the digest of the arguments that they are of
-	preview  *preview            // that the approval is bound to
-	check    *preview            // that was made right before the effect
-	anew     int                 // how often it was asked for again since its preview changed
-	outdated bool                // of a call as it was: that is why it was asked for again
-}
-
-// sum is what an approval is bound to; "" without a preview.
-func (p *preview) sum() string {
-	if p == nil {
-		return ""
-	}
-	return p.Sum
-}
-
-// previewed takes what a preview came to. Before a decision it is what people are
-// shown; afterwards it is the look right before the effect.
-func (s *state) previewed(e memory.Entry, b memory.Previewed) {
-	c := s.calls[b.Call]
-	if c == nil || c.started || c.result != nil {
-		return
-	}
-	p := &preview{b, e.Seq}
-	mine := b.Of == c.digest()
-	if c.cleared(e.At) {
-		if mine {
-			c.check = p
-		}
-		return
-	}
-	if c.previews == nil {
-		c.previews = map[string]*preview{}
-	}
-	c.previews[b.Of] = p
-	if mine && c.asked == nil {
-		c.preview, c.tied = p, ""
-	}
-}
-
-// cleared says whether the call may run, as far as people have their say.
-func (c *call) cleared(now time.Time) bool {
-	return c.decided != nil && c.decided.Outcome == chat.Approved || c.asked == nil && c.runsGranted(now)
-}
-
-// outdate takes that a call is asked for, perhaps since its preview changed.
-func (c *call) outdate(b memory.Asked) {
-	if b.Changed {
-		c.preview, c.grant, c.spent = c.check, nil, true
-		c.anew += min(1, b.Again)
-	}
-	c.check, c.tied = nil, ""
-}
-
 // lacksPreview says whether the call can't be asked for yet, as nobody knows what its
 // preview comes to.
-func (d *decision) lacksPreview(c *call) bool {
+func (d *decision) lacksPreview(c *thread.Call) bool {
 	tool, _ := d.a.tool(c.Tool)
-	return tool.Preview && c.asked == nil && c.preview == nil
+	return tool.Preview && c.Asked == nil && c.Preview.Bound == nil
 }
 
 // previewing has the previews run that are missing. What else there is to do meanwhile
 // is done beside.
-func (d *decision) previewing(last *step, beside Action) Action {
+func (d *decision) previewing(last *thread.Step, beside Action) Action {
 	var out Preview
-	for _, c := range last.calls {
+	for _, c := range last.Calls {
 		tool, _ := d.a.tool(c.Tool)
-		if c.result != nil || c.started || !d.lacksPreview(c) {
+		if c.Result != nil || c.Started || !d.lacksPreview(c) {
 			continue
 		}
 		if risk, _ := d.risk(tool, c); risk != Ask {
@@ -119,7 +59,7 @@ func (d *decision) previewing(last *step, beside Action) Action {
 
 // barsPreview says why no preview of a call is run: it would carry to the outside
 // what no person wrote, before anybody was asked.
-func (d *decision) barsPreview(tool Tool, c *call) string {
+func (d *decision) barsPreview(tool Tool, c *thread.Call) string {
 	if !d.a.Taint || len(tool.Sends) == 0 {
 		return ""
 	}
@@ -137,23 +77,23 @@ func (d *decision) barsPreview(tool Tool, c *call) string {
 }
 
 // unseen is what a preview came to that is not run.
-func (d *decision) unseen(c *call, why string) memory.Previewed {
+func (d *decision) unseen(c *thread.Call, why string) memory.Previewed {
 	return Previewed(c.Call, chat.Preview{Err: why}, 0)
 }
 
 // Previewed is the entry for what the preview of a call came to.
 func Previewed(c memory.Call, p chat.Preview, took time.Duration) memory.Previewed {
-	k := call{Call: c}
+	k := thread.Call{Call: c}
 	return memory.Previewed{
-		Call: c.ID, Of: k.digest(), Sum: memory.PreviewSum(p.Text, p.Err), Text: p.Text, Err: p.Err, Took: took,
+		Call: c.ID, Of: k.Digest(), Sum: memory.PreviewSum(p.Text, p.Err), Text: p.Text, Err: p.Err, Took: took,
 	}
 }
 
 // looking has the preview of a call that may run looked at once more; nil when that
 // was done, or need not be.
-func (d *decision) looking(c *call) Action {
+func (d *decision) looking(c *thread.Call) Action {
 	tool, _ := d.a.tool(c.Tool)
-	if !tool.Preview || c.asked == nil && c.grant == nil || c.check != nil && !d.before(c.check.seq) {
+	if !tool.Preview || c.Asked == nil && c.Use.Grant == nil || c.Preview.Check != nil && !d.before(c.Preview.Check.Seq) {
 		return nil
 	}
 	if why := d.barsPreview(tool, c); why != "" {
@@ -164,70 +104,70 @@ func (d *decision) looking(c *call) Action {
 
 // differs says whether the look right before the effect showed something else than
 // what people approved.
-func (d *decision) differs(c *call) bool {
-	return c.cleared(d.now()) && !c.started && c.result == nil && c.check != nil && !d.before(c.check.seq) && c.check.sum() != c.preview.sum()
+func (d *decision) differs(c *thread.Call) bool {
+	return c.Cleared(d.now()) && !c.Started && c.Result == nil && c.Preview.Check != nil && !d.before(c.Preview.Check.Seq) && c.Preview.Check.Digest() != c.Preview.Bound.Digest()
 }
 
 // unsteady is the result of a call that is not asked for anew although its preview
 // changed.
-func (d *decision) unsteady(c *call) (memory.Result, bool) {
+func (d *decision) unsteady(c *thread.Call) (memory.Result, bool) {
 	if !d.differs(c) || d.lapsed(c) {
 		return memory.Result{}, false
 	}
 	tool, _ := d.a.tool(c.Tool)
 	r := memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDenied}
 	switch {
-	case c.check.Err != "" && tool.PreviewRequired:
-		r.Text = "denied: " + textNoPreview(c.check) + ". The call did not run."
-	case c.anew >= mostAnew:
+	case c.Preview.Check.Err != "" && tool.PreviewRequired:
+		r.Text = "denied: " + textNoPreview(c.Preview.Check) + ". The call did not run."
+	case c.Preview.Anew >= mostAnew:
 		r.Text = "denied: the preview keeps changing"
 	}
 	return r, r.Text != ""
 }
 
-func textNoPreview(p *preview) string { return "its preview failed: " + p.Err }
+func textNoPreview(p *thread.Preview) string { return "its preview failed: " + p.Err }
 
 // outdated opens an approval, or opens it again, of a call whose preview changed.
-func (d *decision) outdated(c *call, number int) memory.Asked {
+func (d *decision) outdated(c *thread.Call, number int) memory.Asked {
 	tool, _ := d.a.tool(c.Tool)
 	next := *c
-	next.preview = c.check
+	next.Preview.Bound = c.Preview.Check
 	_, why := d.risk(tool, c)
 	a := memory.Asked{
-		Call: c.ID, Number: number, Tool: c.Tool, Digest: d.a.digest(&next), Requester: c.turn.requester, Rules: tool.Rules,
+		Call: c.ID, Number: number, Tool: c.Tool, Digest: d.a.digest(&next), Requester: c.Turn.Requester, Rules: tool.Rules,
 		Marks: d.marks(c), Changed: true, Shown: d.shownOf(tool.Rules),
 	}
 	changed := "The preview changed since this was allowed for a while, so it asks."
-	if c.asked != nil {
-		changed, a.Again = "The preview changed since this was approved, so it asks anew.", c.asked.Again+1
+	if c.Asked != nil {
+		changed, a.Again = "The preview changed since this was approved, so it asks anew.", c.Asked.Again+1
 	}
 	a.Why = strings.TrimSpace(changed + " " + why)
 	return a
 }
 
 // hopeless denies a call that may not be approved, since its preview failed.
-func (d *decision) hopeless(c *call, asked memory.Asked) []memory.Body {
-	return []memory.Body{asked, memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: textNoPreview(c.preview)}}
+func (d *decision) hopeless(c *thread.Call, asked memory.Asked) []memory.Body {
+	return []memory.Body{asked, memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: textNoPreview(c.Preview.Bound)}}
 }
 
 // MostPreview is how much of a preview a card shows, in bytes; what is longer goes
 // along as a file.
 const MostPreview = 1200
 
-// previewView is the preview as a card shows it.
-func (c *call) previewView() *chat.Preview {
-	if c.preview == nil {
+// viewPreview is the preview as a card shows it.
+func viewPreview(c *thread.Call) *chat.Preview {
+	if c.Preview.Bound == nil {
 		return nil
 	}
-	v := &chat.Preview{Text: c.preview.Text, Err: c.preview.Err}
-	if n := len(c.past); n > 0 && c.past[n-1].outdated && c.past[n-1].preview != nil {
-		v.Text, v.Marked = difference(c.past[n-1].preview.Text, c.preview.Text), true
+	v := &chat.Preview{Text: c.Preview.Bound.Text, Err: c.Preview.Bound.Err}
+	if n := len(c.Ask.Past); n > 0 && c.Ask.Past[n-1].Preview.Outdated && c.Ask.Past[n-1].Preview.Bound != nil {
+		v.Text, v.Marked = difference(c.Ask.Past[n-1].Preview.Bound.Text, c.Preview.Bound.Text), true
 	}
 	rest := ""
 	if len(v.Text) > MostPreview {
-		rest = fmt.Sprintf("\n[… that is not all of it: it has %d characters", utf8.RuneCountInString(c.preview.Text))
-		if c.preview.File.Blob != "" {
-			rest += "; " + c.previewFile().Name + " has them"
+		rest = fmt.Sprintf("\n[… that is not all of it: it has %d characters", utf8.RuneCountInString(c.Preview.Bound.Text))
+		if c.Preview.Bound.File.Blob != "" {
+			rest += "; " + previewFile(c).Name + " has them"
 		}
 		rest += "]"
 	}
@@ -236,55 +176,54 @@ func (c *call) previewView() *chat.Preview {
 }
 
 // previewFile is a preview that is too long for a card.
-func (c *call) previewFile() chat.File {
-	f := c.preview.File
-	f.Name = fmt.Sprintf("preview-%d.txt", c.asked.Number)
+func previewFile(c *thread.Call) chat.File {
+	f := c.Preview.Bound.File
+	f.Name = fmt.Sprintf("preview-%d.txt", c.Asked.Number)
 	return f
 }
 
 // attaching posts a preview that is too long for the card which shows it next.
-func (d *decision) attaching(c *call) Action {
-	if c.preview == nil || c.preview.File.Blob == "" {
+func (d *decision) attaching(c *thread.Call) Action {
+	if c.Preview.Bound == nil || c.Preview.Bound.File.Blob == "" {
 		return nil
 	}
-	name := fmt.Sprintf("preview/%s/%d", c.ID, c.preview.seq)
-	if d.s.has(name) {
+	name := fmt.Sprintf("preview/%s/%d", c.ID, c.Preview.Bound.Seq)
+	if d.s.Has(name) {
 		return nil
 	}
-	f := c.previewFile()
-	p := chat.Post{Key: memory.PostKey(name, f.Blob), ReplyTo: c.turn.replyTo(), File: &f}
-	return Post{Post: p, Look: d.before(c.preview.seq)}
+	f := previewFile(c)
+	p := chat.Post{Key: memory.PostKey(name, f.Blob), ReplyTo: c.Turn.ReplyTo(), File: &f}
+	return Post{Post: p, Look: d.before(c.Preview.Bound.Seq)}
 }
 
 // previewingChange has the preview run of a call with other arguments, before these
 // are taken.
-func (d *decision) previewingChange(p proposal) Action {
-	tool, _ := d.a.tool(p.call.Tool)
+func (d *decision) previewingChange(p thread.Proposal) Action {
+	tool, _ := d.a.tool(p.Call.Tool)
 	anybody := func(string) (bool, error) { return true, nil }
 	if !tool.Preview || d.a.refuses(d.s, p, anybody) != "" {
 		return nil
 	}
 	var compact bytes.Buffer
-	if json.Compact(&compact, []byte(p.args)) != nil {
+	if json.Compact(&compact, []byte(p.Args)) != nil {
 		return nil
 	}
-	next := *p.call
-	next.Args, next.sum = compact.String(), ""
-	if next.previews[next.digest()] != nil {
+	next := p.Call.With(compact.String())
+	if next.Preview.Bound != nil {
 		return nil
 	}
-	if why := d.barsPreview(tool, &next); why != "" {
-		return Record{[]memory.Body{d.unseen(&next, why)}}
+	if why := d.barsPreview(tool, next); why != "" {
+		return Record{[]memory.Body{d.unseen(next, why)}}
 	}
 	return Preview{Calls: []memory.Call{next.Call}}
 }
 
 // mustAsk says whether a call may not run before people were asked, or asked anew.
-func (d *decision) mustAsk(c *call) bool {
+func (d *decision) mustAsk(c *thread.Call) bool {
 	if d.differs(c) {
 		return true
 	}
 	tool, _ := d.a.tool(c.Tool)
 	risk, _ := d.risk(tool, c)
-	return risk != Auto && c.asked == nil && !c.runsGranted(d.now())
+	return risk != Auto && c.Asked == nil && !c.RunsGranted(d.now())
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"nod/agent/speak"
+	"nod/agent/thread"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -28,17 +29,17 @@ const marginMessages = 3
 // it is certain to fit and so was not counted).
 func (d *decision) prompt() (p speak.Prompt, before []memory.Body, estimate int) {
 	p = d.preamble()
-	p.Turns, p.Left = d.exchanges(d.s.trim), d.s.left(d.s.trim)
-	if d.a.Budget <= 0 || d.s.trim.Clip == 0 && promptBytes(p, d.frameBytes(p.Tools), d.label()) <= d.a.Budget {
+	p.Turns, p.Left = d.exchanges(d.s.Trim), leftText(d.s, d.s.Trim)
+	if d.a.Budget <= 0 || d.s.Trim.Clip == 0 && promptBytes(p, d.frameBytes(p.Tools), d.label()) <= d.a.Budget {
 		return p, nil, 0
 	}
 	whole := d.shape(p)
-	budget := int(float64(d.a.Budget) / d.s.correction())
-	cut := trim(whole, budget, d.s.trim)
-	if !same(cut, d.s.trim) {
-		d.s.carry(&cut)
+	budget := int(float64(d.a.Budget) / tokenCorrection(d.s))
+	cut := trim(whole, budget, d.s.Trim)
+	if !same(cut, d.s.Trim) {
+		d.s.Carry(&cut)
 		before = []memory.Body{cut}
-		p.Turns, p.Left = d.exchanges(cut), d.s.left(cut)
+		p.Turns, p.Left = d.exchanges(cut), leftText(d.s, cut)
 	}
 	return p, before, whole.size(cut)
 }
@@ -60,21 +61,21 @@ func (d *decision) preamble() speak.Prompt {
 
 // offers says whether the model is shown a tool.
 func (d *decision) offers(t Tool) bool {
-	usable := (t.Risk == Auto || t.Risk == Ask) && !d.s.isOff(t.Name)
-	usable = usable && (!t.Reads || len(d.s.held()) > 0) && d.entitled(t, d.s.open, d.s.last)
+	usable := (t.Risk == Auto || t.Risk == Ask) && !d.s.IsOff(t.Name)
+	usable = usable && (!t.Reads || len(d.s.Held()) > 0) && d.entitled(t, d.s.Open, d.s.Last)
 	return usable && (d.branch == 0 || t.harmless())
 }
 
 // today is the date on which the turn was opened, where the person is who asked.
 func (d *decision) today() string {
-	t, zone := d.s.open, d.a.Zone
-	if zone == nil && t.requester.Zone != "" && d.a.Zones != nil {
-		zone = d.a.Zones(t.requester.Zone)
+	t, zone := d.s.Open, d.a.Zone
+	if zone == nil && t.Requester.Zone != "" && d.a.Zones != nil {
+		zone = d.a.Zones(t.Requester.Zone)
 	}
 	if zone == nil {
 		zone = time.UTC
 	}
-	return t.at.In(zone).Format("Monday, 2 January 2006")
+	return t.At.In(zone).Format("Monday, 2 January 2006")
 }
 
 // promptBytes bounds a prompt's tokens from above: a token has at least a byte. frame
@@ -141,18 +142,18 @@ func stepPieces(do *speak.Doing, yield func(piece) bool) bool {
 // for [trim] to compute.
 func (d *decision) shape(p speak.Prompt) shape {
 	s := shape{fixed: d.fixed(p), each: perMessage + d.a.Count(d.label())}
-	talk := d.s.talk(d.s.trim)
+	talk := d.s.Talk(d.s.Trim)
 	whole := p.Turns
-	if cut := d.s.trim; cut.Clip > 0 || cut.Steps > 0 || len(cut.Stubs) > 0 { // texts are left out of it
+	if cut := d.s.Trim; cut.Clip > 0 || cut.Steps > 0 || len(cut.Stubs) > 0 { // texts are left out of it
 		whole = d.itemsOf(talk, memory.Trimmed{})
 	}
 	s.turns = make([]turnShape, 0, len(talk))
 	for i, items := range whole {
-		sizes := turnShape{seq: since(talk[i][0].id, talk[i][0].msgs), pieces: make([]sized, 0, len(items))}
+		sizes := turnShape{seq: since(talk[i][0].ID, talk[i][0].Msgs), pieces: make([]sized, 0, len(items))}
 		for pc := range pieces(items) {
 			size := sized{call: pc.call, tokens: d.a.Count(pc.text + pc.rest)}
-			if c := d.s.calls[pc.of]; c != nil {
-				size.step = c.step.seq
+			if c := d.s.Calls[pc.of]; c != nil {
+				size.step = c.Step.Seq
 			}
 			size.tokens += pc.images * perImage
 			if pc.call != "" {
@@ -167,9 +168,9 @@ func (d *decision) shape(p speak.Prompt) shape {
 
 // since is the first entry of a turn: what was said between people before it was
 // opened is of it, and whoever said that is one of those whose words are in it.
-func since(turn uint64, msgs []*message) uint64 {
+func since(turn uint64, msgs []*thread.Message) uint64 {
 	for _, m := range msgs {
-		turn = min(turn, m.seq)
+		turn = min(turn, m.Seq)
 	}
 	return turn
 }
@@ -223,11 +224,11 @@ func (d *decision) standing(p speak.Prompt) (string, int) {
 	return text.String(), messages
 }
 
-// correction is by how much the provider counted more tokens than nod did, the
+// tokenCorrection is by how much the provider counted more tokens than nod did, the
 // last time that both counted.
-func (s *state) correction() float64 {
-	for _, t := range slices.Backward(s.turns) {
-		for _, st := range slices.Backward(t.steps) {
+func tokenCorrection(s *thread.Thread) float64 {
+	for _, t := range slices.Backward(s.Turns) {
+		for _, st := range slices.Backward(t.Steps) {
 			if st.Estimate > 0 && st.Usage.Prompt > 0 {
 				return min(2, max(0.8, float64(st.Usage.Prompt)/float64(st.Estimate)))
 			}
@@ -236,18 +237,11 @@ func (s *state) correction() float64 {
 	return 1
 }
 
-// shown lists the turns that a cut leaves.
-func (s *state) shown(cut memory.Trimmed) []*turn {
-	return slices.DeleteFunc(slices.Clone(s.turns), func(t *turn) bool {
-		return t.id < cut.Before && t != s.open
-	})
-}
-
 func (d *decision) exchanges(cut memory.Trimmed) [][]speak.Item {
-	return d.itemsOf(d.s.talk(cut), cut)
+	return d.itemsOf(d.s.Talk(cut), cut)
 }
 
-func (d *decision) itemsOf(talk [][]part, cut memory.Trimmed) [][]speak.Item {
+func (d *decision) itemsOf(talk [][]thread.Part, cut memory.Trimmed) [][]speak.Item {
 	out := make([][]speak.Item, 0, len(talk))
 	for _, parts := range talk {
 		out = append(out, d.exchange(parts, cut))
@@ -256,7 +250,7 @@ func (d *decision) itemsOf(talk [][]part, cut memory.Trimmed) [][]speak.Item {
 }
 
 // exchange lists what was said and done in turns that are one exchange.
-func (d *decision) exchange(parts []part, cut memory.Trimmed) (out []speak.Item) {
+func (d *decision) exchange(parts []thread.Part, cut memory.Trimmed) (out []speak.Item) {
 	if len(parts) == 1 {
 		return d.items(parts[0], cut, d.branch)
 	}
@@ -268,25 +262,25 @@ func (d *decision) exchange(parts []part, cut memory.Trimmed) (out []speak.Item)
 
 // items lists what was said and done in a turn, in the order in which the
 // model learnt of it. A draft, an answer that was never shown, is left out.
-func (d *decision) items(p part, cut memory.Trimmed, branch int) []speak.Item {
-	s, t := d.s, p.turn
-	msgs, from := p.said(), 0
-	out := make([]speak.Item, 0, len(msgs)+len(t.steps))
+func (d *decision) items(p thread.Part, cut memory.Trimmed, branch int) []speak.Item {
+	s, t := d.s, p.Turn
+	msgs, from := p.Said(), 0
+	out := make([]speak.Item, 0, len(msgs)+len(t.Steps))
 	say := func(upTo uint64) {
-		for from < len(msgs) && msgs[from].seq <= upTo {
+		for from < len(msgs) && msgs[from].Seq <= upTo {
 			m := msgs[from].Message
-			out = append(out, speak.Item{Said: speak.Clip(s.said(m), cut.Clip), Images: s.images(m.Files, cut)})
+			out = append(out, speak.Item{Said: speak.Clip(saidText(s, m), cut.Clip), Images: imagesOf(s, m.Files, cut)})
 			from++
 		}
 	}
-	if t != s.open {
-		branch = p.branch()
+	if t != s.Open {
+		branch = p.Branch()
 	}
-	out = append(out, t.retryNote()...)
+	out = append(out, retryNote(t)...)
 	gone := false
-	for _, st := range p.path() {
+	for _, st := range p.Path() {
 		say(st.Seen)
-		if st.seq < cut.Steps && len(st.calls) > 0 {
+		if st.Seq < cut.Steps && len(st.Calls) > 0 {
 			if !gone {
 				out = append(out, speak.Item{Said: textStepsLeftOut})
 			}
@@ -295,56 +289,56 @@ func (d *decision) items(p part, cut memory.Trimmed, branch int) []speak.Item {
 		}
 		switch {
 		case st.Branch != branch || st.Phase == memory.PlanStep || st.Phase == memory.ReflectStep:
-			out = append(out, t.notes(st, p.runs)...)
-		case p.upTo != nil && st == p.upTo.step:
-			out = append(out, d.besides(p.upTo, cut)...)
-		case len(st.calls) > 0:
+			out = append(out, phaseNotes(t, st, p.Runs)...)
+		case p.UpTo != nil && st == p.UpTo.Step:
+			out = append(out, d.besides(p.UpTo, cut)...)
+		case len(st.Calls) > 0:
 			do := d.doing(st, cut)
 			switch {
-			case !p.runs:
+			case !p.Runs:
 				do.Images = nil
-			case cut.Clip == 0 && t == s.open: // it goes back whole or not at all
+			case cut.Clip == 0 && t == s.Open: // it goes back whole or not at all
 				do.Echo = st.Echo
 			}
 			out = append(out, speak.Item{Step: do})
-			out = append(out, t.resumeNote(st, cut)...)
-		case st == t.draft() && t.ended && st.Answer != "":
+			out = append(out, resumeNote(t, st, cut)...)
+		case st == t.Draft() && t.Ended && st.Answer != "":
 			out = append(out, speak.Item{Answer: speak.Clip(st.Answer, cut.Clip)})
-		case t == s.open && st.Answer == "" && st.Thought != "":
+		case t == s.Open && st.Answer == "" && st.Thought != "":
 			out = append(out, speak.Item{Step: &speak.Doing{Thought: speak.Clip(st.Thought, cut.Clip), Reasoned: st.Reasoned}})
 		}
 	}
 	say(^uint64(0))
-	if branch > 0 && t == s.open {
+	if branch > 0 && t == s.Open {
 		out = append(out, speak.Item{Said: fmt.Sprintf(textAngle, branch, len(angles)) + angles[branch-1]})
 	}
-	if t.ended && (t.stopped != nil || t.failed != nil) && p.upTo == nil {
+	if t.Ended && (t.Stopped != nil || t.Failed != nil) && p.UpTo == nil {
 		out = append(out, speak.Item{Answer: textUnanswered})
 	}
 	return out
 }
 
-func (d *decision) doing(st *step, cut memory.Trimmed) *speak.Doing {
+func (d *decision) doing(st *thread.Step, cut memory.Trimmed) *speak.Doing {
 	do := &speak.Doing{Thought: speak.Clip(st.Thought, cut.Clip), Reasoned: st.Reasoned}
-	if from := st.origin(); from != nil && len(from.step.calls) == 1 {
-		do.Thought, do.Reasoned = speak.Clip(from.step.Thought, cut.Clip), from.step.Reasoned
+	if from := st.Origin(); from != nil && len(from.Step.Calls) == 1 {
+		do.Thought, do.Reasoned = speak.Clip(from.Step.Thought, cut.Clip), from.Step.Reasoned
 	}
-	for _, c := range st.calls {
-		k := speak.Call{ID: c.ID, Tool: c.Tool, Args: c.wrote(), Object: c.Object}
+	for _, c := range st.Calls {
+		k := speak.Call{ID: c.ID, Tool: c.Tool, Args: c.Wrote(), Object: c.Object}
 		if !k.Object {
-			k.Args = speak.Wrap(c.wrote())
+			k.Args = speak.Wrap(c.Wrote())
 		}
 		k.Args = clipArgs(k, cut.Clip)
 		do.Calls = append(do.Calls, k)
 		text := "no result"
-		if c.result != nil {
-			text = textByHand(c) + textChanged(c) + d.s.observed(c.result)
-			if c.late != nil {
-				text += "\n[Later it became known what came of it:]\n" + d.s.observed(c.late)
+		if c.Result != nil {
+			text = textByHand(c) + textChanged(c) + observedText(d.s, c.Result)
+			if c.Run.Late != nil {
+				text += "\n[Later it became known what came of it:]\n" + observedText(d.s, c.Run.Late)
 			}
-			if c.cameFromOutside() {
+			if c.FromOutside() {
 				text = fromOutside + "\n" + text
-				do.Images = append(do.Images, d.s.images(c.result.Artifacts, cut)...)
+				do.Images = append(do.Images, imagesOf(d.s, c.Result.Artifacts, cut)...)
 			}
 		}
 		if slices.Contains(cut.Stubs, c.ID) {
@@ -398,20 +392,20 @@ func (d *decision) sparse(turns [][]speak.Item) [][]speak.Item {
 	return turns
 }
 
-// images lists the pictures among files. They can't be clipped, so where texts
+// imagesOf lists the pictures among files. They can't be clipped, so where texts
 // are they are left out.
-func (s *state) images(files []chat.File, cut memory.Trimmed) []llm.Image {
+func imagesOf(s *thread.Thread, files []chat.File, cut memory.Trimmed) []llm.Image {
 	var out []llm.Image
 	for _, f := range files {
-		if f.Blob != "" && cut.Clip == 0 && !s.isDropped(f) && strings.HasPrefix(f.MediaType, "image/") {
+		if f.Blob != "" && cut.Clip == 0 && !s.IsDropped(f) && strings.HasPrefix(f.MediaType, "image/") {
 			out = append(out, llm.Image{MediaType: f.MediaType, Blob: f.Blob})
 		}
 	}
 	return out
 }
 
-// said is a message as the model reads it.
-func (s *state) said(m chat.Message) string {
+// saidText is a message as the model reads it.
+func saidText(s *thread.Thread, m chat.Message) string {
 	var b strings.Builder
 	b.Grow(len(m.From.Name) + len(": ") + len(m.Text))
 	for _, q := range m.Quoted {
@@ -426,7 +420,7 @@ func (s *state) said(m chat.Message) string {
 	_, text := chosen(m.Text)
 	b.WriteString(text)
 	for _, f := range m.Files {
-		b.WriteString(s.attached(f))
+		b.WriteString(attachedText(s, f))
 	}
 	return b.String()
 }
@@ -439,7 +433,9 @@ func (a *Agent) Fits() error {
 	if a.Budget <= 0 {
 		return nil
 	}
-	d := decision{a: a, s: &state{open: &turn{}, off: map[string]bool{}}, log: NewLog(nil, Claim{})}
+	log := NewLog(nil, Claim{})
+	log.state.Open = &thread.Turn{}
+	d := decision{a: a, s: log.state, log: log}
 	text, messages := d.standing(d.preamble())
 	if len(text)/leastBytes+messages*perMessage <= a.Budget/2 {
 		return nil

@@ -3,250 +3,76 @@ package agent
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"nod/agent/speak"
+	"nod/agent/thread"
 	"nod/chat"
 	"nod/llm/args"
 	"nod/memory"
 )
 
-// People may take a call of a turn that is over, edit its arguments, and run it
-// again: by a form in the opened steps, or by `run 2 {…}`, which is the second call of
-// the last steps. That is a call of their own, with all rules of one; but it stands in
-// the place of the one that it is made of, and the model goes on from there to a new
-// answer. What came of the earlier call leaves the prompt, and what had run is named.
-//
-// The turn that comes of it is another try: the answer of the one before is linked.
-// So only the last turn, and what it is a try of, can be gone on with: nobody else's
-// question comes between.
-
-// part is a turn as the prompt holds it: whole, or up to a call.
-type part struct {
-	*turn
-	upTo *call // of it; nil: whole
-	runs bool  // it is of the current exchange
-}
-
-// branch is the draft that the part shows as what was done.
-func (p part) branch() int {
-	if p.upTo == nil {
-		return 0
-	}
-	return p.upTo.step.Branch
-}
-
-// path lists the steps that the part holds.
-func (p part) path() []*step {
-	if p.upTo == nil {
-		return p.steps
-	}
-	return p.steps[:slices.Index(p.steps, p.upTo.step)+1]
-}
-
-// said lists what people said in it, but not the word that ran a call again.
-func (p part) said() []*message {
-	msgs := p.live()
-	if p.origin() == nil {
-		return msgs
-	}
-	return without(msgs, func(m *message) bool { return m.seq == p.id })
-}
-
-// parts lists what the turns left in the prompt. A turn that goes on from an earlier
-// one's call has before it what that one had, up to the call.
-func (s *state) parts() []part {
-	now := make([]part, 0, len(s.turns))
-	held := map[*turn][]part{} // what the prompt of a turn held, of those that others go on from
-	for _, t := range s.turns {
-		if from := t.origin(); from != nil {
-			held[from.turn] = nil
-		}
-	}
-	for _, t := range s.turns {
-		if from := t.origin(); from != nil && held[from.turn] != nil {
-			now = slices.Clone(held[from.turn])
-			now[len(now)-1].upTo = from
-		}
-		now = append(now, part{turn: t})
-		if _, wanted := held[t]; wanted {
-			held[t] = now
-		}
-	}
-	return now
-}
-
-// talk lists the exchanges that a cut leaves: each a turn, with those that go on from
-// a call of it.
-func (s *state) talk(cut memory.Trimmed) [][]part {
-	parts := s.parts()
-	out := make([][]part, 0, len(parts))
-	for i, p := range parts {
-		n := len(out)
-		switch {
-		case p.id < cut.Before && p.turn != s.open:
-		case n > 0 && p.origin() != nil:
-			out[n-1] = append(out[n-1], p)
-		default:
-			out = append(out, parts[i:i+1:i+1])
-		}
-	}
-	if n := len(out); n > 0 && out[n-1][len(out[n-1])-1].turn == s.open {
-		for i := range out[n-1] {
-			out[n-1][i].runs = true
-		}
-	}
-	return out
-}
-
-// resume takes what the entry that opens a turn says of the call that it goes on
-// from. The form in which that was edited is no message.
-func (s *state) resume(t *turn, from string) {
-	if t.from = s.calls[from]; t.from == nil {
-		return
-	}
-	t.msgs = slices.DeleteFunc(t.msgs, func(m *message) bool { return m.seq == t.id && m.form != nil })
-	later := false
-	for _, u := range s.turns {
-		later = later || u == t.from.turn
-		for _, c := range u.calls() {
-			behind := u != t.from.turn || c == t.from || c.step.seq > t.from.step.seq
-			if later && behind && c.started {
-				t.stays = append(t.stays, c)
-			}
-		}
-	}
-}
-
-// asks lists what people said that the turn answers.
-func (t *turn) asks() []*message {
-	from := t.origin()
-	if from == nil {
-		return t.live()
-	}
-	return append(from.turn.asks(), part{turn: t}.said()...)
-}
-
-// calls lists the calls of a turn in order, as people count them.
-func (t *turn) calls() []*call {
-	var out []*call
-	for _, st := range t.steps {
-		out = append(out, st.calls...)
-	}
-	return out
-}
-
-// origin is the call that the turn goes on from; nil where it goes on from none, or
-// where what was made of that could not even be asked for.
-func (t *turn) origin() *call {
-	if t.from == nil || len(t.steps) > 0 && t.steps[0].refused() {
-		return nil
-	}
-	return t.from
-}
-
-// origin is the same of the step that a person made.
-func (st *step) origin() *call {
-	if st.by == nil {
-		return nil
-	}
-	return st.calls[0].turn.origin()
-}
-
-// latestSteps is the turn that `run 2 {…}` is about, by now; nil for any other text.
-func (s *state) latestSteps(text string) *turn {
-	if o, ok := parseRun(text); !ok || number(o.tool) == 0 {
-		return nil
-	}
-	for _, t := range slices.Backward(s.turns) {
-		if t.acts() {
-			return t
-		}
-	}
-	return nil
-}
-
-// number reads the number of a call; 0 for what is none.
-func number(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
-		return 0
-	}
-	return n
-}
-
 // meant is the call that an order is made of, nil where there is none any more; ok is
 // false for an order that is made of none.
-func (d *decision) meant(m *message, o order) (c *call, ok bool) {
-	if o.of != "" {
-		return d.s.calls[o.of], true
+func (d *decision) meant(m *thread.Message, o thread.Order) (c *thread.Call, ok bool) {
+	if o.Of != "" {
+		return d.s.Calls[o.Of], true
 	}
-	n := number(o.tool)
-	if _, known := d.a.tool(o.tool); known || n == 0 {
+	n := thread.Number(o.Tool)
+	if _, known := d.a.tool(o.Tool); known || n == 0 {
 		return nil, false
 	}
-	if m.steps != nil && n <= len(m.steps.calls()) {
-		c = m.steps.calls()[n-1]
+	if m.Steps != nil && n <= len(m.Steps.Calls()) {
+		c = m.Steps.Calls()[n-1]
 	}
 	return c, true
 }
 
 // ordering is what opens a turn for a call that a person makes, with that call.
-func (d *decision) ordering(m *message, o order, plain []memory.Body) []memory.Body {
+func (d *decision) ordering(m *thread.Message, o thread.Order, plain []memory.Body) []memory.Body {
 	c, again := d.meant(m, o)
 	if !again {
 		return append(plain, d.makes(m, o))
 	}
-	why := d.s.fixed(c)
+	why := barsAgain(d.s, c)
 	if c != nil {
-		o.tool = c.Tool
-	} else if o.of == "" {
-		why = "there is no call " + o.tool + " in the last steps; `steps` lists them"
+		o.Tool = c.Tool
+	} else if o.Of == "" {
+		why = "there is no call " + o.Tool + " in the last steps; `steps` lists them"
 	}
 	ran := d.makes(m, o)
 	switch {
 	case why != "":
-		return append(plain, ran, memory.Result{Call: ran.Call.ID, Tool: o.tool, State: chat.CallFailed, Text: NotRun(why)})
-	case c.turn.byHand():
+		return append(plain, ran, memory.Result{Call: ran.Call.ID, Tool: o.Tool, State: chat.CallFailed, Text: NotRun(why)})
+	case c.Turn.ByHand():
 		return append(plain, ran)
 	}
 	return []memory.Body{d.resumed(m, c), ran}
 }
 
 // resumed is the entry that opens a turn which goes on from a call.
-func (d *decision) resumed(m *message, c *call) memory.Opened {
-	last := d.s.lastTry()
+func (d *decision) resumed(m *thread.Message, c *thread.Call) memory.Opened {
+	last := d.s.LastTry()
 	b := memory.Opened{
-		Turn: m.seq, Name: d.name(m.seq, m.Ref), Requester: m.From, Again: last.id, From: c.ID,
-		Try: last.tries + 2, Voices: last.senders(d.s.last), To: c.turn.replyTo(),
+		Turn: m.Seq, Name: d.name(m.Seq, m.Ref), Requester: m.From, Again: last.ID, From: c.ID,
+		Try: last.Tries + 2, Voices: last.Senders(d.s.Last), To: c.Turn.ReplyTo(),
 	}
-	if how := Strategy(c.turn.strategy); how == Reflexion {
+	if how := Strategy(c.Turn.Strategy); how == Reflexion {
 		b.Strategy = string(how)
 	}
 	return b
 }
 
-// lastTry is the last turn, but for calls by hand that came to nothing.
-func (s *state) lastTry() *turn {
-	for _, t := range slices.Backward(s.turns) {
-		if len(t.steps) == 0 || !t.steps[0].refused() {
-			return t
-		}
-	}
-	return nil
-}
-
-// fixed says why a call can't be run again with other arguments; "" when it can.
-func (s *state) fixed(c *call) string {
+// barsAgain says why a call can't be run again with other arguments; "" when it can.
+func barsAgain(s *thread.Thread, c *thread.Call) string {
 	switch {
-	case c == nil || c.turn.id < s.trim.Before:
+	case c == nil || c.Turn.ID < s.Trim.Before:
 		return "I don't hold these steps any more; ask again"
-	case !c.turn.ended:
+	case !c.Turn.Ended:
 		return "its turn is not over yet"
 	}
-	for t := s.lastTry(); t != nil; t = s.turn(t.again) {
-		if t == c.turn {
+	for t := s.LastTry(); t != nil; t = s.Turn(t.Again) {
+		if t == c.Turn {
 			return ""
 		}
 	}
@@ -254,22 +80,22 @@ func (s *state) fixed(c *call) string {
 }
 
 // offerAgain says of which calls people may run again.
-func (s *state) offerAgain(items []chat.Step) {
+func offerAgain(s *thread.Thread, items []chat.Step) {
 	for i := range items {
 		for k := range items[i].Calls {
-			c := s.calls[items[i].Calls[k].ID]
-			items[i].Calls[k].Again = c != nil && c.Object && s.open == nil && s.fixed(c) == ""
+			c := s.Calls[items[i].Calls[k].ID]
+			items[i].Calls[k].Again = c != nil && c.Object && s.Open == nil && barsAgain(s, c) == ""
 		}
 	}
 }
 
 // besides lists what else the step did from which on there is another call.
-func (d *decision) besides(from *call, cut memory.Trimmed) []speak.Item {
-	if len(from.step.calls) == 1 {
+func (d *decision) besides(from *thread.Call, cut memory.Trimmed) []speak.Item {
+	if len(from.Step.Calls) == 1 {
 		return nil
 	}
-	rest := *from.step
-	rest.calls = slices.DeleteFunc(slices.Clone(rest.calls), func(c *call) bool { return c == from })
+	rest := *from.Step
+	rest.Calls = slices.DeleteFunc(slices.Clone(rest.Calls), func(c *thread.Call) bool { return c == from })
 	return []speak.Item{{Step: d.doing(&rest, cut)}}
 }
 
@@ -281,23 +107,23 @@ const (
 
 // resumeNote tells the model in whose place a call stands. It comes behind it, where
 // a model expects somebody to speak.
-func (t *turn) resumeNote(st *step, cut memory.Trimmed) []speak.Item {
-	c := st.origin()
+func resumeNote(t *thread.Turn, st *thread.Step, cut memory.Trimmed) []speak.Item {
+	c := st.Origin()
 	if c == nil {
 		return nil
 	}
-	text := fmt.Sprintf(textResumed, st.by.Display(), brief(c.Tool), shortArgs(c))
-	if len(t.stays) > 0 {
-		text += fmt.Sprintf(textStays, whatRan(t.stays))
+	text := fmt.Sprintf(textResumed, st.By.Display(), brief(c.Tool), shortArgs(c))
+	if len(t.Stays) > 0 {
+		text += fmt.Sprintf(textStays, whatRan(t.Stays))
 	}
 	return []speak.Item{{Said: speak.Clip("["+text+"]", cut.Clip)}}
 }
 
-// ranAgain says the same to people.
-func (t *turn) ranAgain() string {
-	text := t.ran(func(s string) string { return s }) + ", in place of " + shortArgs(t.from) + "."
-	if len(t.stays) > 0 {
-		text += " What had run stays: " + whatRan(t.stays) + "."
+// ranAgainText says the same to people.
+func ranAgainText(t *thread.Turn) string {
+	text := ranText(t, func(s string) string { return s }) + ", in place of " + shortArgs(t.From) + "."
+	if len(t.Stays) > 0 {
+		text += " What had run stays: " + whatRan(t.Stays) + "."
 	}
 	return text
 }
@@ -306,22 +132,22 @@ func (t *turn) ranAgain() string {
 // for them.
 const textYou = "you"
 
-// ran is how people are told of the call.
-func (t *turn) ran(quote func(string) string) string {
-	st, verb := t.steps[0], " ran "
-	switch c := st.calls[0]; {
-	case c.result == nil && st.by.Display() == textYou:
+// ranText is how people are told of the call.
+func ranText(t *thread.Turn, quote func(string) string) string {
+	st, verb := t.Steps[0], " ran "
+	switch c := st.Calls[0]; {
+	case c.Result == nil && st.By.Display() == textYou:
 		verb = " run "
-	case c.result == nil:
+	case c.Result == nil:
 		verb = " runs "
-	case c.result.State != chat.CallDone && c.result.State != chat.CallFailed && c.result.State != chat.CallUnknown:
+	case c.Result.State != chat.CallDone && c.Result.State != chat.CallFailed && c.Result.State != chat.CallUnknown:
 		verb = " wanted to run "
 	}
-	return st.by.Display() + verb + quote(brief(st.calls[0].Tool)+" "+shortArgs(st.calls[0]))
+	return st.By.Display() + verb + quote(brief(st.Calls[0].Tool)+" "+shortArgs(st.Calls[0]))
 }
 
 // whatRan lists calls with what came of them.
-func whatRan(calls []*call) string {
+func whatRan(calls []*thread.Call) string {
 	var out []string
 	for i, c := range calls {
 		if i == mostNamed {
@@ -329,49 +155,30 @@ func whatRan(calls []*call) string {
 			break
 		}
 		what := "outcome unknown"
-		if c.result != nil {
-			what = c.fate()
+		if c.Result != nil {
+			what = fate(c)
 		}
 		out = append(out, brief(c.Tool)+" "+shortArgs(c)+" ("+what+")")
 	}
 	return strings.Join(out, "; ")
 }
 
-func shortArgs(c *call) string { return speak.Clip(chat.Exact(c.shown()), mostOfNamed) }
-
-// replacedBefore says whether people made something else of a call in what the turn
-// goes on from. What they ran last themselves counts, whatever it was before.
-func (t *turn) replacedBefore(digest string) bool {
-	if t.origin() == nil || t.steps[0].calls[0].digest() == digest {
-		return false
-	}
-	for u := t; u.origin() != nil; u = u.from.turn {
-		if u.from.digest() == digest {
-			return true
-		}
-		for _, c := range u.from.turn.calls() {
-			if slices.Contains(c.was, digest) {
-				return true
-			}
-		}
-	}
-	return false
-}
+func shortArgs(c *thread.Call) string { return speak.Clip(chat.Exact(c.Shown()), mostOfNamed) }
 
 // Again is a call as a form shows it in which a person edits it and runs it again;
 // why says why that can't be.
 func (a *Agent) Again(entries []memory.Entry, call string) (v chat.Again, why string) {
-	s := fold(entries)
-	c := s.calls[call]
-	if why := s.fixed(c); why != "" {
+	s := thread.Read(entries)
+	c := s.Calls[call]
+	if why := barsAgain(s, c); why != "" {
 		return v, why
 	}
 	tool, known := a.tool(c.Tool)
-	if !known || s.isOff(c.Tool) || tool.Risk != Auto && tool.Risk != Ask {
+	if !known || s.IsOff(c.Tool) || tool.Risk != Auto && tool.Risk != Ask {
 		return v, "its tool can't be used here any more"
 	}
-	v = chat.Again{Call: c.ID, Tool: c.Tool, Args: c.shown(), Parameters: string(tool.Parameters)}
-	v.Number = slices.Index(c.turn.calls(), c) + 1
+	v = chat.Again{Call: c.ID, Tool: c.Tool, Args: c.Shown(), Parameters: string(tool.Parameters)}
+	v.Number = slices.Index(c.Turn.Calls(), c) + 1
 	return v, ""
 }
 
@@ -384,7 +191,7 @@ func (a *Agent) Reruns(entries []memory.Entry, c chat.Change) (b memory.Order, w
 		return b, "a bot runs nothing"
 	case why != "":
 		return b, why
-	case !isObject(c.Args):
+	case !thread.IsObject(c.Args):
 		return b, "these arguments are no JSON object"
 	}
 	if _, err := args.Native(c.Args); err != nil {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"nod/agent/thread"
 	"nod/llm"
 )
 
@@ -25,7 +26,7 @@ const freeFetches = 2
 
 // goesWhereTold says whether a call that changes nothing goes only to places
 // that may be gone to unasked in a tainted turn.
-func (d *decision) goesWhereTold(tool Tool, c *call) bool {
+func (d *decision) goesWhereTold(tool Tool, c *thread.Call) bool {
 	for _, name := range tool.sending(c.Args) {
 		values, all := tool.sent(c.Args, name)
 		if !all || slices.ContainsFunc(values, func(v string) bool { return !d.personWrote(v) }) {
@@ -116,9 +117,9 @@ func (d *decision) personWrote(value string) bool {
 // may be anybody's.
 func (d *decision) personTexts() []string {
 	var out []string
-	for _, t := range d.s.shown(d.s.trim) {
-		for _, m := range t.live() {
-			if !m.From.Bot && m.form == nil { // of what stands in a form, most was there before
+	for _, t := range d.s.Shown(d.s.Trim) {
+		for _, m := range t.Live() {
+			if !m.From.Bot && m.Form == nil { // of what stands in a form, most was there before
 				out = append(out, m.Text)
 			}
 		}
@@ -136,8 +137,8 @@ const (
 )
 
 // mayFetch says whether an address may be opened unasked.
-func (d *decision) mayFetch(tool Tool, c *call) bool {
-	to := c.address(tool)
+func (d *decision) mayFetch(tool Tool, c *thread.Call) bool {
+	to := addressOf(c, tool)
 	switch d.whoNamed(to) {
 	case byTrusted:
 		return true
@@ -150,13 +151,13 @@ func (d *decision) mayFetch(tool Tool, c *call) bool {
 
 // strange lists the addresses of a turn up to a call that only other content
 // named, each once.
-func (d *decision) strange(tool Tool, upTo *call) []string {
+func (d *decision) strange(tool Tool, upTo *thread.Call) []string {
 	var out []string
-	for _, st := range upTo.turn.steps {
-		for _, c := range st.calls {
+	for _, st := range upTo.Turn.Steps {
+		for _, c := range st.Calls {
 			to := ""
 			if c.Tool == tool.Name {
-				to = c.address(tool)
+				to = addressOf(c, tool)
 			}
 			if to != "" && !slices.Contains(out, to) && d.whoNamed(to) == byContent {
 				out = append(out, to)
@@ -180,14 +181,14 @@ func (d *decision) whoNamed(address string) namedBy {
 		return byTrusted
 	}
 	best := byNobody
-	for _, t := range d.s.shown(d.s.trim) {
-		for _, m := range t.live() {
-			if m.carries(address) && !d.modelWrote(address, m.seq) {
+	for _, t := range d.s.Shown(d.s.Trim) {
+		for _, m := range t.Live() {
+			if carriesAddress(m, address) && !d.modelWrote(address, m.Seq) {
 				best = max(best, byContent)
 			}
 		}
-		for _, st := range t.steps {
-			for _, c := range st.calls {
+		for _, st := range t.Steps {
+			for _, c := range st.Calls {
 				best = max(best, d.resultNames(c, address))
 			}
 		}
@@ -195,8 +196,8 @@ func (d *decision) whoNamed(address string) namedBy {
 	return best
 }
 
-// carries says whether the files or quotes of a message name an address.
-func (m *message) carries(address string) bool {
+// carriesAddress says whether the files or quotes of a message name an address.
+func carriesAddress(m *thread.Message, address string) bool {
 	for _, f := range m.Files {
 		if holds(f.Text, address) {
 			return true
@@ -210,15 +211,15 @@ func (m *message) carries(address string) bool {
 	return false
 }
 
-func (d *decision) resultNames(c *call, address string) namedBy {
-	if c.result == nil || c.result.Origin != outside || !holds(c.result.Text, address) || d.modelWrote(address, c.heard) {
+func (d *decision) resultNames(c *thread.Call, address string) namedBy {
+	if c.Result == nil || c.Result.Origin != thread.Outside || !holds(c.Result.Text, address) || d.modelWrote(address, c.Run.Heard) {
 		return byNobody
 	}
 	tool, _ := d.a.tool(c.Tool)
 	switch {
 	case tool.Reads && d.madeHere():
 		return byNobody // it may read what the model had a program write
-	case tool.Lists && listed(c.result.Text, address):
+	case tool.Lists && listed(c.Result.Text, address):
 		return byTrusted
 	}
 	return byContent
@@ -226,22 +227,22 @@ func (d *decision) resultNames(c *call, address string) namedBy {
 
 // madeHere says whether the thread holds a file that may be the model's own work.
 func (d *decision) madeHere() bool {
-	return slices.ContainsFunc(d.s.artifacts, func(a *artifact) bool { return a.with == nil && !a.outside })
+	return slices.ContainsFunc(d.s.Artifacts, func(a *thread.Artifact) bool { return a.With == nil && !a.Outside })
 }
 
 // modelWrote says whether the model had written an address before an entry: as a
 // word of its own, in arguments or as the name of a tool.
 func (d *decision) modelWrote(address string, before uint64) bool {
-	for _, t := range d.s.shown(d.s.trim) {
-		for _, st := range t.steps {
-			if st.seq >= before {
+	for _, t := range d.s.Shown(d.s.Trim) {
+		for _, st := range t.Steps {
+			if st.Seq >= before {
 				continue
 			}
 			if strings.Contains(st.Thought, address) || strings.Contains(st.Answer, address) {
 				return true
 			}
-			for _, c := range st.calls {
-				if c.writes(address) {
+			for _, c := range st.Calls {
+				if writesAddress(c, address) {
 					return true
 				}
 			}
@@ -250,7 +251,7 @@ func (d *decision) modelWrote(address string, before uint64) bool {
 	return false
 }
 
-func (c *call) writes(address string) bool {
+func writesAddress(c *thread.Call, address string) bool {
 	if strings.Contains(c.Tool, address) || strings.Contains(c.Args, address) {
 		return true
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"nod/agent/speak"
+	"nod/agent/thread"
 	"nod/llm"
 	"nod/llm/args"
 	"nod/memory"
@@ -15,22 +16,22 @@ import (
 // go on otherwise meanwhile.
 func (a *Agent) Awaits(log *Log, c Call) bool {
 	s := log.state
-	if t := s.open; t != nil {
+	if t := s.Open; t != nil {
 		opens := slices.ContainsFunc(c.Before, func(b memory.Body) bool { _, ok := b.(memory.Opened); return ok })
-		return !opens && t.id == c.Turn && len(t.steps)+1 == c.N && t.stopped == nil && t.failed == nil
+		return !opens && t.ID == c.Turn && len(t.Steps)+1 == c.N && t.Stopped == nil && t.Failed == nil
 	}
-	return slices.ContainsFunc(s.waiting, func(m *message) bool { return m.seq == c.Turn })
+	return slices.ContainsFunc(s.Inbox.Waiting, func(m *thread.Message) bool { return m.Seq == c.Turn })
 }
 
 // GiveUp is what ends a turn that can't be driven on; nothing when there is none.
 func (a *Agent) GiveUp(log *Log) []memory.Body {
 	s := log.state
-	switch t := s.open; {
-	case t != nil && t.failed == nil:
-		return []memory.Body{memory.Failed{Turn: t.id, Seen: s.last, Reason: textGivenUp}}
-	case t == nil && len(s.waiting) > 0:
-		m, d := s.waiting[0], decision{a: a, s: s, log: log}
-		return []memory.Body{d.opened(m), memory.Failed{Turn: m.seq, Seen: s.last, Reason: textGivenUp}}
+	switch t := s.Open; {
+	case t != nil && t.Failed == nil:
+		return []memory.Body{memory.Failed{Turn: t.ID, Seen: s.Last, Reason: textGivenUp}}
+	case t == nil && len(s.Inbox.Waiting) > 0:
+		m, d := s.Inbox.Waiting[0], decision{a: a, s: s, log: log}
+		return []memory.Body{d.opened(m), memory.Failed{Turn: m.Seq, Seen: s.Last, Reason: textGivenUp}}
 	}
 	return nil
 }
@@ -43,8 +44,8 @@ func named(name, token string) string {
 	return name + "-" + token
 }
 
-// shown is the answer as people read it.
-func (st *step) shown() string {
+// shownAnswer is the answer as people read it.
+func shownAnswer(st *thread.Step) string {
 	if st == nil {
 		return ""
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nod/agent/speak"
+	"nod/agent/thread"
 	"nod/llm"
 	"nod/memory"
 )
@@ -43,15 +44,15 @@ func chosen(text string) (Strategy, string) {
 }
 
 // opened is the entry that opens a turn with a message.
-func (d *decision) opened(m *message) memory.Opened {
+func (d *decision) opened(m *thread.Message) memory.Opened {
 	how, _ := chosen(m.Text)
 	if how == "" {
 		how = d.a.Strategy
 	}
-	if _, ok := m.order(); ok || how == Straight {
+	if _, ok := m.Order(); ok || how == Straight {
 		how = ""
 	}
-	return memory.Opened{Turn: m.seq, Name: d.name(m.seq, m.Ref), Requester: m.From, Strategy: string(how)}
+	return memory.Opened{Turn: m.Seq, Name: d.name(m.Seq, m.Ref), Requester: m.From, Strategy: string(how)}
 }
 
 // phase is what a model call is for. The zero phase goes on with the turn.
@@ -67,74 +68,46 @@ var angles = []string{
 	"Be practical: find the shortest way to an answer that helps.",
 }
 
-// phase says what the turn's next model call is for.
-func (t *turn) phase() phase {
+// nextPhase says what the turn's next model call is for.
+func nextPhase(t *thread.Turn) phase {
 	switch {
-	case t.from != nil: // it goes on
-	case Strategy(t.strategy) == Plan && t.of(memory.PlanStep) == nil:
+	case t.From != nil: // it goes on
+	case Strategy(t.Strategy) == Plan && t.Of(memory.PlanStep) == nil:
 		return phase{kind: memory.PlanStep}
-	case t.again != 0 && Strategy(t.strategy) == Reflexion && t.of(memory.ReflectStep) == nil:
+	case t.Again != 0 && Strategy(t.Strategy) == Reflexion && t.Of(memory.ReflectStep) == nil:
 		return phase{kind: memory.ReflectStep}
-	case Strategy(t.strategy) == Branch && t.solved() < len(angles):
-		return phase{memory.SolveStep, t.solved() + 1}
+	case Strategy(t.Strategy) == Branch && solved(t) < len(angles):
+		return phase{memory.SolveStep, solved(t) + 1}
 	}
 	return phase{}
 }
 
 // checks says whether a draft has to be checked before it is the answer.
-func (d *decision) checks(t *turn) bool {
-	last := t.lastStep()
-	return Strategy(t.strategy) == Reflexion && last.Phase == "" && len(t.of(memory.ReflectStep)) < d.a.Retries
-}
-
-// of lists the turn's steps of a kind.
-func (t *turn) of(kind memory.StepKind) []*step {
-	var out []*step
-	for _, st := range t.steps {
-		if st.Phase == kind {
-			out = append(out, st)
-		}
-	}
-	return out
+func (d *decision) checks(t *thread.Turn) bool {
+	last := t.LastStep()
+	return Strategy(t.Strategy) == Reflexion && last.Phase == "" && len(t.Of(memory.ReflectStep)) < d.a.Retries
 }
 
 // solved counts the drafts that are written, or were given up.
-func (t *turn) solved() int {
+func solved(t *thread.Turn) int {
 	n := 0
-	for _, st := range t.of(memory.SolveStep) {
-		if len(st.calls) == 0 {
+	for _, st := range t.Of(memory.SolveStep) {
+		if len(st.Calls) == 0 {
 			n = max(n, st.Branch)
 		}
 	}
 	return n
 }
 
-// draft is the step whose answer is the turn's, as it stands.
-func (t *turn) draft() *step {
-	for _, st := range slices.Backward(t.steps) {
-		if st.Phase == "" {
-			return st
-		}
-	}
-	return nil
-}
-
-func (t *turn) answer() string {
-	if d := t.draft(); d != nil {
-		return d.Answer
-	}
-	return ""
-}
-
 // limit is how many calls of a phase may use tools, and so far did.
-func (d *decision) limit(t *turn, p phase) (most, used int) {
+func (d *decision) limit(t *thread.Turn, p phase) (most, used int) {
 	if p.kind != memory.SolveStep {
-		if Strategy(t.strategy) == Branch {
-			return max(1, d.a.MaxSteps/2), len(t.of(""))
+		if Strategy(t.Strategy) == Branch {
+			return max(1, d.a.MaxSteps/2), len(t.Of(""))
 		}
-		return d.a.MaxSteps, len(t.of(""))
+		return d.a.MaxSteps, len(t.Of(""))
 	}
-	for _, st := range t.of(memory.SolveStep) {
+	for _, st := range t.Of(memory.SolveStep) {
 		if st.Branch == p.branch {
 			used++
 		}
@@ -144,19 +117,19 @@ func (d *decision) limit(t *turn, p phase) (most, used int) {
 
 // aside is a model call beside the conversation: it is shown what was said and
 // done as text, and told what to write.
-func (d *decision) aside(t *turn, p phase) llm.Request {
+func (d *decision) aside(t *thread.Turn, p phase) llm.Request {
 	order := textPlan + d.toolLines()
 	if p.kind == memory.ReflectStep {
 		order = textCheck
-		if t.again != 0 && t.draft() == nil {
+		if t.Again != 0 && t.Draft() == nil {
 			order = textReflect
 		}
 	}
 	var lines []string
-	for _, items := range d.exchanges(d.s.trim) {
+	for _, items := range d.exchanges(d.s.Trim) {
 		lines = append(lines, told(items)...)
 	}
-	if draft := t.answer(); draft != "" {
+	if draft := t.Answer(); draft != "" {
 		lines = append(lines, "Answer: "+draft)
 	}
 	text := strings.Join(lines, "\n")
@@ -199,8 +172,8 @@ func (a *Agent) Missed(log *Log, c Call) (s memory.Step, ok bool) {
 	s = memory.Step{Turn: c.Turn, N: c.N, Seen: c.Seen, Phase: c.Phase, Branch: c.Branch, Failed: true, Taint: c.Taint}
 	if c.Phase == "" {
 		// A further try, when there is an answer of the first.
-		t := log.state.open
-		if t == nil || t.answer() == "" || len(t.of(memory.ReflectStep)) == 0 {
+		t := log.state.Open
+		if t == nil || t.Answer() == "" || len(t.Of(memory.ReflectStep)) == 0 {
 			return s, false
 		}
 		s.Phase = memory.ReflectStep
@@ -219,25 +192,25 @@ func (a *Agent) Shorter(log *Log, c Call) (cut memory.Trimmed, ok bool) {
 	saved := *d.s
 	defer func() { *d.s = saved }()
 	for _, b := range c.Before {
-		d.s.add(memory.Entry{Seq: d.s.last, At: d.s.now, Body: b})
+		d.s.Add(memory.Entry{Seq: d.s.Last, At: d.s.Now, Body: b})
 	}
-	now := d.s.trim
+	now := d.s.Trim
 	p := d.preamble()
-	p.Turns, p.Left = d.exchanges(now), d.s.left(now)
+	p.Turns, p.Left = d.exchanges(now), leftText(d.s, now)
 	whole := d.shape(p)
 	cut = trim(whole, int(share*float64(whole.size(now))), now)
 	cut.Clip = now.Clip // for as long as it is needed to fit the budget
 	if same(cut, now) {
 		return cut, false
 	}
-	d.s.carry(&cut)
+	d.s.Carry(&cut)
 	return cut, true
 }
 
 // Overdrawn is the entry for a call that was not made, since a limit is reached. An
 // answer that would only have been checked, or tried again, is the answer.
 func (a *Agent) Overdrawn(log *Log, c Call, why string) memory.Body {
-	if t := log.state.open; t != nil && t.answer() != "" {
+	if t := log.state.Open; t != nil && t.Answer() != "" {
 		if s, ok := a.Missed(log, c); ok {
 			return s
 		}
@@ -245,9 +218,9 @@ func (a *Agent) Overdrawn(log *Log, c Call, why string) memory.Body {
 	return memory.Failed{Turn: c.Turn, Seen: c.Seen, Reason: why}
 }
 
-// notes are the items that a strategy adds to the current turn: what was
+// phaseNotes are the items that a strategy adds to the current turn: what was
 // planned, drafted or found wrong. runs says that the turn is of the current exchange.
-func (t *turn) notes(st *step, runs bool) []speak.Item {
+func phaseNotes(t *thread.Turn, st *thread.Step, runs bool) []speak.Item {
 	switch st.Phase {
 	case memory.PlanStep:
 		if runs && st.Thought != "" {
@@ -258,33 +231,33 @@ func (t *turn) notes(st *step, runs bool) []speak.Item {
 			return nil
 		}
 		note := textLesson + "\n" + st.Thought
-		if draft := t.before(st); runs && draft != "" {
+		if draft := answerBefore(t, st); runs && draft != "" {
 			note = textTry + "\n" + speak.Fence(draft) + "\n" + note
 		}
 		return []speak.Item{{Said: note}}
 	case memory.SolveStep:
-		if runs && st.Branch == len(angles) && len(st.calls) == 0 {
-			return t.drafts()
+		if runs && st.Branch == len(angles) && len(st.Calls) == 0 {
+			return draftNotes(t)
 		}
 	}
 	return nil
 }
 
-// before is the answer of the last try before a step.
-func (t *turn) before(st *step) string {
-	i := slices.Index(t.steps, st)
+// answerBefore is the answer of the last try before a step.
+func answerBefore(t *thread.Turn, st *thread.Step) string {
+	i := slices.Index(t.Steps, st)
 	for i--; i >= 0; i-- {
-		if t.steps[i].Phase == "" {
-			return t.steps[i].Answer
+		if t.Steps[i].Phase == "" {
+			return t.Steps[i].Answer
 		}
 	}
 	return ""
 }
 
-// drafts shows what the branches came to.
-func (t *turn) drafts() []speak.Item {
+// draftNotes shows what the branches came to.
+func draftNotes(t *thread.Turn) []speak.Item {
 	var b strings.Builder
-	for _, st := range t.of(memory.SolveStep) {
+	for _, st := range t.Of(memory.SolveStep) {
 		if st.Answer != "" {
 			fmt.Fprintf(&b, "\n\nDraft %d:\n%s", st.Branch, speak.Fence(st.Answer))
 		}
@@ -302,9 +275,9 @@ var doneMark = regexp.MustCompile(`\s*\[done (\d{1,2})\]`)
 var planItem = regexp.MustCompile(`(?m)^\s*(\d{1,2})[.)]\s+(.+)$`)
 
 // checklist is the plan as people see it, with what is done ticked off.
-func (t *turn) checklist(plan string) string {
+func checklist(t *thread.Turn, plan string) string {
 	ticked := map[int]bool{}
-	for _, st := range t.steps {
+	for _, st := range t.Steps {
 		for _, m := range doneMark.FindAllStringSubmatch(st.Thought+"\n"+st.Marks, -1) {
 			n, _ := strconv.Atoi(m[1])
 			ticked[n] = true
@@ -331,17 +304,17 @@ func unmarked(answer string) (text, marks string) {
 	return strings.TrimSpace(doneMark.ReplaceAllString(answer, "")), strings.TrimSpace(strings.Join(found, ""))
 }
 
-// thought is what a step shows of its thinking.
-func (t *turn) thought(st *step) string {
+// shownThought is what a step shows of its thinking.
+func shownThought(t *thread.Turn, st *thread.Step) string {
 	switch {
-	case st.by != nil && t.origin() != nil:
-		return t.ranAgain()
-	case st.by != nil:
-		return "Run by " + st.by.Display() + "."
+	case st.By != nil && t.Origin() != nil:
+		return ranAgainText(t)
+	case st.By != nil:
+		return "Run by " + st.By.Display() + "."
 	case st.Failed:
 		return fmt.Sprintf("(The call for the %s failed; going on without it.)", phaseWords[st.Phase])
 	case st.Phase == memory.PlanStep:
-		return t.checklist(st.Thought)
+		return checklist(t, st.Thought)
 	case st.Phase == memory.ReflectStep && st.Pass:
 		return "Checked: nothing is wrong."
 	case st.Phase == memory.ReflectStep:
@@ -356,9 +329,9 @@ var phaseWords = map[memory.StepKind]string{
 	memory.PlanStep: "plan", memory.ReflectStep: "check", memory.SolveStep: "draft",
 }
 
-// thinking is the status while a model call runs.
-func (s *state) thinking(t *turn) string {
-	switch p := t.phase(); p.kind {
+// thinkingStatus is the status while a model call runs.
+func thinkingStatus(s *thread.Thread, t *thread.Turn) string {
+	switch p := nextPhase(t); p.kind {
 	case memory.PlanStep:
 		return "Planning"
 	case memory.ReflectStep:

@@ -20,33 +20,33 @@ const textRulesChange = "the rules of who may approve it keep changing"
 // tightened opens approvals again that wait, or were given, under rules that are
 // too lax by now.
 func (d *decision) tightened() Action {
-	t := d.s.open
-	if t == nil || t.stopped != nil || t.failed != nil || len(t.steps) == 0 {
+	t := d.s.Open
+	if t == nil || t.Stopped != nil || t.Failed != nil || len(t.Steps) == 0 {
 		return nil
 	}
-	last := t.lastStep()
+	last := t.LastStep()
 	var bodies []memory.Body
 	more := 0
-	for _, c := range last.calls {
+	for _, c := range last.Calls {
 		tool, _ := d.a.tool(c.Tool)
-		if !c.pending() && !c.waitsToBegin() || tool.Risk != Ask || !stricter(tool.Rules, c.asked.Rules) {
+		if !c.Pending() && !c.WaitsToBegin() || tool.Risk != Ask || !stricter(tool.Rules, c.Asked.Rules) {
 			continue
 		}
-		if c.asked.Again >= mostStricter {
-			if c.pending() {
+		if c.Asked.Again >= mostStricter {
+			if c.Pending() {
 				bodies = append(bodies, memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: textRulesChange})
 			} else {
 				bodies = append(bodies, memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDenied, Text: "denied: " + textRulesChange})
 			}
 			continue
 		}
-		if c.pending() {
+		if c.Pending() {
 			bodies = append(bodies, memory.Decided{Call: c.ID, Outcome: chat.Cancelled, Reason: "the rules became stricter"})
 		}
 		more++
-		again := *c.asked
-		again.Number, again.Again, again.Stricter, again.Changed = d.s.asks+more, again.Again+1, true, false
-		again.Requester, again.Rules, again.Shown = t.requester, tool.Rules, d.shownOf(tool.Rules)
+		again := *c.Asked
+		again.Number, again.Again, again.Stricter, again.Changed = d.s.Approvals.Asks+more, again.Again+1, true, false
+		again.Requester, again.Rules, again.Shown = t.Requester, tool.Rules, d.shownOf(tool.Rules)
 		bodies = append(bodies, again)
 	}
 	if len(bodies) == 0 {
@@ -79,18 +79,18 @@ func (d *decision) shownOf(rules memory.Rules) (out []chat.UserID) {
 			out = append(out, who)
 		}
 	}
-	cut := d.s.trim
-	if cut.Summary != "" || d.s.recalled { // anybody's words may be in it
-		for who := range d.s.people {
+	cut := d.s.Trim
+	if cut.Summary != "" || d.s.Recalled { // anybody's words may be in it
+		for who := range d.s.Folk.People {
 			add(who)
 		}
 	}
-	for _, t := range d.s.shown(cut) {
-		add(t.requester.ID)
-		for _, u := range t.voices {
+	for _, t := range d.s.Shown(cut) {
+		add(t.Requester.ID)
+		for _, u := range t.Voices {
 			add(u.ID)
 		}
-		for _, m := range t.live() {
+		for _, m := range t.Live() {
 			add(m.From.ID)
 			for _, q := range m.Quoted {
 				add(q.From.ID)

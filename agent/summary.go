@@ -2,12 +2,12 @@ package agent
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
 
 	"nod/agent/speak"
+	"nod/agent/thread"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -50,7 +50,7 @@ func (d *decision) summarise(before []memory.Body) Action {
 		return nil
 	}
 	cut, ok := before[0].(memory.Trimmed)
-	if !ok || cut.Before <= d.s.trim.Before {
+	if !ok || cut.Before <= d.s.Trim.Before {
 		return nil
 	}
 	gone := d.transcript(cut.Before, 3*d.a.Budget)
@@ -58,11 +58,11 @@ func (d *decision) summarise(before []memory.Body) Action {
 		return nil
 	}
 	text := fmt.Sprintf(textSummarise, d.a.summaryBytes()/6)
-	if d.s.trim.Summary != "" {
-		text += "\n\nThe summary so far:\n" + speak.Fence(d.s.trim.Summary)
+	if d.s.Trim.Summary != "" {
+		text += "\n\nThe summary so far:\n" + speak.Fence(d.s.Trim.Summary)
 	}
 	text += "\n\nWhat is left out now:\n" + speak.Fence(gone)
-	return Summarise{Cut: cut, By: d.s.open.requester.ID, Request: llm.Request{Messages: []llm.Message{
+	return Summarise{Cut: cut, By: d.s.Open.Requester.ID, Request: llm.Request{Messages: []llm.Message{
 		{Role: llm.System, Text: textSummariser}, {Role: llm.User, Text: text},
 	}}}
 }
@@ -71,9 +71,9 @@ func (d *decision) summarise(before []memory.Body) Action {
 func (d *decision) transcript(before uint64, most int) string {
 	var lines []string
 	s := d.s
-	for _, parts := range s.talk(s.trim) {
-		if parts[0].id < before && parts[len(parts)-1].turn != s.open {
-			lines = append(lines, told(d.exchange(parts, s.trim))...)
+	for _, parts := range s.Talk(s.Trim) {
+		if parts[0].ID < before && parts[len(parts)-1].Turn != s.Open {
+			lines = append(lines, told(d.exchange(parts, s.Trim))...)
 		}
 	}
 	if len(lines) == 0 {
@@ -110,7 +110,7 @@ func told(items []speak.Item) []string {
 // older summary stays.
 func (a *Agent) Summarised(log *Log, act Summarise, r llm.Response) memory.Trimmed {
 	cut := act.Cut
-	log.state.renew(&cut)
+	log.state.Renew(&cut)
 	cut.Usage = r.Usage
 	text := strings.TrimSpace(a.Protocol.Read(nil, r).Answer)
 	if text == "" {
@@ -122,18 +122,18 @@ func (a *Agent) Summarised(log *Log, act Summarise, r llm.Response) memory.Trimm
 	return cut
 }
 
-// recap is what a thread was about, in one paragraph.
-func (s *state) recap() string {
+// recapText is what a thread was about, in one paragraph.
+func recapText(s *thread.Thread) string {
 	var out []string
-	if s.trim.Summary != "" {
-		out = append(out, speak.Clip(oneLine(s.trim.Summary), recapTurns*recapAnswer))
+	if s.Trim.Summary != "" {
+		out = append(out, speak.Clip(oneLine(s.Trim.Summary), recapTurns*recapAnswer))
 	}
-	talk := s.talk(s.trim)
+	talk := s.Talk(s.Trim)
 	for _, p := range slices.Concat(talk[max(0, len(talk)-recapTurns):]...) {
-		if msgs := p.said(); len(msgs) > 0 {
+		if msgs := p.Said(); len(msgs) > 0 {
 			out = append(out, fmt.Sprintf("%s asked “%s”", msgs[0].From.Display(), speak.Clip(oneLine(msgs[0].Text), recapQuestion)))
 		}
-		if answer := p.answer(); answer != "" && p.upTo == nil {
+		if answer := p.Answer(); answer != "" && p.UpTo == nil {
 			out = append(out, fmt.Sprintf("I answered “%s”", speak.Clip(oneLine(answer), recapAnswer)))
 		}
 	}
@@ -148,30 +148,15 @@ func oneLine(text string) string {
 }
 
 // afresh is the cut that lets a thread start afresh with the message.
-func (d *decision) afresh(m *message) memory.Trimmed {
-	cut := memory.Trimmed{Before: since(m.seq, d.s.asides), Horizon: d.s.horizon, Off: d.s.offList(), Recap: d.s.recap()}
-	d.s.folk(&cut)
+func (d *decision) afresh(m *thread.Message) memory.Trimmed {
+	cut := memory.Trimmed{Before: since(m.Seq, d.s.Inbox.Asides), Horizon: d.s.Span.Horizon, Off: d.s.OffList(), Recap: recapText(d.s)}
+	d.s.KeepFolk(&cut)
 	if cut.Recap == "" {
-		cut.Recap, cut.Outside, cut.Since = d.s.trim.Recap, d.s.trim.Outside, d.s.trim.Since
+		cut.Recap, cut.Outside, cut.Since = d.s.Trim.Recap, d.s.Trim.Outside, d.s.Trim.Since
 		return cut
 	}
-	d.takesOver(&cut, m.seq)
+	d.takesOver(&cut, m.Seq)
 	return cut
-}
-
-// carry lets a cut keep what stands for still older turns.
-func (s *state) carry(cut *memory.Trimmed) {
-	cut.Horizon = s.horizon
-	s.folk(cut)
-	cut.Summary, cut.Recap, cut.Recalled, cut.Outside, cut.Since = s.trim.Summary, s.trim.Recap, s.recalled, s.trim.Outside, s.trim.Since
-	s.outlive(cut)
-}
-
-// folk lets a cut keep who is here, and what they settled.
-func (s *state) folk(cut *memory.Trimmed) {
-	cut.People, cut.Callers = slices.Sorted(maps.Keys(s.people)), s.callers
-	cut.Grants = s.carried()
-	cut.Muted, cut.Asks, cut.Heard = s.muted, s.asks, s.heard
 }
 
 // Renewed gives what goes before the entry of a call of the model as it has to be by
@@ -181,28 +166,21 @@ func (a *Agent) Renewed(log *Log, before []memory.Body) []memory.Body {
 	out := slices.Clone(before)
 	for i, b := range out {
 		if cut, ok := b.(memory.Trimmed); ok {
-			log.state.renew(&cut)
+			log.state.Renew(&cut)
 			out[i] = cut
 		}
 	}
 	return out
 }
 
-func (s *state) renew(cut *memory.Trimmed) {
-	s.folk(cut)
-	cut.Off = s.offList()
-	cut.Files = slices.DeleteFunc(slices.Clone(cut.Files), s.isDropped)
-	cut.Recalled = cut.Recalled || s.recalled && cut.Recap == s.trim.Recap
-}
-
-// left is what stands for the turns that a cut leaves out.
-func (s *state) left(cut memory.Trimmed) string {
+// leftText is what stands for the turns that a cut leaves out.
+func leftText(s *thread.Thread, cut memory.Trimmed) string {
 	if cut.Before == 0 {
 		return ""
 	}
 	text := textLeftOut
 	switch {
-	case cut.Recap != "" && s.recalled:
+	case cut.Recap != "" && s.Recalled:
 		text = textRecalled + "\n" + speak.Fence(cut.Recap)
 	case cut.Recap != "":
 		text = textSetAside
@@ -227,10 +205,10 @@ func fileNames(files []chat.File) []string {
 // takesOver notes what of the turns before a cut came from outside, which is now
 // in a summary of them, or in a recap.
 func (d *decision) takesOver(cut *memory.Trimmed, before uint64) {
-	held := d.s.trim
+	held := d.s.Trim
 	taint := memory.Taint{Source: held.Outside, Since: held.Since}
-	for _, t := range d.s.shown(held) {
-		if t.id < before {
+	for _, t := range d.s.Shown(held) {
+		if t.ID < before {
 			taint = first(taint, d.own(t, nil))
 		}
 	}

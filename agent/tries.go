@@ -2,9 +2,9 @@ package agent
 
 import (
 	"fmt"
-	"slices"
 
 	"nod/agent/speak"
+	"nod/agent/thread"
 	"nod/chat"
 	"nod/memory"
 )
@@ -16,14 +16,14 @@ import (
 
 // again opens another try of the last answer.
 func (d *decision) again() Action {
-	if d.s.open != nil || len(d.s.waiting) > 0 {
+	if d.s.Open != nil || len(d.s.Inbox.Waiting) > 0 {
 		return nil
 	}
-	for _, r := range d.s.reacts {
-		if t, why := d.s.retried(r.Reaction); t != nil && why == "" {
+	for _, r := range d.s.Inbox.Reacts {
+		if t, why := retried(d.s, r.Reaction); t != nil && why == "" {
 			return Record{[]memory.Body{memory.Opened{
-				Turn: r.seq, Name: d.name(r.seq, r.On), Requester: t.requester, Strategy: t.strategy, Again: t.id,
-				Try: t.tries + 2, Voices: t.senders(d.s.last), To: t.replyTo(),
+				Turn: r.Seq, Name: d.name(r.Seq, r.On), Requester: t.Requester, Strategy: t.Strategy, Again: t.ID,
+				Try: t.Tries + 2, Voices: t.Senders(d.s.Last), To: t.ReplyTo(),
 			}}}
 		}
 	}
@@ -32,64 +32,52 @@ func (d *decision) again() Action {
 
 // retried is the turn of which a reaction asks for another try, and why there is
 // none; no turn where the reaction asks for nothing of that kind.
-func (s *state) retried(r memory.Reaction) (t *turn, why string) {
+func retried(s *thread.Thread, r memory.Reaction) (t *thread.Turn, why string) {
 	if r.Emoji != chat.EmojiRetry || r.Removed || r.By.Bot {
 		return nil, ""
 	}
-	t = s.answeredBy(r.On)
+	t = s.AnsweredBy(r.On)
 	switch {
 	case t == nil:
 		return nil, ""
 	case r.By.Barred != "":
 		return t, r.By.Barred
-	case r.By.ID != t.requester.ID:
-		return t, "only " + t.requester.Display() + ", who asked, can have this tried again"
-	case t != s.turns[len(s.turns)-1]:
+	case r.By.ID != t.Requester.ID:
+		return t, "only " + t.Requester.Display() + ", who asked, can have this tried again"
+	case t != s.Turns[len(s.Turns)-1]:
 		return t, "there is something newer in this thread; ask again there"
 	}
 	return t, ""
 }
 
-// try takes what the entry that opens a turn says of earlier tries.
-func (t *turn) try(b memory.Opened) {
-	t.again, t.voices, t.to = b.Again, b.Voices, b.To
-	t.tries = max(b.Try-1, 0)
-}
-
 // retryNote tells the model what a turn without a new message is for. A turn that
 // reflects is told by that, unless nothing came of it.
-func (t *turn) retryNote() []speak.Item {
-	if t.again == 0 || t.from != nil {
+func retryNote(t *thread.Turn) []speak.Item {
+	if t.Again == 0 || t.From != nil {
 		return nil
 	}
-	if reflected := t.of(memory.ReflectStep); Strategy(t.strategy) == Reflexion && (len(reflected) == 0 || !reflected[0].Pass) {
+	if reflected := t.Of(memory.ReflectStep); Strategy(t.Strategy) == Reflexion && (len(reflected) == 0 || !reflected[0].Pass) {
 		return nil
 	}
-	return []speak.Item{{Said: fmt.Sprintf(textRetry, t.requester.Display())}}
+	return []speak.Item{{Said: fmt.Sprintf(textRetry, t.Requester.Display())}}
 }
 
 // answerText is the answer of a turn as people read it.
-func (s *state) answerText(t *turn) *chat.Text {
-	out := &chat.Text{Markdown: t.draft().shown()}
-	if t.tries == 0 {
+func answerText(s *thread.Thread, t *thread.Turn) *chat.Text {
+	out := &chat.Text{Markdown: shownAnswer(t.Draft())}
+	if t.Tries == 0 {
 		return out
 	}
-	head := fmt.Sprintf("**Try %d**", t.tries+1)
-	if t.origin() != nil {
-		head += " · " + t.ran(code)
+	head := fmt.Sprintf("**Try %d**", t.Tries+1)
+	if t.Origin() != nil {
+		head += " · " + ranText(t, code)
 	}
 	out.Markdown = head + "\n\n" + out.Markdown
-	if t.replyTo() == t.to {
-		out.Waits = &chat.Waiter{By: t.requester, Since: t.at}
+	if t.ReplyTo() == t.To {
+		out.Waits = &chat.Waiter{By: t.Requester, Since: t.At}
 	}
-	if first := s.turn(t.again); first != nil && !s.posted[first.answerName()].IsZero() {
-		out.Earlier = &chat.Earlier{Ref: s.posted[first.answerName()], Try: t.tries, Markdown: first.draft().shown()}
+	if first := s.Turn(t.Again); first != nil && !s.Posts.Refs[first.AnswerName()].IsZero() {
+		out.Earlier = &chat.Earlier{Ref: s.Posts.Refs[first.AnswerName()], Try: t.Tries, Markdown: shownAnswer(first.Draft())}
 	}
 	return out
-}
-
-// spoke says whether somebody's message is in the turn, or in a try before it.
-func (t *turn) spoke(who chat.UserID) bool {
-	return slices.ContainsFunc(t.msgs, func(m *message) bool { return m.From.ID == who }) ||
-		slices.ContainsFunc(t.voices, func(u chat.User) bool { return u.ID == who })
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nod/agent/speak"
+	"nod/agent/thread"
 	"nod/chat"
 	"nod/llm/args"
 	"nod/memory"
@@ -18,55 +19,51 @@ import (
 // where it stands on the platform, zero while it does not.
 func (a *Agent) StepsPost(log *Log) (p chat.Post, posted chat.MessageRef, look, ok bool) {
 	s := log.state
-	t := s.open
-	if t == nil || !t.acts() {
+	t := s.Open
+	if t == nil || !t.Acts() {
 		return chat.Post{}, chat.MessageRef{}, false, false
 	}
-	steps := s.steps(t, a.Prices)
-	name := t.stepsName()
-	return chat.Post{Key: name, ReplyTo: t.replyTo(), Steps: &steps}, s.posted[name], t.id < log.claim.Since, !s.has(name) || !s.posted[name].IsZero()
+	steps := viewSteps(s, t, a.Prices)
+	name := t.StepsName()
+	return chat.Post{Key: name, ReplyTo: t.ReplyTo(), Steps: &steps}, s.Posts.Refs[name], t.ID < log.claim.Since, !s.Has(name) || !s.Posts.Refs[name].IsZero()
 }
 
-func (t *turn) acts() bool {
-	return slices.ContainsFunc(t.steps, func(st *step) bool { return len(st.calls) > 0 && !st.refused() || st.Phase != "" && st.by == nil })
-}
-
-// steps is the view of a turn.
-func (s *state) steps(t *turn, prices *Prices) chat.Steps {
-	v := chat.Steps{Turn: t.name, Version: s.last, Done: t.ended}
-	for _, st := range t.steps {
+// viewSteps is the view of a turn.
+func viewSteps(s *thread.Thread, t *thread.Turn, prices *Prices) chat.Steps {
+	v := chat.Steps{Turn: t.Name, Version: s.Last, Done: t.Ended}
+	for _, st := range t.Steps {
 		v.Tokens.Prompt += st.Usage.Prompt
 		v.Tokens.Cached += st.Usage.Cached
 		v.Tokens.Completion += st.Usage.Completion
 		v.Cost += prices.Cost(st.Usage)
 		v.Took += st.Took
-		thought := t.thought(st)
-		if len(st.calls) == 0 && thought == "" {
+		thought := shownThought(t, st)
+		if len(st.Calls) == 0 && thought == "" {
 			continue
 		}
 		item := chat.Step{Thought: thought}
-		for _, c := range st.calls {
-			one := c.view()
-			one.Inquirer = s.inquirer(c)
+		for _, c := range st.Calls {
+			one := viewCall(c)
+			one.Inquirer = s.Inquirer(c)
 			item.Calls = append(item.Calls, one)
-			if c.result != nil {
-				v.Took += c.result.Took
+			if c.Result != nil {
+				v.Took += c.Result.Took
 			}
 		}
 		v.Items = append(v.Items, item)
 	}
-	v.Status = s.status(t)
+	v.Status = viewStatus(s, t)
 	return v
 }
 
-func (c *call) view() chat.ToolCall {
+func viewCall(c *thread.Call) chat.ToolCall {
 	v := chat.ToolCall{ID: c.ID, Tool: c.Tool, Args: c.Args, State: chat.CallPlanned}
 	switch {
-	case c.result != nil:
-		v.State, v.Observation, v.Took = c.result.State, c.result.Text, c.result.Took
-	case c.pending():
+	case c.Result != nil:
+		v.State, v.Observation, v.Took = c.Result.State, c.Result.Text, c.Result.Took
+	case c.Pending():
 		v.State = chat.CallAsking
-	case c.turnedDown():
+	case c.TurnedDown():
 		v.State = chat.CallDenied
 	default:
 		v.State = chat.CallRunning
@@ -74,28 +71,28 @@ func (c *call) view() chat.ToolCall {
 	return v
 }
 
-// status is the current step in a few words.
-func (s *state) status(t *turn) string {
+// viewStatus is the current step in a few words.
+func viewStatus(s *thread.Thread, t *thread.Turn) string {
 	switch {
-	case t.stopped != nil:
+	case t.Stopped != nil:
 		return "Stopped"
-	case t.failed != nil:
+	case t.Failed != nil:
 		return "Failed"
-	case t.answered(s):
+	case t.Answered(s):
 		return "Done"
 	}
-	last := t.lastStep()
+	last := t.LastStep()
 	if last == nil {
-		return s.thinking(t)
+		return thinkingStatus(s, t)
 	}
 	var running, asking, now []string
-	for _, c := range last.calls {
+	for _, c := range last.Calls {
 		switch {
-		case c.result != nil, c.turnedDown():
-		case c.pending():
+		case c.Result != nil, c.TurnedDown():
+		case c.Pending():
 			asking = append(asking, c.Tool)
-		case s.inquirer(c) != "":
-			now = append(now, "Waiting for an answer to "+s.inquirer(c))
+		case s.Inquirer(c) != "":
+			now = append(now, "Waiting for an answer to "+s.Inquirer(c))
 		default:
 			running = append(running, c.Tool)
 		}
@@ -107,7 +104,7 @@ func (s *state) status(t *turn) string {
 		now = append(now, "Waiting for approval of "+strings.Join(asking, ", "))
 	}
 	if len(now) == 0 {
-		return s.thinking(t)
+		return thinkingStatus(s, t)
 	}
 	return strings.Join(now, " · ")
 }
@@ -121,92 +118,87 @@ func exclude(v *chat.Approval, who ...chat.UserID) {
 	}
 }
 
-// approval is the view of a call's approval.
-func (s *state) approval(c *call) chat.Approval {
-	r := c.asked.Rules
+// viewApproval is the view of a call's approval.
+func viewApproval(s *thread.Thread, c *thread.Call) chat.Approval {
+	r := c.Asked.Rules
 	v := chat.Approval{
-		Call: c.ID, Tool: c.Tool, Args: c.shown(), Digest: c.asked.Digest,
-		Requester: c.asked.Requester, Approvers: c.mayNow(), Quorum: r.Quorum,
-		Approve: r.Approve, Deny: r.Deny, Deadline: c.deadline(), Why: c.asked.Why, Marks: c.asked.Marks,
+		Call: c.ID, Tool: c.Tool, Args: c.Shown(), Digest: c.Asked.Digest,
+		Requester: c.Asked.Requester, Approvers: c.MayNow(), Quorum: r.Quorum,
+		Approve: r.Approve, Deny: r.Deny, Deadline: c.Deadline(), Why: c.Asked.Why, Marks: c.Asked.Marks,
 	}
 	v.Quiet = r.Quiet
-	if c.escalated.seq > 0 {
+	if c.Clocks.Escalated.Seq > 0 {
 		v.Unheeded = r.Escalate.After
 	}
 	if r.ExcludeRequester {
-		for _, m := range c.turn.msgs {
+		for _, m := range c.Turn.Msgs {
 			exclude(&v, m.From.ID)
 		}
-		for _, u := range c.turn.voices {
+		for _, u := range c.Turn.Voices {
 			exclude(&v, u.ID)
 		}
-		exclude(&v, c.asked.Shown...)
+		exclude(&v, c.Asked.Shown...)
 	}
-	if v.Editors = c.editors(); len(v.Editors) > 0 {
-		v.Was = string(args.Canonical(json.RawMessage(c.wrote())))
+	if v.Editors = c.Editors(); len(v.Editors) > 0 {
+		v.Was = string(args.Canonical(json.RawMessage(c.Wrote())))
 		if r.ExcludeRequester {
 			for _, u := range v.Editors {
 				exclude(&v, u.ID)
 			}
 		}
 	}
-	v.Number = c.asked.Number
-	if c.decided != nil {
-		v.Outcome, v.By = c.decided.Outcome, c.decided.By
-		if c.decided.Reason != "" {
-			v.Why = c.decided.Reason
+	v.Number = c.Asked.Number
+	if c.Decided != nil {
+		v.Outcome, v.By = c.Decided.Outcome, c.Decided.By
+		if c.Decided.Reason != "" {
+			v.Why = c.Decided.Reason
 		}
-		if r := c.reason(); r != nil {
+		if r := c.Reason(); r != nil {
 			v.Reason = r.Text
 		}
 	}
-	v.Headline, v.Preview = c.headline(), c.previewView()
+	v.Headline, v.Preview = headline(c), viewPreview(c)
 	return v
 }
 
-// shown is what people approve: the arguments in the one form in which none is
-// written otherwise than it must be. An escape that stands there is a character
-// of the value.
-func (c *call) shown() string { return string(args.Canonical(json.RawMessage(c.Args))) }
-
 // headline is the first line of a card.
-func (c *call) headline() string {
-	if c.decided == nil {
-		return fmt.Sprintf("Approval %d: %s", c.asked.Number, c.Tool)
+func headline(c *thread.Call) string {
+	if c.Decided == nil {
+		return fmt.Sprintf("Approval %d: %s", c.Asked.Number, c.Tool)
 	}
-	text := string(c.decided.Outcome)
-	if c.lax {
-		if by := chat.Names(c.decided.By); by != "" {
+	text := string(c.Decided.Outcome)
+	if c.Ask.Lax {
+		if by := chat.Names(c.Decided.By); by != "" {
 			text += " by " + by
 		}
-		return fmt.Sprintf("%s · the rules became stricter, asked again as approval %d", text, c.redone)
+		return fmt.Sprintf("%s · the rules became stricter, asked again as approval %d", text, c.Ask.Redone)
 	}
-	if c.decided.Outcome != chat.Approved && c.decided.Outcome != chat.Denied {
+	if c.Decided.Outcome != chat.Approved && c.Decided.Outcome != chat.Denied {
 		return text
 	}
-	if len(c.decided.By) > 0 {
-		text += " by " + chat.Names(c.decided.By)
+	if len(c.Decided.By) > 0 {
+		text += " by " + chat.Names(c.Decided.By)
 	}
-	if c.outdated {
-		return fmt.Sprintf("%s · the preview changed, asked again as approval %d", text, c.redone)
+	if c.Preview.Outdated {
+		return fmt.Sprintf("%s · the preview changed, asked again as approval %d", text, c.Ask.Redone)
 	}
-	if c.redone > 0 {
-		return fmt.Sprintf("%s · not begun for %s, asked again as approval %d", text, long(c.asked.Rules.RunWithin), c.redone)
+	if c.Ask.Redone > 0 {
+		return fmt.Sprintf("%s · not begun for %s, asked again as approval %d", text, long(c.Asked.Rules.RunWithin), c.Ask.Redone)
 	}
-	if c.decided.Outcome == chat.Approved {
-		return text + " · " + c.fate()
+	if c.Decided.Outcome == chat.Approved {
+		return text + " · " + fate(c)
 	}
-	if r := c.reason(); r != nil && r.Text != "" {
+	if r := c.Reason(); r != nil && r.Text != "" {
 		text += ": " + r.Text
 	}
 	return text
 }
 
 // fate is what came of an approved call, in a few words.
-func (c *call) fate() string {
-	r := c.result
-	if c.late != nil {
-		r = c.late
+func fate(c *thread.Call) string {
+	r := c.Result
+	if c.Run.Late != nil {
+		r = c.Run.Late
 	}
 	switch {
 	case r == nil:
@@ -245,11 +237,11 @@ func seconds(d time.Duration) string {
 // StepsOf gives the steps of a turn, named as in [chat.Steps]; of the newest
 // turn that used tools when it is "".
 func StepsOf(entries []memory.Entry, turn string) (chat.Steps, bool) {
-	s := fold(entries)
-	for _, t := range slices.Backward(s.turns) {
-		if turn == t.name || turn == "" && t.acts() {
-			v := s.steps(t, nil)
-			s.offerAgain(v.Items)
+	s := thread.Read(entries)
+	for _, t := range slices.Backward(s.Turns) {
+		if turn == t.Name || turn == "" && t.Acts() {
+			v := viewSteps(s, t, nil)
+			offerAgain(s, v.Items)
 			return v, true
 		}
 	}
@@ -260,7 +252,7 @@ func StepsOf(entries []memory.Entry, turn string) (chat.Steps, bool) {
 // and was read by nobody yet. It can be asked again and again while the log grows,
 // and costs what is new.
 func (l *Log) Standing(inbox ...memory.Entry) chat.Standing {
-	return stand(l.state.standing(), inbox, l.state.own)
+	return stand(viewStanding(l.state), inbox, l.state.Own)
 }
 
 // StillStanding is the standing of a log to which nothing was added, with what lies in
@@ -282,7 +274,7 @@ func stand(st chat.Standing, inbox []memory.Entry, own func(chat.MessageRef) boo
 		case memory.Message:
 			hear(&st, b.Message)
 		case memory.Reaction:
-			st.Muted = st.Muted || mutes(b) && own(b.On)
+			st.Muted = st.Muted || thread.Mutes(b) && own(b.On)
 		}
 	}
 	return st
@@ -294,21 +286,21 @@ func hear(st *chat.Standing, m chat.Message) {
 	if m.Sent.After(st.Last) {
 		st.Last = m.Sent
 	}
-	st.First = earlier(st.First, m.Sent)
+	st.First = thread.Earlier(st.First, m.Sent)
 	if m.Aside {
 		return
 	}
 	st.Running = true
 	st.Callers = append(st.Callers, m.From.ID)
-	if word, _, ok := parseCommand(m.Text); ok && (word == "mute" || word == "unmute") {
+	if word, _, ok := thread.ParseCommand(m.Text); ok && (word == "mute" || word == "unmute") {
 		st.Muted = word == "mute"
 	}
 }
 
-func (s *state) standing() chat.Standing {
+func viewStanding(s *thread.Thread) chat.Standing {
 	return chat.Standing{
-		Known: len(s.people) > 0 || len(s.turns) > 0 || s.trim.Before > 0, Running: s.open != nil || len(s.waiting) > 0,
-		Horizon: s.horizon, First: s.first, Last: s.heard, Callers: slices.Clone(s.callers), Muted: s.muted,
+		Known: len(s.Folk.People) > 0 || len(s.Turns) > 0 || s.Trim.Before > 0, Running: s.Open != nil || len(s.Inbox.Waiting) > 0,
+		Horizon: s.Span.Horizon, First: s.Span.First, Last: s.Span.Last, Callers: slices.Clone(s.Folk.Callers), Muted: s.Folk.Muted,
 	}
 }
 
@@ -322,9 +314,9 @@ type AskState struct {
 // Asks tells of the calls in a log that were asked for.
 func Asks(entries []memory.Entry) map[string]AskState {
 	out := map[string]AskState{}
-	for id, c := range fold(entries).calls {
-		if c.asked != nil {
-			out[id] = AskState{c.asked.Again, c.pending()}
+	for id, c := range thread.Read(entries).Calls {
+		if c.Asked != nil {
+			out[id] = AskState{c.Asked.Again, c.Pending()}
 		}
 	}
 	return out
@@ -333,18 +325,18 @@ func Asks(entries []memory.Entry) map[string]AskState {
 // Pending says what counts so far on the approval of a call, on its card in the
 // thread and on those in other places.
 func Pending(entries []memory.Entry, id string) []chat.Pending {
-	c := fold(entries).calls[id]
-	if c == nil || c.asked == nil {
+	c := thread.Read(entries).Calls[id]
+	if c == nil || c.Asked == nil {
 		return []chat.Pending{{}}
 	}
-	p := chat.Pending{Approve: c.asked.Rules.Approve, Deny: c.asked.Rules.Deny, Votes: len(c.votes), Call: id, Ref: c.ref}
-	out := append([]chat.Pending{p}, c.elsewhere(p)...)
+	p := chat.Pending{Approve: c.Asked.Rules.Approve, Deny: c.Asked.Rules.Deny, Votes: len(c.Votes.Given), Call: id, Ref: c.Card.Ref}
+	out := append([]chat.Pending{p}, pendingElsewhere(c, p)...)
 	for i := range out {
 		out[i].More = i < len(out)-1
 	}
-	for _, v := range c.standing() {
+	for _, v := range c.Standing() {
 		for i := range out {
-			if k := c.votedOn[v.Reaction]; k == out[i].Ref || i == 0 && c.copyOn(k) == nil {
+			if k := c.Votes.On[v.Reaction]; k == out[i].Ref || i == 0 && c.CopyOn(k) == nil {
 				out[i].Approved = append(out[i].Approved, chat.Reaction{On: out[i].Ref, By: v.By, Emoji: v.Emoji})
 				break
 			}
@@ -355,60 +347,60 @@ func Pending(entries []memory.Entry, id string) []chat.Pending {
 
 // History lists what a thread has shown so far, for a screen that starts
 // empty: what people wrote, the answers, the folded steps, the approvals.
-func History(entries []memory.Entry) []chat.Line { return fold(entries).history() }
+func History(entries []memory.Entry) []chat.Line { return viewHistory(thread.Read(entries)) }
 
 // History is [History] of a log that is read already.
-func (l *Log) History() []chat.Line { return l.state.history() }
+func (l *Log) History() []chat.Line { return viewHistory(l.state) }
 
-func (s *state) history() []chat.Line {
+func viewHistory(s *thread.Thread) []chat.Line {
 	var out []chat.Line
-	for _, t := range s.turns {
-		out = append(out, s.lines(t)...)
+	for _, t := range s.Turns {
+		out = append(out, viewLines(s, t)...)
 	}
-	for _, m := range s.waiting {
-		if m.form != nil {
+	for _, m := range s.Inbox.Waiting {
+		if m.Form != nil {
 			continue
 		}
-		out = append(out, chat.Line{At: m.at, Message: &m.Message, Ref: m.Ref})
+		out = append(out, chat.Line{At: m.At, Message: &m.Message, Ref: m.Ref})
 	}
 	return out
 }
 
-func (s *state) lines(t *turn) []chat.Line {
+func viewLines(s *thread.Thread, t *thread.Turn) []chat.Line {
 	var out []chat.Line
-	for _, m := range t.live() {
-		if m.form == nil {
-			out = append(out, chat.Line{At: m.at, Message: &m.Message, Ref: m.Ref})
+	for _, m := range t.Live() {
+		if m.Form == nil {
+			out = append(out, chat.Line{At: m.At, Message: &m.Message, Ref: m.Ref})
 		}
 	}
-	if t.acts() {
-		steps := s.steps(t, nil)
-		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: t.stepsName(), Steps: &steps}, Ref: s.posted[t.stepsName()]})
+	if t.Acts() {
+		steps := viewSteps(s, t, nil)
+		out = append(out, chat.Line{At: t.At, Post: &chat.Post{Key: t.StepsName(), Steps: &steps}, Ref: s.Posts.Refs[t.StepsName()]})
 	}
-	for _, st := range t.steps {
-		for _, c := range st.calls {
-			if c.asked != nil && !c.ref.IsZero() {
-				card := s.card(c)
-				out = append(out, chat.Line{At: c.askedAt, Post: &card, Ref: c.ref})
-				for _, k := range c.copies {
+	for _, st := range t.Steps {
+		for _, c := range st.Calls {
+			if c.Asked != nil && !c.Card.Ref.IsZero() {
+				card := viewCard(s, c)
+				out = append(out, chat.Line{At: c.Ask.At, Post: &card, Ref: c.Card.Ref})
+				for _, k := range c.Copies.Cards {
 					card := card
-					card.Approval = s.viewElsewhere(c, k.place)
-					out = append(out, chat.Line{At: c.askedAt, Post: &card, Ref: k.ref, Elsewhere: k.at})
+					card.Approval = viewElsewhere(s, c, k.Place)
+					out = append(out, chat.Line{At: c.Ask.At, Post: &card, Ref: k.Ref, Elsewhere: k.At})
 				}
 			}
 		}
 	}
-	files, keys := s.shareable(t)
+	files, keys := shareable(s, t)
 	for i, key := range keys {
-		if ref, ok := s.posted[key]; ok {
-			out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: key, File: &files[i]}, Ref: ref})
+		if ref, ok := s.Posts.Refs[key]; ok {
+			out = append(out, chat.Line{At: t.At, Post: &chat.Post{Key: key, File: &files[i]}, Ref: ref})
 		}
 	}
-	if ref, ok := s.posted[t.reportName()]; ok {
-		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: t.reportName(), Text: &chat.Text{Markdown: t.steps[0].calls[0].report(), Notice: true}}, Ref: ref})
+	if ref, ok := s.Posts.Refs[t.ReportName()]; ok {
+		out = append(out, chat.Line{At: t.At, Post: &chat.Post{Key: t.ReportName(), Text: &chat.Text{Markdown: report(t.Steps[0].Calls[0]), Notice: true}}, Ref: ref})
 	}
-	if ref, ok := s.posted[t.answerName()]; ok {
-		out = append(out, chat.Line{At: t.at, Post: &chat.Post{Key: t.answerName(), Text: s.answerText(t)}, Ref: ref})
+	if ref, ok := s.Posts.Refs[t.AnswerName()]; ok {
+		out = append(out, chat.Line{At: t.At, Post: &chat.Post{Key: t.AnswerName(), Text: answerText(s, t)}, Ref: ref})
 	}
 	return out
 }

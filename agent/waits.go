@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"nod/agent/thread"
 	"nod/chat"
 	"nod/memory"
 )
@@ -13,25 +14,25 @@ import (
 // Waits gives the approval of a call, if it waits for this person: they may
 // approve it now, by the same judge as a vote, and have not yet.
 func (l *Log) Waits(call string, who chat.User, at time.Time, member Member) (chat.Waits, bool) {
-	c := l.state.calls[call]
-	if c == nil || c.asked == nil || c.ref.IsZero() {
+	c := l.state.Calls[call]
+	if c == nil || c.Asked == nil || c.Card.Ref.IsZero() {
 		return chat.Waits{}, false
 	}
-	did := slices.ContainsFunc(c.standing(), func(v memory.Vote) bool { return v.By.ID == who.ID })
-	now := memory.Vote{Reaction: l.state.last, By: who, Verdict: memory.Approve}
-	if did || l.state.ignore(c, now, chat.Reaction{On: c.ref}, at, member) != "" {
+	did := slices.ContainsFunc(c.Standing(), func(v memory.Vote) bool { return v.By.ID == who.ID })
+	now := memory.Vote{Reaction: l.state.Last, By: who, Verdict: memory.Approve}
+	if did || whyIgnored(l.state, c, now, chat.Reaction{On: c.Card.Ref}, at, member) != "" {
 		return chat.Waits{}, false
 	}
-	return chat.Waits{Ref: c.ref, Number: c.asked.Number, Tool: c.Tool, Requester: c.asked.Requester, Deadline: c.deadline()}, true
+	return chat.Waits{Ref: c.Card.Ref, Number: c.Asked.Number, Tool: c.Tool, Requester: c.Asked.Requester, Deadline: c.Deadline()}, true
 }
 
 // list answers the word `waiting`. What it says depends on other threads, so the
 // post is told by what it answers: looked for after a crash it may show something
 // else than would be said now.
-func (d *decision) list(c *command) List {
-	p := d.notice(c.notice(), c.Ref, c.Ref.String(), c.seq)
+func (d *decision) list(c *thread.Command) List {
+	p := d.notice(c.Notice(), c.Ref, c.Ref.String(), c.Seq)
 	p.Post.Text.Markdown = ""
-	return List{Who: c.From, At: c.at, Post: p}
+	return List{Who: c.From, At: c.At, Post: p}
 }
 
 // Listed is what a person is told of the approvals that wait for them, when others

@@ -26,25 +26,25 @@ type Asking struct {
 // message that the model is shown for the first time is a turn already.
 func (l *Log) Watched() (w Watched, ok bool) {
 	s := l.state
-	t := s.open
+	t := s.Open
 	switch {
-	case t == nil && len(s.waiting) == 0:
+	case t == nil && len(s.Inbox.Waiting) == 0:
 		return Watched{}, false
 	case t == nil:
-		m := s.waiting[0]
-		return Watched{Requester: m.From, Since: m.at, Status: "Thinking"}, true
+		m := s.Inbox.Waiting[0]
+		return Watched{Requester: m.From, Since: m.At, Status: "Thinking"}, true
 	}
-	w = Watched{Requester: t.requester, Since: t.at, Status: s.status(t), Calls: len(t.steps)}
-	if msgs := t.live(); len(msgs) > 0 {
-		w.Since = msgs[0].at
+	w = Watched{Requester: t.Requester, Since: t.At, Status: viewStatus(s, t), Calls: len(t.Steps)}
+	if msgs := t.Live(); len(msgs) > 0 {
+		w.Since = msgs[0].At
 	}
-	for _, st := range t.steps {
-		for _, c := range st.calls {
-			if !c.pending() {
+	for _, st := range t.Steps {
+		for _, c := range st.Calls {
+			if !c.Pending() {
 				continue
 			}
-			a := Asking{Approval: s.approval(c), At: c.askedAt}
-			for _, v := range c.standing() {
+			a := Asking{Approval: viewApproval(s, c), At: c.Ask.At}
+			for _, v := range c.Standing() {
 				a.Approved = append(a.Approved, v.By)
 			}
 			w.Asks = append(w.Asks, a)
@@ -60,8 +60,8 @@ func (a *Agent) Prompt(log *Log) (c Call, ok bool) {
 		return c, true
 	}
 	var next phase
-	if t := log.state.open; t != nil {
-		next = t.phase()
+	if t := log.state.Open; t != nil {
+		next = nextPhase(t)
 	}
 	return a.Anew(log, next.kind, next.branch)
 }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"nod/agent/speak"
+	"nod/agent/thread"
 	"nod/chat"
 	"nod/chat/vocabulary"
 	"nod/memory"
@@ -68,29 +68,9 @@ func textNoAnswer(calls int) string {
 	return fmt.Sprintf("I could not come to an answer within %d model calls. Ask again, perhaps in smaller parts.", calls)
 }
 
-// parseCommand reads a text that is only a word of the table.
-func parseCommand(text string) (name, arg string, ok bool) {
-	name, arg, ok = vocabulary.Parse(text)
-	if name == "allow" {
-		_, _, ok = parseAllow(arg)
-	}
-	return name, arg, ok
-}
-
-// mostCommand is the longest that a vote by word can be, in bytes.
-const mostCommand = 300
-
-// firstWord is the first word of a text that begins with one.
-func firstWord(text string) string {
-	if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 {
-		return text[:i]
-	}
-	return text
-}
-
 // reply is the answer to a command that only asks for words.
-func (d *decision) reply(c *command) string {
-	switch c.word {
+func (d *decision) reply(c *thread.Command) string {
+	switch c.Word {
 	case "stop":
 		return textIdle
 	case "edit":
@@ -106,27 +86,27 @@ func (d *decision) reply(c *command) string {
 	case "steps":
 		return d.lastSteps()
 	case "recap":
-		return "Earlier here: " + d.s.trim.Recap
+		return "Earlier here: " + d.s.Trim.Recap
 	case "grants":
 		return d.grantList()
 	case "allow":
 		return d.allowedReply(c)
 	case "revoke":
-		return d.revokedReply(c.arg)
+		return d.revokedReply(c.Arg)
 	case "artifacts":
 		return d.artifactList()
 	case "no room":
 		return noRoom(c.Files)
 	case "drop":
-		return d.dropped(c.arg)
+		return d.dropped(c.Arg)
 	case "tools off", "tools on":
-		return d.switched(c.word, c.arg)
+		return d.switched(c.Word, c.Arg)
 	}
 	return d.help(c)
 }
 
 // help says what it can do in a thread of a platform, for whoever asks.
-func (d *decision) help(c *command) string {
+func (d *decision) help(c *thread.Command) string {
 	var b strings.Builder
 	b.WriteString("I answer questions and use tools; you see each step, and a risky call waits for an approval by reaction.\n\n")
 	if d.a.Calling != nil {
@@ -142,7 +122,7 @@ func (d *decision) help(c *command) string {
 	}
 	b.WriteString("\n")
 	mine := slices.DeleteFunc(slices.Clone(d.a.Tools), func(t Tool) bool {
-		return t.Reads && len(d.s.held()) == 0 || !t.isFor(c.From.ID, c.is.In)
+		return t.Reads && len(d.s.Held()) == 0 || !t.isFor(c.From.ID, c.Is.In)
 	})
 	if len(mine) == 0 {
 		b.WriteString("I have no tools here.")
@@ -166,7 +146,7 @@ func firstSentence(text string) string {
 
 func (d *decision) toolNote(t Tool) string {
 	switch {
-	case d.s.isOff(t.Name):
+	case d.s.IsOff(t.Name):
 		return " (switched off in this thread)"
 	case t.Risk == Auto:
 		return ""
@@ -178,15 +158,15 @@ func (d *decision) toolNote(t Tool) string {
 
 // memory says what the model sees right now.
 func (d *decision) memory() string {
-	if d.s.open == nil {
+	if d.s.Open == nil {
 		// What the prompt of a next message would hold.
 		next := *d.s
-		next.open = &turn{at: next.now}
-		next.turns = append(slices.Clip(next.turns), next.open)
+		next.Open = &thread.Turn{At: next.Now}
+		next.Turns = append(slices.Clip(next.Turns), next.Open)
 		d.s = &next
 	}
 	p := d.preamble()
-	p.Turns, p.Left = d.exchanges(d.s.trim), d.s.left(d.s.trim)
+	p.Turns, p.Left = d.exchanges(d.s.Trim), leftText(d.s, d.s.Trim)
 	whole := d.shape(p)
 	turns := len(p.Turns) - 1
 	var b strings.Builder
@@ -194,32 +174,32 @@ func (d *decision) memory() string {
 	if p.Left != "" {
 		b.WriteString("; older ones are left out")
 	}
-	used := whole.size(d.s.trim)
+	used := whole.size(d.s.Trim)
 	if d.a.Budget > 0 {
 		fmt.Fprintf(&b, ". That is %d of %d tokens (%d of them for instructions and tools).", used, d.a.Budget, whole.fixed)
 	} else {
 		fmt.Fprintf(&b, ". That is %d tokens (%d of them for instructions and tools).", used, whole.fixed)
 	}
-	b.WriteString(d.s.remembered() + d.sinceWords())
+	b.WriteString(rememberedText(d.s) + d.sinceWords())
 	return b.String()
 }
 
-// remembered says what stands for older turns, and what there is to read.
-func (s *state) remembered() string {
+// rememberedText says what stands for older turns, and what there is to read.
+func rememberedText(s *thread.Thread) string {
 	var b strings.Builder
-	if s.trim.Summary != "" {
-		b.WriteString("\n\n**Summary of what is left out**\n\n" + s.trim.Summary)
+	if s.Trim.Summary != "" {
+		b.WriteString("\n\n**Summary of what is left out**\n\n" + s.Trim.Summary)
 	}
 	switch {
-	case s.trim.Recap != "" && s.recalled:
-		b.WriteString("\n\n**Brought back**\n\n" + s.trim.Recap)
-	case s.trim.Recap != "":
-		b.WriteString("\n\n**Earlier here** (set aside after a long silence; `recap` brings it back)\n\n" + s.trim.Recap)
+	case s.Trim.Recap != "" && s.Recalled:
+		b.WriteString("\n\n**Brought back**\n\n" + s.Trim.Recap)
+	case s.Trim.Recap != "":
+		b.WriteString("\n\n**Earlier here** (set aside after a long silence; `recap` brings it back)\n\n" + s.Trim.Recap)
 	}
-	if files := s.held(); len(files) > 0 {
+	if files := s.Held(); len(files) > 0 {
 		b.WriteString("\n\n**Artifacts** " + strings.Join(fileNames(files), ", "))
 	}
-	if off := s.offList(); len(off) > 0 {
+	if off := s.OffList(); len(off) > 0 {
 		b.WriteString("\n\n**Tools switched off here** " + strings.Join(off, ", "))
 	}
 	return b.String()
@@ -234,9 +214,9 @@ func plural(n int, word string) string {
 
 // lastSteps writes out the last turn that used tools.
 func (d *decision) lastSteps() string {
-	for i := len(d.s.turns) - 1; i >= 0; i-- {
-		if t := d.s.turns[i]; t.acts() {
-			return writeSteps(d.s.steps(t, d.a.Prices))
+	for i := len(d.s.Turns) - 1; i >= 0; i-- {
+		if t := d.s.Turns[i]; t.Acts() {
+			return writeSteps(viewSteps(d.s, t, d.a.Prices))
 		}
 	}
 	return "No tool was used here yet."

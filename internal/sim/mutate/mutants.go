@@ -55,40 +55,40 @@ var conditions = []mutant{
 
 	// Approvals.
 	{"tally: one denial decides", approve, "if v.Verdict == memory.Deny {\n			return chat.Denied", "if false {\n			return chat.Denied", ""},
-	{"tally: quorum", approve, "len(by) >= max(1, c.asked.Rules.Quorum)", "len(by) >= 1", ""},
-	{"tally: approvals at all", approve, "len(by) >= max(1, c.asked.Rules.Quorum)", "len(by) >= 0", ""},
-	{"tally: different people", approve, "if !known && !c.excludes(v.By.ID) {", "if (!known || true) && !c.excludes(v.By.ID) {", ""},
-	{"tally: whoever wrote into the turn since", approve, "if !known && !c.excludes(v.By.ID) {", "if !known {", ""},
-	{"tally: approvals that were taken back", approve, "out = slices.DeleteFunc(out, same)", "_ = same", ""},
+	{"tally: quorum", approve, "len(by) >= max(1, c.Asked.Rules.Quorum)", "len(by) >= 1", ""},
+	{"tally: approvals at all", approve, "len(by) >= max(1, c.Asked.Rules.Quorum)", "len(by) >= 0", ""},
+	{"tally: different people", approve, "if !known && !excludes(c, v.By.ID) {", "if (!known || true) && !excludes(c, v.By.ID) {", ""},
+	{"tally: whoever wrote into the turn since", approve, "if !known && !excludes(c, v.By.ID) {", "if !known {", ""},
+	{"tally: approvals that were taken back", "agent/thread/calls.go", "out = slices.DeleteFunc(out, same)", "_ = same", ""},
 	{"tally: votes that do not count", approve, "v.Counts = v.Reason == \"\"", "v.Counts = true", ""},
-	{"tally: who may decide", approve, "	return c.ineligible(v, at, member)\n}\n\nfunc (c *call) notStanding", "	return \"\"\n}\n\nfunc (c *call) notStanding", ""},
+	{"tally: who may decide", approve, "	return ineligible(c, v, at, member)\n}\n\nfunc notStanding", "	return \"\"\n}\n\nfunc notStanding", ""},
 	{"tally: membership in a group", approve, "return member(rule)", "return true, nil", ""},
-	{"deadline: votes after it", approve, "case !at.Before(c.deadline()):\n		return", "case false:\n		return", ""},
-	{"deadline: approvals expire", approve, "if !d.s.now.Before(c.deadline()) {", "if false {", ""},
-	{"deadline: not before", approve, "if !d.s.now.Before(c.deadline()) {", "if true {", ""},
+	{"deadline: votes after it", approve, "case !at.Before(c.Deadline()):\n		return", "case false:\n		return", ""},
+	{"deadline: approvals expire", approve, "if !d.s.Now.Before(c.Deadline()) {", "if false {", ""},
+	{"deadline: not before", approve, "if !d.s.Now.Before(c.Deadline()) {", "if true {", ""},
 	{"deadline: the thread is woken for it", next, "func (d *decision) wakeAt() time.Time {", "func (d *decision) wakeAt() time.Time {\n	if true {\n		return time.Time{}\n	}", ""},
-	{"approval: the decision is looked at", calls, "	if c.turnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)", ""},
-	{"approval: it is waited for", approve, "return c.asked != nil && c.decided == nil && c.result == nil", "return false", ""},
+	{"approval: the decision is looked at", calls, "	if c.TurnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)", ""},
+	{"approval: it is waited for", "agent/thread/calls.go", "return c.Asked != nil && c.Decided == nil && c.Result == nil", "return false", ""},
 	{"approval: risk", calls, "		case risk == Ask:\n", "		case false && risk == Ask:\n", ""},
-	{"digest: what was asked for is what runs", calls, "if c.asked.Digest != d.bound(c) || c.asked.Tool != c.Tool {", "if false {", ""},
+	{"digest: what was asked for is what runs", calls, "if c.Asked.Digest != d.bound(c) || c.Asked.Tool != c.Tool {", "if false {", ""},
 
 	// Side effects.
 	{"effect: Started before it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		return err\n	}\n	if !fresh", "	d.pending = append(d.pending, act.Started)\n	if !fresh", ""},
 	{"effect: not again in the process that ran it", perform, "	if !fresh {", "	if false {", ""},
 	{"effect: stop between Started and the call", perform, "	if d.Agent.Interrupted(d.log) {\n		cancelled :=", "	if false {\n		cancelled :=", ""},
-	{"effect: what began is not begun again", calls, "	if c.started {\n		return d.lost(c)\n	}", "", ""},
+	{"effect: what began is not begun again", calls, "	if c.Started {\n		return d.lost(c)\n	}", "", ""},
 	{"effect: nobody ends it", work, "if k == acts {", "if false {", ""},
 	{"effect: its outcome goes by letter", work, "	if o.letter != nil {\n", "	if false {\n", ""},
 	{"effect: a letter is sent again", letters, "		if l.ending() || errors.Is(err, memory.ErrFenced) {", "		if true || errors.Is(err, memory.ErrFenced) {", ""},
 	{"effect: a drain waits for it", "agent/run/run.go", "	r.acting.Wait()\n", "", ""},
-	{"effect: unknown only after its time", calls, "return c.within + silence - min(quiet, c.within+silence), true", "return 0 * quiet, true", ""},
-	{"effect: unknown in the end", calls, "gone := c.by == \"\" || other && heard && left <= 0", "gone := other && heard && left < 0", ""},
+	{"effect: unknown only after its time", calls, "return c.Run.Within + silence - min(quiet, c.Run.Within+silence), true", "return 0 * quiet, true", ""},
+	{"effect: unknown in the end", calls, "gone := c.Run.By == \"\" || other && heard && left <= 0", "gone := other && heard && left < 0", ""},
 
 	// Turns. Whether a message that came meanwhile is answered in the same turn or in the
 	// next one is no guarantee: conversations hold that.
-	{"turn: an outcome that nobody waits for", step, "return !opens && t.id == c.Turn && len(t.steps)+1 == c.N && t.stopped == nil && t.failed == nil", "return !opens || true", ""},
+	{"turn: an outcome that nobody waits for", step, "return !opens && t.ID == c.Turn && len(t.Steps)+1 == c.N && t.Stopped == nil && t.Failed == nil", "return !opens || true", ""},
 	{"turn: the answer is the answer", work, "	if d.answers(act) {\n		return false, nil\n	}", "", ""},
-	{"turn: stop", stop, "return t.stopped == nil && t.failed == nil && !t.answered(s) && t.id < seq", "return false", ""},
+	{"turn: stop", stop, "return t.Stopped == nil && t.Failed == nil && !t.Answered(s) && t.ID < seq", "return false", ""},
 	{"turn: a panic is one failed action", "agent/run/run.go", "if p := recover(); p != nil {\n			r.Log", "if p := any(nil); p != nil {\n			r.Log", ""},
 	{"turn: what fails for good is said", post, "			if act.Refused != nil {", "			if false {", ""},
 	{"wait: what came while the store was away", driver, "		d.missedWake = true\n", "", ""},
@@ -114,7 +114,7 @@ var planted = []mutant{
 		"an event that was acknowledged is handled exactly once",
 	},
 	{
-		"planted: a turn ends twice", next, "	ended := []memory.Body{memory.Ended{Turn: t.id}}\n	if", "	ended := []memory.Body{memory.Ended{Turn: t.id}, memory.Ended{Turn: t.id}}\n	if",
+		"planted: a turn ends twice", next, "	ended := []memory.Body{memory.Ended{Turn: t.ID}}\n	if", "	ended := []memory.Body{memory.Ended{Turn: t.ID}, memory.Ended{Turn: t.ID}}\n	if",
 		"one turn at a time, in the order of the messages",
 	},
 	{
@@ -135,7 +135,7 @@ var planted = []mutant{
 		"only a person, its own timeout or its process ends a side effect",
 	},
 	{
-		"planted: unknown at once", calls, "return c.within + silence - min(quiet, c.within+silence), true", "return 0 * quiet, true",
+		"planted: unknown at once", calls, "return c.Run.Within + silence - min(quiet, c.Run.Within+silence), true", "return 0 * quiet, true",
 		"an outcome is called unknown only when it is",
 	},
 	{
@@ -155,7 +155,7 @@ var planted = []mutant{
 		"once the world is calm no steps are shown as running",
 	},
 	{
-		"planted: cards are never edited", calls, "		if key == \"\" || d.s.has(key) {", "		if true || key == \"\" || d.s.has(key) {",
+		"planted: cards are never edited", calls, "		if key == \"\" || d.s.Has(key) {", "		if true || key == \"\" || d.s.Has(key) {",
 		"once the world is calm no card asks any more",
 	},
 	{
@@ -163,15 +163,15 @@ var planted = []mutant{
 		"a process ends when it is told to",
 	},
 	{
-		"planted: a denial is no denial", calls, "	if c.turnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)",
+		"planted: a denial is no denial", calls, "	if c.TurnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)",
 		"nothing that needs an approval runs without one",
 	},
 	{
-		"planted: the digest is not looked at", calls, "if c.asked.Digest != d.bound(c) || c.asked.Tool != c.Tool {", "if false {",
+		"planted: the digest is not looked at", calls, "if c.Asked.Digest != d.bound(c) || c.Asked.Tool != c.Tool {", "if false {",
 		"what runs is what was shown",
 	},
 	{
-		"planted: what was taken back still counts", approve, "out = slices.DeleteFunc(out, same)", "_ = same",
+		"planted: what was taken back still counts", "agent/thread/calls.go", "out = slices.DeleteFunc(out, same)", "_ = same",
 		"votes decide as the rules say",
 	},
 	{
@@ -183,11 +183,11 @@ var planted = []mutant{
 		"names are never used twice",
 	},
 	{
-		"planted: the stop button does nothing", stop, "		if s.stoppable(h.seq) {\n			note(h.by", "		if false {\n			note(h.by",
+		"planted: the stop button does nothing", stop, "		if stoppable(s, h.Seq) {\n			note(h.By", "		if false {\n			note(h.By",
 		"stop ends a turn",
 	},
 	{
-		"planted: what cannot be shown is waited for", calls, "Look: d.before(last.seq), Refused: []memory.Body{hidden}}", "Look: d.before(last.seq), Refused: []memory.Body{hidden}[1:]}",
+		"planted: what cannot be shown is waited for", calls, "Look: d.before(last.Seq), Refused: []memory.Body{hidden}}", "Look: d.before(last.Seq), Refused: []memory.Body{hidden}[1:]}",
 		"what cannot be shown to anybody is denied at once",
 	},
 	{

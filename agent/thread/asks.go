@@ -1,0 +1,203 @@
+package thread
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// takeChanged takes what came of a change.
+func (s *Thread) takeChanged(b memory.Changed) {
+	s.Approvals.Proposals = slices.DeleteFunc(s.Approvals.Proposals, func(p Proposal) bool { return p.Seq == b.Request })
+	if s.Approvals.Answers == nil {
+		s.Approvals.Answers = map[uint64]memory.Changed{}
+	}
+	s.Approvals.Answers[b.Request] = b
+	c := s.Calls[b.Call]
+	if c == nil || c.Asked == nil || b.Refused != "" {
+		return
+	}
+	asked := *c.Asked
+	asked.Digest, asked.Marks = b.Digest, b.Marks
+	c.Asked, c.Votes.Given, c.Card.ShownIn, c.Card.Hidden = &asked, nil, 0, false
+	for _, k := range c.Copies.Cards {
+		k.shownIn = 0
+	}
+	c.Edits.Was, c.digest, c.bound = append(c.Edits.Was, c.Digest()), "", ""
+	c.Edits.Made = append(c.Edits.Made, b)
+	c.Args = b.Args
+	c.Preview.Bound = c.Preview.ByArgs[c.Digest()]
+}
+
+// Stale says whether the card does not show yet what would run now, or may not have
+// when a reaction was put on it: of one that was found after a pause on a card that was
+// redrawn nobody knows when that was, and the votes of before the change stand there still.
+func (c *Call) Stale(seq uint64, r chat.Reaction) bool {
+	stood, in := c.Card.In, c.Card.ShownIn
+	if k := c.CopyOn(r.On); k != nil {
+		stood, in = k.In, k.shownIn
+	}
+	return len(c.Edits.Made) > 0 && (in == 0 || seq < in || r.Found && stood < in)
+}
+
+// RedrawnName names the edit by which a card shows the latest change.
+func (c *Call) RedrawnName() string {
+	return fmt.Sprintf("change/%s/%d", c.ID, len(c.Edits.Made))
+}
+
+// takeRedrawn notes that a card shows a change, or that the platform did not take it.
+func (s *Thread) takeRedrawn(seq uint64, name string, unshown bool) {
+	rest, ok := strings.CutPrefix(name, "change/")
+	if !ok {
+		return
+	}
+	id, _, _ := strings.Cut(rest, "/")
+	switch c := s.Calls[id]; {
+	case c == nil:
+	case unshown:
+		c.Card.Hidden = c.Card.Hidden || c.RedrawnName() == name
+	default:
+		if c.RedrawnName() == name {
+			c.Card.ShownIn = seq
+		}
+		c.noteRedrawn(seq, name)
+	}
+}
+
+// An approval that nobody sees is a denial. So an approval that waits has clocks:
+// one reminds people once, one lets more people decide. A third one runs once it is
+// approved: whoever approved a call did not mean it to run days later, when the bot
+// was down meanwhile, and so it is asked for anew.
+//
+// Each clock strikes by an entry, and so once. Who may decide is a question of when
+// somebody voted and not of whether the clock had struck by then, so that nobody has
+// to wait for a process that is down.
+
+// Stroke is an entry by which a clock struck.
+type Stroke struct {
+	Seq uint64
+	At  time.Time
+}
+
+// takeStroke takes that a clock struck.
+func (s *Thread) takeStroke(e memory.Entry) {
+	switch b := e.Body.(type) {
+	case memory.Notified:
+		s.takeNotified(e, b)
+	case memory.Reminded:
+		if c := s.Calls[b.Call]; c != nil {
+			c.Clocks.Reminded = Stroke{e.Seq, e.At}
+		}
+	case memory.Escalated:
+		if c := s.Calls[b.Call]; c != nil {
+			c.Clocks.Escalated = Stroke{e.Seq, e.At}
+		}
+	}
+}
+
+// takeAsked opens an approval, or opens it again.
+func (s *Thread) takeAsked(e memory.Entry, b memory.Asked) {
+	s.Approvals.Asks = max(s.Approvals.Asks+1, b.Number)
+	c := s.Calls[b.Call]
+	switch {
+	case c == nil:
+	case c.Asked == nil:
+		c.Asked, c.Ask.At, c.Ask.First, c.Ask.Before = &b, e.At, b.Digest, len(c.Edits.Made)
+		c.outdate(b)
+	case b.Again == c.Asked.Again+1 && (c.WaitsToBegin() || b.Stricter && c.Result == nil && !c.Started):
+		old := *c
+		old.Ask.Past, old.Ask.Redone, old.Preview.Outdated, old.Ask.Lax = nil, b.Number, b.Changed, b.Stricter
+		delete(s.Posts.Cards, c.Card.Ref) // a vote on the old card is not for the new one
+		for _, k := range c.Copies.Cards {
+			delete(s.Posts.Cards, k.Ref)
+		}
+		c.Asked, c.Decided = &b, nil
+		c.Ask = Ask{At: e.At, First: b.Digest, Before: len(c.Edits.Made), Past: append(c.Ask.Past, &old)}
+		c.Card = Card{ShownIn: c.Card.ShownIn}
+		c.Votes = Votes{On: c.Votes.On}
+		c.Clocks, c.Copies = Clocks{}, Copies{}
+		c.outdate(b)
+	}
+}
+
+// Nth names this time that the call is asked for.
+func (c *Call) Nth() string {
+	if c.Asked == nil {
+		return c.ID
+	}
+	return memory.Nth(c.ID, c.Asked.Again)
+}
+
+func (c *Call) AskName() string { return memory.AskName(c.Nth()) }
+
+// Posts lists the names of the posts that asked for the call.
+func (c *Call) Posts() (names []string) {
+	for _, k := range append(slices.Clone(c.Ask.Past), c) {
+		names = append(names, k.AskName(), k.ReminderName(), k.EscalationName())
+		for n := range k.Copies.Searches {
+			names = append(names, k.UnwrittenName(n))
+		}
+	}
+	return names
+}
+
+func (c *Call) ReminderName() string   { return "remind/" + c.Nth() }
+func (c *Call) EscalationName() string { return "escalate/" + c.Nth() }
+
+// WidenedName names the edit by which the card shows that more people may decide.
+func (c *Call) WidenedName() string { return "escalated/" + c.Nth() }
+
+// EscalatedAt says whether more people might decide at some time.
+func (c *Call) EscalatedAt(at time.Time) bool {
+	e := c.Asked.Rules.Escalate
+	return e.After > 0 && !at.Before(c.Ask.At.Add(e.After))
+}
+
+// ApproversAt lists who might decide at some time.
+func (c *Call) ApproversAt(at time.Time) []string {
+	if c.EscalatedAt(at) {
+		return c.Asked.Rules.AllApprovers()
+	}
+	return c.Asked.Rules.Approvers
+}
+
+// MayNow lists who may decide, as people were told.
+func (c *Call) MayNow() []string {
+	if c.Clocks.Escalated.Seq > 0 {
+		return c.Asked.Rules.AllApprovers()
+	}
+	return c.Asked.Rules.Approvers
+}
+
+// WiderAt gives the rules at some time, where they were not those any more that the
+// approval began with.
+func (c *Call) WiderAt(at time.Time) *memory.Rules {
+	if !c.EscalatedAt(at) {
+		return nil
+	}
+	r := c.Asked.Rules
+	r.Approvers = r.AllApprovers()
+	return &r
+}
+
+// RemindAt is when people are reminded of the approval, and escalateAt when more
+// are told that they may decide; zero where that is over, or there is nothing yet to
+// remind of.
+func (c *Call) RemindAt() time.Time {
+	return c.strikes(c.Asked.Rules.Remind, c.Clocks.Reminded)
+}
+
+func (c *Call) EscalateAt() time.Time {
+	return c.strikes(c.Asked.Rules.Escalate.After, c.Clocks.Escalated)
+}
+
+func (c *Call) strikes(after time.Duration, was Stroke) time.Time {
+	if after <= 0 || was.Seq > 0 || c.Card.Ref.IsZero() {
+		return time.Time{}
+	}
+	return c.Ask.At.Add(after)
+}

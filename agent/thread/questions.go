@@ -1,0 +1,141 @@
+package thread
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// A tool may ask the person for whom it runs something, in the middle of a call.
+// One question of a thread is asked at a time, since a message of that person is
+// the reply, and nothing says to which. A reply is nothing else: no model sees it,
+// and it makes nobody's address free. It is taken by the process that waits for it,
+// or else it stays a message like any other: the call may be gone, with everybody
+// who wanted to know.
+
+// Question is a question of a tool's.
+type Question struct {
+	memory.Question
+	Seq      uint64
+	Call     *Call
+	since    time.Time // from when it is the one that is asked
+	PostedIn uint64    // Seq of its post
+	Ref      chat.MessageRef
+	Refused  bool       // the platform does not take it
+	Replies  []*Message // that nobody looked at yet
+	Unfit    []memory.Answered
+	Over     *memory.Answered
+}
+
+func (q *Question) PostName() string    { return "question/" + q.ID }
+func (q *Question) Deadline() time.Time { return q.since.Add(chat.AnswerWithin) }
+
+// takeQuestion takes a question. One of a call that is over, or unknown, is nobody's.
+func (s *Thread) takeQuestion(e memory.Entry, b memory.Question) {
+	c := s.Calls[b.Call]
+	if c == nil || s.QuestionOf(b.ID) != nil {
+		return
+	}
+	s.Questions = append(s.Questions, &Question{Question: b, Seq: e.Seq, Call: c})
+	s.nextQuestion()
+}
+
+func (s *Thread) QuestionOf(id string) *Question {
+	for _, q := range s.Questions {
+		if q.ID == id {
+			return q
+		}
+	}
+	return nil
+}
+
+// AsksNow is the question that is asked now; nil where there is none.
+func (s *Thread) AsksNow() *Question {
+	for _, q := range s.Questions {
+		if q.Over == nil {
+			return q
+		}
+	}
+	return nil
+}
+
+// Inquirer names whoever waits for an answer in the middle of a call; "" where nobody
+// does.
+func (s *Thread) Inquirer(c *Call) string {
+	if q := s.AsksNow(); q != nil && q.Call == c && q.PostedIn > 0 {
+		return q.Asks.From
+	}
+	return ""
+}
+
+// nextQuestion begins the time of the one that is asked now.
+func (s *Thread) nextQuestion() {
+	if q := s.AsksNow(); q != nil && q.since.IsZero() {
+		q.since = s.Now
+	}
+}
+
+// takeQuestionPosted notes where a question stands.
+func (s *Thread) takeQuestionPosted(seq uint64, name string, b memory.Posted) {
+	id, ok := strings.CutPrefix(name, "question/")
+	if !ok {
+		return
+	}
+	if q := s.QuestionOf(id); q != nil {
+		q.PostedIn, q.Ref, q.Refused = seq, b.Ref, b.Ref.IsZero()
+	}
+}
+
+// takeReply takes a message that answers the question that stands in the thread; ok is
+// false for any other.
+func (s *Thread) takeReply(m *Message) (ok bool) {
+	q := s.AsksNow()
+	if q == nil || q.PostedIn == 0 || q.Refused || q.Call.Result != nil || !m.At.Before(q.Deadline()) {
+		return false
+	}
+	if _, order := m.Order(); order || m.Aside || m.From.ID != q.Call.Turn.Requester.ID || len(m.Files) > 0 || strings.TrimSpace(m.Text) == "" {
+		return false
+	}
+	q.Replies = append(q.Replies, m)
+	return true
+}
+
+// takeAnswer takes what came of a question, or of a reply. What nobody took is said to
+// the model.
+func (s *Thread) takeAnswer(b memory.Answered) {
+	q := s.QuestionOf(b.Question)
+	if q == nil {
+		s.unsayReply(b.Message) // the question is not loaded any more
+		return
+	}
+	if q.Over != nil {
+		return
+	}
+	q.Replies = slices.DeleteFunc(q.Replies, func(m *Message) bool { return m.Seq == b.Message })
+	if b.Answer.How == chat.Unfit {
+		q.Unfit = append(q.Unfit, b)
+		return
+	}
+	q.Over = &b
+	for _, m := range q.Replies {
+		s.hearMessage(m)
+	}
+	q.Replies = nil
+	if s.Open != nil {
+		slices.SortStableFunc(s.Open.Msgs, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	}
+	s.nextQuestion()
+}
+
+// unsayReply takes a message back that was a reply.
+func (s *Thread) unsayReply(seq uint64) {
+	is := func(m *Message) bool { return m.Seq == seq }
+	s.Inbox.Waiting = slices.DeleteFunc(s.Inbox.Waiting, is)
+	if s.Open != nil {
+		s.Open.Msgs = slices.DeleteFunc(s.Open.Msgs, is)
+	}
+}

@@ -1,0 +1,282 @@
+package thread
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// Notice is the name of the post that answers a command.
+func (c *Command) Notice() string { return "notice/" + strconv.FormatUint(c.Seq, 10) }
+
+// queues says whether a message waits while a turn runs: an order does, and what is
+// said behind one.
+func (s *Thread) queues(m *Message) bool {
+	_, ok := m.Order()
+	return ok || len(s.Inbox.Waiting) > 0 && !m.Aside
+}
+
+// together is how many of the messages that wait open one turn: an order alone, or
+// all up to the next one.
+func together(waiting []*Message) int {
+	for i, m := range waiting {
+		if _, ok := m.Order(); ok {
+			return max(1, i)
+		}
+	}
+	return len(waiting)
+}
+
+// unqueue gives what waited to a turn that was stopped: whoever stops means all that
+// was said before.
+func (s *Thread) unqueue(t *Turn, upTo uint64) {
+	for len(s.Inbox.Waiting) > 0 && s.Inbox.Waiting[0].Seq <= upTo {
+		t.Msgs, s.Inbox.Waiting = append(t.Msgs, s.Inbox.Waiting[0]), s.Inbox.Waiting[1:]
+	}
+}
+
+type Message struct {
+	chat.Message
+	Seq     uint64
+	At      time.Time
+	Deleted bool
+	Marked  bool   // bears the eyes
+	wrote   string // the text as it came
+	changes []edit
+	seen    bool   // by a model call: from then on it stays as it is
+	Form    *Order // that it stands for, when it came from a form
+	Steps   *Turn  // of which the steps were the latest to be seen when it came
+}
+
+// edit is an edit or the deletion of a message.
+type edit struct {
+	seq     uint64
+	text    string
+	deleted bool
+}
+
+func (m *Message) takeEdit(c edit) {
+	m.changes = append(m.changes, c)
+	m.Text, m.Deleted = c.text, c.deleted
+}
+
+// freeze makes the message what it was when a model call saw it, which may
+// have been before changes that came while the model was at work.
+func (m *Message) freeze(seen uint64) {
+	if m.seen {
+		return
+	}
+	m.seen, m.Text, m.Deleted = true, m.wrote, false
+	for _, c := range m.changes {
+		if c.seq <= seen {
+			m.Text, m.Deleted = c.text, c.deleted
+		}
+	}
+}
+
+type Command struct {
+	Message
+	Word string
+	Arg  string
+	Is   memory.Belongs // who says it, where that was asked
+}
+
+// Earlier gives the earlier of two times, where they are known.
+func Earlier(x, y time.Time) time.Time {
+	if x.IsZero() || !y.IsZero() && y.Before(x) {
+		return y
+	}
+	return x
+}
+
+func (s *Thread) takeMessage(e memory.Entry, b memory.Message) {
+	if s.beyond(b.Sent) || s.repeated(b.Message) {
+		return
+	}
+	if b.Sent.After(s.Span.Last) {
+		s.Span.Last = b.Sent
+	}
+	s.Span.First = Earlier(s.Span.First, b.Sent)
+	s.Folk.People[b.From.ID] = true
+	if !b.Aside && !slices.Contains(s.Folk.Callers, b.From.ID) {
+		s.Folk.Callers = append(s.Folk.Callers, b.From.ID)
+	}
+	m := &Message{Message: b.Message, Seq: e.Seq, At: e.At, wrote: b.Text, Steps: s.latestSteps(b.Text)}
+	if s.tooEarly(m) {
+		s.Inbox.Early = append(s.Inbox.Early, m)
+		return
+	}
+	s.sortMessage(m)
+}
+
+// sortMessage finds out what a message is for.
+func (s *Thread) sortMessage(m *Message) {
+	if b, ok := parseBallot(m.Text); ok && b.number == 0 && s.takeReply(m) {
+		return // it may be meant for an approval: nobody approves by what may be an answer
+	}
+	if s.takeBallot(m) || s.takeChange(m) {
+		return
+	}
+	if word, arg, ok := ParseCommand(m.Text); ok && (!m.Aside || s.ofApproval(word, arg)) && s.takeCommand(m, word, arg) {
+		s.Inbox.Commands = append(s.Inbox.Commands, &Command{Message: *m, Word: word, Arg: arg})
+		return
+	}
+	if s.takeReply(m) {
+		return
+	}
+	s.hearMessage(m)
+}
+
+// repeatable is how many of the latest turns a message is looked for in.
+const repeatable = 16
+
+// repeated says whether a message is in the log already: a store that came back older
+// does not know any more that it had it, is told again what it lost of the thread, and
+// gets it from the platform once more.
+func (s *Thread) repeated(b chat.Message) bool {
+	if b.Ref.IsZero() || b.Sent.IsZero() || b.About {
+		return false
+	}
+	same := func(m *Message) bool {
+		return m.Ref == b.Ref && m.From.ID == b.From.ID && m.Sent.Equal(b.Sent) && (b.Aside || !m.Aside)
+	}
+	if slices.ContainsFunc(s.Inbox.Waiting, same) || slices.ContainsFunc(s.Inbox.Asides, same) || slices.ContainsFunc(s.Inbox.Early, same) {
+		return true
+	}
+	for _, t := range s.Turns[max(0, len(s.Turns)-repeatable):] {
+		if slices.ContainsFunc(t.Msgs, same) {
+			return true
+		}
+	}
+	return false
+}
+
+// hearMessage takes what is meant for the model.
+func (s *Thread) hearMessage(m *Message) {
+	m.Files = s.adopt(m.Files, Artifact{seq: m.Seq, From: m.From.Display(), With: m})
+	if !m.Aside && slices.ContainsFunc(m.Files, func(f chat.File) bool { return f.Refused != "" }) {
+		s.Inbox.Commands = append(s.Inbox.Commands, &Command{Message: *m, Word: "no room"})
+	}
+	if s.Open != nil && !s.queues(m) {
+		s.Open.Msgs = append(s.Open.Msgs, m)
+		return
+	}
+	if m.Aside {
+		s.Inbox.Asides = append(s.Inbox.Asides, m)
+		s.Inbox.Asides = s.Inbox.Asides[max(0, len(s.Inbox.Asides)-mostAsides):]
+		return
+	}
+	s.Inbox.Waiting = append(s.Inbox.Waiting, m)
+}
+
+// mostAsides is how much of what people said to each other the next turn is shown.
+const mostAsides = 30
+
+// takeCommand takes a command that changes what is seen; ok is false for a text
+// that only looks like one.
+func (s *Thread) takeCommand(m *Message, word, arg string) (ok bool) {
+	switch word {
+	case "allow":
+		return s.takeAllow(m, arg)
+	case "revoke":
+		s.revokeGrant(m.From, arg)
+	case "drop":
+		looksLikeOne := strings.Contains(arg, ".") && !strings.ContainsAny(arg, " \t\n")
+		if s.Artifact(arg) == nil && !looksLikeOne {
+			return false
+		}
+		s.dropArtifact(arg)
+	case "tools off", "tools on":
+		s.switchTool(word, arg)
+	case "mute", "unmute":
+		s.Folk.Muted = word == "mute"
+	case "recap":
+		if s.Trim.Recap == "" {
+			return false
+		}
+		s.Recalled = true
+	}
+	return true
+}
+
+// ofApproval says whether a word is about an approval that there is: whoever decides
+// those need not have called the bot, as with `y` and `n`.
+func (s *Thread) ofApproval(word, arg string) bool {
+	if word != "revoke" {
+		return word == "allow"
+	}
+	n, _ := strconv.Atoi(arg)
+	g := s.Grant(n)
+	return g != nil && !g.over
+}
+
+// unread finds a message that no model call has seen, said to it or among people.
+func (s *Thread) unread(ref chat.MessageRef) *Message {
+	all := slices.Concat(s.Inbox.Waiting, s.Inbox.Asides, s.Inbox.Early)
+	if s.Open != nil {
+		all = append(all, s.Open.Msgs...)
+	}
+	for _, m := range all {
+		if m.Ref == ref && !m.seen && !m.About {
+			return m
+		}
+	}
+	return nil
+}
+
+func (s *Thread) markSeen(b memory.Seen) {
+	if s.Open == nil {
+		return
+	}
+	for _, m := range slices.Concat(s.Open.Msgs, s.Inbox.Waiting) {
+		if m.Seq == b.Message {
+			m.Marked = true
+		}
+	}
+}
+
+// requeue puts messages that no turn answered back to where they wait.
+func (s *Thread) requeue(msgs []*Message) {
+	for _, m := range msgs {
+		if m.Aside {
+			s.Inbox.Asides = append(s.Inbox.Asides, m)
+		} else {
+			s.Inbox.Waiting = append(s.Inbox.Waiting, m)
+		}
+	}
+	slices.SortStableFunc(s.Inbox.Waiting, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
+}
+
+// takeReaction keeps a reaction that may mean something: that is on a message of the
+// thread that asks, or that somebody may have meant for one that asks now.
+func (s *Thread) takeReaction(e memory.Entry, b memory.Reaction) {
+	s.takeThumb(b)
+	switch {
+	case b.Emoji == chat.EmojiMute:
+		if Mutes(b) && s.Own(b.On) {
+			s.Folk.Muted = true
+		}
+	case b.Emoji == chat.EmojiStop && !s.Folk.People[b.By.ID]:
+		// Whoever takes no part may not stop, and does not do so later.
+	case s.Open != nil || len(s.Inbox.Waiting) > 0 || s.Posts.Cards[b.On] != nil || b.Emoji == chat.EmojiRetry:
+		s.Inbox.Reacts = append(s.Inbox.Reacts, Reaction{b, e.Seq, e.At})
+	}
+}
+
+// Mutes says whether a reaction asks the bot to follow a thread no more.
+func Mutes(r memory.Reaction) bool { return r.Emoji == chat.EmojiMute && !r.Removed && !r.By.Bot }
+
+// Own says whether the bot itself made a message.
+func (s *Thread) Own(ref chat.MessageRef) bool {
+	for name, r := range s.Posts.Refs {
+		if r == ref && !strings.HasPrefix(name, "copy/") { // a card in another place is not of this thread
+			return true
+		}
+	}
+	return false
+}

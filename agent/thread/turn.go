@@ -1,0 +1,194 @@
+package thread
+
+import (
+	"slices"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// Senders are the people whose words are in a turn up to an entry.
+func (t *Turn) Senders(seen uint64) []chat.User {
+	out := []chat.User{}
+	if t.Requester.ID != "" {
+		out = append(out, t.Requester)
+	}
+	for _, u := range t.Voices {
+		if u.ID != t.Requester.ID {
+			out = append(out, u)
+		}
+	}
+	for _, m := range t.Live() {
+		same := func(u chat.User) bool { return u.ID == m.From.ID }
+		if m.Seq <= seen && !slices.ContainsFunc(out, same) {
+			out = append(out, m.From)
+		}
+	}
+	return out
+}
+
+// seenUpTo is the last entry that a model call of the turn has seen.
+func (t *Turn) seenUpTo() uint64 {
+	if d := t.Draft(); d != nil {
+		return d.Seen
+	}
+	return 0
+}
+
+// DoneWith is the last entry that no later turn will look at again.
+func (t *Turn) DoneWith() uint64 {
+	seen := t.seenUpTo()
+	if t.Stopped != nil {
+		seen = max(seen, t.Stopped.Seen)
+	}
+	if t.Failed != nil {
+		seen = max(seen, t.Failed.Seen)
+	}
+	if len(t.Steps) > 0 && t.Steps[0].By != nil {
+		seen = max(seen, t.ID)
+	}
+	return seen
+}
+
+func (t *Turn) LastStep() *Step {
+	if len(t.Steps) == 0 {
+		return nil
+	}
+	return t.Steps[len(t.Steps)-1]
+}
+
+// EmptyTwice says whether the last two completions held nothing at all.
+func (t *Turn) EmptyTwice() bool {
+	main := t.Of("")
+	n := len(main)
+	return n > 1 && main[n-1].Empty() && main[n-2].Empty()
+}
+
+func (st *Step) Empty() bool { return st.Answer == "" && len(st.Calls) == 0 }
+
+// Evaded says whether a completion held calls or reasoning instead of an answer.
+func (st *Step) Evaded() bool { return st != nil && st.Empty() && (st.Called || st.Reasoned) }
+
+// Answered says whether the turn's answer is on the platform.
+func (t *Turn) Answered(s *Thread) bool { return s.Has(t.AnswerName()) || s.Has(t.ReportName()) }
+
+func (t *Turn) ReplyTo() chat.MessageRef {
+	for _, m := range t.Msgs {
+		if !m.Aside && m.Form == nil {
+			return m.Ref
+		}
+	}
+	return t.To
+}
+
+func (t *Turn) StepsName() string  { return "steps/" + t.Name }
+func (t *Turn) FoldName() string   { return t.StepsName() + "/done" }
+func (t *Turn) AnswerName() string { return "answer/" + t.Name }
+
+// Opinion is what a person thinks of a turn's answer, by the last that they said
+// of it.
+type Opinion struct {
+	By    chat.User
+	Good  bool
+	Text  string          // what was wrong
+	On    chat.MessageRef // where they said so
+	Asked bool            // a form asks them, or has asked, what was wrong
+}
+
+// takeOpinion replaces what a person thought before. What they wrote stays with the
+// verdict that it was written to.
+func (t *Turn) takeOpinion(now Opinion) {
+	for i, o := range t.Opinions {
+		if o.By.ID != now.By.ID {
+			continue
+		}
+		if now.Text == "" && now.Good == o.Good {
+			now.Text = o.Text
+		}
+		now.Asked = now.Asked || o.Asked
+		t.Opinions[i] = now
+		return
+	}
+	t.Opinions = append(t.Opinions, now)
+}
+
+func (t *Turn) ReportName() string { return "ran/" + t.Name }
+
+// Asked lists the messages of the turn that ask for something.
+func (t *Turn) Asked() []*Message {
+	return Without(t.Live(), func(m *Message) bool { return m.Aside })
+}
+
+// Live lists the messages of the turn that were not taken back.
+func (t *Turn) Live() []*Message {
+	return Without(t.Msgs, func(m *Message) bool { return m.Deleted })
+}
+
+// Without is a list without what is dropped: a prompt is made of hundreds of turns in
+// which nothing is, and then it is the list itself, to be read only.
+func Without[T any](list []T, drop func(T) bool) []T {
+	if !slices.ContainsFunc(list, drop) {
+		return slices.Clip(list)
+	}
+	return slices.DeleteFunc(slices.Clone(list), drop)
+}
+
+// Posts lists the names of the posts that a turn can make before its answer.
+func (t *Turn) Posts() []string {
+	names := []string{t.StepsName()}
+	for _, st := range t.Steps {
+		for _, c := range st.Calls {
+			names = append(names, c.Posts()...)
+			if c.Result != nil {
+				for i := range c.Result.Artifacts {
+					names = append(names, FileName(c.ID, i))
+				}
+			}
+		}
+	}
+	return names
+}
+
+// Of lists the turn's steps of a kind.
+func (t *Turn) Of(kind memory.StepKind) []*Step {
+	var out []*Step
+	for _, st := range t.Steps {
+		if st.Phase == kind {
+			out = append(out, st)
+		}
+	}
+	return out
+}
+
+// Draft is the step whose answer is the turn's, as it stands.
+func (t *Turn) Draft() *Step {
+	for _, st := range slices.Backward(t.Steps) {
+		if st.Phase == "" {
+			return st
+		}
+	}
+	return nil
+}
+
+func (t *Turn) Answer() string {
+	if d := t.Draft(); d != nil {
+		return d.Answer
+	}
+	return ""
+}
+
+// try takes what the entry that opens a turn says of earlier tries.
+func (t *Turn) try(b memory.Opened) {
+	t.Again, t.Voices, t.To = b.Again, b.Voices, b.To
+	t.Tries = max(b.Try-1, 0)
+}
+
+// Spoke says whether somebody's message is in the turn, or in a try before it.
+func (t *Turn) Spoke(who chat.UserID) bool {
+	return slices.ContainsFunc(t.Msgs, func(m *Message) bool { return m.From.ID == who }) ||
+		slices.ContainsFunc(t.Voices, func(u chat.User) bool { return u.ID == who })
+}
+
+func (t *Turn) Acts() bool {
+	return slices.ContainsFunc(t.Steps, func(st *Step) bool { return len(st.Calls) > 0 && !st.Refused() || st.Phase != "" && st.By == nil })
+}
