@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"nod/cmd/bot/config"
+	"nod/cmd/bot/machine"
 	"nod/memory/audit"
 	"nod/memory/sqlite"
 	"nod/trace/otlp"
@@ -160,9 +161,9 @@ func tryStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (string
 		if dir, err := os.Stat(filepath.Dir(path)); err == nil && !dir.IsDir() {
 			return "", fmt.Errorf("%s is not a folder", filepath.Dir(path))
 		}
-		return cfg.Store.String() + " will be made at the first start", creatable(path)
+		return cfg.Store.String() + " will be made at the first start", machine.Creatable(path)
 	}
-	if err := errors.Join(sqlite.Writable(path), creatable(path+"-wal")); err != nil {
+	if err := errors.Join(sqlite.Writable(path), machine.Creatable(path+"-wal")); err != nil {
 		return "", err
 	}
 	v, err := sqlite.View(ctx, path)
@@ -188,7 +189,7 @@ func tryKey(ctx context.Context, cfg *config.Config, log *slog.Logger) (string, 
 	}
 	found, err := audit.Try(ctx, cfg.Audit.Key, signed)
 	if _, missing := os.Stat(cfg.Audit.Key); err == nil && errors.Is(missing, os.ErrNotExist) {
-		err = creatable(cfg.Audit.Key)
+		err = machine.Creatable(cfg.Audit.Key)
 	}
 	return found, err
 }

@@ -8,6 +8,7 @@ import (
 	"nod/adapters/discord"
 	"nod/agent"
 	"nod/cmd/bot/config"
+	"nod/cmd/bot/machine"
 )
 
 // discordOptions translates the file's section, but for the inbox.
@@ -32,7 +33,7 @@ func (p *program) newDiscord() (platform, error) {
 	inbox := p.inbox()
 	o.Inbox, o.Emoji, o.Logger = inbox, inbox.Emoji, p.log.With("platform", discord.Platform)
 	o.Observe, o.HTTP = p.meter.connection(discord.Platform), p.calls
-	o.Process, o.Ended = thisProcess(), p.ended
+	o.Process, o.Ended = machine.Process(), p.ended
 	a, err := discord.New(o)
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func (p *program) newDiscord() (platform, error) {
 // ended says whether a process that used the same store surely runs no more. SQLite's
 // file is of one process at a time.
 func (p *program) ended(process string) bool {
-	return p.cfg.Store.Kind == config.SQLite || processEnded(process)
+	return p.cfg.Store.Kind == config.SQLite || machine.Ended(process)
 }
 
 // tryDiscord tries the token, the intents and the permissions.

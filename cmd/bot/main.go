@@ -17,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"nod/cmd/bot/config"
+	"nod/cmd/bot/machine"
 )
 
 // The exit statuses of every command.
@@ -27,7 +28,7 @@ const (
 )
 
 func main() {
-	seal()
+	machine.Seal()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	endAtSecond(ctx)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"nod/cmd/bot/config"
+	"nod/cmd/bot/machine"
 	"nod/memory/redis"
 )
 
@@ -16,7 +17,7 @@ import (
 
 func openRedis(ctx context.Context, cfg *config.Config, log *slog.Logger) (fullStore, error) {
 	return redis.Open(ctx, cfg.Store.URL.Reveal(), redis.Options{
-		Logger: log, Keep: cfg.Memory.Keep, Quota: quota(cfg), Wait: serverWait, Process: thisProcess(), Ended: processEnded,
+		Logger: log, Keep: cfg.Memory.Keep, Quota: quota(cfg), Wait: serverWait, Process: machine.Process(), Ended: machine.Ended,
 	})
 }
 

@@ -74,6 +74,7 @@ var mayImport = map[string][]string{
 	"adapters/discord":          {"adapters/discord/gateway", "chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "chat/vocabulary", "front"},
 	"lab":                       {"agent", "chat", "edits", "llm", "llm/args", "memory"},
 	"cmd/bot":                   {"*"},
+	"cmd/bot/machine":           {},
 	"cmd/bot/config":            {"chat", "edits", "llm/args", "memory"},
 	"internal/imports":          {},
 	"internal/work":             {},

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package machine
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// creatable says why a file that is not there can't be made by this user, without
+// Creatable says why a file that is not there can't be made by this user, without
 // trying: folders that are missing would be made too, so the nearest one that is
 // there decides.
-func creatable(path string) error {
+func Creatable(path string) error {
 	dir := filepath.Dir(path)
 	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if _, err := os.Stat(dir); err == nil {

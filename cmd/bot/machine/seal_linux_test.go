@@ -1,4 +1,4 @@
-package main
+package machine
 
 import (
 	"os"
@@ -11,12 +11,12 @@ import (
 // on old ones, and nobody but root may look into this process.
 func TestSeal(t *testing.T) {
 	t.Cleanup(func() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) })
-	for name, seal := range map[string]func(){"new": seal, "old": func() { sealEach(3) }} {
+	for name, closed := range map[string]func(){"new": Seal, "old": func() { sealEach(3) }} {
 		fd, err := unix.Open(os.DevNull, unix.O_RDONLY, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		seal()
+		closed()
 		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil || flags&unix.FD_CLOEXEC == 0 {
 			t.Errorf("%s: a program that is started gets it: %d, %v", name, flags, err)
 		}

@@ -1,4 +1,4 @@
-package main
+package machine
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// thisProcess names this process among all that ever ran: by the start of the machine,
+// Process names this process among all that ever ran: by the start of the machine,
 // the space of process ids, the id, and when it began. It is "" where that can't be said.
-func thisProcess() string {
+func Process() string {
 	space, err := processSpace()
 	if err != nil {
 		return ""
@@ -24,9 +24,9 @@ func thisProcess() string {
 	return fmt.Sprintf("%s %d %s", space, os.Getpid(), began)
 }
 
-// processEnded says whether a process, by the name that it gave itself, surely runs no
+// Ended says whether a process, by the name that it gave itself, surely runs no
 // more. Nothing is known of one of another machine, or of another container.
-func processEnded(name string) bool {
+func Ended(name string) bool {
 	space, err := processSpace()
 	rest, here := strings.CutPrefix(name, space+" ")
 	number, began, ok := strings.Cut(rest, " ")
