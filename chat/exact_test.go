@@ -35,7 +35,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// What is only read keeps its emoji and spaces.
+// A text that people only read keeps its emoji and spaces.
 func TestVisible(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{"❤\ufe0f a\u00a0b": "❤\ufe0f a\u00a0b", "a\u202eb": `a\u202eb`, "\x1b": `\u001b`} {
@@ -45,8 +45,8 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// What people see of arguments decodes to what is bound, whatever they are, and
-// holds nothing that has no form.
+// The shown form of any arguments decodes to the bound value, and holds no invisible
+// character.
 func FuzzExact(f *testing.F) {
 	for _, s := range []string{"a\u200bb", `\u202e`, "\U000e0041\\", "\"", "сор", "pr\u043ed", "\xff\u2800"} {
 		f.Add(s)

@@ -79,8 +79,8 @@ func TestMarkedName(t *testing.T) {
 	}
 }
 
-// Whatever a tool calls its file, the name is one that any file system takes,
-// and stays the same when it is made harmless again.
+// Any name that a tool gives becomes a name that every file system takes. A second
+// cleaning changes nothing.
 func FuzzFileName(f *testing.F) {
 	for _, s := range []string{"", "a/b", "..", ".x", "\x00", "é.png", "a. .b", ". .", "x.\u202e", strings.Repeat("a", 500) + "." + strings.Repeat("b", 16), "\xff.\xfe"} {
 		f.Add(s)

@@ -78,7 +78,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// What is wrong with a file of cases is said, and where.
+// The error of a bad case file names the mistake and its place.
 func TestReadCases(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

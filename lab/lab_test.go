@@ -54,9 +54,9 @@ func files(t *testing.T, path string) map[string][]byte {
 
 const recorded = 50
 
-// What is replayed unchanged is the same, whole prompts included: fifty threads, of
-// approvals that were given, denied, expired and stopped, trims, plans and messages
-// that came meanwhile. No tool runs, and not a byte of the store changes.
+// An unchanged replay gives the same result, whole prompts included. The fifty threads
+// have approvals that were given, denied, expired and stopped, trims, plans, and
+// messages that came meanwhile. No tool runs, and no byte of the store changes.
 func TestUnchanged(t *testing.T) {
 	t.Parallel()
 	a, model, tools := newAgent(t), &oracle{}, &probe{}
@@ -99,8 +99,8 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// What is allowed for a while is allowed in the replay too, from the same place on:
-// later in the turn, and in the turns after it. Without grants each call asks.
+// A grant counts in the replay too, from the same place on: later in the turn, and in
+// the turns after it. Without grants each call asks.
 func TestGrants(t *testing.T) {
 	t.Parallel()
 	a, model := newAgent(t), &oracle{}

@@ -8,8 +8,8 @@ import (
 	"nod/memory"
 )
 
-// What a model answered, and how people call themselves, may hold what drives a terminal:
-// a report for people shows it, and does nothing of it.
+// A model's answer, and a person's name, may hold control characters of a terminal. A
+// report shows them and obeys none.
 func TestReportDrivesNoTerminal(t *testing.T) {
 	const up = "\x1b[1A\x1b[2K\u009b2Jall is well\u202e"
 	d := Difference{Thread: "t", Turn: 1, What: []string{"answer"}}

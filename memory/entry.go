@@ -19,11 +19,11 @@ type Entry struct {
 	Body Body
 }
 
-// Body is what an entry says. The kinds are the types of this file; a kind
+// Body is the content of an entry. The kinds are the types of this file; a kind
 // that this version does not know is an [Unknown].
 type Body interface{ Kind() string }
 
-// What people and clocks do. These enter through the inbox.
+// Actions of people and clocks. These enter through the inbox.
 type (
 	// Message is a message to the bot, or one in a thread that it follows.
 	Message struct{ chat.Message }
@@ -50,8 +50,8 @@ type (
 		By chat.User `json:"by"`
 	}
 
-	// Reason is why a person denied a call, from a form; Text is empty when the
-	// form was closed without one.
+	// Reason is a person's reason for a denial, from a form; Text is empty if the
+	// form was closed.
 	Reason struct {
 		Call string    `json:"call"`
 		By   chat.User `json:"by"`
@@ -64,12 +64,12 @@ type (
 		Call string    `json:"call"`
 		By   chat.User `json:"by"`
 		Args string    `json:"args"` // a JSON object
-		// Digest is how that of what the form was filled with begins.
+		// Digest is the beginning of the digest of the arguments in the form.
 		Digest string `json:"digest,omitempty"`
 	}
 
-	// Feedback is what a person thinks of an answer, from a button; with Text it
-	// is what was wrong, from the form that asks once. A reaction with
+	// Feedback is a person's opinion of an answer, from a button; Text is their
+	// complaint, from the form that asks once. A reaction with
 	// [chat.EmojiGood] or [chat.EmojiBad] on the answer says the same.
 	Feedback struct {
 		On   chat.MessageRef `json:"on"` // the answer
@@ -79,24 +79,24 @@ type (
 	}
 )
 
-// What a turn does. A turn is named by the Seq of the message that opened it.
+// Entries of a turn. The Seq of the message that opened a turn names it.
 type (
-	// Opened starts a turn for the messages that wait. Name is the turn's in the
-	// names of posts and calls: it holds the token of the claim that opened it,
-	// so that it comes once only, even where a store lost what it had taken.
+	// Opened starts a turn for the waiting messages. Name is part of the names of the
+	// turn's posts and calls. It holds the token of the claim that opened the turn, so
+	// it is unique even if a store loses its last writes.
 	Opened struct {
 		Turn      uint64    `json:"turn"`
 		Name      string    `json:"name,omitempty"`
 		Requester chat.User `json:"requester"`
 		Strategy  string    `json:"strategy,omitempty"` // when it is not the plain one
 		Again     uint64    `json:"again,omitempty"`    // the turn that it tries to do better
-		// Of such a turn: which try it is, from 2 on, who spoke in those before, and
-		// the message that the first answered.
+		// Try counts the tries from 2 on, Voices spoke in the earlier tries, and To is
+		// the message that the first try answered.
 		Try    int             `json:"try,omitempty"`
 		Voices []chat.User     `json:"voices,omitempty"`
 		To     chat.MessageRef `json:"to,omitzero"`
-		// From is the call from which on such a turn answers anew, where a person ran
-		// that again: what came of it before is not in the prompt any more.
+		// From is the call that a person ran again. The turn answers anew from there:
+		// the earlier steps behind it leave the prompt.
 		From string `json:"from,omitempty"`
 	}
 
@@ -118,13 +118,13 @@ type (
 		Branch   int           `json:"branch,omitempty"` // which draft it works on, from 1
 		Failed   bool          `json:"failed,omitempty"` // the call failed, and the turn goes on without it
 		Pass     bool          `json:"pass,omitempty"`   // a check found nothing wrong
-		Marks    string        `json:"marks,omitempty"`  // what was taken out of Answer
+		Marks    string        `json:"marks,omitempty"`  // marks that were cut out of Answer
 		Calls    []Call        `json:"calls,omitempty"`
 		Usage    llm.Usage     `json:"usage,omitzero"`
 		Estimate int           `json:"estimate,omitempty"` // tokens of the prompt as nod had counted them
 		Took     time.Duration `json:"took,omitempty"`
 		Taint    Taint         `json:"taint,omitzero"`
-		Model    string        `json:"model,omitempty"` // which one it was, as it was asked for
+		Model    string        `json:"model,omitempty"` // as requested
 	}
 
 	// Taint says what of a prompt came from outside, as people read it ("the page
@@ -141,12 +141,12 @@ type (
 		ID   string `json:"id"`
 		Tool string `json:"tool"`
 		Args string `json:"args"`
-		// Object says that Args is one JSON object, compact; otherwise it is
-		// what the model wrote.
+		// Object says that Args is one compact JSON object; otherwise it is the model's
+		// text.
 		Object bool `json:"object,omitempty"`
 	}
 
-	// Result is what came of a call, and what the model is told about it.
+	// Result is the outcome of a call, with the text for the model.
 	Result struct {
 		Call      string         `json:"call"`
 		Tool      string         `json:"tool"`
@@ -174,10 +174,10 @@ type (
 	Posted struct {
 		Key     string          `json:"key"`
 		Ref     chat.MessageRef `json:"ref,omitzero"`
-		Refused string          `json:"refused,omitempty"` // why it is not, in words for people
+		Refused string          `json:"refused,omitempty"` // why it is not on the platform, in words for people
 		At      chat.ThreadID   `json:"at,omitzero"`       // where it stands, if not in the thread
 		Stood   time.Time       `json:"stood,omitzero"`    // of a card: since when, by the platform's clock as in chat.Message.Sent
-		Unshown bool            `json:"unshown,omitempty"` // the platform did not take this edit: what stands there is older
+		Unshown bool            `json:"unshown,omitempty"` // the platform refused this edit: an older text stands there
 	}
 
 	// Seen says that the bot put its mark on a message that has to wait.
@@ -185,16 +185,16 @@ type (
 		Message uint64 `json:"message"`
 	}
 
-	// Stopped says that a person ended the running turn. What came up to Seen
-	// is done with.
+	// Stopped says that a person ended the running turn. Entries up to Seen are done
+	// with.
 	Stopped struct {
 		Seen uint64    `json:"seen"`
 		Turn uint64    `json:"turn"`
 		By   chat.User `json:"by"`
 	}
 
-	// Failed says that the turn can't go on, in words for the person. What
-	// came up to Seen is done with.
+	// Failed says that the turn can't go on, in words for the person. Entries up to
+	// Seen are done with.
 	Failed struct {
 		Seen   uint64 `json:"seen"`
 		Turn   uint64 `json:"turn"`
@@ -207,8 +207,8 @@ type (
 	}
 )
 
-// StepKind is what a model call was for. The empty one is the turn itself: to
-// act, or to answer.
+// StepKind is the purpose of a model call. The empty one is the turn itself: to act,
+// or to answer.
 type StepKind string
 
 // The kinds of steps that strategies add.
@@ -218,7 +218,7 @@ const (
 	SolveStep   StepKind = "solve"   // works on a draft
 )
 
-// What approvals do.
+// Entries of approvals.
 type (
 	// Asked opens an approval, with everything that decides it. The deadline
 	// is the entry's At plus Rules.Timeout.
@@ -297,9 +297,9 @@ type (
 	Notified struct {
 		Call   string   `json:"call"`
 		Places []string `json:"places"`
-		// Of are rules of approvers that were looked up for it: People are whom
-		// they mean, of those places that are direct conversations, and Unknown are
-		// rules of which nobody could say whom.
+		// These are the approver rules that were looked up. People are their members, for
+		// the places that are direct conversations. The platform could not resolve the
+		// rules in Unknown.
 		Of      []string    `json:"of,omitempty"`
 		People  []chat.User `json:"people,omitempty"`
 		Unknown []string    `json:"unknown,omitempty"`
@@ -349,9 +349,9 @@ type (
 		Used    int       `json:"used"`
 	}
 
-	// Changed says what came of a request to let a call run with other
-	// arguments: it does, with Args and their Digest, and all votes so far are
-	// void; or Refused says why not.
+	// Changed is the outcome of a request to run a call with other arguments. Either
+	// the call has Args and their Digest now, and all earlier votes are void; or
+	// Refused says why not.
 	Changed struct {
 		Request uint64    `json:"request"` // Seq of the message or the [Change]
 		Call    string    `json:"call"`
@@ -373,7 +373,7 @@ type (
 	}
 )
 
-// Verdict is what a reaction on an approval means.
+// Verdict is the meaning of a reaction on an approval.
 type Verdict string
 
 // The verdicts.
@@ -384,15 +384,15 @@ const (
 	Nothing  Verdict = "nothing"
 )
 
-// What memory does.
+// Entries of trimming and forgetting.
 type (
-	// Trimmed narrows what the model is shown from here on: nothing of turns
-	// before Before, only a stub of the results of the calls in Stubs, nothing of
-	// steps before Steps, and of any text no more than Clip bytes (0: all). It is kept in the log, so
-	// that the prompt stays a function of it; entries before Before are no
-	// longer loaded. Each Trimmed replaces the one before it.
+	// Trimmed narrows the prompt from here on. It leaves out turns before Before and
+	// steps before Steps, replaces the results of the calls in Stubs by stubs, and clips
+	// each text to Clip bytes (0: whole). As an entry it keeps the prompt a function of
+	// the log. The store no longer loads entries before Before. Each Trimmed replaces the
+	// one before it.
 	//
-	// What outlives the entries that are no longer loaded is carried along.
+	// It carries the state that outlives those entries.
 	Trimmed struct {
 		Before  uint64        `json:"before"`
 		Stubs   []string      `json:"stubs,omitempty"`
@@ -411,14 +411,14 @@ type (
 		Summary  string    `json:"summary,omitempty"`  // of the turns before Before, in the model's words
 		Recap    string    `json:"recap,omitempty"`    // of what was set aside after a silence
 		Recalled bool      `json:"recalled,omitempty"` // a person brought the recap back
-		Outside  string    `json:"outside,omitempty"`  // what of it came from outside
+		Outside  string    `json:"outside,omitempty"`  // the origin of its content from outside
 		Since    time.Time `json:"since,omitzero"`     // when that came
 		Usage    llm.Usage `json:"usage,omitzero"`     // of the call that wrote Summary
 	}
 
-	// Forgot erases every entry with a Seq below Before, for good; what people
-	// wrote after the message that asked for it stays. Horizon is the
-	// platform's time of that message: nothing sent up to then comes back.
+	// Forgot erases every entry with a Seq below Before, for good. Messages after the
+	// word to forget stay. Horizon is the platform's time of that word: nothing sent up
+	// to then comes back.
 	Forgot struct {
 		By      chat.User       `json:"by"`
 		Before  uint64          `json:"before"`
@@ -426,26 +426,25 @@ type (
 		Ref     chat.MessageRef `json:"ref,omitzero"` // the message that asked for it
 	}
 
-	// Lost says that the store came back without what the audit log of the
-	// thread had held. It enters through the inbox, and nothing follows from it.
+	// Lost says that the store came back without some lines of the thread's audit
+	// log. It enters through the inbox, and nothing follows from it.
 	Lost struct {
 		Reason string `json:"reason"`
 	}
 )
 
-// Unknown is an entry of a kind, or of a later version of a kind, that this
-// build does not know. It is written back unchanged. Unless whoever wrote it
-// said that it may be skipped, nobody can say what the thread has come to.
+// Unknown is an entry of an unknown kind, or of a later version. It is written back
+// unchanged. Unless its writer marked it as skippable, the thread's state is unknown.
 type Unknown struct {
 	Name string
 	Skip bool            // a reader that does not know it may go on
 	Raw  json.RawMessage // the whole entry
 }
 
-// Broken is an entry that can't be read. It is written back unchanged.
+// Broken is an unreadable entry. It is written back unchanged.
 type Broken struct {
 	Raw []byte
-	Err string // what was wrong with it
+	Err string // the decoder's error
 }
 
 func (Message) Kind() string   { return "message" }

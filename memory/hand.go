@@ -2,7 +2,7 @@ package memory
 
 import "nod/chat"
 
-// What people run themselves.
+// Calls that people make themselves.
 type (
 	// Order asks for a call of a tool, from a form rather than a word. It enters
 	// through the inbox, and is checked, asked for and run as if the model had made

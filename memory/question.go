@@ -2,11 +2,10 @@ package memory
 
 import "nod/chat"
 
-// What tools ask people in the middle of a call.
+// Questions of tools in the middle of a call.
 type (
-	// Question is what a call that runs wants to know of the person for whom it
-	// runs. It enters through the inbox, as does Answered where the process that
-	// asks does not hold the thread.
+	// Question is a running call's question to its requester. It enters through the
+	// inbox. So does Answered, if the asking process does not hold the thread.
 	Question struct {
 		ID    string        `json:"id"` // unique in the thread for ever
 		Call  string        `json:"call"`
@@ -15,8 +14,8 @@ type (
 		Asks  chat.Question `json:"asks"`
 	}
 
-	// Answered says what came of a question, or with [chat.Unfit] that a reply was
-	// none and why. Message is the Seq of the reply: it is nothing else than that.
+	// Answered is the outcome of a question; [chat.Unfit] says that a reply did not fit,
+	// and why. Message is the Seq of the reply, which has no other meaning.
 	Answered struct {
 		Question string      `json:"question"`
 		Message  uint64      `json:"message,omitempty"`

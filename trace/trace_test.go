@@ -107,8 +107,8 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// What a span says is settled when it ends: a reader of a longer log finds it as it
-// was, in another process, whenever it reads.
+// A span is final when it ends. Another process with a longer log reads the same span
+// at any time.
 func TestSpansNeverChange(t *testing.T) {
 	log := conversation()
 	whole := trace.Spans(thread, log, trace.Options{Content: true})

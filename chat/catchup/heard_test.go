@@ -61,7 +61,7 @@ func upTo(t *testing.T, h *Heard, want ...chat.Watermark) {
 	}
 }
 
-// What comes in after a gap doesn't hide it, until a look has closed it.
+// A message that arrives after a gap does not hide the gap, until a look closes it.
 func TestHeard(t *testing.T) {
 	s := &store{}
 	h := heard(s, 1)

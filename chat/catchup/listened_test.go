@@ -22,8 +22,8 @@ func (s *slip) Note(_ context.Context, _ string, raw []byte) error {
 
 func (s *slip) Noted(context.Context, string) ([]byte, error) { return s.raw, s.err }
 
-// What is noted outlives the process; while there is a gap it does not move, so
-// that whoever looks knows when the gap began, although others note meanwhile.
+// The note outlives the process. During a gap it stands still, so the next look knows
+// when the gap began, although other processes note meanwhile.
 func TestListened(t *testing.T) {
 	s, now := &slip{}, time.Unix(1000, 0).UTC()
 	start := func() *Listened { return NewListened(s, "heard", func() time.Time { return now }) }

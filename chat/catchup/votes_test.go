@@ -87,8 +87,8 @@ func TestLook(t *testing.T) {
 	b.look(t, v)
 }
 
-// What was put on and off again is told each time, also when somebody else
-// heard a part of it.
+// A vote that was put on and taken off again is reported each time, also if somebody
+// else heard a part of it.
 func TestLookAgain(t *testing.T) {
 	b := &board{counts: []chat.Reaction{on("ada", "👍")}, votes: 1}
 	v := NewVotes(b.ballot())
@@ -237,9 +237,8 @@ func TestLookAll(t *testing.T) {
 	}
 }
 
-// Of what was put on the cards of one approval, wherever they are, denials come first. As
-// long as one of them can't be seen no approval counts that was found: there may be a
-// denial on it.
+// Denials come first among the votes on all cards of an approval. While one card is
+// unreadable, no found approval counts: a denial may be on that card.
 func TestLookAllPlaces(t *testing.T) {
 	other := chat.MessageRef{Platform: "p", Channel: "elsewhere", ID: "2"}
 	broken, gone := errors.New("broken"), errors.New("gone")
@@ -288,8 +287,8 @@ func TestLookAllPlaces(t *testing.T) {
 	}
 }
 
-// Whatever people do, and whoever hears of it, once a look was made and read
-// the approvals that count are those that stand.
+// After a look the approvals that count are those that stand, in any order of actions
+// and hearings.
 func TestVotesProperty(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := &board{now: time.Unix(0, 0)}

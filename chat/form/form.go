@@ -63,7 +63,7 @@ type Bounds struct {
 	Option  int // length of an option
 }
 
-// What the id of a field begins with: how it is read back.
+// The first letters of a field's id say how to read the field back.
 const (
 	asText   = "s" // an empty one is left out
 	asString = "S" // an empty one is an empty string
@@ -74,8 +74,8 @@ const (
 	asJSON   = "j" // all arguments
 )
 
-// Of makes the form of a tool's parameters, which are a JSON Schema, filled in with
-// arguments. It is empty where a platform has no room for them in any form.
+// Of makes the form of a tool's parameters (a JSON Schema), filled in with arguments.
+// It is empty if a platform has no room for them in any form.
 func Of(parameters, arguments string, b Bounds) []Field {
 	if fields, ok := fieldsOf(parameters, arguments, b); ok {
 		return fields

@@ -45,7 +45,7 @@ func TestFieldsBySchema(t *testing.T) {
 	}
 }
 
-// What a form would say less of than the arguments do is JSON.
+// Arguments that a form would show only in part are shown as JSON.
 func TestWhatIsJSON(t *testing.T) {
 	one := func(property string) string { return `{"type":"object","properties":{"x":` + property + `}}` }
 	text := one(`{"type":"string"}`)

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever the lanes, those of one are done one after the other and in order,
-// and never more at a time than there are slots.
+// Jobs of one lane run one after the other and in order, and never more at a time than
+// there are slots.
 func TestLanesProperty(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		most := rapid.IntRange(1, 5).Draw(rt, "most")
@@ -84,8 +84,8 @@ func TestLanesPatience(t *testing.T) {
 	})
 }
 
-// What is put in one lane waits for another one also where all slots are taken, and
-// no longer than its own context lets it.
+// A job waits for another lane also when all slots are taken, and no longer than its
+// own context allows.
 func TestLanesBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLanes(3)

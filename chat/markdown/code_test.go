@@ -36,7 +36,7 @@ var oddLines = []string{
 	"**Action** deploy", "> quote", "# heading", "[a](http://b)", "<!--", "    indented", "plain", "",
 }
 
-// Whatever stands in code, and around it, it is code in every part.
+// Code stays code in every part of a split, with any text in and around it.
 func TestCodeStaysCode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var src, want strings.Builder

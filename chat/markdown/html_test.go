@@ -31,8 +31,8 @@ func TestHTML(t *testing.T) {
 	}
 }
 
-// Whatever a model writes, what a browser makes of it holds nothing but text and
-// its layout, and leads nowhere but to the web.
+// For any text of a model, the browser's document holds only text and layout, and links
+// only to the web.
 func FuzzHTML(f *testing.F) {
 	for _, s := range []string{"<img src=x onerror=y>", "[a](JaVaScRiPt:x)", "![![a](b)](c)", "[![a](http://b)](http://c)", "<http://a\"b>", "[a]: javascript:x\n[a]", "```x\" onload=\"y\nz\n```", "# a {onclick=b}"} {
 		f.Add(s)

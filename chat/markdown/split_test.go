@@ -333,7 +333,7 @@ var hostile = []string{
 	strings.Repeat(" ", 100_000) + "a",
 	strings.Repeat("> ```\n", 5_000),
 	strings.Repeat("> ", 60) + words(100),
-	// What is too hard to understand, with fences of which a line does not say what they are.
+	// Texts that are too hard to parse, with fences that a line does not reveal.
 	"- ~~~\n\nx\n\n~~~\nx\n\n" + strings.Repeat("1. ", 31) + words(100),
 	"- x\n  ~~~\n\nx\n\n~~~\nx\n\n" + strings.Repeat("1. ", 31) + words(100),
 	"<!--\n~~~\n-->\n~~~\nx\n\n" + strings.Repeat("1. ", 31) + words(100),

@@ -25,7 +25,7 @@ func TestStyled(t *testing.T) {
 	}
 }
 
-// What is code is known, in blocks and in lines.
+// Code is recognised, in blocks and in lines.
 func TestOutside(t *testing.T) {
 	up := func(s string) string { return strings.ToUpper(s) }
 	same := func(s string) string { return s }

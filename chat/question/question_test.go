@@ -8,7 +8,8 @@ import (
 	"nod/chat/question"
 )
 
-// What is deeper than plain fields, too much for a chat, or a secret is not asked.
+// A question is refused if it has nested fields, is too large for a chat, or asks for a
+// secret.
 func TestFields(t *testing.T) {
 	t.Parallel()
 	object := func(fields string) string { return `{"type":"object","properties":{` + fields + `}}` }

@@ -41,7 +41,7 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// Whoever waits stops at once when the context ends, and gets the last error.
+// A waiting caller stops at once when its context ends, and gets the last error.
 func TestDoIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)

@@ -7,7 +7,7 @@ import (
 	"nod/internal/fakediscord"
 )
 
-// Whoever begins more sessions than are left loses the token, and the sessions.
+// A bot that begins more sessions than it has left loses the token and the sessions.
 func TestSessionBudget(t *testing.T) {
 	s := start(t, fakediscord.Options{NoLimits: true})
 	s.AllowIdentifies(1, time.Hour)

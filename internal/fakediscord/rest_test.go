@@ -330,8 +330,8 @@ func TestThreadOfAMessage(t *testing.T) {
 	}
 }
 
-// Whoever may write in an archived thread may open it; to archive it, or to open
-// one that is locked, takes more.
+// A member who may write in an archived thread may open it. Archiving it, or opening a
+// locked one, takes more rights.
 func TestThreadIsOpened(t *testing.T) {
 	s := start(t, fakediscord.Options{NoLimits: true})
 	th := s.OpenThread(s.ada, s.channel, "", "talk")

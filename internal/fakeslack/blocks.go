@@ -26,9 +26,9 @@ const (
 	maxRows       = 100
 	maxColumns    = 20
 
-	// What all blocks of a message may have together is not published. Measured
-	// were 13,297 characters in one markdown block and 13,172 beside a divider; a
-	// message of many blocks was refused at 11,341. So a block costs something.
+	// Slack does not publish the limit for all blocks of a message. Measured: 13,297
+	// characters in one markdown block, 13,172 beside a divider. A message of many
+	// blocks was refused at 11,341. So a block costs something.
 	maxMessage = 13_300
 	blockCost  = 125
 )

@@ -27,7 +27,7 @@ func many(n int, block string) []string {
 
 func repeat(n int, block string) string { return "[" + strings.Join(many(n, block), ",") + "]" }
 
-// What Slack takes as blocks and what it doesn't; the error names the place.
+// Slack takes some blocks and refuses others; the error names the place.
 func TestBlocks(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	button := `{"type":"button","action_id":"go","text":{"type":"plain_text","text":"Go"}}`
@@ -142,8 +142,7 @@ func FuzzBlocks(f *testing.F) {
 	})
 }
 
-// What readers see of a markdown block: its tables, and code with the word behind
-// its fence.
+// Readers of a markdown block see its tables, and code with the word behind its fence.
 func TestDrawn(t *testing.T) {
 	md := "Text | and\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n| 3 | 4 |\n\n```go\nx := 1\n```\n```\ny\n```"
 	raw, err := json.Marshal([]map[string]string{{"type": "markdown", "text": md}, {"type": "divider"}})

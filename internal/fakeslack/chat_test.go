@@ -166,7 +166,7 @@ func TestReplyPages(t *testing.T) {
 	wants(t, err, "thread_not_found")
 }
 
-// What Slack refuses, in its words; what no correct program does is noted.
+// Slack refuses in its own words. The fake notes calls that no correct program makes.
 func TestRefusals(t *testing.T) {
 	long := strings.Repeat("x", 12001)
 	tests := []struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/slack-go/slack/socketmode"
 )
 
-// What comes back of a call that fails, and whether it was done.
+// Each fault decides the response of a call, and whether the call took effect.
 func TestFaults(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -160,7 +160,7 @@ func TestDisturbances(t *testing.T) {
 	}
 }
 
-// What is held back without later events comes in the end.
+// A held-back event arrives in the end, also without later events.
 func TestHeldBackAlone(t *testing.T) {
 	s := Start(t, Options{AckTimeout: 30 * time.Millisecond})
 	b := connect(t, s, 1, nil)

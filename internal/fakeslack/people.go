@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What the workspace and the app are called.
+// The names of the workspace and the app.
 const (
 	Team    = "T0TEAM"
 	App     = "A0APP"

@@ -63,7 +63,7 @@ func TestChannelTypes(t *testing.T) {
 	}
 }
 
-// What the bot itself writes comes back to it.
+// The bot receives its own posts as events.
 func TestOwnPostsComeBack(t *testing.T) {
 	s := Start(t, Options{})
 	b := connect(t, s, 1, nil)
@@ -90,8 +90,8 @@ func TestOwnPostsComeBack(t *testing.T) {
 	}
 }
 
-// What is not acknowledged comes again, twice, with the same event id; then it
-// is lost. The retries go to any socket.
+// An unacknowledged event comes twice more, with the same event id. Then it is lost.
+// The retries go to any socket.
 func TestRedeliveryWithoutAck(t *testing.T) {
 	s := Start(t, Options{AckTimeout: 20 * time.Millisecond})
 	b := connect(t, s, 2, func(socketmode.Event) bool { return false })

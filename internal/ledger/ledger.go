@@ -24,7 +24,7 @@ const Longest = 5 * time.Minute
 
 // Ledger is an inbox that a test can look into. Make it with [New].
 type Ledger struct {
-	// What was put.
+	// The entries that were put.
 	Messages  []Put
 	Reactions []chat.Reaction
 	Edits     map[chat.MessageRef]string
@@ -38,7 +38,7 @@ type Ledger struct {
 	Known     map[string]bool // ids of events
 	Notes     map[string][]byte
 
-	// What it answers. Messages that are put change Threads and Marks.
+	// Its answers. Put messages change Threads and Marks.
 	Fail    error // instead of all else
 	Threads map[chat.ThreadID]chat.Standing
 	Marks   []chat.Watermark

@@ -21,7 +21,7 @@ type ledger struct {
 	doubted   map[chat.UserID]bool
 	amnesia   bool // the model is not shown all that the turn has done: it may ask for it again
 
-	// What follows from hist.
+	// Indexes over hist.
 	messages  map[string]uint64 // by id of the message: where it is
 	deleted   map[string]bool
 	calls     map[string]*call

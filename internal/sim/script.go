@@ -27,7 +27,7 @@ type action struct {
 
 type kind string
 
-// What people do.
+// Actions of people.
 const (
 	says    kind = "says"
 	edits   kind = "edits"
@@ -41,7 +41,7 @@ const (
 	twice   kind = "says as two events"
 )
 
-// What goes wrong.
+// Faults.
 const (
 	crashes   kind = "crash"     // a process, now, or at its n-th call from now
 	starts    kind = "start"     // of a process that there is not

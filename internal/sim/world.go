@@ -41,7 +41,7 @@ type world struct {
 	editions map[*card]int   // of the tool for which a card asks
 	had      map[action]bool // what follows on an approval, and did
 
-	// What goes wrong now.
+	// Faults that are active now.
 	down, stubborn int     // the store does not answer, takes no writes
 	loss           float64 // of answers of the store
 	silent         bool    // the platform is away

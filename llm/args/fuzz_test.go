@@ -84,7 +84,8 @@ func FuzzText(f *testing.F) {
 		for _, schema := range []*Schema{nil, one} {
 			got, err := Text(in, schema)
 			if err != nil {
-				// What a text protocol refuses it hands on as it is: it must not run then.
+				// A text protocol hands on refused arguments unchanged: they must not
+				// run then.
 				if raw, err := Native(in); err == nil && string(raw) != `{}` && !strings.Contains(in, "Observation:") {
 					t.Fatalf("Text refuses %q, which Native reads as %s", in, raw)
 				}

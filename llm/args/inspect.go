@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// What arguments may hold. No honest call comes near these; a hostile one
-// would make the schema check or a tool work for minutes.
+// Limits on arguments. No honest call comes near these; a hostile one would make the
+// schema check or a tool work for minutes.
 const (
 	maxDepth    = 64
 	maxDigits   = 1000

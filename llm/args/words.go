@@ -11,8 +11,8 @@ import (
 	"golang.org/x/text/message"
 )
 
-// What of a schema is told to the model. A message that lists a thousand
-// countries helps nobody.
+// Limits on the part of a schema that the model is told. A message that lists a
+// thousand countries helps nobody.
 const (
 	maxListed   = 20
 	maxBranches = 5

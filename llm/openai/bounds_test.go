@@ -121,7 +121,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// What fits is not touched.
+// A text that fits is not changed.
 func TestFits(t *testing.T) {
 	text := strings.Repeat("x", 1000)
 	for most, want := range map[int]string{1000: "stop", 999: "length"} {

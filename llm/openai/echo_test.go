@@ -47,8 +47,7 @@ func sentBack(got llm.Response) llm.Request {
 	return llm.Request{Messages: append([]llm.Message{hi.Messages[0], out}, results...)}
 }
 
-// What came beside text and calls goes back in the field in which it came, in
-// one piece.
+// A field that came beside text and calls goes back in the same field, in one piece.
 func TestEcho(t *testing.T) {
 	tests := []struct {
 		name, body, want string

@@ -91,7 +91,7 @@ func TestToolsLeftOutOneByOne(t *testing.T) {
 	}
 }
 
-// What is too long is the prompt only where the refusal is about messages.
+// Only a refusal about messages means that the prompt is too long.
 func TestTooLongOf(t *testing.T) {
 	for param, want := range map[string]llm.Fault{
 		"messages[1].content": llm.TooLong, "input[0].content": llm.TooLong, "tools[9].function.description": llm.Refused, "stop": llm.Refused, "": llm.Refused,

@@ -170,7 +170,7 @@ func BenchmarkCount(b *testing.B) {
 	})
 }
 
-// What the first count costs.
+// BenchmarkIndex measures the first count, which builds the index.
 func BenchmarkIndex(b *testing.B) {
 	for b.Loop() {
 		index(o200kBase, endO200k)

@@ -27,7 +27,7 @@ type Checkpoint struct {
 	At    time.Time              `json:"at"`
 	Epoch int                    `json:"epoch"` // grows when the store is found to be older than it was
 	Heads map[string]memory.Head `json:"heads"` // by thread
-	// Of an export only: SHA-256 of its first line, and of those between.
+	// In an export only: SHA-256 of its first line, and of the lines between.
 	Header string `json:"header,omitempty"`
 	Lines  string `json:"lines,omitempty"`
 	Sig    string `json:"sig,omitempty"` // hex Ed25519 of the RFC 8785 form without sig

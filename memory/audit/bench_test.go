@@ -11,8 +11,8 @@ import (
 	"nod/memory/sqlite"
 )
 
-// What the audit log costs a turn: a commit with a line in it beside one without,
-// and the line alone.
+// BenchmarkAudit compares a commit with a line of the audit log, one without, and the
+// line alone.
 func BenchmarkAudit(b *testing.B) {
 	b.Run("line", func(b *testing.B) {
 		l := memory.AuditLine{Thread: chat.ThreadID{Platform: "slack", Channel: "T1/C1", Root: "1.2"}, Event: "started", Call: "1-1-1", Tool: "deploy"}

@@ -147,7 +147,7 @@ func names(r Report, thread string) bool {
 	return slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Thread == thread })
 }
 
-// Whatever is done to the log of a store, up to its newest checkpoint, is named.
+// A check names every change of a store's log, up to its newest checkpoint.
 func TestTamperedStore(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T) world{"sqlite": openSQLite, "redis": openRedis} {
@@ -199,9 +199,8 @@ func times(n int) int {
 	return n
 }
 
-// Whatever is done to an export is named, wherever it is checked; so is another
-// order of the lines of different threads, a header or a checkpoint that is another
-// one, and what was put behind the end.
+// A check names every change of an export, anywhere. It also names reordered lines of
+// different threads, a foreign header or checkpoint, and lines behind the end.
 func TestTamperedExport(t *testing.T) {
 	t.Parallel()
 	w := openSQLite(t)

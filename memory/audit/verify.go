@@ -15,7 +15,7 @@ type Fault struct {
 	What   string
 }
 
-// What can be wrong.
+// The faults.
 const (
 	Changed      = "changed"
 	Missing      = "missing"

@@ -1,4 +1,4 @@
-// Package recent remembers the logs that a store held last.
+// Package recent caches the logs that a store held last.
 package recent
 
 import (
@@ -9,18 +9,16 @@ import (
 	"nod/memory"
 )
 
-// What is remembered at most. Threads that wait for long are not among the last
-// ones, and cost nothing.
+// Limits of the cache. Threads that wait for long are not among the latest ones, and
+// cost nothing.
 const (
 	mostThreads = 512
 	mostBytes   = 32 << 20 // of all threads, about
 )
 
-// Logs remembers the logs of the threads that this process held last, so that
-// a store has to load only what is new when it claims one again. It is right as
-// long as nobody else held the thread in between: that is for the store to know,
-// by the token of the claim under which a log was put. It is safe for concurrent
-// use.
+// Logs caches the logs of the threads that this process held last, so that a claim
+// loads only new entries. A log is right if nobody else held the thread in between; the
+// store knows that by the claim's token. It is safe for concurrent use.
 type Logs struct {
 	mu    sync.Mutex
 	order *list.List // of *remembered, the last used one first
@@ -36,18 +34,17 @@ type remembered struct {
 	size   int
 }
 
-// New makes an empty one.
 func New() *Logs { return &Logs{order: list.New(), items: map[string]*list.Element{}} }
 
-// Put remembers the log as it was under a token, but for what was left out or
-// forgotten; what has not been used for longest makes room.
+// Put caches the log under a token, without its trimmed or forgotten part. The least
+// recently used logs make room.
 func (r *Logs) Put(thread, token string, log []memory.Entry, kept any) {
 	all := len(log)
 	log = current(log)
 	size := weigh(log)
 	switch {
 	case len(log) != all:
-		kept = nil // it was made of what is gone
+		kept = nil // computed from entries that are gone
 	case kept != nil:
 		size += BareKept * len(log)
 	}
@@ -64,8 +61,7 @@ func (r *Logs) Put(thread, token string, log []memory.Entry, kept any) {
 	}
 }
 
-// Take gives what is remembered of a thread and forgets it: whoever claims the
-// thread goes on with it.
+// Take removes a thread's log and returns it: the claimer of the thread continues it.
 func (r *Logs) Take(thread string) (token string, log []memory.Entry, kept any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,7 +83,7 @@ func (r *Logs) drop(e *list.Element) {
 	r.size -= m.size
 }
 
-// current is the log from its base on.
+// current returns the log from its base on.
 func current(log []memory.Entry) []memory.Entry {
 	base := uint64(0)
 	for _, e := range log {
@@ -104,12 +100,12 @@ func current(log []memory.Entry) []memory.Entry {
 	return slices.Clone(memory.Since(log, base))
 }
 
-// BareKept is what memory.Run's Kept is taken for, in bytes an entry: what is in the
-// entries it has in common with the log.
+// BareKept is the assumed size of memory.Run's Kept, in bytes an entry. Its texts are
+// shared with the log.
 const BareKept = 256
 
-// weigh says about how many bytes a log takes in memory: its texts, and for each
-// entry what it takes without them.
+// weigh estimates the bytes of a log in memory: its texts, and a fixed size for each
+// entry.
 func weigh(log []memory.Entry) int {
 	const bare = 256
 	size := bare * len(log)

@@ -18,7 +18,7 @@ func logOf(bodies ...memory.Body) []memory.Entry {
 	return out
 }
 
-// What is remembered is given once, without what was left out or forgotten.
+// Take returns a log once, without its trimmed or forgotten part.
 func TestLogs(t *testing.T) {
 	r := New()
 	r.Put("a", "3", logOf(memory.Due{}, memory.Due{}), nil)
@@ -70,7 +70,8 @@ func TestLogsMakeRoom(t *testing.T) {
 	}
 }
 
-// What was made of a log is given with it, counts, and goes with what it was made of.
+// The value computed from a log comes back with it, counts in its size, and goes with
+// it.
 func TestLogsKeep(t *testing.T) {
 	r := New()
 	whole, cut := logOf(memory.Due{}, memory.Due{}), logOf(memory.Due{}, memory.Trimmed{Before: 2})

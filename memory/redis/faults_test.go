@@ -311,7 +311,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// What was handed to a process that died before it claimed it is not lost.
+// A thread is not lost if its process dies before the claim.
 func TestHandedOutAndNotClaimed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -374,8 +374,8 @@ func TestClaimVoidsTheDeadline(t *testing.T) {
 	}
 }
 
-// What one process was handed and nobody there wants goes to another, long
-// before a lease would run out.
+// A thread that nobody in a process wants goes to another process, long before a lease
+// would run out.
 func TestSpareIsGivenBack(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -442,9 +442,9 @@ func TestConsumersAreBuried(t *testing.T) {
 	mustClaim(t, alive)
 }
 
-// What a process that ends was handed on a connection which it closed before it read
-// that goes to another at once, and what it is asked for later is an error that says
-// so.
+// An ending process may be handed a thread on a connection that it has closed. Another
+// process gets the thread at once. Later calls of the ending process fail with an error
+// that says so.
 func TestHandedToAClosedConnection(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -467,8 +467,8 @@ func TestHandedToAClosedConnection(t *testing.T) {
 	}
 }
 
-// What a process had that was killed on this machine goes on with the next one at
-// once, and not when its lease runs out; what another process has stays with that.
+// A killed process's threads go on at once with the next process of the machine, not
+// after the lease. Another process keeps its threads.
 func TestKilledOnThisMachine(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -241,7 +241,7 @@ func (s *Store) leave(ctx context.Context) error {
 		errs = append(errs, err)
 	}
 	for _, f := range s.feeds.by {
-		// What is not removed is found by those who live.
+		// Live processes find the rest.
 		_, _ = s.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, part := range s.streams(f.platforms) {
 				for name := range part {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What a server says is told apart: what may pass, what a thread has to itself,
-// and what is neither.
+// Errors of a server are of three kinds: they may pass, they concern one thread, or
+// neither.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -185,8 +185,8 @@ func TestWhatIsLostIsPutBack(t *testing.T) {
 	}
 }
 
-// What a process finished, and the server lost, is put back when somebody writes
-// there again, or sooner.
+// If the server lost a finished run, its process restores it at the next write to that
+// thread, or sooner.
 func TestFinishedAndLost(t *testing.T) {
 	t.Parallel()
 	server := lossy(t)

@@ -63,7 +63,7 @@ func TestParseURL(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a URL, its password is not in the error.
+// No error of a bad URL holds its password.
 func TestPasswordIsNoWhere(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--requirepass", "other")
@@ -107,8 +107,8 @@ func TestClusterNodeIsRefused(t *testing.T) {
 	}
 }
 
-// What can't be seen, or was accepted in the URL, is warned of, at the start and
-// by a check.
+// A check, and the start, warn of unverifiable settings and of risks that the URL
+// accepts.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -26,7 +26,7 @@ type step struct {
 	raw  []string // what was appended since the step before, as the server has it; of the first step it isn't known
 }
 
-// What is known at most of the past of a held thread, and of one at rest.
+// Limits of the known past of a held thread, and of one at rest.
 const (
 	heldSteps, restSteps   = 1000, 16
 	heldWeight, restWeight = 4 << 20, 256 << 10
@@ -80,8 +80,8 @@ func (p *past) since(head string) (seq uint64, raw []string, ok bool) {
 	return p.steps[i].seq, raw, true
 }
 
-// What is remembered at most. Threads that wait for long are not among the last
-// ones, and cost nothing.
+// Limits of the cache. Threads that wait for long are not among the latest ones, and
+// cost nothing.
 const (
 	mostThreads = 512
 	mostWeight  = 32 << 20

@@ -59,8 +59,8 @@ func inChannel(platform, channel string, ids []string) []string {
 	return out
 }
 
-// What is put is in memory, and nowhere else: it is worth to wait for a server,
-// for as long as the caller may wait; where nothing bounds that, for so long.
+// A put entry is in memory and nowhere else, so it is worth waiting for a server, as
+// long as the caller may wait; without a deadline for putWait.
 const putWait = 10 * time.Second
 
 // bounded is a context that ends.

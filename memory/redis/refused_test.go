@@ -68,8 +68,8 @@ func TestUserWithoutDangerousCommands(t *testing.T) {
 	}
 }
 
-// Whatever keeps a server from taking writes is said by a check, at the start
-// and by Ping, and Ping leaves nothing behind.
+// If anything keeps a server from taking writes, check, start and Ping say so, and Ping
+// leaves nothing behind.
 func TestWritesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -252,8 +252,8 @@ func TestFailoverAfterACut(t *testing.T) {
 	})
 }
 
-// What can't be on a replica is not acknowledged, though the server has it; once
-// it is there, it is, and it is there once.
+// An entry that can't reach a replica is not acknowledged, though the server has it.
+// Once it is there, it is acknowledged, and exists once.
 func TestPutWaitsForReplicas(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -11,15 +11,15 @@ import (
 	"nod/memory"
 )
 
-// entomb says in the chain of a thread, if it has one, that the thread was erased.
-func (w *writer) entomb(thread string, at time.Time) error {
+// auditErased adds a tombstone to the chain of an erased thread, if it has one.
+func (w *writer) auditErased(thread string, at time.Time) error {
 	var seq uint64
-	if there, err := w.one("SELECT seq FROM chain WHERE thread = ?", []any{thread}, &seq); err != nil || !there {
+	if there, err := w.queryRow("SELECT seq FROM chain WHERE thread = ?", []any{thread}, &seq); err != nil || !there {
 		return err
 	}
 	id, err := chat.ParseThreadID(thread)
 	if err != nil {
-		return nil //nolint:nilerr // what is of no thread has nobody who would look for it
+		return nil //nolint:nilerr // a name that is no thread has no chain
 	}
 	return w.audit(thread, []memory.AuditLine{memory.Tombstone(id, at)})
 }
@@ -30,7 +30,7 @@ func (w *writer) audit(thread string, lines []memory.AuditLine) error {
 		return nil
 	}
 	var head memory.Head
-	if _, err := w.one("SELECT seq, hash FROM chain WHERE thread = ?", []any{thread}, &head.Seq, &head.Hash); err != nil {
+	if _, err := w.queryRow("SELECT seq, hash FROM chain WHERE thread = ?", []any{thread}, &head.Seq, &head.Hash); err != nil {
 		return err
 	}
 	for _, l := range lines {
@@ -38,7 +38,7 @@ func (w *writer) audit(thread string, lines []memory.AuditLine) error {
 		if err != nil {
 			return err
 		}
-		if err := w.run("INSERT INTO audit (at, thread, line) VALUES (?, ?, ?)", millis(l.At), thread, raw); err != nil {
+		if err := w.exec("INSERT INTO audit (at, thread, line) VALUES (?, ?, ?)", millis(l.At), thread, raw); err != nil {
 			return err
 		}
 		head = next
@@ -47,7 +47,7 @@ func (w *writer) audit(thread string, lines []memory.AuditLine) error {
 }
 
 func (w *writer) keepHead(thread string, h memory.Head) error {
-	return w.run("INSERT INTO chain (thread, seq, hash) VALUES (?1, ?2, ?3) ON CONFLICT (thread) DO UPDATE SET seq = ?2, hash = ?3",
+	return w.exec("INSERT INTO chain (thread, seq, hash) VALUES (?1, ?2, ?3) ON CONFLICT (thread) DO UPDATE SET seq = ?2, hash = ?3",
 		thread, h.Seq, h.Hash)
 }
 

@@ -10,32 +10,31 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// maxBatch bounds what one transaction takes, and with it how long the first
-// operation of it waits.
+// maxBatch bounds the operations of one transaction, and so the wait of its first one.
 const maxBatch = 256
 
-// write is the goroutine that writes what others wait for, until the store is closed
-// and nothing waits any more.
-func (s *Store) write() {
-	for s.waits() {
-		s.rest(s.writes())
+// runWriter commits waiting operations until the store is closed and none is left.
+func (s *Store) runWriter() {
+	for s.waitForOps() {
+		s.pauseFor(s.writePending())
 	}
 }
 
-// writes commits what waits, and says for how long nothing is to be tried now.
-func (s *Store) writes() time.Duration {
-	s.pen.Lock()
-	defer s.pen.Unlock()
-	if waits, _ := s.ops.state(); !waits { // whoever had the pen wrote it too
+// writePending commits the waiting operations, and returns the pause before the next
+// try.
+func (s *Store) writePending() time.Duration {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if waits, _ := s.ops.state(); !waits { // another goroutine wrote it
 		return 0
 	}
-	s.transact()
-	s.purge.now(s)
+	s.commitPending()
+	s.purge.runIfDue(s)
 	return s.health.pause
 }
 
-// rest waits that long, or until the store is closed.
-func (s *Store) rest(pause time.Duration) {
+// pauseFor waits, at most until the store is closed.
+func (s *Store) pauseFor(pause time.Duration) {
 	if pause == 0 {
 		return
 	}
@@ -45,84 +44,85 @@ func (s *Store) rest(pause time.Duration) {
 	}
 }
 
-// waits waits for an operation; false when none will come. Meanwhile it empties
-// the write-ahead log when that is due.
-func (s *Store) waits() bool {
+// waitForOps blocks until an operation waits; false when none will come. Meanwhile it
+// empties the write-ahead log when that is due.
+func (s *Store) waitForOps() bool {
 	for {
 		waits, closed := s.ops.state()
 		if waits || closed {
 			return waits
 		}
-		s.pen.Lock()
+		s.writing.Lock()
 		purge := s.purge.due()
-		s.pen.Unlock()
+		s.writing.Unlock()
 		select {
 		case <-s.ops.more:
 		case <-purge:
-			s.pen.Lock()
-			s.purge.now(s)
-			s.pen.Unlock()
+			s.writing.Lock()
+			s.purge.runIfDue(s)
+			s.writing.Unlock()
 		}
 	}
 }
 
-// byItself writes an operation in the goroutine of whoever wants it done, if nothing else
-// is being written and all is well: to hand it to another goroutine and back costs as
-// much as to write it.
-func (s *Store) byItself(o *op) bool {
-	if !s.pen.TryLock() {
+// tryWriteHere writes an operation in its caller's goroutine, if no other operation
+// waits and the store is healthy. Handing it to the writer and back costs as much as
+// writing it.
+func (s *Store) tryWriteHere(o *op) bool {
+	if !s.writing.TryLock() {
 		return false
 	}
-	defer s.pen.Unlock()
-	if s.health.ill || !s.ops.only(o) {
+	defer s.writing.Unlock()
+	if s.health.failing || !s.ops.addIfEmpty(o) {
 		return false
 	}
-	s.transact()
-	if s.purge.wanted {
+	s.commitPending()
+	if s.purge.requested {
 		s.ops.ring()
 	}
 	return true
 }
 
-// transact commits what waits, and notes whether the store takes writes. A transaction
-// that changes nothing, such as one of a sweep, does not tell that of a store that took none.
-func (s *Store) transact() {
-	if wrote, err := s.batch(); err != nil || wrote || !s.health.ill {
+// commitPending commits the waiting operations, and notes whether the store takes
+// writes. An empty transaction, such as a sweep's, does not prove that a failing store
+// works again.
+func (s *Store) commitPending() {
+	if wrote, err := s.batch(); err != nil || wrote || !s.health.failing {
 		s.health.note(s.log, err)
 	}
 }
 
-// batch commits what waits as one transaction, and says whether it wrote anything. An
-// error says that the store takes no writes. Nothing is taken before the transaction has
-// begun, so that whoever waits may still go away.
+// batch commits waiting operations as one transaction, and says whether it wrote
+// anything. An error means that the store takes no writes. It takes operations only
+// once the transaction has begun, so that their callers can still withdraw them.
 func (s *Store) batch() (wrote bool, err error) {
-	n := s.ops.count()
-	if err = s.stands(); err == nil {
+	n := s.ops.waiting()
+	if err = s.checkFile(); err == nil {
 		err = s.w.begin()
 	}
 	if err != nil {
-		_ = s.w.rollback() // of one that could not be rolled back before, if there is any
+		_ = s.w.rollback() // an earlier rollback may have failed
 		s.refuse(err)
 		return false, err
 	}
 	var ops []*op
 	lost := false
 	for len(ops) < maxBatch && !lost {
-		o := s.ops.take()
+		o := s.ops.next()
 		if o == nil {
 			break
 		}
-		within := s.w.within
+		within := s.w.runSavepoint
 		if len(ops) == 0 {
-			within = s.w.first
+			within = s.w.runFirst
 		}
 		ops = append(ops, o)
 		before := s.w.changes()
 		lost, o.err = within(o.do)
 		o.wrote = s.w.changes() > before
 	}
-	if !lost && len(ops) > n { // some came since it was looked whether the file stands there
-		err = s.stands()
+	if !lost && len(ops) > n { // some came after the file was checked
+		err = s.checkFile()
 	}
 	if !lost && err == nil {
 		err = s.w.commit()
@@ -133,19 +133,19 @@ func (s *Store) batch() (wrote bool, err error) {
 	return answer(ops)
 }
 
-// ping is a write that means nothing.
-func ping(w *writer) error { return w.run("UPDATE number SET value = 1 - value WHERE name = 'ping'") }
+// ping writes and changes nothing.
+func ping(w *writer) error { return w.exec("UPDATE number SET value = 1 - value WHERE name = 'ping'") }
 
-// refuse tells all who wait that a transaction can't even begin.
+// refuse fails all waiting operations, because no transaction can begin.
 func (s *Store) refuse(err error) {
-	for o := s.ops.take(); o != nil; o = s.ops.take() {
+	for o := s.ops.next(); o != nil; o = s.ops.next() {
 		o.err = err
 		o.finish()
 	}
 }
 
-// salvage gives up a transaction and runs each operation in one of its own: a file
-// for which the disk has no room must not take the messages of others with it.
+// salvage rolls a transaction back and runs each operation in one of its own. A file
+// that does not fit on the disk must not fail the messages of others.
 func (s *Store) salvage(ops []*op, err error) (wrote bool, trouble error) {
 	_ = s.w.rollback() // SQLite may have done so already
 	if len(ops) == 1 {
@@ -155,13 +155,13 @@ func (s *Store) salvage(ops []*op, err error) (wrote bool, trouble error) {
 		return answer(ops)
 	}
 	for _, o := range ops {
-		o.err = s.alone(o)
+		o.err = s.runAlone(o)
 	}
 	return answer(ops)
 }
 
-func (s *Store) alone(o *op) error {
-	err := s.stands()
+func (s *Store) runAlone(o *op) error {
+	err := s.checkFile()
 	if err == nil {
 		err = s.w.begin()
 	}
@@ -180,13 +180,13 @@ func (s *Store) alone(o *op) error {
 	return err
 }
 
-// answer tells everybody what came of it. The error says that the store takes no
-// writes: nothing at all was written, for want of room or the like.
+// answer finishes all operations. It returns trouble if none was written and the file
+// refused one.
 func answer(ops []*op) (wrote bool, trouble error) {
 	for _, o := range ops {
 		if o.err == nil {
 			wrote = wrote || o.wrote
-		} else if isTrouble(o.err) {
+		} else if isFileError(o.err) {
 			trouble = o.err
 		}
 		o.finish()
@@ -206,8 +206,8 @@ func (o *op) finish() {
 	close(o.done)
 }
 
-// isTrouble says whether an error is the file's, not the operation's own.
-func isTrouble(err error) bool {
+// isFileError says whether an error is the file's, not the operation's own.
+func isFileError(err error) bool {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return false
@@ -220,32 +220,32 @@ func isTrouble(err error) bool {
 	return false
 }
 
-// health knows whether the store takes writes. Who has the pen uses it.
+// health says whether the store takes writes. Store.writing guards it.
 type health struct {
-	ill   bool
-	pause time.Duration
+	failing bool
+	pause   time.Duration
 }
 
-// The pause after a transaction that failed, so that the writer does not hammer
-// on a disk that is full: it grows up to the longest.
+// The pause after a failed transaction grows from the first to the longest, so that the
+// writer does not hammer on a full disk.
 const (
 	firstPause   = 20 * time.Millisecond
 	longestPause = time.Second
 )
 
-// note takes what came of a transaction: it says once that the store takes no
-// writes, and once that it is over.
+// note takes the result of a transaction. It logs the first failure, and the first
+// success after it.
 func (h *health) note(log *slog.Logger, err error) {
 	if err == nil {
-		if h.ill {
+		if h.failing {
 			log.Warn("store takes writes again")
 		}
 		*h = health{}
 		return
 	}
-	if !h.ill {
+	if !h.failing {
 		log.Error("store takes no writes", "error", err)
 	}
-	h.ill = true
+	h.failing = true
 	h.pause = min(max(2*h.pause, firstPause), longestPause)
 }

@@ -17,12 +17,12 @@ import (
 	"nod/memory"
 )
 
-// What the first part of a transaction did is undone when it fails, as that of every
-// other part is, and what comes behind it is kept.
+// A failed first operation of a transaction is undone like any other, and later
+// operations are kept.
 func TestFirstPartIsUndone(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "nod.db")
-	if err := private(file); err != nil {
+	if err := createPrivate(file); err != nil {
 		t.Fatal(err)
 	}
 	w, err := newWriter(file)
@@ -35,25 +35,25 @@ func TestFirstPartIsUndone(t *testing.T) {
 	defer func() { _ = w.close() }()
 	ours := errors.New("of its own")
 	say := func(word string, err error) func(*writer) error {
-		return func(w *writer) error { return errors.Join(w.run("INSERT INTO word VALUES (?)", word), err) }
+		return func(w *writer) error { return errors.Join(w.exec("INSERT INTO word VALUES (?)", word), err) }
 	}
 	if err := w.begin(); err != nil {
 		t.Fatal(err)
 	}
-	if lost, err := w.first(say("first", ours)); lost || !errors.Is(err, ours) {
+	if lost, err := w.runFirst(say("first", ours)); lost || !errors.Is(err, ours) {
 		t.Errorf("the first part: %v, %v", lost, err)
 	}
-	if lost, err := w.within(say("second", ours)); lost || !errors.Is(err, ours) {
+	if lost, err := w.runSavepoint(say("second", ours)); lost || !errors.Is(err, ours) {
 		t.Errorf("the second part: %v, %v", lost, err)
 	}
-	if lost, err := w.within(say("third", nil)); lost || err != nil {
+	if lost, err := w.runSavepoint(say("third", nil)); lost || err != nil {
 		t.Errorf("the third part: %v, %v", lost, err)
 	}
 	if err := w.commit(); err != nil {
 		t.Fatal(err)
 	}
 	var words string
-	if _, err := w.one("SELECT group_concat(word) FROM word", nil, &words); err != nil || words != "third" {
+	if _, err := w.queryRow("SELECT group_concat(word) FROM word", nil, &words); err != nil || words != "third" {
 		t.Errorf("%q was kept (%v), want the third alone", words, err)
 	}
 }
@@ -73,8 +73,7 @@ func TestLockIsTakenBack(t *testing.T) {
 	mustClose(t, mustOpen(t, path, Options{}))
 }
 
-// Whoever writes an operation of his own while the store is closed is waited for; who
-// comes later is told.
+// Close waits for callers that write their own operation; later callers get an error.
 func TestCloseBesideWriters(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{})

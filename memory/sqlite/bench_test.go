@@ -14,8 +14,8 @@ import (
 	"nod/memory/sqlite"
 )
 
-// What a turn of two model calls and one tool writes, by 64 threads at once, each
-// write on the disk before it is answered.
+// BenchmarkTurns64 measures the writes of a turn with two model calls and one tool, by
+// 64 threads at once, each write flushed before its answer.
 func BenchmarkTurns64(b *testing.B) {
 	s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "nod.db"), sqlite.Options{})
 	if err != nil {

@@ -25,11 +25,11 @@ func (s *Store) PutBlob(ctx context.Context, thread chat.ThreadID, data []byte) 
 	at := millis(s.now())
 	err := s.do(ctx, func(w *writer) error {
 		var id int64
-		if _, err := w.one(touchThread, []any{thread.String(), thread.Platform, at, 0, "", 0}, &id); err != nil {
+		if _, err := w.queryRow(touchThread, []any{thread.String(), thread.Platform, at, 0, "", 0}, &id); err != nil {
 			return err
 		}
 		var one int
-		if known, err := w.one("SELECT 1 FROM blob WHERE thread = ? AND name = ?", []any{id, name}, &one); known || err != nil {
+		if known, err := w.queryRow("SELECT 1 FROM blob WHERE thread = ? AND name = ?", []any{id, name}, &one); known || err != nil {
 			return err
 		}
 		if err := w.fits(id, int64(len(data)), s.quota); err != nil {
@@ -39,7 +39,7 @@ func (s *Store) PutBlob(ctx context.Context, thread chat.ThreadID, data []byte) 
 		if err != nil {
 			return err
 		}
-		return w.run("INSERT INTO blob (thread, name, size, content) VALUES (?, ?, ?, ?)", id, name, len(data), content)
+		return w.exec("INSERT INTO blob (thread, name, size, content) VALUES (?, ?, ?, ?)", id, name, len(data), content)
 	})
 	if err != nil {
 		return "", fmt.Errorf("keep file: %w", err)
@@ -47,11 +47,11 @@ func (s *Store) PutBlob(ctx context.Context, thread chat.ThreadID, data []byte) 
 	return name, nil
 }
 
-// fits says with an error when a thread may not keep so many bytes more.
+// fits returns an error if the thread may not keep so many bytes more.
 func (w *writer) fits(thread, size int64, q memory.Quota) error {
 	var kept int64
 	if q.Thread > 0 {
-		if _, err := w.one("SELECT coalesce(sum(size), 0) FROM blob WHERE thread = ?", []any{thread}, &kept); err != nil {
+		if _, err := w.queryRow("SELECT coalesce(sum(size), 0) FROM blob WHERE thread = ?", []any{thread}, &kept); err != nil {
 			return err
 		}
 		if kept+size > q.Thread {
@@ -59,7 +59,7 @@ func (w *writer) fits(thread, size int64, q memory.Quota) error {
 		}
 	}
 	if q.All > 0 {
-		if _, err := w.one("SELECT value FROM number WHERE name = 'bytes'", nil, &kept); err != nil {
+		if _, err := w.queryRow("SELECT value FROM number WHERE name = 'bytes'", nil, &kept); err != nil {
 			return err
 		}
 		if kept+size > q.All {
@@ -87,7 +87,7 @@ func (r *reader) Blob(ctx context.Context, thread chat.ThreadID, name string) ([
 func (s *Store) DropBlob(ctx context.Context, thread chat.ThreadID, name string) error {
 	var dropped int64
 	err := s.submit(ctx, &op{do: func(w *writer) (err error) {
-		dropped, err = w.change("DELETE FROM blob WHERE thread = (SELECT id FROM thread WHERE name = ?) AND name = ?", thread.String(), name)
+		dropped, err = w.execCount("DELETE FROM blob WHERE thread = (SELECT id FROM thread WHERE name = ?) AND name = ?", thread.String(), name)
 		return err
 	}, after: func() {
 		if dropped > 0 {

@@ -71,7 +71,7 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	nothing := func(*writer) error { return nil } // as a sweep that finds nothing
-	grow := func(w *writer) error { return cmp.Or(ping(w), w.run("CREATE TABLE big AS SELECT zeroblob(1000000)")) }
+	grow := func(w *writer) error { return cmp.Or(ping(w), w.exec("CREATE TABLE big AS SELECT zeroblob(1000000)")) }
 	if errs := together(t, s, nothing, grow); errs[0] != nil || errs[1] == nil {
 		t.Errorf("what writes nothing, beside what finds no room: %v", errs)
 	}

@@ -49,8 +49,8 @@ func tell(t *testing.T, s *Store, root string) *memory.Run {
 	return run
 }
 
-// What is forgotten is in no file afterwards, though somebody reads the file: then
-// as soon as that ends, and meanwhile nobody waits.
+// A forgotten text is in no file afterwards. If somebody reads the file, it goes as
+// soon as they stop, and meanwhile nobody waits.
 func TestForgottenForGood(t *testing.T) {
 	t.Parallel()
 	var said lines
@@ -101,8 +101,7 @@ func TestExpiredForGood(t *testing.T) {
 	eventually(t, "the file is gone", func() bool { return len(holds(t, path, "another secret")) == 0 })
 }
 
-// What a process had no time to erase is erased by the next one: of one that was
-// closed, and of one that was killed.
+// The next process finishes an erasure, after a closed process and after a killed one.
 func TestErasedByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -138,8 +137,8 @@ func TestErasedByTheNextProcess(t *testing.T) {
 	}
 }
 
-// What an erased thread leaves behind is deleted once it has served, and its Seq
-// never comes again all the same.
+// The remains of an erased thread are deleted in the end, and its Seq still never comes
+// again.
 func TestRemains(t *testing.T) {
 	t.Parallel()
 	const keep = time.Hour
@@ -206,16 +205,16 @@ func TestSweepPlans(t *testing.T) {
 		for q := range w.stmts {
 			before[q] = true
 		}
-		if err := w.run("UPDATE thread SET woken = 0, touched = 0"); err != nil {
+		if err := w.exec("UPDATE thread SET woken = 0, touched = 0"); err != nil {
 			return err
 		}
-		if err := w.run("INSERT INTO waiting VALUES (x'00', 99, 0)"); err != nil {
+		if err := w.exec("INSERT INTO waiting VALUES (x'00', 99, 0)"); err != nil {
 			return err
 		}
-		if err := w.run("INSERT INTO rubbish VALUES (99)"); err != nil {
+		if err := w.exec("INSERT INTO rubbish VALUES (99)"); err != nil {
 			return err
 		}
-		if err := w.run("INSERT INTO remains VALUES (77, 1, 0)"); err != nil {
+		if err := w.exec("INSERT INTO remains VALUES (77, 1, 0)"); err != nil {
 			return err
 		}
 		for _, part := range []func(*writer) (int, error){s.sweepEvents, s.sweepWaiting, s.sweepCounters, s.expire, s.sweepRemains, s.sweepRubbish} {

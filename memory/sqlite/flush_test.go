@@ -239,7 +239,7 @@ func (c *cache) begin(t *testing.T, checkpoint int) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.done.Go(s.write)
+	s.done.Go(s.runWriter)
 	t.Cleanup(func() { _ = s.Close() })
 	if err := s.Ping(t.Context()); err != nil {
 		t.Fatal(err)

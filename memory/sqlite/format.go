@@ -10,8 +10,8 @@ import (
 	"nod/memory"
 )
 
-// format is the file's PRAGMA user_version. Another meaning of a table or of an
-// entry is another number.
+// format is the file's PRAGMA user_version. It changes with the meaning of a table or
+// an entry.
 const format = 4
 
 //go:embed tables.sql
@@ -21,8 +21,8 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// formatOf gives the format of a file that this build reads, or 0 where the file is
-// empty. It refuses any other one.
+// formatOf gives the format of a file, or 0 for an empty one. It refuses a format that
+// this build does not read.
 func formatOf(ctx context.Context, db querier) (have int, err error) {
 	var made int
 	const query = "SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version"

@@ -6,9 +6,9 @@ import (
 	"nod/chat"
 )
 
-// A key names an event or a message of a channel: a digest of the channel, and
-// then the id as it is. Ids of one channel lie together, mostly in the order in
-// which they come, and so a transaction writes few pages.
+// key names an event or a message of a channel: a digest of the channel, then the id.
+// Ids of one channel lie together, mostly in order of arrival, so a transaction writes
+// few pages.
 func key(platform, channel, id string) []byte {
 	sum := sha256.Sum256([]byte(platform + "\x00" + channel))
 	return append(sum[:8:8], id...)

@@ -11,12 +11,12 @@ import (
 	"nod/memory"
 )
 
-// pageSize is how many rows of a long list are read at once, so that whoever
-// reads slowly holds nothing.
+// pageSize is the number of rows that one query of a long list reads. A slow reader
+// holds no statement open.
 const pageSize = 500
 
-// pages yields the rows of a query whose last argument is the id after which it
-// goes on. What can't be understood is yielded as an error, and the rest goes on.
+// pages yields the rows of a query whose last argument is the id to start after. It
+// yields an unreadable row as an error and goes on.
 func pages[T any](ctx context.Context, db *sql.DB, query string, args []any, scan func(*sql.Rows) (int64, T, error)) iter.Seq2[T, error] {
 	type line struct {
 		id    int64
@@ -81,8 +81,8 @@ func (s *Store) Watermarks(ctx context.Context, platform string, since time.Time
 	})
 }
 
-// sound yields what a query finds. A row that can't be understood is its own
-// thread's trouble: it is logged, and left out.
+// sound yields the rows of a query. It logs an unreadable row and leaves it out, since
+// it concerns one thread.
 func sound[T any](s *Store, ctx context.Context, query string, args []any, scan func(*sql.Rows, *T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
@@ -94,7 +94,7 @@ func sound[T any](s *Store, ctx context.Context, query string, args []any, scan 
 		found, err := gather(rows, func(r *sql.Rows) (*T, error) {
 			v := new(T)
 			if err := scan(r, v); err != nil {
-				s.log.Warn("a row of the store can't be read", "error", err)
+				s.log.Warn("row of the store is unreadable", "error", err)
 				return nil, nil //nolint:nilnil // left out below
 			}
 			return v, nil
@@ -122,7 +122,7 @@ func (s *Store) Count(ctx context.Context, name string, n int64, ttl time.Durati
 		return value, nil
 	}
 	err := s.do(ctx, func(w *writer) error {
-		_, err := w.one(`INSERT INTO counter (name, value, until) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE SET
+		_, err := w.queryRow(`INSERT INTO counter (name, value, until) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE SET
 			value = CASE WHEN until < ?4 THEN ?2 ELSE value + ?2 END,
 			until = CASE WHEN until < ?4 THEN ?3 ELSE until END RETURNING value`,
 			[]any{name, n, millis(now.Add(ttl)), millis(now)}, &value)

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// ErrInUse is returned by Open when another process has the file.
+// ErrInUse is returned by Open if another process has the file.
 var ErrInUse = errors.New("another process is using this store; stop it first, or use Redis to share a store")
 
-// resolve gives the name of the file behind symbolic links, since all its names
-// have to share one lock. The file need not exist yet.
+// resolve follows symbolic links, since all names of a file must share one lock. The
+// file need not exist yet.
 func resolve(path string) (string, error) {
 	for range 32 { // links to links
 		file, err := filepath.EvalSymlinks(path)
@@ -40,14 +40,14 @@ func resolve(path string) (string, error) {
 	return "", errors.New("too many symbolic links")
 }
 
-// acquire takes the lock file. Trying again is bounded by wait: a process that
-// is draining lets go soon.
+// acquire takes the lock file. It tries again for at most wait: a draining process lets
+// go soon.
 func acquire(ctx context.Context, path string, wait time.Duration) (*os.File, error) {
 	deadline := time.Now().Add(wait)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		f, err := take(path)
+		f, err := tryLock(path)
 		if err == nil || !errors.Is(err, ErrInUse) || time.Now().After(deadline) {
 			return f, err
 		}
@@ -59,8 +59,8 @@ func acquire(ctx context.Context, path string, wait time.Duration) (*os.File, er
 	}
 }
 
-// take takes the lock file, if nobody has it.
-func take(path string) (*os.File, error) {
+// tryLock takes the lock file, if no process has it.
+func tryLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -75,16 +75,15 @@ func take(path string) (*os.File, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	// Between the two somebody may have deleted it.
-	if ours, err := locked(f); err != nil || !ours {
+	// Somebody may have deleted it between open and lock.
+	if ours, err := ownsLock(f); err != nil || !ours {
 		return nil, errors.Join(ErrInUse, err, release(f))
 	}
 	return f, nil
 }
 
-// release lets go of the lock file. The lock is taken back by a word: to close the
-// file is not enough while a child of this process, which was just forked and runs no
-// program yet, has it open too.
+// release unlocks the lock file explicitly. Closing the file is not enough: a child
+// that was just forked, and runs no program yet, still has it open.
 func release(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }

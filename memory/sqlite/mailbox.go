@@ -10,11 +10,11 @@ import (
 
 // op is one operation for the writer.
 type op struct {
-	// do runs inside the transaction that the operation shares with others. It
-	// may run more than once, and only the last time counts.
+	// do runs inside the shared transaction. It may run more than once; the last time
+	// counts.
 	do    func(*writer) error
-	after func() // runs when it is committed, in the order of the operations
-	wrote bool   // something, in the transaction that committed it
+	after func() // runs after the commit, in the order of the operations
+	wrote bool   // the committed transaction changed a row
 	err   error
 	done  chan struct{}
 }
@@ -23,13 +23,13 @@ type op struct {
 type mailbox struct {
 	mu     sync.Mutex
 	ops    []*op
-	more   chan struct{} // has room for one: there is something to take
+	more   chan struct{} // wakes the writer; holds one
 	closed bool
 }
 
 func (m *mailbox) init() { m.more = make(chan struct{}, 1) }
 
-// add says false when nothing is taken any more.
+// add queues an operation; false after close.
 func (m *mailbox) add(o *op) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -41,8 +41,8 @@ func (m *mailbox) add(o *op) bool {
 	return true
 }
 
-// only adds one for whoever takes it himself, if nothing else waits.
-func (m *mailbox) only(o *op) bool {
+// addIfEmpty queues an operation that its caller writes itself, if no other one waits.
+func (m *mailbox) addIfEmpty(o *op) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed || len(m.ops) > 0 {
@@ -52,7 +52,7 @@ func (m *mailbox) only(o *op) bool {
 	return true
 }
 
-// ring has the writer look.
+// ring wakes the writer.
 func (m *mailbox) ring() {
 	select {
 	case m.more <- struct{}{}:
@@ -60,8 +60,8 @@ func (m *mailbox) ring() {
 	}
 }
 
-// take gives the next operation; nil when there is none.
-func (m *mailbox) take() *op {
+// next removes the first operation; nil when there is none.
+func (m *mailbox) next() *op {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.ops) == 0 {
@@ -73,8 +73,8 @@ func (m *mailbox) take() *op {
 	return o
 }
 
-// back takes an operation back. False: the writer has it.
-func (m *mailbox) back(o *op) bool {
+// withdraw removes an operation; false if the writer has it.
+func (m *mailbox) withdraw(o *op) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i := slices.Index(m.ops, o)
@@ -84,14 +84,13 @@ func (m *mailbox) back(o *op) bool {
 	return i >= 0
 }
 
-// count says how many operations wait.
-func (m *mailbox) count() int {
+func (m *mailbox) waiting() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.ops)
 }
 
-// state says whether something waits, and whether that is all that will come.
+// state says whether an operation waits, and whether the mailbox is closed.
 func (m *mailbox) state() (waits, closed bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -105,15 +104,15 @@ func (m *mailbox) close() {
 	m.ring()
 }
 
-// submit writes an operation, or hands it to the writer and waits for it. Whoever gets an
-// error knows that nothing was done: an operation that the writer has is waited
-// for, and one that it has not is taken back.
+// submit writes an operation, or hands it to the writer and waits. An error means that
+// nothing was done: submit withdraws an operation that the writer does not have, and
+// waits for the others.
 func (s *Store) submit(ctx context.Context, o *op) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	o.done = make(chan struct{})
-	if s.byItself(o) {
+	if s.tryWriteHere(o) {
 		return o.err
 	}
 	if !s.ops.add(o) {
@@ -124,14 +123,13 @@ func (s *Store) submit(ctx context.Context, o *op) error {
 		return o.err
 	case <-ctx.Done():
 	}
-	if s.ops.back(o) {
+	if s.ops.withdraw(o) {
 		return ctx.Err()
 	}
 	<-o.done
 	return o.err
 }
 
-// do submits an operation that needs nothing but the writer.
 func (s *Store) do(ctx context.Context, f func(*writer) error) error {
 	return s.submit(ctx, &op{do: f})
 }

@@ -12,8 +12,8 @@ import (
 	"nod/memory/storetest"
 )
 
-// Of a file that nobody had nothing counts any more once a service took it, whether it
-// still has it or ended again: SQLite would mix what was there before and after.
+// A viewer drops its reading of a free file once a service takes the file, also if the
+// service has ended again. SQLite would mix old and new pages.
 func TestViewWhileTheServiceStarts(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "nod.db")

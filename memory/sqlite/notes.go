@@ -21,7 +21,7 @@ func (s *Store) Note(ctx context.Context, name string, value []byte) error {
 func (s *Store) Swap(ctx context.Context, name string, old, value []byte) (done bool, err error) {
 	err = s.do(ctx, func(w *writer) error {
 		var noted []byte
-		if _, err := w.one("SELECT value FROM note WHERE name = ?", []any{name}, &noted); err != nil {
+		if _, err := w.queryRow("SELECT value FROM note WHERE name = ?", []any{name}, &noted); err != nil {
 			return err
 		}
 		same, stands := bytes.Equal(noted, value), bytes.Equal(noted, old)
@@ -38,9 +38,9 @@ func (s *Store) Swap(ctx context.Context, name string, old, value []byte) (done 
 
 func (w *writer) note(name string, value []byte) error {
 	if len(value) == 0 {
-		return w.run("DELETE FROM note WHERE name = ?", name)
+		return w.exec("DELETE FROM note WHERE name = ?", name)
 	}
-	return w.run("INSERT INTO note (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = ?2", name, value)
+	return w.exec("INSERT INTO note (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = ?2", name, value)
 }
 
 // Noted implements memory.Notes.

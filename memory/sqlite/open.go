@@ -1,18 +1,16 @@
 // Package sqlite keeps logs in one SQLite file, for one machine and without a
 // server. One process at a time has the file: a lock file beside it says so,
-// and the kernel drops that lock when the process dies, however it dies. So who
-// holds a thread is known in memory, and a new process takes over everything at
-// once.
+// and the kernel drops that lock when the process dies. So the holders of threads
+// are known in memory, and a new process takes over everything at once.
 //
-// The one idea: one goroutine writes at a time. It takes all operations that wait
-// and commits them as one transaction with one fsync, so that an acknowledged
-// event survives a power cut and many threads still share the cost. Where nobody
-// else waits it is the goroutine of whoever wants it written. Each
-// operation is undone by itself, so that its trouble is nobody else's; and
-// nobody is told that something was done before it is on the disk.
+// One goroutine writes at a time. It commits all waiting operations as one
+// transaction with one fsync. So an acknowledged event survives a power cut, and
+// many threads share the cost. If only one operation waits, its caller's goroutine
+// writes it. One failed operation does not fail the others, and no call returns
+// before the fsync.
 //
-// A claim writes nothing. What lies in the inbox gets its place in the log when
-// the run that saw it commits for the first time.
+// A claim writes nothing. Entries of the inbox get their place in the log with the
+// first commit of the run that saw them.
 package sqlite
 
 import (
@@ -36,42 +34,42 @@ import (
 	"nod/memory/recent"
 )
 
-// Options are for Open. The zero value is usable.
+// Options configure Open. The zero value is usable.
 type Options struct {
 	Logger *slog.Logger
-	Keep   time.Duration // a thread untouched for longer is erased; 0: never
+	Keep   time.Duration // an untouched thread is erased after that time; 0: never
 	Quota  memory.Quota
 	Now    func() time.Time
-	// Wait is how long Open waits for another process to let go of the file.
+	// Wait is how long Open waits for another process to release the file.
 	Wait time.Duration
-	// SweepEvery is how often what has had its time is deleted.
+	// SweepEvery is the interval of the sweep, which deletes expired rows.
 	SweepEvery time.Duration
 }
 
 // Store implements memory.Full.
 type Store struct {
 	reader
-	w      *writer
-	lock   *os.File // who has the pen may take another one
-	place  place
-	taken  bool // another process took the file; guarded by the pen
-	log    *slog.Logger
-	now    func() time.Time
-	self   string
-	opened int64 // when, in milliseconds: what is older may have been acted on
+	w        *writer
+	lock     *os.File // guarded by writing
+	identity fileIdentity
+	taken    bool // another process took the file; guarded by writing
+	log      *slog.Logger
+	now      func() time.Time
+	self     string
+	opened   int64 // in milliseconds: an earlier run may have acted on older inbox entries
 
 	keep       time.Duration
 	quota      memory.Quota
 	sweepEvery time.Duration
 
-	recent *recent.Logs
-	queue  queue
-	ops    mailbox
-	pen    sync.Mutex // whoever has it writes
-	health health
-	purge  purge
+	recent  *recent.Logs
+	queue   queue
+	ops     mailbox
+	writing sync.Mutex // held by the goroutine that writes
+	health  health
+	purge   purge
 
-	dirty  chan struct{} // there is rubbish
+	dirty  chan struct{} // wakes the sweep for rubbish
 	closed chan struct{}
 	done   sync.WaitGroup
 	once   sync.Once
@@ -82,7 +80,7 @@ var (
 	_ memory.Lister = (*Store)(nil)
 )
 
-// Open opens or creates the file at path. One of another format is a
+// Open opens or creates the file at path. A file of another format is a
 // memory.FormatError.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	s, err := open(ctx, path, o)
@@ -92,7 +90,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
-	s.done.Go(s.write)
+	s.done.Go(s.runWriter)
 	s.done.Go(s.watch)
 	s.done.Go(s.sweep)
 	return s, nil
@@ -112,7 +110,7 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		lock: lock, log: o.Logger, now: o.Now, keep: o.Keep, quota: o.Quota, sweepEvery: o.SweepEvery,
-		self: word(), recent: recent.New(), dirty: make(chan struct{}, 1), closed: make(chan struct{}),
+		self: randomWord(), recent: recent.New(), dirty: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 	s.defaults()
 	s.opened = millis(s.now())
@@ -135,7 +133,7 @@ func (s *Store) defaults() {
 }
 
 func (s *Store) connect(ctx context.Context, file string) (err error) {
-	if err := private(file); err != nil {
+	if err := createPrivate(file); err != nil {
 		return err
 	}
 	if s.w, err = newWriter(file); err != nil {
@@ -155,7 +153,7 @@ func (s *Store) connect(ctx context.Context, file string) (err error) {
 	if err := s.w.configure(); err != nil {
 		return err
 	}
-	if err := s.place.note(file); err != nil {
+	if err := s.identity.note(file); err != nil {
 		return err
 	}
 	db, err := database(file, "ro", 4, fmt.Sprintf("busy_timeout(%d)", lockWait))
@@ -170,21 +168,22 @@ func (s *Store) connect(ctx context.Context, file string) (err error) {
 	return s.rescan(ctx)
 }
 
-// emptyLog moves what an earlier process left in the write-ahead log into the file. It may be
-// text that was erased. And after a flush that failed the log reads well, as the system has it,
-// but the disk lacks a part: a power cut would take whatever is written behind that.
+// emptyLog moves an earlier process's write-ahead log into the file. The log may hold
+// erased text. And after a failed flush the system still reads the log from its cache,
+// while the disk lacks a part: a power cut would then lose everything that is written
+// behind that part.
 func (s *Store) emptyLog() error {
 	err := s.w.checkpoint()
-	if errors.Is(err, errReader) { // a backup, say
-		s.purge.want()
+	if errors.Is(err, errReader) { // such as a backup
+		s.purge.request()
 		return nil
 	}
 	return err
 }
 
-// private makes the file, so that nobody else can read it. SQLite gives the files
+// createPrivate makes the file readable by its owner only. SQLite gives the files
 // beside it the same rights.
-func private(file string) error {
+func createPrivate(file string) error {
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		return Writable(file)
@@ -195,9 +194,9 @@ func private(file string) error {
 	return f.Close()
 }
 
-// Writable says why a file that is there can't be written by this user: SQLite would
-// open it to be read, for as long as it is open. It may not be open in this process, as
-// its locks would be given up.
+// Writable says why this user can't write an existing file: SQLite would silently open
+// it for reading only. This process must not have the file open, since Writable would
+// drop its locks.
 func Writable(file string) error {
 	f, err := os.OpenFile(file, os.O_RDWR, 0)
 	if err != nil {
@@ -206,13 +205,13 @@ func Writable(file string) error {
 	return f.Close()
 }
 
-// alone is the mode in which a file is read that nobody writes.
-const alone = "alone"
+// modeAlone reads a file that no process writes.
+const modeAlone = "alone"
 
-// database opens the file with these pragmas for every connection.
+// database opens the file, with these pragmas on every connection.
 func database(file, mode string, conns int, pragmas ...string) (*sql.DB, error) {
 	q := url.Values{"mode": {mode}, "_pragma": pragmas}
-	if mode == alone {
+	if mode == modeAlone {
 		q.Set("mode", "ro")
 		q.Set("immutable", "1")
 	}
@@ -226,8 +225,7 @@ func database(file, mode string, conns int, pragmas ...string) (*sql.DB, error) 
 	return db, nil
 }
 
-// word makes a random word that never comes again.
-func word() string { return strings.ToLower(rand.Text())[:16] }
+func randomWord() string { return strings.ToLower(rand.Text())[:16] }
 
 // Self implements memory.Store.
 func (s *Store) Self() string { return s.self }
@@ -251,8 +249,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close implements memory.Store. Runs that are still held are lost; what they
-// committed stays.
+// Close implements memory.Store. Held runs are lost; their commits stay.
 func (s *Store) Close() error {
 	var err error
 	s.once.Do(func() {
@@ -260,10 +257,10 @@ func (s *Store) Close() error {
 		s.ops.close()
 		s.queue.close()
 		s.done.Wait()
-		s.pen.Lock() // and whoever writes an operation of his own
-		defer s.pen.Unlock()
-		// The last connection to close is the one that may write, since it then
-		// empties the write-ahead log.
+		s.writing.Lock() // a caller may write its own operation
+		defer s.writing.Unlock()
+		// The last connection to close must be the writer: it then empties the
+		// write-ahead log.
 		err = errors.Join(s.reader.close(), s.w.close(), release(s.lock))
 	})
 	return err

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// purge empties the write-ahead log after something was erased, since the log
-// still holds it. That can't be done while another process reads the file, and
-// nobody waits for it. Who has the pen uses it.
+// purge empties the write-ahead log after an erasure, since the log still holds the
+// erased text. It can't while another process reads the file, so it tries again; no
+// caller waits for it. Store.writing guards it.
 type purge struct {
-	wanted bool
-	said   bool      // that it is not done
-	at     time.Time // not before
-	pause  time.Duration
-	timer  *time.Timer
+	requested bool
+	warned    bool
+	notBefore time.Time
+	pause     time.Duration
+	timer     *time.Timer
 }
 
-// How long a purge waits for readers of this process, how soon one that failed is
-// tried again, and when that is worth a word.
+// purgeWait is the wait for readers of this process. A failed purge is tried again
+// after a pause that grows; above sayPurge it is logged.
 const (
 	purgeWait         = 20 // ms
 	sayPurge          = time.Second
@@ -26,46 +26,43 @@ const (
 	longestPurgePause = time.Minute
 )
 
-// want asks for it, at once.
-func (p *purge) want() { p.wanted, p.at = true, time.Time{} }
+func (p *purge) request() { p.requested, p.notBefore = true, time.Time{} }
 
-// due receives when it is time to try again; nil while nothing is to be done.
+// due receives at the next try; nil if none is requested.
 func (p *purge) due() <-chan time.Time {
-	if !p.wanted {
+	if !p.requested {
 		return nil
 	}
 	if p.timer == nil {
 		p.timer = time.NewTimer(0)
 	}
-	p.timer.Reset(time.Until(p.at))
+	p.timer.Reset(time.Until(p.notBefore))
 	return p.timer.C
 }
 
-// now does it, when it is wanted and due.
-func (p *purge) now(s *Store) {
-	if !p.wanted || time.Now().Before(p.at) {
+func (p *purge) runIfDue(s *Store) {
+	if !p.requested || time.Now().Before(p.notBefore) {
 		return
 	}
 	err := s.w.checkpoint()
 	if err == nil {
-		if p.said {
+		if p.warned {
 			s.log.Info("erased text is gone from the write-ahead log")
 		}
 		*p = purge{timer: p.timer}
 		return
 	}
 	p.pause = min(max(2*p.pause, firstPurgePause), longestPurgePause)
-	p.at = time.Now().Add(p.pause)
-	if !p.said && p.pause > sayPurge {
-		p.said = true
+	p.notBefore = time.Now().Add(p.pause)
+	if !p.warned && p.pause > sayPurge {
+		p.warned = true
 		s.log.Warn("erased text is still in the write-ahead log; trying again", "error", err)
 	}
 }
 
 var errReader = errors.New("somebody reads the file")
 
-// checkpoint moves everything from the write-ahead log into the file and empties
-// it.
+// checkpoint moves the write-ahead log into the file and empties it.
 func (w *writer) checkpoint() error {
 	// Pragmas are not prepared: they act when they are compiled.
 	if err := w.pragma("busy_timeout", purgeWait); err != nil {

@@ -20,10 +20,10 @@ func (s *Store) Put(ctx context.Context, thread chat.ThreadID, body memory.Body,
 	p.message(thread)
 	var fresh bool
 	o := &op{do: func(w *writer) (err error) {
-		if fresh, err = w.unknown(p); err != nil || !fresh {
+		if fresh, err = w.recordEvents(p); err != nil || !fresh {
 			return err
 		}
-		return w.put(thread, p)
+		return w.addToInbox(thread, p)
 	}, after: func() {
 		if fresh {
 			s.queue.wake(thread.Platform, thread.String())
@@ -46,7 +46,7 @@ func (s *Store) PutRef(ctx context.Context, ref chat.MessageRef, body memory.Bod
 	var name string
 	o := &op{do: func(w *writer) (err error) {
 		name = ""
-		if fresh, err = w.unknown(p); err != nil || !fresh {
+		if fresh, err = w.recordEvents(p); err != nil || !fresh {
 			return err
 		}
 		name, err = w.putRef(ref, p)
@@ -70,7 +70,7 @@ type letter struct {
 
 	ids []any // the keys of its event ids
 
-	ref  chat.MessageRef // the message that it is, where it can be found by it
+	ref  chat.MessageRef // the message itself, if a reaction can find the thread by it
 	last string          // the same, for the watermark
 	sent int64
 }
@@ -93,39 +93,40 @@ func (l *letter) events(platform, channel string, ids []string) {
 	}
 }
 
-// message notes whether a reaction can find the thread by the message.
+// message drops the reference if no reaction can find the thread by it.
 func (l *letter) message(thread chat.ThreadID) {
 	if !reachable(thread, l.ref) {
 		l.ref = chat.MessageRef{}
 	}
 }
 
-// reachable says whether a reaction on a message may be for a thread. One in
-// another channel never is.
+// reachable says whether a reaction on a message may belong to a thread. Messages of
+// other channels never do.
 func reachable(thread chat.ThreadID, ref chat.MessageRef) bool {
 	return ref.ID != "" && ref.Platform == thread.Platform && ref.Channel == thread.Channel
 }
 
-// unknown says whether none of the event ids is known, and then knows them.
-func (w *writer) unknown(l *letter) (bool, error) {
+// recordEvents records the event ids and returns true, or returns false if one of them
+// is known.
+func (w *writer) recordEvents(l *letter) (bool, error) {
 	if len(l.ids) == 0 {
 		return true, nil
 	}
 	var one int
-	known, err := w.one("SELECT 1 FROM event WHERE id IN (?"+strings.Repeat(", ?", len(l.ids)-1)+") LIMIT 1", l.ids, &one)
+	known, err := w.queryRow("SELECT 1 FROM event WHERE id IN (?"+strings.Repeat(", ?", len(l.ids)-1)+") LIMIT 1", l.ids, &one)
 	if known || err != nil {
 		return false, err
 	}
 	for _, id := range l.ids {
-		if err := w.run("INSERT OR IGNORE INTO event (id, at) VALUES (?, ?)", id, l.at); err != nil {
+		if err := w.exec("INSERT OR IGNORE INTO event (id, at) VALUES (?, ?)", id, l.at); err != nil {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-// touchThread finds or makes the row of a thread. What was erased because its
-// time was over begins anew.
+// touchThread finds or makes the row of a thread. A thread that was erased for its age
+// begins anew.
 const touchThread = `INSERT INTO thread (name, platform, seq, touched, woken, last_ref, last_sent)
 	VALUES (?1, ?2, (SELECT value FROM number WHERE name = 'floor'), ?3, ?4, ?5, ?6)
 	ON CONFLICT (name) DO UPDATE SET touched = ?3, gone = 0,
@@ -134,75 +135,75 @@ const touchThread = `INSERT INTO thread (name, platform, seq, touched, woken, la
 		last_sent = CASE WHEN ?5 <> '' AND last_sent <= ?6 THEN ?6 ELSE last_sent END
 	RETURNING id`
 
-// put adds to the inbox of a thread and wakes it.
-func (w *writer) put(thread chat.ThreadID, l *letter) error {
+// addToInbox appends to the inbox of a thread and wakes it.
+func (w *writer) addToInbox(thread chat.ThreadID, l *letter) error {
 	var id int64
-	if _, err := w.one(touchThread, []any{thread.String(), thread.Platform, l.at, l.at, l.last, l.sent}, &id); err != nil {
+	if _, err := w.queryRow(touchThread, []any{thread.String(), thread.Platform, l.at, l.at, l.last, l.sent}, &id); err != nil {
 		return err
 	}
-	if err := w.deliver(id, l); err != nil {
+	if err := w.appendToInbox(id, l); err != nil {
 		return err
 	}
 	if l.ref.IsZero() {
 		return nil
 	}
-	return w.know(id, l.ref)
+	return w.indexMessage(id, l.ref)
 }
 
-// putRef adds to the inbox of the thread that has a message, and gives its name,
-// or keeps the entry until there is one.
+// putRef appends to the inbox of the thread that has a message, and returns its name.
+// While no thread has the message it keeps the entry.
 func (w *writer) putRef(ref chat.MessageRef, l *letter) (name string, err error) {
 	var id int64
-	known, err := w.one("SELECT thread FROM ref WHERE ref = ?", []any{refKey(ref)}, &id)
+	known, err := w.queryRow("SELECT thread FROM ref WHERE ref = ?", []any{refKey(ref)}, &id)
 	if err != nil {
 		return "", err
 	}
 	if !known {
-		entry, err := w.entry(l)
+		entry, err := w.insertEntry(l)
 		if err != nil {
 			return "", err
 		}
-		return "", w.run("INSERT INTO waiting (ref, entry, at) VALUES (?, ?, ?)", refKey(ref), entry, l.at)
+		return "", w.exec("INSERT INTO waiting (ref, entry, at) VALUES (?, ?, ?)", refKey(ref), entry, l.at)
 	}
 	const wake = "UPDATE thread SET woken = CASE woken WHEN 0 THEN ?2 ELSE woken END WHERE id = ?1 RETURNING name"
-	if _, err := w.one(wake, []any{id, l.at}, &name); err != nil {
+	if _, err := w.queryRow(wake, []any{id, l.at}, &name); err != nil {
 		return "", err
 	}
-	return name, w.deliver(id, l)
+	return name, w.appendToInbox(id, l)
 }
 
-func (w *writer) deliver(id int64, l *letter) error {
-	entry, err := w.entry(l)
+func (w *writer) appendToInbox(id int64, l *letter) error {
+	entry, err := w.insertEntry(l)
 	if err != nil {
 		return err
 	}
-	return w.inbox(id, entry)
+	return w.insertInbox(id, entry)
 }
 
-// entry writes an entry, which is nowhere yet.
-func (w *writer) entry(l *letter) (int64, error) {
+// insertEntry writes an entry that neither inbox nor log names yet.
+func (w *writer) insertEntry(l *letter) (int64, error) {
 	return w.insert("INSERT INTO entry (at, kind, body) VALUES (?, ?, ?)", l.at, l.kind, l.raw)
 }
 
-// inbox puts an entry at the end of an inbox.
-func (w *writer) inbox(thread, entry int64) error {
-	return w.run("INSERT INTO inbox (thread, n, entry) VALUES (?1, 1 + coalesce((SELECT max(n) FROM inbox WHERE thread = ?1), 0), ?2)", thread, entry)
+func (w *writer) insertInbox(thread, entry int64) error {
+	return w.exec("INSERT INTO inbox (thread, n, entry) VALUES (?1, 1 + coalesce((SELECT max(n) FROM inbox WHERE thread = ?1), 0), ?2)", thread, entry)
 }
 
-// know makes a message name a thread, and lets in what waited for that.
-func (w *writer) know(thread int64, ref chat.MessageRef) error {
+// indexMessage makes a message name a thread, and moves the entries that waited for the
+// message into the inbox.
+func (w *writer) indexMessage(thread int64, ref chat.MessageRef) error {
 	name := refKey(ref)
-	if err := w.run("INSERT OR IGNORE INTO ref (ref, thread) VALUES (?, ?)", name, thread); err != nil {
+	if err := w.exec("INSERT OR IGNORE INTO ref (ref, thread) VALUES (?, ?)", name, thread); err != nil {
 		return err
 	}
-	entries, err := all(w, "SELECT entry FROM waiting WHERE ref = ? ORDER BY entry", []any{name}, id)
+	entries, err := queryAll(w, "SELECT entry FROM waiting WHERE ref = ? ORDER BY entry", []any{name}, scanID)
 	if err != nil || len(entries) == 0 {
 		return err
 	}
 	for _, e := range entries {
-		if err := w.inbox(thread, e); err != nil {
+		if err := w.insertInbox(thread, e); err != nil {
 			return err
 		}
 	}
-	return w.run("DELETE FROM waiting WHERE ref = ?", name)
+	return w.exec("DELETE FROM waiting WHERE ref = ?", name)
 }

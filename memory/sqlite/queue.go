@@ -8,21 +8,21 @@ import (
 	"nod/memory"
 )
 
-// queue is what the process knows of threads beyond the file: which wait for
-// a run, which have one, and when the next deadline is. A parked thread is not
-// in it and costs nothing.
+// queue holds the process's knowledge of threads beyond the file: the threads that wait
+// for a run, those that have one, and the next deadline. A parked thread is not in it
+// and costs nothing.
 type queue struct {
-	mu      sync.Mutex
-	cond    *sync.Cond
-	ready   map[string][]item // by platform, oldest first
-	ticket  uint64            // counts items
-	queued  map[string]bool   // by thread
-	held    map[string]*held
-	strikes map[string]int   // how often a thread could not be read
-	handed  map[string]int64 // by thread: up to where its inbox was given to runs that committed nothing yet
-	due     time.Time        // the earliest deadline in the file; zero: none
-	tick    chan struct{}
-	gone    bool
+	mu       sync.Mutex
+	cond     *sync.Cond
+	ready    map[string][]item // by platform, oldest first
+	ticket   uint64            // counts items
+	queued   map[string]bool   // by thread
+	held     map[string]*held
+	failures map[string]int   // unreadable claims, by thread
+	handed   map[string]int64 // by thread: the inbox number up to which runs got entries without committing
+	due      time.Time        // the earliest deadline in the file; zero: none
+	tick     chan struct{}
+	gone     bool
 }
 
 // item is a thread in the queue.
@@ -31,32 +31,31 @@ type item struct {
 	ticket uint64
 }
 
-// held is a claimed thread. But for what the queue guards, it belongs to whoever
-// has the run.
+// held is a claimed thread. It belongs to the goroutine of the run, except for mail.
 type held struct {
 	thread   string // its name
 	platform string
 	bell     *memory.Bell
-	mail     bool // guarded by the queue: woken since it was taken
+	mail     bool // woken since the claim; guarded by the queue
 
 	id      int64
 	seq     uint64 // of the last entry in the file's log
 	woken   int64
-	marked  bool  // the file says that it is woken
-	touched int64 // as the file says
-	seen    []row // what the run has of the inbox, and a Due; not in the file's log yet
-	n       int64 // of the last of them in the inbox
+	marked  bool  // the file says woken
+	touched int64 // in the file
+	seen    []row // inbox entries of the run, and a Due; not in the file's log yet
+	n       int64 // the last of them in the inbox
 }
 
 func (q *queue) init() {
 	q.cond = sync.NewCond(&q.mu)
-	q.ready, q.queued, q.held, q.strikes = map[string][]item{}, map[string]bool{}, map[string]*held{}, map[string]int{}
+	q.ready, q.queued, q.held, q.failures = map[string][]item{}, map[string]bool{}, map[string]*held{}, map[string]int{}
 	q.handed = map[string]int64{}
 	q.tick = make(chan struct{}, 1)
 }
 
-// of is the claim that a run was made of. A run of another store is a mistake
-// of the program, and is held by nobody here.
+// of gives the claim of a run. A run of another store is a mistake of the program, and
+// gives a claim that holds nothing.
 func of(run *memory.Run) *held {
 	if h, ok := run.Held.(*held); ok {
 		return h
@@ -64,7 +63,7 @@ func of(run *memory.Run) *held {
 	return &held{}
 }
 
-// wake queues a thread for a run, or tells the run that it has.
+// wake queues a thread, or rings the bell of its run.
 func (q *queue) wake(platform, thread string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -73,19 +72,19 @@ func (q *queue) wake(platform, thread string) {
 		h.bell.Mail()
 		return
 	}
-	q.add(platform, thread)
+	q.enqueue(platform, thread)
 }
 
-// remind queues a thread whose deadline has passed, unless it has a run.
-func (q *queue) remind(platform, thread string) {
+// queueDue queues a thread whose deadline has passed, unless it has a run.
+func (q *queue) queueDue(platform, thread string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.held[thread] == nil {
-		q.add(platform, thread)
+		q.enqueue(platform, thread)
 	}
 }
 
-func (q *queue) add(platform, thread string) {
+func (q *queue) enqueue(platform, thread string) {
 	if q.gone || q.queued[thread] {
 		return
 	}
@@ -95,8 +94,8 @@ func (q *queue) add(platform, thread string) {
 	q.cond.Broadcast()
 }
 
-// take waits for a thread of one of the platforms and holds it.
-func (q *queue) take(ctx context.Context, platforms []string) (*held, error) {
+// waitForThread blocks until a thread of one of the platforms is queued, and holds it.
+func (q *queue) waitForThread(ctx context.Context, platforms []string) (*held, error) {
 	stop := context.AfterFunc(ctx, func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
@@ -119,7 +118,7 @@ func (q *queue) take(ctx context.Context, platforms []string) (*held, error) {
 	}
 }
 
-// oldest holds the thread that has waited for longest.
+// oldest holds the thread that waited longest.
 func (q *queue) oldest(platforms []string) *held {
 	var from string
 	var first item
@@ -145,7 +144,6 @@ func (q *queue) holds(h *held) bool {
 	return !q.gone && h.bell != nil && q.held[h.thread] == h
 }
 
-// release lets go of a thread.
 func (q *queue) release(h *held) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -154,9 +152,9 @@ func (q *queue) release(h *held) {
 	}
 }
 
-// hand notes up to where a run was given the inbox, and says up to where earlier
-// ones were, that committed nothing: they may have acted on it all the same.
-func (q *queue) hand(thread string, n int64) (before int64) {
+// noteHanded notes how far a run was given the inbox, and returns how far earlier runs
+// were that committed nothing. They may have acted on those entries all the same.
+func (q *queue) noteHanded(thread string, n int64) (before int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	before = q.handed[thread]
@@ -164,16 +162,16 @@ func (q *queue) hand(thread string, n int64) (before int64) {
 	return before
 }
 
-// kept notes that what was handed out is in the log now.
-func (q *queue) kept(thread string) {
+// clearHanded forgets that: the entries are in the log now.
+func (q *queue) clearHanded(thread string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.handed, thread)
 }
 
-// spare lets go of a thread that was taken for nothing, but for what came since
-// then: the look at the file may have been too early for it.
-func (q *queue) spare(h *held) {
+// releaseUnused ends a claim that found nothing to do. If something arrived since, it
+// queues the thread again.
+func (q *queue) releaseUnused(h *held) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.held[h.thread] != h {
@@ -181,11 +179,11 @@ func (q *queue) spare(h *held) {
 	}
 	delete(q.held, h.thread)
 	if h.mail {
-		q.add(h.platform, h.thread)
+		q.enqueue(h.platform, h.thread)
 	}
 }
 
-// handOn lets go of a thread that goes on elsewhere, at the end of the queue.
+// handOn ends a claim and queues the thread again, at the end.
 func (q *queue) handOn(h *held) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -193,47 +191,46 @@ func (q *queue) handOn(h *held) bool {
 		return false
 	}
 	delete(q.held, h.thread)
-	q.add(h.platform, h.thread)
+	q.enqueue(h.platform, h.thread)
 	return true
 }
 
-// The pause before a thread that could not be read is tried again; where the whole
-// file can't be read it grows less.
+// The pause before an unreadable thread is tried again. It grows less if the whole file
+// is unreadable.
 const (
 	firstAside    = time.Second
 	longestAside  = 5 * time.Minute
 	longestUnread = 4 * time.Second
 )
 
-// aside lets go of a thread that can't be read, until a growing pause is over,
-// and says how often that was so.
-func (q *queue) aside(h *held, longest time.Duration) (strikes int) {
+// putAside keeps an unreadable thread out of the queue for a growing pause, and returns
+// how often that happened.
+func (q *queue) putAside(h *held, longest time.Duration) (strikes int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.strikes[h.thread]++
-	strikes = q.strikes[h.thread]
+	q.failures[h.thread]++
+	strikes = q.failures[h.thread]
 	pause := min(firstAside<<min(strikes-1, 10), longest)
-	// It stays held, so that nothing that comes for it takes it out of the corner.
+	// It stays held, so that new entries don't queue it.
 	time.AfterFunc(pause, func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		if q.held[h.thread] == h {
 			delete(q.held, h.thread)
-			q.add(h.platform, h.thread)
+			q.enqueue(h.platform, h.thread)
 		}
 	})
 	return strikes
 }
 
-// sound forgets what aside counted.
-func (q *queue) sound(h *held) {
+func (q *queue) clearFailures(h *held) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.strikes, h.thread)
+	delete(q.failures, h.thread)
 }
 
-// deadline notes that a thread is to be woken at a time.
-func (q *queue) deadline(at time.Time) {
+// noteDeadline notes that a thread wants to wake at a time.
+func (q *queue) noteDeadline(at time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if at.IsZero() || !q.due.IsZero() && !at.Before(q.due) {
@@ -252,9 +249,8 @@ func (q *queue) nextDue() time.Time {
 	return q.due
 }
 
-// noDue forgets the deadline: whoever calls it then looks at the file, and notes
-// the next one.
-func (q *queue) noDue() {
+// clearDue forgets the deadline. Its caller then reads the next one from the file.
+func (q *queue) clearDue() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.due = time.Time{}

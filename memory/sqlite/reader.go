@@ -11,7 +11,7 @@ import (
 	"nod/memory"
 )
 
-// reader reads the file, beside whoever writes it.
+// reader reads the file beside the writer.
 type reader struct {
 	db   *sql.DB
 	part *sql.Stmt // readThread
@@ -25,7 +25,7 @@ func newReader(ctx context.Context, db *sql.DB) (reader, error) {
 	return reader{db: db, part: part}, nil
 }
 
-// close lets go of the file; of none, where it was never opened.
+// close closes the file, if it was opened.
 func (r *reader) close() error {
 	if r.db == nil {
 		return nil
@@ -33,8 +33,8 @@ func (r *reader) close() error {
 	return errors.Join(r.part.Close(), r.db.Close())
 }
 
-// readThread reads a thread in one statement, and so as it was at one moment: its
-// row, the log from a place on (beyond the base, if ?3 is 1), the inbox.
+// readThread reads a thread in one statement, and so at one moment: its row, the log
+// from a Seq on (behind the base, if ?3 is 1), the inbox.
 const readThread = `
 	SELECT 0, seq, id, base, woken, wake_at, touched, NULL FROM thread WHERE name = ?1
 	UNION ALL
@@ -46,12 +46,12 @@ const readThread = `
 		FROM thread t CROSS JOIN inbox i ON i.thread = t.id LEFT JOIN entry e ON e.id = i.entry
 		WHERE t.name = ?1`
 
-// row is an entry as it lies in the file.
+// row is an entry in the file.
 type row struct {
 	seq   uint64 // in the inbox: its number there
 	entry int64  // 0: not in the file yet
 	at    int64
-	kind  string // of what is to be written
+	kind  string // of an entry to write
 	raw   []byte
 	body  memory.Body // nil: in raw only
 }

@@ -10,11 +10,11 @@ import (
 	"nod/memory"
 )
 
-// Next implements memory.Store. A thread that can't be read is its own trouble:
-// it is put aside, and Next goes on with others.
+// Next implements memory.Store. It puts an unreadable thread aside and goes on with
+// others.
 func (s *Store) Next(ctx context.Context, platforms ...string) (*memory.Run, error) {
 	for {
-		h, err := s.queue.take(ctx, platforms)
+		h, err := s.queue.waitForThread(ctx, platforms)
 		if err != nil {
 			return nil, err
 		}
@@ -22,22 +22,22 @@ func (s *Store) Next(ctx context.Context, platforms ...string) (*memory.Run, err
 		switch {
 		case err != nil:
 			longest := longestAside
-			if isTrouble(err) {
+			if isFileError(err) {
 				longest = longestUnread
 			}
-			if s.queue.aside(h, longest) == 1 {
-				s.log.Error("a thread can't be read; it is put aside", "thread", h.thread, "error", err)
+			if s.queue.putAside(h, longest) == 1 {
+				s.log.Error("thread is unreadable and put aside", "thread", h.thread, "error", err)
 			}
 		case run == nil:
-			s.queue.spare(h)
+			s.queue.releaseUnused(h)
 		default:
-			s.queue.sound(h)
+			s.queue.clearFailures(h)
 			return run, nil
 		}
 	}
 }
 
-// claim reads a thread that is held; nil when nothing woke it.
+// claim reads a held thread; nil if nothing woke it.
 func (s *Store) claim(h *held) (*memory.Run, error) {
 	now := s.now()
 	l, known, kept, err := s.remembered(h)
@@ -50,25 +50,25 @@ func (s *Store) claim(h *held) (*memory.Run, error) {
 	}
 	h.id, h.seq, h.woken, h.marked, h.touched = l.id, l.seq, l.since(now), l.woken > 0, l.touched
 	first := h.seq + 1 + s.seenBefore(h, l.inbox)
-	h.see(l.inbox)
+	h.placeInbox(l.inbox)
 	if l.due(now) {
-		if err := h.remind(now); err != nil {
+		if err := h.placeDue(now); err != nil {
 			return nil, err
 		}
 	}
 	return &memory.Run{
-		Thread: thread, Token: word(), Log: append(append(known, entries(l.log)...), entries(h.seen)...), Claimed: first,
+		Thread: thread, Token: randomWord(), Log: append(append(known, entries(l.log)...), entries(h.seen)...), Claimed: first,
 		Now: fromMillis(millis(now)), Waited: max(0, now.Sub(fromMillis(h.woken))), Bell: h.bell, Kept: kept, Held: h,
 	}, nil
 }
 
-// seenBefore counts what of an inbox an earlier run may have acted on: in this
-// process, or in one that had the file before.
+// seenBefore counts the inbox entries that an earlier run may have acted on, in this
+// process or in an earlier one.
 func (s *Store) seenBefore(h *held, inbox []row) (n uint64) {
 	if len(inbox) == 0 {
 		return 0
 	}
-	handed := s.queue.hand(h.thread, int64(inbox[len(inbox)-1].seq))
+	handed := s.queue.noteHanded(h.thread, int64(inbox[len(inbox)-1].seq))
 	for _, r := range inbox {
 		if int64(r.seq) > handed && r.at >= s.opened {
 			break
@@ -78,8 +78,7 @@ func (s *Store) seenBefore(h *held, inbox []row) (n uint64) {
 	return n
 }
 
-// remembered reads what the process does not know of a thread any more, and gives
-// what it does know.
+// remembered loads a thread, or only its new part if this process remembers the rest.
 func (s *Store) remembered(h *held) (_ loaded, known []memory.Entry, kept any, err error) {
 	_, known, kept = s.recent.Take(h.thread)
 	last := memory.LastSeq(known)
@@ -87,7 +86,7 @@ func (s *Store) remembered(h *held) (_ loaded, known []memory.Entry, kept any, e
 	if err != nil || last == 0 {
 		return l, nil, nil, err
 	}
-	if l.seq < last || len(l.log) > 0 && l.log[0].seq != last+1 { // not the file that it was
+	if l.seq < last || len(l.log) > 0 && l.log[0].seq != last+1 { // another file than before
 		l, err = s.load(background, h.thread, 0, true)
 		return l, nil, nil, err
 	}
@@ -97,12 +96,12 @@ func (s *Store) remembered(h *held) (_ loaded, known []memory.Entry, kept any, e
 	return l, known, kept, nil
 }
 
-// wakes says whether there is something to do for a run.
+// wakes says whether a run has something to do.
 func (l loaded) wakes(now time.Time) bool { return l.woken > 0 || l.due(now) }
 
 func (l loaded) due(now time.Time) bool { return l.wakeAt > 0 && l.wakeAt <= millis(now) }
 
-// since is for how long the thread has waited for a run.
+// since gives the time since when the thread waits for a run.
 func (l loaded) since(now time.Time) int64 {
 	switch {
 	case l.woken > 0:
@@ -113,9 +112,9 @@ func (l loaded) since(now time.Time) int64 {
 	return millis(now)
 }
 
-// see gives what lies in the inbox its place at the end of the log, which it gets
-// in the file with the first commit.
-func (h *held) see(inbox []row) {
+// placeInbox numbers the inbox entries behind the log. The file gets these places with
+// the first commit.
+func (h *held) placeInbox(inbox []row) {
 	for _, r := range inbox {
 		h.n = int64(r.seq)
 		r.seq = h.seq + uint64(len(h.seen)) + 1
@@ -123,8 +122,8 @@ func (h *held) see(inbox []row) {
 	}
 }
 
-// remind puts a Due behind it, for a deadline that has passed.
-func (h *held) remind(now time.Time) error {
+// placeDue adds a Due behind them, for a deadline that has passed.
+func (h *held) placeDue(now time.Time) error {
 	l, err := newLetter(memory.Due{}, now)
 	if err != nil {
 		return err
@@ -133,7 +132,7 @@ func (h *held) remind(now time.Time) error {
 	return nil
 }
 
-// settle notes what a commit left in the file: a log with everything seen in it.
+// settle notes the result of a commit: the file's log holds everything seen.
 func (h *held) settle(t *turn) {
 	if t.seq != h.seq {
 		h.marked, h.touched = true, t.touched
@@ -183,23 +182,23 @@ func (s *Store) commit(ctx context.Context, run *memory.Run, wakeAt *time.Time, 
 		return t.release(*wakeAt)
 	}, after: func() {
 		if t.erased {
-			s.purge.want()
+			s.purge.request()
 			s.clean()
 		}
 		h.settle(t)
-		s.queue.kept(h.thread)
+		s.queue.clearHanded(h.thread)
 		run.Log = append(append(run.Log, entries(own)...), entries(t.arrived)...)
 		if t.released {
 			s.recent.Put(h.thread, "", run.Log, run.Kept)
 			s.queue.release(h)
-			s.queue.deadline(*wakeAt)
+			s.queue.noteDeadline(*wakeAt)
 		}
 	}}
 	err := s.submit(ctx, o)
 	return t, err
 }
 
-// fenced gives ErrFenced as it is, and says of any other error what failed.
+// fenced returns ErrFenced unwrapped, and wraps any other error.
 func fenced(what string, err error) error {
 	if errors.Is(err, memory.ErrFenced) {
 		return memory.ErrFenced
@@ -207,8 +206,8 @@ func fenced(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// Handoff implements memory.Store. The thread is woken still, in the file, and
-// goes to the end of the queue.
+// Handoff implements memory.Store. The file still says woken, and the thread goes to
+// the end of the queue.
 func (s *Store) Handoff(_ context.Context, run *memory.Run) error {
 	if !s.queue.handOn(of(run)) {
 		return memory.ErrFenced

@@ -5,57 +5,57 @@ import (
 	"os"
 )
 
-// errMoved is said when the file is not where it was, or another one is there.
+// errMoved says that the file is gone, or that another one has its name.
 var errMoved = errors.New("the store's file was deleted, moved or replaced while this process has it: put it back, or restart")
 
-// place is where the store stands: the file, as it was when it was opened. SQLite
-// itself would go on to write to one that nobody finds any more.
-type place struct {
+// fileIdentity is the file at the time of Open. SQLite itself would go on writing to a
+// file without a name.
+type fileIdentity struct {
 	file string
 	was  os.FileInfo
 }
 
-func (p *place) note(file string) (err error) {
+func (p *fileIdentity) note(file string) (err error) {
 	p.file = file
 	p.was, err = os.Stat(file)
 	return err
 }
 
-// stands says whether this process may write: the file is where it was, and the lock
-// is its own. Where another process has had the file, what this one knows of it is
-// wrong, and it never writes again. What can't be found out is no reason not to.
-// Who has the pen calls it.
-func (s *Store) stands() error {
+// checkFile says whether this process may write: the file is in its place, and the lock
+// is its own. After another process had the file, this one's knowledge of it is wrong,
+// and it never writes again. An unreadable folder is no reason to refuse. The caller
+// holds s.writing.
+func (s *Store) checkFile() error {
 	if s.taken {
 		return ErrInUse
 	}
-	now, err := os.Stat(s.place.file)
-	if errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(now, s.place.was) {
+	now, err := os.Stat(s.identity.file)
+	if errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(now, s.identity.was) {
 		return errMoved
 	}
-	if ours, err := locked(s.lock); err != nil || ours {
-		return nil //nolint:nilerr // as said
+	if ours, err := ownsLock(s.lock); err != nil || ours {
+		return nil //nolint:nilerr // see above
 	}
-	return s.lockAnew()
+	return s.relock()
 }
 
-// lockAnew takes the lock again whose file somebody deleted.
-func (s *Store) lockAnew() error {
-	lock, err := take(s.lock.Name())
+// relock takes a lock whose file was deleted.
+func (s *Store) relock() error {
+	lock, err := tryLock(s.lock.Name())
 	if err != nil {
 		s.taken = errors.Is(err, ErrInUse)
 		return err
 	}
-	s.log.Warn("the lock file of the store was deleted; it is made anew")
+	s.log.Warn("lock file of the store was deleted and is made anew")
 	old := s.lock
 	s.lock = lock
-	// Another process may have been there, and gone again.
+	// Another process may have had the file in between.
 	return errors.Join(release(old), s.rescan(background))
 }
 
-// locked says whether a lock file is still the one under its name, and so the one
-// that others would find locked.
-func locked(f *os.File) (bool, error) {
+// ownsLock says whether the open lock file still has its name, so that other processes
+// find it locked.
+func ownsLock(f *os.File) (bool, error) {
 	have, err := f.Stat()
 	if err != nil {
 		return false, err

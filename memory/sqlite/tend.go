@@ -9,7 +9,7 @@ import (
 	"nod/memory"
 )
 
-// watch wakes threads whose deadline passed, until the store is closed.
+// watch wakes threads at their deadlines, until the store is closed.
 func (s *Store) watch() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -25,8 +25,8 @@ func (s *Store) watch() {
 	}
 }
 
-// idle is how long the timer sleeps at most: a clock that is set, and a machine that
-// slept, make deadlines come sooner than it was thought.
+// idle is the longest sleep of the timer. A clock that is set, or a machine that slept,
+// brings deadlines closer.
 const idle = time.Minute
 
 func (s *Store) arm(timer *time.Timer) {
@@ -37,23 +37,23 @@ func (s *Store) arm(timer *time.Timer) {
 	timer.Reset(wait)
 }
 
-// woken is a thread that is to be queued.
+// woken is a thread to queue.
 type woken struct{ name, platform string }
 
 func scanWoken(r *sql.Rows) (t woken, err error) { return t, r.Scan(&t.name, &t.platform) }
 
-// wakeDue queues the threads whose deadline has passed. It writes nothing: the
-// claim makes an entry of the deadline.
+// wakeDue queues the threads whose deadline has passed. It writes nothing: the claim
+// adds the Due.
 func (s *Store) wakeDue() {
 	now := millis(s.now())
-	s.queue.noDue() // whoever sets one from here on is heard
+	s.queue.clearDue() // before the query, so that no new deadline is lost
 	err := s.wakeAll(background, "SELECT name, platform FROM thread WHERE wake_at > 0 AND wake_at <= ? ORDER BY wake_at", now)
 	if err == nil {
 		err = s.noteDue(background, now)
 	}
 	if err != nil {
 		s.log.Error("look for deadlines", "error", err)
-		s.queue.deadline(s.now().Add(time.Second))
+		s.queue.noteDeadline(s.now().Add(time.Second))
 	}
 }
 
@@ -64,7 +64,7 @@ func (s *Store) wakeAll(ctx context.Context, query string, args ...any) error {
 	}
 	threads, err := gather(rows, scanWoken)
 	for _, t := range threads {
-		s.queue.remind(t.platform, t.name)
+		s.queue.queueDue(t.platform, t.name)
 	}
 	return err
 }
@@ -73,11 +73,11 @@ func (s *Store) wakeAll(ctx context.Context, query string, args ...any) error {
 func (s *Store) noteDue(ctx context.Context, after int64) error {
 	var next int64
 	err := s.db.QueryRowContext(ctx, "SELECT coalesce(min(wake_at), 0) FROM thread WHERE wake_at > ?", max(after, 0)).Scan(&next)
-	s.queue.deadline(fromMillis(next))
+	s.queue.noteDeadline(fromMillis(next))
 	return err
 }
 
-// rescan queues what the file says is woken.
+// rescan queues the threads that the file marks as woken.
 func (s *Store) rescan(ctx context.Context) error {
 	if err := s.wakeAll(ctx, "SELECT name, platform FROM thread WHERE woken > 0 ORDER BY woken"); err != nil {
 		return err
@@ -85,13 +85,13 @@ func (s *Store) rescan(ctx context.Context) error {
 	return s.noteDue(ctx, 0)
 }
 
-// sweep deletes now and then what has had its time, in portions, so that nobody
-// waits for it.
+// sweep deletes expired rows from time to time, in portions so that no writer waits for
+// long.
 func (s *Store) sweep() {
 	tick := time.NewTicker(s.sweepEvery)
 	defer tick.Stop()
 	rubbish := part{do: s.sweepRubbish, text: true}
-	s.clean() // a process that was killed may have left some
+	s.clean() // a killed process may have left some
 	for {
 		parts := []part{rubbish}
 		select {
@@ -112,14 +112,14 @@ func (s *Store) sweep() {
 			if err := s.portions(p); errors.Is(err, memory.ErrFenced) {
 				return
 			} else if err != nil {
-				s.log.Debug("sweep the store", "error", err) // the writer says what is wrong
+				s.log.Debug("sweep the store", "error", err) // the writer logs the reason
 				break
 			}
 		}
 	}
 }
 
-// clean has the sweep look for rubbish.
+// clean wakes the sweep for rubbish.
 func (s *Store) clean() {
 	select {
 	case s.dirty <- struct{}{}:
@@ -127,17 +127,16 @@ func (s *Store) clean() {
 	}
 }
 
-// part is a part of the sweep; do deletes a portion and says how many things that
-// were.
+// part is a part of the sweep. do deletes a portion and returns its size.
 type part struct {
 	do   func(*writer) (int, error)
-	text bool // what it deletes is to be unreadable
+	text bool // deleted text must become unreadable
 }
 
-// portion is how many rows a portion deletes.
+// portion is the number of rows that one portion deletes.
 const portion = 200
 
-// portions repeats a part of the sweep until it finds nothing more.
+// portions repeats a part of the sweep until it finds nothing.
 func (s *Store) portions(p part) error {
 	for found := false; ; found = true {
 		n := 0
@@ -146,7 +145,7 @@ func (s *Store) portions(p part) error {
 			return err
 		}, after: func() {
 			if n == 0 && found && p.text {
-				s.purge.want()
+				s.purge.request()
 			}
 		}})
 		if err != nil || n == 0 {
@@ -156,27 +155,27 @@ func (s *Store) portions(p part) error {
 }
 
 func (s *Store) sweepEvents(w *writer) (int, error) {
-	n, err := w.change("DELETE FROM event WHERE id IN (SELECT id FROM event WHERE at < ? LIMIT ?)",
+	n, err := w.execCount("DELETE FROM event WHERE id IN (SELECT id FROM event WHERE at < ? LIMIT ?)",
 		millis(s.now().Add(-memory.EventTTL)), portion)
 	return int(n), err
 }
 
 func (s *Store) sweepCounters(w *writer) (int, error) {
-	n, err := w.change("DELETE FROM counter WHERE name IN (SELECT name FROM counter WHERE until < ? LIMIT ?)", millis(s.now()), portion)
+	n, err := w.execCount("DELETE FROM counter WHERE name IN (SELECT name FROM counter WHERE until < ? LIMIT ?)", millis(s.now()), portion)
 	return int(n), err
 }
 
 // sweepRubbish erases one file, which may be large.
 func (s *Store) sweepRubbish(w *writer) (int, error) {
 	var content int64
-	found, err := w.one("SELECT content FROM rubbish LIMIT 1", nil, &content)
+	found, err := w.queryRow("SELECT content FROM rubbish LIMIT 1", nil, &content)
 	if err != nil || !found {
 		return 0, err
 	}
-	if err := w.run("DELETE FROM content WHERE id = ?", content); err != nil {
+	if err := w.exec("DELETE FROM content WHERE id = ?", content); err != nil {
 		return 0, err
 	}
-	return 1, w.run("DELETE FROM rubbish WHERE content = ?", content)
+	return 1, w.exec("DELETE FROM rubbish WHERE content = ?", content)
 }
 
 func (s *Store) sweepWaiting(w *writer) (int, error) {
@@ -184,22 +183,22 @@ func (s *Store) sweepWaiting(w *writer) (int, error) {
 		ref   []byte
 		entry int64
 	}
-	old, err := all(w, "SELECT ref, entry FROM waiting WHERE at < ? LIMIT ?", []any{millis(s.now().Add(-memory.RefWait)), portion},
+	old, err := queryAll(w, "SELECT ref, entry FROM waiting WHERE at < ? LIMIT ?", []any{millis(s.now().Add(-memory.RefWait)), portion},
 		func(r *sql.Rows) (e early, err error) { return e, r.Scan(&e.ref, &e.entry) })
 	for _, e := range old {
 		if err == nil {
-			err = w.run("DELETE FROM entry WHERE id = ?", e.entry)
+			err = w.exec("DELETE FROM entry WHERE id = ?", e.entry)
 		}
 		if err == nil {
-			err = w.run("DELETE FROM waiting WHERE ref = ? AND entry = ?", e.ref, e.entry)
+			err = w.exec("DELETE FROM waiting WHERE ref = ? AND entry = ?", e.ref, e.entry)
 		}
 	}
 	return len(old), err
 }
 
-// expire erases the threads that nobody touched for long, but for those that have a
-// deadline, since somebody waits for what comes of that. Their rows stay for a
-// while, with what keeps things from happening twice.
+// expire erases threads that nobody touched for long. A thread with a deadline stays,
+// since people wait for its outcome. The rows stay for a while, so that nothing happens
+// twice.
 func (s *Store) expire(w *writer) (int, error) {
 	if s.keep <= 0 {
 		return 0, nil
@@ -209,40 +208,39 @@ func (s *Store) expire(w *writer) (int, error) {
 		name string
 		seq  uint64
 	}
-	threads, err := all(w, "SELECT id, name, seq FROM thread WHERE gone = 0 AND touched < ? AND woken = 0 AND wake_at = 0 ORDER BY touched LIMIT ?",
+	threads, err := queryAll(w, "SELECT id, name, seq FROM thread WHERE gone = 0 AND touched < ? AND woken = 0 AND wake_at = 0 ORDER BY touched LIMIT ?",
 		[]any{millis(s.now().Add(-s.keep)), portion}, func(r *sql.Rows) (t old, err error) { return t, r.Scan(&t.id, &t.name, &t.seq) })
 	if err != nil {
 		return 0, err
 	}
 	done, rows := 0, uint64(0)
 	for _, t := range threads {
-		if rows > 10*portion { // about: what was erased already is counted, too
+		if rows > 10*portion { // roughly: erased rows count too
 			break
 		}
 		if err := w.erase(t.id, t.seq+1, s.now()); err != nil {
 			return 0, err
 		}
-		if err := w.run("UPDATE thread SET base = seq + 1, gone = 1, wake_at = 0, last_ref = '', last_sent = 0 WHERE id = ?", t.id); err != nil {
+		if err := w.exec("UPDATE thread SET base = seq + 1, gone = 1, wake_at = 0, last_ref = '', last_sent = 0 WHERE id = ?", t.id); err != nil {
 			return 0, err
 		}
-		if err := w.entomb(t.name, s.now()); err != nil {
+		if err := w.auditErased(t.name, s.now()); err != nil {
 			return 0, err
 		}
-		s.recent.Take(t.name) // a thread that begins anew must not find it there
+		s.recent.Take(t.name) // a new thread of this name must not find it
 		done, rows = done+1, rows+t.seq
 	}
 	return done, nil
 }
 
-// sweepRemains deletes what an erased log left, once no event that it is about
-// can come again; and the row of the thread with it, if nothing came since. Its
-// seq goes on in the floor.
+// sweepRemains deletes the rest of an erased log, once no event of it can come again.
+// It deletes the thread's row too, if nothing came since; the floor continues its seq.
 func (s *Store) sweepRemains(w *writer) (int, error) {
 	type left struct {
 		thread int64
 		before uint64
 	}
-	threads, err := all(w, "SELECT thread, before FROM remains WHERE since < ? ORDER BY since LIMIT ?",
+	threads, err := queryAll(w, "SELECT thread, before FROM remains WHERE since < ? ORDER BY since LIMIT ?",
 		[]any{millis(s.now().Add(-s.keep - memory.EventTTL)), portion}, func(r *sql.Rows) (l left, err error) { return l, r.Scan(&l.thread, &l.before) })
 	if err != nil {
 		return 0, err
@@ -258,7 +256,7 @@ func (s *Store) sweepRemains(w *writer) (int, error) {
 			{"DELETE FROM thread WHERE id = ? AND gone = 1 AND woken = 0", []any{t.thread}},
 			{"DELETE FROM remains WHERE thread = ?", []any{t.thread}},
 		} {
-			if err := w.run(q.query, q.args...); err != nil {
+			if err := w.exec(q.query, q.args...); err != nil {
 				return 0, err
 			}
 		}

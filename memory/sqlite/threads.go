@@ -10,7 +10,7 @@ import (
 	"nod/memory"
 )
 
-// Threads implements memory.Lister. A thread whose name can't be read is left out.
+// Threads implements memory.Lister. It leaves out a thread with an unreadable name.
 func (r *reader) Threads(ctx context.Context, q memory.ListQuery) ([]memory.Listed, error) {
 	if len(q.Platforms) == 0 {
 		return nil, nil

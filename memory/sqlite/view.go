@@ -11,11 +11,11 @@ import (
 // Viewer reads a file that another process may have, and changes nothing.
 type Viewer struct {
 	reader
-	alone *unchanged
+	alone *fileSnapshot
 }
 
-// View opens the file beside a process that may be using it, for reading only. A
-// file of another format is a memory.FormatError.
+// View opens the file for reading only, beside a process that may use it. A file of
+// another format is a memory.FormatError.
 func View(ctx context.Context, path string) (*Viewer, error) {
 	v, err := view(ctx, path)
 	if format, ok := errors.AsType[memory.FormatError](err); ok {
@@ -32,15 +32,15 @@ func view(ctx context.Context, path string) (*Viewer, error) {
 	if err != nil {
 		return nil, err
 	}
-	nobody, err := look(file)
+	nobody, err := snapshotFile(file)
 	if err != nil {
 		return nil, err
 	}
-	// Where nobody has the file SQLite need not make the files that it shares with
-	// others, and would leave.
+	// If no process has the file, SQLite would make its shared files and leave them
+	// behind.
 	mode := "ro"
 	if nobody != nil {
-		mode = alone
+		mode = modeAlone
 	}
 	db, err := database(file, mode, 4, fmt.Sprintf("busy_timeout(%d)", lockWait))
 	if err != nil {
@@ -60,7 +60,7 @@ func view(ctx context.Context, path string) (*Viewer, error) {
 	return &Viewer{r, nobody}, nil
 }
 
-// Close lets go of the file.
+// Close closes the file.
 func (v *Viewer) Close() error { return v.close() }
 
 // Ping says whether the file can be read.

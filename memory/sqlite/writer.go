@@ -14,11 +14,11 @@ type writer struct {
 	stmts map[string]*sql.Stmt
 }
 
-// lockWait is how long a transaction waits for another process that writes.
+// lockWait is how long a transaction waits for a writing process.
 const lockWait = 2000 // ms
 
 func newWriter(file string) (*writer, error) {
-	// What was erased must be unreadable in the file, too.
+	// Erased text must be unreadable in the file too.
 	db, err := database(file, "rw", 1, fmt.Sprintf("busy_timeout(%d)", lockWait), "secure_delete(ON)", "temp_store(MEMORY)")
 	if err != nil {
 		return nil, err
@@ -30,8 +30,8 @@ func newWriter(file string) (*writer, error) {
 	return &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}}, nil
 }
 
-// configure sets what changes the file or needs its format to be known. NORMAL
-// would lose acknowledged events in a power cut. The read makes the -wal file.
+// configure sets pragmas that change the file or need its format. synchronous=NORMAL
+// would lose acknowledged events in a power cut. The query makes the -wal file.
 func (w *writer) configure() error {
 	const pragmas = `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 2000;
 		PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -8192;
@@ -48,7 +48,7 @@ func (w *writer) close() error {
 	return errors.Join(append(errs, w.conn.Close(), w.db.Close())...)
 }
 
-// The writer's statements never take a context: an operation that began is
+// background is the context of all statements of the writer: an operation that began is
 // finished, since others share its transaction.
 var background = context.Background()
 
@@ -64,8 +64,8 @@ func (w *writer) stmt(query string) (*sql.Stmt, error) {
 	return st, nil
 }
 
-// change executes and says how many rows it changed.
-func (w *writer) change(query string, args ...any) (int64, error) {
+// execCount executes a query and counts the changed rows.
+func (w *writer) execCount(query string, args ...any) (int64, error) {
 	st, err := w.stmt(query)
 	if err != nil {
 		return 0, err
@@ -77,7 +77,7 @@ func (w *writer) change(query string, args ...any) (int64, error) {
 	return res.RowsAffected()
 }
 
-// insert executes and gives the id of the new row.
+// insert executes a query and returns the id of the new row.
 func (w *writer) insert(query string, args ...any) (int64, error) {
 	st, err := w.stmt(query)
 	if err != nil {
@@ -90,8 +90,7 @@ func (w *writer) insert(query string, args ...any) (int64, error) {
 	return res.LastInsertId()
 }
 
-// run executes and forgets the result.
-func (w *writer) run(query string, args ...any) error {
+func (w *writer) exec(query string, args ...any) error {
 	st, err := w.stmt(query)
 	if err != nil {
 		return err
@@ -100,8 +99,8 @@ func (w *writer) run(query string, args ...any) error {
 	return err
 }
 
-// one reads one row; ok is false when there is none.
-func (w *writer) one(query string, args []any, into ...any) (ok bool, err error) {
+// queryRow reads one row; ok is false if there is none.
+func (w *writer) queryRow(query string, args []any, into ...any) (ok bool, err error) {
 	st, err := w.stmt(query)
 	if err != nil {
 		return false, err
@@ -113,8 +112,8 @@ func (w *writer) one(query string, args []any, into ...any) (ok bool, err error)
 	return err == nil, err
 }
 
-// all reads rows, one call of scan a row.
-func all[T any](w *writer, query string, args []any, scan func(*sql.Rows) (T, error)) ([]T, error) {
+// queryAll reads rows, with one call of scan for each.
+func queryAll[T any](w *writer, query string, args []any, scan func(*sql.Rows) (T, error)) ([]T, error) {
 	st, err := w.stmt(query)
 	if err != nil {
 		return nil, err
@@ -126,42 +125,41 @@ func all[T any](w *writer, query string, args []any, scan func(*sql.Rows) (T, er
 	return gather(rows, scan)
 }
 
-// id reads a row that is one number.
-func id(r *sql.Rows) (n int64, err error) { return n, r.Scan(&n) }
+func scanID(r *sql.Rows) (n int64, err error) { return n, r.Scan(&n) }
 
-// changes counts the rows that were changed so far.
+// changes counts the changed rows of the connection.
 func (w *writer) changes() (n int64) {
-	_, _ = w.one("SELECT total_changes()", nil, &n) // it reads no file
+	_, _ = w.queryRow("SELECT total_changes()", nil, &n) // it reads no file
 	return n
 }
 
 // Transactions.
 
-func (w *writer) begin() error    { return w.run("BEGIN IMMEDIATE") }
-func (w *writer) commit() error   { return w.run("COMMIT") }
-func (w *writer) rollback() error { return w.run("ROLLBACK") }
+func (w *writer) begin() error    { return w.exec("BEGIN IMMEDIATE") }
+func (w *writer) commit() error   { return w.exec("COMMIT") }
+func (w *writer) rollback() error { return w.exec("ROLLBACK") }
 
-// first runs the first part of a transaction, which is undone when it fails. Nothing
-// was done before it, so that it needs no savepoint: the transaction begins anew. lost
-// is as of within.
-func (w *writer) first(do func(*writer) error) (lost bool, err error) {
+// runFirst runs the first operation of a transaction, and undoes it if it fails.
+// Nothing was done before it, so it needs no savepoint: the transaction begins anew.
+// lost is as in runSavepoint.
+func (w *writer) runFirst(do func(*writer) error) (lost bool, err error) {
 	if err = do(w); err == nil {
 		return false, nil
 	}
 	return w.rollback() != nil || w.begin() != nil, err
 }
 
-// within runs a part of a transaction that is undone when it fails. lost says
-// that SQLite gave up the whole transaction, as it does when the disk is full.
-func (w *writer) within(do func(*writer) error) (lost bool, err error) {
-	if err := w.run("SAVEPOINT part"); err != nil {
+// runSavepoint runs an operation of a transaction, and undoes it if it fails. lost says
+// that SQLite gave up the whole transaction, as it does on a full disk.
+func (w *writer) runSavepoint(do func(*writer) error) (lost bool, err error) {
+	if err := w.exec("SAVEPOINT part"); err != nil {
 		return true, err
 	}
 	err = do(w)
-	if err != nil && w.run("ROLLBACK TO part") != nil {
+	if err != nil && w.exec("ROLLBACK TO part") != nil {
 		return true, err
 	}
-	if e := w.run("RELEASE part"); e != nil {
+	if e := w.exec("RELEASE part"); e != nil {
 		return true, errors.Join(err, e)
 	}
 	return false, err

@@ -22,13 +22,13 @@ func TestOwnError(t *testing.T) {
 	for name, fail := range map[string]func(*writer) error{
 		"of the operation":              func(*writer) error { return own },
 		"that ends the transaction":     func(w *writer) error { return errors.Join(own, w.rollback()) },
-		"of a statement that is broken": func(w *writer) error { return errors.Join(own, w.run("INSERT INTO number VALUES ('ping', 1)")) },
+		"of a statement that is broken": func(w *writer) error { return errors.Join(own, w.exec("INSERT INTO number VALUES ('ping', 1)")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{})
 			note := func(name string) func(*writer) error {
-				return func(w *writer) error { return w.run("INSERT INTO number VALUES (?, 1)", name) }
+				return func(w *writer) error { return w.exec("INSERT INTO number VALUES (?, 1)", name) }
 			}
 			errs := together(t, s, note("one"), func(w *writer) error {
 				if err := note("undone")(w); err != nil {
@@ -47,7 +47,7 @@ func TestOwnError(t *testing.T) {
 	}
 }
 
-// What is taken back before the writer has it is never done.
+// An operation that is withdrawn before the writer has it never happens.
 func TestTakenBack(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{})
@@ -75,7 +75,7 @@ func TestFencedByTheLog(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{})
 	mustPut(t, s, "a", message("m1", "hi"))
 	run := mustNext(t, s)
-	if err := s.do(t.Context(), func(w *writer) error { return w.run("UPDATE thread SET seq = seq + 1") }); err != nil {
+	if err := s.do(t.Context(), func(w *writer) error { return w.exec("UPDATE thread SET seq = seq + 1") }); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Commit(t.Context(), run, memory.Ended{Turn: 1}); !errors.Is(err, memory.ErrFenced) {
@@ -89,12 +89,12 @@ func TestFencedByTheLog(t *testing.T) {
 	}
 }
 
-// What wakes a thread between the look at the file and the release is not lost.
+// A wake-up between the look at the file and the release is not lost.
 func TestWokenWhileSpared(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{})
 	s.queue.wake("board", onBoard("a").String()) // for nothing
-	h, err := s.queue.take(bounded(t), []string{"board"})
+	h, err := s.queue.waitForThread(bounded(t), []string{"board"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestWokenWhileSpared(t *testing.T) {
 		t.Fatalf("claimed %v, %v, want nothing", run, err)
 	}
 	mustPut(t, s, "a", message("m1", "hi"))
-	s.queue.spare(h)
+	s.queue.releaseUnused(h)
 	if run := mustNext(t, s); run.Thread != onBoard("a") {
 		t.Errorf("claimed %v", run.Thread)
 	}
@@ -145,7 +145,7 @@ func TestDamagedRows(t *testing.T) {
 			t.Errorf("log of %s: %q, want %q", root, logs[root], kinds)
 		}
 	}
-	if n := said.count("can't be read; it is put aside"); n != 1 {
+	if n := said.count("thread is unreadable and put aside"); n != 1 {
 		t.Errorf("said %d times that a thread is put aside, want once", n)
 	}
 	n := 0
@@ -195,7 +195,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// What is remembered of a log counts only as far as the file has it.
+// A cached log counts only as far as the file has it.
 func TestFileDecides(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{})
@@ -224,7 +224,7 @@ func TestLongAudit(t *testing.T) {
 		if err := w.audit(onBoard("a").String(), slices.Repeat([]memory.AuditLine{{Thread: onBoard("a")}}, n)); err != nil {
 			return err
 		}
-		return w.run("UPDATE audit SET line = x'ff' WHERE id = ?", pageSize)
+		return w.exec("UPDATE audit SET line = x'ff' WHERE id = ?", pageSize)
 	})
 	if err != nil {
 		t.Fatal(err)

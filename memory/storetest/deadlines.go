@@ -137,7 +137,7 @@ func keepWaits(t *testing.T, open Open) {
 	}
 }
 
-// What was put is there after a crash.
+// A put entry is there after a crash.
 func crashBeforeClaim(t *testing.T, open Open) {
 	in := open(t, Options{Lease: lease})
 	put(t, in.Store, thread("a"), says("one"), "e1")

@@ -99,7 +99,7 @@ func refWakes(t *testing.T, open Open) {
 	}
 }
 
-// What is before the base is no longer loaded, but is still read.
+// Entries before the base are no longer loaded, but can still be read.
 func trimmed(t *testing.T, open Open) {
 	s := open(t, Options{}).Store
 	run := claim(t, s, thread("trim"), says("one"))

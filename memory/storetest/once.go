@@ -19,7 +19,7 @@ func impatient(t *testing.T, try int) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(t.Context(), time.Duration(try)*100*time.Microsecond)
 }
 
-// What was broken off is repeated, and is done once.
+// A broken-off call can be repeated, and happens once.
 func repeated(t *testing.T, open Open) {
 	s := open(t, Options{}).Store
 	th := thread("repeated")
@@ -83,8 +83,8 @@ func finishRepeated(t *testing.T, open Open) {
 	}
 }
 
-// Whoever lost its thread still tells what came of its work: once, however often
-// it is said.
+// A run that lost its thread still delivers the outcome of its work: once, however
+// often it repeats it.
 func putAfterFence(t *testing.T, open Open) {
 	s := open(t, Options{}).Store
 	run := claim(t, s, thread("fenced"), says("one"))
@@ -113,8 +113,8 @@ func putAfterFence(t *testing.T, open Open) {
 	wantBodies(t, "log in the end", read(t, s, run.Thread), says("one"), started, result, memory.Ended{Turn: 1})
 }
 
-// What comes through the inbox changes the same beside the log as what a run
-// commits, with the Seq that it gets.
+// Entries of the inbox have the same effects as a run's own, with the Seq that they
+// get.
 func inboxEffects(t *testing.T, open Open) {
 	s := open(t, Options{}).Store
 	run := claim(t, s, thread("effects"), says("one"))

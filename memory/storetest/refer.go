@@ -46,8 +46,8 @@ func refer(t *testing.T, open Open) {
 	wantNone(t, s, platform)
 }
 
-// What was put for such a message before anybody referred to its thread enters
-// then, once and in order, also when the process died before it told of it.
+// Reactions on such a message before anybody referred to its thread enter afterwards,
+// once and in order, also if the process died before its commit.
 func referWaiting(t *testing.T, open Open) {
 	s := open(t, Options{}).Store
 	run := claim(t, s, thread("refer"), says("one"))

@@ -14,7 +14,7 @@ import (
 	"nod/memory"
 )
 
-// What was put is claimed, committed to, released, and found again, in order.
+// Entries are put, claimed, committed to, released, and found again, in order.
 func order(t *testing.T, open Open) {
 	s := open(t, Options{}).Store
 	th := thread("order")
@@ -46,8 +46,8 @@ func order(t *testing.T, open Open) {
 	}
 }
 
-// What a run leaves is there for the next one of the thread in this process, once,
-// unless the log does not begin any more where it began.
+// A run's Kept is there for the next run of the thread in this process, once, unless
+// the log's beginning changed.
 func kept(t *testing.T, open Open) {
 	in := open(t, Options{})
 	s := in.Store

@@ -125,7 +125,7 @@ func (near) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody}, nil
 }
 
-// What waits when all ends is sent then.
+// At the end the exporter sends the waiting spans.
 func TestEnd(t *testing.T) {
 	t.Parallel()
 	for range 20 { // what is ready first is anybody's guess

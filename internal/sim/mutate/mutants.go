@@ -49,7 +49,7 @@ var conditions = []mutant{
 	{"dedupe: event ids", server, "now.Sub(at) < memory.EventTTL {\n			return true", "false && now.Sub(at) < memory.EventTTL {\n			return true", ""},
 	{"refs: what waited comes in", server, "if now.Sub(e.At) < memory.RefWait {", "if now.Sub(e.At) < 0 {", ""},
 
-	// What adapters hand on.
+	// The way in of adapters.
 	{"dedupe: the id of a message", world, "e.id, \"msg/\"+what.Ref.ID)", "e.id)", ""},
 	{"dedupe: ids of messages are passed on", inbox, "memory.Message{Message: m}, eventIDs...)", "memory.Message{Message: m})", ""},
 
