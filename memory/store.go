@@ -7,7 +7,7 @@
 // action, the prompt and the view.
 //
 // There are two stores, memory/sqlite and memory/redis, and one contract suite
-// (memory/storetest) that both pass.
+// (internal/storetest) that both pass.
 package memory
 
 import (

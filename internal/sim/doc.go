@@ -7,7 +7,7 @@
 // guarantees in its own words looks at every entry, post and tool call.
 //
 // The model of the store passes the contract suite that the real stores pass
-// (memory/storetest), and so it can't promise more than they do.
+// (internal/storetest), and so it can't promise more than they do.
 //
 // An episode is a function of its seed. When a guarantee breaks, its script is
 // cut down to what is needed and written to a file:

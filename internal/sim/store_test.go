@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"nod/memory/storetest"
+	"nod/internal/storetest"
 )
 
 // The model keeps the contract that the real stores keep: it passes their suite.

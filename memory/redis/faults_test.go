@@ -14,8 +14,8 @@ import (
 
 	"nod/chat"
 	"nod/internal/redistest"
+	"nod/internal/storetest"
 	"nod/memory"
-	"nod/memory/storetest"
 )
 
 func within(t testing.TB) context.Context {

@@ -23,7 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/internal/redistest"
-	"nod/memory/storetest"
+	"nod/internal/storetest"
 )
 
 func TestParseURL(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"nod/internal/redistest"
-	"nod/memory/storetest"
+	"nod/internal/storetest"
 )
 
 // prefixes gives each store of a server keys of its own.

@@ -13,8 +13,8 @@ import (
 
 	"nod/chat"
 	"nod/internal/redistest"
+	"nod/internal/storetest"
 	"nod/memory"
-	"nod/memory/storetest"
 )
 
 // crew puts messages and runs a side effect for each, as agent/run does: whatever

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"nod/chat"
+	"nod/internal/storetest"
 	"nod/memory"
 	"nod/memory/sqlite"
-	"nod/memory/storetest"
 )
 
 // A viewer drops its reading of a free file once a service takes the file, also if the

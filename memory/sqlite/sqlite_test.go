@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"nod/chat"
+	"nod/internal/storetest"
 	"nod/memory"
 	"nod/memory/sqlite"
-	"nod/memory/storetest"
 )
 
 // A file passes the contract that a Redis server passes.

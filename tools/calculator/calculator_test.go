@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"nod/chat"
+	"nod/internal/tooltest"
 	"nod/llm"
-	"nod/tools/tooltest"
 )
 
 func TestCalculate(t *testing.T) {

@@ -27,9 +27,9 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 
 	"nod/chat"
+	"nod/internal/tooltest"
 	"nod/llm"
 	"nod/tools"
-	"nod/tools/tooltest"
 )
 
 // called calls a tool through a box, with arguments that need not be JSON.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"nod/chat"
+	"nod/internal/tooltest"
 	"nod/llm"
-	"nod/tools/tooltest"
 )
 
 func TestClock(t *testing.T) {

@@ -17,9 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/chat"
+	"nod/internal/tooltest"
 	"nod/llm"
 	"nod/tools"
-	"nod/tools/tooltest"
 )
 
 const anyString = `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"},"n":{"type":"integer"}}}`

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/chat"
+	"nod/internal/tooltest"
 	"nod/llm"
 	"nod/tools"
-	"nod/tools/tooltest"
 )
 
 // previewed runs the preview of a command.

@@ -17,10 +17,10 @@ import (
 	"pgregory.net/rapid"
 
 	"nod/chat"
+	"nod/internal/tooltest"
 	"nod/llm"
 	"nod/tools"
 	"nod/tools/document"
-	"nod/tools/tooltest"
 )
 
 // kept is a file of a thread with its content.

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"nod/chat"
+	"nod/internal/tooltest"
 	"nod/llm"
 	"nod/tools"
 	"nod/tools/document"
-	"nod/tools/tooltest"
 )
 
 // workbook is a spreadsheet of raw parts, which need not make sense.

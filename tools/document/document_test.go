@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"nod/tools/tooltest"
+	"nod/internal/tooltest"
 )
 
 // patient makes a reader that stops for no slow machine.

@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"nod/internal/tooltest"
 	"nod/tools"
-	"nod/tools/tooltest"
 )
 
 // Whatever bytes a document consists of, its reader gives a text that is bounded, with

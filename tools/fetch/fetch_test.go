@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"nod/internal/tooltest"
 	"nod/tools"
 	"nod/tools/document"
-	"nod/tools/tooltest"
 )
 
 // local makes a fetch that may open the tests' own servers.

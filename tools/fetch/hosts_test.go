@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"nod/tools/tooltest"
+	"nod/internal/tooltest"
 )
 
 // TestHostileAddresses is about what an attacker can write into a URL. None of

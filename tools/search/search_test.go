@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"nod/internal/tooltest"
 	"nod/tools"
-	"nod/tools/tooltest"
 	"nod/tools/web"
 )
 
