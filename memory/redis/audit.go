@@ -13,8 +13,7 @@ import (
 	"nod/memory"
 )
 
-// Audit implements [memory.Auditor]. Lines of different channels lie in
-// different shards, and are put in order by their time.
+// Audit implements [memory.Auditor]. It merges the lines of all shards by their time.
 func (l *link) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory.AuditLine, error] {
 	return func(yield func(memory.AuditLine, error) bool) {
 		for k, err := range l.merged(ctx, thread) {
@@ -32,10 +31,10 @@ func (l *link) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory
 	}
 }
 
-// entomb says in the chain of a thread that it was erased, at some time in
-// milliseconds. A script can't hash a line, so the thread is on a list from when it
-// was erased until that is said: whoever sweeps the shard next says it.
-func (s *Store) entomb(ctx context.Context, shard int, name, when string) error {
+// writeTombstone adds a line to the chain of an erased thread. A script can't hash a
+// line, so the shard keeps a list of erased threads until the next sweep writes the
+// line. when is in milliseconds.
+func (s *Store) writeTombstone(ctx context.Context, shard int, name, when string) error {
 	thread, err := parseThread(name)
 	if err != nil {
 		return err
@@ -132,7 +131,7 @@ type auditLine struct {
 	at     time.Time
 }
 
-// load sees to it that there is a line, unless there are no more.
+// load reads on until there is a line; false at the end.
 func (p *auditPart) load(ctx context.Context) (bool, error) {
 	for len(p.lines) == 0 && p.after != "" {
 		found, err := p.l.cmd.XRangeN(ctx, p.l.keys.own(p.shard, "audit"), p.after, "+", page).Result()

@@ -14,8 +14,8 @@ import (
 	"nod/memory"
 )
 
-// PutBlob implements [memory.Blobs]. A thread need not exist for that: an
-// attachment is kept before its message is put.
+// PutBlob implements [memory.Blobs]. The thread need not exist yet: an attachment is
+// kept before its message.
 func (s *Store) PutBlob(ctx context.Context, thread chat.ThreadID, data []byte) (string, error) {
 	if len(data) > memory.BlobCap {
 		return "", fmt.Errorf("keep file: %d bytes are more than %d", len(data), memory.BlobCap)
@@ -39,7 +39,7 @@ func (s *Store) PutBlob(ctx context.Context, thread chat.ThreadID, data []byte) 
 	return name, nil
 }
 
-// bytesBeside sums up the files of all other shards, where there is a limit.
+// bytesBeside sums the files of all other shards, if there is a limit.
 func (s *Store) bytesBeside(ctx context.Context, shard int) (sum int64, err error) {
 	if s.quota.All == 0 {
 		return 0, nil
@@ -87,9 +87,9 @@ func (s *Store) Count(ctx context.Context, name string, n int64, ttl time.Durati
 		}
 		return v, nil
 	}
-	// Once: an answer that was lost would be counted twice.
+	// Without a retry: a lost answer would be counted twice.
 	var v int64
-	err := s.do(ctx, shard, once, func() (err error) {
+	err := s.retry(ctx, shard, retryNever, func() (err error) {
 		v, err = countScript.Run(ctx, s.cmd, []string{s.keys.tag(shard)}, name, n, max(ttl.Milliseconds(), 1)).Int64()
 		return err
 	})

@@ -8,26 +8,24 @@ import (
 	"nod/memory"
 )
 
-// change is what is appended to a log, and what that changes beside it, as
-// lua/effects.lua wants it.
+// change is an addition to a log, with its effects, in the form of lua/effects.lua.
 type change struct {
 	thread  string
-	durable bool // a replica has to have it too: something is done or posted by it
+	durable bool // a replica must have it too: a side effect or a post follows
 	base    uint64
 	erase   bool
-	taken   int      // how many of the entries come from the inbox
-	entries []string // those without a time happen now
+	taken   int      // the number of entries from the inbox
+	entries []string // an entry without a time happens now
 	refs    []string
 	asks    []string // call, message, call, message, …
 	settled []string
-	audit   []memory.AuditLine // those without a time happen now
+	audit   []memory.AuditLine // a line without a time happens now
 
-	behind memory.Head // the end of the chain that the audit lines were last linked to
-	when   time.Time   // and what time it was then
+	behind memory.Head // the end of the chain at the last linkAudit
+	when   time.Time   // the time of that
 }
 
-// change makes the change of what the run has seen of the inbox, and of bodies
-// that come now.
+// change makes the change of the seen inbox entries and of new bodies.
 func (h *held) change(bodies []memory.Body) (*change, error) {
 	c := &change{thread: h.thread, taken: len(h.inbox), entries: h.inbox[:len(h.inbox):len(h.inbox)]}
 	entries := h.seen[:len(h.seen):len(h.seen)]
@@ -43,8 +41,8 @@ func (h *held) change(bodies []memory.Body) (*change, error) {
 	return c, nil
 }
 
-// againOf makes the change of entries that the server had already.
-func againOf(thread chat.ThreadID, seq uint64, raw []string) *change {
+// restoredChange makes the change of entries that the server had already.
+func restoredChange(thread chat.ThreadID, seq uint64, raw []string) *change {
 	c := &change{thread: thread.String(), taken: len(raw), entries: raw}
 	c.effects(thread, decodeEntries(raw, seq+1))
 	return c
@@ -60,7 +58,7 @@ func (c *change) effects(thread chat.ThreadID, entries []memory.Entry) {
 	f := memory.EffectsOf(thread, entries)
 	c.base, c.erase, c.settled = f.Base, f.Erase, f.Settled
 	for _, ref := range f.Refs {
-		// A message elsewhere could not be found from a reaction anyway.
+		// No reaction could find a message of another channel here.
 		if ref.Platform == thread.Platform && ref.Channel == thread.Channel {
 			c.refs = append(c.refs, ref.String())
 		}
@@ -71,9 +69,9 @@ func (c *change) effects(thread chat.ThreadID, entries []memory.Entry) {
 	c.audit = f.Audit
 }
 
-// linked gives the audit lines as they follow the end of a chain, at a time that
-// the server's clock has passed, as lua/effects.lua wants them.
-func (c *change) linked(head memory.Head, now time.Time) (list []string, next memory.Head, err error) {
+// linkAudit links the audit lines to the end of a chain, in the form of
+// lua/effects.lua. now is a time that the server's clock has passed.
+func (c *change) linkAudit(head memory.Head, now time.Time) (list []string, next memory.Head, err error) {
 	if len(c.audit) == 0 {
 		return nil, head, nil
 	}
@@ -92,9 +90,8 @@ func (c *change) linked(head memory.Head, now time.Time) (list []string, next me
 	return list, head, nil
 }
 
-// stamped gives the entries as the server has them, now that those which had no
-// time have it.
-func (c *change) stamped(at int64) []string {
+// withTimes gives the entries as the server has them: new ones get their time.
+func (c *change) withTimes(at int64) []string {
 	out := c.entries[:c.taken:c.taken]
 	for _, e := range c.entries[c.taken:] {
 		out = append(out, strconv.FormatInt(at, 10)+e)
@@ -102,7 +99,7 @@ func (c *change) stamped(at int64) []string {
 	return out
 }
 
-// args gives the arguments, with the audit lines as linked has them.
+// args gives the script's arguments. audit comes from linkAudit.
 func (c *change) args(s *Store, me, token, seen, own string, audit []string) []any {
 	erase := "0"
 	if c.erase {

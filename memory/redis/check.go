@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Check looks whether a store could be opened there, and changes nothing. The lines are warnings, and what an operator should know. It waits for
-// nobody.
+// Check says whether Open would succeed, without a change and without waiting. The
+// lines are warnings and remarks for the operator.
 func Check(ctx context.Context, url string, o Options) (lines []string, err error) {
 	a, err := parseURL(url)
 	if err != nil {
@@ -21,13 +21,13 @@ func Check(ctx context.Context, url string, o Options) (lines []string, err erro
 	l := a.link(o)
 	defer func() { _ = l.cmd.Close() }()
 	c := &checkup{link: l, a: a, o: o}
-	if err = c.all(ctx); err != nil {
+	if err = c.checkAll(ctx); err != nil {
 		return c.lines, fmt.Errorf("check redis store: %w", err)
 	}
 	return c.lines, l.checkFormats(ctx)
 }
 
-// checkup finds out whether servers can be trusted with what must not be lost.
+// checkup finds out whether servers keep acknowledged writes.
 type checkup struct {
 	*link
 	a address
@@ -49,8 +49,8 @@ func (c *checkup) warn(line string) {
 	}
 }
 
-// all checks everything but the format.
-func (c *checkup) all(ctx context.Context) error {
+// checkAll checks everything but the format.
+func (c *checkup) checkAll(ctx context.Context) error {
 	if c.a.master != "" {
 		n, err := c.a.goodReplicas(ctx, c.o.TLS)
 		if err != nil {
@@ -58,17 +58,17 @@ func (c *checkup) all(ctx context.Context) error {
 		}
 		c.replicated = n > 0
 	}
-	if err := c.eachMaster(ctx, c.server); err != nil {
+	if err := c.eachMaster(ctx, c.checkServer); err != nil {
 		return err
 	}
 	return c.eachShard(ctx, func(ctx context.Context, shard int) error {
 		_, err := c.run(ctx, probeScript, shard)
-		return refused(err)
+		return explainRefusal(err)
 	})
 }
 
-// refused says what a server's refusal of a write means.
-func refused(err error) error {
+// explainRefusal explains a server's refusal of a write.
+func explainRefusal(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func refused(err error) error {
 	return err
 }
 
-// refusals are what a server says, or a script of it, and what that means.
+// refusals explain words of a server or script.
 var refusals = []struct{ word, means string }{
 	{"NOPERM", notAllowed},
 	{notExecuted, notAllowed},
@@ -91,13 +91,13 @@ var refusals = []struct{ word, means string }{
 	{"MISCONF", "the server can't write to its disk"},
 }
 
-// notExecuted is what a script says that calls what its user may not.
+// notExecuted is the error of a script whose user lacks a right.
 const notExecuted = "The user executing the script can't"
 
 const notAllowed = "the user may not do what nod has to: " +
 	"grant it ~{nod:* keys, &nod:* channels and all commands but the dangerous ones (ACL SETUSER)"
 
-func (c *checkup) server(ctx context.Context, server *redis.Client) error {
+func (c *checkup) checkServer(ctx context.Context, server *redis.Client) error {
 	if err := server.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("reach %s: %w", server.Options().Addr, err)
 	}
@@ -124,13 +124,13 @@ func (c *checkup) server(ctx context.Context, server *redis.Client) error {
 	if aof == "no" {
 		c.warn(server.Options().Addr + ": appendonly is no: a crash of the server loses what it was told last")
 	}
-	return c.replication(ctx, server)
+	return c.checkReplication(ctx, server)
 }
 
 var errFew = errors.New("there are not enough replicas")
 
-// replication looks whether there are as many replicas as there should be.
-func (c *checkup) replication(ctx context.Context, server *redis.Client) error {
+// checkReplication checks the number of replicas.
+func (c *checkup) checkReplication(ctx context.Context, server *redis.Client) error {
 	addr := server.Options().Addr
 	n, err := replicasOf(ctx, server, c.a.replicas)
 	if n > 0 || c.replicated {
@@ -161,14 +161,13 @@ func (c *checkup) replication(ctx context.Context, server *redis.Client) error {
 	return nil
 }
 
-// setting gives a setting of the server, or nothing where the server does not
-// let us see it, as managed ones do.
+// setting reads a setting of the server, or nothing if a managed server hides it.
 func (c *checkup) setting(ctx context.Context, server *redis.Client, name string) (string, error) {
 	m, err := server.ConfigGet(ctx, name).Result()
 	if err == nil {
 		return m[name], nil
 	}
-	if transient(err) || ctx.Err() != nil {
+	if isTransient(err) || ctx.Err() != nil {
 		return "", fmt.Errorf("read setting %s: %w", name, err)
 	}
 	c.warn(server.Options().Addr + " hides its settings: see to it that maxmemory-policy is noeviction, appendonly is yes, " +
@@ -176,7 +175,7 @@ func (c *checkup) setting(ctx context.Context, server *redis.Client, name string
 	return "", nil
 }
 
-// eachShard calls f for every shard, side by side, and gives the first error.
+// eachShard calls f for all shards at once, and returns the first error.
 func (l *link) eachShard(ctx context.Context, f func(ctx context.Context, shard int) error) error {
 	errs := make(chan error, shards)
 	for shard := range shards {

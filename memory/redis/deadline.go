@@ -11,12 +11,11 @@ import (
 // never is later than every deadline.
 const never = math.MaxInt64
 
-// sweepCount is how many threads one sweep looks at.
+// sweepCount is the number of threads in one sweep.
 const sweepCount = 100
 
-// deadlines is when to look at each shard, in milliseconds of its server's
-// clock. What this process sets itself it knows at once; what others set it
-// finds by polling.
+// deadlines says when each shard needs a sweep, in milliseconds of its server's clock.
+// This process knows its own deadlines at once, and finds others by polling.
 type deadlines struct {
 	mu   sync.Mutex
 	next [shards]int64
@@ -24,10 +23,10 @@ type deadlines struct {
 	soon chan struct{}
 }
 
-// init has every shard looked at once.
+// init makes every shard due.
 func (d *deadlines) init() { d.soon = make(chan struct{}, 1) }
 
-// tick notes what the server's clock said just now.
+// tick notes the server's clock.
 func (d *deadlines) tick(shard int, now int64) {
 	if now <= 0 {
 		return
@@ -37,7 +36,7 @@ func (d *deadlines) tick(shard int, now int64) {
 	d.skew[shard] = time.Until(time.UnixMilli(now))
 }
 
-// clock is what the server's clock says at least, by what it last said.
+// clock estimates the server's clock from its last answer; the real one is not earlier.
 func (d *deadlines) clock(shard int) time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -57,7 +56,7 @@ func (d *deadlines) note(shard int, at int64) {
 	}
 }
 
-// wait says how long until the next look, at most limit.
+// wait gives the time until the next sweep, at most limit.
 func (d *deadlines) wait(limit time.Duration) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,7 +68,7 @@ func (d *deadlines) wait(limit time.Duration) time.Duration {
 	return max(limit, 0)
 }
 
-// due takes out the shards whose time has come.
+// due removes and returns the shards whose time has come.
 func (d *deadlines) due() []int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -83,14 +82,13 @@ func (d *deadlines) due() []int {
 	return out
 }
 
-// sweepLoop looks at shards when their next deadline has come. Each beat says
-// whether somebody else set a nearer one. A shard whose server stands still
-// holds up no other.
+// sweepLoop sweeps shards at their deadlines. Each beat reports nearer deadlines of
+// other processes. A stalled shard delays no other.
 func (s *Store) sweepLoop(ctx context.Context) {
 	var busy [shards]atomic.Bool
 	for {
 		select {
-		case <-s.deadlines.soon: // it came between the look and the wait
+		case <-s.deadlines.soon: // it arrived before the wait
 		default:
 		}
 		timer := time.NewTimer(s.deadlines.wait(pollEvery))
@@ -114,16 +112,16 @@ func (s *Store) sweepLoop(ctx context.Context) {
 	}
 }
 
-// sweep has a shard look at the threads whose time has come.
+// sweep wakes the due threads of a shard.
 func (s *Store) sweep(ctx context.Context, shard int) {
 	r := newReply(s.run(ctx, sweepScript, shard, s.lease.Milliseconds(), s.keep.Milliseconds(), sweepCount, dueEntry))
 	now, next := r.int(), r.int()
 	bad, erased := r.strings(), r.strings()
 	if r.err != nil {
 		if ctx.Err() == nil {
-			s.log.Warn("redis: deadlines not looked at", "shard", shard, "error", r.err)
+			s.log.Warn("redis: sweep a shard", "shard", shard, "error", r.err)
 		}
-		return // the next beat tells of them again
+		return // the next beat reports them again
 	}
 	for _, thread := range bad {
 		s.log.Error("redis: a thread is damaged", "thread", thread)
@@ -131,8 +129,8 @@ func (s *Store) sweep(ctx context.Context, shard int) {
 	s.deadlines.tick(shard, now)
 	s.deadlines.note(shard, next)
 	for i := 0; i+1 < len(erased); i += 2 {
-		if err := s.entomb(ctx, shard, erased[i], erased[i+1]); err != nil && ctx.Err() == nil {
-			s.log.Warn("redis: the audit log does not say yet that a thread was erased", "thread", erased[i], "error", err)
+		if err := s.writeTombstone(ctx, shard, erased[i], erased[i+1]); err != nil && ctx.Err() == nil {
+			s.log.Warn("redis: write a tombstone", "thread", erased[i], "error", err)
 		}
 	}
 }

@@ -11,26 +11,26 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// replicaWait is how long what must not be lost waits for replicas.
+// replicaWait is how long a durable write waits for replicas.
 const replicaWait = time.Second
 
-// replicaLag is how far a replica may be behind and still count as one.
+// replicaLag is the longest delay of a good replica.
 const replicaLag = 200 * time.Millisecond
 
-// errReplicas: the server has it, and perhaps no replica. It may be tried again.
+// errReplicas: the server has the write, and perhaps no replica. It may be tried again.
 var errReplicas = errors.New("not enough replicas confirmed the write in time " +
 	"(?replicas=N in the store's URL says how many have to; by default one, where the server has or had any)")
 
-// replicaGrace is for how long a server that lost its replicas is taken for one
-// that was cut off, and not for one that has none.
+// replicaGrace is how long a server that lost its replicas counts as cut off. After
+// that it counts as a server without replicas.
 const replicaGrace = 30 * time.Second
 
-// replicas says how many replicas must have what must not be lost.
+// replicas says how many replicas must confirm a durable write.
 type replicas struct {
-	wanted int // by the URL; -1: one, where there is any, or was just now
+	wanted int // from the URL; -1: one, if there is any or was just now
 
 	mu   sync.Mutex
-	seen map[string]time.Time // by server: when it had one
+	seen map[string]time.Time // by server: when it last had one
 }
 
 func (r *replicas) need(server string) int {
@@ -45,36 +45,35 @@ func (r *replicas) need(server string) int {
 	return 1
 }
 
-// saw notes that a server has replicas.
-func (r *replicas) saw(server string) {
+// noteSeen notes that a server has replicas.
+func (r *replicas) noteSeen(server string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seen[server] = time.Now()
 }
 
-// lost says for how long a server has had none.
-func (r *replicas) lost(server string) time.Duration {
+// lostFor says how long a server has had no replicas.
+func (r *replicas) lostFor(server string) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return time.Since(r.seen[server])
 }
 
-// none notes that a server is meant to have no replicas.
-func (r *replicas) none(server string) {
+// noteNone notes that a server is meant to have none.
+func (r *replicas) noteNone(server string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.seen, server)
 }
 
-// runDurably runs a script and waits until replicas have what it wrote: what was
-// promised to be kept, or not to happen twice, must survive the loss of the
-// server.
+// runDurably runs a script and waits until replicas have its writes. Acknowledged
+// events and started side effects must survive the loss of the server.
 func (s *Store) runDurably(ctx context.Context, script *redis.Script, shard int, args ...any) (out any, err error) {
-	return s.durably(ctx, fewTimes, script, shard, args...)
+	return s.durably(ctx, retryBriefly, script, shard, args...)
 }
 
-func (s *Store) durably(ctx context.Context, patient patience, script *redis.Script, shard int, args ...any) (out any, err error) {
-	err = s.do(ctx, shard, patient, func() error {
+func (s *Store) durably(ctx context.Context, patient retryPolicy, script *redis.Script, shard int, args ...any) (out any, err error) {
+	err = s.retry(ctx, shard, patient, func() error {
 		var c *redis.Client
 		if c, err = s.master(ctx, shard); err != nil {
 			return err
@@ -87,9 +86,9 @@ func (s *Store) durably(ctx context.Context, patient patience, script *redis.Scr
 		out, err = s.runAndWait(ctx, c, script, need, s.keys.tag(shard), args)
 		switch {
 		case err == nil:
-			s.replicas.saw(serverOf(c))
-		case errors.Is(err, errReplicas) && s.hasNone(ctx, c, err):
-			s.replicas.none(serverOf(c))
+			s.replicas.noteSeen(serverOf(c))
+		case errors.Is(err, errReplicas) && s.hasNoReplicas(ctx, c, err):
+			s.replicas.noteNone(serverOf(c))
 			s.log.Warn("redis: the server has no replicas any more; nothing waits for them", "server", serverOf(c))
 			err = nil
 		case strings.HasPrefix(err.Error(), "MOVED"):
@@ -104,30 +103,29 @@ func (s *Store) durably(ctx context.Context, patient patience, script *redis.Scr
 
 func serverOf(c *redis.Client) string { return c.Options().Addr }
 
-// alone is errReplicas, of a server; "" where it does not say which it is.
-type alone struct{ runID string }
+// unreplicated is errReplicas with the server's run id; "" if unknown.
+type unreplicated struct{ runID string }
 
-func (alone) Error() string { return errReplicas.Error() }
-func (alone) Unwrap() error { return errReplicas }
+func (unreplicated) Error() string { return errReplicas.Error() }
+func (unreplicated) Unwrap() error { return errReplicas }
 
-// hasNone says whether a server on which no replica confirmed is one that has
-// none, rather than one that was just cut off from them, since another took its
-// place. Sentinels know that; without them, time tells.
-func (s *Store) hasNone(ctx context.Context, c *redis.Client, of error) bool {
+// hasNoReplicas tells a server without replicas from one that was cut off from them
+// because another one took its place. Sentinels know that; without them, time decides.
+func (s *Store) hasNoReplicas(ctx context.Context, c *redis.Client, of error) bool {
 	if s.replicas.wanted >= 0 {
 		return false
 	}
 	if s.address.master != "" {
-		var server alone
+		var server unreplicated
 		_ = errors.As(of, &server)
 		return s.address.isAlone(ctx, s.tls, server.runID)
 	}
 	n, err := replicasOf(ctx, c, 0)
-	return err == nil && n == 0 && s.replicas.lost(serverOf(c)) > replicaGrace
+	return err == nil && n == 0 && s.replicas.lostFor(serverOf(c)) > replicaGrace
 }
 
-// runAndWait uses one connection for both, in one round trip, since WAIT is
-// about what came before it on its own connection.
+// runAndWait uses one connection and one round trip for both, because WAIT covers the
+// earlier writes of its own connection.
 func (s *Store) runAndWait(ctx context.Context, c *redis.Client, script *redis.Script, need int, tag string, args []any) (any, error) {
 	conn := c.Conn()
 	defer func() { _ = conn.Close() }()
@@ -152,15 +150,15 @@ func (s *Store) runAndWait(ctx context.Context, c *redis.Client, script *redis.S
 			return nil, fmt.Errorf("wait for replicas: %w", err)
 		}
 		if got < need {
-			return cmd.Val(), alone{runIDOf(ctx, conn)}
+			return cmd.Val(), unreplicated{runIDOf(ctx, conn)}
 		}
 		return cmd.Val(), nil
 	}
 	return nil, errors.New("the server does not keep scripts")
 }
 
-// runIDOf gives the name that a server made for itself when it started, as sentinels
-// know it; "" where it may not be asked for that.
+// runIDOf gives the server's run id, by which sentinels know it; "" if the user may not
+// ask.
 func runIDOf(ctx context.Context, c *redis.Conn) string {
 	info, _ := c.Info(ctx, "server").Result()
 	_, rest, _ := strings.Cut(info, "run_id:")
@@ -168,9 +166,8 @@ func runIDOf(ctx context.Context, c *redis.Conn) string {
 	return id
 }
 
-// replicasOf gives how many replicas a server has, that are not behind; it waits
-// a little for so many. WAIT tells it without the permission that INFO wants, but
-// where there are none it takes its time.
+// replicasOf counts the replicas that are not behind; it waits a little for want of
+// them. WAIT needs no right for INFO, but takes its full time if there are none.
 func replicasOf(ctx context.Context, c *redis.Client, want int) (int64, error) {
 	info, err := c.Info(ctx, "replication").Result()
 	if err == nil && strings.Contains(info, "connected_slaves:0") {
@@ -182,7 +179,6 @@ func replicasOf(ctx context.Context, c *redis.Client, want int) (int64, error) {
 	return c.Wait(ctx, 1, replicaLag).Result()
 }
 
-// countReplicas finds out whether the servers have replicas.
 func (s *Store) countReplicas(ctx context.Context) error {
 	if s.replicas.wanted >= 0 {
 		return nil
@@ -190,7 +186,7 @@ func (s *Store) countReplicas(ctx context.Context) error {
 	if s.address.master != "" {
 		n, err := s.address.goodReplicas(ctx, s.tls)
 		if c, ok := s.cmd.(*redis.Client); ok && err == nil && n > 0 {
-			s.replicas.saw(serverOf(c))
+			s.replicas.noteSeen(serverOf(c))
 		}
 		return err
 	}
@@ -200,7 +196,7 @@ func (s *Store) countReplicas(ctx context.Context) error {
 			return fmt.Errorf("ask for replicas: %w", err)
 		}
 		if n > 0 {
-			s.replicas.saw(serverOf(c))
+			s.replicas.noteSeen(serverOf(c))
 		}
 		return nil
 	})

@@ -11,14 +11,14 @@ import (
 	"nod/memory"
 )
 
-// An entry in the server is its time in milliseconds, a flag, and its JSON.
-// The flag marks what outlives `forget`.
+// An entry in the server is its time in milliseconds, a flag, and its JSON. The flag
+// marks entries that outlive `forget`.
 const (
 	plain = " "
 	kept  = "!"
 )
 
-// dueEntry is the JSON of the entry that a script makes of a deadline.
+// dueEntry is the JSON that scripts write for a passed deadline.
 var dueEntry = func() string {
 	raw, err := memory.Encode(memory.Due{})
 	if err != nil {
@@ -39,7 +39,7 @@ func encode(b memory.Body) (string, error) {
 	return plain + string(raw), nil
 }
 
-// decodeEntry reads an entry. One that is damaged is a [memory.Broken].
+// decodeEntry reads an entry. A damaged one is a [memory.Broken].
 func decodeEntry(s string, seq uint64) memory.Entry {
 	if i := strings.IndexAny(s, plain+kept); i >= 0 {
 		if ms, err := strconv.ParseInt(s[:i], 10, 64); err == nil {
@@ -65,7 +65,7 @@ func decodeEntries(list []string, first uint64) []memory.Entry {
 	return out
 }
 
-// decodeKept reads entries that outlived `forget`: their Seq stands before them.
+// decodeKept reads entries that outlived `forget`: each begins with its Seq.
 func decodeKept(list []string) []memory.Entry {
 	var out []memory.Entry
 	for _, s := range list {
@@ -79,7 +79,7 @@ func decodeKept(list []string) []memory.Entry {
 	return out
 }
 
-// Times are milliseconds of the server's clock. The server's zero is none.
+// timeOf converts milliseconds of the server's clock; zero is no time.
 func timeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
 // millisOf rounds up, so that nothing is due before its time.
@@ -100,7 +100,7 @@ func parseThread(s string) (chat.ThreadID, error) {
 	return t, nil
 }
 
-// weightOf is how many bytes entries take.
+// weightOf sums the bytes of entries.
 func weightOf(list []string) (n int) {
 	for _, s := range list {
 		n += len(s)

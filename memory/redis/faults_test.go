@@ -322,7 +322,7 @@ func TestHandedOutAndNotClaimed(t *testing.T) {
 		t.Fatalf("feed: %v", err)
 	}
 	mustPut(t, s, text("one"))
-	if _, err := f.take(within(t)); err != nil {
+	if _, err := f.waitForOffer(within(t)); err != nil {
 		t.Fatalf("take: %v", err)
 	}
 	crash(t, s)
@@ -386,11 +386,11 @@ func TestSpareIsGivenBack(t *testing.T) {
 		t.Fatalf("feed: %v", err)
 	}
 	mustPut(t, s, text("one"))
-	offered, err := f.take(within(t))
+	offered, err := f.waitForOffer(within(t))
 	if err != nil {
 		t.Fatalf("take: %v", err)
 	}
-	f.give([]offer{offered})
+	f.handOut([]offer{offered})
 	mustClaim(t, other)
 }
 
@@ -455,7 +455,7 @@ func TestHandedToAClosedConnection(t *testing.T) {
 		t.Fatalf("feed: %v", err)
 	}
 	mustPut(t, s, text("one"))
-	if _, err := f.take(within(t)); err != nil { // nobody here has it, as if it had not been read
+	if _, err := f.waitForOffer(within(t)); err != nil { // nobody here has it, as if it had not been read
 		t.Fatalf("take: %v", err)
 	}
 	if err := s.Close(); err != nil {
@@ -491,7 +491,7 @@ func TestKilledOnThisMachine(t *testing.T) {
 	if err != nil {
 		t.Fatalf("feed: %v", err)
 	}
-	if _, err := f.take(within(t)); err != nil {
+	if _, err := f.waitForOffer(within(t)); err != nil {
 		t.Fatalf("take: %v", err)
 	}
 	crash(t, killed)

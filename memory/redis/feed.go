@@ -14,49 +14,48 @@ import (
 	"nod/memory"
 )
 
-// errClosed is what there is to say once the store is closed.
+// errClosed is the error of every call after Close.
 var errClosed = fmt.Errorf("the store is closed: %w", memory.ErrFenced)
 
-// A ready thread that was handed out and not claimed within this time is given
-// back, so that another process may have it.
+// spareFor is how long an offered thread waits for a claim. Then it is given back, so
+// that another process may have it.
 const spareFor = 50 * time.Millisecond
 
-// offer is a ready thread that the server handed to this process. It is not
-// held yet.
+// offer is a ready thread that the server handed to this process. Nobody holds it yet.
 type offer struct {
 	shard  int
 	thread string
-	id     string // its entry of the ready stream
-	token  string // under which it was, or may have been, claimed
+	id     string // its entry in the ready stream
+	token  string // of the claim that may have happened
 	at     time.Time
 }
 
-// feeds are the ready threads on their way from the server to those who call
-// Next, one feed for each set of platforms.
+// feeds bring ready threads from the server to callers of Next, one feed for each set
+// of platforms.
 type feeds struct {
 	mu       sync.Mutex
 	by       map[string]*feed
-	doubtful []offer // claimed perhaps, and by nobody here
+	doubtful []offer // perhaps claimed, without a caller
 	closed   bool
-	work     chan struct{} // there is something to give back
+	work     chan struct{} // wakes giveBackLoop
 }
 
 func (f *feeds) init() { f.by, f.work = map[string]*feed{}, make(chan struct{}, 1) }
 
-// feed hands ready threads to those who wait for one, oldest first. It asks
-// the server only while somebody waits.
+// feed hands ready threads to waiting callers, oldest first. It asks the server only
+// while a caller waits.
 type feed struct {
 	platforms []string
 	work      chan struct{}
 
 	mu      sync.Mutex
-	asked   *sync.Cond // somebody waits, or it is closed
+	asked   *sync.Cond // a caller waits, or the feed is closed
 	waiting []chan offer
 	spare   []offer
 	closed  bool
 }
 
-// feedOf gives the feed of these platforms, and starts it with the first call.
+// feedOf returns the feed of these platforms, and starts it at the first call.
 func (s *Store) feedOf(platforms []string) (*feed, error) {
 	platforms = slices.Compact(slices.Sorted(slices.Values(platforms)))
 	if len(platforms) == 0 {
@@ -80,8 +79,8 @@ func (s *Store) feedOf(platforms []string) (*feed, error) {
 	return f, nil
 }
 
-// streams gives the ready streams of the platforms, in as many parts as it
-// takes reads to wait for them: a cluster can't wait for two slots at once.
+// streams groups the ready streams of the platforms by the reads that must wait for
+// them: a cluster can't wait for two slots at once.
 func (s *Store) streams(platforms []string) []map[string]int {
 	_, cluster := s.cmd.(*redis.ClusterClient)
 	var parts []map[string]int
@@ -105,7 +104,7 @@ func (s *Store) feed(ctx context.Context, f *feed, streams map[string]int) {
 	if err := s.makeGroups(ctx, names); err != nil && ctx.Err() == nil {
 		s.log.Warn("redis: consumer groups not made yet", "error", err)
 	}
-	for i := range s.shards { // what was missed while nobody was there
+	for i := range s.shards { // look for threads missed before the start
 		s.shards[i].mend.Store(true)
 	}
 	signal(s.mendNow)
@@ -116,7 +115,7 @@ func (s *Store) feed(ctx context.Context, f *feed, streams map[string]int) {
 	down := false
 	for n := f.wanted(); n > 0; n = f.wanted() {
 		offers, err := s.readReady(ctx, args, streams, (n+len(streams)-1)/len(streams))
-		f.give(offers)
+		f.handOut(offers)
 		if err == nil {
 			if down {
 				s.log.Info("redis: ready threads are read again")
@@ -128,7 +127,7 @@ func (s *Store) feed(ctx context.Context, f *feed, streams map[string]int) {
 			s.log.Warn("redis: ready threads can't be read", "error", err)
 		}
 		down = true
-		if c, ok := s.wait.(*redis.ClusterClient); ok && broken(err) {
+		if c, ok := s.wait.(*redis.ClusterClient); ok && isBroken(err) {
 			c.ReloadState(ctx)
 		}
 		if s.recover(ctx, err, names) != nil {
@@ -137,8 +136,8 @@ func (s *Store) feed(ctx context.Context, f *feed, streams map[string]int) {
 	}
 }
 
-// recover makes the consumer groups anew where a server lost them, and waits a
-// moment where there is none. The error says that the store is closed.
+// recover makes lost consumer groups anew, or pauses if it can't. Its error says that
+// the store is closed.
 func (s *Store) recover(ctx context.Context, err error, names []string) error {
 	if strings.HasPrefix(err.Error(), "NOGROUP") && s.makeGroups(ctx, names) == nil {
 		return nil
@@ -146,9 +145,8 @@ func (s *Store) recover(ctx context.Context, err error, names []string) error {
 	return sleep(ctx, 100*time.Millisecond)
 }
 
-// readReady waits for ready threads, up to count of each stream. Delivery
-// needs no acknowledgement: a thread stays ready until it is claimed, and what
-// was handed out and not claimed is seen by the sweeper.
+// readReady waits for ready threads, up to count of each stream. It acknowledges
+// nothing: a thread stays ready until its claim, and the sweeper finds unclaimed ones.
 func (s *Store) readReady(ctx context.Context, args []string, streams map[string]int, count int) ([]offer, error) {
 	found, err := s.wait.XReadGroup(ctx, &redis.XReadGroupArgs{
 		Group: group, Consumer: s.words.self, Streams: args, Count: int64(count), Block: pollEvery, NoAck: true,
@@ -177,8 +175,7 @@ func (s *Store) makeGroups(ctx context.Context, names []string) error {
 	return errors.Join(errs...)
 }
 
-// wanted waits until somebody wants a thread, and says how many do. 0: the
-// feed is closed.
+// wanted waits for a caller, and counts the waiting ones; 0 after close.
 func (f *feed) wanted() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -197,8 +194,8 @@ func (f *feed) over() bool {
 	return f.closed
 }
 
-// take waits for a ready thread.
-func (f *feed) take(ctx context.Context) (offer, error) {
+// waitForOffer waits for a ready thread.
+func (f *feed) waitForOffer(ctx context.Context) (offer, error) {
 	if err := ctx.Err(); err != nil {
 		return offer{}, err
 	}
@@ -224,13 +221,14 @@ func (f *feed) take(ctx context.Context) (offer, error) {
 		}
 		return o, nil
 	case <-ctx.Done():
-		f.leave(mine)
+		f.stopWaiting(mine)
 		return offer{}, ctx.Err()
 	}
 }
 
-// leave stops waiting. A thread that came at the last moment goes to the next.
-func (f *feed) leave(mine chan offer) {
+// stopWaiting removes a caller. A thread that arrived at the last moment goes to the
+// next one.
+func (f *feed) stopWaiting(mine chan offer) {
 	f.mu.Lock()
 	i := slices.Index(f.waiting, mine)
 	if i >= 0 {
@@ -239,13 +237,13 @@ func (f *feed) leave(mine chan offer) {
 	f.mu.Unlock()
 	if i < 0 {
 		if o, ok := <-mine; ok {
-			f.give([]offer{o})
+			f.handOut([]offer{o})
 		}
 	}
 }
 
-// give hands threads to those who wait, and keeps the rest for a moment.
-func (f *feed) give(offers []offer) {
+// handOut hands threads to waiting callers, and keeps the rest for a moment.
+func (f *feed) handOut(offers []offer) {
 	if len(offers) == 0 {
 		return
 	}
@@ -263,8 +261,8 @@ func (f *feed) give(offers []offer) {
 	}
 }
 
-// stale takes out what was kept for too long, or all of it.
-func (f *feed) stale(all bool) (old []offer, more bool) {
+// removeStale removes threads that waited too long, or all.
+func (f *feed) removeStale(all bool) (old []offer, more bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.spare = slices.DeleteFunc(f.spare, func(o offer) bool {
@@ -297,16 +295,16 @@ func (f *feeds) close() {
 	}
 }
 
-// doubt notes a thread that this process may have claimed, and that nobody
-// here goes on with.
-func (f *feeds) doubt(o offer) {
+// addDoubtful notes a thread that this process may have claimed, and that no caller
+// has.
+func (f *feeds) addDoubtful(o offer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.doubtful = append(f.doubtful, o)
 	signal(f.work)
 }
 
-// platforms gives the platforms that anybody claims for here.
+// platforms lists the platforms of all callers.
 func (f *feeds) platforms() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -318,20 +316,20 @@ func (f *feeds) platforms() []string {
 	return slices.Compact(out)
 }
 
-// unclaimed takes out what is to be given back: all of it, or what is old.
-func (f *feeds) unclaimed(all bool) (out []offer, more bool) {
+// removeUnclaimed removes threads to give back: all, or the old ones.
+func (f *feeds) removeUnclaimed(all bool) (out []offer, more bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out, f.doubtful = f.doubtful, nil
 	for _, feed := range f.by {
-		old, rest := feed.stale(all)
+		old, rest := feed.removeStale(all)
 		out = append(out, old...)
 		more = more || rest
 	}
 	return out, more
 }
 
-// giveBackLoop gives back what was not claimed in time.
+// giveBackLoop gives back threads without a claim.
 func (s *Store) giveBackLoop(ctx context.Context) {
 	for {
 		select {
@@ -341,10 +339,10 @@ func (s *Store) giveBackLoop(ctx context.Context) {
 		}
 		for more := true; more; {
 			var offers []offer
-			offers, more = s.feeds.unclaimed(false)
+			offers, more = s.feeds.removeUnclaimed(false)
 			if err := s.giveBack(ctx, offers); err != nil {
 				for _, o := range offers {
-					s.feeds.doubt(o)
+					s.feeds.addDoubtful(o)
 				}
 				more = true
 			}
@@ -355,8 +353,8 @@ func (s *Store) giveBackLoop(ctx context.Context) {
 	}
 }
 
-// giveBack makes threads ready for others. A shard that can't be reached holds
-// up no other; its threads are found by the sweeper in the end.
+// giveBack makes threads ready for others. An unreachable shard delays no other; the
+// sweeper finds its threads in the end.
 func (s *Store) giveBack(ctx context.Context, offers []offer) error {
 	var args [shards][]any
 	for _, o := range offers {
@@ -374,7 +372,7 @@ func (s *Store) giveBack(ctx context.Context, offers []offer) error {
 	return errors.Join(errs...)
 }
 
-// signal wakes whoever reads the channel, once.
+// signal wakes the reader of a channel, once.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -10,13 +10,12 @@ import (
 	"nod/memory"
 )
 
-// format is what each shard says of itself. Another meaning of a key or of an entry
-// is another number.
+// format is the number in each shard. It changes with the meaning of a key or an entry.
 const format = 4
 
-// formatOf gives the format of a shard without changing anything; 0: it is empty.
+// formatOf reads a shard's format; 0: the shard is empty.
 func (l *link) formatOf(ctx context.Context, shard int) (have int, err error) {
-	err = l.do(ctx, shard, fewTimes, func() (err error) {
+	err = l.retry(ctx, shard, retryBriefly, func() (err error) {
 		have, err = l.cmd.Get(ctx, l.keys.own(shard, "format")).Int()
 		if !errors.Is(err, redis.Nil) {
 			return err
@@ -33,7 +32,7 @@ func (l *link) formatOf(ctx context.Context, shard int) (have int, err error) {
 	return have, nil
 }
 
-// checkFormats refuses a store of which a shard is of another format.
+// checkFormats refuses a store with a shard of another format.
 func (l *link) checkFormats(ctx context.Context) error {
 	return l.eachShard(ctx, func(ctx context.Context, shard int) error {
 		have, err := l.formatOf(ctx, shard)
@@ -44,8 +43,8 @@ func (l *link) checkFormats(ctx context.Context) error {
 	})
 }
 
-// begin makes an empty shard one of this format: a new one, or that of a server that
-// lost everything. Several processes may do so at once.
+// begin writes the format into an empty shard: a new one, or one whose server lost
+// everything. Several processes may do so at once.
 func (l *link) begin(ctx context.Context, shard int) error {
 	have, err := l.formatOf(ctx, shard)
 	if err == nil {

@@ -16,51 +16,51 @@ type holders struct {
 	by map[string]*held // nil once closed
 }
 
-// held is what the store knows of a run. Its fields below the blank line
-// belong to the goroutine that uses the run.
+// held is the store's part of a run. The fields below the blank line belong to the
+// goroutine of the run.
 type held struct {
 	shard  int
 	thread string
 	id     chat.ThreadID
-	ready  string // the entry of the ready stream by which it came
+	ready  string // its entry in the ready stream
 	token  string
 	bell   *memory.Bell
-	lost   atomic.Bool // somebody else has, or may have, the lease: it is not renewed
+	lost   atomic.Bool // another process has or may have the lease: don't renew it
 
 	past   past
-	inbox  []string       // what the run has seen of the inbox: the next commit moves it to the log
-	seen   []memory.Entry // the same, read, with the Seq that it will have
+	inbox  []string       // seen inbox entries: the next commit moves them
+	seen   []memory.Entry // the same, decoded, with their future Seq
 	weight int            // bytes of the log
-	chain  memory.Head    // the end of its audit log, as far as this process knows
-	heard  time.Time      // the server's clock, when it was last heard
-	doubt  doubt          // the call of which it is not known whether it was done
+	chain  memory.Head    // the end of its audit chain, as far as this process knows
+	heard  time.Time      // the server's clock at its last answer
+	doubt  doubt          // a call without an answer
 }
 
-// doubt is a call that got no answer. The same call again has the same number,
-// so that it is done once.
+// doubt is a call without an answer. The same call again has the same number, so that
+// it happens once.
 type doubt struct {
 	what    string
 	entries []string
 	number  string
 }
 
-// number gives the number of a call: that of the one in doubt, if it is the
-// same.
-func (h *held) number(w *words, what string, entries []string) string {
+// callNumber numbers a call; a repeated doubtful call keeps its number.
+func (h *held) callNumber(w *words, what string, entries []string) string {
 	if h.doubt.what != what || !slices.Equal(h.doubt.entries, entries) {
 		h.doubt = doubt{what, entries, w.next()}
 	}
 	return h.doubt.number
 }
 
-// did notes that the call in doubt was done, and what it added to the log.
-func (h *held) did(added []string) {
+// settleDoubt notes that the doubtful call happened, and its entries.
+func (h *held) settleDoubt(added []string) {
 	h.past.add(h.doubt.number, h.past.last().seq+uint64(len(added)), added)
 	h.doubt, h.inbox, h.seen = doubt{}, nil, nil
 }
 
-// sees notes what is in the inbox now, and gives it as it will be in the log.
-func (h *held) sees(inbox []string) []memory.Entry {
+// numberInbox notes the inbox, and gives its entries the Seq that they will have in the
+// log.
+func (h *held) numberInbox(inbox []string) []memory.Entry {
 	h.inbox, h.seen = inbox, decodeEntries(inbox, h.past.last().seq+1)
 	h.weight += weightOf(inbox)
 	return h.seen
@@ -68,8 +68,8 @@ func (h *held) sees(inbox []string) []memory.Entry {
 
 func (h *holders) init() { h.by = map[string]*held{} }
 
-// add takes up a run. A former run of the thread is lost, since it was claimed
-// anew. It reports false once the store is closed.
+// add registers a run. An earlier run of the thread is lost, since the thread was
+// claimed anew. False after close.
 func (h *holders) add(r *held) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,14 +84,14 @@ func (h *holders) add(r *held) bool {
 	return true
 }
 
-// has says whether the run has not ended, as far as this process knows.
+// has says whether the run is still held, as far as this process knows.
 func (h *holders) has(r *held) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.by[r.thread] == r
 }
 
-// end lets go of a run that was released, or that can't go on.
+// end removes a run that was released or can't go on.
 func (h *holders) end(r *held) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -100,7 +100,7 @@ func (h *holders) end(r *held) {
 	}
 }
 
-// mail tells the run of a thread that something arrived.
+// mail rings the bell of a thread's run.
 func (h *holders) mail(thread string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -109,7 +109,7 @@ func (h *holders) mail(thread string) {
 	}
 }
 
-// list gives the runs of each shard whose leases are to be renewed.
+// list gives the runs of each shard whose leases need a renewal.
 func (h *holders) list() (out [shards][]*held) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -121,7 +121,7 @@ func (h *holders) list() (out [shards][]*held) {
 	return out
 }
 
-// close loses every run, and gives them.
+// close loses every run, and returns them.
 func (h *holders) close() (out []*held) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,8 +134,7 @@ func (h *holders) close() (out []*held) {
 	return out
 }
 
-// heldBy gives what the store knows of a run, or ErrFenced when the run has
-// ended.
+// heldBy returns the store's part of a run, or ErrFenced after its end.
 func (s *Store) heldBy(run *memory.Run) (*held, error) {
 	h, ok := run.Held.(*held)
 	if !ok || !s.held.has(h) {

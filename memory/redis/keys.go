@@ -11,25 +11,23 @@ import (
 	"nod/chat"
 )
 
-// keys names what a store keeps. Only the hash tag of a shard is made here:
-// the scripts make every other key from it.
+// keys names a store's keys. Go makes only the hash tag of a shard; the scripts make
+// every other key from it.
 type keys struct{ prefix string }
 
-// tag is the hash tag of a shard, in braces: the part of a key that decides
-// its slot on a cluster.
+// tag is the hash tag of a shard, in braces. It decides the slot on a cluster.
 func (k keys) tag(shard int) string { return "{" + k.prefix + ":" + strconv.Itoa(shard) + "}" }
 
 func (k keys) key(shard int, kind, name string) string { return k.tag(shard) + ":" + kind + ":" + name }
 
-// own is a key that there is once in a shard.
+// own is a key that exists once in a shard.
 func (k keys) own(shard int, kind string) string { return k.tag(shard) + ":" + kind }
 
-// mail is the channel on which a process hears of entries for the threads that
-// it holds.
+// mail is the channel on which a process hears of entries for its held threads.
 func (k keys) mail(id string) string { return k.prefix + ":mail:" + id }
 
-// shardOf gives the shard of a channel. Whatever can be found from a message
-// of the channel lies there: its threads, messages and event ids.
+// shardOf gives the shard of a channel. It holds everything that a message of the
+// channel leads to: threads, messages and event ids.
 func shardOf(platform, channel string) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(platform + "\x00" + channel)) // never fails
@@ -38,9 +36,9 @@ func shardOf(platform, channel string) int {
 
 func shardOfThread(t chat.ThreadID) int { return shardOf(t.Platform, t.Channel) }
 
-// words makes the words that tell processes, claims, commits and calls apart.
-// No word comes twice, whatever a server forgets: each begins with what one
-// process drew at random, always of the same length, and goes on with a number.
+// words makes the names of processes, claims, commits and calls. No name comes twice,
+// even if a server forgets: each begins with a random word of the process and goes on
+// with a number.
 type words struct {
 	self string
 	n    atomic.Uint64

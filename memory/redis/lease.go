@@ -16,8 +16,8 @@ import (
 // Self implements [memory.Store].
 func (s *Store) Self() string { return s.words.self }
 
-// Silent implements [memory.Store]. Whoever commits is heard of in the shard of
-// the thread; so one that was never heard of there is gone, or it never began
+// Silent implements [memory.Store]. A process beats in a shard while it holds or runs a
+// thread there. So a process that was never heard there is gone, or never began
 // anything there.
 func (s *Store) Silent(ctx context.Context, thread chat.ThreadID, process string) (time.Duration, error) {
 	if process == s.words.self {
@@ -35,13 +35,11 @@ func (s *Store) Silent(ctx context.Context, thread chat.ThreadID, process string
 	return s.shards[shard].heard(time.Duration(ms) * time.Millisecond), nil
 }
 
-// idleBeat is how often a shard is told that this process lives in which it holds
-// and runs nothing.
+// idleBeat is the interval of beats in a shard without threads of this process.
 const idleBeat = time.Minute
 
-// beat says a few times in the length of a lease that this process lives, and
-// renews what it holds. Each shard has its own time for that: one whose server
-// stands still holds up no other.
+// beat reports this process as alive and renews its leases, a few times in the length
+// of a lease. Each shard has its own timer, so a stalled server delays no other.
 func (s *Store) beat(ctx context.Context) {
 	for {
 		var wg sync.WaitGroup
@@ -54,7 +52,8 @@ func (s *Store) beat(ctx context.Context) {
 			wg.Go(func() {
 				ctx, cancel := context.WithTimeout(ctx, s.lease/4)
 				defer cancel()
-				// A server that is away can give the thread to nobody else either.
+				// A server that is away can't give the thread to another process
+				// either.
 				err := s.beatShard(ctx, i, runs)
 				if errors.Is(err, context.Canceled) {
 					return
@@ -62,7 +61,7 @@ func (s *Store) beat(ctx context.Context) {
 				if err != nil {
 					s.shards[i].shaken()
 				}
-				s.sayAway(i, err)
+				s.logAway(i, err)
 			})
 		}
 		s.poll(ctx, idle)
@@ -73,8 +72,8 @@ func (s *Store) beat(ctx context.Context) {
 	}
 }
 
-// sayAway logs once that a server is away, and once that it is back.
-func (s *Store) sayAway(i int, err error) {
+// logAway logs once that a server is away, and once that it is back.
+func (s *Store) logAway(i int, err error) {
 	switch was := s.shards[i].away.Swap(err != nil); {
 	case err != nil && !was:
 		s.log.Warn("redis: leases can't be renewed", "shard", i, "error", err)
@@ -83,7 +82,7 @@ func (s *Store) sayAway(i int, err error) {
 	}
 }
 
-// poll looks for the next deadline of each shard, which others may have set.
+// poll reads the next deadline of each shard, which other processes may have set.
 func (s *Store) poll(ctx context.Context, these []int) {
 	if len(these) == 0 {
 		return
@@ -91,7 +90,7 @@ func (s *Store) poll(ctx context.Context, these []int) {
 	ctx, cancel := context.WithTimeout(ctx, s.lease/4)
 	defer cancel()
 	heads := make([]*redis.ZSliceCmd, len(these))
-	// An error is that of one command, and is seen there.
+	// Each command has its own error.
 	_, _ = s.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, shard := range these {
 			heads[i] = p.ZRangeWithScores(ctx, s.keys.own(shard, "due"), 0, 0)
@@ -101,7 +100,7 @@ func (s *Store) poll(ctx context.Context, these []int) {
 	for i, head := range heads {
 		z, err := head.Result()
 		switch {
-		case err != nil && broken(err):
+		case err != nil && isBroken(err):
 			s.noteTrouble(ctx, these[i], err)
 		case err == nil && len(z) > 0:
 			s.deadlines.note(these[i], int64(z[0].Score))
@@ -121,7 +120,7 @@ func (s *Store) beatShard(ctx context.Context, i int, runs []*held) error {
 		return reply.err
 	}
 	s.shards[i].alive.Store(&sent)
-	s.beaten(i, now, before)
+	s.noteBeat(i, now, before)
 	s.deadlines.tick(i, now)
 	s.deadlines.note(i, next)
 	for _, r := range runs {
@@ -138,8 +137,8 @@ func (s *Store) beatShard(ctx context.Context, i int, runs []*held) error {
 	return nil
 }
 
-// moment is a time by two clocks: that of this process, which nobody sets, but which
-// stands still while the machine sleeps; and the machine's, which may be set.
+// moment is a time by two clocks. The process clock is never set, but stands still
+// while the machine sleeps. The machine clock may be set.
 type moment struct {
 	up   time.Duration
 	wall time.Time
@@ -147,14 +146,14 @@ type moment struct {
 
 func (s *Store) moment() moment { return moment{time.Since(s.began), s.wall().Round(0)} }
 
-// since says how long ago that was, by the clock that saw more of it.
+// since gives the time since a moment, by the clock that saw more of it.
 func (s *Store) since(m moment) time.Duration {
 	now := s.moment()
 	return max(now.up-m.up, now.wall.Sub(m.wall))
 }
 
-// doubts gives what says whether a lease that was asked for then may have run out
-// since, because this process or its machine stood still or its server was away.
+// doubts returns a function that says whether a lease may have run out: this process or
+// its machine stood still, or the server was away.
 func (s *Store) doubts(shard int, asked moment) func() bool {
 	return func() bool {
 		heard := asked
@@ -165,23 +164,22 @@ func (s *Store) doubts(shard int, asked moment) func() bool {
 	}
 }
 
-// beaten notes that a beat arrived. A server that does not know of the one
-// before came back older.
-func (s *Store) beaten(i int, now, before int64) {
+// noteBeat notes an answered beat. A server that does not know the beat before came
+// back older.
+func (s *Store) noteBeat(i int, now, before int64) {
 	sh := &s.shards[i]
 	sh.beatAt.Store(time.Now().UnixNano())
 	if last := sh.beaten.Swap(now); before < last {
 		s.older(i, "it does not know that this process lived", "")
 	}
-	if sh.shook.Swap(false) {
+	if sh.suspect.Swap(false) {
 		sh.steady.Store(time.Now().UnixNano())
 		sh.mend.Store(true)
 		signal(s.mendNow)
 	}
 }
 
-// hearMail hears from other processes that something arrived for a thread that
-// is held here.
+// hearMail listens for entries that other processes put into held threads.
 func (s *Store) hearMail(ctx context.Context) {
 	sub := s.wait.Subscribe(ctx, s.keys.mail(s.words.self))
 	defer func() { _ = sub.Close() }()
@@ -199,9 +197,8 @@ func (s *Store) hearMail(ctx context.Context) {
 	}
 }
 
-// takeOver makes ready what processes left in a shard that ended without a word, and
-// says under which name this one will be known for that. To be wrong about one costs
-// no more than a lease that was lost.
+// takeOver makes ready the threads of processes that ended without a word, and
+// registers this process for the same. A mistake costs no more than a lost lease.
 func (s *Store) takeOver(ctx context.Context, i int, o Options) error {
 	if o.Process == "" || o.Ended == nil {
 		return nil
@@ -225,13 +222,14 @@ func (s *Store) takeOver(ctx context.Context, i int, o Options) error {
 	return nil
 }
 
-// takeOverCount is among how many threads of a shard those are looked for that a
-// process had which ended. What it had beyond them waits for its lease.
+// takeOverCount limits the threads of a shard that takeOver looks at. Threads beyond
+// that wait for their lease.
 const takeOverCount = 1000
 
-// leave gives up everything that this process has, and says that it is gone.
-func (s *Store) leave(ctx context.Context) error {
-	offers, _ := s.feeds.unclaimed(true)
+// releaseAll gives up everything that this process holds, and says that the process is
+// gone.
+func (s *Store) releaseAll(ctx context.Context) error {
+	offers, _ := s.feeds.removeUnclaimed(true)
 	for _, h := range s.held.close() {
 		offers = append(offers, offer{shard: h.shard, thread: h.thread, id: h.ready, token: h.token})
 	}

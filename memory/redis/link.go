@@ -16,13 +16,13 @@ import (
 	"nod/memory"
 )
 
-// link is the way to the servers, with a rule for what is tried again.
+// link is the way to the servers, with rules for retries.
 type link struct {
 	log  *slog.Logger
 	keys keys
-	cmd  redis.UniversalClient // for what is answered at once
+	cmd  redis.UniversalClient // for calls that answer at once
 
-	// trouble hears of a shard whose server was away.
+	// trouble is called with a shard whose server was away.
 	trouble func(shard int)
 }
 
@@ -37,41 +37,38 @@ func (a address) link(o Options) *link {
 	return l
 }
 
-// run runs a script on a shard, again when the answer may have been lost.
+// run runs a script on a shard, and again if the answer may have been lost.
 func (l *link) run(ctx context.Context, script *redis.Script, shard int, args ...any) (out any, err error) {
-	err = l.do(ctx, shard, fewTimes, func() error {
+	err = l.retry(ctx, shard, retryBriefly, func() error {
 		out, err = script.Run(ctx, l.cmd, []string{l.keys.tag(shard)}, args...).Result()
 		return err
 	})
 	return out, err
 }
 
-// patience says how long to wait before a call is made for the nth time; done
-// when it is not to be made again.
-type patience func(n int) (pause time.Duration, done bool)
+// retryPolicy gives the pause before the nth attempt; done when there is none.
+type retryPolicy func(n int) (pause time.Duration, done bool)
 
 var pauses = []time.Duration{0, 5 * time.Millisecond, 50 * time.Millisecond, 200 * time.Millisecond}
 
-// fewTimes is for calls whose caller has something better to do than to wait.
-func fewTimes(n int) (time.Duration, bool) {
+// retryBriefly is for callers with something better to do than to wait.
+func retryBriefly(n int) (time.Duration, bool) {
 	if n >= len(pauses) {
 		return 0, true
 	}
 	return pauses[n], false
 }
 
-// asLongAsWanted is for calls that only their context ends.
-func asLongAsWanted(n int) (time.Duration, bool) {
+// retryForever is for calls that only their context ends.
+func retryForever(n int) (time.Duration, bool) {
 	return pauses[min(n, len(pauses)-1)], false
 }
 
-// once is for calls that must not be repeated.
-func once(n int) (time.Duration, bool) { return 0, n > 0 }
+func retryNever(n int) (time.Duration, bool) { return 0, n > 0 }
 
-// do calls f again as long as a server is away that may be back in a moment: a
-// connection broke, it restarts, or another takes its place. f has to be
-// harmless when it is repeated.
-func (l *link) do(ctx context.Context, shard int, patient patience, f func() error) error {
+// retry calls f again while a server is away for a moment: a connection broke, the
+// server restarts, or another one takes its place. Repeating f must be harmless.
+func (l *link) retry(ctx context.Context, shard int, patient retryPolicy, f func() error) error {
 	var err error
 	for n := 0; ; n++ {
 		pause, done := patient(n)
@@ -81,20 +78,20 @@ func (l *link) do(ctx context.Context, shard int, patient patience, f func() err
 		if sleep(ctx, pause) != nil {
 			return errors.Join(err, ctx.Err())
 		}
-		err = l.inFormat(ctx, shard, f)
+		err = l.withFormat(ctx, shard, f)
 		switch {
 		case errors.Is(err, redis.ErrClosed):
 			return errClosed
-		case err == nil || !transient(err):
+		case err == nil || !isTransient(err):
 			return err
 		}
 		l.noteTrouble(ctx, shard, err)
 	}
 }
 
-// inFormat calls f, and once more where a shard has no format any more: its server
-// lost everything.
-func (l *link) inFormat(ctx context.Context, shard int, f func() error) error {
+// withFormat calls f, and again if the shard has no format any more: its server lost
+// everything.
+func (l *link) withFormat(ctx context.Context, shard int, f func() error) error {
 	err := f()
 	have, other := formatIn(err)
 	switch {
@@ -109,10 +106,10 @@ func (l *link) inFormat(ctx context.Context, shard int, f func() error) error {
 	return f()
 }
 
-// noteTrouble notes that a server was away. On a cluster another may have its
-// slots now, of which a dead one tells nobody.
+// noteTrouble notes that a server was away. On a cluster, another server may have its
+// slots now.
 func (l *link) noteTrouble(ctx context.Context, shard int, err error) {
-	if !broken(err) {
+	if !isBroken(err) {
 		return
 	}
 	if c, ok := l.cmd.(*redis.ClusterClient); ok {
@@ -123,7 +120,7 @@ func (l *link) noteTrouble(ctx context.Context, shard int, err error) {
 	}
 }
 
-// formatIn says which format a shard is of, where that was a script's error.
+// formatIn reads the shard's format from a script's error.
 func formatIn(err error) (int, bool) {
 	if err == nil {
 		return 0, false
@@ -133,7 +130,7 @@ func formatIn(err error) (int, bool) {
 	return n, ok && bad == nil
 }
 
-// sleep waits, or returns the error of ctx when that is done before.
+// sleep waits, or returns early with the error of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
@@ -148,8 +145,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// broken says whether a connection broke, or there was none.
-func broken(err error) bool {
+// isBroken says whether a connection broke, or there was none.
+func isBroken(err error) bool {
 	if errors.Is(err, redis.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
@@ -157,15 +154,15 @@ func broken(err error) bool {
 	return ok || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// passing are the errors of a server that is not what it should be for a moment.
+// passing are errors of a server in transition.
 var passing = []string{
 	"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "UNBLOCKED", "MOVED", "ASK ",
 	"NOREPLICAS", "MISCONF", "BUSY ", "ERR max number of clients", "all sentinels",
 }
 
-// transient says whether an error may go away by itself within a moment.
-func transient(err error) bool {
-	if broken(err) {
+// isTransient says whether an error may pass within a moment.
+func isTransient(err error) bool {
+	if isBroken(err) {
 		return true
 	}
 	if errors.Is(err, errReplicas) {
@@ -180,11 +177,11 @@ func transient(err error) bool {
 	return strings.Contains(text, slotMoves)
 }
 
-// slotMoves is what a script says that reads from a slot which is being moved.
+// slotMoves is a script's error in a slot that is being moved.
 const slotMoves = "attempted to access a non local key"
 
-// inner is what a server says. Before Redis 7 it stands behind the place in the
-// script, and a dash.
+// inner is the server's own error. Before Redis 7 the place in the script and a dash
+// stand before it.
 func inner(err error) string {
 	text := err.Error()
 	if strings.HasPrefix(text, "ERR Error running script") {
@@ -195,15 +192,15 @@ func inner(err error) string {
 	return text
 }
 
-// damaged says whether what the server has is not what it should be, as opposed
-// to that it can't answer now, or may not: then a script stumbled.
-func damaged(err error) bool {
+// isDamaged says whether a script stumbled over the stored data, and not over the
+// server's state.
+func isDamaged(err error) bool {
 	text := inner(err)
 	return strings.HasPrefix(text, "WRONGTYPE") || errors.Is(err, errName) ||
 		strings.HasPrefix(text, "ERR ") && strings.Contains(text, "user_script") && !strings.Contains(text, notExecuted) && !strings.Contains(text, slotMoves)
 }
 
-// eachMaster calls f for every server that is written to.
+// eachMaster calls f for every server that takes writes.
 func (l *link) eachMaster(ctx context.Context, f func(context.Context, *redis.Client) error) error {
 	switch c := l.cmd.(type) {
 	case *redis.ClusterClient:
@@ -215,7 +212,7 @@ func (l *link) eachMaster(ctx context.Context, f func(context.Context, *redis.Cl
 	}
 }
 
-// master gives the server that a shard is written to.
+// master returns the server that takes a shard's writes.
 func (l *link) master(ctx context.Context, shard int) (*redis.Client, error) {
 	switch c := l.cmd.(type) {
 	case *redis.ClusterClient:
@@ -227,11 +224,10 @@ func (l *link) master(ctx context.Context, shard int) (*redis.Client, error) {
 	}
 }
 
-// away says whether an error, however it is described, comes of a server that
-// may be there in a moment.
-func away(err error) bool {
+// isAway says whether the cause of an error is a server that may be back in a moment.
+func isAway(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
-		if transient(err) || err == errFew { //nolint:errorlint // the loop unwraps
+		if isTransient(err) || err == errFew { //nolint:errorlint // the loop unwraps
 			return true
 		}
 	}

@@ -34,10 +34,10 @@ func TestErrors(t *testing.T) {
 		{errReplicas, false, false},
 		{fmt.Errorf("%w: x", errName), false, true},
 	} {
-		if got := transient(c.err); got != c.transient {
+		if got := isTransient(c.err); got != c.transient {
 			t.Errorf("transient(%v) = %v", c.err, got)
 		}
-		if got := damaged(c.err); got != c.damaged {
+		if got := isDamaged(c.err); got != c.damaged {
 			t.Errorf("damaged(%v) = %v", c.err, got)
 		}
 	}

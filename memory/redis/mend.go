@@ -12,32 +12,32 @@ const (
 	mendEvery    = time.Hour
 	mendCount    = 200 // threads at once
 	mendPause    = 5 * time.Millisecond
-	restoreYoung = 10 * time.Minute // what this process did so long ago is put back where it is lost
-	deadAfter    = 10 * time.Minute // consumers that have not asked for so long are dead
-	forgottenIn  = 24 * time.Hour   // processes that were silent for so long
+	restoreYoung = 10 * time.Minute // younger writes of this process are restored
+	deadAfter    = 10 * time.Minute // consumers that did not ask for so long are dead
+	forgottenIn  = 24 * time.Hour   // after so long a silent process is forgotten
 )
 
-// shard is what this process knows of the state of a shard.
+// shard is this process's knowledge of a shard.
 type shard struct {
-	shook  atomic.Bool            // its server was away, or came back older: look what is missing
-	steady atomic.Int64           // since when it answers again, in our own Unix nanoseconds; 0: it was never away
-	beaten atomic.Int64           // the server's time of the last beat
-	alive  atomic.Pointer[moment] // when that was sent
-	away   atomic.Bool            // that it is away was said
-	older  atomic.Int64           // when it was said that it came back older, in our own Unix nanoseconds
-	mend   atomic.Bool            // what was missed is to be looked for
-	beatAt atomic.Int64           // when that was, in our own Unix nanoseconds
-	begun  atomic.Int64           // until when a call that this process began there may run, likewise
+	suspect atomic.Bool            // its server was away, or came back older: look for lost writes
+	steady  atomic.Int64           // since when it answers again, in our Unix nanoseconds; 0: it was never away
+	beaten  atomic.Int64           // the server's time of the last beat
+	alive   atomic.Pointer[moment] // when that beat was sent
+	away    atomic.Bool            // logged as away
+	older   atomic.Int64           // when it was logged as older, in our Unix nanoseconds
+	mend    atomic.Bool            // missed threads must be looked for
+	beatAt  atomic.Int64           // when that was, in our own Unix nanoseconds
+	begun   atomic.Int64           // until when a call of this process may run there, likewise
 }
 
-// wantsBeat says whether it matters there that this process lives, though it holds
-// nothing.
+// wantsBeat says whether the shard needs beats although this process holds nothing
+// there.
 func (s *shard) wantsBeat() bool {
 	now := time.Now()
-	return s.shook.Load() || now.UnixNano() < s.begun.Load() || now.Sub(time.Unix(0, s.beatAt.Load())) > idleBeat
+	return s.suspect.Load() || now.UnixNano() < s.begun.Load() || now.Sub(time.Unix(0, s.beatAt.Load())) > idleBeat
 }
 
-// began notes that a call begins that takes so long at the most; 0: nobody knows.
+// began notes a call that begins, with its time limit; 0: unlimited.
 func (s *shard) began(within time.Duration) {
 	until := time.Now().Add(cmp.Or(within, time.Hour) + time.Minute).UnixNano()
 	for old := s.begun.Load(); old < until && !s.begun.CompareAndSwap(old, until); old = s.begun.Load() {
@@ -45,25 +45,25 @@ func (s *shard) began(within time.Duration) {
 }
 
 func (s *shard) shaken() {
-	s.shook.Store(true)
+	s.suspect.Store(true)
 	s.steady.Store(time.Now().UnixNano())
 }
 
-// heard is for how long at most this process can know that another one was
-// silent: while a server is away, all are.
+// heard bounds the silence of another process that this one can know of: while a server
+// is away, all processes are silent.
 func (s *shard) heard(silent time.Duration) time.Duration {
 	since := s.steady.Load()
 	switch {
 	case since == 0:
 		return silent
-	case s.shook.Load():
+	case s.suspect.Load():
 		return 0
 	default:
 		return min(silent, time.Since(time.Unix(0, since)))
 	}
 }
 
-// mendLoop looks for what was missed: now and then, and when a server was away.
+// mendLoop looks for missed threads: from time to time, and after a server was away.
 func (s *Store) mendLoop(ctx context.Context) {
 	tick := time.NewTicker(mendEvery)
 	defer tick.Stop()
@@ -79,7 +79,7 @@ func (s *Store) mendLoop(ctx context.Context) {
 		for i := range s.shards {
 			if s.shards[i].mend.Swap(false) || all {
 				if err := s.mend(ctx, i); err != nil && ctx.Err() == nil {
-					s.log.Warn("redis: what was missed is not found yet", "shard", i, "error", err)
+					s.log.Warn("redis: look for missed threads", "shard", i, "error", err)
 					s.shards[i].mend.Store(true)
 				}
 			}
@@ -87,8 +87,8 @@ func (s *Store) mendLoop(ctx context.Context) {
 	}
 }
 
-// mend puts back what a shard lost that this process did last, makes its threads
-// be looked at when they have to, and clears up what the dead left.
+// mend restores lost writes of this process in a shard, queues threads that nobody
+// would wake, and clears up after dead processes.
 func (s *Store) mend(ctx context.Context, shard int) error {
 	if err := errors.Join(s.countReplicas(ctx), s.restoreAll(ctx, shard)); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (s *Store) mend(ctx context.Context, shard int) error {
 }
 
 func (s *Store) mendPlatform(ctx context.Context, shard int, platform string) error {
-	// Ids only, all at once: a list in pages could miss what moved.
+	// Ids only, all at once: a list in pages could miss a moved one.
 	threads, err := s.cmd.ZRange(ctx, s.keys.key(shard, "seen", platform), 0, -1).Result()
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (s *Store) mendPlatform(ctx context.Context, shard int, platform string) er
 	return nil
 }
 
-// tidy removes dead processes' consumers and heartbeats.
+// tidy removes consumers and heartbeats of dead processes.
 func (s *Store) tidy(ctx context.Context, shard int, idle time.Duration, platforms []string) (int64, error) {
 	args := []any{group, idle.Milliseconds(), forgottenIn.Milliseconds()}
 	for _, p := range platforms {

@@ -1,22 +1,20 @@
 // Package redis keeps threads in Redis, for teams that run several replicas of
 // the bot. Any replica takes up any thread, and takes over from one that died.
 //
-// Each step of a thread's life (put, claim, commit) is one Lua script
-// and one round trip. What a script has to see lies in one shard, and a shard
-// is a hash tag, so that the same scripts run on one server, behind Sentinel
-// and on a cluster. Ready threads are handed out by streams with a consumer
-// group. The keys are described in lua/prelude.lua.
+// Each step of a thread's life (put, claim, commit) is one Lua script and one round
+// trip. A script sees one shard, and a shard is a hash tag. So the same scripts run
+// on one server, behind Sentinel and on a cluster. Streams with a consumer group
+// hand out ready threads. lua/prelude.lua describes the keys.
 //
-// The truth is a comparison. Every log has a head, a word that changes whenever
-// the log does and never comes again. Who changes a log says which head it has
-// seen, and is refused where there is another one. So a server that forgot what
-// it was told last can never take two processes' work for one history. Who
-// knows how the log had gone on from the head that the server has now tells it
-// again, unless somebody went on meanwhile. A lease, in a sorted set that also
-// holds the deadlines, only keeps two processes from doing the same work.
+// The truth is a comparison. Every log has a head, a word that changes with the log
+// and never comes again. A writer names the head that it saw, and is refused if the
+// log has another one. So a server that lost its last writes can't mix two
+// processes' work into one history. A process that knows the lost writes restores
+// them, unless another one went on meanwhile. A lease, in a sorted set that also
+// holds the deadlines, only keeps two processes from the same work.
 //
-// Every script may be sent again when its answer was lost: it knows the call
-// that it already did by the head that this left.
+// A script may be sent again if its answer was lost: it recognises the call that it
+// already did by the head that the call left.
 package redis
 
 import (
@@ -35,18 +33,17 @@ import (
 	"nod/memory"
 )
 
-// Options change how a store behaves. The zero value is good for one team on
-// one server.
+// Options configure a store. The zero value is good for one team on one server.
 type Options struct {
 	Logger *slog.Logger  // nil: slog.Default()
 	Keep   time.Duration // a thread untouched for longer is erased; 0: never
 	Quota  memory.Quota  // of files
-	Wait   time.Duration // how long Open waits for a server that is away, saying so
+	Wait   time.Duration // how long Open waits for an absent server
 	Lease  time.Duration // how long a dead process still holds a thread; 0: 15 s
 	Prefix string        // of every key; empty: "nod"
-	// Process names this process among all that ever ran on any machine, and Ended
-	// says of such a name whether that process surely runs no more: then nobody waits
-	// for its leases. Empty and nil: nobody can tell.
+	// Process names this process among all that ever ran on any machine. Ended says of
+	// such a name whether that process surely runs no more: then nobody waits for its
+	// leases. Empty and nil: nobody can tell.
 	Process string
 	Ended   func(process string) bool
 	TLS     *tls.Config // of the TLS schemes; nil: the system's roots
@@ -65,7 +62,7 @@ const (
 // Store is a [memory.Full] in Redis. It is safe for concurrent use.
 type Store struct {
 	*link
-	wait redis.UniversalClient // for what blocks; closing it ends every wait
+	wait redis.UniversalClient // for blocking calls; closing it ends every wait
 
 	keep     time.Duration
 	quota    memory.Quota
@@ -95,14 +92,14 @@ var (
 	_ memory.Lister = (*Store)(nil)
 )
 
-// The driver would write lines of its own to standard error, which are no
-// JSON; what matters of them comes back as errors.
+// The driver would write lines of its own to standard error, which are no JSON. The
+// same comes back as errors.
 func init() { logging.Disable() }
 
-// Open connects to the servers that the URL names, and starts what the store does
-// by itself. It refuses servers that may drop keys when memory is short, or lose
-// everything in a crash, and a store of another format ([memory.FormatError]). No
-// error of this package holds the URL's password.
+// Open connects to the servers of the URL, and starts the store's goroutines. It
+// refuses servers that may drop keys when memory is short, or lose everything in a
+// crash, and a store of another format ([memory.FormatError]). No error of this package
+// holds the URL's password.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	a, err := parseURL(url)
 	if err != nil {
@@ -134,13 +131,12 @@ func newStore(a address, o Options) *Store {
 	return s
 }
 
-// prepare finds out whether the servers can be trusted, and makes them ready.
-// It waits for one that is away.
+// prepare checks the servers and makes them ready. It waits for one that is away.
 func (s *Store) prepare(ctx context.Context, a address, o Options) error {
 	began, said := time.Now(), time.Time{}
 	for {
 		err := s.tryToPrepare(ctx, a, o)
-		if err == nil || !away(err) || time.Since(began) >= o.Wait {
+		if err == nil || !isAway(err) || time.Since(began) >= o.Wait {
 			return err
 		}
 		if time.Since(said) > 10*time.Second {
@@ -155,7 +151,7 @@ func (s *Store) prepare(ctx context.Context, a address, o Options) error {
 
 func (s *Store) tryToPrepare(ctx context.Context, a address, o Options) error {
 	c := &checkup{link: s.link, a: a, o: o}
-	if err := c.all(ctx); err != nil {
+	if err := c.checkAll(ctx); err != nil {
 		return err
 	}
 	if err := s.checkFormats(ctx); err != nil { // before anything is changed
@@ -165,7 +161,7 @@ func (s *Store) tryToPrepare(ctx context.Context, a address, o Options) error {
 		return err
 	}
 	for _, server := range c.had {
-		s.replicas.saw(server)
+		s.replicas.noteSeen(server)
 	}
 	for _, line := range c.lines {
 		s.log.Warn("redis: " + line)
@@ -181,8 +177,8 @@ func (s *Store) tryToPrepare(ctx context.Context, a address, o Options) error {
 	})
 }
 
-// loadScripts makes the scripts known, so that the first calls are as quick as
-// the later ones. A server that forgot them gets them again with the next call.
+// loadScripts sends the scripts, so that the first calls are as quick as later ones. A
+// server that forgot them gets them again with the next call.
 func (s *Store) loadScripts(ctx context.Context) error {
 	return s.eachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
 		for _, script := range allScripts { // not in a pipeline: Load reads the answer at once
@@ -194,8 +190,7 @@ func (s *Store) loadScripts(ctx context.Context) error {
 	})
 }
 
-// start starts the goroutines: there are as many of them for ten thousand
-// threads as for none.
+// start starts the goroutines. Their number does not grow with the threads.
 func (s *Store) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
@@ -205,8 +200,8 @@ func (s *Store) start() {
 	}
 }
 
-// halt ends the goroutines, and leaves in the server what is there.
-func (s *Store) halt() error {
+// stopGoroutines ends the goroutines, and changes nothing in the server.
+func (s *Store) stopGoroutines() error {
 	s.stop()
 	s.feeds.close()
 	err := s.wait.Close()
@@ -214,16 +209,15 @@ func (s *Store) halt() error {
 	return err
 }
 
-// Close gives up what this process holds, so that others go on with it at
-// once, and waits for the store's goroutines. A server that does not answer
-// doesn't keep it from closing: then the leases run out.
+// Close gives up this process's threads, so that others continue at once, and waits for
+// the store's goroutines. If a server does not answer, its leases run out.
 func (s *Store) Close() error {
 	var err error
 	s.close.Do(func() {
-		err = s.halt()
+		err = s.stopGoroutines()
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
-		if leaveErr := s.leave(ctx); leaveErr != nil {
+		if leaveErr := s.releaseAll(ctx); leaveErr != nil {
 			s.log.Warn("redis: leases not given up", "error", leaveErr)
 		}
 		err = errors.Join(err, s.cmd.Close())
@@ -231,27 +225,26 @@ func (s *Store) Close() error {
 	return err
 }
 
-// Ping implements [memory.Store]. Where replicas are to have what is acknowledged, a
-// server that they don't follow takes nothing.
+// Ping implements [memory.Store]. If replicas must confirm writes, a server without
+// them takes none.
 func (s *Store) Ping(ctx context.Context) error {
 	err := s.eachShard(ctx, func(ctx context.Context, shard int) error {
 		_, err := s.runDurably(ctx, pingScript, shard)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("write to redis: %w", refused(err))
+		return fmt.Errorf("write to redis: %w", explainRefusal(err))
 	}
 	return nil
 }
 
-// Viewer reads a store that other processes may be serving, and changes nothing
-// in it. It is a [memory.Reader], a [memory.Catchup] and a [memory.Auditor], and
-// reads files.
+// Viewer reads a store beside other processes, and changes nothing in it. It is a
+// [memory.Reader], a [memory.Catchup] and a [memory.Auditor], and reads files.
 type Viewer struct {
 	*link
 }
 
-// View connects to a store to read it. One of another format is a
+// View connects to a store for reading. A store of another format is a
 // [memory.FormatError].
 func View(ctx context.Context, url string, o Options) (*Viewer, error) {
 	a, err := parseURL(url)

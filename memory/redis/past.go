@@ -10,10 +10,9 @@ import (
 	"nod/memory/recent"
 )
 
-// past is how a log came to be what it is, as far as this process made it so:
-// the heads that it had, and what was appended from one to the next. When a
-// server comes back without what it was told last, its head is one of these,
-// and what came after it can be told again.
+// past is this process's part of a log's history: its heads, and the entries from one
+// to the next. If a server comes back without its last writes, its head is one of
+// these, and the later entries can be restored.
 type past struct {
 	steps  []step
 	weight int
@@ -23,7 +22,7 @@ type past struct {
 type step struct {
 	head string
 	seq  uint64   // last Seq under this head
-	raw  []string // what was appended since the step before, as the server has it; of the first step it isn't known
+	raw  []string // entries since the step before, as the server has them; unknown for the first step
 }
 
 // Limits of the known past of a held thread, and of one at rest.
@@ -60,9 +59,9 @@ func (p *past) heads() []string {
 	return out
 }
 
-// since gives the last Seq under an earlier head, and what was appended since;
-// ok only if the head is an earlier one. A log that is not there at all is the
-// beginning of one whose whole past is known.
+// since gives the last Seq under an earlier head, and the entries after it; ok only if
+// the head is an earlier one. An absent log is the beginning of a log whose whole past
+// is known.
 func (p *past) since(head string) (seq uint64, raw []string, ok bool) {
 	if len(p.steps) == 0 {
 		return 0, nil, false
@@ -87,9 +86,8 @@ const (
 	mostWeight  = 32 << 20
 )
 
-// logs remembers the logs of the threads that this process held last, so that
-// it has to load only what is new when it claims one again. Whether a log is
-// still as it was left is said by its head.
+// logs caches the logs that this process held last, so that a claim loads only new
+// entries. The head says whether a log is unchanged.
 type logs struct {
 	mu     sync.Mutex
 	order  *list.List // of *remembered, the last used one first
@@ -102,25 +100,24 @@ type remembered struct {
 	thread string
 	shard  int
 	log    []memory.Entry
-	kept   any // as of memory.Run
+	kept   any // memory.Run's Kept
 	weight int // bytes of the log
-	extra  int // and of what is kept beside it
+	extra  int // bytes of kept
 	past   past
-	chain  memory.Head // of its audit log, when it was left
+	chain  memory.Head // the end of its audit chain then
 	at     time.Time
 }
 
 func (l *logs) init() { l.order, l.items = list.New(), map[string]*list.Element{} }
 
-// put remembers a log from its base on; what has not been used for longest makes
-// room.
-func (l *logs) put(m *remembered) {
+// putLog caches a log from its base on; the least recently used ones make room.
+func (l *logs) putLog(m *remembered) {
 	all := len(m.log)
 	m.log = current(m.log)
 	m.weight = m.weight / max(all, 1) * len(m.log)
 	switch {
 	case len(m.log) != all:
-		m.kept = nil // it was made of what is gone
+		m.kept = nil // computed from entries that are gone
 	case m.kept != nil:
 		m.extra = recent.BareKept * len(m.log)
 	}
@@ -136,9 +133,9 @@ func (l *logs) put(m *remembered) {
 	}
 }
 
-// take gives what is remembered of a thread and forgets it: whoever claims the
-// thread goes on with it. It is empty where nothing is.
-func (l *logs) take(thread string) *remembered {
+// takeLog removes a thread's log and returns it: the claimer continues it. Empty if
+// there is none.
+func (l *logs) takeLog(thread string) *remembered {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := l.items[thread]
@@ -150,8 +147,8 @@ func (l *logs) take(thread string) *remembered {
 	return m
 }
 
-// of gives what is remembered of a shard for not longer than a time.
-func (l *logs) of(shard int, young time.Duration) (out []*remembered) {
+// recentOf lists a shard's logs that were cached within a time.
+func (l *logs) recentOf(shard int, young time.Duration) (out []*remembered) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for e := l.order.Front(); e != nil; e = e.Next() {
@@ -171,7 +168,7 @@ func (l *logs) drop(e *list.Element) {
 	l.weight -= m.weight + m.extra + m.past.weight
 }
 
-// current is the log from its base on.
+// current returns the log from its base on.
 func current(log []memory.Entry) []memory.Entry {
 	base := baseOf(log)
 	if base == 0 || len(log) == 0 || log[0].Seq >= base {

@@ -20,7 +20,7 @@ func (s *Store) Put(ctx context.Context, thread chat.ThreadID, body memory.Body,
 			p.own, p.sent = ref.String(), effects.Last.Sent.Format(time.RFC3339Nano)
 		}
 	}
-	fresh, _, err := s.put(ctx, p, body)
+	fresh, _, err := s.putEntry(ctx, p, body)
 	if err != nil {
 		return false, fmt.Errorf("put entry: %w", err)
 	}
@@ -30,9 +30,9 @@ func (s *Store) Put(ctx context.Context, thread chat.ThreadID, body memory.Body,
 // PutRef implements [memory.Store].
 func (s *Store) PutRef(ctx context.Context, ref chat.MessageRef, body memory.Body, eventIDs ...string) (bool, error) {
 	p := putArgs{target: ref.String(), shard: shardOf(ref.Platform, ref.Channel), ids: inChannel(ref.Platform, ref.Channel, eventIDs)}
-	fresh, elsewhere, err := s.put(ctx, p, body)
+	fresh, elsewhere, err := s.putEntry(ctx, p, body)
 	if err == nil && elsewhere != "" {
-		fresh, err = s.sendOn(ctx, p, elsewhere, body)
+		fresh, err = s.forwardPut(ctx, p, elsewhere, body)
 	}
 	if err != nil {
 		return false, fmt.Errorf("put entry for message: %w", err)
@@ -40,7 +40,7 @@ func (s *Store) PutRef(ctx context.Context, ref chat.MessageRef, body memory.Bod
 	return fresh, nil
 }
 
-// putArgs is where an entry goes: to a thread, or to that of a message.
+// putArgs is the destination of an entry: a thread, or the thread of a message.
 type putArgs struct {
 	shard     int
 	thread    string
@@ -71,8 +71,9 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, putWait)
 }
 
-// put gives the thread, where the message names one elsewhere: then nothing was put.
-func (s *Store) put(ctx context.Context, p putArgs, body memory.Body) (fresh bool, elsewhere string, err error) {
+// putEntry puts an entry. If the message names a thread of another shard, it puts
+// nothing and returns that thread.
+func (s *Store) putEntry(ctx context.Context, p putArgs, body memory.Body) (fresh bool, elsewhere string, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	raw, err := memory.Encode(body)
@@ -91,7 +92,7 @@ func (s *Store) put(ctx context.Context, p putArgs, body memory.Body) (fresh boo
 	for _, id := range p.ids {
 		args = append(args, id)
 	}
-	r := newReply(s.durably(ctx, asLongAsWanted, putScript, p.shard, args...))
+	r := newReply(s.durably(ctx, retryForever, putScript, p.shard, args...))
 	state := r.int()
 	if r.err == nil && state == 2 {
 		elsewhere = r.text()
@@ -107,16 +108,16 @@ func (s *Store) put(ctx context.Context, p putArgs, body memory.Body) (fresh boo
 	return state == 1, elsewhere, nil
 }
 
-// Refer implements [memory.Referrer]. A message lies in the shard of its channel,
-// and the thread that it names may lie in another one. So the message's shard holds
-// the name of the thread, and whoever puts something for the message puts it there:
-// what waited for it already, under ids of its own, so that it enters once.
+// Refer implements [memory.Referrer]. A message lies in the shard of its channel, and
+// its thread may lie in another one. So the message's shard holds the thread's name,
+// and every later put for the message forwards to it. Refer forwards the entries that
+// waited, with ids of their own, so that each enters once.
 func (s *Store) Refer(ctx context.Context, ref chat.MessageRef, thread chat.ThreadID) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	shard, target := shardOf(ref.Platform, ref.Channel), ref.String()
 	for sent := 0; ; {
-		r := newReply(s.durably(ctx, asLongAsWanted, referScript, shard, target, thread.String(), memory.ReferTTL.Milliseconds(), sent))
+		r := newReply(s.durably(ctx, retryForever, referScript, shard, target, thread.String(), memory.ReferTTL.Milliseconds(), sent))
 		waiting := r.strings()
 		if r.err != nil {
 			return fmt.Errorf("refer to a thread: %w", r.err)
@@ -128,19 +129,19 @@ func (s *Store) Refer(ctx context.Context, ref chat.MessageRef, thread chat.Thre
 			at, entry, _ := strings.Cut(raw, " ")
 			id := "waited " + at + " " + strconv.Itoa(i) + " " + target
 			p := putArgs{thread: thread.String(), shard: shardOfThread(thread), ids: inChannel(ref.Platform, ref.Channel, []string{id})}
-			if _, _, err := s.put(ctx, p, memory.Decode([]byte(entry))); err != nil {
+			if _, _, err := s.putEntry(ctx, p, memory.Decode([]byte(entry))); err != nil {
 				return fmt.Errorf("refer to a thread: %w", err)
 			}
 		}
 	}
 }
 
-// sendOn puts what is for a message into the thread that it names.
-func (s *Store) sendOn(ctx context.Context, p putArgs, name string, body memory.Body) (bool, error) {
+// forwardPut puts an entry for a message into the thread that the message names.
+func (s *Store) forwardPut(ctx context.Context, p putArgs, name string, body memory.Body) (bool, error) {
 	thread, err := parseThread(name)
 	if err != nil {
 		return false, err
 	}
-	fresh, _, err := s.put(ctx, putArgs{thread: name, shard: shardOfThread(thread), ids: p.ids}, body)
+	fresh, _, err := s.putEntry(ctx, putArgs{thread: name, shard: shardOfThread(thread), ids: p.ids}, body)
 	return fresh, err
 }

@@ -16,7 +16,7 @@ import (
 	"nod/memory"
 )
 
-// page is how many things of a list are asked for at once.
+// page is the size of one read of a list.
 const page = 500
 
 // Read implements [memory.Reader].
@@ -112,8 +112,8 @@ func (l *link) Watermarks(ctx context.Context, platform string, since time.Time,
 	}
 }
 
-// watermarks looks at more threads where some of those that were touched last have no
-// message that can be named: fewer than so many are given only if there are no others.
+// watermarks reads more threads if some of the latest have no message with a name. It
+// returns fewer than most only if there are no others.
 func (l *link) watermarks(ctx context.Context, platform, from string, most int) ([]memory.Watermark, error) {
 	for bound := most; ; bound *= 2 {
 		threads, all, err := l.touched(ctx, platform, from, bound)
@@ -127,8 +127,8 @@ func (l *link) watermarks(ctx context.Context, platform, from string, most int) 
 	}
 }
 
-// shardsAtOnce are read side by side where very much is read: while this process
-// takes in what the server said of one, the server reads another.
+// shardsAtOnce shards are read at the same time in a large listing: one server reads
+// while this process decodes another's answer.
 const shardsAtOnce = 4
 
 func eachShard(do func(shard int) error) error {
@@ -140,11 +140,10 @@ func eachShard(do func(shard int) error) error {
 	return g.Wait()
 }
 
-// touched lists the threads that were touched since then, no more than so many of those
-// that were last, and says whether these are all.
+// touched lists at most most of the threads touched since then, the latest ones, and
+// says whether these are all.
 func (l *link) touched(ctx context.Context, platform, from string, most int) (threads [shards][]redis.Z, all bool, err error) {
-	// Ids only: what is touched meanwhile moves to the end, and a list in pages
-	// could miss what moved.
+	// Ids only: a touched thread moves to the end, and pages could miss a moved one.
 	by := &redis.ZRangeBy{Min: from, Max: "+inf", Count: int64(most)}
 	err = eachShard(func(shard int) (err error) {
 		threads[shard], err = l.cmd.ZRevRangeByScoreWithScores(ctx, l.keys.key(shard, "seen", platform), by).Result()
@@ -154,12 +153,12 @@ func (l *link) touched(ctx context.Context, platform, from string, most int) (th
 	for _, list := range threads {
 		n += len(list)
 	}
-	latest(&threads, most)
+	keepLatest(&threads, most)
 	return threads, most == 0 || n < most, err
 }
 
-// latest keeps so many of the threads of all shards, those that were touched last.
-func latest(threads *[shards][]redis.Z, most int) {
+// keepLatest keeps the latest threads of all shards.
+func keepLatest(threads *[shards][]redis.Z, most int) {
 	var scores []float64
 	for _, list := range threads {
 		for _, z := range list {
@@ -183,7 +182,7 @@ func latest(threads *[shards][]redis.Z, most int) {
 	}
 }
 
-// allMarks gives the latest message of each thread that has one.
+// allMarks gives the latest message of each thread, if it has one.
 func (l *link) allMarks(ctx context.Context, threads [shards][]redis.Z) ([]memory.Watermark, error) {
 	var found [shards][]memory.Watermark
 	err := eachShard(func(shard int) (err error) {
@@ -197,15 +196,15 @@ func (l *link) allMarks(ctx context.Context, threads [shards][]redis.Z) ([]memor
 	return slices.Concat(found[:]...), err
 }
 
-// name is that of a thread in a sorted set.
-func name(z redis.Z) string { s, _ := z.Member.(string); return s }
+// memberOf is the thread's name in a sorted set.
+func memberOf(z redis.Z) string { s, _ := z.Member.(string); return s }
 
-// marks appends the latest message of each thread that has one.
+// marks appends the latest message of each thread, if it has one.
 func (l *link) marks(ctx context.Context, shard int, threads []redis.Z, out []memory.Watermark) ([]memory.Watermark, error) {
 	cmds := make([]*redis.SliceCmd, len(threads))
 	_, err := l.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, thread := range threads {
-			cmds[i] = p.HMGet(ctx, l.keys.key(shard, "t", name(thread)), "m", "d")
+			cmds[i] = p.HMGet(ctx, l.keys.key(shard, "t", memberOf(thread)), "m", "d")
 		}
 		return nil
 	})
@@ -219,7 +218,7 @@ func (l *link) marks(ctx context.Context, shard int, threads []redis.Z, out []me
 			continue
 		}
 		var m memory.Watermark
-		if m.Thread, err = parseThread(name(threads[i])); err != nil {
+		if m.Thread, err = parseThread(memberOf(threads[i])); err != nil {
 			return out, err
 		}
 		if m.Last, err = chat.ParseMessageRef(ref); err != nil {

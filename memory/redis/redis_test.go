@@ -71,7 +71,7 @@ func (l testLog) Write(p []byte) (int, error) {
 func crash(t testing.TB, s *Store) {
 	t.Helper()
 	s.close.Do(func() {
-		if err := s.halt(); err != nil {
+		if err := s.stopGoroutines(); err != nil {
 			t.Errorf("halt: %v", err)
 		}
 		t.Cleanup(func() { _ = s.cmd.Close() })

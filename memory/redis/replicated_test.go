@@ -445,7 +445,7 @@ func TestSlotMoves(t *testing.T) {
 	}
 	if _, err := s.Commit(within(t), run, memory.Ended{Turn: 2}); err == nil || errors.Is(err, memory.ErrFenced) {
 		t.Errorf("Commit: %v, want an error after which it may be tried again", err)
-	} else if !transient(errors.Unwrap(err)) || damaged(errors.Unwrap(err)) {
+	} else if !isTransient(errors.Unwrap(err)) || isDamaged(errors.Unwrap(err)) {
 		t.Errorf("%v is not told from a damaged thread", err)
 	}
 	if log, err := s.Read(within(t), someThread); err == nil {

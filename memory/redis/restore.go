@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// older notes that the server has less than it was told. That is said once; what
-// is found out about it in the next minute is one story.
+// older logs that the server lost writes: at ERROR once, and details of the next minute
+// at a lower level.
 func (s *Store) older(i int, what, thread string) {
 	sh := &s.shards[i]
 	sh.shaken()
@@ -23,9 +23,9 @@ func (s *Store) older(i int, what, thread string) {
 	signal(s.mendNow)
 }
 
-// restore tells the server again what it had lost of a thread, where its head
-// is one that the thread had earlier: nobody went on since. done says whether
-// the head is what it should be now. With a token the thread is held then.
+// restore sends a thread's lost entries to the server again, if the server's head is an
+// earlier one of the thread: nobody went on since. done says whether the head is right
+// now. With a token the thread is held then.
 func (s *Store) restore(ctx context.Context, m *remembered, head, token string) (done bool, err error) {
 	seq, raw, ok := m.past.since(head)
 	if !ok {
@@ -35,7 +35,7 @@ func (s *Store) restore(ctx context.Context, m *remembered, head, token string) 
 	if err != nil {
 		return false, err
 	}
-	c := againOf(thread, seq, raw)
+	c := restoredChange(thread, seq, raw)
 	h := &held{shard: m.shard, chain: m.chain}
 	state, _, err := s.follow(h, c, func(audit []string) (any, error) {
 		args := append(c.args(s, s.words.self, token, head, m.past.last().head, audit), seq)
@@ -50,10 +50,9 @@ func (s *Store) restore(ctx context.Context, m *remembered, head, token string) 
 	return state == 0, nil
 }
 
-// restoreAll looks whether the server still has what this process did last in
-// a shard.
+// restoreAll checks that the server has this process's last writes in a shard.
 func (s *Store) restoreAll(ctx context.Context, shard int) error {
-	recent := s.logs.of(shard, restoreYoung)
+	recent := s.logs.recentOf(shard, restoreYoung)
 	heads := make([]*redis.StringCmd, len(recent))
 	if len(recent) == 0 {
 		return nil

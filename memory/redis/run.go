@@ -18,7 +18,7 @@ func (s *Store) Next(ctx context.Context, platforms ...string) (*memory.Run, err
 		return nil, fmt.Errorf("claim thread: %w", err)
 	}
 	for {
-		o, err := f.take(ctx)
+		o, err := f.waitForOffer(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("claim thread: %w", err)
 		}
@@ -26,8 +26,8 @@ func (s *Store) Next(ctx context.Context, platforms ...string) (*memory.Run, err
 		switch {
 		case err == nil && run != nil:
 			return run, nil
-		case err != nil && damaged(err):
-			// It is the trouble of this thread only. The sweeper tries again.
+		case err != nil && isDamaged(err):
+			// It concerns this thread only. The sweeper tries again.
 			s.log.Error("redis: a thread can't be claimed", "thread", o.thread, "error", err)
 		case err != nil:
 			return nil, fmt.Errorf("claim thread: %w", err)
@@ -35,19 +35,19 @@ func (s *Store) Next(ctx context.Context, platforms ...string) (*memory.Run, err
 	}
 }
 
-// claim claims an offered thread; nil when there is nothing to claim any more.
-// After an error it may be claimed or not: it is given back.
+// claim claims an offered thread; nil if it is not ready any more. After an error
+// nobody knows whether it was claimed: it is given back.
 func (s *Store) claim(ctx context.Context, o offer) (*memory.Run, error) {
 	o.token = s.words.next()
 	run, err := s.claimAs(ctx, o)
-	if err != nil && !damaged(err) {
-		s.feeds.doubt(o)
+	if err != nil && !isDamaged(err) {
+		s.feeds.addDoubtful(o)
 	}
 	return run, err
 }
 
 func (s *Store) claimAs(ctx context.Context, o offer) (*memory.Run, error) {
-	known := s.logs.take(o.thread)
+	known := s.logs.takeLog(o.thread)
 	for {
 		args := []any{o.thread, o.id, s.words.self, s.lease.Milliseconds(), dueEntry, o.token, memory.LastSeq(known.log)}
 		for _, head := range known.past.heads() {
@@ -61,18 +61,18 @@ func (s *Store) claimAs(ctx context.Context, o offer) (*memory.Run, error) {
 		if r.int() == 0 {
 			return s.claimed(o, known, r, asked)
 		}
-		// It came back older than it is remembered here.
+		// The server lost the end of the log that is cached here.
 		done, err := s.restore(ctx, known, r.text(), "")
 		if err = cmp.Or(r.err, err); err != nil {
 			return nil, err
 		}
-		if !done { // somebody went on with it just now
+		if !done { // another process went on just now
 			known = &remembered{thread: o.thread}
 		}
 	}
 }
 
-// claimed reads the answer to a claim that was asked for then and was taken.
+// claimed reads the answer to a claim that succeeded; asked is when it was sent.
 func (s *Store) claimed(o offer, known *remembered, r *reply, asked moment) (*memory.Run, error) {
 	last := uint64(r.int())
 	base, first := uint64(r.int()), uint64(r.int())
@@ -98,7 +98,7 @@ func (s *Store) claimed(o offer, known *remembered, r *reply, asked moment) (*me
 		h.past.begin(head, last)
 	}
 	h.past.add(o.token, last, nil)
-	log = append(log, h.sees(inbox)...)
+	log = append(log, h.numberInbox(inbox)...)
 	if !s.held.add(h) {
 		return nil, errClosed
 	}
@@ -129,7 +129,7 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time, b
 	}
 	h, _ := run.Held.(*held)
 	s.held.end(h)
-	s.logs.put(&remembered{thread: h.thread, shard: h.shard, log: run.Log, kept: run.Kept, weight: h.weight, past: h.past, chain: h.chain})
+	s.logs.putLog(&remembered{thread: h.thread, shard: h.shard, log: run.Log, kept: run.Kept, weight: h.weight, past: h.past, chain: h.chain})
 	if deadline == 0 && s.keep > 0 {
 		deadline = released + s.keep.Milliseconds()
 	}
@@ -137,11 +137,11 @@ func (s *Store) Finish(ctx context.Context, run *memory.Run, wakeAt time.Time, b
 	return false, nil
 }
 
-// move is the commit that the store makes itself.
+// move is the name of the store's own commit.
 const move = "move"
 
-// settle makes the store's own commit again, if it is not known whether it was
-// done. What arrived since stays in the inbox: the run's own entries come first.
+// settle repeats the store's own commit if its outcome is unknown. New inbox entries
+// wait: the run's own entries come first.
 func (s *Store) settle(ctx context.Context, h *held) error {
 	if h.doubt.what != move {
 		return nil
@@ -153,7 +153,7 @@ func (s *Store) settle(ctx context.Context, h *held) error {
 	return nil
 }
 
-// commitAfter commits for the run; released is as of commit.
+// commitAfter commits for the run; released is as in commit.
 func (s *Store) commitAfter(ctx context.Context, run *memory.Run, what string, bodies []memory.Body, rest ...any) (all []memory.Entry, released int64, err error) {
 	h, err := s.heldBy(run)
 	if err != nil {
@@ -168,8 +168,8 @@ func (s *Store) commitAfter(ctx context.Context, run *memory.Run, what string, b
 	}
 	run.Log = append(append(run.Log, own...), arrived...)
 	all = slices.Clone(arrived)
-	// The run has seen the entries that arrived, so another commit moves them to the log,
-	// with their effects beside it. Should that one fail, the run's next call does it.
+	// The run has seen the arrived entries, so another commit moves them to the log,
+	// with their effects. If that fails, the run's next call does it.
 	for len(arrived) > 0 && err == nil {
 		_, arrived, _, err = s.commit(ctx, h, move, nil)
 		run.Log, all = append(run.Log, arrived...), append(all, arrived...)
@@ -177,9 +177,9 @@ func (s *Store) commitAfter(ctx context.Context, run *memory.Run, what string, b
 	return all, released, nil
 }
 
-// commit moves what the run has seen of the inbox to the log, appends the bodies,
-// and fetches what arrived. With rest, as lua/commit.lua wants it, it releases the thread
-// where nothing arrived, and says when.
+// commit moves the seen inbox entries to the log, appends the bodies, and fetches new
+// inbox entries. With rest (see lua/commit.lua) it releases the thread if nothing
+// arrived, and says when.
 func (s *Store) commit(ctx context.Context, h *held, what string, bodies []memory.Body, rest ...any) (own, arrived []memory.Entry, released int64, err error) {
 	c, err := h.change(bodies)
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *Store) commit(ctx context.Context, h *held, what string, bodies []memor
 			s.shards[h.shard].began(started.Within)
 		}
 	}
-	number := h.number(s.words, what, c.entries)
+	number := h.callNumber(s.words, what, c.entries)
 	r, err := s.compare(ctx, h, c, func(audit []string) (any, error) {
 		send, me := s.run, ""
 		if c.durable {
@@ -208,8 +208,8 @@ func (s *Store) commit(ctx context.Context, h *held, what string, bodies []memor
 	if r.err != nil {
 		return nil, nil, 0, r.err
 	}
-	if at != c.when.UnixMilli() { // it had been done before, and its answer was lost
-		if _, h.chain, err = c.linked(c.behind, timeOf(at)); err != nil {
+	if at != c.when.UnixMilli() { // an earlier attempt succeeded, and its answer was lost
+		if _, h.chain, err = c.linkAudit(c.behind, timeOf(at)); err != nil {
 			return nil, nil, 0, err
 		}
 	}
@@ -217,18 +217,17 @@ func (s *Store) commit(ctx context.Context, h *held, what string, bodies []memor
 		seq := last - uint64(len(bodies)) + uint64(i) + 1
 		own = append(own, memory.Entry{Seq: seq, At: timeOf(at), Body: b})
 	}
-	h.did(c.stamped(at))
+	h.settleDoubt(c.withTimes(at))
 	h.weight += weightOf(c.entries[c.taken:])
-	if c.erase { // what was forgotten is not remembered here either
+	if c.erase { // the cache forgets it too
 		h.past.begin(h.past.last().head, last)
 	}
-	return own, h.sees(inbox), released, nil
+	return own, h.numberInbox(inbox), released, nil
 }
 
-// compare makes a call that is refused when the head of the log is another one
-// than the run has seen. Where that is an older one, since the server lost what
-// came after it, that is restored, and the call made again. So is one whose audit
-// lines did not follow those that there are.
+// compare makes a call that is refused if the log's head is not the one that the run
+// has seen. If the server has an older head, compare restores the lost entries and
+// calls again. It also calls again if the audit lines did not follow the chain.
 func (s *Store) compare(ctx context.Context, h *held, c *change, call func(audit []string) (any, error)) (*reply, error) {
 	for {
 		state, r, err := s.follow(h, c, call)
@@ -241,12 +240,12 @@ func (s *Store) compare(ctx context.Context, h *held, c *change, call func(audit
 	}
 }
 
-// follow makes a call with audit lines that follow those that there are. It
-// gives the answer behind its state.
+// follow makes a call with audit lines linked to the current chain. It returns the
+// answer behind its state.
 func (s *Store) follow(h *held, c *change, call func(audit []string) (any, error)) (int64, *reply, error) {
 	for range mostRelinks {
 		c.behind, c.when = h.chain, s.clock(h)
-		audit, next, err := c.linked(c.behind, c.when)
+		audit, next, err := c.linkAudit(c.behind, c.when)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -256,7 +255,7 @@ func (s *Store) follow(h *held, c *change, call func(audit []string) (any, error
 			return 0, nil, r.err
 		}
 		if state != elsewhere {
-			h.chain = next // where that was refused, the next line is linked anew
+			h.chain = next // after a refusal the next line is linked anew
 			return state, r, nil
 		}
 		h.hears(s, r.int())
@@ -268,18 +267,18 @@ func (s *Store) follow(h *held, c *change, call func(audit []string) (any, error
 	return 0, nil, errUnlinked
 }
 
-// elsewhere is a script's answer where the audit lines don't follow those that
-// there are. mostRelinks is how often they are then hashed anew: once where
-// another process went on, and again where the clocks run apart.
+// elsewhere is a script's answer if the audit lines don't follow the chain. mostRelinks
+// limits the repeated hashing: once because another process went on, and once because
+// clocks differ.
 const (
 	elsewhere   = -2
 	mostRelinks = 10
 )
 
-var errUnlinked = errors.New("the audit lines never follow those that there are")
+var errUnlinked = errors.New("audit lines never follow the chain")
 
-// catchUp restores what the server lost, which has this head; ErrFenced where
-// somebody went on instead.
+// catchUp restores lost entries behind this head; ErrFenced if another process went on
+// instead.
 func (s *Store) catchUp(ctx context.Context, h *held, head string, seq uint64) error {
 	m := &remembered{thread: h.thread, shard: h.shard, past: h.past, chain: h.chain}
 	done, err := s.restore(ctx, m, head, h.token)
@@ -293,7 +292,7 @@ func (s *Store) catchUp(ctx context.Context, h *held, head string, seq uint64) e
 	return memory.ErrFenced
 }
 
-// hears notes what the server's clock said just now.
+// hears notes the server's clock.
 func (h *held) hears(s *Store, now int64) {
 	s.deadlines.tick(h.shard, now)
 	if at := timeOf(now); now > 0 && at.After(h.heard) {
@@ -301,7 +300,7 @@ func (h *held) hears(s *Store, now int64) {
 	}
 }
 
-// clock is what the server's clock says at least.
+// clock estimates the server's clock; the real one is not earlier.
 func (s *Store) clock(h *held) time.Time {
 	if now := s.deadlines.clock(h.shard); now.After(h.heard) {
 		return now
@@ -309,17 +308,17 @@ func (s *Store) clock(h *held) time.Time {
 	return h.heard
 }
 
-// fence ends a run whose log is not what the run thinks. The thread is made
-// ready again, if it is still held for it.
+// fence ends a run whose log changed. If the thread is still held for it, it becomes
+// ready again.
 func (s *Store) fence(h *held) {
 	s.held.end(h)
 	h.lost.Store(true)
 	h.bell.Lose()
-	s.feeds.doubt(offer{shard: h.shard, thread: h.thread, id: h.ready, token: h.token})
+	s.feeds.addDoubtful(offer{shard: h.shard, thread: h.thread, id: h.ready, token: h.token})
 }
 
-// Handoff implements [memory.Store]. After an error too the run is given up: the
-// thread is made ready as soon as the server answers.
+// Handoff implements [memory.Store]. After an error the run is given up too: the thread
+// becomes ready as soon as the server answers.
 func (s *Store) Handoff(ctx context.Context, run *memory.Run) error {
 	h, err := s.heldBy(run)
 	if err != nil {
@@ -329,7 +328,7 @@ func (s *Store) Handoff(ctx context.Context, run *memory.Run) error {
 		s.fence(h)
 		return fmt.Errorf("hand off: %w", err)
 	}
-	number := h.number(s.words, "handoff", nil)
+	number := h.callNumber(s.words, "handoff", nil)
 	_, err = s.compare(ctx, h, &change{}, func([]string) (any, error) {
 		return s.run(ctx, handoffScript, h.shard, h.thread, h.past.last().head, number, s.lease.Milliseconds())
 	})

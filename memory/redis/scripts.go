@@ -12,8 +12,8 @@ import (
 //go:embed lua/*.lua
 var sources embed.FS
 
-// The scripts, one for each step of a thread's life. What each takes and gives
-// is said at its head.
+// The scripts, one for each step of a thread's life. Each names its arguments and its
+// answer at its head.
 var (
 	putScript      = load("put", guard, "know", "files", "expire")
 	referScript    = load("refer", guard)
@@ -35,7 +35,7 @@ var (
 	blobScript     = load("blob", guard, "files", "expire")
 	dropScript     = load("drop", guard, "files")
 
-	// These need no guard: they read, or leave nothing.
+	// These need no guard: they only read.
 	readScript  = load("read", "")
 	probeScript = load("probe", "")
 	pingScript  = load("ping", "")
@@ -46,7 +46,7 @@ var (
 	}
 )
 
-// guard keeps a script from a shard of another format: a later build has it, or its
+// guard keeps a script from a shard of another format: a later build wrote it, or its
 // server lost everything.
 var guard = "local format = redis.call('GET', tag .. ':format')\n" +
 	"if format ~= '" + strconv.Itoa(format) + "' then return redis.error_reply('" + otherFormat + "' .. (format or '0')) end\n"
@@ -61,8 +61,7 @@ func source(name string) string {
 	return string(src)
 }
 
-// load puts a script together: the prelude, the guard, parts that scripts share,
-// and what it does.
+// load puts a script together: the prelude, the guard, shared parts, and its own text.
 func load(name, guard string, parts ...string) *redis.Script {
 	text := source("prelude") + guard
 	for _, p := range append(parts, name) {
@@ -71,8 +70,8 @@ func load(name, guard string, parts ...string) *redis.Script {
 	return redis.NewScript(text)
 }
 
-// reply reads a script's answer piece by piece. A piece that is missing or of
-// another kind than expected is remembered as the error.
+// reply reads a script's answer piece by piece. A missing or unexpected piece becomes
+// the error.
 type reply struct {
 	rest []any
 	err  error

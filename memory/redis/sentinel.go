@@ -13,15 +13,15 @@ import (
 
 var errNoMaster = errors.New("the sentinels know no master")
 
-// seen is what a sentinel knows of a master.
+// seen is a sentinel's view of a master.
 type seen struct {
-	runID    string // "" where it was not asked yet, as when it just took another's place
+	runID    string // "" if unknown, as right after a switch
 	replicas int    // that are not down
 }
 
-// goodReplicas gives how many replicas the master has that are not down, as most
-// of the sentinels see it; the highest number, where they don't agree. A master
-// that was just replaced can't tell that itself.
+// goodReplicas counts the master's replicas that are not down, in the view of most
+// sentinels; the highest number if they disagree. A master that was just replaced can't
+// tell that itself.
 func (a address) goodReplicas(ctx context.Context, config *tls.Config) (most int, err error) {
 	views, err := a.views(ctx, config)
 	for _, v := range views {
@@ -30,8 +30,8 @@ func (a address) goodReplicas(ctx context.Context, config *tls.Config) (most int
 	return most, err
 }
 
-// isAlone says whether the sentinels take a server for the master, and all of its
-// replicas for dead. One that does not say which it is (runID is "") is taken for it.
+// isAlone says whether the sentinels take a server for the master, and all its replicas
+// for dead. A server without a known runID counts as the master.
 func (a address) isAlone(ctx context.Context, config *tls.Config, runID string) bool {
 	views, err := a.views(ctx, config)
 	if err != nil {
@@ -49,7 +49,7 @@ func (a address) isAlone(ctx context.Context, config *tls.Config, runID string) 
 	return same*2 > len(a.hosts)
 }
 
-// views asks the sentinels, of whom most have to answer.
+// views asks the sentinels; most must answer.
 func (a address) views(ctx context.Context, config *tls.Config) (views []seen, err error) {
 	for _, host := range a.hosts {
 		v, one := a.viewOf(ctx, config, host)
@@ -79,7 +79,7 @@ func (a address) viewOf(ctx context.Context, config *tls.Config, host string) (s
 	}
 	c := redis.NewSentinelClient(o)
 	defer func() { _ = c.Close() }()
-	// The master first: one that is replaced in between is a replica then.
+	// The master first: if it is replaced in between, it is a replica then.
 	master, err := c.Master(ctx, a.master).Result()
 	if err != nil && strings.Contains(err.Error(), "No such master") {
 		return seen{}, fmt.Errorf("%w %q", errNoMaster, a.master)
@@ -90,7 +90,7 @@ func (a address) viewOf(ctx context.Context, config *tls.Config, host string) (s
 	replicas, err := c.Replicas(ctx, a.master).Result()
 	v := seen{runID: master["runid"]}
 	for _, r := range replicas {
-		// One that is only disconnected may be a replica since a moment ago.
+		// A merely disconnected server may be a replica since a moment ago.
 		if !strings.Contains(r["flags"], "down") {
 			v.replicas++
 		}

@@ -11,12 +11,12 @@ import (
 	"nod/memory"
 )
 
-// ties is how many threads of one shard may have been touched in the same
-// millisecond, where a page ends.
+// ties bounds the threads of one shard that were touched in the same millisecond at the
+// end of a page.
 const ties = 64
 
-// Threads implements [memory.Lister]. Each shard has its own list by time; a page is
-// the latest of what all of them give.
+// Threads implements [memory.Lister]. Each shard has its own list by time; a page holds
+// the latest of all.
 func (l *link) Threads(ctx context.Context, q memory.ListQuery) ([]memory.Listed, error) {
 	from, to := "-inf", "+inf"
 	if !q.Since.IsZero() {
@@ -45,7 +45,7 @@ func (l *link) Threads(ctx context.Context, q memory.ListQuery) ([]memory.Listed
 			name, _ := z.Member.(string)
 			thread, err := parseThread(name)
 			if err != nil {
-				continue // that one's own trouble
+				continue // skip an unreadable name
 			}
 			one := memory.Listed{Thread: thread, Touched: timeOf(int64(z.Score))}
 			if begins || q.After.Before(one) {

@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// address is what a store's URL says.
+// address is a store's parsed URL.
 type address struct {
 	cluster  bool
 	tls      bool
@@ -26,8 +26,8 @@ type address struct {
 	password string
 
 	sentinelUser, sentinelPassword string
-	replicas                       int  // -1: one, where there are any
-	lossy                          bool // a server that may lose what it was told is good enough
+	replicas                       int  // -1: one, if there are any
+	lossy                          bool // a server that may lose its last writes is good enough
 }
 
 // errURL describes the URLs. The URL itself is never part of an error, since
@@ -36,8 +36,8 @@ var errURL = errors.New("write redis://[user:pass@]host:port/db, rediss://…, "
 	"redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/db (rediss+… for TLS), " +
 	"and after it, if need be, ?replicas=N, ?durable=no, ?sentinel_user=…&sentinel_password=… with % for what a URL can't hold")
 
-// parseURL reads the URLs of the configuration. The standard parser can't,
-// since several hosts are no URL, and it quotes what it can't read.
+// parseURL reads the URLs of the configuration. The standard parser can't: several
+// hosts are no URL, and its errors quote the input.
 func parseURL(s string) (address, error) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {
@@ -93,7 +93,7 @@ func userInfo(s string) (user, password string, err error) {
 	return user, password, nil
 }
 
-// query reads what stands behind the question mark.
+// query reads the part after the question mark.
 func (a *address) query(s string) error {
 	values, err := url.ParseQuery(s)
 	if err != nil {
@@ -170,8 +170,8 @@ func hostList(s, port string) ([]string, error) {
 	return hosts, nil
 }
 
-// client makes a client that does each thing once: what is repeated, and how
-// often, is decided in [Store.do]. Errors come soon when a server is down.
+// client makes a client that tries each call once: [link.retry] decides on repetitions.
+// Errors come soon if a server is down.
 func (a address) client(opts Options) redis.UniversalClient {
 	o := &redis.UniversalOptions{
 		Addrs: a.hosts, MasterName: a.master, IsClusterMode: a.cluster, DB: a.db,
