@@ -196,7 +196,7 @@ func userName(env Env) string {
 // commands, and on the page, where there are several people, one that somebody
 // else has to approve.
 func demonstrate(cfg *config.Config, page bool) {
-	cfg.Tools.Chart = &config.Plain{ToolRules: config.ToolRules{Risk: config.RiskAuto, Approvals: cfg.Approvals}}
+	cfg.SwitchOn("chart")
 	cfg.Tools.Commands = demoCommands(cfg)
 	if !page {
 		return

@@ -9,22 +9,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"time"
 
 	"nod/chat"
 	"nod/cmd/bot/config"
 	"nod/tools"
-	"nod/tools/calculator"
-	"nod/tools/chart"
-	"nod/tools/clock"
 	"nod/tools/command"
 	"nod/tools/details"
-	"nod/tools/fetch"
-	"nod/tools/image"
 	"nod/tools/mcp"
-	"nod/tools/python"
-	"nod/tools/search"
-	"nod/tools/wikipedia"
 )
 
 // kit is the tools of a file: those that work, each with its rules, and those
@@ -56,8 +47,14 @@ func newKit(ctx context.Context, cfg *config.Config, log *slog.Logger) (*kit, er
 func makeKit(ctx context.Context, cfg *config.Config, log *slog.Logger, k *kit) (*kit, error) {
 	k.rules = map[string]config.ToolRules{}
 	for _, on := range cfg.Builtins() {
-		list, err := k.builtin(ctx, on.Name, cfg, log)
-		k.add(on.Name, *on.Rules, err, list...)
+		made, err := on.Keys.Make(ctx, toolHost(on.Name, cfg, log))
+		k.add(on.Name, *on.Rules, err, made.Tools...)
+		if made.Close != nil {
+			k.stops = append(k.stops, made.Close)
+		}
+		if made.Forget != nil {
+			k.forgets = append(k.forgets, made.Forget)
+		}
 	}
 	for _, c := range cfg.Tools.Commands {
 		t, err := command.New(command.Options{
@@ -82,46 +79,13 @@ func makeKit(ctx context.Context, cfg *config.Config, log *slog.Logger, k *kit) 
 	return k, nil
 }
 
-// builtin makes the tools of one key. A new one is a case here.
-func (k *kit) builtin(ctx context.Context, name string, cfg *config.Config, log *slog.Logger) ([]tools.Tool, error) {
-	switch t := cfg.Tools; name {
-	case "calculator":
-		return one(calculator.New(), nil)
-	case "clock":
-		return one(clock.New(time.Now), nil)
-	case "wikipedia":
-		return wikipedia.New(wikipedia.Options{Language: t.Wikipedia.Language, APIURL: t.Wikipedia.APIURL})
-	case "fetch":
-		return one(fetch.New(fetch.Options{Allow: t.Fetch.Allow, Deny: t.Fetch.Deny}))
-	case "search":
-		return one(search.New(search.Options{Provider: string(t.Search.Provider), APIURL: t.Search.APIURL, APIKey: t.Search.APIKey.Reveal()}))
-	case "python":
-		return k.python(ctx, cfg, log)
-	case "chart":
-		return one(chart.New(), nil)
-	case "image":
-		return one(image.New(image.Options{BaseURL: cfg.LLM.BaseURL, APIKey: cfg.LLM.APIKey.Reveal(), Model: t.Image.Model}))
+// toolHost is what a built-in tool is given. Its folder is not beside the store: a sandbox of root's is
+// another user, who must be able to enter it.
+func toolHost(tool string, cfg *config.Config, log *slog.Logger) tools.Host {
+	return tools.Host{
+		Folder: filepath.Join(os.TempDir(), fmt.Sprintf("nod-%s-%d-%s", tool, os.Geteuid(), storeMark(cfg))),
+		Keep:   cfg.Memory.Keep, Log: log, BaseURL: cfg.LLM.BaseURL, APIKey: cfg.LLM.APIKey.Reveal(),
 	}
-	return nil, fmt.Errorf("tools.%s: this build has no such tool", name)
-}
-
-func one(t tools.Tool, err error) ([]tools.Tool, error) { return []tools.Tool{t}, err }
-
-// python makes the interpreter, where there is a sandbox for it. Its folders are
-// not beside the store: a root's sandbox is another user, who must be able to
-// enter them.
-func (k *kit) python(ctx context.Context, cfg *config.Config, log *slog.Logger) ([]tools.Tool, error) {
-	t := cfg.Tools.Python
-	p, err := python.New(ctx, python.Options{
-		Dir:     filepath.Join(os.TempDir(), fmt.Sprintf("nod-python-%d-%s", os.Geteuid(), storeMark(cfg))),
-		Timeout: t.Timeout, Memory: int64(t.Memory), Keep: cfg.Memory.Keep, Log: log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	k.stops = append(k.stops, p.Close)
-	k.forgets = append(k.forgets, p.Forget)
-	return one(p.Tool(), nil)
 }
 
 // storeMark tells the folders of bots apart that have different stores, and so
@@ -154,8 +118,9 @@ func (k *kit) add(name string, rules config.ToolRules, err error, list ...tools.
 	}
 	for _, t := range list {
 		k.rules[t.Name] = rules
+		t.Risk = string(rules.Risk)
+		k.list = append(k.list, t)
 	}
-	k.list = append(k.list, list...)
 }
 
 // close ends what the tools left running.

@@ -3,6 +3,7 @@
 package tooltest
 
 import (
+	"cmp"
 	"encoding/json"
 	"testing"
 
@@ -11,9 +12,23 @@ import (
 	"nod/tools"
 )
 
-// Box makes a box of tools that have to fit into one.
+// Make makes the tools of some keys.
+func Make(t testing.TB, keys tools.Keys) []tools.Tool {
+	t.Helper()
+	made, err := keys.Make(t.Context(), tools.Host{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.Tools
+}
+
+// Box makes a box of tools that have to fit into one. Those that say no risk get one, as
+// from the program.
 func Box(t testing.TB, list ...tools.Tool) *tools.Box {
 	t.Helper()
+	for i := range list {
+		list[i].Risk = cmp.Or(list[i].Risk, tools.Ask)
+	}
 	box, err := tools.NewBox(list...)
 	if err != nil {
 		t.Fatal(err)

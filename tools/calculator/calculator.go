@@ -7,7 +7,6 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"nod/llm"
@@ -19,11 +18,14 @@ var prose string
 
 const parameters = `{"type":"object","properties":{"expression":{"type":"string","description":"for example (1 + 0.19) * 12.50"}},"required":["expression"],"additionalProperties":false}`
 
-// New makes the tool that calculates. Expressions come from a model
+// Keys are the keys of tools.calculator.
+type Keys struct{}
+
+// Make makes the tool that calculates. Expressions come from a model
 // that may repeat what a stranger wrote, so their length, their nesting and the
 // size of every number on the way are bounded before anything is computed.
-func New() tools.Tool {
-	return tools.Tool{
+func (Keys) Make(context.Context, tools.Host) (tools.Made, error) {
+	return tools.One(tools.Tool{
 		Tool: llm.Tool{
 			Name:        "calculator",
 			Aliases:     []string{"calculate", "calc"},
@@ -31,12 +33,7 @@ func New() tools.Tool {
 			Parameters:  json.RawMessage(parameters),
 		},
 		ReadOnly: true,
-		Risk:     tools.Auto,
-		Run: func(ctx context.Context, in tools.Input) (llm.Result, error) {
-			var arg struct{ Expression string }
-			if err := json.Unmarshal(in.Args, &arg); err != nil {
-				return llm.Result{}, fmt.Errorf("read arguments: %w", err)
-			}
+		Run: tools.Typed(func(ctx context.Context, _ tools.Input, arg struct{ Expression string }) (llm.Result, error) {
 			value, err := calculate(ctx, arg.Expression)
 			if ctx.Err() != nil {
 				return tools.Failed("the calculation was stopped"), context.Cause(ctx)
@@ -45,6 +42,6 @@ func New() tools.Tool {
 				return tools.Failed("the expression has no result: %v", err), nil
 			}
 			return llm.Result{Text: value.String()}, nil
-		},
-	}
+		}),
+	})
 }

@@ -257,7 +257,7 @@ func TestCalculateHostile(t *testing.T) {
 }
 
 func TestTool(t *testing.T) {
-	box := tooltest.Box(t, New())
+	box := tooltest.Box(t, tooltest.Make(t, Keys{})...)
 	ctx, cancel := context.WithCancel(context.Background())
 	got, err := box.Call(ctx, chat.Desk{Key: "k"}, llm.Call{Name: "calculator", Args: `{"expression":"6*7"}`})
 	if err != nil || got.Failed || got.Text != "42" {

@@ -82,15 +82,17 @@ type arguments struct {
 	Bins   int
 }
 
-// New makes the tool that draws charts.
-func New() tools.Tool { return drawing(toPNG) }
+// Keys are the keys of tools.chart.
+type Keys struct{}
+
+// Make makes the tool that draws charts.
+func (Keys) Make(context.Context, tools.Host) (tools.Made, error) { return tools.One(drawing(toPNG)) }
 
 // drawing makes the tool with a way to write pictures, in which most of the time goes.
 func drawing(encode func(image.Image) ([]byte, error)) tools.Tool {
 	return tools.Tool{
 		Tool:     llm.Tool{Name: "chart", Description: strings.TrimSpace(prose), Parameters: json.RawMessage(parameters)},
 		ReadOnly: true,
-		Risk:     tools.Auto,
 		Run: func(_ context.Context, in tools.Input) (llm.Result, error) {
 			c, err := read(in.Args)
 			if err != nil {

@@ -78,7 +78,7 @@ func has(img *image.RGBA, c color.Color) int {
 func TestFile(t *testing.T) {
 	const args = `{"kind":"line","title":"Load","y":[10,20.5,15,40]}`
 	want, _ := drawn(t, args)
-	got := called(t, New(), args)
+	got := called(t, drawing(toPNG), args)
 	if got.Failed || len(got.Files) != 1 || got.Files[0].MediaType != "image/png" {
 		t.Fatalf("%d files: %s", len(got.Files), got.Text)
 	}
@@ -294,7 +294,7 @@ func TestRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := called(t, New(), tt.args)
+			got := called(t, drawing(toPNG), tt.args)
 			if !got.Failed || !strings.Contains(got.Text, tt.want) || len(got.Files) != 0 {
 				t.Errorf("failed %v: %s\nwant %q", got.Failed, got.Text, tt.want)
 			}
@@ -398,8 +398,8 @@ func BenchmarkChart(b *testing.B) {
 	}
 }
 
-func ExampleNew() {
-	got, err := New().Run(context.Background(), tools.Input{Args: json.RawMessage(`{"kind":"bar","title":"Votes","x":["yes","no"],"y":[3,1]}`)})
+func ExampleKeys() {
+	got, err := drawing(toPNG).Run(context.Background(), tools.Input{Args: json.RawMessage(`{"kind":"bar","title":"Votes","x":["yes","no"],"y":[3,1]}`)})
 	fmt.Println(got.Text, err)
 	// Output:
 	// The bar chart is in the file votes.png, which people see.

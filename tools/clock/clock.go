@@ -32,9 +32,16 @@ var zoneNames string
 
 const parameters = `{"type":"object","properties":{"zone":{"type":"string","maxLength":100,"description":"IANA time zone, city or offset; for example Europe/Berlin"}},"additionalProperties":false}`
 
-// New makes the tool that tells the time. now is [time.Now], or a test's;
-// without a zone, the time is told in the one that now returns.
-func New(now func() time.Time) tools.Tool {
+// Keys are the keys of tools.clock.
+type Keys struct{}
+
+// Make makes the tool that tells the time.
+func (Keys) Make(context.Context, tools.Host) (tools.Made, error) {
+	return tools.One(telling(time.Now))
+}
+
+// telling makes it with a clock, in whose zone the time is told where a call names none.
+func telling(now func() time.Time) tools.Tool {
 	return tools.Tool{
 		Tool: llm.Tool{
 			Name:        "clock",
@@ -42,12 +49,7 @@ func New(now func() time.Time) tools.Tool {
 			Parameters:  json.RawMessage(parameters),
 		},
 		ReadOnly: true,
-		Risk:     tools.Auto,
-		Run: func(_ context.Context, in tools.Input) (llm.Result, error) {
-			var arg struct{ Zone string }
-			if err := json.Unmarshal(in.Args, &arg); err != nil {
-				return llm.Result{}, fmt.Errorf("read arguments: %w", err)
-			}
+		Run: tools.Typed(func(_ context.Context, _ tools.Input, arg struct{ Zone string }) (llm.Result, error) {
 			t := now()
 			if strings.TrimSpace(arg.Zone) == "" {
 				return llm.Result{Text: tell(t, "")}, nil
@@ -57,7 +59,7 @@ func New(now func() time.Time) tools.Tool {
 				return tools.Failed("%v", err), nil
 			}
 			return llm.Result{Text: tell(t.In(place), place.String())}, nil
-		},
+		}),
 	}
 }
 

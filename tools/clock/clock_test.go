@@ -48,7 +48,7 @@ func TestClock(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			box := tooltest.Box(t, New(func() time.Time { return tt.now }))
+			box := tooltest.Box(t, telling(func() time.Time { return tt.now }))
 			got, err := box.Call(t.Context(), chat.Desk{Key: "k"}, llm.Call{Name: "clock", Args: tt.args})
 			if err != nil {
 				t.Fatal(err)

@@ -60,15 +60,11 @@ func (d reading) tool() tools.Tool {
 		Outside:  true,
 		Reads:    true,
 		Risk:     tools.Auto,
-		Run:      d.run,
+		Run:      tools.Typed(d.run),
 	}
 }
 
-func (d reading) run(ctx context.Context, in tools.Input) (llm.Result, error) {
-	var arg arguments
-	if err := json.Unmarshal(in.Args, &arg); err != nil {
-		return llm.Result{}, fmt.Errorf("read arguments: %w", err)
-	}
+func (d reading) run(ctx context.Context, in tools.Input, arg arguments) (llm.Result, error) {
 	if err := arg.check(); err != nil {
 		return tools.Failed("%v", err), nil
 	}

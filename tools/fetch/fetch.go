@@ -28,15 +28,17 @@ const parameters = `{"type":"object","properties":{
 "offset":{"type":"integer","minimum":0,"description":"where to read on, as the last result of this address says"}},
 "required":["url"],"additionalProperties":false}`
 
-// Options says which hosts may be fetched, as [web.NewClient] understands it.
-type Options struct {
-	Allow, Deny []string
+// Keys are the keys of tools.fetch: which hosts may be fetched, as [web.NewClient]
+// understands it. In a pattern * stands for any part of the name.
+type Keys struct {
+	Allow []string `yaml:"allow" schema:"host" doc:"Host patterns; private addresses are refused unless allowed here by name"`
+	Deny  []string `yaml:"deny" schema:"host" doc:"Host patterns"`
 }
 
 // window is how many bytes of a text one call shows.
 const window = 7 << 10
 
-// fetcher is Options that are ready to run.
+// fetcher is Keys that are ready to run.
 type fetcher struct {
 	client   *web.Client
 	reader   document.Reader
@@ -44,18 +46,18 @@ type fetcher struct {
 	deadline time.Duration
 }
 
-// New makes the tool that reads a page or a file from the web. It refuses
+// Make makes the tool that reads a page or a file from the web. It refuses
 // patterns that could match no host.
-func New(o Options) (tools.Tool, error) {
-	f, err := newFetcher(o, net.DefaultResolver)
+func (k Keys) Make(context.Context, tools.Host) (tools.Made, error) {
+	f, err := newFetcher(k, net.DefaultResolver)
 	if err != nil {
-		return tools.Tool{}, fmt.Errorf("set up fetch: %w", err)
+		return tools.Made{}, fmt.Errorf("set up fetch: %w", err)
 	}
-	return f.tool(), nil
+	return tools.One(f.tool())
 }
 
-func newFetcher(o Options, resolver *net.Resolver) (*fetcher, error) {
-	c, err := web.NewClient(o.Allow, o.Deny, resolver)
+func newFetcher(k Keys, resolver *net.Resolver) (*fetcher, error) {
+	c, err := web.NewClient(k.Allow, k.Deny, resolver)
 	if err != nil {
 		return nil, err
 	}
@@ -76,19 +78,17 @@ func (f *fetcher) tool() tools.Tool {
 		ReadOnly: true,
 		Outside:  true,
 		Address:  "url",
-		Risk:     tools.Auto,
-		Run:      f.run,
+		Run:      tools.Typed(f.run),
 	}
 }
 
-func (f *fetcher) run(ctx context.Context, in tools.Input) (llm.Result, error) {
-	var arg struct {
-		URL    string
-		Offset int
-	}
-	if err := json.Unmarshal(in.Args, &arg); err != nil {
-		return llm.Result{}, fmt.Errorf("read arguments: %w", err)
-	}
+// arguments are what the model writes.
+type arguments struct {
+	URL    string
+	Offset int
+}
+
+func (f *fetcher) run(ctx context.Context, in tools.Input, arg arguments) (llm.Result, error) {
 	u, err := web.Parse(arg.URL)
 	if err != nil {
 		return tools.Failed("nothing was fetched: %v", err), nil

@@ -22,7 +22,7 @@ import (
 // local makes a fetch that may open the tests' own servers.
 func local(t *testing.T) *fetcher {
 	t.Helper()
-	f, err := newFetcher(Options{Allow: []string{"127.0.0.1"}}, net.DefaultResolver)
+	f, err := newFetcher(Keys{Allow: []string{"127.0.0.1"}}, net.DefaultResolver)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestRedirectsToPrivate(t *testing.T) {
 		http.Redirect(w, r, "http://"+r.URL.Query().Get("to")+":"+port+"/", http.StatusFound)
 	}))
 	defer outer.Close()
-	f, err := newFetcher(Options{Allow: []string{"*", "127.0.0.1"}}, tooltest.Resolver(t, func(string) []string { return []string{"127.0.0.1"} }))
+	f, err := newFetcher(Keys{Allow: []string{"*", "127.0.0.1"}}, tooltest.Resolver(t, func(string) []string { return []string{"127.0.0.1"} }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +396,7 @@ func TestStopped(t *testing.T) {
 	}))
 	defer server.Close()
 	f := local(t)
-	got, err := f.run(ctx, tools.Input{Args: fmt.Appendf(nil, `{"url":%q}`, server.URL)})
+	got, err := f.tool().Run(ctx, tools.Input{Args: fmt.Appendf(nil, `{"url":%q}`, server.URL)})
 	if err != nil || !got.Failed || !strings.Contains(got.Text, "stopped") {
 		t.Errorf("%v: %s", err, got.Text)
 	}

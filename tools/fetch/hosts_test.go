@@ -66,7 +66,7 @@ func TestHostileAddresses(t *testing.T) {
 		{"control character", "http://example.com/\r\nX: y", "no address"},
 	}
 	resolver := tooltest.Resolver(t, func(name string) []string { t.Errorf("%s was looked up", name); return nil })
-	f, err := newFetcher(Options{}, resolver)
+	f, err := newFetcher(Keys{}, resolver)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestHostileNames(t *testing.T) {
 		}
 		return nil
 	})
-	f, err := newFetcher(Options{Allow: []string{"*", "*.corp.example"}, Deny: []string{"secret.corp.example"}}, resolver)
+	f, err := newFetcher(Keys{Allow: []string{"*", "*.corp.example"}, Deny: []string{"secret.corp.example"}}, resolver)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,12 +34,17 @@ const parameters = `{"type":"object","properties":{
 "size":{"type":"string","enum":["square","landscape","portrait"]}},
 "required":["prompt"],"additionalProperties":false}`
 
-// Options says who makes pictures: an endpoint that speaks OpenAI's Images API
+// Keys are the keys of tools.image.
+type Keys struct {
+	Model string `yaml:"model" schema:"filled" default:"gpt-image-1" want:"must name a model, such as gpt-image-1" doc:"Default gpt-image-1"`
+}
+
+// options say who makes pictures: an endpoint that speaks OpenAI's Images API
 // (https://platform.openai.com/docs/api-reference/images/create).
-type Options struct {
-	BaseURL string // OpenAI's where it is empty
-	APIKey  string // may be empty for a local endpoint
-	Model   string // gpt-image-1 where it is empty
+type options struct {
+	baseURL string // OpenAI's where it is empty
+	apiKey  string // may be empty for a local endpoint
+	model   string
 }
 
 const (
@@ -49,31 +54,31 @@ const (
 	answerMost = 20 << 20
 )
 
-// imager is Options that are ready to run.
+// imager is options that are ready to run.
 type imager struct {
-	Options
+	options
 	api    *web.API
 	url    string
 	client *web.Client // for an answer that only says where the picture is
 }
 
-// New makes the tool that makes pictures. Each one costs money, so a call
+// Make makes the tool that makes pictures. Each one costs money, so a call
 // needs an approval, and is never repeated by itself: what the service did
 // before a connection broke, nobody knows.
-func New(o Options) (tools.Tool, error) {
-	i, err := newImager(o)
+func (k Keys) Make(_ context.Context, h tools.Host) (tools.Made, error) {
+	i, err := newImager(options{h.BaseURL, h.APIKey, k.Model})
 	if err != nil {
-		return tools.Tool{}, fmt.Errorf("set up image: %w", err)
+		return tools.Made{}, fmt.Errorf("set up image: %w", err)
 	}
-	return i.tool(), nil
+	return tools.One(i.tool())
 }
 
-func newImager(o Options) (*imager, error) {
-	if o.BaseURL == "" && o.APIKey == "" {
+func newImager(o options) (*imager, error) {
+	if o.baseURL == "" && o.apiKey == "" {
 		return nil, &tools.Missing{Why: "image needs an endpoint that makes pictures: set llm.api_key, or llm.base_url"}
 	}
-	o.BaseURL, o.Model = cmp.Or(o.BaseURL, "https://api.openai.com/v1"), cmp.Or(o.Model, "gpt-image-1")
-	u, err := url.Parse(o.BaseURL)
+	o.baseURL = cmp.Or(o.baseURL, "https://api.openai.com/v1")
+	u, err := url.Parse(o.baseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("base_url is no web address")
 	}
@@ -91,7 +96,7 @@ func newImager(o Options) (*imager, error) {
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ForceAttemptHTTP2: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return &imager{Options: o, api: api, url: u.JoinPath("images", "generations").String(), client: f}, nil
+	return &imager{options: o, api: api, url: u.JoinPath("images", "generations").String(), client: f}, nil
 }
 
 func (i *imager) tool() tools.Tool {
@@ -103,17 +108,12 @@ func (i *imager) tool() tools.Tool {
 			Description: strings.TrimSpace(prose),
 			Parameters:  json.RawMessage(parameters),
 		},
-		Risk:    tools.Ask,
 		Timeout: answerTime + web.TimeMost,
-		Run:     i.run,
+		Run:     tools.Typed(i.run),
 	}
 }
 
-func (i *imager) run(ctx context.Context, in tools.Input) (llm.Result, error) {
-	var arg struct{ Prompt, Size string }
-	if err := json.Unmarshal(in.Args, &arg); err != nil {
-		return llm.Result{}, fmt.Errorf("read arguments: %w", err)
-	}
+func (i *imager) run(ctx context.Context, in tools.Input, arg struct{ Prompt, Size string }) (llm.Result, error) {
 	if strings.TrimSpace(arg.Prompt) == "" {
 		return tools.Failed("the prompt is empty; describe the picture"), nil
 	}
@@ -145,9 +145,9 @@ func (i *imager) run(ctx context.Context, in tools.Input) (llm.Result, error) {
 // has no GetBody, so that net/http, which takes such a key for leave to do so,
 // does not send it twice.
 func (i *imager) request(ctx context.Context, key, prompt, size string) (*http.Request, error) {
-	ask := map[string]any{"model": i.Model, "prompt": prompt, "n": 1}
+	ask := map[string]any{"model": i.model, "prompt": prompt, "n": 1}
 	if size != "" {
-		ask["size"] = sizeOf(i.Model, size)
+		ask["size"] = sizeOf(i.model, size)
 	}
 	body, err := json.Marshal(ask)
 	if err != nil {
@@ -160,8 +160,8 @@ func (i *imager) request(ctx context.Context, key, prompt, size string) (*http.R
 	req.GetBody = nil
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", key)
-	if i.APIKey != "" {
-		req.Header.Set("Authorization", "Bearer "+i.APIKey)
+	if i.apiKey != "" {
+		req.Header.Set("Authorization", "Bearer "+i.apiKey)
 	}
 	return req, nil
 }
@@ -242,8 +242,8 @@ func (i *imager) failed(err error) (llm.Result, error) {
 		return llm.Result{}, err
 	}
 	code, message := faultOf(e.Body)
-	if i.APIKey != "" {
-		message = strings.ReplaceAll(message, i.APIKey, "…")
+	if i.apiKey != "" {
+		message = strings.ReplaceAll(message, i.apiKey, "…")
 	}
 	if message != "" {
 		message = ": " + message

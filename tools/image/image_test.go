@@ -1,6 +1,7 @@
 package image
 
 import (
+	stdcmp "cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -24,8 +25,9 @@ import (
 
 const theKey = "sk-hunter2"
 
-func imagerOf(t *testing.T, o Options) *imager {
+func imagerOf(t *testing.T, o options) *imager {
 	t.Helper()
+	o.model = stdcmp.Or(o.model, "gpt-image-1")
 	i, err := newImager(o)
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +85,7 @@ func TestImage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := makeImage(t, imagerOf(t, Options{BaseURL: server.URL + "/v1/", APIKey: theKey, Model: tt.model}), tt.args, tt.files...)
+			got, err := makeImage(t, imagerOf(t, options{baseURL: server.URL + "/v1/", apiKey: theKey, model: tt.model}), tt.args, tt.files...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,12 +105,12 @@ func TestImage(t *testing.T) {
 	url := tooltest.Handle(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"data":[{"b64_json":"`+large+`"}]}`)
 	})
-	if got, err := makeImage(t, imagerOf(t, Options{BaseURL: url}), `{"prompt":"x"}`); err != nil || len(got.Files) != 1 || len(got.Files[0].Data) < 5<<20 {
+	if got, err := makeImage(t, imagerOf(t, options{baseURL: url}), `{"prompt":"x"}`); err != nil || len(got.Files) != 1 || len(got.Files[0].Data) < 5<<20 {
 		t.Errorf("a picture of 5 MB: %v: %s", err, got.Text)
 	}
-	tool := imagerOf(t, Options{APIKey: theKey}).tool()
-	if tool.ReadOnly || tool.Risk != tools.Ask {
-		t.Errorf("a picture costs money, but read-only is %v and the risk %s", tool.ReadOnly, tool.Risk)
+	tool := imagerOf(t, options{apiKey: theKey}).tool()
+	if tool.ReadOnly {
+		t.Error("a picture costs money, but the tool is read-only")
 	}
 }
 
@@ -176,7 +178,7 @@ func TestTrouble(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := makeImage(t, imagerOf(t, Options{BaseURL: tt.url, APIKey: theKey}), `{"prompt":"opensesame"}`)
+			got, err := makeImage(t, imagerOf(t, options{baseURL: tt.url, apiKey: theKey}), `{"prompt":"opensesame"}`)
 			if !got.Failed || len(got.Files) != 0 || !strings.Contains(got.Text, tt.want) || strings.Contains(got.Text, "hunter2") {
 				t.Errorf("failed %v: %s\nwant %q", got.Failed, got.Text, tt.want)
 			}
@@ -189,7 +191,7 @@ func TestTrouble(t *testing.T) {
 			}
 		})
 	}
-	if got, _ := makeImage(t, imagerOf(t, Options{BaseURL: "http://127.0.0.1:1"}), `{"prompt":" "}`); !strings.Contains(got.Text, "the prompt is empty") {
+	if got, _ := makeImage(t, imagerOf(t, options{baseURL: "http://127.0.0.1:1"}), `{"prompt":" "}`); !strings.Contains(got.Text, "the prompt is empty") {
 		t.Error(got.Text)
 	}
 }
@@ -223,7 +225,7 @@ func TestIsAskedForOnce(t *testing.T) {
 			}()
 		}
 	}()
-	i := imagerOf(t, Options{BaseURL: "http://" + l.Addr().String()})
+	i := imagerOf(t, options{baseURL: "http://" + l.Addr().String()})
 	for range 3 {
 		if got, err := makeImage(t, i, `{"prompt":"x"}`); err == nil || !got.Failed {
 			t.Errorf("%v: %s", err, got.Text)
@@ -242,7 +244,7 @@ func TestSlow(t *testing.T) {
 		<-stop
 	})
 	defer close(stop)
-	i := imagerOf(t, Options{BaseURL: url})
+	i := imagerOf(t, options{baseURL: url})
 	i.api.Client.Timeout = time.Second
 	got, err := makeImage(t, i, `{"prompt":"x"}`)
 	if err == nil || !strings.Contains(got.Text, "does not answer in time. Whether a picture was made") || requests.Load() > 1 {
@@ -252,11 +254,11 @@ func TestSlow(t *testing.T) {
 
 func TestNeeds(t *testing.T) {
 	var missing *tools.Missing
-	if _, err := New(Options{}); !errors.As(err, &missing) {
+	if _, err := newImager(options{}); !errors.As(err, &missing) {
 		t.Errorf("with no endpoint: %v", err)
 	}
 	for _, u := range []string{"example.com", "ftp://example.com", "::"} {
-		if _, err := New(Options{BaseURL: u}); err == nil {
+		if _, err := newImager(options{baseURL: u}); err == nil {
 			t.Errorf("%q was taken", u)
 		}
 	}
@@ -264,8 +266,8 @@ func TestNeeds(t *testing.T) {
 
 func TestHostileServers(t *testing.T) {
 	tooltest.HostileServers(t, func(url string, limit time.Duration) tools.Tool {
-		i := imagerOf(t, Options{BaseURL: url})
+		i := imagerOf(t, options{baseURL: url})
 		i.api.Client.Timeout = limit
-		return tools.Tool{Run: i.run}
+		return tools.Tool{Run: tools.Typed(i.run)}
 	}, nil)
 }

@@ -59,7 +59,7 @@ func TestMissing(t *testing.T) {
 	sharedPython(t) // or there is nothing to find out here
 	off := func(name, want string, prepare func(*Options)) {
 		t.Run(name, func(t *testing.T) {
-			o := Options{Dir: newDir(t)}
+			o := Options{Dir: newDir(t), Timeout: patience, Memory: 512 << 20}
 			prepare(&o)
 			p, err := New(t.Context(), o)
 			var missing *tools.Missing

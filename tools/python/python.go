@@ -22,17 +22,35 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"nod/setting"
+	"nod/tools"
 )
 
-// Options are how much the code may use. What is zero takes the default.
+// Keys are the keys of tools.python.
+type Keys struct {
+	Timeout time.Duration `yaml:"timeout" schema:"positive" default:"20s" doc:"Default 20s"`
+	Memory  setting.Size  `yaml:"memory" default:"512MiB" schema:"min=32MiB" want:"must be at least 32MiB, as Python does not start in less" doc:"Such as 512MiB, which is the default"`
+}
+
+// Make makes the tool, where there is a sandbox for it.
+func (k Keys) Make(ctx context.Context, h tools.Host) (tools.Made, error) {
+	p, err := New(ctx, Options{Dir: h.Folder, Timeout: k.Timeout, Memory: int64(k.Memory), Keep: h.Keep, Log: h.Log})
+	if err != nil {
+		return tools.Made{}, err
+	}
+	return tools.Made{Tools: []tools.Tool{p.Tool()}, Close: p.Close, Forget: p.Forget}, nil
+}
+
+// Options are how much the code may use. What is zero takes the default, where there is one.
 type Options struct {
 	// Dir is where the threads' folders are. It is made when it is not there.
 	// Several processes may share it. When this process runs as root, the
 	// interpreters run as another user, who must be able to reach it.
 	Dir string
 
-	Timeout time.Duration // of a call; 20 s
-	Memory  int64         // bytes, of one interpreter with all that it starts; 512 MiB
+	Timeout time.Duration // of a call
+	Memory  int64         // bytes, of one interpreter with all that it starts
 	Disk    int64         // bytes that the code of a thread may write; 64 MiB
 	Idle    time.Duration // an interpreter ends when it was not used for so long; 10 min
 	Keep    time.Duration // a folder goes when it was not used for so long; 7 days
@@ -59,8 +77,6 @@ type waits struct {
 var usual = waits{start: 20 * time.Second, trial: time.Minute, write: 5 * time.Second, exit: time.Second, end: 5 * time.Second, freeze: 1000}
 
 func (o Options) withDefaults() Options {
-	o.Timeout = cmp.Or(o.Timeout, 20*time.Second)
-	o.Memory = cmp.Or(o.Memory, 512<<20)
 	o.Disk = cmp.Or(o.Disk, 64<<20)
 	o.Idle = cmp.Or(o.Idle, 10*time.Minute)
 	o.Keep = cmp.Or(o.Keep, 7*24*time.Hour)

@@ -22,6 +22,7 @@ import (
 
 	"nod/chat"
 	"nod/internal/parallel"
+	"nod/internal/tooltest"
 	"nod/llm"
 	"nod/tools"
 )
@@ -74,7 +75,7 @@ func sharedPython(t *testing.T) *Python {
 
 // beKilled is a bot that runs code until it is killed. It says when it does.
 func beKilled(dir string) int {
-	p, err := New(context.Background(), Options{Dir: dir, Timeout: patience, waits: long})
+	p, err := New(context.Background(), Options{Dir: dir, Timeout: patience, Memory: 512 << 20, waits: long})
 	if err == nil {
 		args := json.RawMessage(`{"code":"import os, subprocess; subprocess.Popen(['/bin/sleep', '1000'])\nprint(1)\nopen('begun', 'w').close()\nwhile True: pass"}`)
 		_, err = p.Tool().Run(context.Background(), tools.Input{Desk: chat.Desk{Thread: thread}, Args: args})
@@ -108,7 +109,7 @@ var long = waits{patience, patience, patience, patience, patience, 100_000}
 // started makes a Python that waits for slow machines.
 func started(t *testing.T, o Options) *Python {
 	t.Helper()
-	o.Timeout = stdcmp.Or(o.Timeout, patience)
+	o.Timeout, o.Memory = stdcmp.Or(o.Timeout, patience), stdcmp.Or(o.Memory, 512<<20)
 	o.answer = stdcmp.Or(o.answer, patience)
 	o.waits = stdcmp.Or(o.waits, long)
 	p, err := New(t.Context(), o)
@@ -233,18 +234,15 @@ func TestCodeRuns(t *testing.T) {
 func TestToolInBox(t *testing.T) {
 	p := sharedPython(t)
 	tool := p.Tool()
-	box, err := tools.NewBox(tool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := tooltest.Box(t, tool)
 	r, err := box.Call(t.Context(), chat.Desk{Thread: thread}, llm.Call{Name: "python", Args: `{"code":"print(6 * 7)"}`})
 	if err != nil || r.Text != "42" {
 		t.Errorf("got %q, %v", r.Text, err)
 	}
 	r, _ = box.Call(t.Context(), chat.Desk{Thread: thread}, llm.Call{Name: "python", Args: `{"code":""}`})
 	wantText(t, r, true, "python was not run")
-	want := []any{"python", "code interpreter", []string{"code_interpreter", "python_interpreter"}, "code", true, true, tools.Auto}
-	got := []any{tool.Name, tool.HumanName, tool.Aliases, tool.Code, tool.ReadOnly, tool.Advances, tool.Risk}
+	want := []any{"python", "code interpreter", []string{"code_interpreter", "python_interpreter"}, "code", true, true}
+	got := []any{tool.Name, tool.HumanName, tool.Aliases, tool.Code, tool.ReadOnly, tool.Advances}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

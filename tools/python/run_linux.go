@@ -38,17 +38,12 @@ func (p *Python) Tool() tools.Tool {
 		ReadOnly: true,
 		// The same code may do the next thing with what the last call left.
 		Advances: true,
-		Risk:     tools.Auto,
-		Run:      p.run,
+		Run:      tools.Typed(p.run),
 	}
 }
 
 // run performs a call: code in, what it printed, made and lost out.
-func (p *Python) run(ctx context.Context, in tools.Input) (llm.Result, error) {
-	var arg struct{ Code string }
-	if err := json.Unmarshal(in.Args, &arg); err != nil {
-		return llm.Result{}, fmt.Errorf("read arguments: %w", err)
-	}
+func (p *Python) run(ctx context.Context, in tools.Input, arg struct{ Code string }) (llm.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	defer watching.Wait()

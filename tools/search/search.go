@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"nod/llm"
+	"nod/setting"
 	"nod/tools"
 	"nod/tools/web"
 )
@@ -32,30 +33,35 @@ const parameters = `{"type":"object","properties":{
 
 // The providers of web search.
 const (
-	SearXNG = "searxng"
-	Brave   = "brave"
-	Tavily  = "tavily"
+	SearXNG Provider = "searxng"
+	Brave   Provider = "brave"
+	Tavily  Provider = "tavily"
 )
 
-// Options says who searches the web. APIURL is the address of the provider's API,
+// Keys are the keys of tools.search. APIURL is the address of the provider's API,
 // with or without a path; only SearXNG, which everybody runs for themselves,
 // needs one. APIKey goes into the header that the provider wants it in.
-type Options struct {
-	Provider string // SearXNG where it is empty
-	APIURL   string
-	APIKey   string
+type Keys struct {
+	Provider Provider       `yaml:"provider" default:"searxng" doc:"Default searxng"`
+	APIURL   string         `yaml:"api_url" schema:"own-url" missing:"the address of your searxng, or another provider" when:"provider=searxng" doc:"Needed for searxng; the others have their own"`
+	APIKey   setting.Secret `yaml:"api_key" schema:"token" missing:"the key that the provider gave you" when:"provider!=searxng" doc:"Needed for brave and tavily"`
 }
+
+// Provider names a service that searches the web.
+type Provider string
+
+// Allowed lists those that the file may name.
+func (Provider) Allowed() []string { return []string{string(SearXNG), string(Brave), string(Tavily)} }
 
 // provider is one service's way of being asked. request is for up to count
 // results.
 type provider struct {
-	name     string // for people
-	home     string // where its API is; "" has to be configured
-	path     string // of the search within an API
-	perSec   float64
-	needsKey bool
-	request  func(ctx context.Context, s Options, query string, count int) (*http.Request, error)
-	refused  string // what 403 means, where it is not the key
+	name    string // for people
+	home    string // where its API is; "" has to be configured
+	path    string // of the search within an API
+	perSec  float64
+	request func(ctx context.Context, k Keys, query string, count int) (*http.Request, error)
+	refused string // what 403 means, where it is not the key
 }
 
 // hit is one result.
@@ -63,7 +69,7 @@ type hit struct {
 	title, url, excerpt, date string
 }
 
-var providers = map[string]provider{
+var providers = map[Provider]provider{
 	// https://docs.searxng.org/dev/search_api.html
 	SearXNG: {
 		name: "SearXNG", path: "/search", perSec: 5, request: searxngRequest,
@@ -71,78 +77,65 @@ var providers = map[string]provider{
 	},
 	// https://api-dashboard.search.brave.com/app/documentation/web-search
 	Brave: {
-		name: "Brave Search", home: "https://api.search.brave.com", path: "/res/v1/web/search", perSec: 1, needsKey: true,
+		name: "Brave Search", home: "https://api.search.brave.com", path: "/res/v1/web/search", perSec: 1,
 		request: braveRequest,
 	},
 	// https://docs.tavily.com/documentation/api-reference/endpoint/search
 	Tavily: {
-		name: "Tavily", home: "https://api.tavily.com", path: "/search", perSec: 5, needsKey: true,
+		name: "Tavily", home: "https://api.tavily.com", path: "/search", perSec: 5,
 		request: tavilyRequest,
 	},
 }
 
-// searcher is Options that are ready to run.
+// searcher is Keys that are ready to run.
 type searcher struct {
-	Options
+	Keys
 	provider
 	api *web.API
 }
 
-// New makes the tool that searches the web. It refuses an unknown
-// provider, and one that lacks the address or the key that it needs.
-func New(o Options) (tools.Tool, error) {
-	s, err := newSearcher(o)
+// Make makes the tool that searches the web. It refuses an address that is none.
+func (k Keys) Make(context.Context, tools.Host) (tools.Made, error) {
+	s, err := newSearcher(k)
 	if err != nil {
-		return tools.Tool{}, fmt.Errorf("set up search: %w", err)
+		return tools.Made{}, fmt.Errorf("set up search: %w", err)
 	}
-	return tools.Tool{
+	return tools.One(tools.Tool{
 		Tool:     llm.Tool{Name: "search", Description: strings.TrimSpace(prose), Parameters: json.RawMessage(parameters)},
 		ReadOnly: true,
 		Outside:  true,
 		Lists:    true,
-		Risk:     tools.Auto,
-		Run:      s.run,
-	}, nil
+		Run:      tools.Typed(s.run),
+	})
 }
 
-func newSearcher(o Options) (*searcher, error) {
-	o.Provider = cmp.Or(o.Provider, SearXNG)
-	p, ok := providers[o.Provider]
-	if !ok {
-		return nil, fmt.Errorf("the provider is searxng, brave or tavily, not %q", o.Provider)
-	}
-	o.APIURL = cmp.Or(o.APIURL, p.home)
-	if o.APIURL == "" {
-		return nil, fmt.Errorf("%s needs api_url, its address", o.Provider)
-	}
-	if p.needsKey && o.APIKey == "" {
-		return nil, fmt.Errorf("%s needs api_key", o.Provider)
-	}
-	u, err := url.Parse(o.APIURL)
+func newSearcher(k Keys) (*searcher, error) {
+	p := providers[k.Provider]
+	u, err := url.Parse(cmp.Or(k.APIURL, p.home))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("api_url is no web address")
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/")
-	if u.Path == "" || o.Provider == SearXNG && !strings.HasSuffix(u.Path, p.path) {
+	if u.Path == "" || k.Provider == SearXNG && !strings.HasSuffix(u.Path, p.path) {
 		u.Path += p.path // a SearXNG may live below a path
 	}
-	o.APIURL = u.String()
-	return &searcher{Options: o, provider: p, api: web.NewAPI("The search engine", p.perSec)}, nil
+	k.APIURL = u.String()
+	return &searcher{Keys: k, provider: p, api: web.NewAPI("The search engine", p.perSec)}, nil
 }
 
-func (s *searcher) run(ctx context.Context, in tools.Input) (llm.Result, error) {
-	arg := struct {
-		Query string
-		Count int
-	}{Count: 5}
-	if err := json.Unmarshal(in.Args, &arg); err != nil {
-		return llm.Result{}, fmt.Errorf("read arguments: %w", err)
-	}
+// arguments are what the model writes.
+type arguments struct {
+	Query string
+	Count int
+}
+
+func (s *searcher) run(ctx context.Context, _ tools.Input, arg arguments) (llm.Result, error) {
+	count := cmp.Or(arg.Count, 5)
 	query := strings.Join(strings.Fields(arg.Query), " ")
 	if query == "" {
 		return tools.Failed("the query is empty; write a few words"), nil
 	}
-	req, err := s.request(ctx, s.Options, query, arg.Count)
+	req, err := s.request(ctx, s.Keys, query, count)
 	if err != nil {
 		return llm.Result{}, fmt.Errorf("make request: %w", err)
 	}
@@ -155,7 +148,7 @@ func (s *searcher) run(ctx context.Context, in tools.Input) (llm.Result, error) 
 		return tools.Failed("The search engine gave an answer that makes no sense; an operator has to look at its address in the configuration"),
 			fmt.Errorf("read the answer of %s: it is not what was expected; check api_url", s.name)
 	}
-	return llm.Result{Text: writeHits(query, hits[:min(len(hits), arg.Count)])}, nil
+	return llm.Result{Text: writeHits(query, hits[:min(len(hits), count)])}, nil
 }
 
 // failed adds to an error what only the operator of the provider knows.
@@ -246,32 +239,32 @@ func plain(text string, most int) string {
 	return tools.OneLine(html.UnescapeString(tag.ReplaceAllString(text, "")), most)
 }
 
-func searxngRequest(ctx context.Context, s Options, query string, _ int) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, withQuery(s.APIURL, url.Values{"q": {query}, "format": {"json"}}), nil)
-	if err == nil && s.APIKey != "" {
-		req.Header.Set("Authorization", "Bearer "+s.APIKey)
+func searxngRequest(ctx context.Context, k Keys, query string, _ int) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, withQuery(k.APIURL, url.Values{"q": {query}, "format": {"json"}}), nil)
+	if err == nil && k.APIKey.IsSet() {
+		req.Header.Set("Authorization", "Bearer "+k.APIKey.Reveal())
 	}
 	return req, err
 }
 
-func braveRequest(ctx context.Context, s Options, query string, count int) (*http.Request, error) {
-	address := withQuery(s.APIURL, url.Values{"q": {query}, "count": {strconv.Itoa(count)}, "result_filter": {"web"}})
+func braveRequest(ctx context.Context, k Keys, query string, count int) (*http.Request, error) {
+	address := withQuery(k.APIURL, url.Values{"q": {query}, "count": {strconv.Itoa(count)}, "result_filter": {"web"}})
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err == nil {
-		req.Header.Set("X-Subscription-Token", s.APIKey)
+		req.Header.Set("X-Subscription-Token", k.APIKey.Reveal())
 	}
 	return req, err
 }
 
-func tavilyRequest(ctx context.Context, s Options, query string, count int) (*http.Request, error) {
+func tavilyRequest(ctx context.Context, k Keys, query string, count int) (*http.Request, error) {
 	body, err := json.Marshal(map[string]any{"query": query, "max_results": count})
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.APIURL, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, k.APIURL, bytes.NewReader(body))
 	if err == nil {
 		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Authorization", "Bearer "+s.APIKey)
+		req.Header.Set("Authorization", "Bearer "+k.APIKey.Reveal())
 	}
 	return req, err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nod/internal/tooltest"
+	"nod/setting"
 	"nod/tools"
 	"nod/tools/web"
 )
@@ -50,29 +51,23 @@ func engine(t *testing.T) *httptest.Server {
 	return s
 }
 
-func searchOf(t *testing.T, o Options) tools.Tool {
-	t.Helper()
-	tool, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tool
-}
-
 func TestSearch(t *testing.T) {
 	base := engine(t).URL
-	tests := []struct{ provider, url, want string }{
+	tests := []struct {
+		provider  Provider
+		url, want string
+	}{
 		{SearXNG, base, "1. Kettles & more\n   https://a.example/1\n   (2026-01-02) From 10 EUR\n2. b.example\n   https://b.example/\n3. C\n   https://c.example/\n   long long"},
 		{SearXNG, base + "/search", "1. Kettles & more"},
-		{"", base + "/", "1. Kettles & more"},
+		{SearXNG, base + "/", "1. Kettles & more"},
 		{Brave, base, "1. Kettles & more\n   https://a.example/1\n   (2 days ago) From 10 EUR"},
 		{Brave, base + "/res/v1/web/search", "1. Kettles & more"},
 		{Tavily, base, "1. Kettles & more\n   https://a.example/1\n   From 10 EUR"},
 		{Tavily, base + "/search", "1. Kettles & more"},
 	}
 	for _, tt := range tests {
-		t.Run(tt.provider+" "+strings.TrimPrefix(tt.url, base), func(t *testing.T) {
-			got := tooltest.Run(t, searchOf(t, Options{Provider: tt.provider, APIURL: tt.url, APIKey: theKey}), map[string]any{"query": " kettle  price", "count": 3})
+		t.Run(string(tt.provider)+" "+strings.TrimPrefix(tt.url, base), func(t *testing.T) {
+			got := tooltest.Run(t, tooltest.Make(t, Keys{Provider: tt.provider, APIURL: tt.url, APIKey: setting.NewSecret(theKey)})[0], map[string]any{"query": " kettle  price", "count": 3})
 			if got.Failed || !strings.HasPrefix(got.Text, tt.want) || len(got.Text) > 1000 {
 				t.Errorf("failed %v:\n%s\nwant\n%s", got.Failed, got.Text, tt.want)
 			}
@@ -95,7 +90,11 @@ func TestTrouble(t *testing.T) {
 	elsewhere := tooltest.Handle(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, thief+"/search", http.StatusTemporaryRedirect)
 	})
-	tests := []struct{ name, provider, url, want, operator string }{
+	tests := []struct {
+		name                string
+		provider            Provider
+		url, want, operator string
+	}{
 		{"bad key, Brave", Brave, body(401, `{"error":{"code":"SUBSCRIPTION_TOKEN_INVALID"}}`), "does not let this program in", "ask Brave Search: the server answers 401"},
 		{"bad key, Tavily", Tavily, body(401, `{"detail":{"error":"Unauthorized: missing or invalid API key."}}`), "does not let this program in", "ask Tavily: the server answers 401"},
 		{"no JSON allowed, SearXNG", SearXNG, body(403, "Forbidden"), "does not let this program in", "add json to search.formats"},
@@ -114,7 +113,7 @@ func TestTrouble(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := tooltest.Call(t, searchOf(t, Options{Provider: tt.provider, APIURL: tt.url, APIKey: theKey}), map[string]any{"query": "opensesame"})
+			got, err := tooltest.Call(t, tooltest.Make(t, Keys{Provider: tt.provider, APIURL: tt.url, APIKey: setting.NewSecret(theKey)})[0], map[string]any{"query": "opensesame"})
 			if !got.Failed || !strings.Contains(got.Text, tt.want) {
 				t.Errorf("failed %v: %s\nwant %q", got.Failed, got.Text, tt.want)
 			}
@@ -123,42 +122,30 @@ func TestTrouble(t *testing.T) {
 			}
 		})
 	}
-	for name, text := range map[string]string{Brave: `{"type":"search","query":{}}`, SearXNG: `{"results":[]}`, Tavily: `{"results":[]}`} {
-		got := tooltest.Run(t, searchOf(t, Options{Provider: name, APIURL: body(200, text), APIKey: theKey}), map[string]any{"query": "x"})
+	for name, text := range map[Provider]string{Brave: `{"type":"search","query":{}}`, SearXNG: `{"results":[]}`, Tavily: `{"results":[]}`} {
+		got := tooltest.Run(t, tooltest.Make(t, Keys{Provider: name, APIURL: body(200, text), APIKey: setting.NewSecret(theKey)})[0], map[string]any{"query": "x"})
 		if got.Failed || !strings.Contains(got.Text, `Nothing was found for "x"`) {
 			t.Errorf("%s: %s", name, got.Text)
 		}
 	}
-	if got := tooltest.Run(t, searchOf(t, Options{APIURL: "http://127.0.0.1:1"}), map[string]any{"query": " "}); !got.Failed {
+	if got := tooltest.Run(t, tooltest.Make(t, Keys{Provider: SearXNG, APIURL: "http://127.0.0.1:1"})[0], map[string]any{"query": " "}); !got.Failed {
 		t.Error("an empty query was sent")
 	}
 }
 
-func TestNeeds(t *testing.T) {
-	tests := []struct {
-		search Options
-		want   string
-	}{
-		{Options{Provider: "google"}, "searxng, brave or tavily"},
-		{Options{Provider: SearXNG}, "needs api_url"},
-		{Options{Provider: Brave}, "brave needs api_key"},
-		{Options{Provider: Tavily}, "tavily needs api_key"},
-		{Options{Provider: SearXNG, APIURL: "ftp://x"}, "no web address"},
-	}
-	for _, tt := range tests {
-		if _, err := New(tt.search); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: %v, want %q", tt.search, err, tt.want)
-		}
+func TestAddress(t *testing.T) {
+	if _, err := (Keys{Provider: SearXNG, APIURL: "ftp://x"}).Make(t.Context(), tools.Host{}); err == nil || !strings.Contains(err.Error(), "no web address") {
+		t.Errorf("got %v", err)
 	}
 }
 
 func TestHostileServers(t *testing.T) {
 	tooltest.HostileServers(t, func(url string, limit time.Duration) tools.Tool {
-		s, err := newSearcher(Options{APIURL: url})
+		s, err := newSearcher(Keys{Provider: SearXNG, APIURL: url})
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.api.Client.Timeout = limit
-		return tools.Tool{Run: s.run}
+		return tools.Tool{Run: tools.Typed(s.run)}
 	}, nil)
 }

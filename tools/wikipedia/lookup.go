@@ -29,11 +29,7 @@ func (a wikiArgs) keyword() string {
 
 // lookup gives the next sentence with a keyword in the page that the thread
 // found last.
-func (w *encyclopedia) lookup(ctx context.Context, in tools.Input) (llm.Result, error) {
-	var arg wikiArgs
-	if err := json.Unmarshal(in.Args, &arg); err != nil {
-		return llm.Result{}, fmt.Errorf("read arguments: %w", err)
-	}
+func (w *encyclopedia) lookup(ctx context.Context, in tools.Input, arg wikiArgs) (llm.Result, error) {
 	keyword := arg.keyword()
 	if keyword == "" {
 		return tools.Failed("the keyword is empty; write a word that stands in the page"), nil

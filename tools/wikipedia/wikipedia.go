@@ -30,10 +30,11 @@ const (
 	lookupParameters = `{"type":"object","properties":{"keyword":{"type":"string","minLength":1,"maxLength":300,"description":"for example born"}},"required":["keyword"],"additionalProperties":false}`
 )
 
-// Options says where the encyclopedia is: any wiki that runs MediaWiki.
-type Options struct {
-	Language string // en where it is empty
-	APIURL   string // Wikipedia's in that language where it is empty
+// Keys are the keys of tools.wikipedia: they say where the encyclopedia is, which can be
+// any wiki that runs MediaWiki.
+type Keys struct {
+	Language string `yaml:"language" schema:"language" default:"en" doc:"Default en"`
+	APIURL   string `yaml:"api_url" schema:"own-url" doc:"Default https://LANGUAGE.wikipedia.org/w/api.php"`
 }
 
 // encyclopedia is what the two tools share. It remembers nothing of a thread: which
@@ -58,36 +59,34 @@ const (
 	wikiTitles    = 5
 )
 
-// New makes the tools wikipedia_search and wikipedia_lookup, which are
+// Make makes the tools wikipedia_search and wikipedia_lookup, which are
 // Search and Lookup of the ReAct paper (Yao et al., 2022). A lookup goes on
 // where the last one of its thread stopped.
-func New(o Options) ([]tools.Tool, error) {
-	w, err := open(o, time.Now)
+func (k Keys) Make(context.Context, tools.Host) (tools.Made, error) {
+	w, err := open(k, time.Now)
 	if err != nil {
-		return nil, fmt.Errorf("set up wikipedia: %w", err)
+		return tools.Made{}, fmt.Errorf("set up wikipedia: %w", err)
 	}
-	return []tools.Tool{
+	return tools.Made{Tools: []tools.Tool{
 		{
 			Tool: llm.Tool{
 				Name: "wikipedia_search", Aliases: []string{"Search"},
 				Description: strings.TrimSpace(searchProse), Parameters: json.RawMessage(searchParameters),
 			},
-			ReadOnly: true, Outside: true, Risk: tools.Auto, Run: w.search,
+			ReadOnly: true, Outside: true, Run: tools.Typed(w.search),
 		},
 		{
 			Tool: llm.Tool{
 				Name: "wikipedia_lookup", Aliases: []string{"Lookup"},
 				Description: strings.TrimSpace(lookupProse), Parameters: json.RawMessage(lookupParameters),
 			},
-			ReadOnly: true, Outside: true, Advances: true, Risk: tools.Auto, Run: w.lookup,
+			ReadOnly: true, Outside: true, Advances: true, Run: tools.Typed(w.lookup),
 		},
-	}, nil
+	}}, nil
 }
 
-func open(o Options, now func() time.Time) (*encyclopedia, error) {
-	o.Language = cmp.Or(o.Language, "en")
-	o.APIURL = cmp.Or(o.APIURL, "https://"+o.Language+".wikipedia.org/w/api.php")
-	u, err := url.Parse(o.APIURL)
+func open(k Keys, now func() time.Time) (*encyclopedia, error) {
+	u, err := url.Parse(cmp.Or(k.APIURL, "https://"+k.Language+".wikipedia.org/w/api.php"))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("api_url is no web address")
 	}
@@ -98,11 +97,7 @@ func open(o Options, now func() time.Time) (*encyclopedia, error) {
 }
 
 // search finds a page.
-func (w *encyclopedia) search(ctx context.Context, in tools.Input) (llm.Result, error) {
-	var arg wikiArgs
-	if err := json.Unmarshal(in.Args, &arg); err != nil {
-		return llm.Result{}, fmt.Errorf("read arguments: %w", err)
-	}
+func (w *encyclopedia) search(ctx context.Context, in tools.Input, arg wikiArgs) (llm.Result, error) {
 	entity := arg.entity()
 	if entity == "" {
 		return tools.Failed("%q is no title; write the name of one thing", arg.Entity), nil

@@ -83,11 +83,7 @@ func wikiOf(t *testing.T, address string) func(thread, tool, arg string) (llm.Re
 // adds to that.
 func wikiAfter(t *testing.T, address string, past map[string][]chat.ToolCall) func(thread, tool, arg string) (llm.Result, error) {
 	t.Helper()
-	list, err := New(Options{APIURL: address})
-	if err != nil {
-		t.Fatal(err)
-	}
-	box := tooltest.Box(t, list...)
+	box := tooltest.Box(t, tooltest.Make(t, Keys{APIURL: address})...)
 	return func(thread, tool, arg string) (llm.Result, error) {
 		name := map[string]string{"search": "entity", "lookup": "keyword"}[tool]
 		desk := chat.Desk{Thread: chat.ThreadID{Platform: "terminal", Channel: thread}, Key: "k", Past: past[thread]}
@@ -265,18 +261,18 @@ func TestWebAPISlow(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stop }))
 	defer server.Close()
 	defer close(stop)
-	w, err := open(Options{APIURL: server.URL}, time.Now)
+	w, err := open(Keys{APIURL: server.URL}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.api.Client.Timeout = 50 * time.Millisecond
-	got, err := w.search(t.Context(), tools.Input{Args: json.RawMessage(`{"entity":"x"}`)})
+	got, err := tools.Typed(w.search)(t.Context(), tools.Input{Args: json.RawMessage(`{"entity":"x"}`)})
 	if err == nil || !strings.Contains(got.Text, "does not answer in time") {
 		t.Errorf("%v: %s", err, got.Text)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	got, err = w.search(ctx, tools.Input{Args: json.RawMessage(`{"entity":"x"}`)})
+	got, err = tools.Typed(w.search)(ctx, tools.Input{Args: json.RawMessage(`{"entity":"x"}`)})
 	if err == nil || !got.Failed {
 		t.Errorf("%v: %s", err, got.Text)
 	}
@@ -320,7 +316,7 @@ func FuzzSentences(f *testing.F) {
 
 func TestNeedsAnAddress(t *testing.T) {
 	for _, u := range []string{"example.com", "ftp://example.com", "::"} {
-		if _, err := New(Options{APIURL: u}); err == nil {
+		if _, err := open(Keys{APIURL: u}, time.Now); err == nil {
 			t.Errorf("%q was taken", u)
 		}
 	}
@@ -328,11 +324,11 @@ func TestNeedsAnAddress(t *testing.T) {
 
 func TestHostileServers(t *testing.T) {
 	tooltest.HostileServers(t, func(url string, limit time.Duration) tools.Tool {
-		w, err := open(Options{APIURL: url}, time.Now)
+		w, err := open(Keys{APIURL: url}, time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.api.Client.Timeout = limit
-		return tools.Tool{Run: w.search}
+		return tools.Tool{Run: tools.Typed(w.search)}
 	}, nil)
 }

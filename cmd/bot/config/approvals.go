@@ -10,6 +10,7 @@ import (
 
 	"nod/chat"
 	"nod/memory"
+	"nod/tools"
 )
 
 // keyed is a set of rules and where the file has it.
@@ -64,33 +65,41 @@ func (c *Config) Approvers() []string {
 	return all
 }
 
-// Builtin is a tool with a key of its own that the file switches on.
+// Builtin is a tool of the table that the file switches on.
 type Builtin struct {
 	Name  string
+	Keys  tools.Keys
 	Rules *ToolRules
 }
 
 // Builtins lists them.
 func (c *Config) Builtins() (on []Builtin) {
-	v := reflect.ValueOf(&c.Tools).Elem()
-	for i := range v.NumField() {
-		if f := v.Field(i); f.Kind() == reflect.Pointer && !f.IsNil() {
-			rules, _ := f.Elem().FieldByName("ToolRules").Addr().Interface().(*ToolRules)
-			on = append(on, Builtin{v.Type().Field(i).Tag.Get("yaml"), rules})
+	for _, t := range c.table() {
+		if t.section.IsNil() {
+			continue
 		}
+		keys, _ := t.section.Elem().FieldByName("Keys").Interface().(tools.Keys)
+		rules, _ := t.section.Elem().FieldByName("ToolRules").Addr().Interface().(*ToolRules)
+		on = append(on, Builtin{t.key, keys, rules})
 	}
 	return on
 }
 
-// builtins are the names of all tools with a key of their own.
-var builtins = func() (names []string) {
-	for f := range reflect.TypeFor[Tools]().Fields() {
-		if f.Type.Kind() == reflect.Pointer {
-			names = append(names, f.Tag.Get("yaml"))
+// line is one of the table of built-in tools: its key, and the section in this file.
+type line struct {
+	key     string
+	section reflect.Value
+}
+
+// table lists the lines: those fields of Tools that point to a section.
+func (c *Config) table() (all []line) {
+	for f, v := range reflect.ValueOf(&c.Tools).Elem().Fields() {
+		if v.Kind() == reflect.Pointer {
+			all = append(all, line{f.Tag.Get("yaml"), v})
 		}
 	}
-	return names
-}()
+	return all
+}
 
 // toolRules lists what is common to the tools that are on.
 func (c *Config) toolRules() []tooled {

@@ -5,21 +5,21 @@ import "slices"
 // checker finds what is wrong with values that are each of the right type.
 type checker struct {
 	*report
-	c     *Config
-	names map[string][]string // of the environment, by the key that uses them
+	c      *Config
+	names  map[string][]string // of the environment, by the key that uses them
+	secret []string            // of those, whose value is a secret of the bot's own
 }
 
 // check reports everything about a decoded configuration that can't work, although each
 // of its values by itself could.
 func check(c *Config, d *decoder) {
-	k := &checker{report: d.report, c: c, names: d.names}
+	k := &checker{d.report, c, d.names, d.secret}
 	k.platforms()
 	k.limits()
 	k.approvals()
 	for key, list := range c.askers() {
 		k.possible(key, list)
 	}
-	k.search()
 	k.commands()
 	k.servers()
 }
@@ -80,16 +80,5 @@ func (k *checker) limits() {
 		if a.Money > 0 && k.c.LLM.Prices == nil {
 			k.at("limits."+key, "is money, which needs llm.prices; write those, or a number of tokens here")
 		}
-	}
-}
-
-func (k *checker) search() {
-	s := k.c.Tools.Search
-	switch {
-	case s == nil:
-	case s.Provider != ProviderSearxng && !s.APIKey.IsSet():
-		k.at("tools.search.api_key", "is missing; write the key that the provider gave you")
-	case s.Provider == ProviderSearxng && s.APIURL == "":
-		k.at("tools.search.api_url", "is missing; write the address of your searxng, or another provider")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"nod/llm/args"
+	"nod/setting"
 )
 
 // placeholder is where a template takes an argument.
@@ -19,7 +20,10 @@ var placeholder = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_-]*)\}`)
 
 // commands checks the team's own tools.
 func (k *checker) commands() {
-	taken := append(slices.Clone(builtins), "details")
+	taken := []string{"details"}
+	for _, t := range k.c.table() {
+		taken = append(taken, t.key)
+	}
 	for i, t := range k.c.Tools.Commands {
 		key := item("tools.commands", i)
 		taken = k.unique(key+".name", t.Name, taken)
@@ -90,17 +94,8 @@ func (k *checker) template(key, text string, properties []string) {
 // env checks the names that a command gets of the bot's environment. The bot's
 // own secrets are not passed on, by whatever name.
 func (k *checker) env(key string, names []string) {
-	var secret []string
-	for _, own := range []string{"store", "llm.api_key", "slack.app_token", "slack.bot_token", "discord.token", "tools.search.api_key"} {
-		secret = append(secret, k.names[own]...)
-	}
-	for at, used := range k.names {
-		if strings.HasPrefix(at, "traces.headers.") {
-			secret = append(secret, used...)
-		}
-	}
 	for i, name := range names {
-		if slices.Contains(secret, name) {
+		if slices.Contains(k.secret, name) {
 			k.at(item(key, i), "names one of the bot's own secrets, which no command gets; make a separate one for the command")
 		}
 	}
@@ -187,7 +182,7 @@ func (k *checker) servers() {
 
 var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
-func (k *checker) headers(key string, headers map[string]Secret) {
+func (k *checker) headers(key string, headers map[string]setting.Secret) {
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		value := headers[name]
 		at := join(key, shown(name))

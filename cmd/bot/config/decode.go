@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"nod/setting"
 )
 
 const (
@@ -29,12 +31,14 @@ type decoder struct {
 	tooMuch bool                // that was reported
 	section *Approvals          // what a tool's own approvals start from
 	names   map[string][]string // of the environment, by the key that uses them
+	secret  []string            // of those, whose value is a secret of the bot's own
 }
 
 var (
 	typeDuration = reflect.TypeFor[time.Duration]()
 	typeRaw      = reflect.TypeFor[json.RawMessage]()
-	typeSecret   = reflect.TypeFor[Secret]()
+	typeSecret   = reflect.TypeFor[setting.Secret]()
+	typeStore    = reflect.TypeFor[Store]()
 	typeRisks    = reflect.TypeFor[Risks]()
 )
 
@@ -152,6 +156,9 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, path string) {
 			d.lines[full] = p.line
 			d.value(p.value, field, full)
 		}
+		if what, must := known.demand(i, v); must && !d.tooMuch && isMissing(field, written) {
+			d.at(full, "is missing; write %s", what)
+		}
 		d.hold(known.fields[i].Tag, field, full, written)
 	}
 }
@@ -162,10 +169,18 @@ type fields struct {
 	fields []reflect.StructField
 }
 
-// fieldsOf lists the fields that have a key, those of embedded structs too.
+// fieldsOf lists the fields that have a key, those of inline structs too.
 func fieldsOf(t reflect.Type) (out fields) {
-	for _, f := range reflect.VisibleFields(t) {
-		if key, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); key != "" {
+	for f := range t.Fields() {
+		key, how, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		switch {
+		case how == "inline":
+			inner := fieldsOf(f.Type)
+			for i, g := range inner.fields {
+				inner.fields[i].Index = append(slices.Clone(f.Index), g.Index...)
+			}
+			out.keys, out.fields = append(out.keys, inner.keys...), append(out.fields, inner.fields...)
+		case key != "":
 			out.keys, out.fields = append(out.keys, key), append(out.fields, f)
 		}
 	}

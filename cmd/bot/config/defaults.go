@@ -28,10 +28,19 @@ func Default(getenv func(string) (string, bool)) *Config {
 	c := defaults()
 	c.Store = sqliteAt(filepath.Join(stateDir(getenv), "nod.db"))
 	c.Audit.Key = filepath.Join(stateDir(getenv), "nod.key")
-	c.Tools.Calculator, c.Tools.Clock = &Plain{}, &Plain{}
-	fill(reflect.ValueOf(c.Tools.Calculator).Elem(), c.Approvals)
-	fill(reflect.ValueOf(c.Tools.Clock).Elem(), c.Approvals)
+	c.SwitchOn("calculator")
+	c.SwitchOn("clock")
 	return c
+}
+
+// SwitchOn switches a built-in tool on with its defaults, as its key alone does in a file.
+func (c *Config) SwitchOn(key string) {
+	for _, f := range c.table() {
+		if f.key == key {
+			f.section.Set(reflect.New(f.section.Type().Elem()))
+			fill(f.section.Elem(), c.Approvals)
+		}
+	}
 }
 
 // stateDir is nod's folder for state, by the XDG base directory specification:
@@ -62,9 +71,6 @@ func (c *Config) resolve(dir string) {
 	}
 	if c.Discord != nil {
 		c.Discord.APIURL = strings.TrimRight(c.Discord.APIURL, "/")
-	}
-	if w := c.Tools.Wikipedia; w != nil && w.APIURL == "" {
-		w.APIURL = "https://" + w.Language + ".wikipedia.org/w/api.php"
 	}
 	var programs [][]string
 	for i := range c.Tools.Commands {

@@ -62,7 +62,16 @@ tools: {calculator: , clock: }
 }
 
 func TestFullExampleShowsTheDefaults(t *testing.T) {
-	const minimal = `
+	shown := map[string]string{
+		"fetch":     `{allow: [wiki.corp.example], deny: ["*.social.example"]}`,
+		"wikipedia": `{api_url: "https://en.wikipedia.org/w/api.php"}`, // which tools/wikipedia makes of the language
+		"search":    `{api_url: "https://searx.example.com", api_key: "${SEARCH_API_KEY}"}`,
+	}
+	var builtin []string
+	for _, key := range tableKeys() {
+		builtin = append(builtin, "  "+key+": "+shown[key])
+	}
+	minimal := strings.Replace(`
 llm:
   api_key: ${OPENAI_API_KEY}
   temperature: 0.2
@@ -76,14 +85,7 @@ traces:
 limits: {per_person_per_day: 200000, per_thread_per_day: 100000, per_day: "$20"}
 approvals: {escalate: {after: 15m, approvers: ["group:S0ONCALL"]}}
 tools:
-  calculator:
-  clock:
-  wikipedia:
-  fetch: {allow: [wiki.corp.example], deny: ["*.social.example"]}
-  search: {api_url: "https://searx.example.com", api_key: "${SEARCH_API_KEY}"}
-  python:
-  chart:
-  image:
+BUILTIN
   commands:
     - name: restart_service
       name_for_human: the restart script
@@ -104,7 +106,7 @@ tools:
       risk: {"get_*": auto, "delete_*": never}
     - name: files
       command: [npx, -y, some-mcp-server]
-`
+`, "BUILTIN", strings.Join(builtin, "\n"), 1)
 	want, got := mustLoad(t, minimal), mustLoad(t, fullExample(t))
 	if diff := cmp.Diff(want, got, sameConfig, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("example differs from the defaults (-default +example):\n%s", diff)
@@ -145,8 +147,16 @@ func follow(root, n schemaNode) schemaNode {
 	return n
 }
 
+// tableKeys lists the keys of the table of tools.
+func tableKeys() (keys []string) {
+	for _, t := range new(Config).table() {
+		keys = append(keys, t.key)
+	}
+	return keys
+}
+
 // common finds the keys that every tool has: the example shows them once.
-var common = regexp.MustCompile(`^tools\.(` + strings.Join(builtins, "|") + `)\.(risk|approvals|for)|^tools\.commands\.approvals\.`)
+var common = regexp.MustCompile(`^tools\.(` + strings.Join(tableKeys(), "|") + `)\.(risk|approvals|for)|^tools\.commands\.approvals\.`)
 
 func TestExampleHasEveryKey(t *testing.T) {
 	text, err := Schema()

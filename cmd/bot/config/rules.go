@@ -6,6 +6,7 @@ import (
 	"path"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"nod/chat"
+	"nod/setting"
 )
 
 // The tags of a field hold the demands on its key, and both the program and
@@ -22,6 +24,8 @@ import (
 //	         a length of time, filled of a text, some of a list, and the name of a form
 //	want     the message where one of the first six does not hold
 //	missing  the key must be there; the message says to write this
+//	when     missing holds only while another key of the section has a value (key=value),
+//	         or has another one (key!=value)
 //	default  the value where the file says nothing, as the file would write it
 //
 // Rules that span keys are for check alone.
@@ -126,9 +130,6 @@ func (d *decoder) hold(f reflect.StructTag, v reflect.Value, key string, written
 	if d.tooMuch {
 		return
 	}
-	if what, ok := f.Lookup("missing"); ok && isMissing(v, written) {
-		d.at(key, "is missing; write %s", what)
-	}
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
@@ -145,6 +146,18 @@ func (d *decoder) hold(f reflect.StructTag, v reflect.Value, key string, written
 	}
 }
 
+// demand says whether a section must have its key number i, and what to write there.
+func (f fields) demand(i int, section reflect.Value) (what string, must bool) {
+	what, must = f.fields[i].Tag.Lookup("missing")
+	key, value, conditional := strings.Cut(f.fields[i].Tag.Get("when"), "=")
+	if !must || !conditional {
+		return what, must
+	}
+	key, other := strings.CutSuffix(key, "!")
+	at := f.fields[slices.Index(f.keys, key)].Index
+	return what, (section.FieldByIndex(at).String() == value) != other
+}
+
 // isMissing says that a key that must be there is not. A number can be any.
 func isMissing(v reflect.Value, written bool) bool {
 	if v.Kind() == reflect.Slice {
@@ -157,7 +170,7 @@ func isMissing(v reflect.Value, written bool) bool {
 func (d *decoder) holdForm(f form, v reflect.Value, key string) {
 	text := v.String()
 	switch s := v.Interface().(type) {
-	case Secret:
+	case setting.Secret:
 		text = s.Reveal()
 	case []string:
 		for i := range s {
@@ -251,14 +264,14 @@ func narrow(s *jsonschema.Schema, t reflect.Type, all jsonschema.Definitions, do
 		return
 	}
 	done[t] = true
-	for _, f := range reflect.VisibleFields(t) {
-		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		p, ok := s.Properties.Get(key)
-		if key == "" || !ok {
+	known := fieldsOf(t)
+	for i, f := range known.fields {
+		p, ok := s.Properties.Get(known.keys[i])
+		if !ok {
 			continue
 		}
-		if _, ok := f.Tag.Lookup("missing"); ok {
-			s.Required = append(s.Required, key)
+		if _, ok := f.Tag.Lookup("missing"); ok && f.Tag.Get("when") == "" {
+			s.Required = append(s.Required, known.keys[i])
 		}
 		for rule := range strings.SplitSeq(f.Tag.Get("schema"), ",") {
 			apply(p, rule)
@@ -268,7 +281,7 @@ func narrow(s *jsonschema.Schema, t reflect.Type, all jsonschema.Definitions, do
 			inner = inner.Elem()
 		}
 		if inner.Kind() == reflect.Struct {
-			narrow(all[inner.Name()], inner, all, done)
+			narrow(all[definition(inner)], inner, all, done)
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"nod/setting"
 )
 
 // scalar decodes one value of a line.
@@ -20,7 +22,11 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, path string) {
 		d.add(n.Line, path, "must be one value, not a list or a section")
 		return
 	}
-	if !d.known(n, path) {
+	known := d.known(n, path)
+	if t := v.Type(); (t == typeSecret || t == typeStore) && !strings.HasPrefix(path, "tools.mcp") {
+		d.secret = append(d.secret, d.names[path]...)
+	}
+	if !known {
 		return
 	}
 	if problem := d.setScalar(n, v); problem != "" {
@@ -53,16 +59,16 @@ func (d *decoder) known(n *yaml.Node, path string) bool {
 func (d *decoder) setScalar(n *yaml.Node, v reflect.Value) (problem string) {
 	switch p := v.Addr().Interface().(type) {
 	case texter:
-		return p.setText(n.Value)
-	case *Secret:
-		*p = NewSecret(n.Value)
+		return p.SetText(n.Value)
+	case *setting.Secret:
+		*p = setting.NewSecret(n.Value)
 		return ""
 	case *time.Duration:
 		*p, problem = duration(n.Value)
 		return problem
 	}
 	if w, ok := v.Interface().(word); ok {
-		return setWord(n.Value, v, w.allowed())
+		return setWord(n.Value, v, w.Allowed())
 	}
 	_, expanded := d.env.found[n]
 	quoted := n.ShortTag() == "!!str" && !expanded // quotes around ${PORT} don't make it a text

@@ -3,9 +3,12 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"reflect"
 
 	"github.com/invopop/jsonschema"
+
+	"nod/setting"
 )
 
 // reference to the environment, for values that are not texts.
@@ -22,6 +25,7 @@ func Schema() ([]byte, error) {
 		ExpandedStruct:             true,
 		Mapper:                     mapped,
 		LookupComment:              fieldDoc,
+		Namer:                      definition,
 	}
 	s := r.Reflect(&Config{})
 	s.Title = "Configuration of nod"
@@ -36,6 +40,17 @@ func Schema() ([]byte, error) {
 		return nil, fmt.Errorf("write schema: %w", err)
 	}
 	return append(out, '\n'), nil
+}
+
+// definition is the name of a type in the schema: of a built-in tool's section, its
+// package's.
+func definition(t reflect.Type) string {
+	if t.Kind() == reflect.Struct {
+		if keys, ok := t.FieldByName("Keys"); ok {
+			return path.Base(keys.Type.PkgPath())
+		}
+	}
+	return t.Name()
 }
 
 // fieldDoc is the description of a field; types have none.
@@ -62,9 +77,9 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 	case typeRisks:
 		risk := mapped(reflect.TypeFor[Risk]())
 		return either(risk, &jsonschema.Schema{Type: "object", AdditionalProperties: risk})
-	case reflect.TypeFor[Store]():
+	case typeStore:
 		return text(storePattern)
-	case reflect.TypeFor[Size]():
+	case reflect.TypeFor[setting.Size]():
 		return text(`^[0-9]+ ?([KMGT]i?B|B)$`)
 	case reflect.TypeFor[Amount]():
 		return either(text(`^\$[0-9]+(\.[0-9]*)?$`), &jsonschema.Schema{Type: "integer", Minimum: "1"})
@@ -77,7 +92,7 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 	}
 	if w, ok := reflect.Zero(t).Interface().(word); ok {
 		enum := &jsonschema.Schema{Type: "string"}
-		for _, one := range w.allowed() {
+		for _, one := range w.Allowed() {
 			enum.Enum = append(enum.Enum, one)
 		}
 		return either(enum, fromEnvironment())

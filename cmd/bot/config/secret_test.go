@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v4"
+
+	"nod/setting"
 )
 
 const marker = "marker"
@@ -34,21 +36,21 @@ func leaks(text string) bool {
 }
 
 func TestSecretPrintsNothing(t *testing.T) {
-	s := NewSecret(marker)
-	if s.Reveal() != marker || !s.IsSet() || !s.Equal(NewSecret(marker)) || s.Equal(NewSecret("other")) {
+	s := setting.NewSecret(marker)
+	if s.Reveal() != marker || !s.IsSet() || !s.Equal(setting.NewSecret(marker)) || s.Equal(setting.NewSecret("other")) {
 		t.Fatal("a secret does not keep its value")
 	}
-	if zero := NewSecret(""); zero.IsSet() || zero.Reveal() != "" || zero.String() != "" {
+	if zero := setting.NewSecret(""); zero.IsSet() || zero.Reveal() != "" || zero.String() != "" {
 		t.Error("an empty secret is set")
 	}
 	type hidden struct {
-		secret Secret // fmt can't call methods here
-		list   []Secret
-		byName map[string]Secret
+		secret setting.Secret // fmt can't call methods here
+		list   []setting.Secret
+		byName map[string]setting.Secret
 	}
 	for name, v := range map[string]any{
-		"value": s, "pointer": &s, "list": []Secret{s}, "map": map[string]Secret{"a": s},
-		"field": struct{ S Secret }{s}, "unexported": hidden{s, []Secret{s}, map[string]Secret{"a": s}},
+		"value": s, "pointer": &s, "list": []setting.Secret{s}, "map": map[string]setting.Secret{"a": s},
+		"field": struct{ S setting.Secret }{s}, "unexported": hidden{s, []setting.Secret{s}, map[string]setting.Secret{"a": s}},
 	} {
 		if got := printed(v); leaks(got) {
 			t.Errorf("%s: the secret is printed:\n%s", name, got)

@@ -13,6 +13,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"nod/setting"
+	"nod/tools"
+	"nod/tools/calculator"
+	"nod/tools/chart"
+	"nod/tools/clock"
+	"nod/tools/fetch"
+	"nod/tools/image"
+	"nod/tools/python"
+	"nod/tools/search"
+	"nod/tools/wikipedia"
 )
 
 // Config is the whole file. What is absent has its default; a platform whose
@@ -61,20 +72,20 @@ type Audit struct {
 
 // LLM is the model's endpoint and how to speak with it.
 type LLM struct {
-	BaseURL     string        `yaml:"base_url" schema:"url" default:"https://api.openai.com/v1" doc:"Endpoint of an OpenAI-compatible API. Default https://api.openai.com/v1"`
-	APIKey      Secret        `yaml:"api_key" schema:"token" doc:"Key of the endpoint; may be absent for a local one"`
-	Model       string        `yaml:"model" schema:"filled" default:"gpt-5-mini" want:"must name a model, such as gpt-5-mini" doc:"Name of the model. Default gpt-5-mini"`
-	Protocol    Protocol      `yaml:"protocol" default:"tools" doc:"tools: native function calling; react: Thought/Action/Action Input text; numbered: Thought 1/Action 1: Search[x] text. Default tools"`
-	Strategy    Strategy      `yaml:"strategy" default:"react" doc:"How a turn is thought through. Default react"`
-	MaxSteps    int           `yaml:"max_steps" schema:"min=1,max=1000" default:"12" doc:"Model calls in one turn that may use tools. Default 12"`
-	Timeout     time.Duration `yaml:"timeout" schema:"positive" default:"120s" doc:"For one model call, from when it begins. Default 120s"`
-	Parallel    int           `yaml:"parallel" schema:"min=0,max=10000" doc:"Model calls at once, of the whole process; 0: no limit. Who waits is served in turn, a thread at a time, and waiting does not count for timeout. Default 0"`
-	MaxOutput   Size          `yaml:"max_output" default:"256KiB" schema:"min=1KiB,max=16MiB" doc:"Of text in one completion; what comes after is cut off. Default 256KiB"`
-	Stream      bool          `yaml:"stream" default:"true" doc:"Take the answer as it is written. Default true"`
-	Temperature *float64      `yaml:"temperature" schema:"min=0,max=2" want:"must be from 0 to 2; remove the line to leave it to the model" doc:"0 to 2; absent: not sent"`
-	TopP        *float64      `yaml:"top_p" schema:"more=0,max=1" want:"must be more than 0 and at most 1; remove the line to leave it to the model" doc:"More than 0, up to 1; absent: not sent"`
-	Images      Images        `yaml:"images" default:"auto" doc:"Whether the model takes images. Default auto"`
-	Prices      *Prices       `yaml:"prices" doc:"Money per million tokens; absent: no cost is shown"`
+	BaseURL     string         `yaml:"base_url" schema:"url" default:"https://api.openai.com/v1" doc:"Endpoint of an OpenAI-compatible API. Default https://api.openai.com/v1"`
+	APIKey      setting.Secret `yaml:"api_key" schema:"token" doc:"Key of the endpoint; may be absent for a local one"`
+	Model       string         `yaml:"model" schema:"filled" default:"gpt-5-mini" want:"must name a model, such as gpt-5-mini" doc:"Name of the model. Default gpt-5-mini"`
+	Protocol    Protocol       `yaml:"protocol" default:"tools" doc:"tools: native function calling; react: Thought/Action/Action Input text; numbered: Thought 1/Action 1: Search[x] text. Default tools"`
+	Strategy    Strategy       `yaml:"strategy" default:"react" doc:"How a turn is thought through. Default react"`
+	MaxSteps    int            `yaml:"max_steps" schema:"min=1,max=1000" default:"12" doc:"Model calls in one turn that may use tools. Default 12"`
+	Timeout     time.Duration  `yaml:"timeout" schema:"positive" default:"120s" doc:"For one model call, from when it begins. Default 120s"`
+	Parallel    int            `yaml:"parallel" schema:"min=0,max=10000" doc:"Model calls at once, of the whole process; 0: no limit. Who waits is served in turn, a thread at a time, and waiting does not count for timeout. Default 0"`
+	MaxOutput   setting.Size   `yaml:"max_output" default:"256KiB" schema:"min=1KiB,max=16MiB" doc:"Of text in one completion; what comes after is cut off. Default 256KiB"`
+	Stream      bool           `yaml:"stream" default:"true" doc:"Take the answer as it is written. Default true"`
+	Temperature *float64       `yaml:"temperature" schema:"min=0,max=2" want:"must be from 0 to 2; remove the line to leave it to the model" doc:"0 to 2; absent: not sent"`
+	TopP        *float64       `yaml:"top_p" schema:"more=0,max=1" want:"must be more than 0 and at most 1; remove the line to leave it to the model" doc:"More than 0, up to 1; absent: not sent"`
+	Images      Images         `yaml:"images" default:"auto" doc:"Whether the model takes images. Default auto"`
+	Prices      *Prices        `yaml:"prices" doc:"Money per million tokens; absent: no cost is shown"`
 }
 
 // Prices is money per million tokens.
@@ -101,8 +112,8 @@ type Example struct {
 
 // Slack is the connection to one Slack app, in Socket Mode.
 type Slack struct {
-	AppToken  Secret         `yaml:"app_token" schema:"app" missing:"the app-level token, which begins with xapp-" doc:"App-level token, xapp-…"`
-	BotToken  Secret         `yaml:"bot_token" schema:"bot" missing:"the bot token, which begins with xoxb-" doc:"Bot token, xoxb-…"`
+	AppToken  setting.Secret `yaml:"app_token" schema:"app" missing:"the app-level token, which begins with xapp-" doc:"App-level token, xapp-…"`
+	BotToken  setting.Secret `yaml:"bot_token" schema:"bot" missing:"the bot token, which begins with xoxb-" doc:"Bot token, xoxb-…"`
 	APIURL    string         `yaml:"api_url" schema:"url" default:"https://slack.com/api/" doc:"Default https://slack.com/api/"`
 	Sockets   int            `yaml:"sockets" schema:"min=1,max=10" default:"2" doc:"Connections of this process; Slack allows 10 in all. Default 2"`
 	Follow    Follow         `yaml:"follow" default:"callers" doc:"callers: in a thread that it was called into, whoever has called it there needs no new mention; thread: nobody does; mentions: everybody does. Default callers"`
@@ -116,7 +127,7 @@ type Slack struct {
 
 // Discord is the connection of one Discord bot.
 type Discord struct {
-	Token     Secret         `yaml:"token" schema:"token" missing:"the bot's token" doc:"Bot token"`
+	Token     setting.Secret `yaml:"token" schema:"token" missing:"the bot's token" doc:"Bot token"`
 	APIURL    string         `yaml:"api_url" schema:"url" default:"https://discord.com/api" doc:"The version path is added to it. Default https://discord.com/api"`
 	Shards    Shards         `yaml:"shards" doc:"auto, or a number of gateway connections. Default auto"`
 	Commands  bool           `yaml:"commands" default:"true" doc:"Register /ask, /stop and the other commands. Default true"`
@@ -136,9 +147,9 @@ type HTTP struct {
 
 // Traces is where spans are sent.
 type Traces struct {
-	OTLP    string            `yaml:"otlp" schema:"url" default:"http://127.0.0.1:4318" doc:"Address of a collector that takes OTLP over HTTP; /v1/traces is added. Default http://127.0.0.1:4318"`
-	Headers map[string]Secret `yaml:"headers" doc:"Sent with every request"`
-	Content bool              `yaml:"content" doc:"true: what people wrote, arguments, results and answers, too. Default false"`
+	OTLP    string                    `yaml:"otlp" schema:"url" default:"http://127.0.0.1:4318" doc:"Address of a collector that takes OTLP over HTTP; /v1/traces is added. Default http://127.0.0.1:4318"`
+	Headers map[string]setting.Secret `yaml:"headers" doc:"Sent with every request"`
+	Content bool                      `yaml:"content" doc:"true: what people wrote, arguments, results and answers, too. Default false"`
 }
 
 // Memory is what a thread remembers, and for how long.
@@ -152,8 +163,8 @@ type Memory struct {
 
 // Files is how many bytes of files are kept; 0: as many as come.
 type Files struct {
-	Thread Size `yaml:"thread" default:"256MiB" doc:"Of one thread. Default 256MiB"`
-	All    Size `yaml:"all" default:"8GiB" doc:"Of all threads together. Default 8GiB"`
+	Thread setting.Size `yaml:"thread" default:"256MiB" doc:"Of one thread. Default 256MiB"`
+	All    setting.Size `yaml:"all" default:"8GiB" doc:"Of all threads together. Default 8GiB"`
 }
 
 // Limits is what may be used up in a day. A zero Amount is no limit.
@@ -192,19 +203,33 @@ type Grants struct {
 	Uses int           `yaml:"uses" schema:"min=0,max=1000" want:"must be a number from 1 to 1000" doc:"At most so often. Default 20 where most is written"`
 }
 
-// Tools is what the agent can do. A built-in tool is a pointer to a struct that
-// holds ToolRules; where its key is absent it is nil, and off.
+// Tools is what the agent can do, and the table of built-in tools: a line holds the key,
+// whether a call just runs ([Free]) or asks first ([Asking]) where the file does not write
+// risk, and the package's own keys, which make the tool. Where its key is absent it is nil,
+// and off.
 type Tools struct {
-	Calculator *Plain     `yaml:"calculator" doc:"Exact arithmetic"`
-	Clock      *Plain     `yaml:"clock" doc:"Date and time, anywhere"`
-	Wikipedia  *Wikipedia `yaml:"wikipedia" doc:"Look things up in Wikipedia"`
-	Fetch      *Fetch     `yaml:"fetch" doc:"Read a web page"`
-	Search     *Search    `yaml:"search" doc:"Search the web"`
-	Python     *Python    `yaml:"python" doc:"Run Python in a sandbox without network"`
-	Chart      *Plain     `yaml:"chart" doc:"Draw a chart"`
-	Image      *Image     `yaml:"image" doc:"Make a picture"`
-	Commands   []Command  `yaml:"commands" doc:"A team's own tools: programs that run without a shell"`
-	MCP        []MCP      `yaml:"mcp" doc:"Servers that speak the Model Context Protocol"`
+	Calculator *Free[calculator.Keys] `yaml:"calculator" doc:"Exact arithmetic"`
+	Clock      *Free[clock.Keys]      `yaml:"clock" doc:"Date and time, anywhere"`
+	Wikipedia  *Free[wikipedia.Keys]  `yaml:"wikipedia" doc:"Look things up in Wikipedia"`
+	Fetch      *Free[fetch.Keys]      `yaml:"fetch" doc:"Read a web page"`
+	Search     *Free[search.Keys]     `yaml:"search" doc:"Search the web"`
+	Python     *Free[python.Keys]     `yaml:"python" doc:"Run Python in a sandbox without network"`
+	Chart      *Free[chart.Keys]      `yaml:"chart" doc:"Draw a chart"`
+	Image      *Asking[image.Keys]    `yaml:"image" doc:"Make a picture"`
+	Commands   []Command              `yaml:"commands" doc:"A team's own tools: programs that run without a shell"`
+	MCP        []MCP                  `yaml:"mcp" doc:"Servers that speak the Model Context Protocol"`
+}
+
+// Free is the section of a tool that just runs, unless the file writes another risk.
+type Free[K tools.Keys] struct {
+	Keys      K `yaml:",inline"`
+	ToolRules `yaml:",inline" default:"{risk: auto}"`
+}
+
+// Asking is the section of a tool that asks first, unless the file writes another risk.
+type Asking[K tools.Keys] struct {
+	Keys      K `yaml:",inline"`
+	ToolRules `yaml:",inline"`
 }
 
 // ToolRules is what any tool takes. Risk and Approvals are always filled in.
@@ -212,47 +237,6 @@ type ToolRules struct {
 	Risk      Risk      `yaml:"risk" default:"ask" doc:"auto: just run; ask: wait for an approval; never: refuse"`
 	Approvals Approvals `yaml:"approvals" doc:"Over the section approvals, key by key"`
 	For       []string  `yaml:"for" schema:"asker,some" default:"[everyone]" want:"would let nobody ask for it; write everyone, user:ID, group:ID or role:ID, or remove the line" doc:"Who may ask for it: everyone, user:ID, group:ID (Slack user group) or role:ID (Discord role). In a turn that holds a message of somebody else it is not offered. Default [everyone]"`
-}
-
-// Plain is a tool without a setting of its own.
-type Plain struct {
-	ToolRules `yaml:",inline" default:"{risk: auto}"`
-}
-
-// Wikipedia configures the encyclopedia.
-type Wikipedia struct {
-	Language  string `yaml:"language" schema:"language" default:"en" doc:"Default en"`
-	APIURL    string `yaml:"api_url" schema:"own-url" doc:"Default https://LANGUAGE.wikipedia.org/w/api.php"`
-	ToolRules `yaml:",inline" default:"{risk: auto}"`
-}
-
-// Fetch configures the reading of web pages. The patterns are of hosts, where
-// * stands for any part of the name.
-type Fetch struct {
-	Allow     []string `yaml:"allow" schema:"host" doc:"Host patterns; private addresses are refused unless allowed here by name"`
-	Deny      []string `yaml:"deny" schema:"host" doc:"Host patterns"`
-	ToolRules `yaml:",inline" default:"{risk: auto}"`
-}
-
-// Search configures web search.
-type Search struct {
-	Provider  Provider `yaml:"provider" default:"searxng" doc:"Default searxng"`
-	APIURL    string   `yaml:"api_url" schema:"own-url" doc:"Needed for searxng; the others have their own"`
-	APIKey    Secret   `yaml:"api_key" schema:"token" doc:"Needed for brave and tavily"`
-	ToolRules `yaml:",inline" default:"{risk: auto}"`
-}
-
-// Python configures the sandboxed interpreter.
-type Python struct {
-	Timeout   time.Duration `yaml:"timeout" schema:"positive" default:"20s" doc:"Default 20s"`
-	Memory    Size          `yaml:"memory" default:"512MiB" schema:"min=32MiB" want:"must be at least 32MiB, as Python does not start in less" doc:"Such as 512MiB, which is the default"`
-	ToolRules `yaml:",inline" default:"{risk: auto}"`
-}
-
-// Image configures the making of pictures.
-type Image struct {
-	Model     string `yaml:"model" schema:"filled" default:"gpt-image-1" want:"must name a model, such as gpt-image-1" doc:"Default gpt-image-1"`
-	ToolRules `yaml:",inline"`
 }
 
 // Command is a team's own tool: a program that runs without a shell. Argv[0]
@@ -280,14 +264,14 @@ type Command struct {
 
 // MCP is a server of tools, over HTTP (URL) or as a child process (Command).
 type MCP struct {
-	Name     string              `yaml:"name" schema:"tool" missing:"a name such as restart_service" doc:"Of the server, unique in the file"`
-	URL      Secret              `yaml:"url" schema:"url" doc:"Of a server over HTTP"`
-	Command  []string            `yaml:"command" schema:"some" want:"must name a program, such as [npx, -y, some-server]" doc:"Program and arguments of a server over stdio"`
-	Headers  map[string]Secret   `yaml:"headers" doc:"Sent with every request to url"`
-	ReadOnly []string            `yaml:"read_only" schema:"globs" doc:"Patterns on the server's tool names, of those that change nothing"`
-	Sends    map[string][]string `yaml:"sends" doc:"By pattern on the server's tool names: parameters whose value goes to a place outside. Absent: found in what a tool says of itself"`
-	Risk     Risks               `yaml:"risk" default:"ask" doc:"By pattern on the server's tool names; the strictest matching pattern wins. Default ask"`
-	Tools    []string            `yaml:"tools" schema:"globs,some" default:"[\"*\"]" want:"would leave none of its tools; write patterns such as [\"get_*\"], or remove the line" doc:"Patterns on the server's tool names, of those that are used. Default [\"*\"]"`
-	Timeout  time.Duration       `yaml:"timeout" schema:"positive" default:"60s" doc:"Of one call. Default 60s"`
-	For      []string            `yaml:"for" schema:"asker,some" want:"would let nobody ask for it; write everyone, user:ID, group:ID or role:ID, or remove the line" default:"[everyone]" doc:"Who may ask for its tools, as of any other tool. Default [everyone]"`
+	Name     string                    `yaml:"name" schema:"tool" missing:"a name such as restart_service" doc:"Of the server, unique in the file"`
+	URL      setting.Secret            `yaml:"url" schema:"url" doc:"Of a server over HTTP"`
+	Command  []string                  `yaml:"command" schema:"some" want:"must name a program, such as [npx, -y, some-server]" doc:"Program and arguments of a server over stdio"`
+	Headers  map[string]setting.Secret `yaml:"headers" doc:"Sent with every request to url"`
+	ReadOnly []string                  `yaml:"read_only" schema:"globs" doc:"Patterns on the server's tool names, of those that change nothing"`
+	Sends    map[string][]string       `yaml:"sends" doc:"By pattern on the server's tool names: parameters whose value goes to a place outside. Absent: found in what a tool says of itself"`
+	Risk     Risks                     `yaml:"risk" default:"ask" doc:"By pattern on the server's tool names; the strictest matching pattern wins. Default ask"`
+	Tools    []string                  `yaml:"tools" schema:"globs,some" default:"[\"*\"]" want:"would leave none of its tools; write patterns such as [\"get_*\"], or remove the line" doc:"Patterns on the server's tool names, of those that are used. Default [\"*\"]"`
+	Timeout  time.Duration             `yaml:"timeout" schema:"positive" default:"60s" doc:"Of one call. Default 60s"`
+	For      []string                  `yaml:"for" schema:"asker,some" want:"would let nobody ask for it; write everyone, user:ID, group:ID or role:ID, or remove the line" default:"[everyone]" doc:"Who may ask for its tools, as of any other tool. Default [everyone]"`
 }

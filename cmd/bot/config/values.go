@@ -3,66 +3,20 @@ package config
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"nod/setting"
 )
 
 // texter is a type that reads itself from the text of a scalar. A problem says
 // what to write instead, without repeating the text.
 type texter interface {
-	setText(text string) (problem string)
-}
-
-// Size is a number of bytes, written as 512MiB.
-type Size int64
-
-// units holds what may follow the number of a Size, longest first.
-var units = []struct {
-	name  string
-	bytes int64
-}{
-	{"KiB", 1 << 10},
-	{"MiB", 1 << 20},
-	{"GiB", 1 << 30},
-	{"TiB", 1 << 40},
-	{"KB", 1e3},
-	{"MB", 1e6},
-	{"GB", 1e9},
-	{"TB", 1e12},
-	{"B", 1},
-}
-
-const wantSize = "must be a size: write a whole number and a unit (KiB, MiB or GiB), such as 512MiB"
-
-func (s *Size) setText(text string) string {
-	for _, u := range units {
-		number, ok := strings.CutSuffix(text, u.name)
-		if !ok {
-			continue
-		}
-		n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
-		if err != nil || n <= 0 || n > math.MaxInt64/u.bytes {
-			return wantSize
-		}
-		*s = Size(n * u.bytes)
-		return ""
-	}
-	return wantSize
-}
-
-// String gives the size in the largest unit that divides it.
-func (s Size) String() string {
-	for _, u := range []int{2, 1, 0} {
-		if unit := units[u]; s > 0 && int64(s)%unit.bytes == 0 {
-			return fmt.Sprintf("%d%s", int64(s)/unit.bytes, unit.name)
-		}
-	}
-	return fmt.Sprintf("%dB", int64(s))
+	SetText(text string) (problem string)
 }
 
 // Amount is a limit: a number of tokens, or an amount of money in the currency
@@ -77,7 +31,8 @@ func (a Amount) IsZero() bool { return a == Amount{} }
 
 const wantAmount = `must be more than 0: write a number of tokens such as 200000, or money in quotes such as "$5"`
 
-func (a *Amount) setText(text string) string {
+// SetText reads an amount.
+func (a *Amount) SetText(text string) string {
 	if money, ok := strings.CutPrefix(text, "$"); ok {
 		n, err := strconv.ParseFloat(money, 64)
 		if err != nil || !(n > 0) || math.IsInf(n, 0) || strings.ContainsAny(money, "+xXpP_") {
@@ -97,7 +52,8 @@ func (a *Amount) setText(text string) string {
 // Shards is a number of gateway connections; 0 leaves it to Discord.
 type Shards int
 
-func (s *Shards) setText(text string) string {
+// SetText reads a number of connections.
+func (s *Shards) SetText(text string) string {
 	if text == "auto" {
 		*s = 0
 		return ""
@@ -135,8 +91,8 @@ const (
 // Store says where threads are kept. It prints without user and password.
 type Store struct {
 	Kind StoreKind
-	Path string // of SQLite's file, absolute
-	URL  Secret // of Redis, in any of its four forms
+	Path string         // of SQLite's file, absolute
+	URL  setting.Secret // of Redis, in any of its four forms
 	show string
 }
 
@@ -159,13 +115,14 @@ const wantStore = "must be sqlite:PATH, redis://[user:pass@]host:port/db, redis+
 // working directory.
 func ParseStore(text string) (Store, error) {
 	var s Store
-	if problem := s.setText(text); problem != "" {
+	if problem := s.SetText(text); problem != "" {
 		return s, errors.New(problem)
 	}
 	return s, nil
 }
 
-func (s *Store) setText(text string) string {
+// SetText reads where threads are kept.
+func (s *Store) SetText(text string) string {
 	if path, ok := strings.CutPrefix(text, "sqlite:"); ok {
 		if path == "" || strings.HasPrefix(path, "//") || strings.HasPrefix(path, ":") || strings.ContainsAny(path, "?#\x00") {
 			return "must name a file: write sqlite:PATH, such as sqlite:nod.db"
@@ -194,7 +151,7 @@ func (s *Store) setText(text string) string {
 	if at >= 0 && !escaped(authority[:at]) {
 		return "has a user or password with characters that a URL can't hold: percent-encode them"
 	}
-	*s = Store{Kind: Redis, URL: NewSecret(text), show: show}
+	*s = Store{Kind: Redis, URL: setting.NewSecret(text), show: show}
 	return ""
 }
 

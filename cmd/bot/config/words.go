@@ -41,9 +41,6 @@ type Risk string
 // Output says what a command writes on its standard output.
 type Output string
 
-// Provider names a search service.
-type Provider string
-
 // The words on which something hangs here; allowed lists all that the file may use.
 const (
 	ProtocolTools    Protocol = "tools"
@@ -67,27 +64,24 @@ const (
 	RiskNever Risk = "never"
 
 	OutputText Output = "text"
-
-	ProviderSearxng Provider = "searxng"
 )
 
 // word is a type of which the file may use only some values.
-type word interface{ allowed() []string }
+type word interface{ Allowed() []string }
 
-func (Protocol) allowed() []string { return []string{"tools", "react", "numbered"} }
-func (Strategy) allowed() []string { return []string{"react", "plan", "reflexion", "branch"} }
-func (Images) allowed() []string   { return []string{"auto", "true", "false"} }
-func (Exclude) allowed() []string  { return []string{"false", "true", "thread"} }
-func (Taint) allowed() []string    { return []string{"ask", "off"} }
-func (Follow) allowed() []string   { return []string{"callers", "thread", "mentions"} }
-func (DiscordFollow) allowed() []string {
+func (Protocol) Allowed() []string { return []string{"tools", "react", "numbered"} }
+func (Strategy) Allowed() []string { return []string{"react", "plan", "reflexion", "branch"} }
+func (Images) Allowed() []string   { return []string{"auto", "true", "false"} }
+func (Exclude) Allowed() []string  { return []string{"false", "true", "thread"} }
+func (Taint) Allowed() []string    { return []string{"ask", "off"} }
+func (Follow) Allowed() []string   { return []string{"callers", "thread", "mentions"} }
+func (DiscordFollow) Allowed() []string {
 	return []string{"auto", "callers", "thread", "mentions"}
 }
-func (Trust) allowed() []string    { return []string{"ignore", "ask", "allow"} }
-func (DM) allowed() []string       { return []string{"thread", "flat"} }
-func (Risk) allowed() []string     { return []string{"auto", "ask", "never"} }
-func (Output) allowed() []string   { return []string{"text", "json", "file"} }
-func (Provider) allowed() []string { return []string{"searxng", "brave", "tavily"} }
+func (Trust) Allowed() []string  { return []string{"ignore", "ask", "allow"} }
+func (DM) Allowed() []string     { return []string{"thread", "flat"} }
+func (Risk) Allowed() []string   { return []string{"auto", "ask", "never"} }
+func (Output) Allowed() []string { return []string{"text", "json", "file"} }
 
 // choices writes a list of words as a person would: a, b or c.
 func choices(words []string) string {

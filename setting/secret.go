@@ -1,12 +1,12 @@
-package config
+// Package setting holds the kinds of value that a key of the configuration file can have,
+// for the packages that declare keys of their own. It knows no file.
+package setting
 
 import (
 	"fmt"
 	"io"
 	"log/slog"
-	"reflect"
 	"strconv"
-	"strings"
 )
 
 const redacted = "[redacted]"
@@ -61,49 +61,3 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // MarshalText writes the redaction, in JSON and YAML too.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// Secrets gives the values that the file names as secret, wherever they stand in
-// it, so that they can be looked for in what leaves the program.
-func (c *Config) Secrets() []string {
-	var out []string
-	gather(reflect.ValueOf(c).Elem(), &out)
-	for _, m := range c.Tools.MCP {
-		for _, arg := range m.Command { // [env, TOKEN=${TOKEN}, program]
-			if name, value, ok := strings.Cut(arg, "="); ok && envName.MatchString(name) {
-				out = append(out, value)
-			}
-		}
-	}
-	return out
-}
-
-// gather finds the secrets in a value of the configuration.
-func gather(v reflect.Value, out *[]string) {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			gather(v.Elem(), out)
-		}
-	case reflect.Struct:
-		if s, ok := v.Interface().(Secret); ok {
-			*out = append(*out, s.Reveal())
-			return
-		}
-		if s, ok := v.Interface().(Store); ok && s.URL.Reveal() == s.show {
-			return // there is no user and no password in it
-		}
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				gather(v.Field(i), out)
-			}
-		}
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			gather(v.Index(i), out)
-		}
-	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			gather(v.MapIndex(key), out)
-		}
-	}
-}

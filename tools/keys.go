@@ -1,0 +1,52 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"nod/chat"
+	"nod/llm"
+)
+
+// Keys are what the configuration can say of a built-in tool: a struct whose tags say how
+// each key is called (yaml), what it means (doc), its default and its rules, in the words
+// of cmd/bot/config. Its zero value is never made; the defaults are filled in.
+type Keys interface {
+	// Make makes the tools, once, at the start. A *Missing says that they are off;
+	// any other error ends the program.
+	Make(ctx context.Context, h Host) (Made, error)
+}
+
+// Host is what the program gives to a tool besides its own keys.
+type Host struct {
+	Folder          string        // for files of this tool and no other; it may not be there yet
+	Keep            time.Duration // threads that nobody touched for so long are erased
+	BaseURL, APIKey string        // of the model's endpoint
+	Log             *slog.Logger
+}
+
+// Made is the tools of one section.
+type Made struct {
+	Tools []Tool
+	// Close ends what they left running, and Forget erases what they keep of a thread;
+	// nil: nothing.
+	Close  func() error
+	Forget func(chat.ThreadID) error
+}
+
+// One is a single tool that leaves and keeps nothing.
+func One(t Tool) (Made, error) { return Made{Tools: []Tool{t}}, nil }
+
+// Typed is a Tool's Run that has the arguments as a struct.
+func Typed[A any](run func(ctx context.Context, in Input, arg A) (llm.Result, error)) func(context.Context, Input) (llm.Result, error) {
+	return func(ctx context.Context, in Input) (llm.Result, error) {
+		var arg A
+		if err := json.Unmarshal(in.Args, &arg); err != nil {
+			return llm.Result{}, fmt.Errorf("read arguments: %w", err)
+		}
+		return run(ctx, in, arg)
+	}
+}
