@@ -8,26 +8,57 @@
 package front
 
 import (
+	"cmp"
+	"context"
 	"log/slog"
 	"time"
 
+	"nod/chat/catchup"
 	"nod/chat/form"
 	"nod/chat/inbound"
+	"nod/chat/outbox"
 )
 
 // Options set up a [Front].
 type Options struct {
-	Platform string // as in [chat.ThreadID]; begins the ids of events
-	Inbox    Inbox
-	Logger   *slog.Logger
-	Observe  inbound.Observe
-	Now      func() time.Time
-	Retries  bool        // another try of an answer can be asked for
-	Room     form.Bounds // of a form on this platform
+	Platform  string // as in [chat.ThreadID]; begins the ids of events
+	Inbox     Inbox
+	Logger    *slog.Logger
+	Observe   inbound.Observe
+	Now       func() time.Time
+	Dialect   Dialect
+	Emoji     map[string]bool // reactions that can mean something, in normal form; nil: any
+	NoButtons bool            // approvals have emoji only
+	Retries   bool            // another try of an answer can be asked for
+	Room      form.Bounds     // of a form on this platform
+	Settle    time.Duration   // before looking for what may have got through; default 2 s
 }
 
-// Front is one platform's side of the agent. Its methods may be called concurrently.
-type Front struct{ o Options }
+// Front is one platform's side of the agent: to the run it is the platform. Its methods may
+// be called concurrently.
+type Front struct {
+	Wire
+	Heard *catchup.Heard // how far threads were heard when a gap began
+	Cards form.Shown     // approvals that wait, as this process drew them
 
-// New makes a Front.
-func New(o Options) *Front { return &Front{o: o} }
+	o        Options
+	drawn    outbox.Versions
+	votes    *catchup.Votes
+	looks    *catchup.Looks // for messages
+	recounts *catchup.Looks // for votes
+}
+
+// New makes the Front of a platform that is spoken to by a wire.
+func New(w Wire, o Options) *Front {
+	o.Settle = cmp.Or(o.Settle, 2*time.Second)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	f := &Front{Wire: w, o: o, Heard: catchup.NewHeard(o.Inbox.Watermarks, o.Platform, catchup.LookBack, o.Now)}
+	f.votes = catchup.NewVotes(catchup.Ballot{Standing: w.Reactions, Put: f.putFound, Now: o.Now})
+	failed := func(err error) { o.Logger.Warn("look for what was missed", "error", err) }
+	f.looks = catchup.NewLooks(f.FindMessages, failed, lookAgain)
+	f.recounts = catchup.NewLooks(func(ctx context.Context, _ time.Duration) error { return f.FindVotes(ctx) }, failed, lookAgain)
+	return f
+}

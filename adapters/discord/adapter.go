@@ -29,8 +29,6 @@ import (
 	"nod/adapters/discord/gateway"
 	"nod/chat"
 	"nod/chat/bounded"
-	"nod/chat/catchup"
-	forms "nod/chat/form"
 	"nod/chat/inbound"
 	"nod/chat/outbox"
 	"nod/chat/retry"
@@ -91,6 +89,8 @@ const (
 
 // Adapter is one bot. All methods may be called concurrently.
 type Adapter struct {
+	*front.Front
+
 	o     Options
 	log   *slog.Logger
 	rest  *rest
@@ -103,16 +103,10 @@ type Adapter struct {
 	clicks   clicks
 	working  working
 	remarks  remarks
-	drawn    outbox.Versions
 	shown    bounded.Map[chat.MessageRef, string] // what messages of steps show: a change that nobody could see is left out
 	asides   asides
-	cards    forms.Shown
 	wondered bounded.Map[clickOn, bool] // who was asked what was wrong with an answer
-	votes    *catchup.Votes
 	turns    turns
-	heard    *catchup.Heard
-	looks    *catchup.Looks // for messages
-	recounts *catchup.Looks // for votes
 	people   acquaintances
 }
 
@@ -153,15 +147,14 @@ func New(o Options) (*Adapter, error) {
 		working: working{at: map[chat.ThreadID]*sign{}}, remarks: remarks{last: map[string]*time.Timer{}, away: map[string]func(){}},
 	}
 	a.atlas = newAtlas(a.self.who)
-	a.heard = catchup.NewHeard(o.Inbox.Watermarks, Platform, catchup.LookBack, o.Now)
+	a.Front = front.New(a, front.Options{
+		Platform: Platform, Inbox: o.Inbox, Logger: o.Logger, Observe: o.Observe, Now: o.Now, Dialect: cardDialect, Emoji: o.Emoji,
+		NoButtons: o.NoButtons, Retries: o.Retries, Room: tight, Settle: o.Settle,
+	})
 	a.gate = gateway.New(gateway.Options{
 		Token: o.Token, Shards: o.Shards, Content: a.reads, Notes: o.Inbox, Logger: o.Logger, Observe: o.Observe, Now: o.Now,
 		Process: o.Process, Ended: o.Ended, Stagger: o.Stagger, Pause: o.Pause, Told: o.Told, Greet: o.Greet, Beat: o.Beat,
-	}, host{a}, a.heard.Forget)
-	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
-	failed := func(err error) { a.log.Warn("look for what was missed", "error", err) }
-	a.looks = catchup.NewLooks(a.backfill, failed, lookAgain)
-	a.recounts = catchup.NewLooks(func(ctx context.Context, _ time.Duration) error { return a.reactions(ctx) }, failed, lookAgain)
+	}, host{a}, a.Heard.Forget)
 	return a, nil
 }
 
@@ -226,12 +219,11 @@ func (a *Adapter) connected(ctx context.Context, least int) (int, error) {
 		return n, fmt.Errorf("connect to Discord: %d shards are too few, and it recommends no more", n)
 	}
 	a.gate.Gap.Expect(n)
-	a.remember(ctx)
+	a.Remember(ctx, putTimeout)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.rest.out.Run(ctx) })
 	g.Go(func() error { return a.watchToken(ctx) })
-	g.Go(func() error { a.looks.Run(ctx); return nil })
-	g.Go(func() error { a.recounts.Run(ctx); return nil })
+	g.Go(func() error { a.Front.Run(ctx); return nil })
 	g.Go(func() error { a.openThreads(ctx); return nil })
 	if a.o.Commands {
 		g.Go(func() error { a.register(ctx); return nil })
@@ -275,7 +267,7 @@ func (a *Adapter) signIn(ctx context.Context) (info gateway.Start, err error) {
 			return err
 		}
 		if err := a.ownApp(ctx); err != nil {
-			if refusals++; !refused(err) || refusedToken(err) || refusals < mostTries {
+			if refusals++; !refused(err) || refusedToken(err) || refusals < front.MostTries {
 				return err
 			}
 			a.log.Warn("ask what the application may do", "error", err)

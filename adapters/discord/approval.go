@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"nod/chat"
 	"nod/chat/markdown"
 	"nod/chat/summary"
+	"nod/front"
 )
 
 // Arguments up to mostInline stand in the approval message itself. Longer ones
@@ -25,8 +27,8 @@ const (
 // approvalPart writes the message that asks for an approval, and says first what
 // came of it: a card, whose colour says it too, or where the arguments don't fit one,
 // or Discord takes none, a plain message.
-func approvalPart(p *chat.Approval) part {
-	plain := plainApproval(p)
+func approvalPart(p *chat.Approval, in *front.Card) part {
+	plain := plainApproval(p, in)
 	shown := exact(p.Args)
 	if markdown.UTF16(shown)+markdown.UTF16(would(p.Preview)) > mostOnCard {
 		return plain
@@ -40,7 +42,7 @@ func approvalPart(p *chat.Approval) part {
 	case chat.Expired, chat.Cancelled:
 		out.accent = overColour
 	}
-	for _, text := range []string{headline(p), subline(p), fence("json", cmp.Or(shown, "{}")), previewed(p.Preview, mostOnCard), belowArgs(p)} {
+	for _, text := range []string{headline(in), subline(p, in), fence("json", cmp.Or(shown, "{}")), previewed(p.Preview, in, mostOnCard), belowArgs(p, in)} {
 		if text != "" {
 			out.card = append(out.card, text)
 		}
@@ -57,9 +59,9 @@ const (
 )
 
 // plainApproval writes it as a message without a card.
-func plainApproval(p *chat.Approval) part {
+func plainApproval(p *chat.Approval, in *front.Card) part {
 	shown, note := exact(p.Args), ""
-	out := part{line: callLine(p)}
+	out := part{line: callLine(p, in)}
 	inline, begun := mostInline, mostBegun
 	if p.Preview != nil { // they share the room
 		inline, begun = mostInline/2, mostBegun/2
@@ -70,20 +72,19 @@ func plainApproval(p *chat.Approval) part {
 		shown = shorten(shown, begun)
 	} else if markdown.UTF16(shown) > inline {
 		out.file = &upload{"arguments.json", plainType, "All arguments of the call", []byte(chat.Exact(p.Args))}
-		note = fmt.Sprintf("That is only the beginning. The arguments are %s long and stand whole in the attached file, sha256 `%s`.",
-			summary.Count(markdown.UTF16(p.Args), "character"), chat.Sum(chat.Exact(p.Args)))
+		note = front.Begun(p, "the attached file, sha256 `"+chat.Sum(chat.Exact(p.Args))+"`")
 		shown = shorten(shown, begun)
 	}
-	out.content = summary.Lines(headline(p), subline(p), fence("json", cmp.Or(shown, "{}")), previewed(p.Preview, begun), note, belowArgs(p))
+	out.content = summary.Lines(headline(in), subline(p, in), fence("json", cmp.Or(shown, "{}")), previewed(p.Preview, in, begun), note, belowArgs(p, in))
 	return out
 }
 
 // previewed says what the call would do, in so many characters.
-func previewed(p *chat.Preview, most int) string {
+func previewed(p *chat.Preview, in *front.Card, most int) string {
 	if p == nil {
 		return ""
 	}
-	title := shorten(verbatim(chat.Exact(strings.Join(strings.Fields(p.Title()), " "))), mostAbove)
+	title := shorten(verbatim(in.Would), mostAbove)
 	if p.Text == "" {
 		return title
 	}
@@ -102,58 +103,23 @@ func would(p *chat.Preview) string {
 }
 
 // belowArgs is what stands below the arguments.
-func belowArgs(p *chat.Approval) string { return summary.Lines(approvalTerms(p), callLine(p)) }
+func belowArgs(p *chat.Approval, in *front.Card) string {
+	return summary.Lines(append(in.Terms, in.So, in.How, callLine(p, in))...)
+}
 
 // callLine names the call; no other message has it.
-func callLine(p *chat.Approval) string {
-	return "-# call " + code1(shorten(p.Call, 60)) + " · digest " + code1(p.Digest[:min(len(p.Digest), 12)])
+func callLine(p *chat.Approval, in *front.Card) string {
+	return "-# call " + code1(shorten(p.Call, 60)) + " · digest " + code1(in.Digest)
 }
 
-// approvalTerms says who asked, who may approve, and until when.
-func approvalTerms(p *chat.Approval) string {
-	var may []string
-	for _, rule := range p.Approvers {
-		may = append(may, approver(rule, p.Requester))
-	}
-	lines := []string{
-		"**Asked by** " + shorten(person(p.Requester), mostWho),
-		"**May approve:** " + list(may, 200),
-	}
-	if p.Quorum > 1 {
-		lines[1] += fmt.Sprintf(" (%d different people have to)", p.Quorum)
-	}
-	if len(p.Exclude) > 0 {
-		var not []string
-		for _, id := range p.Exclude {
-			not = append(not, person(chat.User{ID: id}))
-		}
-		lines = append(lines, "**Not:** "+list(not, 120))
-	}
-	if !p.Deadline.IsZero() {
-		lines = append(lines, fmt.Sprintf("**Until** <t:%d:f> (<t:%d:R>)", p.Deadline.Unix(), p.Deadline.Unix())) // each reader's own time
-	}
-	if len(p.By) > 0 && p.Outcome == "" {
-		lines = append(lines, summary.Outcome(p, people(p.By)))
-	}
-	if p.Outcome == "" && len(p.Approve) > 0 && len(p.Deny) > 0 {
-		lines = append(lines, fmt.Sprintf("React with %s to approve, with %s to deny.", shown(p.Approve[0]), shown(p.Deny[0])))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// list writes as many as fit, and how many more there are.
-func list(all []string, most int) string {
-	out := ""
-	for i, s := range all {
-		if markdown.UTF16(out)+markdown.UTF16(s) > most {
-			return strings.TrimPrefix(fmt.Sprintf("%s and %d more", out, len(all)-i), " and ")
-		}
-		if i > 0 {
-			out += ", "
-		}
-		out += s
-	}
-	return out
+// cardDialect is how Discord writes what has a meaning. Nobody is pinged by being named.
+var cardDialect = front.Dialect{
+	Bold:   func(text string) string { return "**" + text + "**" },
+	Person: func(u chat.User, _ bool) string { return shorten(person(u), mostWho) },
+	Rule:   func(rule string, requester chat.User, _ bool) string { return approver(rule, requester) },
+	Time:   func(at time.Time) string { return fmt.Sprintf("<t:%d:f> (<t:%d:R>)", at.Unix(), at.Unix()) },
+	Emoji:  shown,
+	Room:   200,
 }
 
 // shown writes an emoji; a guild's own is name:id.
@@ -180,30 +146,20 @@ func approver(rule string, requester chat.User) string {
 	return shorten(escape(rule), mostWho)
 }
 
-func people(by []chat.User) string {
-	var out []string
-	for _, u := range by {
-		out = append(out, shorten(person(u), mostWho))
-	}
-	return list(out, 150)
-}
-
 // mostHeadline is how long a headline may be.
 const mostHeadline = 240
 
 // headline is the first line: which approval it is, and in the end what came of
 // it. It is a line of its own and no markup, since a notification shows it too.
-func headline(p *chat.Approval) string {
-	return shorten(verbatim(chat.Exact(p.Headline)), mostHeadline)
-}
+func headline(in *front.Card) string { return shorten(verbatim(in.Headline), mostHeadline) }
 
 // subline is what stands below the headline: the tool, once the headline has
 // something else to say, or why it is asked.
-func subline(p *chat.Approval) string {
+func subline(p *chat.Approval, in *front.Card) string {
 	if p.Outcome != "" {
-		return "**Tool** " + code1(shorten(chat.Exact(p.Tool), 80))
+		return "**Tool** " + code1(shorten(in.Tool, 80))
 	}
-	return shorten(verbatim(chat.Exact(strings.Join(p.Because(), "\n"))), mostBecause)
+	return shorten(verbatim(strings.Join(in.Why, " ")), mostBecause)
 }
 
 // deciders are those who may decide, whom the message pings: people wait for them.

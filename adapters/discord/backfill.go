@@ -32,34 +32,17 @@ const (
 	unputBack = 15 * time.Minute
 )
 
-// remember notes how far all threads were heard, before newer events hide a gap.
-func (a *Adapter) remember(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, putTimeout)
-	defer cancel()
-	if err := a.heard.Note(ctx); err != nil {
-		a.log.Warn("note how far threads were heard", "error", err)
-	}
-}
-
 // missed asks for a look at what was missed. It doesn't wait for it.
-func (a *Adapter) missed() {
-	a.looks.Missed(catchup.Gap{})
-	a.recounts.Missed(catchup.Gap{})
-}
+func (a *Adapter) missed() { a.Missed(catchup.Gap{}) }
 
-// backfill looks once for messages, beside the look for votes: that takes minutes where
-// thousands of approvals wait, and what a second gap takes must not wait for it. It
-// always looks further back than what was heard.
-func (a *Adapter) backfill(ctx context.Context, _ time.Duration) error {
+// Since looks once for messages. What a second gap takes must not wait for it. It
+// always looks further back than what was heard. The gap knows when it is over.
+func (a *Adapter) Since(ctx context.Context, marks []chat.Watermark, _ time.Duration) (found bool, err error) {
 	sessions := a.gate.Gap.Look()
-	marks, err := a.heard.UpTo(ctx)
-	if err == nil {
-		err = a.readAll(ctx, a.stretches(marks))
-	}
-	if err == nil {
+	if err = a.readAll(ctx, a.stretches(marks)); err == nil {
 		a.gate.Gap.Looked(sessions)
 	}
-	return err
+	return false, err
 }
 
 // stretch is a part of a channel that is to be read.

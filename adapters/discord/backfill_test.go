@@ -154,7 +154,7 @@ func TestLookKnowsItsRole(t *testing.T) {
 	o.fake.Say(o.ada, o.general, role+" two") // to no session
 	later := o.fake.Say(o.bob, o.general, "between us")
 	o.in.Do(func() { o.in.Marks = []chat.Watermark{markOf(thread(o.general, root), later)} })
-	if err := o.a.backfill(t.Context(), 0); err != nil {
+	if err := o.a.FindMessages(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := texts(o); len(got) != 2 || !strings.HasSuffix(got[1], "two") {

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"nod/chat"
 	"nod/chat/bounded"
+	"nod/front"
 )
 
 // Buttons stand for the emoji of an approval, and for the word that stops a turn:
@@ -48,32 +50,27 @@ func readBallot(id string) (ballot, bool) {
 	return ballot{parts[0], readPlace(parts[1]), parts[2], parts[4], parts[3] == "no"}, true
 }
 
-// buttons are those of an approval.
-func (a *Adapter) buttons(thread chat.ThreadID, p *chat.Approval) []discordgo.MessageComponent {
-	if p.Home != (chat.ThreadID{}) { // forms are about the thread, which is elsewhere
-		return ballotButtons(copyButton, thread, p)
+// cardButtons draws the buttons of an approval. One that is too long for Discord is left
+// out. Forms are about the thread: on a card elsewhere there are Approve and Deny alone.
+func cardButtons(thread chat.ThreadID, p *chat.Approval, all []front.Button) []discordgo.MessageComponent {
+	kinds := map[front.Verb]string{front.Approve: voteButton, front.Deny: voteButton, front.Grant: grantButton}
+	styles := map[front.Verb]discordgo.ButtonStyle{front.Approve: discordgo.SuccessButton, front.Deny: discordgo.DangerButton}
+	if p.Home != (chat.ThreadID{}) {
+		kinds = map[front.Verb]string{front.Approve: copyButton, front.Deny: copyButton}
 	}
-	return append(voteButtons(thread, p), further(thread, p)...)
-}
-
-func voteButtons(thread chat.ThreadID, p *chat.Approval) []discordgo.MessageComponent {
-	return ballotButtons(voteButton, thread, p)
-}
-
-// ballotButtons are Approve and Deny, as long as the approval is open.
-func ballotButtons(kind string, thread chat.ThreadID, p *chat.Approval) []discordgo.MessageComponent {
-	if p.Outcome != "" || len(p.Approve) == 0 || len(p.Deny) == 0 {
-		return nil
+	var out []discordgo.MessageComponent
+	for _, b := range all {
+		id := ""
+		if kind := kinds[b.Verb]; kind != "" {
+			id = ballot{kind, placeOf(thread), p.Call, b.Emoji, b.Verb == front.Deny}.id()
+		} else if b.Verb == front.Edit && p.Home == (chat.ThreadID{}) {
+			id = editableOf(editButton, placeOf(thread), p).id()
+		}
+		if style := cmp.Or(styles[b.Verb], discordgo.SecondaryButton); id != "" {
+			out = append(out, discordgo.Button{Label: b.Label, Style: style, CustomID: id})
+		}
 	}
-	yes := ballot{kind, placeOf(thread), p.Call, p.Approve[0], false}.id()
-	no := ballot{kind, placeOf(thread), p.Call, p.Deny[0], true}.id()
-	if yes == "" || no == "" {
-		return nil
-	}
-	return []discordgo.MessageComponent{
-		discordgo.Button{Label: "Approve", Style: discordgo.SuccessButton, CustomID: yes},
-		discordgo.Button{Label: "Deny", Style: discordgo.DangerButton, CustomID: no},
-	}
+	return out
 }
 
 // pressed does what a button says.

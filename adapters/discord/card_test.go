@@ -12,16 +12,16 @@ import (
 // A card shows all that is approved, in every form, and nothing else.
 func FuzzCard(f *testing.F) {
 	script.FuzzCards(f, func(_ *testing.T, p *chat.Approval) (texts []string, args string) {
-		drawn, plain := approvalPart(p), plainApproval(p)
-		for _, fenced := range append(slices.Clone(drawn.card), plain.content) {
+		card, plain := approvalPart(p, cardOf(p)), plainApproval(p, cardOf(p))
+		for _, fenced := range append(slices.Clone(card.card), plain.content) {
 			if _, rest, ok := strings.Cut(fenced, "```json\n"); ok && args == "" {
 				args, _, _ = strings.Cut(rest, "\n```")
 			}
 		}
-		if plain.file != nil && len(drawn.card) == 0 {
+		if plain.file != nil && len(card.card) == 0 {
 			args = string(plain.file.data)
 		}
-		return append([]string{plain.content}, drawn.card...), args
+		return append([]string{plain.content}, card.card...), args
 	})
 }
 
@@ -30,7 +30,7 @@ func TestFileOfALongPreview(t *testing.T) {
 	const turns = "\u202e" // the direction of the text
 	p := asking(`{"text":"a` + turns + `b"}`)
 	p.Preview = &chat.Preview{Text: strings.Repeat("+1 line"+turns+"\n", 1000)}
-	file := plainApproval(p).file
+	file := plainApproval(p, cardOf(p)).file
 	if file == nil {
 		t.Fatal("there is no file")
 	}

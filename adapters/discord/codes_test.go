@@ -133,7 +133,7 @@ func TestEveryRefusedFact(t *testing.T) {
 	for _, code := range callCodes {
 		for route, try := range map[string]func() (bool, error){
 			"GET /channels/{channel}/messages/{message}/reactions/{emoji}": func() (bool, error) {
-				found, err := o.a.reactionsOn(t.Context(), chat.Pending{Thread: th, Ref: ref, Call: p.Call, Approve: p.Approve, Deny: p.Deny}, false)
+				found, err := o.a.Reactions(t.Context(), chat.Pending{Thread: th, Ref: ref, Call: p.Call, Approve: p.Approve, Deny: p.Deny}, false)
 				return len(found) == 1, err
 			},
 			"GET /guilds/{guild}": func() (bool, error) {

@@ -117,7 +117,7 @@ func everywhere(list []command) []command {
 // register makes the commands known, unless they are already: changing them
 // counts against a limit of the day.
 func (a *Adapter) register(ctx context.Context) {
-	err := a.again(ctx, func() error { return a.registerOnce(ctx) })
+	err := a.Repeat(ctx, func() error { return a.registerOnce(ctx) })
 	if err != nil && ctx.Err() == nil {
 		a.log.Error("register the commands", "error", err)
 	}

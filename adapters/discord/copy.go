@@ -14,35 +14,22 @@ import (
 // opens behind it, since it is not known there which thread a reason is for.
 const copyButton = "copy"
 
-// Copy shows a card outside of its thread: in a channel that the bot may write in, or
-// in the direct conversation with somebody.
-func (a *Adapter) Copy(ctx context.Context, at string, p chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error) {
+// Place is where a card is shown outside of its thread: a channel that the bot may write
+// in, or the direct conversation with somebody.
+func (a *Adapter) Place(ctx context.Context, at string) (chat.ThreadID, error) {
 	kind, id, _ := strings.Cut(at, ":")
-	if kind != "channel" && kind != "user" || !plainID.MatchString(id) {
-		return chat.ThreadID{}, chat.MessageRef{}, chat.ErrElsewhere
+	switch {
+	case kind != "channel" && kind != "user" || !plainID.MatchString(id):
+		return chat.ThreadID{}, chat.ErrElsewhere
+	case kind == "user":
+		id, err := a.openDirect(ctx, id)
+		return threadID(place{channel: id}), err
 	}
-	var err error
-	if kind == "user" {
-		if id, err = a.openDirect(ctx, id); err != nil {
-			return chat.ThreadID{}, chat.MessageRef{}, told(err)
-		}
+	c, err := a.channel(ctx, id)
+	if err == nil && c.thread() {
+		return threadID(place{c.ParentID, c.ID}), nil
 	}
-	in := place{channel: id}
-	if kind == "channel" {
-		c, err := a.channel(ctx, id)
-		if err != nil {
-			return chat.ThreadID{}, chat.MessageRef{}, final(err)
-		}
-		if c.thread() {
-			in = place{c.ParentID, c.ID}
-		}
-	}
-	thread := threadID(in)
-	ref, err := a.Post(ctx, thread, p, look)
-	if kind == "user" {
-		err = told(err)
-	}
-	return thread, ref, err
+	return threadID(place{channel: id}), final(err)
 }
 
 // refIn names a message of the bot's as a reaction on it does: a card in a channel of

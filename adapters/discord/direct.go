@@ -30,70 +30,29 @@ func (a *Adapter) openDirect(ctx context.Context, who string) (string, error) {
 	return said.ID, nil
 }
 
-// told is an error of a direct message: whatever Discord refused it for is said where
-// people decide.
-func told(err error) error {
-	var e *apiError
-	if errors.Is(err, chat.ErrGone) && errors.As(err, &e) {
-		return chat.Refused{Platform: "Discord", Code: strconv.Itoa(e.Code), Words: saidIn(e)}
-	}
-	return err
-}
+// Direct says whether a thread is a direct conversation.
+func (a *Adapter) Direct(thread chat.ThreadID) bool { return placeOf(thread).direct() }
 
-// Deciders lists who is meant by rules: people whom the bot hears in a direct
-// conversation. Somebody with whom the thread is one has the card there already.
-func (a *Adapter) Deciders(ctx context.Context, thread chat.ThreadID, rules []string, most int) (who []chat.User, unknown []string, err error) {
+// Partner is the person with whom a thread is a direct conversation; "" where it is none,
+// and in doubt.
+func (a *Adapter) Partner(ctx context.Context, thread chat.ThreadID) chat.UserID {
 	p := placeOf(thread)
-	guild, partner := "", ""
-	if p.direct() {
-		partner = a.partner(ctx, p.channel)
-	} else {
-		c, err := a.channel(ctx, p.channel)
-		if err != nil {
-			return nil, nil, fmt.Errorf("look up the guild: %w", err)
-		}
-		guild = c.GuildID
+	if !p.direct() {
+		return ""
 	}
-	for _, rule := range rules {
-		found, known, err := a.whom(ctx, guild, rule, most)
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case !known:
-			unknown = append(unknown, rule)
-		}
-		for _, u := range found {
-			same := func(o chat.User) bool { return o.ID == u.ID }
-			if u.Bot || u.ID == chat.UserID(partner) || len(who) >= most || slices.ContainsFunc(who, same) {
-				continue
-			}
-			barred, err := a.barred(ctx, speaker{user: string(u.ID)})
-			if err != nil {
-				return nil, nil, fmt.Errorf("look up who may decide: %w", err)
-			}
-			if barred == "" {
-				who = append(who, u)
-			}
-		}
-	}
-	return who, unknown, nil
-}
-
-// partner is the person with whom a channel is a direct conversation; "" in doubt.
-func (a *Adapter) partner(ctx context.Context, id string) string {
 	var said struct {
 		Recipients []user `json:"recipients"`
 	}
-	err := a.rest.call(ctx, request{method: "GET", path: "/channels/{}", ids: []string{id}, priority: outbox.Answer, answer: &said})
+	err := a.rest.call(ctx, request{method: "GET", path: "/channels/{}", ids: []string{p.channel}, priority: outbox.Answer, answer: &said})
 	if err != nil || len(said.Recipients) != 1 {
 		return ""
 	}
-	return said.Recipients[0].ID
+	return chat.UserID(said.Recipients[0].ID)
 }
 
-// whom lists whom a rule means; known is false for a role whose members Discord does
+// People lists whom a rule means; known is false for a role whose members Discord does
 // not show, which takes the Server Members Intent.
-func (a *Adapter) whom(ctx context.Context, guild, rule string, most int) (who []chat.User, known bool, err error) {
+func (a *Adapter) People(ctx context.Context, thread chat.ThreadID, rule string, most int) (who []chat.User, known bool, err error) {
 	kind, id, _ := strings.Cut(rule, ":")
 	switch {
 	case !plainID.MatchString(id):
@@ -104,12 +63,17 @@ func (a *Adapter) whom(ctx context.Context, guild, rule string, most int) (who [
 			return nil, true, nil // there is no such account
 		}
 		return []chat.User{u}, true, err
-	case kind != "role" || guild == "": // in a direct conversation nobody has one
+	case kind != "role" || placeOf(thread).direct(): // in a direct conversation nobody has one
 		return nil, true, nil
-	case id == guild: // which everybody has
+	}
+	c, err := a.channel(ctx, placeOf(thread).channel)
+	switch {
+	case err != nil:
+		return nil, false, fmt.Errorf("look up the guild: %w", err)
+	case id == c.GuildID: // which everybody has
 		return nil, false, nil
 	}
-	who, known, err = a.haveRole(ctx, guild, id, most)
+	who, known, err = a.haveRole(ctx, c.GuildID, id, most)
 	if refused(err) && !refusedToken(err) {
 		a.log.Warn("list who may decide", "error", err)
 		return nil, false, nil

@@ -3,7 +3,6 @@ package discord
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,60 +10,48 @@ import (
 
 	"nod/chat"
 	"nod/chat/outbox"
+	"nod/front"
 )
 
-// mostTries is how often a call is made whose outcome is unknown.
-const mostTries = 3
-
-// written writes a post that needs nothing else as messages.
-func (a *Adapter) written(thread chat.ThreadID, p chat.Post) []part {
+// messagesOf writes a post that needs nothing else as messages.
+func messagesOf(thread chat.ThreadID, m front.Message) []part {
 	switch {
-	case p.Steps != nil:
-		return []part{stepsPart(thread, p.Steps)}
-	case p.Approval != nil:
-		card := approvalPart(p.Approval)
-		if !a.o.NoButtons {
-			card.buttons = a.buttons(thread, p.Approval)
-		}
-		if !p.Approval.Quiet && p.Approval.Outcome == "" {
-			card.pings = deciders(p.Approval)
+	case m.Steps != nil:
+		return []part{stepsPart(thread, m.Steps)}
+	case m.Approval != nil:
+		card := approvalPart(m.Approval, m.Card)
+		card.buttons = cardButtons(thread, m.Approval, m.Card.Buttons)
+		if !m.Approval.Quiet && m.Approval.Outcome == "" {
+			card.pings = deciders(m.Approval)
 		}
 		return []part{card}
-	case p.Text != nil && p.Text.Summons != nil:
-		return summonsParts(p.Text, !p.Text.Summons.Quiet)
-	case p.Text != nil:
-		return answerParts(p.Text)
+	case m.Text != nil && m.Text.Summons != nil:
+		return summonsParts(m.Text, !m.Text.Summons.Quiet)
+	case m.Text != nil:
+		return answerParts(m.Linked())
 	}
 	return nil
 }
 
 // partsOf writes a post as messages, also one of a file, which is in the store.
-func (a *Adapter) partsOf(ctx context.Context, thread chat.ThreadID, p chat.Post) ([]part, error) {
-	if p.File != nil {
-		file, err := a.filePart(ctx, thread, p)
+func (a *Adapter) partsOf(ctx context.Context, thread chat.ThreadID, m front.Message) ([]part, error) {
+	if m.File != nil {
+		file, err := a.filePart(ctx, thread, m.Post)
 		return []part{file}, err
 	}
-	parts := a.written(thread, p)
+	parts := messagesOf(thread, m)
 	if len(parts) == 0 {
 		return nil, errors.New("post nothing")
 	}
 	return parts, nil
 }
 
-// Post makes a post, of several messages if it is long, and returns the
-// reference of the first. With look, those that stand already are not made
-// again. It returns chat.ErrGone when the thread can't be written to.
-func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
-	if ref, ok := a.confided(ctx, thread, p); ok {
+// Send makes the messages of a post.
+func (a *Adapter) Send(ctx context.Context, thread chat.ThreadID, m front.Message, look bool) (chat.MessageRef, error) {
+	if ref, ok := a.confided(ctx, thread, m.Post); ok {
 		return ref, nil
 	}
-	if placeOf(thread).direct() {
-		p = p.Confided()
-	}
-	if p.Text != nil {
-		p.Text = p.Text.Linked(func(ref chat.MessageRef) string { return a.link(ctx, thread, ref) })
-	}
-	parts, err := a.partsOf(ctx, thread, p)
+	parts, err := a.partsOf(ctx, thread, m)
 	if err != nil {
 		return chat.MessageRef{}, err
 	}
@@ -72,10 +59,10 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 	if err != nil {
 		return chat.MessageRef{}, final(err)
 	}
-	s := &sending{a: a, thread: thread, home: h, post: p, parts: parts, priority: outbox.UrgencyOf(p)}
+	s := &sending{a: a, thread: thread, home: h, post: m.Post, parts: parts, priority: outbox.UrgencyOf(m.Post)}
+	s.post.Text = m.Linked()
 	s.hinted()
 	s.callBack(ctx)
-	posted := a.votes.Posting(look)
 	first, err := s.all(ctx, look)
 	if err != nil && s.moved(ctx, err) {
 		if first, err = s.all(ctx, look); err != nil && s.first == "" { // nor can it be said there: it may be for a moment only
@@ -86,19 +73,11 @@ func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, l
 		return chat.MessageRef{}, s.final(err)
 	}
 	a.working.shown(thread)
-	ref := refIn(thread, p.Approval, first)
-	if p.Steps != nil {
-		a.drawn.Newer(ref, p.Steps.Version)
+	ref := refIn(thread, m.Approval, first)
+	if m.Steps != nil {
 		a.shown.Put(ref, parts[0].face())
 	}
-	if p.Approval == nil || p.Approval.Outcome != "" {
-		return ref, nil
-	}
-	a.cards.Drew(thread, p.Approval)
-	if err := posted(ctx, thread, ref, p.Approval); err != nil {
-		return chat.MessageRef{}, err
-	}
-	return ref, a.ballot(ctx, ref, p.Approval)
+	return ref, nil
 }
 
 // confided gives a post that answers a command to whoever gave it, alone. Where
@@ -124,33 +103,15 @@ func (a *Adapter) confided(ctx context.Context, thread chat.ThreadID, p chat.Pos
 	return refOf(placeOf(thread), in.ID), true
 }
 
-// ballot puts the emoji on an approval by which people decide. They are a
-// convenience: where Discord refuses one, people can still pick it themselves.
-func (a *Adapter) ballot(ctx context.Context, ref chat.MessageRef, p *chat.Approval) error {
-	for _, emoji := range p.Ballot() {
-		if err := a.react(ctx, ref, emoji, outbox.Approval); err != nil {
-			if !refused(err) {
-				return err
-			}
-			a.log.Warn("put an emoji on an approval", "error", err)
-		}
-	}
-	return nil
-}
-
-// Edit makes a message show p as it is now. Edits of steps at work are left out
-// for newer ones and for whatever is more important; an older version never
-// replaces a newer one.
-func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p chat.Post) error {
-	parts := a.written(thread, p)
+// Change makes a message show something else.
+func (a *Adapter) Change(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, m front.Message) error {
+	parts := messagesOf(thread, m)
 	if len(parts) == 0 {
 		return errors.New("edit: nothing to show")
 	}
-	if p.Approval != nil {
-		parts[0] = a.redrawn(thread, p, parts[0])
-		if p.Approval.Outcome != "" {
-			a.votes.Over(ref)
-		}
+	now := parts[0]
+	if m.Approval != nil {
+		now = redrawn(m, now)
 	}
 	h, err := a.where(ctx, placeOf(thread))
 	if err != nil {
@@ -158,31 +119,30 @@ func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Messa
 	}
 	r := request{
 		method: "PATCH", path: "/channels/{}/messages/{}", ids: []string{a.standsAt(ref, h), ref.ID},
-		body: parts[0].change(), priority: outbox.PriorityOf(p), key: "edit " + ref.String(),
+		body: now.change(), priority: outbox.PriorityOf(m.Post), key: "edit " + ref.String(),
 	}
-	if p.Steps != nil {
-		version, text := p.Steps.Version, parts[0]
-		r.skip = func() bool { return !a.drawn.Newer(ref, version) || a.same(ref, text) }
-		r.made = func() { a.shown.Put(ref, text.face()) }
-		if r.float = !p.Steps.Done; r.float {
+	if m.Steps != nil {
+		r.skip = func() bool { return m.Skip() || a.same(ref, now) }
+		r.made = func() { a.shown.Put(ref, now.face()) }
+		if r.float = m.Floats(); r.float {
 			return a.rest.call(ctx, r)
 		}
 	}
-	err = a.again(ctx, func() error { return a.rest.call(ctx, r) })
+	err = a.rest.call(ctx, r)
 	if other := otherHome(placeOf(thread), r.ids[0]); other != "" && slices.Contains(elsewhere, code(err)) {
 		there := r
 		there.ids = []string{other, ref.ID}
-		if failed := a.again(ctx, func() error { return a.rest.call(ctx, there) }); !slices.Contains(elsewhere, code(failed)) {
+		if failed := a.rest.call(ctx, there); !slices.Contains(elsewhere, code(failed)) {
 			r, err = there, failed
 		}
 	}
-	if other, ok := otherwise(parts[0], p); ok && code(err) == codeBadForm && a.stands(ctx, r.ids, len(other.card) > 0) {
+	if other, ok := otherwise(now, m); ok && code(err) == codeBadForm && a.stands(ctx, r.ids, len(other.card) > 0) {
 		r.body = other.change()
-		err = a.again(ctx, func() error { return a.rest.call(ctx, r) })
+		err = a.rest.call(ctx, r)
 	}
 	if code(err) == codeArchived {
 		if err = a.unarchive(ctx, r.ids[0]); err == nil {
-			err = a.again(ctx, func() error { return a.rest.call(ctx, r) })
+			err = a.rest.call(ctx, r)
 		}
 	}
 	return final(err)
@@ -230,17 +190,12 @@ func (a *Adapter) unarchive(ctx context.Context, thread string) error {
 	})
 }
 
-// React puts the bot's emoji on a message. That it is there already is fine.
-func (a *Adapter) React(ctx context.Context, ref chat.MessageRef, emoji string) error {
-	return final(a.react(ctx, ref, emoji, outbox.Low))
-}
-
-func (a *Adapter) react(ctx context.Context, ref chat.MessageRef, emoji string, p outbox.Priority) error {
+// Mark puts the bot's emoji on a message. That it is there already is fine.
+func (a *Adapter) Mark(ctx context.Context, ref chat.MessageRef, emoji string, p outbox.Priority) error {
 	channels, err := a.reach(ctx, ref)
 	if err != nil {
 		return err
 	}
-	emoji = chat.NormalEmoji(emoji)
 	for i, c := range channels {
 		err = a.putEmoji(ctx, c, ref.ID, emoji, p)
 		for _, form := range coloured(emoji) { // some are known in another form only
@@ -255,10 +210,11 @@ func (a *Adapter) react(ctx context.Context, ref chat.MessageRef, emoji string, 
 			break
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("react: %w", err)
+	var e *apiError
+	if errors.As(err, &e) && passes(err) {
+		return saidBy(e) // it is not waited for
 	}
-	return nil
+	return final(err)
 }
 
 // coloured writes an emoji in the forms that have the marks of colour, which the
@@ -280,9 +236,7 @@ func coloured(emoji string) []string {
 var elsewhere = []int{discordgo.ErrCodeUnknownMessage, discordgo.ErrCodeUnknownChannel, discordgo.ErrCodeCannotExecuteActionOnThisChannelType}
 
 func (a *Adapter) putEmoji(ctx context.Context, channel, id, emoji string, p outbox.Priority) error {
-	return a.again(ctx, func() error {
-		return a.rest.call(ctx, request{
-			method: "PUT", path: "/channels/{}/messages/{}/reactions/{}/@me", ids: []string{channel, id, emoji}, priority: p,
-		})
+	return a.rest.call(ctx, request{
+		method: "PUT", path: "/channels/{}/messages/{}/reactions/{}/@me", ids: []string{channel, id, emoji}, priority: p,
 	})
 }

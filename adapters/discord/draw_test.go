@@ -53,7 +53,7 @@ func TestAmbiguousPosts(t *testing.T) {
 				o.fake.Inject(fault)
 				first := o.post(direct(dm), p, false)
 				stands := len(o.fake.Posts(dm))
-				if want := len(o.a.written(direct(dm), p)); stands != want {
+				if want := len(messagesOf(direct(dm), messageOf(p))); stands != want {
 					t.Fatalf("%d messages, want %d", stands, want)
 				}
 				o.stop()

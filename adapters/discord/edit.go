@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/bwmarrin/discordgo"
-
 	"nod/chat"
 	forms "nod/chat/form"
 	"nod/chat/markdown"
 	"nod/chat/summary"
+	"nod/front"
 )
 
 // The button Edit opens a form with the arguments of a call that waits for approval.
@@ -56,27 +55,12 @@ func editableOf(kind string, p place, a *chat.Approval) editable {
 	return editable{kind, p, a.Call, a.Digest[:min(len(a.Digest), 12)]}
 }
 
-// further are the buttons of an approval that waits beside Approve and Deny.
-func further(thread chat.ThreadID, p *chat.Approval) []discordgo.MessageComponent {
-	var out []discordgo.MessageComponent
-	if p.Outcome != "" || len(p.Approve) == 0 || len(p.Deny) == 0 {
-		return nil
-	}
-	if id := editableOf(editButton, placeOf(thread), p).id(); id != "" && !p.Elsewhere && len(forms.Of(p.Parameters, p.Args, tight)) > 0 {
-		out = append(out, discordgo.Button{Label: "Edit", Style: discordgo.SecondaryButton, CustomID: id})
-	}
-	if id := (ballot{grantButton, placeOf(thread), p.Call, p.Approve[0], false}).id(); id != "" && p.Grant > 0 {
-		out = append(out, discordgo.Button{Label: p.GrantLabel(), Style: discordgo.SecondaryButton, CustomID: id})
-	}
-	return out
-}
-
 // edit opens the form. Whoever clicked a card that was changed since gets the newest.
 func (a *Adapter) edit(ctx context.Context, in interaction, e editable) error {
 	if !in.in(e.place) {
 		return errForeign
 	}
-	p, ok, err := a.cards.Card(ctx, a.o.Inbox.Card, threadID(e.place), e.call, e.digest)
+	p, ok, err := a.Cards.Card(ctx, a.o.Inbox.Card, threadID(e.place), e.call, e.digest)
 	switch {
 	case err != nil:
 		return a.sorry(ctx, in, err)
@@ -104,17 +88,17 @@ func (a *Adapter) openForm(ctx context.Context, in interaction, id, title string
 // otherwise is how a message shows a post that can't be shown as it was to be: one
 // that was made without a card never gets one, and a card stays one, whatever people
 // made of the arguments.
-func otherwise(was part, p chat.Post) (part, bool) {
+func otherwise(was part, m front.Message) (part, bool) {
 	switch {
 	case was.plain != nil:
 		return was.withoutCard(), true
-	case p.Approval == nil || len(was.card) > 0:
+	case m.Approval == nil || len(was.card) > 0:
 		return part{}, false
 	}
-	long := p.Approval
+	long := m.Approval
 	note := fmt.Sprintf("That is only the beginning. The arguments are %s long, sha256 `%s`.", summary.Count(markdown.UTF16(long.Args), "character"), chat.Sum(chat.Exact(long.Args)))
 	out := part{line: was.line, accent: waitingColour, buttons: was.buttons, pings: was.pings}
-	for _, text := range []string{headline(long), subline(long), fence("json", shorten(exact(long.Args), mostOnCard-400)), note, belowArgs(long)} {
+	for _, text := range []string{headline(m.Card), subline(long, m.Card), fence("json", shorten(exact(long.Args), mostOnCard-400)), note, belowArgs(long, m.Card)} {
 		if text != "" {
 			out.card = append(out.card, text)
 		}
@@ -122,13 +106,11 @@ func otherwise(was part, p chat.Post) (part, bool) {
 	return out, true
 }
 
-// redrawn is how an approval is drawn that is drawn already, as far as this process
+// redrawn is how a message is drawn that is drawn already, as far as this process
 // knows how.
-func (a *Adapter) redrawn(thread chat.ThreadID, p chat.Post, now part) part {
-	was, known := a.cards.Find(thread, p.Approval.Call, "")
-	a.cards.Drew(thread, p.Approval)
-	if known && len(now.card) == 0 && tooLong(was.Args) == "" {
-		now, _ = otherwise(now, p)
+func redrawn(m front.Message, now part) part {
+	if m.Was != nil && len(now.card) == 0 && tooLong(m.Was.Args) == "" {
+		now, _ = otherwise(now, m)
 	}
 	return now
 }

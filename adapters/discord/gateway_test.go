@@ -284,7 +284,7 @@ func TestEditedMeanwhile(t *testing.T) {
 		o.in.Do(func() { // as if it was never heard how far it had come
 			o.in.Marks = []chat.Watermark{{Thread: thread(o.general, root), Last: refOf(place{o.general, root}, root), Sent: sentAt(root)}}
 		})
-		if err := o.a.backfill(t.Context(), 0); err != nil {
+		if err := o.a.FindMessages(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 		o.stop()
@@ -327,7 +327,7 @@ func TestFoundReactions(t *testing.T) {
 	o.wait(func(s *fakediscord.Server) bool {
 		return len(s.Calls("GET /channels/{channel}/messages/{message}")) >= 2
 	})
-	if err := o.a.reactions(context.Background()); err != nil {
+	if err := o.a.FindVotes(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	o.in.Do(func() {

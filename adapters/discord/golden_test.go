@@ -17,6 +17,7 @@ import (
 
 	"nod/chat"
 	forms "nod/chat/form"
+	"nod/front"
 	"nod/internal/fakediscord"
 	"nod/internal/ledger"
 )
@@ -79,6 +80,19 @@ func goldenPosts() map[string]chat.Post {
 	}
 }
 
+// cardOf is the card of an approval, and messageOf a post, as Discord gets it.
+func cardOf(p *chat.Approval) *front.Card {
+	return front.Options{Dialect: cardDialect, Room: tight}.Card(p)
+}
+
+func messageOf(p chat.Post) front.Message {
+	m := front.Message{Post: p}
+	if p.Approval != nil {
+		m.Card = cardOf(p.Approval)
+	}
+	return m
+}
+
 // The golden files hold what is sent for each kind of post.
 func TestGolden(t *testing.T) {
 	a, err := New(Options{Token: "x", Inbox: ledger.New(), Retries: true})
@@ -87,7 +101,7 @@ func TestGolden(t *testing.T) {
 	}
 	th := threadID(place{"1258291200029360128", "1573884280386355200"})
 	for name, p := range goldenPosts() {
-		s := &sending{a: a, thread: th, home: home{channel: "1573884280386355200"}, post: p, parts: a.written(th, p)}
+		s := &sending{a: a, thread: th, home: home{channel: "1573884280386355200"}, post: p, parts: messagesOf(th, messageOf(p))}
 		var sent []any
 		for n := range s.parts {
 			sent = append(sent, s.request(n, nil).body)
@@ -160,7 +174,7 @@ func TestHeadline(t *testing.T) {
 		for _, outcome := range []chat.Outcome{"", chat.Approved} {
 			p := asking("{}")
 			p.Headline, p.Outcome = text, outcome
-			card, plain := approvalPart(p), plainApproval(p)
+			card, plain := approvalPart(p, cardOf(p)), plainApproval(p, cardOf(p))
 			if first, _, _ := strings.Cut(plain.content, "\n"); first != want || card.card[0] != want {
 				t.Errorf("%q: %q, %q", text, first, card.card[0])
 			}
@@ -184,7 +198,7 @@ func TestToolNames(t *testing.T) {
 		p := asking("{}")
 		p.Why, p.Marks = "This turn holds content from outside (the tool "+tool+"), so it asks.", []string{"service: from the tool " + tool + ", not from a person"}
 		want := "This turn holds content from outside (the tool " + want + "), so it asks. service: from the tool " + want + ", not from a person"
-		if got := approvalPart(p).card[1]; got != want {
+		if got := approvalPart(p, cardOf(p)).card[1]; got != want {
 			t.Errorf("on a card: %q, want %q", got, want)
 		}
 	}

@@ -77,7 +77,7 @@ func sentAt(id string) time.Time {
 	return time.UnixMilli(n>>22 + epoch).UTC()
 }
 
-// Stood implements run.Dater.
+// Stood is when a message was sent.
 func (a *Adapter) Stood(ref chat.MessageRef) time.Time { return sentAt(ref.ID) }
 
 // idAt is an id below all that are made at that time or later.

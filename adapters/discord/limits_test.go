@@ -91,7 +91,8 @@ func TestStrangersReactionsPushNothingOut(t *testing.T) {
 		}
 	}
 	look := chat.Pending{Thread: dm, Call: asking("{}").Call, Ref: ref, Approve: []string{"✅"}, Deny: []string{"❌"}}
-	if err := o.a.votes.Look(t.Context(), look); err != nil {
+	o.in.Do(func() { o.in.Waiting = []chat.Pending{look} })
+	if err := o.a.Recount(t.Context(), func(r chat.MessageRef) bool { return r == ref }); err != nil {
 		t.Fatal(err)
 	}
 	o.in.Do(func() {

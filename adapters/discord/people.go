@@ -14,6 +14,7 @@ import (
 	"nod/chat"
 	"nod/chat/bounded"
 	"nod/chat/outbox"
+	"nod/front"
 )
 
 // This file says who is heard: the members of servers that are served, as far as
@@ -189,25 +190,9 @@ func (a *Adapter) served(ctx context.Context) ([]string, error) {
 
 // allowed says whether one of the rules of Options.Allow names somebody.
 func (a *Adapter) allowed(ctx context.Context, s speaker) (bool, error) {
-	if len(a.o.Allow) == 0 {
-		return true, nil
-	}
-	var doubt error
-	for _, rule := range a.o.Allow {
-		kind, id, _ := strings.Cut(rule, ":")
-		switch {
-		case rule == "everyone", kind == "user" && id == s.user, kind == "channel" && (id == s.channel || id == s.parent):
-			return true, nil
-		case kind == "role":
-			has, err := a.hasRole(ctx, s, id)
-			if err != nil {
-				doubt = err
-			} else if has {
-				return true, nil
-			}
-		}
-	}
-	return false, doubt
+	return front.Allowed(a.o.Allow, s.user, []string{s.channel, s.parent}, func(rule string) (bool, error) {
+		return a.hasRole(ctx, s, strings.TrimPrefix(rule, "role:"))
+	})
 }
 
 func (a *Adapter) hasRole(ctx context.Context, s speaker, role string) (bool, error) {

@@ -14,7 +14,6 @@ import (
 	"nod/chat/bounded"
 	"nod/chat/markdown"
 	"nod/chat/outbox"
-	"nod/chat/retry"
 )
 
 // home is the channel in which a conversation is written.
@@ -133,7 +132,7 @@ func (a *Adapter) makeThread(ctx context.Context, p place, title string) (home, 
 
 // makeNamed makes the thread of a message under a name.
 func (a *Adapter) makeNamed(ctx context.Context, p place, name string) (made channel, err error) {
-	err = a.again(ctx, func() error {
+	err = a.Repeat(ctx, func() error {
 		return a.rest.call(ctx, request{
 			method: "POST", path: "/channels/{}/messages/{}/threads", ids: []string{p.channel, p.thread},
 			body: map[string]any{"name": name, "auto_archive_duration": archiveAfter(a.o.Archive)}, priority: outbox.Approval, answer: &made,
@@ -152,19 +151,6 @@ func archiveAfter(least time.Duration) int {
 		}
 	}
 	return 10080
-}
-
-// again repeats what may be repeated while its outcome is unknown.
-func (a *Adapter) again(ctx context.Context, do func() error) error {
-	for try := 1; ; try++ {
-		err := do()
-		if !outbox.IsLost(err) || try == mostTries {
-			return err
-		}
-		if retry.Sleep(ctx, a.o.Settle) != nil {
-			return err
-		}
-	}
 }
 
 // question asks what the message that began a conversation says.

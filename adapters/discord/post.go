@@ -14,7 +14,7 @@ import (
 	"nod/chat"
 	"nod/chat/catchup"
 	"nod/chat/outbox"
-	"nod/chat/retry"
+	"nod/front"
 )
 
 // mostContent is the longest text of a message.
@@ -253,66 +253,54 @@ func (a *Adapter) above(ctx context.Context, p place, text string) {
 	}
 }
 
-// send makes one message. After a failure that may have had an effect it looks
-// for the message first; the nonce keeps one that is still on its way from
-// being made twice.
+// send makes one message. The nonce keeps one that is still on its way from being made
+// twice.
 func (s *sending) send(ctx context.Context, n int) (string, error) {
-	for tries := 0; ; {
-		if id := s.stands[n]; id != "" {
-			return id, nil
-		}
-		var said message
-		err := s.a.rest.call(ctx, s.request(n, &said))
-		switch {
-		case err == nil && said.ID != "":
-			return said.ID, nil
-		case err == nil:
-			err = &outbox.Lost{Call: "POST message", Err: errors.New("the answer names no message")}
-		case code(err) == codeBadForm && s.parts[n].plain != nil:
-			s.a.log.Warn("discord refused a card, a plain message follows", "thread", s.thread.String(), "error", err)
-			s.parts[n] = s.parts[n].withoutCard()
-			continue
-		case code(err) == codeBadForm && s.parts[n].wide:
-			s.a.log.Warn("discord refused a long message, short ones follow", "thread", s.thread.String(), "error", err)
-			s.narrow(n)
-			if err := s.again(ctx); err != nil {
-				return "", err
-			}
-			continue
-		case (code(err) == codeBadForm || code(err) == codeNoHistory) && s.replyTo(n) != "" && !s.loose:
-			s.loose = true // the message that it answers can't be answered
-			continue
-		case s.post.File != nil && s.parts[n].file != nil && unfit(err):
-			s.plainly(n, err)
-			continue
-		case s.goesAround(n, err):
-			if err := s.again(ctx); err != nil {
-				return "", err
-			}
-			continue
-		case s.blocked != nil && refused(err):
-			return "", s.blocked
-		case s.post.Text != nil && s.parts[n].file != nil && unfit(err):
-			s.a.log.Warn("discord refused a file, the answer is messages", "thread", s.thread.String(), "error", err)
-			s.parts = answerMessages(s.post.Text)
-			continue
-		case code(err) == discordgo.ErrCodeUnknownMessage && s.afresh < mostTries:
-			s.afresh++ // made before, and deleted since
-			continue
-		case !outbox.IsLost(err) && !blank(err):
-			return "", err
-		}
-		if tries++; tries >= mostTries || ctx.Err() != nil {
-			return "", err
-		}
-		s.a.log.Warn("the outcome of a post is unknown, looking for it", "thread", s.thread.String(), "error", err)
-		if err := retry.Sleep(ctx, s.a.o.Settle); err != nil {
-			return "", err
-		}
-		if err := s.look(ctx); err != nil {
-			return "", err
-		}
+	return s.a.Deliver(ctx, s.thread, front.Attempt{
+		Stands:  func() string { return s.stands[n] },
+		Make:    func(ctx context.Context) (string, error) { return s.once(ctx, n) },
+		Rewrite: func(ctx context.Context, err error, _ int) (bool, error) { return s.rewrite(ctx, n, err) },
+		Look:    s.look,
+		Unsure:  blank,
+	})
+}
+
+func (s *sending) once(ctx context.Context, n int) (string, error) {
+	var said message
+	err := s.a.rest.call(ctx, s.request(n, &said))
+	if err == nil && said.ID == "" {
+		err = &outbox.Lost{Call: "POST message", Err: errors.New("the answer names no message")}
 	}
+	return said.ID, err
+}
+
+// rewrite writes a message that Discord refused in another way. failed ends the post.
+func (s *sending) rewrite(ctx context.Context, n int, err error) (again bool, failed error) {
+	switch {
+	case code(err) == codeBadForm && s.parts[n].plain != nil:
+		s.a.log.Warn("discord refused a card, a plain message follows", "thread", s.thread.String(), "error", err)
+		s.parts[n] = s.parts[n].withoutCard()
+	case code(err) == codeBadForm && s.parts[n].wide:
+		s.a.log.Warn("discord refused a long message, short ones follow", "thread", s.thread.String(), "error", err)
+		s.narrow(n)
+		return true, s.again(ctx)
+	case (code(err) == codeBadForm || code(err) == codeNoHistory) && s.replyTo(n) != "" && !s.loose:
+		s.loose = true // the message that it answers can't be answered
+	case s.post.File != nil && s.parts[n].file != nil && unfit(err):
+		s.plainly(n, err)
+	case s.goesAround(n, err):
+		return true, s.again(ctx)
+	case s.blocked != nil && refused(err):
+		return false, s.blocked
+	case s.post.Text != nil && s.parts[n].file != nil && unfit(err):
+		s.a.log.Warn("discord refused a file, the answer is messages", "thread", s.thread.String(), "error", err)
+		s.parts = answerMessages(s.post.Text)
+	case code(err) == discordgo.ErrCodeUnknownMessage && s.afresh < front.MostTries:
+		s.afresh++ // made before, and deleted since
+	default:
+		return false, nil
+	}
+	return true, nil
 }
 
 // again looks for what the post has become, if it may have been made before.

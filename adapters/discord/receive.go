@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"nod/adapters/discord/gateway"
-	"nod/chat/catchup"
 	"nod/chat/inbound"
 	"nod/chat/intake"
 	"nod/chat/outbox"
@@ -52,10 +51,10 @@ func (h host) Receive(ctx context.Context, e gateway.Event) {
 func (h host) Missed() { h.missed() }
 
 // Recount asks for a look for votes.
-func (h host) Recount() { h.recounts.Missed(catchup.Gap{}) }
+func (h host) Recount() { h.MissedVotes() }
 
 // Remember notes how far threads were heard.
-func (h host) Remember(ctx context.Context) { h.remember(ctx) }
+func (h host) Remember(ctx context.Context) { h.Adapter.Remember(ctx, putTimeout) }
 
 // Malformed counts an event that is not understood.
 func (h host) Malformed(kind string) {

@@ -293,7 +293,7 @@ func TestAnotherProcessLeftTheThread(t *testing.T) {
 	o.fake.React(o.bob, ref.ID, "✅")
 	o.stop()
 	o.run(nil)
-	on, err := o.a.reactionsOn(t.Context(), chat.Pending{Thread: th, Call: p.Call, Ref: ref, Approve: p.Approve, Deny: p.Deny}, false)
+	on, err := o.a.Reactions(t.Context(), chat.Pending{Thread: th, Call: p.Call, Ref: ref, Approve: p.Approve, Deny: p.Deny}, false)
 	if err != nil || len(on) != 1 || on[0].By.ID != chat.UserID(o.bob) {
 		t.Errorf("votes %+v, %v", on, err)
 	}

@@ -23,6 +23,7 @@ import (
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/chat/retry"
+	"nod/front"
 )
 
 // rest calls the REST API (https://discord.com/developers/docs/reference).
@@ -170,7 +171,7 @@ func (w *rest) apart(ctx context.Context, r request) error {
 	for try := 1; ; try++ {
 		err := w.once(ctx, r)
 		var later *outbox.RetryAfter
-		if !errors.As(err, &later) || try == mostTries {
+		if !errors.As(err, &later) || try == front.MostTries {
 			return err
 		}
 		if retry.Sleep(ctx, later.After) != nil {
@@ -362,8 +363,14 @@ func final(err error) error {
 	case !errors.As(err, &e) || passes(err) || refusedToken(err):
 		return err
 	case slices.Contains(goneCodes, e.Code):
-		return fmt.Errorf("%w: %w", chat.ErrGone, err)
-	case e.Code == 0: // what stands before Discord
+		return front.Gone{Said: saidBy(e), Err: err}
+	}
+	return saidBy(e)
+}
+
+// saidBy is a refusal in words.
+func saidBy(e *apiError) chat.Refused {
+	if e.Code == 0 { // what stands before Discord
 		return chat.Refused{Platform: "Discord", Code: strconv.Itoa(e.Status), Words: strings.ToLower(http.StatusText(e.Status))}
 	}
 	return chat.Refused{Platform: "Discord", Code: strconv.Itoa(e.Code), Words: saidIn(e)}

@@ -31,12 +31,12 @@ func (a *Adapter) Visit(ctx context.Context, thread chat.ThreadID, who chat.User
 		Member: func(ctx context.Context, t chat.ThreadID, rule string) (bool, error) {
 			return a.Member(ctx, t, who.ID, rule)
 		},
-		Link: func(t chat.ThreadID, ref chat.MessageRef) string { return a.link(ctx, t, ref) },
+		Link: func(t chat.ThreadID, ref chat.MessageRef) string { return a.Link(ctx, t, ref) },
 	}, nil
 }
 
-// link is the address of a message; "" where that can't be told.
-func (a *Adapter) link(ctx context.Context, t chat.ThreadID, ref chat.MessageRef) string {
+// Link is the address of a message; "" where that can't be told.
+func (a *Adapter) Link(ctx context.Context, t chat.ThreadID, ref chat.MessageRef) string {
 	p := placeOf(t)
 	switch {
 	case ref.ID == "":

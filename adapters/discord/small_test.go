@@ -134,8 +134,8 @@ func TestAltText(t *testing.T) {
 func TestNothingHidden(t *testing.T) {
 	p := asking(`{"a":"` + strings.Repeat("x", 900) + "\u202e" + `"}`)
 	p.Why = "the file \u202e**approved**"
-	got := approvalPart(p)
-	long := plainApproval(p)
+	got := approvalPart(p, cardOf(p))
+	long := plainApproval(p, cardOf(p))
 	all := strings.Join(got.card, "\n") + long.content
 	if strings.Contains(all+string(long.file.data), "\u202e") || strings.Contains(all, "**approved**") {
 		t.Errorf("it hides something: %q", all)

@@ -6,6 +6,7 @@ import (
 
 	"nod/chat"
 	"nod/chat/markdown"
+	"nod/front"
 )
 
 // summonsParts writes a text that calls people to an approval, whose card it answers,
@@ -27,7 +28,7 @@ func summonsParts(t *chat.Text, mention bool) []part {
 		}
 		who = append(who, approver(rule, s.Requester))
 	}
-	head := list(who, 300) + "\n"
+	head := front.List(who, 300) + "\n"
 	parts := messages(t, mostContent-markdown.UTF16(head))
 	first := &parts[0]
 	first.content = strings.TrimSpace(head + first.content)

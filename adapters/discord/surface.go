@@ -127,7 +127,7 @@ func (a *Adapter) fulfil(ctx context.Context, in interaction, p page) error {
 	r := request{
 		method: "PATCH", path: "/webhooks/{}/{}/messages/@original", ids: []string{in.ApplicationID, in.Token}, body: p,
 	}
-	err := a.again(ctx, func() error { return a.rest.apart(ctx, r) })
+	err := a.Repeat(ctx, func() error { return a.rest.apart(ctx, r) })
 	if refused(err) {
 		if failed := a.tell(ctx, in, notice(err).Content); failed != nil {
 			a.log.Warn("say that an answer was refused", "error", failed)

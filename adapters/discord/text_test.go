@@ -185,8 +185,8 @@ func FuzzApproval(f *testing.F) {
 			p.By = append(p.By, p.Requester)
 		}
 		for _, p.Outcome = range []chat.Outcome{"", chat.Approved, chat.Denied, chat.Expired, chat.Cancelled} {
-			got := approvalPart(p)
-			for most, form := range map[int]part{mostContent: plainApproval(p), 4000: got} {
+			got := approvalPart(p, cardOf(p))
+			for most, form := range map[int]part{mostContent: plainApproval(p, cardOf(p)), 4000: got} {
 				text := form.content + strings.Join(form.card, "")
 				if size := markdown.UTF16(text); size > most {
 					t.Errorf("%s: it has %d", p.Outcome, size)

@@ -71,7 +71,8 @@ type flip struct {
 // reacted takes in a reaction. One that comes late decides only if it still stands.
 func (a *Adapter) reacted(ctx context.Context, f flip, late bool) error {
 	r, removed := f.reaction, f.removed
-	if r.UserID == a.self.who().ID || a.o.Emoji != nil && !a.o.Emoji[chat.NormalEmoji(r.Emoji.name())] {
+	emoji := chat.NormalEmoji(r.Emoji.name())
+	if r.UserID == a.self.who().ID || !a.Means(emoji) {
 		return errNotOurs
 	}
 	p, err := a.reactedIn(ctx, &r)
@@ -81,15 +82,7 @@ func (a *Adapter) reacted(ctx context.Context, f flip, late bool) error {
 	if ours, err := a.reactedOurs(ctx, r, p); err != nil || !ours {
 		return cmp.Or(err, errNotOurs)
 	}
-	if !removed && late && decides(chat.NormalEmoji(r.Emoji.name())) {
-		if stands, err := a.reactionStands(ctx, r); err != nil || !stands {
-			return cmp.Or(err, errNotOurs)
-		}
-	}
-	out := chat.Reaction{
-		On: refOf(p, r.MessageID), By: chat.User{ID: chat.UserID(r.UserID)},
-		Emoji: chat.NormalEmoji(r.Emoji.name()), Removed: removed,
-	}
+	out := chat.Reaction{On: refOf(p, r.MessageID), By: chat.User{ID: chat.UserID(r.UserID)}, Emoji: emoji, Removed: removed}
 	switch {
 	case r.Member != nil && r.Member.User != nil:
 		out.By = userOf(*r.Member.User, r.Member)
@@ -103,47 +96,23 @@ func (a *Adapter) reacted(ctx context.Context, f flip, late bool) error {
 			return err
 		}
 	}
-	a.votes.Heard(out)
-	fresh, err := a.o.Inbox.Reaction(ctx, out, f.id)
-	if err != nil {
-		return fmt.Errorf("put a reaction: %w", err)
-	}
-	a.o.Observe.Put(fresh)
-	return nil
+	return a.Reacted(ctx, out, late, f.id)
 }
 
-// decides says whether a reaction with an emoji may be a vote, as far as that is the same
-// for all approvals.
-func decides(emoji string) bool {
-	return emoji != chat.EmojiStop && emoji != chat.EmojiRetry && emoji != chat.EmojiMute
-}
-
-// reactionStands says whether a reaction is on its message now. Where that is gone, or is
-// not for the bot any more, it is not.
-func (a *Adapter) reactionStands(ctx context.Context, r reaction) (bool, error) {
-	kind := "0"
-	if r.Burst {
-		kind = "1"
-	}
-	who, err := a.whoReacted(ctx, emojiOn{r.ChannelID, r.MessageID, r.Emoji.name(), kind}, outbox.Approval)
-	if err = missing(err); err != nil {
-		return false, fmt.Errorf("look whether a reaction stands: %w", err)
-	}
-	return slices.ContainsFunc(who, func(u user) bool { return u.ID == r.UserID }), nil
-}
-
-// barredIn says why somebody may not decide in a place, where no event says who they
-// are there.
-func (a *Adapter) barredIn(ctx context.Context, p place, who string) (string, error) {
-	s := speaker{user: who, channel: chat.FirstOf(p.thread, p.channel), parent: p.channel}
+// Who says why somebody may not decide in a place, where no event says who they are there.
+func (a *Adapter) Who(ctx context.Context, at string, u chat.User) (chat.User, error) {
+	p := readPlace(at)
+	s := speaker{user: string(u.ID), channel: chat.FirstOf(p.thread, p.channel), parent: p.channel}
 	if !p.direct() {
 		c, err := a.channel(ctx, p.channel)
 		if err != nil {
-			return "", fmt.Errorf("look up the guild: %w", err)
+			return u, fmt.Errorf("look up the guild: %w", err)
 		}
 		s.guild = c.GuildID
 	}
-	return a.barred(ctx, s)
+	var err error
+	u.Barred, err = a.barred(ctx, s)
+	return u, err
 }
 
 // soon is how young a message may be that waits to be put beside a reaction on it.
@@ -206,15 +175,7 @@ func (a *Adapter) reactedTo(ctx context.Context, r *reaction) (m message, err er
 
 // cleared takes in that a moderator took reactions off a message.
 func (a *Adapter) cleared(ctx context.Context, r reaction) error {
-	for p, err := range a.o.Inbox.Pending(ctx, Platform) {
-		if err != nil {
-			return fmt.Errorf("list approvals: %w", err)
-		}
-		if p.Ref.ID == r.MessageID {
-			return a.votes.Look(ctx, p)
-		}
-	}
-	return nil
+	return a.Recount(ctx, func(ref chat.MessageRef) bool { return ref.ID == r.MessageID })
 }
 
 // user looks a person up.
@@ -228,30 +189,10 @@ func (a *Adapter) user(ctx context.Context, id string) (chat.User, error) {
 	return userOf(u, nil), nil
 }
 
-// reactions looks at all approvals that wait.
-func (a *Adapter) reactions(ctx context.Context) error {
-	return a.votes.LookAll(ctx, a.o.Inbox.Pending(ctx, Platform), missing)
-}
-
-// putFound puts a reaction that was found.
-func (a *Adapter) putFound(ctx context.Context, r chat.Reaction, began time.Time) error {
-	if !r.Removed {
-		var err error
-		if r.By.Barred, err = a.barredIn(ctx, readPlace(r.On.Channel), string(r.By.ID)); err != nil {
-			return fmt.Errorf("look up who reacted: %w", err)
-		}
-	}
-	id := fmt.Sprintf("discord:found:%s:%s:%s:%t:%d", r.On.ID, r.By.ID, r.Emoji, r.Removed, began.UnixMicro())
-	if _, err := a.o.Inbox.Reaction(ctx, r, id); err != nil {
-		return fmt.Errorf("put a reaction: %w", err)
-	}
-	return nil
-}
-
-// reactionsOn gives the reactions of people on an approval that mean something
+// Reactions gives the reactions of people on an approval that mean something
 // for it, in any skin tone, super reactions too. It notes where the approval
 // stands. A look at all approvals may be at thousands, and no answer waits for it.
-func (a *Adapter) reactionsOn(ctx context.Context, p chat.Pending, all bool) ([]chat.Reaction, error) {
+func (a *Adapter) Reactions(ctx context.Context, p chat.Pending, all bool) ([]chat.Reaction, error) {
 	priority := outbox.Approval
 	if all {
 		priority = outbox.Steps
@@ -259,11 +200,11 @@ func (a *Adapter) reactionsOn(ctx context.Context, p chat.Pending, all bool) ([]
 	a.homes.places.Put(p.Ref.ID, readPlace(p.Ref.Channel))
 	channels, err := a.reach(ctx, p.Ref)
 	if err != nil {
-		return nil, err
+		return nil, asGone(err)
 	}
 	m, channel, err := a.among(ctx, channels, p.Ref.ID, priority)
 	if err != nil {
-		return nil, err
+		return nil, asGone(err)
 	}
 	var out []chat.Reaction
 	for _, r := range m.Reactions {
@@ -274,7 +215,7 @@ func (a *Adapter) reactionsOn(ctx context.Context, p chat.Pending, all bool) ([]
 		for _, burst := range []string{"0", "1"} {
 			who, err := a.whoReacted(ctx, emojiOn{channel, p.Ref.ID, r.Emoji.name(), burst}, priority)
 			if err != nil {
-				return nil, err
+				return nil, asGone(err)
 			}
 			for _, u := range who {
 				if u.ID != a.self.who().ID && u.ID != "" {
@@ -322,4 +263,12 @@ func (a *Adapter) whoReacted(ctx context.Context, on emojiOn, priority outbox.Pr
 		query.Set("after", page[len(page)-1].ID)
 	}
 	return out, nil
+}
+
+// asGone is an error of looking at what is not there any more, or not for the bot.
+func asGone(err error) error {
+	if missing(err) == nil {
+		return fmt.Errorf("%w: %w", chat.ErrGone, err)
+	}
+	return err
 }

@@ -23,9 +23,9 @@ type remarks struct {
 	away  map[string]func()
 }
 
-// Whisper tells one person something about a message, in a reply that is
+// Only tells one person something about a message, in a reply that is
 // removed soon.
-func (a *Adapter) Whisper(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef, text string) error {
+func (a *Adapter) Only(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef, text string) error {
 	text = inPeople(escape(text))
 	if in, ok := a.asides.of(ctx, about.ID, to.ID, a.o.Now()); ok {
 		if err := a.tell(ctx, in, text); err == nil {
@@ -50,14 +50,14 @@ func (a *Adapter) Whisper(ctx context.Context, thread chat.ThreadID, to chat.Use
 	b.Nonce, b.Enforce = nonce(thread, "whisper "+about.ID+" "+string(to.ID)+" "+a.o.Now().String(), 0, 0), true
 	var said message
 	r := request{method: "POST", path: "/channels/{}/messages", ids: []string{h.channel}, body: b, priority: outbox.Answer, answer: &said}
-	if err = a.again(ctx, func() error { return a.rest.call(ctx, r) }); err != nil {
+	if err = a.Repeat(ctx, func() error { return a.rest.call(ctx, r) }); err != nil {
 		return final(err)
 	}
 	a.remarks.keep(said.ID, a.o.Brief, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)
 		defer cancel()
 		r := request{method: "DELETE", path: "/channels/{}/messages/{}", ids: []string{h.channel, said.ID}, priority: outbox.Low}
-		if err := a.again(ctx, func() error { return a.rest.call(ctx, r) }); err != nil {
+		if err := a.Repeat(ctx, func() error { return a.rest.call(ctx, r) }); err != nil {
 			a.log.Debug("remove a remark", "error", err)
 		}
 	})

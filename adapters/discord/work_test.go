@@ -75,7 +75,8 @@ func TestWork(t *testing.T) {
 		steps := chat.Steps{Status: text, Items: []chat.Step{{Thought: text, Calls: []chat.ToolCall{{Tool: text, Args: text, Observation: text, State: chat.CallDone}}}}}
 		stepsPart(thread, &steps)
 		stepsPages(steps)
-		approvalPart(&chat.Approval{Tool: text, Args: text, Why: text, Reason: text, Preview: &chat.Preview{Text: text}})
+		p := chat.Approval{Tool: text, Args: text, Why: text, Reason: text, Preview: &chat.Preview{Text: text}}
+		approvalPart(&p, cardOf(&p))
 		words{}.readable(text)
 	}}, work.Bound{ // laying a text on pages looks at no part of it for each page anew
 		Size: 1 << 20, Texts: []string{"words", "lines", "one word"}, Statements: 60, Bytes: 60, Do: func(text string) {

@@ -2,6 +2,7 @@ package discord
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -29,8 +30,8 @@ const (
 	signAtMost = 15 * time.Minute
 )
 
-// Working shows, or stops showing, that the bot is at work.
-func (a *Adapter) Working(thread chat.ThreadID, on bool) {
+// Sign shows, or stops showing, that the bot is at work.
+func (a *Adapter) Sign(thread chat.ThreadID, on bool) {
 	w := &a.working
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,5 +104,14 @@ func (w *working) end() {
 // stands for less, and edits are what the limit of a busy channel is spent on.
 const pace = 500 * time.Millisecond
 
-// Pace says how often the steps of a turn are drawn again.
-func (a *Adapter) Pace() time.Duration { return pace }
+// Able is all but that Discord shows nothing that is not a message, and opens forms for
+// clicks alone.
+func (a *Adapter) Able() chat.Able { return chat.Able{Pace: pace, Sees: true, Elsewhere: true} }
+
+// Grow does nothing.
+func (a *Adapter) Grow(chat.ThreadID, []chat.Post) {}
+
+// AskWhy can't ask.
+func (a *Adapter) AskWhy(context.Context, chat.ThreadID, chat.User, chat.MessageRef) error {
+	return errors.ErrUnsupported
+}

@@ -30,7 +30,6 @@ import (
 	"nod/chat"
 	"nod/chat/bounded"
 	"nod/chat/catchup"
-	forms "nod/chat/form"
 	"nod/chat/inbound"
 	"nod/chat/outbox"
 	"nod/chat/retry"
@@ -87,6 +86,8 @@ const (
 
 // Adapter is one bot in one workspace. All methods may be called concurrently.
 type Adapter struct {
+	*front.Front
+
 	o       Options
 	log     *slog.Logger
 	web     *web
@@ -103,15 +104,9 @@ type Adapter struct {
 	hurry    hurry
 	order    order
 	denials  bounded.Map[clicked, denial]
-	denied   bounded.Map[clicked, bool] // who was asked why
-	cards    forms.Shown
+	denied   bounded.Map[clicked, bool]           // who was asked why
 	asked    bounded.Map[clicked, bool]           // who was asked what was wrong with an answer
 	parts    bounded.Map[chat.MessageRef, string] // of the messages of long answers the first one's timestamp, as far as this process posted them
-	drawn    outbox.Versions
-	looks    *catchup.Looks // for messages
-	recounts *catchup.Looks // for votes
-	votes    *catchup.Votes
-	heard    *catchup.Heard
 	listened *catchup.Listened
 	shapes   *shapes
 }
@@ -135,11 +130,11 @@ func New(o Options) (*Adapter, error) {
 	a.sockets = socketmode.New(socketmode.Options{
 		Sockets: o.Sockets, Stagger: o.Stagger, PingInterval: o.PingInterval, Logger: o.Logger, Observe: o.Observe, Now: o.Now,
 	}, host{a})
-	a.heard, a.listened = catchup.NewHeard(o.Inbox.Watermarks, Platform, catchup.LookBack, o.Now), catchup.NewListened(o.Inbox, listenedNote, o.Now)
-	a.votes = catchup.NewVotes(catchup.Ballot{Standing: a.reactionsOn, Put: a.putFound, Now: o.Now})
-	failed := func(err error) { a.log.Warn("look for what was missed", "error", err) }
-	a.looks = catchup.NewLooks(a.backfill, failed, lookAgain)
-	a.recounts = catchup.NewLooks(func(ctx context.Context, _ time.Duration) error { return a.reactions(ctx) }, failed, lookAgain)
+	a.listened = catchup.NewListened(o.Inbox, listenedNote, o.Now)
+	a.Front = front.New(a, front.Options{
+		Platform: Platform, Inbox: o.Inbox, Logger: o.Logger, Observe: o.Observe, Now: o.Now, Dialect: cardDialect, Emoji: o.Emoji,
+		NoButtons: o.NoButtons, Retries: o.Retries, Room: roomy, Settle: o.Settle,
+	})
 	return a, nil
 }
 
@@ -178,8 +173,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	a.remember(ctx)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.web.out.Run(ctx) })
-	g.Go(func() error { a.looks.Run(ctx); return nil })
-	g.Go(func() error { a.recounts.Run(ctx); return nil })
+	g.Go(func() error { a.Front.Run(ctx); return nil })
 	g.Go(func() error { return a.mourn(ctx) })
 	g.Go(func() error { return a.listen(ctx) })
 	g.Go(func() error { return a.sockets.Run(ctx) })

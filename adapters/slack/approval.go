@@ -14,6 +14,7 @@ import (
 	"nod/chat"
 	"nod/chat/markdown"
 	"nod/chat/summary"
+	"nod/front"
 )
 
 // Arguments up to mostInline stand in the approval message itself. Longer ones
@@ -38,9 +39,7 @@ func argsFile(call string) string {
 
 // card is how approvals and answers are drawn here.
 type card struct {
-	buttons bool // Approve, Deny and Edit, beside the emoji
-	mention bool // who may decide is mentioned
-	again   bool // an answer has a button that asks for another try
+	again bool // an answer has a button that asks for another try
 
 	thread    chat.ThreadID // in which it stands
 	workspace string        // its address, for links; "" where it is not known
@@ -52,54 +51,55 @@ const (
 	denyID    = "nod_deny"
 )
 
-// digestDigits is how much of a digest people compare.
-const digestDigits = 12
-
 // approvalPart writes the message that asks for an approval: what came of it
 // first, then what is asked. Nothing that a model, a tool or a stranger wrote in
 // it is markup.
-func approvalPart(p *chat.Approval, c card) part {
-	head := shorten(chat.Exact(chat.Flat(p.Headline)), 400)
-	tool := inlineCode(shorten(chat.Exact(p.Tool), 200))
+func approvalPart(p *chat.Approval, in *front.Card, c card) part {
+	head := shorten(in.Headline, 400)
+	tool := inlineCode(shorten(in.Tool, 200))
 	args := indented(p.Args)
 	note := ""
 	if !whole(p.Args) {
-		note = fmt.Sprintf("That is only the beginning. The arguments are %s long and stand whole in this thread, in the file %s or in messages, sha256 `%s…`.",
-			summary.Count(markdown.UTF16(p.Args), "character"), inlineCode(argsFile(p.Call)), shortest(chat.Sum(chat.Exact(p.Args))))
+		note = front.Begun(p, fmt.Sprintf("this thread, in the file %s or in messages, sha256 `%s…`", inlineCode(argsFile(p.Call)), chat.Sum(chat.Exact(p.Args))[:front.DigestDigits]))
 		args = shorten(args, mostBegun)
 	}
-	who, end := approvalTerms(p, c), approvalEnd(p)
+	terms := shorten(summary.Lines(append(in.Terms, in.How)...), mostSection)
 	title := []slackgo.RichTextSectionElement{slackgo.NewRichTextSectionTextElement(head, &slackgo.RichTextSectionTextStyle{Bold: true})}
 	if p.Outcome != "" {
 		title = append(title, slackgo.NewRichTextSectionTextElement("\n", nil),
-			slackgo.NewRichTextSectionTextElement(shorten(chat.Exact(chat.Flat(p.Tool)), 200), &slackgo.RichTextSectionTextStyle{Code: true}))
+			slackgo.NewRichTextSectionTextElement(shorten(in.Tool, 200), &slackgo.RichTextSectionTextStyle{Code: true}))
 	}
 	blocks := []slackgo.Block{slackgo.NewRichTextBlock("", slackgo.NewRichTextSection(title...))}
-	if why := because(p, 300); why != "" {
+	if why := because(in, 300); why != "" {
 		blocks = append(blocks, slackgo.NewSectionBlock(plainText(why), nil, nil))
 	}
 	blocks = append(blocks, preformatted(cmp.Or(args, "{}")))
 	if note != "" {
 		blocks = append(blocks, section(note))
 	}
-	blocks = append(blocks, previewBlocks(p.Preview)...)
-	blocks = append(blocks, section(who), slackgo.NewContextBlock("", mrkdwn("digest `"+escape(shortest(p.Digest))+"`")))
-	if end != "" {
-		blocks = append(blocks, section(end))
+	digest := "digest `" + escape(in.Digest) + "`"
+	blocks = append(blocks, previewBlocks(p.Preview, in)...)
+	blocks = append(blocks, section(terms), slackgo.NewContextBlock("", mrkdwn(digest)))
+	if in.So != "" {
+		blocks = append(blocks, section(in.So))
 	}
 	short := escape(head)
 	if !strings.Contains(head, p.Tool) {
 		short += "\n" + tool
 	}
-	why := strings.Map(noMarkup, escape(because(p, 200)))
-	plain := summary.Lines(escape(head), tool, why,
-		"```"+escape(strings.ReplaceAll(args, "`", `\u0060`))+"```", note, plainPreview(p.Preview), who, "digest `"+escape(shortest(p.Digest))+"`", end)
+	why := strings.Map(noMarkup, escape(because(in, 200)))
+	plain := summary.Lines(escape(head), tool, why, coded(args), note, plainPreview(p.Preview, in), terms, digest, in.So)
 	out := part{{blocks: blocks, text: short}, {text: plain}}
-	if buttons := votes(p, c); c.buttons && buttons != nil {
-		rich := append(slices.Clone(blocks), buttons)
+	if buttons := cardButtons(p, in.Buttons, c); len(buttons) > 0 {
+		rich := append(slices.Clone(blocks), slackgo.NewActionBlock("nod-votes", buttons...))
 		out = append(part{{shape: "approval buttons", blocks: rich, text: short}}, out...)
 	}
 	return out
+}
+
+// coded writes text as a block of code in Slack's own markup.
+func coded(text string) string {
+	return "```" + escape(strings.ReplaceAll(text, "`", `\u0060`)) + "```"
 }
 
 // mostPreview is how much of a preview stands on a card, which is given no more than
@@ -107,11 +107,11 @@ func approvalPart(p *chat.Approval, c card) part {
 const mostPreview = 2500
 
 // previewBlocks say what the call would do. What a program wrote is no markup.
-func previewBlocks(p *chat.Preview) []slackgo.Block {
+func previewBlocks(p *chat.Preview, in *front.Card) []slackgo.Block {
 	if p == nil {
 		return nil
 	}
-	out := []slackgo.Block{slackgo.NewSectionBlock(plainText(shorten(chat.Exact(chat.Flat(p.Title())), 300)), nil, nil)}
+	out := []slackgo.Block{slackgo.NewSectionBlock(plainText(shorten(in.Would, 300)), nil, nil)}
 	if p.Text != "" {
 		out = append(out, preformatted(shorten(chat.Exact(p.Text), mostPreview)))
 	}
@@ -119,34 +119,49 @@ func previewBlocks(p *chat.Preview) []slackgo.Block {
 }
 
 // plainPreview is the same as text.
-func plainPreview(p *chat.Preview) string {
+func plainPreview(p *chat.Preview, in *front.Card) string {
 	if p == nil {
 		return ""
 	}
-	title := strings.Map(noMarkup, escape(shorten(chat.Exact(chat.Flat(p.Title())), 300)))
+	title := strings.Map(noMarkup, escape(shorten(in.Would, 300)))
 	if p.Text == "" {
 		return title
 	}
-	return title + "\n```" + escape(strings.ReplaceAll(shorten(chat.Exact(p.Text), mostPreview), "`", `\u0060`)) + "```"
+	return title + "\n" + coded(shorten(chat.Exact(p.Text), mostPreview))
 }
 
 // because says why it is asked, in lines of so many characters.
-func because(p *chat.Approval, most int) string {
+func because(in *front.Card, most int) string {
 	var lines []string
-	for _, l := range p.Because() {
-		lines = append(lines, shorten(chat.Exact(chat.Flat(l)), most))
+	for _, l := range in.Why {
+		lines = append(lines, shorten(l, most))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// votes are the buttons of an approval that waits; nil for one that doesn't.
-func votes(p *chat.Approval, c card) slackgo.Block {
-	if p.Outcome != "" || len(p.Approve) == 0 || len(p.Deny) == 0 {
-		return nil
+// cardButtons draws the buttons of an approval. One whose value is too long for Slack is
+// left out.
+func cardButtons(p *chat.Approval, all []front.Button, c card) []slackgo.BlockElement {
+	var out []slackgo.BlockElement
+	for _, b := range all {
+		id, value := map[front.Verb]string{front.Approve: approveID, front.Deny: denyID, front.Edit: editID, front.Grant: grantID}[b.Verb], b.Emoji
+		if b.Verb == front.Edit {
+			value = editable{Thread: c.thread, Call: p.Call, Digest: p.Digest}.value()
+		}
+		if markdown.UTF16(value) > mostValue {
+			continue
+		}
+		element := slackgo.NewButtonBlockElement(id, value, plainText(b.Label))
+		switch b.Verb {
+		case front.Approve:
+			element.WithStyle(slackgo.StylePrimary)
+		case front.Deny:
+			element.WithStyle(slackgo.StyleDanger)
+		default:
+		}
+		out = append(out, element)
 	}
-	yes := slackgo.NewButtonBlockElement(approveID, p.Approve[0], plainText("Approve")).WithStyle(slackgo.StylePrimary)
-	no := slackgo.NewButtonBlockElement(denyID, p.Deny[0], plainText("Deny")).WithStyle(slackgo.StyleDanger)
-	return slackgo.NewActionBlock("nod-votes", append([]slackgo.BlockElement{yes, no}, further(p, c)...)...)
+	return out
 }
 
 // noMarkup drops what is markup in Slack's own.
@@ -167,9 +182,6 @@ func indented(args string) string {
 	return chat.Exact(b.String())
 }
 
-// shortest is what people compare of a digest.
-func shortest(digest string) string { return digest[:min(len(digest), digestDigits)] }
-
 // Arguments that stand in messages of their own: numbered from argsFrom on, so
 // that they are known from the approval itself.
 const (
@@ -188,48 +200,24 @@ func argsParts(args string) []part {
 		for _, piece := range pieces(text, argsPiece) {
 			blocks = append(blocks, preformatted(piece))
 		}
-		plain := head + "\n```" + escape(strings.ReplaceAll(text, "`", `\u0060`)) + "```"
+		plain := head + "\n" + coded(text)
 		out = append(out, part{{blocks: blocks, text: head}, {text: plain}})
 	}
 	return out
 }
 
-// approvalTerms says who asked, who may approve, and until when.
-func approvalTerms(p *chat.Approval, c card) string {
-	var may []string
-	own := false
-	for _, rule := range p.Approvers {
-		if own = own || rule == chat.Requester; rule == chat.Requester {
-			may = append(may, "whoever asked")
-			continue
+// cardDialect is how Slack writes what has a meaning.
+var cardDialect = front.Dialect{
+	Bold: func(text string) string { return "*" + text + "*" },
+	Person: func(u chat.User, tell bool) string {
+		if !tell {
+			return escape(chat.Exact(chat.Flat(u.Display())))
 		}
-		may = append(may, approver(rule, c.mention && p.Outcome == ""))
-	}
-	asked := escape(chat.Exact(chat.Flat(p.Requester.Display())))
-	if own && c.mention && p.Outcome == "" {
-		asked = person(p.Requester)
-	}
-	lines := []string{"*Asked by* " + asked}
-	if p.Outcome == "" {
-		lines = append(lines, "*May approve:* "+strings.Join(may, ", "))
-		if p.Quorum > 1 {
-			lines[1] += fmt.Sprintf(" (%d different people have to)", p.Quorum)
-		}
-	}
-	if len(p.Exclude) > 0 && p.Outcome == "" {
-		var not []string
-		for _, id := range p.Exclude {
-			not = append(not, person(chat.User{ID: id}))
-		}
-		lines = append(lines, "*Not:* "+strings.Join(not, ", "))
-	}
-	if !p.Deadline.IsZero() && p.Outcome == "" {
-		lines = append(lines, "*Until* "+shownAt(p.Deadline))
-	}
-	if p.Outcome == "" && len(p.Approve) > 0 && len(p.Deny) > 0 {
-		lines = append(lines, fmt.Sprintf("React with %s to approve, with %s to deny.", emoji(p.Approve[0]), emoji(p.Deny[0])))
-	}
-	return shorten(strings.Join(lines, "\n"), mostSection)
+		return person(u)
+	},
+	Rule:  approver,
+	Time:  shownAt,
+	Emoji: emoji,
 }
 
 // shownAt writes a time so that each reader sees their own.
@@ -245,28 +233,19 @@ func emoji(e string) string {
 	return escape(e)
 }
 
+// drawn is how cards are drawn.
+var drawn = front.Options{Dialect: cardDialect, Room: roomy}
+
 // approver writes an approver rule, so that those whom it names are told, or not.
-func approver(rule string, tell bool) string {
+func approver(rule string, _ chat.User, tell bool) string {
 	kind, id, _ := strings.Cut(rule, ":")
 	switch {
-	case kind == chat.Anyone:
-		return "anyone here"
+	case kind == chat.Requester:
+		return "whoever asked"
 	case kind == "user" && tell:
 		return person(chat.User{ID: chat.UserID(id)})
 	case kind == "group" && tell && groupID.MatchString(id):
 		return "<!subteam^" + id + ">"
 	}
 	return escape(rule)
-}
-
-// approvalEnd is who approved so far, while others still have to.
-func approvalEnd(p *chat.Approval) string {
-	if p.Outcome != "" {
-		return ""
-	}
-	var by []string
-	for _, u := range p.By {
-		by = append(by, escape(chat.Exact(chat.Flat(u.Display()))))
-	}
-	return summary.Outcome(p, strings.Join(by, ", "))
 }

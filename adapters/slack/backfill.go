@@ -34,12 +34,8 @@ const (
 
 // remember notes how far all threads were heard, before newer events hide a gap.
 func (a *Adapter) remember(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, a.o.AckTimeout)
-	defer cancel()
 	a.listened.Gap()
-	if err := a.heard.Note(ctx); err != nil {
-		a.log.Warn("note how far threads were heard", "error", err)
-	}
+	a.Remember(ctx, a.o.AckTimeout)
 }
 
 // listen notes from time to time that somebody listens, until ctx is done.
@@ -73,35 +69,20 @@ func (a *Adapter) missed(g catchup.Gap) {
 		a.sockets.Begin()
 	}
 	a.listened.Gap()
-	a.looks.Missed(g)
-	a.recounts.Missed(g)
+	a.Missed(g)
 }
 
-// backfill looks once for messages, beside the look for votes: that may take hours where
-// thousands of approvals wait, and what a second gap takes must not wait for it.
-func (a *Adapter) backfill(ctx context.Context, overlap time.Duration) error {
-	if err := a.overlooked(ctx, overlap); err != nil {
-		return err
-	}
-	a.heard.Close()
-	a.listened.Close()
-	a.listening(ctx)
-	return nil
-}
-
-// overlooked looks for messages: first in the conversations of the threads that
+// Since looks for messages: first in the conversations of the threads that
 // were heard of last, whose histories say which threads were written in, and then
 // in those threads and in all other conversations side by side, since Slack limits
 // histories and threads apart.
-func (a *Adapter) overlooked(ctx context.Context, overlap time.Duration) error {
-	marks, err := a.heard.UpTo(ctx)
+func (a *Adapter) Since(ctx context.Context, marks []chat.Watermark, overlap time.Duration) (found bool, err error) {
 	for i, m := range marks {
 		if overlap > 0 && !m.Sent.IsZero() {
 			marks[i].Last.ID = stamp(m.Sent.Add(-overlap))
 		}
 	}
-	since, failed := a.since(ctx, marks, overlap)
-	err = errors.Join(err, failed)
+	since, err := a.since(ctx, marks, overlap)
 	s := newSearch(a, marks, since)
 	err = errors.Join(err, s.rooms(ctx, s.near))
 	told := make(chan error, 1)
@@ -111,7 +92,12 @@ func (a *Adapter) overlooked(ctx context.Context, overlap time.Duration) error {
 		others, failed := s.others(ctx, stamp(since))
 		err = errors.Join(err, failed, s.rooms(ctx, others))
 	}
-	return errors.Join(err, <-told, s.threads(ctx, s.take()))
+	if err = errors.Join(err, <-told, s.threads(ctx, s.take())); err != nil {
+		return false, err
+	}
+	a.listened.Close()
+	a.listening(ctx)
+	return true, nil
 }
 
 // since is from when on everything has to be looked for. Where that was never

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"nod/chat"
+	"nod/front"
 )
 
 // BenchmarkAnswer draws answers of 20 bytes, 2 KB and 8 KB, as they are posted where
@@ -19,12 +20,12 @@ func BenchmarkAnswer(b *testing.B) {
 		p := chat.Post{Key: "k", Text: &chat.Text{Markdown: size.markdown}}
 		b.Run(size.name+"/posted", func(b *testing.B) {
 			for b.Loop() {
-				partsOf(th, p, everything)
+				partsOf(th, front.Message{Post: p}, everything)
 			}
 		})
 		b.Run(size.name+"/all forms", func(b *testing.B) {
 			for b.Loop() {
-				for _, forms := range partsOf(th, p, everything) {
+				for _, forms := range partsOf(th, front.Message{Post: p}, everything) {
 					forms.all()
 				}
 			}

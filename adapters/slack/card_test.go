@@ -12,16 +12,16 @@ import (
 // A card shows all that is approved, in every form, and nothing else.
 func FuzzCard(f *testing.F) {
 	script.FuzzCards(f, func(t *testing.T, p *chat.Approval) (texts []string, args string) {
-		for _, form := range approvalPart(p, everything) {
+		for _, form := range approvalPart(p, drawn.Card(p), everything) {
 			texts = append(texts, form.text)
 			for _, b := range form.blocks {
-				drawn, err := json.Marshal(b)
+				raw, err := json.Marshal(b)
 				if err != nil {
 					t.Fatal(err)
 				}
-				text := strings.Join(drawnTexts(drawn), "")
+				text := strings.Join(drawnTexts(raw), "")
 				texts = append(texts, text)
-				if args == "" && strings.Contains(string(drawn), "rich_text_preformatted") {
+				if args == "" && strings.Contains(string(raw), "rich_text_preformatted") {
 					args = text
 				}
 			}

@@ -114,7 +114,7 @@ func tryForms(ctx context.Context, w *web) []string {
 }
 
 // everything is a card with all that there is on it.
-var everything = card{buttons: true, mention: true, again: true}
+var everything = card{again: true}
 
 // sample is a message such as nod sends, in its forms with blocks.
 type sample struct {
@@ -150,8 +150,8 @@ func samples() []sample {
 	return []sample{
 		sampled("answers", answers[0]),
 		sampled("steps", stepsPart(chat.ThreadID{Platform: Platform}, &steps)),
-		sampled("approvals", approvalPart(&ask, everything)),
-		sampled("decided approvals", approvalPart(&done, everything)),
+		sampled("approvals", approvalPart(&ask, drawn.Card(&ask), everything)),
+		sampled("decided approvals", approvalPart(&done, drawn.Card(&done), everything)),
 		sampled("long arguments", argsParts(ask.Args)[0]),
 		{"questions about an answer", [][]slackgo.Block{whatWrongBlocks("1.000000")}},
 		sampled("answers in the place of another", folding(answerParts(&again, everything), answers, &again, "https://example.org/")[0][:1]),

@@ -15,35 +15,19 @@ import (
 // channelID is the form of what a card may be shown in, besides its thread.
 var channelID = regexp.MustCompile(`^[CG][A-Z0-9]{2,}$`)
 
-// Copy shows a card outside of its thread: in a channel that the bot is in, or in the
-// direct conversation with somebody.
-func (a *Adapter) Copy(ctx context.Context, place string, p chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error) {
+// Place is where a card is shown outside of its thread: a channel that the bot is in, or
+// the direct conversation with somebody.
+func (a *Adapter) Place(ctx context.Context, place string) (chat.ThreadID, error) {
 	kind, id, _ := strings.Cut(place, ":")
 	direct := kind == "user" && userID.MatchString(id)
 	if !direct && (kind != "channel" || !channelID.MatchString(id)) {
-		return chat.ThreadID{}, chat.MessageRef{}, chat.ErrElsewhere
+		return chat.ThreadID{}, chat.ErrElsewhere
 	}
 	err := a.signedIn(ctx)
 	if err == nil && direct {
 		id, err = a.openDirect(ctx, id)
 	}
-	if err != nil {
-		return chat.ThreadID{}, chat.MessageRef{}, told(err)
-	}
-	at := threadID(a.who().TeamID, id, "")
-	ref, err := a.Post(ctx, at, p, look)
-	if direct {
-		err = told(err)
-	}
-	return at, ref, err
-}
-
-// homeOf is the thread that an approval is of, wherever its card stands.
-func homeOf(thread chat.ThreadID, p *chat.Approval) chat.ThreadID {
-	if p.Home != (chat.ThreadID{}) {
-		return p.Home
-	}
-	return thread
+	return threadID(a.who().TeamID, id, ""), err
 }
 
 // tryChannels says whether the bot can write in the channels in which cards are to

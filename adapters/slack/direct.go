@@ -31,51 +31,13 @@ func (a *Adapter) openDirect(ctx context.Context, who string) (string, error) {
 	return said.Channel.ID, nil
 }
 
-// told is an error of a direct message: whatever Slack refused it for is said where
-// people decide.
-func told(err error) error {
-	if c := code(err); c != "" && errors.Is(err, chat.ErrGone) {
-		return fmt.Errorf("%w: %w", refusal(c), err)
-	}
-	return err
-}
+// Direct says whether a thread is in a direct conversation.
+func (a *Adapter) Direct(thread chat.ThreadID) bool { return isDM(channelOf(thread.Channel)) }
 
-// Deciders lists who is meant by rules: people of those whom the bot hears in a direct
-// conversation and lets decide. Somebody with whom the thread is one has the card
-// there already.
-func (a *Adapter) Deciders(ctx context.Context, thread chat.ThreadID, rules []string, most int) (who []chat.User, unknown []string, err error) {
-	if err := a.signedIn(ctx); err != nil {
-		return nil, nil, err
-	}
-	seen := map[string]bool{a.partner(ctx, channelOf(thread.Channel)): true}
-	for _, rule := range rules {
-		ids, known, err := a.whom(ctx, rule)
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case !known:
-			unknown = append(unknown, rule)
-		}
-		for _, id := range ids {
-			if seen[id] || len(who) >= most {
-				continue
-			}
-			seen[id] = true
-			u, err := a.voter(ctx, id, "")
-			switch {
-			case err != nil && (code(err) == "" || dead(err)):
-				return nil, nil, fmt.Errorf("look up who may decide: %w", err)
-			case err == nil && u.Barred == "" && !u.Bot:
-				who = append(who, u)
-			}
-		}
-	}
-	return who, unknown, nil
-}
-
-// partner is the person with whom a conversation is a direct one; "" where there is
+// Partner is the person with whom a conversation is a direct one; "" where there is
 // none, and in doubt.
-func (a *Adapter) partner(ctx context.Context, channel string) string {
+func (a *Adapter) Partner(ctx context.Context, thread chat.ThreadID) chat.UserID {
+	channel := channelOf(thread.Channel)
 	if !isDM(channel) {
 		return ""
 	}
@@ -90,25 +52,28 @@ func (a *Adapter) partner(ctx context.Context, channel string) string {
 	if err != nil {
 		return ""
 	}
-	return said.Channel.User
+	return chat.UserID(said.Channel.User)
 }
 
-// whom lists whom a rule means; known is false for a group that Slack does not show.
-func (a *Adapter) whom(ctx context.Context, rule string) (ids []string, known bool, err error) {
+// People lists whom a rule means; known is false for a group that Slack does not show.
+func (a *Adapter) People(ctx context.Context, _ chat.ThreadID, rule string, _ int) (who []chat.User, known bool, err error) {
 	kind, id, _ := strings.Cut(rule, ":")
 	switch {
 	case kind == "user" && userID.MatchString(id):
-		return []string{id}, true, nil
+		return []chat.User{{ID: chat.UserID(id)}}, true, nil
 	case kind != "group":
 		return nil, true, nil // another platform's
 	}
-	ids, err = a.members(ctx, id)
+	ids, err := a.members(ctx, id)
 	switch {
-	case err == nil:
-		return slices.Compact(slices.Sorted(slices.Values(ids))), true, nil
 	case code(err) != "" && !dead(err):
 		a.log.Warn("list who may decide", "error", err)
 		return nil, false, nil
+	case err != nil:
+		return nil, false, err
 	}
-	return nil, false, err
+	for _, id := range slices.Sorted(slices.Values(ids)) {
+		who = append(who, chat.User{ID: chat.UserID(id)})
+	}
+	return who, true, nil
 }

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,88 +9,62 @@ import (
 
 	"nod/chat"
 	"nod/chat/outbox"
-	"nod/chat/retry"
+	"nod/front"
 )
 
-// mostTries is how often a post is tried whose outcome is unknown.
-const mostTries = 3
-
 // partsOf writes a post as messages.
-func partsOf(thread chat.ThreadID, p chat.Post, c card) []part {
+func partsOf(thread chat.ThreadID, m front.Message, c card) []part {
 	switch {
-	case p.Steps != nil:
-		return []part{stepsPart(thread, p.Steps)}
-	case p.Approval != nil:
-		c.thread, c.mention = homeOf(thread, p.Approval), !p.Approval.Quiet
-		return []part{approvalPart(p.Approval, c)}
-	case p.Text != nil && p.Text.Summons != nil && p.Text.Summons.Card.IsZero():
-		return askingParts(p.Text, c)
-	case p.Text != nil && p.Text.Summons != nil:
-		return []part{summonsPart(thread, p.Text, c)}
-	case p.Text != nil:
-		if p.Text.Earlier == nil {
-			return answerParts(p.Text, c)
-		}
-		to := ""
-		if e := p.Text.Earlier; c.workspace != "" && !e.Ref.IsZero() {
-			to = permalink(c.workspace, thread, e.Ref)
-		}
-		linked := answerParts(p.Text.Linked(func(chat.MessageRef) string { return to }), c)
-		return folding(linked, answerParts(p.Text, c), p.Text, to)
+	case m.Steps != nil:
+		return []part{stepsPart(thread, m.Steps)}
+	case m.Approval != nil:
+		c.thread = cmp.Or(m.Approval.Home, thread)
+		return []part{approvalPart(m.Approval, m.Card, c)}
+	case m.Text != nil && m.Text.Summons != nil && m.Text.Summons.Card.IsZero():
+		return askingParts(m.Text, c)
+	case m.Text != nil && m.Text.Summons != nil:
+		return []part{summonsPart(thread, m.Text, c)}
+	case m.Text != nil && m.Text.Earlier != nil:
+		return folding(answerParts(m.Linked(), c), answerParts(m.Text, c), m.Text, m.Earlier)
+	case m.Text != nil:
+		return answerParts(m.Text, c)
 	}
 	return nil
 }
 
 // card is how posts are drawn.
 func (a *Adapter) card() card {
-	return card{buttons: !a.o.NoButtons, again: a.o.Retries, workspace: a.who().URL}
+	return card{again: a.o.Retries, workspace: a.who().URL}
 }
 
-// Post makes a post, of several messages if it is long, and returns the
-// reference of the first; the zero reference for a file whose message Slack does
-// not show. With look, those that stand already are not made again. It returns
-// chat.ErrGone when the thread can't be written to.
-func (a *Adapter) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look bool) (chat.MessageRef, error) {
-	if isDM(channelOf(thread.Channel)) {
-		p = p.Confided()
-	}
-	parts := partsOf(thread, p, a.card())
-	if len(parts) == 0 && p.File == nil {
+// Send makes the messages of a post. The reference is zero for a file whose message Slack
+// does not show.
+func (a *Adapter) Send(ctx context.Context, thread chat.ThreadID, m front.Message, look bool) (chat.MessageRef, error) {
+	parts := partsOf(thread, m, a.card())
+	if len(parts) == 0 && m.File == nil {
 		return chat.MessageRef{}, errors.New("post nothing")
 	}
 	if err := a.signedIn(ctx); err != nil {
 		return chat.MessageRef{}, err
 	}
-	s := &sending{a: a, thread: thread, post: p, priority: outbox.UrgencyOf(p)}
-	posted := a.votes.Posting(look)
+	s := &sending{a: a, thread: thread, post: m.Post, priority: outbox.UrgencyOf(m.Post)}
 	if look {
 		if err := s.look(ctx); err != nil {
 			return chat.MessageRef{}, gone(err)
 		}
 	}
 	first, err := s.sendAll(ctx, parts)
-	if err != nil {
+	if err != nil || first == "" {
 		return chat.MessageRef{}, gone(err)
 	}
-	if first == "" {
-		return chat.MessageRef{}, nil
-	}
 	ref := inThread(thread, first)
-	if p.Steps != nil {
-		a.drawn.Newer(ref, p.Steps.Version)
-	}
-	if t := p.Text; t != nil && !t.Notice && t.Summons == nil {
+	if t := m.Text; t != nil && !t.Notice && t.Summons == nil {
 		a.working.answered(thread)
 	}
-	if p.Approval == nil || p.Approval.Outcome != "" {
-		return ref, nil
+	if m.Approval != nil && m.Approval.Outcome == "" {
+		a.asks(thread, ref, true)
 	}
-	a.asks(thread, ref, true)
-	a.cards.Drew(homeOf(thread, p.Approval), p.Approval)
-	if err := posted(ctx, thread, ref, p.Approval); err != nil {
-		return chat.MessageRef{}, err
-	}
-	return ref, a.ballot(ctx, ref, p.Approval)
+	return ref, nil
 }
 
 // sendAll makes the messages of a post and returns the timestamp of the first;
@@ -145,69 +120,37 @@ func (s *sending) showArgs(ctx context.Context, p *chat.Approval) error {
 	return nil
 }
 
-// ballot puts the emoji on an approval by which people decide. They are a
-// convenience: where Slack refuses one, people can still pick it themselves.
-func (a *Adapter) ballot(ctx context.Context, ref chat.MessageRef, p *chat.Approval) error {
-	for _, emoji := range p.Ballot() {
-		if err := a.react(ctx, ref, emoji, outbox.Approval); err != nil {
-			if code(err) == "" {
-				return err
-			}
-			a.log.Warn("put an emoji on an approval", "error", err)
-		}
-	}
-	return nil
-}
-
-// Edit makes a message show p as it is now. Edits of steps at work are left out
-// for newer ones and for whatever is more important; an older version never
-// replaces a newer one.
-func (a *Adapter) Edit(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p chat.Post) error {
-	parts := partsOf(thread, p, a.card())
+// Change makes a message show something else, in the first form that Slack takes.
+func (a *Adapter) Change(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, m front.Message) error {
+	parts := partsOf(thread, m, a.card())
 	if len(parts) == 0 {
 		return errors.New("edit: nothing to show")
 	}
-	if p.Approval != nil {
-		a.asks(thread, ref, p.Approval.Outcome == "")
-		if p.Approval.Outcome != "" {
-			a.votes.Over(ref)
-		}
-		a.whyDenied(homeOf(thread, p.Approval), ref, p.Approval)
-		a.cards.Drew(homeOf(thread, p.Approval), p.Approval)
+	if m.Approval != nil {
+		a.asks(thread, ref, m.Approval.Outcome == "")
+		a.whyDenied(cmp.Or(m.Approval.Home, thread), ref, m.Approval)
 	}
 	forms := a.shapes.taken(parts[0])
-	if p.Steps != nil && !p.Steps.Done {
-		return a.float(ctx, ref, p, forms)
+	if m.Floats() {
+		return a.float(ctx, ref, m, forms)
 	}
-	var err error
-	for tries := 0; tries < mostTries; {
-		var r request
-		if r, err = a.update(ref, p, forms[0]); err != nil {
+	for {
+		r, err := a.update(ref, m, forms[0])
+		if err != nil {
 			return err
 		}
-		err = a.web.call(ctx, r)
-		switch {
-		case err == nil:
-			return nil
-		case refusedForm(err) && len(forms.plainer()) > 0:
-			a.shapes.refused(forms[0], err)
-			forms = forms.plainer()
-		case !outbox.IsLost(err):
+		if err = a.web.call(ctx, r); !refusedForm(err) || len(forms.plainer()) == 0 {
 			return gone(err)
-		default:
-			tries++
-			if err := retry.Sleep(ctx, a.o.Settle); err != nil {
-				return err
-			}
 		}
+		a.shapes.refused(forms[0], err)
+		forms = forms.plainer()
 	}
-	return err
 }
 
 // float makes an edit that nobody waits for. A form that Slack refuses is
 // followed by a plainer one, so that a turn that takes long never stands still.
-func (a *Adapter) float(ctx context.Context, ref chat.MessageRef, p chat.Post, forms part) error {
-	r, err := a.update(ref, p, forms[0])
+func (a *Adapter) float(ctx context.Context, ref chat.MessageRef, m front.Message, forms part) error {
+	r, err := a.update(ref, m, forms[0])
 	if err != nil {
 		return err
 	}
@@ -217,15 +160,15 @@ func (a *Adapter) float(ctx context.Context, ref chat.MessageRef, p chat.Post, f
 			return
 		}
 		a.shapes.refused(forms[0], err)
-		if err := a.float(ctx, ref, p, forms.plainer()); err != nil {
+		if err := a.float(ctx, ref, m, forms.plainer()); err != nil {
 			a.log.Warn("draw steps", "error", err)
 		}
 	}
 	return a.web.call(context.WithoutCancel(ctx), r)
 }
 
-// update is the call that makes a message show a form of p.
-func (a *Adapter) update(ref chat.MessageRef, p chat.Post, f form) (request, error) {
+// update is the call that makes a message show a form of a post.
+func (a *Adapter) update(ref chat.MessageRef, m front.Message, f form) (request, error) {
 	if f.edit != "" {
 		f.text = f.edit
 	}
@@ -238,43 +181,28 @@ func (a *Adapter) update(ref chat.MessageRef, p chat.Post, f form) (request, err
 	args.Set("ts", ref.ID)
 	args.Set("parse", "none")
 	version := uint64(0)
-	if p.Steps != nil {
-		version = p.Steps.Version
+	if m.Steps != nil {
+		version = m.Steps.Version
 	}
-	args.Set("metadata", marked(p.Key, 0, version))
+	args.Set("metadata", marked(m.Key, 0, version))
 	if f.blocks == nil {
 		args.Set("blocks", "[]") // else the old ones stay
 	}
-	r := request{method: "chat.update", args: args, priority: outbox.PriorityOf(p), key: "edit " + ref.String()}
-	if p.Steps != nil {
-		r.skip = func() bool { return !a.drawn.Newer(ref, version) }
+	return request{method: "chat.update", args: args, priority: outbox.PriorityOf(m.Post), key: "edit " + ref.String(), skip: m.Skip}, nil
+}
+
+// Mark puts the bot's emoji on a message. That it is there already is fine.
+func (a *Adapter) Mark(ctx context.Context, ref chat.MessageRef, emoji string, p outbox.Priority) error {
+	args := url.Values{"channel": {channelOf(ref.Channel)}, "timestamp": {ref.ID}, "name": {chat.SlackName(emoji)}}
+	err := a.web.call(ctx, request{method: "reactions.add", args: args, priority: p})
+	if code(err) == "already_reacted" {
+		return nil
 	}
-	return r, nil
+	return gone(err)
 }
 
-// React puts the bot's emoji on a message. That it is there already is fine.
-func (a *Adapter) React(ctx context.Context, ref chat.MessageRef, emoji string) error {
-	return a.react(ctx, ref, emoji, outbox.Low)
-}
-
-func (a *Adapter) react(ctx context.Context, ref chat.MessageRef, emoji string, p outbox.Priority) error {
-	args := url.Values{"channel": {channelOf(ref.Channel)}, "timestamp": {ref.ID}, "name": {chat.SlackName(chat.NormalEmoji(emoji))}}
-	for try := 1; ; try++ {
-		err := a.web.call(ctx, request{method: "reactions.add", args: args, priority: p})
-		switch {
-		case code(err) == "already_reacted":
-			return nil
-		case !outbox.IsLost(err) || try == mostTries:
-			return err
-		}
-		if err := retry.Sleep(ctx, a.o.Settle); err != nil {
-			return err
-		}
-	}
-}
-
-// Whisper tells one person something that nobody else sees.
-func (a *Adapter) Whisper(ctx context.Context, thread chat.ThreadID, to chat.User, _ chat.MessageRef, text string) error {
+// Only tells one person something that nobody else sees.
+func (a *Adapter) Only(ctx context.Context, thread chat.ThreadID, to chat.User, _ chat.MessageRef, text string) error {
 	args := url.Values{"channel": {channelOf(thread.Channel)}, "user": {string(to.ID)}, "text": {shorten(escape(text), mostFallback)}}
 	if thread.Root != "" {
 		args.Set("thread_ts", thread.Root)

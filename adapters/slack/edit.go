@@ -13,8 +13,8 @@ import (
 
 	"nod/chat"
 	forms "nod/chat/form"
-	"nod/chat/markdown"
 	"nod/chat/outbox"
+	"nod/front"
 )
 
 // The button Edit opens a form with the arguments of a call that waits for approval.
@@ -62,19 +62,6 @@ func readEditable(value string) (e editable, ok bool) {
 // mostValue is how long the value of a button may be.
 const mostValue = 2000
 
-// further are the buttons of an approval beside Approve and Deny.
-func further(p *chat.Approval, c card) []slackgo.BlockElement {
-	var out []slackgo.BlockElement
-	e := editable{Thread: c.thread, Call: p.Call, Digest: p.Digest}
-	if !p.Elsewhere && len(forms.Of(p.Parameters, p.Args, roomy)) > 0 && markdown.UTF16(e.value()) <= mostValue {
-		out = append(out, slackgo.NewButtonBlockElement(editID, e.value(), plainText("Edit")))
-	}
-	if p.Grant > 0 {
-		out = append(out, slackgo.NewButtonBlockElement(grantID, p.Approve[0], plainText(p.GrantLabel())))
-	}
-	return out
-}
-
 // edit opens the forms. What clicked cards showed before they were changed opens the
 // newest.
 func (a *Adapter) edit(ctx context.Context, in interaction, value string) error {
@@ -82,7 +69,7 @@ func (a *Adapter) edit(ctx context.Context, in interaction, value string) error 
 	if !ok {
 		return malformed("button of a form", nil)
 	}
-	p, ok, err := a.cards.Card(ctx, a.o.Inbox.Card, e.Thread, e.Call, e.Digest)
+	p, ok, err := a.Cards.Card(ctx, a.o.Inbox.Card, e.Thread, e.Call, e.Digest)
 	switch {
 	case err != nil:
 		_ = a.confide(ctx, in, "The form can't be opened: my memory does not answer. Try again in a moment.")
@@ -210,7 +197,7 @@ func (a *Adapter) sent(ctx context.Context, in interaction, thread chat.ThreadID
 		return formErrors{ids[0]: "Only those whom I listen to here can run something."}
 	}
 	c.By, c.Args = by, args
-	refused, err := put(ctx, thread, c, key+in.View.ID+":"+shortest(chat.Sum(args)))
+	refused, err := put(ctx, thread, c, key+in.View.ID+":"+chat.Sum(args)[:front.DigestDigits])
 	switch {
 	case err != nil:
 		return fmt.Errorf("put the arguments of a form: %w", err)

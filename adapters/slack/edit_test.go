@@ -102,7 +102,7 @@ func TestEditElsewhere(t *testing.T) {
 			t.Errorf("told %+v, want %q", e, what)
 		}
 	}
-	o.a.cards.Drew(th, &chat.Approval{Call: "c1", Outcome: chat.Expired}) // and so it is forgotten
+	o.a.Cards.Drew(th, &chat.Approval{Call: "c1", Outcome: chat.Expired}) // and so it is forgotten
 	in.Do(func() { in.Fail = errors.New("the store is away") })
 	told("my memory does not answer")
 	newer := editCard(`{"env":"staging"}`)
@@ -158,7 +158,7 @@ func TestEditJSON(t *testing.T) {
 		t.Error(got)
 	}
 	p.Elsewhere = true
-	if len(further(p, card{thread: th})) != 0 {
+	if len(drawn.Card(p).Buttons) != 2 {
 		t.Error("a button on a card that stands in another place")
 	}
 	p.Elsewhere = false

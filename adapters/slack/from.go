@@ -11,6 +11,7 @@ import (
 	"nod/chat"
 	"nod/chat/inbound"
 	"nod/chat/intake"
+	"nod/front"
 )
 
 // This file decides which messages are for the bot, and makes them messages
@@ -230,14 +231,14 @@ func (a *Adapter) deleted(ctx context.Context, eventID string, ev event, ts stri
 func (a *Adapter) reacted(ctx context.Context, c callback, ev event) error {
 	on, ok := ev.on()
 	emoji := chat.NormalEmoji(ev.Reaction)
-	if !ok || ev.User == a.who().UserID || a.o.Emoji != nil && !a.o.Emoji[emoji] {
+	if !ok || ev.User == a.who().UserID || !a.Means(emoji) {
 		return nil
 	}
 	by, err := a.voter(ctx, ev.User, on.Channel)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look up who reacted: %w", err)
-	case by.Barred != "" && !decides(emoji):
+	case by.Barred != "" && !front.Decides(emoji):
 		return nil
 	}
 	r := chat.Reaction{On: refOf(a.who().TeamID, on.Channel, on.TS), By: by, Emoji: emoji, Removed: ev.Type == "reaction_removed"}
@@ -247,19 +248,8 @@ func (a *Adapter) reacted(ctx context.Context, c callback, ev event) error {
 	if a.order.overtaken(strings.Join([]string{"reaction", on.Channel, on.TS, ev.User, ev.Reaction}, ":"), ev.EventTS) {
 		return nil // a vote that was taken back must not come back
 	}
-	if c.again && !r.Removed && decides(emoji) {
-		if stands, err := a.stands(ctx, r, on); err != nil || !stands {
-			return err
-		}
-	}
-	a.votes.Heard(r)
 	what := ev.Type + ":" + ev.User + ":" + ev.Reaction
-	fresh, err := a.o.Inbox.Reaction(ctx, r, changeKeys(c.EventID, what, on.Channel, on.TS, ev.EventTS)...)
-	if err != nil {
-		return fmt.Errorf("put a reaction: %w", err)
-	}
-	a.o.Observe.Put(fresh)
-	return nil
+	return a.Reacted(ctx, r, c.again, changeKeys(c.EventID, what, on.Channel, on.TS, ev.EventTS)...)
 }
 
 // stopped takes in a click on the stop button of the agent view.

@@ -14,6 +14,7 @@ import (
 
 	"nod/chat"
 	forms "nod/chat/form"
+	"nod/front"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -73,17 +74,29 @@ func goldenPosts() map[string]chat.Post {
 	}
 }
 
+// messageOf is a post as Slack gets it.
+func messageOf(th chat.ThreadID, p chat.Post) front.Message {
+	m := front.Message{Post: p}
+	if p.Approval != nil {
+		m.Card = drawn.Card(p.Approval)
+	}
+	if p.Text != nil && p.Text.Earlier != nil {
+		m.Earlier = permalink("https://example.slack.com/", th, p.Text.Earlier.Ref)
+	}
+	return m
+}
+
 // The golden files hold what is sent for each kind of post.
 func TestGolden(t *testing.T) {
-	th, drawn := thread(general, "1.000000"), everything
-	drawn.workspace = "https://example.slack.com/"
+	th, in := thread(general, "1.000000"), everything
+	in.workspace = "https://example.slack.com/"
 	for name, p := range goldenPosts() {
 		type sent struct {
 			Text   string `json:"text"`
 			Blocks any    `json:"blocks,omitempty"`
 		}
 		var got [][]sent
-		for _, forms := range partsOf(th, p, drawn) {
+		for _, forms := range partsOf(th, messageOf(th, p), in) {
 			var all []sent
 			for _, f := range forms.all().on("") {
 				s := sent{Text: f.text}

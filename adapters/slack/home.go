@@ -74,13 +74,7 @@ func (a *Adapter) visit(ctx context.Context, user, channel string) (v chat.Visit
 			users, err := a.lately(ctx, id)
 			return slices.Contains(users, user), err
 		},
-		Link: func(thread chat.ThreadID, ref chat.MessageRef) string {
-			workspace := a.who().URL
-			if workspace == "" {
-				return ""
-			}
-			return permalink(workspace, thread, ref)
-		},
+		Link: func(thread chat.ThreadID, ref chat.MessageRef) string { return a.Link(ctx, thread, ref) },
 	}, heard, nil
 }
 
@@ -193,6 +187,15 @@ func waitsLine(w chat.Waits, workspace string) string {
 		line += " · <" + escape(permalink(workspace, w.Thread, w.Ref)) + "|Open>"
 	}
 	return line
+}
+
+// Link is the address of a message, where the workspace's is known.
+func (a *Adapter) Link(_ context.Context, thread chat.ThreadID, ref chat.MessageRef) string {
+	workspace := a.who().URL
+	if workspace == "" {
+		return ""
+	}
+	return permalink(workspace, thread, ref)
 }
 
 // permalink is the address of a message, as chat.getPermalink gives it.

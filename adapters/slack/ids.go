@@ -90,7 +90,7 @@ func sentAt(ts string) time.Time {
 	return time.Unix(s, us*1000).UTC()
 }
 
-// Stood implements run.Dater.
+// Stood is when a message was sent.
 func (a *Adapter) Stood(ref chat.MessageRef) time.Time { return sentAt(ref.ID) }
 
 // stamp writes a time as a timestamp, to compare messages with.

@@ -326,10 +326,10 @@ func TestGapIsRemembered(t *testing.T) {
 	})
 	a.remember(t.Context())
 	o.fake.Fail(fakeslack.Fault{Method: "conversations.replies", Error: "fatal_error"})
-	if err := a.backfill(t.Context(), 0); err == nil {
+	if err := a.FindMessages(t.Context(), 0); err == nil {
 		t.Error("the first look does not fail")
 	}
-	if err := a.backfill(t.Context(), 0); err != nil {
+	if err := a.FindMessages(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"hi", "in the gap", "after it"}, o.in.Texts()); diff != "" {
@@ -369,7 +369,7 @@ func TestFoundReactions(t *testing.T) {
 	if diff := cmp.Diff(want, o.in.Reactions); diff != "" {
 		t.Errorf("reactions (-want +got):\n%s", diff)
 	}
-	if err := o.a.reactions(t.Context()); err != nil {
+	if err := o.a.FindVotes(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	o.in.Do(func() {

@@ -71,10 +71,10 @@ func (a *Adapter) Possible(ctx context.Context, thread chat.ThreadID, rule strin
 	if !isDM(channel) {
 		return true
 	}
-	user := a.partner(ctx, channel)
+	user := a.Partner(ctx, thread)
 	if user == "" {
 		return true
 	}
 	users, err := a.members(ctx, group)
-	return err != nil || slices.Contains(users, user)
+	return err != nil || slices.Contains(users, string(user))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nod/chat"
+	"nod/front"
 )
 
 // In a channel that is shared with another organisation (Slack Connect) its
@@ -107,25 +108,19 @@ func (a *Adapter) hears(ctx context.Context, id, channel string) (heard bool, u 
 
 // allowed says whether one of the rules of Options.Allow names somebody.
 func (a *Adapter) allowed(ctx context.Context, id, channel string) (bool, error) {
-	if len(a.o.Allow) == 0 {
-		return true, nil
+	return front.Allowed(a.o.Allow, id, []string{channel}, func(rule string) (bool, error) {
+		users, err := a.lately(ctx, strings.TrimPrefix(rule, "group:"))
+		return slices.Contains(users, id), err
+	})
+}
+
+// Who looks somebody anew who votes, or is to.
+func (a *Adapter) Who(ctx context.Context, channel string, u chat.User) (chat.User, error) {
+	if err := a.signedIn(ctx); err != nil {
+		return u, err
 	}
-	var doubt error
-	for _, rule := range a.o.Allow {
-		what, of, _ := strings.Cut(rule, ":")
-		switch {
-		case rule == "everyone", what == "user" && of == id, what == "channel" && of == channel:
-			return true, nil
-		case what == "group":
-			users, err := a.lately(ctx, of)
-			if err != nil {
-				doubt = err
-			} else if slices.Contains(users, id) {
-				return true, nil
-			}
-		}
-	}
-	return false, doubt
+	u, err := a.voter(ctx, string(u.ID), channelOf(channel))
+	return u, gone(err)
 }
 
 // voter is who reacted, as far as it matters for a vote: looked up anew.
@@ -136,10 +131,4 @@ func (a *Adapter) voter(ctx context.Context, id, channel string) (chat.User, err
 		u.Barred = "you are not heard here"
 	}
 	return u, err
-}
-
-// decides says whether an emoji is a vote. The others are words: whoever is not
-// heard can't say them either.
-func decides(emoji string) bool {
-	return emoji != chat.EmojiStop && emoji != chat.EmojiRetry && emoji != chat.EmojiMute
 }

@@ -10,7 +10,7 @@ import (
 	"nod/chat"
 	"nod/chat/catchup"
 	"nod/chat/outbox"
-	"nod/chat/retry"
+	"nod/front"
 )
 
 // sending is a post on its way.
@@ -31,40 +31,23 @@ func (s *sending) version() uint64 {
 	return 0
 }
 
-// send makes one message, in the first form that Slack takes. After a failure
-// that may have had an effect it looks for the message first. What Slack has trouble
+// send makes one message, in the first form that Slack takes. What Slack has trouble
 // with again and again, while it lets itself be read, is tried in plainer forms.
 func (s *sending) send(ctx context.Context, n int, forms part) (string, error) {
-	tries := 0
-	for {
-		if ts := s.stands[n]; ts != "" {
-			return ts, nil
-		}
-		ts, err := s.once(ctx, n, forms[0])
-		switch {
-		case err == nil:
-			return ts, nil
-		case refusedForm(err) && len(forms.plainer()) > 0:
+	return s.a.Deliver(ctx, s.thread, front.Attempt{
+		Stands: func() string { return s.stands[n] },
+		Make:   func(ctx context.Context) (string, error) { return s.once(ctx, n, forms[0]) },
+		Rewrite: func(_ context.Context, err error, lost int) (bool, error) {
+			if !refusedForm(err) && (lost < front.MostTries || troubled(err) == "") || len(forms.plainer()) == 0 {
+				return false, nil
+			}
 			s.a.log.Warn("slack refused how a message was written, a plainer form follows", "thread", s.thread.String(), "error", err)
 			s.a.shapes.refused(forms[0], err)
 			forms = forms.plainer()
-			continue
-		case !outbox.IsLost(err):
-			return "", err
-		}
-		if tries++; tries >= mostTries && troubled(err) != "" && len(forms.plainer()) > 0 {
-			forms = forms.plainer()
-		} else if tries >= mostTries || ctx.Err() != nil {
-			return "", err
-		}
-		s.a.log.Warn("the outcome of a post is unknown, looking for it", "thread", s.thread.String(), "error", err)
-		if err := retry.Sleep(ctx, s.a.o.Settle); err != nil {
-			return "", err
-		}
-		if err := s.look(ctx); err != nil {
-			return "", err
-		}
-	}
+			return true, nil
+		},
+		Look: s.look,
+	})
 }
 
 // sendOr is send, and a plain word where Slack takes no form. The word is tried, too,

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"nod/chat"
+	"nod/front"
 )
 
 // Slack has more than a hundred words for refusing a call, and invents new ones.
@@ -50,7 +51,7 @@ func gone(err error) error {
 	c := code(err)
 	switch {
 	case slices.Contains(goneCodes, c):
-		return fmt.Errorf("%w: %w", chat.ErrGone, err)
+		return front.Gone{Said: refusal(c), Err: err}
 	case refusedForm(err):
 		return fmt.Errorf("%w: %w: %w", chat.ErrGone, refusal(c), err)
 	}

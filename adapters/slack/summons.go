@@ -58,7 +58,7 @@ func summoned(s *chat.Summons) string {
 		case kind == chat.Requester && !slices.Contains(s.Exclude, s.Requester.ID):
 			add(person(s.Requester))
 		case kind == "user" && !slices.Contains(s.Exclude, chat.UserID(id)), kind == "group":
-			add(approver(rule, true))
+			add(approver(rule, s.Requester, true))
 		}
 	}
 	return strings.Join(out, " ")

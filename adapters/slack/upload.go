@@ -12,6 +12,7 @@ import (
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/chat/retry"
+	"nod/front"
 )
 
 // Files go out in three calls: ask for an address, send the content there, and
@@ -111,7 +112,7 @@ func (s *sending) share(ctx context.Context, u upload) error {
 		case !outbox.IsLost(err):
 			return err
 		}
-		if try == mostTries || ctx.Err() != nil {
+		if try == front.MostTries || ctx.Err() != nil {
 			return err
 		}
 		s.a.log.Warn("the outcome of an upload is unknown, looking for it", "thread", s.thread.String(), "error", err)
@@ -133,7 +134,7 @@ func (s *sending) sharedAs(ctx context.Context, mark string) string {
 			s.a.log.Debug("look for the message of a file", "thread", s.thread.String(), "error", err)
 			return ""
 		}
-		if ts := s.fileAt(mark); ts != "" || try == mostTries {
+		if ts := s.fileAt(mark); ts != "" || try == front.MostTries {
 			return ts
 		}
 		if retry.Sleep(ctx, s.a.o.Settle) != nil {

@@ -23,7 +23,8 @@ func TestWork(t *testing.T) {
 		steps := chat.Steps{Status: text, Items: []chat.Step{{Thought: text, Calls: []chat.ToolCall{{Tool: text, Args: text, Observation: text, State: chat.CallDone}}}}}
 		stepsPart(thread, &steps).all()
 		stepPages(thread.String(), steps)
-		approvalPart(&chat.Approval{Tool: text, Args: holding(text), Why: text, Reason: text, Preview: &chat.Preview{Text: text}}, everything)
+		p := chat.Approval{Tool: text, Args: holding(text), Why: text, Reason: text, Preview: &chat.Preview{Text: text}}
+		approvalPart(&p, drawn.Card(&p), everything)
 		argsParts(text)
 		words{}.readable(text)
 	}}, work.Bound{ // cutting a text looks at no part of it for each piece anew

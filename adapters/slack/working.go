@@ -97,8 +97,8 @@ func (s *sign) want() string {
 	return atRest
 }
 
-// Working shows, or stops showing, that the bot is at work.
-func (a *Adapter) Working(thread chat.ThreadID, on bool) {
+// Sign shows, or stops showing, that the bot is at work.
+func (a *Adapter) Sign(thread chat.ThreadID, on bool) {
 	if thread.Root == "" {
 		return
 	}
@@ -277,5 +277,10 @@ const mostSessionTitle = 80
 // 50 edits a minute in a workspace.
 const pace = time.Second
 
-// Pace says how often the steps of a turn are drawn again.
-func (a *Adapter) Pace() time.Duration { return pace }
+// Grow does nothing.
+func (a *Adapter) Grow(chat.ThreadID, []chat.Post) {}
+
+// Able is all but that Slack shows nothing that is not a message.
+func (a *Adapter) Able() chat.Able {
+	return chat.Able{Pace: pace, Asks: true, Sees: true, Elsewhere: true}
+}

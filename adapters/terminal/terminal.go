@@ -46,6 +46,8 @@ type Options struct {
 // Adapter is the terminal as a platform. Its methods are safe for concurrent
 // use; they may be called before Run and after it.
 type Adapter struct {
+	chat.Unable
+
 	o       Options
 	newID   func() string
 	changed chan struct{} // the gate may have opened

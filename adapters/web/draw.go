@@ -6,28 +6,22 @@ import (
 	"reflect"
 
 	"nod/chat"
+	"nod/chat/outbox"
+	"nod/front"
 )
 
 // bot is who posts are by, among those who react.
 const bot chat.UserID = nod
 
-// Post puts p on the board and returns its reference. The same post, tried again
-// or found again after a restart, has the same reference and stands once.
-func (a *Adapter) Post(_ context.Context, thread chat.ThreadID, p chat.Post, _ bool) (chat.MessageRef, error) {
+// Send puts a post on the board. The same post, tried again or found again after a
+// restart, has the same reference and stands once.
+func (a *Adapter) Send(_ context.Context, thread chat.ThreadID, m front.Message, _ bool) (chat.MessageRef, error) {
+	p := m.Post
 	ref := postRef(thread, p.Key)
 	a.board.clear(thread, func(it *item) bool { // it is a message from now on
 		return p.Text != nil && it.post.Text != nil || p.Steps != nil && it.post.Steps != nil
 	})
-	if isDirect(thread.Channel) {
-		p = p.Confided()
-	}
-	it := item{ref: ref, thread: thread, at: a.o.Now(), post: &p}
-	if p.Approval != nil && p.Approval.Outcome == "" {
-		for _, emoji := range p.Approval.Ballot() {
-			it.react(chat.NormalEmoji(emoji), bot, false)
-		}
-	}
-	if !a.board.put(it) {
+	if !a.board.put(item{ref: ref, thread: thread, at: a.o.Now(), post: &p}) {
 		a.show(ref, p)
 	}
 	return ref, nil
@@ -42,8 +36,9 @@ func (a *Adapter) Grow(thread chat.ThreadID, posts []chat.Post) {
 	a.board.grow(thread, now)
 }
 
-// Edit makes a post show p.
-func (a *Adapter) Edit(_ context.Context, thread chat.ThreadID, ref chat.MessageRef, p chat.Post) error {
+// Change makes a post show something else.
+func (a *Adapter) Change(_ context.Context, thread chat.ThreadID, ref chat.MessageRef, m front.Message) error {
+	p := m.Post
 	if !a.show(ref, p) { // it stood there in an earlier process
 		a.board.put(item{ref: ref, thread: thread, at: a.o.Now(), post: &p})
 	}
@@ -67,14 +62,14 @@ func older(p, shown chat.Post) bool {
 	return p.Steps != nil && shown.Steps != nil && (p.Steps.Version < shown.Steps.Version || shown.Steps.Done && !p.Steps.Done)
 }
 
-// React puts the bot's emoji on a message.
-func (a *Adapter) React(_ context.Context, ref chat.MessageRef, emoji string) error {
-	a.board.change(ref, func(it *item) bool { return it.react(chat.NormalEmoji(emoji), bot, false) })
+// Mark puts the bot's emoji on a message.
+func (a *Adapter) Mark(_ context.Context, ref chat.MessageRef, emoji string, _ outbox.Priority) error {
+	a.board.change(ref, func(it *item) bool { return it.react(emoji, bot, false) })
 	return nil
 }
 
-// Whisper shows something to one person.
-func (a *Adapter) Whisper(_ context.Context, thread chat.ThreadID, to chat.User, _ chat.MessageRef, text string) error {
+// Only shows something to one person.
+func (a *Adapter) Only(_ context.Context, thread chat.ThreadID, to chat.User, _ chat.MessageRef, text string) error {
 	a.whisper(thread, to.ID, text)
 	return nil
 }
@@ -97,5 +92,5 @@ func (a *Adapter) whisper(thread chat.ThreadID, to chat.UserID, text string) {
 	a.board.put(item{ref: ref, thread: thread, at: a.o.Now(), post: &p, only: to})
 }
 
-// Working shows, or stops showing, that the bot is at work.
-func (a *Adapter) Working(thread chat.ThreadID, on bool) { a.board.work(thread, on) }
+// Sign shows, or stops showing, that the bot is at work.
+func (a *Adapter) Sign(thread chat.ThreadID, on bool) { a.board.work(thread, on) }

@@ -48,6 +48,8 @@ type Options struct {
 
 // Adapter is the page. Its methods may be called concurrently, before Run too.
 type Adapter struct {
+	*front.Front
+
 	o       Options
 	log     *slog.Logger
 	board   *board
@@ -75,6 +77,7 @@ func New(o Options) (*Adapter, error) {
 		return nil, err
 	}
 	a := &Adapter{o: o, log: o.Logger, board: newBoard(), listens: l, mirror: make(chan struct{}, 1)}
+	a.Front = front.New(a, front.Options{Platform: Platform, Inbox: o.Inbox, Logger: o.Logger, Now: o.Now, Room: wide})
 	a.door = door.New(l.Addr().String(), o.Print)
 	return a, nil
 }

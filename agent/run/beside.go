@@ -9,22 +9,6 @@ import (
 	"nod/memory"
 )
 
-// Courier is what a platform may be besides, when it can show a card outside of its
-// thread. place is channel:ID, or user:ID for the direct conversation with somebody.
-// It gives where the card stands, as Edit wants it, and the message. An error is as
-// of Post, and [chat.ErrElsewhere] for a place of another platform.
-type Courier interface {
-	Copy(ctx context.Context, place string, p chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error)
-}
-
-// Directory is what a platform may be besides, when it knows by name who is meant by
-// rules of approvers: Deciders lists up to so many, without whom it bars from deciding
-// and whoever reads the thread alone with the bot. unknown are rules of which it can't
-// be told. The error says that asking again may help.
-type Directory interface {
-	Deciders(ctx context.Context, thread chat.ThreadID, rules []string, most int) (who []chat.User, unknown []string, err error)
-}
-
 // mostBeside is how much is done at once for a thread that nothing waits for.
 const mostBeside = 4
 
@@ -66,11 +50,11 @@ func (d *driver) copy(ctx context.Context, act agent.Copy) outcome {
 	posted := memory.Posted{Key: act.Post.Key}
 	err := chat.ErrElsewhere
 	store, refers := d.Store.(memory.Referrer)
-	if courier, ok := d.platform.(Courier); ok && refers {
+	if d.platform.Able().Elsewhere && refers {
 		wait := backoff{}
 		for n := 1; ; n++ {
 			err = d.safely(d.thread, "show a card elsewhere", func() (err error) {
-				posted.At, posted.Ref, err = courier.Copy(chat.WithDoubt(ctx, d.doubt), act.Place, act.Post, act.Look || n > 1 || d.doubt())
+				posted.At, posted.Ref, err = d.platform.Copy(chat.WithDoubt(ctx, d.doubt), act.Place, act.Post, act.Look || n > 1 || d.doubt())
 				return err
 			})
 			var refused chat.Refused
@@ -108,11 +92,11 @@ const mostSeeks = 10
 func (d *driver) seek(ctx context.Context, act agent.Seek) outcome {
 	var who []chat.User
 	var unknown []string
-	if directory, ok := d.platform.(Directory); ok {
+	if d.platform.Able().Elsewhere {
 		wait := backoff{}
 		for n := 1; ; n++ {
 			err := d.safely(d.thread, "look who may decide", func() (err error) {
-				who, unknown, err = directory.Deciders(ctx, d.thread, act.Rules, act.Most)
+				who, unknown, err = d.platform.Deciders(ctx, d.thread, act.Rules, act.Most)
 				return err
 			})
 			if err == nil || ctx.Err() != nil {

@@ -209,8 +209,8 @@ func TestVoteWithACommit(t *testing.T) {
 // paced is a platform whose steps stand for an hour before they are drawn anew.
 type paced struct{ *script.Board }
 
-// Pace implements run.Pacer.
-func (paced) Pace() time.Duration { return time.Hour }
+// Able implements run.Platform.
+func (paced) Able() chat.Able { return chat.Able{Pace: time.Hour, Grows: true} }
 
 // arriving is a store to which something comes right before it is told of something.
 type arriving struct {

@@ -36,7 +36,7 @@ const (
 func (d *driver) grows(act agent.Call) *growth {
 	d.grow(nil) // of an answer that became a draft
 	d.growth = &growth{act: act, wake: d.wake, drawn: d.Host.Now(), pace: editPace}
-	if _, ok := d.platform.(Grower); ok {
+	if d.platform.Able().Grows {
 		d.growth.pace = growPace
 	}
 	return d.growth
@@ -124,12 +124,11 @@ func (d *driver) drawGrowth() {
 
 // grow has the platform show what is being written, if it can.
 func (d *driver) grow(posts []chat.Post) {
-	p, ok := d.platform.(Grower)
-	if !ok || len(posts) == 0 && len(d.grown) == 0 {
+	if !d.platform.Able().Grows || len(posts) == 0 && len(d.grown) == 0 {
 		return
 	}
 	d.grown = posts
-	_ = d.safely(d.thread, "show what grows", func() error { p.Grow(d.thread, posts); return nil }) // it logs
+	_ = d.safely(d.thread, "show what grows", func() error { d.platform.Grow(d.thread, posts); return nil }) // it logs
 }
 
 // grew ends listening to a completion. What was shown as its answer stays until it

@@ -36,7 +36,7 @@ type unsure struct {
 	known chan struct{}
 }
 
-// Deciders implements run.Directory.
+// Deciders implements run.Platform.
 func (u unsure) Deciders(ctx context.Context, thread chat.ThreadID, rules []string, most int) ([]chat.User, []string, error) {
 	<-u.known
 	return u.Board.Deciders(ctx, thread, rules, most)

@@ -101,7 +101,7 @@ func (r reached) Post(ctx context.Context, t chat.ThreadID, p chat.Post, look bo
 	return ref, err
 }
 
-// Copy implements run.Courier.
+// Copy implements run.Platform.
 func (r reached) Copy(ctx context.Context, place string, p chat.Post, look bool) (at chat.ThreadID, ref chat.MessageRef, err error) {
 	err = r.both(func() error { at, ref, err = r.Board.Copy(ctx, place, p, look); return err })
 	return at, ref, err
@@ -112,7 +112,7 @@ func (r reached) Edit(ctx context.Context, t chat.ThreadID, ref chat.MessageRef,
 	return r.both(func() error { return r.Board.Edit(ctx, t, ref, p) })
 }
 
-// Deciders implements run.Directory.
+// Deciders implements run.Platform.
 func (r reached) Deciders(ctx context.Context, t chat.ThreadID, rules []string, most int) (who []chat.User, unknown []string, err error) {
 	err = r.both(func() error { who, unknown, err = r.Board.Deciders(ctx, t, rules, most); return err })
 	return who, unknown, err

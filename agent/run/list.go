@@ -40,8 +40,8 @@ func (d *driver) listed(ctx context.Context, act agent.List) chat.Text {
 
 // visit is what a person sees; in doubt it is this thread.
 func (d *driver) visit(ctx context.Context, who chat.User) chat.Visit {
-	if usher, ok := d.platform.(Usher); ok {
-		v, err := usher.Visit(ctx, d.thread, who)
+	if d.platform.Able().Sees {
+		v, err := d.platform.Visit(ctx, d.thread, who)
 		if err == nil {
 			return v
 		}

@@ -15,7 +15,10 @@ import (
 // read by one person alone, the secret channel is seen by nobody.
 type house struct{ *script.Board }
 
-// Visit implements run.Usher.
+// Able implements run.Platform.
+func (house) Able() chat.Able { return chat.Able{Sees: true} }
+
+// Visit implements run.Platform.
 func (h house) Visit(_ context.Context, _ chat.ThreadID, who chat.User) (chat.Visit, error) {
 	return chat.Visit{
 		Who: who, Sees: func(t chat.ThreadID) bool { return t.Channel != "secret" },

@@ -17,7 +17,7 @@ import (
 // pensive is a platform that takes ten seconds to find out who may approve.
 type pensive struct{ *script.Board }
 
-// Possible implements run.Directory.
+// Possible implements run.Members.
 func (p pensive) Possible(ctx context.Context, thread chat.ThreadID, rule string) bool {
 	time.Sleep(10 * time.Second)
 	return p.Board.Possible(ctx, thread, rule)

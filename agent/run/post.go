@@ -54,11 +54,10 @@ func (d *driver) makePost(ctx context.Context, act agent.Post) outcome {
 
 // stood is since when a card stands, where the platform knows.
 func (d *driver) stood(p chat.Post, ref chat.MessageRef) time.Time {
-	dater, ok := d.platform.(Dater)
-	if !ok || p.Approval == nil || ref.IsZero() {
+	if p.Approval == nil || ref.IsZero() {
 		return time.Time{}
 	}
-	return dater.Stood(ref)
+	return d.platform.Stood(ref)
 }
 
 // send posts until the platform has it or refuses it. After an attempt that
@@ -215,15 +214,14 @@ func (d *driver) possible(ctx context.Context, a memory.Asked) (ok bool) {
 // reachable says whether somebody could approve who is not in the thread: the card
 // stands in other places, too.
 func (d *driver) reachable(ctx context.Context, rules memory.Rules) (ok bool) {
-	directory, knows := d.platform.(Directory)
-	if !knows || len(rules.Channels) == 0 && !rules.Direct {
+	if !d.platform.Able().Elsewhere || len(rules.Channels) == 0 && !rules.Direct {
 		return false
 	}
 	if len(rules.Channels) > 0 && slices.Contains(rules.AllApprovers(), chat.Anyone) {
 		return true
 	}
 	err := d.safely(d.thread, "look who may decide", func() error {
-		who, _, err := directory.Deciders(ctx, d.thread, rules.AllApprovers(), 1)
+		who, _, err := d.platform.Deciders(ctx, d.thread, rules.AllApprovers(), 1)
 		ok = len(who) > 0
 		return err
 	})
@@ -346,15 +344,14 @@ func (d *driver) askWhy(key string, act agent.AskWhy) {
 }
 
 func (d *driver) wonder(act agent.AskWhy) {
-	form, ok := d.platform.(Asker)
-	if !ok {
+	if !d.platform.Able().Asks {
 		d.tell(act.To, act.On, textWhy)
 		return
 	}
 	at := d.whereabouts(act.On) // the log is the driver's alone
 	d.beside.Go(func() {
 		err := d.safely(d.thread, "ask what was wrong", func() error {
-			return form.AskWhy(background, d.thread, act.To, act.On)
+			return d.platform.AskWhy(background, d.thread, act.To, act.On)
 		})
 		if err != nil {
 			d.Log.Warn("ask what was wrong", "thread", d.thread.String(), "error", err)

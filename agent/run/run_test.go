@@ -319,7 +319,7 @@ type oblivious struct {
 	cut *atomic.Int64
 }
 
-// Deciders implements run.Directory.
+// Deciders implements run.Platform.
 func (oblivious) Deciders(context.Context, chat.ThreadID, []string, int) ([]chat.User, []string, error) {
 	return nil, nil, errAway
 }

@@ -49,47 +49,35 @@ type Members interface {
 	Possible(ctx context.Context, thread chat.ThreadID, rule string) bool
 }
 
-// Platform is what an adapter is to the run.
+// Platform is what an adapter is to the run. The run calls what Able says that it can do,
+// and does without the rest; [chat.Unable] stands for that.
 type Platform interface {
+	Able() chat.Able
 	Drawer
 	Members
-}
-
-// Pacer is what a platform may be besides, when its edits are dear: Pace is how
-// long the steps of a turn stay as they are at the least before they are drawn
-// again. The last drawing does not wait.
-type Pacer interface {
-	Pace() time.Duration
-}
-
-// Dater is what a platform may be besides, when its messages bear their time: Stood is
-// since when one of the bot's stands, by the clock of chat.Message.Sent. Zero: not known.
-type Dater interface {
+	// Stood is since when a message of the bot's stands, by the clock of
+	// chat.Message.Sent. Zero: not known.
 	Stood(ref chat.MessageRef) time.Time
-}
-
-// Asker is what a platform may be besides, when it has forms: AskWhy asks one
-// person, so that only they see it, what was wrong with an answer, and what they
-// write comes back as a Feedback. Where there is none, or it fails, they are
-// asked in words.
-type Asker interface {
-	AskWhy(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef) error
-}
-
-// Grower is what a platform may be besides, when it can show what is not a message
-// yet: Grow shows posts of a thread (a text, steps) as far as they are written, in
-// place of all that it showed before. Whatever it showed goes as soon as the thing
-// itself is posted, or with the next call, which is without posts once nothing is
-// being written. It must not block.
-type Grower interface {
+	// Grow shows posts of a thread (a text, steps) as far as they are written, in place
+	// of all that it showed before. They go as soon as the thing itself is posted, or with
+	// the next call, which is without posts once nothing is being written. It must not
+	// block.
 	Grow(thread chat.ThreadID, posts []chat.Post)
-}
-
-// Usher is what a platform may be besides, when it knows which conversations a
-// person sees. Where there is none, or it fails, they see the thread that they
-// write in.
-type Usher interface {
+	// AskWhy asks one person, so that only they see it, what was wrong with an answer.
+	// What they write comes back as a Feedback. Where it fails, they are asked in words.
+	AskWhy(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef) error
+	// Visit says what a person sees. Where it fails, that is the thread they write in.
 	Visit(ctx context.Context, thread chat.ThreadID, who chat.User) (chat.Visit, error)
+	// Copy shows a card outside of its thread. place is channel:ID, or user:ID for the
+	// direct conversation with somebody. It gives where the card stands, as Edit wants it,
+	// and the message. An error is as of Post, and [chat.ErrElsewhere] for a place of
+	// another platform.
+	Copy(ctx context.Context, place string, p chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error)
+	// Deciders lists up to so many people whom rules of approvers mean, without those whom
+	// the platform bars from deciding, and without the one who reads the thread alone with
+	// the bot. unknown are rules of which the platform can't tell. The error says that
+	// asking again may help.
+	Deciders(ctx context.Context, thread chat.ThreadID, rules []string, most int) (who []chat.User, unknown []string, err error)
 }
 
 // Lobby knows what waits for a person in the threads of a platform that they see;

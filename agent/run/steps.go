@@ -111,9 +111,4 @@ func (d *driver) postpones() bool {
 	return false
 }
 
-func (d *driver) pace() time.Duration {
-	if p, ok := d.platform.(Pacer); ok {
-		return p.Pace()
-	}
-	return 0
-}
+func (d *driver) pace() time.Duration { return d.platform.Able().Pace }

@@ -133,8 +133,8 @@ func (q queued) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, loo
 	return q.watched.Post(ctx, thread, p, look)
 }
 
-// Pace implements run.Pacer.
-func (queued) Pace() time.Duration { return time.Second }
+// Able implements run.Platform.
+func (queued) Able() chat.Able { return chat.Able{Pace: time.Second, Grows: true} }
 
 // Steps are not drawn while the answer waits, behind which they have their last form.
 func TestStepsBehindTheAnswer(t *testing.T) {

@@ -23,9 +23,13 @@ func Folded(s *chat.Steps, write func(name string) string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
 }
 
-// Terms says who asked for a call, who may approve it, and until when, in a line.
-// The day is named where it is not that of now; write makes a text fit to be shown.
+// Terms says who asked for a call, and while it waits who may approve it, and until when, in
+// a line. The day is named where it is not that of now; write makes a text fit to be shown.
 func Terms(p *chat.Approval, now time.Time, write func(text string) string) string {
+	asked := "Asked by " + p.Requester.Display()
+	if p.Outcome != "" {
+		return write(asked)
+	}
 	var may []string
 	for _, rule := range p.Approvers {
 		kind, id, _ := strings.Cut(rule, ":")
@@ -49,7 +53,7 @@ func Terms(p *chat.Approval, now time.Time, write func(text string) string) stri
 		}
 		who += ", not " + name
 	}
-	s := "Asked by " + p.Requester.Display() + " · may approve: " + who
+	s := asked + " · may approve: " + who
 	if !p.Deadline.IsZero() {
 		s += " · until " + clock(p.Deadline.In(now.Location()), now)
 	}

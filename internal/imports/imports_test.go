@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"adapters/terminal":         {"chat", "chat/intake", "chat/markdown", "chat/outbox", "chat/summary", "front"},
 	"adapters/slack/socketmode": {"chat/inbound", "chat/retry"},
 	"adapters/slack":            {"adapters/slack/socketmode", "chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "front"},
-	"adapters/web":              {"adapters/web/door", "chat", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/summary", "front"},
+	"adapters/web":              {"adapters/web/door", "chat", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/summary", "front"},
 	"adapters/discord/gateway":  {"chat/inbound", "chat/retry"},
 	"adapters/discord":          {"adapters/discord/gateway", "chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "chat/vocabulary", "front"},
 	"lab":                       {"agent", "chat", "edits", "llm", "llm/args", "memory"},

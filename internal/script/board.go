@@ -7,7 +7,6 @@ package script
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -21,6 +20,8 @@ import (
 // Board is a platform on which nothing is lost and no time passes. It writes
 // one line for everything that people would notice.
 type Board struct {
+	chat.Unable
+
 	Platform string
 	Groups   map[string][]chat.UserID // "group:S1" → who is in it
 	DM       bool                     // nobody can be in a group
@@ -247,7 +248,7 @@ func later(place string) time.Duration {
 	return 5*time.Millisecond + time.Duration(h.Sum32()%997)*10*time.Microsecond
 }
 
-// Copy implements run.Courier: every place is a channel of its own, but one that is
+// Copy implements run.Platform: every place is a channel of its own, but one that is
 // closed.
 func (b *Board) Copy(_ context.Context, place string, p chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error) {
 	time.Sleep(later(place))
@@ -264,7 +265,10 @@ func (b *Board) Copy(_ context.Context, place string, p chat.Post, look bool) (c
 	return at, ref, err
 }
 
-// Stood implements run.Dater.
+// Able implements run.Platform.
+func (b *Board) Able() chat.Able { return chat.Able{Grows: true, Asks: b.Forms, Elsewhere: true} }
+
+// Stood implements run.Platform.
 func (b *Board) Stood(ref chat.MessageRef) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -293,7 +297,7 @@ func (b *Board) Shut(who chat.UserID) {
 	b.shut[who] = true
 }
 
-// Deciders implements run.Directory: it knows who is in the groups that there are.
+// Deciders implements run.Platform: it knows who is in the groups that there are.
 func (b *Board) Deciders(_ context.Context, _ chat.ThreadID, rules []string, most int) (who []chat.User, unknown []string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -365,7 +369,7 @@ func (b *Board) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, p 
 	return nil
 }
 
-// Grow implements run.Grower.
+// Grow implements run.Platform.
 func (b *Board) Grow(_ chat.ThreadID, posts []chat.Post) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -468,13 +472,10 @@ func (b *Board) Whisper(_ context.Context, _ chat.ThreadID, to chat.User, _ chat
 	return nil
 }
 
-// AskWhy implements run.Asker.
+// AskWhy implements run.Platform.
 func (b *Board) AskWhy(_ context.Context, _ chat.ThreadID, to chat.User, about chat.MessageRef) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.Forms {
-		return errors.New("this board has no forms")
-	}
 	b.note("form for %s: what was wrong with the answer %v", to.Display(), about == b.answer)
 	return nil
 }

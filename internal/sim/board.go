@@ -89,6 +89,7 @@ func summary(p chat.Post) string {
 
 // desk is an adapter: what one process shows on the platform.
 type desk struct {
+	chat.Unable
 	n     *node
 	edits map[chat.MessageRef]int // of a message so far: an older one yields to a newer one
 }

@@ -78,7 +78,7 @@ func newRunner(n *node) *run.Runner {
 	}
 	return &run.Runner{
 		Store: n.store, Agent: newAgent(n.w), Model: &model{n}, Tools: &toolbox{n, n.version},
-		Platforms: map[string]run.Platform{platform: &desk{n, map[chat.MessageRef]int{}}}, Host: n.p, ReadAgain: again,
+		Platforms: map[string]run.Platform{platform: &desk{n: n, edits: map[chat.MessageRef]int{}}}, Host: n.p, ReadAgain: again,
 	}
 }
 

@@ -1,0 +1,51 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Able says what a platform can do besides showing posts and taking votes.
+type Able struct {
+	// Pace is how long the steps of a turn stay as they are at the least before they are
+	// drawn again: edits are dear there. The last drawing does not wait.
+	Pace      time.Duration
+	Grows     bool // shows what is not a message yet
+	Asks      bool // has a form that asks one person what was wrong with an answer
+	Sees      bool // knows which conversations a person sees
+	Elsewhere bool // shows cards outside of their thread, and knows by name who may decide
+}
+
+// Unable is what a platform embeds that is Able to less than all. The methods that it does
+// not replace are not called.
+type Unable struct{}
+
+// Able says that there is nothing.
+func (Unable) Able() Able { return Able{} }
+
+// Stood does not know.
+func (Unable) Stood(MessageRef) time.Time { return time.Time{} }
+
+// Grow is not called.
+func (Unable) Grow(ThreadID, []Post) {}
+
+// AskWhy is not called.
+func (Unable) AskWhy(context.Context, ThreadID, User, MessageRef) error {
+	return errors.ErrUnsupported
+}
+
+// Visit is not called.
+func (Unable) Visit(context.Context, ThreadID, User) (Visit, error) {
+	return Visit{}, errors.ErrUnsupported
+}
+
+// Copy is not called.
+func (Unable) Copy(context.Context, string, Post, bool) (ThreadID, MessageRef, error) {
+	return ThreadID{}, MessageRef{}, ErrElsewhere
+}
+
+// Deciders is not called.
+func (Unable) Deciders(_ context.Context, _ ThreadID, rules []string, _ int) ([]User, []string, error) {
+	return nil, rules, nil
+}

@@ -1,0 +1,155 @@
+package front
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"nod/chat"
+	"nod/chat/form"
+	"nod/chat/markdown"
+	"nod/chat/summary"
+)
+
+// Dialect is how a platform writes what has a meaning there. What it gets is as people and
+// models wrote it; what it gives is markup.
+type Dialect struct {
+	Bold func(text string) string
+	// Person names somebody; with tell they are mentioned, where the platform can do that.
+	Person func(u chat.User, tell bool) string
+	// Rule writes a rule of approvers, of whom requester is one; likewise.
+	Rule  func(rule string, requester chat.User, tell bool) string
+	Time  func(at time.Time) string // each reader's own
+	Emoji func(emoji string) string
+	Room  int // for a list of people, in UTF-16 units; 0: no bound
+}
+
+// DigestDigits is how much of a digest people compare.
+const DigestDigits = 12
+
+// Card is what the message says that asks for an approval: first what came of it, then what
+// is asked. Texts are on one line each, and nothing in them is hidden: see [chat.Exact].
+// Markup is in Terms, So and How alone.
+type Card struct {
+	Headline string
+	Tool     string
+	Why      []string // why it is asked; what people made of it
+	Would    string   // the title of the preview; "" where there is none
+	Terms    []string // who asked; while it waits who may approve, who may not, and until when
+	So       string   // who approved so far
+	How      string   // how to react
+	Digest   string   // as much of it as people compare
+	Buttons  []Button
+}
+
+// Button is a button of a card.
+type Button struct {
+	Verb  Verb
+	Label string
+	Emoji string // for which it stands; "" for none
+}
+
+// Card writes an approval.
+func (o Options) Card(p *chat.Approval) *Card {
+	c := &Card{
+		Headline: line(p.Headline), Tool: line(p.Tool), Terms: o.terms(p), Buttons: o.buttons(p),
+		Digest: p.Digest[:min(len(p.Digest), DigestDigits)],
+	}
+	for _, why := range p.Because() {
+		c.Why = append(c.Why, line(why))
+	}
+	if p.Preview != nil {
+		c.Would = line(p.Preview.Title())
+	}
+	if p.Outcome != "" {
+		return c
+	}
+	if len(p.By) > 0 {
+		c.So = summary.Outcome(p, o.people(p.By, o.Dialect.Room*3/4))
+	}
+	if d := o.Dialect; len(p.Approve) > 0 && len(p.Deny) > 0 {
+		c.How = fmt.Sprintf("React with %s to approve, with %s to deny.", d.Emoji(p.Approve[0]), d.Emoji(p.Deny[0]))
+	}
+	return c
+}
+
+func line(text string) string { return chat.Exact(chat.Flat(text)) }
+
+// Begun says of arguments of which a card shows the beginning alone where they stand whole.
+func Begun(p *chat.Approval, where string) string {
+	return fmt.Sprintf("That is only the beginning. The arguments are %s long and stand whole in %s.", summary.Count(markdown.UTF16(p.Args), "character"), where)
+}
+
+// terms says who asked, and while the approval waits who may approve, how many have to, who
+// may not, and until when.
+func (o Options) terms(p *chat.Approval) []string {
+	d, waits := o.Dialect, p.Outcome == ""
+	tell := waits && !p.Quiet
+	own := false
+	var may, not []string
+	for _, rule := range p.Approvers {
+		own = own || rule == chat.Requester
+		if rule == chat.Anyone {
+			may = append(may, "anyone here")
+			continue
+		}
+		may = append(may, d.Rule(rule, p.Requester, tell))
+	}
+	out := []string{d.Bold("Asked by") + " " + d.Person(p.Requester, own && tell)}
+	if !waits {
+		return out
+	}
+	line := d.Bold("May approve:") + " " + List(may, d.Room)
+	if p.Quorum > 1 {
+		line += fmt.Sprintf(" (%d different people have to)", p.Quorum)
+	}
+	out = append(out, line)
+	for _, id := range p.Exclude {
+		not = append(not, d.Person(chat.User{ID: id}, true))
+	}
+	if len(not) > 0 {
+		out = append(out, d.Bold("Not:")+" "+List(not, d.Room*3/5))
+	}
+	if !p.Deadline.IsZero() {
+		out = append(out, d.Bold("Until")+" "+d.Time(p.Deadline))
+	}
+	return out
+}
+
+func (o Options) people(by []chat.User, room int) string {
+	var out []string
+	for _, u := range by {
+		out = append(out, o.Dialect.Person(u, false))
+	}
+	return List(out, room)
+}
+
+// List writes as many as there is room for, and how many more there are; 0 is room for all.
+func List(all []string, room int) string {
+	out := ""
+	for i, s := range all {
+		if room > 0 && markdown.UTF16(out)+markdown.UTF16(s) > room {
+			return strings.TrimPrefix(fmt.Sprintf("%s and %d more", out, len(all)-i), " and ")
+		}
+		if i > 0 {
+			out += ", "
+		}
+		out += s
+	}
+	return out
+}
+
+// buttons are those of an approval that waits.
+func (o Options) buttons(p *chat.Approval) []Button {
+	if o.NoButtons || p.Outcome != "" || len(p.Approve) == 0 || len(p.Deny) == 0 {
+		return nil
+	}
+	out := []Button{{Approve, "Approve", p.Approve[0]}, {Deny, "Deny", p.Deny[0]}}
+	if !p.Elsewhere && len(form.Of(p.Parameters, p.Args, o.Room)) > 0 {
+		out = append(out, Button{Edit, "Edit", ""})
+	}
+	if p.Grant > 0 {
+		out = append(out, Button{Grant, p.GrantLabel(), p.Approve[0]})
+	}
+	return out
+}
