@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"nod/chat"
@@ -40,13 +41,17 @@ type Made struct {
 // One is a single tool that leaves and keeps nothing.
 func One(t Tool) (Made, error) { return Made{Tools: []Tool{t}}, nil }
 
-// Typed is a Tool's Run that has the arguments as a struct.
-func Typed[A any](run func(ctx context.Context, in Input, arg A) (llm.Result, error)) func(context.Context, Input) (llm.Result, error) {
-	return func(ctx context.Context, in Input) (llm.Result, error) {
-		var arg A
-		if err := json.Unmarshal(in.Args, &arg); err != nil {
-			return llm.Result{}, fmt.Errorf("read arguments: %w", err)
-		}
-		return run(ctx, in, arg)
+// New makes a Tool of the prose that the model reads, the JSON Schema of the parameters,
+// and a function that has the arguments as a struct.
+func New[A any](name, prose, parameters string, run func(ctx context.Context, in Input, arg A) (llm.Result, error)) Tool {
+	return Tool{
+		Tool: llm.Tool{Name: name, Description: strings.TrimSpace(prose), Parameters: json.RawMessage(parameters)},
+		Run: func(ctx context.Context, in Input) (llm.Result, error) {
+			var arg A
+			if err := json.Unmarshal(in.Args, &arg); err != nil {
+				return llm.Result{}, fmt.Errorf("read arguments: %w", err)
+			}
+			return run(ctx, in, arg)
+		},
 	}
 }

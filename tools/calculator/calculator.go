@@ -6,8 +6,6 @@ package calculator
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
-	"strings"
 
 	"nod/llm"
 	"nod/tools"
@@ -25,23 +23,18 @@ type Keys struct{}
 // that may repeat what a stranger wrote, so their length, their nesting and the
 // size of every number on the way are bounded before anything is computed.
 func (Keys) Make(context.Context, tools.Host) (tools.Made, error) {
-	return tools.One(tools.Tool{
-		Tool: llm.Tool{
-			Name:        "calculator",
-			Aliases:     []string{"calculate", "calc"},
-			Description: strings.TrimSpace(prose),
-			Parameters:  json.RawMessage(parameters),
-		},
-		ReadOnly: true,
-		Run: tools.Typed(func(ctx context.Context, _ tools.Input, arg struct{ Expression string }) (llm.Result, error) {
-			value, err := calculate(ctx, arg.Expression)
-			if ctx.Err() != nil {
-				return tools.Failed("the calculation was stopped"), context.Cause(ctx)
-			}
-			if err != nil {
-				return tools.Failed("the expression has no result: %v", err), nil
-			}
-			return llm.Result{Text: value.String()}, nil
-		}),
-	})
+	t := tools.New("calculator", prose, parameters, run)
+	t.Aliases, t.ReadOnly = []string{"calculate", "calc"}, true
+	return tools.One(t)
+}
+
+func run(ctx context.Context, _ tools.Input, arg struct{ Expression string }) (llm.Result, error) {
+	value, err := calculate(ctx, arg.Expression)
+	if ctx.Err() != nil {
+		return tools.Failed("the calculation was stopped"), context.Cause(ctx)
+	}
+	if err != nil {
+		return tools.Failed("the expression has no result: %v", err), nil
+	}
+	return llm.Result{Text: value.String()}, nil
 }

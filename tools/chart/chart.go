@@ -90,26 +90,24 @@ func (Keys) Make(context.Context, tools.Host) (tools.Made, error) { return tools
 
 // drawing makes the tool with a way to write pictures, in which most of the time goes.
 func drawing(encode func(image.Image) ([]byte, error)) tools.Tool {
-	return tools.Tool{
-		Tool:     llm.Tool{Name: "chart", Description: strings.TrimSpace(prose), Parameters: json.RawMessage(parameters)},
-		ReadOnly: true,
-		Run: func(_ context.Context, in tools.Input) (llm.Result, error) {
-			c, err := read(in.Args)
-			if err != nil {
-				return tools.Failed("nothing was drawn: %v", err), nil
-			}
-			picture, err := c.draw()
-			if err != nil {
-				return llm.Result{}, fmt.Errorf("draw chart: %w", err)
-			}
-			data, err := encode(picture)
-			if err != nil {
-				return llm.Result{}, fmt.Errorf("write chart: %w", err)
-			}
-			file := llm.File{Name: tools.FreeName(in.Files, nameOf(c.title)), MediaType: "image/png", Data: data}
-			return llm.Result{Text: c.summary(file.Name), Files: []llm.File{file}}, nil
-		},
-	}
+	t := tools.New("chart", prose, parameters, func(_ context.Context, in tools.Input, arg json.RawMessage) (llm.Result, error) {
+		c, err := read(arg)
+		if err != nil {
+			return tools.Failed("nothing was drawn: %v", err), nil
+		}
+		picture, err := c.draw()
+		if err != nil {
+			return llm.Result{}, fmt.Errorf("draw chart: %w", err)
+		}
+		data, err := encode(picture)
+		if err != nil {
+			return llm.Result{}, fmt.Errorf("write chart: %w", err)
+		}
+		file := llm.File{Name: tools.FreeName(in.Files, nameOf(c.title)), MediaType: "image/png", Data: data}
+		return llm.Result{Text: c.summary(file.Name), Files: []llm.File{file}}, nil
+	})
+	t.ReadOnly = true
+	return t
 }
 
 // read reads arguments that meet the schema, which lets numbers through

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -42,25 +41,19 @@ func (Keys) Make(context.Context, tools.Host) (tools.Made, error) {
 
 // telling makes it with a clock, in whose zone the time is told where a call names none.
 func telling(now func() time.Time) tools.Tool {
-	return tools.Tool{
-		Tool: llm.Tool{
-			Name:        "clock",
-			Description: strings.TrimSpace(prose),
-			Parameters:  json.RawMessage(parameters),
-		},
-		ReadOnly: true,
-		Run: tools.Typed(func(_ context.Context, _ tools.Input, arg struct{ Zone string }) (llm.Result, error) {
-			t := now()
-			if strings.TrimSpace(arg.Zone) == "" {
-				return llm.Result{Text: tell(t, "")}, nil
-			}
-			place, err := findZone(arg.Zone, t)
-			if err != nil {
-				return tools.Failed("%v", err), nil
-			}
-			return llm.Result{Text: tell(t.In(place), place.String())}, nil
-		}),
-	}
+	t := tools.New("clock", prose, parameters, func(_ context.Context, _ tools.Input, arg struct{ Zone string }) (llm.Result, error) {
+		t := now()
+		if strings.TrimSpace(arg.Zone) == "" {
+			return llm.Result{Text: tell(t, "")}, nil
+		}
+		place, err := findZone(arg.Zone, t)
+		if err != nil {
+			return tools.Failed("%v", err), nil
+		}
+		return llm.Result{Text: tell(t.In(place), place.String())}, nil
+	})
+	t.ReadOnly = true
+	return t
 }
 
 // tell writes a time so that nothing has to be worked out from it.

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -49,19 +48,9 @@ type arguments struct{ Artifact, Query, Lines, Section string }
 func New() tools.Tool { return reading{document.NewReader()}.tool() }
 
 func (d reading) tool() tools.Tool {
-	return tools.Tool{
-		Tool: llm.Tool{
-			Name:        "details",
-			Aliases:     []string{"read_artifact", "read_file", "open_file"},
-			Description: strings.TrimSpace(prose),
-			Parameters:  json.RawMessage(parameters),
-		},
-		ReadOnly: true,
-		Outside:  true,
-		Reads:    true,
-		Risk:     tools.Auto,
-		Run:      tools.Typed(d.run),
-	}
+	t := tools.New("details", prose, parameters, d.run)
+	t.Aliases, t.ReadOnly, t.Outside, t.Reads, t.Risk = []string{"read_artifact", "read_file", "open_file"}, true, true, true, tools.Auto
+	return t
 }
 
 func (d reading) run(ctx context.Context, in tools.Input, arg arguments) (llm.Result, error) {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/url"
@@ -68,18 +67,9 @@ func newFetcher(k Keys, resolver *net.Resolver) (*fetcher, error) {
 }
 
 func (f *fetcher) tool() tools.Tool {
-	return tools.Tool{
-		Tool: llm.Tool{
-			Name:        "fetch",
-			Aliases:     []string{"browse", "open_url"},
-			Description: strings.TrimSpace(prose),
-			Parameters:  json.RawMessage(parameters),
-		},
-		ReadOnly: true,
-		Outside:  true,
-		Address:  "url",
-		Run:      tools.Typed(f.run),
-	}
+	t := tools.New("fetch", prose, parameters, f.run)
+	t.Aliases, t.ReadOnly, t.Outside, t.Address = []string{"browse", "open_url"}, true, true, "url"
+	return t
 }
 
 // arguments are what the model writes.

@@ -100,17 +100,9 @@ func newImager(o options) (*imager, error) {
 }
 
 func (i *imager) tool() tools.Tool {
-	return tools.Tool{
-		Tool: llm.Tool{
-			Name:        "image",
-			HumanName:   "image generator",
-			Aliases:     []string{"image_gen", "text_to_image"},
-			Description: strings.TrimSpace(prose),
-			Parameters:  json.RawMessage(parameters),
-		},
-		Timeout: answerTime + web.TimeMost,
-		Run:     tools.Typed(i.run),
-	}
+	t := tools.New("image", prose, parameters, i.run)
+	t.HumanName, t.Aliases, t.Timeout = "image generator", []string{"image_gen", "text_to_image"}, answerTime+web.TimeMost
+	return t
 }
 
 func (i *imager) run(ctx context.Context, in tools.Input, arg struct{ Prompt, Size string }) (llm.Result, error) {

@@ -268,6 +268,6 @@ func TestHostileServers(t *testing.T) {
 	tooltest.HostileServers(t, func(url string, limit time.Duration) tools.Tool {
 		i := imagerOf(t, options{baseURL: url})
 		i.api.Client.Timeout = limit
-		return tools.Tool{Run: tools.Typed(i.run)}
+		return i.tool()
 	}, nil)
 }

@@ -3,7 +3,6 @@ package python
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -27,19 +26,15 @@ const watchEvery = 100 * time.Millisecond
 
 // Tool is what the model calls.
 func (p *Python) Tool() tools.Tool {
-	return tools.Tool{
-		Tool: llm.Tool{
-			Name: "python", HumanName: "code interpreter", Aliases: []string{"code_interpreter", "python_interpreter"},
-			Description: strings.TrimSpace(text), Parameters: json.RawMessage(parameters), Code: "code",
-		},
-		// It changes nothing outside of its sandbox. A call that runs again after
-		// a crash finds no variables, as the interpreters died with the bot, and
-		// says so; in the folder it finds what it made itself.
-		ReadOnly: true,
-		// The same code may do the next thing with what the last call left.
-		Advances: true,
-		Run:      tools.Typed(p.run),
-	}
+	t := tools.New("python", text, parameters, p.run)
+	t.HumanName, t.Aliases, t.Code = "code interpreter", []string{"code_interpreter", "python_interpreter"}, "code"
+	// It changes nothing outside of its sandbox. A call that runs again after
+	// a crash finds no variables, as the interpreters died with the bot, and
+	// says so; in the folder it finds what it made itself.
+	t.ReadOnly = true
+	// The same code may do the next thing with what the last call left.
+	t.Advances = true
+	return t
 }
 
 // run performs a call: code in, what it printed, made and lost out.

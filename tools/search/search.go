@@ -100,13 +100,9 @@ func (k Keys) Make(context.Context, tools.Host) (tools.Made, error) {
 	if err != nil {
 		return tools.Made{}, fmt.Errorf("set up search: %w", err)
 	}
-	return tools.One(tools.Tool{
-		Tool:     llm.Tool{Name: "search", Description: strings.TrimSpace(prose), Parameters: json.RawMessage(parameters)},
-		ReadOnly: true,
-		Outside:  true,
-		Lists:    true,
-		Run:      tools.Typed(s.run),
-	})
+	t := tools.New("search", prose, parameters, s.run)
+	t.ReadOnly, t.Outside, t.Lists = true, true, true
+	return tools.One(t)
 }
 
 func newSearcher(k Keys) (*searcher, error) {

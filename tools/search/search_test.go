@@ -146,6 +146,6 @@ func TestHostileServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.api.Client.Timeout = limit
-		return tools.Tool{Run: tools.Typed(s.run)}
+		return tools.New("search", prose, parameters, s.run)
 	}, nil)
 }

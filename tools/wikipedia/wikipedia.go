@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -67,22 +66,11 @@ func (k Keys) Make(context.Context, tools.Host) (tools.Made, error) {
 	if err != nil {
 		return tools.Made{}, fmt.Errorf("set up wikipedia: %w", err)
 	}
-	return tools.Made{Tools: []tools.Tool{
-		{
-			Tool: llm.Tool{
-				Name: "wikipedia_search", Aliases: []string{"Search"},
-				Description: strings.TrimSpace(searchProse), Parameters: json.RawMessage(searchParameters),
-			},
-			ReadOnly: true, Outside: true, Run: tools.Typed(w.search),
-		},
-		{
-			Tool: llm.Tool{
-				Name: "wikipedia_lookup", Aliases: []string{"Lookup"},
-				Description: strings.TrimSpace(lookupProse), Parameters: json.RawMessage(lookupParameters),
-			},
-			ReadOnly: true, Outside: true, Advances: true, Run: tools.Typed(w.lookup),
-		},
-	}}, nil
+	search := tools.New("wikipedia_search", searchProse, searchParameters, w.search)
+	search.Aliases, search.ReadOnly, search.Outside = []string{"Search"}, true, true
+	lookup := tools.New("wikipedia_lookup", lookupProse, lookupParameters, w.lookup)
+	lookup.Aliases, lookup.ReadOnly, lookup.Outside, lookup.Advances = []string{"Lookup"}, true, true, true
+	return tools.Made{Tools: []tools.Tool{search, lookup}}, nil
 }
 
 func open(k Keys, now func() time.Time) (*encyclopedia, error) {

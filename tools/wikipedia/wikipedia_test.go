@@ -266,13 +266,13 @@ func TestWebAPISlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.api.Client.Timeout = 50 * time.Millisecond
-	got, err := tools.Typed(w.search)(t.Context(), tools.Input{Args: json.RawMessage(`{"entity":"x"}`)})
+	got, err := w.search(t.Context(), tools.Input{}, wikiArgs{Entity: "x"})
 	if err == nil || !strings.Contains(got.Text, "does not answer in time") {
 		t.Errorf("%v: %s", err, got.Text)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	got, err = tools.Typed(w.search)(ctx, tools.Input{Args: json.RawMessage(`{"entity":"x"}`)})
+	got, err = w.search(ctx, tools.Input{}, wikiArgs{Entity: "x"})
 	if err == nil || !got.Failed {
 		t.Errorf("%v: %s", err, got.Text)
 	}
@@ -329,6 +329,6 @@ func TestHostileServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.api.Client.Timeout = limit
-		return tools.Tool{Run: tools.Typed(w.search)}
+		return tools.New("wikipedia_search", searchProse, searchParameters, w.search)
 	}, nil)
 }
