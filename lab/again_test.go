@@ -10,9 +10,9 @@ import (
 	"nod/memory"
 )
 
-// A turn that goes on from a call which a person ran again is replayed as it was: with
-// that call, what was decided of it, and the prompt that it made. A case that is made
-// of it holds what was asked in the first place.
+// A turn that continues from a call that a person ran again is replayed unchanged: with
+// that call, its decision, and its prompt. A case made from it holds the original
+// question.
 func TestRunAgain(t *testing.T) {
 	t.Parallel()
 	a, model, tools := newAgent(t), &oracle{}, &probe{}

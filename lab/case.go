@@ -20,9 +20,9 @@ import (
 	"nod/memory"
 )
 
-// Case is a turn with what it should come to, for a team's own checks: what people
-// write, what tools would give, and what must and must not be called and said. All
-// messages are there when the turn begins; every approval is given.
+// Case is a turn with its expected outcome, for a team's own checks: messages, tool
+// results, and the calls and words that must or must not come. All messages are there
+// when the turn begins; every approval is given.
 type Case struct {
 	Name     string       `json:"name"`
 	Messages []CaseSaid   `json:"messages"`
@@ -44,14 +44,14 @@ type CaseCall struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
-// CaseResult is what a tool gives for the first such call that has none yet.
+// CaseResult is a tool's result for the next matching call.
 type CaseResult struct {
 	CaseCall
 	Out string `json:"out"`
 }
 
-// Expect is what has to come. Calls are made among others; with the order strict
-// one behind the other.
+// Expect is the expected outcome. Other calls may come between; with the order strict
+// the expected ones come in order.
 type Expect struct {
 	Calls  []CaseCall `json:"calls,omitempty"`
 	Order  string     `json:"order,omitempty"`  // any (the default) or strict
@@ -205,9 +205,9 @@ func called(calls []Call) string {
 	return cmp.Or(strings.Join(list, "; "), "none")
 }
 
-// Disliked makes cases of the recorded turns of a thread that got 👎, with the calls
-// that they made and what came of them. What would have been right nobody knows yet:
-// such a case fails until somebody wrote that down.
+// Disliked makes cases of a thread's turns that got 👎, with their calls and results.
+// Nobody knows the right outcome yet, so such a case fails until somebody writes it
+// down.
 func Disliked(thread chat.ThreadID, entries []memory.Entry, since time.Time) []Case {
 	recorded, _ := Read(thread, entries, since)
 	logged := slices.DeleteFunc(slices.Clone(entries), func(e memory.Entry) bool { return e.Seq == 0 })

@@ -12,8 +12,8 @@ import (
 	"nod/llm"
 )
 
-// parrot is a model that calls what a message says, a call a line, and then says what
-// the tools gave.
+// parrot is a model that makes the calls in a message, one a line, and then repeats the
+// results.
 type parrot struct{}
 
 // Complete implements llm.Model.

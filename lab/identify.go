@@ -7,8 +7,7 @@ import (
 	"nod/memory"
 )
 
-// identify says of people what the platform said then; of whom it was not asked,
-// nothing is known.
+// identify answers with the recorded memberships. People without a record are unknown.
 func (s *stage) identify(act agent.Identify) {
 	for _, who := range act.Who {
 		b := memory.Belongs{Turn: act.Turn, Call: act.Call, Who: who, Rules: act.Rules}

@@ -1,11 +1,11 @@
-// Package lab answers "what would have happened with another configuration?" from
-// the log alone. A recorded thread is a list of entries, and everything that nod
-// decides is a function of one; so a turn can be decided anew by another
-// [agent.Agent], up to where the model or a tool has to be asked. The model may be
-// asked again, or be played back; tools never are: what they gave is in the log.
+// Package lab says from the log alone how another configuration would have decided.
+// A recorded thread is a list of entries, and every decision is a function of it. So
+// another [agent.Agent] can decide a turn again, up to the next model or tool call.
+// The lab asks the model again, or plays its words back. It never runs a tool: the
+// results are in the log.
 //
 // It knows no store and no platform, posts nothing, and keeps its own journal in
-// memory: whoever calls it reads the threads.
+// memory. Its caller reads the threads.
 package lab
 
 import (
@@ -18,14 +18,14 @@ import (
 	"nod/memory"
 )
 
-// Mode is how a recorded turn is looked at again.
+// Mode is a way to replay a recorded turn.
 type Mode string
 
 // The modes.
 const (
-	Calls Mode = "calls" // each recorded model call is asked anew, at its very point
+	Calls Mode = "calls" // ask each recorded model call again, with the recorded log before it
 	Turns Mode = "turns" // whole turns run again, with recorded results
-	Rules Mode = "rules" // no model: what it said is played back, and the rules decide anew
+	Rules Mode = "rules" // play the model's words back, and decide again by the rules
 )
 
 // Lab is another configuration, to be held against recordings. It is used
@@ -38,11 +38,11 @@ type Lab struct {
 	Blob func(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error)
 }
 
-// NotRecorded is the result of a call of which the recording holds none.
+// NotRecorded is the result of a call that the recording does not hold.
 const NotRecorded = "not recorded"
 
-// Replay decides a recorded turn anew, and says what differs. An error is one of
-// the model, or of a turn that this build can't replay.
+// Replay decides a recorded turn again, and returns the differences. An error is the
+// model's, or means that this build can't replay the turn.
 func (l *Lab) Replay(ctx context.Context, r *Recorded) (Difference, error) {
 	var now Outcome
 	var err error
@@ -91,7 +91,7 @@ func (l *Lab) rules(ctx context.Context, r *Recorded) (Outcome, error) {
 	return s.run(ctx)
 }
 
-// calls asks every model call of a turn anew, each with what really was before it.
+// calls asks every model call of a turn again, each with the recorded log before it.
 func (l *Lab) calls(ctx context.Context, r *Recorded) (Outcome, error) {
 	var all Outcome
 	for i, st := range r.steps {
@@ -131,7 +131,7 @@ func (l *Lab) calls(ctx context.Context, r *Recorded) (Outcome, error) {
 	return all, nil
 }
 
-// hand decides the call anew that a person made before the model was asked.
+// hand decides a call again that a person made before the model was asked.
 func (l *Lab) hand(ctx context.Context, r *Recorded) (Outcome, error) {
 	s := l.stage(r, r.begin())
 	s.open()

@@ -131,8 +131,8 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// One instruction changed: what differs is what the model was scripted to do
-// otherwise, and nothing else.
+// With one changed instruction only the answers differ that the model was scripted to
+// change.
 func TestInstruction(t *testing.T) {
 	t.Parallel()
 	a, model := newAgent(t), &oracle{}

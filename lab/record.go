@@ -211,9 +211,8 @@ func (r *Recorded) upTo(seq uint64) []memory.Entry {
 	return memory.Since(r.entries[:end], base)
 }
 
-// between lists what people wrote between two places of the log, but not the words
-// with which they voted, or answered a question of a tool's: the decision and the
-// result stand for those.
+// between lists people's messages between two places of the log, without votes by word
+// and replies to a tool's question: the decision and the result stand for those.
 func (r *Recorded) between(after, upTo uint64) []memory.Body {
 	votes := map[uint64]bool{}
 	var out []memory.Body
@@ -221,7 +220,7 @@ func (r *Recorded) between(after, upTo uint64) []memory.Body {
 		switch b := e.Body.(type) {
 		case memory.Vote:
 			votes[b.Reaction] = true
-		case memory.Answered: // what was said to a tool's maker
+		case memory.Answered: // a reply to a tool's question
 			votes[b.Message] = true
 		case memory.Message, memory.Edited, memory.Deleted:
 			if after < e.Seq && e.Seq <= upTo && !votes[e.Seq] {

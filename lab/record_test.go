@@ -24,11 +24,10 @@ import (
 	"nod/memory/sqlite"
 )
 
-// oracle is a model whose words are a function of the whole conversation that it is
-// shown, so that a prompt which is not the same as before gives another answer. A
-// message `use a b` has it call the tools a and b, one after the other. Of its
-// instructions it follows only "Be thorough": then it looks something up before it
-// begins, where the message says that it may.
+// oracle is a model whose words are a function of its whole prompt, so that a changed
+// prompt gives another answer. A message `use a b` makes it call the tools a and b in
+// turn. It follows only one instruction, "Be thorough": then it looks something up
+// first, if the message allows that.
 type oracle struct{ asked atomic.Int64 }
 
 // Complete implements llm.Model.

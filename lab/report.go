@@ -72,8 +72,8 @@ type Tokens struct {
 	Output int `json:"output"`
 }
 
-// Free is a call that can change something and runs unasked. Held says that it did
-// not then: it was asked for, or refused; Decided is what people said.
+// Free is a call that can change something and runs unasked. Held says that it asked or
+// was refused then; Decided is people's decision.
 type Free struct {
 	Call    Call
 	Held    bool

@@ -14,8 +14,8 @@ import (
 	"nod/memory"
 )
 
-// stage is a turn that is decided anew: the log as it was, a journal in memory that
-// goes on from there, and what the recording says of calls.
+// stage is a turn that is decided again: the recorded log, a journal in memory that
+// continues it, and the recorded outcomes of calls.
 type stage struct {
 	lab    *Lab
 	thread chat.ThreadID
@@ -238,7 +238,7 @@ func (s *stage) asks(open []memory.Asked) {
 	}
 }
 
-// decide ends the approvals that wait as people ended them then. One that nobody
+// decide ends the waiting approvals as people ended them then. An approval that nobody
 // was asked for is given: the call did run.
 func (s *stage) decide() {
 	if len(s.waits) == 0 {

@@ -1,7 +1,6 @@
-// Package llm is the vocabulary of one model call: what is sent, what comes
-// back, and the ways in which it can go wrong. Providers live in packages of
-// their own (llm/openai speaks the wire, llm/demo is a script without one); no
-// type of theirs appears here.
+// Package llm is the vocabulary of one model call: the request, the response and the
+// faults. Providers live in packages of their own (llm/openai speaks the wire,
+// llm/demo is a script without one), and none of their types appears here.
 package llm
 
 import (
@@ -12,10 +11,9 @@ import (
 
 // Model answers requests. It is called concurrently for different threads.
 //
-// watch, when not nil, hears the completion as it grows, from the calling
-// goroutine; the Response is what counts. An implementation retries what is
-// worth retrying by itself; the error that it returns is final for this call,
-// and is an [*Error] wherever the cause is known.
+// watch, when not nil, receives the growing completion in the caller's goroutine; only
+// the Response counts. An implementation retries by itself. Its error is final for this
+// call, and is an [*Error] if the cause is known.
 type Model interface {
 	Complete(ctx context.Context, req Request, watch func(Delta)) (Response, error)
 }
@@ -69,8 +67,7 @@ type Call struct {
 	Args string `json:"args"`
 }
 
-// Tool is what the model is told about a tool. Parameters is a JSON Schema of
-// type object.
+// Tool is a tool in the request. Parameters is a JSON Schema of type object.
 type Tool struct {
 	Name        string
 	HumanName   string   // for the protocols that name a tool twice; may be empty
@@ -80,8 +77,8 @@ type Tool struct {
 	Code        string // the parameter that a text protocol may write as bare or fenced code; may be empty
 }
 
-// Result is what a tool gave back. Failed says that Text tells the model what
-// was wrong and what to do instead.
+// Result is the result of a tool. Failed says that Text tells the model its mistake and
+// the remedy.
 type Result struct {
 	Text   string
 	Failed bool

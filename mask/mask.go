@@ -1,12 +1,11 @@
-// Package mask takes secrets out of whatever leaves the program: results of
-// tools, prompts, logs, what a command prints.
+// Package mask takes secrets out of every text that leaves the program: results of
+// tools, prompts, logs, output of commands.
 //
-// The configuration knows which of its values are secret, but not where they come
-// back: a server repeats the header that it was sent, a script runs with "set -x",
-// a library puts an address with a key into an error. So every value is looked for
-// in every text, also in the forms that it takes on its way, as build services do
-// with their logs. That is a net below careful code and no leave to be careless: a
-// secret that a program turns around, cuts in two or writes in hexadecimal passes.
+// The configuration knows its secrets, but not where they come back. A server repeats
+// a header, a script runs with "set -x", a library puts an address with a key into an
+// error. So the mask looks for every secret in every text, also in the forms that it
+// takes on its way, as build services do with their logs. It is a net below careful
+// code: a secret that a program reverses, cuts in two or writes in hexadecimal passes.
 package mask
 
 import (
@@ -24,20 +23,20 @@ import (
 // Sign stands where a secret was.
 const Sign = "[secret]"
 
-// shortest is the least that is looked for. A shorter value stands in any text by
+// shortest is the shortest masked value. A shorter value stands in any text by
 // chance, and a text full of signs tells what it was.
 const shortest = 6
 
 // Mask knows secrets. A nil *Mask knows none. It is safe for concurrent use.
 type Mask struct {
 	replacer *strings.Replacer
-	begins   [1 << 10]uint64     // a bit for each two bytes that something begins with that is looked for
-	forms    map[uint16][]string // that, by them
+	begins   [1 << 10]uint64     // a bit for the first two bytes of each form
+	forms    map[uint16][]string // the forms, by their first two bytes
 }
 
-// New makes a mask of values. Of an address also the password and the values of
-// its query are secret, of several words ("Bearer …") the last one, and of
-// several lines each that is long. It gives nil where there is nothing to look for.
+// New makes a mask of values. For an address it also masks the password and the values
+// of the query. For several words ("Bearer …") it masks the last one, and for several
+// lines each long one. It gives nil if there is nothing to mask.
 func New(values ...string) *Mask {
 	var forms []string
 	for _, v := range values {
@@ -165,9 +164,9 @@ func quoted(value string) (forms []string) {
 	return forms
 }
 
-// encoded are the forms in base64: alone, and behind something else, such as the name
-// in front of a password. What of the letters at its ends depends on what stands
-// beside it is left out of those.
+// encoded gives the forms in base64: alone, and behind other text, such as the name
+// before a password. It leaves out the letters at the ends that depend on their
+// neighbours.
 func encoded(value string) (forms []string) {
 	raw := []byte(value)
 	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {

@@ -106,7 +106,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// A text that is said to hold nothing is one that the replacer leaves as it is.
+// A text without a secret is one that the replacer leaves unchanged.
 func TestHolds(t *testing.T) {
 	m := New("Bearer "+key, token, "sk-"+key, "a-password-of-a-store")
 	var bits []string

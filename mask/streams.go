@@ -7,8 +7,7 @@ import (
 	"log/slog"
 )
 
-// Error gives an error whose words hold no secret. What it wraps can be asked for
-// as before.
+// Error gives an error whose words hold no secret. It still wraps the original.
 func (m *Mask) Error(err error) error {
 	if m == nil || err == nil {
 		return err
@@ -32,8 +31,8 @@ func (m *masking) Error() string { return m.words }
 // Unwrap gives the error with its own words.
 func (m *masking) Unwrap() error { return m.err }
 
-// Writer takes secrets out of what is written. A secret must not be spread over two
-// writes, as it is not where each writes whole lines.
+// Writer masks secrets in the written text. No secret may be spread over two writes;
+// callers write whole lines.
 func (m *Mask) Writer(w io.Writer) io.Writer {
 	if m == nil {
 		return w

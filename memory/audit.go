@@ -16,14 +16,13 @@ import (
 	"nod/chat"
 )
 
-// AuditLine is one line of the audit log: a decision with the rules that held, a
-// reaction with the reason why it was ignored, a side effect that ran, what came
-// of it. It holds digests and ids, and of texts only the reason that a person
-// gave.
+// AuditLine is one line of the audit log: a decision with its rules, an ignored
+// reaction with the reason, a side effect, or an outcome. It holds digests and ids; its
+// only text is a person's reason.
 //
-// The lines of a thread are a chain: each holds the hash of the one before it,
-// so that none can be changed, left out or put between without all that follow
-// being written anew. No command erases one.
+// The lines of a thread are a chain: each holds the hash of the line before. So
+// changing, removing or inserting a line means rewriting all that follow. No command
+// erases one.
 type AuditLine struct {
 	V       int           `json:"v"`
 	Thread  chat.ThreadID `json:"thread"`
@@ -42,17 +41,17 @@ type AuditLine struct {
 	Hash    string        `json:"hash,omitempty"`
 }
 
-// AuditRules are the rules that held for what a line tells.
+// AuditRules are the rules in force for a line.
 type AuditRules struct {
 	Approvers        []string `json:"approvers,omitempty"`
 	Quorum           int      `json:"quorum,omitempty"`
 	ExcludeRequester Excluded `json:"exclude_requester"`
-	Grant            string   `json:"grant,omitempty"` // what was allowed, and for how long
+	Grant            string   `json:"grant,omitempty"` // the allowed time or number of uses
 }
 
-// Excluded says whom rules keep from approving: nobody, whoever's message is in the
-// turn, or with "thread" whoever's message the model is shown. It is written as
-// false, true and "thread".
+// Excluded says who may not approve: nobody is excluded; the authors of the turn's
+// messages; or with "thread" the authors of all messages in the prompt. In JSON it is
+// false, true or "thread".
 type Excluded string
 
 // The values of Excluded.
@@ -85,13 +84,13 @@ func (x *Excluded) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Tombstone is the line that a thread leaves in its chain that nobody touched for
-// so long that it was erased; a thread without a chain leaves none.
+// Tombstone is the last line of a thread that was erased for its age. A thread without
+// a chain gets none.
 func Tombstone(thread chat.ThreadID, at time.Time) AuditLine {
 	return AuditLine{Thread: thread, At: at, Event: "forgot", Outcome: "kept no longer"}
 }
 
-// auditVersion is of the form of a line.
+// auditVersion is the version of a line's form.
 const auditVersion = 1
 
 // Head is the end of a thread's chain.
@@ -100,7 +99,7 @@ type Head struct {
 	Hash string `json:"hash"`
 }
 
-// String is the form in which stores keep a head; that of no chain is empty.
+// String is the stored form of a head; empty for no chain.
 func (h Head) String() string {
 	if h.Seq == 0 {
 		return ""
@@ -121,8 +120,8 @@ func ParseHead(s string) (Head, error) {
 	return Head{n, hash}, nil
 }
 
-// Link makes a line the next one of a chain, and gives it as it is kept. Times
-// are to the millisecond, as every store has them.
+// Link appends a line to a chain, and gives its stored form. Times are cut to the
+// millisecond, as every store keeps them.
 func (h Head) Link(l AuditLine) (raw []byte, next Head, err error) {
 	l.V, l.Seq, l.Prev, l.Hash = auditVersion, h.Seq+1, h.Hash, ""
 	l.At = l.At.UTC().Truncate(time.Millisecond)
@@ -146,10 +145,10 @@ func hashOf(plain []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// DecodeLine reads a line as it is kept, whether it is sound or not.
+// DecodeLine reads a stored line, sound or not.
 func DecodeLine(raw []byte) (l AuditLine, err error) { return l, json.Unmarshal(raw, &l) }
 
-// ReadLine reads a line as it is kept, and says whether it is as it was written.
+// ReadLine reads a stored line, and says whether it is unchanged.
 func ReadLine(raw []byte) (l AuditLine, sound bool) {
 	l, err := DecodeLine(raw)
 	if err != nil {
@@ -228,7 +227,7 @@ func (r Rules) audited() *AuditRules {
 	return a
 }
 
-// held gives rules that may be those of the line that says `asked`.
+// held gives the rules in force, unless they are those of the line `asked`.
 func (r *Rules) held() *AuditRules {
 	if r == nil {
 		return nil
@@ -236,8 +235,8 @@ func (r *Rules) held() *AuditRules {
 	return r.audited()
 }
 
-// LogValue implements slog.LogValuer: what goes to the logs of the program, which
-// hold no text of a person. The line has its place in the chain only in the store.
+// LogValue implements slog.LogValuer. The program's log holds no text of a person, and
+// no place in the chain.
 func (l AuditLine) LogValue() slog.Value {
 	attrs := []slog.Attr{slog.String("thread", l.Thread.String()), slog.String("event", l.Event)}
 	for _, f := range []struct{ key, value string }{

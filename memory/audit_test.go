@@ -11,8 +11,8 @@ import (
 	"nod/memory"
 )
 
-// A line in the program's logs says what happened, and holds neither the text of a
-// person nor a place in a chain that it has only in the store.
+// A line in the program's log names the event. It holds no text of a person, and no
+// place in the chain.
 func TestAuditLineInLogs(t *testing.T) {
 	t.Parallel()
 	var logs bytes.Buffer

@@ -14,10 +14,9 @@ import (
 	"unicode/utf8"
 )
 
-// Canonical gives JSON in the one form that RFC 8785 has for it, which is what
-// is hashed and signed: no spaces, names sorted by UTF-16, numbers as
-// ECMAScript writes them. JSON that is not I-JSON (a name twice, broken UTF-8)
-// is an error, as two readers may take it for two things.
+// Canonical gives JSON in the form of RFC 8785, for hashing and signing: no spaces,
+// names sorted by UTF-16, numbers as ECMAScript writes them. JSON that is not I-JSON (a
+// name twice, broken UTF-8) is an error, since two readers may disagree about it.
 func Canonical(raw []byte) ([]byte, error) {
 	if !utf8.Valid(raw) {
 		return nil, errors.New("it is not UTF-8")
@@ -99,8 +98,8 @@ func byUTF16(a, b string) int {
 	return cmp.Or(slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b))), cmp.Compare(a, b))
 }
 
-// canonicalNumber writes a number as encoding/json writes a float64, which is as
-// ECMAScript does, but for the zero below zero.
+// canonicalNumber writes a number as encoding/json writes a float64. ECMAScript differs
+// only in the negative zero.
 func canonicalNumber(out []byte, n json.Number) ([]byte, error) {
 	f, err := n.Float64()
 	if err != nil {
@@ -113,7 +112,7 @@ func canonicalNumber(out []byte, n json.Number) ([]byte, error) {
 	return append(out, raw...), err
 }
 
-// canonicalText escapes what has to be, and nothing else.
+// canonicalText escapes only the characters that need it.
 func canonicalText(out []byte, s string) []byte {
 	const short = "\b\t\n\f\r"
 	out = append(out, '"')

@@ -9,9 +9,9 @@ import (
 	"nod/chat"
 )
 
-// PostKey is the key of a post: its name in the thread, and a digest of what is
-// shown, so that a post that shows something else never has the same key. A
-// platform that keeps keys may therefore give an older post back for one.
+// PostKey is the key of a post: its name in the thread, and a digest of the shown text.
+// So a post with another text has another key, and a platform that keeps keys may
+// return the earlier post for one.
 func PostKey(name, shown string) string { return name + "~" + Short(shown) }
 
 // Short is as much of a word's digest as names need: 40 bits of it, in hex.
@@ -26,11 +26,11 @@ func PostName(key string) string {
 	return name
 }
 
-// AskName is the name of the post that asks for the approval of a call, or for one
-// of the times that it is asked for; see [Nth].
+// AskName is the name of the post for a call's approval, or for one of the times that
+// it is asked for; see [Nth].
 func AskName(call string) string { return "ask/" + call }
 
-// Nth names one of the times that a call is asked for: how often it was before.
+// Nth names a repeated request for a call; again counts the earlier ones.
 func Nth(call string, again int) string {
 	if again == 0 {
 		return call
@@ -45,9 +45,8 @@ func Asks(key string) (call string, ok bool) {
 	return call, ok
 }
 
-// Effects is what entries change beside the log they enter. Every store
-// applies them in the transaction that appends the entries, and so no index
-// can differ from the log.
+// Effects are the changes of entries beside the log. Every store applies them in the
+// transaction that appends the entries, so no index can differ from the log.
 type Effects struct {
 	Refs    []chat.MessageRef // these messages now name this thread
 	Ask     []PendingApproval // these approvals wait
@@ -55,7 +54,7 @@ type Effects struct {
 	Audit   []AuditLine
 	Last    Watermark // the latest message, when there is one
 	Base    uint64    // when not 0: the log is loaded from this Seq on
-	Erase   bool      // what is before Base is deleted for good, Started excepted
+	Erase   bool      // entries before Base are deleted for good, except Started
 }
 
 // EffectsOf computes the effects of entries that enter the log of a thread.

@@ -127,9 +127,9 @@ type (
 		Model    string        `json:"model,omitempty"` // as requested
 	}
 
-	// Taint says what of a prompt came from outside, as people read it ("the page
-	// a.example"), and since when. It is kept with the step since what made it
-	// may be gone from the log while what the model wrote of it is not.
+	// Taint is the origin of a prompt's content from outside, in words for people ("the
+	// page a.example"), and its time. It is kept with the step because the origin may
+	// leave the log while the model's words stay.
 	Taint struct {
 		Source string    `json:"source"`
 		Since  time.Time `json:"since,omitzero"`
@@ -214,7 +214,7 @@ type StepKind string
 // The kinds of steps that strategies add.
 const (
 	PlanStep    StepKind = "plan"    // Thought is the plan
-	ReflectStep StepKind = "reflect" // Thought is what was wrong and what to do instead, unless Pass
+	ReflectStep StepKind = "reflect" // Thought is the mistake and the remedy, unless Pass
 	SolveStep   StepKind = "solve"   // works on a draft
 )
 
@@ -245,7 +245,7 @@ type (
 		Approvers        []string      `json:"approvers"` // requester, anyone, user:ID, group:ID, role:ID
 		Quorum           int           `json:"quorum"`
 		ExcludeRequester bool          `json:"exclude_requester,omitempty"`
-		ExcludeThread    bool          `json:"exclude_thread,omitempty"` // beside ExcludeRequester: and whoever's words the model is shown
+		ExcludeThread    bool          `json:"exclude_thread,omitempty"` // beside ExcludeRequester: all authors in the prompt
 		Timeout          time.Duration `json:"timeout"`
 		Approve          []string      `json:"approve"`
 		Deny             []string      `json:"deny"`

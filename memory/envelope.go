@@ -5,13 +5,11 @@ import (
 	"fmt"
 )
 
-// skipped are the kinds that a build which does not know them may leave out:
-// they only say how something looks, what people thought of it, who somebody was, or what happened
-// to the store.
+// skipped are the kinds that an older build may skip: they concern only looks,
+// opinions, memberships, reminders, or the store's losses.
 var skipped = map[string]bool{"due": true, "seen": true, "feedback": true, "lost": true, "belongs": true, "reminded": true, "notified": true}
 
-// decoders holds, for every kind, how its body is read. Adding a kind means a
-// type above and a line here.
+// decoders holds the decoder of every kind. Adding a kind means a type and a line here.
 var decoders = map[string]func(json.RawMessage) (Body, error){
 	"message": decode[Message], "edited": decode[Edited], "deleted": decode[Deleted],
 	"reaction": decode[Reaction], "due": decode[Due], "halt": decode[Halt], "reason": decode[Reason],
@@ -33,8 +31,8 @@ func decode[T Body](raw json.RawMessage) (Body, error) {
 	return b, err
 }
 
-// version is of the encoding of every body. A reader takes an entry of a
-// higher version for an [Unknown].
+// version is the version of every body's encoding. A reader takes an entry of a higher
+// version for an [Unknown].
 const version = 1
 
 // wire is the JSON form of an entry, its envelope. Seq and At are the store's to
@@ -46,7 +44,7 @@ type wire struct {
 	Body    json.RawMessage `json:"b"`
 }
 
-// Encode gives the JSON of a body, for a store to keep.
+// Encode gives the stored JSON of a body.
 func Encode(b Body) ([]byte, error) {
 	switch b := b.(type) {
 	case Unknown:
@@ -61,8 +59,8 @@ func Encode(b Body) ([]byte, error) {
 	return json.Marshal(wire{b.Kind(), version, skipped[b.Kind()], raw})
 }
 
-// Decode reads what Encode wrote, in this version or in another. What it can't
-// read is a [Broken]: one entry is never the trouble of others.
+// Decode reads the output of Encode, of this version or another. An unreadable entry is
+// a [Broken], so it concerns nothing else.
 func Decode(data []byte) Body {
 	var w wire
 	if err := json.Unmarshal(data, &w); err != nil || w.Kind == "" {

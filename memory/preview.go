@@ -8,13 +8,12 @@ import (
 	"nod/chat"
 )
 
-// Previewed is what the preview of a call came to: what its program wrote, or in
-// Err why it came to nothing. It changed nothing, so that it is simply run again
-// where nobody knows what it came to.
+// Previewed is the result of a call's preview: the program's output, or in Err the
+// failure. A preview changes nothing, so it simply runs again if its result is lost.
 type Previewed struct {
 	Call string        `json:"call"`
-	Of   string        `json:"of"`  // digest of the tool and the arguments that it was run with
-	Sum  string        `json:"sum"` // digest of Text and Err: what an approval is bound to
+	Of   string        `json:"of"`  // digest of its tool and arguments
+	Sum  string        `json:"sum"` // digest of Text and Err: the approval binds it
 	Text string        `json:"text,omitempty"`
 	Err  string        `json:"err,omitempty"`
 	File chat.File     `json:"file,omitzero"` // the text, where it is too long for a card
@@ -24,7 +23,7 @@ type Previewed struct {
 // Kind implements Body.
 func (Previewed) Kind() string { return "previewed" }
 
-// PreviewSum is the digest of what a preview came to.
+// PreviewSum is the digest of a preview's result.
 func PreviewSum(text, err string) string {
 	sum := sha256.Sum256([]byte(err + "\x00" + text))
 	return hex.EncodeToString(sum[:])

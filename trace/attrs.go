@@ -5,9 +5,9 @@ import (
 	"regexp"
 )
 
-// Schema is the version of OpenTelemetry's semantic conventions whose names are
-// used. Those of generative AI are in development, and change from version to version,
-// so they stand here and nowhere else.
+// Schema is the version of OpenTelemetry's semantic conventions. Those of generative AI
+// are in development and change with each version, so all names stand here and nowhere
+// else.
 const Schema = "https://opentelemetry.io/schemas/1.40.0"
 
 // The attributes. Those that begin with nod. are our own.
@@ -41,8 +41,7 @@ const ErrorType = "error.type"
 
 const (
 	agentName = "nod"
-	// provider is what the conventions want of whoever speaks OpenAI's API and is
-	// not known to be another.
+	// The conventions want this of every endpoint that speaks OpenAI's API.
 	provider = "openai"
 )
 

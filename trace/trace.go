@@ -1,17 +1,16 @@
-// Package trace says how a turn went, as spans for those who look at many programs
-// with one tool (https://opentelemetry.io/docs/concepts/signals/traces/).
+// Package trace turns logs into spans of OpenTelemetry, for people who watch many
+// programs with one tool (https://opentelemetry.io/docs/concepts/signals/traces/).
 //
-// The one idea is that a span is nothing that is begun and ended while the program
-// runs, and can be lost with it: it is read off the log. Its ids come of the thread
-// and of the entry that ends it, and its times are those of the entries. So whoever
-// reads the same log finds the same spans, another process after a crash as well as a
-// command a week later, and a collector that is told of a span twice is told the same.
+// A span is read off the log, so a crash loses none. Its ids come from the thread and
+// the entry that ends it, and its times are those of entries. Every reader of the log
+// finds the same spans: another process after a crash, or a command a week later. A
+// collector that receives a span twice receives the same one.
 //
-// A turn is a trace: invoke_agent, and below it chat (a call of the model),
-// execute_tool and await_approval. A span is there as soon as the entry is that ends
-// it, and says nothing that a later entry could change.
+// A turn is a trace: invoke_agent, and below it chat (a model call), execute_tool and
+// await_approval. A span exists once the entry that ends it exists, and no later entry
+// changes it.
 //
-// The package does no I/O and has no clock. How spans travel is trace/otlp.
+// The package does no I/O and has no clock. trace/otlp sends the spans.
 package trace
 
 import (
@@ -54,7 +53,7 @@ type Attr struct {
 	Value any
 }
 
-// Options say what of a turn is told.
+// Options select the content of spans.
 type Options struct {
 	Content bool                // what people wrote, arguments, results and answers, too
 	Mask    func(string) string // takes secrets out of those; nil: there are none

@@ -1,18 +1,18 @@
-// Package args reads the arguments of a tool call as a model wrote them, which
-// is not always JSON, and checks them against the tool's JSON Schema.
+// Package args reads the arguments of a tool call, which models don't always write
+// as JSON, and checks them against the tool's JSON Schema.
 //
-// One rule stands above the others: what ends in the middle is never completed.
-// Arguments that were cut off (a token limit, a broken stream) may still look
+// One rule stands above the others: arguments that end in the middle are never
+// completed. Arguments that were cut off (a token limit, a broken stream) may still look
 // like a whole call, and `{"path": "/srv/data` must not become a deletion of
 // /srv/data. The model is told, and writes the call again.
 //
 // Native is for native function calls, where providers mostly deliver JSON: it
 // takes fences and prose off and repairs nothing. Text is for the protocols in
-// which the model writes its calls as text: it repairs what has only one sane
-// reading. What both give is one JSON object without duplicate names.
+// which the model writes its calls as text: it repairs mistakes with only one sane
+// reading. Both return one JSON object without duplicate names.
 //
-// Every error and every violation is written for the model: what was wrong, and
-// what to write instead. Everything here is pure.
+// Every error and every violation is written for the model: the mistake, and the
+// remedy. Everything here is pure.
 package args
 
 import (
@@ -30,7 +30,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxSize is the most bytes of arguments that are looked at.
+// MaxSize is the limit of arguments, in bytes.
 const MaxSize = 1 << 20
 
 // ErrUnclosed says that the arguments end before they are complete.
@@ -67,10 +67,9 @@ func Native(text string) (json.RawMessage, error) {
 	return finish(raw)
 }
 
-// Canonical gives the form in which two ways of writing the same arguments are
-// equal: names sorted, no spaces, no needless escapes. Numbers stay as they
-// were written, since rounding them could make different calls equal. What is
-// not JSON comes back as it is.
+// Canonical gives one form to all spellings of the same arguments: names sorted, no
+// spaces, no needless escapes. Numbers stay as written, since rounding could make
+// different calls equal. Text that is not JSON comes back unchanged.
 func Canonical(args json.RawMessage) json.RawMessage {
 	value, err := decode(args)
 	if err != nil {
@@ -83,8 +82,8 @@ func Canonical(args json.RawMessage) json.RawMessage {
 	return out
 }
 
-// Digest names a call by what it would do: hex SHA-256 over the tool's name, a
-// zero byte, and the canonical arguments. An approval is bound to it.
+// Digest names a call by its effect: hex SHA-256 over the tool's name, a zero byte, and
+// the canonical arguments. It binds an approval.
 func Digest(tool string, args json.RawMessage) string {
 	h := sha256.New()
 	_, _ = io.WriteString(h, tool+"\x00") // a hash never returns an error
@@ -145,8 +144,8 @@ func finish(raw json.RawMessage) (json.RawMessage, error) {
 	return out.Bytes(), nil
 }
 
-// halved says whether valid JSON holds half of a character. Every reader makes
-// something else of one, so nobody could say what was approved.
+// halved says whether valid JSON holds half of a character. Readers differ on such a
+// half, so nobody could say what was approved.
 func halved(raw []byte) bool {
 	for i := 0; i+5 < len(raw); i++ {
 		if raw[i] != '\\' {

@@ -24,9 +24,9 @@ type frame struct {
 	value bool            // in an object: a name was read, its value comes next
 }
 
-// inspect refuses what is valid JSON but no clear call: a name given twice (the
-// approver might read one value while the tool runs with the other), nesting
-// beyond all reason, and numbers that would take megabytes to compare.
+// inspect refuses valid JSON that is no clear call: a name given twice (the approver
+// might read one value while the tool runs with the other), deep nesting, and numbers
+// that take megabytes to compare.
 func inspect(raw json.RawMessage) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

@@ -9,16 +9,16 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// ErrPattern says that a schema has a pattern that nobody here can read.
+// ErrPattern says that a schema has an unreadable pattern.
 var ErrPattern = errors.New("a pattern in it is no regular expression, neither of ECMAScript nor of Go")
 
 // patternTime is how long one value may be compared with one pattern. Patterns
 // that look ahead or back can take for ever over a value that was made for it.
 const patternTime = 100 * time.Millisecond
 
-// compilePattern reads a pattern in Go's way, which takes no more time than a
-// value is long, or where that lacks something in ECMAScript's, as JSON Schema
-// has it (https://json-schema.org/draft/2020-12/json-schema-core#section-6.4).
+// compilePattern reads a pattern as a Go expression, which runs in linear time. If Go
+// can't read it, it is an expression of ECMAScript, as JSON Schema has it
+// (https://json-schema.org/draft/2020-12/json-schema-core#section-6.4).
 func compilePattern(pattern string) (jsonschema.Regexp, error) {
 	if re, err := regexp.Compile(pattern); err == nil {
 		return re, nil

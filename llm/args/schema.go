@@ -11,8 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Schema is what a tool's arguments have to look like. It is safe for
-// concurrent use.
+// Schema is the form of a tool's arguments. It is safe for concurrent use.
 type Schema struct {
 	compiled *jsonschema.Schema
 	names    []string // the parameters, sorted
@@ -130,9 +129,9 @@ func (s *Schema) bare() (name string, required bool) {
 	return s.single, s.needed
 }
 
-// Check says everything in which the arguments differ from the schema, each in
-// words for the model, as `/service: must be one of "api", "web"`. None means
-// that they fit. Numbers are compared exactly, however large.
+// Check returns every difference between the arguments and the schema, in words for the
+// model, as `/service: must be one of "api", "web"`. Numbers are compared exactly,
+// however large.
 func (s *Schema) Check(args json.RawMessage) []string {
 	if err := inspect(args); err != nil {
 		return []string{err.Error()}

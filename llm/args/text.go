@@ -18,13 +18,12 @@ const (
 	maxQuotes = 256
 )
 
-// Text reads the arguments of a call that the model wrote as text, behind
-// `Action Input:`. A hallucinated Observation is cut off, then code fences, and
-// the first JSON value is taken. Unescaped backslashes are doubled, and other
-// slips (single quotes, missing quotes or commas, comments, Python's True) are
-// repaired, as long as the value is closed and nothing in it is left out. A
-// tool whose one parameter to be given is a string takes bare text. A nil
-// schema means that nothing is known of the tool.
+// Text reads the arguments of a call that the model wrote as text, behind `Action
+// Input:`. It cuts off a hallucinated Observation and code fences, and takes the first
+// JSON value. It doubles unescaped backslashes, and repairs other slips: single quotes,
+// missing quotes or commas, comments, Python's True. It repairs only a closed value,
+// and leaves out nothing of it. Bare text is the value of a tool's only string
+// parameter. A nil schema means an unknown tool.
 func Text(text string, schema *Schema) (json.RawMessage, error) {
 	body, err := prepare(cutObservation(text))
 	if err != nil {
@@ -56,9 +55,9 @@ func Text(text string, schema *Schema) (json.RawMessage, error) {
 	return nil, errors.New("the arguments must be one JSON object")
 }
 
-// Single names the parameter of which bare text is the value, as [Text] takes
-// it: the only required one, or the only one, if it is a string. It is far
-// cheaper than [Compile], and so fit for every prompt.
+// Single names the parameter that takes bare text in [Text]: the only required one, or
+// the only one, if it is a string. It is far cheaper than [Compile], and so fit for
+// every prompt.
 func Single(parameters json.RawMessage) (name string, ok bool) {
 	var root map[string]any
 	if json.Unmarshal(parameters, &root) != nil {

@@ -44,7 +44,7 @@ func (s *Schema) describe(e *jsonschema.ValidationError) []string {
 	return out
 }
 
-// alternatives joins the ways in which a value fits none of several schemas.
+// alternatives joins the reasons why a value fits none of several schemas.
 func (s *Schema) alternatives(e *jsonschema.ValidationError) string {
 	var ways []string
 	for i, branch := range e.Causes {

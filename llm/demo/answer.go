@@ -19,7 +19,7 @@ var (
 	thanks = regexp.MustCompile(`(?i)\b(thanks|thank you|thx|bye|goodbye)\b`)
 )
 
-// answer is what is said once there is nothing (more) to call.
+// answer is the demo's answer once there are no more calls to make.
 func answer(c conversation, p plan, tools []llm.Tool) string {
 	var out []string
 	for _, r := range c.done {
@@ -66,8 +66,7 @@ func has(tools []llm.Tool, name string) bool {
 	return slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == name })
 }
 
-// outcomes are the words by which the result of a call says that it did not
-// simply run, and what is then said of it.
+// outcomes are the words for a call that did not simply run, with the demo's remark.
 var outcomes = []struct{ word, say string }{
 	{"outcome unknown", "whether %s ran is not known. Please look before you ask for it again."},
 	{"denied", "I did not run %s: it was denied."},
@@ -86,7 +85,7 @@ func sentence(r result) string {
 		args = nil
 	}
 	if mark, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(mark, "[") && strings.HasSuffix(mark, "]") {
-		text = rest // what nod says of a result is not what the tool says
+		text = rest // without nod's own remark
 	}
 	switch short := !strings.Contains(text, "\n"); {
 	case text == "":

@@ -35,8 +35,7 @@ var (
 	cue      = regexp.MustCompile(`(?i)\b(what|what's|calculate|compute|how much|evaluate|solve|sum)\b|=`)
 )
 
-// arithmetic finds the expressions in a text, and returns what is left of the
-// text beside them.
+// arithmetic finds the expressions in a text, and returns the rest of the text.
 func arithmetic(text string) (rest string, exprs []string) {
 	for _, w := range inWords {
 		for w.from.MatchString(text) {

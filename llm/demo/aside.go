@@ -6,9 +6,8 @@ import (
 	"nod/llm"
 )
 
-// Strategies ask for more than answers: a plan, a check. The demo knows that
-// it is asked for one by the first words of the order, which stand at the end
-// of the last message.
+// Strategies ask for more than answers: a plan, a check. The demo recognises such an
+// order by its first words, at the end of the last message.
 var asides = map[string]string{
 	"Write a plan for answering":    "1. Find the tool that fits what was asked.\n2. Call it, and read out what it says.",
 	"Check the last answer against": "PASS",

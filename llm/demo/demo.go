@@ -1,11 +1,11 @@
-// Package demo is a model that is none: a small script that lets `bot chat`
-// show what nod does (steps, parallel tool calls, approvals) with no account
-// and no network. It says of itself that it is a script.
+// Package demo is a small script in the place of a model. It lets `bot chat` show
+// steps, parallel tool calls and approvals with no account and no network. It says
+// of itself that it is a script.
 //
-// It looks for a few things in what a person wrote (arithmetic, questions for
-// the time, the names of the tools that it was given), calls tools for them,
-// and reads the results out. The same request always gives the same response.
-// It refuses to know what any tool does beyond the definition in the request.
+// It looks for a few things in a person's message (arithmetic, questions for the
+// time, names of tools), calls tools for them, and reads the results out. The same
+// request always gives the same response. It knows a tool only by its definition in
+// the request.
 package demo
 
 import (
@@ -106,9 +106,9 @@ func call(p plan) llm.Response {
 // conversation is the part of a prompt that a script can make use of.
 type conversation struct {
 	first bool     // nothing was answered before
-	asked string   // what people wrote since the last answer, and what that answer asked about
-	fresh string   // what of it came after the last tool calls
-	done  []result // what came of the tool calls since the last answer
+	asked string   // messages since the last answer, and the text that this answer asked about
+	fresh string   // the part of it after the last tool calls
+	done  []result // results of the tool calls since the last answer
 }
 
 type result struct {
@@ -118,7 +118,7 @@ type result struct {
 
 func read(msgs []llm.Message) conversation {
 	c := conversation{first: true}
-	var before string // what was asked before the last answer
+	var before string // the messages before the last answer
 	calls := map[string]llm.Call{}
 	for _, m := range msgs {
 		switch m.Role {

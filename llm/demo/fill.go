@@ -65,10 +65,9 @@ func (p parameters) firstString() string {
 	return ""
 }
 
-// fill finds values for the parameters in the words that follow the name of
-// the tool, and, for pairs and enums, anywhere in the text. Several values of
-// one enum make several calls. missing says in words what is required and was
-// not found.
+// fill finds values for the parameters in the words behind the tool's name; for pairs
+// and enums, anywhere in the text. Several values of one enum make several calls.
+// missing names the required parameters without a value.
 func (p parameters) fill(segment, text []word) (calls []map[string]any, missing []string) {
 	args := map[string]any{}
 	var several string
@@ -208,8 +207,8 @@ var filler = map[string]bool{
 	"with": true, "in": true, "that": true, "then": true, "says": true, "saying": true, "what": true, "is": true, "at": true,
 }
 
-// fillText gives the required free texts what was quoted, and the last one
-// of them whatever else was written.
+// fillText gives quoted texts to the required free-text parameters, and the rest of the
+// text to the last one.
 func (p parameters) fillText(args map[string]any, segment []word) {
 	var open []string
 	for _, n := range p.Required {

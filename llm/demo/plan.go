@@ -15,8 +15,8 @@ const (
 	clock      = "clock"
 )
 
-// plan is what a text asks for: calls that can be made, and what stands in the
-// way of others, in words for the person.
+// plan holds the calls that a text asks for, and the obstacles of others, in words for
+// the person.
 type plan struct {
 	calls []planned
 	gaps  []string

@@ -27,8 +27,8 @@ var zones = map[string]string{
 	"lagos": "Africa/Lagos", "nairobi": "Africa/Nairobi", "johannesburg": "Africa/Johannesburg", "honolulu": "Pacific/Honolulu",
 }
 
-// times finds questions for the time, and returns what is left of the text
-// beside them. An empty zone means that none was named.
+// times finds questions for the time, and returns the rest of the text. An empty zone
+// means that none was named.
 func times(text string) (rest string, found []string) {
 	at := askTime.FindStringIndex(text)
 	if at == nil {

@@ -27,7 +27,7 @@ type outgoing struct {
 	CallID  string            `json:"tool_call_id,omitempty"`
 }
 
-// echoing is one with what goes back beside it.
+// echoing is a message with its echo.
 type echoing struct {
 	outgoing
 	*echo

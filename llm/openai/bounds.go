@@ -10,12 +10,11 @@ import (
 	"nod/llm"
 )
 
-// A model may never end, and a server may send anything. What is kept of one
-// completion is bounded by [Options.MaxOutput]; what is read of an answer that
-// comes in one, or of one event, is bounded by a multiple of it, since JSON
-// writes a character in up to six bytes and some servers send a text several
-// times; and what is read of a stream in all, whose pieces are not kept, by
-// streamCap. None of these is tried again: it would be the same again.
+// A model may never end, and a server may send anything. [Options.MaxOutput] bounds the
+// kept part of a completion. A multiple of it bounds one event, and an answer that
+// comes in one piece: JSON writes a character in up to six bytes, and some servers send
+// a text several times. streamCap bounds a whole stream, whose pieces are not kept.
+// Beyond a bound nothing is tried again: the next try would be the same.
 const (
 	defaultOutput = 256 << 10
 	perOutput     = 16
@@ -37,8 +36,8 @@ type room struct {
 	over bool // something was cut off
 }
 
-// take gives what of a piece there is room for. It never cuts a character in
-// two, and nothing goes behind what was cut off.
+// take returns the part of a piece that fits. It never cuts a character in two, and
+// after a cut it returns nothing more.
 func (r *room) take(piece string) string {
 	if r.over {
 		return ""

@@ -55,8 +55,8 @@ func quoted(s string) string {
 	return string(raw)
 }
 
-// However much a server sends, what is read and what is kept is bounded, the
-// beginning of the answer is there, and nothing is asked again.
+// However much a server sends, bounded parts are read and kept, the beginning of the
+// answer is there, and no call is repeated.
 func TestFlood(t *testing.T) {
 	const most = 64 << 10
 	la := strings.Repeat("la la lä, and so on; ", 500)

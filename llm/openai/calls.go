@@ -123,8 +123,8 @@ func (call *partCall) spells(p wireCall, offered []llm.Tool) bool {
 	return begins
 }
 
-// nameless stands for the name of a call that has none. No tool bears it, so
-// that the model is told that there is no such tool.
+// nameless stands for the missing name of a call. No tool has it, so the model is told
+// that there is no such tool.
 const nameless = "(no name)"
 
 // finish gives the calls, each with an id that no other has.

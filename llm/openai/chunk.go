@@ -81,7 +81,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 type completion struct {
 	out     *sink
 	newID   func() string
-	most    int // bytes of what is kept
+	most    int // limit of the kept bytes
 	room    room
 	text    strings.Builder
 	thought strings.Builder
@@ -195,8 +195,8 @@ func (c *completion) end(ended bool, cause error) (llm.Response, error) {
 	})
 }
 
-// leftOf gives what a filter left of an answer. Nothing at all is a refusal, like that
-// of a question; to ask again would bring the same.
+// leftOf returns the part of an answer that a filter left. An empty rest is a refusal;
+// asking again would bring the same.
 func leftOf(r llm.Response) (llm.Response, error) {
 	if r.Finish == llm.Withheld && strings.TrimSpace(r.Text) == "" && len(r.Calls) == 0 {
 		return llm.Response{}, &failure{public: llm.Error{Fault: llm.Filtered, Message: "there is nothing left of the answer"}}

@@ -10,11 +10,10 @@ import (
 	"nod/llm"
 )
 
-// echo is what is in an [llm.Echo]: what a provider sent beside text and calls
-// and wants to have back while the turn goes on, since models that think between
-// tools go on from there. Nobody agrees on a field, some sign what is in it, and
-// some refuse a field that is not their own: so it goes back as it came, to
-// where it came from, and from the first refusal on not at all.
+// echo is the content of an [llm.Echo]: fields beside text and calls that a provider
+// wants back within the turn, since models that think between tools continue from
+// there. Providers differ in the field; some sign it, and some refuse foreign fields.
+// So it goes back unchanged to its provider, and after a first refusal not at all.
 type echo struct {
 	From   string                     `json:"from"`             // which model, and where
 	Fields map[string]json.RawMessage `json:"fields,omitempty"` // of the message

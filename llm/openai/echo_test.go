@@ -122,7 +122,7 @@ func TestEchoOfCalls(t *testing.T) {
 	}
 }
 
-// Nobody gets what another model reasoned, and what is not ours is left alone.
+// No model gets another model's reasoning, and foreign fields stay untouched.
 func TestEchoOfAnother(t *testing.T) {
 	reasoned := sse(delta(`{"reasoning":"hm",`+fn+`}`), stop)
 	s := &script{serve: []served{{body: reasoned}, {body: good}}}
@@ -155,8 +155,8 @@ func TestEchoOfAnother(t *testing.T) {
 	}
 }
 
-// A provider that refuses what it sent gets none from then on; one that insists
-// on a reasoning beside each call gets a space where there is none.
+// A provider that refuses its own fields gets none from then on. One that insists on a
+// reasoning beside each call gets a space if there is none.
 func TestEchoLearnt(t *testing.T) {
 	reasoned := sse(delta(`{"reasoning_content":"hm",`+fn+`}`), stop)
 	plain := sse(delta(`{`+fn+`}`), stop)

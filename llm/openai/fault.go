@@ -18,8 +18,8 @@ import (
 	"nod/llm"
 )
 
-// failure is a failed attempt: what the caller is told of it in the end, what
-// the provider said, and whether the whole is worth another try.
+// failure is a failed attempt: the error for the caller, the provider's words, and
+// whether another try makes sense.
 type failure struct {
 	public llm.Error
 	said   wireError
@@ -41,7 +41,7 @@ func broken(what string, cause error) *failure {
 	return &failure{public: llm.Error{Fault: llm.Unreachable, Message: what}, again: true, cause: cause}
 }
 
-// wireError is what a provider says of an error, in whatever spelling.
+// wireError is a provider's error, in any spelling.
 type wireError struct {
 	Message string
 	Code    string
@@ -148,7 +148,7 @@ func (e wireError) exhausted() bool {
 	return e.says("insufficient_quota", "insufficient quota", "insufficient balance", "insufficient credit", "billing_not_active", "billing_hard_limit")
 }
 
-// inMessages says that a refusal is about what was said, and not about tools.
+// inMessages matches a refusal of the messages, not of the tools.
 var inMessages = regexp.MustCompile(`^\W*(body\W+)?(messages|input)\b`)
 
 func (e wireError) tooLong() bool {

@@ -76,8 +76,7 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// TestMisspoke: a call that Groq could not read is asked for once more, whatever status it
-// comes with.
+// TestMisspoke: a call that Groq could not read is repeated once, with any status.
 func TestMisspoke(t *testing.T) {
 	s := &script{serve: []served{{status: 400, body: `{"error":{"message":"Failed to call a function.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=f>"}}`}, {body: good}}}
 	m, _ := s.model(nil)

@@ -10,9 +10,9 @@ import (
 	"nod/llm"
 )
 
-// FuzzAnswer reads whatever a server may send, in one and as a stream, of both
-// APIs: nothing panics, what is kept is bounded and the sum of what was heard,
-// and what goes back can be sent.
+// FuzzAnswer reads any response of a server, whole and as a stream, of both APIs.
+// Nothing panics, the kept part is bounded and equal to the sum of the pieces, and the
+// echo can be sent.
 func FuzzAnswer(f *testing.F) {
 	for _, body := range []string{
 		good, goodWhole, sse(delta(`{"reasoning_content":"h",`+fn+`}`), stop, done), sse(delta(`{"content":"<think>h</think>o"}`), stop), sse(completed(outHm + "," + outText + "," + outCall)),

@@ -11,8 +11,8 @@ import (
 	"nod/llm"
 )
 
-// TestLimits refuses a call once for what it holds: it is made again without,
-// and the next call is right at once.
+// TestLimits refuses a call once for one of its fields. The call is repeated without
+// the field, and the next call leaves it out at once.
 func TestLimits(t *testing.T) {
 	full := llm.Request{
 		Messages: []llm.Message{{Role: llm.User, Text: "hi", Images: []llm.Image{{MediaType: "image/png", Data: []byte("x")}}}},

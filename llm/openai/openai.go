@@ -1,14 +1,12 @@
 // Package openai calls models that speak OpenAI's Chat Completions, or its
-// Responses where a model insists on them, at any provider.
+// Responses if a model insists on them, at any provider.
 //
-// How much of a completion is read and kept is bounded (bounds.go).
-//
-// The one idea: nobody speaks the protocol quite alike, so what comes back is
-// read leniently in one place (chunk.go, calls.go), what is refused is learnt
-// and left out from then on (limits.go), and what failed is put into the few
-// words of [llm.Fault] (fault.go). github.com/sashabaranov/go-openai makes the
-// requests; what its reader of streams can't bear is taken out of the stream
-// before it gets there (sse.go). It refuses to know what a prompt means.
+// Providers differ in the protocol. So responses are read leniently in one place
+// (chunk.go, calls.go). A refused field is learnt and left out from then on
+// (limits.go). Each failure becomes one of the few words of [llm.Fault] (fault.go).
+// The package bounds the part of a completion that it reads and keeps (bounds.go).
+// github.com/sashabaranov/go-openai makes the requests; the reader of streams is our
+// own (sse.go).
 //
 // https://platform.openai.com/docs/api-reference/chat
 package openai
@@ -174,7 +172,7 @@ func (m *Model) attempt(ctx context.Context, req request, out *sink) (llm.Respon
 	return resp, nil
 }
 
-// request is what a call asks for and what must be left out of it.
+// request is a call, and the fields to leave out of it.
 type request struct {
 	llm.Request
 	lim limits

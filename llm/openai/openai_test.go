@@ -30,8 +30,8 @@ type served struct {
 	err    error // instead of any response
 }
 
-// script is a provider that serves one response after the other, the last one
-// for ever, and keeps what was asked.
+// script is a provider that serves one response after the other, the last one for ever,
+// and keeps the requests.
 type script struct {
 	mu    sync.Mutex
 	serve []served
@@ -206,9 +206,9 @@ func TestAbsentIsNotSent(t *testing.T) {
 	}
 }
 
-// TestKeyStaysSecret has the provider repeat the key, in a refusal, in a
-// stream and in an error of the connection, and looks for it wherever a
-// person or a log might see it.
+// TestKeyStaysSecret makes the provider repeat the key in a refusal, in a stream and in
+// an error of the connection. The key must be in no text that a person or a log might
+// see.
 func TestKeyStaysSecret(t *testing.T) {
 	const key = "v3ry.secret"
 	tests := map[string]served{

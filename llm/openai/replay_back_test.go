@@ -14,7 +14,7 @@ import (
 	"nod/llm"
 )
 
-// reasoningFields are those in which providers send what was reasoned.
+// reasoningFields are the fields in which providers send reasoning.
 var reasoningFields = []string{"reasoning_content", "reasoning", "reasoning_details"}
 
 // TestReplayBack takes every recorded answer with calls, sends it back as the

@@ -57,8 +57,8 @@ func recordings(t *testing.T) []recording {
 	return out
 }
 
-// TestReplay serves every recorded body and compares what comes out with what
-// a second, simpler decoder reads in it.
+// TestReplay serves every recorded body and compares the result with the reading of a
+// second, simpler decoder.
 func TestReplay(t *testing.T) {
 	count := map[string]int{}
 	for i, rec := range recordings(t) {

@@ -122,8 +122,8 @@ func rewind(req *http.Request) (*http.Request, error) {
 	return next, nil
 }
 
-// retryAfter reads what a server asks for: retry-after-ms, or Retry-After in
-// seconds or as a date (RFC 9110, 10.2.3). 0 is none.
+// retryAfter reads the pause that a server asks for: retry-after-ms, or Retry-After in
+// seconds or as a date (RFC 9110, 10.2.3); 0: none.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	number := func(s string) (float64, bool) {
 		f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)

@@ -9,12 +9,11 @@ import (
 	"slices"
 )
 
-// events reads server-sent events and gives their data, a JSON text each. Comments
-// and keep-alives go no further, nor the names of events. An error that comes as an
-// event by that name, and an answer that is no stream at all but one JSON text (or a
-// page of HTML), become an event too. go-openai has a reader of its own, which counts,
-// misses or stumbles over some of that, and looks at each line with three regular
-// expressions: it is not used.
+// events reads server-sent events and gives their data, a JSON text each. It drops
+// comments, keep-alives and names of events. An error event, and an answer that is one
+// JSON text or a page of HTML, become an event too. go-openai's own reader miscounts or
+// misses some of that, and matches each line with three regular expressions, so it is
+// not used.
 //
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
 type events struct {
@@ -48,7 +47,7 @@ func newEvents(body io.ReadCloser, most int64) *events {
 // Close implements io.Closer.
 func (e *events) Close() error { return e.body.Close() }
 
-// Read implements io.Reader, for go-openai, which does not read what it is given.
+// Read implements io.Reader, for go-openai, which never reads.
 func (e *events) Read([]byte) (int, error) { return 0, io.EOF }
 
 // event gives the data of the next event; io.EOF when there is none any more.
@@ -101,8 +100,8 @@ func (e *events) next() ([]byte, error) {
 	}
 }
 
-// tooLong is the end of a stream of which an event is too long. What is no stream
-// may still be the beginning of an answer.
+// tooLong ends a stream with an event that is too long. If it is no stream, its
+// beginning may still be an answer.
 func (e *events) tooLong(line []byte) error {
 	if !e.begun && bytes.HasPrefix(bytes.TrimSpace(line), []byte("{")) {
 		return &overlong{line}

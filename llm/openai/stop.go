@@ -2,9 +2,9 @@ package openai
 
 import "strings"
 
-// stops ends a text before the first stop word, piece by piece, for servers
-// that don't: some ignore the words, some models refuse them, and the
-// Responses API has none. It holds back only what may yet be part of a word.
+// stops ends a text before the first stop word, piece by piece, for servers that don't:
+// some ignore the words, some models refuse them, and the Responses API has none. It
+// holds back only text that may become a word.
 type stops struct {
 	words []string
 	held  string

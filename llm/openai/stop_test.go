@@ -13,9 +13,8 @@ import (
 	"nod/llm"
 )
 
-// TestStopEndsStream has servers that ignore the stop words and whose stream
-// goes on: the answer is over where the word begins, and nothing of it or
-// behind it is heard.
+// TestStopEndsStream has servers that ignore the stop words and go on. The answer ends
+// before the word, and the watcher hears nothing of the word or after it.
 func TestStopEndsStream(t *testing.T) {
 	said := func(s string) string {
 		raw, err := json.Marshal(s)

@@ -208,8 +208,8 @@ func TestStreamFails(t *testing.T) {
 	}
 }
 
-// TestBegunAgain breaks a stream twice: who watches is told to forget what
-// came before, and the third answer counts. That a tool is called is told as it begins.
+// TestBegunAgain breaks a stream twice. The watcher is told to forget the earlier
+// pieces, and the third answer counts. A tool call is reported as it begins.
 func TestBegunAgain(t *testing.T) {
 	s := &script{serve: []served{
 		{body: sse(delta(`{"content":"one"}`), delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}`)), tail: errors.New("reset by peer")},
@@ -234,8 +234,8 @@ func TestBegunAgain(t *testing.T) {
 	}
 }
 
-// TestNameInPieces: a name may come in pieces as the arguments do. What is a name of its
-// own begins another call, whatever stands before it.
+// TestNameInPieces: a name may come in pieces, as arguments do. A complete name begins
+// another call.
 func TestNameInPieces(t *testing.T) {
 	piece := func(name, args string) string {
 		return delta(`{"tool_calls":[{"index":0,"function":{"name":"` + name + `","arguments":"` + args + `"}}]}`)

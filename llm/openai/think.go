@@ -8,9 +8,9 @@ const (
 	space      = " \t\r\n"
 )
 
-// thinking takes the thoughts off the start of a content in which a model
-// wrote them between <think> and </think>, piece by piece. It holds back only
-// what may yet be part of a tag, and the white space around thoughts.
+// thinking removes thoughts between <think> and </think> from the start of a content,
+// piece by piece. It holds back only text that may become a tag, and the white space
+// around thoughts.
 type thinking struct {
 	state int
 	held  string

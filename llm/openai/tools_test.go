@@ -105,9 +105,8 @@ func TestTooLongOf(t *testing.T) {
 	}
 }
 
-// At the last call of a turn the tools are there and none may be called; what
-// people wrote in a row is one message; and what a model does not take of that
-// is learnt.
+// At the last call of a turn the tools are there and none may be called. Messages in a
+// row become one. A refusal of any of that is learnt.
 func TestStrictOrder(t *testing.T) {
 	req := llm.Request{
 		NoCalls: true, Tools: []llm.Tool{{Name: "clock"}},
@@ -146,8 +145,8 @@ func TestStrictOrder(t *testing.T) {
 	}
 }
 
-// A model that calls a tool although none may be called is shown none then, but
-// where its server refuses calls beside no tools.
+// A model that calls a forbidden tool gets no tools the next time, unless its server
+// refuses calls without tools.
 func TestHeedless(t *testing.T) {
 	calls := served{body: sse(delta(`{`+fn+`}`), stop)}
 	refusal := served{status: 400, body: "{\"error\":{\"message\":\"litellm.UnsupportedParamsError: Bedrock doesn't support tool calling without `tools=` param specified.\"}}"}
@@ -179,8 +178,8 @@ func TestHeedless(t *testing.T) {
 	}
 }
 
-// Definitions go out as they are, whatever letters are in them; one with a schema that is
-// no JSON costs no request.
+// Definitions go out unchanged, with any letters. A schema that is no JSON costs no
+// request.
 func TestDefinitionsOnTheWire(t *testing.T) {
 	t.Parallel()
 	m, _ := (&script{}).model(nil)

@@ -1,10 +1,9 @@
-// Package queue lets so many calls of a model run at once, for a model that
+// Package queue limits the model calls that run at once, for a model that
 // computes one after the other, or a provider that counts them.
 //
-// The one idea: who waits stands in a lane, and the lanes are served in turn.
-// Whoever asks for a lot at once holds up their own lane and nobody else's. It
-// stands in front of the model's own timeout, so that waiting costs no time of
-// a call. It knows nothing of what is asked.
+// A waiting call stands in a lane, and the lanes are served in turn. So many calls of
+// one lane hold up that lane and no other. The queue stands in front of the model's
+// own timeout, so waiting costs a call no time. It knows nothing of the requests.
 package queue
 
 import (

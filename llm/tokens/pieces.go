@@ -6,13 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// A text is cut into pieces before it is encoded, and no token reaches over the end
-// of one. What a piece is, OpenAI publishes as a regular expression for each table.
-// The functions here are those expressions written out, as every text that a model
-// is shown goes through them and an engine that tries each alternative takes many
-// times as long.
+// A text is cut into pieces before it is encoded, and no token crosses the end of a
+// piece. OpenAI publishes a regular expression for the pieces of each table. These
+// functions are the expressions written out: every prompt goes through them, and a
+// regexp engine takes many times as long.
 //
-// Each gives where a thing ends that a text begins with, and 0 where there is none.
+// Each gives the length of its piece at the start of a text; 0: there is none.
 
 // endO200k ends a piece of
 //
@@ -120,9 +119,9 @@ func contraction(text string) int {
 	return 0
 }
 
-// rest ends what is no word: up to three digits, signs with the line ends behind
-// them, or space. Of space in front of something else the last character is left,
-// as it leads what follows.
+// rest ends a piece that is no word: up to three digits, signs with the line ends
+// behind them, or space. Of space before something else it leaves the last character,
+// since that leads the next piece.
 func rest(text, tail string) int {
 	if end := digits(text); end > 0 {
 		return end

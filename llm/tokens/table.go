@@ -8,11 +8,11 @@ import (
 )
 
 // The tables are OpenAI's o200k_base and cl100k_base (MIT licence), as
-// TestTables writes them: each token behind one byte that says how long it is,
-// in the order of their ranks.
+// TestTables writes them: each token behind one byte with its length, in the order of
+// their ranks.
 //
-// They are in the program as they are, neither packed nor as Go's maps: so what is
-// counted with is read from the file where it is needed, and is on no heap.
+// The program holds them neither packed nor as Go's maps, so the system reads only the
+// needed parts from the file, and none is on the heap.
 var (
 	//go:embed o200k_base.bin
 	o200kBase string
@@ -23,9 +23,8 @@ var (
 	cl100k = sync.OnceValue(func() *table { return index(cl100kBase, endCl100k) })
 )
 
-// table is a tokenizer: how it cuts a text into pieces, and which runs of bytes
-// are tokens. A token's rank is where it is in the data, which orders them just as
-// the ranks that they have elsewhere.
+// table is a tokenizer: its rule for pieces, and its tokens. A token's rank is its
+// place in the data, which has the same order as the published ranks.
 type table struct {
 	data  string
 	end   func(text string) int // of the first piece of a text
@@ -62,7 +61,7 @@ func (t *table) slot(s string) int {
 	return int(maphash.String(t.seed, s) & uint64(len(t.slots)-1))
 }
 
-// rank gives the rank of a token, and unknown for what is none.
+// rank gives the rank of a token; unknown if there is none.
 func (t *table) rank(s string) uint32 {
 	for slot := t.slot(s); t.slots[slot] != 0; slot = (slot + 1) % len(t.slots) {
 		if at := t.slots[slot] - 1; t.token(at) == s {
@@ -87,19 +86,19 @@ func (t *table) count(text string) int {
 	return n
 }
 
-// merge is byte pair encoding: of the bytes of a piece, those two neighbours become
-// one that make the token of the lowest rank, the leftmost of them first, until no
-// two make a token. It gives how many are left.
+// merge is byte pair encoding. Of the bytes of a piece, it joins the two neighbours
+// that make the token of the lowest rank, the leftmost first, until no two make a
+// token. It returns the number of tokens left.
 //
-// A piece may be as long as a text without a space, so what is lowest comes from a
-// heap. What was overtaken stays in it, and is known by its rank.
+// A piece may be as long as a text without a space, so the lowest pair comes from a
+// heap. Outdated pairs stay in it; their rank gives them away.
 func (t *table) merge(piece string) int {
 	p := parts{table: t, piece: piece, from: make([]part, len(piece)+1)}
 	for i := range p.from {
 		p.from[i] = part{before: i - 1, next: i + 1, pair: unknown}
 	}
 	for i := range len(piece) {
-		p.look(i)
+		p.findPair(i)
 	}
 	left := len(piece)
 	for len(p.lowest) > 0 {
@@ -112,8 +111,8 @@ func (t *table) merge(piece string) int {
 		p.from[best.at].next = p.from[gone].next
 		p.from[p.from[gone].next].before = best.at
 		left--
-		p.look(best.at)
-		p.look(p.from[best.at].before)
+		p.findPair(best.at)
+		p.findPair(p.from[best.at].before)
 	}
 	return left
 }
@@ -132,8 +131,8 @@ type part struct {
 	pair         uint32
 }
 
-// look notes which token a part makes with the next one.
-func (p *parts) look(at int) {
+// findPair notes the token that a part makes with the next one.
+func (p *parts) findPair(at int) {
 	if at < 0 {
 		return
 	}

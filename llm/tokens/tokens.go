@@ -22,7 +22,7 @@ type Counter struct {
 	bytes int
 }
 
-// unknownShare is what is added for a model whose tokenizer is not known.
+// unknownShare is the surcharge for an unknown tokenizer.
 const unknownShare = 1.1
 
 // cacheBytes bounds the texts that are remembered.

@@ -26,8 +26,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// A model is counted by its own tokenizer, whatever date its name ends in; the two
-// differ in what is not English.
+// A model is counted by its own tokenizer, with any date in its name. The two tables
+// differ outside of English.
 func TestModels(t *testing.T) {
 	const text = "これは日本語の文章です。 Она написала длинное письмо."
 	now, then := tokens.New("gpt-4o").Count(text), tokens.New("gpt-4").Count(text)

@@ -1,9 +1,9 @@
 // Package audit lets anybody check the audit log. Its lines are a chain for each
-// thread (memory.AuditLine); what a chain alone can't show is that its end was
-// cut off, or that all of it was written anew. So now and then the ends of all
-// chains are signed with the key of the installation: a checkpoint.
+// thread (memory.AuditLine). A chain alone can't show that its end was cut off, or
+// that all of it was rewritten. So from time to time a checkpoint signs the ends of
+// all chains with the key of the installation.
 //
-// It refuses to know stores: it reads lines, and names what is wrong with them.
+// It knows no store: it reads lines, and names their faults.
 package audit
 
 import (
@@ -25,7 +25,7 @@ import (
 type Checkpoint struct {
 	Event string                 `json:"event"` // "checkpoint"
 	At    time.Time              `json:"at"`
-	Epoch int                    `json:"epoch"` // grows when the store is found to be older than it was
+	Epoch int                    `json:"epoch"` // grows each time the store is found to be older
 	Heads map[string]memory.Head `json:"heads"` // by thread
 	// In an export only: SHA-256 of its first line, and of the lines between.
 	Header string `json:"header,omitempty"`
@@ -33,7 +33,7 @@ type Checkpoint struct {
 	Sig    string `json:"sig,omitempty"` // hex Ed25519 of the RFC 8785 form without sig
 }
 
-// Sign signs a checkpoint, and gives it as it is kept.
+// Sign signs a checkpoint, and gives its stored form.
 func Sign(c Checkpoint, key ed25519.PrivateKey) ([]byte, error) {
 	c.Event, c.Sig = "checkpoint", ""
 	c.At = c.At.UTC().Truncate(time.Millisecond)
@@ -56,8 +56,8 @@ func form(v any) ([]byte, error) {
 	return raw, nil
 }
 
-// ReadCheckpoint reads what Sign gave. It is signed only if whoever holds the key
-// signed just that.
+// ReadCheckpoint reads the output of Sign. signed says that the key's owner signed
+// exactly that.
 func ReadCheckpoint(raw []byte, key ed25519.PublicKey) (c Checkpoint, signed bool, err error) {
 	if err := json.Unmarshal(raw, &c); err != nil || c.Event != "checkpoint" {
 		return c, false, errors.New("read a checkpoint: it is none")
@@ -75,8 +75,8 @@ func ReadCheckpoint(raw []byte, key ed25519.PublicKey) (c Checkpoint, signed boo
 	return c, err == nil && len(key) == ed25519.PublicKeySize && ed25519.Verify(key, plain, sig), err
 }
 
-// Key reads the signing key in a file, 64 hex digits of seed, and makes it where
-// there is none.
+// Key reads the signing key in a file, 64 hex digits of seed, and makes it if there is
+// none.
 func Key(path string) (ed25519.PrivateKey, error) {
 	key, err := FindKey(path)
 	if err == nil && key == nil {
@@ -85,7 +85,7 @@ func Key(path string) (ed25519.PrivateKey, error) {
 	return key, err
 }
 
-// FindKey reads the key in a file; nil where there is none.
+// FindKey reads the key in a file; nil if there is none.
 func FindKey(path string) (ed25519.PrivateKey, error) {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,8 +105,8 @@ func parseKey(path string, raw []byte) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// makeKey makes a key that nobody else can read. Of two processes that start at
-// once, one makes it.
+// makeKey makes a key that only its owner can read. If two processes start at once, one
+// makes it.
 func makeKey(path string) (ed25519.PrivateKey, error) {
 	_, key, err := ed25519.GenerateKey(nil)
 	if err != nil {

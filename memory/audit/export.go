@@ -22,15 +22,15 @@ import (
 type Header struct {
 	Event string                 `json:"event"` // "header"
 	V     int                    `json:"v"`
-	Key   string                 `json:"key"`            // hex, of who signs
-	Since time.Time              `json:"since,omitzero"` // nothing before is in it
-	From  map[string]memory.Head `json:"from,omitempty"` // with since: where the chains begin in it
+	Key   string                 `json:"key"`            // hex, of the signer
+	Since time.Time              `json:"since,omitzero"` // the export begins there
+	From  map[string]memory.Head `json:"from,omitempty"` // with since: the chains' ends before the export
 }
 
-// Export writes the audit log since a time (zero: all of it) as JSON lines that
-// can be checked anywhere: a header, the lines, and a checkpoint over all ends,
-// which also binds everything before it. The caller has checked the log before:
-// what is signed here is what is there.
+// Export writes the audit log since a time (zero: all) as JSON lines that can be
+// checked anywhere: a header, the lines, and a checkpoint over all ends, which also
+// binds the rest. The caller has checked the log before: Export signs the lines as they
+// are.
 func Export(ctx context.Context, w io.Writer, s Log, key ed25519.PrivateKey, since, now time.Time) error {
 	h := Header{Event: "header", V: 1, Key: PublicHex(key), Since: since}
 	if !since.IsZero() {
@@ -83,7 +83,7 @@ func Export(ctx context.Context, w io.Writer, s Log, key ed25519.PrivateKey, sin
 	return nil
 }
 
-// startsAt gives the ends that the chains had before the first line since a time.
+// startsAt gives the chains' ends before the first line since a time.
 func startsAt(ctx context.Context, s memory.Auditor, since time.Time) (map[string]memory.Head, error) {
 	from, begun := map[string]memory.Head{}, map[string]bool{}
 	for k, err := range s.Lines(ctx) {
@@ -102,7 +102,7 @@ func startsAt(ctx context.Context, s memory.Auditor, since time.Time) (map[strin
 	return from, nil
 }
 
-// digested writes lines and knows a digest of them.
+// digested writes lines and computes a digest of them.
 type digested struct {
 	w   *bufio.Writer
 	sum hash.Hash
@@ -122,9 +122,9 @@ func (d *digested) digest() string { return hex.EncodeToString(d.sum.Sum(nil)) }
 
 func (d *digested) end() error { return errors.Join(d.err, d.w.Flush()) }
 
-// VerifyExport checks an export, however its JSON is written. With a key, it has to be
-// signed with that one; with none, with the one that it names itself, which says nothing
-// about who made it.
+// VerifyExport checks an export in any spelling of its JSON. With a key, it must be
+// signed with that key. Without one, with the key that it names, which proves nothing
+// about its author.
 func VerifyExport(r io.ReadSeeker, key ed25519.PublicKey) (Report, error) {
 	head, last, total, err := ends(r)
 	if err != nil {
@@ -167,7 +167,7 @@ func VerifyExport(r io.ReadSeeker, key ed25519.PublicKey) (Report, error) {
 	return out, nil
 }
 
-// bound says what is not as the checkpoint of an export has it.
+// bound reports differences from the checkpoint of an export.
 func (c *checker) bound(p Checkpoint, head []byte, body string) {
 	c.exactly(p.Heads)
 	top := &digested{w: bufio.NewWriter(io.Discard)}
@@ -195,13 +195,13 @@ func ends(r io.ReadSeeker) (h header, last []byte, total int, err error) {
 		}
 	})
 	if err == nil {
-		_ = json.Unmarshal(h.raw, &h.Header) // what is no header is named by its check
+		_ = json.Unmarshal(h.raw, &h.Header) // its check reports a bad header
 	}
 	return h, last, total, err
 }
 
-// plain is a line in the form that is hashed: an archive may keep its JSON written
-// otherwise, and says the same. What has no such form stays as it is, and is no line.
+// plain gives a line in its hashed form: an archive may write its JSON differently. A
+// line without such a form stays as it is, and counts as none.
 func plain(raw []byte) []byte {
 	if form, err := memory.Canonical(raw); err == nil {
 		return form

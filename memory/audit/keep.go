@@ -17,21 +17,21 @@ import (
 	"nod/memory"
 )
 
-// Store is what a Keeper writes to.
+// Store is the part of a store that a Keeper writes to.
 type Store interface {
 	Log
 	Note(ctx context.Context, name string, value []byte) error
 	Put(ctx context.Context, thread chat.ThreadID, body memory.Body, eventIDs ...string) (fresh bool, err error)
 }
 
-// Keeper signs checkpoints while the service runs, and notices when the store
-// came back older than one: then each thread that lost lines gets one that says
-// so. It keeps the newest checkpoint in the store and, as that may come back
-// older too, in a file beside the key.
+// Keeper signs checkpoints while the service runs, and notices that the store came back
+// older than one. Then each thread that lost lines gets a line that says so. It keeps
+// the newest checkpoint in the store and also in a file beside the key, since the store
+// may come back older.
 type Keeper struct {
 	Store Store
 	Key   ed25519.PrivateKey
-	File  string // the newest checkpoint; empty: it is in the store alone
+	File  string // holds the newest checkpoint too; empty: only the store does
 	Log   *slog.Logger
 	Every time.Duration // 0: a minute
 	Now   func() time.Time
@@ -39,10 +39,10 @@ type Keeper struct {
 	last Checkpoint
 }
 
-// Beside is the file beside a key in which the newest checkpoint is kept.
+// Beside names the file beside a key that holds the newest checkpoint.
 func Beside(key string) string { return key + ".checkpoint" }
 
-// Run keeps the log until ctx is done, and signs once more then.
+// Run signs until ctx is done, and once more then.
 func (k *Keeper) Run(ctx context.Context) {
 	tick := time.NewTicker(cmp.Or(k.Every, time.Minute))
 	defer tick.Stop()
@@ -62,12 +62,12 @@ func (k *Keeper) Run(ctx context.Context) {
 
 func (k *Keeper) report(err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
-		k.Log.Warn("no checkpoint of the audit log could be made", "error", err)
+		k.Log.Warn("make a checkpoint of the audit log", "error", err)
 	}
 }
 
-// Begin compares the store with the checkpoints that there are, line by line, and
-// makes a new one.
+// Begin compares the store with the existing checkpoints, line by line, and makes a new
+// one.
 func (k *Keeper) Begin(ctx context.Context) error {
 	kept, err := k.Store.Noted(ctx, note)
 	if err != nil {
@@ -105,8 +105,8 @@ func (k *Keeper) read(raw []byte) (Checkpoint, bool) {
 	return p, true
 }
 
-// diverged finds the threads whose chains are not those that the checkpoints
-// signed, and what they had at most.
+// diverged finds the threads whose chains differ from the signed ones, with their
+// longest signed end.
 func (k *Keeper) diverged(ctx context.Context, known []Checkpoint, heads map[string]memory.Head) (map[string]memory.Head, error) {
 	lost, open := map[string]memory.Head{}, map[string][]memory.Head{}
 	for _, p := range known {
@@ -126,7 +126,7 @@ func (k *Keeper) diverged(ctx context.Context, known []Checkpoint, heads map[str
 		if err != nil {
 			return nil, fmt.Errorf("read the audit log: %w", err)
 		}
-		line, _ := memory.DecodeLine(l.Raw) // what is damaged has another hash
+		line, _ := memory.DecodeLine(l.Raw) // a damaged line has another hash
 		for _, h := range open[line.Thread.String()] {
 			if h.Seq == line.Seq && h.Hash != line.Hash {
 				lost[line.Thread.String()] = h
@@ -174,8 +174,8 @@ func (k *Keeper) sign(ctx context.Context, heads, lost map[string]memory.Head) e
 	return k.keep(raw)
 }
 
-// lose has a line written for each thread that lost some. It is said once, by
-// whichever process says it first.
+// lose writes a line for each thread that lost some. The first process to notice writes
+// it, once.
 func (k *Keeper) lose(ctx context.Context, epoch int, heads, lost map[string]memory.Head) error {
 	k.Log.Error("the store came back older than it was: lines of the audit log are lost", "threads", len(lost), "epoch", epoch)
 	for _, name := range sorted(lost) {
@@ -207,7 +207,7 @@ func (k *Keeper) beside() []byte {
 	return raw
 }
 
-// ReadBeside reads the checkpoint in a file; nothing where there is none.
+// ReadBeside reads the checkpoint in a file; nothing if there is none.
 func ReadBeside(file string) ([]byte, error) {
 	raw, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

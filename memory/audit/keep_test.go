@@ -12,8 +12,8 @@ import (
 	"nod/memory/sqlite"
 )
 
-// A key is made once, for its owner only, and is the same from then on; what is no
-// key is not one, and is not written over.
+// A key is made once, for its owner only, and stays the same. A file without a key is
+// an error and is not overwritten.
 func TestKey(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state", "nod.key")
@@ -46,9 +46,9 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// A store that comes back older than what was signed is named by a check, although
-// it is sound in itself; and when the service notices, each thread that lost lines
-// gets one that says so, once, under a new epoch.
+// A store that comes back older than its checkpoint fails a check, although it is sound
+// in itself. When the service notices, each thread that lost lines gets one line that
+// says so, under a new epoch.
 func TestOlderStore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -132,7 +132,7 @@ func TestOlderStore(t *testing.T) {
 	}
 }
 
-// A log that is written while it is checked is whole all the same.
+// A check of a log finds no fault while the log is written.
 func TestVerifyWhileWritten(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T) world{"sqlite": openSQLite, "redis": openRedis} {

@@ -12,7 +12,7 @@ import (
 	"nod/memory"
 )
 
-// Log is what is checked of a store.
+// Log is the part of a store that a check reads.
 type Log interface {
 	memory.Auditor
 	Noted(ctx context.Context, name string) ([]byte, error)
@@ -21,8 +21,8 @@ type Log interface {
 // note is the name under which a store keeps its newest checkpoint.
 const note = "audit/checkpoint"
 
-// VerifyStore checks the audit log of a store against its chains, the ends that it
-// keeps, its newest checkpoint, and one that is kept beside the key (nil: none is).
+// VerifyStore checks a store's audit log against its chains, its stored ends, its
+// newest checkpoint, and the one beside the key (nil: none).
 func VerifyStore(ctx context.Context, s Log, key ed25519.PublicKey, beside []byte) (Report, error) {
 	kept, err := s.Noted(ctx, note)
 	if err != nil {
@@ -44,8 +44,8 @@ func VerifyStore(ctx context.Context, s Log, key ed25519.PublicKey, beside []byt
 	if err != nil {
 		return Report{}, err
 	}
-	// Where the service runs, lines are written meanwhile: what is read has to hold the
-	// ends that there were before, and nothing behind those that there are afterwards.
+	// A running service writes lines meanwhile. So the reading must hold the ends from
+	// before, and nothing behind the ends from afterwards.
 	c := newChecker(nil, append(points, Checkpoint{Heads: heads})...)
 	if unsigned {
 		c.fault("checkpoint", 0, BadSignature)

@@ -45,7 +45,7 @@ func (c *copied) any() (i int, thread string) {
 	return i, c.lines[i].Thread
 }
 
-// edit changes what a line says, and hashes it anew.
+// edit changes a line, and hashes it again.
 func (c *copied) edit(i int) {
 	l, _ := memory.DecodeLine(c.lines[i].Raw)
 	l.By = append(l.By, "U9")
@@ -283,9 +283,9 @@ func tamperWith(t *testing.T, export []byte) {
 	}
 }
 
-// An archive that writes the JSON of an export anew, with other spaces, names in another
-// order, other escapes and other ends of lines, has not changed what it says; and where it
-// did, that line is named and no other.
+// An archive may rewrite the JSON of an export, with other spaces, orders of names,
+// escapes and line ends, without changing its content. If it does change a line, the
+// check names that line and no other.
 func TestExportWrittenAnew(t *testing.T) {
 	t.Parallel()
 	w := openSQLite(t)

@@ -9,15 +9,15 @@ import (
 	"os"
 )
 
-// Noter is the store whose newest checkpoint a key is tried with.
+// Noter is the part of a store that Try reads.
 type Noter interface {
 	Noted(ctx context.Context, name string) ([]byte, error)
 }
 
-// Try says whether the key in a file can go on signing the log of a store, and
-// changes nothing; s is nil where there is no store yet. A key that is not there is
-// one that a start makes: right where nothing was signed so far, and wrong where
-// that was done with another one, as by another process of the team.
+// Try says whether the key in a file can go on signing a store's log, and changes
+// nothing; s is nil without a store. A missing key is right if nothing was signed so
+// far, since a start makes it. It is wrong if another key signed, such as another
+// process's.
 func Try(ctx context.Context, path string, s Noter) (found string, err error) {
 	points, err := signed(ctx, path, s)
 	if err != nil {
@@ -30,7 +30,7 @@ func Try(ctx context.Context, path string, s Noter) (found string, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return path + " will be made at the first start", nil
 	case err != nil:
-		return "", fmt.Errorf("look at the key of the audit log: %w", err)
+		return "", fmt.Errorf("read the key of the audit log: %w", err)
 	case info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0:
 		return "", fmt.Errorf("%s can be read by others than its owner (%v), and who has it can sign another history; chmod 600 it", path, info.Mode().Perm())
 	}
@@ -47,7 +47,7 @@ func Try(ctx context.Context, path string, s Noter) (found string, err error) {
 	return path + ", key " + PublicHex(key), nil
 }
 
-// signed are the newest checkpoints that there are, by where they are.
+// signed gives the newest checkpoints, by their place.
 func signed(ctx context.Context, path string, s Noter) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	if s != nil {

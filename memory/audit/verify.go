@@ -8,7 +8,7 @@ import (
 	"nod/memory"
 )
 
-// Fault is one thing that is wrong with a log.
+// Fault is one fault of a log.
 type Fault struct {
 	Thread string // or "checkpoint", "header", "line N" for what belongs to none
 	Seq    uint64
@@ -25,10 +25,10 @@ const (
 	BadSignature = "bad signature"
 )
 
-// String is the line that says so.
+// String describes the fault in a line.
 func (f Fault) String() string { return fmt.Sprintf("%s:%d: %s", f.Thread, f.Seq, f.What) }
 
-// checker goes through the lines of a log, in their order.
+// checker reads the lines of a log, in order.
 type checker struct {
 	from   map[string]memory.Head // where the chains begin in this log
 	points []Checkpoint
@@ -38,7 +38,7 @@ type checker struct {
 	faults []Fault
 }
 
-// chain is what was seen of a thread's lines.
+// chain is the state of a thread's lines so far.
 type chain struct {
 	end  memory.Head
 	gaps [][2]uint64 // of Seq, that were passed over
@@ -62,8 +62,7 @@ func (c *checker) chain(thread string) *chain {
 	return k
 }
 
-// line takes the next line; kept is the thread under which it is kept, if that is
-// said beside it.
+// line checks the next line; kept is the thread in its stored name, if any.
 func (c *checker) line(raw []byte, kept string) {
 	c.lines++
 	l, sound := memory.ReadLine(raw)
@@ -85,7 +84,7 @@ func (c *checker) line(raw []byte, kept string) {
 	c.place(thread, k, l)
 }
 
-// place puts a line behind those of its thread that came before.
+// place checks a line against the earlier lines of its thread.
 func (c *checker) place(thread string, k *chain, l memory.AuditLine) {
 	next := k.end.Seq + 1
 	switch {
@@ -109,7 +108,7 @@ func (c *checker) place(thread string, k *chain, l memory.AuditLine) {
 	}
 }
 
-// fills takes a Seq out of those that were passed over.
+// fills closes the gap of a Seq.
 func (k *chain) fills(seq uint64) bool {
 	for i, g := range k.gaps {
 		if seq < g[0] || seq > g[1] {
@@ -127,7 +126,7 @@ func (k *chain) fills(seq uint64) bool {
 	return false
 }
 
-// end says what is not there that has to be.
+// end reports missing lines.
 func (c *checker) end() {
 	for _, thread := range c.order {
 		for _, g := range c.chains[thread].gaps {
@@ -153,7 +152,7 @@ func (c *checker) ended(thread string) memory.Head {
 	return c.from[thread]
 }
 
-// within says what of a log goes on behind its ends, or ends otherwise.
+// within reports lines behind these ends, or other ends.
 func (c *checker) within(heads map[string]memory.Head) {
 	for _, thread := range c.order {
 		end, want := c.chains[thread].end, heads[thread]
@@ -166,7 +165,7 @@ func (c *checker) within(heads map[string]memory.Head) {
 	}
 }
 
-// exactly says what of a log is not in a list of its ends.
+// exactly reports differences from a list of ends.
 func (c *checker) exactly(heads map[string]memory.Head) {
 	c.within(heads)
 	for _, thread := range slices.Sorted(maps.Keys(heads)) {
@@ -187,7 +186,7 @@ func (c *checker) report() Report {
 	return Report{Lines: c.lines, Threads: len(c.chains), Faults: faults}
 }
 
-// Report is what came of a check.
+// Report is the result of a check.
 type Report struct {
 	Lines, Threads int
 	Key            string // hex, of the key that signed

@@ -117,9 +117,9 @@ func bulk(words ...string) string {
 	return b.String()
 }
 
-// A server on which no replica confirms is one that has none any more only where the
-// sentinels take it for the master, and its replicas for dead: another may just have
-// taken its place, and then what it alone has is lost.
+// A server without a confirming replica has no replicas only if the sentinels take it
+// for the master, and its replicas for dead. Otherwise another server may just have
+// taken its place, and its own writes are lost.
 func TestDeposedServerAcknowledgesNothing(t *testing.T) {
 	t.Parallel()
 	master := redistest.Start(t)

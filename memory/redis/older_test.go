@@ -116,8 +116,8 @@ func TestNoTwoHistories(t *testing.T) {
 // crashBeats keeps a store from putting back by itself what the server lost.
 func crashBeats(s *Store) { s.stop() }
 
-// A run whose commits the server lost, and that nobody else went on with, tells
-// them again, says so, and goes on as if nothing had been.
+// A run whose commits the server lost, and that nobody else continued, restores them,
+// logs that, and goes on.
 func TestWhatIsLostIsPutBack(t *testing.T) {
 	t.Parallel()
 	asked := []memory.Body{

@@ -13,8 +13,8 @@ import (
 	"nod/memory/redis"
 )
 
-// A claim gives the same log whoever claimed the thread before it, and whatever
-// became of what this process remembers of it.
+// A claim gives the same log after any other holder, and with any state of this
+// process's cache.
 func TestRecentLog(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)

@@ -40,8 +40,8 @@ func TestProbeNamesEveryCommand(t *testing.T) {
 	}
 }
 
-// A user without dangerous commands is good enough for everything; what can't be
-// seen then is said.
+// A user without dangerous commands is good enough for everything; a check names the
+// settings that it can't see.
 func TestUserWithoutDangerousCommands(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -17,8 +17,8 @@ import (
 	"nod/memory"
 )
 
-// crew puts messages and runs a side effect for each, as agent/run does: whatever
-// fails is repeated, and what is refused for good is left to whoever goes on.
+// crew puts messages and runs a side effect for each, as agent/run does. It repeats
+// failures, and leaves final refusals to the next holder.
 type crew struct {
 	t       *testing.T
 	ctx     context.Context

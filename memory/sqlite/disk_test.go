@@ -46,8 +46,8 @@ func TestFileThatDoesNotFit(t *testing.T) {
 	mustClose(t, s)
 }
 
-// A disk that is full refuses what is put, loses no run, and says so once. With
-// room again everything goes on: the same commit, the deadline, the inbox.
+// A full disk refuses puts, loses no run, and is logged once. With room again
+// everything goes on: the same commit, the deadline, the inbox.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	var said lines
@@ -128,8 +128,8 @@ func TestPingWrites(t *testing.T) {
 	eventually(t, "writes are taken again", func() bool { return s.Ping(bounded(t)) == nil })
 }
 
-// While another process holds a write transaction what is put is refused or waits
-// for it, whoever has a deadline may go away, no run is lost, and then all goes on.
+// While another process holds a write transaction, puts are refused or wait for it. A
+// caller with a deadline may leave, no run is lost, and then everything goes on.
 func TestLockedFile(t *testing.T) {
 	t.Parallel()
 	var said lines

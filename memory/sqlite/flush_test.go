@@ -16,9 +16,9 @@ import (
 	"nod/memory"
 )
 
-// cache stands between a store's files and its disk, as a system's cache does: what was
-// not flushed a power cut takes. A flush may fail, as Linux has it: the error is told once,
-// and the pages count as written from then on. Some systems drop them, so that the old ones are
+// cache stands between a store's files and its disk, like a system's cache: a power cut
+// loses unflushed writes. A flush may fail, as on Linux: the error comes once, and the
+// pages count as written from then on. Some systems drop them, so that the old ones are
 // read again (Rebello et al., Can Applications Recover from fsync Failures?, 2020).
 type cache struct {
 	mu      sync.Mutex
@@ -111,8 +111,8 @@ func (c *cache) remove(name string) {
 	delete(c.files, name)
 }
 
-// next is the same machine with the files in another folder, as a process that begins there finds
-// them: after a kill what the cache has, after a power cut what the disk has.
+// next is the same machine with its files in another folder, as a starting process
+// finds them: after a kill the cache's content, after a power cut the disk's.
 func (c *cache) next(t *testing.T, cut bool) *cache {
 	t.Helper()
 	c.mu.Lock()
@@ -232,7 +232,7 @@ func through(tls *libc.TLS, methods uintptr) uintptr {
 	return kept.(uintptr)
 }
 
-// begin opens the store, without what it does by itself beside its writer.
+// begin opens the store with its writer, and without its other goroutines.
 func (c *cache) begin(t *testing.T, checkpoint int) *Store {
 	t.Helper()
 	s, err := open(t.Context(), filepath.Join(c.dir, "nod.db"), Options{})
@@ -248,9 +248,8 @@ func (c *cache) begin(t *testing.T, checkpoint int) *Store {
 	return s
 }
 
-// A disk that once does not take what is flushed costs nothing of what was told as done,
-// before and after, whether the process goes on or is killed at once, and whether the system keeps or
-// drops what it could not write.
+// One failed flush loses nothing that was acknowledged, before or after it. The process
+// may go on or be killed at once, and the system may keep or drop the unwritten pages.
 func TestFlushFails(t *testing.T) {
 	t.Parallel()
 	every := 1

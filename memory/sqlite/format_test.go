@@ -136,7 +136,7 @@ func TestAnotherProgramsFile(t *testing.T) {
 	}
 }
 
-// Nobody else reads the file, whatever the umask lets them: what was said stands in it.
+// Nobody else can read the file, with any umask: it holds conversations.
 func TestFileIsPrivate(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "nod.db")

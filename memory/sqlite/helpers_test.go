@@ -129,7 +129,7 @@ func mustExec(t *testing.T, conn *sql.Conn, script string) {
 	}
 }
 
-// gate holds the writer up, so that what is put meanwhile is one transaction.
+// gate holds the writer up, so that all puts meanwhile are one transaction.
 func gate(t *testing.T, s *Store) (open func()) {
 	t.Helper()
 	closed, entered := make(chan struct{}), make(chan struct{})

@@ -9,8 +9,8 @@ import (
 	"nod/memory"
 )
 
-// A file that was moved away, deleted or replaced is written to no more, since
-// nobody would ever find there what people were told is kept. Put back, it goes on.
+// A file that was moved, deleted or replaced takes no writes: nobody would find them
+// there. Put back, it goes on.
 func TestFileTakenAway(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "nod.db")
@@ -46,9 +46,8 @@ func mustMove(t *testing.T, from, to string) {
 	}
 }
 
-// Somebody who deletes the lock file, as if it were a stale one, does not get two
-// processes on one store: whoever has it locks it anew, and if another was quicker,
-// begins nothing more.
+// Deleting the lock file does not bring two processes onto one store. The holder locks
+// it again; if another process was quicker, the holder begins nothing more.
 func TestLockTakenAway(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "nod.db")

@@ -1,8 +1,7 @@
 // Package otlp sends spans to a collector, in the JSON form of the OpenTelemetry
 // protocol over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp). The
-// official SDK is not used: it begins and ends spans while they last and keeps them
-// until then, and what is sent here is read off a log when it is over. What remains
-// is one form of one message, which is in this file.
+// official SDK does not fit: it keeps spans in memory from begin to end, and these are
+// read off a log afterwards. The rest is one form of one message, in this file.
 package otlp
 
 import (
@@ -13,7 +12,7 @@ import (
 	"nod/trace"
 )
 
-// Resource says whose spans they are.
+// Resource is the origin of the spans.
 type Resource struct{ Version string }
 
 // An object of the message, as

@@ -62,8 +62,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// Spans and their headers go to the address in the file and to no other, and what
-// answers there in place of a collector, such as a page to sign in at, took nothing.
+// Spans and their headers go only to the address in the file. Another responder there,
+// such as a sign-in page, does not count as the collector.
 func TestLeadsElsewhere(t *testing.T) {
 	t.Parallel()
 	there := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -86,8 +86,8 @@ type away struct{}
 // RoundTrip implements http.RoundTripper.
 func (away) RoundTrip(*http.Request) (*http.Response, error) { return nil, context.DeadlineExceeded }
 
-// While the collector is away nobody waits, so much is kept and no more, and what is
-// given up is counted.
+// While the collector is away nobody waits, the sender keeps a limited number of
+// batches, and counts the dropped ones.
 func TestAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost, sent atomic.Int64

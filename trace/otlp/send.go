@@ -28,9 +28,9 @@ type Options struct {
 	Sent, Lost func(spans int)
 }
 
-// Sender brings spans to a collector, beside everything else: whoever has spans never
-// waits, and while the collector is away so many are kept and no more. What is
-// given up can be sent from the log again.
+// Sender sends spans to a collector beside everything else. Its callers never wait.
+// While the collector is away it keeps a limited number of batches. Dropped ones can be
+// sent from the log again.
 type Sender struct {
 	o     Options
 	queue chan []trace.Span
