@@ -15,6 +15,8 @@ type Able struct {
 	Asks      bool // has a form that asks one person what was wrong with an answer
 	Sees      bool // knows which conversations a person sees
 	Elsewhere bool // shows cards outside of their thread, and knows by name who may decide
+	// Channel says whether an id is one of a channel in which a card can stand; nil: none is.
+	Channel func(id string) bool
 }
 
 // Unable is what a platform embeds that is Able to less than all. The methods that it does

@@ -106,7 +106,9 @@ const pace = 500 * time.Millisecond
 
 // Able is all but that Discord shows nothing that is not a message, and opens forms for
 // clicks alone.
-func (a *Adapter) Able() chat.Able { return chat.Able{Pace: pace, Sees: true, Elsewhere: true} }
+func (a *Adapter) Able() chat.Able {
+	return chat.Able{Pace: pace, Sees: true, Elsewhere: true, Channel: plainID.MatchString}
+}
 
 // Grow does nothing.
 func (a *Adapter) Grow(chat.ThreadID, []chat.Post) {}

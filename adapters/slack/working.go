@@ -282,5 +282,5 @@ func (a *Adapter) Grow(chat.ThreadID, []chat.Post) {}
 
 // Able is all but that Slack shows nothing that is not a message.
 func (a *Adapter) Able() chat.Able {
-	return chat.Able{Pace: pace, Asks: true, Sees: true, Elsewhere: true}
+	return chat.Able{Pace: pace, Asks: true, Sees: true, Elsewhere: true, Channel: channelID.MatchString}
 }

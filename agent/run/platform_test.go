@@ -1,7 +1,10 @@
 package run_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +13,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/run"
 	"nod/chat"
 	"nod/internal/script"
 	"nod/llm"
@@ -238,4 +242,43 @@ func TestStepsOfACallThatNeverRuns(t *testing.T) {
 			t.Errorf("the steps said %q", seen.status)
 		}
 	})
+}
+
+// homely is a platform that shows cards in their thread alone.
+type homely struct{ *script.Board }
+
+// Able implements run.Platform.
+func (homely) Able() chat.Able { return chat.Able{} }
+
+// Places in which cards are to stand, and that no platform has, are named once at the
+// start; a platform that has them is reason enough to say nothing.
+func TestPlacesThatNobodyHas(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		also map[string]run.Platform
+		want int
+	}{
+		"none": {nil, 1},
+		"one":  {map[string]run.Platform{"other": &script.Board{}}, 0},
+	} {
+		bubble(t, func(t *testing.T, store memory.Full) {
+			act := tool("act", false)
+			act.Risk, act.Rules.Channels, act.Rules.Direct = agent.Ask, []string{"C1"}, true
+			w := newWorld(t, store, nil, act)
+			w.runner.Platforms = map[string]run.Platform{"board": homely{w.board}}
+			maps.Copy(w.runner.Platforms, tt.also)
+			var logs bytes.Buffer
+			w.runner.Log = slog.New(slog.NewTextHandler(&logs, nil))
+			w.model.Add("call act {}")
+			w.start()
+			if err := w.say("act"); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			w.stop()
+			if n := strings.Count(logs.String(), "channels=[C1] dm=true"); n != tt.want {
+				t.Errorf("%s: it is said %d times, want %d:\n%s", name, n, tt.want, logs.String())
+			}
+		})
+	}
 }

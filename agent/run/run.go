@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -84,6 +85,7 @@ const (
 // that run, each as long as it may take, and until their outcomes are kept.
 func (r *Runner) Run(ctx context.Context) error {
 	r.defaults()
+	r.reportUnshown()
 	defer r.Host.After(ctx, r.drain())()
 	driving := newGroup(r.Host)
 	wait := backoff{}
@@ -111,6 +113,27 @@ func (r *Runner) Run(ctx context.Context) error {
 	r.letters.wait(r.Host, max(r.Grace, letterPatience))
 	r.beside.waitUntil(r.Host.Now().Add(r.Grace))
 	return nil
+}
+
+// reportUnshown says in which places cards are to stand that none of the platforms has.
+func (r *Runner) reportUnshown() {
+	var direct bool
+	channels := map[string]bool{}
+	for _, t := range r.Agent.Tools {
+		direct = direct || t.Rules.Direct
+		for _, id := range t.Rules.Channels {
+			channels[id] = true
+		}
+	}
+	for _, p := range r.Platforms {
+		able := p.Able()
+		direct = direct && !able.Elsewhere
+		maps.DeleteFunc(channels, func(id string, _ bool) bool { return able.Channel != nil && able.Channel(id) })
+	}
+	if direct || len(channels) > 0 {
+		r.Log.Error("approvals.notify names places that no platform here has; cards stand in their thread alone",
+			"channels", slices.Sorted(maps.Keys(channels)), "dm", direct)
+	}
 }
 
 func (r *Runner) defaults() {

@@ -266,7 +266,7 @@ func (b *Board) Copy(_ context.Context, place string, p chat.Post, look bool) (c
 }
 
 // Able implements run.Platform.
-func (b *Board) Able() chat.Able { return chat.Able{Grows: true, Asks: b.Forms, Elsewhere: true} }
+func (b *Board) Able() chat.Able { return chat.Able{Grows: true, Asks: b.Forms, Elsewhere: true, Channel: func(string) bool { return true }} }
 
 // Stood implements run.Platform.
 func (b *Board) Stood(ref chat.MessageRef) time.Time {
