@@ -14,8 +14,9 @@ import (
 // back, so that a decision costs what is new and not what is old. Only entries
 // are ever put into it. One goroutine at a time uses it.
 type Log struct {
+	Thread *thread.Thread // as it was read; for looking only
+
 	claim  Claim
-	state  *thread.Thread
 	silent map[string]time.Duration
 
 	first uint64 // Seq of the first entry
@@ -39,7 +40,7 @@ type Claim struct {
 
 // NewLog reads a log under a claim.
 func NewLog(entries []memory.Entry, c Claim) *Log {
-	l := &Log{claim: c, state: thread.Read(nil)}
+	l := &Log{claim: c, Thread: thread.New()}
 	l.Append(entries...)
 	return l
 }
@@ -47,11 +48,11 @@ func NewLog(entries []memory.Entry, c Claim) *Log {
 // Resume goes on with a log that was read before under another claim: entries are the
 // same ones, and what came behind them. It says false where they can't be.
 func (l *Log) Resume(entries []memory.Entry, c Claim) bool {
-	if l.n == 0 || len(entries) < l.n || entries[0].Seq != l.first || entries[l.n-1].Seq != l.state.Last {
+	if l.n == 0 || len(entries) < l.n || entries[0].Seq != l.first || entries[l.n-1].Seq != l.Thread.Last {
 		return false
 	}
 	l.claim, l.silent = c, nil
-	l.state.Unbind()
+	l.Thread.Unbind()
 	l.Append(entries[l.n:]...)
 	return true
 }
@@ -59,7 +60,7 @@ func (l *Log) Resume(entries []memory.Entry, c Claim) bool {
 // Equal says whether another log comes to the same, as it does when it has the same
 // entries. It is for whoever checks what goes on with a log.
 func (l *Log) Equal(other *Log) bool {
-	return l.first == other.first && l.n == other.n && l.state.Equal(other.state)
+	return l.first == other.first && l.n == other.n && l.Thread.Equal(other.Thread)
 }
 
 // Append adds what was committed, and what arrived.
@@ -69,16 +70,16 @@ func (l *Log) Append(entries ...memory.Entry) {
 	}
 	l.n += len(entries)
 	for _, e := range entries {
-		l.state.Add(e)
+		l.Thread.Add(e)
 	}
 }
 
 // Last is the Seq of the last entry, 0 where there is none.
-func (l *Log) Last() uint64 { return l.state.Last }
+func (l *Log) Last() uint64 { return l.Thread.Last }
 
 // Call gives a call by its id.
 func (l *Log) Call(id string) (memory.Call, bool) {
-	if c := l.state.Calls[id]; c != nil {
+	if c := l.Thread.Calls[id]; c != nil {
 		return c.Call, true
 	}
 	return memory.Call{}, false
@@ -88,7 +89,7 @@ func (l *Log) Call(id string) (memory.Call, bool) {
 // call that they began.
 func (l *Log) Others() []string {
 	var out []string
-	for _, c := range l.state.Running() {
+	for _, c := range l.Thread.Running() {
 		if c.Run.By != "" && c.Run.By != l.claim.Self && !slices.Contains(out, c.Run.By) {
 			out = append(out, c.Run.By)
 		}
@@ -99,7 +100,7 @@ func (l *Log) Others() []string {
 // Own lists the calls without an outcome that this process began.
 func (l *Log) Own() []memory.Call {
 	var out []memory.Call
-	for _, c := range l.state.Running() {
+	for _, c := range l.Thread.Running() {
 		if c.Run.By != "" && c.Run.By == l.claim.Self {
 			out = append(out, c.Call)
 		}
@@ -109,7 +110,7 @@ func (l *Log) Own() []memory.Call {
 
 // Over says whether a call has its result, so that nothing is asked of it any more.
 func (l *Log) Over(call string) bool {
-	c := l.state.Calls[call]
+	c := l.Thread.Calls[call]
 	return c == nil || c.Result != nil
 }
 

@@ -9,7 +9,9 @@ import (
 	"pgregory.net/rapid"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/speak"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -55,7 +57,7 @@ func TestApprovalsProperty(t *testing.T) {
 		if rapid.Bool().Draw(t, "escalates") {
 			rules.Escalate = memory.Escalation{After: 20 * time.Minute, Approvers: []string{"user:eve", "group:g"}}
 		}
-		a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 4, Count: func(s string) int { return len(s) }, Tools: []agent.Tool{newTool("act", agent.Ask, rules)}}
+		a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 4, Count: func(s string) int { return len(s) }, Tools: []policy.Tool{newTool("act", policy.Ask, rules)}}
 		s := newSim(a)
 		s.groups["group:g"] = []chat.UserID{"bob", "dan"}
 		s.model = func(req llm.Request) llm.Response {
@@ -123,7 +125,7 @@ func TestApprovalsProperty(t *testing.T) {
 				t.Fatalf("call %s ran %d times", id, n)
 			}
 		}
-		if agent.NewLog(s.entries, agent.Claim{}).Standing().Running {
+		if view.Standing(agent.NewLog(s.entries, agent.Claim{}).Thread).Running {
 			t.Fatal("the turn did not end after the deadline")
 		}
 	})
@@ -206,7 +208,7 @@ func count(yes map[chat.UserID]map[string]bool, rules memory.Rules, wrote map[ch
 func TestReactionRepeated(t *testing.T) {
 	for emoji, other := range map[string]string{"✅": "❌", "❌": "✅"} {
 		t.Run(emoji, func(t *testing.T) {
-			s := newSim(asking(newTool("deploy", agent.Ask, anyone)))
+			s := newSim(asking(newTool("deploy", policy.Ask, anyone)))
 			s.model = callsOnce("deploy")
 			s.says("ada", "deploy")
 			s.run()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/memory"
 )
@@ -36,7 +37,7 @@ func approvedAt(entries []memory.Entry) []memory.Entry {
 func TestApprovalIsOfTheDefinition(t *testing.T) {
 	t.Parallel()
 	before := func() *agent.Agent {
-		a := asking(newTool("deploy", agent.Ask, anyone))
+		a := asking(newTool("deploy", policy.Ask, anyone))
 		a.Key = []byte("key")
 		a.Tools[0].Definition = "deploy.sh {env}"
 		return a
@@ -66,7 +67,7 @@ func TestApprovalIsOfTheDefinition(t *testing.T) {
 func TestDigestIsKeyed(t *testing.T) {
 	t.Parallel()
 	digest := func(key string) string {
-		a := asking(newTool("deploy", agent.Ask, anyone))
+		a := asking(newTool("deploy", policy.Ask, anyone))
 		a.Key = []byte(key)
 		return askedBy(t, a)[3].Body.(memory.Asked).Digest
 	}

@@ -6,7 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"nod/agent/approval"
+	"nod/agent/policy"
 	"nod/agent/thread"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
 )
@@ -39,20 +42,20 @@ func (d *decision) settled(c *thread.Call) (memory.Result, bool) {
 	if c.TurnedDown() {
 		return refused(c), !c.Explained(d.s.Now)
 	}
-	tool, known := d.a.tool(c.Tool)
+	tool, known := d.a.Tools.Find(c.Tool)
 	if why := d.invalid(c, tool, known); why != "" {
 		return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: why}, true
 	}
-	if r, ok := d.unsteady(c); ok {
+	if r, ok := d.approval().Unsteady(c); ok {
 		return r, true
 	}
 	if c.Asked == nil {
-		if c.Use.Grant != nil && c.Use.Grant.Digest != d.bound(c) {
+		if c.Use.Grant != nil && c.Use.Grant.Digest != d.approval().Bound(c) {
 			return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: "denied: this call is not the one that was allowed"}, true
 		}
 		return memory.Result{}, false
 	}
-	if c.Asked.Digest != d.bound(c) || c.Asked.Tool != c.Tool {
+	if c.Asked.Digest != d.approval().Bound(c) || c.Asked.Tool != c.Tool {
 		return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: "denied: this call is not the one that was shown to the approvers"}, true
 	}
 	return memory.Result{}, false
@@ -67,7 +70,7 @@ const (
 )
 
 // invalid says, in words for the model, why a call can't run; "" when it can.
-func (d *decision) invalid(c *thread.Call, tool Tool, known bool) string {
+func (d *decision) invalid(c *thread.Call, tool policy.Tool, known bool) string {
 	orSo := " Do without it, and say so."
 	if c.Step.By != nil {
 		orSo = ""
@@ -76,15 +79,15 @@ func (d *decision) invalid(c *thread.Call, tool Tool, known bool) string {
 		return fmt.Sprintf("not run: a step may hold %d calls", mostCalls)
 	}
 	if !known {
-		return fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Tool, strings.Join(d.toolNames(), ", "))
+		return fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Tool, strings.Join(d.a.Tools.Names(), ", "))
 	}
-	if !d.entitled(tool, c.Turn, c.Step.Seen) {
+	if !tool.Entitled(c.Turn, c.Step.Seen) {
 		return textNotFor + orSo
 	}
 	if d.s.IsOff(c.Tool) {
 		return "This tool is switched off in this thread." + orSo
 	}
-	if c.Step.Phase == memory.SolveStep && !tool.harmless() {
+	if c.Step.Phase == memory.SolveStep && !tool.Harmless() {
 		return "In a draft only tools that change nothing may be used. Say in the draft what should be done with " + c.Tool + "."
 	}
 	if !c.Object {
@@ -95,7 +98,7 @@ func (d *decision) invalid(c *thread.Call, tool Tool, known bool) string {
 			return "The call did not run, since the arguments don't fit the tool's parameters:\n- " + strings.Join(bad, "\n- ")
 		}
 	}
-	if tool.Risk != Auto && tool.Risk != Ask {
+	if tool.Risk != policy.Auto && tool.Risk != policy.Ask {
 		return "denied: this tool is switched off by the configuration." + orSo
 	}
 	if d.s.Replaced(c) {
@@ -105,14 +108,6 @@ func (d *decision) invalid(c *thread.Call, tool Tool, known bool) string {
 		return fmt.Sprintf("This is the same call for the %s time in a row, so it was not run. Its result is above: use it, or try something else.", ordinal(n))
 	}
 	return ""
-}
-
-func (d *decision) toolNames() []string {
-	names := make([]string, 0, len(d.a.Tools))
-	for _, t := range d.a.Tools {
-		names = append(names, t.Name)
-	}
-	return names
 }
 
 func ordinal(n int) string {
@@ -181,7 +176,7 @@ const TooMany = "denied: too many approvals wait"
 
 // asking opens approvals for the risky calls of a step, and posts them.
 func (d *decision) asking(t *thread.Turn, last *thread.Step) Action {
-	if open := d.anew(t, last); len(open) > 0 {
+	if open := d.approval().Anew(t, last); len(open) > 0 {
 		return Open{open}
 	}
 	var open []memory.Asked
@@ -190,33 +185,33 @@ func (d *decision) asking(t *thread.Turn, last *thread.Step) Action {
 	var uses []memory.Body
 	more := map[int]int{}
 	for _, c := range last.Calls {
-		tool, _ := d.a.tool(c.Tool)
-		if c.Result != nil || c.Asked != nil || c.Started || c.RunsGranted(d.now()) {
+		tool, _ := d.a.Tools.Find(c.Tool)
+		if c.Result != nil || c.Asked != nil || c.Started || c.RunsGranted(d.approval().Now()) {
 			continue
 		}
-		risk, why := d.risk(tool, c)
-		if risk == Ask && waiting+len(open) < mostOpen && d.lacksPreview(c) {
+		risk, why := d.taint().Risk(tool, c)
+		if risk == policy.Ask && waiting+len(open) < mostOpen && d.approval().LacksPreview(c) {
 			waiting++ // before long
 			continue
 		}
-		if act := d.givers(tool, c); act != nil && c.Use.Grant == nil {
-			return act
+		if who, groups := d.approval().Givers(tool, c); len(who) > 0 {
+			return Identify{Call: c.ID, Turn: c.Turn.ID, Who: who, Rules: groups}
 		}
-		if g := d.granted(tool, c, more); g != nil && c.Use.Grant == nil {
+		if g := d.approval().Granted(tool, c, more); g != nil && c.Use.Grant == nil {
 			more[g.Number]++
-			uses = append(uses, memory.Used{Grant: g.Number, Call: c.ID, Tool: c.Tool, Digest: d.bound(c), By: g.By})
+			uses = append(uses, memory.Used{Grant: g.Number, Call: c.ID, Tool: c.Tool, Digest: d.approval().Bound(c), By: g.By})
 			continue
 		}
 		switch {
-		case risk == Ask && waiting+len(open) >= mostOpen:
+		case risk == policy.Ask && waiting+len(open) >= mostOpen:
 			over = append(over, memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDenied, Text: TooMany})
-		case risk == Ask:
+		case risk == policy.Ask:
 			asked := memory.Asked{
-				Call: c.ID, Number: d.s.Approvals.Asks + len(open) + 1, Tool: c.Tool, Digest: d.bound(c), Requester: t.Requester, Rules: tool.Rules, Why: why, Marks: d.marks(c),
-				Shown: d.shownOf(tool.Rules),
+				Call: c.ID, Number: d.s.Approvals.Asks + len(open) + 1, Tool: c.Tool, Digest: d.approval().Bound(c), Requester: t.Requester, Rules: tool.Rules, Why: why, Marks: d.taint().Marks(c),
+				Shown: d.approval().ShownOf(tool.Rules),
 			}
 			if tool.Preview && tool.PreviewRequired && c.Preview.Bound.Err != "" {
-				return Record{d.hopeless(c, asked)}
+				return Record{approval.Hopeless(c, asked)}
 			}
 			open = append(open, asked)
 		}
@@ -238,55 +233,26 @@ func (d *decision) asking(t *thread.Turn, last *thread.Step) Action {
 			return act
 		}
 		hidden := memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: "it could not be shown to anybody here"}
-		return Post{Post: d.card(c), Look: d.before(last.Seq), Refused: []memory.Body{hidden}}
+		return Post{Post: view.Card(d.taint(), c), Look: d.before(last.Seq), Refused: []memory.Body{hidden}}
 	}
 	return nil
-}
-
-// viewCard is the post that shows an approval as it stands.
-func viewCard(s *thread.Thread, c *thread.Call) chat.Post {
-	view := viewApproval(s, c)
-	return chat.Post{Key: memory.PostKey(c.AskName(), c.Asked.Digest), ReplyTo: c.Turn.ReplyTo(), Approval: &view}
 }
 
 // edits makes approval messages show how they ended.
 func (d *decision) edits() Action {
 	for _, c := range d.s.AllCards() {
-		key := cardStage(d.s, c, "")
+		key := view.Stage(d.s, c, "")
 		if key == "" || d.s.Has(key) {
 			continue
 		}
 		done := []memory.Body{memory.Posted{Key: key}}
 		if !d.s.Has(c.AskName()) {
-			return Post{Post: d.card(c), Look: true, Refused: done} // one that stands already is then edited
+			return Post{Post: view.Card(d.taint(), c), Look: true, Refused: done} // one that stands already is then edited
 		}
 		if c.Card.Ref.IsZero() {
 			return Record{done}
 		}
-		return Edit{Ref: c.Card.Ref, Post: d.card(c), Key: key}
+		return Edit{Ref: c.Card.Ref, Post: view.Card(d.taint(), c), Key: key}
 	}
 	return nil
-}
-
-// cardStage names how far a card has to say what came of its call; "" while it waits.
-// where is "" for the card in the thread, or else the place.
-func cardStage(s *thread.Thread, c *thread.Call, where string) string {
-	key := "outcome/" + c.Nth()
-	switch {
-	case c.Ask.Redone > 0:
-		return key + "/again" + where
-	case c.Pending() && c.Clocks.Escalated.Seq > 0 && !s.Has(c.WidenedName()+where):
-		return c.WidenedName() + where
-	case c.Pending() && len(c.Edits.Made) > 0:
-		return c.RedrawnName() + where
-	case c.Decided == nil:
-		return ""
-	case c.Run.Late != nil:
-		return key + "/corrected" + where
-	case c.Result != nil || c.TurnedDown() && c.Reason() == nil:
-		return key + "/done" + where
-	case c.Reason() != nil:
-		return key + "/why" + where
-	}
-	return key + "/running" + where
 }

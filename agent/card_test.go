@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/memory"
 )
@@ -12,7 +13,7 @@ import (
 // it, and not the escapes that stand for it.
 func TestCardShowsWhatRuns(t *testing.T) {
 	t.Parallel()
-	a := asking(newTool("deploy", agent.Ask, anyone))
+	a := asking(newTool("deploy", policy.Ask, anyone))
 	written := `{"b":"\u0070\u0072\u006f\u0064","a":"\\u0070"}`
 	entries := entriesOf(
 		from("ada", "go"), memory.Opened{Turn: 1, Name: "1", Requester: chat.User{ID: "ada"}},

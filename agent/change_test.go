@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/llm/args"
 	"nod/memory"
 )
 
 func deploying(rules memory.Rules) *sim {
-	tool := newTool("deploy", agent.Ask, rules)
+	tool := newTool("deploy", policy.Ask, rules)
 	schema, err := args.Compile([]byte(`{"type":"object","properties":{"to":{"enum":["a","b"]}},"additionalProperties":false}`))
 	if err != nil {
 		panic(err)

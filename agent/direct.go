@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"nod/agent/approval"
 	"nod/agent/thread"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
 )
@@ -63,7 +65,7 @@ func (d *decision) direct(c *thread.Call) (out []Action) {
 // seeking looks up whom those rules mean who may decide by now and were not looked
 // up before.
 func (d *decision) seeking(c *thread.Call) (Seek, bool) {
-	act := Seek{Call: c.ID, Most: mostDirect - len(c.DirectPlaces()) + len(viewApproval(d.s, c).Exclude)}
+	act := Seek{Call: c.ID, Most: mostDirect - len(c.DirectPlaces()) + len(view.Approval(d.s, c).Exclude)}
 	if !c.Asked.Rules.Direct || len(c.DirectPlaces()) >= mostDirect {
 		return act, false
 	}
@@ -86,11 +88,11 @@ func (d *decision) seeking(c *thread.Call) (Seek, bool) {
 // Sought is what is noted of those who were found; ok is false when that is of no use
 // any more.
 func (a *Agent) Sought(log *Log, act Seek, who []chat.User, unknown []string) (b memory.Notified, ok bool) {
-	c := log.state.Calls[act.Call]
+	c := log.Thread.Calls[act.Call]
 	if c == nil || c.Asked == nil || !c.Pending() {
 		return b, false
 	}
-	d := decision{a: a, s: log.state, log: log}
+	d := a.on(log)
 	if now, due := d.seeking(c); !due || now.Name != act.Name {
 		return b, false
 	}
@@ -98,7 +100,7 @@ func (a *Agent) Sought(log *Log, act Seek, who []chat.User, unknown []string) (b
 	left := mostDirect - len(c.DirectPlaces())
 	for _, u := range who {
 		place := thread.DirectWith(u.ID)
-		if len(b.People) < left && c.Copies.Notified[place] == 0 && !slices.Contains(b.Places, place) && !excludes(c, u.ID) {
+		if len(b.People) < left && c.Copies.Notified[place] == 0 && !slices.Contains(b.Places, place) && !approval.Excludes(c, u.ID) {
 			b.Places, b.People = append(b.Places, place), append(b.People, u)
 		}
 	}
@@ -116,7 +118,7 @@ func (d *decision) unwritten() Action {
 			}
 			if text, who := textUnwritten(c, s); text != "" {
 				p := d.notice(name, c.Card.Ref, text, s.Seq)
-				view := viewApproval(d.s, c)
+				view := view.Approval(d.s, c)
 				// Whom the card mentions already is not called again.
 				p.Post.Text.Summons = &chat.Summons{Card: c.Card.Ref, Approvers: who, Requester: view.Requester, Exclude: view.Exclude, Quiet: !view.Quiet}
 				return p
@@ -158,23 +160,3 @@ func textUnwritten(c *thread.Call, s thread.Search) (text string, rules []string
 	}
 	return fmt.Sprintf("Approval %d: `%s`. %s", c.Asked.Number, c.Tool, strings.Join(lines, " ")), rules
 }
-
-// discreet leaves out of a card what it says of the conversation: whoever gets it
-// directly may have no part in that. That nobody wrote a value stays.
-func discreet(v *chat.Approval, c *thread.Call) {
-	v.Direct, v.Quiet = true, true
-	if v.Why != "" && v.Why == c.Asked.Why {
-		v.Why = textOutside
-	}
-	var marks []string
-	for _, m := range v.Marks {
-		if name, _, ok := strings.Cut(m, ": from "); ok {
-			m = name + ": not from a person"
-		}
-		marks = append(marks, m)
-	}
-	v.Marks = marks
-}
-
-// textOutside is why a call is asked for, without what that was.
-const textOutside = "The turn holds content from outside, so it asks."

@@ -14,9 +14,9 @@ func Neighbours() (out [][2]string) {
 	return out
 }
 
-// Watch tells of neighbours that have different things to say of a log, where nobody
+// WatchNeighbours tells of neighbours that have different things to say of a log, where nobody
 // before them has anything, until done is called. No other test may run meanwhile.
-func Watch(clash func([2]string)) (done func()) {
+func WatchNeighbours(clash func([2]string)) (done func()) {
 	was := rules
 	rules = append([]rule(nil), was...)
 	for i := range len(was) - 1 {

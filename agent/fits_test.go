@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/speak"
 	"nod/llm"
 )
@@ -17,8 +18,8 @@ func TestFits(t *testing.T) {
 		counted++
 		return len(s) / 4
 	}}
-	tool := func(bytes int) []agent.Tool {
-		return []agent.Tool{{Risk: agent.Auto, Tool: llm.Tool{Name: "look", Description: strings.Repeat("look ", bytes/5), Parameters: []byte(`{"type":"object"}`)}}}
+	tool := func(bytes int) []policy.Tool {
+		return []policy.Tool{{Risk: policy.Auto, Tool: llm.Tool{Name: "look", Description: strings.Repeat("look ", bytes/5), Parameters: []byte(`{"type":"object"}`)}}}
 	}
 	a.Tools = tool(5_000)
 	if err := a.Fits(); err != nil || counted != 0 {

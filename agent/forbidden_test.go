@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/speak"
 	"nod/chat"
 	"nod/llm"
@@ -33,8 +34,8 @@ type crowd struct {
 	*sim
 	t     *rapid.T
 	rules memory.Rules
-	act   agent.Tool // always asks; send asks once the model was shown what strangers wrote
-	state int        // of the world that a preview tells of; 0: none can be made
+	act   policy.Tool // always asks; send asks once the model was shown what strangers wrote
+	state int         // of the world that a preview tells of; 0: none can be made
 	deeds []deed
 }
 
@@ -78,14 +79,14 @@ func newCrowd(t *rapid.T) *crowd {
 		Direct: rapid.IntRange(0, 3).Draw(t, "direct") == 0,
 	}
 	rules.ExcludeThread = rules.ExcludeThread && rules.ExcludeRequester
-	act := newTool("act", agent.Ask, rules)
+	act := newTool("act", policy.Ask, rules)
 	act.Preview = rapid.Bool().Draw(t, "preview")
 	act.PreviewRequired = act.Preview && rapid.Bool().Draw(t, "required")
-	read := newTool("read", agent.Auto, memory.Rules{})
+	read := newTool("read", policy.Auto, memory.Rules{})
 	read.Outside = true
 	a := &agent.Agent{
 		Protocol: speak.NativeTools{}, MaxSteps: 3, Count: func(s string) int { return len(s) }, Taint: true,
-		Tools: []agent.Tool{act, newTool("send", agent.Auto, rules), read},
+		Tools: []policy.Tool{act, newTool("send", policy.Auto, rules), read},
 	}
 	c := &crowd{sim: newSim(a), t: t, rules: rules, act: act, state: 1}
 	c.would = c.wouldDo

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/speak"
 	"nod/chat"
 	"nod/llm"
@@ -49,7 +50,7 @@ func TestGrantsProperty(t *testing.T) {
 			Timeout:          time.Hour, Approve: []string{"✅"}, Deny: []string{"❌"},
 			Grants: memory.Grants{Most: 30 * time.Minute, Uses: 3},
 		}
-		a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 3, Count: func(s string) int { return len(s) }, Tools: []agent.Tool{newTool("act", agent.Ask, rules)}}
+		a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 3, Count: func(s string) int { return len(s) }, Tools: []policy.Tool{newTool("act", policy.Ask, rules)}}
 		g := &grants{sim: newSim(a), t: t, rules: rules}
 		g.groups["group:g"] = []chat.UserID{"bob", "dan"}
 		g.model = func(req llm.Request) llm.Response {
@@ -219,7 +220,7 @@ func (g *grants) may(who, requester chat.UserID, in bool) bool {
 func TestLastUse(t *testing.T) {
 	t.Parallel()
 	rules := memory.Rules{Approvers: []string{"anyone"}, Quorum: 1, Timeout: time.Hour, Approve: []string{"✅"}, Deny: []string{"❌"}, Grants: memory.Grants{Most: time.Hour, Uses: 9}}
-	a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 3, Count: func(s string) int { return len(s) }, Tools: []agent.Tool{newTool("act", agent.Ask, rules)}}
+	a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 3, Count: func(s string) int { return len(s) }, Tools: []policy.Tool{newTool("act", policy.Ask, rules)}}
 	begin := func(again ...llm.Call) *sim {
 		s := newSim(a)
 		calls := []llm.Call{{ID: "a", Name: "act", Args: `{}`}}
@@ -292,7 +293,7 @@ func (s *sim) waiting() []memory.Asked { return (&grants{sim: s}).waiting() }
 func TestGrantOverBeforeTheCallBegins(t *testing.T) {
 	rules := anyone
 	rules.Grants = memory.Grants{Most: time.Hour, Uses: 3}
-	s := newSim(asking(newTool("deploy", agent.Ask, rules)))
+	s := newSim(asking(newTool("deploy", policy.Ask, rules)))
 	s.model = callsOnce("deploy")
 	s.says("ada", "deploy")
 	s.run()
@@ -321,7 +322,7 @@ func TestGrantOverBeforeTheCallBegins(t *testing.T) {
 func TestGrantByAnother(t *testing.T) {
 	rules := anyone
 	rules.Approvers, rules.Grants = []string{"user:bob"}, memory.Grants{Most: time.Hour, Uses: 3}
-	s := newSim(asking(newTool("deploy", agent.Ask, rules)))
+	s := newSim(asking(newTool("deploy", policy.Ask, rules)))
 	aside := func(text string) {
 		s.add(memory.Message{Message: chat.Message{From: chat.User{ID: "bob", Name: "bob"}, Text: text, Aside: true}})
 		s.run()

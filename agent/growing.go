@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"nod/agent/speak"
+	"nod/agent/strategy"
 	"nod/chat"
 	"nod/memory"
 )
@@ -24,7 +25,7 @@ func (a *Agent) Growing(log *Log, c Call, h Heard) (p chat.Post, ref chat.Messag
 		return chat.Post{}, ref, false
 	}
 	item := chat.Step{Thought: thought}
-	if t := log.state.Open; t == nil || !t.Acts() {
+	if t := log.Thread.Open; t == nil || !t.Acts() {
 		steps := chat.Steps{Status: "Thinking", Items: []chat.Step{item}}
 		return chat.Post{Key: "growing/steps", Steps: &steps}, ref, true
 	}
@@ -58,19 +59,19 @@ func (a *Agent) Answering(log *Log, c Call, h Heard) (p chat.Post, ok bool) {
 	if !can || h.Calls || c.Phase != "" || !log.answers(c) {
 		return chat.Post{}, false
 	}
-	text, _ := unmarked(g.Answering(c.Tools, h.Text))
+	text, _ := strategy.Unmarked(g.Answering(c.Tools, h.Text))
 	return chat.Post{Key: "growing/answer", Text: &chat.Text{Markdown: text}}, text != ""
 }
 
 // answers says whether what a call writes is the answer, and no draft that will be
 // checked.
 func (l *Log) answers(c Call) bool {
-	if t := l.state.Open; t != nil {
-		return Strategy(t.Strategy) != Reflexion
+	if t := l.Thread.Open; t != nil {
+		return strategy.Kind(t.Strategy) != strategy.Reflexion
 	}
 	for _, b := range c.Before {
 		if o, ok := b.(memory.Opened); ok {
-			return Strategy(o.Strategy) != Reflexion
+			return strategy.Kind(o.Strategy) != strategy.Reflexion
 		}
 	}
 	return true

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/speak"
 	"nod/chat"
 	"nod/llm"
@@ -33,7 +34,7 @@ func TestLastCallAnsweredWithCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			th := &thread{t: t, agent: &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 1, Tools: []agent.Tool{textTool(t, shelf()[0])}}}
+			th := &thread{t: t, agent: &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 1, Tools: []policy.Tool{textTool(t, shelf()[0])}}}
 			th.observe = func(memory.Call) string { return "1" }
 			th.model = func(n int) llm.Response {
 				if n >= len(tt.says) {
@@ -65,7 +66,7 @@ func TestLastCallAnsweredWithCalls(t *testing.T) {
 // in later turns.
 func TestEcho(t *testing.T) {
 	t.Parallel()
-	th := &thread{t: t, agent: &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 5, Tools: []agent.Tool{textTool(t, shelf()[0])}}}
+	th := &thread{t: t, agent: &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 5, Tools: []policy.Tool{textTool(t, shelf()[0])}}}
 	th.observe = func(memory.Call) string { return "1" }
 	th.model = func(n int) llm.Response {
 		if n == 0 {

@@ -3,6 +3,7 @@ package agent
 import (
 	"testing"
 
+	"nod/agent/policy"
 	"nod/llm"
 	"nod/memory"
 )
@@ -13,8 +14,8 @@ func TestResumeBindsAnew(t *testing.T) {
 	entries := []memory.Entry{{Seq: 1, Body: memory.Opened{Turn: 1, Name: "1"}}, {Seq: 2, Body: memory.Step{Turn: 1, N: 1, Calls: []memory.Call{{ID: "c", Tool: "deploy", Args: "{}"}}}}}
 	l := NewLog(entries, Claim{})
 	bound := func(description string) string {
-		d := &decision{a: &Agent{Tools: []Tool{{Tool: llm.Tool{Name: "deploy", Description: description}}}}, log: l, s: l.state}
-		return d.bound(l.state.Calls["c"])
+		d := &decision{a: &Agent{Tools: []policy.Tool{{Tool: llm.Tool{Name: "deploy", Description: description}}}}, log: l, s: l.Thread}
+		return d.approval().Bound(l.Thread.Calls["c"])
 	}
 	before := bound("deploys")
 	if !l.Resume(entries, Claim{}) {

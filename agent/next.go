@@ -6,16 +6,21 @@ import (
 	"strconv"
 	"time"
 
+	"nod/agent/approval"
+	"nod/agent/prompt"
+	"nod/agent/strategy"
+	"nod/agent/taint"
 	"nod/agent/thread"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
 )
 
 // Next says what to do next in a thread. It is a pure function of the log.
 func (a *Agent) Next(log *Log) Action {
-	d := decision{a: a, s: log.state, log: log}
+	d := a.on(log)
 	for _, r := range rules {
-		if act := r.says(&d); act != nil {
+		if act := r.says(d); act != nil {
 			return act
 		}
 	}
@@ -39,7 +44,7 @@ var safety = []rule{
 	{"trouble", (*decision).trouble},
 	{"stop", (*decision).stop},
 	{"revoking", (*decision).revoking},
-	{"tightened", (*decision).tightened},
+	{"tightened", func(d *decision) Action { return records(d.approval().Tightened()) }},
 }
 
 // Decisions come before drawing, so that what is drawn is what was decided, and nobody
@@ -48,11 +53,11 @@ var safety = []rule{
 // time were heard, and nobody is reminded of what expired. Then what was approved begins.
 var decisions = []rule{
 	{"asked", (*decision).asked},
-	{"decide", (*decision).decide},
+	{"decide", func(d *decision) Action { return records(d.approval().Decide()) }},
 	{"judge", (*decision).judge},
 	{"changing", (*decision).changing},
-	{"expire", (*decision).expire},
-	{"clocks", (*decision).clocks},
+	{"expire", func(d *decision) Action { return records(d.approval().Expire()) }},
+	{"clocks", func(d *decision) Action { return records(d.approval().Clocks()) }},
 	{"approved", (*decision).approved},
 }
 
@@ -88,6 +93,33 @@ type decision struct {
 	log *Log
 
 	branch int // the draft for which a prompt is made; 0: the turn itself
+}
+
+// on begins a decision on a log.
+func (a *Agent) on(log *Log) *decision { return &decision{a: a, s: log.Thread, log: log} }
+
+func (d *decision) approval() approval.Case {
+	return approval.Case{Thread: d.s, Tools: d.a.Tools, Taint: d.taint(), Key: d.a.Key, Clock: d.log.claim.Now, Since: d.log.claim.Since}
+}
+
+// records is the action that commits entries; nil where there are none.
+func records(bodies []memory.Body) Action {
+	if len(bodies) == 0 {
+		return nil
+	}
+	return Record{bodies}
+}
+
+func (d *decision) prompt() prompt.Writer {
+	a := d.a
+	return prompt.Writer{
+		Thread: d.s, Taint: d.taint(), Instructions: a.Instructions, Examples: a.Examples, Protocol: a.Protocol,
+		Budget: a.Budget, Zone: a.Zone, Zones: a.Zones, Count: a.Count, Blind: a.Blind, Summary: a.Summary,
+	}
+}
+
+func (d *decision) taint() taint.Watch {
+	return taint.Watch{On: d.a.Taint, Tools: d.a.Tools, Thread: d.s, Draft: d.branch}
 }
 
 // before says that what the entry made due may have been done by an earlier
@@ -130,15 +162,15 @@ func (d *decision) turn() Action {
 	case last == nil && len(t.Asked()) == 0 && t.Again == 0:
 		return d.closing(t)
 	case last == nil:
-		return d.call(t, nextPhase(t))
+		return d.call(t, strategy.Next(t))
 	case len(last.Calls) > 0:
 		return d.acting(t, last)
 	case last.Phase == "" && last.Answer != "" && d.checks(t):
-		return d.call(t, phase{kind: memory.ReflectStep})
+		return d.call(t, strategy.Phase{Kind: memory.ReflectStep})
 	case last.Phase == "" || last.Pass && t.Draft() != nil:
 		return d.answering(t, last)
 	default:
-		return d.call(t, nextPhase(t))
+		return d.call(t, strategy.Next(t))
 	}
 }
 
@@ -152,7 +184,7 @@ func (d *decision) opening() Action {
 	first := waiting[0]
 	bodies := []memory.Body{d.opened(first)}
 	if d.idle(first) {
-		bodies = append([]memory.Body{d.afresh(first)}, bodies...)
+		bodies = append([]memory.Body{d.prompt().Afresh(first)}, bodies...)
 	}
 	if o, ok := first.Order(); ok {
 		return Record{d.ordering(first, o, bodies)}
@@ -182,29 +214,29 @@ func (d *decision) idle(m *thread.Message) bool {
 }
 
 // call has the model called, with tools while the phase may still use them.
-func (d *decision) call(t *thread.Turn, ph phase) Action {
+func (d *decision) call(t *thread.Turn, ph strategy.Phase) Action {
 	if act := d.identify(t); act != nil {
 		return act
 	}
-	d.branch = ph.branch
-	p, before, estimate := d.prompt()
-	if act := d.summarise(before); act != nil {
-		return act
+	d.branch = ph.Branch
+	p, before, estimate := d.prompt().Write()
+	cut := d.s.Trim
+	if len(before) > 0 {
+		cut, _ = before[0].(memory.Trimmed)
+		if r, ok := d.prompt().Summarise(cut); ok {
+			return Summarise{Cut: cut, By: t.Requester.ID, Request: r}
+		}
 	}
 	if most, used := d.limit(t, ph); used >= most {
 		p.LastCall = true
 		p.Plainly = used > most && t.Draft().Evaded()
 	}
-	cut := d.s.Trim
-	if len(before) > 0 {
-		cut, _ = before[0].(memory.Trimmed)
-	}
 	c := Call{
-		Taint: d.tainted(cut), Before: before, Phase: ph.kind, Branch: ph.branch, Tools: p.Tools,
+		Taint: d.taint().OfPrompt(cut), Before: before, Phase: ph.Kind, Branch: ph.Branch, Tools: p.Tools,
 		Turn: t.ID, By: t.Requester.ID, N: len(t.Steps) + 1, Seen: d.s.Last, Estimate: estimate, Token: d.log.claim.Token,
 	}
-	if ph.kind == memory.PlanStep || ph.kind == memory.ReflectStep {
-		c.Request, c.Tools, c.Estimate = d.aside(t, ph), nil, 0
+	if ph.Kind == memory.PlanStep || ph.Kind == memory.ReflectStep {
+		c.Request, c.Tools, c.Estimate = d.prompt().Aside(t, ph.Kind), nil, 0
 		return c
 	}
 	c.Request = d.a.Protocol.Request(p)
@@ -235,7 +267,7 @@ func (d *decision) acting(t *thread.Turn, last *thread.Step) Action {
 		if t.ByHand() {
 			return d.reporting(t, last)
 		}
-		return d.call(t, nextPhase(t))
+		return d.call(t, strategy.Next(t))
 	}
 	if !slices.ContainsFunc(last.Calls, (*thread.Call).Pending) {
 		return nil
@@ -256,10 +288,10 @@ func (d *decision) running(last *thread.Step) Action {
 	advancing := false
 	running := slices.ContainsFunc(last.Calls, func(c *thread.Call) bool { return c.Started && c.Result == nil })
 	for _, c := range last.Calls {
-		if c.Result != nil || c.Pending() || c.Started || c.Explained(d.s.Now) || d.lapsed(c) || d.mustAsk(c) {
+		if c.Result != nil || c.Pending() || c.Started || c.Explained(d.s.Now) || d.approval().Lapsed(c) || d.approval().MustAsk(c) {
 			continue
 		}
-		switch tool, _ := d.a.tool(c.Tool); {
+		switch tool, _ := d.a.Tools.Find(c.Tool); {
 		case tool.ReadOnly && c.Asked == nil && tool.Advances && advancing:
 		case tool.ReadOnly && c.Asked == nil:
 			reads = append(reads, c.Call)
@@ -283,9 +315,9 @@ func (d *decision) running(last *thread.Step) Action {
 // effect has a side effect begun. What somebody approved is one, whatever its tool
 // says of itself.
 func (d *decision) effect(c *thread.Call) Effect {
-	tool, _ := d.a.tool(c.Tool)
+	tool, _ := d.a.Tools.Find(c.Tool)
 	return Effect{Call: c.Call, Started: memory.Started{
-		Call: c.ID, Tool: c.Tool, Digest: d.bound(c), By: d.log.claim.Self, Within: tool.within(),
+		Call: c.ID, Tool: c.Tool, Digest: d.approval().Bound(c), By: d.log.claim.Self, Within: tool.Within(),
 	}}
 }
 
@@ -319,19 +351,19 @@ func (d *decision) answering(t *thread.Turn, last *thread.Step) Action {
 	}
 	draft := t.Draft()
 	heard := slices.ContainsFunc(t.Asked(), func(m *thread.Message) bool { return m.Seq > draft.Seen })
-	most, used := d.limit(t, phase{})
+	most, used := d.limit(t, strategy.Phase{})
 	more := used <= most
 	switch {
 	case heard && more && !d.before(last.Seq):
-		return d.call(t, phase{})
+		return d.call(t, strategy.Phase{})
 	case draft.Answer != "":
 		if act := d.sharing(t, last); act != nil {
 			return act
 		}
-		p := chat.Post{Key: memory.PostKey(t.AnswerName(), draft.Answer), ReplyTo: t.ReplyTo(), Text: answerText(d.s, t)}
+		p := chat.Post{Key: memory.PostKey(t.AnswerName(), draft.Answer), ReplyTo: t.ReplyTo(), Text: view.Answer(d.s, t)}
 		return Post{Post: p, Look: d.before(last.Seq), Then: d.unlessSteps(t)}
 	case more && !t.EmptyTwice(), used == most+1 && draft.Evaded():
-		return d.call(t, phase{}) // after the last call once more, and plainly
+		return d.call(t, strategy.Phase{}) // after the last call once more, and plainly
 	}
 	reason := textNoAnswer(len(t.Steps))
 	if draft.Thought != "" && more {
@@ -383,7 +415,7 @@ func (d *decision) heard(t *thread.Turn) bool {
 
 // fold shows the steps of a turn as they are in the end.
 func (d *decision) fold(t *thread.Turn) Edit {
-	steps := viewSteps(d.s, t, d.a.Prices)
+	steps := view.Steps(d.s, t, d.a.Prices)
 	steps.Done = true
 	p := chat.Post{Key: t.StepsName(), ReplyTo: t.ReplyTo(), Steps: &steps}
 	return Edit{Ref: d.s.Posts.Refs[t.StepsName()], Post: p, Key: t.FoldName()}
@@ -402,7 +434,7 @@ func (d *decision) folds() (out []Action) {
 func (l *Log) Still(bodies []memory.Body) []memory.Body {
 	return slices.DeleteFunc(slices.Clone(bodies), func(b memory.Body) bool {
 		e, ok := b.(memory.Ended)
-		t := l.state.Turn(e.Turn)
+		t := l.Thread.Turn(e.Turn)
 		return ok && (t == nil || t.Ended)
 	})
 }

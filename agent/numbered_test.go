@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/speak"
 	"nod/llm"
 	"nod/memory"
@@ -54,8 +55,8 @@ func trajectories(t *testing.T) []trajectory {
 	return out
 }
 
-func wikipedia(t testing.TB) []agent.Tool {
-	return []agent.Tool{
+func wikipedia(t testing.TB) []policy.Tool {
+	return []policy.Tool{
 		textTool(t, llm.Tool{Name: "wikipedia_search", Description: "Finds a page.", Parameters: oneString("entity")}),
 		textTool(t, llm.Tool{Name: "wikipedia_lookup", Description: "Finds a word on it.", Parameters: oneString("keyword")}),
 	}

@@ -84,7 +84,7 @@ func TestOrder(t *testing.T) {
 	seen := map[string][]string{}   // the conversations in which both had something to say
 	crowds := map[string][]*crowd{} // and some of the crowds
 	where, c := "", (*crowd)(nil)
-	done := agent.Watch(func(pair [2]string) {
+	done := agent.WatchNeighbours(func(pair [2]string) {
 		name := strings.Join(pair[:], " > ")
 		if !slices.Contains(seen[name], where) {
 			seen[name] = append(seen[name], where)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"nod/agent/thread"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
 )
@@ -41,7 +42,7 @@ func (d *decision) notifying() Action {
 // Beside is what is to be done in other places, whatever Next says: each at most
 // once at a time, and nothing waits for it.
 func (a *Agent) Beside(log *Log) (out []Action) {
-	d := decision{a: a, s: log.state, log: log}
+	d := a.on(log)
 	for _, c := range d.s.AllCards() {
 		out = append(out, d.elsewhere(c)...)
 	}
@@ -59,14 +60,14 @@ func (d *decision) elsewhere(c *thread.Call) (out []Action) {
 		// the approval is over: it would ask for ever.
 		look := d.before(c.Copies.Notified[p])
 		if !d.s.Has(name) && (c.Pending() || look) {
-			card := d.cardElsewhere(c, p)
+			card := view.CardElsewhere(d.taint(), c, p)
 			card.Key = c.CopyKey(p)
 			out = append(out, Copy{Place: p, Post: card, Look: look})
 		}
 	}
 	for _, k := range c.Copies.Cards {
-		if key := cardStage(d.s, c, k.Suffix()); key != "" && !d.s.Has(key) {
-			out = append(out, Edit{Ref: k.Ref, At: k.At, Post: d.cardElsewhere(c, k.Place), Key: key})
+		if key := view.Stage(d.s, c, k.Suffix()); key != "" && !d.s.Has(key) {
+			out = append(out, Edit{Ref: k.Ref, At: k.At, Post: view.CardElsewhere(d.taint(), c, k.Place), Key: key})
 		}
 	}
 	return append(out, d.direct(c)...)
@@ -74,20 +75,10 @@ func (d *decision) elsewhere(c *thread.Call) (out []Action) {
 
 // At gives where a message stands that is in another place; zero for any other.
 func (l *Log) At(ref chat.MessageRef) chat.ThreadID {
-	if c := l.state.Posts.Cards[ref]; c != nil {
+	if c := l.Thread.Posts.Cards[ref]; c != nil {
 		if k := c.CopyOn(ref); k != nil {
 			return k.At
 		}
 	}
 	return chat.ThreadID{}
-}
-
-// pendingElsewhere gives what waits on the cards in other places, as p is for the thread's.
-func pendingElsewhere(c *thread.Call, p chat.Pending) (out []chat.Pending) {
-	for _, k := range c.Copies.Cards {
-		one := p
-		one.Thread, one.Ref = k.At, k.Ref
-		out = append(out, one)
-	}
-	return out
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/memory"
 )
@@ -13,7 +14,7 @@ import (
 func TestChangedOnTheWay(t *testing.T) {
 	rules := anyone
 	rules.Channels = []string{"ops"}
-	tool := newTool("deploy", agent.Ask, rules)
+	tool := newTool("deploy", policy.Ask, rules)
 	s := newSim(asking(tool))
 	s.model = callsOnce("deploy")
 	next := func() {

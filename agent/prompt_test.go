@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/speak"
 	"nod/llm"
 	"nod/memory"
@@ -71,7 +72,7 @@ func TestPromptProperty(t *testing.T) {
 		budget := rapid.IntRange(3000, 9000).Draw(t, "budget")
 		a := &agent.Agent{
 			Instructions: "Be brief.", Protocol: d.Protocol, MaxSteps: 5, Budget: budget, Count: bytes,
-			Tools:   []agent.Tool{newTool("read", agent.Auto, memory.Rules{})},
+			Tools:   []policy.Tool{newTool("read", policy.Auto, memory.Rules{})},
 			Summary: rapid.Bool().Draw(t, "summary"),
 		}
 		s := newSim(a)
@@ -182,7 +183,7 @@ func flat(req llm.Request) string {
 func longThread(t testing.TB, p dialect, turns, budget int, summary bool) (share float64, worst int) {
 	a := &agent.Agent{
 		Instructions: "Be brief.", Protocol: p.Protocol, MaxSteps: 5, Budget: budget, Summary: summary, Count: func(s string) int { return len(s)/4 + 1 },
-		Tools: []agent.Tool{newTool("read", agent.Auto, memory.Rules{})},
+		Tools: []policy.Tool{newTool("read", policy.Auto, memory.Rules{})},
 	}
 	s := newSim(a)
 	s.summary = func(llm.Request) llm.Response {
@@ -273,7 +274,7 @@ func BenchmarkNextLongThread(b *testing.B) {
 	fours := func(text string) int { return len(text) / 4 }
 	for name, budget := range map[string]int{"whole": 0, "counted": 16_000} {
 		b.Run(name, func(b *testing.B) {
-			a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 5, Count: fours, Budget: budget, Tools: []agent.Tool{newTool("read", agent.Auto, memory.Rules{})}}
+			a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 5, Count: fours, Budget: budget, Tools: []policy.Tool{newTool("read", policy.Auto, memory.Rules{})}}
 			s := newSim(a)
 			s.model = func(llm.Request) llm.Response { return llm.Response{Text: "yes"} }
 			for range 1000 {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"nod/agent/speak"
 	"nod/agent/thread"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/chat/question"
 	"nod/llm/args"
@@ -115,7 +115,7 @@ func fitsSchema(q *thread.Question, values json.RawMessage) error {
 
 // Answer is what came of a question; ok is false while it is open, or unknown.
 func (l *Log) Answer(id string) (a chat.Answer, ok bool) {
-	q := l.state.QuestionOf(id)
+	q := l.Thread.QuestionOf(id)
 	if q == nil || q.Over == nil {
 		return a, false
 	}
@@ -126,8 +126,8 @@ func (l *Log) Answer(id string) (a chat.Answer, ok bool) {
 // the log holds, for a process that does not hold the thread; ok is false where
 // there is none.
 func (l *Log) Reply(id string) (b memory.Answered, ok bool) {
-	q := l.state.QuestionOf(id)
-	if q == nil || q != l.state.AsksNow() || len(q.Replies) == 0 {
+	q := l.Thread.QuestionOf(id)
+	if q == nil || q != l.Thread.AsksNow() || len(q.Replies) == 0 {
 		return b, false
 	}
 	return readReply(q, q.Replies[0]), true
@@ -135,7 +135,7 @@ func (l *Log) Reply(id string) (b memory.Answered, ok bool) {
 
 // AnswerBy is when the question that is asked now ends; zero where there is none.
 func (l *Log) AnswerBy() time.Time {
-	if q := l.state.AsksNow(); q != nil {
+	if q := l.Thread.AsksNow(); q != nil {
 		return q.Deadline()
 	}
 	return time.Time{}
@@ -145,54 +145,13 @@ func (l *Log) AnswerBy() time.Time {
 // in which nothing of it means anything. Whoever is asked is mentioned while it waits,
 // where approvals of that tool mention people.
 func (d *decision) question(q *thread.Question) chat.Post {
-	text := textAsks(q)
-	tool, _ := d.a.tool(q.Call.Tool)
+	text := view.QuestionText(q)
+	tool, _ := d.a.Tools.Find(q.Call.Tool)
 	whom := &chat.Summons{Approvers: []string{chat.Requester}, Requester: q.Call.Turn.Requester, Quiet: tool.Rules.Quiet || q.Over != nil}
 	return chat.Post{
 		Key: memory.PostKey(q.PostName(), text), ReplyTo: q.Call.Turn.ReplyTo(),
 		Text: &chat.Text{Markdown: text, Notice: true, Summons: whom},
 	}
-}
-
-func textAsks(q *thread.Question) string {
-	fields, err := question.Fields(q.Asks.Schema)
-	if err != nil {
-		fields = nil // it was not asked
-	}
-	shown := strings.TrimSpace(chat.Visible(q.Asks.Text))
-	if more := question.Describe(fields); more != "" {
-		shown = strings.TrimSpace(shown + "\n\n" + more)
-	}
-	verb := "asks"
-	if q.Over != nil {
-		verb = "asked"
-	}
-	return fmt.Sprintf("%s %s:\n%s\n%s", q.Asks.From, verb, speak.Fence(shown), textAnswer(q, fields))
-}
-
-// textAnswer says how a question is answered, or what came of it.
-func textAnswer(q *thread.Question, fields []question.Field) string {
-	if q.Over != nil {
-		by := q.Over.Answer.By.Display()
-		switch q.Over.Answer.How {
-		case chat.Accepted:
-			return "Answered by " + by + "."
-		case chat.Declined:
-			return "Declined by " + by + "."
-		case chat.Unanswered:
-			return "There was no answer in time, so it was declined."
-		}
-		return "The call ended before there was an answer."
-	}
-	how := "write the answer here"
-	switch {
-	case len(fields) == 0:
-		how = "say `yes` here if you agree"
-	case len(fields) > 1:
-		how = fmt.Sprintf("write a line for each here (`%s: …`)", fields[0].Name)
-	}
-	return fmt.Sprintf("%s, %s within %d minutes; `%s` says no. It goes to %s as you write it: no passwords, no keys.",
-		q.Call.Turn.Requester.Display(), how, int(chat.AnswerWithin.Minutes()), question.Decline, q.Asks.From)
 }
 
 func textUnfit(from, why string) string {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/speak"
 	"nod/llm"
 	"nod/memory"
@@ -120,11 +121,11 @@ type conversation struct {
 // play plays the conversation in one protocol and gives its log.
 func (c conversation) play(t *testing.T, p speak.Protocol, form func(said) llm.Response) []memory.Entry {
 	t.Helper()
-	tools := []agent.Tool{wikipedia(t)[0]}
+	tools := []policy.Tool{wikipedia(t)[0]}
 	for _, tool := range shelf() {
 		tools = append(tools, textTool(t, tool))
 	}
-	tools[0].Advances, tools[2].Risk, tools[2].ReadOnly = false, agent.Ask, false
+	tools[0].Advances, tools[2].Risk, tools[2].ReadOnly = false, policy.Ask, false
 	tools[2].Rules = memory.Rules{Approvers: []string{"requester"}, Quorum: 1, Timeout: time.Hour, Approve: []string{"✅"}, Deny: []string{"❌"}}
 	th := &thread{t: t, agent: &agent.Agent{Instructions: "Be brief.", Protocol: p, MaxSteps: c.steps, Tools: tools}}
 	th.model = func(n int) llm.Response {

@@ -5,19 +5,20 @@ import (
 	"testing"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/speak"
 	"nod/llm"
 	"nod/memory"
 )
 
-func codeTool(t testing.TB) agent.Tool {
+func codeTool(t testing.TB) policy.Tool {
 	return textTool(t, llm.Tool{
 		Name: "code_interpreter", HumanName: "代码解释器", Code: "code",
 		Description: "代码解释器，可用于执行Python代码。", Parameters: oneString("code"),
 	})
 }
 
-func imageTool(t testing.TB) agent.Tool {
+func imageTool(t testing.TB) policy.Tool {
 	return textTool(t, llm.Tool{
 		Name: "image_gen", HumanName: "通义万相",
 		Description: "通义万相是一个AI绘画（图像生成）服务，输入文本描述，返回根据文本作画得到的图片的URL", Parameters: oneString("query"),
@@ -33,7 +34,7 @@ func TestReactPaintsBlack(t *testing.T) {
 		Description: "夸克搜索是一个通用搜索引擎，可用于访问互联网、查询百科知识、了解时事新闻等。", Parameters: oneString("search_query"),
 	})
 	th := &thread{t: t, agent: &agent.Agent{
-		Instructions: "You are a helpful assistant.", Protocol: speak.React{}, MaxSteps: 5, Tools: []agent.Tool{search, imageTool(t)},
+		Instructions: "You are a helpful assistant.", Protocol: speak.React{}, MaxSteps: 5, Tools: []policy.Tool{search, imageTool(t)},
 		Examples: []speak.Example{{User: "你好", Assistant: "你好！很高兴见到你。有什么我可以帮忙的吗？"}},
 	}}
 	th.model = script(t,
@@ -60,7 +61,7 @@ func TestReactPaintsBlack(t *testing.T) {
 func TestReactDrawsChart(t *testing.T) {
 	t.Parallel()
 	th := &thread{t: t, agent: &agent.Agent{
-		Instructions: "You are a helpful assistant.", Protocol: speak.React{}, MaxSteps: 5, Tools: []agent.Tool{codeTool(t), imageTool(t)},
+		Instructions: "You are a helpful assistant.", Protocol: speak.React{}, MaxSteps: 5, Tools: []policy.Tool{codeTool(t), imageTool(t)},
 	}}
 	head := "import pandas as pd\n\ndf = pd.read_csv('stock_prices.csv')\ndf.head()"
 	plot := "import matplotlib.pyplot as plt\n\nplt.plot(df['Date'], df['Close'])\nplt.show()"

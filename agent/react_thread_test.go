@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/llm"
 	"nod/llm/args"
@@ -132,13 +133,13 @@ func script(t testing.TB, texts ...string) func(int) llm.Response {
 }
 
 // textTool is a read-only tool with the given parameters.
-func textTool(t testing.TB, tool llm.Tool) agent.Tool {
+func textTool(t testing.TB, tool llm.Tool) policy.Tool {
 	t.Helper()
 	schema, err := args.Compile(tool.Parameters)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return agent.Tool{Tool: tool, Schema: schema, Risk: agent.Auto, ReadOnly: true, Advances: true}
+	return policy.Tool{Tool: tool, Schema: schema, Risk: policy.Auto, ReadOnly: true, Advances: true}
 }
 
 // oneString is the schema of a tool that takes one text.

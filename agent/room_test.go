@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -14,7 +14,7 @@ import (
 // to read on in what is not there. Of what people attach among themselves nothing is said.
 func TestNoRoom(t *testing.T) {
 	refused := chat.File{Name: "log.txt", MediaType: "text/plain", Size: 9000, Text: strings.Repeat("a line\n", 1000), Refused: "this thread is full"}
-	s := newSim(asking(newTool("deploy", agent.Ask, anyone)))
+	s := newSim(asking(newTool("deploy", policy.Ask, anyone)))
 	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "I see."} }
 	s.add(from("ada", "read this", refused, chat.File{Name: "kept.txt", MediaType: "text/plain", Size: 5, Text: "hello", Blob: "b1"}))
 	s.run()

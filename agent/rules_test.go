@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/speak"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
 )
 
-func asking(tools ...agent.Tool) *agent.Agent {
+func asking(tools ...policy.Tool) *agent.Agent {
 	return &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 5, Count: func(s string) int { return len(s)/4 + 1 }, Tools: tools}
 }
 
@@ -88,7 +90,7 @@ func TestForgetsWhatCameLate(t *testing.T) {
 // A clock that was ahead once, or a server whose clock is behind that of the one
 // before, ends no approval before its time, and lets none stay open.
 func TestClockThatJumps(t *testing.T) {
-	s := newSim(asking(newTool("deploy", agent.Ask, anyone)))
+	s := newSim(asking(newTool("deploy", policy.Ask, anyone)))
 	s.model = callsOnce("deploy")
 	s.now = s.now.Add(24 * time.Hour)
 	s.says("bob", "help") // an entry from tomorrow
@@ -113,7 +115,7 @@ func TestClockThatJumps(t *testing.T) {
 // Emoji that people put on something long before an approval was asked for are not
 // judged when one is.
 func TestOldThumbs(t *testing.T) {
-	s := newSim(asking(newTool("deploy", agent.Ask, anyone)))
+	s := newSim(asking(newTool("deploy", policy.Ask, anyone)))
 	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "hello", Finish: "stop"} }
 	s.says("ada", "hi")
 	s.run()
@@ -138,7 +140,7 @@ func TestOldThumbs(t *testing.T) {
 // What somebody approved is a side effect: it is begun once, on the record, and not
 // run again after a crash, even when its tool says that it changes nothing.
 func TestApprovedReadOnly(t *testing.T) {
-	tool := newTool("read", agent.Ask, anyone)
+	tool := newTool("read", policy.Ask, anyone)
 	s := newSim(asking(tool))
 	s.model = callsOnce("read")
 	s.says("ada", "look")
@@ -183,7 +185,7 @@ func (s *sim) lastResult() (r memory.Result) {
 // Somebody whose messages were trimmed away takes part in the thread still, after a
 // reload as before it: what a log comes to does not depend on who reads it.
 func TestPeopleOutliveATrim(t *testing.T) {
-	s := newSim(asking(newTool("read", agent.Auto, anyone)))
+	s := newSim(asking(newTool("read", policy.Auto, anyone)))
 	s.agent.Budget = 600
 	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "I see.", Finish: "stop"} }
 	s.says("eve", "hello")
@@ -201,7 +203,7 @@ func TestPeopleOutliveATrim(t *testing.T) {
 	if s.kinds("stopped") != 1 {
 		t.Error("a stop of somebody who wrote long ago did not count after a reload")
 	}
-	st := s.log().Standing()
+	st := view.Standing(s.log().Thread)
 	if len(st.Callers) != 2 || !st.Known {
 		t.Errorf("callers %v, known %v; want eve and ada", st.Callers, st.Known)
 	}
@@ -232,7 +234,7 @@ func TestManyCommands(t *testing.T) {
 // but no longer than a minute.
 func TestReasonOfADenial(t *testing.T) {
 	for _, given := range []bool{true, false} {
-		s := newSim(asking(newTool("deploy", agent.Ask, anyone)))
+		s := newSim(asking(newTool("deploy", policy.Ask, anyone)))
 		s.model = callsOnce("deploy")
 		s.says("ada", "deploy")
 		s.run()
@@ -279,10 +281,10 @@ func TestStandingWithInbox(t *testing.T) {
 	s.run()
 	early := time.Unix(1000, 0)
 	unmute := memory.Entry{Body: memory.Message{Message: chat.Message{From: chat.User{ID: "bob"}, Text: "Unmute", Sent: early}}}
-	if st := s.log().Standing(); !st.Muted || len(st.Callers) != 1 {
+	if st := view.Standing(s.log().Thread); !st.Muted || len(st.Callers) != 1 {
 		t.Errorf("muted %v, callers %v; want muted by ada", st.Muted, st.Callers)
 	}
-	if st := s.log().Standing(unmute); st.Muted || len(st.Callers) != 2 || !st.Running || !st.First.Equal(early) {
+	if st := view.Standing(s.log().Thread, unmute); st.Muted || len(st.Callers) != 2 || !st.Running || !st.First.Equal(early) {
 		t.Errorf("muted %v, callers %v, running %v, first %v; want it unmuted by bob", st.Muted, st.Callers, st.Running, st.First)
 	}
 }
@@ -362,7 +364,7 @@ func TestAskedAboutStays(t *testing.T) {
 // A 🛑 of somebody who takes no part in the thread does not count, and does not
 // begin to when they write something there.
 func TestStopOfAStranger(t *testing.T) {
-	s := newSim(asking(newTool("deploy", agent.Ask, anyone)))
+	s := newSim(asking(newTool("deploy", policy.Ask, anyone)))
 	s.model = callsOnce("deploy")
 	s.says("ben", "deploy")
 	s.run()
@@ -383,20 +385,20 @@ func TestStopOfAStranger(t *testing.T) {
 // Nobody but who takes part in a thread stops it by a button either, and no other
 // bot's emoji mutes it.
 func TestButtonsOfStrangers(t *testing.T) {
-	s := newSim(asking(newTool("deploy", agent.Ask, anyone)))
+	s := newSim(asking(newTool("deploy", policy.Ask, anyone)))
 	s.model = callsOnce("deploy")
 	s.says("ben", "deploy")
 	s.run()
 	s.add(memory.Halt{By: chat.User{ID: "eve"}})
 	bot := memory.Reaction{Reaction: chat.Reaction{On: s.asked(), By: chat.User{ID: "b2", Bot: true}, Emoji: chat.EmojiMute}}
 	inbox := memory.Entry{Body: bot}
-	if s.log().Standing(inbox).Muted {
+	if view.Standing(s.log().Thread, inbox).Muted {
 		t.Error("a bot's emoji in the inbox muted the thread")
 	}
 	s.add(bot)
 	s.run()
-	if s.kinds("stopped") != 0 || s.log().Standing().Muted {
-		t.Errorf("stopped %d times, muted %v; want neither", s.kinds("stopped"), s.log().Standing().Muted)
+	if s.kinds("stopped") != 0 || view.Standing(s.log().Thread).Muted {
+		t.Errorf("stopped %d times, muted %v; want neither", s.kinds("stopped"), view.Standing(s.log().Thread).Muted)
 	}
 	s.add(memory.Halt{By: chat.User{ID: "ben"}})
 	if s.run(); s.kinds("stopped") != 1 {
@@ -418,13 +420,13 @@ func (s *sim) asked() chat.MessageRef {
 
 // A card that was cancelled names nobody, whoever stopped the turn.
 func TestHeadlineOfACancelledCall(t *testing.T) {
-	s := newSim(asking(newTool("deploy", agent.Ask, anyone)))
+	s := newSim(asking(newTool("deploy", policy.Ask, anyone)))
 	s.model = callsOnce("deploy")
 	s.says("ben", "deploy")
 	s.run()
 	s.says("ben", "stop")
 	s.run()
-	for _, l := range agent.History(s.entries) {
+	for _, l := range view.History(s.log().Thread) {
 		if l.Post != nil && l.Post.Approval != nil && l.Post.Approval.Headline != "Cancelled" {
 			t.Errorf("the card says %q", l.Post.Approval.Headline)
 		}
@@ -434,7 +436,7 @@ func TestHeadlineOfACancelledCall(t *testing.T) {
 // A turn that is given up while an approval waits does not leave the card asking, and
 // nothing that is said of it later runs.
 func TestGivenUpWhileAsking(t *testing.T) {
-	s := newSim(asking(newTool("deploy", agent.Ask, anyone)))
+	s := newSim(asking(newTool("deploy", policy.Ask, anyone)))
 	s.model = callsOnce("deploy")
 	s.says("ada", "deploy")
 	s.run()

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/approval"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/llm"
 	"nod/llm/args"
@@ -161,10 +163,10 @@ func (s *sim) perform(act agent.Action) {
 			s.add(a)
 		}
 	case agent.Judge:
-		in := func(who chat.UserID) agent.Member {
+		in := func(who chat.UserID) approval.Member {
 			return func(rule string) (bool, error) { return slices.Contains(s.groups[rule], who), nil }
 		}
-		others := map[chat.UserID]agent.Member{}
+		others := map[chat.UserID]approval.Member{}
 		for _, u := range act.Others {
 			others[u.ID] = in(u.ID)
 		}
@@ -188,13 +190,13 @@ func (s *sim) perform(act agent.Action) {
 		s.add(s.agent.Summarised(s.log(), act, s.summary(act.Request)))
 	case agent.Run:
 		for _, c := range act.Calls {
-			s.add(memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Text: "read", Origin: s.agent.Origin(c.Tool)})
+			s.add(memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Text: "read", Origin: s.agent.Tools.Origin(c.Tool)})
 		}
 	case agent.Effect:
 		s.effect(act)
 	case agent.Preview:
 		for _, c := range act.Calls {
-			s.add(agent.Previewed(c, s.would(c), time.Second))
+			s.add(approval.Previewed(c, s.would(c), time.Second))
 		}
 	case agent.Post:
 		s.shows(act.Post)
@@ -224,19 +226,19 @@ func (s *sim) effect(act agent.Effect) {
 		s.die()
 		return
 	}
-	s.add(memory.Result{Call: act.Call.ID, Tool: act.Call.Tool, State: chat.CallDone, Text: "done", Origin: s.agent.Origin(act.Call.Tool)})
+	s.add(memory.Result{Call: act.Call.ID, Tool: act.Call.Tool, State: chat.CallDone, Text: "done", Origin: s.agent.Tools.Origin(act.Call.Tool)})
 }
 
 func ref(key string) chat.MessageRef {
 	return chat.MessageRef{Platform: "sim", Channel: "c", ID: key}
 }
 
-func newTool(name string, risk agent.Risk, rules memory.Rules) agent.Tool {
+func newTool(name string, risk policy.Risk, rules memory.Rules) policy.Tool {
 	schema, err := args.Compile([]byte(`{"type":"object"}`))
 	if err != nil {
 		panic(err)
 	}
-	return agent.Tool{
+	return policy.Tool{
 		Tool:   llm.Tool{Name: name, Description: name, Parameters: []byte(`{"type":"object"}`)},
 		Schema: schema, Risk: risk, ReadOnly: strings.HasPrefix(name, "read"), Rules: rules,
 	}

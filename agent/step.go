@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"nod/agent/speak"
+	"nod/agent/strategy"
 	"nod/agent/thread"
 	"nod/llm"
 	"nod/llm/args"
@@ -15,7 +15,7 @@ import (
 // Awaits says whether the log still waits for what a call says: the turn did not
 // go on otherwise meanwhile.
 func (a *Agent) Awaits(log *Log, c Call) bool {
-	s := log.state
+	s := log.Thread
 	if t := s.Open; t != nil {
 		opens := slices.ContainsFunc(c.Before, func(b memory.Body) bool { _, ok := b.(memory.Opened); return ok })
 		return !opens && t.ID == c.Turn && len(t.Steps)+1 == c.N && t.Stopped == nil && t.Failed == nil
@@ -25,12 +25,12 @@ func (a *Agent) Awaits(log *Log, c Call) bool {
 
 // GiveUp is what ends a turn that can't be driven on; nothing when there is none.
 func (a *Agent) GiveUp(log *Log) []memory.Body {
-	s := log.state
+	s := log.Thread
 	switch t := s.Open; {
 	case t != nil && t.Failed == nil:
 		return []memory.Body{memory.Failed{Turn: t.ID, Seen: s.Last, Reason: textGivenUp}}
 	case t == nil && len(s.Inbox.Waiting) > 0:
-		m, d := s.Inbox.Waiting[0], decision{a: a, s: s, log: log}
+		m, d := s.Inbox.Waiting[0], a.on(log)
 		return []memory.Body{d.opened(m), memory.Failed{Turn: m.Seq, Seen: s.Last, Reason: textGivenUp}}
 	}
 	return nil
@@ -42,20 +42,6 @@ func named(name, token string) string {
 		return name
 	}
 	return name + "-" + token
-}
-
-// shownAnswer is the answer as people read it.
-func shownAnswer(st *thread.Step) string {
-	if st == nil {
-		return ""
-	}
-	switch {
-	case st.Cut:
-		return speak.Unfenced(st.Answer) + "\n\n" + textCut
-	case st.Withheld:
-		return speak.Unfenced(st.Answer) + "\n\n" + textWithheld
-	}
-	return st.Answer
 }
 
 // Step is the entry for a completion that came of c. The calls' ids come of the
@@ -70,7 +56,7 @@ func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 	}
 	said := a.Protocol.Read(c.Tools, r)
 	s.Thought, s.Reasoned = said.Thought, said.Reasoned
-	s.Answer, s.Marks = unmarked(said.Answer)
+	s.Answer, s.Marks = strategy.Unmarked(said.Answer)
 	s.Cut, s.Withheld = r.Finish == llm.CutOff, r.Finish == llm.Withheld
 	if len(c.Tools) == 0 && len(said.Calls) > 0 {
 		// The model was told to answer, and asked for a tool all the same. What it

@@ -28,7 +28,7 @@ func (d *decision) stop() Action {
 // Interrupted says whether somebody asked to stop what runs, so that it need not
 // be waited for.
 func (a *Agent) Interrupted(log *Log) bool {
-	_, _, ok := stopAsked(log.state)
+	_, _, ok := stopAsked(log.Thread)
 	return ok
 }
 

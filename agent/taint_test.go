@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/speak"
 	"nod/chat"
 	"nod/memory"
@@ -14,7 +15,7 @@ import (
 
 // taintTools are tools of every kind that taint goes by.
 func taintTools() *agent.Agent {
-	a := asking(newTool("book", agent.Auto, anyone), newTool("web", agent.Auto, anyone), newTool("look", agent.Auto, anyone))
+	a := asking(newTool("book", policy.Auto, anyone), newTool("web", policy.Auto, anyone), newTool("look", policy.Auto, anyone))
 	a.Tools[1].ReadOnly, a.Tools[1].Outside = true, true
 	a.Tools[2].ReadOnly = true
 	a.Taint = true

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -63,7 +63,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 func TestVoicesOfTries(t *testing.T) {
 	rules := anyone
 	rules.ExcludeRequester = true
-	s := newSim(asking(newTool("deploy", agent.Ask, rules)))
+	s := newSim(asking(newTool("deploy", policy.Ask, rules)))
 	s.model = says
 	s.says("ada", "hello")
 	s.says("bob", "and deploy")
@@ -98,7 +98,7 @@ func TestVoicesOfTries(t *testing.T) {
 func TestExcludedOnce(t *testing.T) {
 	rules := anyone
 	rules.ExcludeRequester = true
-	s := newSim(asking(newTool("deploy", agent.Ask, rules)))
+	s := newSim(asking(newTool("deploy", policy.Ask, rules)))
 	s.model = callsOnce("deploy")
 	for _, who := range []string{"ada", "bob", "ada"} {
 		s.says(who, "deploy")
@@ -112,7 +112,7 @@ func TestExcludedOnce(t *testing.T) {
 // Whoever edited a call and ran it again waits for the answer from then on, and not
 // whoever wrote the message that it answers.
 func TestWhoWaitsForAnotherTry(t *testing.T) {
-	s := newSim(asking(newTool("deploy", agent.Auto, anyone)))
+	s := newSim(asking(newTool("deploy", policy.Auto, anyone)))
 	s.model = callsOnce("deploy")
 	s.says("ada", "deploy")
 	s.run()
@@ -139,7 +139,7 @@ func TestWhoWaitsForAnotherTry(t *testing.T) {
 func TestResultsOfALeftOutTurn(t *testing.T) {
 	left := false
 	for budget := 2000; budget < 4000; budget += 50 {
-		a := asking(newTool("read", agent.Auto, anyone))
+		a := asking(newTool("read", policy.Auto, anyone))
 		a.Budget, a.Count = budget, func(s string) int { return len(s) }
 		s, calls := newSim(a), 0
 		s.model = func(llm.Request) llm.Response {
@@ -175,7 +175,7 @@ func TestResultsOfALeftOutTurn(t *testing.T) {
 func TestAsidesStayWithTheirTurn(t *testing.T) {
 	rules := anyone
 	rules.ExcludeRequester = true
-	a := asking(newTool("deploy", agent.Ask, rules))
+	a := asking(newTool("deploy", policy.Ask, rules))
 	a.Budget, a.Count = 1900, func(s string) int { return len(s) }
 	s := newSim(a)
 	s.model = func(llm.Request) llm.Response { return llm.Response{Text: strings.Repeat("long ", 200)} }

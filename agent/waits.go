@@ -2,29 +2,13 @@ package agent
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
+	"nod/agent/phrase"
+	"nod/agent/policy"
 	"nod/agent/thread"
 	"nod/chat"
-	"nod/memory"
 )
-
-// Waits gives the approval of a call, if it waits for this person: they may
-// approve it now, by the same judge as a vote, and have not yet.
-func (l *Log) Waits(call string, who chat.User, at time.Time, member Member) (chat.Waits, bool) {
-	c := l.state.Calls[call]
-	if c == nil || c.Asked == nil || c.Card.Ref.IsZero() {
-		return chat.Waits{}, false
-	}
-	did := slices.ContainsFunc(c.Standing(), func(v memory.Vote) bool { return v.By.ID == who.ID })
-	now := memory.Vote{Reaction: l.state.Last, By: who, Verdict: memory.Approve}
-	if did || whyIgnored(l.state, c, now, chat.Reaction{On: c.Card.Ref}, at, member) != "" {
-		return chat.Waits{}, false
-	}
-	return chat.Waits{Ref: c.Card.Ref, Number: c.Asked.Number, Tool: c.Tool, Requester: c.Asked.Requester, Deadline: c.Deadline()}, true
-}
 
 // list answers the word `waiting`. What it says depends on other threads, so the
 // post is told by what it answers: looked for after a crash it may show something
@@ -68,7 +52,7 @@ func (l List) lines(waits []chat.Waits, link func(chat.ThreadID, chat.MessageRef
 		text = "One approval waits for you:\n"
 	}
 	for _, w := range waits {
-		text += fmt.Sprintf("\n- Approval %d: `%s`, asked by %s, %s left", w.Number, w.Tool, w.Requester.Display(), seconds(w.Deadline.Sub(l.At)))
+		text += fmt.Sprintf("\n- Approval %d: `%s`, asked by %s, %s left", w.Number, w.Tool, w.Requester.Display(), phrase.Seconds(w.Deadline.Sub(l.At)))
 		if link == nil {
 			continue
 		}
@@ -83,11 +67,11 @@ func (l List) lines(waits []chat.Waits, link func(chat.ThreadID, chat.MessageRef
 func (a *Agent) Offers() []chat.Offer {
 	var out []chat.Offer
 	for _, t := range a.Tools {
-		o := chat.Offer{Name: t.Name, About: firstSentence(t.Description), Risk: "switched off"}
+		o := chat.Offer{Name: t.Name, About: phrase.FirstSentence(t.Description), Risk: "switched off"}
 		switch t.Risk {
-		case Auto:
+		case policy.Auto:
 			o.Risk = "runs by itself"
-		case Ask:
+		case policy.Ask:
 			o.Risk = "asks for approval: " + strings.Join(t.Rules.Approvers, ", ")
 		}
 		out = append(out, o)

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"nod/agent"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/llm/args"
 	"nod/memory"
@@ -212,7 +212,7 @@ func Disliked(thread chat.ThreadID, entries []memory.Entry, since time.Time) []C
 	recorded, _ := Read(thread, entries, since)
 	logged := slices.DeleteFunc(slices.Clone(entries), func(e memory.Entry) bool { return e.Seq == 0 })
 	var out []Case
-	for _, t := range agent.Turns(logged) {
+	for _, t := range view.Turns(logged) {
 		i := slices.IndexFunc(recorded, func(r *Recorded) bool { return r.Turn == t.Turn })
 		if bad := complaints(t); i >= 0 && len(bad) > 0 {
 			out = append(out, caseOf(recorded[i], earlier(recorded, recorded[i]), t, bad))
@@ -222,7 +222,7 @@ func Disliked(thread chat.ThreadID, entries []memory.Entry, since time.Time) []C
 }
 
 // complaints are who did not like the answer, and why.
-func complaints(t agent.Told) []string {
+func complaints(t view.Told) []string {
 	var out []string
 	for _, o := range t.Opinions {
 		switch {
@@ -249,7 +249,7 @@ func earlier(turns []*Recorded, r *Recorded) []*recordedCall {
 	return nil
 }
 
-func caseOf(r *Recorded, before []*recordedCall, t agent.Told, bad []string) Case {
+func caseOf(r *Recorded, before []*recordedCall, t view.Told, bad []string) Case {
 	c := Case{Name: fmt.Sprintf("%s turn %d (👎 %s)", r.Thread, r.Turn, strings.Join(bad, "; "))}
 	for _, m := range t.Messages {
 		c.Messages = append(c.Messages, CaseSaid{User: m.From.Display(), Text: m.Text})

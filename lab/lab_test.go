@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/lab"
 	"nod/memory"
@@ -161,7 +162,7 @@ func TestInstruction(t *testing.T) {
 // what came from outside; five of the others were denied, five expired, and five
 // were stopped.
 func otherRules(t *testing.T, a *agent.Agent, threads map[chat.ThreadID][]memory.Entry) {
-	risk := func(tool string, r agent.Risk) func(*agent.Agent) {
+	risk := func(tool string, r policy.Risk) func(*agent.Agent) {
 		return func(a *agent.Agent) {
 			for i := range a.Tools {
 				if a.Tools[i].Name == tool {
@@ -177,11 +178,11 @@ func otherRules(t *testing.T, a *agent.Agent, threads map[chat.ThreadID][]memory
 		unasked       string
 	}{
 		{"taint off", func(a *agent.Agent) { a.Taint = false }, 25, 5, "5 calls would have run unasked"},
-		{"deploy is auto", risk("deploy", agent.Auto), 5, 25, "25 calls would have run unasked"},
-		{"deploy is refused", risk("deploy", agent.Never), 5, 25, "nothing that was asked for or refused would have run unasked"},
+		{"deploy is auto", risk("deploy", policy.Auto), 5, 25, "25 calls would have run unasked"},
+		{"deploy is refused", risk("deploy", policy.Never), 5, 25, "nothing that was asked for or refused would have run unasked"},
 		// Every note: of five stories six each, of five deployments and plans one each.
-		{"note asks", risk("note", agent.Ask), 30 + 30 + 5 + 5, 30 + 5 + 5, "nothing that was asked"},
-		{"look asks", risk("look", agent.Ask), 30 + 10 + 5 + 10 + 5, 5 + 5 + 10 + 5, "nothing that was asked"},
+		{"note asks", risk("note", policy.Ask), 30 + 30 + 5 + 5, 30 + 5 + 5, "nothing that was asked"},
+		{"look asks", risk("look", policy.Ask), 30 + 10 + 5 + 10 + 5, 5 + 5 + 10 + 5, "nothing that was asked"},
 	} {
 		other := *a
 		other.Tools = slices.Clone(a.Tools)

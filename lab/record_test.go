@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/agent/speak"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/internal/script"
 	"nod/llm"
@@ -126,10 +128,10 @@ func newAgent(t testing.TB) *agent.Agent {
 	a := &agent.Agent{
 		Instructions: "Be brief.", Protocol: speak.NativeTools{}, MaxSteps: 12, Budget: 2000, Taint: true, Retries: 1,
 		Count:  func(s string) int { return len(s)/4 + 1 },
-		Prices: &agent.Prices{Input: 1, Cached: 1, Output: 10},
+		Prices: &view.Prices{Input: 1, Cached: 1, Output: 10},
 	}
-	for _, tool := range []agent.Tool{
-		{Risk: agent.Auto, ReadOnly: true}, {Risk: agent.Auto, ReadOnly: true, Outside: true}, {Risk: agent.Ask}, {Risk: agent.Auto},
+	for _, tool := range []policy.Tool{
+		{Risk: policy.Auto, ReadOnly: true}, {Risk: policy.Auto, ReadOnly: true, Outside: true}, {Risk: policy.Ask}, {Risk: policy.Auto},
 	} {
 		tool.Name = []string{"look", "browse", "deploy", "note"}[len(a.Tools)]
 		tool.Description, tool.Parameters = tool.Name, []byte(`{"type":"object"}`)

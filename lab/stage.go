@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/approval"
 	"nod/chat"
 	"nod/llm/args"
 	"nod/memory"
@@ -138,7 +139,7 @@ func (s *stage) perform(ctx context.Context, act agent.Action) error {
 		}
 	case agent.Preview: // no program is run: it says the same before and after
 		for _, c := range act.Calls {
-			s.append(agent.Previewed(c, chat.Preview{}, 0))
+			s.append(approval.Previewed(c, chat.Preview{}, 0))
 		}
 	case agent.Effect:
 		s.effect(act)

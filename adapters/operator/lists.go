@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
 )
@@ -62,7 +63,7 @@ func (p *Page) waiting(r *http.Request) (any, error) {
 		return nil, err
 	}
 	var out waiting
-	known := map[chat.ThreadID]agent.Watched{}
+	known := map[chat.ThreadID]view.Watched{}
 	for _, a := range pending {
 		w, ok := known[a.Thread]
 		if !ok {
@@ -109,13 +110,13 @@ func (p *Page) pending(ctx context.Context, skip, most int) (out []memory.Pendin
 // watched gives the turn of a thread that is not over. Until its first step is
 // committed, which may take as long as a model thinks, the message that it answers is in
 // the inbox alone.
-func (p *Page) watched(ctx context.Context, thread chat.ThreadID) (agent.Watched, error) {
+func (p *Page) watched(ctx context.Context, thread chat.ThreadID) (view.Watched, error) {
 	t, err := p.o.Store.Tail(ctx, thread, 0)
 	if err != nil {
-		return agent.Watched{}, err
+		return view.Watched{}, err
 	}
 	log := agent.NewLog(t.Log, agent.Claim{})
-	w, ok := log.Watched()
+	w, ok := view.Watch(log.Thread)
 	if ok {
 		return w, nil
 	}
@@ -123,11 +124,11 @@ func (p *Page) watched(ctx context.Context, thread chat.ThreadID) (agent.Watched
 		e.Seq = t.Last + uint64(i) + 1 // where a commit would put it
 		log.Append(e)
 	}
-	w, _ = log.Watched()
+	w, _ = view.Watch(log.Thread)
 	return w, nil
 }
 
-func (p *Page) waitingRow(thread chat.ThreadID, a agent.Asking) waitingRow {
+func (p *Page) waitingRow(thread chat.ThreadID, a view.Asking) waitingRow {
 	row := waitingRow{
 		Thread: p.word(thread.String()), URL: threadURL(thread, 0), Number: a.Number, Tool: p.tool(a.Tool), Digest: a.Digest[:min(12, len(a.Digest))],
 		Args: p.text(a.Args), Requester: p.person(a.Requester), Asked: a.At, Until: a.Deadline, Age: age(p.o.Now().Sub(a.At)),

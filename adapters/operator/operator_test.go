@@ -17,8 +17,10 @@ import (
 	"nod/adapters/web/door"
 	"nod/adapters/web/door/doortest"
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/agent/speak"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -35,8 +37,8 @@ type office struct {
 }
 
 var brain = &agent.Agent{
-	Instructions: "Be brief.", Protocol: speak.NativeTools{}, MaxSteps: 5, Model: "gpt", Prices: &agent.Prices{Input: 1, Cached: 0.5, Output: 2},
-	Tools: []agent.Tool{{Tool: llm.Tool{Name: "deploy", Parameters: []byte(`{"type":"object"}`)}, Risk: agent.Ask, Rules: rules}},
+	Instructions: "Be brief.", Protocol: speak.NativeTools{}, MaxSteps: 5, Model: "gpt", Prices: &view.Prices{Input: 1, Cached: 0.5, Output: 2},
+	Tools: []policy.Tool{{Tool: llm.Tool{Name: "deploy", Parameters: []byte(`{"type":"object"}`)}, Risk: policy.Ask, Rules: rules}},
 }
 
 var rules = memory.Rules{Approvers: []string{"group:S012"}, Quorum: 2, Timeout: time.Hour, Approve: []string{"✅"}, Deny: []string{"❌"}}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -150,7 +151,7 @@ func (p *Page) replay(m *moment, log []memory.Entry) {
 		}
 	}()
 	then := agent.NewLog(log, agent.Claim{})
-	here := slices.DeleteFunc(then.History(), func(l chat.Line) bool { return l.Elsewhere != (chat.ThreadID{}) })
+	here := slices.DeleteFunc(view.History(then.Thread), func(l chat.Line) bool { return l.Elsewhere != (chat.ThreadID{}) })
 	for _, l := range last(here, mostLines) {
 		m.Lines = append(m.Lines, p.line(l))
 	}

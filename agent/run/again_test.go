@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/chat"
 	"nod/llm"
@@ -35,7 +35,7 @@ func TestRunnerAgain(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
 		act := tool("act", false)
-		act.Risk = agent.Ask
+		act.Risk = policy.Ask
 		w := newWorld(t, store, deployed, act)
 		w.runner.Host = tardy{}
 		w.model.Add("call act {}")

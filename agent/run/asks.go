@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
 )
@@ -80,7 +81,7 @@ func (d *driver) with(asks []ask, at time.Time, open []memory.Asked) []ask {
 
 // waiting leaves those that still wait by the logs, or may be about to come into one.
 func (d *driver) waiting(ctx context.Context, at time.Time, asks []ask) ([]ask, error) {
-	logs := map[chat.ThreadID]map[string]agent.AskState{}
+	logs := map[chat.ThreadID]map[string]view.AskState{}
 	for _, a := range asks {
 		if logs[a.Thread] != nil {
 			continue
@@ -89,7 +90,7 @@ func (d *driver) waiting(ctx context.Context, at time.Time, asks []ask) ([]ask, 
 		if err != nil {
 			return nil, err
 		}
-		logs[a.Thread] = agent.Asks(tail.Log)
+		logs[a.Thread] = view.Asks(tail.Log)
 	}
 	return slices.DeleteFunc(asks, func(a ask) bool {
 		if known, ok := logs[a.Thread][a.Call]; ok && known.Again >= a.Again {

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/internal/script"
 	"nod/llm"
@@ -23,7 +23,7 @@ import (
 func TestTooManyApprovals(t *testing.T) {
 	bubble(t, func(t *testing.T, store memory.Full) {
 		deploy := tool("deploy", false)
-		deploy.Risk = agent.Ask
+		deploy.Risk = policy.Ask
 		w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) { return llm.Result{}, nil }, deploy)
 		w.runner.Model = asker{}
 		w.start()
@@ -68,7 +68,7 @@ func TestTooManyApprovalsInARow(t *testing.T) {
 func rush(t *testing.T, store memory.Full, pause time.Duration) {
 	const threads = 5
 	deploy := tool("deploy", false)
-	deploy.Risk = agent.Ask
+	deploy.Risk = policy.Ask
 	w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) { return llm.Result{}, nil }, deploy)
 	w.runner.Platforms["board"] = drawsSlowly{w.board}
 	w.runner.Model = asker{}
@@ -130,7 +130,7 @@ func TestAskedAmongMany(t *testing.T) {
 	bubble(t, func(t *testing.T, full memory.Full) {
 		store := &readings{Full: full}
 		deploy := tool("act", false)
-		deploy.Risk = agent.Ask
+		deploy.Risk = policy.Ask
 		w := newWorld(t, store, nil, deploy)
 		w.runner.Model = once{}
 		w.start()
@@ -166,7 +166,7 @@ func TestTooManyOfTwoProcesses(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
 		deploy := tool("deploy", false)
-		deploy.Risk = agent.Ask
+		deploy.Risk = policy.Ask
 		worlds := []*world{newWorld(t, store, nil, deploy), newWorld(t, store, nil, deploy)}
 		for _, w := range worlds {
 			w.runner.Model, w.runner.Platforms, w.runner.Most = slowAsker{}, worlds[0].runner.Platforms, 1
@@ -194,7 +194,7 @@ func TestRoomForApprovals(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
 		deploy := tool("act", false)
-		deploy.Risk = agent.Ask
+		deploy.Risk = policy.Ask
 		w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) { return llm.Result{}, nil }, deploy)
 		w.runner.Model = once{}
 		w.start()
@@ -243,7 +243,7 @@ func TestTooManyWhileApproversAreLookedUp(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
 		deploy := tool("deploy", false)
-		deploy.Risk, deploy.Rules.Approvers = agent.Ask, []string{"group:ops"}
+		deploy.Risk, deploy.Rules.Approvers = policy.Ask, []string{"group:ops"}
 		w := newWorld(t, store, nil, deploy)
 		w.runner.Model, w.runner.Platforms["board"] = asker{}, looksUpSlowly{w.board}
 		w.start()
@@ -281,7 +281,7 @@ func TestAskedOnceItCounts(t *testing.T) {
 		store := &unwilling{Full: full}
 		store.times.Store(2)
 		deploy := tool("act", false)
-		deploy.Risk = agent.Ask
+		deploy.Risk = policy.Ask
 		w := newWorld(t, store, nil, deploy)
 		w.runner.Model, w.runner.Log = once{}, slog.New(slog.DiscardHandler)
 		w.start()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/agent/speak"
 	"nod/chat"
@@ -96,12 +97,12 @@ func startBench(b *testing.B, store memory.Full, tool string, posted func(chat.T
 	if err != nil {
 		b.Fatal(err)
 	}
-	risk, reads, rules := agent.Auto, true, script.Rules()
+	risk, reads, rules := policy.Auto, true, script.Rules()
 	if tool == "deploy" { // an approval that waits has all its clocks
-		risk, reads, rules.Remind = agent.Ask, false, 10*time.Minute
+		risk, reads, rules.Remind = policy.Ask, false, 10*time.Minute
 		rules.Escalate = memory.Escalation{After: 15 * time.Minute, Approvers: []string{"user:bob"}}
 	}
-	a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 12, Budget: 16000, Count: func(s string) int { return len(s)/4 + 1 }, Tools: []agent.Tool{{
+	a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 12, Budget: 16000, Count: func(s string) int { return len(s)/4 + 1 }, Tools: []policy.Tool{{
 		Tool: llm.Tool{Name: tool, Description: tool, Parameters: []byte(`{"type":"object"}`)}, Schema: schema, Risk: risk, ReadOnly: reads, Rules: rules,
 	}}}
 	ctx, cancel := context.WithCancel(b.Context())

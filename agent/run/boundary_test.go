@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/internal/crash"
 	"nod/llm"
@@ -94,7 +94,7 @@ func awayAt(t *testing.T, how time.Duration, n int64) (boundaries int64) {
 	bubble(t, func(t *testing.T, store memory.Full) {
 		f := &fickle{moody: moody{Full: store}, how: how, at: n}
 		act := tool("act", false)
-		act.Risk, act.Timeout = agent.Ask, time.Minute
+		act.Risk, act.Timeout = policy.Ask, time.Minute
 		ran := 0
 		w := newWorld(t, f, func(_ context.Context, c llm.Call) (llm.Result, error) {
 			if c.Name == "look" {

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/chat"
 	"nod/internal/script"
@@ -176,7 +176,7 @@ func TestVoteWithACommit(t *testing.T) {
 	bubble(t, func(t *testing.T, full memory.Full) {
 		ran := 0
 		act := tool("act", false)
-		act.Risk = agent.Ask
+		act.Risk = policy.Ask
 		store := &arriving{Full: full, with: func(b memory.Body) bool { return b.Kind() == memory.Result{}.Kind() }}
 		w := newWorld(t, store, func(_ context.Context, c llm.Call) (llm.Result, error) {
 			if c.Name == "act" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/agent/speak"
 	"nod/chat"
@@ -99,8 +100,8 @@ func crowd(t *testing.T, path string, threads int) {
 	}
 	desk := &ledger{answers: map[chat.ThreadID]int{}, notices: map[chat.ThreadID][]string{}}
 	tools := &clocked{}
-	a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 12, Count: func(s string) int { return len(s) }, Tools: []agent.Tool{
-		{Tool: llm.Tool{Name: "deploy", Description: "Deploy.", Parameters: []byte(`{"type":"object"}`)}, Risk: agent.Ask, Rules: script.Rules()},
+	a := &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 12, Count: func(s string) int { return len(s) }, Tools: []policy.Tool{
+		{Tool: llm.Tool{Name: "deploy", Description: "Deploy.", Parameters: []byte(`{"type":"object"}`)}, Risk: policy.Ask, Rules: script.Rules()},
 	}}
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &run.Runner{Store: store, Agent: a, Model: queue.New(slow{}, 1), Tools: tools, Platforms: map[string]run.Platform{"board": desk}}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
 )
@@ -368,7 +369,7 @@ func (d *driver) write(rest *agent.Wait, bodies ...memory.Body) error {
 	own := d.held.Log[from : from+len(bodies)]
 	if !d.released || !kept { // else whoever claims the thread next may have it by now
 		d.log.Append(d.held.Log[from:]...)
-		d.Standings.tell(d.thread, d.log.Standing(), d.log.Last())
+		d.Standings.tell(d.thread, view.Standing(d.log.Thread), d.log.Last())
 		d.questions.hear(d.log)
 	}
 	d.pending, d.mail, d.decided = nil, false, nil

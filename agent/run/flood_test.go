@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -19,9 +19,9 @@ import (
 func TestFloodHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	ask := tool("act", false)
-	ask.Risk = agent.Ask
+	ask.Risk = policy.Ask
 	for name, flood := range map[string]struct {
-		tool agent.Tool
+		tool policy.Tool
 		runs int // how many of a hundred calls are under way
 		open int // how many approvals wait
 	}{
@@ -36,7 +36,7 @@ func TestFloodHoldsUpNobody(t *testing.T) {
 	}
 }
 
-func stuck(t *testing.T, store memory.Full, act agent.Tool, runs, open int) {
+func stuck(t *testing.T, store memory.Full, act policy.Tool, runs, open int) {
 	free := make(chan struct{})
 	under := make(chan struct{}, 200)
 	w := newWorld(t, store, func(ctx context.Context, c llm.Call) (llm.Result, error) {

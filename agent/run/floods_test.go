@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/internal/script"
 	"nod/llm"
@@ -106,7 +106,7 @@ func TestFloodsHoldUpNobody(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(t *testing.T, store memory.Full) {
 				ask := tool("ask", false)
-				ask.Risk = agent.Ask
+				ask.Risk = policy.Ask
 				var results atomic.Int64
 				w := newWorld(t, store, func(_ context.Context, c llm.Call) (llm.Result, error) {
 					results.Add(1)

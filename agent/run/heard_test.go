@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/internal/script"
 	"nod/llm"
@@ -49,7 +49,7 @@ func TestHeardBesideAnOutcome(t *testing.T) {
 	bubble(t, func(t *testing.T, full memory.Full) {
 		store := &thoughtful{Full: full}
 		act := tool("act", false)
-		act.Risk = agent.Ask
+		act.Risk = policy.Ask
 		act.Rules.Direct = true
 		w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) {
 			time.Sleep(2 * time.Hour)

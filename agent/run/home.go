@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/approval"
 	"nod/chat"
 )
 
@@ -75,7 +76,7 @@ func (i Inbox) waits(ctx context.Context, platform string, v chat.Visit) ([]chat
 		log := agent.NewLog(tail.Log, agent.Claim{})
 		member := func(rule string) (bool, error) { return v.Member(ctx, thread, rule) }
 		for _, id := range ids {
-			if w, ok := log.Waits(id, v.Who, time.Now(), member); ok {
+			if w, ok := approval.Waits(log.Thread, id, v.Who, time.Now(), member); ok {
 				w.Thread = thread
 				out = append(out, w)
 			}

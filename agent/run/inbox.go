@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
 )
@@ -142,7 +143,7 @@ func (i Inbox) pending(ctx context.Context, p memory.PendingApproval) ([]chat.Pe
 	if err != nil {
 		return []chat.Pending{{}}, err
 	}
-	full := agent.Pending(entries, p.Call)
+	full := view.Pending(entries, p.Call)
 	full[0].Thread, full[0].Call, full[0].Ref = p.Thread, p.Call, p.Ref
 	return full, nil
 }
@@ -153,7 +154,7 @@ func (i Inbox) Steps(ctx context.Context, thread chat.ThreadID, turn string) (ch
 	if err != nil {
 		return chat.Steps{}, false, err
 	}
-	steps, ok := agent.StepsOf(entries, turn)
+	steps, ok := view.StepsOf(entries, turn)
 	return steps, ok, nil
 }
 
@@ -163,7 +164,7 @@ func (i Inbox) Files(ctx context.Context, thread chat.ThreadID) ([]string, error
 	if err != nil {
 		return nil, err
 	}
-	return agent.FilesOf(entries), nil
+	return view.FilesOf(entries), nil
 }
 
 // History lists what the thread has shown so far.
@@ -172,5 +173,5 @@ func (i Inbox) History(ctx context.Context, thread chat.ThreadID) ([]chat.Line, 
 	if err != nil {
 		return nil, err
 	}
-	return agent.History(entries), nil
+	return view.History(agent.NewLog(entries, agent.Claim{}).Thread), nil
 }

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/chat"
 	"nod/internal/script"
@@ -226,7 +226,7 @@ type killed struct {
 
 func newKilled(t *testing.T, store script.OpenStore, dir string, open bool, n int64) *killed {
 	act := tool("act", false)
-	act.Risk, act.Timeout, act.Preview, act.PreviewRequired = agent.Ask, time.Minute, true, true
+	act.Risk, act.Timeout, act.Preview, act.PreviewRequired = policy.Ask, time.Minute, true, true
 	act.Rules.Approvers, act.Rules.Timeout, act.Rules.Remind = []string{"requester", "user:bob"}, time.Hour, 10*time.Minute
 	act.Rules.Channels, act.Rules.Direct = []string{"ops"}, true
 	act.Rules.Escalate = memory.Escalation{After: 20 * time.Minute, Approvers: []string{"user:cid"}}

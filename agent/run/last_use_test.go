@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/chat"
 	"nod/internal/redistest"
@@ -137,7 +137,7 @@ func TestLastUseOfTwoProcesses(t *testing.T) {
 
 	var ran atomic.Int64
 	deploy := tool("deploy", false)
-	deploy.Risk, deploy.Rules.Grants = agent.Ask, memory.Grants{Most: time.Hour, Uses: 3}
+	deploy.Risk, deploy.Rules.Grants = policy.Ask, memory.Grants{Most: time.Hour, Uses: 3}
 	process := func(store memory.Full) (w *world, asked, answered chan struct{}) {
 		asked, answered = make(chan struct{}, 9), make(chan struct{}, 9)
 		w = newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"nod/agent"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -24,7 +24,7 @@ type Limit struct {
 // that was counted by no one, because the process died first, is not counted.
 type Limits struct {
 	Person, Thread, All Limit
-	Prices              *agent.Prices // for limits in money
+	Prices              *view.Prices // for limits in money
 }
 
 // counterTTL keeps a day's counter over the end of its day.

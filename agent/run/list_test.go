@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/internal/script"
 	"nod/memory"
@@ -40,7 +40,7 @@ func TestWaitingElsewhere(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
 		act := tool("act", false)
-		act.Risk = agent.Ask
+		act.Risk = policy.Ask
 		w := newWorld(t, store, nil, act)
 		w.runner.Lobby = w.inbox
 		w.runner.Platforms["board"] = house{w.board}

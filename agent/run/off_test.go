@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/internal/script"
 	"nod/llm"
@@ -27,9 +27,9 @@ func (p pensive) Possible(ctx context.Context, thread chat.ThreadID, rule string
 // the call has its result, so nobody is asked, and no second result follows.
 func TestSwitchedOffMeanwhile(t *testing.T) {
 	t.Parallel()
-	for name, act := range map[string]agent.Tool{"approval": tool("act", false), "read": tool("act", true)} {
+	for name, act := range map[string]policy.Tool{"approval": tool("act", false), "read": tool("act", true)} {
 		if !act.ReadOnly {
-			act.Risk = agent.Ask
+			act.Risk = policy.Ask
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/chat"
 	"nod/memory"
@@ -74,7 +74,7 @@ func TestParkedCostsNothingOnRedis(t *testing.T) {
 func parkedCostNothing(t *testing.T, full memory.Full) {
 	const parked = 50
 	act := tool("act", false)
-	act.Risk = agent.Ask
+	act.Risk = policy.Ask
 	act.Rules.Timeout, act.Rules.Remind = 4*time.Hour, time.Hour
 	act.Rules.Channels, act.Rules.Direct = []string{"ops"}, true
 	act.Rules.Escalate = memory.Escalation{After: 80 * time.Minute, Approvers: []string{"user:bob"}}

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/chat"
 	"nod/llm"
@@ -136,7 +136,7 @@ func TestAskedOnceItCanBeNoted(t *testing.T) {
 	bubble(t, func(t *testing.T, full memory.Full) {
 		store := &parted{Full: full}
 		act := tool("act", false)
-		act.Risk = agent.Ask
+		act.Risk = policy.Ask
 		w := newWorld(t, store, nil, act)
 		w.model.Add("call act {}")
 		store.sulk(20 * time.Second)

@@ -227,7 +227,7 @@ func (d *driver) tool(ctx context.Context, c memory.Call, desk chat.Desk) memory
 			r.Text = "The tool failed inside. Do without it, and say so."
 		}
 	}
-	out := memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Text: r.Text, Origin: d.Agent.Origin(c.Tool)}
+	out := memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDone, Text: r.Text, Origin: d.Agent.Tools.Origin(c.Tool)}
 	if r.Failed {
 		out.State = chat.CallFailed
 	}

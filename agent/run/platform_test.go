@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/chat"
 	"nod/internal/script"
@@ -63,7 +63,7 @@ func TestRefusedApproval(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
 		act := tool("act", false)
-		act.Risk = agent.Ask
+		act.Risk = policy.Ask
 		w := newWorld(t, store, nil, act)
 		w.runner.Platforms["board"] = refusing{
 			&watched{Board: w.board}, func(p chat.Post) bool { return p.Approval != nil }, chat.Refused{Platform: "Discord", Code: "50013"},
@@ -101,7 +101,7 @@ func TestRefusedRedrawing(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
 		act := tool("act", false)
-		act.Risk = agent.Ask
+		act.Risk = policy.Ask
 		w := newWorld(t, store, func(_ context.Context, c llm.Call) (llm.Result, error) {
 			t.Errorf("it runs with %s", c.Args)
 			return llm.Result{}, nil
@@ -159,7 +159,7 @@ func TestSlowEdits(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
 		act := tool("act", false)
-		act.Risk = agent.Ask
+		act.Risk = policy.Ask
 		w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) {
 			time.Sleep(2 * time.Second)
 			return llm.Result{Text: "exit status 1", Failed: true}, nil
@@ -218,7 +218,7 @@ func TestStepsOfACallThatNeverRuns(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
 		act := tool("act", false)
-		act.Risk = agent.Ask
+		act.Risk = policy.Ask
 		w := newWorld(t, store, nil, act)
 		w.inbox.Emoji["❌"] = true
 		seen := &watched{Board: w.board}
@@ -263,7 +263,7 @@ func TestPlacesThatNobodyHas(t *testing.T) {
 	} {
 		bubble(t, func(t *testing.T, store memory.Full) {
 			act := tool("act", false)
-			act.Risk, act.Rules.Channels, act.Rules.Direct = agent.Ask, []string{"C1"}, true
+			act.Risk, act.Rules.Channels, act.Rules.Direct = policy.Ask, []string{"C1"}, true
 			w := newWorld(t, store, nil, act)
 			w.runner.Platforms = map[string]run.Platform{"board": homely{w.board}}
 			maps.Copy(w.runner.Platforms, tt.also)

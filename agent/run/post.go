@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/approval"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/memory"
 )
@@ -195,7 +197,7 @@ func (d *driver) possible(ctx context.Context, a memory.Asked) (ok bool) {
 			switch {
 			case isUser:
 				who[chat.UserID(named)] = true
-			case agent.IsGroup(rule) && !d.platform.Possible(ctx, d.thread, rule):
+			case policy.IsGroup(rule) && !d.platform.Possible(ctx, d.thread, rule):
 			case crowd && rule != chat.Requester:
 				ok = true
 			default:
@@ -238,7 +240,7 @@ type membership struct {
 func (d *driver) judge(key string, act agent.Judge) {
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		known := d.look(ctx, act.Reaction.By.ID, act.Rules)
-		others := map[chat.UserID]agent.Member{}
+		others := map[chat.UserID]approval.Member{}
 		for _, u := range act.Others {
 			others[u.ID] = d.look(ctx, u.ID, act.Rules).member
 		}
@@ -313,7 +315,7 @@ func (known memberships) member(rule string) (bool, error) {
 	return m.in && m.err == nil, m.err
 }
 
-func (d *driver) vote(act agent.Judge, known memberships, others map[chat.UserID]agent.Member) error {
+func (d *driver) vote(act agent.Judge, known memberships, others map[chat.UserID]approval.Member) error {
 	v := d.Agent.Vote(d.log, act, known.member)
 	if err := d.commit(append(d.Agent.Lapsed(d.log, act, others), v)...); err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"nod/agent"
+	"nod/agent/approval"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -41,19 +43,19 @@ func (d *driver) previews(act agent.Preview) (begun bool, err error) {
 
 // previewWork names it among the works. People may change the arguments meanwhile.
 func previewWork(c memory.Call) string {
-	return "preview/" + c.ID + "/" + agent.Previewed(c, chat.Preview{}, 0).Of
+	return "preview/" + c.ID + "/" + approval.Previewed(c, chat.Preview{}, 0).Of
 }
 
 // preview runs the preview of a call.
 func (d *driver) preview(c memory.Call) {
 	desk := d.Agent.Desk(d.log)
 	d.begin(previewWork(c), asks, func(ctx context.Context) outcome {
-		ctx, cancel := context.WithTimeout(ctx, d.Agent.Within(c.Tool)+overtime)
+		ctx, cancel := context.WithTimeout(ctx, d.Agent.Tools.Within(c.Tool)+overtime)
 		defer cancel()
 		start := d.Host.Now()
 		p := d.previewed(ctx, c, desk)
-		out := agent.Previewed(c, p, d.Host.Now().Sub(start))
-		if len(p.Text) > agent.MostPreview && ctx.Err() == nil {
+		out := approval.Previewed(c, p, d.Host.Now().Sub(start))
+		if len(p.Text) > view.MostPreview && ctx.Err() == nil {
 			kept, err := d.keep(llm.File{Name: "preview.txt", MediaType: "text/plain; charset=utf-8", Data: []byte(chat.Exact(p.Text))})
 			if err != nil {
 				d.Log.Error("keep a preview", "thread", d.thread.String(), "tool", c.Tool, "error", err)

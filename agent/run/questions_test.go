@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -49,7 +49,7 @@ func (o single) held() *memory.Run {
 }
 
 // after is a process that goes on with the thread that the first one held and loses.
-func after(t *testing.T, first *world, s single, silent func(string) time.Duration, act agent.Tool) *world {
+func after(t *testing.T, first *world, s single, silent func(string) time.Duration, act policy.Tool) *world {
 	t.Helper()
 	held := s.held()
 	held.Bell.Lose()

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -35,7 +35,7 @@ func reachAt(t *testing.T, n int64) (boundaries int64) {
 	bubble(t, func(t *testing.T, store memory.Full) {
 		f := &fickle{moody: moody{Full: store}, how: time.Second, at: n}
 		act := tool("act", false)
-		act.Risk, act.Timeout = agent.Ask, time.Minute
+		act.Risk, act.Timeout = policy.Ask, time.Minute
 		act.Rules.Timeout, act.Rules.Remind, act.Rules.Channels = time.Hour, 10*time.Minute, []string{"ops"}
 		act.Rules.Escalate = memory.Escalation{After: 20 * time.Minute, Approvers: []string{"user:bob"}}
 		ran := 0

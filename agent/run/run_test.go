@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/agent/speak"
 	"nod/chat"
@@ -45,7 +46,7 @@ type world struct {
 	done   chan struct{}
 }
 
-func newWorld(t *testing.T, store memory.Full, f tools, list ...agent.Tool) *world {
+func newWorld(t *testing.T, store memory.Full, f tools, list ...policy.Tool) *world {
 	w := &world{
 		t: t, store: store, board: &script.Board{}, model: &script.Model{Complain: t.Errorf},
 		inbox:  run.Inbox{Store: store, Emoji: map[string]bool{"✅": true}},
@@ -82,8 +83,8 @@ func (w *world) say(text string) error {
 	return err
 }
 
-func tool(name string, readOnly bool) agent.Tool {
-	return agent.Tool{Tool: llm.Tool{Name: name, Parameters: []byte(`{"type":"object"}`)}, Risk: agent.Auto, ReadOnly: readOnly, Rules: script.Rules()}
+func tool(name string, readOnly bool) policy.Tool {
+	return policy.Tool{Tool: llm.Tool{Name: name, Parameters: []byte(`{"type":"object"}`)}, Risk: policy.Auto, ReadOnly: readOnly, Rules: script.Rules()}
 }
 
 func bubble(t *testing.T, f func(t *testing.T, store memory.Full)) {
@@ -341,7 +342,7 @@ func TestDrainWaitsForAPost(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
 		act := tool("act", false)
-		act.Risk = agent.Ask
+		act.Risk = policy.Ask
 		act.Rules.Direct = true
 		w := newWorld(t, store, nil, act)
 		platform := oblivious{w.board, &atomic.Int64{}}
@@ -380,7 +381,7 @@ func TestDrainWhileSomebodyIsTold(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
 		act := tool("act", false)
-		act.Risk = agent.Ask
+		act.Risk = policy.Ask
 		w := newWorld(t, store, nil, act)
 		platform := tongueTied{w.board, make(chan struct{})}
 		time.AfterFunc(time.Hour, func() { close(platform.released) })

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"nod/agent"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
 )
@@ -95,7 +96,7 @@ func (st *standing) ask(ctx context.Context, store memory.Reader) (chat.Standing
 		st.log, st.last, st.toldAt = nil, 0, 0
 		return st.ask(ctx, store)
 	case after > 0 && after == st.toldAt && after == tail.Last:
-		if is, ok := agent.StillStanding(st.told, tail.Inbox...); ok {
+		if is, ok := view.StillStanding(st.told, tail.Inbox...); ok {
 			return is, nil
 		}
 	}
@@ -108,5 +109,5 @@ func (st *standing) ask(ctx context.Context, store memory.Reader) (chat.Standing
 	}
 	st.log.Append(tail.Log...)
 	st.last = tail.Last
-	return st.log.Standing(tail.Inbox...), nil
+	return view.Standing(st.log.Thread, tail.Inbox...), nil
 }

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/internal/script"
 	"nod/llm"
@@ -79,7 +79,7 @@ func TestStepsDrawnOnce(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
 		act := tool("act", false)
-		act.Risk, act.Rules = agent.Ask, script.Rules()
+		act.Risk, act.Rules = policy.Ask, script.Rules()
 		w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) {
 			time.Sleep(time.Hour) // so long the thread is held by one driver
 			return llm.Result{Text: "ok"}, nil
@@ -184,7 +184,7 @@ func TestStepsFoldedLast(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {
 		act := tool("act", false)
-		act.Risk = agent.Ask
+		act.Risk = policy.Ask
 		w := newWorld(t, store, func(context.Context, llm.Call) (llm.Result, error) { return llm.Result{Text: "ok"}, nil }, act)
 		seen := &folding{queued: queued{&watched{Board: w.board}}}
 		w.runner.Platforms["board"] = seen

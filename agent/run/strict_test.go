@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/agent/speak"
+	"nod/agent/strategy"
 	"nod/chat"
 	"nod/internal/fakellm"
 	"nod/llm"
@@ -71,7 +73,7 @@ func (c *changing) Complete(ctx context.Context, req llm.Request, watch func(llm
 func TestStrictServers(t *testing.T) {
 	t.Parallel()
 	for name, protocol := range map[string]speak.Protocol{"tools": speak.NativeTools{}, "react": speak.React{}, "numbered": speak.Numbered{}} {
-		for _, strategy := range []agent.Strategy{agent.Straight, agent.Plan, agent.Reflexion, agent.Branch} {
+		for _, strategy := range []strategy.Kind{strategy.Straight, strategy.Plan, strategy.Reflexion, strategy.Branch} {
 			t.Run(name+" "+string(strategy), func(t *testing.T) {
 				t.Parallel()
 				strictly(t, protocol, strategy)
@@ -80,7 +82,7 @@ func TestStrictServers(t *testing.T) {
 	}
 }
 
-func strictly(t *testing.T, protocol speak.Protocol, strategy agent.Strategy) {
+func strictly(t *testing.T, protocol speak.Protocol, strategy strategy.Kind) {
 	var learnt atomic.Int64
 	servers := []*fakellm.Server{fakellm.Start(t, restless), fakellm.Start(t, mistral(&learnt))}
 	model := &changing{}
@@ -97,10 +99,10 @@ func strictly(t *testing.T, protocol speak.Protocol, strategy agent.Strategy) {
 			answers <- p
 		}
 	}}
-	clock := agent.Tool{Tool: llm.Tool{Name: "clock", Description: "Says the time.", Parameters: []byte(`{"type":"object","properties":{"zone":{"type":"string"}}}`)}, Risk: agent.Auto, ReadOnly: true}
+	clock := policy.Tool{Tool: llm.Tool{Name: "clock", Description: "Says the time.", Parameters: []byte(`{"type":"object","properties":{"zone":{"type":"string"}}}`)}, Risk: policy.Auto, ReadOnly: true}
 	a := &agent.Agent{
 		Instructions: "Be brief.", Examples: []speak.Example{{User: "hi", Assistant: "Hello."}}, Protocol: protocol, Strategy: strategy,
-		Retries: 1, MaxSteps: 6, Budget: 4000, Count: func(s string) int { return len(s)/4 + 1 }, Tools: []agent.Tool{clock},
+		Retries: 1, MaxSteps: 6, Budget: 4000, Count: func(s string) int { return len(s)/4 + 1 }, Tools: []policy.Tool{clock},
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &run.Runner{Store: store, Agent: a, Model: model, Tools: nothing{}, Platforms: map[string]run.Platform{"board": desk}}

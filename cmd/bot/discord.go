@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"nod/adapters/discord"
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/cmd/bot/config"
 	"nod/cmd/bot/machine"
 )
@@ -18,7 +18,7 @@ func discordOptions(cfg *config.Config) discord.Options {
 		Token: d.Token.Reveal(), APIURL: d.APIURL, Shards: int(d.Shards),
 		Commands: d.Commands, Follow: string(d.Follow), AllowBots: d.AllowBots,
 		Archive: cfg.Approvals.Timeout, Version: version,
-		NoButtons: !cfg.Approvals.Buttons, Channels: cfg.Channels(), Direct: cfg.Direct(), Roles: slices.ContainsFunc(cfg.Approvers(), agent.IsGroup),
+		NoButtons: !cfg.Approvals.Buttons, Channels: cfg.Channels(), Direct: cfg.Direct(), Roles: slices.ContainsFunc(cfg.Approvers(), policy.IsGroup),
 		Retries: true,
 		Guilds:  d.Guilds, Allow: d.Allow, Global: d.Limits["global"],
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
@@ -15,7 +15,7 @@ import (
 func TestFloodOfNames(t *testing.T) {
 	t.Parallel()
 	m := newMeter(nil)
-	m.know([]agent.Tool{{Tool: llm.Tool{Name: "clock"}}})
+	m.know([]policy.Tool{{Tool: llm.Tool{Name: "clock"}}})
 	run := &memory.Run{Log: []memory.Entry{{Body: memory.Stopped{Turn: 1}}}}
 	limited := m.connection("slack").Limited
 	flood := func(n int) {

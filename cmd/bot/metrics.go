@@ -11,7 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"nod/agent"
+	"nod/agent/policy"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/chat/inbound"
 	"nod/llm"
@@ -38,7 +39,7 @@ type meter struct {
 	callTime  prometheus.Histogram
 	tokens    *prometheus.CounterVec
 	cost      prometheus.Counter
-	prices    *agent.Prices
+	prices    *view.Prices
 	approvals *prometheus.CounterVec
 	ignored   prometheus.Counter
 	waits     prometheus.Histogram
@@ -52,7 +53,7 @@ type meter struct {
 	limited      *prometheus.CounterVec
 }
 
-func newMeter(prices *agent.Prices) *meter {
+func newMeter(prices *view.Prices) *meter {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	f := promauto.With(r)
@@ -100,7 +101,7 @@ func (m *meter) connection(platform string) inbound.Observe {
 }
 
 // know takes the names of the tools that there are.
-func (m *meter) know(tools []agent.Tool) {
+func (m *meter) know(tools []policy.Tool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, t := range tools {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/cmd/bot/config"
 	"nod/lab"
@@ -138,7 +139,7 @@ func (c replayCommand) confirm(ctx context.Context, cfg *config.Config, a *agent
 }
 
 // price says about what a replay uses.
-func (n counted) price(p *agent.Prices) string {
+func (n counted) price(p *view.Prices) string {
 	if n.usage.Prompt == 0 {
 		return "; how many tokens that is the recording does not say"
 	}

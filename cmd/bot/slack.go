@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"nod/adapters/slack"
-	"nod/agent"
+	"nod/agent/policy"
 	"nod/cmd/bot/config"
 )
 
@@ -54,5 +54,5 @@ func usesGroups(cfg *config.Config) bool {
 	if cfg.Slack != nil {
 		rules = slices.Concat(rules, cfg.Slack.Allow)
 	}
-	return slices.ContainsFunc(rules, agent.IsGroup)
+	return slices.ContainsFunc(rules, policy.IsGroup)
 }

@@ -11,8 +11,11 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/agent/speak"
+	"nod/agent/strategy"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/cmd/bot/config"
 	"nod/llm"
@@ -224,7 +227,7 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 	a := &agent.Agent{
 		Instructions: cfg.Agent.Instructions,
 		Protocol:     protocols[cfg.LLM.Protocol],
-		Strategy:     agent.Strategy(cfg.LLM.Strategy),
+		Strategy:     strategy.Kind(cfg.LLM.Strategy),
 		Retries:      cfg.Agent.Retries,
 		Prices:       prices(cfg),
 		Model:        modelName(cfg),
@@ -245,8 +248,8 @@ func newAgent(cfg *config.Config, k *kit) (*agent.Agent, error) {
 	}
 	for _, t := range k.box.List() {
 		r := k.rules[t.Name]
-		a.Tools = append(a.Tools, agent.Tool{
-			Tool: t.Tool, Schema: k.box.Schema(t.Name), Risk: agent.Risk(r.Risk),
+		a.Tools = append(a.Tools, policy.Tool{
+			Tool: t.Tool, Schema: k.box.Schema(t.Name), Risk: policy.Risk(r.Risk),
 			ReadOnly: t.ReadOnly, Advances: t.Advances, Outside: t.Outside, Address: t.Address, Lists: t.Lists, Definition: t.Definition, Sends: t.Sends, Unaccepted: t.Unaccepted, Reads: t.Reads, Timeout: t.Timeout,
 			Preview: t.Preview != nil, PreviewRequired: t.PreviewRequired,
 			Rules: r.Approvals.Rules(), For: r.For,
@@ -300,7 +303,7 @@ func (p *program) observe(run *memory.Run, e memory.Entry) {
 }
 
 // prices are what tokens cost; nil where the file does not say.
-func prices(cfg *config.Config) *agent.Prices {
+func prices(cfg *config.Config) *view.Prices {
 	p := cfg.LLM.Prices
 	if p == nil {
 		return nil
@@ -309,7 +312,7 @@ func prices(cfg *config.Config) *agent.Prices {
 	if !cfg.Written("llm.prices.cached") {
 		cached = p.Input
 	}
-	return &agent.Prices{Input: p.Input, Cached: cached, Output: p.Output}
+	return &view.Prices{Input: p.Input, Cached: cached, Output: p.Output}
 }
 
 func limits(cfg *config.Config) run.Limits {

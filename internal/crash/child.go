@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/agent/speak"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/internal/script"
 	"nod/llm"
@@ -97,19 +99,19 @@ func (c *child) run(open Opener) error {
 }
 
 func newAgent() *agent.Agent {
-	tool := func(name string, risk agent.Risk, reads bool) agent.Tool {
+	tool := func(name string, risk policy.Risk, reads bool) policy.Tool {
 		schema, err := args.Compile([]byte(`{"type":"object"}`))
 		if err != nil {
 			panic(err)
 		}
-		return agent.Tool{
+		return policy.Tool{
 			Tool: llm.Tool{Name: name, Description: name, Parameters: []byte(`{"type":"object"}`)}, Schema: schema,
 			Risk: risk, ReadOnly: reads, Rules: script.Rules(), Timeout: 100 * time.Millisecond,
 		}
 	}
 	return &agent.Agent{
 		Protocol: speak.NativeTools{}, MaxSteps: 12, Count: func(s string) int { return len(s) },
-		Tools: []agent.Tool{tool("look", agent.Auto, true), tool("act", agent.Auto, false), tool("deploy", agent.Ask, false)},
+		Tools: []policy.Tool{tool("look", policy.Auto, true), tool("act", policy.Auto, false), tool("deploy", policy.Ask, false)},
 	}
 }
 
@@ -332,7 +334,7 @@ func reached(log []memory.Entry, state string) bool {
 	case "twice":
 		return asked > 1
 	}
-	return any && open == 0 && !agent.NewLog(log, agent.Claim{}).Standing().Running
+	return any && open == 0 && !view.Standing(agent.NewLog(log, agent.Claim{}).Thread).Running
 }
 
 // ask calls the platform.

@@ -43,10 +43,17 @@ var mayImport = map[string][]string{
 	"memory/recent":             {"memory"},
 	"memory/sqlite":             {"chat", "memory", "memory/recent"},
 	"memory/redis":              {"chat", "memory", "memory/recent"},
-	"agent":                     {"agent/speak", "agent/thread", "chat", "chat/question", "chat/vocabulary", "llm", "llm/args", "memory"},
-	"agent/speak":               {"llm", "llm/args"},
+	"agent":                     {"agent/approval", "agent/phrase", "agent/policy", "agent/prompt", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "agent/view", "chat", "chat/question", "chat/vocabulary", "llm", "llm/args", "memory"},
 	"agent/thread":              {"chat", "chat/vocabulary", "llm/args", "memory"},
-	"agent/run":                 {"agent", "chat", "chat/patience", "llm", "memory"},
+	"agent/policy":              {"agent/thread", "chat", "llm", "llm/args", "memory"},
+	"agent/phrase":              {"agent/speak", "agent/thread", "chat"},
+	"agent/strategy":            {"agent/thread", "memory"},
+	"agent/taint":               {"agent/phrase", "agent/policy", "agent/thread", "chat", "memory"},
+	"agent/approval":            {"agent/policy", "agent/taint", "agent/thread", "chat", "llm/args", "memory"},
+	"agent/prompt":              {"agent/phrase", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "chat", "llm", "memory"},
+	"agent/view":                {"agent/phrase", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "chat", "chat/question", "llm", "llm/args", "memory"},
+	"agent/speak":               {"llm", "llm/args"},
+	"agent/run":                 {"agent", "agent/approval", "agent/policy", "agent/view", "chat", "chat/patience", "llm", "memory"},
 	"setting":                   {},
 	"mask":                      {},
 	"edits":                     {},
@@ -65,7 +72,7 @@ var mayImport = map[string][]string{
 	"adapters/web":              {"adapters/web/door", "chat", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/summary", "front"},
 	"adapters/discord/gateway":  {"chat/inbound", "chat/retry"},
 	"adapters/discord":          {"adapters/discord/gateway", "chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "chat/vocabulary", "front"},
-	"lab":                       {"agent", "chat", "edits", "llm", "llm/args", "memory"},
+	"lab":                       {"agent", "agent/approval", "agent/view", "chat", "edits", "llm", "llm/args", "memory"},
 	"cmd/bot":                   {"*"},
 	"cmd/bot/machine":           {},
 	"cmd/bot/config":            {"chat", "edits", "llm/args", "memory", "setting", "tools", "tools/*"},
@@ -89,7 +96,7 @@ var mayImport = map[string][]string{
 
 	"adapters/web/door":          {},
 	"adapters/web/door/doortest": {},
-	"adapters/operator":          {"adapters/web/door", "agent", "agent/run", "chat", "llm", "memory"},
+	"adapters/operator":          {"adapters/web/door", "agent", "agent/run", "agent/view", "chat", "llm", "memory"},
 }
 
 // mayKnow lists who may import a library of a platform, a provider or a store.
@@ -107,7 +114,7 @@ var mayKnow = map[string][]string{
 
 // pure are the packages that decide, and so touch nothing outside: no clock, no
 // disk, no network, no goroutine.
-var pure = []string{"agent", "agent/speak", "chat", "chat/vocabulary", "llm", "llm/args", "trace"}
+var pure = []string{"agent", "agent/thread", "agent/policy", "agent/phrase", "agent/strategy", "agent/taint", "agent/approval", "agent/prompt", "agent/view", "agent/speak", "chat", "chat/vocabulary", "llm", "llm/args", "trace"}
 
 // impure are what a pure package does not import.
 var impure = []string{"net", "net/http", "os", "os/exec", "database/sql", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "sync"}

@@ -16,8 +16,11 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/agent/speak"
+	"nod/agent/strategy"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/llm"
 	"nod/llm/args"
@@ -261,7 +264,7 @@ func Rules() memory.Rules {
 }
 
 func (p *play) tool(f []string) {
-	t := agent.Tool{Tool: llm.Tool{Name: f[0], Description: f[0] + " something.", Parameters: []byte(`{"type":"object"}`)}, Risk: agent.Risk(f[1]), Rules: Rules()}
+	t := policy.Tool{Tool: llm.Tool{Name: f[0], Description: f[0] + " something.", Parameters: []byte(`{"type":"object"}`)}, Risk: policy.Risk(f[1]), Rules: Rules()}
 	for _, o := range f[2:] {
 		key, value, _ := strings.Cut(o, "=")
 		switch key {
@@ -326,7 +329,7 @@ func (p *play) tool(f []string) {
 	}
 	t.Schema = schema
 	// One that is there already is as another file has it, from the next start on.
-	others := slices.DeleteFunc(slices.Clone(p.agent.Tools), func(o agent.Tool) bool { return o.Name == t.Name })
+	others := slices.DeleteFunc(slices.Clone(p.agent.Tools), func(o policy.Tool) bool { return o.Name == t.Name })
 	p.agent.Tools = append(others, t)
 }
 
@@ -368,7 +371,7 @@ func (p *play) option(o string) {
 			p.t.Fatalf("no protocol %q", value)
 		}
 	case key == "strategy":
-		p.agent.Strategy = agent.Strategy(value)
+		p.agent.Strategy = strategy.Kind(value)
 	case key == "retries":
 		p.agent.Retries = p.number(value)
 	case strings.HasSuffix(key, "-limit"):
@@ -392,7 +395,7 @@ func (p *play) option(o string) {
 		p.board.Unheard(p.number(value))
 	case key == "down":
 		p.board.Fail(p.number(value))
-	case agent.IsGroup(key):
+	case policy.IsGroup(key):
 		p.board.Groups[key] = nil
 		for _, who := range strings.Split(value, ",") {
 			p.board.Groups[key] = append(p.board.Groups[key], chat.UserID(who))
@@ -411,7 +414,7 @@ func (p *play) limit(whose, value string) {
 	} else {
 		l.Tokens = int64(p.number(value))
 	}
-	p.agent.Prices = &agent.Prices{Input: 1, Cached: 1, Output: 1}
+	p.agent.Prices = &view.Prices{Input: 1, Cached: 1, Output: 1}
 	p.limits.Prices = p.agent.Prices
 	switch whose {
 	case "person-limit":

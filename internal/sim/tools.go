@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nod/agent"
+	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/agent/speak"
 	"nod/chat"
@@ -56,13 +57,13 @@ var anyObject = func() *args.Schema {
 	return s
 }()
 
-func agentTool(name string, spec toolSpec, version int) agent.Tool {
-	t := agent.Tool{
+func agentTool(name string, spec toolSpec, version int) policy.Tool {
+	t := policy.Tool{
 		Tool:   llm.Tool{Name: name, Description: fmt.Sprintf("%s, edition %d", name, version), Parameters: []byte(`{"type":"object"}`)},
-		Schema: anyObject, Risk: agent.Auto, ReadOnly: spec.reads, Timeout: spec.timeout,
+		Schema: anyObject, Risk: policy.Auto, ReadOnly: spec.reads, Timeout: spec.timeout,
 	}
 	if spec.asks {
-		t.Risk = agent.Ask
+		t.Risk = policy.Ask
 		t.Rules = memory.Rules{
 			Approvers: spec.approvers, Quorum: spec.quorum, ExcludeRequester: spec.exclude,
 			Timeout: approvalTime, Approve: []string{"✅", "👍"}, Deny: []string{"❌", "👎"},

@@ -54,23 +54,23 @@ var conditions = []mutant{
 	{"dedupe: ids of messages are passed on", inbox, "memory.Message{Message: m}, eventIDs...)", "memory.Message{Message: m})", ""},
 
 	// Approvals.
-	{"tally: one denial decides", approve, "if v.Verdict == memory.Deny {\n			return chat.Denied", "if false {\n			return chat.Denied", ""},
-	{"tally: quorum", approve, "len(by) >= max(1, c.Asked.Rules.Quorum)", "len(by) >= 1", ""},
-	{"tally: approvals at all", approve, "len(by) >= max(1, c.Asked.Rules.Quorum)", "len(by) >= 0", ""},
-	{"tally: different people", approve, "if !known && !excludes(c, v.By.ID) {", "if (!known || true) && !excludes(c, v.By.ID) {", ""},
-	{"tally: whoever wrote into the turn since", approve, "if !known && !excludes(c, v.By.ID) {", "if !known {", ""},
+	{"tally: one denial decides", "agent/approval/approval.go", "if v.Verdict == memory.Deny {\n			return chat.Denied", "if false {\n			return chat.Denied", ""},
+	{"tally: quorum", "agent/approval/approval.go", "len(by) >= max(1, c.Asked.Rules.Quorum)", "len(by) >= 1", ""},
+	{"tally: approvals at all", "agent/approval/approval.go", "len(by) >= max(1, c.Asked.Rules.Quorum)", "len(by) >= 0", ""},
+	{"tally: different people", "agent/approval/approval.go", "if !known && !Excludes(c, v.By.ID) {", "if (!known || true) && !Excludes(c, v.By.ID) {", ""},
+	{"tally: whoever wrote into the turn since", "agent/approval/approval.go", "if !known && !Excludes(c, v.By.ID) {", "if !known {", ""},
 	{"tally: approvals that were taken back", "agent/thread/calls.go", "out = slices.DeleteFunc(out, same)", "_ = same", ""},
-	{"tally: votes that do not count", approve, "v.Counts = v.Reason == \"\"", "v.Counts = true", ""},
-	{"tally: who may decide", approve, "	return ineligible(c, v, at, member)\n}\n\nfunc notStanding", "	return \"\"\n}\n\nfunc notStanding", ""},
-	{"tally: membership in a group", approve, "return member(rule)", "return true, nil", ""},
-	{"deadline: votes after it", approve, "case !at.Before(c.Deadline()):\n		return", "case false:\n		return", ""},
-	{"deadline: approvals expire", approve, "if !d.s.Now.Before(c.Deadline()) {", "if false {", ""},
-	{"deadline: not before", approve, "if !d.s.Now.Before(c.Deadline()) {", "if true {", ""},
+	{"tally: votes that do not count", "agent/approval/votes.go", "v.Counts = v.Reason == \"\"", "v.Counts = true", ""},
+	{"tally: who may decide", "agent/approval/votes.go", "	return ineligible(c, v, at, member)\n}\n\nfunc notStanding", "	return \"\"\n}\n\nfunc notStanding", ""},
+	{"tally: membership in a group", "agent/approval/votes.go", "return member(rule)", "return true, nil", ""},
+	{"deadline: votes after it", "agent/approval/votes.go", "case !at.Before(c.Deadline()):\n		return", "case false:\n		return", ""},
+	{"deadline: approvals expire", "agent/approval/approval.go", "if !k.Thread.Now.Before(c.Deadline()) {", "if false {", ""},
+	{"deadline: not before", "agent/approval/approval.go", "if !k.Thread.Now.Before(c.Deadline()) {", "if true {", ""},
 	{"deadline: the thread is woken for it", next, "func (d *decision) wakeAt() time.Time {", "func (d *decision) wakeAt() time.Time {\n	if true {\n		return time.Time{}\n	}", ""},
 	{"approval: the decision is looked at", calls, "	if c.TurnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)", ""},
 	{"approval: it is waited for", "agent/thread/calls.go", "return c.Asked != nil && c.Decided == nil && c.Result == nil", "return false", ""},
-	{"approval: risk", calls, "		case risk == Ask:\n", "		case false && risk == Ask:\n", ""},
-	{"digest: what was asked for is what runs", calls, "if c.Asked.Digest != d.bound(c) || c.Asked.Tool != c.Tool {", "if false {", ""},
+	{"approval: risk", calls, "		case risk == policy.Ask:\n", "		case false && risk == policy.Ask:\n", ""},
+	{"digest: what was asked for is what runs", calls, "if c.Asked.Digest != d.approval().Bound(c) || c.Asked.Tool != c.Tool {", "if false {", ""},
 
 	// Side effects.
 	{"effect: Started before it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		return err\n	}\n	if !fresh", "	d.pending = append(d.pending, act.Started)\n	if !fresh", ""},
@@ -167,7 +167,7 @@ var planted = []mutant{
 		"nothing that needs an approval runs without one",
 	},
 	{
-		"planted: the digest is not looked at", calls, "if c.Asked.Digest != d.bound(c) || c.Asked.Tool != c.Tool {", "if false {",
+		"planted: the digest is not looked at", calls, "if c.Asked.Digest != d.approval().Bound(c) || c.Asked.Tool != c.Tool {", "if false {",
 		"what runs is what was shown",
 	},
 	{
@@ -191,7 +191,7 @@ var planted = []mutant{
 		"what cannot be shown to anybody is denied at once",
 	},
 	{
-		"planted: the model goes on without what needs an approval", calls, "		case risk == Ask:\n", "		case false && risk == Ask:\n",
+		"planted: the model goes on without what needs an approval", calls, "		case risk == policy.Ask:\n", "		case false && risk == policy.Ask:\n",
 		"a model goes on once it has a result of all that it called",
 	},
 	{

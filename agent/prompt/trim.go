@@ -1,6 +1,8 @@
-package agent
+package prompt
 
-import "nod/memory"
+import (
+	"nod/memory"
+)
 
 // shape is a prompt as trimming sees it: sizes in tokens, no text.
 type shape struct {

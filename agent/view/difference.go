@@ -1,6 +1,8 @@
-package agent
+package view
 
-import "strings"
+import (
+	"strings"
+)
 
 // mostCompared is how many lines are compared with how many others, at the most:
 // what is longer is taken for replaced as a whole.

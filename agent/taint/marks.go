@@ -1,4 +1,4 @@
-package agent
+package taint
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"nod/agent/phrase"
+	"nod/agent/policy"
 	"nod/agent/thread"
 )
 
@@ -18,13 +20,13 @@ const (
 	leastMarked = 4
 )
 
-// marks says of the arguments of a call which of them no person wrote, and where
+// Marks says of the arguments of a call which of them no person wrote, and where
 // they stand instead, for those who decide.
-func (d *decision) marks(c *thread.Call) []string {
-	if !d.a.Taint || d.taintOf(c).Source == "" {
+func (w Watch) Marks(c *thread.Call) []string {
+	if !w.On || w.OfCall(c).Source == "" {
 		return nil
 	}
-	people, strange := d.personTexts(), d.strangers()
+	people, strange := w.personTexts(), w.strangers()
 	var out []string
 	for _, l := range leaves(json.RawMessage(c.Args)) {
 		if utf8.RuneCountInString(l.text) < leastMarked || slices.ContainsFunc(people, func(t string) bool { return strings.Contains(t, l.text) }) {
@@ -37,7 +39,7 @@ func (d *decision) marks(c *thread.Call) []string {
 		if len(out) == mostMarks {
 			return append(out, "and more such values")
 		}
-		out = append(out, fmt.Sprintf("%s: from %s, not from a person", brief(l.name), strange[i].source))
+		out = append(out, fmt.Sprintf("%s: from %s, not from a person", phrase.Brief(l.name), strange[i].source))
 	}
 	return out
 }
@@ -46,24 +48,24 @@ func (d *decision) marks(c *thread.Call) []string {
 type said struct{ text, source string }
 
 // strangers lists what is shown of others.
-func (d *decision) strangers() []said {
+func (w Watch) strangers() []said {
 	var out []said
-	if s := d.s.Trim; s.Outside != "" && (s.Summary != "" || d.s.Recalled) {
+	if s := w.Thread.Trim; s.Outside != "" && (s.Summary != "" || w.Thread.Recalled) {
 		out = append(out, said{s.Summary + "\n" + s.Recap, s.Outside})
 	}
-	for _, t := range d.s.Shown(d.s.Trim) {
+	for _, t := range w.Thread.Shown(w.Thread.Trim) {
 		for _, m := range t.Live() {
 			for _, f := range m.Files {
 				out = append(out, said{f.Name + "\n" + f.Text, fileSource(f)})
 			}
 			for _, q := range m.Quoted {
-				out = append(out, said{q.Text, "a message of " + brief(q.From.Display())})
+				out = append(out, said{q.Text, "a message of " + phrase.Brief(q.From.Display())})
 			}
 		}
 		for _, st := range t.Steps {
 			for _, c := range st.Calls {
 				if c.FromOutside() {
-					out = append(out, said{c.Result.Text, d.resultSource(c)})
+					out = append(out, said{c.Result.Text, w.resultSource(c)})
 				}
 			}
 		}
@@ -73,7 +75,7 @@ func (d *decision) strangers() []said {
 
 // gather collects the leaves of a value.
 func gather(out *[]leaf, name string, value any) {
-	if len(*out) >= mostLeaves {
+	if len(*out) >= policy.MostLeaves {
 		return
 	}
 	switch v := value.(type) {
@@ -97,4 +99,20 @@ func join(outer, inner string) string {
 		return inner
 	}
 	return outer + "." + inner
+}
+
+// leaf is a value of arguments that holds no others, with the way to it.
+type leaf struct{ name, text string }
+
+// leaves lists the strings and numbers of arguments, in order of their names.
+func leaves(raw json.RawMessage) []leaf {
+	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	dec.UseNumber()
+	var value any
+	if dec.Decode(&value) != nil {
+		return []leaf{{"", string(raw)}}
+	}
+	var out []leaf
+	gather(&out, "", value)
+	return out
 }

@@ -1,8 +1,10 @@
-package agent
+package approval
 
 import (
 	"slices"
 
+	"nod/agent/policy"
+	"nod/agent/thread"
 	"nod/chat"
 	"nod/memory"
 )
@@ -17,19 +19,18 @@ const mostStricter = 4
 
 const textRulesChange = "the rules of who may approve it keep changing"
 
-// tightened opens approvals again that wait, or were given, under rules that are
+// Tightened opens approvals again that wait, or were given, under rules that are
 // too lax by now.
-func (d *decision) tightened() Action {
-	t := d.s.Open
+func (k Case) Tightened() (bodies []memory.Body) {
+	t := k.Thread.Open
 	if t == nil || t.Stopped != nil || t.Failed != nil || len(t.Steps) == 0 {
 		return nil
 	}
 	last := t.LastStep()
-	var bodies []memory.Body
 	more := 0
 	for _, c := range last.Calls {
-		tool, _ := d.a.tool(c.Tool)
-		if !c.Pending() && !c.WaitsToBegin() || tool.Risk != Ask || !stricter(tool.Rules, c.Asked.Rules) {
+		tool, _ := k.Tools.Find(c.Tool)
+		if !c.Pending() && !c.WaitsToBegin() || tool.Risk != policy.Ask || !stricter(tool.Rules, c.Asked.Rules) {
 			continue
 		}
 		if c.Asked.Again >= mostStricter {
@@ -45,14 +46,11 @@ func (d *decision) tightened() Action {
 		}
 		more++
 		again := *c.Asked
-		again.Number, again.Again, again.Stricter, again.Changed = d.s.Approvals.Asks+more, again.Again+1, true, false
-		again.Requester, again.Rules, again.Shown = t.Requester, tool.Rules, d.shownOf(tool.Rules)
+		again.Number, again.Again, again.Stricter, again.Changed = k.Thread.Approvals.Asks+more, again.Again+1, true, false
+		again.Requester, again.Rules, again.Shown = t.Requester, tool.Rules, k.ShownOf(tool.Rules)
 		bodies = append(bodies, again)
 	}
-	if len(bodies) == 0 {
-		return nil
-	}
-	return Record{bodies}
+	return bodies
 }
 
 // stricter says whether rules keep from deciding whom others let decide.
@@ -67,10 +65,10 @@ func covers(now, then []string) bool {
 	return slices.Contains(now, chat.Anyone) || !slices.ContainsFunc(then, func(rule string) bool { return !slices.Contains(now, rule) })
 }
 
-// shownOf lists whose words the model is shown, where rules keep all of them from
+// ShownOf lists whose words the model is shown, where rules keep all of them from
 // approving: a person can put an order into one turn, and have somebody else set it
 // off in the next.
-func (d *decision) shownOf(rules memory.Rules) (out []chat.UserID) {
+func (k Case) ShownOf(rules memory.Rules) (out []chat.UserID) {
 	if !rules.ExcludeThread {
 		return nil
 	}
@@ -79,13 +77,13 @@ func (d *decision) shownOf(rules memory.Rules) (out []chat.UserID) {
 			out = append(out, who)
 		}
 	}
-	cut := d.s.Trim
-	if cut.Summary != "" || d.s.Recalled { // anybody's words may be in it
-		for who := range d.s.Folk.People {
+	cut := k.Thread.Trim
+	if cut.Summary != "" || k.Thread.Recalled { // anybody's words may be in it
+		for who := range k.Thread.Folk.People {
 			add(who)
 		}
 	}
-	for _, t := range d.s.Shown(cut) {
+	for _, t := range k.Thread.Shown(cut) {
 		add(t.Requester.ID)
 		for _, u := range t.Voices {
 			add(u.ID)
@@ -99,4 +97,29 @@ func (d *decision) shownOf(rules memory.Rules) (out []chat.UserID) {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// Lapsed says whether an approval was given so long ago that it is to be asked for
+// anew.
+func (k Case) Lapsed(c *thread.Call) bool {
+	return c.WaitsToBegin() && c.Asked.Rules.RunWithin > 0 && !k.Now().Before(c.Votes.Ended.Add(c.Asked.Rules.RunWithin))
+}
+
+// Anew opens approvals again that lapsed, or whose preview changed.
+func (k Case) Anew(t *thread.Turn, last *thread.Step) (open []memory.Asked) {
+	for _, c := range last.Calls {
+		if !k.Lapsed(c) {
+			if k.Differs(c) {
+				open = append(open, k.outdated(c, k.Thread.Approvals.Asks+len(open)+1))
+			}
+			continue
+		}
+		tool, _ := k.Tools.Find(c.Tool)
+		again := *c.Asked
+		again.Number, again.Again = k.Thread.Approvals.Asks+len(open)+1, again.Again+1
+		again.Requester, again.Rules, again.Shown, again.Stricter = t.Requester, tool.Rules, k.ShownOf(tool.Rules), false
+		again.Digest, again.Marks = k.Bound(c), k.Taint.Marks(c)
+		open = append(open, again)
+	}
+	return open
 }

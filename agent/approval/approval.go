@@ -1,0 +1,141 @@
+// Package approval says who may decide about a call, and what was decided: votes, quorum,
+// changes of the arguments, grants, clocks, and when people are asked again ([Case]).
+//
+// It returns entries to record, and refuses whatever is in doubt. It posts nothing.
+package approval
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"nod/agent/policy"
+	"nod/agent/taint"
+	"nod/agent/thread"
+	"nod/chat"
+	"nod/llm/args"
+	"nod/memory"
+)
+
+// Case judges the approvals of a thread.
+type Case struct {
+	Thread *thread.Thread
+	Tools  policy.Set
+	Taint  taint.Watch
+	Key    []byte    // of the digests that stand in logs and on cards
+	Clock  time.Time // of the store, at the claim
+	Since  uint64    // Seq of the first entry that came by this claim
+}
+
+// Now is the time, as far as the log or the claim tell it.
+func (k Case) Now() time.Time {
+	if k.Clock.After(k.Thread.Now) {
+		return k.Clock
+	}
+	return k.Thread.Now
+}
+
+// Decide ends the approvals that the votes so far decide.
+func (k Case) Decide() []memory.Body {
+	for _, c := range k.Thread.PendingCalls() {
+		if outcome, by := tally(c); outcome != "" {
+			bodies := []memory.Body{memory.Decided{Call: c.ID, Outcome: outcome, By: by, Rules: c.WiderAt(k.Thread.Now)}}
+			if g, ok := newGrant(c, k.Thread.Now); ok && outcome == chat.Approved {
+				bodies = append(bodies, g)
+			}
+			return bodies
+		}
+		if c.Card.Hidden { // nobody can approve what they don't see
+			return []memory.Body{memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: "the changed arguments could not be shown", Rules: c.WiderAt(k.Thread.Now)}}
+		}
+	}
+	return nil
+}
+
+// Expire ends the approvals whose deadline has passed.
+func (k Case) Expire() (bodies []memory.Body) {
+	for _, c := range k.Thread.PendingCalls() {
+		if !k.Thread.Now.Before(c.Deadline()) {
+			bodies = append(bodies, memory.Decided{Call: c.ID, Outcome: chat.Expired, Rules: c.WiderAt(k.Thread.Now)})
+		}
+	}
+	return bodies
+}
+
+// Clocks notes which clocks strike.
+func (k Case) Clocks() (bodies []memory.Body) {
+	due := func(at time.Time) bool { return !at.IsZero() && !k.Thread.Now.Before(at) }
+	for _, c := range k.Thread.PendingCalls() {
+		if due(c.EscalateAt()) {
+			bodies = append(bodies, memory.Escalated{Call: c.ID, Approvers: c.Asked.Rules.Escalate.Approvers})
+		}
+		if due(c.RemindAt()) {
+			bodies = append(bodies, memory.Reminded{Call: c.ID})
+		}
+	}
+	return bodies
+}
+
+// tally says what the votes come to. One denial decides; approvals do when enough
+// different people stand by theirs who may approve now.
+func tally(c *thread.Call) (chat.Outcome, []chat.User) {
+	for _, v := range c.Votes.Given {
+		if v.Verdict == memory.Deny {
+			return chat.Denied, []chat.User{v.By}
+		}
+	}
+	by := approvers(c, c.Standing())
+	if len(by) >= max(1, c.Asked.Rules.Quorum) {
+		return chat.Approved, by
+	}
+	return "", nil
+}
+
+// approvers lists the distinct people of standing approvals, without those
+// who became excluded since, by writing a message into the turn.
+func approvers(c *thread.Call, standing []memory.Vote) []chat.User {
+	var by []chat.User
+	for _, v := range standing {
+		known := slices.ContainsFunc(by, func(u chat.User) bool { return u.ID == v.By.ID })
+		if !known && !Excludes(c, v.By.ID) {
+			by = append(by, v.By)
+		}
+	}
+	return by
+}
+
+// Excludes says whether a person may not approve because the call came of
+// what they wrote themselves.
+func Excludes(c *thread.Call, who chat.UserID) bool {
+	if !c.Asked.Rules.ExcludeRequester {
+		return false
+	}
+	return who == c.Asked.Requester.ID || slices.ContainsFunc(c.Edits.Made, func(b memory.Changed) bool { return b.By.ID == who }) ||
+		c.Turn.Spoke(who) || slices.Contains(c.Asked.Shown, who)
+}
+
+// Bound names what an approval is bound to: the tool, all that says what the tool
+// is, exactly these arguments, and what its preview came to. It is keyed, since it
+// stands in logs, and most calls could be guessed.
+func (k Case) Bound(c *thread.Call) string {
+	return c.Bind(k.digest)
+}
+
+func (k Case) digest(c *thread.Call) string {
+	tool, _ := k.Tools.Find(c.Tool)
+	h := hmac.New(sha256.New, k.Key)
+	parts := []string{
+		c.Tool, tool.Description, string(args.Canonical(tool.Parameters)), tool.Definition, string(args.Canonical(json.RawMessage(c.Args))),
+	}
+	if c.Preview.Bound != nil {
+		parts = append(parts, c.Preview.Bound.Sum)
+	}
+	for _, part := range parts {
+		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part) // a hash never returns an error
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,100 @@
+package approval
+
+import (
+	"strings"
+	"time"
+
+	"nod/agent/policy"
+	"nod/agent/thread"
+	"nod/chat"
+	"nod/memory"
+)
+
+// A risky tool may have a preview: a program that changes nothing and says what a
+// call would do. It is run before people are asked, they see what it wrote, and what
+// they approve is bound to that as well. Right before the effect it is run once more:
+// if it says something else by then, they are asked anew, and see the difference.
+//
+// It is a work like others: begun beside, its outcome an entry. What nobody knows
+// the outcome of is run again.
+
+// mostAnew is how often a call is asked anew since its preview changed.
+const mostAnew = 2
+
+// LacksPreview says whether the call can't be asked for yet, as nobody knows what its
+// preview comes to.
+func (k Case) LacksPreview(c *thread.Call) bool {
+	tool, _ := k.Tools.Find(c.Tool)
+	return tool.Preview && c.Asked == nil && c.Preview.Bound == nil
+}
+
+// Unseen is what a preview came to that is not run.
+func Unseen(c *thread.Call, why string) memory.Previewed {
+	return Previewed(c.Call, chat.Preview{Err: why}, 0)
+}
+
+// Previewed is the entry for what the preview of a call came to.
+func Previewed(c memory.Call, p chat.Preview, took time.Duration) memory.Previewed {
+	k := thread.Call{Call: c}
+	return memory.Previewed{
+		Call: c.ID, Of: k.Digest(), Sum: memory.PreviewSum(p.Text, p.Err), Text: p.Text, Err: p.Err, Took: took,
+	}
+}
+
+// Differs says whether the look right before the effect showed something else than
+// what people approved.
+func (k Case) Differs(c *thread.Call) bool {
+	return c.Cleared(k.Now()) && !c.Started && c.Result == nil && c.Preview.Check != nil && c.Preview.Check.Seq >= k.Since && c.Preview.Check.Digest() != c.Preview.Bound.Digest()
+}
+
+// Unsteady is the result of a call that is not asked for anew although its preview
+// changed.
+func (k Case) Unsteady(c *thread.Call) (memory.Result, bool) {
+	if !k.Differs(c) || k.Lapsed(c) {
+		return memory.Result{}, false
+	}
+	tool, _ := k.Tools.Find(c.Tool)
+	r := memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallDenied}
+	switch {
+	case c.Preview.Check.Err != "" && tool.PreviewRequired:
+		r.Text = "denied: " + textNoPreview(c.Preview.Check) + ". The call did not run."
+	case c.Preview.Anew >= mostAnew:
+		r.Text = "denied: the preview keeps changing"
+	}
+	return r, r.Text != ""
+}
+
+func textNoPreview(p *thread.Preview) string { return "its preview failed: " + p.Err }
+
+// outdated opens an approval, or opens it again, of a call whose preview changed.
+func (k Case) outdated(c *thread.Call, number int) memory.Asked {
+	tool, _ := k.Tools.Find(c.Tool)
+	next := *c
+	next.Preview.Bound = c.Preview.Check
+	_, why := k.Taint.Risk(tool, c)
+	a := memory.Asked{
+		Call: c.ID, Number: number, Tool: c.Tool, Digest: k.digest(&next), Requester: c.Turn.Requester, Rules: tool.Rules,
+		Marks: k.Taint.Marks(c), Changed: true, Shown: k.ShownOf(tool.Rules),
+	}
+	changed := "The preview changed since this was allowed for a while, so it asks."
+	if c.Asked != nil {
+		changed, a.Again = "The preview changed since this was approved, so it asks anew.", c.Asked.Again+1
+	}
+	a.Why = strings.TrimSpace(changed + " " + why)
+	return a
+}
+
+// Hopeless denies a call that may not be approved, since its preview failed.
+func Hopeless(c *thread.Call, asked memory.Asked) []memory.Body {
+	return []memory.Body{asked, memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: textNoPreview(c.Preview.Bound)}}
+}
+
+// MustAsk says whether a call may not run before people were asked, or asked anew.
+func (k Case) MustAsk(c *thread.Call) bool {
+	if k.Differs(c) {
+		return true
+	}
+	tool, _ := k.Tools.Find(c.Tool)
+	risk, _ := k.Taint.Risk(tool, c)
+	return risk != policy.Auto && c.Asked == nil && !c.RunsGranted(k.Now())
+}

@@ -1,0 +1,262 @@
+package approval
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"nod/agent/policy"
+	"nod/agent/thread"
+	"nod/chat"
+	"nod/memory"
+)
+
+// Member answers whether the person who reacted is in a group or role. An
+// error means that it could not be found out.
+type Member func(rule string) (bool, error)
+
+// NextVote finds the next reaction that has to be judged. Of those that were found at
+// once, denials come first, so that a denial wins.
+func NextVote(s *thread.Thread) (pick thread.Reaction, ok bool) {
+	meant := slices.DeleteFunc(slices.Clone(s.Inbox.Reacts), func(r thread.Reaction) bool { return !meansVote(s, r.Reaction, r.Seq) })
+	if len(meant) == 0 {
+		return pick, false
+	}
+	pick = meant[0]
+	if pick.Found {
+		for _, r := range meant {
+			if r.Found && verdictOf(s, r.Reaction) == memory.Deny {
+				pick = r
+				break
+			}
+		}
+	}
+	return pick, true
+}
+
+// meansVote says whether a reaction has to be judged at all.
+func meansVote(s *thread.Thread, r memory.Reaction, seq uint64) bool {
+	if c := s.Posts.Cards[r.On]; c != nil {
+		v := verdictOf(s, r)
+		return v != memory.Nothing && !repeatsVote(c, r, v)
+	}
+	if r.Removed || r.On.IsZero() {
+		return false
+	}
+	if t, why := Retried(s, r); t != nil {
+		return why != "" && s.Open == nil && len(s.Inbox.Waiting) == 0
+	}
+	// What was put on some message before anything was asked was not meant for it.
+	return slices.ContainsFunc(s.PendingCalls(), func(c *thread.Call) bool {
+		return c.Card.In > 0 && c.Card.In < seq && (slices.Contains(c.Asked.Rules.Approve, r.Emoji) || slices.Contains(c.Asked.Rules.Deny, r.Emoji))
+	})
+}
+
+// repeatsVote says whether a reaction counted already, towards what was decided since: a
+// look found it, and then the platform told of it too, or the other way round. Whoever
+// put it is not told that it came too late.
+func repeatsVote(c *thread.Call, r memory.Reaction, is memory.Verdict) bool {
+	if c.Decided == nil || r.Button || r.Grant != nil {
+		return false
+	}
+	counted := c.Standing()
+	if is == memory.Deny {
+		counted = c.Votes.Given
+	}
+	return slices.ContainsFunc(counted, func(v memory.Vote) bool {
+		return v.By.ID == r.By.ID && v.Emoji == r.Emoji && v.Verdict == is && !v.Button
+	})
+}
+
+// verdictOf is what a reaction on an approval message means.
+func verdictOf(s *thread.Thread, r memory.Reaction) memory.Verdict {
+	c := s.Posts.Cards[r.On]
+	switch {
+	case c == nil:
+		return memory.Nothing
+	case slices.Contains(c.Asked.Rules.Deny, r.Emoji) && !r.Removed:
+		return memory.Deny
+	case !slices.Contains(c.Asked.Rules.Approve, r.Emoji):
+		return memory.Nothing
+	case r.Removed:
+		return memory.Withdraw
+	}
+	return memory.Approve
+}
+
+// MembershipRules lists the memberships on which a reaction hangs.
+func MembershipRules(s *thread.Thread, r thread.Reaction) []string {
+	c := s.Posts.Cards[r.On]
+	if c == nil || c.Decided != nil || r.Removed || r.By.Bot {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(c.ApproversAt(r.At)), func(rule string) bool { return !policy.IsGroup(rule) })
+}
+
+// Vote judges a reaction. Whatever is in doubt does not count.
+func Vote(s *thread.Thread, r thread.Reaction, member Member) memory.Vote {
+	v := memory.Vote{Reaction: r.Seq, By: r.By, Emoji: r.Emoji, Verdict: verdictOf(s, r.Reaction), Button: r.Button, Grant: r.Grant}
+	c := s.Posts.Cards[r.On]
+	if c != nil {
+		v.Call = c.ID
+		if c.Asked != nil {
+			v.Rules = c.WiderAt(r.At)
+		}
+	}
+	if _, v.Reason = Retried(s, r.Reaction); v.Reason == "" {
+		v.Reason = whyIgnored(s, c, v, r.Reaction.Reaction, r.At, member)
+	}
+	v.Counts = v.Reason == ""
+	return v
+}
+
+// whyIgnored says why a vote does not count; "" when it does.
+func whyIgnored(s *thread.Thread, c *thread.Call, v memory.Vote, r chat.Reaction, at time.Time, member Member) string {
+	switch {
+	case c == nil:
+		return "this message asks for no approval"
+	case v.By.Bot:
+		return "a bot's reaction never counts"
+	case v.By.Barred != "" && (v.Verdict != memory.Deny || c.Asked.Requester.ID != v.By.ID):
+		return v.By.Barred
+	case c.Decided != nil:
+		return "it is already decided: " + string(c.Decided.Outcome)
+	case c.Result != nil || c.Turn.Ended || c.Turn.Stopped != nil || c.Turn.Failed != nil:
+		return "the call is over"
+	case !at.Before(c.Deadline()):
+		return "the time to decide is over"
+	case c.Stale(v.Reaction, r) && v.Verdict == memory.Approve:
+		return "the arguments were changed; look at the card again, and take your reaction back before you put it anew"
+	case v.Grant != nil && refusesGrant(c) != "":
+		return refusesGrant(c)
+	case v.Verdict == memory.Withdraw:
+		return notStanding(c, v)
+	}
+	return ineligible(c, v, at, member)
+}
+
+func notStanding(c *thread.Call, v memory.Vote) string {
+	counted := slices.ContainsFunc(c.Standing(), func(o memory.Vote) bool {
+		return o.By.ID == v.By.ID && o.Emoji == v.Emoji
+	})
+	if counted {
+		return ""
+	}
+	return "there was no approval to take back"
+}
+
+// ineligible says why a person may not decide; "" when they may. An excluded
+// requester may still deny.
+func ineligible(c *thread.Call, v memory.Vote, at time.Time, member Member) string {
+	if Excludes(c, v.By.ID) {
+		if v.Verdict == memory.Deny && v.By.ID == c.Asked.Requester.ID {
+			return ""
+		}
+		if v.Verdict == memory.Approve {
+			return "somebody who did not ask for it has to approve"
+		}
+	}
+	doubt := false
+	for _, rule := range c.ApproversAt(at) {
+		ok, err := matches(c, rule, v.By.ID, member)
+		if err != nil {
+			doubt = true
+		} else if ok {
+			return ""
+		}
+	}
+	if doubt {
+		return "it could not be checked whether you may decide; try again"
+	}
+	return "only these may decide: " + strings.Join(c.ApproversAt(at), ", ")
+}
+
+func matches(c *thread.Call, rule string, who chat.UserID, member Member) (bool, error) {
+	kind, id, _ := strings.Cut(rule, ":")
+	switch kind {
+	case chat.Anyone:
+		return true, nil
+	case chat.Requester:
+		return who == c.Asked.Requester.ID, nil
+	case "user":
+		return string(who) == id, nil
+	case "group", "role":
+		return member(rule)
+	}
+	return false, nil
+}
+
+// Waits gives the approval of a call, if it waits for this person: they may
+// approve it now, by the same judge as a vote, and have not yet.
+func Waits(s *thread.Thread, call string, who chat.User, at time.Time, member Member) (chat.Waits, bool) {
+	c := s.Calls[call]
+	if c == nil || c.Asked == nil || c.Card.Ref.IsZero() {
+		return chat.Waits{}, false
+	}
+	did := slices.ContainsFunc(c.Standing(), func(v memory.Vote) bool { return v.By.ID == who.ID })
+	now := memory.Vote{Reaction: s.Last, By: who, Verdict: memory.Approve}
+	if did || whyIgnored(s, c, now, chat.Reaction{On: c.Card.Ref}, at, member) != "" {
+		return chat.Waits{}, false
+	}
+	return chat.Waits{Ref: c.Card.Ref, Number: c.Asked.Number, Tool: c.Tool, Requester: c.Asked.Requester, Deadline: c.Deadline()}, true
+}
+
+// Who approved as one of a group may have left it before the quorum is reached. So
+// with each approval that comes those that stand are looked up again.
+
+// OtherApprovers lists whoever else approved the call that a reaction is on, where that
+// hangs on a membership.
+func OtherApprovers(s *thread.Thread, r thread.Reaction) []chat.User {
+	c := s.Posts.Cards[r.On]
+	if c == nil || verdictOf(s, r.Reaction) != memory.Approve || len(MembershipRules(s, r)) == 0 {
+		return nil
+	}
+	var out []chat.User
+	for _, v := range c.Standing() {
+		same := func(u chat.User) bool { return u.ID == v.By.ID }
+		if v.By.ID != r.By.ID && !slices.ContainsFunc(out, same) {
+			out = append(out, v.By)
+		}
+	}
+	return out
+}
+
+// LapsedVotes gives the votes that no longer count, now that somebody reacted, as taken
+// back: of people who may not decide any more, or of whom that can't be found out.
+func LapsedVotes(s *thread.Thread, r thread.Reaction, others map[chat.UserID]Member) []memory.Body {
+	c := s.Posts.Cards[r.On]
+	if c == nil || c.Decided != nil || c.Result != nil {
+		return nil
+	}
+	var out []memory.Body
+	for _, v := range c.Standing() {
+		member, looked := others[v.By.ID]
+		if !looked {
+			continue
+		}
+		if why := ineligible(c, v, r.At, member); why != "" {
+			out = append(out, memory.Vote{Call: c.ID, By: v.By, Emoji: v.Emoji, Verdict: memory.Withdraw, Counts: true, Reason: why})
+		}
+	}
+	return out
+}
+
+// Retried is the turn of which a reaction asks for another try, and why there is
+// none; no turn where the reaction asks for nothing of that kind.
+func Retried(s *thread.Thread, r memory.Reaction) (t *thread.Turn, why string) {
+	if r.Emoji != chat.EmojiRetry || r.Removed || r.By.Bot {
+		return nil, ""
+	}
+	t = s.AnsweredBy(r.On)
+	switch {
+	case t == nil:
+		return nil, ""
+	case r.By.Barred != "":
+		return t, r.By.Barred
+	case r.By.ID != t.Requester.ID:
+		return t, "only " + t.Requester.Display() + ", who asked, can have this tried again"
+	case t != s.Turns[len(s.Turns)-1]:
+		return t, "there is something newer in this thread; ask again there"
+	}
+	return t, ""
+}

@@ -1,0 +1,123 @@
+// Package policy says of each tool what decisions need to know of it: its risk, who may
+// ask for it, who approves it, where it sends values. It judges no call.
+package policy
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"nod/agent/thread"
+	"nod/llm"
+	"nod/llm/args"
+	"nod/memory"
+)
+
+// Risk says what has to happen before a tool runs.
+type Risk string
+
+// The risks. Anything else counts as Never.
+const (
+	Auto  Risk = "auto"
+	Ask   Risk = "ask"
+	Never Risk = "never"
+)
+
+// Tool is a tool as decisions see it.
+type Tool struct {
+	llm.Tool
+	Schema   *args.Schema // of Parameters; nil accepts any object
+	Risk     Risk
+	ReadOnly bool     // it changes nothing, and so may run again after a crash
+	Outside  bool     // what it gives back was written by strangers
+	Address  string   // the parameter that names the page that is fetched; see package taint
+	Sends    []string // the parameters whose values go to a place outside; see package taint
+	For      []string // who may ask for it; none: everyone. see people.go
+	Lists    bool     // it gives back what a search found, a line with its address each
+	// Definition is what else says what the tool does, beside what the model reads
+	// of it: approvals are bound to it.
+	Definition string
+	// Unaccepted says that a stranger described it, and that nobody accepted that.
+	Unaccepted bool
+	Reads      bool          // it reads artifacts, and is of no use where there are none
+	Timeout    time.Duration // how long one call may take; 0: a minute
+	Advances   bool          // the same call gives more each time, so that repeating it makes sense
+	Rules      memory.Rules  // who approves, when Risk is Ask
+	Preview    bool          // a program says before the call what it would do
+	// PreviewRequired says that the call may not be approved without that.
+	PreviewRequired bool
+}
+
+// Within is how long a call may take at the most.
+func (t Tool) Within() time.Duration {
+	if t.Timeout > 0 {
+		return t.Timeout
+	}
+	return time.Minute
+}
+
+// Harmless says whether a call just runs and changes nothing.
+func (t Tool) Harmless() bool { return t.ReadOnly && t.Risk == Auto }
+
+// Offered says whether the model is shown the tool, in a draft or in the turn itself,
+// which is draft 0.
+func (t Tool) Offered(s *thread.Thread, draft int) bool {
+	usable := (t.Risk == Auto || t.Risk == Ask) && !s.IsOff(t.Name)
+	usable = usable && (!t.Reads || len(s.Held()) > 0) && t.Entitled(s.Open, s.Last)
+	return usable && (draft == 0 || t.Harmless())
+}
+
+// Set is all tools.
+type Set []Tool
+
+// Find finds a tool by its name.
+func (s Set) Find(name string) (Tool, bool) {
+	for _, t := range s {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Tool{}, false
+}
+
+// Names lists the names of the tools.
+func (s Set) Names() []string {
+	names := make([]string, 0, len(s))
+	for _, t := range s {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// Within is how long a call of a tool may take at the most.
+func (s Set) Within(name string) time.Duration {
+	tool, _ := s.Find(name)
+	return tool.Within()
+}
+
+// Origin is where what a tool gives back comes from, to be kept with the result:
+// the tool may be gone when that is asked.
+func (s Set) Origin(name string) string {
+	if tool, known := s.Find(name); known && !tool.Outside {
+		return thread.Inside
+	}
+	return thread.Outside
+}
+
+// Groups lists the groups and roles on which it hangs who may ask for a tool.
+func (s Set) Groups() (rules []string) {
+	for _, tool := range s {
+		for _, rule := range tool.For {
+			if IsGroup(rule) && !slices.Contains(rules, rule) {
+				rules = append(rules, rule)
+			}
+		}
+	}
+	return rules
+}
+
+// IsGroup says whether an approver rule names a group or a role, of which only
+// the platform knows who is in it.
+func IsGroup(rule string) bool {
+	return strings.HasPrefix(rule, "group:") || strings.HasPrefix(rule, "role:")
+}

@@ -1,0 +1,195 @@
+package taint
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"nod/agent/policy"
+	"nod/agent/thread"
+)
+
+// An address can carry what was said here to somebody else, and so can a choice
+// among addresses that somebody else made up. So in a tainted turn a call goes
+// out by itself only to where a person sent it; and `fetch`, which would be of
+// little use then, also to what a search listed, and to two addresses a turn
+// that only other content named.
+
+// freeFetches is how many addresses of a turn are fetched unasked that neither a
+// person nor a search named.
+const freeFetches = 2
+
+// goesWhereTold says whether a call that changes nothing goes only to places
+// that may be gone to unasked in a tainted turn.
+func (w Watch) goesWhereTold(tool policy.Tool, c *thread.Call) bool {
+	for _, name := range tool.Sending(c.Args) {
+		values, all := tool.Sent(c.Args, name)
+		if !all || slices.ContainsFunc(values, func(v string) bool { return !w.personWrote(v) }) {
+			return false
+		}
+	}
+	return tool.Address == "" || w.mayFetch(tool, c)
+}
+
+// personWrote says whether a person of the thread wrote a value, as it is.
+func (w Watch) personWrote(value string) bool {
+	return value != "" && slices.ContainsFunc(w.personTexts(), func(text string) bool { return holds(text, value) })
+}
+
+// personTexts are what people wrote in the turns that are shown. A bot's words
+// may be anybody's.
+func (w Watch) personTexts() []string {
+	var out []string
+	for _, t := range w.Thread.Shown(w.Thread.Trim) {
+		for _, m := range t.Live() {
+			if !m.From.Bot && m.Form == nil { // of what stands in a form, most was there before
+				out = append(out, m.Text)
+			}
+		}
+	}
+	return out
+}
+
+// Whose an address is.
+type namedBy int
+
+const (
+	byNobody namedBy = iota
+	byContent
+	byTrusted // a person, or the list of a search
+)
+
+// mayFetch says whether an address may be opened unasked.
+func (w Watch) mayFetch(tool policy.Tool, c *thread.Call) bool {
+	to := addressOf(c, tool)
+	switch w.whoNamed(to) {
+	case byTrusted:
+		return true
+	case byContent:
+		at := slices.Index(w.strange(tool, c), to)
+		return at >= 0 && at < freeFetches
+	}
+	return false
+}
+
+// strange lists the addresses of a turn up to a call that only other content
+// named, each once.
+func (w Watch) strange(tool policy.Tool, upTo *thread.Call) []string {
+	var out []string
+	for _, st := range upTo.Turn.Steps {
+		for _, c := range st.Calls {
+			to := ""
+			if c.Tool == tool.Name {
+				to = addressOf(c, tool)
+			}
+			if to != "" && !slices.Contains(out, to) && w.whoNamed(to) == byContent {
+				out = append(out, to)
+			}
+			if c == upTo {
+				return out
+			}
+		}
+	}
+	return out
+}
+
+// addressOf is where a call goes; empty when it does not say.
+func addressOf(c *thread.Call, tool policy.Tool) string {
+	if tool.Address == "" {
+		return ""
+	}
+	var named map[string]any
+	if json.Unmarshal([]byte(c.Args), &named) != nil {
+		return ""
+	}
+	to, _ := named[tool.Address].(string)
+	return to
+}
+
+// whoNamed says where an address comes from. What the model had written before
+// some content named it comes from the model: any tool that repeats what it is
+// told would launder it.
+func (w Watch) whoNamed(address string) namedBy {
+	if address == "" {
+		return byNobody
+	}
+	if slices.ContainsFunc(w.personTexts(), func(text string) bool { return personNamed(text, address) }) {
+		return byTrusted
+	}
+	best := byNobody
+	for _, t := range w.Thread.Shown(w.Thread.Trim) {
+		for _, m := range t.Live() {
+			if carriesAddress(m, address) && !w.modelWrote(address, m.Seq) {
+				best = max(best, byContent)
+			}
+		}
+		for _, st := range t.Steps {
+			for _, c := range st.Calls {
+				best = max(best, w.resultNames(c, address))
+			}
+		}
+	}
+	return best
+}
+
+// carriesAddress says whether the files or quotes of a message name an address.
+func carriesAddress(m *thread.Message, address string) bool {
+	for _, f := range m.Files {
+		if holds(f.Text, address) {
+			return true
+		}
+	}
+	for _, q := range m.Quoted {
+		if holds(q.Text, address) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w Watch) resultNames(c *thread.Call, address string) namedBy {
+	if c.Result == nil || c.Result.Origin != thread.Outside || !holds(c.Result.Text, address) || w.modelWrote(address, c.Run.Heard) {
+		return byNobody
+	}
+	tool, _ := w.Tools.Find(c.Tool)
+	switch {
+	case tool.Reads && w.madeHere():
+		return byNobody // it may read what the model had a program write
+	case tool.Lists && listed(c.Result.Text, address):
+		return byTrusted
+	}
+	return byContent
+}
+
+// madeHere says whether the thread holds a file that may be the model's own work.
+func (w Watch) madeHere() bool {
+	return slices.ContainsFunc(w.Thread.Artifacts, func(a *thread.Artifact) bool { return a.With == nil && !a.Outside })
+}
+
+// modelWrote says whether the model had written an address before an entry: as a
+// word of its own, in arguments or as the name of a tool.
+func (w Watch) modelWrote(address string, before uint64) bool {
+	for _, t := range w.Thread.Shown(w.Thread.Trim) {
+		for _, st := range t.Steps {
+			if st.Seq >= before {
+				continue
+			}
+			if strings.Contains(st.Thought, address) || strings.Contains(st.Answer, address) {
+				return true
+			}
+			for _, c := range st.Calls {
+				if writesAddress(c, address) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func writesAddress(c *thread.Call, address string) bool {
+	if strings.Contains(c.Tool, address) || strings.Contains(c.Args, address) {
+		return true
+	}
+	return slices.ContainsFunc(leaves(json.RawMessage(c.Args)), func(l leaf) bool { return strings.Contains(l.text, address) })
+}

@@ -1,0 +1,228 @@
+// Package view says what people see of a thread: cards, steps, answers, the history. A
+// view is a function of the log, so a platform can draw it again at any time.
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"nod/agent/phrase"
+	"nod/agent/speak"
+	"nod/agent/taint"
+	"nod/agent/thread"
+	"nod/chat"
+	"nod/llm/args"
+	"nod/memory"
+)
+
+// A form in which people change a call is made of what the card knows. What is sent
+// with it is looked at twice: at once, so that the form can say what is wrong while
+// it is still open, and then as every change is, by whoever has the thread.
+
+// Card is the post that shows an approval as it stands, with what people may do
+// about it.
+func Card(w taint.Watch, c *thread.Call) chat.Post {
+	p := plainCard(w.Thread, c)
+	offer(w, c, p.Approval)
+	return p
+}
+
+// CardElsewhere is the same for another place.
+func CardElsewhere(w taint.Watch, c *thread.Call, place string) chat.Post {
+	p := plainCard(w.Thread, c)
+	p.ReplyTo, p.Approval = chat.MessageRef{}, Elsewhere(w.Thread, c, place)
+	offer(w, c, p.Approval)
+	return p
+}
+
+// Elsewhere is the view of an approval in another place.
+func Elsewhere(s *thread.Thread, c *thread.Call, place string) *chat.Approval {
+	v := Approval(s, c)
+	v.Elsewhere = true
+	if thread.IsDirect(place) {
+		discreet(&v, c)
+	}
+	return &v
+}
+
+// offer adds what people may do about a call that waits. What holds content from
+// outside is not to be allowed for a while by a button: each such call is looked at.
+func offer(w taint.Watch, c *thread.Call, v *chat.Approval) {
+	if c.Decided != nil {
+		return
+	}
+	tool, _ := w.Tools.Find(c.Tool)
+	v.Parameters = string(tool.Parameters)
+	if w.OfCall(c).Source == "" {
+		v.Grant = c.Asked.Rules.Grants.Most
+	}
+}
+
+// plainCard is the post that shows an approval as it stands.
+func plainCard(s *thread.Thread, c *thread.Call) chat.Post {
+	view := Approval(s, c)
+	return chat.Post{Key: memory.PostKey(c.AskName(), c.Asked.Digest), ReplyTo: c.Turn.ReplyTo(), Approval: &view}
+}
+
+// Approval is the view of a call's approval.
+func Approval(s *thread.Thread, c *thread.Call) chat.Approval {
+	r := c.Asked.Rules
+	v := chat.Approval{
+		Call: c.ID, Tool: c.Tool, Args: c.Shown(), Digest: c.Asked.Digest,
+		Requester: c.Asked.Requester, Approvers: c.MayNow(), Quorum: r.Quorum,
+		Approve: r.Approve, Deny: r.Deny, Deadline: c.Deadline(), Why: c.Asked.Why, Marks: c.Asked.Marks,
+	}
+	v.Quiet = r.Quiet
+	if c.Clocks.Escalated.Seq > 0 {
+		v.Unheeded = r.Escalate.After
+	}
+	if r.ExcludeRequester {
+		for _, m := range c.Turn.Msgs {
+			exclude(&v, m.From.ID)
+		}
+		for _, u := range c.Turn.Voices {
+			exclude(&v, u.ID)
+		}
+		exclude(&v, c.Asked.Shown...)
+	}
+	if v.Editors = c.Editors(); len(v.Editors) > 0 {
+		v.Was = string(args.Canonical(json.RawMessage(c.Wrote())))
+		if r.ExcludeRequester {
+			for _, u := range v.Editors {
+				exclude(&v, u.ID)
+			}
+		}
+	}
+	v.Number = c.Asked.Number
+	if c.Decided != nil {
+		v.Outcome, v.By = c.Decided.Outcome, c.Decided.By
+		if c.Decided.Reason != "" {
+			v.Why = c.Decided.Reason
+		}
+		if r := c.Reason(); r != nil {
+			v.Reason = r.Text
+		}
+	}
+	v.Headline, v.Preview = headline(c), previewOf(c)
+	return v
+}
+
+// exclude names people who may not approve, each of them once.
+func exclude(v *chat.Approval, who ...chat.UserID) {
+	for _, id := range who {
+		if !slices.Contains(v.Exclude, id) {
+			v.Exclude = append(v.Exclude, id)
+		}
+	}
+}
+
+// headline is the first line of a card.
+func headline(c *thread.Call) string {
+	if c.Decided == nil {
+		return fmt.Sprintf("Approval %d: %s", c.Asked.Number, c.Tool)
+	}
+	text := string(c.Decided.Outcome)
+	if c.Ask.Lax {
+		if by := chat.Names(c.Decided.By); by != "" {
+			text += " by " + by
+		}
+		return fmt.Sprintf("%s · the rules became stricter, asked again as approval %d", text, c.Ask.Redone)
+	}
+	if c.Decided.Outcome != chat.Approved && c.Decided.Outcome != chat.Denied {
+		return text
+	}
+	if len(c.Decided.By) > 0 {
+		text += " by " + chat.Names(c.Decided.By)
+	}
+	if c.Preview.Outdated {
+		return fmt.Sprintf("%s · the preview changed, asked again as approval %d", text, c.Ask.Redone)
+	}
+	if c.Ask.Redone > 0 {
+		return fmt.Sprintf("%s · not begun for %s, asked again as approval %d", text, phrase.Long(c.Asked.Rules.RunWithin), c.Ask.Redone)
+	}
+	if c.Decided.Outcome == chat.Approved {
+		return text + " · " + phrase.Fate(c)
+	}
+	if r := c.Reason(); r != nil && r.Text != "" {
+		text += ": " + r.Text
+	}
+	return text
+}
+
+// discreet leaves out of a card what it says of the conversation: whoever gets it
+// directly may have no part in that. That nobody wrote a value stays.
+func discreet(v *chat.Approval, c *thread.Call) {
+	v.Direct, v.Quiet = true, true
+	if v.Why != "" && v.Why == c.Asked.Why {
+		v.Why = textOutside
+	}
+	var marks []string
+	for _, m := range v.Marks {
+		if name, _, ok := strings.Cut(m, ": from "); ok {
+			m = name + ": not from a person"
+		}
+		marks = append(marks, m)
+	}
+	v.Marks = marks
+}
+
+// textOutside is why a call is asked for, without what that was.
+const textOutside = "The turn holds content from outside, so it asks."
+
+// Stage names how far a card has to say what came of its call; "" while it waits.
+// where is "" for the card in the thread, or else the place.
+func Stage(s *thread.Thread, c *thread.Call, where string) string {
+	key := "outcome/" + c.Nth()
+	switch {
+	case c.Ask.Redone > 0:
+		return key + "/again" + where
+	case c.Pending() && c.Clocks.Escalated.Seq > 0 && !s.Has(c.WidenedName()+where):
+		return c.WidenedName() + where
+	case c.Pending() && len(c.Edits.Made) > 0:
+		return c.RedrawnName() + where
+	case c.Decided == nil:
+		return ""
+	case c.Run.Late != nil:
+		return key + "/corrected" + where
+	case c.Result != nil || c.TurnedDown() && c.Reason() == nil:
+		return key + "/done" + where
+	case c.Reason() != nil:
+		return key + "/why" + where
+	}
+	return key + "/running" + where
+}
+
+// MostPreview is how much of a preview a card shows, in bytes; what is longer goes
+// along as a file.
+const MostPreview = 1200
+
+// previewOf is the preview as a card shows it.
+func previewOf(c *thread.Call) *chat.Preview {
+	if c.Preview.Bound == nil {
+		return nil
+	}
+	v := &chat.Preview{Text: c.Preview.Bound.Text, Err: c.Preview.Bound.Err}
+	if n := len(c.Ask.Past); n > 0 && c.Ask.Past[n-1].Preview.Outdated && c.Ask.Past[n-1].Preview.Bound != nil {
+		v.Text, v.Marked = difference(c.Ask.Past[n-1].Preview.Bound.Text, c.Preview.Bound.Text), true
+	}
+	rest := ""
+	if len(v.Text) > MostPreview {
+		rest = fmt.Sprintf("\n[… that is not all of it: it has %d characters", utf8.RuneCountInString(c.Preview.Bound.Text))
+		if c.Preview.Bound.File.Blob != "" {
+			rest += "; " + PreviewFile(c).Name + " has them"
+		}
+		rest += "]"
+	}
+	v.Text = speak.Clip(v.Text, MostPreview) + rest
+	return v
+}
+
+// PreviewFile is a preview that is too long for a card.
+func PreviewFile(c *thread.Call) chat.File {
+	f := c.Preview.Bound.File
+	f.Name = fmt.Sprintf("preview-%d.txt", c.Asked.Number)
+	return f
+}

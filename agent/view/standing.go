@@ -1,0 +1,116 @@
+package view
+
+import (
+	"slices"
+
+	"nod/agent/thread"
+	"nod/chat"
+	"nod/memory"
+)
+
+// Standing says what an adapter has to know of a thread, with what lies in its inbox
+// and was read by nobody yet. It can be asked again and again while the log grows,
+// and costs what is new.
+func Standing(s *thread.Thread, inbox ...memory.Entry) chat.Standing {
+	return stand(viewStanding(s), inbox, s.Own)
+}
+
+// StillStanding is the standing of a log to which nothing was added, with what lies in
+// its inbox. It is false where that can't be told without the log.
+func StillStanding(st chat.Standing, inbox ...memory.Entry) (chat.Standing, bool) {
+	known := true
+	st.Callers = slices.Clone(st.Callers)
+	st = stand(st, inbox, func(chat.MessageRef) bool {
+		known = false
+		return false
+	})
+	return st, known
+}
+
+// stand goes on with a standing. own says whether the bot itself made a message.
+func stand(st chat.Standing, inbox []memory.Entry, own func(chat.MessageRef) bool) chat.Standing {
+	for _, e := range inbox {
+		switch b := e.Body.(type) {
+		case memory.Message:
+			hear(&st, b.Message)
+		case memory.Reaction:
+			st.Muted = st.Muted || thread.Mutes(b) && own(b.On)
+		}
+	}
+	return st
+}
+
+// hear takes a message in that nobody has read yet.
+func hear(st *chat.Standing, m chat.Message) {
+	st.Known = true
+	if m.Sent.After(st.Last) {
+		st.Last = m.Sent
+	}
+	st.First = thread.Earlier(st.First, m.Sent)
+	if m.Aside {
+		return
+	}
+	st.Running = true
+	st.Callers = append(st.Callers, m.From.ID)
+	if word, _, ok := thread.ParseCommand(m.Text); ok && (word == "mute" || word == "unmute") {
+		st.Muted = word == "mute"
+	}
+}
+
+func viewStanding(s *thread.Thread) chat.Standing {
+	return chat.Standing{
+		Known: len(s.Folk.People) > 0 || len(s.Turns) > 0 || s.Trim.Before > 0, Running: s.Open != nil || len(s.Inbox.Waiting) > 0,
+		Horizon: s.Span.Horizon, First: s.Span.First, Last: s.Span.Last, Callers: slices.Clone(s.Folk.Callers), Muted: s.Folk.Muted,
+	}
+}
+
+// AskState is how often a call was asked for before, and whether it waits for an
+// approval.
+type AskState struct {
+	Again int
+	Waits bool
+}
+
+// Asks tells of the calls in a log that were asked for.
+func Asks(entries []memory.Entry) map[string]AskState {
+	out := map[string]AskState{}
+	for id, c := range thread.Read(entries).Calls {
+		if c.Asked != nil {
+			out[id] = AskState{c.Asked.Again, c.Pending()}
+		}
+	}
+	return out
+}
+
+// Pending says what counts so far on the approval of a call, on its card in the
+// thread and on those in other places.
+func Pending(entries []memory.Entry, id string) []chat.Pending {
+	c := thread.Read(entries).Calls[id]
+	if c == nil || c.Asked == nil {
+		return []chat.Pending{{}}
+	}
+	p := chat.Pending{Approve: c.Asked.Rules.Approve, Deny: c.Asked.Rules.Deny, Votes: len(c.Votes.Given), Call: id, Ref: c.Card.Ref}
+	out := append([]chat.Pending{p}, pendingElsewhere(c, p)...)
+	for i := range out {
+		out[i].More = i < len(out)-1
+	}
+	for _, v := range c.Standing() {
+		for i := range out {
+			if k := c.Votes.On[v.Reaction]; k == out[i].Ref || i == 0 && c.CopyOn(k) == nil {
+				out[i].Approved = append(out[i].Approved, chat.Reaction{On: out[i].Ref, By: v.By, Emoji: v.Emoji})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// pendingElsewhere gives what waits on the cards in other places, as p is for the thread's.
+func pendingElsewhere(c *thread.Call, p chat.Pending) (out []chat.Pending) {
+	for _, k := range c.Copies.Cards {
+		one := p
+		one.Thread, one.Ref = k.At, k.Ref
+		out = append(out, one)
+	}
+	return out
+}

@@ -1,0 +1,231 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"nod/agent/phrase"
+	"nod/agent/speak"
+	"nod/agent/strategy"
+	"nod/agent/thread"
+	"nod/chat"
+	"nod/llm"
+	"nod/memory"
+)
+
+// Steps is the view of a turn.
+func Steps(s *thread.Thread, t *thread.Turn, prices *Prices) chat.Steps {
+	v := chat.Steps{Turn: t.Name, Version: s.Last, Done: t.Ended}
+	for _, st := range t.Steps {
+		v.Tokens.Prompt += st.Usage.Prompt
+		v.Tokens.Cached += st.Usage.Cached
+		v.Tokens.Completion += st.Usage.Completion
+		v.Cost += prices.Cost(st.Usage)
+		v.Took += st.Took
+		thought := shownThought(t, st)
+		if len(st.Calls) == 0 && thought == "" {
+			continue
+		}
+		item := chat.Step{Thought: thought}
+		for _, c := range st.Calls {
+			one := Call(c)
+			one.Inquirer = s.Inquirer(c)
+			item.Calls = append(item.Calls, one)
+			if c.Result != nil {
+				v.Took += c.Result.Took
+			}
+		}
+		v.Items = append(v.Items, item)
+	}
+	v.Status = Status(s, t)
+	return v
+}
+
+// Prices is money per million tokens.
+type Prices struct{ Input, Cached, Output float64 }
+
+// Cost is what a call cost; 0 without prices.
+func (p *Prices) Cost(u llm.Usage) float64 {
+	if p == nil {
+		return 0
+	}
+	const million = 1e6
+	return (float64(u.Prompt-u.Cached)*p.Input + float64(u.Cached)*p.Cached + float64(u.Completion)*p.Output) / million
+}
+
+func Call(c *thread.Call) chat.ToolCall {
+	v := chat.ToolCall{ID: c.ID, Tool: c.Tool, Args: c.Args, State: chat.CallPlanned}
+	switch {
+	case c.Result != nil:
+		v.State, v.Observation, v.Took = c.Result.State, c.Result.Text, c.Result.Took
+	case c.Pending():
+		v.State = chat.CallAsking
+	case c.TurnedDown():
+		v.State = chat.CallDenied
+	default:
+		v.State = chat.CallRunning
+	}
+	return v
+}
+
+// Status is the current step in a few words.
+func Status(s *thread.Thread, t *thread.Turn) string {
+	switch {
+	case t.Stopped != nil:
+		return "Stopped"
+	case t.Failed != nil:
+		return "Failed"
+	case t.Answered(s):
+		return "Done"
+	}
+	last := t.LastStep()
+	if last == nil {
+		return thinkingStatus(s, t)
+	}
+	var running, asking, now []string
+	for _, c := range last.Calls {
+		switch {
+		case c.Result != nil, c.TurnedDown():
+		case c.Pending():
+			asking = append(asking, c.Tool)
+		case s.Inquirer(c) != "":
+			now = append(now, "Waiting for an answer to "+s.Inquirer(c))
+		default:
+			running = append(running, c.Tool)
+		}
+	}
+	if len(running) > 0 {
+		now = append([]string{"Running " + strings.Join(running, ", ")}, now...)
+	}
+	if len(asking) > 0 {
+		now = append(now, "Waiting for approval of "+strings.Join(asking, ", "))
+	}
+	if len(now) == 0 {
+		return thinkingStatus(s, t)
+	}
+	return strings.Join(now, " · ")
+}
+
+// thinkingStatus is the status while a model call runs.
+func thinkingStatus(s *thread.Thread, t *thread.Turn) string {
+	switch p := strategy.Next(t); p.Kind {
+	case memory.PlanStep:
+		return "Planning"
+	case memory.ReflectStep:
+		return "Reflecting"
+	case memory.SolveStep:
+		return fmt.Sprintf("Writing draft %d of %d", p.Branch, len(strategy.Angles))
+	}
+	return "Thinking"
+}
+
+var phaseWords = map[memory.StepKind]string{
+	memory.PlanStep: "plan", memory.ReflectStep: "check", memory.SolveStep: "draft",
+}
+
+// shownThought is what a step shows of its thinking.
+func shownThought(t *thread.Turn, st *thread.Step) string {
+	switch {
+	case st.By != nil && t.Origin() != nil:
+		return ranAgainText(t)
+	case st.By != nil:
+		return "Run by " + st.By.Display() + "."
+	case st.Failed:
+		return fmt.Sprintf("(The call for the %s failed; going on without it.)", phaseWords[st.Phase])
+	case st.Phase == memory.PlanStep:
+		return strategy.Checklist(t, st.Thought)
+	case st.Phase == memory.ReflectStep && st.Pass:
+		return "Checked: nothing is wrong."
+	case st.Phase == memory.ReflectStep:
+		return "Reflection: " + st.Thought
+	case st.Phase == memory.SolveStep:
+		return fmt.Sprintf("Draft %d of %d: %s", st.Branch, len(strategy.Angles), strings.TrimSpace(st.Thought+"\n"+st.Answer))
+	}
+	return strings.TrimSpace(strategy.DoneMark.ReplaceAllString(st.Thought, ""))
+}
+
+// ranAgainText says the same to people.
+func ranAgainText(t *thread.Turn) string {
+	text := ranText(t, func(s string) string { return s }) + ", in place of " + phrase.ShortArgs(t.From) + "."
+	if len(t.Stays) > 0 {
+		text += " What had run stays: " + phrase.WhatRan(t.Stays) + "."
+	}
+	return text
+}
+
+// textYou is what whoever sits at the terminal is called, where the system has no name
+// for them.
+const textYou = "you"
+
+// ranText is how people are told of the call.
+func ranText(t *thread.Turn, quote func(string) string) string {
+	st, verb := t.Steps[0], " ran "
+	switch c := st.Calls[0]; {
+	case c.Result == nil && st.By.Display() == textYou:
+		verb = " run "
+	case c.Result == nil:
+		verb = " runs "
+	case c.Result.State != chat.CallDone && c.Result.State != chat.CallFailed && c.Result.State != chat.CallUnknown:
+		verb = " wanted to run "
+	}
+	return st.By.Display() + verb + quote(phrase.Brief(st.Calls[0].Tool)+" "+phrase.ShortArgs(st.Calls[0]))
+}
+
+// StepsOf gives the steps of a turn, named as in [chat.Steps]; of the newest
+// turn that used tools when it is "".
+func StepsOf(entries []memory.Entry, turn string) (chat.Steps, bool) {
+	s := thread.Read(entries)
+	for _, t := range slices.Backward(s.Turns) {
+		if turn == t.Name || turn == "" && t.Acts() {
+			v := Steps(s, t, nil)
+			offerAgain(s, v.Items)
+			return v, true
+		}
+	}
+	return chat.Steps{}, false
+}
+
+// offerAgain says of which calls people may run again.
+func offerAgain(s *thread.Thread, items []chat.Step) {
+	for i := range items {
+		for k := range items[i].Calls {
+			c := s.Calls[items[i].Calls[k].ID]
+			items[i].Calls[k].Again = c != nil && c.Object && s.Open == nil && BarsAgain(s, c) == ""
+		}
+	}
+}
+
+// BarsAgain says why a call can't be run again with other arguments; "" when it can.
+func BarsAgain(s *thread.Thread, c *thread.Call) string {
+	switch {
+	case c == nil || c.Turn.ID < s.Trim.Before:
+		return "I don't hold these steps any more; ask again"
+	case !c.Turn.Ended:
+		return "its turn is not over yet"
+	}
+	for t := s.LastTry(); t != nil; t = s.Turn(t.Again) {
+		if t == c.Turn {
+			return ""
+		}
+	}
+	return "there is something newer in this thread; ask again there"
+}
+
+func WriteSteps(v chat.Steps) string {
+	var b strings.Builder
+	n := 0 // as in `run 2 {…}`
+	for _, st := range v.Items {
+		if st.Thought != "" {
+			fmt.Fprintf(&b, "**Thought** %s\n\n", st.Thought)
+		}
+		for _, c := range st.Calls {
+			n++
+			fmt.Fprintf(&b, "**Action %d** `%s`\n\n%s\n\n", n, c.Tool, speak.Fence(c.Args))
+			if c.Observation != "" {
+				fmt.Fprintf(&b, "**Observation** (%s)\n\n%s\n\n", c.State, speak.Fence(c.Observation))
+			}
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
