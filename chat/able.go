@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Able says what a platform can do besides showing posts and taking votes.
+// Able lists a platform's abilities beyond posts and votes.
 type Able struct {
 	// Pace is how long the steps of a turn stay as they are at the least before they are
 	// drawn again: edits are dear there. The last drawing does not wait.

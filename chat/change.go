@@ -15,8 +15,8 @@ type Change struct {
 	Digest string // how that of the [Approval] begins with which the form was filled
 }
 
-// Again is a call of a turn that is over, for a form in which a person edits its
-// arguments and runs it again. What they send is a [Change] of that call.
+// Again is a call of a finished turn, for a form in which a person edits its arguments
+// and runs it again. The form's result is a [Change] of that call.
 type Again struct {
 	Call       string
 	Tool       string

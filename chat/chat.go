@@ -40,8 +40,8 @@ type Message struct {
 	Sent   time.Time  `json:"sent,omitzero"`
 	Quoted []Quote    `json:"quoted,omitempty"` // older messages that it refers to: data, never orders
 	Files  []File     `json:"files,omitempty"`
-	// Aside says that it calls nobody: it was said in a thread that the bot
-	// follows, between people, and is context for whatever is asked next.
+	// Aside says that the message calls nobody. People said it to each other in a
+	// followed thread; it is context for later questions.
 	Aside bool `json:"aside,omitempty"`
 	// About says that Ref names a message of somebody else's, about which it asks:
 	// what becomes of that message changes nothing of this one.
@@ -95,12 +95,12 @@ type Grant struct {
 	Uses int           `json:"uses,omitempty"`
 }
 
-// Standing is what is known of a thread before an event of it is put.
+// Standing is the store's knowledge of a thread before an event of it is put.
 type Standing struct {
 	Known   bool      // somebody called the bot into it before
 	Running bool      // a turn is under way
 	Horizon time.Time // platform's time of the last forget: nothing sent before it comes back
-	First   time.Time // platform's time of the earliest message that was put: what was said before was quoted then
+	First   time.Time // platform's time of the earliest message in the store: earlier ones were quoted then
 	Last    time.Time // platform's time of the latest message that was put
 	Callers []UserID  // who has called the bot in it
 	Muted   bool      // it answers only when it is mentioned

@@ -2,9 +2,8 @@ package chat
 
 import "context"
 
-// Desk is what lies before a tool when it is called: the thread, what was done
-// in it, and the files that it holds. All of it comes of the thread's log, so
-// that a tool need not remember anything of a thread.
+// Desk is a tool's view of the thread: its calls and files. All of it comes from the
+// log, so no tool needs a memory of threads.
 type Desk struct {
 	Thread ThreadID
 	// Key is the same for every attempt at this call and for no other call:
@@ -18,8 +17,8 @@ type Desk struct {
 	Files []File
 	// Open gives the content of one of Files. It is nil where there is none.
 	Open func(ctx context.Context, f File) ([]byte, error)
-	// Ask asks the person for whom the call is made, in the thread, and waits for
-	// the answer. An error means that nobody was asked, in words for the tool. It is
-	// nil where nobody can be asked.
+	// Ask asks the requester of the call, in the thread, and waits for the answer. An
+	// error means that nobody was asked, in words for the tool. Nil: nobody can be
+	// asked.
 	Ask func(ctx context.Context, q Question) (Answer, error)
 }

@@ -5,21 +5,21 @@ import (
 	"errors"
 )
 
-// ErrDoubt is in the error of a post that was not sent, since by the time its turn
-// came another process may have had the thread. It has to be looked for first.
+// ErrDoubt is in the error of a post that was not sent, because another process may
+// have had the thread by then. Look for the post before you send it.
 var ErrDoubt = errors.New("the thread may have gone to another process")
 
 type doubt struct{}
 
-// WithDoubt has whatever is sent under ctx ask, right before it is sent, whether
-// the thread may have gone to another process by now. What was true when a post
-// was handed over need not be true when its turn comes: it may have waited for a
-// platform's limits, or the whole process may have stood still.
+// WithDoubt makes every post under ctx ask, right before it is sent, whether another
+// process may have the thread by now. The answer may change between the hand-over and
+// the sending: a post may wait for a platform's limits, and the process may stand
+// still.
 func WithDoubt(ctx context.Context, doubtful func() bool) context.Context {
 	return context.WithValue(ctx, doubt{}, doubtful)
 }
 
-// Doubtful asks what [WithDoubt] was given; without it there is no doubt.
+// Doubtful asks the function of [WithDoubt]; without one there is no doubt.
 func Doubtful(ctx context.Context) bool {
 	doubtful, ok := ctx.Value(doubt{}).(func() bool)
 	return ok && doubtful()

@@ -24,8 +24,8 @@ const (
 //go:embed emoji.txt
 var emojiTable string
 
-// emojiNamed finds the character that has a name; "" if there is none. The table
-// is searched as it is: it is small, and most programs ask it a few times.
+// emojiNamed finds the character with a name; "" if there is none. It searches the
+// plain table: it is small, and most programs ask it a few times.
 func emojiNamed(name string) string {
 	for _, end := range []string{"\n", " "} {
 		if at := strings.Index(emojiTable, " "+name+end); at >= 0 {

@@ -7,16 +7,15 @@ import (
 	"unicode/utf16"
 )
 
-// Exact shows what people approve so that they see all of it, and nothing that is
-// not there: a character that has no form of its own, that turns the direction of
-// text, that drives a terminal, or that is taken for another one is written as
-// JSON writes it. Of JSON the outcome is JSON that means the same.
+// Exact shows a text for approval, so that people see all of it and nothing else. It
+// writes some characters as JSON escapes: those that are invisible, turn the direction
+// of text, control a terminal, or pass for another character. For JSON the result means
+// the same.
 //
-// What is taken for another one is a matter of degree. Written out are forms of
-// what ASCII has (full width, mathematical, small), combining marks of the Latin
-// script, letters of another script in a word with Latin ones, and words that
-// consist of nothing but letters that Latin has too. Words that a reader of their
-// script reads as words stay.
+// Passing for another character is a matter of degree. Exact escapes forms of ASCII
+// characters (full width, mathematical, small), combining marks of the Latin script,
+// foreign letters in a word with Latin ones, and words made only of letters that look
+// Latin. It leaves words that readers of their script read as words.
 func Exact(text string) string {
 	var b strings.Builder
 	for _, part := range strings.SplitAfter(strings.ToValidUTF8(text, "\uFFFD"), `"`) {
@@ -25,8 +24,8 @@ func Exact(text string) string {
 	return b.String()
 }
 
-// Visible is the same for what is only read, such as thoughts and results: it
-// writes out what hides something, and leaves emoji, spaces and letters alone.
+// Visible is the same for texts that people only read, such as thoughts and results: it
+// escapes hiding characters, and leaves emoji, spaces and letters alone.
 func Visible(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
@@ -90,7 +89,7 @@ func plainly(r rune) bool {
 	return !unicode.Is(forms, r)
 }
 
-// forms are other forms of what ASCII has, and marks that are put upon it.
+// forms are other forms of ASCII characters, and combining marks.
 var forms = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x01C0, 0x01C3, 1},

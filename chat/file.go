@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Content gives what is in a file. read is called with the name of its blob, if
-// it has one, and returns ErrNoFile for what is not kept any more; then there is
-// nothing, and no error, as nothing would come of trying again.
+// Content gives a file's content. read gets the name of its blob, if any, and returns
+// ErrNoFile for an erased one. Then the content is empty without an error, since
+// another try would not help.
 func (f File) Content(read func(blob string) ([]byte, error)) ([]byte, error) {
 	if f.Blob == "" {
 		return nil, nil
@@ -35,11 +35,9 @@ const (
 	mostExtension = 16
 )
 
-// FileName makes the name that a tool, and so anybody, gave a file fit to be
-// one: the last part of a path, on one line, without leading dots, without
-// characters that are not seen or that turn the direction of writing, and
-// without those that file systems or the markup of platforms give a meaning.
-// It is short, and never empty.
+// FileName makes a safe file name of any given one: the last part of a path, on one
+// line, without leading dots, invisible or direction-changing characters, and
+// characters with a meaning for file systems or markup. It is short, and never empty.
 func FileName(name string) string {
 	parts := strings.FieldsFunc(strings.ToValidUTF8(name, ""), func(r rune) bool { return r == '/' || r == '\\' })
 	if len(parts) > 0 {
@@ -66,7 +64,8 @@ func FileName(name string) string {
 	return stem + ext
 }
 
-// splitName cuts a name before its extension; what is too long for one is none.
+// splitName cuts a name before its extension; a long one does not count as an
+// extension.
 func splitName(name string) (stem, ext string) {
 	ext = path.Ext(name)
 	if len(ext) > mostExtension || len(ext) < 2 || strings.Contains(ext, " ") {

@@ -16,8 +16,8 @@ type Visit struct {
 	Link func(ThreadID, MessageRef) string
 }
 
-// Home is what a person is told outside of any conversation: what waits for
-// them, what of today's limits is used, and which tools there are.
+// Home is a person's overview outside of any conversation: their waiting approvals, the
+// used part of today's limits, and the tools.
 type Home struct {
 	Waiting []Waits // the oldest deadline first
 	Further int     // more of these

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// ThreadID names one conversation. Adapters mint it and are alone in knowing
-// what Channel and Root mean on their platform; the rest of the program only
-// compares it and prints it. Stores keep everything of one Channel together,
-// so whatever must be found from a reaction has to share the Channel of the
-// message that the reaction names.
+// ThreadID names one conversation. Adapters mint it, and they alone know the meaning of
+// Channel and Root on their platform; the rest of the program compares and prints it.
+// Stores keep a Channel together. So a reaction can only lead to threads of its
+// message's Channel.
 type ThreadID struct {
 	Platform string // "slack", "discord", "terminal"
 	Channel  string // workspace and channel, as the adapter writes them

@@ -7,28 +7,27 @@ import (
 	"time"
 )
 
-// ErrGone is what an adapter returns for a post that can never succeed: the
-// channel is gone, or the bot may not write there. Trying again is of no use.
+// ErrGone is an adapter's error for a post that can never succeed: the channel is gone,
+// or the bot may not write there.
 var ErrGone = errors.New("the thread can't be written to")
 
 // ErrElsewhere is what an adapter returns for a place that is on another platform.
 var ErrElsewhere = errors.New("this place is on another platform")
 
-// ErrNoFile is what an adapter is told when the content of a file is not kept
-// any more. Asking again is of no use: the adapter says so in the thread instead
-// of posting the file.
+// ErrNoFile says that a file's content was erased. The adapter says so in the thread
+// instead of posting the file.
 var ErrNoFile = errors.New("the file is not kept any more")
 
-// NoRoomError is what an adapter is told when a file is more than may be kept.
+// NoRoomError says that a file exceeds the quota.
 type NoRoomError struct{ Why string }
 
 // Error says which limit it is.
 func (e NoRoomError) Error() string { return e.Why }
 
-// Post is one message that nod shows in a thread: exactly one of Text, Steps,
-// Approval and File is set. Key is the same for every attempt to make this post and
-// for nothing else in the thread, so that a platform (or an adapter that looks
-// before it posts again) can tell a repeat from a new message.
+// Post is one message of nod in a thread: exactly one of Text, Steps, Approval and File
+// is set. All attempts to make this post have the same Key, and no other post of the
+// thread has it. So a platform, or an adapter that looks first, can tell a repeat from
+// a new message.
 type Post struct {
 	Key      string     `json:"key"`
 	ReplyTo  MessageRef `json:"reply_to,omitzero"` // the message it answers
@@ -54,9 +53,9 @@ type Text struct {
 	Summons *Summons `json:"summons,omitempty"`
 }
 
-// Summons has people mentioned who may decide an approval, before a text that says
-// so, and has its card linked, or answered where a platform can do that. Where there
-// is no card the text itself is what waits for them.
+// Summons mentions the approvers of a card, before a text that calls them. The card is
+// linked, or answered if the platform can do that. Without a card, the text itself
+// waits for them.
 type Summons struct {
 	Card      MessageRef `json:"card"`
 	Approvers []string   `json:"approvers"` // as in [Approval]
@@ -78,11 +77,11 @@ type Earlier struct {
 	Markdown string     `json:"markdown"`
 }
 
-// Title is what is said of it.
+// Title is the heading of an earlier answer.
 func (e *Earlier) Title() string { return fmt.Sprintf("Earlier answer (try %d)", e.Try) }
 
-// Linked is the text with a link to the earlier answer below, for a platform that
-// folds none; link gives the address of a message, "" where it has none.
+// Linked is the text with a link to the earlier answer below, for a platform without
+// folding; link gives the address of a message, or "".
 func (t *Text) Linked(link func(MessageRef) string) *Text {
 	if t.Earlier == nil {
 		return t
@@ -96,8 +95,7 @@ func (t *Text) Linked(link func(MessageRef) string) *Text {
 	return &out
 }
 
-// Confided is the post as it is shown where nobody reads it but the person whom it
-// answers.
+// Confided is the post for a conversation with its addressee alone.
 func (p Post) Confided() Post {
 	if p.Text != nil && p.Text.Alone != "" {
 		p.Text = &Text{Markdown: p.Text.Alone, Notice: p.Text.Notice}
@@ -163,7 +161,7 @@ type Tokens struct {
 // Rules of who may approve that name nobody.
 const (
 	Anyone    = "anyone"
-	Requester = "requester" // whoever asked for what the call is a part of
+	Requester = "requester" // the requester of the turn
 )
 
 // Approval is the message that asks people to let one call run, and that is
@@ -198,8 +196,8 @@ type Approval struct {
 	// Elsewhere says that the card stands in another place than the conversation:
 	// the call can't be changed from there.
 	Elsewhere bool `json:"elsewhere,omitempty"`
-	// Home is the thread in which it is asked, where this card stands in another
-	// place: forms that are opened from it are about that.
+	// Home is the thread of the request, if this card stands in another place: its
+	// forms are about that thread.
 	Home ThreadID `json:"home,omitzero"`
 	// Direct says that this other place is a direct conversation with somebody who
 	// may decide.
@@ -210,12 +208,11 @@ type Approval struct {
 	// who are in Approvers then; 0: they were not.
 	Unheeded time.Duration `json:"unheeded,omitempty"`
 	Reason   string        `json:"reason,omitempty"` // why it was denied, in the words of who denied it
-	// Preview is what the call would do; nil where nothing says that. What runs is
-	// bound to it.
+	// Preview is the preview of the call, or nil. The approval binds it.
 	Preview *Preview `json:"preview,omitempty"`
 }
 
-// Names lists people as they are shown.
+// Names joins the display names of people.
 func Names(users []User) string {
 	out := make([]string, len(users))
 	for i, u := range users {
@@ -227,8 +224,8 @@ func Names(users []User) string {
 // mostWas is how much of earlier arguments a card shows, in bytes.
 const mostWas = 500
 
-// Because says in lines why the call is asked for, which of its arguments no person
-// wrote, and what people made of it.
+// Because gives lines with the reason for asking, the arguments that no person wrote,
+// and people's changes.
 func (a *Approval) Because() []string {
 	var out []string
 	if a.Why != "" {

@@ -1,11 +1,11 @@
 package chat
 
-// Preview is what a program wrote that says what a call would do, and changes
+// Preview is the output of a program that describes a call's effect and changes
 // nothing.
 type Preview struct {
 	Text   string `json:"text,omitempty"`
 	Err    string `json:"err,omitempty"`    // why it came to nothing
-	Marked bool   `json:"marked,omitempty"` // Text marks, line by line, what changed since it was shown last
+	Marked bool   `json:"marked,omitempty"` // Text marks the changed lines
 }
 
 // Title says in one line what the text is.

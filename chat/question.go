@@ -2,16 +2,16 @@ package chat
 
 import "time"
 
-// Question is what the maker of a tool wants to know of the person for whom it
-// runs, in the middle of a call. All of it but From was written by a stranger.
+// Question is a tool maker's question to the requester in the middle of a call. A
+// stranger wrote all of it except From.
 type Question struct {
 	From   string `json:"from"`   // who asks, as the configuration names it
 	Text   string `json:"text"`   // what they ask
 	Schema string `json:"schema"` // a JSON Schema of plain fields, see chat/question
 }
 
-// Answer is what came of a question. By is who answered it, in the words Text, and
-// Values what these say of the fields: a JSON object, where it was Accepted.
+// Answer is the outcome of a question. By answered in the words Text. If it was
+// Accepted, Values are the fields as a JSON object.
 type Answer struct {
 	How    How    `json:"how"`
 	By     User   `json:"by,omitzero"`

@@ -2,9 +2,8 @@ package chat
 
 import "fmt"
 
-// Refused is what an adapter returns for a post that the platform will not take
-// in any form that there is: trying again is of no use, but something else may
-// still be said there.
+// Refused is an adapter's error for a post that the platform takes in no form. Another
+// try is of no use, but another post may succeed.
 type Refused struct {
 	Platform string // as people call it: Slack, Discord
 	Code     string // the platform's own

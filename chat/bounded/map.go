@@ -45,8 +45,8 @@ func (m *Map[K, V]) Add(k K) bool {
 	return m.Swap(k, func(was V, ok bool) (V, bool) { return was, !ok })
 }
 
-// Swap lets next say, of what is remembered of k, what is from now on; with false it
-// stays. Swap returns whether it changed. next must not call the Map.
+// Swap replaces the value of k by the result of next; with false it stays. It returns
+// whether it replaced. next must not call the Map.
 func (m *Map[K, V]) Swap(k K, next func(was V, ok bool) (V, bool)) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,14 +1,11 @@
-// Package catchup finds out what happened while nobody listened. A platform
-// that delivers events does not deliver those of a time in which the bot was
-// not connected. The one idea is that what is there now is compared with what
-// was taken in, and the difference is put as if it had just come: [Heard] knows
-// up to where every thread was taken in when the gap began, [Votes] compares the
-// reactions that stand on an approval with those that count, and [Looks] says
-// when to look.
+// Package catchup finds the events of a gap: a platform does not deliver events to a
+// bot that was not connected. It compares the platform's present state with the
+// entries in the store, and puts the difference as if it had just come. [Heard] knows
+// each thread's last message when the gap began. [Votes] compares the reactions on an
+// approval with those that count. [Looks] says when to look.
 //
-// What is put twice is known by its event ids, so a look may always be made once
-// more than needed. It knows no platform: how a history is read, and what is an
-// id, is for the adapter.
+// The store deduplicates events by their ids, so a look too many does no harm. The
+// package knows no platform: the adapter reads histories and mints ids.
 package catchup
 
 import (
@@ -25,9 +22,9 @@ import (
 	"nod/chat"
 )
 
-// Heard says how far each thread was heard when a gap began. That has to be
-// noted then: once the bot is connected again, newer events move the threads'
-// watermarks past the gap and would hide it.
+// Heard knows the last message of each thread when a gap began. It must be noted then:
+// after the reconnection newer events move the watermarks past the gap, and would hide
+// it.
 type Heard struct {
 	list     Watermarks
 	platform string
@@ -43,23 +40,23 @@ type Heard struct {
 	most  int       // threads that were listed last
 }
 
-// LookBack is how far a look goes back: as long as ids of events are known. KnownFor is
-// for how long it is surely known by them what was put: whatever may have been put
-// before must not be put again, since it would be answered again.
+// LookBack is how far a look goes back: as long as event ids are known. KnownFor is a
+// time within which they surely are. An older message may have been answered, and must
+// not be put again.
 const (
 	LookBack = 72 * time.Hour
 	KnownFor = LookBack - time.Hour
 )
 
-// mostHeard is of how many threads it is known how far they were heard, of those that
-// something was in last. Any other is, for a look, one that was never heard of.
+// mostHeard limits the threads with a known position, the latest ones. A look treats
+// the others as new threads.
 const mostHeard = 20_000
 
 // apart is how far the clock of the store and this one may be from each other.
 const apart = 5 * time.Minute
 
-// Watermarks says how far the threads of a platform are heard now in which something was
-// since a time, so many at most.
+// Watermarks lists the latest threads of a platform that were touched since a time,
+// with their last message, at most most.
 type Watermarks = func(ctx context.Context, platform string, since time.Time, most int) iter.Seq2[chat.Watermark, error]
 
 // NewHeard makes a Heard that asks list, and looks so far back.
@@ -67,9 +64,9 @@ func NewHeard(list Watermarks, platform string, back time.Duration, now func() t
 	return &Heard{list: list, platform: platform, back: back, now: now}
 }
 
-// Note notes at the beginning of a gap how far all threads are heard, unless
-// that was noted for an earlier gap that is still open: what was missed then is
-// the more. Where the store doesn't answer, the look itself asks it.
+// Note notes the positions of all threads at the beginning of a gap. If an earlier gap
+// is still open, its note stays, since it goes further back. If the store does not
+// answer, the look itself asks it.
 func (h *Heard) Note(ctx context.Context) error {
 	h.mu.Lock()
 	h.again = true
@@ -82,9 +79,8 @@ func (h *Heard) Note(ctx context.Context) error {
 	return err
 }
 
-// all notes how far all threads are heard. Who comes while that is listed waits for
-// it, as long as its own context lets it: what was heard a moment before is no later.
-// A listing that another gave up is made again.
+// all lists the positions of all threads. Callers meanwhile wait for the same listing,
+// as long as their own context allows. A listing that its caller gave up is made again.
 func (h *Heard) all(ctx context.Context) ([]chat.Watermark, error) {
 	for {
 		listed := h.one.DoChan("", func() (any, error) { return h.note(ctx) })
@@ -102,7 +98,7 @@ func (h *Heard) all(ctx context.Context) ([]chat.Watermark, error) {
 	}
 }
 
-// note lists all threads, and gives what is noted then.
+// note lists all threads and notes the list.
 func (h *Heard) note(ctx context.Context) ([]chat.Watermark, error) {
 	at := h.now()
 	h.mu.Lock()
@@ -121,12 +117,11 @@ func (h *Heard) note(ctx context.Context) ([]chat.Watermark, error) {
 	return h.marks, nil
 }
 
-// UpTo begins a look. It gives what was noted, and how far threads are heard
-// now that were not known then: they may have a gap of their own by now. (Where not
-// all were noted it gives no more: of one of the others something may have come since,
-// which would hide its gap.) The thread that was heard of last comes first. Where
-// nothing was noted, what it finds is: a look that fails, and a gap that opens
-// meanwhile, go on from there.
+// UpTo begins a look. It gives the noted positions, and the present positions of
+// threads that were unknown then: they may have a gap of their own by now. (If not all
+// were noted, it gives no others: a later message may hide their gap.) The latest
+// thread comes first. Without a note, UpTo notes its findings, so that a failed look,
+// and a new gap meanwhile, continue from there.
 func (h *Heard) UpTo(ctx context.Context) ([]chat.Watermark, error) {
 	h.mu.Lock()
 	h.again = false
@@ -156,8 +151,7 @@ func (h *Heard) UpTo(ctx context.Context) ([]chat.Watermark, error) {
 	return out, nil
 }
 
-// Close ends a look that has found everything: what was noted is forgotten,
-// unless another gap began meanwhile.
+// Close ends a complete look: the note is dropped, unless another gap began meanwhile.
 func (h *Heard) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -166,7 +160,7 @@ func (h *Heard) Close() {
 	}
 }
 
-// Forget drops what was noted: there was no gap after all.
+// Forget drops the note: there was no gap after all.
 func (h *Heard) Forget() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

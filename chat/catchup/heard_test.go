@@ -14,7 +14,7 @@ import (
 	"nod/chat"
 )
 
-// store is what threads are heard up to; it is touched when something was sent.
+// store keeps positions of threads.
 type store struct {
 	marks  []chat.Watermark
 	err    error
@@ -91,8 +91,7 @@ func TestHeard(t *testing.T) {
 	}
 }
 
-// A look after a gap that was noted lists what was touched since then, and not all
-// threads once more.
+// A look after a noted gap lists only the threads touched since then.
 func TestHeardSince(t *testing.T) {
 	s := &store{marks: []chat.Watermark{mark("a", 1), mark("b", 9*60)}}
 	h := heard(s, 15)
@@ -127,8 +126,8 @@ func TestHeardAtOnce(t *testing.T) {
 	})
 }
 
-// Who waits for another's listing of all threads gives up as early as with one of its
-// own, and a listing that the other gave up is made again.
+// A caller that waits for another's listing may give up early, and a listing that its
+// caller gave up is made again.
 func TestHeardPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{marks: []chat.Watermark{mark("a", 1)}}
@@ -179,8 +178,8 @@ func TestHeardStoreDown(t *testing.T) {
 	upTo(t, h, mark("a", 1))
 }
 
-// Gaps that come together are looked for together, a look that failed is made
-// again, and how far back it looks is not lost by that.
+// Gaps at the same time share a look, a failed look is made again, and it still goes
+// back as far.
 func TestLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type look struct {
@@ -236,8 +235,8 @@ func TestHeardWaitsForNobody(t *testing.T) {
 	}
 }
 
-// Where very many threads were written in, those that were heard of last are known, and
-// what comes later in another of them does not pass for all that was heard there.
+// With very many threads the latest are known, and a later message in another thread
+// does not hide that thread's gap.
 func TestHeardOfMany(t *testing.T) {
 	s := &store{}
 	for i := range int64(mostHeard) + 1 {

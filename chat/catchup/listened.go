@@ -7,12 +7,10 @@ import (
 	"time"
 )
 
-// Listened knows up to when everything was heard, by this process or by another
-// one. What is heard in a thread is no measure of that: where nobody wrote there
-// is nothing to measure by, and yet somebody may write there while nobody listens.
-// So it is noted from time to time in a place that outlives the process, but not
-// while there is a gap: a process that dies before it has looked must leave the
-// gap to the next one.
+// Listened knows up to when everything was heard, by this process or an earlier one. A
+// thread's last message does not tell that: a silent thread has none, and may still get
+// a message during a gap. So the time is noted in the store, but not while a gap is
+// open: a process that dies before its look must leave the gap to the next one.
 type Listened struct {
 	notes Notes
 	name  string

@@ -61,8 +61,8 @@ func TestListened(t *testing.T) {
 	since(3000)
 }
 
-// A note that can't be read or written is asked for again; one of another version
-// counts for none.
+// An unreadable or unwritable note is tried again. A note of another version counts as
+// none.
 func TestListenedStoreDown(t *testing.T) {
 	s := &slip{err: errors.New("down")}
 	l := NewListened(s, "heard", time.Now)

@@ -9,7 +9,7 @@ import (
 // Gap is a reason to look for what was missed. The zero Gap is one to look now.
 type Gap struct {
 	After   time.Duration // not at once, as what failed now would fail again
-	Overlap time.Duration // look so much further back than what was heard
+	Overlap time.Duration // how much further back a look goes
 }
 
 // Looks has a look made for whatever gaps there are, one at a time, and a look
@@ -26,8 +26,8 @@ type Looks struct {
 	reason Gap
 }
 
-// NewLooks makes Looks: look is what a look does, and failed is told of one
-// that failed, which is made again after retry.
+// NewLooks makes Looks. look is one look; failed hears of a failed one, which is made
+// again after retry.
 func NewLooks(look func(ctx context.Context, overlap time.Duration) error, failed func(error), retry time.Duration) *Looks {
 	return &Looks{look: look, failed: failed, retry: retry, wake: make(chan struct{}, 1)}
 }

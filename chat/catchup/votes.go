@@ -13,45 +13,43 @@ import (
 	"nod/chat"
 )
 
-// Ballot is how an adapter lets votes be found. Its functions are called
-// concurrently for different approvals.
+// Ballot gives an adapter's votes. Its functions are called concurrently for different
+// approvals.
 type Ballot struct {
-	// Standing lists the reactions of people that stand on an approval now; ones
-	// that mean nothing for it may be left out. all says that it is one of all
-	// approvals that are looked at, for which nobody waits.
+	// Standing lists the people's reactions on an approval now; meaningless ones may be
+	// missing. all says that this is one of all approvals, and nobody waits for it.
 	Standing func(ctx context.Context, p chat.Pending, all bool) ([]chat.Reaction, error)
-	// Put puts a reaction that was found by a look that began then. Its event
-	// id has to bear that time: the reaction may have been put on, taken off
-	// and put on again, and one that counts twice does no harm.
+	// Put puts a reaction that a look found. began is when the look began, and must be
+	// part of the event id: the reaction may have been put on, taken off and put on
+	// again. Counting one twice does no harm.
 	Put func(ctx context.Context, r chat.Reaction, began time.Time) error
 	Now func() time.Time
 }
 
-// Votes finds the reactions on approvals that were put on or taken off while
-// nobody listened. It remembers what it found and what was heard of, so that a
-// look does not tell again what nothing has changed about, and does not bring
-// back what was taken off while it looked.
+// Votes finds the reactions on approvals that changed during a gap. It remembers its
+// findings and the heard reactions. So a look does not report unchanged reactions
+// again, and does not bring back a reaction that was taken off meanwhile.
 type Votes struct {
 	ballot Ballot
 
 	mu    sync.Mutex
-	put   map[vote]bool      // found standing, and put
-	taken map[vote]int       // found taken off, and put when the log had so many votes
-	last  map[vote]time.Time // heard of lately
-	past  map[vote]time.Time // heard of before those
+	put   map[vote]bool      // found on the card, and put
+	taken map[vote]int       // found removed, and put when the log had so many votes
+	last  map[vote]time.Time // heard lately
+	past  map[vote]time.Time // heard before those
 
-	looks int // at all approvals, begun
+	looks int // started looks at all approvals
 	cards map[chat.MessageRef]card
 }
 
-// card is one that was posted lately: the store may not list it yet.
+// card was posted lately: the store may not list it yet.
 type card struct {
 	chat.Pending
 	posted time.Time
 }
 
-// cardStays is how long LookAll knows a card without the store. A vote on a message
-// that the store does not know waits there no longer either.
+// cardStays is how long LookAll knows a card without the store. A vote on an unknown
+// message waits no longer in the store either.
 const cardStays = 10 * time.Minute
 
 type vote struct {
@@ -62,7 +60,7 @@ type vote struct {
 
 func voteOf(r chat.Reaction) vote { return vote{r.On, r.By.ID, r.Emoji} }
 
-// mostVotes bounds what is remembered. What is forgotten is put once more.
+// mostVotes limits the remembered votes. A forgotten vote is put once more.
 const mostVotes = 10_000
 
 // NewVotes makes Votes for a platform.
@@ -70,13 +68,13 @@ func NewVotes(b Ballot) *Votes {
 	return &Votes{ballot: b, put: map[vote]bool{}, taken: map[vote]int{}, last: map[vote]time.Time{}, cards: map[chat.MessageRef]card{}}
 }
 
-// Heard notes a reaction that the platform told of just now, before it is put:
-// it is better known than by a look that is under way.
+// Heard notes a reaction that the platform just delivered, before it is put: it is
+// newer than the view of a running look.
 func (v *Votes) Heard(r chat.Reaction) {
 	at := v.ballot.Now()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.last) >= mostVotes { // the older half is forgotten, so what was heard just now is never
+	if len(v.last) >= mostVotes { // forget the older half
 		v.last, v.past = map[vote]time.Time{}, v.last
 	}
 	v.last[voteOf(r)] = at
@@ -84,13 +82,12 @@ func (v *Votes) Heard(r chat.Reaction) {
 	delete(v.taken, voteOf(r))
 }
 
-// LookAll looks at all approvals that wait, one after the other as they are listed:
-// the list must not keep anybody waiting who waits for the platform. The cards of one
-// approval are looked at together, so that a denial wins wherever it was put. gone
-// forgives, by returning nil, the error of a card that can't be looked at any more; the
-// other approvals are looked at whatever becomes of one. Cards that were posted lately
-// and are not listed come last, unless another card of theirs can't be seen: there may be
-// a denial on it.
+// LookAll looks at all waiting approvals, one after the other as they are listed: a
+// slow platform must not hold up the list. It looks at all cards of an approval
+// together, so that a denial wins on any of them. gone forgives, by returning nil, the
+// error of a card that can't be seen any more; one failure does not stop the others.
+// Recent cards that the list lacks come last, unless another card of their approval
+// can't be seen: that one may hold a denial.
 func (v *Votes) LookAll(ctx context.Context, all iter.Seq2[chat.Pending, error], gone func(error) error) error {
 	posted, unseen := v.begin(), map[string]bool{}
 	var failed error
@@ -125,10 +122,10 @@ func (v *Votes) begin() map[chat.MessageRef]card {
 	return maps.Clone(v.cards)
 }
 
-// Posting is called before a card is posted, and what it returns with the card's
-// reference: from then on LookAll looks at the card, too. Votes may stand on it already:
-// they are looked for where the card may be of an earlier process (look), and where
-// LookAll was called meanwhile, which did not know the card.
+// Posting is called before a card is posted; call its result with the card's reference.
+// From then on LookAll looks at the card too. Votes may stand on it already. So they
+// are looked for if an earlier process may have posted the card (look), and if a
+// LookAll ran meanwhile without it.
 func (v *Votes) Posting(look bool) (posted func(context.Context, chat.ThreadID, chat.MessageRef, *chat.Approval) error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -159,9 +156,9 @@ func (v *Votes) Over(ref chat.MessageRef) {
 	delete(v.cards, ref)
 }
 
-// Look puts what changed about the reactions on an approval: denials first,
-// then what was taken off, then approvals. An approval that is put may have
-// been taken off since the look began, which a second look finds.
+// Look puts the changes of an approval's reactions: denials first, then removed ones,
+// then approvals. An approval may be taken off during the look; a second look finds
+// that.
 func (v *Votes) Look(ctx context.Context, p chat.Pending) error {
 	return v.look(ctx, []chat.Pending{p}, false, func(err error) error { return err })
 }
@@ -234,7 +231,7 @@ func (s sight) denials() (out []chat.Reaction) {
 	return out
 }
 
-// differences are those between what is on an approval and what counts.
+// differences compares the reactions on an approval with those that count.
 func (s sight) differences() []chat.Reaction {
 	has := func(list []chat.Reaction, r chat.Reaction) bool {
 		return slices.ContainsFunc(list, func(o chat.Reaction) bool { return o.By.ID == r.By.ID && o.Emoji == r.Emoji })
@@ -270,10 +267,10 @@ func (v *Votes) putAll(ctx context.Context, s sight, all []chat.Reaction) (appro
 	return approved, nil
 }
 
-// stale says whether a reaction is better known than by a look that began then,
-// when the log had so many votes. That one was taken off is told again only
-// once the log has moved on: until then the approval that it takes back is still
-// the same one, afterwards it may be another that was heard elsewhere.
+// stale says whether something newer is known of a reaction than a look that began
+// then, with so many votes in the log. A removal is reported again only once the log
+// has moved on. Until then it takes back the same approval; afterwards another process
+// may have heard a new one.
 func (v *Votes) stale(r chat.Reaction, began time.Time, votes int) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -291,7 +288,7 @@ func (v *Votes) stale(r chat.Reaction, began time.Time, votes int) bool {
 	return known && then == votes
 }
 
-// done notes what was put.
+// done notes a put reaction.
 func (v *Votes) done(r chat.Reaction, votes int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

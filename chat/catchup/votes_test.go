@@ -17,8 +17,7 @@ import (
 
 var ref = chat.MessageRef{Platform: "p", Channel: "c", ID: "1"}
 
-// board is an approval message with reactions, and the log that judges what is
-// put of them.
+// board is an approval message with reactions, and the log that judges them.
 type board struct {
 	now    time.Time
 	stand  []chat.Reaction
@@ -75,8 +74,8 @@ func (b *board) look(t *testing.T, v *Votes, want ...string) {
 	}
 }
 
-// Denials come first, then what was taken off, then approvals; a look that
-// finds nothing new but denials tells nothing again.
+// Denials come first, then removals, then approvals. A look that finds only denials
+// reports nothing again.
 func TestLook(t *testing.T) {
 	b := &board{counts: []chat.Reaction{on("ada", "👍"), on("eve", "✅")}}
 	b.stand = []chat.Reaction{on("bob", "✅"), on("eve", "✅"), on("bob", "🎉"), on("cleo", "❌")}
@@ -142,8 +141,7 @@ func TestHeardAmongMany(t *testing.T) {
 	}
 }
 
-// An approval that is taken off while it is put is taken back by the second
-// look.
+// The second look takes back an approval that was removed while it was put.
 func TestTakenOffMeanwhile(t *testing.T) {
 	b := &board{stand: []chat.Reaction{on("bob", "✅")}}
 	v := NewVotes(b.ballot())
@@ -198,7 +196,7 @@ func TestPosting(t *testing.T) {
 	}
 }
 
-// All approvals are looked at, whatever becomes of one.
+// One failing approval does not stop the look at the others.
 func TestLookAll(t *testing.T) {
 	gone, broken := errors.New("gone"), errors.New("broken")
 	b := &board{}

@@ -1,14 +1,12 @@
 // Package form makes a form of a tool's parameters, so that people can change the
-// arguments of a call without writing JSON, and reads what they filled in.
+// arguments of a call without writing JSON, and reads the filled-in form.
 //
-// The one idea is that a form must not say less than the arguments do. Parameters
-// that are not all plain values, arguments that hold more than the parameters name,
-// values with characters that can't be seen, and whatever a platform has no room
-// for: all of that becomes one area with the arguments as JSON. And since the one
-// who reads a form need not be the process that showed it, the id of each field
-// says all that is needed to read it back.
+// A form must not say less than the arguments do. Some arguments become one area of
+// JSON instead: nested parameters, arguments beyond the named parameters, values with
+// invisible characters, and forms too large for a platform. Another process may read
+// the form, so each field's id says how to read it back.
 //
-// It checks no arguments: that is done where the model's are checked.
+// It does not check the arguments; they are checked where the model's are.
 package form
 
 import (
@@ -105,8 +103,8 @@ type schema struct {
 	Further    json.RawMessage   `json:"additionalProperties"`
 }
 
-// plainly are the keywords under which a schema says nothing that changes what a
-// field is. What is said by others is checked when the form is sent.
+// plainly are keywords of a schema that do not change the kind of a field. Other
+// keywords are checked when the form is sent.
 var plainly = []string{
 	"type", "description", "enum", "maxLength", "properties", "required", "additionalProperties", "title", "default",
 	"minLength", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "examples", "$schema",
@@ -257,8 +255,8 @@ func (f Field) fits(b Bounds) bool {
 	return units(f.ID) <= b.ID && units(f.Label) <= b.Label && units(f.Value) <= b.Text && len(f.Options) <= b.Options && len(f.Label) > 0
 }
 
-// ordered reads an object in the order in which it is written; nothing where it is
-// none, or where a name occurs twice.
+// ordered reads an object in its written order; nothing if it is no object, or has a
+// name twice.
 func ordered(raw json.RawMessage) ([]string, map[string]json.RawMessage) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

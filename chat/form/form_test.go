@@ -13,8 +13,7 @@ import (
 	"nod/chat/form"
 )
 
-// roomy has room for whatever the tests hold, tight is what the narrowest platform
-// takes.
+// roomy has room for all tests; tight has the limits of the narrowest platform.
 var (
 	roomy = form.Bounds{Fields: 90, ID: 255, Label: 150, Text: 3000, Options: 100, Option: 75}
 	tight = form.Bounds{Fields: 5, ID: 100, Label: 45, Text: 4000, Options: 25, Option: 100}
@@ -88,8 +87,7 @@ func same(a, b string) bool {
 	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// A form that is sent as it was shown gives the arguments that it was filled with,
-// whatever they are.
+// A form that is sent unchanged gives its original arguments.
 func TestUnchangedStaysTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "a", "a\nb", " x ", "-", "true", "[]"}))

@@ -8,22 +8,22 @@ import (
 	"nod/chat"
 )
 
-// Put puts what somebody made of a call; refused is what is wrong with that.
+// Put puts a person's change of a call; refused says why it is not possible.
 type Put = func(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
 
-// Ask asks the store for the approval of a call as it is now; ok is false where there is
+// Ask reads the present approval of a call from the store; ok is false if there is
 // none.
 type Ask = func(ctx context.Context, thread chat.ThreadID, call string) (p chat.Approval, ok bool, err error)
 
 // AgainLabel is what stands on the button that opens such a form.
 const AgainLabel = "Edit and run again"
 
-// CardWait is how long a store may take to say what a form is to be filled in with.
+// CardWait is how long the store may take to give a form's values.
 const CardWait = 1500 * time.Millisecond
 
-// Card gives the approval of which somebody wants to change the call: as this process
-// drew it, if it was that they clicked on, else as it is by now. ok is false where there
-// is nothing to change any more.
+// Card gives the approval that somebody wants to change: the one that this process
+// drew, if they clicked on that, else the present one. ok is false if there is nothing
+// left to change.
 func (s *Shown) Card(ctx context.Context, ask Ask, thread chat.ThreadID, call, digest string) (p chat.Approval, ok bool, err error) {
 	if p, ok = s.Find(thread, call, digest); !ok {
 		ctx, cancel := context.WithTimeout(ctx, CardWait)

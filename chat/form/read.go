@@ -9,8 +9,7 @@ import (
 	"nod/chat"
 )
 
-// Wrong is what is wrong with a field that was filled in. ID is empty when that is
-// none of the form's.
+// Wrong is a mistake in a field. ID is empty if the field is not the form's.
 type Wrong struct{ ID, Why string }
 
 // Filled is a field as somebody filled it in: with a text, [Ticked] or "", or the

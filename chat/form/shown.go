@@ -27,8 +27,8 @@ func (s *Shown) Drew(thread chat.ThreadID, p *chat.Approval) {
 	}
 }
 
-// Find gives the approval of a call as it was drawn, if that is what somebody
-// clicked on: digest is that of the card, or how it begins.
+// Find gives the approval of a call as it was drawn, if the click was on that card:
+// digest is the card's digest, or its beginning.
 func (s *Shown) Find(thread chat.ThreadID, call, digest string) (p chat.Approval, ok bool) {
 	p, ok = s.of.Get(shownCall{thread, call})
 	return p, ok && strings.HasPrefix(p.Digest, digest)

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// Uncalled cuts off the mentions of the bot with which a text begins or ends,
-// and a colon or comma after them: that is how it is called, and not what is
-// said. mention matches anybody's mention and has the id as its first group; me
-// says whether an id is the bot's.
+// Uncalled cuts off mentions of the bot at the start or end of a text, and a colon or
+// comma after them: they are the call, not the message. mention matches anybody's
+// mention, with the id as its first group; me says whether an id is the bot's.
 func Uncalled(text string, mention *regexp.Regexp, me func(id string) bool) string {
 	for {
 		text = strings.TrimSpace(text)
@@ -32,8 +31,8 @@ func Uncalled(text string, mention *regexp.Regexp, me func(id string) bool) stri
 // IsStop says whether a message asks the bot to stop, and nothing else.
 func IsStop(text string) bool { return strings.EqualFold(strings.TrimSpace(text), "stop") }
 
-// IsMute says whether a message asks the bot to be quiet in a thread, or to go on,
-// and nothing else: it is for the bot, whoever says it.
+// IsMute says whether a message only asks the bot to be quiet in a thread, or to speak
+// again. Then it is for the bot, from anybody.
 func IsMute(text string) bool {
 	word := strings.TrimSpace(text)
 	return strings.EqualFold(word, "mute") || strings.EqualFold(word, "unmute")

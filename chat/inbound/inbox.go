@@ -1,15 +1,13 @@
-// Package inbound is the way of an event from a platform to the store. The one
-// idea is that an event is put, durably and under ids by which a repeat is
-// known, before the platform hears that it was received. [Lanes] have events that
-// are about one thing put in the order in which they came, and all others side by
-// side; [Observe] hears what happened on the way.
+// Package inbound is the way of an event from a platform to the store. An event is
+// put durably, under ids that reveal a repeat, before the platform gets its
+// acknowledgement. [Lanes] put the events of one thing in order of arrival, and all
+// others at the same time. [Observe] counts for metrics.
 //
-// It knows no platform: which ids an event has, and which lane it belongs in, is
-// for the adapter to say.
+// It knows no platform: the adapter chooses the ids and the lane of an event.
 package inbound
 
-// Observe is told what happens to a connection, for metrics. A nil function is
-// not called; none may block.
+// Observe counts events of a connection, for metrics. A nil function is not called;
+// none may block.
 type Observe struct {
 	Reconnected func()              // it was lost, and is there again
 	Redelivered func()              // the platform sent an event again

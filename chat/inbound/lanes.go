@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Lanes have events put: those of one lane one after the other, in the order in
-// which they came, and others at the same time, up to a number. A lane that
-// nothing is in costs nothing.
+// Lanes put events: those of one lane one after the other, in order of arrival, and
+// others at the same time, up to a limit. An empty lane costs nothing.
 type Lanes struct {
 	mu    sync.Mutex
 	last  map[string]chan struct{} // closed when the last of a lane is put
@@ -51,8 +50,8 @@ func (l *Lanes) Run(ctx context.Context, lane string, patience time.Duration, do
 	})
 }
 
-// Do is Run for who wants to know what came of it. What is under way itself must not
-// call it: it would hold a slot while it waits for another.
+// Do is Run for callers that need the result. A running job must not call it: it would
+// hold a slot while it waits for another.
 func (l *Lanes) Do(ctx context.Context, lane string, patience time.Duration, do func(context.Context) error) error {
 	done := make(chan error, 1)
 	l.Run(ctx, lane, patience, func(ctx context.Context) { done <- do(ctx) })
@@ -64,8 +63,8 @@ func (l *Lanes) Do(ctx context.Context, lane string, patience time.Duration, do 
 	}
 }
 
-// Behind waits until all that is in a lane by now has returned. It takes no slot, so
-// that what is put in one lane may wait for another one where no slot is left.
+// Behind waits until all present jobs of a lane have returned. It takes no slot, so a
+// job of one lane may wait for another lane when no slot is free.
 func (l *Lanes) Behind(ctx context.Context, lane string) error {
 	l.mu.Lock()
 	before := l.last[lane]

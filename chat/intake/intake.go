@@ -1,9 +1,8 @@
-// Package intake takes in the files that people attach to messages. The one
-// idea is that a file is a convenience and the message is not: whatever can't be
-// had, or can't be had soon, goes along as a name, and the message is never lost
-// for it. What a model can't read as it is, is kept all the same: tools can.
+// Package intake fetches the files that people attach to messages. A file that can't
+// be fetched soon goes along as a name only: the message is never lost for it. Files
+// that a model can't read are kept too, for tools.
 //
-// Where a file is and what it takes to fetch it is for the adapter to know.
+// The adapter knows the place of a file and the way to fetch it.
 package intake
 
 import (
@@ -21,7 +20,7 @@ import (
 	"nod/chat"
 )
 
-// Caps of what is fetched, in bytes and files. What is beyond is only named.
+// Limits of fetched files, in bytes and number. Files beyond are only named.
 const (
 	MostFile  = 16 << 20
 	MostImage = 5 << 20         // models take no larger ones
@@ -128,9 +127,9 @@ func beginning(s string, n int) string {
 	return s[:n]
 }
 
-// Download makes a request and gives what comes, at most so many bytes. check
-// may refuse the response; it may be nil. No error names the address, since
-// those of files are secret.
+// Download makes a request and returns at most most bytes. check may refuse the
+// response; it may be nil. No error names the address, since addresses of files are
+// secret.
 func Download(client *http.Client, req *http.Request, most int64, check func(*http.Response) error) ([]byte, error) {
 	resp, err := client.Do(req)
 	if err != nil {

@@ -231,7 +231,7 @@ func dedent(item string, width int) (marker, content string) {
 
 var fenceLine = regexp.MustCompile("(?m)^([ \t>*+\\-0-9.)]*)(```|~~~)")
 
-// cutPlain cuts text whose structure is unknown, or is given up.
+// cutPlain cuts a text without a known structure.
 func (s splitter) cutPlain(src string, first int) []string {
 	return s.cutText(escapeFences(src), nil, first)
 }

@@ -73,8 +73,8 @@ func lineEnd(src []byte, at int) int {
 	return len(src)
 }
 
-// prefixes gives what stands before a block in its first line, and what has to
-// stand before its other lines so that they stay in the same quotes and items.
+// prefixes gives the prefix of a block's first line, and of its other lines, so that
+// they stay in the same quotes and items.
 func prefixes(before string) (first, rest string) {
 	rest = strings.Map(func(r rune) rune {
 		if r == '>' || r == '\t' {

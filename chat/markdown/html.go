@@ -15,11 +15,10 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// HTML draws a text for a browser. Nothing of it becomes markup but what
-// CommonMark says: HTML in it is shown as it was written, a picture is a link to
-// it, so that nothing is fetched unless somebody clicks, and a link goes to the
-// web or to a mailbox, or is none. Links open elsewhere and tell nothing of where
-// they were clicked.
+// HTML draws a text for a browser. Only CommonMark becomes markup. HTML in the text is
+// shown as text. A picture becomes a link, so that nothing is fetched without a click.
+// A link goes to the web or to a mailbox, or is none; it opens elsewhere and does not
+// reveal its page.
 func HTML(src string) string {
 	if !tame(src) || !plainWords(src) {
 		return `<p class="plain">` + html.EscapeString(src) + "</p>"

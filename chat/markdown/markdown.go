@@ -1,14 +1,13 @@
-// Package markdown prepares CommonMark for places that take less of it than a
-// model writes: messages of a limited size, clients that draw no tables, and
-// those that draw nothing at all.
+// Package markdown prepares CommonMark for places that take less of it than a model
+// writes: messages of a limited size, clients that draw no tables, and those that
+// draw nothing at all.
 //
-// The idea is that text is cut where its blocks end, and that a block is known
-// by its range of the source. What isn't cut is copied as it was written, never
-// rendered anew, so that nothing is lost where a dialect knows more than this
-// package does. It refuses to know any platform, its dialect or its limits.
+// Text is cut at the ends of blocks, and a block is a range of the source. The rest is
+// copied as written, never rendered again, so nothing is lost if a dialect knows more
+// than this package. It knows no platform, dialect or limit.
 //
-// The text comes from a model and may be hostile. Text that would take long to
-// understand, such as thousands of nested quotes, is treated as plain.
+// The text comes from a model and may be hostile. Text that would take long to parse,
+// such as thousands of nested quotes, counts as plain.
 package markdown
 
 import (

@@ -10,8 +10,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Plain gives what the text says without any markup, for places that draw
-// none: links show where they lead, tables are aligned, code stays as it is.
+// Plain gives a text without markup, for places that draw none: links show their
+// address, tables are aligned, code stays unchanged.
 func Plain(src string) string {
 	if !tame(src) || !plainWords(src) {
 		return strings.TrimSpace(src)
@@ -75,7 +75,7 @@ func (p plain) block(n ast.Node) string {
 	return strings.TrimSpace(out.String())
 }
 
-// heading is strong as a whole, whatever in it is strong besides.
+// heading is strong as a whole, and drops strong parts inside.
 func (p plain) heading(n *ast.Heading) string {
 	inner := *p.style
 	inner.Strong = ""

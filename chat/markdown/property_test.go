@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fragments are what markup is made of. Strung together at random they come
-// upon far more odd structures than random bytes do.
+// fragments are pieces of markup. A random string of them gives far more odd structures
+// than random bytes do.
 var fragments = []string{
 	"\n", "\n\n", "`", "```", "~~~", "````go\n", "\n```\n", "> ", "- ", "1. ", "+ ", "  ", "    ", "\t",
 	"| a | b |\n|---|---|\n", "|", "# ", "***", "===", "---\n", "_", "*", "\\", "[a]: b", "[x](y)", "<b>", "<!--",

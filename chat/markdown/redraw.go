@@ -9,10 +9,9 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Redraw replaces every table and every block of code of the text by what draw
-// makes of it, also those within lists and quotes. Where draw says no, and
-// wherever else, the text stays as it is. Of a block draw is told the kind, and
-// what is in it; not where it stands.
+// Redraw replaces every table and every block of code by the result of draw, also
+// within lists and quotes. The rest, and blocks that draw declines, stay unchanged.
+// draw gets a block's kind and content, not its place.
 func Redraw(src string, draw func(Block) (string, bool)) string {
 	if !tame(src) {
 		return redrawPlain(src, draw)

@@ -19,8 +19,7 @@ func UTF16(s string) int {
 	return n
 }
 
-// Head is as much of the beginning of a text as has at most so many UTF-16 code
-// units.
+// Head is the beginning of a text, of at most most UTF-16 code units.
 func Head(s string, most int) string {
 	n := 0
 	for i, r := range s {
@@ -31,16 +30,15 @@ func Head(s string, most int) string {
 	return s
 }
 
-// Split cuts the text into parts of which each can stand alone and none is
-// longer than limit, counted by length: [UTF16], or another function for which
-// length(a+b) is length(a)+length(b). A limit below [Least] counts as Least.
+// Split cuts the text into parts. Each can stand alone, and none is longer than limit,
+// counted by length: [UTF16], or another function with length(a+b) = length(a)+length(b).
+// A limit below [Least] counts as Least.
 //
-// It cuts between blocks, and where one block is too long, between its list
-// items, table rows (the header is repeated), lines of code (the fence is
-// closed and opened again), lines, sentences, words, and only then within a
-// word. A heading stays with what follows it. Fences that the text leaves open
-// are closed. Nothing else is added, except a backslash where a cut would make
-// markup of what was none, and nothing is left out but blank space.
+// It cuts between blocks. If one block is too long, it cuts between list items, table
+// rows (repeating the header), lines of code (closing and opening the fence again),
+// lines, sentences, words, and only then within a word. A heading stays with the next
+// block. Open fences are closed. Split adds nothing else, except a backslash where a cut
+// would turn plain text into markup, and leaves out only blank space.
 //
 // Emphasis that reaches over a cut is not carried on, and a reference such as
 // [a][1] leads nowhere in a part that doesn't hold its definition.

@@ -290,7 +290,8 @@ func FuzzSplit(f *testing.F) {
 	f.Add("1. x\n   - "+words(60)+"\n\n         code\n2. y", 130)
 	f.Add(strings.Repeat("```", 90)+"\n"+strings.Repeat("~", 300), 100)
 	f.Add("a\n    ```\n"+words(90), 100)
-	// Found by the property test: what is text only because of what it follows.
+	// Found by the property test: a text that is no markup only because of the line
+	// before it.
 	f.Add("\n\n```\n"+strings.Repeat("\n", 90)+"```\n\n[a]: b\n<b>\n```\n\n", 100)
 	f.Add("```\n"+strings.Repeat("\n", 90)+"```\n[a]: b\n<b>\n- \n```\n\n| a |\n", 100)
 	f.Add("***`\n<b>\n|---\n`\n```\n\n"+words(30), 100)

@@ -8,8 +8,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Style is another markup: what stands around things in it, and how text is
-// written so that it is none.
+// Style is another markup: the marks around things, and the escaping of plain text.
 type Style struct {
 	Escape func(text string) string
 	Strong string // on both sides
@@ -39,7 +38,7 @@ func (p plain) fenced(code string) string {
 	return p.style.Fence + "\n" + p.style.Escape(code) + "\n" + p.style.Fence
 }
 
-// around puts a mark on both sides of what is said, unless that is nothing.
+// around puts a mark on both sides of a text that is not empty.
 func (p plain) around(out *strings.Builder, n ast.Node, mark func(*Style) string) {
 	var said strings.Builder
 	p.inline(&said, n)
@@ -58,8 +57,8 @@ func (p plain) escape(s string) string {
 	return p.style.Escape(s)
 }
 
-// Outside gives the text with what is not code changed by words, and what is by
-// code. Whatever can't be understood is words.
+// Outside maps a text: code by code, and everything else by words. Unparseable text
+// counts as words.
 func Outside(src string, words, code func(string) string) string {
 	if !tame(src) || strings.Count(src, "[") > maxBrackets {
 		return words(src)

@@ -9,15 +9,14 @@ const (
 	maxPipes       = 256     // in a line
 	maxColumns     = 256     // of a table
 	maxMissing     = 5000    // cells that the rows of tables lack, which the parser makes
-	maxBrackets    = 2000    // of a text whose links are looked for
+	maxBrackets    = 2000    // of a text whose links are parsed
 	maxTildes      = 2000    // of a text in which things are struck out
 	maxDefinitions = 500     // of the links of a text
 )
 
-// tame says whether the text can be understood in a time that grows with its
-// size only: nesting, wide tables and definitions of links cost the parser their
-// square. Code costs nothing, whatever it looks like; but since only the parser
-// knows for sure what is code, there is a bound for that, too.
+// tame says whether the text can be parsed in linear time: nesting, wide tables and
+// link definitions cost the parser the square of their number. Code costs nothing. But
+// only the parser knows for sure which text is code, so code has a limit too.
 func tame(src string) bool {
 	if len(src) > maxBytes {
 		return false
@@ -117,8 +116,8 @@ func opensWith(text, any string) bool {
 // what they stand in: quotes it does not see.
 type fences struct {
 	open string
-	// sure has it take for fences only what is one whatever stands before it: at the
-	// margin, where no list item goes on, and not behind what may be HTML.
+	// sure accepts a fence only at the margin, outside of list items, and not behind
+	// possible HTML.
 	sure bool
 	html bool // a line that may be HTML has come
 }

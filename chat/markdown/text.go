@@ -160,8 +160,8 @@ var opensBlock = regexp.MustCompile("^(?:```|~~~|#{1,6}(?:\\s|$)|>|[-+*](?:\\s|$
 // opensItem matches what would be the number of a list item.
 var opensItem = regexp.MustCompile(`^\d{1,9}([.)])(?:\s|$)`)
 
-// head is as much of a text as says what it would open. That more follows may
-// make it look like markup when it is none, which does no harm.
+// head is the part of a text that decides which markup it opens. A longer text may look
+// like markup when it is none, and that does no harm.
 func head(t string) string { return t[:min(len(t), 200)] }
 
 func isMarkup(t string) bool {

@@ -21,10 +21,9 @@ type Budget struct {
 	Announced bool
 }
 
-// Window is the Budget that never makes more than n calls in any span of the
-// given length, up to burst of them at once, and n in each span in the long run.
-// Platforms publish limits in this form; a plain rate of n per span would exceed
-// them by its burst.
+// Window is a Budget of at most n calls in any span of the given length, up to burst of
+// them at once, and n a span in the long run. Platforms publish limits in this form; a
+// plain rate of n per span would exceed them by its burst.
 func Window(n int, span time.Duration, burst int) Budget {
 	n = max(1, n)
 	return Budget{Rate: rate.Limit(float64(n) / span.Seconds()), Burst: max(1, min(burst, n)), Most: n, Span: span}
@@ -46,9 +45,8 @@ const (
 	minSweep = 256
 )
 
-// bucket is one budget and what is known about its use. Two sources limit it:
-// our own rate, and what the platform announces. It is guarded by the mutex of
-// its Outbox.
+// bucket is one budget and its use. Two sources limit it: our own rate, and the
+// platform's announcements. The mutex of its Outbox guards it.
 type bucket struct {
 	limiter *rate.Limiter // nil: no rate of our own
 	burst   int

@@ -1,17 +1,15 @@
-// Package outbox decides when a call to a chat platform may be made. Platforms
-// allow so many calls per method, per channel, and in all; whoever asks for
-// more is refused, and refused again, until answers arrive minutes late. So an
-// adapter hands every call to an Outbox, which holds it until all the budgets
-// that it counts against have room, lets the important ones go first, and
-// leaves out what a newer call has made pointless.
+// Package outbox decides when a call to a chat platform may be made. Platforms limit
+// calls per method, per channel, and in all. A bot that exceeds a limit is refused
+// again and again, until its answers arrive minutes late. So an adapter hands every
+// call to an Outbox. It holds the call until all its budgets have room, lets important
+// calls go first, and drops a call that a newer one makes pointless.
 //
-// The idea is that order is a date: a call is due when it was made, plus the
-// patience that its [Priority] asks for. The earliest date goes first, so
-// approvals overtake answers, answers overtake steps, and nothing is overtaken
-// for ever.
+// Order is a date: a call is due at its own time plus the patience of its [Priority].
+// The earliest date goes first. So approvals overtake answers, answers overtake steps,
+// and no call waits for ever.
 //
-// The outbox makes no call itself and knows no platform. It holds no goroutine
-// for a call that waits, beyond the one in which the caller waits anyway.
+// The outbox makes no call itself and knows no platform. A waiting call has no
+// goroutine but its caller's.
 package outbox
 
 import (
@@ -58,9 +56,8 @@ const Everything = "*"
 // call had no effect.
 var ErrNotMade = errors.New("the call was not made")
 
-// RetryAfter is what Run returns when the platform says that it was asked too
-// often. The outbox then holds back the bucket for that long and makes the call
-// again.
+// RetryAfter is Run's result if the platform refused a call as too many. The outbox
+// then holds the bucket back for that long and makes the call again.
 type RetryAfter struct {
 	Bucket string        // what is closed: a bucket, [Everything], or "" for all that the call names
 	After  time.Duration // for how long
@@ -84,14 +81,13 @@ type Call struct {
 	// Buckets names the budgets that the call counts against, for example its
 	// method, and its method in its channel. It is made when all have room.
 	Buckets []string
-	// Group names a place, such as a thread, where things must appear in the
-	// order in which they were asked for. Of one group one call is made at a
-	// time, and a call lends its priority to those of its group that it has to
-	// wait for. Empty: the order doesn't matter, as for edits and marks.
+	// Group names a place, such as a thread, where posts must appear in order. Calls of
+	// a group are made one at a time, and a call lends its priority to the earlier
+	// calls that it waits for. Empty: the order doesn't matter, as for edits and marks.
 	Group string
-	// Key names a thing that calls change as a whole, such as a message that
-	// is edited. Of one key one call is made at a time, in order; a floating
-	// call that still waits is dropped when a newer call of its key is made.
+	// Key names a thing that calls replace as a whole, such as an edited message. Calls
+	// of a key are made one at a time, in order. A waiting, floating call is dropped
+	// for a newer call of its key.
 	Key string
 	// Float is for a call that nobody waits for and that may be left out for a
 	// newer one of the same Key. It gives way to every other call: while it is
@@ -114,8 +110,8 @@ type Hooks struct {
 
 // Options set up an [Outbox]. The zero Options limit nothing.
 type Options struct {
-	// Budget says what a bucket allows. It is asked when a bucket is first
-	// used, and again when it has long been idle. It must not block.
+	// Budget gives the limits of a bucket, at its first use and after a long rest. It
+	// must not block.
 	Budget func(bucket string) Budget
 	// Floating is how many floating calls are made at a time; 4 if 0.
 	Floating int
@@ -228,9 +224,8 @@ func (o *Outbox) Pause(bucket string, after time.Duration) {
 	}
 }
 
-// Update takes in what the platform announced about a bucket, so that the
-// outbox waits before it is refused. An adapter calls it from within Run, with
-// what came along with the answer.
+// Update notes a platform's announcement about a bucket, so that the outbox waits
+// before it is refused. An adapter calls it within Run, from the response.
 func (o *Outbox) Update(bucket string, said Announced) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -424,8 +424,8 @@ func TestDepthAndHooks(t *testing.T) {
 	})
 }
 
-// A call whose thread may have gone to another process while it waited is not
-// made, and whoever waits behind it is not held up.
+// A call is not made if its thread may have gone to another process during the wait,
+// and it holds up no later call.
 func TestDoubt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,8 +18,8 @@ func PriorityOf(p chat.Post) Priority {
 	return Answer
 }
 
-// UrgencyOf says how important a new message is. Steps are as important as what may
-// not stand before them: nothing else is said in the thread until they do.
+// UrgencyOf gives the priority of a new message. Steps are as urgent as the posts
+// behind them: nothing else appears in the thread before they do.
 func UrgencyOf(p chat.Post) Priority {
 	if p.Steps == nil {
 		return PriorityOf(p)
@@ -60,8 +60,7 @@ type Versions struct {
 	seen bounded.Map[chat.MessageRef, uint64]
 }
 
-// Newer notes a version and says whether it may be drawn: it is none that is
-// older than one that was noted.
+// Newer notes a version and says whether it may be drawn: not if a newer one was noted.
 func (v *Versions) Newer(ref chat.MessageRef, version uint64) bool {
 	return v.seen.Swap(ref, func(was uint64, _ bool) (uint64, bool) { return version, version >= was })
 }

@@ -148,8 +148,8 @@ func TestProperties(t *testing.T) {
 	})
 }
 
-// checkOnce: nothing is lost or done twice, and who was told that a call was
-// not made was told the truth.
+// checkOnce: no call is lost or made twice, and a call reported as not made was not
+// made.
 func (h *history) checkOnce(t *rapid.T, plans []plan) {
 	done := make([]int, len(plans))
 	last := map[string]int{} // the newest call of each key
@@ -203,8 +203,8 @@ func (h *history) checkBudgets(t *rapid.T, plans []plan, budgets map[string]Budg
 	}
 }
 
-// checkOrder: calls of one key, and those of one group that don't float, were
-// made one after the other as they were asked for.
+// checkOrder: calls of one key, and non-floating calls of one group, were made in
+// order.
 func (h *history) checkOrder(t *rapid.T, plans []plan) {
 	events := slices.Clone(h.events)
 	slices.SortStableFunc(events, func(a, b event) int { return a.from.Compare(b.from) })

@@ -17,9 +17,9 @@ type Limit struct {
 	over  bool
 }
 
-// With gives a context that ends with this cause after so long, not counting the
-// time between Pause and what it gives back. After the last wait the limit begins
-// anew. stop ends it.
+// With gives a context that ends with this cause after a time, not counting the time
+// between Pause and its result. After the last pause the limit begins again. stop ends
+// it.
 func With(ctx context.Context, most time.Duration, cause error) (_ context.Context, l *Limit, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l = &Limit{most: most, timer: time.AfterFunc(most, func() { cancel(cause) })}

@@ -1,12 +1,12 @@
-// Package question reads what the makers of tools ask people for, and what people
-// reply.
+// Package question reads the questions that makers of tools ask people, and the
+// replies.
 //
-// A question asks for plain fields: text, numbers, yes or no, one of a few values.
-// That is what MCP calls form mode
-// (https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation), and
-// it is as much as can be asked in a chat thread: one field is answered by a
-// message, several by a message with a line for each. Anything deeper is refused
-// before a person sees it, and so is what asks for a secret.
+// A question asks for plain fields: text, numbers, yes or no, one of a few values. MCP
+// calls that form mode
+// (https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation). A chat
+// thread has room for no more: a message answers one field, and a message with a line
+// for each answers several. The package refuses nested fields and questions for
+// secrets before a person sees them.
 package question
 
 import (
@@ -49,7 +49,7 @@ const (
 	MostText    = 1500 // bytes of the question
 	mostFields  = 10
 	mostOptions = 25
-	mostWords   = 200 // bytes of a name, an option, or what is said of a field
+	mostWords   = 200 // bytes of a name, an option, or a field's description
 	mostSchema  = 16 << 10
 	mostReply   = 4000 // bytes of an answer
 )
@@ -82,8 +82,8 @@ type constant struct {
 	Title string  `json:"title"`
 }
 
-// Fields reads what is asked for: those that must be answered first, each by name.
-// The error says why it can't be asked, in words for the tool.
+// Fields reads the fields of a question, required ones first, each by name. The error
+// says why it can't be asked, in words for the tool.
 func Fields(raw string) ([]Field, error) {
 	if len(raw) > mostSchema {
 		return nil, errMuch
@@ -184,8 +184,8 @@ func (s schema) options() []Option {
 	return out
 }
 
-// secrets are words of which a name consists that asks for what nobody should write
-// into a chat.
+// secrets match field names that ask for secrets, which nobody should write into a
+// chat.
 var secrets = regexp.MustCompile(`(?i)(^|[^a-z])(pass ?(word|phrase|code)|secret|api ?key|private ?key|access ?key|(access|auth|api|bearer|refresh) ?token|credentials?|cvv|cvc|pin)([^a-z]|$)`)
 
 var wordEnds = regexp.MustCompile(`([a-z0-9])([A-Z])`)
@@ -195,7 +195,7 @@ func secret(name string) bool {
 	return secrets.MatchString(strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(name))
 }
 
-// Describe says what is asked for, a line for each field, of what can be seen only.
+// Describe lists the fields, a line each, in visible characters only.
 func Describe(fields []Field) string {
 	var lines []string
 	for _, f := range fields {

@@ -50,7 +50,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// A reply is read as people write; what does not fit is said.
+// A reply is read leniently; the error names the value that does not fit.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	const (

@@ -18,9 +18,8 @@ func Declines(reply string) bool {
 // leftOut stands for a field that is not answered.
 const leftOut = "-"
 
-// Read gives what a reply says of the fields, as a JSON object. The error says in
-// words for the person what does not fit. Whether the values are what the schema
-// wants is not looked at here.
+// Read gives the fields of a reply as a JSON object. The error names the mistake, in
+// words for the person. It does not check the values against the schema.
 func Read(fields []Field, reply string) (values json.RawMessage, err error) {
 	reply = strings.TrimSpace(reply)
 	if len(reply) > mostReply {

@@ -9,9 +9,9 @@ import (
 	"nod/chat"
 )
 
-// Folded is the one line that stays of a turn's steps: how many, which tools, how
-// long, what was used, and before all that how the turn ended where it was not done.
-// write makes a name fit to be shown.
+// Folded is the one line of a turn's folded steps: their number, the tools, the time
+// and the usage, and first of all an ending other than done. write makes a name fit to
+// be shown.
 func Folded(s *chat.Steps, write func(name string) string) string {
 	parts := []string{"", Count(len(s.Items), "step"), Tools(s, write), "", Spent(s)}
 	if s.Done && s.Status != "Done" {
@@ -23,8 +23,9 @@ func Folded(s *chat.Steps, write func(name string) string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
 }
 
-// Terms says who asked for a call, and while it waits who may approve it, and until when, in
-// a line. The day is named where it is not that of now; write makes a text fit to be shown.
+// Terms is a line with the requester of a call, and while it waits its approvers and
+// time limit. It names the day if it is not the day of now; write makes a text fit to
+// be shown.
 func Terms(p *chat.Approval, now time.Time, write func(text string) string) string {
 	asked := "Asked by " + p.Requester.Display()
 	if p.Outcome != "" {

@@ -54,8 +54,8 @@ func Took(d time.Duration) string {
 	return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-// Outcome is what an approval message ends with: who approved so far, or how it
-// ended and by whom. whom names the people of p.By; it may be empty.
+// Outcome is the end of an approval message: its approvers so far, or its outcome and
+// the deciders. whom names the people of p.By; it may be empty.
 func Outcome(p *chat.Approval, whom string) string {
 	switch {
 	case p.Outcome == "" && whom != "":
