@@ -149,7 +149,7 @@ func (l *Lab) play(ctx context.Context, c Case) (Outcome, error) {
 		rec.calls = append(rec.calls, k)
 	}
 	s := l.stage(rec, rec.seq-1)
-	s.ask = l.ask
+	s.ask = l.askModel
 	out, err := s.run(ctx)
 	out.Cost = l.Agent.Prices.Cost(out.usage)
 	return out, err

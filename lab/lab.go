@@ -72,7 +72,7 @@ func (l *Lab) turn(ctx context.Context, r *Recorded) (Outcome, error) {
 	if r.opened.Again != 0 { // a reaction opened it, or a form, of which the new rules need not know
 		s.open()
 	}
-	s.ask = l.ask
+	s.ask = l.askModel
 	return s.run(ctx)
 }
 
@@ -99,7 +99,7 @@ func (l *Lab) calls(ctx context.Context, r *Recorded) (Outcome, error) {
 			continue
 		}
 		if !st.asked() {
-			one, err := l.hand(ctx, r)
+			one, err := l.decideByHand(ctx, r)
 			if err != nil {
 				return all, err
 			}
@@ -107,7 +107,7 @@ func (l *Lab) calls(ctx context.Context, r *Recorded) (Outcome, error) {
 			continue
 		}
 		s := l.stage(r, st.Seen)
-		s.first, s.ask = i, l.ask
+		s.first, s.ask = i, l.askModel
 		if !s.opened {
 			s.open()
 		}
@@ -131,8 +131,8 @@ func (l *Lab) calls(ctx context.Context, r *Recorded) (Outcome, error) {
 	return all, nil
 }
 
-// hand decides a call again that a person made before the model was asked.
-func (l *Lab) hand(ctx context.Context, r *Recorded) (Outcome, error) {
+// decideByHand decides a call again that a person made before the model was asked.
+func (l *Lab) decideByHand(ctx context.Context, r *Recorded) (Outcome, error) {
 	s := l.stage(r, r.begin())
 	s.open()
 	s.once = true
@@ -148,7 +148,7 @@ var (
 
 // ask asks the model. What it calls has the ids that the same calls had then, since
 // they are in the prompt.
-func (l *Lab) ask(ctx context.Context, s *stage, act agent.Call) (memory.Step, error) {
+func (l *Lab) askModel(ctx context.Context, s *stage, act agent.Call) (memory.Step, error) {
 	r, err := l.complete(ctx, s.thread, act.Request)
 	if err != nil {
 		if missed, ok := l.Agent.Missed(s.log, act); ok && ctx.Err() == nil {

@@ -110,15 +110,15 @@ func (r *reader) add(e memory.Entry) {
 	case memory.Ran:
 		r.step(e, memory.Step{Turn: b.Turn, N: 1, Seen: b.Seen, Phase: byHand, Calls: []memory.Call{b.Call}}, &b)
 	case memory.Stopped:
-		if r.of(b.Turn) {
+		if r.isOpen(b.Turn) {
 			r.open.stopped = &b
 		}
 	case memory.Failed:
-		if r.of(b.Turn) {
+		if r.isOpen(b.Turn) {
 			r.open.failed = true
 		}
 	case memory.Ended:
-		if r.of(b.Turn) {
+		if r.isOpen(b.Turn) {
 			r.open.ended, r.open = true, nil
 		}
 	case memory.Forgot:
@@ -128,12 +128,11 @@ func (r *reader) add(e memory.Entry) {
 	}
 }
 
-func (r *reader) of(turn uint64) bool { return r.open != nil && r.open.Turn == turn }
+func (r *reader) isOpen(turn uint64) bool { return r.open != nil && r.open.Turn == turn }
 
-// step takes a step as the agent does: one of a process that was replaced says
-// nothing.
+// step reads a step as the agent does: a step of a replaced process counts for nothing.
 func (r *reader) step(e memory.Entry, b memory.Step, ran *memory.Ran) {
-	if !r.of(b.Turn) || b.N != len(r.open.steps)+1 {
+	if !r.isOpen(b.Turn) || b.N != len(r.open.steps)+1 {
 		return
 	}
 	for _, c := range b.Calls {
@@ -263,7 +262,7 @@ func (r *Recorded) outcome() Outcome {
 		o.call(c.Call)
 		switch {
 		case c.asked:
-			o.ask(c.digest)
+			o.countAsk(c.digest)
 		case c.started:
 			o.unask(Free{Call: callOf(c.Call)})
 		}

@@ -99,7 +99,7 @@ func (c Call) String() string { return c.Name + " " + string(c.Arguments) }
 
 func (o *Outcome) call(c memory.Call) { o.Calls = append(o.Calls, callOf(c)) }
 
-func (o *Outcome) ask(digest string) {
+func (o *Outcome) countAsk(digest string) {
 	if o.asked == nil {
 		o.asked = map[string]bool{}
 	}

@@ -122,7 +122,7 @@ func (s *stage) perform(ctx context.Context, act agent.Action) error {
 	case agent.Record:
 		s.append(act.Bodies...)
 	case agent.Open:
-		s.asks(act.Asked)
+		s.openApprovals(act.Asked)
 	case agent.Judge:
 		s.append(memory.Vote{Reaction: act.Seq, By: act.Reaction.By, Verdict: memory.Nothing})
 	case agent.Identify:
@@ -175,12 +175,12 @@ func (s *stage) call(ctx context.Context, act agent.Call) error {
 		s.out.call(c)
 	}
 	s.append(st)
-	s.hear()
+	s.appendMessages()
 	return nil
 }
 
-// hear puts into the log what people wrote between this step and the next one.
-func (s *stage) hear() {
+// appendMessages appends the messages that people wrote between this step and the next.
+func (s *stage) appendMessages() {
 	if s.once || s.steps > len(s.rec.steps) {
 		return
 	}
@@ -228,12 +228,11 @@ func (s *stage) summarise(ctx context.Context, act agent.Summarise) error {
 	return nil
 }
 
-// asks opens approvals.
-func (s *stage) asks(open []memory.Asked) {
+func (s *stage) openApprovals(open []memory.Asked) {
 	for _, a := range open {
 		s.append(a)
 		w := waiting{Asked: a, digest: s.digestOf(a)}
-		s.out.ask(w.digest)
+		s.out.countAsk(w.digest)
 		s.shown[a.Call] = true
 		s.waits = append(s.waits, w)
 	}

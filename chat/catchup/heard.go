@@ -75,15 +75,16 @@ func (h *Heard) Note(ctx context.Context) error {
 	if known {
 		return nil
 	}
-	_, err := h.all(ctx)
+	_, err := h.listAll(ctx)
 	return err
 }
 
-// all lists the positions of all threads. Callers meanwhile wait for the same listing,
-// as long as their own context allows. A listing that its caller gave up is made again.
-func (h *Heard) all(ctx context.Context) ([]chat.Watermark, error) {
+// listAll lists the positions of all threads. Callers meanwhile wait for the same
+// listing, as long as their own context allows. A listing that its caller gave up is
+// made again.
+func (h *Heard) listAll(ctx context.Context) ([]chat.Watermark, error) {
 	for {
-		listed := h.one.DoChan("", func() (any, error) { return h.note(ctx) })
+		listed := h.one.DoChan("", func() (any, error) { return h.noteAll(ctx) })
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("list threads: %w", ctx.Err())
@@ -98,8 +99,8 @@ func (h *Heard) all(ctx context.Context) ([]chat.Watermark, error) {
 	}
 }
 
-// note lists all threads and notes the list.
-func (h *Heard) note(ctx context.Context) ([]chat.Watermark, error) {
+// noteAll lists all threads and notes the list.
+func (h *Heard) noteAll(ctx context.Context) ([]chat.Watermark, error) {
 	at := h.now()
 	h.mu.Lock()
 	room := h.most
@@ -128,7 +129,7 @@ func (h *Heard) UpTo(ctx context.Context) ([]chat.Watermark, error) {
 	noted, known, since := h.marks, h.known, h.noted.Add(-apart)
 	h.mu.Unlock()
 	if !known {
-		marks, err := h.all(ctx)
+		marks, err := h.listAll(ctx)
 		return slices.Clone(marks), err
 	}
 	if len(noted) >= mostHeard {

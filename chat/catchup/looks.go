@@ -46,8 +46,8 @@ func (l *Looks) Missed(g Gap) {
 	}
 }
 
-// take gives the reasons that came since, as one.
-func (l *Looks) take() (now, later bool, g Gap) {
+// takeReasons removes and joins the new reasons for a look.
+func (l *Looks) takeReasons() (now, later bool, g Gap) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, later, g = l.now, l.later, l.reason
@@ -64,7 +64,7 @@ func (l *Looks) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-l.wake:
-			now, later, g := l.take()
+			now, later, g := l.takeReasons()
 			overlap = max(overlap, g.Overlap)
 			if later && due == nil {
 				due = time.After(g.After)

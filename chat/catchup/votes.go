@@ -99,7 +99,7 @@ func (v *Votes) LookAll(ctx context.Context, all iter.Seq2[chat.Pending, error],
 		delete(posted, p.Ref)
 		v.Over(p.Ref)
 		if cards = append(cards, p); !p.More {
-			if err := v.look(ctx, cards, true, gone); err != nil {
+			if err := v.lookAtCards(ctx, cards, true, gone); err != nil {
 				failed = errors.Join(failed, err)
 				unseen[p.Thread.String()+" "+p.Call] = true
 			}
@@ -108,7 +108,7 @@ func (v *Votes) LookAll(ctx context.Context, all iter.Seq2[chat.Pending, error],
 	}
 	for _, c := range posted {
 		if !unseen[c.Thread.String()+" "+c.Call] {
-			failed = errors.Join(failed, v.look(ctx, []chat.Pending{c.Pending}, true, gone))
+			failed = errors.Join(failed, v.lookAtCards(ctx, []chat.Pending{c.Pending}, true, gone))
 		}
 	}
 	return failed
@@ -132,15 +132,15 @@ func (v *Votes) Posting(look bool) (posted func(context.Context, chat.ThreadID, 
 	looks := v.looks
 	return func(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, p *chat.Approval) error {
 		c := chat.Pending{Thread: thread, Call: p.Call, Ref: ref, Approve: p.Approve, Deny: p.Deny}
-		if v.keep(c) == looks && !look {
+		if v.noteCard(c) == looks && !look {
 			return nil
 		}
 		return v.Look(ctx, c)
 	}
 }
 
-// keep remembers a card, and says how many looks began.
-func (v *Votes) keep(c chat.Pending) (looks int) {
+// noteCard notes a posted card, and returns the number of started looks.
+func (v *Votes) noteCard(c chat.Pending) (looks int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := v.ballot.Now()
@@ -160,16 +160,16 @@ func (v *Votes) Over(ref chat.MessageRef) {
 // then approvals. An approval may be taken off during the look; a second look finds
 // that.
 func (v *Votes) Look(ctx context.Context, p chat.Pending) error {
-	return v.look(ctx, []chat.Pending{p}, false, func(err error) error { return err })
+	return v.lookAtCards(ctx, []chat.Pending{p}, false, func(err error) error { return err })
 }
 
-// look looks at the cards of one approval. Approvals wait until all of them could be
-// seen: on one that could not there may be a denial.
-func (v *Votes) look(ctx context.Context, cards []chat.Pending, all bool, gone func(error) error) error {
+// lookAtCards looks at the cards of one approval. Approvals wait until all cards could
+// be seen: an unseen one may hold a denial.
+func (v *Votes) lookAtCards(ctx context.Context, cards []chat.Pending, all bool, gone func(error) error) error {
 	var failed error
 	var seen []sight
 	for _, p := range cards {
-		s, err := v.see(ctx, p, all)
+		s, err := v.readStanding(ctx, p, all)
 		if err != nil {
 			failed = errors.Join(failed, gone(err))
 			continue
@@ -201,7 +201,7 @@ func (v *Votes) lookAgain(ctx context.Context, s sight) error {
 	}
 	p := s.of
 	p.Approved = slices.DeleteFunc(s.on, func(r chat.Reaction) bool { return !slices.Contains(p.Approve, r.Emoji) })
-	if s, err = v.see(ctx, p, s.all); err != nil {
+	if s, err = v.readStanding(ctx, p, s.all); err != nil {
 		return err
 	}
 	_, err = v.putAll(ctx, s, s.differences())
@@ -216,7 +216,7 @@ type sight struct {
 	all   bool
 }
 
-func (v *Votes) see(ctx context.Context, p chat.Pending, all bool) (sight, error) {
+func (v *Votes) readStanding(ctx context.Context, p chat.Pending, all bool) (sight, error) {
 	began := v.ballot.Now()
 	on, err := v.ballot.Standing(ctx, p, all)
 	return sight{p, on, began, all}, err
@@ -261,7 +261,7 @@ func (v *Votes) putAll(ctx context.Context, s sight, all []chat.Reaction) (appro
 		if err := v.ballot.Put(ctx, r, s.began); err != nil {
 			return approved, err
 		}
-		v.done(r, s.of.Votes)
+		v.noteDone(r, s.of.Votes)
 		approved = approved || !r.Removed && slices.Contains(s.of.Approve, r.Emoji)
 	}
 	return approved, nil
@@ -288,8 +288,8 @@ func (v *Votes) stale(r chat.Reaction, began time.Time, votes int) bool {
 	return known && then == votes
 }
 
-// done notes a put reaction.
-func (v *Votes) done(r chat.Reaction, votes int) {
+// noteDone notes a put reaction.
+func (v *Votes) noteDone(r chat.Reaction, votes int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.put)+len(v.taken) >= mostVotes {

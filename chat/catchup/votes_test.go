@@ -174,7 +174,7 @@ func TestPosting(t *testing.T) {
 		"a gap before it is listed":  {after: func(_ *board, v *Votes) { lookAll(v) }, want: all},
 		"it is listed":               {after: func(b *board, v *Votes) { lookAll(v, b.pending()); v.put = map[vote]bool{}; lookAll(v) }, want: append(all, "+bob👍")},
 		"it is decided":              {after: func(_ *board, v *Votes) { v.Over(ref); lookAll(v) }},
-		"long ago":                   {after: func(b *board, v *Votes) { b.now = b.now.Add(time.Hour); v.keep(chat.Pending{}); lookAll(v) }},
+		"long ago":                   {after: func(b *board, v *Votes) { b.now = b.now.Add(time.Hour); v.noteCard(chat.Pending{}); lookAll(v) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &board{now: time.Unix(0, 0), stand: []chat.Reaction{on("bob", "✅"), on("bob", "👍"), on("cleo", "❌"), on("cleo", "🎉")}}

@@ -53,7 +53,7 @@ func (s Store) Take(ctx context.Context, thread chat.ThreadID, files []File) []c
 	var out []chat.File
 	for i, f := range files {
 		if i < MostFiles {
-			if err := s.take(ctx, thread, &f); err != nil {
+			if err := s.fetchFile(ctx, thread, &f); err != nil {
 				s.Failed(thread, err)
 			}
 		}
@@ -62,7 +62,7 @@ func (s Store) Take(ctx context.Context, thread chat.ThreadID, files []File) []c
 	return out
 }
 
-func (s Store) take(ctx context.Context, thread chat.ThreadID, f *File) error {
+func (s Store) fetchFile(ctx context.Context, thread chat.ThreadID, f *File) error {
 	if f.Ask != nil {
 		full, err := f.Ask(ctx)
 		if err != nil {

@@ -55,7 +55,7 @@ func (p *packer) addLine(line, between, fence string) {
 		}
 		if !p.append(what) {
 			p.end()
-			p.put(what)
+			p.appendPiece(what)
 		}
 		if rest = rest[n:]; rest == "" {
 			return

@@ -167,7 +167,7 @@ func (p *packer) limit() int {
 	return p.max
 }
 
-// add puts the piece into the part at hand, or into a new one, or cuts it.
+// add puts the piece into the current part or a new one, or cuts it.
 func (p *packer) add(what piece) {
 	if p.append(what) {
 		return
@@ -188,7 +188,7 @@ func (p *packer) add(what piece) {
 		if i > 0 {
 			p.end()
 		}
-		p.put(piece{text: text, between: what.between})
+		p.appendPiece(piece{text: text, between: what.between})
 	}
 	p.apart = true
 }
@@ -198,12 +198,12 @@ func (p *packer) append(what piece) bool {
 	if p.used+p.length(p.gap(what))+p.length(what.text) > p.limit() {
 		return false
 	}
-	p.put(what)
+	p.appendPiece(what)
 	return true
 }
 
-// put adds the piece to the part at hand.
-func (p *packer) put(what piece) {
+// appendPiece adds the piece to the current part.
+func (p *packer) appendPiece(what piece) {
 	if what.text == "" {
 		return
 	}
@@ -239,7 +239,7 @@ func (p *packer) keepHeading() {
 	headings := string(p.part[p.heading:])
 	p.part = p.part[:p.heading]
 	p.end()
-	p.put(piece{text: headings, heading: true})
+	p.appendPiece(piece{text: headings, heading: true})
 }
 
 // end closes the part at hand. The first is closed even when it is empty, so

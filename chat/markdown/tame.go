@@ -27,14 +27,14 @@ func tame(src string) bool {
 	definitions := 0
 	for line := range strings.Lines(src) {
 		l, most, pipes := &text, maxNesting, maxPipes
-		if f.take(line) {
+		if f.addLine(line) {
 			l, most, pipes = &code, maxInCode, 4*maxInCode
 		}
 		if strings.HasPrefix(strings.TrimLeft(line, " \t>"), "[") {
 			definitions++
 		}
-		if nesting(line) > most || l.take(line) > most || strings.Count(line, "|") > pipes ||
-			t.take(line) > maxMissing || definitions > maxDefinitions {
+		if nesting(line) > most || l.addLine(line) > most || strings.Count(line, "|") > pipes ||
+			t.addLine(line) > maxMissing || definitions > maxDefinitions {
 			return false
 		}
 	}
@@ -50,8 +50,8 @@ func plainWords(src string) bool {
 // lists follows how deep items stand in each other by their indentation.
 type lists struct{ at []int } // the columns of those that are open
 
-// take says how deep the items are that are open in a line.
-func (l *lists) take(line string) int {
+// addLine returns the depth of the list items that are open in a line.
+func (l *lists) addLine(line string) int {
 	text := strings.TrimLeft(line, " \t>")
 	digits := strings.TrimLeft(text, "0123456789")
 	if digits == text && !opensWith(text, "-+*") || digits != text && !opensWith(digits, ".)") {
@@ -75,7 +75,7 @@ func (l *lists) take(line string) int {
 type tables struct{ columns, missing int }
 
 // take says how many that were so far.
-func (t *tables) take(line string) int {
+func (t *tables) addLine(line string) int {
 	text := strings.Trim(line, blank+">")
 	switch pipes := strings.Count(text, "|"); {
 	case text == "":
@@ -122,8 +122,8 @@ type fences struct {
 	html bool // a line that may be HTML has come
 }
 
-// take says whether a line stands in a fence, or is one.
-func (f *fences) take(line string) bool {
+// addLine says whether a line is in a fence, or is one.
+func (f *fences) addLine(line string) bool {
 	line = strings.TrimRight(line, blank)
 	if !f.sure {
 		line = strings.TrimLeft(line, blank)
@@ -156,7 +156,7 @@ func plainBlocks(src []byte) []Block {
 	from, at := 0, 0 // where the block at hand and the line begin
 	for line := range strings.Lines(string(src)) {
 		inside := f.open != ""
-		fenced := f.take(line)
+		fenced := f.addLine(line)
 		end := at + len(line)
 		switch {
 		case fenced && !inside:

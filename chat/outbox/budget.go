@@ -141,7 +141,7 @@ func (b *bucket) expire(now time.Time) {
 	}
 }
 
-func (b *bucket) take(now time.Time) {
+func (b *bucket) spend(now time.Time) {
 	if b.limiter != nil {
 		b.limiter.AllowN(now, 1)
 	}
@@ -151,9 +151,9 @@ func (b *bucket) take(now time.Time) {
 	b.running++
 }
 
-// done notes that a call has returned. A platform that was expected to announce
-// something and has not done so has no limit here.
-func (b *bucket) done(now time.Time, err error) {
+// noteReturn notes that a call has returned. If a platform was expected to announce a
+// limit and did not, it has none here.
+func (b *bucket) noteReturn(now time.Time, err error) {
 	b.running--
 	if b.most > 0 {
 		b.ended = append(b.ended, now)

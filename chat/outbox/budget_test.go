@@ -11,8 +11,8 @@ func TestAnnounce(t *testing.T) {
 	// Each case is what happens to a bucket, second by second, and when a
 	// further call may then be made, in seconds after the start; -1: once a
 	// call has returned.
-	take := func(b *bucket, now time.Time) { b.take(now) }
-	done := func(b *bucket, now time.Time) { b.done(now, nil) }
+	take := func(b *bucket, now time.Time) { b.spend(now) }
+	done := func(b *bucket, now time.Time) { b.noteReturn(now, nil) }
 	said := func(limit, remaining, reset int) func(*bucket, time.Time) {
 		return func(b *bucket, now time.Time) {
 			b.announce(now, Announced{limit, remaining, time.Duration(reset) * time.Second})
@@ -66,15 +66,15 @@ func TestAnnounce(t *testing.T) {
 func TestARefusalEndsTheWindow(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	b := newBucket(Budget{Announced: true})
-	b.take(now)
+	b.spend(now)
 	b.announce(now, Announced{5, 4, time.Hour})
 	b.close(now, time.Minute)
-	b.done(now, errOdd)
+	b.noteReturn(now, errOdd)
 	now = now.Add(time.Minute)
 	if at, ok := b.ready(now, 1); !ok || at.After(now) {
 		t.Fatalf("ready = %v, %v; the platform said when", at, ok)
 	}
-	b.take(now)
+	b.spend(now)
 	if _, ok := b.ready(now, 1); ok {
 		t.Error("a second call goes before anything was heard again")
 	}
@@ -98,7 +98,7 @@ func TestWindow(t *testing.T) {
 					start := time.Unix(1e9, 0)
 					for now := start; now.Sub(start) < minutes*time.Minute; now = now.Add(100 * time.Millisecond) {
 						for len(returns) > 0 && !returns[0].After(now) {
-							b.done(now, nil)
+							b.noteReturn(now, nil)
 							returns = returns[1:]
 						}
 						for {
@@ -106,7 +106,7 @@ func TestWindow(t *testing.T) {
 							if !ok || at.After(now) {
 								break
 							}
-							b.take(now)
+							b.spend(now)
 							late := takes * time.Duration(len(arrived)%2)
 							arrived, returns = append(arrived, now.Add(late)), append(returns, now.Add(takes))
 						}

@@ -302,7 +302,7 @@ func (o *Outbox) grant(it *item, now time.Time) {
 	it.running = true
 	it.waited = now.Sub(it.since)
 	for _, b := range it.buckets {
-		b.take(now)
+		b.spend(now)
 	}
 	if it.call.Float {
 		o.floating++
@@ -325,7 +325,7 @@ func (o *Outbox) settle(it *item, err error) (bool, error) {
 	defer o.dispatch()
 	now := time.Now()
 	for _, b := range it.buckets {
-		b.done(now, err)
+		b.noteReturn(now, err)
 	}
 	if it.call.Float {
 		o.floating--

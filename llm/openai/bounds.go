@@ -36,9 +36,9 @@ type room struct {
 	over bool // something was cut off
 }
 
-// take returns the part of a piece that fits. It never cuts a character in two, and
+// fit returns the part of a piece that fits. It never cuts a character in two, and
 // after a cut it returns nothing more.
-func (r *room) take(piece string) string {
+func (r *room) fit(piece string) string {
 	if r.over {
 		return ""
 	}
@@ -102,7 +102,7 @@ func beginning(cut []byte, most int) (llm.Response, bool) {
 		var text string
 		if json.Unmarshal(slices.Concat([]byte(`"`), rest[:len(rest)-n], []byte(`"`)), &text) == nil {
 			r := room{left: most}
-			return llm.Response{Text: r.take(text), Finish: "length"}, true
+			return llm.Response{Text: r.fit(text), Finish: "length"}, true
 		}
 	}
 	return llm.Response{}, false

@@ -46,14 +46,14 @@ type message struct {
 // (https://docs.mistral.ai/capabilities/reasoning/).
 type content struct{ text, thought string }
 
-func (c *content) said() string {
+func (c *content) plainText() string {
 	if c == nil {
 		return ""
 	}
 	return c.text
 }
 
-// UnmarshalJSON implements json.Unmarshaler. What is neither counts as empty.
+// UnmarshalJSON implements json.Unmarshaler. Other values count as empty.
 func (c *content) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &c.text) == nil {
 		return nil
@@ -123,7 +123,7 @@ func (c *completion) add(raw []byte) error {
 			}
 		}
 		if ch.Index == 0 {
-			c.take(ch)
+			c.addChoice(ch)
 		}
 	}
 	return nil
@@ -133,7 +133,7 @@ func present(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null" && string(raw) != "{}" && string(raw) != `""`
 }
 
-func (c *completion) take(ch choice) {
+func (c *completion) addChoice(ch choice) {
 	if ch.Finish != "" {
 		c.finish = ch.Finish
 	}
@@ -142,11 +142,11 @@ func (c *completion) take(ch choice) {
 			continue
 		}
 		c.back.add(m)
-		c.say("", cmp.Or(m.ReasoningContent.said(), m.Reasoning.said())+m.Content.thought)
-		c.say(c.think.feed(m.Content.text))
-		c.say(m.Refusal.text, "")
+		c.addPiece("", cmp.Or(m.ReasoningContent.plainText(), m.Reasoning.plainText())+m.Content.thought)
+		c.addPiece(c.think.feed(m.Content.text))
+		c.addPiece(m.Refusal.text, "")
 		for i := range m.Calls {
-			m.Calls[i].Function.Args = arguments(c.room.take(string(m.Calls[i].Function.Args)))
+			m.Calls[i].Function.Args = arguments(c.room.fit(string(m.Calls[i].Function.Args)))
 		}
 		c.calls.add(m.Calls, c.offered)
 		if len(m.Calls) > 0 {
@@ -156,23 +156,23 @@ func (c *completion) take(ch choice) {
 	}
 }
 
-func (c *completion) say(text, thought string) {
+func (c *completion) addPiece(text, thought string) {
 	c.some = c.some || text != ""
-	c.heard(c.stops.feed(text), thought)
+	c.emit(c.stops.feed(text), thought)
 }
 
-func (c *completion) heard(text, thought string) {
-	text, thought = c.room.take(text), c.room.take(thought)
+func (c *completion) emit(text, thought string) {
+	text, thought = c.room.fit(text), c.room.fit(thought)
 	c.text.WriteString(text)
 	c.thought.WriteString(thought)
 	c.some = c.some || text != "" || thought != ""
-	c.out.say(text, thought)
+	c.out.emit(text, thought)
 }
 
-// end closes the answer. cause is what ended it, when it was not over.
+// end closes the answer. cause is the error that cut it off, if any.
 func (c *completion) end(ended bool, cause error) (llm.Response, error) {
-	c.say(c.think.flush())
-	c.heard(c.stops.flush(), "")
+	c.addPiece(c.think.flush())
+	c.emit(c.stops.flush(), "")
 	var f *failure
 	switch {
 	case c.stops.hit:

@@ -67,16 +67,16 @@ type reasoned struct {
 
 // add takes in a message, or a piece of one.
 func (r *reasoned) add(m *message) {
-	r.put("reasoning_content", m.ReasoningContent)
-	r.put("reasoning", m.Reasoning)
+	r.addField("reasoning_content", m.ReasoningContent)
+	r.addField("reasoning", m.Reasoning)
 	for _, raw := range m.Details {
 		r.detail(raw)
 	}
 }
 
-// put adds to a field. One that is there and empty goes back, too: some insist
-// on that.
-func (r *reasoned) put(field string, c *content) {
+// addField adds to a field. An empty field goes back too: some providers insist on
+// that.
+func (r *reasoned) addField(field string, c *content) {
 	if c == nil {
 		return
 	}

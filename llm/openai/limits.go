@@ -68,8 +68,8 @@ func (m *Model) note(found limits) {
 	}
 }
 
-// heard takes note of a model that made calls although none might be made.
-func (m *Model) heard(resp llm.Response, req request) {
+// noteHeedless notes that the model made forbidden calls.
+func (m *Model) noteHeedless(resp llm.Response, req request) {
 	if req.NoCalls && len(resp.Calls) > 0 && len(req.Tools) > 0 {
 		m.note(heedless)
 	}

@@ -126,7 +126,7 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 		}
 		resp, err := m.attempt(ctx, sending, out)
 		if err == nil {
-			m.heard(resp, sending)
+			m.noteHeedless(resp, sending)
 			return resp, nil
 		}
 		f := m.failure(ctx, err)
@@ -181,15 +181,15 @@ type request struct {
 // sink hands deltas on, and knows whether it has.
 type sink struct {
 	watch  func(llm.Delta)
-	said   bool
+	emitted   bool
 	called bool
 }
 
-func (s *sink) say(text, reasoning string) {
+func (s *sink) emit(text, reasoning string) {
 	if s.watch == nil || text == "" && reasoning == "" {
 		return
 	}
-	s.said = true
+	s.emitted = true
 	s.watch(llm.Delta{Text: text, Reasoning: reasoning})
 }
 
@@ -203,8 +203,8 @@ func (s *sink) calls() {
 }
 
 func (s *sink) reset() {
-	if s.said || s.called {
-		s.said, s.called = false, false
+	if s.emitted || s.called {
+		s.emitted, s.called = false, false
 		s.watch(llm.Delta{Reset: true})
 	}
 }

@@ -185,11 +185,11 @@ type answer struct {
 	over    bool
 }
 
-func (a *answer) say(text, thought string) {
-	text, thought = a.room.take(text), a.room.take(thought)
+func (a *answer) emit(text, thought string) {
+	text, thought = a.room.fit(text), a.room.fit(thought)
 	a.text.WriteString(text)
 	a.thought.WriteString(thought)
-	a.out.say(text, thought)
+	a.out.emit(text, thought)
 }
 
 func (a *answer) add(raw []byte) error {
@@ -199,9 +199,9 @@ func (a *answer) add(raw []byte) error {
 	}
 	switch e.Type {
 	case "response.output_text.delta", "response.refusal.delta":
-		a.say(a.stops.feed(e.Delta), "")
+		a.emit(a.stops.feed(e.Delta), "")
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		a.say("", e.Delta)
+		a.emit("", e.Delta)
 	case "response.function_call_arguments.delta":
 		a.out.calls()
 	case "response.output_item.done":
@@ -250,9 +250,9 @@ func (a *answer) end(_ bool, cause error) (llm.Response, error) {
 		return llm.Response{}, broken("the answer ended in the middle", cause)
 	}
 	out, over := a.final.read(a.newID, a.most)
-	a.say(a.stops.flush(), "")
-	if !a.out.said {
-		a.out.say(cut(out.Text, a.stops.words), out.Reasoning)
+	a.emit(a.stops.flush(), "")
+	if !a.out.emitted {
+		a.out.emit(cut(out.Text, a.stops.words), out.Reasoning)
 	}
 	reason := strings.Replace(a.final.Incomplete.Reason, "max_output_tokens", "length", 1)
 	if over {
@@ -287,18 +287,18 @@ func (r response) read(newID func() string, most int) (out llm.Response, over bo
 		switch it.Type {
 		case "message":
 			for _, p := range it.Content {
-				out.Text += space.take(p.Text + p.Refusal)
+				out.Text += space.fit(p.Text + p.Refusal)
 			}
 		case "reasoning":
 			for _, s := range it.Summary {
-				out.Reasoning += space.take(s.Text)
+				out.Reasoning += space.fit(s.Text)
 			}
 			for _, p := range it.Content {
-				out.Reasoning += space.take(p.Text)
+				out.Reasoning += space.fit(p.Text)
 			}
 		case "function_call":
 			part := &partCall{id: it.CallID, name: it.Name}
-			part.args.WriteString(space.take(string(it.Args)))
+			part.args.WriteString(space.fit(string(it.Args)))
 			found = append(found, part)
 		}
 	}

@@ -25,12 +25,12 @@ func endO200k(text string) int {
 		end = word(text)
 	}
 	if end == 0 {
-		end = after(text, first, func(s string) int { return run(s, isUpper) })
+		end = after(text, first, func(s string) int { return runLength(s, isUpper) })
 	}
 	if end > 0 {
 		return end + contraction(text[end:])
 	}
-	return rest(text, "\r\n/")
+	return endNonWord(text, "\r\n/")
 }
 
 // endCl100k ends a piece of
@@ -41,10 +41,10 @@ func endCl100k(text string) int {
 	if end := contraction(text); end > 0 {
 		return end
 	}
-	if end := after(text, lead(text), func(s string) int { return run(s, unicode.IsLetter) }); end > 0 {
+	if end := after(text, lead(text), func(s string) int { return runLength(s, unicode.IsLetter) }); end > 0 {
 		return end
 	}
-	return rest(text, "\r\n")
+	return endNonWord(text, "\r\n")
 }
 
 // after ends what comes behind the first bytes of a text.
@@ -56,7 +56,7 @@ func after(text string, first int, end func(string) int) int {
 }
 
 // run ends a run of letters of a kind.
-func run(text string, is func(rune) bool) int {
+func runLength(text string, is func(rune) bool) int {
 	for i, r := range text {
 		if !is(r) {
 			return i
@@ -92,8 +92,8 @@ func isLower(r rune) bool {
 
 // word ends as many upper ones as leave a lower one, and the lower ones behind them.
 func word(text string) int {
-	upper := run(text, isUpper)
-	if lower := run(text[upper:], isLower); lower > 0 {
+	upper := runLength(text, isUpper)
+	if lower := runLength(text[upper:], isLower); lower > 0 {
 		return upper + lower
 	}
 	for upper > 0 { // the last of them that is both
@@ -119,18 +119,18 @@ func contraction(text string) int {
 	return 0
 }
 
-// rest ends a piece that is no word: up to three digits, signs with the line ends
+// endNonWord ends a piece that is no word: up to three digits, signs with the line ends
 // behind them, or space. Of space before something else it leaves the last character,
 // since that leads the next piece.
-func rest(text, tail string) int {
+func endNonWord(text, tail string) int {
 	if end := digits(text); end > 0 {
 		return end
 	}
 	blank := len(text) - len(strings.TrimPrefix(text, " "))
-	if end := after(text, blank, func(s string) int { return run(s, isSign) }); end > 0 {
+	if end := after(text, blank, func(s string) int { return runLength(s, isSign) }); end > 0 {
 		return end + len(text[end:]) - len(strings.TrimLeft(text[end:], tail))
 	}
-	space := run(text, unicode.IsSpace)
+	space := runLength(text, unicode.IsSpace)
 	if line := strings.LastIndexAny(text[:space], "\r\n"); line >= 0 {
 		return line + 1
 	}

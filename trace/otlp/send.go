@@ -95,7 +95,7 @@ func (s *Sender) Run(ctx context.Context) error {
 			s.attempt(ctx, s.more(spans))
 		}
 	}
-	s.rest()
+	s.sendLeft()
 	return nil
 }
 
@@ -113,8 +113,8 @@ func (s *Sender) attempt(ctx context.Context, spans []trace.Span) {
 	s.settle(spans, err)
 }
 
-// rest sends what is left when all ends.
-func (s *Sender) rest() {
+// sendLeft sends the remaining spans at the end.
+func (s *Sender) sendLeft() {
 	ctx, cancel := context.WithTimeout(context.Background(), longest/2)
 	defer cancel()
 	for {
