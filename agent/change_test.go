@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"nod/agent"
 	"nod/agent/policy"
 	"nod/chat"
 	"nod/llm/args"
@@ -144,5 +145,32 @@ func TestChangesByForm(t *testing.T) {
 	s.run()
 	if b := s.lastChange(); len(s.ran) != 1 || !strings.HasPrefix(b.Refused, "it is already decided") {
 		t.Errorf("%d ran, the second change: %q", len(s.ran), b.Refused)
+	}
+}
+
+// A person who denied a call is told what the judge said of that, and nothing before.
+func TestJudgedDenials(t *testing.T) {
+	requester := anyone
+	requester.Approvers = []string{"requester"}
+	s := deploying(requester)
+	for _, tt := range []struct{ who, want string }{
+		{"eve", "Your reaction does not count: only these may decide: requester."},
+		{"ada", "The call is denied."},
+		{"eve", "Your reaction does not count: it is already decided: Denied."},
+	} {
+		s.add(memory.Reaction{Reaction: chat.Reaction{On: s.asked(), By: chat.User{ID: chat.UserID(tt.who)}, Emoji: "❌", Button: true}})
+		s.run()
+		var id string
+		for _, e := range s.entries {
+			if v, ok := e.Body.(memory.Vote); ok {
+				id = v.Call
+			}
+		}
+		if got := agent.Judged(s.entries, id, chat.UserID(tt.who)); got != tt.want {
+			t.Errorf("%s is told %q, want %q", tt.who, got, tt.want)
+		}
+		if got := agent.Judged(s.entries, id, "bob"); got != "" {
+			t.Errorf("bob is told %q", got)
+		}
 	}
 }

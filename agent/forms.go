@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"slices"
+
 	"nod/agent/thread"
 	"nod/agent/view"
 	"nod/chat"
@@ -29,6 +31,25 @@ func (a *Agent) Refuses(entries []memory.Entry, b memory.Change) string {
 	p := thread.Proposal{Call: c, By: b.By, Args: b.Args, Form: true, Was: b.Digest}
 	return a.on(&Log{Thread: s}).approval().Refuses(p, func(string) (bool, error) { return true, nil })
 }
+
+// Judged is what a person who denied a call is told of that: why it does not count, or
+// that the call is denied; "" as long as nobody has judged it.
+func Judged(entries []memory.Entry, call string, by chat.UserID) string {
+	for _, e := range slices.Backward(entries) {
+		v, ok := e.Body.(memory.Vote)
+		switch {
+		case !ok || v.Call != call || v.By.ID != by || v.Verdict != memory.Deny:
+		case v.Counts:
+			return "The call is denied."
+		default:
+			return Uncounted(v)
+		}
+	}
+	return ""
+}
+
+// Uncounted says why a vote does not count to the person whose vote it is.
+func Uncounted(v memory.Vote) string { return "Your reaction does not count: " + v.Reason + "." }
 
 // NotChanged says to whoever wanted a change that there is none.
 func NotChanged(why string) string { return "I did not change it: " + why + "." }

@@ -1,6 +1,11 @@
 package front
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
 	"nod/chat"
 	"nod/chat/form"
 )
@@ -12,29 +17,32 @@ type Verb string
 const (
 	Approve  Verb = "approve"
 	Grant    Verb = "grant" // approve, and the same call for a while
-	Deny     Verb = "deny"
+	Deny     Verb = "deny"  // asks why
 	Edit     Verb = "edit"  // opens a form with the arguments of a call that waits
 	Rerun    Verb = "rerun" // opens a form with the arguments of a call of a turn that is over
 	Good     Verb = "good"
 	Bad      Verb = "bad"   // asks once what was wrong
+	Tell     Verb = "tell"  // opens the form of Bad for a person who was asked in a message
 	TryAgain Verb = "again" // another try of an answer
 	Stop     Verb = "stop"
 )
 
 // Click is what somebody did with a button. A wire fills in what its button holds.
 type Click struct {
-	Verb   Verb
-	ID     string // of the event: the same click has the same one
-	Thread chat.ThreadID
-	Call   string
-	Digest string          // how the digest of the card begins
-	Emoji  string          // for which the button stands; "" for none
-	On     chat.MessageRef // the message with the button, or the answer that it is about
-	By     chat.User       // Barred where they are not heard
-	Copied bool            // the card stands in another place than the conversation
+	Verb    Verb
+	ID      string // of the event: the same click has the same one
+	Thread  chat.ThreadID
+	Call    string
+	Digest  string          // how the digest of the card begins
+	Emoji   string          // for which the button stands; "" for none
+	On      chat.MessageRef // the message with the button, or the answer that it is about
+	By      chat.User       // Barred where they may not decide
+	Heard   bool            // the bot listens to them here
+	Copied  bool            // no form can be opened from this card: it stands in another place
+	Trigger string          // what lets a form be opened later; see Options.Open
 }
 
-// Sent is a form that somebody sent, or closed.
+// Sent is a form that somebody sent, or closed. The verb is that of the form's click.
 type Sent struct {
 	Click
 	Fields []form.Filled // of arguments
@@ -44,8 +52,12 @@ type Sent struct {
 
 // Answer is what the person who clicked or sent a form gets; the zero Answer is none.
 type Answer struct {
-	Form  *Form
-	Alone string // a text in CommonMark that nobody else sees
+	Form *Form
+	// Alone is a text that nobody else sees, without markup but `code`. Button stands
+	// below it; nil: none does.
+	Alone  string
+	Button *Click
+	// Wrong is the same beside a field, for a platform whose form stays open.
 	Wrong *form.Wrong
 }
 
@@ -56,8 +68,123 @@ type Form struct {
 	Title  string
 	Note   string       // before everything else
 	Fields []form.Field // of arguments; none: it asks in words
+	Args   string       // which Fields show
 	Hint   string       // in the field of a form that asks in words
-	Long   bool         // that field has several lines
 	Most   int          // its longest text, in characters
 	Closes bool         // that it is closed without being sent is wanted too
+	Else   string       // what is said where it does not open
+}
+
+// MostReason is how long a text may be that somebody writes in a form, in characters.
+const MostReason = 500
+
+// What people are told.
+const (
+	Away     = "That did not work: my memory does not answer. Try again in a moment."
+	Noted    = "Noted, thank you."
+	TellText = "Tell" // on the button of [Tell]
+
+	overText    = "This approval is over."
+	unheardText = "I am not set up to answer you."
+	deafText    = "only those whom I listen to here can run something"
+)
+
+// Click does what a button means. After an error nothing has happened, or it is not known;
+// the person is told [Away].
+func (f *Front) Click(ctx context.Context, c Click) (Answer, error) {
+	switch c.Verb {
+	case Approve, Grant, Deny:
+		return f.vote(ctx, c)
+	case Edit:
+		return f.openEdit(ctx, c)
+	case Rerun:
+		return f.openRerun(ctx, c)
+	case Good, Bad, Tell:
+		return f.takeOpinion(ctx, c)
+	case TryAgain:
+		if c.By.Barred != "" {
+			return Answer{Alone: unheardText}, nil
+		}
+		return Answer{}, f.putReaction(ctx, c, chat.Reaction{Emoji: chat.EmojiRetry, Button: true})
+	case Stop:
+		return f.stopTurn(ctx, c)
+	}
+	return Answer{}, errUnknown(c.Verb)
+}
+
+// Sent takes in what somebody sent with a form. An error is as of Click.
+func (f *Front) Sent(ctx context.Context, s Sent) (Answer, error) {
+	switch {
+	case len([]rune(s.Text)) > MostReason:
+		why := fmt.Sprintf("This may have %d characters.", MostReason)
+		return Answer{Alone: why, Wrong: &form.Wrong{Why: why}}, nil
+	case s.Verb == Deny:
+		return f.takeReason(ctx, s)
+	case s.Verb == Bad:
+		return f.takeCriticism(ctx, s)
+	case s.Verb == Edit, s.Verb == Rerun:
+		return f.takeArgs(ctx, s)
+	}
+	return Answer{}, errUnknown(s.Verb)
+}
+
+// Unopened gives what the person gets whose form the platform did not open.
+func (f *Front) Unopened(ctx context.Context, fm Form) (Answer, error) {
+	switch fm.Verb {
+	case Deny: // the turn would wait for a reason
+		return Answer{}, f.putReason(ctx, fm.Click, "", f.o.Platform+":noreason:"+fm.ID)
+	case Bad:
+		return f.wonder(fm.Click), nil
+	}
+	return Answer{Alone: "The form did not open. " + fm.Else}, nil
+}
+
+func errUnknown(v Verb) error {
+	return fmt.Errorf("read a click: unknown verb %q: %w", v, errors.ErrUnsupported)
+}
+
+// vote puts a click that decides, or is to decide, about a call.
+func (f *Front) vote(ctx context.Context, c Click) (Answer, error) {
+	asks := c.Verb == Deny && !c.Copied
+	r := chat.Reaction{Emoji: chat.NormalEmoji(c.Emoji), Button: !c.Copied}
+	if c.Verb == Grant {
+		r.Grant = &chat.Grant{} // as long as it may be, which is what the button says
+	}
+	if asks && f.o.Open != nil {
+		f.noteDenial(ctx, c)
+	}
+	if err := f.putReaction(ctx, c, r); err != nil || !asks || f.o.Open != nil {
+		return Answer{}, err
+	}
+	return Answer{Form: whyDenied(c)}, nil
+}
+
+// putReaction puts the reaction for which a click stands.
+func (f *Front) putReaction(ctx context.Context, c Click, r chat.Reaction) error {
+	r.On, r.By = c.On, c.By
+	fresh, err := f.o.Inbox.Reaction(ctx, r, c.ID)
+	if err != nil {
+		return fmt.Errorf("put a click: %w", err)
+	}
+	f.o.Observe.Put(fresh)
+	return nil
+}
+
+// stopTurn asks that the turn stops that runs in a thread. Whether this person may ask for
+// that is judged later; they are told now.
+func (f *Front) stopTurn(ctx context.Context, c Click) (Answer, error) {
+	st, err := f.o.Inbox.Standing(ctx, c.Thread)
+	switch {
+	case err != nil:
+		return Answer{}, fmt.Errorf("look whether a turn runs: %w", err)
+	case !st.Running:
+		return Answer{Alone: "Nothing is running here."}, nil
+	}
+	if _, err := f.o.Inbox.Halt(ctx, c.Thread, c.By, c.ID); err != nil {
+		return Answer{}, fmt.Errorf("put a stop: %w", err)
+	}
+	if !f.Direct(c.Thread) && !slices.Contains(st.Callers, c.By.ID) {
+		return Answer{Alone: "Stopping, if you have written something in this conversation. Nobody else can stop me here."}, nil
+	}
+	return Answer{Alone: "Stopping."}, nil
 }

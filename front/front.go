@@ -11,8 +11,10 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
+	"nod/chat/bounded"
 	"nod/chat/catchup"
 	"nod/chat/form"
 	"nod/chat/inbound"
@@ -32,6 +34,12 @@ type Options struct {
 	Retries   bool            // another try of an answer can be asked for
 	Room      form.Bounds     // of a form on this platform
 	Settle    time.Duration   // before looking for what may have got through; default 2 s
+	// Args writes arguments as a card shows them.
+	Args func(args string) string
+	// Open opens a form for somebody who clicked no longer than Trigger ago; nil: only the
+	// answer to a click opens one.
+	Open    func(ctx context.Context, f Form) error
+	Trigger time.Duration
 }
 
 // Front is one platform's side of the agent: to the run it is the platform. Its methods may
@@ -46,6 +54,10 @@ type Front struct {
 	votes    *catchup.Votes
 	looks    *catchup.Looks // for messages
 	recounts *catchup.Looks // for votes
+	denials  bounded.Map[clicked, denial]
+	explains bounded.Map[clicked, bool] // who was asked why they denied a call
+	asked    bounded.Map[clicked, bool] // who was asked what was wrong with an answer
+	opening  sync.WaitGroup             // forms
 }
 
 // New makes the Front of a platform that is spoken to by a wire.

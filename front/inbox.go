@@ -23,6 +23,9 @@ type Inbox interface {
 	Change(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
 	RunAgain(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
 
+	// Judged says to a person who denied a call what the judge said of that; "" as long as
+	// it said nothing.
+	Judged(ctx context.Context, thread chat.ThreadID, call string, by chat.UserID) (said string, err error)
 	// Card gives an approval as it would be drawn now; ok is false where there is none.
 	Card(ctx context.Context, thread chat.ThreadID, call string) (p chat.Approval, ok bool, err error)
 	// Again gives a call of a turn that is over; why says why it can't run again.

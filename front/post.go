@@ -123,7 +123,7 @@ func (f *Front) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Message
 		if was, ok := f.Cards.Find(home(thread, a), a.Call, ""); ok {
 			m.Was = &was
 		}
-		f.Cards.Drew(home(thread, a), a)
+		f.noteCard(home(thread, a), ref, a)
 	}
 	if p.Steps != nil {
 		m.Skip = func() bool { return !f.drawn.Newer(ref, p.Steps.Version) }

@@ -98,16 +98,15 @@ type Adapter struct {
 	self  identity
 	gate  *gateway.Gateway
 
-	homes    *homes
-	lanes    *inbound.Lanes
-	clicks   clicks
-	working  working
-	remarks  remarks
-	shown    bounded.Map[chat.MessageRef, string] // what messages of steps show: a change that nobody could see is left out
-	asides   asides
-	wondered bounded.Map[clickOn, bool] // who was asked what was wrong with an answer
-	turns    turns
-	people   acquaintances
+	homes   *homes
+	lanes   *inbound.Lanes
+	clicks  clicks
+	working working
+	remarks remarks
+	shown   bounded.Map[chat.MessageRef, string] // what messages of steps show: a change that nobody could see is left out
+	asides  asides
+	turns   turns
+	people  acquaintances
 }
 
 // identity is who the bot is, and what its application may do.
@@ -150,6 +149,7 @@ func New(o Options) (*Adapter, error) {
 	a.Front = front.New(a, front.Options{
 		Platform: Platform, Inbox: o.Inbox, Logger: o.Logger, Observe: o.Observe, Now: o.Now, Dialect: cardDialect, Emoji: o.Emoji,
 		NoButtons: o.NoButtons, Retries: o.Retries, Room: tight, Settle: o.Settle,
+		Args: exact,
 	})
 	a.gate = gateway.New(gateway.Options{
 		Token: o.Token, Shards: o.Shards, Content: a.reads, Notes: o.Inbox, Logger: o.Logger, Observe: o.Observe, Now: o.Now,

@@ -3,7 +3,6 @@ package discord
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -12,42 +11,92 @@ import (
 
 	"nod/chat"
 	"nod/chat/bounded"
+	forms "nod/chat/form"
 	"nod/front"
 )
 
-// Buttons stand for the emoji of an approval, and for the word that stops a turn:
-// what a click means is put like what it stands for, and judged there.
+// A button's id says what it is about; what a click means is put like what it stands for,
+// and judged there.
 
+// The kinds of buttons, and of the forms behind them, with which their ids begin.
 const (
-	voteButton = "vote"
-	reasonForm = "reason"
-	mostReason = 300
+	voteButton  = "vote"
+	grantButton = "grant"
+	reasonForm  = "reason"
+	editButton  = "edit"
+	editForm    = "edited"
+	rerunButton = "rerun"
+	rerunForm   = "reran"
+	goodButton  = "good"
+	badButton   = "bad"
+	tellButton  = "tell"
+	wrongForm   = "wrong"
+	retryButton = "again"
 )
 
-// ballot is what a button of an approval, or the form behind it, stands for.
-type ballot struct {
-	kind  string
-	place place
-	call  string
-	emoji string // what it stands for
-	deny  bool
+// kinds are the forms that a click opens; meanings what is meant by an id.
+var (
+	kinds    = map[front.Verb]string{front.Deny: reasonForm, front.Edit: editForm, front.Rerun: rerunForm, front.Bad: wrongForm}
+	meanings = map[string]front.Verb{
+		voteButton: front.Approve, copyButton: front.Approve, grantButton: front.Grant, reasonForm: front.Deny,
+		editButton: front.Edit, editForm: front.Edit, rerunButton: front.Rerun, rerunForm: front.Rerun,
+		goodButton: front.Good, badButton: front.Bad, wrongForm: front.Bad, tellButton: front.Tell, retryButton: front.TryAgain,
+	}
+)
+
+// idOf writes the id of a button or a form; "" where it would be too long for Discord.
+func idOf(kind string, c front.Click) string {
+	at := placeOf(c.Thread).String()
+	switch kind {
+	case voteButton, grantButton, copyButton, reasonForm:
+		verdict := "yes"
+		if c.Verb == front.Deny {
+			verdict = "no"
+		}
+		return customID(kind, at, c.Call, verdict, c.Emoji)
+	case editButton, editForm:
+		return customID(kind, at, c.Call, c.Digest[:min(len(c.Digest), 12)])
+	case rerunButton, rerunForm:
+		return customID(kind, at, c.Call)
+	}
+	return customID(kind, at, c.On.ID)
 }
 
-// id writes the id of a button; "" when it would be too long for Discord.
-func (b ballot) id() string {
-	verdict := "yes"
-	if b.deny {
-		verdict = "no"
+// click reads what a button, or the form behind it, is about. One that names another
+// channel than the one in which it stands is refused.
+func (in interaction) click() (c front.Click, kind string, err error) {
+	parts := strings.Split(in.Data.CustomID, "|")
+	c = front.Click{Verb: meanings[parts[0]], ID: interactionKey(in.ID)}
+	size := map[front.Verb]int{front.Approve: 5, front.Grant: 5, front.Deny: 5, front.Edit: 4}[c.Verb]
+	if c.Verb == "" || len(parts) != max(3, size) {
+		return c, "", fmt.Errorf("%w: button", errMalformed)
 	}
-	return customID(b.kind, b.place.String(), b.call, verdict, b.emoji)
-}
-
-func readBallot(id string) (ballot, bool) {
-	parts, ok := readID(id, 5, voteButton, grantButton, copyButton, reasonForm)
-	if !ok {
-		return ballot{}, false
+	kind = parts[0]
+	at, on := readPlace(parts[1]), ""
+	if !in.in(at) {
+		return c, kind, errForeign
 	}
-	return ballot{parts[0], readPlace(parts[1]), parts[2], parts[4], parts[3] == "no"}, true
+	if c.Thread, c.Call = threadID(at), parts[2]; size == 0 && c.Verb != front.Rerun {
+		c.Call, on = "", parts[2]
+	}
+	switch size {
+	case 5:
+		if c.Emoji = parts[4]; c.Verb == front.Approve && parts[3] == "no" {
+			c.Verb = front.Deny
+		}
+	case 4:
+		c.Digest = parts[3]
+	}
+	if c.Copied = kind == copyButton; in.Message == nil && on == "" {
+		return c, kind, nil
+	} else if on == "" {
+		on = in.Message.ID
+	}
+	if c.Copied && in.GuildID != "" && at.direct() {
+		at.thread = on // see refIn
+	}
+	c.On = refOf(at, on)
+	return c, kind, nil
 }
 
 // cardButtons draws the buttons of an approval. One that is too long for Discord is left
@@ -62,9 +111,9 @@ func cardButtons(thread chat.ThreadID, p *chat.Approval, all []front.Button) []d
 	for _, b := range all {
 		id := ""
 		if kind := kinds[b.Verb]; kind != "" {
-			id = ballot{kind, placeOf(thread), p.Call, b.Emoji, b.Verb == front.Deny}.id()
+			id = idOf(kind, front.Click{Verb: b.Verb, Thread: thread, Call: p.Call, Emoji: b.Emoji})
 		} else if b.Verb == front.Edit && p.Home == (chat.ThreadID{}) {
-			id = editableOf(editButton, placeOf(thread), p).id()
+			id = idOf(editButton, front.Click{Thread: thread, Call: p.Call, Digest: p.Digest})
 		}
 		if style := cmp.Or(styles[b.Verb], discordgo.SecondaryButton); id != "" {
 			out = append(out, discordgo.Button{Label: b.Label, Style: style, CustomID: id})
@@ -73,139 +122,69 @@ func cardButtons(thread chat.ThreadID, p *chat.Approval, all []front.Button) []d
 	return out
 }
 
-// pressed does what a button says.
+// in says whether an interaction came from a place.
+func (in interaction) in(p place) bool { return in.ChannelID == p.channel || in.ChannelID == p.thread }
+
+// pressed does what a button says. Where it opens something there is no time to find out
+// who is heard.
 func (a *Adapter) pressed(ctx context.Context, in interaction) error {
-	if b, ok := readBallot(in.Data.CustomID); ok && b.kind != reasonForm {
-		return a.voted(ctx, in, b)
-	}
-	if e, ok := readEditable(in.Data.CustomID); ok && e.kind == editButton {
-		return a.edit(ctx, in, e)
-	}
-	if r, ok := readRerun(in.Data.CustomID); ok && r.kind == rerunButton {
-		return a.editAgain(ctx, in, r)
-	}
 	if want, ok := readButton(in.Data.CustomID); ok && want.kind == stopButton {
 		if !in.in(want.place) {
 			return errForeign
 		}
 		return a.halt(ctx, in, want.place, userOf(*in.User, in.Member))
+	} else if ok {
+		return a.showSteps(ctx, in, want)
 	}
-	if v, ok := readVerdict(in.Data.CustomID); ok && v.kind != wrongForm {
-		return a.judged(ctx, in, v)
-	}
-	return a.clicked(ctx, in)
-}
-
-// in says whether an interaction came from a place.
-func (in interaction) in(p place) bool { return in.ChannelID == p.channel || in.ChannelID == p.thread }
-
-// voted puts a click on Approve or Deny, and asks whoever denied why.
-func (a *Adapter) voted(ctx context.Context, in interaction, b ballot) error {
-	if !in.in(b.place) || in.Message == nil {
-		return errForeign
-	}
-	by := userOf(*in.User, in.Member)
-	var err error
-	if by.Barred, err = a.barred(ctx, in.speaker()); err != nil {
-		return a.sorry(ctx, in, err)
-	}
-	on, copied := b.place, b.kind == copyButton
-	if copied && in.GuildID != "" && on.direct() {
-		on.thread = in.Message.ID // see refIn
-	}
-	r := chat.Reaction{On: refOf(on, in.Message.ID), By: by, Emoji: chat.NormalEmoji(b.emoji), Button: !copied}
-	if b.kind == grantButton {
-		r.Grant = &chat.Grant{} // as long as it may be, which is what the button says
-	}
-	defer a.asides.clicked(r, in, a.o.Now())()
-	if err := a.putSoon(ctx, func(ctx context.Context) error {
-		_, err := a.o.Inbox.Reaction(ctx, r, interactionKey(in.ID))
-		return err
-	}); err != nil {
-		return a.sorry(ctx, in, err)
-	}
-	if !b.deny || copied {
-		return a.respond(ctx, in, promiseToChange, nil)
-	}
-	b.kind = reasonForm
-	_, err = a.reply(ctx, in, answerForm, form(b.id()))
-	if err == nil || code(err) == codeAnswered {
+	c, kind, err := in.click()
+	if err != nil {
 		return err
 	}
-	// where no form opens there will be no reason, and nobody waits for one
-	a.log.Warn("ask why a call is denied", "error", err)
-	if _, err := a.o.Inbox.Reason(ctx, threadID(b.place), b.call, by, "", "discord:noreason:"+in.ID); err != nil {
-		return fmt.Errorf("put that there is no reason: %w", err)
+	c.By = userOf(*in.User, in.Member)
+	if kind != editButton && kind != rerunButton {
+		if c.By.Barred, err = a.barred(ctx, in.speaker()); err != nil {
+			return a.sorry(ctx, in, err)
+		}
 	}
-	return a.respond(ctx, in, promiseToChange, nil)
+	return a.reacts(ctx, in, c, nil, func(ctx context.Context) (front.Answer, error) { return a.Click(ctx, c) })
 }
 
-// putSoon puts what a click means within the time that there is to answer it.
-func (a *Adapter) putSoon(ctx context.Context, put func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, a.o.Defer)
-	defer cancel()
-	return put(ctx)
-}
-
-// form asks why
-// (https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-modal).
-func form(id string) map[string]any {
-	field := map[string]any{
-		"type": 4, "custom_id": "reason", "style": 1, "required": false, "max_length": mostReason,
-		"placeholder": "It goes to the model, and stands on the message",
-	}
-	return map[string]any{
-		"custom_id": id, "title": "Denied. Why?",
-		"components": []any{map[string]any{"type": 18, "label": "Reason", "component": field}},
-	}
-}
-
-// filled takes the reason in.
+// filled takes in a form.
 func (a *Adapter) filled(ctx context.Context, in interaction) error {
 	if strings.HasPrefix(in.Data.CustomID, aboutForm+"|") {
 		return a.askedAbout(ctx, in, in.Data.CustomID)
 	}
-	if v, ok := readVerdict(in.Data.CustomID); ok && v.kind == wrongForm {
-		return a.criticised(ctx, in, v)
-	}
-	if e, ok := readEditable(in.Data.CustomID); ok && e.kind == editForm {
-		return a.changed(ctx, in, e)
-	}
-	if r, ok := readRerun(in.Data.CustomID); ok && r.kind == rerunForm {
-		return a.ranAgain(ctx, in, r)
-	}
-	b, ok := readBallot(in.Data.CustomID)
-	if !ok || b.kind != reasonForm || !in.in(b.place) {
-		return errForeign
-	}
-	text := shorten(chat.Flat(fieldOf(in.Data.Components)), mostReason)
-	by := userOf(*in.User, in.Member)
-	if err := a.putSoon(ctx, func(ctx context.Context) error {
-		_, err := a.o.Inbox.Reason(ctx, threadID(b.place), b.call, by, text, interactionKey(in.ID))
+	c, kind, err := in.click()
+	if err != nil {
 		return err
-	}); err != nil {
+	}
+	s := front.Sent{Click: c}
+	if kind == editForm || kind == rerunForm {
+		if s.Fields, err = fieldsOf(in.Data.Components); err != nil {
+			return err
+		}
+	} else {
+		s.Text = fieldOf(in.Data.Components)
+	}
+	s.By = userOf(*in.User, in.Member)
+	if s.By.Barred, err = a.barred(ctx, in.speaker()); err != nil {
 		return a.sorry(ctx, in, err)
 	}
-	return a.respond(ctx, in, promiseToChange, nil)
+	s.Heard = s.By.Barred == ""
+	return a.reacts(ctx, in, c, s.Fields, func(ctx context.Context) (front.Answer, error) { return a.Sent(ctx, s) })
 }
 
-// fieldOf is what the only field of a form was filled in with.
-func fieldOf(raw json.RawMessage) string {
-	var rows []struct {
-		Component struct {
-			Value string `json:"value"`
-		} `json:"component"`
-		Components []struct {
-			Value string `json:"value"`
-		} `json:"components"`
+// reacts does what a click or a form means, within the time that there is to answer it,
+// and answers it. What the person is told later of the message is told by this, too.
+func (a *Adapter) reacts(ctx context.Context, in interaction, c front.Click, filled []forms.Filled, do func(context.Context) (front.Answer, error)) error {
+	defer a.asides.clicked(clickOn{c.On.ID, chat.UserID(in.User.ID)}, in, a.o.Now())()
+	within, cancel := context.WithTimeout(ctx, a.o.Defer)
+	defer cancel()
+	ans, err := do(within)
+	if err != nil {
+		return a.sorry(ctx, in, err)
 	}
-	if json.Unmarshal(raw, &rows) != nil || len(rows) == 0 {
-		return ""
-	}
-	if len(rows[0].Components) > 0 {
-		return rows[0].Components[0].Value
-	}
-	return rows[0].Component.Value
+	return a.answer(ctx, in, ans, filled)
 }
 
 // asides are clicks and commands whose answer may still be said to one person
@@ -232,15 +211,15 @@ type clickOn struct {
 }
 
 // clicked notes a click. What it returns is to be called when it is answered.
-func (s *asides) clicked(r chat.Reaction, in interaction, now time.Time) (answered func()) {
+func (s *asides) clicked(on clickOn, in interaction, now time.Time) (answered func()) {
 	c := aside{in, now, make(chan struct{})}
-	s.last.Put(clickOn{r.On.ID, r.By.ID}, c)
+	s.last.Put(on, c)
 	return func() { close(c.answered) }
 }
 
 // waits notes a command whose answer is for whoever gave it.
 func (s *asides) waits(in interaction, now time.Time) {
-	s.clicked(chat.Reaction{On: chat.MessageRef{ID: in.ID}}, in, now)()
+	s.clicked(clickOn{on: in.ID}, in, now)()
 }
 
 // take gives the command that a post answers, once.

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -8,9 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"nod/chat"
+	"nod/front"
 	"nod/internal/fakediscord"
 )
 
@@ -26,7 +28,7 @@ func TestPings(t *testing.T) {
 	p.Requester, p.Exclude = chat.User{ID: chat.UserID(o.ada)}, []chat.UserID{chat.UserID(o.ada)}
 	p.Approvers = []string{"requester", "user:" + o.bob, "role:" + ops}
 	ref := o.post(th, chat.Post{Key: "p", Approval: p}, false)
-	if diff := cmp.Diff([]string{o.bob, ops}, slices.Sorted(slices.Values(o.fake.Message(ref.ID).Pings))); diff != "" {
+	if diff := gocmp.Diff([]string{o.bob, ops}, slices.Sorted(slices.Values(o.fake.Message(ref.ID).Pings))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	p.Outcome, p.By = chat.Approved, []chat.User{{ID: chat.UserID(o.bob)}}
@@ -62,7 +64,7 @@ func TestSlowAnswer(t *testing.T) {
 	q := answer("b", "done")
 	q.ReplyTo = refOf(placeOf(th), o.fake.Say(o.cleo, id, o.mention()+" again"))
 	o.post(th, q, false)
-	if diff := cmp.Diff([]string{o.ada, o.cleo}, o.fake.Pings(id)); diff != "" {
+	if diff := gocmp.Diff([]string{o.ada, o.cleo}, o.fake.Pings(id)); diff != "" {
 		t.Errorf("pings (-want +got):\n%s", diff)
 	}
 	o.stop()
@@ -94,7 +96,7 @@ func TestVoteButtons(t *testing.T) {
 		{On: ref, By: chat.User{ID: chat.UserID(o.ada), Name: "Ada"}, Emoji: "✅", Button: true},
 		{On: ref, By: chat.User{ID: chat.UserID(o.bob), Name: "bob"}, Emoji: "❌", Button: true},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("reactions (-want +got):\n%s", diff)
 	}
 	o.fake.Fill(denied, "too late\nin the day")
@@ -113,6 +115,32 @@ func TestVoteButtons(t *testing.T) {
 			t.Errorf("the clicks are %+v", o.in.Reactions)
 		}
 	})
+}
+
+// The form that asks why opens before the click is judged: so it does not say that the
+// call is denied, and who sends it is told what the judge said.
+func TestDenialIsJudgedLater(t *testing.T) {
+	t.Parallel()
+	o := open(t, fakediscord.Options{}, nil)
+	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
+	ref := o.post(th, chat.Post{Key: "p", Approval: asking("{}")}, false)
+	for who, says := range map[string]string{
+		o.bob: "Your reaction does not count: only these may decide: user:" + o.ada + ".",
+		o.ada: "The call is denied.",
+		"":    "", // nobody has judged it yet
+	} {
+		by := cmp.Or(who, o.cleo)
+		o.in.Do(func() { o.in.Verdicts[chat.UserID(by)] = says })
+		asked := o.answered(o.fake.Click(by, ref.ID, o.fake.Message(ref.ID).Buttons()[1]))
+		if asked.Modal.Title != "Deny: why?" || asked.Modal.Fields[0].Most != front.MostReason {
+			t.Errorf("the form is %+v", asked.Modal)
+		}
+		sent := o.answered(o.fake.Fill(asked.ID, "too late"))
+		want := strings.ReplaceAll(says, "user:"+o.ada, "<@"+o.ada+">")
+		if says == "" && len(sent.Replies) > 0 || says != "" && (len(sent.Replies) != 1 || sent.Replies[0].Reader != by || sent.Replies[0].Content != want) {
+			t.Errorf("answered %+v, want %q", sent, want)
+		}
+	}
 }
 
 // What somebody who clicked is told comes after the answer to the click, before which

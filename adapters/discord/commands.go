@@ -15,6 +15,7 @@ import (
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/chat/vocabulary"
+	"nod/front"
 )
 
 // command is an application command
@@ -227,7 +228,7 @@ func (a *Adapter) worded(ctx context.Context, in interaction) error {
 	if _, err := a.o.Inbox.Message(ctx, threadID(p), m, interactionKey(in.ID)); err != nil {
 		a.asides.take(in.ID)
 		a.log.Warn("put a command", "error", err)
-		return a.fulfil(ctx, in, newPage(sorryText))
+		return a.fulfil(ctx, in, newPage(front.Away))
 	}
 	if private {
 		a.asides.late(ctx, in, func(ctx context.Context) error {
@@ -254,30 +255,18 @@ func (a *Adapter) halt(ctx context.Context, in interaction, p place, by chat.Use
 	if err := a.promise(ctx, in, false); err != nil {
 		return err
 	}
-	text := "Stopping."
-	st, err := a.o.Inbox.Standing(ctx, threadID(p))
-	switch {
-	case err == nil && !st.Running:
-		text = "Nothing is running here."
-	case err == nil:
-		if !p.direct() && !slices.Contains(st.Callers, by.ID) {
-			text = "Stopping, if you have written something in this conversation. Nobody else can stop me here."
-		}
-		_, err = a.o.Inbox.Halt(ctx, threadID(p), by, interactionKey(in.ID))
-	}
+	ans, err := a.Click(ctx, front.Click{Verb: front.Stop, Thread: threadID(p), By: by, ID: interactionKey(in.ID)})
 	if err != nil {
 		a.log.Warn("put a command", "error", err)
-		text = sorryText
+		ans.Alone = front.Away
 	}
-	return a.fulfil(ctx, in, newPage(text))
+	return a.fulfil(ctx, in, newPage(ans.Alone))
 }
-
-const sorryText = "That did not work: my memory does not answer. Try again in a moment."
 
 // sorry says that a command had no effect.
 func (a *Adapter) sorry(ctx context.Context, in interaction, why error) error {
 	a.log.Warn("put a command", "error", why)
-	return a.respond(ctx, in, answerMessage, newPage(sorryText))
+	return a.respond(ctx, in, answerMessage, newPage(front.Away))
 }
 
 // ask shows the question as a message, and puts that message. It is also heard as

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nod/chat"
+	"nod/front"
 	"nod/internal/fakediscord"
 	"nod/internal/ledger"
 )
@@ -115,7 +116,7 @@ func TestEditElsewhere(t *testing.T) {
 		}
 	}
 	in.Do(func() { in.Fail = errors.New("the store is away") })
-	told(sorryText)
+	told(front.Away)
 	newer := editCard(`{"env":"staging"}`)
 	in.Do(func() { in.Fail, in.Cards["c-7"] = nil, *newer })
 	opened := o.opens(o.bob, ref)

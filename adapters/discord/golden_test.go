@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/chat"
-	forms "nod/chat/form"
 	"nod/front"
 	"nod/internal/fakediscord"
 	"nod/internal/ledger"
@@ -117,13 +116,25 @@ func TestGolden(t *testing.T) {
 	}
 	p := asking(`{"env":"prod","note":"two\nlines","copies":2}`)
 	p.Number = 3
-	edit := editableOf(editForm, placeOf(th), p)
-	for name, form := range map[string]any{
-		"edit-form":      modal(edit.id(), forms.Title(p, 45), forms.Of(deployParameters, p.Args, tight)),
-		"reason-form":    form(ballot{kind: reasonForm, place: placeOf(th), call: p.Call, deny: true, emoji: "❌"}.id()),
-		"edit-form-json": modal(edit.id(), forms.Title(p, 45), forms.Of("", p.Args, tight)),
-		"again-form":     modal(rerun{rerunForm, placeOf(th), "7-1-1"}.id(), forms.AgainTitle(p.Tool, 45), forms.Of(deployParameters, p.Args, tight)),
+	in := ledger.New()
+	plain := *p
+	p.Parameters = deployParameters
+	in.Calls["7-1-1"] = chat.Again{Call: "7-1-1", Tool: p.Tool, Args: p.Args, Parameters: deployParameters}
+	for name, c := range map[string]front.Click{
+		"edit-form":      {Verb: front.Edit, Call: p.Call},
+		"reason-form":    {Verb: front.Deny, Call: p.Call, Emoji: "❌"},
+		"edit-form-json": {Verb: front.Edit, Call: p.Call},
+		"again-form":     {Verb: front.Rerun, Call: "7-1-1"},
 	} {
+		c.Thread, in.Cards[p.Call] = th, *p
+		if name == "edit-form-json" {
+			in.Cards[p.Call] = plain
+		}
+		ans, err := front.New(a, front.Options{Inbox: in, Room: tight}).Click(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		form := modal(*ans.Form)
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)

@@ -100,18 +100,23 @@ func TestOpinionsElsewhere(t *testing.T) {
 	}
 }
 
-// Whoever could not be asked what was wrong, as no form opened, is asked the next time.
-func TestAskedOnceAFormOpens(t *testing.T) {
+// Where no form opens, a person is asked in a message to them alone, whose button opens it.
+func TestAskedInAMessage(t *testing.T) {
 	o, _, th := thinking(t)
 	m := o.fake.Message(o.post(th, answer("a", "hello"), false).ID)
 	o.fake.Inject(fakediscord.Fault{Route: "POST /interactions/{interaction}/{token}/callback", Skip: 0, Status: http.StatusBadRequest, Code: codeBadForm})
-	var forms []bool
-	for range 3 {
-		id := o.fake.Click(o.bob, m.ID, m.Buttons()[1])
-		o.wait(func(s *fakediscord.Server) bool { return !clickOf(s, id).Acked.IsZero() })
-		forms = append(forms, clickOf(o.fake, id).Form != "")
+	asked := o.answered(o.fake.Click(o.bob, m.ID, m.Buttons()[1]))
+	if len(asked.Replies) != 1 || asked.Replies[0].Reader != o.bob || len(asked.Replies[0].Buttons()) != 1 || asked.Form != "" {
+		t.Fatalf("answered %+v", asked)
 	}
-	if !slices.Equal(forms, []bool{false, true, false}) {
-		t.Errorf("it was asked by a form: %v", forms)
+	if again := o.answered(o.fake.Click(o.bob, m.ID, m.Buttons()[1])); again.Form != "" {
+		t.Errorf("bob is asked again: %+v", again)
 	}
+	form := o.answered(o.fake.Click(o.bob, asked.Replies[0].ID, asked.Replies[0].Buttons()[0]))
+	o.answered(o.fake.Fill(form.ID, "it is old"))
+	o.in.Do(func() {
+		if want := m.ID + " bob false it is old"; o.in.Said[len(o.in.Said)-1] != want {
+			t.Errorf("put %q, want %q", o.in.Said, want)
+		}
+	})
 }

@@ -85,7 +85,7 @@ func TestForeignButton(t *testing.T) {
 	for _, id := range []string{shows{stepsButton, place{"8", "9"}, "3", 0}.id(), "steps|8:9|3|x", "steps|8:9|3|-1", "else", ""} {
 		in := interaction{ID: "1", Token: "t", ChannelID: "7", Type: componentInteraction, User: &user{ID: o.ada}}
 		in.Data.CustomID = id
-		if err := o.a.clicked(t.Context(), in); err == nil {
+		if err := o.a.pressed(t.Context(), in); err == nil {
 			t.Errorf("%q is answered", id)
 		}
 	}

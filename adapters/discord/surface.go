@@ -139,13 +139,9 @@ func (a *Adapter) fulfil(ctx context.Context, in interaction, p page) error {
 // errForeign is for a button that stands where it was not put.
 var errForeign = errors.New("the button names another channel")
 
-// clicked shows the steps of a turn, in full, to whoever clicked, who sees the
+// showSteps shows the steps of a turn, in full, to whoever clicked, who sees the
 // channel of the button and so may see them.
-func (a *Adapter) clicked(ctx context.Context, in interaction) error {
-	want, ok := readButton(in.Data.CustomID)
-	if !ok {
-		return fmt.Errorf("%w: button", errMalformed)
-	}
+func (a *Adapter) showSteps(ctx context.Context, in interaction, want shows) error {
 	if !in.in(want.place) {
 		return errForeign
 	}

@@ -103,9 +103,6 @@ type Adapter struct {
 	titles   bounded.Map[chat.ThreadID, string] // what threads are about, until their sessions are made
 	hurry    hurry
 	order    order
-	denials  bounded.Map[clicked, denial]
-	denied   bounded.Map[clicked, bool]           // who was asked why
-	asked    bounded.Map[clicked, bool]           // who was asked what was wrong with an answer
 	parts    bounded.Map[chat.MessageRef, string] // of the messages of long answers the first one's timestamp, as far as this process posted them
 	listened *catchup.Listened
 	shapes   *shapes
@@ -134,6 +131,7 @@ func New(o Options) (*Adapter, error) {
 	a.Front = front.New(a, front.Options{
 		Platform: Platform, Inbox: o.Inbox, Logger: o.Logger, Observe: o.Observe, Now: o.Now, Dialect: cardDialect, Emoji: o.Emoji,
 		NoButtons: o.NoButtons, Retries: o.Retries, Room: roomy, Settle: o.Settle,
+		Args: indented, Open: a.openForm, Trigger: o.Trigger,
 	})
 	return a, nil
 }
@@ -182,6 +180,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	a.sockets.Wait()
 	a.lanes.Wait()
 	a.working.calls.Wait()
+	a.Front.Wait()
 	return err
 }
 

@@ -45,12 +45,6 @@ type card struct {
 	workspace string        // its address, for links; "" where it is not known
 }
 
-// The buttons of an approval. The value of each is the emoji that it stands for.
-const (
-	approveID = "nod_approve"
-	denyID    = "nod_deny"
-)
-
 // approvalPart writes the message that asks for an approval: what came of it
 // first, then what is asked. Nothing that a model, a tool or a stranger wrote in
 // it is markup.
@@ -146,9 +140,9 @@ func cardButtons(p *chat.Approval, all []front.Button, c card) []slackgo.BlockEl
 	for _, b := range all {
 		id, value := map[front.Verb]string{front.Approve: approveID, front.Deny: denyID, front.Edit: editID, front.Grant: grantID}[b.Verb], b.Emoji
 		if b.Verb == front.Edit {
-			value = editable{Thread: c.thread, Call: p.Call, Digest: p.Digest}.value()
+			value = valueOf(c.thread.String(), p.Call, p.Digest)
 		}
-		if markdown.UTF16(value) > mostValue {
+		if value == "" {
 			continue
 		}
 		element := slackgo.NewButtonBlockElement(id, value, plainText(b.Label))

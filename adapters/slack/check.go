@@ -14,6 +14,7 @@ import (
 
 	"nod/chat"
 	"nod/chat/outbox"
+	"nod/front"
 )
 
 // Check tries both tokens without changing anything, and says what it found: the
@@ -153,7 +154,7 @@ func samples() []sample {
 		sampled("approvals", approvalPart(&ask, drawn.Card(&ask), everything)),
 		sampled("decided approvals", approvalPart(&done, drawn.Card(&done), everything)),
 		sampled("long arguments", argsParts(ask.Args)[0]),
-		{"questions about an answer", [][]slackgo.Block{whatWrongBlocks("1.000000")}},
+		{"questions about an answer", [][]slackgo.Block{confided(new(front.Front).Wonder(chat.ThreadID{}, ask.Requester, chat.MessageRef{ID: "1.000000"}))}},
 		sampled("answers in the place of another", folding(answerParts(&again, everything), answers, &again, "https://example.org/")[0][:1]),
 	}
 }

@@ -7,24 +7,53 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	slackgo "github.com/slack-go/slack"
 
 	"nod/chat"
 	"nod/chat/inbound"
+	"nod/chat/markdown"
 	"nod/chat/outbox"
+	"nod/front"
 )
 
-// Slack does not deliver a click again. So one that decides something is put
-// before it is acknowledged, and whoever clicked sees a warning where that fails;
-// one that only shows something is acknowledged first.
+// Slack does not deliver a click again. So one that decides something is put before it is
+// acknowledged, and the person who clicked sees a warning where that fails; one that only
+// shows something is acknowledged first.
 
 // Callbacks of windows and of the shortcut.
 const (
-	reasonForm = "nod_reason"
-	stepsView  = "nod_steps_view"
-	askAbout   = "nod_ask"
+	stepsView = "nod_steps_view"
+	askAbout  = "nod_ask"
 )
+
+// The buttons. The value of one that decides is the emoji that it stands for; the address
+// of what it is about may follow.
+const (
+	approveID = "nod_approve"
+	denyID    = "nod_deny"
+	grantID   = "nod_grant"
+	editID    = "nod_edit"
+	againID   = "nod_again"
+	retryID   = "nod_retry"
+	opinionID = "nod_opinion"
+	tellID    = "nod_tell"
+)
+
+var verbs = map[string]front.Verb{
+	approveID: front.Approve, denyID: front.Deny, grantID: front.Grant, editID: front.Edit, againID: front.Rerun,
+	retryID: front.TryAgain, opinionID: front.Good, tellID: front.Tell,
+}
+
+// The values of the buttons that say what somebody thinks.
+const (
+	thinksGood = "good"
+	thinksBad  = "bad"
+)
+
+// opens are the buttons that open something, and decide nothing.
+var opens = []string{showAll, editID, againID, tellID}
 
 // interacted handles what people do with buttons, windows and shortcuts.
 func (a *Adapter) interacted(ctx context.Context, payload json.RawMessage, ack func(ctx context.Context, answer any)) {
@@ -59,7 +88,6 @@ func (a *Adapter) interacted(ctx context.Context, payload json.RawMessage, ack f
 
 // shows says whether an interaction only shows something.
 func shows(in interaction) bool {
-	opens := []string{showAll, tellID, editID}
 	return in.Type == "block_actions" && (in.View.ID != "" || len(in.Actions) > 0 && slices.Contains(opens, in.Actions[0].ActionID))
 }
 
@@ -73,28 +101,14 @@ func (a *Adapter) meant(in interaction) func(context.Context) error {
 				return func(ctx context.Context) error { return a.showSteps(ctx, in, act.Value) }
 			case olderID, newerID:
 				return func(ctx context.Context) error { return a.turnPage(ctx, in, act.Value) }
-			case againID:
-				return func(ctx context.Context) error { return a.editAgain(ctx, in, act.Value) }
-			case editID:
-				return func(ctx context.Context) error { return a.edit(ctx, in, act.Value) }
-			case approveID, denyID, grantID, retryID:
-				return func(ctx context.Context) error { return a.vote(ctx, in, act.ActionID, act.Value, act.TS) }
-			case opinionID:
-				return func(ctx context.Context) error { return a.thinks(ctx, in, act.Value, act.TS) }
-			case tellID:
-				return func(ctx context.Context) error { return a.tells(ctx, in, act.Value) }
+			}
+			if verbs[act.ActionID] != "" {
+				return func(ctx context.Context) error { return a.clicked(ctx, in, act) }
 			}
 		}
 	case "view_submission", "view_closed":
-		switch in.View.Callback {
-		case reasonForm:
-			return func(ctx context.Context) error { return a.explained(ctx, in) }
-		case editForm:
-			return func(ctx context.Context) error { return a.changed(ctx, in) }
-		case againForm:
-			return func(ctx context.Context) error { return a.ranAgain(ctx, in) }
-		case opinionForm:
-			return func(ctx context.Context) error { return a.criticised(ctx, in) }
+		if formVerb(in.View.Callback) != "" {
+			return func(ctx context.Context) error { return a.filled(ctx, in) }
 		}
 	case "message_action":
 		if in.Callback == askAbout && in.Message != nil {
@@ -104,84 +118,178 @@ func (a *Adapter) meant(in interaction) func(context.Context) error {
 	return nil
 }
 
-// vote takes in a click that stands for an emoji.
-func (a *Adapter) vote(ctx context.Context, in interaction, button, emoji, ts string) error {
+// about reads the value of a button: what it says, and of which message.
+func (in interaction) about(value string) (said, ts string) {
+	said, ts, _ = strings.Cut(value, " ")
+	return said, chat.FirstOf(ts, in.Container.TS)
+}
+
+// valueOn is the value of a button that is about another message than its own: the first
+// of an answer.
+func valueOn(value, answer string) string { return strings.TrimSuffix(value+" "+answer, " ") }
+
+// mostValue is how long the value of a button may be.
+const mostValue = 2000
+
+// valueOf is the value of a button that is about a call; "" where it is too long.
+func valueOf(thread, call string, digest ...string) string {
+	value := strings.Join(append([]string{thread, url.PathEscape(call)}, digest...), " ")
+	if markdown.UTF16(value) > mostValue {
+		return ""
+	}
+	return value
+}
+
+// clickOf reads what a button means.
+func (a *Adapter) clickOf(in interaction, act action) (front.Click, error) {
+	c := front.Click{
+		Verb: verbs[act.ActionID], Trigger: in.TriggerID, Thread: threadID(a.who().TeamID, in.Channel.ID, in.Container.Thread),
+		ID: strings.Join([]string{"slack:click", in.User.ID, act.ActionID, in.Channel.ID, in.Container.TS, act.TS}, ":"),
+	}
+	said, on := in.about(act.Value)
+	switch c.Verb {
+	case front.Edit, front.Rerun:
+		parts := strings.Split(act.Value, " ")
+		thread, err := chat.ParseThreadID(parts[0])
+		if err != nil || len(parts) < 2 || in.User.ID == "" {
+			return c, malformed("button of a form", err)
+		}
+		c.Thread = thread
+		if c.Call, err = url.PathUnescape(parts[1]); err != nil {
+			return c, malformed("button of a form", err)
+		}
+		c.Digest = strings.Join(parts[2:], "")
+		return c, nil
+	case front.Good:
+		if said != thinksGood {
+			c.Verb = front.Bad
+		}
+	default:
+		c.Emoji = said
+	}
 	if in.Channel.ID == "" || in.Container.TS == "" || in.User.ID == "" {
-		return malformed("click without channel, message or user", nil)
+		return c, malformed("click without channel, message or user", nil)
 	}
-	by, err := a.voter(ctx, in.User.ID, in.Channel.ID)
+	c.On = refOf(a.who().TeamID, in.Channel.ID, on)
+	return c, nil
+}
+
+// clicked does what a button means. Where it opens something there is no time to look up
+// who clicked.
+func (a *Adapter) clicked(ctx context.Context, in interaction, act action) error {
+	c, err := a.clickOf(in, act)
 	if err != nil {
-		return fmt.Errorf("look up who clicked: %w", err)
+		return err
 	}
-	if by.Barred != "" && button == retryID {
+	c.By.ID = chat.UserID(in.User.ID)
+	if !slices.Contains(opens, act.ActionID) {
+		if c.By, c.Heard, err = a.speaker(ctx, in.User.ID, in.Channel.ID); err != nil {
+			return err
+		}
+	}
+	ans, err := a.Click(ctx, c)
+	if err != nil && shows(in) {
+		return errors.Join(err, a.answer(ctx, in, front.Answer{Alone: front.Away}))
+	} else if err != nil {
+		return err
+	}
+	return a.answer(ctx, in, ans)
+}
+
+// speaker is who clicked or sent a form, looked up anew, and whether they are heard.
+func (a *Adapter) speaker(ctx context.Context, user, channel string) (by chat.User, heard bool, err error) {
+	a.names.older(user, voteStays)
+	if heard, by, err = a.hears(ctx, user, channel); err != nil {
+		return by, false, fmt.Errorf("look up who it is: %w", err)
+	}
+	return by, heard, nil
+}
+
+// answer shows what the person gets who clicked.
+func (a *Adapter) answer(ctx context.Context, in interaction, ans front.Answer) error {
+	switch {
+	case ans.Form != nil:
+		return a.open(ctx, in, *ans.Form)
+	case ans.Alone == "" || ans.Alone == front.Noted: // the buttons themselves show that
+		return nil
+	case in.View.ID != "":
+		return a.window(ctx, "views.update", url.Values{"view_id": {in.View.ID}}, "", [][]slackgo.Block{{section(escape(ans.Alone))}}, 0)
+	}
+	return a.confide(ctx, threadID(a.who().TeamID, in.Channel.ID, in.Container.Thread), chat.UserID(in.User.ID), ans)
+}
+
+// open opens a form, in the place of the window with the button, or beside the message with
+// it; that is not waited for.
+func (a *Adapter) open(ctx context.Context, in interaction, f front.Form) error {
+	if in.View.ID != "" {
+		return a.showForm(ctx, "views.update", url.Values{"view_id": {in.View.ID}}, f)
+	}
+	a.working.calls.Go(func() {
+		within, cancel := context.WithTimeout(a.working.ctx, a.o.Trigger)
+		defer cancel()
+		err := a.openForm(within, f)
+		if err == nil || outbox.IsLost(err) { // a form whose outcome is unknown may be open
+			return
+		}
+		a.log.Debug("open a form", "error", err)
+		ctx, cancel := context.WithTimeout(a.working.ctx, callTimeout)
+		defer cancel()
+		ans, err := a.Unopened(ctx, f)
+		if err == nil {
+			err = a.answer(ctx, in, ans)
+		}
+		if err != nil {
+			a.log.Warn("say that a form did not open", "error", err)
+		}
+	})
+	return nil
+}
+
+// openForm implements front.Options.Open.
+func (a *Adapter) openForm(ctx context.Context, f front.Form) error {
+	return a.showForm(ctx, "views.open", url.Values{"trigger_id": {f.Trigger}}, f)
+}
+
+func (a *Adapter) showForm(ctx context.Context, method string, args url.Values, f front.Form) error {
+	view, err := formView(f)
+	if err != nil {
+		return err
+	}
+	args.Set("view", string(view))
+	return a.web.call(ctx, request{method: method, args: args, priority: outbox.Approval})
+}
+
+// confide tells one person something that nobody else sees.
+func (a *Adapter) confide(ctx context.Context, thread chat.ThreadID, to chat.UserID, ans front.Answer) error {
+	args := url.Values{"channel": {channelOf(thread.Channel)}, "user": {string(to)}, "text": {escape(ans.Alone)}}
+	if thread.Root != "" {
+		args.Set("thread_ts", thread.Root)
+	}
+	if ans.Button != nil {
+		raw, err := json.Marshal(confided(ans))
+		if err != nil {
+			return fmt.Errorf("write blocks: %w", err)
+		}
+		args.Set("blocks", string(raw))
+	}
+	return a.web.call(ctx, request{method: "chat.postEphemeral", args: args, priority: outbox.Answer})
+}
+
+// confided writes a text with a button below that opens a form.
+func confided(ans front.Answer) []slackgo.Block {
+	return []slackgo.Block{
+		slackgo.NewSectionBlock(plainText(ans.Alone), nil, nil),
+		slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(tellID, valueOn(thinksBad, ans.Button.On.ID), plainText(front.TellText))),
+	}
+}
+
+// AskWhy asks a person who reacted to an answer with 👎 what was wrong.
+func (a *Adapter) AskWhy(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef) error {
+	ans := a.Wonder(thread, to, about)
+	if ans.Button == nil {
 		return nil
 	}
-	emoji, on := in.about(emoji)
-	r := chat.Reaction{On: refOf(a.who().TeamID, in.Channel.ID, on), By: by, Emoji: chat.NormalEmoji(emoji), Button: true}
-	if button == grantID {
-		r.Grant = &chat.Grant{} // as long as it may be, which is what the button says
-	}
-	if button == denyID {
-		a.noteDenial(ctx, clicked{r.On, by.ID}, denial{Trigger: in.TriggerID, At: a.o.Now()})
-	}
-	fresh, err := a.o.Inbox.Reaction(ctx, r, changeKeys("", "click:"+in.User.ID+":"+button, in.Channel.ID, in.Container.TS, ts)...)
-	if err != nil {
-		return fmt.Errorf("put a click: %w", err)
-	}
-	a.o.Observe.Put(fresh)
-	return nil
-}
-
-// about is what a reason is for.
-type about struct {
-	Thread string `json:"thread"`
-	Call   string `json:"call"`
-}
-
-// reasonWindow writes the form that asks why.
-func reasonWindow(what about) (json.RawMessage, error) {
-	return asksInWords(reasonForm, what, "Denied", "Too late in the day, for example", true)
-}
-
-// asksInWords writes a form with one field. tells says that the bot wants to hear
-// when it is closed.
-func asksInWords(callback string, what any, title, hint string, tells bool) (json.RawMessage, error) {
-	private, err := json.Marshal(what)
-	if err != nil {
-		return nil, err
-	}
-	field := slackgo.NewPlainTextInputBlockElement(plainText(hint), "reason")
-	field.Multiline, field.MaxLength = true, 500
-	input := slackgo.NewInputBlock("reason", plainText("Reason"), nil, field).WithOptional(true)
-	return json.Marshal(slackgo.ModalViewRequest{
-		Type: slackgo.VTModal, CallbackID: callback, PrivateMetadata: string(private), NotifyOnClose: tells,
-		Title: plainText(title), Submit: plainText("Send"), Close: plainText("Close"),
-		Blocks: slackgo.Blocks{BlockSet: []slackgo.Block{input}},
-	})
-}
-
-// explained takes in a reason, or that there is none.
-func (a *Adapter) explained(ctx context.Context, in interaction) error {
-	var what about
-	if err := json.Unmarshal([]byte(in.View.Private), &what); err != nil {
-		return malformed("form", err)
-	}
-	thread, err := chat.ParseThreadID(what.Thread)
-	if err != nil {
-		return malformed("form of another thread", err)
-	}
-	by, err := a.user(ctx, in.User.ID)
-	if err != nil {
-		return fmt.Errorf("look up who denied: %w", err)
-	}
-	text := ""
-	if in.Type == "view_submission" {
-		text = in.View.State.Values["reason"]["reason"].Value
-	}
-	if _, err := a.o.Inbox.Reason(ctx, thread, what.Call, by, chat.Flat(text), "slack:reason:"+in.View.ID); err != nil {
-		return fmt.Errorf("put a reason: %w", err)
-	}
-	return nil
+	return a.confide(ctx, thread, to.ID, ans)
 }
 
 // aboutThis is what the shortcut says for whoever uses it.

@@ -102,7 +102,7 @@ func TestReasonsOfAnotherProcess(t *testing.T) {
 		if err := other.Edit(t.Context(), th, at, p); err != nil {
 			t.Fatal(err)
 		}
-		other.working.calls.Wait()
+		other.Wait()
 	}
 	if b, c := o.fake.Views("U0BOB"), o.fake.Views("U0CLEO"); len(b) != 1 || len(c) != 0 {
 		t.Fatalf("%d forms for bob and %d for cleo", len(b), len(c))

@@ -128,7 +128,6 @@ func (a *Adapter) Change(ctx context.Context, thread chat.ThreadID, ref chat.Mes
 	}
 	if m.Approval != nil {
 		a.asks(thread, ref, m.Approval.Outcome == "")
-		a.whyDenied(cmp.Or(m.Approval.Home, thread), ref, m.Approval)
 	}
 	forms := a.shapes.taken(parts[0])
 	if m.Floats() {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nod/chat"
+	"nod/front"
 	"nod/internal/fakeslack"
 	"nod/internal/ledger"
 )
@@ -104,7 +105,7 @@ func TestEditElsewhere(t *testing.T) {
 	}
 	o.a.Cards.Drew(th, &chat.Approval{Call: "c1", Outcome: chat.Expired}) // and so it is forgotten
 	in.Do(func() { in.Fail = errors.New("the store is away") })
-	told("my memory does not answer")
+	told(front.Away)
 	newer := editCard(`{"env":"staging"}`)
 	newer.Digest = "ffff"
 	in.Do(func() { in.Fail, in.Cards["c1"] = nil, *newer })

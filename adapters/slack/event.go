@@ -136,11 +136,14 @@ type interaction struct {
 			} `json:"values"`
 		} `json:"state"`
 	} `json:"view"`
-	Actions []struct {
-		ActionID string `json:"action_id"`
-		Value    string `json:"value"`
-		TS       string `json:"action_ts"`
-	} `json:"actions"`
+	Actions []action `json:"actions"`
+}
+
+// action is a button that somebody clicked.
+type action struct {
+	ActionID string `json:"action_id"`
+	Value    string `json:"value"`
+	TS       string `json:"action_ts"`
 }
 
 // chosen is an option that somebody chose.

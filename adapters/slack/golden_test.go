@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/chat"
-	forms "nod/chat/form"
 	"nod/front"
+	"nod/internal/ledger"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -161,30 +161,35 @@ func TestGoldenViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	form, err := reasonWindow(about{"slack:x", "c1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	opinion, err := opinionWindow(criticism{general, "1.000300"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := ledger.New()
 	asks := approval()
 	asks.Number, asks.Parameters, asks.Args = 3, deployParameters, `{"env":"prod","note":"two\nlines","copies":2}`
-	edit, err := editWindow(editable{th, "c1", "0a1b", 3}, asks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in.Cards["c1"] = *asks
 	asks.Parameters = ""
-	asJSON, err := editWindow(editable{th, "c1", "0a1b", 3}, asks)
-	if err != nil {
-		t.Fatal(err)
+	in.Cards["c2"] = *asks
+	in.Calls["c1"] = chat.Again{Call: "c1", Tool: "deploy", Parameters: deployParameters, Args: `{"env":"prod","copies":2}`}
+	f := front.New(&Adapter{}, front.Options{Platform: Platform, Inbox: in, Room: roomy})
+	form := func(c front.Click) json.RawMessage {
+		ans, err := f.Click(t.Context(), c)
+		if err != nil || ans.Form == nil {
+			t.Fatalf("%s: %+v, %v", c.Verb, ans, err)
+		}
+		view, err := formView(*ans.Form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return view
 	}
-	rerun, err := againWindow(about{"slack:x", "c1"}, chat.Again{Call: "c1", Tool: "deploy", Args: `{"env":"prod","copies":2}`}, forms.Of(deployParameters, `{"env":"prod","copies":2}`, roomy))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, view := range map[string]any{"again-form": rerun, "edit-form": edit, "edit-form-json": asJSON, "home": home, "steps-window": window, "reason-form": form, "opinion-form": opinion, "opinion-asked": whatWrongBlocks("1.000300")} {
+	answer, short := inThread(th, "1.000300"), chat.ThreadID{Platform: Platform, Channel: "x"}
+	for name, view := range map[string]any{
+		"again-form":     form(front.Click{Verb: front.Rerun, Thread: short, Call: "c1"}),
+		"edit-form":      form(front.Click{Verb: front.Edit, Thread: th, Call: "c1"}),
+		"edit-form-json": form(front.Click{Verb: front.Edit, Thread: th, Call: "c2"}),
+		"reason-form":    form(front.Click{Verb: front.Deny, Thread: short, Call: "c1"}),
+		"opinion-form":   form(front.Click{Verb: front.Bad, On: answer}),
+		"opinion-asked":  confided(f.Wonder(th, chat.User{ID: "U0ADA"}, answer)),
+		"home":           home, "steps-window": window,
+	} {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)

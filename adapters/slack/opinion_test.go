@@ -116,7 +116,7 @@ func TestNoFormNoReason(t *testing.T) {
 	if err := o.a.Edit(t.Context(), th, at, p); err != nil {
 		t.Fatal(err)
 	}
-	o.a.working.calls.Wait()
+	o.a.Wait()
 	if got := o.said(); !slices.Equal(got, []string{th.Root + " c1 bob: "}) {
 		t.Errorf("put %q", got)
 	}

@@ -14,6 +14,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"nod/chat"
+	forms "nod/chat/form"
 	"nod/chat/outbox"
 	"nod/chat/summary"
 )
@@ -139,4 +140,13 @@ func stepPages(thread string, s chat.Steps) [][]slackgo.Block {
 		}
 	}
 	return append(pages, page)
+}
+
+// againButton is the button of a call that can be run again; nil where there is none.
+func againButton(thread string, c chat.ToolCall) slackgo.Block {
+	value := valueOf(thread, c.ID)
+	if !c.Again || thread == "" || value == "" {
+		return nil
+	}
+	return slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(againID, value, plainText(forms.AgainLabel)))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nod/chat"
+	"nod/front"
 )
 
 // board is all that stands on the page. Whatever changes on it gets the next
@@ -37,16 +38,16 @@ type item struct {
 	post      *chat.Post
 	only      chat.UserID // who alone sees it; "" is everybody
 	reactions []mark
-	replies   int                        // of the first message of a thread
-	waits     int                        // approvals that wait in its thread, of the first message
-	why       chat.UserID                // who denied it, and is asked why
-	wrong     []chat.UserID              // who is asked what was wrong with it
-	again     map[chat.UserID]chat.Again // of steps: who has which call in a form, to run it again; never changed in place
-	gone      bool                       // it was not taken in
-	grows     bool                       // it is being written, and no message yet
-	off       bool                       // it stands here no more
-	edited    bool                       // it says something else than it did at first
-	deleted   bool                       // by who wrote it: only that there was something is left
+	replies   int                         // of the first message of a thread
+	waits     int                         // approvals that wait in its thread, of the first message
+	why       chat.UserID                 // who denied it, and is asked why
+	wrong     []chat.UserID               // who is asked what was wrong with it
+	again     map[chat.UserID]*front.Form // of steps: who has which call in a form, to run it again; never changed in place
+	gone      bool                        // it was not taken in
+	grows     bool                        // it is being written, and no message yet
+	off       bool                        // it stands here no more
+	edited    bool                        // it says something else than it did at first
+	deleted   bool                        // by who wrote it: only that there was something is left
 }
 
 // mark is an emoji on a message, and who put it there.

@@ -49,6 +49,7 @@ func TestButtons(t *testing.T) {
 	thread := threadID("lobby", "message0")
 	ref, _ := r.a.Post(t.Context(), thread, chat.Post{Key: "ask", Approval: &chat.Approval{Tool: "x", Approve: []string{"white_check_mark", "👍"}, Deny: []string{"❌"}}}, false)
 	answer, _ := r.a.Post(t.Context(), thread, chat.Post{Key: "answer", Text: &chat.Text{Markdown: "x"}}, false)
+	r.tray.Threads[thread] = chat.Standing{Known: true, Running: true}
 	for _, what := range []string{"approve", "deny", "stop"} {
 		r.send("/press", "ref", ref.String(), "what", what, "as", "ben")
 	}
@@ -212,6 +213,7 @@ func TestReason(t *testing.T) {
 	denied := *ask.Approval
 	denied.Outcome, denied.By = chat.Denied, People[1:2]
 	_ = r.a.Edit(t.Context(), thread, ref, chat.Post{Key: "ask", Approval: &denied})
+	r.a.Wait()
 	r.send("/press", "ref", ref.String(), "what", "deny", "as", "cid") // whose page does not show that yet
 	for as, want := range map[string]bool{"ben": true, "ada": false} {
 		body := r.get("/?c=lobby&t=message0&as=" + as).Body.String()
@@ -219,7 +221,7 @@ func TestReason(t *testing.T) {
 			t.Errorf("%s is asked why: %v", as, !want)
 		}
 	}
-	if w := r.send("/why", "ref", ref.String(), "as", "ben", "reason", strings.Repeat("x", 2000)); w.Code != http.StatusRequestEntityTooLarge {
+	if w := r.send("/why", "ref", ref.String(), "as", "ben", "reason", strings.Repeat("x", 2000)); w.Code != http.StatusUnprocessableEntity {
 		t.Errorf("a long reason: status %d", w.Code)
 	}
 	r.send("/why", "ref", ref.String(), "as", "ben", "reason", "too late")

@@ -16,7 +16,6 @@ import (
 	"nod/adapters/web/door"
 	"nod/adapters/web/door/doortest"
 	"nod/chat"
-	"nod/front"
 	"nod/internal/ledger"
 )
 
@@ -90,8 +89,8 @@ func openRoom(t *testing.T) *room {
 	y := &tray{Ledger: ledger.New()}
 	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	a := &Adapter{o: Options{Inbox: y, Now: func() time.Time { return at }}, board: newBoard(), mirror: make(chan struct{}, 1)}
-	a.Front = front.New(a, front.Options{Platform: Platform, Inbox: y, Now: a.o.Now, Room: wide})
 	a.log = slog.New(slog.DiscardHandler)
+	a.Front = newFront(a)
 	var printed []string
 	a.door = door.New("127.0.0.1:8484", func(line string) { printed = append(printed, line) })
 	a.door.Announce()

@@ -21,11 +21,10 @@ import (
 
 // Caps of what a form may bring.
 const (
-	mostText   = 40_000                                   // characters of a message
-	mostForm   = intake.MostFiles*intake.MostFile + 1<<20 // bytes
-	inMemory   = 1 << 20                                  // of a form; the rest waits on disk
-	mostReason = 1000                                     // characters
-	mostEmoji  = 32                                       // bytes
+	mostText  = 40_000                                   // characters of a message
+	mostForm  = intake.MostFiles*intake.MostFile + 1<<20 // bytes
+	inMemory  = 1 << 20                                  // of a form; the rest waits on disk
+	mostEmoji = 32                                       // bytes
 )
 
 // wrong is an error of whoever sent a form, in words for them.
@@ -230,125 +229,4 @@ func outdated(r *http.Request, it item, put chat.Reaction) bool {
 	p := it.post.Approval
 	approves := slices.ContainsFunc(p.Approve, func(e string) bool { return chat.NormalEmoji(e) == put.Emoji })
 	return approves && r.PostForm.Get("digest") != p.Digest
-}
-
-// press takes in a click on a button.
-func (a *Adapter) press(r *http.Request, v view, id string) (view, error) {
-	it, err := a.on(r)
-	if err != nil {
-		return v, err
-	}
-	what := r.PostForm.Get("what")
-	if what == pressStop {
-		if _, err := a.o.Inbox.Halt(r.Context(), it.thread, v.Me, eventID("stop", id)); err != nil {
-			return v, fmt.Errorf("put a stop: %w", err)
-		}
-		return v, nil
-	}
-	emoji := meaning(what, it)
-	if emoji == "" {
-		return v, wrong{http.StatusBadRequest, "There is no such button."}
-	}
-	put := chat.Reaction{On: it.ref, By: v.Me, Emoji: emoji, Button: true}
-	if what == pressGrant {
-		put.Grant = &chat.Grant{} // as long as it may be, which is what the button says
-	}
-	if outdated(r, it, put) {
-		return v, errOutdated
-	}
-	if _, err := a.o.Inbox.Reaction(r.Context(), put, eventID("button", id)); err != nil {
-		return v, fmt.Errorf("put a click: %w", err)
-	}
-	// A vote is seen as the emoji that it stands for, and is taken back by that.
-	if it.waiting() {
-		a.board.change(it.ref, func(it *item) bool { return it.react(emoji, v.Me.ID, false) })
-	}
-	// Who clicks on what is decided already, as a page may show it still, is not asked.
-	if what == pressDeny && it.waiting() {
-		a.board.change(it.ref, func(it *item) bool { it.why = v.Me.ID; return true })
-	}
-	return v, nil
-}
-
-// why takes in why somebody denied a call; an empty text says that they don't
-// say.
-func (a *Adapter) why(r *http.Request, v view, id string) (view, error) {
-	it, err := a.on(r)
-	text := strings.TrimSpace(door.Clean(r.PostForm.Get("reason")))
-	switch {
-	case err != nil:
-		return v, err
-	case it.why != v.Me.ID || it.post == nil || it.post.Approval == nil:
-		return v, wrong{http.StatusConflict, "Nobody asked for a reason here."}
-	case utf8.RuneCountInString(text) > mostReason:
-		return v, wrong{http.StatusRequestEntityTooLarge, fmt.Sprintf("A reason may have %d characters.", mostReason)}
-	}
-	if _, err := a.o.Inbox.Reason(r.Context(), it.asksIn(), it.post.Approval.Call, v.Me, text, eventID("reason", id)); err != nil {
-		return v, fmt.Errorf("put a reason: %w", err)
-	}
-	a.board.change(it.ref, func(it *item) bool { it.why = ""; return true })
-	return v, nil
-}
-
-// whatWrong takes in what was wrong with an answer, from somebody who was asked; an
-// empty text says that they don't say.
-func (a *Adapter) whatWrong(r *http.Request, v view, id string) (view, error) {
-	it, err := a.on(r)
-	text := strings.TrimSpace(door.Clean(r.PostForm.Get("reason")))
-	switch {
-	case err != nil:
-		return v, err
-	case !slices.Contains(it.wrong, v.Me.ID):
-		return v, wrong{http.StatusConflict, "Nobody asked you that here."}
-	case utf8.RuneCountInString(text) > mostReason:
-		return v, wrong{http.StatusRequestEntityTooLarge, fmt.Sprintf("It may have %d characters.", mostReason)}
-	}
-	if text != "" {
-		if _, err := a.o.Inbox.Feedback(r.Context(), it.ref, v.Me, false, text, eventID("wrong", id)); err != nil {
-			return v, fmt.Errorf("put what was wrong: %w", err)
-		}
-	}
-	a.board.change(it.ref, func(it *item) bool {
-		it.wrong = slices.DeleteFunc(it.wrong, func(u chat.UserID) bool { return u == v.Me.ID })
-		return true
-	})
-	return v, nil
-}
-
-// What buttons do.
-const (
-	pressApprove = "approve"
-	pressDeny    = "deny"
-	pressGrant   = "grant"
-	pressStop    = "stop"
-	pressAgain   = "again"
-	pressGood    = "good"
-	pressBad     = "bad"
-)
-
-// meaning is the emoji that a click stands for.
-func meaning(what string, on item) string {
-	first := func(emoji []string) string {
-		if len(emoji) == 0 {
-			return ""
-		}
-		return chat.NormalEmoji(emoji[0])
-	}
-	var approval chat.Approval
-	if on.post != nil && on.post.Approval != nil {
-		approval = *on.post.Approval
-	}
-	switch what {
-	case pressApprove, pressGrant:
-		return first(approval.Approve)
-	case pressDeny:
-		return first(approval.Deny)
-	case pressAgain:
-		return chat.EmojiRetry
-	case pressGood:
-		return "👍"
-	case pressBad:
-		return "👎"
-	}
-	return ""
 }

@@ -2,10 +2,11 @@ package web
 
 import (
 	"fmt"
-	"net/http"
+	"maps"
 
 	"nod/chat"
 	"nod/chat/form"
+	"nod/front"
 )
 
 // In the opened steps of a turn that is over each call has a button: it puts a form with
@@ -17,8 +18,8 @@ type rerunButton struct{ Call, Label string }
 
 // rerunForm is the form as the template draws it.
 type rerunForm struct {
-	Call, Tool string
-	Fields     []field
+	Call, Title, Note string
+	Fields            []field
 }
 
 // rerunButtons are those of a turn's calls.
@@ -41,65 +42,19 @@ func rerunButtons(s *chat.Steps) []rerunButton {
 // rerunFormOf is the form that somebody has open below the steps; nil where they have
 // none.
 func rerunFormOf(it item, who chat.UserID) *rerunForm {
-	v, ok := it.again[who]
-	if !ok {
+	f := it.again[who]
+	if f == nil {
 		return nil
 	}
-	return &rerunForm{v.Call, exact(v.Tool), formFields(v.Parameters, v.Args)}
+	return &rerunForm{f.Call, exact(f.Title), f.Note, fieldsOf(f.Fields)}
 }
 
-// open sets, for one person, which form stands below an item; none where v is nil.
-func (it *item) open(who chat.UserID, v *chat.Again) {
-	now := map[chat.UserID]chat.Again{}
-	for k, other := range it.again {
-		now[k] = other
+// open sets, for one person, which form stands below an item; nil: none.
+func (it *item) open(who chat.UserID, f *front.Form) {
+	now := maps.Clone(it.again)
+	if now == nil {
+		now = map[chat.UserID]*front.Form{}
 	}
-	delete(now, who)
-	if v != nil {
-		now[who] = *v
-	}
+	now[who] = f
 	it.again = now
-}
-
-// editAgain opens the form.
-func (a *Adapter) editAgain(r *http.Request, v view, _ string) (view, error) {
-	it, err := a.on(r)
-	switch {
-	case err != nil:
-		return v, err
-	case it.post == nil || it.post.Steps == nil:
-		return v, wrong{http.StatusConflict, "There is no call to be run again here."}
-	}
-	call, why, err := a.o.Inbox.Again(r.Context(), it.thread, r.PostForm.Get("call"))
-	switch {
-	case err != nil:
-		return v, fmt.Errorf("look at a call: %w", err)
-	case why == "" && len(form.Of(call.Parameters, call.Args, wide)) == 0:
-		why = form.TooLong(call)
-	}
-	if why != "" {
-		return v, wrong{http.StatusConflict, "It can't be run again: " + exact(why) + "."}
-	}
-	a.board.change(it.ref, func(it *item) bool {
-		it.open(v.Me.ID, &call)
-		return true
-	})
-	return v, nil
-}
-
-// ranAgain takes in what somebody sends with the form.
-func (a *Adapter) ranAgain(r *http.Request, v view, id string) (view, error) {
-	it, err := a.on(r)
-	if err != nil {
-		return v, err
-	}
-	c := chat.Change{Call: r.PostForm.Get("call"), By: v.Me}
-	if err := send(r, it.thread, c, a.o.Inbox.RunAgain, "I did not run it: ", eventID("again", id)); err != nil {
-		return v, err
-	}
-	a.board.change(it.ref, func(it *item) bool {
-		it.open(v.Me.ID, nil)
-		return true
-	})
-	return v, nil
 }

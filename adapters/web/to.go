@@ -11,6 +11,7 @@ import (
 
 	"nod/adapters/web/door"
 	"nod/chat"
+	"nod/chat/form"
 	"nod/chat/markdown"
 	"nod/chat/summary"
 )
@@ -134,7 +135,7 @@ func cardOf(it item, v view, pane string) card {
 		c.Kind, c.Approval = kindApproval, approvalOf(it.post.Approval, it.at)
 		c.State, c.Label = approvalState(it.post.Approval), "Approval"
 		c.Edits = c.Acts && !it.post.Approval.Elsewhere
-		c.Approval.AsksWhy = it.why == v.Me.ID && it.post.Approval.Outcome == chat.Denied && it.post.Approval.Reason == ""
+		c.Approval.AsksWhy = it.why == v.Me.ID && it.post.Approval.Reason == ""
 	case it.post.File != nil:
 		c.Kind, c.State, c.Label = kindFile, "kept", "File"
 		c.Files = []attached{attachedOf(it, 0, *it.post.File)}
@@ -331,7 +332,7 @@ func approvalOf(p *chat.Approval, at time.Time) *approval {
 	out.Terms = summary.Terms(p, at, exact)
 	if out.Waits { // what came of it the headline says
 		out.So = summary.Outcome(p, strings.Join(by, ", "))
-		out.Whole, out.Fields = door.Clean(p.Digest), fieldsOf(p)
+		out.Whole, out.Fields = door.Clean(p.Digest), fieldsOf(form.Of(p.Parameters, p.Args, wide))
 	}
 	if out.Waits && p.Grant > 0 {
 		out.Grant = p.GrantLabel()

@@ -77,9 +77,15 @@ func New(o Options) (*Adapter, error) {
 		return nil, err
 	}
 	a := &Adapter{o: o, log: o.Logger, board: newBoard(), listens: l, mirror: make(chan struct{}, 1)}
-	a.Front = front.New(a, front.Options{Platform: Platform, Inbox: o.Inbox, Logger: o.Logger, Now: o.Now, Room: wide})
+	a.Front = newFront(a)
 	a.door = door.New(l.Addr().String(), o.Print)
 	return a, nil
+}
+
+func newFront(a *Adapter) *front.Front {
+	return front.New(a, front.Options{
+		Platform: Platform, Inbox: a.o.Inbox, Logger: a.log, Now: a.o.Now, Room: wide, Open: a.openForm, Trigger: time.Minute,
+	})
 }
 
 // Run shows what was said before, prints the link, and serves the page until ctx

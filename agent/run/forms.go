@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 
+	"nod/agent"
 	"nod/chat"
 	"nod/memory"
 )
@@ -19,6 +20,16 @@ func (i Inbox) Card(ctx context.Context, thread chat.ThreadID, call string) (v c
 	}
 	v, ok = i.Agent.Card(entries, call)
 	return v, ok, nil
+}
+
+// Judged says to a person who denied a call what came of that; "" as long as nobody has
+// judged it.
+func (i Inbox) Judged(ctx context.Context, thread chat.ThreadID, call string, by chat.UserID) (said string, err error) {
+	entries, err := i.Store.Read(ctx, thread)
+	if err != nil {
+		return "", err
+	}
+	return agent.Judged(entries, call, by), nil
 }
 
 // Change puts that a call that waits is to run with other arguments. Refused says,

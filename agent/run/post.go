@@ -321,7 +321,7 @@ func (d *driver) vote(act agent.Judge, known memberships, others map[chat.UserID
 		return err
 	}
 	if r := act.Reaction; !v.Counts && !r.By.Bot && !r.Removed && (v.Grant == nil || r.Button) { // a word is answered
-		d.tell(r.By, r.On, "Your reaction does not count: "+v.Reason+".")
+		d.tell(r.By, r.On, agent.Uncounted(v))
 	}
 	return nil
 }

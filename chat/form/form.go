@@ -59,6 +59,8 @@ type Bounds struct {
 	Text    int // length of a text
 	Options int
 	Option  int // length of an option
+	Title   int // length of the title
+	Card    int // length of the arguments on a card, in whose writing; 0: any
 }
 
 // The first letters of a field's id say how to read the field back.

@@ -8,9 +8,6 @@ import (
 	"nod/chat"
 )
 
-// Put puts a person's change of a call; refused says why it is not possible.
-type Put = func(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error)
-
 // Ask reads the present approval of a call from the store; ok is false if there is
 // none.
 type Ask = func(ctx context.Context, thread chat.ThreadID, call string) (p chat.Approval, ok bool, err error)
@@ -33,9 +30,4 @@ func (s *Shown) Card(ctx context.Context, ask Ask, thread chat.ThreadID, call, d
 		}
 	}
 	return p, ok && p.Outcome == "", nil
-}
-
-// TooLong says of a call that no form has room for its arguments, and what to do.
-func TooLong(v chat.Again) string {
-	return fmt.Sprintf("these arguments are too long for a form; in a message, `run %d {…}` does the same", v.Number)
 }

@@ -39,16 +39,17 @@ type Ledger struct {
 	Notes     map[string][]byte
 
 	// Its answers. Put messages change Threads and Marks.
-	Fail    error // instead of all else
-	Threads map[chat.ThreadID]chat.Standing
-	Marks   []chat.Watermark
-	Waiting []chat.Pending
-	Turns   map[string]chat.Steps
-	Cards   map[string]chat.Approval // by call, as Calls
-	Calls   map[string]chat.Again
-	Refuse  string // why calls are neither changed nor run again
-	Past    map[chat.ThreadID][]chat.Line
-	Slow    chan struct{} // if not nil, Steps waits until it is closed
+	Fail     error // instead of all else
+	Threads  map[chat.ThreadID]chat.Standing
+	Marks    []chat.Watermark
+	Waiting  []chat.Pending
+	Turns    map[string]chat.Steps
+	Cards    map[string]chat.Approval // by call, as Calls
+	Calls    map[string]chat.Again
+	Verdicts map[chat.UserID]string // what the judge says to those who denied a call
+	Refuse   string                 // why calls are neither changed nor run again
+	Past     map[chat.ThreadID][]chat.Line
+	Slow     chan struct{} // if not nil, Steps waits until it is closed
 
 	mu      sync.Mutex
 	changed chan struct{}
@@ -71,7 +72,7 @@ func New() *Ledger {
 	return &Ledger{
 		changed: make(chan struct{}), Known: map[string]bool{}, Notes: map[string][]byte{}, Edits: map[chat.MessageRef]string{}, Blobs: map[string][]byte{},
 		Threads: map[chat.ThreadID]chat.Standing{}, Turns: map[string]chat.Steps{}, Past: map[chat.ThreadID][]chat.Line{},
-		Cards: map[string]chat.Approval{}, Calls: map[string]chat.Again{},
+		Cards: map[string]chat.Approval{}, Verdicts: map[chat.UserID]string{}, Calls: map[string]chat.Again{},
 	}
 }
 
@@ -167,6 +168,13 @@ func (l *Ledger) Card(_ context.Context, _ chat.ThreadID, call string) (chat.App
 	defer l.mu.Unlock()
 	p, ok := l.Cards[call]
 	return p, ok, l.Fail
+}
+
+// Judged implements the inbox of nod/front.
+func (l *Ledger) Judged(_ context.Context, _ chat.ThreadID, _ string, by chat.UserID) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Verdicts[by], l.Fail
 }
 
 // Again implements the inbox of nod/front.
