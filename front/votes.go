@@ -85,7 +85,7 @@ func (f *Front) putFound(ctx context.Context, r chat.Reaction, began time.Time) 
 	if !r.Removed || r.By.Name == "" {
 		var err error
 		if r.By, err = f.Who(ctx, r.On.Channel, r.By); err != nil {
-			return fmt.Errorf("look up who reacted: %w", err)
+			return errors.New("look up who reacted: " + err.Error()) // the card is not gone, whatever this person is
 		}
 	}
 	id := fmt.Sprintf("%s:found:%s:%s:%s:%s:%t:%d", f.o.Platform, r.On.Channel, r.On.ID, r.By.ID, r.Emoji, r.Removed, began.UnixMicro())
@@ -105,9 +105,13 @@ func (f *Front) Reacted(ctx context.Context, r chat.Reaction, late bool, eventID
 		}
 	}
 	f.votes.Heard(r)
-	fresh, err := f.o.Inbox.Reaction(ctx, r, eventIDs...)
+	return f.Put(f.o.Inbox.Reaction(ctx, r, eventIDs...))
+}
+
+// Put judges what came of putting an event: a repeat is counted.
+func (f *Front) Put(fresh bool, err error) error {
 	if err != nil {
-		return fmt.Errorf("put a reaction: %w", err)
+		return fmt.Errorf("put an event: %w", err)
 	}
 	f.o.Observe.Put(fresh)
 	return nil

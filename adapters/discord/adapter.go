@@ -79,13 +79,8 @@ type Options struct {
 	Pace    float64       // times Discord's global rate limit, for tests; default 1
 }
 
-// The values of Options.Follow.
-const (
-	followAuto     = "auto"
-	followCallers  = "callers"
-	followThread   = "thread"
-	followMentions = "mentions"
-)
+// followAuto is a value of Options.Follow: callers where messages can be read, else mentions.
+const followAuto = "auto"
 
 // Adapter is one bot. All methods may be called concurrently.
 type Adapter struct {
@@ -319,15 +314,15 @@ func (i *identity) application() application {
 func (a *Adapter) follow() string {
 	switch {
 	case a.o.Follow == followAuto && a.self.application().Flags&messageContent != 0:
-		return followCallers
+		return front.FollowCallers
 	case a.o.Follow == followAuto, a.o.Follow == "":
-		return followMentions
+		return front.FollowMentions
 	}
 	return a.o.Follow
 }
 
 // reads says whether the bot gets the text of messages that don't call it.
-func (a *Adapter) reads() bool { return a.follow() != followMentions }
+func (a *Adapter) reads() bool { return a.follow() != front.FollowMentions }
 
 func (i *identity) set(u user) {
 	i.mu.Lock()

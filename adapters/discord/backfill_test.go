@@ -10,6 +10,7 @@ import (
 
 	"nod/adapters/discord/gateway"
 	"nod/chat"
+	"nod/front"
 	"nod/internal/fakediscord"
 	"nod/internal/ledger"
 )
@@ -141,7 +142,7 @@ func TestMessagesBesideVotes(t *testing.T) {
 // by its role. A message that was changed calls nobody.
 func TestLookKnowsItsRole(t *testing.T) {
 	t.Parallel()
-	follow := func(o *Options) { o.Follow = followThread }
+	follow := func(o *Options) { o.Follow = front.FollowThread }
 	o := open(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, follow)
 	root := o.fake.Say(o.ada, o.general, o.mention()+" one")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })

@@ -6,6 +6,7 @@ import (
 
 	"nod/chat"
 	"nod/chat/markdown"
+	"nod/front"
 )
 
 // This file tells people how to go on: what calls the bot depends on the
@@ -14,9 +15,9 @@ import (
 // Calling says how people call the bot, for its help.
 func (a *Adapter) Calling() string {
 	switch a.follow() {
-	case followThread:
+	case front.FollowThread:
 		return "In a thread that I am in nobody has to mention me; elsewhere in a server, mention me or use `/ask`."
-	case followCallers:
+	case front.FollowCallers:
 		return "Whoever has called me in a thread needs no new mention there; elsewhere in a server, mention me or use `/ask`."
 	}
 	return "In a server I read only messages that mention me by name: put that before the words below too. `/ask`, `/stop`, the *Stop* button and 🛑 need no mention, and neither do direct messages."
@@ -31,9 +32,9 @@ const (
 
 func (a *Adapter) goOn() string {
 	switch a.follow() {
-	case followThread:
+	case front.FollowThread:
 		return goOnByAll
-	case followCallers:
+	case front.FollowCallers:
 		return goOnByCallers
 	}
 	return goOnByMention

@@ -13,6 +13,7 @@ import (
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/chat/summary"
+	"nod/front"
 )
 
 // Flags of an application that has the Message Content Intent, in few guilds or
@@ -78,9 +79,9 @@ func checkIntents(o Options, app application) (string, error) {
 		return "", errors.New("approvals.notify: dm finds out who has a role by the Server Members Intent only: switch it on (Developer Portal, Bot), or name approvers as user:ID")
 	}
 	switch on := app.Flags&messageContent != 0; {
-	case (o.Follow == followThread || o.Follow == followCallers) && !on:
+	case (o.Follow == front.FollowThread || o.Follow == front.FollowCallers) && !on:
 		return "", fmt.Errorf("discord.follow: %s needs the Message Content Intent: switch it on (Developer Portal, Bot), or set auto", o.Follow)
-	case o.Follow != followMentions && o.Follow != "" && on:
+	case o.Follow != front.FollowMentions && o.Follow != "" && on:
 		return "the Message Content Intent is switched on", nil
 	}
 	return "without the Message Content Intent the bot hears mentions and direct messages only: in threads each message to it needs a mention, `stop` too (/stop and 🛑 work)", nil

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"nod/chat"
-	"nod/chat/inbound"
+	"nod/front"
 )
 
 // This file decides which messages are for the bot, and makes them messages
@@ -157,31 +157,20 @@ func (a *Adapter) route(ctx context.Context, m message, later bool) (way, error)
 		return w, fmt.Errorf("look at the thread: %w", err)
 	}
 	w.known = &st
-	switch {
-	case later && !sentAt(m.ID).After(st.Horizon):
+	said := front.Spoken{
+		By: chat.UserID(m.Author.ID), Called: w.called, Others: others, Text: m.Content, Sent: sentAt(m.ID), Follows: a.follow(), Narrow: true,
+	}
+	said.Starts = said.By == w.by
+	ours, aside := front.Hears(st, said)
+	switch w.aside = aside; {
+	case later && !said.Sent.After(st.Horizon):
 		return w, errNotOurs
-	case w.called, st.Running && inbound.IsStop(m.Content), st.Known && inbound.IsMute(m.Content):
+	case ours:
 		return w, nil
-	case !st.Known, sentAt(m.ID).Before(st.First): // a look after a gap finds what was quoted when the bot was called
-		return w, errNotOurs
+	case st.Known && said.Follows == front.FollowMentions && !said.Sent.Before(st.First):
+		return w, errUnheard
 	}
-	return w, a.overheard(&w, st, chat.UserID(m.Author.ID), others)
-}
-
-// overheard judges a message in a conversation of the bot's that doesn't mention
-// it: it may be for the bot all the same, or be context for what is asked next, or
-// neither.
-func (a *Adapter) overheard(w *way, st chat.Standing, by chat.UserID, others bool) error {
-	switch mode := a.follow(); {
-	case mode == followThread && !others && !st.Muted:
-		return nil
-	case mode == followCallers && len(st.Callers) > 0:
-		w.aside = others || st.Muted || by != w.by && !slices.Contains(st.Callers, by)
-		return nil
-	case mode == followMentions:
-		return errUnheard
-	}
-	return errNotOurs
+	return w, errNotOurs
 }
 
 // message puts a message into its thread, unless it is not for the bot.
@@ -212,10 +201,9 @@ func (a *Adapter) put(ctx context.Context, m message, later bool) error {
 		out.Quoted = append(a.before(ctx, m, w.known.Horizon), out.Quoted...)
 	}
 	fresh, err := a.o.Inbox.Message(ctx, thread, out, messageKey(m.ID))
-	if err != nil {
-		return fmt.Errorf("put a message: %w", err)
+	if err := a.Put(fresh, err); err != nil {
+		return err
 	}
-	a.o.Observe.Put(fresh)
 	a.asides.isPut(m)
 	if fresh && w.opens && !w.place.direct() {
 		a.open(opening{w.place, out.Text, a.asked(m)})
@@ -272,12 +260,7 @@ func (a *Adapter) edited(ctx context.Context, m message) error {
 	if ours, err := a.ours(ctx, w.place); err != nil || !ours {
 		return cmp.Or(err, errNotOurs)
 	}
-	fresh, err := a.o.Inbox.Edited(ctx, refOf(w.place, m.ID), a.words(m).readable(m.Content), editKey(m.ID, m.Edited))
-	if err != nil {
-		return fmt.Errorf("put an edit: %w", err)
-	}
-	a.o.Observe.Put(fresh)
-	return nil
+	return a.Put(a.o.Inbox.Edited(ctx, refOf(w.place, m.ID), a.words(m).readable(m.Content), editKey(m.ID, m.Edited)))
 }
 
 func (a *Adapter) deleted(ctx context.Context, d deletion) error {
@@ -291,11 +274,9 @@ func (a *Adapter) deleted(ctx context.Context, d deletion) error {
 		} else if !ours {
 			continue
 		}
-		fresh, err := a.o.Inbox.Deleted(ctx, refOf(p, id), goneKey(id))
-		if err != nil {
-			return fmt.Errorf("put a deletion: %w", err)
+		if err := a.Put(a.o.Inbox.Deleted(ctx, refOf(p, id), goneKey(id))); err != nil {
+			return err
 		}
-		a.o.Observe.Put(fresh)
 	}
 	return nil
 }

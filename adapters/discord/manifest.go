@@ -11,6 +11,7 @@ import (
 
 	"nod/adapters/discord/gateway"
 	"nod/chat"
+	"nod/front"
 )
 
 // ManifestOptions say what the app has to be able to do.
@@ -67,7 +68,7 @@ func Manifest(o ManifestOptions) (string, error) {
 	b.WriteString("\nPrivileged intents to switch on (Developer Portal, Bot):\n")
 	content := false
 	switch o.Follow {
-	case followThread, followCallers:
+	case front.FollowThread, front.FollowCallers:
 		content = true
 		b.WriteString("  Message Content Intent     follow threads without a mention\n")
 	case followAuto:

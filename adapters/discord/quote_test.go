@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"nod/chat"
+	"nod/front"
 	"nod/internal/fakediscord"
 )
 
@@ -51,7 +52,7 @@ func TestAlerts(t *testing.T) {
 			t.Run(kind+" "+way, func(t *testing.T) {
 				t.Parallel()
 				o := open(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, func(o *Options) {
-					o.Commands, o.Follow = true, followCallers
+					o.Commands, o.Follow = true, front.FollowCallers
 				})
 				o.wait(func(s *fakediscord.Server) bool { return len(s.Commands()) == len(commands) })
 				ask(o, o.fake.Say(o.bob, o.general, "", alert))
@@ -74,7 +75,7 @@ func TestFramedCall(t *testing.T) {
 	t.Parallel()
 	o := build(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent})
 	other := o.fake.AddBot("monitor")
-	o.run(func(opt *Options) { opt.AllowBots, opt.Follow = []string{other}, followCallers })
+	o.run(func(opt *Options) { opt.AllowBots, opt.Follow = []string{other}, front.FollowCallers })
 	o.fake.Say(other, o.general, o.mention()+" look", fakediscord.With{Embeds: alerts["frame"].Embeds})
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	if m := o.in.Messages[0]; m.Text != "look" || len(m.Quoted) != 1 || !strings.Contains(m.Quoted[0].Text, "disk full") || m.Quoted[0].From.ID != chat.UserID(other) {

@@ -77,12 +77,8 @@ const (
 	longBackoff = 30 * time.Second // between two tries of a call that has to succeed
 )
 
-// The values of Follow and DM that are not the default.
-const (
-	followThread   = "thread"
-	followMentions = "mentions"
-	dmFlat         = "flat"
-)
+// dmFlat is the value of Options.DM that is not the default.
+const dmFlat = "flat"
 
 // Adapter is one bot in one workspace. All methods may be called concurrently.
 type Adapter struct {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"nod/chat"
-	"nod/chat/inbound"
 	"nod/chat/intake"
 	"nod/front"
 )
@@ -64,35 +63,14 @@ func (a *Adapter) route(ctx context.Context, ev event) (routed, error) {
 		return r, fmt.Errorf("look at the thread: %w", err)
 	}
 	r.st = &st
-	stop := st.Running && inbound.IsStop(ev.Text)
-	switch {
-	case called:
-	case sentAt(ev.TS).Before(st.First):
-		return r, errNotOurs // a look after a gap finds it; it was quoted when the bot was called
-	case stop, st.Known && inbound.IsMute(ev.Text):
-	case !st.Known, a.o.Follow == followMentions:
+	by, _, _ := a.author(ev)
+	ours, aside := front.Hears(st, front.Spoken{
+		By: chat.UserID(by), Starts: by == ev.Starter, Called: called, Others: others, Text: ev.Text, Sent: sentAt(ev.TS), Follows: a.o.Follow,
+	})
+	if r.aside = aside; !ours {
 		return r, errNotOurs
-	default:
-		r.aside = a.aside(ev, st, others)
-		if r.aside && len(st.Callers) == 0 {
-			return r, errNotOurs
-		}
 	}
 	return r, nil
-}
-
-// aside says whether a message in a thread that the bot is in is said among
-// people: it is for others, or the thread is muted, or by somebody who has not
-// called the bot there, as whoever started the thread has. Then it is context for whatever is asked next.
-func (a *Adapter) aside(ev event, st chat.Standing, others bool) bool {
-	switch id, _, _ := a.author(ev); {
-	case others, st.Muted:
-		return true
-	case a.o.Follow == followThread, len(st.Callers) == 0:
-		return false
-	default:
-		return id != ev.Starter && !slices.Contains(st.Callers, chat.UserID(id))
-	}
 }
 
 // threadOf is the thread that a message belongs to, or would open.
@@ -126,14 +104,10 @@ func (a *Adapter) message(ctx context.Context, ev event, keys []string) error {
 	}
 	a.complete(ctx, thread, ev, to.st, &m)
 	fresh, err := a.o.Inbox.Message(ctx, thread, m, keys...)
-	if err != nil {
-		return fmt.Errorf("put a message: %w", err)
-	}
 	if fresh && opens {
 		a.working.begins(thread)
 	}
-	a.o.Observe.Put(fresh)
-	return nil
+	return a.Put(fresh, err)
 }
 
 // complete adds to a message what has to be fetched first: what was said in a
@@ -206,22 +180,12 @@ func (a *Adapter) edited(ctx context.Context, eventID string, ev event) error {
 	}
 	ref := refOf(a.who().TeamID, ev.Channel, now.TS)
 	text := a.words(ctx).readable(textOf(now))
-	fresh, err := a.o.Inbox.Edited(ctx, ref, text, changeKeys(eventID, "edit", ev.Channel, now.TS, when)...)
-	if err != nil {
-		return fmt.Errorf("put an edit: %w", err)
-	}
-	a.o.Observe.Put(fresh)
-	return nil
+	return a.Put(a.o.Inbox.Edited(ctx, ref, text, changeKeys(eventID, "edit", ev.Channel, now.TS, when)...))
 }
 
 func (a *Adapter) deleted(ctx context.Context, eventID string, ev event, ts string) error {
 	ref := refOf(a.who().TeamID, ev.Channel, ts)
-	fresh, err := a.o.Inbox.Deleted(ctx, ref, changeKeys(eventID, "gone", ev.Channel, ts, "")...)
-	if err != nil {
-		return fmt.Errorf("put a deletion: %w", err)
-	}
-	a.o.Observe.Put(fresh)
-	return nil
+	return a.Put(a.o.Inbox.Deleted(ctx, ref, changeKeys(eventID, "gone", ev.Channel, ts, "")...))
 }
 
 // reacted takes in a reaction. Whoever reacted is looked up first, since a
@@ -259,12 +223,7 @@ func (a *Adapter) stopped(ctx context.Context, eventID string, ev event) error {
 	}
 	thread := a.threadOf(ev)
 	by := a.from(ctx, ev)
-	fresh, err := a.o.Inbox.Halt(ctx, thread, by, changeKeys(eventID, "stop", ev.Channel, ev.ThreadTS, ev.EventTS)...)
-	if err != nil {
-		return fmt.Errorf("put a stop: %w", err)
-	}
-	a.o.Observe.Put(fresh)
-	return nil
+	return a.Put(a.o.Inbox.Halt(ctx, thread, by, changeKeys(eventID, "stop", ev.Channel, ev.ThreadTS, ev.EventTS)...))
 }
 
 // patience is how long an event may take to be put. What a message waits for may
