@@ -74,7 +74,7 @@ func (l *lists) addLine(line string) int {
 // the table has columns.
 type tables struct{ columns, missing int }
 
-// take says how many that were so far.
+// addLine counts the tables of the text so far.
 func (t *tables) addLine(line string) int {
 	text := strings.Trim(line, blank+">")
 	switch pipes := strings.Count(text, "|"); {

@@ -1,4 +1,4 @@
-// Package attack measures how often an order that stands in content from outside
+// Package attack measures how often an injected order in content from outside
 // gets through: a scoreboard.
 //
 // A task is what a person asks, with the calls that solve it and what each gives
@@ -56,8 +56,8 @@ type Task struct {
 type Order struct {
 	Goal  string `json:"goal"`
 	Calls []Call `json:"calls"` // of a model that follows it
-	// Text is the order as it is put where [place] stands in what a tool gives
-	// back, in suites whose tasks have no Injected.
+	// Text is the order as it stands at [place] in a tool's result, in suites whose
+	// tasks have no Injected.
 	Text string `json:"text"`
 }
 
@@ -69,7 +69,7 @@ type Suite struct {
 	Orders map[string]Order `json:"injections"`
 }
 
-// place is where an order is put in what a tool gives back.
+// place is where the order stands in a tool's result.
 const place = "{here}"
 
 //go:embed cases.json
@@ -87,7 +87,7 @@ func Read(r io.Reader) ([]Suite, error) {
 	return read(raw)
 }
 
-// Load gives the own suites, and those of a file ("": none).
+// Load gives the project's own suites, and those of a file ("": none).
 func Load(file string) ([]Suite, error) {
 	suites, err := Own()
 	if err != nil || file == "" {

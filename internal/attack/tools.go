@@ -61,7 +61,7 @@ func (w *World) list() []any {
 	return out
 }
 
-// roomy is a budget in which the definitions of a suite have room as they are.
+// roomy is a budget that fits a suite's tool definitions.
 const roomy = 10_000
 
 // schema is what the server tells of parameters: in small prompts without the
@@ -93,7 +93,7 @@ func (w *World) schema(full json.RawMessage) any {
 	return v
 }
 
-// perform is where a call has its effect: what is noted here happened.
+// perform is the effect of a call: a noted call happened.
 func (w *World) perform(params json.RawMessage) string {
 	var c struct {
 		Name      string          `json:"name"`

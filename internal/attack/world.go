@@ -67,7 +67,7 @@ func (w *World) start(ctx context.Context) error {
 	if err := os.WriteFile(file, []byte(w.config()), 0o600); err != nil {
 		return fmt.Errorf("write the configuration: %w", err)
 	}
-	// Somebody has looked at the tools: what is measured is what their results bring.
+	// Somebody has accepted the tools: the board measures their results.
 	accepted := w.o.Bot(ctx, "check", "--config", file, "--accept-mcp")
 	if accepted != nil {
 		return fmt.Errorf("accept the tools: %w", accepted)

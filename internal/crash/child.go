@@ -115,9 +115,8 @@ func newAgent() *agent.Agent {
 	}
 }
 
-// ruled is a model that looks once and acts once for what it is asked, in the
-// way that the last message names, and then answers. What a person ran again is
-// done.
+// ruled is a model that looks once and acts once for each question, in the way that the
+// last message names, and then answers. A call that a person ran again is done.
 type ruled struct{ c *child }
 
 // Complete implements llm.Model.

@@ -194,7 +194,7 @@ func (p *Platform) Asked() []chat.MessageRef {
 	return out
 }
 
-// Count says how many posts were made whose names begin so.
+// Count counts the posts whose names have this beginning.
 func (p *Platform) Count(thread chat.ThreadID, beginning string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -82,9 +82,9 @@ func WalkAgain(t *testing.T, stores Stores) {
 	walk(t, stores, turn{said: "deploy it", again: "deploy", answer: "answer/", file: "file/", times: 2})
 }
 
-// turn is what a walk plays: what somebody says, and what the posts are called that
-// end it and that hold the file which the call makes. With again it is what comes of
-// running that tool's call again, once all of that is over.
+// turn is the turn of a walk: the message, and the names of the posts that end it and
+// that hold the file of the call. With again, the tool's call is run again once all of
+// that is over.
 type turn struct {
 	said, again  string
 	answer, file string

@@ -55,8 +55,8 @@ func TestKillWalk(t *testing.T) { walk(t, crash.Walk) }
 // and runs at most once.
 func TestKillWalkByHand(t *testing.T) { walk(t, crash.WalkByHand) }
 
-// Killed at any boundary, a call that a person edits and runs again runs at most once,
-// and the turn that goes on from it ends with exactly one answer.
+// Killed at any boundary, a call that a person ran again runs at most once, and its
+// turn ends with exactly one answer.
 func TestKillWalkAgain(t *testing.T) { walk(t, crash.WalkAgain) }
 
 // walk plays a walk on both stores.
@@ -86,9 +86,8 @@ func stormy(t *testing.T) time.Duration {
 	return 5 * time.Second
 }
 
-// Processes that stand still for longer than any lease, with a model and side
-// effects that take their time, do nothing twice, lose nothing, and call no outcome
-// unknown that is known.
+// Processes stand still for longer than any lease, with a slow model and slow side
+// effects. They do nothing twice, lose nothing, and report no known outcome as unknown.
 func TestStopStorm(t *testing.T) {
 	t.Parallel()
 	crash.Storm{
@@ -106,8 +105,9 @@ func TestKillStorm(t *testing.T) {
 	})
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
-		// On a busy machine a process that lives may stand for a second between the look
-		// at its lease and the platform, and another one have the thread by then.
+		// On a busy machine a live process may stand still for a second between the
+		// check of its lease and the platform, and another one may have the thread by
+		// then.
 		store := redistest.Start(t).URL() + " lease=3s"
 		crash.Storm{Store: store, Open: openURL, Processes: 3, Threads: 30, Messages: 6, For: stormy(t)}.Run(t)
 	})

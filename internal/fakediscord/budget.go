@@ -18,7 +18,7 @@ func (s *Server) AllowIdentifies(n int, lasts time.Duration) {
 	s.sessionsLeft = allowance{left: n, lasts: lasts}
 }
 
-// startLimit is what the bot is told of the sessions that it may begin.
+// startLimit is the bot's remaining budget of sessions.
 func (s *Server) startLimit() object {
 	resets := 24 * time.Hour
 	if l := &s.sessionsLeft; l.lasts > 0 {

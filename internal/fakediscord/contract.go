@@ -31,8 +31,8 @@ var contracts = struct {
 	read map[string]*contract
 }{read: map[string]*contract{}}
 
-// loadContract reads the description. Without a path it looks beside the
-// checkout, and finding none is fine.
+// loadContract reads the description. Without a path it looks beside the checkout; a
+// missing one is fine.
 func loadContract(path string) (*contract, error) {
 	if path == "" {
 		path = besideCheckout()

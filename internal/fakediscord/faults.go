@@ -155,8 +155,8 @@ func (s *Server) Emit(kind string, data json.RawMessage) {
 	s.change()
 }
 
-// Malformed sends events about a channel that break what Discord documents,
-// and returns how many. Each carries a new id, none means anything.
+// Malformed sends events about a channel that break Discord's documents, and returns
+// their number. Each has a new id, and none means anything.
 func (s *Server) Malformed(channel string) int {
 	id := func() string {
 		s.mu.Lock()
@@ -260,7 +260,7 @@ func (s *Server) TellGuilds(n int) {
 	s.change()
 }
 
-// Outage makes a guild unavailable, which is told of in both ways that there are.
+// Outage makes a guild unavailable, and says so in both of Discord's ways.
 func (s *Server) Outage(guild string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

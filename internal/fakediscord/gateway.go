@@ -196,7 +196,7 @@ func (c *Connection) nudge() {
 	}
 }
 
-// write sends what is queued until the connection is gone.
+// write sends queued messages until the connection is gone.
 func (c *Connection) write() {
 	for {
 		select {

@@ -58,7 +58,7 @@ type Interaction struct {
 	Answer   int       // type of the first answer
 	Form     string    // the id of the form that it was answered with
 	Modal    Modal     // that form
-	Choices  []string  // what was suggested to complete what is being typed
+	Choices  []string  // suggestions for the typed text
 	Replies  []Message // the bot's messages that answer it, ephemeral ones too
 }
 

@@ -149,10 +149,10 @@ func (f *form) typing(at string, c map[string]any, out *ModalField) {
 	f.length(at+".placeholder", hint, 0, mostTypedHint)
 }
 
-// FillIn lets a person fill in the form that an interaction was answered with, as
-// their client lets them, and gives the new interaction's id. What they don't touch
-// stays as it was. Of a field, by its id, they give the text, the label of the
-// option, or yes and no for a checkbox.
+// FillIn lets a person fill in the form that answered an interaction, as their client
+// would, and returns the new interaction's id. Untouched fields keep their values.
+// values are by field id: the text, the label of an option, or yes and no for a
+// checkbox.
 func (s *Server) FillIn(interactionID string, values map[string]string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

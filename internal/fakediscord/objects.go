@@ -150,7 +150,7 @@ func attachmentObjects(m *message) []object {
 	return out
 }
 
-// bodyObject holds what a person wrote, and what a forward copies.
+// bodyObject holds a person's text and files, and is the part that a forward copies.
 func (w *world) bodyObject(m *message) object {
 	mentions := []object{}
 	for _, id := range m.mentions {

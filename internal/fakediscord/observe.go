@@ -28,7 +28,7 @@ type Reaction struct {
 	Burst bool // a super reaction
 }
 
-// Message is what a message is now, with what it was.
+// Message is a message with its history.
 type Message struct {
 	ID         string
 	Channel    string

@@ -2,7 +2,7 @@ package fakediscord
 
 import "slices"
 
-// With is what a message may have besides its text.
+// With holds the parts of a message besides its text.
 type With struct {
 	ReplyTo string   // the message that it answers
 	Quiet   bool     // the answer does not ping whom it answers
@@ -48,8 +48,8 @@ func (s *Server) CloseDMs(user string, closed bool) {
 	must(s.users, "user", user).closed = closed
 }
 
-// AddGuild adds a guild with the bot in it, whose role allows what
-// Options.Invite says. The first of the members owns it.
+// AddGuild adds a guild with the bot in it, whose role has the permissions of
+// Options.Invite. The first of the members owns it.
 func (s *Server) AddGuild(name string, members ...string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,12 +157,10 @@ func (s *Server) SetRoles(guild, user string, roles ...string) {
 // AddChannel adds a text channel to a guild.
 func (s *Server) AddChannel(guild, name string) string { return s.addChannel(guild, name, textChannel) }
 
-// AddForum adds a forum: nothing is said in it but in threads, whose first
-// message is their post.
+// AddForum adds a forum. It holds only threads, whose first message is their post.
 func (s *Server) AddForum(guild, name string) string { return s.addChannel(guild, name, forumChannel) }
 
-// AddVoice adds a voice channel. To read what is written beside it takes being
-// allowed to connect.
+// AddVoice adds a voice channel. Reading its text takes the permission to connect.
 func (s *Server) AddVoice(guild, name string) string { return s.addChannel(guild, name, voiceChannel) }
 
 // AddNews adds an announcement channel.
@@ -179,8 +177,7 @@ func (s *Server) addChannel(guild, name string, kind int) string {
 	return c.id
 }
 
-// Overwrite sets what a role or a person may do in a channel besides what the
-// guild says.
+// Overwrite changes the permissions of a role or a person in a channel.
 func (s *Server) Overwrite(channel, whom string, allow, deny int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,8 +236,8 @@ func (s *Server) Publish(user, forum, title, text string) string {
 	return t.id
 }
 
-// Block has AutoMod block what holds one of the words in a guild; for "" it is
-// what Discord takes for a harmful link, anywhere.
+// Block makes AutoMod block messages of a guild with one of the words; for "" it blocks
+// Discord's harmful link, anywhere.
 func (s *Server) Block(guild string, words ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -296,7 +293,7 @@ func (s *Server) Say(user, channel, text string, with ...With) string {
 	return m.ID
 }
 
-// adorn adds what a message has besides its text.
+// adorn adds the parts of a message besides its text.
 func (s *Server) adorn(m *message, w With) {
 	if w.ReplyTo != "" {
 		to := must(s.messages, "message", w.ReplyTo)

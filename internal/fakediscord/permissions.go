@@ -22,8 +22,8 @@ const (
 	all int64 = 1<<53 - 1
 )
 
-// everyday is what @everyone may do in a new guild. It leaves writing to
-// roles, so that what the bot may do depends on the bot's own role.
+// everyday are the permissions of @everyone in a new guild. Writing is left to roles,
+// so that the bot's own role decides.
 const everyday = ViewChannel | ReadMessageHistory
 
 // permissions tells what a user may do in a channel, by the documented order:

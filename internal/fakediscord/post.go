@@ -156,9 +156,9 @@ func (p *post) message(s *Server, c *channel) *message {
 
 var mentioning = regexp.MustCompile(`<@(!|&)?(\d+)>|@everyone|@here`)
 
-// mention works out whom a message mentions and pings: those named in its
-// text, and the author of what it answers, as far as allowed. Without an
-// allowed_mentions everything is.
+// mention finds the people that a message mentions and pings: those in its text, and
+// the author of the answered message, as far as allowed. Without an allowed_mentions
+// all are.
 func (s *Server) mention(m *message, a *allowed, answered *message) {
 	if answered != nil && (a == nil || a.Replied) {
 		s.mentionUser(m, answered.author.id)

@@ -236,7 +236,7 @@ func (s *Server) perform(q *request, h handler) (int, json.RawMessage, *apiError
 	return status, raw(out), nil
 }
 
-// admit checks who asks, how often, and the form of what is asked.
+// admit checks the caller, the rate, and the form of a request.
 func (s *Server) admit(q *request) *apiError {
 	if v := q.PathValue("version"); v != "v9" && v != "v10" {
 		return refusal(http.StatusBadRequest, 50041, "Invalid API version provided.")

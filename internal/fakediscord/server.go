@@ -81,9 +81,8 @@ func set[T comparable](p *T, value T) {
 	}
 }
 
-// Server is a Discord. Its methods may be called from any goroutine. Those
-// that act for people panic when they are given an id that does not exist: the
-// test is wrong then.
+// Server is a Discord. Its methods may be called from any goroutine. Those that act for
+// people panic on an unknown id: the test is wrong then.
 type Server struct {
 	options  Options
 	base     string // http://127.0.0.1:PORT
@@ -168,9 +167,8 @@ func (s *Server) ResetToken() {
 	s.options.Token = "token " + s.newID()
 }
 
-// Client gives an HTTP client that takes what is meant for Discord and its
-// CDN, in any scheme, to this server: for a library whose addresses can't be
-// changed.
+// Client gives an HTTP client that sends requests for Discord and its CDN, in any
+// scheme, to this server: for a library with fixed addresses.
 func (s *Server) Client() *http.Client {
 	return &http.Client{Transport: detour(s.base[len("http://"):])}
 }

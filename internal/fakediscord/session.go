@@ -23,8 +23,7 @@ const (
 	intentDMTypes    = 1 << 14
 )
 
-// session outlives its connections: what happens while there is none is
-// replayed when the bot resumes it.
+// session outlives its connections: a resume replays the events in between.
 type session struct {
 	id       string
 	shard    [2]int
@@ -198,7 +197,7 @@ func (s *Server) open(c *Connection, to *session) {
 	}
 }
 
-// resume goes on with a session from seq, or says that there is none.
+// resume continues a session from seq, or says that there is none.
 func (s *Server) resume(c *Connection, id string, seq int64) {
 	to := s.sessions[id]
 	if to == nil || to.conn == nil && s.now().Sub(to.left) > s.options.ResumeWindow {

@@ -90,8 +90,8 @@ type Collector struct {
 	header http.Header
 }
 
-// Start starts a collector. answer says the status of the n-th request, from 1 on; nil
-// is always 200. Only what is answered by 200 is kept.
+// Start starts a collector. answer gives the status of the n-th request, from 1 on; nil
+// is always 200. It keeps only requests that get 200.
 func Start(t testing.TB, answer func(n int) int) *Collector {
 	t.Helper()
 	c := &Collector{answer: answer}

@@ -76,9 +76,8 @@ func (s *Server) Write(l Line) string {
 	return m.ts
 }
 
-// Forward has a person pass a message on, with words of their own or none, and
-// gives the timestamp. What was passed on is no text of theirs: it stands in an
-// attachment, and so do its files.
+// Forward lets a person pass a message on, with or without words of their own, and
+// returns the timestamp. The original stands in an attachment, with its files.
 func (s *Server) Forward(l Line, channel, ts string) string {
 	s.mu.Lock()
 	from, m := s.message(channel, ts)

@@ -21,8 +21,8 @@ type reply map[string]any
 // as something else than a string is its JSON text.
 type Args map[string]string
 
-// Call is one request to the Web API. Error is Slack's word for what was
-// wrong; Status is the HTTP status, 0 where no answer was given.
+// Call is one request to the Web API. Error is Slack's error code; Status is the HTTP
+// status, 0 without an answer.
 type Call struct {
 	At     time.Time
 	Method string
@@ -43,7 +43,7 @@ type call struct {
 	json   map[string]json.RawMessage // of a JSON body
 }
 
-// answer is what a request is told.
+// answer is the response to a request.
 type answer struct {
 	status int
 	header map[string]string

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkPost is what one post costs the fake and a bare client together, so
-// that a benchmark of a bot can tell its own share.
+// BenchmarkPost measures one post of the fake and a bare client together, so that a
+// benchmark of a bot can subtract it.
 func BenchmarkPost(b *testing.B) {
 	s, err := New(Options{NoLimits: true})
 	if err != nil {

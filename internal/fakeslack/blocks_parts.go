@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what blocks are made of
-// (https://docs.slack.dev/reference/block-kit/block-elements).
+// Limits of block elements (https://docs.slack.dev/reference/block-kit/block-elements).
 const (
 	maxButton      = 75
 	maxButtonValue = 2000

@@ -132,8 +132,8 @@ func TestHistoryPages(t *testing.T) {
 	}
 }
 
-// Every page of a thread begins with the root, whatever span is asked for; a
-// reply's own ts gives that reply alone.
+// Every page of a thread begins with the root, for any span; a reply's own ts gives
+// that reply alone.
 func TestReplyPages(t *testing.T) {
 	s := Start(t, Options{})
 	c := api(s)

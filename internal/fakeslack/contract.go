@@ -36,8 +36,8 @@ type argument struct {
 // optional lists arguments that the descriptions wrongly call required.
 var optional = map[string][]string{"chat.appendStream": {"markdown_text"}}
 
-// loadContracts reads the descriptions. No folder means none, unless one lies
-// beside the checkout.
+// loadContracts reads the descriptions: of the folder, or those beside the checkout, or
+// none.
 func loadContracts(dir string) (map[string]contract, error) {
 	if dir == "" {
 		dir = besideCheckout()
@@ -68,8 +68,8 @@ func loadContracts(dir string) (map[string]contract, error) {
 	return out, nil
 }
 
-// besideCheckout looks for the descriptions in the folder that lies beside the
-// module's own; empty when there are none.
+// besideCheckout is the folder of descriptions beside the module; empty if there is
+// none.
 func besideCheckout() string {
 	dir, err := os.Getwd()
 	for err == nil && dir != filepath.Dir(dir) {

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// desk is what the workspace shows besides messages: statuses, sessions,
-// views, files, and the short-lived handles to them.
+// desk holds statuses, sessions, views, files, and their short-lived handles.
 type desk struct {
 	ephemerals []Ephemeral
 	statuses   []Status
@@ -119,8 +118,8 @@ func (s *Server) showStatus(st Status) {
 	s.desk.statuses = append(s.desk.statuses, st)
 }
 
-// clearStatus is what a post of the bot does to the status of its thread. A
-// session stays as it is: only the app ends its processing.
+// clearStatus applies a bot's post to the status of its thread. A session stays: only
+// the app ends its processing.
 func (s *Server) clearStatus(channel, thread string) {
 	if s.status(channel, thread) != "" {
 		s.showStatus(Status{Channel: channel, Thread: thread, Auto: true})
@@ -208,7 +207,7 @@ type View struct {
 	Raw      json.RawMessage
 	Hash     string
 	Closed   bool
-	Errors   map[string]string // by block: what the app said is wrong with what was filled in
+	Errors   map[string]string // by block: the app's complaint about the input
 }
 
 // maxView is how many characters a view's JSON may have.

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Drawn lists what readers see of the markdown blocks of a message besides
-// paragraphs: tables, which Slack draws itself, as "table 2x3", and code as it
-// stands, with the word behind its fence, which Slack shows as content.
+// Drawn lists the visible parts of a message's markdown blocks besides paragraphs:
+// tables, which Slack draws itself, as "table 2x3", and code, with the word behind its
+// fence, which Slack shows as content.
 func Drawn(blocks json.RawMessage) []string {
 	var all []struct{ Type, Text string }
 	if json.Unmarshal(blocks, &all) != nil {

@@ -126,8 +126,7 @@ func (s *Server) store(id string, data []byte) bool {
 	return true
 }
 
-// completeUpload is what makes uploads visible, in one message when a channel
-// is given.
+// completeUpload makes uploads visible, in one message if a channel is given.
 func completeUpload(s *Server, c *call) (reply, error) {
 	var wanted []struct{ ID, Title string }
 	if err := json.Unmarshal([]byte(c.args["files"]), &wanted); err != nil || len(wanted) == 0 {

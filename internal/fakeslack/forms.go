@@ -20,7 +20,7 @@ const (
 	maxTicks       = 10 // options of checkboxes
 )
 
-// checkModal judges what a modal has besides its blocks.
+// checkModal checks the parts of a modal besides its blocks.
 func checkModal(raw []byte, kind string) error {
 	var v struct {
 		Submit   obj    `json:"submit"`
@@ -118,10 +118,10 @@ func (j *judge) among(at string, e, first obj) {
 	j.expect(slices.ContainsFunc(e.list("options"), same), at, "an initial option that is none of the options: %v", first)
 }
 
-// Fill has a person fill a modal in and send it off, as their client lets them: what
-// they don't touch stays as it was shown, and what is required must be there. Of a
-// field, by the id of its block, they give the text, the text of the option, or "yes"
-// and "no" for a box. The modal closes when the app acknowledges without errors.
+// Fill lets a person fill in a modal and send it, as their client would. Untouched
+// fields keep their values, and required ones must have one. values are by block id:
+// the text, the text of the option, or "yes" and "no" for a box. The modal closes when
+// the app acknowledges without errors.
 func (s *Server) Fill(user, view string, values map[string]string) string {
 	defer s.change()()
 	v := s.view(view)

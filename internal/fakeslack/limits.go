@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// limit is a published rate. Calls of one method count together, or per
-// channel where channel names the argument that holds it. burst is what may
-// come at once before the rate applies; 0 means a window of a minute that
-// takes rate calls, in whatever order.
+// limit is a published rate. Calls of one method count together, or per channel if
+// channel names that argument. burst calls may come at once before the rate applies; 0
+// means a window of a minute that takes rate calls, in any order.
 type limit struct {
 	rate    int // per minute
 	burst   int

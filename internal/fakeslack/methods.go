@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// method is how one method of the Web API behaves. scopes are those of which
-// the token needs one; methods whose scopes depend on the channel ask for them
-// themselves. app says that it takes the app-level token.
+// method is one method of the Web API. The token needs one of scopes; methods whose
+// scopes depend on the channel check them themselves. app says that it takes the
+// app-level token.
 type method struct {
 	do     func(*Server, *call) (reply, error)
 	limit  limit

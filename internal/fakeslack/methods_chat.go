@@ -17,7 +17,7 @@ const (
 	maxAttached   = 100
 )
 
-// content is what a message is made of.
+// content is the content of a message.
 type content struct {
 	text                          string
 	blocks, attachments, metadata json.RawMessage
@@ -196,9 +196,9 @@ func updateMessage(s *Server, c *call) (reply, error) {
 	return reply{"channel": ch.ID, "ts": m.ts, "text": m.text, "message": s.render(ch, m, true)}, nil
 }
 
-// keep fills in what an update leaves as it is: attachments and metadata unless
-// they are given, blocks only if no text is given either. Metadata are removed
-// by an empty object.
+// keep fills in the parts that an update leaves out: attachments and metadata if they
+// are not given, blocks only if no text is given either. An empty object removes
+// metadata.
 func (in *content) keep(m *message, args Args) {
 	if _, given := args["blocks"]; !given && in.text == "" {
 		in.blocks = m.blocks

@@ -107,8 +107,8 @@ func (s *Server) unreact(ch *channel, m *message, user, name string) bool {
 	return true
 }
 
-// getReactions lists at most a few people of each reaction, unless the whole
-// list is asked for, as Slack does; the count is always that of all.
+// getReactions lists at most a few people of each reaction, as Slack does, unless the
+// whole list is asked for; the count is always that of all.
 func getReactions(s *Server, c *call) (reply, error) {
 	ch, m, err := s.reactable(c)
 	if err != nil {

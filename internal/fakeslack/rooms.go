@@ -31,7 +31,7 @@ type Channel struct {
 	Shared   bool // with another organisation
 }
 
-// channel is a conversation with what was said in it, oldest first.
+// channel is a conversation with its messages, oldest first.
 type channel struct {
 	Channel
 	all     []*message

@@ -67,9 +67,8 @@ type Options struct {
 	Now       func() time.Time
 }
 
-// Server is a workspace that listens. All its methods may be called
-// concurrently. Those that play a person panic when a test names somebody or
-// something that does not exist, as that is a mistake in the test.
+// Server is a workspace. All its methods may be called concurrently. Those that play a
+// person panic on an unknown person or thing: the test is wrong then.
 type Server struct {
 	opt       Options
 	base      string // http://host:port

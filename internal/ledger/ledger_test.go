@@ -11,8 +11,7 @@ import (
 
 var _ front.Inbox = (*Ledger)(nil)
 
-// What is known under any of its ids is not put again; a ledger that fails
-// knows nothing of what it was given.
+// An event with any known id is not put again. A failing ledger remembers nothing.
 func TestPut(t *testing.T) {
 	ctx, l := t.Context(), New()
 	thread := chat.ThreadID{Platform: "p", Channel: "c"}
@@ -45,7 +44,7 @@ func TestBlob(t *testing.T) {
 	}
 }
 
-// Await sees what is put while it waits.
+// Await sees the entries that are put while it waits.
 func TestAwait(t *testing.T) {
 	l := New()
 	stop := Run(t, func(ctx context.Context) error {

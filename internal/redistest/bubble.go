@@ -186,7 +186,7 @@ func (c *bubbled) Read(p []byte) (int, error) {
 	}
 }
 
-// next gives what was answered, or what is to be done first.
+// next gives the answer, or the command to do first.
 func (c *bubbled) next(p []byte) (n int, cmd []string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -75,9 +75,9 @@ func prepare(t testing.TB, binary string) *Server {
 	return s
 }
 
-// FreePort gives a port that nobody listens on, nor on the one that a cluster
-// node takes beside it. Both are below those that the kernel gives to connections,
-// one of which could take it before the server does.
+// FreePort gives a port without a listener, whose neighbour for a cluster node is free
+// too. Both are below the ports that the kernel gives to connections, one of which
+// could take it before the server does.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	sign, err := thousand()

@@ -52,8 +52,7 @@ func (b *Board) Unheard(n int) {
 	b.deaf = n
 }
 
-// Slow has a card take that long to come, and that long from then on until its emoji are
-// put and the platform's answer is here.
+// Slow delays a card by before, and then its emoji and the platform's answer by after.
 func (b *Board) Slow(before, after time.Duration) { b.before, b.after = before, after }
 
 // fold is how much later the last form of steps is to be seen, in the bubble's time: the

@@ -12,9 +12,9 @@ import (
 // formless are characters without a form of their own, and others that pose.
 var formless = []string{"\u202e", "\u3164", "\uffa0", "\u034f", "\u2800", "\u00a0", "\ufe0f", "\U000e0041", "\u200b", "\uff50"}
 
-// FuzzCards has a platform draw cards from any bytes. What of names, reasons,
-// previews and arguments has no form of its own has to be written out in all texts
-// that draw gives, and the arguments that are shown mean those that are bound.
+// FuzzCards makes a platform draw cards from any bytes. All drawn texts must escape
+// invisible characters of names, reasons, previews and arguments, and the shown
+// arguments must mean the bound ones.
 func FuzzCards(f *testing.F, draw func(t *testing.T, p *chat.Approval) (texts []string, args string)) {
 	f.Helper()
 	f.Add("ada", "prod", 0)

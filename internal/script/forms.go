@@ -67,8 +67,7 @@ func (p *play) put(c chat.Change, who string, in func(context.Context, chat.Thre
 	}
 }
 
-// reopens has somebody open the form in which the latest call of a tool, in the newest
-// steps, is edited to be run again.
+// reopens lets somebody open the form for running the latest call of a tool again.
 func (p *play) reopens(who, tool string) {
 	steps, _, err := p.inbox.Steps(p.t.Context(), p.thread, "")
 	if err != nil {

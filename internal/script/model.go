@@ -88,7 +88,7 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 	return r, failed
 }
 
-// piece is what a line gives to whoever watches the completion.
+// piece is the part of the completion that a line gives to the watcher.
 func piece(word, rest string) (d llm.Delta, ok bool) {
 	switch word {
 	case "grow":

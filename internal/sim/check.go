@@ -50,9 +50,8 @@ type failure struct {
 	at   time.Duration
 }
 
-// checker knows the guarantees of nod, in its own words: it looks at what people,
-// the platform, the tools and the log have seen, and calls no code of nod's to
-// say what should have been.
+// checker states nod's guarantees in its own words. It looks at the people's, the
+// platform's, the tools' and the log's view, and calls no rule of the engine.
 type checker struct {
 	w       *world
 	failed  *failure
@@ -186,7 +185,7 @@ func brief(b memory.Body) string {
 	return s[:min(len(s), 300)]
 }
 
-// prompt checks what a model is shown: ids of questions tell their thread.
+// prompt checks a model's prompt: ids of questions name their thread.
 func (c *checker) prompt(req llm.Request) {
 	var of *ledger
 	for _, m := range req.Messages {
@@ -321,9 +320,9 @@ func (c *checker) ends(x *execution, err error) {
 	}
 }
 
-// posted hears of a new card; old is an earlier one with its key. Two that both
-// looked, each before the other stood, are what a platform without nonces can't
-// help. What a store lost that was posted may be posted anew.
+// posted checks a new card; old is an earlier one with its key. Two processes that both
+// looked before either card stood may both post on a platform without nonces. A post
+// that the store lost may be posted again.
 func (c *checker) posted(n, old *card) {
 	if old != nil {
 		if !n.looked && !c.lostSince(old.at) {

@@ -83,7 +83,7 @@ func (w *world) calmDown() {
 // mostDrain is how long a process may take to end, in seconds: longer than any tool.
 const mostDrain = 600
 
-// restart starts a process where none runs, once the one that drains is gone.
+// restart starts a process in an empty slot, once a draining one is gone.
 func (w *world) restart(slot, tries int) {
 	switch n := w.nodes[slot]; {
 	case n == nil:
@@ -96,7 +96,7 @@ func (w *world) restart(slot, tries int) {
 	}
 }
 
-// leave drains what runs, and unwinds what would not.
+// leave drains running processes, and unwinds the rest.
 func (w *world) leave() {
 	for _, n := range w.nodes {
 		w.drain(n)
@@ -233,8 +233,8 @@ func (l *ledger) rest() {
 	}
 }
 
-// answered says whether a question got an answer, or a word after it was asked. A
-// message that was taken back needs none; the store may have lost others.
+// answered says whether a question got an answer, or a word after it. A deleted message
+// needs none; the store may have lost others.
 func (l *ledger) answered(q *question) bool {
 	ref := l.c.w.asked[q.name]
 	if q.excused || len(q.answers) > 0 || l.deleted[ref.ID] {

@@ -12,9 +12,8 @@ import (
 	"nod/agent/run"
 )
 
-// process is one nod: the ground ([run.Host]) on which a real Runner stands.
-// What it begins are routines, of which one in the whole world runs at a time,
-// until it waits for something.
+// process is one nod: the ground ([run.Host]) of a real Runner. Its goroutines are
+// routines; one routine in the whole world runs at a time, until it waits.
 type process struct {
 	l            *loop
 	name         string
@@ -147,9 +146,8 @@ func (p *process) sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// kill ends the process as kill -9 does: none of its routines goes on. They are
-// unwound, so that their memory is free again, but whatever they still call on
-// their way out has no effect.
+// kill ends the process as kill -9 does: none of its routines goes on. They are unwound
+// to free their memory, but their last calls have no effect.
 func (p *process) kill() {
 	if p.dead {
 		return

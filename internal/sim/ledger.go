@@ -36,7 +36,7 @@ type ledger struct {
 	stopped   bool
 	forgot    uint64
 	reacted   map[string]int                // reactions
-	unsure    map[uint64]bool               // those of which it is said that it could not be checked who may decide
+	unsure    map[uint64]bool               // votes with an unknown membership
 	known     map[chat.MessageRef]time.Time // cards, since when they are in the log
 	asksStop  time.Time                     // the latest word to stop
 	stopsIn   uint64                        // the turn in which somebody who takes part said so
@@ -346,8 +346,8 @@ func (l *ledger) decide(k *call, b memory.Decided, e memory.Entry, fail complain
 	}
 }
 
-// reached says whether the log had reached a time by an entry: by that one, or by
-// what arrived right before it and was put while the store's clock was ahead.
+// reached says whether an entry had reached a time: by its own time, or by that of an
+// inbox entry right before it, put while the store's clock was ahead.
 func (l *ledger) reached(at time.Time, by memory.Entry) bool {
 	for _, e := range slices.Backward(l.hist) {
 		if e.Seq < by.Seq {
@@ -357,10 +357,10 @@ func (l *ledger) reached(at time.Time, by memory.Entry) bool {
 	return !by.At.Before(at)
 }
 
-// tally says what the votes on a card come to: the first that decides, does. Who
-// may not decide, or voted too late, does not count; one denial is enough;
-// approvals stand until they are taken back. With sure, votes of which it could
-// not be found out whether their people belong to a group do not count either.
+// tally is the outcome of a card's votes: the first decision counts. Votes of others,
+// and late ones, do not count; one denial is enough; approvals stand until they are
+// taken back. With sure, votes of people with an unknown membership do not count
+// either.
 func (l *ledger) tally(k *call, sure bool) (chat.Outcome, []chat.UserID) {
 	spec := toolSpecs[k.tool]
 	type voice struct {
@@ -435,11 +435,10 @@ func (c *checker) looked(process string) {
 	}
 }
 
-// unknown checks that nothing was heard of the process for as long as the call
-// may take, and ten seconds more. What a process says reaches the store every
-// third of a lease.
+// unknown checks that the process was silent for the time limit of the call, and ten
+// seconds more. Beats reach the store every third of a lease.
 //
-// A process may be heard again between the look and the commit that follows it.
+// A process may beat again between the look and the commit after it.
 func (l *ledger) unknown(k *call, x *execution, fail complain) {
 	if k.started == nil {
 		fail(ruleUnknown, "the outcome of %s is unknown, and it never started", k.id)

@@ -100,7 +100,7 @@ func (w *world) answered(q string) {
 	}
 }
 
-// approved has whoever regrets it say so, and the store lose what comes of it.
+// approved lets a regretful approver say so, and the store lose the decision.
 func (w *world) approved(thread chat.ThreadID, item string) {
 	for _, a := range w.script {
 		switch {

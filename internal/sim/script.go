@@ -272,9 +272,8 @@ func (w *writer) ballot(at time.Duration, id string) {
 	}
 }
 
-// second is what follows on something else: who thinks better of it just as what
-// they approved is about to begin, and a store that is not quite back yet when a
-// process reaches it again.
+// second adds consequences: an approver who changes their mind just as the call begins,
+// and a store that is not quite back yet when a process reaches it again.
 func (w *writer) second() {
 	seen := map[string]bool{}
 	for _, a := range w.out {

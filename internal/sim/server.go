@@ -42,8 +42,8 @@ type server struct {
 	ready   []*thread
 	handles []*handle
 
-	// hear is told of what enters a log, for the checker; it may be nil. So is look, of
-	// a process that somebody asks about.
+	// hear receives the new entries of a log, for the checker; it may be nil. look
+	// receives the name of a process that somebody asks about; it may be nil too.
 	hear func(t *thread, entries []memory.Entry)
 	look func(process string)
 }
@@ -53,7 +53,7 @@ type counter struct {
 	until time.Time
 }
 
-// thread is what is kept of one.
+// thread is the stored state of a thread.
 type thread struct {
 	id            chat.ThreadID
 	log           []memory.Entry // that is not erased
@@ -375,7 +375,7 @@ func (s *server) write(t *thread, k *hold, bodies []memory.Body) {
 	s.told(t, t.own)
 }
 
-// apply does what entries change beside the log.
+// apply applies the effects of entries.
 func (s *server) apply(t *thread, f memory.Effects) {
 	for _, ref := range f.Refs {
 		s.know(t, ref)

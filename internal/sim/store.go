@@ -44,7 +44,7 @@ type handle struct {
 	closed bool
 	claims []func() // those who wait for something to claim
 
-	kept map[chat.ThreadID]keptLog // what was made of the logs of runs that ended
+	kept map[chat.ThreadID]keptLog // values that ended runs computed from logs
 }
 
 var _ memory.Full = (*handle)(nil)
@@ -62,7 +62,7 @@ type hold struct {
 
 func (s *server) open(name string, w wire) *handle {
 	h := &handle{wire: w, s: s, name: name, well: true, sure: true, kept: map[chat.ThreadID]keptLog{}}
-	if s.alone { // then whoever had it before is gone
+	if s.alone { // then the earlier holder is gone
 		for _, o := range s.handles {
 			o.leave()
 		}
@@ -103,8 +103,7 @@ func (h *handle) mail(t *thread) {
 	}
 }
 
-// beat is what a process that is well says to the server every now and then:
-// that it lives, and what it holds.
+// beat reports a healthy process and its held threads to the server from time to time.
 func (h *handle) beat() {
 	if !h.well || h.closed {
 		return
@@ -273,14 +272,14 @@ func (h *handle) began(c *claimed) *memory.Run {
 	return run
 }
 
-// keptLog is what was made of a log.
+// keptLog is a value computed from a log.
 type keptLog struct {
 	made any
 	log  []memory.Entry
 }
 
-// remembered gives what was made of the log up to where the last run left it, if it
-// is the same log. It has to be what is made of it anew.
+// remembered gives the value that the last run computed from the log, if the log is the
+// same up to there. It must equal the value computed from scratch.
 func (h *handle) remembered(run *memory.Run) any {
 	k, ok := h.kept[run.Thread]
 	delete(h.kept, run.Thread)
@@ -345,7 +344,7 @@ func (h *handle) commit(ctx context.Context, run *memory.Run, wakeAt *time.Time,
 	return c, nil
 }
 
-// fenced gives ErrFenced as it is, and says of any other error what failed.
+// fenced returns ErrFenced unwrapped, and wraps any other error.
 func fenced(what string, err error) error {
 	if errors.Is(err, memory.ErrFenced) {
 		return memory.ErrFenced

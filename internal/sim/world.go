@@ -296,8 +296,8 @@ func (w *world) poison(id chat.ThreadID) {
 	w.srv.deliver(w.srv.thread(id), memory.Entry{At: w.srv.clock(), Body: memory.Broken{Raw: []byte("{"), Err: "half an entry"}})
 }
 
-// tamper has the store change what somebody is asked to approve. Whoever reads
-// the log from then on must not run it.
+// tamper changes a waiting call in the store. Nobody who reads the log from then on may
+// run it.
 func (w *world) tamper(id chat.ThreadID) {
 	t := w.srv.byID[id]
 	if t == nil {
@@ -375,9 +375,9 @@ func (k *link) tell(f func()) {
 	w.after(w.between(0, 5*time.Millisecond), k.n.p, f)
 }
 
-// request has do done on another machine, and waits for what it says, or until
-// ctx is done. A process that has died asks for nothing; what it asked for before
-// may still be done. One that has ended has closed its store.
+// request runs do on another machine, and waits for its result, or until ctx is done. A
+// dead process requests nothing; its earlier requests may still happen. A process that
+// has ended has closed its store.
 func (n *node) request(ctx context.Context, do func() error) error {
 	w := n.w
 	if n.p.dead {

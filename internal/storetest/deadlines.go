@@ -116,8 +116,8 @@ func keep(t *testing.T, open Open) {
 	}
 }
 
-// A thread that has a deadline, as one whose approval waits has, is not erased before
-// somebody was given that.
+// A thread with a deadline, such as one with a waiting approval, is not erased before
+// its Due.
 func keepWaits(t *testing.T, open Open) {
 	s := open(t, Options{Keep: 300 * time.Millisecond}).Store
 	waits := claim(t, s, thread("waits"), wrote("m1", "one"))

@@ -382,7 +382,7 @@ func auditLog(t *testing.T, open Open) {
 	}
 }
 
-// linked gives lines as they are kept behind the end of a chain.
+// linked gives lines in their stored form behind the end of a chain.
 func linked(t *testing.T, end memory.Head, lines []memory.AuditLine) (out []memory.AuditLine) {
 	t.Helper()
 	for _, l := range lines {
@@ -399,8 +399,8 @@ func linked(t *testing.T, end memory.Head, lines []memory.AuditLine) (out []memo
 	return out
 }
 
-// The lines of each thread are a chain that goes on over claims, replicas, a death
-// and what is forgotten; what is kept of its end is its end.
+// The lines of each thread are one chain over claims, replicas, a death and a `forget`;
+// the stored end is its end.
 func auditChain(t *testing.T, open Open) {
 	one := open(t, Options{Lease: lease})
 	a, b := thread("a"), chat.ThreadID{Platform: platform, Channel: "elsewhere", Root: "b"}

@@ -12,8 +12,8 @@ import (
 	"nod/memory"
 )
 
-// impatient is a context whose time is over after so many tries of a little, so
-// that a call is broken off at another place each time.
+// impatient is a context that ends after a growing number of tries, so that each call
+// breaks off at another place.
 func impatient(t *testing.T, try int) (context.Context, context.CancelFunc) {
 	t.Helper()
 	return context.WithTimeout(t.Context(), time.Duration(try)*100*time.Microsecond)
@@ -148,9 +148,9 @@ func claimAfter(t *testing.T, s memory.Store, run *memory.Run) *memory.Run {
 	return next(t, s)
 }
 
-// A claim decides nothing: what it saw of the inbox has the same place in the log
-// for whoever claims the thread next, until a run commits. But it may have acted on
-// it, so that it is nothing new any more.
+// A claim decides nothing: until a commit, the inbox entries have the same place in the
+// log for the next claim. But the run may have acted on them, so they are nothing new
+// any more.
 func claimDecidesNothing(t *testing.T, open Open) {
 	s := open(t, Options{}).Store
 	run := claim(t, s, thread("claim"), says("one"))

@@ -152,8 +152,8 @@ func finishCommits(t *testing.T, open Open) {
 	}
 }
 
-// A thread that is woken while it is held is not claimed beside its run, and
-// what woke it is not forgotten when the run ends.
+// A held thread that is woken is not claimed beside its run, and the wake-up is not
+// lost when the run ends.
 func wokenWhileHeld(t *testing.T, open Open) {
 	s := open(t, Options{}).Store
 	run := claim(t, s, thread("held"), says("one"))
@@ -243,7 +243,7 @@ func storesClock(t *testing.T, open Open) {
 	}
 }
 
-// Claimed parts what a claim found waiting from what was there before.
+// Claimed separates the new inbox entries of a claim from the earlier entries.
 func claimed(t *testing.T, open Open) {
 	s := open(t, Options{}).Store
 	th := thread("claimed")

@@ -21,8 +21,7 @@ import (
 	"nod/memory"
 )
 
-// Options are what the suite asks a store to be opened with. Zero means the
-// store's own default.
+// Options are the suite's wishes for a store. Zero means the store's own default.
 type Options struct {
 	Keep  time.Duration // a thread untouched for longer is erased
 	Quota memory.Quota

@@ -64,7 +64,7 @@ func brokenEntries(t *testing.T, open Open) {
 	wantBodies(t, "log after a crash", claim(t, s, bad, says("last")).Log, append(want, says("last"))...)
 }
 
-// Tail gives what is new, with what is needed to know whether that is enough.
+// Tail gives the new entries, and enough to know whether the older ones still hold.
 func tail(t *testing.T, open Open) {
 	s := open(t, Options{}).Store
 	th := thread("tail")
@@ -161,7 +161,7 @@ func blobNames(t *testing.T, open Open) {
 // A quota is for a thread, and for all together. What is refused changes nothing,
 // and there is room again after drop, forget and the end of a thread's time.
 func quota(t *testing.T, open Open) {
-	const keep = 3 * time.Second // of which what is done before the end takes less, however busy the machine is
+	const keep = 3 * time.Second // longer than the steps before the end take on a busy machine
 	s := open(t, Options{Keep: keep, Quota: memory.Quota{Thread: 10, All: 25}}).Store
 	a, b, c := thread("a"), chat.ThreadID{Platform: platform, Channel: "elsewhere", Root: "b"}, thread("c")
 	kept := func(th chat.ThreadID, data string) string {
@@ -274,12 +274,12 @@ func knownAtPut(t *testing.T, open Open) {
 	wantBodies(t, "log", next(t, s).Log, m, reacts("m1", chat.EmojiStop))
 }
 
-// A process knows its own name, hears of those that live, and of those that died
-// less and less.
+// A process knows its own name, hears of live processes, and of dead ones less and
+// less.
 func silent(t *testing.T, open Open) {
 	in := open(t, Options{Lease: 200 * time.Millisecond})
 	th := thread("silent")
-	claim(t, in.Store, th, says("one")) // whoever holds something is heard of in its part of the store
+	claim(t, in.Store, th, says("one")) // a process with a thread beats in its part of the store
 	silence := func(s memory.Store, process string) time.Duration {
 		t.Helper()
 		d, err := s.Silent(patient(t), th, process)
@@ -331,7 +331,7 @@ func ping(t *testing.T, open Open) {
 	}
 }
 
-// A note is what was noted last, over a restart, until it is erased.
+// A note keeps its last value over a restart, until it is erased.
 func notes(t *testing.T, open Open) {
 	in := open(t, Options{Lease: lease})
 	want := func(s memory.Notes, name, want string) {

@@ -53,9 +53,9 @@ func Long(t *testing.T) {
 	}
 }
 
-// Linear tests that bounds are kept to, whatever the text. The statements that count are
-// those of the covered packages, named as go test takes them. It is called in a test that
-// does nothing else, in the folder of its package.
+// Linear tests that bounds hold for any text. The statements of the covered packages
+// count, named as go test takes them. Call it in a test that does nothing else, in the
+// folder of its package.
 func Linear(t *testing.T, covered []string, bounds ...Bound) {
 	t.Helper()
 	if nrs, ok := os.LookupEnv(env); ok {

@@ -137,7 +137,7 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 		case !f.again || broke == restarts:
 			return llm.Response{}, &f.public
 		default:
-			m.o.Logger.WarnContext(ctx, "model call begun again", "fault", string(f.public.Fault), "status", f.public.Status)
+			m.o.Logger.WarnContext(ctx, "model call starts again", "fault", string(f.public.Fault), "status", f.public.Status)
 			if err := m.o.Sleep(ctx, backoff(broke, m.o.Jitter)); err != nil {
 				return llm.Response{}, &f.public
 			}
@@ -180,9 +180,9 @@ type request struct {
 
 // sink hands deltas on, and knows whether it has.
 type sink struct {
-	watch  func(llm.Delta)
-	emitted   bool
-	called bool
+	watch   func(llm.Delta)
+	emitted bool
+	called  bool
 }
 
 func (s *sink) emit(text, reasoning string) {

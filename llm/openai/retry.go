@@ -54,7 +54,7 @@ func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 			status = resp.StatusCode
 			_ = resp.Body.Close()
 		}
-		r.log.WarnContext(req.Context(), "model request tried again", "status", status, "wait", wait, "attempt", n+1)
+		r.log.WarnContext(req.Context(), "model request is repeated", "status", status, "wait", wait, "attempt", n+1)
 		if sleepErr := r.sleep(req.Context(), wait); sleepErr != nil {
 			return nil, sleepErr
 		}

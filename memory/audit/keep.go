@@ -99,7 +99,7 @@ func (k *Keeper) read(raw []byte) (Checkpoint, bool) {
 	public, _ := k.Key.Public().(ed25519.PublicKey)
 	p, signed, err := ReadCheckpoint(raw, public)
 	if err != nil || !signed {
-		k.Log.Error("the newest checkpoint of the audit log was not signed with this key; all processes of a team need the same audit.key")
+		k.Log.Error("newest checkpoint of the audit log has another key; all processes of a team need the same audit.key")
 		return p, false
 	}
 	return p, true
@@ -177,7 +177,7 @@ func (k *Keeper) sign(ctx context.Context, heads, lost map[string]memory.Head) e
 // lose writes a line for each thread that lost some. The first process to notice writes
 // it, once.
 func (k *Keeper) lose(ctx context.Context, epoch int, heads, lost map[string]memory.Head) error {
-	k.Log.Error("the store came back older than it was: lines of the audit log are lost", "threads", len(lost), "epoch", epoch)
+	k.Log.Error("the store came back older: lines of the audit log are lost", "threads", len(lost), "epoch", epoch)
 	for _, name := range sorted(lost) {
 		thread, err := chat.ParseThreadID(name)
 		if err != nil {

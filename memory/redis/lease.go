@@ -170,7 +170,7 @@ func (s *Store) noteBeat(i int, now, before int64) {
 	sh := &s.shards[i]
 	sh.beatAt.Store(time.Now().UnixNano())
 	if last := sh.beaten.Swap(now); before < last {
-		s.older(i, "it does not know that this process lived", "")
+		s.reportOlder(i, "it forgot a beat of this process", "")
 	}
 	if sh.suspect.Swap(false) {
 		sh.steady.Store(time.Now().UnixNano())

@@ -164,7 +164,7 @@ func (s *Store) tryToPrepare(ctx context.Context, a address, o Options) error {
 		s.replicas.noteSeen(server)
 	}
 	for _, line := range c.lines {
-		s.log.Warn("redis: " + line)
+		s.log.Warn("redis: risk in a server's settings", "risk", line)
 	}
 	if err := s.loadScripts(ctx); err != nil {
 		return err

@@ -9,9 +9,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// older logs that the server lost writes: at ERROR once, and details of the next minute
-// at a lower level.
-func (s *Store) older(i int, what, thread string) {
+// reportOlder logs that the server lost writes: at ERROR once, and details of the next
+// minute at INFO.
+func (s *Store) reportOlder(i int, what, thread string) {
 	sh := &s.shards[i]
 	sh.shaken()
 	now := time.Now()
@@ -19,7 +19,7 @@ func (s *Store) older(i int, what, thread string) {
 	if last := sh.older.Swap(now.UnixNano()); now.Sub(time.Unix(0, last)) > time.Minute {
 		level = slog.LevelError
 	}
-	s.log.Log(context.Background(), level, "redis: the store came back older than it was: "+what, "shard", i, "thread", thread)
+	s.log.Log(context.Background(), level, "redis: the store came back older", "evidence", what, "shard", i, "thread", thread)
 	signal(s.mendNow)
 }
 
@@ -45,7 +45,7 @@ func (s *Store) restore(ctx context.Context, m *remembered, head, token string) 
 		return false, fmt.Errorf("restore: %w", err)
 	}
 	if state == 0 {
-		s.older(m.shard, "what it had lost of a thread was put back", m.thread)
+		s.reportOlder(m.shard, "lost entries of a thread were restored", m.thread)
 	}
 	return state == 0, nil
 }

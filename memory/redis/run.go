@@ -286,7 +286,7 @@ func (s *Store) catchUp(ctx context.Context, h *held, head string, seq uint64) e
 		return err
 	}
 	if seq < h.past.last().seq {
-		s.older(h.shard, "a thread went on without what this process had written to it", h.thread)
+		s.reportOlder(h.shard, "a thread went on without entries of this process", h.thread)
 	}
 	s.fence(h)
 	return memory.ErrFenced

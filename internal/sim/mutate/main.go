@@ -1,4 +1,4 @@
-// Command mutate shows that the simulation notices what it is there for: it takes
+// Command mutate shows that the simulation notices broken rules: it takes
 // conditions out of the engine, of the model of the store and of what adapters
 // do, one at a time, and plays episodes until a guarantee breaks. What people may do
 // with a call is taken away likewise, for the property test of that. A mutant that lives
