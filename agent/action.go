@@ -1,135 +1,13 @@
 package agent
 
 import (
-	"slices"
 	"time"
 
-	"nod/agent/thread"
+	"nod/agent/approval"
 	"nod/chat"
 	"nod/llm"
 	"nod/memory"
 )
-
-// Log is what Next decides on: the entries of a thread, read once from front to
-// back, so that a decision costs what is new and not what is old. Only entries
-// are ever put into it. One goroutine at a time uses it.
-type Log struct {
-	Thread *thread.Thread // as it was read; for looking only
-
-	claim  Claim
-	silent map[string]time.Duration
-
-	first uint64 // Seq of the first entry
-	n     int    // how many there are
-}
-
-// Claim is what a decision knows beside the log: under which claim it is made.
-type Claim struct {
-	// Since is the Seq of the first entry that came by this claim (or would, when
-	// none did yet): what was due before it may have been tried by a run that died.
-	Since uint64
-	// Token is a word that no other claim has. It is part of the names that are
-	// made under this one.
-	Token string
-	// Self is this process, as the store names it: a call that it began itself
-	// is running still.
-	Self string
-	// Now is the store's clock at the claim: the log may have stood still for long.
-	Now time.Time
-}
-
-// NewLog reads a log under a claim.
-func NewLog(entries []memory.Entry, c Claim) *Log {
-	l := &Log{claim: c, Thread: thread.New()}
-	l.Append(entries...)
-	return l
-}
-
-// Resume goes on with a log that was read before under another claim: entries are the
-// same ones, and what came behind them. It says false where they can't be.
-func (l *Log) Resume(entries []memory.Entry, c Claim) bool {
-	if l.n == 0 || len(entries) < l.n || entries[0].Seq != l.first || entries[l.n-1].Seq != l.Thread.Last {
-		return false
-	}
-	l.claim, l.silent = c, nil
-	l.Thread.Unbind()
-	l.Append(entries[l.n:]...)
-	return true
-}
-
-// Equal says whether another log comes to the same, as it does when it has the same
-// entries. It is for whoever checks what goes on with a log.
-func (l *Log) Equal(other *Log) bool {
-	return l.first == other.first && l.n == other.n && l.Thread.Equal(other.Thread)
-}
-
-// Append adds what was committed, and what arrived.
-func (l *Log) Append(entries ...memory.Entry) {
-	if l.n == 0 && len(entries) > 0 {
-		l.first = entries[0].Seq
-	}
-	l.n += len(entries)
-	for _, e := range entries {
-		l.Thread.Add(e)
-	}
-}
-
-// Last is the Seq of the last entry, 0 where there is none.
-func (l *Log) Last() uint64 { return l.Thread.Last }
-
-// Call gives a call by its id.
-func (l *Log) Call(id string) (memory.Call, bool) {
-	if c := l.Thread.Calls[id]; c != nil {
-		return c.Call, true
-	}
-	return memory.Call{}, false
-}
-
-// Others lists the processes of which it must be known whether they still run a
-// call that they began.
-func (l *Log) Others() []string {
-	var out []string
-	for _, c := range l.Thread.Running() {
-		if c.Run.By != "" && c.Run.By != l.claim.Self && !slices.Contains(out, c.Run.By) {
-			out = append(out, c.Run.By)
-		}
-	}
-	return out
-}
-
-// Own lists the calls without an outcome that this process began.
-func (l *Log) Own() []memory.Call {
-	var out []memory.Call
-	for _, c := range l.Thread.Running() {
-		if c.Run.By != "" && c.Run.By == l.claim.Self {
-			out = append(out, c.Call)
-		}
-	}
-	return out
-}
-
-// Over says whether a call has its result, so that nothing is asked of it any more.
-func (l *Log) Over(call string) bool {
-	c := l.Thread.Calls[call]
-	return c == nil || c.Result != nil
-}
-
-// Unbegun is the result of a call of one's own that does not run: sure says that it
-// never did.
-func Unbegun(c memory.Call, sure bool) memory.Result {
-	if !sure {
-		return unknownOutcome(c)
-	}
-	return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: "The call did not run: the store was away at that moment. Call it again if it is still wanted."}
-}
-
-// Heard notes for how long nothing was heard of a process.
-func (l *Log) Heard(process string, silent time.Duration) {
-	if l.silent == nil {
-		l.silent = map[string]time.Duration{}
-	}
-	l.silent[process] = silent
-}
 
 // Action is what to do next; one of the types below. Whoever performs it
 // commits what it names, and asks again.
@@ -255,18 +133,71 @@ type (
 	}
 )
 
-func (Wait) action()     {}
-func (Record) action()   {}
-func (Open) action()     {}
-func (Judge) action()    {}
+// What a trim leaves out is not lost at once. With [Agent.Summary] the model
+// writes down what it said, each time on top of what it wrote before; that is
+// kept in the log with the trim. And a thread that starts afresh after a
+// silence keeps a recap, made without the model, that a word brings back. Both
+// are shown as data: what was trusted no more in its turn is not trusted now.
+
+// Summarise has the model sum up the turns that Cut leaves out, and records
+// [Agent.Summarised] of its words; of no words when the call fails.
+type Summarise struct {
+	Cut     memory.Trimmed
+	By      chat.UserID // who opened the turn
+	Request llm.Request
+}
+
+// Seek finds out whom Rules mean, and records the entry that [Agent.Sought] makes of it.
+type Seek struct{ approval.Search }
+
+// Copy shows the card of an approval in another place, and records Posted.
+type Copy struct {
+	Place string
+	Post  chat.Post
+	Look  bool
+}
+
+// Aside says something about a card in another place, there, and records Posted.
+type Aside struct {
+	At   chat.ThreadID
+	Post chat.Post
+	Look bool
+}
+
+func (Wait) action() {}
+
+func (Record) action() {}
+
+func (Open) action() {}
+
+func (Judge) action() {}
+
 func (Identify) action() {}
-func (Change) action()   {}
-func (Call) action()     {}
-func (Run) action()      {}
-func (Effect) action()   {}
-func (Preview) action()  {}
-func (Post) action()     {}
-func (Edit) action()     {}
-func (AskWhy) action()   {}
-func (List) action()     {}
-func (Mark) action()     {}
+
+func (Change) action() {}
+
+func (Call) action() {}
+
+func (Run) action() {}
+
+func (Effect) action() {}
+
+func (Preview) action() {}
+
+func (Post) action() {}
+
+func (Edit) action() {}
+
+func (AskWhy) action() {}
+
+func (List) action() {}
+
+func (Mark) action() {}
+
+func (Summarise) action() {}
+
+func (Seek) action() {}
+
+func (Copy) action() {}
+
+func (Aside) action() {}

@@ -5,6 +5,7 @@ import (
 
 	"nod/agent/speak"
 	"nod/agent/strategy"
+	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
 )
@@ -13,6 +14,20 @@ import (
 type Heard struct {
 	Text, Reasoning string
 	Calls           bool // it calls a tool: its text is a thought
+}
+
+// StepsPost is the steps message of the running turn, as it stands; ok is
+// false when there is none to show, since no tool was called yet. posted is
+// where it stands on the platform, zero while it does not.
+func (a *Agent) StepsPost(log *Log) (p chat.Post, posted chat.MessageRef, look, ok bool) {
+	s := log.Thread
+	t := s.Open
+	if t == nil || !t.Acts() {
+		return chat.Post{}, chat.MessageRef{}, false, false
+	}
+	steps := view.Steps(s, t, a.Prices)
+	name := t.StepsName()
+	return chat.Post{Key: name, ReplyTo: t.ReplyTo(), Steps: &steps}, s.Posts.Refs[name], t.ID < log.claim.Since, !s.Has(name) || !s.Posts.Refs[name].IsZero()
 }
 
 // Growing is the steps message while the completion of c is on its way, and where

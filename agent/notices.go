@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"nod/agent/thread"
 	"nod/chat"
 	"nod/memory"
 )
@@ -18,7 +19,7 @@ func (d *decision) notices() Action {
 	}
 	for _, c := range d.s.Inbox.Commands {
 		key := c.Notice()
-		if d.s.Has(key) || c.Word == "forget" || c.Word == "edit" && d.changeReply(c) == "" || c.Word == "stop" && stoppedBy(d.s, c.Seq) {
+		if d.s.Has(key) || c.Word == "forget" || c.Word == "edit" && d.changeReply(c) == "" || c.Word == "stop" && d.s.StoppedBy(c.Seq) {
 			continue
 		}
 		if c.Word == "waiting" {
@@ -32,6 +33,46 @@ func (d *decision) notices() Action {
 		return p
 	}
 	return nil
+}
+
+// asksFor asks who somebody is that wants to know which tools they may use.
+func (d *decision) asksFor(c *thread.Command) Action {
+	rules := d.a.Tools.Groups()
+	if c.Word != "help" || c.Is.Who != "" || len(rules) == 0 {
+		return nil
+	}
+	return Identify{Turn: c.Seq, Who: []chat.UserID{c.From.ID}, Rules: rules}
+}
+
+// freed lists the blobs that nobody needs any more once a command is answered.
+func (d *decision) freed(c *thread.Command) []string {
+	a := d.s.Artifact(c.Arg)
+	if c.Word != "drop" || a == nil || a.Blob == "" {
+		return nil
+	}
+	for _, other := range d.s.Artifacts {
+		if other.Blob == a.Blob && !other.Gone() {
+			return nil
+		}
+	}
+	return []string{a.Blob}
+}
+
+// forget erases the thread once nothing runs.
+func (d *decision) forget() Action {
+	if d.s.Open != nil {
+		return nil
+	}
+	for _, c := range d.s.Inbox.Commands {
+		if c.Word == "forget" {
+			return Record{[]memory.Body{d.forgot(c)}}
+		}
+	}
+	return nil
+}
+
+func (d *decision) forgot(c *thread.Command) memory.Forgot {
+	return memory.Forgot{By: c.From, Before: c.Seq + 1, Horizon: c.Sent, Ref: c.Ref}
 }
 
 // refusals say what the platform did not take.
@@ -57,6 +98,20 @@ func (d *decision) corrections() Action {
 			continue
 		}
 		return d.notice(name, chat.MessageRef{}, textCorrection(c.Result), c.Seq)
+	}
+	return nil
+}
+
+// askWhy asks whoever thinks badly of an answer what was wrong with it: once, and
+// not when a form does.
+func (d *decision) askWhy() Action {
+	for _, t := range d.s.Turns {
+		for _, o := range t.Opinions {
+			key := "why/" + t.Name + "/" + string(o.By.ID)
+			if !o.Good && !o.Asked && o.Text == "" && !d.s.Has(key) {
+				return AskWhy{To: o.By, On: o.On, Key: key}
+			}
+		}
 	}
 	return nil
 }

@@ -1,43 +1,17 @@
 package agent
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"nod/agent/approval"
+	"nod/agent/phrase"
 	"nod/agent/thread"
 	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
 )
-
-// Copy shows the card of an approval in another place, and records Posted.
-type Copy struct {
-	Place string
-	Post  chat.Post
-	Look  bool
-}
-
-func (Copy) action() {}
-
-// notifying notes where the card of an approval is to stand too.
-func (d *decision) notifying() Action {
-	var bodies []memory.Body
-	for _, c := range d.s.PendingCalls() {
-		if c.Card.Ref.IsZero() {
-			continue
-		}
-		var places []string
-		for _, id := range c.Asked.Rules.Channels {
-			if p := "channel:" + id; c.Copies.Notified[p] == 0 {
-				places = append(places, p)
-			}
-		}
-		if len(places) > 0 {
-			bodies = append(bodies, memory.Notified{Call: c.ID, Places: places})
-		}
-	}
-	if len(bodies) == 0 {
-		return nil
-	}
-	return Record{bodies}
-}
 
 // Beside is what is to be done in other places, whatever Next says: each at most
 // once at a time, and nothing waits for it.
@@ -73,12 +47,73 @@ func (d *decision) elsewhere(c *thread.Call) (out []Action) {
 	return append(out, d.direct(c)...)
 }
 
-// At gives where a message stands that is in another place; zero for any other.
-func (l *Log) At(ref chat.MessageRef) chat.ThreadID {
-	if c := l.Thread.Posts.Cards[ref]; c != nil {
-		if k := c.CopyOn(ref); k != nil {
-			return k.At
+// direct is what is to be done in direct conversations, but for the cards: to look up
+// with whom, and to remind them.
+func (d *decision) direct(c *thread.Call) (out []Action) {
+	if !c.Pending() || c.Card.Ref.IsZero() {
+		return nil
+	}
+	if s, ok := approval.NextSearch(c); ok {
+		out = append(out, Seek{s})
+	}
+	for _, k := range c.Copies.Cards {
+		name := c.ReminderName() + k.Suffix()
+		if at := c.Clocks.Reminded; thread.IsDirect(k.Place) && k.In < at.Seq && !d.s.Has(name) {
+			p := d.summon(c, name, at, nil, "It still waits for a decision.")
+			p.Post.ReplyTo, p.Post.Text.Summons.Card, p.Post.Text.Summons.Quiet = k.Ref, k.Ref, true
+			out = append(out, Aside{At: k.At, Post: p.Post, Look: p.Look})
 		}
 	}
-	return chat.ThreadID{}
+	return out
+}
+
+// Sought is the entry for people who were found; ok is false when that is of no use any
+// more.
+func (a *Agent) Sought(log *Log, act Seek, who []chat.User, unknown []string) (b memory.Notified, ok bool) {
+	return approval.Sought(log.Thread, act.Search, who, unknown)
+}
+
+// unwritten names in the thread those who could not be written to, once it is known
+// of all who were looked up together.
+func (d *decision) unwritten() Action {
+	for _, c := range d.s.PendingCalls() {
+		for n, s := range c.Copies.Searches {
+			name := c.UnwrittenName(n)
+			if d.s.Has(name) || slices.ContainsFunc(s.Places, func(p string) bool { return !d.s.Has(c.CopyName(p)) }) {
+				continue
+			}
+			if text, who := view.Unwritten(c, s); text != "" {
+				p := d.notice(name, c.Card.Ref, text, s.Seq)
+				view := view.Approval(d.s, c)
+				// Whom the card mentions already is not called again.
+				p.Post.Text.Summons = &chat.Summons{Card: c.Card.Ref, Approvers: who, Requester: view.Requester, Exclude: view.Exclude, Quiet: !view.Quiet}
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+// summons calls those who may decide, once a clock has struck.
+func (d *decision) summons() Action {
+	for _, c := range d.s.PendingCalls() {
+		if at := c.Clocks.Escalated; at.Seq > 0 && !d.s.Has(c.EscalationName()) {
+			more := c.Asked.Rules.Escalate
+			text := fmt.Sprintf("Nobody decided for %s, so `%s` may decide too.", phrase.Long(more.After), strings.Join(more.Approvers, "`, `"))
+			return d.summon(c, c.EscalationName(), at, more.Approvers, text)
+		}
+		if at := c.Clocks.Reminded; at.Seq > 0 && !d.s.Has(c.ReminderName()) {
+			return d.summon(c, c.ReminderName(), at, c.MayNow(), "It still waits for a decision.")
+		}
+	}
+	return nil
+}
+
+func (d *decision) summon(c *thread.Call, name string, at thread.Stroke, who []string, why string) Post {
+	text := fmt.Sprintf("Approval %d: `%s`, asked by %s. %s %s left.",
+		c.Asked.Number, c.Tool, c.Asked.Requester.Display(), why, phrase.Long(c.Deadline().Sub(at.At)))
+	p := d.notice(name, c.Card.Ref, text, at.Seq)
+	view := view.Approval(d.s, c)
+	p.Post.Text.Summons = &chat.Summons{Card: c.Card.Ref, Approvers: who, Requester: view.Requester, Exclude: view.Exclude, Quiet: view.Quiet}
+	return p
 }

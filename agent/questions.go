@@ -1,16 +1,13 @@
 package agent
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"nod/agent/thread"
 	"nod/agent/view"
 	"nod/chat"
 	"nod/chat/question"
-	"nod/llm/args"
 	"nod/memory"
 )
 
@@ -40,7 +37,7 @@ func (d *decision) askingNow(q *thread.Question) Action {
 	case q.PostedIn == 0:
 		return Post{Post: d.question(q), Look: d.before(q.Seq)}
 	case len(q.Replies) > 0:
-		if b := readReply(q, q.Replies[0]); b.Answer.How == chat.Unfit || q.By == d.log.claim.Self {
+		if b := q.Read(q.Replies[0]); b.Answer.How == chat.Unfit || q.By == d.log.claim.Self {
 			return Record{[]memory.Body{b}}
 		}
 	}
@@ -76,69 +73,6 @@ func (d *decision) unfit(q *thread.Question) Action {
 		}
 	}
 	return nil
-}
-
-// readReply is what a reply comes to.
-func readReply(q *thread.Question, m *thread.Message) memory.Answered {
-	b := memory.Answered{Question: q.ID, Message: m.Seq, Answer: chat.Answer{How: chat.Unfit, By: m.From, Text: m.Text}}
-	if question.Declines(m.Text) {
-		b.Answer.How = chat.Declined
-		return b
-	}
-	fields, err := question.Fields(q.Asks.Schema)
-	var values json.RawMessage
-	if err == nil {
-		values, err = question.Read(fields, m.Text)
-	}
-	if err == nil {
-		err = fitsSchema(q, values)
-	}
-	if err != nil {
-		b.Why = err.Error()
-		return b
-	}
-	b.Answer.How, b.Answer.Values = chat.Accepted, string(values)
-	return b
-}
-
-// fitsSchema holds values to what the question's schema wants of them.
-func fitsSchema(q *thread.Question, values json.RawMessage) error {
-	schema, err := args.Compile(json.RawMessage(q.Asks.Schema))
-	if err != nil {
-		return err
-	}
-	if wrong := schema.Check(values); len(wrong) > 0 {
-		return fmt.Errorf("%s", chat.Visible(strings.Join(wrong, "; ")))
-	}
-	return nil
-}
-
-// Answer is what came of a question; ok is false while it is open, or unknown.
-func (l *Log) Answer(id string) (a chat.Answer, ok bool) {
-	q := l.Thread.QuestionOf(id)
-	if q == nil || q.Over == nil {
-		return a, false
-	}
-	return q.Over.Answer, true
-}
-
-// Reply is what whoever waits for the answer to a question makes of the reply that
-// the log holds, for a process that does not hold the thread; ok is false where
-// there is none.
-func (l *Log) Reply(id string) (b memory.Answered, ok bool) {
-	q := l.Thread.QuestionOf(id)
-	if q == nil || q != l.Thread.AsksNow() || len(q.Replies) == 0 {
-		return b, false
-	}
-	return readReply(q, q.Replies[0]), true
-}
-
-// AnswerBy is when the question that is asked now ends; zero where there is none.
-func (l *Log) AnswerBy() time.Time {
-	if q := l.Thread.AsksNow(); q != nil {
-		return q.Deadline()
-	}
-	return time.Time{}
 }
 
 // question is the question as people see it. What the server wrote stands in a fence,

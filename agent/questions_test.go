@@ -31,7 +31,7 @@ func TestReplyInTime(t *testing.T) {
 			asked := entries[4].At
 			entries = append(entries, memory.Entry{Seq: 7, At: asked.Add(tt.after), Body: from("ada", "yes")})
 			log := agent.NewLog(entries, agent.Claim{})
-			if b, ok := log.Reply("q"); ok != tt.reply || ok && (b.Message != 7 || b.Answer.How != chat.Accepted) {
+			if b, ok := log.Thread.Reply("q"); ok != tt.reply || ok && (b.Message != 7 || b.Answer.How != chat.Accepted) {
 				t.Errorf("a reply: %t, %+v", ok, b)
 			}
 		})

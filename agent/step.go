@@ -2,7 +2,9 @@ package agent
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"nod/agent/strategy"
@@ -12,37 +14,8 @@ import (
 	"nod/memory"
 )
 
-// Awaits says whether the log still waits for what a call says: the turn did not
-// go on otherwise meanwhile.
-func (a *Agent) Awaits(log *Log, c Call) bool {
-	s := log.Thread
-	if t := s.Open; t != nil {
-		opens := slices.ContainsFunc(c.Before, func(b memory.Body) bool { _, ok := b.(memory.Opened); return ok })
-		return !opens && t.ID == c.Turn && len(t.Steps)+1 == c.N && t.Stopped == nil && t.Failed == nil
-	}
-	return slices.ContainsFunc(s.Inbox.Waiting, func(m *thread.Message) bool { return m.Seq == c.Turn })
-}
-
-// GiveUp is what ends a turn that can't be driven on; nothing when there is none.
-func (a *Agent) GiveUp(log *Log) []memory.Body {
-	s := log.Thread
-	switch t := s.Open; {
-	case t != nil && t.Failed == nil:
-		return []memory.Body{memory.Failed{Turn: t.ID, Seen: s.Last, Reason: textGivenUp}}
-	case t == nil && len(s.Inbox.Waiting) > 0:
-		m, d := s.Inbox.Waiting[0], a.on(log)
-		return []memory.Body{d.opened(m), memory.Failed{Turn: m.Seq, Seen: s.Last, Reason: textGivenUp}}
-	}
-	return nil
-}
-
-// named makes a name that no other claim makes.
-func named(name, token string) string {
-	if token == "" {
-		return name
-	}
-	return name + "-" + token
-}
+// mostRead is how many calls of one completion are read.
+const mostRead = 64
 
 // Step is the entry for a completion that came of c. The calls' ids come of the
 // thread's own numbers and of the claim's token, and so never repeat.
@@ -77,4 +50,71 @@ func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 		s.Calls = append(s.Calls, call)
 	}
 	return s
+}
+
+// passWord is the word with which a check begins that finds nothing wrong.
+var passWord = regexp.MustCompile(`(?i)^\W*PASS\b`)
+
+// beside is the entry for what such a call wrote. When it failed, the turn goes on
+// without it.
+func beside(c Call, r llm.Response, s memory.Step) memory.Step {
+	s.Thought = strings.TrimSpace(r.Text)
+	if s.Thought == "" {
+		s.Failed = true
+	}
+	if c.Phase == memory.ReflectStep {
+		s.Pass = s.Failed || passWord.MatchString(s.Thought)
+	}
+	return s
+}
+
+// Awaits says whether the log still waits for what a call says: the turn did not
+// go on otherwise meanwhile.
+func (a *Agent) Awaits(log *Log, c Call) bool {
+	s := log.Thread
+	if t := s.Open; t != nil {
+		opens := slices.ContainsFunc(c.Before, func(b memory.Body) bool { _, ok := b.(memory.Opened); return ok })
+		return !opens && t.ID == c.Turn && len(t.Steps)+1 == c.N && t.Stopped == nil && t.Failed == nil
+	}
+	return slices.ContainsFunc(s.Inbox.Waiting, func(m *thread.Message) bool { return m.Seq == c.Turn })
+}
+
+// GiveUp is what ends a turn that can't be driven on; nothing when there is none.
+func (a *Agent) GiveUp(log *Log) []memory.Body {
+	s := log.Thread
+	switch t := s.Open; {
+	case t != nil && t.Failed == nil:
+		return []memory.Body{memory.Failed{Turn: t.ID, Seen: s.Last, Reason: textGivenUp}}
+	case t == nil && len(s.Inbox.Waiting) > 0:
+		m, d := s.Inbox.Waiting[0], a.on(log)
+		return []memory.Body{d.opened(m), memory.Failed{Turn: m.Seq, Seen: s.Last, Reason: textGivenUp}}
+	}
+	return nil
+}
+
+// Missed is the entry for a call that failed and that the turn can do without;
+// ok is false when it can't.
+func (a *Agent) Missed(log *Log, c Call) (s memory.Step, ok bool) {
+	s = memory.Step{Turn: c.Turn, N: c.N, Seen: c.Seen, Phase: c.Phase, Branch: c.Branch, Failed: true, Taint: c.Taint}
+	if c.Phase == "" {
+		// A further try, when there is an answer of the first.
+		t := log.Thread.Open
+		if t == nil || t.Answer() == "" || len(t.Of(memory.ReflectStep)) == 0 {
+			return s, false
+		}
+		s.Phase = memory.ReflectStep
+	}
+	s.Pass = s.Phase == memory.ReflectStep
+	return s, true
+}
+
+// Overdrawn is the entry for a call that was not made, since a limit is reached. An
+// answer that would only have been checked, or tried again, is the answer.
+func (a *Agent) Overdrawn(log *Log, c Call, why string) memory.Body {
+	if t := log.Thread.Open; t != nil && t.Answer() != "" {
+		if s, ok := a.Missed(log, c); ok {
+			return s
+		}
+	}
+	return memory.Failed{Turn: c.Turn, Seen: c.Seen, Reason: why}
 }

@@ -7,6 +7,7 @@ import (
 	"nod/agent/phrase"
 	"nod/agent/policy"
 	"nod/agent/thread"
+	"nod/agent/view"
 	"nod/chat"
 )
 
@@ -77,4 +78,21 @@ func (a *Agent) Offers() []chat.Offer {
 		out = append(out, o)
 	}
 	return out
+}
+
+// Desk is what lies before a call: what was done in the thread, and what it
+// holds. The rest of it is for whoever makes the call to fill in.
+func (a *Agent) Desk(log *Log) chat.Desk {
+	s := log.Thread
+	desk := chat.Desk{Files: s.Held()}
+	for _, t := range s.Shown(s.Trim) {
+		for _, st := range t.Steps {
+			for _, c := range st.Calls {
+				if c.Result != nil {
+					desk.Past = append(desk.Past, view.Call(c))
+				}
+			}
+		}
+	}
+	return desk
 }

@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"nod/agent/phrase"
 	"nod/agent/policy"
@@ -17,16 +19,14 @@ import (
 
 // What nod says of itself, to people and to the model.
 const (
-	textForgot    = "Forgotten. I remember nothing of what was said here before."
-	textIdle      = "Nothing is running here."
-	textGivenUp   = "I could not go on: something in me failed again and again. Whoever runs me finds the cause in the log."
-	textNoneWaits = "No approval waits here."
-	textHidden    = "I could not show the changed arguments on the card, so the call is denied."
-	textMuted     = "From now on I answer here only when I am mentioned. `unmute` takes that back."
-	textUnmuted   = "I follow this thread again."
-	textTrouble   = "I can't read what was kept of this thread, so I leave it alone. Whoever runs me finds the cause in the log; `forget` starts it afresh."
-	textCancelled = "cancelled: the turn was stopped, so this call did not run."
-	textStuck     = "I got stuck: I thought about it and came to no action and no answer. Tell me what to do next, or ask in another way."
+	textForgot  = "Forgotten. I remember nothing of what was said here before."
+	textIdle    = "Nothing is running here."
+	textGivenUp = "I could not go on: something in me failed again and again. Whoever runs me finds the cause in the log."
+	textHidden  = "I could not show the changed arguments on the card, so the call is denied."
+	textMuted   = "From now on I answer here only when I am mentioned. `unmute` takes that back."
+	textUnmuted = "I follow this thread again."
+	textTrouble = "I can't read what was kept of this thread, so I leave it alone. Whoever runs me finds the cause in the log; `forget` starts it afresh."
+	textStuck   = "I got stuck: I thought about it and came to no action and no answer. Tell me what to do next, or ask in another way."
 )
 
 func textStopped(by chat.User) string { return "Stopped by " + by.Display() + "." }
@@ -55,7 +55,7 @@ func (d *decision) reply(c *thread.Command) string {
 	case "edit":
 		return d.changeReply(c)
 	case "which":
-		return d.which()
+		return view.Which(d.s)
 	case "mute":
 		return textMuted
 	case "unmute":
@@ -67,17 +67,17 @@ func (d *decision) reply(c *thread.Command) string {
 	case "recap":
 		return "Earlier here: " + d.s.Trim.Recap
 	case "grants":
-		return d.grantList()
+		return view.Grants(d.s)
 	case "allow":
-		return d.allowedReply(c)
+		return view.Allowed(d.s, c)
 	case "revoke":
-		return d.revokedReply(c.Arg)
+		return view.Revoked(d.s, c.Arg)
 	case "artifacts":
-		return d.artifactList()
+		return view.Artifacts(d.s)
 	case "no room":
-		return noRoom(c.Files)
+		return view.NoRoom(c.Files)
 	case "drop":
-		return d.dropped(c.Arg)
+		return view.Dropped(d.s, c.Arg)
 	case "tools off", "tools on":
 		return d.switched(c.Word, c.Arg)
 	}
@@ -126,6 +126,23 @@ func (d *decision) toolNote(t policy.Tool) string {
 	return " (switched off)"
 }
 
+// switched answers that command.
+func (d *decision) switched(word, name string) string {
+	var hit []string
+	for _, t := range d.a.Tools {
+		if thread.StandsFor(t.Name, name) {
+			hit = append(hit, "`"+t.Name+"`")
+		}
+	}
+	switch {
+	case len(hit) == 0:
+		return fmt.Sprintf("There is no tool `%s`. `help` lists the tools.", name)
+	case word == "tools off":
+		return fmt.Sprintf("Switched off in this thread: %s. `tools on %s` switches back.", strings.Join(hit, ", "), name)
+	}
+	return "Switched on in this thread: " + strings.Join(hit, ", ") + "."
+}
+
 // memory says what the model sees right now.
 func (d *decision) memory() string {
 	if d.s.Open == nil {
@@ -146,29 +163,24 @@ func (d *decision) memory() string {
 	} else {
 		fmt.Fprintf(&b, ". That is %d tokens (%d of them for instructions and tools).", holds.Used, holds.Fixed)
 	}
-	b.WriteString(rememberedText(d.s) + d.sinceWords())
+	b.WriteString(view.Remembered(d.s) + d.sinceWords())
 	return b.String()
 }
 
-// rememberedText says what stands for older turns, and what there is to read.
-func rememberedText(s *thread.Thread) string {
-	var b strings.Builder
-	if s.Trim.Summary != "" {
-		b.WriteString("\n\n**Summary of what is left out**\n\n" + s.Trim.Summary)
+// sinceWords says since when and by what a thread is tainted, for the word memory.
+func (d *decision) sinceWords() string {
+	if !d.a.Taint {
+		return ""
 	}
-	switch {
-	case s.Trim.Recap != "" && s.Recalled:
-		b.WriteString("\n\n**Brought back**\n\n" + s.Trim.Recap)
-	case s.Trim.Recap != "":
-		b.WriteString("\n\n**Earlier here** (set aside after a long silence; `recap` brings it back)\n\n" + s.Trim.Recap)
+	taint := d.taint().OfPrompt(d.s.Trim)
+	if taint.Source == "" {
+		return ""
 	}
-	if files := s.Held(); len(files) > 0 {
-		b.WriteString("\n\n**Artifacts** " + strings.Join(phrase.FileNames(files), ", "))
+	at := ""
+	if !taint.Since.IsZero() {
+		at = " since " + taint.Since.In(cmp.Or(d.a.Zone, time.UTC)).Format("2 January 2006, 15:04 MST")
 	}
-	if off := s.OffList(); len(off) > 0 {
-		b.WriteString("\n\n**Tools switched off here** " + strings.Join(off, ", "))
-	}
-	return b.String()
+	return fmt.Sprintf("\n\n**Content from outside**%s: %s. So whatever can change something or send something out asks here.", at, taint.Source)
 }
 
 // lastSteps writes out the last turn that used tools.

@@ -372,8 +372,10 @@ func (s *stage) rename(st *memory.Step) {
 
 // digestOf names the call that an approval is about.
 func (s *stage) digestOf(a memory.Asked) string {
-	c, _ := s.log.Call(a.Call)
-	return digest(c)
+	if c := s.log.Thread.Calls[a.Call]; c != nil {
+		return digest(c.Call)
+	}
+	return digest(memory.Call{})
 }
 
 func digest(c memory.Call) string { return args.Digest(c.Tool, json.RawMessage(c.Args)) }

@@ -47,7 +47,7 @@ func (k Case) Tightened() (bodies []memory.Body) {
 		more++
 		again := *c.Asked
 		again.Number, again.Again, again.Stricter, again.Changed = k.Thread.Approvals.Asks+more, again.Again+1, true, false
-		again.Requester, again.Rules, again.Shown = t.Requester, tool.Rules, k.ShownOf(tool.Rules)
+		again.Requester, again.Rules, again.Shown = t.Requester, tool.Rules, k.shownOf(tool.Rules)
 		bodies = append(bodies, again)
 	}
 	return bodies
@@ -65,10 +65,10 @@ func covers(now, then []string) bool {
 	return slices.Contains(now, chat.Anyone) || !slices.ContainsFunc(then, func(rule string) bool { return !slices.Contains(now, rule) })
 }
 
-// ShownOf lists whose words the model is shown, where rules keep all of them from
+// shownOf lists whose words the model is shown, where rules keep all of them from
 // approving: a person can put an order into one turn, and have somebody else set it
 // off in the next.
-func (k Case) ShownOf(rules memory.Rules) (out []chat.UserID) {
+func (k Case) shownOf(rules memory.Rules) (out []chat.UserID) {
 	if !rules.ExcludeThread {
 		return nil
 	}
@@ -105,8 +105,8 @@ func (k Case) Lapsed(c *thread.Call) bool {
 	return c.WaitsToBegin() && c.Asked.Rules.RunWithin > 0 && !k.Now().Before(c.Votes.Ended.Add(c.Asked.Rules.RunWithin))
 }
 
-// Anew opens approvals again that lapsed, or whose preview changed.
-func (k Case) Anew(t *thread.Turn, last *thread.Step) (open []memory.Asked) {
+// anew opens approvals again that lapsed, or whose preview changed.
+func (k Case) anew(t *thread.Turn, last *thread.Step) (open []memory.Asked) {
 	for _, c := range last.Calls {
 		if !k.Lapsed(c) {
 			if k.Differs(c) {
@@ -117,7 +117,7 @@ func (k Case) Anew(t *thread.Turn, last *thread.Step) (open []memory.Asked) {
 		tool, _ := k.Tools.Find(c.Tool)
 		again := *c.Asked
 		again.Number, again.Again = k.Thread.Approvals.Asks+len(open)+1, again.Again+1
-		again.Requester, again.Rules, again.Shown, again.Stricter = t.Requester, tool.Rules, k.ShownOf(tool.Rules), false
+		again.Requester, again.Rules, again.Shown, again.Stricter = t.Requester, tool.Rules, k.shownOf(tool.Rules), false
 		again.Digest, again.Marks = k.Bound(c), k.Taint.Marks(c)
 		open = append(open, again)
 	}

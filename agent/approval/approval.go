@@ -26,9 +26,11 @@ type Case struct {
 	Thread *thread.Thread
 	Tools  policy.Set
 	Taint  taint.Watch
-	Key    []byte    // of the digests that stand in logs and on cards
-	Clock  time.Time // of the store, at the claim
-	Since  uint64    // Seq of the first entry that came by this claim
+	Key    []byte                   // of the digests that stand in logs and on cards
+	Clock  time.Time                // of the store, at the claim
+	Since  uint64                   // Seq of the first entry that came by this claim
+	Self   string                   // this process
+	Silent map[string]time.Duration // for how long nothing was heard of another
 }
 
 // Now is the time, as far as the log or the claim tell it.
@@ -101,16 +103,16 @@ func approvers(c *thread.Call, standing []memory.Vote) []chat.User {
 	var by []chat.User
 	for _, v := range standing {
 		known := slices.ContainsFunc(by, func(u chat.User) bool { return u.ID == v.By.ID })
-		if !known && !Excludes(c, v.By.ID) {
+		if !known && !excludes(c, v.By.ID) {
 			by = append(by, v.By)
 		}
 	}
 	return by
 }
 
-// Excludes says whether a person may not approve because the call came of
+// excludes says whether a person may not approve because the call came of
 // what they wrote themselves.
-func Excludes(c *thread.Call, who chat.UserID) bool {
+func excludes(c *thread.Call, who chat.UserID) bool {
 	if !c.Asked.Rules.ExcludeRequester {
 		return false
 	}

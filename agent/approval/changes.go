@@ -94,7 +94,7 @@ func approvable(c *thread.Call, without chat.UserID) bool {
 		switch who := chat.UserID(id); kind {
 		case chat.Requester: // is excluded
 		case "user":
-			if who != without && !Excludes(c, who) {
+			if who != without && !excludes(c, who) {
 				left[who] = true
 			}
 		default:

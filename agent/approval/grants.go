@@ -43,9 +43,9 @@ func newGrant(c *thread.Call, at time.Time) (memory.Granted, bool) {
 	return g, g.Uses > 0
 }
 
-// Granted finds the grant under which a risky call may run, after so many further
+// granted finds the grant under which a risky call may run, after so many further
 // uses that are not in the log yet.
-func (k Case) Granted(tool policy.Tool, c *thread.Call, more map[int]int) *thread.Grant {
+func (k Case) granted(tool policy.Tool, c *thread.Call, more map[int]int) *thread.Grant {
 	for _, g := range k.fitting(tool, c) {
 		if g.Left() > more[g.Number] && k.stillAllowed(g, tool.Rules, c) {
 			return g
@@ -68,9 +68,9 @@ func (k Case) fitting(tool policy.Tool, c *thread.Call) []*thread.Grant {
 // of theirs is used.
 const staleAfter = time.Minute
 
-// Givers asks who those are that gave a grant which a call would run on, where the
+// givers asks who those are that gave a grant which a call would run on, where the
 // rules name a group: somebody may have left it.
-func (k Case) Givers(tool policy.Tool, c *thread.Call) (who []chat.UserID, groups []string) {
+func (k Case) givers(tool policy.Tool, c *thread.Call) (who []chat.UserID, groups []string) {
 	if c.Use.Grant != nil {
 		return nil, nil
 	}
@@ -97,7 +97,7 @@ func (k Case) Givers(tool policy.Tool, c *thread.Call) (who []chat.UserID, group
 // turn, under the rules that hold now: whoever asks for it may be another person,
 // and who gave it may have left the group since, which is looked up for each use.
 func (k Case) stillAllowed(g *thread.Grant, rules memory.Rules, c *thread.Call) bool {
-	as := &thread.Call{Turn: c.Turn, Asked: &memory.Asked{Requester: c.Turn.Requester, Rules: rules, Shown: k.ShownOf(rules)}}
+	as := &thread.Call{Turn: c.Turn, Asked: &memory.Asked{Requester: c.Turn.Requester, Rules: rules, Shown: k.shownOf(rules)}}
 	n := 0
 	for _, who := range g.By {
 		may := slices.ContainsFunc(rules.AllApprovers(), func(rule string) bool {
@@ -106,7 +106,7 @@ func (k Case) stillAllowed(g *thread.Grant, rules memory.Rules, c *thread.Call) 
 			})
 			return in
 		})
-		if may && !Excludes(as, who.ID) {
+		if may && !excludes(as, who.ID) {
 			n++
 		}
 	}

@@ -47,9 +47,9 @@ func (k Case) Differs(c *thread.Call) bool {
 	return c.Cleared(k.Now()) && !c.Started && c.Result == nil && c.Preview.Check != nil && c.Preview.Check.Seq >= k.Since && c.Preview.Check.Digest() != c.Preview.Bound.Digest()
 }
 
-// Unsteady is the result of a call that is not asked for anew although its preview
+// unsteady is the result of a call that is not asked for anew although its preview
 // changed.
-func (k Case) Unsteady(c *thread.Call) (memory.Result, bool) {
+func (k Case) unsteady(c *thread.Call) (memory.Result, bool) {
 	if !k.Differs(c) || k.Lapsed(c) {
 		return memory.Result{}, false
 	}
@@ -72,10 +72,8 @@ func (k Case) outdated(c *thread.Call, number int) memory.Asked {
 	next := *c
 	next.Preview.Bound = c.Preview.Check
 	_, why := k.Taint.Risk(tool, c)
-	a := memory.Asked{
-		Call: c.ID, Number: number, Tool: c.Tool, Digest: k.digest(&next), Requester: c.Turn.Requester, Rules: tool.Rules,
-		Marks: k.Taint.Marks(c), Changed: true, Shown: k.ShownOf(tool.Rules),
-	}
+	a := k.ask(c, tool, number)
+	a.Digest, a.Changed = k.digest(&next), true
 	changed := "The preview changed since this was allowed for a while, so it asks."
 	if c.Asked != nil {
 		changed, a.Again = "The preview changed since this was approved, so it asks anew.", c.Asked.Again+1
@@ -84,8 +82,8 @@ func (k Case) outdated(c *thread.Call, number int) memory.Asked {
 	return a
 }
 
-// Hopeless denies a call that may not be approved, since its preview failed.
-func Hopeless(c *thread.Call, asked memory.Asked) []memory.Body {
+// hopeless denies a call that may not be approved, since its preview failed.
+func hopeless(c *thread.Call, asked memory.Asked) []memory.Body {
 	return []memory.Body{asked, memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: textNoPreview(c.Preview.Bound)}}
 }
 

@@ -148,7 +148,7 @@ func notStanding(c *thread.Call, v memory.Vote) string {
 // ineligible says why a person may not decide; "" when they may. An excluded
 // requester may still deny.
 func ineligible(c *thread.Call, v memory.Vote, at time.Time, member Member) string {
-	if Excludes(c, v.By.ID) {
+	if excludes(c, v.By.ID) {
 		if v.Verdict == memory.Deny && v.By.ID == c.Asked.Requester.ID {
 			return ""
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"nod/agent"
+	"nod/agent/approval"
 	"nod/agent/view"
 	"nod/chat"
 	"nod/memory"
@@ -114,7 +114,7 @@ func (d *driver) counted(ctx context.Context, at time.Time, open []memory.Asked)
 		return open, nil, nil
 	}
 	for _, a := range open {
-		over = append(over, memory.Result{Call: a.Call, Tool: a.Tool, State: chat.CallDenied, Text: agent.TooMany})
+		over = append(over, memory.Result{Call: a.Call, Tool: a.Tool, State: chat.CallDenied, Text: approval.TooMany})
 	}
 	return nil, over, nil
 }

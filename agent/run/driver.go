@@ -273,7 +273,7 @@ func (d *driver) rest(act agent.Action) error {
 	}
 	d.until = w.Until
 	if _, reads := act.(agent.Run); reads {
-		d.until = d.log.AnswerBy()
+		d.until = d.log.Thread.AnswerBy()
 	}
 	if d.missedWake {
 		d.missedWake = false
@@ -336,7 +336,7 @@ func (d *driver) last(bodies []memory.Body) *agent.Wait {
 	}
 	log := agent.NewLog(d.held.Log, d.claim())
 	for _, b := range append(d.pending, bodies...) {
-		log.Append(memory.Entry{Seq: log.Last() + 1, At: d.now(), Body: b})
+		log.Append(memory.Entry{Seq: log.Thread.Last + 1, At: d.now(), Body: b})
 	}
 	if w, ok := d.Agent.Next(log).(agent.Wait); ok && len(d.Agent.Beside(log)) == 0 {
 		return &w
@@ -369,7 +369,7 @@ func (d *driver) write(rest *agent.Wait, bodies ...memory.Body) error {
 	own := d.held.Log[from : from+len(bodies)]
 	if !d.released || !kept { // else whoever claims the thread next may have it by now
 		d.log.Append(d.held.Log[from:]...)
-		d.Standings.tell(d.thread, view.Standing(d.log.Thread), d.log.Last())
+		d.Standings.tell(d.thread, view.Standing(d.log.Thread), d.log.Thread.Last)
 		d.questions.hear(d.log)
 	}
 	d.pending, d.mail, d.decided = nil, false, nil

@@ -132,7 +132,7 @@ func (d *driver) lookFor(ctx context.Context, w *waiting) {
 	}
 	log := agent.NewLog(tail.Log, agent.Claim{})
 	d.questions.hear(log)
-	if b, ok := log.Reply(w.id); ok && b.Answer.How != chat.Unfit {
+	if b, ok := log.Thread.Reply(w.id); ok && b.Answer.How != chat.Unfit {
 		d.letters.put(d.thread, b, fmt.Sprintf("answered/%s/%d", w.id, b.Message))
 	}
 }
@@ -169,7 +169,7 @@ func (q *questions) hear(log *agent.Log) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for id, w := range q.of {
-		if a, ok := log.Answer(id); ok && w.answer == nil {
+		if a, ok := log.Thread.Answer(id); ok && w.answer == nil {
 			w.answer = &a
 			w.came.Set()
 		}

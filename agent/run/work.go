@@ -59,7 +59,9 @@ func (d *driver) begin(key string, k kind, do func(ctx context.Context) outcome)
 }
 
 // stale says whether nobody waits any more for the thing that was begun for a call.
-func (d *driver) stale(call string) bool { return d.Agent.Interrupted(d.log) || d.log.Over(call) }
+func (d *driver) stale(call string) bool {
+	return d.Agent.Interrupted(d.log) || d.log.Thread.Over(call)
+}
 
 // deliver hands an outcome to the driver, as long as there is one.
 func (d *driver) deliver(o outcome) {
@@ -210,7 +212,7 @@ func (d *driver) tell(to chat.User, about chat.MessageRef, text string) {
 // whereabouts is where a person is told something about a message: whoever reacts
 // elsewhere need not be here.
 func (d *driver) whereabouts(about chat.MessageRef) chat.ThreadID {
-	return cmp.Or(d.log.At(about), d.thread)
+	return cmp.Or(d.log.Thread.At(about), d.thread)
 }
 
 func (d *driver) whisper(at chat.ThreadID, to chat.User, about chat.MessageRef, text string) {

@@ -178,3 +178,9 @@ func (c *Call) FromOutside() bool {
 // written otherwise than it must be. An escape that stands there is a character
 // of the value.
 func (c *Call) Shown() string { return string(args.Canonical(json.RawMessage(c.Args))) }
+
+// Over says whether a call has its result, so that nothing is asked of it any more.
+func (s *Thread) Over(call string) bool {
+	c := s.Calls[call]
+	return c == nil || c.Result != nil
+}

@@ -140,3 +140,13 @@ func (s *Thread) noteCard(b memory.Vote) {
 		}
 	}
 }
+
+// At gives where a message stands that is in another place; zero for any other.
+func (s *Thread) At(ref chat.MessageRef) chat.ThreadID {
+	if c := s.Posts.Cards[ref]; c != nil {
+		if k := c.CopyOn(ref); k != nil {
+			return k.At
+		}
+	}
+	return chat.ThreadID{}
+}

@@ -2,11 +2,15 @@ package thread
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"nod/chat"
+	"nod/chat/question"
+	"nod/llm/args"
 	"nod/memory"
 )
 
@@ -138,4 +142,67 @@ func (s *Thread) unsayReply(seq uint64) {
 	if s.Open != nil {
 		s.Open.Msgs = slices.DeleteFunc(s.Open.Msgs, is)
 	}
+}
+
+// Read is what a reply comes to.
+func (q *Question) Read(m *Message) memory.Answered {
+	b := memory.Answered{Question: q.ID, Message: m.Seq, Answer: chat.Answer{How: chat.Unfit, By: m.From, Text: m.Text}}
+	if question.Declines(m.Text) {
+		b.Answer.How = chat.Declined
+		return b
+	}
+	fields, err := question.Fields(q.Asks.Schema)
+	var values json.RawMessage
+	if err == nil {
+		values, err = question.Read(fields, m.Text)
+	}
+	if err == nil {
+		err = q.fits(values)
+	}
+	if err != nil {
+		b.Why = err.Error()
+		return b
+	}
+	b.Answer.How, b.Answer.Values = chat.Accepted, string(values)
+	return b
+}
+
+// fits holds values to what the question's schema wants of them.
+func (q *Question) fits(values json.RawMessage) error {
+	schema, err := args.Compile(json.RawMessage(q.Asks.Schema))
+	if err != nil {
+		return err
+	}
+	if wrong := schema.Check(values); len(wrong) > 0 {
+		return fmt.Errorf("%s", chat.Visible(strings.Join(wrong, "; ")))
+	}
+	return nil
+}
+
+// Answer is what came of a question; ok is false while it is open, or unknown.
+func (s *Thread) Answer(id string) (a chat.Answer, ok bool) {
+	q := s.QuestionOf(id)
+	if q == nil || q.Over == nil {
+		return a, false
+	}
+	return q.Over.Answer, true
+}
+
+// Reply is what whoever waits for the answer to a question makes of the reply that
+// the log holds, for a process that does not hold the thread; ok is false where
+// there is none.
+func (s *Thread) Reply(id string) (b memory.Answered, ok bool) {
+	q := s.QuestionOf(id)
+	if q == nil || q != s.AsksNow() || len(q.Replies) == 0 {
+		return b, false
+	}
+	return q.Read(q.Replies[0]), true
+}
+
+// AnswerBy is when the question that is asked now ends; zero where there is none.
+func (s *Thread) AnswerBy() time.Time {
+	if q := s.AsksNow(); q != nil {
+		return q.Deadline()
+	}
+	return time.Time{}
 }

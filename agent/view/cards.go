@@ -5,10 +5,10 @@ package view
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"nod/agent/approval"
 	"nod/agent/phrase"
 	"nod/agent/speak"
 	"nod/agent/taint"
@@ -79,22 +79,9 @@ func Approval(s *thread.Thread, c *thread.Call) chat.Approval {
 	if c.Clocks.Escalated.Seq > 0 {
 		v.Unheeded = r.Escalate.After
 	}
-	if r.ExcludeRequester {
-		for _, m := range c.Turn.Msgs {
-			exclude(&v, m.From.ID)
-		}
-		for _, u := range c.Turn.Voices {
-			exclude(&v, u.ID)
-		}
-		exclude(&v, c.Asked.Shown...)
-	}
+	v.Exclude = approval.Excluded(c)
 	if v.Editors = c.Editors(); len(v.Editors) > 0 {
 		v.Was = string(args.Canonical(json.RawMessage(c.Wrote())))
-		if r.ExcludeRequester {
-			for _, u := range v.Editors {
-				exclude(&v, u.ID)
-			}
-		}
 	}
 	v.Number = c.Asked.Number
 	if c.Decided != nil {
@@ -108,15 +95,6 @@ func Approval(s *thread.Thread, c *thread.Call) chat.Approval {
 	}
 	v.Headline, v.Preview = headline(c), previewOf(c)
 	return v
-}
-
-// exclude names people who may not approve, each of them once.
-func exclude(v *chat.Approval, who ...chat.UserID) {
-	for _, id := range who {
-		if !slices.Contains(v.Exclude, id) {
-			v.Exclude = append(v.Exclude, id)
-		}
-	}
 }
 
 // headline is the first line of a card.

@@ -57,8 +57,8 @@ var conditions = []mutant{
 	{"tally: one denial decides", "agent/approval/approval.go", "if v.Verdict == memory.Deny {\n			return chat.Denied", "if false {\n			return chat.Denied", ""},
 	{"tally: quorum", "agent/approval/approval.go", "len(by) >= max(1, c.Asked.Rules.Quorum)", "len(by) >= 1", ""},
 	{"tally: approvals at all", "agent/approval/approval.go", "len(by) >= max(1, c.Asked.Rules.Quorum)", "len(by) >= 0", ""},
-	{"tally: different people", "agent/approval/approval.go", "if !known && !Excludes(c, v.By.ID) {", "if (!known || true) && !Excludes(c, v.By.ID) {", ""},
-	{"tally: whoever wrote into the turn since", "agent/approval/approval.go", "if !known && !Excludes(c, v.By.ID) {", "if !known {", ""},
+	{"tally: different people", "agent/approval/approval.go", "if !known && !excludes(c, v.By.ID) {", "if (!known || true) && !excludes(c, v.By.ID) {", ""},
+	{"tally: whoever wrote into the turn since", "agent/approval/approval.go", "if !known && !excludes(c, v.By.ID) {", "if !known {", ""},
 	{"tally: approvals that were taken back", "agent/thread/calls.go", "out = slices.DeleteFunc(out, same)", "_ = same", ""},
 	{"tally: votes that do not count", "agent/approval/votes.go", "v.Counts = v.Reason == \"\"", "v.Counts = true", ""},
 	{"tally: who may decide", "agent/approval/votes.go", "	return ineligible(c, v, at, member)\n}\n\nfunc notStanding", "	return \"\"\n}\n\nfunc notStanding", ""},
@@ -67,28 +67,28 @@ var conditions = []mutant{
 	{"deadline: approvals expire", "agent/approval/approval.go", "if !k.Thread.Now.Before(c.Deadline()) {", "if false {", ""},
 	{"deadline: not before", "agent/approval/approval.go", "if !k.Thread.Now.Before(c.Deadline()) {", "if true {", ""},
 	{"deadline: the thread is woken for it", next, "func (d *decision) wakeAt() time.Time {", "func (d *decision) wakeAt() time.Time {\n	if true {\n		return time.Time{}\n	}", ""},
-	{"approval: the decision is looked at", calls, "	if c.TurnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)", ""},
+	{"approval: the decision is looked at", "agent/approval/settle.go", "	if c.TurnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)", ""},
 	{"approval: it is waited for", "agent/thread/calls.go", "return c.Asked != nil && c.Decided == nil && c.Result == nil", "return false", ""},
-	{"approval: risk", calls, "		case risk == policy.Ask:\n", "		case false && risk == policy.Ask:\n", ""},
-	{"digest: what was asked for is what runs", calls, "if c.Asked.Digest != d.approval().Bound(c) || c.Asked.Tool != c.Tool {", "if false {", ""},
+	{"approval: risk", "agent/approval/want.go", "		case risk == policy.Ask:\n", "		case false && risk == policy.Ask:\n", ""},
+	{"digest: what was asked for is what runs", "agent/approval/settle.go", "if c.Asked.Digest != k.Bound(c) || c.Asked.Tool != c.Tool {", "if false {", ""},
 
 	// Side effects.
 	{"effect: Started before it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		return err\n	}\n	if !fresh", "	d.pending = append(d.pending, act.Started)\n	if !fresh", ""},
 	{"effect: not again in the process that ran it", perform, "	if !fresh {", "	if false {", ""},
 	{"effect: stop between Started and the call", perform, "	if d.Agent.Interrupted(d.log) {\n		cancelled :=", "	if false {\n		cancelled :=", ""},
-	{"effect: what began is not begun again", calls, "	if c.Started {\n		return d.lost(c)\n	}", "", ""},
+	{"effect: what began is not begun again", "agent/approval/settle.go", "	if c.Started {\n		return k.Lost(c)\n	}", "", ""},
 	{"effect: nobody ends it", work, "if k == acts {", "if false {", ""},
 	{"effect: its outcome goes by letter", work, "	if o.letter != nil {\n", "	if false {\n", ""},
 	{"effect: a letter is sent again", letters, "		if l.ending() || errors.Is(err, memory.ErrFenced) {", "		if true || errors.Is(err, memory.ErrFenced) {", ""},
 	{"effect: a drain waits for it", "agent/run/run.go", "	r.acting.Wait()\n", "", ""},
-	{"effect: unknown only after its time", calls, "return c.Run.Within + silence - min(quiet, c.Run.Within+silence), true", "return 0 * quiet, true", ""},
-	{"effect: unknown in the end", calls, "gone := c.Run.By == \"\" || other && heard && left <= 0", "gone := other && heard && left < 0", ""},
+	{"effect: unknown only after its time", "agent/approval/settle.go", "return c.Run.Within + silence - min(quiet, c.Run.Within+silence), true", "return 0 * quiet, true", ""},
+	{"effect: unknown in the end", "agent/approval/settle.go", "gone := c.Run.By == \"\" || other && heard && left <= 0", "gone := other && heard && left < 0", ""},
 
 	// Turns. Whether a message that came meanwhile is answered in the same turn or in the
 	// next one is no guarantee: conversations hold that.
 	{"turn: an outcome that nobody waits for", step, "return !opens && t.ID == c.Turn && len(t.Steps)+1 == c.N && t.Stopped == nil && t.Failed == nil", "return !opens || true", ""},
 	{"turn: the answer is the answer", work, "	if d.answers(act) {\n		return false, nil\n	}", "", ""},
-	{"turn: stop", stop, "return t.Stopped == nil && t.Failed == nil && !t.Answered(s) && t.ID < seq", "return false", ""},
+	{"turn: stop", "agent/thread/stop.go", "return t.Stopped == nil && t.Failed == nil && !t.Answered(s) && t.ID < seq", "return false", ""},
 	{"turn: a panic is one failed action", "agent/run/run.go", "if p := recover(); p != nil {\n			r.Log", "if p := any(nil); p != nil {\n			r.Log", ""},
 	{"turn: what fails for good is said", post, "			if act.Refused != nil {", "			if false {", ""},
 	{"wait: what came while the store was away", driver, "		d.missedWake = true\n", "", ""},
@@ -100,8 +100,8 @@ var conditions = []mutant{
 	{"post: look in doubt", post, "return d.lost() || d.held.Doubt != nil && d.held.Doubt()", "return false", ""},
 	{"post: tried again", post, "errors.As(err, &refused) || n == mostPosts {\n			return ref, err", "errors.As(err, &refused) || n > 0 {\n			return ref, err", ""},
 	{"post: edits are tried again", post, "mostEdits = mostPosts", "mostEdits = 1", ""},
-	{"post: steps fold at the end", next, "	steps.Done = true\n", "", ""},
-	{"names: hold the token of the claim", step, "	if token == \"\" {\n		return name\n	}", "	if true {\n		return name\n	}", ""},
+	{"post: steps fold at the end", "agent/answer.go", "	steps.Done = true\n", "", ""},
+	{"names: hold the token of the claim", "agent/turn.go", "	if token == \"\" {\n		return name\n	}", "	if true {\n		return name\n	}", ""},
 	{"names: hold a digest of what is shown", "memory/effects.go", "return name + \"~\" + Short(shown)", "return name + \"~\" + Short(name)", ""},
 }
 
@@ -114,7 +114,7 @@ var planted = []mutant{
 		"an event that was acknowledged is handled exactly once",
 	},
 	{
-		"planted: a turn ends twice", next, "	ended := []memory.Body{memory.Ended{Turn: t.ID}}\n	if", "	ended := []memory.Body{memory.Ended{Turn: t.ID}, memory.Ended{Turn: t.ID}}\n	if",
+		"planted: a turn ends twice", "agent/answer.go", "	ended := []memory.Body{memory.Ended{Turn: t.ID}}\n	if", "	ended := []memory.Body{memory.Ended{Turn: t.ID}, memory.Ended{Turn: t.ID}}\n	if",
 		"one turn at a time, in the order of the messages",
 	},
 	{
@@ -135,7 +135,7 @@ var planted = []mutant{
 		"only a person, its own timeout or its process ends a side effect",
 	},
 	{
-		"planted: unknown at once", calls, "return c.Run.Within + silence - min(quiet, c.Run.Within+silence), true", "return 0 * quiet, true",
+		"planted: unknown at once", "agent/approval/settle.go", "return c.Run.Within + silence - min(quiet, c.Run.Within+silence), true", "return 0 * quiet, true",
 		"an outcome is called unknown only when it is",
 	},
 	{
@@ -151,11 +151,11 @@ var planted = []mutant{
 		"once the world is calm nothing is stuck",
 	},
 	{
-		"planted: steps never fold", next, "	steps.Done = true\n", "",
+		"planted: steps never fold", "agent/answer.go", "	steps.Done = true\n", "",
 		"once the world is calm no steps are shown as running",
 	},
 	{
-		"planted: cards are never edited", calls, "		if key == \"\" || d.s.Has(key) {", "		if true || key == \"\" || d.s.Has(key) {",
+		"planted: cards are never edited", "agent/asking.go", "		if key == \"\" || d.s.Has(key) {", "		if true || key == \"\" || d.s.Has(key) {",
 		"once the world is calm no card asks any more",
 	},
 	{
@@ -163,11 +163,11 @@ var planted = []mutant{
 		"a process ends when it is told to",
 	},
 	{
-		"planted: a denial is no denial", calls, "	if c.TurnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)",
+		"planted: a denial is no denial", "agent/approval/settle.go", "	if c.TurnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)",
 		"nothing that needs an approval runs without one",
 	},
 	{
-		"planted: the digest is not looked at", calls, "if c.Asked.Digest != d.approval().Bound(c) || c.Asked.Tool != c.Tool {", "if false {",
+		"planted: the digest is not looked at", "agent/approval/settle.go", "if c.Asked.Digest != k.Bound(c) || c.Asked.Tool != c.Tool {", "if false {",
 		"what runs is what was shown",
 	},
 	{
@@ -183,15 +183,15 @@ var planted = []mutant{
 		"names are never used twice",
 	},
 	{
-		"planted: the stop button does nothing", stop, "		if stoppable(s, h.Seq) {\n			note(h.By", "		if false {\n			note(h.By",
+		"planted: the stop button does nothing", "agent/thread/stop.go", "		if s.stoppable(h.Seq) {\n			note(h.By", "		if false {\n			note(h.By",
 		"stop ends a turn",
 	},
 	{
-		"planted: what cannot be shown is waited for", calls, "Look: d.before(last.Seq), Refused: []memory.Body{hidden}}", "Look: d.before(last.Seq), Refused: []memory.Body{hidden}[1:]}",
+		"planted: what cannot be shown is waited for", "agent/asking.go", "Look: d.before(last.Seq), Refused: []memory.Body{hidden}}", "Look: d.before(last.Seq), Refused: []memory.Body{hidden}[1:]}",
 		"what cannot be shown to anybody is denied at once",
 	},
 	{
-		"planted: the model goes on without what needs an approval", calls, "		case risk == policy.Ask:\n", "		case false && risk == policy.Ask:\n",
+		"planted: the model goes on without what needs an approval", "agent/approval/want.go", "		case risk == policy.Ask:\n", "		case false && risk == policy.Ask:\n",
 		"a model goes on once it has a result of all that it called",
 	},
 	{

@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"nod/agent/approval"
 	"nod/agent/policy"
 	"nod/agent/strategy"
 	"nod/agent/thread"
@@ -62,6 +64,38 @@ func (d *decision) resumed(m *thread.Message, c *thread.Call) memory.Opened {
 		b.Strategy = string(how)
 	}
 	return b
+}
+
+// makes is the entry for the call that a message wants.
+func (d *decision) makes(m *thread.Message, o thread.Order) memory.Ran {
+	c := memory.Call{ID: named(fmt.Sprintf("%d-1-1", m.Seq), d.log.claim.Token), Tool: o.Tool, Args: o.Args}
+	if thread.IsObject(o.Args) {
+		if raw, err := args.Native(o.Args); err == nil {
+			c.Args, c.Object = string(raw), true
+		}
+	}
+	return memory.Ran{Turn: m.Seq, Seen: d.s.Last, By: m.From, Call: c}
+}
+
+// Whoever asked for an answer may ask for another try of it: a turn of its own, to
+// which nothing new was said. What the tries before it did stays done, and the model
+// sees it. Such a turn remembers who spoke in the first one, since that may be left
+// out of the log by then: what they may not approve, or not ask for, holds here too.
+
+// again opens another try of the last answer.
+func (d *decision) again() Action {
+	if d.s.Open != nil || len(d.s.Inbox.Waiting) > 0 {
+		return nil
+	}
+	for _, r := range d.s.Inbox.Reacts {
+		if t, why := approval.Retried(d.s, r.Reaction); t != nil && why == "" {
+			return Record{[]memory.Body{memory.Opened{
+				Turn: r.Seq, Name: d.name(r.Seq, r.On), Requester: t.Requester, Strategy: t.Strategy, Again: t.ID,
+				Try: t.Tries + 2, Voices: t.Senders(d.s.Last), To: t.ReplyTo(),
+			}}}
+		}
+	}
+	return nil
 }
 
 // Again is a call as a form shows it in which a person edits it and runs it again;

@@ -3,13 +3,10 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 
 	"nod/agent/approval"
 	"nod/agent/policy"
 	"nod/agent/thread"
-	"nod/agent/view"
-	"nod/chat"
 	"nod/memory"
 )
 
@@ -48,20 +45,6 @@ func (d *decision) looking(c *thread.Call) Action {
 		return Record{[]memory.Body{approval.Unseen(c, why)}}
 	}
 	return Preview{Calls: []memory.Call{c.Call}}
-}
-
-// attaching posts a preview that is too long for the card which shows it next.
-func (d *decision) attaching(c *thread.Call) Action {
-	if c.Preview.Bound == nil || c.Preview.Bound.File.Blob == "" {
-		return nil
-	}
-	name := fmt.Sprintf("preview/%s/%d", c.ID, c.Preview.Bound.Seq)
-	if d.s.Has(name) {
-		return nil
-	}
-	f := view.PreviewFile(c)
-	p := chat.Post{Key: memory.PostKey(name, f.Blob), ReplyTo: c.Turn.ReplyTo(), File: &f}
-	return Post{Post: p, Look: d.before(c.Preview.Bound.Seq)}
 }
 
 // previewingChange has the preview run of a call with other arguments, before these

@@ -1,0 +1,116 @@
+package approval
+
+import (
+	"slices"
+	"strconv"
+
+	"nod/agent/thread"
+	"nod/chat"
+	"nod/memory"
+)
+
+// Those who may decide may get the card in direct conversations too. Whom the rules
+// mean by name only the platform knows, so that is looked up, beside everything
+// else, and noted before the first card is posted. Whoever can't be written to is
+// named in the thread, once: it is there that they can still decide.
+
+// mostDirect is how many people get the card of an approval in direct conversations.
+const mostDirect = 20
+
+// Search is a look-up of the people that rules of approvers mean. Name is the same for
+// every attempt at it.
+type Search struct {
+	Name  string
+	Call  string
+	Of    []string // rules of approvers, as the approval has them
+	Rules []string // the same, with the requester by id
+	Most  int
+}
+
+// NextSearch looks up whom those rules mean who may decide by now and were not looked up
+// before.
+func NextSearch(c *thread.Call) (next Search, ok bool) {
+	next = Search{Call: c.ID, Most: mostDirect - len(c.DirectPlaces()) + len(Excluded(c))}
+	if !c.Asked.Rules.Direct || len(c.DirectPlaces()) >= mostDirect {
+		return next, false
+	}
+	for _, rule := range c.MayNow() {
+		if slices.ContainsFunc(c.Copies.Searches, func(s thread.Search) bool { return slices.Contains(s.Of, rule) }) {
+			continue
+		}
+		next.Of = append(next.Of, rule)
+		if rule == chat.Requester || rule == chat.Anyone { // as it is they who are mentioned
+			rule = thread.DirectWith(c.Asked.Requester.ID)
+		}
+		if !slices.Contains(next.Rules, rule) {
+			next.Rules = append(next.Rules, rule)
+		}
+	}
+	next.Name = c.Nth() + "/" + strconv.Itoa(len(c.Copies.Searches)+1)
+	return next, len(next.Of) > 0
+}
+
+// Sought is the entry for people who were found; ok is false when that is of no use any
+// more.
+func Sought(s *thread.Thread, was Search, who []chat.User, unknown []string) (b memory.Notified, ok bool) {
+	c := s.Calls[was.Call]
+	if c == nil || c.Asked == nil || !c.Pending() {
+		return b, false
+	}
+	if now, due := NextSearch(c); !due || now.Name != was.Name {
+		return b, false
+	}
+	b = memory.Notified{Call: c.ID, Places: []string{}, Of: was.Of, Unknown: unknown}
+	left := mostDirect - len(c.DirectPlaces())
+	for _, u := range who {
+		place := thread.DirectWith(u.ID)
+		if len(b.People) < left && c.Copies.Notified[place] == 0 && !slices.Contains(b.Places, place) && !excludes(c, u.ID) {
+			b.Places, b.People = append(b.Places, place), append(b.People, u)
+		}
+	}
+	return b, true
+}
+
+// Excluded lists the people of the thread who may not approve a call, each of them once.
+func Excluded(c *thread.Call) (out []chat.UserID) {
+	if !c.Asked.Rules.ExcludeRequester {
+		return nil
+	}
+	add := func(who chat.UserID) {
+		if !slices.Contains(out, who) {
+			out = append(out, who)
+		}
+	}
+	for _, m := range c.Turn.Msgs {
+		add(m.From.ID)
+	}
+	for _, u := range c.Turn.Voices {
+		add(u.ID)
+	}
+	for _, who := range c.Asked.Shown {
+		add(who)
+	}
+	for _, u := range c.Editors() {
+		add(u.ID)
+	}
+	return out
+}
+
+// Notify notes where the card of an approval is to stand too.
+func (k Case) Notify() (bodies []memory.Body) {
+	for _, c := range k.Thread.PendingCalls() {
+		if c.Card.Ref.IsZero() {
+			continue
+		}
+		var places []string
+		for _, id := range c.Asked.Rules.Channels {
+			if p := "channel:" + id; c.Copies.Notified[p] == 0 {
+				places = append(places, p)
+			}
+		}
+		if len(places) > 0 {
+			bodies = append(bodies, memory.Notified{Call: c.ID, Places: places})
+		}
+	}
+	return bodies
+}

@@ -1,0 +1,182 @@
+package approval
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"nod/agent/policy"
+	"nod/agent/thread"
+	"nod/chat"
+	"nod/llm/args"
+	"nod/memory"
+)
+
+// repeats is how many identical calls in a row run: the next one does not.
+const repeats = 2
+
+// Settle gives the results of calls that are over without running: they can't
+// run, may not run, or ran in a process that died.
+func (k Case) Settle(last *thread.Step) []memory.Body {
+	var out []memory.Body
+	for _, c := range last.Calls {
+		if c.Result != nil {
+			continue
+		}
+		if r, ok := k.settled(c); ok {
+			if c.Pending() { // its tool was switched off meanwhile: nobody need decide any more
+				out = append(out, memory.Decided{Call: c.ID, Outcome: chat.Cancelled, Reason: "it can't run any more"})
+			}
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (k Case) settled(c *thread.Call) (memory.Result, bool) {
+	if c.Started {
+		return k.Lost(c)
+	}
+	if c.TurnedDown() {
+		return refused(c), !c.Explained(k.Thread.Now)
+	}
+	tool, known := k.Tools.Find(c.Tool)
+	if why := k.invalid(c, tool, known); why != "" {
+		return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: why}, true
+	}
+	if r, ok := k.unsteady(c); ok {
+		return r, true
+	}
+	if c.Asked == nil {
+		if c.Use.Grant != nil && c.Use.Grant.Digest != k.Bound(c) {
+			return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: "denied: this call is not the one that was allowed"}, true
+		}
+		return memory.Result{}, false
+	}
+	if c.Asked.Digest != k.Bound(c) || c.Asked.Tool != c.Tool {
+		return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallFailed, Text: "denied: this call is not the one that was shown to the approvers"}, true
+	}
+	return memory.Result{}, false
+}
+
+// invalid says, in words for the model, why a call can't run; "" when it can.
+func (k Case) invalid(c *thread.Call, tool policy.Tool, known bool) string {
+	orSo := " Do without it, and say so."
+	if c.Step.By != nil {
+		orSo = ""
+	}
+	if slices.Index(c.Step.Calls, c) >= mostCalls {
+		return fmt.Sprintf("not run: a step may hold %d calls", mostCalls)
+	}
+	if !known {
+		return fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Tool, strings.Join(k.Tools.Names(), ", "))
+	}
+	if !tool.Entitled(c.Turn, c.Step.Seen) {
+		return textNotFor + orSo
+	}
+	if k.Thread.IsOff(c.Tool) {
+		return "This tool is switched off in this thread." + orSo
+	}
+	if c.Step.Phase == memory.SolveStep && !tool.Harmless() {
+		return "In a draft only tools that change nothing may be used. Say in the draft what should be done with " + c.Tool + "."
+	}
+	if !c.Object {
+		return "The call did not run: " + notOne(c.Args)
+	}
+	if tool.Schema != nil {
+		if bad := tool.Schema.Check([]byte(c.Args)); len(bad) > 0 {
+			return "The call did not run, since the arguments don't fit the tool's parameters:\n- " + strings.Join(bad, "\n- ")
+		}
+	}
+	if tool.Risk != policy.Auto && tool.Risk != policy.Ask {
+		return "denied: this tool is switched off by the configuration." + orSo
+	}
+	if k.Thread.Replaced(c) {
+		return "denied: people changed these arguments earlier in this turn, and what they made of them counts."
+	}
+	if n := k.Thread.InARow(c); n > repeats && !tool.Advances {
+		return fmt.Sprintf("This is the same call for the %s time in a row, so it was not run. Its result is above: use it, or try something else.", ordinal(n))
+	}
+	return ""
+}
+
+// textNotFor is what is said of a call of a tool that is not for all whose messages
+// are in the turn.
+const textNotFor = "denied: only some people may ask for this tool, and a message of somebody else is in this turn."
+
+// notOne says what is wrong with arguments that are no JSON object.
+func notOne(text string) string {
+	if _, err := args.Native(text); err != nil {
+		return err.Error()
+	}
+	return "the arguments are not one JSON object and nothing else"
+}
+
+func ordinal(n int) string {
+	if n == 3 {
+		return "third"
+	}
+	return fmt.Sprintf("%dth", n)
+}
+
+// silence is how much longer than a call may take nothing must have been heard
+// of the process that runs it before its outcome is called unknown.
+const silence = 10 * time.Second
+
+// Patience is how long the process that runs a call may still say nothing; ok is
+// false when it need not be looked at.
+func (k Case) Patience(c *thread.Call) (left time.Duration, ok bool) {
+	if c.Run.By == "" || c.Run.By == k.Self {
+		return 0, false
+	}
+	quiet, heard := k.Silent[c.Run.By]
+	if !heard {
+		return 0, true
+	}
+	return c.Run.Within + silence - min(quiet, c.Run.Within+silence), true
+}
+
+// Lost is the result of a call of which nothing will be heard any more, as far as
+// anybody can tell.
+func (k Case) Lost(c *thread.Call) (memory.Result, bool) {
+	_, heard := k.Silent[c.Run.By]
+	left, other := k.Patience(c)
+	gone := c.Run.By == "" || other && heard && left <= 0
+	return UnknownOutcome(c.Call), gone
+}
+
+// UnknownOutcome is the result of a call of which nobody knows what came of it.
+func UnknownOutcome(c memory.Call) memory.Result {
+	return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallUnknown, Text: "outcome unknown: the program stopped while this ran. It may or may not have taken effect, and is not run again by itself. Say so, and how to find out."}
+}
+
+// refused is the result of a call that people did not approve.
+func refused(c *thread.Call) memory.Result {
+	r := memory.Result{Call: c.ID, Tool: c.Tool}
+	switch by := chat.Names(c.Decided.By); c.Decided.Outcome {
+	case chat.Expired:
+		r.State, r.Text = chat.CallExpired, "expired: nobody approved this call in time, so it did not run."
+	case chat.Cancelled:
+		r.State, r.Text = chat.CallCancelled, TextCancelled
+	default:
+		r.State, r.Text = chat.CallDenied, "denied: this call was not approved, so it did not run."
+		if by != "" {
+			r.Text = "denied by " + by + ", so the call did not run."
+		}
+		if c.Decided.Reason != "" {
+			r.Text = "denied: " + c.Decided.Reason + ". The call did not run."
+		}
+		if why := c.Reason(); why != nil && why.Text != "" {
+			r.Reason = why.Text
+			r.Text = fmt.Sprintf("denied by %s: %s (The call did not run.)", why.By.Display(), why.Text)
+		}
+	}
+	return r
+}
+
+// mostCalls is how many calls of one completion may run; a call beyond it is told so.
+const mostCalls = 16
+
+// TextCancelled is the result of a call whose turn was stopped.
+const TextCancelled = "cancelled: the turn was stopped, so this call did not run."

@@ -1,0 +1,178 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+
+	"nod/agent/approval"
+	"nod/agent/policy"
+	"nod/agent/thread"
+	"nod/agent/view"
+	"nod/chat"
+	"nod/memory"
+)
+
+// asking opens approvals for the risky calls of a step, and posts them.
+func (d *decision) asking(t *thread.Turn, last *thread.Step) Action {
+	switch want := d.approval().Want(t, last); {
+	case len(want.Who) > 0:
+		return Identify{Call: want.Call.ID, Turn: t.ID, Who: want.Who, Rules: want.Groups}
+	case len(want.Entries) > 0:
+		return Record{want.Entries}
+	case len(want.Open) > 0:
+		return Open{want.Open}
+	}
+	for _, c := range last.Calls {
+		if c.Asked == nil || c.Decided != nil || d.s.Has(c.AskName()) {
+			continue
+		}
+		if act := d.attaching(c); act != nil {
+			return act
+		}
+		hidden := memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: "it could not be shown to anybody here"}
+		return Post{Post: view.Card(d.taint(), c), Look: d.before(last.Seq), Refused: []memory.Body{hidden}}
+	}
+	return nil
+}
+
+// attaching posts a preview that is too long for the card which shows it next.
+func (d *decision) attaching(c *thread.Call) Action {
+	if c.Preview.Bound == nil || c.Preview.Bound.File.Blob == "" {
+		return nil
+	}
+	name := fmt.Sprintf("preview/%s/%d", c.ID, c.Preview.Bound.Seq)
+	if d.s.Has(name) {
+		return nil
+	}
+	f := view.PreviewFile(c)
+	p := chat.Post{Key: memory.PostKey(name, f.Blob), ReplyTo: c.Turn.ReplyTo(), File: &f}
+	return Post{Post: p, Look: d.before(c.Preview.Bound.Seq)}
+}
+
+// edits makes approval messages show how they ended.
+func (d *decision) edits() Action {
+	for _, c := range d.s.AllCards() {
+		key := view.Stage(d.s, c, "")
+		if key == "" || d.s.Has(key) {
+			continue
+		}
+		done := []memory.Body{memory.Posted{Key: key}}
+		if !d.s.Has(c.AskName()) {
+			return Post{Post: view.Card(d.taint(), c), Look: true, Refused: done} // one that stands already is then edited
+		}
+		if c.Card.Ref.IsZero() {
+			return Record{done}
+		}
+		return Edit{Ref: c.Card.Ref, Post: view.Card(d.taint(), c), Key: key}
+	}
+	return nil
+}
+
+// judge has the next reaction judged.
+func (d *decision) judge() Action {
+	pick, ok := approval.NextVote(d.s)
+	if !ok {
+		return nil
+	}
+	return Judge{Seq: pick.Seq, At: pick.At, Reaction: pick.Reaction, Rules: approval.MembershipRules(d.s, pick), Others: approval.OtherApprovers(d.s, pick)}
+}
+
+// Vote judges a reaction. Whatever is in doubt does not count.
+func (a *Agent) Vote(log *Log, j Judge, member approval.Member) memory.Vote {
+	return approval.Vote(log.Thread, thread.Reaction{Reaction: j.Reaction, Seq: j.Seq, At: j.At}, member)
+}
+
+// Lapsed gives the votes that no longer count, as taken back: of people who may not
+// decide any more, or of whom that can't be found out.
+func (a *Agent) Lapsed(log *Log, j Judge, others map[chat.UserID]approval.Member) []memory.Body {
+	return approval.LapsedVotes(log.Thread, thread.Reaction{Reaction: j.Reaction, Seq: j.Seq, At: j.At}, others)
+}
+
+// changing looks at the next change that somebody asked for.
+func (d *decision) changing() Action {
+	if len(d.s.Approvals.Proposals) == 0 {
+		return nil
+	}
+	p := d.s.Approvals.Proposals[0]
+	if act := d.previewingChange(p); act != nil {
+		return act
+	}
+	rules := slices.DeleteFunc(slices.Clone(p.Call.ApproversAt(d.s.Now)), func(rule string) bool { return !policy.IsGroup(rule) })
+	if !p.Call.Pending() || p.By.Bot {
+		rules = nil
+	}
+	act := Change{Seq: p.Seq, By: p.By, Rules: rules}
+	if p.Form {
+		act.On = p.Call.Card.Ref
+	}
+	return act
+}
+
+// Changed says what comes of a change. Whatever is in doubt is refused.
+func (a *Agent) Changed(log *Log, act Change, member approval.Member) (b memory.Changed, ok bool) {
+	proposals := log.Thread.Approvals.Proposals
+	i := slices.IndexFunc(proposals, func(p thread.Proposal) bool { return p.Seq == act.Seq })
+	if i < 0 {
+		return memory.Changed{}, false
+	}
+	return a.on(log).approval().Changed(proposals[i], member), true
+}
+
+// changeReply answers whoever asked for a change by word.
+func (d *decision) changeReply(c *thread.Command) string {
+	b, ok := d.s.Approvals.Answers[c.Seq]
+	switch {
+	case !ok:
+		return ""
+	case b.Refused != "":
+		return NotChanged(b.Refused)
+	case d.s.Calls[b.Call] != nil && d.s.Calls[b.Call].Card.Hidden:
+		return textHidden
+	}
+	return "Changed. All votes so far are void: the card shows what would run now."
+}
+
+// Card is the approval of a call as people see it; ok is false where there is none.
+func (a *Agent) Card(entries []memory.Entry, id string) (v chat.Approval, ok bool) {
+	s := thread.Read(entries)
+	c := s.Calls[id]
+	if c == nil || c.Asked == nil {
+		return v, false
+	}
+	d := a.on(&Log{Thread: s})
+	return *view.Card(d.taint(), c).Approval, true
+}
+
+// Refuses says why a change that came from a form is not taken, as far as that is
+// plain from the log; "" where it may be. Who is in a group is looked up later.
+func (a *Agent) Refuses(entries []memory.Entry, b memory.Change) string {
+	s := thread.Read(entries)
+	c := s.Calls[b.Call]
+	if c == nil || c.Asked == nil {
+		return "this approval is over"
+	}
+	p := thread.Proposal{Call: c, By: b.By, Args: b.Args, Form: true, Was: b.Digest}
+	return a.on(&Log{Thread: s}).approval().Refuses(p, func(string) (bool, error) { return true, nil })
+}
+
+// Judged is what a person who denied a call is told of that: why it does not count, or
+// that the call is denied; "" as long as nobody has judged it.
+func Judged(entries []memory.Entry, call string, by chat.UserID) string {
+	for _, e := range slices.Backward(entries) {
+		v, ok := e.Body.(memory.Vote)
+		switch {
+		case !ok || v.Call != call || v.By.ID != by || v.Verdict != memory.Deny:
+		case v.Counts:
+			return "The call is denied."
+		default:
+			return Uncounted(v)
+		}
+	}
+	return ""
+}
+
+// Uncounted says why a vote does not count to the person whose vote it is.
+func Uncounted(v memory.Vote) string { return "Your reaction does not count: " + v.Reason + "." }
+
+// NotChanged says to whoever wanted a change that there is none.
+func NotChanged(why string) string { return "I did not change it: " + why + "." }
