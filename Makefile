@@ -7,7 +7,7 @@ export PATH := $(CURDIR)/.deps/bin:$(PATH)
 export GOFLAGS := -buildvcs=auto
 TOOL := go tool -modfile=tools.mod
 
-.PHONY: demo build release same test deps lint tidy vuln unit race long fuzz pictures bench sim mutants attack fmt clean load
+.PHONY: demo build release same test deps lint tidy vuln unit race long fuzz pictures bench sim mutants attack fmt clean load lines
 
 PAGE ?= 127.0.0.1:8484
 
@@ -99,6 +99,10 @@ mutants: ## takes conditions out of the engine, one at a time, and wants the sim
 
 fmt: ## format everything
 	$(TOOL) golangci-lint fmt ./...
+
+lines: ## Go lines outside of tests and internal/, by package and in all
+	@git ls-files '*.go' | grep -v -e '_test\.go$$' -e '^internal/' | xargs awk '{ p = FILENAME; sub("/[^/]*$$", "", p); n[p]++ } \
+	END { for (p in n) print n[p], p; print NR, "in all" }' | sort -rn
 
 clean:
 	rm -rf bin dist
