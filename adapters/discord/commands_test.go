@@ -29,8 +29,11 @@ func commanded(t *testing.T) *office {
 // The commands are registered once, and again only when they differ.
 func TestRegister(t *testing.T) {
 	o := commanded(t)
-	if got := o.fake.Commands(); !slices.Equal(got, []string{"ask", askAbout, "stop", "forget", "memory", "steps", "artifacts", "drop", "tools", "waiting", "grants", "help"}) {
-		t.Errorf("commands %q", got)
+	got := o.fake.Commands()
+	for _, want := range []string{"ask", askAbout, "stop", "forget", "help", "drop", "tools"} {
+		if slices.Index(got, want) < 0 || slices.Contains(got[slices.Index(got, want)+1:], want) {
+			t.Errorf("commands %q, want %s once", got, want)
+		}
 	}
 	var sent []command
 	if err := json.Unmarshal(o.fake.Calls(registerRoute)[0].Body, &sent); err != nil {
