@@ -2,6 +2,7 @@ package front
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,8 @@ type Dialect struct {
 	Rule  func(rule string, requester chat.User, tell bool) string
 	Time  func(at time.Time) string // each reader's own
 	Emoji func(emoji string) string
-	Room  int // for a list of people, in UTF-16 units; 0: no bound
+	Group string // the kind of a rule that means many people: group, role
+	Room  int    // for a list of people, in UTF-16 units; 0: no bound
 }
 
 // DigestDigits is how much of a digest people compare.
@@ -49,8 +51,40 @@ type Button struct {
 	Emoji string // for which it stands; "" for none
 }
 
-// Card writes an approval.
-func (o Options) Card(p *chat.Approval) *Card {
+// Message writes what a post says in the platform's dialect, if it has one.
+func (o Options) Message(p chat.Post) Message {
+	m := Message{Post: p}
+	switch {
+	case o.Dialect.Bold == nil:
+	case p.Approval != nil:
+		m.Card = o.card(p.Approval)
+	case p.Text != nil && p.Text.Summons != nil:
+		m.Calls = o.calls(p.Text.Summons)
+	}
+	return m
+}
+
+// calls names the people whom a text calls, each once.
+func (o Options) calls(s *chat.Summons) (out []string) {
+	for _, rule := range s.Approvers {
+		kind, id, _ := strings.Cut(rule, ":")
+		name := ""
+		switch kind {
+		case chat.Requester:
+			id, name = string(s.Requester.ID), o.Dialect.Person(s.Requester, true)
+		case "user", o.Dialect.Group:
+			name = o.Dialect.Rule(rule, s.Requester, true)
+		}
+		left := name == "" || kind != o.Dialect.Group && slices.Contains(s.Exclude, chat.UserID(id))
+		if !left && !s.Quiet && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// card writes an approval.
+func (o Options) card(p *chat.Approval) *Card {
 	c := &Card{
 		Headline: line(p.Headline), Tool: line(p.Tool), Terms: o.terms(p), Buttons: o.buttons(p),
 		Digest: p.Digest[:min(len(p.Digest), DigestDigits)],

@@ -162,13 +162,10 @@ func (f *Front) Copy(ctx context.Context, place string, p chat.Post, look bool) 
 	return at, ref, err
 }
 
-// message is a post as the wire gets it.
+// message is a post of a thread as the wire gets it.
 func (f *Front) message(ctx context.Context, thread chat.ThreadID, p chat.Post) Message {
-	m := Message{Post: p}
-	switch {
-	case p.Approval != nil && f.o.Dialect.Bold != nil:
-		m.Card = f.o.Card(p.Approval)
-	case p.Text != nil && p.Text.Earlier != nil && !p.Text.Earlier.Ref.IsZero():
+	m := f.o.Message(p)
+	if p.Text != nil && p.Text.Earlier != nil && !p.Text.Earlier.Ref.IsZero() {
 		m.Earlier = f.Link(ctx, thread, p.Text.Earlier.Ref)
 	}
 	return m

@@ -69,6 +69,7 @@ type Message struct {
 	chat.Post
 	Card    *Card          // of an approval
 	Was     *chat.Approval // what a card showed before, as far as this process knows
+	Calls   []string       // in markup, who is mentioned before a text that calls them
 	Earlier string         // the address of the answer in whose place this one stands; "": none
 	// Skip is asked right before a change is made, and says whether it has become
 	// pointless; nil: it has not.

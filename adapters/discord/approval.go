@@ -119,6 +119,7 @@ var cardDialect = front.Dialect{
 	Rule:   func(rule string, requester chat.User, _ bool) string { return approver(rule, requester) },
 	Time:   func(at time.Time) string { return fmt.Sprintf("<t:%d:f> (<t:%d:R>)", at.Unix(), at.Unix()) },
 	Emoji:  shown,
+	Group:  "role",
 	Room:   200,
 }
 

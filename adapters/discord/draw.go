@@ -26,7 +26,7 @@ func messagesOf(thread chat.ThreadID, m front.Message) []part {
 		}
 		return []part{card}
 	case m.Text != nil && m.Text.Summons != nil:
-		return summonsParts(m.Text, !m.Text.Summons.Quiet)
+		return summonsParts(m)
 	case m.Text != nil:
 		return answerParts(m.Linked())
 	}

@@ -79,18 +79,12 @@ func goldenPosts() map[string]chat.Post {
 	}
 }
 
-// cardOf is the card of an approval, and messageOf a post, as Discord gets it.
-func cardOf(p *chat.Approval) *front.Card {
-	return front.Options{Dialect: cardDialect, Room: tight}.Card(p)
+// messageOf is a post, and cardOf the card of an approval, as Discord gets it.
+func messageOf(p chat.Post) front.Message {
+	return front.Options{Dialect: cardDialect, Room: tight}.Message(p)
 }
 
-func messageOf(p chat.Post) front.Message {
-	m := front.Message{Post: p}
-	if p.Approval != nil {
-		m.Card = cardOf(p.Approval)
-	}
-	return m
-}
+func cardOf(p *chat.Approval) *front.Card { return messageOf(chat.Post{Approval: p}).Card }
 
 // The golden files hold what is sent for each kind of post.
 func TestGolden(t *testing.T) {

@@ -212,6 +212,7 @@ var cardDialect = front.Dialect{
 	Rule:  approver,
 	Time:  shownAt,
 	Emoji: emoji,
+	Group: "group",
 }
 
 // shownAt writes a time so that each reader sees their own.

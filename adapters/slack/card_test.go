@@ -12,7 +12,7 @@ import (
 // A card shows all that is approved, in every form, and nothing else.
 func FuzzCard(f *testing.F) {
 	script.FuzzCards(f, func(t *testing.T, p *chat.Approval) (texts []string, args string) {
-		for _, form := range approvalPart(p, drawn.Card(p), everything) {
+		for _, form := range approvalPart(p, cardOf(p), everything) {
 			texts = append(texts, form.text)
 			for _, b := range form.blocks {
 				raw, err := json.Marshal(b)

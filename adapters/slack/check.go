@@ -117,6 +117,9 @@ func tryForms(ctx context.Context, w *web) []string {
 // everything is a card with all that there is on it.
 var everything = card{again: true}
 
+// cardOf is what the card of an approval says.
+func cardOf(p *chat.Approval) *front.Card { return drawn.Message(chat.Post{Approval: p}).Card }
+
 // sample is a message such as nod sends, in its forms with blocks.
 type sample struct {
 	name  string
@@ -151,8 +154,8 @@ func samples() []sample {
 	return []sample{
 		sampled("answers", answers[0]),
 		sampled("steps", stepsPart(chat.ThreadID{Platform: Platform}, &steps)),
-		sampled("approvals", approvalPart(&ask, drawn.Card(&ask), everything)),
-		sampled("decided approvals", approvalPart(&done, drawn.Card(&done), everything)),
+		sampled("approvals", approvalPart(&ask, cardOf(&ask), everything)),
+		sampled("decided approvals", approvalPart(&done, cardOf(&done), everything)),
 		sampled("long arguments", argsParts(ask.Args)[0]),
 		{"questions about an answer", [][]slackgo.Block{confided(new(front.Front).Wonder(chat.ThreadID{}, ask.Requester, chat.MessageRef{ID: "1.000000"}))}},
 		sampled("answers in the place of another", folding(answerParts(&again, everything), answers, &again, "https://example.org/")[0][:1]),

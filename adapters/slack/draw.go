@@ -21,9 +21,9 @@ func partsOf(thread chat.ThreadID, m front.Message, c card) []part {
 		c.thread = cmp.Or(m.Approval.Home, thread)
 		return []part{approvalPart(m.Approval, m.Card, c)}
 	case m.Text != nil && m.Text.Summons != nil && m.Text.Summons.Card.IsZero():
-		return askingParts(m.Text, c)
+		return askingParts(m, c)
 	case m.Text != nil && m.Text.Summons != nil:
-		return []part{summonsPart(thread, m.Text, c)}
+		return []part{summonsPart(thread, m, c)}
 	case m.Text != nil && m.Text.Earlier != nil:
 		return folding(answerParts(m.Linked(), c), answerParts(m.Text, c), m.Text, m.Earlier)
 	case m.Text != nil:

@@ -410,7 +410,7 @@ func TestHeadlineComesFirst(t *testing.T) {
 		{Headline: "Denied by ben: too late in the day", Tool: "deploy", Outcome: chat.Denied},
 		{Headline: "Expired", Tool: "deploy", Outcome: chat.Expired},
 	} {
-		for i, f := range approvalPart(&p, drawn.Card(&p), everything) {
+		for i, f := range approvalPart(&p, cardOf(&p), everything) {
 			if first, _, _ := strings.Cut(f.text, "\n"); first != p.Headline {
 				t.Errorf("form %d of %q begins with %q", i, p.Headline, first)
 			}

@@ -159,7 +159,7 @@ func TestEditJSON(t *testing.T) {
 		t.Error(got)
 	}
 	p.Elsewhere = true
-	if len(drawn.Card(p).Buttons) != 2 {
+	if len(cardOf(p).Buttons) != 2 {
 		t.Error("a button on a card that stands in another place")
 	}
 	p.Elsewhere = false

@@ -76,10 +76,7 @@ func goldenPosts() map[string]chat.Post {
 
 // messageOf is a post as Slack gets it.
 func messageOf(th chat.ThreadID, p chat.Post) front.Message {
-	m := front.Message{Post: p}
-	if p.Approval != nil {
-		m.Card = drawn.Card(p.Approval)
-	}
+	m := drawn.Message(p)
 	if p.Text != nil && p.Text.Earlier != nil {
 		m.Earlier = permalink("https://example.slack.com/", th, p.Text.Earlier.Ref)
 	}

@@ -1,38 +1,35 @@
 package slack
 
 import (
-	"slices"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
 
 	"nod/chat"
 	"nod/chat/markdown"
+	"nod/chat/summary"
+	"nod/front"
 )
 
 // summonsPart writes a text that calls people to an approval: who is meant, what
 // about, and a link to its card, since no message of a thread answers another.
-func summonsPart(thread chat.ThreadID, t *chat.Text, c card) part {
-	var lines []string
-	if who := summoned(t.Summons); !t.Summons.Quiet && who != "" {
-		lines = append(lines, who)
-	}
-	lines = append(lines, markdown.Styled(t.Markdown, style))
+func summonsPart(thread chat.ThreadID, m front.Message, c card) part {
+	open := ""
 	if c.workspace != "" {
-		lines = append(lines, style.Link("Open the approval", permalink(c.workspace, thread, t.Summons.Card)))
+		open = style.Link("Open the approval", permalink(c.workspace, thread, m.Text.Summons.Card))
 	}
-	plain := shorten(escape(markdown.Plain(t.Markdown)), mostFallback)
-	text := strings.Join(lines, "\n")
+	plain := shorten(escape(markdown.Plain(m.Text.Markdown)), mostFallback)
+	text := summary.Lines(strings.Join(m.Calls, " "), markdown.Styled(m.Text.Markdown, style), open)
 	return part{{blocks: []slackgo.Block{section(shorten(text, mostSection))}, text: plain}, {text: text}}
 }
 
 // askingParts writes a text that asks people something, below who is meant.
-func askingParts(t *chat.Text, c card) []part {
-	parts := answerParts(t, c)
-	who := summoned(t.Summons)
-	if t.Summons.Quiet || who == "" {
+func askingParts(m front.Message, c card) []part {
+	parts := answerParts(m.Text, c)
+	if len(m.Calls) == 0 {
 		return parts
 	}
+	who := strings.Join(m.Calls, " ")
 	parts[0] = parts[0].all()
 	for i, f := range parts[0] {
 		switch {
@@ -43,23 +40,4 @@ func askingParts(t *chat.Text, c card) []part {
 		}
 	}
 	return parts
-}
-
-// summoned mentions those who may decide.
-func summoned(s *chat.Summons) string {
-	var out []string
-	add := func(who string) {
-		if !slices.Contains(out, who) {
-			out = append(out, who)
-		}
-	}
-	for _, rule := range s.Approvers {
-		switch kind, id, _ := strings.Cut(rule, ":"); {
-		case kind == chat.Requester && !slices.Contains(s.Exclude, s.Requester.ID):
-			add(person(s.Requester))
-		case kind == "user" && !slices.Contains(s.Exclude, chat.UserID(id)), kind == "group":
-			add(approver(rule, s.Requester, true))
-		}
-	}
-	return strings.Join(out, " ")
 }

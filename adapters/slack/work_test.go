@@ -24,7 +24,7 @@ func TestWork(t *testing.T) {
 		stepsPart(thread, &steps).all()
 		stepPages(thread.String(), steps)
 		p := chat.Approval{Tool: text, Args: holding(text), Why: text, Reason: text, Preview: &chat.Preview{Text: text}}
-		approvalPart(&p, drawn.Card(&p), everything)
+		approvalPart(&p, cardOf(&p), everything)
 		argsParts(text)
 		words{}.readable(text)
 	}}, work.Bound{ // cutting a text looks at no part of it for each piece anew
