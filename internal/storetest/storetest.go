@@ -1,10 +1,8 @@
-// Package storetest is the contract of a store as a test suite: what
-// [memory.Full] promises, said in a way that a machine can check. Every store
-// passes the same suite, and so whoever uses one need not know which.
+// Package storetest is the contract of a store ([memory.Full]) as a test suite. Every
+// store passes the same suite, so no user of a store need know which one it is.
 //
-// A store's own test calls [Run] with a function that opens it empty. The
-// suite also needs to see a store die and come back, which no method of a store
-// offers: that is what the other fields of an [Instance] are for.
+// A store's own test calls [Run] with a function that opens it empty. The other fields
+// of an [Instance] let the store die and come back, which no method of a store can do.
 package storetest
 
 import (
