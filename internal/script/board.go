@@ -254,8 +254,7 @@ func (b *Board) Copy(_ context.Context, place string, p chat.Post, look bool) (c
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	at := chat.ThreadID{Platform: p.Approval.Home.Platform, Channel: place}
-	who, _ := strings.CutPrefix(place, "user:")
-	if strings.HasSuffix(place, "closed") || b.shut[chat.UserID(who)] {
+	if b.closed(place) {
 		return at, chat.MessageRef{}, chat.Refused{Platform: "Board", Code: "closed"}
 	}
 	n := len(b.lines)
@@ -264,8 +263,22 @@ func (b *Board) Copy(_ context.Context, place string, p chat.Post, look bool) (c
 	return at, ref, err
 }
 
+// Closed says whether nothing can be shown in a place.
+func (b *Board) Closed(place string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed(place)
+}
+
+func (b *Board) closed(place string) bool {
+	who, _ := strings.CutPrefix(place, "user:")
+	return strings.HasSuffix(place, "closed") || b.shut[chat.UserID(who)]
+}
+
 // Able implements run.Platform.
-func (b *Board) Able() chat.Able { return chat.Able{Grows: true, Asks: b.Forms, Elsewhere: true, Channel: func(string) bool { return true }} }
+func (b *Board) Able() chat.Able {
+	return chat.Able{Grows: true, Asks: b.Forms, Elsewhere: true, Channel: func(string) bool { return true }}
+}
 
 // Stood implements run.Platform.
 func (b *Board) Stood(ref chat.MessageRef) time.Time {

@@ -7,10 +7,11 @@ import (
 
 	"nod/chat"
 	"nod/chat/form"
+	"nod/front"
 )
 
-// roomy is what a form on the board has room for.
-var roomy = form.Bounds{Fields: 10, ID: 100, Label: 100, Text: 3000, Options: 25, Option: 75}
+// Room is what a form on the board has room for.
+var Room = form.Bounds{Fields: 10, ID: 100, Label: 100, Text: 3000, Options: 25, Option: 75}
 
 // card gives an approval as it is shown.
 func (b *Board) card(tool string) (chat.Approval, bool) {
@@ -26,7 +27,7 @@ func (b *Board) card(tool string) (chat.Approval, bool) {
 // fields is what stands in the fields of a form.
 func fields(parameters, args string) string {
 	var seen []string
-	for _, f := range form.Of(parameters, args, roomy) {
+	for _, f := range form.Of(parameters, args, Room) {
 		seen = append(seen, f.Label+" "+strings.Join(strings.Fields(f.Value), " "))
 	}
 	return strings.Join(seen, ", ")
@@ -38,6 +39,11 @@ func (p *play) opens(who, tool string) {
 	if !ok {
 		p.t.Fatalf("open: no approval of %s", tool)
 	}
+	if p.stage != nil {
+		on, _ := p.board.Find(tool)
+		p.opened(who, tool, "", p.click(who, front.Click{Verb: front.Edit, Call: card.Call, Digest: card.Digest, On: on}))
+		return
+	}
 	p.board.Note("form for %s: %s", who, fields(card.Parameters, card.Args))
 	if p.forms == nil {
 		p.forms = map[string]chat.Approval{}
@@ -47,6 +53,10 @@ func (p *play) opens(who, tool string) {
 
 // sends has somebody send the form that they opened, filled in as arguments.
 func (p *play) sends(who, tool, args string) {
+	if p.stage != nil {
+		p.fillsIn(who, tool, args)
+		return
+	}
 	card, ok := p.forms[who+" "+tool]
 	if !ok {
 		p.t.Fatalf("send: %s has not opened a form of %s", who, tool)
@@ -82,6 +92,10 @@ func (p *play) reopens(who, tool string) {
 		}
 	}
 	v, why, err := p.inbox.Again(p.t.Context(), p.thread, id)
+	if p.stage != nil {
+		p.opened(who, tool, fmt.Sprintf(", call %d", v.Number), p.click(who, front.Click{Verb: front.Rerun, Call: id}))
+		return
+	}
 	switch {
 	case err != nil:
 		p.t.Fatal(err)
@@ -100,6 +114,10 @@ func (p *play) reopens(who, tool string) {
 
 // runs has somebody send that form, filled in as arguments.
 func (p *play) runs(who, tool, args string) {
+	if p.stage != nil {
+		p.fillsIn(who, tool, args)
+		return
+	}
 	v, ok := p.again[who+" "+tool]
 	if !ok {
 		p.t.Fatalf("run: %s has not opened a form of %s", who, tool)

@@ -1,11 +1,13 @@
 package script
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"nod/chat"
+	"nod/front"
 )
 
 // This file says what people do: they write, react, and change what they wrote.
@@ -63,8 +65,19 @@ func (p *play) reacts(f []string) {
 	if r.On.IsZero() {
 		p.t.Fatalf("react %v: there is no such message", f)
 	}
+	if p.stage != nil && r.Grant != nil {
+		p.click(f[0], front.Click{Verb: front.Grant, Emoji: r.Emoji, On: r.On})
+		return
+	}
 	p.events++
-	if _, err := p.inbox.Reaction(p.t.Context(), r, fmt.Sprintf("r%d", p.events)); err != nil {
+	put := func(ctx context.Context, r chat.Reaction, event string) error {
+		_, err := p.inbox.Reaction(ctx, r, event)
+		return err
+	}
+	if p.stage != nil {
+		put = p.stage.Reacts
+	}
+	if err := put(p.t.Context(), r, fmt.Sprintf("r%d", p.events)); err != nil {
 		p.t.Errorf("put: %v", err)
 	}
 }

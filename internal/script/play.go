@@ -22,6 +22,7 @@ import (
 	"nod/agent/strategy"
 	"nod/agent/view"
 	"nod/chat"
+	"nod/front"
 	"nod/llm"
 	"nod/llm/args"
 	"nod/memory"
@@ -120,6 +121,10 @@ type play struct {
 	forms   map[string]chat.Approval // by who opened it, and the tool
 	again   map[string]chat.Again    // the same of calls that are run again
 
+	newStage NewStage
+	stage    Stage                 // through which people act, if there is one
+	sheets   map[string]front.Form // opened on it, by who opened it, and the tool
+
 	store  memory.Full
 	inbox  run.Inbox
 	cancel context.CancelFunc
@@ -159,8 +164,12 @@ func (p *play) start() {
 	}
 	p.inbox = run.Inbox{Store: store, Emoji: emoji, Agent: p.agent}
 	platform := run.Platform(p.board)
-	if p.console != nil {
+	switch {
+	case p.console != nil:
 		platform = p.console.start(ctx, p)
+	case p.newStage != nil:
+		p.stage = p.newStage(p.board, p.inbox)
+		platform = p.stage
 	}
 	r := &run.Runner{
 		Store: store, Agent: p.agent, Model: p.model, Tools: p.tools,
