@@ -11,7 +11,7 @@ type Able struct {
 	// Pace is how long the steps of a turn stay as they are at the least before they are
 	// drawn again: edits are dear there. The last drawing does not wait.
 	Pace      time.Duration
-	Grows     bool // shows what is not a message yet
+	Grows     bool // shows growing answers
 	Asks      bool // has a form that asks one person what was wrong with an answer
 	Sees      bool // knows which conversations a person sees
 	Elsewhere bool // shows cards outside of their thread, and knows by name who may decide
@@ -23,7 +23,7 @@ type Able struct {
 // not replace are not called.
 type Unable struct{}
 
-// Able says that there is nothing.
+// Able lists no ability.
 func (Unable) Able() Able { return Able{} }
 
 // Stood does not know.

@@ -29,7 +29,7 @@ type Again struct {
 // for a while.
 func (a *Approval) GrantLabel() string { return "Approve, and for " + long(a.Grant, " ") }
 
-// GrantWord is what somebody writes instead; "" where nothing can be allowed.
+// GrantWord is the word for the same; "" if nothing can be allowed.
 func (a *Approval) GrantWord() string {
 	if a.Grant <= 0 {
 		return ""

@@ -61,7 +61,7 @@ type File struct {
 	MediaType string `json:"media_type,omitempty"`
 	Size      int64  `json:"size,omitempty"` // bytes
 	Blob      string `json:"blob,omitempty"`
-	Text      string `json:"text,omitempty"` // what the model reads of a text file: its beginning, at most FileText bytes
+	Text      string `json:"text,omitempty"` // the beginning of a text file, for the model; at most FileText bytes
 	// Quiet says that it keeps a result that was too long for the model whole: it
 	// is there to be read on, and is not posted.
 	Quiet bool `json:"quiet,omitempty"`

@@ -38,7 +38,7 @@ func Visible(text string) string {
 	return b.String()
 }
 
-// exactPart shows what stands between two quotes, a word after the other.
+// exactPart shows the text between two quotes, word by word.
 func exactPart(b *strings.Builder, part string) {
 	posing := poses(part)
 	var word []rune
@@ -78,7 +78,7 @@ func writeOut(b *strings.Builder, r rune) {
 	fmt.Fprintf(b, `\u%04x`, r)
 }
 
-// plainly says whether a character is seen as what it is, wherever it stands.
+// plainly says whether a character always looks like itself.
 func plainly(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t' || r >= ' ' && r < 0x7F:

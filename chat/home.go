@@ -36,7 +36,7 @@ type Waits struct {
 	Deadline  time.Time
 }
 
-// Allowance is a limit of today and what is used of it, in words.
+// Allowance is a limit of today and its used part, in words.
 type Allowance struct {
 	Of   string // such as `what one person may use in a day`
 	Used string
@@ -47,5 +47,5 @@ type Allowance struct {
 type Offer struct {
 	Name  string
 	About string // one sentence
-	Risk  string // runs by itself, asks for approval and of whom, or is off
+	Risk  string // runs by itself, asks for approval by some people, or is off
 }

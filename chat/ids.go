@@ -13,7 +13,7 @@ import (
 type ThreadID struct {
 	Platform string // "slack", "discord", "terminal"
 	Channel  string // workspace and channel, as the adapter writes them
-	Root     string // what tells threads of one channel apart; may be empty
+	Root     string // tells threads of one channel apart; may be empty
 }
 
 // String gives the form that logs, stores and `bot audit --thread` use:
@@ -35,7 +35,7 @@ func (t *ThreadID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ParseThreadID reads what String wrote.
+// ParseThreadID reads the output of String.
 func ParseThreadID(s string) (ThreadID, error) {
 	parts, err := splitID(s)
 	return ThreadID{Platform: parts[0], Channel: parts[1], Root: parts[2]}, err
@@ -73,7 +73,7 @@ func (r *MessageRef) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ParseMessageRef reads what String wrote; nothing is the zero MessageRef.
+// ParseMessageRef reads the output of String; "" is the zero MessageRef.
 func ParseMessageRef(s string) (MessageRef, error) {
 	if s == "" {
 		return MessageRef{}, nil

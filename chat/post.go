@@ -11,7 +11,7 @@ import (
 // or the bot may not write there.
 var ErrGone = errors.New("the thread can't be written to")
 
-// ErrElsewhere is what an adapter returns for a place that is on another platform.
+// ErrElsewhere is an adapter's error for a place on another platform.
 var ErrElsewhere = errors.New("this place is on another platform")
 
 // ErrNoFile says that a file's content was erased. The adapter says so in the thread
@@ -49,7 +49,7 @@ type Text struct {
 	// Waits is who waits for it, where that need not be who wrote the message that it
 	// answers: in another try, which somebody asked for later.
 	Waits *Waiter `json:"waits,omitempty"`
-	// Summons are people who are waited for, and what for.
+	// Summons calls people, with the reason.
 	Summons *Summons `json:"summons,omitempty"`
 }
 
@@ -103,7 +103,7 @@ func (p Post) Confided() Post {
 	return p
 }
 
-// Steps is what one turn has done so far: the reply that folds away.
+// Steps is the progress of one turn: the reply that folds away.
 type Steps struct {
 	Turn    string        `json:"turn"`
 	Version uint64        `json:"version"` // grows with every change; an older one never replaces a newer one
@@ -115,7 +115,7 @@ type Steps struct {
 	Cost    float64       `json:"cost,omitempty"` // money, where prices are known
 }
 
-// Step is one model call: what it thought, and the tools it called.
+// Step is one model call: its thought, and its tool calls.
 type Step struct {
 	Thought string     `json:"thought,omitempty"`
 	Calls   []ToolCall `json:"calls,omitempty"`
@@ -131,7 +131,7 @@ type ToolCall struct {
 	Took        time.Duration `json:"took,omitempty"`
 	// Again says that a person may edit it and run it again.
 	Again bool `json:"again,omitempty"`
-	// Inquirer is who waits, while it runs, for an answer of the person whom it is for.
+	// Inquirer waits, while the call runs, for the requester's answer.
 	Inquirer string `json:"inquirer,omitempty"`
 }
 
@@ -151,7 +151,7 @@ const (
 	CallUnknown   CallState = "outcome unknown"
 )
 
-// Tokens counts what a turn used.
+// Tokens counts a turn's tokens.
 type Tokens struct {
 	Prompt     int `json:"prompt,omitempty"` // cached ones included
 	Cached     int `json:"cached,omitempty"`
@@ -174,7 +174,7 @@ type Approval struct {
 	Requester User      `json:"requester"`
 	Approvers []string  `json:"approvers"` // requester, anyone, user:ID, group:ID, role:ID
 	Quorum    int       `json:"quorum"`
-	Exclude   []UserID  `json:"exclude,omitempty"` // who may not approve, whatever Approvers says
+	Exclude   []UserID  `json:"exclude,omitempty"` // may not approve, even if Approvers includes them
 	Approve   []string  `json:"approve"`           // emoji; the bot puts the first on the message
 	Deny      []string  `json:"deny"`
 	Deadline  time.Time `json:"deadline"`

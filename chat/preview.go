@@ -8,7 +8,7 @@ type Preview struct {
 	Marked bool   `json:"marked,omitempty"` // Text marks the changed lines
 }
 
-// Title says in one line what the text is.
+// Title is a heading for the text.
 func (p *Preview) Title() string {
 	switch {
 	case p.Err != "":

@@ -6,7 +6,7 @@ import "time"
 // stranger wrote all of it except From.
 type Question struct {
 	From   string `json:"from"`   // who asks, as the configuration names it
-	Text   string `json:"text"`   // what they ask
+	Text   string `json:"text"`   // their question
 	Schema string `json:"schema"` // a JSON Schema of plain fields, see chat/question
 }
 
@@ -19,7 +19,7 @@ type Answer struct {
 	Values string `json:"values,omitempty"`
 }
 
-// How says in what way a question ended.
+// How is the way a question ended.
 type How string
 
 // The ways. A reply that is Unfit ends nothing: the person is told, and may try

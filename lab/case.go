@@ -155,7 +155,7 @@ func (l *Lab) play(ctx context.Context, c Case) (Outcome, error) {
 	return out, err
 }
 
-// judge says why an outcome is not what was expected.
+// judge explains a difference from the expected outcome.
 func (c Case) judge(out Outcome) string {
 	rest := slices.Clone(out.Calls)
 	for _, want := range c.Expect.Calls {

@@ -69,14 +69,14 @@ func (l *Lab) Replay(ctx context.Context, r *Recorded) (Difference, error) {
 // turn runs a whole turn again.
 func (l *Lab) turn(ctx context.Context, r *Recorded) (Outcome, error) {
 	s := l.stage(r, r.begin())
-	if r.opened.Again != 0 { // a reaction opened it, or a form, of which the new rules need not know
+	if r.opened.Again != 0 { // a reaction or a form opened it; the new rules may not know it
 		s.open()
 	}
 	s.ask = l.askModel
 	return s.run(ctx)
 }
 
-// rules plays the turn back, with what the model said then.
+// rules plays the turn back, with the model's recorded words.
 func (l *Lab) rules(ctx context.Context, r *Recorded) (Outcome, error) {
 	s := l.stage(r, r.begin())
 	s.open()

@@ -31,7 +31,7 @@ type recordedStep struct {
 	ran *memory.Ran // a person made it, and no model
 }
 
-// recordedCall is what became of a call.
+// recordedCall is the outcome of a call.
 type recordedCall struct {
 	memory.Call
 	step    int // index in Recorded.steps
@@ -231,7 +231,7 @@ func (r *Recorded) between(after, upTo uint64) []memory.Body {
 	return out
 }
 
-// Usage is what the turn's model calls used, and how many there were.
+// Usage is the usage of the turn's model calls, and their number.
 func (r *Recorded) Usage() (u llm.Usage, calls int) {
 	for _, st := range r.steps {
 		if !st.asked() {
@@ -246,7 +246,7 @@ func (r *Recorded) Usage() (u llm.Usage, calls int) {
 	return u, calls
 }
 
-// outcome is what came of the turn then.
+// outcome is the turn's recorded outcome.
 func (r *Recorded) outcome() Outcome {
 	var o Outcome
 	for _, st := range r.steps {

@@ -16,7 +16,7 @@ import (
 	"nod/memory"
 )
 
-// Report is what a replay came to, in the form that other programs read.
+// Report is the result of a replay, for other programs.
 type Report struct {
 	Turns  int          `json:"turns"`
 	Same   int          `json:"same"`
@@ -65,7 +65,7 @@ type Call struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// Tokens are what model calls used; Input holds Cached.
+// Tokens are the tokens of model calls; Input holds Cached.
 type Tokens struct {
 	Input  int `json:"input"`
 	Cached int `json:"cached"`
@@ -112,7 +112,7 @@ func (o *Outcome) unask(f Free) {
 	o.Unasked++
 }
 
-// add takes in what a further step of the turn came to.
+// add adds the outcome of a further step.
 func (o *Outcome) add(more Outcome) {
 	o.Calls = append(o.Calls, more.Calls...)
 	o.Asked += more.Asked
@@ -125,7 +125,7 @@ func (o *Outcome) add(more Outcome) {
 	maps.Copy(o.asked, more.asked)
 }
 
-// compare says what differs, and by how much.
+// compare lists the differences, with their sizes.
 func (d *Difference) compare() {
 	for _, o := range []*Outcome{&d.Old, &d.New} {
 		o.Tokens = Tokens{Input: o.usage.Prompt, Cached: o.usage.Cached, Output: o.usage.Completion}
@@ -199,7 +199,7 @@ func (r *Report) Add(d Difference) {
 	r.Differ = append(r.Differ, d)
 }
 
-// Sort puts what differs most first.
+// Sort puts the largest differences first.
 func (r *Report) Sort() {
 	slices.SortStableFunc(r.Differ, func(a, b Difference) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Turn, b.Turn))
@@ -209,7 +209,7 @@ func (r *Report) Sort() {
 	})
 }
 
-// rank puts first what people said no to.
+// rank puts denied calls first.
 func rank(f Free) int {
 	switch f.Decided.Outcome {
 	case chat.Denied:
@@ -255,7 +255,7 @@ func (r *Report) Text(w io.Writer, mode Mode) error {
 	return err
 }
 
-// unasked lists what would have run although it was held back then.
+// unasked lists calls that would run unasked, and asked then.
 func (r *Report) unasked(b *strings.Builder) {
 	held := slices.DeleteFunc(slices.Clone(r.free), func(f freed) bool { return !f.Held })
 	if len(held) == 0 {

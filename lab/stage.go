@@ -18,14 +18,14 @@ import (
 // stage is a turn that is decided again: the recorded log, a journal in memory that
 // continues it, and the recorded outcomes of calls.
 type stage struct {
-	lab    *Lab
-	thread chat.ThreadID
-	rec    *Recorded
-	log    *agent.Log
-	last   uint64
-	now    time.Time
-	opened bool   // the turn is in the log
-	told   uint64 // what people wrote up to here is in the log
+	lab      *Lab
+	thread   chat.ThreadID
+	rec      *Recorded
+	log      *agent.Log
+	last     uint64
+	now      time.Time
+	opened   bool   // the turn is in the log
+	appended uint64 // messages up to here are in the log
 
 	// ask gives the step that a model call comes to.
 	ask  func(ctx context.Context, s *stage, act agent.Call) (memory.Step, error)
@@ -53,14 +53,14 @@ type waiting struct {
 // word is in the names that are made here.
 const word = "replay"
 
-// mostActions ends what would go on for ever.
+// mostActions ends an endless turn.
 const mostActions = 100_000
 
 func (l *Lab) stage(r *Recorded, seq uint64) *stage {
 	log := r.upTo(seq)
 	s := &stage{
 		lab: l, thread: r.Thread, rec: r, log: agent.NewLog(log, agent.Claim{Token: word, Self: word}),
-		last: seq, opened: seq >= r.seq, told: seq, now: r.At,
+		last: seq, opened: seq >= r.seq, appended: seq, now: r.At,
 		served: map[*recordedCall]bool{}, settled: map[*recordedCall]bool{}, shown: map[string]bool{},
 	}
 	if len(log) > 0 {
@@ -92,7 +92,7 @@ func (s *stage) append(bodies ...memory.Body) {
 	}
 }
 
-// run does what is next until the turn is over.
+// run performs the next action until the turn is over.
 func (s *stage) run(ctx context.Context) (Outcome, error) {
 	for range mostActions {
 		if err := ctx.Err(); err != nil {
@@ -159,7 +159,7 @@ func (s *stage) perform(ctx context.Context, act agent.Action) error {
 	return nil
 }
 
-// call makes a model call, and lets people say what they said until the next.
+// call makes a model call, and then appends the messages before the next one.
 func (s *stage) call(ctx context.Context, act agent.Call) error {
 	if s.rec.stopped != nil && s.steps >= len(s.rec.steps) {
 		s.stops()
@@ -188,9 +188,9 @@ func (s *stage) appendMessages() {
 	if s.steps < len(s.rec.steps) {
 		upTo = max(upTo, s.rec.steps[s.steps].Seen)
 	}
-	if upTo > s.told {
-		s.append(s.rec.between(s.told, upTo)...)
-		s.told = upTo
+	if upTo > s.appended {
+		s.append(s.rec.between(s.appended, upTo)...)
+		s.appended = upTo
 	}
 }
 
@@ -202,7 +202,7 @@ func (s *stage) stops() {
 // open opens the turn as it was opened then.
 func (s *stage) open() {
 	for _, e := range s.rec.entries {
-		if _, ok := e.Body.(memory.Trimmed); ok && e.Seq > s.told && e.Seq < s.rec.seq {
+		if _, ok := e.Body.(memory.Trimmed); ok && e.Seq > s.appended && e.Seq < s.rec.seq {
 			s.append(e.Body)
 		}
 	}

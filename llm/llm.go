@@ -132,7 +132,7 @@ const (
 	Withheld = "content_filter" // from there on, by a filter of the provider's
 )
 
-// Whole says whether nothing is missing behind what was written.
+// Whole says whether the text is complete.
 func (r Response) Whole() bool { return r.Finish != CutOff && r.Finish != Withheld }
 
 // Usage counts tokens as the provider reports them; zero where it does not.

@@ -24,7 +24,7 @@ import (
 const Sign = "[secret]"
 
 // shortest is the shortest masked value. A shorter value stands in any text by
-// chance, and a text full of signs tells what it was.
+// chance, and a text full of signs would reveal it.
 const shortest = 6
 
 // Mask knows secrets. A nil *Mask knows none. It is safe for concurrent use.
@@ -101,7 +101,7 @@ func (m *Mask) Bytes(data []byte) []byte {
 	return []byte(m.replacer.Replace(text))
 }
 
-// parts are what of a value is secret.
+// parts are the secret parts of a value.
 func parts(value string) []string {
 	value = strings.TrimSpace(value)
 	out := []string{value}

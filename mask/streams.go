@@ -53,7 +53,7 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Handler takes secrets out of what is logged.
+// Handler masks secrets in the log.
 func (m *Mask) Handler(next slog.Handler) slog.Handler {
 	if m == nil {
 		return next

@@ -107,7 +107,7 @@ func (h Head) String() string {
 	return strconv.FormatUint(h.Seq, 10) + " " + h.Hash
 }
 
-// ParseHead reads what String wrote.
+// ParseHead reads the output of String.
 func ParseHead(s string) (Head, error) {
 	if s == "" {
 		return Head{}, nil

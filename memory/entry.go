@@ -342,7 +342,7 @@ type (
 		By     chat.User `json:"by"`
 	}
 
-	// Carried is what is left of a grant when the log is trimmed behind it.
+	// Carried is the rest of a grant whose entries were trimmed.
 	Carried struct {
 		Granted Granted   `json:"granted"`
 		Until   time.Time `json:"until"`
@@ -409,7 +409,7 @@ type (
 		Grants  []Carried     `json:"grants,omitempty"` // that still hold
 
 		Summary  string    `json:"summary,omitempty"`  // of the turns before Before, in the model's words
-		Recap    string    `json:"recap,omitempty"`    // of what was set aside after a silence
+		Recap    string    `json:"recap,omitempty"`    // of the turns before a long silence
 		Recalled bool      `json:"recalled,omitempty"` // a person brought the recap back
 		Outside  string    `json:"outside,omitempty"`  // the origin of its content from outside
 		Since    time.Time `json:"since,omitzero"`     // when that came

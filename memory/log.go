@@ -8,7 +8,7 @@ func LastSeq(log []Entry) uint64 {
 	return log[len(log)-1].Seq
 }
 
-// Since leaves out what is before a Seq.
+// Since returns the entries from a Seq on.
 func Since(log []Entry, seq uint64) []Entry {
 	for i, e := range log {
 		if e.Seq >= seq {

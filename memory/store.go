@@ -260,7 +260,7 @@ func (e FullError) Error() string {
 // ErrNoBlob is returned for an unknown or erased blob.
 var ErrNoBlob = errors.New("no such blob")
 
-// Counters count what limits are about.
+// Counters count usage for limits.
 type Counters interface {
 	// Count adds n to the counter (0 only reads it) and returns its value. A
 	// counter expires ttl after its first use.

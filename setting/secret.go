@@ -47,7 +47,7 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// Format writes the redaction, whatever the verb.
+// Format writes the redaction, for any verb.
 func (s Secret) Format(f fmt.State, verb rune) {
 	text := s.String()
 	if verb == 'q' || verb == 'v' && f.Flag('#') {

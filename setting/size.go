@@ -10,7 +10,7 @@ import (
 // Size is a number of bytes, written as 512MiB.
 type Size int64
 
-// units holds what may follow the number of a Size, longest first.
+// units are the units of a Size, longest first.
 var units = []struct {
 	name  string
 	bytes int64
@@ -28,7 +28,7 @@ var units = []struct {
 
 const wantSize = "must be a size: write a whole number and a unit (KiB, MiB or GiB), such as 512MiB"
 
-// SetText reads a size. A problem says what to write instead, without repeating the text.
+// SetText reads a size. A problem names the right form, without repeating the text.
 func (s *Size) SetText(text string) string {
 	for _, u := range units {
 		number, ok := strings.CutSuffix(text, u.name)

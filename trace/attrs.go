@@ -45,7 +45,7 @@ const (
 	provider = "openai"
 )
 
-// common is what every span has.
+// common are the attributes of every span.
 func (r *reader) common(operation string) []Attr {
 	return []Attr{{attrOperation, operation}, {attrProvider, provider}, {attrConversation, r.thread.String()}}
 }

@@ -37,7 +37,7 @@ type Span struct {
 	Error  string // why it failed, as one of a few words; empty: it did not
 }
 
-// Kind is what a span is to the outside
+// Kind is the kind of a span in the protocol
 // (https://opentelemetry.io/docs/specs/otel/trace/api/#spankind).
 type Kind int
 
@@ -55,7 +55,7 @@ type Attr struct {
 
 // Options select the content of spans.
 type Options struct {
-	Content bool                // what people wrote, arguments, results and answers, too
+	Content bool                // messages, arguments, results and answers too
 	Mask    func(string) string // takes secrets out of those; nil: there are none
 }
 
@@ -100,7 +100,7 @@ type reader struct {
 	spans  []Span
 }
 
-// turn is the one that is open.
+// turn is the open turn.
 type turn struct {
 	memory.Opened
 	trace   [16]byte
@@ -115,7 +115,7 @@ type turn struct {
 	outcome string
 }
 
-// call is what is known of a call so far.
+// call is the state of a call so far.
 type call struct {
 	memory.Call
 	asked   *memory.Asked

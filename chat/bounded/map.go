@@ -20,7 +20,7 @@ type Map[K comparable, V any] struct {
 	of map[K]V
 }
 
-// Get gives what is remembered of k.
+// Get returns the value of k.
 func (m *Map[K, V]) Get(k K) (V, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -28,7 +28,7 @@ func (m *Map[K, V]) Get(k K) (V, bool) {
 	return v, ok
 }
 
-// Take gives what is remembered of k, and forgets it.
+// Take removes k and returns its value.
 func (m *Map[K, V]) Take(k K) (V, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -135,7 +135,7 @@ func (h *Heard) UpTo(ctx context.Context) ([]chat.Watermark, error) {
 	if len(noted) >= mostHeard {
 		return slices.Clone(noted), nil
 	}
-	now, err := h.since(ctx, since, 0) // what was not known then was touched since
+	now, err := h.since(ctx, since, 0) // unknown threads were touched since
 	if err != nil {
 		return now, err
 	}

@@ -19,7 +19,7 @@ type Listened struct {
 	mu    sync.Mutex
 	open  bool      // there is a gap
 	again bool      // there was another since the look began
-	last  time.Time // what this process noted
+	last  time.Time // noted by this process
 }
 
 // Notes is where notes are kept, by name.

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Gap is a reason to look for what was missed. The zero Gap is one to look now.
+// Gap is a reason to look for missed events. The zero Gap means now.
 type Gap struct {
-	After   time.Duration // not at once, as what failed now would fail again
+	After   time.Duration // not at once, since a failure would repeat itself
 	Overlap time.Duration // how much further back a look goes
 }
 

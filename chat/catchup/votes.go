@@ -208,7 +208,7 @@ func (v *Votes) lookAgain(ctx context.Context, s sight) error {
 	return err
 }
 
-// sight is what stands on a card, as a look that began then saw it.
+// sight is a look's view of a card; began is when the look began.
 type sight struct {
 	of    chat.Pending
 	on    []chat.Reaction

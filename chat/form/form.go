@@ -20,7 +20,7 @@ import (
 	"nod/chat"
 )
 
-// Kind is what a field looks like.
+// Kind is the kind of a field.
 type Kind int
 
 // The kinds of fields.
@@ -35,23 +35,23 @@ const (
 type Field struct {
 	ID       string // minted here, see [Read]
 	Label    string // the parameter's name
-	About    string // what the tool says of it; may be empty
+	About    string // the tool's description; may be empty
 	Kind     Kind
 	Required bool     // it must not be left empty
-	Value    string   // what stands in it at first: a text, [Ticked], or the value of an option
+	Value    string   // its first value: a text, [Ticked], or the value of an option
 	Options  []Option // of a Menu
 }
 
 // Option is a value of a menu.
 type Option struct{ Label, Value string }
 
-// Ticked is the value of a box that is ticked; of one that is not it is "".
+// Ticked is the value of a ticked box; an unticked one has "".
 const Ticked = "true"
 
 // leftOut is the option of an argument that is not there.
 const leftOut = "-"
 
-// Bounds are what a platform has room for; lengths are in UTF-16 units.
+// Bounds are a platform's limits; lengths are in UTF-16 units.
 type Bounds struct {
 	Fields  int
 	ID      int // length of an id
@@ -68,7 +68,7 @@ const (
 	asText   = "s" // an empty one is left out
 	asString = "S" // an empty one is an empty string
 	asNumber = "n"
-	asFlag   = "b" // one that is not ticked is left out
+	asFlag   = "b" // an unticked one is left out
 	asBool   = "B"
 	asOption = "m"
 	asJSON   = "j" // all arguments
@@ -94,7 +94,7 @@ func Of(parameters, arguments string, b Bounds) []Field {
 	return []Field{f}
 }
 
-// schema is what a form can be made of.
+// schema is the part of a JSON Schema that a form can show.
 type schema struct {
 	Type       string            `json:"type"`
 	About      string            `json:"description"`

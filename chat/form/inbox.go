@@ -12,7 +12,7 @@ import (
 // none.
 type Ask = func(ctx context.Context, thread chat.ThreadID, call string) (p chat.Approval, ok bool, err error)
 
-// AgainLabel is what stands on the button that opens such a form.
+// AgainLabel is the label of the button that opens such a form.
 const AgainLabel = "Edit and run again"
 
 // CardWait is how long the store may take to give a form's values.

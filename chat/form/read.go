@@ -16,7 +16,7 @@ type Wrong struct{ ID, Why string }
 // value of the option.
 type Filled struct{ ID, Value string }
 
-// Read makes arguments of what was filled in.
+// Read makes arguments of a filled-in form.
 func Read(filled []Filled) (arguments string, wrong *Wrong) {
 	var b bytes.Buffer
 	for _, f := range filled {
@@ -51,7 +51,7 @@ func readJSON(f Filled) (string, *Wrong) {
 	return text, nil
 }
 
-// read gives the value of a field; nil for one that is left out.
+// read gives the value of a field; nil if it is left out.
 func (f Filled) read() (value json.RawMessage, why string) {
 	if len(f.ID) < 2 {
 		return nil, "this field is not of the form"
@@ -129,7 +129,7 @@ func Blame(ids []string, why string) string {
 	return ids[0]
 }
 
-// Title is what stands above a form, in at most so many units.
+// Title is the heading of a form, of at most most units.
 func Title(p *chat.Approval, most int) string {
 	for _, title := range []string{"Approval " + strconv.Itoa(p.Number) + ": " + chat.Exact(p.Tool), "Edit " + chat.Exact(p.Tool), "Edit " + strconv.Itoa(p.Number)} {
 		if units(title) <= most {

@@ -30,7 +30,7 @@ const (
 
 // File is one that came along with a message and was not fetched yet.
 type File struct {
-	chat.File // what the message tells of it
+	chat.File // the message's description of it
 	// Ask completes that, where the message tells too little; nil where not.
 	Ask func(ctx context.Context) (chat.File, error)
 	// Fetch gives the content, or an error where it has more than so many bytes.

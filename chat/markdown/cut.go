@@ -173,7 +173,7 @@ func (s splitter) cutItem(item string, width, first int) []string {
 	return append(parts, strings.TrimSpace(marker)) // nothing was in it
 }
 
-// cutQuote cuts what is in a quote, and each piece is a quote again.
+// cutQuote cuts the content of a quote; each piece is a quote again.
 func (s splitter) cutQuote(block string, first int) []string {
 	const mark = "> "
 	inner, ok := s.within(mark)

@@ -33,7 +33,7 @@ func HTML(src string) string {
 	return b.String()
 }
 
-// safeParser knows no HTML: what looks like it is text.
+// safeParser knows no HTML: tags are text.
 var safeParser = parser.NewParser(
 	parser.WithBlockParsers(without(parser.DefaultBlockParsers(), parser.NewHTMLBlockParser())...),
 	parser.WithInlineParsers(without(inlineParsers, parser.NewRawHTMLParser())...),
@@ -59,7 +59,7 @@ func defuse(doc ast.Node, source []byte) {
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		switch n.(type) {
 		case *ast.Link, *ast.Image, *ast.AutoLink:
-			if !entering { // what is within comes first
+			if !entering { // children first
 				links = append(links, n)
 			}
 		}
@@ -117,7 +117,7 @@ func elsewhere(n ast.Node) {
 	n.SetAttributeString("rel", []byte("noopener noreferrer nofollow"))
 }
 
-// unwrap leaves what is in a node in its place.
+// unwrap replaces a node by its children.
 func unwrap(n ast.Node) {
 	p := n.Parent()
 	for c := n.FirstChild(); c != nil; c = n.FirstChild() {

@@ -23,7 +23,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Kind says what a block is.
+// Kind is the kind of a block.
 type Kind int
 
 // The kinds of blocks. Whatever has no kind of its own, such as HTML and the
@@ -45,7 +45,7 @@ type Block struct {
 	Start, End int    // in bytes of the source: whole lines, without the last newline
 	Level      int    // of a Heading: 1 to 6
 	Lang       string // of Code: the first word after the fence; may be empty
-	Text       string // of Code: what is in it, without fences and indentation
+	Text       string // of Code: its content, without fences and indentation
 	Grid       *Grid  // of a Table
 
 	node ast.Node // nil where the source was too hard to understand
@@ -107,7 +107,7 @@ func blocksOf(src []byte, parent ast.Node) []Block {
 	out := all[:1]
 	for _, b := range all[1:] {
 		if last := &out[len(out)-1]; b.Start == last.Start {
-			*last = Block{Start: last.Start} // two in one line: whatever it is, it is text
+			*last = Block{Start: last.Start} // two in one line are text
 			continue
 		}
 		out = append(out, b)

@@ -20,7 +20,7 @@ func Plain(src string) string {
 	return strings.Trim(p.blocks(inlineParser.Parse(text.NewReader(p.src)), "\n\n"), "\n")
 }
 
-// plainCell is Plain for what stands in one line and can hold no blocks.
+// plainCell is Plain for a single line without blocks.
 func plainCell(s string) string {
 	if plainWords(s) {
 		p := plain{src: []byte(s)}
@@ -34,7 +34,7 @@ type plain struct {
 	style *Style // nil: no markup at all
 }
 
-// blocks gives what is below a node that holds blocks.
+// blocks gives the children of a node that holds blocks.
 func (p plain) blocks(parent ast.Node, between string) string {
 	var out []string
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
@@ -106,7 +106,7 @@ func (p plain) list(n *ast.List) string {
 	return strings.Join(out, between)
 }
 
-// inline writes what is below a node that holds text.
+// inline writes the children of a node that holds text.
 func (p plain) inline(out *strings.Builder, parent ast.Node) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {

@@ -50,7 +50,7 @@ func (r *redrawing) walk(n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkContinue, nil
 	}
-	var start, pos, end int // of its lines, and what stands before it in the first of them
+	var start, pos, end int // of its lines, and the start of the block in the first of them
 	switch n := n.(type) {
 	case *extast.Table:
 		pos = position(n)

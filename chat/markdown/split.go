@@ -132,10 +132,10 @@ func (s splitter) cut(block string, b Block, first int) []string {
 	return s.cutText(block, nil, first)
 }
 
-// piece is what a packer packs.
+// piece is a unit of packing.
 type piece struct {
 	text    string
-	between string // stands between it and what comes before it
+	between string // separates it from the piece before
 	heading bool   // must not be the last of a part
 	cut     func(first int) []string
 }
@@ -149,7 +149,7 @@ type packer struct {
 	part    []byte
 	used    int  // length of part
 	heading int  // where in part the headings begin after which nothing has come; -1: none
-	apart   bool // part ends in a piece of something, which what follows must not go on
+	apart   bool // part ends in a piece of a block, and the next piece must not continue it
 }
 
 func (s splitter) packer(first int) *packer {
@@ -220,7 +220,7 @@ func (p *packer) appendPiece(what piece) {
 	p.apart = false
 }
 
-// gap gives what comes between the part at hand and the piece.
+// gap gives the separator before the piece.
 func (p *packer) gap(what piece) string {
 	switch {
 	case len(p.part) == 0:

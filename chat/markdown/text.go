@@ -116,7 +116,7 @@ func place(t string, n int, tears func(at int) bool) int {
 	return best
 }
 
-// worthOf says what kind of place there is before the byte at.
+// worthOf rates the place before the byte at.
 func worthOf(t string, at int) int {
 	switch last, _ := utf8.DecodeLastRuneInString(t[:at]); {
 	case t[at] == '\n':
@@ -157,7 +157,7 @@ func clusters(t string, n int) int {
 // opensBlock matches text that is markup only since it begins a line.
 var opensBlock = regexp.MustCompile("^(?:```|~~~|#{1,6}(?:\\s|$)|>|[-+*](?:\\s|$)|(?:[-_*=][ \t]*)+(?:\n|$)|\\[[^\\]\n]*\\]:|<[!?/]|<[A-Za-z][A-Za-z0-9-]*(?:[\\s/>]|$))")
 
-// opensItem matches what would be the number of a list item.
+// opensItem matches the number of a list item.
 var opensItem = regexp.MustCompile(`^\d{1,9}([.)])(?:\s|$)`)
 
 // head is the part of a text that decides which markup it opens. A longer text may look

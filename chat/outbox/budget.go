@@ -7,7 +7,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Budget is what a bucket allows. The zero Budget allows everything.
+// Budget is a bucket's limit. The zero Budget allows everything.
 type Budget struct {
 	Rate  rate.Limit // calls per second in the long run; 0 or rate.Inf: any number
 	Burst int        // calls at once after a rest; at least 1
@@ -29,7 +29,7 @@ func Window(n int, span time.Duration, burst int) Budget {
 	return Budget{Rate: rate.Limit(float64(n) / span.Seconds()), Burst: max(1, min(burst, n)), Most: n, Span: span}
 }
 
-// Announced is what a platform says about a bucket together with an answer.
+// Announced is a platform's announcement about a bucket, in a response.
 type Announced struct {
 	Limit     int           // calls in each window; 0 if it doesn't say
 	Remaining int           // calls left in this window
@@ -39,7 +39,7 @@ type Announced struct {
 const (
 	// minPause keeps a platform that says "again in 0 s" from being asked in a loop.
 	minPause = 100 * time.Millisecond
-	// minWait covers what is lost when tokens are converted into time.
+	// minWait covers the rounding of tokens into time.
 	minWait = time.Microsecond
 	// minSweep is how many buckets there are before it is worth looking for idle ones.
 	minSweep = 256
@@ -119,7 +119,7 @@ func (b *bucket) free(now time.Time, need int) (at time.Time, ok bool) {
 		b.ended = b.ended[1:]
 	}
 	if need > 1 {
-		need += b.most / 5 // what floats leaves the last of the window to others
+		need += b.most / 5 // floating calls leave the last of the window to others
 	}
 	over := b.running + len(b.ended) + min(need, b.most) - b.most
 	switch {

@@ -59,9 +59,9 @@ var ErrNotMade = errors.New("the call was not made")
 // RetryAfter is Run's result if the platform refused a call as too many. The outbox
 // then holds the bucket back for that long and makes the call again.
 type RetryAfter struct {
-	Bucket string        // what is closed: a bucket, [Everything], or "" for all that the call names
+	Bucket string        // the closed bucket, [Everything], or "" for all that the call names
 	After  time.Duration // for how long
-	Err    error         // what the platform said; may be nil
+	Err    error         // the platform's error; may be nil
 }
 
 // Error says which bucket is closed and for how long.
@@ -72,7 +72,7 @@ func (r *RetryAfter) Error() string {
 	return fmt.Sprintf("asked too often, again in %v", r.After)
 }
 
-// Unwrap gives what the platform said.
+// Unwrap gives the platform's error.
 func (r *RetryAfter) Unwrap() error { return r.Err }
 
 // Call is one call to the platform.
@@ -239,7 +239,7 @@ func (o *Outbox) perform(ctx context.Context, it *item) (again bool, err error) 
 	if waited := o.options.Hooks.Waited; waited != nil {
 		waited(it.call.Priority, it.waited)
 	}
-	defer func() { // also when Run panics: what waits behind it must not wait for ever
+	defer func() { // also when Run panics: later calls must not wait for ever
 		again, err = o.settle(it, err)
 	}()
 	if chat.Doubtful(ctx) {

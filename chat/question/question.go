@@ -23,13 +23,13 @@ import (
 // Field is one thing that is asked for.
 type Field struct {
 	Name     string
-	About    string // what the question says of it
+	About    string // the question's description
 	Kind     Kind
 	Options  []Option // of a Choice
 	Required bool
 }
 
-// Kind is what a field takes.
+// Kind is the kind of a field.
 type Kind string
 
 // The kinds of fields.
@@ -41,7 +41,7 @@ const (
 	Choice  Kind = "choice"
 )
 
-// Option is a value of a choice, and what it is called.
+// Option is a value of a choice, with its name.
 type Option struct{ Value, Title string }
 
 // Bounds of a question. What is more is not asked.
@@ -60,7 +60,7 @@ var (
 	errSecret = errors.New("it asks for a secret, such as a password or a key, which has no place in a chat")
 )
 
-// schema is what a question's schema, or a field of it, may say.
+// schema is the allowed part of a question's schema, or of a field.
 type schema struct {
 	Type       string          `json:"type"`
 	Title      string          `json:"title"`

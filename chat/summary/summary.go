@@ -66,7 +66,7 @@ func Outcome(p *chat.Approval, whom string) string {
 	return string(p.Outcome)
 }
 
-// Lines puts each of what there is to say on a line of its own.
+// Lines puts each text on a line of its own.
 func Lines(said ...string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(said), func(s string) bool { return s == "" }), "\n")
 }

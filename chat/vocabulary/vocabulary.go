@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Takes is what stands behind a word.
+// Takes is the argument of a word.
 type Takes int
 
 // What can stand behind a word.
@@ -62,7 +62,7 @@ var Table = []Word{
 	{Name: "help", Help: "`help`: this list", Command: "What nod can do here"},
 }
 
-// longest is the longest that a word can be with what it takes, in bytes.
+// longest is the longest word with its argument, in bytes.
 const longest = 300
 
 // Parse reads a text that is only a word, in any letter case. Nearly no text is one, and
@@ -83,7 +83,7 @@ func Parse(text string) (name, arg string, ok bool) {
 	return "", "", false
 }
 
-// read says whether a text is this word with what it takes, and gives that.
+// read says whether a text is this word, and returns its argument.
 func (w Word) read(text string) (arg string, ok bool) {
 	if w.Takes == Nothing {
 		return "", strings.ToLower(text) == w.Name

@@ -91,7 +91,7 @@ func Digest(tool string, args json.RawMessage) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// prepare trims the text, and refuses what no later step could read.
+// prepare trims the text, and refuses unreadable text.
 func prepare(text string) (string, error) {
 	if len(text) > MaxSize {
 		return "", errTooLong
@@ -152,7 +152,7 @@ func halved(raw []byte) bool {
 			continue
 		}
 		if raw[i+1] != 'u' {
-			i++ // what is escaped is no backslash of its own
+			i++ // skip the escaped character
 			continue
 		}
 		high, _ := strconv.ParseUint(string(raw[i+2:i+6]), 16, 16)

@@ -37,7 +37,7 @@ func extent(text string) (int, error) {
 	return 0, ErrUnclosed
 }
 
-// step looks at what begins at i and says how long it is.
+// step returns the length of the token at i.
 func (s *scanner) step(i int) (int, error) {
 	rest := s.text[i:]
 	switch c := rest[0]; {

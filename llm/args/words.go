@@ -89,7 +89,7 @@ func each(at, names []string, words string) []string {
 	return out
 }
 
-// requirement says what a value must be.
+// requirement describes the right value.
 func requirement(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:

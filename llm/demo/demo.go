@@ -148,7 +148,7 @@ func read(msgs []llm.Message) conversation {
 			}
 		}
 	}
-	if c.asked == before { // nobody has added anything to what was asked back
+	if c.asked == before { // nobody has answered the demo's question
 		c.fresh = ""
 	}
 	return c

@@ -178,7 +178,7 @@ func enums(p parameter, segment, text []word) []any {
 
 var address = regexp.MustCompile(`^https?://\S+$`)
 
-// plain finds numbers, addresses and truth values by what they look like.
+// plain finds numbers, addresses and truth values by their form.
 func plain(name string, p parameter, segment []word) (any, bool) {
 	for i, w := range segment {
 		if w.used {

@@ -18,7 +18,7 @@ import (
 const (
 	defaultOutput = 256 << 10
 	perOutput     = 16
-	beside        = 1 << 20  // of an answer or an event, whatever MaxOutput is
+	beside        = 1 << 20  // of an answer or an event, for any MaxOutput
 	streamCap     = 64 << 20 // of all of a stream
 )
 
@@ -30,7 +30,7 @@ func endless() *failure {
 	return &failure{public: llm.Error{Fault: llm.Malformed, Message: "an answer without an end"}}
 }
 
-// room is what is left for the text of a completion, in bytes.
+// room is the remaining space for the text of a completion, in bytes.
 type room struct {
 	left int
 	over bool // something was cut off

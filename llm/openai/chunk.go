@@ -77,7 +77,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// completion is what has come of an answer so far.
+// completion is the answer so far.
 type completion struct {
 	out     *sink
 	newID   func() string
@@ -208,7 +208,7 @@ func leftOf(r llm.Response) (llm.Response, error) {
 // vLLM and SGLang, which say [DONE] behind it all the same; Z.ai.
 var gaveUp = map[string]bool{"error": true, "insufficient_system_resource": true, "abort": true, "network_error": true}
 
-// echo is what goes back with the calls; without any the turn is over.
+// echo is the echo of the calls; without calls the turn is over.
 func (c *completion) echo(calls []llm.Call) llm.Echo {
 	if len(calls) == 0 || c.room.over {
 		return nil
@@ -243,7 +243,7 @@ func finish(reason string, calls bool) string {
 	return "stop"
 }
 
-// usage is what providers say of tokens. Any of it may be missing or null.
+// usage is a provider's count of tokens. Any part may be missing or null.
 type usage struct {
 	Prompt        float64 `json:"prompt_tokens"` // a few write 12.0
 	Completion    float64 `json:"completion_tokens"`
@@ -306,7 +306,7 @@ func (m *Model) chat(ctx context.Context, x *exchange, req request, out *sink) (
 	}
 }
 
-// reader is what takes an answer in: pieces, and then the end.
+// reader reads an answer: pieces, and then the end.
 type reader interface {
 	add(raw []byte) error
 	end(ended bool, cause error) (llm.Response, error)

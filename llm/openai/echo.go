@@ -35,7 +35,7 @@ func (m *Model) from() string {
 	return host + " " + m.o.Model
 }
 
-// echoed reads what goes back with a message; nil when nothing does.
+// echoed reads a message's echo; nil without one.
 func (m *Model) echoed(msg llm.Message, lim limits) *echo {
 	if len(msg.Echo) == 0 {
 		return nil
@@ -47,7 +47,7 @@ func (m *Model) echoed(msg llm.Message, lim limits) *echo {
 	return &e
 }
 
-// pack writes an echo, if there is anything in it; one that is too big is none.
+// pack writes an echo, unless it is empty or too big.
 func (e echo) pack(most int) llm.Echo {
 	if len(e.Fields) == 0 && len(e.Items) == 0 && !slices.ContainsFunc(e.Extra, present) {
 		return nil
@@ -59,7 +59,7 @@ func (e echo) pack(most int) llm.Echo {
 	return raw
 }
 
-// reasoned gathers what of a completion goes into its echo.
+// reasoned gathers the echo of a completion.
 type reasoned struct {
 	texts   map[string]*strings.Builder // by field
 	details []map[string]json.RawMessage
@@ -143,7 +143,7 @@ func jsonText(s string) json.RawMessage {
 	return raw
 }
 
-// fields are what goes back of it in a message.
+// fields gives the echo's fields of a message.
 func (r *reasoned) fields() map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	for field, b := range r.texts {

@@ -16,7 +16,7 @@ import (
 
 const (
 	drainFor = 100 * time.Millisecond // for the end of a stream that has said [DONE]
-	tailFor  = 2 * time.Second        // for what comes behind an answer that is whole: the usage
+	tailFor  = 2 * time.Second        // for the usage behind a complete answer
 )
 
 // exchange is one request and its response, as go-openai's HTTP client. It

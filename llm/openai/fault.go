@@ -62,7 +62,7 @@ func parseError(body []byte) (e wireError, ok bool) {
 	return e, e.Message != "" || e.Code != "" || e.Type != ""
 }
 
-// read takes the innermost words first: outer ones only fill what is missing.
+// read takes the innermost words first; outer ones only fill gaps.
 func (e *wireError) read(v any, depth int) {
 	if depth > 5 {
 		return
@@ -110,7 +110,7 @@ func (e *wireError) fields(v map[string]any) {
 	}
 }
 
-// inner adds what Azure (innererror) and OpenRouter (metadata) keep apart.
+// inner adds the separate parts of Azure (innererror) and OpenRouter (metadata).
 func (e *wireError) inner(v map[string]any) {
 	if s, ok := v["code"].(string); ok {
 		e.Code += " " + s
@@ -130,10 +130,10 @@ func (e wireError) says(oneOf ...string) bool {
 	return slices.ContainsFunc(oneOf, func(s string) bool { return strings.Contains(words, s) })
 }
 
-// word is what a code is: one word for programs, never a text.
+// word matches a code: one word for programs, never a text.
 var word = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{2,49}$`)
 
-// code is the provider's word for what was wrong.
+// code is the provider's word for the error.
 func (e wireError) code() string {
 	for _, s := range []string{e.Code, e.Type} {
 		if word.MatchString(s) {

@@ -11,7 +11,7 @@ import (
 	"nod/llm"
 )
 
-// limits is what a model is known not to take.
+// limits are parameters that the model is known to refuse.
 type limits uint
 
 // The limits. Each is learnt from a refusal, and the call made again without.
@@ -138,7 +138,7 @@ var unsupported = []string{
 	"invalid parameter", "only supported by",
 }
 
-// named are the words by which a refusal names what it does not like.
+// named are the words by which a refusal names the refused parameter.
 var named = []struct {
 	limit limits
 	word  *regexp.Regexp

@@ -106,7 +106,7 @@ const restarts = 2
 // was cancelled by the caller.
 func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.Delta)) (resp llm.Response, err error) {
 	defer func() {
-		if r := recover(); r != nil { // what a server sent must cost an answer at most
+		if r := recover(); r != nil { // a bad response must cost one answer at most
 			m.o.Logger.ErrorContext(ctx, "panic in a model call", "panic", clean(fmt.Sprint(r), m.o.APIKey), "stack", string(debug.Stack()))
 			resp, err = llm.Response{}, &llm.Error{Fault: llm.Malformed, Message: "the answer could not be read"}
 		}
@@ -154,7 +154,7 @@ func (m *Model) attempt(ctx context.Context, req request, out *sink) (llm.Respon
 	x := &exchange{http: m.http, now: m.o.Now, stream: m.o.Stream && !req.lim.has(noStream), most: m.o.answerCap(), cancel: cancel}
 	cfg := openai.DefaultConfig(m.o.APIKey)
 	cfg.HTTPClient = x
-	if m.o.BaseURL != "" { // go-openai puts the path of a call behind it, whatever it ends with
+	if m.o.BaseURL != "" { // go-openai always appends the path of a call
 		cfg.BaseURL, x.query, _ = strings.Cut(m.o.BaseURL, "?")
 	}
 	x.api = openai.NewClientWithConfig(cfg)

@@ -40,7 +40,7 @@ func (m *Model) chatRequest(req request, stream bool) chatBody {
 		r.Stop = req.Stop
 	}
 	if t := m.o.Temperature; t != nil && !req.lim.has(noTemperature) {
-		r.Temperature, r.ChatCompletionRequest.Temperature = t, *t // the second is what go-openai checks
+		r.Temperature, r.ChatCompletionRequest.Temperature = t, *t // go-openai checks the second
 	}
 	if p := m.o.TopP; p != nil && !req.lim.has(noTopP) {
 		r.TopP, r.ChatCompletionRequest.TopP = p, *p

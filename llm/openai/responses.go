@@ -170,7 +170,7 @@ func (it *item) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// answer is what has come of a response so far.
+// answer is the response so far.
 type answer struct {
 	out     *sink
 	newID   func() string
@@ -279,7 +279,7 @@ func (r response) reasoning() []json.RawMessage {
 	return out
 }
 
-// read gives what a response holds, as far as there is room for it.
+// read gives the content of a response, as far as it fits.
 func (r response) read(newID func() string, most int) (out llm.Response, over bool) {
 	var found calls
 	space := room{left: most}

@@ -153,7 +153,7 @@ func (e *events) closed() bool {
 	return err == nil && next[0] == '\n'
 }
 
-// whole takes what is no stream as one event.
+// whole reads a response that is no stream as one event.
 func (e *events) whole(first []byte) {
 	rest, more, err := readUpTo(e.lines, e.most)
 	all := slices.Concat(first, rest)
@@ -193,7 +193,7 @@ func (e *events) dispatch() {
 	e.ready = data
 }
 
-// oneLine puts what came in several lines into one.
+// oneLine joins several lines.
 func oneLine(data []byte) []byte {
 	var flat bytes.Buffer
 	if json.Compact(&flat, data) == nil {

@@ -11,7 +11,7 @@ type stops struct {
 	hit   bool
 }
 
-// feed takes a piece and gives what is known to stand before a stop word.
+// feed takes a piece and returns the text that surely stands before a stop word.
 func (s *stops) feed(piece string) string {
 	if s.hit {
 		return ""
@@ -30,7 +30,7 @@ func (s *stops) feed(piece string) string {
 	return text[:len(text)-n]
 }
 
-// flush gives what was held back when nothing more comes.
+// flush returns the held-back text at the end.
 func (s *stops) flush() string {
 	text := s.held
 	s.held = ""

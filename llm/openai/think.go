@@ -16,7 +16,7 @@ type thinking struct {
 	held  string
 }
 
-// Where in a content the end of what was fed is.
+// Positions of the end of the fed text.
 const (
 	beforeThoughts  = iota
 	openingThoughts // white space after the tag
@@ -25,7 +25,7 @@ const (
 	insideAnswer
 )
 
-// feed takes a piece and gives what is known of it.
+// feed takes a piece and returns its decided part.
 func (t *thinking) feed(piece string) (text, thought string) {
 	s := t.held + piece
 	t.held = ""
@@ -63,7 +63,7 @@ func (t *thinking) feed(piece string) (text, thought string) {
 	return s, thought
 }
 
-// flush gives what was held back when nothing more comes.
+// flush returns the held-back text at the end.
 func (t *thinking) flush() (text, thought string) {
 	s := t.held
 	t.held = ""

@@ -47,7 +47,7 @@ func endCl100k(text string) int {
 	return endNonWord(text, "\r\n")
 }
 
-// after ends what comes behind the first bytes of a text.
+// after ends the part behind the first bytes of a text.
 func after(text string, first int, end func(string) int) int {
 	if n := end(text[first:]); n > 0 {
 		return first + n

@@ -12,7 +12,7 @@ import (
 )
 
 // Counter counts for one model. It is safe for concurrent use and remembers
-// what it counted lately, since a prompt is counted again at every call.
+// its latest counts, since a prompt is counted again at every call.
 type Counter struct {
 	table func() *table
 	share float64 // tokens of the model for one of the table

@@ -150,7 +150,7 @@ func PublicHex(key ed25519.PrivateKey) string {
 	return hex.EncodeToString(public)
 }
 
-// ParsePublic reads what PublicHex wrote.
+// ParsePublic reads the output of PublicHex.
 func ParsePublic(text string) (ed25519.PublicKey, error) {
 	raw, err := hex.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(raw) != ed25519.PublicKeySize {

@@ -10,7 +10,7 @@ import (
 
 // Fault is one fault of a log.
 type Fault struct {
-	Thread string // or "checkpoint", "header", "line N" for what belongs to none
+	Thread string // or "checkpoint", "header", "line N" for faults of no thread
 	Seq    uint64
 	What   string
 }

@@ -70,7 +70,7 @@ func entries(rows []row) []memory.Entry {
 	return out
 }
 
-// loaded is what readThread reads.
+// loaded is the result of readThread.
 type loaded struct {
 	found                  bool
 	id                     int64

@@ -34,11 +34,11 @@ type Options struct {
 type Sender struct {
 	o     Options
 	queue chan []trace.Span
-	left  []trace.Span // what the end interrupted; Run's alone
+	left  []trace.Span // batches that the end interrupted; Run's alone
 	waits atomic.Int64 // spans
 }
 
-// Bounds of what waits, and of one request.
+// Limits of waiting spans, and of one request.
 const (
 	mostBatches = 1000
 	mostSpans   = 500
@@ -86,7 +86,7 @@ func (s *Sender) Put(spans []trace.Span) {
 // Idle says whether all was sent, or given up.
 func (s *Sender) Idle() bool { return s.waits.Load() == 0 }
 
-// Run sends until ctx is done, and then what is left, for a moment.
+// Run sends until ctx is done, and then the rest, for a moment.
 func (s *Sender) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		select {
@@ -133,7 +133,7 @@ func (s *Sender) sendLeft() {
 	}
 }
 
-// settle notes what came of spans.
+// settle notes the outcome of spans.
 func (s *Sender) settle(spans []trace.Span, err error) {
 	s.waits.Add(-int64(len(spans)))
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *Sender) settle(spans []trace.Span, err error) {
 	s.o.Sent(len(spans))
 }
 
-// more takes what else waits, up to a request's worth.
+// more adds waiting spans, up to a full request.
 func (s *Sender) more(spans []trace.Span) []trace.Span {
 	spans = append([]trace.Span(nil), spans...)
 	for len(spans) < mostSpans {
