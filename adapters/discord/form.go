@@ -68,9 +68,14 @@ func (a *Adapter) openForm(ctx context.Context, in interaction, f front.Form) er
 		return err
 	}
 	a.log.Warn("open a form", "error", err)
-	ans, err := a.Unopened(ctx, f)
-	if err != nil {
+	ans, failed := a.Unopened(ctx, f)
+	switch {
+	case failed != nil:
+		return failed
+	case ans.Alone != "" && !takesMore(err):
 		return err
+	case ans.Alone != "":
+		ans.Alone = notice(err).Content + ". " + ans.Alone
 	}
 	return a.answer(ctx, in, ans, nil)
 }
