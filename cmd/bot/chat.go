@@ -23,6 +23,7 @@ import (
 	"nod/cmd/bot/config"
 	"nod/llm/demo"
 	"nod/memory"
+	"nod/tools/command"
 )
 
 // drainWait is how long a new process waits for the one before it to let go
@@ -196,36 +197,27 @@ func userName(env Env) string {
 // commands, and on the page, where there are several people, one that somebody
 // else has to approve.
 func demonstrate(cfg *config.Config, page bool) {
+	const service = `{"type":"object","properties":{"service":{"type":"string","enum":["api","web"]}},"required":["service"],"additionalProperties":false}`
 	cfg.SwitchOn("chart")
-	cfg.Tools.Commands = demoCommands(cfg)
+	add := func(risk config.Risk, keys command.Keys) *config.Command {
+		keys.Timeout = 10 * time.Second
+		cfg.Tools.Commands = append(cfg.Tools.Commands, config.Command{Keys: keys, ToolRules: config.ToolRules{Risk: risk, Approvals: cfg.Approvals}})
+		return &cfg.Tools.Commands[len(cfg.Tools.Commands)-1]
+	}
+	add(config.RiskAuto, command.Keys{
+		Name: "disk_free", Description: "Show how full the disk is. Takes no arguments.", Argv: []string{"df", "-h", "."}, ReadOnly: true,
+	})
+	add(config.RiskAsk, command.Keys{
+		Name: "restart_service", Description: "Restart one service on staging. (In this demo it only prints that it would.)", Parameters: []byte(service),
+		Argv: []string{"echo", "restarted {service} (a demo: nothing was really restarted)"},
+	})
 	if !page {
 		return
 	}
-	deploy := config.Command{
-		Name: "deploy", Description: "Deploy a service to production; somebody else has to approve it. (In this demo it only prints that it would.)",
-		Parameters: []byte(`{"type":"object","properties":{"service":{"type":"string","enum":["api","web"]}},"required":["service"],"additionalProperties":false}`),
-		Argv:       []string{"echo", "deployed {service} (a demo: nothing was really deployed)"}, Cwd: ".", Output: config.OutputText, Timeout: 10 * time.Second,
+	deploy := add(config.RiskAsk, command.Keys{
+		Name: "deploy", Description: "Deploy a service to production; somebody else has to approve it. (In this demo it only prints that it would.)", Parameters: []byte(service),
+		Argv:    []string{"echo", "deployed {service} (a demo: nothing was really deployed)"},
 		Preview: []string{"echo", "{service}: version 7 would replace version 6 on 2 machines (a demo)"}, PreviewRequired: true,
-	}
-	deploy.Risk, deploy.Approvals = config.RiskAsk, cfg.Approvals
+	})
 	deploy.Approvals.Approvers, deploy.Approvals.ExcludeRequester = []string{"anyone"}, config.ExcludeTurn
-	cfg.Tools.Commands = append(cfg.Tools.Commands, deploy)
-}
-
-// demoCommands are the team's own tools of a chat without a file: one that
-// only looks, and one that has to be approved.
-func demoCommands(cfg *config.Config) []config.Command {
-	look := config.Command{
-		Name: "disk_free", Description: "Show how full the disk is. Takes no arguments.",
-		Parameters: []byte(`{"type":"object","properties":{},"additionalProperties":false}`),
-		Argv:       []string{"df", "-h", "."}, Cwd: ".", Output: config.OutputText, Timeout: 10 * time.Second, ReadOnly: true,
-	}
-	look.Risk, look.Approvals = config.RiskAuto, cfg.Approvals
-	act := config.Command{
-		Name: "restart_service", Description: "Restart one service on staging. (In this demo it only prints that it would.)",
-		Parameters: []byte(`{"type":"object","properties":{"service":{"type":"string","enum":["api","web"]}},"required":["service"],"additionalProperties":false}`),
-		Argv:       []string{"echo", "restarted {service} (a demo: nothing was really restarted)"}, Cwd: ".", Output: config.OutputText, Timeout: 10 * time.Second,
-	}
-	act.Risk, act.Approvals = config.RiskAsk, cfg.Approvals
-	return []config.Command{look, act}
 }

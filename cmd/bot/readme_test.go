@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -60,6 +61,32 @@ func TestReadmeSteps(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Each tool that the table of README names is one that the file can switch on.
+func TestReadmeTools(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n## Tools\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	known := map[string]bool{}
+	for f := range reflect.TypeFor[config.Tools]().Fields() {
+		known[f.Tag.Get("yaml")] = true
+	}
+	rows := regexp.MustCompile("(?m)^\\| (`[^|]+`) \\|").FindAllStringSubmatch(table, -1)
+	for _, row := range rows {
+		for _, name := range strings.Split(row[1], ", ") {
+			if !known[strings.Trim(name, "`")] {
+				t.Errorf("README has a tool %s, which is no key of tools", name)
+			}
+		}
+	}
+	if len(rows) < 5 {
+		t.Errorf("%d rows", len(rows))
 	}
 }
 

@@ -57,12 +57,7 @@ func makeKit(ctx context.Context, cfg *config.Config, log *slog.Logger, k *kit) 
 		}
 	}
 	for _, c := range cfg.Tools.Commands {
-		t, err := command.New(command.Options{
-			Name: c.Name, HumanName: c.NameForHuman, Description: c.Description, Parameters: c.Parameters,
-			Argv: c.Argv, Stdin: c.Stdin, Env: c.Env, Cwd: c.Cwd, Output: string(c.Output),
-			Timeout: c.Timeout, ReadOnly: c.ReadOnly, Outside: c.Outside, Sends: c.Sends, Risk: string(c.Risk),
-			Preview: c.Preview, PreviewRequired: c.PreviewRequired,
-		})
+		t, err := command.New(c.Keys)
 		k.add(c.Name, c.ToolRules, err, t)
 	}
 	k.add("details", config.ToolRules{Risk: config.Risk(tools.Auto)}, nil, details.New())

@@ -18,53 +18,56 @@ import (
 	"nod/tools"
 )
 
-// What a command writes to standard output.
+// Output says what a command writes on its standard output.
+type Output string
+
+// The outputs.
 const (
-	OutputText = "text"
-	OutputJSON = "json"
-	OutputFile = "file"
+	OutputText Output = "text"
+	OutputJSON Output = "json"
+	OutputFile Output = "file"
 )
 
-// Options is a program that a team offers as a tool, as the configuration
-// describes it. command.md says what the fields mean, and what keeps an
-// argument from becoming more than an argument.
-type Options struct {
-	Name        string
-	HumanName   string
-	Description string
-	Parameters  json.RawMessage // JSON Schema; absent: no parameters
-	Argv        []string        // templates, but for the first
-	Stdin       string          // a template
-	Env         []string        // names of variables that are passed on
-	Cwd         string          // absent: where this process runs
-	Output      string          // OutputText where it is empty
-	Timeout     time.Duration   // 30 s where it is 0
-	ReadOnly    bool
-	Outside     bool     // strangers write what it prints
-	Sends       []string // parameters whose values go to a place outside
-	Risk        string   // Ask where it is empty
-	// Preview is a program, a template like Argv, that says what a call would do and
-	// changes nothing; none where it is empty. PreviewRequired: nobody may approve a
-	// call whose preview failed.
-	Preview         []string
-	PreviewRequired bool
+// Allowed lists those that the file may name.
+func (Output) Allowed() []string {
+	return []string{string(OutputText), string(OutputJSON), string(OutputFile)}
+}
+
+// Keys is a program that a team offers as a tool: the keys of an item of tools.commands.
+// command.md says what keeps an argument from becoming more than an argument.
+type Keys struct {
+	Name         string          `yaml:"name" schema:"tool" missing:"a name such as restart_service" doc:"What the model calls it"`
+	NameForHuman string          `yaml:"name_for_human" doc:"What the text protocols show"`
+	Description  string          `yaml:"description" doc:"What it does, for the model"`
+	Parameters   json.RawMessage `yaml:"parameters" default:"{type: object, properties: {}, additionalProperties: false}" doc:"JSON Schema of the arguments; arguments that don't fit never reach an approval or the command. Absent: it takes none"`
+	Argv         []string        `yaml:"argv" schema:"some" missing:"a program and its arguments, such as [\"./restart.sh\", \"{service}\"]" doc:"The program and its arguments; each {name} is one argument, whole"`
+	Stdin        string          `yaml:"stdin" doc:"What it reads; a template too"`
+	Env          []string        `yaml:"env" schema:"variable" doc:"Names passed on from the bot's environment"`
+	Cwd          string          `yaml:"cwd" default:"." doc:"The folder that it runs in. Default: the file's"`
+	Output       Output          `yaml:"output" default:"text" doc:"What it writes. Default text"`
+	Timeout      time.Duration   `yaml:"timeout" schema:"positive" default:"30s" doc:"Default 30s"`
+	ReadOnly     bool            `yaml:"read_only" doc:"It changes nothing, so it may run again after a crash. Default false"`
+	Outside      bool            `yaml:"outside" doc:"What it prints was written by strangers, such as a ticket or a mail. Default false"`
+	Sends        []string        `yaml:"sends" doc:"Parameters whose value goes to a place outside (a URL, an address, a recipient). Default none"`
+	Preview      []string        `yaml:"preview" doc:"A program that says what a call would do, and changes nothing; it takes the same {name}. It runs before people are asked and once more right before the call; what it writes is shown with the approval and bound to it. Absent: none"`
+	// PreviewRequired says that nobody may approve a call whose preview failed.
+	PreviewRequired bool `yaml:"preview_required" default:"true" doc:"false: a call may be approved although its preview failed. Default true"`
 }
 
 // New makes a tool of a program. It refuses what could never work: no
 // program, a placeholder without a parameter, an unknown kind of output. The
 // environment is read here, once.
-func New(c Options) (tools.Tool, error) {
+func New(c Keys) (tools.Tool, error) {
 	cmd, err := newCommand(c)
 	if err != nil {
 		return tools.Tool{}, fmt.Errorf("set up command %q: %w", c.Name, err)
 	}
-	c = cmd.Options
+	c = cmd.Keys
 	tool := tools.Tool{
-		Tool:     llm.Tool{Name: c.Name, HumanName: c.HumanName, Description: c.Description, Parameters: c.Parameters},
+		Tool:     llm.Tool{Name: c.Name, HumanName: c.NameForHuman, Description: c.Description, Parameters: c.Parameters},
 		ReadOnly: c.ReadOnly,
 		Outside:  c.Outside,
 		Sends:    c.Sends,
-		Risk:     c.Risk,
 		Timeout:  c.Timeout,
 
 		Definition: c.definition(),
@@ -77,7 +80,7 @@ func New(c Options) (tools.Tool, error) {
 }
 
 // definition is what runs: whoever approves a call approves that.
-func (c Options) definition() string {
+func (c Keys) definition() string {
 	parts := []any{c.Argv, c.Stdin, c.Cwd, c.Env}
 	if len(c.Preview) > 0 {
 		parts = append(parts, c.Preview, c.PreviewRequired)
@@ -89,9 +92,9 @@ func (c Options) definition() string {
 	return string(raw)
 }
 
-// command is Options that are ready to run.
+// command is Keys that are ready to run.
 type command struct {
-	Options
+	Keys
 	program string     // absolute, or a name to be found in PATH
 	argv    []template // behind the program
 	stdin   template
@@ -100,7 +103,7 @@ type command struct {
 	grace   time.Duration // from SIGTERM to SIGKILL, and for output that stays open
 }
 
-func newCommand(c Options) (*command, error) {
+func newCommand(c Keys) (*command, error) {
 	c = withDefaults(c)
 	if c.Output != OutputText && c.Output != OutputJSON && c.Output != OutputFile {
 		return nil, fmt.Errorf("the output is text, json or file, not %q", c.Output)
@@ -108,7 +111,7 @@ func newCommand(c Options) (*command, error) {
 	if c.Timeout < 0 {
 		return nil, errors.New("the timeout must not be negative")
 	}
-	cmd := &command{Options: c, grace: 2 * time.Second}
+	cmd := &command{Keys: c, grace: 2 * time.Second}
 	if err := cmd.place(); err != nil {
 		return nil, err
 	}
@@ -131,13 +134,12 @@ func newCommand(c Options) (*command, error) {
 	return cmd, nil
 }
 
-func withDefaults(c Options) Options {
+func withDefaults(c Keys) Keys {
 	if len(c.Parameters) == 0 {
 		c.Parameters = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 	}
 	c.Output = cmp.Or(c.Output, OutputText)
 	c.Timeout = cmp.Or(c.Timeout, 30*time.Second)
-	c.Risk = cmp.Or(c.Risk, tools.Ask)
 	return c
 }
 

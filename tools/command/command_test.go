@@ -25,14 +25,14 @@ import (
 const anyString = `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"},"n":{"type":"integer"}}}`
 
 // shell is a command that runs a script; the parameters follow as $1, $2 …
-func shell(script string, params ...string) Options {
-	return Options{
+func shell(script string, params ...string) Keys {
+	return Keys{
 		Name: "try", Description: "Try.", Parameters: json.RawMessage(anyString),
 		Argv: append([]string{"sh", "-c", script, "sh"}, params...),
 	}
 }
 
-func call(t *testing.T, c Options, args string) (llm.Result, error) {
+func call(t *testing.T, c Keys, args string) (llm.Result, error) {
 	t.Helper()
 	tool, err := New(c)
 	if err != nil {
@@ -137,9 +137,9 @@ func TestDash(t *testing.T) {
 
 func TestOutput(t *testing.T) {
 	tests := []struct {
-		name, script, output, stdin, args string
-		want                              string
-		failed                            bool
+		name, script, stdin, args, want string
+		output                          Output
+		failed                          bool
 	}{
 		{name: "text", script: `echo done`, want: "done"},
 		{name: "nothing", script: `true`, want: "exit status 0, no output"},
@@ -243,7 +243,7 @@ func TestPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	here := Options{Name: "here", Description: "Where.", Argv: []string{"./here.sh"}, Cwd: dir}
+	here := Keys{Name: "here", Description: "Where.", Argv: []string{"./here.sh"}, Cwd: dir}
 	c, err := newCommand(here)
 	if want := filepath.Join(dir, "here.sh"); err != nil || c.program != want {
 		t.Errorf("program %q, %v; want %s", c.program, err, want)
@@ -274,7 +274,7 @@ func TestNotStarted(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := call(t, Options{Name: "try", Argv: []string{tt.program}, Cwd: tt.cwd}, "")
+			got, err := call(t, Keys{Name: "try", Argv: []string{tt.program}, Cwd: tt.cwd}, "")
 			if err == nil || !got.Failed || !strings.Contains(got.Text, tt.want) {
 				t.Errorf("%+v, %v; want %q", got, err, tt.want)
 			}
@@ -420,22 +420,22 @@ func TestHugeOutput(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	good := Options{Name: "try", Parameters: json.RawMessage(anyString), Argv: []string{"true", "{a}"}}
+	good := Keys{Name: "try", Parameters: json.RawMessage(anyString), Argv: []string{"true", "{a}"}}
 	tests := []struct {
 		name   string
-		change func(*Options)
+		change func(*Keys)
 		want   string
 	}{
-		{"no program", func(c *Options) { c.Argv = nil }, "no program"},
-		{"empty program", func(c *Options) { c.Argv = []string{""} }, "no program"},
-		{"program from the model", func(c *Options) { c.Argv = []string{"{a}"} }, "cannot be a parameter"},
-		{"path from the model", func(c *Options) { c.Argv = []string{"/bin/{a}"} }, "cannot be a parameter"},
-		{"unknown placeholder", func(c *Options) { c.Argv[1] = "--x={servce}" }, `argv[1]: there is no parameter "servce"`},
-		{"unknown placeholder in stdin", func(c *Options) { c.Stdin = "{z}" }, `stdin: there is no parameter "z"`},
-		{"parameters", func(c *Options) { c.Parameters = json.RawMessage(`[`) }, "parameters"},
-		{"output", func(c *Options) { c.Output = "yaml" }, "text, json or file"},
-		{"timeout", func(c *Options) { c.Timeout = -1 }, "negative"},
-		{"variable", func(c *Options) { c.Env = []string{"A=b"} }, "environment variable"},
+		{"no program", func(c *Keys) { c.Argv = nil }, "no program"},
+		{"empty program", func(c *Keys) { c.Argv = []string{""} }, "no program"},
+		{"program from the model", func(c *Keys) { c.Argv = []string{"{a}"} }, "cannot be a parameter"},
+		{"path from the model", func(c *Keys) { c.Argv = []string{"/bin/{a}"} }, "cannot be a parameter"},
+		{"unknown placeholder", func(c *Keys) { c.Argv[1] = "--x={servce}" }, `argv[1]: there is no parameter "servce"`},
+		{"unknown placeholder in stdin", func(c *Keys) { c.Stdin = "{z}" }, `stdin: there is no parameter "z"`},
+		{"parameters", func(c *Keys) { c.Parameters = json.RawMessage(`[`) }, "parameters"},
+		{"output", func(c *Keys) { c.Output = "yaml" }, "text, json or file"},
+		{"timeout", func(c *Keys) { c.Timeout = -1 }, "negative"},
+		{"variable", func(c *Keys) { c.Env = []string{"A=b"} }, "environment variable"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -447,11 +447,11 @@ func TestNewRefuses(t *testing.T) {
 			}
 		})
 	}
-	tool, err := New(Options{Name: "try", HumanName: "the script", Description: "Try.", Argv: []string{"true"}})
+	tool, err := New(Keys{Name: "try", NameForHuman: "the script", Description: "Try.", Argv: []string{"true"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tool.Risk != tools.Ask || tool.ReadOnly || tool.HumanName != "the script" || len(tool.Parameters) == 0 {
+	if tool.ReadOnly || tool.HumanName != "the script" || len(tool.Parameters) == 0 {
 		t.Errorf("defaults: %+v", tool)
 	}
 }

@@ -41,7 +41,7 @@ func (c *command) planned() (*command, error) {
 	if len(c.Preview) == 0 {
 		return nil, nil
 	}
-	o := c.Options
+	o := c.Keys
 	o.Argv, o.Stdin, o.Output, o.Preview = o.Preview, "", OutputText, nil
 	before, err := newCommand(o)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // previewed runs the preview of a command.
-func previewed(t *testing.T, c Options, args string) chat.Preview {
+func previewed(t *testing.T, c Keys, args string) chat.Preview {
 	t.Helper()
 	tool, err := New(c)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"reflect"
+	"strings"
 
 	"github.com/invopop/jsonschema"
 
@@ -45,12 +46,11 @@ func Schema() ([]byte, error) {
 // definition is the name of a type in the schema: of a built-in tool's section, its
 // package's.
 func definition(t reflect.Type) string {
-	if t.Kind() == reflect.Struct {
-		if keys, ok := t.FieldByName("Keys"); ok {
-			return path.Base(keys.Type.PkgPath())
-		}
+	if !strings.Contains(t.Name(), "[") {
+		return t.Name()
 	}
-	return t.Name()
+	keys, _ := t.FieldByName("Keys")
+	return path.Base(keys.Type.PkgPath())
 }
 
 // fieldDoc is the description of a field; types have none.

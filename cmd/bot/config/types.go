@@ -10,7 +10,6 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"nod/tools/calculator"
 	"nod/tools/chart"
 	"nod/tools/clock"
+	"nod/tools/command"
 	"nod/tools/fetch"
 	"nod/tools/image"
 	"nod/tools/python"
@@ -243,23 +243,8 @@ type ToolRules struct {
 // (when it has a slash) and Cwd are absolute once loaded; Parameters is a JSON
 // Schema of type object, and compiles.
 type Command struct {
-	Name         string          `yaml:"name" schema:"tool" missing:"a name such as restart_service" doc:"What the model calls it"`
-	NameForHuman string          `yaml:"name_for_human" doc:"What the text protocols show"`
-	Description  string          `yaml:"description" doc:"What it does, for the model"`
-	Parameters   json.RawMessage `yaml:"parameters" default:"{type: object, properties: {}, additionalProperties: false}" doc:"JSON Schema of the arguments; arguments that don't fit never reach an approval or the command. Absent: it takes none"`
-	Argv         []string        `yaml:"argv" schema:"some" missing:"a program and its arguments, such as [\"./restart.sh\", \"{service}\"]" doc:"The program and its arguments; each {name} is one argument, whole"`
-	Stdin        string          `yaml:"stdin" doc:"What it reads; a template too"`
-	Env          []string        `yaml:"env" schema:"variable" doc:"Names passed on from the bot's environment"`
-	Cwd          string          `yaml:"cwd" default:"." doc:"The folder that it runs in. Default: the file's"`
-	Output       Output          `yaml:"output" default:"text" doc:"What it writes. Default text"`
-	Timeout      time.Duration   `yaml:"timeout" schema:"positive" default:"30s" doc:"Default 30s"`
-	ReadOnly     bool            `yaml:"read_only" doc:"It changes nothing, so it may run again after a crash. Default false"`
-	Outside      bool            `yaml:"outside" doc:"What it prints was written by strangers, such as a ticket or a mail. Default false"`
-	Sends        []string        `yaml:"sends" doc:"Parameters whose value goes to a place outside (a URL, an address, a recipient). Default none"`
-	Preview      []string        `yaml:"preview" doc:"A program that says what a call would do, and changes nothing; it takes the same {name}. It runs before people are asked and once more right before the call; what it writes is shown with the approval and bound to it. Absent: none"`
-	// PreviewRequired says that nobody may approve a call whose preview failed.
-	PreviewRequired bool `yaml:"preview_required" default:"true" doc:"false: a call may be approved although its preview failed. Default true"`
-	ToolRules       `yaml:",inline"`
+	command.Keys `yaml:",inline"`
+	ToolRules    `yaml:",inline"`
 }
 
 // MCP is a server of tools, over HTTP (URL) or as a child process (Command).

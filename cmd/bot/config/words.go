@@ -38,9 +38,6 @@ type DM string
 // Risk says what has to happen before a tool runs.
 type Risk string
 
-// Output says what a command writes on its standard output.
-type Output string
-
 // The words on which something hangs here; allowed lists all that the file may use.
 const (
 	ProtocolTools    Protocol = "tools"
@@ -62,8 +59,6 @@ const (
 	RiskAuto  Risk = "auto"
 	RiskAsk   Risk = "ask"
 	RiskNever Risk = "never"
-
-	OutputText Output = "text"
 )
 
 // word is a type of which the file may use only some values.
@@ -78,10 +73,9 @@ func (Follow) Allowed() []string   { return []string{"callers", "thread", "menti
 func (DiscordFollow) Allowed() []string {
 	return []string{"auto", "callers", "thread", "mentions"}
 }
-func (Trust) Allowed() []string  { return []string{"ignore", "ask", "allow"} }
-func (DM) Allowed() []string     { return []string{"thread", "flat"} }
-func (Risk) Allowed() []string   { return []string{"auto", "ask", "never"} }
-func (Output) Allowed() []string { return []string{"text", "json", "file"} }
+func (Trust) Allowed() []string { return []string{"ignore", "ask", "allow"} }
+func (DM) Allowed() []string    { return []string{"thread", "flat"} }
+func (Risk) Allowed() []string  { return []string{"auto", "ask", "never"} }
 
 // choices writes a list of words as a person would: a, b or c.
 func choices(words []string) string {
