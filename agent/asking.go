@@ -12,8 +12,8 @@ import (
 	"nod/memory"
 )
 
-// asking opens approvals for the risky calls of a step, and posts them.
-func (d *decision) asking(t *thread.Turn, last *thread.Step) Action {
+// askPeople opens approvals for the risky calls of a step, and posts them.
+func (d *decision) askPeople(t *thread.Turn, last *thread.Step) Action {
 	switch want := d.approval().Want(t, last); {
 	case len(want.Who) > 0:
 		return Identify{Call: want.Call.ID, Turn: t.ID, Who: want.Who, Rules: want.Groups}
@@ -23,10 +23,10 @@ func (d *decision) asking(t *thread.Turn, last *thread.Step) Action {
 		return Open{want.Open}
 	}
 	for _, c := range last.Calls {
-		if c.Asked == nil || c.Decided != nil || d.s.Has(c.AskName()) {
+		if c.Asked == nil || c.Decided != nil || d.thread.Has(c.AskName()) {
 			continue
 		}
-		if act := d.attaching(c); act != nil {
+		if act := d.attachPreview(c); act != nil {
 			return act
 		}
 		hidden := memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: "it could not be shown to anybody here"}
@@ -35,13 +35,13 @@ func (d *decision) asking(t *thread.Turn, last *thread.Step) Action {
 	return nil
 }
 
-// attaching posts a preview that is too long for the card which shows it next.
-func (d *decision) attaching(c *thread.Call) Action {
+// attachPreview posts a preview that is too long for the card which shows it next.
+func (d *decision) attachPreview(c *thread.Call) Action {
 	if c.Preview.Bound == nil || c.Preview.Bound.File.Blob == "" {
 		return nil
 	}
 	name := fmt.Sprintf("preview/%s/%d", c.ID, c.Preview.Bound.Seq)
-	if d.s.Has(name) {
+	if d.thread.Has(name) {
 		return nil
 	}
 	f := view.PreviewFile(c)
@@ -51,13 +51,13 @@ func (d *decision) attaching(c *thread.Call) Action {
 
 // edits makes approval messages show how they ended.
 func (d *decision) edits() Action {
-	for _, c := range d.s.AllCards() {
-		key := view.Stage(d.s, c, "")
-		if key == "" || d.s.Has(key) {
+	for _, c := range d.thread.AllCards() {
+		key := view.Stage(d.thread, c, "")
+		if key == "" || d.thread.Has(key) {
 			continue
 		}
 		done := []memory.Body{memory.Posted{Key: key}}
-		if !d.s.Has(c.AskName()) {
+		if !d.thread.Has(c.AskName()) {
 			return Post{Post: view.Card(d.taint(), c), Look: true, Refused: done} // one that stands already is then edited
 		}
 		if c.Card.Ref.IsZero() {
@@ -70,11 +70,11 @@ func (d *decision) edits() Action {
 
 // judge has the next reaction judged.
 func (d *decision) judge() Action {
-	pick, ok := approval.NextVote(d.s)
+	pick, ok := approval.NextVote(d.thread)
 	if !ok {
 		return nil
 	}
-	return Judge{Seq: pick.Seq, At: pick.At, Reaction: pick.Reaction, Rules: approval.MembershipRules(d.s, pick), Others: approval.OtherApprovers(d.s, pick)}
+	return Judge{Seq: pick.Seq, At: pick.At, Reaction: pick.Reaction, Rules: approval.MembershipRules(d.thread, pick), Others: approval.OtherApprovers(d.thread, pick)}
 }
 
 // Vote judges a reaction. Whatever is in doubt does not count.
@@ -90,14 +90,14 @@ func (a *Agent) Lapsed(log *Log, j Judge, others map[chat.UserID]approval.Member
 
 // changing looks at the next change that somebody asked for.
 func (d *decision) changing() Action {
-	if len(d.s.Approvals.Proposals) == 0 {
+	if len(d.thread.Approvals.Proposals) == 0 {
 		return nil
 	}
-	p := d.s.Approvals.Proposals[0]
-	if act := d.previewingChange(p); act != nil {
+	p := d.thread.Approvals.Proposals[0]
+	if act := d.previewChange(p); act != nil {
 		return act
 	}
-	rules := slices.DeleteFunc(slices.Clone(p.Call.ApproversAt(d.s.Now)), func(rule string) bool { return !policy.IsGroup(rule) })
+	rules := slices.DeleteFunc(slices.Clone(p.Call.ApproversAt(d.thread.Now)), func(rule string) bool { return !policy.IsGroup(rule) })
 	if !p.Call.Pending() || p.By.Bot {
 		rules = nil
 	}
@@ -120,13 +120,13 @@ func (a *Agent) Changed(log *Log, act Change, member approval.Member) (b memory.
 
 // changeReply answers whoever asked for a change by word.
 func (d *decision) changeReply(c *thread.Command) string {
-	b, ok := d.s.Approvals.Answers[c.Seq]
+	b, ok := d.thread.Approvals.Answers[c.Seq]
 	switch {
 	case !ok:
 		return ""
 	case b.Refused != "":
 		return NotChanged(b.Refused)
-	case d.s.Calls[b.Call] != nil && d.s.Calls[b.Call].Card.Hidden:
+	case d.thread.Calls[b.Call] != nil && d.thread.Calls[b.Call].Card.Hidden:
 		return textHidden
 	}
 	return "Changed. All votes so far are void: the card shows what would run now."

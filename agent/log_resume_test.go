@@ -14,7 +14,7 @@ func TestResumeBindsAnew(t *testing.T) {
 	entries := []memory.Entry{{Seq: 1, Body: memory.Opened{Turn: 1, Name: "1"}}, {Seq: 2, Body: memory.Step{Turn: 1, N: 1, Calls: []memory.Call{{ID: "c", Tool: "deploy", Args: "{}"}}}}}
 	l := NewLog(entries, Claim{})
 	bound := func(description string) string {
-		d := &decision{a: &Agent{Tools: []policy.Tool{{Tool: llm.Tool{Name: "deploy", Description: description}}}}, log: l, s: l.Thread}
+		d := &decision{agent: &Agent{Tools: []policy.Tool{{Tool: llm.Tool{Name: "deploy", Description: description}}}}, log: l, thread: l.Thread}
 		return d.approval().Bound(l.Thread.Calls["c"])
 	}
 	before := bound("deploys")

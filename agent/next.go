@@ -85,30 +85,30 @@ var progress = []rule{
 // decision is one call of Next. Its methods are the rules, each nil when it
 // has nothing to say.
 type decision struct {
-	a   *Agent
-	s   *thread.Thread
-	log *Log
+	agent  *Agent
+	thread *thread.Thread
+	log    *Log
 
 	branch int // the draft for which a prompt is made; 0: the turn itself
 }
 
 // on begins a decision on a log.
-func (a *Agent) on(log *Log) *decision { return &decision{a: a, s: log.Thread, log: log} }
+func (a *Agent) on(log *Log) *decision { return &decision{agent: a, thread: log.Thread, log: log} }
 
 func (d *decision) approval() approval.Case {
-	return approval.Case{Thread: d.s, Tools: d.a.Tools, Taint: d.taint(), Key: d.a.Key, Clock: d.log.claim.Now, Since: d.log.claim.Since, Self: d.log.claim.Self, Silent: d.log.silent}
+	return approval.Case{Thread: d.thread, Tools: d.agent.Tools, Taint: d.taint(), Key: d.agent.Key, Clock: d.log.claim.Now, Since: d.log.claim.Since, Self: d.log.claim.Self, Silent: d.log.silent}
 }
 
 func (d *decision) prompt() prompt.Writer {
-	a := d.a
+	a := d.agent
 	return prompt.Writer{
-		Thread: d.s, Taint: d.taint(), Instructions: a.Instructions, Examples: a.Examples, Protocol: a.Protocol,
+		Thread: d.thread, Taint: d.taint(), Instructions: a.Instructions, Examples: a.Examples, Protocol: a.Protocol,
 		Budget: a.Budget, Zone: a.Zone, Zones: a.Zones, Count: a.Count, Blind: a.Blind, Summary: a.Summary,
 	}
 }
 
 func (d *decision) taint() taint.Watch {
-	return taint.Watch{On: d.a.Taint, Tools: d.a.Tools, Thread: d.s, Draft: d.branch}
+	return taint.Watch{On: d.agent.Taint, Tools: d.agent.Tools, Thread: d.thread, Draft: d.branch}
 }
 
 // records is the action that commits entries; nil where there are none.
@@ -126,18 +126,18 @@ func (d *decision) before(seq uint64) bool { return seq < d.log.claim.Since }
 // trouble leaves a thread alone of which an entry can't be read, for nobody knows
 // what it has come to. It says so once. Only `forget` helps.
 func (d *decision) trouble() Action {
-	t := d.s.Broken
+	t := d.thread.Broken
 	if t == nil {
 		return nil
 	}
-	for _, c := range d.s.Inbox.Commands {
+	for _, c := range d.thread.Inbox.Commands {
 		if c.Word == "forget" {
-			return Record{[]memory.Body{d.forgot(c)}}
+			return Record{[]memory.Body{d.forgetEntry(c)}}
 		}
 	}
 	name := fmt.Sprintf("trouble/%d", t.Seq)
-	if !d.s.Has(name) {
-		return d.notice(name, chat.MessageRef{}, textTrouble, t.Seq)
+	if !d.thread.Has(name) {
+		return d.sayNotice(name, chat.MessageRef{}, textTrouble, t.Seq)
 	}
 	return Wait{}
 }
@@ -152,10 +152,10 @@ func (d *decision) wakeAt() time.Time {
 			at = t
 		}
 	}
-	if q := d.s.AsksNow(); q != nil {
+	if q := d.thread.AsksNow(); q != nil {
 		sooner(q.Deadline())
 	}
-	for _, c := range d.s.PendingCalls() {
+	for _, c := range d.thread.PendingCalls() {
 		sooner(c.Deadline())
 		for _, at := range []time.Time{c.RemindAt(), c.EscalateAt()} {
 			if !at.IsZero() {
@@ -163,17 +163,17 @@ func (d *decision) wakeAt() time.Time {
 			}
 		}
 	}
-	if d.s.Open == nil {
+	if d.thread.Open == nil {
 		return at
 	}
-	for _, c := range d.s.Running() {
+	for _, c := range d.thread.Running() {
 		if left, ok := d.approval().Patience(c); ok {
-			sooner(d.s.Now.Add(left))
+			sooner(d.thread.Now.Add(left))
 		}
 	}
-	if last := d.s.Open.LastStep(); last != nil {
+	if last := d.thread.Open.LastStep(); last != nil {
 		for _, c := range last.Calls {
-			if c.Result == nil && c.Explained(d.s.Now) {
+			if c.Result == nil && c.Explained(d.thread.Now) {
 				sooner(c.Votes.Ended.Add(thread.ExplainWithin))
 			}
 		}

@@ -15,14 +15,14 @@ import (
 	"nod/memory"
 )
 
-// meant is the call that an order is made of, nil where there is none any more; ok is
+// findMeant is the call that an order is made of, nil where there is none any more; ok is
 // false for an order that is made of none.
-func (d *decision) meant(m *thread.Message, o thread.Order) (c *thread.Call, ok bool) {
+func (d *decision) findMeant(m *thread.Message, o thread.Order) (c *thread.Call, ok bool) {
 	if o.Of != "" {
-		return d.s.Calls[o.Of], true
+		return d.thread.Calls[o.Of], true
 	}
 	n := thread.Number(o.Tool)
-	if _, known := d.a.Tools.Find(o.Tool); known || n == 0 {
+	if _, known := d.agent.Tools.Find(o.Tool); known || n == 0 {
 		return nil, false
 	}
 	if m.Steps != nil && n <= len(m.Steps.Calls()) {
@@ -33,32 +33,32 @@ func (d *decision) meant(m *thread.Message, o thread.Order) (c *thread.Call, ok 
 
 // ordering is what opens a turn for a call that a person makes, with that call.
 func (d *decision) ordering(m *thread.Message, o thread.Order, plain []memory.Body) []memory.Body {
-	c, again := d.meant(m, o)
+	c, again := d.findMeant(m, o)
 	if !again {
-		return append(plain, d.makes(m, o))
+		return append(plain, d.ranEntry(m, o))
 	}
-	why := view.BarsAgain(d.s, c)
+	why := view.BarsAgain(d.thread, c)
 	if c != nil {
 		o.Tool = c.Tool
 	} else if o.Of == "" {
 		why = "there is no call " + o.Tool + " in the last steps; `steps` lists them"
 	}
-	ran := d.makes(m, o)
+	ran := d.ranEntry(m, o)
 	switch {
 	case why != "":
 		return append(plain, ran, memory.Result{Call: ran.Call.ID, Tool: o.Tool, State: chat.CallFailed, Text: NotRun(why)})
 	case c.Turn.ByHand():
 		return append(plain, ran)
 	}
-	return []memory.Body{d.resumed(m, c), ran}
+	return []memory.Body{d.openedAgain(m, c), ran}
 }
 
-// resumed is the entry that opens a turn which goes on from a call.
-func (d *decision) resumed(m *thread.Message, c *thread.Call) memory.Opened {
-	last := d.s.LastTry()
+// openedAgain is the entry that opens a turn which goes on from a call.
+func (d *decision) openedAgain(m *thread.Message, c *thread.Call) memory.Opened {
+	last := d.thread.LastTry()
 	b := memory.Opened{
-		Turn: m.Seq, Name: d.name(m.Seq, m.Ref), Requester: m.From, Again: last.ID, From: c.ID,
-		Try: last.Tries + 2, Voices: last.Senders(d.s.Last), To: c.Turn.ReplyTo(),
+		Turn: m.Seq, Name: d.turnName(m.Seq, m.Ref), Requester: m.From, Again: last.ID, From: c.ID,
+		Try: last.Tries + 2, Voices: last.Senders(d.thread.Last), To: c.Turn.ReplyTo(),
 	}
 	if how := strategy.Kind(c.Turn.Strategy); how == strategy.Reflexion {
 		b.Strategy = string(how)
@@ -66,15 +66,15 @@ func (d *decision) resumed(m *thread.Message, c *thread.Call) memory.Opened {
 	return b
 }
 
-// makes is the entry for the call that a message wants.
-func (d *decision) makes(m *thread.Message, o thread.Order) memory.Ran {
-	c := memory.Call{ID: named(fmt.Sprintf("%d-1-1", m.Seq), d.log.claim.Token), Tool: o.Tool, Args: o.Args}
+// ranEntry is the entry for the call that a message wants.
+func (d *decision) ranEntry(m *thread.Message, o thread.Order) memory.Ran {
+	c := memory.Call{ID: nameUnder(fmt.Sprintf("%d-1-1", m.Seq), d.log.claim.Token), Tool: o.Tool, Args: o.Args}
 	if thread.IsObject(o.Args) {
 		if raw, err := args.Native(o.Args); err == nil {
 			c.Args, c.Object = string(raw), true
 		}
 	}
-	return memory.Ran{Turn: m.Seq, Seen: d.s.Last, By: m.From, Call: c}
+	return memory.Ran{Turn: m.Seq, Seen: d.thread.Last, By: m.From, Call: c}
 }
 
 // Whoever asked for an answer may ask for another try of it: a turn of its own, to
@@ -84,14 +84,14 @@ func (d *decision) makes(m *thread.Message, o thread.Order) memory.Ran {
 
 // again opens another try of the last answer.
 func (d *decision) again() Action {
-	if d.s.Open != nil || len(d.s.Inbox.Waiting) > 0 {
+	if d.thread.Open != nil || len(d.thread.Inbox.Waiting) > 0 {
 		return nil
 	}
-	for _, r := range d.s.Inbox.Reacts {
-		if t, why := approval.Retried(d.s, r.Reaction); t != nil && why == "" {
+	for _, r := range d.thread.Inbox.Reacts {
+		if t, why := approval.Retried(d.thread, r.Reaction); t != nil && why == "" {
 			return Record{[]memory.Body{memory.Opened{
-				Turn: r.Seq, Name: d.name(r.Seq, r.On), Requester: t.Requester, Strategy: t.Strategy, Again: t.ID,
-				Try: t.Tries + 2, Voices: t.Senders(d.s.Last), To: t.ReplyTo(),
+				Turn: r.Seq, Name: d.turnName(r.Seq, r.On), Requester: t.Requester, Strategy: t.Strategy, Again: t.ID,
+				Try: t.Tries + 2, Voices: t.Senders(d.thread.Last), To: t.ReplyTo(),
 			}}}
 		}
 	}

@@ -17,15 +17,15 @@ import (
 // once at a time, and nothing waits for it.
 func (a *Agent) Beside(log *Log) (out []Action) {
 	d := a.on(log)
-	for _, c := range d.s.AllCards() {
-		out = append(out, d.elsewhere(c)...)
+	for _, c := range d.thread.AllCards() {
+		out = append(out, d.drawElsewhere(c)...)
 	}
-	return append(out, d.folds()...)
+	return append(out, d.foldEnded()...)
 }
 
-// elsewhere is what is to be done with the cards of an approval in other places.
-func (d *decision) elsewhere(c *thread.Call) (out []Action) {
-	if d.s.Broken != nil {
+// drawElsewhere is what is to be done with the cards of an approval in other places.
+func (d *decision) drawElsewhere(c *thread.Call) (out []Action) {
+	if d.thread.Broken != nil {
 		return nil
 	}
 	for _, p := range c.Copies.Places {
@@ -33,23 +33,23 @@ func (d *decision) elsewhere(c *thread.Call) (out []Action) {
 		// One that a process before this one may have posted is found, also when
 		// the approval is over: it would ask for ever.
 		look := d.before(c.Copies.Notified[p])
-		if !d.s.Has(name) && (c.Pending() || look) {
+		if !d.thread.Has(name) && (c.Pending() || look) {
 			card := view.CardElsewhere(d.taint(), c, p)
 			card.Key = c.CopyKey(p)
 			out = append(out, Copy{Place: p, Post: card, Look: look})
 		}
 	}
 	for _, k := range c.Copies.Cards {
-		if key := view.Stage(d.s, c, k.Suffix()); key != "" && !d.s.Has(key) {
+		if key := view.Stage(d.thread, c, k.Suffix()); key != "" && !d.thread.Has(key) {
 			out = append(out, Edit{Ref: k.Ref, At: k.At, Post: view.CardElsewhere(d.taint(), c, k.Place), Key: key})
 		}
 	}
-	return append(out, d.direct(c)...)
+	return append(out, d.remindDirectly(c)...)
 }
 
-// direct is what is to be done in direct conversations, but for the cards: to look up
+// remindDirectly is what is to be done in direct conversations, but for the cards: to look up
 // with whom, and to remind them.
-func (d *decision) direct(c *thread.Call) (out []Action) {
+func (d *decision) remindDirectly(c *thread.Call) (out []Action) {
 	if !c.Pending() || c.Card.Ref.IsZero() {
 		return nil
 	}
@@ -58,8 +58,8 @@ func (d *decision) direct(c *thread.Call) (out []Action) {
 	}
 	for _, k := range c.Copies.Cards {
 		name := c.ReminderName() + k.Suffix()
-		if at := c.Clocks.Reminded; thread.IsDirect(k.Place) && k.In < at.Seq && !d.s.Has(name) {
-			p := d.summon(c, name, at, nil, "It still waits for a decision.")
+		if at := c.Clocks.Reminded; thread.IsDirect(k.Place) && k.In < at.Seq && !d.thread.Has(name) {
+			p := d.summonPeople(c, summons{name, at, nil, textStillWaits})
 			p.Post.ReplyTo, p.Post.Text.Summons.Card, p.Post.Text.Summons.Quiet = k.Ref, k.Ref, true
 			out = append(out, Aside{At: k.At, Post: p.Post, Look: p.Look})
 		}
@@ -76,15 +76,15 @@ func (a *Agent) Sought(log *Log, act Seek, who []chat.User, unknown []string) (b
 // unwritten names in the thread those who could not be written to, once it is known
 // of all who were looked up together.
 func (d *decision) unwritten() Action {
-	for _, c := range d.s.PendingCalls() {
+	for _, c := range d.thread.PendingCalls() {
 		for n, s := range c.Copies.Searches {
 			name := c.UnwrittenName(n)
-			if d.s.Has(name) || slices.ContainsFunc(s.Places, func(p string) bool { return !d.s.Has(c.CopyName(p)) }) {
+			if d.thread.Has(name) || slices.ContainsFunc(s.Places, func(p string) bool { return !d.thread.Has(c.CopyName(p)) }) {
 				continue
 			}
 			if text, who := view.Unwritten(c, s); text != "" {
-				p := d.notice(name, c.Card.Ref, text, s.Seq)
-				view := view.Approval(d.s, c)
+				p := d.sayNotice(name, c.Card.Ref, text, s.Seq)
+				view := view.Approval(d.thread, c)
 				// Whom the card mentions already is not called again.
 				p.Post.Text.Summons = &chat.Summons{Card: c.Card.Ref, Approvers: who, Requester: view.Requester, Exclude: view.Exclude, Quiet: !view.Quiet}
 				return p
@@ -96,24 +96,34 @@ func (d *decision) unwritten() Action {
 
 // summons calls those who may decide, once a clock has struck.
 func (d *decision) summons() Action {
-	for _, c := range d.s.PendingCalls() {
-		if at := c.Clocks.Escalated; at.Seq > 0 && !d.s.Has(c.EscalationName()) {
+	for _, c := range d.thread.PendingCalls() {
+		if at := c.Clocks.Escalated; at.Seq > 0 && !d.thread.Has(c.EscalationName()) {
 			more := c.Asked.Rules.Escalate
 			text := fmt.Sprintf("Nobody decided for %s, so `%s` may decide too.", phrase.Long(more.After), strings.Join(more.Approvers, "`, `"))
-			return d.summon(c, c.EscalationName(), at, more.Approvers, text)
+			return d.summonPeople(c, summons{c.EscalationName(), at, more.Approvers, text})
 		}
-		if at := c.Clocks.Reminded; at.Seq > 0 && !d.s.Has(c.ReminderName()) {
-			return d.summon(c, c.ReminderName(), at, c.MayNow(), "It still waits for a decision.")
+		if at := c.Clocks.Reminded; at.Seq > 0 && !d.thread.Has(c.ReminderName()) {
+			return d.summonPeople(c, summons{c.ReminderName(), at, c.MayNow(), textStillWaits})
 		}
 	}
 	return nil
 }
 
-func (d *decision) summon(c *thread.Call, name string, at thread.Stroke, who []string, why string) Post {
+// summons calls people to a card.
+type summons struct {
+	name string // of the post
+	at   thread.Stroke
+	who  []string // rules of approvers
+	why  string
+}
+
+const textStillWaits = "It still waits for a decision."
+
+func (d *decision) summonPeople(c *thread.Call, s summons) Post {
 	text := fmt.Sprintf("Approval %d: `%s`, asked by %s. %s %s left.",
-		c.Asked.Number, c.Tool, c.Asked.Requester.Display(), why, phrase.Long(c.Deadline().Sub(at.At)))
-	p := d.notice(name, c.Card.Ref, text, at.Seq)
-	view := view.Approval(d.s, c)
-	p.Post.Text.Summons = &chat.Summons{Card: c.Card.Ref, Approvers: who, Requester: view.Requester, Exclude: view.Exclude, Quiet: view.Quiet}
+		c.Asked.Number, c.Tool, c.Asked.Requester.Display(), s.why, phrase.Long(c.Deadline().Sub(s.at.At)))
+	p := d.sayNotice(s.name, c.Card.Ref, text, s.at.Seq)
+	view := view.Approval(d.thread, c)
+	p.Post.Text.Summons = &chat.Summons{Card: c.Card.Ref, Approvers: s.who, Requester: view.Requester, Exclude: view.Exclude, Quiet: view.Quiet}
 	return p
 }

@@ -10,12 +10,12 @@ import (
 	"nod/memory"
 )
 
-// previewing has the previews run that are missing. What else there is to do meanwhile
+// runPreviews has the previews run that are missing. What else there is to do meanwhile
 // is done beside.
-func (d *decision) previewing(last *thread.Step, beside Action) Action {
+func (d *decision) runPreviews(last *thread.Step, beside Action) Action {
 	var out Preview
 	for _, c := range last.Calls {
-		tool, _ := d.a.Tools.Find(c.Tool)
+		tool, _ := d.agent.Tools.Find(c.Tool)
 		if c.Result != nil || c.Started || !d.approval().LacksPreview(c) {
 			continue
 		}
@@ -34,10 +34,10 @@ func (d *decision) previewing(last *thread.Step, beside Action) Action {
 	return out
 }
 
-// looking has the preview of a call that may run looked at once more; nil when that
+// checkPreview has the preview of a call that may run looked at once more; nil when that
 // was done, or need not be.
-func (d *decision) looking(c *thread.Call) Action {
-	tool, _ := d.a.Tools.Find(c.Tool)
+func (d *decision) checkPreview(c *thread.Call) Action {
+	tool, _ := d.agent.Tools.Find(c.Tool)
 	if !tool.Preview || c.Asked == nil && c.Use.Grant == nil || c.Preview.Check != nil && !d.before(c.Preview.Check.Seq) {
 		return nil
 	}
@@ -47,10 +47,10 @@ func (d *decision) looking(c *thread.Call) Action {
 	return Preview{Calls: []memory.Call{c.Call}}
 }
 
-// previewingChange has the preview run of a call with other arguments, before these
+// previewChange has the preview run of a call with other arguments, before these
 // are taken.
-func (d *decision) previewingChange(p thread.Proposal) Action {
-	tool, _ := d.a.Tools.Find(p.Call.Tool)
+func (d *decision) previewChange(p thread.Proposal) Action {
+	tool, _ := d.agent.Tools.Find(p.Call.Tool)
 	anybody := func(string) (bool, error) { return true, nil }
 	if !tool.Preview || d.approval().Refuses(p, anybody) != "" {
 		return nil

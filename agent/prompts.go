@@ -33,7 +33,7 @@ func (a *Agent) Anew(log *Log, kind memory.StepKind, branch int) (c Call, ok boo
 	plain := *a
 	plain.Summary = false
 	d := plain.on(log)
-	c, ok = d.call(t, strategy.Phase{Kind: kind, Branch: branch}).(Call)
+	c, ok = d.callModel(t, strategy.Phase{Kind: kind, Branch: branch}).(Call)
 	return c, ok
 }
 
@@ -53,10 +53,10 @@ func (a *Agent) Fits() error {
 func (a *Agent) Shorter(log *Log, c Call) (cut memory.Trimmed, ok bool) {
 	d := a.on(log)
 	d.branch = c.Branch
-	saved := *d.s
-	defer func() { *d.s = saved }()
+	saved := *d.thread
+	defer func() { *d.thread = saved }()
 	for _, b := range c.Before {
-		d.s.Add(memory.Entry{Seq: d.s.Last, At: d.s.Now, Body: b})
+		d.thread.Add(memory.Entry{Seq: d.thread.Last, At: d.thread.Now, Body: b})
 	}
 	return d.prompt().Shorter()
 }

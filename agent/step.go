@@ -25,7 +25,7 @@ func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 		Usage: r.Usage, Estimate: c.Estimate, Took: took, Taint: c.Taint, Model: a.Model,
 	}
 	if c.Phase == memory.PlanStep || c.Phase == memory.ReflectStep {
-		return beside(c, r, s)
+		return asideStep(c, r, s)
 	}
 	said := a.Protocol.Read(c.Tools, r)
 	s.Thought, s.Reasoned = said.Thought, said.Reasoned
@@ -43,7 +43,7 @@ func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 		s.Echo = r.Echo
 	}
 	for i, k := range said.Calls[:min(len(said.Calls), mostRead)] {
-		call := memory.Call{ID: named(fmt.Sprintf("%d-%d-%d", c.Turn, c.N, i+1), c.Token), Tool: k.Name, Args: k.Args}
+		call := memory.Call{ID: nameUnder(fmt.Sprintf("%d-%d-%d", c.Turn, c.N, i+1), c.Token), Tool: k.Name, Args: k.Args}
 		if raw, err := args.Native(k.Args); err == nil {
 			call.Args, call.Object = string(raw), true
 		}
@@ -55,9 +55,9 @@ func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 // passWord is the word with which a check begins that finds nothing wrong.
 var passWord = regexp.MustCompile(`(?i)^\W*PASS\b`)
 
-// beside is the entry for what such a call wrote. When it failed, the turn goes on
+// asideStep is the entry for what such a call wrote. When it failed, the turn goes on
 // without it.
-func beside(c Call, r llm.Response, s memory.Step) memory.Step {
+func asideStep(c Call, r llm.Response, s memory.Step) memory.Step {
 	s.Thought = strings.TrimSpace(r.Text)
 	if s.Thought == "" {
 		s.Failed = true
@@ -87,7 +87,7 @@ func (a *Agent) GiveUp(log *Log) []memory.Body {
 		return []memory.Body{memory.Failed{Turn: t.ID, Seen: s.Last, Reason: textGivenUp}}
 	case t == nil && len(s.Inbox.Waiting) > 0:
 		m, d := s.Inbox.Waiting[0], a.on(log)
-		return []memory.Body{d.opened(m), memory.Failed{Turn: m.Seq, Seen: s.Last, Reason: textGivenUp}}
+		return []memory.Body{d.openedBy(m), memory.Failed{Turn: m.Seq, Seen: s.Last, Reason: textGivenUp}}
 	}
 	return nil
 }

@@ -10,16 +10,16 @@ import (
 // stop ends the running turn when somebody asked for that. A turn that nobody
 // began to work on is opened first, so that there is something to end.
 func (d *decision) stop() Action {
-	by, seen, ok := d.s.StopAsked()
+	by, seen, ok := d.thread.StopAsked()
 	if !ok {
 		return nil
 	}
-	if t := d.s.Open; t != nil {
+	if t := d.thread.Open; t != nil {
 		return Record{[]memory.Body{memory.Stopped{Turn: t.ID, By: by, Seen: seen}}}
 	}
-	m := d.s.Inbox.Waiting[0]
+	m := d.thread.Inbox.Waiting[0]
 	return Record{[]memory.Body{
-		memory.Opened{Turn: m.Seq, Name: d.name(m.Seq, m.Ref), Requester: m.From},
+		memory.Opened{Turn: m.Seq, Name: d.turnName(m.Seq, m.Ref), Requester: m.From},
 		memory.Stopped{Turn: m.Seq, By: by, Seen: seen},
 	}}
 }
@@ -31,7 +31,7 @@ func (a *Agent) Interrupted(log *Log) bool {
 	return ok
 }
 
-func (d *decision) cancel(c *thread.Call) []memory.Body {
+func (d *decision) cancelCall(c *thread.Call) []memory.Body {
 	switch {
 	case c.Result != nil:
 		return nil
@@ -53,23 +53,23 @@ func (d *decision) cancel(c *thread.Call) []memory.Body {
 	return []memory.Body{memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallCancelled, Text: approval.TextCancelled}}
 }
 
-// stopping cancels what the stopped turn still had to do, and says so.
-func (d *decision) stopping(t *thread.Turn) Action {
-	if act := d.abandoning(t); act != nil {
+// stopTurn cancels what the stopped turn still had to do, and says so.
+func (d *decision) stopTurn(t *thread.Turn) Action {
+	if act := d.abandonTurn(t); act != nil {
 		return act
 	}
-	if len(d.s.Running()) > 0 {
+	if len(d.thread.Running()) > 0 {
 		return nil // only a person's own means end a side effect: it is waited for
 	}
-	return d.ending(t, "stopped/"+t.Name, textStopped(t.Stopped.By), t.Stopped.Seen)
+	return d.sayEnd(t, "stopped/"+t.Name, textStopped(t.Stopped.By), t.Stopped.Seen)
 }
 
-// abandoning cancels what a turn still had to do that is stopped, or failed.
-func (d *decision) abandoning(t *thread.Turn) Action {
+// abandonTurn cancels what a turn still had to do that is stopped, or failed.
+func (d *decision) abandonTurn(t *thread.Turn) Action {
 	var bodies []memory.Body
 	for _, st := range t.Steps {
 		for _, c := range st.Calls {
-			bodies = append(bodies, d.cancel(c)...)
+			bodies = append(bodies, d.cancelCall(c)...)
 		}
 	}
 	if len(bodies) == 0 {
@@ -81,7 +81,7 @@ func (d *decision) abandoning(t *thread.Turn) Action {
 // revoking notes what was revoked, for the audit log.
 func (d *decision) revoking() Action {
 	var out []memory.Body
-	for _, r := range d.s.Approvals.Revokes {
+	for _, r := range d.thread.Approvals.Revokes {
 		out = append(out, r)
 	}
 	return records(out)

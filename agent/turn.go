@@ -13,13 +13,13 @@ import (
 // opening starts a turn for the messages that wait. Opened is committed with
 // the first step: until then nothing was done that has to be known.
 func (d *decision) opening() Action {
-	waiting := slices.DeleteFunc(slices.Clone(d.s.Inbox.Waiting), func(m *thread.Message) bool { return m.Deleted })
-	if d.s.Open != nil || len(waiting) == 0 {
+	waiting := slices.DeleteFunc(slices.Clone(d.thread.Inbox.Waiting), func(m *thread.Message) bool { return m.Deleted })
+	if d.thread.Open != nil || len(waiting) == 0 {
 		return nil
 	}
 	first := waiting[0]
-	bodies := []memory.Body{d.opened(first)}
-	if d.idle(first) {
+	bodies := []memory.Body{d.openedBy(first)}
+	if d.isIdle(first) {
 		bodies = append([]memory.Body{d.prompt().Afresh(first)}, bodies...)
 	}
 	if o, ok := first.Order(); ok {
@@ -33,46 +33,46 @@ func (d *decision) opening() Action {
 	return Record{bodies}
 }
 
-// opened is the entry that opens a turn with a message.
-func (d *decision) opened(m *thread.Message) memory.Opened {
+// openedBy is the entry that opens a turn with a message.
+func (d *decision) openedBy(m *thread.Message) memory.Opened {
 	how, _ := strategy.Chosen(m.Text)
 	if how == "" {
-		how = d.a.Strategy
+		how = d.agent.Strategy
 	}
 	if _, ok := m.Order(); ok || how == strategy.Straight {
 		how = ""
 	}
-	return memory.Opened{Turn: m.Seq, Name: d.name(m.Seq, m.Ref), Requester: m.From, Strategy: string(how)}
+	return memory.Opened{Turn: m.Seq, Name: d.turnName(m.Seq, m.Ref), Requester: m.From, Strategy: string(how)}
 }
 
 // asIf says what the turn would do if the bodies were in the log.
 func (d *decision) asIf(bodies []memory.Body) Action {
-	saved := *d.s
-	defer func() { *d.s = saved }()
+	saved := *d.thread
+	defer func() { *d.thread = saved }()
 	for _, b := range bodies {
-		d.s.Add(memory.Entry{Seq: d.s.Last, At: d.s.Now, Body: b})
+		d.thread.Add(memory.Entry{Seq: d.thread.Last, At: d.thread.Now, Body: b})
 	}
 	return d.turn()
 }
 
-// idle says whether the thread was silent so long before the message that it
+// isIdle says whether the thread was silent so long before the message that it
 // starts afresh.
-func (d *decision) idle(m *thread.Message) bool {
-	return d.a.IdleReset > 0 && !d.s.Active.IsZero() && m.At.Sub(d.s.Active) > d.a.IdleReset
+func (d *decision) isIdle(m *thread.Message) bool {
+	return d.agent.IdleReset > 0 && !d.thread.Active.IsZero() && m.At.Sub(d.thread.Active) > d.agent.IdleReset
 }
 
-// name is the name of a turn that opens now: that of what opens it, so that whoever takes
+// turnName is the name of a turn that opens now: that of what opens it, so that whoever takes
 // it up again after a process that died has the same one, and finds what that one posted.
 // Where that has no name, the claim's is taken.
-func (d *decision) name(turn uint64, by chat.MessageRef) string {
+func (d *decision) turnName(turn uint64, by chat.MessageRef) string {
 	if by.IsZero() {
-		return named(strconv.FormatUint(turn, 10), d.log.claim.Token)
+		return nameUnder(strconv.FormatUint(turn, 10), d.log.claim.Token)
 	}
-	return named(strconv.FormatUint(turn, 10), memory.Short(by.String()))
+	return nameUnder(strconv.FormatUint(turn, 10), memory.Short(by.String()))
 }
 
-// named makes a name that no other claim makes.
-func named(name, token string) string {
+// nameUnder makes a name that no other claim makes.
+func nameUnder(name, token string) string {
 	if token == "" {
 		return name
 	}
@@ -81,60 +81,60 @@ func named(name, token string) string {
 
 // turn brings the running turn one action further.
 func (d *decision) turn() Action {
-	t := d.s.Open
+	t := d.thread.Open
 	if t == nil {
 		return nil
 	}
 	switch last := t.LastStep(); {
 	case t.Stopped != nil:
-		return d.stopping(t)
+		return d.stopTurn(t)
 	case t.Failed != nil:
-		if act := d.abandoning(t); act != nil || len(d.s.Running()) > 0 {
+		if act := d.abandonTurn(t); act != nil || len(d.thread.Running()) > 0 {
 			return act
 		}
-		return d.ending(t, "failed/"+t.Name, t.Failed.Reason, t.Failed.Seen)
+		return d.sayEnd(t, "failed/"+t.Name, t.Failed.Reason, t.Failed.Seen)
 	case last == nil && len(t.Asked()) == 0 && t.Again == 0:
-		return d.closing(t)
+		return d.closeTurn(t)
 	case last == nil:
-		return d.call(t, strategy.Next(t))
+		return d.callModel(t, strategy.Next(t))
 	case len(last.Calls) > 0:
-		return d.acting(t, last)
-	case last.Phase == "" && last.Answer != "" && d.checks(t):
-		return d.call(t, strategy.Phase{Kind: memory.ReflectStep})
+		return d.actOn(t, last)
+	case last.Phase == "" && last.Answer != "" && d.wantsCheck(t):
+		return d.callModel(t, strategy.Phase{Kind: memory.ReflectStep})
 	case last.Phase == "" || last.Pass && t.Draft() != nil:
-		return d.answering(t, last)
+		return d.postAnswer(t, last)
 	default:
-		return d.call(t, strategy.Next(t))
+		return d.callModel(t, strategy.Next(t))
 	}
 }
 
-// call has the model called, with tools while the phase may still use them.
-func (d *decision) call(t *thread.Turn, ph strategy.Phase) Action {
+// callModel has the model called, with tools while the phase may still use them.
+func (d *decision) callModel(t *thread.Turn, ph strategy.Phase) Action {
 	if act := d.identify(t); act != nil {
 		return act
 	}
 	d.branch = ph.Branch
 	p, before, estimate := d.prompt().Write()
-	cut := d.s.Trim
+	cut := d.thread.Trim
 	if len(before) > 0 {
 		cut, _ = before[0].(memory.Trimmed)
 		if r, ok := d.prompt().Summarise(cut); ok {
 			return Summarise{Cut: cut, By: t.Requester.ID, Request: r}
 		}
 	}
-	if most, used := d.limit(t, ph); used >= most {
+	if most, used := d.callLimit(t, ph); used >= most {
 		p.LastCall = true
 		p.Plainly = used > most && t.Draft().Evaded()
 	}
 	c := Call{
 		Taint: d.taint().OfPrompt(cut), Before: before, Phase: ph.Kind, Branch: ph.Branch, Tools: p.Tools,
-		Turn: t.ID, By: t.Requester.ID, N: len(t.Steps) + 1, Seen: d.s.Last, Estimate: estimate, Token: d.log.claim.Token,
+		Turn: t.ID, By: t.Requester.ID, N: len(t.Steps) + 1, Seen: d.thread.Last, Estimate: estimate, Token: d.log.claim.Token,
 	}
 	if ph.Kind == memory.PlanStep || ph.Kind == memory.ReflectStep {
 		c.Request, c.Tools, c.Estimate = d.prompt().Aside(t, ph.Kind), nil, 0
 		return c
 	}
-	c.Request = d.a.Protocol.Request(p)
+	c.Request = d.agent.Protocol.Request(p)
 	if p.LastCall {
 		c.Tools = nil
 	}
@@ -144,12 +144,12 @@ func (d *decision) call(t *thread.Turn, ph strategy.Phase) Action {
 // identify asks who the people of a turn are, before the model is called, where a
 // tool hangs on that.
 func (d *decision) identify(t *thread.Turn) Action {
-	rules := d.a.Tools.Groups()
+	rules := d.agent.Tools.Groups()
 	if len(rules) == 0 {
 		return nil
 	}
 	var unknown []chat.UserID
-	for _, u := range t.Senders(d.s.Last) {
+	for _, u := range t.Senders(d.thread.Last) {
 		if _, known := t.Belongs[u.ID]; !known {
 			unknown = append(unknown, u.ID)
 		}
@@ -160,31 +160,31 @@ func (d *decision) identify(t *thread.Turn) Action {
 	return Identify{Turn: t.ID, Who: unknown, Rules: rules}
 }
 
-// checks says whether a draft has to be checked before it is the answer.
-func (d *decision) checks(t *thread.Turn) bool {
+// wantsCheck says whether a draft has to be checked before it is the answer.
+func (d *decision) wantsCheck(t *thread.Turn) bool {
 	last := t.LastStep()
-	return strategy.Kind(t.Strategy) == strategy.Reflexion && last.Phase == "" && len(t.Of(memory.ReflectStep)) < d.a.Retries
+	return strategy.Kind(t.Strategy) == strategy.Reflexion && last.Phase == "" && len(t.Of(memory.ReflectStep)) < d.agent.Retries
 }
 
-// limit is how many calls of a phase may use tools, and so far did.
-func (d *decision) limit(t *thread.Turn, p strategy.Phase) (most, used int) {
+// callLimit is how many calls of a phase may use tools, and so far did.
+func (d *decision) callLimit(t *thread.Turn, p strategy.Phase) (most, used int) {
 	if p.Kind != memory.SolveStep {
 		if strategy.Kind(t.Strategy) == strategy.Branch {
-			return max(1, d.a.MaxSteps/2), len(t.Of(""))
+			return max(1, d.agent.MaxSteps/2), len(t.Of(""))
 		}
-		return d.a.MaxSteps, len(t.Of(""))
+		return d.agent.MaxSteps, len(t.Of(""))
 	}
 	for _, st := range t.Of(memory.SolveStep) {
 		if st.Branch == p.Branch {
 			used++
 		}
 	}
-	return max(1, d.a.MaxSteps/2/len(strategy.Angles)), used
+	return max(1, d.agent.MaxSteps/2/len(strategy.Angles)), used
 }
 
-// acting brings the calls of a step further: first what needs no doing, then
+// actOn brings the calls of a step further: first what needs no doing, then
 // what people must be asked, then what may run; the model once all are done.
-func (d *decision) acting(t *thread.Turn, last *thread.Step) Action {
+func (d *decision) actOn(t *thread.Turn, last *thread.Step) Action {
 	if last.By != nil {
 		if act := d.identify(t); act != nil {
 			return act
@@ -193,22 +193,22 @@ func (d *decision) acting(t *thread.Turn, last *thread.Step) Action {
 	if settled := d.approval().Settle(last); len(settled) > 0 {
 		return Record{settled}
 	}
-	if act := d.asking(t, last); act != nil {
+	if act := d.askPeople(t, last); act != nil {
 		return act
 	}
-	if act := d.previewing(last, d.running(last)); act != nil {
+	if act := d.runPreviews(last, d.pickRuns(last)); act != nil {
 		return act
 	}
 	if !slices.ContainsFunc(last.Calls, (*thread.Call).Unsettled) {
 		if t.ByHand() {
-			return d.reporting(t, last)
+			return d.reportCall(t, last)
 		}
-		return d.call(t, strategy.Next(t))
+		return d.callModel(t, strategy.Next(t))
 	}
 	if !slices.ContainsFunc(last.Calls, (*thread.Call).Pending) {
 		return nil
 	}
-	for _, m := range slices.Concat(t.Asked(), d.s.Inbox.Waiting) {
+	for _, m := range slices.Concat(t.Asked(), d.thread.Inbox.Waiting) {
 		if m.Seq > last.Seen && !m.Marked && !m.Ref.IsZero() {
 			return Mark{Ref: m.Ref, Message: m.Seq}
 		}
@@ -216,18 +216,18 @@ func (d *decision) acting(t *thread.Turn, last *thread.Step) Action {
 	return nil
 }
 
-// running picks what runs now: all read-only calls at once, though of those that
+// pickRuns picks what runs now: all read-only calls at once, though of those that
 // go on where another stopped one at a time, or else the first side effect.
-func (d *decision) running(last *thread.Step) Action {
+func (d *decision) pickRuns(last *thread.Step) Action {
 	var reads []memory.Call
 	var effect *thread.Call
 	advancing := false
 	running := slices.ContainsFunc(last.Calls, func(c *thread.Call) bool { return c.Started && c.Result == nil })
 	for _, c := range last.Calls {
-		if c.Result != nil || c.Pending() || c.Started || c.Explained(d.s.Now) || d.approval().Lapsed(c) || d.approval().MustAsk(c) {
+		if c.Result != nil || c.Pending() || c.Started || c.Explained(d.thread.Now) || d.approval().Lapsed(c) || d.approval().MustAsk(c) {
 			continue
 		}
-		switch tool, _ := d.a.Tools.Find(c.Tool); {
+		switch tool, _ := d.agent.Tools.Find(c.Tool); {
 		case tool.ReadOnly && c.Asked == nil && tool.Advances && advancing:
 		case tool.ReadOnly && c.Asked == nil:
 			reads = append(reads, c.Call)
@@ -242,16 +242,16 @@ func (d *decision) running(last *thread.Step) Action {
 	if effect == nil || running {
 		return nil
 	}
-	if act := d.looking(effect); act != nil {
+	if act := d.checkPreview(effect); act != nil {
 		return act
 	}
-	return d.effect(effect)
+	return d.beginEffect(effect)
 }
 
 // approved begins what was approved just now before anything else is said or
 // drawn: whoever approved waits for that.
 func (d *decision) approved() Action {
-	t := d.s.Open
+	t := d.thread.Open
 	if t == nil || t.Stopped != nil || t.Failed != nil || t.LastStep() == nil {
 		return nil
 	}
@@ -262,17 +262,17 @@ func (d *decision) approved() Action {
 	if !slices.ContainsFunc(last.Calls, fresh) || len(d.approval().Settle(last)) > 0 {
 		return nil
 	}
-	switch act := d.running(last).(type) {
+	switch act := d.pickRuns(last).(type) {
 	case Effect, Preview:
 		return act
 	}
 	return nil
 }
 
-// effect has a side effect begun. What somebody approved is one, whatever its tool
+// beginEffect has a side effect begun. What somebody approved is one, whatever its tool
 // says of itself.
-func (d *decision) effect(c *thread.Call) Effect {
-	tool, _ := d.a.Tools.Find(c.Tool)
+func (d *decision) beginEffect(c *thread.Call) Effect {
+	tool, _ := d.agent.Tools.Find(c.Tool)
 	return Effect{Call: c.Call, Started: memory.Started{
 		Call: c.ID, Tool: c.Tool, Digest: d.approval().Bound(c), By: d.log.claim.Self, Within: tool.Within(),
 	}}
@@ -288,7 +288,7 @@ const (
 
 // tidy lets go of what a long log only holds because nothing made it shorter.
 func (d *decision) tidy() Action {
-	s := d.s
+	s := d.thread
 	if s.Kept < mostKept || s.Open != nil || len(s.Inbox.Waiting) > 0 {
 		return nil
 	}

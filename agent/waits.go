@@ -11,11 +11,11 @@ import (
 	"nod/chat"
 )
 
-// list answers the word `waiting`. What it says depends on other threads, so the
+// listWaiting answers the word `waiting`. What it says depends on other threads, so the
 // post is told by what it answers: looked for after a crash it may show something
 // else than would be said now.
-func (d *decision) list(c *thread.Command) List {
-	p := d.notice(c.Notice(), c.Ref, c.Ref.String(), c.Seq)
+func (d *decision) listWaiting(c *thread.Command) List {
+	p := d.sayNotice(c.Notice(), c.Ref, c.Ref.String(), c.Seq)
 	p.Post.Text.Markdown = ""
 	return List{Who: c.From, At: c.At, Post: p}
 }

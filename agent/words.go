@@ -47,39 +47,39 @@ func textNoAnswer(calls int) string {
 	return fmt.Sprintf("I could not come to an answer within %d model calls. Ask again, perhaps in smaller parts.", calls)
 }
 
-// reply is the answer to a command that only asks for words.
-func (d *decision) reply(c *thread.Command) string {
+// replyTo is the answer to a command that only asks for words.
+func (d *decision) replyTo(c *thread.Command) string {
 	switch c.Word {
 	case "stop":
 		return textIdle
 	case "edit":
 		return d.changeReply(c)
 	case "which":
-		return view.Which(d.s)
+		return view.Which(d.thread)
 	case "mute":
 		return textMuted
 	case "unmute":
 		return textUnmuted
 	case "memory":
-		return d.memory()
+		return d.memoryReply()
 	case "steps":
 		return d.lastSteps()
 	case "recap":
-		return "Earlier here: " + d.s.Trim.Recap
+		return "Earlier here: " + d.thread.Trim.Recap
 	case "grants":
-		return view.Grants(d.s)
+		return view.Grants(d.thread)
 	case "allow":
-		return view.Allowed(d.s, c)
+		return view.Allowed(d.thread, c)
 	case "revoke":
-		return view.Revoked(d.s, c.Arg)
+		return view.Revoked(d.thread, c.Arg)
 	case "artifacts":
-		return view.Artifacts(d.s)
+		return view.Artifacts(d.thread)
 	case "no room":
 		return view.NoRoom(c.Files)
 	case "drop":
-		return view.Dropped(d.s, c.Arg)
+		return view.Dropped(d.thread, c.Arg)
 	case "tools off", "tools on":
-		return d.switched(c.Word, c.Arg)
+		return d.switchedReply(c.Word, c.Arg)
 	}
 	return d.help(c)
 }
@@ -88,20 +88,20 @@ func (d *decision) reply(c *thread.Command) string {
 func (d *decision) help(c *thread.Command) string {
 	var b strings.Builder
 	b.WriteString("I answer questions and use tools; you see each step, and a risky call waits for an approval by reaction.\n\n")
-	if d.a.Calling != nil {
-		if how := d.a.Calling(c.Ref.Platform); how != "" {
+	if d.agent.Calling != nil {
+		if how := d.agent.Calling(c.Ref.Platform); how != "" {
 			b.WriteString(how + "\n\n")
 		}
 	}
-	grants := slices.ContainsFunc(d.a.Tools, func(t policy.Tool) bool { return t.Rules.Grants.Most > 0 })
+	grants := slices.ContainsFunc(d.agent.Tools, func(t policy.Tool) bool { return t.Rules.Grants.Most > 0 })
 	for _, w := range vocabulary.Table {
 		if w.Help != "" && (w.Name != "allow" || grants) {
 			b.WriteString("- " + w.Help + "\n")
 		}
 	}
 	b.WriteString("\n")
-	mine := slices.DeleteFunc(slices.Clone(d.a.Tools), func(t policy.Tool) bool {
-		return t.Reads && len(d.s.Held()) == 0 || !t.IsFor(c.From.ID, c.Is.In)
+	mine := slices.DeleteFunc(slices.Clone(d.agent.Tools), func(t policy.Tool) bool {
+		return t.Reads && len(d.thread.Held()) == 0 || !t.IsFor(c.From.ID, c.Is.In)
 	})
 	if len(mine) == 0 {
 		b.WriteString("I have no tools here.")
@@ -116,7 +116,7 @@ func (d *decision) help(c *thread.Command) string {
 
 func (d *decision) toolNote(t policy.Tool) string {
 	switch {
-	case d.s.IsOff(t.Name):
+	case d.thread.IsOff(t.Name):
 		return " (switched off in this thread)"
 	case t.Risk == policy.Auto:
 		return ""
@@ -126,10 +126,10 @@ func (d *decision) toolNote(t policy.Tool) string {
 	return " (switched off)"
 }
 
-// switched answers that command.
-func (d *decision) switched(word, name string) string {
+// switchedReply answers that command.
+func (d *decision) switchedReply(word, name string) string {
 	var hit []string
-	for _, t := range d.a.Tools {
+	for _, t := range d.agent.Tools {
 		if thread.StandsFor(t.Name, name) {
 			hit = append(hit, "`"+t.Name+"`")
 		}
@@ -143,14 +143,14 @@ func (d *decision) switched(word, name string) string {
 	return "Switched on in this thread: " + strings.Join(hit, ", ") + "."
 }
 
-// memory says what the model sees right now.
-func (d *decision) memory() string {
-	if d.s.Open == nil {
+// memoryReply says what the model sees right now.
+func (d *decision) memoryReply() string {
+	if d.thread.Open == nil {
 		// What the prompt of a next message would hold.
-		next := *d.s
+		next := *d.thread
 		next.Open = &thread.Turn{At: next.Now}
 		next.Turns = append(slices.Clip(next.Turns), next.Open)
-		d.s = &next
+		d.thread = &next
 	}
 	holds := d.prompt().Weigh()
 	var b strings.Builder
@@ -158,36 +158,36 @@ func (d *decision) memory() string {
 	if holds.Left {
 		b.WriteString("; older ones are left out")
 	}
-	if d.a.Budget > 0 {
-		fmt.Fprintf(&b, ". That is %d of %d tokens (%d of them for instructions and tools).", holds.Used, d.a.Budget, holds.Fixed)
+	if d.agent.Budget > 0 {
+		fmt.Fprintf(&b, ". That is %d of %d tokens (%d of them for instructions and tools).", holds.Used, d.agent.Budget, holds.Fixed)
 	} else {
 		fmt.Fprintf(&b, ". That is %d tokens (%d of them for instructions and tools).", holds.Used, holds.Fixed)
 	}
-	b.WriteString(view.Remembered(d.s) + d.sinceWords())
+	b.WriteString(view.Remembered(d.thread) + d.sinceWords())
 	return b.String()
 }
 
 // sinceWords says since when and by what a thread is tainted, for the word memory.
 func (d *decision) sinceWords() string {
-	if !d.a.Taint {
+	if !d.agent.Taint {
 		return ""
 	}
-	taint := d.taint().OfPrompt(d.s.Trim)
+	taint := d.taint().OfPrompt(d.thread.Trim)
 	if taint.Source == "" {
 		return ""
 	}
 	at := ""
 	if !taint.Since.IsZero() {
-		at = " since " + taint.Since.In(cmp.Or(d.a.Zone, time.UTC)).Format("2 January 2006, 15:04 MST")
+		at = " since " + taint.Since.In(cmp.Or(d.agent.Zone, time.UTC)).Format("2 January 2006, 15:04 MST")
 	}
 	return fmt.Sprintf("\n\n**Content from outside**%s: %s. So whatever can change something or send something out asks here.", at, taint.Source)
 }
 
 // lastSteps writes out the last turn that used tools.
 func (d *decision) lastSteps() string {
-	for i := len(d.s.Turns) - 1; i >= 0; i-- {
-		if t := d.s.Turns[i]; t.Acts() {
-			return view.WriteSteps(view.Steps(d.s, t, d.a.Prices))
+	for i := len(d.thread.Turns) - 1; i >= 0; i-- {
+		if t := d.thread.Turns[i]; t.Acts() {
+			return view.WriteSteps(view.Steps(d.thread, t, d.agent.Prices))
 		}
 	}
 	return "No tool was used here yet."

@@ -104,14 +104,21 @@ func Vote(s *thread.Thread, r thread.Reaction, member Member) memory.Vote {
 		}
 	}
 	if _, v.Reason = Retried(s, r.Reaction); v.Reason == "" {
-		v.Reason = whyIgnored(s, c, v, r.Reaction.Reaction, r.At, member)
+		v.Reason = whyIgnored(c, cast{v, r.Reaction.Reaction, r.At}, member)
 	}
 	v.Counts = v.Reason == ""
 	return v
 }
 
+// cast is a vote, the reaction that it is, and when it was given.
+type cast struct {
+	memory.Vote
+	on chat.Reaction
+	at time.Time
+}
+
 // whyIgnored says why a vote does not count; "" when it does.
-func whyIgnored(s *thread.Thread, c *thread.Call, v memory.Vote, r chat.Reaction, at time.Time, member Member) string {
+func whyIgnored(c *thread.Call, v cast, member Member) string {
 	switch {
 	case c == nil:
 		return "this message asks for no approval"
@@ -123,16 +130,16 @@ func whyIgnored(s *thread.Thread, c *thread.Call, v memory.Vote, r chat.Reaction
 		return "it is already decided: " + string(c.Decided.Outcome)
 	case c.Result != nil || c.Turn.Ended || c.Turn.Stopped != nil || c.Turn.Failed != nil:
 		return "the call is over"
-	case !at.Before(c.Deadline()):
+	case !v.at.Before(c.Deadline()):
 		return "the time to decide is over"
-	case c.Stale(v.Reaction, r) && v.Verdict == memory.Approve:
+	case c.Stale(v.Reaction, v.on) && v.Verdict == memory.Approve:
 		return "the arguments were changed; look at the card again, and take your reaction back before you put it anew"
 	case v.Grant != nil && refusesGrant(c) != "":
 		return refusesGrant(c)
 	case v.Verdict == memory.Withdraw:
-		return notStanding(c, v)
+		return notStanding(c, v.Vote)
 	}
-	return ineligible(c, v, at, member)
+	return ineligible(c, v.Vote, v.at, member)
 }
 
 func notStanding(c *thread.Call, v memory.Vote) string {
@@ -184,21 +191,6 @@ func matches(c *thread.Call, rule string, who chat.UserID, member Member) (bool,
 		return member(rule)
 	}
 	return false, nil
-}
-
-// Waits gives the approval of a call, if it waits for this person: they may
-// approve it now, by the same judge as a vote, and have not yet.
-func Waits(s *thread.Thread, call string, who chat.User, at time.Time, member Member) (chat.Waits, bool) {
-	c := s.Calls[call]
-	if c == nil || c.Asked == nil || c.Card.Ref.IsZero() {
-		return chat.Waits{}, false
-	}
-	did := slices.ContainsFunc(c.Standing(), func(v memory.Vote) bool { return v.By.ID == who.ID })
-	now := memory.Vote{Reaction: s.Last, By: who, Verdict: memory.Approve}
-	if did || whyIgnored(s, c, now, chat.Reaction{On: c.Card.Ref}, at, member) != "" {
-		return chat.Waits{}, false
-	}
-	return chat.Waits{Ref: c.Card.Ref, Number: c.Asked.Number, Tool: c.Tool, Requester: c.Asked.Requester, Deadline: c.Deadline()}, true
 }
 
 // Who approved as one of a group may have left it before the quorum is reached. So
@@ -259,4 +251,26 @@ func Retried(s *thread.Thread, r memory.Reaction) (t *thread.Turn, why string) {
 		return t, "there is something newer in this thread; ask again there"
 	}
 	return t, ""
+}
+
+// Voter is a person who may have something to decide.
+type Voter struct {
+	chat.User
+	At     time.Time
+	Member Member
+}
+
+// Waits gives the approval of a call, if it waits for this person: they may approve it
+// now, by the same judge as a vote, and have not yet.
+func (v Voter) Waits(s *thread.Thread, call string) (chat.Waits, bool) {
+	c := s.Calls[call]
+	if c == nil || c.Asked == nil || c.Card.Ref.IsZero() {
+		return chat.Waits{}, false
+	}
+	did := slices.ContainsFunc(c.Standing(), func(o memory.Vote) bool { return o.By.ID == v.ID })
+	now := memory.Vote{Reaction: s.Last, By: v.User, Verdict: memory.Approve}
+	if did || whyIgnored(c, cast{now, chat.Reaction{On: c.Card.Ref}, v.At}, v.Member) != "" {
+		return chat.Waits{}, false
+	}
+	return chat.Waits{Ref: c.Card.Ref, Number: c.Asked.Number, Tool: c.Tool, Requester: c.Asked.Requester, Deadline: c.Deadline()}, true
 }

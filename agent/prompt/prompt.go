@@ -132,26 +132,7 @@ func (w Writer) items(p thread.Part, cut memory.Trimmed, branch int) []speak.Ite
 			gone = true
 			continue
 		}
-		switch {
-		case st.Branch != branch || st.Phase == memory.PlanStep || st.Phase == memory.ReflectStep:
-			out = append(out, phaseNotes(t, st, p.Runs)...)
-		case p.UpTo != nil && st == p.UpTo.Step:
-			out = append(out, w.besides(p.UpTo, cut)...)
-		case len(st.Calls) > 0:
-			do := w.doing(st, cut)
-			switch {
-			case !p.Runs:
-				do.Images = nil
-			case cut.Clip == 0 && t == s.Open: // it goes back whole or not at all
-				do.Echo = st.Echo
-			}
-			out = append(out, speak.Item{Step: do})
-			out = append(out, resumeNote(t, st, cut)...)
-		case st == t.Draft() && t.Ended && st.Answer != "":
-			out = append(out, speak.Item{Answer: speak.Clip(st.Answer, cut.Clip)})
-		case t == s.Open && st.Answer == "" && st.Thought != "":
-			out = append(out, speak.Item{Step: &speak.Doing{Thought: speak.Clip(st.Thought, cut.Clip), Reasoned: st.Reasoned}})
-		}
+		out = append(out, w.step(p, st, cut, branch)...)
 	}
 	say(^uint64(0))
 	if branch > 0 && t == s.Open {
@@ -161,6 +142,31 @@ func (w Writer) items(p thread.Part, cut memory.Trimmed, branch int) []speak.Ite
 		out = append(out, speak.Item{Answer: textUnanswered})
 	}
 	return out
+}
+
+// step lists what was done in a step.
+func (w Writer) step(p thread.Part, st *thread.Step, cut memory.Trimmed, branch int) []speak.Item {
+	t, open := p.Turn, p.Turn == w.Thread.Open
+	switch {
+	case st.Branch != branch || st.Phase == memory.PlanStep || st.Phase == memory.ReflectStep:
+		return phaseNotes(t, st, p.Runs)
+	case p.UpTo != nil && st == p.UpTo.Step:
+		return w.besides(p.UpTo, cut)
+	case len(st.Calls) > 0:
+		do := w.doing(st, cut)
+		switch {
+		case !p.Runs:
+			do.Images = nil
+		case cut.Clip == 0 && open: // it goes back whole or not at all
+			do.Echo = st.Echo
+		}
+		return append([]speak.Item{{Step: do}}, resumeNote(t, st, cut)...)
+	case st == t.Draft() && t.Ended && st.Answer != "":
+		return []speak.Item{{Answer: speak.Clip(st.Answer, cut.Clip)}}
+	case open && st.Answer == "" && st.Thought != "":
+		return []speak.Item{{Step: &speak.Doing{Thought: speak.Clip(st.Thought, cut.Clip), Reasoned: st.Reasoned}}}
+	}
+	return nil
 }
 
 func (w Writer) doing(st *thread.Step, cut memory.Trimmed) *speak.Doing {

@@ -76,7 +76,8 @@ func (i Inbox) waits(ctx context.Context, platform string, v chat.Visit) ([]chat
 		log := agent.NewLog(tail.Log, agent.Claim{})
 		member := func(rule string) (bool, error) { return v.Member(ctx, thread, rule) }
 		for _, id := range ids {
-			if w, ok := approval.Waits(log.Thread, id, v.Who, time.Now(), member); ok {
+			voter := approval.Voter{User: v.Who, At: time.Now(), Member: member}
+			if w, ok := voter.Waits(log.Thread, id); ok {
 				w.Thread = thread
 				out = append(out, w)
 			}

@@ -2,9 +2,7 @@ package thread
 
 import (
 	"fmt"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 
 	"nod/chat"
@@ -90,29 +88,3 @@ func (s *Thread) Held() []chat.File {
 }
 
 func FileName(call string, i int) string { return fmt.Sprintf("file/%s/%d", call, i+1) }
-
-// IsOff says whether people switched a tool off in this thread. A name stands
-// for all tools that begin with it, so that `tools off wikipedia` means both.
-func (s *Thread) IsOff(tool string) bool {
-	for name := range s.Folk.Off {
-		if StandsFor(tool, name) {
-			return true
-		}
-	}
-	return false
-}
-
-func StandsFor(tool, name string) bool {
-	return strings.EqualFold(tool, name) || len(tool) > len(name) && strings.EqualFold(tool[:len(name)+1], name+"_")
-}
-
-func (s *Thread) OffList() []string { return slices.Sorted(maps.Keys(s.Folk.Off)) }
-
-// switchTool takes a command to switch a tool off or on.
-func (s *Thread) switchTool(word, name string) {
-	if word == "tools off" {
-		s.Folk.Off[name] = true
-		return
-	}
-	maps.DeleteFunc(s.Folk.Off, func(off string, _ bool) bool { return StandsFor(off, name) || StandsFor(name, off) })
-}

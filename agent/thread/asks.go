@@ -10,64 +10,6 @@ import (
 	"nod/memory"
 )
 
-// takeChanged takes what came of a change.
-func (s *Thread) takeChanged(b memory.Changed) {
-	s.Approvals.Proposals = slices.DeleteFunc(s.Approvals.Proposals, func(p Proposal) bool { return p.Seq == b.Request })
-	if s.Approvals.Answers == nil {
-		s.Approvals.Answers = map[uint64]memory.Changed{}
-	}
-	s.Approvals.Answers[b.Request] = b
-	c := s.Calls[b.Call]
-	if c == nil || c.Asked == nil || b.Refused != "" {
-		return
-	}
-	asked := *c.Asked
-	asked.Digest, asked.Marks = b.Digest, b.Marks
-	c.Asked, c.Votes.Given, c.Card.ShownIn, c.Card.Hidden = &asked, nil, 0, false
-	for _, k := range c.Copies.Cards {
-		k.shownIn = 0
-	}
-	c.Edits.Was, c.digest, c.bound = append(c.Edits.Was, c.Digest()), "", ""
-	c.Edits.Made = append(c.Edits.Made, b)
-	c.Args = b.Args
-	c.Preview.Bound = c.Preview.ByArgs[c.Digest()]
-}
-
-// Stale says whether the card does not show yet what would run now, or may not have
-// when a reaction was put on it: of one that was found after a pause on a card that was
-// redrawn nobody knows when that was, and the votes of before the change stand there still.
-func (c *Call) Stale(seq uint64, r chat.Reaction) bool {
-	stood, in := c.Card.In, c.Card.ShownIn
-	if k := c.CopyOn(r.On); k != nil {
-		stood, in = k.In, k.shownIn
-	}
-	return len(c.Edits.Made) > 0 && (in == 0 || seq < in || r.Found && stood < in)
-}
-
-// RedrawnName names the edit by which a card shows the latest change.
-func (c *Call) RedrawnName() string {
-	return fmt.Sprintf("change/%s/%d", c.ID, len(c.Edits.Made))
-}
-
-// takeRedrawn notes that a card shows a change, or that the platform did not take it.
-func (s *Thread) takeRedrawn(seq uint64, name string, unshown bool) {
-	rest, ok := strings.CutPrefix(name, "change/")
-	if !ok {
-		return
-	}
-	id, _, _ := strings.Cut(rest, "/")
-	switch c := s.Calls[id]; {
-	case c == nil:
-	case unshown:
-		c.Card.Hidden = c.Card.Hidden || c.RedrawnName() == name
-	default:
-		if c.RedrawnName() == name {
-			c.Card.ShownIn = seq
-		}
-		c.noteRedrawn(seq, name)
-	}
-}
-
 // An approval that nobody sees is a denial. So an approval that waits has clocks:
 // one reminds people once, one lets more people decide. A third one runs once it is
 // approved: whoever approved a call did not mean it to run days later, when the bot
@@ -145,11 +87,12 @@ func (c *Call) Posts() (names []string) {
 	return names
 }
 
-func (c *Call) ReminderName() string   { return "remind/" + c.Nth() }
-func (c *Call) EscalationName() string { return "escalate/" + c.Nth() }
+func (c *Call) ReminderName() string { return "remind/" + c.Nth() }
 
 // WidenedName names the edit by which the card shows that more people may decide.
 func (c *Call) WidenedName() string { return "escalated/" + c.Nth() }
+
+func (c *Call) UnwrittenName(n int) string { return fmt.Sprintf("unwritten/%s/%d", c.Nth(), n+1) }
 
 // EscalatedAt says whether more people might decide at some time.
 func (c *Call) EscalatedAt(at time.Time) bool {
@@ -201,3 +144,63 @@ func (c *Call) strikes(after time.Duration, was Stroke) time.Time {
 	}
 	return c.Ask.At.Add(after)
 }
+
+// takeChanged takes what came of a change.
+func (s *Thread) takeChanged(b memory.Changed) {
+	s.Approvals.Proposals = slices.DeleteFunc(s.Approvals.Proposals, func(p Proposal) bool { return p.Seq == b.Request })
+	if s.Approvals.Answers == nil {
+		s.Approvals.Answers = map[uint64]memory.Changed{}
+	}
+	s.Approvals.Answers[b.Request] = b
+	c := s.Calls[b.Call]
+	if c == nil || c.Asked == nil || b.Refused != "" {
+		return
+	}
+	asked := *c.Asked
+	asked.Digest, asked.Marks = b.Digest, b.Marks
+	c.Asked, c.Votes.Given, c.Card.ShownIn, c.Card.Hidden = &asked, nil, 0, false
+	for _, k := range c.Copies.Cards {
+		k.shownIn = 0
+	}
+	c.Edits.Was, c.digest, c.bound = append(c.Edits.Was, c.Digest()), "", ""
+	c.Edits.Made = append(c.Edits.Made, b)
+	c.Args = b.Args
+	c.Preview.Bound = c.Preview.ByArgs[c.Digest()]
+}
+
+// Stale says whether the card does not show yet what would run now, or may not have
+// when a reaction was put on it: of one that was found after a pause on a card that was
+// redrawn nobody knows when that was, and the votes of before the change stand there still.
+func (c *Call) Stale(seq uint64, r chat.Reaction) bool {
+	stood, in := c.Card.In, c.Card.ShownIn
+	if k := c.CopyOn(r.On); k != nil {
+		stood, in = k.In, k.shownIn
+	}
+	return len(c.Edits.Made) > 0 && (in == 0 || seq < in || r.Found && stood < in)
+}
+
+// RedrawnName names the edit by which a card shows the latest change.
+func (c *Call) RedrawnName() string {
+	return fmt.Sprintf("change/%s/%d", c.ID, len(c.Edits.Made))
+}
+
+// takeRedrawn notes that a card shows a change, or that the platform did not take it.
+func (s *Thread) takeRedrawn(seq uint64, name string, unshown bool) {
+	rest, ok := strings.CutPrefix(name, "change/")
+	if !ok {
+		return
+	}
+	id, _, _ := strings.Cut(rest, "/")
+	switch c := s.Calls[id]; {
+	case c == nil:
+	case unshown:
+		c.Card.Hidden = c.Card.Hidden || c.RedrawnName() == name
+	default:
+		if c.RedrawnName() == name {
+			c.Card.ShownIn = seq
+		}
+		c.noteRedrawn(seq, name)
+	}
+}
+
+func (c *Call) EscalationName() string { return "escalate/" + c.Nth() }

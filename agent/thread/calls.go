@@ -2,7 +2,6 @@ package thread
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -11,12 +10,62 @@ import (
 	"nod/memory"
 )
 
-func (c *Call) Deadline() time.Time { return c.Ask.At.Add(c.Asked.Rules.Timeout) }
+// Digest binds an approval to the tool and to exactly these arguments.
+func (c *Call) Digest() string {
+	if c.digest == "" {
+		c.digest = args.Digest(c.Tool, json.RawMessage(c.Args))
+	}
+	return c.digest
+}
+
+// Bind gives the digest that an approval of the call is bound to, and computes it once.
+func (c *Call) Bind(digest func(*Call) string) string {
+	if c.bound == "" {
+		c.bound = digest(c)
+	}
+	return c.bound
+}
+
+// With is the call as it would be with other arguments.
+func (c *Call) With(object string) *Call {
+	next := *c
+	next.Args, next.digest, next.bound = object, "", ""
+	next.Preview.Bound = next.Preview.ByArgs[next.Digest()]
+	return &next
+}
+
+// Wrote is what the model wrote, whatever people made of it.
+func (c *Call) Wrote() string {
+	for _, k := range c.Step.Step.Calls {
+		if k.ID == c.ID {
+			return k.Args
+		}
+	}
+	return c.Args
+}
+
+// Shown is what people approve: the arguments in the one form in which none is
+// written otherwise than it must be. An escape that stands there is a character
+// of the value.
+func (c *Call) Shown() string { return string(args.Canonical(json.RawMessage(c.Args))) }
+
+// Editors lists who changed the call.
+func (c *Call) Editors() []chat.User {
+	var out []chat.User
+	for _, b := range c.Edits.Made {
+		if !slices.ContainsFunc(out, func(u chat.User) bool { return u.ID == b.By.ID }) {
+			out = append(out, b.By)
+		}
+	}
+	return out
+}
 
 // Pending says whether the call waits for people.
 func (c *Call) Pending() bool {
 	return c.Asked != nil && c.Decided == nil && c.Result == nil
 }
+
+func (c *Call) Deadline() time.Time { return c.Ask.At.Add(c.Asked.Rules.Timeout) }
 
 // Standing lists the approvals that were not taken back.
 func (c *Call) Standing() []memory.Vote {
@@ -33,26 +82,9 @@ func (c *Call) Standing() []memory.Vote {
 	return out
 }
 
-// InARow counts how many calls up to this one, itself included, were the same
-// without another between them.
-func (s *Thread) InARow(c *Call) int {
-	n, digest := 0, c.Digest()
-	for _, st := range c.Turn.Steps {
-		if st.Branch != c.Step.Branch {
-			continue
-		}
-		for _, k := range st.Calls {
-			if k.Digest() == digest {
-				n++
-			} else {
-				n = 0
-			}
-			if k == c {
-				return n
-			}
-		}
-	}
-	return n
+// TurnedDown says whether people, or the lapse of time, keep the call from running.
+func (c *Call) TurnedDown() bool {
+	return c.Decided != nil && c.Decided.Outcome != chat.Approved
 }
 
 // ExplainWithin is how long a turn waits for a person to say why they denied.
@@ -77,54 +109,47 @@ func (c *Call) Reason() *memory.Reason {
 	return nil
 }
 
-// TurnedDown says whether people, or the lapse of time, keep the call from running.
-func (c *Call) TurnedDown() bool {
-	return c.Decided != nil && c.Decided.Outcome != chat.Approved
-}
-
 // Unsettled says whether the call waits for people or for its outcome.
 func (c *Call) Unsettled() bool {
 	return c.Result == nil && (c.Pending() || c.Started || c.Votes.Button)
 }
 
-// AskedCalls lists the calls with an approval, in order.
-func (s *Thread) AskedCalls() []*Call {
-	var out []*Call
-	for _, t := range s.Turns {
-		for _, st := range t.Steps {
-			for _, c := range st.Calls {
-				if c.Asked != nil {
-					out = append(out, c)
-				}
+// WaitsToBegin says whether the call was approved and did not begin.
+func (c *Call) WaitsToBegin() bool {
+	return c.Asked != nil && c.Decided != nil && c.Decided.Outcome == chat.Approved && !c.Started && c.Result == nil
+}
+
+// FromOutside says whether a call has a result that strangers wrote.
+func (c *Call) FromOutside() bool {
+	return c.Result != nil && c.Result.Origin == Outside || c.Run.Late != nil && c.Run.Late.Origin == Outside
+}
+
+// Origins of results.
+const (
+	Outside = "outside"
+	Inside  = "inside"
+)
+
+// InARow counts how many calls up to this one, itself included, were the same
+// without another between them.
+func (s *Thread) InARow(c *Call) int {
+	n, digest := 0, c.Digest()
+	for _, st := range c.Turn.Steps {
+		if st.Branch != c.Step.Branch {
+			continue
+		}
+		for _, k := range st.Calls {
+			if k.Digest() == digest {
+				n++
+			} else {
+				n = 0
+			}
+			if k == c {
+				return n
 			}
 		}
 	}
-	return out
-}
-
-func (s *Thread) PendingCalls() []*Call {
-	return slices.DeleteFunc(s.AskedCalls(), func(c *Call) bool { return !c.Pending() })
-}
-
-// Wrote is what the model wrote, whatever people made of it.
-func (c *Call) Wrote() string {
-	for _, k := range c.Step.Step.Calls {
-		if k.ID == c.ID {
-			return k.Args
-		}
-	}
-	return c.Args
-}
-
-// Editors lists who changed the call.
-func (c *Call) Editors() []chat.User {
-	var out []chat.User
-	for _, b := range c.Edits.Made {
-		if !slices.ContainsFunc(out, func(u chat.User) bool { return u.ID == b.By.ID }) {
-			out = append(out, b.By)
-		}
-	}
-	return out
+	return n
 }
 
 // Replaced says whether a call is one that people made another of in this turn.
@@ -138,49 +163,4 @@ func (s *Thread) Replaced(c *Call) bool {
 		}
 	}
 	return c.Turn.replacedBefore(digest)
-}
-
-func (c *Call) UnwrittenName(n int) string { return fmt.Sprintf("unwritten/%s/%d", c.Nth(), n+1) }
-
-// Digest binds an approval to the tool and to exactly these arguments.
-func (c *Call) Digest() string {
-	if c.digest == "" {
-		c.digest = args.Digest(c.Tool, json.RawMessage(c.Args))
-	}
-	return c.digest
-}
-
-// AllCards lists the approvals in order, those first that were asked for again.
-func (s *Thread) AllCards() (out []*Call) {
-	for _, c := range s.AskedCalls() {
-		out = append(append(out, c.Ask.Past...), c)
-	}
-	return out
-}
-
-// WaitsToBegin says whether the call was approved and did not begin.
-func (c *Call) WaitsToBegin() bool {
-	return c.Asked != nil && c.Decided != nil && c.Decided.Outcome == chat.Approved && !c.Started && c.Result == nil
-}
-
-// Origins of results.
-const (
-	Outside = "outside"
-	Inside  = "inside"
-)
-
-// FromOutside says whether a call has a result that strangers wrote.
-func (c *Call) FromOutside() bool {
-	return c.Result != nil && c.Result.Origin == Outside || c.Run.Late != nil && c.Run.Late.Origin == Outside
-}
-
-// Shown is what people approve: the arguments in the one form in which none is
-// written otherwise than it must be. An escape that stands there is a character
-// of the value.
-func (c *Call) Shown() string { return string(args.Canonical(json.RawMessage(c.Args))) }
-
-// Over says whether a call has its result, so that nothing is asked of it any more.
-func (s *Thread) Over(call string) bool {
-	c := s.Calls[call]
-	return c == nil || c.Result != nil
 }

@@ -1,11 +1,51 @@
 package thread
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"nod/memory"
 )
+
+// takeCut takes over what a cut says. Artifacts of turns that it leaves out are
+// now those that it names.
+func (s *Thread) takeCut(b memory.Trimmed) {
+	s.Trim, s.Recalled = b, b.Recalled
+	if b.Before > 0 && b.Before <= s.Last {
+		s.Kept = int(s.Last - b.Before + 1)
+	}
+	for _, who := range b.People {
+		s.Folk.People[who] = true
+	}
+	for _, who := range b.Callers {
+		if !slices.Contains(s.Folk.Callers, who) {
+			s.Folk.Callers = append(s.Folk.Callers, who)
+		}
+	}
+	s.takeCarried(b.Grants)
+	s.Folk.Muted, s.Approvals.Asks = s.Folk.Muted || b.Muted, max(s.Approvals.Asks, b.Asks)
+	if b.Heard.After(s.Span.Last) {
+		s.Span.Last = b.Heard
+	}
+	if b.Horizon.After(s.Span.Horizon) {
+		s.Span.Horizon = b.Horizon
+	}
+	var all []*Artifact
+	for _, f := range b.Files {
+		all = append(all, &Artifact{File: f, From: "earlier"})
+	}
+	for _, a := range s.Artifacts {
+		if a.seq >= b.Before {
+			all = append(all, a)
+		}
+	}
+	s.Artifacts, s.Folk.Off = all, map[string]bool{}
+	for _, name := range b.Off {
+		s.Folk.Off[name] = true
+	}
+}
 
 // mostHeld is how many artifacts outlive the turns that they came with.
 const mostHeld = 50
@@ -42,3 +82,36 @@ func (s *Thread) Renew(cut *memory.Trimmed) {
 	cut.Files = slices.DeleteFunc(slices.Clone(cut.Files), s.IsDropped)
 	cut.Recalled = cut.Recalled || s.Recalled && cut.Recap == s.Trim.Recap
 }
+
+// forgetThread makes the state that of a thread in which nothing was said before.
+func (s *Thread) forgetThread(seq uint64, b memory.Forgot) {
+	kept := *s
+	*s = *Read(nil)
+	s.Last, s.Now, s.Active, s.Span.Last = kept.Last, kept.Now, kept.Active, kept.Span.Last
+	s.Span.Horizon = b.Horizon
+	if kept.Span.Horizon.After(s.Span.Horizon) {
+		s.Span.Horizon = kept.Span.Horizon
+	}
+	s.Approvals.Asks, s.Folk.Muted = kept.Approvals.Asks, kept.Folk.Muted
+	s.Inbox.Forgot = append(s.Inbox.Forgot, Forgotten{b, seq})
+	older := func(m *Message) bool { return m.Seq < b.Before || s.beyond(m.Sent) }
+	s.Inbox.Waiting = slices.DeleteFunc(append(kept.Inbox.Waiting, kept.Inbox.Early...), older) // of no card any more
+	slices.SortStableFunc(s.Inbox.Waiting, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	s.Inbox.Commands = slices.DeleteFunc(kept.Inbox.Commands, func(c *Command) bool { return older(&c.Message) })
+	for _, m := range s.Inbox.Waiting {
+		s.Folk.People[m.From.ID] = true
+		s.Folk.Callers = append(s.Folk.Callers, m.From.ID)
+	}
+	for _, c := range s.Inbox.Commands { // words that came after, and what was said to them
+		if ref, ok := kept.Posts.Refs[c.Notice()]; ok {
+			s.Posts.Refs[c.Notice()] = ref
+		}
+		if c.Word == "tools off" || c.Word == "tools on" {
+			s.switchTool(c.Word, c.Arg)
+		}
+	}
+}
+
+// beyond says whether a message was sent before the thread was last forgotten,
+// whenever it came: it is nobody's message any more.
+func (s *Thread) beyond(sent time.Time) bool { return !sent.IsZero() && sent.Before(s.Span.Horizon) }

@@ -5,68 +5,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"nod/chat"
 	"nod/memory"
 )
-
-// takeCut takes over what a cut says. Artifacts of turns that it leaves out are
-// now those that it names.
-func (s *Thread) takeCut(b memory.Trimmed) {
-	s.Trim, s.Recalled = b, b.Recalled
-	if b.Before > 0 && b.Before <= s.Last {
-		s.Kept = int(s.Last - b.Before + 1)
-	}
-	for _, who := range b.People {
-		s.Folk.People[who] = true
-	}
-	for _, who := range b.Callers {
-		if !slices.Contains(s.Folk.Callers, who) {
-			s.Folk.Callers = append(s.Folk.Callers, who)
-		}
-	}
-	s.takeCarried(b.Grants)
-	s.Folk.Muted, s.Approvals.Asks = s.Folk.Muted || b.Muted, max(s.Approvals.Asks, b.Asks)
-	if b.Heard.After(s.Span.Last) {
-		s.Span.Last = b.Heard
-	}
-	if b.Horizon.After(s.Span.Horizon) {
-		s.Span.Horizon = b.Horizon
-	}
-	var all []*Artifact
-	for _, f := range b.Files {
-		all = append(all, &Artifact{File: f, From: "earlier"})
-	}
-	for _, a := range s.Artifacts {
-		if a.seq >= b.Before {
-			all = append(all, a)
-		}
-	}
-	s.Artifacts, s.Folk.Off = all, map[string]bool{}
-	for _, name := range b.Off {
-		s.Folk.Off[name] = true
-	}
-}
-
-// takeBelongs takes what the platform said of somebody.
-func (s *Thread) takeBelongs(at time.Time, b memory.Belongs) {
-	if c := s.Calls[b.Call]; c != nil {
-		c.Use.Givers, c.Use.Identified = known(c.Use.Givers, b), at
-	} else if t := s.Turn(b.Turn); t != nil && b.Call == "" {
-		t.Belongs = known(t.Belongs, b)
-	} else if i := slices.IndexFunc(s.Inbox.Commands, func(c *Command) bool { return c.Seq == b.Turn }); i >= 0 {
-		s.Inbox.Commands[i].Is = b
-	}
-}
-
-func known(m map[chat.UserID]memory.Belongs, b memory.Belongs) map[chat.UserID]memory.Belongs {
-	if m == nil {
-		m = map[chat.UserID]memory.Belongs{}
-	}
-	m[b.Who] = b
-	return m
-}
 
 func (s *Thread) Add(e memory.Entry) {
 	s.Last, s.Now = e.Seq, e.At
@@ -81,13 +23,9 @@ func (s *Thread) Add(e memory.Entry) {
 	case memory.Message:
 		s.takeMessage(e, b)
 	case memory.Edited:
-		if m := s.unread(b.Ref); m != nil {
-			m.takeEdit(edit{seq: e.Seq, text: b.Text})
-		}
+		s.takeEdit(b.Ref, edit{seq: e.Seq, text: b.Text})
 	case memory.Deleted:
-		if m := s.unread(b.Ref); m != nil {
-			m.takeEdit(edit{seq: e.Seq, text: m.Text, deleted: true})
-		}
+		s.takeEdit(b.Ref, edit{seq: e.Seq, deleted: true})
 	case memory.Reaction:
 		s.takeReaction(e, b)
 	case memory.Feedback:
@@ -121,17 +59,6 @@ func (s *Thread) Add(e memory.Entry) {
 	}
 	s.judgeEarly()
 	s.noteActivity(e)
-}
-
-// noteActivity notes activity; a deadline or a reaction that means nothing is none.
-func (s *Thread) noteActivity(e memory.Entry) {
-	switch e.Body.(type) {
-	case memory.Due, memory.Unknown, memory.Seen, memory.Trimmed, memory.Lost, memory.Belongs:
-		return
-	}
-	if len(s.Inbox.Waiting) == 0 || s.Open != nil {
-		s.Active = e.At
-	}
 }
 
 func (s *Thread) addTurn(e memory.Entry) {
@@ -202,39 +129,15 @@ func (s *Thread) addCall(e memory.Entry) {
 	}
 }
 
-// takeResult takes what came of a call. The first outcome is the outcome, but what
-// really came of a call corrects that nobody knew.
-func (s *Thread) takeResult(e memory.Entry, b memory.Result) {
-	c := s.Calls[b.Call]
-	switch {
-	case c == nil:
-		if b.State != chat.CallUnknown {
-			s.Corrections = append(s.Corrections, &Correction{b, e.Seq})
-		}
-	case c.Result == nil:
-		b.Artifacts = s.adopt(b.Artifacts, Artifact{seq: e.Seq, From: b.Tool, Outside: b.Origin == Outside})
-		c.Result, c.Run.Over, c.Run.Heard = &b, e.At, e.Seq
-	case c.Result.State == chat.CallUnknown && c.Run.Late == nil && b.State != chat.CallUnknown:
-		b.Artifacts = s.adopt(b.Artifacts, Artifact{seq: e.Seq, From: b.Tool, Outside: b.Origin == Outside})
-		c.Run.Late = &b
-		s.Corrections = append(s.Corrections, &Correction{b, e.Seq})
+// noteActivity notes activity; a deadline or a reaction that means nothing is none.
+func (s *Thread) noteActivity(e memory.Entry) {
+	switch e.Body.(type) {
+	case memory.Due, memory.Unknown, memory.Seen, memory.Trimmed, memory.Lost, memory.Belongs:
+		return
 	}
-}
-
-// Running lists the calls that were begun and have no result yet.
-func (s *Thread) Running() []*Call {
-	if s.Open == nil {
-		return nil
+	if len(s.Inbox.Waiting) == 0 || s.Open != nil {
+		s.Active = e.At
 	}
-	var out []*Call
-	for _, st := range s.Open.Steps {
-		for _, c := range st.Calls {
-			if c.Started && c.Result == nil {
-				out = append(out, c)
-			}
-		}
-	}
-	return out
 }
 
 func (s *Thread) noteTrouble(seq uint64) {
@@ -262,15 +165,6 @@ func (s *Thread) openTurn(e memory.Entry, b memory.Opened) {
 	s.Turns = append(s.Turns, t)
 }
 
-func (s *Thread) Turn(id uint64) *Turn {
-	for _, t := range s.Turns {
-		if t.ID == id {
-			return t
-		}
-	}
-	return nil
-}
-
 // takeStep takes a step of the running turn. One that came too late, of a process
 // that was replaced, says nothing.
 func (s *Thread) takeStep(e memory.Entry, b memory.Step) {
@@ -288,6 +182,25 @@ func (s *Thread) takeStep(e memory.Entry, b memory.Step) {
 		if m.Seq <= b.Seen {
 			m.freeze(b.Seen)
 		}
+	}
+}
+
+// takeResult takes what came of a call. The first outcome is the outcome, but what
+// really came of a call corrects that nobody knew.
+func (s *Thread) takeResult(e memory.Entry, b memory.Result) {
+	c := s.Calls[b.Call]
+	switch {
+	case c == nil:
+		if b.State != chat.CallUnknown {
+			s.Corrections = append(s.Corrections, &Correction{b, e.Seq})
+		}
+	case c.Result == nil:
+		b.Artifacts = s.adopt(b.Artifacts, Artifact{seq: e.Seq, From: b.Tool, Outside: b.Origin == Outside})
+		c.Result, c.Run.Over, c.Run.Heard = &b, e.At, e.Seq
+	case c.Result.State == chat.CallUnknown && c.Run.Late == nil && b.State != chat.CallUnknown:
+		b.Artifacts = s.adopt(b.Artifacts, Artifact{seq: e.Seq, From: b.Tool, Outside: b.Origin == Outside})
+		c.Run.Late = &b
+		s.Corrections = append(s.Corrections, &Correction{b, e.Seq})
 	}
 }
 
@@ -340,89 +253,4 @@ func (s *Thread) takePosted(seq uint64, b memory.Posted) {
 			s.Posts.Cards[b.Ref] = c
 		}
 	}
-}
-
-// forgetThread makes the state that of a thread in which nothing was said before.
-func (s *Thread) forgetThread(seq uint64, b memory.Forgot) {
-	kept := *s
-	*s = *Read(nil)
-	s.Last, s.Now, s.Active, s.Span.Last = kept.Last, kept.Now, kept.Active, kept.Span.Last
-	s.Span.Horizon = b.Horizon
-	if kept.Span.Horizon.After(s.Span.Horizon) {
-		s.Span.Horizon = kept.Span.Horizon
-	}
-	s.Approvals.Asks, s.Folk.Muted = kept.Approvals.Asks, kept.Folk.Muted
-	s.Inbox.Forgot = append(s.Inbox.Forgot, Forgotten{b, seq})
-	older := func(m *Message) bool { return m.Seq < b.Before || s.beyond(m.Sent) }
-	s.Inbox.Waiting = slices.DeleteFunc(append(kept.Inbox.Waiting, kept.Inbox.Early...), older) // of no card any more
-	slices.SortStableFunc(s.Inbox.Waiting, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
-	s.Inbox.Commands = slices.DeleteFunc(kept.Inbox.Commands, func(c *Command) bool { return older(&c.Message) })
-	for _, m := range s.Inbox.Waiting {
-		s.Folk.People[m.From.ID] = true
-		s.Folk.Callers = append(s.Folk.Callers, m.From.ID)
-	}
-	for _, c := range s.Inbox.Commands { // words that came after, and what was said to them
-		if ref, ok := kept.Posts.Refs[c.Notice()]; ok {
-			s.Posts.Refs[c.Notice()] = ref
-		}
-		if c.Word == "tools off" || c.Word == "tools on" {
-			s.switchTool(c.Word, c.Arg)
-		}
-	}
-}
-
-// beyond says whether a message was sent before the thread was last forgotten,
-// whenever it came: it is nobody's message any more.
-func (s *Thread) beyond(sent time.Time) bool { return !sent.IsZero() && sent.Before(s.Span.Horizon) }
-
-// Has says whether the post with this name was made, or never will be.
-func (s *Thread) Has(name string) bool { _, ok := s.Posts.Refs[name]; return ok }
-
-// Unfolded says whether the steps of a turn stand there as if it ran.
-func (s *Thread) Unfolded(t *Turn) bool {
-	return !s.Posts.Refs[t.StepsName()].IsZero() && !s.Has(t.FoldName())
-}
-
-// takeThumb takes a reaction for what it says of an answer, or no longer says.
-func (s *Thread) takeThumb(r memory.Reaction) {
-	if r.By.Bot || r.Emoji != chat.EmojiGood && r.Emoji != chat.EmojiBad {
-		return
-	}
-	t := s.AnsweredBy(r.On)
-	switch good := r.Emoji == chat.EmojiGood; {
-	case t == nil:
-	case r.Removed:
-		t.Opinions = slices.DeleteFunc(t.Opinions, func(o Opinion) bool {
-			return o.By.ID == r.By.ID && o.Good == good && o.Text == ""
-		})
-	default:
-		t.takeOpinion(Opinion{By: r.By, Good: good, On: r.On})
-	}
-}
-
-// takeFeedback takes what somebody said of an answer by a button, or in the form.
-func (s *Thread) takeFeedback(b memory.Feedback) {
-	if t := s.AnsweredBy(b.On); t != nil && !b.By.Bot {
-		t.takeOpinion(Opinion{By: b.By, Good: b.Good, Text: b.Text, On: b.On, Asked: true})
-	}
-}
-
-// AnsweredBy finds the turn of which a message is the answer.
-func (s *Thread) AnsweredBy(ref chat.MessageRef) *Turn {
-	if ref.IsZero() {
-		return nil
-	}
-	for _, t := range slices.Backward(s.Turns) {
-		if s.Posts.Refs[t.AnswerName()] == ref {
-			return t
-		}
-	}
-	return nil
-}
-
-// Shown lists the turns that a cut leaves.
-func (s *Thread) Shown(cut memory.Trimmed) []*Turn {
-	return slices.DeleteFunc(slices.Clone(s.Turns), func(t *Turn) bool {
-		return t.ID < cut.Before && t != s.Open
-	})
 }

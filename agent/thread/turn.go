@@ -81,36 +81,11 @@ func (t *Turn) ReplyTo() chat.MessageRef {
 	return t.To
 }
 
-func (t *Turn) StepsName() string  { return "steps/" + t.Name }
-func (t *Turn) FoldName() string   { return t.StepsName() + "/done" }
+func (t *Turn) StepsName() string { return "steps/" + t.Name }
+
+func (t *Turn) FoldName() string { return t.StepsName() + "/done" }
+
 func (t *Turn) AnswerName() string { return "answer/" + t.Name }
-
-// Opinion is what a person thinks of a turn's answer, by the last that they said
-// of it.
-type Opinion struct {
-	By    chat.User
-	Good  bool
-	Text  string          // what was wrong
-	On    chat.MessageRef // where they said so
-	Asked bool            // a form asks them, or has asked, what was wrong
-}
-
-// takeOpinion replaces what a person thought before. What they wrote stays with the
-// verdict that it was written to.
-func (t *Turn) takeOpinion(now Opinion) {
-	for i, o := range t.Opinions {
-		if o.By.ID != now.By.ID {
-			continue
-		}
-		if now.Text == "" && now.Good == o.Good {
-			now.Text = o.Text
-		}
-		now.Asked = now.Asked || o.Asked
-		t.Opinions[i] = now
-		return
-	}
-	t.Opinions = append(t.Opinions, now)
-}
 
 func (t *Turn) ReportName() string { return "ran/" + t.Name }
 

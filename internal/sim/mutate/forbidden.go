@@ -16,14 +16,14 @@ const (
 
 // forbidden are mistakes about who may do what with a call.
 var forbidden = []mutant{
-	{"forbidden: votes count that come too late", "agent/approval/votes.go", "	case !at.Before(c.Deadline()):\n", "	case false:\n", forbids},
+	{"forbidden: votes count that come too late", "agent/approval/votes.go", "	case !v.at.Before(c.Deadline()):\n", "	case false:\n", forbids},
 	{"forbidden: calls are changed too late", "agent/approval/changes.go", "	case !k.Thread.Now.Before(c.Deadline()):\n", "	case false:\n", forbids},
 	{"forbidden: an outdated form changes a call", "agent/approval/changes.go", "	case !strings.HasPrefix(c.Asked.Digest, p.Was):\n", "	case false:\n", forbids},
 	{"forbidden: anybody changes a call", "agent/approval/changes.go", "	if p.By.ID != c.Asked.Requester.ID {\n", "	if false {\n", forbids},
 	{"forbidden: guests change calls", "agent/approval/changes.go", "	case p.By.Barred != \"\":\n", "	case false:\n", forbids},
 	{"forbidden: what was taken back counts", "agent/thread/calls.go", "			out = slices.DeleteFunc(out, same)\n", "			_ = same\n", forbids},
 	{"forbidden: votes of before a change count", "agent/thread/asks.go", "	c.Asked, c.Votes.Given, c.Card.ShownIn, c.Card.Hidden = &asked, nil, 0, false\n", "	c.Asked, c.Card.ShownIn = &asked, 0\n", forbids},
-	{"forbidden: votes count that did not see a change", "agent/approval/votes.go", "	case c.Stale(v.Reaction, r) && v.Verdict == memory.Approve:\n", "	case false:\n", forbids},
+	{"forbidden: votes count that did not see a change", "agent/approval/votes.go", "	case c.Stale(v.Reaction, v.on) && v.Verdict == memory.Approve:\n", "	case false:\n", forbids},
 	{"forbidden: who changed a call approves it", "agent/approval/approval.go", " || slices.ContainsFunc(c.Edits.Made, func(b memory.Changed) bool { return b.By.ID == who }) ||\n", " ||\n", forbids},
 	{"forbidden: who asked approves it", "agent/approval/approval.go", "	return who == c.Asked.Requester.ID || ", "	return ", forbids},
 	{"forbidden: a denial is none", "agent/approval/approval.go", "		if v.Verdict == memory.Deny {\n			return chat.Denied", "		if false {\n			return chat.Denied", forbids},

@@ -61,9 +61,9 @@ var conditions = []mutant{
 	{"tally: whoever wrote into the turn since", "agent/approval/approval.go", "if !known && !excludes(c, v.By.ID) {", "if !known {", ""},
 	{"tally: approvals that were taken back", "agent/thread/calls.go", "out = slices.DeleteFunc(out, same)", "_ = same", ""},
 	{"tally: votes that do not count", "agent/approval/votes.go", "v.Counts = v.Reason == \"\"", "v.Counts = true", ""},
-	{"tally: who may decide", "agent/approval/votes.go", "	return ineligible(c, v, at, member)\n}\n\nfunc notStanding", "	return \"\"\n}\n\nfunc notStanding", ""},
+	{"tally: who may decide", "agent/approval/votes.go", "	return ineligible(c, v.Vote, v.at, member)\n}\n\nfunc notStanding", "	return \"\"\n}\n\nfunc notStanding", ""},
 	{"tally: membership in a group", "agent/approval/votes.go", "return member(rule)", "return true, nil", ""},
-	{"deadline: votes after it", "agent/approval/votes.go", "case !at.Before(c.Deadline()):\n		return", "case false:\n		return", ""},
+	{"deadline: votes after it", "agent/approval/votes.go", "case !v.at.Before(c.Deadline()):\n		return", "case false:\n		return", ""},
 	{"deadline: approvals expire", "agent/approval/approval.go", "if !k.Thread.Now.Before(c.Deadline()) {", "if false {", ""},
 	{"deadline: not before", "agent/approval/approval.go", "if !k.Thread.Now.Before(c.Deadline()) {", "if true {", ""},
 	{"deadline: the thread is woken for it", next, "func (d *decision) wakeAt() time.Time {", "func (d *decision) wakeAt() time.Time {\n	if true {\n		return time.Time{}\n	}", ""},
@@ -155,7 +155,7 @@ var planted = []mutant{
 		"once the world is calm no steps are shown as running",
 	},
 	{
-		"planted: cards are never edited", "agent/asking.go", "		if key == \"\" || d.s.Has(key) {", "		if true || key == \"\" || d.s.Has(key) {",
+		"planted: cards are never edited", "agent/asking.go", "		if key == \"\" || d.thread.Has(key) {", "		if true || key == \"\" || d.thread.Has(key) {",
 		"once the world is calm no card asks any more",
 	},
 	{

@@ -11,35 +11,6 @@ import (
 	"nod/memory"
 )
 
-// Notice is the name of the post that answers a command.
-func (c *Command) Notice() string { return "notice/" + strconv.FormatUint(c.Seq, 10) }
-
-// queues says whether a message waits while a turn runs: an order does, and what is
-// said behind one.
-func (s *Thread) queues(m *Message) bool {
-	_, ok := m.Order()
-	return ok || len(s.Inbox.Waiting) > 0 && !m.Aside
-}
-
-// together is how many of the messages that wait open one turn: an order alone, or
-// all up to the next one.
-func together(waiting []*Message) int {
-	for i, m := range waiting {
-		if _, ok := m.Order(); ok {
-			return max(1, i)
-		}
-	}
-	return len(waiting)
-}
-
-// unqueue gives what waited to a turn that was stopped: whoever stops means all that
-// was said before.
-func (s *Thread) unqueue(t *Turn, upTo uint64) {
-	for len(s.Inbox.Waiting) > 0 && s.Inbox.Waiting[0].Seq <= upTo {
-		t.Msgs, s.Inbox.Waiting = append(t.Msgs, s.Inbox.Waiting[0]), s.Inbox.Waiting[1:]
-	}
-}
-
 type Message struct {
 	chat.Message
 	Seq     uint64
@@ -60,25 +31,6 @@ type edit struct {
 	deleted bool
 }
 
-func (m *Message) takeEdit(c edit) {
-	m.changes = append(m.changes, c)
-	m.Text, m.Deleted = c.text, c.deleted
-}
-
-// freeze makes the message what it was when a model call saw it, which may
-// have been before changes that came while the model was at work.
-func (m *Message) freeze(seen uint64) {
-	if m.seen {
-		return
-	}
-	m.seen, m.Text, m.Deleted = true, m.wrote, false
-	for _, c := range m.changes {
-		if c.seq <= seen {
-			m.Text, m.Deleted = c.text, c.deleted
-		}
-	}
-}
-
 type Command struct {
 	Message
 	Word string
@@ -86,13 +38,8 @@ type Command struct {
 	Is   memory.Belongs // who says it, where that was asked
 }
 
-// Earlier gives the earlier of two times, where they are known.
-func Earlier(x, y time.Time) time.Time {
-	if x.IsZero() || !y.IsZero() && y.Before(x) {
-		return y
-	}
-	return x
-}
+// Notice is the name of the post that answers a command.
+func (c *Command) Notice() string { return "notice/" + strconv.FormatUint(c.Seq, 10) }
 
 func (s *Thread) takeMessage(e memory.Entry, b memory.Message) {
 	if s.beyond(b.Sent) || s.repeated(b.Message) {
@@ -215,6 +162,33 @@ func (s *Thread) ofApproval(word, arg string) bool {
 	return g != nil && !g.over
 }
 
+// takeEdit takes that a message was changed, unless a model call has seen it.
+func (s *Thread) takeEdit(ref chat.MessageRef, c edit) {
+	m := s.unread(ref)
+	if m == nil {
+		return
+	}
+	if c.deleted {
+		c.text = m.Text
+	}
+	m.changes = append(m.changes, c)
+	m.Text, m.Deleted = c.text, c.deleted
+}
+
+// freeze makes the message what it was when a model call saw it, which may
+// have been before changes that came while the model was at work.
+func (m *Message) freeze(seen uint64) {
+	if m.seen {
+		return
+	}
+	m.seen, m.Text, m.Deleted = true, m.wrote, false
+	for _, c := range m.changes {
+		if c.seq <= seen {
+			m.Text, m.Deleted = c.text, c.deleted
+		}
+	}
+}
+
 // unread finds a message that no model call has seen, said to it or among people.
 func (s *Thread) unread(ref chat.MessageRef) *Message {
 	all := slices.Concat(s.Inbox.Waiting, s.Inbox.Asides, s.Inbox.Early)
@@ -252,6 +226,32 @@ func (s *Thread) requeue(msgs []*Message) {
 	slices.SortStableFunc(s.Inbox.Waiting, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
+// queues says whether a message waits while a turn runs: an order does, and what is
+// said behind one.
+func (s *Thread) queues(m *Message) bool {
+	_, ok := m.Order()
+	return ok || len(s.Inbox.Waiting) > 0 && !m.Aside
+}
+
+// together is how many of the messages that wait open one turn: an order alone, or
+// all up to the next one.
+func together(waiting []*Message) int {
+	for i, m := range waiting {
+		if _, ok := m.Order(); ok {
+			return max(1, i)
+		}
+	}
+	return len(waiting)
+}
+
+// unqueue gives what waited to a turn that was stopped: whoever stops means all that
+// was said before.
+func (s *Thread) unqueue(t *Turn, upTo uint64) {
+	for len(s.Inbox.Waiting) > 0 && s.Inbox.Waiting[0].Seq <= upTo {
+		t.Msgs, s.Inbox.Waiting = append(t.Msgs, s.Inbox.Waiting[0]), s.Inbox.Waiting[1:]
+	}
+}
+
 // takeReaction keeps a reaction that may mean something: that is on a message of the
 // thread that asks, or that somebody may have meant for one that asks now.
 func (s *Thread) takeReaction(e memory.Entry, b memory.Reaction) {
@@ -271,12 +271,10 @@ func (s *Thread) takeReaction(e memory.Entry, b memory.Reaction) {
 // Mutes says whether a reaction asks the bot to follow a thread no more.
 func Mutes(r memory.Reaction) bool { return r.Emoji == chat.EmojiMute && !r.Removed && !r.By.Bot }
 
-// Own says whether the bot itself made a message.
-func (s *Thread) Own(ref chat.MessageRef) bool {
-	for name, r := range s.Posts.Refs {
-		if r == ref && !strings.HasPrefix(name, "copy/") { // a card in another place is not of this thread
-			return true
-		}
+// Earlier gives the earlier of two times, where they are known.
+func Earlier(x, y time.Time) time.Time {
+	if x.IsZero() || !y.IsZero() && y.Before(x) {
+		return y
 	}
-	return false
+	return x
 }

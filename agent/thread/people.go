@@ -1,0 +1,107 @@
+package thread
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+// Opinion is what a person thinks of a turn's answer, by the last that they said
+// of it.
+type Opinion struct {
+	By    chat.User
+	Good  bool
+	Text  string          // what was wrong
+	On    chat.MessageRef // where they said so
+	Asked bool            // a form asks them, or has asked, what was wrong
+}
+
+// takeOpinion replaces what a person thought before. What they wrote stays with the
+// verdict that it was written to.
+func (t *Turn) takeOpinion(now Opinion) {
+	for i, o := range t.Opinions {
+		if o.By.ID != now.By.ID {
+			continue
+		}
+		if now.Text == "" && now.Good == o.Good {
+			now.Text = o.Text
+		}
+		now.Asked = now.Asked || o.Asked
+		t.Opinions[i] = now
+		return
+	}
+	t.Opinions = append(t.Opinions, now)
+}
+
+// takeThumb takes a reaction for what it says of an answer, or no longer says.
+func (s *Thread) takeThumb(r memory.Reaction) {
+	if r.By.Bot || r.Emoji != chat.EmojiGood && r.Emoji != chat.EmojiBad {
+		return
+	}
+	t := s.AnsweredBy(r.On)
+	switch good := r.Emoji == chat.EmojiGood; {
+	case t == nil:
+	case r.Removed:
+		t.Opinions = slices.DeleteFunc(t.Opinions, func(o Opinion) bool {
+			return o.By.ID == r.By.ID && o.Good == good && o.Text == ""
+		})
+	default:
+		t.takeOpinion(Opinion{By: r.By, Good: good, On: r.On})
+	}
+}
+
+// takeFeedback takes what somebody said of an answer by a button, or in the form.
+func (s *Thread) takeFeedback(b memory.Feedback) {
+	if t := s.AnsweredBy(b.On); t != nil && !b.By.Bot {
+		t.takeOpinion(Opinion{By: b.By, Good: b.Good, Text: b.Text, On: b.On, Asked: true})
+	}
+}
+
+// takeBelongs takes what the platform said of somebody.
+func (s *Thread) takeBelongs(at time.Time, b memory.Belongs) {
+	if c := s.Calls[b.Call]; c != nil {
+		c.Use.Givers, c.Use.Identified = known(c.Use.Givers, b), at
+	} else if t := s.Turn(b.Turn); t != nil && b.Call == "" {
+		t.Belongs = known(t.Belongs, b)
+	} else if i := slices.IndexFunc(s.Inbox.Commands, func(c *Command) bool { return c.Seq == b.Turn }); i >= 0 {
+		s.Inbox.Commands[i].Is = b
+	}
+}
+
+func known(m map[chat.UserID]memory.Belongs, b memory.Belongs) map[chat.UserID]memory.Belongs {
+	if m == nil {
+		m = map[chat.UserID]memory.Belongs{}
+	}
+	m[b.Who] = b
+	return m
+}
+
+// IsOff says whether people switched a tool off in this thread. A name stands
+// for all tools that begin with it, so that `tools off wikipedia` means both.
+func (s *Thread) IsOff(tool string) bool {
+	for name := range s.Folk.Off {
+		if StandsFor(tool, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func StandsFor(tool, name string) bool {
+	return strings.EqualFold(tool, name) || len(tool) > len(name) && strings.EqualFold(tool[:len(name)+1], name+"_")
+}
+
+func (s *Thread) OffList() []string { return slices.Sorted(maps.Keys(s.Folk.Off)) }
+
+// switchTool takes a command to switch a tool off or on.
+func (s *Thread) switchTool(word, name string) {
+	if word == "tools off" {
+		s.Folk.Off[name] = true
+		return
+	}
+	maps.DeleteFunc(s.Folk.Off, func(off string, _ bool) bool { return StandsFor(off, name) || StandsFor(name, off) })
+}

@@ -1,0 +1,134 @@
+package thread
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"nod/chat"
+	"nod/memory"
+)
+
+func (s *Thread) Turn(id uint64) *Turn {
+	for _, t := range s.Turns {
+		if t.ID == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// LastTry is the last turn, but for calls by hand that came to nothing.
+func (s *Thread) LastTry() *Turn {
+	for _, t := range slices.Backward(s.Turns) {
+		if len(t.Steps) == 0 || !t.Steps[0].Refused() {
+			return t
+		}
+	}
+	return nil
+}
+
+// AnsweredBy finds the turn of which a message is the answer.
+func (s *Thread) AnsweredBy(ref chat.MessageRef) *Turn {
+	if ref.IsZero() {
+		return nil
+	}
+	for _, t := range slices.Backward(s.Turns) {
+		if s.Posts.Refs[t.AnswerName()] == ref {
+			return t
+		}
+	}
+	return nil
+}
+
+// Shown lists the turns that a cut leaves.
+func (s *Thread) Shown(cut memory.Trimmed) []*Turn {
+	return slices.DeleteFunc(slices.Clone(s.Turns), func(t *Turn) bool {
+		return t.ID < cut.Before && t != s.Open
+	})
+}
+
+// Running lists the calls that were begun and have no result yet.
+func (s *Thread) Running() []*Call {
+	if s.Open == nil {
+		return nil
+	}
+	var out []*Call
+	for _, st := range s.Open.Steps {
+		for _, c := range st.Calls {
+			if c.Started && c.Result == nil {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// Over says whether a call has its result, so that nothing is asked of it any more.
+func (s *Thread) Over(call string) bool {
+	c := s.Calls[call]
+	return c == nil || c.Result != nil
+}
+
+// AskedCalls lists the calls with an approval, in order.
+func (s *Thread) AskedCalls() []*Call {
+	var out []*Call
+	for _, t := range s.Turns {
+		for _, st := range t.Steps {
+			for _, c := range st.Calls {
+				if c.Asked != nil {
+					out = append(out, c)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (s *Thread) PendingCalls() []*Call {
+	return slices.DeleteFunc(s.AskedCalls(), func(c *Call) bool { return !c.Pending() })
+}
+
+// AllCards lists the approvals in order, those first that were asked for again.
+func (s *Thread) AllCards() (out []*Call) {
+	for _, c := range s.AskedCalls() {
+		out = append(append(out, c.Ask.Past...), c)
+	}
+	return out
+}
+
+// Has says whether the post with this name was made, or never will be.
+func (s *Thread) Has(name string) bool { _, ok := s.Posts.Refs[name]; return ok }
+
+// Own says whether the bot itself made a message.
+func (s *Thread) Own(ref chat.MessageRef) bool {
+	for name, r := range s.Posts.Refs {
+		if r == ref && !strings.HasPrefix(name, "copy/") { // a card in another place is not of this thread
+			return true
+		}
+	}
+	return false
+}
+
+// Unfolded says whether the steps of a turn stand there as if it ran.
+func (s *Thread) Unfolded(t *Turn) bool {
+	return !s.Posts.Refs[t.StepsName()].IsZero() && !s.Has(t.FoldName())
+}
+
+// Unbind forgets the digests that approvals are bound to, since the tools may have
+// changed.
+func (s *Thread) Unbind() {
+	for _, c := range s.Calls {
+		c.bound = ""
+	}
+}
+
+// Equal says whether two threads are the same but for what was computed on demand.
+func (s *Thread) Equal(other *Thread) bool {
+	for _, t := range []*Thread{s, other} {
+		for _, c := range t.Calls {
+			c.digest, c.bound = "", ""
+		}
+	}
+	return reflect.DeepEqual(s, other)
+}
