@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -227,5 +228,34 @@ func TestReason(t *testing.T) {
 	r.send("/why", "ref", ref.String(), "as", "ben", "reason", "too late")
 	if want := []string{"❌ by ben by button", "❌ by cid by button", "c1 denied by ben for too late"}; !slices.Equal(r.tray.did, want) {
 		t.Errorf("did %q", r.tray.did)
+	}
+}
+
+// The emoji at hand on a card that waits are those that decide about it, as they are
+// configured; elsewhere they are the usual ones.
+func TestQuickEmoji(t *testing.T) {
+	r := openRoom(t)
+	thread := threadID("lobby", "message0")
+	p := chat.Approval{Call: "c1", Tool: "x", Approve: []string{"rocket", "✅"}, Deny: []string{"⛔"}}
+	ref, _ := r.a.Post(t.Context(), thread, chat.Post{Key: "ask", Approval: &p}, false)
+	_, _ = r.a.Post(t.Context(), thread, chat.Post{Key: "answer", Text: &chat.Text{Markdown: "x"}}, false)
+	offered := func() (out []string) {
+		for _, line := range regexp.MustCompile(`<span class="pick">.*</span>`).FindAllString(r.get("/?c=lobby&t=message0").Body.String(), -1) {
+			all := ""
+			for _, emoji := range regexp.MustCompile(`value="([^"]+)"`).FindAllStringSubmatch(line, -1) {
+				all += emoji[1]
+			}
+			out = append(out, all)
+		}
+		return out
+	}
+	usual := strings.Join(quick, "")
+	if got := offered(); !slices.Contains(got, "🚀✅⛔👀🛑") || !slices.Contains(got, usual) {
+		t.Errorf("offered %q", got)
+	}
+	p.Outcome = chat.Approved
+	_ = r.a.Edit(t.Context(), thread, ref, chat.Post{Key: "ask", Approval: &p})
+	if got := offered(); slices.ContainsFunc(got, func(line string) bool { return line != usual }) {
+		t.Errorf("offered %q once it is decided", got)
 	}
 }

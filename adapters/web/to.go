@@ -114,10 +114,24 @@ type approval struct {
 // quick are the emoji that are at hand.
 var quick = []string{"👍", "👎", "✅", "❌", "👀", "🔄", "🛑"}
 
+// quickOf are the emoji that are at hand for an item: on a card that waits those that
+// decide.
+func quickOf(it item) (out []string) {
+	if !it.waiting() {
+		return quick
+	}
+	for _, emoji := range slices.Concat(it.post.Approval.Approve, it.post.Approval.Deny, []string{chat.EmojiSeen, chat.EmojiStop}) {
+		if emoji = door.Clean(chat.NormalEmoji(emoji)); !slices.Contains(out, emoji) {
+			out = append(out, emoji)
+		}
+	}
+	return out
+}
+
 // cardOf makes an item ready to be drawn in a pane.
 func cardOf(it item, v view, pane string) card {
 	c := card{
-		ID: pane + "-" + it.ref.ID, Ref: it.ref.String(), At: it.at, View: v, Quick: quick,
+		ID: pane + "-" + it.ref.ID, Ref: it.ref.String(), At: it.at, View: v, Quick: quickOf(it),
 		Who: nod, Letter: "n", Bot: true, Kind: kindMessage,
 	}
 	c.Marks, c.Acts = marksOf(it, v.Me.ID), it.thread.Platform == Platform
