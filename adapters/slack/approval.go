@@ -72,8 +72,8 @@ func approvalPart(p *chat.Approval, in *front.Card, c card) part {
 		blocks = append(blocks, section(note))
 	}
 	digest := "digest `" + escape(in.Digest) + "`"
-	blocks = append(blocks, previewBlocks(p.Preview, in)...)
-	blocks = append(blocks, section(terms), slackgo.NewContextBlock("", mrkdwn(digest)))
+	would, plainly := preview(p.Preview, in)
+	blocks = append(append(blocks, would...), section(terms), slackgo.NewContextBlock("", mrkdwn(digest)))
 	if in.So != "" {
 		blocks = append(blocks, section(in.So))
 	}
@@ -82,7 +82,7 @@ func approvalPart(p *chat.Approval, in *front.Card, c card) part {
 		short += "\n" + tool
 	}
 	why := strings.Map(noMarkup, escape(because(in, 200)))
-	plain := summary.Lines(escape(head), tool, why, coded(args), note, plainPreview(p.Preview, in), terms, digest, in.So)
+	plain := summary.Lines(escape(head), tool, why, coded(args), note, plainly, terms, digest, in.So)
 	out := part{{blocks: blocks, text: short}, {text: plain}}
 	if buttons := cardButtons(p, in.Buttons, c); len(buttons) > 0 {
 		rich := append(slices.Clone(blocks), slackgo.NewActionBlock("nod-votes", buttons...))
@@ -100,28 +100,18 @@ func coded(text string) string {
 // that, but for what is written out.
 const mostPreview = 2500
 
-// previewBlocks say what the call would do. What a program wrote is no markup.
-func previewBlocks(p *chat.Preview, in *front.Card) []slackgo.Block {
+// preview says what the call would do, in blocks and as text. What a program wrote is no
+// markup.
+func preview(p *chat.Preview, in *front.Card) (blocks []slackgo.Block, text string) {
 	if p == nil {
-		return nil
+		return nil, ""
 	}
-	out := []slackgo.Block{slackgo.NewSectionBlock(plainText(shorten(in.Would, 300)), nil, nil)}
+	title, would := shorten(in.Would, 300), shorten(chat.Exact(p.Text), mostPreview)
+	blocks, text = append(blocks, slackgo.NewSectionBlock(plainText(title), nil, nil)), strings.Map(noMarkup, escape(title))
 	if p.Text != "" {
-		out = append(out, preformatted(shorten(chat.Exact(p.Text), mostPreview)))
+		blocks, text = append(blocks, preformatted(would)), text+"\n"+coded(would)
 	}
-	return out
-}
-
-// plainPreview is the same as text.
-func plainPreview(p *chat.Preview, in *front.Card) string {
-	if p == nil {
-		return ""
-	}
-	title := strings.Map(noMarkup, escape(shorten(in.Would, 300)))
-	if p.Text == "" {
-		return title
-	}
-	return title + "\n" + coded(shorten(chat.Exact(p.Text), mostPreview))
+	return blocks, text
 }
 
 // because says why it is asked, in lines of so many characters.

@@ -261,7 +261,7 @@ func (a *Adapter) showForm(ctx context.Context, method string, args url.Values, 
 
 // confide tells one person something that nobody else sees.
 func (a *Adapter) confide(ctx context.Context, thread chat.ThreadID, to chat.UserID, ans front.Answer) error {
-	args := url.Values{"channel": {channelOf(thread.Channel)}, "user": {string(to)}, "text": {escape(ans.Alone)}}
+	args := url.Values{"channel": {channelOf(thread.Channel)}, "user": {string(to)}, "text": {shorten(escape(ans.Alone), mostFallback)}}
 	if thread.Root != "" {
 		args.Set("thread_ts", thread.Root)
 	}

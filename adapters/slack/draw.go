@@ -129,38 +129,31 @@ func (a *Adapter) Change(ctx context.Context, thread chat.ThreadID, ref chat.Mes
 	if m.Approval != nil {
 		a.asks(thread, ref, m.Approval.Outcome == "")
 	}
-	forms := a.shapes.taken(parts[0])
-	if m.Floats() {
-		return a.float(ctx, ref, m, forms)
-	}
-	for {
-		r, err := a.update(ref, m, forms[0])
-		if err != nil {
-			return err
-		}
-		if err = a.web.call(ctx, r); !refusedForm(err) || len(forms.plainer()) == 0 {
-			return gone(err)
-		}
-		a.shapes.refused(forms[0], err)
-		forms = forms.plainer()
-	}
+	return a.change(ctx, ref, m, a.shapes.taken(parts[0]))
 }
 
-// float makes an edit that nobody waits for. A form that Slack refuses is
-// followed by a plainer one, so that a turn that takes long never stands still.
-func (a *Adapter) float(ctx context.Context, ref chat.MessageRef, m front.Message, forms part) error {
+// change makes a message show something in the first of these forms that Slack takes. It
+// does not wait for steps at work: a plainer form follows when the first is refused, so that
+// a turn that takes long never stands still.
+func (a *Adapter) change(ctx context.Context, ref chat.MessageRef, m front.Message, forms part) error {
 	r, err := a.update(ref, m, forms[0])
 	if err != nil {
 		return err
 	}
-	r.float = true
-	r.then = func(err error) {
+	plainer := func(err error) error {
 		if !refusedForm(err) || len(forms.plainer()) == 0 {
-			return
+			return gone(err)
 		}
 		a.shapes.refused(forms[0], err)
-		if err := a.float(ctx, ref, m, forms.plainer()); err != nil {
-			a.log.Warn("draw steps", "error", err)
+		return a.change(ctx, ref, m, forms.plainer())
+	}
+	if !m.Floats() {
+		return plainer(a.web.call(ctx, r))
+	}
+	r.float = true
+	r.then = func(err error) {
+		if err := plainer(err); err != nil {
+			a.log.Debug("draw steps", "error", err)
 		}
 	}
 	return a.web.call(context.WithoutCancel(ctx), r)
@@ -202,9 +195,5 @@ func (a *Adapter) Mark(ctx context.Context, ref chat.MessageRef, emoji string, p
 
 // Only tells one person something that nobody else sees.
 func (a *Adapter) Only(ctx context.Context, thread chat.ThreadID, to chat.User, _ chat.MessageRef, text string) error {
-	args := url.Values{"channel": {channelOf(thread.Channel)}, "user": {string(to.ID)}, "text": {shorten(escape(text), mostFallback)}}
-	if thread.Root != "" {
-		args.Set("thread_ts", thread.Root)
-	}
-	return a.web.call(ctx, request{method: "chat.postEphemeral", args: args, priority: outbox.Answer})
+	return a.confide(ctx, thread, to.ID, front.Answer{Alone: text})
 }

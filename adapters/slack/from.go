@@ -198,7 +198,7 @@ func (a *Adapter) reacted(ctx context.Context, c callback, ev event) error {
 	if !ok || ev.User == a.who().UserID || !a.Means(emoji) {
 		return nil
 	}
-	by, err := a.voter(ctx, ev.User, on.Channel)
+	by, err := a.Who(ctx, on.Channel, chat.User{ID: chat.UserID(ev.User)})
 	switch {
 	case err != nil:
 		return fmt.Errorf("look up who reacted: %w", err)

@@ -114,21 +114,14 @@ func (a *Adapter) allowed(ctx context.Context, id, channel string) (bool, error)
 	})
 }
 
-// Who looks somebody anew who votes, or is to.
+// Who looks somebody up anew who votes, or is to.
 func (a *Adapter) Who(ctx context.Context, channel string, u chat.User) (chat.User, error) {
 	if err := a.signedIn(ctx); err != nil {
 		return u, err
 	}
-	u, err := a.voter(ctx, string(u.ID), channelOf(channel))
-	return u, gone(err)
-}
-
-// voter is who reacted, as far as it matters for a vote: looked up anew.
-func (a *Adapter) voter(ctx context.Context, id, channel string) (chat.User, error) {
-	a.names.older(id, voteStays)
-	heard, u, err := a.hears(ctx, id, channel)
+	u, heard, err := a.speaker(ctx, string(u.ID), channelOf(channel))
 	if err == nil && !heard && u.Barred == "" {
 		u.Barred = "you are not heard here"
 	}
-	return u, err
+	return u, gone(err)
 }

@@ -44,18 +44,8 @@ func (s *shapes) refuses(shape string) bool {
 
 // taken leaves out the forms that the workspace does not take; never the last.
 func (s *shapes) taken(forms part) part {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for forms[0].shape != "" {
-		at, refused := s.not[forms[0].shape]
-		if !refused || s.now().Sub(at) > shapeStays {
-			break
-		}
-		plainer := forms.plainer()
-		if len(plainer) == 0 {
-			break
-		}
-		forms = plainer
+	for forms[0].shape != "" && s.refuses(forms[0].shape) && len(forms.plainer()) > 0 {
+		forms = forms.plainer()
 	}
 	return forms
 }
