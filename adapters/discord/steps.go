@@ -130,19 +130,11 @@ func callSheets(c chat.ToolCall) []sheet {
 		{text: "**Action** " + code1(shorten(c.Tool, 100))},
 		{text: cmp.Or(exact(c.Args), "{}"), lang: "json", code: true},
 	}
-	switch c.State {
-	case chat.CallPlanned:
-		return append(out, sheet{text: "planned"})
-	case chat.CallAsking:
-		return append(out, sheet{text: "waits for approval"})
-	case chat.CallRunning:
-		return append(out, sheet{text: "running"})
+	state, over := summary.State(c)
+	if !over {
+		return append(out, sheet{text: state})
 	}
-	said := "**Observation** (" + escape(string(c.State))
-	if c.Took > 0 {
-		said += ", " + summary.Took(c.Took)
-	}
-	out = append(out, sheet{text: said + ")"})
+	out = append(out, sheet{text: "**Observation** (" + escape(state) + ")"})
 	if seen := strings.Trim(c.Observation, "\r\n"); seen != "" {
 		out = append(out, sheet{text: chat.Visible(seen), code: true})
 	}

@@ -178,18 +178,11 @@ func callElement(c chat.ToolCall) string {
 	if args := inlineCode(shorten(chat.Exact(c.Args), mostArgs)); args != "" {
 		b.WriteString(" " + args)
 	}
-	switch c.State {
-	case chat.CallPlanned, chat.CallAsking, chat.CallRunning:
-		fmt.Fprintf(&b, "\n_%s_", map[chat.CallState]string{
-			chat.CallPlanned: "planned", chat.CallAsking: "waits for approval", chat.CallRunning: "running",
-		}[c.State])
-		return b.String()
+	state, over := summary.State(c)
+	if !over {
+		return b.String() + "\n_" + state + "_"
 	}
-	note := string(c.State)
-	if c.Took > 0 {
-		note += ", " + summary.Took(c.Took)
-	}
-	fmt.Fprintf(&b, "\n*Observation* (%s)", escape(note))
+	fmt.Fprintf(&b, "\n*Observation* (%s)", escape(state))
 	if seen := strings.TrimSpace(c.Observation); seen != "" {
 		b.WriteString(" " + shorten(escape(seen), mostObserved))
 	}

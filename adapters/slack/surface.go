@@ -28,16 +28,24 @@ func (a *Adapter) showSteps(ctx context.Context, in interaction, value string) e
 	if err != nil || thread.Channel != place(a.who().TeamID, in.Channel.ID) {
 		return errors.New("the button names another channel")
 	}
-	steps, ok, err := a.o.Inbox.Steps(ctx, thread, turn)
+	pages, err := a.pagesOf(ctx, thread, turn)
 	if err != nil {
-		return fmt.Errorf("read the steps: %w", err)
-	}
-	pages := [][]slackgo.Block{{section("These steps are not kept any more.")}}
-	if ok {
-		pages = stepPages(name, steps)
+		return err
 	}
 	args := url.Values{"trigger_id": {in.TriggerID}}
 	return a.window(ctx, "views.open", args, value, pages, len(pages)-1)
+}
+
+// pagesOf reads the steps of a turn.
+func (a *Adapter) pagesOf(ctx context.Context, thread chat.ThreadID, turn string) ([][]slackgo.Block, error) {
+	steps, ok, err := a.o.Inbox.Steps(ctx, thread, turn)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the steps: %w", err)
+	case !ok:
+		return [][]slackgo.Block{{section("These steps are not kept any more.")}}, nil
+	}
+	return stepPages(thread.String(), steps), nil
 }
 
 // turnPage shows another page of the window, to whoever has it open. The value
@@ -53,11 +61,10 @@ func (a *Adapter) turnPage(ctx context.Context, in interaction, value string) er
 	if err != nil {
 		return malformed("page of another thread", err)
 	}
-	steps, ok, err := a.o.Inbox.Steps(ctx, thread, turn)
-	if err != nil || !ok {
-		return fmt.Errorf("read the steps: %w", err)
+	pages, err := a.pagesOf(ctx, thread, turn)
+	if err != nil {
+		return err
 	}
-	pages := stepPages(name, steps)
 	return a.window(ctx, "views.update", url.Values{"view_id": {in.View.ID}}, value[:at], pages, n)
 }
 

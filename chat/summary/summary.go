@@ -66,6 +66,20 @@ func Outcome(p *chat.Approval, whom string) string {
 	return string(p.Outcome)
 }
 
+// State says in a few words how far a call is, and how long it took once it is over.
+func State(c chat.ToolCall) (text string, over bool) {
+	switch c.State {
+	case chat.CallPlanned, chat.CallRunning:
+		return string(c.State), false
+	case chat.CallAsking:
+		return "waits for approval", false
+	}
+	if c.Took > 0 {
+		return string(c.State) + ", " + Took(c.Took), true
+	}
+	return string(c.State), true
+}
+
 // Lines puts each text on a line of its own.
 func Lines(said ...string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(said), func(s string) bool { return s == "" }), "\n")
