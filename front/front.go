@@ -33,6 +33,7 @@ type Options struct {
 	NoButtons bool            // approvals have emoji only
 	Retries   bool            // another try of an answer can be asked for
 	Room      form.Bounds     // of a form on this platform
+	Listens   func() bool     // events of all conversations arrive; nil: it is not noted when they do
 	Settle    time.Duration   // before looking for what may have got through; default 2 s
 	// Args writes arguments as a card shows them.
 	Args func(args string) string
@@ -54,6 +55,7 @@ type Front struct {
 	votes    *catchup.Votes
 	looks    *catchup.Looks // for messages
 	recounts *catchup.Looks // for votes
+	listened *catchup.Listened
 	denials  bounded.Map[clicked, denial]
 	explains bounded.Map[clicked, bool] // who was asked why they denied a call
 	asked    bounded.Map[clicked, bool] // who was asked what was wrong with an answer
@@ -68,6 +70,7 @@ func New(w Wire, o Options) *Front {
 		o.Now = time.Now
 	}
 	f := &Front{Wire: w, o: o, Heard: catchup.NewHeard(o.Inbox.Watermarks, o.Platform, catchup.LookBack, o.Now)}
+	f.listened = catchup.NewListened(o.Inbox, o.Platform+" listened", o.Now)
 	f.votes = catchup.NewVotes(catchup.Ballot{Standing: w.Reactions, Put: f.putFound, Now: o.Now})
 	failed := func(err error) { o.Logger.Warn("look for what was missed", "error", err) }
 	f.looks = catchup.NewLooks(f.FindMessages, failed, lookAgain)

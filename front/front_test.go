@@ -191,7 +191,7 @@ func TestMessagesOfAGap(t *testing.T) {
 	square.missed = func() {
 		_, _ = in.Message(t.Context(), thread, chat.Message{Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: "m1"}, Text: "hello"}, "m1")
 	}
-	f.Remember(t.Context(), time.Minute)
+	f.Remember(t.Context())
 	square.far = errors.New("the square is far away")
 	if err := f.FindMessages(t.Context(), 0); err == nil || !f.Heard.Open() {
 		t.Errorf("from afar: %v, open %v", err, f.Heard.Open())

@@ -8,54 +8,7 @@ import (
 	"time"
 
 	"nod/chat"
-	"nod/chat/catchup"
 )
-
-// lookAgain is how long after a look that failed the next one is made.
-const lookAgain = time.Minute
-
-// Run looks for what was missed, whenever something was, until ctx is done.
-func (f *Front) Run(ctx context.Context) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f.recounts.Run(ctx)
-	}()
-	f.looks.Run(ctx)
-	<-done
-}
-
-// Remember notes how far all threads were heard, before newer events hide a gap.
-func (f *Front) Remember(ctx context.Context, within time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	if err := f.Heard.Note(ctx); err != nil {
-		f.o.Logger.Warn("note how far threads were heard", "error", err)
-	}
-}
-
-// Missed asks for a look at what was missed: messages, and beside that votes, which may take
-// hours where thousands of approvals wait. It doesn't wait for it.
-func (f *Front) Missed(g catchup.Gap) {
-	f.looks.Missed(g)
-	f.recounts.Missed(g)
-}
-
-// MissedVotes asks for a look at votes alone.
-func (f *Front) MissedVotes() { f.recounts.Missed(catchup.Gap{}) }
-
-// FindMessages looks once for messages, so much further back than what was heard.
-func (f *Front) FindMessages(ctx context.Context, overlap time.Duration) error {
-	marks, err := f.Heard.UpTo(ctx)
-	if err != nil {
-		return err
-	}
-	found, err := f.Since(ctx, marks, overlap)
-	if found && err == nil {
-		f.Heard.Close()
-	}
-	return err
-}
 
 // FindVotes looks once at all approvals that wait. A card that is gone has none.
 func (f *Front) FindVotes(ctx context.Context) error {

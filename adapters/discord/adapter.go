@@ -214,7 +214,7 @@ func (a *Adapter) connected(ctx context.Context, least int) (int, error) {
 		return n, fmt.Errorf("connect to Discord: %d shards are too few, and it recommends no more", n)
 	}
 	a.gate.Gap.Expect(n)
-	a.Remember(ctx, putTimeout)
+	a.Remember(ctx)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.rest.out.Run(ctx) })
 	g.Go(func() error { return a.watchToken(ctx) })

@@ -53,9 +53,6 @@ func (h host) Missed() { h.missed() }
 // Recount asks for a look for votes.
 func (h host) Recount() { h.MissedVotes() }
 
-// Remember notes how far threads were heard.
-func (h host) Remember(ctx context.Context) { h.Adapter.Remember(ctx, putTimeout) }
-
 // Malformed counts an event that is not understood.
 func (h host) Malformed(kind string) {
 	inbound.Count(h.o.Observe.Malformed)

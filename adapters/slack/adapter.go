@@ -29,7 +29,6 @@ import (
 	"nod/adapters/slack/socketmode"
 	"nod/chat"
 	"nod/chat/bounded"
-	"nod/chat/catchup"
 	"nod/chat/inbound"
 	"nod/chat/outbox"
 	"nod/chat/retry"
@@ -92,16 +91,15 @@ type Adapter struct {
 	in      chan struct{}          // closed by the sign-in
 	sockets *socketmode.Sockets
 
-	names    names
-	groups   bounded.Map[string, group]
-	lanes    *inbound.Lanes
-	working  *working
-	titles   bounded.Map[chat.ThreadID, string] // what threads are about, until their sessions are made
-	hurry    hurry
-	order    order
-	parts    bounded.Map[chat.MessageRef, string] // of the messages of long answers the first one's timestamp, as far as this process posted them
-	listened *catchup.Listened
-	shapes   *shapes
+	names   names
+	groups  bounded.Map[string, group]
+	lanes   *inbound.Lanes
+	working *working
+	titles  bounded.Map[chat.ThreadID, string] // what threads are about, until their sessions are made
+	hurry   hurry
+	order   order
+	parts   bounded.Map[chat.MessageRef, string] // of the messages of long answers the first one's timestamp, as far as this process posted them
+	shapes  *shapes
 }
 
 // New makes an adapter; [Adapter.Run] connects it.
@@ -123,10 +121,9 @@ func New(o Options) (*Adapter, error) {
 	a.sockets = socketmode.New(socketmode.Options{
 		Sockets: o.Sockets, Stagger: o.Stagger, PingInterval: o.PingInterval, Logger: o.Logger, Observe: o.Observe, Now: o.Now,
 	}, host{a})
-	a.listened = catchup.NewListened(o.Inbox, listenedNote, o.Now)
 	a.Front = front.New(a, front.Options{
 		Platform: Platform, Inbox: o.Inbox, Logger: o.Logger, Observe: o.Observe, Now: o.Now, Dialect: cardDialect, Emoji: o.Emoji,
-		NoButtons: o.NoButtons, Retries: o.Retries, Room: roomy, Settle: o.Settle,
+		NoButtons: o.NoButtons, Retries: o.Retries, Room: roomy, Settle: o.Settle, Listens: a.sockets.Ready,
 		Args: indented, Open: a.openForm, Trigger: o.Trigger,
 	})
 	return a, nil
@@ -164,12 +161,11 @@ func (a *Adapter) Run(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("sign in to Slack: %w", err)
 	}
-	a.remember(ctx)
+	a.Remember(ctx)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.web.out.Run(ctx) })
 	g.Go(func() error { a.Front.Run(ctx); return nil })
 	g.Go(func() error { return a.mourn(ctx) })
-	g.Go(func() error { return a.listen(ctx) })
 	g.Go(func() error { return a.sockets.Run(ctx) })
 	err := g.Wait()
 	a.working.stop() // nobody makes these calls any more

@@ -27,48 +27,14 @@ const (
 	lookAgain   = time.Minute      // after a look that failed, or an event that was not put
 	unputBack   = 15 * time.Minute // an event that was not put may be so much older than one that was
 
-	listenedEvery = time.Minute
-	listenedNote  = "slack listened"   // the name of the note of up to when all was heard
-	rootsBack     = 7 * 24 * time.Hour // a thread that began so much before the gap may be written in for the first time
+	rootsBack = 7 * 24 * time.Hour // a thread that began so much before the gap may be written in for the first time
 )
-
-// remember notes how far all threads were heard, before newer events hide a gap.
-func (a *Adapter) remember(ctx context.Context) {
-	a.listened.Gap()
-	a.Remember(ctx, a.o.AckTimeout)
-}
-
-// listen notes from time to time that somebody listens, until ctx is done.
-func (a *Adapter) listen(ctx context.Context) error {
-	for tick := time.NewTicker(listenedEvery); ; {
-		select {
-		case <-ctx.Done():
-			tick.Stop()
-			return nil
-		case <-tick.C:
-			a.listening(ctx)
-		}
-	}
-}
-
-// listening notes that all is heard, where a socket is open.
-func (a *Adapter) listening(ctx context.Context) {
-	if !a.sockets.Ready() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, a.o.AckTimeout)
-	defer cancel()
-	if err := a.listened.Note(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		a.log.Warn("note that somebody listens", "error", err)
-	}
-}
 
 // missed asks for a look at what was missed. It doesn't wait for it.
 func (a *Adapter) missed(g catchup.Gap) {
 	if g.After == 0 {
 		a.sockets.Begin()
 	}
-	a.listened.Gap()
 	a.Missed(g)
 }
 
@@ -82,7 +48,7 @@ func (a *Adapter) Since(ctx context.Context, marks []chat.Watermark, overlap tim
 			marks[i].Last.ID = stamp(m.Sent.Add(-overlap))
 		}
 	}
-	since, err := a.since(ctx, marks, overlap)
+	since, err := a.Unheard(ctx, marks, overlap)
 	s := newSearch(a, marks, since)
 	err = errors.Join(err, s.rooms(ctx, s.near))
 	told := make(chan error, 1)
@@ -92,29 +58,7 @@ func (a *Adapter) Since(ctx context.Context, marks []chat.Watermark, overlap tim
 		others, failed := s.others(ctx, stamp(since))
 		err = errors.Join(err, failed, s.rooms(ctx, others))
 	}
-	if err = errors.Join(err, <-told, s.threads(ctx, s.take())); err != nil {
-		return false, err
-	}
-	a.listened.Close()
-	a.listening(ctx)
-	return true, nil
-}
-
-// since is from when on everything has to be looked for. Where that was never
-// noted it is since something was heard anywhere; it is zero where nothing ever was.
-func (a *Adapter) since(ctx context.Context, marks []chat.Watermark, overlap time.Duration) (time.Time, error) {
-	since, err := a.listened.Since(ctx)
-	if since.IsZero() && len(marks) > 0 {
-		return sentAt(marks[0].Last.ID), err
-	}
-	if since.IsZero() {
-		return since, err
-	}
-	since = since.Add(-overlap)
-	if oldest := a.o.Now().Add(-catchup.LookBack); since.Before(oldest) {
-		since = oldest
-	}
-	return since, err
+	return true, errors.Join(err, <-told, s.threads(ctx, s.take()))
 }
 
 // replies puts what was written in a thread since then.

@@ -16,7 +16,7 @@ import (
 // Slack delivers nothing any more.
 func (o *office) gone() {
 	o.t.Helper()
-	o.in.Await(o.t, func() bool { return len(o.in.Notes[listenedNote]) > 0 })
+	o.in.Await(o.t, func() bool { return len(o.in.Notes["slack listened"]) > 0 })
 	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
 	o.stop()
 	o.wait(func(s *fakeslack.Server) bool { return s.Sockets() == 0 })
@@ -85,7 +85,7 @@ func TestGapIsLeftToTheNext(t *testing.T) {
 	fault := o.fake.Fail(fakeslack.Fault{Method: "conversations.history", Error: "fatal_error", Times: -1})
 	o.run(quick)
 	o.wait(func(*fakeslack.Server) bool { return fault.Hits() > 0 })
-	o.a.listening(t.Context())
+	o.a.NoteListening(t.Context())
 	o.stop()
 	fault.Cancel()
 	o.run(quick)
@@ -151,7 +151,7 @@ func TestQuietThreadsAreNotRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.in.Notes[listenedNote] = noted
+	o.in.Notes["slack listened"] = noted
 	fake.Advance(now)
 	fake.Reply("U0ADA", general, roots[3], "<@U0BOT> where are you?")
 	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 }) // Slack has given up on all of it
@@ -159,7 +159,7 @@ func TestQuietThreadsAreNotRead(t *testing.T) {
 		o.Pace = 10_000
 		o.Now = func() time.Time { return time.Now().Add(now) }
 	})
-	o.in.Await(t, func() bool { return len(o.in.Messages) > 0 && string(o.in.Notes[listenedNote]) != string(noted) })
+	o.in.Await(t, func() bool { return len(o.in.Messages) > 0 && string(o.in.Notes["slack listened"]) != string(noted) })
 	o.gone()
 	if diff := cmp.Diff([]string{"where are you?"}, o.texts()); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
@@ -195,10 +195,10 @@ func TestHeardLongAgo(t *testing.T) {
 	noted, _ := now().Add(-time.Minute).MarshalText()
 	o.in.Do(func() { // three days later
 		clear(o.in.Known)
-		o.in.Marks, o.in.Notes[listenedNote] = marks, noted
+		o.in.Marks, o.in.Notes["slack listened"] = marks, noted
 	})
 	o.run(func(o *Options) { o.Pace, o.Now = 10_000, now })
-	o.in.Await(t, func() bool { return string(o.in.Notes[listenedNote]) != string(noted) })
+	o.in.Await(t, func() bool { return string(o.in.Notes["slack listened"]) != string(noted) })
 	if diff := cmp.Diff([]string{"and more", "later", "later", "long ago", "long ago"}, o.texts()); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}

@@ -318,13 +318,13 @@ func TestGapIsRemembered(t *testing.T) {
 	if err := a.identify(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	a.remember(t.Context())
+	a.Remember(t.Context())
 	o.fake.Reply("U0BOB", general, th.Root, "in the gap")
 	newer := o.fake.Reply("U0BOB", general, th.Root, "after it")
 	o.in.Do(func() {
 		o.in.Marks[0].Last.ID, o.in.Marks[0].Sent = newer, sentAt(newer)
 	})
-	a.remember(t.Context())
+	a.Remember(t.Context())
 	o.fake.Fail(fakeslack.Fault{Method: "conversations.replies", Error: "fatal_error"})
 	if err := a.FindMessages(t.Context(), 0); err == nil {
 		t.Error("the first look does not fail")

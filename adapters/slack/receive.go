@@ -43,9 +43,6 @@ func (h host) Frame(ctx context.Context, raw []byte, ack socketmode.Ack) (kind s
 // Missed asks for a look at what was missed.
 func (h host) Missed(overlap time.Duration) { h.missed(catchup.Gap{Overlap: overlap}) }
 
-// Remember notes how far threads were heard.
-func (h host) Remember(ctx context.Context) { h.remember(ctx) }
-
 // receive handles an envelope: it is put, and then acknowledged. What can't be
 // put is not acknowledged, so that Slack delivers it again.
 func (a *Adapter) receive(ctx context.Context, env envelope, ack func(context.Context, envelope)) {
