@@ -32,12 +32,18 @@ import (
 	"nod/llm/args"
 )
 
-// The risks of a tool, as the configuration writes them.
+// Risk says what has to happen before a tool runs.
+type Risk string
+
+// The risks, as the configuration writes them.
 const (
-	Auto  = "auto"  // just run
-	Ask   = "ask"   // wait for an approval
-	Never = "never" // refuse
+	Auto  Risk = "auto"  // just run
+	Ask   Risk = "ask"   // wait for an approval
+	Never Risk = "never" // refuse
 )
+
+// Allowed lists those that the file may name.
+func (Risk) Allowed() []string { return []string{string(Auto), string(Ask), string(Never)} }
 
 // Tool is something that the model can call.
 type Tool struct {
@@ -73,7 +79,7 @@ type Tool struct {
 	// minute.
 	Timeout time.Duration
 	// Risk is Auto, Ask or Never where the configuration says nothing.
-	Risk string
+	Risk Risk
 
 	// NotReady says why a call would not run now, in words for the model; "" when it
 	// would. nil: it always would.

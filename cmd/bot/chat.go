@@ -23,6 +23,7 @@ import (
 	"nod/cmd/bot/config"
 	"nod/llm/demo"
 	"nod/memory"
+	"nod/tools"
 	"nod/tools/command"
 )
 
@@ -199,22 +200,22 @@ func userName(env Env) string {
 func demonstrate(cfg *config.Config, page bool) {
 	const service = `{"type":"object","properties":{"service":{"type":"string","enum":["api","web"]}},"required":["service"],"additionalProperties":false}`
 	cfg.SwitchOn("chart")
-	add := func(risk config.Risk, keys command.Keys) *config.Command {
+	add := func(risk tools.Risk, keys command.Keys) *config.Command {
 		keys.Timeout = 10 * time.Second
 		cfg.Tools.Commands = append(cfg.Tools.Commands, config.Command{Keys: keys, ToolRules: config.ToolRules{Risk: risk, Approvals: cfg.Approvals}})
 		return &cfg.Tools.Commands[len(cfg.Tools.Commands)-1]
 	}
-	add(config.RiskAuto, command.Keys{
+	add(tools.Auto, command.Keys{
 		Name: "disk_free", Description: "Show how full the disk is. Takes no arguments.", Argv: []string{"df", "-h", "."}, ReadOnly: true,
 	})
-	add(config.RiskAsk, command.Keys{
+	add(tools.Ask, command.Keys{
 		Name: "restart_service", Description: "Restart one service on staging. (In this demo it only prints that it would.)", Parameters: []byte(service),
 		Argv: []string{"echo", "restarted {service} (a demo: nothing was really restarted)"},
 	})
 	if !page {
 		return
 	}
-	deploy := add(config.RiskAsk, command.Keys{
+	deploy := add(tools.Ask, command.Keys{
 		Name: "deploy", Description: "Deploy a service to production; somebody else has to approve it. (In this demo it only prints that it would.)", Parameters: []byte(service),
 		Argv:    []string{"echo", "deployed {service} (a demo: nothing was really deployed)"},
 		Preview: []string{"echo", "{service}: version 7 would replace version 6 on 2 machines (a demo)"}, PreviewRequired: true,

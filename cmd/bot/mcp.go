@@ -37,7 +37,7 @@ func (k *kit) serve(cfg *config.Config) {
 	k.served = map[string]bool{}
 	for _, t := range k.mcp.Tools() {
 		k.served[t.Name] = true
-		rules := config.ToolRules{Risk: config.Risk(t.Risk), Approvals: cfg.Approvals}
+		rules := config.ToolRules{Risk: t.Risk, Approvals: cfg.Approvals}
 		for _, s := range cfg.Tools.MCP {
 			if s.Name == k.mcp.Server(t.Name) {
 				rules.For = s.For
@@ -56,17 +56,7 @@ func connectMCP(ctx context.Context, cfg *config.Config, o mcp.Options) (*mcp.Se
 	}
 	o.Lock, o.Dir, o.Version = lock, filepath.Dir(cfg.File()), version
 	for _, s := range cfg.Tools.MCP {
-		one := mcp.Server{
-			Name: s.Name, URL: s.URL.Reveal(), Command: s.Command, Tools: s.Tools, Timeout: s.Timeout, ReadOnly: s.ReadOnly, Sends: s.Sends,
-			Headers: map[string]string{}, Risk: map[string]string{},
-		}
-		for name, value := range s.Headers {
-			one.Headers[name] = value.Reveal()
-		}
-		for pattern, risk := range s.Risk {
-			one.Risk[pattern] = string(risk)
-		}
-		o.Servers = append(o.Servers, one)
+		o.Servers = append(o.Servers, s.Server)
 	}
 	return mcp.Connect(ctx, o)
 }

@@ -60,7 +60,7 @@ func makeKit(ctx context.Context, cfg *config.Config, log *slog.Logger, k *kit) 
 		t, err := command.New(c.Keys)
 		k.add(c.Name, c.ToolRules, err, t)
 	}
-	k.add("details", config.ToolRules{Risk: config.Risk(tools.Auto)}, nil, details.New())
+	k.add("details", config.ToolRules{Risk: tools.Auto}, nil, details.New())
 	err := errors.Join(k.errs...)
 	if err == nil { // no server is started for a file that has mistakes
 		err = k.servers(ctx, cfg, log)
@@ -113,7 +113,7 @@ func (k *kit) add(name string, rules config.ToolRules, err error, list ...tools.
 	}
 	for _, t := range list {
 		k.rules[t.Name] = rules
-		t.Risk = string(rules.Risk)
+		t.Risk = rules.Risk
 		k.list = append(k.list, t)
 	}
 }

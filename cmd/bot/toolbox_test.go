@@ -14,6 +14,7 @@ import (
 	"nod/chat"
 	"nod/cmd/bot/config"
 	"nod/memory"
+	"nod/tools"
 	"nod/tools/mcp"
 )
 
@@ -66,7 +67,7 @@ func TestEveryToolIsOffered(t *testing.T) {
 				continue
 			}
 			offered++
-			if r := k.rules[tool.Name]; r.Risk != config.RiskAuto && r.Risk != config.RiskAsk || len(r.For) == 0 || r.Approvals.Quorum == 0 {
+			if r := k.rules[tool.Name]; r.Risk != tools.Auto && r.Risk != tools.Ask || len(r.For) == 0 || r.Approvals.Quorum == 0 {
 				t.Errorf("%s: rules %+v", tool.Name, r)
 			}
 		}

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"nod/setting"
 )
 
 // web is the way to a server over HTTP. It is the only place that knows the
@@ -21,14 +23,14 @@ import (
 type web struct {
 	endpoint string
 	origin   string
-	headers  map[string]string
+	headers  map[string]setting.Secret
 	most     int64 // bytes of an answer
 	next     *http.Transport
 	fault    *fault
 }
 
 func newWeb(cfg Server, most int, f *fault) (*web, error) {
-	u, err := url.Parse(cfg.URL)
+	u, err := url.Parse(cfg.URL.Reveal())
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("its URL must begin with http:// or https:// and name a host")
 	}
@@ -36,7 +38,7 @@ func newWeb(cfg Server, most int, f *fault) (*web, error) {
 	if !ok {
 		next = &http.Transport{Proxy: http.ProxyFromEnvironment}
 	}
-	return &web{endpoint: cfg.URL, origin: origin(u), headers: cfg.Headers, most: int64(most), next: next.Clone(), fault: f}, nil
+	return &web{endpoint: cfg.URL.Reveal(), origin: origin(u), headers: cfg.Headers, most: int64(most), next: next.Clone(), fault: f}, nil
 }
 
 func origin(u *url.URL) string { return u.Scheme + "://" + strings.ToLower(u.Host) }
@@ -75,7 +77,8 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, w.fault.note(errElsewhere)
 	}
 	req = req.Clone(req.Context())
-	for name, value := range w.headers {
+	for name, secret := range w.headers {
+		value := secret.Reveal()
 		if strings.EqualFold(name, "Host") {
 			req.Host = value
 			continue

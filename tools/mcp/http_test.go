@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"nod/llm"
+	"nod/setting"
 )
 
 // token is what must reach the server, and nobody else.
@@ -63,9 +64,9 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *site) server(headers ...string) Server {
-	cfg := Server{Name: "web", URL: s.URL + "/mcp?key=in-the-url", Headers: map[string]string{"Authorization": token}}
+	cfg := Server{Name: "web", URL: setting.NewSecret(s.URL + "/mcp?key=in-the-url"), Headers: map[string]setting.Secret{"Authorization": setting.NewSecret(token)}}
 	for _, h := range headers {
-		cfg.Headers["Authorization"] = h
+		cfg.Headers["Authorization"] = setting.NewSecret(h)
 	}
 	return cfg
 }
@@ -370,7 +371,7 @@ func TestHTTPDown(t *testing.T) {
 	b := connect(t, Options{Servers: []Server{site.server()}})
 	lock := b.ss.Accept()
 	down := site.server()
-	down.URL = "http://127.0.0.1:1/mcp?key=in-the-url"
+	down.URL = setting.NewSecret("http://127.0.0.1:1/mcp?key=in-the-url")
 	c := connect(t, Options{Servers: []Server{down}, Lock: lock})
 	c.says("web_echo", `{"text":"x"}`, "was not run: the server web that does this is not available now (it can't be reached", true)
 	c.hush()
@@ -386,7 +387,7 @@ func TestHTTPDown(t *testing.T) {
 func TestHTTPScheme(t *testing.T) {
 	site := newSite(t, true, func() *sdk.Server { return build(t.TempDir()) })
 	s := site.server()
-	s.URL = strings.Replace(s.URL, "http:", "https:", 1)
+	s.URL = setting.NewSecret(strings.Replace(s.URL.Reveal(), "http:", "https:", 1))
 	b := connect(t, Options{Servers: []Server{s}})
 	if st := b.ss.States()[0]; st.Err == nil || !strings.Contains(st.Err.Error(), "it speaks http there, not https") {
 		t.Errorf("%v", st.Err)

@@ -40,40 +40,30 @@ import (
 
 	"nod/chat/patience"
 	"nod/llm"
+	"nod/setting"
 	"nod/tools"
 )
 
-// Server is one server of the configuration, over HTTP (URL) or as a child
-// process (Command).
+// Server is one server, over HTTP (URL) or as a child process (Command, without a shell):
+// the keys of an item of tools.mcp. A pattern is one of [path.Match], on the server's own
+// names of its tools; a slash is a letter like any other.
 type Server struct {
-	Name string
-
-	URL string
-	// Headers go out with every request to the URL and to no other origin. A
-	// static bearer token is one of them.
-	Headers map[string]string
-
-	// Command is a program and its arguments, without a shell.
-	Command []string
-
-	// Tools are patterns, as of [path.Match], on the server's own names of those
-	// tools that are used; none: all are. A slash is a letter like any other.
-	Tools []string
-	// Timeout is how long one call may take; 0: a minute.
-	Timeout time.Duration
+	Name     string                    `yaml:"name" schema:"tool" missing:"a name such as restart_service" doc:"Of the server, unique in the file"`
+	URL      setting.Secret            `yaml:"url" schema:"url" doc:"Of a server over HTTP"`
+	Command  []string                  `yaml:"command" schema:"some" want:"must name a program, such as [npx, -y, some-server]" doc:"Program and arguments of a server over stdio"`
+	Headers  map[string]setting.Secret `yaml:"headers" doc:"Sent with every request to url"`
+	ReadOnly []string                  `yaml:"read_only" schema:"globs" doc:"Patterns on the server's tool names, of those that change nothing"`
+	Sends    map[string][]string       `yaml:"sends" doc:"By pattern on the server's tool names: parameters whose value goes to a place outside. Absent: found in what a tool says of itself"`
+	Risk     Risks                     `yaml:"risk" default:"ask" doc:"By pattern on the server's tool names; the strictest matching pattern wins. Default ask"`
+	Tools    []string                  `yaml:"tools" schema:"globs,some" default:"[\"*\"]" want:"would leave none of its tools; write patterns such as [\"get_*\"], or remove the line" doc:"Patterns on the server's tool names, of those that are used. Default [\"*\"]"`
+	Timeout  time.Duration             `yaml:"timeout" schema:"positive" default:"60s" doc:"Of one call. Default 60s"`
 
 	pace pace // of tests; the options' where it is zero
-
-	// ReadOnly are such patterns of those tools that change nothing.
-	ReadOnly []string
-	// Sends are the parameters whose values go to places outside, by such patterns.
-	// Of a tool that one matches they are those of all that match; of the others
-	// they are found in what the tool says of itself.
-	Sends map[string][]string
-	// Risk is [tools.Auto], [tools.Ask] or [tools.Never] by such patterns. The
-	// strictest that matches wins; where none does it is Ask.
-	Risk map[string]string
 }
+
+// Risks are the risks of tools by patterns. The strictest that matches wins; where none
+// does it is Ask.
+type Risks map[string]tools.Risk
 
 // Options is what [Connect] needs to know.
 type Options struct {
@@ -244,7 +234,7 @@ type offer struct {
 	d          Definition
 	as         string // its name for the model
 	parameters []byte // its schema, as a model takes it
-	risk       string
+	risk       tools.Risk
 	readOnly   bool
 	raised     string // why the risk is more than the configuration says
 }
@@ -279,7 +269,7 @@ func (ss *Servers) Tools() []tools.Tool {
 
 // definition is what an approval of a call is bound to.
 func (o offer) definition() string {
-	raw, err := json.Marshal([]any{o.s.URL, o.s.Command, o.d})
+	raw, err := json.Marshal([]any{o.s.URL.Reveal(), o.s.Command, o.d})
 	if err != nil {
 		return "" // it was read from JSON
 	}
@@ -326,13 +316,13 @@ func newServer(cfg Server, o Options) (*server, error) {
 		listing: make(chan struct{}, 1),
 		fault:   &fault{},
 	}
-	if (cfg.URL == "") == (len(cfg.Command) == 0) {
+	if cfg.URL.IsSet() != (len(cfg.Command) == 0) {
 		return nil, fmt.Errorf("set up mcp server %q: it must have either a URL or a command", cfg.Name)
 	}
 	if err := cfg.checkPatterns(); err != nil {
 		return nil, fmt.Errorf("set up mcp server %q: %w", cfg.Name, err)
 	}
-	if cfg.URL != "" {
+	if cfg.URL.IsSet() {
 		web, err := newWeb(cfg, s.pace.bytes, s.fault)
 		if err != nil {
 			return nil, fmt.Errorf("set up mcp server %q: %w", cfg.Name, err)

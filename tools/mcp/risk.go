@@ -12,7 +12,7 @@ import (
 )
 
 // strictness orders the risks.
-var strictness = map[string]int{tools.Auto: 1, tools.Ask: 2, tools.Never: 3}
+var strictness = map[tools.Risk]int{tools.Auto: 1, tools.Ask: 2, tools.Never: 3}
 
 func (c Server) checkPatterns() error {
 	var errs []error
@@ -79,7 +79,7 @@ func (c Server) idle(list []Definition) []string {
 // itself. Only a tool that says outright that it destroys does so. The protocol
 // has every tool that leaves that hint out destroy, too; but most servers leave it
 // out, and a configuration that counts for nothing teaches people to approve.
-func (c Server) judge(d Definition) (risk string, readOnly bool, raised string) {
+func (c Server) judge(d Definition) (risk tools.Risk, readOnly bool, raised string) {
 	for pattern, r := range c.Risk {
 		if matches(pattern, d.Name) && strictness[r] > strictness[risk] {
 			risk = r

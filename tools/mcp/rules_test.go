@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"nod/setting"
 	"nod/tools"
 )
 
@@ -15,21 +16,21 @@ func no() *bool  { b := false; return &b }
 
 // The strictest pattern wins; what a tool says of itself only makes it stricter.
 func TestJudge(t *testing.T) {
-	cfg := func(risk map[string]string, readOnly ...string) Server { return Server{Risk: risk, ReadOnly: readOnly} }
-	auto := map[string]string{"*": tools.Auto}
+	cfg := func(risk Risks, readOnly ...string) Server { return Server{Risk: risk, ReadOnly: readOnly} }
+	auto := Risks{"*": tools.Auto}
 	for name, c := range map[string]struct {
 		cfg      Server
 		tool     string
 		hints    *Hints
-		risk     string
+		risk     tools.Risk
 		readOnly bool
 	}{
 		"nothing said":            {cfg(nil), "get", nil, tools.Ask, false},
-		"no pattern matches":      {cfg(map[string]string{"get_*": tools.Auto}), "list", nil, tools.Ask, false},
-		"auto":                    {cfg(map[string]string{"get_*": tools.Auto}), "get_x", nil, tools.Auto, false},
-		"the strictest of two":    {cfg(map[string]string{"get_*": tools.Auto, "*": tools.Ask}), "get_x", nil, tools.Ask, false},
-		"the strictest of three":  {cfg(map[string]string{"get_*": tools.Never, "*": tools.Ask, "g*": tools.Auto}), "get_x", nil, tools.Never, false},
-		"a slash does not escape": {cfg(map[string]string{"*": tools.Never}), "repo/delete", nil, tools.Never, false},
+		"no pattern matches":      {cfg(Risks{"get_*": tools.Auto}), "list", nil, tools.Ask, false},
+		"auto":                    {cfg(Risks{"get_*": tools.Auto}), "get_x", nil, tools.Auto, false},
+		"the strictest of two":    {cfg(Risks{"get_*": tools.Auto, "*": tools.Ask}), "get_x", nil, tools.Ask, false},
+		"the strictest of three":  {cfg(Risks{"get_*": tools.Never, "*": tools.Ask, "g*": tools.Auto}), "get_x", nil, tools.Never, false},
+		"a slash does not escape": {cfg(Risks{"*": tools.Never}), "repo/delete", nil, tools.Never, false},
 		"read only":               {cfg(auto, "get_*"), "get_x", nil, tools.Auto, true},
 		"read only of another":    {cfg(auto, "get_*"), "forget_x", nil, tools.Auto, false},
 
@@ -40,9 +41,9 @@ func TestJudge(t *testing.T) {
 		"it denies it":                     {cfg(auto), "x", &Hints{Destructive: no()}, tools.Auto, false},
 		"it says it is read only":          {cfg(auto), "x", &Hints{ReadOnly: true}, tools.Auto, false},
 		"which does not lower":             {cfg(nil), "x", &Hints{ReadOnly: true, Destructive: no()}, tools.Ask, false},
-		"nor lower never":                  {cfg(map[string]string{"*": tools.Never}), "x", &Hints{ReadOnly: true}, tools.Never, false},
-		"destroying does not lower never":  {cfg(map[string]string{"*": tools.Never}), "x", &Hints{Destructive: yes()}, tools.Never, false},
-		"destroying is nothing if it asks": {cfg(map[string]string{"*": tools.Ask}), "x", &Hints{Destructive: yes()}, tools.Ask, false},
+		"nor lower never":                  {cfg(Risks{"*": tools.Never}), "x", &Hints{ReadOnly: true}, tools.Never, false},
+		"destroying does not lower never":  {cfg(Risks{"*": tools.Never}), "x", &Hints{Destructive: yes()}, tools.Never, false},
+		"destroying is nothing if it asks": {cfg(Risks{"*": tools.Ask}), "x", &Hints{Destructive: yes()}, tools.Ask, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			risk, readOnly, raised := c.cfg.judge(Definition{Name: c.tool, Hints: c.hints})
@@ -61,9 +62,9 @@ func TestJudge(t *testing.T) {
 // make nothing read only.
 func TestHintsNeverLower(t *testing.T) {
 	flag := rapid.SampledFrom([]*bool{nil, yes(), no()})
-	risks := rapid.SampledFrom([]string{tools.Auto, tools.Ask, tools.Never})
+	risks := rapid.SampledFrom([]tools.Risk{tools.Auto, tools.Ask, tools.Never})
 	rapid.Check(t, func(t *rapid.T) {
-		cfg := Server{Risk: map[string]string{"*": risks.Draw(t, "risk"), "x": risks.Draw(t, "other")}}
+		cfg := Server{Risk: Risks{"*": risks.Draw(t, "risk"), "x": risks.Draw(t, "other")}}
 		if rapid.Bool().Draw(t, "read only") {
 			cfg.ReadOnly = []string{"*"}
 		}
@@ -161,8 +162,8 @@ func TestMistakes(t *testing.T) {
 	for want, s := range map[string]Server{
 		"either a URL or a command": {Name: "x"},
 		"read pattern":              {Name: "x", Command: []string{"y"}, ReadOnly: []string{"["}},
-		"the risk is":               {Name: "x", Command: []string{"y"}, Risk: map[string]string{"*": "maybe"}},
-		"must begin with http":      {Name: "x", URL: "ftp://user:secret@host/"},
+		"the risk is":               {Name: "x", Command: []string{"y"}, Risk: Risks{"*": "maybe"}},
+		"must begin with http":      {Name: "x", URL: setting.NewSecret("ftp://user:secret@host/")},
 	} {
 		_, err := Connect(t.Context(), Options{Servers: []Server{s}})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {

@@ -10,6 +10,8 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"nod/setting"
+	"nod/tools"
+	"nod/tools/mcp"
 )
 
 const (
@@ -39,7 +41,7 @@ var (
 	typeRaw      = reflect.TypeFor[json.RawMessage]()
 	typeSecret   = reflect.TypeFor[setting.Secret]()
 	typeStore    = reflect.TypeFor[Store]()
-	typeRisks    = reflect.TypeFor[Risks]()
+	typeRisks    = reflect.TypeFor[mcp.Risks]()
 )
 
 // value decodes a node into v, which holds the default. Null leaves it so.
@@ -56,9 +58,9 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 	case v.Type() == typeRaw:
 		d.raw(n, v, path)
 	case v.Type() == typeRisks && n.Kind == yaml.ScalarNode:
-		var all Risk
+		var all tools.Risk
 		d.scalar(n, reflect.ValueOf(&all).Elem(), path)
-		v.Set(reflect.ValueOf(Risks{"*": all}))
+		v.Set(reflect.ValueOf(mcp.Risks{"*": all}))
 	case isScalar(v):
 		d.scalar(n, v, path)
 	case v.Kind() == reflect.Struct:

@@ -7,9 +7,6 @@ import (
 	"strings"
 )
 
-// Risks is the risk of a server's tools, by pattern on their names.
-type Risks map[string]Risk
-
 // defaults is what an empty file means.
 func defaults() *Config {
 	c := &Config{lines: map[string]int{}}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"nod/tools/mcp"
 )
 
 // exampleEnv is the environment that the example needs, in full.
@@ -21,7 +23,7 @@ var exampleEnv = map[string]string{
 }
 
 // sameConfig compares what configurations mean, and not where it is written.
-var sameConfig = cmp.Options{cmpopts.IgnoreUnexported(Config{}), cmp.AllowUnexported(Store{})}
+var sameConfig = cmp.Options{cmpopts.IgnoreUnexported(Config{}, mcp.Server{}), cmp.AllowUnexported(Store{})}
 
 func exampleText(t *testing.T) string {
 	t.Helper()

@@ -12,6 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"nod/tools"
+	"nod/tools/mcp"
 )
 
 var update = flag.Bool("update", false, "write the wanted output of testdata anew")
@@ -206,7 +209,7 @@ tools:
 		"slack": {c.Slack.APIURL, "http://127.0.0.1:9/api/"}, "discord": {c.Discord.APIURL, "http://127.0.0.1:9/api"},
 		"bots": {c.Slack.AllowBots, []string{"B1", "123456789012345678"}}, "shards": {c.Discord.Shards, Shards(3)},
 		"server": {c.Tools.MCP[0].Command, []string{"/etc/nod/server", "./x"}},
-		"risk":   {c.Tools.MCP[0].Risk, Risks{"*": RiskNever}}, "other risk": {c.Tools.MCP[1].Risk, Risks{"*": RiskAsk}},
+		"risk":   {c.Tools.MCP[0].Risk, mcp.Risks{"*": tools.Never}}, "other risk": {c.Tools.MCP[1].Risk, mcp.Risks{"*": tools.Ask}},
 		"parameters": {
 			string(c.Tools.Commands[0].Parameters),
 			`{"type":"object","properties":{"z":{"maximum":123456789012345678901234567890},"a":{"default":"<&>"}},"required":[]}`,
@@ -231,11 +234,11 @@ tools:
   image:
   commands: [{name: x, argv: [x]}]
 `)
-	want := map[string]Risk{"tools.image": RiskAsk, "tools.commands[0]": RiskAsk}
+	want := map[string]tools.Risk{"tools.image": tools.Ask, "tools.commands[0]": tools.Ask}
 	for _, name := range []string{"calculator", "clock", "wikipedia", "fetch", "search", "python", "chart"} {
-		want["tools."+name] = RiskAuto
+		want["tools."+name] = tools.Auto
 	}
-	got := map[string]Risk{}
+	got := map[string]tools.Risk{}
 	for _, r := range c.toolRules() {
 		got[r.key] = r.rules.Risk
 	}
@@ -292,7 +295,7 @@ func TestDefault(t *testing.T) {
 		if c.Store.String() != want || c.Store.Path != strings.TrimPrefix(want, "sqlite:") {
 			t.Errorf("got %s, want %s", c.Store, want)
 		}
-		if c.Tools.Calculator == nil || c.Tools.Clock == nil || !c.Offline() || c.Tools.Clock.Risk != RiskAuto || c.Tools.Clock.Approvals.Quorum != 1 {
+		if c.Tools.Calculator == nil || c.Tools.Clock == nil || !c.Offline() || c.Tools.Clock.Risk != tools.Auto || c.Tools.Clock.Approvals.Quorum != 1 {
 			t.Errorf("the configuration without a file is %+v", c)
 		}
 	}

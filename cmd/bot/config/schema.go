@@ -10,6 +10,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"nod/setting"
+	"nod/tools"
 )
 
 // reference to the environment, for values that are not texts.
@@ -75,7 +76,7 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 	case typeSecret:
 		return textual()
 	case typeRisks:
-		risk := mapped(reflect.TypeFor[Risk]())
+		risk := mapped(reflect.TypeFor[tools.Risk]())
 		return either(risk, &jsonschema.Schema{Type: "object", AdditionalProperties: risk})
 	case typeStore:
 		return text(storePattern)

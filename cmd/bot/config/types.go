@@ -21,6 +21,7 @@ import (
 	"nod/tools/command"
 	"nod/tools/fetch"
 	"nod/tools/image"
+	"nod/tools/mcp"
 	"nod/tools/python"
 	"nod/tools/search"
 	"nod/tools/wikipedia"
@@ -234,9 +235,9 @@ type Asking[K tools.Keys] struct {
 
 // ToolRules is what any tool takes. Risk and Approvals are always filled in.
 type ToolRules struct {
-	Risk      Risk      `yaml:"risk" default:"ask" doc:"auto: just run; ask: wait for an approval; never: refuse"`
-	Approvals Approvals `yaml:"approvals" doc:"Over the section approvals, key by key"`
-	For       []string  `yaml:"for" schema:"asker,some" default:"[everyone]" want:"would let nobody ask for it; write everyone, user:ID, group:ID or role:ID, or remove the line" doc:"Who may ask for it: everyone, user:ID, group:ID (Slack user group) or role:ID (Discord role). In a turn that holds a message of somebody else it is not offered. Default [everyone]"`
+	Risk      tools.Risk `yaml:"risk" default:"ask" doc:"auto: just run; ask: wait for an approval; never: refuse"`
+	Approvals Approvals  `yaml:"approvals" doc:"Over the section approvals, key by key"`
+	For       []string   `yaml:"for" schema:"asker,some" default:"[everyone]" want:"would let nobody ask for it; write everyone, user:ID, group:ID or role:ID, or remove the line" doc:"Who may ask for it: everyone, user:ID, group:ID (Slack user group) or role:ID (Discord role). In a turn that holds a message of somebody else it is not offered. Default [everyone]"`
 }
 
 // Command is a team's own tool: a program that runs without a shell. Argv[0]
@@ -247,16 +248,8 @@ type Command struct {
 	ToolRules    `yaml:",inline"`
 }
 
-// MCP is a server of tools, over HTTP (URL) or as a child process (Command).
+// MCP is a server of tools, and who may ask for them.
 type MCP struct {
-	Name     string                    `yaml:"name" schema:"tool" missing:"a name such as restart_service" doc:"Of the server, unique in the file"`
-	URL      setting.Secret            `yaml:"url" schema:"url" doc:"Of a server over HTTP"`
-	Command  []string                  `yaml:"command" schema:"some" want:"must name a program, such as [npx, -y, some-server]" doc:"Program and arguments of a server over stdio"`
-	Headers  map[string]setting.Secret `yaml:"headers" doc:"Sent with every request to url"`
-	ReadOnly []string                  `yaml:"read_only" schema:"globs" doc:"Patterns on the server's tool names, of those that change nothing"`
-	Sends    map[string][]string       `yaml:"sends" doc:"By pattern on the server's tool names: parameters whose value goes to a place outside. Absent: found in what a tool says of itself"`
-	Risk     Risks                     `yaml:"risk" default:"ask" doc:"By pattern on the server's tool names; the strictest matching pattern wins. Default ask"`
-	Tools    []string                  `yaml:"tools" schema:"globs,some" default:"[\"*\"]" want:"would leave none of its tools; write patterns such as [\"get_*\"], or remove the line" doc:"Patterns on the server's tool names, of those that are used. Default [\"*\"]"`
-	Timeout  time.Duration             `yaml:"timeout" schema:"positive" default:"60s" doc:"Of one call. Default 60s"`
-	For      []string                  `yaml:"for" schema:"asker,some" want:"would let nobody ask for it; write everyone, user:ID, group:ID or role:ID, or remove the line" default:"[everyone]" doc:"Who may ask for its tools, as of any other tool. Default [everyone]"`
+	mcp.Server `yaml:",inline"`
+	For        []string `yaml:"for" schema:"asker,some" want:"would let nobody ask for it; write everyone, user:ID, group:ID or role:ID, or remove the line" default:"[everyone]" doc:"Who may ask for its tools, as of any other tool. Default [everyone]"`
 }

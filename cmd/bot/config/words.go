@@ -35,9 +35,6 @@ type Trust string
 // DM says what a direct message opens.
 type DM string
 
-// Risk says what has to happen before a tool runs.
-type Risk string
-
 // The words on which something hangs here; allowed lists all that the file may use.
 const (
 	ProtocolTools    Protocol = "tools"
@@ -55,10 +52,6 @@ const (
 	FollowAuto DiscordFollow = "auto"
 
 	DMFlat DM = "flat"
-
-	RiskAuto  Risk = "auto"
-	RiskAsk   Risk = "ask"
-	RiskNever Risk = "never"
 )
 
 // word is a type of which the file may use only some values.
@@ -75,7 +68,6 @@ func (DiscordFollow) Allowed() []string {
 }
 func (Trust) Allowed() []string { return []string{"ignore", "ask", "allow"} }
 func (DM) Allowed() []string    { return []string{"thread", "flat"} }
-func (Risk) Allowed() []string  { return []string{"auto", "ask", "never"} }
 
 // choices writes a list of words as a person would: a, b or c.
 func choices(words []string) string {
