@@ -12,15 +12,15 @@ type Able struct {
 	// drawn again: edits are dear there. The last drawing does not wait.
 	Pace      time.Duration
 	Grows     bool // shows growing answers
-	Asks      bool // has a form that asks one person what was wrong with an answer
+	Asks      bool // has a form that asks one person for the mistake in an answer
 	Sees      bool // knows which conversations a person sees
 	Elsewhere bool // shows cards outside of their thread, and knows by name who may decide
 	// Channel says whether an id is one of a channel in which a card can stand; nil: none is.
 	Channel func(id string) bool
 }
 
-// Unable is what a platform embeds that is Able to less than all. The methods that it does
-// not replace are not called.
+// Unable is for platforms without further abilities, or with some: they embed it and
+// replace methods. The others are not called.
 type Unable struct{}
 
 // Able lists no ability.

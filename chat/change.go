@@ -25,7 +25,7 @@ type Again struct {
 	Number     int    // among the calls of its turn, as in the word `run 2 {…}`
 }
 
-// GrantLabel is what the button says that approves a call, and the same call again
+// GrantLabel is the label of the button that approves a call, and the same call again
 // for a while.
 func (a *Approval) GrantLabel() string { return "Approve, and for " + long(a.Grant, " ") }
 
@@ -37,7 +37,7 @@ func (a *Approval) GrantWord() string {
 	return fmt.Sprintf("allow %d %s", a.Number, long(a.Grant, ""))
 }
 
-// long writes a duration as people do, with what stands between number and unit.
+// long writes a duration in words, with a separator between number and unit.
 func long(d time.Duration, between string) string {
 	units := []struct {
 		of          time.Duration

@@ -7,8 +7,8 @@ package chat
 
 import "time"
 
-// User is who wrote or reacted. Name is what other people call them and may
-// be empty; it is never used to decide anything.
+// User is the author of a message or reaction. Name is for display and may be empty; no
+// decision depends on it.
 type User struct {
 	ID   UserID `json:"id"`
 	Name string `json:"name,omitempty"`
@@ -16,9 +16,8 @@ type User struct {
 	// Zone is the name of the time zone in which this person is, such as
 	// Europe/Berlin, where the platform tells it.
 	Zone string `json:"zone,omitempty"`
-	// Barred says why this person may not approve anything, whatever the rules
-	// say, in words for them: somebody of another organisation, or a guest.
-	// Empty for everybody else.
+	// Barred says why this person may never approve, in words for them: somebody of
+	// another organisation, or a guest. Empty for everybody else.
 	Barred string `json:"barred,omitempty"`
 }
 
@@ -30,9 +29,9 @@ func (u User) Display() string {
 	return string(u.ID)
 }
 
-// Message is what a person wrote, in readable text: mentions and links are
-// already words. Sent is the platform's clock, for comparing messages of one
-// platform with each other and never with the store's clock.
+// Message is a person's message, in readable text: mentions and links are already
+// words. Sent is the platform's clock. Compare it with messages of the same platform,
+// never with the store's clock.
 type Message struct {
 	Ref    MessageRef `json:"ref,omitzero"`
 	From   User       `json:"from"`
@@ -43,8 +42,8 @@ type Message struct {
 	// Aside says that the message calls nobody. People said it to each other in a
 	// followed thread; it is context for later questions.
 	Aside bool `json:"aside,omitempty"`
-	// About says that Ref names a message of somebody else's, about which it asks:
-	// what becomes of that message changes nothing of this one.
+	// About says that Ref is somebody else's message, which this one asks about: edits
+	// of that message change nothing here.
 	About bool `json:"about,omitempty"`
 }
 

@@ -6,8 +6,8 @@ import "context"
 // log, so no tool needs a memory of threads.
 type Desk struct {
 	Thread ThreadID
-	// Key is the same for every attempt at this call and for no other call:
-	// what an API takes as idempotency key.
+	// Key is the same for every attempt at this call and for no other call: an
+	// idempotency key for an API.
 	Key string
 	// Past are the calls of this thread that the model still sees and that are
 	// over, the oldest first.

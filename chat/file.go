@@ -100,8 +100,8 @@ func MarkedName(name, mark string) string {
 	return stem + "-" + mark + ext
 }
 
-// HasMark says whether MarkedName gave a file its name, with this mark. The
-// platform may have changed what stands before the mark.
+// HasMark says whether MarkedName gave a file its name, with this mark. The platform
+// may have changed the part before the mark.
 func HasMark(name, mark string) bool {
 	name = strings.ToLower(name)
 	stem, _ := splitName(name)

@@ -41,8 +41,8 @@ type Post struct {
 type Text struct {
 	Markdown string `json:"markdown"`
 	Notice   bool   `json:"notice,omitempty"` // nod speaking of itself, not the model's answer
-	// Alone stands instead of Markdown where nobody reads it but the person whom it
-	// answers: it may name conversations that others don't see.
+	// Alone replaces Markdown in a conversation with its addressee alone: it may name
+	// conversations that others don't see.
 	Alone string `json:"alone,omitempty"`
 	// Earlier is the answer in whose place this one stands, where it is another try.
 	Earlier *Earlier `json:"earlier,omitempty"`
@@ -164,8 +164,8 @@ const (
 	Requester = "requester" // the requester of the turn
 )
 
-// Approval is the message that asks people to let one call run, and that is
-// edited to say what came of it.
+// Approval is the message that asks people to let one call run, and later shows its
+// outcome.
 type Approval struct {
 	Call      string    `json:"call"`
 	Tool      string    `json:"tool"`
@@ -185,8 +185,8 @@ type Approval struct {
 	Editors   []User    `json:"editors,omitempty"` // who did
 	Outcome   Outcome   `json:"outcome,omitempty"`
 	By        []User    `json:"by,omitempty"` // who approved so far, or decided
-	// Headline is the first line: `Approval 3: NAME` while it waits, and then
-	// what came of it, such as `Approved by ada · done in 2 s`.
+	// Headline is the first line: `Approval 3: NAME` while it waits, and then the
+	// outcome, such as `Approved by ada · done in 2 s`.
 	Headline string `json:"headline,omitempty"`
 	// Parameters is the JSON Schema of the tool's arguments, for a form in which
 	// people change them; empty: any object. Grant is for how long an approver may
@@ -257,8 +257,8 @@ func (a *Approval) Ballot() []string {
 	return out
 }
 
-// Outcome is how an approval ended; empty while it is open. The words are what
-// people read at the end of the approval message.
+// Outcome is the end of an approval; empty while it is open. People read these words at
+// the end of the approval message.
 type Outcome string
 
 // The outcomes of an approval.

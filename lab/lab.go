@@ -139,8 +139,8 @@ func (l *Lab) decideByHand(ctx context.Context, r *Recorded) (Outcome, error) {
 	return s.run(ctx)
 }
 
-// errOver says that the recording ends here; errUnfit that a turn holds what this
-// build does not know how to replay.
+// errOver says that the recording ends here; errUnfit that this build can't replay the
+// turn.
 var (
 	errOver  = errors.New("the recording is over")
 	errUnfit = errors.New("this turn can't be replayed by this build")

@@ -44,8 +44,8 @@ type Difference struct {
 	weight int
 }
 
-// Outcome is what a turn comes to. Asked counts approvals, and Unasked the calls
-// that can change something and ran without one.
+// Outcome is the result of a turn. Asked counts approvals, and Unasked the calls that
+// can change something and ran without one.
 type Outcome struct {
 	Calls   []Call  `json:"calls"`
 	Asked   int     `json:"asked"`
@@ -315,8 +315,8 @@ func plural(n int, word string) string {
 	return word + "s"
 }
 
-// clip is the beginning of a text, on one line, and with nothing in it that drives the
-// terminal that it is written to: a model repeats what strangers wrote.
+// clip is the beginning of a text, on one line, without control characters of a
+// terminal: a model repeats strangers' text.
 func clip(text string) string {
 	const most = 300
 	r := []rune(strings.Join(strings.Fields(text), " "))

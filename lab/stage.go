@@ -212,8 +212,8 @@ func (s *stage) open() {
 	}
 }
 
-// summarise has the model sum up what a trim leaves out; where it is played back
-// the summary before it stays.
+// summarise asks the model for a summary of trimmed turns. If its words are played
+// back, the earlier summary stays.
 func (s *stage) summarise(ctx context.Context, act agent.Summarise) error {
 	if s.lab.Mode == Rules {
 		s.append(act.Cut)
@@ -324,8 +324,8 @@ func (s *stage) effect(act agent.Effect) {
 	s.append(act.Started, s.result(act.Call))
 }
 
-// result is what the recording says of a call: it belongs to the first that is not
-// served yet of the same tool with the same arguments.
+// result is the recorded result of a call: the first unused one of the same tool with
+// the same arguments.
 func (s *stage) result(c memory.Call) memory.Result {
 	found := s.find(c.Tool, digest(c), s.served, (*recordedCall).ran)
 	if found == nil {

@@ -39,10 +39,9 @@ type Message struct {
 	Echo   Echo    // of an assistant: that of the Response
 }
 
-// Echo is what a provider wants to have back with a completion while the turn
-// goes on, such as its reasoning with signatures. Only the implementation that
-// made it reads it, and leaves it out where it does not belong: who keeps it
-// gives it back whole or not at all, and in no later turn.
+// Echo is a part of a completion that its provider wants back within the turn, such as
+// reasoning with signatures. Only the implementation that made it reads it, and drops
+// it for other models. Its keeper returns it whole or not at all, and in no later turn.
 type Echo json.RawMessage
 
 // MarshalJSON implements json.Marshaler.
@@ -51,8 +50,8 @@ func (e Echo) MarshalJSON() ([]byte, error) { return json.RawMessage(e).MarshalJ
 // UnmarshalJSON implements json.Unmarshaler.
 func (e *Echo) UnmarshalJSON(data []byte) error { return (*json.RawMessage)(e).UnmarshalJSON(data) }
 
-// Image is a picture for a model that takes pictures. A prompt that was only
-// computed names the content by Blob; whoever makes the call puts in the Data.
+// Image is a picture for a model that takes pictures. A computed prompt names the
+// content by Blob; the caller of the model puts in the Data.
 type Image struct {
 	MediaType string
 	Blob      string
@@ -102,9 +101,9 @@ type Request struct {
 	Fair     string   // whose request it is: who waits for a free model is served in turn by this
 }
 
-// Delta is a piece of a completion on its way. Reset says that what came
-// before is void, since the call is tried again; Calls, that a tool is being
-// called, so that the text is not the answer.
+// Delta is a piece of a growing completion. Reset says that the earlier pieces are
+// void, since the call is tried again. Calls says that a tool is being called, so the
+// text is not the answer.
 type Delta struct {
 	Text      string
 	Reasoning string

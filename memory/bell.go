@@ -2,18 +2,18 @@ package memory
 
 import "sync"
 
-// Bell is how a store tells whoever holds a run that something happened to its
-// thread. It is safe for concurrent use. The zero Bell is ready.
+// Bell tells the holder of a run that something happened to its thread. It is safe for
+// concurrent use. The zero Bell is ready.
 type Bell struct {
 	mu         sync.Mutex
 	mail, lost bool
 	ring       func()
 }
 
-// Mail says that something may have arrived. The store calls it.
+// Mail rings because an entry may have arrived. The store calls it.
 func (b *Bell) Mail() { b.note(func() { b.mail = true }) }
 
-// Lose says that the lease is lost. The store calls it.
+// Lose rings because the lease is lost. The store calls it.
 func (b *Bell) Lose() { b.note(func() { b.lost = true }) }
 
 func (b *Bell) note(what func()) {
@@ -26,8 +26,8 @@ func (b *Bell) note(what func()) {
 	}
 }
 
-// Listen has ring called whenever there is something to take, now too if there
-// is. It must not block, nor use the store.
+// Listen sets the function to call at each ring, and calls it now if the bell has rung.
+// It must not block, nor use the store.
 func (b *Bell) Listen(ring func()) {
 	b.mu.Lock()
 	b.ring = ring
@@ -38,8 +38,8 @@ func (b *Bell) Listen(ring func()) {
 	}
 }
 
-// Take says whether something arrived since the last Take, and whether the lease
-// is lost, which stays so.
+// Take says whether an entry arrived since the last Take, and whether the lease is
+// lost, which stays so.
 func (b *Bell) Take() (mail, lost bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,11 +8,10 @@ import (
 	"nod/llm"
 )
 
-// Entry is one line of a thread's log. The store sets Seq and At when the
-// entry enters the log: Seq grows by one from entry to entry and is never
-// used twice in a thread, not even after the thread was forgotten; At is the
-// store's clock, the only clock that deadlines are compared with: of the Put
-// for what came through the inbox, of the Commit for the rest.
+// Entry is one line of a thread's log. The store sets Seq and At when the entry enters
+// the log. Seq grows by one, and is never used twice in a thread, not even after
+// `forget`. At is the store's clock, the only clock for deadlines: the time of the Put
+// for inbox entries, of the Commit for the others.
 type Entry struct {
 	Seq  uint64
 	At   time.Time

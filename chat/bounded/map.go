@@ -1,4 +1,4 @@
-// Package bounded remembers what came last in bounded room. The one idea is that such
+// Package bounded caches recent values in bounded room. Such
 // a memory only saves work: a [Map] that is full forgets everything, and its owner has
 // to do right without it.
 package bounded

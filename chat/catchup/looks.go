@@ -12,8 +12,7 @@ type Gap struct {
 	Overlap time.Duration // how much further back a look goes
 }
 
-// Looks has a look made for whatever gaps there are, one at a time, and a look
-// that failed made again.
+// Looks makes a look for each gap, one at a time, and repeats failed ones.
 type Looks struct {
 	look   func(ctx context.Context, overlap time.Duration) error
 	failed func(error)

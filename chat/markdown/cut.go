@@ -64,8 +64,8 @@ func (p *packer) addLine(line, between, fence string) {
 	}
 }
 
-// fenceOf gives the fence of a code block and what stands behind it. Code that
-// is indented, or fenced by very much, gets a fence of its own.
+// fenceOf gives the fence of a code block and the text behind it. Indented code, and
+// code with a very long fence, gets a new one.
 func fenceOf(block string) (fence, info string) {
 	line, _, _ := strings.Cut(block, "\n")
 	line = strings.TrimLeft(line, " ")
@@ -196,8 +196,8 @@ func (s splitter) cutQuote(block string, first int) []string {
 	return parts
 }
 
-// within gives the splitter for what is in a container: room for the prefix
-// of every line is set aside. It is false where too little is left.
+// within gives the splitter for the content of a container: it reserves room for the
+// prefix of every line. False if too little is left.
 func (s splitter) within(prefix string) (splitter, bool) {
 	length, n := s.length, s.length(prefix)
 	s.length = func(t string) int { return length(t) + n*strings.Count(t, "\n") }
@@ -236,8 +236,7 @@ func (s splitter) cutPlain(src string, first int) []string {
 	return s.cutText(escapeFences(src), nil, first)
 }
 
-// escapeFences escapes what might open a fence, and might no longer be closed,
-// once the text is cut.
+// escapeFences escapes lines that would open a fence, and might lose its end in a cut.
 func escapeFences(src string) string {
 	return fenceLine.ReplaceAllString(src, `$1\$2`)
 }

@@ -25,9 +25,8 @@ func closedFence(src []byte, code *ast.FencedCodeBlock) (start, pos, end int) {
 	return start, pos, end
 }
 
-// closeFences closes the fences that the text leaves open, as a model does
-// that was stopped in the middle. CommonMark lets them end with whatever they
-// are in; not every client does.
+// closeFences closes open fences, as of a model that was stopped in the middle.
+// CommonMark lets them end with their container; not every client does.
 func closeFences(src string) string {
 	if !strings.Contains(src, "```") && !strings.Contains(src, "~~~") {
 		return src

@@ -18,8 +18,8 @@ const (
 	Center
 )
 
-// Grid is what a table says. Every row has as many cells as the header; a cell
-// is CommonMark without line breaks.
+// Grid is the content of a table. Every row has as many cells as the header; a cell is
+// CommonMark without line breaks.
 type Grid struct {
 	Align  []Align
 	Header []string
@@ -175,8 +175,8 @@ func AlignedTable(g *Grid) string {
 	return out.String()
 }
 
-// maxPadded is how far cells are filled up with blanks: what is wider stands out. Else
-// one long cell would make as much of every row.
+// maxPadded is the largest padded width of cells; a wider cell sticks out. Otherwise
+// one long cell would widen every row.
 const maxPadded = 150
 
 func align(cell string, width int, to Align) string {

@@ -63,7 +63,7 @@ func Blocks(src string) []Block {
 	return blocksOf(source, blockParser.Parse(text.NewReader(source)))
 }
 
-// blockParser finds blocks only; inlineParser also what is within them;
+// blockParser finds blocks only; inlineParser also their content;
 // cellParser takes everything for one paragraph.
 var (
 	blockParser = parser.NewParser(

@@ -76,8 +76,7 @@ func (r *redrawing) walk(n ast.Node, entering bool) (ast.WalkStatus, error) {
 	return ast.WalkSkipChildren, nil
 }
 
-// indented gives the lines of indented code. Its indentation is not part of what
-// stands before it.
+// indented gives the lines of indented code. Its indentation is not part of the prefix.
 func (r *redrawing) indented(n *ast.CodeBlock) (start, pos, end int) {
 	lines := n.Lines()
 	if lines.Len() == 0 {

@@ -104,8 +104,8 @@ func (b Block) beginsAsText(block string) bool {
 	return b.Kind == Table || b.is(ast.KindParagraph) || b.is(ast.KindHeading) && !strings.HasPrefix(strings.TrimLeft(block, " "), "#")
 }
 
-// between gives what to put where the source has this blank space: the same,
-// or a blank line for many.
+// between gives the separator for this blank space of the source: the same, or one
+// blank line for many.
 func between(gap string) string {
 	if len(gap) <= 4 {
 		return gap

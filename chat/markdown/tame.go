@@ -41,8 +41,7 @@ func tame(src string) bool {
 	return true
 }
 
-// plainWords says whether what stands within lines can be understood in a time that
-// grows with their size only.
+// plainWords says whether the inline text can be parsed in linear time.
 func plainWords(src string) bool {
 	return strings.Count(src, "[") <= maxBrackets && strings.Count(src, "~") <= maxTildes
 }
@@ -112,8 +111,8 @@ func opensWith(text, any string) bool {
 	return text != "" && strings.IndexByte(any, text[0]) >= 0 && (len(text) == 1 || isSpace(text[1]))
 }
 
-// fences follows fences line by line, as far as that can be done without knowing
-// what they stand in: quotes it does not see.
+// fences follows fences line by line, as far as that works without their container: it
+// does not see quotes.
 type fences struct {
 	open string
 	// sure accepts a fence only at the margin, outside of list items, and not behind
@@ -148,8 +147,8 @@ func (f *fences) addLine(line string) bool {
 	return true
 }
 
-// plainBlocks takes apart what is too hard to understand: fences that are surely
-// such and closed, and text between them.
+// plainBlocks splits a text that is too hard to parse: into sure, closed fences, and
+// text between them.
 func plainBlocks(src []byte) []Block {
 	var out []Block
 	f := fences{sure: true}

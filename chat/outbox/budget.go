@@ -185,8 +185,8 @@ func (b *bucket) announce(now time.Time, said Announced) {
 	b.left, b.reset = left, reset
 }
 
-// close shuts the bucket, and lets it begin with a single call: whoever refused
-// us counts differently from us.
+// close shuts the bucket, and reopens it with a single call: the platform's count
+// differs from ours.
 func (b *bucket) close(now time.Time, after time.Duration) {
 	until := now.Add(max(after, minPause))
 	b.closed = later(b.closed, until)

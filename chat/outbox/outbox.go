@@ -47,8 +47,8 @@ var patience = [...]time.Duration{
 // floatPatience comes on top for calls that nobody waits for.
 const floatPatience = 10 * time.Minute
 
-// Everything is the bucket that every call counts against, whatever else it
-// names: for a platform's limit on all calls, and for a refusal of all calls.
+// Everything is the bucket of all calls: for a platform's overall limit, and for a
+// refusal of all calls.
 const Everything = "*"
 
 // ErrNotMade is in the error of a call that was given up before it got through:
@@ -152,10 +152,9 @@ func New(options Options) *Outbox {
 	}
 }
 
-// Do makes the call when its turn comes, and returns what it returned. When ctx
-// ends first, or is in doubt by then ([chat.WithDoubt]), the call is not made, and
-// the error is [ErrNotMade]. A floating
-// call is only noted, and Do returns nil at once.
+// Do makes the call when its turn comes, and returns its result. If ctx ends first, or
+// is in doubt by then ([chat.WithDoubt]), the call is not made, and the error is
+// [ErrNotMade]. A floating call is only queued, and Do returns nil at once.
 func (o *Outbox) Do(ctx context.Context, call Call) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", ErrNotMade, context.Cause(ctx))
@@ -179,9 +178,8 @@ func (o *Outbox) Do(ctx context.Context, call Call) error {
 	}
 }
 
-// Run makes the floating calls, until ctx ends and those under way have
-// returned. Calls that are not floating don't need it, so that a program that
-// stops can still post what it has to.
+// Run makes the floating calls, until ctx ends and running calls have returned. Other
+// calls don't need it, so a stopping program can still make its last posts.
 func (o *Outbox) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()

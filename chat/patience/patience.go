@@ -1,5 +1,4 @@
-// Package patience is a limit of time that stands still while a person is waited
-// for: what runs may take so long, and people may take theirs.
+// Package patience is a limit of time that stands still during the wait for a person.
 package patience
 
 import (

@@ -1,6 +1,5 @@
-// Package retry waits between attempts. The one idea is that whoever waits for
-// a platform to recover must stop at once when told to, and must see the error
-// for which waiting is of no use.
+// Package retry waits between attempts. A caller stops at once when its context ends,
+// and sees the error that no waiting mends.
 package retry
 
 import (
@@ -30,8 +29,8 @@ type Policy struct {
 	Failed func(error)
 }
 
-// Do tries until it succeeds, fails for good, or ctx ends, and returns what the
-// last attempt returned.
+// Do tries until it succeeds, fails for good, or ctx ends, and returns the last
+// attempt's error.
 func (p Policy) Do(ctx context.Context, try func(context.Context) error) error {
 	for pause := p.First; ; pause = min(2*pause, p.Longest) {
 		err := try(ctx)

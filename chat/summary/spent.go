@@ -6,9 +6,8 @@ import (
 	"nod/chat"
 )
 
-// Spent says what a turn used: tokens in and out, how many of those in were
-// cached, and the money, where prices are known. It is empty when the provider
-// reported nothing.
+// Spent is a turn's usage: tokens in and out, the cached ones, and the money if prices
+// are known. Empty if the provider reported nothing.
 func Spent(s *chat.Steps) string {
 	t := s.Tokens
 	if t.Prompt+t.Completion == 0 {

@@ -1,4 +1,4 @@
-// Package summary says in a few words what came of things: of a turn's steps,
+// Package summary gives outcomes in a few words: of a turn's steps,
 // for the one line that stays when they are folded away, and of an approval. The
 // words are the same wherever people read them; how a name is written so that it
 // is no markup is for the adapter.

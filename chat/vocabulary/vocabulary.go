@@ -23,7 +23,7 @@ const (
 
 // Word is a line of the table.
 type Word struct {
-	Name  string // in lower case; empty: the line only explains what others read, such as a reaction
+	Name  string // in lower case; empty: the line only explains something else, such as a reaction
 	Takes Takes
 	// Help is its line in help, in Markdown; empty where the line of another word
 	// explains it too.

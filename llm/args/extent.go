@@ -11,17 +11,17 @@ var (
 	errNoValue  = errors.New("a name in the arguments has no value; write the whole JSON object again")
 )
 
-// scanner walks over something that is nearly JSON and keeps track of what is
-// open. It understands no more than it must to find the end.
+// scanner walks over text that is nearly JSON and tracks open brackets. It understands
+// no more than it needs to find the end.
 type scanner struct {
 	text string
 	open []byte // the closing brackets that are awaited
 	last byte   // the last character that counts; '"' for a whole string
 }
 
-// extent finds the end of the object with which text begins. It decides that
-// an object is whole before anything is repaired, since a repairer closes
-// whatever it finds open. On valid JSON it agrees with encoding/json.
+// extent finds the end of the object at the start of text. It decides that an object is
+// complete before any repair, since a repairer closes every open bracket. On valid JSON
+// it agrees with encoding/json.
 func extent(text string) (int, error) {
 	s := scanner{text: text}
 	for i := 0; i < len(text); {

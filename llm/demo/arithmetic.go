@@ -85,8 +85,8 @@ func lastByte(s string) string {
 	return s[len(s)-1:]
 }
 
-// balance drops what a sentence leaves at the end of an expression: operators,
-// commas, and parentheses that were not opened.
+// balance drops rests of the sentence at the end of an expression: operators, commas,
+// and unmatched parentheses.
 func balance(s string) string {
 	s = strings.TrimRight(s, " \t\n,+-*/^!×÷−(")
 	for strings.Count(s, ")") > strings.Count(s, "(") && strings.HasSuffix(s, ")") {

@@ -28,8 +28,8 @@ type planned struct {
 	why  string
 }
 
-// makePlan reads arithmetic first, then questions for the time, and looks for
-// names of tools in what is left.
+// makePlan reads arithmetic first, then questions for the time, and looks for names of
+// tools in the rest.
 func makePlan(text string, tools []llm.Tool) plan {
 	var p plan
 	if rest, args := charts(text); args != nil && has(tools, chart) {
@@ -79,8 +79,8 @@ func (p *plan) known(name, value string, tools []llm.Tool) {
 	p.calls = append(p.calls, planned{name, args, reasons[name]})
 }
 
-// named plans calls of a tool that the text names, with what stands between
-// this mention and the next one.
+// named plans calls of a named tool, with the words between this mention and the next
+// one.
 func (p *plan) named(m mention, words []word, end int) {
 	if len(m.tools) > 1 {
 		var names []string

@@ -62,7 +62,7 @@ func (e echoing) MarshalJSON() ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// reread reads what it writes.
+// reread encodes v and decodes the result into another value.
 func reread(v, into any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -329,8 +329,8 @@ func begun(cut []byte, most int) (llm.Response, error) {
 	return llm.Response{}, endless()
 }
 
-// whole reads an answer that came in one. err is go-openai's, which may just
-// not have liked what it read.
+// whole reads an answer that came in one piece. err is go-openai's; it may merely have
+// refused to decode.
 func whole(x *exchange, err error, c reader, most int) (llm.Response, error) {
 	if x.body == nil || x.status >= 300 {
 		if err == nil {

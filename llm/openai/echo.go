@@ -26,7 +26,7 @@ type echo struct {
 // one beside every call. Some of them refuse an empty one.
 const padding = " "
 
-// from says which model this is, without what a URL may hold of a password.
+// from names the model, without a password in its URL.
 func (m *Model) from() string {
 	host := "api.openai.com"
 	if u, err := url.Parse(m.o.BaseURL); err == nil && u.Host != "" {

@@ -19,9 +19,9 @@ const (
 	tailFor  = 2 * time.Second        // for the usage behind a complete answer
 )
 
-// exchange is one request and its response, as go-openai's HTTP client. It
-// keeps what go-openai drops: the body of an answer, with the fields that
-// go-openai does not know, and of a refusal, with its headers.
+// exchange is one request and its response, as go-openai's HTTP client. It keeps the
+// parts that go-openai drops: the body of an answer, with unknown fields, and of a
+// refusal, with its headers.
 type exchange struct {
 	http   *http.Client
 	query  string // of the endpoint's address, such as api-version=…

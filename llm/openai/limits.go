@@ -44,8 +44,8 @@ func (m *Model) limits() limits {
 	return m.known
 }
 
-// learn takes note of what a refusal says about the model, and reports whether
-// the call is worth making again. req is the call that was refused.
+// learn learns from a refusal, and says whether the call is worth repeating. req is the
+// refused call.
 func (m *Model) learn(f *failure, req request) bool {
 	found := refused(f) & m.sent(req.Request, req.lim) &^ req.lim
 	if found == 0 {

@@ -49,8 +49,8 @@ type Options struct {
 	NewID  func() string  // for calls to which the provider gave no id of their own
 }
 
-// Model is one model at one provider. It is safe for concurrent use, and
-// remembers for its life what the model refused.
+// Model is one model at one provider. It is safe for concurrent use, and remembers
+// refusals for its life.
 type Model struct {
 	o    Options
 	http *http.Client

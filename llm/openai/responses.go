@@ -112,8 +112,7 @@ func inputItems(msg llm.Message, lim limits) []any {
 	return items
 }
 
-// event is one of the stream's, or a whole response, which is what the last
-// event of a stream holds.
+// event is one of the stream's, or the whole response in its last event.
 type event struct {
 	Type     string    `json:"type"`
 	Delta    string    `json:"delta"`

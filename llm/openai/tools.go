@@ -12,9 +12,9 @@ import (
 	"nod/llm"
 )
 
-// shelf is what is known of the tools that a provider refuses. One tool that
-// it does not like must not cost every answer: it is left out from then on.
-// Which tool that was, its definition says: one that is mended is offered again.
+// shelf holds the tools that a provider refuses. One refused tool must not cost every
+// answer: it is left out from then on. Its definition identifies it, so a mended tool
+// is offered again.
 type shelf struct {
 	refused map[[sha256.Size]byte]bool
 	most    int // how many it takes; 0: as many as there are

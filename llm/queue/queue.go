@@ -37,8 +37,7 @@ func (q *Queue) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 	return q.model.Complete(ctx, req, watch)
 }
 
-// Lanes are where those wait for whom there is no room yet. They are safe for
-// concurrent use.
+// Lanes holds the calls that wait for room. It is safe for concurrent use.
 type Lanes struct {
 	mu      sync.Mutex
 	free    int

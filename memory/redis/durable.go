@@ -29,8 +29,8 @@ const replicaGrace = 30 * time.Second
 type replicas struct {
 	wanted int // from the URL; -1: one, if there is any or was just now
 
-	mu   sync.Mutex
-	seen map[string]time.Time // by server: when it last had one
+	mu       sync.Mutex
+	lastSeen map[string]time.Time // by server: when it last had one
 }
 
 func (r *replicas) need(server string) int {
@@ -39,7 +39,7 @@ func (r *replicas) need(server string) int {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.seen[server].IsZero() {
+	if r.lastSeen[server].IsZero() {
 		return 0
 	}
 	return 1
@@ -49,21 +49,21 @@ func (r *replicas) need(server string) int {
 func (r *replicas) noteSeen(server string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.seen[server] = time.Now()
+	r.lastSeen[server] = time.Now()
 }
 
 // lostFor says how long a server has had no replicas.
 func (r *replicas) lostFor(server string) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return time.Since(r.seen[server])
+	return time.Since(r.lastSeen[server])
 }
 
 // noteNone notes that a server is meant to have none.
 func (r *replicas) noteNone(server string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.seen, server)
+	delete(r.lastSeen, server)
 }
 
 // runDurably runs a script and waits until replicas have its writes. Acknowledged

@@ -27,13 +27,13 @@ type held struct {
 	bell   *memory.Bell
 	lost   atomic.Bool // another process has or may have the lease: don't renew it
 
-	past   past
-	inbox  []string       // seen inbox entries: the next commit moves them
-	seen   []memory.Entry // the same, decoded, with their future Seq
-	weight int            // bytes of the log
-	chain  memory.Head    // the end of its audit chain, as far as this process knows
-	heard  time.Time      // the server's clock at its last answer
-	doubt  doubt          // a call without an answer
+	past       past
+	inbox      []string       // seen inbox entries: the next commit moves them
+	seen       []memory.Entry // the same, decoded, with their future Seq
+	weight     int            // bytes of the log
+	chain      memory.Head    // the end of its audit chain, as far as this process knows
+	serverTime time.Time      // the server's clock at its last answer
+	doubt      doubt          // a call without an answer
 }
 
 // doubt is a call without an answer. The same call again has the same number, so that

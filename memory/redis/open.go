@@ -122,7 +122,7 @@ func newStore(a address, o Options) *Store {
 	if s.lease <= 0 {
 		s.lease = defaultLease
 	}
-	s.replicas.wanted, s.replicas.seen = a.replicas, map[string]time.Time{}
+	s.replicas.wanted, s.replicas.lastSeen = a.replicas, map[string]time.Time{}
 	s.trouble = func(shard int) { s.shards[shard].shaken() }
 	s.held.init()
 	s.deadlines.init()

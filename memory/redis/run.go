@@ -295,17 +295,17 @@ func (s *Store) catchUp(ctx context.Context, h *held, head string, seq uint64) e
 // hears notes the server's clock.
 func (h *held) hears(s *Store, now int64) {
 	s.deadlines.tick(h.shard, now)
-	if at := timeOf(now); now > 0 && at.After(h.heard) {
-		h.heard = at
+	if at := timeOf(now); now > 0 && at.After(h.serverTime) {
+		h.serverTime = at
 	}
 }
 
 // clock estimates the server's clock; the real one is not earlier.
 func (s *Store) clock(h *held) time.Time {
-	if now := s.deadlines.clock(h.shard); now.After(h.heard) {
+	if now := s.deadlines.clock(h.shard); now.After(h.serverTime) {
 		return now
 	}
-	return h.heard
+	return h.serverTime
 }
 
 // fence ends a run whose log changed. If the thread is still held for it, it becomes

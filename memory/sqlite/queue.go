@@ -22,7 +22,7 @@ type queue struct {
 	handed   map[string]int64 // by thread: the inbox number up to which runs got entries without committing
 	due      time.Time        // the earliest deadline in the file; zero: none
 	tick     chan struct{}
-	gone     bool
+	closed   bool
 }
 
 // item is a thread in the queue.
@@ -85,7 +85,7 @@ func (q *queue) queueDue(platform, thread string) {
 }
 
 func (q *queue) enqueue(platform, thread string) {
-	if q.gone || q.queued[thread] {
+	if q.closed || q.queued[thread] {
 		return
 	}
 	q.ticket++
@@ -108,7 +108,7 @@ func (q *queue) waitForThread(ctx context.Context, platforms []string) (*held, e
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if q.gone {
+		if q.closed {
 			return nil, memory.ErrFenced
 		}
 		if h := q.oldest(platforms); h != nil {
@@ -141,7 +141,7 @@ func (q *queue) oldest(platforms []string) *held {
 func (q *queue) holds(h *held) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return !q.gone && h.bell != nil && q.held[h.thread] == h
+	return !q.closed && h.bell != nil && q.held[h.thread] == h
 }
 
 func (q *queue) release(h *held) {
@@ -187,7 +187,7 @@ func (q *queue) releaseUnused(h *held) {
 func (q *queue) handOn(h *held) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.gone || h.bell == nil || q.held[h.thread] != h {
+	if q.closed || h.bell == nil || q.held[h.thread] != h {
 		return false
 	}
 	delete(q.held, h.thread)
@@ -259,7 +259,7 @@ func (q *queue) clearDue() {
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.gone = true
+	q.closed = true
 	for thread, h := range q.held {
 		h.bell.Lose()
 		delete(q.held, thread)
