@@ -96,8 +96,8 @@ type upper struct{}
 func (upper) Text(s string) string  { return strings.ReplaceAll(s, "hunter2", "HUNTER") }
 func (upper) Bytes(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hunter2"), []byte("HUNTER")) }
 
-// What a tool gives back goes through the mask, also where it fails, in its files,
-// in the middle of what is cut out, and where colours stand in it, which are taken out.
+// Results of tools go through the mask: failures, files, the edges of cuts, and texts
+// with colours, which are taken out.
 func TestBoxMask(t *testing.T) {
 	long := strings.Repeat("a line\n", 2000) + "hunter2\n" + strings.Repeat("a line\n", 2000)
 	box := boxOf(t,

@@ -52,7 +52,7 @@ func (d *driver) tooMany(ctx context.Context, at time.Time, open []memory.Asked)
 		if err != nil {
 			return false, fmt.Errorf("note who asks: %w", err)
 		}
-		// Whoever comes in between has got room, so that this ends.
+		// Another process that comes in between has got room, so this ends.
 		if done, err := d.Store.Swap(ctx, name, noted, value); done || err != nil {
 			return false, err
 		}

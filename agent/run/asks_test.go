@@ -189,7 +189,7 @@ func TestTooManyOfTwoProcesses(t *testing.T) {
 	})
 }
 
-// What was decided makes room at once, also for a process that never held its thread.
+// A decision makes room at once, also for a process that never held its thread.
 func TestRoomForApprovals(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {

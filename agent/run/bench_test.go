@@ -293,8 +293,8 @@ func BenchmarkLongThread(b *testing.B) {
 // entriesOfATurn is about how many entries a turn of the benchmarks makes.
 const entriesOfATurn = 9
 
-// What 10,000 threads cost that wait for an approval, and 100,000: memory,
-// goroutines, and the server's commands while nothing happens.
+// The parked benchmarks measure 10,000 and 100,000 threads that wait for an approval:
+// memory, goroutines, and the server's commands while nothing happens.
 func BenchmarkParked10000(b *testing.B) { benchParked(b, 10_000) }
 
 func BenchmarkParked100000(b *testing.B) { benchParked(b, 100_000) }

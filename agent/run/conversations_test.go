@@ -67,7 +67,7 @@ type onServer struct {
 	*redistest.Bubble
 }
 
-// What can happen to somebody alone is played on a terminal too.
+// Conversations of one person are played on a terminal too.
 func TestConversationsOnTerminal(t *testing.T) {
 	t.Parallel()
 	open := []func(name string) script.OpenStore{func(string) script.OpenStore { return openFile }, openRedis(t)}

@@ -235,7 +235,7 @@ func TestBrokenThread(t *testing.T) {
 	}
 }
 
-// What an older build may leave out of a log disturbs nothing.
+// A skippable entry of a later build disturbs nothing.
 func TestSkippedEntry(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {

@@ -64,8 +64,7 @@ func (d *drowning) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, 
 // hostileText is Markdown that costs whoever draws it much.
 func hostileText(size int) string { return strings.Repeat("> - [a](`*_|<@U01>\n", size/19) }
 
-// What one person's threads are flooded with, in as much as there may be of it, another
-// thread is answered while all of that is still under way.
+// While one person's threads are flooded up to every limit, another thread is answered.
 func TestFloodsHoldUpNobody(t *testing.T) {
 	t.Parallel()
 	result := func(req llm.Request) bool { return req.Messages[len(req.Messages)-1].Role == llm.ToolRole }

@@ -42,8 +42,8 @@ func (u unsure) Deciders(ctx context.Context, thread chat.ThreadID, rules []stri
 	return u.Board.Deciders(ctx, thread, rules, most)
 }
 
-// What somebody says while a side effect runs is heard at once, also where it comes
-// together with what came of something that nobody waits for any more.
+// A message during a side effect is read at once, also together with an outcome that
+// nobody waits for any more.
 func TestHeardBesideAnOutcome(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, full memory.Full) {

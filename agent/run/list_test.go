@@ -34,8 +34,9 @@ func (h house) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, look
 	return h.Board.Post(ctx, thread, p, look)
 }
 
-// What waits in other conversations is listed where nobody else reads it, with the
-// way there; elsewhere it is counted. What the person does not see is neither.
+// Waiting approvals of other conversations are listed with a link if nobody else reads
+// the list, and otherwise counted. Conversations that the person can't see are neither
+// listed nor counted.
 func TestWaitingElsewhere(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {

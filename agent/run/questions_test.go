@@ -187,8 +187,8 @@ func (f often) Call(ctx context.Context, desk chat.Desk, _ llm.Call) (llm.Result
 	}
 }
 
-// What a person replies to a question whose process died is not lost: the question
-// ends with a word, and what they wrote is said to the model.
+// A reply to a dead process's question is not lost: the question ends with a word, and
+// the model sees the reply.
 func TestReplyToADeadProcess(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {

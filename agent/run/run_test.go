@@ -140,7 +140,7 @@ func TestReadsRunTogether(t *testing.T) {
 	})
 }
 
-// Of many reads of a step so many run at once, and the others after them.
+// A limited number of a step's reads run at once, and the others after them.
 func TestReadsAtOnce(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {

@@ -25,8 +25,8 @@ func (s *tails) Tail(ctx context.Context, thread chat.ThreadID, after uint64) (m
 	return t, err
 }
 
-// What is known of a thread that this process wrote last is not read again, and is right
-// also when something lies in its inbox, and when another process wrote to it.
+// The state of a thread that this process wrote last is not read again. It is right
+// also with a full inbox, and after another process wrote.
 func TestStandingOfOwnThread(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {

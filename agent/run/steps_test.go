@@ -42,7 +42,7 @@ func (b *watched) drawings() int {
 	return len(b.status)
 }
 
-// What changes while the first steps message is on its way is drawn once it stands.
+// Changes while the first steps message is on its way are drawn once it stands.
 func TestStepsChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, store memory.Full) {

@@ -31,8 +31,8 @@ func (w *window) looked(axe, at string) {
 	}
 }
 
-// Whoever hears the page, sees little of it or has no mouse can use it: nothing
-// serious is found in any state of it, light or dark, wide or narrow.
+// People who hear the page, see little of it or have no mouse can use it: axe finds
+// nothing serious in any state, light or dark, wide or narrow.
 func TestPageIsAccessible(t *testing.T) {
 	t.Parallel()
 	axe, err := os.ReadFile(axeFile)

@@ -36,8 +36,8 @@ func screenOf(t *testing.T) (seen *os.File, tty *os.File) {
 	return seen, tty
 }
 
-// What is logged while somebody sits at the terminal is a line of its own there, and no
-// part of what is typed.
+// A log line while somebody sits at the terminal is a line of its own, and no part of
+// the typed text.
 func TestChatLogsAside(t *testing.T) {
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	defer model.Close()

@@ -9,8 +9,8 @@ import (
 	"nod/internal/fakeslack"
 )
 
-// What a turn used and cost stands with its steps and in the metrics, and a limit
-// in money ends turns with a clear word.
+// A turn's usage and cost stand with its steps and in the metrics, and a limit in money
+// ends turns with a clear word.
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	w := newSlackWorld(t, fakeslack.Options{})

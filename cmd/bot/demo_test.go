@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What `make demo` compiles on a fresh machine has no client of a server in it that
-// the demo does not ask: that is a sixth of the time.
+// `make demo` compiles no client of a server that the demo does not use: that is a
+// sixth of the time.
 func TestDemoBuild(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile("../../Makefile")

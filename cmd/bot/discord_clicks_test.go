@@ -34,9 +34,9 @@ func (w *discordWorld) asides(user, channel string) string {
 	return strings.Join(out, "\n")
 }
 
-// Whatever Discord refuses the answer to a command or a click with, once, whoever
-// waits for it reads the answer or a plain word, where the interaction takes one;
-// the turn is not held up, and the next command is answered.
+// Discord refuses the answer to a command or a click once, with each of its codes. The
+// person still reads the answer or a plain word, if the interaction takes one. The turn
+// is not held up, and the next command is answered.
 func TestDiscordEveryRefusedClick(t *testing.T) {
 	t.Parallel()
 	w := quickDiscord(t)

@@ -93,8 +93,8 @@ func (w *discordWorld) goOn(at place, text string) {
 	w.s.Say(w.users["ada"], channel, w.ping()+text)
 }
 
-// Whatever Discord refuses any call of a turn with, once, the turn ends with its
-// answer or with a plain word, and the next question is answered.
+// Discord refuses any call of a turn once, with each of its codes. The turn ends with
+// its answer or a plain word, and the next question is answered.
 func TestDiscordEveryRefusal(t *testing.T) {
 	t.Parallel()
 	w := quickDiscord(t)
@@ -148,8 +148,8 @@ func TestDiscordEveryRefusal(t *testing.T) {
 	all.Wait()
 }
 
-// What is wrong with a place is recorded, and nothing is said there; once it is
-// right again the next question is answered.
+// An unusable place is recorded, and nothing is said there. Once it is usable again the
+// next question is answered.
 func TestDiscordPlaceIsGone(t *testing.T) {
 	t.Parallel()
 	w := quickDiscord(t)

@@ -12,8 +12,8 @@ import (
 	"nod/memory/sqlite"
 )
 
-// What people think of an answer, by its buttons and in the form, is kept with the
-// thread; whoever got the form is not asked in words besides.
+// People's opinions of an answer, by buttons and form, are kept with the thread. A
+// person who got the form is not asked in words too.
 func TestDiscordOpinion(t *testing.T) {
 	t.Parallel()
 	w := newDiscordWorld(t, fakediscord.Options{NoLimits: true})

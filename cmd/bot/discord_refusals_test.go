@@ -64,8 +64,8 @@ func (b *beside) over(what string, fault *fakediscord.Injected, at place, said .
 	eventually(b, what+": the next question is answered", func() bool { return strings.Contains(b.w.around(at), "You said: and again") })
 }
 
-// Whatever Discord refuses a read with, once, or a call that only shows something
-// beside a turn: the turn ends with its answer, and the next question is answered.
+// Discord refuses a read once, or a call that only shows something beside a turn, with
+// each of its codes. The turn ends with its answer, and the next question is answered.
 func TestDiscordEveryRefusalBeside(t *testing.T) {
 	t.Parallel()
 	b := &beside{T: t, w: quickDiscord(t)}
@@ -136,8 +136,8 @@ func TestDiscordEveryRefusalBeside(t *testing.T) {
 	}
 }
 
-// What the Gateway closes with ends the program, with a word on what to do, where
-// connecting again can't mend it.
+// A close code of the Gateway that no reconnection mends ends the program, with a word
+// on the remedy.
 func TestDiscordFatalCloses(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[int]string{
@@ -184,7 +184,7 @@ func TestDiscordPassingCloses(t *testing.T) {
 	}
 }
 
-// What Discord refuses the beginning with is tried again, unless it refuses the token.
+// A refused sign-in is tried again, unless Discord refuses the token.
 func TestDiscordSignInRefused(t *testing.T) {
 	t.Parallel()
 	routes := []string{"GET /users/@me", "GET /applications/@me", "GET /gateway/bot", "GET /applications/{app}/commands"}

@@ -11,7 +11,7 @@ import (
 	"nod/internal/fakellm"
 )
 
-// What holds on every platform holds on Discord.
+// The rules of every platform hold on Discord.
 func TestDiscordConversations(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T) world { return newDiscordWorld(t, fakediscord.Options{}) })
@@ -78,8 +78,8 @@ func TestDiscordRestart(t *testing.T) {
 	}
 }
 
-// What calls the bot depends on the file and on the app, so it says so: below the
-// first answer in a thread, once, and in its help.
+// The way to call the bot depends on the file and the app. So the bot says it once
+// below the first answer in a thread, and in its help.
 func TestDiscordSaysHowToGoOn(t *testing.T) {
 	t.Parallel()
 	for follow, want := range map[string]string{"mentions": "mention me:", "callers": "need not mention me again", "thread": "nobody has to mention me"} {
@@ -103,8 +103,8 @@ func TestDiscordSaysHowToGoOn(t *testing.T) {
 	}
 }
 
-// Whoever types a command is helped with the names of tools and files, in time, and
-// with none in a conversation that holds none.
+// Commands complete the names of tools and files, in time, and complete none in a
+// conversation without any.
 func TestDiscordCompletes(t *testing.T) {
 	t.Parallel()
 	w := newDiscordWorld(t, fakediscord.Options{NoLimits: true})

@@ -173,8 +173,8 @@ func (n *service) checkOnce(at place, i int) {
 	}
 }
 
-// What was said and approved on Discord while the program was away is found, though the
-// process that began to look for it was killed.
+// Messages and approvals on Discord during a downtime are found, though the first
+// process that looked was killed.
 func TestDiscordKilledInItsLook(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {

@@ -121,7 +121,7 @@ func TestMCPThroughTheProgram(t *testing.T) {
 
 	at = w.dm("ada", `ops_look {}`)
 	n.find(at, "The tool says", "it is look indeed")
-	// What came from a server is in this thread, so what would just run asks.
+	// This thread holds a server's content, so a call that would just run asks.
 	w.reply("ada", at, `ops_wipe {}`)
 	n.ask(at, "ops_wipe")
 

@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// Whoever goes back to a page is on it who they were there.
+// A person who goes back to a page is the same person there as before.
 func TestPageBack(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)

@@ -297,13 +297,13 @@ func TestPageConversation(t *testing.T) {
 	ada.click("Steps")
 	ada.until(`/Thought[^]*Action[^]*calculator[^]*Observation[^]*397.8/i.test(document.querySelector("#log-thread .all").innerText)`)
 
-	// What is marked up in a message is shown as it was written.
+	// Markup in a message is shown as text.
 	ada.say(`<img src=x onerror="document.title='x'"><b>b</b>`)
 	ada.until(`Array.from(document.querySelectorAll('#log-thread .text')).at(-1).textContent.startsWith("<img src=x")`)
 	ada.until(`!document.querySelector("#log-thread b:not(.who), #log-thread img[src=x]")`)
 	shoot(ada, "conversation")
 
-	// Whatever can be used has a name to be heard, and each element an id of its own.
+	// Every control has a name for screen readers, and each element an id of its own.
 	ada.until(`Array.from(document.querySelectorAll("button, a, summary, select, textarea, input:not([type=hidden])")).every((e) =>
 		(e.getAttribute("aria-label") || e.textContent || e.labels[0].textContent).trim())`)
 	ada.until(`new Set(Array.from(document.querySelectorAll("[id]"), (e) => e.getAttribute("id"))).size === document.querySelectorAll("[id]").length`)
@@ -369,8 +369,8 @@ func TestPageChart(t *testing.T) {
 	shoot(ada, "narrow")
 }
 
-// What one person asks for is approved by another one, in another browser, and
-// what that one denies does not run.
+// One person's call is approved by another one, in another browser, and a denied call
+// does not run.
 func TestPageApproval(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What somebody is writing in a message stays when the message is drawn anew, and what
-// is sent while something else is on its way is sent too.
+// A half-written text in a message stays when the message is drawn again, and a text
+// that is sent while another is on its way is sent too.
 func TestPageWhileWriting(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
@@ -29,8 +29,9 @@ func TestPageWhileWriting(t *testing.T) {
 	ada.until(`document.querySelectorAll('#log-thread [data-kind="message"] .mark[title="ben"]').length === 2`)
 }
 
-// What is written while a message is on its way is sent behind it, or is still there, also
-// where the message begins a conversation of its own; what can't be sent comes back.
+// A text written while a message is on its way is sent behind it, or is still there,
+// also if the message begins a conversation of its own. A text that can't be sent comes
+// back.
 func TestPageWritesOn(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)

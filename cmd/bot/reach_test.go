@@ -90,9 +90,9 @@ func shut(w world, user string) string {
 	return "Slack refused my answer (user_disabled)"
 }
 
-// Whoever may decide gets the card directly, with the call and nothing else of the
-// conversation; it is decided there or in the thread, also after a restart, and who
-// can't be written to is named in the thread.
+// Approvers get the card directly, with the call and nothing else of the conversation.
+// They decide there or in the thread, also after a restart. The thread names people who
+// can't be written to.
 func TestApprovalByDirectMessage(t *testing.T) {
 	t.Parallel()
 	for platform, newWorld := range map[string]func(t *testing.T) world{

@@ -12,8 +12,8 @@ import (
 	"nod/internal/fakellm"
 )
 
-// What stands in README and docs as a file, and what is said to be done with it,
-// works. A file without a platform is one for `bot chat`, and `check` takes it.
+// The configuration files in README and docs work with the commands beside them. A file
+// without a platform is one for `bot chat`, and `check` takes it.
 func TestReadmeSteps(t *testing.T) {
 	t.Parallel()
 	model := fakellm.Start(t, func(fakellm.Request) fakellm.Reply { return fakellm.Reply{Text: "hello"} })
@@ -40,7 +40,7 @@ func TestReadmeSteps(t *testing.T) {
 				if strings.Contains(text, "llm:") {
 					takes(t, text)
 				}
-				// What it says of the model is tried with one that is there.
+				// A model that exists replaces the file's.
 				own := regexp.MustCompile(`(?m)^llm:\n((  .*|)\n)*`).ReplaceAllString(text, "")
 				switch {
 				case strings.Contains(text, "\nslack:") || strings.HasPrefix(text, "slack:"):

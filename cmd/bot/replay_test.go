@@ -27,9 +27,9 @@ func (n *service) bot(args ...string) (status int, out, errs string) {
 	return status, o.String(), e.String()
 }
 
-// What was recorded on a platform is replayed while the service runs, on both
-// stores: unchanged it is the same, no tool runs, and nothing is posted. What
-// somebody put 👎 on is a case for the team's own checks.
+// Recorded conversations are replayed while the service runs, on both stores. An
+// unchanged replay gives the same; no tool runs, and nothing is posted. A turn with 👎
+// becomes a case for the team's own checks.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {

@@ -13,8 +13,8 @@ import (
 	"nod/internal/fakeslack"
 )
 
-// What comes back with a secret in it goes on without: to the model, to people and
-// into the log. A provider's own words, which repeat the prompt, are in no log.
+// A secret in a result is masked for the model, for people and in the log. A provider's
+// own words, which repeat the prompt, are in no log.
 func TestSecretsThroughTheProgram(t *testing.T) {
 	const secret, passed = "srch-hunter2-s3cr3t", "passed-on-hunter2"
 	t.Setenv("SERVICE_TOKEN", passed)
@@ -86,7 +86,7 @@ func TestCheckPrintsNoKey(t *testing.T) {
 	}
 }
 
-// What stands behind the ? of the endpoint's address goes along with each request, and
+// The part behind the ? of the endpoint's address goes along with each request, and
 // check asks at the same address.
 func TestCheckAsksAtTheWholeAddress(t *testing.T) {
 	t.Parallel()

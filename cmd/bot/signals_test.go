@@ -61,7 +61,7 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// Whoever has left the terminal need not wait for what runs either.
+// A person who has left the terminal need not wait for running work either.
 func TestInterruptAfterLeaving(t *testing.T) {
 	t.Parallel()
 	w := newSlackWorld(t, fakeslack.Options{NoLimits: true})

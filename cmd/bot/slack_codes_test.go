@@ -141,9 +141,9 @@ func (tr *ordeal) each(method string, f func(word, channel string)) {
 	}
 }
 
-// Whatever word Slack has for refusing any call of a turn, once, the turn ends
-// with its answer or with a plain word, and the next question is answered. Here:
-// calls that say for which channel, or person, they are.
+// Slack refuses any call of a turn once, with each of its words. The turn ends with its
+// answer or a plain word, and the next question is answered. Here: calls that name a
+// channel or a person.
 func TestSlackEveryRefusal(t *testing.T) {
 	t.Parallel()
 	w := quickSlack(t)
@@ -194,8 +194,8 @@ func TestSlackEveryRefusal(t *testing.T) {
 	all.Wait()
 }
 
-// What is wrong with a place is recorded, and nothing is said there; once it is
-// right again the next question is answered.
+// An unusable place is recorded, and nothing is said there. Once it is usable again the
+// next question is answered.
 func TestSlackPlaceIsGone(t *testing.T) {
 	t.Parallel()
 	w := quickSlack(t)

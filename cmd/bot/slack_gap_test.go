@@ -8,9 +8,9 @@ import (
 	"nod/internal/fakeslack"
 )
 
-// Whoever called the bot while it was down is answered when it is back, also where
-// it never heard anything and in threads that it does not know; and what was said
-// in a thread before it was called there is no question, however often it looks.
+// Mentions during a downtime are answered afterwards, also in channels and threads that
+// the bot does not know. Messages in a thread before its first mention are no
+// questions, however often the bot looks.
 func TestSlackCalledWhileDown(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {

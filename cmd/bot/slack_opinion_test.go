@@ -12,9 +12,9 @@ import (
 	"nod/memory/sqlite"
 )
 
-// What people think of an answer, by its buttons and in the form, is kept with the
-// thread; whoever got the form is not asked in words besides, and whoever reacted,
-// which opens no form, gets one by the button of a message to them.
+// People's opinions of an answer, by buttons and form, are kept with the thread. A
+// person who got the form is not asked in words too. A reaction opens no form, so its
+// author gets one by the button of a message to them.
 func TestSlackOpinion(t *testing.T) {
 	t.Parallel()
 	w := newSlackWorld(t, fakeslack.Options{})

@@ -97,8 +97,8 @@ func TestSlackEveryRefusalBeside(t *testing.T) {
 	}
 }
 
-// Whatever word Slack has for not opening a direct conversation is said in the thread,
-// and the approval is given there; a word that passes is tried again.
+// If Slack does not open a direct conversation, the thread says so, for each of Slack's
+// words, and the approval is given there. A passing refusal is tried again.
 func TestSlackEveryRefusalOfADirectMessage(t *testing.T) {
 	t.Parallel()
 	w := quickSlack(t)
@@ -126,8 +126,8 @@ func TestSlackEveryRefusalOfADirectMessage(t *testing.T) {
 	})
 }
 
-// What Slack refuses when it is asked what was missed loses no approval: it counts
-// when it is given, whatever could not be looked at.
+// A refusal while the bot looks for missed events loses no approval: the approval
+// counts when it is given.
 func TestSlackEveryRefusalAfterAGap(t *testing.T) {
 	t.Parallel()
 	w := quickSlack(t)
@@ -208,8 +208,8 @@ func TestSlackEveryRefusalOfASign(t *testing.T) {
 	all.Wait()
 }
 
-// What Slack says to the sign-in and to a new socket: what trying again can't mend
-// ends the program, with the word in the log; anything else is tried again.
+// A refused sign-in or socket that no retry mends ends the program, with the word in
+// the log. Any other refusal is tried again.
 func TestSlackSignInRefused(t *testing.T) {
 	t.Parallel()
 	final := append([]string{"forbidden_team", "insecure_request", "not_allowed_token_type", "missing_scope"}, deadWords...)

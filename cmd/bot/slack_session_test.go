@@ -41,8 +41,8 @@ func TestSlackSession(t *testing.T) {
 	eventually(t, "all is at rest", func() bool { return w.s.Session(at.channel, at.thread) == "active" && len(w.s.Processing()) == 0 })
 }
 
-// What an approval waited for in a process that is over ends in the next one, however
-// little is left to be done there: the session then waits no more.
+// An approval of an earlier process ends in the next one, and then the session no
+// longer waits, even if little is left to do there.
 func TestSlackSessionOfTheProcessBefore(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w *slackWorld, at, ask place){

@@ -12,7 +12,7 @@ import (
 	"nod/internal/fakeslack"
 )
 
-// What holds on every platform holds on Slack.
+// The rules of every platform hold on Slack.
 func TestSlackConversations(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T) world { return newSlackWorld(t, fakeslack.Options{}) })
@@ -352,8 +352,8 @@ func TestSlackShortcut(t *testing.T) {
 	}
 }
 
-// Whoever's click on Deny ended a call is asked why; what they say is on the card
-// and in what the model is told, and closing the form goes on without.
+// A person whose click on Deny ended a call is asked why. The reason is on the card and
+// in the model's prompt; closing the form goes on without one.
 func TestSlackReason(t *testing.T) {
 	t.Parallel()
 	w := newSlackWorld(t, fakeslack.Options{})
@@ -423,8 +423,8 @@ func TestSlackCallers(t *testing.T) {
 // connects are the methods that connect and look for what was missed, whenever.
 var connects = []string{"apps.connections.open", "auth.test", "users.conversations", "conversations.history", "conversations.replies", "reactions.get"}
 
-// What a turn costs of Slack's calls: at most three without tools, and at most
-// five with one, signs of work included; and a turn without tools is one message.
+// A turn makes at most three Slack calls without tools, and at most five with one,
+// signs of work included. A turn without tools is one message.
 func TestSlackCallsOfATurn(t *testing.T) {
 	t.Parallel()
 	w := newSlackWorld(t, fakeslack.Options{})

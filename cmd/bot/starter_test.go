@@ -7,7 +7,7 @@ import (
 	"nod/internal/fakeslack"
 )
 
-// Whoever started the thread has called the bot once somebody has; others who write there
+// The starter of a thread has called the bot once somebody has; others who write there
 // have not.
 func TestSlackStarterOfTheThread(t *testing.T) {
 	t.Parallel()

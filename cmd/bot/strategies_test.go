@@ -74,7 +74,7 @@ func TestStrategies(t *testing.T) {
 	}
 }
 
-// Whoever asked gets another try by an emoji on the answer; nobody else does.
+// The requester gets another try by an emoji on the answer; nobody else does.
 func TestAnotherTry(t *testing.T) {
 	t.Parallel()
 	for name, w := range map[string]world{

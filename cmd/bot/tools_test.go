@@ -116,8 +116,8 @@ func TestPageThatGivesOrders(t *testing.T) {
 	}
 }
 
-// What a command prints that says so is content from outside: an order in it does
-// not just run.
+// The output of a command marked as outside is content from outside: an order in it
+// does not just run.
 func TestOutsideCommand(t *testing.T) {
 	t.Parallel()
 	w := newSlackWorld(t, fakeslack.Options{})

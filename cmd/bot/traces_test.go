@@ -63,7 +63,7 @@ func TestTraceAcrossKill(t *testing.T) {
 	})
 }
 
-// What a process could not send before it was killed the next one sends.
+// The next process sends the spans that a killed one could not.
 func TestTraceAfterKill(t *testing.T) {
 	t.Parallel()
 	var up atomic.Bool

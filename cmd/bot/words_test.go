@@ -10,9 +10,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// What is said in the terminal stands on the page, too, and both say it in the same
-// words: what a step is made of, the line that stays of it, who may decide until
-// when, and how it was decided.
+// The page and the terminal say the same words: the parts of a step, its folded line,
+// the approvers and the time limit, and the decision.
 func TestSameWords(t *testing.T) {
 	t.Parallel()
 	w := newWebWorld(t)

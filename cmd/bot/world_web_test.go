@@ -351,7 +351,7 @@ func (w *webWorld) faults() []string {
 	return w.wrong
 }
 
-// What holds on the other platforms holds on the page.
+// The rules of the other platforms hold on the page.
 func TestWeb(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T) world { return newWebWorld(t) })

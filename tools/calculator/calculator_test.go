@@ -202,8 +202,8 @@ func calculates(t *testing.T, in, want string) {
 	}
 }
 
-// What would take minutes or gigabytes if it were computed before it is
-// measured. The test would not end.
+// Expressions that would take minutes or gigabytes are refused before they are
+// computed. Otherwise the test would not end.
 func TestCalculateHostile(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"tower", "9^9^9^9", "!digits"},

@@ -21,7 +21,7 @@ import (
 // Output says what a command writes on its standard output.
 type Output string
 
-// The outputs.
+// The kinds of a command's standard output.
 const (
 	OutputText Output = "text"
 	OutputJSON Output = "json"

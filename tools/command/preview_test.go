@@ -84,7 +84,7 @@ func TestPreviewHangs(t *testing.T) {
 	}
 }
 
-// What runs is bound to its preview too: another program there is another tool.
+// A call is bound to its preview program too: another program there makes another tool.
 func TestPreviewIsOfTheDefinition(t *testing.T) {
 	o := shell("echo done")
 	plain, err := New(o)

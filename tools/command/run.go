@@ -69,8 +69,8 @@ func (c *command) execute(ctx context.Context, p process) (llm.Result, error) {
 	}
 	err := cmd.Wait()
 	if err != nil && ctx.Err() != nil {
-		// What is left of the group ignores SIGTERM. While it has a member, its
-		// number is not given to another; if it has none, there is no error.
+		// The rest of the group ignores SIGTERM. While the group has a member, its
+		// number is not reused; if it has none, there is no error.
 		if err := signalGroup(cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return tools.Failed("%s was stopped, but a process that it started goes on", c.Name), fmt.Errorf("kill process group: %w", err)
 		}

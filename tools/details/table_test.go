@@ -37,7 +37,7 @@ func TestTablesTakeLittle(t *testing.T) {
 	}
 }
 
-// What parses a table is the process that reads documents, and not the bot's own.
+// The process that reads documents parses tables, and not the bot's own.
 func TestTablesAreReadElsewhere(t *testing.T) {
 	d := reading{document.NewReader()}
 	d.reader.Time = time.Nanosecond

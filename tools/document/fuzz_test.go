@@ -12,9 +12,8 @@ import (
 	"nod/tools"
 )
 
-// Whatever bytes a document consists of, its reader gives a text that is bounded, with
-// sections that are in it, or words for the model, and takes no more of the bot's own
-// memory than grows with what goes in and out: what is not bounded ends with the
+// A reader of any bytes gives a bounded text with its sections, or words for the model.
+// It takes bounded memory of the bot's own process: unbounded work ends with the
 // process that reads.
 func FuzzDocument(f *testing.F) {
 	page := `<h1>a</h1><p>b<table><tr><td>c</table><img src="data:,x">`

@@ -40,7 +40,7 @@ func readDOCX(body []byte) (Content, error) {
 		return Content{}, errors.New("it is a Word file without text")
 	}
 	defer func() { _ = f.Close() }()
-	// What a zip says of a file's size holds: the reader stops there.
+	// The reader stops at the size that the zip states for a file.
 	if info, err := f.Stat(); err != nil || info.Size() > UnzipMost {
 		return Content{}, errUnzip
 	}

@@ -130,8 +130,8 @@ func TestElicitationOutlivesTheServer(t *testing.T) {
 	}
 }
 
-// What a server asks in the middle of a call reaches the person, and their answer the
-// server; the model is told of both.
+// A server's question in the middle of a call reaches the person, and their answer the
+// server. The model is told of both.
 func TestElicitation(t *testing.T) {
 	t.Parallel()
 	each(t, quick, func(t *testing.T, b *bench, tool string) {
@@ -187,7 +187,7 @@ func TestElicitationEnds(t *testing.T) {
 	})
 }
 
-// What can't be asked is declined before a person sees it, and the model is told.
+// An unsuitable question is declined before a person sees it, and the model is told.
 func TestElicitationDeclined(t *testing.T) {
 	t.Parallel()
 	each(t, quick, func(t *testing.T, b *bench, tool string) {

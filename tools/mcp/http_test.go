@@ -195,7 +195,7 @@ func before(s *site, answer func(w http.ResponseWriter, tool string, nth int) bo
 	return f
 }
 
-// What a server refuses was not done, whatever the status says it for.
+// A refused call was not done, whatever status the refusal has.
 func TestHTTPRefusesACall(t *testing.T) {
 	for status, posts := range map[int]int{400: 2, 402: 1, 404: 2, 405: 1, 409: 1, 413: 1, 422: 1} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {

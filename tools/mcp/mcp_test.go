@@ -143,7 +143,7 @@ func TestStdio(t *testing.T) {
 	}
 }
 
-// What is no text becomes files, under names that nobody can do harm with.
+// Results other than text become files, under harmless names.
 func TestMedia(t *testing.T) {
 	b := connect(t, Options{Servers: []Server{stdio(t, t.TempDir())}})
 	r, err := b.box.Call(t.Context(), chat.Desk{Files: []chat.File{{Name: "TEST_media.png"}}}, llm.Call{Name: "test_media", Args: `{}`})

@@ -62,8 +62,8 @@ func TestSwapUntold(t *testing.T) {
 	b.says("test_swap", `{"text":"x"}`, "switched off", true)
 }
 
-// What was accepted holds from one start to the next: what differs is off, what
-// is new is not there, and what is accepted again is on again.
+// An accepted definition holds from one start to the next. A changed tool is off, a new
+// one is not there, and a tool that is accepted again is on again.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	path := LockPath(filepath.Join(dir, "nod.yaml"))
@@ -108,8 +108,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// Of a server's tools only those are known that the configuration wants: neither
-// offered, nor pinned, nor missed. Without a lock nobody accepted what describes them.
+// Tools that the configuration leaves out are neither offered, nor pinned, nor missed.
+// Without a lock nobody has accepted the descriptions.
 func TestTools(t *testing.T) {
 	dir := t.TempDir()
 	all := connect(t, Options{Servers: []Server{stdio(t, dir)}}).ss.Accept()

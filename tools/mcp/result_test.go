@@ -12,8 +12,8 @@ import (
 	"nod/tools"
 )
 
-// Whatever a server gives back, it takes no more room than a few times what it sent,
-// is no more than so many files, and none of those has a name that leads anywhere.
+// Any result of a server takes at most a few times its own size, makes a limited number
+// of files, and gives none a name that leads elsewhere.
 func FuzzResult(f *testing.F) {
 	for _, c := range odd {
 		f.Add([]byte(`{"content":[` + c.item + `,` + c.item + `],"structuredContent":{"a":[1,"<b>"]}}`))

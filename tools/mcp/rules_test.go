@@ -58,8 +58,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Whatever a tool hints at, the configuration's risk is the least, and the hints
-// make nothing read only.
+// Hints of a tool never lower the configuration's risk, and make nothing read only.
 func TestHintsNeverLower(t *testing.T) {
 	flag := rapid.SampledFrom([]*bool{nil, yes(), no()})
 	risks := rapid.SampledFrom([]tools.Risk{tools.Auto, tools.Ask, tools.Never})
@@ -135,7 +134,7 @@ func TestForModel(t *testing.T) {
 		`[]`:                                     "",
 		`{"$ref":"https://evil.example/schema"}`: "",
 
-		// What is composed at the top is written as one object.
+		// A schema composed at the top is written as one object.
 		`{"anyOf":[{"type":"object","properties":{"a":{"type":"string"},"b":{}},"required":["a","b"]},{"properties":{"a":{"type":"integer"}},"required":["a"]},{"type":"null"}]}`: `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"integer"}]},"b":{}},"required":["a"],"type":"object"}`,
 		`{"type":"object","properties":{"a":{}},"oneOf":[{"required":["a"]},{"required":["b"]}],"allOf":[{"properties":{"b":{}},"required":["b"]}]}`:                              `{"properties":{"a":{},"b":{}},"required":["b"],"type":"object"}`,
 		`{"$ref":"#/$defs/x~1y","$defs":{"x/y":{"type":"object","properties":{"a":{"$ref":"#/$defs/s"}},"required":["a"]},"s":{"type":"string"}}}`:                                `{"$defs":{"s":{"type":"string"},"x/y":{"properties":{"a":{"$ref":"#/$defs/s"}},"required":["a"],"type":"object"}},"properties":{"a":{"$ref":"#/$defs/s"}},"required":["a"],"type":"object"}`,

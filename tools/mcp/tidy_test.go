@@ -64,7 +64,7 @@ func TestOddItems(t *testing.T) {
 	}
 }
 
-// What the SDK reads stays as it is, byte for byte.
+// A message that the SDK can read stays unchanged, byte for byte.
 func TestTidyLeavesAlone(t *testing.T) {
 	for _, message := range []string{
 		``, `{`, `[]`, `{"jsonrpc":"2.0","method":"x"}`, `{"jsonrpc":"2.0","id":1,"result":null}`, `{"id":1,"result":{"content":"x"}}`,
@@ -116,7 +116,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Whatever a message is, it stays one, and a result can be read.
+// Any message stays one message, and a result can be read.
 func FuzzTidy(f *testing.F) {
 	for _, c := range odd {
 		f.Add([]byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[` + c.item + `]}}`))

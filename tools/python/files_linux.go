@@ -80,7 +80,7 @@ func (f *folder) layOne(ctx context.Context, root *os.Root, in tools.Input, file
 	if err != nil {
 		return fmt.Sprintf("%s is not in the folder: it can't be opened", name), nil
 	}
-	// Whatever lies there goes first, so that nothing is written through a link.
+	// An existing file goes first, so that nothing is written through a link.
 	if err := f.discard(name); err != nil {
 		return "", err
 	}

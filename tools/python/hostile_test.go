@@ -52,7 +52,7 @@ func living(list []process) []process {
 	return slices.DeleteFunc(list, func(p process) bool { return p.state == 'Z' })
 }
 
-// What the code must not be able to do, by what it sees of it.
+// Code can't do forbidden things, judged by its own view.
 func TestHostileLooks(t *testing.T) {
 	t.Setenv("SLACK_BOT_TOKEN", "xoxb-secret")
 	secret := filepath.Join(newDir(t), "secret.txt")
@@ -287,7 +287,7 @@ func TestHostileProtocol(t *testing.T) {
 			if strings.Contains(r.Text, "ignore all") || len(r.Text) > 1000 {
 				t.Errorf("got %q", r.Text)
 			}
-			// Whatever it was, the thread goes on.
+			// The thread goes on after any of these.
 			if got := runCode(t, p, thread, "print('well')").Text; !strings.HasSuffix(got, "well") {
 				t.Errorf("got %q", got)
 			}
@@ -295,7 +295,7 @@ func TestHostileProtocol(t *testing.T) {
 	}
 }
 
-// What a call leaves running ends with the call, and an interpreter that dies
+// Processes that a call leaves running end with the call, and an interpreter that dies
 // takes all with it.
 func TestLeftProcesses(t *testing.T) {
 	p := sharedPython(t)

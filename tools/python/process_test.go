@@ -54,7 +54,7 @@ func TestKilledBot(t *testing.T) {
 	}
 }
 
-// What is missing is said, with what to do, and there is no tool.
+// A missing part is named with the remedy, and there is no tool.
 func TestMissing(t *testing.T) {
 	sharedPython(t) // or there is nothing to find out here
 	off := func(name, want string, prepare func(*Options)) {

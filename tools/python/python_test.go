@@ -230,7 +230,7 @@ func TestCodeRuns(t *testing.T) {
 	}
 }
 
-// What a text protocol writes and the box checks fits the tool.
+// Checked arguments of a text protocol fit the tool.
 func TestToolInBox(t *testing.T) {
 	p := sharedPython(t)
 	tool := p.Tool()
@@ -267,7 +267,7 @@ func TestFilesOfTheThread(t *testing.T) {
 	}
 	wantText(t, r, false, "files: out.csv (text/csv; charset=utf-8, 46 bytes), sub_a.txt (text/plain; charset=utf-8, 4 bytes)")
 
-	// What code did to its copy stays, and comes back once.
+	// Changes of the code to its copy stay, and come back once.
 	r = runCode(t, p, thread, "open('stock_prices.csv', 'a').write('Thu,1\\n')", prices)
 	if diff := cmp.Diff([]string{"stock_prices.csv"}, names(r.Files)); diff != "" {
 		t.Error(diff)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Of a process it is known that it ended only where it ran here, under its own name.
+// A process is known to have ended only if it ran here, under its own name.
 func TestProcessEnded(t *testing.T) {
 	t.Parallel()
 	me := Process()

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What was open before is closed in programs that are started, on new kernels and
-// on old ones, and nobody but root may look into this process.
+// Started programs inherit no open file, on new kernels and old ones, and only root may
+// look into this process.
 func TestSeal(t *testing.T) {
 	t.Cleanup(func() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) })
 	for name, closed := range map[string]func(){"new": Seal, "old": func() { sealEach(3) }} {
