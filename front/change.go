@@ -36,6 +36,25 @@ func (f *Front) openEdit(ctx context.Context, c Click) (Answer, error) {
 	}), nil
 }
 
+// Again is a call that can be run again, and what stands on its button.
+type Again struct{ Call, Label string }
+
+// Reruns lists the calls of a turn that can be run again.
+func Reruns(s *chat.Steps, can func(c chat.ToolCall) bool) (out []Again) {
+	n := 0
+	for _, item := range s.Items {
+		for _, c := range item.Calls {
+			if n++; can(c) {
+				out = append(out, Again{c.ID, fmt.Sprintf("%s: %d %s", form.AgainLabel, n, chat.Exact(chat.Flat(c.Tool)))})
+			}
+		}
+	}
+	if len(out) == 1 {
+		out[0].Label = form.AgainLabel
+	}
+	return out
+}
+
 // openRerun gives the form of a call of a turn that is over.
 func (f *Front) openRerun(ctx context.Context, c Click) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, form.CardWait)

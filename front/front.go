@@ -31,7 +31,6 @@ type Options struct {
 	Dialect   Dialect
 	Emoji     map[string]bool // reactions that can mean something, in normal form; nil: any
 	NoButtons bool            // approvals have emoji only
-	Retries   bool            // another try of an answer can be asked for
 	Room      form.Bounds     // of a form on this platform
 	Listens   func() bool     // events of all conversations arrive; nil: it is not noted when they do
 	Settle    time.Duration   // before looking for what may have got through; default 2 s

@@ -143,7 +143,7 @@ func New(o Options) (*Adapter, error) {
 	a.atlas = newAtlas(a.self.who)
 	a.Front = front.New(a, front.Options{
 		Platform: Platform, Inbox: o.Inbox, Logger: o.Logger, Observe: o.Observe, Now: o.Now, Dialect: cardDialect, Emoji: o.Emoji,
-		NoButtons: o.NoButtons, Retries: o.Retries, Room: tight, Settle: o.Settle,
+		NoButtons: o.NoButtons, Room: tight, Settle: o.Settle,
 		Args: exact,
 	})
 	a.gate = gateway.New(gateway.Options{

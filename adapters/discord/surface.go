@@ -13,6 +13,7 @@ import (
 
 	"nod/chat"
 	"nod/chat/outbox"
+	"nod/front"
 )
 
 // Discord waits 3 s for the first answer to a click or a command. What takes
@@ -203,4 +204,30 @@ func (a *Adapter) stepsPage(ctx context.Context, want shows) page {
 		out.Components = append(out.Components, row)
 	}
 	return out
+}
+
+// Below the opened steps, which one reader alone sees, each call that can be gone on with
+// has a button that opens a form with its arguments.
+
+// A message has 25 buttons in five rows, one of which turns pages.
+const (
+	mostReruns = 20
+	mostInRow  = 5
+)
+
+// rerunRows are the buttons of the calls of a turn that can be run again, the newest
+// ones that there is room for.
+func rerunRows(p place, s *chat.Steps) []any {
+	var buttons []discordgo.MessageComponent
+	for _, c := range front.Reruns(s, func(c chat.ToolCall) bool { return c.Again }) {
+		if id := idOf(rerunButton, front.Click{Thread: threadID(p), Call: c.Call}); id != "" {
+			buttons = append(buttons, discordgo.Button{Label: shorten(c.Label, 80), Style: discordgo.SecondaryButton, CustomID: id})
+		}
+	}
+	buttons = buttons[max(0, len(buttons)-mostReruns):]
+	rows := []any{}
+	for row := range slices.Chunk(buttons, mostInRow) {
+		rows = append(rows, discordgo.ActionsRow{Components: row})
+	}
+	return rows
 }

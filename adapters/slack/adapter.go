@@ -123,7 +123,7 @@ func New(o Options) (*Adapter, error) {
 	}, host{a})
 	a.Front = front.New(a, front.Options{
 		Platform: Platform, Inbox: o.Inbox, Logger: o.Logger, Observe: o.Observe, Now: o.Now, Dialect: cardDialect, Emoji: o.Emoji,
-		NoButtons: o.NoButtons, Retries: o.Retries, Room: roomy, Settle: o.Settle, Listens: a.sockets.Ready,
+		NoButtons: o.NoButtons, Room: roomy, Settle: o.Settle, Listens: a.sockets.Ready,
 		Args: indented, Open: a.openForm, Trigger: o.Trigger,
 	})
 	return a, nil

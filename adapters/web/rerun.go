@@ -1,11 +1,10 @@
 package web
 
 import (
-	"fmt"
 	"maps"
 
+	"nod/adapters/web/door"
 	"nod/chat"
-	"nod/chat/form"
 	"nod/front"
 )
 
@@ -25,16 +24,8 @@ type rerunForm struct {
 // rerunButtons are those of a turn's calls.
 func rerunButtons(s *chat.Steps) []rerunButton {
 	var out []rerunButton
-	if !s.Done {
-		return nil
-	}
-	for _, item := range s.Items {
-		for _, c := range item.Calls {
-			out = append(out, rerunButton{c.ID, fmt.Sprintf("%s: %d %s", form.AgainLabel, len(out)+1, exact(c.Tool))})
-		}
-	}
-	if len(out) == 1 {
-		out[0].Label = form.AgainLabel
+	for _, c := range front.Reruns(s, func(chat.ToolCall) bool { return s.Done }) {
+		out = append(out, rerunButton{c.Call, door.Clean(c.Label)})
 	}
 	return out
 }
