@@ -109,7 +109,7 @@ func belowArgs(p *chat.Approval, in *front.Card) string {
 
 // callLine names the call; no other message has it.
 func callLine(p *chat.Approval, in *front.Card) string {
-	return "-# call " + code1(shorten(p.Call, 60)) + " · digest " + code1(in.Digest)
+	return "-# call " + markdown.Inline(shorten(p.Call, 60)) + " · digest " + markdown.Inline(in.Digest)
 }
 
 // cardDialect is how Discord writes what has a meaning. Nobody is pinged by being named.
@@ -158,7 +158,7 @@ func headline(in *front.Card) string { return shorten(verbatim(in.Headline), mos
 // something else to say, or why it is asked.
 func subline(p *chat.Approval, in *front.Card) string {
 	if p.Outcome != "" {
-		return "**Tool** " + code1(shorten(in.Tool, 80))
+		return "**Tool** " + markdown.Inline(shorten(in.Tool, 80))
 	}
 	return shorten(verbatim(strings.Join(in.Why, " ")), mostBecause)
 }

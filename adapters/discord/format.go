@@ -16,15 +16,6 @@ func shorten(s string, most int) string {
 	return markdown.Head(s, most-1) + "…"
 }
 
-// code1 writes text as inline code, which a backtick would end.
-func code1(s string) string {
-	s = strings.ReplaceAll(chat.Flat(s), "`", "ˋ")
-	if s == "" {
-		return ""
-	}
-	return "`" + s + "`"
-}
-
 // fence writes text as a code block. Discord knows only the fence of three
 // backticks, so what would end it is broken up by a space without width. It takes
 // no block for one that holds nothing, and then the two fences of it would begin

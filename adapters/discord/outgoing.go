@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"nod/chat"
+	"nod/chat/markdown"
 )
 
 // mostUpload is the largest file that a bot may attach
@@ -78,7 +79,7 @@ func (f upload) shown() map[string]any {
 
 // noFile says why a file is not there.
 func noFile(p chat.Post, mark, why string) string {
-	return "The file " + code1(chat.MarkedName(p.File.Name, mark)) + " can't be shown: " + why + "."
+	return "The file " + markdown.Inline(chat.MarkedName(p.File.Name, mark)) + " can't be shown: " + why + "."
 }
 
 func tooLarge(n, most int) string {

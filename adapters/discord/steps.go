@@ -127,7 +127,7 @@ func stepsPages(s chat.Steps) []string {
 
 func callSheets(c chat.ToolCall) []sheet {
 	out := []sheet{
-		{text: "**Action** " + code1(shorten(c.Tool, 100))},
+		{text: "**Action** " + markdown.Inline(shorten(c.Tool, 100))},
 		{text: cmp.Or(exact(c.Args), "{}"), lang: "json", code: true},
 	}
 	state, over := summary.State(c)

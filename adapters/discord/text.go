@@ -31,24 +31,7 @@ var (
 // where a text begins or ends with it, which is how it is called.
 func (w words) readable(text string) string {
 	text = inbound.Uncalled(strings.ToValidUTF8(text, "\uFFFD"), mention, w.me)
-	var b strings.Builder
-	for {
-		at := token.FindStringSubmatchIndex(text)
-		if at == nil {
-			break
-		}
-		part := func(n int) string {
-			if at[2*n] < 0 {
-				return ""
-			}
-			return text[at[2*n]:at[2*n+1]]
-		}
-		b.WriteString(text[:at[0]])
-		b.WriteString(w.word(part))
-		text = text[at[1]:]
-	}
-	b.WriteString(text)
-	return strings.TrimSpace(b.String())
+	return inbound.Readable(text, token, func(s string) string { return s }, w.word)
 }
 
 // me says whether an id of a person or a role means the bot.

@@ -129,14 +129,8 @@ func unbroken(s string) string {
 	return s
 }
 
-// inlineCode writes text as inline code in Slack's markup, which a backtick would end.
-func inlineCode(s string) string {
-	s = strings.ReplaceAll(chat.Flat(s), "`", "ˋ")
-	if s == "" {
-		return ""
-	}
-	return "`" + escape(s) + "`"
-}
+// inlineCode writes text as inline code in Slack's markup.
+func inlineCode(s string) string { return escape(markdown.Inline(s)) }
 
 // person mentions somebody, or names whoever can't be mentioned.
 func person(u chat.User) string {

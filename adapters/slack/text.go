@@ -53,18 +53,7 @@ func mentioned(text string) []string {
 // where a text begins or ends with it, which is how it is called.
 func (w words) readable(text string) string {
 	text = inbound.Uncalled(text, mention, func(id string) bool { return id == w.self })
-	var b strings.Builder
-	for {
-		at := token.FindStringSubmatchIndex(text)
-		if at == nil {
-			break
-		}
-		b.WriteString(entities.Replace(text[:at[0]]))
-		b.WriteString(w.word(text[at[2]:at[3]]))
-		text = text[at[1]:]
-	}
-	b.WriteString(entities.Replace(text))
-	return strings.TrimSpace(strings.ToValidUTF8(b.String(), "\uFFFD"))
+	return inbound.Readable(text, token, entities.Replace, func(group func(int) string) string { return w.word(group(1)) })
 }
 
 // word reads what stands between angle brackets.

@@ -28,6 +28,28 @@ func Uncalled(text string, mention *regexp.Regexp, me func(id string) bool) stri
 	return strings.TrimSpace(text)
 }
 
+// Readable writes a text with each piece of markup as word says, which gets what the groups
+// of token matched; plain writes what stands between. It is valid UTF-8.
+func Readable(text string, token *regexp.Regexp, plain func(string) string, word func(group func(n int) string) string) string {
+	var b strings.Builder
+	for {
+		at := token.FindStringSubmatchIndex(text)
+		if at == nil {
+			break
+		}
+		b.WriteString(plain(text[:at[0]]))
+		b.WriteString(word(func(n int) string {
+			if at[2*n] < 0 {
+				return ""
+			}
+			return text[at[2*n]:at[2*n+1]]
+		}))
+		text = text[at[1]:]
+	}
+	b.WriteString(plain(text))
+	return strings.TrimSpace(strings.ToValidUTF8(b.String(), "\uFFFD"))
+}
+
 // IsStop says whether a message asks the bot to stop, and nothing else.
 func IsStop(text string) bool { return strings.EqualFold(strings.TrimSpace(text), "stop") }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
+
+	"nod/chat"
 )
 
 // span is a range of bytes.
@@ -178,4 +180,14 @@ func disarm(t string) string {
 		return `\` + t
 	}
 	return t
+}
+
+// Inline writes a text as code within a line, which a backtick of its own would end. Of
+// nothing it makes nothing.
+func Inline(s string) string {
+	s = strings.ReplaceAll(chat.Flat(s), "`", "ˋ")
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
 }
