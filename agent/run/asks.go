@@ -16,22 +16,22 @@ import (
 // mostAsked is how many approvals of one person may wait, in all threads.
 const mostAsked = 32
 
-// asksCommitted is how soon an approval that was noted is in the log, if it ever is.
+// asksCommitted is how soon a noted approval is in the log, if it ever is.
 const asksCommitted = time.Minute
 
-// ask is an approval that a person asked for, as the store notes it for all processes:
-// before it is opened, and until it is seen that it waits no more. That is looked at
-// only when there is no room for others.
+// ask is an approval that a person asked for, in the store's note for all processes. It
+// is there before the approval opens, and goes once somebody sees that it waits no
+// more. That is checked only if there is no room for others.
 type ask struct {
 	Thread chat.ThreadID `json:"thread"`
 	Call   string        `json:"call"`
-	Again  int           `json:"again,omitempty"` // how often it was asked for before
+	Again  int           `json:"again,omitempty"` // earlier requests for it
 	At     time.Time     `json:"at"`
 }
 
-// tooMany says whether a person has asked for as many approvals as may wait, with
-// those that are to be opened at a time, and notes them otherwise. It looks into as
-// many logs as one person can have approvals that wait, whatever waits for others.
+// tooMany says whether a person has as many waiting approvals as allowed, with those
+// about to open; otherwise it notes them. It reads at most as many logs as one person
+// can have waiting approvals.
 func (d *driver) tooMany(ctx context.Context, at time.Time, open []memory.Asked) (bool, error) {
 	name := "asks/" + d.thread.Platform + "/" + string(open[0].Requester.ID)
 	for {
@@ -59,7 +59,7 @@ func (d *driver) tooMany(ctx context.Context, at time.Time, open []memory.Asked)
 	}
 }
 
-// asksOf reads what is noted of a person. What makes no sense is begun anew.
+// asksOf reads a person's note. An unreadable one counts as empty.
 func asksOf(noted []byte) []ask {
 	var asks []ask
 	if json.Unmarshal(noted, &asks) != nil {
@@ -68,7 +68,7 @@ func asksOf(noted []byte) []ask {
 	return asks
 }
 
-// with adds those that are to be opened, each once.
+// with adds the approvals about to open, each once.
 func (d *driver) with(asks []ask, at time.Time, open []memory.Asked) []ask {
 	asks = slices.DeleteFunc(asks, func(a ask) bool {
 		return a.Thread == d.thread && slices.ContainsFunc(open, func(o memory.Asked) bool { return o.Call == a.Call })
@@ -79,7 +79,7 @@ func (d *driver) with(asks []ask, at time.Time, open []memory.Asked) []ask {
 	return asks
 }
 
-// waiting leaves those that still wait by the logs, or may be about to come into one.
+// waiting keeps those that still wait by their logs, or may be about to enter one.
 func (d *driver) waiting(ctx context.Context, at time.Time, asks []ask) ([]ask, error) {
 	logs := map[chat.ThreadID]map[string]view.AskState{}
 	for _, a := range asks {
@@ -100,8 +100,8 @@ func (d *driver) waiting(ctx context.Context, at time.Time, asks []ask) ([]ask, 
 	}), nil
 }
 
-// counted takes approvals out that would be too many, all or none of them. They get
-// that for their outcome. What can't be counted is not opened.
+// counted removes approvals that would be too many, all or none of them. Their calls
+// get that as the outcome. An approval that can't be counted does not open.
 func (d *driver) counted(ctx context.Context, at time.Time, open []memory.Asked) (rest []memory.Asked, over []memory.Body, err error) {
 	if len(open) == 0 {
 		return nil, nil, nil

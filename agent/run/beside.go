@@ -12,7 +12,7 @@ import (
 // mostBeside is how much is done at once for a thread that nothing waits for.
 const mostBeside = 4
 
-// besides begins what is to be done in other places. It says whether it began any.
+// besides begins actions in other places.
 func (d *driver) besides() {
 	n := 0
 	for _, act := range d.Agent.Beside(d.log) {
@@ -44,8 +44,8 @@ func (d *driver) besides() {
 	}
 }
 
-// copy shows a card in another place. Its message is known to the store before the
-// log tells of it, so that whoever reacts on it is heard.
+// copy shows a card in another place. The store knows its message before the log names
+// it, so reactions on it are heard.
 func (d *driver) copy(ctx context.Context, act agent.Copy) outcome {
 	posted := memory.Posted{Key: act.Post.Key}
 	err := chat.ErrElsewhere
@@ -84,8 +84,8 @@ func (d *driver) copy(ctx context.Context, act agent.Copy) outcome {
 	}}
 }
 
-// mostSeeks is how often it is asked who may decide before nobody is written to
-// directly.
+// mostSeeks is how often the platform is asked for the approvers before nobody gets a
+// direct message.
 const mostSeeks = 10
 
 // seek finds out who is to get a card in a direct conversation.

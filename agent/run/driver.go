@@ -17,10 +17,9 @@ import (
 // errDrained says that the process is shutting down.
 var errDrained = errors.New("draining")
 
-// driver drives one thread for as long as it is held. It asks what to do, begins
-// it as a work that goes on beside, and takes into the log what came of works and
-// what arrived. Nothing that takes long is done in its own goroutine, and nothing
-// but the store's word ends a side effect's way into the log.
+// driver drives one thread while it is held. It asks for the next action, begins it as
+// a work beside, and commits outcomes and inbox entries. Its own goroutine does nothing
+// slow. Only the store's word ends a side effect's way into the log.
 type driver struct {
 	*Runner
 	held     *memory.Run
@@ -29,20 +28,20 @@ type driver struct {
 	log      *agent.Log // the same thread, as decisions see it
 	at       time.Time  // the host's clock at the claim
 	ctx      context.Context
-	cancel   context.CancelFunc // ends whatever is of no use once the thread is let go
+	cancel   context.CancelFunc // ends works that are useless after the release
 	wake     Signal
-	// questions are those of its Run, which the calls that it began belong to.
+	// questions are those of its Run; the calls that it began belong to them.
 	questions *questions
 
-	decided agent.Action     // what Next said of the log as it is; nil: it is to be asked
-	works   map[string]*work // under way, by what they do
-	// recovered are calls whose outcome this driver took from memory.
+	decided agent.Action     // Next's answer for the present log; nil: ask again
+	works   map[string]*work // under way, by key
+	// recovered are calls whose outcome this process still had in memory.
 	recovered map[string]bool
 	pending   []memory.Body // go with the next commit
 	mail      bool          // something arrived that no commit fetched
 	steps     stepsPost
 	growth    *growth     // of the model call that runs
-	grown     []chat.Post // what is shown of it that is no message yet
+	grown     []chat.Post // growing posts that are shown
 	until     time.Time   // by the store's clock: when something is due
 	drains    time.Time   // since when the process shuts down, by the host's clock
 
@@ -79,7 +78,7 @@ func (d *driver) run() {
 	}
 }
 
-// leave closes the box. What came of side effects goes by letter from now on.
+// leave closes the box. From now on outcomes of side effects go by letter.
 func (d *driver) leave() {
 	d.held.Bell.Listen(nil)
 	d.cancel()
@@ -128,7 +127,7 @@ func (d *driver) drive() error {
 	return nil
 }
 
-// read reads the log, of a long one no more than what is new to this process.
+// read reads the log; of a long one only the part that is new to this process.
 func (d *driver) read() *agent.Log {
 	log, ok := d.held.Kept.(*agent.Log)
 	d.held.Kept = nil
@@ -142,8 +141,8 @@ func (d *driver) claim() agent.Claim {
 	return agent.Claim{Since: d.held.Claimed, Token: memory.Short(d.held.Token), Self: d.Store.Self(), Now: d.held.Now}
 }
 
-// decide says what to do next. That is a function of the log, so it is asked once for
-// each: to say it again of a call of the model would be to write its whole prompt again.
+// decide asks for the next action. It is a function of the log, so it is asked once for
+// each: asking again for a model call would write its whole prompt again.
 func (d *driver) decide() agent.Action {
 	if d.decided == nil {
 		d.decided = d.Agent.Next(d.log)
@@ -151,7 +150,7 @@ func (d *driver) decide() agent.Action {
 	return d.decided
 }
 
-// take takes into the log what came of works, and what arrived.
+// take commits outcomes of works, and inbox entries.
 func (d *driver) take() error {
 	mail, lost := d.held.Bell.Take()
 	if lost {
@@ -220,8 +219,8 @@ func (d *driver) posting() bool {
 	return under > 0
 }
 
-// inquire finds out whether what was begun here still runs. Of its own calls the
-// process knows what came of them, also when the store lost that.
+// inquire finds out whether calls of this process still run. The process knows the
+// outcomes of its own calls, also if the store lost them.
 func (d *driver) inquire() error {
 	for _, call := range d.log.Own() {
 		if result, over := d.Effects.find(d.thread, call); over {
@@ -244,7 +243,7 @@ func (d *driver) inquire() error {
 	return nil
 }
 
-// interrupt ends what a word to stop makes useless.
+// interrupt ends works that a word to stop makes useless.
 func (d *driver) interrupt() {
 	if len(d.works) == 0 || !d.Agent.Interrupted(d.log) {
 		return
@@ -300,12 +299,12 @@ func (d *driver) earliest() time.Time {
 	return at
 }
 
-// letterLate is how often a thread is looked at that waits for a letter.
+// letterLate is how often a thread is checked that waits for a letter.
 const letterLate = time.Minute
 
-// lookAt is when a thread that is let go is looked at again: when it has to be, and
-// soon enough where a call of it runs on in this process for another driver. What
-// comes of that is told by letter, and a store that came back older may have lost it.
+// lookAt is when a released thread is checked again: at its deadline, or soon if one of
+// its calls still runs in this process for another driver. That call's outcome comes by
+// letter, and a store that came back older may have lost it.
 func (d *driver) lookAt(until time.Time) time.Time {
 	if len(d.log.Own()) == 0 {
 		return until
@@ -317,18 +316,18 @@ func (d *driver) lookAt(until time.Time) time.Time {
 	return until
 }
 
-// background is the context of what the store does for a thread: it is bounded by
-// the store alone, since half a word from it would be worse than a late one.
+// background is the context of the store's work for a thread: the store alone bounds
+// it, since half a word from it would be worse than a late one.
 var background = context.Background()
 
-// commit appends what is pending to the log, and bodies behind it. Where nothing is left
-// to do then, the same transaction lets the thread go.
+// commit appends pending entries to the log, and bodies behind them. If nothing is left
+// to do then, the same transaction releases the thread.
 func (d *driver) commit(bodies ...memory.Body) error {
 	return d.write(d.last(bodies), bodies...)
 }
 
-// last says what is left to do once the bodies end a turn, if that is to wait. A log that
-// is long is not read again for that.
+// last says how long to wait once the bodies end a turn; nil if more is to do. It does
+// not read a long log again.
 func (d *driver) last(bodies []memory.Body) *agent.Wait {
 	ends := func(b memory.Body) bool { _, ok := b.(memory.Ended); return ok }
 	if d.mail || len(d.works) > 0 || len(d.held.Log) > d.ReadAgain || !slices.ContainsFunc(bodies, ends) {
@@ -344,8 +343,8 @@ func (d *driver) last(bodies []memory.Body) *agent.Wait {
 	return nil
 }
 
-// write commits, and says so to whom it concerns. With rest it lets the thread go, unless
-// something arrived.
+// write commits, and tells the people concerned. With rest it releases the thread,
+// unless something arrived.
 func (d *driver) write(rest *agent.Wait, bodies ...memory.Body) error {
 	bodies = append(d.pending, bodies...)
 	from := len(d.held.Log)
@@ -385,12 +384,12 @@ func (d *driver) write(rest *agent.Wait, bodies ...memory.Body) error {
 	return nil
 }
 
-// mostTries is how often a store that takes other writes may refuse one before it
-// is given up.
+// mostTries is how often a store may refuse one write, and take others, before the
+// write is given up.
 const mostTries = 5
 
-// insist does what the store may be too ill to do, until it is done, until the
-// thread is lost, or, when the process drains, for the grace.
+// insist repeats a write until the store takes it, the thread is lost, or a drain has
+// used up the grace.
 func (d *driver) insist(do func() error) error {
 	wait, alone := backoff{}, 0
 	for {
@@ -419,11 +418,11 @@ func (d *driver) insist(do func() error) error {
 	}
 }
 
-// mostFailures is how often driving a thread may fail before it is told.
+// mostFailures is how often driving a thread may fail before the thread is told.
 const mostFailures = 5
 
-// fails lets the thread go after an error, to be tried again after a pause. What
-// fails again and again ends the turn, with a word.
+// fails releases the thread after an error, to be driven again after a pause. An error
+// that repeats ends the turn with a word.
 func (d *driver) fails(err error) {
 	pause := d.retries.next(d.thread)
 	d.Log.Error("drive a thread", "thread", d.thread.String(), "error", err, "again_in", pause.String())
@@ -444,9 +443,9 @@ func (d *driver) fails(err error) {
 	d.giveBack(pause)
 }
 
-// giveBack lets the thread go, to be taken up again after a pause. A thread that is
-// held and that nobody drives would stand still for ever: it is tried until it is
-// done, or the process ends, by which a claim lapses.
+// giveBack releases the thread, to be driven again after a pause. A held thread without
+// a driver would stand still for ever. So giveBack tries until it is done, or the
+// process ends, which ends the claim.
 func (d *driver) giveBack(pause time.Duration) {
 	var more bool
 	err := d.persist(func() (err error) {
@@ -465,7 +464,7 @@ func (d *driver) giveBack(pause time.Duration) {
 	}
 }
 
-// persist does what the store must do in the end, however often it refuses it.
+// persist repeats a write until the store takes it.
 func (d *driver) persist(do func() error) error {
 	for {
 		err := d.insist(do)

@@ -8,8 +8,8 @@ import (
 	"nod/memory"
 )
 
-// Card is an approval as people see it now, for a form in which they change the
-// call; ok is false where there is none any more.
+// Card is the present approval of a call, for a form that changes it; ok is false if
+// there is none any more.
 func (i Inbox) Card(ctx context.Context, thread chat.ThreadID, call string) (v chat.Approval, ok bool, err error) {
 	if i.Agent == nil {
 		return v, false, nil
@@ -22,7 +22,7 @@ func (i Inbox) Card(ctx context.Context, thread chat.ThreadID, call string) (v c
 	return v, ok, nil
 }
 
-// Judged says to a person who denied a call what came of that; "" as long as nobody has
+// Judged tells a person who denied a call the result of that; "" until somebody has
 // judged it.
 func (i Inbox) Judged(ctx context.Context, thread chat.ThreadID, call string, by chat.UserID) (said string, err error) {
 	entries, err := i.Store.Read(ctx, thread)

@@ -18,8 +18,7 @@ type Previewer interface {
 	Preview(ctx context.Context, desk chat.Desk, call llm.Call) (chat.Preview, error)
 }
 
-// previews begins those that are not under way, and meanwhile what may be done
-// beside them.
+// previews begins the missing previews, and meanwhile other possible actions.
 func (d *driver) previews(act agent.Preview) (begun bool, err error) {
 	running := 0
 	for _, c := range act.Calls {
@@ -71,8 +70,7 @@ func (d *driver) preview(c memory.Call) {
 	})
 }
 
-// previewed asks the toolbox. Without an answer there is nothing to show, and the reason
-// why is shown.
+// previewed asks the toolbox. Without a preview the card shows the reason.
 func (d *driver) previewed(ctx context.Context, c memory.Call, desk chat.Desk) (p chat.Preview) {
 	box, ok := d.Tools.(Previewer)
 	if !ok {

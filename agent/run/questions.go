@@ -15,10 +15,9 @@ import (
 	"nod/memory"
 )
 
-// questions are those to people of which calls of this process wait for the answer.
-// A question and its answer are entries of the thread's log, so that the call hears
-// of the answer whoever holds the thread: from the driver of this process that took
-// it in, or else by looking into the log.
+// questions are the open questions of this process's calls. A question and its answer
+// are entries of the thread's log. So the call gets the answer from any holder of the
+// thread: from this process's driver, or by reading the log.
 type questions struct {
 	mu   sync.Mutex
 	of   map[string]*waiting // by the question's id
@@ -32,22 +31,21 @@ type waiting struct {
 	answer *chat.Answer
 }
 
-// Why nobody is asked, in words for the tool.
+// Reasons why nobody is asked, in words for the tool.
 var (
 	errTooOften = errors.New("it has asked as often as it may in one call")
 	errEnding   = errors.New("this program is ending")
 )
 
-// mostWait is how long an answer is waited for, whatever the log says: a question may
-// stand behind others of the thread, and one that the store lost is never answered.
+// mostWait bounds the wait for an answer: a question may stand behind others of the
+// thread, and a lost one is never answered.
 const mostWait = 4 * chat.AnswerWithin
 
-// lookAgain is how often the log is looked into while another process may hold the
-// thread.
+// lookAgain is how often the log is read while another process may hold the thread.
 const lookAgain = 2 * time.Second
 
-// asker gives a call the means to ask the person for whom it runs. While they are
-// waited for the call's own limit stands still.
+// asker lets a call ask its requester. During the wait for them the call's own limit
+// stands still.
 func (d *driver) asker(call string, limit *patience.Limit) func(context.Context, chat.Question) (chat.Answer, error) {
 	var n atomic.Int64
 	return func(ctx context.Context, q chat.Question) (chat.Answer, error) {
@@ -57,8 +55,8 @@ func (d *driver) asker(call string, limit *patience.Limit) func(context.Context,
 		}
 		defer limit.Pause()()
 		claim := memory.Short(d.held.Token)
-		// A read is run again by whoever takes the thread; a side effect ends, and its
-		// outcome is told.
+		// The next holder runs a read again; a side effect ends, and its outcome is
+		// told.
 		return d.question(ctx, limit != nil, memory.Question{
 			ID: call + "?" + claim + "-" + strconv.FormatInt(mine, 10), Call: call, By: d.Store.Self(), Claim: claim, Asks: q,
 		})
@@ -117,8 +115,8 @@ func (d *driver) gone() bool {
 	return d.over
 }
 
-// lookFor looks into the log of a thread that another process may hold. A reply is for
-// whoever asked to take: the holder does not know whether anybody waits for it.
+// lookFor reads the log of a thread that another process may hold. The asker takes the
+// reply: the holder does not know whether anybody still waits for it.
 func (d *driver) lookFor(ctx context.Context, w *waiting) {
 	store, ok := d.Store.(memory.Reader)
 	if !ok {
@@ -157,7 +155,7 @@ func (q *questions) drop(w *waiting) {
 	delete(q.of, w.id)
 }
 
-// answer gives what came of a question; ended says that the process ends.
+// answer gives the outcome of a question; ended says that the process ends.
 func (q *questions) answer(w *waiting) (answer *chat.Answer, ended bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -176,7 +174,7 @@ func (q *questions) hear(log *agent.Log) {
 	}
 }
 
-// drain ends the waiting: people take their time, and the process has none.
+// drain ends the wait: people take their time, and the process has none.
 func (q *questions) drain() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -7,15 +7,14 @@ import (
 	"nod/memory"
 )
 
-// readier is what a Toolbox may be besides: it knows why a call of a tool would not
-// run now, in words for the model; "" when it would.
+// readier is a Toolbox that knows why a call would not run now, in words for the model;
+// "" if it would.
 type readier interface {
 	NotReady(ctx context.Context, tool string) string
 }
 
-// unready takes out those approvals that nobody needs to be asked for, as the calls
-// would not run: the tool is switched off, or its server is away. They get that for
-// their outcome.
+// unready removes approvals whose calls would not run anyway: the tool is off, or its
+// server is away. The calls get that as the outcome.
 func (d *driver) unready(ctx context.Context, open []memory.Asked) (rest []memory.Asked, over []memory.Body) {
 	box, ok := d.Tools.(readier)
 	if !ok {
@@ -27,7 +26,7 @@ func (d *driver) unready(ctx context.Context, open []memory.Asked) (rest []memor
 			why = box.NotReady(ctx, a.Tool)
 			return nil
 		})
-		if err != nil || why == "" { // in doubt it is asked
+		if err != nil || why == "" { // in doubt the approval opens
 			rest = append(rest, a)
 			continue
 		}

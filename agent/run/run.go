@@ -18,7 +18,7 @@ import (
 	"nod/memory"
 )
 
-// Store is what the run needs of a store.
+// Store is the run's part of a store.
 type Store interface {
 	memory.Store
 	memory.Blobs
@@ -39,25 +39,24 @@ type Runner struct {
 	// Observe hears of every entry that this process committed, for metrics.
 	// It must not block.
 	Observe func(run *memory.Run, e memory.Entry)
-	// Lobby knows what waits for a person in other threads; nil: nobody does.
+	// Lobby lists a person's waiting approvals in other threads; nil: none.
 	Lobby Lobby
-	// Limits are what may be used up.
+	// Limits are the daily limits of usage.
 	Limits Limits
-	// Standings is told what threads come to, for the Inbox that has them; nil: nothing.
+	// Standings is told the state of threads, for its Inbox; nil: none.
 	Standings *Standings
 	// Host is the ground that the process stands on; nil is Goroutines.
 	Host Host
-	// Grace is how long posts that are under way may take once the context is
-	// done. Side effects that run take as long as they may.
+	// Grace is how long running posts may take once the context is done. Running side
+	// effects have their own limits.
 	Grace time.Duration
 	// Effects knows the side effects of this process; nil: its first Runner is this
 	// one.
 	Effects *Effects
-	// Most is how many threads are held at once, those that wait for a model
-	// included.
+	// Most limits the held threads, those that wait for a model included.
 	Most int
-	// ReadAgain is of how many entries a log may be that each claim reads again. A
-	// longer one is kept as it was read, as long as the store remembers it.
+	// ReadAgain is the longest log that each claim reads from the start. A longer one
+	// is kept in its read form, as long as the store remembers it.
 	ReadAgain int
 
 	retries retries
@@ -68,8 +67,8 @@ type Runner struct {
 	drivers map[*driver]bool
 	asking  *questions // of the present Run
 	free    Signal
-	acting  *group // side effects, each until what came of it is handed on
-	beside  *group // whatever goes on beside the drivers, and is not waited for long
+	acting  *group // side effects, until their outcome is handed on
+	beside  *group // works beside the drivers; a drain does not wait long for them
 }
 
 // Defaults of Runner.
@@ -80,9 +79,9 @@ const (
 	DefaultReadAgain = 100
 )
 
-// Run claims and drives threads until ctx is done. Then it begins nothing more,
-// ends calls of the model, lets go of the threads, and waits for the side effects
-// that run, each as long as it may take, and until their outcomes are kept.
+// Run claims and drives threads until ctx is done. Then it begins nothing more, ends
+// model calls, and releases the threads. It waits for running side effects, each up to
+// its own limit, until their outcomes are stored.
 func (r *Runner) Run(ctx context.Context) error {
 	r.defaults()
 	r.reportUnshown()
@@ -115,7 +114,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	return nil
 }
 
-// reportUnshown says in which places cards are to stand that none of the platforms has.
+// reportUnshown logs places of cards that no platform has.
 func (r *Runner) reportUnshown() {
 	var direct bool
 	channels := map[string]bool{}
@@ -176,9 +175,9 @@ func (r *Runner) names() []string {
 	return out
 }
 
-// drain gives what has every driver let go of its thread. It ends the Run that it
-// was made for and no other: a context may be noticed late, when a Runner that was
-// ended has begun again.
+// drain returns a function that makes every driver release its thread. It ends its own
+// Run and no other: a context may be noticed late, when an ended Runner has begun
+// again.
 func (r *Runner) drain() func() {
 	drains, free, asking := r.drains, r.free, r.asking
 	return func() {
@@ -260,7 +259,7 @@ type backoff struct{ last time.Duration }
 
 const (
 	firstPause = 100 * time.Millisecond
-	longPause  = 5 * time.Second // for what is tried again for as long as it takes
+	longPause  = 5 * time.Second // between unlimited retries
 	mostPause  = time.Minute
 )
 

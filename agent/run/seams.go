@@ -1,5 +1,5 @@
 // Package run drives the agent over a store: it claims a thread, asks the pure
-// agent what to do, does it, commits what came of it, and has the view drawn,
+// agent for the next action, performs it, commits the outcome, and draws the view,
 // again and again until the thread waits or is done. It knows no platform and
 // no provider; what it needs of them it declares here as small interfaces.
 package run
@@ -12,9 +12,9 @@ import (
 	"nod/llm"
 )
 
-// Drawer shows things on one platform. The run calls it for different threads
-// concurrently, and for one thread one call at a time, except that the first
-// Post of its steps goes on beside the others.
+// Drawer shows posts on one platform. The run calls it for different threads
+// concurrently. For one thread it makes one call at a time, except that the first Post
+// of its steps goes on beside the others.
 type Drawer interface {
 	// Post puts a message into the thread and returns its reference. It
 	// returns once the platform has it: posting an answer or an approval holds
@@ -38,7 +38,7 @@ type Drawer interface {
 	Working(thread chat.ThreadID, on bool)
 }
 
-// Members knows who belongs to what on a platform.
+// Members knows the memberships of people on a platform.
 type Members interface {
 	// Member says whether the person is in a group or role now. rule is
 	// "group:ID" or "role:ID". An error means no.
@@ -49,8 +49,8 @@ type Members interface {
 	Possible(ctx context.Context, thread chat.ThreadID, rule string) bool
 }
 
-// Platform is what an adapter is to the run. The run calls what Able says that it can do,
-// and does without the rest; [chat.Unable] stands for that.
+// Platform is the run's view of an adapter. The run calls only the abilities in Able;
+// [chat.Unable] stands for the rest.
 type Platform interface {
 	Able() chat.Able
 	Drawer
@@ -58,36 +58,35 @@ type Platform interface {
 	// Stood is since when a message of the bot's stands, by the clock of
 	// chat.Message.Sent. Zero: not known.
 	Stood(ref chat.MessageRef) time.Time
-	// Grow shows posts of a thread (a text, steps) as far as they are written, in place
-	// of all that it showed before. They go as soon as the thing itself is posted, or with
-	// the next call, which is without posts once nothing is being written. It must not
-	// block.
+	// Grow shows the growing posts of a thread (a text, steps), in place of the earlier
+	// ones. They go once the final post is made, or with the next call, which has no
+	// posts once nothing grows. It must not block.
 	Grow(thread chat.ThreadID, posts []chat.Post)
-	// AskWhy asks one person, so that only they see it, what was wrong with an answer.
-	// What they write comes back as a Feedback. Where it fails, they are asked in words.
+	// AskWhy asks one person, in private, for the mistake in an answer. Their text
+	// comes back as a Feedback. If it fails, they are asked in words.
 	AskWhy(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef) error
-	// Visit says what a person sees. Where it fails, that is the thread they write in.
+	// Visit gives a person's view. If it fails, that is the thread in which they write.
 	Visit(ctx context.Context, thread chat.ThreadID, who chat.User) (chat.Visit, error)
 	// Copy shows a card outside of its thread. place is channel:ID, or user:ID for the
-	// direct conversation with somebody. It gives where the card stands, as Edit wants it,
-	// and the message. An error is as of Post, and [chat.ErrElsewhere] for a place of
+	// direct conversation with somebody. It returns the card's place, as Edit takes it,
+	// and the message. Errors are as for Post, and [chat.ErrElsewhere] for a place on
 	// another platform.
 	Copy(ctx context.Context, place string, p chat.Post, look bool) (chat.ThreadID, chat.MessageRef, error)
-	// Deciders lists up to so many people whom rules of approvers mean, without those whom
-	// the platform bars from deciding, and without the one who reads the thread alone with
-	// the bot. unknown are rules of which the platform can't tell. The error says that
-	// asking again may help.
+	// Deciders lists at most most people whom approver rules name. It leaves out people
+	// whom the platform bars, and a person alone with the bot in the thread. The
+	// platform could not resolve the rules in unknown. After an error, asking again may
+	// help.
 	Deciders(ctx context.Context, thread chat.ThreadID, rules []string, most int) (who []chat.User, unknown []string, err error)
 }
 
-// Lobby knows what waits for a person in the threads of a platform that they see;
-// an Inbox is one.
+// Lobby lists waiting approvals for a person, in the threads of a platform that they
+// see; an Inbox is one.
 type Lobby interface {
 	Waiting(ctx context.Context, platform string, v chat.Visit) (chat.Home, error)
 }
 
-// Toolbox runs tools. It is called concurrently. The error is for the
-// operator; what the model should know of a failure is in the Result.
+// Toolbox runs tools. It is called concurrently. The error is for the operator; the
+// model's part of a failure is in the Result.
 type Toolbox interface {
 	Call(ctx context.Context, desk chat.Desk, call llm.Call) (llm.Result, error)
 }

@@ -12,20 +12,19 @@ import (
 	"nod/memory"
 )
 
-// mostStandings is of how many threads it is remembered what is known of them.
+// mostStandings limits the remembered threads.
 const mostStandings = 2000
 
-// Standings remembers what the logs of threads came to, so that every message of
-// a thread costs what is new in it, not what is old, and nothing where this process
-// wrote to it last. It is safe for concurrent use; other processes may write to the
-// same threads.
+// Standings remembers the state of threads. So a message costs reading the new part of
+// its thread, and nothing if this process wrote to it last. It is safe for concurrent
+// use; other processes may write to the same threads.
 type Standings struct {
 	mu    sync.Mutex
 	order *list.List // of *standing, the last used one first
 	of    map[chat.ThreadID]*list.Element
 }
 
-// standing is a log, read up to a Seq, and what it came to at another one.
+// standing is a log, read up to a Seq, and its state at another one.
 type standing struct {
 	mu     sync.Mutex
 	thread chat.ThreadID
@@ -40,7 +39,7 @@ func NewStandings() *Standings {
 	return &Standings{order: list.New(), of: map[chat.ThreadID]*list.Element{}}
 }
 
-// get gives what is remembered of a thread, or something empty to remember.
+// get returns the remembered state of a thread, or an empty one.
 func (s *Standings) get(thread chat.ThreadID) *standing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,8 +57,8 @@ func (s *Standings) get(thread chat.ThreadID) *standing {
 	return st
 }
 
-// tell notes what a log came to at a Seq that the store has. It waits for nobody: while
-// the log is being read by another, that is the more.
+// tell notes the state of a log at a stored Seq. It waits for nobody: a concurrent
+// reading of the log knows more.
 func (s *Standings) tell(thread chat.ThreadID, is chat.Standing, last uint64) {
 	if s == nil {
 		return
@@ -70,7 +69,7 @@ func (s *Standings) tell(thread chat.ThreadID, is chat.Standing, last uint64) {
 	}
 }
 
-// Standing says what is known of a thread, with what still waits in its inbox.
+// Standing gives the state of a thread, with its inbox.
 func (i Inbox) Standing(ctx context.Context, thread chat.ThreadID) (chat.Standing, error) {
 	st := &standing{thread: thread}
 	if i.Standings != nil {
@@ -85,7 +84,7 @@ func (i Inbox) Standing(ctx context.Context, thread chat.ThreadID) (chat.Standin
 	return is, nil
 }
 
-// ask reads what came since it was told or read last.
+// ask reads the entries since the last reading or telling.
 func (st *standing) ask(ctx context.Context, store memory.Reader) (chat.Standing, error) {
 	after := max(st.last, st.toldAt)
 	tail, err := store.Tail(ctx, st.thread, after)

@@ -11,9 +11,8 @@ import (
 	"nod/memory"
 )
 
-// stepsWork is what the first steps post is called among the works. It goes out
-// beside the work, so that it does not hold it up; nothing else is posted until
-// it stands.
+// stepsWork is the key of the first steps post among the works. It goes out beside the
+// work, so it does not delay it; later posts wait for it.
 const stepsWork = "steps"
 
 // stepsPost is how the steps message looks, as far as this driver drew it.
@@ -24,7 +23,7 @@ type stepsPost struct {
 	stale bool       // they look different by now
 }
 
-// next is when they may be drawn again, if they have to be.
+// next is when the steps may be drawn again, if needed.
 func (s *stepsPost) next(pace time.Duration) time.Time {
 	if !s.stale {
 		return time.Time{}
@@ -32,20 +31,20 @@ func (s *stepsPost) next(pace time.Duration) time.Time {
 	return s.at.Add(pace)
 }
 
-// differs says whether steps look different from what was drawn last.
+// differs says whether steps look different from the last drawing.
 func (s *stepsPost) differs(v chat.Steps) bool {
 	v.Version = 0
 	return !reflect.DeepEqual(v, s.last)
 }
 
-// drawn notes what was drawn last.
+// drawn notes the last drawing.
 func (s *stepsPost) drawn(v chat.Steps, now time.Time) {
 	v.Version = 0
 	s.last, s.at, s.stale = v, now, false
 }
 
-// showSteps draws the steps as they stand: the first post beside the work, later
-// ones as edits, no more often than the platform's pace.
+// showSteps draws the present steps: the first post beside the work, later ones as
+// edits, at the platform's pace.
 func (d *driver) showSteps(next agent.Action) {
 	switch next.(type) {
 	case agent.Record, agent.Open, agent.Preview, agent.Identify:

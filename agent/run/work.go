@@ -11,7 +11,7 @@ import (
 	"nod/memory"
 )
 
-// work is something that goes on beside the driver.
+// work runs beside the driver.
 type work struct {
 	kind   kind
 	cancel context.CancelFunc
@@ -26,7 +26,7 @@ const (
 	acts              // side effects: nobody does
 )
 
-// outcome is what came of a work.
+// outcome is the result of a work.
 type outcome struct {
 	key    string
 	settle func() error   // takes it into the log, in the driver's goroutine
@@ -41,7 +41,7 @@ func (o outcome) post(d *driver) {
 	}
 }
 
-// begin begins a work. do gives what takes its outcome into the log.
+// begin begins a work. The result of do commits the outcome.
 func (d *driver) begin(key string, k kind, do func(ctx context.Context) outcome) {
 	ctx, cancel := context.WithCancel(d.ctx)
 	beside := d.Host.Go
@@ -76,8 +76,8 @@ func (d *driver) deliver(o outcome) {
 	d.wake.Set()
 }
 
-// perform begins an action, unless it is under way; begun says that the log or
-// what is under way is another now, so that it is worth asking again.
+// perform begins an action, unless it is under way. begun says that it began work or
+// changed the log, so that it is worth asking again.
 func (d *driver) perform(act agent.Action) (begun bool, err error) {
 	if d.answers(act) {
 		return false, nil
@@ -104,9 +104,8 @@ func (d *driver) perform(act agent.Action) (begun bool, err error) {
 	return true, nil
 }
 
-// answers says whether the turn's answer is on its way to the platform, so that
-// nothing may change any more what the turn comes to: whatever else is to be done
-// waits until it stands.
+// answers says whether the turn's answer is on its way to the platform. Nothing may
+// change the turn then; other actions wait until the answer stands.
 func (d *driver) answers(act agent.Action) bool {
 	switch act.(type) {
 	case agent.Judge, agent.Identify, agent.Edit, agent.AskWhy, agent.Mark, agent.Wait:
@@ -120,7 +119,7 @@ func (d *driver) answers(act agent.Action) bool {
 	return false
 }
 
-// job says what is to be begun for an action, and what it is called.
+// job gives the work of an action, and its key.
 func (d *driver) job(act agent.Action) (key string, begin func(key string)) {
 	switch act := act.(type) {
 	case agent.Open:
@@ -140,7 +139,7 @@ func (d *driver) job(act agent.Action) (key string, begin func(key string)) {
 	case agent.List:
 		return "post/" + act.Post.Post.Key, d.behindSteps(func(key string) { d.list(key, act) })
 	case agent.Edit:
-		// One at a time of a message, so that what is newer stands in the end.
+		// One edit of a message at a time, so that the newest stands in the end.
 		return editWork(act.Ref), d.behindSteps(func(key string) { d.edit(key, act) })
 	case agent.AskWhy:
 		return "why/" + act.Key, func(key string) { d.askWhy(key, act) }
@@ -153,7 +152,7 @@ func (d *driver) job(act agent.Action) (key string, begin func(key string)) {
 // editWork names the edit of a message among the works.
 func editWork(ref chat.MessageRef) string { return "edit/" + ref.String() }
 
-// behindSteps lets the first steps post go before whatever else is posted.
+// behindSteps lets the first steps post go before any other post.
 func (d *driver) behindSteps(begin func(string)) func(string) {
 	if d.works[stepsWork] != nil {
 		return nil
@@ -161,8 +160,8 @@ func (d *driver) behindSteps(begin func(string)) func(string) {
 	return begin
 }
 
-// fit says whether the time is right, and waits a while when it is not. A call of the model is not made while the
-// store takes no writes: what it says could not be kept.
+// fit says whether an action may begin now, and pauses if not. No model is called while
+// the store takes no writes: its words could not be kept.
 func (d *driver) fit(act agent.Action) bool {
 	switch act.(type) {
 	case agent.Call, agent.Summarise:
@@ -180,9 +179,9 @@ func (d *driver) fit(act agent.Action) bool {
 	return true
 }
 
-// patiently does in a work what the store may be too ill to do: as soon as it takes
-// writes again, unless the work is ended before. What it refuses all the same is given
-// up. It is done again only once the store answers, since some of it counts each time.
+// patiently repeats a write in a work until the store takes it, or the work ends. A
+// refused write is given up. The write is repeated only once the store answers, since
+// some writes count each time.
 func (d *driver) patiently(ctx context.Context, do func() error) error {
 	wait := backoff{}
 	for n := 1; ; n++ {
@@ -209,8 +208,8 @@ func (d *driver) tell(to chat.User, about chat.MessageRef, text string) {
 	d.beside.Go(func() { d.whisper(at, to, about, text) })
 }
 
-// whereabouts is where a person is told something about a message: whoever reacts
-// elsewhere need not be here.
+// whereabouts is the thread in which a person is told something about a message: a
+// person who reacts elsewhere need not be here.
 func (d *driver) whereabouts(about chat.MessageRef) chat.ThreadID {
 	return cmp.Or(d.log.Thread.At(about), d.thread)
 }
