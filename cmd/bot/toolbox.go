@@ -74,13 +74,15 @@ func makeKit(ctx context.Context, cfg *config.Config, log *slog.Logger, k *kit) 
 	return k, nil
 }
 
-// toolHost is what a built-in tool is given. Its folder is not beside the store: a sandbox of root's is
-// another user, who must be able to enter it.
+// toolHost is what a built-in tool is given. Its folder is not beside the store: a sandbox
+// of root's is another user, who must be able to enter it. The demo model has no endpoint.
 func toolHost(tool string, cfg *config.Config, log *slog.Logger) tools.Host {
-	return tools.Host{
-		Folder: filepath.Join(os.TempDir(), fmt.Sprintf("nod-%s-%d-%s", tool, os.Geteuid(), storeMark(cfg))),
-		Keep:   cfg.Memory.Keep, Log: log, BaseURL: cfg.LLM.BaseURL, APIKey: cfg.LLM.APIKey.Reveal(),
+	folder := fmt.Sprintf("nod-%s-%d-%s", tool, os.Geteuid(), storeMark(cfg))
+	h := tools.Host{Folder: filepath.Join(os.TempDir(), folder), Keep: cfg.Memory.Keep, Log: log}
+	if !cfg.Offline() {
+		h.BaseURL, h.APIKey = cfg.LLM.BaseURL, cfg.LLM.APIKey.Reveal()
 	}
+	return h
 }
 
 // storeMark tells the folders of bots apart that have different stores, and so

@@ -25,7 +25,7 @@ var needed = map[string]string{"search": `{api_url: "https://searx.example"}`}
 // offered to the model; or the start says why it is off.
 func TestEveryToolIsOffered(t *testing.T) {
 	t.Parallel()
-	text := "tools:\n"
+	text := "llm: {api_key: x}\ntools:\n"
 	var keys []string
 	for f := range reflect.TypeFor[config.Tools]().Fields() {
 		if f.Type.Kind() == reflect.Pointer {
@@ -75,8 +75,23 @@ func TestEveryToolIsOffered(t *testing.T) {
 			t.Errorf("tools.%s: the model is not offered it", key)
 		}
 	}
-	if len(keys) < 8 || !slices.Contains(keys, "clock") || strings.Count(text, "\n") != len(keys)+1 {
+	if len(keys) < 8 || !slices.Contains(keys, "clock") || strings.Count(text, "\n") != len(keys)+2 {
 		t.Errorf("tools: %q", keys)
+	}
+}
+
+// The demo model has no endpoint that could make pictures, and so the tool is off.
+func TestImageNeedsAnEndpoint(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default(func(name string) (string, bool) { return t.TempDir(), name == "HOME" })
+	cfg.SwitchOn("image")
+	k, err := newKit(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.close() })
+	if len(k.off) != 1 || k.off[0].name != "image" || !strings.Contains(k.off[0].why, "llm.base_url") {
+		t.Errorf("off: %v", k.off)
 	}
 }
 

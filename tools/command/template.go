@@ -9,6 +9,14 @@ import (
 	"strings"
 )
 
+// Names lists the {name}s of a template.
+func Names(text string) (names []string) {
+	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
 // placeholder is {name} in a template.
 var placeholder = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_-]*)\}`)
 

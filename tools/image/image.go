@@ -42,7 +42,7 @@ type Keys struct {
 // options say who makes pictures: an endpoint that speaks OpenAI's Images API
 // (https://platform.openai.com/docs/api-reference/images/create).
 type options struct {
-	baseURL string // OpenAI's where it is empty
+	baseURL string // empty: there is none
 	apiKey  string // may be empty for a local endpoint
 	model   string
 }
@@ -74,10 +74,9 @@ func (k Keys) Make(_ context.Context, h tools.Host) (tools.Made, error) {
 }
 
 func newImager(o options) (*imager, error) {
-	if o.baseURL == "" && o.apiKey == "" {
+	if o.baseURL == "" {
 		return nil, &tools.Missing{Why: "image needs an endpoint that makes pictures: set llm.api_key, or llm.base_url"}
 	}
-	o.baseURL = cmp.Or(o.baseURL, "https://api.openai.com/v1")
 	u, err := url.Parse(o.baseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("base_url is no web address")

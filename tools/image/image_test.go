@@ -108,7 +108,7 @@ func TestImage(t *testing.T) {
 	if got, err := makeImage(t, imagerOf(t, options{baseURL: url}), `{"prompt":"x"}`); err != nil || len(got.Files) != 1 || len(got.Files[0].Data) < 5<<20 {
 		t.Errorf("a picture of 5 MB: %v: %s", err, got.Text)
 	}
-	tool := imagerOf(t, options{apiKey: theKey}).tool()
+	tool := imagerOf(t, options{baseURL: "https://images.example/v1"}).tool()
 	if tool.ReadOnly {
 		t.Error("a picture costs money, but the tool is read-only")
 	}

@@ -13,10 +13,8 @@ import (
 
 	"nod/llm/args"
 	"nod/setting"
+	"nod/tools/command"
 )
-
-// placeholder is where a template takes an argument.
-var placeholder = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_-]*)\}`)
 
 // commands checks the team's own tools.
 func (k *checker) commands() {
@@ -67,7 +65,7 @@ func (k *checker) argv(key string, argv []string) {
 	case len(argv) == 0, k.doubtful(item(key, 0)):
 	case argv[0] == "":
 		k.at(item(key, 0), "must name a program")
-	case placeholder.MatchString(argv[0]):
+	case len(command.Names(argv[0])) > 0:
 		k.at(item(key, 0), "must be a fixed program, without {name}, as the model writes what {name} stands for")
 	}
 	for i, a := range argv {
@@ -79,15 +77,14 @@ func (k *checker) argv(key string, argv []string) {
 
 // template demands that every {name} is a parameter.
 func (k *checker) template(key, text string, properties []string) {
-	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
-		if slices.Contains(properties, m[1]) {
-			continue
-		}
-		if len(k.names[key]) > 0 || shown(m[1]) != m[1] {
+	for _, name := range command.Names(text) {
+		switch {
+		case slices.Contains(properties, name):
+		case len(k.names[key]) > 0 || shown(name) != name:
 			k.at(key, "has a {name} that is not in parameters")
-			continue
+		default:
+			k.at(key, "has {%s}, which is not in parameters%s", name, didYouMean(name, properties))
 		}
-		k.at(key, "has {%s}, which is not in parameters%s", m[1], didYouMean(m[1], properties))
 	}
 }
 

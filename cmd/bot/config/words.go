@@ -35,7 +35,7 @@ type Trust string
 // DM says what a direct message opens.
 type DM string
 
-// The words on which something hangs here; allowed lists all that the file may use.
+// The words on which something hangs here; Allowed lists all that the file may use.
 const (
 	ProtocolTools    Protocol = "tools"
 	ProtocolReact    Protocol = "react"
