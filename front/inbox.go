@@ -43,3 +43,18 @@ type Inbox interface {
 	Note(ctx context.Context, name string, value []byte) error
 	Noted(ctx context.Context, name string) ([]byte, error)
 }
+
+// Present is a post of the past as it would be drawn now: an approval that waits, with all
+// that people may do about it.
+func Present(ctx context.Context, in Inbox, thread chat.ThreadID, p *chat.Post) *chat.Post {
+	if p == nil || p.Approval == nil || p.Approval.Outcome != "" {
+		return p
+	}
+	card, ok, err := in.Card(ctx, thread, p.Approval.Call)
+	if err != nil || !ok {
+		return p // it can still be decided
+	}
+	now := *p
+	now.Approval = &card
+	return &now
+}

@@ -103,7 +103,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 		return fmt.Errorf("read the conversation: %w", err)
 	}
 	for i, l := range past {
-		past[i].Post = a.whole(ctx, l.Post)
+		past[i].Post = front.Present(ctx, a.o.Inbox, Thread, l.Post)
 	}
 	input, undo, err := a.begin()
 	if err != nil {
@@ -188,21 +188,6 @@ func (a *Adapter) greet(past []chat.Line) error {
 		}
 	}
 	return a.refresh()
-}
-
-// whole is a post, of an approval that waits with all that people may do about it, such
-// as to allow it for a while.
-func (a *Adapter) whole(ctx context.Context, p *chat.Post) *chat.Post {
-	if p == nil || p.Approval == nil || p.Approval.Outcome != "" {
-		return p
-	}
-	card, ok, err := a.o.Inbox.Card(ctx, Thread, p.Approval.Call)
-	if err != nil || !ok {
-		return p // it can still be decided
-	}
-	whole := *p
-	whole.Approval = &card
-	return &whole
 }
 
 // recall notes what an earlier process has shown.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nod/chat"
+	"nod/front"
 )
 
 // load puts on the board what the store knows of the conversations.
@@ -71,7 +72,9 @@ func (a *Adapter) restore(ctx context.Context, l spoken) {
 	if l.Ref.IsZero() || l.Message == nil && l.Post == nil {
 		return
 	}
-	l.Post = a.complete(ctx, l.thread, l.Post)
+	if l.thread.Platform == Platform {
+		l.Post = front.Present(ctx, a.o.Inbox, l.thread, l.Post)
+	}
 	it := item{ref: l.Ref, thread: l.thread, at: l.At, place: a.board.before(), message: l.Message, post: l.Post}
 	if it.waiting() {
 		for _, emoji := range it.post.Approval.Ballot() {

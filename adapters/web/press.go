@@ -19,6 +19,29 @@ import (
 // wide is what a form has room for.
 var wide = form.Bounds{Fields: 40, ID: 255, Label: 100, Text: mostText, Options: 200, Option: 200, Title: 100}
 
+// The kinds of fields, as the template knows them.
+const (
+	areaField = "area"
+	boxField  = "box"
+	menuField = "menu"
+	lineField = "line"
+)
+
+// field is a field of a form as the template draws it.
+type field struct {
+	form.Field
+	Looks string
+}
+
+func fieldsOf(all []form.Field) []field {
+	var out []field
+	for _, f := range all {
+		looks := map[form.Kind]string{form.Area: areaField, form.Box: boxField, form.Menu: menuField, form.Line: lineField}
+		out = append(out, field{f, looks[f.Kind]})
+	}
+	return out
+}
+
 // presses are the buttons of cards and answers.
 var presses = []front.Verb{front.Approve, front.Deny, front.Grant, front.TryAgain, front.Stop}
 
