@@ -366,7 +366,7 @@ func (d *driver) write(rest *agent.Wait, bodies ...memory.Body) error {
 		return err
 	}
 	own := d.held.Log[from : from+len(bodies)]
-	if !d.released || !kept { // else whoever claims the thread next may have it by now
+	if !d.released || !kept { // otherwise the next claimer may have it by now
 		d.log.Append(d.held.Log[from:]...)
 		d.Standings.tell(d.thread, view.Standing(d.log.Thread), d.log.Thread.Last)
 		d.questions.hear(d.log)

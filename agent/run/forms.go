@@ -32,9 +32,9 @@ func (i Inbox) Judged(ctx context.Context, thread chat.ThreadID, call string, by
 	return agent.Judged(entries, call, by), nil
 }
 
-// Change puts that a call that waits is to run with other arguments. Refused says,
-// to whoever wants that, why it does not: then nothing was put. What can't be told
-// at once is told to them later.
+// Change puts a request to run a waiting call with other arguments. refused says why
+// that is impossible; then nothing was put. Later findings are told to the person
+// afterwards.
 func (i Inbox) Change(ctx context.Context, thread chat.ThreadID, c chat.Change, eventIDs ...string) (refused string, err error) {
 	b := memory.Change{Call: c.Call, By: c.By, Args: c.Args, Digest: c.Digest}
 	if i.Agent != nil {

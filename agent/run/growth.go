@@ -11,8 +11,8 @@ import (
 	"nod/llm"
 )
 
-// growth is a completion on its way, for people to see what is written before it
-// is written out. Only the driver's goroutine touches act, pace and drawn.
+// growth is a growing completion, shown while the model writes. Only the driver's
+// goroutine touches act, pace and drawn.
 type growth struct {
 	act   agent.Call
 	wake  Signal
@@ -25,8 +25,8 @@ type growth struct {
 	more            bool // than was drawn
 }
 
-// How long what grows stays as it is at the least: where it is an edit of a message,
-// and where it is no message yet.
+// The shortest interval between two drawings of growing text: by edits of a message,
+// and without a message.
 const (
 	editPace = 500 * time.Millisecond
 	growPace = 60 * time.Millisecond
@@ -60,7 +60,7 @@ func (g *growth) hear(d llm.Delta) {
 	}
 }
 
-// take gives what was heard, to be drawn.
+// take returns the new pieces, to be drawn.
 func (g *growth) take() agent.Heard {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -86,8 +86,8 @@ func (d *driver) growsAt() time.Time {
 	return at
 }
 
-// drawGrowth shows thought and answer as far as they have grown: in the steps
-// message where that stands, and else on platforms that show what is no message.
+// drawGrowth shows the growing thought and answer: in the steps message if there is
+// one, and else on platforms that show growing text.
 func (d *driver) drawGrowth() {
 	now := d.Host.Now()
 	if at := d.growsAt(); at.IsZero() || now.Before(at) {
@@ -122,7 +122,7 @@ func (d *driver) drawGrowth() {
 	d.grow(posts)
 }
 
-// grow has the platform show what is being written, if it can.
+// grow shows growing text on the platform, if it can.
 func (d *driver) grow(posts []chat.Post) {
 	if !d.platform.Able().Grows || len(posts) == 0 && len(d.grown) == 0 {
 		return

@@ -12,14 +12,13 @@ import (
 	"nod/chat"
 )
 
-// Caps of what a person is told of what waits for them: of the approvals that
-// are listed, and of the threads that are read for it.
+// Limits of a person's overview: listed approvals, and threads that are read for them.
 const (
 	mostListed = 20
 	mostRead   = 200
 )
 
-// Home says what a person is told outside of any conversation on a platform.
+// Home is a person's overview, outside of any conversation.
 func (i Inbox) Home(ctx context.Context, platform string, v chat.Visit) (chat.Home, error) {
 	h, err := i.Waiting(ctx, platform, v)
 	if err != nil {
@@ -38,7 +37,7 @@ func (i Inbox) Home(ctx context.Context, platform string, v chat.Visit) (chat.Ho
 	return h, nil
 }
 
-// Waiting is the part of Home that says what waits for somebody.
+// Waiting is the part of Home with somebody's waiting approvals.
 func (i Inbox) Waiting(ctx context.Context, platform string, v chat.Visit) (chat.Home, error) {
 	waits, err := i.waits(ctx, platform, v)
 	if err != nil {

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// Host is the ground on which a process stands: its clock, and what goes on
-// beside what. It is a seam, so that a simulation can run many processes in one
-// goroutine at a time, in a time of its own and in an order that it chooses.
-// Whatever waits in this package waits in a Signal, in the store, in a platform,
-// in the model or in a tool.
+// Host is the ground on which a process stands: its clock and its goroutines. A
+// simulation replaces it, to run many processes one goroutine at a time, in virtual
+// time and in an order that it chooses. Everything that waits in this package waits in
+// a Signal, in the store, in a platform, in the model or in a tool.
 type Host interface {
 	// Now is the time, for pauses and durations; deadlines are the store's.
 	Now() time.Time
@@ -22,7 +21,7 @@ type Host interface {
 	After(ctx context.Context, f func()) (stop func() bool)
 }
 
-// Signal lets one goroutine wait for what others do.
+// Signal lets one goroutine wait for others.
 type Signal interface {
 	// Set ends the present Wait, or else the next one. It does not block.
 	Set()
@@ -74,7 +73,7 @@ func (f flag) Wait(until time.Time) {
 	}
 }
 
-// group waits for what was begun beside.
+// group waits for the goroutines that it began.
 type group struct {
 	host Host
 	mu   sync.Mutex

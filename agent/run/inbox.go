@@ -13,10 +13,9 @@ import (
 	"nod/memory"
 )
 
-// Inbox is the way in for adapters: what people do becomes an entry in the
-// store. When a method returns nil the event is safe, and the platform may be
-// told so; fresh is false for an event that was known already. Beside that it
-// answers what adapters have to know of threads.
+// Inbox is the way in for adapters: people's actions become entries in the store. When
+// a method returns nil, the event is safe, and the adapter may acknowledge it; fresh is
+// false for a known event. Inbox also answers adapters' questions about threads.
 type Inbox struct {
 	Store interface {
 		memory.Store
@@ -29,10 +28,11 @@ type Inbox struct {
 	// Emoji are the ones that can mean something, in normal form; reactions
 	// with others are not kept.
 	Emoji map[string]bool
-	// Standings remembers what threads came to; nil: every question reads anew.
+	// Standings remembers the state of threads; nil: every question reads the log
+	// again.
 	Standings *Standings
-	// Agent and Limits are what people are told of tools and of today's limits;
-	// nil and none: nothing.
+	// Agent and Limits describe tools and today's limits to people; nil and none:
+	// nothing.
 	Agent  *agent.Agent
 	Limits Limits
 }
@@ -71,18 +71,17 @@ func (i Inbox) Reason(ctx context.Context, thread chat.ThreadID, call string, by
 	return i.Store.Put(ctx, thread, memory.Reason{Call: call, By: by, Text: text}, eventIDs...)
 }
 
-// Feedback says what a person thinks of an answer; text is what was wrong.
+// Feedback puts a person's opinion of an answer; text is their complaint.
 func (i Inbox) Feedback(ctx context.Context, on chat.MessageRef, by chat.User, good bool, text string, eventIDs ...string) (fresh bool, err error) {
 	return i.Store.PutRef(ctx, on, memory.Feedback{On: on, By: by, Good: good, Text: text}, eventIDs...)
 }
 
-// Note keeps a little of what an adapter has to know at its next start, under a
-// name of its own.
+// Note keeps a small value for an adapter's next start, under a name of its own.
 func (i Inbox) Note(ctx context.Context, name string, value []byte) error {
 	return i.Store.Note(ctx, name, value)
 }
 
-// Noted gives what was noted last; nothing when nothing was.
+// Noted gives the value of a name, or nothing.
 func (i Inbox) Noted(ctx context.Context, name string) ([]byte, error) {
 	return i.Store.Noted(ctx, name)
 }
@@ -113,9 +112,8 @@ func (i Inbox) Watermarks(ctx context.Context, platform string, since time.Time,
 	return i.Store.Watermarks(ctx, platform, since, most)
 }
 
-// Pending lists the approvals of a platform that wait. What counts on each is read
-// from its log when its turn comes: whoever looks at thousands takes hours, and the
-// store is not kept waiting meanwhile.
+// Pending lists a platform's waiting approvals. It reads each log when its turn comes:
+// a look at thousands takes hours, and must not hold up the store meanwhile.
 func (i Inbox) Pending(ctx context.Context, platform string) iter.Seq2[chat.Pending, error] {
 	return func(yield func(chat.Pending, error) bool) {
 		var waiting []memory.PendingApproval
@@ -167,7 +165,7 @@ func (i Inbox) Files(ctx context.Context, thread chat.ThreadID) ([]string, error
 	return view.FilesOf(entries), nil
 }
 
-// History lists what the thread has shown so far.
+// History lists the shown posts of a thread.
 func (i Inbox) History(ctx context.Context, thread chat.ThreadID) ([]chat.Line, error) {
 	entries, err := i.Store.Read(ctx, thread)
 	if err != nil {

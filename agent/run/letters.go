@@ -11,20 +11,19 @@ import (
 	"nod/memory"
 )
 
-// letters are outcomes of side effects that could not be committed by whoever
-// held the thread: the claim was lost, or the process lets go of its threads.
-// They go through the inbox, for which no claim is needed, again and again until
-// the store has them.
+// letters are outcomes of side effects that the thread's holder could not commit: the
+// claim was lost, or the process released its threads. They go through the inbox, which
+// needs no claim, again and again until the store has them.
 type letters struct {
 	r    *Runner
 	mu   sync.Mutex
 	open int
-	last bool // the process ends: what can't be kept within the grace is lost
+	last bool // the process ends: letters not stored within the grace are lost
 	idle Signal
 }
 
-// init readies them for a Run. Those of the Run before it are all kept by now, but
-// whoever kept the last one may still be on its way out.
+// init readies them for a Run. The letters of the Run before are all stored by now, but
+// their goroutines may still be on the way out.
 func (l *letters) init(r *Runner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +44,7 @@ func (l *letters) put(thread chat.ThreadID, body memory.Body, id string) {
 	l.beside(func() { l.deliver(thread, body, id) })
 }
 
-// beside does something for which whoever ends this process waits.
+// beside does a work for which a drain waits.
 func (l *letters) beside(do func()) {
 	l.mu.Lock()
 	l.open++
@@ -107,7 +106,7 @@ func awaited(log []memory.Entry, call, by string) (yes bool) {
 	return yes
 }
 
-// ending says whether the process lets go of what it can't keep.
+// ending says whether the process gives up letters that it can't store.
 func (l *letters) ending() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,8 +132,8 @@ func (l *letters) deliver(thread chat.ThreadID, body memory.Body, id string) {
 	}
 }
 
-// letterWait bounds one attempt, and letterPatience how long a process that ends
-// waits for a store that is away: what it knows, nobody else does.
+// letterWait bounds one attempt. letterPatience is how long an ending process waits for
+// an absent store: nobody else knows these outcomes.
 const (
 	letterWait     = 30 * time.Second
 	letterPatience = 2 * time.Minute
@@ -157,10 +156,10 @@ func (l *letters) wait(host Host, most time.Duration) {
 	}
 }
 
-// Effects are the side effects that this process runs or ran, of one Runner after
-// the other. A call that it knows is never begun again here, whatever a store says
-// that lost what it knew; and one of this process' own that it does not know did not
-// begin. It is safe for concurrent use by the drivers of one Runner.
+// Effects are the side effects that this process runs or ran, over all its Runners. A
+// known call never begins again here, even if the store lost it. A call with this
+// process's name that is unknown here did not begin. It is safe for concurrent use by
+// the drivers of one Runner.
 type Effects struct {
 	mu   sync.Mutex
 	of   map[effectID]*effect
@@ -184,7 +183,6 @@ type effectID struct {
 // mostEffects is how many calls are remembered that are over.
 const mostEffects = 1000
 
-// NewEffects makes what knows of none yet.
 func NewEffects() *Effects { return &Effects{of: map[effectID]*effect{}} }
 
 // begin says whether a call may run: not when it does, or did.
@@ -198,7 +196,7 @@ func (e *Effects) begin(call effectID) (fresh bool) {
 	return true
 }
 
-// find gives what came of a call that this process began, or was about to; over is
+// find gives the outcome of a call that this process began, or was about to; over is
 // false while it runs.
 func (e *Effects) find(thread chat.ThreadID, c memory.Call) (result memory.Result, over bool) {
 	e.mu.Lock()

@@ -12,8 +12,7 @@ import (
 	"nod/memory"
 )
 
-// Limit is what may be used up in a day (UTC), in tokens or in money; the zero
-// Limit is none.
+// Limit is a day's limit (UTC), in tokens or in money; the zero Limit is none.
 type Limit struct {
 	Tokens int64
 	Money  float64
@@ -63,14 +62,14 @@ func (l Limits) accounts(now time.Time, platform string, by chat.UserID, thread 
 	return out
 }
 
-// Account is a limit, and what is used of it today: tokens, or millionths of money.
+// Account is a limit, and its used part of today: tokens, or millionths of money.
 type Account struct {
 	Limit
 	Of   string // person, thread or all
 	Used int64
 }
 
-// Shown is the limit for people, and what is left of it.
+// Shown is the limit for people, and its rest.
 func (a Account) Shown() (limit, left string) {
 	if a.Money > 0 {
 		return chat.Money(a.Money), chat.Money(max(0, a.Money-float64(a.Used)/micro))
@@ -127,7 +126,7 @@ func (a account) String() string {
 	return fmt.Sprintf("%d tokens", a.Tokens)
 }
 
-// spend counts what a call used. A provider that reports nothing is estimated.
+// spend counts the usage of a call. If the provider reports none, it is estimated.
 func (d *driver) spend(ctx context.Context, by chat.UserID, req llm.Request, r llm.Response) {
 	u := r.Usage
 	if u.Prompt+u.Completion == 0 {

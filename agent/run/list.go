@@ -7,10 +7,10 @@ import (
 	"nod/chat"
 )
 
-// textUnlisted is what a person is told when it could not be found out what waits.
+// textUnlisted tells a person that the list could not be made.
 const textUnlisted = "I can't look that up right now. Try again in a moment."
 
-// list posts what waits for a person.
+// list posts the waiting approvals of a person.
 func (d *driver) list(key string, act agent.List) {
 	d.begin(key, posts, func(ctx context.Context) outcome {
 		text := d.listed(ctx, act)
@@ -38,7 +38,7 @@ func (d *driver) listed(ctx context.Context, act agent.List) chat.Text {
 	return text
 }
 
-// visit is what a person sees; in doubt it is this thread.
+// visit is a person's view; in doubt it is this thread.
 func (d *driver) visit(ctx context.Context, who chat.User) chat.Visit {
 	if d.platform.Able().Sees {
 		v, err := d.platform.Visit(ctx, d.thread, who)

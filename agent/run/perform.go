@@ -80,8 +80,8 @@ func (d *driver) ask(ctx context.Context, by chat.UserID, req llm.Request, hear 
 	return r, why, err
 }
 
-// summarise has the model sum up what a trim leaves out. A turn does not fail
-// for want of a summary.
+// summarise asks the model for a summary of trimmed turns. A turn does not fail without
+// one.
 func (d *driver) summarise(key string, act agent.Summarise) {
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		r, why, err := d.ask(ctx, act.By, act.Request, nil)
@@ -157,7 +157,7 @@ func (d *driver) effect(act agent.Effect) error {
 	// Started must not take it for a call that nobody runs.
 	id := effectID{d.thread, act.Call.ID}
 	fresh := d.Effects.begin(id)
-	defer func() { // by whatever way it is left, a panic too
+	defer func() { // also after a panic
 		if fresh {
 			d.unbegin(act.Call, act.Started.By)
 		}
@@ -165,7 +165,7 @@ func (d *driver) effect(act agent.Effect) error {
 	if err := d.commit(act.Started); err != nil {
 		return err
 	}
-	if !fresh { // what comes of it, or came, is found as that of any call of this process
+	if !fresh { // its outcome is found as that of any call of this process
 		d.Log.Error("the store came back older: a call that ran was to run again", "thread", d.thread.String(), "tool", act.Call.Tool)
 		return nil
 	}
@@ -196,9 +196,9 @@ func (d *driver) effect(act agent.Effect) error {
 	return nil
 }
 
-// unbegin takes back that a call begins. Whoever took the thread meanwhile may have
-// let it go to wait for what comes of the call, and has to look again; another process
-// learns from this one alone that nothing will.
+// unbegin takes back the start of a call. Another holder of the thread may wait for the
+// call's outcome meanwhile, and must look again; another process learns only from this
+// that there will be none.
 func (d *driver) unbegin(c memory.Call, by string) {
 	d.Effects.drop(effectID{d.thread, c.ID})
 	d.letters.put(d.thread, memory.Due{}, "look/"+c.ID+"/"+memory.Short(d.held.Token))

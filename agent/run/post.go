@@ -15,8 +15,8 @@ import (
 	"nod/memory"
 )
 
-// How often something is tried before the turn goes on without it. A platform
-// that is away for an hour is waited for; what it refuses for good it says.
+// The number of tries before the turn goes on without a post. A platform may be away
+// for an hour; a final refusal ends the tries.
 const (
 	mostPosts = 80
 	mostLooks = 3
@@ -230,13 +230,13 @@ func (d *driver) reachable(ctx context.Context, rules memory.Rules) (ok bool) {
 	return ok || err != nil // in doubt it is asked, and expires
 }
 
-// membership is what a platform said of a person and a rule.
+// membership is a platform's answer about a person and a rule.
 type membership struct {
 	in  bool
 	err error
 }
 
-// judge looks up what a reaction hangs on, and has it judged.
+// judge looks up the memberships behind a reaction, and has it judged.
 func (d *driver) judge(key string, act agent.Judge) {
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		known := d.look(ctx, act.Reaction.By.ID, act.Rules)
@@ -267,7 +267,7 @@ func (d *driver) identify(key string, act agent.Identify) {
 	})
 }
 
-// change looks up what a change of a call hangs on, and takes it or not.
+// change looks up the memberships behind a change of a call, and accepts it or not.
 func (d *driver) change(key string, act agent.Change) {
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		known := d.look(ctx, act.By.ID, act.Rules)
@@ -328,11 +328,11 @@ func (d *driver) vote(act agent.Judge, known memberships, others map[chat.UserID
 
 var errNotLooked = errors.New("it was not looked up")
 
-// textWhy asks somebody what was wrong, where the platform has no form for it.
+// textWhy asks somebody for the mistake in words, if the platform has no form for it.
 const textWhy = "I noted that this answer was not good. What was wrong with it? If you tell me here, I try again with that in mind."
 
-// askWhy asks one person what was wrong with an answer. It is noted first: being
-// asked twice is worse than not being asked.
+// askWhy asks one person for the mistake in an answer. It notes that first: being asked
+// twice is worse than not being asked.
 func (d *driver) askWhy(key string, act agent.AskWhy) {
 	d.begin(key, posts, func(context.Context) outcome {
 		return outcome{settle: func() error {

@@ -11,9 +11,9 @@ import (
 	"nod/memory"
 )
 
-// Previewer is what a Toolbox may be besides: Preview says what a call would do, and
-// changes nothing. What is wrong is in the Preview, for the people who decide; the
-// error is for the operator.
+// Previewer is a Toolbox with previews. Preview says the effect of a call and changes
+// nothing. A failure is in the Preview, for the people who decide; the error is for the
+// operator.
 type Previewer interface {
 	Preview(ctx context.Context, desk chat.Desk, call llm.Call) (chat.Preview, error)
 }

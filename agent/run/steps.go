@@ -48,7 +48,7 @@ func (s *stepsPost) drawn(v chat.Steps, now time.Time) {
 func (d *driver) showSteps(next agent.Action) {
 	switch next.(type) {
 	case agent.Record, agent.Open, agent.Preview, agent.Identify:
-		return // what is drawn now would be false at once: a call that is to be asked about does not run, nor one that its person may not ask for
+		return // a drawing would be false at once: a call that asks, or that its person may not ask for, does not run
 	}
 	d.drawSteps(false)
 	d.drawGrowth()
