@@ -206,9 +206,11 @@ func TestSessionThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// allLooked waits until it is noted that nothing missed is left to look for.
+// allLooked waits until nothing missed is left to look for, and that is noted. The notes
+// of an earlier process say so too, before this one has written its own.
 func (o *office) allLooked() {
 	o.t.Helper()
+	o.looked()
 	o.in.Await(o.t, func() bool {
 		for _, note := range o.in.Notes {
 			if strings.Contains(string(note), `"un`) {

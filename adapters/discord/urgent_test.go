@@ -18,7 +18,7 @@ import (
 // and so do the steps that have to stand before it.
 func TestCardsOvertakeAnswers(t *testing.T) {
 	t.Parallel()
-	const answers = 30
+	const answers = 60 // which take seconds, so that a busy machine asks in time
 	o := open(t, fakediscord.Options{LimitScale: 10}, func(opt *Options) { opt.Pace = 10 })
 	o.fake.BotMay(o.guild, fakediscord.Usual&^fakediscord.CreatePublicThreads) // all of it in one channel
 	begin := func() chat.ThreadID { return thread(o.general, o.fake.Say(o.ada, o.general, "hello")) }
