@@ -9,8 +9,8 @@ import (
 	"nod/memory"
 )
 
-// Action is what to do next; one of the types below. Whoever performs it
-// commits what it names, and asks again.
+// Action is what to do next; one of the types below. The process that performs it commits
+// what it names, and asks again.
 type Action interface{ action() }
 
 type (
@@ -133,11 +133,10 @@ type (
 	}
 )
 
-// What a trim leaves out is not lost at once. With [Agent.Summary] the model
-// writes down what it said, each time on top of what it wrote before; that is
-// kept in the log with the trim. And a thread that starts afresh after a
-// silence keeps a recap, made without the model, that a word brings back. Both
-// are shown as data: what was trusted no more in its turn is not trusted now.
+// With [Agent.Summary] the model sums up the turns that a trim leaves out, each time on
+// top of the summary before. The log keeps the summary with the trim. A thread that starts
+// afresh after a silence keeps a recap, made without the model, that a word brings back.
+// Both are shown as data, since the words in them may be a stranger's.
 
 // Summarise has the model sum up the turns that Cut leaves out, and records
 // [Agent.Summarised] of its words; of no words when the call fails.
@@ -164,40 +163,22 @@ type Aside struct {
 	Look bool
 }
 
-func (Wait) action() {}
-
-func (Record) action() {}
-
-func (Open) action() {}
-
-func (Judge) action() {}
-
-func (Identify) action() {}
-
-func (Change) action() {}
-
-func (Call) action() {}
-
-func (Run) action() {}
-
-func (Effect) action() {}
-
-func (Preview) action() {}
-
-func (Post) action() {}
-
-func (Edit) action() {}
-
-func (AskWhy) action() {}
-
-func (List) action() {}
-
-func (Mark) action() {}
-
+func (Wait) action()      {}
+func (Record) action()    {}
+func (Open) action()      {}
+func (Judge) action()     {}
+func (Identify) action()  {}
+func (Change) action()    {}
+func (Call) action()      {}
+func (Run) action()       {}
+func (Effect) action()    {}
+func (Preview) action()   {}
+func (Post) action()      {}
+func (Edit) action()      {}
+func (AskWhy) action()    {}
+func (List) action()      {}
+func (Mark) action()      {}
 func (Summarise) action() {}
-
-func (Seek) action() {}
-
-func (Copy) action() {}
-
-func (Aside) action() {}
+func (Seek) action()      {}
+func (Copy) action()      {}
+func (Aside) action()     {}

@@ -1,11 +1,11 @@
-// Package agent decides. Given a thread's log it says what to do next
-// ([Agent.Next]), what the model is shown ([Agent.Prompt]) and what people are
-// shown ([Agent.Steps], [Agent.Approval]), and nothing else: it does no I/O,
-// has no clock and keeps no state, so that a crash loses nothing and every
-// decision can be tested by writing down a log.
+// Package agent decides. Given a thread's log it says what to do next ([Agent.Next]), and
+// what the model is shown ([Agent.Prompt]). It does no I/O, has no clock and keeps no
+// state. So a crash loses nothing, and every decision can be tested by writing down a log.
 //
-// agent/run performs what Next says. How models speak is package
-// agent/speak; a new rule for tools or approvals belongs in fold.go and next.go.
+// The order of all rules is in next.go. Each room below judges one thing: agent/thread
+// reads the log, agent/approval judges who may decide, agent/taint follows content from
+// outside, agent/prompt writes for the model, agent/view for people. agent/run performs
+// what Next says. agent/speak is how models speak.
 package agent
 
 import (

@@ -10,9 +10,8 @@ import (
 	"nod/memory"
 )
 
-// postAnswer posts the last step's answer, unless somebody wrote while it was
-// made: then the model is called once more, and the answer was a draft. Once
-// it may have been posted it is the answer.
+// postAnswer posts the last step's answer. When a person wrote meanwhile, the answer was a
+// draft, and the model is called again. An answer that may have been posted stands.
 func (d *decision) postAnswer(t *thread.Turn, last *thread.Step) Action {
 	if t.Answered(d.thread) {
 		return d.closeTurn(t)
@@ -40,7 +39,7 @@ func (d *decision) postAnswer(t *thread.Turn, last *thread.Step) Action {
 	return Record{[]memory.Body{memory.Failed{Turn: t.ID, Reason: reason, Seen: last.Seen}}}
 }
 
-// reportCall shows what came of a call that a person made, and ends the turn.
+// reportCall shows the result of a call that a person made, and ends the turn.
 func (d *decision) reportCall(t *thread.Turn, st *thread.Step) Action {
 	if t.Answered(d.thread) {
 		return d.closeTurn(t)
@@ -71,14 +70,14 @@ func (d *decision) sayEnd(t *thread.Turn, name, text string, due uint64) Action 
 		return d.closeTurn(t)
 	}
 	p := d.sayNotice(name, t.ReplyTo(), text, due)
-	// A store that lost the end of a turn has it end again, and that is said again.
+	// A store that lost the end of a turn has it end, and say so, again.
 	p.Post.Key = memory.PostKey(name, text+t.Over.UTC().String())
 	p.Then = d.unlessSteps(t)
 	return p
 }
 
-// unlessSteps ends the turn along with its last post, when no steps message
-// has to be folded after it.
+// unlessSteps ends the turn along with its last post, when no steps message has to be
+// folded after it.
 func (d *decision) unlessSteps(t *thread.Turn) []memory.Body {
 	if d.thread.Has(t.StepsName()) || t.Acts() {
 		return nil
@@ -86,9 +85,8 @@ func (d *decision) unlessSteps(t *thread.Turn) []memory.Body {
 	return []memory.Body{memory.Ended{Turn: t.ID}}
 }
 
-// closeTurn folds the steps message, if there is one, and ends the turn. Where more is
-// asked the turn ends at once: a platform may take long to show an edit, and that
-// holds nobody up.
+// closeTurn folds the steps message, if there is one, and ends the turn. With more to
+// answer the turn ends at once, since a platform may take long to show an edit.
 func (d *decision) closeTurn(t *thread.Turn) Action {
 	ended := []memory.Body{memory.Ended{Turn: t.ID}}
 	if !d.thread.Unfolded(t) || d.asksMore(t) {
@@ -99,14 +97,14 @@ func (d *decision) closeTurn(t *thread.Turn) Action {
 	return fold
 }
 
-// asksMore says whether something is asked that the turn is not about.
+// asksMore says whether a question waits that the turn does not answer.
 func (d *decision) asksMore(t *thread.Turn) bool {
 	seen := t.DoneWith()
 	return slices.ContainsFunc(t.Asked(), func(m *thread.Message) bool { return m.Seq > seen }) ||
 		slices.ContainsFunc(d.thread.Inbox.Waiting, func(m *thread.Message) bool { return !m.Deleted })
 }
 
-// foldSteps shows the steps of a turn as they are in the end.
+// foldSteps shows the final state of a turn's steps.
 func (d *decision) foldSteps(t *thread.Turn) Edit {
 	steps := view.Steps(d.thread, t, d.agent.Prices)
 	steps.Done = true
@@ -114,7 +112,7 @@ func (d *decision) foldSteps(t *thread.Turn) Edit {
 	return Edit{Ref: d.thread.Posts.Refs[t.StepsName()], Post: p, Key: t.FoldName()}
 }
 
-// foldEnded shows the steps of turns so that ended before that was done.
+// foldEnded folds the steps of turns that ended before.
 func (d *decision) foldEnded() (out []Action) {
 	for _, t := range d.thread.Folding {
 		out = append(out, d.foldSteps(t))

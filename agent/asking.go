@@ -35,7 +35,7 @@ func (d *decision) askPeople(t *thread.Turn, last *thread.Step) Action {
 	return nil
 }
 
-// attachPreview posts a preview that is too long for the card which shows it next.
+// attachPreview posts a preview that is too long for the card that follows.
 func (d *decision) attachPreview(c *thread.Call) Action {
 	if c.Preview.Bound == nil || c.Preview.Bound.File.Blob == "" {
 		return nil
@@ -49,7 +49,7 @@ func (d *decision) attachPreview(c *thread.Call) Action {
 	return Post{Post: p, Look: d.before(c.Preview.Bound.Seq)}
 }
 
-// edits makes approval messages show how they ended.
+// edits has cards show how they ended.
 func (d *decision) edits() Action {
 	for _, c := range d.thread.AllCards() {
 		key := view.Stage(d.thread, c, "")
@@ -77,18 +77,18 @@ func (d *decision) judge() Action {
 	return Judge{Seq: pick.Seq, At: pick.At, Reaction: pick.Reaction, Rules: approval.MembershipRules(d.thread, pick), Others: approval.OtherApprovers(d.thread, pick)}
 }
 
-// Vote judges a reaction. Whatever is in doubt does not count.
+// Vote judges a reaction. In doubt it does not count.
 func (a *Agent) Vote(log *Log, j Judge, member approval.Member) memory.Vote {
 	return approval.Vote(log.Thread, thread.Reaction{Reaction: j.Reaction, Seq: j.Seq, At: j.At}, member)
 }
 
-// Lapsed gives the votes that no longer count, as taken back: of people who may not
-// decide any more, or of whom that can't be found out.
+// Lapsed withdraws the votes of people who may not decide any more, or whose membership
+// could not be looked up.
 func (a *Agent) Lapsed(log *Log, j Judge, others map[chat.UserID]approval.Member) []memory.Body {
 	return approval.LapsedVotes(log.Thread, thread.Reaction{Reaction: j.Reaction, Seq: j.Seq, At: j.At}, others)
 }
 
-// changing looks at the next change that somebody asked for.
+// changing judges the next change that a person asked for.
 func (d *decision) changing() Action {
 	if len(d.thread.Approvals.Proposals) == 0 {
 		return nil
@@ -108,7 +108,7 @@ func (d *decision) changing() Action {
 	return act
 }
 
-// Changed says what comes of a change. Whatever is in doubt is refused.
+// Changed judges a change. In doubt it is refused.
 func (a *Agent) Changed(log *Log, act Change, member approval.Member) (b memory.Changed, ok bool) {
 	proposals := log.Thread.Approvals.Proposals
 	i := slices.IndexFunc(proposals, func(p thread.Proposal) bool { return p.Seq == act.Seq })
@@ -118,7 +118,7 @@ func (a *Agent) Changed(log *Log, act Change, member approval.Member) (b memory.
 	return a.on(log).approval().Changed(proposals[i], member), true
 }
 
-// changeReply answers whoever asked for a change by word.
+// changeReply answers a change by word.
 func (d *decision) changeReply(c *thread.Command) string {
 	b, ok := d.thread.Approvals.Answers[c.Seq]
 	switch {
@@ -143,8 +143,8 @@ func (a *Agent) Card(entries []memory.Entry, id string) (v chat.Approval, ok boo
 	return *view.Card(d.taint(), c).Approval, true
 }
 
-// Refuses says why a change that came from a form is not taken, as far as that is
-// plain from the log; "" where it may be. Who is in a group is looked up later.
+// Refuses says why a change from a form is refused, as far as the log tells; "" where it
+// may be taken. Memberships are looked up later.
 func (a *Agent) Refuses(entries []memory.Entry, b memory.Change) string {
 	s := thread.Read(entries)
 	c := s.Calls[b.Call]
@@ -155,8 +155,8 @@ func (a *Agent) Refuses(entries []memory.Entry, b memory.Change) string {
 	return a.on(&Log{Thread: s}).approval().Refuses(p, func(string) (bool, error) { return true, nil })
 }
 
-// Judged is what a person who denied a call is told of that: why it does not count, or
-// that the call is denied; "" as long as nobody has judged it.
+// Judged tells a person who denied a call the outcome: why the vote does not count, or
+// that the call is denied; "" before it is judged.
 func Judged(entries []memory.Entry, call string, by chat.UserID) string {
 	for _, e := range slices.Backward(entries) {
 		v, ok := e.Body.(memory.Vote)
@@ -171,8 +171,8 @@ func Judged(entries []memory.Entry, call string, by chat.UserID) string {
 	return ""
 }
 
-// Uncounted says why a vote does not count to the person whose vote it is.
+// Uncounted tells a person why their vote does not count.
 func Uncounted(v memory.Vote) string { return "Your reaction does not count: " + v.Reason + "." }
 
-// NotChanged says to whoever wanted a change that there is none.
+// NotChanged tells a person why their change is refused.
 func NotChanged(why string) string { return "I did not change it: " + why + "." }

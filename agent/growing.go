@@ -16,9 +16,8 @@ type Heard struct {
 	Calls           bool // it calls a tool: its text is a thought
 }
 
-// StepsPost is the steps message of the running turn, as it stands; ok is
-// false when there is none to show, since no tool was called yet. posted is
-// where it stands on the platform, zero while it does not.
+// StepsPost is the steps message of the running turn; ok is false before the first call.
+// posted is where it stands on the platform, zero while it does not.
 func (a *Agent) StepsPost(log *Log) (p chat.Post, posted chat.MessageRef, look, ok bool) {
 	s := log.Thread
 	t := s.Open
@@ -30,10 +29,9 @@ func (a *Agent) StepsPost(log *Log) (p chat.Post, posted chat.MessageRef, look, 
 	return chat.Post{Key: name, ReplyTo: t.ReplyTo(), Steps: &steps}, s.Posts.Refs[name], t.ID < log.claim.Since, !s.Has(name) || !s.Posts.Refs[name].IsZero()
 }
 
-// Growing is the steps message while the completion of c is on its way, and where
-// it stands; ok is false while there is nothing of it to show. It stands nowhere
-// where the completion is the turn's first: then it is shown by platforms only that
-// can take it back, since a turn without tools leaves no steps.
+// Growing is the steps message while the completion of c is being written, and where it
+// stands; ok is false while there is nothing to show. In a turn without steps it stands
+// nowhere, and only platforms show it that can take it back.
 func (a *Agent) Growing(log *Log, c Call, h Heard) (p chat.Post, ref chat.MessageRef, ok bool) {
 	thought := a.thinks(c, h)
 	if thought == "" {
@@ -67,8 +65,8 @@ func (a *Agent) thinks(c Call, h Heard) string {
 	return thought
 }
 
-// Answering is the turn's answer as far as the completion of c has it; ok is false
-// while there is none. It stands nowhere: the answer is posted once it is whole.
+// Answering is the turn's answer as far as it was written; ok is false while there is
+// none. It stands nowhere: the whole answer is posted.
 func (a *Agent) Answering(log *Log, c Call, h Heard) (p chat.Post, ok bool) {
 	g, can := a.Protocol.(speak.Grower)
 	if !can || h.Calls || c.Phase != "" || !log.answers(c) {
@@ -78,8 +76,7 @@ func (a *Agent) Answering(log *Log, c Call, h Heard) (p chat.Post, ok bool) {
 	return chat.Post{Key: "growing/answer", Text: &chat.Text{Markdown: text}}, text != ""
 }
 
-// answers says whether what a call writes is the answer, and no draft that will be
-// checked.
+// answers says whether a call writes the answer, and not a draft to be checked.
 func (l *Log) answers(c Call) bool {
 	if t := l.Thread.Open; t != nil {
 		return strategy.Kind(t.Strategy) != strategy.Reflexion

@@ -10,9 +10,8 @@ import (
 	"nod/memory"
 )
 
-// Log is what Next decides on: the entries of a thread, read once from front to
-// back, so that a decision costs what is new and not what is old. Only entries
-// are ever put into it. One goroutine at a time uses it.
+// Log is the thread that Next decides on, read once from front to back, so that a decision
+// costs only what is new. Only entries are put into it. One goroutine at a time uses it.
 type Log struct {
 	Thread *thread.Thread // as it was read; for looking only
 
@@ -23,7 +22,7 @@ type Log struct {
 	n     int    // how many there are
 }
 
-// Claim is what a decision knows beside the log: under which claim it is made.
+// Claim is what a decision knows beside the log.
 type Claim struct {
 	// Since is the Seq of the first entry that came by this claim (or would, when
 	// none did yet): what was due before it may have been tried by a run that died.
@@ -45,8 +44,8 @@ func NewLog(entries []memory.Entry, c Claim) *Log {
 	return l
 }
 
-// Resume goes on with a log that was read before under another claim: entries are the
-// same ones, and what came behind them. It says false where they can't be.
+// Resume goes on with a log under another claim. The entries begin with those that were
+// read before; false when they do not.
 func (l *Log) Resume(entries []memory.Entry, c Claim) bool {
 	if l.n == 0 || len(entries) < l.n || entries[0].Seq != l.first || entries[l.n-1].Seq != l.Thread.Last {
 		return false
@@ -57,13 +56,12 @@ func (l *Log) Resume(entries []memory.Entry, c Claim) bool {
 	return true
 }
 
-// Equal says whether another log comes to the same, as it does when it has the same
-// entries. It is for whoever checks what goes on with a log.
+// Equal says whether another log comes to the same thread. Tests and checks call it.
 func (l *Log) Equal(other *Log) bool {
 	return l.first == other.first && l.n == other.n && l.Thread.Equal(other.Thread)
 }
 
-// Append adds what was committed, and what arrived.
+// Append adds entries that were committed, or arrived.
 func (l *Log) Append(entries ...memory.Entry) {
 	if l.n == 0 && len(entries) > 0 {
 		l.first = entries[0].Seq
@@ -74,8 +72,8 @@ func (l *Log) Append(entries ...memory.Entry) {
 	}
 }
 
-// Others lists the processes of which it must be known whether they still run a
-// call that they began.
+// Others lists the other processes that began a call without a result, so that the driver
+// asks whether they still run.
 func (l *Log) Others() []string {
 	var out []string
 	for _, c := range l.Thread.Running() {
@@ -97,7 +95,7 @@ func (l *Log) Own() []memory.Call {
 	return out
 }
 
-// Heard notes for how long nothing was heard of a process.
+// Heard notes for how long a process was silent.
 func (l *Log) Heard(process string, silent time.Duration) {
 	if l.silent == nil {
 		l.silent = map[string]time.Duration{}
@@ -105,8 +103,8 @@ func (l *Log) Heard(process string, silent time.Duration) {
 	l.silent[process] = silent
 }
 
-// Still gives what is not in the log by now of bodies that were to follow an action: a
-// turn may have ended meanwhile, or was forgotten.
+// Still leaves out of the bodies that were to follow an action the ends of turns that
+// ended meanwhile, or were forgotten.
 func (l *Log) Still(bodies []memory.Body) []memory.Body {
 	return slices.DeleteFunc(slices.Clone(bodies), func(b memory.Body) bool {
 		e, ok := b.(memory.Ended)
@@ -115,8 +113,8 @@ func (l *Log) Still(bodies []memory.Body) []memory.Body {
 	})
 }
 
-// Unbegun is the result of a call of one's own that does not run: sure says that it
-// never did.
+// Unbegun is the result of a call that this process did not run; sure says that it never
+// began.
 func Unbegun(c memory.Call, sure bool) memory.Result {
 	if !sure {
 		return approval.UnknownOutcome(c)

@@ -82,8 +82,8 @@ var progress = []rule{
 	{"tidy", (*decision).tidy},
 }
 
-// decision is one call of Next. Its methods are the rules, each nil when it
-// has nothing to say.
+// decision is one call of Next. Its methods are the rules; each gives nil when it has
+// nothing to do.
 type decision struct {
 	agent  *Agent
 	thread *thread.Thread
@@ -119,12 +119,11 @@ func records(bodies []memory.Body) Action {
 	return Record{bodies}
 }
 
-// before says that what the entry made due may have been done by an earlier
-// run, which died before it could say so.
+// before says that an earlier run, which died, may have done what the entry made due.
 func (d *decision) before(seq uint64) bool { return seq < d.log.claim.Since }
 
-// trouble leaves a thread alone of which an entry can't be read, for nobody knows
-// what it has come to. It says so once. Only `forget` helps.
+// trouble leaves a thread alone that has an entry which can't be read: its state is
+// unknown. It says so once. Only `forget` helps.
 func (d *decision) trouble() Action {
 	t := d.thread.Broken
 	if t == nil {
@@ -142,9 +141,8 @@ func (d *decision) trouble() Action {
 	return Wait{}
 }
 
-// wakeAt is the earliest time at which something has to be looked at again: the
-// deadline of an approval and its other clocks, the end of a form, or when a process that runs a call
-// and says nothing has been silent for too long.
+// wakeAt is the earliest time to look at the thread again: a deadline or another clock of
+// an approval, the end of a form or a question, or the end of a silent process.
 func (d *decision) wakeAt() time.Time {
 	var at time.Time
 	sooner := func(t time.Time) {

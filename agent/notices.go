@@ -35,7 +35,8 @@ func (d *decision) notices() Action {
 	return nil
 }
 
-// identifyAsker asks who somebody is that wants to know which tools they may use.
+// identifyAsker looks up the groups of a person who asks for help, since their tools
+// depend on them.
 func (d *decision) identifyAsker(c *thread.Command) Action {
 	rules := d.agent.Tools.Groups()
 	if c.Word != "help" || c.Is.Who != "" || len(rules) == 0 {
@@ -44,7 +45,7 @@ func (d *decision) identifyAsker(c *thread.Command) Action {
 	return Identify{Turn: c.Seq, Who: []chat.UserID{c.From.ID}, Rules: rules}
 }
 
-// freedBlobs lists the blobs that nobody needs any more once a command is answered.
+// freedBlobs lists the blobs that a `drop` leaves without use.
 func (d *decision) freedBlobs(c *thread.Command) []string {
 	a := d.thread.Artifact(c.Arg)
 	if c.Word != "drop" || a == nil || a.Blob == "" {
@@ -71,11 +72,12 @@ func (d *decision) forget() Action {
 	return nil
 }
 
+// forgetEntry is the entry that erases the thread.
 func (d *decision) forgetEntry(c *thread.Command) memory.Forgot {
 	return memory.Forgot{By: c.From, Before: c.Seq + 1, Horizon: c.Sent, Ref: c.Ref}
 }
 
-// refusals say what the platform did not take.
+// refusals tell people what the platform refused.
 func (d *decision) refusals() Action {
 	for _, r := range d.thread.Posts.Refused {
 		name := "refused/" + r.Name
@@ -83,14 +85,14 @@ func (d *decision) refusals() Action {
 			continue
 		}
 		p := d.sayNotice(name, chat.MessageRef{}, r.Why, r.Seq)
-		// A store that lost it has the next one said too, which may be in other words.
+		// A store that lost a refusal may say the next one, in other words.
 		p.Post.Key = memory.PostKey(name, r.Why+r.At.UTC().String())
 		return p
 	}
 	return nil
 }
 
-// corrections say what came of calls after all.
+// corrections tell people the outcome of calls that was unknown before.
 func (d *decision) corrections() Action {
 	for _, c := range d.thread.Corrections {
 		name := "correction/" + c.Call
@@ -102,8 +104,7 @@ func (d *decision) corrections() Action {
 	return nil
 }
 
-// askWhy asks whoever thinks badly of an answer what was wrong with it: once, and
-// not when a form does.
+// askWhy asks a person who disliked an answer for the reason, once, unless a form does.
 func (d *decision) askWhy() Action {
 	for _, t := range d.thread.Turns {
 		for _, o := range t.Opinions {
@@ -116,6 +117,7 @@ func (d *decision) askWhy() Action {
 	return nil
 }
 
+// sayNotice is a post of a few words.
 func (d *decision) sayNotice(name string, to chat.MessageRef, text string, due uint64) Post {
 	p := chat.Post{Key: memory.PostKey(name, text), ReplyTo: to, Text: &chat.Text{Markdown: text, Notice: true}}
 	return Post{Post: p, Look: d.before(due)}

@@ -15,8 +15,8 @@ import (
 	"nod/memory"
 )
 
-// findMeant is the call that an order is made of, nil where there is none any more; ok is
-// false for an order that is made of none.
+// findMeant is the call that an order repeats, nil where the log holds it no more; ok is
+// false for an order that repeats none.
 func (d *decision) findMeant(m *thread.Message, o thread.Order) (c *thread.Call, ok bool) {
 	if o.Of != "" {
 		return d.thread.Calls[o.Of], true
@@ -31,7 +31,7 @@ func (d *decision) findMeant(m *thread.Message, o thread.Order) (c *thread.Call,
 	return c, true
 }
 
-// ordering is what opens a turn for a call that a person makes, with that call.
+// ordering is the entries that open a turn for a call that a person makes.
 func (d *decision) ordering(m *thread.Message, o thread.Order, plain []memory.Body) []memory.Body {
 	c, again := d.findMeant(m, o)
 	if !again {
@@ -77,10 +77,10 @@ func (d *decision) ranEntry(m *thread.Message, o thread.Order) memory.Ran {
 	return memory.Ran{Turn: m.Seq, Seen: d.thread.Last, By: m.From, Call: c}
 }
 
-// Whoever asked for an answer may ask for another try of it: a turn of its own, to
-// which nothing new was said. What the tries before it did stays done, and the model
-// sees it. Such a turn remembers who spoke in the first one, since that may be left
-// out of the log by then: what they may not approve, or not ask for, holds here too.
+// A requester may ask for another try of an answer: a turn of its own, with no new
+// message. The effects of earlier tries stay, and the model sees them. The turn remembers
+// who spoke in the first one, since the log may lose that: they may not approve, or not
+// ask for a tool, here either.
 
 // again opens another try of the last answer.
 func (d *decision) again() Action {
@@ -98,8 +98,8 @@ func (d *decision) again() Action {
 	return nil
 }
 
-// Again is a call as a form shows it in which a person edits it and runs it again;
-// why says why that can't be.
+// Again is a call in the form where a person edits it and runs it again; why says why that
+// can't be.
 func (a *Agent) Again(entries []memory.Entry, call string) (v chat.Again, why string) {
 	s := thread.Read(entries)
 	c := s.Calls[call]
@@ -115,8 +115,8 @@ func (a *Agent) Again(entries []memory.Entry, call string) (v chat.Again, why st
 	return v, ""
 }
 
-// Reruns makes the order of what a person sends with such a form; why says why there
-// is none, as far as that is plain from the log.
+// Reruns makes the order of such a form; why says why there is none, as far as the log
+// tells.
 func (a *Agent) Reruns(entries []memory.Entry, c chat.Change) (b memory.Order, why string) {
 	v, why := a.Again(entries, c.Call)
 	switch {
@@ -138,5 +138,5 @@ func (a *Agent) Reruns(entries []memory.Entry, c chat.Change) (b memory.Order, w
 	return memory.Order{By: c.By, Tool: v.Tool, Args: c.Args, Of: c.Call}, ""
 }
 
-// NotRun says to whoever wanted a call run again that it is not.
+// NotRun tells a person why their call does not run.
 func NotRun(why string) string { return "I did not run it: " + why + "." }

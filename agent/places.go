@@ -13,7 +13,7 @@ import (
 	"nod/memory"
 )
 
-// Beside is what is to be done in other places, whatever Next says: each at most
+// Beside lists what is to be done in other places, beside Next. Each action is performed
 // once at a time, and nothing waits for it.
 func (a *Agent) Beside(log *Log) (out []Action) {
 	d := a.on(log)
@@ -23,15 +23,15 @@ func (a *Agent) Beside(log *Log) (out []Action) {
 	return append(out, d.foldEnded()...)
 }
 
-// drawElsewhere is what is to be done with the cards of an approval in other places.
+// drawElsewhere lists what is to be done with the cards of an approval in other places.
 func (d *decision) drawElsewhere(c *thread.Call) (out []Action) {
 	if d.thread.Broken != nil {
 		return nil
 	}
 	for _, p := range c.Copies.Places {
 		name := c.CopyName(p)
-		// One that a process before this one may have posted is found, also when
-		// the approval is over: it would ask for ever.
+		// A card that an earlier process may have posted is found also when the
+		// approval is over. Else it would ask for ever.
 		look := d.before(c.Copies.Notified[p])
 		if !d.thread.Has(name) && (c.Pending() || look) {
 			card := view.CardElsewhere(d.taint(), c, p)
@@ -47,8 +47,7 @@ func (d *decision) drawElsewhere(c *thread.Call) (out []Action) {
 	return append(out, d.remindDirectly(c)...)
 }
 
-// remindDirectly is what is to be done in direct conversations, but for the cards: to look up
-// with whom, and to remind them.
+// remindDirectly lists the look-ups and reminders for direct conversations.
 func (d *decision) remindDirectly(c *thread.Call) (out []Action) {
 	if !c.Pending() || c.Card.Ref.IsZero() {
 		return nil
@@ -67,14 +66,14 @@ func (d *decision) remindDirectly(c *thread.Call) (out []Action) {
 	return out
 }
 
-// Sought is the entry for people who were found; ok is false when that is of no use any
+// Sought is the entry for people who were found; ok is false when it is of no use any
 // more.
 func (a *Agent) Sought(log *Log, act Seek, who []chat.User, unknown []string) (b memory.Notified, ok bool) {
 	return approval.Sought(log.Thread, act.Search, who, unknown)
 }
 
-// unwritten names in the thread those who could not be written to, once it is known
-// of all who were looked up together.
+// unwritten names in the thread the people who could not be written to, once all of a
+// search were tried.
 func (d *decision) unwritten() Action {
 	for _, c := range d.thread.PendingCalls() {
 		for n, s := range c.Copies.Searches {
@@ -85,7 +84,7 @@ func (d *decision) unwritten() Action {
 			if text, who := view.Unwritten(c, s); text != "" {
 				p := d.sayNotice(name, c.Card.Ref, text, s.Seq)
 				view := view.Approval(d.thread, c)
-				// Whom the card mentions already is not called again.
+				// People whom the card mentions are not called again.
 				p.Post.Text.Summons = &chat.Summons{Card: c.Card.Ref, Approvers: who, Requester: view.Requester, Exclude: view.Exclude, Quiet: !view.Quiet}
 				return p
 			}
@@ -94,7 +93,7 @@ func (d *decision) unwritten() Action {
 	return nil
 }
 
-// summons calls those who may decide, once a clock has struck.
+// summons calls the approvers, once a clock has struck.
 func (d *decision) summons() Action {
 	for _, c := range d.thread.PendingCalls() {
 		if at := c.Clocks.Escalated; at.Seq > 0 && !d.thread.Has(c.EscalationName()) {

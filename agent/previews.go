@@ -10,8 +10,7 @@ import (
 	"nod/memory"
 )
 
-// runPreviews has the previews run that are missing. What else there is to do meanwhile
-// is done beside.
+// runPreviews runs the previews that are missing. Other work goes on beside.
 func (d *decision) runPreviews(last *thread.Step, beside Action) Action {
 	var out Preview
 	for _, c := range last.Calls {
@@ -34,8 +33,8 @@ func (d *decision) runPreviews(last *thread.Step, beside Action) Action {
 	return out
 }
 
-// checkPreview has the preview of a call that may run looked at once more; nil when that
-// was done, or need not be.
+// checkPreview runs the preview of an approved call once more; nil when that was done, or
+// need not be.
 func (d *decision) checkPreview(c *thread.Call) Action {
 	tool, _ := d.agent.Tools.Find(c.Tool)
 	if !tool.Preview || c.Asked == nil && c.Use.Grant == nil || c.Preview.Check != nil && !d.before(c.Preview.Check.Seq) {
@@ -47,8 +46,8 @@ func (d *decision) checkPreview(c *thread.Call) Action {
 	return Preview{Calls: []memory.Call{c.Call}}
 }
 
-// previewChange has the preview run of a call with other arguments, before these
-// are taken.
+// previewChange runs the preview of a call with other arguments, before the change is
+// judged.
 func (d *decision) previewChange(p thread.Proposal) Action {
 	tool, _ := d.agent.Tools.Find(p.Call.Tool)
 	anybody := func(string) (bool, error) { return true, nil }

@@ -25,7 +25,7 @@ func (d *decision) asked() Action {
 	return nil
 }
 
-// askingNow asks a question, and looks at the replies.
+// askingNow asks a question, and reads the replies.
 func (d *decision) askingNow(q *thread.Question) Action {
 	switch {
 	case d.forsaken(q):
@@ -44,7 +44,7 @@ func (d *decision) askingNow(q *thread.Question) Action {
 	return d.sayUnfit(q)
 }
 
-// askedThen has the message say what came of it.
+// askedThen has the message of a question show its end.
 func (d *decision) askedThen(q *thread.Question) Action {
 	if q.Ref.IsZero() || d.thread.Has(q.PostName()+"/done") {
 		return d.sayUnfit(q)
@@ -53,18 +53,19 @@ func (d *decision) askedThen(q *thread.Question) Action {
 }
 
 // forsaken says whether nobody waits for the answer: the call is over, the turn is
-// stopped, the question can't be shown, or what asked ended with its claim.
+// stopped, the question can't be shown, or its claim ended.
 func (d *decision) forsaken(q *thread.Question) bool {
 	t := q.Call.Turn
 	return q.Call.Result != nil || q.Refused || t != d.thread.Open || t.Stopped != nil || t.Failed != nil ||
 		!q.Call.Started && q.Claim != d.log.claim.Token
 }
 
+// endQuestion ends a question without a reply.
 func endQuestion(q *thread.Question, how chat.How) Action {
 	return Record{[]memory.Body{memory.Answered{Question: q.ID, Answer: chat.Answer{How: how}}}}
 }
 
-// sayUnfit tells the person that a reply is none.
+// sayUnfit tells the person that a reply is no answer.
 func (d *decision) sayUnfit(q *thread.Question) Action {
 	for _, b := range q.Unfit {
 		name := fmt.Sprintf("unfit/%d", b.Message)
@@ -75,9 +76,8 @@ func (d *decision) sayUnfit(q *thread.Question) Action {
 	return nil
 }
 
-// questionPost is the question as people see it. What the server wrote stands in a fence,
-// in which nothing of it means anything. Whoever is asked is mentioned while it waits,
-// where approvals of that tool mention people.
+// questionPost is the post of a question. It mentions the person while it waits, where
+// approvals of that tool mention people.
 func (d *decision) questionPost(q *thread.Question) chat.Post {
 	text := view.QuestionText(q)
 	tool, _ := d.agent.Tools.Find(q.Call.Tool)

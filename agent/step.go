@@ -17,8 +17,8 @@ import (
 // mostRead is how many calls of one completion are read.
 const mostRead = 64
 
-// Step is the entry for a completion that came of c. The calls' ids come of the
-// thread's own numbers and of the claim's token, and so never repeat.
+// Step is the entry for the completion of c. Ids of calls come of the thread's numbers and
+// the claim's token, and so never repeat.
 func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 	s := memory.Step{
 		Turn: c.Turn, N: c.N, Seen: c.Seen, Phase: c.Phase, Branch: c.Branch,
@@ -32,8 +32,8 @@ func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 	s.Answer, s.Marks = strategy.Unmarked(said.Answer)
 	s.Cut, s.Withheld = r.Finish == llm.CutOff, r.Finish == llm.Withheld
 	if len(c.Tools) == 0 && len(said.Calls) > 0 {
-		// The model was told to answer, and asked for a tool all the same. What it
-		// said besides may do; what it only thought is no answer.
+		// The model was told to answer, and asked for a tool all the same. Its other
+		// words may be the answer; reasoning is none.
 		if s.Called = true; !said.Reasoned {
 			s.Answer = said.Thought
 		}
@@ -52,11 +52,10 @@ func (a *Agent) Step(c Call, r llm.Response, took time.Duration) memory.Step {
 	return s
 }
 
-// passWord is the word with which a check begins that finds nothing wrong.
+// passWord matches the beginning of a check that finds nothing wrong.
 var passWord = regexp.MustCompile(`(?i)^\W*PASS\b`)
 
-// asideStep is the entry for what such a call wrote. When it failed, the turn goes on
-// without it.
+// asideStep is the entry for a plan or a check. The turn goes on without one that failed.
 func asideStep(c Call, r llm.Response, s memory.Step) memory.Step {
 	s.Thought = strings.TrimSpace(r.Text)
 	if s.Thought == "" {
@@ -68,8 +67,7 @@ func asideStep(c Call, r llm.Response, s memory.Step) memory.Step {
 	return s
 }
 
-// Awaits says whether the log still waits for what a call says: the turn did not
-// go on otherwise meanwhile.
+// Awaits says whether the log still waits for the completion of a call.
 func (a *Agent) Awaits(log *Log, c Call) bool {
 	s := log.Thread
 	if t := s.Open; t != nil {
@@ -79,7 +77,7 @@ func (a *Agent) Awaits(log *Log, c Call) bool {
 	return slices.ContainsFunc(s.Inbox.Waiting, func(m *thread.Message) bool { return m.Seq == c.Turn })
 }
 
-// GiveUp is what ends a turn that can't be driven on; nothing when there is none.
+// GiveUp ends a turn that fails again and again; nothing when there is none.
 func (a *Agent) GiveUp(log *Log) []memory.Body {
 	s := log.Thread
 	switch t := s.Open; {
@@ -92,8 +90,8 @@ func (a *Agent) GiveUp(log *Log) []memory.Body {
 	return nil
 }
 
-// Missed is the entry for a call that failed and that the turn can do without;
-// ok is false when it can't.
+// Missed is the entry for a failed call that the turn can do without; ok is false when it
+// can't.
 func (a *Agent) Missed(log *Log, c Call) (s memory.Step, ok bool) {
 	s = memory.Step{Turn: c.Turn, N: c.N, Seen: c.Seen, Phase: c.Phase, Branch: c.Branch, Failed: true, Taint: c.Taint}
 	if c.Phase == "" {
@@ -108,8 +106,8 @@ func (a *Agent) Missed(log *Log, c Call) (s memory.Step, ok bool) {
 	return s, true
 }
 
-// Overdrawn is the entry for a call that was not made, since a limit is reached. An
-// answer that would only have been checked, or tried again, is the answer.
+// Overdrawn is the entry for a call that a limit forbids. An answer that would only have
+// been checked stands.
 func (a *Agent) Overdrawn(log *Log, c Call, why string) memory.Body {
 	if t := log.Thread.Open; t != nil && t.Answer() != "" {
 		if s, ok := a.Missed(log, c); ok {

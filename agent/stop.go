@@ -7,8 +7,8 @@ import (
 	"nod/memory"
 )
 
-// stop ends the running turn when somebody asked for that. A turn that nobody
-// began to work on is opened first, so that there is something to end.
+// stop ends the running turn when a person asked for that. A turn that nobody began is
+// opened first, so that there is something to end.
 func (d *decision) stop() Action {
 	by, seen, ok := d.thread.StopAsked()
 	if !ok {
@@ -24,13 +24,14 @@ func (d *decision) stop() Action {
 	}}
 }
 
-// Interrupted says whether somebody asked to stop what runs, so that it need not
-// be waited for.
+// Interrupted says whether a person asked to stop the turn, so that its work need not be
+// waited for.
 func (a *Agent) Interrupted(log *Log) bool {
 	_, _, ok := log.Thread.StopAsked()
 	return ok
 }
 
+// cancelCall is the end of a call that did not run yet.
 func (d *decision) cancelCall(c *thread.Call) []memory.Body {
 	switch {
 	case c.Result != nil:
@@ -53,7 +54,7 @@ func (d *decision) cancelCall(c *thread.Call) []memory.Body {
 	return []memory.Body{memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallCancelled, Text: approval.TextCancelled}}
 }
 
-// stopTurn cancels what the stopped turn still had to do, and says so.
+// stopTurn cancels the open calls of the stopped turn, and says so.
 func (d *decision) stopTurn(t *thread.Turn) Action {
 	if act := d.abandonTurn(t); act != nil {
 		return act
@@ -64,7 +65,7 @@ func (d *decision) stopTurn(t *thread.Turn) Action {
 	return d.sayEnd(t, "stopped/"+t.Name, textStopped(t.Stopped.By), t.Stopped.Seen)
 }
 
-// abandonTurn cancels what a turn still had to do that is stopped, or failed.
+// abandonTurn cancels the open calls of a turn that is stopped, or failed.
 func (d *decision) abandonTurn(t *thread.Turn) Action {
 	var bodies []memory.Body
 	for _, st := range t.Steps {
@@ -78,7 +79,7 @@ func (d *decision) abandonTurn(t *thread.Turn) Action {
 	return Record{bodies}
 }
 
-// revoking notes what was revoked, for the audit log.
+// revoking notes revoked grants, for the audit log.
 func (d *decision) revoking() Action {
 	var out []memory.Body
 	for _, r := range d.thread.Approvals.Revokes {

@@ -10,8 +10,8 @@ import (
 	"nod/memory"
 )
 
-// opening starts a turn for the messages that wait. Opened is committed with
-// the first step: until then nothing was done that has to be known.
+// opening starts a turn for waiting messages. Opened is committed with the first step:
+// nothing before has to be known.
 func (d *decision) opening() Action {
 	waiting := slices.DeleteFunc(slices.Clone(d.thread.Inbox.Waiting), func(m *thread.Message) bool { return m.Deleted })
 	if d.thread.Open != nil || len(waiting) == 0 {
@@ -55,15 +55,15 @@ func (d *decision) asIf(bodies []memory.Body) Action {
 	return d.turn()
 }
 
-// isIdle says whether the thread was silent so long before the message that it
-// starts afresh.
+// isIdle says whether the thread was silent so long before the message that it starts
+// afresh.
 func (d *decision) isIdle(m *thread.Message) bool {
 	return d.agent.IdleReset > 0 && !d.thread.Active.IsZero() && m.At.Sub(d.thread.Active) > d.agent.IdleReset
 }
 
-// turnName is the name of a turn that opens now: that of what opens it, so that whoever takes
-// it up again after a process that died has the same one, and finds what that one posted.
-// Where that has no name, the claim's is taken.
+// turnName is the name of a turn that opens now. It comes of the message that opens it: so
+// a process that repeats the work of one that died has the same name, and finds its posts.
+// Without a message it comes of the claim.
 func (d *decision) turnName(turn uint64, by chat.MessageRef) string {
 	if by.IsZero() {
 		return nameUnder(strconv.FormatUint(turn, 10), d.log.claim.Token)
@@ -108,7 +108,7 @@ func (d *decision) turn() Action {
 	}
 }
 
-// callModel has the model called, with tools while the phase may still use them.
+// callModel calls the model, with tools while the phase may still use them.
 func (d *decision) callModel(t *thread.Turn, ph strategy.Phase) Action {
 	if act := d.identify(t); act != nil {
 		return act
@@ -141,8 +141,8 @@ func (d *decision) callModel(t *thread.Turn, ph strategy.Phase) Action {
 	return c
 }
 
-// identify asks who the people of a turn are, before the model is called, where a
-// tool hangs on that.
+// identify looks up the groups of the turn's people, before the model is called, where
+// tools depend on them.
 func (d *decision) identify(t *thread.Turn) Action {
 	rules := d.agent.Tools.Groups()
 	if len(rules) == 0 {
@@ -166,7 +166,7 @@ func (d *decision) wantsCheck(t *thread.Turn) bool {
 	return strategy.Kind(t.Strategy) == strategy.Reflexion && last.Phase == "" && len(t.Of(memory.ReflectStep)) < d.agent.Retries
 }
 
-// callLimit is how many calls of a phase may use tools, and so far did.
+// callLimit is how many calls of a phase may use tools, and how many did.
 func (d *decision) callLimit(t *thread.Turn, p strategy.Phase) (most, used int) {
 	if p.Kind != memory.SolveStep {
 		if strategy.Kind(t.Strategy) == strategy.Branch {
@@ -182,8 +182,8 @@ func (d *decision) callLimit(t *thread.Turn, p strategy.Phase) (most, used int) 
 	return max(1, d.agent.MaxSteps/2/len(strategy.Angles)), used
 }
 
-// actOn brings the calls of a step further: first what needs no doing, then
-// what people must be asked, then what may run; the model once all are done.
+// actOn brings the calls of a step further: settled ones first, then approvals, then runs;
+// and the model once all are done.
 func (d *decision) actOn(t *thread.Turn, last *thread.Step) Action {
 	if last.By != nil {
 		if act := d.identify(t); act != nil {
@@ -216,8 +216,8 @@ func (d *decision) actOn(t *thread.Turn, last *thread.Step) Action {
 	return nil
 }
 
-// pickRuns picks what runs now: all read-only calls at once, though of those that
-// go on where another stopped one at a time, or else the first side effect.
+// pickRuns picks the calls that run now: all reads at once, though only one that goes on
+// where another stopped; or else the first side effect.
 func (d *decision) pickRuns(last *thread.Step) Action {
 	var reads []memory.Call
 	var effect *thread.Call
@@ -248,8 +248,8 @@ func (d *decision) pickRuns(last *thread.Step) Action {
 	return d.beginEffect(effect)
 }
 
-// approved begins what was approved just now before anything else is said or
-// drawn: whoever approved waits for that.
+// approved begins an approved call before anything else is said or drawn, since its
+// approvers wait for that.
 func (d *decision) approved() Action {
 	t := d.thread.Open
 	if t == nil || t.Stopped != nil || t.Failed != nil || t.LastStep() == nil {
@@ -269,8 +269,8 @@ func (d *decision) approved() Action {
 	return nil
 }
 
-// beginEffect has a side effect begun. What somebody approved is one, whatever its tool
-// says of itself.
+// beginEffect begins a side effect. An approved call is one, even where its tool says that
+// it only reads.
 func (d *decision) beginEffect(c *thread.Call) Effect {
 	tool, _ := d.agent.Tools.Find(c.Tool)
 	return Effect{Call: c.Call, Started: memory.Started{
@@ -278,15 +278,14 @@ func (d *decision) beginEffect(c *thread.Call) Effect {
 	}}
 }
 
-// mostKept is how long a log may become before a thread at rest lets go of its
-// beginning although the model's budget would hold it, and keepLast what stays:
-// commands and reactions that are over, most of it.
+// mostKept is how long a log may become before a thread at rest drops its beginning,
+// although the budget would hold it. keepLast is what stays.
 const (
 	mostKept = 4000
 	keepLast = 1000
 )
 
-// tidy lets go of what a long log only holds because nothing made it shorter.
+// tidy drops the beginning of a log that only old commands and reactions make long.
 func (d *decision) tidy() Action {
 	s := d.thread
 	if s.Kept < mostKept || s.Open != nil || len(s.Inbox.Waiting) > 0 {

@@ -11,17 +11,16 @@ import (
 	"nod/chat"
 )
 
-// listWaiting answers the word `waiting`. What it says depends on other threads, so the
-// post is told by what it answers: looked for after a crash it may show something
-// else than would be said now.
+// listWaiting answers the word `waiting`. The text depends on other threads, and may
+// differ after a crash. So the post is found by the word that it answers.
 func (d *decision) listWaiting(c *thread.Command) List {
 	p := d.sayNotice(c.Notice(), c.Ref, c.Ref.String(), c.Seq)
 	p.Post.Text.Markdown = ""
 	return List{Who: c.From, At: c.At, Post: p}
 }
 
-// Listed is what a person is told of the approvals that wait for them, when others
-// read it too: those of this thread, and how many there are elsewhere.
+// Listed tells a person which approvals wait for them, where others read it too: those of
+// this thread, and a number for the rest.
 func (l List) Listed(here chat.ThreadID, h chat.Home, link func(chat.ThreadID, chat.MessageRef) string) chat.Text {
 	var own []chat.Waits
 	for _, w := range h.Waiting {
@@ -44,6 +43,7 @@ func (l List) Listed(here chat.ThreadID, h chat.Home, link func(chat.ThreadID, c
 	return t
 }
 
+// lines lists approvals, a line each.
 func (l List) lines(waits []chat.Waits, link func(chat.ThreadID, chat.MessageRef) string) string {
 	if len(waits) == 0 {
 		return "No approval waits for you here."
@@ -80,8 +80,8 @@ func (a *Agent) Offers() []chat.Offer {
 	return out
 }
 
-// Desk is what lies before a call: what was done in the thread, and what it
-// holds. The rest of it is for whoever makes the call to fill in.
+// Desk is what a call may use of the thread: earlier calls, and files. The caller fills in
+// the rest.
 func (a *Agent) Desk(log *Log) chat.Desk {
 	s := log.Thread
 	desk := chat.Desk{Files: s.Held()}

@@ -17,7 +17,7 @@ import (
 	"nod/memory"
 )
 
-// What nod says of itself, to people and to the model.
+// Words of nod about itself.
 const (
 	textForgot  = "Forgotten. I remember nothing of what was said here before."
 	textIdle    = "Nothing is running here."
@@ -31,7 +31,7 @@ const (
 
 func textStopped(by chat.User) string { return "Stopped by " + by.Display() + "." }
 
-// textCorrection says what came of a call after its outcome was called unknown.
+// textCorrection tells the outcome of a call that was unknown before.
 func textCorrection(r memory.Result) string {
 	how := "it was done"
 	if r.State == chat.CallFailed {
@@ -47,7 +47,7 @@ func textNoAnswer(calls int) string {
 	return fmt.Sprintf("I could not come to an answer within %d model calls. Ask again, perhaps in smaller parts.", calls)
 }
 
-// replyTo is the answer to a command that only asks for words.
+// replyTo is the text that answers a word.
 func (d *decision) replyTo(c *thread.Command) string {
 	switch c.Word {
 	case "stop":
@@ -84,7 +84,7 @@ func (d *decision) replyTo(c *thread.Command) string {
 	return d.help(c)
 }
 
-// help says what it can do in a thread of a platform, for whoever asks.
+// help says what the bot can do in a thread of a platform.
 func (d *decision) help(c *thread.Command) string {
 	var b strings.Builder
 	b.WriteString("I answer questions and use tools; you see each step, and a risky call waits for an approval by reaction.\n\n")
@@ -114,6 +114,7 @@ func (d *decision) help(c *thread.Command) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
+// toolNote says how a tool is switched, or who approves it.
 func (d *decision) toolNote(t policy.Tool) string {
 	switch {
 	case d.thread.IsOff(t.Name):
@@ -126,7 +127,7 @@ func (d *decision) toolNote(t policy.Tool) string {
 	return " (switched off)"
 }
 
-// switchedReply answers that command.
+// switchedReply answers `tools off` and `tools on`.
 func (d *decision) switchedReply(word, name string) string {
 	var hit []string
 	for _, t := range d.agent.Tools {
@@ -143,10 +144,10 @@ func (d *decision) switchedReply(word, name string) string {
 	return "Switched on in this thread: " + strings.Join(hit, ", ") + "."
 }
 
-// memoryReply says what the model sees right now.
+// memoryReply answers `memory`: what the model sees right now.
 func (d *decision) memoryReply() string {
 	if d.thread.Open == nil {
-		// What the prompt of a next message would hold.
+		// the prompt of a next message
 		next := *d.thread
 		next.Open = &thread.Turn{At: next.Now}
 		next.Turns = append(slices.Clip(next.Turns), next.Open)
@@ -167,7 +168,7 @@ func (d *decision) memoryReply() string {
 	return b.String()
 }
 
-// sinceWords says since when and by what a thread is tainted, for the word memory.
+// sinceWords says since when, and by what, a thread is tainted.
 func (d *decision) sinceWords() string {
 	if !d.agent.Taint {
 		return ""

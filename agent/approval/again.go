@@ -9,18 +9,17 @@ import (
 	"nod/memory"
 )
 
-// The rules under which an approval was asked are those that decide it: whoever
-// looks at the card sees them. But whoever makes the file stricter means what
-// waits, too: that is asked anew.
+// The rules of an approval are those that it was opened with, since people see them on the
+// card. But an operator who makes the file stricter means waiting calls too: these are
+// asked for again.
 
-// mostStricter is how often a call is asked anew since the rules are others. Two
-// processes with different files would go on for ever.
+// mostStricter is how often a call is asked again since its rules changed. Two processes
+// with different files would go on for ever.
 const mostStricter = 4
 
 const textRulesChange = "the rules of who may approve it keep changing"
 
-// Tightened opens approvals again that wait, or were given, under rules that are
-// too lax by now.
+// Tightened opens approvals again whose rules are too lax by now.
 func (k Case) Tightened() (bodies []memory.Body) {
 	t := k.Thread.Open
 	if t == nil || t.Stopped != nil || t.Failed != nil || len(t.Steps) == 0 {
@@ -53,21 +52,21 @@ func (k Case) Tightened() (bodies []memory.Body) {
 	return bodies
 }
 
-// stricter says whether rules keep from deciding whom others let decide.
+// stricter says whether new rules keep somebody from deciding whom older rules let decide.
 func stricter(now, then memory.Rules) bool {
 	return max(1, now.Quorum) > max(1, then.Quorum) ||
 		now.ExcludeRequester && !then.ExcludeRequester || now.ExcludeThread && !then.ExcludeThread ||
 		!covers(now.Approvers, then.Approvers) || !covers(now.AllApprovers(), then.AllApprovers())
 }
 
-// covers says whether all whom some rules name are named by others.
+// covers says whether new rules name everybody whom older rules name.
 func covers(now, then []string) bool {
 	return slices.Contains(now, chat.Anyone) || !slices.ContainsFunc(then, func(rule string) bool { return !slices.Contains(now, rule) })
 }
 
-// shownOf lists whose words the model is shown, where rules keep all of them from
-// approving: a person can put an order into one turn, and have somebody else set it
-// off in the next.
+// shownOf lists the people whose words the model is shown, where the rules keep all of
+// them from approving. A person can put an order into one turn, and have another person
+// set it off in the next.
 func (k Case) shownOf(rules memory.Rules) (out []chat.UserID) {
 	if !rules.ExcludeThread {
 		return nil
@@ -99,8 +98,8 @@ func (k Case) shownOf(rules memory.Rules) (out []chat.UserID) {
 	return out
 }
 
-// Lapsed says whether an approval was given so long ago that it is to be asked for
-// anew.
+// Lapsed says whether an approval is too old to begin the call, so that it is asked for
+// again.
 func (k Case) Lapsed(c *thread.Call) bool {
 	return c.WaitsToBegin() && c.Asked.Rules.RunWithin > 0 && !k.Now().Before(c.Votes.Ended.Add(c.Asked.Rules.RunWithin))
 }

@@ -41,7 +41,7 @@ func (k Case) Now() time.Time {
 	return k.Thread.Now
 }
 
-// Decide ends the approvals that the votes so far decide.
+// Decide ends the first approval that its votes decide.
 func (k Case) Decide() []memory.Body {
 	for _, c := range k.Thread.PendingCalls() {
 		if outcome, by := tally(c); outcome != "" {
@@ -51,7 +51,7 @@ func (k Case) Decide() []memory.Body {
 			}
 			return bodies
 		}
-		if c.Card.Hidden { // nobody can approve what they don't see
+		if c.Card.Hidden { // nobody can approve unseen arguments
 			return []memory.Body{memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: "the changed arguments could not be shown", Rules: c.WiderAt(k.Thread.Now)}}
 		}
 	}
@@ -68,7 +68,7 @@ func (k Case) Expire() (bodies []memory.Body) {
 	return bodies
 }
 
-// Clocks notes which clocks strike.
+// Clocks notes the clocks that strike.
 func (k Case) Clocks() (bodies []memory.Body) {
 	due := func(at time.Time) bool { return !at.IsZero() && !k.Thread.Now.Before(at) }
 	for _, c := range k.Thread.PendingCalls() {
@@ -82,8 +82,8 @@ func (k Case) Clocks() (bodies []memory.Body) {
 	return bodies
 }
 
-// tally says what the votes come to. One denial decides; approvals do when enough
-// different people stand by theirs who may approve now.
+// tally counts the votes. One denial decides; else enough different people have to stand
+// by an approval, who may approve now.
 func tally(c *thread.Call) (chat.Outcome, []chat.User) {
 	for _, v := range c.Votes.Given {
 		if v.Verdict == memory.Deny {
@@ -97,8 +97,8 @@ func tally(c *thread.Call) (chat.Outcome, []chat.User) {
 	return "", nil
 }
 
-// approvers lists the distinct people of standing approvals, without those
-// who became excluded since, by writing a message into the turn.
+// approvers lists the people behind approvals, each once. People who wrote into the turn
+// since may be excluded.
 func approvers(c *thread.Call, standing []memory.Vote) []chat.User {
 	var by []chat.User
 	for _, v := range standing {
@@ -110,8 +110,7 @@ func approvers(c *thread.Call, standing []memory.Vote) []chat.User {
 	return by
 }
 
-// excludes says whether a person may not approve because the call came of
-// what they wrote themselves.
+// excludes says whether a person may not approve, since the call came of their own words.
 func excludes(c *thread.Call, who chat.UserID) bool {
 	if !c.Asked.Rules.ExcludeRequester {
 		return false
@@ -120,9 +119,9 @@ func excludes(c *thread.Call, who chat.UserID) bool {
 		c.Turn.Spoke(who) || slices.Contains(c.Asked.Shown, who)
 }
 
-// Bound names what an approval is bound to: the tool, all that says what the tool
-// is, exactly these arguments, and what its preview came to. It is keyed, since it
-// stands in logs, and most calls could be guessed.
+// Bound names what an approval is bound to: the tool with its definition, exactly these
+// arguments, and the outcome of the preview. The digest is keyed, since it stands in logs,
+// and most calls could be guessed.
 func (k Case) Bound(c *thread.Call) string {
 	return c.Bind(k.digest)
 }

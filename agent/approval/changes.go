@@ -11,7 +11,7 @@ import (
 	"nod/memory"
 )
 
-// Changed says what comes of a change. Whatever is in doubt is refused.
+// Changed judges a change. In doubt it is refused.
 func (k Case) Changed(p thread.Proposal, member Member) (b memory.Changed) {
 	b = memory.Changed{Request: p.Seq, Call: p.Call.ID, By: p.By}
 	if b.Refused = k.Refuses(p, member); b.Refused != "" {
@@ -34,7 +34,7 @@ func (k Case) Changed(p thread.Proposal, member Member) (b memory.Changed) {
 	return b
 }
 
-// Refuses says why somebody may not change a call so; "" when they may.
+// Refuses says why a person may not change a call so; "" when they may.
 func (k Case) Refuses(p thread.Proposal, member Member) string {
 	c := p.Call
 	v := memory.Vote{By: p.By, Verdict: memory.Approve}
@@ -63,8 +63,7 @@ func (k Case) Refuses(p thread.Proposal, member Member) string {
 	return unfit
 }
 
-// unfitEdit says what is wrong with the arguments themselves; plain says it without a word of
-// them, where there may be one in it.
+// unfitEdit says what is wrong with the arguments; plain says it without quoting them.
 func (k Case) unfitEdit(c *thread.Call, p thread.Proposal) (why, plain string) {
 	const misfit = "the arguments don't fit the tool's parameters"
 	if !thread.IsObject(p.Args) {
@@ -85,8 +84,8 @@ func (k Case) unfitEdit(c *thread.Call, p thread.Proposal) (why, plain string) {
 	return "", ""
 }
 
-// approvable says whether enough people are left who may approve when one more may
-// not. Of groups only the platform knows who is in them.
+// approvable says whether enough people can still approve when one more may not. Only the
+// platform knows the members of groups.
 func approvable(c *thread.Call, without chat.UserID) bool {
 	left := map[chat.UserID]bool{}
 	for _, rule := range c.Asked.Rules.AllApprovers() {

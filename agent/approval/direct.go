@@ -9,10 +9,10 @@ import (
 	"nod/memory"
 )
 
-// Those who may decide may get the card in direct conversations too. Whom the rules
-// mean by name only the platform knows, so that is looked up, beside everything
-// else, and noted before the first card is posted. Whoever can't be written to is
-// named in the thread, once: it is there that they can still decide.
+// People who may decide may get the card in direct conversations too. Only the platform
+// knows whom the rules mean. So that is looked up beside everything else, and noted before
+// the first card is posted. People who can't be written to are named in the thread, once:
+// there they can still decide.
 
 // mostDirect is how many people get the card of an approval in direct conversations.
 const mostDirect = 20
@@ -27,8 +27,8 @@ type Search struct {
 	Most  int
 }
 
-// NextSearch looks up whom those rules mean who may decide by now and were not looked up
-// before.
+// NextSearch looks up the people behind rules that let them decide by now, and were not
+// looked up before.
 func NextSearch(c *thread.Call) (next Search, ok bool) {
 	next = Search{Call: c.ID, Most: mostDirect - len(c.DirectPlaces()) + len(Excluded(c))}
 	if !c.Asked.Rules.Direct || len(c.DirectPlaces()) >= mostDirect {
@@ -50,8 +50,8 @@ func NextSearch(c *thread.Call) (next Search, ok bool) {
 	return next, len(next.Of) > 0
 }
 
-// Sought is the entry for people who were found; ok is false when that is of no use any
-// more.
+// Sought is the entry for people who were found; ok is false when the approval is over, or
+// another search came first.
 func Sought(s *thread.Thread, was Search, who []chat.User, unknown []string) (b memory.Notified, ok bool) {
 	c := s.Calls[was.Call]
 	if c == nil || c.Asked == nil || !c.Pending() {
@@ -96,7 +96,7 @@ func Excluded(c *thread.Call) (out []chat.UserID) {
 	return out
 }
 
-// Notify notes where the card of an approval is to stand too.
+// Notify notes the channels where cards are to stand too.
 func (k Case) Notify() (bodies []memory.Body) {
 	for _, c := range k.Thread.PendingCalls() {
 		if c.Card.Ref.IsZero() {

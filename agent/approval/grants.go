@@ -10,7 +10,7 @@ import (
 	"nod/memory"
 )
 
-// refusesGrant says why an approval can't be given for a while; "" when it can.
+// refusesGrant says why nothing can be allowed for a while; "" when it can.
 func refusesGrant(c *thread.Call) string {
 	if c.Asked.Rules.Grants.Most <= 0 {
 		return "nothing can be allowed for a while here, since `approvals.grants` is off"
@@ -18,8 +18,8 @@ func refusesGrant(c *thread.Call) string {
 	return ""
 }
 
-// newGrant is the grant that comes with the decision to approve, if enough of
-// those who decided gave one. The shortest of their terms holds.
+// newGrant is the grant that comes with the approval, if enough of the approvers gave one.
+// The shortest of their terms holds.
 func newGrant(c *thread.Call, at time.Time) (memory.Granted, bool) {
 	caps, rules := c.Asked.Rules.Grants, c.Asked.Rules
 	rules.Approvers = c.ApproversAt(at)
@@ -43,8 +43,8 @@ func newGrant(c *thread.Call, at time.Time) (memory.Granted, bool) {
 	return g, g.Uses > 0
 }
 
-// granted finds the grant under which a risky call may run, after so many further
-// uses that are not in the log yet.
+// granted finds the grant under which a risky call may run; more counts uses that are not
+// in the log yet.
 func (k Case) granted(tool policy.Tool, c *thread.Call, more map[int]int) *thread.Grant {
 	for _, g := range k.fitting(tool, c) {
 		if g.Left() > more[g.Number] && k.stillAllowed(g, tool.Rules, c) {
@@ -54,7 +54,7 @@ func (k Case) granted(tool policy.Tool, c *thread.Call, more map[int]int) *threa
 	return nil
 }
 
-// fitting are the grants of just this call that hold, whoever gave them.
+// fitting lists the grants of exactly this call that hold, whoever gave them.
 func (k Case) fitting(tool policy.Tool, c *thread.Call) []*thread.Grant {
 	if c.Use.Spent || tool.Risk != policy.Ask || tool.Rules.Grants.Most <= 0 || k.Taint.OfCall(c).Source != "" {
 		return nil
@@ -64,12 +64,11 @@ func (k Case) fitting(tool policy.Tool, c *thread.Call) []*thread.Grant {
 	})
 }
 
-// staleAfter is how old what is known of somebody's memberships may be when a grant
-// of theirs is used.
+// staleAfter is how long a look-up of memberships is good for the use of a grant.
 const staleAfter = time.Minute
 
-// givers asks who those are that gave a grant which a call would run on, where the
-// rules name a group: somebody may have left it.
+// givers lists the people who gave a grant that a call would use, when their groups have
+// to be looked up: a person may have left one.
 func (k Case) givers(tool policy.Tool, c *thread.Call) (who []chat.UserID, groups []string) {
 	if c.Use.Grant != nil {
 		return nil, nil
@@ -93,9 +92,8 @@ func (k Case) givers(tool policy.Tool, c *thread.Call) (who []chat.UserID, group
 	return who, groups
 }
 
-// stillAllowed says whether those who gave a grant are enough for a call of this
-// turn, under the rules that hold now: whoever asks for it may be another person,
-// and who gave it may have left the group since, which is looked up for each use.
+// stillAllowed says whether the people who gave a grant are enough for this call under the
+// rules of now. Another person may ask for it, and a giver may have left the group.
 func (k Case) stillAllowed(g *thread.Grant, rules memory.Rules, c *thread.Call) bool {
 	as := &thread.Call{Turn: c.Turn, Asked: &memory.Asked{Requester: c.Turn.Requester, Rules: rules, Shown: k.shownOf(rules)}}
 	n := 0

@@ -10,30 +10,29 @@ import (
 	"nod/memory"
 )
 
-// A risky tool may have a preview: a program that changes nothing and says what a
-// call would do. It is run before people are asked, they see what it wrote, and what
-// they approve is bound to that as well. Right before the effect it is run once more:
-// if it says something else by then, they are asked anew, and see the difference.
+// A risky tool may have a preview: a program that changes nothing and says what a call
+// would do. It runs before people are asked. They see its text, and their approval is
+// bound to it. Right before the effect it runs once more; if it says something else,
+// people are asked again, and see the difference.
 //
-// It is a work like others: begun beside, its outcome an entry. What nobody knows
-// the outcome of is run again.
+// A preview is slow work like others: it runs beside, and its outcome is an entry. One
+// whose outcome is unknown runs again.
 
-// mostAnew is how often a call is asked anew since its preview changed.
+// mostAnew is how often a call is asked again since its preview changed.
 const mostAnew = 2
 
-// LacksPreview says whether the call can't be asked for yet, as nobody knows what its
-// preview comes to.
+// LacksPreview says whether the call waits for its preview before it is asked for.
 func (k Case) LacksPreview(c *thread.Call) bool {
 	tool, _ := k.Tools.Find(c.Tool)
 	return tool.Preview && c.Asked == nil && c.Preview.Bound == nil
 }
 
-// Unseen is what a preview came to that is not run.
+// Unseen is the entry for a preview that is not run.
 func Unseen(c *thread.Call, why string) memory.Previewed {
 	return Previewed(c.Call, chat.Preview{Err: why}, 0)
 }
 
-// Previewed is the entry for what the preview of a call came to.
+// Previewed is the entry for the outcome of a preview.
 func Previewed(c memory.Call, p chat.Preview, took time.Duration) memory.Previewed {
 	k := thread.Call{Call: c}
 	return memory.Previewed{
@@ -41,14 +40,13 @@ func Previewed(c memory.Call, p chat.Preview, took time.Duration) memory.Preview
 	}
 }
 
-// Differs says whether the look right before the effect showed something else than
-// what people approved.
+// Differs says whether the check right before the effect differs from the preview that
+// people approved.
 func (k Case) Differs(c *thread.Call) bool {
 	return c.Cleared(k.Now()) && !c.Started && c.Result == nil && c.Preview.Check != nil && c.Preview.Check.Seq >= k.Since && c.Preview.Check.Digest() != c.Preview.Bound.Digest()
 }
 
-// unsteady is the result of a call that is not asked for anew although its preview
-// changed.
+// unsteady is the result of a call whose preview changed, and that is not asked for again.
 func (k Case) unsteady(c *thread.Call) (memory.Result, bool) {
 	if !k.Differs(c) || k.Lapsed(c) {
 		return memory.Result{}, false
@@ -66,7 +64,7 @@ func (k Case) unsteady(c *thread.Call) (memory.Result, bool) {
 
 func textNoPreview(p *thread.Preview) string { return "its preview failed: " + p.Err }
 
-// outdated opens an approval, or opens it again, of a call whose preview changed.
+// outdated opens an approval, or opens it again, since the preview changed.
 func (k Case) outdated(c *thread.Call, number int) memory.Asked {
 	tool, _ := k.Tools.Find(c.Tool)
 	next := *c
@@ -87,7 +85,7 @@ func hopeless(c *thread.Call, asked memory.Asked) []memory.Body {
 	return []memory.Body{asked, memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: textNoPreview(c.Preview.Bound)}}
 }
 
-// MustAsk says whether a call may not run before people were asked, or asked anew.
+// MustAsk says whether people have to be asked, or asked again, before the call runs.
 func (k Case) MustAsk(c *thread.Call) bool {
 	if k.Differs(c) {
 		return true

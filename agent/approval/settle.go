@@ -13,11 +13,11 @@ import (
 	"nod/memory"
 )
 
-// repeats is how many identical calls in a row run: the next one does not.
+// repeats is how many identical calls in a row run.
 const repeats = 2
 
-// Settle gives the results of calls that are over without running: they can't
-// run, may not run, or ran in a process that died.
+// Settle gives the results of calls that end without running: they can't run, may not run,
+// or ran in a process that died.
 func (k Case) Settle(last *thread.Step) []memory.Body {
 	var out []memory.Body
 	for _, c := range last.Calls {
@@ -34,6 +34,7 @@ func (k Case) Settle(last *thread.Step) []memory.Body {
 	return out
 }
 
+// settled is the result of such a call; ok is false for any other.
 func (k Case) settled(c *thread.Call) (memory.Result, bool) {
 	if c.Started {
 		return k.Lost(c)
@@ -101,11 +102,10 @@ func (k Case) invalid(c *thread.Call, tool policy.Tool, known bool) string {
 	return ""
 }
 
-// textNotFor is what is said of a call of a tool that is not for all whose messages
-// are in the turn.
+// textNotFor is the result of a call whose tool is not for everybody in the turn.
 const textNotFor = "denied: only some people may ask for this tool, and a message of somebody else is in this turn."
 
-// notOne says what is wrong with arguments that are no JSON object.
+// notOne says why arguments are no JSON object.
 func notOne(text string) string {
 	if _, err := args.Native(text); err != nil {
 		return err.Error()
@@ -120,12 +120,12 @@ func ordinal(n int) string {
 	return fmt.Sprintf("%dth", n)
 }
 
-// silence is how much longer than a call may take nothing must have been heard
-// of the process that runs it before its outcome is called unknown.
+// silence is how much longer than a call may take its process must be silent before the
+// outcome is called unknown.
 const silence = 10 * time.Second
 
-// Patience is how long the process that runs a call may still say nothing; ok is
-// false when it need not be looked at.
+// Patience is how long the process that runs a call may stay silent; ok is false when it
+// need not be watched.
 func (k Case) Patience(c *thread.Call) (left time.Duration, ok bool) {
 	if c.Run.By == "" || c.Run.By == k.Self {
 		return 0, false
@@ -137,8 +137,7 @@ func (k Case) Patience(c *thread.Call) (left time.Duration, ok bool) {
 	return c.Run.Within + silence - min(quiet, c.Run.Within+silence), true
 }
 
-// Lost is the result of a call of which nothing will be heard any more, as far as
-// anybody can tell.
+// Lost is the result of a call whose process is gone, as far as anybody can tell.
 func (k Case) Lost(c *thread.Call) (memory.Result, bool) {
 	_, heard := k.Silent[c.Run.By]
 	left, other := k.Patience(c)
@@ -146,7 +145,7 @@ func (k Case) Lost(c *thread.Call) (memory.Result, bool) {
 	return UnknownOutcome(c.Call), gone
 }
 
-// UnknownOutcome is the result of a call of which nobody knows what came of it.
+// UnknownOutcome is the result of a call whose process stopped while it ran.
 func UnknownOutcome(c memory.Call) memory.Result {
 	return memory.Result{Call: c.ID, Tool: c.Tool, State: chat.CallUnknown, Text: "outcome unknown: the program stopped while this ran. It may or may not have taken effect, and is not run again by itself. Say so, and how to find out."}
 }

@@ -11,12 +11,12 @@ import (
 	"nod/memory"
 )
 
-// Member answers whether the person who reacted is in a group or role. An
-// error means that it could not be found out.
+// Member answers whether a person is in a group or role. An error means that it could not
+// be found out.
 type Member func(rule string) (bool, error)
 
-// NextVote finds the next reaction that has to be judged. Of those that were found at
-// once, denials come first, so that a denial wins.
+// NextVote finds the next reaction that has to be judged. Among reactions that were found
+// together, denials come first, so that a denial wins.
 func NextVote(s *thread.Thread) (pick thread.Reaction, ok bool) {
 	meant := slices.DeleteFunc(slices.Clone(s.Inbox.Reacts), func(r thread.Reaction) bool { return !meansVote(s, r.Reaction, r.Seq) })
 	if len(meant) == 0 {
@@ -46,15 +46,14 @@ func meansVote(s *thread.Thread, r memory.Reaction, seq uint64) bool {
 	if t, why := Retried(s, r); t != nil {
 		return why != "" && s.Open == nil && len(s.Inbox.Waiting) == 0
 	}
-	// What was put on some message before anything was asked was not meant for it.
+	// A reaction from before the approval was not meant for it.
 	return slices.ContainsFunc(s.PendingCalls(), func(c *thread.Call) bool {
 		return c.Card.In > 0 && c.Card.In < seq && (slices.Contains(c.Asked.Rules.Approve, r.Emoji) || slices.Contains(c.Asked.Rules.Deny, r.Emoji))
 	})
 }
 
-// repeatsVote says whether a reaction counted already, towards what was decided since: a
-// look found it, and then the platform told of it too, or the other way round. Whoever
-// put it is not told that it came too late.
+// repeatsVote says whether a reaction counted already: a look found it, and the platform
+// told of it too. Its author is not told that it came too late.
 func repeatsVote(c *thread.Call, r memory.Reaction, is memory.Verdict) bool {
 	if c.Decided == nil || r.Button || r.Grant != nil {
 		return false
@@ -68,7 +67,7 @@ func repeatsVote(c *thread.Call, r memory.Reaction, is memory.Verdict) bool {
 	})
 }
 
-// verdictOf is what a reaction on an approval message means.
+// verdictOf is the meaning of a reaction on a card.
 func verdictOf(s *thread.Thread, r memory.Reaction) memory.Verdict {
 	c := s.Posts.Cards[r.On]
 	switch {
@@ -84,7 +83,7 @@ func verdictOf(s *thread.Thread, r memory.Reaction) memory.Verdict {
 	return memory.Approve
 }
 
-// MembershipRules lists the memberships on which a reaction hangs.
+// MembershipRules lists the groups and roles that decide whether a reaction counts.
 func MembershipRules(s *thread.Thread, r thread.Reaction) []string {
 	c := s.Posts.Cards[r.On]
 	if c == nil || c.Decided != nil || r.Removed || r.By.Bot {
@@ -93,7 +92,7 @@ func MembershipRules(s *thread.Thread, r thread.Reaction) []string {
 	return slices.DeleteFunc(slices.Clone(c.ApproversAt(r.At)), func(rule string) bool { return !policy.IsGroup(rule) })
 }
 
-// Vote judges a reaction. Whatever is in doubt does not count.
+// Vote judges a reaction. In doubt it does not count.
 func Vote(s *thread.Thread, r thread.Reaction, member Member) memory.Vote {
 	v := memory.Vote{Reaction: r.Seq, By: r.By, Emoji: r.Emoji, Verdict: verdictOf(s, r.Reaction), Button: r.Button, Grant: r.Grant}
 	c := s.Posts.Cards[r.On]
@@ -142,6 +141,7 @@ func whyIgnored(c *thread.Call, v cast, member Member) string {
 	return ineligible(c, v.Vote, v.at, member)
 }
 
+// notStanding says why an approval can't be taken back; "" when it can.
 func notStanding(c *thread.Call, v memory.Vote) string {
 	counted := slices.ContainsFunc(c.Standing(), func(o memory.Vote) bool {
 		return o.By.ID == v.By.ID && o.Emoji == v.Emoji
@@ -152,8 +152,8 @@ func notStanding(c *thread.Call, v memory.Vote) string {
 	return "there was no approval to take back"
 }
 
-// ineligible says why a person may not decide; "" when they may. An excluded
-// requester may still deny.
+// ineligible says why a person may not decide; "" when they may. An excluded requester may
+// still deny.
 func ineligible(c *thread.Call, v memory.Vote, at time.Time, member Member) string {
 	if excludes(c, v.By.ID) {
 		if v.Verdict == memory.Deny && v.By.ID == c.Asked.Requester.ID {
@@ -178,6 +178,7 @@ func ineligible(c *thread.Call, v memory.Vote, at time.Time, member Member) stri
 	return "only these may decide: " + strings.Join(c.ApproversAt(at), ", ")
 }
 
+// matches says whether a rule names a person.
 func matches(c *thread.Call, rule string, who chat.UserID, member Member) (bool, error) {
 	kind, id, _ := strings.Cut(rule, ":")
 	switch kind {
@@ -193,11 +194,11 @@ func matches(c *thread.Call, rule string, who chat.UserID, member Member) (bool,
 	return false, nil
 }
 
-// Who approved as one of a group may have left it before the quorum is reached. So
-// with each approval that comes those that stand are looked up again.
+// A member of a group may have left it before the quorum is reached. So each new approval
+// has the standing ones looked up again.
 
-// OtherApprovers lists whoever else approved the call that a reaction is on, where that
-// hangs on a membership.
+// OtherApprovers lists the other approvers of the call that a reaction is on, where a
+// membership decides.
 func OtherApprovers(s *thread.Thread, r thread.Reaction) []chat.User {
 	c := s.Posts.Cards[r.On]
 	if c == nil || verdictOf(s, r.Reaction) != memory.Approve || len(MembershipRules(s, r)) == 0 {
@@ -213,8 +214,8 @@ func OtherApprovers(s *thread.Thread, r thread.Reaction) []chat.User {
 	return out
 }
 
-// LapsedVotes gives the votes that no longer count, now that somebody reacted, as taken
-// back: of people who may not decide any more, or of whom that can't be found out.
+// LapsedVotes withdraws the votes of people who may not decide any more, or whose
+// membership could not be looked up.
 func LapsedVotes(s *thread.Thread, r thread.Reaction, others map[chat.UserID]Member) []memory.Body {
 	c := s.Posts.Cards[r.On]
 	if c == nil || c.Decided != nil || c.Result != nil {
@@ -233,8 +234,8 @@ func LapsedVotes(s *thread.Thread, r thread.Reaction, others map[chat.UserID]Mem
 	return out
 }
 
-// Retried is the turn of which a reaction asks for another try, and why there is
-// none; no turn where the reaction asks for nothing of that kind.
+// Retried is the turn that a reaction wants another try of, and why there is none; nil for
+// any other reaction.
 func Retried(s *thread.Thread, r memory.Reaction) (t *thread.Turn, why string) {
 	if r.Emoji != chat.EmojiRetry || r.Removed || r.By.Bot {
 		return nil, ""

@@ -9,7 +9,7 @@ import (
 	"nod/chat"
 )
 
-// Fate is what came of an approved call, in a few words.
+// Fate is the outcome of an approved call, in a few words.
 func Fate(c *thread.Call) string {
 	r := c.Result
 	if c.Run.Late != nil {
@@ -37,9 +37,10 @@ const (
 	mostOfNamed = 200
 )
 
+// ShortArgs is the arguments of a call, as they stand in a sentence.
 func ShortArgs(c *thread.Call) string { return speak.Clip(chat.Exact(c.Shown()), mostOfNamed) }
 
-// WhatRan lists calls with what came of them.
+// WhatRan lists calls with their outcomes.
 func WhatRan(calls []*thread.Call) string {
 	var out []string
 	for i, c := range calls {

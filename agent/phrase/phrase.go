@@ -12,6 +12,7 @@ import (
 	"nod/chat"
 )
 
+// OneLine is a text without line breaks.
 func OneLine(text string) string {
 	if !strings.ContainsFunc(text, unicode.IsSpace) { // as most names
 		return text
@@ -19,8 +20,8 @@ func OneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// Brief is a name that others chose, as it stands in a sentence: all of it can be
-// seen, and it does not fill a card.
+// Brief is a name that strangers chose, as it stands in a sentence: visible as a whole,
+// and not too long for a card.
 func Brief(name string) string { return speak.Clip(chat.Exact(OneLine(name)), mostBrief) }
 
 const mostBrief = 60
@@ -30,7 +31,7 @@ func firstLine(text string) string {
 	return line
 }
 
-// FirstSentence is what a description says in one line.
+// FirstSentence is the first sentence of a description.
 func FirstSentence(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	if i := strings.Index(line, ". "); i >= 0 {
@@ -39,6 +40,7 @@ func FirstSentence(text string) string {
 	return line
 }
 
+// Plural is a word in its number.
 func Plural(n int, word string) string {
 	if n == 1 {
 		return word
@@ -71,7 +73,7 @@ func Long(d time.Duration) string {
 	return strings.TrimSuffix(Seconds(d), " 0 s")
 }
 
-// Code shows arguments, which the model wrote, as what they are.
+// Code shows arguments, which the model wrote, as code.
 func Code(text string) string {
 	if text = chat.Exact(text); len(text) > 200 {
 		text = strings.ToValidUTF8(text[:200], "") + "…"
@@ -79,6 +81,7 @@ func Code(text string) string {
 	return "`" + strings.ReplaceAll(text, "`", "'") + "`"
 }
 
+// FileNames lists the names of files.
 func FileNames(files []chat.File) []string {
 	var names []string
 	for _, f := range files {

@@ -8,16 +8,15 @@ import (
 	"nod/chat"
 )
 
-// Who may ask for a tool is said by its `for`. The words of everybody whose message
-// is in a turn may move the model, so in a turn that holds a message of somebody else
-// the tool is not offered, and a call of it all the same is refused. Only the
-// platform knows who is in a group or has a role: that is asked before the model is
-// called, once a turn for each person, and in doubt nobody is.
+// The `for` of a tool says who may ask for it. The words of everybody in a turn may move
+// the model. So a turn with words of somebody else is not offered the tool, and a call of
+// it is refused. Only the platform knows the members of groups: they are looked up before
+// the model is called, once a turn for each person. In doubt a person is in none.
 
 // everyone is the rule that anybody may ask.
 const everyone = "everyone"
 
-// Entitled says whether all whose words are in a turn may ask for the tool.
+// Entitled says whether all people whose words are in a turn may ask for the tool.
 func (t Tool) Entitled(turn *thread.Turn, seen uint64) bool {
 	if turn == nil || len(t.For) == 0 {
 		return true
@@ -25,7 +24,7 @@ func (t Tool) Entitled(turn *thread.Turn, seen uint64) bool {
 	return !slices.ContainsFunc(turn.Senders(seen), func(u chat.User) bool { return !t.IsFor(u.ID, turn.Belongs[u.ID].In) })
 }
 
-// IsFor says whether somebody may ask for a tool, who is in these groups.
+// IsFor says whether a person may ask for a tool, who is in these groups.
 func (t Tool) IsFor(who chat.UserID, in []string) bool {
 	return len(t.For) == 0 || slices.ContainsFunc(t.For, func(rule string) bool {
 		id, isUser := strings.CutPrefix(rule, "user:")

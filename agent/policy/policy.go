@@ -32,10 +32,10 @@ type Tool struct {
 	Outside  bool     // what it gives back was written by strangers
 	Address  string   // the parameter that names the page that is fetched; see package taint
 	Sends    []string // the parameters whose values go to a place outside; see package taint
-	For      []string // who may ask for it; none: everyone. see people.go
+	For      []string // who may ask for it; none: everyone
 	Lists    bool     // it gives back what a search found, a line with its address each
-	// Definition is what else says what the tool does, beside what the model reads
-	// of it: approvals are bound to it.
+	// Definition says what the tool does, beside the text for the model. Approvals are
+	// bound to it.
 	Definition string
 	// Unaccepted says that a stranger described it, and that nobody accepted that.
 	Unaccepted bool
@@ -59,15 +59,15 @@ func (t Tool) Within() time.Duration {
 // Harmless says whether a call just runs and changes nothing.
 func (t Tool) Harmless() bool { return t.ReadOnly && t.Risk == Auto }
 
-// Offered says whether the model is shown the tool, in a draft or in the turn itself,
-// which is draft 0.
+// Offered says whether the model is shown the tool, in a draft or, as draft 0, in the turn
+// itself.
 func (t Tool) Offered(s *thread.Thread, draft int) bool {
 	usable := (t.Risk == Auto || t.Risk == Ask) && !s.IsOff(t.Name)
 	usable = usable && (!t.Reads || len(s.Held()) > 0) && t.Entitled(s.Open, s.Last)
 	return usable && (draft == 0 || t.Harmless())
 }
 
-// Set is all tools.
+// Set is all tools of a program.
 type Set []Tool
 
 // Find finds a tool by its name.
@@ -95,8 +95,8 @@ func (s Set) Within(name string) time.Duration {
 	return tool.Within()
 }
 
-// Origin is where what a tool gives back comes from, to be kept with the result:
-// the tool may be gone when that is asked.
+// Origin says whether strangers write the results of a tool. It is kept with each result,
+// since the tool may be gone later.
 func (s Set) Origin(name string) string {
 	if tool, known := s.Find(name); known && !tool.Outside {
 		return thread.Inside
@@ -104,7 +104,7 @@ func (s Set) Origin(name string) string {
 	return thread.Outside
 }
 
-// Groups lists the groups and roles on which it hangs who may ask for a tool.
+// Groups lists the groups and roles that decide who may ask for tools.
 func (s Set) Groups() (rules []string) {
 	for _, tool := range s {
 		for _, rule := range tool.For {
@@ -116,8 +116,8 @@ func (s Set) Groups() (rules []string) {
 	return rules
 }
 
-// IsGroup says whether an approver rule names a group or a role, of which only
-// the platform knows who is in it.
+// IsGroup says whether an approver rule names a group or a role. Only the platform knows
+// its members.
 func IsGroup(rule string) bool {
 	return strings.HasPrefix(rule, "group:") || strings.HasPrefix(rule, "role:")
 }

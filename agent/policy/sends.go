@@ -31,8 +31,8 @@ func (t Tool) Sending(arguments string) (names []string) {
 	return append(names, t.Sends...)
 }
 
-// Sent lists the values of a parameter, however deep they lie in it; all is false
-// when they are not known, or are too many.
+// Sent lists the values of a parameter, however deep they lie in it; all is false when
+// they are unknown, or too many.
 func (t Tool) Sent(arguments, name string) (values []string, all bool) {
 	var named map[string]json.RawMessage
 	if json.Unmarshal([]byte(arguments), &named) != nil {
@@ -55,9 +55,9 @@ func (t Tool) Sent(arguments, name string) (values []string, all bool) {
 	return values, len(values) < MostLeaves
 }
 
-// carried collects what of a value can carry something: texts and numbers, names that
-// the tool's parameters don't have, and in a list each element, since many that can be
-// but one thing or another carry as much as a text.
+// carried collects the parts of a value that can carry a message: texts, numbers, and
+// names that the parameters don't have. In a list each element counts, since a long list
+// of choices carries as much as a text.
 func (t Tool) carried(out *[]string, value any, listed bool) {
 	if len(*out) >= MostLeaves {
 		return

@@ -13,8 +13,8 @@ import (
 	"nod/memory"
 )
 
-// Aside is a model call beside the conversation: it is shown what was said and
-// done as text, and told what to write.
+// Aside is a request beside the conversation, for a plan or a check. The model reads as
+// text what was said and done, and then what to write.
 func (w Writer) Aside(t *thread.Turn, kind memory.StepKind) llm.Request {
 	order := textPlan + w.toolLines()
 	if kind == memory.ReflectStep {
@@ -40,6 +40,7 @@ func (w Writer) Aside(t *thread.Turn, kind memory.StepKind) llm.Request {
 	}}
 }
 
+// toolLines lists the offered tools, a line each.
 func (w Writer) toolLines() string {
 	var b strings.Builder
 	for _, t := range w.preamble().Tools {
@@ -48,8 +49,8 @@ func (w Writer) toolLines() string {
 	return b.String()
 }
 
-// phaseNotes are the items that a strategy adds to the current turn: what was
-// planned, drafted or found wrong. runs says that the turn is of the current exchange.
+// phaseNotes lists what a strategy adds to a turn: a plan, drafts, a lesson. runs says
+// that the turn is of the current exchange.
 func phaseNotes(t *thread.Turn, st *thread.Step, runs bool) []speak.Item {
 	switch st.Phase {
 	case memory.PlanStep:
@@ -84,7 +85,7 @@ func answerBefore(t *thread.Turn, st *thread.Step) string {
 	return ""
 }
 
-// draftNotes shows what the branches came to.
+// draftNotes shows the drafts of the branches.
 func draftNotes(t *thread.Turn) []speak.Item {
 	var b strings.Builder
 	for _, st := range t.Of(memory.SolveStep) {
@@ -98,8 +99,8 @@ func draftNotes(t *thread.Turn) []speak.Item {
 	return []speak.Item{{Said: textMerge + b.String()}}
 }
 
-// retryNote tells the model what a turn without a new message is for. A turn that
-// reflects is told by that, unless nothing came of it.
+// retryNote tells the model the purpose of a turn without a new message. A reflection does
+// that too.
 func retryNote(t *thread.Turn) []speak.Item {
 	if t.Again == 0 || t.From != nil {
 		return nil
@@ -110,8 +111,8 @@ func retryNote(t *thread.Turn) []speak.Item {
 	return []speak.Item{{Said: fmt.Sprintf(textRetry, t.Requester.Display())}}
 }
 
-// resumeNote tells the model in whose place a call stands. It comes behind it, where
-// a model expects somebody to speak.
+// resumeNote tells the model whose place a call takes. It comes behind the call, where a
+// model expects a person to speak.
 func resumeNote(t *thread.Turn, st *thread.Step, cut memory.Trimmed) []speak.Item {
 	c := st.Origin()
 	if c == nil {

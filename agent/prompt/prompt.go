@@ -35,9 +35,9 @@ type Writer struct {
 	Summary      bool // the model summarises what is trimmed
 }
 
-// Write builds the prompt for the next model call, together with the trim
-// that it needs, to be recorded with the call, and its size in tokens (0 when
-// it is certain to fit and so was not counted).
+// Write builds the prompt for the next model call. It also gives the trim to record with
+// the call, and the size in tokens: 0 when the prompt is certain to fit, and so was not
+// counted.
 func (w Writer) Write() (p speak.Prompt, before []memory.Body, estimate int) {
 	p = w.preamble()
 	p.Turns, p.Left = w.exchanges(w.Thread.Trim), leftText(w.Thread, w.Thread.Trim)
@@ -55,10 +55,12 @@ func (w Writer) Write() (p speak.Prompt, before []memory.Body, estimate int) {
 	return p, before, whole.size(cut)
 }
 
+// same says whether two cuts leave the same.
 func same(a, b memory.Trimmed) bool {
 	return a.Before == b.Before && a.Steps == b.Steps && a.Clip == b.Clip && len(a.Stubs) == len(b.Stubs)
 }
 
+// preamble is the part of the prompt that does not depend on the conversation.
 func (w Writer) preamble() speak.Prompt {
 	p := speak.Prompt{Examples: w.Examples}
 	for _, t := range w.Taint.Tools {
@@ -70,7 +72,7 @@ func (w Writer) preamble() speak.Prompt {
 	return p
 }
 
-// today is the date on which the turn was opened, where the person is who asked.
+// today is the date on which the turn was opened, in the zone of its requester.
 func (w Writer) today() string {
 	t, zone := w.Thread.Open, w.Zone
 	if zone == nil && t.Requester.Zone != "" && w.Zones != nil {
@@ -82,10 +84,12 @@ func (w Writer) today() string {
 	return t.At.In(zone).Format("Monday, 2 January 2006")
 }
 
+// exchanges lists the exchanges that a cut leaves.
 func (w Writer) exchanges(cut memory.Trimmed) [][]speak.Item {
 	return w.itemsOf(w.Thread.Talk(cut), cut)
 }
 
+// itemsOf lists what was said and done in exchanges.
 func (w Writer) itemsOf(talk [][]thread.Part, cut memory.Trimmed) [][]speak.Item {
 	out := make([][]speak.Item, 0, len(talk))
 	for _, parts := range talk {
@@ -94,7 +98,7 @@ func (w Writer) itemsOf(talk [][]thread.Part, cut memory.Trimmed) [][]speak.Item
 	return w.sparse(out)
 }
 
-// exchange lists what was said and done in turns that are one exchange.
+// exchange lists what was said and done in one exchange.
 func (w Writer) exchange(parts []thread.Part, cut memory.Trimmed) (out []speak.Item) {
 	if len(parts) == 1 {
 		return w.items(parts[0], cut, w.Taint.Draft)
@@ -105,8 +109,8 @@ func (w Writer) exchange(parts []thread.Part, cut memory.Trimmed) (out []speak.I
 	return out
 }
 
-// items lists what was said and done in a turn, in the order in which the
-// model learnt of it. A draft, an answer that was never shown, is left out.
+// items lists what was said and done in a turn, in the order in which the model learnt of
+// it. Drafts, which nobody saw, are left out.
 func (w Writer) items(p thread.Part, cut memory.Trimmed, branch int) []speak.Item {
 	s, t := w.Thread, p.Turn
 	msgs, from := p.Said(), 0
@@ -169,6 +173,7 @@ func (w Writer) step(p thread.Part, st *thread.Step, cut memory.Trimmed, branch 
 	return nil
 }
 
+// doing is a step with its calls and their results.
 func (w Writer) doing(st *thread.Step, cut memory.Trimmed) *speak.Doing {
 	do := &speak.Doing{Thought: speak.Clip(st.Thought, cut.Clip), Reasoned: st.Reasoned}
 	if from := st.Origin(); from != nil && len(from.Step.Calls) == 1 {
@@ -200,8 +205,7 @@ func (w Writer) doing(st *thread.Step, cut memory.Trimmed) *speak.Doing {
 	return do
 }
 
-// clipArgs leaves arguments that are too long out as a whole, since half a
-// JSON object is none.
+// clipArgs leaves out arguments that are too long, since half a JSON object is none.
 func clipArgs(c speak.Call, n int) string {
 	if n <= 0 || len(c.Tool)+len(c.Args) <= n {
 		return c.Args
@@ -209,7 +213,7 @@ func clipArgs(c speak.Call, n int) string {
 	return "{}"
 }
 
-// stub names what was there.
+// stub stands for a result that is left out.
 func stub(text string) string {
 	if len(text) < 80 {
 		return text
@@ -217,8 +221,8 @@ func stub(text string) string {
 	return fmt.Sprintf("[a result of %d characters, left out to save room; call the tool again if you need it]", utf8.RuneCountInString(text))
 }
 
-// sparse leaves only the newest pictures, so many that they take no more than
-// half of the budget; none for a model that takes none.
+// sparse keeps only the newest pictures, in at most half of the budget; none for a model
+// that takes none.
 func (w Writer) sparse(turns [][]speak.Item) [][]speak.Item {
 	most := w.Budget / 2 / perImage
 	switch {
@@ -243,8 +247,8 @@ func (w Writer) sparse(turns [][]speak.Item) [][]speak.Item {
 	return turns
 }
 
-// imagesOf lists the pictures among files. They can't be clipped, so where texts
-// are they are left out.
+// imagesOf lists the pictures among files. Pictures can't be clipped, so a clipped prompt
+// has none.
 func imagesOf(s *thread.Thread, files []chat.File, cut memory.Trimmed) []llm.Image {
 	var out []llm.Image
 	for _, f := range files {
@@ -255,7 +259,7 @@ func imagesOf(s *thread.Thread, files []chat.File, cut memory.Trimmed) []llm.Ima
 	return out
 }
 
-// besides lists what else the step did from which on there is another call.
+// besides lists the other calls of a step that a person ran a call of again.
 func (w Writer) besides(from *thread.Call, cut memory.Trimmed) []speak.Item {
 	if len(from.Step.Calls) == 1 {
 		return nil

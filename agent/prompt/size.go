@@ -12,17 +12,18 @@ import (
 	"nod/memory"
 )
 
-// perMessage is what a message costs beside its text, in tokens.
+// perMessage is the cost of a message beside its text, in tokens.
 const perMessage = 8
 
 // perImage is about what providers count for a picture, in tokens.
 const perImage = 1000
 
-// marginMessages are the system's, and the two that a protocol may add.
+// marginMessages counts the system's message, and two that a protocol may add.
 const marginMessages = 3
 
-// promptBytes bounds a prompt's tokens from above: a token has at least a byte. frame
-// is how much the protocol writes of the tools, label what it writes at each text.
+// promptBytes is at least the prompt's size in tokens, since a token has at least a byte.
+// frame is the length of the tools in the protocol's words, label the text that it puts
+// before each message.
 func promptBytes(p speak.Prompt, frame int, label string) int {
 	n := len(p.System) + len(p.Left) + len(textLeftOut) + len(textStepsLeftOut) + len(speak.LastCall) + marginMessages*perMessage
 	n += frame + len(p.Tools)*perMessage
@@ -37,10 +38,11 @@ func promptBytes(p speak.Prompt, frame int, label string) int {
 	return n
 }
 
+// piece is one text of the prompt.
 type piece struct {
 	call       string
-	text, rest string // apart: most of who looks at one wants no more than its length
-	of         string // a call of the step that it belongs to; "" for what people said
+	text, rest string // apart, since most callers only need the length
+	of         string // a call of its step; "" for words of people
 	images     int
 }
 
@@ -88,6 +90,7 @@ type Weight struct {
 	Used, Fixed int
 }
 
+// Weigh counts the prompt as it is.
 func (w Writer) Weigh() Weight {
 	p := w.preamble()
 	p.Turns, p.Left = w.exchanges(w.Thread.Trim), leftText(w.Thread, w.Thread.Trim)
@@ -95,13 +98,12 @@ func (w Writer) Weigh() Weight {
 	return Weight{Turns: len(p.Turns) - 1, Left: p.Left != "", Used: whole.size(w.Thread.Trim), Fixed: whole.fixed}
 }
 
-// shape counts the prompt with every text whole: what of it a cut leaves is
-// for [trim] to compute.
+// shape counts the prompt with every text whole. [trim] computes the size under a cut.
 func (w Writer) shape(p speak.Prompt) shape {
 	s := shape{fixed: w.fixed(p), each: perMessage + w.Count(w.label())}
 	talk := w.Thread.Talk(w.Thread.Trim)
 	whole := p.Turns
-	if cut := w.Thread.Trim; cut.Clip > 0 || cut.Steps > 0 || len(cut.Stubs) > 0 { // texts are left out of it
+	if cut := w.Thread.Trim; cut.Clip > 0 || cut.Steps > 0 || len(cut.Stubs) > 0 { // its texts are not whole
 		whole = w.itemsOf(talk, memory.Trimmed{})
 	}
 	s.turns = make([]turnShape, 0, len(talk))
@@ -123,8 +125,8 @@ func (w Writer) shape(p speak.Prompt) shape {
 	return s
 }
 
-// since is the first entry of a turn: what was said between people before it was
-// opened is of it, and whoever said that is one of those whose words are in it.
+// since is the first entry of a turn. Messages between people from before it was opened
+// belong to it.
 func since(turn uint64, msgs []*thread.Message) uint64 {
 	for _, m := range msgs {
 		turn = min(turn, m.Seq)
@@ -132,6 +134,7 @@ func since(turn uint64, msgs []*thread.Message) uint64 {
 	return turn
 }
 
+// label is the text that the protocol puts before each message.
 func (w Writer) label() string {
 	if f, ok := w.Protocol.(speak.Framed); ok {
 		return f.Label()
@@ -139,7 +142,7 @@ func (w Writer) label() string {
 	return ""
 }
 
-// frame is what the model reads of the tools.
+// frame is the text of the tools for the model.
 func (w Writer) frame(tools []llm.Tool) string {
 	if f, ok := w.Protocol.(speak.Framed); ok && len(tools) > 0 {
 		return f.Frame(tools)
@@ -151,7 +154,7 @@ func (w Writer) frame(tools []llm.Tool) string {
 	return b.String()
 }
 
-// frameBytes is how long that is.
+// frameBytes is the length of that text.
 func (w Writer) frameBytes(tools []llm.Tool) (n int) {
 	if _, ok := w.Protocol.(speak.Framed); ok {
 		return len(w.frame(tools))
@@ -162,13 +165,13 @@ func (w Writer) frameBytes(tools []llm.Tool) (n int) {
 	return n
 }
 
-// fixed counts what stands before the conversation and always stays.
+// fixed counts the part of the prompt that always stays.
 func (w Writer) fixed(p speak.Prompt) int {
 	text, messages := w.standing(p)
 	return w.Count(text) + messages*perMessage
 }
 
-// standing is the text of that, and of how many messages it is.
+// standing is the text of that part, and its number of messages.
 func (w Writer) standing(p speak.Prompt) (string, int) {
 	var text strings.Builder
 	text.WriteString(p.System + p.Left + textLeftOut + textStepsLeftOut + speak.LastCall)
@@ -181,8 +184,8 @@ func (w Writer) standing(p speak.Prompt) (string, int) {
 	return text.String(), messages
 }
 
-// tokenCorrection is by how much the provider counted more tokens than nod did, the
-// last time that both counted.
+// tokenCorrection is the ratio of the provider's count to ours, the last time that both
+// counted.
 func tokenCorrection(s *thread.Thread) float64 {
 	for _, t := range slices.Backward(s.Turns) {
 		for _, st := range slices.Backward(t.Steps) {
@@ -194,7 +197,9 @@ func tokenCorrection(s *thread.Thread) float64 {
 	return 1
 }
 
-// Fits is [Agent.Fits], for a thread with an empty turn.
+// Fits says whether the instructions and tool definitions leave room for a conversation.
+// The thread has an empty open turn. They are counted only when their length leaves a
+// doubt, since the tokenizer has to load its table for it.
 func (w Writer) Fits() error {
 	const leastBytes = 2 // of a token, in any text that is written for people
 	if w.Budget <= 0 {
@@ -210,7 +215,8 @@ func (w Writer) Fits() error {
 	return nil
 }
 
-// Shorter is [Agent.Shorter] for the prompt as it is.
+// Shorter is the trim for a prompt that was too long for the model; ok is false where
+// nothing more can be left out.
 func (w Writer) Shorter() (cut memory.Trimmed, ok bool) {
 	const share = 2. / 3 // of what was sent; a trim leaves less
 	now := w.Thread.Trim

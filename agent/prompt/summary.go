@@ -12,8 +12,8 @@ import (
 	"nod/memory"
 )
 
-// shares of the budget. A summary counts in the prompt from then on, so it has
-// to fit into what a trim sets free.
+// Shares of the budget. A summary is part of the prompt from then on, so it has to fit
+// into the room that a trim makes.
 const (
 	summaryShare  = 4 // one in so many tokens; a byte counts as a token
 	leastSummary  = 400
@@ -23,12 +23,13 @@ const (
 	recapAnswer   = 300
 )
 
+// summaryBytes is how long a summary may be.
 func (w Writer) summaryBytes() int {
 	return min(mostSummary, max(leastSummary, w.Budget/summaryShare))
 }
 
 // Summarise is the request for a summary of the turns that a cut leaves out; ok is false
-// where none is wanted, or nothing that was shown is left out.
+// where none is wanted.
 func (w Writer) Summarise(cut memory.Trimmed) (r llm.Request, ok bool) {
 	if !w.Summary || cut.Before <= w.Thread.Trim.Before {
 		return r, false
@@ -64,9 +65,10 @@ func (w Writer) transcript(before uint64, most int) string {
 	return strings.Join(lines, "\n")
 }
 
-// minTold is what is told of each line at the least, in bytes.
+// minTold is the least that is told of each line, in bytes.
 const minTold = 64
 
+// told writes out what was said and done.
 func told(items []speak.Item) []string {
 	var out []string
 	for _, it := range items {
@@ -98,7 +100,7 @@ func (w Writer) Summarised(cut memory.Trimmed, r llm.Response) memory.Trimmed {
 	return cut
 }
 
-// recapText is what a thread was about, in one paragraph.
+// recapText is the topic of a thread, in one paragraph.
 func recapText(s *thread.Thread) string {
 	var out []string
 	if s.Trim.Summary != "" {
@@ -128,7 +130,7 @@ func (w Writer) Afresh(m *thread.Message) memory.Trimmed {
 	return cut
 }
 
-// leftText is what stands for the turns that a cut leaves out.
+// leftText stands for the turns that a cut leaves out.
 func leftText(s *thread.Thread, cut memory.Trimmed) string {
 	if cut.Before == 0 {
 		return ""

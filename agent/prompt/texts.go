@@ -124,7 +124,7 @@ func observedText(s *thread.Thread, r *memory.Result) string {
 	return text + stubsText(s, r)
 }
 
-// textByHand tells the model whose call it was.
+// textByHand tells the model that a person made the call.
 func textByHand(c *thread.Call) string {
 	if c.Step.By == nil {
 		return ""
@@ -132,7 +132,7 @@ func textByHand(c *thread.Call) string {
 	return fmt.Sprintf("[%s ran this call; it is not one of yours.]\n", c.Step.By.Display())
 }
 
-// textChanged tells the model what ran instead of what it had written.
+// textChanged tells the model that people changed the arguments.
 func textChanged(c *thread.Call) string {
 	if len(c.Edits.Made) == 0 {
 		return ""

@@ -39,13 +39,11 @@ const (
 	leastClip = 40
 )
 
-// trim says what to leave out so that the prompt fits the budget, given what
-// is left out already; it returns cut unchanged when it fits. Whole turns go
-// first, the oldest first; then old results become stubs; then the oldest steps
-// of the current exchange go; at last every text is clipped, for as long as that
-// is needed. A call is never parted from its result, since both are of one step
-// and a stub is still a result, and nothing changes its order. What was said in
-// the current exchange stays.
+// trim says what to leave out so that the prompt fits the budget. It returns cut unchanged
+// when the prompt fits. Whole turns go first, the oldest first. Then old results become
+// stubs, then the oldest steps of the current exchange go, and at last every text is
+// clipped. A call always keeps its result, the order stays, and so do messages of the
+// current exchange.
 func trim(s shape, budget int, cut memory.Trimmed) memory.Trimmed {
 	if budget <= 0 {
 		return cut
@@ -57,7 +55,7 @@ func trim(s shape, budget int, cut memory.Trimmed) memory.Trimmed {
 	if size <= target || cut.Clip == 0 && size <= budget {
 		return whole
 	}
-	// What had to be clipped stays so only while nothing older can be left out.
+	// Texts stay clipped only while nothing older can be left out.
 	if alone := s.turns[len(s.turns)-1].seq <= cut.Before || len(s.turns) == 1; cut.Clip > 0 && alone && s.size(cut) <= budget {
 		return cut
 	}
@@ -95,8 +93,8 @@ func (s shape) stub(cut *memory.Trimmed, size, target int) int {
 	return size
 }
 
-// shorten leaves out the oldest steps of the current exchange, where even stubs
-// are too many. Its last step stays.
+// shorten leaves out the oldest steps of the current exchange, where even stubs are too
+// many. Its last step stays.
 func (s shape) shorten(cut *memory.Trimmed, size, budget, target int) int {
 	if size <= budget || len(s.turns) == 0 {
 		return size
@@ -123,8 +121,8 @@ func (s shape) shorten(cut *memory.Trimmed, size, budget, target int) int {
 	return size
 }
 
-// results lists the pieces that can become stubs, but for those of the newest
-// results, which the model has not seen yet.
+// results lists the results that can become stubs. The newest ones can't, since the model
+// has not seen them.
 func (s shape) results(cut memory.Trimmed) []sized {
 	stubbed := stubs(cut)
 	var out []sized
@@ -154,8 +152,8 @@ func trailing(pieces []sized) int {
 	return n
 }
 
-// size is the prompt's size in tokens under a cut. A clipped text counts a
-// token a byte, which is the most that it can have.
+// size is the prompt's size in tokens under a cut. A clipped text counts a token a byte,
+// which is the most that it can have.
 func (s shape) size(cut memory.Trimmed) int {
 	stubbed := stubs(cut)
 	total := s.fixed
@@ -167,6 +165,7 @@ func (s shape) size(cut memory.Trimmed) int {
 	return total
 }
 
+// size is the size of a turn under a cut.
 func (t turnShape) size(each int, stubbed map[string]bool, cut memory.Trimmed) int {
 	total := 0
 	for _, p := range t.pieces {
@@ -177,6 +176,7 @@ func (t turnShape) size(each int, stubbed map[string]bool, cut memory.Trimmed) i
 	return total
 }
 
+// size is the size of a text under a cut.
 func (p sized) size(stubbed map[string]bool, clip int) int {
 	n := p.tokens
 	if p.call != "" && stubbed[p.call] {
@@ -188,6 +188,7 @@ func (p sized) size(stubbed map[string]bool, clip int) int {
 	return n
 }
 
+// stubs is the set of calls whose results a cut replaces.
 func stubs(cut memory.Trimmed) map[string]bool {
 	m := make(map[string]bool, len(cut.Stubs))
 	for _, c := range cut.Stubs {

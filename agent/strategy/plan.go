@@ -9,13 +9,13 @@ import (
 	"nod/agent/thread"
 )
 
-// planItem is a line of a plan.
+// planItem matches a line of a plan.
 var planItem = regexp.MustCompile(`(?m)^\s*(\d{1,2})[.)]\s+(.+)$`)
 
-// DoneMark matches the mark with which the model ticks off an item of its plan.
+// DoneMark matches the mark by which the model ticks off an item of its plan.
 var DoneMark = regexp.MustCompile(`\s*\[done (\d{1,2})\]`)
 
-// Checklist is the plan as people see it, with what is done ticked off.
+// Checklist is the plan as people see it, with its done items ticked off.
 func Checklist(t *thread.Turn, plan string) string {
 	ticked := map[int]bool{}
 	for _, st := range t.Steps {
@@ -36,7 +36,7 @@ func Checklist(t *thread.Turn, plan string) string {
 	return "Plan:\n" + lines
 }
 
-// Unmarked takes the marks out of an answer.
+// Unmarked takes such marks out of an answer.
 func Unmarked(answer string) (text, marks string) {
 	found := DoneMark.FindAllString(answer, -1)
 	if len(found) == 0 {

@@ -9,9 +9,8 @@ import (
 	"nod/memory"
 )
 
-// Kind is how a turn is thought through. Each is a small function of the
-// log: it says what the next model call is for. All else (tools, approvals,
-// messages that come meanwhile) is the same whichever it is.
+// Kind is how a turn is thought through. Each kind is a small function of the log: it says
+// what the next model call is for. Tools, approvals and messages work the same in all.
 type Kind string
 
 // The strategies.
@@ -28,7 +27,7 @@ var prefixes = []struct {
 	how   Kind
 }{{"plan:", Plan}, {"think harder:", Branch}}
 
-// Chosen parts a message that begins with a prefix into strategy and text.
+// Chosen splits a message that begins with a prefix into strategy and text.
 func Chosen(text string) (Kind, string) {
 	trimmed := strings.TrimSpace(text)
 	for _, p := range prefixes {
@@ -45,14 +44,14 @@ type Phase struct {
 	Branch int
 }
 
-// Angles are what tells the drafts of a branched turn apart.
+// Angles tell the drafts of a branched turn apart.
 var Angles = []string{
 	"Work carefully: check every fact and every number with a tool where you can.",
 	"Be sceptical: look for what is wrong with the obvious answer, and for what was left out of the question.",
 	"Be practical: find the shortest way to an answer that helps.",
 }
 
-// Next says what the turn's next model call is for.
+// Next is the phase of the turn's next model call.
 func Next(t *thread.Turn) Phase {
 	switch {
 	case t.From != nil: // it goes on

@@ -13,15 +13,15 @@ import (
 	"nod/agent/thread"
 )
 
-// mostMarks is how many values a card marks; leastMarked how long one is, in
+// mostMarks is how many values a card marks. leastMarked is how long a marked value is, in
 // characters: shorter ones stand in any text.
 const (
 	mostMarks   = 5
 	leastMarked = 4
 )
 
-// Marks says of the arguments of a call which of them no person wrote, and where
-// they stand instead, for those who decide.
+// Marks names the arguments of a call that no person wrote, with the place they came from,
+// for the approvers.
 func (w Watch) Marks(c *thread.Call) []string {
 	if !w.On || w.OfCall(c).Source == "" {
 		return nil
@@ -47,7 +47,7 @@ func (w Watch) Marks(c *thread.Call) []string {
 // said is a text that no person of the thread wrote to the bot.
 type said struct{ text, source string }
 
-// strangers lists what is shown of others.
+// strangers lists such texts in the prompt.
 func (w Watch) strangers() []said {
 	var out []said
 	if s := w.Thread.Trim; s.Outside != "" && (s.Summary != "" || w.Thread.Recalled) {
@@ -101,7 +101,7 @@ func join(outer, inner string) string {
 	return outer + "." + inner
 }
 
-// leaf is a value of arguments that holds no others, with the way to it.
+// leaf is a value of arguments that holds no others, with the path to it.
 type leaf struct{ name, text string }
 
 // leaves lists the strings and numbers of arguments, in order of their names.

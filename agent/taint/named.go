@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// hitLine begins a result of a search; the line behind it is its address.
+// hitLine matches the first line of a search result. The next line is its address.
 var hitLine = regexp.MustCompile(`^\d+\. `)
 
-// listed says whether a search lists an address as one of its results, and not
-// only in the words of one.
+// listed says whether a search lists an address as a result, and not only in the words of
+// one.
 func listed(text, address string) bool {
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {
@@ -22,7 +22,7 @@ func listed(text, address string) bool {
 	return false
 }
 
-// personNamed says whether a person named an address: as it is, or without what
+// personNamed says whether a person named an address, perhaps without the parts that
 // people leave out.
 func personNamed(text, address string) bool {
 	for _, form := range []string{address, strings.TrimSuffix(address, "/")} {
@@ -34,8 +34,7 @@ func personNamed(text, address string) bool {
 	return false
 }
 
-// holds says whether a value stands in a text as a whole: not as the end of a
-// longer word, and not as its beginning.
+// holds says whether a value stands in a text as a whole, and not within a longer word.
 func holds(text, value string) bool {
 	if value == "" {
 		return false
@@ -55,8 +54,7 @@ func holds(text, value string) bool {
 
 const edges = "<>()[]{}\"'`,;|*“”‘’«»"
 
-// beginsAt says whether a word can begin behind a text. People write @ and #
-// before names.
+// beginsAt says whether a word can begin behind a text. People write @ and # before names.
 func beginsAt(before string) bool {
 	for _, mark := range []string{"@", "#"} {
 		if rest, ok := strings.CutSuffix(before, mark); ok && !strings.HasSuffix(rest, mark) {
@@ -67,7 +65,7 @@ func beginsAt(before string) bool {
 	return before == "" || unicode.IsSpace(r) || strings.ContainsRune(edges, r) || r == ':'
 }
 
-// endsAt says whether a word can end before a text, at the end of a sentence too.
+// endsAt says whether a word can end before a text, also at the end of a sentence.
 func endsAt(after string) bool {
 	rest := strings.TrimLeft(after, ".!?:")
 	r, _ := utf8.DecodeRuneInString(rest)

@@ -9,18 +9,17 @@ import (
 	"nod/agent/thread"
 )
 
-// An address can carry what was said here to somebody else, and so can a choice
-// among addresses that somebody else made up. So in a tainted turn a call goes
-// out by itself only to where a person sent it; and `fetch`, which would be of
-// little use then, also to what a search listed, and to two addresses a turn
-// that only other content named.
+// An address can carry words of the thread to a stranger, and so can a choice among
+// addresses of a stranger. So in a tainted turn a call goes unasked only where a person
+// sent it. `fetch` may also go to results of a search, and to two addresses a turn that
+// only other content named: it would be of little use else.
 
-// freeFetches is how many addresses of a turn are fetched unasked that neither a
-// person nor a search named.
+// freeFetches is how many addresses of a turn are fetched unasked that only other content
+// named.
 const freeFetches = 2
 
-// goesWhereTold says whether a call that changes nothing goes only to places
-// that may be gone to unasked in a tainted turn.
+// goesWhereTold says whether a call that changes nothing sends values only where a tainted
+// turn may send them unasked.
 func (w Watch) goesWhereTold(tool policy.Tool, c *thread.Call) bool {
 	for _, name := range tool.Sending(c.Args) {
 		values, all := tool.Sent(c.Args, name)
@@ -31,18 +30,18 @@ func (w Watch) goesWhereTold(tool policy.Tool, c *thread.Call) bool {
 	return tool.Address == "" || w.mayFetch(tool, c)
 }
 
-// personWrote says whether a person of the thread wrote a value, as it is.
+// personWrote says whether a person of the thread wrote exactly this value.
 func (w Watch) personWrote(value string) bool {
 	return value != "" && slices.ContainsFunc(w.personTexts(), func(text string) bool { return holds(text, value) })
 }
 
-// personTexts are what people wrote in the turns that are shown. A bot's words
-// may be anybody's.
+// personTexts lists the texts of people in the prompt. Anybody's words may be in those of
+// a bot.
 func (w Watch) personTexts() []string {
 	var out []string
 	for _, t := range w.Thread.Shown(w.Thread.Trim) {
 		for _, m := range t.Live() {
-			if !m.From.Bot && m.Form == nil { // of what stands in a form, most was there before
+			if !m.From.Bot && m.Form == nil { // most of a form was there before
 				out = append(out, m.Text)
 			}
 		}
@@ -50,7 +49,7 @@ func (w Watch) personTexts() []string {
 	return out
 }
 
-// Whose an address is.
+// namedBy says who named an address.
 type namedBy int
 
 const (
@@ -72,8 +71,8 @@ func (w Watch) mayFetch(tool policy.Tool, c *thread.Call) bool {
 	return false
 }
 
-// strange lists the addresses of a turn up to a call that only other content
-// named, each once.
+// strange lists the addresses of a turn, up to a call, that only other content named, each
+// once.
 func (w Watch) strange(tool policy.Tool, upTo *thread.Call) []string {
 	var out []string
 	for _, st := range upTo.Turn.Steps {
@@ -93,7 +92,7 @@ func (w Watch) strange(tool policy.Tool, upTo *thread.Call) []string {
 	return out
 }
 
-// addressOf is where a call goes; empty when it does not say.
+// addressOf is the address that a call goes to; empty when it names none.
 func addressOf(c *thread.Call, tool policy.Tool) string {
 	if tool.Address == "" {
 		return ""
@@ -106,9 +105,8 @@ func addressOf(c *thread.Call, tool policy.Tool) string {
 	return to
 }
 
-// whoNamed says where an address comes from. What the model had written before
-// some content named it comes from the model: any tool that repeats what it is
-// told would launder it.
+// whoNamed says who named an address. One that the model wrote before some content named
+// it is the model's: else any tool that repeats its input would launder it.
 func (w Watch) whoNamed(address string) namedBy {
 	if address == "" {
 		return byNobody
@@ -147,6 +145,7 @@ func carriesAddress(m *thread.Message, address string) bool {
 	return false
 }
 
+// resultNames says in what way the result of a call names an address.
 func (w Watch) resultNames(c *thread.Call, address string) namedBy {
 	if c.Result == nil || c.Result.Origin != thread.Outside || !holds(c.Result.Text, address) || w.modelWrote(address, c.Run.Heard) {
 		return byNobody
@@ -154,7 +153,7 @@ func (w Watch) resultNames(c *thread.Call, address string) namedBy {
 	tool, _ := w.Tools.Find(c.Tool)
 	switch {
 	case tool.Reads && w.madeHere():
-		return byNobody // it may read what the model had a program write
+		return byNobody // it may read the output of the model's own program
 	case tool.Lists && listed(c.Result.Text, address):
 		return byTrusted
 	}
@@ -166,8 +165,8 @@ func (w Watch) madeHere() bool {
 	return slices.ContainsFunc(w.Thread.Artifacts, func(a *thread.Artifact) bool { return a.With == nil && !a.Outside })
 }
 
-// modelWrote says whether the model had written an address before an entry: as a
-// word of its own, in arguments or as the name of a tool.
+// modelWrote says whether the model wrote an address before an entry, in words, arguments
+// or the name of a tool.
 func (w Watch) modelWrote(address string, before uint64) bool {
 	for _, t := range w.Thread.Shown(w.Thread.Trim) {
 		for _, st := range t.Steps {
@@ -187,6 +186,7 @@ func (w Watch) modelWrote(address string, before uint64) bool {
 	return false
 }
 
+// writesAddress says whether a call holds an address.
 func writesAddress(c *thread.Call, address string) bool {
 	if strings.Contains(c.Tool, address) || strings.Contains(c.Args, address) {
 		return true

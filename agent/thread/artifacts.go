@@ -8,10 +8,9 @@ import (
 	"nod/chat"
 )
 
-// An artifact is what a person attached or a tool made, beyond a few KB of
-// text: it is kept once in the store, named in the prompt by a stub, and read
-// on with a tool. Its name is its own in the thread, so that people and the
-// model can name it; which name that is follows from the log alone.
+// Artifact is a file that a person attached or a tool made, beyond a few KB of text. The
+// store keeps it once, the prompt names it by a stub, and a tool reads it. Its name is
+// unique in the thread, and follows from the log alone.
 type Artifact struct {
 	chat.File
 	seq     uint64
@@ -21,10 +20,10 @@ type Artifact struct {
 	With    *Message
 }
 
-// Gone says whether the model does not see it.
+// Gone says whether the model does not see the artifact.
 func (a *Artifact) Gone() bool { return a.dropped || a.With != nil && a.With.Deleted }
 
-// adopt names files of the log, and lists those whose content was kept.
+// adopt gives files of the log names of their own, and keeps those with content.
 func (s *Thread) adopt(files []chat.File, like Artifact) []chat.File {
 	var out []chat.File
 	for _, f := range files {
@@ -39,8 +38,7 @@ func (s *Thread) adopt(files []chat.File, like Artifact) []chat.File {
 	return out
 }
 
-// unique makes a name that no artifact of the thread has: table.csv, and then
-// table-2.csv.
+// unique makes a name that no artifact of the thread has: table.csv, then table-2.csv.
 func (s *Thread) unique(name string) string {
 	if name = strings.Join(strings.Fields(name), "_"); name == "" {
 		name = "file"
@@ -64,19 +62,20 @@ func (s *Thread) Artifact(name string) *Artifact {
 	return nil
 }
 
-// dropArtifact takes an artifact from what the model sees.
+// dropArtifact hides an artifact from the model.
 func (s *Thread) dropArtifact(name string) {
 	if a := s.Artifact(name); a != nil {
 		a.dropped = true
 	}
 }
 
+// IsDropped says whether a file is hidden from the model.
 func (s *Thread) IsDropped(f chat.File) bool {
 	a := s.Artifact(f.Name)
 	return a != nil && a.Gone()
 }
 
-// Held lists what there is for the model to read, the oldest first.
+// Held lists the artifacts that the model can read, the oldest first.
 func (s *Thread) Held() []chat.File {
 	var out []chat.File
 	for _, a := range s.Artifacts {
@@ -87,4 +86,5 @@ func (s *Thread) Held() []chat.File {
 	return out
 }
 
+// FileName names the post of a file that a call made.
 func FileName(call string, i int) string { return fmt.Sprintf("file/%s/%d", call, i+1) }

@@ -10,22 +10,20 @@ import (
 	"nod/memory"
 )
 
-// An approval that nobody sees is a denial. So an approval that waits has clocks:
-// one reminds people once, one lets more people decide. A third one runs once it is
-// approved: whoever approved a call did not mean it to run days later, when the bot
-// was down meanwhile, and so it is asked for anew.
+// An approval that nobody sees is a denial, so a waiting approval has clocks. One reminds
+// people once; one lets more people decide. A third one runs after the approval: a call
+// that could not begin for long is asked for again.
 //
-// Each clock strikes by an entry, and so once. Who may decide is a question of when
-// somebody voted and not of whether the clock had struck by then, so that nobody has
-// to wait for a process that is down.
+// Each clock strikes by an entry, and so once. Who may decide depends on the time of the
+// vote, and not on the stroke: so nobody waits for a process that is down.
 
-// Stroke is an entry by which a clock struck.
+// Stroke is the entry by which a clock struck.
 type Stroke struct {
 	Seq uint64
 	At  time.Time
 }
 
-// takeStroke takes that a clock struck.
+// takeStroke notes that a clock struck.
 func (s *Thread) takeStroke(e memory.Entry) {
 	switch b := e.Body.(type) {
 	case memory.Notified:
@@ -74,9 +72,10 @@ func (c *Call) Nth() string {
 	return memory.Nth(c.ID, c.Asked.Again)
 }
 
+// AskName names the card.
 func (c *Call) AskName() string { return memory.AskName(c.Nth()) }
 
-// Posts lists the names of the posts that asked for the call.
+// Posts lists the names of all posts that asked for the call.
 func (c *Call) Posts() (names []string) {
 	for _, k := range append(slices.Clone(c.Ask.Past), c) {
 		names = append(names, k.AskName(), k.ReminderName(), k.EscalationName())
@@ -87,20 +86,22 @@ func (c *Call) Posts() (names []string) {
 	return names
 }
 
+// ReminderName names the post that reminds people.
 func (c *Call) ReminderName() string { return "remind/" + c.Nth() }
 
 // WidenedName names the edit by which the card shows that more people may decide.
 func (c *Call) WidenedName() string { return "escalated/" + c.Nth() }
 
+// UnwrittenName names the notice about people who could not be written to.
 func (c *Call) UnwrittenName(n int) string { return fmt.Sprintf("unwritten/%s/%d", c.Nth(), n+1) }
 
-// EscalatedAt says whether more people might decide at some time.
+// EscalatedAt says whether more people might decide at that time.
 func (c *Call) EscalatedAt(at time.Time) bool {
 	e := c.Asked.Rules.Escalate
 	return e.After > 0 && !at.Before(c.Ask.At.Add(e.After))
 }
 
-// ApproversAt lists who might decide at some time.
+// ApproversAt lists the rules of who might decide at that time.
 func (c *Call) ApproversAt(at time.Time) []string {
 	if c.EscalatedAt(at) {
 		return c.Asked.Rules.AllApprovers()
@@ -108,7 +109,7 @@ func (c *Call) ApproversAt(at time.Time) []string {
 	return c.Asked.Rules.Approvers
 }
 
-// MayNow lists who may decide, as people were told.
+// MayNow lists the rules of who may decide, as people were told.
 func (c *Call) MayNow() []string {
 	if c.Clocks.Escalated.Seq > 0 {
 		return c.Asked.Rules.AllApprovers()
@@ -116,8 +117,8 @@ func (c *Call) MayNow() []string {
 	return c.Asked.Rules.Approvers
 }
 
-// WiderAt gives the rules at some time, where they were not those any more that the
-// approval began with.
+// WiderAt gives the rules at that time, where they changed since the approval began; else
+// nil.
 func (c *Call) WiderAt(at time.Time) *memory.Rules {
 	if !c.EscalatedAt(at) {
 		return nil
@@ -127,17 +128,18 @@ func (c *Call) WiderAt(at time.Time) *memory.Rules {
 	return &r
 }
 
-// RemindAt is when people are reminded of the approval, and escalateAt when more
-// are told that they may decide; zero where that is over, or there is nothing yet to
-// remind of.
+// RemindAt is when people are reminded of the approval; zero when they were, or when no
+// card stands yet.
 func (c *Call) RemindAt() time.Time {
 	return c.strikes(c.Asked.Rules.Remind, c.Clocks.Reminded)
 }
 
+// EscalateAt is when more people are told that they may decide; zero as for RemindAt.
 func (c *Call) EscalateAt() time.Time {
 	return c.strikes(c.Asked.Rules.Escalate.After, c.Clocks.Escalated)
 }
 
+// strikes is when a clock strikes; zero when it did, is off, or no card stands yet.
 func (c *Call) strikes(after time.Duration, was Stroke) time.Time {
 	if after <= 0 || was.Seq > 0 || c.Card.Ref.IsZero() {
 		return time.Time{}
@@ -145,7 +147,7 @@ func (c *Call) strikes(after time.Duration, was Stroke) time.Time {
 	return c.Ask.At.Add(after)
 }
 
-// takeChanged takes what came of a change.
+// takeChanged takes the outcome of a proposal. New arguments void all votes.
 func (s *Thread) takeChanged(b memory.Changed) {
 	s.Approvals.Proposals = slices.DeleteFunc(s.Approvals.Proposals, func(p Proposal) bool { return p.Seq == b.Request })
 	if s.Approvals.Answers == nil {
@@ -168,9 +170,8 @@ func (s *Thread) takeChanged(b memory.Changed) {
 	c.Preview.Bound = c.Preview.ByArgs[c.Digest()]
 }
 
-// Stale says whether the card does not show yet what would run now, or may not have
-// when a reaction was put on it: of one that was found after a pause on a card that was
-// redrawn nobody knows when that was, and the votes of before the change stand there still.
+// Stale says whether the card did not show the latest arguments when the reaction was put
+// on it. Of a reaction that was found after a pause nobody knows when that was.
 func (c *Call) Stale(seq uint64, r chat.Reaction) bool {
 	stood, in := c.Card.In, c.Card.ShownIn
 	if k := c.CopyOn(r.On); k != nil {
@@ -184,7 +185,7 @@ func (c *Call) RedrawnName() string {
 	return fmt.Sprintf("change/%s/%d", c.ID, len(c.Edits.Made))
 }
 
-// takeRedrawn notes that a card shows a change, or that the platform did not take it.
+// takeRedrawn notes that a card shows a change, or that the platform refused the edit.
 func (s *Thread) takeRedrawn(seq uint64, name string, unshown bool) {
 	rest, ok := strings.CutPrefix(name, "change/")
 	if !ok {
@@ -203,4 +204,5 @@ func (s *Thread) takeRedrawn(seq uint64, name string, unshown bool) {
 	}
 }
 
+// EscalationName names the post that tells more people.
 func (c *Call) EscalationName() string { return "escalate/" + c.Nth() }

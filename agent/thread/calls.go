@@ -10,7 +10,7 @@ import (
 	"nod/memory"
 )
 
-// Digest binds an approval to the tool and to exactly these arguments.
+// Digest names the tool and exactly these arguments.
 func (c *Call) Digest() string {
 	if c.digest == "" {
 		c.digest = args.Digest(c.Tool, json.RawMessage(c.Args))
@@ -18,7 +18,7 @@ func (c *Call) Digest() string {
 	return c.digest
 }
 
-// Bind gives the digest that an approval of the call is bound to, and computes it once.
+// Bind gives the digest that an approval is bound to, and computes it once.
 func (c *Call) Bind(digest func(*Call) string) string {
 	if c.bound == "" {
 		c.bound = digest(c)
@@ -26,7 +26,7 @@ func (c *Call) Bind(digest func(*Call) string) string {
 	return c.bound
 }
 
-// With is the call as it would be with other arguments.
+// With is the call with other arguments.
 func (c *Call) With(object string) *Call {
 	next := *c
 	next.Args, next.digest, next.bound = object, "", ""
@@ -34,7 +34,7 @@ func (c *Call) With(object string) *Call {
 	return &next
 }
 
-// Wrote is what the model wrote, whatever people made of it.
+// Wrote is the arguments that the model wrote, before changes by people.
 func (c *Call) Wrote() string {
 	for _, k := range c.Step.Step.Calls {
 		if k.ID == c.ID {
@@ -44,12 +44,11 @@ func (c *Call) Wrote() string {
 	return c.Args
 }
 
-// Shown is what people approve: the arguments in the one form in which none is
-// written otherwise than it must be. An escape that stands there is a character
-// of the value.
+// Shown is the arguments as people approve them: in their one canonical form, where an
+// escape stands for a character of the value.
 func (c *Call) Shown() string { return string(args.Canonical(json.RawMessage(c.Args))) }
 
-// Editors lists who changed the call.
+// Editors lists the people who changed the call.
 func (c *Call) Editors() []chat.User {
 	var out []chat.User
 	for _, b := range c.Edits.Made {
@@ -65,6 +64,7 @@ func (c *Call) Pending() bool {
 	return c.Asked != nil && c.Decided == nil && c.Result == nil
 }
 
+// Deadline is when the time to decide is over.
 func (c *Call) Deadline() time.Time { return c.Ask.At.Add(c.Asked.Rules.Timeout) }
 
 // Standing lists the approvals that were not taken back.
@@ -82,21 +82,21 @@ func (c *Call) Standing() []memory.Vote {
 	return out
 }
 
-// TurnedDown says whether people, or the lapse of time, keep the call from running.
+// TurnedDown says whether the call may not run: it was denied, cancelled, or expired.
 func (c *Call) TurnedDown() bool {
 	return c.Decided != nil && c.Decided.Outcome != chat.Approved
 }
 
-// ExplainWithin is how long a turn waits for a person to say why they denied.
+// ExplainWithin is how long a turn waits for the reason of a denial.
 const ExplainWithin = time.Minute
 
-// Explained says whether somebody who denied a call may still be writing why.
+// Explained says whether the person who denied the call may still be writing the reason.
 func (c *Call) Explained(now time.Time) bool {
 	return c.Votes.Button && c.TurnedDown() && c.Decided.Outcome == chat.Denied && c.Reason() == nil && now.Before(c.Votes.Ended.Add(ExplainWithin))
 }
 
-// Reason is why the call was denied, by whom it was; what anybody else says of that
-// counts for nothing.
+// Reason is the reason of a denial, by the person who denied. Reasons of others count for
+// nothing.
 func (c *Call) Reason() *memory.Reason {
 	if c.Decided == nil || c.Decided.Outcome != chat.Denied {
 		return nil
@@ -119,7 +119,7 @@ func (c *Call) WaitsToBegin() bool {
 	return c.Asked != nil && c.Decided != nil && c.Decided.Outcome == chat.Approved && !c.Started && c.Result == nil
 }
 
-// FromOutside says whether a call has a result that strangers wrote.
+// FromOutside says whether strangers wrote the result of the call.
 func (c *Call) FromOutside() bool {
 	return c.Result != nil && c.Result.Origin == Outside || c.Run.Late != nil && c.Run.Late.Origin == Outside
 }
@@ -130,8 +130,7 @@ const (
 	Inside  = "inside"
 )
 
-// InARow counts how many calls up to this one, itself included, were the same
-// without another between them.
+// InARow counts how often the same call came in a row, up to and with this one.
 func (s *Thread) InARow(c *Call) int {
 	n, digest := 0, c.Digest()
 	for _, st := range c.Turn.Steps {
@@ -152,7 +151,7 @@ func (s *Thread) InARow(c *Call) int {
 	return n
 }
 
-// Replaced says whether a call is one that people made another of in this turn.
+// Replaced says whether people replaced exactly this call by another in this turn.
 func (s *Thread) Replaced(c *Call) bool {
 	digest := c.Digest()
 	for _, st := range c.Turn.Steps {

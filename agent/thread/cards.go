@@ -9,13 +9,12 @@ import (
 	"nod/memory"
 )
 
-// A card stands, and can be answered, before it is noted that it does: the platform's
-// answer has a way to go, and the emoji are put. A word about it that comes in between
-// waits until no card is on its way any more, and is then judged by those that stood when
-// it was written. Nobody approves by a word what they can't have seen.
+// People can answer a card before the log says where it stands, since the platform's
+// answer takes time. A word about approvals that comes in between waits. It is judged once
+// no card is on its way, by the cards that stood when it was written. So no word approves
+// a card that its author can't have seen.
 
-// tooEarly says whether a message is a word about approvals that can't be judged yet,
-// while a card is on its way that it may mean.
+// tooEarly says whether a message may be a word about a card that is still on its way.
 func (s *Thread) tooEarly(m *Message) bool {
 	number, ok := aboutCards(m.Text)
 	if !ok || m.Sent.IsZero() || !s.cardsComing() {
@@ -24,7 +23,7 @@ func (s *Thread) tooEarly(m *Message) bool {
 	return number == 0 || numbered(s.cardsFor(m), number) == nil
 }
 
-// cardsComing says whether an approval waits of which it is not known yet where its card
+// cardsComing says whether an approval waits for the platform to say where its card
 // stands.
 func (s *Thread) cardsComing() bool {
 	return slices.ContainsFunc(s.PendingCalls(), func(c *Call) bool {
@@ -33,15 +32,15 @@ func (s *Thread) cardsComing() bool {
 	})
 }
 
-// cardsFor lists the calls whose approval a message can be about: the card stood when it
-// was written.
+// cardsFor lists the calls that a message can be about: their cards stood when it was
+// written.
 func (s *Thread) cardsFor(m *Message) []*Call {
 	return slices.DeleteFunc(s.StandingCards(), func(c *Call) bool {
 		return c.Card.In > m.Seq && (c.Card.Stood.IsZero() || !c.Card.Stood.Before(m.Sent))
 	})
 }
 
-// judgeEarly takes the words that waited, and need not any more.
+// judgeEarly takes the words that waited for cards, as soon as no card is on its way.
 func (s *Thread) judgeEarly() {
 	if len(s.Inbox.Early) == 0 {
 		return
@@ -76,8 +75,8 @@ func (s *Thread) StandingCards() []*Call {
 	return out
 }
 
-// numbered finds the call with a number among those that wait; with none, the only
-// one that there is.
+// numbered finds the call with a number among those that wait. Without a number it is the
+// only one.
 func numbered(open []*Call, number int) *Call {
 	if number == 0 && len(open) == 1 {
 		return open[0]
@@ -90,9 +89,8 @@ func numbered(open []*Call, number int) *Call {
 	return nil
 }
 
-// takeBallot takes a message that is a decision; ok is false when nothing waits that
-// it could decide, so that it is a message like any other. A decision by word is
-// the reaction that it stands for, judged like that.
+// takeBallot takes a vote by word. It becomes a reaction, and is judged like one; ok is
+// false when no approval waits, and the message is text.
 func (s *Thread) takeBallot(m *Message) (ok bool) {
 	b, ok := parseBallot(m.Text)
 	if !ok {
@@ -121,19 +119,18 @@ func (s *Thread) takeBallot(m *Message) (ok bool) {
 	return true
 }
 
-// People may change the arguments of a call that waits for approval. Then the
-// card shows what would run now, all votes so far are void, and those that come
-// before the card shows it count for nothing either: what runs is what was shown
-// to whoever approved it.
+// People may change the arguments of a call that waits for approval. The card then shows
+// the new arguments, and all votes so far are void. Votes from before the card shows them
+// count for nothing. So a call runs only as its approvers saw it.
 
-// Proposal is a request to let a call run with other arguments.
+// Proposal is the wish of a person to run a call with other arguments.
 type Proposal struct {
 	Seq  uint64
 	Call *Call
 	By   chat.User
 	Args string
-	Form bool   // it came from one
-	Was  string // how the digest of what that form was filled with begins
+	Form bool   // it came from a form
+	Was  string // how the digest begins of the arguments in that form
 }
 
 // takeChange takes a message that changes a call; ok is false for any other.
@@ -159,8 +156,8 @@ func (s *Thread) takeProposal(seq uint64, b memory.Change) {
 	}
 }
 
-// takeAllow takes the word `allow` for a vote on the approval that it names. ok is
-// false where none waits: then it is a text like others.
+// takeAllow takes the word `allow` for a vote. ok is false when no approval waits, and the
+// message is text.
 func (s *Thread) takeAllow(m *Message, arg string) (ok bool) {
 	number, terms, ok := parseAllow(arg)
 	if !ok {

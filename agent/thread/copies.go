@@ -8,14 +8,16 @@ import (
 	"nod/memory"
 )
 
-// Search is a look at whom rules of approvers mean.
+// Search is a look-up of the people that rules of approvers mean.
 type Search struct {
 	Seq uint64
 	memory.Notified
 }
 
+// IsDirect says whether a place is a direct conversation.
 func IsDirect(place string) bool { return strings.HasPrefix(place, "user:") }
 
+// DirectWith is the direct conversation with a person.
 func DirectWith(who chat.UserID) string { return "user:" + string(who) }
 
 // noteUnreached notes that the card can't stand in a place.
@@ -26,17 +28,18 @@ func (c *Call) noteUnreached(place, why string) {
 	c.Copies.Missed[place] = why
 }
 
+// DirectPlaces lists the direct conversations where the card is to stand.
 func (c *Call) DirectPlaces() []string {
 	return slices.DeleteFunc(slices.Clone(c.Copies.Places), func(p string) bool { return !IsDirect(p) })
 }
 
 // The card of an approval may stand in other places too: in a channel, and in direct
-// conversations with those who may decide. It is one approval. A vote counts wherever
-// it is put, the first decision is the decision, and every card shows it.
+// conversations with people who may decide. It is one approval. A vote counts on every
+// card, the first decision stands, and every card shows it.
 //
-// Nothing waits for these cards: what can't be shown there is said in the log, and
-// people decide in the thread. Where they go is an entry before the first of them is
-// posted, so that none is left asking that a process posted which then died.
+// Nothing waits for these cards. A place that can't show one is noted in the log, and
+// people decide in the thread. The places are an entry before the first card is posted. So
+// a card of a process that died is found again, and does not ask for ever.
 
 // Copy is a card in another place.
 type Copy struct {
@@ -44,17 +47,17 @@ type Copy struct {
 	Ref     chat.MessageRef
 	At      chat.ThreadID // where it stands, as the platform names it
 	In      uint64        // Seq of the entry that says so
-	shownIn uint64        // as in call, for this card
+	shownIn uint64        // as in Card
 }
 
-// CopyName is the name of such a card.
+// CopyName names the card in another place.
 func (c *Call) CopyName(place string) string { return "copy/" + c.Nth() + "/" + place }
 
-// CopyKey is the key of such a card. It stays the same when somebody changes the call
-// while the card is on its way there: a second one would ask beside it for ever.
+// CopyKey is the key of that card. It stays the same when people change the call while the
+// card is on its way. Else a second card would ask beside it for ever.
 func (c *Call) CopyKey(place string) string { return memory.PostKey(c.CopyName(place), c.Ask.First) }
 
-// notify takes where an approval is to be shown.
+// takeNotified notes the places where an approval is to be shown.
 func (s *Thread) takeNotified(e memory.Entry, b memory.Notified) {
 	c := s.Calls[b.Call]
 	if c == nil || c.Asked == nil {
@@ -73,7 +76,7 @@ func (s *Thread) takeNotified(e memory.Entry, b memory.Notified) {
 	}
 }
 
-// takeCopy takes that a card stands somewhere else.
+// takeCopy notes that a card stands somewhere else.
 func (s *Thread) takeCopy(seq uint64, b memory.Posted) {
 	rest, ok := strings.CutPrefix(memory.PostName(b.Key), "copy/")
 	if !ok {
@@ -94,7 +97,7 @@ func (s *Thread) takeCopy(seq uint64, b memory.Posted) {
 			return
 		}
 		at := Copy{Place: place, Ref: b.Ref, At: b.At, In: seq}
-		if len(k.Edits.Made) == k.Ask.Before { // else it may show what was asked for before them
+		if len(k.Edits.Made) == k.Ask.Before { // else it may show older arguments
 			at.shownIn = seq
 		}
 		k.Copies.Cards = append(k.Copies.Cards, &at)
@@ -123,9 +126,10 @@ func (c *Call) noteRedrawn(seq uint64, name string) {
 	}
 }
 
+// Suffix tells the edits of this card from those of others.
 func (k *Copy) Suffix() string { return "@" + k.Place }
 
-// noteCard notes on which card a vote is.
+// noteCard notes which card a vote is on.
 func (s *Thread) noteCard(b memory.Vote) {
 	c := s.Calls[b.Call]
 	if c == nil || len(c.Copies.Cards) == 0 {
@@ -141,7 +145,7 @@ func (s *Thread) noteCard(b memory.Vote) {
 	}
 }
 
-// At gives where a message stands that is in another place; zero for any other.
+// At is the place of a card in another place; zero for any other message.
 func (s *Thread) At(ref chat.MessageRef) chat.ThreadID {
 	if c := s.Posts.Cards[ref]; c != nil {
 		if k := c.CopyOn(ref); k != nil {

@@ -9,8 +9,8 @@ import (
 	"nod/memory"
 )
 
-// takeCut takes over what a cut says. Artifacts of turns that it leaves out are
-// now those that it names.
+// takeCut takes a trim of the log. The cut now names the artifacts of the turns that it
+// leaves out.
 func (s *Thread) takeCut(b memory.Trimmed) {
 	s.Trim, s.Recalled = b, b.Recalled
 	if b.Before > 0 && b.Before <= s.Last {
@@ -47,10 +47,10 @@ func (s *Thread) takeCut(b memory.Trimmed) {
 	}
 }
 
-// mostHeld is how many artifacts outlive the turns that they came with.
+// mostHeld is how many artifacts outlive their turns.
 const mostHeld = 50
 
-// keepFiles says what a cut keeps of the turns that it leaves out.
+// keepFiles adds the artifacts of turns that a cut leaves out to it.
 func (s *Thread) keepFiles(cut *memory.Trimmed) {
 	cut.Files, cut.Off = nil, s.OffList()
 	for _, a := range s.Artifacts {
@@ -61,7 +61,7 @@ func (s *Thread) keepFiles(cut *memory.Trimmed) {
 	cut.Files = cut.Files[max(0, len(cut.Files)-mostHeld):]
 }
 
-// Carry lets a cut keep what stands for still older turns.
+// Carry copies into a cut everything that older turns left behind.
 func (s *Thread) Carry(cut *memory.Trimmed) {
 	cut.Horizon = s.Span.Horizon
 	s.KeepFolk(cut)
@@ -69,13 +69,14 @@ func (s *Thread) Carry(cut *memory.Trimmed) {
 	s.keepFiles(cut)
 }
 
-// KeepFolk lets a cut keep who is here, and what they settled.
+// KeepFolk copies the people of the thread, and their settlements, into a cut.
 func (s *Thread) KeepFolk(cut *memory.Trimmed) {
 	cut.People, cut.Callers = slices.Sorted(maps.Keys(s.Folk.People)), s.Folk.Callers
 	cut.Grants = s.carriedGrants()
 	cut.Muted, cut.Asks, cut.Heard = s.Folk.Muted, s.Approvals.Asks, s.Span.Last
 }
 
+// Renew brings a cut up to date that was computed before the latest entries.
 func (s *Thread) Renew(cut *memory.Trimmed) {
 	s.KeepFolk(cut)
 	cut.Off = s.OffList()
@@ -83,7 +84,7 @@ func (s *Thread) Renew(cut *memory.Trimmed) {
 	cut.Recalled = cut.Recalled || s.Recalled && cut.Recap == s.Trim.Recap
 }
 
-// forgetThread makes the state that of a thread in which nothing was said before.
+// forgetThread erases everything but words that came after the order to forget.
 func (s *Thread) forgetThread(seq uint64, b memory.Forgot) {
 	kept := *s
 	*s = *Read(nil)
@@ -95,14 +96,14 @@ func (s *Thread) forgetThread(seq uint64, b memory.Forgot) {
 	s.Approvals.Asks, s.Folk.Muted = kept.Approvals.Asks, kept.Folk.Muted
 	s.Inbox.Forgot = append(s.Inbox.Forgot, Forgotten{b, seq})
 	older := func(m *Message) bool { return m.Seq < b.Before || s.beyond(m.Sent) }
-	s.Inbox.Waiting = slices.DeleteFunc(append(kept.Inbox.Waiting, kept.Inbox.Early...), older) // of no card any more
+	s.Inbox.Waiting = slices.DeleteFunc(append(kept.Inbox.Waiting, kept.Inbox.Early...), older) // their cards are gone
 	slices.SortStableFunc(s.Inbox.Waiting, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
 	s.Inbox.Commands = slices.DeleteFunc(kept.Inbox.Commands, func(c *Command) bool { return older(&c.Message) })
 	for _, m := range s.Inbox.Waiting {
 		s.Folk.People[m.From.ID] = true
 		s.Folk.Callers = append(s.Folk.Callers, m.From.ID)
 	}
-	for _, c := range s.Inbox.Commands { // words that came after, and what was said to them
+	for _, c := range s.Inbox.Commands { // words that came after, and the answers to them
 		if ref, ok := kept.Posts.Refs[c.Notice()]; ok {
 			s.Posts.Refs[c.Notice()] = ref
 		}
@@ -112,6 +113,6 @@ func (s *Thread) forgetThread(seq uint64, b memory.Forgot) {
 	}
 }
 
-// beyond says whether a message was sent before the thread was last forgotten,
-// whenever it came: it is nobody's message any more.
+// beyond says whether a message was sent before the thread was last forgotten. It counts
+// for nothing, whenever it arrives.
 func (s *Thread) beyond(sent time.Time) bool { return !sent.IsZero() && sent.Before(s.Span.Horizon) }

@@ -10,6 +10,7 @@ import (
 	"nod/memory"
 )
 
+// Add adds the next entry of the log.
 func (s *Thread) Add(e memory.Entry) {
 	s.Last, s.Now = e.Seq, e.At
 	s.Kept++
@@ -61,6 +62,7 @@ func (s *Thread) Add(e memory.Entry) {
 	s.noteActivity(e)
 }
 
+// addTurn adds an entry about a turn.
 func (s *Thread) addTurn(e memory.Entry) {
 	switch b := e.Body.(type) {
 	case memory.Opened:
@@ -85,6 +87,7 @@ func (s *Thread) addTurn(e memory.Entry) {
 	}
 }
 
+// addCall adds an entry about a call.
 func (s *Thread) addCall(e memory.Entry) {
 	switch b := e.Body.(type) {
 	case memory.Asked:
@@ -129,7 +132,8 @@ func (s *Thread) addCall(e memory.Entry) {
 	}
 }
 
-// noteActivity notes activity; a deadline or a reaction that means nothing is none.
+// noteActivity notes when the thread was last active. Deadlines, trims and look-ups are no
+// activity.
 func (s *Thread) noteActivity(e memory.Entry) {
 	switch e.Body.(type) {
 	case memory.Due, memory.Unknown, memory.Seen, memory.Trimmed, memory.Lost, memory.Belongs:
@@ -140,12 +144,14 @@ func (s *Thread) noteActivity(e memory.Entry) {
 	}
 }
 
+// noteTrouble notes the first entry that can't be read.
 func (s *Thread) noteTrouble(seq uint64) {
 	if s.Broken == nil {
 		s.Broken = &Trouble{seq}
 	}
 }
 
+// openTurn opens a turn with the messages that wait.
 func (s *Thread) openTurn(e memory.Entry, b memory.Opened) {
 	t := &Turn{ID: b.Turn, Name: b.Name, Requester: b.Requester, At: e.At, Strategy: b.Strategy}
 	t.try(b)
@@ -165,8 +171,8 @@ func (s *Thread) openTurn(e memory.Entry, b memory.Opened) {
 	s.Turns = append(s.Turns, t)
 }
 
-// takeStep takes a step of the running turn. One that came too late, of a process
-// that was replaced, says nothing.
+// takeStep takes a step of the open turn. A step of a process that was replaced comes too
+// late, and is ignored.
 func (s *Thread) takeStep(e memory.Entry, b memory.Step) {
 	if s.Open == nil || s.Open.ID != b.Turn || b.N != len(s.Open.Steps)+1 {
 		return
@@ -185,8 +191,8 @@ func (s *Thread) takeStep(e memory.Entry, b memory.Step) {
 	}
 }
 
-// takeResult takes what came of a call. The first outcome is the outcome, but what
-// really came of a call corrects that nobody knew.
+// takeResult takes the result of a call. The first outcome stands; only a real one that
+// comes after "outcome unknown" corrects it.
 func (s *Thread) takeResult(e memory.Entry, b memory.Result) {
 	c := s.Calls[b.Call]
 	switch {
@@ -204,14 +210,14 @@ func (s *Thread) takeResult(e memory.Entry, b memory.Result) {
 	}
 }
 
-// endTurn closes the turn. Messages that came after its last model call were
-// not answered, and wait for the next turn.
+// endTurn closes the turn. Messages that came after its last model call wait for the next
+// turn.
 func (s *Thread) endTurn(b memory.Ended) {
 	t := s.Turn(b.Turn)
 	switch {
 	case t == nil:
-		// It was left out of the log, though not the end of it: something was said
-		// meanwhile that opened the next one. What came of its calls corrects nothing.
+		// The log holds the end of the turn, but not the turn: a trim left it out.
+		// Results of its calls correct nothing.
 		of := strconv.FormatUint(b.Turn, 10) + "-"
 		s.Corrections = slices.DeleteFunc(s.Corrections, func(c *Correction) bool { return strings.HasPrefix(c.Call, of) })
 		return
@@ -237,10 +243,11 @@ func (s *Thread) endTurn(b memory.Ended) {
 	}
 }
 
+// takePosted notes where a post stands, or that the platform refused it.
 func (s *Thread) takePosted(seq uint64, b memory.Posted) {
 	name := memory.PostName(b.Key)
 	s.Posts.Refs[name] = b.Ref
-	if b.Refused != "" && !strings.HasPrefix(name, "copy/") { // what can't be shown elsewhere is said once for all
+	if b.Refused != "" && !strings.HasPrefix(name, "copy/") { // such refusals are said together
 		s.Posts.Refused = append(s.Posts.Refused, Refusal{name, b.Refused, seq, s.Now})
 	}
 	s.takeRedrawn(seq, name, b.Unshown)

@@ -8,17 +8,15 @@ import (
 	"nod/memory"
 )
 
-// A grant is an approval that holds for a while: the same tool with the same
-// arguments needs no other one in this thread, for so long and so often. Whoever
-// approves gives it, in the word `allow`, and as many different people have to as
-// the approval itself needs.
+// A grant is an approval that holds for a while: the same tool with the same arguments
+// needs no other approval in this thread, for a time and a number of uses. Approvers give
+// it with the word `allow`; as many people have to as the approval needs.
 //
-// A use is an entry, so that of two processes only one can have the last one; it
-// counts by its own time and place in the log, and not by those of the decision
-// that led to it. In doubt, and whenever content from outside is in the prompt,
-// the call asks as if there were no grant.
+// A use is an entry, so that only one of two processes can have the last use. It counts by
+// its own time and place in the log. In doubt, and with content from outside in the
+// prompt, the call asks as if there were no grant.
 
-// Grant is what is left of one.
+// Grant is a grant, and how much of it is left.
 type Grant struct {
 	memory.Granted
 	Until time.Time
@@ -26,15 +24,16 @@ type Grant struct {
 	over  bool // somebody revoked it
 }
 
+// Left is how many uses are left.
 func (g *Grant) Left() int { return g.Uses - g.used }
 
-// Holds says whether it can be used now.
+// Holds says whether the grant can be used at that time.
 func (g *Grant) Holds(now time.Time) bool {
 	return !g.over && g.Left() > 0 && now.Before(g.Until)
 }
 
-// useGrant takes an entry that a call runs under a grant. One that came too late, or
-// too often, has the call ask.
+// useGrant takes the use of a grant. A use that came too late, or once too often, has the
+// call ask.
 func (s *Thread) useGrant(e memory.Entry, b memory.Used) {
 	g, c := s.Grant(b.Grant), s.Calls[b.Call]
 	good := g != nil && g.Holds(e.At)
@@ -50,7 +49,7 @@ func (s *Thread) useGrant(e memory.Entry, b memory.Used) {
 	}
 }
 
-// Grant finds a grant by its number, which is that of the approval it came with.
+// Grant finds a grant by the number of its approval.
 func (s *Thread) Grant(number int) *Grant {
 	for _, g := range s.Approvals.Grants {
 		if g.Number == number {
@@ -60,20 +59,19 @@ func (s *Thread) Grant(number int) *Grant {
 	return nil
 }
 
-// RunsGranted says whether the call may run under a grant: that was not revoked, and
-// its time was not over, before the call began.
+// RunsGranted says whether the call may run under a grant, which held when the call began.
 func (c *Call) RunsGranted(now time.Time) bool {
 	return c.Use.Grant != nil && (c.Started || !c.Use.Grant.over && now.Before(c.Use.Grant.Until))
 }
 
-// takeGrant keeps a grant that began at some time.
+// takeGrant keeps a grant.
 func (s *Thread) takeGrant(at time.Time, b memory.Granted) {
 	if s.Grant(b.Number) == nil {
 		s.Approvals.Grants = append(s.Approvals.Grants, &Grant{Granted: b, Until: at.Add(b.For)})
 	}
 }
 
-// revokeGrant takes the word `revoke`, which ends a grant at once.
+// revokeGrant ends a grant at once.
 func (s *Thread) revokeGrant(by chat.User, arg string) {
 	n, _ := strconv.Atoi(arg)
 	if g := s.Grant(n); g != nil && !g.over {
@@ -82,7 +80,7 @@ func (s *Thread) revokeGrant(by chat.User, arg string) {
 	}
 }
 
-// carriedGrants are the grants that a trimmed log has to keep.
+// carriedGrants lists the grants that a trimmed log has to keep.
 func (s *Thread) carriedGrants() (out []memory.Carried) {
 	for _, g := range s.Approvals.Grants {
 		if g.Holds(s.Now) {
@@ -92,6 +90,7 @@ func (s *Thread) carriedGrants() (out []memory.Carried) {
 	return out
 }
 
+// takeCarried takes the grants that a trimmed log kept.
 func (s *Thread) takeCarried(list []memory.Carried) {
 	for _, k := range list {
 		if s.Grant(k.Granted.Number) == nil {

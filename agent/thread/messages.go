@@ -11,36 +11,39 @@ import (
 	"nod/memory"
 )
 
+// Message is a message of a person, with its changes.
 type Message struct {
 	chat.Message
 	Seq     uint64
 	At      time.Time
 	Deleted bool
-	Marked  bool   // bears the eyes
+	Marked  bool   // it bears the eyes
 	wrote   string // the text as it came
 	changes []edit
-	seen    bool   // by a model call: from then on it stays as it is
-	Form    *Order // that it stands for, when it came from a form
-	Steps   *Turn  // of which the steps were the latest to be seen when it came
+	seen    bool   // a model call has seen it: from then on it stays as it is
+	Form    *Order // the order of the form that it came from
+	Steps   *Turn  // the turn whose steps were the latest when it came
 }
 
-// edit is an edit or the deletion of a message.
+// edit is a change or the deletion of a message.
 type edit struct {
 	seq     uint64
 	text    string
 	deleted bool
 }
 
+// Command is a word that a person said to the bot, such as `stop`.
 type Command struct {
 	Message
 	Word string
 	Arg  string
-	Is   memory.Belongs // who says it, where that was asked
+	Is   memory.Belongs // the groups of its author, where they were looked up
 }
 
 // Notice is the name of the post that answers a command.
 func (c *Command) Notice() string { return "notice/" + strconv.FormatUint(c.Seq, 10) }
 
+// takeMessage takes a message, unless the log has it already.
 func (s *Thread) takeMessage(e memory.Entry, b memory.Message) {
 	if s.beyond(b.Sent) || s.repeated(b.Message) {
 		return
@@ -61,10 +64,11 @@ func (s *Thread) takeMessage(e memory.Entry, b memory.Message) {
 	s.sortMessage(m)
 }
 
-// sortMessage finds out what a message is for.
+// sortMessage finds out what a message is for: a vote, a change, a command, a reply, or
+// text for the model.
 func (s *Thread) sortMessage(m *Message) {
 	if b, ok := parseBallot(m.Text); ok && b.number == 0 && s.takeReply(m) {
-		return // it may be meant for an approval: nobody approves by what may be an answer
+		return // it may be the answer to a question, so it approves nothing
 	}
 	if s.takeBallot(m) || s.takeChange(m) {
 		return
@@ -79,12 +83,11 @@ func (s *Thread) sortMessage(m *Message) {
 	s.hearMessage(m)
 }
 
-// repeatable is how many of the latest turns a message is looked for in.
+// repeatable is in how many of the latest turns a repeated message is looked for.
 const repeatable = 16
 
-// repeated says whether a message is in the log already: a store that came back older
-// does not know any more that it had it, is told again what it lost of the thread, and
-// gets it from the platform once more.
+// repeated says whether the log has a message already. A store that came back older than
+// it was gets the lost messages from the platform once more.
 func (s *Thread) repeated(b chat.Message) bool {
 	if b.Ref.IsZero() || b.Sent.IsZero() || b.About {
 		return false
@@ -103,7 +106,7 @@ func (s *Thread) repeated(b chat.Message) bool {
 	return false
 }
 
-// hearMessage takes what is meant for the model.
+// hearMessage takes a message for the model.
 func (s *Thread) hearMessage(m *Message) {
 	m.Files = s.adopt(m.Files, Artifact{seq: m.Seq, From: m.From.Display(), With: m})
 	if !m.Aside && slices.ContainsFunc(m.Files, func(f chat.File) bool { return f.Refused != "" }) {
@@ -121,11 +124,11 @@ func (s *Thread) hearMessage(m *Message) {
 	s.Inbox.Waiting = append(s.Inbox.Waiting, m)
 }
 
-// mostAsides is how much of what people said to each other the next turn is shown.
+// mostAsides is how many messages between people the next turn is shown.
 const mostAsides = 30
 
-// takeCommand takes a command that changes what is seen; ok is false for a text
-// that only looks like one.
+// takeCommand takes a command, and changes the thread where it has to; ok is false for a
+// text that only looks like a command.
 func (s *Thread) takeCommand(m *Message, word, arg string) (ok bool) {
 	switch word {
 	case "allow":
@@ -151,8 +154,8 @@ func (s *Thread) takeCommand(m *Message, word, arg string) (ok bool) {
 	return true
 }
 
-// ofApproval says whether a word is about an approval that there is: whoever decides
-// those need not have called the bot, as with `y` and `n`.
+// ofApproval says whether a word is about an existing approval. People who decide need not
+// have called the bot.
 func (s *Thread) ofApproval(word, arg string) bool {
 	if word != "revoke" {
 		return word == "allow"
@@ -162,7 +165,7 @@ func (s *Thread) ofApproval(word, arg string) bool {
 	return g != nil && !g.over
 }
 
-// takeEdit takes that a message was changed, unless a model call has seen it.
+// takeEdit takes a change of a message, unless a model call has seen the message.
 func (s *Thread) takeEdit(ref chat.MessageRef, c edit) {
 	m := s.unread(ref)
 	if m == nil {
@@ -175,8 +178,8 @@ func (s *Thread) takeEdit(ref chat.MessageRef, c edit) {
 	m.Text, m.Deleted = c.text, c.deleted
 }
 
-// freeze makes the message what it was when a model call saw it, which may
-// have been before changes that came while the model was at work.
+// freeze gives the message the text that a model call saw. Later changes count for
+// nothing.
 func (m *Message) freeze(seen uint64) {
 	if m.seen {
 		return
@@ -189,7 +192,7 @@ func (m *Message) freeze(seen uint64) {
 	}
 }
 
-// unread finds a message that no model call has seen, said to it or among people.
+// unread finds a message that no model call has seen.
 func (s *Thread) unread(ref chat.MessageRef) *Message {
 	all := slices.Concat(s.Inbox.Waiting, s.Inbox.Asides, s.Inbox.Early)
 	if s.Open != nil {
@@ -203,6 +206,7 @@ func (s *Thread) unread(ref chat.MessageRef) *Message {
 	return nil
 }
 
+// markSeen notes that a message bears the eyes.
 func (s *Thread) markSeen(b memory.Seen) {
 	if s.Open == nil {
 		return
@@ -214,7 +218,7 @@ func (s *Thread) markSeen(b memory.Seen) {
 	}
 }
 
-// requeue puts messages that no turn answered back to where they wait.
+// requeue has messages wait again that no turn answered.
 func (s *Thread) requeue(msgs []*Message) {
 	for _, m := range msgs {
 		if m.Aside {
@@ -226,15 +230,15 @@ func (s *Thread) requeue(msgs []*Message) {
 	slices.SortStableFunc(s.Inbox.Waiting, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
-// queues says whether a message waits while a turn runs: an order does, and what is
-// said behind one.
+// queues says whether a message waits while a turn runs. An order waits, and so does each
+// message behind an order.
 func (s *Thread) queues(m *Message) bool {
 	_, ok := m.Order()
 	return ok || len(s.Inbox.Waiting) > 0 && !m.Aside
 }
 
-// together is how many of the messages that wait open one turn: an order alone, or
-// all up to the next one.
+// together is how many waiting messages open one turn: an order alone, or all messages
+// before the next order.
 func together(waiting []*Message) int {
 	for i, m := range waiting {
 		if _, ok := m.Order(); ok {
@@ -244,16 +248,15 @@ func together(waiting []*Message) int {
 	return len(waiting)
 }
 
-// unqueue gives what waited to a turn that was stopped: whoever stops means all that
-// was said before.
+// unqueue gives waiting messages to a turn that was stopped: a stop ends all that was said
+// before it.
 func (s *Thread) unqueue(t *Turn, upTo uint64) {
 	for len(s.Inbox.Waiting) > 0 && s.Inbox.Waiting[0].Seq <= upTo {
 		t.Msgs, s.Inbox.Waiting = append(t.Msgs, s.Inbox.Waiting[0]), s.Inbox.Waiting[1:]
 	}
 }
 
-// takeReaction keeps a reaction that may mean something: that is on a message of the
-// thread that asks, or that somebody may have meant for one that asks now.
+// takeReaction keeps a reaction that may mean something.
 func (s *Thread) takeReaction(e memory.Entry, b memory.Reaction) {
 	s.takeThumb(b)
 	switch {
@@ -262,16 +265,16 @@ func (s *Thread) takeReaction(e memory.Entry, b memory.Reaction) {
 			s.Folk.Muted = true
 		}
 	case b.Emoji == chat.EmojiStop && !s.Folk.People[b.By.ID]:
-		// Whoever takes no part may not stop, and does not do so later.
+		// Only people of the thread may stop, and a later message changes nothing of that.
 	case s.Open != nil || len(s.Inbox.Waiting) > 0 || s.Posts.Cards[b.On] != nil || b.Emoji == chat.EmojiRetry:
 		s.Inbox.Reacts = append(s.Inbox.Reacts, Reaction{b, e.Seq, e.At})
 	}
 }
 
-// Mutes says whether a reaction asks the bot to follow a thread no more.
+// Mutes says whether a reaction asks the bot to leave a thread alone.
 func Mutes(r memory.Reaction) bool { return r.Emoji == chat.EmojiMute && !r.Removed && !r.By.Bot }
 
-// Earlier gives the earlier of two times, where they are known.
+// Earlier gives the earlier of two times. A zero time is unknown.
 func Earlier(x, y time.Time) time.Time {
 	if x.IsZero() || !y.IsZero() && y.Before(x) {
 		return y

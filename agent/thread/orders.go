@@ -7,7 +7,7 @@ import (
 	"nod/memory"
 )
 
-// Order is what a message wants run, as it stands; ok is false for any other.
+// Order is the call that a message wants run; ok is false for any other message.
 func (m *Message) Order() (o Order, ok bool) {
 	switch {
 	case m.Form != nil:
@@ -37,12 +37,12 @@ func (s *Thread) takeRan(e memory.Entry, b memory.Ran) {
 // handStep is the kind of such a step. It is never in a log.
 const handStep memory.StepKind = "hand"
 
-// ByHand says whether the turn is a call that a person made, and nothing more.
+// ByHand says whether the turn is a single call of a person.
 func (t *Turn) ByHand() bool {
 	return len(t.Steps) == 1 && t.Steps[0].By != nil && t.Origin() == nil
 }
 
-// Refused says whether a step is a call by hand that could not even be asked for.
+// Refused says whether the step is a call by hand that could not even be asked for.
 func (st *Step) Refused() bool {
 	if st.By == nil || st.Calls[0].Result == nil {
 		return false
@@ -51,8 +51,8 @@ func (st *Step) Refused() bool {
 	return c.Result.State == chat.CallFailed && c.Result.Origin == "" && c.Asked == nil && !c.Started
 }
 
-// Origin is the call that the turn goes on from; nil where it goes on from none, or
-// where what was made of that could not even be asked for.
+// Origin is the call that the turn goes on from; nil where there is none, or where its
+// repetition could not even be asked for.
 func (t *Turn) Origin() *Call {
 	if t.From == nil || len(t.Steps) > 0 && t.Steps[0].Refused() {
 		return nil
@@ -60,7 +60,8 @@ func (t *Turn) Origin() *Call {
 	return t.From
 }
 
-// Origin is the same of the step that a person made.
+// Origin is the call that the step of a person takes the place of; nil where there is
+// none.
 func (st *Step) Origin() *Call {
 	if st.By == nil {
 		return nil
@@ -68,7 +69,7 @@ func (st *Step) Origin() *Call {
 	return st.Calls[0].Turn.Origin()
 }
 
-// latestSteps is the turn that `run 2 {…}` is about, by now; nil for any other text.
+// latestSteps is the turn that `run 2 {…}` means; nil for any other text.
 func (s *Thread) latestSteps(text string) *Turn {
 	if o, ok := parseRun(text); !ok || Number(o.Tool) == 0 {
 		return nil
@@ -81,8 +82,8 @@ func (s *Thread) latestSteps(text string) *Turn {
 	return nil
 }
 
-// resumeTurn takes what the entry that opens a turn says of the call that it goes on
-// from. The form in which that was edited is no message.
+// resumeTurn notes the call that a turn goes on from, and the calls behind it that had
+// run.
 func (s *Thread) resumeTurn(t *Turn, from string) {
 	if t.From = s.Calls[from]; t.From == nil {
 		return
@@ -100,8 +101,8 @@ func (s *Thread) resumeTurn(t *Turn, from string) {
 	}
 }
 
-// replacedBefore says whether people made something else of a call in what the turn
-// goes on from. What they ran last themselves counts, whatever it was before.
+// replacedBefore says whether people changed a call in the turns that this one goes on
+// from. Their latest call counts, whatever it was before.
 func (t *Turn) replacedBefore(digest string) bool {
 	if t.Origin() == nil || t.Steps[0].Calls[0].Digest() == digest {
 		return false

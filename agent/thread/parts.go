@@ -6,24 +6,24 @@ import (
 	"nod/memory"
 )
 
-// People may take a call of a turn that is over, edit its arguments, and run it
-// again: by a form in the opened steps, or by `run 2 {…}`, which is the second call of
-// the last steps. That is a call of their own, with all rules of one; but it stands in
-// the place of the one that it is made of, and the model goes on from there to a new
-// answer. What came of the earlier call leaves the prompt, and what had run is named.
+// People may take a call of an ended turn, edit its arguments, and run it again: by a form
+// in the opened steps, or by `run 2 {…}`, the second call of the last steps. It is a call
+// of their own, with all rules of calls. It stands in the place of the old call, and the
+// model goes on from there to a new answer. The results of the old call leave the prompt;
+// calls that had run are named.
 //
-// The turn that comes of it is another try: the answer of the one before is linked.
-// So only the last turn, and what it is a try of, can be gone on with: nobody else's
-// question comes between.
+// The new turn is another try of the old one, and its answer links the earlier answer.
+// Only the last turn and its earlier tries can be gone on with, so that no question of
+// another person comes between.
 
 // Part is a turn as the prompt holds it: whole, or up to a call.
 type Part struct {
 	*Turn
-	UpTo *Call // of it; nil: whole
+	UpTo *Call // the last call of it; nil: the whole turn
 	Runs bool  // it is of the current exchange
 }
 
-// Branch is the draft that the part shows as what was done.
+// Branch is the draft that the part shows.
 func (p Part) Branch() int {
 	if p.UpTo == nil {
 		return 0
@@ -39,7 +39,7 @@ func (p Part) Path() []*Step {
 	return p.Steps[:slices.Index(p.Steps, p.UpTo.Step)+1]
 }
 
-// Said lists what people said in it, but not the word that ran a call again.
+// Said lists the messages in it, without the word that ran a call again.
 func (p Part) Said() []*Message {
 	msgs := p.Live()
 	if p.Origin() == nil {
@@ -48,11 +48,11 @@ func (p Part) Said() []*Message {
 	return Without(msgs, func(m *Message) bool { return m.Seq == p.ID })
 }
 
-// parts lists what the turns left in the prompt. A turn that goes on from an earlier
-// one's call has before it what that one had, up to the call.
+// parts lists the turns as the prompt holds them. A turn that goes on from an earlier call
+// repeats the turns before it, up to that call.
 func (s *Thread) parts() []Part {
 	now := make([]Part, 0, len(s.Turns))
-	held := map[*Turn][]Part{} // what the prompt of a turn held, of those that others go on from
+	held := map[*Turn][]Part{} // the prompt of each turn that others go on from
 	for _, t := range s.Turns {
 		if from := t.Origin(); from != nil {
 			held[from.Turn] = nil
@@ -71,8 +71,8 @@ func (s *Thread) parts() []Part {
 	return now
 }
 
-// Talk lists the exchanges that a cut leaves: each a turn, with those that go on from
-// a call of it.
+// Talk lists the exchanges that a cut leaves. Turns that go on from one another are one
+// exchange.
 func (s *Thread) Talk(cut memory.Trimmed) [][]Part {
 	parts := s.parts()
 	out := make([][]Part, 0, len(parts))
@@ -94,7 +94,7 @@ func (s *Thread) Talk(cut memory.Trimmed) [][]Part {
 	return out
 }
 
-// Asks lists what people said that the turn answers.
+// Asks lists the messages that the turn answers.
 func (t *Turn) Asks() []*Message {
 	from := t.Origin()
 	if from == nil {
@@ -103,7 +103,7 @@ func (t *Turn) Asks() []*Message {
 	return append(from.Turn.Asks(), Part{Turn: t}.Said()...)
 }
 
-// Calls lists the calls of a turn in order, as people count them.
+// Calls lists the calls of the turn in order, as people count them.
 func (t *Turn) Calls() []*Call {
 	var out []*Call
 	for _, st := range t.Steps {

@@ -10,8 +10,7 @@ import (
 	"nod/memory"
 )
 
-// Opinion is what a person thinks of a turn's answer, by the last that they said
-// of it.
+// Opinion is the last that a person said of a turn's answer.
 type Opinion struct {
 	By    chat.User
 	Good  bool
@@ -20,8 +19,8 @@ type Opinion struct {
 	Asked bool            // a form asks them, or has asked, what was wrong
 }
 
-// takeOpinion replaces what a person thought before. What they wrote stays with the
-// verdict that it was written to.
+// takeOpinion replaces an earlier opinion of the same person. The text stays as long as
+// the verdict does.
 func (t *Turn) takeOpinion(now Opinion) {
 	for i, o := range t.Opinions {
 		if o.By.ID != now.By.ID {
@@ -37,7 +36,7 @@ func (t *Turn) takeOpinion(now Opinion) {
 	t.Opinions = append(t.Opinions, now)
 }
 
-// takeThumb takes a reaction for what it says of an answer, or no longer says.
+// takeThumb takes 👍 or 👎 on an answer, or its removal.
 func (s *Thread) takeThumb(r memory.Reaction) {
 	if r.By.Bot || r.Emoji != chat.EmojiGood && r.Emoji != chat.EmojiBad {
 		return
@@ -54,14 +53,14 @@ func (s *Thread) takeThumb(r memory.Reaction) {
 	}
 }
 
-// takeFeedback takes what somebody said of an answer by a button, or in the form.
+// takeFeedback takes an opinion that came by a button or a form.
 func (s *Thread) takeFeedback(b memory.Feedback) {
 	if t := s.AnsweredBy(b.On); t != nil && !b.By.Bot {
 		t.takeOpinion(Opinion{By: b.By, Good: b.Good, Text: b.Text, On: b.On, Asked: true})
 	}
 }
 
-// takeBelongs takes what the platform said of somebody.
+// takeBelongs takes the groups of a person, as the platform named them.
 func (s *Thread) takeBelongs(at time.Time, b memory.Belongs) {
 	if c := s.Calls[b.Call]; c != nil {
 		c.Use.Givers, c.Use.Identified = known(c.Use.Givers, b), at
@@ -72,6 +71,7 @@ func (s *Thread) takeBelongs(at time.Time, b memory.Belongs) {
 	}
 }
 
+// known adds the groups of a person.
 func known(m map[chat.UserID]memory.Belongs, b memory.Belongs) map[chat.UserID]memory.Belongs {
 	if m == nil {
 		m = map[chat.UserID]memory.Belongs{}
@@ -80,8 +80,8 @@ func known(m map[chat.UserID]memory.Belongs, b memory.Belongs) map[chat.UserID]m
 	return m
 }
 
-// IsOff says whether people switched a tool off in this thread. A name stands
-// for all tools that begin with it, so that `tools off wikipedia` means both.
+// IsOff says whether people switched a tool off in this thread. A name stands for all
+// tools that begin with it: `tools off wikipedia` switches several off.
 func (s *Thread) IsOff(tool string) bool {
 	for name := range s.Folk.Off {
 		if StandsFor(tool, name) {
@@ -91,13 +91,15 @@ func (s *Thread) IsOff(tool string) bool {
 	return false
 }
 
+// StandsFor says whether the name in a command means a tool.
 func StandsFor(tool, name string) bool {
 	return strings.EqualFold(tool, name) || len(tool) > len(name) && strings.EqualFold(tool[:len(name)+1], name+"_")
 }
 
+// OffList lists the names that people switched off.
 func (s *Thread) OffList() []string { return slices.Sorted(maps.Keys(s.Folk.Off)) }
 
-// switchTool takes a command to switch a tool off or on.
+// switchTool switches tools off or on.
 func (s *Thread) switchTool(word, name string) {
 	if word == "tools off" {
 		s.Folk.Off[name] = true

@@ -7,13 +7,13 @@ import (
 	"nod/memory"
 )
 
-// Preview is what one came to.
+// Preview is the outcome of one preview.
 type Preview struct {
 	memory.Previewed
 	Seq uint64
 }
 
-// Digest is what an approval is bound to; "" without a preview.
+// Digest is the digest that an approval is bound to; "" without a preview.
 func (p *Preview) Digest() string {
 	if p == nil {
 		return ""
@@ -21,8 +21,8 @@ func (p *Preview) Digest() string {
 	return p.Sum
 }
 
-// takePreviewed takes what a preview came to. Before a decision it is what people are
-// shown; afterwards it is the look right before the effect.
+// takePreviewed takes the outcome of a preview. Before a decision it is shown to people;
+// after one it is the check right before the effect.
 func (s *Thread) takePreviewed(e memory.Entry, b memory.Previewed) {
 	c := s.Calls[b.Call]
 	if c == nil || c.Started || c.Result != nil {
@@ -45,12 +45,12 @@ func (s *Thread) takePreviewed(e memory.Entry, b memory.Previewed) {
 	}
 }
 
-// Cleared says whether the call may run, as far as people have their say.
+// Cleared says whether the call may run, as far as people decide that.
 func (c *Call) Cleared(now time.Time) bool {
 	return c.Decided != nil && c.Decided.Outcome == chat.Approved || c.Asked == nil && c.RunsGranted(now)
 }
 
-// outdate takes that a call is asked for, perhaps since its preview changed.
+// outdate takes over the latest preview, when the call is asked for since that changed.
 func (c *Call) outdate(b memory.Asked) {
 	if b.Changed {
 		c.Preview.Bound, c.Use.Grant, c.Use.Spent = c.Preview.Check, nil, true

@@ -14,31 +14,32 @@ import (
 	"nod/memory"
 )
 
-// A tool may ask the person for whom it runs something, in the middle of a call.
-// One question of a thread is asked at a time, since a message of that person is
-// the reply, and nothing says to which. A reply is nothing else: no model sees it,
-// and it makes nobody's address free. It is taken by the process that waits for it,
-// or else it stays a message like any other: the call may be gone, with everybody
-// who wanted to know.
+// A tool may ask its requester a question in the middle of a call. A thread asks one
+// question at a time, since the next message of that person is the reply. A reply is
+// nothing else: no model sees it, and it makes no address free. The process that waits
+// takes it. Where none waits any more, the reply stays a message like any other.
 
-// Question is a question of a tool's.
+// Question is a question of a tool to a person.
 type Question struct {
 	memory.Question
 	Seq      uint64
 	Call     *Call
-	since    time.Time // from when it is the one that is asked
+	since    time.Time // when its time began
 	PostedIn uint64    // Seq of its post
 	Ref      chat.MessageRef
 	Refused  bool       // the platform does not take it
-	Replies  []*Message // that nobody looked at yet
+	Replies  []*Message // that are not read yet
 	Unfit    []memory.Answered
 	Over     *memory.Answered
 }
 
-func (q *Question) PostName() string    { return "question/" + q.ID }
+// PostName names the post of the question.
+func (q *Question) PostName() string { return "question/" + q.ID }
+
+// Deadline is when the time to answer is over.
 func (q *Question) Deadline() time.Time { return q.since.Add(chat.AnswerWithin) }
 
-// takeQuestion takes a question. One of a call that is over, or unknown, is nobody's.
+// takeQuestion takes a question. A question of an unknown call is dropped.
 func (s *Thread) takeQuestion(e memory.Entry, b memory.Question) {
 	c := s.Calls[b.Call]
 	if c == nil || s.QuestionOf(b.ID) != nil {
@@ -48,6 +49,7 @@ func (s *Thread) takeQuestion(e memory.Entry, b memory.Question) {
 	s.nextQuestion()
 }
 
+// QuestionOf finds a question by its id.
 func (s *Thread) QuestionOf(id string) *Question {
 	for _, q := range s.Questions {
 		if q.ID == id {
@@ -67,8 +69,8 @@ func (s *Thread) AsksNow() *Question {
 	return nil
 }
 
-// Inquirer names whoever waits for an answer in the middle of a call; "" where nobody
-// does.
+// Inquirer names the server that waits for an answer in the middle of a call; "" where
+// none does.
 func (s *Thread) Inquirer(c *Call) string {
 	if q := s.AsksNow(); q != nil && q.Call == c && q.PostedIn > 0 {
 		return q.Asks.From
@@ -76,7 +78,7 @@ func (s *Thread) Inquirer(c *Call) string {
 	return ""
 }
 
-// nextQuestion begins the time of the one that is asked now.
+// nextQuestion starts the clock of the question that is asked now.
 func (s *Thread) nextQuestion() {
 	if q := s.AsksNow(); q != nil && q.since.IsZero() {
 		q.since = s.Now
@@ -94,8 +96,8 @@ func (s *Thread) takeQuestionPosted(seq uint64, name string, b memory.Posted) {
 	}
 }
 
-// takeReply takes a message that answers the question that stands in the thread; ok is
-// false for any other.
+// takeReply takes a message that answers the question that stands; ok is false for any
+// other.
 func (s *Thread) takeReply(m *Message) (ok bool) {
 	q := s.AsksNow()
 	if q == nil || q.PostedIn == 0 || q.Refused || q.Call.Result != nil || !m.At.Before(q.Deadline()) {
@@ -108,8 +110,8 @@ func (s *Thread) takeReply(m *Message) (ok bool) {
 	return true
 }
 
-// takeAnswer takes what came of a question, or of a reply. What nobody took is said to
-// the model.
+// takeAnswer takes the outcome of a question or a reply. Replies that were not used become
+// messages for the model.
 func (s *Thread) takeAnswer(b memory.Answered) {
 	q := s.QuestionOf(b.Question)
 	if q == nil {
@@ -135,7 +137,7 @@ func (s *Thread) takeAnswer(b memory.Answered) {
 	s.nextQuestion()
 }
 
-// unsayReply takes a message back that was a reply.
+// unsayReply removes a message that was a reply.
 func (s *Thread) unsayReply(seq uint64) {
 	is := func(m *Message) bool { return m.Seq == seq }
 	s.Inbox.Waiting = slices.DeleteFunc(s.Inbox.Waiting, is)
@@ -144,7 +146,7 @@ func (s *Thread) unsayReply(seq uint64) {
 	}
 }
 
-// Read is what a reply comes to.
+// Read reads a reply.
 func (q *Question) Read(m *Message) memory.Answered {
 	b := memory.Answered{Question: q.ID, Message: m.Seq, Answer: chat.Answer{How: chat.Unfit, By: m.From, Text: m.Text}}
 	if question.Declines(m.Text) {
@@ -167,7 +169,7 @@ func (q *Question) Read(m *Message) memory.Answered {
 	return b
 }
 
-// fits holds values to what the question's schema wants of them.
+// fits checks values against the schema of the question.
 func (q *Question) fits(values json.RawMessage) error {
 	schema, err := args.Compile(json.RawMessage(q.Asks.Schema))
 	if err != nil {
@@ -179,7 +181,7 @@ func (q *Question) fits(values json.RawMessage) error {
 	return nil
 }
 
-// Answer is what came of a question; ok is false while it is open, or unknown.
+// Answer is the outcome of a question; ok is false while it is open, or unknown.
 func (s *Thread) Answer(id string) (a chat.Answer, ok bool) {
 	q := s.QuestionOf(id)
 	if q == nil || q.Over == nil {
@@ -188,9 +190,8 @@ func (s *Thread) Answer(id string) (a chat.Answer, ok bool) {
 	return q.Over.Answer, true
 }
 
-// Reply is what whoever waits for the answer to a question makes of the reply that
-// the log holds, for a process that does not hold the thread; ok is false where
-// there is none.
+// Reply reads the reply that the log holds to a question, for a process that does not hold
+// the thread; ok is false where there is none.
 func (s *Thread) Reply(id string) (b memory.Answered, ok bool) {
 	q := s.QuestionOf(id)
 	if q == nil || q != s.AsksNow() || len(q.Replies) == 0 {

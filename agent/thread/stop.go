@@ -6,8 +6,8 @@ import (
 	"nod/chat"
 )
 
-// StopAsked finds the first word, button or emoji that asks to stop what runs
-// now, and the last entry that is stopped with it.
+// StopAsked finds the first word, button or emoji that stops the open turn, and the last
+// entry that is stopped with it.
 func (s *Thread) StopAsked() (by chat.User, seen uint64, ok bool) {
 	note := func(who chat.User, seq uint64) {
 		if !ok {
@@ -33,7 +33,7 @@ func (s *Thread) StopAsked() (by chat.User, seen uint64, ok bool) {
 	return by, seen, ok
 }
 
-// stoppable says whether something asked for at seq can end anything.
+// stoppable says whether a stop with this Seq can end anything.
 func (s *Thread) stoppable(seq uint64) bool {
 	if t := s.Open; t != nil {
 		return t.Stopped == nil && t.Failed == nil && !t.Answered(s) && t.ID < seq
@@ -41,8 +41,7 @@ func (s *Thread) stoppable(seq uint64) bool {
 	return len(s.Inbox.Waiting) > 0 && s.Inbox.Waiting[0].Seq < seq
 }
 
-// inTurn says whether a message is one of the running turn's, or of those that
-// wait for one, a person's or the bot's.
+// inTurn says whether a message belongs to the open turn or waits for one.
 func (s *Thread) inTurn(ref chat.MessageRef) bool {
 	msgs := s.Inbox.Waiting
 	if s.Open != nil {
@@ -56,6 +55,7 @@ func (s *Thread) inTurn(ref chat.MessageRef) bool {
 	return slices.ContainsFunc(msgs, func(m *Message) bool { return m.Ref == ref })
 }
 
+// StoppedBy says whether an entry stopped a turn.
 func (s *Thread) StoppedBy(seq uint64) bool {
 	return slices.ContainsFunc(s.Turns, func(t *Turn) bool {
 		return t.Stopped != nil && t.ID < seq && seq <= t.Stopped.Seen

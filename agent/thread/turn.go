@@ -7,7 +7,7 @@ import (
 	"nod/memory"
 )
 
-// Senders are the people whose words are in a turn up to an entry.
+// Senders lists the people whose words are in the turn, up to an entry.
 func (t *Turn) Senders(seen uint64) []chat.User {
 	out := []chat.User{}
 	if t.Requester.ID != "" {
@@ -35,7 +35,8 @@ func (t *Turn) seenUpTo() uint64 {
 	return 0
 }
 
-// DoneWith is the last entry that no later turn will look at again.
+// DoneWith is the last entry that the turn has dealt with. Later messages wait for the
+// next turn.
 func (t *Turn) DoneWith() uint64 {
 	seen := t.seenUpTo()
 	if t.Stopped != nil {
@@ -50,6 +51,7 @@ func (t *Turn) DoneWith() uint64 {
 	return seen
 }
 
+// LastStep is the last step; nil where there is none.
 func (t *Turn) LastStep() *Step {
 	if len(t.Steps) == 0 {
 		return nil
@@ -64,6 +66,7 @@ func (t *Turn) EmptyTwice() bool {
 	return n > 1 && main[n-1].Empty() && main[n-2].Empty()
 }
 
+// Empty says whether the completion held neither an answer nor a call.
 func (st *Step) Empty() bool { return st.Answer == "" && len(st.Calls) == 0 }
 
 // Evaded says whether a completion held calls or reasoning instead of an answer.
@@ -72,6 +75,7 @@ func (st *Step) Evaded() bool { return st != nil && st.Empty() && (st.Called || 
 // Answered says whether the turn's answer is on the platform.
 func (t *Turn) Answered(s *Thread) bool { return s.Has(t.AnswerName()) || s.Has(t.ReportName()) }
 
+// ReplyTo is the message that posts of the turn reply to.
 func (t *Turn) ReplyTo() chat.MessageRef {
 	for _, m := range t.Msgs {
 		if !m.Aside && m.Form == nil {
@@ -81,6 +85,7 @@ func (t *Turn) ReplyTo() chat.MessageRef {
 	return t.To
 }
 
+// StepsName names the steps message.
 func (t *Turn) StepsName() string { return "steps/" + t.Name }
 
 func (t *Turn) FoldName() string { return t.StepsName() + "/done" }
@@ -94,13 +99,13 @@ func (t *Turn) Asked() []*Message {
 	return Without(t.Live(), func(m *Message) bool { return m.Aside })
 }
 
-// Live lists the messages of the turn that were not taken back.
+// Live lists the messages of the turn that were not deleted.
 func (t *Turn) Live() []*Message {
 	return Without(t.Msgs, func(m *Message) bool { return m.Deleted })
 }
 
-// Without is a list without what is dropped: a prompt is made of hundreds of turns in
-// which nothing is, and then it is the list itself, to be read only.
+// Without is a list without some elements. It is the list itself when nothing is dropped,
+// so it is only to be read.
 func Without[T any](list []T, drop func(T) bool) []T {
 	if !slices.ContainsFunc(list, drop) {
 		return slices.Clip(list)
@@ -108,7 +113,7 @@ func Without[T any](list []T, drop func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(list), drop)
 }
 
-// Posts lists the names of the posts that a turn can make before its answer.
+// Posts lists the names of the posts that the turn can make before its answer.
 func (t *Turn) Posts() []string {
 	names := []string{t.StepsName()}
 	for _, st := range t.Steps {
@@ -124,7 +129,7 @@ func (t *Turn) Posts() []string {
 	return names
 }
 
-// Of lists the turn's steps of a kind.
+// Of gives the steps of a kind.
 func (t *Turn) Of(kind memory.StepKind) []*Step {
 	var out []*Step
 	for _, st := range t.Steps {
@@ -135,7 +140,7 @@ func (t *Turn) Of(kind memory.StepKind) []*Step {
 	return out
 }
 
-// Draft is the step whose answer is the turn's, as it stands.
+// Draft is the step with the turn's answer, as it stands; nil where there is none.
 func (t *Turn) Draft() *Step {
 	for _, st := range slices.Backward(t.Steps) {
 		if st.Phase == "" {
@@ -145,6 +150,7 @@ func (t *Turn) Draft() *Step {
 	return nil
 }
 
+// Answer is the text of that answer.
 func (t *Turn) Answer() string {
 	if d := t.Draft(); d != nil {
 		return d.Answer
@@ -152,18 +158,19 @@ func (t *Turn) Answer() string {
 	return ""
 }
 
-// try takes what the entry that opens a turn says of earlier tries.
+// try takes over from the opening entry what is known of earlier tries.
 func (t *Turn) try(b memory.Opened) {
 	t.Again, t.Voices, t.To = b.Again, b.Voices, b.To
 	t.Tries = max(b.Try-1, 0)
 }
 
-// Spoke says whether somebody's message is in the turn, or in a try before it.
+// Spoke says whether a person wrote in the turn, or in an earlier try of it.
 func (t *Turn) Spoke(who chat.UserID) bool {
 	return slices.ContainsFunc(t.Msgs, func(m *Message) bool { return m.From.ID == who }) ||
 		slices.ContainsFunc(t.Voices, func(u chat.User) bool { return u.ID == who })
 }
 
+// Acts says whether the turn has steps to show.
 func (t *Turn) Acts() bool {
 	return slices.ContainsFunc(t.Steps, func(st *Step) bool { return len(st.Calls) > 0 && !st.Refused() || st.Phase != "" && st.By == nil })
 }

@@ -9,6 +9,7 @@ import (
 	"nod/memory"
 )
 
+// Turn finds a turn by its id; nil where the log holds it no more.
 func (s *Thread) Turn(id uint64) *Turn {
 	for _, t := range s.Turns {
 		if t.ID == id {
@@ -18,7 +19,8 @@ func (s *Thread) Turn(id uint64) *Turn {
 	return nil
 }
 
-// LastTry is the last turn, but for calls by hand that came to nothing.
+// LastTry is the last turn. A call by hand that could not even be asked for does not
+// count.
 func (s *Thread) LastTry() *Turn {
 	for _, t := range slices.Backward(s.Turns) {
 		if len(t.Steps) == 0 || !t.Steps[0].Refused() {
@@ -28,7 +30,7 @@ func (s *Thread) LastTry() *Turn {
 	return nil
 }
 
-// AnsweredBy finds the turn of which a message is the answer.
+// AnsweredBy finds the turn that a message is the answer of; nil for any other message.
 func (s *Thread) AnsweredBy(ref chat.MessageRef) *Turn {
 	if ref.IsZero() {
 		return nil
@@ -41,14 +43,14 @@ func (s *Thread) AnsweredBy(ref chat.MessageRef) *Turn {
 	return nil
 }
 
-// Shown lists the turns that a cut leaves.
+// Shown lists the turns that a cut leaves in the prompt.
 func (s *Thread) Shown(cut memory.Trimmed) []*Turn {
 	return slices.DeleteFunc(slices.Clone(s.Turns), func(t *Turn) bool {
 		return t.ID < cut.Before && t != s.Open
 	})
 }
 
-// Running lists the calls that were begun and have no result yet.
+// Running lists the calls of the open turn that were begun and have no result yet.
 func (s *Thread) Running() []*Call {
 	if s.Open == nil {
 		return nil
@@ -64,7 +66,7 @@ func (s *Thread) Running() []*Call {
 	return out
 }
 
-// Over says whether a call has its result, so that nothing is asked of it any more.
+// Over says whether a call has its result, or is unknown.
 func (s *Thread) Over(call string) bool {
 	c := s.Calls[call]
 	return c == nil || c.Result != nil
@@ -85,11 +87,12 @@ func (s *Thread) AskedCalls() []*Call {
 	return out
 }
 
+// PendingCalls lists the calls that wait for people, in order.
 func (s *Thread) PendingCalls() []*Call {
 	return slices.DeleteFunc(s.AskedCalls(), func(c *Call) bool { return !c.Pending() })
 }
 
-// AllCards lists the approvals in order, those first that were asked for again.
+// AllCards lists the approvals in order, also those that were asked for again.
 func (s *Thread) AllCards() (out []*Call) {
 	for _, c := range s.AskedCalls() {
 		out = append(append(out, c.Ask.Past...), c)
@@ -100,7 +103,7 @@ func (s *Thread) AllCards() (out []*Call) {
 // Has says whether the post with this name was made, or never will be.
 func (s *Thread) Has(name string) bool { _, ok := s.Posts.Refs[name]; return ok }
 
-// Own says whether the bot itself made a message.
+// Own says whether the bot made a message of this thread.
 func (s *Thread) Own(ref chat.MessageRef) bool {
 	for name, r := range s.Posts.Refs {
 		if r == ref && !strings.HasPrefix(name, "copy/") { // a card in another place is not of this thread
@@ -110,7 +113,7 @@ func (s *Thread) Own(ref chat.MessageRef) bool {
 	return false
 }
 
-// Unfolded says whether the steps of a turn stand there as if it ran.
+// Unfolded says whether the steps message of a turn still shows the turn as running.
 func (s *Thread) Unfolded(t *Turn) bool {
 	return !s.Posts.Refs[t.StepsName()].IsZero() && !s.Has(t.FoldName())
 }
@@ -123,7 +126,7 @@ func (s *Thread) Unbind() {
 	}
 }
 
-// Equal says whether two threads are the same but for what was computed on demand.
+// Equal says whether two threads are the same, but for values that are computed on demand.
 func (s *Thread) Equal(other *Thread) bool {
 	for _, t := range []*Thread{s, other} {
 		for _, c := range t.Calls {

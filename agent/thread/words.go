@@ -11,17 +11,15 @@ import (
 	"nod/chat/vocabulary"
 )
 
-// ballot is a decision that somebody wrote as a message of its own: `y`, `n`, each
-// with the number of an approval while several wait, and why not: `n 2 too late`, or
-// `n too late` while one waits.
+// ballot is a vote by word: `y` or `n`, with the number of the approval while several
+// wait, and a reason: `n 2 too late`.
 type ballot struct {
 	no     bool
 	number int // 0: none was given
 	why    string
 }
 
-// parseBallot reads a text that may be a decision; whether it is one hangs on what
-// waits for one.
+// parseBallot reads a text that may be a vote.
 func parseBallot(text string) (b ballot, ok bool) {
 	if len(text) > mostCommand {
 		return ballot{}, false
@@ -50,11 +48,11 @@ func parseBallot(text string) (b ballot, ok bool) {
 	return b, true
 }
 
-// mostChange is how long a command that holds arguments may be, in bytes.
+// mostChange is how long a command with arguments may be, in bytes.
 const mostChange = 64 << 10
 
-// parseChange reads `edit 1 {"service":"web"}`: a command only when a JSON object
-// follows, or what was meant to be one.
+// parseChange reads `edit 1 {"service":"web"}`. Text that was meant as a JSON object is
+// enough.
 func parseChange(text string) (number int, object string, ok bool) {
 	if len(text) > mostChange {
 		return 0, "", false
@@ -79,12 +77,13 @@ func parseChange(text string) (number int, object string, ok bool) {
 	return number, object, meantAsObject(object)
 }
 
+// IsObject says whether a text is a JSON object.
 func IsObject(s string) bool {
 	return strings.HasPrefix(s, "{") && json.Valid([]byte(s))
 }
 
-// aboutCards says whether a text is a word about an approval, and about which; 0 is the
-// one that waits.
+// aboutCards says whether a text is a word about an approval, and gives its number; 0 is
+// the only one that waits.
 func aboutCards(text string) (number int, ok bool) {
 	if b, ok := parseBallot(text); ok {
 		return b.number, true
@@ -99,7 +98,7 @@ func aboutCards(text string) (number int, ok bool) {
 	return 0, false
 }
 
-// parseAllow reads `1 1h`, `1 5x`, `1h` or `5x`. Number 0 is the one that waits.
+// parseAllow reads `1 1h`, `1 5x`, `1h` or `5x`. Number 0 is the only approval that waits.
 func parseAllow(arg string) (number int, terms chat.Grant, ok bool) {
 	fields := strings.Fields(arg)
 	if len(fields) == 2 {
@@ -123,7 +122,7 @@ func parseAllow(arg string) (number int, terms chat.Grant, ok bool) {
 	return number, terms, err == nil && long > 0
 }
 
-// Number reads the number of a call; 0 for what is none.
+// Number reads the number of a call; 0 for anything else.
 func Number(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
@@ -132,23 +131,21 @@ func Number(text string) int {
 	return n
 }
 
-// People may call a tool themselves: `run NAME {…}`. Such a call is the first step
-// of a turn of its own, whose requester they are, and which ends with the call's
-// result instead of an answer: no model is asked. All else is as for any call: what
-// it may do, who is asked before, and what is said of it afterwards. The model sees
-// it in later turns, and that it was not its own.
+// People may run a tool themselves: `run NAME {…}`. The call is the first step of a turn
+// of its own, and the person is its requester. The turn ends with the result of the call;
+// no model is asked. All rules of calls hold. Later turns show the call to the model, as
+// not its own.
 //
-// A turn that runs is not disturbed: the order waits, and what is said behind it
-// waits with it, so that all goes on in the order in which it was said.
+// An order waits while a turn runs, and messages behind the order wait with it. So
+// everything goes on in the order in which it was said.
 
-// Order is a call that somebody wants.
+// Order is the wish of a person to run a call.
 type Order struct {
 	Tool, Args string
 	Of         string // the call that it is made of, by its id
 }
 
-// parseRun reads `run NAME {…}`: an order only when a JSON object follows the name,
-// or what was meant to be one.
+// parseRun reads `run NAME {…}`. Text that was meant as a JSON object is enough.
 func parseRun(text string) (o Order, ok bool) {
 	if len(text) > mostChange {
 		return Order{}, false
@@ -167,7 +164,7 @@ func parseRun(text string) (o Order, ok bool) {
 	return o, o.Tool != "" && meantAsObject(o.Args)
 }
 
-// typedObject is a JSON object as somebody typed it, perhaps as code.
+// typedObject is a JSON object as a person typed it, perhaps as code.
 func typedObject(text string) string {
 	text = strings.TrimSpace(strings.TrimRight(text, "` \t\r\n"))
 	if !json.Valid([]byte(text)) { // keyboards of phones make their own quotes
@@ -186,10 +183,10 @@ func meantAsObject(text string) bool {
 	return IsObject(text) || strings.HasPrefix(rest, `"`) || strings.HasPrefix(rest, "“") || strings.HasPrefix(rest, "'")
 }
 
-// mostCommand is the longest that a vote by word can be, in bytes.
+// mostCommand is how long a vote by word may be, in bytes.
 const mostCommand = 300
 
-// firstWord is the first word of a text that begins with one.
+// firstWord is the first word of a text.
 func firstWord(text string) string {
 	if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 {
 		return text[:i]
@@ -197,7 +194,7 @@ func firstWord(text string) string {
 	return text
 }
 
-// ParseCommand reads a text that is only a word of the table.
+// ParseCommand reads a text that is only a word of the vocabulary.
 func ParseCommand(text string) (name, arg string, ok bool) {
 	name, arg, ok = vocabulary.Parse(text)
 	if name == "allow" {

@@ -31,13 +31,13 @@ func Answer(s *thread.Thread, t *thread.Turn) *chat.Text {
 	return out
 }
 
-// What is said of an answer that is not whole.
+// Texts of an answer that is not whole.
 const (
 	textCut      = "(The answer is cut off here: it is longer than the model may write at once. Ask me to go on.)"
 	textWithheld = "(The answer ends here: the provider's content filter cut it off.)"
 )
 
-// shownAnswer is the answer as people read it.
+// shownAnswer is the text of an answer. It says so when the answer is not whole.
 func shownAnswer(st *thread.Step) string {
 	if st == nil {
 		return ""
@@ -51,7 +51,7 @@ func shownAnswer(st *thread.Step) string {
 	return st.Answer
 }
 
-// Report says to people what came of a call that one of them made.
+// Report tells people the result of a call that one of them made.
 func Report(c *thread.Call) string {
 	r, head := c.Result, fmt.Sprintf("`%s`, run by %s", strings.ReplaceAll(c.Tool, "`", "'"), c.Step.By.Display())
 	switch {
@@ -71,8 +71,7 @@ func Report(c *thread.Call) string {
 	return head + ", did not run. " + headline(c) + "."
 }
 
-// Shareable lists the files of a turn that people get, with the names of their
-// posts.
+// Shareable lists the files of a turn that people get, with the names of their posts.
 func Shareable(s *thread.Thread, t *thread.Turn) (files []chat.File, names []string) {
 	for _, st := range t.Steps {
 		for _, c := range st.Calls {
@@ -89,6 +88,8 @@ func Shareable(s *thread.Thread, t *thread.Turn) (files []chat.File, names []str
 	return files, names
 }
 
+// QuestionText is a question of a tool as people read it. The words of the server stand in
+// a fence, where they mean nothing.
 func QuestionText(q *thread.Question) string {
 	fields, err := question.Fields(q.Asks.Schema)
 	if err != nil {
@@ -105,7 +106,7 @@ func QuestionText(q *thread.Question) string {
 	return fmt.Sprintf("%s %s:\n%s\n%s", q.Asks.From, verb, speak.Fence(shown), textAnswer(q, fields))
 }
 
-// textAnswer says how a question is answered, or what came of it.
+// textAnswer says how to answer a question, or how it ended.
 func textAnswer(q *thread.Question, fields []question.Field) string {
 	if q.Over != nil {
 		by := q.Over.Answer.By.Display()

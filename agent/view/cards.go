@@ -18,12 +18,11 @@ import (
 	"nod/memory"
 )
 
-// A form in which people change a call is made of what the card knows. What is sent
-// with it is looked at twice: at once, so that the form can say what is wrong while
-// it is still open, and then as every change is, by whoever has the thread.
+// The form in which people change a call is made of its card. The change is judged twice:
+// at once, so that the open form can say what is wrong, and then like every change, by the
+// process that holds the thread.
 
-// Card is the post that shows an approval as it stands, with what people may do
-// about it.
+// Card is the post of an approval, with what people may do about it.
 func Card(w taint.Watch, c *thread.Call) chat.Post {
 	p := plainCard(w.Thread, c)
 	offer(w, c, p.Approval)
@@ -48,8 +47,8 @@ func Elsewhere(s *thread.Thread, c *thread.Call, place string) *chat.Approval {
 	return &v
 }
 
-// offer adds what people may do about a call that waits. What holds content from
-// outside is not to be allowed for a while by a button: each such call is looked at.
+// offer adds what people may do about a waiting call. A call with content from outside
+// gets no button that allows it for a while: people look at each such call.
 func offer(w taint.Watch, c *thread.Call, v *chat.Approval) {
 	if c.Decided != nil {
 		return
@@ -61,7 +60,7 @@ func offer(w taint.Watch, c *thread.Call, v *chat.Approval) {
 	}
 }
 
-// plainCard is the post that shows an approval as it stands.
+// plainCard is the post of an approval, without that.
 func plainCard(s *thread.Thread, c *thread.Call) chat.Post {
 	view := Approval(s, c)
 	return chat.Post{Key: memory.PostKey(c.AskName(), c.Asked.Digest), ReplyTo: c.Turn.ReplyTo(), Approval: &view}
@@ -130,8 +129,8 @@ func headline(c *thread.Call) string {
 	return text
 }
 
-// discreet leaves out of a card what it says of the conversation: whoever gets it
-// directly may have no part in that. That nobody wrote a value stays.
+// discreet leaves out what a card tells of the conversation, since people who get it
+// directly may have no part in that. It still says that no person wrote a value.
 func discreet(v *chat.Approval, c *thread.Call) {
 	v.Direct, v.Quiet = true, true
 	if v.Why != "" && v.Why == c.Asked.Why {
@@ -147,11 +146,11 @@ func discreet(v *chat.Approval, c *thread.Call) {
 	v.Marks = marks
 }
 
-// textOutside is why a call is asked for, without what that was.
+// textOutside is why a call is asked for, without the source.
 const textOutside = "The turn holds content from outside, so it asks."
 
-// Stage names how far a card has to say what came of its call; "" while it waits.
-// where is "" for the card in the thread, or else the place.
+// Stage names how far a card has to show the call; "" while it waits. where is "" for the
+// card in the thread, or else the place.
 func Stage(s *thread.Thread, c *thread.Call, where string) string {
 	key := "outcome/" + c.Nth()
 	switch {
@@ -173,8 +172,8 @@ func Stage(s *thread.Thread, c *thread.Call, where string) string {
 	return key + "/running" + where
 }
 
-// MostPreview is how much of a preview a card shows, in bytes; what is longer goes
-// along as a file.
+// MostPreview is how much of a preview a card shows, in bytes. A longer one goes along as
+// a file.
 const MostPreview = 1200
 
 // previewOf is the preview as a card shows it.

@@ -4,12 +4,11 @@ import (
 	"strings"
 )
 
-// mostCompared is how many lines are compared with how many others, at the most:
-// what is longer is taken for replaced as a whole.
+// mostCompared bounds the comparison of lines with lines. Longer texts count as replaced.
 const mostCompared = 400 * 400
 
-// difference writes a text as what became of another: lines that stayed behind two
-// spaces, those that went behind a minus, those that came behind a plus.
+// difference shows how one text became another: unchanged lines behind two spaces, old
+// ones behind a minus, new ones behind a plus.
 func difference(before, now string) string {
 	a, b := textLines(before), textLines(now)
 	var out []string
@@ -40,6 +39,7 @@ func difference(before, now string) string {
 	return strings.Join(out, "\n")
 }
 
+// textLines lists the lines of a text.
 func textLines(text string) []string {
 	if text == "" {
 		return nil
@@ -47,6 +47,7 @@ func textLines(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
+// compared is a line, with its sign.
 type compared struct{ sign, line string }
 
 // aligned finds the most lines that two texts have in common, in order.

@@ -9,8 +9,8 @@ import (
 	"nod/memory"
 )
 
-// History lists what a thread has shown so far, for a screen that starts
-// empty: what people wrote, the answers, the folded steps, the approvals.
+// History lists what a thread has shown so far, for an empty screen: messages, answers,
+// folded steps, approvals.
 func History(s *thread.Thread) []chat.Line {
 	var out []chat.Line
 	for _, t := range s.Turns {
@@ -25,6 +25,7 @@ func History(s *thread.Thread) []chat.Line {
 	return out
 }
 
+// viewLines lists what a turn has shown.
 func viewLines(s *thread.Thread, t *thread.Turn) []chat.Line {
 	var out []chat.Line
 	for _, m := range t.Live() {
@@ -64,8 +65,7 @@ func viewLines(s *thread.Thread, t *thread.Turn) []chat.Line {
 	return out
 }
 
-// Told is a finished turn as people saw it: what they wrote in it, and what they
-// thought of its answer.
+// Told is a finished turn as people saw it, with their opinions of its answer.
 type Told struct {
 	Turn     uint64
 	Messages []chat.Message
@@ -89,10 +89,10 @@ func Turns(entries []memory.Entry) []Told {
 	return out
 }
 
-// FilesOf gives the names of the files that a thread holds.
+// FilesOf lists the names of the files that a thread holds.
 func FilesOf(entries []memory.Entry) []string { return phrase.FileNames(thread.Read(entries).Held()) }
 
-// Watched is a turn that is not over, for whoever watches nod at work.
+// Watched is a turn that is not over, for people who watch nod at work.
 type Watched struct {
 	Requester chat.User
 	Since     time.Time // when the message came that it answers
@@ -108,8 +108,8 @@ type Asking struct {
 	Approved []chat.User
 }
 
-// Watch gives the turn that is not over; ok is false where there is none. A
-// message that the model is shown for the first time is a turn already.
+// Watch gives the turn that is not over; ok is false where there is none. A waiting
+// message is a turn already.
 func Watch(s *thread.Thread) (w Watched, ok bool) {
 	t := s.Open
 	switch {

@@ -8,15 +8,14 @@ import (
 	"nod/memory"
 )
 
-// Standing says what an adapter has to know of a thread, with what lies in its inbox
-// and was read by nobody yet. It can be asked again and again while the log grows,
-// and costs what is new.
+// Standing says what an adapter has to know of a thread, with the entries in its inbox
+// that nobody has read. It costs only what is new in the log.
 func Standing(s *thread.Thread, inbox ...memory.Entry) chat.Standing {
 	return stand(viewStanding(s), inbox, s.Own)
 }
 
-// StillStanding is the standing of a log to which nothing was added, with what lies in
-// its inbox. It is false where that can't be told without the log.
+// StillStanding is the standing of a log that did not change, with its inbox; false where
+// that takes the log.
 func StillStanding(st chat.Standing, inbox ...memory.Entry) (chat.Standing, bool) {
 	known := true
 	st.Callers = slices.Clone(st.Callers)
@@ -27,7 +26,7 @@ func StillStanding(st chat.Standing, inbox ...memory.Entry) (chat.Standing, bool
 	return st, known
 }
 
-// stand goes on with a standing. own says whether the bot itself made a message.
+// stand goes on with a standing. own says whether the bot made a message.
 func stand(st chat.Standing, inbox []memory.Entry, own func(chat.MessageRef) bool) chat.Standing {
 	for _, e := range inbox {
 		switch b := e.Body.(type) {
@@ -40,7 +39,7 @@ func stand(st chat.Standing, inbox []memory.Entry, own func(chat.MessageRef) boo
 	return st
 }
 
-// hear takes a message in that nobody has read yet.
+// hear takes a message from the inbox.
 func hear(st *chat.Standing, m chat.Message) {
 	st.Known = true
 	if m.Sent.After(st.Last) {
@@ -57,6 +56,7 @@ func hear(st *chat.Standing, m chat.Message) {
 	}
 }
 
+// viewStanding is the standing without an inbox.
 func viewStanding(s *thread.Thread) chat.Standing {
 	return chat.Standing{
 		Known: len(s.Folk.People) > 0 || len(s.Turns) > 0 || s.Trim.Before > 0, Running: s.Open != nil || len(s.Inbox.Waiting) > 0,
@@ -64,14 +64,13 @@ func viewStanding(s *thread.Thread) chat.Standing {
 	}
 }
 
-// AskState is how often a call was asked for before, and whether it waits for an
-// approval.
+// AskState says how often a call was asked for again, and whether it waits.
 type AskState struct {
 	Again int
 	Waits bool
 }
 
-// Asks tells of the calls in a log that were asked for.
+// Asks lists the calls in a log that were asked for.
 func Asks(entries []memory.Entry) map[string]AskState {
 	out := map[string]AskState{}
 	for id, c := range thread.Read(entries).Calls {
@@ -82,8 +81,7 @@ func Asks(entries []memory.Entry) map[string]AskState {
 	return out
 }
 
-// Pending says what counts so far on the approval of a call, on its card in the
-// thread and on those in other places.
+// Pending says what counts so far on the cards of an approval, the thread's first.
 func Pending(entries []memory.Entry, id string) []chat.Pending {
 	c := thread.Read(entries).Calls[id]
 	if c == nil || c.Asked == nil {
@@ -105,7 +103,7 @@ func Pending(entries []memory.Entry, id string) []chat.Pending {
 	return out
 }
 
-// pendingElsewhere gives what waits on the cards in other places, as p is for the thread's.
+// pendingElsewhere lists the cards in other places, in the form of the thread's.
 func pendingElsewhere(c *thread.Call, p chat.Pending) (out []chat.Pending) {
 	for _, k := range c.Copies.Cards {
 		one := p

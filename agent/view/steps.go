@@ -14,7 +14,7 @@ import (
 	"nod/memory"
 )
 
-// Steps is the view of a turn.
+// Steps is the view of a turn's steps.
 func Steps(s *thread.Thread, t *thread.Turn, prices *Prices) chat.Steps {
 	v := chat.Steps{Turn: t.Name, Version: s.Last, Done: t.Ended}
 	for _, st := range t.Steps {
@@ -54,6 +54,7 @@ func (p *Prices) Cost(u llm.Usage) float64 {
 	return (float64(u.Prompt-u.Cached)*p.Input + float64(u.Cached)*p.Cached + float64(u.Completion)*p.Output) / million
 }
 
+// Call is the view of a call.
 func Call(c *thread.Call) chat.ToolCall {
 	v := chat.ToolCall{ID: c.ID, Tool: c.Tool, Args: c.Args, State: chat.CallPlanned}
 	switch {
@@ -124,7 +125,7 @@ var phaseWords = map[memory.StepKind]string{
 	memory.PlanStep: "plan", memory.ReflectStep: "check", memory.SolveStep: "draft",
 }
 
-// shownThought is what a step shows of its thinking.
+// shownThought is the thought of a step as people read it.
 func shownThought(t *thread.Turn, st *thread.Step) string {
 	switch {
 	case st.By != nil && t.Origin() != nil:
@@ -145,7 +146,7 @@ func shownThought(t *thread.Turn, st *thread.Step) string {
 	return strings.TrimSpace(strategy.DoneMark.ReplaceAllString(st.Thought, ""))
 }
 
-// ranAgainText says the same to people.
+// ranAgainText tells people that a call took the place of another.
 func ranAgainText(t *thread.Turn) string {
 	text := ranText(t, func(s string) string { return s }) + ", in place of " + phrase.ShortArgs(t.From) + "."
 	if len(t.Stays) > 0 {
@@ -154,11 +155,10 @@ func ranAgainText(t *thread.Turn) string {
 	return text
 }
 
-// textYou is what whoever sits at the terminal is called, where the system has no name
-// for them.
+// textYou is the name of the person at the terminal, where the system has none.
 const textYou = "you"
 
-// ranText is how people are told of the call.
+// ranText tells people that a person made the call.
 func ranText(t *thread.Turn, quote func(string) string) string {
 	st, verb := t.Steps[0], " ran "
 	switch c := st.Calls[0]; {
@@ -172,8 +172,8 @@ func ranText(t *thread.Turn, quote func(string) string) string {
 	return st.By.Display() + verb + quote(phrase.Brief(st.Calls[0].Tool)+" "+phrase.ShortArgs(st.Calls[0]))
 }
 
-// StepsOf gives the steps of a turn, named as in [chat.Steps]; of the newest
-// turn that used tools when it is "".
+// StepsOf gives the steps of a turn by its name in [chat.Steps]; "" is the newest turn
+// with steps.
 func StepsOf(entries []memory.Entry, turn string) (chat.Steps, bool) {
 	s := thread.Read(entries)
 	for _, t := range slices.Backward(s.Turns) {
@@ -186,7 +186,7 @@ func StepsOf(entries []memory.Entry, turn string) (chat.Steps, bool) {
 	return chat.Steps{}, false
 }
 
-// offerAgain says of which calls people may run again.
+// offerAgain marks the calls that people may run again.
 func offerAgain(s *thread.Thread, items []chat.Step) {
 	for i := range items {
 		for k := range items[i].Calls {
@@ -212,6 +212,7 @@ func BarsAgain(s *thread.Thread, c *thread.Call) string {
 	return "there is something newer in this thread; ask again there"
 }
 
+// WriteSteps writes out steps as Markdown.
 func WriteSteps(v chat.Steps) string {
 	var b strings.Builder
 	n := 0 // as in `run 2 {…}`

@@ -26,6 +26,7 @@ func Grants(s *thread.Thread) string {
 	return "Allowed in this thread without another approval:\n\n" + b.String() + "\n`revoke N` ends one."
 }
 
+// grantTerms says how long, and how often, a grant holds.
 func grantTerms(g *thread.Grant) string {
 	return fmt.Sprintf("until %s, %d more %s", g.Until.UTC().Format("2 Jan 15:04 UTC"), g.Left(), phrase.Plural(g.Left(), "time"))
 }
@@ -54,7 +55,7 @@ func Revoked(s *thread.Thread, arg string) string {
 	return "There is nothing that was allowed under this number. `grants` lists what is."
 }
 
-// Artifacts answers the word artifacts.
+// Artifacts answers `artifacts`.
 func Artifacts(s *thread.Thread) string {
 	if len(s.Artifacts) == 0 {
 		return "This thread holds no files and no long results."
@@ -83,7 +84,7 @@ func NoRoom(files []chat.File) string {
 	return b.String() + "`drop NAME` and `forget` make room; `artifacts` lists what is kept here."
 }
 
-// Dropped answers the word that drops a file.
+// Dropped answers `drop`.
 func Dropped(s *thread.Thread, name string) string {
 	if s.Artifact(name) == nil {
 		return fmt.Sprintf("There is no `%s` here. `artifacts` lists what there is.", name)
@@ -91,7 +92,7 @@ func Dropped(s *thread.Thread, name string) string {
 	return fmt.Sprintf("Dropped `%s`: I don't see it any more.", name)
 }
 
-// Which says what there is to choose from, to somebody whose word named none of it.
+// Which lists the waiting approvals, to a person whose word named none of them.
 func Which(s *thread.Thread) string {
 	open := s.StandingCards()
 	if len(open) == 0 {
@@ -125,8 +126,8 @@ func Remembered(s *thread.Thread) string {
 	return b.String()
 }
 
-// Unwritten says whom a search meant who could not be written to, as a text and as
-// rules; "" where there is nobody.
+// Unwritten names the people who could not be written to, as a text and as rules; "" where
+// there are none.
 func Unwritten(c *thread.Call, s thread.Search) (text string, rules []string) {
 	var names []chat.User
 	var why []string

@@ -4,42 +4,32 @@ package main
 // them: more than the simulation has them do.
 const forbids = "TestNothingForbiddenRuns"
 
-const (
-	change  = "agent/change.go"
-	resume  = "agent/resume.go"
-	taint   = "agent/taint.go"
-	grants  = "agent/grants.go"
-	tries   = "agent/tries.go"
-	preview = "agent/preview.go"
-	reach   = "agent/reach.go"
-)
-
 // forbidden are mistakes about who may do what with a call.
 var forbidden = []mutant{
-	{"forbidden: votes count that come too late", "agent/approval/votes.go", "	case !v.at.Before(c.Deadline()):\n", "	case false:\n", forbids},
-	{"forbidden: calls are changed too late", "agent/approval/changes.go", "	case !k.Thread.Now.Before(c.Deadline()):\n", "	case false:\n", forbids},
-	{"forbidden: an outdated form changes a call", "agent/approval/changes.go", "	case !strings.HasPrefix(c.Asked.Digest, p.Was):\n", "	case false:\n", forbids},
-	{"forbidden: anybody changes a call", "agent/approval/changes.go", "	if p.By.ID != c.Asked.Requester.ID {\n", "	if false {\n", forbids},
-	{"forbidden: guests change calls", "agent/approval/changes.go", "	case p.By.Barred != \"\":\n", "	case false:\n", forbids},
-	{"forbidden: what was taken back counts", "agent/thread/calls.go", "			out = slices.DeleteFunc(out, same)\n", "			_ = same\n", forbids},
-	{"forbidden: votes of before a change count", "agent/thread/asks.go", "	c.Asked, c.Votes.Given, c.Card.ShownIn, c.Card.Hidden = &asked, nil, 0, false\n", "	c.Asked, c.Card.ShownIn = &asked, 0\n", forbids},
-	{"forbidden: votes count that did not see a change", "agent/approval/votes.go", "	case c.Stale(v.Reaction, v.on) && v.Verdict == memory.Approve:\n", "	case false:\n", forbids},
-	{"forbidden: who changed a call approves it", "agent/approval/approval.go", " || slices.ContainsFunc(c.Edits.Made, func(b memory.Changed) bool { return b.By.ID == who }) ||\n", " ||\n", forbids},
-	{"forbidden: who asked approves it", "agent/approval/approval.go", "	return who == c.Asked.Requester.ID || ", "	return ", forbids},
-	{"forbidden: a denial is none", "agent/approval/approval.go", "		if v.Verdict == memory.Deny {\n			return chat.Denied", "		if false {\n			return chat.Denied", forbids},
-	{"forbidden: bots vote", "agent/approval/votes.go", "	case v.By.Bot:\n", "	case false:\n", forbids},
-	{"forbidden: guests vote", "agent/approval/votes.go", "	case v.By.Barred != \"\" && (v.Verdict != memory.Deny || c.Asked.Requester.ID != v.By.ID):\n", "	case false:\n", forbids},
+	{"forbidden: votes count that come too late", votes, "	case !v.at.Before(c.Deadline()):\n", "	case false:\n", forbids},
+	{"forbidden: calls are changed too late", changes, "	case !k.Thread.Now.Before(c.Deadline()):\n", "	case false:\n", forbids},
+	{"forbidden: an outdated form changes a call", changes, "	case !strings.HasPrefix(c.Asked.Digest, p.Was):\n", "	case false:\n", forbids},
+	{"forbidden: anybody changes a call", changes, "	if p.By.ID != c.Asked.Requester.ID {\n", "	if false {\n", forbids},
+	{"forbidden: guests change calls", changes, "	case p.By.Barred != \"\":\n", "	case false:\n", forbids},
+	{"forbidden: what was taken back counts", calls, "			out = slices.DeleteFunc(out, same)\n", "			_ = same\n", forbids},
+	{"forbidden: votes of before a change count", asks, "	c.Asked, c.Votes.Given, c.Card.ShownIn, c.Card.Hidden = &asked, nil, 0, false\n", "	c.Asked, c.Card.ShownIn = &asked, 0\n", forbids},
+	{"forbidden: votes count that did not see a change", votes, "	case c.Stale(v.Reaction, v.on) && v.Verdict == memory.Approve:\n", "	case false:\n", forbids},
+	{"forbidden: who changed a call approves it", approval, " || slices.ContainsFunc(c.Edits.Made, func(b memory.Changed) bool { return b.By.ID == who }) ||\n", " ||\n", forbids},
+	{"forbidden: who asked approves it", approval, "	return who == c.Asked.Requester.ID || ", "	return ", forbids},
+	{"forbidden: a denial is none", approval, "		if v.Verdict == memory.Deny {\n			return chat.Denied", "		if false {\n			return chat.Denied", forbids},
+	{"forbidden: bots vote", votes, "	case v.By.Bot:\n", "	case false:\n", forbids},
+	{"forbidden: guests vote", votes, "	case v.By.Barred != \"\" && (v.Verdict != memory.Deny || c.Asked.Requester.ID != v.By.ID):\n", "	case false:\n", forbids},
 	{"forbidden: a tainted call runs on a grant", "agent/approval/grants.go", " || k.Taint.OfCall(c).Source != \"\" {\n", " {\n", forbids},
 	{"forbidden: a turn is not tainted by those before it", "agent/taint/taint.go", "	return first(w.inherited(w.Thread.Trim), w.ofTurn(c.Turn, c.Step))\n", "	return w.ofTurn(c.Turn, c.Step)\n", forbids},
-	{"forbidden: what was changed comes back", "agent/thread/calls.go", "			if k != c && slices.Contains(k.Edits.Was, digest) {\n", "			if _ = k; false {\n", forbids},
-	{"again: what was edited and run again comes back", "agent/thread/orders.go", "		if u.From.Digest() == digest {\n", "		if false {\n", forbids},
-	{"again: what was changed before it comes back", "agent/thread/orders.go", "			if slices.Contains(c.Edits.Was, digest) {\n", "			if _ = c; false {\n", forbids},
+	{"forbidden: what was changed comes back", calls, "			if k != c && slices.Contains(k.Edits.Was, digest) {\n", "			if _ = k; false {\n", forbids},
+	{"again: what was edited and run again comes back", threadOrders, "		if u.From.Digest() == digest {\n", "		if false {\n", forbids},
+	{"again: what was changed before it comes back", threadOrders, "			if slices.Contains(c.Edits.Was, digest) {\n", "			if _ = c; false {\n", forbids},
 	{"again: something newer may have been asked", "agent/view/steps.go", "	for t := s.LastTry(); t != nil; t = s.Turn(t.Again) {\n		if t == c.Turn {\n			return \"\"\n		}\n	}\n", "	if true {\n		return \"\"\n	}\n", forbids},
 	{"again: who spoke in the tries before approves it", "agent/thread/turn.go", "		slices.ContainsFunc(t.Voices, func(u chat.User) bool { return u.ID == who })\n", "		false\n", forbids},
-	{"again: it is not the editor's", "agent/orders.go", "Requester: m.From, Again: last.ID, From: c.ID,\n", "Requester: c.Turn.Requester, Again: last.ID, From: c.ID,\n", forbids},
-	{"again: a bot's form is taken", "agent/orders.go", "	case c.By.Bot:\n", "	case false:\n", forbids},
-	{"again: what ran once needs no approval", "agent/approval/want.go", "		risk, why := k.Taint.Risk(tool, c)\n", "		risk, why := k.Taint.Risk(tool, c)\n		if c.Step.Origin() != nil {\n			risk = policy.Auto\n		}\n", forbids},
-	{"anew: votes of before count", "agent/thread/asks.go", "		c.Votes = Votes{On: c.Votes.On}\n", "		c.Votes = Votes{On: c.Votes.On, Given: c.Votes.Given}\n", forbids},
-	{"anew: votes on the earlier card count", "agent/thread/asks.go", "		delete(s.Posts.Cards, c.Card.Ref) // a vote on the old card is not for the new one\n", "", forbids},
+	{"again: it is not the editor's", agentOrders, "Requester: m.From, Again: last.ID, From: c.ID,\n", "Requester: c.Turn.Requester, Again: last.ID, From: c.ID,\n", forbids},
+	{"again: a bot's form is taken", agentOrders, "	case c.By.Bot:\n", "	case false:\n", forbids},
+	{"again: what ran once needs no approval", want, "		risk, why := k.Taint.Risk(tool, c)\n", "		risk, why := k.Taint.Risk(tool, c)\n		if c.Step.Origin() != nil {\n			risk = policy.Auto\n		}\n", forbids},
+	{"anew: votes of before count", asks, "		c.Votes = Votes{On: c.Votes.On}\n", "		c.Votes = Votes{On: c.Votes.On, Given: c.Votes.Given}\n", forbids},
+	{"anew: votes on the earlier card count", asks, "		delete(s.Posts.Cards, c.Card.Ref) // a vote on the old card is not for the new one\n", "", forbids},
 	{"anew: a changed preview is not asked for", "agent/approval/previews.go", "	if k.Differs(c) {\n		return true\n	}\n", "", forbids},
 }

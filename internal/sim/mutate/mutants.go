@@ -9,22 +9,28 @@ type mutant struct {
 }
 
 const (
-	server  = "internal/sim/server.go"
-	store   = "internal/sim/store.go"
-	world   = "internal/sim/world.go"
-	approve = "agent/approve.go"
-	calls   = "agent/calls.go"
-	next    = "agent/next.go"
-	stop    = "agent/stop.go"
-	notices = "agent/notices.go"
-	fold    = "agent/fold.go"
-	step    = "agent/step.go"
-	perform = "agent/run/perform.go"
-	driver  = "agent/run/driver.go"
-	work    = "agent/run/work.go"
-	letters = "agent/run/letters.go"
-	post    = "agent/run/post.go"
-	inbox   = "agent/run/inbox.go"
+	answer       = "agent/answer.go"
+	approval     = "agent/approval/approval.go"
+	changes      = "agent/approval/changes.go"
+	settle       = "agent/approval/settle.go"
+	votes        = "agent/approval/votes.go"
+	want         = "agent/approval/want.go"
+	asking       = "agent/asking.go"
+	next         = "agent/next.go"
+	notices      = "agent/notices.go"
+	agentOrders  = "agent/orders.go"
+	driver       = "agent/run/driver.go"
+	perform      = "agent/run/perform.go"
+	post         = "agent/run/post.go"
+	runner       = "agent/run/run.go"
+	work         = "agent/run/work.go"
+	inbox        = "agent/run/inbox.go"
+	asks         = "agent/thread/asks.go"
+	calls        = "agent/thread/calls.go"
+	threadOrders = "agent/thread/orders.go"
+	stop         = "agent/thread/stop.go"
+	server       = "internal/sim/server.go"
+	effects      = "memory/effects.go"
 )
 
 // mutants are the conditions on which the guarantees stand.
@@ -42,7 +48,7 @@ var conditions = []mutant{
 	{"claim: Claimed parts old from new", server, "first: before + 1,", "first: before * 0,", ""},
 	{"lease: runs out", server, "t.holder != nil && t.token == token && !t.holder.renews(token)", "false", ""},
 	{"lease: is renewed", server, "t.holder != nil && t.token == token && !t.holder.renews(token)", "t.holder != nil && t.token == token", ""},
-	{"lease: doubt when nothing was heard", store, "return !h.sure && h.s.now().Sub(h.heard) >= h.s.lease", "return false", ""},
+	{"lease: doubt when nothing was heard", "internal/sim/store.go", "return !h.sure && h.s.now().Sub(h.heard) >= h.s.lease", "return false", ""},
 	{"silent: from the last beat on", server, "return max(0, s.now().Sub(h.heard))", "return memory.Forever", ""},
 	{"put: wakes the thread", server, "		return\n	}\n	s.wake(t)\n}\n\n// know", "		return\n	}\n}\n\n// know", ""},
 	{"put: rings where the thread is held", server, "		s.know(t, m.Ref)\n	}\n	if t.holder != nil {\n		t.holder.mail(t)", "		s.know(t, m.Ref)\n	}\n	if t.holder != nil {\n		_ = t", ""},
@@ -50,46 +56,46 @@ var conditions = []mutant{
 	{"refs: what waited comes in", server, "if now.Sub(e.At) < memory.RefWait {", "if now.Sub(e.At) < 0 {", ""},
 
 	// The way in of adapters.
-	{"dedupe: the id of a message", world, "e.id, \"msg/\"+what.Ref.ID)", "e.id)", ""},
+	{"dedupe: the id of a message", "internal/sim/world.go", "e.id, \"msg/\"+what.Ref.ID)", "e.id)", ""},
 	{"dedupe: ids of messages are passed on", inbox, "memory.Message{Message: m}, eventIDs...)", "memory.Message{Message: m})", ""},
 
 	// Approvals.
-	{"tally: one denial decides", "agent/approval/approval.go", "if v.Verdict == memory.Deny {\n			return chat.Denied", "if false {\n			return chat.Denied", ""},
-	{"tally: quorum", "agent/approval/approval.go", "len(by) >= max(1, c.Asked.Rules.Quorum)", "len(by) >= 1", ""},
-	{"tally: approvals at all", "agent/approval/approval.go", "len(by) >= max(1, c.Asked.Rules.Quorum)", "len(by) >= 0", ""},
-	{"tally: different people", "agent/approval/approval.go", "if !known && !excludes(c, v.By.ID) {", "if (!known || true) && !excludes(c, v.By.ID) {", ""},
-	{"tally: whoever wrote into the turn since", "agent/approval/approval.go", "if !known && !excludes(c, v.By.ID) {", "if !known {", ""},
-	{"tally: approvals that were taken back", "agent/thread/calls.go", "out = slices.DeleteFunc(out, same)", "_ = same", ""},
-	{"tally: votes that do not count", "agent/approval/votes.go", "v.Counts = v.Reason == \"\"", "v.Counts = true", ""},
-	{"tally: who may decide", "agent/approval/votes.go", "	return ineligible(c, v.Vote, v.at, member)\n}\n\nfunc notStanding", "	return \"\"\n}\n\nfunc notStanding", ""},
-	{"tally: membership in a group", "agent/approval/votes.go", "return member(rule)", "return true, nil", ""},
-	{"deadline: votes after it", "agent/approval/votes.go", "case !v.at.Before(c.Deadline()):\n		return", "case false:\n		return", ""},
-	{"deadline: approvals expire", "agent/approval/approval.go", "if !k.Thread.Now.Before(c.Deadline()) {", "if false {", ""},
-	{"deadline: not before", "agent/approval/approval.go", "if !k.Thread.Now.Before(c.Deadline()) {", "if true {", ""},
+	{"tally: one denial decides", approval, "if v.Verdict == memory.Deny {\n			return chat.Denied", "if false {\n			return chat.Denied", ""},
+	{"tally: quorum", approval, "len(by) >= max(1, c.Asked.Rules.Quorum)", "len(by) >= 1", ""},
+	{"tally: approvals at all", approval, "len(by) >= max(1, c.Asked.Rules.Quorum)", "len(by) >= 0", ""},
+	{"tally: different people", approval, "if !known && !excludes(c, v.By.ID) {", "if (!known || true) && !excludes(c, v.By.ID) {", ""},
+	{"tally: whoever wrote into the turn since", approval, "if !known && !excludes(c, v.By.ID) {", "if !known {", ""},
+	{"tally: approvals that were taken back", calls, "out = slices.DeleteFunc(out, same)", "_ = same", ""},
+	{"tally: votes that do not count", votes, "v.Counts = v.Reason == \"\"", "v.Counts = true", ""},
+	{"tally: who may decide", votes, "	return ineligible(c, v.Vote, v.at, member)\n", "	return \"\"\n", ""},
+	{"tally: membership in a group", votes, "return member(rule)", "return true, nil", ""},
+	{"deadline: votes after it", votes, "case !v.at.Before(c.Deadline()):\n		return", "case false:\n		return", ""},
+	{"deadline: approvals expire", approval, "if !k.Thread.Now.Before(c.Deadline()) {", "if false {", ""},
+	{"deadline: not before", approval, "if !k.Thread.Now.Before(c.Deadline()) {", "if true {", ""},
 	{"deadline: the thread is woken for it", next, "func (d *decision) wakeAt() time.Time {", "func (d *decision) wakeAt() time.Time {\n	if true {\n		return time.Time{}\n	}", ""},
-	{"approval: the decision is looked at", "agent/approval/settle.go", "	if c.TurnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)", ""},
-	{"approval: it is waited for", "agent/thread/calls.go", "return c.Asked != nil && c.Decided == nil && c.Result == nil", "return false", ""},
-	{"approval: risk", "agent/approval/want.go", "		case risk == policy.Ask:\n", "		case false && risk == policy.Ask:\n", ""},
-	{"digest: what was asked for is what runs", "agent/approval/settle.go", "if c.Asked.Digest != k.Bound(c) || c.Asked.Tool != c.Tool {", "if false {", ""},
+	{"approval: the decision is looked at", settle, "	if c.TurnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)", ""},
+	{"approval: it is waited for", calls, "return c.Asked != nil && c.Decided == nil && c.Result == nil", "return false", ""},
+	{"approval: risk", want, "		case risk == policy.Ask:\n", "		case false && risk == policy.Ask:\n", ""},
+	{"digest: what was asked for is what runs", settle, "if c.Asked.Digest != k.Bound(c) || c.Asked.Tool != c.Tool {", "if false {", ""},
 
 	// Side effects.
 	{"effect: Started before it runs", perform, "	if err := d.commit(act.Started); err != nil {\n		return err\n	}\n	if !fresh", "	d.pending = append(d.pending, act.Started)\n	if !fresh", ""},
 	{"effect: not again in the process that ran it", perform, "	if !fresh {", "	if false {", ""},
 	{"effect: stop between Started and the call", perform, "	if d.Agent.Interrupted(d.log) {\n		cancelled :=", "	if false {\n		cancelled :=", ""},
-	{"effect: what began is not begun again", "agent/approval/settle.go", "	if c.Started {\n		return k.Lost(c)\n	}", "", ""},
+	{"effect: what began is not begun again", settle, "	if c.Started {\n		return k.Lost(c)\n	}", "", ""},
 	{"effect: nobody ends it", work, "if k == acts {", "if false {", ""},
 	{"effect: its outcome goes by letter", work, "	if o.letter != nil {\n", "	if false {\n", ""},
-	{"effect: a letter is sent again", letters, "		if l.ending() || errors.Is(err, memory.ErrFenced) {", "		if true || errors.Is(err, memory.ErrFenced) {", ""},
-	{"effect: a drain waits for it", "agent/run/run.go", "	r.acting.Wait()\n", "", ""},
-	{"effect: unknown only after its time", "agent/approval/settle.go", "return c.Run.Within + silence - min(quiet, c.Run.Within+silence), true", "return 0 * quiet, true", ""},
-	{"effect: unknown in the end", "agent/approval/settle.go", "gone := c.Run.By == \"\" || other && heard && left <= 0", "gone := other && heard && left < 0", ""},
+	{"effect: a letter is sent again", "agent/run/letters.go", "		if l.ending() || errors.Is(err, memory.ErrFenced) {", "		if true || errors.Is(err, memory.ErrFenced) {", ""},
+	{"effect: a drain waits for it", runner, "	r.acting.Wait()\n", "", ""},
+	{"effect: unknown only after its time", settle, "return c.Run.Within + silence - min(quiet, c.Run.Within+silence), true", "return 0 * quiet, true", ""},
+	{"effect: unknown in the end", settle, "gone := c.Run.By == \"\" || other && heard && left <= 0", "gone := other && heard && left < 0", ""},
 
 	// Turns. Whether a message that came meanwhile is answered in the same turn or in the
 	// next one is no guarantee: conversations hold that.
-	{"turn: an outcome that nobody waits for", step, "return !opens && t.ID == c.Turn && len(t.Steps)+1 == c.N && t.Stopped == nil && t.Failed == nil", "return !opens || true", ""},
+	{"turn: an outcome that nobody waits for", "agent/step.go", "return !opens && t.ID == c.Turn && len(t.Steps)+1 == c.N && t.Stopped == nil && t.Failed == nil", "return !opens || true", ""},
 	{"turn: the answer is the answer", work, "	if d.answers(act) {\n		return false, nil\n	}", "", ""},
-	{"turn: stop", "agent/thread/stop.go", "return t.Stopped == nil && t.Failed == nil && !t.Answered(s) && t.ID < seq", "return false", ""},
-	{"turn: a panic is one failed action", "agent/run/run.go", "if p := recover(); p != nil {\n			r.Log", "if p := any(nil); p != nil {\n			r.Log", ""},
+	{"turn: stop", stop, "return t.Stopped == nil && t.Failed == nil && !t.Answered(s) && t.ID < seq", "return false", ""},
+	{"turn: a panic is one failed action", runner, "if p := recover(); p != nil {\n			r.Log", "if p := any(nil); p != nil {\n			r.Log", ""},
 	{"turn: what fails for good is said", post, "			if act.Refused != nil {", "			if false {", ""},
 	{"wait: what came while the store was away", driver, "		d.missedWake = true\n", "", ""},
 	{"wait: an outcome wakes", work, "	d.box = append(d.box, o)\n	d.mu.Unlock()\n	d.wake.Set()", "	d.box = append(d.box, o)\n	d.mu.Unlock()", ""},
@@ -100,9 +106,9 @@ var conditions = []mutant{
 	{"post: look in doubt", post, "return d.lost() || d.held.Doubt != nil && d.held.Doubt()", "return false", ""},
 	{"post: tried again", post, "errors.As(err, &refused) || n == mostPosts {\n			return ref, err", "errors.As(err, &refused) || n > 0 {\n			return ref, err", ""},
 	{"post: edits are tried again", post, "mostEdits = mostPosts", "mostEdits = 1", ""},
-	{"post: steps fold at the end", "agent/answer.go", "	steps.Done = true\n", "", ""},
+	{"post: steps fold at the end", answer, "	steps.Done = true\n", "", ""},
 	{"names: hold the token of the claim", "agent/turn.go", "	if token == \"\" {\n		return name\n	}", "	if true {\n		return name\n	}", ""},
-	{"names: hold a digest of what is shown", "memory/effects.go", "return name + \"~\" + Short(shown)", "return name + \"~\" + Short(name)", ""},
+	{"names: hold a digest of what is shown", effects, "return name + \"~\" + Short(shown)", "return name + \"~\" + Short(name)", ""},
 }
 
 // planted are bugs of which each is found by one rule of the checker, and by no
@@ -114,7 +120,7 @@ var planted = []mutant{
 		"an event that was acknowledged is handled exactly once",
 	},
 	{
-		"planted: a turn ends twice", "agent/answer.go", "	ended := []memory.Body{memory.Ended{Turn: t.ID}}\n	if", "	ended := []memory.Body{memory.Ended{Turn: t.ID}, memory.Ended{Turn: t.ID}}\n	if",
+		"planted: a turn ends twice", answer, "	ended := []memory.Body{memory.Ended{Turn: t.ID}}\n	if", "	ended := []memory.Body{memory.Ended{Turn: t.ID}, memory.Ended{Turn: t.ID}}\n	if",
 		"one turn at a time, in the order of the messages",
 	},
 	{
@@ -135,7 +141,7 @@ var planted = []mutant{
 		"only a person, its own timeout or its process ends a side effect",
 	},
 	{
-		"planted: unknown at once", "agent/approval/settle.go", "return c.Run.Within + silence - min(quiet, c.Run.Within+silence), true", "return 0 * quiet, true",
+		"planted: unknown at once", settle, "return c.Run.Within + silence - min(quiet, c.Run.Within+silence), true", "return 0 * quiet, true",
 		"an outcome is called unknown only when it is",
 	},
 	{
@@ -151,27 +157,27 @@ var planted = []mutant{
 		"once the world is calm nothing is stuck",
 	},
 	{
-		"planted: steps never fold", "agent/answer.go", "	steps.Done = true\n", "",
+		"planted: steps never fold", answer, "	steps.Done = true\n", "",
 		"once the world is calm no steps are shown as running",
 	},
 	{
-		"planted: cards are never edited", "agent/asking.go", "		if key == \"\" || d.thread.Has(key) {", "		if true || key == \"\" || d.thread.Has(key) {",
+		"planted: cards are never edited", asking, "		if key == \"\" || d.thread.Has(key) {", "		if true || key == \"\" || d.thread.Has(key) {",
 		"once the world is calm no card asks any more",
 	},
 	{
-		"planted: a process lingers when it is drained", "agent/run/run.go", "	r.acting.Wait()\n", "	r.acting.Wait()\n	r.Host.Signal().Wait(r.Host.Now().Add(20 * time.Minute))\n",
+		"planted: a process lingers when it is drained", runner, "	r.acting.Wait()\n", "	r.acting.Wait()\n	r.Host.Signal().Wait(r.Host.Now().Add(20 * time.Minute))\n",
 		"a process ends when it is told to",
 	},
 	{
-		"planted: a denial is no denial", "agent/approval/settle.go", "	if c.TurnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)",
+		"planted: a denial is no denial", settle, "	if c.TurnedDown() {\n		return refused(c)", "	if false {\n		return refused(c)",
 		"nothing that needs an approval runs without one",
 	},
 	{
-		"planted: the digest is not looked at", "agent/approval/settle.go", "if c.Asked.Digest != k.Bound(c) || c.Asked.Tool != c.Tool {", "if false {",
+		"planted: the digest is not looked at", settle, "if c.Asked.Digest != k.Bound(c) || c.Asked.Tool != c.Tool {", "if false {",
 		"what runs is what was shown",
 	},
 	{
-		"planted: what was taken back still counts", "agent/thread/calls.go", "out = slices.DeleteFunc(out, same)", "_ = same",
+		"planted: what was taken back still counts", calls, "out = slices.DeleteFunc(out, same)", "_ = same",
 		"votes decide as the rules say",
 	},
 	{
@@ -179,19 +185,19 @@ var planted = []mutant{
 		"what is posted is posted once",
 	},
 	{
-		"planted: names say nothing of what is shown", "memory/effects.go", "return name + \"~\" + Short(shown)", "return name + \"~\" + Short(name)",
+		"planted: names say nothing of what is shown", effects, "return name + \"~\" + Short(shown)", "return name + \"~\" + Short(name)",
 		"names are never used twice",
 	},
 	{
-		"planted: the stop button does nothing", "agent/thread/stop.go", "		if s.stoppable(h.Seq) {\n			note(h.By", "		if false {\n			note(h.By",
+		"planted: the stop button does nothing", stop, "		if s.stoppable(h.Seq) {\n			note(h.By", "		if false {\n			note(h.By",
 		"stop ends a turn",
 	},
 	{
-		"planted: what cannot be shown is waited for", "agent/asking.go", "Look: d.before(last.Seq), Refused: []memory.Body{hidden}}", "Look: d.before(last.Seq), Refused: []memory.Body{hidden}[1:]}",
+		"planted: what cannot be shown is waited for", asking, "Look: d.before(last.Seq), Refused: []memory.Body{hidden}}", "Look: d.before(last.Seq), Refused: []memory.Body{hidden}[1:]}",
 		"what cannot be shown to anybody is denied at once",
 	},
 	{
-		"planted: the model goes on without what needs an approval", "agent/approval/want.go", "		case risk == policy.Ask:\n", "		case false && risk == policy.Ask:\n",
+		"planted: the model goes on without what needs an approval", want, "		case risk == policy.Ask:\n", "		case false && risk == policy.Ask:\n",
 		"a model goes on once it has a result of all that it called",
 	},
 	{
