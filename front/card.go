@@ -98,9 +98,7 @@ func (o Options) card(p *chat.Approval) *Card {
 	if p.Outcome != "" {
 		return c
 	}
-	if len(p.By) > 0 {
-		c.So = summary.Outcome(p, o.people(p.By, o.Dialect.Room*3/4))
-	}
+	c.So = summary.SoFar(p, o.people(p.By, o.Dialect.Room*3/4))
 	if d := o.Dialect; len(p.Approve) > 0 && len(p.Deny) > 0 {
 		c.How = fmt.Sprintf("React with %s to approve, with %s to deny.", d.Emoji(p.Approve[0]), d.Emoji(p.Deny[0]))
 	}

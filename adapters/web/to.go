@@ -332,10 +332,6 @@ func exact(s string) string { return door.Clean(chat.Exact(s)) }
 
 // approvalOf draws an approval that was asked for at a time.
 func approvalOf(p *chat.Approval, at time.Time) *approval {
-	var by []string
-	for _, u := range p.By {
-		by = append(by, exact(u.Display()))
-	}
 	out := &approval{
 		Headline: exact(p.Headline), Tool: exact(p.Tool), Args: chat.Exact(p.Args), Why: exact(strings.Join(p.Because(), "\n")),
 		Digest: door.Clean(p.Digest[:min(len(p.Digest), 12)]), Reason: exact(p.Reason), Waits: p.Outcome == "",
@@ -345,7 +341,7 @@ func approvalOf(p *chat.Approval, at time.Time) *approval {
 	}
 	out.Terms = summary.Terms(p, at, exact)
 	if out.Waits { // what came of it the headline says
-		out.So = summary.Outcome(p, strings.Join(by, ", "))
+		out.So = summary.SoFar(p, exact(chat.Names(p.By)))
 		out.Whole, out.Fields = door.Clean(p.Digest), fieldsOf(form.Of(p.Parameters, p.Args, wide))
 	}
 	if out.Waits && p.Grant > 0 {

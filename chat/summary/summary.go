@@ -54,16 +54,13 @@ func Took(d time.Duration) string {
 	return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-// Outcome is the end of an approval message: its approvers so far, or its outcome and
-// the deciders. whom names the people of p.By; it may be empty.
-func Outcome(p *chat.Approval, whom string) string {
-	switch {
-	case p.Outcome == "" && whom != "":
-		return fmt.Sprintf("%d of %d approved: %s", len(p.By), p.Quorum, whom)
-	case (p.Outcome == chat.Approved || p.Outcome == chat.Denied) && whom != "":
-		return fmt.Sprintf("%s by %s", p.Outcome, whom)
+// SoFar says who approved while others still have to: whom names the people of p.By. It is
+// empty where nobody did, and once the approval is decided.
+func SoFar(p *chat.Approval, whom string) string {
+	if p.Outcome != "" || whom == "" {
+		return ""
 	}
-	return string(p.Outcome)
+	return fmt.Sprintf("%d of %d approved: %s", len(p.By), p.Quorum, whom)
 }
 
 // State says in a few words how far a call is, and how long it took once it is over.
