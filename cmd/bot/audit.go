@@ -58,7 +58,7 @@ type auditVerify struct {
 // errNotWhole ends a check that found something; its words are printed already.
 var errNotWhole = errors.New("the audit log is not whole")
 
-// Run checks, and says what is wrong, a line for each fault.
+// Run checks the log, and prints a line for each fault.
 func (c auditVerify) Run(ctx context.Context, cmd *commands, env Env) error {
 	var key ed25519.PublicKey
 	if c.Key != "" {
@@ -127,8 +127,8 @@ type auditExport struct {
 	Since  ago    `help:"Only what is younger, such as 30d or 12h." placeholder:"30d"`
 }
 
-// Run writes an export of a log that is whole; of another one it would sign what
-// somebody made of it.
+// Run exports a sound log. It refuses a damaged one, since it would sign somebody's
+// changes.
 func (c auditExport) Run(ctx context.Context, cmd *commands, env Env) error {
 	cfg, store, err := auditStore(ctx, c.Config, cmd, env)
 	if err != nil {
@@ -162,8 +162,9 @@ type viewer interface {
 	Close() error
 }
 
-// lookedAt are the keys that say what is read by those who look at a store without the
-// service's secrets. Another store, or another key, would be told of as if it were this one.
+// lookedAt are the keys that choose the store for readers without the service's
+// secrets. With another value they would report on another store as if it were this
+// one.
 var lookedAt = []string{"store", "audit.key"}
 
 // auditStore opens the store that a file names, to look at it.

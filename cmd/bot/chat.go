@@ -114,7 +114,7 @@ func (p *program) chat(ctx context.Context, env Env, address string, logs *aside
 		if err == nil && page != nil && in.ended.Load() && !screen(env).Prompt {
 			await(ctx, interrupts) // all was read that was piped in; the page stays
 		}
-		signal.Stop(interrupts) // what runs still is waited for, unless another one ends that
+		signal.Stop(interrupts) // running work is waited for, unless another signal ends that
 		return err
 	})
 	return all.Wait()
@@ -155,8 +155,8 @@ func (p *program) page(address string, inbox run.Inbox, term *terminal.Adapter) 
 	return workspace.New(o)
 }
 
-// files is the folder for what tools make: beside the store, or where the store
-// of a chat without a file would be.
+// files is the folder for files of tools: beside the store, or in the place of a store
+// for a chat without a file.
 func (p *program) files(env Env) string {
 	store := cmp.Or(p.cfg.Store.Path, config.Default(env.Getenv).Store.Path)
 	return filepath.Join(filepath.Dir(store), "files")
@@ -171,7 +171,7 @@ func (p *program) banner() string {
 	return fmt.Sprintf("nod with %s. Words that work anywhere: help, steps, memory, stop, forget; attach PATH. Ctrl-D leaves.", p.cfg.LLM.Model)
 }
 
-// screen says what the terminal can do, when it is one.
+// screen gives the abilities of the terminal, if it is one.
 func screen(env Env) terminal.Screen {
 	in, isFile := env.In.(*os.File)
 	out, ok := env.Out.(*os.File)

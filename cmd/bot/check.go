@@ -31,7 +31,7 @@ type checkCommand struct {
 // checkTimeout bounds each connection that is tried.
 const checkTimeout = 15 * time.Second
 
-// Run reports every mistake, and then tries what the file names.
+// Run reports every mistake, and then tries the connections of the file.
 func (c checkCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 	cfg, err := config.Load(c.Config, config.LoadOptions{Getenv: env.Getenv})
 	if err != nil {
@@ -49,7 +49,7 @@ func (c checkCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 // chat`, which needs nothing.
 func served(cfg *config.Config) bool { return cfg.Slack != nil || cfg.Discord != nil }
 
-// check tries what a file without mistakes names.
+// check tries the connections of a file without mistakes.
 func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.Logger, env Env) error {
 	if c.AcceptMCP {
 		if err := acceptMCP(ctx, cfg, log, env.Out); err != nil {
@@ -78,8 +78,8 @@ func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.L
 	return tryAll(ctx, cfg, log, env, len(k.left)+showMCP(ctx, k.mcp, env.Out))
 }
 
-// warnPrograms names the programs of commands that can't be run here. They may come with
-// what is rolled out beside the file, so that is no failure.
+// warnPrograms names the programs of commands that can't run here. A rollout may bring
+// them with the file, so that is no failure.
 func warnPrograms(cfg *config.Config, out io.Writer) {
 	for _, c := range cfg.Tools.Commands {
 		for _, argv := range [][]string{c.Argv, c.Preview} {
@@ -100,7 +100,7 @@ func warnPrograms(cfg *config.Config, out io.Writer) {
 	}
 }
 
-// trial is one connection to try; it says what it found.
+// trial is one connection to try, and returns its finding.
 type trial struct {
 	name string
 	try  func(ctx context.Context) (string, error)
@@ -125,7 +125,7 @@ func tryAll(ctx context.Context, cfg *config.Config, log *slog.Logger, env Env, 
 	return nil
 }
 
-// trials lists what to try. A new platform or store adds itself here.
+// trials lists the connections to try. A new platform or store adds itself here.
 func trials(cfg *config.Config, log *slog.Logger) []trial {
 	out := []trial{
 		{"store", func(ctx context.Context) (string, error) { return tryStore(ctx, cfg, log) }},
@@ -177,8 +177,8 @@ func tryStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (string
 	return cfg.Store.String(), nil
 }
 
-// tryKey looks at the key of the audit log, with what was signed so far where the
-// store can be read; that it can't be is said of the store.
+// tryKey tries the key of the audit log, against the store's checkpoint if the store is
+// readable. An unreadable store is reported elsewhere.
 func tryKey(ctx context.Context, cfg *config.Config, log *slog.Logger) (string, error) {
 	var signed audit.Noter
 	if _, err := os.Stat(cfg.Store.Path); cfg.Store.Kind != config.SQLite || err == nil {

@@ -55,7 +55,7 @@ func tryDiscord(ctx context.Context, cfg *config.Config) (string, error) {
 	return strings.Join(found, ", "), err
 }
 
-// discordManifest is what to do at Discord for this configuration.
+// discordManifest lists the steps at Discord for this configuration.
 func discordManifest(cfg *config.Config) ([]byte, error) {
 	o := discord.ManifestOptions{Follow: string(config.FollowAuto), Commands: true} // of a section that is yet to be written
 	if d := cfg.Discord; d != nil {

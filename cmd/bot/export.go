@@ -29,7 +29,7 @@ type exportTracesCommand struct {
 	Since  ago           `help:"What ended since then, such as 7d or 12h. Default: 7d, or all of one thread." placeholder:"TIME"`
 }
 
-// Run sends, or prints, what is in the log. It reads beside the service and changes
+// Run sends or prints the spans of the log. It reads beside the service and changes
 // nothing.
 func (c exportTracesCommand) Run(ctx context.Context, cmd *commands, env Env) error {
 	cfg, err := config.Load(c.Config, config.LoadOptions{Lenient: true, Needs: lookedAt, Getenv: env.Getenv})

@@ -14,9 +14,9 @@ import (
 // mostTools is how many tools most providers take in a request.
 const mostTools = 128
 
-// fitting makes the agent with the tools of as many servers as there is room for
-// in its prompts. A server decides by itself what it offers, and it must not decide
-// whether the bot starts. So the largest one is left out, and it is said.
+// fitting makes the agent with the tools of as many servers as its prompts have room
+// for. A server chooses its own tools, and must not keep the bot from starting. So the
+// largest one is left out, with a log line.
 func fitting(cfg *config.Config, k *kit) (*agent.Agent, error) {
 	for {
 		a, err := newAgent(cfg, k)

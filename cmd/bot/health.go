@@ -55,7 +55,7 @@ func (p *program) health(platforms map[string]platform) http.Handler {
 	return mux
 }
 
-// gauge has the metrics say what is known of the store and the platforms.
+// gauge sets the metrics of the store and the platforms.
 func (p *program) gauge(platforms map[string]platform) {
 	p.meter.health(func() map[string]any {
 		_, state := p.state(context.Background(), platforms)

@@ -23,8 +23,8 @@ func (c *commands) logger(env Env, quiet slog.Level) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(env.Err, o))
 }
 
-// aside is standard error on the screen that a conversation is drawn on: as long as it
-// is, what is logged is a line of it, and not written into what stands there.
+// aside is standard error on the screen of a conversation: a log line becomes a line of
+// the screen, and does not overwrite it.
 type aside struct {
 	io.Writer
 	mu   sync.Mutex

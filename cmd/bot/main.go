@@ -35,8 +35,7 @@ func main() {
 	os.Exit(Main(ctx, os.Args[1:], System()))
 }
 
-// Env is what the program has of the world, so that a test can start it with
-// another one.
+// Env is the program's surroundings, which a test can replace.
 type Env struct {
 	In     io.Reader
 	Out    io.Writer
@@ -65,7 +64,7 @@ type commands struct {
 	Version  versionCommand  `cmd:"" help:"Version, commit, Go version."`
 }
 
-// usageError is an error of whoever called the program.
+// usageError is a mistake of the caller.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -100,7 +99,7 @@ func Main(ctx context.Context, argv []string, env Env) int {
 	return report(env, parsed.Run(&cmd))
 }
 
-// report prints what went wrong and gives the exit status for it.
+// report prints an error and gives its exit status.
 func report(env Env, err error) int {
 	if err == nil {
 		return exitFine

@@ -12,7 +12,7 @@ type manifestCommand struct {
 	Config   string `required:"" help:"The configuration file; it needs no secrets." type:"path" placeholder:"FILE"`
 }
 
-// Run prints what the platform has to be told of the bot.
+// Run prints the app's description for the platform.
 func (c manifestCommand) Run(_ context.Context, env Env) error {
 	cfg, err := config.Load(c.Config, config.LoadOptions{Lenient: true, Getenv: env.Getenv})
 	if err != nil {

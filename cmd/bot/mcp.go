@@ -61,8 +61,8 @@ func connectMCP(ctx context.Context, cfg *config.Config, o mcp.Options) (*mcp.Se
 	return mcp.Connect(ctx, o)
 }
 
-// acceptMCP writes what the servers offer now into the lock file, and says what
-// that changes.
+// acceptMCP writes the servers' present tools into the lock file, and lists the
+// changes.
 func acceptMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, out io.Writer) error {
 	if len(cfg.Tools.MCP) == 0 {
 		_, _ = fmt.Fprintln(out, "no mcp servers are configured, so there is nothing to accept")
@@ -99,8 +99,7 @@ func acceptMCP(ctx context.Context, cfg *config.Config, log *slog.Logger, out io
 	return nil
 }
 
-// showMCP lists the servers with the state of each tool, and counts what is not
-// well.
+// showMCP lists the servers with the state of each tool, and counts problems.
 func showMCP(ctx context.Context, servers *mcp.Servers, out io.Writer) (bad int) {
 	ctx, cancel := context.WithTimeout(ctx, 2*checkTimeout)
 	defer cancel()
@@ -139,7 +138,7 @@ func showMCP(ctx context.Context, servers *mcp.Servers, out io.Writer) (bad int)
 	return bad
 }
 
-// showTool says how a tool stands to what was accepted.
+// showTool compares a tool with the accepted one.
 func showTool(out io.Writer, server string, t mcp.ToolState) (bad int) {
 	const accept = "; look at it, and run bot check --accept-mcp"
 	switch t.Status {

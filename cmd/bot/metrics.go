@@ -20,10 +20,9 @@ import (
 	"nod/memory"
 )
 
-// meter is the metrics. Most of them are read off the entries that are
-// committed, and so can't differ from what happened. Every label is one of a fixed
-// set: what a model or a platform writes would make series without end, and put
-// words of a conversation where anybody may look.
+// meter holds the metrics. Most are read off committed entries, and so can't differ
+// from the log. Every label is one of a fixed set: a model's or a platform's words
+// would make endless series, and reveal conversations.
 type meter struct {
 	registry *prometheus.Registry
 
@@ -89,7 +88,7 @@ func newMeter(prices *view.Prices) *meter {
 	}
 }
 
-// connection is what an adapter tells of its connection.
+// connection counts events of an adapter's connection.
 func (m *meter) connection(platform string) inbound.Observe {
 	return inbound.Observe{
 		Reconnected: m.reconnects.WithLabelValues(platform).Inc,
@@ -198,8 +197,8 @@ func outcome(log []memory.Entry, turn uint64) string {
 // model measures the calls of a model.
 func (m *meter) model(next llm.Model) llm.Model { return measuredModel{next, m} }
 
-// inTurn measures a model and holds back what is more than so many calls at
-// once; 0 is no limit. Time is taken of calls, and not of waiting.
+// inTurn measures a model and limits its parallel calls; 0 is no limit. It measures
+// calls, not waiting.
 func (m *meter) inTurn(next llm.Model, parallel int) llm.Model {
 	if parallel == 0 {
 		return m.model(next)

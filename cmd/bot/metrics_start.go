@@ -50,7 +50,7 @@ func (m *meter) build() {
 	}).Set(1)
 }
 
-// health shows what the page of /readyz says.
+// health exports the state of /readyz.
 func (m *meter) health(state func() map[string]any) {
 	m.registry.MustRegister(&readings{
 		desc: prometheus.NewDesc("nod_ready", "Whether the store, or a platform, can be used, as /readyz says.", []string{"part"}, nil),
@@ -75,7 +75,7 @@ func (m *meter) waiting(count func() map[string]float64) {
 	})
 }
 
-// spans counts what is sent to the collector of traces.
+// spans counts sent and lost spans.
 func (m *meter) spans() (sent, lost func(int)) {
 	c := promauto.With(m.registry).NewCounterVec(prometheus.CounterOpts{Name: "nod_spans_total", Help: "Spans, by what came of them."}, []string{"outcome"})
 	count := func(outcome string) func(int) {
@@ -89,7 +89,7 @@ func (m *meter) spans() (sent, lost func(int)) {
 type readings struct {
 	desc *prometheus.Desc
 	read func() map[string]float64 // by label
-	keep time.Duration             // how long what was read will do
+	keep time.Duration             // how long a value is good enough
 
 	mu   sync.Mutex
 	last map[string]float64

@@ -78,7 +78,7 @@ func (c replayCommand) replay(ctx context.Context, cfg *config.Config, log *slog
 	}
 	defer past.close()
 	l.Blob = past.Blob
-	if l.Agent.Key, err = past.Noted(ctx, noteKey); err != nil { // what was allowed for a while is bound with it
+	if l.Agent.Key, err = past.Noted(ctx, noteKey); err != nil { // the key of the recorded grants
 		return fmt.Errorf("read the key of the store: %w", err)
 	}
 	if l.Mode != lab.Rules {
@@ -110,7 +110,8 @@ func workers(cfg *config.Config) int {
 	return 4
 }
 
-// confirm says where the recorded texts would go and about what that costs, and asks.
+// confirm names the destination and the approximate cost of the recorded texts, and
+// asks.
 func (c replayCommand) confirm(ctx context.Context, cfg *config.Config, a *agent.Agent, past *past, env Env) (bool, error) {
 	n, err := past.count(ctx)
 	if err != nil {
@@ -138,7 +139,7 @@ func (c replayCommand) confirm(ctx context.Context, cfg *config.Config, a *agent
 	return true, nil
 }
 
-// price says about what a replay uses.
+// price estimates the cost of a replay.
 func (n counted) price(p *view.Prices) string {
 	if n.usage.Prompt == 0 {
 		return "; how many tokens that is the recording does not say"
@@ -150,7 +151,7 @@ func (n counted) price(p *view.Prices) string {
 	return text + fmt.Sprintf(", about $%.2f", p.Cost(n.usage))
 }
 
-// host is where a model is, without what may be secret in its address.
+// host is the model's host, without the secret parts of its address.
 func host(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {

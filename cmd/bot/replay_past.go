@@ -19,7 +19,7 @@ import (
 	"nod/memory"
 )
 
-// past is what was recorded.
+// past is the recorded store.
 type past struct {
 	viewer
 	scope scope

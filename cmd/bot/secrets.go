@@ -17,9 +17,8 @@ import (
 // secretName is how variables are called that hold a secret.
 var secretName = regexp.MustCompile(`(?i)secret|token|passw|passphrase|pwd|credential|private|api_?key|auth|dsn|(^|_)key($|_)`)
 
-// newMask knows what the file names as secret, and what commands get of the
-// environment by a name, or in a form, that says so. A plain variable of a command
-// is none: "staging" would vanish from every answer.
+// newMask knows the file's secrets, and variables of commands with a secret name or
+// form. A plain variable is none: "staging" would vanish from every answer.
 func newMask(cfg *config.Config) *mask.Mask {
 	values := cfg.Secrets()
 	for _, c := range cfg.Tools.Commands {
@@ -60,8 +59,8 @@ func discreet(_ []string, a slog.Attr) slog.Attr {
 	return slog.String(a.Key, words)
 }
 
-// maskedModel sees no secret: a person may have pasted one, and what the model has
-// not read it can't repeat.
+// maskedModel sees no secret: a person may have pasted one, and a model can't repeat an
+// unread text.
 type maskedModel struct {
 	llm.Model
 	m *mask.Mask

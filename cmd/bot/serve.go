@@ -63,9 +63,9 @@ func endAtSecond(ctx context.Context) {
 	})
 }
 
-// surviveReader keeps the program alive when whoever reads its log is gone: as the system
-// has it, the next line of it would end the program in the middle of what it does. Programs
-// that it starts know nothing of that.
+// surviveReader keeps the program alive when the reader of its log is gone: by default
+// the next line would end the program in the middle of its work. Programs that it
+// starts don't inherit that.
 func surviveReader() (stop func()) {
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
@@ -119,10 +119,9 @@ func (p *program) lost(name string, err error, of int) error {
 	return nil
 }
 
-// serve runs the adapters, the runner and the listener side by side. When the
-// context ends the runner claims nothing more and finishes what it is doing;
-// the adapters stay connected until then, so that it can still post. What
-// people say meanwhile is stored, for the next process.
+// serve runs the adapters, the runner and the listener. When the context ends, the
+// runner claims nothing more and finishes its work. The adapters stay connected until
+// then, so that it can still post. Messages meanwhile are stored for the next process.
 func (p *program) serve(ctx context.Context, platforms map[string]platform, page *operator.Page) error {
 	listens, err := p.bind(ctx) // before anything is connected, and a turn begun that would end with it
 	if err != nil {

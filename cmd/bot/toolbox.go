@@ -25,7 +25,7 @@ type kit struct {
 	rules map[string]config.ToolRules // by the tool's name
 	off   []offTool
 	left  []offTool      // servers whose tools there is no room for
-	stops []func() error // end what the tools left running
+	stops []func() error // end processes of tools
 	// forgets are told that a thread was erased.
 	forgets []func(chat.ThreadID) error
 	mcp     *mcp.Servers
@@ -74,8 +74,9 @@ func makeKit(ctx context.Context, cfg *config.Config, log *slog.Logger, k *kit) 
 	return k, nil
 }
 
-// toolHost is what a built-in tool is given. Its folder is not beside the store: a sandbox
-// of root's is another user, who must be able to enter it. The demo model has no endpoint.
+// toolHost is the surroundings of a built-in tool. Its folder is not beside the store:
+// root's sandbox is another user, who must be able to enter it. The demo model has no
+// endpoint.
 func toolHost(tool string, cfg *config.Config, log *slog.Logger) tools.Host {
 	folder := fmt.Sprintf("nod-%s-%d-%s", tool, os.Geteuid(), storeMark(cfg))
 	h := tools.Host{Folder: filepath.Join(os.TempDir(), folder), Keep: cfg.Memory.Keep, Log: log}
@@ -92,7 +93,7 @@ func storeMark(cfg *config.Config) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// forget erases what tools keep of a thread.
+// forget erases the tools' data of a thread.
 func (k *kit) forget(thread chat.ThreadID) error {
 	var errs []error
 	for _, f := range k.forgets {
@@ -120,7 +121,7 @@ func (k *kit) add(name string, rules config.ToolRules, err error, list ...tools.
 	}
 }
 
-// close ends what the tools left running.
+// close ends the tools' processes.
 func (k *kit) close() error {
 	var errs []error
 	for _, stop := range k.stops {

@@ -14,9 +14,9 @@ import (
 	"nod/trace/otlp"
 )
 
-// tracer sends the spans of what this process commits. It keeps only how far it got
-// with each turn: whoever goes on with a turn that another process began sends all of
-// it again, with the same ids, as nobody knows what that one had sent when it died.
+// tracer sends the spans of this process's commits. It keeps only its position in each
+// turn. A process that takes a turn over sends all of it again, with the same ids,
+// since nobody knows which spans the dead one had sent.
 type tracer struct {
 	sender *otlp.Sender
 	o      trace.Options
@@ -85,8 +85,8 @@ const (
 	noteOverlap = time.Minute
 )
 
-// run sends until ctx is done. It begins with what a process that was killed may not
-// have sent any more.
+// run sends until ctx is done. It begins with spans that a killed process may not have
+// sent.
 func (t *tracer) run(ctx context.Context, p *program, platforms map[string]run.Platform) error {
 	done := make(chan struct{})
 	go func() {

@@ -34,7 +34,7 @@ type program struct {
 	store memory.Full
 	lists memory.Lister
 	agent *agent.Agent
-	// deciding is agent, for whoever looks on while it may be made anew.
+	// deciding is agent, for concurrent readers while it may be replaced.
 	deciding atomic.Pointer[agent.Agent]
 	model    llm.Model
 	kit      *kit
@@ -136,13 +136,13 @@ func (p *program) close() {
 	}
 }
 
-// fullStore is what both stores are.
+// fullStore is the common interface of both stores.
 type fullStore interface {
 	memory.Full
 	memory.Lister
 }
 
-// openStore opens what `store` names.
+// openStore opens the store of the file.
 func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (fullStore, error) {
 	if cfg.Store.Kind == config.Redis {
 		return openRedis(ctx, cfg, log)
@@ -158,8 +158,8 @@ func quota(cfg *config.Config) memory.Quota {
 	return memory.Quota{Thread: int64(cfg.Memory.Files.Thread), All: int64(cfg.Memory.Files.All)}
 }
 
-// unusable makes what no start will mend a mistake of the configuration: the store
-// was written by a later build.
+// unusable turns an error that no restart mends into a mistake of the configuration: a
+// later build wrote the store.
 func unusable(err error) error {
 	var format memory.FormatError
 	if errors.As(err, &format) {
@@ -181,7 +181,7 @@ func newModel(cfg *config.Config, log *slog.Logger) llm.Model {
 	})
 }
 
-// modelName is what the model is called.
+// modelName is the model's name.
 func modelName(cfg *config.Config) string {
 	if cfg.Offline() {
 		return "demo"
@@ -204,8 +204,8 @@ var protocols = map[config.Protocol]speak.Protocol{
 	config.ProtocolNumbered: speak.Numbered{},
 }
 
-// zones are the time zones that were looked for, by name: reading one is reading a
-// file, and each prompt says what day it is.
+// zones caches time zones by name: loading one reads a file, and each prompt holds the
+// date.
 var zones sync.Map
 
 // zone finds a time zone by its name; nil where there is none.
@@ -302,7 +302,7 @@ func (p *program) observe(run *memory.Run, e memory.Entry) {
 	})
 }
 
-// prices are what tokens cost; nil where the file does not say.
+// prices are the prices of tokens; nil if the file has none.
 func prices(cfg *config.Config) *view.Prices {
 	p := cfg.LLM.Prices
 	if p == nil {

@@ -32,8 +32,8 @@ func isHostPort(address string) bool {
 	return hostName.MatchString(host) || net.ParseIP(host) != nil
 }
 
-// listenProblem says what is wrong with an address to listen at, where the
-// host may be absent and port 0 takes any that is free.
+// listenProblem names the mistake in an address to listen at. The host may be absent,
+// and port 0 means any free one.
 func listenProblem(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || !isNumber(port) || host != "" && !hostName.MatchString(host) && net.ParseIP(host) == nil {
@@ -42,8 +42,7 @@ func listenProblem(address string) string {
 	return ""
 }
 
-// loopbackProblem says what is wrong with an address that nobody but this machine may
-// reach.
+// loopbackProblem names the mistake in an address for this machine alone.
 func loopbackProblem(address string) string {
 	if address == "" {
 		return ""
@@ -56,7 +55,7 @@ func loopbackProblem(address string) string {
 	return ""
 }
 
-// urlProblem says what is wrong with the address of an HTTP API.
+// urlProblem names the mistake in the address of an HTTP API.
 func urlProblem(text string) string {
 	u, err := url.Parse(text)
 	switch {
@@ -72,7 +71,7 @@ func urlProblem(text string) string {
 
 var hostPattern = regexp.MustCompile(`^[A-Za-z0-9*]([A-Za-z0-9*._-]*[A-Za-z0-9*])?$`)
 
-// hostPatternProblem says what is wrong with a pattern of hosts.
+// hostPatternProblem names the mistake in a pattern of hosts.
 func hostPatternProblem(pattern string) string {
 	bare := strings.Trim(pattern, "[]")
 	if hostPattern.MatchString(pattern) || net.ParseIP(bare) != nil {

@@ -101,7 +101,7 @@ func (c *Config) table() (all []line) {
 	return all
 }
 
-// toolRules lists what is common to the tools that are on.
+// toolRules lists the common rules of the tools that are on.
 func (c *Config) toolRules() []tooled {
 	var out []tooled
 	for _, t := range c.Builtins() {
@@ -113,8 +113,8 @@ func (c *Config) toolRules() []tooled {
 	return out
 }
 
-// approvals checks the section, and what tools write over it. What a tool does
-// not write is the section's, and its mistakes are reported there.
+// approvals checks the section, and the tools' overrides. A tool inherits the other
+// values, and their mistakes are reported at the section.
 func (k *checker) approvals() {
 	for _, r := range k.c.rules() {
 		own := func(key string) bool { return r.key == "approvals" || k.written(r.key+key) }
@@ -220,7 +220,7 @@ func distinct(words []string) []string {
 	return out
 }
 
-// excludes says whether whoever asked may not approve.
+// excludes says whether the requester may not approve.
 func (a Approvals) excludes() bool {
 	return a.ExcludeRequester == ExcludeTurn || a.ExcludeRequester == ExcludeThread
 }
@@ -279,7 +279,7 @@ var discordID = regexp.MustCompile(`^[0-9]{5,20}$`)
 
 var notifyWord = ruleOf("mention, dm or channel:ID")
 
-// notifyProblem says what is wrong with a word of notify.
+// notifyProblem names the mistake in a word of notify.
 func notifyProblem(word string) string {
 	if id, channel := strings.CutPrefix(word, notifyChannel); word == "channel" || channel && id == "" {
 		return "needs the id of the channel, such as channel:C0123ABCD on Slack or channel:1258291200029360128 on Discord"
@@ -302,7 +302,7 @@ func (k *checker) notify(key string, words []string) {
 	}
 }
 
-// remind and escalate check what happens to an approval that nobody decides.
+// remind and escalate check the rules for an approval that nobody decides.
 func (k *checker) remind(key string, a Approvals) {
 	if a.Timeout > 0 && a.Remind >= a.Timeout {
 		k.at(key, "is not before timeout (%s), so nobody would be reminded; write a shorter one", a.Timeout)

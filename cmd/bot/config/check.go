@@ -2,7 +2,7 @@ package config
 
 import "slices"
 
-// checker finds what is wrong with values that are each of the right type.
+// checker finds mistakes in values of the right type.
 type checker struct {
 	*report
 	c      *Config

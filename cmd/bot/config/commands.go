@@ -88,8 +88,8 @@ func (k *checker) template(key, text string, properties []string) {
 	}
 }
 
-// env checks the names that a command gets of the bot's environment. The bot's
-// own secrets are not passed on, by whatever name.
+// env checks the names that a command gets of the bot's environment. Under no name does
+// it get the bot's own secrets.
 func (k *checker) env(key string, names []string) {
 	for i, name := range names {
 		if slices.Contains(k.secret, name) {

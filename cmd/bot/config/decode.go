@@ -22,16 +22,15 @@ const (
 	maxDepth = 60
 )
 
-// decoder turns a tree of nodes into structs. It is our own, in place of the
-// library's, for what the latter can't do: the dotted path of a mistake, and
-// messages that don't repeat the value.
+// decoder turns a tree of nodes into structs. The library's decoder lacks the dotted
+// path of a mistake, and its messages repeat the value.
 type decoder struct {
 	*report
 	env     *environment
 	visited int                 // values so far
 	depth   int                 // of the present one
 	tooMuch bool                // that was reported
-	section *Approvals          // what a tool's own approvals start from
+	section *Approvals          // the base of a tool's own approvals
 	names   map[string][]string // of the environment, by the key that uses them
 	secret  []string            // of those, whose value is a secret of the bot's own
 }
@@ -72,8 +71,8 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
-// enter gives what an alias stands for, and refuses trees that are endless or
-// far larger than the file. The caller calls leave when it is done with it.
+// enter resolves an alias, and refuses trees that are endless or far larger than the
+// file. The caller calls leave at the end.
 func (d *decoder) enter(n *yaml.Node, path string) (target *yaml.Node, leave func()) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -118,8 +117,8 @@ func isScalar(v reflect.Value) bool {
 	return true
 }
 
-// pointer decodes what is optional. A section that is there without keys is
-// on, with its defaults; a value that is left out is absent.
+// pointer decodes an optional value. A section without keys is on, with its defaults; a
+// missing value is absent.
 func (d *decoder) pointer(n *yaml.Node, v reflect.Value, path string) {
 	p := d.fresh(v.Type().Elem())
 	if d.isNull(n) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// defaults is what an empty file means.
+// defaults is the configuration of an empty file.
 func defaults() *Config {
 	c := &Config{lines: map[string]int{}}
 	fill(reflect.ValueOf(c).Elem(), Approvals{})

@@ -7,13 +7,13 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// reference finds ${NAME}, and whatever else begins with ${ so that it can be
-// refused instead of being taken as it stands. $${ is an escaped ${.
+// reference finds ${NAME}, and every other ${, so that it can be refused instead of
+// staying as text. $${ is an escaped ${.
 var reference = regexp.MustCompile(`\$?\$\{([^}]*)(\}?)`)
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// expansion is what became of a scalar that names the environment.
+// expansion is an expanded scalar.
 type expansion struct {
 	names     []string // that it uses
 	missing   []string // of those, the ones that are not set
@@ -43,8 +43,8 @@ func (e *environment) line(begin int, name string) int {
 	return begin
 }
 
-// expand fills in the values below a node, and no keys. Aliases are left
-// alone: what they stand for is expanded where it is written.
+// expand fills in the values below a node, and no keys. It leaves aliases alone: their
+// anchors are expanded in place.
 func (e *environment) expand(n *yaml.Node) {
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -60,8 +60,7 @@ func (e *environment) expand(n *yaml.Node) {
 	}
 }
 
-// scalar expands one value and notes that it did, so that ${PORT} can become a
-// number whatever the tag of the text.
+// scalar expands one value and notes that, so that ${PORT} can become a number.
 func (e *environment) scalar(n *yaml.Node) {
 	if !strings.Contains(n.Value, "${") {
 		return

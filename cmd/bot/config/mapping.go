@@ -14,8 +14,8 @@ type pair struct {
 	value *yaml.Node
 }
 
-// pairs lists a mapping, with what a << key merges into it. Keys that are no
-// text or are there twice are reported.
+// pairs lists a mapping, with the pairs of a << key. It reports keys that are no text
+// or are there twice.
 func (d *decoder) pairs(n *yaml.Node, path string) []pair {
 	if n.Kind != yaml.MappingNode {
 		d.add(n.Line, path, "must be a section: write its keys, indented, on the lines below")
@@ -46,7 +46,7 @@ func (d *decoder) pairs(n *yaml.Node, path string) []pair {
 	return own
 }
 
-// merge lists what the value of a << key brings in.
+// merge lists the pairs of a << key.
 func (d *decoder) merge(n *yaml.Node, path string) []pair {
 	n, leave := d.enter(n, path)
 	if n == nil {
@@ -65,8 +65,8 @@ func (d *decoder) merge(n *yaml.Node, path string) []pair {
 
 var keyWord = regexp.MustCompile(`^[A-Za-z_*][A-Za-z_*-]{0,39}$`)
 
-// shown is a key as a message may show it: a word, or else a placeholder,
-// since a line without its colon makes a key of what was meant as a value.
+// shown is a key for a message: a word, or else a placeholder. In a line without its
+// colon, a value is read as a key.
 func shown(key string) string {
 	if keyWord.MatchString(key) {
 		return key

@@ -75,8 +75,8 @@ func (r *report) at(key, text string, args ...any) {
 	}
 }
 
-// doubtful says that the value of a key is not what the file means, so that
-// nothing more can be said about it.
+// doubtful says that the value of a key is not the file's, because of an earlier
+// mistake, so that no rule applies to it.
 func (r *report) doubtful(key string) bool {
 	for ; key != ""; key = parent(key) {
 		if r.wrong[key] || r.unset[key] {

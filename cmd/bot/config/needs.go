@@ -4,8 +4,8 @@ package config
 // an address, so that `bot chat` uses the demo model.
 func (c *Config) Offline() bool { return !c.LLM.APIKey.IsSet() && !c.Written("llm.base_url") }
 
-// Incomplete lists what the service needs and the file does not have. Only
-// `bot run` needs it, and `bot check` of a file for it.
+// Incomplete lists missing keys that the service needs. Only `bot run` needs them, and
+// `bot check` of a file for it.
 func (c *Config) Incomplete() []Mistake {
 	var out []Mistake
 	missing := func(key, text string) {

@@ -30,8 +30,8 @@ import (
 //
 // Rules that span keys are for check alone.
 
-// form is a form of texts, for the schema as a pattern. A problem says what to write
-// instead.
+// form is a form of texts, with its pattern for the schema. A problem names the right
+// form.
 type form struct {
 	pattern string // empty: a pattern can't tell
 	problem func(text string) string
@@ -92,7 +92,7 @@ func zoneProblem(name string) string {
 	return ""
 }
 
-// patternProblem says what is wrong with a pattern on tool names.
+// patternProblem names the mistake in a pattern of tool names.
 func patternProblem(pattern string) string {
 	if _, err := path.Match(pattern, "name"); err != nil || pattern == "" {
 		return "must be a pattern on tool names, such as get_* or *"
@@ -146,7 +146,8 @@ func (d *decoder) hold(f reflect.StructTag, v reflect.Value, key string, written
 	}
 }
 
-// demand says whether a section must have its key number i, and what to write there.
+// demand says whether a section must have its key number i, and the text to write
+// there.
 func (f fields) demand(i int, section reflect.Value) (what string, must bool) {
 	what, must = f.fields[i].Tag.Lookup("missing")
 	key, value, conditional := strings.Cut(f.fields[i].Tag.Get("when"), "=")
@@ -215,7 +216,7 @@ func number(v reflect.Value) float64 {
 	return v.Float()
 }
 
-// wanted is what a broken rule is told where its field has no words of its own.
+// wanted describes a rule for fields without words of their own.
 func wanted(rules string) string {
 	if m := bounds.FindStringSubmatch(rules); m != nil {
 		return "must be from " + m[1] + " to " + m[2]
@@ -225,7 +226,7 @@ func wanted(rules string) string {
 
 var bounds = regexp.MustCompile(`min=(.*),max=(.*)`)
 
-// write sets a value to what the file would write for it.
+// write sets a value as the file would.
 func write(v reflect.Value, text string) {
 	var doc yaml.Node
 	if err := yaml.Load([]byte(text), &doc); err != nil {
@@ -258,7 +259,7 @@ func fill(v reflect.Value, a Approvals) {
 	}
 }
 
-// narrow adds what the tags say to the schemas of a struct and of what is in it.
+// narrow adds the tags' rules to the schemas of a struct and its fields.
 func narrow(s *jsonschema.Schema, t reflect.Type, all jsonschema.Definitions, done map[reflect.Type]bool) {
 	if done[t] || s == nil || s.Properties == nil {
 		return

@@ -34,8 +34,8 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
-// known reports the names of the environment that a value uses and that are
-// not set. It says whether the value is what the file means.
+// known reports unset names of the environment in a value. It says whether the value is
+// the file's.
 func (d *decoder) known(n *yaml.Node, path string) bool {
 	x, ok := d.env.found[n]
 	if !ok {
@@ -127,8 +127,8 @@ func (d *decoder) raw(n *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
-// json writes a node as JSON. Mistakes below it are all of the key path, as
-// what is below has names of its own.
+// json writes a node as JSON. Mistakes below it are reported at path, since nodes below
+// have names of their own.
 func (d *decoder) json(out *strings.Builder, n *yaml.Node, path string) {
 	n, leave := d.enter(n, path)
 	if n == nil {
@@ -190,7 +190,7 @@ func (d *decoder) jsonScalar(out *strings.Builder, n *yaml.Node, path string) {
 	}
 }
 
-// bareJSON is what stands in JSON without quotes.
+// bareJSON matches unquoted JSON.
 var bareJSON = regexp.MustCompile(`^(true|false|null|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?)$`)
 
 // quoted is a JSON string, with < and & as they are.

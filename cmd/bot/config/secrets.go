@@ -7,8 +7,7 @@ import (
 	"nod/setting"
 )
 
-// Secrets gives the values that the file names as secret, wherever they stand in
-// it, so that they can be looked for in what leaves the program.
+// Secrets gives all secret values of the file, for the mask.
 func (c *Config) Secrets() []string {
 	var out []string
 	gather(reflect.ValueOf(c).Elem(), &out)

@@ -153,7 +153,7 @@ type Traces struct {
 	Content bool                      `yaml:"content" doc:"true: what people wrote, arguments, results and answers, too. Default false"`
 }
 
-// Memory is what a thread remembers, and for how long.
+// Memory configures a thread's memory.
 type Memory struct {
 	BudgetTokens int           `yaml:"budget_tokens" schema:"min=100" default:"16000" want:"must be at least 100, as less holds no conversation" doc:"What of a conversation is sent to the model, tool definitions included. Default 16000"`
 	IdleReset    time.Duration `yaml:"idle_reset" default:"12h" doc:"A thread silent for longer starts afresh; 0: never. Default 12h"`
@@ -168,7 +168,7 @@ type Files struct {
 	All    setting.Size `yaml:"all" default:"8GiB" doc:"Of all threads together. Default 8GiB"`
 }
 
-// Limits is what may be used up in a day. A zero Amount is no limit.
+// Limits are the limits of a day. A zero Amount is no limit.
 type Limits struct {
 	PerPersonPerDay Amount `yaml:"per_person_per_day" doc:"Tokens (a number) or money (\"$5\")"`
 	PerThreadPerDay Amount `yaml:"per_thread_per_day" doc:"Tokens (a number) or money (\"$5\")"`
@@ -192,7 +192,7 @@ type Approvals struct {
 	Grants           Grants        `yaml:"grants" doc:"An approver may also allow the same call again in this thread; {}: off. Default {}"`
 }
 
-// Escalate lets more people decide what nobody decided for long.
+// Escalate lets more people decide an approval that waits for long.
 type Escalate struct {
 	After     time.Duration `yaml:"after" schema:"positive" want:"must be a length of time, such as 15m: from then on the approvers below may decide too" doc:"Without a decision for so long, which is less than timeout"`
 	Approvers []string      `yaml:"approvers" schema:"approver,some" want:"must name somebody: write requester, anyone, user:ID, group:ID or role:ID" doc:"These may decide too: requester, anyone, user:ID, group:ID (Slack user group) or role:ID (Discord role)"`
@@ -233,7 +233,7 @@ type Asking[K tools.Keys] struct {
 	ToolRules `yaml:",inline"`
 }
 
-// ToolRules is what any tool takes. Risk and Approvals are always filled in.
+// ToolRules are the keys of every tool. Risk and Approvals are always filled in.
 type ToolRules struct {
 	Risk      tools.Risk `yaml:"risk" default:"ask" doc:"auto: just run; ask: wait for an approval; never: refuse"`
 	Approvals Approvals  `yaml:"approvals" doc:"Over the section approvals, key by key"`

@@ -13,8 +13,8 @@ import (
 	"nod/setting"
 )
 
-// texter is a type that reads itself from the text of a scalar. A problem says
-// what to write instead, without repeating the text.
+// texter is a type that reads itself from the text of a scalar. A problem names the
+// right form, without repeating the text.
 type texter interface {
 	SetText(text string) (problem string)
 }
@@ -111,8 +111,8 @@ func (s Store) MarshalText() ([]byte, error) { return []byte(s.show), nil }
 const wantStore = "must be sqlite:PATH, redis://[user:pass@]host:port/db, redis+cluster://host:port,host:port or " +
 	"redis+sentinel://host:port,host:port/MASTER/db; rediss instead of redis is for TLS"
 
-// ParseStore reads what `store` of the file may be; a relative path is of the
-// working directory.
+// ParseStore reads the value of `store`; a relative path is relative to the working
+// directory.
 func ParseStore(text string) (Store, error) {
 	var s Store
 	if problem := s.SetText(text); problem != "" {
@@ -155,7 +155,7 @@ func (s *Store) SetText(text string) string {
 	return ""
 }
 
-// redisURL says what is wrong with a Redis URL, its credentials apart.
+// redisURL names the mistake in a Redis URL, apart from its credentials.
 func redisURL(scheme, hosts, path string) string {
 	switch strings.Replace(scheme, "rediss", "redis", 1) {
 	case "redis":
@@ -185,8 +185,7 @@ func redisURL(scheme, hosts, path string) string {
 	return ""
 }
 
-// redisQuery says what is wrong with what stands behind the question mark of a
-// Redis URL. It may hold a password.
+// redisQuery names the mistake in the query of a Redis URL, which may hold a password.
 func redisQuery(scheme, query string) string {
 	values, err := url.ParseQuery(query)
 	if err != nil || strings.ContainsAny(query, "@/?#[]+ ") {

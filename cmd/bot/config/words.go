@@ -17,22 +17,22 @@ type Strategy string
 // Images says whether the model takes images.
 type Images string
 
-// Exclude says whom an approval excludes.
+// Exclude names the people that an approval excludes.
 type Exclude string
 
-// Taint says what happens to calls while content from outside is in the prompt.
+// Taint is the rule for calls while the prompt holds content from outside.
 type Taint string
 
 // Follow says which messages of a thread are for the bot.
 type Follow string
 
-// DiscordFollow is Follow, with the choice left to what the app may read.
+// DiscordFollow is Follow, where auto depends on the app's intents.
 type DiscordFollow string
 
-// Trust says what people from outside may do.
+// Trust limits people from outside.
 type Trust string
 
-// DM says what a direct message opens.
+// DM is the thread that a direct message opens.
 type DM string
 
 // The words on which something hangs here; Allowed lists all that the file may use.

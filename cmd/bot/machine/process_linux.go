@@ -41,7 +41,7 @@ func Ended(name string) bool {
 	return err == nil && (over || now != began)
 }
 
-// processSpace names what process ids count in: see pid_namespaces(7).
+// processSpace names the namespace of process ids: see pid_namespaces(7).
 func processSpace() (string, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Seal keeps what this process has from the programs that it will start. What its
-// launcher left open (a lock, a socket, a folder) is closed in them: a folder is a
-// way out of any sandbox. And they can't look into this process, where its
-// environment with all secrets is to be read. See close_range(2) and prctl(2).
+// Seal separates this process from the programs that it will start. They don't inherit
+// files that the launcher left open (a lock, a socket, a folder): a folder is a way out
+// of any sandbox. And they can't look into this process, whose environment holds all
+// secrets. See close_range(2) and prctl(2).
 func Seal() {
 	const first = 3 // behind standard error
 	if err := unix.CloseRange(first, ^uint(0)>>32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
