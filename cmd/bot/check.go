@@ -56,15 +56,11 @@ func (c checkCommand) check(ctx context.Context, cfg *config.Config, log *slog.L
 			return err
 		}
 	}
-	k, err := newKit(ctx, cfg, log)
+	k, a, err := newKit(ctx, cfg, log, false)
 	if err != nil {
-		return usage(err)
+		return err
 	}
 	defer func() { _ = k.close() }()
-	a, err := fitting(cfg, k)
-	if err != nil {
-		return usage(err)
-	}
 	for _, t := range a.Tools {
 		_, _ = fmt.Fprintf(env.Out, "ok    tool %s: %s, %d tokens\n", t.Name, t.Risk, tokensOf(a, t.Tool))
 	}

@@ -51,15 +51,11 @@ func (c replayCommand) run(ctx context.Context, cfg *config.Config, log *slog.Lo
 	if c.ExportCases != "" {
 		return exportCases(ctx, cfg, log, scope, c.ExportCases, env)
 	}
-	k, err := makeKit(ctx, cfg, log, &kit{paper: true})
+	k, a, err := newKit(ctx, cfg, log, true)
 	if err != nil {
-		return usage(err)
+		return err
 	}
 	defer func() { _ = k.close() }()
-	a, err := fitting(cfg, k)
-	if err != nil {
-		return usage(err)
-	}
 	for _, t := range k.off {
 		_, _ = fmt.Fprintf(env.Err, "replay: the tool %s is off here, and so is not in the prompts: %s\n", t.name, t.why)
 	}

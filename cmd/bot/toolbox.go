@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"nod/agent"
 	"nod/chat"
 	"nod/cmd/bot/config"
 	"nod/tools"
@@ -33,19 +34,29 @@ type kit struct {
 
 	list  []tools.Tool
 	errs  []error
-	paper bool // they are only described: no server is started or asked
+	paper bool
 }
 
 // offTool is a tool that the file wants and that can't work here.
 type offTool struct{ name, why string }
 
-// newKit makes the tools that the file switches on.
-func newKit(ctx context.Context, cfg *config.Config, log *slog.Logger) (*kit, error) {
-	return makeKit(ctx, cfg, log, &kit{})
+// newKit makes the tools that the file switches on, and the agent that has them. On paper
+// they are only described: no server is started or asked.
+func newKit(ctx context.Context, cfg *config.Config, log *slog.Logger, paper bool) (*kit, *agent.Agent, error) {
+	k := &kit{paper: paper, rules: map[string]config.ToolRules{}}
+	err := k.fill(ctx, cfg, log)
+	var a *agent.Agent
+	if err == nil {
+		a, err = fitting(cfg, k)
+	}
+	if err != nil {
+		return nil, nil, usage(errors.Join(err, k.close()))
+	}
+	return k, a, nil
 }
 
-func makeKit(ctx context.Context, cfg *config.Config, log *slog.Logger, k *kit) (*kit, error) {
-	k.rules = map[string]config.ToolRules{}
+// fill makes the tools.
+func (k *kit) fill(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	for _, on := range cfg.Builtins() {
 		made, err := on.Keys.Make(ctx, toolHost(on.Name, cfg, log))
 		k.add(on.Name, *on.Rules, err, made.Tools...)
@@ -68,10 +79,7 @@ func makeKit(ctx context.Context, cfg *config.Config, log *slog.Logger, k *kit) 
 	if err == nil {
 		k.box, err = tools.NewBox(k.list...)
 	}
-	if err != nil {
-		return nil, errors.Join(err, k.close())
-	}
-	return k, nil
+	return err
 }
 
 // toolHost is the surroundings of a built-in tool. Its folder is not beside the store:

@@ -41,15 +41,11 @@ func TestEveryToolIsOffered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := newKit(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	k, a, err := newKit(t.Context(), cfg, slog.New(slog.DiscardHandler), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = k.close() })
-	a, err := fitting(cfg, k)
-	if err != nil {
-		t.Fatal(err)
-	}
 	act, ok := a.Next(agent.NewLog([]memory.Entry{
 		{Seq: 1, At: time.Unix(1, 0), Body: memory.Message{Message: chat.Message{From: chat.User{ID: "ada"}, Text: "hello"}}},
 		{Seq: 2, At: time.Unix(1, 0), Body: memory.Opened{Turn: 1, Name: "1", Requester: chat.User{ID: "ada"}}},
@@ -85,7 +81,7 @@ func TestImageNeedsAnEndpoint(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default(func(name string) (string, bool) { return t.TempDir(), name == "HOME" })
 	cfg.SwitchOn("image")
-	k, err := newKit(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	k, _, err := newKit(t.Context(), cfg, slog.New(slog.DiscardHandler), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,14 +70,11 @@ func assemble(ctx context.Context, cfg *config.Config, log *slog.Logger) (*progr
 	log = masked(log, m)
 	p := &program{cfg: cfg, log: log, meter: newMeter(prices(cfg)), effects: run.NewEffects(), standings: run.NewStandings(), calls: pooled(), keeping: func() {}}
 	var err error
-	if p.kit, err = newKit(ctx, cfg, log); err != nil {
-		return nil, usage(err)
+	if p.kit, p.agent, err = newKit(ctx, cfg, log, false); err != nil {
+		return nil, err
 	}
 	for _, t := range p.kit.off {
 		log.Warn("a tool is off", "tool", t.name, "why", t.why)
-	}
-	if p.agent, err = fitting(cfg, p.kit); err != nil {
-		return nil, usage(errors.Join(err, p.kit.close()))
 	}
 	for _, s := range p.kit.left {
 		log.Warn("the tools of an mcp server are left out", "server", s.name, "why", s.why)
