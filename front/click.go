@@ -24,6 +24,7 @@ const (
 	Bad      Verb = "bad"   // asks once what was wrong
 	Tell     Verb = "tell"  // opens the form of Bad for a person who was asked in a message
 	TryAgain Verb = "again" // another try of an answer
+	Show     Verb = "show"  // the steps of a turn, whole, to one person
 	Stop     Verb = "stop"
 )
 
@@ -33,6 +34,7 @@ type Click struct {
 	ID      string // of the event: the same click has the same one
 	Thread  chat.ThreadID
 	Call    string
+	Turn    string
 	Digest  string          // how the digest of the card begins
 	Emoji   string          // for which the button stands; "" for none
 	On      chat.MessageRef // the message with the button, or the answer that it is about
@@ -52,7 +54,8 @@ type Sent struct {
 
 // Answer is what the person who clicked or sent a form gets; the zero Answer is none.
 type Answer struct {
-	Form *Form
+	Form  *Form
+	Steps *chat.Steps
 	// Alone is a text that nobody else sees, without markup but `code`. Button stands
 	// below it; nil: none does.
 	Alone  string
@@ -85,6 +88,7 @@ const (
 	TellText = "Tell" // on the button of [Tell]
 
 	overText    = "This approval is over."
+	goneText    = "These steps are not kept any more."
 	unheardText = "I am not set up to answer you."
 	deafText    = "only those whom I listen to here can run something"
 )
@@ -106,6 +110,8 @@ func (f *Front) Click(ctx context.Context, c Click) (Answer, error) {
 			return Answer{Alone: unheardText}, nil
 		}
 		return Answer{}, f.putReaction(ctx, c, chat.Reaction{Emoji: chat.EmojiRetry, Button: true})
+	case Show:
+		return f.showSteps(ctx, c)
 	case Stop:
 		return f.stopTurn(ctx, c)
 	}
@@ -168,6 +174,18 @@ func (f *Front) putReaction(ctx context.Context, c Click, r chat.Reaction) error
 	}
 	f.o.Observe.Put(fresh)
 	return nil
+}
+
+// showSteps gives the steps of a turn.
+func (f *Front) showSteps(ctx context.Context, c Click) (Answer, error) {
+	s, ok, err := f.o.Inbox.Steps(ctx, c.Thread, c.Turn)
+	switch {
+	case err != nil:
+		return Answer{}, fmt.Errorf("read the steps: %w", err)
+	case !ok:
+		return Answer{Alone: goneText}, nil
+	}
+	return Answer{Steps: &s}, nil
 }
 
 // stopTurn asks that the turn stops that runs in a thread. Whether this person may ask for

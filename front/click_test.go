@@ -207,7 +207,7 @@ func TestForms(t *testing.T) {
 		t.Errorf("%+v, %v", a, err)
 	}
 	in.Fail = errors.New("the store is away")
-	for _, v := range []front.Verb{front.Edit, front.Rerun, front.Approve, front.Deny, front.Good, front.TryAgain, front.Stop, "else"} {
+	for _, v := range []front.Verb{front.Edit, front.Rerun, front.Approve, front.Deny, front.Good, front.TryAgain, front.Show, front.Stop, "else"} {
 		if a, err := f.Click(t.Context(), front.Click{Verb: v, Thread: thread, Call: "c1", Digest: "old"}); err == nil || a.Form != nil {
 			t.Errorf("%s: %+v", v, a)
 		}

@@ -175,18 +175,18 @@ func (a *Adapter) promise(ctx context.Context, in interaction, change bool) erro
 
 // stepsPage reads steps from the store and writes a page of them.
 func (a *Adapter) stepsPage(ctx context.Context, want shows) page {
-	steps, ok, err := a.o.Inbox.Steps(ctx, threadID(want.place), want.turn)
+	ans, err := a.Click(ctx, front.Click{Verb: front.Show, Thread: threadID(want.place), Turn: want.turn})
 	if err != nil {
-		a.log.Warn("read the steps", "error", err)
-		return newPage("The steps can't be read right now. Try again in a moment.")
+		a.log.Warn("show the steps", "error", err)
+		return newPage(front.Away)
 	}
-	if !ok {
-		return newPage("These steps are not kept any more.")
+	if ans.Steps == nil {
+		return newPage(ans.Alone)
 	}
-	pages := stepsPages(steps)
+	pages := stepsPages(*ans.Steps)
 	n := min(want.page, len(pages)-1)
 	out := newPage(pages[n])
-	out.Components = rerunRows(want.place, &steps)
+	out.Components = rerunRows(want.place, ans.Steps)
 	if len(pages) == 1 {
 		return out
 	}

@@ -44,6 +44,7 @@ const (
 var verbs = map[string]front.Verb{
 	approveID: front.Approve, denyID: front.Deny, grantID: front.Grant, editID: front.Edit, againID: front.Rerun,
 	retryID: front.TryAgain, opinionID: front.Good, tellID: front.Tell,
+	showAll: front.Show, olderID: front.Show, newerID: front.Show,
 }
 
 // The values of the buttons that say what somebody thinks.
@@ -53,7 +54,7 @@ const (
 )
 
 // opens are the buttons that open something, and decide nothing.
-var opens = []string{showAll, editID, againID, tellID}
+var opens = []string{showAll, olderID, newerID, editID, againID, tellID}
 
 // interacted handles what people do with buttons, windows and shortcuts.
 func (a *Adapter) interacted(ctx context.Context, payload json.RawMessage, ack func(ctx context.Context, answer any)) {
@@ -96,12 +97,6 @@ func (a *Adapter) meant(in interaction) func(context.Context) error {
 	switch in.Type {
 	case "block_actions":
 		for _, act := range in.Actions {
-			switch act.ActionID {
-			case showAll:
-				return func(ctx context.Context) error { return a.showSteps(ctx, in, act.Value) }
-			case olderID, newerID:
-				return func(ctx context.Context) error { return a.turnPage(ctx, in, act.Value) }
-			}
 			if verbs[act.ActionID] != "" {
 				return func(ctx context.Context) error { return a.clicked(ctx, in, act) }
 			}
@@ -148,13 +143,16 @@ func (a *Adapter) clickOf(in interaction, act action) (front.Click, error) {
 	}
 	said, on := in.about(act.Value)
 	switch c.Verb {
-	case front.Edit, front.Rerun:
+	case front.Edit, front.Rerun, front.Show:
 		parts := strings.Split(act.Value, " ")
 		thread, err := chat.ParseThreadID(parts[0])
 		if err != nil || len(parts) < 2 || in.User.ID == "" {
 			return c, malformed("button of a form", err)
 		}
-		c.Thread = thread
+		if act.ActionID == showAll && thread.Channel != c.Thread.Channel { // a thread is for those who see its channel
+			return c, malformed("the button names another channel", nil)
+		}
+		c.Thread, c.Turn = thread, parts[1]
 		if c.Call, err = url.PathUnescape(parts[1]); err != nil {
 			return c, malformed("button of a form", err)
 		}
@@ -210,6 +208,8 @@ func (a *Adapter) answer(ctx context.Context, in interaction, ans front.Answer) 
 	switch {
 	case ans.Form != nil:
 		return a.open(ctx, in, *ans.Form)
+	case ans.Steps != nil:
+		return a.showSteps(ctx, in, *ans.Steps)
 	case ans.Alone == "" || ans.Alone == front.Noted: // the buttons themselves show that
 		return nil
 	case in.View.ID != "":

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nod/chat"
+	"nod/front"
 	"nod/internal/fakeslack"
 )
 
@@ -243,4 +244,28 @@ func TestLongArgumentsHideNothing(t *testing.T) {
 	if files != 1 {
 		t.Errorf("%d files, want 1", files)
 	}
+}
+
+// A person who wants to see steps is told where they can't be read, or are not kept.
+func TestStepsThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	o, th, ref := called(t, fakeslack.Options{}, nil)
+	s := chat.Steps{Turn: "7", Done: true, Status: "Done", Items: []chat.Step{{Thought: "so"}}}
+	at, err := o.a.Post(t.Context(), th, chat.Post{Key: "steps/7", ReplyTo: ref, Steps: &s}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []string{"These steps are not kept any more.", front.Away} {
+		o.in.Do(func() {
+			if n > 0 {
+				o.in.Fail = errors.New("down")
+			}
+		})
+		o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: showAll})
+		o.wait(func(f *fakeslack.Server) bool { return len(f.Ephemerals("U0BOB")) == n+1 })
+		if got := o.fake.Ephemerals("U0BOB")[n].Text; got != want {
+			t.Errorf("told %q, want %q", got, want)
+		}
+	}
+	o.in.Do(func() { o.in.Fail = nil })
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -19,53 +18,20 @@ import (
 	"nod/chat/summary"
 )
 
-// showSteps opens a window with the steps of a turn, whole, for the person who
-// clicked. It shows a thread only to somebody who sees its channel: the click
-// came from there.
-func (a *Adapter) showSteps(ctx context.Context, in interaction, value string) error {
-	name, turn, _ := strings.Cut(value, " ")
-	thread, err := chat.ParseThreadID(name)
-	if err != nil || thread.Channel != place(a.who().TeamID, in.Channel.ID) {
-		return errors.New("the button names another channel")
+// showSteps shows the steps of a turn, whole, to the person who clicked: their end in a
+// window, or another page in the window with the button. The value of that names the
+// thread, the turn and the page.
+func (a *Adapter) showSteps(ctx context.Context, in interaction, s chat.Steps) error {
+	parts := strings.Split(in.Actions[0].Value, " ")
+	pages, value := stepPages(parts[0], s), strings.Join(parts[:2], " ")
+	if len(parts) == 2 {
+		return a.window(ctx, "views.open", url.Values{"trigger_id": {in.TriggerID}}, value, pages, len(pages)-1)
 	}
-	pages, err := a.pagesOf(ctx, thread, turn)
+	n, err := strconv.Atoi(parts[2])
 	if err != nil {
-		return err
-	}
-	args := url.Values{"trigger_id": {in.TriggerID}}
-	return a.window(ctx, "views.open", args, value, pages, len(pages)-1)
-}
-
-// pagesOf reads the steps of a turn.
-func (a *Adapter) pagesOf(ctx context.Context, thread chat.ThreadID, turn string) ([][]slackgo.Block, error) {
-	steps, ok, err := a.o.Inbox.Steps(ctx, thread, turn)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read the steps: %w", err)
-	case !ok:
-		return [][]slackgo.Block{{section("These steps are not kept any more.")}}, nil
-	}
-	return stepPages(thread.String(), steps), nil
-}
-
-// turnPage shows another page of the window, to whoever has it open. The value
-// names the thread, the turn and the page; it comes from a window of the bot's.
-func (a *Adapter) turnPage(ctx context.Context, in interaction, value string) error {
-	at := strings.LastIndexByte(value, ' ')
-	n, err := strconv.Atoi(value[at+1:])
-	if at < 0 || err != nil || in.View.Callback != stepsView {
 		return malformed("page", err)
 	}
-	name, turn, _ := strings.Cut(value[:at], " ")
-	thread, err := chat.ParseThreadID(name)
-	if err != nil {
-		return malformed("page of another thread", err)
-	}
-	pages, err := a.pagesOf(ctx, thread, turn)
-	if err != nil {
-		return err
-	}
-	return a.window(ctx, "views.update", url.Values{"view_id": {in.View.ID}}, value[:at], pages, n)
+	return a.window(ctx, "views.update", url.Values{"view_id": {in.View.ID}}, value, pages, n)
 }
 
 // The buttons of a window with several pages.

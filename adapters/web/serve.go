@@ -13,6 +13,7 @@ import (
 
 	"nod/adapters/web/door"
 	"nod/chat"
+	"nod/front"
 )
 
 //go:embed page
@@ -20,8 +21,9 @@ var pageFiles embed.FS
 
 // templates draw the page and each message on it.
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"fresh":  newID,
-	"plural": plural,
+	"fresh":      newID,
+	"plural":     plural,
+	"mostReason": func() int { return front.MostReason },
 }).ParseFS(pageFiles, "page/*.html"))
 
 func plural(n int, what string) string {
