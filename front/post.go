@@ -30,6 +30,7 @@ type Attempt struct {
 	Make   func(ctx context.Context) (id string, err error)
 	// Rewrite writes the message another way, after a refusal or after so many calls whose
 	// outcome is unknown; again is false where there is no other way. failed ends the post.
+	// It may be nil.
 	Rewrite func(ctx context.Context, err error, lost int) (again bool, failed error)
 	Look    func(ctx context.Context) error // finds what stands already
 	Unsure  func(err error) bool            // besides an [outbox.Lost]; nil: nothing is
@@ -50,13 +51,17 @@ func (f *Front) Deliver(ctx context.Context, thread chat.ThreadID, a Attempt) (s
 		if unsure {
 			lost++
 		}
-		again, failed := a.Rewrite(ctx, err, lost)
+		var again bool
+		var failed error
+		if a.Rewrite != nil {
+			again, failed = a.Rewrite(ctx, err, lost)
+		}
 		switch {
 		case failed != nil:
 			return "", failed
 		case again && lost < MostTries:
 			continue
-		case !unsure && !again, !again && lost >= MostTries, ctx.Err() != nil:
+		case !again && (!unsure || lost >= MostTries), ctx.Err() != nil:
 			return "", err
 		}
 		f.o.Logger.Warn("the outcome of a post is unknown, looking for it", "thread", thread.String(), "error", err)

@@ -92,37 +92,25 @@ func (s *sending) line(ctx context.Context, text string) (string, error) {
 // upload again rather than a new one: if the first call is still on its way,
 // Slack knows that it is about one file.
 func (s *sending) share(ctx context.Context, u upload) error {
-	id := ""
-	for try := 1; ; try++ {
-		if s.fileAt(u.mark) != "" {
-			return nil
-		}
-		var err error
-		if id == "" {
-			id, err = s.store(ctx, u)
-		}
-		if err == nil {
-			err = s.complete(ctx, id, u.title)
-		}
-		switch {
-		case err == nil:
-			return nil
-		case code(err) == "file_not_found" && try > 1: // the upload is used up: most likely it was completed
-			err = &outbox.Lost{Call: "files.completeUploadExternal", Err: err}
-		case !outbox.IsLost(err):
-			return err
-		}
-		if try == front.MostTries || ctx.Err() != nil {
-			return err
-		}
-		s.a.log.Warn("the outcome of an upload is unknown, looking for it", "thread", s.thread.String(), "error", err)
-		if err := retry.Sleep(ctx, s.a.o.Settle); err != nil {
-			return err
-		}
-		if err := s.look(ctx); err != nil {
-			return err
-		}
-	}
+	id, tried := "", false
+	_, err := s.a.Deliver(ctx, s.thread, front.Attempt{
+		Stands: func() string { return s.fileAt(u.mark) },
+		Make: func(ctx context.Context) (_ string, err error) {
+			if id == "" {
+				id, err = s.store(ctx, u)
+			}
+			if err == nil {
+				err = s.complete(ctx, id, u.title)
+			}
+			if code(err) == "file_not_found" && tried { // the upload is used up: most likely it was completed
+				err = &outbox.Lost{Call: "files.completeUploadExternal", Err: err}
+			}
+			tried = true
+			return "", err
+		},
+		Look: s.look,
+	})
+	return err
 }
 
 // sharedAs looks for the message that an upload has become: Slack does not name
