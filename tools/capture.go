@@ -2,9 +2,8 @@ package tools
 
 import "fmt"
 
-// Capture is a writer that keeps the beginning and the end of what is written,
-// in bounded memory, however much it is. It never refuses, so that the program
-// that writes does not notice.
+// Capture is a writer that keeps the beginning and the end of a text, in bounded
+// memory. It never refuses, so the writing program does not notice.
 type Capture struct {
 	head, tail         []byte
 	headMost, tailMost int
@@ -32,7 +31,7 @@ func (c *Capture) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// end is the last of what was written behind head.
+// end is the end of the text behind head.
 func (c *Capture) end() []byte { return c.tail[max(len(c.tail)-c.tailMost, 0):] }
 
 // Size is how much was written.
@@ -41,10 +40,10 @@ func (c *Capture) Size() int64 { return c.total }
 // Cut says whether something was dropped.
 func (c *Capture) Cut() bool { return c.total > int64(len(c.head)+len(c.end())) }
 
-// Bytes is what was kept, without a sign of what was not.
+// Bytes is the kept text, without a mark for a gap.
 func (c *Capture) Bytes() []byte { return append(c.head[:len(c.head):len(c.head)], c.end()...) }
 
-// Text is what was kept, with a stub where something is left out.
+// Text is the kept text, with a stub for a gap.
 func (c *Capture) Text() string {
 	if !c.Cut() {
 		return string(c.Bytes())

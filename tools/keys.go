@@ -12,16 +12,16 @@ import (
 	"nod/llm"
 )
 
-// Keys are what the configuration can say of a built-in tool: a struct whose tags say how
-// each key is called (yaml), what it means (doc), its default and its rules, in the words
-// of cmd/bot/config. Its zero value is never made; the defaults are filled in.
+// Keys are the configuration of a built-in tool: a struct whose tags give each key's
+// name (yaml), meaning (doc), default and rules, in the words of cmd/bot/config. Its
+// zero value is never made; the defaults are filled in.
 type Keys interface {
 	// Make makes the tools, once, at the start. A *Missing says that they are off;
 	// any other error ends the program.
 	Make(ctx context.Context, h Host) (Made, error)
 }
 
-// Host is what the program gives to a tool besides its own keys.
+// Host is the program's part of a tool, besides its own keys.
 type Host struct {
 	Folder          string        // for files of this tool and no other; it may not be there yet
 	Keep            time.Duration // threads that nobody touched for so long are erased

@@ -1,7 +1,7 @@
 package tools
 
-// Missing is why a tool is off: something that it needs is not there. Its words
-// are for the operator and say what to install or to set.
+// Missing is the reason why a tool is off: a part that it needs is missing. Its words
+// are for the operator and name the remedy.
 type Missing struct{ Why string }
 
 // Error implements error.

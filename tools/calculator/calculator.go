@@ -19,9 +19,9 @@ const parameters = `{"type":"object","properties":{"expression":{"type":"string"
 // Keys are the keys of tools.calculator.
 type Keys struct{}
 
-// Make makes the tool that calculates. Expressions come from a model
-// that may repeat what a stranger wrote, so their length, their nesting and the
-// size of every number on the way are bounded before anything is computed.
+// Make makes the calculator. Expressions come from a model that may repeat a stranger's
+// text. So their length, their nesting and the size of every number are bounded before
+// any computation.
 func (Keys) Make(context.Context, tools.Host) (tools.Made, error) {
 	t := tools.New("calculator", prose, parameters, run)
 	t.Aliases, t.ReadOnly = []string{"calculate", "calc"}, true

@@ -193,8 +193,8 @@ func toInteger(how apd.Rounder) operation {
 	return func(x []*number) (*number, error) { return quantize(x[0], 0, how) }
 }
 
-// quantize cuts a number at a power of ten. What it gives counts as exact: it
-// is what was asked for.
+// quantize cuts a number at a power of ten. Its result counts as exact: the caller
+// asked for it.
 func quantize(x *number, exponent int32, how apd.Rounder) (*number, error) {
 	x = x.settled()
 	if x.Exponent >= exponent {

@@ -135,8 +135,8 @@ func (p *parser) onwards(left *number, least int) (*number, error) {
 	}
 }
 
-// infix finds the operator behind an operand. At the end, and before what ends
-// an argument or a parenthesis, it finds one that binds nothing.
+// infix finds the operator behind an operand. At the end of the text, an argument or a
+// parenthesis it finds one that binds nothing.
 func (p *parser) infix() (operator, string, error) {
 	rest := p.next()
 	switch {

@@ -19,7 +19,7 @@ func brief(x *number) *apd.Decimal {
 	return &d
 }
 
-// certain is the number of true digits of what is computed by a series.
+// certain is the number of true digits of a series.
 func certain(x ...*number) int {
 	if digits := certainty(x...); digits > 0 {
 		return digits
@@ -154,7 +154,7 @@ func logarithm(x []*number) (*number, error) {
 	return verified(out, x[0], func(r *number) (*number, error) { return power([]*number{x[1], r}) }), nil
 }
 
-// floatDigits are the digits that count of what math computes in binary.
+// floatDigits are the significant digits of math's binary results.
 const floatDigits = 15
 
 // largestAngle keeps enough digits of an angle once whole turns are taken off.
@@ -199,7 +199,7 @@ var (
 	})
 )
 
-// snap takes for zero what is zero but for the last binary digit.
+// snap turns a value that is zero but for its last binary digit into zero.
 func snap(value, angle float64) float64 {
 	if math.Abs(value) < 1e-15 && math.Abs(angle) > 1e-3 {
 		return 0

@@ -50,7 +50,7 @@ const (
 	valueMost  = 1e100  // larger ones overflow on the way to a pixel
 )
 
-// chart is what is to be drawn, once it was found to make sense.
+// chart is a checked chart.
 type chart struct {
 	kind           string
 	title          string
@@ -68,7 +68,7 @@ type oneSeries struct {
 	y    []float64
 }
 
-// arguments is what the model writes.
+// arguments are the model's arguments.
 type arguments struct {
 	Kind, Title string
 	X           []any
@@ -120,7 +120,7 @@ func read(raw json.RawMessage) (chart, error) {
 	return plan(arg)
 }
 
-// plan says what is wrong with the data in terms of the parameters.
+// plan checks the data, and names mistakes in terms of the parameters.
 func plan(arg arguments) (chart, error) {
 	c := chart{kind: arg.Kind, bins: arg.Bins}
 	c.title, c.xLabel, c.yLabel = c.label(arg.Title, 200), c.label(arg.XLabel, 100), c.label(arg.YLabel, 100)
@@ -207,8 +207,8 @@ func (c *chart) checkY() error {
 	return nil
 }
 
-// readX finds out what kind of x it is. Names of a line become places, dates
-// of a line make it one over time.
+// readX finds the kind of x. Names of a line become places, and dates of a line a time
+// axis.
 func (c *chart) readX(x []any) error {
 	if len(x) == 0 {
 		if c.kind == scatterKind || c.kind == timeKind {
@@ -290,8 +290,8 @@ func nameOf(title string) string {
 	return strings.Trim(name[:min(len(name), 50)], "-.") + ".png"
 }
 
-// summary tells the model what people see, so that it can speak about it and
-// notice a mistake.
+// summary tells the model about the picture, so that it can speak about it and notice a
+// mistake.
 func (c chart) summary(file string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The %s chart is in the file %s, which people see.", c.kind, file)

@@ -81,7 +81,7 @@ func (c chart) draw() (image.Image, error) {
 	return img.Image(), nil
 }
 
-// axes sets what follows from the data: ranges, marks, the legend's place.
+// axes derives ranges, marks and the legend's place from the data.
 func (c chart) axes(p *plot.Plot) {
 	p.X.Min, p.X.Max = widen(p.X.Min, p.X.Max)
 	p.Y.Min, p.Y.Max = widen(p.Y.Min, p.Y.Max)
@@ -148,8 +148,8 @@ func (c chart) points(p *plot.Plot) error {
 	return nil
 }
 
-// runs takes a series apart where values are missing. A line goes from left to
-// right, whatever order the values came in.
+// runs splits a series at missing values. A line goes from left to right, in any order
+// of values.
 func (c chart) runs(s oneSeries) []plotter.XYs {
 	var runs []plotter.XYs
 	order := make([]int, len(c.x))

@@ -29,7 +29,7 @@ import (
 //go:embed font.ttf.gz
 var fontData []byte
 
-// typeface is what it is called among plot's fonts.
+// typeface is the font's name among plot's fonts.
 const typeface = font.Typeface("WenQuanYi Micro Hei")
 
 // fonts unpacks the font, the first time that a chart is drawn.

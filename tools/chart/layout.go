@@ -12,9 +12,9 @@ import (
 const (
 	slant      = math.Pi / 4        // of names that have no room side by side
 	nameMost   = 140 * vg.Length(1) // the width of such a name
-	nameRoom   = 18 * vg.Length(1)  // what one takes of the axis
+	nameRoom   = 18 * vg.Length(1)  // width of a name on the axis
 	legendMost = imageWidth / 4
-	axisRoom   = 45 * vg.Length(1) // about what an axis takes beside the data
+	axisRoom   = 45 * vg.Length(1) // about the width of an axis
 )
 
 // layOut finds room for the words around the data: what is too long for its

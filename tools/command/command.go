@@ -18,7 +18,7 @@ import (
 	"nod/tools"
 )
 
-// Output says what a command writes on its standard output.
+// Output is the kind of a command's standard output.
 type Output string
 
 // The kinds of a command's standard output.
@@ -33,8 +33,8 @@ func (Output) Allowed() []string {
 	return []string{string(OutputText), string(OutputJSON), string(OutputFile)}
 }
 
-// Keys is a program that a team offers as a tool: the keys of an item of tools.commands.
-// command.md says what keeps an argument from becoming more than an argument.
+// Keys is a program that a team offers as a tool: the keys of an item of
+// tools.commands. command.md explains how an argument stays one argument.
 type Keys struct {
 	Name         string          `yaml:"name" schema:"tool" missing:"a name such as restart_service" doc:"What the model calls it"`
 	NameForHuman string          `yaml:"name_for_human" doc:"What the text protocols show"`
@@ -54,9 +54,8 @@ type Keys struct {
 	PreviewRequired bool `yaml:"preview_required" default:"true" doc:"false: a call may be approved although its preview failed. Default true"`
 }
 
-// New makes a tool of a program. It refuses what could never work: no
-// program, a placeholder without a parameter, an unknown kind of output. The
-// environment is read here, once.
+// New makes a tool of a program. It refuses impossible ones: no program, a placeholder
+// without a parameter, an unknown kind of output. It reads the environment here, once.
 func New(c Keys) (tools.Tool, error) {
 	cmd, err := newCommand(c)
 	if err != nil {
@@ -79,7 +78,7 @@ func New(c Keys) (tools.Tool, error) {
 	return tool, nil
 }
 
-// definition is what runs: whoever approves a call approves that.
+// definition is the program: an approval of a call binds it.
 func (c Keys) definition() string {
 	parts := []any{c.Argv, c.Stdin, c.Cwd, c.Env}
 	if len(c.Preview) > 0 {

@@ -10,7 +10,7 @@ import (
 	"nod/tools"
 )
 
-// preview runs the program that says what a call would do. It has the bounds of the
+// preview runs the program that describes a call's effect. It has the limits of the
 // command itself: no shell, the same environment, folder and time, and no input.
 func (c *command) preview(ctx context.Context, in tools.Input) (chat.Preview, error) {
 	values, err := readValues(in.Args)

@@ -142,7 +142,7 @@ func (c *command) result(p process, state *os.ProcessState, open bool) (llm.Resu
 			r.Files = []llm.File{*file}
 		}
 		lines = append(lines, note, streams("", p.stderr.Text()))
-	case c.Output == OutputFile: // what a failed program wrote is no file
+	case c.Output == OutputFile: // a failed program's output is no file
 		lines = append(lines, streams("", p.stderr.Text()))
 	case c.Output == OutputJSON:
 		out, note := compacted(p.stdout)
@@ -160,8 +160,8 @@ func (c *command) result(p process, state *os.ProcessState, open bool) (llm.Resu
 	return r, nil
 }
 
-// streams puts what a program wrote together so that the model can tell the two
-// apart. Standard output alone needs no heading.
+// streams joins both outputs of a program, so that the model can tell them apart.
+// Standard output alone needs no heading.
 func streams(stdout, stderr string) string {
 	stdout, stderr = strings.TrimRight(stdout, "\r\n"), strings.TrimRight(stderr, "\r\n")
 	switch {

@@ -51,9 +51,9 @@ func parseTemplate(text string, properties map[string]json.RawMessage) (template
 	return t, nil
 }
 
-// saysValues says whether the schema of a parameter lists its values, or lets them
-// begin with a dash on purpose. A pattern such as ^[^/]+$ does neither: whoever
-// wrote it thought of slashes.
+// saysValues says whether a parameter's schema lists its values, or allows a leading
+// dash on purpose. A pattern such as ^[^/]+$ does neither: its author thought of
+// slashes.
 func saysValues(property json.RawMessage) bool {
 	var schema struct {
 		Enum             []any            `json:"enum"`

@@ -32,8 +32,7 @@ const parameters = `{"type":"object","properties":{
 const (
 	// fileMost is the most bytes of a file that are read; stores keep no more.
 	fileMost = 20 << 20
-	// roomMost is how many bytes of a text one call shows, and headRoom
-	// how many what is said about it takes at most.
+	// roomMost limits the text in one result, and headRoom the remarks about it.
 	roomMost = 5 << 10
 	headRoom = 1 << 10
 )
@@ -76,7 +75,7 @@ func (d reading) run(ctx context.Context, in tools.Input, arg arguments) (llm.Re
 	return llm.Result{Text: text}, nil
 }
 
-// check wants one way of choosing what is shown.
+// check wants exactly one way to choose a part.
 func (a arguments) check() error {
 	given := 0
 	for _, s := range []string{a.Query, a.Lines, a.Section} {
@@ -134,7 +133,7 @@ func open(ctx context.Context, desk chat.Desk, f chat.File) ([]byte, error) {
 	return body[:min(len(body), fileMost)], nil
 }
 
-// answer shows what was asked for.
+// answer shows the chosen part.
 func (p paper) answer(arg arguments) (string, error) {
 	switch {
 	case p.text == "":
@@ -210,7 +209,7 @@ func pairs(text string) map[string]bool {
 	return out
 }
 
-// likeness is the share of what two texts have in common (Dice's coefficient).
+// likeness is the common share of two texts (Dice's coefficient).
 func likeness(a, b map[string]bool) float64 {
 	both := 0
 	for pair := range a {

@@ -18,8 +18,8 @@ import (
 // paper is an artifact as text that is read in parts.
 type paper struct {
 	name     string
-	kind     string // what it is, in words
-	note     string // what is missing, or else to be known
+	kind     string // in words
+	note     string // missing parts, and other remarks
 	size     int    // bytes of the file
 	text     string // "": there is none
 	count    int    // lines of text
@@ -27,12 +27,12 @@ type paper struct {
 	columns  string // of a table
 }
 
-// sectionsMost is how many sections of a text are known, whatever it holds.
+// sectionsMost limits the known sections of a text.
 const sectionsMost = 2000
 
-// read makes text of a file. What it is, its bytes say before its name and the
-// word of whoever sent it. An error is a *[tools.Refusal], in words for the model, or the
-// operator's business.
+// read makes text of a file. The bytes decide its kind, before its name and its
+// sender's word. An error is a *[tools.Refusal], in words for the model, or concerns
+// the operator.
 func (d reading) read(ctx context.Context, file chat.File, body []byte) (paper, error) {
 	p := paper{name: tools.OneLine(file.Name, 200), size: max(len(body), int(file.Size))}
 	if len(body) < p.size {
@@ -88,7 +88,7 @@ func (d reading) readDocument(ctx context.Context, p *paper, s document.Source, 
 	return nil
 }
 
-// readPicture tells what a picture is, which is all that words can tell.
+// readPicture describes a picture as far as words can.
 func (p *paper) readPicture(mediaType string, body []byte) error {
 	picture, err := document.PictureOf(mediaType, body)
 	if err != nil {
@@ -99,7 +99,7 @@ func (p *paper) readPicture(mediaType string, body []byte) error {
 	return nil
 }
 
-// readText looks into a text for what it is made of.
+// readText finds the structure of a text.
 func (d reading) readText(ctx context.Context, p *paper, mediaType, extension, text string) error {
 	p.kind, p.text = "a text file", text
 	switch {
@@ -157,7 +157,7 @@ func (p *paper) readJSON() {
 	}
 }
 
-// jsonShape is what a JSON text consists of at its top.
+// jsonShape is the top level of a JSON text.
 type jsonShape struct {
 	keys     []document.Section
 	items    int

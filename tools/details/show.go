@@ -19,7 +19,7 @@ const (
 	lineWidth   = 1000 // bytes shown of one line of several
 )
 
-// about says what a file is, and shows how it begins.
+// about describes a file and shows its beginning.
 func (p paper) about() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is %s (%s).", p.name, p.kind, bytesOf(p.size))
@@ -76,7 +76,7 @@ func (p paper) lines(what string, from, to int) string {
 	return b.String()
 }
 
-// readOn says how to see what there was no room for.
+// readOn says how to see the rest.
 func (p paper) readOn(end, to int) string {
 	if end >= to {
 		return ""
@@ -126,7 +126,7 @@ func lineAt(text string, at int) (line string, next int) {
 	return strings.TrimSuffix(text[at:at+n], "\r"), at + n + 1
 }
 
-// clip shortens a line to about a width, around what was found in it.
+// clip shortens a line to about a width, around its match.
 func clip(line string, start, end, width int) string {
 	if len(line) <= width {
 		return line

@@ -69,11 +69,11 @@ type Source struct {
 	Memory uint64
 }
 
-// Content is what a document holds.
+// Content is the content of a document.
 type Content struct {
 	Title    string    `json:",omitempty"`
 	Text     string    `json:",omitempty"` // Markdown or plain, of up to FileCap bytes
-	Note     string    `json:",omitempty"` // what is missing
+	Note     string    `json:",omitempty"` // missing parts
 	Wrong    string    `json:",omitempty"` // why it can't be read
 	Sections []Section `json:",omitempty"` // its pages or sheets
 	Table    Table     `json:",omitzero"`  // of CSV
@@ -86,7 +86,7 @@ type Section struct {
 	At    int // the byte with which it begins
 }
 
-// readerName is what the process that reads is called.
+// readerName is the name of the reading process.
 const readerName = "nod-document-reader"
 
 // The ends of that process, other than 0 and those of Go itself (2).

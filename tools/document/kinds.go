@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// Format is what is said of a kind of document.
+// Format describes a kind of document.
 type Format struct{ Words, Extension, MediaType string }
 
 // FormatOf describes a kind of document that only a program can read.
@@ -56,7 +56,7 @@ func IsHTML(mediaType, sniffed string) bool {
 	return false
 }
 
-// IsText knows text by its type, and what has no useful type by its bytes.
+// IsText recognises text by its type, and without a useful type by its bytes.
 func IsText(mediaType string, body []byte) bool {
 	if bytes.IndexByte(body[:min(len(body), 4096)], 0) >= 0 && !hasUTF16Mark(body) {
 		return false
@@ -68,7 +68,7 @@ func IsText(mediaType string, body []byte) bool {
 	switch strings.TrimPrefix(mediaType, "application/") {
 	case "json", "xml", "javascript", "x-javascript", "yaml", "x-yaml", "toml", "x-ndjson", "jsonl", "sql", "csv", "x-sh":
 		return true
-	case "", "octet-stream", "vnd.ms-excel": // the last is what some servers call CSV
+	case "", "octet-stream", "vnd.ms-excel": // some servers call CSV vnd.ms-excel
 		return utf8.Valid(body[:lastRune(body)]) || hasUTF16Mark(body)
 	}
 	return false
@@ -88,8 +88,8 @@ func lastRune(body []byte) int {
 	return len(body)
 }
 
-// Decode brings text into UTF-8, by its mark, its type, what a page says of
-// itself, and what is likely. One that was cut may end within a letter.
+// Decode converts text to UTF-8, by its mark, its type, the page's own word, and
+// likelihood. A cut text may end within a letter.
 func Decode(contentType string, body []byte, cut bool) string {
 	if cut {
 		body = body[:lastRune(body)]

@@ -21,8 +21,8 @@ const (
 	UnzipMost = 64 << 20
 	// xmlDepth is how deep the elements of a document may lie in one another.
 	xmlDepth = 500
-	// sheetRows is how many rows a sheet can have (Excel's limit), whatever
-	// number one says that it has.
+	// sheetRows limits the rows of a sheet (Excel's limit), for any number that the
+	// sheet states.
 	sheetRows = 1 << 20
 )
 

@@ -55,8 +55,8 @@ func readPDF(body []byte) (Content, error) {
 	return c, nil
 }
 
-// mendPDF takes off what the library stumbles over and others accept: bytes
-// before the header and behind the end, and a version that it does not know.
+// mendPDF removes parts that the library can't read and others accept: bytes before the
+// header and behind the end, and an unknown version.
 func mendPDF(body []byte) []byte {
 	if i := bytes.Index(body, []byte("%PDF-")); i > 0 {
 		body = body[i:]

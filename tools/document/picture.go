@@ -14,7 +14,7 @@ import (
 	"nod/tools"
 )
 
-// Picture is what can be said of a picture without looking at it.
+// Picture describes a picture without looking at it.
 type Picture struct {
 	Words     string // such as a picture (png, 3 × 2 pixels, 1 KB)
 	Extension string

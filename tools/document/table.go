@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// namesMost is how many columns of a table are named, whatever it holds, and nameMost
-// how many bytes a name has.
+// namesMost limits the named columns of a table, and nameMost the bytes of a name.
 const (
 	namesMost = 100
 	nameMost  = 400
 )
 
-// Table is what is known of a table.
+// Table describes a table.
 type Table struct {
 	Names   []string // of its first columns, each cut where nobody reads on
 	Columns int

@@ -72,7 +72,7 @@ func (f *fetcher) tool() tools.Tool {
 	return t
 }
 
-// arguments are what the model writes.
+// arguments are the model's arguments.
 type arguments struct {
 	URL    string
 	Offset int
@@ -113,9 +113,9 @@ func (f *fetcher) run(ctx context.Context, in tools.Input, arg arguments) (llm.R
 type page struct {
 	title string
 	url   string
-	kind  string // what it is, in words
+	kind  string // in words
 	text  string
-	note  string // what is missing from it
+	note  string // missing parts
 	name  string // of a file that holds the text
 	file  *llm.File
 }

@@ -15,9 +15,9 @@ import (
 	"nod/tools/web"
 )
 
-// read makes a document of what a server sent. What it is, the bytes themselves
-// say before the server's word for it, which is often wrong. An error is a
-// *[tools.Refusal], in words for the model, or the operator's business.
+// read makes a document of a response. The bytes decide its kind, before the server's
+// word, which is often wrong. An error is a *[tools.Refusal], in words for the model,
+// or concerns the operator.
 func read(ctx context.Context, reader document.Reader, r web.Response) (page, error) {
 	mediaType, _, err := mime.ParseMediaType(r.ContentType)
 	if err != nil {

@@ -62,9 +62,9 @@ type imager struct {
 	client *web.Client // for an answer that only says where the picture is
 }
 
-// Make makes the tool that makes pictures. Each one costs money, so a call
-// needs an approval, and is never repeated by itself: what the service did
-// before a connection broke, nobody knows.
+// Make makes the tool that makes pictures. Each one costs money, so a call needs an
+// approval, and is never repeated by itself: after a broken connection nobody knows
+// whether the service made the picture.
 func (k Keys) Make(_ context.Context, h tools.Host) (tools.Made, error) {
 	i, err := newImager(options{h.BaseURL, h.APIKey, k.Model})
 	if err != nil {
@@ -90,8 +90,8 @@ func newImager(o options) (*imager, error) {
 	api.Most = answerMost
 	api.Client = &http.Client{
 		Timeout: answerTime,
-		// A connection that was used before may close just as it is used again,
-		// and what then became of a call is not known.
+		// A reused connection may close just then, and the outcome of the call would be
+		// unknown.
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ForceAttemptHTTP2: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -225,8 +225,8 @@ func nameOf(files []chat.File, name string) string {
 	}
 }
 
-// failed explains what went wrong. A prompt that was refused is the model's
-// affair alone; everything else an operator has to know too.
+// failed explains a failure. A refused prompt concerns the model alone; everything else
+// concerns the operator too.
 func (i *imager) failed(err error) (llm.Result, error) {
 	var e *web.Fault
 	if !errors.As(err, &e) {

@@ -63,8 +63,8 @@ func (s *server) call(ctx context.Context, o offer, in tools.Input) (llm.Result,
 	}
 }
 
-// keyOf hides what the key of a call is made of: team, channel and thread are no
-// business of a server's.
+// keyOf hides the parts of a call's key: team, channel and thread are no business of a
+// server's.
 func keyOf(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:16])
@@ -120,17 +120,16 @@ func answered(err error) (said string, undone, ok bool) {
 	return fmt.Sprintf("%s (code %d)", answer.Message, answer.Code), slices.Contains(ofRequests, answer.Code), true
 }
 
-// ofRequests are the errors of what was asked, after which nothing was done. Others come
-// from servers that broke down, and proxies that waited no longer.
+// ofRequests are errors of the request, after which nothing was done. Other errors come
+// from servers that broke down, and proxies that stopped waiting.
 // https://www.jsonrpc.org/specification#error_object
 var ofRequests = []int64{jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams}
 
-// codeRejected is what the SDK uses for itself where a transport did not take a
-// message.
+// codeRejected is the SDK's code for a message that a transport did not take.
 const codeRejected = -32005
 
-// ready gives a connection and what it offers at this moment. It waits while the
-// server is connecting, but not for ever; gone is a session that is of no use.
+// ready returns a connection with its present tools. It waits while the server
+// connects, but not for ever; gone is a useless session.
 func (s *server) ready(ctx context.Context, gone *sdk.ClientSession) (*live, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.pace.patient)
 	defer cancel()
@@ -168,10 +167,9 @@ func (s *server) ready(ctx context.Context, gone *sdk.ClientSession) (*live, err
 	}
 }
 
-// fresh asks for the tools, so that a call never relies on what the server
-// offered a while ago: it may not tell of a change, and the tool that is about to
-// run may be another one by now. Calls that come at once ask together: what was
-// asked for since begun is young enough.
+// fresh lists the tools again, so that a call never relies on an older list: a server
+// need not announce a change, and the tool may be another one by now. Calls at the same
+// time share a listing: one that began after begun is fresh enough.
 func (s *server) fresh(ctx context.Context, l *live, begun time.Time) (*live, error) {
 	select {
 	case s.listing <- struct{}{}:
@@ -192,7 +190,7 @@ func (s *server) fresh(ctx context.Context, l *live, begun time.Time) (*live, er
 	return found, nil
 }
 
-// differs says why a tool is off; "" when it is what was decided on.
+// differs says why a tool is off; "" if it is the pinned one.
 func differs(pinned Definition, now []Definition) string {
 	d, ok := byName(now, pinned.Name)
 	if !ok {
@@ -212,7 +210,7 @@ func switchedOff(o offer, why string) llm.Result {
 	return failed("%s was not run: it is switched off, since %s. Somebody who runs this bot has to look at it; go on without it, and say so.", o.as, why)
 }
 
-// failed is a result that tells the model what was wrong.
+// failed is a result that tells the model the mistake.
 func failed(format string, a ...any) llm.Result {
 	return llm.Result{Text: fmt.Sprintf(format, a...), Failed: true}
 }

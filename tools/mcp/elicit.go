@@ -94,8 +94,8 @@ func (c *calls) marked(id any) *running {
 	return c.list[name]
 }
 
-// only waits until of the calls of a session that run now but one is left, and gives
-// that: whoever asks waits for the answer, and so does not end. nil: none is left.
+// only waits until one running call of a session is left, and returns it: the asking
+// call waits for the answer, and so does not end. nil: none is left.
 func (c *calls) only(ctx context.Context, session *sdk.ClientSession) *running {
 	c.mu.Lock()
 	var left []*running
@@ -143,7 +143,7 @@ func (r *running) note(format string, a ...any) {
 	r.notes = append(r.notes, "["+fmt.Sprintf(format, a...)+"]")
 }
 
-// noted is a result with what was asked on the way to it.
+// noted is a result with the questions asked on the way.
 func (r *running) noted(out llm.Result) llm.Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,8 +153,8 @@ func (r *running) noted(out llm.Result) llm.Result {
 	return out
 }
 
-// runningKey is where a context holds the call that it is for. The SDK makes the HTTP
-// request and hands over what the server asks; only a context passes through it.
+// runningKey is the context key of the running call. The SDK makes the HTTP request and
+// hands over the server's question; only a context passes through it.
 type runningKey struct{}
 
 func runningOf(ctx context.Context) *running {
@@ -194,7 +194,7 @@ func (s *server) elicit(ctx context.Context, req *sdk.ElicitRequest) (*sdk.Elici
 	return s.tellAnswer(r, q, a)
 }
 
-// question is what a server asks, if that can be asked.
+// question is a server's question, if it can be asked.
 func (s *server) question(p *sdk.ElicitParams) (q chat.Question, err error) {
 	if p.Mode != "" && p.Mode != "form" {
 		return q, errors.New("it would send people to an address, which is not possible here")
@@ -240,7 +240,7 @@ func (s *server) put(ctx context.Context, r *running, q chat.Question) (chat.Ans
 	return a, err
 }
 
-// tellAnswer tells the server what came of its question, and notes it for the model.
+// tellAnswer sends the server the outcome of its question, and notes it for the model.
 func (s *server) tellAnswer(r *running, q chat.Question, a chat.Answer) (*sdk.ElicitResult, error) {
 	asked := strings.Join(strings.Fields(q.Text), " ")
 	switch a.How {

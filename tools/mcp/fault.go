@@ -14,8 +14,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// fault remembers what really went wrong with a connection, since the SDK turns
-// some causes into text on their way.
+// fault remembers the real cause of a broken connection, since the SDK turns some
+// causes into text.
 type fault struct {
 	mu  sync.Mutex
 	err error
@@ -47,9 +47,9 @@ var (
 	errProtocol = ours("what it answers is not the protocol")
 )
 
-// why says in our own words what kept a server from being used. The errors of
-// the SDK and of net/http hold addresses, which may be secret, and what the
-// server wrote; none of that is passed on.
+// why names in our own words the reason why a server could not be used. Errors of the
+// SDK and net/http hold addresses, which may be secret, and the server's words; none of
+// that is passed on.
 func why(err error) error {
 	var own *trouble
 	var dns *net.DNSError
@@ -85,9 +85,9 @@ func undialled(err error) bool {
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// attempt is what is known of one attempt at a call over HTTP, from where it goes
-// out. An error of the SDK's does not tell: when a session is lost, all calls that
-// run get the error of the one that was refused.
+// attempt is one attempt at a call over HTTP, seen where it goes out. The SDK's errors
+// don't tell: when a session is lost, all running calls get the error of the refused
+// one.
 type attempt struct {
 	begun time.Time
 

@@ -51,13 +51,13 @@ func composed(root map[string]any) bool {
 	return false
 }
 
-// flattening collects the properties of a schema and of what it is composed of.
+// flattening collects the properties of a schema and its parts.
 type flattening struct {
 	root       map[string]any
 	properties map[string]any
 }
 
-// add takes in a schema and gives what it requires.
+// add adds a schema and returns its required names.
 func (f *flattening) add(schema map[string]any, depth int) (required []string, err error) {
 	if depth > mostNesting {
 		return nil, errUnflattened
@@ -101,8 +101,8 @@ func (f *flattening) add(schema map[string]any, depth int) (required []string, e
 	return required, nil
 }
 
-// branches takes in each of several schemas, and gives what each requires. One that
-// is no object (null, where arguments may be left out) is none for arguments.
+// branches adds each of several schemas and returns the required names of each. One
+// that is no object (null, for omitted arguments) has none.
 func (f *flattening) branches(list any, depth int) (required [][]string, err error) {
 	items, _ := list.([]any)
 	for _, item := range items {
@@ -150,7 +150,7 @@ func same(a, b any) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// find gives what a reference within the schema stands for.
+// find resolves a reference within the schema.
 func (f *flattening) find(ref string) (map[string]any, error) {
 	path, ok := strings.CutPrefix(ref, "#/")
 	if !ok {

@@ -45,16 +45,14 @@ func origin(u *url.URL) string { return u.Scheme + "://" + strings.ToLower(u.Hos
 
 var errElsewhere = refused("it redirects, and that is not followed, as the headers could get into other hands; write the address that it redirects to")
 
-// transport has no stream that stays open for what the server may want to say. A
-// proxy cuts such a stream when nothing is said, and after some cuts the SDK takes
-// the whole session for lost, with the calls that run. The tools are asked for
-// before each call anyhow.
+// transport has no open stream for the server's messages. A proxy cuts an idle stream,
+// and after some cuts the SDK takes the whole session for lost, with the running calls.
+// The tools are listed before each call anyhow.
 func (w *web) transport(most int) sdk.Transport {
 	return &sdk.StreamableClientTransport{Endpoint: w.endpoint, HTTPClient: w.client(), MaxEventSize: most, DisableStandaloneSSE: true}
 }
 
-// client follows redirects within the origin, as long as they leave the request
-// what it is.
+// client follows redirects within the origin that leave the request unchanged.
 func (w *web) client() *http.Client {
 	return &http.Client{Transport: w, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		if origin(req.URL) != w.origin || req.Method != via[0].Method || len(via) > 5 {
@@ -149,7 +147,7 @@ func (w *web) refusal(req *http.Request, resp *http.Response, asked request) (*h
 	return resp, nil // a step of the handshake, of which there are an older and a newer form
 }
 
-// statusReason is what a status stands for.
+// statusReason is the meaning of a status.
 func statusReason(status int) error {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
@@ -166,7 +164,7 @@ func statusReason(status int) error {
 	return refused("it refuses the request (status %d)", status)
 }
 
-// notTheProtocol says what came instead, as far as that is a plain word.
+// notTheProtocol names the received content, if it is a plain word.
 func notTheProtocol(contentType string) error {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil || len(kind) > 60 {
@@ -175,7 +173,7 @@ func notTheProtocol(contentType string) error {
 	return ours("what it answers is not the protocol, but %s; look at url", kind)
 }
 
-// request is what is known of a message that is sent.
+// request describes a sent message.
 type request struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -196,9 +194,9 @@ func requestOf(req *http.Request) (asked request) {
 	return asked
 }
 
-// attempt is the attempt at a call that the request itself makes; nil where it makes none.
-// Others are made for a call, too: to have the stream of its answer go on, or to tell
-// that it was given up. What becomes of these says nothing of what it did.
+// attempt is the attempt at a call that the request itself makes; nil if it makes none.
+// Other requests serve a call too: they continue the stream of its answer, or report
+// that it was given up. Their outcome says nothing about the call.
 func (r request) attempt(ctx context.Context) *attempt {
 	if r.Method != "tools/call" {
 		return nil

@@ -10,7 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// link is a session and what carries it.
+// link is a session with its transport.
 type link struct {
 	session *sdk.ClientSession
 	child   *child // nil over HTTP
@@ -89,7 +89,7 @@ func (l *link) end() {
 	}
 }
 
-// cause finds out what really ended a connection.
+// cause finds the real cause of a connection's end.
 func (l *link) cause(err error, since time.Time) error {
 	if noted := l.s.noted(since); noted != nil {
 		return noted

@@ -16,8 +16,8 @@ import (
 	"nod/llm/args"
 )
 
-// Definition is all of a tool that somebody decides on: what the model is told
-// about it, and what it says about its danger.
+// Definition is everything of a tool that somebody accepts: its description for the
+// model, and its hints about danger.
 type Definition struct {
 	Name        string          `json:"name"` // the server's own
 	Description string          `json:"description"`
@@ -27,7 +27,7 @@ type Definition struct {
 	Unusable string `json:"unusable,omitempty"` // why it can't be called from here
 }
 
-// Hints are what a tool says about itself. See
+// Hints are a tool's statements about itself. See
 // https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations.
 type Hints struct {
 	ReadOnly    bool  `json:"read_only"`
@@ -36,7 +36,7 @@ type Hints struct {
 	OpenWorld   *bool `json:"open_world,omitempty"` // nil means true
 }
 
-// Lock is what an operator has accepted: the tools of every server by its name.
+// Lock holds the tools that an operator has accepted, by server.
 type Lock struct {
 	About   string                  `json:"about"`
 	Servers map[string][]Definition `json:"servers"`
@@ -101,7 +101,7 @@ func (l *Lock) Write(path string) error {
 	return nil
 }
 
-// of gives what was accepted of a server.
+// of gives the accepted tools of a server.
 func (l *Lock) of(server string) ([]Definition, bool) {
 	if l == nil {
 		return nil, false
@@ -110,7 +110,7 @@ func (l *Lock) of(server string) ([]Definition, bool) {
 	return list, ok
 }
 
-// defined reads what a server says of a tool.
+// defined reads a server's description of a tool.
 func defined(t *sdk.Tool) (Definition, error) {
 	raw, err := json.Marshal(t.InputSchema)
 	if err != nil {
@@ -193,9 +193,9 @@ func (d Definition) forModel() (json.RawMessage, error) {
 	return raw, nil
 }
 
-// changes says in what a definition differs from another, one line for each
-// part, as `description: "old" → "new"`. Quotes keep what a server wrote from
-// driving the operator's terminal.
+// changes lists the differences of two definitions, one line for each part, as
+// `description: "old" → "new"`. Quotes keep a server's text from controlling the
+// operator's terminal.
 func changes(from, to Definition) []string {
 	var out []string
 	for _, p := range from.parts(to) {
@@ -216,7 +216,7 @@ func (d Definition) parts(to Definition) []part {
 	}, func(p part) bool { return p.from == p.to })
 }
 
-// String says what the hints say.
+// String describes the hints.
 func (h *Hints) String() string {
 	if h == nil {
 		return "none"

@@ -65,7 +65,7 @@ type Server struct {
 // does it is Ask.
 type Risks map[string]tools.Risk
 
-// Options is what [Connect] needs to know.
+// Options configure [Connect].
 type Options struct {
 	Servers []Server
 	Lock    *Lock    // what was accepted; nil: nothing
@@ -117,9 +117,9 @@ var usual = pace{
 	least: 500 * time.Millisecond, most: time.Minute, bytes: 32 << 20,
 }
 
-// Connect starts to connect to every server, and gives their tools. A server
-// that is down is no error, and holds nothing up for long: what is known of it
-// is in States. An error is a mistake in the options.
+// Connect starts connecting to every server, and returns their tools. A server that is
+// down is no error, and delays the others little; States describes it. An error is a
+// mistake in the options.
 func Connect(ctx context.Context, o Options) (*Servers, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -142,8 +142,8 @@ func Connect(ctx context.Context, o Options) (*Servers, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	// The connections outlive a context that ends with the first signal: what
-	// is running is finished first.
+	// The connections outlive the context of the first signal: running calls are
+	// finished first.
 	live, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ss.stop = stop
 	if o.Known {
@@ -158,9 +158,8 @@ func Connect(ctx context.Context, o Options) (*Servers, error) {
 	return ss, nil
 }
 
-// Late has a value when a server has come that was not there at the start, and of
-// which nobody knew the tools. They are pinned to what it showed then, and are among
-// Tools after Renew.
+// Late receives when a server comes that was not there at the start, and whose tools
+// nobody knew. They are pinned to its present ones, and are among Tools after Renew.
 func (ss *Servers) Late() <-chan struct{} {
 	if ss == nil {
 		return nil
@@ -267,7 +266,7 @@ func (ss *Servers) Tools() []tools.Tool {
 	return out
 }
 
-// definition is what an approval of a call is bound to.
+// definition is the definition that an approval binds.
 func (o offer) definition() string {
 	raw, err := json.Marshal([]any{o.s.URL.Reveal(), o.s.Command, o.d})
 	if err != nil {
@@ -289,7 +288,7 @@ func (ss *Servers) Server(tool string) string {
 	return ""
 }
 
-// offers makes the tools of what is pinned.
+// offers makes tools of the pinned definitions.
 func offers(list []*server, taken []string) []offer {
 	var out []offer
 	for _, s := range list {
@@ -308,7 +307,7 @@ func offers(list []*server, taken []string) []offer {
 	return out
 }
 
-// newServer refuses what can't work.
+// newServer refuses impossible options.
 func newServer(cfg Server, o Options) (*server, error) {
 	s := &server{
 		Server: cfg, pace: cmp.Or(cfg.pace, o.pace), limit: o.limit, log: o.Logger, dir: o.Dir, version: o.Version,

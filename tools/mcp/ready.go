@@ -2,8 +2,8 @@ package mcp
 
 import "context"
 
-// notReady says why a call of a tool would not run now, in words for the model; ""
-// when it would. People are not asked to approve what would not run then.
+// notReady says why a call of a tool would not run now, in words for the model; "" if
+// it would. Nobody is asked to approve such a call.
 func (s *server) notReady(ctx context.Context, o offer) string {
 	l, err := s.ready(ctx, nil)
 	if err != nil {

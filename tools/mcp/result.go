@@ -18,8 +18,8 @@ import (
 // mostFiles is how many files one result may bring.
 const mostFiles = 20
 
-// result makes a result of what a server gave back: text for the model, and
-// files for the thread.
+// result makes a result of a server's response: text for the model, and files for the
+// thread.
 func result(o offer, in tools.Input, r *sdk.CallToolResult) llm.Result {
 	if r.NeedsInput() {
 		return failed("%s was not done: its server wants to ask a person something in the middle of the call, which is not possible here. Ask for it yourself, if an argument can carry the answer.", o.as)

@@ -74,11 +74,11 @@ func (c Server) idle(list []Definition) []string {
 	return out
 }
 
-// judge says what has to happen before a tool runs, and whether it changes
-// nothing: what the configuration says, and then what the tool says against
-// itself. Only a tool that says outright that it destroys does so. The protocol
-// has every tool that leaves that hint out destroy, too; but most servers leave it
-// out, and a configuration that counts for nothing teaches people to approve.
+// judge gives a tool's risk, and whether it changes nothing: by the configuration, and
+// then by the tool's own hints against itself. Only a tool that says that it destroys
+// counts as destructive. In the protocol a missing hint means the same; but most
+// servers leave it out, and a configuration that counts for nothing teaches people to
+// approve.
 func (c Server) judge(d Definition) (risk tools.Risk, readOnly bool, raised string) {
 	for pattern, r := range c.Risk {
 		if matches(pattern, d.Name) && strictness[r] > strictness[risk] {

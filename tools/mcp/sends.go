@@ -9,11 +9,10 @@ import (
 	"nod/llm"
 )
 
-// sends lists the parameters of a tool whose values leave the server for a place
-// that somebody else may own: what the configuration says, or else what the tool
-// lets on by itself. A tool that says that it acts on an open world may send
-// anything that it is given, but for what can't carry much: numbers, yes or no,
-// a choice of a list. So does one with parameters that it does not name.
+// sends lists the parameters whose values leave the server for somebody else's place:
+// by the configuration, or else by the tool itself. A tool that says that it acts on an
+// open world may send all its values, except small ones: numbers, yes or no, a choice
+// of a list. So may a tool with parameters outside of its schema.
 func (c Server) sends(d Definition) []string {
 	var out []string
 	said := false
@@ -68,7 +67,7 @@ func wide(schema any) bool {
 // addresses looks for values that are addresses in a schema.
 type addresses struct{ root map[string]any }
 
-// mostDeep is how deep it looks; what lies deeper is taken for one.
+// mostDeep limits the depth; a deeper value counts as an address.
 const mostDeep = 20
 
 func (a addresses) in(schema any, depth int) bool {
@@ -94,7 +93,7 @@ func (a addresses) in(schema any, depth int) bool {
 	return false
 }
 
-// follow gives what a reference within the schema names.
+// follow resolves a reference within the schema.
 func (a addresses) follow(ref string) any {
 	path, ok := strings.CutPrefix(ref, "#/")
 	if !ok {

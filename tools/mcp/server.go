@@ -238,7 +238,7 @@ func (s *server) pin() {
 	s.tell()
 }
 
-// found pins the tools to what the server shows. The caller holds the lock.
+// found pins the tools to the server's present ones. The caller holds the lock.
 func (s *server) found() {
 	s.pins = s.live.tools
 	s.log.Warn("tools of an mcp server are used as they were found, and what they say of themselves counts as content from outside; to hold them to what was looked at, run bot check --accept-mcp", "server", s.Name, "tools", len(s.pins))

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// State is what is known of a server, for `bot check`.
+// State describes a server, for `bot check`.
 type State struct {
 	Server   string
 	Err      error  // why it is not connected, in our own words; nil when it is
@@ -29,7 +29,7 @@ const (
 	Unusable  Status = "unusable"  // no model could call it
 )
 
-// ToolState is what is known of a tool.
+// ToolState describes a tool.
 type ToolState struct {
 	Name    string // the server's own
 	As      string // the model's; empty where the model does not get it
@@ -85,8 +85,7 @@ func (ss *Servers) Up() map[string]bool {
 	return out
 }
 
-// compare sets the pins beside what the server offers. The caller holds the
-// lock.
+// compare compares the pins with the server's present tools. The caller holds the lock.
 func (s *server) compare() []ToolState {
 	var out []ToolState
 	for _, pin := range s.pins {
@@ -124,9 +123,9 @@ func (s *server) compare() []ToolState {
 	return out
 }
 
-// Accept gives the lock that accepts what the servers offer now. Of a server that
-// is not connected it keeps what was accepted before; a server that is no longer
-// configured it leaves out.
+// Accept gives the lock that accepts the servers' present tools. It keeps the accepted
+// tools of a server that is not connected, and drops servers that are no longer
+// configured.
 func (ss *Servers) Accept() *Lock {
 	l := &Lock{About: about, Servers: map[string][]Definition{}}
 	for _, s := range ss.list {

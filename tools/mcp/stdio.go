@@ -26,8 +26,8 @@ import (
 // See https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio.
 type child struct {
 	cmd     *exec.Cmd
-	in      *os.File // what it reads
-	out     *os.File // what it writes
+	in      *os.File // its standard input
+	out     *os.File // its standard output
 	lines   *bufio.Reader
 	most    int           // bytes of a line
 	call    time.Duration // for a message, where the context has no deadline
@@ -38,7 +38,7 @@ type child struct {
 	fault   *fault
 	garbage int           // lines in sequence that were no messages
 	write   chan struct{} // held by who writes
-	torn    bool          // what was written last broke off in its line
+	torn    bool          // the last write broke off in its line
 	stopped sync.Once
 }
 
@@ -91,8 +91,8 @@ func notStarted(program string, err error) error {
 	return ours("its program %s can't be run", program)
 }
 
-// wait reaps the program, and ends what it left behind: that would hold its
-// standard output open.
+// wait reaps the program, and ends its leftover children: they would hold its standard
+// output open.
 func (c *child) wait() {
 	c.ended = c.cmd.Wait()
 	c.signal(syscall.SIGKILL)
@@ -221,7 +221,7 @@ func (c *child) put(ctx context.Context, data []byte) (int, error) {
 	return c.in.Write(data)
 }
 
-// tail keeps the last of what a program writes to standard error.
+// tail keeps the end of a program's standard error.
 type tail struct {
 	mu    sync.Mutex
 	text  []byte

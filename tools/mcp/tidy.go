@@ -128,7 +128,7 @@ func tidyItem(item json.RawMessage) json.RawMessage {
 	return textItem(unshown)
 }
 
-// tidyText takes what is no string, but could be one, for the text.
+// tidyText converts a value that could be a string into text.
 func tidyText(item json.RawMessage) json.RawMessage {
 	var c struct{ Text json.RawMessage }
 	var text string
