@@ -28,7 +28,7 @@ const (
 	Stop     Verb = "stop"
 )
 
-// Click is what somebody did with a button. A wire fills in what its button holds.
+// Click is a click of a person on a button. A wire fills in the fields that its button holds.
 type Click struct {
 	Verb    Verb
 	ID      string // of the event: the same click has the same one
@@ -52,7 +52,7 @@ type Sent struct {
 	Closed bool          // it was closed, and nothing was sent
 }
 
-// Answer is what the person who clicked or sent a form gets; the zero Answer is none.
+// Answer is for the person who clicked or sent a form; the zero Answer is none.
 type Answer struct {
 	Form  *Form
 	Steps *chat.Steps
@@ -93,8 +93,8 @@ const (
 	deafText    = "only those whom I listen to here can run something"
 )
 
-// Click does what a button means. After an error nothing has happened, or it is not known;
-// the person is told [Away].
+// Click does the action of a button. After an error nothing happened, or nobody knows; the
+// wire tells the person [Away].
 func (f *Front) Click(ctx context.Context, c Click) (Answer, error) {
 	switch c.Verb {
 	case Approve, Grant, Deny:
@@ -118,7 +118,7 @@ func (f *Front) Click(ctx context.Context, c Click) (Answer, error) {
 	return Answer{}, errUnknown(c.Verb)
 }
 
-// Sent takes in what somebody sent with a form. An error is as of Click.
+// Sent takes in a form. An error is as of Click.
 func (f *Front) Sent(ctx context.Context, s Sent) (Answer, error) {
 	switch {
 	case len([]rune(s.Text)) > MostReason:
@@ -134,7 +134,7 @@ func (f *Front) Sent(ctx context.Context, s Sent) (Answer, error) {
 	return Answer{}, errUnknown(s.Verb)
 }
 
-// Unopened gives what the person gets whose form the platform did not open.
+// Unopened is the answer to a person whose form the platform did not open.
 func (f *Front) Unopened(ctx context.Context, fm Form) (Answer, error) {
 	switch fm.Verb {
 	case Deny: // the turn would wait for a reason
@@ -188,8 +188,8 @@ func (f *Front) showSteps(ctx context.Context, c Click) (Answer, error) {
 	return Answer{Steps: &s}, nil
 }
 
-// stopTurn asks that the turn stops that runs in a thread. Whether this person may ask for
-// that is judged later; they are told now.
+// stopTurn asks the turn of a thread to stop. The agent judges later whether this person
+// may; the person gets an answer now.
 func (f *Front) stopTurn(ctx context.Context, c Click) (Answer, error) {
 	st, err := f.o.Inbox.Standing(ctx, c.Thread)
 	switch {

@@ -70,9 +70,9 @@ func (f *Front) leftDenial(ctx context.Context, c clicked) (denial, bool) {
 	return by, f.o.Now().Sub(by.At).Abs() < denialStays
 }
 
-// noteCard notes how the card of a call stands, and asks the person why whose click has denied
-// the call just now. It does not wait. Where no form opens, the turn is told at once that
-// there will be no reason: else it would wait for one.
+// noteCard remembers a card as it is drawn. If a click has just denied the call, it asks that
+// person why, and does not wait for the form. If none opens, the turn learns at once that
+// there will be no reason: it would wait for one.
 func (f *Front) noteCard(thread chat.ThreadID, on chat.MessageRef, p *chat.Approval) {
 	f.Cards.Drew(thread, p)
 	if f.o.Open == nil || p.Outcome != chat.Denied || len(p.By) != 1 {
@@ -118,8 +118,8 @@ func whyDenied(c Click) *Form {
 	return &Form{Click: c, Title: "Deny: why?", Hint: "It goes to the model, and stands on the message", Most: MostReason, Closes: true}
 }
 
-// takeReason puts why somebody denied a call, or that they don't say. A form that opened
-// before the click was judged is answered with what the judge said.
+// takeReason puts a person's reason for a denial, or that they give none. The judge's words
+// answer a form that opened before the click was judged.
 func (f *Front) takeReason(ctx context.Context, s Sent) (Answer, error) {
 	text := chat.Flat(s.Text)
 	if s.Closed {

@@ -10,7 +10,8 @@ import (
 // whatWrong asks in a message what a form asks.
 const whatWrong = "I noted that this answer was not good. What was wrong with it?"
 
-// takeOpinion puts what somebody thinks of an answer, and asks once what was wrong.
+// takeOpinion puts a person's opinion of an answer. After a bad one it asks once for the
+// reason.
 func (f *Front) takeOpinion(ctx context.Context, c Click) (Answer, error) {
 	if c.By.Barred != "" {
 		return Answer{Alone: unheardText}, nil
@@ -24,7 +25,7 @@ func (f *Front) takeOpinion(ctx context.Context, c Click) (Answer, error) {
 	return Answer{Form: &Form{Click: c, Title: "What was wrong?", Hint: "It is out of date, for example", Most: MostReason}}, nil
 }
 
-// takeCriticism puts what was wrong with an answer.
+// takeCriticism puts a person's words on a bad answer.
 func (f *Front) takeCriticism(ctx context.Context, s Sent) (Answer, error) {
 	s.Text = chat.Flat(s.Text)
 	switch {

@@ -125,8 +125,7 @@ func cardButtons(thread chat.ThreadID, p *chat.Approval, all []front.Button) []d
 // in says whether an interaction came from a place.
 func (in interaction) in(p place) bool { return in.ChannelID == p.channel || in.ChannelID == p.thread }
 
-// pressed does what a button says. Where it opens something there is no time to find out
-// who is heard.
+// pressed takes in a click. There is no time to look the person up before a form opens.
 func (a *Adapter) pressed(ctx context.Context, in interaction) error {
 	if want, ok := readButton(in.Data.CustomID); ok && want.kind == stopButton {
 		if !in.in(want.place) {
@@ -146,7 +145,7 @@ func (a *Adapter) pressed(ctx context.Context, in interaction) error {
 			return a.sorry(ctx, in, err)
 		}
 	}
-	return a.reacts(ctx, in, c, nil, func(ctx context.Context) (front.Answer, error) { return a.Click(ctx, c) })
+	return a.takeClick(ctx, in, c, nil, func(ctx context.Context) (front.Answer, error) { return a.Click(ctx, c) })
 }
 
 // filled takes in a form.
@@ -171,12 +170,12 @@ func (a *Adapter) filled(ctx context.Context, in interaction) error {
 		return a.sorry(ctx, in, err)
 	}
 	s.Heard = s.By.Barred == ""
-	return a.reacts(ctx, in, c, s.Fields, func(ctx context.Context) (front.Answer, error) { return a.Sent(ctx, s) })
+	return a.takeClick(ctx, in, c, s.Fields, func(ctx context.Context) (front.Answer, error) { return a.Sent(ctx, s) })
 }
 
-// reacts does what a click or a form means, within the time that there is to answer it,
-// and answers it. What the person is told later of the message is told by this, too.
-func (a *Adapter) reacts(ctx context.Context, in interaction, c front.Click, filled []forms.Filled, do func(context.Context) (front.Answer, error)) error {
+// takeClick has front handle a click or a form, within the time that there is, and answers
+// it. Later remarks to the person about the message go out through this interaction too.
+func (a *Adapter) takeClick(ctx context.Context, in interaction, c front.Click, filled []forms.Filled, do func(context.Context) (front.Answer, error)) error {
 	defer a.asides.clicked(clickOn{c.On.ID, chat.UserID(in.User.ID)}, in, a.o.Now())()
 	within, cancel := context.WithTimeout(ctx, a.o.Defer)
 	defer cancel()

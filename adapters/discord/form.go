@@ -20,7 +20,7 @@ import (
 // (https://discord.com/developers/docs/components/reference).
 var tight = forms.Bounds{Fields: 5, ID: 100, Label: 45, Text: 4000, Options: 25, Option: 100, Title: 45, Card: mostOnCard}
 
-// answer shows what the person gets who clicked, or sent a form.
+// answer answers a click or a form.
 func (a *Adapter) answer(ctx context.Context, in interaction, ans front.Answer, filled []forms.Filled) error {
 	if ans.Form != nil {
 		return a.openForm(ctx, in, *ans.Form)
@@ -44,7 +44,7 @@ func alone(text string) string {
 	return strings.ReplaceAll(shorten(inPeople(escape(text)), 600), "ˋ", "`")
 }
 
-// hadWritten says what somebody had filled in a form with.
+// hadWritten quotes a form as the person filled it in.
 func hadWritten(filled []forms.Filled) string {
 	var lines []string
 	for _, f := range filled {

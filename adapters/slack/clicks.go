@@ -172,8 +172,8 @@ func (a *Adapter) clickOf(in interaction, act action) (front.Click, error) {
 	return c, nil
 }
 
-// clicked does what a button means. Where it opens something there is no time to look up
-// who clicked.
+// clicked has front handle a click. There is no time to look the person up before a form
+// opens.
 func (a *Adapter) clicked(ctx context.Context, in interaction, act action) error {
 	c, err := a.clickOf(in, act)
 	if err != nil {
@@ -203,7 +203,7 @@ func (a *Adapter) speaker(ctx context.Context, user, channel string) (by chat.Us
 	return by, heard, nil
 }
 
-// answer shows what the person gets who clicked.
+// answer gives the person who clicked their answer.
 func (a *Adapter) answer(ctx context.Context, in interaction, ans front.Answer) error {
 	switch {
 	case ans.Form != nil:

@@ -13,8 +13,8 @@ import (
 	"nod/front"
 )
 
-// This file is what people do with the page's buttons and forms. A form stands on the page
-// for one person, below what it is about, until it is sent.
+// This file takes in the page's buttons and forms. A form stands on the page for one person,
+// below its message, until it is sent.
 
 // wide is what a form has room for.
 var wide = form.Bounds{Fields: 40, ID: 255, Label: 100, Text: mostText, Options: 200, Option: 200, Title: 100}
@@ -63,7 +63,7 @@ func clickOn(r *http.Request, it item, v view, verb front.Verb, id string) front
 	return c
 }
 
-// told is what somebody is told, as the answer to what they sent.
+// told is the page's answer to a form.
 func told(ans front.Answer) error {
 	switch {
 	case ans.Alone == "" || ans.Alone == front.Noted:
