@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"nod/chat"
 	"nod/chat/bounded"
 	"nod/chat/catchup"
 	"nod/chat/form"
@@ -51,6 +52,7 @@ type Front struct {
 
 	o        Options
 	drawn    outbox.Versions
+	shown    bounded.Map[chat.MessageRef, chat.Approval] // what cards show
 	votes    *catchup.Votes
 	looks    *catchup.Looks // for messages
 	recounts *catchup.Looks // for votes

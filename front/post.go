@@ -92,6 +92,7 @@ func (f *Front) Post(ctx context.Context, thread chat.ThreadID, p chat.Post, loo
 		return ref, nil
 	}
 	f.Cards.Drew(home(thread, p.Approval), p.Approval)
+	f.shown.Put(ref, *p.Approval)
 	if err := posted(ctx, thread, ref, p.Approval); err != nil {
 		return chat.MessageRef{}, err
 	}
@@ -125,9 +126,10 @@ func (f *Front) Edit(ctx context.Context, thread chat.ThreadID, ref chat.Message
 		if a.Outcome != "" {
 			f.votes.Over(ref)
 		}
-		if was, ok := f.Cards.Find(home(thread, a), a.Call, ""); ok {
+		if was, ok := f.shown.Get(ref); ok {
 			m.Was = &was
 		}
+		f.shown.Put(ref, *a)
 		f.noteCard(home(thread, a), ref, a)
 	}
 	if p.Steps != nil {
