@@ -163,12 +163,12 @@ func (p *program) files(env Env) string {
 }
 
 func (p *program) banner() string {
+	about := "nod with " + p.cfg.LLM.Model + ". "
 	if p.cfg.Offline() {
-		return "This is nod with its built-in demo model: a script, not a language model, and nothing leaves this machine.\n" +
-			"Try: what is 17% of 2340?   |   what time is it in Tokyo?   |   draw a chart of 3, 5, 8   |   restart service api\n" +
-			"Words that work anywhere: help, steps, memory, stop, forget; attach PATH. Ctrl-D leaves."
+		about = "This is nod with its built-in demo model: a script, not a language model, and nothing leaves this machine.\n" +
+			"Try: what is 17% of 2340?   |   what time is it in Tokyo?   |   draw a chart of 3, 5, 8   |   restart service api\n"
 	}
-	return fmt.Sprintf("nod with %s. Words that work anywhere: help, steps, memory, stop, forget; attach PATH. Ctrl-D leaves.", p.cfg.LLM.Model)
+	return about + "Words that work anywhere: help, steps, memory, stop, forget; attach PATH. Ctrl-D leaves."
 }
 
 // screen gives the abilities of the terminal, if it is one.

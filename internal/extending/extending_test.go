@@ -30,6 +30,7 @@ type block struct {
 var (
 	headings = regexp.MustCompile(`(?m)^## (.+)$`)
 	fences   = regexp.MustCompile("(?ms)^([^\n]*)\n\n```[a-z]+\n(.*?)^```$")
+	paths    = regexp.MustCompile("`((?:[a-z]+/)+[a-z_.]+)`")
 	places   = regexp.MustCompile("^(?:New file `([^`]+)`|In `([^`]+)`, (below|above) `([^`]+)`|(Run)):$")
 )
 
@@ -214,6 +215,21 @@ func TestPage(t *testing.T) {
 		}
 	}
 	m.converse(id)
+}
+
+// The page names no file or folder that the module does not have, but for its own.
+func TestPaths(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/extending.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range paths.FindAllStringSubmatch(string(text), -1) {
+		isNew := strings.Contains(string(text), "New file `"+m[1])
+		if _, err := os.Stat(filepath.Join("../..", m[1])); err != nil && !isNew {
+			t.Errorf("the page names %s, which is not there", m[1])
+		}
+	}
 }
 
 // converse has a model call the tool, and a person say the word.
