@@ -49,7 +49,7 @@ func shorten(text string, limit int, note string) string {
 	if note != "" {
 		note = "; " + note
 	}
-	room := limit - len(note) - 80 // what the stub takes
+	room := limit - len(note) - 80 // room for the stub
 	head := CutBefore(text, room*5/8)
 	tail := cutAfter(text, len(text)-(room-room*5/8))
 	return fmt.Sprintf("%s\n[… %d bytes are left out here%s …]\n%s", text[:head], tail-head, note, text[tail:])
@@ -80,7 +80,7 @@ func cutAfter(s string, i int) int {
 	return i
 }
 
-// style is what colours text on a terminal (ECMA-48, SGR), and nothing else.
+// style matches colours of a terminal (ECMA-48, SGR), and nothing else.
 var style = regexp.MustCompile("\x1b\\[[0-9;:]*m")
 
 // Clean makes text harmless: bytes that are not UTF-8 and control characters

@@ -14,9 +14,8 @@ import (
 // PreviewCap is the most bytes that a preview may write.
 const PreviewCap = 64 << 10
 
-// Preview says what a call would do, and changes nothing. What went wrong is in the
-// Preview, for whoever decides about the call; the error is for the operator. It is
-// run.Previewer.
+// Preview describes a call's effect, and changes nothing. A failure is in the Preview,
+// for the people who decide; the error is for the operator. It is run.Previewer.
 func (b *Box) Preview(ctx context.Context, desk chat.Desk, call llm.Call) (p chat.Preview, err error) {
 	tool, ok := b.tools[call.Name]
 	if !ok || tool.Preview == nil {

@@ -32,7 +32,7 @@ import (
 	"nod/llm/args"
 )
 
-// Risk says what has to happen before a tool runs.
+// Risk says whether a call of a tool needs an approval.
 type Risk string
 
 // The risks, as the configuration writes them.
@@ -56,21 +56,21 @@ type Tool struct {
 	// stopped, as a lookup of the next match does. A repeated call is then no
 	// sign of a model that runs in circles.
 	Advances bool
-	// Outside says that strangers write what it gives back.
+	// Outside says that strangers write the results.
 	Outside bool
 	// Address is the parameter that names the page that a call reads; empty for
 	// all tools but the one that fetches.
 	Address string
-	// Definition is what else says what the tool does, beside what the model reads
-	// of it: whoever approves a call approves it of this tool.
+	// Definition holds the parts of the tool that the model does not see: an approval
+	// of a call binds them too.
 	Definition string
 	// Sends are the parameters whose values go to a place outside, where a value can
 	// carry something away.
 	Sends []string
 	// Unaccepted says that a stranger described it, and that nobody accepted that.
 	Unaccepted bool
-	// Lists says that it gives back what a search found: lines that begin with a
-	// number, each with a line behind it that is nothing but an address.
+	// Lists says that the result is a list of a search: lines that begin with a number,
+	// each with a line behind it that is only an address.
 	Lists bool
 	// Reads says that it reads the thread's artifacts, and is of no use where
 	// there are none.
@@ -102,8 +102,7 @@ type Input struct {
 
 // Box holds the tools by name. It is safe for concurrent use.
 type Box struct {
-	// Mask takes out of a result what must not be seen; nil: nothing. It is set
-	// before the first call.
+	// Mask removes secrets from a result; nil: none. It is set before the first call.
 	Mask interface {
 		Text(string) string
 		Bytes([]byte) []byte
@@ -113,7 +112,7 @@ type Box struct {
 	schemas map[string]*args.Schema
 }
 
-// toolName is what providers accept as the name of a function.
+// toolName matches function names that providers accept.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // NewBox refuses tools that could not be called: an unusable name or one that
@@ -154,8 +153,7 @@ func (b *Box) add(t Tool) error {
 	return nil
 }
 
-// Schema is what the arguments of a tool have to look like; nil where there is no such
-// tool.
+// Schema is the schema of a tool's arguments; nil if there is no such tool.
 func (b *Box) Schema(name string) *args.Schema { return b.schemas[name] }
 
 // List gives the tools sorted by name, so that a prompt that holds them stays
@@ -199,7 +197,7 @@ func (b *Box) Call(ctx context.Context, desk chat.Desk, call llm.Call) (llm.Resu
 	return bounded(tool.Name, b.masked(result)), err
 }
 
-// asks is how people are asked, without what must not be seen.
+// asks asks people, with secrets masked.
 func (b *Box) asks(ask func(context.Context, chat.Question) (chat.Answer, error)) func(context.Context, chat.Question) (chat.Answer, error) {
 	if ask == nil || b.Mask == nil {
 		return ask
@@ -210,14 +208,14 @@ func (b *Box) asks(ask func(context.Context, chat.Question) (chat.Answer, error)
 	}
 }
 
-// masked is a result without what must not be seen. A tool may give back what it
-// was given to work with: a header, a variable of its environment.
+// masked is a result with secrets masked. A tool may repeat its own input: a header, a
+// variable of its environment.
 func (b *Box) masked(r llm.Result) llm.Result {
 	if b.Mask == nil {
 		return r
 	}
-	// Once more without what is taken out of it: a program that marks what it found
-	// puts colours into the middle of a word.
+	// Once more after removing colours: a program that marks its matches puts colours
+	// into the middle of a word.
 	r.Text = b.Mask.Text(Clean(b.Mask.Text(r.Text)))
 	files := make([]llm.File, 0, len(r.Files))
 	for _, f := range r.Files {
@@ -243,7 +241,7 @@ func run(ctx context.Context, tool Tool, in Input) (result llm.Result, err error
 	return tool.Run(ctx, in)
 }
 
-// Failed is a result that tells the model what was wrong.
+// Failed is a result that tells the model its mistake.
 func Failed(format string, a ...any) llm.Result {
 	return llm.Result{Text: fmt.Sprintf(format, a...), Failed: true}
 }

@@ -28,9 +28,9 @@ const (
 	nameMost      = 120 // bytes
 )
 
-// lay puts the thread's files into the folder, each once: what code did to its
-// copy stays, until the thread holds another file of that name. What the thread
-// dropped goes. The notes are for the model.
+// lay puts the thread's files into the folder, each once. Changes of the code to its
+// copy stay, until the thread holds another file of that name. Dropped files go. The
+// notes are for the model.
 func (f *folder) lay(ctx context.Context, in tools.Input) (notes []string, err error) {
 	root, err := os.OpenRoot(f.work())
 	if err != nil {

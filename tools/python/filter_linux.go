@@ -28,8 +28,8 @@ var refusedCalls = []uint32{
 // newNamespaces are the flags of clone that make a namespace.
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// Where the kernel puts what a filter sees (seccomp(2), struct seccomp_data), on
-// machines that are little-endian.
+// The layout of a filter's input (seccomp(2), struct seccomp_data), on little-endian
+// machines.
 const (
 	offsetCall  = 0
 	offsetArch  = 4

@@ -25,15 +25,15 @@ const (
 
 var errTooMany = errors.New("too many files")
 
-// folder is what stays of a thread on disk: the working folder of its code, and
-// beside it, where the code does not come, what is known of it.
+// folder is a thread's part of the disk: the working folder of its code, and beside it,
+// out of the code's reach, the record.
 type folder struct {
 	path string
 	note record
 	give func(*os.File) error
 }
 
-// record is what the folder's file says.
+// record is the content of the folder's file.
 type record struct {
 	Used  time.Time
 	Alive bool             // an interpreter had variables when this was written
@@ -171,8 +171,8 @@ func (f *folder) list() (files map[string]mark, size int64, err error) {
 	return files, size, err
 }
 
-// vanished overlooks what code took away while it was looked at, or does not let
-// anybody read, which is still counted by those who can.
+// vanished ignores files that code removed or locked meanwhile; others still count
+// them.
 func vanished(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR):
@@ -198,7 +198,7 @@ func (f *folder) over(disk int64) string {
 	return ""
 }
 
-// clear erases what is in the working folder.
+// clear empties the working folder.
 func (f *folder) clear() error {
 	f.note.Laid = map[string]input{}
 	return errors.Join(erase(f.work()), f.make())
@@ -222,9 +222,9 @@ func (f *folder) discard(name string) error {
 	return nil
 }
 
-// erase removes a folder with all that is in it, also what its owner locked. No
-// code runs there any more. Folders may lie in each other deeper than a path can
-// say, so each is taken out before it is looked into.
+// erase removes a folder with its content, also locked files. No code runs there any
+// more. Folders may be nested deeper than a path can name, so each is moved out before
+// it is opened.
 func erase(path string) error { return eraseBy(path, path) }
 
 // eraseBy takes folders out to beside, which is on the same disk.

@@ -35,8 +35,8 @@ type interpreter struct {
 	readers  sync.WaitGroup
 }
 
-// request and answer are what is said to the driver and by it, each behind its
-// length. The code can write answers too, and read requests.
+// request and answer are the messages to and from the driver, each behind its length.
+// The code can write answers too, and read requests.
 type request struct {
 	ID   string `json:"id"`
 	Code string `json:"code"`
@@ -121,7 +121,7 @@ func (i *interpreter) launch(ctx context.Context, s *sandbox, dir string) error 
 	// The interpreter outlives the call that starts it.
 	i.bwrap = exec.CommandContext(context.WithoutCancel(ctx), s.bwrap, s.args()...)
 	i.bwrap.Dir = "/"
-	i.bwrap.Env = []string{"PATH=/usr/bin:/bin"} // code can read bwrap's, whatever its own is
+	i.bwrap.Env = []string{"PATH=/usr/bin:/bin"} // code can read bwrap's environment
 	i.bwrap.Stdout, i.bwrap.Stderr = theirs[4], theirs[4]
 	i.bwrap.ExtraFiles = theirs[:4]
 	i.bwrap.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: s.credential}
@@ -199,7 +199,7 @@ func (i *interpreter) send(code string) (id string, err error) {
 	return id, nil
 }
 
-// outputNow gives what was printed since it was asked last.
+// outputNow returns the output since the last call.
 func (i *interpreter) outputNow() string {
 	_ = i.out.drain() // of a pipe that is closed there is no more
 	return i.out.text()
@@ -225,7 +225,7 @@ func (i *interpreter) status() string {
 		return " its connection"
 	}
 	code := i.bwrap.ProcessState.ExitCode()
-	if code > 128 { // as of a shell
+	if code > 128 { // as a shell reports a signal
 		return fmt.Sprintf(" (%s)", syscall.Signal(code-128))
 	}
 	return fmt.Sprintf(" (exit status %d)", code)

@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// How much of what code prints is kept in memory, while it may print as much as
-// it likes.
+// Limits of the kept output; code may print without limit.
 const (
 	outputHead = 1 << 20
 	outputTail = 512 << 10
@@ -16,8 +15,8 @@ const (
 	outputPipe = 2 << 20
 )
 
-// output takes what the sandbox writes to its standard output and error, all the
-// time, and keeps the beginning and the end of one call's.
+// output reads the sandbox's standard output and error all the time, and keeps the
+// beginning and the end of one call's output.
 type output struct {
 	pipe syscall.RawConn
 
@@ -41,8 +40,7 @@ func (o *output) pump() {
 	}
 }
 
-// drain takes what is in the pipe now: all that was written before an answer
-// that is already here.
+// drain reads the pipe: everything that was written before a received answer.
 func (o *output) drain() error {
 	return o.pipe.Control(func(fd uintptr) {
 		for most := outputPipe; most > 0; {
@@ -91,7 +89,7 @@ func (o *output) ended() bool {
 	return o.closed
 }
 
-// text gives what was kept and starts anew.
+// text returns the kept output and starts again.
 func (o *output) text() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -34,7 +34,7 @@ type Python struct {
 
 // session is a thread that is in use.
 type session struct {
-	turn chan struct{} // held by who uses what follows
+	turn chan struct{} // held by the user of the fields below
 	i    *interpreter  // nil: none
 
 	// Under Python.mu:
@@ -303,9 +303,8 @@ func (p *Python) stop(s *session) error {
 	return err
 }
 
-// stopClaimed ends the interpreter of a session that nobody used when it was
-// claimed. That is done under room, by one at a time, so that whoever looks for
-// somebody to end finds one.
+// stopClaimed ends the interpreter of a session that was unused when it was claimed. It
+// holds room, so that only one claims at a time, and every claimer finds a session.
 func (p *Python) stopClaimed(name string, s *session) error {
 	s.turn <- struct{}{}
 	err := p.stop(s)
@@ -373,8 +372,7 @@ func (p *Python) eraseSilent(name string, now time.Time) error {
 	return erase(path)
 }
 
-// Forget erases what there is of a thread: its interpreter and its folder. It
-// waits for a call that runs.
+// Forget erases a thread's interpreter and folder. It waits for a running call.
 func (p *Python) Forget(thread chat.ThreadID) error {
 	name := folderName(thread)
 	s, err := p.enter(context.Background(), name)

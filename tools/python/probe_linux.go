@@ -16,7 +16,7 @@ var probeCode string
 // errForbidden is a machine on which this process may not make namespaces.
 var errForbidden = errors.New("the kernel forbids user namespaces")
 
-// forbidden are the beginnings of what bwrap says then.
+// forbidden are the beginnings of bwrap's messages without namespaces.
 var forbidden = []string{
 	"bwrap: No permissions to create", "bwrap: Creating new namespace failed", "bwrap: setting up uid map: Permission denied",
 	"bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "bwrap: Can't mount proc", "bwrap: Failed to make / slave",
@@ -66,7 +66,7 @@ func (p *Python) probe(ctx context.Context) (err error) {
 	return p.keepFonts(f)
 }
 
-// unstarted says what to do about a sandbox that does not start.
+// unstarted gives the remedy for a sandbox that does not start.
 func unstarted(err error) error {
 	var no *notStarted
 	if !errors.As(err, &no) {

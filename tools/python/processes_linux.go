@@ -72,9 +72,8 @@ func processOf(pid int) (process, bool) {
 	return process{pid: pid, parent: parent, state: fields[0][0]}, err == nil
 }
 
-// memoryOf adds up what processes have in memory, but for what the kernel can
-// read again from a file. Pages that several share are counted once, when that
-// makes a difference.
+// memoryOf sums the memory of processes, without parts that the kernel can read again
+// from a file. It counts shared pages once, when that makes a difference.
 func memoryOf(list []process, most int64) int64 {
 	sum := int64(0)
 	for _, p := range list {
@@ -114,9 +113,9 @@ func kibibytes(pid int, file string, names ...string) (sum int64, ok bool) {
 	return sum, ok
 }
 
-// unlinkedOf adds up what processes keep on disk though no folder shows it: files
-// that were removed while they were open or mapped. A mapping does not say how
-// large its file is, so a few of them are as much as may be.
+// unlinkedOf sums the processes' files that no folder shows: removed while they were
+// open or mapped. A mapping does not tell the size of its file, so a few of them count
+// as the limit.
 func unlinkedOf(list []process, most int64) (int64, error) {
 	sizes := map[uint64]int64{} // by inode
 	for _, p := range list {
@@ -127,8 +126,7 @@ func unlinkedOf(list []process, most int64) (int64, error) {
 		if err == nil {
 			continue
 		}
-		// A process that has ended keeps nothing, and what it says to those who
-		// look differs.
+		// An ended process keeps nothing, and its state may differ between readers.
 		if now, ok := processOf(p.pid); ok && now.running() {
 			return 0, err
 		}

@@ -57,21 +57,21 @@ type Options struct {
 	Most    int           // interpreters at once; 8
 
 	Now func() time.Time // for Idle and Keep; time.Now
-	Log *slog.Logger     // hears what only an operator can do something about; none
+	Log *slog.Logger     // for the operator; nil: none
 
 	answer time.Duration // that code has to end when it is interrupted, before all is lost; 1 s
 	waits  waits
 	after  func(time.Duration) <-chan time.Time // when a call took so long; time.After
 }
 
-// waits are the most that what is no code of a call may take. Tests make them long.
+// waits are the time limits of everything but the code of a call. Tests make them long.
 type waits struct {
 	start  time.Duration // until an interpreter listens
 	trial  time.Duration // of the sandbox, with matplotlib's first start on a slow machine
 	write  time.Duration // until it has read the code
 	exit   time.Duration // until a sandbox has ended whose answers stopped
 	end    time.Duration // until all its processes are gone
-	freeze int           // looks, a millisecond apart, until what the code started has ended
+	freeze int           // checks, a millisecond apart, until the code's processes have ended
 }
 
 var usual = waits{start: 20 * time.Second, trial: time.Minute, write: 5 * time.Second, exit: time.Second, end: 5 * time.Second, freeze: 1000}
@@ -95,6 +95,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// New makes the tool when the sandbox holds, which it tries out. An error with a
-// *tools.Missing in its chain says what has to be installed or set.
+// New makes the tool if a tried-out sandbox holds. An error with a *tools.Missing in
+// its chain names the missing package or setting.
 func New(ctx context.Context, o Options) (*Python, error) { return open(ctx, o.withDefaults()) }

@@ -24,20 +24,20 @@ const parameters = `{"type":"object","properties":{"code":{"type":"string","minL
 
 const watchEvery = 100 * time.Millisecond
 
-// Tool is what the model calls.
+// Tool is the tool for the model.
 func (p *Python) Tool() tools.Tool {
 	t := tools.New("python", text, parameters, p.run)
 	t.HumanName, t.Aliases, t.Code = "code interpreter", []string{"code_interpreter", "python_interpreter"}, "code"
-	// It changes nothing outside of its sandbox. A call that runs again after
-	// a crash finds no variables, as the interpreters died with the bot, and
-	// says so; in the folder it finds what it made itself.
+	// It changes nothing outside of its sandbox. A call that runs again after a crash
+	// finds no variables, since the interpreters died with the bot, and says so. In the
+	// folder it finds its own files.
 	t.ReadOnly = true
-	// The same code may do the next thing with what the last call left.
+	// The same code may continue from the last call's state.
 	t.Advances = true
 	return t
 }
 
-// run performs a call: code in, what it printed, made and lost out.
+// run performs a call: code in; output, new files and losses out.
 func (p *Python) run(ctx context.Context, in tools.Input, arg struct{ Code string }) (llm.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
@@ -98,7 +98,7 @@ func (p *Python) perform(ctx context.Context, s *session, f *folder, in tools.In
 	return p.finish(ctx, s, f, end, result{before: before, notes: notes})
 }
 
-// renew starts an interpreter where there is none, with a word of what went with the
+// renew starts a missing interpreter, and names the variables that were lost with the
 // last one.
 func (p *Python) renew(ctx context.Context, s *session, f *folder, notes []string) ([]string, error) {
 	if s.i != nil {
@@ -126,7 +126,7 @@ func (p *Python) limits(f *folder) limits {
 	}}
 }
 
-// limits are what ends a call before its code does.
+// limits end a call before its code does.
 type limits struct {
 	time   time.Duration
 	after  func(time.Duration) <-chan time.Time
@@ -247,7 +247,7 @@ func (p *Python) lose(s *session, f *folder, end ending, r *result) error {
 	return nil
 }
 
-// lost says what a dead interpreter knew.
+// lost names the variables of a dead interpreter.
 func (f *folder) lost() string {
 	if len(f.note.Names) == 0 {
 		return "all variables, functions and imports are gone"

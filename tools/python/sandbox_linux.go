@@ -24,30 +24,30 @@ const (
 const (
 	// insideID is the user and the group inside, which is nobody outside.
 	insideID = 1000
-	// outsideID is as whom the sandbox runs when this process runs as root: no
-	// account, from the range that Debian reserves. The kernel does not limit
-	// how many processes root has, whatever it is called inside.
+	// outsideID is the user of the sandbox if this process runs as root: no account,
+	// from a range that Debian reserves. The kernel does not limit root's processes,
+	// whatever their user inside is.
 	outsideID = 58913
 
 	processesMost = 64                // watched
 	processesHard = 2 * processesMost // by the kernel, which counts threads too
 	filesOpen     = 128
 	tmpSize       = 32 << 20 // of each folder that lives in memory
-	codeSpace     = 1 << 30  // of addresses, for libraries and what they reserve
+	codeSpace     = 1 << 30  // address space, for libraries and their reservations
 )
 
 // sandbox knows how interpreters are started.
 type sandbox struct {
 	bwrap      string
 	fonts      string              // the folder with matplotlib's list of fonts
-	credential *syscall.Credential // of whom to run as; nil: as this process
+	credential *syscall.Credential // the sandbox's user; nil: this process's
 	filter     []byte
 	memory     int64
 	disk       int64
 	waits      waits
 }
 
-// newSandbox finds what a sandbox needs.
+// newSandbox finds the parts of a sandbox.
 func newSandbox(o Options) (*sandbox, error) {
 	var missing []string
 	bwrap, err := exec.LookPath("bwrap")
@@ -75,8 +75,8 @@ func off(format string, a ...any) error {
 	return &tools.Missing{Why: "python is off: " + fmt.Sprintf(format, a...)}
 }
 
-// otherUser says as whom to run in place of root. Where root stands for an
-// ordinary user who has no other (rootless containers), it is good enough.
+// otherUser gives the user that replaces root. In a rootless container root stands for
+// an ordinary user without another one, and is good enough.
 func otherUser() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -163,8 +163,7 @@ func (s *sandbox) options(dir string) []byte {
 	return []byte(strings.Join(args, "\x00") + "\x00")
 }
 
-// system makes the programs and their configuration visible, and of /etc only
-// what they need.
+// system shows the programs and their configuration, and the needed parts of /etc.
 func system() []string {
 	var args []string
 	for _, dir := range []string{"/bin", "/lib", "/lib32", "/lib64", "/libx32"} {

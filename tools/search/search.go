@@ -61,7 +61,7 @@ type provider struct {
 	path    string // of the search within an API
 	perSec  float64
 	request func(ctx context.Context, k Keys, query string, count int) (*http.Request, error)
-	refused string // what 403 means, where it is not the key
+	refused string // the meaning of 403, if it is not the key
 }
 
 // hit is one result.
@@ -119,7 +119,7 @@ func newSearcher(k Keys) (*searcher, error) {
 	return &searcher{Keys: k, provider: p, api: web.NewAPI("The search engine", p.perSec)}, nil
 }
 
-// arguments are what the model writes.
+// arguments are the model's arguments.
 type arguments struct {
 	Query string
 	Count int
@@ -147,7 +147,7 @@ func (s *searcher) run(ctx context.Context, _ tools.Input, arg arguments) (llm.R
 	return llm.Result{Text: writeHits(query, hits[:min(len(hits), count)])}, nil
 }
 
-// failed adds to an error what only the operator of the provider knows.
+// failed adds the provider's reason to an error, for the operator.
 func (s *searcher) failed(err error) (llm.Result, error) {
 	var e *web.Fault
 	if !errors.As(err, &e) {
@@ -178,7 +178,7 @@ func writeHits(query string, hits []hit) string {
 	return strings.TrimSpace(b.String())
 }
 
-// result is a result as providers write it, each with other names for what it says.
+// result is a provider's result; providers differ in the names.
 type result struct {
 	Title, URL           string
 	Content, Description string

@@ -28,7 +28,7 @@ const (
 // userAgent is how the tools introduce themselves to servers.
 const userAgent = "nod/1 (agent for team chat; fetches on behalf of a person)"
 
-// Response is what a server sent.
+// Response is a server's response.
 type Response struct {
 	URL         *url.URL // where the redirects ended
 	ContentType string   // as the server names it
@@ -83,7 +83,7 @@ func newHTTP(h *hosts, resolver *net.Resolver) *http.Client {
 			if len(via) > redirectsMost {
 				return tools.Refuse("the address redirects more than %d times", redirectsMost)
 			}
-			req.Header.Del("Referer") // may hold what was meant for the first server only
+			req.Header.Del("Referer") // it may hold data for the first server only
 			return h.url(req.URL)
 		},
 	}
@@ -120,7 +120,7 @@ func (c *Client) Get(ctx context.Context, u *url.URL) (Response, error) {
 	return r, nil
 }
 
-// netError says what went wrong on the way, without the system's noise.
+// netError names a network error, without the system's noise.
 func netError(ctx context.Context, err error) error {
 	var refused *tools.Refusal
 	var dns *net.DNSError
@@ -164,7 +164,7 @@ func statusError(resp *http.Response) error {
 	return tools.Refuse("the server answers %s", status)
 }
 
-// Parse understands what people write for an address.
+// Parse reads an address as people write it.
 func Parse(text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	if !strings.Contains(text, "://") && !bareScheme.MatchString(text) {

@@ -190,7 +190,7 @@ func hostName(host string) (string, error) {
 	return name, nil
 }
 
-// dial judges what is about to be dialled for a host, and has the last word.
+// dial judges an address about to be dialled for a host, and has the last word.
 func (h *hosts) dial(host, address string) error {
 	name, err := hostName(host)
 	if err != nil {

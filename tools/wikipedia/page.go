@@ -23,7 +23,7 @@ type wikiPage struct {
 	sentences []string
 }
 
-// wikiFault is what the API says when it refuses.
+// wikiFault is the API's refusal.
 type wikiFault struct {
 	Code, Info string
 }

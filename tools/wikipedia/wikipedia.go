@@ -36,9 +36,9 @@ type Keys struct {
 	APIURL   string `yaml:"api_url" schema:"own-url" doc:"Default https://LANGUAGE.wikipedia.org/w/api.php"`
 }
 
-// encyclopedia is what the two tools share. It remembers nothing of a thread: which
-// page was found there, and how far a lookup came in it, follows from the
-// thread's calls, so that a lookup goes on after a restart too.
+// encyclopedia is shared by the two tools. It remembers nothing of a thread: the found
+// page, and the position of a lookup, follow from the thread's calls. So a lookup
+// continues after a restart too.
 type encyclopedia struct {
 	api   *web.API
 	url   *url.URL
