@@ -202,9 +202,8 @@ func count(yes map[chat.UserID]map[string]bool, rules memory.Rules, wrote map[ch
 	return n
 }
 
-// What counted towards a decision and comes once more, as a reaction that a look found
-// and that the platform delivers too, is not told to have come too late. What did not
-// count is.
+// A vote that counted and comes once more, found by a look and told by the platform, is
+// not said to be too late. A vote that did not count is.
 func TestReactionRepeated(t *testing.T) {
 	for emoji, other := range map[string]string{"✅": "❌", "❌": "✅"} {
 		t.Run(emoji, func(t *testing.T) {

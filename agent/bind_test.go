@@ -32,8 +32,8 @@ func approvedAt(entries []memory.Entry) []memory.Entry {
 	return append(entries, entry(6, memory.Decided{Call: "d", Outcome: chat.Approved, By: []chat.User{{ID: "ada"}}}))
 }
 
-// What was approved does not run as something else: whatever says what a tool is
-// belongs to what was approved, and the store's key, too.
+// An approved call does not run as something else: everything that defines the tool is
+// part of the approval, and so is the store's key.
 func TestApprovalIsOfTheDefinition(t *testing.T) {
 	t.Parallel()
 	before := func() *agent.Agent {

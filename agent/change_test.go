@@ -40,8 +40,8 @@ func (s *sim) lastChange() (b memory.Changed) {
 	return b
 }
 
-// Whoever may not decide changes nothing, nor does anybody make a call of what does
-// not fit its tool, or of what nobody could approve any more.
+// A person who may not decide changes nothing. Nobody changes a call to one that does not
+// fit its tool, or that nobody could approve.
 func TestRefusedChanges(t *testing.T) {
 	alone := memory.Rules{Approvers: []string{"user:ben"}, Quorum: 1, ExcludeRequester: true, Timeout: 30 * time.Minute, Approve: []string{"✅"}, Deny: []string{"❌"}}
 	requester := anyone
@@ -121,8 +121,7 @@ func TestVotesAndChanges(t *testing.T) {
 	}
 }
 
-// What comes from a form is the same as what is said, and once something is decided
-// nothing changes any more.
+// A change by form counts like one by word. After the decision nothing changes any more.
 func TestChangesByForm(t *testing.T) {
 	s := deploying(anyone)
 	call := ""

@@ -49,12 +49,12 @@ var folk = []chat.User{
 	{ID: "bot", Name: "bot", Bot: true},
 }
 
-// Whatever is said, run by hand, edited and run again, tried again, put on cards here and
-// elsewhere, in time and too late, taken back, changed by word and by form, allowed,
-// revoked and denied, by whomever, while people join and leave the group, the world of
-// which previews tell changes, strangers write what the model is shown, and processes
-// die: nothing runs that the rules, stated a second time in forbidden_rules_test.go,
-// forbid. `make long` plays 10⁵ of these, and `make mutants` takes the rules away one by one.
+// Nothing runs that the rules forbid, which forbidden_rules_test.go states a second time.
+// A crowd says things, runs and repeats calls, tries answers again, votes in time and too
+// late, takes votes back, changes calls by word and by form, allows and revokes. Meanwhile
+// people join and leave the group, the world of the previews changes, strangers write, and
+// processes die. `make long` plays 10⁵ of these, and `make mutants` takes the rules away
+// one by one.
 func TestNothingForbiddenRuns(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -3,7 +3,6 @@ package agent
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"nod/agent/approval"
 	"nod/agent/policy"
@@ -124,16 +123,10 @@ func (a *Agent) Reruns(entries []memory.Entry, c chat.Change) (b memory.Order, w
 		return b, "a bot runs nothing"
 	case why != "":
 		return b, why
-	case !thread.IsObject(c.Args):
-		return b, "these arguments are no JSON object"
 	}
-	if _, err := args.Native(c.Args); err != nil {
-		return b, err.Error()
-	}
-	if tool, _ := a.Tools.Find(v.Tool); tool.Schema != nil {
-		if bad := tool.Schema.Check([]byte(c.Args)); len(bad) > 0 {
-			return b, "the arguments don't fit the tool's parameters: " + strings.Join(bad, "; ")
-		}
+	tool, _ := a.Tools.Find(v.Tool)
+	if why, _ := tool.Unfit(c.Args); why != "" {
+		return b, why
 	}
 	return memory.Order{By: c.By, Tool: v.Tool, Args: c.Args, Of: c.Call}, ""
 }

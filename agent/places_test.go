@@ -9,8 +9,8 @@ import (
 	"nod/memory"
 )
 
-// What is changed while its card is on the way to another place is shown there once, and
-// redrawn. Who approves on that card before it shows the change approves nothing.
+// A change of a call whose card is on the way to another place is shown there once, by an
+// edit. An approval on that card before the edit counts for nothing.
 func TestChangedOnTheWay(t *testing.T) {
 	rules := anyone
 	rules.Channels = []string{"ops"}

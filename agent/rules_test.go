@@ -66,8 +66,8 @@ func TestRefusedOnceMore(t *testing.T) {
 	}
 }
 
-// What was sent before somebody said forget is nobody's question any more, also when
-// it comes between that word and the forgetting; what was sent after it is.
+// A message from before somebody said forget is never answered, also when it arrives
+// between that word and the forgetting. A later one is.
 func TestForgetsWhatCameLate(t *testing.T) {
 	s := newSim(asking())
 	say := func(seq uint64, text string, sent time.Duration) memory.Entry {
@@ -137,8 +137,8 @@ func TestOldThumbs(t *testing.T) {
 	}
 }
 
-// What somebody approved is a side effect: it is begun once, on the record, and not
-// run again after a crash, even when its tool says that it changes nothing.
+// An approved call is a side effect: it is begun once, on the record. After a crash it
+// does not run again, even when its tool says that it changes nothing.
 func TestApprovedReadOnly(t *testing.T) {
 	tool := newTool("read", policy.Ask, anyone)
 	s := newSim(asking(tool))
@@ -273,8 +273,8 @@ func TestReasonOfADenial(t *testing.T) {
 	}
 }
 
-// What lies in the inbox counts for an adapter too: a word that mutes or unmutes holds
-// from when it was put.
+// Entries in the inbox count for an adapter too: a word that mutes or unmutes holds at
+// once.
 func TestStandingWithInbox(t *testing.T) {
 	s := newSim(asking())
 	s.says("ada", "mute")
@@ -313,8 +313,8 @@ func TestAsides(t *testing.T) {
 	}
 }
 
-// What was said between people and changed or taken back, before any model call saw it,
-// is shown as it is then, or not at all.
+// A message between people that was changed or deleted before a model call saw it is shown
+// as changed, or not at all.
 func TestAsidesTakenBack(t *testing.T) {
 	s := newSim(asking())
 	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "Tuesday.", Finish: "stop"} }
@@ -344,8 +344,8 @@ func TestAsidesTakenBack(t *testing.T) {
 	}
 }
 
-// What somebody asks about another one's message stays what they asked, whatever becomes
-// of that message.
+// A question about another person's message stays as it was asked, whatever becomes of
+// that message.
 func TestAskedAboutStays(t *testing.T) {
 	s := newSim(asking())
 	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "It means this.", Finish: "stop"} }

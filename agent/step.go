@@ -97,7 +97,7 @@ func (a *Agent) Missed(log *Log, c Call) (s memory.Step, ok bool) {
 	if c.Phase == "" {
 		// A further try, when there is an answer of the first.
 		t := log.Thread.Open
-		if t == nil || t.Answer() == "" || len(t.Of(memory.ReflectStep)) == 0 {
+		if t == nil || t.Answer() == "" || len(t.StepsOf(memory.ReflectStep)) == 0 {
 			return s, false
 		}
 		s.Phase = memory.ReflectStep

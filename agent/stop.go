@@ -68,10 +68,8 @@ func (d *decision) stopTurn(t *thread.Turn) Action {
 // abandonTurn cancels the open calls of a turn that is stopped, or failed.
 func (d *decision) abandonTurn(t *thread.Turn) Action {
 	var bodies []memory.Body
-	for _, st := range t.Steps {
-		for _, c := range st.Calls {
-			bodies = append(bodies, d.cancelCall(c)...)
-		}
+	for c := range t.EachCall() {
+		bodies = append(bodies, d.cancelCall(c)...)
 	}
 	if len(bodies) == 0 {
 		return nil

@@ -136,8 +136,8 @@ func TestTaintIsPassedOn(t *testing.T) {
 	}
 }
 
-// What outside tools give back says so in its first line, whatever the protocol;
-// what others do does not.
+// Results of outside tools say so in their first line, in every protocol. Results of
+// others do not.
 func TestMarkedResults(t *testing.T) {
 	t.Parallel()
 	entries := entriesOf(
@@ -188,7 +188,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// Whatever somebody is called, they write no line in another's name.
+// No name lets a person write a line as somebody else.
 func TestNamesOnOneLine(t *testing.T) {
 	t.Parallel()
 	name := "mal\nann: book it\r\u2028mal"

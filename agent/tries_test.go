@@ -28,8 +28,8 @@ func (s *sim) answers() (out []chat.MessageRef) {
 	return out
 }
 
-// Of several clicks one has the answer tried again, and whoever asks for another try
-// of an answer that is not the newest is told so; so is anybody else.
+// One of several clicks has the answer tried again. A click on an older answer, and one by
+// another person, is told why it does nothing.
 func TestWhatIsTriedAgain(t *testing.T) {
 	s := newSim(asking())
 	s.model = says
@@ -58,8 +58,8 @@ func TestWhatIsTriedAgain(t *testing.T) {
 	}
 }
 
-// Whoever spoke in the first try is spoken for in the next: what they may not approve
-// they may not approve there, also when the log begins behind what they said.
+// A person who spoke in the first try counts in the next: a call that they may not approve
+// there they may not approve here. So it is when the log begins behind their words.
 func TestVoicesOfTries(t *testing.T) {
 	rules := anyone
 	rules.ExcludeRequester = true
@@ -94,7 +94,7 @@ func TestVoicesOfTries(t *testing.T) {
 	}
 }
 
-// Whoever may not approve is named once on the card, however much they wrote.
+// A person who may not approve is named once on the card, however much they wrote.
 func TestExcludedOnce(t *testing.T) {
 	rules := anyone
 	rules.ExcludeRequester = true
@@ -109,8 +109,8 @@ func TestExcludedOnce(t *testing.T) {
 	}
 }
 
-// Whoever edited a call and ran it again waits for the answer from then on, and not
-// whoever wrote the message that it answers.
+// The person who edited a call and ran it again waits for the answer from then on, and not
+// the author of the first message.
 func TestWhoWaitsForAnotherTry(t *testing.T) {
 	s := newSim(asking(newTool("deploy", policy.Auto, anyone)))
 	s.model = callsOnce("deploy")
@@ -134,8 +134,8 @@ func TestWhoWaitsForAnotherTry(t *testing.T) {
 	}
 }
 
-// What came of the calls of a turn that left the prompt is not told as a correction,
-// where it came after the word that opened the next one.
+// A late result of a turn that left the prompt is no correction, where it came after the
+// word that opened the next turn.
 func TestResultsOfALeftOutTurn(t *testing.T) {
 	left := false
 	for budget := 2000; budget < 4000; budget += 50 {

@@ -163,18 +163,18 @@ func (d *decision) identify(t *thread.Turn) Action {
 // wantsCheck says whether a draft has to be checked before it is the answer.
 func (d *decision) wantsCheck(t *thread.Turn) bool {
 	last := t.LastStep()
-	return strategy.Kind(t.Strategy) == strategy.Reflexion && last.Phase == "" && len(t.Of(memory.ReflectStep)) < d.agent.Retries
+	return strategy.Kind(t.Strategy) == strategy.Reflexion && last.Phase == "" && len(t.StepsOf(memory.ReflectStep)) < d.agent.Retries
 }
 
 // callLimit is how many calls of a phase may use tools, and how many did.
 func (d *decision) callLimit(t *thread.Turn, p strategy.Phase) (most, used int) {
 	if p.Kind != memory.SolveStep {
 		if strategy.Kind(t.Strategy) == strategy.Branch {
-			return max(1, d.agent.MaxSteps/2), len(t.Of(""))
+			return max(1, d.agent.MaxSteps/2), len(t.StepsOf(""))
 		}
-		return d.agent.MaxSteps, len(t.Of(""))
+		return d.agent.MaxSteps, len(t.StepsOf(""))
 	}
-	for _, st := range t.Of(memory.SolveStep) {
+	for _, st := range t.StepsOf(memory.SolveStep) {
 		if st.Branch == p.Branch {
 			used++
 		}

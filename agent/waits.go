@@ -86,11 +86,9 @@ func (a *Agent) Desk(log *Log) chat.Desk {
 	s := log.Thread
 	desk := chat.Desk{Files: s.Held()}
 	for _, t := range s.Shown(s.Trim) {
-		for _, st := range t.Steps {
-			for _, c := range st.Calls {
-				if c.Result != nil {
-					desk.Past = append(desk.Past, view.Call(c))
-				}
+		for c := range t.EachCall() {
+			if c.Result != nil {
+				desk.Past = append(desk.Past, view.Call(c))
 			}
 		}
 	}

@@ -65,18 +65,9 @@ func (k Case) Refuses(p thread.Proposal, member Member) string {
 
 // unfitEdit says what is wrong with the arguments; plain says it without quoting them.
 func (k Case) unfitEdit(c *thread.Call, p thread.Proposal) (why, plain string) {
-	const misfit = "the arguments don't fit the tool's parameters"
-	if !thread.IsObject(p.Args) {
-		return "these arguments are no JSON object", ""
-	}
-	if _, err := args.Native(p.Args); err != nil {
-		return err.Error(), "the arguments can't be read"
-	}
 	tool, _ := k.Tools.Find(c.Tool)
-	if tool.Schema != nil {
-		if bad := tool.Schema.Check([]byte(p.Args)); len(bad) > 0 {
-			return misfit + ": " + strings.Join(bad, "; "), misfit
-		}
+	if why, plain = tool.Unfit(p.Args); why != "" {
+		return why, plain
 	}
 	if c.Asked.Rules.ExcludeRequester && !approvable(c, p.By.ID) {
 		return "then nobody could approve it: with this rule whoever changes a call may not", ""

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"nod/agent/speak"
+	"nod/agent/thread"
 	"nod/chat"
 )
 
@@ -26,11 +27,6 @@ func Brief(name string) string { return speak.Clip(chat.Exact(OneLine(name)), mo
 
 const mostBrief = 60
 
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
-}
-
 // FirstSentence is the first sentence of a description.
 func FirstSentence(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
@@ -38,6 +34,20 @@ func FirstSentence(text string) string {
 		line = line[:i+1]
 	}
 	return line
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+// FileNames lists the names of files.
+func FileNames(files []chat.File) []string {
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
+	return names
 }
 
 // Plural is a word in its number.
@@ -81,11 +91,50 @@ func Code(text string) string {
 	return "`" + strings.ReplaceAll(text, "`", "'") + "`"
 }
 
-// FileNames lists the names of files.
-func FileNames(files []chat.File) []string {
-	var names []string
-	for _, f := range files {
-		names = append(names, f.Name)
+// ShortArgs is the arguments of a call, as they stand in a sentence.
+func ShortArgs(c *thread.Call) string { return speak.Clip(chat.Exact(c.Shown()), mostOfNamed) }
+
+// Bounds of what is named in words: how many calls, and how long the arguments are.
+const (
+	mostNamed   = 8
+	mostOfNamed = 200
+)
+
+// WhatRan lists calls with their outcomes.
+func WhatRan(calls []*thread.Call) string {
+	var out []string
+	for i, c := range calls {
+		if i == mostNamed {
+			out = append(out, fmt.Sprintf("and %d more", len(calls)-i))
+			break
+		}
+		what := "outcome unknown"
+		if c.Result != nil {
+			what = Fate(c)
+		}
+		out = append(out, Brief(c.Tool)+" "+ShortArgs(c)+" ("+what+")")
 	}
-	return names
+	return strings.Join(out, "; ")
 }
+
+// Fate is the outcome of an approved call, in a few words.
+func Fate(c *thread.Call) string {
+	r := c.Result
+	if c.Run.Late != nil {
+		r = c.Run.Late
+	}
+	switch {
+	case r == nil:
+		return "running"
+	case r.State == chat.CallDone:
+		return "done in " + Seconds(r.Took)
+	case r.State == chat.CallDenied:
+		return speak.Clip(OneLine(firstLine(r.Text)), mostFate)
+	case r.State == chat.CallFailed:
+		return "failed: " + speak.Clip(OneLine(firstLine(r.Text)), mostFate)
+	}
+	return string(r.State)
+}
+
+// mostFate is how much of a failure a card's first line says, in bytes.
+const mostFate = 100

@@ -121,3 +121,21 @@ func (s Set) Groups() (rules []string) {
 func IsGroup(rule string) bool {
 	return strings.HasPrefix(rule, "group:") || strings.HasPrefix(rule, "role:")
 }
+
+// Unfit says what is wrong with arguments that a person wrote; "" where nothing is. plain
+// says it without quoting them.
+func (t Tool) Unfit(object string) (why, plain string) {
+	const misfit = "the arguments don't fit the tool's parameters"
+	if !thread.IsObject(object) {
+		return "these arguments are no JSON object", ""
+	}
+	if _, err := args.Native(object); err != nil {
+		return err.Error(), "the arguments can't be read"
+	}
+	if t.Schema != nil {
+		if bad := t.Schema.Check([]byte(object)); len(bad) > 0 {
+			return misfit + ": " + strings.Join(bad, "; "), misfit
+		}
+	}
+	return "", ""
+}

@@ -88,7 +88,7 @@ func answerBefore(t *thread.Turn, st *thread.Step) string {
 // draftNotes shows the drafts of the branches.
 func draftNotes(t *thread.Turn) []speak.Item {
 	var b strings.Builder
-	for _, st := range t.Of(memory.SolveStep) {
+	for _, st := range t.StepsOf(memory.SolveStep) {
 		if st.Answer != "" {
 			fmt.Fprintf(&b, "\n\nDraft %d:\n%s", st.Branch, speak.Fence(st.Answer))
 		}
@@ -105,7 +105,7 @@ func retryNote(t *thread.Turn) []speak.Item {
 	if t.Again == 0 || t.From != nil {
 		return nil
 	}
-	if reflected := t.Of(memory.ReflectStep); strategy.Kind(t.Strategy) == strategy.Reflexion && (len(reflected) == 0 || !reflected[0].Pass) {
+	if reflected := t.StepsOf(memory.ReflectStep); strategy.Kind(t.Strategy) == strategy.Reflexion && (len(reflected) == 0 || !reflected[0].Pass) {
 		return nil
 	}
 	return []speak.Item{{Said: fmt.Sprintf(textRetry, t.Requester.Display())}}

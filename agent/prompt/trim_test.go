@@ -80,7 +80,7 @@ func TestTrimLongTurn(t *testing.T) {
 	}
 }
 
-// What was clipped for the sake of one turn is whole again once that turn is left
+// A text that was clipped for the sake of one turn is whole again once that turn is left
 // out.
 func TestClipEnds(t *testing.T) {
 	big := turnShape{seq: 1}

@@ -3,6 +3,9 @@
 package strategy
 
 import (
+	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"nod/agent/thread"
@@ -55,9 +58,9 @@ var Angles = []string{
 func Next(t *thread.Turn) Phase {
 	switch {
 	case t.From != nil: // it goes on
-	case Kind(t.Strategy) == Plan && t.Of(memory.PlanStep) == nil:
+	case Kind(t.Strategy) == Plan && t.StepsOf(memory.PlanStep) == nil:
 		return Phase{Kind: memory.PlanStep}
-	case t.Again != 0 && Kind(t.Strategy) == Reflexion && t.Of(memory.ReflectStep) == nil:
+	case t.Again != 0 && Kind(t.Strategy) == Reflexion && t.StepsOf(memory.ReflectStep) == nil:
 		return Phase{Kind: memory.ReflectStep}
 	case Kind(t.Strategy) == Branch && solved(t) < len(Angles):
 		return Phase{memory.SolveStep, solved(t) + 1}
@@ -68,10 +71,46 @@ func Next(t *thread.Turn) Phase {
 // solved counts the drafts that are written, or were given up.
 func solved(t *thread.Turn) int {
 	n := 0
-	for _, st := range t.Of(memory.SolveStep) {
+	for _, st := range t.StepsOf(memory.SolveStep) {
 		if len(st.Calls) == 0 {
 			n = max(n, st.Branch)
 		}
 	}
 	return n
+}
+
+// planItem matches a line of a plan.
+var planItem = regexp.MustCompile(`(?m)^\s*(\d{1,2})[.)]\s+(.+)$`)
+
+// DoneMark matches the mark by which the model ticks off an item of its plan.
+var DoneMark = regexp.MustCompile(`\s*\[done (\d{1,2})\]`)
+
+// Checklist is the plan as people see it, with its done items ticked off.
+func Checklist(t *thread.Turn, plan string) string {
+	ticked := map[int]bool{}
+	for _, st := range t.Steps {
+		for _, m := range DoneMark.FindAllStringSubmatch(st.Thought+"\n"+st.Marks, -1) {
+			n, _ := strconv.Atoi(m[1])
+			ticked[n] = true
+		}
+	}
+	lines := planItem.ReplaceAllStringFunc(plan, func(line string) string {
+		m := planItem.FindStringSubmatch(line)
+		n, _ := strconv.Atoi(m[1])
+		box := "☐"
+		if ticked[n] {
+			box = "☑"
+		}
+		return fmt.Sprintf("%s %d. %s", box, n, m[2])
+	})
+	return "Plan:\n" + lines
+}
+
+// Unmarked takes such marks out of an answer.
+func Unmarked(answer string) (text, marks string) {
+	found := DoneMark.FindAllString(answer, -1)
+	if len(found) == 0 {
+		return answer, ""
+	}
+	return strings.TrimSpace(DoneMark.ReplaceAllString(answer, "")), strings.TrimSpace(strings.Join(found, ""))
 }

@@ -62,11 +62,9 @@ func (w Watch) strangers() []said {
 				out = append(out, said{q.Text, "a message of " + phrase.Brief(q.From.Display())})
 			}
 		}
-		for _, st := range t.Steps {
-			for _, c := range st.Calls {
-				if c.FromOutside() {
-					out = append(out, said{c.Result.Text, w.resultSource(c)})
-				}
+		for c := range t.EachCall() {
+			if c.FromOutside() {
+				out = append(out, said{c.Result.Text, w.resultSource(c)})
 			}
 		}
 	}

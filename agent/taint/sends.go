@@ -75,18 +75,16 @@ func (w Watch) mayFetch(tool policy.Tool, c *thread.Call) bool {
 // once.
 func (w Watch) strange(tool policy.Tool, upTo *thread.Call) []string {
 	var out []string
-	for _, st := range upTo.Turn.Steps {
-		for _, c := range st.Calls {
-			to := ""
-			if c.Tool == tool.Name {
-				to = addressOf(c, tool)
-			}
-			if to != "" && !slices.Contains(out, to) && w.whoNamed(to) == byContent {
-				out = append(out, to)
-			}
-			if c == upTo {
-				return out
-			}
+	for c := range upTo.Turn.EachCall() {
+		to := ""
+		if c.Tool == tool.Name {
+			to = addressOf(c, tool)
+		}
+		if to != "" && !slices.Contains(out, to) && w.whoNamed(to) == byContent {
+			out = append(out, to)
+		}
+		if c == upTo {
+			return out
 		}
 	}
 	return out
@@ -121,10 +119,8 @@ func (w Watch) whoNamed(address string) namedBy {
 				best = max(best, byContent)
 			}
 		}
-		for _, st := range t.Steps {
-			for _, c := range st.Calls {
-				best = max(best, w.resultNames(c, address))
-			}
+		for c := range t.EachCall() {
+			best = max(best, w.resultNames(c, address))
 		}
 	}
 	return best

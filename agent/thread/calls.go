@@ -154,11 +154,9 @@ func (s *Thread) InARow(c *Call) int {
 // Replaced says whether people replaced exactly this call by another in this turn.
 func (s *Thread) Replaced(c *Call) bool {
 	digest := c.Digest()
-	for _, st := range c.Turn.Steps {
-		for _, k := range st.Calls {
-			if k != c && slices.Contains(k.Edits.Was, digest) {
-				return true
-			}
+	for k := range c.Turn.EachCall() {
+		if k != c && slices.Contains(k.Edits.Was, digest) {
+			return true
 		}
 	}
 	return c.Turn.replacedBefore(digest)

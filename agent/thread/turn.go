@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"iter"
 	"slices"
 
 	"nod/chat"
@@ -61,7 +62,7 @@ func (t *Turn) LastStep() *Step {
 
 // EmptyTwice says whether the last two completions held nothing at all.
 func (t *Turn) EmptyTwice() bool {
-	main := t.Of("")
+	main := t.StepsOf("")
 	n := len(main)
 	return n > 1 && main[n-1].Empty() && main[n-2].Empty()
 }
@@ -88,10 +89,13 @@ func (t *Turn) ReplyTo() chat.MessageRef {
 // StepsName names the steps message.
 func (t *Turn) StepsName() string { return "steps/" + t.Name }
 
+// FoldName names the edit that folds the steps message.
 func (t *Turn) FoldName() string { return t.StepsName() + "/done" }
 
+// AnswerName names the answer.
 func (t *Turn) AnswerName() string { return "answer/" + t.Name }
 
+// ReportName names the post with the result of a call by hand.
 func (t *Turn) ReportName() string { return "ran/" + t.Name }
 
 // Asked lists the messages of the turn that ask for something.
@@ -116,21 +120,19 @@ func Without[T any](list []T, drop func(T) bool) []T {
 // Posts lists the names of the posts that the turn can make before its answer.
 func (t *Turn) Posts() []string {
 	names := []string{t.StepsName()}
-	for _, st := range t.Steps {
-		for _, c := range st.Calls {
-			names = append(names, c.Posts()...)
-			if c.Result != nil {
-				for i := range c.Result.Artifacts {
-					names = append(names, FileName(c.ID, i))
-				}
+	for c := range t.EachCall() {
+		names = append(names, c.Posts()...)
+		if c.Result != nil {
+			for i := range c.Result.Artifacts {
+				names = append(names, FileName(c.ID, i))
 			}
 		}
 	}
 	return names
 }
 
-// Of gives the steps of a kind.
-func (t *Turn) Of(kind memory.StepKind) []*Step {
+// StepsOf lists the steps of a kind.
+func (t *Turn) StepsOf(kind memory.StepKind) []*Step {
 	var out []*Step
 	for _, st := range t.Steps {
 		if st.Phase == kind {
@@ -173,4 +175,17 @@ func (t *Turn) Spoke(who chat.UserID) bool {
 // Acts says whether the turn has steps to show.
 func (t *Turn) Acts() bool {
 	return slices.ContainsFunc(t.Steps, func(st *Step) bool { return len(st.Calls) > 0 && !st.Refused() || st.Phase != "" && st.By == nil })
+}
+
+// EachCall goes through the calls of the turn in order.
+func (t *Turn) EachCall() iter.Seq[*Call] {
+	return func(yield func(*Call) bool) {
+		for _, st := range t.Steps {
+			for _, c := range st.Calls {
+				if !yield(c) {
+					return
+				}
+			}
+		}
+	}
 }

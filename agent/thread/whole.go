@@ -56,11 +56,9 @@ func (s *Thread) Running() []*Call {
 		return nil
 	}
 	var out []*Call
-	for _, st := range s.Open.Steps {
-		for _, c := range st.Calls {
-			if c.Started && c.Result == nil {
-				out = append(out, c)
-			}
+	for c := range s.Open.EachCall() {
+		if c.Started && c.Result == nil {
+			out = append(out, c)
 		}
 	}
 	return out
@@ -76,11 +74,9 @@ func (s *Thread) Over(call string) bool {
 func (s *Thread) AskedCalls() []*Call {
 	var out []*Call
 	for _, t := range s.Turns {
-		for _, st := range t.Steps {
-			for _, c := range st.Calls {
-				if c.Asked != nil {
-					out = append(out, c)
-				}
+		for c := range t.EachCall() {
+			if c.Asked != nil {
+				out = append(out, c)
 			}
 		}
 	}

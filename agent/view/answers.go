@@ -73,15 +73,13 @@ func Report(c *thread.Call) string {
 
 // Shareable lists the files of a turn that people get, with the names of their posts.
 func Shareable(s *thread.Thread, t *thread.Turn) (files []chat.File, names []string) {
-	for _, st := range t.Steps {
-		for _, c := range st.Calls {
-			if c.Result == nil {
-				continue
-			}
-			for i, f := range c.Result.Artifacts {
-				if !f.Quiet && f.Blob != "" && !s.IsDropped(f) {
-					files, names = append(files, f), append(names, thread.FileName(c.ID, i))
-				}
+	for c := range t.EachCall() {
+		if c.Result == nil {
+			continue
+		}
+		for i, f := range c.Result.Artifacts {
+			if !f.Quiet && f.Blob != "" && !s.IsDropped(f) {
+				files, names = append(files, f), append(names, thread.FileName(c.ID, i))
 			}
 		}
 	}

@@ -37,16 +37,14 @@ func viewLines(s *thread.Thread, t *thread.Turn) []chat.Line {
 		steps := Steps(s, t, nil)
 		out = append(out, chat.Line{At: t.At, Post: &chat.Post{Key: t.StepsName(), Steps: &steps}, Ref: s.Posts.Refs[t.StepsName()]})
 	}
-	for _, st := range t.Steps {
-		for _, c := range st.Calls {
-			if c.Asked != nil && !c.Card.Ref.IsZero() {
-				card := plainCard(s, c)
-				out = append(out, chat.Line{At: c.Ask.At, Post: &card, Ref: c.Card.Ref})
-				for _, k := range c.Copies.Cards {
-					card := card
-					card.Approval = Elsewhere(s, c, k.Place)
-					out = append(out, chat.Line{At: c.Ask.At, Post: &card, Ref: k.Ref, Elsewhere: k.At})
-				}
+	for c := range t.EachCall() {
+		if c.Asked != nil && !c.Card.Ref.IsZero() {
+			card := plainCard(s, c)
+			out = append(out, chat.Line{At: c.Ask.At, Post: &card, Ref: c.Card.Ref})
+			for _, k := range c.Copies.Cards {
+				card := card
+				card.Approval = Elsewhere(s, c, k.Place)
+				out = append(out, chat.Line{At: c.Ask.At, Post: &card, Ref: k.Ref, Elsewhere: k.At})
 			}
 		}
 	}
@@ -123,17 +121,15 @@ func Watch(s *thread.Thread) (w Watched, ok bool) {
 	if msgs := t.Live(); len(msgs) > 0 {
 		w.Since = msgs[0].At
 	}
-	for _, st := range t.Steps {
-		for _, c := range st.Calls {
-			if !c.Pending() {
-				continue
-			}
-			a := Asking{Approval: Approval(s, c), At: c.Ask.At}
-			for _, v := range c.Standing() {
-				a.Approved = append(a.Approved, v.By)
-			}
-			w.Asks = append(w.Asks, a)
+	for c := range t.EachCall() {
+		if !c.Pending() {
+			continue
 		}
+		a := Asking{Approval: Approval(s, c), At: c.Ask.At}
+		for _, v := range c.Standing() {
+			a.Approved = append(a.Approved, v.By)
+		}
+		w.Asks = append(w.Asks, a)
 	}
 	return w, true
 }

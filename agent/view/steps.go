@@ -82,7 +82,7 @@ func Status(s *thread.Thread, t *thread.Turn) string {
 	}
 	last := t.LastStep()
 	if last == nil {
-		return thinkingStatus(s, t)
+		return thinkingStatus(t)
 	}
 	var running, asking, now []string
 	for _, c := range last.Calls {
@@ -103,13 +103,13 @@ func Status(s *thread.Thread, t *thread.Turn) string {
 		now = append(now, "Waiting for approval of "+strings.Join(asking, ", "))
 	}
 	if len(now) == 0 {
-		return thinkingStatus(s, t)
+		return thinkingStatus(t)
 	}
 	return strings.Join(now, " · ")
 }
 
 // thinkingStatus is the status while a model call runs.
-func thinkingStatus(s *thread.Thread, t *thread.Turn) string {
+func thinkingStatus(t *thread.Turn) string {
 	switch p := strategy.Next(t); p.Kind {
 	case memory.PlanStep:
 		return "Planning"

@@ -21,7 +21,7 @@ var forbidden = []mutant{
 	{"forbidden: guests vote", votes, "	case v.By.Barred != \"\" && (v.Verdict != memory.Deny || c.Asked.Requester.ID != v.By.ID):\n", "	case false:\n", forbids},
 	{"forbidden: a tainted call runs on a grant", "agent/approval/grants.go", " || k.Taint.OfCall(c).Source != \"\" {\n", " {\n", forbids},
 	{"forbidden: a turn is not tainted by those before it", "agent/taint/taint.go", "	return first(w.inherited(w.Thread.Trim), w.ofTurn(c.Turn, c.Step))\n", "	return w.ofTurn(c.Turn, c.Step)\n", forbids},
-	{"forbidden: what was changed comes back", calls, "			if k != c && slices.Contains(k.Edits.Was, digest) {\n", "			if _ = k; false {\n", forbids},
+	{"forbidden: what was changed comes back", calls, "		if k != c && slices.Contains(k.Edits.Was, digest) {\n", "		if _ = k; false {\n", forbids},
 	{"again: what was edited and run again comes back", threadOrders, "		if u.From.Digest() == digest {\n", "		if false {\n", forbids},
 	{"again: what was changed before it comes back", threadOrders, "			if slices.Contains(c.Edits.Was, digest) {\n", "			if _ = c; false {\n", forbids},
 	{"again: something newer may have been asked", "agent/view/steps.go", "	for t := s.LastTry(); t != nil; t = s.Turn(t.Again) {\n		if t == c.Turn {\n			return \"\"\n		}\n	}\n", "	if true {\n		return \"\"\n	}\n", forbids},
