@@ -28,6 +28,10 @@ const (
 	Stop     Verb = "stop"
 )
 
+// Opens says whether a click only shows something, or opens a form: it decides nothing, and
+// the platform may give no time to look the person up first.
+func (v Verb) Opens() bool { return v == Edit || v == Rerun || v == Tell || v == Show }
+
 // Click is a click of a person on a button. A wire fills in the fields that its button holds.
 type Click struct {
 	Verb    Verb

@@ -11,7 +11,6 @@ import (
 
 	"nod/chat"
 	"nod/chat/bounded"
-	forms "nod/chat/form"
 	"nod/front"
 )
 
@@ -64,17 +63,16 @@ func idOf(kind string, c front.Click) string {
 
 // click reads what a button, or the form behind it, is about. One that names another
 // channel than the one in which it stands is refused.
-func (in interaction) click() (c front.Click, kind string, err error) {
+func (in interaction) click() (c front.Click, err error) {
 	parts := strings.Split(in.Data.CustomID, "|")
 	c = front.Click{Verb: meanings[parts[0]], ID: interactionKey(in.ID)}
 	size := map[front.Verb]int{front.Approve: 5, front.Grant: 5, front.Deny: 5, front.Edit: 4}[c.Verb]
 	if c.Verb == "" || len(parts) != max(3, size) {
-		return c, "", fmt.Errorf("%w: button", errMalformed)
+		return c, fmt.Errorf("%w: button", errMalformed)
 	}
-	kind = parts[0]
 	at, on := readPlace(parts[1]), ""
 	if !in.in(at) {
-		return c, kind, errForeign
+		return c, errForeign
 	}
 	if c.Thread, c.Call = threadID(at), parts[2]; size == 0 && c.Verb != front.Rerun {
 		c.Call, on = "", parts[2]
@@ -87,8 +85,8 @@ func (in interaction) click() (c front.Click, kind string, err error) {
 	case 4:
 		c.Digest = parts[3]
 	}
-	if c.Copied = kind == copyButton; in.Message == nil && on == "" {
-		return c, kind, nil
+	if c.Copied = parts[0] == copyButton; in.Message == nil && on == "" {
+		return c, nil
 	} else if on == "" {
 		on = in.Message.ID
 	}
@@ -96,7 +94,7 @@ func (in interaction) click() (c front.Click, kind string, err error) {
 		at.thread = on // see refIn
 	}
 	c.On = refOf(at, on)
-	return c, kind, nil
+	return c, nil
 }
 
 // cardButtons draws the buttons of an approval. One that is too long for Discord is left
@@ -135,17 +133,17 @@ func (a *Adapter) pressed(ctx context.Context, in interaction) error {
 	} else if ok {
 		return a.showSteps(ctx, in, want)
 	}
-	c, kind, err := in.click()
+	c, err := in.click()
 	if err != nil {
 		return err
 	}
 	c.By = userOf(*in.User, in.Member)
-	if kind != editButton && kind != rerunButton {
+	if !c.Verb.Opens() {
 		if c.By.Barred, err = a.barred(ctx, in.speaker()); err != nil {
 			return a.sorry(ctx, in, err)
 		}
 	}
-	return a.takeClick(ctx, in, c, nil, func(ctx context.Context) (front.Answer, error) { return a.Click(ctx, c) })
+	return a.takeClick(ctx, in, front.Sent{Click: c}, func(ctx context.Context) (front.Answer, error) { return a.Click(ctx, c) })
 }
 
 // filled takes in a form.
@@ -153,12 +151,12 @@ func (a *Adapter) filled(ctx context.Context, in interaction) error {
 	if strings.HasPrefix(in.Data.CustomID, aboutForm+"|") {
 		return a.askedAbout(ctx, in, in.Data.CustomID)
 	}
-	c, kind, err := in.click()
+	c, err := in.click()
 	if err != nil {
 		return err
 	}
 	s := front.Sent{Click: c}
-	if kind == editForm || kind == rerunForm {
+	if c.Verb.Opens() { // and holds arguments
 		if s.Fields, err = fieldsOf(in.Data.Components); err != nil {
 			return err
 		}
@@ -170,20 +168,20 @@ func (a *Adapter) filled(ctx context.Context, in interaction) error {
 		return a.sorry(ctx, in, err)
 	}
 	s.Heard = s.By.Barred == ""
-	return a.takeClick(ctx, in, c, s.Fields, func(ctx context.Context) (front.Answer, error) { return a.Sent(ctx, s) })
+	return a.takeClick(ctx, in, s, func(ctx context.Context) (front.Answer, error) { return a.Sent(ctx, s) })
 }
 
 // takeClick has front handle a click or a form, within the time that there is, and answers
 // it. Later remarks to the person about the message go out through this interaction too.
-func (a *Adapter) takeClick(ctx context.Context, in interaction, c front.Click, filled []forms.Filled, do func(context.Context) (front.Answer, error)) error {
-	defer a.asides.clicked(clickOn{c.On.ID, chat.UserID(in.User.ID)}, in, a.o.Now())()
+func (a *Adapter) takeClick(ctx context.Context, in interaction, s front.Sent, do func(context.Context) (front.Answer, error)) error {
+	defer a.asides.clicked(clickOn{s.On.ID, s.By.ID}, in, a.o.Now())()
 	within, cancel := context.WithTimeout(ctx, a.o.Defer)
 	defer cancel()
 	ans, err := do(within)
 	if err != nil {
 		return a.sorry(ctx, in, err)
 	}
-	return a.answer(ctx, in, ans, filled)
+	return a.answer(ctx, in, ans, s.Fields)
 }
 
 // asides are clicks and commands whose answer may still be said to one person

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
@@ -53,9 +52,6 @@ const (
 	thinksBad  = "bad"
 )
 
-// opens are the buttons that open something, and decide nothing.
-var opens = []string{showAll, olderID, newerID, editID, againID, tellID}
-
 // interacted handles what people do with buttons, windows and shortcuts.
 func (a *Adapter) interacted(ctx context.Context, payload json.RawMessage, ack func(ctx context.Context, answer any)) {
 	var in interaction
@@ -89,7 +85,7 @@ func (a *Adapter) interacted(ctx context.Context, payload json.RawMessage, ack f
 
 // shows says whether an interaction only shows something.
 func shows(in interaction) bool {
-	return in.Type == "block_actions" && (in.View.ID != "" || len(in.Actions) > 0 && slices.Contains(opens, in.Actions[0].ActionID))
+	return in.Type == "block_actions" && (in.View.ID != "" || len(in.Actions) > 0 && verbs[in.Actions[0].ActionID].Opens())
 }
 
 // meant gives what an interaction asks for; nil for nothing.
@@ -180,7 +176,7 @@ func (a *Adapter) clicked(ctx context.Context, in interaction, act action) error
 		return err
 	}
 	c.By.ID = chat.UserID(in.User.ID)
-	if !slices.Contains(opens, act.ActionID) {
+	if !c.Verb.Opens() {
 		if c.By, c.Heard, err = a.speaker(ctx, in.User.ID, in.Channel.ID); err != nil {
 			return err
 		}
