@@ -34,6 +34,7 @@ type remembered struct {
 	size   int
 }
 
+// New makes an empty cache.
 func New() *Logs { return &Logs{order: list.New(), items: map[string]*list.Element{}} }
 
 // Put caches the log under a token, without its trimmed or forgotten part. The least
