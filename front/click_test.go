@@ -28,7 +28,7 @@ func (still) Change(context.Context, chat.ThreadID, chat.MessageRef, front.Messa
 // asked is a front whose platform opens forms later, by open.
 func asked(in *ledger.Ledger, open func(context.Context, front.Form) error) *front.Front {
 	return front.New(still{square{Board: &script.Board{Platform: "board"}, stands: &standing{}}}, front.Options{
-		Platform: "board", Inbox: in, Room: script.Room, Settle: time.Nanosecond, Open: open, Trigger: time.Minute,
+		Common: front.Common{Inbox: in, Settle: time.Nanosecond}, Platform: "board", Room: script.Room, Open: open, Trigger: time.Minute,
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -22,19 +23,44 @@ import (
 	"nod/chat/outbox"
 )
 
+// Common are the settings that every platform has.
+type Common struct {
+	Follow    string          // how threads are followed that the bot was called into: [FollowCallers] and others
+	AllowBots []string        // the bots that are heard
+	Allow     []string        // who is heard, as in [Allowed]; empty: everyone
+	Channels  []string        // in which approvals are to stand too
+	Direct    bool            // and in direct conversations with those who may decide
+	NoButtons bool            // approvals have emoji only
+	Retries   bool            // another try of an answer can be asked for
+	Emoji     map[string]bool // reactions that can mean something, in normal form; nil: any
+
+	Inbox   Inbox
+	Logger  *slog.Logger
+	HTTP    *http.Client
+	Observe inbound.Observe
+	Now     func() time.Time
+	Settle  time.Duration // before looking for what may have got through; default 2 s
+	Pace    float64       // times the published rate limits, for tests; default 1
+}
+
+// WithDefaults fills in what is not set.
+func (c Common) WithDefaults() Common {
+	c.Settle, c.Pace = cmp.Or(c.Settle, 2*time.Second), cmp.Or(c.Pace, 1)
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	c.HTTP = cmp.Or(c.HTTP, &http.Client{Timeout: time.Minute})
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
 // Options set up a [Front].
 type Options struct {
-	Platform  string // as in [chat.ThreadID]; begins the ids of events
-	Inbox     Inbox
-	Logger    *slog.Logger
-	Observe   inbound.Observe
-	Now       func() time.Time
-	Dialect   Dialect
-	Emoji     map[string]bool // reactions that can mean something, in normal form; nil: any
-	NoButtons bool            // approvals have emoji only
-	Room      form.Bounds     // of a form on this platform
-	Listens   func() bool     // events of all conversations arrive; nil: it is not noted when they do
-	Settle    time.Duration   // before looking for what may have got through; default 2 s
+	Common
+	Platform string // as in [chat.ThreadID]; begins the ids of events
+	Dialect  Dialect
+	Room     form.Bounds // of a form on this platform
+	Listens  func() bool // events of all conversations arrive; nil: it is not noted when they do
 	// Args writes arguments as a card shows them.
 	Args func(args string) string
 	// Open opens a form for somebody who clicked no longer than Trigger ago; nil: only the
@@ -65,11 +91,7 @@ type Front struct {
 
 // New makes the Front of a platform that is spoken to by a wire.
 func New(w Wire, o Options) *Front {
-	o.Settle = cmp.Or(o.Settle, 2*time.Second)
-	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o.Common = o.WithDefaults()
 	f := &Front{Wire: w, o: o, Heard: catchup.NewHeard(o.Inbox.Watermarks, o.Platform, catchup.LookBack, o.Now)}
 	f.listened = catchup.NewListened(o.Inbox, o.Platform+" listened", o.Now)
 	f.votes = catchup.NewVotes(catchup.Ballot{Standing: w.Reactions, Put: f.putFound, Now: o.Now})

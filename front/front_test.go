@@ -43,7 +43,7 @@ func deploy() *chat.Approval {
 // onSquare is a front on a square of its own.
 func onSquare(in *ledger.Ledger) (*front.Front, *standing) {
 	stands := &standing{on: map[chat.MessageRef][]chat.Reaction{}}
-	o := front.Options{Platform: "board", Inbox: in, Dialect: plain, Room: script.Room, Settle: time.Nanosecond}
+	o := front.Options{Common: front.Common{Inbox: in, Settle: time.Nanosecond}, Platform: "board", Dialect: plain, Room: script.Room}
 	return front.New(square{Board: &script.Board{Platform: "board"}, stands: stands}, o), stands
 }
 

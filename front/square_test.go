@@ -54,7 +54,7 @@ func newStage() script.NewStage {
 	stands := &standing{on: map[chat.MessageRef][]chat.Reaction{}}
 	return func(b *script.Board, inbox run.Inbox) script.Stage {
 		f := front.New(square{Board: b, stands: stands}, front.Options{
-			Platform: "board", Inbox: inbox, Room: script.Room, Settle: time.Millisecond,
+			Common: front.Common{Inbox: inbox, Settle: time.Millisecond}, Platform: "board", Room: script.Room,
 		})
 		return stage{f, stands}
 	}

@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
@@ -37,31 +36,17 @@ import (
 
 // Options set up an [Adapter].
 type Options struct {
-	Token     string // of the bot
-	APIURL    string // default https://discord.com/api; the version is added
-	Shards    int    // 0: as many as Discord recommends
-	Version   string // of the program
-	Commands  bool   // register the application commands
-	Follow    string // mentions (default), or callers or thread, which need the MESSAGE_CONTENT intent; auto: callers where that is on
-	AllowBots []string
-	Guilds    []string      // that are served; empty: see [Adapter.serves]
-	Tools     []string      // names that `/tools` suggests
-	Archive   time.Duration // threads stay open at least so long after the last message; default 24 h
-	NoButtons bool          // approvals have emoji only
-	// Channels are those in which approvals are to stand too; Check looks at them.
-	Channels []string
-	Direct   bool            // and in direct conversations with those who may decide
-	Roles    bool            // an approver rule names a role
-	Retries  bool            // another try of an answer can be asked for
-	Emoji    map[string]bool // reactions that can mean something, in normal form; nil: any
-	Global   int             // calls a second; default 50
-	Allow    []string        // who is heard: everyone (default), user:ID, role:ID, channel:ID
-
-	Inbox   front.Inbox
-	Logger  *slog.Logger
-	HTTP    *http.Client
-	Observe inbound.Observe
-	Now     func() time.Time
+	front.Common               // Follow is [front.FollowMentions] by default, or followAuto; what reads all takes the MESSAGE_CONTENT intent
+	Token        string        // of the bot
+	APIURL       string        // default https://discord.com/api; the version is added
+	Shards       int           // 0: as many as Discord recommends
+	Version      string        // of the program
+	Commands     bool          // register the application commands
+	Guilds       []string      // that are served; empty: see [Adapter.serves]
+	Tools        []string      // names that `/tools` suggests
+	Archive      time.Duration // threads stay open at least so long after the last message; default 24 h
+	Roles        bool          // an approver rule names a role
+	Global       int           // calls a second; default 50
 	// Process names this process among all that share the store. Ended says whether
 	// one of them surely runs no more; false where that is not known.
 	Process string
@@ -69,14 +54,12 @@ type Options struct {
 
 	Stagger time.Duration // between two new sessions; default 5 s, as Discord asks
 	Pause   time.Duration // before connecting again, doubled with each failure; default 1 s
-	Settle  time.Duration // before looking for a post that may have got through; default 2 s
 	Told    time.Duration // for the next of the guilds to be told of, before what was missed is looked for; default 5 s
 	Greet   time.Duration // for a session to be resumed; default 40 s
 	Beat    time.Duration // between two notes of a session; default 2 s
 	Defer   time.Duration // for an interaction, before it is answered with a promise; default 1.5 s, as Discord waits 3 s
 	Lookup  time.Duration // for names and earlier messages that go along with a message; default 2 s
 	Brief   time.Duration // how long a remark to one person stays; default 15 s
-	Pace    float64       // times Discord's global rate limit, for tests; default 1
 }
 
 // followAuto is a value of Options.Follow: callers where messages can be read, else mentions.
@@ -141,11 +124,7 @@ func New(o Options) (*Adapter, error) {
 		working: working{at: map[chat.ThreadID]*sign{}}, remarks: remarks{last: map[string]*time.Timer{}, away: map[string]func(){}},
 	}
 	a.atlas = newAtlas(a.self.who)
-	a.Front = front.New(a, front.Options{
-		Platform: Platform, Inbox: o.Inbox, Logger: o.Logger, Observe: o.Observe, Now: o.Now, Dialect: cardDialect, Emoji: o.Emoji,
-		NoButtons: o.NoButtons, Room: tight, Settle: o.Settle,
-		Args: exact,
-	})
+	a.Front = front.New(a, front.Options{Common: o.Common, Platform: Platform, Dialect: cardDialect, Room: tight, Args: exact})
 	a.gate = gateway.New(gateway.Options{
 		Token: o.Token, Shards: o.Shards, Content: a.reads, Notes: o.Inbox, Logger: o.Logger, Observe: o.Observe, Now: o.Now,
 		Process: o.Process, Ended: o.Ended, Stagger: o.Stagger, Pause: o.Pause, Told: o.Told, Greet: o.Greet, Beat: o.Beat,
@@ -156,7 +135,6 @@ func New(o Options) (*Adapter, error) {
 func (o Options) withDefaults() Options {
 	o.Stagger = cmp.Or(o.Stagger, 5*time.Second)
 	o.Pause = cmp.Or(o.Pause, time.Second)
-	o.Settle = cmp.Or(o.Settle, 2*time.Second)
 	o.Brief = cmp.Or(o.Brief, 15*time.Second)
 	o.Defer = cmp.Or(o.Defer, 1500*time.Millisecond)
 	o.Lookup = cmp.Or(o.Lookup, 2*time.Second)
@@ -168,12 +146,7 @@ func (o Options) withDefaults() Options {
 		o.Ended = func(string) bool { return false }
 	}
 	o.Global = cmp.Or(o.Global, global)
-	o.Pace = cmp.Or(o.Pace, 1)
-	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	o.HTTP = cmp.Or(o.HTTP, &http.Client{Timeout: time.Minute})
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o.Common = o.Common.WithDefaults()
 	return o
 }
 

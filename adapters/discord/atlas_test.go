@@ -17,6 +17,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
+	"nod/front"
 	"nod/internal/fakediscord"
 	"nod/internal/ledger"
 )
@@ -115,7 +116,7 @@ func TestBusy(t *testing.T) {
 // there are too many, and those that can't be read.
 func TestNotLookedThrough(t *testing.T) {
 	var log bytes.Buffer
-	a, err := New(Options{Token: "x", Inbox: ledger.New(), APIURL: "http://127.0.0.1:1", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	a, err := New(Options{Token: "x", APIURL: "http://127.0.0.1:1", Common: front.Common{Inbox: ledger.New(), Logger: slog.New(slog.NewTextHandler(&log, nil))}})
 	if err != nil {
 		t.Fatal(err)
 	}

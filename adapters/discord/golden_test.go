@@ -88,7 +88,7 @@ func cardOf(p *chat.Approval) *front.Card { return messageOf(chat.Post{Approval:
 
 // The golden files hold what is sent for each kind of post.
 func TestGolden(t *testing.T) {
-	a, err := New(Options{Token: "x", Inbox: ledger.New(), Retries: true})
+	a, err := New(Options{Token: "x", Common: front.Common{Inbox: ledger.New(), Retries: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestGolden(t *testing.T) {
 		if name == "edit-form-json" {
 			in.Cards[p.Call] = plain
 		}
-		ans, err := front.New(a, front.Options{Inbox: in, Room: tight}).Click(t.Context(), c)
+		ans, err := front.New(a, front.Options{Common: front.Common{Inbox: in}, Room: tight}).Click(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}

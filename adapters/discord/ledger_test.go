@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nod/chat"
+	"nod/front"
 	"nod/internal/fakediscord"
 	"nod/internal/ledger"
 )
@@ -48,8 +49,9 @@ func build(t *testing.T, f fakediscord.Options) *office {
 
 func (o *office) options() Options {
 	return Options{
-		Token: o.fake.Token(), APIURL: o.fake.URL(), Inbox: o.in,
-		Stagger: time.Millisecond, Pause: 5 * time.Millisecond, Settle: time.Millisecond, Pace: 100,
+		Token: o.fake.Token(), APIURL: o.fake.URL(),
+		Common:  front.Common{Inbox: o.in, Settle: time.Millisecond, Pace: 100},
+		Stagger: time.Millisecond, Pause: 5 * time.Millisecond,
 		Greet: ledger.Longest, Defer: ledger.Longest, Lookup: ledger.Longest,
 		Told: 50 * time.Millisecond, Beat: 20 * time.Millisecond,
 	}

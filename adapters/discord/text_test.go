@@ -12,6 +12,7 @@ import (
 
 	"nod/chat"
 	"nod/chat/markdown"
+	"nod/front"
 	"nod/internal/ledger"
 )
 
@@ -245,7 +246,7 @@ func FuzzEvent(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		data := json.RawMessage(s)
-		a, err := New(Options{Token: "x", Inbox: ledger.New(), APIURL: "http://127.0.0.1:1"})
+		a, err := New(Options{Token: "x", Common: front.Common{Inbox: ledger.New()}, APIURL: "http://127.0.0.1:1"})
 		if err != nil {
 			panic(err)
 		}

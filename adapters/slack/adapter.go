@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -37,38 +36,22 @@ import (
 
 // Options set up an [Adapter].
 type Options struct {
-	AppToken  string // xapp-…: opens sockets
-	BotToken  string // xoxb-…: everything else
-	APIURL    string // default https://slack.com/api/
-	Sockets   int    // connections of this process; default 2
-	Follow    string // callers (default), thread or mentions
-	DM        string // thread (default) or flat
-	AllowBots []string
-	Limits    map[string]int // calls of a method a minute, over the published ones
-	External  string         // people of other organisations: ignore (default), ask, allow
-	Guests    string         // guests of the own workspace: ask (default), ignore, allow
-	Allow     []string       // who is heard: everyone, user:ID, group:ID, channel:ID; default everyone
-	NoButtons bool           // approvals have emoji only
-	// Channels are those in which approvals are to stand too; Check looks at them.
-	Channels []string
-	Direct   bool            // and in direct conversations with those who may decide
-	Retries  bool            // another try of an answer can be asked for
-	Groups   bool            // an approver rule names a user group
-	Emoji    map[string]bool // reactions that can mean something, in normal form; nil: any
-
-	Inbox   front.Inbox
-	Logger  *slog.Logger
-	HTTP    *http.Client
-	Observe inbound.Observe
-	Now     func() time.Time
+	front.Common
+	AppToken string         // xapp-…: opens sockets
+	BotToken string         // xoxb-…: everything else
+	APIURL   string         // default https://slack.com/api/
+	Sockets  int            // connections of this process; default 2
+	DM       string         // thread (default) or flat
+	Limits   map[string]int // calls of a method a minute, over the published ones
+	External string         // people of other organisations: ignore (default), ask, allow
+	Guests   string         // guests of the own workspace: ask (default), ignore, allow
+	Groups   bool           // an approver rule names a user group
 
 	AckTimeout   time.Duration // for putting one event; default 2.5 s, as Slack waits 3 s
 	NameWait     time.Duration // a message waits no longer for the names in it, and for those of a whole thread four times as long; default 800 ms
 	Trigger      time.Duration // a click lets a window be opened for so long; default 2.8 s, as Slack takes 3 s
 	PingInterval time.Duration // a socket without a ping for so long is replaced; default 30 s
 	Stagger      time.Duration // between the first connections; default 10 s
-	Settle       time.Duration // before looking for a post that may have got through; default 2 s
-	Pace         float64       // times the published rate limits, for tests; default 1
 }
 
 const (
@@ -122,8 +105,7 @@ func New(o Options) (*Adapter, error) {
 		Sockets: o.Sockets, Stagger: o.Stagger, PingInterval: o.PingInterval, Logger: o.Logger, Observe: o.Observe, Now: o.Now,
 	}, host{a})
 	a.Front = front.New(a, front.Options{
-		Platform: Platform, Inbox: o.Inbox, Logger: o.Logger, Observe: o.Observe, Now: o.Now, Dialect: cardDialect, Emoji: o.Emoji,
-		NoButtons: o.NoButtons, Room: roomy, Settle: o.Settle, Listens: a.sockets.Ready,
+		Common: o.Common, Platform: Platform, Dialect: cardDialect, Room: roomy, Listens: a.sockets.Ready,
 		Args: indented, Open: a.openForm, Trigger: o.Trigger,
 	})
 	return a, nil
@@ -135,18 +117,12 @@ func (o Options) withDefaults() Options {
 	o.Trigger = cmp.Or(o.Trigger, 2800*time.Millisecond)
 	o.PingInterval = cmp.Or(o.PingInterval, 30*time.Second)
 	o.Stagger = cmp.Or(o.Stagger, 10*time.Second)
-	o.Settle = cmp.Or(o.Settle, 2*time.Second)
 	o.APIURL = cmp.Or(o.APIURL, "https://slack.com/api/")
 	o.External, o.Guests = cmp.Or(o.External, trustIgnore), cmp.Or(o.Guests, trustAsk)
 	if o.Sockets < 1 {
 		o.Sockets = 2
 	}
-	o.Pace = cmp.Or(o.Pace, 1)
-	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	o.HTTP = cmp.Or(o.HTTP, &http.Client{Timeout: time.Minute})
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o.Common = o.Common.WithDefaults()
 	return o
 }
 

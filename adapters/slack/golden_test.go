@@ -165,7 +165,7 @@ func TestGoldenViews(t *testing.T) {
 	asks.Parameters = ""
 	in.Cards["c2"] = *asks
 	in.Calls["c1"] = chat.Again{Call: "c1", Tool: "deploy", Parameters: deployParameters, Args: `{"env":"prod","copies":2}`}
-	f := front.New(&Adapter{}, front.Options{Platform: Platform, Inbox: in, Room: roomy})
+	f := front.New(&Adapter{}, front.Options{Common: front.Common{Inbox: in}, Platform: Platform, Room: roomy})
 	form := func(c front.Click) json.RawMessage {
 		ans, err := f.Click(t.Context(), c)
 		if err != nil || ans.Form == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nod/chat"
+	"nod/front"
 	"nod/internal/fakeslack"
 	"nod/internal/ledger"
 )
@@ -33,8 +34,9 @@ func open(t *testing.T, f fakeslack.Options, change func(*Options)) *office {
 
 func (o *office) options() Options {
 	return Options{
-		AppToken: o.fake.AppToken(), BotToken: o.fake.BotToken(), APIURL: o.fake.APIURL(), Inbox: o.in,
-		Stagger: time.Millisecond, Settle: time.Millisecond, NameWait: ledger.Longest, Trigger: ledger.Longest,
+		AppToken: o.fake.AppToken(), BotToken: o.fake.BotToken(), APIURL: o.fake.APIURL(),
+		Common:  front.Common{Inbox: o.in, Settle: time.Millisecond},
+		Stagger: time.Millisecond, NameWait: ledger.Longest, Trigger: ledger.Longest,
 	}
 }
 

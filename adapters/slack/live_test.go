@@ -14,6 +14,7 @@ import (
 
 	"nod/chat"
 	"nod/chat/intake"
+	"nod/front"
 	"nod/internal/fakeslack"
 	"nod/internal/ledger"
 )
@@ -514,7 +515,7 @@ func (l *lines) String() string {
 func TestBadToken(t *testing.T) {
 	f := fakeslack.Start(t, fakeslack.Options{Lenient: true})
 	for _, tt := range []struct{ app, bot string }{{f.AppToken(), "xoxb-wrong"}, {"xapp-wrong", f.BotToken()}} {
-		a, err := New(Options{AppToken: tt.app, BotToken: tt.bot, APIURL: f.APIURL(), Inbox: ledger.New()})
+		a, err := New(Options{AppToken: tt.app, BotToken: tt.bot, APIURL: f.APIURL(), Common: front.Common{Inbox: ledger.New()}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -84,7 +84,7 @@ func New(o Options) (*Adapter, error) {
 
 func newFront(a *Adapter) *front.Front {
 	return front.New(a, front.Options{
-		Platform: Platform, Inbox: a.o.Inbox, Logger: a.log, Now: a.o.Now, Room: wide, Open: a.openForm, Trigger: time.Minute,
+		Common: front.Common{Inbox: a.o.Inbox, Logger: a.log, Now: a.o.Now}, Platform: Platform, Room: wide, Open: a.openForm, Trigger: time.Minute,
 	})
 }
 

@@ -16,11 +16,8 @@ func discordOptions(cfg *config.Config) discord.Options {
 	d := cfg.Discord
 	return discord.Options{
 		Token: d.Token.Reveal(), APIURL: d.APIURL, Shards: int(d.Shards),
-		Commands: d.Commands, Follow: string(d.Follow), AllowBots: d.AllowBots,
-		Archive: cfg.Approvals.Timeout, Version: version,
-		NoButtons: !cfg.Approvals.Buttons, Channels: cfg.Channels(), Direct: cfg.Direct(), Roles: slices.ContainsFunc(cfg.Approvers(), policy.IsGroup),
-		Retries: true,
-		Guilds:  d.Guilds, Allow: d.Allow, Global: d.Limits["global"],
+		Commands: d.Commands, Archive: cfg.Approvals.Timeout, Version: version, Guilds: d.Guilds, Global: d.Limits["global"],
+		Roles: slices.ContainsFunc(cfg.Approvers(), policy.IsGroup), Common: common(cfg, string(d.Follow), d.AllowBots, d.Allow),
 	}
 }
 
@@ -30,9 +27,7 @@ func (p *program) newDiscord() (platform, error) {
 	for _, t := range p.agent.Tools {
 		o.Tools = append(o.Tools, t.Name)
 	}
-	inbox := p.inbox()
-	o.Inbox, o.Emoji, o.Logger = inbox, inbox.Emoji, p.log.With("platform", discord.Platform)
-	o.Observe, o.HTTP = p.meter.connection(discord.Platform), p.calls
+	p.connects(&o.Common, discord.Platform)
 	o.Process, o.Ended = machine.Process(), p.ended
 	a, err := discord.New(o)
 	if err != nil {

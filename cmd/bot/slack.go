@@ -8,6 +8,7 @@ import (
 	"nod/adapters/slack"
 	"nod/agent/policy"
 	"nod/cmd/bot/config"
+	"nod/front"
 )
 
 // slackOptions translates the file's section, but for the inbox.
@@ -15,20 +16,30 @@ func slackOptions(cfg *config.Config) slack.Options {
 	s := cfg.Slack
 	return slack.Options{
 		AppToken: s.AppToken.Reveal(), BotToken: s.BotToken.Reveal(), APIURL: s.APIURL,
-		Sockets: s.Sockets, Follow: string(s.Follow), DM: string(s.DM), AllowBots: s.AllowBots,
-		Limits:   s.Limits,
-		External: string(s.External), Guests: string(s.Guests), Allow: s.Allow,
-		NoButtons: !cfg.Approvals.Buttons, Channels: cfg.Channels(), Direct: cfg.Direct(),
-		Groups: usesGroups(cfg), Retries: true,
+		Sockets: s.Sockets, DM: string(s.DM), Limits: s.Limits, External: string(s.External), Guests: string(s.Guests),
+		Groups: usesGroups(cfg), Common: common(cfg, string(s.Follow), s.AllowBots, s.Allow),
 	}
+}
+
+// common are the settings that every platform has, but for what the program adds.
+func common(cfg *config.Config, follow string, bots, allow []string) front.Common {
+	return front.Common{
+		Follow: follow, AllowBots: bots, Allow: allow, Retries: true,
+		NoButtons: !cfg.Approvals.Buttons, Channels: cfg.Channels(), Direct: cfg.Direct(),
+	}
+}
+
+// connects adds what the program has for every platform.
+func (p *program) connects(c *front.Common, platform string) {
+	inbox := p.inbox()
+	c.Inbox, c.Emoji, c.Logger = inbox, inbox.Emoji, p.log.With("platform", platform)
+	c.Observe, c.HTTP = p.meter.connection(platform), p.calls
 }
 
 // newSlack makes the adapter.
 func (p *program) newSlack() (platform, error) {
 	o := slackOptions(p.cfg)
-	inbox := p.inbox()
-	o.Inbox, o.Emoji, o.Logger = inbox, inbox.Emoji, p.log.With("platform", slack.Platform)
-	o.Observe, o.HTTP = p.meter.connection(slack.Platform), p.calls
+	p.connects(&o.Common, slack.Platform)
 	a, err := slack.New(o)
 	if err != nil {
 		return nil, err
