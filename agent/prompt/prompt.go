@@ -126,7 +126,7 @@ func (w Writer) items(p thread.Part, cut memory.Trimmed, branch int) []speak.Ite
 		branch = p.Branch()
 	}
 	out = append(out, retryNote(t)...)
-	gone := false
+	shown, gone := &portion{p, cut, branch}, false
 	for _, st := range p.Path() {
 		say(st.Seen)
 		if st.Seq < cut.Steps && len(st.Calls) > 0 {
@@ -136,7 +136,7 @@ func (w Writer) items(p thread.Part, cut memory.Trimmed, branch int) []speak.Ite
 			gone = true
 			continue
 		}
-		out = append(out, w.step(p, st, cut, branch)...)
+		out = w.step(out, shown, st)
 	}
 	say(^uint64(0))
 	if branch > 0 && t == s.Open {
@@ -148,29 +148,36 @@ func (w Writer) items(p thread.Part, cut memory.Trimmed, branch int) []speak.Ite
 	return out
 }
 
-// step lists what was done in a step.
-func (w Writer) step(p thread.Part, st *thread.Step, cut memory.Trimmed, branch int) []speak.Item {
+// portion is a part of the prompt, as a cut leaves it.
+type portion struct {
+	thread.Part
+	cut    memory.Trimmed
+	branch int // the draft that is shown as done
+}
+
+// step adds what was done in a step.
+func (w Writer) step(out []speak.Item, p *portion, st *thread.Step) []speak.Item {
 	t, open := p.Turn, p.Turn == w.Thread.Open
 	switch {
-	case st.Branch != branch || st.Phase == memory.PlanStep || st.Phase == memory.ReflectStep:
-		return phaseNotes(t, st, p.Runs)
+	case st.Branch != p.branch || st.Phase == memory.PlanStep || st.Phase == memory.ReflectStep:
+		return append(out, phaseNotes(t, st, p.Runs)...)
 	case p.UpTo != nil && st == p.UpTo.Step:
-		return w.besides(p.UpTo, cut)
+		return append(out, w.besides(p.UpTo, p.cut)...)
 	case len(st.Calls) > 0:
-		do := w.doing(st, cut)
+		do := w.doing(st, p.cut)
 		switch {
 		case !p.Runs:
 			do.Images = nil
-		case cut.Clip == 0 && open: // it goes back whole or not at all
+		case p.cut.Clip == 0 && open: // it goes back whole or not at all
 			do.Echo = st.Echo
 		}
-		return append([]speak.Item{{Step: do}}, resumeNote(t, st, cut)...)
+		return append(append(out, speak.Item{Step: do}), resumeNote(t, st, p.cut)...)
 	case st == t.Draft() && t.Ended && st.Answer != "":
-		return []speak.Item{{Answer: speak.Clip(st.Answer, cut.Clip)}}
+		return append(out, speak.Item{Answer: speak.Clip(st.Answer, p.cut.Clip)})
 	case open && st.Answer == "" && st.Thought != "":
-		return []speak.Item{{Step: &speak.Doing{Thought: speak.Clip(st.Thought, cut.Clip), Reasoned: st.Reasoned}}}
+		return append(out, speak.Item{Step: &speak.Doing{Thought: speak.Clip(st.Thought, p.cut.Clip), Reasoned: st.Reasoned}})
 	}
-	return nil
+	return out
 }
 
 // doing is a step with its calls and their results.
