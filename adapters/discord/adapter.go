@@ -23,6 +23,12 @@ import (
 	"sync"
 	"time"
 
+	"nod/adapters/discord/atlas"
+
+	"nod/adapters/discord/dialect"
+
+	"nod/adapters/discord/api"
+
 	"golang.org/x/sync/errgroup"
 
 	"nod/adapters/discord/gateway"
@@ -33,6 +39,9 @@ import (
 	"nod/chat/retry"
 	"nod/front"
 )
+
+// Platform is the name of Discord in [chat.ThreadID].
+const Platform = api.Platform
 
 // Options set up an [Adapter].
 type Options struct {
@@ -71,8 +80,8 @@ type Adapter struct {
 
 	o     Options
 	log   *slog.Logger
-	rest  *rest
-	atlas *atlas
+	rest  *api.Client
+	atlas *atlas.Atlas
 	self  identity
 	gate  *gateway.Gateway
 
@@ -90,20 +99,20 @@ type Adapter struct {
 // identity is who the bot is, and what its application may do.
 type identity struct {
 	mu  sync.Mutex
-	me  user
+	me  api.User
 	app application
 }
 
 // application is the app that the bot belongs to
 // (https://discord.com/developers/docs/resources/application).
 type application struct {
-	ID     string `json:"id"`
-	Flags  int    `json:"flags"`
-	Public *bool  `json:"bot_public"`
-	Owner  user   `json:"owner"`
+	ID     string   `json:"id"`
+	Flags  int      `json:"flags"`
+	Public *bool    `json:"bot_public"`
+	Owner  api.User `json:"owner"`
 	Team   *struct {
 		Members []struct {
-			User user `json:"user"`
+			User api.User `json:"user"`
 		} `json:"members"`
 	} `json:"team"`
 	Endpoint string `json:"interactions_endpoint_url"`
@@ -119,12 +128,12 @@ func New(o Options) (*Adapter, error) {
 	}
 	o = o.withDefaults()
 	a := &Adapter{
-		o: o, log: o.Logger, rest: newREST(o), turns: newTurns(),
-		asides: asides{targets: bounded.Map[string, message]{Most: mostClicks}}, homes: &homes{queue: make(chan opening, mostAtOnce)}, lanes: inbound.NewLanes(mostAtOnce), clicks: clicks{slots: make(chan struct{}, mostClicks)},
+		o: o, log: o.Logger, rest: api.New(o.client()), turns: newTurns(),
+		asides: asides{targets: bounded.Map[string, api.Message]{Most: mostClicks}}, homes: &homes{queue: make(chan opening, mostAtOnce)}, lanes: inbound.NewLanes(mostAtOnce), clicks: clicks{slots: make(chan struct{}, mostClicks)},
 		working: working{at: map[chat.ThreadID]*sign{}}, remarks: remarks{last: map[string]*time.Timer{}, away: map[string]func(){}},
 	}
-	a.atlas = newAtlas(a.self.who)
-	a.Front = front.New(a, front.Options{Common: o.Common, Platform: Platform, Dialect: cardDialect, Room: tight, Args: exact})
+	a.atlas = atlas.New(a.self.who, a.me, a.rest, o.Lookup)
+	a.Front = front.New(a, front.Options{Common: o.Common, Platform: Platform, Dialect: cardDialect, Room: tight, Args: dialect.Exact})
 	a.gate = gateway.New(gateway.Options{
 		Token: o.Token, Shards: o.Shards, Content: a.reads, Notes: o.Inbox, Logger: o.Logger, Observe: o.Observe, Now: o.Now,
 		Process: o.Process, Ended: o.Ended, Stagger: o.Stagger, Pause: o.Pause, Told: o.Told, Greet: o.Greet, Beat: o.Beat,
@@ -145,9 +154,16 @@ func (o Options) withDefaults() Options {
 	if o.Ended == nil {
 		o.Ended = func(string) bool { return false }
 	}
-	o.Global = cmp.Or(o.Global, global)
+	o.Global = cmp.Or(o.Global, api.Global)
 	o.Common = o.Common.WithDefaults()
 	return o
+}
+
+// client is how REST is called.
+func (o Options) client() api.Options {
+	return api.Options{
+		Address: o.APIURL, Token: o.Token, Version: o.Version, Global: o.Global, Pace: o.Pace, HTTP: o.HTTP, Log: o.Logger, Limited: o.Observe.Limited,
+	}
 }
 
 // Run connects and stays connected until ctx is done. It returns an error only
@@ -189,7 +205,7 @@ func (a *Adapter) connected(ctx context.Context, least int) (int, error) {
 	a.gate.Gap.Expect(n)
 	a.Remember(ctx)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return a.rest.out.Run(ctx) })
+	g.Go(func() error { return a.rest.Out.Run(ctx) })
 	g.Go(func() error { return a.watchToken(ctx) })
 	g.Go(func() error { a.Front.Run(ctx); return nil })
 	g.Go(func() error { a.openThreads(ctx); return nil })
@@ -212,7 +228,7 @@ func (a *Adapter) watchToken(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-a.rest.refused:
+	case <-a.rest.Refused:
 		return errors.New("talk to Discord: the token is refused: copy discord.token again (Developer Portal, Bot, Reset Token)")
 	}
 }
@@ -221,12 +237,12 @@ func (a *Adapter) watchToken(ctx context.Context) error {
 func (a *Adapter) Ready() bool { return a.gate.Gap.Ready() }
 
 // Depth says how many calls wait for Discord's rate limits, by priority.
-func (a *Adapter) Depth() map[string]int { return a.rest.out.DepthByName() }
+func (a *Adapter) Depth() map[string]int { return a.rest.Out.DepthByName() }
 
 // signIn asks who the bot is and how to connect, until Discord says so or
 // refuses the token.
 func (a *Adapter) signIn(ctx context.Context) (info gateway.Start, err error) {
-	signIn := retry.Policy{First: a.o.Pause, Longest: time.Minute, Final: refusedToken, Failed: func(err error) {
+	signIn := retry.Policy{First: a.o.Pause, Longest: time.Minute, Final: api.RefusedToken, Failed: func(err error) {
 		a.log.Warn("sign in to discord", "error", err)
 	}}
 	refusals := 0
@@ -235,7 +251,7 @@ func (a *Adapter) signIn(ctx context.Context) (info gateway.Start, err error) {
 			return err
 		}
 		if err := a.ownApp(ctx); err != nil {
-			if refusals++; !refused(err) || refusedToken(err) || refusals < front.MostTries {
+			if refusals++; !api.Refused(err) || api.RefusedToken(err) || refusals < front.MostTries {
 				return err
 			}
 			a.log.Warn("ask what the application may do", "error", err)
@@ -247,12 +263,12 @@ func (a *Adapter) signIn(ctx context.Context) (info gateway.Start, err error) {
 }
 
 // me is the bot's user.
-func (a *Adapter) me(ctx context.Context) (user, error) {
+func (a *Adapter) me(ctx context.Context) (api.User, error) {
 	if me := a.self.who(); me.ID != "" {
 		return me, nil
 	}
-	var me user
-	err := a.rest.call(ctx, request{method: "GET", path: "/users/@me", priority: outbox.Approval, answer: &me})
+	var me api.User
+	err := a.rest.Call(ctx, api.Request{Method: "GET", Path: "/users/@me", Priority: outbox.Approval, Answer: &me})
 	if err == nil && me.ID == "" {
 		err = errors.New("GET /users/@me: names nobody")
 	}
@@ -266,7 +282,7 @@ func (a *Adapter) me(ctx context.Context) (user, error) {
 // again, may do what every one may, and is taken for one that strangers can invite.
 func (a *Adapter) ownApp(ctx context.Context) error {
 	var app application
-	err := a.rest.call(ctx, request{method: "GET", path: "/applications/@me", priority: outbox.Approval, answer: &app})
+	err := a.rest.Call(ctx, api.Request{Method: "GET", Path: "/applications/@me", Priority: outbox.Approval, Answer: &app})
 	a.self.mu.Lock()
 	defer a.self.mu.Unlock()
 	a.self.app = app
@@ -297,14 +313,14 @@ func (a *Adapter) follow() string {
 // reads says whether the bot gets the text of messages that don't call it.
 func (a *Adapter) reads() bool { return a.follow() != front.FollowMentions }
 
-func (i *identity) set(u user) {
+func (i *identity) set(u api.User) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.me = u
 }
 
 // who gives the identity; empty before the sign-in.
-func (i *identity) who() user {
+func (i *identity) who() api.User {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.me

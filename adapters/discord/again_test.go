@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/internal/fakediscord"
 )
@@ -43,7 +45,7 @@ func TestWhoWaitsForAnotherTry(t *testing.T) {
 		for i, to := range []string{id, o.fake.Say(o.ada, id, "the question")} { // from which the thread was made, and one in it
 			before := len(o.fake.Pings(id))
 			p := answer("answer/2"+to, "**Try 2** · bob ran `deploy`")
-			p.ReplyTo = refOf(placeOf(th), to)
+			p.ReplyTo = api.RefOf(api.PlaceOf(th), to)
 			p.Text.Waits = &chat.Waiter{By: chat.User{ID: chat.UserID(o.bob), Name: "bob"}, Since: now.Add(-tt.took)}
 			o.post(th, p, false)
 			got := o.fake.Pings(id)[before:]

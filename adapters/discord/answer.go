@@ -3,6 +3,10 @@ package discord
 import (
 	"strings"
 
+	"nod/adapters/discord/dialect"
+
+	"nod/adapters/discord/api"
+
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
@@ -17,7 +21,7 @@ const mostSaid = 12_000
 // answerParts writes an answer or a notice as messages.
 func answerParts(t *chat.Text) []part {
 	md := strings.ToValidUTF8(t.Markdown, "\uFFFD")
-	drawn := dialect(md)
+	drawn := dialect.Write(md)
 	switch short := said(markdown.Split(drawn, mostContent, markdown.UTF16)); {
 	case len(short) == 1:
 		return []part{{content: short[0], silent: t.Notice}}
@@ -26,7 +30,7 @@ func answerParts(t *chat.Text) []part {
 	}
 	const note = "\n\n-# The answer goes on: all of it is in the file."
 	first := said(markdown.Split(drawn, mostContent-markdown.UTF16(note), markdown.UTF16))[0]
-	return []part{{content: first + note, file: &upload{"answer.md", plainType, "The whole answer", []byte(md)}}}
+	return []part{{content: first + note, file: &api.Upload{Name: "answer.md", Kind: api.PlainType, Says: "The whole answer", Data: []byte(md)}}}
 }
 
 // mostWide is the longest text of a message that is a card.
@@ -68,7 +72,7 @@ func answerMessages(t *chat.Text) []part { return messages(t, mostContent) }
 func messages(t *chat.Text, most int) []part {
 	md := strings.ToValidUTF8(t.Markdown, "\uFFFD")
 	var out []part
-	for _, p := range said(markdown.Split(dialect(md), most, markdown.UTF16)) {
+	for _, p := range said(markdown.Split(dialect.Write(md), most, markdown.UTF16)) {
 		out = append(out, part{content: p, silent: t.Notice})
 	}
 	return out

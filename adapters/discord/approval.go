@@ -7,6 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"nod/adapters/discord/dialect"
+
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/chat/markdown"
 	"nod/chat/summary"
@@ -29,7 +33,7 @@ const (
 // or Discord takes none, a plain message.
 func approvalPart(p *chat.Approval, in *front.Card) part {
 	plain := plainApproval(p, in)
-	shown := exact(p.Args)
+	shown := dialect.Exact(p.Args)
 	if markdown.UTF16(shown)+markdown.UTF16(would(p.Preview)) > mostOnCard {
 		return plain
 	}
@@ -42,7 +46,7 @@ func approvalPart(p *chat.Approval, in *front.Card) part {
 	case chat.Expired, chat.Cancelled:
 		out.accent = overColour
 	}
-	for _, text := range []string{headline(in), subline(p, in), fence("json", cmp.Or(shown, "{}")), previewed(p.Preview, in, mostOnCard), belowArgs(p, in)} {
+	for _, text := range []string{headline(in), subline(p, in), dialect.Fence("json", cmp.Or(shown, "{}")), previewed(p.Preview, in, mostOnCard), belowArgs(p, in)} {
 		if text != "" {
 			out.card = append(out.card, text)
 		}
@@ -60,22 +64,22 @@ const (
 
 // plainApproval writes it as a message without a card.
 func plainApproval(p *chat.Approval, in *front.Card) part {
-	shown, note := exact(p.Args), ""
+	shown, note := dialect.Exact(p.Args), ""
 	out := part{line: callLine(p, in)}
 	inline, begun := mostInline, mostBegun
 	if p.Preview != nil { // they share the room
 		inline, begun = mostInline/2, mostBegun/2
 	}
 	if text := would(p.Preview); markdown.UTF16(text) > inline {
-		out.file = &upload{"call.txt", plainType, "The whole call and its preview", []byte(chat.Exact(p.Args) + "\n\n" + text)}
+		out.file = &api.Upload{Name: "call.txt", Kind: api.PlainType, Says: "The whole call and its preview", Data: []byte(chat.Exact(p.Args) + "\n\n" + text)}
 		note = "The whole call, and its whole preview, stand in the attached file."
-		shown = shorten(shown, begun)
+		shown = dialect.Shorten(shown, begun)
 	} else if markdown.UTF16(shown) > inline {
-		out.file = &upload{"arguments.json", plainType, "All arguments of the call", []byte(chat.Exact(p.Args))}
+		out.file = &api.Upload{Name: "arguments.json", Kind: api.PlainType, Says: "All arguments of the call", Data: []byte(chat.Exact(p.Args))}
 		note = front.Begun(p, "the attached file, sha256 `"+chat.Sum(chat.Exact(p.Args))+"`")
-		shown = shorten(shown, begun)
+		shown = dialect.Shorten(shown, begun)
 	}
-	out.content = summary.Lines(headline(in), subline(p, in), fence("json", cmp.Or(shown, "{}")), previewed(p.Preview, in, begun), note, belowArgs(p, in))
+	out.content = summary.Lines(headline(in), subline(p, in), dialect.Fence("json", cmp.Or(shown, "{}")), previewed(p.Preview, in, begun), note, belowArgs(p, in))
 	return out
 }
 
@@ -84,11 +88,11 @@ func previewed(p *chat.Preview, in *front.Card, most int) string {
 	if p == nil {
 		return ""
 	}
-	title := shorten(verbatim(in.Would), mostAbove)
+	title := dialect.Shorten(dialect.Verbatim(in.Would), mostAbove)
 	if p.Text == "" {
 		return title
 	}
-	return title + "\n" + fence("", shorten(exact(p.Text), most))
+	return title + "\n" + dialect.Fence("", dialect.Shorten(dialect.Exact(p.Text), most))
 }
 
 // mostAbove is how long the line above a preview may be.
@@ -109,13 +113,13 @@ func belowArgs(p *chat.Approval, in *front.Card) string {
 
 // callLine names the call; no other message has it.
 func callLine(p *chat.Approval, in *front.Card) string {
-	return "-# call " + markdown.Inline(shorten(p.Call, 60)) + " · digest " + markdown.Inline(in.Digest)
+	return "-# call " + markdown.Inline(dialect.Shorten(p.Call, 60)) + " · digest " + markdown.Inline(in.Digest)
 }
 
 // cardDialect is how Discord writes what has a meaning. Nobody is pinged by being named.
 var cardDialect = front.Dialect{
 	Bold:   func(text string) string { return "**" + text + "**" },
-	Person: func(u chat.User, _ bool) string { return shorten(person(u), mostWho) },
+	Person: func(u chat.User, _ bool) string { return dialect.Shorten(dialect.Person(u), mostWho) },
 	Rule:   func(rule string, requester chat.User, _ bool) string { return approver(rule, requester) },
 	Time:   func(at time.Time) string { return fmt.Sprintf("<t:%d:f> (<t:%d:R>)", at.Unix(), at.Unix()) },
 	Emoji:  shown,
@@ -125,10 +129,10 @@ var cardDialect = front.Dialect{
 
 // shown writes an emoji; a guild's own is name:id.
 func shown(e string) string {
-	if name, id, ok := strings.Cut(e, ":"); ok && plainID.MatchString(id) {
+	if name, id, ok := strings.Cut(e, ":"); ok && api.PlainID.MatchString(id) {
 		return "<:" + chat.Flat(name) + ":" + id + ">"
 	}
-	return shorten(escape(e), 25)
+	return dialect.Shorten(dialect.Escape(e), 25)
 }
 
 // approver writes an approver rule.
@@ -136,15 +140,15 @@ func approver(rule string, requester chat.User) string {
 	kind, id, _ := strings.Cut(rule, ":")
 	switch {
 	case kind == chat.Requester:
-		return shorten(person(requester), mostWho)
+		return dialect.Shorten(dialect.Person(requester), mostWho)
 	case kind == chat.Anyone:
 		return "anyone here"
 	case kind == "user":
-		return shorten(person(chat.User{ID: chat.UserID(id)}), mostWho)
-	case kind == "role" && plainID.MatchString(id):
+		return dialect.Shorten(dialect.Person(chat.User{ID: chat.UserID(id)}), mostWho)
+	case kind == "role" && api.PlainID.MatchString(id):
 		return "<@&" + id + ">"
 	}
-	return shorten(escape(rule), mostWho)
+	return dialect.Shorten(dialect.Escape(rule), mostWho)
 }
 
 // mostHeadline is how long a headline may be.
@@ -152,22 +156,24 @@ const mostHeadline = 240
 
 // headline is the first line: which approval it is, and in the end what came of
 // it. It is a line of its own and no markup, since a notification shows it too.
-func headline(in *front.Card) string { return shorten(verbatim(in.Headline), mostHeadline) }
+func headline(in *front.Card) string {
+	return dialect.Shorten(dialect.Verbatim(in.Headline), mostHeadline)
+}
 
 // subline is what stands below the headline: the tool, once the headline has
 // something else to say, or why it is asked.
 func subline(p *chat.Approval, in *front.Card) string {
 	if p.Outcome != "" {
-		return "**Tool** " + markdown.Inline(shorten(in.Tool, 80))
+		return "**Tool** " + markdown.Inline(dialect.Shorten(in.Tool, 80))
 	}
-	return shorten(verbatim(strings.Join(in.Why, " ")), mostBecause)
+	return dialect.Shorten(dialect.Verbatim(strings.Join(in.Why, " ")), mostBecause)
 }
 
 // deciders are those who may decide, whom the message pings: people wait for them.
 func deciders(p *chat.Approval) pings {
 	out := nobody()
 	add := func(list *[]string, id string) {
-		if plainID.MatchString(id) && !slices.Contains(*list, id) && len(*list) < mostPinged {
+		if api.PlainID.MatchString(id) && !slices.Contains(*list, id) && len(*list) < mostPinged {
 			*list = append(*list, id)
 		}
 	}
@@ -204,7 +210,7 @@ func otherwise(was part, m front.Message) (part, bool) {
 	long := m.Approval
 	note := fmt.Sprintf("That is only the beginning. The arguments are %s long, sha256 `%s`.", summary.Count(markdown.UTF16(long.Args), "character"), chat.Sum(chat.Exact(long.Args)))
 	out := part{line: was.line, accent: waitingColour, buttons: was.buttons, pings: was.pings}
-	for _, text := range []string{headline(m.Card), subline(long, m.Card), fence("json", shorten(exact(long.Args), mostOnCard-400)), note, belowArgs(long, m.Card)} {
+	for _, text := range []string{headline(m.Card), subline(long, m.Card), dialect.Fence("json", dialect.Shorten(dialect.Exact(long.Args), mostOnCard-400)), note, belowArgs(long, m.Card)} {
 		if text != "" {
 			out.card = append(out.card, text)
 		}
@@ -215,7 +221,7 @@ func otherwise(was part, m front.Message) (part, bool) {
 // redrawn is how a message is drawn that is drawn already, as far as this process
 // knows how.
 func redrawn(m front.Message, now part) part {
-	if m.Was != nil && len(now.card) == 0 && markdown.UTF16(exact(m.Was.Args)) <= mostOnCard {
+	if m.Was != nil && len(now.card) == 0 && markdown.UTF16(dialect.Exact(m.Was.Args)) <= mostOnCard {
 		now, _ = otherwise(now, m)
 	}
 	return now

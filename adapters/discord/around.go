@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/chat/markdown"
 )
@@ -34,7 +36,7 @@ func (s *sending) goesAround(n int, err error) bool {
 		return false
 	}
 	var other []part
-	switch code(err) {
+	switch api.Code(err) {
 	case codeAutoMod:
 		other = blockedAnswer(t)
 	case codeHarmful:
@@ -51,8 +53,8 @@ func (s *sending) goesAround(n int, err error) bool {
 
 // blockedAnswer is an answer as a file, and a line that says why.
 func blockedAnswer(t *chat.Text) []part {
-	said := chat.Refused{Platform: "Discord", Code: fmt.Sprint(codeAutoMod), Words: plainWords[codeAutoMod]}
-	file := &upload{"answer.md", plainType, "The whole answer", []byte(strings.ToValidUTF8(t.Markdown, "\uFFFD"))}
+	said := chat.Refused{Platform: "Discord", Code: fmt.Sprint(codeAutoMod), Words: api.PlainWords[codeAutoMod]}
+	file := &api.Upload{Name: "answer.md", Kind: api.PlainType, Says: "The whole answer", Data: []byte(strings.ToValidUTF8(t.Markdown, "\uFFFD"))}
 	return []part{{content: said.Notice() + ". It is in the file.", file: file}}
 }
 

@@ -8,6 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"nod/adapters/discord/atlas"
+
+	"nod/adapters/discord/api"
+
 	"github.com/bwmarrin/discordgo"
 	"golang.org/x/sync/errgroup"
 
@@ -62,7 +66,7 @@ func (a *Adapter) stretches(marks []chat.Watermark) []stretch {
 	t, heard := a.atlas, marks
 	marks = a.notAfter(marks, a.gate.Gap.Before())
 	newest := marks[0].Last.ID
-	busy, all := t.busy(newest, mostBusy)
+	busy, all := t.Busy(newest, mostBusy)
 	if all > len(busy) {
 		a.log.Warn("not every channel is looked through for what was missed", "channels", all, "looked_through", len(busy))
 	}
@@ -73,26 +77,26 @@ func (a *Adapter) stretches(marks []chat.Watermark) []stretch {
 	var out []stretch
 	quiet := 0
 	for i, m := range marks {
-		p := placeOf(m.Thread)
-		where := chat.FirstOf(p.thread, p.channel)
-		if !t.wrote(where, newest) {
+		p := api.PlaceOf(m.Thread)
+		where := chat.FirstOf(p.Thread, p.Channel)
+		if !t.Wrote(where, newest) {
 			if quiet++; quiet > mostThreads {
 				continue
 			}
 		}
 		delete(since, where)
-		for _, s := range t.unheard(where, m.Last.ID, newest, p.direct()) {
+		for _, s := range unheardIn(t, where, m.Last.ID, newest, p.Direct()) {
 			s.own = m.Last == heard[i].Last
 			out = append(out, s)
 		}
 	}
 	for _, m := range slices.Backward(marks) {
-		if p := placeOf(m.Thread); !p.direct() {
-			since[p.channel] = m.Last.ID
+		if p := api.PlaceOf(m.Thread); !p.Direct() {
+			since[p.Channel] = m.Last.ID
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(since)) {
-		out = append(out, t.unheard(id, since[id], newest, false)...)
+		out = append(out, unheardIn(t, id, since[id], newest, false)...)
 	}
 	slices.SortStableFunc(out, func(x, y stretch) int { return cmp.Compare(x.priority, y.priority) })
 	return out
@@ -107,26 +111,26 @@ func (a *Adapter) notAfter(marks []chat.Watermark, at time.Time) []chat.Watermar
 	if oldest := a.o.Now().Add(-catchup.KnownFor); at.Before(oldest) {
 		at = oldest
 	}
-	id := idAt(at)
+	id := api.IDAt(at)
 	marks = slices.Clone(marks)
 	for i := range marks {
-		if snowflake(marks[i].Last.ID) > snowflake(id) {
+		if api.Snowflake(marks[i].Last.ID) > api.Snowflake(id) {
 			marks[i].Last.ID = id
 		}
 	}
 	return marks
 }
 
-// unheard is what of a channel or thread may not have been heard: what came after the
+// unheardIn is what of a channel or thread may not have been heard: what came after the
 // last that was, and what is a little older and may not have been put. Where nothing is
 // known to be new there is time, since in most of those places the bot wrote last. Of a
 // direct conversation Discord does not say whether there is anything.
-func (t *atlas) unheard(channel, last, newest string, direct bool) []stretch {
-	all := stretch{span: span{channel, idAt(sentAt(last).Add(-unputBack)), outbox.Low, mostPages}, last: last, direct: direct}
+func unheardIn(t *atlas.Atlas, channel, last, newest string, direct bool) []stretch {
+	all := stretch{span: span{channel, api.IDAt(api.SentAt(last).Add(-unputBack)), outbox.Low, mostPages}, last: last, direct: direct}
 	switch {
 	case direct:
 		all.priority = outbox.Steps
-	case t.wrote(channel, newest):
+	case t.Wrote(channel, newest):
 		return []stretch{{span: span{channel, last, outbox.Answer, mostNew}, last: last}, all}
 	}
 	return []stretch{all}
@@ -145,7 +149,7 @@ func (a *Adapter) readAll(ctx context.Context, all []stretch) error {
 // overdue puts the messages of a stretch as if they had just come. Those that came
 // after all are known by their ids.
 func (a *Adapter) overdue(ctx context.Context, s stretch) error {
-	if may, known := a.atlas.may(s.channel); known && may&discordgo.PermissionReadMessageHistory == 0 && may&discordgo.PermissionViewChannel != 0 {
+	if may, known := a.atlas.KnownMay(s.channel); known && may&discordgo.PermissionReadMessageHistory == 0 && may&discordgo.PermissionViewChannel != 0 {
 		a.log.Warn("what was missed in a channel can't be read: the bot lacks Read Message History there", "channel", s.channel)
 		return nil
 	}
@@ -156,9 +160,9 @@ func (a *Adapter) overdue(ctx context.Context, s stretch) error {
 	if s.pages == mostNew && len(msgs) >= mostNew*pageSize {
 		a.log.Warn("more was written in a channel than is looked through for what was missed", "channel", s.channel, "messages", len(msgs))
 	}
-	var in channel
+	var in api.Channel
 	if !s.direct && len(msgs) > 0 {
-		if in, err = a.channel(ctx, s.channel); err != nil {
+		if in, err = a.atlas.Channel(ctx, s.channel); err != nil {
 			return missing(err)
 		}
 	}
@@ -167,7 +171,7 @@ func (a *Adapter) overdue(ctx context.Context, s stretch) error {
 	for _, m := range msgs {
 		m.ChannelID, m.GuildID = s.channel, in.GuildID
 		root := "" // a thread is one conversation, and of a channel each chain of replies
-		if !s.direct && !in.thread() {
+		if !s.direct && !in.Thread() {
 			root = a.chain(m)
 		}
 		if held[root] {
@@ -190,9 +194,9 @@ func (a *Adapter) overdue(ctx context.Context, s stretch) error {
 // whether it was put. Of a message that
 // was changed it can't be known whether it called the bot before, and a change
 // calls nobody.
-func (a *Adapter) putLate(ctx context.Context, s stretch, m message) error {
+func (a *Adapter) putLate(ctx context.Context, s stretch, m api.Message) error {
 	if len(m.MentionRoles) > 0 { // a session that goes on does not tell which is the bot's
-		if err := a.learn(ctx, m.GuildID); err != nil && !refused(err) {
+		if err := a.atlas.Learn(ctx, m.GuildID); err != nil && !api.Refused(err) {
 			return err
 		}
 	}
@@ -201,14 +205,14 @@ func (a *Adapter) putLate(ctx context.Context, s stretch, m message) error {
 	}
 	me, _ := a.mentions(m)
 	called := s.direct || me || a.asked(m) != nil
-	heard, old := snowflake(m.ID) <= snowflake(s.last), a.o.Now().Sub(sentAt(m.ID)) > catchup.KnownFor
+	heard, old := api.Snowflake(m.ID) <= api.Snowflake(s.last), a.o.Now().Sub(api.SentAt(m.ID)) > catchup.KnownFor
 	if heard && !called || old && (heard || !s.own) {
 		return nil
 	}
 	err := a.lanes.Do(ctx, s.channel, 0, func(ctx context.Context) error {
 		return a.putOnce(ctx, func(ctx context.Context) error { return a.put(ctx, m, true) })
 	})
-	if errors.Is(err, errNotOurs) || refused(err) {
+	if errors.Is(err, errNotOurs) || api.Refused(err) {
 		return nil
 	}
 	return err
@@ -216,7 +220,7 @@ func (a *Adapter) putLate(ctx context.Context, s stretch, m message) error {
 
 // missing forgives what is not there any more, or not for the bot.
 func missing(err error) error {
-	switch code(err) {
+	switch api.Code(err) {
 	case discordgo.ErrCodeUnknownChannel, discordgo.ErrCodeUnknownMessage, discordgo.ErrCodeMissingAccess,
 		discordgo.ErrCodeMissingPermissions, discordgo.ErrCodeCannotExecuteActionOnThisChannelType:
 		return nil

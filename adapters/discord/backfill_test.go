@@ -1,12 +1,19 @@
 package discord
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"nod/adapters/discord/api"
+
+	"github.com/bwmarrin/discordgo"
 
 	"nod/adapters/discord/gateway"
 	"nod/chat"
@@ -36,9 +43,9 @@ func TestLookWhereSomethingWasWritten(t *testing.T) {
 	marks[0].Sent = marks[0].Sent.Add(-time.Hour)
 	var cards []chat.Pending
 	for i := range mostThreads + 50 {
-		quiet := fmt.Sprint(snowflake(old) - int64(i) - 1) // archived, as the Gateway does not tell of it
+		quiet := fmt.Sprint(api.Snowflake(old) - int64(i) - 1) // archived, as the Gateway does not tell of it
 		marks = append(marks, markOf(thread(o.general, quiet), quiet))
-		cards = append(cards, chat.Pending{Thread: direct(o.fake.DM(o.bob)), Call: quiet, Ref: refOf(place{channel: o.fake.DM(o.bob)}, quiet), Approve: []string{"✅"}})
+		cards = append(cards, chat.Pending{Thread: direct(o.fake.DM(o.bob)), Call: quiet, Ref: api.RefOf(api.Place{Channel: o.fake.DM(o.bob)}, quiet), Approve: []string{"✅"}})
 	}
 	o.in.Do(func() { o.in.Marks, o.in.Waiting = marks, cards })
 	other := o.fake.AddChannel(o.guild, "other")
@@ -71,7 +78,7 @@ func TestLookWhereSomethingWasWritten(t *testing.T) {
 }
 
 func markOf(t chat.ThreadID, id string) chat.Watermark {
-	return chat.Watermark{Thread: t, Last: refOf(placeOf(t), id), Sent: sentAt(id)}
+	return chat.Watermark{Thread: t, Last: api.RefOf(api.PlaceOf(t), id), Sent: api.SentAt(id)}
 }
 
 // hears waits until a text in a direct conversation is put, which is then the last that
@@ -123,7 +130,7 @@ func TestMessagesBesideVotes(t *testing.T) {
 	o.in.Do(func() {
 		o.in.Marks = []chat.Watermark{markOf(direct(dm), o.fake.Messages(dm)[0].ID)}
 		for range 40 {
-			o.in.Waiting = append(o.in.Waiting, chat.Pending{Thread: direct(dm), Call: "1", Ref: refOf(place{channel: dm}, "1"), Approve: []string{"✅"}})
+			o.in.Waiting = append(o.in.Waiting, chat.Pending{Thread: direct(dm), Call: "1", Ref: api.RefOf(api.Place{Channel: dm}, "1"), Approve: []string{"✅"}})
 		}
 	})
 	o.fake.Inject(fakediscord.Fault{Route: "GET /channels/{channel}/messages/{message}", Hang: true, Times: 1_000_000})
@@ -227,7 +234,7 @@ func TestReadAgainIsNotNew(t *testing.T) {
 	o.allLooked()
 	now := time.Now()
 	at := func(age time.Duration) chat.Watermark {
-		id := idAt(now.Add(-age))
+		id := api.IDAt(now.Add(-age))
 		return markOf(thread(o.general, id), id)
 	}
 	lately, before := at(time.Hour), at(80*time.Hour)
@@ -280,5 +287,54 @@ func TestOneHoldsUpNobodyElse(t *testing.T) {
 	got := o.in.Texts()
 	if at := slices.Index(got, "mine first"); !slices.Equal(got[:2], []string{"one", "three"}) || at > slices.Index(got, "and this then") {
 		t.Errorf("messages %q", got)
+	}
+}
+
+// What was missed is looked for in threads and posts, too, that the bot was never
+// in.
+func TestBackfillThreads(t *testing.T) {
+	t.Parallel()
+	o := open(t, fakediscord.Options{}, nil)
+	th := o.fake.OpenThread(o.ada, o.general, "", "between us")
+	forum := o.fake.AddForum(o.guild, "questions")
+	o.fake.Say(o.ada, o.fake.DM(o.ada), "one")
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
+	o.stop()
+	o.fake.ForgetSessions()
+	o.fake.Say(o.ada, th, o.mention()+" two")
+	o.fake.Publish(o.bob, forum, "why?", o.mention()+" three")
+	o.run(nil)
+	o.in.Await(t, func() bool { return len(o.in.Messages) == 3 })
+	if got := slices.Sorted(slices.Values(o.in.Texts())); !slices.Equal(got, []string{"one", "three", "two"}) {
+		t.Errorf("messages %q", got)
+	}
+}
+
+// What is not looked through for what was missed is in the log: channels of which
+// there are too many, and those that can't be read.
+func TestNotLookedThrough(t *testing.T) {
+	var log bytes.Buffer
+	a, err := New(Options{Token: "x", APIURL: "http://127.0.0.1:1", Common: front.Common{Inbox: ledger.New(), Logger: slog.New(slog.NewTextHandler(&log, nil))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.self.set(api.User{ID: "1"})
+	g := api.Guild{ID: "7"}
+	for n := range 2600 {
+		g.Channels = append(g.Channels, api.Channel{ID: fmt.Sprint(1000 + n), Last: fmt.Sprint(10_000 + n)})
+	}
+	a.atlas.PutGuild(g)
+	over, cancel := context.WithCancel(t.Context())
+	cancel() // nothing is read
+	a.stretches([]chat.Watermark{{Thread: thread("1", "2"), Last: chat.MessageRef{ID: "1"}}})
+	if !strings.Contains(log.String(), "not every channel is looked through") || !strings.Contains(log.String(), "channels=2600 looked_through=2000") {
+		t.Errorf("the log says %s", log.String())
+	}
+	log.Reset()
+	a.atlas.PutGuild(api.Guild{
+		ID: "5", Members: []api.Member{{User: &api.User{ID: "1"}}}, Roles: []api.Role{{ID: "5", May: discordgo.PermissionViewChannel}}, Channels: []api.Channel{{ID: "6"}},
+	})
+	if err := a.overdue(over, stretch{span: span{channel: "6"}, last: "1"}); err != nil || !strings.Contains(log.String(), "lacks Read Message History") {
+		t.Errorf("%v, the log says %s", err, log.String())
 	}
 }

@@ -7,6 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"nod/adapters/discord/dialect"
+
+	"nod/adapters/discord/api"
+
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
@@ -45,7 +49,7 @@ var (
 
 // idOf writes the id of a button or a form; "" where it would be too long for Discord.
 func idOf(kind string, c front.Click) string {
-	at := placeOf(c.Thread).String()
+	at := api.PlaceOf(c.Thread).String()
 	switch kind {
 	case voteButton, grantButton, copyButton, reasonForm:
 		verdict := "yes"
@@ -61,20 +65,20 @@ func idOf(kind string, c front.Click) string {
 	return customID(kind, at, c.On.ID)
 }
 
-// click reads what a button, or the form behind it, is about. One that names another
+// readClick reads what a button, or the form behind it, is about. One that names another
 // channel than the one in which it stands is refused.
-func (in interaction) click() (c front.Click, err error) {
+func readClick(in api.Interaction) (c front.Click, err error) {
 	parts := strings.Split(in.Data.CustomID, "|")
-	c = front.Click{Verb: meanings[parts[0]], ID: interactionKey(in.ID)}
+	c = front.Click{Verb: meanings[parts[0]], ID: api.InteractionKey(in.ID)}
 	size := map[front.Verb]int{front.Approve: 5, front.Grant: 5, front.Deny: 5, front.Edit: 4}[c.Verb]
 	if c.Verb == "" || len(parts) != max(3, size) {
-		return c, fmt.Errorf("%w: button", errMalformed)
+		return c, fmt.Errorf("%w: button", api.ErrMalformed)
 	}
-	at, on := readPlace(parts[1]), ""
-	if !in.in(at) {
+	at, on := api.ReadPlace(parts[1]), ""
+	if !in.In(at) {
 		return c, errForeign
 	}
-	if c.Thread, c.Call = threadID(at), parts[2]; size == 0 && c.Verb != front.Rerun {
+	if c.Thread, c.Call = api.ThreadID(at), parts[2]; size == 0 && c.Verb != front.Rerun {
 		c.Call, on = "", parts[2]
 	}
 	switch size {
@@ -90,10 +94,10 @@ func (in interaction) click() (c front.Click, err error) {
 	} else if on == "" {
 		on = in.Message.ID
 	}
-	if c.Copied && in.GuildID != "" && at.direct() {
-		at.thread = on // see refIn
+	if c.Copied && in.GuildID != "" && at.Direct() {
+		at.Thread = on // see refIn
 	}
-	c.On = refOf(at, on)
+	c.On = api.RefOf(at, on)
 	return c, nil
 }
 
@@ -120,26 +124,23 @@ func cardButtons(thread chat.ThreadID, p *chat.Approval, all []front.Button) []d
 	return out
 }
 
-// in says whether an interaction came from a place.
-func (in interaction) in(p place) bool { return in.ChannelID == p.channel || in.ChannelID == p.thread }
-
 // pressed takes in a click. There is no time to look the person up before a form opens.
-func (a *Adapter) pressed(ctx context.Context, in interaction) error {
+func (a *Adapter) pressed(ctx context.Context, in api.Interaction) error {
 	if want, ok := readButton(in.Data.CustomID); ok && want.kind == stopButton {
-		if !in.in(want.place) {
+		if !in.In(want.place) {
 			return errForeign
 		}
 		return a.halt(ctx, in, want.place, userOf(*in.User, in.Member))
 	} else if ok {
 		return a.showSteps(ctx, in, want)
 	}
-	c, err := in.click()
+	c, err := readClick(in)
 	if err != nil {
 		return err
 	}
 	c.By = userOf(*in.User, in.Member)
 	if !c.Verb.Opens() {
-		if c.By.Barred, err = a.barred(ctx, in.speaker()); err != nil {
+		if c.By.Barred, err = a.barred(ctx, speakerOf(in)); err != nil {
 			return a.sorry(ctx, in, err)
 		}
 	}
@@ -147,11 +148,11 @@ func (a *Adapter) pressed(ctx context.Context, in interaction) error {
 }
 
 // filled takes in a form.
-func (a *Adapter) filled(ctx context.Context, in interaction) error {
+func (a *Adapter) filled(ctx context.Context, in api.Interaction) error {
 	if strings.HasPrefix(in.Data.CustomID, aboutForm+"|") {
 		return a.askedAbout(ctx, in, in.Data.CustomID)
 	}
-	c, err := in.click()
+	c, err := readClick(in)
 	if err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (a *Adapter) filled(ctx context.Context, in interaction) error {
 		s.Text = fieldOf(in.Data.Components)
 	}
 	s.By = userOf(*in.User, in.Member)
-	if s.By.Barred, err = a.barred(ctx, in.speaker()); err != nil {
+	if s.By.Barred, err = a.barred(ctx, speakerOf(in)); err != nil {
 		return a.sorry(ctx, in, err)
 	}
 	s.Heard = s.By.Barred == ""
@@ -173,7 +174,7 @@ func (a *Adapter) filled(ctx context.Context, in interaction) error {
 
 // takeClick has front handle a click or a form, within the time that there is, and answers
 // it. Later remarks to the person about the message go out through this interaction too.
-func (a *Adapter) takeClick(ctx context.Context, in interaction, s front.Sent, do func(context.Context) (front.Answer, error)) error {
+func (a *Adapter) takeClick(ctx context.Context, in api.Interaction, s front.Sent, do func(context.Context) (front.Answer, error)) error {
 	defer a.asides.clicked(clickOn{s.On.ID, s.By.ID}, in, a.o.Now())()
 	within, cancel := context.WithTimeout(ctx, a.o.Defer)
 	defer cancel()
@@ -188,12 +189,12 @@ func (a *Adapter) takeClick(ctx context.Context, in interaction, s front.Sent, d
 // alone, and what came along with some.
 type asides struct {
 	last    bounded.Map[clickOn, aside]
-	targets bounded.Map[string, message]  // of message commands
-	along   bounded.Map[string, *message] // by interaction, whose question is put with it; nil once it is
+	targets bounded.Map[string, api.Message]  // of message commands
+	along   bounded.Map[string, *api.Message] // by interaction, whose question is put with it; nil once it is
 }
 
 type aside struct {
-	in       interaction
+	in       api.Interaction
 	at       time.Time
 	answered chan struct{} // closed once it has its first answer, before which it takes no other
 }
@@ -208,19 +209,19 @@ type clickOn struct {
 }
 
 // clicked notes a click. What it returns is to be called when it is answered.
-func (s *asides) clicked(on clickOn, in interaction, now time.Time) (answered func()) {
+func (s *asides) clicked(on clickOn, in api.Interaction, now time.Time) (answered func()) {
 	c := aside{in, now, make(chan struct{})}
 	s.last.Put(on, c)
 	return func() { close(c.answered) }
 }
 
 // waits notes a command whose answer is for whoever gave it.
-func (s *asides) waits(in interaction, now time.Time) {
+func (s *asides) waits(in api.Interaction, now time.Time) {
 	s.clicked(clickOn{on: in.ID}, in, now)()
 }
 
 // take gives the command that a post answers, once.
-func (s *asides) take(id string) (interaction, bool) {
+func (s *asides) take(id string) (api.Interaction, bool) {
 	c, ok := s.last.Take(clickOn{on: id})
 	return c.in, ok
 }
@@ -229,11 +230,11 @@ func (s *asides) take(id string) (interaction, bool) {
 const waitAtMost = 20 * time.Second
 
 // late does something about a command that nothing has answered for a while.
-func (s *asides) late(ctx context.Context, in interaction, do func(context.Context) error) {
+func (s *asides) late(ctx context.Context, in api.Interaction, do func(context.Context) error) {
 	ctx = context.WithoutCancel(ctx)
 	time.AfterFunc(waitAtMost, func() {
 		if _, waits := s.take(in.ID); waits {
-			ctx, cancel := context.WithTimeout(ctx, callTimeout)
+			ctx, cancel := context.WithTimeout(ctx, api.CallTimeout)
 			defer cancel()
 			_ = do(ctx)
 		}
@@ -241,13 +242,13 @@ func (s *asides) late(ctx context.Context, in interaction, do func(context.Conte
 }
 
 // brings notes what came along with a question, before it is shown.
-func (s *asides) brings(id string, m message) {
-	s.along.Swap(id, func(_ *message, known bool) (*message, bool) { return &m, !known })
+func (s *asides) brings(id string, m api.Message) {
+	s.along.Swap(id, func(_ *api.Message, known bool) (*api.Message, bool) { return &m, !known })
 }
 
 // completes gives a question what came along with it. It says whether that was put
 // already.
-func (s *asides) completes(m *message) (put bool) {
+func (s *asides) completes(m *api.Message) (put bool) {
 	if m.Interaction == nil {
 		return false
 	}
@@ -259,30 +260,30 @@ func (s *asides) completes(m *message) (put bool) {
 }
 
 // isPut notes that a question is put with what came along.
-func (s *asides) isPut(m message) {
+func (s *asides) isPut(m api.Message) {
 	if m.Interaction != nil {
-		s.along.Swap(m.Interaction.ID, func(_ *message, known bool) (*message, bool) { return nil, known })
+		s.along.Swap(m.Interaction.ID, func(_ *api.Message, known bool) (*api.Message, bool) { return nil, known })
 	}
 }
 
 // of gives the click of somebody on a message, once it is answered.
-func (s *asides) of(ctx context.Context, message string, who chat.UserID, now time.Time) (interaction, bool) {
+func (s *asides) of(ctx context.Context, message string, who chat.UserID, now time.Time) (api.Interaction, bool) {
 	c, ok := s.last.Get(clickOn{message, who})
 	if !ok || now.Sub(c.at) >= tokenStays {
-		return interaction{}, false
+		return api.Interaction{}, false
 	}
 	select {
 	case <-c.answered:
 		return c.in, true
 	case <-ctx.Done():
-		return interaction{}, false
+		return api.Interaction{}, false
 	}
 }
 
 // tell says something to whoever clicked, and to nobody else.
-func (a *Adapter) tell(ctx context.Context, in interaction, text string) error {
-	return a.rest.apart(ctx, request{
-		method: "POST", path: "/webhooks/{}/{}", ids: []string{in.ApplicationID, in.Token}, body: newPage(text),
+func (a *Adapter) tell(ctx context.Context, in api.Interaction, text string) error {
+	return a.rest.Apart(ctx, api.Request{
+		Method: "POST", Path: "/webhooks/{}/{}", IDs: []string{in.ApplicationID, in.Token}, Body: newPage(text),
 	})
 }
 
@@ -306,22 +307,22 @@ const slowAfter = 20 * time.Second
 // one who is answered, or where that message stands elsewhere, by a line. Another try
 // answers a message that is old, and whoever wrote that may not wait for it.
 func (s *sending) callBack(ctx context.Context) {
-	p := placeOf(s.thread)
+	p := api.PlaceOf(s.thread)
 	id := s.post.ReplyTo.ID
 	switch {
 	case s.post.Text == nil:
 		return
 	case s.post.Text.Waits != nil:
-		if w := s.post.Text.Waits; !p.direct() && s.a.o.Now().Sub(w.Since) >= slowAfter {
+		if w := s.post.Text.Waits; !p.Direct() && s.a.o.Now().Sub(w.Since) >= slowAfter {
 			s.call(string(w.By.ID))
 		}
 		return
-	case id == "" || s.a.o.Now().Sub(sentAt(id)) < slowAfter:
+	case id == "" || s.a.o.Now().Sub(api.SentAt(id)) < slowAfter:
 		return
 	}
 	s.slow = true
 	s.parts[0].silent = false
-	if s.replyTo(0) != "" || p.direct() || id != p.thread {
+	if s.replyTo(0) != "" || p.Direct() || id != p.Thread {
 		return
 	}
 	s.call(s.a.asker(ctx, p))
@@ -330,14 +331,14 @@ func (s *sending) callBack(ctx context.Context) {
 // call pings somebody by a line below the answer.
 func (s *sending) call(who string) {
 	last := &s.parts[len(s.parts)-1]
-	if !plainID.MatchString(who) || !last.add(person(chat.User{ID: chat.UserID(who)})) {
+	if !api.PlainID.MatchString(who) || !last.add(dialect.Person(chat.User{ID: chat.UserID(who)})) {
 		return
 	}
 	last.pings.Users, last.silent = []string{who}, false
 }
 
 // asker is who wrote the message that began a conversation.
-func (a *Adapter) asker(ctx context.Context, p place) string {
+func (a *Adapter) asker(ctx context.Context, p api.Place) string {
 	m, err := a.beginning(ctx, p)
 	if err != nil || m.Author == nil {
 		return ""

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/discord/api"
+
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"nod/chat"
@@ -36,7 +38,7 @@ func TestPings(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := o.post(th, chat.Post{Key: "s", Steps: &chat.Steps{Turn: "1"}}, false)
-	if m := o.fake.Message(steps.ID); m.Flags&silent == 0 || len(m.Pings) > 0 {
+	if m := o.fake.Message(steps.ID); m.Flags&api.Silent == 0 || len(m.Pings) > 0 {
 		t.Errorf("the steps: %+v", m)
 	}
 	if n := len(o.fake.Pings(id)); n != 2 {
@@ -59,10 +61,10 @@ func TestSlowAnswer(t *testing.T) {
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	th := thread(o.general, id)
 	p := answer("a", "done, <@"+o.bob+">")
-	p.ReplyTo = refOf(placeOf(th), id)
+	p.ReplyTo = api.RefOf(api.PlaceOf(th), id)
 	ref := o.post(th, p, false)
 	q := answer("b", "done")
-	q.ReplyTo = refOf(placeOf(th), o.fake.Say(o.cleo, id, o.mention()+" again"))
+	q.ReplyTo = api.RefOf(api.PlaceOf(th), o.fake.Say(o.cleo, id, o.mention()+" again"))
 	o.post(th, q, false)
 	if diff := gocmp.Diff([]string{o.ada, o.cleo}, o.fake.Pings(id)); diff != "" {
 		t.Errorf("pings (-want +got):\n%s", diff)

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/chat/markdown"
 	"nod/front"
@@ -43,8 +45,8 @@ func (a *Adapter) goOn() string {
 // hinted puts a line below the answer to the message from which a thread was made:
 // that is the first answer in it.
 func (s *sending) hinted() {
-	p := placeOf(s.thread)
-	if s.post.Text == nil || s.post.Text.Notice || p.direct() || s.home.replyTo != "" || s.post.ReplyTo.ID != p.thread {
+	p := api.PlaceOf(s.thread)
+	if s.post.Text == nil || s.post.Text.Notice || p.Direct() || s.home.replyTo != "" || s.post.ReplyTo.ID != p.Thread {
 		return
 	}
 	s.parts[len(s.parts)-1].add(s.a.goOn())

@@ -19,7 +19,7 @@ func FuzzCard(f *testing.F) {
 			}
 		}
 		if plain.file != nil && len(card.card) == 0 {
-			args = string(plain.file.data)
+			args = string(plain.file.Data)
 		}
 		return append([]string{plain.content}, card.card...), args
 	})
@@ -34,7 +34,7 @@ func TestFileOfALongPreview(t *testing.T) {
 	if file == nil {
 		t.Fatal("there is no file")
 	}
-	if text := string(file.data); strings.Contains(text, turns) || !strings.Contains(text, `{"text":"a\u202eb"}`) || strings.Count(text, `+1 line\u202e`) != 1000 {
+	if text := string(file.Data); strings.Contains(text, turns) || !strings.Contains(text, `{"text":"a\u202eb"}`) || strings.Count(text, `+1 line\u202e`) != 1000 {
 		t.Errorf("it holds %.300q", text)
 	}
 }

@@ -7,6 +7,10 @@ import (
 	"net/url"
 	"strings"
 
+	"nod/adapters/discord/atlas"
+
+	"nod/adapters/discord/api"
+
 	"github.com/bwmarrin/discordgo"
 
 	"nod/adapters/discord/gateway"
@@ -27,13 +31,13 @@ const guildMembers = 1<<14 | 1<<15
 // bot's name, intents, permissions in each guild. The error names what is
 // missing.
 func Check(ctx context.Context, o Options) ([]string, error) {
-	w := newREST(o.withDefaults())
+	w := api.New(o.withDefaults().client())
 	ask := func(path string, into any) error {
-		return w.call(ctx, request{method: "GET", path: path, priority: outbox.Approval, answer: into})
+		return w.Call(ctx, api.Request{Method: "GET", Path: path, Priority: outbox.Approval, Answer: into})
 	}
-	var me user
+	var me api.User
 	if err := ask("/users/@me", &me); err != nil {
-		if refusedToken(err) {
+		if api.RefusedToken(err) {
 			err = errors.New("discord refuses it: copy the token again (Developer Portal, Bot, Reset Token)")
 		}
 		return nil, fmt.Errorf("try discord.token: %w", err)
@@ -93,9 +97,9 @@ const mostLooked = 25
 
 // served is a guild that the bot is in.
 type served struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	May  bits   `json:"permissions"`
+	ID   string   `json:"id"`
+	Name string   `json:"name"`
+	May  api.Bits `json:"permissions"`
 }
 
 // checkGuilds says where the bot lacks a permission: everywhere in a server, or in
@@ -164,9 +168,9 @@ func lacks(may int64) []string {
 // checkChannels says in which channels a server takes permissions back. One that
 // the bot can't see at all is nobody's mistake.
 func checkChannels(ask func(string, any) error, g served, self string) ([]string, error) {
-	var channels []channel
-	var roles []role
-	var me member
+	var channels []api.Channel
+	var roles []api.Role
+	var me api.Member
 	err := errors.Join(
 		ask("/guilds/"+url.PathEscape(g.ID)+"/channels", &channels),
 		ask("/guilds/"+url.PathEscape(g.ID)+"/roles", &roles),
@@ -175,12 +179,12 @@ func checkChannels(ask func(string, any) error, g served, self string) ([]string
 	if err != nil {
 		return nil, err
 	}
-	stands := standingOf(g.ID, me.Roles, roles)
+	stands := atlas.StandingOf(g.ID, me.Roles, roles)
 	var out []string
 	for _, c := range channels {
-		may := stands.effective(g.ID, self, c.Overwrites)
+		may := stands.Effective(g.ID, self, c.Overwrites)
 		lack := lacks(may)
-		if may&discordgo.PermissionViewChannel == 0 || len(lack) == 0 || c.Type == categoryChannel {
+		if may&discordgo.PermissionViewChannel == 0 || len(lack) == 0 || c.Type == api.CategoryChannel {
 			continue
 		}
 		out = append(out, fmt.Sprintf("server %s: in #%s the bot lacks %s", g.Name, chat.Flat(c.Name), strings.Join(lack, ", ")))

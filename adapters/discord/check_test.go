@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"nod/adapters/discord/api"
+
 	"nod/internal/fakediscord"
 )
 
@@ -60,7 +62,7 @@ func TestTokenReset(t *testing.T) {
 	o.a = a
 	o.ready()
 	o.fake.ResetToken()
-	if err := a.React(t.Context(), refOf(place{channel: o.fake.DM(o.ada)}, "123"), "✅"); err == nil {
+	if err := a.React(t.Context(), api.RefOf(api.Place{Channel: o.fake.DM(o.ada)}, "123"), "✅"); err == nil {
 		t.Error("it reacted")
 	}
 	if err := <-done; err == nil || !strings.Contains(err.Error(), "copy discord.token again") {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"nod/adapters/discord/dialect"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -86,7 +88,7 @@ func TestStepsCannotBeForged(t *testing.T) {
 					c.Observation += strings.Repeat("x", 5000) + "\n" + drawLines(t, "more")
 				}
 				actions++
-				wantBlocks += exact(c.Args) + chat.Visible(c.Observation)
+				wantBlocks += dialect.Exact(c.Args) + chat.Visible(c.Observation)
 				step.Calls = append(step.Calls, c)
 			}
 			s.Items = append(s.Items, step)
@@ -156,8 +158,8 @@ func TestAnswerCodeStaysCode(t *testing.T) {
 
 func TestDialect(t *testing.T) {
 	for in, want := range map[string]string{
-		"a\n\n---\n\nb":                         "a\n\n" + drawnRule + "\n\nb",
-		"* * *":                                 drawnRule,
+		"a\n\n---\n\nb":                         "a\n\n" + dialect.DrawnRule + "\n\nb",
+		"* * *":                                 dialect.DrawnRule,
 		"Title\n=====\nx":                       "# Title\nx",
 		"Title\n---\nx":                         "## Title\nx",
 		"## Title ##":                           "## Title",
@@ -182,7 +184,7 @@ func TestDialect(t *testing.T) {
 		"```\n```\nafter":                         "```\n \n```\nafter",
 		"| Service name | Owner of it | State |\n|--|--|--|\n| api-gateway-production | team-platform | **bad** <br> x |\n| b | | ok |": "- **api-gateway-production** — Owner of it: team-platform · State: **bad** \n x\n- **b** — State: ok",
 	} {
-		if got := dialect(in); got != want {
+		if got := dialect.Write(in); got != want {
 			t.Errorf("%q\n  is %q\nwant %q", in, got, want)
 		}
 	}

@@ -2,12 +2,15 @@ package discord
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	"nod/adapters/discord/dialect"
+
+	"nod/adapters/discord/api"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -127,14 +130,14 @@ func (a *Adapter) register(ctx context.Context) {
 func (a *Adapter) registerOnce(ctx context.Context) error {
 	app := []string{a.self.application().ID}
 	var there []command
-	err := a.rest.call(ctx, request{method: "GET", path: "/applications/{}/commands", ids: app, priority: outbox.Low, answer: &there})
+	err := a.rest.Call(ctx, api.Request{Method: "GET", Path: "/applications/{}/commands", IDs: app, Priority: outbox.Low, Answer: &there})
 	if err != nil {
 		return err
 	}
 	if reflect.DeepEqual(sorted(there), sorted(commands)) {
 		return nil
 	}
-	return a.rest.call(ctx, request{method: "PUT", path: "/applications/{}/commands", ids: app, body: commands, priority: outbox.Low})
+	return a.rest.Call(ctx, api.Request{Method: "PUT", Path: "/applications/{}/commands", IDs: app, Body: commands, Priority: outbox.Low})
 }
 
 func sorted(list []command) []command {
@@ -148,12 +151,12 @@ func sorted(list []command) []command {
 // command does what a command says, where the bot is. Discord lets people give one
 // also where it is not: by an app that they installed for themselves, in direct
 // conversations of others. What they said there would be shown and never heard.
-func (a *Adapter) command(ctx context.Context, in interaction) error {
-	if why := in.elsewhere(); why != "" {
+func (a *Adapter) command(ctx context.Context, in api.Interaction) error {
+	if why := absence(in); why != "" {
 		return a.respond(ctx, in, answerMessage, newPage(why))
 	}
 	served := true
-	heard, err := a.heardFrom(ctx, in.speaker(), func() { served = false })
+	heard, err := a.heardFrom(ctx, speakerOf(in), func() { served = false })
 	switch {
 	case err != nil:
 		return a.sorry(ctx, in, err)
@@ -171,8 +174,8 @@ func (a *Adapter) command(ctx context.Context, in interaction) error {
 	return a.worded(ctx, in)
 }
 
-// elsewhere says why a command can't be followed where it was given.
-func (in interaction) elsewhere() string {
+// absence says why a command can't be followed where it was given.
+func absence(in api.Interaction) string {
 	if in.Context != nil && *in.Context == privateContext {
 		return "I am not part of this conversation. Write to me directly, or in a server that I am in."
 	}
@@ -182,8 +185,8 @@ func (in interaction) elsewhere() string {
 	return ""
 }
 
-// speaker is who gave a command.
-func (in interaction) speaker() speaker {
+// speakerOf is who gave a command.
+func speakerOf(in api.Interaction) speaker {
 	s := speaker{user: in.User.ID, member: in.Member, guild: in.GuildID, channel: in.ChannelID}
 	if in.Channel != nil {
 		s.parent = in.Channel.ParentID
@@ -199,7 +202,7 @@ func isPublic(name string) bool {
 // worded does what one of the words does in a message. It is answered at once, and
 // with what comes of it when that is there: to whoever gave it alone, unless it
 // concerns all.
-func (a *Adapter) worded(ctx context.Context, in interaction) error {
+func (a *Adapter) worded(ctx context.Context, in api.Interaction) error {
 	p, ok, err := a.spoken(ctx, in)
 	switch {
 	case err != nil:
@@ -213,11 +216,11 @@ func (a *Adapter) worded(ctx context.Context, in interaction) error {
 	}
 	text := in.Data.Name
 	for _, name := range []string{"switch", "name"} {
-		if v := in.option(name); v != "" {
+		if v := in.Option(name); v != "" {
 			text += " " + v
 		}
 	}
-	m := chat.Message{Ref: refOf(p, in.ID), From: userOf(*in.User, in.Member), Text: chat.Flat(text), Sent: sentAt(in.ID)}
+	m := chat.Message{Ref: api.RefOf(p, in.ID), From: userOf(*in.User, in.Member), Text: chat.Flat(text), Sent: api.SentAt(in.ID)}
 	if err := a.promise(ctx, in, false); err != nil {
 		return err
 	}
@@ -225,7 +228,7 @@ func (a *Adapter) worded(ctx context.Context, in interaction) error {
 	if private {
 		a.asides.waits(in, a.o.Now())
 	}
-	if _, err := a.o.Inbox.Message(ctx, threadID(p), m, interactionKey(in.ID)); err != nil {
+	if _, err := a.o.Inbox.Message(ctx, api.ThreadID(p), m, api.InteractionKey(in.ID)); err != nil {
 		a.asides.take(in.ID)
 		a.log.Warn("put a command", "error", err)
 		return a.fulfil(ctx, in, newPage(front.Away))
@@ -239,23 +242,12 @@ func (a *Adapter) worded(ctx context.Context, in interaction) error {
 	return a.fulfil(ctx, in, newPage("The answer comes in this conversation."))
 }
 
-// option is the text of an option; empty where it was not given.
-func (in interaction) option(name string) string {
-	for _, o := range in.Data.Options {
-		var text string
-		if o.Name == name && json.Unmarshal(o.Value, &text) == nil {
-			return strings.TrimSpace(text)
-		}
-	}
-	return ""
-}
-
 // halt stops the running turn.
-func (a *Adapter) halt(ctx context.Context, in interaction, p place, by chat.User) error {
+func (a *Adapter) halt(ctx context.Context, in api.Interaction, p api.Place, by chat.User) error {
 	if err := a.promise(ctx, in, false); err != nil {
 		return err
 	}
-	ans, err := a.Click(ctx, front.Click{Verb: front.Stop, Thread: threadID(p), By: by, ID: interactionKey(in.ID)})
+	ans, err := a.Click(ctx, front.Click{Verb: front.Stop, Thread: api.ThreadID(p), By: by, ID: api.InteractionKey(in.ID)})
 	if err != nil {
 		a.log.Warn("put a command", "error", err)
 		ans.Alone = front.Away
@@ -264,7 +256,7 @@ func (a *Adapter) halt(ctx context.Context, in interaction, p place, by chat.Use
 }
 
 // sorry says that a command had no effect.
-func (a *Adapter) sorry(ctx context.Context, in interaction, why error) error {
+func (a *Adapter) sorry(ctx context.Context, in api.Interaction, why error) error {
 	a.log.Warn("put a command", "error", why)
 	return a.respond(ctx, in, answerMessage, newPage(front.Away))
 }
@@ -272,40 +264,29 @@ func (a *Adapter) sorry(ctx context.Context, in interaction, why error) error {
 // ask shows the question as a message, and puts that message. It is also heard as
 // any other is, so that nothing is lost if this process ends right here: what it
 // says is the person's, as Discord tells.
-func (a *Adapter) ask(ctx context.Context, in interaction) error {
-	question := shorten(in.option("question"), mostContent)
+func (a *Adapter) ask(ctx context.Context, in api.Interaction) error {
+	question := dialect.Shorten(in.Option("question"), mostContent)
 	if question == "" {
 		return a.respond(ctx, in, answerMessage, newPage("Ask me something: `/ask question:`…"))
 	}
-	return a.show(ctx, in, question, message{Attachments: in.files()})
-}
-
-// files are those that come along with a question.
-func (in interaction) files() []attachment {
-	var files []attachment
-	for _, name := range []string{"file", "file2", "file3"} {
-		if f, ok := in.Data.Resolved.Attachments[in.option(name)]; ok {
-			files = append(files, f)
-		}
-	}
-	return files
+	return a.show(ctx, in, question, api.Message{Attachments: in.Files()})
 }
 
 // show answers an interaction with a question, for everybody to see, and puts it
 // with what comes along: nothing of that is in the message that is heard, by this
 // process or by another one that got the interaction too.
-func (a *Adapter) show(ctx context.Context, in interaction, text string, along message) error {
+func (a *Adapter) show(ctx context.Context, in api.Interaction, text string, along api.Message) error {
 	if may, err := strconv.ParseInt(in.May, 10, 64); err == nil && in.GuildID != "" && may&discordgo.PermissionViewChannel == 0 {
 		return a.respond(ctx, in, answerMessage, newPage("I can't see this channel, so I can't answer here."))
 	}
 	if len(along.Attachments) > 0 || along.Aside != nil {
 		a.asides.brings(in.ID, along)
 	}
-	if in.Channel != nil && in.Channel.thread() { // who is not in a thread may not hear what is said in it
+	if in.Channel != nil && in.Channel.Thread() { // who is not in a thread may not hear what is said in it
 		a.join(ctx, in.ChannelID)
 	}
 	p := newPage(text)
-	p.Flags = suppressEmbeds
+	p.Flags = api.SuppressEmbeds
 	shown, err := a.respondWith(ctx, in, answerMessage, p)
 	if err != nil || shown == nil { // where it is shown all the same it is heard
 		return err
@@ -318,7 +299,7 @@ func (a *Adapter) show(ctx context.Context, in interaction, text string, along m
 
 // join makes the bot a member of a thread.
 func (a *Adapter) join(ctx context.Context, thread string) {
-	err := a.rest.call(ctx, request{method: "PUT", path: "/channels/{}/thread-members/@me", ids: []string{thread}, priority: outbox.Answer})
+	err := a.rest.Call(ctx, api.Request{Method: "PUT", Path: "/channels/{}/thread-members/@me", IDs: []string{thread}, Priority: outbox.Answer})
 	if err != nil {
 		a.log.Debug("join a thread", "error", err)
 	}
@@ -326,10 +307,10 @@ func (a *Adapter) join(ctx context.Context, thread string) {
 
 // askAbout asks what somebody wants to know of a message. The command brings what
 // the message says along, also where the bot could not read it.
-func (a *Adapter) askAbout(ctx context.Context, in interaction) error {
+func (a *Adapter) askAbout(ctx context.Context, in api.Interaction) error {
 	target, ok := in.Data.Resolved.Messages[in.Data.Target]
 	if !ok || target.Author == nil {
-		return fmt.Errorf("%w: message command", errMalformed)
+		return fmt.Errorf("%w: message command", api.ErrMalformed)
 	}
 	a.asides.targets.Put(in.ID, target)
 	field := map[string]any{
@@ -344,37 +325,37 @@ func (a *Adapter) askAbout(ctx context.Context, in interaction) error {
 const aboutForm = "about"
 
 // askedAbout shows the question about a message, and puts it with the message.
-func (a *Adapter) askedAbout(ctx context.Context, in interaction, id string) error {
+func (a *Adapter) askedAbout(ctx context.Context, in api.Interaction, id string) error {
 	parts := strings.Split(id, "|")
 	if len(parts) != 4 || parts[2] != in.ChannelID {
 		return errForeign
 	}
 	target, ok := a.asides.targets.Get(parts[1])
 	if !ok { // another process showed the form
-		target = message{Author: &user{}, Content: hiddenText}
+		target = api.Message{Author: &api.User{}, Content: hiddenText}
 	}
 	guild := chat.FirstOf(in.GuildID, "@me")
-	text := shorten(strings.TrimSpace(fieldOf(in.Data.Components)), 1000) + "\n-# about https://discord.com/channels/" + guild + "/" + in.ChannelID + "/" + parts[3]
-	return a.show(ctx, in, text, message{Attachments: target.files(), Aside: &target})
+	text := dialect.Shorten(strings.TrimSpace(fieldOf(in.Data.Components)), 1000) + "\n-# about https://discord.com/channels/" + guild + "/" + in.ChannelID + "/" + parts[3]
+	return a.show(ctx, in, text, api.Message{Attachments: target.Files(), Aside: &target})
 }
 
 // spoken is the conversation in which a command was given; ok is false where
 // there is none.
-func (a *Adapter) spoken(ctx context.Context, in interaction) (p place, ok bool, err error) {
+func (a *Adapter) spoken(ctx context.Context, in api.Interaction) (p api.Place, ok bool, err error) {
 	if in.GuildID == "" {
-		return place{channel: in.ChannelID}, true, nil
+		return api.Place{Channel: in.ChannelID}, true, nil
 	}
-	c := channel{}
+	c := api.Channel{}
 	if in.Channel != nil {
 		c = *in.Channel
 	}
-	if c.ID == "" || c.thread() && c.ParentID == "" {
-		if c, err = a.channel(ctx, in.ChannelID); err != nil {
-			return place{}, false, err
+	if c.ID == "" || c.Thread() && c.ParentID == "" {
+		if c, err = a.atlas.Channel(ctx, in.ChannelID); err != nil {
+			return api.Place{}, false, err
 		}
 	}
-	if !c.thread() {
-		return place{}, false, nil
+	if !c.Thread() {
+		return api.Place{}, false, nil
 	}
-	return place{c.ParentID, c.ID}, true, nil
+	return api.Place{Channel: c.ParentID, Thread: c.ID}, true, nil
 }

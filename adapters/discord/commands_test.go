@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/internal/fakediscord"
 	"nod/internal/ledger"
@@ -75,7 +77,7 @@ func TestAsk(t *testing.T) {
 	if pings := o.fake.Pings(o.general); len(pings) > 0 {
 		t.Errorf("it pinged %q", pings)
 	}
-	o.in.Do(func() { delete(o.in.Known, messageKey(m.Ref.ID)) }) // as if it had died before putting it
+	o.in.Do(func() { delete(o.in.Known, api.MessageKey(m.Ref.ID)) }) // as if it had died before putting it
 	o.stop()
 	o.fake.ForgetSessions() // else it would simply go on
 	o.run(nil)
@@ -132,7 +134,7 @@ func TestClicksUnderLoad(t *testing.T) {
 	dm := o.fake.DM(o.ada)
 	ref := o.post(direct(dm), chat.Post{Key: "s", Steps: &chat.Steps{Turn: "3"}}, false)
 	o.in.Do(func() { o.in.Turns["3"] = chat.Steps{Done: true} })
-	o.a.rest.out.Pause("*", ledger.Longest) // nothing else may be sent
+	o.a.rest.Out.Pause("*", ledger.Longest) // nothing else may be sent
 	for n := range 50 {
 		o.fake.Click(o.ada, ref.ID, o.fake.Message(ref.ID).Buttons()[0])
 		o.wait(func(s *fakediscord.Server) bool { return len(s.Ephemerals(o.ada)) == n+1 })
@@ -158,7 +160,7 @@ func TestFollowUpsUnderLoad(t *testing.T) {
 	ref := o.post(direct(dm), chat.Post{Key: "p", Approval: asking("{}")}, false)
 	o.fake.Click(o.bob, ref.ID, o.fake.Message(ref.ID).Buttons()[0])
 	o.in.Await(t, func() bool { return len(o.in.Reactions) == 1 })
-	o.a.rest.out.Pause("*", time.Hour) // nothing else may be sent
+	o.a.rest.Out.Pause("*", time.Hour) // nothing else may be sent
 	for range 10 {
 		o.fake.Slash(o.ada, dm, "stop", nil)
 	}

@@ -7,6 +7,10 @@ import (
 	"net/url"
 	"strings"
 
+	"nod/adapters/discord/atlas"
+
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 )
 
@@ -19,35 +23,35 @@ const copyButton = "copy"
 func (a *Adapter) Place(ctx context.Context, at string) (chat.ThreadID, error) {
 	kind, id, _ := strings.Cut(at, ":")
 	switch {
-	case kind != "channel" && kind != "user" || !plainID.MatchString(id):
+	case kind != "channel" && kind != "user" || !api.PlainID.MatchString(id):
 		return chat.ThreadID{}, chat.ErrElsewhere
 	case kind == "user":
 		id, err := a.openDirect(ctx, id)
-		return threadID(place{channel: id}), err
+		return api.ThreadID(api.Place{Channel: id}), err
 	}
-	c, err := a.channel(ctx, id)
-	if err == nil && c.thread() {
-		return threadID(place{c.ParentID, c.ID}), nil
+	c, err := a.atlas.Channel(ctx, id)
+	if err == nil && c.Thread() {
+		return api.ThreadID(api.Place{Channel: c.ParentID, Thread: c.ID}), nil
 	}
-	return threadID(place{channel: id}), final(err)
+	return api.ThreadID(api.Place{Channel: id}), api.Final(err)
 }
 
 // refIn names a message of the bot's as a reaction on it does: a card in a channel of
 // a server stands where a conversation of its own would begin, and one in a thread or a
 // direct conversation is of that.
 func refIn(thread chat.ThreadID, p *chat.Approval, id string) chat.MessageRef {
-	at := placeOf(thread)
-	if p != nil && p.Home != (chat.ThreadID{}) && !p.Direct && at.direct() {
-		at.thread = id
+	at := api.PlaceOf(thread)
+	if p != nil && p.Home != (chat.ThreadID{}) && !p.Direct && at.Direct() {
+		at.Thread = id
 	}
-	return refOf(at, id)
+	return api.RefOf(at, id)
 }
 
 // checkPlaces says whether the bot can write in the channels in which cards are to
 // stand. It posts nothing, and so can't know what a server's AutoMod would block.
 func checkPlaces(ask func(string, any) error, self string, ids []string) (found []string, failed error) {
 	for _, id := range ids {
-		if !plainID.MatchString(id) || strings.Trim(id, "0123456789") != "" {
+		if !api.PlainID.MatchString(id) || strings.Trim(id, "0123456789") != "" {
 			continue // another platform's
 		}
 		note, err := checkPlace(ask, self, id)
@@ -61,19 +65,19 @@ func checkPlaces(ask func(string, any) error, self string, ids []string) (found 
 }
 
 func checkPlace(ask func(string, any) error, self, id string) (string, error) {
-	var c channel
+	var c api.Channel
 	if err := ask("/channels/"+url.PathEscape(id), &c); err != nil {
 		return "", fmt.Errorf("the bot does not see it (invite it, or correct the id): %w", err)
 	}
 	if c.GuildID == "" {
 		return "", errors.New("it is no channel of a server")
 	}
-	var roles []role
-	var me member
+	var roles []api.Role
+	var me api.Member
 	if err := errors.Join(ask("/guilds/"+url.PathEscape(c.GuildID)+"/roles", &roles), ask("/guilds/"+url.PathEscape(c.GuildID)+"/members/"+url.PathEscape(self), &me)); err != nil {
 		return "", err
 	}
-	may := standingOf(c.GuildID, me.Roles, roles).effective(c.GuildID, self, c.Overwrites)
+	may := atlas.StandingOf(c.GuildID, me.Roles, roles).Effective(c.GuildID, self, c.Overwrites)
 	if lack := lacks(may); len(lack) > 0 {
 		return "", fmt.Errorf("the bot lacks %s there", strings.Join(lack, ", "))
 	}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -17,33 +19,33 @@ import (
 // (https://discord.com/developers/docs/resources/user#create-dm). Repeating it is
 // harmless, and whether they take messages is known when one is posted.
 func (a *Adapter) openDirect(ctx context.Context, who string) (string, error) {
-	var said channel
-	err := a.rest.call(ctx, request{
-		method: "POST", path: "/users/@me/channels", body: map[string]string{"recipient_id": who}, priority: outbox.Approval, answer: &said,
+	var said api.Channel
+	err := a.rest.Call(ctx, api.Request{
+		Method: "POST", Path: "/users/@me/channels", Body: map[string]string{"recipient_id": who}, Priority: outbox.Approval, Answer: &said,
 	})
 	if err == nil && said.ID == "" {
 		err = errors.New("the answer names no channel")
 	}
 	if err != nil {
-		return "", fmt.Errorf("open a direct conversation: %w", final(err))
+		return "", fmt.Errorf("open a direct conversation: %w", api.Final(err))
 	}
 	return said.ID, nil
 }
 
 // Direct says whether a thread is a direct conversation.
-func (a *Adapter) Direct(thread chat.ThreadID) bool { return placeOf(thread).direct() }
+func (a *Adapter) Direct(thread chat.ThreadID) bool { return api.PlaceOf(thread).Direct() }
 
 // Partner is the person with whom a thread is a direct conversation; "" where it is none,
 // and in doubt.
 func (a *Adapter) Partner(ctx context.Context, thread chat.ThreadID) chat.UserID {
-	p := placeOf(thread)
-	if !p.direct() {
+	p := api.PlaceOf(thread)
+	if !p.Direct() {
 		return ""
 	}
 	var said struct {
-		Recipients []user `json:"recipients"`
+		Recipients []api.User `json:"recipients"`
 	}
-	err := a.rest.call(ctx, request{method: "GET", path: "/channels/{}", ids: []string{p.channel}, priority: outbox.Answer, answer: &said})
+	err := a.rest.Call(ctx, api.Request{Method: "GET", Path: "/channels/{}", IDs: []string{p.Channel}, Priority: outbox.Answer, Answer: &said})
 	if err != nil || len(said.Recipients) != 1 {
 		return ""
 	}
@@ -55,18 +57,18 @@ func (a *Adapter) Partner(ctx context.Context, thread chat.ThreadID) chat.UserID
 func (a *Adapter) People(ctx context.Context, thread chat.ThreadID, rule string, most int) (who []chat.User, known bool, err error) {
 	kind, id, _ := strings.Cut(rule, ":")
 	switch {
-	case !plainID.MatchString(id):
+	case !api.PlainID.MatchString(id):
 		return nil, true, nil // another platform's
 	case kind == "user":
 		u, err := a.user(ctx, id)
-		if refused(err) && !refusedToken(err) {
+		if api.Refused(err) && !api.RefusedToken(err) {
 			return nil, true, nil // there is no such account
 		}
 		return []chat.User{u}, true, err
-	case kind != "role" || placeOf(thread).direct(): // in a direct conversation nobody has one
+	case kind != "role" || api.PlaceOf(thread).Direct(): // in a direct conversation nobody has one
 		return nil, true, nil
 	}
-	c, err := a.channel(ctx, placeOf(thread).channel)
+	c, err := a.atlas.Channel(ctx, api.PlaceOf(thread).Channel)
 	switch {
 	case err != nil:
 		return nil, false, fmt.Errorf("look up the guild: %w", err)
@@ -74,7 +76,7 @@ func (a *Adapter) People(ctx context.Context, thread chat.ThreadID, rule string,
 		return nil, false, nil
 	}
 	who, known, err = a.haveRole(ctx, c.GuildID, id, most)
-	if refused(err) && !refusedToken(err) {
+	if api.Refused(err) && !api.RefusedToken(err) {
 		a.log.Warn("list who may decide", "error", err)
 		return nil, false, nil
 	}
@@ -93,9 +95,9 @@ const (
 func (a *Adapter) haveRole(ctx context.Context, guild, role string, most int) (who []chat.User, known bool, err error) {
 	query := url.Values{"limit": {strconv.Itoa(mostMembers)}}
 	for range mostMemberPages {
-		var page []member
-		err := a.rest.call(ctx, request{
-			method: "GET", path: "/guilds/{}/members", ids: []string{guild}, query: query, priority: outbox.Answer, answer: &page,
+		var page []api.Member
+		err := a.rest.Call(ctx, api.Request{
+			Method: "GET", Path: "/guilds/{}/members", IDs: []string{guild}, Query: query, Priority: outbox.Answer, Answer: &page,
 		})
 		if err != nil {
 			return nil, false, fmt.Errorf("list members: %w", err)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"nod/adapters/discord/api"
+
 	"github.com/google/go-cmp/cmp"
 
 	"nod/chat"
@@ -35,7 +37,7 @@ func TestDirectCard(t *testing.T) {
 	if _, again, err := o.a.Copy(t.Context(), "user:"+o.bob, p, true); err != nil || again != ref {
 		t.Errorf("once more it is %v (%v), not %v", again, err, ref)
 	}
-	if msgs := o.fake.Posts(dm); len(msgs) != 1 || ref != refOf(place{channel: dm}, msgs[0].ID) || len(msgs[0].Pings) > 0 {
+	if msgs := o.fake.Posts(dm); len(msgs) != 1 || ref != api.RefOf(api.Place{Channel: dm}, msgs[0].ID) || len(msgs[0].Pings) > 0 {
 		t.Fatalf("it stands at %v: %+v", ref, msgs)
 	}
 	o.fake.Click(o.bob, ref.ID, o.fake.Message(ref.ID).Buttons()[0])
@@ -119,7 +121,7 @@ func TestDeciders(t *testing.T) {
 		if few, _ := names(th, 1); len(few) != 1 {
 			t.Errorf("of one: %v", few)
 		}
-		if own, _ := names(threadID(place{channel: o.fake.DM(o.bob)}), 20); len(own) > 0 {
+		if own, _ := names(api.ThreadID(api.Place{Channel: o.fake.DM(o.bob)}), 20); len(own) > 0 {
 			t.Errorf("in bob's own conversation: %v", own)
 		}
 	}

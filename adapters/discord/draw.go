@@ -5,6 +5,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
+
+	"nod/adapters/discord/api"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -55,9 +58,9 @@ func (a *Adapter) Send(ctx context.Context, thread chat.ThreadID, m front.Messag
 	if err != nil {
 		return chat.MessageRef{}, err
 	}
-	h, err := a.move(ctx, placeOf(thread), "")
+	h, err := a.move(ctx, api.PlaceOf(thread), "")
 	if err != nil {
-		return chat.MessageRef{}, final(err)
+		return chat.MessageRef{}, api.Final(err)
 	}
 	s := &sending{a: a, thread: thread, home: h, post: m.Post, parts: parts, priority: outbox.UrgencyOf(m.Post)}
 	s.post.Text = m.Linked()
@@ -66,7 +69,7 @@ func (a *Adapter) Send(ctx context.Context, thread chat.ThreadID, m front.Messag
 	first, err := s.all(ctx, look)
 	if err != nil && s.moved(ctx, err) {
 		if first, err = s.all(ctx, look); err != nil && s.first == "" { // nor can it be said there: it may be for a moment only
-			a.homes.flat.Take(placeOf(thread))
+			a.homes.flat.Take(api.PlaceOf(thread))
 		}
 	}
 	if err != nil {
@@ -100,7 +103,7 @@ func (a *Adapter) confided(ctx context.Context, thread chat.ThreadID, p chat.Pos
 			a.log.Warn("answer a command in full", "error", err)
 		}
 	}
-	return refOf(placeOf(thread), in.ID), true
+	return api.RefOf(api.PlaceOf(thread), in.ID), true
 }
 
 // Change makes a message show something else.
@@ -113,47 +116,47 @@ func (a *Adapter) Change(ctx context.Context, thread chat.ThreadID, ref chat.Mes
 	if m.Approval != nil {
 		now = redrawn(m, now)
 	}
-	h, err := a.where(ctx, placeOf(thread))
+	h, err := a.where(ctx, api.PlaceOf(thread))
 	if err != nil {
-		return final(err)
+		return api.Final(err)
 	}
-	r := request{
-		method: "PATCH", path: "/channels/{}/messages/{}", ids: []string{a.standsAt(ref, h), ref.ID},
-		body: now.change(), priority: outbox.PriorityOf(m.Post), key: "edit " + ref.String(),
+	r := api.Request{
+		Method: "PATCH", Path: "/channels/{}/messages/{}", IDs: []string{a.standsAt(ref, h), ref.ID},
+		Body: now.change(), Priority: outbox.PriorityOf(m.Post), Key: "edit " + ref.String(),
 	}
 	if m.Steps != nil {
-		r.skip = func() bool { return m.Skip() || a.same(ref, now) }
-		r.made = func() { a.shown.Put(ref, now.face()) }
-		if r.float = m.Floats(); r.float {
-			return a.rest.call(ctx, r)
+		r.Skip = func() bool { return m.Skip() || a.same(ref, now) }
+		r.Made = func() { a.shown.Put(ref, now.face()) }
+		if r.Float = m.Floats(); r.Float {
+			return a.rest.Call(ctx, r)
 		}
 	}
-	err = a.rest.call(ctx, r)
-	if other := otherHome(placeOf(thread), r.ids[0]); other != "" && slices.Contains(elsewhere, code(err)) {
+	err = a.rest.Call(ctx, r)
+	if other := otherHome(api.PlaceOf(thread), r.IDs[0]); other != "" && slices.Contains(elsewhere, api.Code(err)) {
 		there := r
-		there.ids = []string{other, ref.ID}
-		if failed := a.rest.call(ctx, there); !slices.Contains(elsewhere, code(failed)) {
+		there.IDs = []string{other, ref.ID}
+		if failed := a.rest.Call(ctx, there); !slices.Contains(elsewhere, api.Code(failed)) {
 			r, err = there, failed
 		}
 	}
-	if other, ok := otherwise(now, m); ok && code(err) == codeBadForm && a.stands(ctx, r.ids, len(other.card) > 0) {
-		r.body = other.change()
-		err = a.rest.call(ctx, r)
+	if other, ok := otherwise(now, m); ok && api.Code(err) == api.CodeBadForm && a.stands(ctx, r.IDs, len(other.card) > 0) {
+		r.Body = other.change()
+		err = a.rest.Call(ctx, r)
 	}
-	if code(err) == codeArchived {
-		if err = a.unarchive(ctx, r.ids[0]); err == nil {
-			err = a.rest.call(ctx, r)
+	if api.Code(err) == api.CodeArchived {
+		if err = a.unarchive(ctx, r.IDs[0]); err == nil {
+			err = a.rest.Call(ctx, r)
 		}
 	}
-	return final(err)
+	return api.Final(err)
 }
 
 // stands says whether a message is, or is no card, as far as that can be found out:
 // Discord never makes one of the other.
 func (a *Adapter) stands(ctx context.Context, ids []string, card bool) bool {
-	var m message
-	err := a.rest.call(ctx, request{method: "GET", path: "/channels/{}/messages/{}", ids: ids, priority: outbox.Approval, answer: &m})
-	return err != nil || m.Flags&components != 0 == card
+	var m api.Message
+	err := a.rest.Call(ctx, api.Request{Method: "GET", Path: "/channels/{}/messages/{}", IDs: ids, Priority: outbox.Approval, Answer: &m})
+	return err != nil || m.Flags&api.Components != 0 == card
 }
 
 // standsAt is the channel of a message of the bot's. Where a conversation left a
@@ -162,8 +165,8 @@ func (a *Adapter) standsAt(ref chat.MessageRef, h home) string {
 	if _, here := a.homes.places.Get(ref.ID); h.replyTo == "" || here {
 		return h.channel
 	}
-	if p := readPlace(ref.Channel); a.atlas.isThread(p.thread) {
-		return p.thread
+	if p := api.ReadPlace(ref.Channel); a.atlas.IsThread(p.Thread) {
+		return p.Thread
 	}
 	return h.channel
 }
@@ -171,22 +174,22 @@ func (a *Adapter) standsAt(ref chat.MessageRef, h home) string {
 // otherHome is the channel above a thread, or the thread, whichever is not the one: where
 // a conversation left a thread, another process need not know which of its messages stand
 // where. "" for a direct conversation.
-func otherHome(p place, channel string) string {
+func otherHome(p api.Place, channel string) string {
 	switch {
-	case p.direct():
+	case p.Direct():
 		return ""
-	case channel == p.thread:
-		return p.channel
+	case channel == p.Thread:
+		return p.Channel
 	}
-	return p.thread
+	return p.Thread
 }
 
 // unarchive opens a thread that was closed for silence: messages in it can't be
 // changed meanwhile.
 func (a *Adapter) unarchive(ctx context.Context, thread string) error {
-	return a.rest.call(ctx, request{
-		method: "PATCH", path: "/channels/{}", ids: []string{thread},
-		body: map[string]any{"archived": false}, priority: outbox.Approval,
+	return a.rest.Call(ctx, api.Request{
+		Method: "PATCH", Path: "/channels/{}", IDs: []string{thread},
+		Body: map[string]any{"archived": false}, Priority: outbox.Approval,
 	})
 }
 
@@ -199,22 +202,22 @@ func (a *Adapter) Mark(ctx context.Context, ref chat.MessageRef, emoji string, p
 	for i, c := range channels {
 		err = a.putEmoji(ctx, c, ref.ID, emoji, p)
 		for _, form := range coloured(emoji) { // some are known in another form only
-			if code(err) == discordgo.ErrCodeUnknownEmoji {
+			if api.Code(err) == discordgo.ErrCodeUnknownEmoji {
 				err = a.putEmoji(ctx, c, ref.ID, form, p)
 			}
 		}
-		if code(err) == codeArchived && a.unarchive(ctx, c) == nil {
+		if api.Code(err) == api.CodeArchived && a.unarchive(ctx, c) == nil {
 			err = a.putEmoji(ctx, c, ref.ID, emoji, p)
 		}
-		if i == len(channels)-1 || !slices.Contains(elsewhere, code(err)) {
+		if i == len(channels)-1 || !slices.Contains(elsewhere, api.Code(err)) {
 			break
 		}
 	}
-	var e *apiError
-	if errors.As(err, &e) && passes(err) {
-		return saidBy(e) // it is not waited for
+	var e *api.Error
+	if errors.As(err, &e) && api.Passes(err) {
+		return api.SaidBy(e) // it is not waited for
 	}
-	return final(err)
+	return api.Final(err)
 }
 
 // coloured writes an emoji in the forms that have the marks of colour, which the
@@ -236,7 +239,10 @@ func coloured(emoji string) []string {
 var elsewhere = []int{discordgo.ErrCodeUnknownMessage, discordgo.ErrCodeUnknownChannel, discordgo.ErrCodeCannotExecuteActionOnThisChannelType}
 
 func (a *Adapter) putEmoji(ctx context.Context, channel, id, emoji string, p outbox.Priority) error {
-	return a.rest.call(ctx, request{
-		method: "PUT", path: "/channels/{}/messages/{}/reactions/{}/@me", ids: []string{channel, id, emoji}, priority: p,
+	return a.rest.Call(ctx, api.Request{
+		Method: "PUT", Path: "/channels/{}/messages/{}/reactions/{}/@me", IDs: []string{channel, id, emoji}, Priority: p,
 	})
 }
+
+// Stood is when a message was sent.
+func (a *Adapter) Stood(ref chat.MessageRef) time.Time { return api.SentAt(ref.ID) }

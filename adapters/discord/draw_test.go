@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/internal/fakediscord"
 )
@@ -49,7 +51,7 @@ func TestAmbiguousPosts(t *testing.T) {
 				p := p
 				o := open(t, fakediscord.Options{}, nil)
 				dm := o.fake.DM(o.ada)
-				p.ReplyTo = refOf(place{channel: dm}, o.fake.Say(o.ada, dm, "go"))
+				p.ReplyTo = api.RefOf(api.Place{Channel: dm}, o.fake.Say(o.ada, dm, "go"))
 				o.fake.Inject(fault)
 				first := o.post(direct(dm), p, false)
 				stands := len(o.fake.Posts(dm))
@@ -63,7 +65,7 @@ func TestAmbiguousPosts(t *testing.T) {
 					t.Errorf("looked for, there are %d messages, %v and %v", len(o.fake.Posts(dm)), first, again)
 				}
 				other := p
-				other.Key, other.ReplyTo = "another", refOf(place{channel: dm}, o.fake.Say(o.ada, dm, "again"))
+				other.Key, other.ReplyTo = "another", api.RefOf(api.Place{Channel: dm}, o.fake.Say(o.ada, dm, "again"))
 				if another := o.post(direct(dm), other, true); another == first {
 					t.Error("the post of another question was taken for this one")
 				}
@@ -119,7 +121,7 @@ func TestGone(t *testing.T) {
 	if _, err := o.a.Post(t.Context(), direct(dm), answer("a", "hi"), false); !errors.Is(err, chat.ErrGone) {
 		t.Errorf("post: %v", err)
 	}
-	ref := refOf(place{channel: dm}, "123")
+	ref := api.RefOf(api.Place{Channel: dm}, "123")
 	if err := o.a.Edit(t.Context(), direct(dm), ref, answer("a", "hi")); !errors.Is(err, chat.ErrGone) {
 		t.Errorf("edit: %v", err)
 	}
@@ -345,7 +347,7 @@ func TestReact(t *testing.T) {
 	below := o.fake.Say(o.ada, id, "more")
 	for _, m := range []string{id, below} {
 		for range 2 {
-			if err := o.a.React(t.Context(), refOf(placeOf(th), m), chat.EmojiSeen); err != nil {
+			if err := o.a.React(t.Context(), api.RefOf(api.PlaceOf(th), m), chat.EmojiSeen); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"nod/adapters/discord/dialect"
+
+	"nod/adapters/discord/api"
+
 	"github.com/bwmarrin/discordgo"
 
 	forms "nod/chat/form"
@@ -21,7 +25,7 @@ import (
 var tight = forms.Bounds{Fields: 5, ID: 100, Label: 45, Text: 4000, Options: 25, Option: 100, Title: 45, Card: mostOnCard}
 
 // answer answers a click or a form.
-func (a *Adapter) answer(ctx context.Context, in interaction, ans front.Answer, filled []forms.Filled) error {
+func (a *Adapter) answer(ctx context.Context, in api.Interaction, ans front.Answer, filled []forms.Filled) error {
 	if ans.Form != nil {
 		return a.openForm(ctx, in, *ans.Form)
 	}
@@ -41,7 +45,7 @@ func (a *Adapter) answer(ctx context.Context, in interaction, ans front.Answer, 
 
 // alone writes a text for one person, whose only markup is `code`.
 func alone(text string) string {
-	return strings.ReplaceAll(shorten(inPeople(escape(text)), 600), "ˋ", "`")
+	return strings.ReplaceAll(dialect.Shorten(inPeople(dialect.Escape(text)), 600), "ˋ", "`")
 }
 
 // hadWritten quotes a form as the person filled it in.
@@ -54,17 +58,17 @@ func hadWritten(filled []forms.Filled) string {
 		}
 		lines = append(lines, name+": "+f.Value)
 	}
-	return "\n\nYou had written:\n" + fence("", shorten(exact(strings.Join(lines, "\n")), 1000))
+	return "\n\nYou had written:\n" + dialect.Fence("", dialect.Shorten(dialect.Exact(strings.Join(lines, "\n")), 1000))
 }
 
 // openForm answers a click with a form.
-func (a *Adapter) openForm(ctx context.Context, in interaction, f front.Form) error {
+func (a *Adapter) openForm(ctx context.Context, in api.Interaction, f front.Form) error {
 	_, err := a.reply(ctx, in, answerForm, modal(f))
-	if code(err) == codeBadForm && len(f.Fields) > 0 { // it may know no boxes yet
+	if api.Code(err) == api.CodeBadForm && len(f.Fields) > 0 { // it may know no boxes yet
 		f.Fields = forms.Of("", f.Args, tight)
 		_, err = a.reply(ctx, in, answerForm, modal(f))
 	}
-	if err == nil || code(err) == codeAnswered { // another process may have opened it
+	if err == nil || api.Code(err) == api.CodeAnswered { // another process may have opened it
 		return err
 	}
 	a.log.Warn("open a form", "error", err)
@@ -87,7 +91,7 @@ func modal(f front.Form) map[string]any {
 	for _, field := range f.Fields {
 		row := map[string]any{"type": 18, "label": field.Label, "component": editField(field)}
 		if field.About != "" {
-			row["description"] = shorten(field.About, 100)
+			row["description"] = dialect.Shorten(field.About, 100)
 		}
 		rows = append(rows, row)
 	}
@@ -155,7 +159,7 @@ func fieldsOf(raw json.RawMessage) ([]forms.Filled, error) {
 		} `json:"component"`
 	}
 	if err := json.Unmarshal(raw, &rows); err != nil {
-		return nil, fmt.Errorf("%w: form: %w", errMalformed, err)
+		return nil, fmt.Errorf("%w: form: %w", api.ErrMalformed, err)
 	}
 	var out []forms.Filled
 	for _, r := range rows {

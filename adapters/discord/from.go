@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/front"
 )
@@ -23,7 +25,7 @@ var errUnheard = fmt.Errorf("%w: it is not mentioned", errNotOurs)
 
 // way is where a message is to be answered.
 type way struct {
-	place  place
+	place  api.Place
 	opens  bool           // it begins the conversation
 	called bool           // it is for the bot whatever is known of the place
 	thread bool           // the place is a thread that exists
@@ -40,20 +42,20 @@ func (w way) begins() bool {
 
 // asked is the person who gave a command, where the message is the bot's echo
 // of it.
-func (a *Adapter) asked(m message) *user {
-	if m.Author.ID != a.self.who().ID || m.Flags&ephemeral != 0 || m.Interaction == nil || m.Interaction.User == nil ||
-		m.Interaction.Type != formInteraction && (m.Type != commandMessage || m.Interaction.Type != commandInteraction) {
+func (a *Adapter) asked(m api.Message) *api.User {
+	if m.Author.ID != a.self.who().ID || m.Flags&api.Ephemeral != 0 || m.Interaction == nil || m.Interaction.User == nil ||
+		m.Interaction.Type != api.FormInteraction && (m.Type != api.CommandMessage || m.Interaction.Type != api.CommandInteraction) {
 		return nil
 	}
 	return m.Interaction.User
 }
 
 // listens says whether the bot listens to the author of a message at all.
-func (a *Adapter) listens(m message) bool {
+func (a *Adapter) listens(m api.Message) bool {
 	switch {
 	case a.asked(m) != nil:
 		return true
-	case m.Author.ID == a.self.who().ID, m.Type != plainMessage && m.Type != replyMessage, m.Flags&ephemeral != 0:
+	case m.Author.ID == a.self.who().ID, m.Type != api.PlainMessage && m.Type != api.ReplyMessage, m.Flags&api.Ephemeral != 0:
 		return false
 	case m.Author.Bot || m.WebhookID != "":
 		return slices.Contains(a.o.AllowBots, m.Author.ID) || m.WebhookID != "" && slices.Contains(a.o.AllowBots, m.WebhookID)
@@ -63,7 +65,7 @@ func (a *Adapter) listens(m message) bool {
 
 // mentions says whether a message mentions the bot, by name or by the role that
 // came with it, and whether it mentions other people or roles.
-func (a *Adapter) mentions(m message) (me, others bool) {
+func (a *Adapter) mentions(m api.Message) (me, others bool) {
 	for _, u := range m.Mentions {
 		if u.ID == a.self.who().ID {
 			me = true
@@ -72,7 +74,7 @@ func (a *Adapter) mentions(m message) (me, others bool) {
 		}
 	}
 	for _, id := range m.MentionRoles {
-		if a.atlas.stands(id) {
+		if a.atlas.Stands(id) {
 			me = true
 		} else {
 			others = true
@@ -82,27 +84,27 @@ func (a *Adapter) mentions(m message) (me, others bool) {
 }
 
 // uncalled is a message as if it did not mention the bot.
-func (a *Adapter) uncalled(m message) message {
+func (a *Adapter) uncalled(m api.Message) api.Message {
 	self := a.self.who().ID
-	m.Mentions = slices.DeleteFunc(slices.Clone(m.Mentions), func(u mentioned) bool { return u.ID == self })
-	m.MentionRoles = slices.DeleteFunc(slices.Clone(m.MentionRoles), func(id string) bool { return a.atlas.stands(id) })
+	m.Mentions = slices.DeleteFunc(slices.Clone(m.Mentions), func(u api.Mentioned) bool { return u.ID == self })
+	m.MentionRoles = slices.DeleteFunc(slices.Clone(m.MentionRoles), func(id string) bool { return a.atlas.Stands(id) })
 	return m
 }
 
 // place finds where a message of a guild stands, or would begin a conversation.
-func (a *Adapter) place(ctx context.Context, m message) (way, error) {
+func (a *Adapter) place(ctx context.Context, m api.Message) (way, error) {
 	if m.GuildID == "" {
-		return way{place: place{channel: m.ChannelID}, called: true}, nil
+		return way{place: api.Place{Channel: m.ChannelID}, called: true}, nil
 	}
-	c, err := a.channel(ctx, m.ChannelID)
+	c, err := a.atlas.Channel(ctx, m.ChannelID)
 	if err != nil {
 		return way{}, fmt.Errorf("look up a channel: %w", err)
 	}
-	if c.thread() {
-		return way{place: place{c.ParentID, c.ID}, thread: true, by: chat.UserID(c.Owner)}, nil
+	if c.Thread() {
+		return way{place: api.Place{Channel: c.ParentID, Thread: c.ID}, thread: true, by: chat.UserID(c.Owner)}, nil
 	}
 	root := a.chain(m)
-	w := way{place: place{c.ID, root}, opens: root == m.ID}
+	w := way{place: api.Place{Channel: c.ID, Thread: root}, opens: root == m.ID}
 	if !w.opens {
 		a.homes.places.Put(m.ID, w.place)
 	}
@@ -111,13 +113,13 @@ func (a *Adapter) place(ctx context.Context, m message) (way, error) {
 
 // chain is the message that began the chain of replies in which a message
 // stands: the one that the bot answered in the channel itself.
-func (a *Adapter) chain(m message) string {
+func (a *Adapter) chain(m api.Message) string {
 	r := m.Referenced
-	if m.Type != replyMessage || r == nil {
+	if m.Type != api.ReplyMessage || r == nil {
 		return m.ID
 	}
-	if p, ok := a.homes.places.Get(r.ID); ok && p.channel == m.ChannelID {
-		return p.thread
+	if p, ok := a.homes.places.Get(r.ID); ok && p.Channel == m.ChannelID {
+		return p.Thread
 	}
 	if r.Author != nil && r.Author.ID == a.self.who().ID && r.Reference != nil && r.Reference.ChannelID == m.ChannelID {
 		return r.Reference.MessageID
@@ -128,12 +130,12 @@ func (a *Adapter) chain(m message) string {
 // route says in which thread a message is to be answered. It returns
 // errNotOurs for a message that isn't for the bot. later is for messages that
 // are found afterwards.
-func (a *Adapter) route(ctx context.Context, m message, later bool) (way, error) {
+func (a *Adapter) route(ctx context.Context, m api.Message, later bool) (way, error) {
 	if !a.listens(m) {
 		return way{}, errNotOurs
 	}
 	if len(m.MentionRoles) > 0 {
-		if err := a.learn(ctx, m.GuildID); err != nil && !refused(err) {
+		if err := a.atlas.Learn(ctx, m.GuildID); err != nil && !api.Refused(err) {
 			return way{}, err
 		}
 	}
@@ -152,13 +154,13 @@ func (a *Adapter) route(ctx context.Context, m message, later bool) (way, error)
 	if w.called && !w.thread && !later {
 		return w, nil // what is known of the place changes nothing
 	}
-	st, err := a.o.Inbox.Standing(ctx, threadID(w.place))
+	st, err := a.o.Inbox.Standing(ctx, api.ThreadID(w.place))
 	if err != nil {
 		return w, fmt.Errorf("look at the thread: %w", err)
 	}
 	w.known = &st
 	said := front.Spoken{
-		By: chat.UserID(m.Author.ID), Called: w.called, Others: others, Text: m.Content, Sent: sentAt(m.ID), Follows: a.follow(), Narrow: true,
+		By: chat.UserID(m.Author.ID), Called: w.called, Others: others, Text: m.Content, Sent: api.SentAt(m.ID), Follows: a.follow(), Narrow: true,
 	}
 	said.Starts = said.By == w.by
 	ours, aside := front.Hears(st, said)
@@ -174,9 +176,9 @@ func (a *Adapter) route(ctx context.Context, m message, later bool) (way, error)
 }
 
 // message puts a message into its thread, unless it is not for the bot.
-func (a *Adapter) message(ctx context.Context, m message) error { return a.put(ctx, m, false) }
+func (a *Adapter) message(ctx context.Context, m api.Message) error { return a.put(ctx, m, false) }
 
-func (a *Adapter) put(ctx context.Context, m message, later bool) error {
+func (a *Adapter) put(ctx context.Context, m api.Message, later bool) error {
 	if put := a.asides.completes(&m); put {
 		return errNotOurs
 	}
@@ -191,21 +193,21 @@ func (a *Adapter) put(ctx context.Context, m message, later bool) error {
 		a.sayBlind(ctx, m)
 		return errNotOurs
 	}
-	if r := m.Referenced; r != nil && m.Type == replyMessage && w.begins() && r.Author != nil && r.Author.ID != a.self.who().ID {
-		m.Attachments = slices.Concat(m.Attachments, r.files())
+	if r := m.Referenced; r != nil && m.Type == api.ReplyMessage && w.begins() && r.Author != nil && r.Author.ID != a.self.who().ID {
+		m.Attachments = slices.Concat(m.Attachments, r.Files())
 	}
-	thread := threadID(w.place)
+	thread := api.ThreadID(w.place)
 	out := a.convert(ctx, thread, m)
 	out.Aside = w.aside
 	if w.thread && w.begins() {
 		out.Quoted = append(a.before(ctx, m, w.known.Horizon), out.Quoted...)
 	}
-	fresh, err := a.o.Inbox.Message(ctx, thread, out, messageKey(m.ID))
+	fresh, err := a.o.Inbox.Message(ctx, thread, out, api.MessageKey(m.ID))
 	if err := a.Put(fresh, err); err != nil {
 		return err
 	}
 	a.asides.isPut(m)
-	if fresh && w.opens && !w.place.direct() {
+	if fresh && w.opens && !w.place.Direct() {
 		a.open(opening{w.place, out.Text, a.asked(m)})
 	}
 	return nil
@@ -213,19 +215,19 @@ func (a *Adapter) put(ctx context.Context, m message, later bool) error {
 
 // convert makes a message readable. Files that can't be had soon are left out;
 // the message is not.
-func (a *Adapter) convert(ctx context.Context, thread chat.ThreadID, m message) chat.Message {
+func (a *Adapter) convert(ctx context.Context, thread chat.ThreadID, m api.Message) chat.Message {
 	return chat.Message{
-		Ref:    refOf(placeOf(thread), m.ID),
+		Ref:    api.RefOf(api.PlaceOf(thread), m.ID),
 		From:   a.from(m),
-		Text:   a.words(m).readable(chat.FirstOf(m.Content, m.unspoken())),
-		Sent:   sentAt(m.ID),
+		Text:   a.words(m).readable(chat.FirstOf(m.Content, m.Unspoken())),
+		Sent:   api.SentAt(m.ID),
 		Quoted: a.quoted(m),
-		Files:  a.attached(ctx, thread, m.files()),
+		Files:  a.attached(ctx, thread, m.Files()),
 	}
 }
 
 // from is who wrote a message, with the name that others see there.
-func (a *Adapter) from(m message) chat.User {
+func (a *Adapter) from(m api.Message) chat.User {
 	if u := a.asked(m); u != nil {
 		return userOf(*u, nil)
 	}
@@ -234,7 +236,7 @@ func (a *Adapter) from(m message) chat.User {
 	return u
 }
 
-func userOf(u user, in *member) chat.User {
+func userOf(u api.User, in *api.Member) chat.User {
 	out := chat.User{ID: chat.UserID(u.ID), Name: chat.Flat(chat.FirstOf(u.GlobalName, u.Username)), Bot: u.Bot}
 	if in != nil {
 		out.Name = chat.Flat(chat.FirstOf(in.Nick, out.Name))
@@ -245,7 +247,7 @@ func userOf(u user, in *member) chat.User {
 // edited takes in a change of a message's text. Discord also reports changes
 // that nobody made, such as a link's preview, and hides the text of messages
 // that the bot may not read.
-func (a *Adapter) edited(ctx context.Context, m message) error {
+func (a *Adapter) edited(ctx context.Context, m api.Message) error {
 	if m.Edited == "" || !a.listens(m) || a.asked(m) != nil {
 		return errNotOurs
 	}
@@ -260,10 +262,10 @@ func (a *Adapter) edited(ctx context.Context, m message) error {
 	if ours, err := a.ours(ctx, w.place); err != nil || !ours {
 		return cmp.Or(err, errNotOurs)
 	}
-	return a.Put(a.o.Inbox.Edited(ctx, refOf(w.place, m.ID), a.words(m).readable(m.Content), editKey(m.ID, m.Edited)))
+	return a.Put(a.o.Inbox.Edited(ctx, api.RefOf(w.place, m.ID), a.words(m).readable(m.Content), api.EditKey(m.ID, m.Edited)))
 }
 
-func (a *Adapter) deleted(ctx context.Context, d deletion) error {
+func (a *Adapter) deleted(ctx context.Context, d api.Deletion) error {
 	for _, id := range d.IDs {
 		p, err := a.standsIn(ctx, d.GuildID, d.ChannelID, id)
 		if err != nil {
@@ -274,7 +276,7 @@ func (a *Adapter) deleted(ctx context.Context, d deletion) error {
 		} else if !ours {
 			continue
 		}
-		if err := a.Put(a.o.Inbox.Deleted(ctx, refOf(p, id), goneKey(id))); err != nil {
+		if err := a.Put(a.o.Inbox.Deleted(ctx, api.RefOf(p, id), api.GoneKey(id))); err != nil {
 			return err
 		}
 	}
@@ -283,11 +285,11 @@ func (a *Adapter) deleted(ctx context.Context, d deletion) error {
 
 // ours says whether a place is a conversation of the bot's. What happens anywhere
 // else is nobody's business here, and is not kept, not even for a moment.
-func (a *Adapter) ours(ctx context.Context, p place) (bool, error) {
-	if p.direct() {
+func (a *Adapter) ours(ctx context.Context, p api.Place) (bool, error) {
+	if p.Direct() {
 		return true, nil
 	}
-	st, err := a.o.Inbox.Standing(ctx, threadID(p))
+	st, err := a.o.Inbox.Standing(ctx, api.ThreadID(p))
 	if err != nil {
 		return false, fmt.Errorf("look at the thread: %w", err)
 	}
@@ -295,19 +297,19 @@ func (a *Adapter) ours(ctx context.Context, p place) (bool, error) {
 }
 
 // standsIn finds the place of a message of which only the id is known.
-func (a *Adapter) standsIn(ctx context.Context, guild, channel, id string) (place, error) {
+func (a *Adapter) standsIn(ctx context.Context, guild, channel, id string) (api.Place, error) {
 	if guild == "" {
-		return place{channel: channel}, nil
+		return api.Place{Channel: channel}, nil
 	}
-	c, err := a.channel(ctx, channel)
+	c, err := a.atlas.Channel(ctx, channel)
 	if err != nil {
-		return place{}, fmt.Errorf("look up a channel: %w", err)
+		return api.Place{}, fmt.Errorf("look up a channel: %w", err)
 	}
-	if c.thread() {
-		return place{c.ParentID, c.ID}, nil
+	if c.Thread() {
+		return api.Place{Channel: c.ParentID, Thread: c.ID}, nil
 	}
 	if p, ok := a.homes.places.Get(id); ok {
 		return p, nil
 	}
-	return place{channel, id}, nil
+	return api.Place{Channel: channel, Thread: id}, nil
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/internal/fakediscord"
 	"nod/internal/ledger"
@@ -246,8 +248,8 @@ func TestBackfill(t *testing.T) {
 	o.fake.Edit(late, o.mention()+" an edit opens no turn")
 	o.in.Do(func() { // what was forgotten meanwhile doesn't come back
 		forgotten := o.fake.DM(o.bob)
-		o.in.Threads[direct(forgotten)] = chat.Standing{Known: true, Horizon: sentAt(o.fake.Say(o.bob, forgotten, "forget this"))}
-		o.in.Marks = append(o.in.Marks, chat.Watermark{Thread: direct(forgotten), Last: refOf(place{channel: forgotten}, root), Sent: sentAt(root)})
+		o.in.Threads[direct(forgotten)] = chat.Standing{Known: true, Horizon: api.SentAt(o.fake.Say(o.bob, forgotten, "forget this"))}
+		o.in.Marks = append(o.in.Marks, chat.Watermark{Thread: direct(forgotten), Last: api.RefOf(api.Place{Channel: forgotten}, root), Sent: api.SentAt(root)})
 	})
 	o.run(func(o *Options) { o.Follow = "thread" })
 	o.in.Await(t, func() bool { return len(o.in.Messages) >= 6 })
@@ -282,7 +284,7 @@ func TestEditedMeanwhile(t *testing.T) {
 		o.run(follow)
 		o.in.Await(t, func() bool { return len(o.in.Messages) >= 3 })
 		o.in.Do(func() { // as if it was never heard how far it had come
-			o.in.Marks = []chat.Watermark{{Thread: thread(o.general, root), Last: refOf(place{o.general, root}, root), Sent: sentAt(root)}}
+			o.in.Marks = []chat.Watermark{{Thread: thread(o.general, root), Last: api.RefOf(api.Place{Channel: o.general, Thread: root}, root), Sent: api.SentAt(root)}}
 		})
 		if err := o.a.FindMessages(t.Context(), 0); err != nil {
 			t.Fatal(err)
@@ -347,11 +349,11 @@ func TestFoundReactions(t *testing.T) {
 // all of its emoji, is a new one, and not an event that comes twice.
 func TestTurnsCleared(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
-	r := reaction{MessageID: "1", UserID: "2"}
+	r := api.Reaction{MessageID: "1", UserID: "2"}
 	r.Emoji.Name = "✅"
 	other := r
 	other.Emoji.Name = "👍"
-	for name, c := range map[string]reaction{"all": {MessageID: "1"}, "of the emoji": {MessageID: "1", Emoji: r.Emoji}} {
+	for name, c := range map[string]api.Reaction{"all": {MessageID: "1"}, "of the emoji": {MessageID: "1", Emoji: r.Emoji}} {
 		turns := newTurns()
 		first, again, beside := turns.key(r, false, at), turns.key(r, false, at), turns.key(other, false, at)
 		elsewhere := c

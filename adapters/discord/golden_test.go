@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/discord/api"
+
 	"github.com/google/go-cmp/cmp"
 
 	"nod/chat"
@@ -43,7 +45,7 @@ func goldenPosts() map[string]chat.Post {
 	anew.Why = "The preview changed since this was approved, so it asks anew."
 	anew.Preview = &chat.Preview{Text: "  would stop:\n    api-1\n+   db-1\n-   api-2", Marked: true}
 	channel, direct, changed, unknown := *waiting, *waiting, *waiting, approved
-	channel.Home, channel.Elsewhere = threadID(place{"1258291200029360128", "1573884280386355200"}), true
+	channel.Home, channel.Elsewhere = api.ThreadID(api.Place{Channel: "1258291200029360128", Thread: "1573884280386355200"}), true
 	direct.Home, direct.Elsewhere, direct.Direct, direct.Quiet = channel.Home, true, true, true
 	changed.Was, changed.Editors = `{"env":"staging"}`, []chat.User{person1}
 	unknown.Headline = "Approved by ada · outcome unknown"
@@ -59,7 +61,7 @@ func goldenPosts() map[string]chat.Post {
 		"approval-anew":    {Key: "p", Approval: &anew},
 		"approval":         {Key: "p", Approval: waiting},
 		"approval-more":    {Key: "p", Approval: &more},
-		"approval-remind": {Key: "r", ReplyTo: refOf(place{"1258291200029360128", "1573884280386355200"}, "1573884280386355300"), Text: &chat.Text{
+		"approval-remind": {Key: "r", ReplyTo: api.RefOf(api.Place{Channel: "1258291200029360128", Thread: "1573884280386355200"}, "1573884280386355300"), Text: &chat.Text{
 			Notice: true, Markdown: "Approval 3: `deploy`, asked by ada. It still waits for a decision. 15 min left.",
 			Summons: &chat.Summons{Approvers: []string{"requester", "role:200000000000000001"}, Requester: waiting.Requester},
 		}},
@@ -92,12 +94,12 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	th := threadID(place{"1258291200029360128", "1573884280386355200"})
+	th := api.ThreadID(api.Place{Channel: "1258291200029360128", Thread: "1573884280386355200"})
 	for name, p := range goldenPosts() {
 		s := &sending{a: a, thread: th, home: home{channel: "1573884280386355200"}, post: p, parts: messagesOf(th, messageOf(p))}
 		var sent []any
 		for n := range s.parts {
-			sent = append(sent, s.request(n, nil).body)
+			sent = append(sent, s.request(n, nil).Body)
 		}
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
@@ -190,7 +192,7 @@ func TestHeadline(t *testing.T) {
 // The names of tools, most of which hold an underscore, stand in the steps and on cards
 // as they are, unless that would be markup.
 func TestToolNames(t *testing.T) {
-	at := threadID(place{"12345678901234567890", "12345678901234567890"})
+	at := api.ThreadID(api.Place{Channel: "12345678901234567890", Thread: "12345678901234567890"})
 	for tool, want := range map[string]string{"restart_service_now": "restart_service_now", "_deploy_": `\_deploy\_`} {
 		s := chat.Steps{Turn: "t", Status: "Waiting for approval of " + tool, Items: []chat.Step{{Calls: []chat.ToolCall{{Tool: tool, State: chat.CallAsking}}}}}
 		if got, want := stepsPart(at, &s).content, "⏳ Step 1 · Waiting for approval of "+want+" …"; got != want {
@@ -229,13 +231,13 @@ func TestCard(t *testing.T) {
 					Flags int `json:"flags"`
 				}
 				_ = json.NewDecoder(body).Decode(&b)
-				return http.StatusBadRequest, `{"code":50035,"message":"Invalid Form Body"}`, b.Flags&components != 0
+				return http.StatusBadRequest, `{"code":50035,"message":"Invalid Form Body"}`, b.Flags&api.Components != 0
 			}))
 			dm := o.fake.DM(o.ada)
 			p := asking(`{"env":"prod"}`)
 			ref := o.post(direct(dm), chat.Post{Key: "p", Approval: p}, false)
 			m := o.fake.Message(ref.ID)
-			if len(m.Buttons()) != 3 || (m.Flags&components != 0) != takes || strings.Contains(string(m.Components), "accent_color") != takes {
+			if len(m.Buttons()) != 3 || (m.Flags&api.Components != 0) != takes || strings.Contains(string(m.Components), "accent_color") != takes {
 				t.Errorf("flags %d, components %s", m.Flags, m.Components)
 			}
 			p.Outcome, p.Headline = chat.Approved, "Approved"
@@ -243,7 +245,7 @@ func TestCard(t *testing.T) {
 				t.Fatal(err)
 			}
 			m = o.fake.Message(ref.ID)
-			if len(m.Buttons()) != 0 || !strings.HasPrefix(m.Text(), "Approved\n") || (m.Flags&components != 0) != takes {
+			if len(m.Buttons()) != 0 || !strings.HasPrefix(m.Text(), "Approved\n") || (m.Flags&api.Components != 0) != takes {
 				t.Errorf("in the end: flags %d, %s", m.Flags, m.Text())
 			}
 		})
@@ -258,7 +260,7 @@ func TestCardStaysCard(t *testing.T) {
 	dm := o.fake.DM(o.ada)
 	p := asking(`{"env":"prod"}`)
 	ref := o.post(direct(dm), chat.Post{Key: "p", Approval: p}, false)
-	o.fake.Inject(fakediscord.Fault{Route: editRoute, Status: http.StatusBadRequest, Code: codeBadForm, Message: "Invalid Form Body"})
+	o.fake.Inject(fakediscord.Fault{Route: editRoute, Status: http.StatusBadRequest, Code: api.CodeBadForm, Message: "Invalid Form Body"})
 	p.Outcome = chat.Approved
 	var no chat.Refused
 	if err := o.a.Edit(t.Context(), direct(dm), ref, chat.Post{Key: "p", Approval: p}); !errors.As(err, &no) {

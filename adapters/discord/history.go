@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -24,19 +26,19 @@ type span struct {
 
 // read gives the messages of a span, oldest first. When there are more than so
 // many pages the rest is left out.
-func (a *Adapter) read(ctx context.Context, s span) ([]message, error) {
-	var out []message
+func (a *Adapter) read(ctx context.Context, s span) ([]api.Message, error) {
+	var out []api.Message
 	for range s.pages {
-		var page []message
-		err := a.rest.call(ctx, request{
-			method: "GET", path: "/channels/{}/messages", ids: []string{s.channel}, priority: s.priority, answer: &page,
-			query: url.Values{"after": {chat.FirstOf(s.after, "0")}, "limit": {strconv.Itoa(pageSize)}},
+		var page []api.Message
+		err := a.rest.Call(ctx, api.Request{
+			Method: "GET", Path: "/channels/{}/messages", IDs: []string{s.channel}, Priority: s.priority, Answer: &page,
+			Query: url.Values{"after": {chat.FirstOf(s.after, "0")}, "limit": {strconv.Itoa(pageSize)}},
 		})
 		if err != nil {
 			return out, err
 		}
 		full := len(page) >= pageSize
-		page = slices.DeleteFunc(page, func(m message) bool { return snowflake(m.ID) == 0 || m.Author == nil || m.Author.ID == "" })
+		page = slices.DeleteFunc(page, func(m api.Message) bool { return api.Snowflake(m.ID) == 0 || m.Author == nil || m.Author.ID == "" })
 		slices.SortFunc(page, older)
 		out = append(out, page...)
 		if !full || len(page) == 0 {
@@ -49,20 +51,20 @@ func (a *Adapter) read(ctx context.Context, s span) ([]message, error) {
 
 // readBack gives the messages of a span, oldest first. When there are more than so many
 // pages the older ones are left out.
-func (a *Adapter) readBack(ctx context.Context, s span) ([]message, error) {
-	var out []message
+func (a *Adapter) readBack(ctx context.Context, s span) ([]api.Message, error) {
+	var out []api.Message
 	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
 	for range s.pages {
-		var page []message
-		err := a.rest.call(ctx, request{
-			method: "GET", path: "/channels/{}/messages", ids: []string{s.channel}, priority: s.priority, answer: &page, query: query,
+		var page []api.Message
+		err := a.rest.Call(ctx, api.Request{
+			Method: "GET", Path: "/channels/{}/messages", IDs: []string{s.channel}, Priority: s.priority, Answer: &page, Query: query,
 		})
 		if err != nil {
 			return out, err
 		}
 		full := len(page) >= pageSize
-		page = slices.DeleteFunc(page, func(m message) bool {
-			return snowflake(m.ID) <= snowflake(s.after) || m.Author == nil || m.Author.ID == ""
+		page = slices.DeleteFunc(page, func(m api.Message) bool {
+			return api.Snowflake(m.ID) <= api.Snowflake(s.after) || m.Author == nil || m.Author.ID == ""
 		})
 		out = append(out, page...)
 		slices.SortFunc(out, older)
@@ -74,8 +76,8 @@ func (a *Adapter) readBack(ctx context.Context, s span) ([]message, error) {
 	return out, nil
 }
 
-func older(x, y message) int {
-	switch d := snowflake(x.ID) - snowflake(y.ID); {
+func older(x, y api.Message) int {
+	switch d := api.Snowflake(x.ID) - api.Snowflake(y.ID); {
 	case d < 0:
 		return -1
 	case d > 0:
@@ -88,13 +90,13 @@ const mostQuoted = 30 // earlier messages of a thread that go along with the cal
 
 // before reads what was said in a thread before the bot was called into it. It
 // goes to the model as data, and nothing of it is older than the horizon.
-func (a *Adapter) before(ctx context.Context, m message, horizon time.Time) []chat.Quote {
+func (a *Adapter) before(ctx context.Context, m api.Message, horizon time.Time) []chat.Quote {
 	ctx, cancel := context.WithTimeout(ctx, a.o.Lookup)
 	defer cancel()
-	var page []message
-	err := a.rest.call(ctx, request{
-		method: "GET", path: "/channels/{}/messages", ids: []string{m.ChannelID}, priority: outbox.Answer, answer: &page,
-		query: url.Values{"before": {m.ID}, "limit": {strconv.Itoa(mostQuoted)}},
+	var page []api.Message
+	err := a.rest.Call(ctx, api.Request{
+		Method: "GET", Path: "/channels/{}/messages", IDs: []string{m.ChannelID}, Priority: outbox.Answer, Answer: &page,
+		Query: url.Values{"before": {m.ID}, "limit": {strconv.Itoa(mostQuoted)}},
 	})
 	if err != nil {
 		a.log.Warn("read the thread that the bot was called into", "error", err)
@@ -102,10 +104,10 @@ func (a *Adapter) before(ctx context.Context, m message, horizon time.Time) []ch
 	slices.SortFunc(page, older)
 	var out []chat.Quote
 	for _, q := range page {
-		if q.Type == threadStarter && q.Referenced != nil {
+		if q.Type == api.ThreadStarter && q.Referenced != nil {
 			q = *q.Referenced
 		}
-		if q.Author == nil || !sentAt(q.ID).After(horizon) || q.Type != plainMessage && q.Type != replyMessage {
+		if q.Author == nil || !api.SentAt(q.ID).After(horizon) || q.Type != api.PlainMessage && q.Type != api.ReplyMessage {
 			continue
 		}
 		out = a.quote(out, a.from(q), q)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/front"
 	"nod/internal/fakediscord"
@@ -124,9 +126,11 @@ func (o *office) calls() string {
 func (o *office) mention() string { return "<@" + o.fake.Bot() + ">" }
 
 // thread is the conversation that a message of a channel begins.
-func thread(channel, id string) chat.ThreadID { return threadID(place{channel, id}) }
+func thread(channel, id string) chat.ThreadID {
+	return api.ThreadID(api.Place{Channel: channel, Thread: id})
+}
 
-func direct(channel string) chat.ThreadID { return threadID(place{channel: channel}) }
+func direct(channel string) chat.ThreadID { return api.ThreadID(api.Place{Channel: channel}) }
 
 func (o *office) post(thread chat.ThreadID, p chat.Post, look bool) chat.MessageRef {
 	o.t.Helper()

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/discord/api"
+
 	"github.com/google/go-cmp/cmp"
 
 	"nod/chat"
@@ -30,7 +32,7 @@ func TestDirect(t *testing.T) {
 	id := o.fake.Say(o.ada, dm, "what is Go?")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	want := ledger.Put{Thread: direct(dm), Message: chat.Message{
-		Ref: refOf(place{channel: dm}, id), From: chat.User{ID: chat.UserID(o.ada), Name: "Ada"}, Text: "what is Go?", Sent: sentAt(id),
+		Ref: api.RefOf(api.Place{Channel: dm}, id), From: chat.User{ID: chat.UserID(o.ada), Name: "Ada"}, Text: "what is Go?", Sent: api.SentAt(id),
 	}}
 	if diff := cmp.Diff(want, o.in.Messages[0]); diff != "" {
 		t.Errorf("message (-want +got):\n%s", diff)
@@ -52,12 +54,12 @@ func TestMention(t *testing.T) {
 	id := o.fake.Say(o.ada, o.general, o.mention()+" why is *prod* down?\nIt was up.")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	th := thread(o.general, id)
-	if m := o.in.Messages[0]; m.Thread != th || m.Text != "why is *prod* down?\nIt was up." || m.Ref != refOf(placeOf(th), id) {
+	if m := o.in.Messages[0]; m.Thread != th || m.Text != "why is *prod* down?\nIt was up." || m.Ref != api.RefOf(api.PlaceOf(th), id) {
 		t.Errorf("message %+v", m)
 	}
 	o.wait(func(s *fakediscord.Server) bool { return len(s.Threads(o.general)) == 1 })
 	p := answer("answer/1", "It is up. @everyone <@"+o.ada+"> <@&"+o.guild+">")
-	p.ReplyTo = refOf(placeOf(th), id)
+	p.ReplyTo = api.RefOf(api.PlaceOf(th), id)
 	ref := o.post(th, p, false)
 	if got := o.fake.Threads(o.general); len(got) != 1 || got[0].ID != id || got[0].Name != "why is prod down?" {
 		t.Errorf("threads %+v", got)
@@ -230,7 +232,7 @@ func TestEditsAndDeletions(t *testing.T) {
 	id := o.fake.Say(o.ada, o.general, o.mention()+" frist")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	o.fake.Edit(id, o.mention()+" first")
-	ref := refOf(place{o.general, id}, id)
+	ref := api.RefOf(api.Place{Channel: o.general, Thread: id}, id)
 	o.in.Await(t, func() bool { return o.in.Edits[ref] == "first" })
 	hidden := o.fake.Say(o.ada, o.general, "nothing for the bot")
 	o.fake.Edit(hidden, "still nothing")
@@ -245,7 +247,7 @@ func TestReactions(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" hi")
-	ref := refOf(place{o.general, id}, id)
+	ref := api.RefOf(api.Place{Channel: o.general, Thread: id}, id)
 	ada := chat.User{ID: chat.UserID(o.ada), Name: "Ada"}
 	bare := chat.User{ID: ada.ID}
 	acts := []struct {
@@ -269,7 +271,7 @@ func TestReactions(t *testing.T) {
 	there := o.fake.Say(o.bob, dm, "hi")
 	o.fake.React(o.bob, there, "🛑")
 	o.in.Await(t, func() bool { return len(o.in.Reactions) == len(acts)+1 })
-	if got := o.in.Reactions[len(acts)]; got.On != refOf(place{channel: dm}, there) || got.Emoji != chat.EmojiStop {
+	if got := o.in.Reactions[len(acts)]; got.On != api.RefOf(api.Place{Channel: dm}, there) || got.Emoji != chat.EmojiStop {
 		t.Errorf("reaction in a DM: %+v", got)
 	}
 }
@@ -330,7 +332,7 @@ func TestQuoted(t *testing.T) {
 	th := o.fake.OpenThread(o.ada, o.general, root, "incident")
 	last := o.fake.Say(o.bob, th, "the last that was forgotten")
 	o.fake.Say(o.cleo, th, "prod is down")
-	o.in.Do(func() { o.in.Threads[thread(o.general, th)] = chat.Standing{Horizon: sentAt(last)} })
+	o.in.Do(func() { o.in.Threads[thread(o.general, th)] = chat.Standing{Horizon: api.SentAt(last)} })
 	o.fake.Say(o.ada, th, o.mention()+" why?")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 	want := []chat.Quote{{From: chat.User{ID: chat.UserID(o.cleo), Name: "cleo"}, Text: "prod is down"}}

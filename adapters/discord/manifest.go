@@ -1,11 +1,12 @@
 package discord
 
 import (
-	"encoding/base64"
 	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
+
+	"nod/adapters/discord/api"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -52,7 +53,7 @@ func Manifest(o ManifestOptions) (string, error) {
 	if o.Commands {
 		scopes += " applications.commands"
 	}
-	id := applicationID(o.Token)
+	id := api.ApplicationID(o.Token)
 	query := url.Values{"scope": {scopes}, "permissions": {strconv.FormatInt(permissions(), 10)}}
 	invite := "https://discord.com/oauth2/authorize?client_id=" + chat.FirstOf(id, "APPLICATION_ID") + "&" + query.Encode()
 	var b strings.Builder
@@ -87,14 +88,4 @@ func Manifest(o ManifestOptions) (string, error) {
 	}
 	b.WriteString("\n\nLeave the Interactions Endpoint URL of the application empty: interactions come through the Gateway.\n")
 	return b.String(), nil
-}
-
-// applicationID reads the id that a token begins with; "" where there is none.
-func applicationID(token string) string {
-	first, _, _ := strings.Cut(token, ".")
-	raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(first, "="))
-	if err != nil || !plainID.Match(raw) {
-		return ""
-	}
-	return string(raw)
 }

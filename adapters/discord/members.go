@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"nod/adapters/discord/api"
+
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
@@ -16,19 +18,19 @@ import (
 // that Discord has.
 func (a *Adapter) Member(ctx context.Context, thread chat.ThreadID, who chat.UserID, rule string) (bool, error) {
 	id, ok := strings.CutPrefix(rule, "role:")
-	p := placeOf(thread)
-	if !ok || p.direct() {
+	p := api.PlaceOf(thread)
+	if !ok || p.Direct() {
 		return false, nil
 	}
-	c, err := a.channel(ctx, p.channel)
+	c, err := a.atlas.Channel(ctx, p.Channel)
 	if err != nil {
 		return false, fmt.Errorf("look up the guild: %w", err)
 	}
-	var m member
-	err = a.rest.call(ctx, request{
-		method: "GET", path: "/guilds/{}/members/{}", ids: []string{c.GuildID, string(who)}, priority: outbox.Approval, answer: &m,
+	var m api.Member
+	err = a.rest.Call(ctx, api.Request{
+		Method: "GET", Path: "/guilds/{}/members/{}", IDs: []string{c.GuildID, string(who)}, Priority: outbox.Approval, Answer: &m,
 	})
-	if code(err) == discordgo.ErrCodeUnknownMember || code(err) == discordgo.ErrCodeUnknownUser {
+	if api.Code(err) == discordgo.ErrCodeUnknownMember || api.Code(err) == discordgo.ErrCodeUnknownUser {
 		return false, nil
 	}
 	if err != nil {
@@ -40,19 +42,19 @@ func (a *Adapter) Member(ctx context.Context, thread chat.ThreadID, who chat.Use
 // Possible says whether anybody in the thread could have a role: nobody in a
 // direct conversation. In doubt it says yes.
 func (a *Adapter) Possible(ctx context.Context, thread chat.ThreadID, rule string) bool {
-	p := placeOf(thread)
+	p := api.PlaceOf(thread)
 	if rule == chat.Anyone {
-		return !p.direct()
+		return !p.Direct()
 	}
 	id, ok := strings.CutPrefix(rule, "role:")
-	if !ok || p.direct() {
+	if !ok || p.Direct() {
 		return false
 	}
-	c, err := a.channel(ctx, p.channel)
+	c, err := a.atlas.Channel(ctx, p.Channel)
 	if err != nil {
 		return true
 	}
-	_ = a.learn(ctx, c.GuildID) // in doubt it is possible
-	has, known := a.atlas.hasRole(c.GuildID, id)
+	_ = a.atlas.Learn(ctx, c.GuildID) // in doubt it is possible
+	has, known := a.atlas.HasRole(c.GuildID, id)
 	return has || !known
 }

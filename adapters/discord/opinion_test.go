@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/internal/fakediscord"
 )
@@ -28,7 +30,7 @@ func TestOpinions(t *testing.T) {
 	for n, text := range []string{"hello", strings.Repeat("word ", 2000), strings.Repeat("word ", 4000)} {
 		before := len(o.fake.Posts(id))
 		p := answer(fmt.Sprint("answer/", n), text)
-		p.ReplyTo = refOf(placeOf(th), id) // so that a line below says how to go on
+		p.ReplyTo = api.RefOf(api.PlaceOf(th), id) // so that a line below says how to go on
 		at := o.post(th, p, false)
 		posts := o.fake.Posts(id)[before:]
 		last := posts[len(posts)-1]
@@ -89,7 +91,7 @@ func TestOpinionsElsewhere(t *testing.T) {
 	button := strings.Replace(o.fake.Message(ref.ID).Buttons()[0], id, o.guild, 1)
 	button = strings.Replace(button, o.general, o.guild, 1)
 	before := len(o.in.Said)
-	click, err := readInteraction(fmt.Appendf(nil, `{"id":"1","token":"t","type":3,"channel_id":%q,"guild_id":%q,"member":{"user":{"id":%q}},"message":{"id":%q},"data":{"custom_id":%q}}`,
+	click, err := api.ReadInteraction(fmt.Appendf(nil, `{"id":"1","token":"t","type":3,"channel_id":%q,"guild_id":%q,"member":{"user":{"id":%q}},"message":{"id":%q},"data":{"custom_id":%q}}`,
 		id, o.guild, o.bob, ref.ID, button))
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +106,7 @@ func TestOpinionsElsewhere(t *testing.T) {
 func TestAskedInAMessage(t *testing.T) {
 	o, _, th := thinking(t)
 	m := o.fake.Message(o.post(th, answer("a", "hello"), false).ID)
-	o.fake.Inject(fakediscord.Fault{Route: "POST /interactions/{interaction}/{token}/callback", Skip: 0, Status: http.StatusBadRequest, Code: codeBadForm})
+	o.fake.Inject(fakediscord.Fault{Route: "POST /interactions/{interaction}/{token}/callback", Skip: 0, Status: http.StatusBadRequest, Code: api.CodeBadForm})
 	asked := o.answered(o.fake.Click(o.bob, m.ID, m.Buttons()[1]))
 	if len(asked.Replies) != 1 || asked.Replies[0].Reader != o.bob || len(asked.Replies[0].Buttons()) != 1 || asked.Form != "" {
 		t.Fatalf("answered %+v", asked)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/chat/markdown"
 )
@@ -26,7 +28,7 @@ const (
 
 // largest is the largest file that may be attached in a conversation.
 func (a *Adapter) largest(thread chat.ThreadID) int {
-	if c, ok := a.atlas.channel(placeOf(thread).channel); ok && a.atlas.tier(c.GuildID) >= boosted {
+	if c, ok := a.atlas.Known(api.PlaceOf(thread).Channel); ok && a.atlas.Tier(c.GuildID) >= boosted {
 		return mostBoosted
 	}
 	return mostUpload
@@ -51,10 +53,10 @@ func (a *Adapter) filePart(ctx context.Context, thread chat.ThreadID, p chat.Pos
 	case len(data) > a.largest(thread):
 		out.content = noFile(p, out.mark, tooLarge(len(data), a.largest(thread)))
 	default:
-		out.file = &upload{chat.MarkedName(p.File.Name, out.mark), mediaType(p.File.MediaType), "The file " + chat.Flat(chat.FileName(p.File.Name)) + " of this conversation", data}
+		out.file = &api.Upload{Name: chat.MarkedName(p.File.Name, out.mark), Kind: mediaType(p.File.MediaType), Says: "The file " + chat.Flat(chat.FileName(p.File.Name)) + " of this conversation", Data: data}
 	}
 	if out.gallery() { // where Discord takes no gallery it is attached
-		out.plain = &part{mark: out.mark, file: &upload{out.file.name, out.file.kind, out.file.says, out.file.data}, attached: true}
+		out.plain = &part{mark: out.mark, file: &api.Upload{Name: out.file.Name, Kind: out.file.Kind, Says: out.file.Says, Data: out.file.Data}, attached: true}
 	}
 	return out, nil
 }
@@ -67,13 +69,13 @@ var (
 )
 
 func (p part) gallery() bool {
-	return !p.attached && p.mark != "" && p.file != nil && slices.Contains(pictures, p.file.kind) && plainName.MatchString(p.file.name)
+	return !p.attached && p.mark != "" && p.file != nil && slices.Contains(pictures, p.file.Kind) && plainName.MatchString(p.file.Name)
 }
 
-// shown is a gallery of one picture
+// galleryOf is a gallery of one picture
 // (https://discord.com/developers/docs/components/reference#media-gallery).
-func (f upload) shown() map[string]any {
-	item := map[string]any{"media": map[string]any{"url": "attachment://" + f.name}, "description": f.says}
+func galleryOf(f api.Upload) map[string]any {
+	item := map[string]any{"media": map[string]any{"url": "attachment://" + f.Name}, "description": f.Says}
 	return map[string]any{"type": 12, "items": []any{item}}
 }
 
@@ -103,16 +105,10 @@ func mediaType(said string) string {
 	return said
 }
 
-// bears says whether a message is the one that a mark stands for.
-func (m message) bears(mark string) bool {
-	return strings.Contains(m.Content, "-"+mark) || strings.Contains(string(m.Components), "-"+mark) ||
-		slices.ContainsFunc(m.Attachments, func(f attachment) bool { return chat.HasMark(f.Filename, mark) })
-}
-
 // unfit says whether Discord refused the file rather than the message: too
 // large, or of a kind that it does not take, or files are not allowed here.
 func unfit(err error) bool {
-	var e *apiError
+	var e *api.Error
 	return errors.As(err, &e) && (e.Code == codeTooLarge || e.Status == http.StatusRequestEntityTooLarge ||
 		e.Status == http.StatusBadRequest || e.Status == http.StatusForbidden)
 }
@@ -122,8 +118,8 @@ func (s *sending) plainly(n int, err error) {
 	s.a.log.Warn("discord refused a file, a line says so", "thread", s.thread.String(), "error", err)
 	p := &s.parts[n]
 	why := "Discord does not take it here"
-	if code(err) == codeTooLarge {
-		why = tooLarge(len(p.file.data), s.a.largest(s.thread))
+	if api.Code(err) == codeTooLarge {
+		why = tooLarge(len(p.file.Data), s.a.largest(s.thread))
 	}
 	p.content, p.file = noFile(s.post, p.mark, why), nil
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/internal/fakediscord"
 )
@@ -25,17 +27,17 @@ func (o *office) plot(key string, replyTo chat.MessageRef) chat.Post {
 func (o *office) asked(form string) (th chat.ThreadID, ref chat.MessageRef, channel string) {
 	if form == "DM" {
 		dm := o.fake.DM(o.ada)
-		return direct(dm), refOf(place{channel: dm}, o.fake.Say(o.ada, dm, "plot it")), dm
+		return direct(dm), api.RefOf(api.Place{Channel: dm}, o.fake.Say(o.ada, dm, "plot it")), dm
 	}
 	if form == "replies" {
 		o.fake.BotMay(o.guild, fakediscord.Usual&^fakediscord.CreatePublicThreads)
 	}
 	id := o.fake.Say(o.ada, o.general, o.mention()+" plot it")
-	at := place{o.general, id}
+	at := api.Place{Channel: o.general, Thread: id}
 	if form == "replies" {
-		return threadID(at), refOf(at, id), o.general
+		return api.ThreadID(at), api.RefOf(at, id), o.general
 	}
-	return threadID(at), refOf(at, id), id
+	return api.ThreadID(at), api.RefOf(at, id), id
 }
 
 // A file stands once, whatever goes wrong while it is posted: while Discord

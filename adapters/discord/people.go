@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"nod/adapters/discord/api"
+
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
@@ -45,12 +47,12 @@ type known struct {
 
 // hears says whether somebody's message is listened to. Where a server is not
 // served, a call is answered with a word on what to do.
-func (a *Adapter) hears(ctx context.Context, m message, w way) (bool, error) {
+func (a *Adapter) hears(ctx context.Context, m api.Message, w way) (bool, error) {
 	from := m.Author
 	if u := a.asked(m); u != nil {
 		from = u
 	}
-	return a.heardFrom(ctx, speaker{user: from.ID, member: m.Member, guild: m.GuildID, channel: m.ChannelID, parent: w.place.channel, echo: from != m.Author}, func() {
+	return a.heardFrom(ctx, speaker{user: from.ID, member: m.Member, guild: m.GuildID, channel: m.ChannelID, parent: w.place.Channel, echo: from != m.Author}, func() {
 		if w.called {
 			a.unserved(ctx, m)
 		}
@@ -60,7 +62,7 @@ func (a *Adapter) hears(ctx context.Context, m message, w way) (bool, error) {
 // speaker is somebody who says something, and where.
 type speaker struct {
 	user    string
-	member  *member
+	member  *api.Member
 	guild   string // empty in a direct conversation
 	channel string
 	parent  string
@@ -119,17 +121,17 @@ func (a *Adapter) servesGuild(ctx context.Context, guild string) (bool, error) {
 	if !a.public() {
 		return true, nil
 	}
-	owner := a.atlas.owner(guild)
+	owner := a.atlas.Owner(guild)
 	if owner == "" {
 		var g struct {
 			Owner string `json:"owner_id"`
 		}
-		err := a.rest.call(ctx, request{method: "GET", path: "/guilds/{}", ids: []string{guild}, priority: outbox.Answer, answer: &g})
+		err := a.rest.Call(ctx, api.Request{Method: "GET", Path: "/guilds/{}", IDs: []string{guild}, Priority: outbox.Answer, Answer: &g})
 		if err != nil {
 			return false, fmt.Errorf("look up whose server it is: %w", err)
 		}
 		owner = g.Owner
-		a.atlas.setOwner(guild, owner)
+		a.atlas.SetOwner(guild, owner)
 	}
 	return a.owns(owner), nil
 }
@@ -167,7 +169,7 @@ func (a *Adapter) served(ctx context.Context) ([]string, error) {
 		return list, nil
 	}
 	guilds, err := allGuilds(func(path string, into any) error {
-		return a.rest.call(ctx, request{method: "GET", path: path, priority: outbox.Answer, answer: into})
+		return a.rest.Call(ctx, api.Request{Method: "GET", Path: path, Priority: outbox.Answer, Answer: into})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list the servers: %w", err)
@@ -201,7 +203,7 @@ func (a *Adapter) hasRole(ctx context.Context, s speaker, role string) (bool, er
 	}
 	guilds, doubt := []string{s.guild}, error(nil)
 	if s.guild == "" {
-		if guilds[0] = a.atlas.guildOfRole(role); guilds[0] == "" {
+		if guilds[0] = a.atlas.GuildOfRole(role); guilds[0] == "" {
 			guilds, doubt = a.served(ctx)
 		}
 	}
@@ -223,14 +225,14 @@ func (a *Adapter) membership(ctx context.Context, guild, who string) (known, err
 	if ok && a.o.Now().Sub(k.at) < memberStays {
 		return k, nil
 	}
-	var m member
-	err := a.rest.call(ctx, request{
-		method: "GET", path: "/guilds/{}/members/{}", ids: []string{guild, who}, priority: outbox.Answer, answer: &m,
+	var m api.Member
+	err := a.rest.Call(ctx, api.Request{
+		Method: "GET", Path: "/guilds/{}/members/{}", IDs: []string{guild, who}, Priority: outbox.Answer, Answer: &m,
 	})
 	switch {
 	case err == nil:
 		k = known{m.Roles, true, a.o.Now()}
-	case slices.Contains([]int{discordgo.ErrCodeUnknownMember, discordgo.ErrCodeUnknownUser, discordgo.ErrCodeUnknownGuild, discordgo.ErrCodeMissingAccess}, code(err)):
+	case slices.Contains([]int{discordgo.ErrCodeUnknownMember, discordgo.ErrCodeUnknownUser, discordgo.ErrCodeUnknownGuild, discordgo.ErrCodeMissingAccess}, api.Code(err)):
 		k = known{at: a.o.Now().Add(time.Minute - memberStays)} // who joins is soon heard
 	default:
 		return k, fmt.Errorf("look up a member: %w", err)
@@ -245,7 +247,7 @@ func unservedText(guild string) string {
 }
 
 // unserved says, once in a while, that a server is not served.
-func (a *Adapter) unserved(ctx context.Context, m message) {
+func (a *Adapter) unserved(ctx context.Context, m api.Message) {
 	if m.GuildID == "" || !a.once("unserved "+m.GuildID, time.Hour) {
 		return
 	}
@@ -259,16 +261,16 @@ func (a *Adapter) once(what string, in time.Duration) bool {
 }
 
 // remark says one small line in answer to a message, outside of any conversation.
-func (a *Adapter) remark(ctx context.Context, m message, text string) {
+func (a *Adapter) remark(ctx context.Context, m api.Message, text string) {
 	b := part{content: "-# " + text}.change()
-	b.Flags, b.Reference = suppressEmbeds|silent, &answered{Message: m.ID}
-	b.Nonce, b.Enforce = nonce(chat.ThreadID{Platform: Platform, Channel: m.ChannelID}, "remark "+m.ID+text, 0, 0), true
-	r := request{method: "POST", path: "/channels/{}/messages", ids: []string{m.ChannelID}, body: b, priority: outbox.Low}
-	err := a.rest.call(ctx, r)
-	if code(err) == codeNoHistory || code(err) == codeBadForm {
+	b.Flags, b.Reference = api.SuppressEmbeds|api.Silent, &answered{Message: m.ID}
+	b.Nonce, b.Enforce = api.Nonce(chat.ThreadID{Platform: Platform, Channel: m.ChannelID}, "remark "+m.ID+text, 0, 0), true
+	r := api.Request{Method: "POST", Path: "/channels/{}/messages", IDs: []string{m.ChannelID}, Body: b, Priority: outbox.Low}
+	err := a.rest.Call(ctx, r)
+	if api.Code(err) == api.CodeNoHistory || api.Code(err) == api.CodeBadForm {
 		b.Reference = nil
-		r.body = b
-		err = a.rest.call(ctx, r)
+		r.Body = b
+		err = a.rest.Call(ctx, r)
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		a.log.Warn("say why nothing is answered", "error", err)
@@ -278,7 +280,7 @@ func (a *Adapter) remark(ctx context.Context, m message, text string) {
 const hintEvery = 24 * time.Hour
 
 // hint tells, once in a conversation, that the bot would have to be mentioned.
-func (a *Adapter) hint(ctx context.Context, m message, w way) {
+func (a *Adapter) hint(ctx context.Context, m api.Message, w way) {
 	if w.known == nil || !a.once("hint "+w.place.String(), hintEvery) {
 		return
 	}
@@ -290,26 +292,10 @@ const hiddenText = "(its text can't be seen: say so if it matters, and that `Ask
 
 // blind says whether a message that calls the bot can't be read at all: without
 // the intent Discord shows the text of those that mention the bot itself only.
-func (a *Adapter) blind(m message) bool {
-	return m.GuildID != "" && m.Content == "" && m.unspoken() == "" && len(m.Attachments) == 0 && len(m.Snapshots) == 0 && !a.reads()
+func (a *Adapter) blind(m api.Message) bool {
+	return m.GuildID != "" && m.Content == "" && m.Unspoken() == "" && len(m.Attachments) == 0 && len(m.Snapshots) == 0 && !a.reads()
 }
 
-func (a *Adapter) sayBlind(ctx context.Context, m message) {
+func (a *Adapter) sayBlind(ctx context.Context, m api.Message) {
 	a.remark(ctx, m, "I can't read this: mention me by name, not by role, or use /ask.")
-}
-
-// unspoken is what a message says that has no text: a sticker, a poll.
-func (m message) unspoken() string {
-	var parts []string
-	for _, s := range m.Stickers {
-		parts = append(parts, "[sticker: "+chat.Flat(s.Name)+"]")
-	}
-	if p := m.Poll; p != nil {
-		text := "[poll: " + chat.Flat(p.Question.Text)
-		for _, answer := range p.Answers {
-			text += " / " + chat.Flat(answer.Media.Text)
-		}
-		parts = append(parts, text+"]")
-	}
-	return strings.Join(parts, " ")
 }

@@ -7,6 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"nod/adapters/discord/dialect"
+
+	"nod/adapters/discord/api"
+
 	"github.com/bwmarrin/discordgo"
 	"golang.org/x/sync/singleflight"
 
@@ -25,60 +29,60 @@ type home struct {
 // homes knows which conversations are chains of replies, and which messages
 // stand in them. A thread needs no note: the atlas has it.
 type homes struct {
-	flat   bounded.Map[place, bool]
-	places bounded.Map[string, place] // by message
+	flat   bounded.Map[api.Place, bool]
+	places bounded.Map[string, api.Place] // by message
 	join   singleflight.Group
 	queue  chan opening // threads to make beside whatever else happens
 }
 
 type opening struct {
-	place place
+	place api.Place
 	title string
-	asker *user // who gave the command, where the message is the bot's echo of it
+	asker *api.User // who gave the command, where the message is the bot's echo of it
 }
 
 const mostNoted = 10_000
 
 // noted gives the home of a place as far as it is known.
-func (a *Adapter) noted(p place) (home, bool) {
-	if p.direct() {
-		return home{channel: p.channel}, true
+func (a *Adapter) noted(p api.Place) (home, bool) {
+	if p.Direct() {
+		return home{channel: p.Channel}, true
 	}
 	if flat, _ := a.homes.flat.Get(p); flat { // whether there is a thread or not
-		return home{p.channel, p.thread}, true
+		return home{p.Channel, p.Thread}, true
 	}
-	if c, ok := a.atlas.channel(p.thread); ok && c.thread() {
-		return home{channel: p.thread}, true
+	if c, ok := a.atlas.Known(p.Thread); ok && c.Thread() {
+		return home{channel: p.Thread}, true
 	}
 	return home{}, false
 }
 
 // where finds the home of a conversation that has begun.
-func (a *Adapter) where(ctx context.Context, p place) (home, error) {
+func (a *Adapter) where(ctx context.Context, p api.Place) (home, error) {
 	if h, ok := a.noted(p); ok {
 		return h, nil
 	}
-	_, err := a.askChannel(ctx, p.thread)
+	_, err := a.atlas.AskChannel(ctx, p.Thread)
 	switch {
 	case err == nil:
-		return home{channel: p.thread}, nil
-	case code(err) == discordgo.ErrCodeUnknownChannel:
-		return home{p.channel, p.thread}, nil
+		return home{channel: p.Thread}, nil
+	case api.Code(err) == discordgo.ErrCodeUnknownChannel:
+		return home{p.Channel, p.Thread}, nil
 	}
 	return home{}, fmt.Errorf("look for the thread: %w", err)
 }
 
 // move finds the home of a conversation, and makes its thread if there is none.
 // Those who ask at the same time ask once.
-func (a *Adapter) move(ctx context.Context, p place, title string) (home, error) {
+func (a *Adapter) move(ctx context.Context, p api.Place, title string) (home, error) {
 	if h, ok := a.noted(p); ok {
 		return h, nil
 	}
-	if a.atlas.gone(p.thread) { // somebody didn't want it
+	if a.atlas.Gone(p.Thread) { // somebody didn't want it
 		return home{}, fmt.Errorf("%w: the thread was deleted", chat.ErrGone)
 	}
 	got := a.homes.join.DoChan(p.String(), func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*callTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*api.CallTimeout)
 		defer cancel()
 		return a.makeThread(ctx, p, title)
 	})
@@ -94,48 +98,48 @@ func (a *Adapter) move(ctx context.Context, p place, title string) (home, error)
 // makeThread makes the thread of a message, which has the message's id, so that
 // it can't be made twice. Where Discord refuses for good, and there is no such thread,
 // the conversation goes on in the channel.
-func (a *Adapter) makeThread(ctx context.Context, p place, title string) (home, error) {
+func (a *Adapter) makeThread(ctx context.Context, p api.Place, title string) (home, error) {
 	const both = discordgo.PermissionCreatePublicThreads | discordgo.PermissionSendMessagesInThreads
-	if may, known := a.may(ctx, p.channel); known && may&both == discordgo.PermissionCreatePublicThreads {
+	if may, known := a.atlas.May(ctx, p.Channel); known && may&both == discordgo.PermissionCreatePublicThreads {
 		if h, err := a.where(ctx, p); err != nil || h.replyTo == "" { // it is there, and may be private
 			return h, err
 		}
-		a.log.Warn("a thread could be made but not written in, answering in the channel", "thread", threadID(p).String())
+		a.log.Warn("a thread could be made but not written in, answering in the channel", "thread", api.ThreadID(p).String())
 		a.homes.flat.Put(p, true) // an empty thread would be all that people see
-		return home{p.channel, p.thread}, nil
+		return home{p.Channel, p.Thread}, nil
 	}
 	if title == "" {
 		title = a.question(ctx, p)
 	}
 	made, err := a.makeNamed(ctx, p, threadName(title))
-	if code(err) == codeTitle || code(err) == codeAutoMod {
+	if api.Code(err) == codeTitle || api.Code(err) == codeAutoMod {
 		made, err = a.makeNamed(ctx, p, unnamed)
 	}
 	switch {
-	case err == nil && made.thread():
-		a.atlas.put(made)
-		return home{channel: p.thread}, nil
-	case err == nil, code(err) == codeThreadExists:
-		a.atlas.put(channel{ID: p.thread, Type: publicThread, ParentID: p.channel})
-		return home{channel: p.thread}, nil
-	case !refused(err), passes(err) && code(err) != codeOff:
+	case err == nil && made.Thread():
+		a.atlas.Put(made)
+		return home{channel: p.Thread}, nil
+	case err == nil, api.Code(err) == api.CodeThreadExists:
+		a.atlas.Put(api.Channel{ID: p.Thread, Type: api.PublicThread, ParentID: p.Channel})
+		return home{channel: p.Thread}, nil
+	case !api.Refused(err), api.Passes(err) && api.Code(err) != api.CodeOff:
 		return home{}, fmt.Errorf("make the thread: %w", err)
 	}
 	why := err
 	h, err := a.where(ctx, p)
 	if err == nil && h.replyTo != "" {
-		a.log.Warn("no thread can be made, answering in the channel", "thread", threadID(p).String(), "error", why)
+		a.log.Warn("no thread can be made, answering in the channel", "thread", api.ThreadID(p).String(), "error", why)
 		a.homes.flat.Put(p, true)
 	}
 	return h, err
 }
 
 // makeNamed makes the thread of a message under a name.
-func (a *Adapter) makeNamed(ctx context.Context, p place, name string) (made channel, err error) {
+func (a *Adapter) makeNamed(ctx context.Context, p api.Place, name string) (made api.Channel, err error) {
 	err = a.Repeat(ctx, func() error {
-		return a.rest.call(ctx, request{
-			method: "POST", path: "/channels/{}/messages/{}/threads", ids: []string{p.channel, p.thread},
-			body: map[string]any{"name": name, "auto_archive_duration": archiveAfter(a.o.Archive)}, priority: outbox.Approval, answer: &made,
+		return a.rest.Call(ctx, api.Request{
+			Method: "POST", Path: "/channels/{}/messages/{}/threads", IDs: []string{p.Channel, p.Thread},
+			Body: map[string]any{"name": name, "auto_archive_duration": archiveAfter(a.o.Archive)}, Priority: outbox.Approval, Answer: &made,
 		})
 	})
 	return made, err
@@ -154,7 +158,7 @@ func archiveAfter(least time.Duration) int {
 }
 
 // question asks what the message that began a conversation says.
-func (a *Adapter) question(ctx context.Context, p place) string {
+func (a *Adapter) question(ctx context.Context, p api.Place) string {
 	m, err := a.beginning(ctx, p)
 	if err != nil {
 		return ""
@@ -163,9 +167,9 @@ func (a *Adapter) question(ctx context.Context, p place) string {
 }
 
 // beginning is the message that began a conversation.
-func (a *Adapter) beginning(ctx context.Context, p place) (m message, err error) {
-	err = a.rest.call(ctx, request{
-		method: "GET", path: "/channels/{}/messages/{}", ids: []string{p.channel, p.thread}, priority: outbox.Answer, answer: &m,
+func (a *Adapter) beginning(ctx context.Context, p api.Place) (m api.Message, err error) {
+	err = a.rest.Call(ctx, api.Request{
+		Method: "GET", Path: "/channels/{}/messages/{}", IDs: []string{p.Channel, p.Thread}, Priority: outbox.Answer, Answer: &m,
 	})
 	return m, err
 }
@@ -183,8 +187,8 @@ func (a *Adapter) open(o opening) {
 // is the author of the first message who is that anyway, and of what a command
 // asked that is the bot.
 func (a *Adapter) bring(ctx context.Context, thread, user string) {
-	err := a.rest.call(ctx, request{
-		method: "PUT", path: "/channels/{}/thread-members/{}", ids: []string{thread, user}, priority: outbox.Low,
+	err := a.rest.Call(ctx, api.Request{
+		Method: "PUT", Path: "/channels/{}/thread-members/{}", IDs: []string{thread, user}, Priority: outbox.Low,
 	})
 	if err != nil {
 		a.log.Debug("bring whoever asked into the thread", "error", err)
@@ -203,7 +207,7 @@ func (a *Adapter) openThreads(ctx context.Context) {
 			all.Go(func() {
 				h, err := a.move(ctx, o.place, o.title)
 				if err != nil && ctx.Err() == nil {
-					a.log.Warn("open a thread", "thread", threadID(o.place).String(), "error", err)
+					a.log.Warn("open a thread", "thread", api.ThreadID(o.place).String(), "error", err)
 				}
 				if err == nil && h.replyTo == "" && o.asker != nil {
 					a.bring(ctx, h.channel, o.asker.ID)
@@ -223,7 +227,7 @@ const (
 // threadName makes a thread's name of a question.
 func threadName(question string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(question), "\n")
-	if name := shorten(chat.Flat(markdown.Plain(line)), mostTitle); name != "" {
+	if name := dialect.Shorten(chat.Flat(markdown.Plain(line)), mostTitle); name != "" {
 		return name
 	}
 	return unnamed
@@ -233,19 +237,19 @@ func threadName(question string) string {
 // What began a thread stands in the parent channel, or in a forum in the thread
 // itself.
 func (a *Adapter) reach(ctx context.Context, ref chat.MessageRef) ([]string, error) {
-	p := readPlace(ref.Channel)
-	if p.direct() {
-		return []string{p.channel}, nil
+	p := api.ReadPlace(ref.Channel)
+	if p.Direct() {
+		return []string{p.Channel}, nil
 	}
-	if ref.ID == p.thread {
-		return []string{p.channel, p.thread}, nil
+	if ref.ID == p.Thread {
+		return []string{p.Channel, p.Thread}, nil
 	}
 	h, err := a.where(ctx, p)
 	if h.replyTo != "" { // the conversation may have begun in the thread
-		return []string{h.channel, p.thread}, err
+		return []string{h.channel, p.Thread}, err
 	}
 	if err != nil {
 		return nil, err
 	}
-	return []string{h.channel, p.channel}, nil // it may have left the thread, which another process knows
+	return []string{h.channel, p.Channel}, nil // it may have left the thread, which another process knows
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"nod/adapters/discord/api"
+
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
@@ -25,7 +27,7 @@ const mostContent = 2000
 type part struct {
 	content string
 	buttons []discordgo.MessageComponent
-	file    *upload
+	file    *api.Upload
 	button  string   // begins the id of a button in it
 	line    string   // is a line of it
 	mark    string   // stands in it, or in the name of its file
@@ -74,13 +76,13 @@ func (p part) change() body {
 	b := body{Components: []any{}, Allowed: nobody()}
 	switch {
 	case p.wide:
-		b.Flags, b.Components = components, append(b.Components, display(p.card[0]))
+		b.Flags, b.Components = api.Components, append(b.Components, display(p.card[0]))
 		return b.with(p.buttons)
 	case len(p.card) > 0:
-		b.Flags, b.Components = components, append(b.Components, p.container())
+		b.Flags, b.Components = api.Components, append(b.Components, p.container())
 		return b
 	case p.gallery():
-		b.Flags, b.Components = components, append(b.Components, p.file.shown())
+		b.Flags, b.Components = api.Components, append(b.Components, galleryOf(*p.file))
 		return b
 	}
 	b.Content = &p.content
@@ -145,41 +147,41 @@ func (s *sending) replyTo(n int) string {
 		return ""
 	case s.home.replyTo != "":
 		return s.home.replyTo
-	case n > 0 || s.post.Text == nil || s.post.ReplyTo.ID == placeOf(s.thread).thread:
+	case n > 0 || s.post.Text == nil || s.post.ReplyTo.ID == api.PlaceOf(s.thread).Thread:
 		return ""
 	}
 	return s.post.ReplyTo.ID
 }
 
-func (s *sending) request(n int, answer any) request {
+func (s *sending) request(n int, answer any) api.Request {
 	p := s.parts[n]
 	if under := s.under(n); len(under) > 0 {
 		p.buttons = under
 	}
 	b := p.change()
-	if b.Flags&components == 0 { // a card unfolds no links
-		b.Flags = suppressEmbeds
+	if b.Flags&api.Components == 0 { // a card unfolds no links
+		b.Flags = api.SuppressEmbeds
 	}
 	if p.silent {
-		b.Flags |= silent
+		b.Flags |= api.Silent
 	}
 	if b.Allowed = p.pings; b.Allowed.Parse == nil {
 		b.Allowed.Parse = []string{}
 	}
-	b.Nonce, b.Enforce = nonce(s.thread, s.post.Key, n, s.afresh), true
+	b.Nonce, b.Enforce = api.Nonce(s.thread, s.post.Key, n, s.afresh), true
 	if id := s.replyTo(n); id != "" {
 		b.Reference = &answered{Message: id}
 		b.Allowed.Replied = s.slow && n == 0
 	}
-	r := request{
-		method: "POST", path: "/channels/{}/messages", ids: []string{s.home.channel},
-		priority: s.priority, group: s.thread.String(), answer: answer,
+	r := api.Request{
+		Method: "POST", Path: "/channels/{}/messages", IDs: []string{s.home.channel},
+		Priority: s.priority, Group: s.thread.String(), Answer: answer,
 	}
 	if p.file != nil {
-		b.Attachments = []map[string]any{{"id": "0", "filename": p.file.name, "description": p.file.says}}
-		r.files = []upload{*p.file}
+		b.Attachments = []map[string]any{{"id": "0", "filename": p.file.Name, "description": p.file.Says}}
+		r.Files = []api.Upload{*p.file}
 	}
-	r.body = b
+	r.Body = b
 	return r
 }
 
@@ -200,7 +202,7 @@ func (s *sending) all(ctx context.Context, look bool) (string, error) {
 			s.first = id
 		}
 		if s.home.replyTo != "" {
-			s.a.homes.places.Put(id, placeOf(s.thread))
+			s.a.homes.places.Put(id, api.PlaceOf(s.thread))
 		}
 	}
 	return s.first, nil
@@ -211,45 +213,45 @@ func (s *sending) all(ctx context.Context, look bool) (string, error) {
 func (s *sending) final(err error) error {
 	if s.post.Approval != nil && s.parts[0].file != nil && unfit(err) {
 		return chat.Refused{
-			Platform: "Discord", Code: strconv.Itoa(code(err)),
+			Platform: "Discord", Code: strconv.Itoa(api.Code(err)),
 			Words: "the arguments are too long for a message, and no file may be attached here",
 		}
 	}
-	return final(err)
+	return api.Final(err)
 }
 
 // moved goes on in the channel above a thread in which the bot may not write. A
 // thread that somebody locked is left alone, but for a word about it above; and
 // what is said in a private one is not for those who read the channel.
 func (s *sending) moved(ctx context.Context, err error) bool {
-	p := placeOf(s.thread)
-	if p.direct() || s.home.replyTo != "" || code(err) != codeLocked && code(err) != discordgo.ErrCodeMissingPermissions {
+	p := api.PlaceOf(s.thread)
+	if p.Direct() || s.home.replyTo != "" || api.Code(err) != api.CodeLocked && api.Code(err) != discordgo.ErrCodeMissingPermissions {
 		return false
 	}
-	c, failed := s.a.channel(ctx, p.thread)
-	if failed != nil || c.Type == privateThread {
+	c, failed := s.a.atlas.Channel(ctx, p.Thread)
+	if failed != nil || c.Type == api.PrivateThread {
 		return false
 	}
-	if code(err) == codeLocked {
+	if api.Code(err) == api.CodeLocked {
 		s.a.above(ctx, p, "I can't answer in this thread: it is locked.")
 		return false
 	}
 	s.a.log.Warn("the thread can't be written to, answering in the channel", "thread", s.thread.String(), "error", err)
 	s.a.homes.flat.Put(p, true)
-	s.home, s.stands = home{p.channel, p.thread}, nil
+	s.home, s.stands = home{p.Channel, p.Thread}, nil
 	return true
 }
 
 // above says something about a thread in the channel above it, once.
-func (a *Adapter) above(ctx context.Context, p place, text string) {
+func (a *Adapter) above(ctx context.Context, p api.Place, text string) {
 	b := part{content: text}.change()
-	b.Flags, b.Reference = suppressEmbeds|silent, &answered{Message: p.thread}
-	b.Nonce, b.Enforce = nonce(threadID(p), "above "+text, 0, 0), true
-	err := a.rest.call(ctx, request{
-		method: "POST", path: "/channels/{}/messages", ids: []string{p.channel}, body: b, priority: outbox.Low,
+	b.Flags, b.Reference = api.SuppressEmbeds|api.Silent, &answered{Message: p.Thread}
+	b.Nonce, b.Enforce = api.Nonce(api.ThreadID(p), "above "+text, 0, 0), true
+	err := a.rest.Call(ctx, api.Request{
+		Method: "POST", Path: "/channels/{}/messages", IDs: []string{p.Channel}, Body: b, Priority: outbox.Low,
 	})
 	if err != nil {
-		a.log.Warn("say something above a thread", "thread", threadID(p).String(), "error", err)
+		a.log.Warn("say something above a thread", "thread", api.ThreadID(p).String(), "error", err)
 	}
 }
 
@@ -261,13 +263,13 @@ func (s *sending) send(ctx context.Context, n int) (string, error) {
 		Make:    func(ctx context.Context) (string, error) { return s.once(ctx, n) },
 		Rewrite: func(ctx context.Context, err error, _ int) (bool, error) { return s.rewrite(ctx, n, err) },
 		Look:    s.look,
-		Unsure:  blank,
+		Unsure:  api.Blank,
 	})
 }
 
 func (s *sending) once(ctx context.Context, n int) (string, error) {
-	var said message
-	err := s.a.rest.call(ctx, s.request(n, &said))
+	var said api.Message
+	err := s.a.rest.Call(ctx, s.request(n, &said))
 	if err == nil && said.ID == "" {
 		err = &outbox.Lost{Call: "POST message", Err: errors.New("the answer names no message")}
 	}
@@ -277,25 +279,25 @@ func (s *sending) once(ctx context.Context, n int) (string, error) {
 // rewrite writes a message that Discord refused in another way. failed ends the post.
 func (s *sending) rewrite(ctx context.Context, n int, err error) (again bool, failed error) {
 	switch {
-	case code(err) == codeBadForm && s.parts[n].plain != nil:
+	case api.Code(err) == api.CodeBadForm && s.parts[n].plain != nil:
 		s.a.log.Warn("discord refused a card, a plain message follows", "thread", s.thread.String(), "error", err)
 		s.parts[n] = s.parts[n].withoutCard()
-	case code(err) == codeBadForm && s.parts[n].wide:
+	case api.Code(err) == api.CodeBadForm && s.parts[n].wide:
 		s.a.log.Warn("discord refused a long message, short ones follow", "thread", s.thread.String(), "error", err)
 		s.narrow(n)
 		return true, s.again(ctx)
-	case (code(err) == codeBadForm || code(err) == codeNoHistory) && s.replyTo(n) != "" && !s.loose:
+	case (api.Code(err) == api.CodeBadForm || api.Code(err) == api.CodeNoHistory) && s.replyTo(n) != "" && !s.loose:
 		s.loose = true // the message that it answers can't be answered
 	case s.post.File != nil && s.parts[n].file != nil && unfit(err):
 		s.plainly(n, err)
 	case s.goesAround(n, err):
 		return true, s.again(ctx)
-	case s.blocked != nil && refused(err):
+	case s.blocked != nil && api.Refused(err):
 		return false, s.blocked
 	case s.post.Text != nil && s.parts[n].file != nil && unfit(err):
 		s.a.log.Warn("discord refused a file, the answer is messages", "thread", s.thread.String(), "error", err)
 		s.parts = answerMessages(s.post.Text)
-	case code(err) == discordgo.ErrCodeUnknownMessage && s.afresh < front.MostTries:
+	case api.Code(err) == discordgo.ErrCodeUnknownMessage && s.afresh < front.MostTries:
 		s.afresh++ // made before, and deleted since
 	default:
 		return false, nil
@@ -322,7 +324,7 @@ func (s *sending) look(ctx context.Context) error {
 	}
 	read, after := s.a.read, s.post.ReplyTo.ID
 	if after == "" { // then what there is to find was made lately
-		read, after = s.a.readBack, idAt(s.a.o.Now().Add(-catchup.LookBack))
+		read, after = s.a.readBack, api.IDAt(s.a.o.Now().Add(-catchup.LookBack))
 	}
 	msgs, err := read(ctx, span{s.home.channel, after, s.priority, lookPages})
 	if err != nil {
@@ -331,7 +333,7 @@ func (s *sending) look(ctx context.Context) error {
 	s.stands = map[int]string{}
 	taken := map[string]bool{}
 	for n := range s.parts {
-		i := slices.IndexFunc(msgs, func(m message) bool {
+		i := slices.IndexFunc(msgs, func(m api.Message) bool {
 			return m.Author.ID == me.ID && !taken[m.ID] && s.is(m, n)
 		})
 		if i >= 0 {
@@ -342,35 +344,12 @@ func (s *sending) look(ctx context.Context) error {
 	return nil
 }
 
-// lines are what a message says, in its text or on its card.
-func (m message) lines() []string {
-	out := strings.Split(m.Content, "\n")
-	var walk func(raw json.RawMessage)
-	walk = func(raw json.RawMessage) {
-		var list []struct {
-			Content    string          `json:"content"`
-			Components json.RawMessage `json:"components"`
-		}
-		if len(raw) == 0 || json.Unmarshal(raw, &list) != nil {
-			return
-		}
-		for _, c := range list {
-			if c.Content != "" {
-				out = append(out, strings.Split(c.Content, "\n")...)
-			}
-			walk(c.Components)
-		}
-	}
-	walk(m.Components)
-	return out
-}
-
 // is says whether a message of the bot's is a part of the post. Discord may or
 // may not show the nonce later; where it does that decides.
-func (s *sending) is(m message, n int) bool {
+func (s *sending) is(m api.Message, n int) bool {
 	var shown string
 	if json.Unmarshal(m.Nonce, &shown) == nil && shown != "" {
-		return shown == nonce(s.thread, s.post.Key, n, s.afresh)
+		return shown == api.Nonce(s.thread, s.post.Key, n, s.afresh)
 	}
 	answers := ""
 	if m.Reference != nil {
@@ -383,13 +362,13 @@ func (s *sending) is(m message, n int) bool {
 	case p.button != "":
 		return strings.Contains(string(m.Components), `"`+p.button)
 	case p.mark != "":
-		return m.bears(p.mark)
+		return m.Bears(p.mark)
 	case p.line != "":
-		return slices.Contains(m.lines(), p.line)
+		return slices.Contains(m.Lines(), p.line)
 	}
 	said, ours := m.Content, p.content
 	if p.wide {
-		said, ours = strings.Join(m.lines(), "\n"), p.card[0]
+		said, ours = strings.Join(m.Lines(), "\n"), p.card[0]
 	}
 	return bare(said) == bare(ours) && (answers == "" || answers == s.replyTo(n))
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 )
 
@@ -12,22 +14,11 @@ import (
 // is quoted, and neither a mention nor a command in it counts. The same holds for what
 // stands in a frame of its own below a bot's words, which is where most alerts stand.
 
-// files are those of a message, and of what it forwards.
-func (m message) files() []attachment {
-	out := slices.Clone(m.Attachments)
-	for _, s := range m.Snapshots {
-		if s.Message != nil {
-			out = append(out, s.Message.Attachments...)
-		}
-	}
-	return out
-}
-
 // quoted are the messages that a message answers or forwards, and what stands in it
 // beside its text.
-func (a *Adapter) quoted(m message) []chat.Quote {
+func (a *Adapter) quoted(m api.Message) []chat.Quote {
 	var out []chat.Quote
-	if r := m.Referenced; m.Type == replyMessage && r != nil && r.Author != nil {
+	if r := m.Referenced; m.Type == api.ReplyMessage && r != nil && r.Author != nil {
 		before := len(out)
 		if out = a.quote(out, a.from(*r), *r); len(out) == before && m.GuildID != "" && !a.reads() && r.Author.ID != a.self.who().ID {
 			out = append(out, chat.Quote{From: a.from(*r), Text: hiddenText})
@@ -37,21 +28,21 @@ func (a *Adapter) quoted(m message) []chat.Quote {
 		out = a.quote(out, a.from(*t), *t)
 	}
 	if a.asked(m) == nil {
-		out = a.cite(out, a.from(m), m, m.framed())
+		out = a.cite(out, a.from(m), m, framedIn(m))
 	}
 	return a.forwarded(out, m)
 }
 
 // quote quotes what a message says, and what it forwards.
-func (a *Adapter) quote(out []chat.Quote, from chat.User, m message) []chat.Quote {
-	parts := []string{chat.FirstOf(m.Content, m.unspoken())}
+func (a *Adapter) quote(out []chat.Quote, from chat.User, m api.Message) []chat.Quote {
+	parts := []string{chat.FirstOf(m.Content, m.Unspoken())}
 	if string(from.ID) != a.self.who().ID { // what the bot's own cards say is no word of anybody's
-		parts = append(parts, m.framed())
+		parts = append(parts, framedIn(m))
 	}
 	return a.forwarded(a.cite(out, from, m, strings.Join(parts, "\n")), m)
 }
 
-func (a *Adapter) forwarded(out []chat.Quote, m message) []chat.Quote {
+func (a *Adapter) forwarded(out []chat.Quote, m api.Message) []chat.Quote {
 	for _, s := range m.Snapshots {
 		if s.Message != nil {
 			out = a.quote(out, chat.User{Name: "somebody (forwarded)"}, *s.Message)
@@ -61,7 +52,7 @@ func (a *Adapter) forwarded(out []chat.Quote, m message) []chat.Quote {
 }
 
 // cite quotes a text of a message, if there is any.
-func (a *Adapter) cite(out []chat.Quote, from chat.User, m message, text string) []chat.Quote {
+func (a *Adapter) cite(out []chat.Quote, from chat.User, m api.Message, text string) []chat.Quote {
 	w := a.words(m)
 	w.self, w.stands = "", nil
 	if text = w.readable(text); text != "" {
@@ -92,10 +83,10 @@ type embed struct {
 // richEmbed is the type of those that are written; the others are previews of links.
 const richEmbed = "rich"
 
-// framed is the text of a message's embeds and of its cards. Of a person's message, and
+// framedIn is the text of a message's embeds and of its cards. Of a person's message, and
 // of one that has its link, an embed is the preview of that. Whoever wrote a message
 // that is forwarded Discord doesn't tell.
-func (m message) framed() string {
+func framedIn(m api.Message) string {
 	if by := m.Author; by != nil && !by.Bot && m.WebhookID == "" {
 		return ""
 	}
@@ -109,7 +100,7 @@ func (m message) framed() string {
 			parts = append(parts, e.says()...)
 		}
 	}
-	if m.Flags&components != 0 {
+	if m.Flags&api.Components != 0 {
 		parts = displayed(parts, m.Components, 0)
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return strings.TrimSpace(s) == "" }), "\n")

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"nod/adapters/discord/api"
+
 	"nod/adapters/discord/gateway"
 	"nod/chat/inbound"
 	"nod/chat/intake"
@@ -19,7 +21,7 @@ type host struct{ *Adapter }
 
 // Start asks Discord how to connect.
 func (h host) Start(ctx context.Context) (info gateway.Start, err error) {
-	err = h.rest.call(ctx, request{method: "GET", path: "/gateway/bot", priority: outbox.Approval, answer: &info})
+	err = h.rest.Call(ctx, api.Request{Method: "GET", Path: "/gateway/bot", Priority: outbox.Approval, Answer: &info})
 	return info, err
 }
 
@@ -28,7 +30,7 @@ func (h host) Self() string { return h.self.who().ID }
 
 // Greeted takes in who the bot is, as a new session says.
 func (h host) Greeted(raw json.RawMessage) {
-	var me user
+	var me api.User
 	if json.Unmarshal(raw, &me) == nil && me.ID != "" {
 		h.self.set(me)
 	}
@@ -38,7 +40,7 @@ func (h host) Greeted(raw json.RawMessage) {
 // resume brings an event again for which it did not return. It holds the connection up
 // only when very many events wait.
 func (h host) Receive(ctx context.Context, e gateway.Event) {
-	drawn, err := h.atlas.draws(e.Kind, e.Data)
+	drawn, err := h.atlas.Draws(e.Kind, e.Data)
 	if !drawn {
 		err = h.take(ctx, e)
 	}
@@ -65,7 +67,7 @@ type deliver func(ctx context.Context, late bool) error
 func (a *Adapter) take(ctx context.Context, e gateway.Event) error {
 	switch e.Kind {
 	case "MESSAGE_CREATE", "MESSAGE_UPDATE":
-		m, err := readMessage(e.Data)
+		m, err := api.ReadMessage(e.Data)
 		if err != nil {
 			return err
 		}
@@ -75,7 +77,7 @@ func (a *Adapter) take(ctx context.Context, e gateway.Event) error {
 		}
 		a.inLane(ctx, m.ChannelID, e, func(ctx context.Context, _ bool) error { return put(ctx, m) })
 	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
-		d, err := readDeletion(e.Data)
+		d, err := api.ReadDeletion(e.Data)
 		if err != nil {
 			return err
 		}
@@ -83,12 +85,12 @@ func (a *Adapter) take(ctx context.Context, e gateway.Event) error {
 	case "MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE", "MESSAGE_REACTION_REMOVE_ALL", "MESSAGE_REACTION_REMOVE_EMOJI":
 		return a.takeReaction(ctx, e)
 	case "INTERACTION_CREATE":
-		in, err := readInteraction(e.Data)
+		in, err := api.ReadInteraction(e.Data)
 		if err != nil {
 			return err
 		}
-		if files := in.files(); in.Type == commandInteraction && len(files) > 0 { // another process may be faster to show it
-			a.asides.brings(in.ID, message{Attachments: files})
+		if files := in.Files(); in.Type == api.CommandInteraction && len(files) > 0 { // another process may be faster to show it
+			a.asides.brings(in.ID, api.Message{Attachments: files})
 		}
 		a.clicks.run(ctx, func(ctx context.Context) { a.interact(ctx, in) })
 	}
@@ -98,7 +100,7 @@ func (a *Adapter) take(ctx context.Context, e gateway.Event) error {
 // takeReaction puts a reaction in the lane of its message: it need not wait
 // for the files of others.
 func (a *Adapter) takeReaction(ctx context.Context, e gateway.Event) error {
-	r, err := readReaction(e.Data)
+	r, err := api.ReadReaction(e.Data)
 	if err != nil {
 		return err
 	}
@@ -107,10 +109,10 @@ func (a *Adapter) takeReaction(ctx context.Context, e gateway.Event) error {
 		a.turns.cleared(r)
 	}
 	if e.Kind == "MESSAGE_REACTION_ADD" || e.Kind == "MESSAGE_REACTION_REMOVE" {
-		if r.UserID == "" || r.Emoji.name() == "" {
-			return errMalformed
+		if r.UserID == "" || r.Emoji.Key() == "" {
+			return api.ErrMalformed
 		}
-		f := flip{reaction: r, removed: e.Kind == "MESSAGE_REACTION_REMOVE"}
+		f := flip{Reaction: r, removed: e.Kind == "MESSAGE_REACTION_REMOVE"}
 		f.id = a.turns.key(r, f.removed, a.o.Now())
 		put = func(ctx context.Context, late bool) error { return a.reacted(ctx, f, late) }
 	}
@@ -152,7 +154,7 @@ func (a *Adapter) persist(ctx context.Context, late bool, put deliver) bool {
 			return true
 		case ctx.Err() != nil:
 			return false
-		case refused(err) && !blank(err) && !passes(err):
+		case api.Refused(err) && !api.Blank(err) && !api.Passes(err):
 			a.log.Warn("event dropped: discord does not say where it belongs", "error", err)
 			return true
 		case a.o.Now().Sub(began) > patience:

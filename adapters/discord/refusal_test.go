@@ -1,15 +1,14 @@
 package discord
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
+
+	"nod/adapters/discord/api"
 
 	"nod/chat"
-	"nod/chat/outbox"
 	"nod/internal/fakediscord"
 )
 
@@ -53,7 +52,7 @@ func TestUnanswerable(t *testing.T) {
 	}))
 	dm := o.fake.DM(o.ada)
 	p := answer("a", "hi")
-	p.ReplyTo = refOf(place{channel: dm}, o.fake.Say(o.ada, dm, "hi"))
+	p.ReplyTo = api.RefOf(api.Place{Channel: dm}, o.fake.Say(o.ada, dm, "hi"))
 	o.post(direct(dm), p, false)
 	if refusals != 1 || len(o.fake.Posts(dm)) != 1 {
 		t.Errorf("%d refusals, %d posts", refusals, len(o.fake.Posts(dm)))
@@ -70,7 +69,7 @@ func TestColouredEmoji(t *testing.T) {
 	}))
 	dm := o.fake.DM(o.ada)
 	id := o.fake.Say(o.ada, dm, "hi")
-	if err := o.a.React(t.Context(), refOf(place{channel: dm}, id), "✔"); err != nil {
+	if err := o.a.React(t.Context(), api.RefOf(api.Place{Channel: dm}, id), "✔"); err != nil {
 		t.Fatal(err)
 	}
 	if got := o.fake.Reactions(id); len(got) != 1 || got[0].Emoji.Name != "✔\uFE0F" {
@@ -82,8 +81,8 @@ func TestColouredEmoji(t *testing.T) {
 func TestForeignButton(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
-	for _, id := range []string{shows{stepsButton, place{"8", "9"}, "3", 0}.id(), "steps|8:9|3|x", "steps|8:9|3|-1", "else", ""} {
-		in := interaction{ID: "1", Token: "t", ChannelID: "7", Type: componentInteraction, User: &user{ID: o.ada}}
+	for _, id := range []string{shows{stepsButton, api.Place{Channel: "8", Thread: "9"}, "3", 0}.id(), "steps|8:9|3|x", "steps|8:9|3|-1", "else", ""} {
+		in := api.Interaction{ID: "1", Token: "t", ChannelID: "7", Type: api.ComponentInteraction, User: &api.User{ID: o.ada}}
 		in.Data.CustomID = id
 		if err := o.a.pressed(t.Context(), in); err == nil {
 			t.Errorf("%q is answered", id)
@@ -117,48 +116,15 @@ func TestChainDeletion(t *testing.T) {
 	reply := o.fake.Say(o.bob, o.general, "and web?", fakediscord.With{ReplyTo: ref.ID})
 	o.fake.Delete(reply)
 	o.in.Await(t, func() bool {
-		return len(o.in.Deletions) == 1 && o.in.Deletions[0] == refOf(placeOf(th), reply)
+		return len(o.in.Deletions) == 1 && o.in.Deletions[0] == api.RefOf(api.PlaceOf(th), reply)
 	})
-}
-
-// What Discord says with a 429 closes the bucket, or all of them.
-func TestLimited(t *testing.T) {
-	r := request{method: "GET", path: "/users/@me"}
-	header := func(kv ...string) http.Header {
-		h := http.Header{}
-		for i := 0; i < len(kv); i += 2 {
-			h.Set(kv[i], kv[i+1])
-		}
-		return h
-	}
-	tests := []struct {
-		header http.Header
-		body   string
-		bucket string
-		after  time.Duration
-	}{
-		{header(), `{"retry_after":1.5,"global":false}`, "", 1500 * time.Millisecond},
-		{header(), `{"retry_after":1.5,"global":true}`, outbox.Everything, 1500 * time.Millisecond},
-		{header("X-RateLimit-Scope", "global"), `{"retry_after":0.25}`, outbox.Everything, 250 * time.Millisecond},
-		{header("X-RateLimit-Scope", "shared"), `{"retry_after":0.25}`, "", 250 * time.Millisecond},
-		{header("Retry-After", "7"), `<html>banned</html>`, outbox.Everything, 7 * time.Second},
-		{header(), ``, outbox.Everything, unsaidRetry},
-		{header(), `{"retry_after":1e300}`, "", longestRetry},
-		{header(), `{"retry_after":-4}`, "", 0},
-	}
-	for _, tt := range tests {
-		var got *outbox.RetryAfter
-		if !errors.As(r.limited(tt.header, []byte(tt.body)), &got) || got.Bucket != tt.bucket || got.After != tt.after {
-			t.Errorf("%s: %+v", tt.body, got)
-		}
-	}
 }
 
 // Errors name no address: an interaction's holds its token.
 func TestErrorsTellNoSecrets(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
-	in := interaction{ID: "1", Token: "secret-token", ApplicationID: "2"}
+	in := api.Interaction{ID: "1", Token: "secret-token", ApplicationID: "2"}
 	failures := []error{o.a.respond(t.Context(), in, answerMessage, newPage("hi"))}
 	o.fake.Close()
 	failures = append(failures, o.a.respond(t.Context(), in, answerMessage, newPage("hi")), o.a.fulfil(t.Context(), in, newPage("hi")))
@@ -172,7 +138,7 @@ func TestErrorsTellNoSecrets(t *testing.T) {
 // A guild's own emoji is taken for no other, whatever it is called.
 func TestCustomEmoji(t *testing.T) {
 	for _, name := range []string{"white_check_mark", "x", "+1", "✅"} {
-		if got := chat.NormalEmoji(emoji{ID: "123", Name: name}.name()); got == "✅" || got == "❌" || got == "👍" {
+		if got := chat.NormalEmoji(api.Emoji{ID: "123", Name: name}.Key()); got == "✅" || got == "❌" || got == "👍" {
 			t.Errorf("%s counts as %s", name, got)
 		}
 	}

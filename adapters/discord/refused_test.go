@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/internal/fakediscord"
 )
@@ -124,7 +126,7 @@ func TestNoHistory(t *testing.T) {
 	th := o.fake.OpenThread(o.ada, o.general, root, "t")
 	o.fake.Overwrite(o.general, o.fake.Bot(), 0, fakediscord.ReadMessageHistory)
 	p := answer("a", "hi")
-	p.ReplyTo = refOf(place{o.general, th}, o.fake.Say(o.ada, th, o.mention()+" go"))
+	p.ReplyTo = api.RefOf(api.Place{Channel: o.general, Thread: th}, o.fake.Say(o.ada, th, o.mention()+" go"))
 	o.post(thread(o.general, th), p, false)
 	if posts := o.fake.Posts(th); len(posts) != 1 || posts[0].ReplyTo != "" {
 		t.Errorf("posts %+v", posts)

@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"nod/adapters/discord/atlas"
+
+	"nod/adapters/discord/api"
+
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
@@ -17,17 +21,17 @@ import (
 type sight struct {
 	a      *Adapter
 	who    string
-	from   place // where they ask: a direct conversation is seen from within
-	guilds map[string]standing
+	from   api.Place // where they ask: a direct conversation is seen from within
+	guilds map[string]atlas.Standing
 	sees   map[string]bool // by channel or private thread
 }
 
 // Visit is what somebody sees who writes in a thread.
 func (a *Adapter) Visit(ctx context.Context, thread chat.ThreadID, who chat.User) (chat.Visit, error) {
-	s := &sight{a: a, who: string(who.ID), from: placeOf(thread), guilds: map[string]standing{}, sees: map[string]bool{}}
+	s := &sight{a: a, who: string(who.ID), from: api.PlaceOf(thread), guilds: map[string]atlas.Standing{}, sees: map[string]bool{}}
 	return chat.Visit{
 		Who:  who,
-		Sees: func(t chat.ThreadID) bool { return s.of(ctx, placeOf(t)) },
+		Sees: func(t chat.ThreadID) bool { return s.of(ctx, api.PlaceOf(t)) },
 		Member: func(ctx context.Context, t chat.ThreadID, rule string) (bool, error) {
 			return a.Member(ctx, t, who.ID, rule)
 		},
@@ -37,20 +41,20 @@ func (a *Adapter) Visit(ctx context.Context, thread chat.ThreadID, who chat.User
 
 // Link is the address of a message; "" where that can't be told.
 func (a *Adapter) Link(ctx context.Context, t chat.ThreadID, ref chat.MessageRef) string {
-	p := placeOf(t)
+	p := api.PlaceOf(t)
 	switch {
 	case ref.ID == "":
 		return ""
-	case p.direct():
-		return webLink("@me", p.channel, ref.ID)
+	case p.Direct():
+		return webLink("@me", p.Channel, ref.ID)
 	}
-	c, err := a.channel(ctx, p.channel)
+	c, err := a.atlas.Channel(ctx, p.Channel)
 	if err != nil {
 		return ""
 	}
-	in := p.channel
-	if a.atlas.isThread(p.thread) {
-		in = p.thread
+	in := p.Channel
+	if a.atlas.IsThread(p.Thread) {
+		in = p.Thread
 	}
 	return webLink(c.GuildID, in, ref.ID)
 }
@@ -59,14 +63,14 @@ func webLink(guild, channel, id string) string {
 	return "https://discord.com/channels/" + guild + "/" + channel + "/" + id
 }
 
-func (s *sight) of(ctx context.Context, p place) bool {
-	if p.direct() {
+func (s *sight) of(ctx context.Context, p api.Place) bool {
+	if p.Direct() {
 		return p == s.from
 	}
-	if !s.cached(p.channel, func() (bool, error) { return s.channel(ctx, p.channel) }) {
+	if !s.cached(p.Channel, func() (bool, error) { return s.channel(ctx, p.Channel) }) {
 		return false
 	}
-	return s.cached(p.thread, func() (bool, error) { return s.thread(ctx, p.thread) })
+	return s.cached(p.Thread, func() (bool, error) { return s.thread(ctx, p.Thread) })
 }
 
 func (s *sight) cached(id string, look func() (bool, error)) bool {
@@ -84,7 +88,7 @@ func (s *sight) cached(id string, look func() (bool, error)) bool {
 
 // channel says whether the person sees a channel of a guild, and is heard there.
 func (s *sight) channel(ctx context.Context, id string) (bool, error) {
-	c, err := s.a.askChannel(ctx, id) // the atlas keeps no overwrites
+	c, err := s.a.atlas.AskChannel(ctx, id) // the atlas keeps no overwrites
 	if err != nil || c.GuildID == "" {
 		return false, err
 	}
@@ -95,45 +99,45 @@ func (s *sight) channel(ctx context.Context, id string) (bool, error) {
 		}
 		s.guilds[c.GuildID] = st
 	}
-	if len(st.roles) == 0 && st.may == 0 || st.effective(c.GuildID, s.who, c.Overwrites)&discordgo.PermissionViewChannel == 0 {
+	if len(st.Roles) == 0 && st.May == 0 || st.Effective(c.GuildID, s.who, c.Overwrites)&discordgo.PermissionViewChannel == 0 {
 		return false, nil
 	}
 	return s.a.heardFrom(ctx, speaker{user: s.who, guild: c.GuildID, channel: id, parent: c.ParentID}, func() {})
 }
 
 // standing is what the person may do in a guild before any channel has its say.
-func (s *sight) standing(ctx context.Context, guild string) (standing, error) {
+func (s *sight) standing(ctx context.Context, guild string) (atlas.Standing, error) {
 	k, err := s.a.membership(ctx, guild, s.who)
 	if err != nil || !k.is {
-		return standing{}, err // which sees nothing
+		return atlas.Standing{}, err // which sees nothing
 	}
-	if s.a.atlas.owner(guild) == s.who {
-		return standing{may: everything}, nil
+	if s.a.atlas.Owner(guild) == s.who {
+		return atlas.Standing{May: atlas.Everything}, nil
 	}
-	var roles []role
-	err = s.a.rest.call(ctx, request{method: "GET", path: "/guilds/{}/roles", ids: []string{guild}, priority: outbox.Answer, answer: &roles})
+	var roles []api.Role
+	err = s.a.rest.Call(ctx, api.Request{Method: "GET", Path: "/guilds/{}/roles", IDs: []string{guild}, Priority: outbox.Answer, Answer: &roles})
 	if err != nil {
-		return standing{}, fmt.Errorf("list the roles of a server: %w", err)
+		return atlas.Standing{}, fmt.Errorf("list the roles of a server: %w", err)
 	}
-	return standingOf(guild, k.roles, roles), nil
+	return atlas.StandingOf(guild, k.roles, roles), nil
 }
 
 // thread says whether the person sees a thread in a channel that they see. What
 // they ask in they see; whether they are in another one that only its members see
 // is asked.
 func (s *sight) thread(ctx context.Context, id string) (bool, error) {
-	if id == s.from.thread {
+	if id == s.from.Thread {
 		return true, nil
 	}
-	c, err := s.a.channel(ctx, id)
-	if code(err) == discordgo.ErrCodeUnknownChannel {
+	c, err := s.a.atlas.Channel(ctx, id)
+	if api.Code(err) == discordgo.ErrCodeUnknownChannel {
 		return true, nil // a chain of replies in the channel
 	}
-	if err != nil || c.Type != privateThread {
+	if err != nil || c.Type != api.PrivateThread {
 		return err == nil, err
 	}
-	err = s.a.rest.call(ctx, request{method: "GET", path: "/channels/{}/thread-members/{}", ids: []string{id, s.who}, priority: outbox.Answer})
-	if code(err) == discordgo.ErrCodeUnknownMember {
+	err = s.a.rest.Call(ctx, api.Request{Method: "GET", Path: "/channels/{}/thread-members/{}", IDs: []string{id, s.who}, Priority: outbox.Answer})
+	if api.Code(err) == discordgo.ErrCodeUnknownMember {
 		return false, nil
 	}
 	return err == nil, err

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/internal/fakediscord"
 )
@@ -38,33 +40,15 @@ func TestForeignFiles(t *testing.T) {
 		}
 		return http.StatusOK, "secret", foreign
 	}))
-	files := o.a.attached(t.Context(), direct("1"), []attachment{
+	files := o.a.attached(t.Context(), direct("1"), []api.Attachment{
 		{ID: "1", Filename: "a.txt", URL: "http://169.254.169.254/latest", Size: 5}, {ID: "2", Filename: "b.txt", URL: "http://cdn.discordapp.com/b", Size: 5},
 	})
 	if asked != "" || files[0].Blob+files[1].Blob != "" {
 		t.Errorf("it asked %s: %+v", asked, files)
 	}
-	files = o.a.attached(t.Context(), direct("1"), []attachment{{ID: "1", Filename: "a.txt", URL: "https://cdn.discordapp.com/a", Size: 5}})
+	files = o.a.attached(t.Context(), direct("1"), []api.Attachment{{ID: "1", Filename: "a.txt", URL: "https://cdn.discordapp.com/a", Size: 5}})
 	if asked != "cdn.discordapp.com" || files[0].Blob == "" {
 		t.Errorf("it asked %s: %+v", asked, files)
-	}
-}
-
-// Before Discord stops to listen, the bot stops to ask.
-func TestInvalidCalls(t *testing.T) {
-	var i invalid
-	now := time.Now()
-	shared := http.Header{"X-Ratelimit-Scope": {"shared"}}
-	for range mostInvalid - 1 {
-		if i.add(403, nil, now) || i.add(429, shared, now) || i.add(404, nil, now) {
-			t.Fatal("too early")
-		}
-	}
-	if !i.add(429, http.Header{}, now) {
-		t.Error("it goes on")
-	}
-	if i.add(401, nil, now.Add(time.Hour)) {
-		t.Error("it counts for ever")
 	}
 }
 
@@ -137,20 +121,8 @@ func TestNothingHidden(t *testing.T) {
 	got := approvalPart(p, cardOf(p))
 	long := plainApproval(p, cardOf(p))
 	all := strings.Join(got.card, "\n") + long.content
-	if strings.Contains(all+string(long.file.data), "\u202e") || strings.Contains(all, "**approved**") {
+	if strings.Contains(all+string(long.file.Data), "\u202e") || strings.Contains(all, "**approved**") {
 		t.Errorf("it hides something: %q", all)
-	}
-}
-
-// The program names itself in the form that Discord documents, by its bot's own
-// profile.
-func TestUserAgent(t *testing.T) {
-	for token, want := range map[string]string{
-		"MTIzNDU2Nzg5MDEyMzQ1Njc4.x.y": "DiscordBot (https://discord.com/users/123456789012345678, 1.2-rc)", "odd": "DiscordBot (https://discord.com, 1.2-rc)",
-	} {
-		if got := userAgent(token, "1.2 rc"); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
 	}
 }
 

@@ -7,6 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"nod/adapters/discord/dialect"
+
+	"nod/adapters/discord/api"
+
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
@@ -21,7 +25,7 @@ import (
 
 // stepsPart writes the steps message.
 func stepsPart(thread chat.ThreadID, s *chat.Steps) part {
-	shown := shows{stepsButton, placeOf(thread), s.Turn, 0}
+	shown := shows{stepsButton, api.PlaceOf(thread), s.Turn, 0}
 	p := part{content: stepsLine(s), button: shown.prefix(), silent: true}
 	if id := shown.id(); id != "" {
 		p.buttons = append(p.buttons, discordgo.Button{Label: "Steps", Style: discordgo.SecondaryButton, CustomID: id})
@@ -36,21 +40,21 @@ func stepsPart(thread chat.ThreadID, s *chat.Steps) part {
 // stepsLine is the current step; in the end, what it took.
 func stepsLine(s *chat.Steps) string {
 	if !s.Done {
-		line := verbatim(s.Status)
+		line := dialect.Verbatim(s.Status)
 		if n := len(s.Items); n > 0 {
 			line = fmt.Sprintf("Step %d · %s", n, line)
 		}
-		return "⏳ " + shorten(chat.FirstOf(line, "Working"), 300) + " …"
+		return "⏳ " + dialect.Shorten(chat.FirstOf(line, "Working"), 300) + " …"
 	}
 	var parts []string
 	if s.Status != "" && s.Status != "Done" {
-		parts = append(parts, shorten(verbatim(s.Status), 100))
+		parts = append(parts, dialect.Shorten(dialect.Verbatim(s.Status), 100))
 	}
 	parts = append(parts, summary.Count(len(s.Items), "step"))
 	if s.Took > 0 {
 		parts = append(parts, summary.Took(s.Took))
 	}
-	if tools := summary.Tools(s, func(name string) string { return verbatim(shorten(chat.Flat(name), 40)) }); tools != "" {
+	if tools := summary.Tools(s, func(name string) string { return dialect.Verbatim(dialect.Shorten(chat.Flat(name), 40)) }); tools != "" {
 		parts = append(parts, tools)
 	}
 	if spent := summary.Spent(s); spent != "" {
@@ -87,7 +91,7 @@ func readID(id string, n int, kinds ...string) (parts []string, ok bool) {
 // shows is what a click asks for.
 type shows struct {
 	kind  string
-	place place
+	place api.Place
 	turn  string
 	page  int
 }
@@ -108,35 +112,35 @@ func readButton(id string) (shows, bool) {
 		return shows{}, false
 	}
 	page, err := strconv.Atoi(parts[3])
-	return shows{parts[0], readPlace(parts[1]), parts[2], page}, err == nil && page >= 0
+	return shows{parts[0], api.ReadPlace(parts[1]), parts[2], page}, err == nil && page >= 0
 }
 
 // stepsPages writes steps in full, as so many messages as it takes.
 func stepsPages(s chat.Steps) []string {
-	out := []sheet{{text: stepsLine(&s)}}
+	out := []dialect.Sheet{{Text: stepsLine(&s)}}
 	for _, item := range s.Items {
 		if item.Thought != "" {
-			out = append(out, sheet{text: "**Thought**\n" + quoteLines(item.Thought)})
+			out = append(out, dialect.Sheet{Text: "**Thought**\n" + quoteLines(item.Thought)})
 		}
 		for _, c := range item.Calls {
 			out = append(out, callSheets(c)...)
 		}
 	}
-	return paged(out, mostContent-100)
+	return dialect.Paged(out, mostContent-100)
 }
 
-func callSheets(c chat.ToolCall) []sheet {
-	out := []sheet{
-		{text: "**Action** " + markdown.Inline(shorten(c.Tool, 100))},
-		{text: cmp.Or(exact(c.Args), "{}"), lang: "json", code: true},
+func callSheets(c chat.ToolCall) []dialect.Sheet {
+	out := []dialect.Sheet{
+		{Text: "**Action** " + markdown.Inline(dialect.Shorten(c.Tool, 100))},
+		{Text: cmp.Or(dialect.Exact(c.Args), "{}"), Lang: "json", Code: true},
 	}
 	state, over := summary.State(c)
 	if !over {
-		return append(out, sheet{text: state})
+		return append(out, dialect.Sheet{Text: state})
 	}
-	out = append(out, sheet{text: "**Observation** (" + escape(state) + ")"})
+	out = append(out, dialect.Sheet{Text: "**Observation** (" + dialect.Escape(state) + ")"})
 	if seen := strings.Trim(c.Observation, "\r\n"); seen != "" {
-		out = append(out, sheet{text: chat.Visible(seen), code: true})
+		out = append(out, dialect.Sheet{Text: chat.Visible(seen), Code: true})
 	}
 	return out
 }
@@ -146,7 +150,7 @@ func callSheets(c chat.ToolCall) []sheet {
 func quoteLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")), "\n")
 	for i, l := range lines {
-		lines[i] = "> " + escape(l)
+		lines[i] = "> " + dialect.Escape(l)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat/markdown"
 )
 
@@ -17,9 +19,9 @@ const (
 // suggest completes the name of a tool or a file that somebody types. There are 3 s
 // for that, and no other answer: where nothing is known in time there is no
 // suggestion, and the name can be typed all the same.
-func (a *Adapter) suggest(ctx context.Context, in interaction) error {
+func (a *Adapter) suggest(ctx context.Context, in api.Interaction) error {
 	choices := []choice{}
-	typed := strings.ToLower(in.focused())
+	typed := strings.ToLower(in.Focused())
 	for _, name := range a.completions(ctx, in) {
 		if len(choices) < mostChoices && name != "" && markdown.UTF16(name) <= mostChoice && strings.Contains(strings.ToLower(name), typed) {
 			choices = append(choices, choice{name, name})
@@ -28,21 +30,11 @@ func (a *Adapter) suggest(ctx context.Context, in interaction) error {
 	return a.respond(ctx, in, answerChoices, map[string]any{"choices": choices})
 }
 
-// focused is what has been typed so far.
-func (in interaction) focused() string {
-	for _, o := range in.Data.Options {
-		if o.Focused {
-			return in.option(o.Name)
-		}
-	}
-	return ""
-}
-
 // completions are the names that may be meant.
-func (a *Adapter) completions(ctx context.Context, in interaction) []string {
+func (a *Adapter) completions(ctx context.Context, in api.Interaction) []string {
 	ctx, cancel := context.WithTimeout(ctx, a.o.Defer)
 	defer cancel()
-	if heard, err := a.heardFrom(ctx, in.speaker(), func() {}); err != nil || !heard || in.elsewhere() != "" {
+	if heard, err := a.heardFrom(ctx, speakerOf(in), func() {}); err != nil || !heard || absence(in) != "" {
 		return nil
 	}
 	if in.Data.Name == "tools" {
@@ -52,7 +44,7 @@ func (a *Adapter) completions(ctx context.Context, in interaction) []string {
 	if err != nil || !ok {
 		return nil
 	}
-	names, err := a.o.Inbox.Files(ctx, threadID(p))
+	names, err := a.o.Inbox.Files(ctx, api.ThreadID(p))
 	if err != nil {
 		a.log.Warn("suggest files", "error", err)
 	}

@@ -9,6 +9,10 @@ import (
 	"strconv"
 	"time"
 
+	"nod/adapters/discord/dialect"
+
+	"nod/adapters/discord/api"
+
 	"github.com/bwmarrin/discordgo"
 
 	"nod/chat"
@@ -29,35 +33,35 @@ const (
 )
 
 // interact answers a click or a command.
-func (a *Adapter) interact(ctx context.Context, in interaction) {
+func (a *Adapter) interact(ctx context.Context, in api.Interaction) {
 	var err error
 	switch in.Type {
-	case componentInteraction:
+	case api.ComponentInteraction:
 		err = a.pressed(ctx, in)
-	case formInteraction:
+	case api.FormInteraction:
 		err = a.filled(ctx, in)
-	case commandInteraction:
+	case api.CommandInteraction:
 		err = a.command(ctx, in)
-	case typedInteraction:
+	case api.TypedInteraction:
 		err = a.suggest(ctx, in)
 	}
-	if err != nil && code(err) != codeAnswered { // another process of this bot was faster
+	if err != nil && api.Code(err) != api.CodeAnswered { // another process of this bot was faster
 		a.log.Warn("answer an interaction", "type", in.Type, "error", err)
 	}
 }
 
 // tooLate are refusals after which an interaction takes no other answer: it was
 // answered, or is over.
-var tooLate = []int{codeAnswered, codeOver}
+var tooLate = []int{api.CodeAnswered, api.CodeOver}
 
 // takesMore says whether an interaction whose answer was refused takes another one.
-func takesMore(err error) bool { return refused(err) && !slices.Contains(tooLate, code(err)) }
+func takesMore(err error) bool { return api.Refused(err) && !slices.Contains(tooLate, api.Code(err)) }
 
 // notice is a refusal in words, for whoever waits for an answer.
 func notice(err error) page {
-	said := chat.Refused{Platform: "Discord", Code: strconv.Itoa(code(err))}
+	said := chat.Refused{Platform: "Discord", Code: strconv.Itoa(api.Code(err))}
 	var r chat.Refused
-	if errors.As(final(err), &r) {
+	if errors.As(api.Final(err), &r) {
 		said = r
 	}
 	return newPage(said.Notice())
@@ -72,11 +76,11 @@ type page struct {
 }
 
 func newPage(content string) page {
-	return page{Content: content, Components: []any{}, Allowed: nobody(), Flags: ephemeral | suppressEmbeds}
+	return page{Content: content, Components: []any{}, Allowed: nobody(), Flags: api.Ephemeral | api.SuppressEmbeds}
 }
 
 // respond gives the first answer.
-func (a *Adapter) respond(ctx context.Context, in interaction, kind int, data any) error {
+func (a *Adapter) respond(ctx context.Context, in api.Interaction, kind int, data any) error {
 	_, err := a.respondWith(ctx, in, kind, data)
 	return err
 }
@@ -84,7 +88,7 @@ func (a *Adapter) respond(ctx context.Context, in interaction, kind int, data an
 // respondWith gives the first answer, and says which message it became, if that is
 // known. What Discord refuses it is said to whoever waits, in place of a line that
 // the bot did not respond.
-func (a *Adapter) respondWith(ctx context.Context, in interaction, kind int, data any) (*message, error) {
+func (a *Adapter) respondWith(ctx context.Context, in api.Interaction, kind int, data any) (*api.Message, error) {
 	m, err := a.reply(ctx, in, kind, data)
 	if takesMore(err) && kind != promiseToChange && kind != answerChoices {
 		if _, failed := a.reply(ctx, in, answerMessage, notice(err)); failed != nil {
@@ -95,23 +99,23 @@ func (a *Adapter) respondWith(ctx context.Context, in interaction, kind int, dat
 }
 
 // reply makes the call that gives the first answer.
-func (a *Adapter) reply(ctx context.Context, in interaction, kind int, data any) (*message, error) {
+func (a *Adapter) reply(ctx context.Context, in api.Interaction, kind int, data any) (*api.Message, error) {
 	answer := map[string]any{"type": kind}
 	if data != nil {
 		answer["data"] = data
 	}
 	var made struct {
 		Resource struct {
-			Message *message `json:"message"`
+			Message *api.Message `json:"message"`
 		} `json:"resource"`
 	}
-	r := request{
-		method: "POST", path: "/interactions/{}/{}/callback", ids: []string{in.ID, in.Token}, body: answer,
-		query: url.Values{"with_response": {"true"}}, answer: &made,
+	r := api.Request{
+		Method: "POST", Path: "/interactions/{}/{}/callback", IDs: []string{in.ID, in.Token}, Body: answer,
+		Query: url.Values{"with_response": {"true"}}, Answer: &made,
 	}
-	err := a.rest.once(ctx, r)
-	if outbox.IsLost(err) || blank(err) || slices.Contains(passing, code(err)) { // there is time for one more
-		if err = a.rest.once(ctx, r); code(err) == codeAnswered {
+	err := a.rest.Once(ctx, r)
+	if outbox.IsLost(err) || api.Blank(err) || slices.Contains(api.Passing, api.Code(err)) { // there is time for one more
+		if err = a.rest.Once(ctx, r); api.Code(err) == api.CodeAnswered {
 			return nil, nil
 		}
 	}
@@ -123,13 +127,13 @@ func (a *Adapter) reply(ctx context.Context, in interaction, kind int, data any)
 
 // fulfil gives the answer that was promised. Interactions have limits of their
 // own, each for itself, so no other call holds it up.
-func (a *Adapter) fulfil(ctx context.Context, in interaction, p page) error {
+func (a *Adapter) fulfil(ctx context.Context, in api.Interaction, p page) error {
 	p.Flags = 0
-	r := request{
-		method: "PATCH", path: "/webhooks/{}/{}/messages/@original", ids: []string{in.ApplicationID, in.Token}, body: p,
+	r := api.Request{
+		Method: "PATCH", Path: "/webhooks/{}/{}/messages/@original", IDs: []string{in.ApplicationID, in.Token}, Body: p,
 	}
-	err := a.Repeat(ctx, func() error { return a.rest.apart(ctx, r) })
-	if refused(err) {
+	err := a.Repeat(ctx, func() error { return a.rest.Apart(ctx, r) })
+	if api.Refused(err) {
 		if failed := a.tell(ctx, in, notice(err).Content); failed != nil {
 			a.log.Warn("say that an answer was refused", "error", failed)
 		}
@@ -142,8 +146,8 @@ var errForeign = errors.New("the button names another channel")
 
 // showSteps shows the steps of a turn, in full, to whoever clicked, who sees the
 // channel of the button and so may see them.
-func (a *Adapter) showSteps(ctx context.Context, in interaction, want shows) error {
-	if !in.in(want.place) {
+func (a *Adapter) showSteps(ctx context.Context, in api.Interaction, want shows) error {
+	if !in.In(want.place) {
 		return errForeign
 	}
 	ready := make(chan page, 1)
@@ -166,16 +170,16 @@ func (a *Adapter) showSteps(ctx context.Context, in interaction, want shows) err
 }
 
 // promise answers that an answer will come.
-func (a *Adapter) promise(ctx context.Context, in interaction, change bool) error {
+func (a *Adapter) promise(ctx context.Context, in api.Interaction, change bool) error {
 	if change {
 		return a.respond(ctx, in, promiseToChange, nil)
 	}
-	return a.respond(ctx, in, answerPromise, map[string]any{"flags": ephemeral})
+	return a.respond(ctx, in, answerPromise, map[string]any{"flags": api.Ephemeral})
 }
 
 // stepsPage reads steps from the store and writes a page of them.
 func (a *Adapter) stepsPage(ctx context.Context, want shows) page {
-	ans, err := a.Click(ctx, front.Click{Verb: front.Show, Thread: threadID(want.place), Turn: want.turn})
+	ans, err := a.Click(ctx, front.Click{Verb: front.Show, Thread: api.ThreadID(want.place), Turn: want.turn})
 	if err != nil {
 		a.log.Warn("show the steps", "error", err)
 		return newPage(front.Away)
@@ -217,11 +221,11 @@ const (
 
 // rerunRows are the buttons of the calls of a turn that can be run again, the newest
 // ones that there is room for.
-func rerunRows(p place, s *chat.Steps) []any {
+func rerunRows(p api.Place, s *chat.Steps) []any {
 	var buttons []discordgo.MessageComponent
 	for _, c := range front.Reruns(s, func(c chat.ToolCall) bool { return c.Again }) {
-		if id := idOf(rerunButton, front.Click{Thread: threadID(p), Call: c.Call}); id != "" {
-			buttons = append(buttons, discordgo.Button{Label: shorten(c.Label, 80), Style: discordgo.SecondaryButton, CustomID: id})
+		if id := idOf(rerunButton, front.Click{Thread: api.ThreadID(p), Call: c.Call}); id != "" {
+			buttons = append(buttons, discordgo.Button{Label: dialect.Shorten(c.Label, 80), Style: discordgo.SecondaryButton, CustomID: id})
 		}
 	}
 	buttons = buttons[max(0, len(buttons)-mostReruns):]

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat/inbound"
 )
 
@@ -70,15 +72,15 @@ func named(look func(string) string, id string) string {
 }
 
 // words are the names that a message brings along, and those of the guild.
-func (a *Adapter) words(m message) words {
+func (a *Adapter) words(m api.Message) words {
 	me := a.self.who()
 	return words{
 		self:   me.ID,
-		stands: a.atlas.stands,
+		stands: a.atlas.Stands,
 		user: func(id string) string {
 			for _, u := range m.Mentions {
 				if u.ID == id {
-					return userOf(u.user, u.Member).Name
+					return userOf(u.User, u.Member).Name
 				}
 			}
 			if id == me.ID {
@@ -86,7 +88,7 @@ func (a *Adapter) words(m message) words {
 			}
 			return ""
 		},
-		role:    func(id string) string { return a.atlas.roleName(m.GuildID, id) },
-		channel: a.channelName,
+		role:    func(id string) string { return a.atlas.RoleName(m.GuildID, id) },
+		channel: a.atlas.ChannelName,
 	}
 }

@@ -7,6 +7,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"nod/adapters/discord/dialect"
+
+	"nod/adapters/discord/api"
+
 	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 
@@ -56,29 +60,29 @@ func FuzzReadable(f *testing.F) {
 }
 
 func TestIDs(t *testing.T) {
-	for _, p := range []place{{"1", ""}, {"1", "2"}} {
-		if got := placeOf(threadID(p)); got != p {
+	for _, p := range []api.Place{{Channel: "1", Thread: ""}, {Channel: "1", Thread: "2"}} {
+		if got := api.PlaceOf(api.ThreadID(p)); got != p {
 			t.Errorf("%v came back as %v", p, got)
 		}
 	}
 	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	if got := sentAt(idAt(at)); !got.Equal(at) {
+	if got := api.SentAt(api.IDAt(at)); !got.Equal(at) {
 		t.Errorf("%v came back as %v", at, got)
 	}
 	for _, id := range []string{"", "x", "-5", "99999999999999999999999"} {
-		if got := sentAt(id); !got.IsZero() {
+		if got := api.SentAt(id); !got.IsZero() {
 			t.Errorf("sentAt(%q) = %v", id, got)
 		}
 	}
-	th := threadID(place{"1", "2"})
+	th := api.ThreadID(api.Place{Channel: "1", Thread: "2"})
 	seen := map[string]bool{}
-	for _, n := range []string{nonce(th, "a", 0, 0), nonce(th, "a", 1, 0), nonce(th, "b", 0, 0), nonce(th, "a", 0, 1), nonce(threadID(place{"1", "3"}), "a", 0, 0)} {
+	for _, n := range []string{api.Nonce(th, "a", 0, 0), api.Nonce(th, "a", 1, 0), api.Nonce(th, "b", 0, 0), api.Nonce(th, "a", 0, 1), api.Nonce(api.ThreadID(api.Place{Channel: "1", Thread: "3"}), "a", 0, 0)} {
 		if len(n) != 25 || seen[n] {
 			t.Errorf("nonce %q", n)
 		}
 		seen[n] = true
 	}
-	if again := nonce(th, "a", 0, 0); !seen[again] {
+	if again := api.Nonce(th, "a", 0, 0); !seen[again] {
 		t.Error("a nonce changes")
 	}
 }
@@ -86,7 +90,7 @@ func TestIDs(t *testing.T) {
 // A reaction that comes again is the same event; one that is put on again isn't.
 func TestTurns(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
-	r := reaction{MessageID: "1", UserID: "2", Emoji: emoji{Name: "✅"}}
+	r := api.Reaction{MessageID: "1", UserID: "2", Emoji: api.Emoji{Name: "✅"}}
 	one, other := newTurns(), newTurns()
 	on := one.key(r, false, now)
 	if on != one.key(r, false, now) || on != other.key(r, false, now) {
@@ -114,7 +118,7 @@ func TestAnswer(t *testing.T) {
 		"# top":               {"# top"},
 		"~~~go\nx := 1\n~~~":  {"```go\nx := 1\n```"},
 		"    indented":        {"```\nindented\n```"},
-		"````\na ``` b\n````": {"```\na `\u200b`\u200b` b\n```" + unseen("```")},
+		"````\na ``` b\n````": {"```\na `\u200b`\u200b` b\n```" + dialect.Unseen("```")},
 	} {
 		var got []string
 		for _, p := range answerParts(&chat.Text{Markdown: in}) {
@@ -145,7 +149,7 @@ func TestLongAnswer(t *testing.T) {
 	}
 	long := strings.Repeat("A sentence of five words. ", 600)
 	parts = answerParts(&chat.Text{Markdown: long})
-	if len(parts) != 1 || parts[0].file == nil || string(parts[0].file.data) != long || !strings.Contains(parts[0].content, "all of it is in the file") {
+	if len(parts) != 1 || parts[0].file == nil || string(parts[0].file.Data) != long || !strings.Contains(parts[0].content, "all of it is in the file") {
 		t.Errorf("%d parts", len(parts))
 	}
 }
@@ -192,7 +196,7 @@ func FuzzApproval(f *testing.F) {
 				if size := markdown.UTF16(text); size > most {
 					t.Errorf("%s: it has %d", p.Outcome, size)
 				}
-				if form.file == nil && !strings.Contains(text, exact(args)) {
+				if form.file == nil && !strings.Contains(text, dialect.Exact(args)) {
 					t.Errorf("%s: the arguments are not there", p.Outcome)
 				}
 				if strings.Count(text, "```") != 2 {
@@ -210,7 +214,7 @@ func FuzzSteps(f *testing.F) {
 			{Tool: tool, Args: args, State: chat.CallDone, Observation: seen}, {Tool: tool, State: chat.CallRunning},
 		}}}}
 		for _, s.Done = range []bool{false, true} {
-			p := stepsPart(threadID(place{"12345678901234567890", "12345678901234567890"}), &s)
+			p := stepsPart(api.ThreadID(api.Place{Channel: "12345678901234567890", Thread: "12345678901234567890"}), &s)
 			if markdown.UTF16(p.content) > mostContent || len(p.buttons) > 0 && markdown.UTF16(p.buttons[0].(discordgo.Button).CustomID) > mostCustomID {
 				t.Errorf("it is too long: %q", p.content)
 			}
@@ -250,19 +254,19 @@ func FuzzEvent(f *testing.F) {
 		if err != nil {
 			panic(err)
 		}
-		a.self.set(user{ID: "1", Username: "nod"})
-		a.atlas.put(channel{ID: "6", GuildID: "7"})
+		a.self.set(api.User{ID: "1", Username: "nod"})
+		a.atlas.Put(api.Channel{ID: "6", GuildID: "7"})
 		for _, kind := range []string{"GUILD_CREATE", "CHANNEL_UPDATE", "THREAD_DELETE", "GUILD_ROLE_UPDATE", "THREAD_LIST_SYNC"} {
-			_, _ = a.atlas.draws(kind, data)
+			_, _ = a.atlas.Draws(kind, data)
 		}
-		if m, err := readMessage(data); err == nil {
+		if m, err := api.ReadMessage(data); err == nil {
 			m.ChannelID, m.Attachments = "6", nil
 			_ = a.message(t.Context(), m)
 			_ = a.edited(t.Context(), m)
 		}
-		_, _ = readReaction(data)
-		_, _ = readDeletion(data)
-		if in, err := readInteraction(data); err == nil {
+		_, _ = api.ReadReaction(data)
+		_, _ = api.ReadDeletion(data)
+		if in, err := api.ReadInteraction(data); err == nil {
 			_, _ = readButton(in.Data.CustomID)
 		}
 		host{a}.Greeted(data)

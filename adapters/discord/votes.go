@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -33,8 +35,8 @@ const turnSpan = 10 * time.Second
 
 func newTurns() turns { return turns{mu: &sync.Mutex{}, seen: map[string]turn{}} }
 
-func (t *turns) key(r reaction, removed bool, now time.Time) string {
-	what := strings.Join([]string{r.MessageID, r.UserID, r.Emoji.name(), strconv.FormatBool(r.Burst)}, ":")
+func (t *turns) key(r api.Reaction, removed bool, now time.Time) string {
+	what := strings.Join([]string{r.MessageID, r.UserID, r.Emoji.Key(), strconv.FormatBool(r.Burst)}, ":")
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.seen) >= mostNoted {
@@ -50,11 +52,11 @@ func (t *turns) key(r reaction, removed bool, now time.Time) string {
 
 // cleared notes that a moderator took all reactions off a message, or those with an
 // emoji: one that is put on again is a new event then, too.
-func (t *turns) cleared(r reaction) {
+func (t *turns) cleared(r api.Reaction) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for what, last := range t.seen {
-		of := strings.HasPrefix(what, r.MessageID+":") && (r.Emoji.name() == "" || strings.Contains(what, ":"+r.Emoji.name()+":"))
+		of := strings.HasPrefix(what, r.MessageID+":") && (r.Emoji.Key() == "" || strings.Contains(what, ":"+r.Emoji.Key()+":"))
 		if of && !last.removed {
 			t.seen[what] = turn{true, last.n + 1}
 		}
@@ -63,15 +65,15 @@ func (t *turns) cleared(r reaction) {
 
 // flip is a reaction that was put on or taken off.
 type flip struct {
-	reaction
+	api.Reaction
 	removed bool
 	id      string // of the event
 }
 
 // reacted takes in a reaction. One that comes late decides only if it still stands.
 func (a *Adapter) reacted(ctx context.Context, f flip, late bool) error {
-	r, removed := f.reaction, f.removed
-	emoji := chat.NormalEmoji(r.Emoji.name())
+	r, removed := f.Reaction, f.removed
+	emoji := chat.NormalEmoji(r.Emoji.Key())
 	if r.UserID == a.self.who().ID || !a.Means(emoji) {
 		return errNotOurs
 	}
@@ -82,7 +84,7 @@ func (a *Adapter) reacted(ctx context.Context, f flip, late bool) error {
 	if ours, err := a.reactedOurs(ctx, r, p); err != nil || !ours {
 		return cmp.Or(err, errNotOurs)
 	}
-	out := chat.Reaction{On: refOf(p, r.MessageID), By: chat.User{ID: chat.UserID(r.UserID)}, Emoji: emoji, Removed: removed}
+	out := chat.Reaction{On: api.RefOf(p, r.MessageID), By: chat.User{ID: chat.UserID(r.UserID)}, Emoji: emoji, Removed: removed}
 	switch {
 	case r.Member != nil && r.Member.User != nil:
 		out.By = userOf(*r.Member.User, r.Member)
@@ -92,7 +94,7 @@ func (a *Adapter) reacted(ctx context.Context, f flip, late bool) error {
 		}
 	}
 	if !removed {
-		if out.By.Barred, err = a.barred(ctx, speaker{user: r.UserID, member: r.Member, guild: r.GuildID, channel: r.ChannelID, parent: p.channel}); err != nil {
+		if out.By.Barred, err = a.barred(ctx, speaker{user: r.UserID, member: r.Member, guild: r.GuildID, channel: r.ChannelID, parent: p.Channel}); err != nil {
 			return err
 		}
 	}
@@ -101,10 +103,10 @@ func (a *Adapter) reacted(ctx context.Context, f flip, late bool) error {
 
 // Who says why somebody may not decide in a place, where no event says who they are there.
 func (a *Adapter) Who(ctx context.Context, at string, u chat.User) (chat.User, error) {
-	p := readPlace(at)
-	s := speaker{user: string(u.ID), channel: chat.FirstOf(p.thread, p.channel), parent: p.channel}
-	if !p.direct() {
-		c, err := a.channel(ctx, p.channel)
+	p := api.ReadPlace(at)
+	s := speaker{user: string(u.ID), channel: chat.FirstOf(p.Thread, p.Channel), parent: p.Channel}
+	if !p.Direct() {
+		c, err := a.atlas.Channel(ctx, p.Channel)
 		if err != nil {
 			return u, fmt.Errorf("look up the guild: %w", err)
 		}
@@ -120,17 +122,17 @@ const soon = time.Minute
 
 // reactedOurs says whether a reaction is on a message of a conversation of the
 // bot's. The message itself may have come just before it, in another lane.
-func (a *Adapter) reactedOurs(ctx context.Context, r reaction, p place) (bool, error) {
+func (a *Adapter) reactedOurs(ctx context.Context, r api.Reaction, p api.Place) (bool, error) {
 	if r.AuthorID != "" && r.AuthorID == a.self.who().ID {
 		return true, nil
 	}
 	ours, err := a.ours(ctx, p)
-	if err == nil && !ours && r.AuthorID == "" && p.thread == r.ChannelID { // a card may stand in a thread of people's
+	if err == nil && !ours && r.AuthorID == "" && p.Thread == r.ChannelID { // a card may stand in a thread of people's
 		if _, err = a.reactedTo(ctx, &r); err == nil && r.AuthorID == a.self.who().ID {
 			return true, nil
 		}
 	}
-	if err != nil || ours || a.o.Now().Sub(sentAt(r.MessageID)) > soon {
+	if err != nil || ours || a.o.Now().Sub(api.SentAt(r.MessageID)) > soon {
 		return ours, err
 	}
 	if err := a.lanes.Behind(ctx, r.ChannelID); err != nil {
@@ -142,9 +144,9 @@ func (a *Adapter) reactedOurs(ctx context.Context, r reaction, p place) (bool, e
 // reactedIn finds the place of the message that a reaction is on. One of the
 // bot's own in a channel stands in a chain of replies, or is a card alone. Whose it is
 // Discord does not say of a reaction that was taken off, so that is asked for.
-func (a *Adapter) reactedIn(ctx context.Context, r *reaction) (place, error) {
+func (a *Adapter) reactedIn(ctx context.Context, r *api.Reaction) (api.Place, error) {
 	p, err := a.standsIn(ctx, r.GuildID, r.ChannelID, r.MessageID)
-	if err != nil || r.AuthorID != "" && r.AuthorID != a.self.who().ID || p != (place{r.ChannelID, r.MessageID}) {
+	if err != nil || r.AuthorID != "" && r.AuthorID != a.self.who().ID || p != (api.Place{Channel: r.ChannelID, Thread: r.MessageID}) {
 		return p, err
 	}
 	m, err := a.reactedTo(ctx, r)
@@ -152,7 +154,7 @@ func (a *Adapter) reactedIn(ctx context.Context, r *reaction) (place, error) {
 		return p, err
 	}
 	if r.AuthorID == a.self.who().ID && m.Reference != nil && m.Reference.MessageID != "" {
-		p.thread = m.Reference.MessageID
+		p.Thread = m.Reference.MessageID
 		a.homes.places.Put(r.MessageID, p)
 	}
 	return p, nil
@@ -160,13 +162,13 @@ func (a *Adapter) reactedIn(ctx context.Context, r *reaction) (place, error) {
 
 // reactedTo is the message that a reaction is on, whose author is noted where that was not
 // known. One that is not there, or not for the bot, is empty then.
-func (a *Adapter) reactedTo(ctx context.Context, r *reaction) (m message, err error) {
-	err = a.rest.call(ctx, request{
-		method: "GET", path: "/channels/{}/messages/{}", ids: []string{r.ChannelID, r.MessageID}, priority: outbox.Answer, answer: &m,
+func (a *Adapter) reactedTo(ctx context.Context, r *api.Reaction) (m api.Message, err error) {
+	err = a.rest.Call(ctx, api.Request{
+		Method: "GET", Path: "/channels/{}/messages/{}", IDs: []string{r.ChannelID, r.MessageID}, Priority: outbox.Answer, Answer: &m,
 	})
 	switch {
-	case r.AuthorID == "" && refused(err) && !passes(err):
-		return message{}, nil
+	case r.AuthorID == "" && api.Refused(err) && !api.Passes(err):
+		return api.Message{}, nil
 	case err == nil && r.AuthorID == "" && m.Author != nil:
 		r.AuthorID = m.Author.ID
 	}
@@ -174,14 +176,14 @@ func (a *Adapter) reactedTo(ctx context.Context, r *reaction) (m message, err er
 }
 
 // cleared takes in that a moderator took reactions off a message.
-func (a *Adapter) cleared(ctx context.Context, r reaction) error {
+func (a *Adapter) cleared(ctx context.Context, r api.Reaction) error {
 	return a.Recount(ctx, func(ref chat.MessageRef) bool { return ref.ID == r.MessageID })
 }
 
 // user looks a person up.
 func (a *Adapter) user(ctx context.Context, id string) (chat.User, error) {
-	var u user
-	err := a.rest.call(ctx, request{method: "GET", path: "/users/{}", ids: []string{id}, priority: outbox.Answer, answer: &u})
+	var u api.User
+	err := a.rest.Call(ctx, api.Request{Method: "GET", Path: "/users/{}", IDs: []string{id}, Priority: outbox.Answer, Answer: &u})
 	if err != nil {
 		return chat.User{ID: chat.UserID(id)}, fmt.Errorf("look a user up: %w", err)
 	}
@@ -197,7 +199,7 @@ func (a *Adapter) Reactions(ctx context.Context, p chat.Pending, all bool) ([]ch
 	if all {
 		priority = outbox.Steps
 	}
-	a.homes.places.Put(p.Ref.ID, readPlace(p.Ref.Channel))
+	a.homes.places.Put(p.Ref.ID, api.ReadPlace(p.Ref.Channel))
 	channels, err := a.reach(ctx, p.Ref)
 	if err != nil {
 		return nil, asGone(err)
@@ -208,12 +210,12 @@ func (a *Adapter) Reactions(ctx context.Context, p chat.Pending, all bool) ([]ch
 	}
 	var out []chat.Reaction
 	for _, r := range m.Reactions {
-		e := chat.NormalEmoji(r.Emoji.name())
+		e := chat.NormalEmoji(r.Emoji.Key())
 		if !slices.Contains(p.Approve, e) && !slices.Contains(p.Deny, e) {
 			continue
 		}
 		for _, burst := range []string{"0", "1"} {
-			who, err := a.whoReacted(ctx, emojiOn{channel, p.Ref.ID, r.Emoji.name(), burst}, priority)
+			who, err := a.whoReacted(ctx, emojiOn{channel, p.Ref.ID, r.Emoji.Key(), burst}, priority)
 			if err != nil {
 				return nil, asGone(err)
 			}
@@ -228,12 +230,12 @@ func (a *Adapter) Reactions(ctx context.Context, p chat.Pending, all bool) ([]ch
 }
 
 // among gives a message, and in which of some channels it stands.
-func (a *Adapter) among(ctx context.Context, channels []string, id string, priority outbox.Priority) (m message, channel string, err error) {
+func (a *Adapter) among(ctx context.Context, channels []string, id string, priority outbox.Priority) (m api.Message, channel string, err error) {
 	for _, channel = range channels {
-		err = a.rest.call(ctx, request{
-			method: "GET", path: "/channels/{}/messages/{}", ids: []string{channel, id}, priority: priority, answer: &m,
+		err = a.rest.Call(ctx, api.Request{
+			Method: "GET", Path: "/channels/{}/messages/{}", IDs: []string{channel, id}, Priority: priority, Answer: &m,
 		})
-		if !slices.Contains(elsewhere, code(err)) {
+		if !slices.Contains(elsewhere, api.Code(err)) {
 			break
 		}
 	}
@@ -244,14 +246,14 @@ func (a *Adapter) among(ctx context.Context, channels []string, id string, prior
 type emojiOn struct{ channel, message, emoji, kind string }
 
 // whoReacted lists the people who put an emoji on a message.
-func (a *Adapter) whoReacted(ctx context.Context, on emojiOn, priority outbox.Priority) ([]user, error) {
-	var out []user
+func (a *Adapter) whoReacted(ctx context.Context, on emojiOn, priority outbox.Priority) ([]api.User, error) {
+	var out []api.User
 	query := url.Values{"limit": {strconv.Itoa(pageSize)}, "type": {on.kind}}
 	for range mostPages {
-		var page []user
-		err := a.rest.call(ctx, request{
-			method: "GET", path: "/channels/{}/messages/{}/reactions/{}", ids: []string{on.channel, on.message, on.emoji}, query: query,
-			priority: priority, answer: &page,
+		var page []api.User
+		err := a.rest.Call(ctx, api.Request{
+			Method: "GET", Path: "/channels/{}/messages/{}/reactions/{}", IDs: []string{on.channel, on.message, on.emoji}, Query: query,
+			Priority: priority, Answer: &page,
 		})
 		if err != nil {
 			return nil, err

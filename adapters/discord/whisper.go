@@ -7,6 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"nod/adapters/discord/dialect"
+
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -26,38 +30,38 @@ type remarks struct {
 // Only tells one person something about a message, in a reply that is
 // removed soon.
 func (a *Adapter) Only(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef, text string) error {
-	text = inPeople(escape(text))
+	text = inPeople(dialect.Escape(text))
 	if in, ok := a.asides.of(ctx, about.ID, to.ID, a.o.Now()); ok {
 		if err := a.tell(ctx, in, text); err == nil {
 			return nil // in front of nobody else
 		}
 	}
-	p := placeOf(thread)
+	p := api.PlaceOf(thread)
 	h, err := a.where(ctx, p)
 	if err != nil {
-		return final(err)
+		return api.Final(err)
 	}
 	content := text
-	if !p.direct() {
-		content = person(to) + " " + content
+	if !p.Direct() {
+		content = dialect.Person(to) + " " + content
 	}
-	b := part{content: shorten("-# "+content, mostContent)}.change()
-	if about.ID != "" && about.ID != p.thread {
+	b := part{content: dialect.Shorten("-# "+content, mostContent)}.change()
+	if about.ID != "" && about.ID != p.Thread {
 		b.Reference = &answered{Message: about.ID}
 	}
-	b.Flags = suppressEmbeds
+	b.Flags = api.SuppressEmbeds
 	// The same may be told again, when what was said of it first has gone: that is another remark.
-	b.Nonce, b.Enforce = nonce(thread, "whisper "+about.ID+" "+string(to.ID)+" "+a.o.Now().String(), 0, 0), true
-	var said message
-	r := request{method: "POST", path: "/channels/{}/messages", ids: []string{h.channel}, body: b, priority: outbox.Answer, answer: &said}
-	if err = a.Repeat(ctx, func() error { return a.rest.call(ctx, r) }); err != nil {
-		return final(err)
+	b.Nonce, b.Enforce = api.Nonce(thread, "whisper "+about.ID+" "+string(to.ID)+" "+a.o.Now().String(), 0, 0), true
+	var said api.Message
+	r := api.Request{Method: "POST", Path: "/channels/{}/messages", IDs: []string{h.channel}, Body: b, Priority: outbox.Answer, Answer: &said}
+	if err = a.Repeat(ctx, func() error { return a.rest.Call(ctx, r) }); err != nil {
+		return api.Final(err)
 	}
 	a.remarks.keep(said.ID, a.o.Brief, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)
 		defer cancel()
-		r := request{method: "DELETE", path: "/channels/{}/messages/{}", ids: []string{h.channel, said.ID}, priority: outbox.Low}
-		if err := a.Repeat(ctx, func() error { return a.rest.call(ctx, r) }); err != nil {
+		r := api.Request{Method: "DELETE", Path: "/channels/{}/messages/{}", IDs: []string{h.channel, said.ID}, Priority: outbox.Low}
+		if err := a.Repeat(ctx, func() error { return a.rest.Call(ctx, r) }); err != nil {
 			a.log.Debug("remove a remark", "error", err)
 		}
 	})

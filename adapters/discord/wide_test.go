@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/internal/fakediscord"
 )
@@ -34,7 +36,7 @@ func noCards(r *http.Request) (int, string, bool) {
 		Flags int `json:"flags"`
 	}
 	_ = json.NewDecoder(body).Decode(&b)
-	return http.StatusBadRequest, `{"code":50035,"message":"Invalid Form Body"}`, b.Flags&components != 0
+	return http.StatusBadRequest, `{"code":50035,"message":"Invalid Form Body"}`, b.Flags&api.Components != 0
 }
 
 // A long answer is few long messages, or where Discord takes none, short ones. All
@@ -55,7 +57,7 @@ func TestLongMessages(t *testing.T) {
 			id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 			th := thread(o.general, id)
 			p := answer("a", long)
-			p.ReplyTo = refOf(placeOf(th), id)
+			p.ReplyTo = api.RefOf(api.PlaceOf(th), id)
 			ref := o.post(th, p, false)
 			said := ""
 			for _, m := range o.fake.Posts(id) {

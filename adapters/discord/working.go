@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -54,11 +56,11 @@ func (a *Adapter) sign(thread chat.ThreadID, s *sign) {
 	if !a.working.goesOn(thread, s) {
 		return
 	}
-	if h, err := a.move(ctx, placeOf(thread), ""); err == nil {
-		r := request{method: "POST", path: "/channels/{}/typing", ids: []string{h.channel}, priority: outbox.Low}
-		r.float, r.key = true, "typing "+thread.String()
-		r.skip = func() bool { return !a.working.goesOn(thread, s) }
-		if err := a.rest.call(ctx, r); err != nil {
+	if h, err := a.move(ctx, api.PlaceOf(thread), ""); err == nil {
+		r := api.Request{Method: "POST", Path: "/channels/{}/typing", IDs: []string{h.channel}, Priority: outbox.Low}
+		r.Float, r.Key = true, "typing "+thread.String()
+		r.Skip = func() bool { return !a.working.goesOn(thread, s) }
+		if err := a.rest.Call(ctx, r); err != nil {
 			a.log.Debug("show that the bot is at work", "error", err)
 		}
 	}
@@ -107,7 +109,7 @@ const pace = 500 * time.Millisecond
 // Able is all but that Discord shows nothing that is not a message, and opens forms for
 // clicks alone.
 func (a *Adapter) Able() chat.Able {
-	return chat.Able{Pace: pace, Sees: true, Elsewhere: true, Channel: plainID.MatchString}
+	return chat.Able{Pace: pace, Sees: true, Elsewhere: true, Channel: api.PlainID.MatchString}
 }
 
 // Grow does nothing.

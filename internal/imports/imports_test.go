@@ -71,7 +71,10 @@ var mayImport = map[string][]string{
 	"adapters/slack":            {"adapters/slack/socketmode", "chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "front"},
 	"adapters/web":              {"adapters/web/door", "chat", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/summary", "front"},
 	"adapters/discord/gateway":  {"chat/inbound", "chat/retry"},
-	"adapters/discord":          {"adapters/discord/gateway", "chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "chat/vocabulary", "front"},
+	"adapters/discord/api":      {"adapters/discord/gateway", "chat", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "front"},
+	"adapters/discord/atlas":    {"adapters/discord/api", "chat", "chat/outbox"},
+	"adapters/discord/dialect":  {"adapters/discord/api", "chat", "chat/markdown"},
+	"adapters/discord":          {"adapters/discord/api", "adapters/discord/atlas", "adapters/discord/dialect", "adapters/discord/gateway", "chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "chat/vocabulary", "front"},
 	"lab":                       {"agent", "agent/approval", "agent/view", "chat", "edits", "llm", "llm/args", "memory"},
 	"cmd/bot":                   {"*"},
 	"cmd/bot/machine":           {},
@@ -103,7 +106,7 @@ var mayImport = map[string][]string{
 // Their types stop there.
 var mayKnow = map[string][]string{
 	"github.com/slack-go/slack":              {"adapters/slack"},
-	"github.com/bwmarrin/discordgo":          {"adapters/discord", "adapters/discord/gateway"},
+	"github.com/bwmarrin/discordgo":          {"adapters/discord", "adapters/discord/api", "adapters/discord/atlas", "adapters/discord/gateway"},
 	"github.com/sashabaranov/go-openai":      {"llm/openai"},
 	"github.com/redis/go-redis/v9":           {"memory/redis", "internal/redistest"},
 	"modernc.org/sqlite":                     {"memory/sqlite"},

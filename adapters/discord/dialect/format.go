@@ -1,26 +1,28 @@
-package discord
+package dialect
 
 import (
 	"regexp"
 	"strings"
 
+	"nod/adapters/discord/api"
+
 	"nod/chat"
 	"nod/chat/markdown"
 )
 
-// shorten cuts a text to so many units.
-func shorten(s string, most int) string {
+// Shorten cuts a text to so many units.
+func Shorten(s string, most int) string {
 	if markdown.UTF16(s) <= most {
 		return s
 	}
 	return markdown.Head(s, most-1) + "…"
 }
 
-// fence writes text as a code block. Discord knows only the fence of three
+// Fence writes text as a code block. Discord knows only the fence of three
 // backticks, so what would end it is broken up by a space without width. It takes
 // no block for one that holds nothing, and then the two fences of it would begin
 // and end others.
-func fence(lang, text string) string {
+func Fence(lang, text string) string {
 	if !plainLang.MatchString(lang) {
 		lang = ""
 	}
@@ -36,18 +38,16 @@ func unfenced(text string) string { return strings.ReplaceAll(text, "```", "`\u2
 // plainLang is what Discord takes for the name of a language.
 var plainLang = regexp.MustCompile(`^[A-Za-z0-9_+\-.#]{0,30}$`)
 
-// exact shows arguments so that nothing in them is hidden, and nothing in them
+// Exact shows arguments so that nothing in them is hidden, and nothing in them
 // ends the block they stand in: JSON can write all that in another way.
-func exact(args string) string {
+func Exact(args string) string {
 	return strings.ReplaceAll(chat.Exact(args), "```", `\u0060\u0060\u0060`)
 }
 
-var plainID = regexp.MustCompile(`^\d{1,20}$`)
-
 var markup = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "ˋ", "|", `\|`, "<", `\<`, "[", `\[`, "#", `\#`, ">", `\>`)
 
-// escape keeps a name from being markup.
-func escape(s string) string { return markup.Replace(chat.Flat(s)) }
+// Escape keeps a name from being markup.
+func Escape(s string) string { return markup.Replace(chat.Flat(s)) }
 
 // What Discord shows as it is written: it begins with a letter, holds no marks, and
 // underscores only within words, whose letters are those of English to it: between an
@@ -57,19 +57,19 @@ var (
 	edgeScore = regexp.MustCompile(`[^A-Za-z0-9]_|_[^A-Za-z0-9]|_$`)
 )
 
-// verbatim keeps a line from being markup, and leaves it alone where it is none.
-func verbatim(s string) string {
+// Verbatim keeps a line from being markup, and leaves it alone where it is none.
+func Verbatim(s string) string {
 	if s = chat.Flat(s); unmarked.MatchString(s) && !edgeScore.MatchString(s) {
 		return s
 	}
-	return escape(s)
+	return Escape(s)
 }
 
-// person mentions somebody, or names whoever can't be mentioned. Nobody is
+// Person mentions somebody, or names whoever can't be mentioned. Nobody is
 // pinged: no message allows that.
-func person(u chat.User) string {
-	if plainID.MatchString(string(u.ID)) {
+func Person(u chat.User) string {
+	if api.PlainID.MatchString(string(u.ID)) {
 		return "<@" + string(u.ID) + ">"
 	}
-	return escape(chat.Exact(u.Display()))
+	return Escape(chat.Exact(u.Display()))
 }

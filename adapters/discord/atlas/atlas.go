@@ -1,4 +1,5 @@
-package discord
+// Package atlas knows the guilds, channels and threads of a bot, and its permissions there.
+package atlas
 
 import (
 	"cmp"
@@ -8,18 +9,24 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
+
+	"nod/adapters/discord/api"
 
 	"nod/chat"
 	"nod/chat/outbox"
 )
 
-// atlas knows which channels and threads there are, where they stand, and what the
+// Atlas knows which channels and threads there are, where they stand, and what the
 // bot may do there. The Gateway tells all of them at the beginning of a session and
 // every change after; a thread that is archived is asked for when somebody writes
 // in it. A large bot is told of more than a million, so no more is kept of each
 // than every message needs: names and roles are asked for when they are needed.
-type atlas struct {
-	who func() user // the bot
+type Atlas struct {
+	who    func() api.User                         // the bot
+	me     func(context.Context) (api.User, error) // the same, at Discord if need be
+	rest   *api.Client
+	lookup time.Duration // for a name
 
 	mu      sync.Mutex
 	spots   map[int64]spot
@@ -46,7 +53,7 @@ const (
 
 func (s spot) kind() int { return int(s.packed >> kindShift) }
 
-func (s spot) thread() bool { return channel{Type: s.kind()}.thread() }
+func (s spot) thread() bool { return api.Channel{Type: s.kind()}.Thread() }
 
 func (s spot) may() (int64, bool) {
 	return int64(s.packed & (unknown - 1)), s.packed&unknown == 0
@@ -56,20 +63,21 @@ func (s spot) may() (int64, bool) {
 type land struct {
 	owner    string
 	tier     int // of its boosts
-	standing standing
+	standing Standing
 	stands   bool // the bot's standing is known
 	spots    []int64
 }
 
-func newAtlas(who func() user) *atlas {
-	return &atlas{
-		who: who, spots: map[int64]spot{}, lands: map[int64]*land{}, deleted: map[string]bool{}, own: map[int64]bool{},
+// New makes an atlas that asks Discord by rest.
+func New(who func() api.User, me func(context.Context) (api.User, error), rest *api.Client, lookup time.Duration) *Atlas {
+	return &Atlas{
+		who: who, me: me, rest: rest, lookup: lookup, spots: map[int64]spot{}, lands: map[int64]*land{}, deleted: map[string]bool{}, own: map[int64]bool{},
 		roles: map[string]map[string]string{}, names: map[string]string{},
 	}
 }
 
 // self is the bot's user id.
-func (t *atlas) self() string { return t.who().ID }
+func (t *Atlas) self() string { return t.who().ID }
 
 // textID writes an id; none is "".
 func textID(id int64) string {
@@ -79,22 +87,25 @@ func textID(id int64) string {
 	return strconv.FormatInt(id, 10)
 }
 
-func (t *atlas) channel(id string) (channel, bool) {
+// Known gives a channel as far as the atlas has it.
+func (t *Atlas) Known(id string) (api.Channel, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s, ok := t.spots[snowflake(id)]
-	return channel{
+	s, ok := t.spots[api.Snowflake(id)]
+	return api.Channel{
 		ID: id, Type: s.kind(), GuildID: textID(s.guild), ParentID: textID(s.parent), Last: textID(s.last), Name: t.names[id],
 		Owner: textID(s.owner),
 	}, ok
 }
 
-func (t *atlas) isThread(id string) bool {
-	c, ok := t.channel(id)
-	return ok && c.thread()
+// IsThread says whether the atlas knows a thread by this id.
+func (t *Atlas) IsThread(id string) bool {
+	c, ok := t.Known(id)
+	return ok && c.Thread()
 }
 
-func (t *atlas) put(c channel) {
+// Put notes a channel.
+func (t *Atlas) Put(c api.Channel) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.place(c)
@@ -102,22 +113,22 @@ func (t *atlas) put(c channel) {
 
 // place notes a channel. A thread that is archived is forgotten: there may be any
 // number of them.
-func (t *atlas) place(c channel) {
-	id := snowflake(c.ID)
+func (t *Atlas) place(c api.Channel) {
+	id := api.Snowflake(c.ID)
 	if id == 0 {
 		return
 	}
 	old, there := t.spots[id]
-	s := spot{guild: cmp.Or(snowflake(c.GuildID), old.guild), parent: snowflake(c.ParentID), last: snowflake(c.Last)}
-	s.owner = cmp.Or(snowflake(c.Owner), old.owner)
+	s := spot{guild: cmp.Or(api.Snowflake(c.GuildID), old.guild), parent: api.Snowflake(c.ParentID), last: api.Snowflake(c.Last)}
+	s.owner = cmp.Or(api.Snowflake(c.Owner), old.owner)
 	if c.Metadata != nil && c.Metadata.Archived {
 		t.forget(id)
 		return
 	}
 	g := t.land(s.guild)
 	s.packed = uint64(c.Type&0xff)<<kindShift | unknown
-	if g.stands && !c.thread() {
-		s.packed = s.packed&^unknown | uint64(g.standing.effective(textID(s.guild), t.self(), c.Overwrites))&(unknown-1)
+	if g.stands && !c.Thread() {
+		s.packed = s.packed&^unknown | uint64(g.standing.Effective(textID(s.guild), t.self(), c.Overwrites))&(unknown-1)
 	}
 	if t.spots[id] = s; there && old.guild != s.guild {
 		t.land(old.guild).leave(id)
@@ -132,7 +143,7 @@ func (t *atlas) place(c channel) {
 }
 
 // land gives a guild. The lock is held.
-func (t *atlas) land(id int64) *land {
+func (t *Atlas) land(id int64) *land {
 	g := t.lands[id]
 	if g == nil {
 		g = &land{}
@@ -142,7 +153,7 @@ func (t *atlas) land(id int64) *land {
 }
 
 // forget drops a channel, and what stands in it.
-func (t *atlas) forget(id int64) {
+func (t *Atlas) forget(id int64) {
 	s, ok := t.spots[id]
 	if !ok {
 		return
@@ -170,34 +181,35 @@ func (g *land) leave(id int64) {
 	}
 }
 
-func (t *atlas) drop(id string) {
+func (t *Atlas) drop(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.forget(snowflake(id))
-	if len(t.deleted) >= mostNoted {
+	t.forget(api.Snowflake(id))
+	if len(t.deleted) >= mostNamed {
 		clear(t.deleted)
 	}
 	t.deleted[id] = true
 }
 
-// gone says whether a channel was deleted.
-func (t *atlas) gone(id string) bool {
+// Gone says whether a channel was deleted.
+func (t *Atlas) Gone(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.deleted[id]
 }
 
-func (t *atlas) putGuild(g guild) {
+// PutGuild notes a guild with all that stands in it.
+func (t *Atlas) PutGuild(g api.Guild) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l := t.land(snowflake(g.ID))
+	l := t.land(api.Snowflake(g.ID))
 	l.owner = chat.FirstOf(g.Owner, l.owner)
 	if g.Tier != nil {
 		l.tier = *g.Tier
 	}
 	for _, m := range g.Members {
 		if m.User != nil && m.User.ID == t.self() {
-			l.standing, l.stands = standingOf(g.ID, m.Roles, g.Roles), true
+			l.standing, l.stands = StandingOf(g.ID, m.Roles, g.Roles), true
 		}
 	}
 	t.ownRoles(g.Roles)
@@ -208,55 +220,59 @@ func (t *atlas) putGuild(g guild) {
 }
 
 // ownRoles notes which roles came with the bot.
-func (t *atlas) ownRoles(roles []role) {
+func (t *Atlas) ownRoles(roles []api.Role) {
 	for _, r := range roles {
 		if r.Tags.BotID != "" && r.Tags.BotID == t.self() {
-			t.own[snowflake(r.ID)] = true
+			t.own[api.Snowflake(r.ID)] = true
 		}
 	}
 }
 
 // dropGuild forgets a guild that the bot was taken out of.
-func (t *atlas) dropGuild(id string) {
+func (t *Atlas) dropGuild(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, s := range t.land(snowflake(id)).spots {
+	for _, s := range t.land(api.Snowflake(id)).spots {
 		delete(t.spots, s)
 	}
-	delete(t.lands, snowflake(id))
+	delete(t.lands, api.Snowflake(id))
 	delete(t.roles, id)
 }
 
-// owner is whose a guild is; "" where that is not known.
-func (t *atlas) owner(guild string) string {
+// Owner is whose a guild is; "" where that is not known.
+func (t *Atlas) Owner(guild string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if g := t.lands[snowflake(guild)]; g != nil {
+	if g := t.lands[api.Snowflake(guild)]; g != nil {
 		return g.owner
 	}
 	return ""
 }
 
-// tier is how far a guild is boosted.
-func (t *atlas) tier(guild string) int {
+// Tier is how far a guild is boosted.
+func (t *Atlas) Tier(guild string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if g := t.lands[snowflake(guild)]; g != nil {
+	if g := t.lands[api.Snowflake(guild)]; g != nil {
 		return g.tier
 	}
 	return 0
 }
 
-func (t *atlas) setOwner(guild, owner string) {
+// SetOwner notes whose a guild is.
+func (t *Atlas) SetOwner(guild, owner string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.land(snowflake(guild)).owner = owner
+	t.land(api.Snowflake(guild)).owner = owner
 }
+
+// mostNamed is of how many channels the atlas keeps the names, and that they are gone.
+const mostNamed = 10_000
 
 // mostKept is of how many guilds and channels it is kept what was asked of them.
 const mostKept = 1000
 
-func (t *atlas) putRoles(guild string, roles []role) {
+func (t *Atlas) putRoles(guild string, roles []api.Role) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.roles) >= mostKept {
@@ -271,31 +287,31 @@ func (t *atlas) putRoles(guild string, roles []role) {
 }
 
 // changedRole takes in that a role was made, changed or deleted.
-func (t *atlas) changedRole(guild string, r role) {
+func (t *Atlas) changedRole(guild string, r api.Role) {
 	t.unstand(guild, r.ID)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.roles, guild)
-	t.ownRoles([]role{r})
+	t.ownRoles([]api.Role{r})
 }
 
-// stands says whether a role is the one that came with the bot, and so has its
+// Stands says whether a role is the one that came with the bot, and so has its
 // name: people pick it from the list when they mean the bot.
-func (t *atlas) stands(role string) bool {
+func (t *Atlas) Stands(role string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.own[snowflake(role)]
+	return t.own[api.Snowflake(role)]
 }
 
-// roleName is the name of a role, as far as its guild was asked.
-func (t *atlas) roleName(guild, id string) string {
+// RoleName is the name of a role, as far as its guild was asked.
+func (t *Atlas) RoleName(guild, id string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.roles[guild][id]
 }
 
-// hasRole says whether a guild has a role; known is false where it was not asked.
-func (t *atlas) hasRole(guild, id string) (has, known bool) {
+// HasRole says whether a guild has a role; known is false where it was not asked.
+func (t *Atlas) HasRole(guild, id string) (has, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	names, known := t.roles[guild]
@@ -303,8 +319,8 @@ func (t *atlas) hasRole(guild, id string) (has, known bool) {
 	return has, known
 }
 
-// guildOfRole is the guild that a role is in, as far as it was asked.
-func (t *atlas) guildOfRole(role string) string {
+// GuildOfRole is the guild that a role is in, as far as it was asked.
+func (t *Atlas) GuildOfRole(role string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for guild, names := range t.roles {
@@ -315,22 +331,22 @@ func (t *atlas) guildOfRole(role string) string {
 	return ""
 }
 
-// wrote says whether something was written in a channel or thread after a message, as
+// Wrote says whether something was written in a channel or thread after a message, as
 // far as the Gateway told.
-func (t *atlas) wrote(channel, after string) bool {
+func (t *Atlas) Wrote(channel, after string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.spots[snowflake(channel)].last > snowflake(after)
+	return t.spots[api.Snowflake(channel)].last > api.Snowflake(after)
 }
 
 // written is a channel and the last message in it.
 type written struct{ id, last int64 }
 
-// busy lists the channels and threads in which something was written after a
+// Busy lists the channels and threads in which something was written after a
 // message, the latest first and so many at most, and says how many there are. It
 // holds nothing up for long: guilds are looked at one by one, and of a million
 // channels no more is kept than twice what is listed.
-func (t *atlas) busy(after string, most int) (list []string, all int) {
+func (t *Atlas) Busy(after string, most int) (list []string, all int) {
 	t.mu.Lock()
 	lands := make([]*land, 0, len(t.lands))
 	for id, g := range t.lands {
@@ -339,7 +355,7 @@ func (t *atlas) busy(after string, most int) (list []string, all int) {
 		}
 	}
 	t.mu.Unlock()
-	since, found := snowflake(after), make([]written, 0, 2*most)
+	since, found := api.Snowflake(after), make([]written, 0, 2*most)
 	latest := func() {
 		slices.SortFunc(found, func(x, y written) int { return cmp.Compare(y.last, x.last) })
 		found = found[:min(len(found), most)]
@@ -365,37 +381,37 @@ func (t *atlas) busy(after string, most int) (list []string, all int) {
 	return list, all
 }
 
-// draws says whether an event changes the atlas, and takes it in. These come in
+// Draws says whether an event changes the atlas, and takes it in. These come in
 // order, before any event that needs them.
-func (t *atlas) draws(kind string, data json.RawMessage) (bool, error) {
+func (t *Atlas) Draws(kind string, data json.RawMessage) (bool, error) {
 	switch kind {
 	case "GUILD_CREATE", "GUILD_UPDATE", "GUILD_DELETE", "THREAD_LIST_SYNC":
 		return true, t.drawGuild(kind, data)
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE", "CHANNEL_DELETE", "THREAD_DELETE":
-		var c channel
-		if err := decode(data, &c); err != nil {
+		var c api.Channel
+		if err := api.Decode(data, &c); err != nil {
 			return true, err
 		}
 		switch {
 		case kind == "CHANNEL_DELETE" || kind == "THREAD_DELETE":
 			t.drop(c.ID)
-		case c.ID != "" && (!c.thread() || c.ParentID != ""):
-			t.put(c)
+		case c.ID != "" && (!c.Thread() || c.ParentID != ""):
+			t.Put(c)
 		}
 	case "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE", "GUILD_ROLE_DELETE":
 		var e struct {
-			GuildID string `json:"guild_id"`
-			RoleID  string `json:"role_id"`
-			Role    role   `json:"role"`
+			GuildID string   `json:"guild_id"`
+			RoleID  string   `json:"role_id"`
+			Role    api.Role `json:"role"`
 		}
-		if err := decode(data, &e); err != nil {
+		if err := api.Decode(data, &e); err != nil {
 			return true, err
 		}
 		e.Role.ID = chat.FirstOf(e.Role.ID, e.RoleID)
 		t.changedRole(e.GuildID, e.Role)
 	case "GUILD_MEMBER_UPDATE":
-		var m member
-		if err := decode(data, &m); err != nil {
+		var m api.Member
+		if err := api.Decode(data, &m); err != nil {
 			return true, err
 		}
 		if m.User != nil && m.User.ID == t.self() {
@@ -409,9 +425,9 @@ func (t *atlas) draws(kind string, data json.RawMessage) (bool, error) {
 
 // drawGuild takes in what is told of a guild at once. One in an outage is told of
 // with nothing in it, and comes back.
-func (t *atlas) drawGuild(kind string, data json.RawMessage) error {
-	var g guild
-	if err := decode(data, &g); err != nil {
+func (t *Atlas) drawGuild(kind string, data json.RawMessage) error {
+	var g api.Guild
+	if err := api.Decode(data, &g); err != nil {
 		return err
 	}
 	g.ID = chat.FirstOf(g.ID, g.GuildID)
@@ -420,60 +436,61 @@ func (t *atlas) drawGuild(kind string, data json.RawMessage) error {
 	case kind == "GUILD_DELETE":
 		t.dropGuild(g.ID)
 	default:
-		t.putGuild(g)
+		t.PutGuild(g)
 	}
 	return nil
 }
 
-// learn asks for the roles of a guild.
-func (a *Adapter) learn(ctx context.Context, guild string) error {
-	if _, known := a.atlas.hasRole(guild, ""); known || guild == "" {
+// Learn asks for the roles of a guild.
+func (t *Atlas) Learn(ctx context.Context, guild string) error {
+	if _, known := t.HasRole(guild, ""); known || guild == "" {
 		return nil
 	}
-	var roles []role
-	err := a.rest.call(ctx, request{method: "GET", path: "/guilds/{}/roles", ids: []string{guild}, priority: outbox.Answer, answer: &roles})
+	var roles []api.Role
+	err := t.rest.Call(ctx, api.Request{Method: "GET", Path: "/guilds/{}/roles", IDs: []string{guild}, Priority: outbox.Answer, Answer: &roles})
 	if err != nil {
 		return fmt.Errorf("ask for the roles of a guild: %w", err)
 	}
-	a.atlas.putRoles(guild, roles)
+	t.putRoles(guild, roles)
 	return nil
 }
 
-// channel looks a channel up, at Discord if it has to.
-func (a *Adapter) channel(ctx context.Context, id string) (channel, error) {
-	if c, ok := a.atlas.channel(id); ok {
+// Channel looks a channel up, at Discord if it has to.
+func (t *Atlas) Channel(ctx context.Context, id string) (api.Channel, error) {
+	if c, ok := t.Known(id); ok {
 		return c, nil
 	}
-	return a.askChannel(ctx, id)
+	return t.AskChannel(ctx, id)
 }
 
-func (a *Adapter) askChannel(ctx context.Context, id string) (channel, error) {
-	var c channel
-	err := a.rest.call(ctx, request{method: "GET", path: "/channels/{}", ids: []string{id}, priority: outbox.Answer, answer: &c})
+// AskChannel asks Discord for a channel.
+func (t *Atlas) AskChannel(ctx context.Context, id string) (api.Channel, error) {
+	var c api.Channel
+	err := t.rest.Call(ctx, api.Request{Method: "GET", Path: "/channels/{}", IDs: []string{id}, Priority: outbox.Answer, Answer: &c})
 	if err != nil {
 		return c, err
 	}
-	a.atlas.put(c)
-	a.atlas.name(c)
+	t.Put(c)
+	t.name(c)
 	return c, nil
 }
 
-func (t *atlas) name(c channel) {
+func (t *Atlas) name(c api.Channel) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.names) >= mostNoted {
+	if len(t.names) >= mostNamed {
 		clear(t.names)
 	}
 	t.names[c.ID] = c.Name
 }
 
-// channelName is the name of a channel, "" where there is none to be had.
-func (a *Adapter) channelName(id string) string {
-	c, _ := a.atlas.channel(id)
+// ChannelName is the name of a channel, "" where there is none to be had.
+func (t *Atlas) ChannelName(id string) string {
+	c, _ := t.Known(id)
 	if c.Name == "" {
-		ctx, cancel := context.WithTimeout(context.Background(), a.o.Lookup)
+		ctx, cancel := context.WithTimeout(context.Background(), t.lookup)
 		defer cancel()
-		c, _ = a.askChannel(ctx, id)
+		c, _ = t.AskChannel(ctx, id)
 	}
 	return c.Name
 }

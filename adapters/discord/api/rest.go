@@ -1,4 +1,6 @@
-package discord
+// Package api speaks Discord's REST API, and reads the objects and ids of Discord that nod
+// needs. Calls wait in an outbox for Discord's rate limits. It knows nothing of agents.
+package api
 
 import (
 	"bytes"
@@ -7,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
@@ -21,30 +24,33 @@ import (
 
 	"nod/adapters/discord/gateway"
 	"nod/chat"
+	"nod/chat/intake"
+	"nod/chat/markdown"
 	"nod/chat/outbox"
 	"nod/chat/retry"
 	"nod/front"
 )
 
-// rest calls the REST API (https://discord.com/developers/docs/reference).
+// Client calls the REST API (https://discord.com/developers/docs/reference).
 // Every call but the first answer to an interaction waits in the outbox for
 // its rate limits.
-type rest struct {
+type Client struct {
 	base   string
 	token  string
 	http   *http.Client
-	out    *outbox.Outbox
+	Out    *outbox.Outbox
 	limits *limits
 	agent  string
 	bad    invalid
 
 	dead    sync.Once
-	refused chan struct{} // closed once Discord refuses the token
+	Refused chan struct{} // closed once Discord refuses the token
 }
 
+// Bounds of calls. CallTimeout is that of one call.
 const (
-	callTimeout  = 20 * time.Second
-	mostAnswer   = 32 << 20 // bytes of one answer
+	CallTimeout  = 20 * time.Second // of one call
+	mostAnswer   = 32 << 20         // bytes of one answer
 	unsaidRetry  = 5 * time.Second
 	longestRetry = 10 * time.Minute
 	longestBan   = 2 * time.Hour // what stands before Discord refuses for longer than Discord does
@@ -57,7 +63,7 @@ const (
 // (https://discord.com/developers/docs/reference#user-agent).
 func userAgent(token, version string) string {
 	at := "https://discord.com"
-	if id := applicationID(token); id != "" {
+	if id := ApplicationID(token); id != "" {
 		at += "/users/" + id
 	}
 	return "DiscordBot (" + at + ", " + chat.FirstOf(strings.Join(strings.Fields(version), "-"), "0") + ")"
@@ -87,89 +93,102 @@ func (i *invalid) add(status int, h http.Header, now time.Time) bool {
 	return i.n%mostInvalid == 0
 }
 
-func newREST(o Options) *rest {
+// Options set up a client.
+type Options struct {
+	Address string // of the API, without a version
+	Token   string
+	Version string // of the program
+	Global  int    // calls a second
+	Pace    float64
+	HTTP    *http.Client
+	Log     *slog.Logger
+	Limited func(bucket string) // Discord refused a call as one too many; may be nil
+}
+
+// New makes a client. Its out has to run.
+func New(o Options) *Client {
 	limited := func(bucket string, _ time.Duration) {
-		if o.Observe.Limited != nil {
-			o.Observe.Limited(bucket)
+		if o.Limited != nil {
+			o.Limited(bucket)
 		}
 	}
-	failed := func(_ outbox.Priority, err error) { o.Logger.Debug("call discord", "error", err) }
-	return &rest{
-		base: strings.TrimSuffix(o.APIURL, "/") + "/v" + gateway.APIVersion, token: o.Token, http: o.HTTP, limits: newLimits(), agent: userAgent(o.Token, o.Version), refused: make(chan struct{}),
-		out: outbox.New(outbox.Options{
+	failed := func(_ outbox.Priority, err error) { o.Log.Debug("call discord", "error", err) }
+	return &Client{
+		base: strings.TrimSuffix(o.Address, "/") + "/v" + gateway.APIVersion, token: o.Token, http: o.HTTP, limits: newLimits(), agent: userAgent(o.Token, o.Version), Refused: make(chan struct{}),
+		Out: outbox.New(outbox.Options{
 			Budget: func(b string) outbox.Budget { return budget(b, o.Global, o.Pace) },
 			Hooks:  outbox.Hooks{Paused: limited, Failed: failed},
 		}),
 	}
 }
 
-// request is one call. path is a pattern in which each {} stands for one of
+// Request is one call. path is a pattern in which each {} stands for one of
 // ids; the first of them is what Discord counts by, besides the route.
-type request struct {
-	method   string
-	path     string
-	ids      []string
-	query    url.Values
-	body     any
-	files    []upload
-	priority outbox.Priority
-	group    string      // calls of one group keep their order
-	key      string      // a newer floating call of a key replaces an older one
-	float    bool        // nobody waits for it
-	skip     func() bool // asked last: the call has become pointless
-	made     func()      // Discord has taken the call
-	answer   any         // where to put what Discord says; may be nil
+type Request struct {
+	Method   string
+	Path     string
+	IDs      []string
+	Query    url.Values
+	Body     any
+	Files    []Upload
+	Priority outbox.Priority
+	Group    string      // calls of one group keep their order
+	Key      string      // a newer floating call of a key replaces an older one
+	Float    bool        // nobody waits for it
+	Skip     func() bool // asked last: the call has become pointless
+	Made     func()      // Discord has taken the call
+	Answer   any         // where to put what Discord says; may be nil
 }
 
-// upload is a file that goes along with a message.
-type upload struct {
-	name string
-	kind string // its media type
-	says string // what is in it, for those who can't see it
-	data []byte
+// Upload is a file that goes along with a message.
+type Upload struct {
+	Name string
+	Kind string // its media type
+	Says string // what is in it, for those who can't see it
+	Data []byte
 }
 
-// plainType shows a file as text to whoever opens it.
-const plainType = "text/plain; charset=utf-8"
+// PlainType shows a file as text to whoever opens it.
+const PlainType = "text/plain; charset=utf-8"
 
 // route names a call without what is secret or particular about it.
-func (r request) route() string { return r.method + " " + r.path }
+func (r Request) route() string { return r.Method + " " + r.Path }
 
-func (r request) url(base string) string {
-	path := r.path
-	for _, id := range r.ids {
+func (r Request) url(base string) string {
+	path := r.Path
+	for _, id := range r.IDs {
 		path = strings.Replace(path, "{}", url.PathEscape(id), 1)
 	}
-	if len(r.query) > 0 {
-		path += "?" + r.query.Encode()
+	if len(r.Query) > 0 {
+		path += "?" + r.Query.Encode()
 	}
 	return base + path
 }
 
-// call makes a call when its turn comes. It returns an *apiError for what
+// Call makes a call when its turn comes. It returns an *apiError for what
 // Discord refuses, a *outbox.Lost where it is not known whether the call took
 // effect, and otherwise an error that says that it did not.
-func (w *rest) call(ctx context.Context, r request) error {
-	return w.out.Do(ctx, outbox.Call{
-		Priority: r.priority, Buckets: w.limits.buckets(r), Group: r.group, Key: r.key, Float: r.float,
+func (w *Client) Call(ctx context.Context, r Request) error {
+	return w.Out.Do(ctx, outbox.Call{
+		Priority: r.Priority, Buckets: w.limits.buckets(r), Group: r.Group, Key: r.Key, Float: r.Float,
 		Run: func(ctx context.Context) error {
-			if r.skip != nil && r.skip() {
+			if r.Skip != nil && r.Skip() {
 				return nil
 			}
-			err := w.once(ctx, r)
-			if err == nil && r.made != nil {
-				r.made()
+			err := w.Once(ctx, r)
+			if err == nil && r.Made != nil {
+				r.Made()
 			}
 			return err
 		},
 	})
 }
 
-// apart makes a call that counts against no limit of the others, again when
+// Apart makes a call that counts against no limit of the others, again when
 // Discord says so.
-func (w *rest) apart(ctx context.Context, r request) error {
+func (w *Client) Apart(ctx context.Context, r Request) error {
 	for try := 1; ; try++ {
-		err := w.once(ctx, r)
+		err := w.Once(ctx, r)
 		var later *outbox.RetryAfter
 		if !errors.As(err, &later) || try == front.MostTries {
 			return err
@@ -180,15 +199,15 @@ func (w *rest) apart(ctx context.Context, r request) error {
 	}
 }
 
-// once makes a call now.
-func (w *rest) once(ctx context.Context, r request) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+// Once makes a call now.
+func (w *Client) Once(ctx context.Context, r Request) error {
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
 	body, kind, err := r.encode()
 	if err != nil {
 		return fmt.Errorf("%s: write: %w", r.route(), err)
 	}
-	req, err := http.NewRequestWithContext(ctx, r.method, r.url(w.base), body)
+	req, err := http.NewRequestWithContext(ctx, r.Method, r.url(w.base), body)
 	if err != nil {
 		return fmt.Errorf("%s: bad address", r.route())
 	}
@@ -202,24 +221,24 @@ func (w *rest) once(ctx context.Context, r request) error {
 		return outbox.AsLost(r.route(), err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	w.limits.learn(w.out, r, resp.Header)
+	w.limits.learn(w.Out, r, resp.Header)
 	if w.bad.add(resp.StatusCode, resp.Header, time.Now()) {
-		w.out.Pause(outbox.Everything, invalidIn)
+		w.Out.Pause(outbox.Everything, invalidIn)
 	}
 	err = r.read(resp)
-	if refusedToken(err) && !strings.Contains(r.path, "/{}/{}/callback") && !strings.HasPrefix(r.path, "/webhooks/") {
-		w.dead.Do(func() { close(w.refused) })
+	if RefusedToken(err) && !strings.Contains(r.Path, "/{}/{}/callback") && !strings.HasPrefix(r.Path, "/webhooks/") {
+		w.dead.Do(func() { close(w.Refused) })
 	}
 	return err
 }
 
 // encode writes the body: JSON, or a form that holds it and the files.
-func (r request) encode() (io.Reader, string, error) {
-	if r.body == nil {
+func (r Request) encode() (io.Reader, string, error) {
+	if r.Body == nil {
 		return http.NoBody, "", nil
 	}
-	raw, err := json.Marshal(r.body)
-	if err != nil || len(r.files) == 0 {
+	raw, err := json.Marshal(r.Body)
+	if err != nil || len(r.Files) == 0 {
 		return bytes.NewReader(raw), "application/json", err
 	}
 	var b bytes.Buffer
@@ -233,14 +252,14 @@ func (r request) encode() (io.Reader, string, error) {
 		err = errors.Join(err, failed)
 	}
 	part(`form-data; name="payload_json"`, "application/json", raw)
-	for i, f := range r.files {
-		part(fmt.Sprintf(`form-data; name="files[%d]"; filename=%q`, i, f.name), f.kind, f.data)
+	for i, f := range r.Files {
+		part(fmt.Sprintf(`form-data; name="files[%d]"; filename=%q`, i, f.Name), f.Kind, f.Data)
 	}
 	return &b, form.FormDataContentType(), errors.Join(err, form.Close())
 }
 
 // read judges an answer.
-func (r request) read(resp *http.Response) error {
+func (r Request) read(resp *http.Response) error {
 	if resp.StatusCode >= http.StatusInternalServerError {
 		return &outbox.Lost{Call: r.route(), Err: fmt.Errorf("status %d", resp.StatusCode)}
 	}
@@ -252,14 +271,14 @@ func (r request) read(resp *http.Response) error {
 		return &outbox.Lost{Call: r.route(), Err: errors.New("the answer broke off")}
 	}
 	if resp.StatusCode >= http.StatusBadRequest {
-		said := &apiError{Route: r.route(), Status: resp.StatusCode}
+		said := &Error{Route: r.route(), Status: resp.StatusCode}
 		_ = json.Unmarshal(body, said) // a proxy's refusal has no JSON
 		return said
 	}
-	if r.answer == nil || resp.StatusCode == http.StatusNoContent {
+	if r.Answer == nil || resp.StatusCode == http.StatusNoContent {
 		return nil
 	}
-	if err := json.Unmarshal(body, r.answer); err != nil {
+	if err := json.Unmarshal(body, r.Answer); err != nil {
 		return &outbox.Lost{Call: r.route(), Err: errors.New("the answer is not understood")}
 	}
 	return nil
@@ -267,7 +286,7 @@ func (r request) read(resp *http.Response) error {
 
 // limited is a refusal of one call too many: of this bucket, or of all calls.
 // What stands before Discord refuses without saying which.
-func (r request) limited(h http.Header, body []byte) error {
+func (r Request) limited(h http.Header, body []byte) error {
 	var said struct {
 		After  *float64 `json:"retry_after"`
 		Global bool     `json:"global"`
@@ -291,54 +310,59 @@ func seconds(s float64) time.Duration {
 	return time.Duration(max(0, min(s, 1e6)) * float64(time.Second))
 }
 
-// apiError is a refusal.
-type apiError struct {
+// Error is a refusal.
+type Error struct {
 	Route   string `json:"-"`
 	Status  int    `json:"-"`
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
 
-func (e *apiError) Error() string {
+func (e *Error) Error() string {
 	return fmt.Sprintf("%s: status %d, code %d: %s", e.Route, e.Status, e.Code, e.Message)
 }
 
-// code is Discord's number for a refusal; 0 for any other error, and for a
+// Code is Discord's number for a refusal; 0 for any other error, and for a
 // refusal without one.
-func code(err error) int {
-	var e *apiError
+func Code(err error) int {
+	var e *Error
 	if errors.As(err, &e) {
 		return e.Code
 	}
 	return 0
 }
 
-// blank says whether something before Discord refused a call, which may be for a
+// Blank says whether something before Discord refused a call, which may be for a
 // moment only.
-func blank(err error) bool {
-	var e *apiError
+func Blank(err error) bool {
+	var e *Error
 	return errors.As(err, &e) && e.Code == 0 && e.Status != http.StatusUnauthorized && e.Status != http.StatusNotFound
 }
 
-func refused(err error) bool { var e *apiError; return errors.As(err, &e) }
-func passes(err error) bool  { return slices.Contains(passing, code(err)) }
-func refusedToken(err error) bool {
-	var e *apiError
+// Refused says whether Discord refused a call.
+func Refused(err error) bool { var e *Error; return errors.As(err, &e) }
+
+// Passes says whether time mends a refusal.
+func Passes(err error) bool { return slices.Contains(Passing, Code(err)) }
+
+// RefusedToken says whether Discord refuses the token.
+func RefusedToken(err error) bool {
+	var e *Error
 	return errors.As(err, &e) && e.Status == http.StatusUnauthorized
 }
 
 // Refusals that discordgo has no name for
 // (https://discord.com/developers/docs/topics/opcodes-and-status-codes#json).
 const (
-	codeThreadExists = 160004
-	codeLocked       = 160005 // a thread
-	codeNoHistory    = 160002 // so no message can be answered
+	CodeThreadExists = 160004
+	CodeLocked       = 160005 // a thread
+	CodeNoHistory    = 160002 // so no message can be answered
 	codeNoMutual     = 50278  // guilds with somebody
-	codeAnswered     = discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged
-	codeBadForm      = 50035
-	codeOver         = 10062 // an interaction
-	codeArchived     = 50083
-	codeOff          = 40006 // a feature, for everybody, and maybe for days
+	CodeAnswered     = discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged
+	CodeBadForm      = 50035
+	CodeOver         = 10062 // an interaction
+	CodeArchived     = 50083
+	CodeOff          = 40006 // a feature, for everybody, and maybe for days
 )
 
 // goneCodes are refusals of a place: nothing else can be said there either.
@@ -346,46 +370,66 @@ var goneCodes = []int{
 	discordgo.ErrCodeUnknownChannel, discordgo.ErrCodeUnknownGuild, discordgo.ErrCodeUnknownMessage,
 	discordgo.ErrCodeMissingAccess, discordgo.ErrCodeMissingPermissions, discordgo.ErrCodeCannotSendMessagesToThisUser,
 	discordgo.ErrCodeCannotSendMessagesInVoiceChannel, discordgo.ErrCodeCannotEditFromAnotherUser,
-	codeArchived, codeLocked, codeNoMutual,
+	CodeArchived, CodeLocked, codeNoMutual,
 }
 
-// passing are refusals that time mends: a slow mode, a rate limit that is said in
+// Passing are refusals that time mends: a slow mode, a rate limit that is said in
 // this way, what is switched off for a while, an overload, and an edit too many of an old
 // message.
-var passing = []int{20016, 20022, 20028, 20029, 30046, codeOff, 40062, 110000, 130000, 131005}
+var Passing = []int{20016, 20022, 20028, 20029, 30046, CodeOff, 40062, 110000, 130000, 131005}
 
-// final turns a refusal that no repetition mends into chat.ErrGone, where nothing
+// Final turns a refusal that no repetition mends into chat.ErrGone, where nothing
 // can be written any more, or into a chat.Refused. A refusal is for good unless it
 // is known to pass.
-func final(err error) error {
-	var e *apiError
+func Final(err error) error {
+	var e *Error
 	switch {
-	case !errors.As(err, &e) || passes(err) || refusedToken(err):
+	case !errors.As(err, &e) || Passes(err) || RefusedToken(err):
 		return err
 	case slices.Contains(goneCodes, e.Code):
-		return front.Gone{Said: saidBy(e), Err: err}
+		return front.Gone{Said: SaidBy(e), Err: err}
 	}
-	return saidBy(e)
+	return SaidBy(e)
 }
 
-// saidBy is a refusal in words.
-func saidBy(e *apiError) chat.Refused {
+// SaidBy is a refusal in words.
+func SaidBy(e *Error) chat.Refused {
 	if e.Code == 0 { // what stands before Discord
 		return chat.Refused{Platform: "Discord", Code: strconv.Itoa(e.Status), Words: strings.ToLower(http.StatusText(e.Status))}
 	}
 	return chat.Refused{Platform: "Discord", Code: strconv.Itoa(e.Code), Words: saidIn(e)}
 }
 
-// plainWords say of some refusals what is to be done about them.
-var plainWords = map[int]string{
+// PlainWords say of some refusals what is to be done about them.
+var PlainWords = map[int]string{
 	200000: "this server's AutoMod blocked it", 200001: "this server's AutoMod blocked it",
 	240000: "it holds a link that Discord blocks as harmful", 160005: "the thread is locked",
 	20009: "Discord takes it for explicit content", 50006: "the message is empty",
 }
 
-func saidIn(e *apiError) string {
-	if words := plainWords[e.Code]; words != "" {
+func saidIn(e *Error) string {
+	if words := PlainWords[e.Code]; words != "" {
 		return words
 	}
-	return strings.TrimRight(strings.ToLower(shorten(chat.Flat(e.Message), 200)), ".")
+	return strings.TrimRight(strings.ToLower(markdown.Head(chat.Flat(e.Message), 200)), ".")
+}
+
+// keeps says whether an address is one at which Discord keeps files.
+func (w *Client) keeps(u *url.URL) bool {
+	if u.Scheme == "https" && (u.Host == "cdn.discordapp.com" || u.Host == "media.discordapp.net") {
+		return true
+	}
+	own, err := url.Parse(w.base)
+	return err == nil && u.Host == own.Host && u.Scheme == own.Scheme
+}
+
+// Download fetches a file. Its address is all that it takes; the token stays
+// here.
+func (w *Client) Download(ctx context.Context, address string, most int64) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil || !w.keeps(req.URL) {
+		return nil, errors.New("fetch a file: bad address")
+	}
+	req.Header.Set("User-Agent", w.agent)
+	return intake.Download(w.http, req, most, nil)
 }

@@ -1,4 +1,4 @@
-package discord
+package dialect
 
 import (
 	"strings"
@@ -6,19 +6,19 @@ import (
 	"nod/chat/markdown"
 )
 
-// sheet is a piece of a page: lines of text, or code. What is code was written by
+// Sheet is a piece of a page: lines of text, or code. What is code was written by
 // anybody, so it is cut first and fenced then, and no parser has a say in where
 // it ends.
-type sheet struct {
-	text string
-	lang string
-	code bool
+type Sheet struct {
+	Text string
+	Lang string
+	Code bool
 }
 
 // draw writes a piece of the sheet as it is shown.
-func (s sheet) draw(piece string) string {
-	if s.code {
-		return fence(s.lang, piece)
+func (s Sheet) draw(piece string) string {
+	if s.Code {
+		return Fence(s.Lang, piece)
 	}
 	return piece
 }
@@ -27,8 +27,8 @@ func (s sheet) draw(piece string) string {
 // the next.
 const leastPiece = 200
 
-// paged lays sheets on pages of at most so many units.
-func paged(sheets []sheet, most int) []string {
+// Paged lays sheets on pages of at most so many units.
+func Paged(sheets []Sheet, most int) []string {
 	var pages []string
 	page := ""
 	turn := func() {
@@ -38,14 +38,14 @@ func paged(sheets []sheet, most int) []string {
 		page = ""
 	}
 	for _, s := range sheets {
-		rest := s.text
-		if s.code {
+		rest := s.Text
+		if s.Code {
 			rest = unfenced(rest)
 		}
 		for first := true; first || rest != ""; first = false {
 			gap := ""
 			if page != "" {
-				gap = map[bool]string{true: "\n", false: "\n\n"}[s.code]
+				gap = map[bool]string{true: "\n", false: "\n\n"}[s.Code]
 			}
 			room := most - markdown.UTF16(page) - markdown.UTF16(gap) - (markdown.UTF16(s.draw("x")) - 1)
 			if page != "" && !fits(rest, room) && (room < leastPiece || fits(rest, most/4)) {

@@ -1,4 +1,5 @@
-package discord
+// Package dialect writes CommonMark, code and names as Discord draws them.
+package dialect
 
 import (
 	"cmp"
@@ -19,14 +20,14 @@ import (
 // widest is how many columns of code a phone shows without breaking the lines.
 const widest = 48
 
-// dialect writes CommonMark for Discord. What is code is set aside first, so that
+// Write writes CommonMark for Discord. What is code is set aside first, so that
 // nothing in it is taken for markup; the rest is written anew, and then the code
 // is put back in fences that it can't end.
-func dialect(src string) string {
+func Write(src string) string {
 	src = noHolds.Replace(src)
 	var code []string
 	held := func(lang, text string) string {
-		code = append(code, fence(lang, text)+unseen(text))
+		code = append(code, Fence(lang, text)+Unseen(text))
 		return "\uE000" + strconv.Itoa(len(code)-1) + "\uE001"
 	}
 	md := markdown.Redraw(src, func(b markdown.Block) (string, bool) {
@@ -69,8 +70,8 @@ var holds = regexp.MustCompile("(?m)(?:^[^\n\uE000\uE001]*)?\uE000[0-9]*\uE001?|
 // nobody has a piece of code put in as often as they like.
 var noHolds = strings.NewReplacer("\uE000", "", "\uE001", "")
 
-// unseen warns of what was put into code so that it ends where it should.
-func unseen(code string) string {
+// Unseen warns of what was put into code so that it ends where it should.
+func Unseen(code string) string {
 	if !strings.Contains(code, "```") {
 		return ""
 	}
@@ -87,8 +88,8 @@ var (
 	plainLine      = regexp.MustCompile(`^ {0,3}[^\s#>|\-+*\d\x{E000}]`)
 )
 
-// drawnRule stands for a rule.
-const drawnRule = "───────"
+// DrawnRule stands for a rule.
+const DrawnRule = "───────"
 
 // prose writes what is not code.
 func prose(md string) string {
@@ -110,7 +111,7 @@ func prose(md string) string {
 			heading = true
 			continue
 		case ruleLine.MatchString(line):
-			line = drawnRule
+			line = DrawnRule
 		}
 		out = append(out, structured(line))
 	}

@@ -1,9 +1,11 @@
-package discord
+package atlas
 
 import (
 	"runtime"
 	"testing"
 	"time"
+
+	"nod/adapters/discord/api"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,16 +26,16 @@ func BenchmarkAtlasHold(b *testing.B) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for b.Loop() {
-		at := newAtlas(func() user { return user{ID: "1"} })
+		at := New(func() api.User { return api.User{ID: "1"} }, nil, nil, 0)
 		var longest time.Duration
 		for n := range 10_000 {
 			g := large(n)
 			began := onProcessor(b)
-			at.putGuild(g)
+			at.PutGuild(g)
 			longest = max(longest, onProcessor(b)-began)
 		}
 		began := onProcessor(b)
-		at.busy("1", mostBusy)
+		at.Busy("1", 2000)
 		b.ReportMetric(float64((onProcessor(b) - began).Milliseconds()), "busy-ms")
 		b.ReportMetric(float64(longest.Microseconds())/1000, "hold-ms")
 	}

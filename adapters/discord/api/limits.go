@@ -1,4 +1,4 @@
-package discord
+package api
 
 import (
 	"net/http"
@@ -20,8 +20,8 @@ type limits struct {
 
 func newLimits() *limits { return &limits{bucket: map[string]string{}} }
 
-// global is how many calls a bot may make in a second, unless it was given more.
-const global = 50
+// Global is how many calls a bot may make in a second, unless it was given more.
+const Global = 50
 
 // budget says what a bucket allows: all calls together a number, any other
 // what Discord announces.
@@ -33,21 +33,21 @@ func budget(bucket string, global int, pace float64) outbox.Budget {
 }
 
 // buckets names the budget that a call counts against.
-func (l *limits) buckets(r request) []string {
+func (l *limits) buckets(r Request) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	name := l.bucket[r.route()]
 	if name == "" {
 		name = r.route()
 	}
-	if len(r.ids) > 0 {
-		name += " " + r.ids[0]
+	if len(r.IDs) > 0 {
+		name += " " + r.IDs[0]
 	}
 	return []string{name}
 }
 
 // learn takes in what Discord says with an answer.
-func (l *limits) learn(out *outbox.Outbox, r request, h http.Header) {
+func (l *limits) learn(out *outbox.Outbox, r Request, h http.Header) {
 	before := l.buckets(r)
 	if name := h.Get("X-RateLimit-Bucket"); name != "" {
 		l.mu.Lock()

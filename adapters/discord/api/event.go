@@ -1,0 +1,420 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"nod/chat"
+)
+
+// The shapes below are what nod reads of Discord's objects. Discord adds
+// fields and leaves out others, so nothing is required, and what may have any
+// shape stays raw.
+
+// User is an account (https://discord.com/developers/docs/resources/user#user-object).
+type User struct {
+	ID         string `json:"id"`
+	Username   string `json:"username"`
+	GlobalName string `json:"global_name"`
+	Bot        bool   `json:"bot"`
+}
+
+// Member is an account in a guild.
+type Member struct {
+	Nick  string   `json:"nick"`
+	Roles []string `json:"roles"`
+	User  *User    `json:"user"`
+
+	GuildID string `json:"guild_id"` // of an event
+}
+
+// Mentioned is an account that a message mentions.
+type Mentioned struct {
+	User
+	Member *Member `json:"member"`
+}
+
+// Attachment is a file of a message.
+type Attachment struct {
+	ID          string `json:"id"`
+	Filename    string `json:"filename"`
+	ContentType string `json:"content_type"`
+	Size        int64  `json:"size"`
+	URL         string `json:"url"`
+}
+
+type reference struct {
+	Type      int    `json:"type"`
+	ChannelID string `json:"channel_id"`
+	MessageID string `json:"message_id"`
+}
+
+// Emoji is an emoji: of Unicode by its name, or of a guild by its id.
+type Emoji struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// Message is a message (https://discord.com/developers/docs/resources/message#message-object).
+type Message struct {
+	ID           string       `json:"id"`
+	ChannelID    string       `json:"channel_id"`
+	GuildID      string       `json:"guild_id"`
+	Author       *User        `json:"author"`
+	Member       *Member      `json:"member"`
+	WebhookID    string       `json:"webhook_id"`
+	Type         int          `json:"type"`
+	Flags        int          `json:"flags"`
+	Content      string       `json:"content"`
+	Edited       string       `json:"edited_timestamp"`
+	Mentions     []Mentioned  `json:"mentions"`
+	MentionRoles []string     `json:"mention_roles"`
+	Attachments  []Attachment `json:"attachments"`
+	Stickers     []struct {
+		Name string `json:"name"`
+	} `json:"sticker_items"`
+	Poll *struct {
+		Question struct {
+			Text string `json:"text"`
+		} `json:"question"`
+		Answers []struct {
+			Media struct {
+				Text string `json:"text"`
+			} `json:"poll_media"`
+		} `json:"answers"`
+	} `json:"poll"`
+	Reference  *reference `json:"message_reference"`
+	Referenced *Message   `json:"referenced_message"`
+	Snapshots  []struct {
+		Message *Message `json:"message"`
+	} `json:"message_snapshots"`
+	Interaction *struct {
+		ID   string `json:"id"`
+		Type int    `json:"type"`
+		User *User  `json:"user"`
+	} `json:"interaction_metadata"`
+	Aside *Message `json:"-"` // the message that it asks about
+
+	Nonce      json.RawMessage `json:"nonce"`
+	Components json.RawMessage `json:"components"`
+	Embeds     json.RawMessage `json:"embeds"`
+	Reactions  []struct {
+		Emoji Emoji `json:"emoji"`
+	} `json:"reactions"`
+}
+
+// Reaction is a reaction that was put on a message or taken off.
+type Reaction struct {
+	UserID    string  `json:"user_id"`
+	ChannelID string  `json:"channel_id"`
+	MessageID string  `json:"message_id"`
+	GuildID   string  `json:"guild_id"`
+	AuthorID  string  `json:"message_author_id"`
+	Member    *Member `json:"member"`
+	Emoji     Emoji   `json:"emoji"`
+	Burst     bool    `json:"burst"`
+}
+
+// Deletion is one or several messages that were deleted.
+type Deletion struct {
+	ID        string   `json:"id"`
+	IDs       []string `json:"ids"`
+	ChannelID string   `json:"channel_id"`
+	GuildID   string   `json:"guild_id"`
+}
+
+// Channel is a channel or a thread (https://discord.com/developers/docs/resources/channel#channel-object).
+type Channel struct {
+	ID       string `json:"id"`
+	Type     int    `json:"type"`
+	GuildID  string `json:"guild_id"`
+	ParentID string `json:"parent_id"`
+	Name     string `json:"name"`
+	Owner    string `json:"owner_id"` // of a thread: who started it
+	Last     string `json:"last_message_id"`
+
+	Overwrites []Overwrite `json:"permission_overwrites"`
+	Metadata   *struct {
+		Archived bool `json:"archived"`
+	} `json:"thread_metadata"`
+}
+
+// Overwrite is what a role or a person may do in a channel besides what the guild
+// says (https://discord.com/developers/docs/topics/permissions#permission-overwrites).
+type Overwrite struct {
+	ID    string `json:"id"`
+	Allow Bits   `json:"allow"`
+	Deny  Bits   `json:"deny"`
+}
+
+// Bits are permissions, which Discord writes as text.
+type Bits int64
+
+// UnmarshalText reads them.
+func (b *Bits) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	*b = Bits(n)
+	return err
+}
+
+// Role is a role of a guild.
+type Role struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	May  Bits   `json:"permissions"`
+	Tags struct {
+		BotID string `json:"bot_id"` // the bot with which the role came
+	} `json:"tags"`
+}
+
+// Guild is a server.
+type Guild struct {
+	ID       string    `json:"id"`
+	Channels []Channel `json:"channels"`
+	Threads  []Channel `json:"threads"`
+	Owner    string    `json:"owner_id"`
+	Tier     *int      `json:"premium_tier"` // of its boosts
+	Roles    []Role    `json:"roles"`
+	Members  []Member  `json:"members"`
+
+	GuildID     string `json:"guild_id"` // of an event
+	Unavailable bool   `json:"unavailable"`
+}
+
+// Interaction is a click, a command or a form (https://discord.com/developers/docs/interactions/receiving-and-responding).
+type Interaction struct {
+	ID            string   `json:"id"`
+	ApplicationID string   `json:"application_id"`
+	Type          int      `json:"type"`
+	Token         string   `json:"token"`
+	ChannelID     string   `json:"channel_id"`
+	GuildID       string   `json:"guild_id"`
+	Member        *Member  `json:"member"`
+	User          *User    `json:"user"`
+	May           string   `json:"app_permissions"`
+	Message       *Message `json:"message"`
+	Channel       *Channel `json:"channel"`
+	Context       *int     `json:"context"`
+	// Owners are by whom the app is installed, by the kind of installation.
+	Owners map[string]json.RawMessage `json:"authorizing_integration_owners"`
+	Data   struct {
+		CustomID string `json:"custom_id"`
+		// Components are what a form was filled in with.
+		Components json.RawMessage `json:"components"`
+		Target     string          `json:"target_id"` // of a message command
+		Resolved   struct {
+			Attachments map[string]Attachment `json:"attachments"`
+			Messages    map[string]Message    `json:"messages"`
+		} `json:"resolved"`
+		Name    string `json:"name"`
+		Options []struct {
+			Name    string          `json:"name"`
+			Value   json.RawMessage `json:"value"`
+			Focused bool            `json:"focused"` // it is being typed
+		} `json:"options"`
+	} `json:"data"`
+}
+
+// Kinds of messages, channels, flags and interactions that mean something here
+// (https://discord.com/developers/docs/resources/message,
+// https://discord.com/developers/docs/resources/channel,
+// https://discord.com/developers/docs/interactions/receiving-and-responding).
+const (
+	PlainMessage   = 0
+	ReplyMessage   = 19
+	CommandMessage = 20
+	ThreadStarter  = 21
+
+	directChannel   = 1
+	voiceChannel    = 2
+	CategoryChannel = 4
+	forumChannel    = 15
+	announceThread  = 10
+	PublicThread    = 11
+	PrivateThread   = 12
+
+	SuppressEmbeds = 1 << 2
+	Silent         = 1 << 12 // it rings nowhere
+	Components     = 1 << 15 // it is a card, and has no content
+	Ephemeral      = 1 << 6
+
+	CommandInteraction   = 2
+	ComponentInteraction = 3
+	TypedInteraction     = 4
+	FormInteraction      = 5
+)
+
+// Thread says whether the channel is a thread.
+func (c Channel) Thread() bool {
+	return c.Type == announceThread || c.Type == PublicThread || c.Type == PrivateThread
+}
+
+// Key is what people see of an emoji: the character, or for a guild's own one
+// its name and id, which no configured name can be taken for.
+func (e Emoji) Key() string {
+	if e.ID != "" {
+		return e.Name + ":" + e.ID
+	}
+	return e.Name
+}
+
+// ErrMalformed is for events that can't be understood, and won't be when they
+// come again.
+var ErrMalformed = errors.New("malformed event")
+
+// Decode reads an event; the error is an [ErrMalformed].
+func Decode(data json.RawMessage, into any) error {
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return nil
+}
+
+// ReadMessage reads a message, which needs an id, a channel and an author.
+func ReadMessage(data json.RawMessage) (Message, error) {
+	var m Message
+	if err := Decode(data, &m); err != nil {
+		return m, err
+	}
+	if Snowflake(m.ID) == 0 || Snowflake(m.ChannelID) == 0 || m.Author == nil || m.Author.ID == "" {
+		return m, fmt.Errorf("%w: message without id, channel or author", ErrMalformed)
+	}
+	return m, nil
+}
+
+// ReadReaction reads a reaction, which needs a message.
+func ReadReaction(data json.RawMessage) (Reaction, error) {
+	var r Reaction
+	if err := Decode(data, &r); err != nil {
+		return r, err
+	}
+	if r.ChannelID == "" || Snowflake(r.MessageID) == 0 {
+		return r, fmt.Errorf("%w: reaction without message", ErrMalformed)
+	}
+	return r, nil
+}
+
+// ReadDeletion reads a deletion, which needs a message.
+func ReadDeletion(data json.RawMessage) (Deletion, error) {
+	var d Deletion
+	if err := Decode(data, &d); err != nil {
+		return d, err
+	}
+	if d.ID != "" {
+		d.IDs = append(d.IDs, d.ID)
+	}
+	if d.ChannelID == "" || len(d.IDs) == 0 {
+		return d, fmt.Errorf("%w: deletion without message", ErrMalformed)
+	}
+	return d, nil
+}
+
+// ReadInteraction reads an interaction, which needs an id, a token and a user.
+func ReadInteraction(data json.RawMessage) (Interaction, error) {
+	var in Interaction
+	if err := Decode(data, &in); err != nil {
+		return in, err
+	}
+	if in.Member != nil && in.Member.User != nil {
+		in.User = in.Member.User
+	}
+	if in.ID == "" || in.Token == "" || in.User == nil || in.User.ID == "" {
+		return in, fmt.Errorf("%w: interaction without id, token or user", ErrMalformed)
+	}
+	return in, nil
+}
+
+// In says whether an interaction came from a place.
+func (in Interaction) In(p Place) bool { return in.ChannelID == p.Channel || in.ChannelID == p.Thread }
+
+// Option is the text of an option; empty where it was not given.
+func (in Interaction) Option(name string) string {
+	for _, o := range in.Data.Options {
+		var text string
+		if o.Name == name && json.Unmarshal(o.Value, &text) == nil {
+			return strings.TrimSpace(text)
+		}
+	}
+	return ""
+}
+
+// Files are those that come along with a question.
+func (in Interaction) Files() []Attachment {
+	var files []Attachment
+	for _, name := range []string{"file", "file2", "file3"} {
+		if f, ok := in.Data.Resolved.Attachments[in.Option(name)]; ok {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// Focused is what has been typed so far.
+func (in Interaction) Focused() string {
+	for _, o := range in.Data.Options {
+		if o.Focused {
+			return in.Option(o.Name)
+		}
+	}
+	return ""
+}
+
+// Bears says whether a message is the one that a mark stands for.
+func (m Message) Bears(mark string) bool {
+	return strings.Contains(m.Content, "-"+mark) || strings.Contains(string(m.Components), "-"+mark) ||
+		slices.ContainsFunc(m.Attachments, func(f Attachment) bool { return chat.HasMark(f.Filename, mark) })
+}
+
+// Unspoken is what a message says that has no text: a sticker, a poll.
+func (m Message) Unspoken() string {
+	var parts []string
+	for _, s := range m.Stickers {
+		parts = append(parts, "[sticker: "+chat.Flat(s.Name)+"]")
+	}
+	if p := m.Poll; p != nil {
+		text := "[poll: " + chat.Flat(p.Question.Text)
+		for _, answer := range p.Answers {
+			text += " / " + chat.Flat(answer.Media.Text)
+		}
+		parts = append(parts, text+"]")
+	}
+	return strings.Join(parts, " ")
+}
+
+// Lines are what a message says, in its text or on its card.
+func (m Message) Lines() []string {
+	out := strings.Split(m.Content, "\n")
+	var walk func(raw json.RawMessage)
+	walk = func(raw json.RawMessage) {
+		var list []struct {
+			Content    string          `json:"content"`
+			Components json.RawMessage `json:"components"`
+		}
+		if len(raw) == 0 || json.Unmarshal(raw, &list) != nil {
+			return
+		}
+		for _, c := range list {
+			if c.Content != "" {
+				out = append(out, strings.Split(c.Content, "\n")...)
+			}
+			walk(c.Components)
+		}
+	}
+	walk(m.Components)
+	return out
+}
+
+// Files are those of a message, and of what it forwards.
+func (m Message) Files() []Attachment {
+	out := slices.Clone(m.Attachments)
+	for _, s := range m.Snapshots {
+		if s.Message != nil {
+			out = append(out, s.Message.Attachments...)
+		}
+	}
+	return out
+}

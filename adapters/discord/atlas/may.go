@@ -1,0 +1,127 @@
+package atlas
+
+import (
+	"context"
+	"slices"
+
+	"nod/adapters/discord/api"
+
+	"github.com/bwmarrin/discordgo"
+
+	"nod/chat/outbox"
+)
+
+// This file knows what the bot may do in a channel, so that it need not try: a
+// thread that it may make but not write in would stay there, empty. What is known
+// comes along with the guilds; after a change of the bot's roles it is asked for.
+
+// Standing is what the bot may do in a guild before any channel has its say, and
+// which roles it has.
+type Standing struct {
+	May   int64
+	Roles []string // the guild's id stands for @everyone
+}
+
+// Everything is all permissions.
+const Everything = 1<<53 - 1
+
+// Effective is what may be done in a channel
+// (https://discord.com/developers/docs/topics/permissions#permission-overwrites).
+func (s Standing) Effective(guild, self string, overwrites []api.Overwrite) int64 {
+	if s.May&discordgo.PermissionAdministrator != 0 {
+		return Everything
+	}
+	may := s.May
+	var allow, deny int64
+	for _, o := range overwrites {
+		switch {
+		case o.ID == guild:
+			may = may&^int64(o.Deny) | int64(o.Allow)
+		case slices.Contains(s.Roles, o.ID):
+			allow, deny = allow|int64(o.Allow), deny|int64(o.Deny)
+		}
+	}
+	may = may&^deny | allow
+	for _, o := range overwrites {
+		if o.ID == self {
+			may = may&^int64(o.Deny) | int64(o.Allow)
+		}
+	}
+	return may
+}
+
+// StandingOf works out what roles allow together.
+func StandingOf(guild string, mine []string, roles []api.Role) Standing {
+	s := Standing{Roles: append([]string{guild}, mine...)}
+	for _, r := range roles {
+		if slices.Contains(s.Roles, r.ID) {
+			s.May |= int64(r.May)
+		}
+	}
+	return s
+}
+
+// unstand forgets what the bot may do in a guild, if it has the role that was
+// changed.
+func (t *Atlas) unstand(guild, role string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g := t.lands[api.Snowflake(guild)]
+	if g == nil || !g.stands || role != "" && !slices.Contains(g.standing.Roles, role) {
+		return
+	}
+	g.standing, g.stands = Standing{}, false
+	for _, id := range g.spots {
+		s := t.spots[id]
+		s.packed |= unknown
+		t.spots[id] = s
+	}
+}
+
+// KnownMay is as May, without asking Discord.
+func (t *Atlas) KnownMay(channel string) (int64, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s, ok := t.spots[api.Snowflake(channel)]
+	may, known := s.may()
+	return may, ok && known
+}
+
+// stand notes what the bot may do in a guild, and so in a channel of it.
+func (t *Atlas) stand(s Standing, c api.Channel) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g := t.land(api.Snowflake(c.GuildID))
+	g.standing, g.stands = s, true
+	t.place(c)
+}
+
+// May says what the bot may do in a channel of a guild, or in the threads of it.
+// It asks Discord if it has to; known is false where that gives nothing, and then
+// trying is the way to find out.
+func (t *Atlas) May(ctx context.Context, channel string) (may int64, known bool) {
+	if m, ok := t.KnownMay(channel); ok {
+		return m, true
+	}
+	c, err := t.AskChannel(ctx, channel)
+	if err != nil || c.GuildID == "" {
+		return 0, false
+	}
+	if m, ok := t.KnownMay(channel); ok {
+		return m, true
+	}
+	self, err := t.me(ctx)
+	if err != nil {
+		return 0, false
+	}
+	var roles []api.Role
+	var me api.Member
+	ask := func(path string, into any, ids ...string) error {
+		return t.rest.Call(ctx, api.Request{Method: "GET", Path: path, IDs: ids, Priority: outbox.Answer, Answer: into})
+	}
+	if ask("/guilds/{}/roles", &roles, c.GuildID) != nil || ask("/guilds/{}/members/{}", &me, c.GuildID, self.ID) != nil {
+		return 0, false
+	}
+	t.stand(StandingOf(c.GuildID, me.Roles, roles), c)
+	return t.KnownMay(channel)
+}
