@@ -23,14 +23,11 @@ import (
 	"sync"
 	"time"
 
-	"nod/adapters/discord/atlas"
-
-	"nod/adapters/discord/dialect"
-
-	"nod/adapters/discord/api"
-
 	"golang.org/x/sync/errgroup"
 
+	"nod/adapters/discord/api"
+	"nod/adapters/discord/atlas"
+	"nod/adapters/discord/dialect"
 	"nod/adapters/discord/gateway"
 	"nod/chat"
 	"nod/chat/bounded"

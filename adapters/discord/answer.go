@@ -3,12 +3,10 @@ package discord
 import (
 	"strings"
 
-	"nod/adapters/discord/dialect"
-
-	"nod/adapters/discord/api"
-
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/api"
+	"nod/adapters/discord/dialect"
 	"nod/chat"
 	"nod/chat/markdown"
 	"nod/front"

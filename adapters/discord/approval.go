@@ -7,10 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"nod/adapters/discord/dialect"
-
 	"nod/adapters/discord/api"
-
+	"nod/adapters/discord/dialect"
 	"nod/chat"
 	"nod/chat/markdown"
 	"nod/chat/summary"

@@ -8,13 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"nod/adapters/discord/atlas"
-
-	"nod/adapters/discord/api"
-
 	"github.com/bwmarrin/discordgo"
 	"golang.org/x/sync/errgroup"
 
+	"nod/adapters/discord/api"
+	"nod/adapters/discord/atlas"
 	"nod/chat"
 	"nod/chat/catchup"
 	"nod/chat/outbox"

@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"nod/adapters/discord/api"
-
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/api"
 	"nod/adapters/discord/gateway"
 	"nod/chat"
 	"nod/front"

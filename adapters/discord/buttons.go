@@ -7,12 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"nod/adapters/discord/dialect"
-
-	"nod/adapters/discord/api"
-
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/api"
+	"nod/adapters/discord/dialect"
 	"nod/chat"
 	"nod/chat/bounded"
 	"nod/front"

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"nod/adapters/discord/api"
-
 	"nod/chat"
 	"nod/chat/markdown"
 	"nod/front"

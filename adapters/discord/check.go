@@ -7,12 +7,10 @@ import (
 	"net/url"
 	"strings"
 
-	"nod/adapters/discord/atlas"
-
-	"nod/adapters/discord/api"
-
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/api"
+	"nod/adapters/discord/atlas"
 	"nod/adapters/discord/gateway"
 	"nod/chat"
 	"nod/chat/outbox"

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"nod/adapters/discord/api"
-
 	"nod/internal/fakediscord"
 )
 

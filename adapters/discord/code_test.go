@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"nod/adapters/discord/dialect"
-
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"nod/adapters/discord/dialect"
 	"nod/chat"
 	"nod/chat/markdown"
 )

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"nod/adapters/discord/api"
-
 	"nod/chat"
 	"nod/internal/fakediscord"
 )

@@ -8,12 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"nod/adapters/discord/dialect"
-
-	"nod/adapters/discord/api"
-
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/api"
+	"nod/adapters/discord/dialect"
 	"nod/adapters/discord/gateway"
 	"nod/chat"
 	"nod/chat/outbox"

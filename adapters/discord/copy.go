@@ -7,10 +7,8 @@ import (
 	"net/url"
 	"strings"
 
-	"nod/adapters/discord/atlas"
-
 	"nod/adapters/discord/api"
-
+	"nod/adapters/discord/atlas"
 	"nod/chat"
 )
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"nod/adapters/discord/api"
-
 	"nod/chat"
 	"nod/chat/outbox"
 )

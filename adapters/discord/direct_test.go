@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"nod/adapters/discord/api"
-
 	"github.com/google/go-cmp/cmp"
 
+	"nod/adapters/discord/api"
 	"nod/chat"
 	"nod/internal/fakediscord"
 )

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"nod/adapters/discord/api"
-
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/api"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/front"

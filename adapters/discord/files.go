@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"nod/adapters/discord/api"
-
 	"nod/chat"
 	"nod/chat/intake"
 )

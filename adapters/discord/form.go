@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"nod/adapters/discord/dialect"
-
-	"nod/adapters/discord/api"
-
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/api"
+	"nod/adapters/discord/dialect"
 	forms "nod/chat/form"
 	"nod/front"
 )

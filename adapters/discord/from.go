@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"nod/adapters/discord/api"
-
 	"nod/chat"
 	"nod/front"
 )

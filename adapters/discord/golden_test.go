@@ -13,10 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"nod/adapters/discord/api"
-
 	"github.com/google/go-cmp/cmp"
 
+	"nod/adapters/discord/api"
 	"nod/chat"
 	"nod/front"
 	"nod/internal/fakediscord"

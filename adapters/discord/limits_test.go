@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"nod/adapters/discord/api"
-
 	"nod/chat"
 	"nod/internal/fakediscord"
 )

@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"nod/adapters/discord/api"
-
 	"github.com/google/go-cmp/cmp"
 
+	"nod/adapters/discord/api"
 	"nod/chat"
 	"nod/chat/intake"
 	"nod/internal/fakediscord"

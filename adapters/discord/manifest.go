@@ -6,10 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"nod/adapters/discord/api"
-
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/api"
 	"nod/adapters/discord/gateway"
 	"nod/chat"
 	"nod/front"

@@ -6,10 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"nod/adapters/discord/api"
-
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/api"
 	"nod/chat"
 	"nod/chat/outbox"
 )

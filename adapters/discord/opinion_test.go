@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"nod/adapters/discord/api"
-
 	"nod/chat"
 	"nod/internal/fakediscord"
 )

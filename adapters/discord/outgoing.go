@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"nod/adapters/discord/api"
-
 	"nod/chat"
 	"nod/chat/markdown"
 )

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"nod/adapters/discord/api"
-
 	"nod/chat"
 	"nod/internal/fakediscord"
 )

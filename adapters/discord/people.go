@@ -9,10 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"nod/adapters/discord/api"
-
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/api"
 	"nod/chat"
 	"nod/chat/bounded"
 	"nod/chat/outbox"

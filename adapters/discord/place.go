@@ -7,13 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"nod/adapters/discord/dialect"
-
-	"nod/adapters/discord/api"
-
 	"github.com/bwmarrin/discordgo"
 	"golang.org/x/sync/singleflight"
 
+	"nod/adapters/discord/api"
+	"nod/adapters/discord/dialect"
 	"nod/chat"
 	"nod/chat/bounded"
 	"nod/chat/markdown"

@@ -9,10 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"nod/adapters/discord/api"
-
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/api"
 	"nod/chat"
 	"nod/chat/catchup"
 	"nod/chat/outbox"

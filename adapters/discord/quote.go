@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"nod/adapters/discord/api"
-
 	"nod/chat"
 )
 

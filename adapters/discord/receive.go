@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"nod/adapters/discord/api"
-
 	"nod/adapters/discord/gateway"
 	"nod/chat/inbound"
 	"nod/chat/intake"

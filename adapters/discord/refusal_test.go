@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"nod/adapters/discord/api"
-
 	"nod/chat"
 	"nod/internal/fakediscord"
 )

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"nod/adapters/discord/atlas"
-
-	"nod/adapters/discord/api"
-
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/api"
+	"nod/adapters/discord/atlas"
 	"nod/chat"
 	"nod/chat/outbox"
 )

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"nod/adapters/discord/api"
-
 	"nod/chat"
 	"nod/internal/fakediscord"
 )

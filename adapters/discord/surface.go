@@ -9,12 +9,10 @@ import (
 	"strconv"
 	"time"
 
-	"nod/adapters/discord/dialect"
-
-	"nod/adapters/discord/api"
-
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/api"
+	"nod/adapters/discord/dialect"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/front"

@@ -7,13 +7,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"nod/adapters/discord/dialect"
-
-	"nod/adapters/discord/api"
-
 	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 
+	"nod/adapters/discord/api"
+	"nod/adapters/discord/dialect"
 	"nod/chat"
 	"nod/chat/markdown"
 	"nod/front"

@@ -7,10 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"nod/adapters/discord/dialect"
-
 	"nod/adapters/discord/api"
-
+	"nod/adapters/discord/dialect"
 	"nod/chat"
 	"nod/chat/outbox"
 )

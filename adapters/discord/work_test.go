@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"nod/adapters/discord/dialect"
-
 	"nod/chat"
 	"nod/internal/work"
 )

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"nod/adapters/discord/api"
-
 	"nod/chat"
 	"nod/chat/outbox"
 )

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"nod/adapters/discord/api"
-
 	"golang.org/x/sys/unix"
+
+	"nod/adapters/discord/api"
 )
 
 // onProcessor is how long this thread has run.

@@ -4,10 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"nod/adapters/discord/api"
-
 	"github.com/bwmarrin/discordgo"
 
+	"nod/adapters/discord/api"
 	"nod/chat/outbox"
 )
 
