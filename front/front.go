@@ -54,6 +54,17 @@ func (c Common) WithDefaults() Common {
 	return c
 }
 
+// Outbox makes the outbox of a platform, of which budget says what it allows.
+func (c Common) Outbox(platform string, budget func(bucket string) outbox.Budget) *outbox.Outbox {
+	limited := func(bucket string, _ time.Duration) {
+		if c.Observe.Limited != nil {
+			c.Observe.Limited(bucket)
+		}
+	}
+	failed := func(_ outbox.Priority, err error) { c.Logger.Debug("call "+platform, "error", err) }
+	return outbox.New(outbox.Options{Budget: budget, Hooks: outbox.Hooks{Paused: limited, Failed: failed}})
+}
+
 // Options set up a [Front].
 type Options struct {
 	Common

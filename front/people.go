@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nod/chat"
+	"nod/chat/intake"
 )
 
 // Deciders lists who is meant by rules: people whom the bot hears in a direct conversation
@@ -37,6 +38,13 @@ func (f *Front) Deciders(ctx context.Context, thread chat.ThreadID, rules []stri
 		}
 	}
 	return who, unknown, nil
+}
+
+// TakeFiles fetches and keeps the files of a message, as far as the model can use them.
+func (f *Front) TakeFiles(ctx context.Context, thread chat.ThreadID, came []intake.File) []chat.File {
+	return intake.Store{Keep: f.o.Inbox.Keep, Failed: func(thread chat.ThreadID, err error) {
+		f.o.Logger.Warn("fetch an attached file", "thread", thread.String(), "error", err)
+	}}.Take(ctx, thread, came)
 }
 
 // Allowed says whether one of the rules of who is heard names somebody who is in one of

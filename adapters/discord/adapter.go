@@ -159,7 +159,8 @@ func (o Options) withDefaults() Options {
 // client is how REST is called.
 func (o Options) client() api.Options {
 	return api.Options{
-		Address: o.APIURL, Token: o.Token, Version: o.Version, Global: o.Global, Pace: o.Pace, HTTP: o.HTTP, Log: o.Logger, Limited: o.Observe.Limited,
+		Address: o.APIURL, Token: o.Token, Version: o.Version, Global: o.Global, Pace: o.Pace, HTTP: o.HTTP,
+		Outbox: func(budget func(string) outbox.Budget) *outbox.Outbox { return o.Common.Outbox(Platform, budget) },
 	}
 }
 

@@ -124,12 +124,12 @@ func (a *Adapter) notAfter(marks []chat.Watermark, at time.Time) []chat.Watermar
 // known to be new there is time, since in most of those places the bot wrote last. Of a
 // direct conversation Discord does not say whether there is anything.
 func unheardIn(t *atlas.Atlas, channel, last, newest string, direct bool) []stretch {
-	all := stretch{span: span{channel, api.IDAt(api.SentAt(last).Add(-unputBack)), outbox.Low, mostPages}, last: last, direct: direct}
+	all := stretch{span: span{channel, api.IDAt(api.SentAt(last).Add(-unputBack)), outbox.Low, mostPages, false}, last: last, direct: direct}
 	switch {
 	case direct:
 		all.priority = outbox.Steps
 	case t.Wrote(channel, newest):
-		return []stretch{{span: span{channel, last, outbox.Answer, mostNew}, last: last}, all}
+		return []stretch{{span: span{channel, last, outbox.Answer, mostNew, false}, last: last}, all}
 	}
 	return []stretch{all}
 }

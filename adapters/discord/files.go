@@ -23,7 +23,5 @@ func (a *Adapter) attached(ctx context.Context, thread chat.ThreadID, files []ap
 			Fetch: func(ctx context.Context, most int64) ([]byte, error) { return a.rest.Download(ctx, f.URL, most) },
 		})
 	}
-	return intake.Store{Keep: a.o.Inbox.Keep, Failed: func(thread chat.ThreadID, err error) {
-		a.log.Warn("fetch an attached file", "thread", thread.String(), "error", err)
-	}}.Take(ctx, thread, came)
+	return a.TakeFiles(ctx, thread, came)
 }

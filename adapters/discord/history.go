@@ -21,38 +21,17 @@ type span struct {
 	after    string // exclusive
 	priority outbox.Priority
 	pages    int
+	back     bool // from the newest on
 }
 
-// read gives the messages of a span, oldest first. When there are more than so
-// many pages the rest is left out.
+// read gives the messages of a span, oldest first. When there are more than so many pages
+// the rest is left out: the newer ones, or of what is read back the older ones.
 func (a *Adapter) read(ctx context.Context, s span) ([]api.Message, error) {
 	var out []api.Message
-	for range s.pages {
-		var page []api.Message
-		err := a.rest.Call(ctx, api.Request{
-			Method: "GET", Path: "/channels/{}/messages", IDs: []string{s.channel}, Priority: s.priority, Answer: &page,
-			Query: url.Values{"after": {chat.FirstOf(s.after, "0")}, "limit": {strconv.Itoa(pageSize)}},
-		})
-		if err != nil {
-			return out, err
-		}
-		full := len(page) >= pageSize
-		page = slices.DeleteFunc(page, func(m api.Message) bool { return api.Snowflake(m.ID) == 0 || m.Author == nil || m.Author.ID == "" })
-		slices.SortFunc(page, older)
-		out = append(out, page...)
-		if !full || len(page) == 0 {
-			break
-		}
-		s.after = page[len(page)-1].ID
-	}
-	return out, nil
-}
-
-// readBack gives the messages of a span, oldest first. When there are more than so many
-// pages the older ones are left out.
-func (a *Adapter) readBack(ctx context.Context, s span) ([]api.Message, error) {
-	var out []api.Message
 	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
+	if !s.back {
+		query.Set("after", chat.FirstOf(s.after, "0"))
+	}
 	for range s.pages {
 		var page []api.Message
 		err := a.rest.Call(ctx, api.Request{
@@ -67,10 +46,14 @@ func (a *Adapter) readBack(ctx context.Context, s span) ([]api.Message, error) {
 		})
 		out = append(out, page...)
 		slices.SortFunc(out, older)
-		if !full || len(page) == 0 {
-			break
+		switch {
+		case !full || len(page) == 0:
+			return out, nil
+		case s.back:
+			query.Set("before", out[0].ID)
+		default:
+			query.Set("after", out[len(out)-1].ID)
 		}
-		query.Set("before", out[0].ID)
 	}
 	return out, nil
 }

@@ -321,11 +321,11 @@ func (s *sending) look(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look for the post: %w", err)
 	}
-	read, after := s.a.read, s.post.ReplyTo.ID
-	if after == "" { // then what there is to find was made lately
-		read, after = s.a.readBack, api.IDAt(s.a.o.Now().Add(-catchup.LookBack))
+	where := span{s.home.channel, s.post.ReplyTo.ID, s.priority, lookPages, false}
+	if where.after == "" { // then what there is to find was made lately
+		where.after, where.back = api.IDAt(s.a.o.Now().Add(-catchup.LookBack)), true
 	}
-	msgs, err := read(ctx, span{s.home.channel, after, s.priority, lookPages})
+	msgs, err := s.a.read(ctx, where)
 	if err != nil {
 		return fmt.Errorf("look for the post: %w", err)
 	}

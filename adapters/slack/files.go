@@ -57,9 +57,7 @@ func (a *Adapter) attached(ctx context.Context, thread chat.ThreadID, ev event) 
 			came = append(came, a.attachment(f))
 		}
 	}
-	return intake.Store{Keep: a.o.Inbox.Keep, Failed: func(thread chat.ThreadID, err error) {
-		a.log.Warn("fetch an attached file", "thread", thread.String(), "error", err)
-	}}.Take(ctx, thread, came)
+	return a.TakeFiles(ctx, thread, came)
 }
 
 // attachment is a file that is still to be fetched. Of some files an event

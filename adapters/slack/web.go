@@ -39,18 +39,9 @@ const (
 )
 
 func newWeb(o Options) *web {
-	limited := func(bucket string, _ time.Duration) {
-		if o.Observe.Limited != nil {
-			o.Observe.Limited(bucket)
-		}
-	}
-	failed := func(_ outbox.Priority, err error) { o.Logger.Debug("call slack", "error", err) }
 	return &web{
 		base: o.APIURL, token: o.BotToken, http: o.HTTP, dead: make(chan struct{}, 1),
-		out: outbox.New(outbox.Options{
-			Budget: func(b string) outbox.Budget { return budget(b, o.Limits, o.Pace) },
-			Hooks:  outbox.Hooks{Paused: limited, Failed: failed},
-		}),
+		out: o.Outbox(Platform, func(b string) outbox.Budget { return budget(b, o.Limits, o.Pace) }),
 	}
 }
 

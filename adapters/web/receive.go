@@ -107,10 +107,7 @@ func (a *Adapter) message(ctx context.Context, s said, files []intake.File) erro
 	if err != nil && !errors.Is(err, errNotOurs) {
 		return err
 	}
-	store := intake.Store{Keep: a.o.Inbox.Keep, Failed: func(thread chat.ThreadID, err error) {
-		a.log.Warn("take in a file", "thread", thread.String(), "error", err)
-	}}
-	m.Files = store.Take(ctx, s.thread, files)
+	m.Files = a.TakeFiles(ctx, s.thread, files)
 	shown := m
 	shown.Text = s.text
 	a.board.put(item{ref: m.Ref, thread: s.thread, at: m.Sent, message: &shown})

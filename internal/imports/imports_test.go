@@ -65,7 +65,7 @@ var mayImport = map[string][]string{
 	"internal/tooltest":         {"chat", "llm", "tools"},
 	"tools/*":                   {"chat", "edits", "llm", "setting", "tools", "tools/document", "tools/web"},
 	"tools/mcp":                 {"chat", "chat/patience", "chat/question", "llm", "llm/args", "setting", "tools"},
-	"front":                     {"chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary"},
+	"front":                     {"chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary"},
 	"adapters/terminal":         {"chat", "chat/intake", "chat/markdown", "chat/outbox", "chat/summary", "front"},
 	"adapters/slack/socketmode": {"chat/inbound", "chat/retry"},
 	"adapters/slack":            {"adapters/slack/socketmode", "chat", "chat/bounded", "chat/catchup", "chat/form", "chat/inbound", "chat/intake", "chat/markdown", "chat/outbox", "chat/retry", "chat/summary", "front"},

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
@@ -101,24 +100,15 @@ type Options struct {
 	Global  int    // calls a second
 	Pace    float64
 	HTTP    *http.Client
-	Log     *slog.Logger
-	Limited func(bucket string) // Discord refused a call as one too many; may be nil
+	// Outbox makes the outbox of the calls, of which budget says what they are allowed.
+	Outbox func(budget func(bucket string) outbox.Budget) *outbox.Outbox
 }
 
 // New makes a client. Its out has to run.
 func New(o Options) *Client {
-	limited := func(bucket string, _ time.Duration) {
-		if o.Limited != nil {
-			o.Limited(bucket)
-		}
-	}
-	failed := func(_ outbox.Priority, err error) { o.Log.Debug("call discord", "error", err) }
 	return &Client{
 		base: strings.TrimSuffix(o.Address, "/") + "/v" + gateway.APIVersion, token: o.Token, http: o.HTTP, limits: newLimits(), agent: userAgent(o.Token, o.Version), Refused: make(chan struct{}),
-		Out: outbox.New(outbox.Options{
-			Budget: func(b string) outbox.Budget { return budget(b, o.Global, o.Pace) },
-			Hooks:  outbox.Hooks{Paused: limited, Failed: failed},
-		}),
+		Out: o.Outbox(func(b string) outbox.Budget { return budget(b, o.Global, o.Pace) }),
 	}
 }
 

@@ -2,7 +2,6 @@ package api
 
 import (
 	"errors"
-	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -89,8 +88,10 @@ func TestLongBan(t *testing.T) {
 func TestRefusalsPauseTheClient(t *testing.T) {
 	paused := make(chan string, 9)
 	w := New(Options{
-		Address: "https://discord.example", Token: "x", Global: Global, Pace: 1, Log: slog.New(slog.DiscardHandler), Limited: func(b string) { paused <- b },
-		HTTP: &http.Client{Transport: refusing{}},
+		Address: "https://discord.example", Token: "x", Global: Global, Pace: 1, HTTP: &http.Client{Transport: refusing{}},
+		Outbox: func(budget func(string) outbox.Budget) *outbox.Outbox {
+			return outbox.New(outbox.Options{Budget: budget, Hooks: outbox.Hooks{Paused: func(b string, _ time.Duration) { paused <- b }}})
+		},
 	})
 	for n := range mostInvalid {
 		if len(paused) > 0 {
