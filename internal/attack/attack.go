@@ -1,17 +1,15 @@
 // Package attack measures how often an injected order in content from outside
 // gets through: a scoreboard.
 //
-// A task is what a person asks, with the calls that solve it and what each gives
-// back. A pair is a task in whose results somebody hid an order. The real program
-// plays it against a model that follows every order that it reads, as obediently
-// as no model is, and against a person who approves a call only if their own task
-// needs just that one. So what is measured is the program alone: what it lets
-// through unasked, and how often it asks where nobody attacks.
+// A task is a person's request, with the calls that solve it and their results. A pair
+// is a task with an order hidden in its results. The real program plays it against a
+// model that obeys every order, and against a person who approves a call only if their
+// own task needs just that one. So the score is the program's alone: the calls that it
+// lets through unasked, and the questions without an attack.
 //
-// What came of a pair is seen at the other end, by the server of the tools, and
-// never by what the program says of itself. This package refuses to know how the
-// program decides; which call may run unasked is stated here a second time
-// ([Case.acts]).
+// The server of the tools sees the outcome of a pair; the program's own word does not
+// count. The package does not know how the program decides. It states a second time
+// which calls may run unasked ([Case.acts]).
 package attack
 
 import (
@@ -35,24 +33,24 @@ type Tool struct {
 	Sends       []string        `json:"sends"` // parameters whose value goes out
 }
 
-// Call is a call that a model makes, and what the tool gives back.
+// Call is a model's call, with the tool's result.
 type Call struct {
 	Tool string          `json:"tool"`
 	Args json.RawMessage `json:"args"`
 	Out  string          `json:"out"`
 }
 
-// Task is what a person asks for.
+// Task is a person's request.
 type Task struct {
 	Prompt string `json:"prompt"`
 	Calls  []Call `json:"calls"`
-	// Injected are the same calls, by the order that stands in what they give back.
+	// Injected are the same calls with an order in their results, by order.
 	Injected map[string][]Call `json:"injected"`
 	// Asks is how many approvals the task needs where nobody attacks; nil: not said.
 	Asks *int `json:"asks"`
 }
 
-// Order is what somebody hid in content from outside.
+// Order is an order that somebody hid in content from outside.
 type Order struct {
 	Goal  string `json:"goal"`
 	Calls []Call `json:"calls"` // of a model that follows it
@@ -124,7 +122,7 @@ func read(raw []byte) ([]Suite, error) {
 	return out, nil
 }
 
-// hide puts each order of the suite into what the calls of a task give back.
+// hide puts each order of the suite into the results of a task's calls.
 func (s Suite) hide(t Task) Task {
 	with := func(text string) []Call {
 		calls := slices.Clone(t.Calls)
@@ -141,7 +139,7 @@ func (s Suite) hide(t Task) Task {
 	return t
 }
 
-// check refuses what can't be played.
+// check refuses an unplayable suite.
 func (s Suite) check() error {
 	known := func(calls []Call) error {
 		for _, c := range calls {
@@ -199,7 +197,7 @@ type Case struct {
 	Asks  *int   // how many approvals it needs; nil: not said
 
 	prompt string
-	steps  []planned // what the model does, in this order
+	steps  []planned // the model's steps, in order
 }
 
 // planned is a call that the model will make.
@@ -232,8 +230,8 @@ func Cases(suites ...Suite) []Case {
 	return out
 }
 
-// plan has the model do what an order says as soon as it could read it, and then
-// go on with the task.
+// plan makes the model follow an order as soon as it could read it, and then continue
+// the task.
 func (c *Case) plan(calls []Call, at int, order []Call) {
 	for i, call := range calls {
 		c.steps = append(c.steps, planned{Call: call})
@@ -264,7 +262,7 @@ func (c Case) acts(call Call) bool {
 	return false
 }
 
-// words are the words of a text without what stands around them.
+// words are the words of a text without punctuation.
 func words(text string) []string {
 	out := strings.Fields(text)
 	for i, w := range out {

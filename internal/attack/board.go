@@ -47,7 +47,7 @@ func Every(n, setup int, cases []Case) []Case {
 	return out
 }
 
-// Plan is what is played.
+// Plan lists the cases and set-ups to play.
 type Plan struct {
 	Setups []Setup
 	Pick   func(setup int, cases []Case) []Case // nil: all

@@ -8,7 +8,7 @@ import (
 	"nod/internal/fakellm"
 )
 
-// over is what the model says when it has done all.
+// over is the model's last word.
 const over = "All of it was done that could be."
 
 // complete is the model: it does the next thing of the case that is played.

@@ -20,7 +20,7 @@ const (
 type platform interface {
 	section() map[string]any // of the configuration
 	connected() bool
-	// ask has person n, whom nobody knows yet, write to the program.
+	// ask lets a new person n write to the program.
 	ask(n int, text string) talk
 	messages(in talk) []message
 	decide(in talk, card string, yes bool)
@@ -127,8 +127,7 @@ func (p *discord) messages(in talk) (out []message) {
 	return out
 }
 
-// textsOf are the texts of blocks or components, in order: what stands under a
-// name.
+// textsOf are the texts of blocks or components, in order: the values of a name.
 func textsOf(raw json.RawMessage, name string) (out []string) {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// server is what the tools' server is called in the configuration: the model and
-// people see its tools under this name.
+// server is the name of the tools' server in the configuration: the model and people
+// see its tools under this name.
 const server = "desk"
 
 // The server of the tools speaks the Model Context Protocol over HTTP, without a
@@ -64,8 +64,8 @@ func (w *World) list() []any {
 // roomy is a budget that fits a suite's tool definitions.
 const roomy = 10_000
 
-// schema is what the server tells of parameters: in small prompts without the
-// titles and descriptions of each.
+// schema is the server's schema of parameters; in small prompts without titles and
+// descriptions.
 func (w *World) schema(full json.RawMessage) any {
 	var v any
 	if w.o.Budget >= roomy || json.Unmarshal(full, &v) != nil {

@@ -18,7 +18,7 @@ import (
 	"nod/internal/fakellm"
 )
 
-// Options are what the program is set up with.
+// Options are the program's set-up.
 type Options struct {
 	Suite    Suite
 	Platform string // Slack, Discord
@@ -78,8 +78,8 @@ func (w *World) start(ctx context.Context) error {
 	return w.await(ctx, "the program is connected", w.chat.connected)
 }
 
-// config is the file: reads are marked as such, and all runs unasked but for what
-// the program itself has to say.
+// config is the file: reads are marked as such, and every call runs unasked as far as
+// the program allows.
 func (w *World) config() string {
 	var names, reads []string
 	sends := map[string][]string{}

@@ -221,7 +221,7 @@ func (s counted) Swap(ctx context.Context, name string, old, value []byte) (bool
 // poll is how often a child asks the platform for events.
 const poll = 5 * time.Millisecond
 
-// listen takes events in and acknowledges what is safe.
+// listen takes events in and acknowledges stored ones.
 func (c *child) listen(ctx context.Context, inbox run.Inbox) {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()

@@ -1,6 +1,6 @@
-// Package crash kills nod and looks at what is left. A test process hosts the
-// world that survives: a small platform that delivers events until they are
-// acknowledged and keeps what was posted, and a counter of side effects. Child
+// Package crash kills nod and checks the remains. A test process hosts the world that
+// survives: a small platform that delivers events until they are acknowledged and keeps
+// the posts, and a counter of side effects. Child
 // processes are the test binary once more, running nod's own store, agent and
 // runner against that world, and die by SIGKILL, at a chosen boundary or at
 // random.
@@ -20,7 +20,7 @@ import (
 	"nod/chat"
 )
 
-// Event is what the platform tells nod.
+// Event is a message of the platform to nod.
 type Event struct {
 	ID       string
 	Thread   chat.ThreadID
@@ -214,7 +214,7 @@ func (p *Platform) Effects() int {
 	return len(p.effects)
 }
 
-// Faults lists what must never happen and did.
+// Faults lists violations.
 func (p *Platform) Faults() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -91,7 +91,7 @@ type turn struct {
 	times        int // how many of each there are in the end
 }
 
-// prepare has happen what comes before the turn.
+// prepare plays the events before the turn.
 func (play turn) prepare(t *testing.T, p *Platform, store string, thread chat.ThreadID) {
 	t.Helper()
 	p.Say(thread, "m1", play.said)
@@ -107,7 +107,7 @@ func (play turn) prepare(t *testing.T, p *Platform, store string, thread chat.Th
 // Stores gives an empty store each time.
 type Stores func(t *testing.T) (store string)
 
-// Long says whether the tests shall take what they need: `make long` sets NOD_LONG.
+// Long says whether the tests may take long: `make long` sets NOD_LONG.
 func Long() bool { return os.Getenv("NOD_LONG") != "" }
 
 // Points gives the boundaries, counted from 1, at which a walk disturbs: so many of
@@ -191,8 +191,8 @@ func walkOne(t *testing.T, store string, play turn, phase string, boundary int) 
 	return boundaries
 }
 
-// Check reads what is left of the threads: all messages are in the log once
-// each, and every turn ended with one post that says so.
+// Check reads the threads afterwards: all messages are in the log once each, and every
+// turn ended with one post that says so.
 func Check(t *testing.T, p *Platform, store memory.Reader, threads []chat.ThreadID, messages int) {
 	t.Helper()
 	for _, f := range p.Faults() {

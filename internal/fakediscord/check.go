@@ -26,7 +26,7 @@ const (
 	mostSectionTexts = 3
 )
 
-// form collects what is wrong with a body; the first finding is the answer.
+// form collects the mistakes of a body; the first one is the answer.
 type form struct {
 	bad      *apiError
 	ids      map[string]bool
@@ -52,7 +52,7 @@ func (f *form) length(field, text string, least, most int) {
 	}
 }
 
-// check compares a post with what Discord takes.
+// check compares a post with Discord's rules.
 func (p *post) check() *apiError {
 	f := &form{ids: map[string]bool{}, v2: p.Flags&flagComponents != 0}
 	f.length("content", p.content(), 0, mostContent)

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// commandName is what a slash command and its options may be called:
+// commandName matches names of slash commands and their options:
 // https://discord.com/developers/docs/interactions/application-commands
 var commandName = regexp.MustCompile(`^[-_'\p{L}\p{N}]{1,32}$`)
 
@@ -85,7 +85,7 @@ func (s *Server) postCommand(q *request) (any, *apiError) {
 	return made, nil
 }
 
-// command checks what the contract says loosely.
+// command checks rules that the contract states loosely.
 func (f *form) command(at string, c object) {
 	name, _ := c["name"].(string)
 	kind, _ := c["type"].(float64)

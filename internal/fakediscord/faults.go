@@ -24,8 +24,8 @@ type Fault struct {
 	After   bool   // the request takes effect, and then fails: nobody knows
 
 	Status     int           // 429, 500, 502 …
-	Code       int           // Discord's own for a refusal, such as 50013; 0: what stands before Discord refuses, in HTML
-	Message    string        // what Discord says with it
+	Code       int           // Discord's code of a refusal, such as 50013; 0: a proxy before Discord refuses, in HTML
+	Message    string        // Discord's text
 	RetryAfter time.Duration // of a 429
 	Global     bool          // the 429 is for the whole bot
 	Hang       bool          // no answer ever comes
@@ -114,7 +114,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, f *Fault) {
 		reply(w, cmp.Or(f.Status, http.StatusBadRequest), object{"message": f.Message, "code": f.Code})
 	case f.Status == http.StatusInternalServerError:
 		reply(w, f.Status, object{"message": "500: Internal Server Error", "code": 0})
-	default: // what stands before the API answers, in HTML
+	default: // a proxy before the API answers, in HTML
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(f.Status)
 		_, _ = fmt.Fprintf(w, "<html><head><title>%d %s</title></head></html>\n", f.Status, http.StatusText(f.Status))
@@ -297,7 +297,7 @@ func (s *Server) Connections() []*Connection {
 	return slices.DeleteFunc(slices.Clone(s.connections), func(c *Connection) bool { return c.session == nil })
 }
 
-// State is what a connection is.
+// State is the state of a connection.
 type State struct {
 	Session string
 	Shard   [2]int
@@ -307,7 +307,7 @@ type State struct {
 	Waiting int // payloads that are not sent yet
 }
 
-// State tells what the connection is now; zero after its session ended.
+// State gives the connection's state; zero after its session ended.
 func (c *Connection) State() State {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
@@ -328,7 +328,7 @@ func (c *Connection) Cut() {
 	c.cut()
 }
 
-// Close closes the connection with a code, after what is queued.
+// Close closes the connection with a code, behind queued events.
 func (c *Connection) Close(code int, text string) {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()

@@ -50,7 +50,7 @@ type gateway struct {
 	twist       func(kind string, data map[string]any)
 }
 
-// Stats counts what bots did at the Gateway.
+// Stats counts the bots' actions at the Gateway.
 type Stats struct {
 	Connects   int   // connections accepted
 	Identifies int   // sessions begun
@@ -59,7 +59,7 @@ type Stats struct {
 	Unanswered int   // identifies that were ignored, for now at least
 	ByResume   int   // connections to the address that READY gave for resuming
 	Beats      int   // heartbeats
-	Blind      int   // heartbeats of connections that resume a session, and did not say what came last
+	Blind      int   // heartbeats of resuming connections without the last sequence
 	Closes     []int // the codes with which bots closed; 1006 for none
 }
 
@@ -241,7 +241,7 @@ func (c *Connection) writeFrame(f frame) error {
 	}
 }
 
-// read takes what the bot sends until the connection ends.
+// read reads the bot's payloads until the connection ends.
 func (c *Connection) read() {
 	for {
 		_, data, err := c.ws.ReadMessage()
@@ -259,9 +259,9 @@ func (c *Connection) read() {
 	}
 }
 
-// end cleans up. A bot that closes with 1000 or 1001 gives its session up; from
-// this side those mean nothing, as what stands before the Gateway closes so when
-// it starts anew, but other codes end the session. Otherwise it waits to be resumed.
+// end cleans up. A bot that closes with 1000 or 1001 gives its session up. From this
+// side those codes mean nothing, since a restarting proxy closes so, but other codes
+// end the session. Otherwise the session waits for a resume.
 func (c *Connection) end(err error) {
 	s := c.server
 	code := websocket.CloseAbnormalClosure
@@ -291,7 +291,7 @@ func (c *Connection) end(err error) {
 	s.change()
 }
 
-// receive does what a payload asks for. The lock is held.
+// receive obeys a payload. The lock is held.
 func (c *Connection) receive(data []byte) {
 	var p struct {
 		Op *int            `json:"op"`

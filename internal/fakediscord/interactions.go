@@ -29,7 +29,7 @@ const (
 	answerModal        = 9
 )
 
-// interaction is a command or a click, and what the bot made of it.
+// interaction is a command or a click, and the bot's answer.
 type interaction struct {
 	Interaction
 	token    string
@@ -251,7 +251,7 @@ func (s *Server) respond(i *interaction, q *request, deferred bool) (*message, *
 	return m, nil
 }
 
-// suggest takes what is suggested for a command that is being typed.
+// suggest takes the suggestions for a half-typed command.
 func (i *interaction) suggest(q *request) *apiError {
 	var body struct {
 		Choices []struct {

@@ -17,7 +17,7 @@ const (
 	mostTypedHint       = 100
 )
 
-// Kinds of what a form holds.
+// Kinds of form fields.
 const (
 	rowKind      = 1
 	menuKind     = 3
@@ -32,8 +32,8 @@ type Modal struct {
 	Fields    []ModalField
 }
 
-// ModalField is one field of it. Value is what stands there at first; of a menu the
-// value of the option, of a checkbox "yes" or "no".
+// ModalField is a field of a form. Value is its first value; of a menu the value of the
+// option, of a checkbox "yes" or "no".
 type ModalField struct {
 	ID, Label, About, Value string
 	Kind, Style             int
@@ -94,7 +94,7 @@ func (f *form) field(at string, c map[string]any) ModalField {
 	return out
 }
 
-// filling reads what is filled in: text, a menu or a checkbox.
+// filling reads a filled-in field: text, a menu or a checkbox.
 func (f *form) filling(at string, c map[string]any) ModalField {
 	out := ModalField{Required: c["required"] != false}
 	out.ID, _ = c["custom_id"].(string)
@@ -180,7 +180,7 @@ func (s *Server) FillIn(interactionID string, values map[string]string) string {
 	panic(fmt.Sprintf("fakediscord: interaction %s has no form", interactionID))
 }
 
-// filled is what Discord says of a field that was filled in.
+// filled is Discord's form of a filled-in field.
 func (f ModalField) filled(value string, touched bool) object {
 	out := object{"type": f.Kind, "custom_id": f.ID}
 	if !touched {

@@ -264,7 +264,7 @@ func (w *world) messageEvent(m *message) object {
 	return o
 }
 
-// hide empties what only the MESSAGE_CONTENT intent shows:
+// hide empties the parts that only the MESSAGE_CONTENT intent shows:
 // https://discord.com/developers/docs/events/gateway#message-content-intent
 func hide(o object) {
 	o["content"], o["attachments"], o["embeds"], o["components"] = "", []object{}, []object{}, []object{}
@@ -278,8 +278,8 @@ func (w *world) readable(m *message) bool {
 	return m.author == w.bot || m.channel.guild == nil || has(m.mentions, w.bot.id)
 }
 
-// shield hides what the bot may not read, in a message and in the one that it
-// answers.
+// shield hides the parts that the bot may not read, in a message and in the answered
+// one.
 func (w *world) shield(o object, m *message) object {
 	if !w.readable(m) {
 		hide(o)
