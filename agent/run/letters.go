@@ -183,6 +183,7 @@ type effectID struct {
 // mostEffects is how many calls are remembered that are over.
 const mostEffects = 1000
 
+// NewEffects makes an empty set.
 func NewEffects() *Effects { return &Effects{of: map[effectID]*effect{}} }
 
 // begin says whether a call may run: not when it does, or did.
