@@ -202,8 +202,8 @@ func count(yes map[chat.UserID]map[string]bool, rules memory.Rules, wrote map[ch
 	return n
 }
 
-// A vote that counted and comes once more, found by a look and told by the platform, is
-// not said to be too late. A vote that did not count is.
+// A reaction that counted, and comes once more because a look found it too, is not
+// reported as late. One that did not count is.
 func TestReactionRepeated(t *testing.T) {
 	for emoji, other := range map[string]string{"✅": "❌", "❌": "✅"} {
 		t.Run(emoji, func(t *testing.T) {

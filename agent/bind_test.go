@@ -32,8 +32,8 @@ func approvedAt(entries []memory.Entry) []memory.Entry {
 	return append(entries, entry(6, memory.Decided{Call: "d", Outcome: chat.Approved, By: []chat.User{{ID: "ada"}}}))
 }
 
-// An approved call does not run as something else: everything that defines the tool is
-// part of the approval, and so is the store's key.
+// An approved call does not run as another one: the tool's definition and the store's
+// key belong to the approval.
 func TestApprovalIsOfTheDefinition(t *testing.T) {
 	t.Parallel()
 	before := func() *agent.Agent {

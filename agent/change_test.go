@@ -40,8 +40,8 @@ func (s *sim) lastChange() (b memory.Changed) {
 	return b
 }
 
-// A person who may not decide changes nothing. Nobody changes a call to one that does not
-// fit its tool, or that nobody could approve.
+// A person who may not decide changes nothing. Nobody changes a call so that it does
+// not fit its tool, or so that nobody could approve it.
 func TestRefusedChanges(t *testing.T) {
 	alone := memory.Rules{Approvers: []string{"user:ben"}, Quorum: 1, ExcludeRequester: true, Timeout: 30 * time.Minute, Approve: []string{"✅"}, Deny: []string{"❌"}}
 	requester := anyone
@@ -121,7 +121,7 @@ func TestVotesAndChanges(t *testing.T) {
 	}
 }
 
-// A change by form counts like one by word. After the decision nothing changes any more.
+// A form does the same as the word, and after a decision nothing changes any more.
 func TestChangesByForm(t *testing.T) {
 	s := deploying(anyone)
 	call := ""

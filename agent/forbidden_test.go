@@ -49,12 +49,12 @@ var folk = []chat.User{
 	{ID: "bot", Name: "bot", Bot: true},
 }
 
-// Nothing runs that the rules forbid, which forbidden_rules_test.go states a second time.
-// A crowd says things, runs and repeats calls, tries answers again, votes in time and too
-// late, takes votes back, changes calls by word and by form, allows and revokes. Meanwhile
-// people join and leave the group, the world of the previews changes, strangers write, and
-// processes die. `make long` plays 10⁵ of these, and `make mutants` takes the rules away
-// one by one.
+// People speak, run calls by hand, edit and repeat them, vote on cards here and
+// elsewhere, in time and too late, take votes back, change, allow, revoke and deny.
+// They join and leave groups, previews change, strangers write in the prompt, and
+// processes die. Nothing runs that the rules forbid, as forbidden_rules_test.go states
+// them a second time. `make long` plays 10⁵ of these, and `make mutants` takes the
+// rules away one by one.
 func TestNothingForbiddenRuns(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

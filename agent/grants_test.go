@@ -215,8 +215,8 @@ func (g *grants) may(who, requester chat.UserID, in bool) bool {
 	return false
 }
 
-// The second of two uses for the last one asks. So does a use that came too late, and one
-// whose grant was revoked before it began. Each is in the audit log.
+// If two calls claim the last use of a grant, the second asks. So does a late one, and
+// one whose grant was revoked before it began; each is in the audit log.
 func TestLastUse(t *testing.T) {
 	t.Parallel()
 	rules := memory.Rules{Approvers: []string{"anyone"}, Quorum: 1, Timeout: time.Hour, Approve: []string{"✅"}, Deny: []string{"❌"}, Grants: memory.Grants{Most: time.Hour, Uses: 9}}
@@ -316,9 +316,9 @@ func TestGrantOverBeforeTheCallBegins(t *testing.T) {
 	}
 }
 
-// An approver who never called the bot in the thread allows a call for a while, and takes
-// that back, as with `y`. Their other words call nobody, and neither do these where no
-// approval waits.
+// An approver who never called the bot in the thread allows a call for a while and
+// takes that back, as they approve with `y`. Their other words there call nobody, nor
+// do these words about nothing.
 func TestGrantByAnother(t *testing.T) {
 	rules := anyone
 	rules.Approvers, rules.Grants = []string{"user:bob"}, memory.Grants{Most: time.Hour, Uses: 3}

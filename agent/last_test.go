@@ -62,8 +62,7 @@ func TestLastCallAnsweredWithCalls(t *testing.T) {
 	}
 }
 
-// The echo that a provider wants goes back within the turn, whole, and never in later
-// turns.
+// A provider's echo goes back within the turn, whole, and never in later turns.
 func TestEcho(t *testing.T) {
 	t.Parallel()
 	th := &thread{t: t, agent: &agent.Agent{Protocol: speak.NativeTools{}, MaxSteps: 5, Tools: []policy.Tool{textTool(t, shelf()[0])}}}

@@ -8,7 +8,7 @@ import (
 	"nod/memory"
 )
 
-// A resumed log computes the digests of approvals anew, since the tools may have changed.
+// The binding of an approval is computed again: the tools may have changed.
 func TestResumeBindsAnew(t *testing.T) {
 	t.Parallel()
 	entries := []memory.Entry{{Seq: 1, Body: memory.Opened{Turn: 1, Name: "1"}}, {Seq: 2, Body: memory.Step{Turn: 1, N: 1, Calls: []memory.Call{{ID: "c", Tool: "deploy", Args: "{}"}}}}}

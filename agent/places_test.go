@@ -9,8 +9,8 @@ import (
 	"nod/memory"
 )
 
-// A change of a call whose card is on the way to another place is shown there once, by an
-// edit. An approval on that card before the edit counts for nothing.
+// A change while the card is on the way to another place is shown there once, and
+// redrawn. A vote on that card before it shows the change approves nothing.
 func TestChangedOnTheWay(t *testing.T) {
 	rules := anyone
 	rules.Channels = []string{"ops"}

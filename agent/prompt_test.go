@@ -62,8 +62,8 @@ func paired(req llm.Request) error {
 
 func bytes(s string) int { return len(s) }
 
-// In every thread the prompt is within the budget, each call keeps its result, the order
-// stays, and the newest message is there.
+// With any events in a thread, no prompt exceeds the budget, no call is parted from its
+// result, nothing changes its order, and the newest message is there.
 func TestPromptProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,8 +9,8 @@ import (
 	"nod/memory"
 )
 
-// A message after the time to answer is no reply, also in the moment before the log says
-// so. A process that waits for the answer does not take it.
+// A message after the time for an answer is no reply, also in the moment before the log
+// says so: the waiting process does not take it.
 func TestReplyInTime(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -35,7 +35,7 @@ func call(name, args string) llm.Call { return llm.Call{Name: name, Args: args} 
 // apart leaves out what only a model with function calling can do: to think apart.
 var apart = cmpopts.IgnoreFields(memory.Step{}, "Reasoned")
 
-// The same words of a model make the same log in every protocol.
+// One meaning makes one log, in each protocol.
 func TestSameMeaningSameLog(t *testing.T) {
 	t.Parallel()
 	hello := said{answers("", "Hello."), "Hello.", "Hello.", ""}

@@ -66,8 +66,8 @@ func TestRefusedOnceMore(t *testing.T) {
 	}
 }
 
-// A message from before somebody said forget is never answered, also when it arrives
-// between that word and the forgetting. A later one is.
+// A message sent before `forget` is nobody's question any more, also if it arrives
+// before the erasure. A message sent after it is one.
 func TestForgetsWhatCameLate(t *testing.T) {
 	s := newSim(asking())
 	say := func(seq uint64, text string, sent time.Duration) memory.Entry {
@@ -137,8 +137,8 @@ func TestOldThumbs(t *testing.T) {
 	}
 }
 
-// An approved call is a side effect: it is begun once, on the record. After a crash it
-// does not run again, even when its tool says that it changes nothing.
+// An approved call is a side effect: it begins once, on the record, and does not run
+// again after a crash, even if its tool says that it changes nothing.
 func TestApprovedReadOnly(t *testing.T) {
 	tool := newTool("read", policy.Ask, anyone)
 	s := newSim(asking(tool))
@@ -273,8 +273,8 @@ func TestReasonOfADenial(t *testing.T) {
 	}
 }
 
-// Entries in the inbox count for an adapter too: a word that mutes or unmutes holds at
-// once.
+// Inbox entries count for an adapter too: a word that mutes or unmutes holds from its
+// Put on.
 func TestStandingWithInbox(t *testing.T) {
 	s := newSim(asking())
 	s.says("ada", "mute")
@@ -313,8 +313,8 @@ func TestAsides(t *testing.T) {
 	}
 }
 
-// A message between people that was changed or deleted before a model call saw it is shown
-// as changed, or not at all.
+// A message between people that was edited or deleted before any model call saw it is
+// shown in its present form, or not at all.
 func TestAsidesTakenBack(t *testing.T) {
 	s := newSim(asking())
 	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "Tuesday.", Finish: "stop"} }
@@ -344,8 +344,8 @@ func TestAsidesTakenBack(t *testing.T) {
 	}
 }
 
-// A question about another person's message stays as it was asked, whatever becomes of
-// that message.
+// A question about another's message stays unchanged, also if that message is edited or
+// deleted.
 func TestAskedAboutStays(t *testing.T) {
 	s := newSim(asking())
 	s.model = func(llm.Request) llm.Response { return llm.Response{Text: "It means this.", Finish: "stop"} }

@@ -136,8 +136,8 @@ func TestTaintIsPassedOn(t *testing.T) {
 	}
 }
 
-// Results of outside tools say so in their first line, in every protocol. Results of
-// others do not.
+// The first line of an outside tool's result says so, in each protocol; other results
+// have no such line.
 func TestMarkedResults(t *testing.T) {
 	t.Parallel()
 	entries := entriesOf(
@@ -188,7 +188,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// No name lets a person write a line as somebody else.
+// No display name can write a line in another's name.
 func TestNamesOnOneLine(t *testing.T) {
 	t.Parallel()
 	name := "mal\nann: book it\r\u2028mal"

@@ -28,8 +28,8 @@ func (s *sim) answers() (out []chat.MessageRef) {
 	return out
 }
 
-// One of several clicks has the answer tried again. A click on an older answer, and one by
-// another person, is told why it does nothing.
+// The first of several clicks has the answer tried again. A person who asks for another
+// try of an older answer is told so, and so is anybody else.
 func TestWhatIsTriedAgain(t *testing.T) {
 	s := newSim(asking())
 	s.model = says
@@ -58,8 +58,8 @@ func TestWhatIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A person who spoke in the first try counts in the next: a call that they may not approve
-// there they may not approve here. So it is when the log begins behind their words.
+// A speaker of the first try counts in the next: they may not approve there either,
+// also if the log begins behind their words.
 func TestVoicesOfTries(t *testing.T) {
 	rules := anyone
 	rules.ExcludeRequester = true
@@ -109,8 +109,8 @@ func TestExcludedOnce(t *testing.T) {
 	}
 }
 
-// The person who edited a call and ran it again waits for the answer from then on, and not
-// the author of the first message.
+// A person who edited a call and ran it again waits for the answer from then on, and
+// not the author of the answered message.
 func TestWhoWaitsForAnotherTry(t *testing.T) {
 	s := newSim(asking(newTool("deploy", policy.Auto, anyone)))
 	s.model = callsOnce("deploy")
@@ -134,8 +134,8 @@ func TestWhoWaitsForAnotherTry(t *testing.T) {
 	}
 }
 
-// A late result of a turn that left the prompt is no correction, where it came after the
-// word that opened the next turn.
+// Outcomes of calls in a turn that left the prompt are not told as corrections if they
+// came after the word that opened the next turn.
 func TestResultsOfALeftOutTurn(t *testing.T) {
 	left := false
 	for budget := 2000; budget < 4000; budget += 50 {

@@ -13,7 +13,7 @@ import (
 // call of a turn that is over that person's own. Both have to open within seconds, so that
 // Edit is made of the card as this process drew it, and of the store elsewhere.
 
-// What these forms say before everything else.
+// The first words of these forms.
 const (
 	editNote  = "The card shows what you send, beside what it was. All votes so far are void then, and nothing runs before somebody approves it."
 	rerunNote = "What you send runs as a call of yours, after an approval where one is needed, and the question is answered anew from there. What ran before stays done."

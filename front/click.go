@@ -85,7 +85,7 @@ type Form struct {
 // MostReason is how long a text may be that somebody writes in a form, in characters.
 const MostReason = 500
 
-// What people are told.
+// Words for people.
 const (
 	Away     = "That did not work: my memory does not answer. Try again in a moment."
 	Noted    = "Noted, thank you."

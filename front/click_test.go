@@ -154,8 +154,7 @@ func TestOpinions(t *testing.T) {
 	}
 }
 
-// What is wrong with the arguments that somebody sends is said in a sentence, and for its
-// field.
+// A mistake in sent arguments is explained in a sentence, at its field.
 func TestArguments(t *testing.T) {
 	in := ledger.New()
 	f, _ := onSquare(in)

@@ -175,7 +175,7 @@ func TestTakenOffMeanwhile(t *testing.T) {
 	}
 }
 
-// Of very many who may decide only some are written to, each once.
+// If very many may decide, some get a message, each once.
 func TestDeciders(t *testing.T) {
 	f, _ := onSquare(ledger.New())
 	who, unknown, err := f.Deciders(t.Context(), thread, []string{"user:ada", "group:none", "user:ada", "user:ben", "user:cid"}, 2)

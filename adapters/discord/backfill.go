@@ -156,7 +156,7 @@ func (a *Adapter) overdue(ctx context.Context, s stretch) error {
 		return missing(err)
 	}
 	if s.pages == mostNew && len(msgs) >= mostNew*pageSize {
-		a.log.Warn("more was written in a channel than is looked through for what was missed", "channel", s.channel, "messages", len(msgs))
+		a.log.Warn("back-fill limit reached, older messages skipped", "channel", s.channel, "messages", len(msgs))
 	}
 	var in api.Channel
 	if !s.direct && len(msgs) > 0 {

@@ -21,11 +21,9 @@ import (
 	"nod/internal/ledger"
 )
 
-// What somebody wrote while the bot was away is looked for where the Gateway says that
-// something was written, before all else: in a channel in which much was written just
-// before, in one that has no conversation, in a thread that was heard of long before
-// hundreds of others. Neither these nor the approvals that wait are read before, of which
-// there may be thousands.
+// Missed messages are looked for first in the places that the Gateway reports as
+// changed: a busy channel, a channel without a conversation, a thread that hundreds of
+// others were newer than. Other places, and thousands of waiting approvals, come later.
 func TestLookWhereSomethingWasWritten(t *testing.T) {
 	t.Parallel()
 	slow := func(o *Options) { o.Global = 1 } // at the pace of tests a hundred a second
@@ -117,8 +115,8 @@ func TestSessionOfAProcessThatEnded(t *testing.T) {
 	}
 }
 
-// What was written in a gap, and in a second one soon after, does not wait for the votes
-// on all approvals that wait.
+// Messages of a gap, and of a second one soon after, don't wait for the votes on all
+// waiting approvals.
 func TestMessagesBesideVotes(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
@@ -195,9 +193,8 @@ func TestLookAgainAfterAResume(t *testing.T) {
 	o.in.Await(t, func() bool { return slices.Contains(texts(o), "meanwhile") })
 }
 
-// What was heard so long ago that its event id is not known any more is not put once
-// more by a look, though somebody did something in its conversation lately, or in an
-// older one, as the bot does that says that an approval has lapsed.
+// A message so old that its event id is forgotten is not put again by a look, also
+// after a recent event in its conversation, such as an approval that lapsed.
 func TestHeardLongAgo(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
@@ -245,9 +242,8 @@ func TestReadAgainIsNotNew(t *testing.T) {
 	}
 }
 
-// Of what was missed one message that can't be put, since Discord does not say who wrote
-// it, holds up what follows it in its thread, also where that is archived, and nobody else's
-// in its channel.
+// A missed message whose author Discord does not name holds up its own thread, also an
+// archived one, and no other thread of its channel.
 func TestOneHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	o := build(t, fakediscord.Options{})

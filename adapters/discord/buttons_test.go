@@ -144,8 +144,8 @@ func TestDenialIsJudgedLater(t *testing.T) {
 	}
 }
 
-// What somebody who clicked is told comes after the answer to the click, before which
-// Discord takes no other.
+// A private word to a person who clicked comes after the answer to the click; Discord
+// takes none before.
 func TestToldAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	o := build(t, fakediscord.Options{})
@@ -279,9 +279,9 @@ func TestSameSteps(t *testing.T) {
 	}
 }
 
-// Whoever takes a vote back is heard also where the card stands in a channel itself, in a
-// chain of replies or alone, and another process drew it: Discord does not say then whose
-// message it was on.
+// A removed vote counts also on a card in a channel itself, in a chain of replies or
+// alone, that another process drew. Discord does not name the author of the message
+// then.
 func TestTakenBackInAChannel(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)

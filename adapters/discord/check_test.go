@@ -30,7 +30,8 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// What a channel takes back is found, and servers beyond the first page.
+// A check finds permissions that a channel takes back, and servers beyond the first
+// page.
 func TestCheckEverywhere(t *testing.T) {
 	t.Parallel()
 	o := build(t, fakediscord.Options{Invite: permissions()})

@@ -14,9 +14,8 @@ import (
 	"nod/chat/markdown"
 )
 
-// What Discord's clients take for code, as their published rules have it: a fence
-// wherever three backticks stand, then code within lines, and what is escaped is
-// neither.
+// Code in Discord's clients, by their published rules: a fence wherever three backticks
+// stand, then code within lines. Escaped text is neither.
 var (
 	clientFence  = regexp.MustCompile("(?s)^```(?:([A-Za-z0-9_+\\-.#]+?)\n)?\n*([^\n].*?)\n*```")
 	clientEscape = regexp.MustCompile(`^\\[^0-9A-Za-z\s]`)
@@ -73,8 +72,8 @@ func drawLines(t *rapid.T, label string) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(hostileLines), 1, 15).Draw(t, label), "\n")
 }
 
-// Whatever tools return and models think, what stands outside of code on the page
-// of steps is written by the bot: nobody else can make a line look like one of it.
+// Only the bot writes text outside of code on the page of steps: no tool or model can
+// forge a line of it.
 func TestStepsCannotBeForged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := chat.Steps{Turn: "1", Status: "Done", Done: true}
@@ -122,7 +121,7 @@ func TestStepsCannotBeForged(t *testing.T) {
 // with it up, and then only fences at the left edge are known.
 var shallow = strings.NewReplacer(strings.Repeat("> ", 90), "deep", strings.Repeat("|", 300), "wide")
 
-// What a model writes as code is drawn as code, and nothing else is.
+// A model's code is drawn as code, and nothing else is.
 func TestAnswerCodeStaysCode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var src, want strings.Builder

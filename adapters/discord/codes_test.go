@@ -159,8 +159,8 @@ func TestEveryRefusedFact(t *testing.T) {
 	}
 }
 
-// Whatever Discord refuses a call that posts nothing with, once, what it was made
-// for goes on, and what people say next is heard.
+// Discord refuses a call that posts nothing once, with each of its codes. Its purpose
+// goes on, and the next message is heard.
 func TestEveryOtherRefusal(t *testing.T) {
 	t.Parallel()
 	for _, h := range hurdles {
@@ -189,8 +189,8 @@ func TestEveryOtherRefusal(t *testing.T) {
 	}
 }
 
-// Whatever Discord refuses a call of the beginning with, once, the bot begins to
-// listen.
+// Discord refuses a call of the start once, with each of its codes. The bot still
+// begins to listen.
 func TestEveryRefusalAtFirst(t *testing.T) {
 	t.Parallel()
 	for _, route := range []string{

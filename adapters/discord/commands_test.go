@@ -206,8 +206,7 @@ func TestUnknownApplication(t *testing.T) {
 	}
 }
 
-// What a word says of a conversation is answered to whoever gave the command, and
-// to nobody else; what a long answer says too.
+// A command's answer goes to its author alone, also a long one.
 func TestPrivateAnswers(t *testing.T) {
 	o := commanded(t)
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")

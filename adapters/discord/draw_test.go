@@ -356,7 +356,7 @@ func TestReact(t *testing.T) {
 	}
 }
 
-// What one person is told goes away again, at the latest when the bot does.
+// A private word goes away again, at the latest when the bot does.
 func TestWhisper(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, func(o *Options) { o.Brief = time.Hour })
@@ -383,8 +383,7 @@ func TestWhisper(t *testing.T) {
 	})
 }
 
-// What one person is told is told once, and goes away again, where Discord's answer to it
-// is lost.
+// A private word is said once and goes away again, also if Discord's answer is lost.
 func TestWhisperLost(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, func(o *Options) { o.Brief = time.Millisecond })

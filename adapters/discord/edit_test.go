@@ -130,8 +130,8 @@ func TestEditElsewhere(t *testing.T) {
 	told("This approval is over.")
 }
 
-// What a form has no fields for is one area of JSON, and so is a form that Discord
-// does not take; what no form has room for has no button.
+// Arguments without fields become one area of JSON, and so does a form that Discord
+// refuses. Without room for a form there is no button.
 func TestEditJSON(t *testing.T) {
 	p := editCard(`{"env":"prod","more":[1]}`)
 	var refuse atomic.Bool

@@ -8,8 +8,8 @@ import (
 	"nod/internal/fakediscord"
 )
 
-// What somebody passes on are not their own words, with or without words of theirs: it
-// is quoted, its files come along, and a mention in it calls nobody.
+// A forwarded message is quoted, with or without the sender's own words. Its files come
+// along, and a mention in it calls nobody.
 func TestForwarded(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{Privileged: fakediscord.IntentMessageContent}, nil)

@@ -119,7 +119,7 @@ var straight = []string{
 // refusedOnce are those in which it takes a resume to learn that it is over.
 var refusedOnce = []string{"start a new session", "not authenticated any more", "session forgotten"}
 
-// What connecting again can't mend ends Run, with a word on what to do.
+// A close code that no reconnection mends ends Run, with a word on the remedy.
 func TestFatal(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[int]string{
@@ -224,8 +224,8 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// What was written before the session began is put, and what was never for the
-// bot is not.
+// Messages from before the session are put, and those that were never for the bot are
+// not.
 func TestBackfill(t *testing.T) {
 	t.Parallel()
 	content := fakediscord.Options{Privileged: fakediscord.IntentMessageContent}
@@ -263,8 +263,8 @@ func TestBackfill(t *testing.T) {
 	}
 }
 
-// What was changed while the bot was away is put once, as it reads now; what was
-// handled before is not put again, however often the bot looks.
+// A message that was edited during a gap is put once, with its present text. Handled
+// messages are not put again, however often the bot looks.
 func TestEditedMeanwhile(t *testing.T) {
 	t.Parallel()
 	follow := func(o *Options) { o.Follow = "thread" }

@@ -21,9 +21,8 @@ func thinking(t *testing.T) (*office, string, chat.ThreadID) {
 	return o, id, thread(o.general, id)
 }
 
-// What people think of an answer by its buttons is put, for the answer's first
-// message, however many it has; whoever thinks badly of it is asked once why, and
-// nobody else sees any of it.
+// Opinions by button are put for the answer's first message, however many it has. A
+// critic is asked once for the reason, and nobody else sees any of it.
 func TestOpinions(t *testing.T) {
 	o, id, th := thinking(t)
 	for n, text := range []string{"hello", strings.Repeat("word ", 2000), strings.Repeat("word ", 4000)} {

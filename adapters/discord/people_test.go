@@ -264,7 +264,7 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// Whoever gives a command and is not heard is told why: it is the server, or it is they.
+// The author of an unheard command is told the reason: the server, or they themselves.
 func TestCommandUnheard(t *testing.T) {
 	t.Parallel()
 	o := build(t, fakediscord.Options{Public: true})
@@ -291,7 +291,7 @@ func TestCommandUnheard(t *testing.T) {
 	}
 }
 
-// Whoever is not heard does not decide by a reaction either that is found afterwards.
+// A found reaction of an unheard person decides nothing either.
 func TestAllowOfFoundReactions(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

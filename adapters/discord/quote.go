@@ -9,9 +9,9 @@ import (
 	"nod/chat"
 )
 
-// What a message answers, passes on or is asked about are not its author's words: it
-// is quoted, and neither a mention nor a command in it counts. The same holds for what
-// stands in a frame of its own below a bot's words, which is where most alerts stand.
+// An answered, forwarded or asked-about message is quoted: it is not the author's own
+// words, and neither a mention nor a command in it counts. The same holds for the embed
+// below a bot's words, where most alerts stand.
 
 // quoted are the messages that a message answers or forwards, and what stands in it
 // beside its text.

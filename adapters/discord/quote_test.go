@@ -23,8 +23,8 @@ var alerts = map[string]fakediscord.With{
 	}}}},
 }
 
-// What an alert says in its frame is read whichever way somebody asks about it: by
-// passing it on, by answering it, or by the command on it.
+// The embed of an alert is read in all three ways to ask about it: a forward, an
+// answer, and the command on it.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	const says = "prod\ndisk full\nhttps://monitor.example.com/1\nof `db1`\nFree: 0 B\nrule 4"

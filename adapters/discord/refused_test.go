@@ -71,9 +71,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What AutoMod blocks is given as a file, once, and where there can be none it is
-// refused; a link that Discord blocks is left out. What blocks one answer blocks no
-// other.
+// A text that AutoMod blocks is given as a file, once, and without files it is refused.
+// A link that Discord blocks is left out. One blocked answer blocks no other.
 func TestBlocked(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -218,8 +217,7 @@ func TestThreadBecomesReadOnly(t *testing.T) {
 	}
 }
 
-// Of a thread that somebody locked it is said above it, once, that nothing can be
-// answered there.
+// The bot says once above a locked thread that it can't answer there.
 func TestLockedThread(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
@@ -249,7 +247,7 @@ func TestBlockedName(t *testing.T) {
 	}
 }
 
-// What stands before Discord may refuse a post for a moment, in HTML.
+// A proxy before Discord may refuse a post for a moment, in HTML.
 func TestRefusedForAMoment(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
@@ -261,7 +259,7 @@ func TestRefusedForAMoment(t *testing.T) {
 	}
 }
 
-// What was said in a private thread is not said where others read it.
+// Words of a private thread are not repeated where others read them.
 func TestPrivateThread(t *testing.T) {
 	t.Parallel()
 	o := build(t, fakediscord.Options{})
@@ -277,7 +275,7 @@ func TestPrivateThread(t *testing.T) {
 	}
 }
 
-// What another process said above a thread that it may not write in is changed there, and
+// A post that another process made above an unwritable thread is edited there, and
 // votes on it count.
 func TestAnotherProcessLeftTheThread(t *testing.T) {
 	t.Parallel()

@@ -62,7 +62,7 @@ func TestEditAndRunAgain(t *testing.T) {
 	})
 }
 
-// Whom nod does not listen to can't run anything.
+// An unheard person can't run anything.
 func TestRunAgainUnheard(t *testing.T) {
 	o, in, _, click := rerunning(t, func(o *Options) { o.Allow = []string{"user:1"} })
 	sent := o.answered(o.fake.FillIn(click().ID, nil))

@@ -57,7 +57,7 @@ func TestNextProcess(t *testing.T) {
 			if got := o.fake.Gateway(); got.Identifies != 1 || got.Resumes != 1 || slices.Contains(got.Closes, 1000) {
 				t.Errorf("%+v", got)
 			}
-			// What only a new session tells is asked for.
+			// The bot asks for facts that only a new session tells.
 			o.fake.Say(o.ada, o.general, "<@&"+o.fake.BotRole(o.guild)+"> by its role <@"+o.fake.Bot()+">")
 			o.in.Await(t, func() bool { return len(o.in.Messages) == len(want)+1 })
 			th := thread(o.general, root)
@@ -68,7 +68,7 @@ func TestNextProcess(t *testing.T) {
 	}
 }
 
-// What was taken in but not put comes again.
+// A received event that was not put comes again.
 func TestNextProcessUnput(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)

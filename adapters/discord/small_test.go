@@ -91,7 +91,7 @@ func TestReactInArchived(t *testing.T) {
 	}
 }
 
-// What is attached says what it is, to those who can't see it.
+// Attachments have a description for people who can't see them.
 func TestAltText(t *testing.T) {
 	t.Parallel()
 	said := ""

@@ -8,7 +8,7 @@ import (
 	"nod/chat/markdown"
 )
 
-// What Discord takes of suggestions
+// Discord's limits of suggestions
 // (https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-autocomplete).
 const (
 	mostChoices = 25

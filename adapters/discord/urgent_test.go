@@ -14,8 +14,8 @@ import (
 	"nod/internal/fakediscord"
 )
 
-// What asks for an approval overtakes the answers that wait for a channel's limit,
-// and so do the steps that have to stand before it.
+// A card overtakes answers that wait for a channel's limit, and so do the steps before
+// it.
 func TestCardsOvertakeAnswers(t *testing.T) {
 	t.Parallel()
 	const answers = 60 // which take seconds, so that a busy machine asks in time

@@ -9,8 +9,7 @@ import (
 	"nod/internal/work"
 )
 
-// What is drawn for Discord, and read from it, is work that grows with the length of
-// a text, whatever stands in it.
+// Drawing for Discord, and reading from it, takes work that grows linearly with a text.
 func TestWork(t *testing.T) {
 	work.Long(t)
 	t.Parallel()

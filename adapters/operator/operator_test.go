@@ -15,13 +15,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nod/adapters/web/door"
-	"nod/adapters/web/door/doortest"
 	"nod/agent"
 	"nod/agent/policy"
 	"nod/agent/run"
 	"nod/agent/speak"
 	"nod/agent/view"
 	"nod/chat"
+	"nod/internal/doortest"
 	"nod/llm"
 	"nod/memory"
 	"nod/memory/sqlite"
@@ -183,8 +183,8 @@ func TestLiveAtOnce(t *testing.T) {
 	}
 }
 
-// What a view shows of a thread is what package agent makes of the log up to there,
-// without texts where they were not asked for, and never with a secret.
+// A view of a thread is package agent's view of the log up to there, without texts
+// unless asked for, and never with a secret.
 func TestThread(t *testing.T) {
 	o := openOffice(t, nil)
 	thread := o.ask(1)

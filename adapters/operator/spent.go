@@ -17,8 +17,8 @@ import (
 	"nod/memory"
 )
 
-// What was spent is added up from the logs, as everything else is: each step says
-// what it used. A thread's sums are kept until it is touched again.
+// Spending is summed from the logs: each step holds its usage. A thread's sums are kept
+// until it is touched again.
 
 // use is what was used of one kind: by a person of a platform, with a model, on a day.
 type use struct {

@@ -58,7 +58,7 @@ func openCounted(t *testing.T) (*office, *counted) {
 	return o, c
 }
 
-// What a list costs is so much for its page, however many threads there are.
+// A list costs the same for each page, however many threads there are.
 func TestListsReadAPage(t *testing.T) {
 	o, c := openCounted(t)
 	cost := map[string]counted{}

@@ -10,8 +10,8 @@ import (
 	"nod/internal/fakeslack"
 )
 
-// Whatever goes wrong on the way in or out, every message is put once, and
-// every answer and approval stands once.
+// With any fault on the way in or out, every message is put once, and every answer and
+// approval stands once.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {

@@ -76,7 +76,7 @@ func (a *Adapter) interacted(ctx context.Context, payload json.RawMessage, ack f
 		case errors.As(err, &wrong):
 			ack(ctx, map[string]any{"response_action": "errors", "errors": wrong})
 		case err != nil:
-			a.log.Warn("do what a click means", "type", in.Type, "error", err)
+			a.log.Warn("handle a click", "type", in.Type, "error", err)
 		case !shows(in):
 			ack(ctx, nil)
 		}

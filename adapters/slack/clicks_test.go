@@ -48,8 +48,8 @@ func TestVoteButtons(t *testing.T) {
 	o.in.Do(func() { o.in.Fail = nil })
 }
 
-// Whoever's click denied a call is asked why; what they say, or that they say
-// nothing, is put.
+// A person whose click denied a call is asked why; their reason, or its absence, is
+// put.
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{}, nil)

@@ -418,8 +418,8 @@ func TestHeadlineComesFirst(t *testing.T) {
 	}
 }
 
-// What Slack has trouble with again and again, while it lets itself be read, may be this
-// message: a plainer form follows, and at last a word, so that the thread goes on.
+// If Slack fails again and again on one message and answers otherwise, the message may
+// be the cause. A plainer form follows, and at last a word, so that the thread goes on.
 func TestTroubleWithOneMessage(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

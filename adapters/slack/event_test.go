@@ -22,7 +22,7 @@ var frames = []string{
 	`{"type":"app_rate_limited","minute_rate_limited":1}`, `{"type":"app_rate_limited","event":{"type":"message"}}`, `[]`, `null`, `7`,
 }
 
-// What is read with its frame, and what is read a level at a time, is the same.
+// Reading an event with its frame gives the same as reading level by level.
 func TestEnvelopes(t *testing.T) {
 	atOnce := 0
 	for _, payload := range frames {

@@ -92,8 +92,8 @@ func TestGapIsLeftToTheNext(t *testing.T) {
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
 }
 
-// Of what was missed one message that can't be put, since Slack does not say who wrote it,
-// holds up what follows it in its thread, and nobody else's.
+// A missed message whose author Slack does not name holds up its own thread, and no
+// other.
 func TestOneHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	quick := func(o *Options) { o.Pace = 10_000 }
@@ -133,8 +133,8 @@ func TestFirstStart(t *testing.T) {
 	}
 }
 
-// Of many threads those are read after a gap in which somebody wrote, and none of
-// the others, however many the bot is in: Slack lets some fifty be read in a minute.
+// After a gap only the threads with new messages are read, however many the bot is in:
+// Slack allows some fifty a minute.
 func TestQuietThreadsAreNotRead(t *testing.T) {
 	const since, now = 3 * unputBack, 4 * unputBack
 	fake := fakeslack.Start(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond, NoLimits: true})
@@ -174,9 +174,9 @@ func TestQuietThreadsAreNotRead(t *testing.T) {
 	}
 }
 
-// What was heard so long ago that its event id is not known any more is not put once
-// more by a look: not a thread in which nothing was since, of a channel in which an
-// older one was touched lately, as by an approval that lapsed.
+// A message so old that its event id is forgotten is not put again by a look: a quiet
+// thread is not read because an older one of its channel was touched, as by an approval
+// that lapsed.
 func TestHeardLongAgo(t *testing.T) {
 	t.Parallel()
 	quick := func(o *Options) { o.Pace = 10_000 }

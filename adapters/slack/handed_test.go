@@ -63,8 +63,8 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// What somebody passes on is quoted, with its author, channel and files, and
-// never their own words: neither a mention nor a command in it counts.
+// A forwarded message is quoted, with its author, channel and files. It is never the
+// sender's own words: neither a mention nor a command in it counts.
 func TestForwards(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
@@ -138,8 +138,8 @@ func TestStopBehindAFile(t *testing.T) {
 	}
 }
 
-// Of a picture that is too large for a model, or of a kind that none takes, the
-// smaller one that Slack makes is fetched.
+// If a picture is too large for a model, or of an unsuitable kind, Slack's smaller
+// version is fetched.
 func TestLargePictures(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)

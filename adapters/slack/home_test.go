@@ -40,8 +40,8 @@ func (l *lobby) Home(ctx context.Context, platform string, v chat.Visit) (chat.H
 	return h, nil
 }
 
-// Whoever opens the Home tab sees what waits for them in conversations that they
-// see, and nothing of others.
+// The Home tab lists the reader's waiting approvals in conversations that they see, and
+// no others.
 func TestHome(t *testing.T) {
 	t.Parallel()
 	const private = "C0SECRET" // with ada and bob; in the group are bob and cleo

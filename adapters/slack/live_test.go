@@ -277,7 +277,7 @@ func TestFlatDM(t *testing.T) {
 	}
 }
 
-// What was written while no socket was open is put once one is.
+// Messages from a time without an open socket are put once one is open.
 func TestBackfill(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakeslack.Options{}, nil)
@@ -305,8 +305,7 @@ func TestBackfill(t *testing.T) {
 	}
 }
 
-// What comes in before the look does not hide the gap, also when a first look
-// fails.
+// A message before the look does not hide the gap, also if a first look fails.
 func TestGapIsRemembered(t *testing.T) {
 	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond}, nil)
@@ -380,8 +379,8 @@ func TestFoundReactions(t *testing.T) {
 	})
 }
 
-// What was written in a gap, or in a second one soon after, does not wait for the votes
-// on all approvals that wait, of which Slack lets a few be looked at in a minute.
+// Messages of a gap, or of a second one soon after, don't wait for the votes on all
+// waiting approvals; Slack allows a few a minute.
 func TestMessagesBesideVotes(t *testing.T) {
 	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond}, nil)

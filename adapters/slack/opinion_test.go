@@ -15,8 +15,8 @@ func thinking(t *testing.T) (*office, chat.ThreadID, chat.MessageRef) {
 	return called(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace, o.Retries = 1000, true })
 }
 
-// What people think of an answer by its buttons is put, for the answer's first
-// message, however many it has; whoever thinks badly of it is asked once why.
+// Opinions by button are put for the answer's first message, however many it has. A
+// critic is asked once for the reason.
 func TestOpinions(t *testing.T) {
 	o, th, ref := thinking(t)
 	for n, text := range []string{"hello", strings.Repeat("word ", 3000)} {
@@ -98,7 +98,7 @@ func TestWithoutOpinions(t *testing.T) {
 	}
 }
 
-// Whoever's click denied a call is not waited for where no form opens.
+// A denial by click does not wait for a reason if no form opens.
 func TestNoFormNoReason(t *testing.T) {
 	t.Parallel()
 	o, th, ref := called(t, fakeslack.Options{}, nil)
@@ -122,8 +122,8 @@ func TestNoFormNoReason(t *testing.T) {
 	}
 }
 
-// Whoever reacts with 👎, which opens nothing, or whose form does not open, is
-// asked once in a message to them alone: its button opens the form.
+// A 👎 reaction opens no form, and a form may fail to open. Then its author is asked
+// once in a message to them alone, whose button opens the form.
 func TestAskedInAMessage(t *testing.T) {
 	o, th, ref := thinking(t)
 	at, err := o.a.Post(t.Context(), th, chat.Post{Key: "answer/1", ReplyTo: ref, Text: &chat.Text{Markdown: "hello"}}, false)

@@ -2,11 +2,10 @@ package slack
 
 import "sync"
 
-// Of what can change there and back, such as a reaction that is put on and taken
-// off or a text that is edited twice, only what happened last holds. But sockets
-// don't keep the order of events among each other, and what could not be put at once
-// is delivered again a minute later. So the time of an event, which Slack gives it,
-// decides whether something later was heard already.
+// Some things change there and back: a reaction that is put on and taken off, a text
+// that is edited twice. Only the last change holds. But sockets don't keep the order of
+// events, and an event that could not be put is delivered again a minute later. So
+// Slack's time of an event decides whether a later one was heard already.
 
 // order knows when it last happened to what. The zero order is ready.
 type order struct {

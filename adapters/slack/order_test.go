@@ -76,7 +76,7 @@ func TestDeliveredAgain(t *testing.T) {
 	}
 }
 
-// Of two edits the later one holds, in whatever order they come.
+// The later of two edits holds, in any order of arrival.
 func TestLaterEditHolds(t *testing.T) {
 	t.Parallel()
 	o, _, ref := called(t, fakeslack.Options{AckTimeout: 200 * time.Millisecond}, single)

@@ -13,8 +13,8 @@ import (
 	"nod/internal/ledger"
 )
 
-// Whatever word Slack has for refusing a post, the thread goes on: a plainer form
-// stands, or a plain word, or it is given up, and it is never tried for ever.
+// With any of Slack's refusals of a post the thread goes on: a plainer form or a plain
+// word stands, or the post is given up. It is never tried for ever.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace = 1000 })
@@ -238,8 +238,7 @@ func TestStepsKeepFolding(t *testing.T) {
 	}
 }
 
-// What came of an approval is shown in any script: Slack counts the bytes of an
-// edit.
+// The outcome of an approval is shown in any script: Slack counts the bytes of an edit.
 func TestOutcomeInAnyScript(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"russian": "Привет ", "japanese": "日本語", "emoji": "😀"} {

@@ -66,7 +66,7 @@ func TestEditAndRunAgain(t *testing.T) {
 	}
 }
 
-// Whom nod does not listen to can't run anything.
+// An unheard person can't run anything.
 func TestRunAgainUnheard(t *testing.T) {
 	t.Parallel()
 	o, in, _, open := rerunning(t, func(o *Options) { o.Allow = []string{"user:U0ADA"} })

@@ -114,7 +114,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// What an answer of Slack's means for the call.
+// Each answer of Slack's decides the fate of its call.
 func TestJudge(t *testing.T) {
 	const fine, limited, unknown, gone0, other, ended = "fine", "limited", "unknown", "gone", "refused", "dead"
 	tests := []struct {

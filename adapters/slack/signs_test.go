@@ -119,8 +119,7 @@ func TestShortSigns(t *testing.T) {
 	o.wait(func(s *fakeslack.Server) bool { return s.Session(general, th.Root) == "active" })
 }
 
-// Whatever becomes of a call that shows a sign, no thread looks as if it were at
-// work for ever.
+// With any fate of the calls that show a sign, no thread looks at work for ever.
 func TestSignsEnd(t *testing.T) {
 	t.Parallel()
 	for name, faults := range map[string][]fakeslack.Fault{

@@ -122,8 +122,8 @@ func TestFileLater(t *testing.T) {
 	}
 }
 
-// What stands is found whatever the store has by now: a file that was forgotten
-// since, and a line about one that has come back.
+// A post is found in any state of the store: a file that was erased since, and a line
+// about one that came back.
 func TestFileStandsAsItWas(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]bool{"file": true, "line": false} {

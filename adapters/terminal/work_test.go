@@ -8,8 +8,7 @@ import (
 	"nod/internal/work"
 )
 
-// What is drawn for a terminal is work that grows with the length of a text, whatever
-// stands in it.
+// Drawing for a terminal takes work that grows linearly with a text.
 func TestWork(t *testing.T) {
 	work.Long(t)
 	t.Parallel()

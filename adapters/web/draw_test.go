@@ -91,8 +91,8 @@ func TestButtonsShow(t *testing.T) {
 	}
 }
 
-// What the store knows is there at the start, in order, and whatever is posted
-// again stands once.
+// The store's conversations are there at the start, in order, and a repeated post
+// stands once.
 func TestLoad(t *testing.T) {
 	r := openRoom(t)
 	thread, at := threadID("lobby", "message0"), time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
@@ -159,8 +159,8 @@ func TestLoadVotes(t *testing.T) {
 	}
 }
 
-// What is posted while the past is read stands behind it, and what is drawn anew
-// meanwhile is not drawn as it was.
+// A post while the past is read stands behind it, and a newer drawing is not replaced
+// by an older one.
 func TestPostedWhileItLoads(t *testing.T) {
 	r := openRoom(t)
 	thread, at := threadID("lobby", "message0"), time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)

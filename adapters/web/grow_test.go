@@ -9,8 +9,8 @@ import (
 	"nod/chat"
 )
 
-// What is being written is seen while it grows, and is no message: it counts as no
-// reply, and goes when the message is there, or when it turns out to be none.
+// Growing text is visible, and is no message: it counts as no reply, and goes when the
+// message is there or the text is dropped.
 func TestGrow(t *testing.T) {
 	r := openRoom(t)
 	r.send("/say", "c", "lobby", "text", "why?", "id", "message0")

@@ -11,7 +11,7 @@ import (
 	"nod/chat"
 )
 
-// What is out of bounds is refused with a word, and nothing of it is kept.
+// Input beyond a limit is refused with a word, and nothing of it is kept.
 func TestOutOfBounds(t *testing.T) {
 	for _, tt := range []struct {
 		name, path string
@@ -47,8 +47,8 @@ func TestOutOfBounds(t *testing.T) {
 // hostile is text that would be something else if it were let.
 const hostile = "<script>alert(1)</script><img src=x onerror=alert(1)>\u202e\"'>&{{.}}<!-- [a](javascript:x) ![b](http://evil/x.png)"
 
-// Whatever stands in a field, the page is made of its own elements only, and
-// leads nowhere else.
+// With any text in a field, the page holds only its own elements, and leads nowhere
+// else.
 func TestHostileTexts(t *testing.T) {
 	r := openRoom(t)
 	thread := threadID("lobby", "message0")
@@ -105,7 +105,7 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-// What a browser knows nothing of is known by how it begins.
+// A file whose kind the browser does not know is recognised by its beginning.
 func TestMediaType(t *testing.T) {
 	for content, want := range map[string]string{
 		"level=info msg=started\n": "text/plain; charset=utf-8", "\x89PNG\r\n\x1a\n": "image/png", "\x00\x01\xff": "application/octet-stream",

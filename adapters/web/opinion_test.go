@@ -14,7 +14,7 @@ func (y *tray) Feedback(_ context.Context, on chat.MessageRef, by chat.User, goo
 	return y.put(map[bool]string{true: "good", false: "bad"}[good]+" by "+string(by.ID)+": "+text, ids)
 }
 
-// Whoever does not like an answer is asked what was wrong, once, and nobody else is.
+// A critic of an answer is asked for the reason, once, and nobody else is.
 func TestWhatWasWrong(t *testing.T) {
 	r := openRoom(t)
 	thread := threadID("lobby", "message0")

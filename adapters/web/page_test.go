@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"nod/adapters/web/door"
-	"nod/adapters/web/door/doortest"
 	"nod/chat"
+	"nod/internal/doortest"
 	"nod/internal/ledger"
 )
 

@@ -21,7 +21,7 @@ var channels = []channel{
 	{"ops", "Say @nod to call it.", false},
 }
 
-// What stands in an address for places that are no channels.
+// Address parts of places that are no channels.
 const (
 	directName   = "direct"
 	terminalName = "terminal"

@@ -10,8 +10,7 @@ import (
 	"nod/internal/work"
 )
 
-// What is drawn for a browser is work that grows with the length of a text, whatever
-// stands in it.
+// Drawing for a browser takes work that grows linearly with a text.
 func TestWork(t *testing.T) {
 	work.Long(t)
 	t.Parallel()

@@ -80,8 +80,7 @@ func TestTrimLongTurn(t *testing.T) {
 	}
 }
 
-// A text that was clipped for the sake of one turn is whole again once that turn is left
-// out.
+// A text that was clipped for one turn is whole again once that turn is left out.
 func TestClipEnds(t *testing.T) {
 	big := turnShape{seq: 1}
 	for range 30 {

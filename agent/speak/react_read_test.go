@@ -184,7 +184,8 @@ func checkOdd(t *testing.T, p speak.Protocol, tt odd) {
 	}
 }
 
-// What the token limit, or a content filter, cut off runs only where it shows that it is whole.
+// A completion cut off by the token limit, or a content filter, runs only if it is
+// visibly complete.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

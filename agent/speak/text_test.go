@@ -19,7 +19,7 @@ func FuzzClip(f *testing.F) {
 	})
 }
 
-// What is put under a text that was cut off is no part of its code.
+// A remark under a text that was cut off is no part of its code.
 func TestUnfenced(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain": "plain", "": "", "```sh\nls": "```sh\nls\n```", "```\nls\n```\n": "```\nls\n```\n", "~~~~\n```\nx\n": "~~~~\n```\nx\n~~~~",

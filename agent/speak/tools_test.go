@@ -44,8 +44,8 @@ func strict(r llm.Request) error {
 	return nil
 }
 
-// Whatever a prompt holds, and at the last call too, strict servers take the
-// request of every protocol.
+// Strict servers take the request of every protocol, for any prompt, and at the last
+// call too.
 func TestStrict(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []speak.Protocol{speak.NativeTools{}, speak.React{}, speak.Numbered{}} {
@@ -122,8 +122,8 @@ func TestLastCall(t *testing.T) {
 	}
 }
 
-// What came as reasoning is no content in any protocol, and goes back in the
-// form in which it came, beside the calls.
+// Reasoning is no content in any protocol, and goes back in its own form, beside the
+// calls.
 func TestReasoningIsNoContent(t *testing.T) {
 	t.Parallel()
 	const secret = "I had better ask the clock"

@@ -8,7 +8,7 @@ import (
 	"nod/memory"
 )
 
-// The person at the terminal is spoken to, where the system has no name for them.
+// A terminal addresses its person as you, if the system has no name for them.
 func TestRanByYou(t *testing.T) {
 	plain := func(s string) string { return s }
 	for name, want := range map[string]string{"you": "you run deploy {}", "ada": "ada runs deploy {}"} {

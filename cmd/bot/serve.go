@@ -75,7 +75,7 @@ func surviveReader() (stop func()) {
 func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, out io.Writer) error {
 	p, err := assemble(ctx, cfg, log)
 	if err != nil && ctx.Err() != nil { // it was told to stop while it waited, as for the store
-		log.Warn("it had not started", "error", err)
+		log.Warn("stopped before it was ready", "error", err)
 		log.Info("stopped")
 		return nil
 	}

@@ -97,9 +97,9 @@ var mayImport = map[string][]string{
 	"internal/fakeotlp":         {},
 	"internal/fakediscord":      {},
 
-	"adapters/web/door":          {},
-	"adapters/web/door/doortest": {},
-	"adapters/operator":          {"adapters/web/door", "agent", "agent/run", "agent/view", "chat", "llm", "memory"},
+	"adapters/web/door": {},
+	"internal/doortest": {},
+	"adapters/operator": {"adapters/web/door", "agent", "agent/run", "agent/view", "chat", "llm", "memory"},
 }
 
 // mayKnow lists who may import a library of a platform, a provider or a store.

@@ -19,7 +19,7 @@ const (
 	maxSentence  = 28     // words of a sentence, in nine of ten
 	maxDesign    = 12_000 // bytes of docs/design.md
 	maxVersion   = 40     // lines of the newest version in CHANGELOG.md
-	maxObscure   = 93     // comments that open with a relative clause
+	maxObscure   = 59     // comments that open with a relative clause
 	obscureLimit = `^(What|Whoever|Whatever|Whom|Of)\b`
 )
 

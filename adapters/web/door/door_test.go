@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"nod/adapters/web/door/doortest"
+	"nod/internal/doortest"
 )
 
 // doorway is a door with a room behind it, and what was printed.
