@@ -101,34 +101,24 @@ func (r *reply) next() any {
 	return v
 }
 
-func (r *reply) int() int64 {
-	n, ok := r.next().(int64)
+// read gives the next piece, which has to be of a type.
+func read[T any](r *reply, want string) T {
+	v, ok := r.next().(T)
 	if !ok && r.err == nil {
-		r.err = errors.New("read reply: want a number")
+		r.err = fmt.Errorf("read reply: want %s", want)
 	}
-	return n
+	return v
 }
 
-func (r *reply) text() string {
-	s, ok := r.next().(string)
-	if !ok && r.err == nil {
-		r.err = errors.New("read reply: want a text")
-	}
-	return s
-}
+func (r *reply) int() int64   { return read[int64](r, "a number") }
+func (r *reply) text() string { return read[string](r, "a text") }
 
 func (r *reply) strings() []string {
-	list, ok := r.next().([]any)
-	if !ok && r.err == nil {
-		r.err = errors.New("read reply: want a list")
+	list := &reply{rest: read[[]any](r, "a list"), err: r.err}
+	out := make([]string, 0, len(list.rest))
+	for len(list.rest) > 0 {
+		out = append(out, list.text())
 	}
-	out := make([]string, 0, len(list))
-	for _, v := range list {
-		text, ok := v.(string)
-		if !ok && r.err == nil {
-			r.err = errors.New("read reply: want a text")
-		}
-		out = append(out, text)
-	}
+	r.err = list.err
 	return out
 }

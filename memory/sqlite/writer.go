@@ -64,13 +64,19 @@ func (w *writer) stmt(query string) (*sql.Stmt, error) {
 	return st, nil
 }
 
-// execCount executes a query and counts the changed rows.
-func (w *writer) execCount(query string, args ...any) (int64, error) {
+// execute executes a query. Its result says how many rows it changed, and the id of a new
+// row.
+func (w *writer) execute(query string, args ...any) (sql.Result, error) {
 	st, err := w.stmt(query)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	res, err := st.ExecContext(background, args...)
+	return st.ExecContext(background, args...)
+}
+
+// execCount executes a query and counts the changed rows.
+func (w *writer) execCount(query string, args ...any) (int64, error) {
+	res, err := w.execute(query, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -79,11 +85,7 @@ func (w *writer) execCount(query string, args ...any) (int64, error) {
 
 // insert executes a query and returns the id of the new row.
 func (w *writer) insert(query string, args ...any) (int64, error) {
-	st, err := w.stmt(query)
-	if err != nil {
-		return 0, err
-	}
-	res, err := st.ExecContext(background, args...)
+	res, err := w.execute(query, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -91,11 +93,7 @@ func (w *writer) insert(query string, args ...any) (int64, error) {
 }
 
 func (w *writer) exec(query string, args ...any) error {
-	st, err := w.stmt(query)
-	if err != nil {
-		return err
-	}
-	_, err = st.ExecContext(background, args...)
+	_, err := w.execute(query, args...)
 	return err
 }
 
