@@ -25,6 +25,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/singleflight"
 
+	"nod/adapters/slack/api"
 	"nod/adapters/slack/socketmode"
 	"nod/chat"
 	"nod/chat/bounded"
@@ -33,6 +34,9 @@ import (
 	"nod/chat/retry"
 	"nod/front"
 )
+
+// Platform is the name of Slack in [chat.ThreadID].
+const Platform = api.Platform
 
 // Options set up an [Adapter].
 type Options struct {
@@ -68,10 +72,10 @@ type Adapter struct {
 
 	o       Options
 	log     *slog.Logger
-	web     *web
-	app     *web                   // with the app-level token, which only opens sockets
-	self    atomic.Pointer[whoami] // who the bot is; nil before the sign-in
-	in      chan struct{}          // closed by the sign-in
+	web     *api.Client
+	app     *api.Client                // with the app-level token, which only opens sockets
+	self    atomic.Pointer[api.Whoami] // who the bot is; nil before the sign-in
+	in      chan struct{}              // closed by the sign-in
 	sockets *socketmode.Sockets
 
 	names   names
@@ -95,12 +99,12 @@ func New(o Options) (*Adapter, error) {
 	}
 	o = o.withDefaults()
 	a := &Adapter{
-		o: o, log: o.Logger, web: newWeb(o), in: make(chan struct{}),
+		o: o, log: o.Logger, web: api.New(o.client(o.BotToken)), in: make(chan struct{}),
 		names: names{now: o.Now}, lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), shapes: &shapes{now: o.Now, not: map[string]time.Time{}},
 	}
 	app := o
 	app.BotToken = o.AppToken
-	a.app = newWeb(app)
+	a.app = api.New(app.client(app.BotToken))
 	a.sockets = socketmode.New(socketmode.Options{
 		Sockets: o.Sockets, Stagger: o.Stagger, PingInterval: o.PingInterval, Logger: o.Logger, Observe: o.Observe, Now: o.Now,
 	}, host{a})
@@ -126,6 +130,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// client is how the Web API is called with a token.
+func (o Options) client(token string) api.Options {
+	return api.Options{
+		Address: o.APIURL, Token: token, HTTP: o.HTTP, Limits: o.Limits, Pace: o.Pace,
+		Outbox: func(b func(string) outbox.Budget) *outbox.Outbox { return o.Outbox(Platform, b) },
+	}
+}
+
 // Run connects and stays connected until ctx is done. It returns an error only
 // for what connecting again can't mend, such as a token that Slack refuses.
 // What was missed is looked up after the first socket is open, and again
@@ -139,7 +151,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	}
 	a.Remember(ctx)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return a.web.out.Run(ctx) })
+	g.Go(func() error { return a.web.Out.Run(ctx) })
 	g.Go(func() error { a.Front.Run(ctx); return nil })
 	g.Go(func() error { return a.mourn(ctx) })
 	g.Go(func() error { return a.sockets.Run(ctx) })
@@ -157,15 +169,15 @@ func (a *Adapter) Run(ctx context.Context) error {
 func (a *Adapter) Ready() bool { return a.sockets.Ready() }
 
 // Depth says how many calls wait for Slack's rate limits, by priority.
-func (a *Adapter) Depth() map[string]int { return a.web.out.DepthByName() }
+func (a *Adapter) Depth() map[string]int { return a.web.Out.DepthByName() }
 
 // identify asks who the bot is, until Slack says so or refuses the token.
 func (a *Adapter) identify(ctx context.Context) error {
-	signIn := retry.Policy{First: time.Second, Longest: longBackoff, Final: fatal, Failed: func(err error) {
+	signIn := retry.Policy{First: time.Second, Longest: longBackoff, Final: api.Fatal, Failed: func(err error) {
 		a.log.Warn("sign in to slack", "error", err)
 	}}
 	return signIn.Do(ctx, func(ctx context.Context) error {
-		who, err := a.web.whoami(ctx, outbox.Approval)
+		who, err := a.web.Whoami(ctx, outbox.Approval)
 		if err == nil {
 			a.self.Store(&who)
 			close(a.in)
@@ -179,16 +191,16 @@ func (a *Adapter) identify(ctx context.Context) error {
 func (a *Adapter) mourn(ctx context.Context) error {
 	for {
 		select {
-		case <-a.web.dead:
+		case <-a.web.Dead:
 		case <-ctx.Done():
 			return nil
 		}
-		_, err := a.web.whoami(ctx, outbox.Approval)
-		if fatal(err) {
+		_, err := a.web.Whoami(ctx, outbox.Approval)
+		if api.Fatal(err) {
 			return fmt.Errorf("slack refuses the token: %w", err)
 		}
 		select { // what auth.test itself has put there
-		case <-a.web.dead:
+		case <-a.web.Dead:
 		default:
 		}
 	}
@@ -206,11 +218,11 @@ func (a *Adapter) signedIn(ctx context.Context) error {
 }
 
 // who says who the bot is; empty before the sign-in.
-func (a *Adapter) who() whoami {
+func (a *Adapter) who() api.Whoami {
 	if w := a.self.Load(); w != nil {
 		return *w
 	}
-	return whoami{}
+	return api.Whoami{}
 }
 
 // flights share one look-up among those who ask at the same time.

@@ -7,6 +7,7 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/markdown"
 )
@@ -110,7 +111,7 @@ func (s *sending) shareAnswer(ctx context.Context, parts []part) ([]part, error)
 	case err == nil:
 		begin := buttoned(parts[0], s.a.card())
 		return []part{begin, {{text: "The answer is longer: the file answer.md has all of it.", plain: true}}}, nil
-	case !refusedForm(err):
+	case !api.RefusedForm(err):
 		return nil, err
 	case len(parts) <= mostPlainReplies:
 		return parts, nil

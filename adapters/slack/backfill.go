@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/catchup"
 	"nod/chat/outbox"
@@ -22,8 +23,6 @@ const (
 	mostThreads = 500  // are read after a gap, the newest first
 	mostRooms   = 1000 // of each kind are looked at; more than that only where something was heard lately
 	pageOfRooms = 200
-	mostPages   = 5
-	pageSize    = 999              // as many as Slack gives of a history
 	lookAgain   = time.Minute      // after a look that failed, or an event that was not put
 	unputBack   = 15 * time.Minute // an event that was not put may be so much older than one that was
 
@@ -45,7 +44,7 @@ func (a *Adapter) missed(g catchup.Gap) {
 func (a *Adapter) Since(ctx context.Context, marks []chat.Watermark, overlap time.Duration) (found bool, err error) {
 	for i, m := range marks {
 		if overlap > 0 && !m.Sent.IsZero() {
-			marks[i].Last.ID = stamp(m.Sent.Add(-overlap))
+			marks[i].Last.ID = api.Stamp(m.Sent.Add(-overlap))
 		}
 	}
 	since, err := a.Unheard(ctx, marks, overlap)
@@ -55,7 +54,7 @@ func (a *Adapter) Since(ctx context.Context, marks []chat.Watermark, overlap tim
 	go func(found []strand) { told <- errors.Join(s.threads(ctx, found), s.unseen(ctx, marks)) }(s.take())
 	err = errors.Join(err, s.rooms(ctx, s.far))
 	if !since.IsZero() {
-		others, failed := s.others(ctx, stamp(since))
+		others, failed := s.others(ctx, api.Stamp(since))
 		err = errors.Join(err, failed, s.rooms(ctx, others))
 	}
 	return true, errors.Join(err, <-told, s.threads(ctx, s.take()))
@@ -63,8 +62,8 @@ func (a *Adapter) Since(ctx context.Context, marks []chat.Watermark, overlap tim
 
 // replies puts what was written in a thread since then.
 func (s *search) replies(ctx context.Context, channel, root, since string) error {
-	msgs, err := s.a.web.read(ctx, history{
-		method: "conversations.replies", channel: channel, thread: root, oldest: since, priority: outbox.Low,
+	msgs, err := s.a.web.Read(ctx, api.History{
+		Method: "conversations.replies", Channel: channel, Thread: root, Oldest: since, Priority: outbox.Low,
 	})
 	if err != nil {
 		return missing(err)
@@ -87,7 +86,7 @@ func (a *Adapter) conversations(ctx context.Context, args url.Values, most int) 
 				Next string `json:"next_cursor"`
 			} `json:"response_metadata"`
 		}
-		if err := a.web.call(ctx, request{method: "users.conversations", args: args, priority: outbox.Low, answer: &said}); err != nil {
+		if err := a.web.Call(ctx, api.Request{Method: "users.conversations", Args: args, Priority: outbox.Low, Answer: &said}); err != nil {
 			return out, err
 		}
 		for _, c := range said.Channels {
@@ -103,7 +102,7 @@ func (a *Adapter) conversations(ctx context.Context, args url.Values, most int) 
 
 // missing forgives what is not there any more, or not for the bot.
 func missing(err error) error {
-	if c := code(err); c != "" && (slices.Contains(goneCodes, c) || c == "missing_scope" || c == "method_not_supported_for_channel_type") {
+	if c := api.Code(err); c != "" && (slices.Contains(api.GoneCodes, c) || c == "missing_scope" || c == "method_not_supported_for_channel_type") {
 		return nil
 	}
 	return err
@@ -113,21 +112,21 @@ func missing(err error) error {
 // numbered by Slack, so those that came after all are known; but of what is older than
 // event ids are it can't be known, and nobody is answered twice. One that can't be put
 // holds up those after it in its thread, and no others.
-func (s *search) overdue(ctx context.Context, channel string, msgs []event) error {
+func (s *search) overdue(ctx context.Context, channel string, msgs []api.Event) error {
 	var all error
 	a := s.a
-	slices.SortFunc(msgs, func(x, y event) int { return sentAt(x.TS).Compare(sentAt(y.TS)) })
+	slices.SortFunc(msgs, func(x, y api.Event) int { return api.SentAt(x.TS).Compare(api.SentAt(y.TS)) })
 	for _, ev := range msgs {
 		ev.Channel, ev.Type = channel, "message"
-		if at := sentAt(ev.TS); at.IsZero() || a.o.Now().Sub(at) > catchup.KnownFor {
+		if at := api.SentAt(ev.TS); at.IsZero() || a.o.Now().Sub(at) > catchup.KnownFor {
 			continue
 		}
 		lane := a.lane(ev)
 		if s.holds(lane) {
 			continue
 		}
-		err := a.lanes.Do(ctx, lane, a.patience(ev)+callTimeout, func(ctx context.Context) error {
-			return a.message(ctx, ev, messageKeys("", ev))
+		err := a.lanes.Do(ctx, lane, a.patience(ev)+api.CallTimeout, func(ctx context.Context) error {
+			return a.message(ctx, ev, api.MessageKeys("", ev))
 		})
 		if ctx.Err() != nil {
 			return errors.Join(all, err)

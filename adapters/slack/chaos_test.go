@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/internal/fakeslack"
 )
@@ -44,7 +45,7 @@ func TestChaos(t *testing.T) {
 
 // persist makes two posts as the run does: again after an error, looking first.
 func (o *office) persist(th chat.ThreadID) {
-	ref := inThread(th, th.Root)
+	ref := api.InThread(th, th.Root)
 	for _, p := range []chat.Post{{Key: "ask/1", ReplyTo: ref, Approval: approval()}, {Key: "answer/1", ReplyTo: ref, Text: &chat.Text{Markdown: "hello"}}} {
 		for try := 0; ; try++ {
 			_, err := o.a.Post(o.t.Context(), th, p, try > 0)

@@ -12,6 +12,7 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/front"
@@ -23,8 +24,8 @@ import (
 // missing, and tokens that are of two apps.
 func Check(ctx context.Context, o Options) ([]string, error) {
 	o = o.withDefaults()
-	w := newWeb(o)
-	who, err := w.whoami(ctx, outbox.Approval)
+	w := api.New(o.client(o.BotToken))
+	who, err := w.Whoami(ctx, outbox.Approval)
 	if err != nil {
 		return nil, fmt.Errorf("try slack.bot_token: %w", withHint(err, "bot"))
 	}
@@ -34,7 +35,7 @@ func Check(ctx context.Context, o Options) ([]string, error) {
 	err = errors.Join(err, sameApp(ctx, w, who, o.AppToken))
 	app := o
 	app.BotToken = o.AppToken
-	if failed := newWeb(app).call(ctx, request{method: "apps.connections.open", args: url.Values{}, priority: outbox.Approval}); failed != nil {
+	if failed := api.New(app.client(app.BotToken)).Call(ctx, api.Request{Method: "apps.connections.open", Args: url.Values{}, Priority: outbox.Approval}); failed != nil {
 		err = errors.Join(err, fmt.Errorf("try slack.app_token: %w", withHint(failed, "app")))
 	} else {
 		found = append(found, "sockets can be opened")
@@ -47,7 +48,7 @@ func Check(ctx context.Context, o Options) ([]string, error) {
 
 // checkScopes compares the scopes of the token with those that are needed. Not
 // every server says which there are.
-func checkScopes(who whoami, o Options) (string, error) {
+func checkScopes(who api.Whoami, o Options) (string, error) {
 	if len(who.Scopes) == 0 {
 		return "which scopes there are was not told", nil
 	}
@@ -67,7 +68,7 @@ func checkScopes(who whoami, o Options) (string, error) {
 var appOf = regexp.MustCompile(`^xapp-[0-9]+-(A[A-Z0-9]+)-`)
 
 // sameApp says whether both tokens are of one app: else the bot hears nothing.
-func sameApp(ctx context.Context, w *web, who whoami, token string) error {
+func sameApp(ctx context.Context, w *api.Client, who api.Whoami, token string) error {
 	named := appOf.FindStringSubmatch(token)
 	if named == nil || who.BotID == "" {
 		return nil
@@ -77,7 +78,7 @@ func sameApp(ctx context.Context, w *web, who whoami, token string) error {
 			App string `json:"app_id"`
 		} `json:"bot"`
 	}
-	err := w.call(ctx, request{method: "bots.info", args: url.Values{"bot": {who.BotID}}, priority: outbox.Approval, answer: &said})
+	err := w.Call(ctx, api.Request{Method: "bots.info", Args: url.Values{"bot": {who.BotID}}, Priority: outbox.Approval, Answer: &said})
 	if err != nil || said.Bot.App == "" || said.Bot.App == named[1] {
 		return nil // what can't be found out is no mistake
 	}
@@ -86,20 +87,20 @@ func sameApp(ctx context.Context, w *web, who whoami, token string) error {
 
 // tryForms asks the workspace whether it takes what nod sends, without sending it
 // (https://docs.slack.dev/reference/methods/blocks.validate).
-func tryForms(ctx context.Context, w *web) []string {
+func tryForms(ctx context.Context, w *api.Client) []string {
 	var refused []string
 	taken := 0
 	for _, s := range samples() {
 		for n, blocks := range s.forms {
 			raw, err := json.Marshal(blocks)
 			if err == nil {
-				err = w.call(ctx, request{method: "blocks.validate", args: url.Values{"blocks": {string(raw)}}, priority: outbox.Approval})
+				err = w.Call(ctx, api.Request{Method: "blocks.validate", Args: url.Values{"blocks": {string(raw)}}, Priority: outbox.Approval})
 			}
-			var said *apiError
+			var said *api.Error
 			switch {
 			case err == nil:
 				taken++
-			case code(err) == "unknown_method":
+			case api.Code(err) == "unknown_method":
 				return []string{"which forms of messages it takes can't be asked"}
 			case errors.As(err, &said):
 				refused = append(refused, fmt.Sprintf("%s, form %d: %v", s.name, n+1, said))
@@ -164,12 +165,12 @@ func samples() []sample {
 
 // withHint adds to what Slack says what to do about it.
 func withHint(err error, kind string) error {
-	switch c := code(err); {
+	switch c := api.Code(err); {
 	case c == "not_allowed_token_type" && kind == "bot":
 		return fmt.Errorf("%w: it must be the bot token, which begins with xoxb-", err)
 	case c == "not_allowed_token_type" || c == "missing_scope":
 		return fmt.Errorf("%w: it must be an app-level token with the scope connections:write, which begins with xapp-", err)
-	case slices.Contains(fatalCodes, c):
+	case slices.Contains(api.FatalCodes, c):
 		return fmt.Errorf("%w: copy the token again", err)
 	}
 	return err

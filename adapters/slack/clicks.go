@@ -10,6 +10,7 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/inbound"
 	"nod/chat/markdown"
@@ -54,7 +55,7 @@ const (
 
 // interacted handles what people do with buttons, windows and shortcuts.
 func (a *Adapter) interacted(ctx context.Context, payload json.RawMessage, ack func(ctx context.Context, answer any)) {
-	var in interaction
+	var in api.Interaction
 	if err := json.Unmarshal(payload, &in); err != nil {
 		inbound.Count(a.o.Observe.Malformed)
 		a.log.Warn("click not understood")
@@ -66,7 +67,7 @@ func (a *Adapter) interacted(ctx context.Context, payload json.RawMessage, ack f
 		ack(ctx, nil)
 		return
 	}
-	a.lanes.Run(ctx, lane, callTimeout, func(ctx context.Context) {
+	a.lanes.Run(ctx, lane, api.CallTimeout, func(ctx context.Context) {
 		if shows(in) {
 			ack(ctx, nil)
 		}
@@ -84,12 +85,12 @@ func (a *Adapter) interacted(ctx context.Context, payload json.RawMessage, ack f
 }
 
 // shows says whether an interaction only shows something.
-func shows(in interaction) bool {
+func shows(in api.Interaction) bool {
 	return in.Type == "block_actions" && (in.View.ID != "" || len(in.Actions) > 0 && verbs[in.Actions[0].ActionID].Opens())
 }
 
 // meant gives what an interaction asks for; nil for nothing.
-func (a *Adapter) meant(in interaction) func(context.Context) error {
+func (a *Adapter) meant(in api.Interaction) func(context.Context) error {
 	switch in.Type {
 	case "block_actions":
 		for _, act := range in.Actions {
@@ -109,12 +110,6 @@ func (a *Adapter) meant(in interaction) func(context.Context) error {
 	return nil
 }
 
-// about reads the value of a button: what it says, and of which message.
-func (in interaction) about(value string) (said, ts string) {
-	said, ts, _ = strings.Cut(value, " ")
-	return said, chat.FirstOf(ts, in.Container.TS)
-}
-
 // valueOn is the value of a button that is about another message than its own: the first
 // of an answer.
 func valueOn(value, answer string) string { return strings.TrimSuffix(value+" "+answer, " ") }
@@ -132,25 +127,25 @@ func valueOf(thread, call string, digest ...string) string {
 }
 
 // clickOf reads what a button means.
-func (a *Adapter) clickOf(in interaction, act action) (front.Click, error) {
+func (a *Adapter) clickOf(in api.Interaction, act api.Action) (front.Click, error) {
 	c := front.Click{
-		Verb: verbs[act.ActionID], Trigger: in.TriggerID, Thread: threadID(a.who().TeamID, in.Channel.ID, in.Container.Thread),
+		Verb: verbs[act.ActionID], Trigger: in.TriggerID, Thread: api.ThreadID(a.who().TeamID, in.Channel.ID, in.Container.Thread),
 		ID: strings.Join([]string{"slack:click", in.User.ID, act.ActionID, in.Channel.ID, in.Container.TS, act.TS}, ":"),
 	}
-	said, on := in.about(act.Value)
+	said, on := in.About(act.Value)
 	switch c.Verb {
 	case front.Edit, front.Rerun, front.Show:
 		parts := strings.Split(act.Value, " ")
 		thread, err := chat.ParseThreadID(parts[0])
 		if err != nil || len(parts) < 2 || in.User.ID == "" {
-			return c, malformed("button of a form", err)
+			return c, api.Malformed("button of a form", err)
 		}
 		if act.ActionID == showAll && thread.Channel != c.Thread.Channel { // a thread is for those who see its channel
-			return c, malformed("the button names another channel", nil)
+			return c, api.Malformed("the button names another channel", nil)
 		}
 		c.Thread, c.Turn = thread, parts[1]
 		if c.Call, err = url.PathUnescape(parts[1]); err != nil {
-			return c, malformed("button of a form", err)
+			return c, api.Malformed("button of a form", err)
 		}
 		c.Digest = strings.Join(parts[2:], "")
 		return c, nil
@@ -162,15 +157,15 @@ func (a *Adapter) clickOf(in interaction, act action) (front.Click, error) {
 		c.Emoji = said
 	}
 	if in.Channel.ID == "" || in.Container.TS == "" || in.User.ID == "" {
-		return c, malformed("click without channel, message or user", nil)
+		return c, api.Malformed("click without channel, message or user", nil)
 	}
-	c.On = refOf(a.who().TeamID, in.Channel.ID, on)
+	c.On = api.RefOf(a.who().TeamID, in.Channel.ID, on)
 	return c, nil
 }
 
 // clicked has front handle a click. There is no time to look the person up before a form
 // opens.
-func (a *Adapter) clicked(ctx context.Context, in interaction, act action) error {
+func (a *Adapter) clicked(ctx context.Context, in api.Interaction, act api.Action) error {
 	c, err := a.clickOf(in, act)
 	if err != nil {
 		return err
@@ -200,7 +195,7 @@ func (a *Adapter) speaker(ctx context.Context, user, channel string) (by chat.Us
 }
 
 // answer gives the person who clicked their answer.
-func (a *Adapter) answer(ctx context.Context, in interaction, ans front.Answer) error {
+func (a *Adapter) answer(ctx context.Context, in api.Interaction, ans front.Answer) error {
 	switch {
 	case ans.Form != nil:
 		return a.open(ctx, in, *ans.Form)
@@ -211,12 +206,12 @@ func (a *Adapter) answer(ctx context.Context, in interaction, ans front.Answer) 
 	case in.View.ID != "":
 		return a.window(ctx, "views.update", url.Values{"view_id": {in.View.ID}}, "", [][]slackgo.Block{{section(escape(ans.Alone))}}, 0)
 	}
-	return a.confide(ctx, threadID(a.who().TeamID, in.Channel.ID, in.Container.Thread), chat.UserID(in.User.ID), ans)
+	return a.confide(ctx, api.ThreadID(a.who().TeamID, in.Channel.ID, in.Container.Thread), chat.UserID(in.User.ID), ans)
 }
 
 // open opens a form, in the place of the window with the button, or beside the message with
 // it; that is not waited for.
-func (a *Adapter) open(ctx context.Context, in interaction, f front.Form) error {
+func (a *Adapter) open(ctx context.Context, in api.Interaction, f front.Form) error {
 	if in.View.ID != "" {
 		return a.showForm(ctx, "views.update", url.Values{"view_id": {in.View.ID}}, f)
 	}
@@ -228,7 +223,7 @@ func (a *Adapter) open(ctx context.Context, in interaction, f front.Form) error 
 			return
 		}
 		a.log.Debug("open a form", "error", err)
-		ctx, cancel := context.WithTimeout(a.working.ctx, callTimeout)
+		ctx, cancel := context.WithTimeout(a.working.ctx, api.CallTimeout)
 		defer cancel()
 		ans, err := a.Unopened(ctx, f)
 		if err == nil {
@@ -252,12 +247,12 @@ func (a *Adapter) showForm(ctx context.Context, method string, args url.Values, 
 		return err
 	}
 	args.Set("view", string(view))
-	return a.web.call(ctx, request{method: method, args: args, priority: outbox.Approval})
+	return a.web.Call(ctx, api.Request{Method: method, Args: args, Priority: outbox.Approval})
 }
 
 // confide tells one person something that nobody else sees.
 func (a *Adapter) confide(ctx context.Context, thread chat.ThreadID, to chat.UserID, ans front.Answer) error {
-	args := url.Values{"channel": {channelOf(thread.Channel)}, "user": {string(to)}, "text": {shorten(escape(ans.Alone), mostFallback)}}
+	args := url.Values{"channel": {api.ChannelOf(thread.Channel)}, "user": {string(to)}, "text": {shorten(escape(ans.Alone), mostFallback)}}
 	if thread.Root != "" {
 		args.Set("thread_ts", thread.Root)
 	}
@@ -268,7 +263,7 @@ func (a *Adapter) confide(ctx context.Context, thread chat.ThreadID, to chat.Use
 		}
 		args.Set("blocks", string(raw))
 	}
-	return a.web.call(ctx, request{method: "chat.postEphemeral", args: args, priority: outbox.Answer})
+	return a.web.Call(ctx, api.Request{Method: "chat.postEphemeral", Args: args, Priority: outbox.Answer})
 }
 
 // confided writes a text with a button below that opens a form.
@@ -293,7 +288,7 @@ const aboutThis = "What about this message?"
 
 // askedAbout has the bot called about a message: in its thread where the bot can
 // write there, else in the direct conversation with whoever asks.
-func (a *Adapter) askedAbout(ctx context.Context, in interaction) error {
+func (a *Adapter) askedAbout(ctx context.Context, in api.Interaction) error {
 	heard, from, err := a.hears(ctx, in.User.ID, in.Channel.ID)
 	if err != nil || !heard {
 		return err
@@ -303,7 +298,7 @@ func (a *Adapter) askedAbout(ctx context.Context, in interaction) error {
 	a.learn(ctx, a.o.NameWait, mentioned(ev.Text))
 	w := a.words(ctx)
 	w.self = ""
-	m := chat.Message{From: from, Text: aboutThis, Sent: sentAt(in.ActionTS), About: true}
+	m := chat.Message{From: from, Text: aboutThis, Sent: api.SentAt(in.ActionTS), About: true}
 	if m.Sent.IsZero() {
 		m.Sent = a.o.Now().UTC()
 	}
@@ -313,14 +308,14 @@ func (a *Adapter) askedAbout(ctx context.Context, in interaction) error {
 	m.Quoted = append(m.Quoted, w.passedOn(ev, author)...)
 	ev.Channel = in.Channel.ID
 	thread := a.threadOf(ev)
-	m.Ref = inThread(thread, ev.TS)
+	m.Ref = api.InThread(thread, ev.TS)
 	if !a.writes(ctx, in.Channel.ID) {
 		channel, root, err := a.begin(ctx, in.User.ID, aboutThis)
 		if err != nil {
 			return err
 		}
-		thread = a.threadOf(event{Channel: channel, TS: root})
-		m.Ref, m.About = inThread(thread, root), false
+		thread = a.threadOf(api.Event{Channel: channel, TS: root})
+		m.Ref, m.About = api.InThread(thread, root), false
 	}
 	m.Files = a.attached(ctx, thread, ev)
 	fresh, err := a.o.Inbox.Message(ctx, thread, m, "slack:ask:"+in.TriggerID)
@@ -339,7 +334,7 @@ func (a *Adapter) writes(ctx context.Context, channel string) bool {
 			IM     bool `json:"is_im"`
 		} `json:"channel"`
 	}
-	err := a.web.call(ctx, request{method: "conversations.info", args: url.Values{"channel": {channel}}, priority: outbox.Answer, answer: &said})
+	err := a.web.Call(ctx, api.Request{Method: "conversations.info", Args: url.Values{"channel": {channel}}, Priority: outbox.Answer, Answer: &said})
 	return err == nil && (said.Channel.Member || said.Channel.IM)
 }
 
@@ -350,7 +345,7 @@ func (a *Adapter) begin(ctx context.Context, user, text string) (channel, root s
 		TS      string `json:"ts"`
 	}
 	args := url.Values{"channel": {user}, "text": {escape(text)}, "mrkdwn": {"false"}}
-	err = a.web.call(ctx, request{method: "chat.postMessage", args: args, priority: outbox.Answer, answer: &said})
+	err = a.web.Call(ctx, api.Request{Method: "chat.postMessage", Args: args, Priority: outbox.Answer, Answer: &said})
 	if err != nil {
 		return "", "", fmt.Errorf("open a conversation: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/front"
 	"nod/internal/fakeslack"
@@ -133,7 +134,7 @@ func TestShortcut(t *testing.T) {
 		if theirs := channel == general; got.About != theirs {
 			t.Errorf("%s: its ref is that of another one's message: %v, want %v", channel, got.About, theirs)
 		}
-		if channelOf(got.Thread.Channel) != where || channel == general && got.Thread.Root != ts {
+		if api.ChannelOf(got.Thread.Channel) != where || channel == general && got.Thread.Root != ts {
 			t.Errorf("%s: it is asked in %v", channel, got.Thread)
 		}
 	}

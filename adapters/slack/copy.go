@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -27,12 +28,12 @@ func (a *Adapter) Place(ctx context.Context, place string) (chat.ThreadID, error
 	if err == nil && direct {
 		id, err = a.openDirect(ctx, id)
 	}
-	return threadID(a.who().TeamID, id, ""), err
+	return api.ThreadID(a.who().TeamID, id, ""), err
 }
 
 // tryChannels says whether the bot can write in the channels in which cards are to
 // stand. It posts nothing, and so can't know what a workspace's own rules forbid.
-func tryChannels(ctx context.Context, w *web, ids []string) (found []string, failed error) {
+func tryChannels(ctx context.Context, w *api.Client, ids []string) (found []string, failed error) {
 	for _, id := range ids {
 		if !channelID.MatchString(id) {
 			continue // another platform's
@@ -44,9 +45,9 @@ func tryChannels(ctx context.Context, w *web, ids []string) (found []string, fai
 				Archived bool   `json:"is_archived"`
 			} `json:"channel"`
 		}
-		err := w.call(ctx, request{method: "conversations.info", args: url.Values{"channel": {id}}, priority: outbox.Approval, answer: &said})
+		err := w.Call(ctx, api.Request{Method: "conversations.info", Args: url.Values{"channel": {id}}, Priority: outbox.Approval, Answer: &said})
 		switch {
-		case code(err) == "channel_not_found":
+		case api.Code(err) == "channel_not_found":
 			err = fmt.Errorf("approvals.notify: there is no channel %s that the bot sees: invite it there, or correct the id", id)
 		case err != nil:
 			err = fmt.Errorf("approvals.notify: look at channel %s: %w", id, err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -21,24 +22,24 @@ func (a *Adapter) openDirect(ctx context.Context, who string) (string, error) {
 			ID string `json:"id"`
 		} `json:"channel"`
 	}
-	err := a.web.call(ctx, request{method: "conversations.open", args: url.Values{"users": {who}}, priority: outbox.Approval, answer: &said})
+	err := a.web.Call(ctx, api.Request{Method: "conversations.open", Args: url.Values{"users": {who}}, Priority: outbox.Approval, Answer: &said})
 	if err == nil && said.Channel.ID == "" {
 		err = errors.New("the answer names no conversation")
 	}
 	if err != nil {
-		return "", gone(fmt.Errorf("open a direct conversation: %w", err))
+		return "", api.Gone(fmt.Errorf("open a direct conversation: %w", err))
 	}
 	return said.Channel.ID, nil
 }
 
 // Direct says whether a thread is in a direct conversation.
-func (a *Adapter) Direct(thread chat.ThreadID) bool { return isDM(channelOf(thread.Channel)) }
+func (a *Adapter) Direct(thread chat.ThreadID) bool { return api.IsDM(api.ChannelOf(thread.Channel)) }
 
 // Partner is the person with whom a conversation is a direct one; "" where there is
 // none, and in doubt.
 func (a *Adapter) Partner(ctx context.Context, thread chat.ThreadID) chat.UserID {
-	channel := channelOf(thread.Channel)
-	if !isDM(channel) {
+	channel := api.ChannelOf(thread.Channel)
+	if !api.IsDM(channel) {
 		return ""
 	}
 	var said struct {
@@ -46,8 +47,8 @@ func (a *Adapter) Partner(ctx context.Context, thread chat.ThreadID) chat.UserID
 			User string `json:"user"`
 		} `json:"channel"`
 	}
-	err := a.web.call(ctx, request{
-		method: "conversations.info", args: url.Values{"channel": {channel}}, priority: outbox.Approval, answer: &said,
+	err := a.web.Call(ctx, api.Request{
+		Method: "conversations.info", Args: url.Values{"channel": {channel}}, Priority: outbox.Approval, Answer: &said,
 	})
 	if err != nil {
 		return ""
@@ -66,7 +67,7 @@ func (a *Adapter) People(ctx context.Context, _ chat.ThreadID, rule string, _ in
 	}
 	ids, err := a.members(ctx, id)
 	switch {
-	case code(err) != "" && !dead(err):
+	case api.Code(err) != "" && !api.Dead(err):
 		a.log.Warn("list who may decide", "error", err)
 		return nil, false, nil
 	case err != nil:

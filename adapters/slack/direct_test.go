@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/internal/fakeslack"
 )
@@ -34,7 +35,7 @@ func TestDirectCard(t *testing.T) {
 	if _, again, err := o.a.Copy(t.Context(), "user:U0BOB", p, true); err != nil || again != ref {
 		t.Errorf("once more it is %v (%v), not %v", again, err, ref)
 	}
-	if msgs := o.fake.Messages(dm, ""); len(msgs) != 1 || channelOf(ref.Channel) != dm || at.Root != "" {
+	if msgs := o.fake.Messages(dm, ""); len(msgs) != 1 || api.ChannelOf(ref.Channel) != dm || at.Root != "" {
 		t.Fatalf("it stands at %v, %v: %v", at, ref, msgs)
 	}
 	o.fake.Click("U0BOB", fakeslack.Action{Channel: dm, TS: ref.ID, ActionID: approveID})
@@ -124,7 +125,7 @@ func TestDeciders(t *testing.T) {
 	if few, _ := names(th, 1); len(few) != 1 {
 		t.Errorf("of one: %v", few)
 	}
-	if own, _ := names(threadID(o.a.who().TeamID, o.fake.DM("U0BOB"), "1.000000"), 20); slices.Contains(own, "bob") {
+	if own, _ := names(api.ThreadID(o.a.who().TeamID, o.fake.DM("U0BOB"), "1.000000"), 20); slices.Contains(own, "bob") {
 		t.Errorf("in bob's own conversation: %v", own)
 	}
 	o.fake.Fail(fakeslack.Fault{Method: "usergroups.users.list", Status: 500, Times: -1})

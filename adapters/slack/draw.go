@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"time"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/front"
@@ -50,14 +52,14 @@ func (a *Adapter) Send(ctx context.Context, thread chat.ThreadID, m front.Messag
 	s := &sending{a: a, thread: thread, post: m.Post, priority: outbox.UrgencyOf(m.Post)}
 	if look {
 		if err := s.look(ctx); err != nil {
-			return chat.MessageRef{}, gone(err)
+			return chat.MessageRef{}, api.Gone(err)
 		}
 	}
 	first, err := s.sendAll(ctx, parts)
 	if err != nil || first == "" {
-		return chat.MessageRef{}, gone(err)
+		return chat.MessageRef{}, api.Gone(err)
 	}
-	ref := inThread(thread, first)
+	ref := api.InThread(thread, first)
 	if t := m.Text; t != nil && !t.Notice && t.Summons == nil {
 		a.working.answered(thread)
 	}
@@ -93,7 +95,7 @@ func (s *sending) sendAll(ctx context.Context, parts []part) (first string, err 
 		if i == 0 {
 			first = ts
 		} else if s.post.Text != nil {
-			s.a.parts.Put(inThread(s.thread, ts), first)
+			s.a.parts.Put(api.InThread(s.thread, ts), first)
 		}
 	}
 	return first, nil
@@ -104,7 +106,7 @@ func (s *sending) sendAll(ctx context.Context, parts []part) (first string, err 
 func (s *sending) showArgs(ctx context.Context, p *chat.Approval) error {
 	name := argsFile(p.Call)
 	err := s.share(ctx, upload{mark: name, name: name, title: name, data: []byte(chat.Exact(p.Args))})
-	if !refusedForm(err) {
+	if !api.RefusedForm(err) {
 		return err
 	}
 	s.a.log.Warn("slack refused a file of arguments, messages follow", "thread", s.thread.String(), "error", err)
@@ -141,33 +143,33 @@ func (a *Adapter) change(ctx context.Context, ref chat.MessageRef, m front.Messa
 		return err
 	}
 	plainer := func(err error) error {
-		if !refusedForm(err) || len(forms.plainer()) == 0 {
-			return gone(err)
+		if !api.RefusedForm(err) || len(forms.plainer()) == 0 {
+			return api.Gone(err)
 		}
 		a.shapes.refused(forms[0], err)
 		return a.change(ctx, ref, m, forms.plainer())
 	}
 	if !m.Floats() {
-		return plainer(a.web.call(ctx, r))
+		return plainer(a.web.Call(ctx, r))
 	}
-	r.float = true
-	r.then = func(err error) {
+	r.Float = true
+	r.Then = func(err error) {
 		if err := plainer(err); err != nil {
 			a.log.Debug("draw steps", "error", err)
 		}
 	}
-	return a.web.call(context.WithoutCancel(ctx), r)
+	return a.web.Call(context.WithoutCancel(ctx), r)
 }
 
 // update is the call that makes a message show a form of a post.
-func (a *Adapter) update(ref chat.MessageRef, m front.Message, f form) (request, error) {
+func (a *Adapter) update(ref chat.MessageRef, m front.Message, f form) (api.Request, error) {
 	if f.edit != "" {
 		f.text = f.edit
 	}
 	f.text = squeeze(f.text, mostEdit)
-	args, err := f.message(channelOf(ref.Channel))
+	args, err := f.message(api.ChannelOf(ref.Channel))
 	if err != nil {
-		return request{}, err
+		return api.Request{}, err
 	}
 	args.Del("mrkdwn") // chat.update does not take it
 	args.Set("ts", ref.ID)
@@ -180,20 +182,23 @@ func (a *Adapter) update(ref chat.MessageRef, m front.Message, f form) (request,
 	if f.blocks == nil {
 		args.Set("blocks", "[]") // else the old ones stay
 	}
-	return request{method: "chat.update", args: args, priority: outbox.PriorityOf(m.Post), key: "edit " + ref.String(), skip: m.Skip}, nil
+	return api.Request{Method: "chat.update", Args: args, Priority: outbox.PriorityOf(m.Post), Key: "edit " + ref.String(), Skip: m.Skip}, nil
 }
 
 // Mark puts the bot's emoji on a message. That it is there already is fine.
 func (a *Adapter) Mark(ctx context.Context, ref chat.MessageRef, emoji string, p outbox.Priority) error {
-	args := url.Values{"channel": {channelOf(ref.Channel)}, "timestamp": {ref.ID}, "name": {chat.SlackName(emoji)}}
-	err := a.web.call(ctx, request{method: "reactions.add", args: args, priority: p})
-	if code(err) == "already_reacted" {
+	args := url.Values{"channel": {api.ChannelOf(ref.Channel)}, "timestamp": {ref.ID}, "name": {chat.SlackName(emoji)}}
+	err := a.web.Call(ctx, api.Request{Method: "reactions.add", Args: args, Priority: p})
+	if api.Code(err) == "already_reacted" {
 		return nil
 	}
-	return gone(err)
+	return api.Gone(err)
 }
 
 // Only tells one person something that nobody else sees.
 func (a *Adapter) Only(ctx context.Context, thread chat.ThreadID, to chat.User, _ chat.MessageRef, text string) error {
 	return a.confide(ctx, thread, to.ID, front.Answer{Alone: text})
 }
+
+// Stood is when a message was sent.
+func (a *Adapter) Stood(ref chat.MessageRef) time.Time { return api.SentAt(ref.ID) }

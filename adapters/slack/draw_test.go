@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/internal/fakeslack"
 )
@@ -26,7 +27,7 @@ func called(t *testing.T, f fakeslack.Options, change func(*Options)) (*office, 
 
 // own gives the bot's messages of a thread.
 func (o *office) own(t chat.ThreadID) []fakeslack.Message {
-	return slices.DeleteFunc(o.fake.Messages(channelOf(t.Channel), t.Root), func(m fakeslack.Message) bool { return !m.Bot() || m.Deleted })
+	return slices.DeleteFunc(o.fake.Messages(api.ChannelOf(t.Channel), t.Root), func(m fakeslack.Message) bool { return !m.Bot() || m.Deleted })
 }
 
 func approval() *chat.Approval {

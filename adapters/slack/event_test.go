@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"nod/adapters/slack/api"
 )
 
 // frames are payloads of events, of odd ones too.
@@ -26,15 +28,15 @@ var frames = []string{
 func TestEnvelopes(t *testing.T) {
 	atOnce := 0
 	for _, payload := range frames {
-		env, err := readEnvelope([]byte(`{"type":"events_api","envelope_id":"V1","retry_attempt":2,"payload":` + payload + `}`))
+		env, err := api.ReadEnvelope([]byte(`{"type":"events_api","envelope_id":"V1","retry_attempt":2,"payload":` + payload + `}`))
 		if err != nil || env.Type != "events_api" || env.EnvelopeID != "V1" || env.RetryAttempt != 2 {
 			t.Errorf("%s: envelope %+v, %v", payload, env, err)
 		}
-		if env.event != nil {
+		if env.Event != nil {
 			atOnce++
 		}
-		c, ev, err := env.read()
-		wantC, want, wantErr := readEvent([]byte(payload))
+		c, ev, err := env.Read()
+		wantC, want, wantErr := api.ReadEvent([]byte(payload))
 		if c.EventID != wantC.EventID || (err == nil) != (wantErr == nil) {
 			t.Errorf("%s: %q, %v; a level at a time %q, %v", payload, c.EventID, err, wantC.EventID, wantErr)
 		}
@@ -46,12 +48,12 @@ func TestEnvelopes(t *testing.T) {
 		t.Errorf("%d of %d events are read with their frames", atOnce, len(frames))
 	}
 	click := `{"type":"interactive","envelope_id":"V2","payload":{"type":"block_actions","user":{"id":"U1"}}}`
-	env, err := readEnvelope([]byte(click))
-	var in interaction
+	env, err := api.ReadEnvelope([]byte(click))
+	var in api.Interaction
 	if err != nil || json.Unmarshal(env.Payload, &in) != nil || in.User.ID != "U1" {
 		t.Errorf("the payload of a click is %s, %v", env.Payload, err)
 	}
-	if _, err := readEnvelope([]byte(`{"type":7}`)); err == nil {
+	if _, err := api.ReadEnvelope([]byte(`{"type":7}`)); err == nil {
 		t.Error("a frame of another form is read")
 	}
 }
@@ -63,15 +65,15 @@ func BenchmarkEnvelope(b *testing.B) {
 		`"subtype":"message_changed","channel":"C1","message":` + m + `,"previous_message":` + m + `}}}`)
 	b.Run("with its frame", func(b *testing.B) {
 		for b.Loop() {
-			env, _ := readEnvelope(frame)
-			_, _, _ = env.read()
+			env, _ := api.ReadEnvelope(frame)
+			_, _, _ = env.Read()
 		}
 	})
 	b.Run("a level at a time", func(b *testing.B) {
 		for b.Loop() {
-			var env envelope
+			var env api.Envelope
 			_ = json.Unmarshal(frame, &env)
-			_, _, _ = readEvent(env.Payload)
+			_, _, _ = api.ReadEvent(env.Payload)
 		}
 	})
 }

@@ -2,14 +2,12 @@ package slack
 
 import (
 	"context"
-	"errors"
-	"mime"
-	"net/http"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/intake"
 )
@@ -50,7 +48,7 @@ func (f file) shrunk() file {
 }
 
 // attached fetches the files of a message, as far as the model can use them.
-func (a *Adapter) attached(ctx context.Context, thread chat.ThreadID, ev event) []chat.File {
+func (a *Adapter) attached(ctx context.Context, thread chat.ThreadID, ev api.Event) []chat.File {
 	var came []intake.File
 	for _, f := range allFiles(ev) {
 		if f.Mode != "tombstone" && f.Mode != "hidden_by_limit" {
@@ -74,7 +72,7 @@ func (a *Adapter) attachment(f file) intake.File {
 		}
 	}
 	out.Fetch = func(ctx context.Context, most int64) ([]byte, error) {
-		return a.web.download(ctx, chat.FirstOf(f.Download, f.Private), f.Mimetype, most)
+		return a.web.Download(ctx, chat.FirstOf(f.Download, f.Private), f.Mimetype, most)
 	}
 	return out
 }
@@ -83,62 +81,6 @@ func (a *Adapter) fileInfo(ctx context.Context, id string) (file, error) {
 	var said struct {
 		File file `json:"file"`
 	}
-	err := a.web.call(ctx, request{method: "files.info", args: url.Values{"file": {id}}, answer: &said})
+	err := a.web.Call(ctx, api.Request{Method: "files.info", Args: url.Values{"file": {id}}, Answer: &said})
 	return said.File, err
-}
-
-// download fetches a private file. The token goes to Slack's own hosts only:
-// the address comes from an event, and an external file's is anybody's.
-func (w *web) download(ctx context.Context, address, kind string, most int64) ([]byte, error) {
-	if !w.ours(address) {
-		return nil, errors.New("fetch a file: it is not at Slack")
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, errors.New("fetch a file: bad address")
-	}
-	req.Header.Set("Authorization", "Bearer "+w.token)
-	return intake.Download(w.same(), req, most, func(resp *http.Response) error {
-		page, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-		if resp.Request.URL.Query().Get("redir") != "" || page == "text/html" && kind != "text/html" {
-			return errors.New("the token may not read it (is the scope files:read there?)")
-		}
-		return nil
-	})
-}
-
-// same is a client that follows redirects only to where the token may go: it is
-// sent along to another port, and to a host below.
-func (w *web) same() *http.Client {
-	c := *w.http
-	c.CheckRedirect = func(req *http.Request, via []*http.Request) error {
-		if !w.ours(req.URL.String()) || len(via) >= 10 {
-			return errors.New("it is somewhere else")
-		}
-		return nil
-	}
-	return &c
-}
-
-// withoutURL takes the address out of an error: files have secret ones.
-func withoutURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
-}
-
-// ours says whether the token may go to an address.
-func (w *web) ours(address string) bool {
-	u, err := url.Parse(address)
-	if err != nil || u.User != nil {
-		return false
-	}
-	api, err := url.Parse(w.base)
-	if err == nil && u.Scheme == api.Scheme && strings.EqualFold(u.Host, api.Host) {
-		return true
-	}
-	host := strings.ToLower(u.Hostname())
-	return u.Scheme == "https" && (host == "slack.com" || strings.HasSuffix(host, ".slack.com") || strings.HasSuffix(host, ".slack-gov.com"))
 }

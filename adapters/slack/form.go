@@ -10,6 +10,7 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	forms "nod/chat/form"
 	"nod/front"
@@ -50,7 +51,7 @@ type kept struct {
 func formView(f front.Form) (json.RawMessage, error) {
 	k := kept{Thread: f.Thread.String(), Call: f.Call, Digest: f.Digest}
 	if f.Verb == front.Bad {
-		k = kept{Channel: channelOf(f.On.Channel), Answer: f.On.ID}
+		k = kept{Channel: api.ChannelOf(f.On.Channel), Answer: f.On.ID}
 	}
 	private, err := json.Marshal(k)
 	if err != nil {
@@ -115,24 +116,24 @@ func (e formErrors) Error() string {
 }
 
 // filled takes in a form. The error may be what is wrong with it.
-func (a *Adapter) filled(ctx context.Context, in interaction) error {
+func (a *Adapter) filled(ctx context.Context, in api.Interaction) error {
 	var k kept
 	if err := json.Unmarshal([]byte(in.View.Private), &k); err != nil {
-		return malformed("form", err)
+		return api.Malformed("form", err)
 	}
 	s := front.Sent{Closed: in.Type == "view_closed", Text: in.View.State.Values[reasonField][reasonField].Value}
 	s.Verb, s.ID, s.Call, s.Digest = formVerb(in.View.Callback), "slack:form:"+in.View.ID, k.Call, k.Digest
-	s.On = refOf(a.who().TeamID, k.Channel, k.Answer)
+	s.On = api.RefOf(a.who().TeamID, k.Channel, k.Answer)
 	if s.Verb != front.Bad {
 		thread, err := chat.ParseThreadID(k.Thread)
 		if err != nil {
-			return malformed("form of another thread", err)
+			return api.Malformed("form of another thread", err)
 		}
-		s.Thread, k.Channel = thread, channelOf(thread.Channel)
+		s.Thread, k.Channel = thread, api.ChannelOf(thread.Channel)
 	}
 	if s.Verb == front.Edit || s.Verb == front.Rerun {
-		if s.Fields = in.filled(); len(s.Fields) == 0 {
-			return malformed("form without fields", nil)
+		if s.Fields = in.Filled(); len(s.Fields) == 0 {
+			return api.Malformed("form without fields", nil)
 		}
 	}
 	var err error
@@ -151,21 +152,4 @@ func sentence(why string) string {
 	why = shorten(chat.Exact(chat.Flat(strings.TrimSuffix(why, "."))), 400)
 	first, n := utf8.DecodeRuneInString(why)
 	return string(unicode.ToUpper(first)) + why[n:] + "."
-}
-
-// filled lists what the fields of a form were filled in with, in order.
-func (in interaction) filled() (out []forms.Filled) {
-	for _, b := range in.View.Blocks {
-		for _, v := range in.View.State.Values[b.ID] {
-			f := forms.Filled{ID: b.ID, Value: v.Value}
-			if v.Option != nil {
-				f.Value = v.Option.Value
-			}
-			for _, o := range v.Options {
-				f.Value = o.Value
-			}
-			out = append(out, f)
-		}
-	}
-	return out
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 )
 
@@ -33,7 +34,7 @@ const mostAttachments = 20
 
 // attachments are those of a message that say something. The preview of a link
 // does not: the link is in the text.
-func attachments(ev event) []attachment {
+func attachments(ev api.Event) []attachment {
 	var all []json.RawMessage
 	if len(ev.Attachments) == 0 || json.Unmarshal(ev.Attachments, &all) != nil {
 		return nil
@@ -63,7 +64,7 @@ func (a attachment) says() string {
 
 // passedOn quotes what a message passes on. author is who it is said to be by
 // where the attachment doesn't say.
-func (w words) passedOn(ev event, author chat.User) []chat.Quote {
+func (w words) passedOn(ev api.Event, author chat.User) []chat.Quote {
 	w.self = ""
 	var out []chat.Quote
 	for _, a := range attachments(ev) {
@@ -84,10 +85,10 @@ func (w words) passedOn(ev event, author chat.User) []chat.Quote {
 }
 
 // allFiles are the files of a message, and of what it passes on.
-func allFiles(ev event) []file {
+func allFiles(ev api.Event) []file {
 	files := filesOf(ev)
 	for _, a := range attachments(ev) {
-		files = append(files, filesOf(event{Files: a.Files})...)
+		files = append(files, filesOf(api.Event{Files: a.Files})...)
 	}
 	return files
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/intake"
 	"nod/front"
@@ -23,7 +24,7 @@ var spoken = []string{"", "file_share", "thread_broadcast", "me_message", "bot_m
 var errNotOurs = errors.New("not for the bot")
 
 // author says who wrote a message, and whether the bot listens to them at all.
-func (a *Adapter) author(ev event) (id string, bot, heard bool) {
+func (a *Adapter) author(ev api.Event) (id string, bot, heard bool) {
 	who := a.who()
 	switch {
 	case ev.User == who.UserID, ev.BotID != "" && ev.BotID == who.BotID:
@@ -45,14 +46,14 @@ type routed struct {
 
 // route says in which thread a message is to be answered. It returns errNotOurs
 // for a message that isn't for the bot.
-func (a *Adapter) route(ctx context.Context, ev event) (routed, error) {
+func (a *Adapter) route(ctx context.Context, ev api.Event) (routed, error) {
 	if _, _, heard := a.author(ev); !heard || ev.Hidden || !slices.Contains(spoken, ev.Subtype) {
 		return routed{}, errNotOurs
 	}
 	r := routed{thread: a.threadOf(ev)}
 	me, others := mentions(textOf(ev), a.isMe)
-	called := isDM(ev.Channel) || me || ev.Type == "app_mention"
-	if !ev.isReply() || r.thread.Root == "" {
+	called := api.IsDM(ev.Channel) || me || ev.Type == "app_mention"
+	if !ev.IsReply() || r.thread.Root == "" {
 		if !called {
 			return r, errNotOurs
 		}
@@ -65,7 +66,7 @@ func (a *Adapter) route(ctx context.Context, ev event) (routed, error) {
 	r.st = &st
 	by, _, _ := a.author(ev)
 	ours, aside := front.Hears(st, front.Spoken{
-		By: chat.UserID(by), Starts: by == ev.Starter, Called: called, Others: others, Text: ev.Text, Sent: sentAt(ev.TS), Follows: a.o.Follow,
+		By: chat.UserID(by), Starts: by == ev.Starter, Called: called, Others: others, Text: ev.Text, Sent: api.SentAt(ev.TS), Follows: a.o.Follow,
 	})
 	if r.aside = aside; !ours {
 		return r, errNotOurs
@@ -74,16 +75,16 @@ func (a *Adapter) route(ctx context.Context, ev event) (routed, error) {
 }
 
 // threadOf is the thread that a message belongs to, or would open.
-func (a *Adapter) threadOf(ev event) chat.ThreadID {
-	root := ev.root()
-	if isDM(ev.Channel) && a.o.DM == dmFlat {
+func (a *Adapter) threadOf(ev api.Event) chat.ThreadID {
+	root := ev.Root()
+	if api.IsDM(ev.Channel) && a.o.DM == dmFlat {
 		root = ""
 	}
-	return threadID(a.who().TeamID, ev.Channel, root)
+	return api.ThreadID(a.who().TeamID, ev.Channel, root)
 }
 
 // message puts a message into its thread, unless it is not for the bot.
-func (a *Adapter) message(ctx context.Context, ev event, keys []string) error {
+func (a *Adapter) message(ctx context.Context, ev api.Event, keys []string) error {
 	to, err := a.route(ctx, ev)
 	if errors.Is(err, errNotOurs) {
 		return nil
@@ -112,7 +113,7 @@ func (a *Adapter) message(ctx context.Context, ev event, keys []string) error {
 
 // complete adds to a message what has to be fetched first: what was said in a
 // thread that the bot was called into, and files.
-func (a *Adapter) complete(ctx context.Context, thread chat.ThreadID, ev event, st *chat.Standing, m *chat.Message) {
+func (a *Adapter) complete(ctx context.Context, thread chat.ThreadID, ev api.Event, st *chat.Standing, m *chat.Message) {
 	ctx, done := a.hurry.begin(ctx, a.lane(ev))
 	defer done()
 	m.Quoted = a.words(ctx).passedOn(ev, chat.User{Name: "somebody"})
@@ -124,7 +125,7 @@ func (a *Adapter) complete(ctx context.Context, thread chat.ThreadID, ev event, 
 
 // admit says whether whoever wrote a message is heard. Bots that are answered
 // are named one by one.
-func (a *Adapter) admit(ctx context.Context, ev event) (chat.User, bool, error) {
+func (a *Adapter) admit(ctx context.Context, ev api.Event) (chat.User, bool, error) {
 	if id, bot, _ := a.author(ev); !bot {
 		heard, u, err := a.hears(ctx, id, ev.Channel)
 		return u, heard, err
@@ -134,19 +135,19 @@ func (a *Adapter) admit(ctx context.Context, ev event) (chat.User, bool, error) 
 
 // convert makes a message readable. Names that can't be had soon are left out; the
 // message is not.
-func (a *Adapter) convert(ctx context.Context, thread chat.ThreadID, ev event) chat.Message {
+func (a *Adapter) convert(ctx context.Context, thread chat.ThreadID, ev api.Event) chat.Message {
 	text := textOf(ev)
 	a.learn(ctx, a.o.NameWait, mentioned(text))
 	return chat.Message{
-		Ref:  inThread(thread, ev.TS),
+		Ref:  api.InThread(thread, ev.TS),
 		From: a.from(ctx, ev),
 		Text: a.words(ctx).readable(text),
-		Sent: sentAt(ev.TS),
+		Sent: api.SentAt(ev.TS),
 	}
 }
 
 // from is who wrote a message, with the name that others see.
-func (a *Adapter) from(ctx context.Context, ev event) chat.User {
+func (a *Adapter) from(ctx context.Context, ev api.Event) chat.User {
 	id, bot, _ := a.author(ev)
 	u := chat.User{ID: chat.UserID(id), Name: ev.Username, Bot: bot}
 	if ev.User == "" {
@@ -163,7 +164,7 @@ func (a *Adapter) from(ctx context.Context, ev event) chat.User {
 
 // edited takes in a change of a message's text. Slack also reports changes that
 // nobody made, such as a link's preview.
-func (a *Adapter) edited(ctx context.Context, eventID string, ev event) error {
+func (a *Adapter) edited(ctx context.Context, eventID string, ev api.Event) error {
 	now := *ev.Message
 	if now.Subtype == "tombstone" {
 		return a.deleted(ctx, eventID, ev, now.TS)
@@ -178,22 +179,22 @@ func (a *Adapter) edited(ctx context.Context, eventID string, ev event) error {
 	if a.order.overtaken(strings.Join([]string{"edit", ev.Channel, now.TS}, ":"), when) {
 		return nil
 	}
-	ref := refOf(a.who().TeamID, ev.Channel, now.TS)
+	ref := api.RefOf(a.who().TeamID, ev.Channel, now.TS)
 	text := a.words(ctx).readable(textOf(now))
-	return a.Put(a.o.Inbox.Edited(ctx, ref, text, changeKeys(eventID, "edit", ev.Channel, now.TS, when)...))
+	return a.Put(a.o.Inbox.Edited(ctx, ref, text, api.ChangeKeys(eventID, "edit", ev.Channel, now.TS, when)...))
 }
 
-func (a *Adapter) deleted(ctx context.Context, eventID string, ev event, ts string) error {
-	ref := refOf(a.who().TeamID, ev.Channel, ts)
-	return a.Put(a.o.Inbox.Deleted(ctx, ref, changeKeys(eventID, "gone", ev.Channel, ts, "")...))
+func (a *Adapter) deleted(ctx context.Context, eventID string, ev api.Event, ts string) error {
+	ref := api.RefOf(a.who().TeamID, ev.Channel, ts)
+	return a.Put(a.o.Inbox.Deleted(ctx, ref, api.ChangeKeys(eventID, "gone", ev.Channel, ts, "")...))
 }
 
 // reacted takes in a reaction. Whoever reacted is looked up first, since a
 // bot's reaction decides nothing, nor a stranger's: when that fails the reaction
 // is not put, and Slack delivers it again. By then it may have been taken off, of which
 // another process heard, or this one before it was started anew: so it is looked for.
-func (a *Adapter) reacted(ctx context.Context, c callback, ev event) error {
-	on, ok := ev.on()
+func (a *Adapter) reacted(ctx context.Context, c api.Callback, ev api.Event) error {
+	on, ok := ev.On()
 	emoji := chat.NormalEmoji(ev.Reaction)
 	if !ok || ev.User == a.who().UserID || !a.Means(emoji) {
 		return nil
@@ -205,7 +206,7 @@ func (a *Adapter) reacted(ctx context.Context, c callback, ev event) error {
 	case by.Barred != "" && !front.Decides(emoji):
 		return nil
 	}
-	r := chat.Reaction{On: refOf(a.who().TeamID, on.Channel, on.TS), By: by, Emoji: emoji, Removed: ev.Type == "reaction_removed"}
+	r := chat.Reaction{On: api.RefOf(a.who().TeamID, on.Channel, on.TS), By: by, Emoji: emoji, Removed: ev.Type == "reaction_removed"}
 	if first, ok := a.parts.Get(r.On); ok { // people react to the message of an answer that they read last
 		r.On.ID = first
 	}
@@ -213,25 +214,25 @@ func (a *Adapter) reacted(ctx context.Context, c callback, ev event) error {
 		return nil // a vote that was taken back must not come back
 	}
 	what := ev.Type + ":" + ev.User + ":" + ev.Reaction
-	return a.Reacted(ctx, r, c.again, changeKeys(c.EventID, what, on.Channel, on.TS, ev.EventTS)...)
+	return a.Reacted(ctx, r, c.Again, api.ChangeKeys(c.EventID, what, on.Channel, on.TS, ev.EventTS)...)
 }
 
 // stopped takes in a click on the stop button of the agent view.
-func (a *Adapter) stopped(ctx context.Context, eventID string, ev event) error {
+func (a *Adapter) stopped(ctx context.Context, eventID string, ev api.Event) error {
 	if ev.Channel == "" || ev.User == "" {
-		return malformed("stop without channel or user", nil)
+		return api.Malformed("stop without channel or user", nil)
 	}
 	thread := a.threadOf(ev)
 	by := a.from(ctx, ev)
-	return a.Put(a.o.Inbox.Halt(ctx, thread, by, changeKeys(eventID, "stop", ev.Channel, ev.ThreadTS, ev.EventTS)...))
+	return a.Put(a.o.Inbox.Halt(ctx, thread, by, api.ChangeKeys(eventID, "stop", ev.Channel, ev.ThreadTS, ev.EventTS)...))
 }
 
 // patience is how long an event may take to be put. What a message waits for may
 // last longer than Slack does, which then delivers it again, and it is known
 // already.
-func (a *Adapter) patience(ev event) time.Duration {
+func (a *Adapter) patience(ev api.Event) time.Duration {
 	most := a.o.AckTimeout
-	if ev.isReply() {
+	if ev.IsReply() {
 		most += quoteWait
 	}
 	if len(ev.Files) > 4 || len(ev.Attachments) > 4 {

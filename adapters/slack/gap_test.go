@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/internal/fakeslack"
 	"nod/internal/ledger"
@@ -143,8 +144,8 @@ func TestQuietThreadsAreNotRead(t *testing.T) {
 	for range 20 {
 		root := fake.Say("U0ADA", general, "<@U0BOT> hello")
 		last := fake.Reply("U0ADA", general, root, "<@U0BOT> and again")
-		o.in.Marks = append(o.in.Marks, chat.Watermark{Thread: threadID("T0TEAM", general, root), Last: refOf("T0TEAM", general, last), Sent: sentAt(last)})
-		o.in.Known[messageKey(general, root)], o.in.Known[messageKey(general, last)] = true, true
+		o.in.Marks = append(o.in.Marks, chat.Watermark{Thread: api.ThreadID("T0TEAM", general, root), Last: api.RefOf("T0TEAM", general, last), Sent: api.SentAt(last)})
+		o.in.Known[api.MessageKey(general, root)], o.in.Known[api.MessageKey(general, last)] = true, true
 		roots = append(roots, root)
 	}
 	noted, err := time.Now().Add(since).MarshalText()

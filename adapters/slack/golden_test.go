@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/front"
 	"nod/internal/ledger"
@@ -57,7 +58,7 @@ func goldenPosts() map[string]chat.Post {
 		"approval-more":    {Approval: &more},
 		"approval-remind": {Text: &chat.Text{
 			Notice: true, Markdown: "Approval 3: `deploy`, asked by ada. It still waits for a decision. 15 min left.",
-			Summons: &chat.Summons{Card: inThread(thread(general, "1.000000"), "1.000300"), Approvers: []string{"requester", "group:S012"}, Requester: asks.Requester},
+			Summons: &chat.Summons{Card: api.InThread(thread(general, "1.000000"), "1.000300"), Approvers: []string{"requester", "group:S012"}, Requester: asks.Requester},
 		}},
 		"question": {Text: &chat.Text{
 			Notice: true, Markdown: "ops asks:\n```\nWhere to?\n```\nada, write the answer here.",
@@ -68,7 +69,7 @@ func goldenPosts() map[string]chat.Post {
 		"approval-long":   {Approval: &long},
 		"notice":          {Text: &chat.Text{Notice: true, Markdown: "Stopped by ada."}},
 		"answer-again": {Text: &chat.Text{Markdown: "**Try 2**\n\nIt is 42.", Earlier: &chat.Earlier{
-			Ref: inThread(thread(general, "1.000000"), "1.000200"), Try: 1, Markdown: "It is *41*, says <@U123>:\n\n```go\nx < y\n```",
+			Ref: api.InThread(thread(general, "1.000000"), "1.000200"), Try: 1, Markdown: "It is *41*, says <@U123>:\n\n```go\nx < y\n```",
 		}}},
 		"answer": {Text: &chat.Text{Markdown: "# Title\n\nText with <@U123>\n\n| a | b |\n|---|:-:|\n| 1 | |\n\n```go\nx < y\n```\n"}},
 	}
@@ -145,7 +146,7 @@ func golden(t *testing.T, name string, got []byte) {
 func TestGoldenViews(t *testing.T) {
 	th := thread(general, "1.000000")
 	home := homeView(chat.Home{
-		Waiting: []chat.Waits{{Thread: th, Ref: inThread(th, "1.000300"), Number: 3, Tool: "deploy", Requester: chat.User{ID: "U0ADA"}, Deadline: time.Unix(1795000000, 0)}},
+		Waiting: []chat.Waits{{Thread: th, Ref: api.InThread(th, "1.000300"), Number: 3, Tool: "deploy", Requester: chat.User{ID: "U0ADA"}, Deadline: time.Unix(1795000000, 0)}},
 		Limits:  []chat.Allowance{{Of: "what one person may use in a day", Used: "1200", Most: "200000 tokens"}},
 		Tools: []chat.Offer{
 			{Name: "clock", About: "Tells the time.", Risk: "runs by itself"},
@@ -177,7 +178,7 @@ func TestGoldenViews(t *testing.T) {
 		}
 		return view
 	}
-	answer, short := inThread(th, "1.000300"), chat.ThreadID{Platform: Platform, Channel: "x"}
+	answer, short := api.InThread(th, "1.000300"), chat.ThreadID{Platform: Platform, Channel: "x"}
 	for name, view := range map[string]any{
 		"again-form":     form(front.Click{Verb: front.Rerun, Thread: short, Call: "c1"}),
 		"edit-form":      form(front.Click{Verb: front.Edit, Thread: th, Call: "c1"}),

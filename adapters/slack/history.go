@@ -1,63 +1,14 @@
 package slack
 
 import (
-	"cmp"
 	"context"
-	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/outbox"
 )
-
-// history is a part of a channel or thread.
-type history struct {
-	method   string
-	channel  string
-	thread   string // timestamp of its root
-	oldest   string // exclusive
-	latest   string
-	metadata bool
-	priority outbox.Priority
-	pages    int // default mostPages
-}
-
-// read gives the messages of a history, in no certain order. When there are
-// more than so many pages the rest is left out.
-func (w *web) read(ctx context.Context, h history) ([]event, error) {
-	args := url.Values{"channel": {h.channel}, "limit": {strconv.Itoa(pageSize)}}
-	for name, v := range map[string]string{"ts": h.thread, "oldest": h.oldest, "latest": h.latest} {
-		if v != "" {
-			args.Set(name, v)
-		}
-	}
-	if h.metadata {
-		args.Set("include_all_metadata", "true")
-	}
-	var out []event
-	for range cmp.Or(h.pages, mostPages) {
-		var said struct {
-			Messages []event `json:"messages"`
-			Meta     struct {
-				Next string `json:"next_cursor"`
-			} `json:"response_metadata"`
-		}
-		if err := w.call(ctx, request{method: h.method, args: args, priority: h.priority, answer: &said}); err != nil {
-			return out, err
-		}
-		out = append(out, said.Messages...)
-		if said.Meta.Next == "" {
-			break
-		}
-		args.Set("cursor", said.Meta.Next)
-	}
-	if h.oldest != "" { // a thread's root comes along in any case
-		out = slices.DeleteFunc(out, func(ev event) bool { return !sentAt(ev.TS).After(sentAt(h.oldest)) })
-	}
-	return out, nil
-}
 
 // mostQuoted is how many earlier messages of a thread go along with the call.
 const mostQuoted = 30
@@ -73,20 +24,20 @@ const unread = "(What was said in this thread before could not be read in time.)
 // quoted reads what was said in a thread before the bot was called into it, with
 // who said it: the newest of it. It goes to the model as data, and nothing of it is
 // older than the horizon.
-func (a *Adapter) quoted(ctx context.Context, thread chat.ThreadID, ev event, horizon time.Time) []chat.Quote {
+func (a *Adapter) quoted(ctx context.Context, thread chat.ThreadID, ev api.Event, horizon time.Time) []chat.Quote {
 	ctx, cancel := context.WithTimeout(ctx, quoteWait)
 	defer cancel()
-	msgs, err := a.web.read(ctx, history{
-		method: "conversations.replies", channel: ev.Channel, thread: thread.Root, latest: ev.TS, priority: outbox.Answer,
+	msgs, err := a.web.Read(ctx, api.History{
+		Method: "conversations.replies", Channel: ev.Channel, Thread: thread.Root, Latest: ev.TS, Priority: outbox.Answer,
 	})
 	if err != nil {
 		a.log.Warn("read the thread that the bot was called into", "thread", thread.String(), "error", err)
 		return []chat.Quote{{From: chat.User{ID: chat.UserID(a.who().UserID), Name: a.who().User, Bot: true}, Text: unread}}
 	}
-	slices.SortFunc(msgs, func(x, y event) int { return sentAt(x.TS).Compare(sentAt(y.TS)) })
-	msgs = slices.DeleteFunc(msgs, func(m event) bool {
-		at := sentAt(m.TS)
-		return m.Hidden || !slices.Contains(spoken, m.Subtype) || !at.Before(sentAt(ev.TS)) || !horizon.IsZero() && !at.After(horizon)
+	slices.SortFunc(msgs, func(x, y api.Event) int { return api.SentAt(x.TS).Compare(api.SentAt(y.TS)) })
+	msgs = slices.DeleteFunc(msgs, func(m api.Event) bool {
+		at := api.SentAt(m.TS)
+		return m.Hidden || !slices.Contains(spoken, m.Subtype) || !at.Before(api.SentAt(ev.TS)) || !horizon.IsZero() && !at.After(horizon)
 	})
 	if len(msgs) > mostQuoted {
 		msgs = msgs[len(msgs)-mostQuoted:]
@@ -110,7 +61,7 @@ func (a *Adapter) quoted(ctx context.Context, thread chat.ThreadID, ev event, ho
 }
 
 // writer is who wrote a message, as far as that is known already.
-func (a *Adapter) writer(ev event) chat.User {
+func (a *Adapter) writer(ev api.Event) chat.User {
 	id, bot, _ := a.author(ev)
 	u := chat.User{ID: chat.UserID(id), Name: ev.Username, Bot: bot}
 	if v, ok := a.names.recall(ev.User); ok {

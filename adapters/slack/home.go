@@ -12,6 +12,7 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -26,11 +27,11 @@ const homeTab = "home"
 // opened shows somebody their Home tab, after Slack was told that the event was
 // received: it shows something, and what takes long to find out must not have it
 // delivered again.
-func (a *Adapter) opened(ctx context.Context, ev event) {
+func (a *Adapter) opened(ctx context.Context, ev api.Event) {
 	if ev.Tab != homeTab || ev.User == "" {
 		return
 	}
-	a.lanes.Run(ctx, "home:"+ev.User, callTimeout, func(ctx context.Context) {
+	a.lanes.Run(ctx, "home:"+ev.User, api.CallTimeout, func(ctx context.Context) {
 		if err := a.publish(ctx, ev); err != nil {
 			a.log.Warn("show somebody their home tab", "error", err)
 		}
@@ -39,7 +40,7 @@ func (a *Adapter) opened(ctx context.Context, ev event) {
 
 // publish writes the Home tab of whoever opened it. Whoever is not heard gets
 // none.
-func (a *Adapter) publish(ctx context.Context, ev event) error {
+func (a *Adapter) publish(ctx context.Context, ev api.Event) error {
 	visit, heard, err := a.visit(ctx, ev.User, ev.Channel)
 	if err != nil || !heard {
 		return err
@@ -53,7 +54,7 @@ func (a *Adapter) publish(ctx context.Context, ev event) error {
 		return fmt.Errorf("write the home tab: %w", err)
 	}
 	args := url.Values{"user_id": {ev.User}, "view": {string(view)}}
-	return a.web.call(ctx, request{method: "views.publish", args: args, priority: outbox.Answer})
+	return a.web.Call(ctx, api.Request{Method: "views.publish", Args: args, Priority: outbox.Answer})
 }
 
 // visit is what somebody sees, from a channel; heard is false for those who are not
@@ -80,7 +81,7 @@ func (a *Adapter) visit(ctx context.Context, user, channel string) (v chat.Visit
 
 // Visit is what somebody sees who writes in a thread.
 func (a *Adapter) Visit(ctx context.Context, thread chat.ThreadID, who chat.User) (chat.Visit, error) {
-	v, heard, err := a.visit(ctx, string(who.ID), channelOf(thread.Channel))
+	v, heard, err := a.visit(ctx, string(who.ID), api.ChannelOf(thread.Channel))
 	if err == nil && !heard {
 		v.Sees = func(chat.ThreadID) bool { return false }
 	}
@@ -104,8 +105,8 @@ func (a *Adapter) sight(ctx context.Context, user, from string) func(chat.Thread
 		return all
 	})
 	return func(thread chat.ThreadID) bool {
-		channel := channelOf(thread.Channel)
-		if !isDM(channel) && !in()[channel] || isDM(channel) && channel != from {
+		channel := api.ChannelOf(thread.Channel)
+		if !api.IsDM(channel) && !in()[channel] || api.IsDM(channel) && channel != from {
 			return false
 		}
 		ok, err := a.allowed(ctx, user, channel)
@@ -175,8 +176,8 @@ func offers(tools []chat.Offer) slackgo.Block {
 
 // waitsLine writes an approval that waits, with the way to it.
 func waitsLine(w chat.Waits, workspace string) string {
-	where := "in <#" + channelOf(w.Thread.Channel) + ">"
-	if isDM(channelOf(w.Thread.Channel)) {
+	where := "in <#" + api.ChannelOf(w.Thread.Channel) + ">"
+	if api.IsDM(api.ChannelOf(w.Thread.Channel)) {
 		where = "in our conversation"
 	}
 	line := fmt.Sprintf("*Approval %d:* %s · %s · asked by %s", w.Number, inlineCode(shorten(w.Tool, 100)), where, person(w.Requester))
@@ -200,7 +201,7 @@ func (a *Adapter) Link(_ context.Context, thread chat.ThreadID, ref chat.Message
 
 // permalink is the address of a message, as chat.getPermalink gives it.
 func permalink(workspace string, thread chat.ThreadID, ref chat.MessageRef) string {
-	channel := channelOf(ref.Channel)
+	channel := api.ChannelOf(ref.Channel)
 	at := strings.TrimSuffix(workspace, "/") + "/archives/" + channel + "/p" + strings.ReplaceAll(ref.ID, ".", "")
 	if thread.Root == "" || thread.Root == ref.ID {
 		return at

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/internal/fakeslack"
 	"nod/internal/ledger"
@@ -51,7 +52,7 @@ func TestHome(t *testing.T) {
 	for i, channel := range []string{general, private, dm} {
 		th := thread(channel, fmt.Sprintf("17%d.000100", i))
 		in.waits = append(in.waits, chat.Waits{
-			Thread: th, Ref: refOf(fakeslack.Team, channel, fmt.Sprintf("17%d.000200", i)), Number: i + 1, Tool: "deploy",
+			Thread: th, Ref: api.RefOf(fakeslack.Team, channel, fmt.Sprintf("17%d.000200", i)), Number: i + 1, Tool: "deploy",
 			Requester: chat.User{ID: "U0CLEO"}, Deadline: time.Unix(1795000000, 0),
 		})
 	}
@@ -117,7 +118,7 @@ func TestHomeIsNeverTooLong(t *testing.T) {
 		h.Tools = append(h.Tools, chat.Offer{Name: fmt.Sprint("tool", i), About: strings.Repeat("漢\"", 1000), Risk: strings.Repeat("r", 1000)})
 	}
 	for i := range 20 {
-		h.Waiting = append(h.Waiting, chat.Waits{Number: i, Tool: strings.Repeat("t", 500), Thread: thread(general, "1.2"), Ref: refOf(fakeslack.Team, general, "1.3")})
+		h.Waiting = append(h.Waiting, chat.Waits{Number: i, Tool: strings.Repeat("t", 500), Thread: thread(general, "1.2"), Ref: api.RefOf(fakeslack.Team, general, "1.3")})
 	}
 	h.Further = 30
 	view := homeView(h, "https://x.slack.com/", time.Unix(0, 0))

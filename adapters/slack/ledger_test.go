@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/front"
 	"nod/internal/fakeslack"
@@ -79,6 +80,6 @@ func (o *office) said() (out []string) {
 }
 
 // thread is a thread of the fake workspace.
-func thread(channel, root string) chat.ThreadID { return threadID(fakeslack.Team, channel, root) }
+func thread(channel, root string) chat.ThreadID { return api.ThreadID(fakeslack.Team, channel, root) }
 
 const general = "C0GENERAL"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/intake"
 	"nod/front"
@@ -26,8 +27,8 @@ func TestMentionAndAnswer(t *testing.T) {
 	ts := o.fake.Say("U0ADA", general, fakeslack.Mention+" what is <https://go.dev|Go>?")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 && o.in.Repeats == 1 })
 	want := ledger.Put{Thread: thread(general, ts), Message: chat.Message{
-		Ref: refOf(fakeslack.Team, general, ts), From: chat.User{ID: "U0ADA", Name: "ada", Zone: "Europe/Berlin"},
-		Text: "what is Go (https://go.dev)?", Sent: sentAt(ts),
+		Ref: api.RefOf(fakeslack.Team, general, ts), From: chat.User{ID: "U0ADA", Name: "ada", Zone: "Europe/Berlin"},
+		Text: "what is Go (https://go.dev)?", Sent: api.SentAt(ts),
 	}}
 	if diff := cmp.Diff(want, o.in.Messages[0]); diff != "" {
 		t.Errorf("message (-want +got):\n%s", diff)
@@ -198,7 +199,7 @@ func TestEditsAndDeletions(t *testing.T) {
 	o.fake.Edit("U0ADA", general, ts, "<@U0BOT> first")
 	o.fake.Delete("U0ADA", general, ts)
 	o.in.Await(t, func() bool {
-		return len(o.in.Deletions) == 1 && o.in.Edits[refOf(fakeslack.Team, general, ts)] == "first"
+		return len(o.in.Deletions) == 1 && o.in.Edits[api.RefOf(fakeslack.Team, general, ts)] == "first"
 	})
 }
 
@@ -213,7 +214,7 @@ func TestReactions(t *testing.T) {
 	o.in.Await(t, func() bool { return len(o.in.Reactions) == 2 })
 	o.fake.React("U0ADA", general, ts, "+1::skin-tone-2")
 	o.in.Await(t, func() bool { return len(o.in.Reactions) == 3 })
-	ref, ada := refOf(fakeslack.Team, general, ts), chat.User{ID: "U0ADA", Name: "ada"}
+	ref, ada := api.RefOf(fakeslack.Team, general, ts), chat.User{ID: "U0ADA", Name: "ada"}
 	want := []chat.Reaction{{On: ref, By: ada, Emoji: "👍"}, {On: ref, By: ada, Emoji: "👍", Removed: true}, {On: ref, By: ada, Emoji: "👍"}}
 	if diff := cmp.Diff(want, o.in.Reactions); diff != "" {
 		t.Errorf("reactions (-want +got):\n%s", diff)
@@ -228,7 +229,7 @@ func TestQuoted(t *testing.T) {
 	root := o.fake.Say("U0ADA", general, "old secret")
 	last := o.fake.Reply("U0BOB", general, root, "the last that was forgotten")
 	o.fake.Reply("U0CLEO", general, root, "prod is down &amp; out")
-	o.in.Do(func() { o.in.Threads[thread(general, root)] = chat.Standing{Horizon: sentAt(last)} })
+	o.in.Do(func() { o.in.Threads[thread(general, root)] = chat.Standing{Horizon: api.SentAt(last)} })
 	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 }) // else it may come after the call, by another socket
 	o.fake.Reply("U0ADA", general, root, "<@U0BOT> why?")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
@@ -322,7 +323,7 @@ func TestGapIsRemembered(t *testing.T) {
 	o.fake.Reply("U0BOB", general, th.Root, "in the gap")
 	newer := o.fake.Reply("U0BOB", general, th.Root, "after it")
 	o.in.Do(func() {
-		o.in.Marks[0].Last.ID, o.in.Marks[0].Sent = newer, sentAt(newer)
+		o.in.Marks[0].Last.ID, o.in.Marks[0].Sent = newer, api.SentAt(newer)
 	})
 	a.Remember(t.Context())
 	o.fake.Fail(fakeslack.Fault{Method: "conversations.replies", Error: "fatal_error"})
@@ -343,7 +344,7 @@ func TestFoundReactions(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakeslack.Options{AckTimeout: 20 * time.Millisecond}, nil)
 	ts := o.fake.Say("U0ADA", general, "an approval")
-	ref := refOf(fakeslack.Team, general, ts)
+	ref := api.RefOf(fakeslack.Team, general, ts)
 	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
 	o.stop()
 	o.wait(func(s *fakeslack.Server) bool { return s.Sockets() == 0 })
@@ -390,7 +391,7 @@ func TestMessagesBesideVotes(t *testing.T) {
 	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
 	o.in.Do(func() {
 		for range 40 {
-			o.in.Waiting = append(o.in.Waiting, chat.Pending{Thread: th, Call: "1", Ref: inThread(th, th.Root), Approve: []string{"✅"}})
+			o.in.Waiting = append(o.in.Waiting, chat.Pending{Thread: th, Call: "1", Ref: api.InThread(th, th.Root), Approve: []string{"✅"}})
 		}
 	})
 	hold := make(chan struct{})
@@ -434,7 +435,7 @@ func TestBudget(t *testing.T) {
 		"chat.update": {100, 40}, "reactions.add": {50, 20}, "users.info": {100, 100}, "conversations.history": {50, 50}, "chat.postMessage C1": {600, 30},
 		"chat.postMessage": {600, 40}, "assistant.threads.setStatus D1": {60, 10}, "unheard.of": {100, 40},
 	} {
-		if b := budget(bucket, limits, 1); b.Most != want[0] || b.Burst != want[1] || b.Span != time.Minute {
+		if b := api.Budget(bucket, limits, 1); b.Most != want[0] || b.Burst != want[1] || b.Span != time.Minute {
 			t.Errorf("%s: %+v, want %v", bucket, b, want)
 		}
 	}

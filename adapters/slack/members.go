@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -27,8 +28,8 @@ func (a *Adapter) members(ctx context.Context, group string) ([]string, error) {
 	var said struct {
 		Users []string `json:"users"`
 	}
-	err := a.web.call(ctx, request{
-		method: "usergroups.users.list", args: url.Values{"usergroup": {group}}, priority: outbox.Approval, answer: &said,
+	err := a.web.Call(ctx, api.Request{
+		Method: "usergroups.users.list", Args: url.Values{"usergroup": {group}}, Priority: outbox.Approval, Answer: &said,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list a user group: %w", err)
@@ -60,15 +61,15 @@ func (a *Adapter) lately(ctx context.Context, id string) ([]string, error) {
 // Possible says whether anybody in the thread could be in a group: in a direct
 // conversation only the person there. In doubt it says yes.
 func (a *Adapter) Possible(ctx context.Context, thread chat.ThreadID, rule string) bool {
-	channel := channelOf(thread.Channel)
+	channel := api.ChannelOf(thread.Channel)
 	if rule == chat.Anyone {
-		return !isDM(channel)
+		return !api.IsDM(channel)
 	}
 	group, ok := strings.CutPrefix(rule, "group:")
 	if !ok {
 		return false
 	}
-	if !isDM(channel) {
+	if !api.IsDM(channel) {
 		return true
 	}
 	user := a.Partner(ctx, thread)

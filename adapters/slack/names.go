@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/bounded"
 	"nod/chat/outbox"
@@ -68,13 +69,13 @@ func (n *names) look(ctx context.Context, id string, ask func(context.Context) (
 		return v, nil
 	}
 	got := n.join.DoChan(id, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), api.CallTimeout)
 		defer cancel()
 		v, err := ask(ctx)
 		switch {
 		case err == nil:
 			n.keep(id, v, nameStays)
-		case slices.Contains([]string{"user_not_found", "user_not_visible", "channel_not_found"}, code(err)):
+		case slices.Contains([]string{"user_not_found", "user_not_visible", "channel_not_found"}, api.Code(err)):
 			n.keep(id, v, namelessIn)
 			err = nil
 		}
@@ -105,12 +106,12 @@ func (a *Adapter) person(ctx context.Context, id string) (chat.User, kind, error
 		var said struct {
 			User account `json:"user"`
 		}
-		err := a.web.call(ctx, request{method: "users.info", args: url.Values{"user": {id}}, priority: outbox.Answer, answer: &said})
+		err := a.web.Call(ctx, api.Request{Method: "users.info", Args: url.Values{"user": {id}}, Priority: outbox.Answer, Answer: &said})
 		if err != nil {
 			return named{}, err
 		}
 		u := said.User
-		return named{name: chat.Flat(chat.FirstOf(u.Profile.Display, u.Real, u.Name)), bot: u.Bot, zone: u.Zone, kind: a.who().kindOf(u)}, nil
+		return named{name: chat.Flat(chat.FirstOf(u.Profile.Display, u.Real, u.Name)), bot: u.Bot, zone: u.Zone, kind: kindOf(a.who(), u)}, nil
 	})
 	return chat.User{ID: chat.UserID(id), Name: v.name, Bot: v.bot}, v.kind, err
 }
@@ -142,7 +143,7 @@ func (a *Adapter) channel(ctx context.Context, id string) string {
 				Name string `json:"name"`
 			} `json:"channel"`
 		}
-		err := a.web.call(ctx, request{method: "conversations.info", args: url.Values{"channel": {id}}, priority: outbox.Low, answer: &said})
+		err := a.web.Call(ctx, api.Request{Method: "conversations.info", Args: url.Values{"channel": {id}}, Priority: outbox.Low, Answer: &said})
 		return named{name: said.Channel.Name}, err
 	})
 	if err != nil {

@@ -1,6 +1,10 @@
 package slack
 
-import "sync"
+import (
+	"sync"
+
+	"nod/adapters/slack/api"
+)
 
 // Some things change there and back: a reaction that is put on and taken off, a text
 // that is edited twice. Only the last change holds. But sockets don't keep the order of
@@ -20,14 +24,14 @@ const mostOrdered = 10_000
 // one about the same was heard before: then it must not be put any more. The later one
 // counts also where it could not be put so far, since it is delivered again.
 func (o *order) overtaken(what, when string) bool {
-	at := sentAt(when)
+	at := api.SentAt(when)
 	if at.IsZero() {
 		return false
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, heard := range []map[string]string{o.last, o.past} {
-		if before, ok := heard[what]; ok && at.Before(sentAt(before)) {
+		if before, ok := heard[what]; ok && at.Before(api.SentAt(before)) {
 			return true
 		}
 	}

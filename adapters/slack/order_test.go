@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/internal/fakeslack"
 )
@@ -63,10 +64,10 @@ func TestDeliveredAgain(t *testing.T) {
 			o.fake.Disturb(fakeslack.Disturbance{Event: "reaction_added", Lose: true})
 			o.fake.React("U0BOB", general, at.ID, "white_check_mark")
 		}
-		on, _ := json.Marshal(item{Type: "message", Channel: general, TS: at.ID}) // strings always marshal
-		ev := event{Type: "reaction_added", User: "U0BOB", Reaction: "white_check_mark", EventTS: at.ID, Item: on}
+		on, _ := json.Marshal(api.Item{Type: "message", Channel: general, TS: at.ID}) // strings always marshal
+		ev := api.Event{Type: "reaction_added", User: "U0BOB", Reaction: "white_check_mark", EventTS: at.ID, Item: on}
 		acked := make(chan struct{})
-		o.a.receive(t.Context(), envelope{Type: "events_api", EnvelopeID: "e", RetryAttempt: 1, id: "Ev0AGAIN" + at.ID, event: &ev}, func(context.Context, envelope) { close(acked) })
+		o.a.receive(t.Context(), api.Envelope{Type: "events_api", EnvelopeID: "e", RetryAttempt: 1, ID: "Ev0AGAIN" + at.ID, Event: &ev}, func(context.Context, api.Envelope) { close(acked) })
 		<-acked
 		var put bool
 		o.in.Do(func() { put = slices.ContainsFunc(o.in.Reactions, func(r chat.Reaction) bool { return r.On == at }) })

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/front"
 )
@@ -58,7 +59,7 @@ const (
 
 // kindOf judges an account. Colleagues of other workspaces of the same
 // Enterprise Grid organisation are colleagues.
-func (w whoami) kindOf(u account) kind {
+func kindOf(w api.Whoami, u account) kind {
 	ours := u.Team == w.TeamID || w.Enterprise != "" && u.Enterprise.ID == w.Enterprise
 	switch {
 	case u.Deleted || u.Team == "" && !ours:
@@ -119,9 +120,9 @@ func (a *Adapter) Who(ctx context.Context, channel string, u chat.User) (chat.Us
 	if err := a.signedIn(ctx); err != nil {
 		return u, err
 	}
-	u, heard, err := a.speaker(ctx, string(u.ID), channelOf(channel))
+	u, heard, err := a.speaker(ctx, string(u.ID), api.ChannelOf(channel))
 	if err == nil && !heard && u.Barred == "" {
 		u.Barred = "you are not heard here"
 	}
-	return u, gone(err)
+	return u, api.Gone(err)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/catchup"
 	"nod/chat/outbox"
@@ -38,7 +39,7 @@ func (s *sending) send(ctx context.Context, n int, forms part) (string, error) {
 		Stands: func() string { return s.stands[n] },
 		Make:   func(ctx context.Context) (string, error) { return s.once(ctx, n, forms[0]) },
 		Rewrite: func(_ context.Context, err error, lost int) (bool, error) {
-			if !refusedForm(err) && (lost < front.MostTries || troubled(err) == "") || len(forms.plainer()) == 0 {
+			if !api.RefusedForm(err) && (lost < front.MostTries || api.Troubled(err) == "") || len(forms.plainer()) == 0 {
 				return false, nil
 			}
 			s.a.log.Warn("slack refused how a message was written, a plainer form follows", "thread", s.thread.String(), "error", err)
@@ -55,19 +56,19 @@ func (s *sending) send(ctx context.Context, n int, forms part) (string, error) {
 // may be about this message alone.
 func (s *sending) sendOr(ctx context.Context, n int, forms part) (string, error) {
 	ts, err := s.send(ctx, n, forms)
-	if troubled(err) != "" && ctx.Err() == nil { // once more as it is: Slack may have got over it
+	if api.Troubled(err) != "" && ctx.Err() == nil { // once more as it is: Slack may have got over it
 		first := forms[0]
 		first.rest = nil
 		ts, err = s.send(ctx, n, part{first})
 	}
-	shut := troubled(err) != "" || errors.Is(gone(err), chat.ErrGone) && !refusedForm(err)
-	if !refusedForm(err) && !shut {
+	shut := api.Troubled(err) != "" || errors.Is(api.Gone(err), chat.ErrGone) && !api.RefusedForm(err)
+	if !api.RefusedForm(err) && !shut {
 		return ts, err
 	}
 	if !shut {
 		s.a.log.Error("slack refused a message in every form", "thread", s.thread.String(), "error", err)
 	}
-	ts, again := s.send(ctx, n, part{{text: escape(refusal(cmp.Or(code(err), troubled(err))).Notice() + "."), plain: true}})
+	ts, again := s.send(ctx, n, part{{text: escape(api.Refusal(cmp.Or(api.Code(err), api.Troubled(err))).Notice() + "."), plain: true}})
 	if again != nil && shut {
 		return "", err
 	}
@@ -75,7 +76,7 @@ func (s *sending) sendOr(ctx context.Context, n int, forms part) (string, error)
 }
 
 func (s *sending) once(ctx context.Context, n int, f form) (string, error) {
-	args, err := f.message(channelOf(s.thread.Channel))
+	args, err := f.message(api.ChannelOf(s.thread.Channel))
 	if err != nil {
 		return "", err
 	}
@@ -88,8 +89,8 @@ func (s *sending) once(ctx context.Context, n int, f form) (string, error) {
 	var said struct {
 		TS string `json:"ts"`
 	}
-	err = s.a.web.call(ctx, request{
-		method: "chat.postMessage", args: args, priority: s.priority, group: s.thread.String(), answer: &said,
+	err = s.a.web.Call(ctx, api.Request{
+		Method: "chat.postMessage", Args: args, Priority: s.priority, Group: s.thread.String(), Answer: &said,
 	})
 	if err == nil && said.TS == "" {
 		err = &outbox.Lost{Call: "chat.postMessage", Err: errors.New("the answer names no message")}
@@ -100,19 +101,19 @@ func (s *sending) once(ctx context.Context, n int, f form) (string, error) {
 // look finds which messages of the post stand already: the bot's own, with the
 // post's key in their metadata.
 func (s *sending) look(ctx context.Context) error {
-	h := history{
-		method: "conversations.replies", channel: channelOf(s.thread.Channel), thread: s.thread.Root,
-		oldest: s.post.ReplyTo.ID, metadata: true, priority: s.priority, pages: 20,
+	h := api.History{
+		Method: "conversations.replies", Channel: api.ChannelOf(s.thread.Channel), Thread: s.thread.Root,
+		Oldest: s.post.ReplyTo.ID, Metadata: true, Priority: s.priority, Pages: 20,
 	}
 	if s.thread.Root == "" {
-		h.method = "conversations.history"
-		if h.oldest == "" {
-			h.oldest = stamp(s.a.o.Now().Add(-catchup.LookBack))
+		h.Method = "conversations.history"
+		if h.Oldest == "" {
+			h.Oldest = api.Stamp(s.a.o.Now().Add(-catchup.LookBack))
 		}
 	}
-	msgs, err := s.a.web.read(ctx, h)
+	msgs, err := s.a.web.Read(ctx, h)
 	switch {
-	case code(err) != "" && !dead(err):
+	case api.Code(err) != "" && !api.Dead(err):
 		// The bot may not read there, or the thread's root is gone: that it can't
 		// look is no reason to say nothing.
 		s.a.log.Warn("look for a post", "thread", s.thread.String(), "error", err)
@@ -129,7 +130,7 @@ func (s *sending) look(ctx context.Context) error {
 			s.files = append(s.files, shared{f.Name, ev.TS})
 		}
 		if key, n, ok := markOf(ev); ok && key == s.post.Key {
-			if ts, known := s.stands[n]; !known || sentAt(ev.TS).Before(sentAt(ts)) {
+			if ts, known := s.stands[n]; !known || api.SentAt(ev.TS).Before(api.SentAt(ts)) {
 				s.stands[n] = ev.TS
 			}
 		}
@@ -138,7 +139,7 @@ func (s *sending) look(ctx context.Context) error {
 }
 
 // filesOf are the files of a message.
-func filesOf(ev event) []file {
+func filesOf(ev api.Event) []file {
 	var files []file
 	if len(ev.Files) == 0 || json.Unmarshal(ev.Files, &files) != nil {
 		return nil
@@ -147,7 +148,7 @@ func filesOf(ev event) []file {
 }
 
 // markOf reads the metadata of a message of the bot's.
-func markOf(ev event) (key string, n int, ok bool) {
+func markOf(ev api.Event) (key string, n int, ok bool) {
 	var m metadata
 	if len(ev.Metadata) == 0 || json.Unmarshal(ev.Metadata, &m) != nil || m.Type != mark {
 		return "", 0, false

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"nod/adapters/slack/api"
 	"nod/adapters/slack/socketmode"
 	"nod/chat/catchup"
 	"nod/chat/inbound"
@@ -21,21 +22,21 @@ func (h host) Open(ctx context.Context) (string, error) {
 	var slot struct {
 		URL string `json:"url"`
 	}
-	err := h.app.call(ctx, request{method: "apps.connections.open", args: url.Values{}, priority: outbox.Approval, answer: &slot})
-	if fatal(err) {
+	err := h.app.Call(ctx, api.Request{Method: "apps.connections.open", Args: url.Values{}, Priority: outbox.Approval, Answer: &slot})
+	if api.Fatal(err) {
 		err = fmt.Errorf("connect to Slack: %w", err)
 	}
 	return slot.URL, err
 }
 
 // Fatal says that Slack refuses the token or the app.
-func (h host) Fatal(err error) bool { return fatal(err) }
+func (h host) Fatal(err error) bool { return api.Fatal(err) }
 
 // Frame takes a frame in.
 func (h host) Frame(ctx context.Context, raw []byte, ack socketmode.Ack) (kind string, err error) {
-	env, err := readEnvelope(raw)
+	env, err := api.ReadEnvelope(raw)
 	if err == nil && env.EnvelopeID != "" {
-		h.receive(ctx, env, func(_ context.Context, env envelope) { ack(env.EnvelopeID, env.answer) })
+		h.receive(ctx, env, func(_ context.Context, env api.Envelope) { ack(env.EnvelopeID, env.Answer) })
 	}
 	return env.Type, err
 }
@@ -45,7 +46,7 @@ func (h host) Missed(overlap time.Duration) { h.missed(catchup.Gap{Overlap: over
 
 // receive handles an envelope: it is put, and then acknowledged. What can't be
 // put is not acknowledged, so that Slack delivers it again.
-func (a *Adapter) receive(ctx context.Context, env envelope, ack func(context.Context, envelope)) {
+func (a *Adapter) receive(ctx context.Context, env api.Envelope, ack func(context.Context, api.Envelope)) {
 	if env.RetryAttempt > 0 {
 		inbound.Count(a.o.Observe.Redelivered)
 	}
@@ -53,7 +54,7 @@ func (a *Adapter) receive(ctx context.Context, env envelope, ack func(context.Co
 	case "events_api":
 	case "interactive":
 		a.interacted(ctx, env.Payload, func(ctx context.Context, answer any) {
-			env.answer = answer
+			env.Answer = answer
 			ack(ctx, env)
 		})
 		return
@@ -61,15 +62,15 @@ func (a *Adapter) receive(ctx context.Context, env envelope, ack func(context.Co
 		ack(ctx, env)
 		return
 	}
-	c, ev, err := env.read()
+	c, ev, err := env.Read()
 	if err != nil {
 		inbound.Count(a.o.Observe.Malformed)
 		a.log.Warn("event not understood", "event_id", c.EventID, "type", ev.Type)
 		ack(ctx, env)
 		return
 	}
-	if !handled[ev.Type] {
-		if ev.Type == rateLimited {
+	if !api.Handled[ev.Type] {
+		if ev.Type == api.RateLimited {
 			a.log.Error("slack holds events back: too many in an hour")
 			a.missed(catchup.Gap{After: lookAgain, Overlap: unputBack})
 		}
@@ -81,7 +82,7 @@ func (a *Adapter) receive(ctx context.Context, env envelope, ack func(context.Co
 		a.opened(ctx, ev)
 		return
 	}
-	c.again = env.RetryAttempt > 0
+	c.Again = env.RetryAttempt > 0
 	where := a.lane(ev)
 	if ev.Type == "message" && inbound.IsStop(inbound.Uncalled(ev.Text, mention, a.isMe)) {
 		a.hurry.now(where)
@@ -92,12 +93,12 @@ func (a *Adapter) receive(ctx context.Context, env envelope, ack func(context.Co
 }
 
 // accept puts an event and acknowledges it.
-func (a *Adapter) accept(ctx context.Context, c callback, ev event, ack func(context.Context)) {
+func (a *Adapter) accept(ctx context.Context, c api.Callback, ev api.Event, ack func(context.Context)) {
 	err := a.put(ctx, c, ev)
 	switch {
 	case err == nil:
 		ack(ctx)
-	case errors.Is(err, errMalformed):
+	case errors.Is(err, api.ErrMalformed):
 		inbound.Count(a.o.Observe.Malformed)
 		a.log.Warn("event not understood", "event_id", c.EventID, "type", ev.Type)
 		ack(ctx)
@@ -108,13 +109,13 @@ func (a *Adapter) accept(ctx context.Context, c callback, ev event, ack func(con
 }
 
 // put has an event do what it means.
-func (a *Adapter) put(ctx context.Context, c callback, ev event) error {
+func (a *Adapter) put(ctx context.Context, c api.Callback, ev api.Event) error {
 	switch ev.Type {
 	case "app_mention":
 		if len(ev.Edited) > 0 {
 			return nil // an edit never starts a turn; of a message that was edited since, there is the event of the message
 		}
-		return a.message(ctx, ev, messageKeys(c.EventID, ev))
+		return a.message(ctx, ev, api.MessageKeys(c.EventID, ev))
 	case "message":
 		switch ev.Subtype {
 		case "message_changed":
@@ -125,11 +126,11 @@ func (a *Adapter) put(ctx context.Context, c callback, ev event) error {
 				ts = ev.Previous.TS
 			}
 			if ts == "" {
-				return malformed("deletion without timestamp", nil)
+				return api.Malformed("deletion without timestamp", nil)
 			}
 			return a.deleted(ctx, c.EventID, ev, ts)
 		}
-		return a.message(ctx, ev, messageKeys(c.EventID, ev))
+		return a.message(ctx, ev, api.MessageKeys(c.EventID, ev))
 	case "reaction_added", "reaction_removed":
 		return a.reacted(ctx, c, ev)
 	case "agent_session_stopped":
@@ -140,17 +141,17 @@ func (a *Adapter) put(ctx context.Context, c callback, ev event) error {
 
 // lane names what an event is about; events of one lane are put in the order
 // in which they came.
-func (a *Adapter) lane(ev event) string {
-	if on, ok := ev.on(); ok {
+func (a *Adapter) lane(ev api.Event) string {
+	if on, ok := ev.On(); ok {
 		return on.Channel + ":" + on.TS
 	}
-	if isDM(ev.Channel) && a.o.DM == dmFlat {
+	if api.IsDM(ev.Channel) && a.o.DM == dmFlat {
 		return ev.Channel
 	}
-	for _, m := range []*event{ev.Message, ev.Previous} {
+	for _, m := range []*api.Event{ev.Message, ev.Previous} {
 		if m != nil {
-			return ev.Channel + ":" + m.root()
+			return ev.Channel + ":" + m.Root()
 		}
 	}
-	return ev.Channel + ":" + ev.root()
+	return ev.Channel + ":" + ev.Root()
 }

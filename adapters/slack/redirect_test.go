@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"nod/adapters/slack/api"
 )
 
 // The token does not follow a file to another port, where net/http would take it.
@@ -19,8 +21,8 @@ func TestFileElsewhere(t *testing.T) {
 		http.Redirect(w, r, elsewhere.URL, http.StatusFound)
 	}))
 	defer own.Close()
-	w := &web{base: own.URL + "/api/", token: "xoxb-1", http: own.Client()}
-	if _, err := w.download(t.Context(), own.URL+"/file", "text/plain", 1000); err == nil || seen != "" {
+	w := &api.Client{Base: own.URL + "/api/", Token: "xoxb-1", HTTP: own.Client()}
+	if _, err := w.Download(t.Context(), own.URL+"/file", "text/plain", 1000); err == nil || seen != "" {
 		t.Errorf("%v; it was sent %q", err, seen)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/internal/fakeslack"
 	"nod/internal/ledger"
@@ -94,7 +95,7 @@ func TestBlind(t *testing.T) {
 func TestPointers(t *testing.T) {
 	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{Lenient: true}, nil)
-	err := o.a.web.call(t.Context(), request{method: "chat.postMessage", args: map[string][]string{
+	err := o.a.web.Call(t.Context(), api.Request{Method: "chat.postMessage", Args: map[string][]string{
 		"channel": {general}, "thread_ts": {th.Root}, "text": {"x"}, "blocks": {`[{"type":"section","text":{"type":"mrkdwn","text":""}},{"type":"secret words"}]`},
 	}})
 	if err == nil || !strings.Contains(err.Error(), "invalid_blocks at /blocks/0/text, /blocks/1") || strings.Contains(err.Error(), "secret") {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -47,7 +48,7 @@ func newSearch(a *Adapter, marks []chat.Watermark, since time.Time) *search {
 		s.since = since.Add(-unputBack)
 	}
 	for i, m := range marks {
-		channel := channelOf(m.Thread.Channel)
+		channel := api.ChannelOf(m.Thread.Channel)
 		if m.Thread.Root != "" {
 			s.known[channel+" "+m.Thread.Root] = m.Last.ID
 		}
@@ -100,31 +101,31 @@ func (s *search) rooms(ctx context.Context, of []room) error {
 // room looks in one conversation. It reads further back than what was missed, for
 // threads that began before that.
 func (s *search) room(ctx context.Context, channel, since string) error {
-	from := sentAt(since)
-	msgs, err := s.a.web.read(ctx, history{
-		method: "conversations.history", channel: channel, oldest: stamp(from.Add(-rootsBack)), priority: outbox.Low,
+	from := api.SentAt(since)
+	msgs, err := s.a.web.Read(ctx, api.History{
+		Method: "conversations.history", Channel: channel, Oldest: api.Stamp(from.Add(-rootsBack)), Priority: outbox.Low,
 	})
 	if err != nil {
 		return missing(err)
 	}
 	for _, ev := range msgs {
-		if !ev.isReply() {
+		if !ev.IsReply() {
 			s.look(channel, ev, since)
 		}
 	}
-	return s.overdue(ctx, channel, slices.DeleteFunc(msgs, func(ev event) bool { return !sentAt(ev.TS).After(from) || s.heardOf(channel, ev) }))
+	return s.overdue(ctx, channel, slices.DeleteFunc(msgs, func(ev api.Event) bool { return !api.SentAt(ev.TS).After(from) || s.heardOf(channel, ev) }))
 }
 
 // heardOf says whether a message opened a thread that the bot knows: to put it again
 // would be to look up who wrote it, for each of thousands.
-func (s *search) heardOf(channel string, ev event) bool {
+func (s *search) heardOf(channel string, ev api.Event) bool {
 	_, known := s.known[channel+" "+ev.TS]
 	return known
 }
 
 // look notes a message that may open a thread, where somebody wrote in that.
-func (s *search) look(channel string, ev event, since string) {
-	latest := sentAt(ev.LatestReply)
+func (s *search) look(channel string, ev api.Event, since string) {
+	latest := api.SentAt(ev.LatestReply)
 	if latest.IsZero() {
 		return
 	}
@@ -135,7 +136,7 @@ func (s *search) look(channel string, ev event, since string) {
 		s.mu.Unlock()
 		since = last
 	}
-	if latest.After(sentAt(since)) && (!known || latest.After(s.since)) {
+	if latest.After(api.SentAt(since)) && (!known || latest.After(s.since)) {
 		s.found = append(s.found, strand{channel, ev.TS, since, latest})
 	}
 }
@@ -183,7 +184,7 @@ func (s *search) unseen(ctx context.Context, marks []chat.Watermark) error {
 		if ctx.Err() != nil {
 			return errors.Join(all, ctx.Err())
 		}
-		channel := channelOf(m.Thread.Channel)
+		channel := api.ChannelOf(m.Thread.Channel)
 		s.mu.Lock()
 		seen := s.seen[channel+" "+m.Thread.Root]
 		s.mu.Unlock()

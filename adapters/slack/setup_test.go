@@ -14,6 +14,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/internal/fakeslack"
@@ -127,10 +128,10 @@ func TestJudge(t *testing.T) {
 	}{
 		{"fine", 200, `{"ok":true}`, "", fine, 0},
 		{"429", 429, ``, "7", limited, 7 * time.Second},
-		{"429 without a time", 429, ``, "", limited, unsaidRetry},
+		{"429 without a time", 429, ``, "", limited, api.UnsaidRetry},
 		{"200", 200, `{"ok":false,"error":"ratelimited"}`, "3", limited, 3 * time.Second},
-		{"200 without a time", 200, `{"ok":false,"error":"rate_limited"}`, "", limited, unsaidRetry},
-		{"odd time", 429, ``, "-1", limited, unsaidRetry},
+		{"200 without a time", 200, `{"ok":false,"error":"rate_limited"}`, "", limited, api.UnsaidRetry},
+		{"odd time", 429, ``, "-1", limited, api.UnsaidRetry},
 		{"500", 500, `<html>`, "", unknown, 0},
 		{"no JSON", 200, `<html>`, "", unknown, 0},
 		{"internal", 200, `{"ok":false,"error":"internal_error"}`, "", unknown, 0},
@@ -147,7 +148,7 @@ func TestJudge(t *testing.T) {
 		if tt.after != "" {
 			resp.Header.Set("Retry-After", tt.after)
 		}
-		err := request{method: "chat.update"}.read(resp)
+		err := api.Request{Method: "chat.update"}.Read(resp)
 		var again *outbox.RetryAfter
 		got := other
 		switch {
@@ -160,10 +161,10 @@ func TestJudge(t *testing.T) {
 			}
 		case outbox.IsLost(err):
 			got = unknown
-		case dead(err):
+		case api.Dead(err):
 			got = ended
-		case refusedForm(err):
-		case errors.Is(gone(err), chat.ErrGone):
+		case api.RefusedForm(err):
+		case errors.Is(api.Gone(err), chat.ErrGone):
 			got = gone0
 		}
 		if got != tt.want {
@@ -174,13 +175,13 @@ func TestJudge(t *testing.T) {
 
 // The token goes to Slack alone.
 func TestOurs(t *testing.T) {
-	w := &web{base: "http://127.0.0.1:9/api/"}
+	w := &api.Client{Base: "http://127.0.0.1:9/api/"}
 	for address, want := range map[string]bool{
 		"https://files.slack.com/x": true, "https://slack.com/x": true, "http://127.0.0.1:9/f": true, "https://files.slack-gov.com/x": true,
 		"http://files.slack.com/x": false, "https://evil.com/slack.com": false, "https://notslack.com/x": false,
 		"https://slack.com.evil.com/": false, "https://slack.com@evil.com/": false, "http://127.0.0.1:8/f": false, "": false, "%": false,
 	} {
-		if got := w.ours(address); got != want {
+		if got := w.Ours(address); got != want {
 			t.Errorf("ours(%q) = %v", address, got)
 		}
 	}

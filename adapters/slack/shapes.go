@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"nod/adapters/slack/api"
 )
 
 // shapes remembers which forms of a message the workspace does not take, so that
@@ -26,7 +28,7 @@ const shapeStays = 6 * time.Hour
 
 // refused notes a refusal of a form.
 func (s *shapes) refused(f form, err error) {
-	if f.shape == "" || !slices.Contains(unshapely, code(err)) {
+	if f.shape == "" || !slices.Contains(unshapely, api.Code(err)) {
 		return
 	}
 	s.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/internal/fakeslack"
 )
@@ -14,7 +15,7 @@ func TestSigns(t *testing.T) {
 	dm := o.fake.DM("U0ADA")
 	ts := o.fake.Say("U0ADA", dm, "hi")
 	o.in.Await(t, func() bool { return len(o.in.Messages) == 1 })
-	th, ref := thread(dm, ts), refOf(fakeslack.Team, dm, ts)
+	th, ref := thread(dm, ts), api.RefOf(fakeslack.Team, dm, ts)
 	for range 2 {
 		if err := o.a.React(t.Context(), ref, chat.EmojiSeen); err != nil {
 			t.Fatal(err)

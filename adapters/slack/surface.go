@@ -12,6 +12,7 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	forms "nod/chat/form"
 	"nod/chat/outbox"
@@ -21,7 +22,7 @@ import (
 // showSteps shows the steps of a turn, whole, to the person who clicked: their end in a
 // window, or another page in the window with the button. The value of that names the
 // thread, the turn and the page.
-func (a *Adapter) showSteps(ctx context.Context, in interaction, s chat.Steps) error {
+func (a *Adapter) showSteps(ctx context.Context, in api.Interaction, s chat.Steps) error {
 	parts := strings.Split(in.Actions[0].Value, " ")
 	pages, value := stepPages(parts[0], s), strings.Join(parts[:2], " ")
 	if len(parts) == 2 {
@@ -29,7 +30,7 @@ func (a *Adapter) showSteps(ctx context.Context, in interaction, s chat.Steps) e
 	}
 	n, err := strconv.Atoi(parts[2])
 	if err != nil {
-		return malformed("page", err)
+		return api.Malformed("page", err)
 	}
 	return a.window(ctx, "views.update", url.Values{"view_id": {in.View.ID}}, value, pages, n)
 }
@@ -47,7 +48,7 @@ func (a *Adapter) window(ctx context.Context, method string, args url.Values, va
 		return err
 	}
 	args.Set("view", string(window))
-	return a.web.call(ctx, request{method: method, args: args, priority: outbox.Approval})
+	return a.web.Call(ctx, api.Request{Method: method, Args: args, Priority: outbox.Approval})
 }
 
 // stepsWindow writes a page of steps, with buttons to those beside it.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"nod/adapters/slack/api"
 	"nod/chat/inbound"
 )
 
@@ -110,7 +111,7 @@ func (w words) named(look func(string) string, id, label string) string {
 
 // textOf is what whoever wrote a message says: its text, or where there is none
 // what its blocks say. What is attached are the words of others; see passedOn.
-func textOf(ev event) string {
+func textOf(ev api.Event) string {
 	if strings.TrimSpace(ev.Text) != "" {
 		return ev.Text
 	}

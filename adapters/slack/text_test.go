@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/markdown"
 )
@@ -64,7 +65,7 @@ func TestTextOf(t *testing.T) {
 		{"odd", `{"blocks":{"text":5},"attachments":"x"}`, ""},
 	}
 	for _, tt := range tests {
-		var ev event
+		var ev api.Event
 		if err := json.Unmarshal([]byte(tt.in), &ev); err != nil {
 			t.Fatal(err)
 		}
@@ -102,16 +103,16 @@ func TestStamps(t *testing.T) {
 	for in, want := range map[string]int64{
 		"1700000000.000100": 1700000000000100, "1700000000": 1700000000000000, "1.5": 1500000, "0": 0,
 	} {
-		if got := sentAt(in).UnixMicro(); got != want {
+		if got := api.SentAt(in).UnixMicro(); got != want {
 			t.Errorf("sentAt(%q) = %d, want %d", in, got, want)
 		}
 	}
 	for _, in := range []string{"", "x", "-1.000000", "1.x", "1.-5", "1.0000000"} {
-		if got := sentAt(in); !got.IsZero() {
+		if got := api.SentAt(in); !got.IsZero() {
 			t.Errorf("sentAt(%q) = %v", in, got)
 		}
 	}
-	if got := stamp(time.UnixMicro(1700000000000100)); got != "1700000000.000100" {
+	if got := api.Stamp(time.UnixMicro(1700000000000100)); got != "1700000000.000100" {
 		t.Errorf("stamp = %q", got)
 	}
 }
@@ -163,7 +164,7 @@ func FuzzEvent(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(_ *testing.T, payload []byte) {
-		_, ev, err := readEvent(payload)
+		_, ev, err := api.ReadEvent(payload)
 		if err != nil {
 			return
 		}
@@ -171,7 +172,7 @@ func FuzzEvent(f *testing.F) {
 		_ = testWords.passedOn(ev, chat.User{})
 		_ = allFiles(ev)
 		_, _ = mentions(textOf(ev), func(id string) bool { return id == "UBOT" })
-		_ = messageKeys("E", ev)
+		_ = api.MessageKeys("E", ev)
 		_, _, _ = markOf(ev)
 		_ = filesOf(ev)
 	})

@@ -1,14 +1,13 @@
 package slack
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/chat/retry"
@@ -74,11 +73,11 @@ func (s *sending) sendFile(ctx context.Context) (string, error) {
 	switch err := s.share(ctx, u); {
 	case err == nil:
 		return s.sharedAs(ctx, u.mark), nil
-	case outbox.IsLost(err) || code(err) == "" || dead(err):
+	case outbox.IsLost(err) || api.Code(err) == "" || api.Dead(err):
 		return "", err
 	default:
 		s.a.log.Warn("slack refused a file, a line says so", "thread", s.thread.String(), "error", err)
-		return s.line(ctx, fmt.Sprintf("The file %s can't be shown: Slack does not take it (%s).", u.title, code(err)))
+		return s.line(ctx, fmt.Sprintf("The file %s can't be shown: Slack does not take it (%s).", u.title, api.Code(err)))
 	}
 }
 
@@ -102,7 +101,7 @@ func (s *sending) share(ctx context.Context, u upload) error {
 			if err == nil {
 				err = s.complete(ctx, id, u.title)
 			}
-			if code(err) == "file_not_found" && tried { // the upload is used up: most likely it was completed
+			if api.Code(err) == "file_not_found" && tried { // the upload is used up: most likely it was completed
 				err = &outbox.Lost{Call: "files.completeUploadExternal", Err: err}
 			}
 			tried = true
@@ -139,11 +138,11 @@ func (s *sending) store(ctx context.Context, u upload) (string, error) {
 		ID  string `json:"file_id"`
 	}
 	args := url.Values{"filename": {u.name}, "length": {strconv.Itoa(len(u.data))}}
-	err := s.a.web.call(ctx, request{method: "files.getUploadURLExternal", args: args, priority: s.priority, answer: &slot})
+	err := s.a.web.Call(ctx, api.Request{Method: "files.getUploadURLExternal", Args: args, Priority: s.priority, Answer: &slot})
 	if err != nil {
 		return "", err
 	}
-	return slot.ID, s.a.web.put(ctx, slot.URL, u.data)
+	return slot.ID, s.a.web.Put(ctx, slot.URL, u.data)
 }
 
 // complete makes an upload visible in the thread.
@@ -152,40 +151,11 @@ func (s *sending) complete(ctx context.Context, id, title string) error {
 	if err != nil {
 		return fmt.Errorf("write the list of files: %w", err)
 	}
-	args := url.Values{"files": {string(files)}, "channel_id": {channelOf(s.thread.Channel)}}
+	args := url.Values{"files": {string(files)}, "channel_id": {api.ChannelOf(s.thread.Channel)}}
 	if s.thread.Root != "" {
 		args.Set("thread_ts", s.thread.Root)
 	}
-	return s.a.web.call(ctx, request{
-		method: "files.completeUploadExternal", args: args, priority: s.priority, group: s.thread.String(),
+	return s.a.web.Call(ctx, api.Request{
+		Method: "files.completeUploadExternal", Args: args, Priority: s.priority, Group: s.thread.String(),
 	})
-}
-
-// putMethod names the sending of content among the methods.
-const putMethod = "upload"
-
-// put sends content where Slack said.
-func (w *web) put(ctx context.Context, address string, data []byte) error {
-	if !w.ours(address) {
-		return &apiError{Method: putMethod, Code: "the address is not Slack's"}
-	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
-	if err != nil {
-		return &apiError{Method: putMethod, Code: "bad address"}
-	}
-	req.Header.Set("Content-Type", "application/octet-stream")
-	resp, err := w.http.Do(req)
-	if err != nil {
-		return outbox.AsLost(putMethod, withoutURL(err))
-	}
-	defer func() { _ = resp.Body.Close() }()
-	switch {
-	case resp.StatusCode == http.StatusOK:
-		return nil
-	case resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests:
-		return &outbox.Lost{Call: putMethod, Err: fmt.Errorf("status %d", resp.StatusCode)}
-	}
-	return &apiError{Method: putMethod, Code: fmt.Sprintf("status %d", resp.StatusCode)}
 }

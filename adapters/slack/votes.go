@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -19,8 +20,8 @@ func (a *Adapter) Reactions(ctx context.Context, p chat.Pending, _ bool) ([]chat
 			} `json:"reactions"`
 		} `json:"message"`
 	}
-	args := url.Values{"channel": {channelOf(p.Ref.Channel)}, "timestamp": {p.Ref.ID}, "full": {"true"}}
-	if err := a.web.call(ctx, request{method: "reactions.get", args: args, priority: outbox.Approval, answer: &said}); err != nil {
+	args := url.Values{"channel": {api.ChannelOf(p.Ref.Channel)}, "timestamp": {p.Ref.ID}, "full": {"true"}}
+	if err := a.web.Call(ctx, api.Request{Method: "reactions.get", Args: args, Priority: outbox.Approval, Answer: &said}); err != nil {
 		return nil, asGone(err)
 	}
 	var out []chat.Reaction

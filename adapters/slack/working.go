@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"nod/adapters/slack/api"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/chat/retry"
@@ -132,8 +133,8 @@ func (a *Adapter) sign(thread chat.ThreadID) {
 	if s := w.at[thread]; s != nil && s.busy && s.said != atWork {
 		s.shown = true
 		r := a.status(thread, atWork)
-		r.float = true
-		if err := a.web.call(context.Background(), r); err != nil {
+		r.Float = true
+		if err := a.web.Call(context.Background(), r); err != nil {
 			a.log.Debug("show that the bot is at work", "error", err)
 		}
 	}
@@ -153,13 +154,13 @@ func (a *Adapter) unsign(thread chat.ThreadID, s *sign) {
 	s.shown = true
 	r := a.status(thread, want)
 	a.working.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(a.working.ctx, longestRetry)
+		ctx, cancel := context.WithTimeout(a.working.ctx, api.LongestRetry)
 		defer cancel()
 		again := retry.Policy{
-			First: a.o.Settle, Longest: longBackoff, Final: func(err error) bool { return code(err) != "" },
+			First: a.o.Settle, Longest: longBackoff, Final: func(err error) bool { return api.Code(err) != "" },
 			Failed: func(err error) { a.log.Debug("show that the bot is not at work", "error", err) },
 		}
-		if err := again.Do(ctx, func(ctx context.Context) error { return a.web.call(ctx, r) }); err != nil {
+		if err := again.Do(ctx, func(ctx context.Context) error { return a.web.Call(ctx, r) }); err != nil {
 			a.log.Debug("give up showing that the bot is not at work", "thread", thread.String(), "error", err)
 		}
 		a.working.forget(thread)
@@ -202,31 +203,31 @@ func (w *working) forget(thread chat.ThreadID) {
 
 // status is the call that shows a status. Calls for a thread follow each other;
 // one that has become pointless when its turn comes is not made.
-func (a *Adapter) status(thread chat.ThreadID, status string) request {
-	channel := channelOf(thread.Channel)
+func (a *Adapter) status(thread chat.ThreadID, status string) api.Request {
+	channel := api.ChannelOf(thread.Channel)
 	args := url.Values{"channel_id": {channel}, "thread_ts": {thread.Root}, "status": {status}}
 	if title, _ := a.titles.Take(thread); title != "" {
 		args.Set("title", title)
 	}
-	r := request{method: "agents.sessions.setStatus", args: args, priority: outbox.Low, key: "status " + thread.String()}
+	r := api.Request{Method: "agents.sessions.setStatus", Args: args, Priority: outbox.Low, Key: "status " + thread.String()}
 	if a.shapes.refuses(sessionShape) {
 		r = older(r, channel)
-		r.skip = func() bool { return !isDM(channel) || !a.working.due(thread, status) }
+		r.Skip = func() bool { return !api.IsDM(channel) || !a.working.due(thread, status) }
 	} else {
-		r.skip = func() bool { return !a.working.due(thread, status) }
+		r.Skip = func() bool { return !a.working.due(thread, status) }
 	}
-	r.then = func(err error) {
+	r.Then = func(err error) {
 		switch {
 		case err == nil, outbox.IsLost(err) && status == atWork: // where it may be shown it has to be ended
 			a.working.noted(thread, status)
-		case refusedForm(err) && r.method == "agents.sessions.setStatus":
+		case api.RefusedForm(err) && r.Method == "agents.sessions.setStatus":
 			a.shapes.refused(form{shape: sessionShape}, err)
 			if !a.shapes.refuses(sessionShape) {
 				return
 			}
 			again := a.status(thread, status)
-			again.float = true
-			_ = a.web.call(context.Background(), again)
+			again.Float = true
+			_ = a.web.Call(context.Background(), again)
 		}
 	}
 	return r
@@ -236,13 +237,13 @@ func (a *Adapter) status(thread chat.ThreadID, status string) request {
 const sessionShape = "agents.sessions"
 
 // older is the call of assistants' threads, for a workspace without sessions.
-func older(r request, channel string) request {
+func older(r api.Request, channel string) api.Request {
 	text := ""
-	if r.args.Get("status") == atWork {
+	if r.Args.Get("status") == atWork {
 		text = signedAs
 	}
-	r.method = "assistant.threads.setStatus"
-	r.args = url.Values{"channel_id": {channel}, "thread_ts": r.args["thread_ts"], "status": {text}}
+	r.Method = "assistant.threads.setStatus"
+	r.Args = url.Values{"channel_id": {channel}, "thread_ts": r.Args["thread_ts"], "status": {text}}
 	return r
 }
 

@@ -1,4 +1,4 @@
-package slack
+package api
 
 import (
 	"encoding/json"
@@ -22,10 +22,10 @@ var (
 		"invalid_auth", "account_inactive", "not_authed", "token_revoked", "token_expired", "team_access_not_granted",
 		"app_disabled",
 	}
-	// fatalCodes end the sign-in: trying again mends nothing.
-	fatalCodes = append([]string{"not_allowed_token_type", "missing_scope", "forbidden_team", "insecure_request"}, deadCodes...)
-	// goneCodes say that nothing can be written, or changed, in that place.
-	goneCodes = []string{
+	// FatalCodes end the sign-in: trying again mends nothing.
+	FatalCodes = append([]string{"not_allowed_token_type", "missing_scope", "forbidden_team", "insecure_request"}, deadCodes...)
+	// GoneCodes say that nothing can be written, or changed, in that place.
+	GoneCodes = []string{
 		"channel_not_found", "not_in_channel", "is_archived", "is_inactive", "thread_not_found", "message_not_found",
 		"cant_update_message", "cant_delete_message", "edit_window_closed", "cannot_reply_to_message", "messages_tab_disabled",
 		"restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel",
@@ -35,31 +35,34 @@ var (
 	}
 )
 
-func fatal(err error) bool { return slices.Contains(fatalCodes, code(err)) }
-func dead(err error) bool  { return slices.Contains(deadCodes, code(err)) }
+// Fatal says that connecting again does not mend an error.
+func Fatal(err error) bool { return slices.Contains(FatalCodes, Code(err)) }
 
-// refusedForm says whether Slack refused how something was written, and may take
+// Dead says that Slack refuses the token.
+func Dead(err error) bool { return slices.Contains(deadCodes, Code(err)) }
+
+// RefusedForm says whether Slack refused how something was written, and may take
 // it in a plainer form.
-func refusedForm(err error) bool {
-	c := code(err)
-	return c != "" && !slices.Contains(deadCodes, c) && !slices.Contains(goneCodes, c)
+func RefusedForm(err error) bool {
+	c := Code(err)
+	return c != "" && !slices.Contains(deadCodes, c) && !slices.Contains(GoneCodes, c)
 }
 
-// gone turns a refusal that no repetition mends into chat.ErrGone, and one of
+// Gone turns a refusal that no repetition mends into chat.ErrGone, and one of
 // every form into a chat.Refused besides.
-func gone(err error) error {
-	c := code(err)
+func Gone(err error) error {
+	c := Code(err)
 	switch {
-	case slices.Contains(goneCodes, c):
-		return front.Gone{Said: refusal(c), Err: err}
-	case refusedForm(err):
-		return fmt.Errorf("%w: %w: %w", chat.ErrGone, refusal(c), err)
+	case slices.Contains(GoneCodes, c):
+		return front.Gone{Said: Refusal(c), Err: err}
+	case RefusedForm(err):
+		return fmt.Errorf("%w: %w: %w", chat.ErrGone, Refusal(c), err)
 	}
 	return err
 }
 
-// refusal is what people are told of a refusal.
-func refusal(code string) chat.Refused { return chat.Refused{Platform: "Slack", Code: code} }
+// Refusal is what people are told of a refusal.
+func Refusal(code string) chat.Refused { return chat.Refused{Platform: "Slack", Code: code} }
 
 // mostPointers is how many places of a refusal are named.
 const mostPointers = 5
@@ -68,7 +71,7 @@ var pointer = regexp.MustCompile(`(?:json-pointer:|\[)(/[A-Za-z0-9_/]+)`)
 
 // pointers names the places in what was sent that Slack complains about. What it
 // says of them may hold the text itself, which no log gets.
-func (e *apiError) pointers() []string {
+func (e *Error) pointers() []string {
 	var all []string
 	var errs []string
 	if json.Unmarshal(e.Errors, &errs) != nil {

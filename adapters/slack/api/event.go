@@ -1,28 +1,32 @@
-package slack
+package api
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+
+	"nod/chat"
+	"nod/chat/form"
 )
 
-// envelope is one frame of Socket Mode
+// Envelope is one frame of Socket Mode
 // (https://docs.slack.dev/apis/events-api/using-socket-mode).
-type envelope struct {
+type Envelope struct {
 	Type         string          `json:"type"`
 	EnvelopeID   string          `json:"envelope_id"`
 	Payload      json.RawMessage `json:"payload"`
 	RetryAttempt int             `json:"retry_attempt"`
 
-	answer any    // goes along with the acknowledgement; nil: nothing
-	event  *event // the event in it, where that was read with the frame
-	id     string // of the event
+	Answer any    // goes along with the acknowledgement; nil: nothing
+	Event  *Event // the event in it, where that was read with the frame
+	ID     string // of the event
 }
 
-// readEnvelope reads a frame. Nearly all bear events, which are read in one go: what
+// ReadEnvelope reads a frame. Nearly all bear events, which are read in one go: what
 // is looked at as raw JSON first is gone through twice more at each level. Any other
 // frame, and an event of an odd shape, is read a level at a time.
-func readEnvelope(frame []byte) (envelope, error) {
+func ReadEnvelope(frame []byte) (Envelope, error) {
 	var whole struct {
 		Type         string `json:"type"`
 		EnvelopeID   string `json:"envelope_id"`
@@ -30,44 +34,44 @@ func readEnvelope(frame []byte) (envelope, error) {
 		Payload      struct {
 			Type    string `json:"type"`
 			EventID string `json:"event_id"`
-			Event   *event `json:"event"`
+			Event   *Event `json:"event"`
 		} `json:"payload"`
 	}
 	err := json.Unmarshal(frame, &whole)
 	in := whole.Payload
-	if err == nil && whole.Type == "events_api" && in.Type != rateLimited && in.Event != nil {
-		return envelope{Type: whole.Type, EnvelopeID: whole.EnvelopeID, RetryAttempt: whole.RetryAttempt, event: in.Event, id: in.EventID}, nil
+	if err == nil && whole.Type == "events_api" && in.Type != RateLimited && in.Event != nil {
+		return Envelope{Type: whole.Type, EnvelopeID: whole.EnvelopeID, RetryAttempt: whole.RetryAttempt, Event: in.Event, ID: in.EventID}, nil
 	}
-	var env envelope
+	var env Envelope
 	if err := json.Unmarshal(frame, &env); err != nil {
-		return env, malformed("frame", err)
+		return env, Malformed("frame", err)
 	}
 	return env, nil
 }
 
-// read gives the event of an events_api envelope.
-func (e envelope) read() (callback, event, error) {
-	if e.event == nil {
-		return readEvent(e.Payload)
+// Read gives the event of an events_api envelope.
+func (e Envelope) Read() (Callback, Event, error) {
+	if e.Event == nil {
+		return ReadEvent(e.Payload)
 	}
-	return callback{EventID: e.id}, *e.event, e.event.check()
+	return Callback{EventID: e.ID}, *e.Event, e.Event.check()
 }
 
-// rateLimited is a callback without an event.
-const rateLimited = "app_rate_limited"
+// RateLimited is a callback without an event.
+const RateLimited = "app_rate_limited"
 
-// callback wraps an event of the Events API.
-type callback struct {
+// Callback wraps an event of the Events API.
+type Callback struct {
 	Type    string          `json:"type"`
 	EventID string          `json:"event_id"`
 	Event   json.RawMessage `json:"event"`
 
-	again bool // Slack delivers it once more
+	Again bool // Slack delivers it once more
 }
 
-// event is what nod reads of any event, and of a message in a history. Slack
+// Event is what nod reads of any event, and of a message in a history. Slack
 // adds fields, and leaves out others, so nothing here is required.
-type event struct {
+type Event struct {
 	Type        string          `json:"type"`
 	Subtype     string          `json:"subtype"`
 	Hidden      bool            `json:"hidden"`
@@ -83,8 +87,8 @@ type event struct {
 	EventTS     string          `json:"event_ts"`
 	DeletedTS   string          `json:"deleted_ts"`
 	ClientMsgID string          `json:"client_msg_id"`
-	Message     *event          `json:"message"`
-	Previous    *event          `json:"previous_message"`
+	Message     *Event          `json:"message"`
+	Previous    *Event          `json:"previous_message"`
 	Files       json.RawMessage `json:"files"`
 	Blocks      json.RawMessage `json:"blocks"`
 	Attachments json.RawMessage `json:"attachments"`
@@ -96,15 +100,15 @@ type event struct {
 	Tab         string          `json:"tab"`
 }
 
-// item is what a reaction is on.
-type item struct {
+// Item is what a reaction is on.
+type Item struct {
 	Type    string `json:"type"`
 	Channel string `json:"channel"`
 	TS      string `json:"ts"`
 }
 
-// interaction is a click, a form that was sent or closed, or a shortcut.
-type interaction struct {
+// Interaction is a click, a form that was sent or closed, or a shortcut.
+type Interaction struct {
 	Type      string `json:"type"`
 	TriggerID string `json:"trigger_id"`
 	Callback  string `json:"callback_id"`
@@ -120,7 +124,7 @@ type interaction struct {
 		TS     string `json:"message_ts"`
 		Thread string `json:"thread_ts"`
 	} `json:"container"`
-	Message *event `json:"message"`
+	Message *Event `json:"message"`
 	View    struct {
 		ID       string `json:"id"`
 		Callback string `json:"callback_id"`
@@ -136,11 +140,11 @@ type interaction struct {
 			} `json:"values"`
 		} `json:"state"`
 	} `json:"view"`
-	Actions []action `json:"actions"`
+	Actions []Action `json:"actions"`
 }
 
-// action is a button that somebody clicked.
-type action struct {
+// Action is a button that somebody clicked.
+type Action struct {
 	ActionID string `json:"action_id"`
 	Value    string `json:"value"`
 	TS       string `json:"action_ts"`
@@ -151,85 +155,109 @@ type chosen struct {
 	Value string `json:"value"`
 }
 
-// errMalformed is for events that can't be understood, and won't be when they
+// ErrMalformed is for events that can't be understood, and won't be when they
 // are delivered again.
-var errMalformed = errors.New("malformed event")
+var ErrMalformed = errors.New("malformed event")
 
-func malformed(what string, err error) error {
+// Malformed is an error of an event that is not understood.
+func Malformed(what string, err error) error {
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", errMalformed, what, err)
+		return fmt.Errorf("%w: %s: %w", ErrMalformed, what, err)
 	}
-	return fmt.Errorf("%w: %s", errMalformed, what)
+	return fmt.Errorf("%w: %s", ErrMalformed, what)
 }
 
-// readEvent reads the payload of an events_api envelope.
-func readEvent(payload json.RawMessage) (callback, event, error) {
-	var c callback
-	var ev event
+// ReadEvent reads the payload of an events_api envelope.
+func ReadEvent(payload json.RawMessage) (Callback, Event, error) {
+	var c Callback
+	var ev Event
 	if err := json.Unmarshal(payload, &c); err != nil {
-		return c, ev, malformed("payload", err)
+		return c, ev, Malformed("payload", err)
 	}
-	if c.Type == rateLimited {
-		return c, event{Type: c.Type}, nil
+	if c.Type == RateLimited {
+		return c, Event{Type: c.Type}, nil
 	}
 	if len(c.Event) == 0 {
-		return c, ev, malformed("no event in it", nil)
+		return c, ev, Malformed("no event in it", nil)
 	}
 	if err := json.Unmarshal(c.Event, &ev); err != nil {
 		// Some events that are of no interest have other shapes.
 		var kind struct {
 			Type string `json:"type"`
 		}
-		if json.Unmarshal(c.Event, &kind) == nil && kind.Type != "" && !handled[kind.Type] {
-			return c, event{Type: kind.Type}, nil
+		if json.Unmarshal(c.Event, &kind) == nil && kind.Type != "" && !Handled[kind.Type] {
+			return c, Event{Type: kind.Type}, nil
 		}
-		return c, ev, malformed("event", err)
+		return c, ev, Malformed("event", err)
 	}
 	return c, ev, ev.check()
 }
 
-// handled are the types of event that mean something here.
-var handled = map[string]bool{
+// Handled are the types of event that mean something here.
+var Handled = map[string]bool{
 	"message": true, "app_mention": true, "reaction_added": true, "reaction_removed": true,
 	"agent_session_stopped": true, "app_home_opened": true,
 }
 
 // check finds what an event of its type can't be without.
-func (ev event) check() error {
+func (ev Event) check() error {
 	switch {
 	case ev.Type == "":
-		return malformed("no type", nil)
+		return Malformed("no type", nil)
 	case ev.Type == "app_mention", ev.Type == "message" && ev.Subtype == "":
-		if ev.Channel == "" || sentAt(ev.TS).IsZero() {
-			return malformed("message without channel or timestamp", nil)
+		if ev.Channel == "" || SentAt(ev.TS).IsZero() {
+			return Malformed("message without channel or timestamp", nil)
 		}
 	case ev.Subtype == "message_changed" && ev.Message == nil:
-		return malformed("edit without message", nil)
+		return Malformed("edit without message", nil)
 	case ev.Type == "reaction_added", ev.Type == "reaction_removed":
 		if ev.User == "" || ev.Reaction == "" {
-			return malformed("reaction without user or name", nil)
+			return Malformed("reaction without user or name", nil)
 		}
 	}
 	return nil
 }
 
-// on says what a reaction is on; ok is false when that is no message.
-func (ev event) on() (item, bool) {
-	var it item
+// On says what a reaction is on; ok is false when that is no message.
+func (ev Event) On() (Item, bool) {
+	var it Item
 	if err := json.Unmarshal(ev.Item, &it); err != nil || it.Type != "message" || it.Channel == "" || it.TS == "" {
 		return it, false
 	}
 	return it, true
 }
 
-// root is the timestamp of the first message of the thread that the message
+// Root is the timestamp of the first message of the thread that the message
 // stands in, or opens.
-func (ev event) root() string {
+func (ev Event) Root() string {
 	if ev.ThreadTS != "" {
 		return ev.ThreadTS
 	}
 	return ev.TS
 }
 
-// isReply says whether the message stands in somebody's thread.
-func (ev event) isReply() bool { return ev.ThreadTS != "" && ev.ThreadTS != ev.TS }
+// IsReply says whether the message stands in somebody's thread.
+func (ev Event) IsReply() bool { return ev.ThreadTS != "" && ev.ThreadTS != ev.TS }
+
+// About reads the value of a button: what it says, and of which message.
+func (in Interaction) About(value string) (said, ts string) {
+	said, ts, _ = strings.Cut(value, " ")
+	return said, chat.FirstOf(ts, in.Container.TS)
+}
+
+// Filled lists what the fields of a form were filled in with, in order.
+func (in Interaction) Filled() (out []form.Filled) {
+	for _, b := range in.View.Blocks {
+		for _, v := range in.View.State.Values[b.ID] {
+			f := form.Filled{ID: b.ID, Value: v.Value}
+			if v.Option != nil {
+				f.Value = v.Option.Value
+			}
+			for _, o := range v.Options {
+				f.Value = o.Value
+			}
+			out = append(out, f)
+		}
+	}
+	return out
+}

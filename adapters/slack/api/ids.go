@@ -1,4 +1,4 @@
-package slack
+package api
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ const Platform = "slack"
 // a [chat.ThreadID] and a [chat.MessageRef] is team:channel.
 func place(team, channel string) string { return team + ":" + channel }
 
-// channelOf is the id that Slack knows the channel of a place by.
-func channelOf(place string) string {
+// ChannelOf is the id that Slack knows the channel of a place by.
+func ChannelOf(place string) string {
 	_, channel, ok := strings.Cut(place, ":")
 	if !ok {
 		return place
@@ -25,35 +25,37 @@ func channelOf(place string) string {
 	return channel
 }
 
-// threadID names a thread by the timestamp of its first message; a DM that is
+// ThreadID names a thread by the timestamp of its first message; a DM that is
 // one conversation has no root.
-func threadID(team, channel, root string) chat.ThreadID {
+func ThreadID(team, channel, root string) chat.ThreadID {
 	return chat.ThreadID{Platform: Platform, Channel: place(team, channel), Root: root}
 }
 
-// refOf names a message by its timestamp, which is unique in its channel.
-func refOf(team, channel, ts string) chat.MessageRef {
+// RefOf names a message by its timestamp, which is unique in its channel.
+func RefOf(team, channel, ts string) chat.MessageRef {
 	return chat.MessageRef{Platform: Platform, Channel: place(team, channel), ID: ts}
 }
 
-// inThread names a message of a thread.
-func inThread(t chat.ThreadID, ts string) chat.MessageRef {
+// InThread names a message of a thread.
+func InThread(t chat.ThreadID, ts string) chat.MessageRef {
 	return chat.MessageRef{Platform: Platform, Channel: t.Channel, ID: ts}
 }
 
-// isDM says whether an id is that of a direct conversation with one person.
-func isDM(channel string) bool { return strings.HasPrefix(channel, "D") }
+// IsDM says whether an id is that of a direct conversation with one person.
+func IsDM(channel string) bool { return strings.HasPrefix(channel, "D") }
 
 // Event ids: whatever shares one of them is the same thing. A mention arrives
 // as two events that share the message's timestamp, and a message has been
 // seen twice under two timestamps that share the sender's own id.
-func eventKey(id string) string            { return "slack:ev:" + id }
-func messageKey(channel, ts string) string { return "slack:msg:" + channel + ":" + ts }
+func eventKey(id string) string { return "slack:ev:" + id }
+
+// MessageKey is the id of the event of a message.
+func MessageKey(channel, ts string) string { return "slack:msg:" + channel + ":" + ts }
 func senderKey(id string) string           { return "slack:cmid:" + id }
 
-// messageKeys lists the ids under which a message may come again.
-func messageKeys(eventID string, ev event) []string {
-	keys := []string{messageKey(ev.Channel, ev.TS)}
+// MessageKeys lists the ids under which a message may come again.
+func MessageKeys(eventID string, ev Event) []string {
+	keys := []string{MessageKey(ev.Channel, ev.TS)}
 	if eventID != "" {
 		keys = append(keys, eventKey(eventID))
 	}
@@ -63,9 +65,9 @@ func messageKeys(eventID string, ev event) []string {
 	return keys
 }
 
-// changeKeys lists the ids of something that happened to a message. The time
+// ChangeKeys lists the ids of something that happened to a message. The time
 // of the event tells a reaction from the same one put on again later.
-func changeKeys(eventID, what, channel, ts, when string) []string {
+func ChangeKeys(eventID, what, channel, ts, when string) []string {
 	keys := []string{strings.Join([]string{"slack", what, channel, ts, when}, ":")}
 	if eventID != "" {
 		keys = append(keys, eventKey(eventID))
@@ -73,9 +75,9 @@ func changeKeys(eventID, what, channel, ts, when string) []string {
 	return keys
 }
 
-// sentAt reads a timestamp: seconds and microseconds. What is none gives the
+// SentAt reads a timestamp: seconds and microseconds. What is none gives the
 // zero time.
-func sentAt(ts string) time.Time {
+func SentAt(ts string) time.Time {
 	sec, frac, _ := strings.Cut(ts, ".")
 	s, err := strconv.ParseInt(sec, 10, 64)
 	if err != nil || s < 0 || len(frac) > 6 {
@@ -90,10 +92,7 @@ func sentAt(ts string) time.Time {
 	return time.Unix(s, us*1000).UTC()
 }
 
-// Stood is when a message was sent.
-func (a *Adapter) Stood(ref chat.MessageRef) time.Time { return sentAt(ref.ID) }
-
-// stamp writes a time as a timestamp, to compare messages with.
-func stamp(t time.Time) string {
+// Stamp writes a time as a timestamp, to compare messages with.
+func Stamp(t time.Time) string {
 	return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000)
 }

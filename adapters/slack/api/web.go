@@ -1,0 +1,441 @@
+// Package api speaks Slack's Web API, and reads the events and ids of Slack that nod needs.
+// Calls wait in an outbox for Slack's rate limits. It knows nothing of agents.
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"nod/chat/intake"
+	"nod/chat/outbox"
+)
+
+// Client calls the Web API (https://docs.slack.dev/apis/web-api). Every call
+// waits in the outbox for its rate limits.
+//
+// slack-go's own client is not used here: it refuses a whole page of history
+// when one block in it is of an odd shape, hides which failures may have taken
+// effect, and does not notice a refusal under HTTP 200.
+type Client struct {
+	Base  string
+	Token string
+	HTTP  *http.Client
+	Out   *outbox.Outbox
+	Dead  chan struct{} // has a value once Slack refused the token
+}
+
+// Bounds of calls. CallTimeout is that of one call.
+const (
+	CallTimeout  = 20 * time.Second
+	mostAnswer   = 32 << 20 // bytes of one answer
+	pageSize     = 999      // as many as Slack gives of a history
+	mostPages    = 5
+	UnsaidRetry  = 10 * time.Second
+	LongestRetry = 10 * time.Minute
+)
+
+// Options set up a client.
+type Options struct {
+	Address string // of the API
+	Token   string
+	HTTP    *http.Client
+	Limits  map[string]int // calls of a method a minute, over the published ones
+	Pace    float64
+	Outbox  func(budget func(bucket string) outbox.Budget) *outbox.Outbox
+}
+
+// New makes a client. Its out has to run.
+func New(o Options) *Client {
+	return &Client{
+		Base: o.Address, Token: o.Token, HTTP: o.HTTP, Dead: make(chan struct{}, 1),
+		Out: o.Outbox(func(b string) outbox.Budget { return Budget(b, o.Limits, o.Pace) }),
+	}
+}
+
+// Request is one call of a method.
+type Request struct {
+	Method   string
+	Args     url.Values
+	Priority outbox.Priority
+	Group    string            // calls of one group keep their order
+	Key      string            // a newer floating call of a key replaces an older one
+	Float    bool              // nobody waits for it
+	Skip     func() bool       // asked last: the call has become pointless
+	Then     func(error)       // told how it ended
+	timeout  time.Duration     // default callTimeout
+	Answer   any               // where to put what Slack says; may be nil
+	header   func(http.Header) // told the headers of the answer
+}
+
+// Call makes a call. It returns an *apiError for what Slack refuses, a
+// *outbox.Lost where it is not known whether the call took effect, and otherwise
+// an error that says that it did not.
+func (w *Client) Call(ctx context.Context, r Request) error {
+	return w.Out.Do(ctx, outbox.Call{
+		Priority: r.Priority, Buckets: buckets(r.Method, r.Args), Group: r.Group, Key: r.Key, Float: r.Float,
+		Run: func(ctx context.Context) error {
+			if r.Skip != nil && r.Skip() {
+				return nil
+			}
+			err := w.once(ctx, r)
+			if Dead(err) {
+				w.died()
+			}
+			if r.Then != nil {
+				r.Then(err)
+			}
+			return err
+		},
+	})
+}
+
+func (w *Client) once(ctx context.Context, r Request) error {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.timeout, CallTimeout))
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.Base+r.Method, strings.NewReader(r.Args.Encode()))
+	if err != nil {
+		return fmt.Errorf("make request: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Authorization", "Bearer "+w.Token)
+	resp, err := w.HTTP.Do(req)
+	if err != nil {
+		return outbox.AsLost(r.Method, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if r.header != nil {
+		r.header(resp.Header)
+	}
+	return r.Read(resp)
+}
+
+// passing are the words for what Slack itself gets over: trouble of its own, and a
+// workspace or channel that is being moved to an organisation
+// (https://docs.slack.dev/reference/methods/chat.update).
+var passing = []string{
+	"internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org", "external_channel_migrating",
+	"org_login_required",
+}
+
+// Read judges an answer.
+func (r Request) Read(resp *http.Response) error {
+	if resp.StatusCode == http.StatusTooManyRequests {
+		return r.limited(resp.Header)
+	}
+	if resp.StatusCode >= http.StatusInternalServerError {
+		return &outbox.Lost{Call: r.Method, Err: fmt.Errorf("status %d", resp.StatusCode)}
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
+	if err != nil {
+		return &outbox.Lost{Call: r.Method, Err: err}
+	}
+	var said Error
+	if err := json.Unmarshal(body, &said); err != nil {
+		return &outbox.Lost{Call: r.Method, Err: fmt.Errorf("status %d, not understood", resp.StatusCode)}
+	}
+	said.Method = r.Method
+	switch {
+	case said.OK:
+	case slices.Contains([]string{"ratelimited", "rate_limited"}, said.Code):
+		return r.limited(resp.Header)
+	case slices.Contains(passing, said.Code):
+		return &outbox.Lost{Call: r.Method, Err: ownTrouble(said.Code)}
+	default:
+		return &said
+	}
+	if r.Answer == nil {
+		return nil
+	}
+	if err := json.Unmarshal(body, r.Answer); err != nil {
+		return &outbox.Lost{Call: r.Method, Err: errors.New("the answer is not understood")}
+	}
+	return nil
+}
+
+// limited is a refusal of one call too many. Slack counts by method, and
+// messages by channel besides; which of the two it was, it doesn't say.
+func (r Request) limited(h http.Header) error {
+	after := UnsaidRetry
+	if n, err := strconv.Atoi(h.Get("Retry-After")); err == nil && n >= 0 {
+		after = min(time.Duration(n)*time.Second, LongestRetry)
+	}
+	own := buckets(r.Method, r.Args)
+	return &outbox.RetryAfter{Bucket: own[len(own)-1], After: after, Err: errors.New(r.Method)}
+}
+
+// Error is what Slack says to a call: a refusal, unless OK.
+type Error struct {
+	Method   string          `json:"-"`
+	OK       bool            `json:"ok"`
+	Code     string          `json:"error"`
+	Needed   string          `json:"needed"`
+	Provided string          `json:"provided"`
+	Errors   json.RawMessage `json:"errors"`
+	Metadata struct {
+		Messages []string `json:"messages"`
+	} `json:"response_metadata"`
+}
+
+func (e *Error) Error() string {
+	if e.Needed != "" {
+		return fmt.Sprintf("%s: %s (the scope %s is needed)", e.Method, e.Code, e.Needed)
+	}
+	if at := e.pointers(); len(at) > 0 {
+		return e.Method + ": " + e.Code + " at " + strings.Join(at, ", ")
+	}
+	return e.Method + ": " + e.Code
+}
+
+// ownTrouble is Slack's word for trouble of its own.
+type ownTrouble string
+
+func (t ownTrouble) Error() string { return string(t) }
+
+// Troubled gives Slack's word for what it could not do; "" for any other error. It may
+// be about one message alone, or about all that is asked of it.
+func Troubled(err error) string {
+	var t ownTrouble
+	_ = errors.As(err, &t)
+	return string(t)
+}
+
+// died notes that Slack refused the token.
+func (w *Client) died() {
+	select {
+	case w.Dead <- struct{}{}:
+	default:
+	}
+}
+
+// Code is Slack's word for a refusal; "" for any other error.
+func Code(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// Whoami is what auth.test says.
+type Whoami struct {
+	URL    string `json:"url"`
+	Team   string `json:"team"`
+	User   string `json:"user"`
+	TeamID string `json:"team_id"`
+	UserID string `json:"user_id"`
+	BotID  string `json:"bot_id"`
+	// Enterprise is the Grid organisation that the workspace belongs to.
+	Enterprise string   `json:"enterprise_id"`
+	Scopes     []string `json:"-"`
+}
+
+// Whoami asks who the token belongs to.
+func (w *Client) Whoami(ctx context.Context, p outbox.Priority) (Whoami, error) {
+	var who Whoami
+	err := w.Call(ctx, Request{Method: "auth.test", Args: url.Values{}, Priority: p, Answer: &who, header: func(h http.Header) {
+		who.Scopes = strings.FieldsFunc(h.Get("X-OAuth-Scopes"), func(r rune) bool { return r == ',' || r == ' ' })
+	}})
+	if err == nil && (who.TeamID == "" || who.UserID == "") {
+		err = errors.New("auth.test: names no team or user")
+	}
+	return who, err
+}
+
+// buckets names the budgets that a call counts against; the last is the one
+// that a refusal closes.
+func buckets(method string, args url.Values) []string {
+	out := []string{method}
+	switch method {
+	case "chat.postMessage":
+		out = append(out, method+" "+args.Get("channel"))
+	case "assistant.threads.setStatus":
+		out = append(out, method+" "+args.Get("channel_id"))
+	}
+	return out
+}
+
+// The published tiers: calls of a method a minute, for the whole workspace
+// (https://docs.slack.dev/apis/web-api/rate-limits).
+var tiers = map[string]int{
+	"apps.connections.open": 50, "chat.update": 50, "agents.sessions.setStatus": 50, "reactions.add": 50, "reactions.get": 50,
+	"conversations.replies": 50, "conversations.history": 50, "conversations.info": 50, "conversations.open": 50, "users.conversations": 50,
+	"usergroups.users.list": 20,
+	"chat.postEphemeral":    100, "users.info": 100, "views.open": 100, "views.update": 100, "views.publish": 100,
+	"files.getUploadURLExternal": 100, "files.completeUploadExternal": 100,
+}
+
+// Budget says what a bucket allows. Messages have their own rule: about one a
+// second in a channel with short bursts, and a limit for the workspace that
+// Slack doesn't publish, of which is known that it is hundreds a minute.
+// A limit that the file sets counts in a channel, where the published one does.
+func Budget(bucket string, limits map[string]int, pace float64) outbox.Budget {
+	method, channel, _ := strings.Cut(bucket, " ")
+	set := limits[method]
+	switch {
+	case method == outbox.Everything:
+		return outbox.Budget{}
+	case method == "chat.postMessage" && channel != "":
+		n := cmp.Or(set, 60)
+		return window(n, max(3, n/20), pace)
+	case method == "chat.postMessage":
+		n := max(set, 300)
+		return window(n, n/15, pace)
+	case channel != "":
+		n := cmp.Or(set, 60)
+		return window(n, max(1, n/6), pace)
+	}
+	n := cmp.Or(set, tiers[method], 100)
+	if method == "users.info" || method == "conversations.history" {
+		return window(n, n, pace) // what people wait for is asked at once: who they are, and what they said while nobody listened
+	}
+	return window(n, n*2/5, pace)
+}
+
+// window allows so many calls a minute, some of them at once.
+func window(n, burst int, pace float64) outbox.Budget {
+	return outbox.Window(n, time.Duration(float64(time.Minute)/pace), burst)
+}
+
+// Download fetches a private file. The token goes to Slack's own hosts only:
+// the address comes from an event, and an external file's is anybody's.
+func (w *Client) Download(ctx context.Context, address, kind string, most int64) ([]byte, error) {
+	if !w.Ours(address) {
+		return nil, errors.New("fetch a file: it is not at Slack")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, errors.New("fetch a file: bad address")
+	}
+	req.Header.Set("Authorization", "Bearer "+w.Token)
+	return intake.Download(w.same(), req, most, func(resp *http.Response) error {
+		page, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+		if resp.Request.URL.Query().Get("redir") != "" || page == "text/html" && kind != "text/html" {
+			return errors.New("the token may not read it (is the scope files:read there?)")
+		}
+		return nil
+	})
+}
+
+// same is a client that follows redirects only to where the token may go: it is
+// sent along to another port, and to a host below.
+func (w *Client) same() *http.Client {
+	c := *w.HTTP
+	c.CheckRedirect = func(req *http.Request, via []*http.Request) error {
+		if !w.Ours(req.URL.String()) || len(via) >= 10 {
+			return errors.New("it is somewhere else")
+		}
+		return nil
+	}
+	return &c
+}
+
+// withoutURL takes the address out of an error: files have secret ones.
+func withoutURL(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// Ours says whether the token may go to an address.
+func (w *Client) Ours(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.User != nil {
+		return false
+	}
+	api, err := url.Parse(w.Base)
+	if err == nil && u.Scheme == api.Scheme && strings.EqualFold(u.Host, api.Host) {
+		return true
+	}
+	host := strings.ToLower(u.Hostname())
+	return u.Scheme == "https" && (host == "slack.com" || strings.HasSuffix(host, ".slack.com") || strings.HasSuffix(host, ".slack-gov.com"))
+}
+
+// Put sends content where Slack said.
+func (w *Client) Put(ctx context.Context, address string, data []byte) error {
+	if !w.Ours(address) {
+		return &Error{Method: putMethod, Code: "the address is not Slack's"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
+	if err != nil {
+		return &Error{Method: putMethod, Code: "bad address"}
+	}
+	req.Header.Set("Content-Type", "application/octet-stream")
+	resp, err := w.HTTP.Do(req)
+	if err != nil {
+		return outbox.AsLost(putMethod, withoutURL(err))
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch {
+	case resp.StatusCode == http.StatusOK:
+		return nil
+	case resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests:
+		return &outbox.Lost{Call: putMethod, Err: fmt.Errorf("status %d", resp.StatusCode)}
+	}
+	return &Error{Method: putMethod, Code: fmt.Sprintf("status %d", resp.StatusCode)}
+}
+
+// Read gives the messages of a history, in no certain order. When there are
+// more than so many pages the rest is left out.
+func (w *Client) Read(ctx context.Context, h History) ([]Event, error) {
+	args := url.Values{"channel": {h.Channel}, "limit": {strconv.Itoa(pageSize)}}
+	for name, v := range map[string]string{"ts": h.Thread, "oldest": h.Oldest, "latest": h.Latest} {
+		if v != "" {
+			args.Set(name, v)
+		}
+	}
+	if h.Metadata {
+		args.Set("include_all_metadata", "true")
+	}
+	var out []Event
+	for range cmp.Or(h.Pages, mostPages) {
+		var said struct {
+			Messages []Event `json:"messages"`
+			Meta     struct {
+				Next string `json:"next_cursor"`
+			} `json:"response_metadata"`
+		}
+		if err := w.Call(ctx, Request{Method: h.Method, Args: args, Priority: h.Priority, Answer: &said}); err != nil {
+			return out, err
+		}
+		out = append(out, said.Messages...)
+		if said.Meta.Next == "" {
+			break
+		}
+		args.Set("cursor", said.Meta.Next)
+	}
+	if h.Oldest != "" { // a thread's root comes along in any case
+		out = slices.DeleteFunc(out, func(ev Event) bool { return !SentAt(ev.TS).After(SentAt(h.Oldest)) })
+	}
+	return out, nil
+}
+
+// History is a part of a channel or thread.
+type History struct {
+	Method   string
+	Channel  string
+	Thread   string // timestamp of its root
+	Oldest   string // exclusive
+	Latest   string
+	Metadata bool
+	Priority outbox.Priority
+	Pages    int // default mostPages
+}
+
+// putMethod names the sending of content among the methods.
+const putMethod = "upload"
