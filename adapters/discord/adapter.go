@@ -29,6 +29,7 @@ import (
 	"nod/adapters/discord/atlas"
 	"nod/adapters/discord/dialect"
 	"nod/adapters/discord/gateway"
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/chat/bounded"
 	"nod/chat/inbound"
@@ -130,7 +131,7 @@ func New(o Options) (*Adapter, error) {
 		working: working{at: map[chat.ThreadID]*sign{}}, remarks: remarks{last: map[string]*time.Timer{}, away: map[string]func(){}},
 	}
 	a.atlas = atlas.New(a.self.who, a.me, a.rest, o.Lookup)
-	a.Front = front.New(a, front.Options{Common: o.Common, Platform: Platform, Dialect: cardDialect, Room: tight, Args: dialect.Exact})
+	a.Front = front.New(a, front.Options{Common: o.Common, Platform: Platform, Dialect: layout.CardDialect, Room: tight, Args: dialect.Exact})
 	a.gate = gateway.New(gateway.Options{
 		Token: o.Token, Shards: o.Shards, Content: a.reads, Notes: o.Inbox, Logger: o.Logger, Observe: o.Observe, Now: o.Now,
 		Process: o.Process, Ended: o.Ended, Stagger: o.Stagger, Pause: o.Pause, Told: o.Told, Greet: o.Greet, Beat: o.Beat,

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nod/adapters/discord/api"
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/chat/markdown"
 )
@@ -34,7 +35,7 @@ func (s *sending) goesAround(n int, err error) bool {
 	if t == nil || t.Notice || s.blocked != nil {
 		return false
 	}
-	var other []part
+	var other []layout.Part
 	switch api.Code(err) {
 	case codeAutoMod:
 		other = blockedAnswer(t)
@@ -51,19 +52,19 @@ func (s *sending) goesAround(n int, err error) bool {
 }
 
 // blockedAnswer is an answer as a file, and a line that says why.
-func blockedAnswer(t *chat.Text) []part {
+func blockedAnswer(t *chat.Text) []layout.Part {
 	said := chat.Refused{Platform: "Discord", Code: fmt.Sprint(codeAutoMod), Words: api.PlainWords[codeAutoMod]}
 	file := &api.Upload{Name: "answer.md", Kind: api.PlainType, Says: "The whole answer", Data: []byte(strings.ToValidUTF8(t.Markdown, "\uFFFD"))}
-	return []part{{content: said.Notice() + ". It is in the file.", file: file}}
+	return []layout.Part{{Content: said.Notice() + ". It is in the file.", File: file}}
 }
 
 // unlinked is an answer without the addresses in it; none if it has none.
-func unlinked(t *chat.Text) []part {
+func unlinked(t *chat.Text) []layout.Part {
 	text := address.ReplaceAllString(linkTo.ReplaceAllString(t.Markdown, "] "+linkLeftOut), linkLeftOut)
 	if text == t.Markdown {
 		return nil
 	}
-	out := answerMessages(&chat.Text{Markdown: markdown.Head(text, mostSaid)})
-	out[len(out)-1].add(linksLeftOut)
+	out := layout.AnswerMessages(&chat.Text{Markdown: markdown.Head(text, layout.MostSaid)})
+	out[len(out)-1].Add(linksLeftOut)
 	return out
 }

@@ -11,6 +11,7 @@ import (
 
 	"nod/adapters/discord/api"
 	"nod/adapters/discord/dialect"
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/chat/bounded"
 	"nod/front"
@@ -54,13 +55,13 @@ func idOf(kind string, c front.Click) string {
 		if c.Verb == front.Deny {
 			verdict = "no"
 		}
-		return customID(kind, at, c.Call, verdict, c.Emoji)
+		return layout.CustomID(kind, at, c.Call, verdict, c.Emoji)
 	case editButton, editForm:
-		return customID(kind, at, c.Call, c.Digest[:min(len(c.Digest), 12)])
+		return layout.CustomID(kind, at, c.Call, c.Digest[:min(len(c.Digest), 12)])
 	case rerunButton, rerunForm:
-		return customID(kind, at, c.Call)
+		return layout.CustomID(kind, at, c.Call)
 	}
-	return customID(kind, at, c.On.ID)
+	return layout.CustomID(kind, at, c.On.ID)
 }
 
 // readClick reads what a button, or the form behind it, is about. One that names another
@@ -124,11 +125,11 @@ func cardButtons(thread chat.ThreadID, p *chat.Approval, all []front.Button) []d
 
 // pressed takes in a click. There is no time to look the person up before a form opens.
 func (a *Adapter) pressed(ctx context.Context, in api.Interaction) error {
-	if want, ok := readButton(in.Data.CustomID); ok && want.kind == stopButton {
-		if !in.In(want.place) {
+	if want, ok := layout.ReadButton(in.Data.CustomID); ok && want.Kind == layout.StopButton {
+		if !in.In(want.Place) {
 			return errForeign
 		}
-		return a.halt(ctx, in, want.place, userOf(*in.User, in.Member))
+		return a.halt(ctx, in, want.Place, userOf(*in.User, in.Member))
 	} else if ok {
 		return a.showSteps(ctx, in, want)
 	}
@@ -287,16 +288,13 @@ func (a *Adapter) tell(ctx context.Context, in api.Interaction, text string) err
 
 // same says whether a message shows a part already. Where it does not it is about to
 // be changed, and what it shows is not known until that was taken.
-func (a *Adapter) same(ref chat.MessageRef, p part) bool {
-	if face, _ := a.shown.Get(ref); face == p.face() {
+func (a *Adapter) same(ref chat.MessageRef, p layout.Part) bool {
+	if face, _ := a.shown.Get(ref); face == p.Face() {
 		return true
 	}
 	a.shown.Take(ref)
 	return false
 }
-
-// face is what people see of a steps message.
-func (p part) face() string { return fmt.Sprint(p.content, len(p.buttons)) }
 
 // slowAfter is how long somebody waits for an answer before it pings them.
 const slowAfter = 20 * time.Second
@@ -319,7 +317,7 @@ func (s *sending) callBack(ctx context.Context) {
 		return
 	}
 	s.slow = true
-	s.parts[0].silent = false
+	s.parts[0].Silent = false
 	if s.replyTo(0) != "" || p.Direct() || id != p.Thread {
 		return
 	}
@@ -329,10 +327,10 @@ func (s *sending) callBack(ctx context.Context) {
 // call pings somebody by a line below the answer.
 func (s *sending) call(who string) {
 	last := &s.parts[len(s.parts)-1]
-	if !api.PlainID.MatchString(who) || !last.add(dialect.Person(chat.User{ID: chat.UserID(who)})) {
+	if !api.PlainID.MatchString(who) || !last.Add(dialect.Person(chat.User{ID: chat.UserID(who)})) {
 		return
 	}
-	last.pings.Users, last.silent = []string{who}, false
+	last.Pings.Users, last.Silent = []string{who}, false
 }
 
 // asker is who wrote the message that began a conversation.

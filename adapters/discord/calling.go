@@ -6,7 +6,6 @@ import (
 
 	"nod/adapters/discord/api"
 	"nod/chat"
-	"nod/chat/markdown"
 	"nod/front"
 )
 
@@ -48,21 +47,7 @@ func (s *sending) hinted() {
 	if s.post.Text == nil || s.post.Text.Notice || p.Direct() || s.home.replyTo != "" || s.post.ReplyTo.ID != p.Thread {
 		return
 	}
-	s.parts[len(s.parts)-1].add(s.a.goOn())
-}
-
-// add puts a small line below a part, if there is room.
-func (p *part) add(line string) bool {
-	line = "\n-# " + line
-	text, most := &p.content, mostContent
-	if p.wide {
-		text, most = &p.card[0], mostWide
-	}
-	if markdown.UTF16(*text+line) > most {
-		return false
-	}
-	*text += line
-	return true
+	s.parts[len(s.parts)-1].Add(s.a.goOn())
 }
 
 // below matches the small lines below an answer: another attempt at it may have

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/internal/script"
 )
@@ -12,16 +13,16 @@ import (
 // A card shows all that is approved, in every form, and nothing else.
 func FuzzCard(f *testing.F) {
 	script.FuzzCards(f, func(_ *testing.T, p *chat.Approval) (texts []string, args string) {
-		card, plain := approvalPart(p, cardOf(p)), plainApproval(p, cardOf(p))
-		for _, fenced := range append(slices.Clone(card.card), plain.content) {
+		card, plain := layout.ApprovalPart(p, cardOf(p)), layout.PlainApproval(p, cardOf(p))
+		for _, fenced := range append(slices.Clone(card.Card), plain.Content) {
 			if _, rest, ok := strings.Cut(fenced, "```json\n"); ok && args == "" {
 				args, _, _ = strings.Cut(rest, "\n```")
 			}
 		}
-		if plain.file != nil && len(card.card) == 0 {
-			args = string(plain.file.Data)
+		if plain.File != nil && len(card.Card) == 0 {
+			args = string(plain.File.Data)
 		}
-		return append([]string{plain.content}, card.card...), args
+		return append([]string{plain.Content}, card.Card...), args
 	})
 }
 
@@ -30,7 +31,7 @@ func TestFileOfALongPreview(t *testing.T) {
 	const turns = "\u202e" // the direction of the text
 	p := asking(`{"text":"a` + turns + `b"}`)
 	p.Preview = &chat.Preview{Text: strings.Repeat("+1 line"+turns+"\n", 1000)}
-	file := plainApproval(p, cardOf(p)).file
+	file := layout.PlainApproval(p, cardOf(p)).File
 	if file == nil {
 		t.Fatal("there is no file")
 	}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"nod/adapters/discord/dialect"
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/chat/markdown"
 )
@@ -92,8 +93,8 @@ func TestStepsCannotBeForged(t *testing.T) {
 			s.Items = append(s.Items, step)
 		}
 		var got, text string
-		for _, page := range stepsPages(s) {
-			if markdown.UTF16(page) > mostContent-100 {
+		for _, page := range layout.StepsPages(s) {
+			if markdown.UTF16(page) > layout.MostContent-100 {
 				t.Fatalf("a page of %d", markdown.UTF16(page))
 			}
 			blocks, rest := drawn(page)
@@ -141,10 +142,10 @@ func TestAnswerCodeStaysCode(t *testing.T) {
 			want.WriteString(code)
 		}
 		var got string
-		for _, p := range answerParts(&chat.Text{Markdown: src.String()}) {
-			blocks, _ := drawn(p.content + strings.Join(p.card, ""))
+		for _, p := range layout.AnswerParts(&chat.Text{Markdown: src.String()}) {
+			blocks, _ := drawn(p.Content + strings.Join(p.Card, ""))
 			got += strings.Join(blocks, "")
-			if p.file != nil {
+			if p.File != nil {
 				return
 			}
 		}

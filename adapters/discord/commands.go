@@ -13,6 +13,7 @@ import (
 	"nod/adapters/discord/api"
 	"nod/adapters/discord/dialect"
 	"nod/adapters/discord/gateway"
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/chat/vocabulary"
@@ -263,7 +264,7 @@ func (a *Adapter) sorry(ctx context.Context, in api.Interaction, why error) erro
 // any other is, so that nothing is lost if this process ends right here: what it
 // says is the person's, as Discord tells.
 func (a *Adapter) ask(ctx context.Context, in api.Interaction) error {
-	question := dialect.Shorten(in.Option("question"), mostContent)
+	question := dialect.Shorten(in.Option("question"), layout.MostContent)
 	if question == "" {
 		return a.respond(ctx, in, answerMessage, newPage("Ask me something: `/ask question:`…"))
 	}

@@ -10,36 +10,37 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nod/adapters/discord/api"
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/front"
 )
 
 // messagesOf writes a post that needs nothing else as messages.
-func messagesOf(thread chat.ThreadID, m front.Message) []part {
+func messagesOf(thread chat.ThreadID, m front.Message) []layout.Part {
 	switch {
 	case m.Steps != nil:
-		return []part{stepsPart(thread, m.Steps)}
+		return []layout.Part{layout.StepsPart(thread, m.Steps)}
 	case m.Approval != nil:
-		card := approvalPart(m.Approval, m.Card)
-		card.buttons = cardButtons(thread, m.Approval, m.Card.Buttons)
+		card := layout.ApprovalPart(m.Approval, m.Card)
+		card.Buttons = cardButtons(thread, m.Approval, m.Card.Buttons)
 		if !m.Approval.Quiet && m.Approval.Outcome == "" {
-			card.pings = deciders(m.Approval)
+			card.Pings = layout.Deciders(m.Approval)
 		}
-		return []part{card}
+		return []layout.Part{card}
 	case m.Text != nil && m.Text.Summons != nil:
-		return summonsParts(m)
+		return layout.SummonsParts(m)
 	case m.Text != nil:
-		return answerParts(m.Linked())
+		return layout.AnswerParts(m.Linked())
 	}
 	return nil
 }
 
 // partsOf writes a post as messages, also one of a file, which is in the store.
-func (a *Adapter) partsOf(ctx context.Context, thread chat.ThreadID, m front.Message) ([]part, error) {
+func (a *Adapter) partsOf(ctx context.Context, thread chat.ThreadID, m front.Message) ([]layout.Part, error) {
 	if m.File != nil {
 		file, err := a.filePart(ctx, thread, m.Post)
-		return []part{file}, err
+		return []layout.Part{file}, err
 	}
 	parts := messagesOf(thread, m)
 	if len(parts) == 0 {
@@ -77,7 +78,7 @@ func (a *Adapter) Send(ctx context.Context, thread chat.ThreadID, m front.Messag
 	a.working.shown(thread)
 	ref := refIn(thread, m.Approval, first)
 	if m.Steps != nil {
-		a.shown.Put(ref, parts[0].face())
+		a.shown.Put(ref, parts[0].Face())
 	}
 	return ref, nil
 }
@@ -92,13 +93,13 @@ func (a *Adapter) confided(ctx context.Context, thread chat.ThreadID, p chat.Pos
 	if !ok {
 		return chat.MessageRef{}, false
 	}
-	parts := answerMessages(p.Confided().Text)
-	if err := a.fulfil(ctx, in, newPage(parts[0].content)); err != nil {
+	parts := layout.AnswerMessages(p.Confided().Text)
+	if err := a.fulfil(ctx, in, newPage(parts[0].Content)); err != nil {
 		a.log.Warn("answer a command", "error", err)
 		return chat.MessageRef{}, false
 	}
 	for _, more := range parts[1:] {
-		if err := a.tell(ctx, in, more.content); err != nil {
+		if err := a.tell(ctx, in, more.Content); err != nil {
 			a.log.Warn("answer a command in full", "error", err)
 		}
 	}
@@ -113,7 +114,7 @@ func (a *Adapter) Change(ctx context.Context, thread chat.ThreadID, ref chat.Mes
 	}
 	now := parts[0]
 	if m.Approval != nil {
-		now = redrawn(m, now)
+		now = layout.Redrawn(m, now)
 	}
 	h, err := a.where(ctx, api.PlaceOf(thread))
 	if err != nil {
@@ -121,11 +122,11 @@ func (a *Adapter) Change(ctx context.Context, thread chat.ThreadID, ref chat.Mes
 	}
 	r := api.Request{
 		Method: "PATCH", Path: "/channels/{}/messages/{}", IDs: []string{a.standsAt(ref, h), ref.ID},
-		Body: now.change(), Priority: outbox.PriorityOf(m.Post), Key: "edit " + ref.String(),
+		Body: now.Change(), Priority: outbox.PriorityOf(m.Post), Key: "edit " + ref.String(),
 	}
 	if m.Steps != nil {
 		r.Skip = func() bool { return m.Skip() || a.same(ref, now) }
-		r.Made = func() { a.shown.Put(ref, now.face()) }
+		r.Made = func() { a.shown.Put(ref, now.Face()) }
 		if r.Float = m.Floats(); r.Float {
 			return a.rest.Call(ctx, r)
 		}
@@ -138,8 +139,8 @@ func (a *Adapter) Change(ctx context.Context, thread chat.ThreadID, ref chat.Mes
 			r, err = there, failed
 		}
 	}
-	if other, ok := otherwise(now, m); ok && api.Code(err) == api.CodeBadForm && a.stands(ctx, r.IDs, len(other.card) > 0) {
-		r.Body = other.change()
+	if other, ok := layout.Otherwise(now, m); ok && api.Code(err) == api.CodeBadForm && a.stands(ctx, r.IDs, len(other.Card) > 0) {
+		r.Body = other.Change()
 		err = a.rest.Call(ctx, r)
 	}
 	if api.Code(err) == api.CodeArchived {

@@ -10,6 +10,7 @@ import (
 
 	"nod/adapters/discord/api"
 	"nod/adapters/discord/dialect"
+	"nod/adapters/discord/layout"
 	forms "nod/chat/form"
 	"nod/front"
 )
@@ -20,7 +21,7 @@ import (
 
 // tight is what a form has room for: five fields, and little text beside each
 // (https://discord.com/developers/docs/components/reference).
-var tight = forms.Bounds{Fields: 5, ID: 100, Label: 45, Text: 4000, Options: 25, Option: 100, Title: 45, Card: mostOnCard}
+var tight = forms.Bounds{Fields: 5, ID: 100, Label: 45, Text: 4000, Options: 25, Option: 100, Title: 45, Card: layout.MostOnCard}
 
 // answer answers a click or a form.
 func (a *Adapter) answer(ctx context.Context, in api.Interaction, ans front.Answer, filled []forms.Filled) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/adapters/discord/api"
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/front"
 	"nod/internal/fakediscord"
@@ -82,7 +83,7 @@ func goldenPosts() map[string]chat.Post {
 
 // messageOf is a post, and cardOf the card of an approval, as Discord gets it.
 func messageOf(p chat.Post) front.Message {
-	return front.Options{Dialect: cardDialect, Room: tight}.Message(p)
+	return front.Options{Dialect: layout.CardDialect, Room: tight}.Message(p)
 }
 
 func cardOf(p *chat.Approval) *front.Card { return messageOf(chat.Post{Approval: p}).Card }
@@ -180,9 +181,9 @@ func TestHeadline(t *testing.T) {
 		for _, outcome := range []chat.Outcome{"", chat.Approved} {
 			p := asking("{}")
 			p.Headline, p.Outcome = text, outcome
-			card, plain := approvalPart(p, cardOf(p)), plainApproval(p, cardOf(p))
-			if first, _, _ := strings.Cut(plain.content, "\n"); first != want || card.card[0] != want {
-				t.Errorf("%q: %q, %q", text, first, card.card[0])
+			card, plain := layout.ApprovalPart(p, cardOf(p)), layout.PlainApproval(p, cardOf(p))
+			if first, _, _ := strings.Cut(plain.Content, "\n"); first != want || card.Card[0] != want {
+				t.Errorf("%q: %q, %q", text, first, card.Card[0])
 			}
 		}
 	}
@@ -194,17 +195,17 @@ func TestToolNames(t *testing.T) {
 	at := api.ThreadID(api.Place{Channel: "12345678901234567890", Thread: "12345678901234567890"})
 	for tool, want := range map[string]string{"restart_service_now": "restart_service_now", "_deploy_": `\_deploy\_`} {
 		s := chat.Steps{Turn: "t", Status: "Waiting for approval of " + tool, Items: []chat.Step{{Calls: []chat.ToolCall{{Tool: tool, State: chat.CallAsking}}}}}
-		if got, want := stepsPart(at, &s).content, "⏳ Step 1 · Waiting for approval of "+want+" …"; got != want {
+		if got, want := layout.StepsPart(at, &s).Content, "⏳ Step 1 · Waiting for approval of "+want+" …"; got != want {
 			t.Errorf("at work: %q, want %q", got, want)
 		}
 		s.Done, s.Status, s.Items[0].Calls[0].State = true, "Done", chat.CallDone
-		if got, want := stepsPart(at, &s).content, "1 step · "+want; got != want {
+		if got, want := layout.StepsPart(at, &s).Content, "1 step · "+want; got != want {
 			t.Errorf("in the end: %q, want %q", got, want)
 		}
 		p := asking("{}")
 		p.Why, p.Marks = "This turn holds content from outside (the tool "+tool+"), so it asks.", []string{"service: from the tool " + tool + ", not from a person"}
 		want := "This turn holds content from outside (the tool " + want + "), so it asks. service: from the tool " + want + ", not from a person"
-		if got := approvalPart(p, cardOf(p)).card[1]; got != want {
+		if got := layout.ApprovalPart(p, cardOf(p)).Card[1]; got != want {
 			t.Errorf("on a card: %q, want %q", got, want)
 		}
 	}

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"regexp"
-	"slices"
 	"strings"
 
 	"nod/adapters/discord/api"
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/chat/markdown"
 )
@@ -41,41 +40,23 @@ const codeTooLarge = 40005
 // it could be known after that. So the name of the file bears the mark of its
 // post. Where there is nothing to attach, a line says so; it names the file in
 // the same way.
-func (a *Adapter) filePart(ctx context.Context, thread chat.ThreadID, p chat.Post) (part, error) {
-	out := part{mark: p.Mark(thread)}
+func (a *Adapter) filePart(ctx context.Context, thread chat.ThreadID, p chat.Post) (layout.Part, error) {
+	out := layout.Part{Mark: p.Mark(thread)}
 	data, err := p.File.Content(func(blob string) ([]byte, error) { return a.o.Inbox.Blob(ctx, thread, blob) })
 	switch {
 	case err != nil:
-		return part{}, err
+		return layout.Part{}, err
 	case len(data) == 0:
-		out.content = noFile(p, out.mark, "it is empty, or not kept any more")
+		out.Content = noFile(p, out.Mark, "it is empty, or not kept any more")
 	case len(data) > a.largest(thread):
-		out.content = noFile(p, out.mark, tooLarge(len(data), a.largest(thread)))
+		out.Content = noFile(p, out.Mark, tooLarge(len(data), a.largest(thread)))
 	default:
-		out.file = &api.Upload{Name: chat.MarkedName(p.File.Name, out.mark), Kind: mediaType(p.File.MediaType), Says: "The file " + chat.Flat(chat.FileName(p.File.Name)) + " of this conversation", Data: data}
+		out.File = &api.Upload{Name: chat.MarkedName(p.File.Name, out.Mark), Kind: mediaType(p.File.MediaType), Says: "The file " + chat.Flat(chat.FileName(p.File.Name)) + " of this conversation", Data: data}
 	}
-	if out.gallery() { // where Discord takes no gallery it is attached
-		out.plain = &part{mark: out.mark, file: &api.Upload{Name: out.file.Name, Kind: out.file.Kind, Says: out.file.Says, Data: out.file.Data}, attached: true}
+	if out.Gallery() { // where Discord takes no gallery it is attached
+		out.Plain = &layout.Part{Mark: out.Mark, File: &api.Upload{Name: out.File.Name, Kind: out.File.Kind, Says: out.File.Says, Data: out.File.Data}, Attached: true}
 	}
 	return out, nil
-}
-
-// A picture in a message of its own is shown as a gallery, which has room for words
-// about it; a gallery names its file, which not every name is fit for.
-var (
-	pictures  = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
-	plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,200}$`)
-)
-
-func (p part) gallery() bool {
-	return !p.attached && p.mark != "" && p.file != nil && slices.Contains(pictures, p.file.Kind) && plainName.MatchString(p.file.Name)
-}
-
-// galleryOf is a gallery of one picture
-// (https://discord.com/developers/docs/components/reference#media-gallery).
-func galleryOf(f api.Upload) map[string]any {
-	item := map[string]any{"media": map[string]any{"url": "attachment://" + f.Name}, "description": f.Says}
-	return map[string]any{"type": 12, "items": []any{item}}
 }
 
 // noFile says why a file is not there.
@@ -118,7 +99,7 @@ func (s *sending) plainly(n int, err error) {
 	p := &s.parts[n]
 	why := "Discord does not take it here"
 	if api.Code(err) == codeTooLarge {
-		why = tooLarge(len(p.file.Data), s.a.largest(s.thread))
+		why = tooLarge(len(p.File.Data), s.a.largest(s.thread))
 	}
-	p.content, p.file = noFile(s.post, p.mark, why), nil
+	p.Content, p.File = noFile(s.post, p.Mark, why), nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nod/adapters/discord/api"
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/chat/bounded"
 	"nod/chat/outbox"
@@ -261,8 +262,8 @@ func (a *Adapter) once(what string, in time.Duration) bool {
 
 // remark says one small line in answer to a message, outside of any conversation.
 func (a *Adapter) remark(ctx context.Context, m api.Message, text string) {
-	b := part{content: "-# " + text}.change()
-	b.Flags, b.Reference = api.SuppressEmbeds|api.Silent, &answered{Message: m.ID}
+	b := layout.Part{Content: "-# " + text}.Change()
+	b.Flags, b.Reference = api.SuppressEmbeds|api.Silent, &layout.Answered{Message: m.ID}
 	b.Nonce, b.Enforce = api.Nonce(chat.ThreadID{Platform: Platform, Channel: m.ChannelID}, "remark "+m.ID+text, 0, 0), true
 	r := api.Request{Method: "POST", Path: "/channels/{}/messages", IDs: []string{m.ChannelID}, Body: b, Priority: outbox.Low}
 	err := a.rest.Call(ctx, r)

@@ -12,114 +12,13 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nod/adapters/discord/api"
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/chat/catchup"
+	"nod/chat/markdown"
 	"nod/chat/outbox"
 	"nod/front"
 )
-
-// mostContent is the longest text of a message.
-const mostContent = 2000
-
-// part is one message of a post, and the sign by which it is known later: the
-// id of a button, a line of its text, a mark, or all of its text.
-type part struct {
-	content string
-	buttons []discordgo.MessageComponent
-	file    *api.Upload
-	button  string   // begins the id of a button in it
-	line    string   // is a line of it
-	mark    string   // stands in it, or in the name of its file
-	card    []string // texts of a card, in place of content
-	accent  int      // the colour of the card
-	wide    bool     // the card is a long text, without a box around it
-
-	attached bool  // its file is not shown in a gallery
-	plain    *part // what stands for the card where Discord takes none
-	pings    pings // when it is made; a change pings nobody
-	silent   bool  // it rings nowhere
-}
-
-// pings says whom a message pings: nobody but who is named here, whatever the text
-// says, since a model wrote it
-// (https://discord.com/developers/docs/resources/message#allowed-mentions-object).
-type pings struct {
-	Parse   []string `json:"parse"`
-	Users   []string `json:"users,omitempty"`
-	Roles   []string `json:"roles,omitempty"`
-	Replied bool     `json:"replied_user"`
-}
-
-func nobody() pings { return pings{Parse: []string{}} }
-
-// body is a message as it is sent
-// (https://discord.com/developers/docs/resources/message#create-message).
-type body struct {
-	Content     *string          `json:"content"`
-	Components  []any            `json:"components"`
-	Allowed     pings            `json:"allowed_mentions"`
-	Flags       int              `json:"flags,omitempty"`
-	Nonce       string           `json:"nonce,omitempty"`
-	Enforce     bool             `json:"enforce_nonce,omitempty"`
-	Reference   *answered        `json:"message_reference,omitempty"`
-	Attachments []map[string]any `json:"attachments,omitempty"`
-}
-
-type answered struct {
-	Message string `json:"message_id"`
-	Fail    bool   `json:"fail_if_not_exists"`
-}
-
-// change is the body that makes a message show a part. Files stay as they are.
-func (p part) change() body {
-	b := body{Components: []any{}, Allowed: nobody()}
-	switch {
-	case p.wide:
-		b.Flags, b.Components = api.Components, append(b.Components, display(p.card[0]))
-		return b.with(p.buttons)
-	case len(p.card) > 0:
-		b.Flags, b.Components = api.Components, append(b.Components, p.container())
-		return b
-	case p.gallery():
-		b.Flags, b.Components = api.Components, append(b.Components, galleryOf(*p.file))
-		return b
-	}
-	b.Content = &p.content
-	return b.with(p.buttons)
-}
-
-// with is a message with buttons below it.
-func (b body) with(buttons []discordgo.MessageComponent) body {
-	if len(buttons) > 0 {
-		b.Components = append(b.Components, discordgo.ActionsRow{Components: buttons})
-	}
-	return b
-}
-
-// container is a card with its texts and buttons
-// (https://discord.com/developers/docs/components/reference#container).
-func (p part) container() map[string]any {
-	const box = 17
-	var inner []any
-	for _, t := range p.card {
-		inner = append(inner, display(t))
-	}
-	if len(p.buttons) > 0 {
-		inner = append(inner, discordgo.ActionsRow{Components: p.buttons})
-	}
-	return map[string]any{"type": box, "accent_color": p.accent, "components": inner}
-}
-
-// display is a text on a card
-// (https://discord.com/developers/docs/components/reference#text-display).
-func display(text string) map[string]any { return map[string]any{"type": 10, "content": text} }
-
-// withoutCard is the part without a card, with the same buttons and pings.
-func (p part) withoutCard() part {
-	out := *p.plain
-	out.buttons, out.pings, out.silent = p.buttons, p.pings, p.silent
-	return out
-}
 
 // sending is a post on its way.
 type sending struct {
@@ -127,7 +26,7 @@ type sending struct {
 	thread   chat.ThreadID
 	home     home
 	post     chat.Post
-	parts    []part
+	parts    []layout.Part
 	priority outbox.Priority
 	stands   map[int]string // parts that are there, by number
 	first    string         // message of the post
@@ -155,30 +54,30 @@ func (s *sending) replyTo(n int) string {
 func (s *sending) request(n int, answer any) api.Request {
 	p := s.parts[n]
 	if under := s.under(n); len(under) > 0 {
-		p.buttons = under
+		p.Buttons = under
 	}
-	b := p.change()
+	b := p.Change()
 	if b.Flags&api.Components == 0 { // a card unfolds no links
 		b.Flags = api.SuppressEmbeds
 	}
-	if p.silent {
+	if p.Silent {
 		b.Flags |= api.Silent
 	}
-	if b.Allowed = p.pings; b.Allowed.Parse == nil {
+	if b.Allowed = p.Pings; b.Allowed.Parse == nil {
 		b.Allowed.Parse = []string{}
 	}
 	b.Nonce, b.Enforce = api.Nonce(s.thread, s.post.Key, n, s.afresh), true
 	if id := s.replyTo(n); id != "" {
-		b.Reference = &answered{Message: id}
+		b.Reference = &layout.Answered{Message: id}
 		b.Allowed.Replied = s.slow && n == 0
 	}
 	r := api.Request{
 		Method: "POST", Path: "/channels/{}/messages", IDs: []string{s.home.channel},
 		Priority: s.priority, Group: s.thread.String(), Answer: answer,
 	}
-	if p.file != nil {
-		b.Attachments = []map[string]any{{"id": "0", "filename": p.file.Name, "description": p.file.Says}}
-		r.Files = []api.Upload{*p.file}
+	if p.File != nil {
+		b.Attachments = []map[string]any{{"id": "0", "filename": p.File.Name, "description": p.File.Says}}
+		r.Files = []api.Upload{*p.File}
 	}
 	r.Body = b
 	return r
@@ -210,7 +109,7 @@ func (s *sending) all(ctx context.Context, look bool) (string, error) {
 // final judges a refusal of the post. An approval that Discord takes only without
 // the arguments can't be shown at all.
 func (s *sending) final(err error) error {
-	if s.post.Approval != nil && s.parts[0].file != nil && unfit(err) {
+	if s.post.Approval != nil && s.parts[0].File != nil && unfit(err) {
 		return chat.Refused{
 			Platform: "Discord", Code: strconv.Itoa(api.Code(err)),
 			Words: "the arguments are too long for a message, and no file may be attached here",
@@ -243,8 +142,8 @@ func (s *sending) moved(ctx context.Context, err error) bool {
 
 // above says something about a thread in the channel above it, once.
 func (a *Adapter) above(ctx context.Context, p api.Place, text string) {
-	b := part{content: text}.change()
-	b.Flags, b.Reference = api.SuppressEmbeds|api.Silent, &answered{Message: p.Thread}
+	b := layout.Part{Content: text}.Change()
+	b.Flags, b.Reference = api.SuppressEmbeds|api.Silent, &layout.Answered{Message: p.Thread}
 	b.Nonce, b.Enforce = api.Nonce(api.ThreadID(p), "above "+text, 0, 0), true
 	err := a.rest.Call(ctx, api.Request{
 		Method: "POST", Path: "/channels/{}/messages", IDs: []string{p.Channel}, Body: b, Priority: outbox.Low,
@@ -278,24 +177,24 @@ func (s *sending) once(ctx context.Context, n int) (string, error) {
 // rewrite writes a message that Discord refused in another way. failed ends the post.
 func (s *sending) rewrite(ctx context.Context, n int, err error) (again bool, failed error) {
 	switch {
-	case api.Code(err) == api.CodeBadForm && s.parts[n].plain != nil:
+	case api.Code(err) == api.CodeBadForm && s.parts[n].Plain != nil:
 		s.a.log.Warn("discord refused a card, a plain message follows", "thread", s.thread.String(), "error", err)
-		s.parts[n] = s.parts[n].withoutCard()
-	case api.Code(err) == api.CodeBadForm && s.parts[n].wide:
+		s.parts[n] = s.parts[n].WithoutCard()
+	case api.Code(err) == api.CodeBadForm && s.parts[n].Wide:
 		s.a.log.Warn("discord refused a long message, short ones follow", "thread", s.thread.String(), "error", err)
 		s.narrow(n)
 		return true, s.again(ctx)
 	case (api.Code(err) == api.CodeBadForm || api.Code(err) == api.CodeNoHistory) && s.replyTo(n) != "" && !s.loose:
 		s.loose = true // the message that it answers can't be answered
-	case s.post.File != nil && s.parts[n].file != nil && unfit(err):
+	case s.post.File != nil && s.parts[n].File != nil && unfit(err):
 		s.plainly(n, err)
 	case s.goesAround(n, err):
 		return true, s.again(ctx)
 	case s.blocked != nil && api.Refused(err):
 		return false, s.blocked
-	case s.post.Text != nil && s.parts[n].file != nil && unfit(err):
+	case s.post.Text != nil && s.parts[n].File != nil && unfit(err):
 		s.a.log.Warn("discord refused a file, the answer is messages", "thread", s.thread.String(), "error", err)
-		s.parts = answerMessages(s.post.Text)
+		s.parts = layout.AnswerMessages(s.post.Text)
 	case api.Code(err) == discordgo.ErrCodeUnknownMessage && s.afresh < front.MostTries:
 		s.afresh++ // made before, and deleted since
 	default:
@@ -358,16 +257,55 @@ func (s *sending) is(m api.Message, n int) bool {
 	switch {
 	case s.home.replyTo != "" && answers != "" && answers != s.home.replyTo:
 		return false
-	case p.button != "":
-		return strings.Contains(string(m.Components), `"`+p.button)
-	case p.mark != "":
-		return m.Bears(p.mark)
-	case p.line != "":
-		return slices.Contains(m.Lines(), p.line)
+	case p.Button != "":
+		return strings.Contains(string(m.Components), `"`+p.Button)
+	case p.Mark != "":
+		return m.Bears(p.Mark)
+	case p.Line != "":
+		return slices.Contains(m.Lines(), p.Line)
 	}
-	said, ours := m.Content, p.content
-	if p.wide {
-		said, ours = strings.Join(m.Lines(), "\n"), p.card[0]
+	said, ours := m.Content, p.Content
+	if p.Wide {
+		said, ours = strings.Join(m.Lines(), "\n"), p.Card[0]
 	}
 	return bare(said) == bare(ours) && (answers == "" || answers == s.replyTo(n))
+}
+
+// narrow writes what is left of an answer, from part n on, as messages that every
+// client shows, with the same lines below and the same pings.
+func (s *sending) narrow(n int) {
+	last := s.parts[len(s.parts)-1]
+	out := layout.AnswerMessages(s.post.Text)
+	if n > 0 {
+		out = nil
+		for _, p := range s.parts[n:] {
+			for _, text := range layout.Said(markdown.Split(p.Card[0], layout.MostContent, markdown.UTF16)) {
+				out = append(out, layout.Part{Content: text, Silent: p.Silent})
+			}
+		}
+	} else if end := &out[len(out)-1]; markdown.UTF16(end.Content)+markdown.UTF16(below.FindString(last.Card[0])) <= layout.MostContent {
+		end.Content += below.FindString(last.Card[0])
+	}
+	out[0].Silent, out[len(out)-1].Pings = s.parts[n].Silent, last.Pings
+	s.parts = append(s.parts[:n], out...)
+}
+
+// under are the buttons under part n of a post: under the last message of an
+// answer, and of nothing else.
+func (s *sending) under(n int) []discordgo.MessageComponent {
+	if s.post.Text == nil || s.post.Text.Notice || n != len(s.parts)-1 {
+		return nil
+	}
+	about := front.Click{Thread: s.thread, On: chat.MessageRef{ID: s.first}} // "": the message with the button
+	id := func(kind string) string { return idOf(kind, about) }
+	var out []discordgo.MessageComponent
+	for _, b := range []struct{ kind, emoji string }{{goodButton, chat.EmojiGood}, {badButton, chat.EmojiBad}} {
+		out = append(out, discordgo.Button{
+			Emoji: &discordgo.ComponentEmoji{Name: b.emoji}, Style: discordgo.SecondaryButton, CustomID: id(b.kind),
+		})
+	}
+	if s.a.o.Retries {
+		out = append(out, discordgo.Button{Label: "Try again", Style: discordgo.SecondaryButton, CustomID: id(retryButton)})
+	}
+	return out
 }

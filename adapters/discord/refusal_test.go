@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nod/adapters/discord/api"
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/internal/fakediscord"
 )
@@ -80,7 +81,7 @@ func TestColouredEmoji(t *testing.T) {
 func TestForeignButton(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
-	for _, id := range []string{shows{stepsButton, api.Place{Channel: "8", Thread: "9"}, "3", 0}.id(), "steps|8:9|3|x", "steps|8:9|3|-1", "else", ""} {
+	for _, id := range []string{layout.Shows{Kind: layout.StepsButton, Place: api.Place{Channel: "8", Thread: "9"}, Turn: "3", Page: 0}.ID(), "steps|8:9|3|x", "steps|8:9|3|-1", "else", ""} {
 		in := api.Interaction{ID: "1", Token: "t", ChannelID: "7", Type: api.ComponentInteraction, User: &api.User{ID: o.ada}}
 		in.Data.CustomID = id
 		if err := o.a.pressed(t.Context(), in); err == nil {

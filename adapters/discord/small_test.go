@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nod/adapters/discord/api"
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/internal/fakediscord"
 )
@@ -117,10 +118,10 @@ func TestAltText(t *testing.T) {
 func TestNothingHidden(t *testing.T) {
 	p := asking(`{"a":"` + strings.Repeat("x", 900) + "\u202e" + `"}`)
 	p.Why = "the file \u202e**approved**"
-	got := approvalPart(p, cardOf(p))
-	long := plainApproval(p, cardOf(p))
-	all := strings.Join(got.card, "\n") + long.content
-	if strings.Contains(all+string(long.file.Data), "\u202e") || strings.Contains(all, "**approved**") {
+	got := layout.ApprovalPart(p, cardOf(p))
+	long := layout.PlainApproval(p, cardOf(p))
+	all := strings.Join(got.Card, "\n") + long.Content
+	if strings.Contains(all+string(long.File.Data), "\u202e") || strings.Contains(all, "**approved**") {
 		t.Errorf("it hides something: %q", all)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"nod/adapters/discord/api"
 	"nod/adapters/discord/dialect"
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/front"
@@ -67,14 +68,14 @@ func notice(err error) page {
 
 // page is what an interaction is answered with.
 type page struct {
-	Content    string `json:"content"`
-	Components []any  `json:"components"`
-	Allowed    pings  `json:"allowed_mentions"`
-	Flags      int    `json:"flags,omitempty"`
+	Content    string       `json:"content"`
+	Components []any        `json:"components"`
+	Allowed    layout.Pings `json:"allowed_mentions"`
+	Flags      int          `json:"flags,omitempty"`
 }
 
 func newPage(content string) page {
-	return page{Content: content, Components: []any{}, Allowed: nobody(), Flags: api.Ephemeral | api.SuppressEmbeds}
+	return page{Content: content, Components: []any{}, Allowed: layout.Nobody(), Flags: api.Ephemeral | api.SuppressEmbeds}
 }
 
 // respond gives the first answer.
@@ -144,8 +145,8 @@ var errForeign = errors.New("the button names another channel")
 
 // showSteps shows the steps of a turn, in full, to whoever clicked, who sees the
 // channel of the button and so may see them.
-func (a *Adapter) showSteps(ctx context.Context, in api.Interaction, want shows) error {
-	if !in.In(want.place) {
+func (a *Adapter) showSteps(ctx context.Context, in api.Interaction, want layout.Shows) error {
+	if !in.In(want.Place) {
 		return errForeign
 	}
 	ready := make(chan page, 1)
@@ -154,14 +155,14 @@ func (a *Adapter) showSteps(ctx context.Context, in api.Interaction, want shows)
 	defer late.Stop()
 	select {
 	case p := <-ready:
-		if want.kind == pageButton {
+		if want.Kind == layout.PageButton {
 			p.Flags = 0
 			return a.respond(ctx, in, answerChange, p)
 		}
 		return a.respond(ctx, in, answerMessage, p)
 	case <-late.C:
 	}
-	if err := a.promise(ctx, in, want.kind == pageButton); err != nil {
+	if err := a.promise(ctx, in, want.Kind == layout.PageButton); err != nil {
 		return err
 	}
 	return a.fulfil(ctx, in, <-ready)
@@ -176,8 +177,8 @@ func (a *Adapter) promise(ctx context.Context, in api.Interaction, change bool) 
 }
 
 // stepsPage reads steps from the store and writes a page of them.
-func (a *Adapter) stepsPage(ctx context.Context, want shows) page {
-	ans, err := a.Click(ctx, front.Click{Verb: front.Show, Thread: api.ThreadID(want.place), Turn: want.turn})
+func (a *Adapter) stepsPage(ctx context.Context, want layout.Shows) page {
+	ans, err := a.Click(ctx, front.Click{Verb: front.Show, Thread: api.ThreadID(want.Place), Turn: want.Turn})
 	if err != nil {
 		a.log.Warn("show the steps", "error", err)
 		return newPage(front.Away)
@@ -185,17 +186,17 @@ func (a *Adapter) stepsPage(ctx context.Context, want shows) page {
 	if ans.Steps == nil {
 		return newPage(ans.Alone)
 	}
-	pages := stepsPages(*ans.Steps)
-	n := min(want.page, len(pages)-1)
+	pages := layout.StepsPages(*ans.Steps)
+	n := min(want.Page, len(pages)-1)
 	out := newPage(pages[n])
-	out.Components = rerunRows(want.place, ans.Steps)
+	out.Components = rerunRows(want.Place, ans.Steps)
 	if len(pages) == 1 {
 		return out
 	}
 	out.Content += fmt.Sprintf("\n-# page %d of %d", n+1, len(pages))
 	var row discordgo.ActionsRow
 	turnTo := func(label string, to int) {
-		id := shows{pageButton, want.place, want.turn, to}.id()
+		id := layout.Shows{Kind: layout.PageButton, Place: want.Place, Turn: want.Turn, Page: to}.ID()
 		if to >= 0 && to < len(pages) && id != "" {
 			row.Components = append(row.Components, discordgo.Button{Label: label, Style: discordgo.SecondaryButton, CustomID: id})
 		}

@@ -12,6 +12,7 @@ import (
 
 	"nod/adapters/discord/api"
 	"nod/adapters/discord/dialect"
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/chat/markdown"
 	"nod/front"
@@ -119,8 +120,8 @@ func TestAnswer(t *testing.T) {
 		"````\na ``` b\n````": {"```\na `\u200b`\u200b` b\n```" + dialect.Unseen("```")},
 	} {
 		var got []string
-		for _, p := range answerParts(&chat.Text{Markdown: in}) {
-			got = append(got, p.content)
+		for _, p := range layout.AnswerParts(&chat.Text{Markdown: in}) {
+			got = append(got, p.Content)
 		}
 		if want == nil {
 			if len(got) != 1 || !strings.Contains(got[0], "```") || strings.Contains(got[0], "|--") {
@@ -136,18 +137,18 @@ func TestAnswer(t *testing.T) {
 
 func TestLongAnswer(t *testing.T) {
 	code := "```go\n" + strings.Repeat("fmt.Println(1)\n", 500) + "```"
-	parts := answerParts(&chat.Text{Markdown: code})
+	parts := layout.AnswerParts(&chat.Text{Markdown: code})
 	if len(parts) != 2 {
 		t.Fatalf("%d parts", len(parts))
 	}
 	for _, p := range parts {
-		if text := p.card[0]; !strings.HasPrefix(text, "```go\n") || !strings.HasSuffix(text, "\n```") {
+		if text := p.Card[0]; !strings.HasPrefix(text, "```go\n") || !strings.HasSuffix(text, "\n```") {
 			t.Errorf("a fence is torn: %q … %q", text[:20], text[len(text)-20:])
 		}
 	}
 	long := strings.Repeat("A sentence of five words. ", 600)
-	parts = answerParts(&chat.Text{Markdown: long})
-	if len(parts) != 1 || parts[0].file == nil || string(parts[0].file.Data) != long || !strings.Contains(parts[0].content, "all of it is in the file") {
+	parts = layout.AnswerParts(&chat.Text{Markdown: long})
+	if len(parts) != 1 || parts[0].File == nil || string(parts[0].File.Data) != long || !strings.Contains(parts[0].Content, "all of it is in the file") {
 		t.Errorf("%d parts", len(parts))
 	}
 }
@@ -157,14 +158,14 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		parts := answerParts(&chat.Text{Markdown: s})
+		parts := layout.AnswerParts(&chat.Text{Markdown: s})
 		if len(parts) == 0 || len(parts) > 1+len(s)/500 {
 			t.Errorf("%d parts", len(parts))
 		}
 		for _, p := range parts {
-			text, most := p.content, mostContent
-			if p.wide {
-				text, most = p.card[0], mostWide
+			text, most := p.Content, layout.MostContent
+			if p.Wide {
+				text, most = p.Card[0], layout.MostWide
 			}
 			if n := markdown.UTF16(text); n > most || strings.TrimSpace(text) == "" || !utf8.ValidString(text) {
 				t.Errorf("a part of %d: %q", n, text)
@@ -188,13 +189,13 @@ func FuzzApproval(f *testing.F) {
 			p.By = append(p.By, p.Requester)
 		}
 		for _, p.Outcome = range []chat.Outcome{"", chat.Approved, chat.Denied, chat.Expired, chat.Cancelled} {
-			got := approvalPart(p, cardOf(p))
-			for most, form := range map[int]part{mostContent: plainApproval(p, cardOf(p)), 4000: got} {
-				text := form.content + strings.Join(form.card, "")
+			got := layout.ApprovalPart(p, cardOf(p))
+			for most, form := range map[int]layout.Part{layout.MostContent: layout.PlainApproval(p, cardOf(p)), 4000: got} {
+				text := form.Content + strings.Join(form.Card, "")
 				if size := markdown.UTF16(text); size > most {
 					t.Errorf("%s: it has %d", p.Outcome, size)
 				}
-				if form.file == nil && !strings.Contains(text, dialect.Exact(args)) {
+				if form.File == nil && !strings.Contains(text, dialect.Exact(args)) {
 					t.Errorf("%s: the arguments are not there", p.Outcome)
 				}
 				if strings.Count(text, "```") != 2 {
@@ -212,12 +213,12 @@ func FuzzSteps(f *testing.F) {
 			{Tool: tool, Args: args, State: chat.CallDone, Observation: seen}, {Tool: tool, State: chat.CallRunning},
 		}}}}
 		for _, s.Done = range []bool{false, true} {
-			p := stepsPart(api.ThreadID(api.Place{Channel: "12345678901234567890", Thread: "12345678901234567890"}), &s)
-			if markdown.UTF16(p.content) > mostContent || len(p.buttons) > 0 && markdown.UTF16(p.buttons[0].(discordgo.Button).CustomID) > mostCustomID {
-				t.Errorf("it is too long: %q", p.content)
+			p := layout.StepsPart(api.ThreadID(api.Place{Channel: "12345678901234567890", Thread: "12345678901234567890"}), &s)
+			if markdown.UTF16(p.Content) > layout.MostContent || len(p.Buttons) > 0 && markdown.UTF16(p.Buttons[0].(discordgo.Button).CustomID) > layout.MostCustomID {
+				t.Errorf("it is too long: %q", p.Content)
 			}
-			for _, page := range stepsPages(s) {
-				if markdown.UTF16(page) > mostContent-50 {
+			for _, page := range layout.StepsPages(s) {
+				if markdown.UTF16(page) > layout.MostContent-50 {
 					t.Errorf("a page of %d", markdown.UTF16(page))
 				}
 			}
@@ -265,7 +266,7 @@ func FuzzEvent(f *testing.F) {
 		_, _ = api.ReadReaction(data)
 		_, _ = api.ReadDeletion(data)
 		if in, err := api.ReadInteraction(data); err == nil {
-			_, _ = readButton(in.Data.CustomID)
+			_, _ = layout.ReadButton(in.Data.CustomID)
 		}
 		host{a}.Greeted(data)
 	})

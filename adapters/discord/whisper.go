@@ -9,6 +9,7 @@ import (
 
 	"nod/adapters/discord/api"
 	"nod/adapters/discord/dialect"
+	"nod/adapters/discord/layout"
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -43,9 +44,9 @@ func (a *Adapter) Only(ctx context.Context, thread chat.ThreadID, to chat.User, 
 	if !p.Direct() {
 		content = dialect.Person(to) + " " + content
 	}
-	b := part{content: dialect.Shorten("-# "+content, mostContent)}.change()
+	b := layout.Part{Content: dialect.Shorten("-# "+content, layout.MostContent)}.Change()
 	if about.ID != "" && about.ID != p.Thread {
-		b.Reference = &answered{Message: about.ID}
+		b.Reference = &layout.Answered{Message: about.ID}
 	}
 	b.Flags = api.SuppressEmbeds
 	// The same may be told again, when what was said of it first has gone: that is another remark.

@@ -26,6 +26,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/adapters/slack/socketmode"
 	"nod/chat"
 	"nod/chat/bounded"
@@ -86,7 +87,7 @@ type Adapter struct {
 	hurry   hurry
 	order   order
 	parts   bounded.Map[chat.MessageRef, string] // of the messages of long answers the first one's timestamp, as far as this process posted them
-	shapes  *shapes
+	shapes  *layout.Shapes
 }
 
 // New makes an adapter; [Adapter.Run] connects it.
@@ -100,7 +101,7 @@ func New(o Options) (*Adapter, error) {
 	o = o.withDefaults()
 	a := &Adapter{
 		o: o, log: o.Logger, web: api.New(o.client(o.BotToken)), in: make(chan struct{}),
-		names: names{now: o.Now}, lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), shapes: &shapes{now: o.Now, not: map[string]time.Time{}},
+		names: names{now: o.Now}, lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), shapes: &layout.Shapes{Now: o.Now, Not: map[string]time.Time{}},
 	}
 	app := o
 	app.BotToken = o.AppToken
@@ -109,8 +110,8 @@ func New(o Options) (*Adapter, error) {
 		Sockets: o.Sockets, Stagger: o.Stagger, PingInterval: o.PingInterval, Logger: o.Logger, Observe: o.Observe, Now: o.Now,
 	}, host{a})
 	a.Front = front.New(a, front.Options{
-		Common: o.Common, Platform: Platform, Dialect: cardDialect, Room: roomy, Listens: a.sockets.Ready,
-		Args: indented, Open: a.openForm, Trigger: o.Trigger,
+		Common: o.Common, Platform: Platform, Dialect: layout.CardDialect, Room: layout.Roomy, Listens: a.sockets.Ready,
+		Args: layout.Indented, Open: a.openForm, Trigger: o.Trigger,
 	})
 	return a, nil
 }

@@ -26,7 +26,7 @@ func BenchmarkAnswer(b *testing.B) {
 		b.Run(size.name+"/all forms", func(b *testing.B) {
 			for b.Loop() {
 				for _, forms := range partsOf(th, front.Message{Post: p}, everything) {
-					forms.all()
+					forms.All()
 				}
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/internal/script"
 )
@@ -12,9 +13,9 @@ import (
 // A card shows all that is approved, in every form, and nothing else.
 func FuzzCard(f *testing.F) {
 	script.FuzzCards(f, func(t *testing.T, p *chat.Approval) (texts []string, args string) {
-		for _, form := range approvalPart(p, cardOf(p), everything) {
-			texts = append(texts, form.text)
-			for _, b := range form.blocks {
+		for _, form := range layout.ApprovalPart(p, cardOf(p), everything) {
+			texts = append(texts, form.Text)
+			for _, b := range form.Blocks {
 				raw, err := json.Marshal(b)
 				if err != nil {
 					t.Fatal(err)
@@ -26,7 +27,7 @@ func FuzzCard(f *testing.F) {
 				}
 			}
 		}
-		if !whole(p.Args) {
+		if !layout.Whole(p.Args) {
 			args = chat.Exact(p.Args) // as in the file
 		}
 		return texts, args

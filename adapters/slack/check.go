@@ -13,6 +13,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/front"
@@ -116,10 +117,10 @@ func tryForms(ctx context.Context, w *api.Client) []string {
 }
 
 // everything is a card with all that there is on it.
-var everything = card{again: true}
+var everything = layout.Card{Again: true}
 
 // cardOf is what the card of an approval says.
-func cardOf(p *chat.Approval) *front.Card { return drawn.Message(chat.Post{Approval: p}).Card }
+func cardOf(p *chat.Approval) *front.Card { return layout.Drawn.Message(chat.Post{Approval: p}).Card }
 
 // sample is a message such as nod sends, in its forms with blocks.
 type sample struct {
@@ -128,11 +129,11 @@ type sample struct {
 }
 
 // sampled gives the forms of a message.
-func sampled(name string, p part) sample {
+func sampled(name string, p layout.Part) sample {
 	s := sample{name: name}
-	for _, f := range p.all().on("") {
-		if len(f.blocks) > 0 {
-			s.forms = append(s.forms, f.blocks)
+	for _, f := range p.All().On("") {
+		if len(f.Blocks) > 0 {
+			s.forms = append(s.forms, f.Blocks)
 		}
 	}
 	return s
@@ -151,15 +152,15 @@ func samples() []sample {
 	answer := chat.Text{Markdown: "# A *title*\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nx := 1\n```"}
 	again := answer
 	again.Earlier = &chat.Earlier{Try: 1, Markdown: answer.Markdown}
-	answers := answerParts(&answer, everything)
+	answers := layout.AnswerParts(&answer, everything)
 	return []sample{
 		sampled("answers", answers[0]),
-		sampled("steps", stepsPart(chat.ThreadID{Platform: Platform}, &steps)),
-		sampled("approvals", approvalPart(&ask, cardOf(&ask), everything)),
-		sampled("decided approvals", approvalPart(&done, cardOf(&done), everything)),
-		sampled("long arguments", argsParts(ask.Args)[0]),
+		sampled("steps", layout.StepsPart(chat.ThreadID{Platform: Platform}, &steps)),
+		sampled("approvals", layout.ApprovalPart(&ask, cardOf(&ask), everything)),
+		sampled("decided approvals", layout.ApprovalPart(&done, cardOf(&done), everything)),
+		sampled("long arguments", layout.ArgsParts(ask.Args)[0]),
 		{"questions about an answer", [][]slackgo.Block{confided(new(front.Front).Wonder(chat.ThreadID{}, ask.Requester, chat.MessageRef{ID: "1.000000"}))}},
-		sampled("answers in the place of another", folding(answerParts(&again, everything), answers, &again, "https://example.org/")[0][:1]),
+		sampled("answers in the place of another", layout.Folding(layout.AnswerParts(&again, everything), answers, &again, "https://example.org/")[0][:1]),
 	}
 }
 

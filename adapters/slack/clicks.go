@@ -11,9 +11,9 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/chat/inbound"
-	"nod/chat/markdown"
 	"nod/chat/outbox"
 	"nod/front"
 )
@@ -28,30 +28,11 @@ const (
 	askAbout  = "nod_ask"
 )
 
-// The buttons. The value of one that decides is the emoji that it stands for; the address
-// of what it is about may follow.
-const (
-	approveID = "nod_approve"
-	denyID    = "nod_deny"
-	grantID   = "nod_grant"
-	editID    = "nod_edit"
-	againID   = "nod_again"
-	retryID   = "nod_retry"
-	opinionID = "nod_opinion"
-	tellID    = "nod_tell"
-)
-
 var verbs = map[string]front.Verb{
-	approveID: front.Approve, denyID: front.Deny, grantID: front.Grant, editID: front.Edit, againID: front.Rerun,
-	retryID: front.TryAgain, opinionID: front.Good, tellID: front.Tell,
-	showAll: front.Show, olderID: front.Show, newerID: front.Show,
+	layout.ApproveID: front.Approve, layout.DenyID: front.Deny, layout.GrantID: front.Grant, layout.EditID: front.Edit, layout.AgainID: front.Rerun,
+	layout.RetryID: front.TryAgain, layout.OpinionID: front.Good, layout.TellID: front.Tell,
+	layout.ShowAll: front.Show, olderID: front.Show, newerID: front.Show,
 }
-
-// The values of the buttons that say what somebody thinks.
-const (
-	thinksGood = "good"
-	thinksBad  = "bad"
-)
 
 // interacted handles what people do with buttons, windows and shortcuts.
 func (a *Adapter) interacted(ctx context.Context, payload json.RawMessage, ack func(ctx context.Context, answer any)) {
@@ -110,22 +91,6 @@ func (a *Adapter) meant(in api.Interaction) func(context.Context) error {
 	return nil
 }
 
-// valueOn is the value of a button that is about another message than its own: the first
-// of an answer.
-func valueOn(value, answer string) string { return strings.TrimSuffix(value+" "+answer, " ") }
-
-// mostValue is how long the value of a button may be.
-const mostValue = 2000
-
-// valueOf is the value of a button that is about a call; "" where it is too long.
-func valueOf(thread, call string, digest ...string) string {
-	value := strings.Join(append([]string{thread, url.PathEscape(call)}, digest...), " ")
-	if markdown.UTF16(value) > mostValue {
-		return ""
-	}
-	return value
-}
-
 // clickOf reads what a button means.
 func (a *Adapter) clickOf(in api.Interaction, act api.Action) (front.Click, error) {
 	c := front.Click{
@@ -140,7 +105,7 @@ func (a *Adapter) clickOf(in api.Interaction, act api.Action) (front.Click, erro
 		if err != nil || len(parts) < 2 || in.User.ID == "" {
 			return c, api.Malformed("button of a form", err)
 		}
-		if act.ActionID == showAll && thread.Channel != c.Thread.Channel { // a thread is for those who see its channel
+		if act.ActionID == layout.ShowAll && thread.Channel != c.Thread.Channel { // a thread is for those who see its channel
 			return c, api.Malformed("the button names another channel", nil)
 		}
 		c.Thread, c.Turn = thread, parts[1]
@@ -150,7 +115,7 @@ func (a *Adapter) clickOf(in api.Interaction, act api.Action) (front.Click, erro
 		c.Digest = strings.Join(parts[2:], "")
 		return c, nil
 	case front.Good:
-		if said != thinksGood {
+		if said != layout.ThinksGood {
 			c.Verb = front.Bad
 		}
 	default:
@@ -204,7 +169,7 @@ func (a *Adapter) answer(ctx context.Context, in api.Interaction, ans front.Answ
 	case ans.Alone == "" || ans.Alone == front.Noted: // the buttons themselves show that
 		return nil
 	case in.View.ID != "":
-		return a.window(ctx, "views.update", url.Values{"view_id": {in.View.ID}}, "", [][]slackgo.Block{{section(escape(ans.Alone))}}, 0)
+		return a.window(ctx, "views.update", url.Values{"view_id": {in.View.ID}}, "", [][]slackgo.Block{{layout.Section(layout.Escape(ans.Alone))}}, 0)
 	}
 	return a.confide(ctx, api.ThreadID(a.who().TeamID, in.Channel.ID, in.Container.Thread), chat.UserID(in.User.ID), ans)
 }
@@ -252,7 +217,7 @@ func (a *Adapter) showForm(ctx context.Context, method string, args url.Values, 
 
 // confide tells one person something that nobody else sees.
 func (a *Adapter) confide(ctx context.Context, thread chat.ThreadID, to chat.UserID, ans front.Answer) error {
-	args := url.Values{"channel": {api.ChannelOf(thread.Channel)}, "user": {string(to)}, "text": {shorten(escape(ans.Alone), mostFallback)}}
+	args := url.Values{"channel": {api.ChannelOf(thread.Channel)}, "user": {string(to)}, "text": {layout.Shorten(layout.Escape(ans.Alone), layout.MostFallback)}}
 	if thread.Root != "" {
 		args.Set("thread_ts", thread.Root)
 	}
@@ -269,8 +234,8 @@ func (a *Adapter) confide(ctx context.Context, thread chat.ThreadID, to chat.Use
 // confided writes a text with a button below that opens a form.
 func confided(ans front.Answer) []slackgo.Block {
 	return []slackgo.Block{
-		slackgo.NewSectionBlock(plainText(ans.Alone), nil, nil),
-		slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(tellID, valueOn(thinksBad, ans.Button.On.ID), plainText(front.TellText))),
+		slackgo.NewSectionBlock(layout.PlainText(ans.Alone), nil, nil),
+		slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(layout.TellID, layout.ValueOn(layout.ThinksBad, ans.Button.On.ID), layout.PlainText(front.TellText))),
 	}
 }
 
@@ -344,7 +309,7 @@ func (a *Adapter) begin(ctx context.Context, user, text string) (channel, root s
 		Channel string `json:"channel"`
 		TS      string `json:"ts"`
 	}
-	args := url.Values{"channel": {user}, "text": {escape(text)}, "mrkdwn": {"false"}}
+	args := url.Values{"channel": {user}, "text": {layout.Escape(text)}, "mrkdwn": {"false"}}
 	err = a.web.Call(ctx, api.Request{Method: "chat.postMessage", Args: args, Priority: outbox.Answer, Answer: &said})
 	if err != nil {
 		return "", "", fmt.Errorf("open a conversation: %w", err)

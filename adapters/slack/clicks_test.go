@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/front"
 	"nod/internal/fakeslack"
@@ -28,8 +29,8 @@ func TestVoteButtons(t *testing.T) {
 		d := o.fake.Deliveries()
 		return d[len(d)-1]
 	}
-	click("U0BOB", approveID)
-	click("U0CLEO", denyID)
+	click("U0BOB", layout.ApproveID)
+	click("U0CLEO", layout.DenyID)
 	o.in.Await(t, func() bool { return len(o.in.Reactions) == 2 })
 	for i, want := range []chat.Reaction{
 		{On: at, By: chat.User{ID: "U0BOB", Name: "bob"}, Emoji: "✅", Button: true},
@@ -41,7 +42,7 @@ func TestVoteButtons(t *testing.T) {
 	}
 	o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 })
 	o.in.Do(func() { o.in.Fail = errors.New("down") })
-	click("U0BOB", approveID)
+	click("U0BOB", layout.ApproveID)
 	o.a.lanes.Wait()
 	if d := o.fake.Deliveries(); !d[len(d)-1].Acked.IsZero() {
 		t.Error("a click that was not put was acknowledged")
@@ -65,7 +66,7 @@ func TestReasons(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: denyID})
+		o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: layout.DenyID})
 		o.in.Await(t, func() bool { return len(o.in.Reactions) == n+1 })
 		p.Approval.Outcome, p.Approval.By = chat.Denied, []chat.User{{ID: "U0BOB", Name: "bob"}}
 		if err := o.a.Edit(t.Context(), th, at, p); err != nil {
@@ -97,7 +98,7 @@ func TestReasonsOfAnotherProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: denyID})
+	o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: layout.DenyID})
 	o.in.Await(t, func() bool { return len(o.in.Reactions) == 1 })
 	for _, id := range []chat.UserID{"U0BOB", "U0BOB", "U0CLEO"} { // drawn twice; and of somebody who did not click
 		p.Approval.Outcome, p.Approval.By = chat.Denied, []chat.User{{ID: id, Name: "bob"}}
@@ -174,7 +175,7 @@ func TestStepsOnPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.in.Do(func() { o.in.Turns["7"] = s })
-	o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: showAll})
+	o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: layout.ShowAll})
 	o.wait(func(f *fakeslack.Server) bool { return len(f.Views("U0BOB")) == 1 })
 	seen, pages := "", 0
 	for {
@@ -203,7 +204,7 @@ func TestNoDeadButton(t *testing.T) {
 	if _, err := o.a.Post(t.Context(), th, chat.Post{Key: "answer/1", ReplyTo: ref, Text: &chat.Text{Markdown: "hello"}}, false); err != nil {
 		t.Fatal(err)
 	}
-	if own := o.own(th); strings.Contains(string(own[0].Blocks), retryID) {
+	if own := o.own(th); strings.Contains(string(own[0].Blocks), layout.RetryID) {
 		t.Errorf("it has %s", own[0].Blocks)
 	}
 }
@@ -216,7 +217,7 @@ func TestTryAgainButton(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.fake.Click("U0ADA", fakeslack.Action{Channel: general, TS: at.ID, ActionID: retryID})
+	o.fake.Click("U0ADA", fakeslack.Action{Channel: general, TS: at.ID, ActionID: layout.RetryID})
 	o.in.Await(t, func() bool {
 		return len(o.in.Reactions) == 1 && o.in.Reactions[0].Emoji == chat.EmojiRetry && o.in.Reactions[0].Button && o.in.Reactions[0].On == at
 	})
@@ -262,7 +263,7 @@ func TestStepsThatAreNotThere(t *testing.T) {
 				o.in.Fail = errors.New("down")
 			}
 		})
-		o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: showAll})
+		o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: layout.ShowAll})
 		o.wait(func(f *fakeslack.Server) bool { return len(f.Ephemerals("U0BOB")) == n+1 })
 		if got := o.fake.Ephemerals("U0BOB")[n].Text; got != want {
 			t.Errorf("told %q, want %q", got, want)

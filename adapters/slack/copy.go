@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -20,7 +21,7 @@ var channelID = regexp.MustCompile(`^[CG][A-Z0-9]{2,}$`)
 // the direct conversation with somebody.
 func (a *Adapter) Place(ctx context.Context, place string) (chat.ThreadID, error) {
 	kind, id, _ := strings.Cut(place, ":")
-	direct := kind == "user" && userID.MatchString(id)
+	direct := kind == "user" && layout.UserID.MatchString(id)
 	if !direct && (kind != "channel" || !channelID.MatchString(id)) {
 		return chat.ThreadID{}, chat.ErrElsewhere
 	}

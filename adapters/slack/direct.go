@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -60,7 +61,7 @@ func (a *Adapter) Partner(ctx context.Context, thread chat.ThreadID) chat.UserID
 func (a *Adapter) People(ctx context.Context, _ chat.ThreadID, rule string, _ int) (who []chat.User, known bool, err error) {
 	kind, id, _ := strings.Cut(rule, ":")
 	switch {
-	case kind == "user" && userID.MatchString(id):
+	case kind == "user" && layout.UserID.MatchString(id):
 		return []chat.User{{ID: chat.UserID(id)}}, true, nil
 	case kind != "group":
 		return nil, true, nil // another platform's

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/internal/fakeslack"
 )
@@ -38,7 +39,7 @@ func TestDirectCard(t *testing.T) {
 	if msgs := o.fake.Messages(dm, ""); len(msgs) != 1 || api.ChannelOf(ref.Channel) != dm || at.Root != "" {
 		t.Fatalf("it stands at %v, %v: %v", at, ref, msgs)
 	}
-	o.fake.Click("U0BOB", fakeslack.Action{Channel: dm, TS: ref.ID, ActionID: approveID})
+	o.fake.Click("U0BOB", fakeslack.Action{Channel: dm, TS: ref.ID, ActionID: layout.ApproveID})
 	o.fake.React("U0BOB", dm, ref.ID, "x")
 	o.in.Await(t, func() bool { return len(o.in.Reactions) == 2 })
 	for _, r := range o.in.Reactions {

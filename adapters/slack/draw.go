@@ -9,34 +9,35 @@ import (
 	"time"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/front"
 )
 
 // partsOf writes a post as messages.
-func partsOf(thread chat.ThreadID, m front.Message, c card) []part {
+func partsOf(thread chat.ThreadID, m front.Message, c layout.Card) []layout.Part {
 	switch {
 	case m.Steps != nil:
-		return []part{stepsPart(thread, m.Steps)}
+		return []layout.Part{layout.StepsPart(thread, m.Steps)}
 	case m.Approval != nil:
-		c.thread = cmp.Or(m.Approval.Home, thread)
-		return []part{approvalPart(m.Approval, m.Card, c)}
+		c.Thread = cmp.Or(m.Approval.Home, thread)
+		return []layout.Part{layout.ApprovalPart(m.Approval, m.Card, c)}
 	case m.Text != nil && m.Text.Summons != nil && m.Text.Summons.Card.IsZero():
-		return askingParts(m, c)
+		return layout.AskingParts(m, c)
 	case m.Text != nil && m.Text.Summons != nil:
-		return []part{summonsPart(thread, m, c)}
+		return []layout.Part{layout.SummonsPart(thread, m, c)}
 	case m.Text != nil && m.Text.Earlier != nil:
-		return folding(answerParts(m.Linked(), c), answerParts(m.Text, c), m.Text, m.Earlier)
+		return layout.Folding(layout.AnswerParts(m.Linked(), c), layout.AnswerParts(m.Text, c), m.Text, m.Earlier)
 	case m.Text != nil:
-		return answerParts(m.Text, c)
+		return layout.AnswerParts(m.Text, c)
 	}
 	return nil
 }
 
 // card is how posts are drawn.
-func (a *Adapter) card() card {
-	return card{again: a.o.Retries, workspace: a.who().URL}
+func (a *Adapter) card() layout.Card {
+	return layout.Card{Again: a.o.Retries, Workspace: a.who().URL}
 }
 
 // Send makes the messages of a post. The reference is zero for a file whose message Slack
@@ -71,7 +72,7 @@ func (a *Adapter) Send(ctx context.Context, thread chat.ThreadID, m front.Messag
 
 // sendAll makes the messages of a post and returns the timestamp of the first;
 // "" for a file whose message could not be found.
-func (s *sending) sendAll(ctx context.Context, parts []part) (first string, err error) {
+func (s *sending) sendAll(ctx context.Context, parts []layout.Part) (first string, err error) {
 	if s.post.File != nil {
 		return s.sendFile(ctx)
 	}
@@ -82,13 +83,13 @@ func (s *sending) sendAll(ctx context.Context, parts []part) (first string, err 
 			return "", err
 		}
 	}
-	if p := s.post.Approval; p != nil && !whole(p.Args) {
+	if p := s.post.Approval; p != nil && !layout.Whole(p.Args) {
 		if err := s.showArgs(ctx, p); err != nil {
 			return "", fmt.Errorf("show the arguments: %w", err)
 		}
 	}
 	for i, forms := range parts {
-		ts, err := send(ctx, i, s.a.shapes.taken(forms).on(first))
+		ts, err := send(ctx, i, s.a.shapes.Taken(forms).On(first))
 		if err != nil {
 			return "", err
 		}
@@ -104,18 +105,18 @@ func (s *sending) sendAll(ctx context.Context, parts []part) (first string, err 
 // showArgs shows arguments that don't fit into the approval message: in a file,
 // and where a workspace takes none, in messages of their own.
 func (s *sending) showArgs(ctx context.Context, p *chat.Approval) error {
-	name := argsFile(p.Call)
+	name := layout.ArgsFile(p.Call)
 	err := s.share(ctx, upload{mark: name, name: name, title: name, data: []byte(chat.Exact(p.Args))})
 	if !api.RefusedForm(err) {
 		return err
 	}
 	s.a.log.Warn("slack refused a file of arguments, messages follow", "thread", s.thread.String(), "error", err)
-	parts := argsParts(p.Args)
-	if len(parts) > mostArgParts {
+	parts := layout.ArgsParts(p.Args)
+	if len(parts) > layout.MostArgParts {
 		return err // nothing may run that nobody was shown
 	}
 	for i, forms := range parts {
-		if _, err := s.send(ctx, argsFrom+i, forms); err != nil {
+		if _, err := s.send(ctx, layout.ArgsFrom+i, forms); err != nil {
 			return err
 		}
 	}
@@ -131,23 +132,23 @@ func (a *Adapter) Change(ctx context.Context, thread chat.ThreadID, ref chat.Mes
 	if m.Approval != nil {
 		a.asks(thread, ref, m.Approval.Outcome == "")
 	}
-	return a.change(ctx, ref, m, a.shapes.taken(parts[0]))
+	return a.change(ctx, ref, m, a.shapes.Taken(parts[0]))
 }
 
 // change makes a message show something in the first of these forms that Slack takes. It
 // does not wait for steps at work: a plainer form follows when the first is refused, so that
 // a turn that takes long never stands still.
-func (a *Adapter) change(ctx context.Context, ref chat.MessageRef, m front.Message, forms part) error {
+func (a *Adapter) change(ctx context.Context, ref chat.MessageRef, m front.Message, forms layout.Part) error {
 	r, err := a.update(ref, m, forms[0])
 	if err != nil {
 		return err
 	}
 	plainer := func(err error) error {
-		if !api.RefusedForm(err) || len(forms.plainer()) == 0 {
+		if !api.RefusedForm(err) || len(forms.Plainer()) == 0 {
 			return api.Gone(err)
 		}
-		a.shapes.refused(forms[0], err)
-		return a.change(ctx, ref, m, forms.plainer())
+		a.shapes.Refused(forms[0], err)
+		return a.change(ctx, ref, m, forms.Plainer())
 	}
 	if !m.Floats() {
 		return plainer(a.web.Call(ctx, r))
@@ -162,12 +163,12 @@ func (a *Adapter) change(ctx context.Context, ref chat.MessageRef, m front.Messa
 }
 
 // update is the call that makes a message show a form of a post.
-func (a *Adapter) update(ref chat.MessageRef, m front.Message, f form) (api.Request, error) {
-	if f.edit != "" {
-		f.text = f.edit
+func (a *Adapter) update(ref chat.MessageRef, m front.Message, f layout.Form) (api.Request, error) {
+	if f.Edit != "" {
+		f.Text = f.Edit
 	}
-	f.text = squeeze(f.text, mostEdit)
-	args, err := f.message(api.ChannelOf(ref.Channel))
+	f.Text = layout.Squeeze(f.Text, layout.MostEdit)
+	args, err := f.Message(api.ChannelOf(ref.Channel))
 	if err != nil {
 		return api.Request{}, err
 	}
@@ -178,8 +179,8 @@ func (a *Adapter) update(ref chat.MessageRef, m front.Message, f form) (api.Requ
 	if m.Steps != nil {
 		version = m.Steps.Version
 	}
-	args.Set("metadata", marked(m.Key, 0, version))
-	if f.blocks == nil {
+	args.Set("metadata", layout.Marked(m.Key, 0, version))
+	if f.Blocks == nil {
 		args.Set("blocks", "[]") // else the old ones stay
 	}
 	return api.Request{Method: "chat.update", Args: args, Priority: outbox.PriorityOf(m.Post), Key: "edit " + ref.String(), Skip: m.Skip}, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/internal/fakeslack"
 )
@@ -180,7 +181,7 @@ func TestVeryLongAnswers(t *testing.T) {
 				whole += len(f.Data)
 			}
 		}
-		if want := map[bool]int{true: 3, false: mostPlainReplies + 1}[files]; len(own) != want || files != (whole == len(md)) {
+		if want := map[bool]int{true: 3, false: layout.MostPlainReplies + 1}[files]; len(own) != want || files != (whole == len(md)) {
 			t.Errorf("files %v: %d messages, want %d, and %d bytes of a file", files, len(own), want, whole)
 		}
 		if strings.Contains(string(own[0].Blocks)+string(own[1].Blocks), "![") {
@@ -202,7 +203,7 @@ func TestApproval(t *testing.T) {
 	if diff := cmp.Diff(want, m.Reactions); diff != "" {
 		t.Errorf("reactions (-want +got):\n%s", diff)
 	}
-	for _, part := range []string{"deploy", `\u003c!channel\u003e \u0026 co`, "\\u003c@U0ADA\\u003e", approveID, denyID, "subteam^S0OPS", "date^1795000000^", "0a1b"} {
+	for _, part := range []string{"deploy", `\u003c!channel\u003e \u0026 co`, "\\u003c@U0ADA\\u003e", layout.ApproveID, layout.DenyID, "subteam^S0OPS", "date^1795000000^", "0a1b"} {
 		if !strings.Contains(unescaped(m.Blocks), unescaped([]byte(part))) {
 			t.Errorf("the message lacks %s: %s", part, m.Blocks)
 		}
@@ -213,7 +214,7 @@ func TestApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, _ = o.fake.Message(general, at.ID)
-	if m.Text != "Approved by U0BOB, U0CLEO\n`deploy`" || strings.Contains(string(m.Blocks), approveID) {
+	if m.Text != "Approved by U0BOB, U0CLEO\n`deploy`" || strings.Contains(string(m.Blocks), layout.ApproveID) {
 		t.Errorf("it reads: %q %s", m.Text, m.Blocks)
 	}
 	if again, err := o.a.Post(t.Context(), th, p, true); err != nil || again != at {
@@ -295,7 +296,7 @@ func TestSteps(t *testing.T) {
 	}
 
 	o.in.Do(func() { o.in.Turns["7"] = *steps(9, true) })
-	o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: showAll})
+	o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: layout.ShowAll})
 	o.wait(func(s *fakeslack.Server) bool { return len(s.Views("U0BOB")) == 1 })
 	if raw := string(o.fake.Views("U0BOB")[0].Raw); !strings.Contains(unescaped([]byte(raw)), "<b>found</b>") {
 		t.Errorf("the window shows %s", raw)
@@ -411,8 +412,8 @@ func TestHeadlineComesFirst(t *testing.T) {
 		{Headline: "Denied by ben: too late in the day", Tool: "deploy", Outcome: chat.Denied},
 		{Headline: "Expired", Tool: "deploy", Outcome: chat.Expired},
 	} {
-		for i, f := range approvalPart(&p, cardOf(&p), everything) {
-			if first, _, _ := strings.Cut(f.text, "\n"); first != p.Headline {
+		for i, f := range layout.ApprovalPart(&p, cardOf(&p), everything) {
+			if first, _, _ := strings.Cut(f.Text, "\n"); first != p.Headline {
 				t.Errorf("form %d of %q begins with %q", i, p.Headline, first)
 			}
 		}

@@ -11,14 +11,11 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	forms "nod/chat/form"
 	"nod/front"
 )
-
-// roomy is what a form has room for
-// (https://docs.slack.dev/reference/block-kit/block-elements).
-var roomy = forms.Bounds{Fields: 90, ID: 255, Label: 150, Text: 3000, Options: 100, Option: 75, Title: 24, Card: mostInline}
 
 // reasonField is the field of a form that asks in words.
 const reasonField = "reason"
@@ -62,20 +59,20 @@ func formView(f front.Form) (json.RawMessage, error) {
 		blocks = append(blocks, slackgo.NewContextBlock("", slackgo.NewTextBlockObject(slackgo.PlainTextType, f.Note, false, false)))
 	}
 	for _, field := range f.Fields {
-		input := slackgo.NewInputBlock(field.ID, plainText(field.Label), nil, editElement(field)).WithOptional(!field.Required)
+		input := slackgo.NewInputBlock(field.ID, layout.PlainText(field.Label), nil, editElement(field)).WithOptional(!field.Required)
 		if field.About != "" {
-			input.Hint = plainText(shorten(field.About, 300))
+			input.Hint = layout.PlainText(layout.Shorten(field.About, 300))
 		}
 		blocks = append(blocks, input)
 	}
 	if len(f.Fields) == 0 {
-		text := slackgo.NewPlainTextInputBlockElement(plainText(f.Hint), reasonField)
+		text := slackgo.NewPlainTextInputBlockElement(layout.PlainText(f.Hint), reasonField)
 		text.Multiline, text.MaxLength = true, f.Most
-		blocks = append(blocks, slackgo.NewInputBlock(reasonField, plainText("Reason"), nil, text).WithOptional(true))
+		blocks = append(blocks, slackgo.NewInputBlock(reasonField, layout.PlainText("Reason"), nil, text).WithOptional(true))
 	}
 	return json.Marshal(slackgo.ModalViewRequest{
 		Type: slackgo.VTModal, CallbackID: callbacks[f.Verb], PrivateMetadata: string(private), NotifyOnClose: f.Closes,
-		Title: plainText(f.Title), Submit: plainText("Send"), Close: plainText("Close"), Blocks: slackgo.Blocks{BlockSet: blocks},
+		Title: layout.PlainText(f.Title), Submit: layout.PlainText("Send"), Close: layout.PlainText("Close"), Blocks: slackgo.Blocks{BlockSet: blocks},
 	})
 }
 
@@ -85,7 +82,7 @@ func editElement(f forms.Field) slackgo.BlockElement {
 		var options []*slackgo.OptionBlockObject
 		var first *slackgo.OptionBlockObject
 		for _, o := range f.Options {
-			options = append(options, slackgo.NewOptionBlockObject(o.Value, plainText(o.Label), nil))
+			options = append(options, slackgo.NewOptionBlockObject(o.Value, layout.PlainText(o.Label), nil))
 			if o.Value == f.Value {
 				first = options[len(options)-1]
 			}
@@ -94,7 +91,7 @@ func editElement(f forms.Field) slackgo.BlockElement {
 		menu.InitialOption = first
 		return menu
 	case forms.Box:
-		yes := slackgo.NewOptionBlockObject(forms.Ticked, plainText("Yes"), nil)
+		yes := slackgo.NewOptionBlockObject(forms.Ticked, layout.PlainText("Yes"), nil)
 		box := slackgo.NewCheckboxGroupsBlockElement(f.ID, yes)
 		if f.Value == forms.Ticked {
 			box.InitialOptions = []*slackgo.OptionBlockObject{yes}
@@ -149,7 +146,7 @@ func (a *Adapter) filled(ctx context.Context, in api.Interaction) error {
 
 // sentence writes what is wrong as people read it.
 func sentence(why string) string {
-	why = shorten(chat.Exact(chat.Flat(strings.TrimSuffix(why, "."))), 400)
+	why = layout.Shorten(chat.Exact(chat.Flat(strings.TrimSuffix(why, "."))), 400)
 	first, n := utf8.DecodeRuneInString(why)
 	return string(unicode.ToUpper(first)) + why[n:] + "."
 }

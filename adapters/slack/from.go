@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/chat/intake"
 	"nod/front"
@@ -101,7 +102,7 @@ func (a *Adapter) message(ctx context.Context, ev api.Event, keys []string) erro
 	m.From.Barred, m.Aside = from.Barred, to.aside
 	opens := ev.TS == thread.Root
 	if opens {
-		a.titles.Put(thread, shorten(chat.Flat(m.Text), mostSessionTitle))
+		a.titles.Put(thread, layout.Shorten(chat.Flat(m.Text), mostSessionTitle))
 	}
 	a.complete(ctx, thread, ev, to.st, &m)
 	fresh, err := a.o.Inbox.Message(ctx, thread, m, keys...)

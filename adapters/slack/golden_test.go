@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/front"
 	"nod/internal/ledger"
@@ -77,9 +78,9 @@ func goldenPosts() map[string]chat.Post {
 
 // messageOf is a post as Slack gets it.
 func messageOf(th chat.ThreadID, p chat.Post) front.Message {
-	m := drawn.Message(p)
+	m := layout.Drawn.Message(p)
 	if p.Text != nil && p.Text.Earlier != nil {
-		m.Earlier = permalink("https://example.slack.com/", th, p.Text.Earlier.Ref)
+		m.Earlier = layout.Permalink("https://example.slack.com/", th, p.Text.Earlier.Ref)
 	}
 	return m
 }
@@ -87,7 +88,7 @@ func messageOf(th chat.ThreadID, p chat.Post) front.Message {
 // The golden files hold what is sent for each kind of post.
 func TestGolden(t *testing.T) {
 	th, in := thread(general, "1.000000"), everything
-	in.workspace = "https://example.slack.com/"
+	in.Workspace = "https://example.slack.com/"
 	for name, p := range goldenPosts() {
 		type sent struct {
 			Text   string `json:"text"`
@@ -96,10 +97,10 @@ func TestGolden(t *testing.T) {
 		var got [][]sent
 		for _, forms := range partsOf(th, messageOf(th, p), in) {
 			var all []sent
-			for _, f := range forms.all().on("") {
-				s := sent{Text: f.text}
-				if f.blocks != nil {
-					s.Blocks = f.blocks
+			for _, f := range forms.All().On("") {
+				s := sent{Text: f.Text}
+				if f.Blocks != nil {
+					s.Blocks = f.Blocks
 				}
 				all = append(all, s)
 			}
@@ -166,7 +167,7 @@ func TestGoldenViews(t *testing.T) {
 	asks.Parameters = ""
 	in.Cards["c2"] = *asks
 	in.Calls["c1"] = chat.Again{Call: "c1", Tool: "deploy", Parameters: deployParameters, Args: `{"env":"prod","copies":2}`}
-	f := front.New(&Adapter{}, front.Options{Common: front.Common{Inbox: in}, Platform: Platform, Room: roomy})
+	f := front.New(&Adapter{}, front.Options{Common: front.Common{Inbox: in}, Platform: Platform, Room: layout.Roomy})
 	form := func(c front.Click) json.RawMessage {
 		ans, err := f.Click(t.Context(), c)
 		if err != nil || ans.Form == nil {

@@ -13,6 +13,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/chat/outbox"
 )
@@ -130,23 +131,23 @@ func homeView(h chat.Home, workspace string, now time.Time) slackgo.HomeTabViewR
 }
 
 func homeBlocks(h chat.Home, workspace string, now time.Time) []slackgo.Block {
-	title := func(s string) slackgo.Block { return slackgo.NewHeaderBlock(plainText(s)) }
+	title := func(s string) slackgo.Block { return slackgo.NewHeaderBlock(layout.PlainText(s)) }
 	out := []slackgo.Block{title("Approvals that wait for you")}
 	for _, w := range h.Waiting {
-		out = append(out, section(waitsLine(w, workspace)))
+		out = append(out, layout.Section(waitsLine(w, workspace)))
 	}
 	switch {
 	case len(h.Waiting) == 0:
-		out = append(out, section("None."))
+		out = append(out, layout.Section("None."))
 	case h.Further > 0:
-		out = append(out, slackgo.NewContextBlock("", mrkdwn(fmt.Sprintf("and %d more", h.Further))))
+		out = append(out, slackgo.NewContextBlock("", layout.Mrkdwn(fmt.Sprintf("and %d more", h.Further))))
 	}
 	out = append(out, title("Your limits today"))
 	for _, l := range h.Limits {
-		out = append(out, section(fmt.Sprintf("%s of %s used of %s", escape(l.Used), escape(l.Most), escape(l.Of))))
+		out = append(out, layout.Section(fmt.Sprintf("%s of %s used of %s", layout.Escape(l.Used), layout.Escape(l.Most), layout.Escape(l.Of))))
 	}
 	if len(h.Limits) == 0 {
-		out = append(out, section("There are none."))
+		out = append(out, layout.Section("There are none."))
 	}
 	out = append(out, title("Tools"))
 	for tools := range slices.Chunk(h.Tools[:min(len(h.Tools), mostTools)], toolsOfABlock) {
@@ -154,11 +155,11 @@ func homeBlocks(h chat.Home, workspace string, now time.Time) []slackgo.Block {
 	}
 	switch {
 	case len(h.Tools) == 0:
-		out = append(out, section("There are none."))
+		out = append(out, layout.Section("There are none."))
 	case len(h.Tools) > mostTools:
-		out = append(out, slackgo.NewContextBlock("", mrkdwn(fmt.Sprintf("and %d more", len(h.Tools)-mostTools))))
+		out = append(out, slackgo.NewContextBlock("", layout.Mrkdwn(fmt.Sprintf("and %d more", len(h.Tools)-mostTools))))
 	}
-	return append(out, slackgo.NewContextBlock("", mrkdwn("as of "+shownAt(now)+"; opening this tab writes it anew")))
+	return append(out, slackgo.NewContextBlock("", layout.Mrkdwn("as of "+layout.ShownAt(now)+"; opening this tab writes it anew")))
 }
 
 // offers lists tools. What they say of themselves is no markup.
@@ -166,9 +167,9 @@ func offers(tools []chat.Offer) slackgo.Block {
 	var lines []slackgo.RichTextElement
 	for _, t := range tools {
 		lines = append(lines, slackgo.NewRichTextSection(
-			slackgo.NewRichTextSectionTextElement(shorten(chat.Flat(t.Name), 100), &slackgo.RichTextSectionTextStyle{Code: true}),
-			slackgo.NewRichTextSectionTextElement(" "+shorten(chat.Exact(chat.Flat(t.About)), 200)+" ", nil),
-			slackgo.NewRichTextSectionTextElement(shorten(chat.Flat(t.Risk), 200), &slackgo.RichTextSectionTextStyle{Italic: true}),
+			slackgo.NewRichTextSectionTextElement(layout.Shorten(chat.Flat(t.Name), 100), &slackgo.RichTextSectionTextStyle{Code: true}),
+			slackgo.NewRichTextSectionTextElement(" "+layout.Shorten(chat.Exact(chat.Flat(t.About)), 200)+" ", nil),
+			slackgo.NewRichTextSectionTextElement(layout.Shorten(chat.Flat(t.Risk), 200), &slackgo.RichTextSectionTextStyle{Italic: true}),
 		))
 	}
 	return slackgo.NewRichTextBlock("", slackgo.NewRichTextList(slackgo.RTEListBullet, 0, lines...))
@@ -180,12 +181,12 @@ func waitsLine(w chat.Waits, workspace string) string {
 	if api.IsDM(api.ChannelOf(w.Thread.Channel)) {
 		where = "in our conversation"
 	}
-	line := fmt.Sprintf("*Approval %d:* %s · %s · asked by %s", w.Number, inlineCode(shorten(w.Tool, 100)), where, person(w.Requester))
+	line := fmt.Sprintf("*Approval %d:* %s · %s · asked by %s", w.Number, layout.InlineCode(layout.Shorten(w.Tool, 100)), where, layout.Person(w.Requester))
 	if !w.Deadline.IsZero() {
-		line += " · until " + shownAt(w.Deadline)
+		line += " · until " + layout.ShownAt(w.Deadline)
 	}
 	if workspace != "" {
-		line += " · <" + escape(permalink(workspace, w.Thread, w.Ref)) + "|Open>"
+		line += " · <" + layout.Escape(layout.Permalink(workspace, w.Thread, w.Ref)) + "|Open>"
 	}
 	return line
 }
@@ -196,15 +197,5 @@ func (a *Adapter) Link(_ context.Context, thread chat.ThreadID, ref chat.Message
 	if workspace == "" {
 		return ""
 	}
-	return permalink(workspace, thread, ref)
-}
-
-// permalink is the address of a message, as chat.getPermalink gives it.
-func permalink(workspace string, thread chat.ThreadID, ref chat.MessageRef) string {
-	channel := api.ChannelOf(ref.Channel)
-	at := strings.TrimSuffix(workspace, "/") + "/archives/" + channel + "/p" + strings.ReplaceAll(ref.ID, ".", "")
-	if thread.Root == "" || thread.Root == ref.ID {
-		return at
-	}
-	return at + "?" + url.Values{"thread_ts": {thread.Root}, "cid": {channel}}.Encode()
+	return layout.Permalink(workspace, thread, ref)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/internal/fakeslack"
 	"nod/internal/ledger"
@@ -123,7 +124,7 @@ func TestHomeIsNeverTooLong(t *testing.T) {
 	h.Further = 30
 	view := homeView(h, "https://x.slack.com/", time.Unix(0, 0))
 	raw, err := json.Marshal(view)
-	if n := len(view.Blocks.BlockSet); err != nil || n > mostModal || len(raw) > 250_000 {
+	if n := len(view.Blocks.BlockSet); err != nil || n > layout.MostModal || len(raw) > 250_000 {
 		t.Errorf("%d blocks, %d bytes, %v", n, len(raw), err)
 	}
 	if !strings.Contains(string(raw), "and 800 more") || !strings.Contains(string(raw), "and 30 more") {

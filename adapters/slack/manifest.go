@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"nod/adapters/slack/layout"
 	"nod/chat"
 )
 
@@ -128,12 +129,12 @@ func Manifest(o ManifestOptions) ([]byte, error) {
 	name := chat.FirstOf(o.Name, "nod")
 	about := chat.FirstOf(o.Description, "An agent that thinks in the open and asks before it acts.")
 	m.Metadata.Major, m.Metadata.Minor = 2, 1
-	m.Display.Name, m.Display.Description = shorten(name, 35), shorten(about, 140)
+	m.Display.Name, m.Display.Description = layout.Shorten(name, 35), layout.Shorten(about, 140)
 	m.Features.Home.Home, m.Features.Home.Messages = true, true
-	m.Features.Bot.Name, m.Features.Bot.Online = shorten(name, 80), true
+	m.Features.Bot.Name, m.Features.Bot.Online = layout.Shorten(name, 80), true
 	m.Features.Shortcuts = []shortcut{{"Ask nod about this", "message", askAbout, "Ask about this message"}}
 	if !o.Flat {
-		m.Features.Agent = &agentView{shorten(about, 300), suggestions}
+		m.Features.Agent = &agentView{layout.Shorten(about, 300), suggestions}
 	}
 	m.OAuth.Scopes.Bot = scopes(o)
 	m.Settings.Events.Bot = events(o.Flat)

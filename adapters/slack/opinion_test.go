@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/internal/fakeslack"
 )
@@ -28,13 +29,13 @@ func TestOpinions(t *testing.T) {
 		own := o.own(th)[before:]
 		last := own[len(own)-1].TS
 		for i, m := range own {
-			if has := strings.Contains(string(m.Blocks), opinionID); has != (i == len(own)-1) {
+			if has := strings.Contains(string(m.Blocks), layout.OpinionID); has != (i == len(own)-1) {
 				t.Errorf("message %d of %d has buttons: %v", i+1, len(own), has)
 			}
 		}
 		click := func(user, which string) {
 			had := len(o.said())
-			o.fake.Click(user, fakeslack.Action{Channel: general, TS: last, ActionID: opinionID, Value: which})
+			o.fake.Click(user, fakeslack.Action{Channel: general, TS: last, ActionID: layout.OpinionID, Value: which})
 			o.wait(func(s *fakeslack.Server) bool { return s.Unacked() == 0 && len(o.said()) == had+1 })
 		}
 		click("U0ADA", "positive")
@@ -64,7 +65,7 @@ func TestOpinions(t *testing.T) {
 				t.Errorf("a reaction to the last message is one to %v, want %v", r.On, at)
 			}
 		})
-		o.fake.Click("U0ADA", fakeslack.Action{Channel: general, TS: last, ActionID: retryID})
+		o.fake.Click("U0ADA", fakeslack.Action{Channel: general, TS: last, ActionID: layout.RetryID})
 		o.in.Await(t, func() bool { return len(o.in.Reactions) == had+1 })
 		var got chat.Reaction
 		o.in.Do(func() { got = o.in.Reactions[had] })
@@ -89,7 +90,7 @@ func TestWithoutOpinions(t *testing.T) {
 	}
 	own := o.own(th)
 	for _, m := range own {
-		if !strings.Contains(string(m.Blocks), retryID) || !strings.Contains(string(m.Blocks), "markdown") {
+		if !strings.Contains(string(m.Blocks), layout.RetryID) || !strings.Contains(string(m.Blocks), "markdown") {
 			t.Errorf("it reads %s", m.Blocks)
 		}
 	}
@@ -109,7 +110,7 @@ func TestNoFormNoReason(t *testing.T) {
 	}
 	o.fake.Fail(fakeslack.Fault{Method: "views.open", Error: "expired_trigger_id"})
 	for n, user := range []string{"U0BOB", "U0CLEO"} { // the last click is not the one that denied
-		o.fake.Click(user, fakeslack.Action{Channel: general, TS: at.ID, ActionID: denyID})
+		o.fake.Click(user, fakeslack.Action{Channel: general, TS: at.ID, ActionID: layout.DenyID})
 		o.in.Await(t, func() bool { return len(o.in.Reactions) == n+1 })
 	}
 	p.Approval.Outcome, p.Approval.By = chat.Denied, []chat.User{{ID: "U0BOB", Name: "bob"}}
@@ -136,14 +137,14 @@ func TestAskedInAMessage(t *testing.T) {
 		}
 	}
 	o.fake.Fail(fakeslack.Fault{Method: "views.open", Error: "expired_trigger_id"})
-	o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: opinionID, Value: "negative"})
+	o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: layout.OpinionID, Value: "negative"})
 	o.wait(func(s *fakeslack.Server) bool { return len(s.Ephemerals("U0BOB")) == 1 })
 	for i, user := range []string{"U0CLEO", "U0BOB"} {
 		asked := o.fake.Ephemerals(user)
 		if len(asked) != 1 || asked[0].Thread != th.Root {
 			t.Fatalf("%s was asked %+v", user, asked)
 		}
-		o.fake.Click(user, fakeslack.Action{Channel: general, TS: asked[0].TS, ActionID: tellID})
+		o.fake.Click(user, fakeslack.Action{Channel: general, TS: asked[0].TS, ActionID: layout.TellID})
 		o.wait(func(s *fakeslack.Server) bool { return len(s.Views(user)) == 1 })
 		o.fake.Submit(user, o.fake.Views(user)[0].ID, map[string]map[string]any{"reason": {"reason": map[string]any{"type": "plain_text_input", "value": "too old"}}})
 		o.wait(func(*fakeslack.Server) bool { return len(o.said()) == i+2 }) // the click on 👎 is one

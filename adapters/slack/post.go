@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/chat/catchup"
 	"nod/chat/outbox"
@@ -34,17 +35,17 @@ func (s *sending) version() uint64 {
 
 // send makes one message, in the first form that Slack takes. What Slack has trouble
 // with again and again, while it lets itself be read, is tried in plainer forms.
-func (s *sending) send(ctx context.Context, n int, forms part) (string, error) {
+func (s *sending) send(ctx context.Context, n int, forms layout.Part) (string, error) {
 	return s.a.Deliver(ctx, s.thread, front.Attempt{
 		Stands: func() string { return s.stands[n] },
 		Make:   func(ctx context.Context) (string, error) { return s.once(ctx, n, forms[0]) },
 		Rewrite: func(_ context.Context, err error, lost int) (bool, error) {
-			if !api.RefusedForm(err) && (lost < front.MostTries || api.Troubled(err) == "") || len(forms.plainer()) == 0 {
+			if !api.RefusedForm(err) && (lost < front.MostTries || api.Troubled(err) == "") || len(forms.Plainer()) == 0 {
 				return false, nil
 			}
 			s.a.log.Warn("slack refused how a message was written, a plainer form follows", "thread", s.thread.String(), "error", err)
-			s.a.shapes.refused(forms[0], err)
-			forms = forms.plainer()
+			s.a.shapes.Refused(forms[0], err)
+			forms = forms.Plainer()
 			return true, nil
 		},
 		Look: s.look,
@@ -54,12 +55,12 @@ func (s *sending) send(ctx context.Context, n int, forms part) (string, error) {
 // sendOr is send, and a plain word where Slack takes no form. The word is tried, too,
 // where Slack says that nothing can be written there, or has trouble with every form: it
 // may be about this message alone.
-func (s *sending) sendOr(ctx context.Context, n int, forms part) (string, error) {
+func (s *sending) sendOr(ctx context.Context, n int, forms layout.Part) (string, error) {
 	ts, err := s.send(ctx, n, forms)
 	if api.Troubled(err) != "" && ctx.Err() == nil { // once more as it is: Slack may have got over it
 		first := forms[0]
-		first.rest = nil
-		ts, err = s.send(ctx, n, part{first})
+		first.Rest = nil
+		ts, err = s.send(ctx, n, layout.Part{first})
 	}
 	shut := api.Troubled(err) != "" || errors.Is(api.Gone(err), chat.ErrGone) && !api.RefusedForm(err)
 	if !api.RefusedForm(err) && !shut {
@@ -68,22 +69,22 @@ func (s *sending) sendOr(ctx context.Context, n int, forms part) (string, error)
 	if !shut {
 		s.a.log.Error("slack refused a message in every form", "thread", s.thread.String(), "error", err)
 	}
-	ts, again := s.send(ctx, n, part{{text: escape(api.Refusal(cmp.Or(api.Code(err), api.Troubled(err))).Notice() + "."), plain: true}})
+	ts, again := s.send(ctx, n, layout.Part{{Text: layout.Escape(api.Refusal(cmp.Or(api.Code(err), api.Troubled(err))).Notice() + "."), Plain: true}})
 	if again != nil && shut {
 		return "", err
 	}
 	return ts, again
 }
 
-func (s *sending) once(ctx context.Context, n int, f form) (string, error) {
-	args, err := f.message(api.ChannelOf(s.thread.Channel))
+func (s *sending) once(ctx context.Context, n int, f layout.Form) (string, error) {
+	args, err := f.Message(api.ChannelOf(s.thread.Channel))
 	if err != nil {
 		return "", err
 	}
 	if s.thread.Root != "" {
 		args.Set("thread_ts", s.thread.Root)
 	}
-	args.Set("metadata", marked(s.post.Key, n, s.version()))
+	args.Set("metadata", layout.Marked(s.post.Key, n, s.version()))
 	args.Set("unfurl_links", "false")
 	args.Set("unfurl_media", "false")
 	var said struct {
@@ -149,9 +150,30 @@ func filesOf(ev api.Event) []file {
 
 // markOf reads the metadata of a message of the bot's.
 func markOf(ev api.Event) (key string, n int, ok bool) {
-	var m metadata
-	if len(ev.Metadata) == 0 || json.Unmarshal(ev.Metadata, &m) != nil || m.Type != mark {
+	var m layout.Metadata
+	if len(ev.Metadata) == 0 || json.Unmarshal(ev.Metadata, &m) != nil || m.Type != layout.Mark {
 		return "", 0, false
 	}
 	return m.Payload.Key, m.Payload.Part, m.Payload.Key != ""
+}
+
+// shareAnswer puts an answer that is too long for messages into a file, and gives
+// what is left to be said in messages: its beginning.
+func (s *sending) shareAnswer(ctx context.Context, parts []layout.Part) ([]layout.Part, error) {
+	if len(parts) <= layout.MostReplies {
+		return parts, nil
+	}
+	mark := s.post.Mark(s.thread)
+	err := s.share(ctx, upload{mark: mark, name: chat.MarkedName("answer.md", mark), title: "answer.md", data: []byte(s.post.Text.Markdown)})
+	switch {
+	case err == nil:
+		begin := layout.Buttoned(parts[0], s.a.card())
+		return []layout.Part{begin, {{Text: "The answer is longer: the file answer.md has all of it.", Plain: true}}}, nil
+	case !api.RefusedForm(err):
+		return nil, err
+	case len(parts) <= layout.MostPlainReplies:
+		return parts, nil
+	}
+	parts[layout.MostPlainReplies-1] = layout.Buttoned(parts[layout.MostPlainReplies-1], s.a.card())
+	return append(parts[:layout.MostPlainReplies:layout.MostPlainReplies], layout.Part{{Text: "The answer is longer than can be shown here.", Plain: true}}), nil
 }

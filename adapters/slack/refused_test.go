@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/internal/fakeslack"
 	"nod/internal/ledger"
@@ -223,7 +224,7 @@ func TestStepsKeepFolding(t *testing.T) {
 				return n == 40 || strings.Contains(m.Text, fmt.Sprintf("Step %d ", n))
 			})
 			m, _ := o.fake.Message(general, at.ID)
-			if !strings.Contains(string(m.Blocks), `"type":"`+want+`"`) || !strings.Contains(string(m.Blocks), showAll) {
+			if !strings.Contains(string(m.Blocks), `"type":"`+want+`"`) || !strings.Contains(string(m.Blocks), layout.ShowAll) {
 				t.Fatalf("%s refused, %d steps: %.200s", refused, n, m.Blocks)
 			}
 		}

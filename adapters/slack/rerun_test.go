@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	forms "nod/chat/form"
 	"nod/internal/fakeslack"
@@ -27,13 +28,13 @@ func rerunning(t *testing.T, prepare func(*Options)) (o *office, in *ledger.Ledg
 	o.in.Do(func() { o.in.Turns["7"], o.in.Calls[again.Call] = s, again })
 	return o, o.in, th, func() fakeslack.View {
 		had := len(o.fake.Views("U0BOB"))
-		o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: showAll})
+		o.fake.Click("U0BOB", fakeslack.Action{Channel: general, TS: at.ID, ActionID: layout.ShowAll})
 		o.wait(func(f *fakeslack.Server) bool { return len(f.Views("U0BOB")) == had+1 })
 		v := o.fake.Views("U0BOB")[had]
 		if n := strings.Count(string(v.Raw), forms.AgainLabel); n != 1 {
 			t.Fatalf("%d buttons, want one: %s", n, v.Raw)
 		}
-		o.fake.Click("U0BOB", fakeslack.Action{View: v.ID, ActionID: againID})
+		o.fake.Click("U0BOB", fakeslack.Action{View: v.ID, ActionID: layout.AgainID})
 		o.wait(func(*fakeslack.Server) bool { return o.view("U0BOB", v.ID).Hash != v.Hash })
 		return o.view("U0BOB", v.ID)
 	}

@@ -13,6 +13,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	forms "nod/chat/form"
 	"nod/chat/outbox"
@@ -58,16 +59,16 @@ func stepsWindow(value string, pages [][]slackgo.Block, n int) (json.RawMessage,
 	if len(pages) > 1 {
 		var turn []slackgo.BlockElement
 		if n > 0 {
-			turn = append(turn, slackgo.NewButtonBlockElement(olderID, fmt.Sprint(value, " ", n-1), plainText("Older")))
+			turn = append(turn, slackgo.NewButtonBlockElement(olderID, fmt.Sprint(value, " ", n-1), layout.PlainText("Older")))
 		}
 		if n+1 < len(pages) {
-			turn = append(turn, slackgo.NewButtonBlockElement(newerID, fmt.Sprint(value, " ", n+1), plainText("Newer")))
+			turn = append(turn, slackgo.NewButtonBlockElement(newerID, fmt.Sprint(value, " ", n+1), layout.PlainText("Newer")))
 		}
-		place := slackgo.NewContextBlock("", mrkdwn(fmt.Sprintf("page %d of %d", n+1, len(pages))))
+		place := slackgo.NewContextBlock("", layout.Mrkdwn(fmt.Sprintf("page %d of %d", n+1, len(pages))))
 		blocks = append(slices.Clone(blocks), place, slackgo.NewActionBlock("", turn...))
 	}
 	view, err := json.Marshal(slackgo.ModalViewRequest{
-		Type: slackgo.VTModal, CallbackID: stepsView, Title: plainText("Steps"), Close: plainText("Close"), Blocks: slackgo.Blocks{BlockSet: blocks},
+		Type: slackgo.VTModal, CallbackID: stepsView, Title: layout.PlainText("Steps"), Close: layout.PlainText("Close"), Blocks: slackgo.Blocks{BlockSet: blocks},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write the window: %w", err)
@@ -78,17 +79,17 @@ func stepsWindow(value string, pages [][]slackgo.Block, n int) (json.RawMessage,
 // Caps of a page: blocks, and bytes of what is in them. Slack takes 100 and
 // 250,000.
 const (
-	mostOnPage    = mostModal - 6
+	mostOnPage    = layout.MostModal - 6
 	mostPageBytes = 150_000
 )
 
 // stepPages writes steps of a thread whole, on as many pages as it takes.
 func stepPages(thread string, s chat.Steps) [][]slackgo.Block {
-	page := []slackgo.Block{section(summary.Lines("*"+escape(stepsTitle(&s))+"*", escape(summary.Spent(&s))))}
+	page := []slackgo.Block{layout.Section(summary.Lines("*"+layout.Escape(layout.StepsTitle(&s))+"*", layout.Escape(summary.Spent(&s))))}
 	var pages [][]slackgo.Block
 	size := 0
 	add := func(label, text string) {
-		for i, p := range pieces(chat.Visible(text), mostSection) {
+		for i, p := range layout.Pieces(chat.Visible(text), layout.MostSection) {
 			cost := 2*len(p) + 400 // JSON escapes, and the block itself
 			if len(page) >= mostOnPage || size+cost > mostPageBytes {
 				pages, page, size = append(pages, page), nil, 0
@@ -106,7 +107,7 @@ func stepPages(thread string, s chat.Steps) [][]slackgo.Block {
 	for _, item := range s.Items {
 		add("Thought", item.Thought)
 		for _, c := range item.Calls {
-			add("Action "+shorten(chat.Flat(c.Tool), 100), cmp.Or(strings.TrimSpace(c.Args), "{}"))
+			add("Action "+layout.Shorten(chat.Flat(c.Tool), 100), cmp.Or(strings.TrimSpace(c.Args), "{}"))
 			add("Observation ("+string(c.State)+")", c.Observation)
 			if button := againButton(thread, c); button != nil {
 				page = append(page, button)
@@ -118,9 +119,9 @@ func stepPages(thread string, s chat.Steps) [][]slackgo.Block {
 
 // againButton is the button of a call that can be run again; nil where there is none.
 func againButton(thread string, c chat.ToolCall) slackgo.Block {
-	value := valueOf(thread, c.ID)
+	value := layout.ValueOf(thread, c.ID)
 	if !c.Again || thread == "" || value == "" {
 		return nil
 	}
-	return slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(againID, value, plainText(forms.AgainLabel)))
+	return slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(layout.AgainID, value, layout.PlainText(forms.AgainLabel)))
 }

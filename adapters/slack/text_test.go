@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/chat/markdown"
 )
@@ -81,7 +82,7 @@ func TestHarmless(t *testing.T) {
 		"`<!DOCTYPE html>` <https://go.dev> a < b && c":       "`<!DOCTYPE html>` <https://go.dev> a < b && c",
 		"`<!channel>`\n\n```\n<@U123>\n```\n![a](b)":          "`<\u2060!channel>`\n\n```\n<\u2060@U123>\n```\n[a](b)",
 	} {
-		if got := harmless(in); got != want {
+		if got := layout.Harmless(in); got != want {
 			t.Errorf("harmless(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -93,7 +94,7 @@ func TestShorten(t *testing.T) {
 		most int
 		want string
 	}{{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"😀😀", 3, "😀…"}, {"a&amp;b", 5, "a…"}, {"a&amp;b&amp;", 8, "a&amp;b…"}} {
-		if got := shorten(tt.in, tt.most); got != tt.want {
+		if got := layout.Shorten(tt.in, tt.most); got != tt.want {
 			t.Errorf("shorten(%q, %d) = %q, want %q", tt.in, tt.most, got, tt.want)
 		}
 	}
@@ -118,7 +119,7 @@ func TestStamps(t *testing.T) {
 }
 
 func TestPieces(t *testing.T) {
-	got := pieces("one\ntwo\nthree😀😀😀", 8)
+	got := layout.Pieces("one\ntwo\nthree😀😀😀", 8)
 	if diff := cmp.Diff([]string{"one\ntwo\n", "three😀", "😀😀"}, got); diff != "" {
 		t.Errorf("pieces (-want +got):\n%s", diff)
 	}
@@ -133,19 +134,19 @@ func FuzzReadable(f *testing.F) {
 		if !utf8.ValidString(got) {
 			t.Errorf("readable(%q) = %q", s, got)
 		}
-		if mentioning.MatchString(harmless(s)) {
-			t.Errorf("harmless(%q) = %q still mentions", s, harmless(s))
+		if layout.Mentioning.MatchString(layout.Harmless(s)) {
+			t.Errorf("harmless(%q) = %q still mentions", s, layout.Harmless(s))
 		}
-		if e := escape(s); strings.ContainsAny(e, "<>") {
+		if e := layout.Escape(s); strings.ContainsAny(e, "<>") {
 			t.Errorf("escape(%q) = %q", s, e)
 		}
-		if markdown.UTF16(shorten(s, 10)) > 10 {
-			t.Errorf("shorten(%q) = %q", s, shorten(s, 10))
+		if markdown.UTF16(layout.Shorten(s, 10)) > 10 {
+			t.Errorf("shorten(%q) = %q", s, layout.Shorten(s, 10))
 		}
-		if utf8.ValidString(s) && strings.Join(pieces(s, 7), "") != strings.TrimSpace(s) {
-			t.Errorf("pieces(%q) = %q", s, pieces(s, 7))
+		if utf8.ValidString(s) && strings.Join(layout.Pieces(s, 7), "") != strings.TrimSpace(s) {
+			t.Errorf("pieces(%q) = %q", s, layout.Pieces(s, 7))
 		}
-		for _, p := range pieces(s, 7) {
+		for _, p := range layout.Pieces(s, 7) {
 			if markdown.UTF16(p) > 7 {
 				t.Errorf("pieces(%q) has %q", s, p)
 			}

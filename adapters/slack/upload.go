@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/chat/retry"
@@ -83,7 +84,7 @@ func (s *sending) sendFile(ctx context.Context) (string, error) {
 
 // line posts a remark in place of the file.
 func (s *sending) line(ctx context.Context, text string) (string, error) {
-	return s.send(ctx, 0, part{{text: escape(text), plain: true}})
+	return s.send(ctx, 0, layout.Part{{Text: layout.Escape(text), Plain: true}})
 }
 
 // share puts a file into the thread, unless it is there. After a failure that

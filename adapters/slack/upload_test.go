@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/internal/fakeslack"
@@ -225,7 +226,7 @@ func TestFileIsNoArguments(t *testing.T) {
 	a := approval()
 	a.Args = `{"script":"` + strings.Repeat("rm -rf x; ", 2000) + `"}`
 	p := o.plot("file/c0/0", ref)
-	p.File.Name = argsFile(a.Call)
+	p.File.Name = layout.ArgsFile(a.Call)
 	for _, p := range []chat.Post{p, {Key: "ask/c1", ReplyTo: ref, Approval: a}} {
 		if _, err := o.a.Post(t.Context(), th, p, true); err != nil {
 			t.Fatal(err)
@@ -233,7 +234,7 @@ func TestFileIsNoArguments(t *testing.T) {
 	}
 	for _, m := range o.own(th) {
 		for _, f := range m.Files {
-			if f.Name == argsFile(a.Call) && string(f.Data) == a.Args {
+			if f.Name == layout.ArgsFile(a.Call) && string(f.Data) == a.Args {
 				return
 			}
 		}

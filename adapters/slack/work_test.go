@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/internal/work"
 )
@@ -15,20 +16,20 @@ func TestWork(t *testing.T) {
 	covered := []string{"nod/adapters/slack", "nod/chat/...", "github.com/yuin/goldmark/...", "regexp"}
 	work.Linear(t, covered, work.Bound{Size: 32 << 10, Statements: 9000, Bytes: 6000, Do: func(text string) {
 		thread := chat.ThreadID{Platform: "slack", Channel: "C1", Root: "1.1"}
-		for _, p := range answerParts(&chat.Text{Markdown: text}, card{}) {
-			p.all()
+		for _, p := range layout.AnswerParts(&chat.Text{Markdown: text}, layout.Card{}) {
+			p.All()
 		}
-		earlierBox(&chat.Earlier{Markdown: text}, mostReply, "")
+		layout.EarlierBox(&chat.Earlier{Markdown: text}, layout.MostReply, "")
 		steps := chat.Steps{Status: text, Items: []chat.Step{{Thought: text, Calls: []chat.ToolCall{{Tool: text, Args: text, Observation: text, State: chat.CallDone}}}}}
-		stepsPart(thread, &steps).all()
+		layout.StepsPart(thread, &steps).All()
 		stepPages(thread.String(), steps)
 		p := chat.Approval{Tool: text, Args: holding(text), Why: text, Reason: text, Preview: &chat.Preview{Text: text}}
-		approvalPart(&p, cardOf(&p), everything)
-		argsParts(text)
+		layout.ApprovalPart(&p, cardOf(&p), everything)
+		layout.ArgsParts(text)
 		words{}.readable(text)
 	}}, work.Bound{ // cutting a text looks at no part of it for each piece anew
 		Size: 1 << 20, Texts: []string{"words", "lines", "one word"}, Statements: 60, Bytes: 60, Do: func(text string) {
-			pieces(text, mostSection)
+			layout.Pieces(text, layout.MostSection)
 		},
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nod/adapters/slack/api"
+	"nod/adapters/slack/layout"
 	"nod/chat"
 	"nod/chat/outbox"
 	"nod/chat/retry"
@@ -210,7 +211,7 @@ func (a *Adapter) status(thread chat.ThreadID, status string) api.Request {
 		args.Set("title", title)
 	}
 	r := api.Request{Method: "agents.sessions.setStatus", Args: args, Priority: outbox.Low, Key: "status " + thread.String()}
-	if a.shapes.refuses(sessionShape) {
+	if a.shapes.Refuses(sessionShape) {
 		r = older(r, channel)
 		r.Skip = func() bool { return !api.IsDM(channel) || !a.working.due(thread, status) }
 	} else {
@@ -221,8 +222,8 @@ func (a *Adapter) status(thread chat.ThreadID, status string) api.Request {
 		case err == nil, outbox.IsLost(err) && status == atWork: // where it may be shown it has to be ended
 			a.working.noted(thread, status)
 		case api.RefusedForm(err) && r.Method == "agents.sessions.setStatus":
-			a.shapes.refused(form{shape: sessionShape}, err)
-			if !a.shapes.refuses(sessionShape) {
+			a.shapes.Refused(layout.Form{Shape: sessionShape}, err)
+			if !a.shapes.Refuses(sessionShape) {
 				return
 			}
 			again := a.status(thread, status)

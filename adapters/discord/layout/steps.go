@@ -1,4 +1,4 @@
-package discord
+package layout
 
 import (
 	"cmp"
@@ -21,16 +21,16 @@ import (
 // else sees them. A spoiler would only blur them, and a thread of their own is
 // impossible within a thread.
 
-// stepsPart writes the steps message.
-func stepsPart(thread chat.ThreadID, s *chat.Steps) part {
-	shown := shows{stepsButton, api.PlaceOf(thread), s.Turn, 0}
-	p := part{content: stepsLine(s), button: shown.prefix(), silent: true}
-	if id := shown.id(); id != "" {
-		p.buttons = append(p.buttons, discordgo.Button{Label: "Steps", Style: discordgo.SecondaryButton, CustomID: id})
+// StepsPart writes the steps message.
+func StepsPart(thread chat.ThreadID, s *chat.Steps) Part {
+	shown := Shows{StepsButton, api.PlaceOf(thread), s.Turn, 0}
+	p := Part{Content: stepsLine(s), Button: shown.prefix(), Silent: true}
+	if id := shown.ID(); id != "" {
+		p.Buttons = append(p.Buttons, discordgo.Button{Label: "Steps", Style: discordgo.SecondaryButton, CustomID: id})
 	}
-	shown.kind = stopButton
-	if id := shown.id(); id != "" && !s.Done {
-		p.buttons = append(p.buttons, discordgo.Button{Label: "Stop", Style: discordgo.DangerButton, CustomID: id})
+	shown.Kind = StopButton
+	if id := shown.ID(); id != "" && !s.Done {
+		p.Buttons = append(p.Buttons, discordgo.Button{Label: "Stop", Style: discordgo.DangerButton, CustomID: id})
 	}
 	return p
 }
@@ -64,17 +64,17 @@ func stepsLine(s *chat.Steps) string {
 // The ids of buttons say what to show: which page of the steps of which turn,
 // in a message of its own or in place of another page.
 const (
-	stepsButton  = "steps"
-	pageButton   = "page"
-	stopButton   = "stop"
-	mostCustomID = 100
+	StepsButton  = "steps"
+	PageButton   = "page"
+	StopButton   = "stop"
+	MostCustomID = 100
 )
 
-// customID writes the id of a button or of a form; "" where it would be too long, or
+// CustomID writes the id of a button or of a form; "" where it would be too long, or
 // could not be read back.
-func customID(parts ...string) string {
+func CustomID(parts ...string) string {
 	id := strings.Join(parts, "|")
-	if markdown.UTF16(id) > mostCustomID || strings.Count(id, "|") >= len(parts) {
+	if markdown.UTF16(id) > MostCustomID || strings.Count(id, "|") >= len(parts) {
 		return ""
 	}
 	return id
@@ -86,35 +86,35 @@ func readID(id string, n int, kinds ...string) (parts []string, ok bool) {
 	return parts, len(parts) == n && slices.Contains(kinds, parts[0])
 }
 
-// shows is what a click asks for.
-type shows struct {
-	kind  string
-	place api.Place
-	turn  string
-	page  int
+// Shows is what a click asks for.
+type Shows struct {
+	Kind  string
+	Place api.Place
+	Turn  string
+	Page  int
 }
 
-// id writes the id of a button; "" when it would be too long for Discord.
-func (s shows) id() string {
-	return customID(s.kind, s.place.String(), s.turn, strconv.Itoa(s.page))
+// ID writes the id of a button; "" when it would be too long for Discord.
+func (s Shows) ID() string {
+	return CustomID(s.Kind, s.Place.String(), s.Turn, strconv.Itoa(s.Page))
 }
 
-func (s shows) prefix() string {
-	return s.kind + "|" + s.place.String() + "|" + s.turn + "|"
+func (s Shows) prefix() string {
+	return s.Kind + "|" + s.Place.String() + "|" + s.Turn + "|"
 }
 
-// readButton is the inverse of id.
-func readButton(id string) (shows, bool) {
-	parts, ok := readID(id, 4, stepsButton, pageButton, stopButton)
+// ReadButton is the inverse of id.
+func ReadButton(id string) (Shows, bool) {
+	parts, ok := readID(id, 4, StepsButton, PageButton, StopButton)
 	if !ok {
-		return shows{}, false
+		return Shows{}, false
 	}
 	page, err := strconv.Atoi(parts[3])
-	return shows{parts[0], api.ReadPlace(parts[1]), parts[2], page}, err == nil && page >= 0
+	return Shows{parts[0], api.ReadPlace(parts[1]), parts[2], page}, err == nil && page >= 0
 }
 
-// stepsPages writes steps in full, as so many messages as it takes.
-func stepsPages(s chat.Steps) []string {
+// StepsPages writes steps in full, as so many messages as it takes.
+func StepsPages(s chat.Steps) []string {
 	out := []dialect.Sheet{{Text: stepsLine(&s)}}
 	for _, item := range s.Items {
 		if item.Thought != "" {
@@ -124,7 +124,7 @@ func stepsPages(s chat.Steps) []string {
 			out = append(out, callSheets(c)...)
 		}
 	}
-	return dialect.Paged(out, mostContent-100)
+	return dialect.Paged(out, MostContent-100)
 }
 
 func callSheets(c chat.ToolCall) []dialect.Sheet {

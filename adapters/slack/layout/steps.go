@@ -1,4 +1,4 @@
-package slack
+package layout
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ import (
 // detail and folds only by habit. Edits keep the block's id, so that readers
 // who had it open may keep it open.
 
-// showAll is the button that shows the steps whole, to whoever clicks.
-const showAll = "nod_steps"
+// ShowAll is the button that shows the steps whole, to whoever clicks.
+const ShowAll = "nod_steps"
 
 // Caps of what the message shows of a step.
 const (
@@ -34,42 +34,42 @@ const (
 // and counts something for each block.
 const mostSteps = 9000
 
-// stepsPart writes the steps message: as a container, which folds and takes any
+// StepsPart writes the steps message: as a container, which folds and takes any
 // text; as a plan, which folds by habit; as one section, which Slack folds when
 // it is long; and as text.
-func stepsPart(thread chat.ThreadID, s *chat.Steps) part {
-	title := stepsTitle(s)
+func StepsPart(thread chat.ThreadID, s *chat.Steps) Part {
+	title := StepsTitle(s)
 	id := "nod-steps-" + s.Turn
 	var button []slackgo.Block
 	if len(s.Items) > 0 {
-		button = append(button, slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(showAll, thread.String()+" "+s.Turn, plainText("Show all"))))
+		button = append(button, slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(ShowAll, thread.String()+" "+s.Turn, PlainText("Show all"))))
 	}
 	children := stepChildren(s)
 	if spent := summary.Spent(s); spent != "" && s.Done {
-		children = append(children, slackgo.NewContextBlock("", mrkdwn(escape(spent))))
+		children = append(children, slackgo.NewContextBlock("", Mrkdwn(Escape(spent))))
 	}
 	box := slackgo.NewContainerBlock(slices.Concat(children, button)...).
-		WithTitle(plainText(title)).WithCollapsible(true, true).WithBlockID(id)
-	return part{{shape: "container", blocks: []slackgo.Block{box}, text: escape(title), rest: func() part { return plainSteps(id, title, s, button) }}}
+		WithTitle(PlainText(title)).WithCollapsible(true, true).WithBlockID(id)
+	return Part{{Shape: "container", Blocks: []slackgo.Block{box}, Text: Escape(title), Rest: func() Part { return plainSteps(id, title, s, button) }}}
 }
 
 // plainSteps are the forms of a steps message that need no container.
-func plainSteps(id, title string, s *chat.Steps, button []slackgo.Block) part {
+func plainSteps(id, title string, s *chat.Steps, button []slackgo.Block) Part {
 	elements := stepElements(s)
 	lines := make([]string, 0, len(elements))
 	for _, e := range elements {
-		lines = append(lines, shorten(chat.Flat(e), 300))
+		lines = append(lines, Shorten(chat.Flat(e), 300))
 	}
-	bold := "*" + escape(title) + "*"
-	short := summary.Lines(append([]string{bold}, newest(lines, mostSection-markdown.UTF16(bold)-1)...)...)
-	plain := escape(title)
-	if body := strings.Join(newest(lines, mostFallback-markdown.UTF16(plain)-1), "\n"); body != "" {
+	bold := "*" + Escape(title) + "*"
+	short := summary.Lines(append([]string{bold}, newest(lines, MostSection-markdown.UTF16(bold)-1)...)...)
+	plain := Escape(title)
+	if body := strings.Join(newest(lines, MostFallback-markdown.UTF16(plain)-1), "\n"); body != "" {
 		plain += "\n" + body
 	}
-	return part{
-		{shape: "plan", blocks: append([]slackgo.Block{stepsPlan(id, s)}, button...), text: escape(title)},
-		{shape: "section", blocks: append([]slackgo.Block{section(short)}, button...), text: escape(title)},
-		{text: plain},
+	return Part{
+		{Shape: "plan", Blocks: append([]slackgo.Block{stepsPlan(id, s)}, button...), Text: Escape(title)},
+		{Shape: "section", Blocks: append([]slackgo.Block{Section(short)}, button...), Text: Escape(title)},
+		{Text: plain},
 	}
 }
 
@@ -87,7 +87,7 @@ func stepChildren(s *chat.Steps) []slackgo.Block {
 		switch {
 		case used > mostSteps && last >= 0:
 			left = i + 1
-		case last >= 0 && markdown.UTF16(packed[last])+markdown.UTF16(e)+2 <= mostSection:
+		case last >= 0 && markdown.UTF16(packed[last])+markdown.UTF16(e)+2 <= MostSection:
 			packed[last] = e + "\n\n" + packed[last]
 			continue
 		case len(packed) == room:
@@ -100,13 +100,13 @@ func stepChildren(s *chat.Steps) []slackgo.Block {
 	}
 	var out []slackgo.Block
 	if left > 0 {
-		out = append(out, section(fmt.Sprintf("_%s left out here_", summary.Count(left, "earlier entry"))))
+		out = append(out, Section(fmt.Sprintf("_%s left out here_", summary.Count(left, "earlier entry"))))
 	}
 	for i := len(packed) - 1; i >= 0; i-- {
-		out = append(out, section(packed[i]))
+		out = append(out, Section(packed[i]))
 	}
 	if len(out) == 0 {
-		out = append(out, section("_"+escape(shorten(chat.Flat(s.Status), mostTitle))+" …_"))
+		out = append(out, Section("_"+Escape(Shorten(chat.Flat(s.Status), mostTitle))+" …_"))
 	}
 	return out
 }
@@ -122,10 +122,10 @@ func stepsPlan(id string, s *chat.Steps) slackgo.Block {
 	var tasks []*slackgo.TaskCardBlock
 	for _, item := range s.Items {
 		for _, c := range item.Calls {
-			task := slackgo.NewTaskCardBlock(fmt.Sprint(len(tasks)+1), shorten(chat.Flat(c.Tool), 100))
+			task := slackgo.NewTaskCardBlock(fmt.Sprint(len(tasks)+1), Shorten(chat.Flat(c.Tool), 100))
 			task.Status = taskStatus(c.State)
-			task.Details = rich(shorten(chat.Flat(item.Thought+" "+chat.Exact(c.Args)), mostTaskText))
-			task.Output = rich(shorten(chat.Flat(c.Observation), mostTaskText))
+			task.Details = rich(Shorten(chat.Flat(item.Thought+" "+chat.Exact(c.Args)), mostTaskText))
+			task.Output = rich(Shorten(chat.Flat(c.Observation), mostTaskText))
 			tasks = append(tasks, task)
 		}
 	}
@@ -134,7 +134,7 @@ func stepsPlan(id string, s *chat.Steps) slackgo.Block {
 		tasks[0].Status = slackgo.TaskCardStatusInProgress
 	}
 	tasks = tasks[max(0, len(tasks)-mostTasks):]
-	return slackgo.NewPlanBlock(stepsTitle(s), slackgo.PlanBlockOptionBlockID(id)).WithTasks(tasks...)
+	return slackgo.NewPlanBlock(StepsTitle(s), slackgo.PlanBlockOptionBlockID(id)).WithTasks(tasks...)
 }
 
 func taskStatus(s chat.CallState) slackgo.TaskCardStatus {
@@ -163,7 +163,7 @@ func stepElements(s *chat.Steps) []string {
 	var out []string
 	for _, item := range s.Items {
 		if item.Thought != "" {
-			out = append(out, "*Thought* "+shorten(escape(strings.TrimSpace(item.Thought)), mostThought))
+			out = append(out, "*Thought* "+Shorten(Escape(strings.TrimSpace(item.Thought)), mostThought))
 		}
 		for _, c := range item.Calls {
 			out = append(out, callElement(c))
@@ -174,42 +174,42 @@ func stepElements(s *chat.Steps) []string {
 
 func callElement(c chat.ToolCall) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "*Action* %s", inlineCode(shorten(c.Tool, 100)))
-	if args := inlineCode(shorten(chat.Exact(c.Args), mostArgs)); args != "" {
+	fmt.Fprintf(&b, "*Action* %s", InlineCode(Shorten(c.Tool, 100)))
+	if args := InlineCode(Shorten(chat.Exact(c.Args), mostArgs)); args != "" {
 		b.WriteString(" " + args)
 	}
 	state, over := summary.State(c)
 	if !over {
 		return b.String() + "\n_" + state + "_"
 	}
-	fmt.Fprintf(&b, "\n*Observation* (%s)", escape(state))
+	fmt.Fprintf(&b, "\n*Observation* (%s)", Escape(state))
 	if seen := strings.TrimSpace(c.Observation); seen != "" {
-		b.WriteString(" " + shorten(escape(seen), mostObserved))
+		b.WriteString(" " + Shorten(Escape(seen), mostObserved))
 	}
 	return b.String()
 }
 
-// stepsTitle is the line that shows while the message is folded.
-func stepsTitle(s *chat.Steps) string {
+// StepsTitle is the line that shows while the message is folded.
+func StepsTitle(s *chat.Steps) string {
 	if !s.Done {
 		title := chat.Flat(s.Status)
 		if n := len(s.Items); n > 0 {
 			title = fmt.Sprintf("Step %d · %s", n, title)
 		}
-		return shorten(title+" …", mostTitle)
+		return Shorten(title+" …", mostTitle)
 	}
 	var parts []string
 	if s.Status != "" && s.Status != "Done" {
 		parts = append(parts, chat.Flat(s.Status))
 	}
 	parts = append(parts, summary.Count(len(s.Items), "step"))
-	if tools := summary.Tools(s, func(name string) string { return shorten(chat.Flat(name), 30) }); tools != "" {
+	if tools := summary.Tools(s, func(name string) string { return Shorten(chat.Flat(name), 30) }); tools != "" {
 		parts = append(parts, tools)
 	}
 	if s.Took > 0 {
 		parts = append(parts, summary.Took(s.Took))
 	}
-	return shorten(strings.Join(parts, " · "), mostTitle)
+	return Shorten(strings.Join(parts, " · "), mostTitle)
 }
 
 // newest keeps the last lines that fit.

@@ -1,4 +1,4 @@
-package discord
+package layout
 
 import (
 	"cmp"
@@ -20,22 +20,22 @@ import (
 // its longest that fits a message.
 const (
 	mostInline  = 500
-	mostOnCard  = 2600 // of arguments on a card, which takes twice as much as a message
+	MostOnCard  = 2600 // of arguments on a card, which takes twice as much as a message
 	mostBegun   = 400
 	mostBecause = 350
 	mostWho     = 60
 )
 
-// approvalPart writes the message that asks for an approval, and says first what
+// ApprovalPart writes the message that asks for an approval, and says first what
 // came of it: a card, whose colour says it too, or where the arguments don't fit one,
 // or Discord takes none, a plain message.
-func approvalPart(p *chat.Approval, in *front.Card) part {
-	plain := plainApproval(p, in)
+func ApprovalPart(p *chat.Approval, in *front.Card) Part {
+	plain := PlainApproval(p, in)
 	shown := dialect.Exact(p.Args)
-	if markdown.UTF16(shown)+markdown.UTF16(would(p.Preview)) > mostOnCard {
+	if markdown.UTF16(shown)+markdown.UTF16(would(p.Preview)) > MostOnCard {
 		return plain
 	}
-	out := part{line: plain.line, accent: waitingColour, plain: &plain}
+	out := Part{Line: plain.Line, accent: waitingColour, Plain: &plain}
 	switch p.Outcome {
 	case chat.Approved:
 		out.accent = approvedColour
@@ -44,9 +44,9 @@ func approvalPart(p *chat.Approval, in *front.Card) part {
 	case chat.Expired, chat.Cancelled:
 		out.accent = overColour
 	}
-	for _, text := range []string{headline(in), subline(p, in), dialect.Fence("json", cmp.Or(shown, "{}")), previewed(p.Preview, in, mostOnCard), belowArgs(p, in)} {
+	for _, text := range []string{headline(in), subline(p, in), dialect.Fence("json", cmp.Or(shown, "{}")), previewed(p.Preview, in, MostOnCard), belowArgs(p, in)} {
 		if text != "" {
-			out.card = append(out.card, text)
+			out.Card = append(out.Card, text)
 		}
 	}
 	return out
@@ -60,24 +60,24 @@ const (
 	overColour     = 0x80848E
 )
 
-// plainApproval writes it as a message without a card.
-func plainApproval(p *chat.Approval, in *front.Card) part {
+// PlainApproval writes it as a message without a card.
+func PlainApproval(p *chat.Approval, in *front.Card) Part {
 	shown, note := dialect.Exact(p.Args), ""
-	out := part{line: callLine(p, in)}
+	out := Part{Line: callLine(p, in)}
 	inline, begun := mostInline, mostBegun
 	if p.Preview != nil { // they share the room
 		inline, begun = mostInline/2, mostBegun/2
 	}
 	if text := would(p.Preview); markdown.UTF16(text) > inline {
-		out.file = &api.Upload{Name: "call.txt", Kind: api.PlainType, Says: "The whole call and its preview", Data: []byte(chat.Exact(p.Args) + "\n\n" + text)}
+		out.File = &api.Upload{Name: "call.txt", Kind: api.PlainType, Says: "The whole call and its preview", Data: []byte(chat.Exact(p.Args) + "\n\n" + text)}
 		note = "The whole call, and its whole preview, stand in the attached file."
 		shown = dialect.Shorten(shown, begun)
 	} else if markdown.UTF16(shown) > inline {
-		out.file = &api.Upload{Name: "arguments.json", Kind: api.PlainType, Says: "All arguments of the call", Data: []byte(chat.Exact(p.Args))}
+		out.File = &api.Upload{Name: "arguments.json", Kind: api.PlainType, Says: "All arguments of the call", Data: []byte(chat.Exact(p.Args))}
 		note = front.Begun(p, "the attached file, sha256 `"+chat.Sum(chat.Exact(p.Args))+"`")
 		shown = dialect.Shorten(shown, begun)
 	}
-	out.content = summary.Lines(headline(in), subline(p, in), dialect.Fence("json", cmp.Or(shown, "{}")), previewed(p.Preview, in, begun), note, belowArgs(p, in))
+	out.Content = summary.Lines(headline(in), subline(p, in), dialect.Fence("json", cmp.Or(shown, "{}")), previewed(p.Preview, in, begun), note, belowArgs(p, in))
 	return out
 }
 
@@ -114,8 +114,8 @@ func callLine(p *chat.Approval, in *front.Card) string {
 	return "-# call " + markdown.Inline(dialect.Shorten(p.Call, 60)) + " · digest " + markdown.Inline(in.Digest)
 }
 
-// cardDialect is how Discord writes what has a meaning. Nobody is pinged by being named.
-var cardDialect = front.Dialect{
+// CardDialect is how Discord writes what has a meaning. Nobody is pinged by being named.
+var CardDialect = front.Dialect{
 	Bold:   func(text string) string { return "**" + text + "**" },
 	Person: func(u chat.User, _ bool) string { return dialect.Shorten(dialect.Person(u), mostWho) },
 	Rule:   func(rule string, requester chat.User, _ bool) string { return approver(rule, requester) },
@@ -167,9 +167,9 @@ func subline(p *chat.Approval, in *front.Card) string {
 	return dialect.Shorten(dialect.Verbatim(strings.Join(in.Why, " ")), mostBecause)
 }
 
-// deciders are those who may decide, whom the message pings: people wait for them.
-func deciders(p *chat.Approval) pings {
-	out := nobody()
+// Deciders are those who may decide, whom the message pings: people wait for them.
+func Deciders(p *chat.Approval) Pings {
+	out := Nobody()
 	add := func(list *[]string, id string) {
 		if api.PlainID.MatchString(id) && !slices.Contains(*list, id) && len(*list) < mostPinged {
 			*list = append(*list, id)
@@ -195,32 +195,32 @@ func deciders(p *chat.Approval) pings {
 // mostPinged is how many people one message may ping by name.
 const mostPinged = 100
 
-// otherwise is how a message shows a post that can't be shown as it was to be: one
+// Otherwise is how a message shows a post that can't be shown as it was to be: one
 // that was made without a card never gets one, and a card stays one, whatever people
 // made of the arguments.
-func otherwise(was part, m front.Message) (part, bool) {
+func Otherwise(was Part, m front.Message) (Part, bool) {
 	switch {
-	case was.plain != nil:
-		return was.withoutCard(), true
-	case m.Approval == nil || len(was.card) > 0:
-		return part{}, false
+	case was.Plain != nil:
+		return was.WithoutCard(), true
+	case m.Approval == nil || len(was.Card) > 0:
+		return Part{}, false
 	}
 	long := m.Approval
 	note := fmt.Sprintf("That is only the beginning. The arguments are %s long, sha256 `%s`.", summary.Count(markdown.UTF16(long.Args), "character"), chat.Sum(chat.Exact(long.Args)))
-	out := part{line: was.line, accent: waitingColour, buttons: was.buttons, pings: was.pings}
-	for _, text := range []string{headline(m.Card), subline(long, m.Card), dialect.Fence("json", dialect.Shorten(dialect.Exact(long.Args), mostOnCard-400)), note, belowArgs(long, m.Card)} {
+	out := Part{Line: was.Line, accent: waitingColour, Buttons: was.Buttons, Pings: was.Pings}
+	for _, text := range []string{headline(m.Card), subline(long, m.Card), dialect.Fence("json", dialect.Shorten(dialect.Exact(long.Args), MostOnCard-400)), note, belowArgs(long, m.Card)} {
 		if text != "" {
-			out.card = append(out.card, text)
+			out.Card = append(out.Card, text)
 		}
 	}
 	return out, true
 }
 
-// redrawn is how a message is drawn that is drawn already, as far as this process
+// Redrawn is how a message is drawn that is drawn already, as far as this process
 // knows how.
-func redrawn(m front.Message, now part) part {
-	if m.Was != nil && len(now.card) == 0 && markdown.UTF16(dialect.Exact(m.Was.Args)) <= mostOnCard {
-		now, _ = otherwise(now, m)
+func Redrawn(m front.Message, now Part) Part {
+	if m.Was != nil && len(now.Card) == 0 && markdown.UTF16(dialect.Exact(m.Was.Args)) <= MostOnCard {
+		now, _ = Otherwise(now, m)
 	}
 	return now
 }

@@ -1,4 +1,4 @@
-package slack
+package layout
 
 import (
 	"slices"
@@ -17,20 +17,20 @@ import (
 // leastEarlier is how much room a message must have left to fold anything.
 const leastEarlier = 500
 
-// folding gives the messages of an answer another form, the first to be tried: with
+// Folding gives the messages of an answer another form, the first to be tried: with
 // the earlier answer folded under it. linked are the messages that link it.
-func folding(linked, bare []part, t *chat.Text, to string) []part {
+func Folding(linked, bare []Part, t *chat.Text, to string) []Part {
 	last := len(bare) - 1
-	if t.Earlier == nil || last < 0 || len(linked) != len(bare) || len(bare[last][0].blocks) == 0 {
+	if t.Earlier == nil || last < 0 || len(linked) != len(bare) || len(bare[last][0].Blocks) == 0 {
 		return linked
 	}
-	box := earlierBox(t.Earlier, mostReply-lengthOf(bare[last][0].blocks), to)
+	box := EarlierBox(t.Earlier, MostReply-lengthOf(bare[last][0].Blocks), to)
 	if box == nil {
 		return linked
 	}
 	f := bare[last][0]
 	under := f.under
-	f.rest, f.shape, f.under = nil, "folded answer", func(answer string) []slackgo.Block {
+	f.Rest, f.Shape, f.under = nil, "folded answer", func(answer string) []slackgo.Block {
 		if under == nil {
 			return []slackgo.Block{box}
 		}
@@ -40,20 +40,20 @@ func folding(linked, bare []part, t *chat.Text, to string) []part {
 	return linked
 }
 
-// earlierBox is the earlier answer as it stands folded, or so much of it as there is
+// EarlierBox is the earlier answer as it stands folded, or so much of it as there is
 // room for; nil where that is nothing.
-func earlierBox(e *chat.Earlier, room int, to string) slackgo.Block {
+func EarlierBox(e *chat.Earlier, room int, to string) slackgo.Block {
 	var text string
 	if room >= leastEarlier {
-		text = markdown.Styled(markdown.Bare(harmless(strings.ToValidUTF8(e.Markdown, "\uFFFD"))), style)
+		text = markdown.Styled(markdown.Bare(Harmless(strings.ToValidUTF8(e.Markdown, "\uFFFD"))), style)
 	}
-	all := pieces(text, min(mostSection, room))
+	all := Pieces(text, min(MostSection, room))
 	var children []slackgo.Block
 	for _, piece := range all {
 		if room -= markdown.UTF16(piece); room < 0 || len(children) == mostChildren-1 {
 			break
 		}
-		children = append(children, section(piece))
+		children = append(children, Section(piece))
 	}
 	if len(children) == 0 {
 		return nil
@@ -66,9 +66,9 @@ func earlierBox(e *chat.Earlier, room int, to string) slackgo.Block {
 		where = style.Link(where, to)
 	}
 	if to != "" || len(children) < len(all) {
-		children = append(children, slackgo.NewContextBlock("", mrkdwn(where)))
+		children = append(children, slackgo.NewContextBlock("", Mrkdwn(where)))
 	}
-	return slackgo.NewContainerBlock(children...).WithTitle(plainText(e.Title())).WithCollapsible(true, true)
+	return slackgo.NewContainerBlock(children...).WithTitle(PlainText(e.Title())).WithCollapsible(true, true)
 }
 
 // lengthOf is how much Markdown blocks hold.

@@ -1,4 +1,4 @@
-package slack
+package layout
 
 import (
 	"bytes"
@@ -24,11 +24,11 @@ const (
 	mostBegun  = 800
 )
 
-// whole says whether the arguments fit into the message.
-func whole(args string) bool { return markdown.UTF16(indented(args)) <= mostInline }
+// Whole says whether the arguments fit into the message.
+func Whole(args string) bool { return markdown.UTF16(Indented(args)) <= mostInline }
 
-// argsFile names the file with the arguments of a call.
-func argsFile(call string) string {
+// ArgsFile names the file with the arguments of a call.
+func ArgsFile(call string) string {
 	return "arguments-" + strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' || r < ' ' {
 			return '-'
@@ -37,63 +37,63 @@ func argsFile(call string) string {
 	}, call) + ".json"
 }
 
-// card is how approvals and answers are drawn here.
-type card struct {
-	again bool // an answer has a button that asks for another try
+// Card is how approvals and answers are drawn here.
+type Card struct {
+	Again bool // an answer has a button that asks for another try
 
-	thread    chat.ThreadID // in which it stands
-	workspace string        // its address, for links; "" where it is not known
+	Thread    chat.ThreadID // in which it stands
+	Workspace string        // its address, for links; "" where it is not known
 }
 
-// approvalPart writes the message that asks for an approval: what came of it
+// ApprovalPart writes the message that asks for an approval: what came of it
 // first, then what is asked. Nothing that a model, a tool or a stranger wrote in
 // it is markup.
-func approvalPart(p *chat.Approval, in *front.Card, c card) part {
-	head := shorten(in.Headline, 400)
-	tool := inlineCode(shorten(in.Tool, 200))
-	args := indented(p.Args)
+func ApprovalPart(p *chat.Approval, in *front.Card, c Card) Part {
+	head := Shorten(in.Headline, 400)
+	tool := InlineCode(Shorten(in.Tool, 200))
+	args := Indented(p.Args)
 	note := ""
-	if !whole(p.Args) {
-		note = front.Begun(p, fmt.Sprintf("this thread, in the file %s or in messages, sha256 `%s…`", inlineCode(argsFile(p.Call)), chat.Sum(chat.Exact(p.Args))[:front.DigestDigits]))
-		args = shorten(args, mostBegun)
+	if !Whole(p.Args) {
+		note = front.Begun(p, fmt.Sprintf("this thread, in the file %s or in messages, sha256 `%s…`", InlineCode(ArgsFile(p.Call)), chat.Sum(chat.Exact(p.Args))[:front.DigestDigits]))
+		args = Shorten(args, mostBegun)
 	}
-	terms := shorten(summary.Lines(append(in.Terms, in.How)...), mostSection)
+	terms := Shorten(summary.Lines(append(in.Terms, in.How)...), MostSection)
 	title := []slackgo.RichTextSectionElement{slackgo.NewRichTextSectionTextElement(head, &slackgo.RichTextSectionTextStyle{Bold: true})}
 	if p.Outcome != "" {
 		title = append(title, slackgo.NewRichTextSectionTextElement("\n", nil),
-			slackgo.NewRichTextSectionTextElement(shorten(in.Tool, 200), &slackgo.RichTextSectionTextStyle{Code: true}))
+			slackgo.NewRichTextSectionTextElement(Shorten(in.Tool, 200), &slackgo.RichTextSectionTextStyle{Code: true}))
 	}
 	blocks := []slackgo.Block{slackgo.NewRichTextBlock("", slackgo.NewRichTextSection(title...))}
 	if why := because(in, 300); why != "" {
-		blocks = append(blocks, slackgo.NewSectionBlock(plainText(why), nil, nil))
+		blocks = append(blocks, slackgo.NewSectionBlock(PlainText(why), nil, nil))
 	}
 	blocks = append(blocks, preformatted(cmp.Or(args, "{}")))
 	if note != "" {
-		blocks = append(blocks, section(note))
+		blocks = append(blocks, Section(note))
 	}
-	digest := "digest `" + escape(in.Digest) + "`"
+	digest := "digest `" + Escape(in.Digest) + "`"
 	would, plainly := preview(p.Preview, in)
-	blocks = append(append(blocks, would...), section(terms), slackgo.NewContextBlock("", mrkdwn(digest)))
+	blocks = append(append(blocks, would...), Section(terms), slackgo.NewContextBlock("", Mrkdwn(digest)))
 	if in.So != "" {
-		blocks = append(blocks, section(in.So))
+		blocks = append(blocks, Section(in.So))
 	}
-	short := escape(head)
+	short := Escape(head)
 	if !strings.Contains(head, p.Tool) {
 		short += "\n" + tool
 	}
-	why := strings.Map(noMarkup, escape(because(in, 200)))
-	plain := summary.Lines(escape(head), tool, why, coded(args), note, plainly, terms, digest, in.So)
-	out := part{{blocks: blocks, text: short}, {text: plain}}
+	why := strings.Map(noMarkup, Escape(because(in, 200)))
+	plain := summary.Lines(Escape(head), tool, why, coded(args), note, plainly, terms, digest, in.So)
+	out := Part{{Blocks: blocks, Text: short}, {Text: plain}}
 	if buttons := cardButtons(p, in.Buttons, c); len(buttons) > 0 {
 		rich := append(slices.Clone(blocks), slackgo.NewActionBlock("nod-votes", buttons...))
-		out = append(part{{shape: "approval buttons", blocks: rich, text: short}}, out...)
+		out = append(Part{{Shape: "approval buttons", Blocks: rich, Text: short}}, out...)
 	}
 	return out
 }
 
 // coded writes text as a block of code in Slack's own markup.
 func coded(text string) string {
-	return "```" + escape(strings.ReplaceAll(text, "`", `\u0060`)) + "```"
+	return "```" + Escape(strings.ReplaceAll(text, "`", `\u0060`)) + "```"
 }
 
 // mostPreview is how much of a preview stands on a card, which is given no more than
@@ -106,8 +106,8 @@ func preview(p *chat.Preview, in *front.Card) (blocks []slackgo.Block, text stri
 	if p == nil {
 		return nil, ""
 	}
-	title, would := shorten(in.Would, 300), shorten(chat.Exact(p.Text), mostPreview)
-	blocks, text = append(blocks, slackgo.NewSectionBlock(plainText(title), nil, nil)), strings.Map(noMarkup, escape(title))
+	title, would := Shorten(in.Would, 300), Shorten(chat.Exact(p.Text), mostPreview)
+	blocks, text = append(blocks, slackgo.NewSectionBlock(PlainText(title), nil, nil)), strings.Map(noMarkup, Escape(title))
 	if p.Text != "" {
 		blocks, text = append(blocks, preformatted(would)), text+"\n"+coded(would)
 	}
@@ -118,24 +118,24 @@ func preview(p *chat.Preview, in *front.Card) (blocks []slackgo.Block, text stri
 func because(in *front.Card, most int) string {
 	var lines []string
 	for _, l := range in.Why {
-		lines = append(lines, shorten(l, most))
+		lines = append(lines, Shorten(l, most))
 	}
 	return strings.Join(lines, "\n")
 }
 
 // cardButtons draws the buttons of an approval. One whose value is too long for Slack is
 // left out.
-func cardButtons(p *chat.Approval, all []front.Button, c card) []slackgo.BlockElement {
+func cardButtons(p *chat.Approval, all []front.Button, c Card) []slackgo.BlockElement {
 	var out []slackgo.BlockElement
 	for _, b := range all {
-		id, value := map[front.Verb]string{front.Approve: approveID, front.Deny: denyID, front.Edit: editID, front.Grant: grantID}[b.Verb], b.Emoji
+		id, value := map[front.Verb]string{front.Approve: ApproveID, front.Deny: DenyID, front.Edit: EditID, front.Grant: GrantID}[b.Verb], b.Emoji
 		if b.Verb == front.Edit {
-			value = valueOf(c.thread.String(), p.Call, p.Digest)
+			value = ValueOf(c.Thread.String(), p.Call, p.Digest)
 		}
 		if value == "" {
 			continue
 		}
-		element := slackgo.NewButtonBlockElement(id, value, plainText(b.Label))
+		element := slackgo.NewButtonBlockElement(id, value, PlainText(b.Label))
 		switch b.Verb {
 		case front.Approve:
 			element.WithStyle(slackgo.StylePrimary)
@@ -156,9 +156,9 @@ func noMarkup(r rune) rune {
 	return r
 }
 
-// indented lays arguments out for reading. Nothing but the space between values
+// Indented lays arguments out for reading. Nothing but the space between values
 // changes; what is no JSON stays as it is.
-func indented(args string) string {
+func Indented(args string) string {
 	var b bytes.Buffer
 	if json.Indent(&b, []byte(args), "", "  ") != nil {
 		return chat.Exact(args)
@@ -169,44 +169,44 @@ func indented(args string) string {
 // Arguments that stand in messages of their own: numbered from argsFrom on, so
 // that they are known from the approval itself.
 const (
-	argsFrom     = 100
+	ArgsFrom     = 100
 	argsPiece    = 2800
-	mostArgParts = 12
+	MostArgParts = 12
 )
 
-// argsParts writes arguments whole, in as many messages as it takes.
-func argsParts(args string) []part {
-	var out []part
-	all := pieces(chat.Exact(args), 3*argsPiece)
+// ArgsParts writes arguments whole, in as many messages as it takes.
+func ArgsParts(args string) []Part {
+	var out []Part
+	all := Pieces(chat.Exact(args), 3*argsPiece)
 	for i, text := range all {
 		head := fmt.Sprintf("Arguments, part %d of %d:", i+1, len(all))
-		blocks := []slackgo.Block{section(head)}
-		for _, piece := range pieces(text, argsPiece) {
+		blocks := []slackgo.Block{Section(head)}
+		for _, piece := range Pieces(text, argsPiece) {
 			blocks = append(blocks, preformatted(piece))
 		}
 		plain := head + "\n" + coded(text)
-		out = append(out, part{{blocks: blocks, text: head}, {text: plain}})
+		out = append(out, Part{{Blocks: blocks, Text: head}, {Text: plain}})
 	}
 	return out
 }
 
-// cardDialect is how Slack writes what has a meaning.
-var cardDialect = front.Dialect{
+// CardDialect is how Slack writes what has a meaning.
+var CardDialect = front.Dialect{
 	Bold: func(text string) string { return "*" + text + "*" },
 	Person: func(u chat.User, tell bool) string {
 		if !tell {
-			return escape(chat.Exact(chat.Flat(u.Display())))
+			return Escape(chat.Exact(chat.Flat(u.Display())))
 		}
-		return person(u)
+		return Person(u)
 	},
 	Rule:  approver,
-	Time:  shownAt,
+	Time:  ShownAt,
 	Emoji: emoji,
 	Group: "group",
 }
 
-// shownAt writes a time so that each reader sees their own.
-func shownAt(at time.Time) string {
+// ShownAt writes a time so that each reader sees their own.
+func ShownAt(at time.Time) string {
 	return fmt.Sprintf("<!date^%d^{date_short_pretty} {time}|%s>", at.Unix(), at.UTC().Format("2006-01-02 15:04 UTC"))
 }
 
@@ -215,11 +215,11 @@ func emoji(e string) string {
 	if name := chat.SlackName(e); name != e || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_+-") == "" {
 		return ":" + name + ":"
 	}
-	return escape(e)
+	return Escape(e)
 }
 
-// drawn is how cards are drawn.
-var drawn = front.Options{Dialect: cardDialect, Room: roomy}
+// Drawn is how cards are drawn.
+var Drawn = front.Options{Dialect: CardDialect, Room: Roomy}
 
 // approver writes an approver rule, so that those whom it names are told, or not.
 func approver(rule string, _ chat.User, tell bool) string {
@@ -228,9 +228,9 @@ func approver(rule string, _ chat.User, tell bool) string {
 	case kind == chat.Requester:
 		return "whoever asked"
 	case kind == "user" && tell:
-		return person(chat.User{ID: chat.UserID(id)})
+		return Person(chat.User{ID: chat.UserID(id)})
 	case kind == "group" && tell && groupID.MatchString(id):
 		return "<!subteam^" + id + ">"
 	}
-	return escape(rule)
+	return Escape(rule)
 }

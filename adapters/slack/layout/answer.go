@@ -1,0 +1,149 @@
+// Package layout lays out posts as Slack messages, in blocks and in plainer forms. It sends
+// nothing.
+package layout
+
+import (
+	"cmp"
+	"strings"
+
+	slackgo "github.com/slack-go/slack"
+
+	"nod/chat"
+	"nod/chat/markdown"
+)
+
+// MostReply is what a message of an answer has: less than all blocks of one may
+// have together.
+const MostReply = 10_000
+
+// An answer of more than mostReplies messages is a file besides its beginning;
+// where files are refused, it ends after mostPlainReplies.
+const (
+	MostReplies      = 4
+	MostPlainReplies = 12
+)
+
+// AnswerParts writes an answer or a notice as so many messages as it takes.
+// Slack draws CommonMark itself, tables too, in markdown blocks; but the language
+// of code it shows as the code's first line.
+func AnswerParts(t *chat.Text, c Card) []Part {
+	var out []Part
+	for _, src := range markdown.Split(markdown.Bare(Harmless(strings.ToValidUTF8(t.Markdown, "\uFFFD"))), MostReply, markdown.UTF16) {
+		out = append(out, answerPart(src))
+	}
+	if len(out) == 0 {
+		return []Part{{{Text: "(no text)", Plain: true}}}
+	}
+	if !t.Notice {
+		out[len(out)-1] = Buttoned(out[len(out)-1], c)
+	}
+	return out
+}
+
+// answerPart writes one message: as Markdown, in Slack's own markup, as text of
+// that alone.
+func answerPart(src string) Part {
+	plain := cmp.Or(Escape(markdown.Plain(src)), "(no text)")
+	text := Shorten(plain, MostFallback)
+	return Part{{Blocks: []slackgo.Block{slackgo.NewMarkdownBlock("", src)}, Text: text, Rest: func() Part {
+		last := Form{Text: cmp.Or(markdown.Styled(src, style), plain)}
+		if blocks := sections(src); len(blocks) > 0 && len(blocks) <= mostBlocks {
+			return Part{{Blocks: blocks, Text: text}, last}
+		}
+		return Part{last}
+	}}}
+}
+
+// style is Slack's own markup
+// (https://docs.slack.dev/messaging/formatting-message-text).
+var style = markdown.Style{
+	Escape: Escape, Strong: "*", Emph: "_", Strike: "~", Code: "`", Fence: "```",
+	Link: func(label, to string) string {
+		to = strings.NewReplacer("|", "%7C", ">", "%3E", "<", "%3C", " ", "%20").Replace(to)
+		if to = Escape(to); label == "" || strings.HasSuffix(to, label) {
+			return "<" + to + ">"
+		}
+		return "<" + to + "|" + strings.NewReplacer("|", "¦", "\n", " ").Replace(label) + ">"
+	},
+}
+
+// sections shows Markdown in Slack's own markup, unfolded, and code and tables as
+// they are.
+func sections(src string) []slackgo.Block {
+	var out []slackgo.Block
+	var run []string
+	flush := func() {
+		for _, piece := range Pieces(strings.Join(run, "\n\n"), MostSection) {
+			out = append(out, slackgo.NewSectionBlock(Mrkdwn(piece), nil, nil, slackgo.SectionBlockOptionExpand(true)))
+		}
+		run = nil
+	}
+	for _, b := range markdown.Blocks(src) {
+		switch {
+		case b.Kind == markdown.Code, b.Kind == markdown.Table && b.Grid != nil:
+			flush()
+			code := b.Text
+			if b.Grid != nil {
+				code = markdown.AlignedTable(b.Grid)
+			}
+			for _, piece := range Pieces(code, MostSection) {
+				out = append(out, preformatted(piece))
+			}
+		default:
+			if text := markdown.Styled(src[b.Start:b.End], style); text != "" {
+				run = append(run, text)
+			}
+		}
+	}
+	flush()
+	return out
+}
+
+// Pieces cuts text into lines' lengths of at most so many units. Of what is left it
+// looks at no more than one piece at a time.
+func Pieces(s string, most int) []string {
+	var out []string
+	for s = strings.TrimSpace(s); s != ""; {
+		cut := len(markdown.Head(s, most))
+		if line := strings.LastIndexByte(s[:cut], '\n') + 1; cut < len(s) && line > cut/2 {
+			cut = line
+		}
+		out = append(out, s[:cut])
+		s = s[cut:]
+	}
+	return out
+}
+
+// Buttoned puts the buttons under the last message of an answer: another try, and what
+// somebody thinks of it
+// (https://docs.slack.dev/reference/block-kit/blocks/context-actions-block). A workspace
+// that does not take those of opinions may take the other.
+func Buttoned(p Part, c Card) Part {
+	var out Part
+	rich := func(shape string, under func(string) []slackgo.Block) {
+		f := p[0]
+		f.Shape, f.under, f.Rest = shape, under, nil
+		out = append(out, f)
+	}
+	again := func(answer string) []slackgo.Block {
+		return []slackgo.Block{slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(RetryID, ValueOn(chat.EmojiRetry, answer), PlainText("Try again")))}
+	}
+	if !c.Again {
+		again = func(string) []slackgo.Block { return nil }
+	}
+	rich("opinion buttons", func(answer string) []slackgo.Block { return append(again(answer), thumbs(answer)) })
+	if c.Again {
+		rich("answer buttons", again)
+	}
+	return append(out, p...)
+}
+
+// thumbs are the buttons that say what somebody thinks of an answer.
+func thumbs(answer string) slackgo.Block {
+	button := func(text, value string) *slackgo.FeedbackButton {
+		return slackgo.NewFeedbackButton(PlainText(text), ValueOn(value, answer))
+	}
+	return slackgo.NewContextActionsBlock("", slackgo.NewFeedbackButtonsBlockElement(OpinionID,
+		button(chat.EmojiGood, ThinksGood).WithAccessibilityLabel("Good answer"),
+		button(chat.EmojiBad, ThinksBad).WithAccessibilityLabel("Bad answer")))
+}
