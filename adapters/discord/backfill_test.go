@@ -285,8 +285,7 @@ func TestOneHoldsUpNobodyElse(t *testing.T) {
 	}
 }
 
-// What was missed is looked for in threads and posts, too, that the bot was never
-// in.
+// The look for missed messages reads threads and posts that the bot was never in, too.
 func TestBackfillThreads(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
@@ -305,8 +304,8 @@ func TestBackfillThreads(t *testing.T) {
 	}
 }
 
-// What is not looked through for what was missed is in the log: channels of which
-// there are too many, and those that can't be read.
+// The log names the channels that the look leaves out: too many ones, and those that the
+// bot can't read.
 func TestNotLookedThrough(t *testing.T) {
 	var log bytes.Buffer
 	a, err := New(Options{Token: "x", APIURL: "http://127.0.0.1:1", Common: front.Common{Inbox: ledger.New(), Logger: slog.New(slog.NewTextHandler(&log, nil))}})

@@ -232,8 +232,8 @@ func threadName(question string) string {
 }
 
 // reach lists the channels in which a message may stand, the likeliest first.
-// What began a thread stands in the parent channel, or in a forum in the thread
-// itself.
+// The message that began a thread stands in the parent channel, or in a forum in the
+// thread itself.
 func (a *Adapter) reach(ctx context.Context, ref chat.MessageRef) ([]string, error) {
 	p := api.ReadPlace(ref.Channel)
 	if p.Direct() {

@@ -141,8 +141,8 @@ func (o Options) client(token string) api.Options {
 
 // Run connects and stays connected until ctx is done. It returns an error only
 // for what connecting again can't mend, such as a token that Slack refuses.
-// What was missed is looked up after the first socket is open, and again
-// whenever none was.
+// It looks for missed events once the first socket is open, and again after each time
+// without one.
 func (a *Adapter) Run(ctx context.Context) error {
 	switch err := a.identify(ctx); {
 	case ctx.Err() != nil:

@@ -12,7 +12,7 @@ import (
 // Takes is the argument of a word.
 type Takes int
 
-// What can stand behind a word.
+// The kinds of text that can stand behind a word.
 const (
 	Nothing Takes = iota
 	File          // the name of a file, which may have spaces

@@ -173,7 +173,7 @@ func sizeOf(model, size string) string {
 }
 
 // picture gets a picture out of an answer, which holds it or says where it is.
-// What it is, its bytes say, and words tell.
+// Its bytes say the kind of file, and words tell of it.
 func (i *imager) picture(ctx context.Context, address, encoded string) (file llm.File, words string, err error) {
 	if head, data, ok := strings.Cut(address, ";base64,"); ok && strings.HasPrefix(head, "data:") {
 		address, encoded = "", data

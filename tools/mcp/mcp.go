@@ -24,8 +24,8 @@
 // server must not begin with paperwork. A server that is down at such a start is
 // pinned to what it shows when it comes ([Servers.Late]).
 //
-// What a server says about a tool's danger can only add to what the
-// configuration says of it, as it says it to its own advantage.
+// A server's word on a tool's danger can only add to the word of the configuration, as
+// the server speaks to its own advantage.
 package mcp
 
 import (

@@ -275,7 +275,7 @@ func (r Request) read(resp *http.Response) error {
 }
 
 // limited is a refusal of one call too many: of this bucket, or of all calls.
-// What stands before Discord refuses without saying which.
+// A proxy before Discord refuses without saying which.
 func (r Request) limited(h http.Header, body []byte) error {
 	var said struct {
 		After  *float64 `json:"retry_after"`

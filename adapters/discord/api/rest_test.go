@@ -39,7 +39,7 @@ func TestUserAgent(t *testing.T) {
 	}
 }
 
-// What Discord says with a 429 closes the bucket, or all of them.
+// An answer with status 429 closes its bucket, or all buckets.
 func TestLimited(t *testing.T) {
 	r := Request{Method: "GET", Path: "/users/@me"}
 	header := func(kv ...string) http.Header {
@@ -72,8 +72,8 @@ func TestLimited(t *testing.T) {
 	}
 }
 
-// What stands before Discord may refuse for an hour. That long it is asked nothing:
-// each try more would count against the bot's address.
+// A proxy before Discord may refuse for an hour. The bot asks nothing for so long: each try
+// more would count against the bot's address.
 func TestLongBan(t *testing.T) {
 	for after, want := range map[string]time.Duration{"3600": time.Hour, "100000": longestBan} {
 		var got *outbox.RetryAfter

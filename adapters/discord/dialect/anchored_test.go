@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What is looked for at each place of a text is looked for there alone: a pattern that
-// may also begin further on reads all that is left, at each place again.
+// Every pattern is anchored to its place in the text. A pattern that may begin further on
+// would read the rest of the text anew at each place.
 func TestAnchored(t *testing.T) {
 	t.Parallel()
 	for _, at := range []*regexp.Regexp{addressAt, imageAt, targetAt, refersAt, strongAt, tagAt, entityAt} {

@@ -48,7 +48,7 @@ var markup = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`"
 // Escape keeps a name from being markup.
 func Escape(s string) string { return markup.Replace(chat.Flat(s)) }
 
-// What Discord shows as it is written: it begins with a letter, holds no marks, and
+// Discord shows such a name as it is written: it begins with a letter, holds no marks, and
 // underscores only within words, whose letters are those of English to it: between an
 // underscore and an é a word begins, so that slanted text may end there.
 var (

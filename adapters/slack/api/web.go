@@ -341,8 +341,8 @@ func (w *Client) same() *http.Client {
 	return &c
 }
 
-// withoutURL takes the address out of an error: files have secret ones.
-func withoutURL(err error) error {
+// WithoutURL takes the address out of an error: those of files and sockets hold secrets.
+func WithoutURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		return u.Err
@@ -378,7 +378,7 @@ func (w *Client) Put(ctx context.Context, address string, data []byte) error {
 	req.Header.Set("Content-Type", "application/octet-stream")
 	resp, err := w.HTTP.Do(req)
 	if err != nil {
-		return outbox.AsLost(putMethod, withoutURL(err))
+		return outbox.AsLost(putMethod, WithoutURL(err))
 	}
 	defer func() { _ = resp.Body.Close() }()
 	switch {

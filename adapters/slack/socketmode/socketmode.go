@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +25,7 @@ import (
 	"github.com/gorilla/websocket"
 	"golang.org/x/sync/errgroup"
 
+	"nod/adapters/slack/api"
 	"nod/chat/inbound"
 	"nod/chat/retry"
 )
@@ -164,7 +164,7 @@ func (k *Sockets) connect(ctx context.Context, n int) error {
 			continue
 		}
 		inbound.Count(k.o.Observe.Reconnected)
-		k.o.Logger.Warn("socket replaced", "socket", n, "error", withoutURL(err))
+		k.o.Logger.Warn("socket replaced", "socket", n, "error", api.WithoutURL(err))
 		if greeted {
 			pause = firstPause
 		}
@@ -214,7 +214,7 @@ func (k *Sockets) session(ctx context.Context, n int) (greeted bool, err error) 
 		if resp != nil {
 			return false, fmt.Errorf("open a socket: status %d", resp.StatusCode)
 		}
-		return false, fmt.Errorf("open a socket: %w", withoutURL(err))
+		return false, fmt.Errorf("open a socket: %w", api.WithoutURL(err))
 	}
 	s := &session{k: k, n: n, conn: conn, ended: make(chan error, 2)}
 	k.reading.Go(func() { s.read(ctx) })
@@ -353,13 +353,4 @@ func (s *session) ack(envelope string, answer any) {
 	if err := s.conn.WriteJSON(frame); err != nil {
 		s.k.o.Logger.Debug("acknowledge", "error", err)
 	}
-}
-
-// withoutURL takes the address out of an error: it has a secret in it.
-func withoutURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
-	}
-	return err
 }
