@@ -120,7 +120,7 @@ const textStillWaits = "It still waits for a decision."
 
 func (d *decision) summonPeople(c *thread.Call, s summons) Post {
 	text := fmt.Sprintf("Approval %d: `%s`, asked by %s. %s %s left.",
-		c.Asked.Number, c.Tool, c.Asked.Requester.Display(), s.why, phrase.Long(c.Deadline().Sub(s.at.At)))
+		c.Asked.Number, c.Tool, phrase.Name(c.Asked.Requester), s.why, phrase.Long(c.Deadline().Sub(s.at.At)))
 	p := d.sayNotice(s.name, c.Card.Ref, text, s.at.Seq)
 	view := view.Approval(d.thread, c)
 	p.Post.Text.Summons = &chat.Summons{Card: c.Card.Ref, Approvers: s.who, Requester: view.Requester, Exclude: view.Exclude, Quiet: view.Quiet}

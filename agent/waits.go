@@ -53,7 +53,7 @@ func (l List) lines(waits []chat.Waits, link func(chat.ThreadID, chat.MessageRef
 		text = "One approval waits for you:\n"
 	}
 	for _, w := range waits {
-		text += fmt.Sprintf("\n- Approval %d: `%s`, asked by %s, %s left", w.Number, w.Tool, w.Requester.Display(), phrase.Seconds(w.Deadline.Sub(l.At)))
+		text += fmt.Sprintf("\n- Approval %d: `%s`, asked by %s, %s left", w.Number, w.Tool, phrase.Name(w.Requester), phrase.Seconds(w.Deadline.Sub(l.At)))
 		if link == nil {
 			continue
 		}

@@ -29,7 +29,7 @@ const (
 	textStuck   = "I got stuck: I thought about it and came to no action and no answer. Tell me what to do next, or ask in another way."
 )
 
-func textStopped(by chat.User) string { return "Stopped by " + by.Display() + "." }
+func textStopped(by chat.User) string { return "Stopped by " + phrase.Name(by) + "." }
 
 // textCorrection tells the outcome of a call that was unknown before.
 func textCorrection(r memory.Result) string {

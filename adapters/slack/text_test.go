@@ -81,6 +81,8 @@ func TestHarmless(t *testing.T) {
 		"<!channel> <@U123> <#C12> <!subteam^S1> <!date^1^x>": "&lt;!channel> &lt;@U123> &lt;#C12> &lt;!subteam^S1> &lt;!date^1^x>",
 		"`<!DOCTYPE html>` <https://go.dev> a < b && c":       "`<!DOCTYPE html>` <https://go.dev> a < b && c",
 		"`<!channel>`\n\n```\n<@U123>\n```\n![a](b)":          "`<\u2060!channel>`\n\n```\n<\u2060@U123>\n```\n[a](b)",
+		"[x](!channel) [y]( <@U1>) [z](https://z)":            "[x\\](!channel) [y\\]( &lt;@U1>) [z](https://z)",
+		"[x][1]\n\n[1]: !channel":                             "[x][1]\n\n[1\\]: !channel",
 	} {
 		if got := layout.Harmless(in); got != want {
 			t.Errorf("harmless(%q) = %q, want %q", in, got, want)

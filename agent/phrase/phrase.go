@@ -27,6 +27,11 @@ func Brief(name string) string { return speak.Clip(chat.Exact(OneLine(name)), mo
 
 const mostBrief = 60
 
+// Name is a person's name in a sentence of Markdown: it is no link and no other markup.
+func Name(u chat.User) string { return literal.Replace(Brief(u.Display())) }
+
+var literal = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "~", `\~`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "|", `\|`)
+
 // FirstSentence is the first sentence of a description.
 func FirstSentence(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")

@@ -53,7 +53,7 @@ func shownAnswer(st *thread.Step) string {
 
 // Report tells people the result of a call that one of them made.
 func Report(c *thread.Call) string {
-	r, head := c.Result, fmt.Sprintf("`%s`, run by %s", strings.ReplaceAll(c.Tool, "`", "'"), c.Step.By.Display())
+	r, head := c.Result, fmt.Sprintf("`%s`, run by %s", strings.ReplaceAll(c.Tool, "`", "'"), phrase.Name(*c.Step.By))
 	switch {
 	case c.Step.Refused():
 		return r.Text
@@ -107,7 +107,7 @@ func QuestionText(q *thread.Question) string {
 // textAnswer says how to answer a question, or how it ended.
 func textAnswer(q *thread.Question, fields []question.Field) string {
 	if q.Over != nil {
-		by := q.Over.Answer.By.Display()
+		by := phrase.Name(q.Over.Answer.By)
 		switch q.Over.Answer.How {
 		case chat.Accepted:
 			return "Answered by " + by + "."
@@ -126,5 +126,5 @@ func textAnswer(q *thread.Question, fields []question.Field) string {
 		how = fmt.Sprintf("write a line for each here (`%s: …`)", fields[0].Name)
 	}
 	return fmt.Sprintf("%s, %s within %d minutes; `%s` says no. It goes to %s as you write it: no passwords, no keys.",
-		q.Call.Turn.Requester.Display(), how, int(chat.AnswerWithin.Minutes()), question.Decline, q.Asks.From)
+		phrase.Name(q.Call.Turn.Requester), how, int(chat.AnswerWithin.Minutes()), question.Decline, q.Asks.From)
 }

@@ -168,10 +168,11 @@ func (p plain) link(out *strings.Builder, n ast.Node, to string) {
 	var label strings.Builder
 	p.inline(&label, n)
 	said := strings.TrimSpace(label.String())
-	if p.style != nil && p.style.Link != nil && to != "" {
+	if p.style != nil && p.style.Link != nil && harmless([]byte(to)) {
 		out.WriteString(p.style.Link(said, to))
 		return
 	}
+	to = p.escape(to)
 	switch {
 	case to == "" || said == to || "mailto:"+said == to:
 		out.WriteString(said)

@@ -15,6 +15,8 @@ func TestStyled(t *testing.T) {
 		"# A **title**\n\ntext":                    "*A title*\n\ntext",
 		"**b** *i* ~~s~~ `c<d` a < b":              "*b* _i_ ~s~ `c&lt;d` a &lt; b",
 		"see [Go](https://go.dev) ![p](https://x)": "see <https://go.dev|Go> <https://x|p>",
+		"[x](!channel) [y](@U0BEN) ![z](#C0)":      "x (!channel) y (@U0BEN) z (#C0)",
+		"[x][1] [y](javascript:a)\n\n[1]: !here":   "x (!here) y (javascript:a)",
 		"- one\n- two":                             "• one\n• two",
 		"```go\nx < y\n```":                        "```\nx &lt; y\n```",
 		"| a | b |\n|---|---|\n| 1 | 2 |":          "```\n" + strings.TrimRight(AlignedTable(&Grid{Header: []string{"a", "b"}, Rows: [][]string{{"1", "2"}}, Align: make([]Align, 2)}), "\n") + "\n```",

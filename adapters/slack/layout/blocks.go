@@ -84,15 +84,20 @@ var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 // Markdown from a model or a tool.
 var Mentioning = regexp.MustCompile(`(?i)<([@#][a-z0-9]{2}|!(?:here|channel|everyone|group|subteam|date))`)
 
+// linked is the target of a link that Slack may take for a mention.
+var linked = regexp.MustCompile(`\](\(\s*<?|:\s*<?)([@#!])`)
+
 // Harmless makes Markdown of others unable to mention anybody, or to have a
-// picture fetched from anywhere: that becomes a link. In code an entity would be
-// shown as it is written, so a character without width stands there instead.
+// picture fetched from anywhere: that becomes a link. A link to a mention becomes text.
+// In code an entity would be shown as it is written, so a character without width
+// stands there instead.
 func Harmless(md string) string {
-	if !strings.Contains(md, "![") && !Mentioning.MatchString(md) {
+	if !strings.Contains(md, "![") && !Mentioning.MatchString(md) && !linked.MatchString(md) {
 		return md
 	}
 	return markdown.Outside(md, func(words string) string {
-		return strings.ReplaceAll(Mentioning.ReplaceAllString(words, "&lt;$1"), "![", "[")
+		words = Mentioning.ReplaceAllString(linked.ReplaceAllString(words, `\]$1$2`), "&lt;$1")
+		return strings.ReplaceAll(words, "![", "[")
 	}, func(code string) string { return Mentioning.ReplaceAllString(code, "<\u2060$1") })
 }
 
