@@ -34,6 +34,7 @@ type driver struct {
 	questions *questions
 
 	decided agent.Action     // Next's answer for the present log; nil: ask again
+	repeats repeats          // of what was recorded last
 	works   map[string]*work // under way, by key
 	// recovered are calls whose outcome this process still had in memory.
 	recovered map[string]bool
@@ -145,7 +146,11 @@ func (d *driver) claim() agent.Claim {
 // each: asking again for a model call would write its whole prompt again.
 func (d *driver) decide() agent.Action {
 	if d.decided == nil {
-		d.decided = d.Agent.Next(d.log)
+		next := d.Agent.Next
+		if d.next != nil {
+			next = d.next
+		}
+		d.decided = next(d.log)
 	}
 	return d.decided
 }

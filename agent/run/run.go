@@ -59,6 +59,7 @@ type Runner struct {
 	// is kept in its read form, as long as the store remembers it.
 	ReadAgain int
 
+	next    func(*agent.Log) agent.Action // in place of the Agent's Next; nil: that one
 	retries retries
 	health  health
 	letters letters

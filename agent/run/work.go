@@ -82,6 +82,9 @@ func (d *driver) perform(act agent.Action) (begun bool, err error) {
 	if d.answers(act) {
 		return false, nil
 	}
+	if d.repeats.tooMany(act) {
+		return true, d.standStill()
+	}
 	switch act := act.(type) {
 	case agent.Record:
 		return true, d.commit(act.Bodies...)
