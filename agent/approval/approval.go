@@ -44,7 +44,7 @@ func (k Case) Now() time.Time {
 // Decide ends the first approval that its votes decide.
 func (k Case) Decide() []memory.Body {
 	for _, c := range k.Thread.PendingCalls() {
-		if outcome, by := tally(c); outcome != "" {
+		if outcome, by := Tally(c); outcome != "" {
 			bodies := []memory.Body{memory.Decided{Call: c.ID, Outcome: outcome, By: by, Rules: c.WiderAt(k.Thread.Now)}}
 			if g, ok := newGrant(c, k.Thread.Now); ok && outcome == chat.Approved {
 				bodies = append(bodies, g)
@@ -82,20 +82,23 @@ func (k Case) Clocks() (bodies []memory.Body) {
 	return bodies
 }
 
-// tally counts the votes. One denial decides; else enough different people have to stand
+// Tally counts the votes. One denial decides; else enough different people have to stand
 // by an approval, who may approve now.
-func tally(c *thread.Call) (chat.Outcome, []chat.User) {
+func Tally(c *thread.Call) (chat.Outcome, []chat.User) {
 	for _, v := range c.Votes.Given {
 		if v.Verdict == memory.Deny {
 			return chat.Denied, []chat.User{v.By}
 		}
 	}
-	by := approvers(c, c.Standing())
+	by := SoFar(c)
 	if len(by) >= max(1, c.Asked.Rules.Quorum) {
 		return chat.Approved, by
 	}
 	return "", nil
 }
+
+// SoFar lists the people whose approvals count while the call waits.
+func SoFar(c *thread.Call) []chat.User { return approvers(c, c.Standing()) }
 
 // approvers lists the people behind approvals, each once. People who wrote into the turn
 // since may be excluded.

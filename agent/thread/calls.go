@@ -95,6 +95,19 @@ func (c *Call) Explained(now time.Time) bool {
 	return c.Votes.Button && c.TurnedDown() && c.Decided.Outcome == chat.Denied && c.Reason() == nil && now.Before(c.Votes.Ended.Add(ExplainWithin))
 }
 
+// endReasons ends the wait for the reasons of a person who writes something else.
+func (s *Thread) endReasons(m *Message) {
+	if s.Open == nil {
+		return
+	}
+	for c := range s.Open.EachCall() {
+		mine := func(u chat.User) bool { return u.ID == m.From.ID }
+		if c.Explained(m.At) && slices.ContainsFunc(c.Decided.By, mine) {
+			c.Votes.Reasons = append(c.Votes.Reasons, memory.Reason{Call: c.ID, By: m.From})
+		}
+	}
+}
+
 // Reason is the reason of a denial, by the person who denied. Reasons of others count for
 // nothing.
 func (c *Call) Reason() *memory.Reason {

@@ -57,6 +57,7 @@ func (s *Thread) takeMessage(e memory.Entry, b memory.Message) {
 		s.Folk.Callers = append(s.Folk.Callers, b.From.ID)
 	}
 	m := &Message{Message: b.Message, Seq: e.Seq, At: e.At, wrote: b.Text, Steps: s.latestSteps(b.Text)}
+	s.endReasons(m)
 	if s.tooEarly(m) {
 		s.Inbox.Early = append(s.Inbox.Early, m)
 		return

@@ -82,7 +82,7 @@ func Approval(s *thread.Thread, c *thread.Call) chat.Approval {
 	if v.Editors = c.Editors(); len(v.Editors) > 0 {
 		v.Was = string(args.Canonical(json.RawMessage(c.Wrote())))
 	}
-	v.Number = c.Asked.Number
+	v.Number, v.By = c.Asked.Number, approval.SoFar(c)
 	if c.Decided != nil {
 		v.Outcome, v.By = c.Decided.Outcome, c.Decided.By
 		if c.Decided.Reason != "" {
@@ -158,8 +158,10 @@ func Stage(s *thread.Thread, c *thread.Call, where string) string {
 		return key + "/again" + where
 	case c.Pending() && c.Clocks.Escalated.Seq > 0 && !s.Has(c.WidenedName()+where):
 		return c.WidenedName() + where
-	case c.Pending() && len(c.Edits.Made) > 0:
+	case c.Pending() && len(c.Edits.Made) > 0 && !s.Has(c.RedrawnName()+where):
 		return c.RedrawnName() + where
+	case voting(c):
+		return votesName(c) + where
 	case c.Decided == nil:
 		return ""
 	case c.Run.Late != nil:
@@ -170,6 +172,19 @@ func Stage(s *thread.Thread, c *thread.Call, where string) string {
 		return key + "/why" + where
 	}
 	return key + "/running" + where
+}
+
+// voting says whether people voted, and others still have to. A vote that decides is not
+// drawn apart from the outcome.
+func voting(c *thread.Call) bool {
+	outcome, _ := approval.Tally(c)
+	return c.Pending() && len(c.Votes.Given) > 0 && outcome == ""
+}
+
+// votesName names the edit by which a card shows who approved so far. People who wrote
+// into the turn since may not count any more.
+func votesName(c *thread.Call) string {
+	return fmt.Sprintf("votes/%s/%d.%d.%d", c.Nth(), len(c.Edits.Made), len(c.Votes.Given), len(approval.SoFar(c)))
 }
 
 // MostPreview is how much of a preview a card shows, in bytes. A longer one goes along as

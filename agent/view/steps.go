@@ -70,28 +70,41 @@ func Call(c *thread.Call) chat.ToolCall {
 	return v
 }
 
-// Status is the current step in a few words.
+// Status is the current step in a few words. A wait bears its own name.
 func Status(s *thread.Thread, t *thread.Turn) string {
-	switch {
+	switch running := s.Running(); {
+	case t == s.Open && (t.Stopped != nil || t.Failed != nil) && len(running) > 0:
+		return "Waiting for " + running[0].Tool + " to end"
 	case t.Stopped != nil:
 		return "Stopped"
 	case t.Failed != nil:
 		return "Failed"
 	case t.Answered(s):
 		return "Done"
-	}
-	last := t.LastStep()
-	if last == nil {
+	case t.LastStep() == nil:
 		return thinkingStatus(t)
 	}
-	var running, asking, now []string
-	for _, c := range last.Calls {
+	now := waits(s, t)
+	if len(now) == 0 {
+		return thinkingStatus(t)
+	}
+	return strings.Join(now, " · ")
+}
+
+// waits says what the calls of the last step wait for: first those that run.
+func waits(s *thread.Thread, t *thread.Turn) (now []string) {
+	var running, next, asking []string
+	for _, c := range t.LastStep().Calls {
 		switch {
+		case c.Explained(s.Now):
+			now = append(now, "Waiting for "+chat.Names(c.Decided.By)+"'s reason")
 		case c.Result != nil, c.TurnedDown():
 		case c.Pending():
 			asking = append(asking, c.Tool)
 		case s.Inquirer(c) != "":
-			now = append(now, "Waiting for an answer to "+s.Inquirer(c))
+			now = append(now, "Waiting for "+t.Requester.Display()+"'s answer to "+s.Inquirer(c))
+		case c.WaitsToBegin() && len(s.Running()) > 0:
+			next = append(next, c.Tool)
 		default:
 			running = append(running, c.Tool)
 		}
@@ -99,13 +112,13 @@ func Status(s *thread.Thread, t *thread.Turn) string {
 	if len(running) > 0 {
 		now = append([]string{"Running " + strings.Join(running, ", ")}, now...)
 	}
+	if len(next) > 0 {
+		now = append(now, "then "+strings.Join(next, ", "))
+	}
 	if len(asking) > 0 {
 		now = append(now, "Waiting for approval of "+strings.Join(asking, ", "))
 	}
-	if len(now) == 0 {
-		return thinkingStatus(t)
-	}
-	return strings.Join(now, " · ")
+	return now
 }
 
 // thinkingStatus is the status while a model call runs.

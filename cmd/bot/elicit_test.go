@@ -73,7 +73,7 @@ func TestServerAsks(t *testing.T) {
 			}
 			// The question is taken down: from here on the next words are the answer, but
 			// for those of somebody else.
-			n.find(at, "Waiting for an answer to ops")
+			n.find(at, "'s answer to ops")
 			w.mentionIn("bob", at, "test")
 			w.reply("ada", at, "staging")
 			n.find(at, "That is no answer to what ops asks")

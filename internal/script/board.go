@@ -27,6 +27,7 @@ type Board struct {
 	DM       bool                     // nobody can be in a group
 	Growing  bool                     // lines for thoughts as they grow, too
 	Forms    bool                     // it asks by a form what was wrong with an answer
+	Statuses bool                     // lines for what the steps say is being done
 
 	mu    sync.Mutex
 	lines []string
@@ -219,9 +220,12 @@ func (b *Board) post(thread chat.ThreadID, p chat.Post, look bool) (chat.Message
 	case p.Approval != nil:
 		b.note("ask %s %s of %s%s%s", p.Approval.Tool, p.Approval.Args, strings.Join(p.Approval.Approvers, ", "), because(p.Approval.Why), marked(p.Approval.Marks))
 		b.preview(p.Approval.Preview)
+		b.votes(chat.Approval{}, *p.Approval)
 		b.outcome(*p.Approval)
+	case p.Steps != nil && !p.Steps.Done:
+		b.status("", p.Steps.Status)
 	case p.Steps != nil && p.Steps.Done:
-		b.note("steps %s: %s", p.Steps.Status, summary(*p.Steps))
+		b.note("steps %s: %s", p.Steps.Status, uses(*p.Steps))
 	case p.File != nil:
 		b.note("file %s", p.File.Name)
 	case p.Text != nil && p.Text.Notice:
@@ -366,17 +370,26 @@ func (b *Board) Edit(_ context.Context, _ chat.ThreadID, ref chat.MessageRef, p 
 	if p.Approval != nil && was.Approval != nil && !slices.Equal(was.Approval.Approvers, p.Approval.Approvers) {
 		b.note("ask %s also of %s: %s", p.Approval.Tool, strings.Join(p.Approval.Approvers, ", "), strings.Join(p.Approval.Because(), "; "))
 	}
+	if p.Approval != nil && was.Approval != nil {
+		b.votes(*was.Approval, *p.Approval)
+	}
 	if p.Approval != nil && was.Approval != nil && strings.Contains(p.Approval.Headline, "asked again") {
 		b.note("%s: %s", p.Approval.Tool, p.Approval.Headline)
 	}
 	if p.Approval != nil && (was.Approval == nil || was.Approval.Outcome != p.Approval.Outcome) {
 		b.outcome(*p.Approval)
 	}
+	if p.Approval != nil && was.Approval != nil {
+		b.reason(*was.Approval, *p.Approval)
+	}
+	if p.Steps != nil && !p.Steps.Done && was.Steps != nil {
+		b.status(was.Steps.Status, p.Steps.Status)
+	}
 	if p.Steps != nil && !p.Steps.Done && b.Growing {
 		b.growing(p.Steps.Items)
 	}
 	if p.Steps != nil && p.Steps.Done {
-		b.note("steps %s: %s", p.Steps.Status, summary(*p.Steps))
+		b.note("steps %s: %s", p.Steps.Status, uses(*p.Steps))
 	}
 	return nil
 }
@@ -406,66 +419,6 @@ func (b *Board) growing(items []chat.Step) {
 	if len(items) > 0 && len(items[len(items)-1].Calls) == 0 {
 		b.note("thinking %s", items[len(items)-1].Thought)
 	}
-}
-
-func (b *Board) preview(p *chat.Preview) {
-	if p == nil {
-		return
-	}
-	b.note("%s", p.Title())
-	for line := range strings.Lines(p.Text) {
-		b.note("  %s", strings.TrimSuffix(line, "\n"))
-	}
-}
-
-func marked(marks []string) string {
-	if len(marks) == 0 {
-		return ""
-	}
-	return " [" + strings.Join(marks, "; ") + "]"
-}
-
-// summoned says whom a text calls.
-func summoned(s *chat.Summons) string {
-	if s == nil {
-		return ""
-	}
-	return "for " + strings.Join(s.Approvers, ", ") + ": "
-}
-
-func because(why string) string {
-	if why == "" {
-		return ""
-	}
-	return ", since " + why
-}
-
-func (b *Board) outcome(a chat.Approval) {
-	if a.Outcome == "" {
-		return
-	}
-	line := strings.ToLower(string(a.Outcome)) + " " + a.Tool
-	var by []string
-	for _, u := range a.By {
-		by = append(by, u.Display())
-	}
-	if len(by) > 0 {
-		line += " by " + strings.Join(by, ", ")
-	}
-	b.note("%s", line)
-}
-
-func summary(s chat.Steps) string {
-	var out []string
-	for _, it := range s.Items {
-		for _, c := range it.Calls {
-			out = append(out, c.Tool+" "+string(c.State))
-		}
-	}
-	if len(out) == 0 {
-		return "nothing"
-	}
-	return strings.Join(out, ", ")
 }
 
 // React implements run.Drawer.

@@ -24,6 +24,16 @@ func (b *Board) card(tool string) (chat.Approval, bool) {
 	return *b.shown[ref].Approval, true
 }
 
+// callOn is the call whose card a message is.
+func (b *Board) callOn(ref chat.MessageRef) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := b.shown[ref]; p.Approval != nil {
+		return p.Approval.Call
+	}
+	return ""
+}
+
 // fields is what stands in the fields of a form.
 func fields(parameters, args string) string {
 	var seen []string
@@ -74,6 +84,28 @@ func (p *play) put(c chat.Change, who string, in func(context.Context, chat.Thre
 	}
 	if refused != "" {
 		p.board.Note("in the form of %s: %s", who, refused)
+	}
+}
+
+// explains has somebody say why they denied a call, or close the form that asks.
+func (p *play) explains(who, tool, text string) {
+	ref, _ := p.board.Find(tool)
+	call, text := p.board.callOn(ref), strings.TrimSpace(text)
+	p.events++
+	id := fmt.Sprintf("f%d", p.events)
+	if p.stage == nil {
+		if _, err := p.inbox.Reason(p.t.Context(), p.thread, call, chat.User{ID: chat.UserID(who), Name: who}, text, id); err != nil {
+			p.t.Errorf("put a reason: %v", err)
+		}
+		return
+	}
+	f, ok := p.sheets[who+" why "+call]
+	if !ok {
+		p.t.Fatalf("reason: nobody asked %s why", who)
+	}
+	f.Click.ID = id
+	if _, err := p.stage.Sent(p.t.Context(), front.Sent{Click: f.Click, Text: text, Closed: text == ""}); err != nil {
+		p.t.Errorf("send a reason: %v", err)
 	}
 }
 

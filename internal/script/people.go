@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"nod/chat"
-	"nod/front"
 )
 
 // This file says what people do: they write, react, and change what they wrote.
@@ -32,7 +31,7 @@ func (p *play) says(who, text string) {
 	}
 }
 
-// reacts reads NAME EMOJI [TOOL|message ID|steps|answer] [removed] [found] [bot].
+// reacts reads NAME EMOJI [TOOL|message ID|steps|answer] [removed] [found] [guest] [button] [bot].
 func (p *play) reacts(f []string) {
 	if p.console != nil {
 		p.console.types(vote(f))
@@ -47,6 +46,10 @@ func (p *play) reacts(f []string) {
 			r.Found = true
 		case o == "grant":
 			r.Grant, r.Button = &chat.Grant{}, true
+		case o == "button":
+			r.Button = true
+		case o == "guest":
+			r.By.Barred = "guests may not decide here"
 		case o == "bot":
 			r.By.Bot = true
 		case o == "steps":
@@ -65,8 +68,8 @@ func (p *play) reacts(f []string) {
 	if r.On.IsZero() {
 		p.t.Fatalf("react %v: there is no such message", f)
 	}
-	if p.stage != nil && r.Grant != nil {
-		p.click(f[0], front.Click{Verb: front.Grant, Emoji: r.Emoji, On: r.On})
+	if p.stage != nil && r.Button {
+		p.clicks(r)
 		return
 	}
 	p.events++

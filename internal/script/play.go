@@ -36,13 +36,14 @@ type OpenStore func(ctx context.Context, dir string) (memory.Full, error)
 // want section, which update rewrites. The sections, in order:
 //
 //	-- tools --          NAME RISK [read-only] [advances] [outside] [address=PARAM] [sends=A,B] [for=A,B] [lists] [unaccepted] [quorum=N] [approvers=A,B] [exclude] [grants] [fails] [channels=A,B] [direct] [quiet] [remind=DURATION] [escalate=DURATION=A,B] [run-within=DURATION] [takes=DURATION] [needs=PARAM] [reads] [file=NAME] [preview] [preview-if-any]
-//	-- options --        protocol=NAME steps=N budget=N idle=DURATION dm taint growing forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N group:ID=A,B down=N unheard=N shut=NAME
+//	-- options --        protocol=NAME steps=N budget=N idle=DURATION dm taint growing statuses forms summary strategy=NAME retries=N person-limit=N thread-limit=N all-limit=$N group:ID=A,B down=N unheard=N shut=NAME
 //	-- result NAME --    what a tool gives back
 //	-- preview NAME --   what its next preview comes to; ARGS stands for the arguments, "fail WHY" for a failure
 //	-- asks NAME --      what a call of it asks the person: a schema, and behind it the words; once more for a second question
 //	-- model --          a block for one model call, as [Model] has it
 //	-- person NAME [with FILE] --   a message; the conversation goes on until nothing moves
-//	-- react NAME EMOJI [TOOL] [removed] [found] [grant] --   on the approval of TOOL, or the newest, or on that in another place: in=PLACE/TOOL; grant: the button that also allows it for a while
+//	-- react NAME EMOJI [TOOL] [removed] [found] [guest] [button] [grant] --   on the approval of TOOL, or the newest, or on that in another place: in=PLACE/TOOL; grant: the button that also allows it for a while
+//	-- reason NAME TOOL --    why NAME denied it, in the form that opened; empty: the form was closed
 //	-- open NAME TOOL --      the form in which the call is changed, and what it shows
 //	-- send NAME TOOL --      that form, filled in as the arguments that follow
 //	-- edit NAME TOOL --      the form in which a call of the newest steps is edited to be run again
@@ -230,6 +231,9 @@ func (p *play) section(name, data string) {
 	case "open":
 		who, tool, _ := strings.Cut(rest, " ")
 		p.opens(who, tool)
+	case "reason":
+		who, tool, _ := strings.Cut(rest, " ")
+		p.explains(who, tool, data)
 	case "send":
 		who, tool, _ := strings.Cut(rest, " ")
 		p.sends(who, tool, data)
@@ -391,6 +395,8 @@ func (p *play) option(o string) {
 		p.board.Forms = true
 	case key == "growing":
 		p.board.Growing = true
+	case key == "statuses":
+		p.board.Statuses = true
 	case key == "taint":
 		p.agent.Taint = true
 	case key == "shut":

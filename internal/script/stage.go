@@ -46,6 +46,28 @@ func (p *play) click(who string, c front.Click) front.Answer {
 	return a
 }
 
+// clicks has somebody vote by a button.
+func (p *play) clicks(r chat.Reaction) {
+	c := front.Click{Verb: front.Approve, Emoji: r.Emoji, On: r.On, Call: p.board.callOn(r.On)}
+	switch {
+	case r.Grant != nil:
+		c.Verb = front.Grant
+	case slices.Contains(Rules().Deny, r.Emoji):
+		c.Verb = front.Deny
+	}
+	if a := p.click(string(r.By.ID), c); a.Form != nil {
+		p.sheet(string(r.By.ID), "why "+c.Call, *a.Form)
+	}
+}
+
+// sheet keeps a form that somebody opened.
+func (p *play) sheet(who, about string, f front.Form) {
+	if p.sheets == nil {
+		p.sheets = map[string]front.Form{}
+	}
+	p.sheets[who+" "+about] = f
+}
+
 // opened notes the form that somebody got, and keeps it until they send it.
 func (p *play) opened(who, tool, about string, a front.Answer) {
 	if a.Form == nil {
@@ -58,10 +80,7 @@ func (p *play) opened(who, tool, about string, a front.Answer) {
 		seen = append(seen, f.Label+" "+strings.Join(strings.Fields(f.Value), " "))
 	}
 	p.board.Note("form for %s%s: %s", who, about, strings.Join(seen, ", "))
-	if p.sheets == nil {
-		p.sheets = map[string]front.Form{}
-	}
-	p.sheets[who+" "+tool] = *a.Form
+	p.sheet(who, tool, *a.Form)
 }
 
 // fillsIn has somebody send the form that they opened, filled in as arguments.
