@@ -18,7 +18,7 @@ import (
 
 // AuditLine is one line of the audit log: a decision with its rules, an ignored
 // reaction with the reason, a side effect, or an outcome. It holds digests and ids; its
-// only text is a person's reason.
+// only text is a reason. In a store it holds pseudonyms instead ([Keys.Hide]).
 //
 // The lines of a thread are a chain: each holds the hash of the line before. So
 // changing, removing or inserting a line means rewriting all that follow. No command

@@ -212,19 +212,22 @@ type Watermark = chat.Watermark
 // Auditor reads the audit log, which no command erases.
 type Auditor interface {
 	// Audit lists the lines in the order of writing; of one thread, unless it is
-	// zero.
+	// zero. It resolves pseudonyms.
 	Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[AuditLine, error]
 	// Lines lists all stored lines, those of one thread in a row. It lists an
 	// unreadable line too.
 	Lines(ctx context.Context) iter.Seq2[KeptLine, error]
-	// Heads gives the stored end of every thread's chain.
+	// Heads gives the stored end of every thread's chain, by the name in the lines.
 	Heads(ctx context.Context) (map[chat.ThreadID]Head, error)
+	// People lists the keys of all pseudonyms.
+	People(ctx context.Context) ([]Person, error)
 }
 
 // KeptLine is a stored line of the audit log.
 type KeptLine struct {
 	Thread string // the name in the store; may be empty
 	Raw    []byte
+	Text   []byte // of the reason, encrypted
 }
 
 // Blobs keeps the content of files. A blob expires with its thread. `forget` erases
@@ -315,6 +318,7 @@ type Full interface {
 	Reader
 	Catchup
 	Auditor
+	People
 	Blobs
 	Counters
 	Notes

@@ -125,6 +125,7 @@ func tellReport(out io.Writer, r audit.Report) error {
 type auditExport struct {
 	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
 	Since  ago    `help:"Only what is younger, such as 30d or 12h." placeholder:"30d"`
+	Names  bool   `help:"Add who the pseudonyms are, and the texts of reasons."`
 }
 
 // Run exports a sound log. It refuses a damaged one, since it would sign somebody's
@@ -149,7 +150,7 @@ func (c auditExport) Run(ctx context.Context, cmd *commands, env Env) error {
 	if len(report.Faults) > 0 {
 		return errors.Join(tellReport(env.Err, report), errors.New("nothing is exported, since an export is signed; look into it, and keep the store as it is"))
 	}
-	return audit.Export(ctx, env.Out, store, key, c.Since.time(), time.Now())
+	return audit.Export(ctx, env.Out, store, audit.ExportOptions{Key: key, Since: c.Since.time(), Now: time.Now(), Names: c.Names})
 }
 
 // viewer reads a store that another process may be serving.

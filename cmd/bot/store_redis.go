@@ -17,7 +17,7 @@ import (
 
 func openRedis(ctx context.Context, cfg *config.Config, log *slog.Logger) (fullStore, error) {
 	return redis.Open(ctx, cfg.Store.URL.Reveal(), redis.Options{
-		Logger: log, Keep: cfg.Memory.Keep, Quota: quota(cfg), Wait: serverWait, Process: machine.Process(), Ended: machine.Ended,
+		Logger: log, Keep: cfg.Memory.Keep, Quota: quota(cfg), Wait: serverWait, Process: machine.Process(), Ended: machine.Ended, Direct: direct,
 	})
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	discordapi "nod/adapters/discord/api"
+	slackapi "nod/adapters/slack/api"
 	"nod/agent"
 	"nod/agent/policy"
 	"nod/agent/run"
@@ -144,7 +146,19 @@ func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (fullS
 	if cfg.Store.Kind == config.Redis {
 		return openRedis(ctx, cfg, log)
 	}
-	return sqlite.Open(ctx, cfg.Store.Path, sqlite.Options{Logger: log, Keep: cfg.Memory.Keep, Quota: quota(cfg), Wait: drainWait})
+	return sqlite.Open(ctx, cfg.Store.Path, sqlite.Options{Logger: log, Keep: cfg.Memory.Keep, Quota: quota(cfg), Wait: drainWait, Direct: direct})
+}
+
+// direct says whether a thread is a conversation with one person.
+func direct(thread chat.ThreadID) bool {
+	switch thread.Platform {
+	case slackapi.Platform:
+		return slackapi.IsDM(slackapi.ChannelOf(thread.Channel))
+	case discordapi.Platform:
+		return discordapi.PlaceOf(thread).Direct()
+	default:
+		return false
+	}
 }
 
 // serverWait is how long a server that is away is waited for at the start.

@@ -3,6 +3,7 @@ package sim
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -88,7 +89,7 @@ type snapshot struct {
 	waiting map[chat.MessageRef][]memory.Entry
 	events  map[string]time.Time
 	counts  map[string]counter
-	audit   []memory.AuditLine
+	audit   []hiddenLine
 }
 
 func (s *server) snapshot() *snapshot {
@@ -133,13 +134,42 @@ func (s *server) restore(p *snapshot) {
 	}
 }
 
+// hiddenLine is a line with pseudonyms, and the text of its reason.
+type hiddenLine struct {
+	memory.AuditLine
+	text []byte
+}
+
+// addLines adds lines to the audit log, with pseudonyms.
+func (s *server) addLines(lines ...memory.AuditLine) {
+	for _, l := range lines {
+		hidden, text, _ := memory.Keys(s.key).Hide(l, false) // a key is always there
+		s.audit = append(s.audit, hiddenLine{hidden, text})
+	}
+}
+
+func (s *server) key(id string) ([]byte, error) {
+	if s.people[id] == nil {
+		s.keys++
+		s.people[id] = fmt.Append(nil, id, s.keys) // the same in each run of a seed
+	}
+	return s.people[id], nil
+}
+
+func (s *server) persons() (out []memory.Person) {
+	for id, key := range s.people {
+		out = append(out, memory.Person{ID: id, Key: key})
+	}
+	return out
+}
+
 // chains makes chains of the audit log, which nobody does before they are read.
 func (s *server) chains() (lines []memory.KeptLine, heads map[chat.ThreadID]memory.Head) {
 	heads = map[chat.ThreadID]memory.Head{}
 	for _, l := range s.audit {
-		if raw, next, err := heads[l.Thread].Link(l); err == nil {
+		if raw, next, err := heads[l.Thread].Link(l.AuditLine); err == nil {
 			heads[l.Thread] = next
-			lines = append(lines, memory.KeptLine{Thread: l.Thread.String(), Raw: raw})
+			lines = append(lines, memory.KeptLine{Thread: l.Thread.String(), Raw: raw, Text: l.text})
 		}
 	}
 	return lines, heads

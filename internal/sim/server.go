@@ -37,7 +37,9 @@ type server struct {
 	waiting map[chat.MessageRef][]memory.Entry
 	events  map[string]time.Time
 	counts  map[string]counter
-	audit   []memory.AuditLine
+	audit   []hiddenLine
+	people  map[string][]byte // keys of pseudonyms
+	keys    int               // that were made
 	notes   map[string][]byte
 	ready   []*thread
 	handles []*handle
@@ -80,7 +82,7 @@ func newServer(g ground) *server {
 	return &server{
 		ground: g, lease: 15 * time.Second,
 		byID: map[chat.ThreadID]*thread{}, refs: map[chat.MessageRef]*thread{},
-		waiting: map[chat.MessageRef][]memory.Entry{}, events: map[string]time.Time{}, counts: map[string]counter{}, notes: map[string][]byte{},
+		waiting: map[chat.MessageRef][]memory.Entry{}, events: map[string]time.Time{}, counts: map[string]counter{}, people: map[string][]byte{}, notes: map[string][]byte{},
 	}
 }
 
@@ -201,8 +203,8 @@ func (s *server) expire(t *thread) {
 	for _, ref := range t.refs {
 		delete(s.refs, ref)
 	}
-	if slices.ContainsFunc(s.audit, func(l memory.AuditLine) bool { return l.Thread == t.id }) {
-		s.audit = append(s.audit, memory.Tombstone(t.id, s.clock()))
+	if slices.ContainsFunc(s.audit, func(l hiddenLine) bool { return l.Thread == t.id }) {
+		s.addLines(memory.Tombstone(t.id, s.clock()))
 	}
 	t.log, t.inbox, t.refs, t.pending = nil, nil, nil, nil
 	t.blobs, t.latest, t.base, t.ended = map[string][]byte{}, memory.Watermark{}, t.last+1, true
@@ -382,7 +384,7 @@ func (s *server) apply(t *thread, f memory.Effects) {
 	}
 	t.pending = append(t.pending, f.Ask...)
 	t.pending = slices.DeleteFunc(t.pending, func(p memory.PendingApproval) bool { return slices.Contains(f.Settled, p.Call) })
-	s.audit = append(s.audit, f.Audit...)
+	s.addLines(f.Audit...)
 	t.base = max(t.base, min(f.Base, t.last+1))
 	if !f.Erase {
 		return

@@ -464,8 +464,9 @@ func (h *handle) Watermarks(ctx context.Context, platform string, since time.Tim
 func (h *handle) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory.AuditLine, error] {
 	return all(ctx, h, func() (out []memory.AuditLine) {
 		lines, _ := h.s.chains()
+		names := memory.NewNames(h.s.persons())
 		for _, k := range lines {
-			if l, err := memory.DecodeLine(k.Raw); err == nil && (thread == (chat.ThreadID{}) || l.Thread == thread) {
+			if l, err := names.Resolve(k); err == nil && (thread == (chat.ThreadID{}) || l.Thread == thread) {
 				out = append(out, l)
 			}
 		}
@@ -485,6 +486,17 @@ func (h *handle) Lines(ctx context.Context) iter.Seq2[memory.KeptLine, error] {
 func (h *handle) Heads(ctx context.Context) (heads map[chat.ThreadID]memory.Head, err error) {
 	err = h.ask(ctx, false, func() { _, heads = h.s.chains() })
 	return heads, err
+}
+
+// People implements memory.Auditor.
+func (h *handle) People(ctx context.Context) (out []memory.Person, err error) {
+	err = h.ask(ctx, false, func() { out = h.s.persons() })
+	return out, err
+}
+
+// Unname implements memory.People.
+func (h *handle) Unname(ctx context.Context, id string) error {
+	return h.ask(ctx, true, func() { delete(h.s.people, id) })
 }
 
 // PutBlob implements memory.Blobs.

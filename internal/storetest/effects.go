@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -166,7 +167,7 @@ func forgot(t *testing.T, open Open) {
 	if _, err := s.Blob(patient(t), th, name); !errors.Is(err, memory.ErrNoBlob) {
 		t.Errorf("Blob: %v, want %v", err, memory.ErrNoBlob)
 	}
-	if diff := cmp.Diff(lines, collect(t, s.Audit(patient(t), th))); diff != "" {
+	if diff := cmp.Diff(lines, collect(t, s.Audit(patient(t), th)), unhashed); diff != "" {
 		t.Errorf("the audit changed (-before +after):\n%s", diff)
 	}
 	if fresh, err := s.Put(patient(t), th, wrote("m1", "secret"), "e1"); err != nil || fresh {
@@ -358,7 +359,7 @@ func auditLog(t *testing.T, open Open) {
 		t.Fatalf("%d and %d lines expected, want 4 and 1", len(wantA), len(wantB))
 	}
 	for th, want := range map[chat.ThreadID][]memory.AuditLine{a.Thread: wantA, b.Thread: wantB, thread("none"): nil} {
-		if diff := cmp.Diff(want, collect(t, s.Audit(patient(t), th))); diff != "" {
+		if diff := cmp.Diff(want, collect(t, s.Audit(patient(t), th)), unhashed); diff != "" {
 			t.Errorf("audit of %v (-want +got):\n%s", th, diff)
 		}
 	}
@@ -366,7 +367,7 @@ func auditLog(t *testing.T, open Open) {
 	byTime := cmpopts.SortSlices(func(x, y memory.AuditLine) bool {
 		return x.At.Before(y.At) || x.At.Equal(y.At) && x.Thread.String()+x.Event < y.Thread.String()+y.Event
 	})
-	if diff := cmp.Diff(append(wantA, wantB...), all, byTime); diff != "" {
+	if diff := cmp.Diff(append(wantA, wantB...), all, byTime, unhashed); diff != "" {
 		t.Errorf("audit (-want +got):\n%s", diff)
 	}
 	for i := 1; i < len(all); i++ {
@@ -382,7 +383,7 @@ func auditLog(t *testing.T, open Open) {
 	}
 }
 
-// linked gives lines in their stored form behind the end of a chain.
+// linked gives lines behind the end of a chain as a store resolves them.
 func linked(t *testing.T, end memory.Head, lines []memory.AuditLine) (out []memory.AuditLine) {
 	t.Helper()
 	for _, l := range lines {
@@ -397,6 +398,82 @@ func linked(t *testing.T, end memory.Head, lines []memory.AuditLine) (out []memo
 		out, end = append(out, l), next
 	}
 	return out
+}
+
+// unhashed leaves out the hashes of resolved lines: they are of pseudonyms.
+var unhashed = cmpopts.IgnoreFields(memory.AuditLine{}, "Prev", "Hash")
+
+// pseudonyms: no stored line names a person, and one person has one pseudonym in all
+// threads and processes. Names and reasons come back until the key is destroyed. The
+// chain is then as it was, and the person has a new pseudonym.
+func pseudonyms(t *testing.T, open Open) {
+	in := open(t, Options{})
+	s := in.Store
+	a, b := thread("a"), chat.ThreadID{Platform: platform, Channel: "elsewhere", Root: "b"}
+	ask := memory.Asked{Call: "1.1", Tool: "deploy", Requester: ada, Rules: memory.Rules{Approvers: []string{"user:" + string(ada.ID), "group:G"}}}
+	deny := memory.Decided{Call: "1.1", Outcome: chat.Denied, By: []chat.User{ada}, Reason: "too late in the day"}
+	for _, th := range []chat.ThreadID{a, b} {
+		commit(t, s, claim(t, s, th, says("go")), ask, deny, memory.Lost{Reason: "so it is said"})
+	}
+	if in.Replica != nil {
+		s = in.Replica(t).Store
+		c := chat.ThreadID{Platform: platform, Channel: "third", Root: "c"}
+		commit(t, s, claim(t, s, c, says("go")), ask, deny)
+	}
+	before := rawLines(t, s)
+	people, err := s.People(patient(t))
+	if err != nil || len(people) != 2 {
+		t.Fatalf("%v, %v: want the keys of ada and of nobody", people, err)
+	}
+	for _, p := range people {
+		named := strings.Count(before, string(p.Pseudonym()))
+		if want := 3 * strings.Count(before, `"asked"`); p.ID == platform+":"+string(ada.ID) && named != want {
+			t.Errorf("ada is named %d times, want %d:\n%s", named, want, before)
+		}
+	}
+	for _, text := range []string{`"` + string(ada.ID), ":" + string(ada.ID), "too late", "so it is said"} {
+		if strings.Contains(before, text) {
+			t.Errorf("a stored line holds %q:\n%s", text, before)
+		}
+	}
+	want := linked(t, memory.Head{}, memory.EffectsOf(a, []memory.Entry{{Body: ask}, {Body: deny}, {Body: memory.Lost{Reason: "so it is said"}}}).Audit)
+	untimed := cmpopts.IgnoreFields(memory.AuditLine{}, "At")
+	if diff := cmp.Diff(want, collect(t, s.Audit(patient(t), a)), unhashed, untimed); diff != "" {
+		t.Errorf("lines with names (-want +got):\n%s", diff)
+	}
+
+	if err := s.Unname(patient(t), platform+":"+string(ada.ID)); err != nil {
+		t.Fatal(err)
+	}
+	lines := collect(t, s.Audit(patient(t), a))
+	if l := lines[1]; l.Reason != "[erased]" || len(l.By) != 1 || len(l.By[0]) != len("12345678…") || !strings.Contains(before, strings.TrimSuffix(string(l.By[0]), "…")) {
+		t.Errorf("without the key: %+v", l)
+	}
+	if lines[2].Reason != "so it is said" {
+		t.Errorf("the reason that nobody gave: %q", lines[2].Reason)
+	}
+	if after := rawLines(t, s); after != before {
+		t.Errorf("stored lines changed:\n%s\n%s", before, after)
+	}
+	commit(t, s, claim(t, s, thread("d"), says("go")), ask)
+	if got := collect(t, s.Audit(patient(t), thread("d"))); len(got) != 1 || got[0].By[0] != ada.ID {
+		t.Errorf("once more: %+v", got)
+	}
+	if l := collect(t, s.Audit(patient(t), a))[1]; l.By[0] == ada.ID {
+		t.Errorf("the old pseudonym has a name again: %+v", l)
+	}
+}
+
+func rawLines(t *testing.T, s memory.Auditor) string {
+	t.Helper()
+	var all []string
+	for k, err := range s.Lines(patient(t)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, string(k.Raw))
+	}
+	return strings.Join(all, "\n")
 }
 
 // The lines of each thread are one chain over claims, replicas, a death and a `forget`;

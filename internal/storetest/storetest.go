@@ -140,6 +140,7 @@ var suite = []check{
 	{"Watermarks", watermarks},
 	{"Audit", auditLog},
 	{"AuditChain", auditChain},
+	{"Pseudonyms", pseudonyms},
 	{"Blobs", blobs},
 	{"Tail", tail},
 	{"DropBlob", dropBlob},

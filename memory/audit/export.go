@@ -13,8 +13,10 @@ import (
 	"hash"
 	"io"
 	"maps"
+	"slices"
 	"time"
 
+	"nod/chat"
 	"nod/memory"
 )
 
@@ -30,41 +32,29 @@ type Header struct {
 // Export writes the audit log since a time (zero: all) as JSON lines that can be
 // checked anywhere: a header, the lines, and a checkpoint over all ends, which also
 // binds the rest. The caller has checked the log before: Export signs the lines as they
-// are.
-func Export(ctx context.Context, w io.Writer, s Log, key ed25519.PrivateKey, since, now time.Time) error {
-	h := Header{Event: "header", V: 1, Key: PublicHex(key), Since: since}
-	if !since.IsZero() {
-		h.Since = since.UTC().Truncate(time.Millisecond)
+// are. With names each line also has the people whom it names, and the text of its
+// reason; what is signed lacks both.
+func Export(ctx context.Context, w io.Writer, s Log, o ExportOptions) error {
+	h := Header{Event: "header", V: 1, Key: PublicHex(o.Key), Since: o.Since}
+	if !o.Since.IsZero() {
+		h.Since = o.Since.UTC().Truncate(time.Millisecond)
 		var err error
 		if h.From, err = startsAt(ctx, s, h.Since); err != nil {
 			return err
 		}
 	}
-	out := &digested{w: bufio.NewWriter(w)}
 	first, err := form(h)
 	if err != nil {
 		return err
 	}
+	out := &digested{w: bufio.NewWriter(w)}
 	out.begin()
 	out.line(first)
 	top := out.digest()
 	out.begin()
-	heads := maps.Clone(h.From)
-	if heads == nil {
-		heads = map[string]memory.Head{}
-	}
-	for k, err := range s.Lines(ctx) {
-		if err != nil {
-			return fmt.Errorf("read the audit log: %w", err)
-		}
-		l, err := memory.DecodeLine(k.Raw)
-		if err != nil {
-			return fmt.Errorf("read the audit log: %w", err)
-		}
-		if thread := l.Thread.String(); l.Seq > heads[thread].Seq {
-			heads[thread] = memory.Head{Seq: l.Seq, Hash: l.Hash}
-			out.line(k.Raw)
-		}
+	heads, err := exportLines(ctx, out, s, h, o.Names)
+	if err != nil {
+		return err
 	}
 	epoch := 1
 	if raw, err := s.Noted(ctx, note); err == nil && len(raw) > 0 {
@@ -72,7 +62,7 @@ func Export(ctx context.Context, w io.Writer, s Log, key ed25519.PrivateKey, sin
 			epoch = p.Epoch
 		}
 	}
-	last, err := Sign(Checkpoint{At: now, Epoch: epoch, Heads: heads, Header: top, Lines: out.digest()}, key)
+	last, err := Sign(Checkpoint{At: o.Now, Epoch: epoch, Heads: heads, Header: top, Lines: out.digest()}, o.Key)
 	if err != nil {
 		return err
 	}
@@ -81,6 +71,84 @@ func Export(ctx context.Context, w io.Writer, s Log, key ed25519.PrivateKey, sin
 		return fmt.Errorf("write the export: %w", err)
 	}
 	return nil
+}
+
+// exportLines writes the lines behind a header, and gives the chains' ends behind them.
+func exportLines(ctx context.Context, out *digested, s Log, h Header, withNames bool) (map[string]memory.Head, error) {
+	var names memory.Names
+	if withNames {
+		var err error
+		if names, err = memory.NamesOf(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	heads := maps.Clone(h.From)
+	if heads == nil {
+		heads = map[string]memory.Head{}
+	}
+	for k, err := range s.Lines(ctx) {
+		if err != nil {
+			return nil, fmt.Errorf("read the audit log: %w", err)
+		}
+		l, err := memory.DecodeLine(k.Raw)
+		if err != nil {
+			return nil, fmt.Errorf("read the audit log: %w", err)
+		}
+		thread := l.Thread.String()
+		if l.Seq <= heads[thread].Seq {
+			continue
+		}
+		heads[thread] = memory.Head{Seq: l.Seq, Hash: l.Hash}
+		if withNames {
+			out.decorated(k.Raw, named(k, l, names))
+		} else {
+			out.line(k.Raw)
+		}
+	}
+	return heads, nil
+}
+
+// ExportOptions say what is exported, and who signs it.
+type ExportOptions struct {
+	Key   ed25519.PrivateKey
+	Since time.Time // zero: all
+	Now   time.Time
+	Names bool
+}
+
+// named gives a line with the members that no hash covers.
+func named(k memory.KeptLine, l memory.AuditLine, names memory.Names) []byte {
+	people := names.Of(l)
+	resolved, _ := names.Resolve(k) // it was read before
+	if len(people) == 0 && resolved.Reason == "" {
+		return k.Raw
+	}
+	more, err := json.Marshal(struct {
+		People map[chat.UserID]string `json:"people,omitempty"`
+		Text   string                 `json:"text,omitempty"`
+	}{people, resolved.Reason})
+	if err != nil {
+		return k.Raw
+	}
+	return slices.Concat(bytes.TrimSuffix(k.Raw, []byte("}")), []byte(","), more[1:])
+}
+
+// unnamed gives a line in its hashed form without the members that no hash covers.
+func unnamed(form []byte) []byte {
+	var line map[string]json.RawMessage
+	if json.Unmarshal(form, &line) != nil || line["people"] == nil && line["text"] == nil {
+		return form
+	}
+	delete(line, "people")
+	delete(line, "text")
+	out, err := json.Marshal(line)
+	if err == nil {
+		out, err = memory.Canonical(out)
+	}
+	if err != nil {
+		return form
+	}
+	return out
 }
 
 // startsAt gives the chains' ends before the first line since a time.
@@ -112,8 +180,11 @@ type digested struct {
 // begin begins a new digest.
 func (d *digested) begin() { d.sum = sha256.New() }
 
-func (d *digested) line(raw []byte) {
-	_, err := d.w.Write(append(raw[:len(raw):len(raw)], '\n'))
+func (d *digested) line(raw []byte) { d.decorated(raw, raw) }
+
+// decorated writes another form of a line than the digest is of.
+func (d *digested) decorated(raw, form []byte) {
+	_, err := d.w.Write(append(form[:len(form):len(form)], '\n'))
 	d.err = errors.Join(d.err, err)
 	_, _ = d.sum.Write(append(raw[:len(raw):len(raw)], '\n')) // never fails
 }
@@ -203,10 +274,11 @@ func ends(r io.ReadSeeker) (h header, last []byte, total int, err error) {
 // plain gives a line in its hashed form: an archive may write its JSON differently. A
 // line without such a form stays as it is, and counts as none.
 func plain(raw []byte) []byte {
-	if form, err := memory.Canonical(raw); err == nil {
-		return form
+	form, err := memory.Canonical(raw)
+	if err != nil {
+		return raw
 	}
-	return raw
+	return unnamed(form)
 }
 
 func lines(r io.ReadSeeker, f func(n int, raw []byte)) error {

@@ -74,10 +74,10 @@ func headsOf(ctx context.Context, s memory.Auditor) (map[string]memory.Head, err
 	if err != nil {
 		return nil, fmt.Errorf("read the ends of the audit log: %w", err)
 	}
-	return named(heads), nil
+	return byName(heads), nil
 }
 
-func named(heads map[chat.ThreadID]memory.Head) map[string]memory.Head {
+func byName(heads map[chat.ThreadID]memory.Head) map[string]memory.Head {
 	out := make(map[string]memory.Head, len(heads))
 	for thread, h := range heads {
 		out[thread.String()] = h

@@ -216,7 +216,7 @@ func TestTamperedExport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			if err := Export(t.Context(), &out, w, testKey(), since, time.Now()); err != nil {
+			if err := Export(t.Context(), &out, w, ExportOptions{Key: testKey(), Since: since, Now: time.Now()}); err != nil {
 				t.Fatal(err)
 			}
 			tamperWith(t, out.Bytes())
@@ -292,7 +292,7 @@ func TestExportWrittenAnew(t *testing.T) {
 	w.happens(t, "1", 1)
 	w.happens(t, "2", 1)
 	var out bytes.Buffer
-	if err := Export(t.Context(), &out, w, testKey(), time.Time{}, time.Now()); err != nil {
+	if err := Export(t.Context(), &out, w, ExportOptions{Key: testKey(), Now: time.Now(), Names: true}); err != nil {
 		t.Fatal(err)
 	}
 	var anew []string
@@ -338,7 +338,7 @@ func TestExportOfAnother(t *testing.T) {
 	w := openSQLite(t)
 	w.happens(t, "1", 1)
 	var out bytes.Buffer
-	if err := Export(t.Context(), &out, w, testKey(), time.Time{}, time.Now()); err != nil {
+	if err := Export(t.Context(), &out, w, ExportOptions{Key: testKey(), Now: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	other := bytes.Repeat([]byte{7}, 32)

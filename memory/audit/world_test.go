@@ -37,10 +37,18 @@ type world struct {
 	write func(t *testing.T, lines []memory.KeptLine, heads map[string]memory.Head)
 }
 
-func openSQLite(t *testing.T) world {
+// direct says that channel cD is a conversation with one person.
+func direct(t chat.ThreadID) bool { return t.Channel == "cD" }
+
+var stores = map[string]func(*testing.T, time.Duration) world{"sqlite": openSQLiteFor, "redis": openRedisFor}
+
+func openSQLite(t *testing.T) world { return openSQLiteFor(t, 0) }
+func openRedis(t *testing.T) world  { return openRedisFor(t, 0) }
+
+func openSQLiteFor(t *testing.T, keep time.Duration) world {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "nod.db")
-	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{Direct: direct, Keep: keep, SweepEvery: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +74,7 @@ func openSQLite(t *testing.T) world {
 		do("DELETE FROM audit")
 		do("DELETE FROM chain")
 		for _, l := range lines {
-			do("INSERT INTO audit (at, thread, line) VALUES (0, ?, ?)", l.Thread, l.Raw)
+			do("INSERT INTO audit (thread, line, text) VALUES (?, ?, ?)", l.Thread, l.Raw, l.Text)
 		}
 		for thread, h := range heads {
 			do("INSERT INTO chain (thread, seq, hash) VALUES (?, ?, ?)", thread, h.Seq, h.Hash)
@@ -77,10 +85,10 @@ func openSQLite(t *testing.T) world {
 	}}
 }
 
-func openRedis(t *testing.T) world {
+func openRedisFor(t *testing.T, keep time.Duration) world {
 	t.Helper()
 	server := redistest.Start(t)
-	s, err := redis.Open(t.Context(), server.URL(), redis.Options{Logger: quiet})
+	s, err := redis.Open(t.Context(), server.URL(), redis.Options{Logger: quiet, Direct: direct, Keep: keep})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -16,13 +17,21 @@ import (
 // Audit implements [memory.Auditor]. It merges the lines of all shards by their time.
 func (l *link) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory.AuditLine, error] {
 	return func(yield func(memory.AuditLine, error) bool) {
-		for k, err := range l.merged(ctx, thread) {
+		names, err := memory.NamesOf(ctx, l)
+		if err != nil {
+			yield(memory.AuditLine{}, err)
+			return
+		}
+		for k, err := range l.Lines(ctx) {
 			var line memory.AuditLine
 			if err == nil {
-				line, err = memory.DecodeLine(k.Raw)
+				line, err = names.Resolve(k)
 			}
 			if err != nil {
 				err = fmt.Errorf("read audit log: %w", err)
+			}
+			if err == nil && thread != (chat.ThreadID{}) && line.Thread != thread {
+				continue
 			}
 			if !yield(line, err) {
 				return
@@ -31,11 +40,71 @@ func (l *link) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory
 	}
 }
 
+// hiddenLine is a line with pseudonyms, and the text of its reason.
+type hiddenLine struct {
+	memory.AuditLine
+	text []byte
+}
+
+// hide replaces the people of a change's audit lines by pseudonyms, once.
+func (s *Store) hide(ctx context.Context, c *change) error {
+	keys := memory.Keys(func(id string) ([]byte, error) { return s.personKey(ctx, id) })
+	for _, l := range c.audit[len(c.hidden):] {
+		hidden, text, err := keys.Hide(l, s.direct != nil && s.direct(l.Thread))
+		if err != nil {
+			return err
+		}
+		c.hidden = append(c.hidden, hiddenLine{hidden, text})
+	}
+	return nil
+}
+
+// personKey gives a person's key, and makes it if there is none: of several processes
+// the first one. None caches it, so a destroyed key is used by no process.
+func (s *Store) personKey(ctx context.Context, id string) (key []byte, err error) {
+	shard := shardOf("people", id)
+	people := s.keys.own(shard, "people")
+	err = s.retry(ctx, shard, retryBriefly, func() error {
+		key, err = s.cmd.HGet(ctx, people, id).Bytes()
+		if errors.Is(err, redis.Nil) {
+			if err = s.cmd.HSetNX(ctx, people, id, memory.NewKey()).Err(); err == nil {
+				key, err = s.cmd.HGet(ctx, people, id).Bytes()
+			}
+		}
+		return err
+	})
+	return key, err
+}
+
+// Unname implements [memory.People].
+func (s *Store) Unname(ctx context.Context, id string) error {
+	shard := shardOf("people", id)
+	err := s.retry(ctx, shard, retryBriefly, func() error { return s.cmd.HDel(ctx, s.keys.own(shard, "people"), id).Err() })
+	if err != nil {
+		return fmt.Errorf("destroy the key of a pseudonym: %w", err)
+	}
+	return nil
+}
+
+// People implements [memory.Auditor].
+func (l *link) People(ctx context.Context) (out []memory.Person, err error) {
+	for shard := range shards {
+		found, err := l.cmd.HGetAll(ctx, l.keys.own(shard, "people")).Result()
+		if err != nil {
+			return nil, err
+		}
+		for id, key := range found {
+			out = append(out, memory.Person{ID: id, Key: []byte(key)})
+		}
+	}
+	return out, nil
+}
+
 // writeTombstone adds a line to the chain of an erased thread. A script can't hash a
-// line, so the shard keeps a list of erased threads until the next sweep writes the
-// line. when is in milliseconds.
-func (s *Store) writeTombstone(ctx context.Context, shard int, name, when string) error {
-	thread, err := parseThread(name)
+// line, so the shard keeps a list of such chains until the next sweep writes the line.
+// when is in milliseconds.
+func (s *Store) writeTombstone(ctx context.Context, shard int, chain, when string) error {
+	thread, err := parseThread(chain)
 	if err != nil {
 		return err
 	}
@@ -43,7 +112,7 @@ func (s *Store) writeTombstone(ctx context.Context, shard int, name, when string
 	if err != nil {
 		return fmt.Errorf("read when a thread was erased: %w", err)
 	}
-	before, err := s.cmd.HGet(ctx, s.keys.own(shard, "heads"), name).Result()
+	before, err := s.cmd.HGet(ctx, s.keys.own(shard, "heads"), chain).Result()
 	if err != nil {
 		return fmt.Errorf("read the end of a chain: %w", err)
 	}
@@ -55,15 +124,10 @@ func (s *Store) writeTombstone(ctx context.Context, shard int, name, when string
 	if err != nil {
 		return err
 	}
-	if _, err := s.run(ctx, entombScript, shard, name, before, after.String(), string(line)); err != nil {
+	if _, err := s.run(ctx, entombScript, shard, chain, before, after.String(), string(line)); err != nil {
 		return fmt.Errorf("write a tombstone: %w", err)
 	}
 	return nil
-}
-
-// Lines implements [memory.Auditor].
-func (l *link) Lines(ctx context.Context) iter.Seq2[memory.KeptLine, error] {
-	return l.merged(ctx, chat.ThreadID{})
 }
 
 // Heads implements [memory.Auditor].
@@ -87,14 +151,12 @@ func (l *link) Heads(ctx context.Context) (map[chat.ThreadID]memory.Head, error)
 	return out, nil
 }
 
-// merged lists the lines of all shards, or of one thread, by their time.
-func (l *link) merged(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory.KeptLine, error] {
+// Lines implements [memory.Auditor]. It merges the shards by time.
+func (l *link) Lines(ctx context.Context) iter.Seq2[memory.KeptLine, error] {
 	return func(yield func(memory.KeptLine, error) bool) {
-		var parts []*auditPart
-		for shard := range shards {
-			if thread == (chat.ThreadID{}) || shard == shardOfThread(thread) {
-				parts = append(parts, &auditPart{l: l, shard: shard, thread: thread, after: "-"})
-			}
+		parts := make([]*auditPart, shards)
+		for shard := range parts {
+			parts[shard] = &auditPart{l: l, shard: shard, after: "-"}
 		}
 		for {
 			var first *auditPart
@@ -118,31 +180,27 @@ func (l *link) merged(ctx context.Context, thread chat.ThreadID) iter.Seq2[memor
 
 // auditPart reads the audit lines of one shard, some at a time.
 type auditPart struct {
-	l      *link
-	shard  int
-	thread chat.ThreadID // zero: of all
-	after  string        // where to read on; empty at the end
-	lines  []auditLine
+	l     *link
+	shard int
+	after string // where to read on; empty at the end
+	lines []auditLine
 }
 
 type auditLine struct {
 	memory.KeptLine
-	thread chat.ThreadID
-	at     time.Time
+	at time.Time
 }
 
 // load reads on until there is a line; false at the end.
 func (p *auditPart) load(ctx context.Context) (bool, error) {
-	for len(p.lines) == 0 && p.after != "" {
+	if len(p.lines) == 0 && p.after != "" {
 		found, err := p.l.cmd.XRangeN(ctx, p.l.keys.own(p.shard, "audit"), p.after, "+", page).Result()
 		if err != nil {
 			return false, err
 		}
 		p.after = ""
 		for _, m := range found {
-			if l := readLine(m); p.thread == (chat.ThreadID{}) || p.thread == l.thread {
-				p.lines = append(p.lines, l)
-			}
+			p.lines = append(p.lines, readLine(m))
 		}
 		if len(found) == page {
 			p.after = "(" + found[page-1].ID
@@ -152,10 +210,11 @@ func (p *auditPart) load(ctx context.Context) (bool, error) {
 }
 
 func readLine(m redis.XMessage) auditLine {
-	text, _ := m.Values["line"].(string)
-	kept := auditLine{KeptLine: memory.KeptLine{Raw: []byte(text)}}
+	line, _ := m.Values["line"].(string)
+	text, _ := m.Values["text"].(string)
+	kept := auditLine{KeptLine: memory.KeptLine{Raw: []byte(line), Text: []byte(text)}}
 	if l, err := memory.DecodeLine(kept.Raw); err == nil {
-		kept.thread, kept.at = l.Thread, l.At
+		kept.at = l.At
 	}
 	return kept
 }

@@ -20,6 +20,7 @@ type change struct {
 	asks    []string // call, message, call, message, …
 	settled []string
 	audit   []memory.AuditLine // a line without a time happens now
+	hidden  []hiddenLine       // the same with pseudonyms, from the first linkAudit on
 
 	behind memory.Head // the end of the chain at the last linkAudit
 	when   time.Time   // the time of that
@@ -72,21 +73,21 @@ func (c *change) effects(thread chat.ThreadID, entries []memory.Entry) {
 // linkAudit links the audit lines to the end of a chain, in the form of
 // lua/effects.lua. now is a time that the server's clock has passed.
 func (c *change) linkAudit(head memory.Head, now time.Time) (list []string, next memory.Head, err error) {
-	if len(c.audit) == 0 {
+	if len(c.hidden) == 0 {
 		return nil, head, nil
 	}
-	list = []string{strconv.FormatInt(now.UnixMilli(), 10), head.String(), ""}
-	for _, l := range c.audit {
+	list = []string{strconv.FormatInt(now.UnixMilli(), 10), c.hidden[0].Thread.String(), head.String(), ""}
+	for _, l := range c.hidden {
 		if l.At.IsZero() {
 			l.At = now
 		}
-		raw, following, err := head.Link(l)
+		raw, following, err := head.Link(l.AuditLine)
 		if err != nil {
 			return nil, head, err
 		}
-		list, head = append(list, string(raw)), following
+		list, head = append(list, string(raw), string(l.text)), following
 	}
-	list[2] = head.String()
+	list[3] = head.String()
 	return list, head, nil
 }
 

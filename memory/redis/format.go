@@ -11,7 +11,7 @@ import (
 )
 
 // format is the number in each shard. It changes with the meaning of a key or an entry.
-const format = 4
+const format = 5
 
 // formatOf reads a shard's format; 0: the shard is empty.
 func (l *link) formatOf(ctx context.Context, shard int) (have int, err error) {

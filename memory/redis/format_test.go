@@ -42,9 +42,9 @@ func TestOtherFormats(t *testing.T) {
 	}
 	c := server.Client(t)
 	for have, want := range map[int]string{
-		1: "store: format 1; this build reads 4: a build before 0.1.0 wrote it",
-		3: "store: format 3; this build reads 4: a build before 0.1.0 wrote it",
-		7: "store: format 7; this build reads 4",
+		1: "store: format 1; this build reads 5: a build before 0.1.0 wrote it",
+		4: "store: format 4; this build reads 5: a build before 0.1.0 wrote it",
+		7: "store: format 7; this build reads 5",
 	} {
 		if err := c.Set(within(t), key, have, 0).Err(); err != nil {
 			t.Fatal(err)

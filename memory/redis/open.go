@@ -30,6 +30,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 
+	"nod/chat"
 	"nod/memory"
 )
 
@@ -46,7 +47,10 @@ type Options struct {
 	// leases. Empty and nil: nobody can tell.
 	Process string
 	Ended   func(process string) bool
-	TLS     *tls.Config // of the TLS schemes; nil: the system's roots
+	// Direct says whether a thread is a conversation with one person, which the audit
+	// log names by a pseudonym; nil: none is.
+	Direct func(chat.ThreadID) bool
+	TLS    *tls.Config // of the TLS schemes; nil: the system's roots
 	// Dial makes the connections, TLS and all; nil: over the network.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
@@ -71,6 +75,7 @@ type Store struct {
 	tls      *tls.Config
 	replicas replicas
 	words    *words
+	direct   func(chat.ThreadID) bool
 
 	held      holders
 	deadlines deadlines
@@ -117,7 +122,7 @@ func newStore(a address, o Options) *Store {
 	s := &Store{
 		link: a.link(o), wait: a.client(o),
 		keep: o.Keep, quota: o.Quota, lease: o.Lease,
-		began: time.Now(), wall: time.Now, address: a, tls: o.TLS, words: newWords(), mendNow: make(chan struct{}, 1),
+		began: time.Now(), wall: time.Now, address: a, tls: o.TLS, direct: o.Direct, words: newWords(), mendNow: make(chan struct{}, 1),
 	}
 	if s.lease <= 0 {
 		s.lease = defaultLease

@@ -37,7 +37,7 @@ func (s *Store) restore(ctx context.Context, m *remembered, head, token string) 
 	}
 	c := restoredChange(thread, seq, raw)
 	h := &held{shard: m.shard, chain: m.chain}
-	state, _, err := s.follow(h, c, func(audit []string) (any, error) {
+	state, _, err := s.follow(ctx, h, c, func(audit []string) (any, error) {
 		args := append(c.args(s, s.words.self, token, head, m.past.last().head, audit), seq)
 		return s.runDurably(ctx, restoreScript, m.shard, args...)
 	})

@@ -230,7 +230,7 @@ func (s *Store) commit(ctx context.Context, h *held, what string, bodies []memor
 // calls again. It also calls again if the audit lines did not follow the chain.
 func (s *Store) compare(ctx context.Context, h *held, c *change, call func(audit []string) (any, error)) (*reply, error) {
 	for {
-		state, r, err := s.follow(h, c, call)
+		state, r, err := s.follow(ctx, h, c, call)
 		if err != nil || state >= 0 {
 			return r, err
 		}
@@ -242,7 +242,10 @@ func (s *Store) compare(ctx context.Context, h *held, c *change, call func(audit
 
 // follow makes a call with audit lines linked to the current chain. It returns the
 // answer behind its state.
-func (s *Store) follow(h *held, c *change, call func(audit []string) (any, error)) (int64, *reply, error) {
+func (s *Store) follow(ctx context.Context, h *held, c *change, call func(audit []string) (any, error)) (int64, *reply, error) {
+	if err := s.hide(ctx, c); err != nil {
+		return 0, nil, err
+	}
 	for range mostRelinks {
 		c.behind, c.when = h.chain, s.clock(h)
 		audit, next, err := c.linkAudit(c.behind, c.when)

@@ -86,6 +86,12 @@ func (v *Viewer) Heads(ctx context.Context) (map[chat.ThreadID]memory.Head, erro
 	return heads, v.alone.check(err)
 }
 
+// People implements memory.Auditor.
+func (v *Viewer) People(ctx context.Context) ([]memory.Person, error) {
+	people, err := v.reader.People(ctx)
+	return people, v.alone.check(err)
+}
+
 // Blob gives a file of a thread.
 func (v *Viewer) Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error) {
 	data, err := v.reader.Blob(ctx, thread, name)

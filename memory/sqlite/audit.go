@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -13,42 +14,113 @@ import (
 
 // auditErased adds a tombstone to the chain of an erased thread, if it has one.
 func (w *writer) auditErased(thread string, at time.Time) error {
-	var seq uint64
-	if there, err := w.queryRow("SELECT seq FROM chain WHERE thread = ?", []any{thread}, &seq); err != nil || !there {
-		return err
-	}
 	id, err := chat.ParseThreadID(thread)
 	if err != nil {
 		return nil //nolint:nilerr // a name that is no thread has no chain
 	}
-	return w.audit(thread, []memory.AuditLine{memory.Tombstone(id, at)})
+	l, err := w.hide(memory.Tombstone(id, at), w.knownKey)
+	if errors.Is(err, memory.ErrNoKey) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if head, err := w.head(l.Thread); err != nil || head.Seq == 0 {
+		return err
+	}
+	return w.link([]hiddenLine{l})
 }
 
-// audit adds lines to a thread's chain.
-func (w *writer) audit(thread string, lines []memory.AuditLine) error {
+// audit adds lines of one thread to its chain.
+func (w *writer) audit(lines []memory.AuditLine) error {
+	hidden := make([]hiddenLine, len(lines))
+	for i, l := range lines {
+		var err error
+		if hidden[i], err = w.hide(l, w.key); err != nil {
+			return err
+		}
+	}
+	return w.link(hidden)
+}
+
+// hiddenLine is a line with pseudonyms, and the text of its reason.
+type hiddenLine struct {
+	memory.AuditLine
+	text []byte
+}
+
+func (w *writer) hide(l memory.AuditLine, key memory.Keys) (h hiddenLine, err error) {
+	h.AuditLine, h.text, err = key.Hide(l, w.direct != nil && w.direct(l.Thread))
+	return h, err
+}
+
+func (w *writer) link(lines []hiddenLine) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	var head memory.Head
-	if _, err := w.queryRow("SELECT seq, hash FROM chain WHERE thread = ?", []any{thread}, &head.Seq, &head.Hash); err != nil {
+	thread := lines[0].Thread
+	head, err := w.head(thread)
+	if err != nil {
 		return err
 	}
 	for _, l := range lines {
-		raw, next, err := head.Link(l)
+		raw, next, err := head.Link(l.AuditLine)
 		if err != nil {
 			return err
 		}
-		if err := w.exec("INSERT INTO audit (at, thread, line) VALUES (?, ?, ?)", millis(l.At), thread, raw); err != nil {
+		if err := w.exec("INSERT INTO audit (thread, line, text) VALUES (?, ?, ?)", thread.String(), raw, l.text); err != nil {
 			return err
 		}
 		head = next
 	}
-	return w.keepHead(thread, head)
+	return w.exec("INSERT INTO chain (thread, seq, hash) VALUES (?1, ?2, ?3) ON CONFLICT (thread) DO UPDATE SET seq = ?2, hash = ?3",
+		thread.String(), head.Seq, head.Hash)
 }
 
-func (w *writer) keepHead(thread string, h memory.Head) error {
-	return w.exec("INSERT INTO chain (thread, seq, hash) VALUES (?1, ?2, ?3) ON CONFLICT (thread) DO UPDATE SET seq = ?2, hash = ?3",
-		thread, h.Seq, h.Hash)
+// head gives the end of a chain.
+func (w *writer) head(thread chat.ThreadID) (h memory.Head, err error) {
+	_, err = w.queryRow("SELECT seq, hash FROM chain WHERE thread = ?", []any{thread.String()}, &h.Seq, &h.Hash)
+	return h, err
+}
+
+// knownKey gives a person's key; ErrNoKey if there is none.
+func (w *writer) knownKey(id string) (key []byte, err error) {
+	found, err := w.queryRow("SELECT key FROM person WHERE id = ?", []any{id}, &key)
+	if err == nil && !found {
+		err = memory.ErrNoKey
+	}
+	return key, err
+}
+
+// key makes a person's key if there is none.
+func (w *writer) key(id string) ([]byte, error) {
+	key, err := w.knownKey(id)
+	if errors.Is(err, memory.ErrNoKey) {
+		key = memory.NewKey()
+		err = w.exec("INSERT INTO person (id, key) VALUES (?, ?)", id, key)
+	}
+	return key, err
+}
+
+// Unname implements memory.People.
+func (s *Store) Unname(ctx context.Context, id string) error {
+	err := s.submit(ctx, &op{
+		do:    func(w *writer) error { return w.exec("DELETE FROM person WHERE id = ?", id) },
+		after: s.purge.request,
+	})
+	if err != nil {
+		return fmt.Errorf("destroy the key of a pseudonym: %w", err)
+	}
+	return nil
+}
+
+// People implements memory.Auditor.
+func (r *reader) People(ctx context.Context) ([]memory.Person, error) {
+	rows, err := r.db.QueryContext(ctx, "SELECT id, key FROM person")
+	if err != nil {
+		return nil, err
+	}
+	return gather(rows, func(r *sql.Rows) (p memory.Person, err error) { return p, r.Scan(&p.ID, &p.Key) })
 }
 
 // keptLine is a line with its place in the file.
@@ -58,24 +130,29 @@ type keptLine struct {
 }
 
 func (r *reader) lines(ctx context.Context, where string, args ...any) iter.Seq2[keptLine, error] {
-	query := "SELECT id, thread, line FROM audit WHERE " + where + " id > ? ORDER BY id"
+	query := "SELECT id, thread, line, text FROM audit WHERE " + where + " id > ? ORDER BY id"
 	return pages(ctx, r.db, query, args, func(rows *sql.Rows) (id int64, l keptLine, err error) {
-		err = rows.Scan(&l.id, &l.Thread, &l.Raw)
+		err = rows.Scan(&l.id, &l.Thread, &l.Raw, &l.Text)
 		return l.id, l, err
 	})
 }
 
 // Audit implements memory.Auditor.
 func (r *reader) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory.AuditLine, error] {
-	lines := r.lines(ctx, "")
-	if thread != (chat.ThreadID{}) {
-		lines = r.lines(ctx, "thread = ? AND", thread.String())
-	}
 	return func(yield func(memory.AuditLine, error) bool) {
+		names, err := memory.NamesOf(ctx, r)
+		if err != nil {
+			yield(memory.AuditLine{}, err)
+			return
+		}
+		lines := r.lines(ctx, "")
+		if thread != (chat.ThreadID{}) {
+			lines = r.lines(ctx, "thread IN (?, ?) AND", thread.String(), names.Hidden(thread).String())
+		}
 		for k, err := range lines {
 			var l memory.AuditLine
 			if err == nil {
-				if l, err = memory.DecodeLine(k.Raw); err != nil {
+				if l, err = names.Resolve(k.KeptLine); err != nil {
 					err = fmt.Errorf("line %d of the audit log: %w", k.id, err)
 				}
 			}

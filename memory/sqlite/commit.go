@@ -175,7 +175,7 @@ func (t *turn) apply(entries []memory.Entry) error {
 			return err
 		}
 	}
-	return t.audit(t.thread.String(), f.Audit)
+	return t.audit(f.Audit)
 }
 
 // forget erases entries before a Seq. Messages after the word to forget stay known.

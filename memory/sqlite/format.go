@@ -12,7 +12,7 @@ import (
 
 // format is the file's PRAGMA user_version. It changes with the meaning of a table or
 // an entry.
-const format = 4
+const format = 5
 
 //go:embed tables.sql
 var tables string

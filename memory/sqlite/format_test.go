@@ -76,9 +76,9 @@ func unchangedFile(t *testing.T, path string) (check func()) {
 func TestOtherFormats(t *testing.T) {
 	t.Parallel()
 	for have, want := range map[int]string{
-		1:          "store: format 1; this build reads 4: a build before 0.1.0 wrote it",
-		format - 1: "store: format 3; this build reads 4: a build before 0.1.0 wrote it",
-		7:          "store: format 7; this build reads 4",
+		1:          "store: format 1; this build reads 5: a build before 0.1.0 wrote it",
+		format - 1: "store: format 4; this build reads 5: a build before 0.1.0 wrote it",
+		7:          "store: format 7; this build reads 5",
 	} {
 		path := written(t, have)
 		check := unchangedFile(t, path)

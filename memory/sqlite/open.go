@@ -40,6 +40,9 @@ type Options struct {
 	Keep   time.Duration // an untouched thread is erased after that time; 0: never
 	Quota  memory.Quota
 	Now    func() time.Time
+	// Direct says whether a thread is a conversation with one person, which the audit
+	// log names by a pseudonym; nil: none is.
+	Direct func(chat.ThreadID) bool
 	// Wait is how long Open waits for another process to release the file.
 	Wait time.Duration
 	// SweepEvery is the interval of the sweep, which deletes expired rows.
@@ -114,7 +117,7 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s.defaults()
 	s.opened = millis(s.now())
-	if err := s.connect(ctx, file); err != nil {
+	if err := s.connect(ctx, file, o.Direct); err != nil {
 		return nil, errors.Join(err, release(lock))
 	}
 	return s, nil
@@ -132,13 +135,14 @@ func (s *Store) defaults() {
 	}
 }
 
-func (s *Store) connect(ctx context.Context, file string) (err error) {
+func (s *Store) connect(ctx context.Context, file string, direct func(chat.ThreadID) bool) (err error) {
 	if err := createPrivate(file); err != nil {
 		return err
 	}
 	if s.w, err = newWriter(file); err != nil {
 		return err
 	}
+	s.w.direct = direct
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.reader.close(), s.w.close())

@@ -62,10 +62,14 @@ CREATE TABLE pending (
   PRIMARY KEY (thread, call)
 ) WITHOUT ROWID;
 
-CREATE TABLE audit (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, thread TEXT NOT NULL, line BLOB NOT NULL);
+-- thread is the name in the line; text is the encrypted reason.
+CREATE TABLE audit (id INTEGER PRIMARY KEY, thread TEXT NOT NULL, line BLOB NOT NULL, text BLOB);
 CREATE INDEX audit_thread ON audit (thread);
 -- The end of each thread's chain of audit lines.
 CREATE TABLE chain (thread TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL) WITHOUT ROWID;
+
+-- The keys of pseudonyms.
+CREATE TABLE person (id TEXT PRIMARY KEY, key BLOB NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE blob (
   thread  INTEGER NOT NULL,

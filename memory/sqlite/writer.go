@@ -5,13 +5,16 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"nod/chat"
 )
 
 // writer is the one connection that writes, with its prepared statements.
 type writer struct {
-	db    *sql.DB
-	conn  *sql.Conn
-	stmts map[string]*sql.Stmt
+	db     *sql.DB
+	conn   *sql.Conn
+	stmts  map[string]*sql.Stmt
+	direct func(chat.ThreadID) bool
 }
 
 // lockWait is how long a transaction waits for a writing process.

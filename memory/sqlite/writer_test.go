@@ -221,7 +221,7 @@ func TestLongAudit(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{})
 	const n = 2*pageSize + 7
 	err := s.do(t.Context(), func(w *writer) error {
-		if err := w.audit(onBoard("a").String(), slices.Repeat([]memory.AuditLine{{Thread: onBoard("a")}}, n)); err != nil {
+		if err := w.audit(slices.Repeat([]memory.AuditLine{{Thread: onBoard("a")}}, n)); err != nil {
 			return err
 		}
 		return w.exec("UPDATE audit SET line = x'ff' WHERE id = ?", pageSize)

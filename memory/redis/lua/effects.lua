@@ -3,8 +3,8 @@
 -- caller, lease, base, erase, how many of the entries come from the inbox, then
 -- five lists, each as its length and its elements: entries (those without a time
 -- happen now), messages, pending approvals (call, message), settled calls, audit
--- (nothing; or when now is, the end of the thread's chain before and after it,
--- lines). at is where what follows begins.
+-- (nothing; or when now is, the name of the thread's chain, its end before and after,
+-- then pairs of a line and the text of its reason). at is where what follows begins.
 local thread, token, seen, own, me, lease = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], num(ARGV[6])
 local base, erase = num(ARGV[7]), ARGV[8] == '1'
 local taken = num(ARGV[9])
@@ -26,8 +26,8 @@ local when = audit[1] or text(now)
 -- is not now.
 local function unchained()
   if #audit == 0 then return nil end
-  local head = redis.call('HGET', tag .. ':heads', thread) or ''
-  if audit[2] == head and num(when) <= now and num(when) > now - 60000 then return nil end
+  local head = redis.call('HGET', tag .. ':heads', audit[2]) or ''
+  if audit[3] == head and num(when) <= now and num(when) > now - 60000 then return nil end
   return {-2, now, head}
 end
 
@@ -70,8 +70,17 @@ local function append(last)
       redis.call('SREM', key('ask', platform(thread)), thread)
     end
   end
-  for i = 4, #audit do redis.call('XADD', tag .. ':audit', '*', 'line', audit[i]) end
-  if #audit > 0 then redis.call('HSET', tag .. ':heads', thread, audit[3]) end
+  for i = 5, #audit, 2 do
+    if audit[i + 1] == '' then
+      redis.call('XADD', tag .. ':audit', '*', 'line', audit[i])
+    else
+      redis.call('XADD', tag .. ':audit', '*', 'line', audit[i], 'text', audit[i + 1])
+    end
+  end
+  if #audit > 0 then
+    redis.call('HSET', tag .. ':heads', audit[2], audit[4])
+    if audit[2] ~= thread then redis.call('HSET', key('t', thread), 'j', audit[2]) end
+  end
   return last + #entries
 end
 

@@ -11,14 +11,15 @@ local function expire(thread, keep)
   for _, kind in ipairs({'i', 'l', 'k', 'r', 'p'}) do
     redis.call('UNLINK', key(kind, thread))
   end
-  local n = redis.call('HGET', key('t', thread), 'n')
+  local h = get(thread, 'n', 'j')
+  local chain = h.j or thread
   redis.call('DEL', key('t', thread))
-  if n then
-    redis.call('HSET', key('t', thread), 'n', n, 'f', text(n + 1), 'c', 'expired ' .. text(now))
+  if h.n then
+    redis.call('HSET', key('t', thread), 'n', h.n, 'f', text(h.n + 1), 'c', 'expired ' .. text(now), 'j', chain)
     redis.call('PEXPIRE', key('t', thread), text(keep * 10))
   end
-  if redis.call('HEXISTS', tag .. ':heads', thread) == 1 then
-    redis.call('HSET', tag .. ':tombs', thread, text(now))
+  if redis.call('HEXISTS', tag .. ':heads', chain) == 1 then
+    redis.call('HSET', tag .. ':tombs', chain, text(now))
   end
   redis.call('ZREM', key('seen', platform(thread)), thread)
   redis.call('SREM', key('ask', platform(thread)), thread)

@@ -10,7 +10,8 @@
 --                      w deadline; r woken at; a time of the last commit;
 --                      u touched; z bytes of files; m, d the latest message;
 --                      g how much of the inbox runs were given that committed
---                      nothing yet, gp the same before the present claim
+--                      nothing yet, gp the same before the present claim;
+--                      j the name of its audit chain, if it is another one
 --   i:THREAD   list    inbox          l:THREAD  list  log, from Seq f on
 --   k:THREAD   list    what outlives `forget`, each with its Seq
 --   x:THREAD   hash    files          r:THREAD  set   messages of the thread
@@ -25,9 +26,10 @@
 --                  lease, or the end of its keeping
 --   procs  hash    processes, and when each was heard of last
 --   where  hash    processes, and the name of each among all of its machine
---   audit  stream  lines of the audit log         heads   hash    ends of its
---                  chains: thread -> Seq, hash
---   tombs  hash    erased threads of which no line says so yet -> when
+--   audit  stream  lines of the audit log, each with the text of its reason
+--   heads  hash    ends of its chains: thread -> Seq, hash
+--   tombs  hash    chains of erased threads of which no line says so yet -> when
+--   people hash    keys of pseudonyms: platform:id -> key
 --   bytes  string, of all files                    c:NAME  string  counter
 --   note:NAME  string  what was noted
 --

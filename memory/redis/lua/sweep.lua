@@ -2,7 +2,8 @@
 -- leases that ran out, threads that were kept for long enough.
 -- Lease, keep, how many at most, the entry of a deadline.
 -- Gives now, when to look next (0: no thread to look at), threads in trouble, and
--- threads whose audit log has to say yet that they were erased, each with when.
+-- chains of the audit log whose threads were erased, which no line says yet, each with
+-- when.
 local lease, keep = num(ARGV[1]), num(ARGV[2])
 
 local function sweep(thread)

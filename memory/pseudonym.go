@@ -1,0 +1,249 @@
+package memory
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"nod/chat"
+)
+
+// The audit log names people by pseudonyms. A pseudonym is an HMAC under a random key
+// for each person, and the store keeps the keys apart from the lines. So a person is
+// erased by destroying one key, and no hash of the chain changes.
+//
+// A person's reason is an HMAC too. Its text stands beside the line, encrypted under
+// the same key, so it is unreadable from then on.
+
+// Person is a person's key. The ID is platform:user, or platform:channel for a direct
+// conversation. Reasons that no person gave have the key of "platform:".
+type Person struct {
+	ID  string
+	Key []byte
+}
+
+// People keeps the keys of pseudonyms. Both stores implement it.
+type People interface {
+	// People lists all keys.
+	People(ctx context.Context) ([]Person, error)
+	// Unname destroys a person's key. A later line about that person has a new key.
+	Unname(ctx context.Context, id string) error
+}
+
+// NewKey makes a random key.
+func NewKey() []byte {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	return key
+}
+
+// Pseudonym names the person in the audit log.
+func (p Person) Pseudonym() chat.UserID { return chat.UserID(p.mac(p.ID)) }
+
+// mac gives 128 bits of an HMAC, in hex.
+func (p Person) mac(text string) string { return hex.EncodeToString(p.sum(text)[:16]) }
+
+func (p Person) sum(text string) []byte {
+	h := hmac.New(sha256.New, p.Key)
+	_, _ = h.Write([]byte(text)) // never fails
+	return h.Sum(nil)
+}
+
+// sealing is the cipher of a person's texts. Its nonce comes from the HMAC of the text,
+// so two texts never share one.
+func (p Person) sealing() (cipher.AEAD, error) {
+	block, err := aes.NewCipher(p.sum("key of texts"))
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}
+
+func (p Person) seal(reason string) (mac string, text []byte, err error) {
+	mac = p.mac("reason " + reason)
+	gcm, err := p.sealing()
+	if err != nil {
+		return "", nil, err
+	}
+	return mac, gcm.Seal(nil, []byte(mac[:gcm.NonceSize()]), []byte(reason), nil), nil
+}
+
+func (p Person) unseal(mac string, text []byte) (reason string, ok bool) {
+	gcm, err := p.sealing()
+	if err != nil || len(mac) < gcm.NonceSize() {
+		return "", false
+	}
+	plain, err := gcm.Open(nil, []byte(mac[:gcm.NonceSize()]), text, nil)
+	return string(plain), err == nil && p.mac("reason "+string(plain)) == mac
+}
+
+// Keys gives a person's key, and makes it if there is none. A store calls Hide with it
+// before it writes a line.
+type Keys func(id string) ([]byte, error)
+
+// ErrNoKey is returned by Keys that make none.
+var ErrNoKey = errors.New("this person has no key")
+
+// Hide replaces people and the reason by pseudonyms, and with direct the channel too. It
+// returns the text of the reason as it stands beside the line.
+func (k Keys) Hide(l AuditLine, direct bool) (_ AuditLine, text []byte, err error) {
+	platform := l.Thread.Platform + ":"
+	hide := func(id string) chat.UserID {
+		key, e := k(platform + id)
+		err = errors.Join(err, e)
+		return Person{platform + id, key}.Pseudonym()
+	}
+	if l.Reason != "" {
+		giver := platform // nobody
+		if len(l.By) > 0 {
+			giver += string(l.By[0])
+		}
+		key, e := k(giver)
+		if err = e; err == nil {
+			l.Reason, text, err = Person{giver, key}.seal(strings.ToValidUTF8(l.Reason, "\uFFFD"))
+		}
+	}
+	l.By = slices.Clone(l.By)
+	for i, id := range l.By {
+		l.By[i] = hide(string(id))
+	}
+	if l.Rules != nil {
+		rules := *l.Rules
+		rules.Approvers = slices.Clone(rules.Approvers)
+		for i, r := range rules.Approvers {
+			if id, ok := strings.CutPrefix(r, "user:"); ok {
+				rules.Approvers[i] = "user:" + string(hide(id))
+			}
+		}
+		l.Rules = &rules
+	}
+	if direct {
+		l.Thread.Channel = string(hide(l.Thread.Channel))
+	}
+	if err != nil {
+		return l, nil, fmt.Errorf("name people in the audit log: %w", err)
+	}
+	return l, text, nil
+}
+
+// Names resolves pseudonyms.
+type Names map[chat.UserID]Person
+
+// NamesOf reads the keys of a store.
+func NamesOf(ctx context.Context, s interface {
+	People(ctx context.Context) ([]Person, error)
+},
+) (Names, error) {
+	people, err := s.People(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read who is who in the audit log: %w", err)
+	}
+	return NewNames(people), nil
+}
+
+// NewNames resolves the pseudonyms of people.
+func NewNames(people []Person) Names {
+	n := make(Names, len(people))
+	for _, p := range people {
+		n[p.Pseudonym()] = p
+		if strings.HasSuffix(p.ID, ":") {
+			n[chat.UserID(p.ID)] = p // nobody: no line names it
+		}
+	}
+	return n
+}
+
+// id gives the platform's id behind a pseudonym.
+func (n Names) id(pseudonym string) (id string, ok bool) {
+	p, ok := n[chat.UserID(pseudonym)]
+	_, id, _ = strings.Cut(p.ID, ":")
+	return id, ok
+}
+
+// Thread gives the conversation behind a line's thread. Only a direct conversation has
+// another name, and without its key it keeps the pseudonym.
+func (n Names) Thread(t chat.ThreadID) chat.ThreadID {
+	if id, ok := n.id(t.Channel); ok {
+		t.Channel = id
+	}
+	return t
+}
+
+// Hidden is the inverse of Thread.
+func (n Names) Hidden(t chat.ThreadID) chat.ThreadID {
+	for pseudonym, p := range n {
+		if p.ID == t.Platform+":"+t.Channel {
+			t.Channel = string(pseudonym)
+			break
+		}
+	}
+	return t
+}
+
+// Resolve gives a line with the ids of people, and the text of its reason. A pseudonym
+// without a key is shortened, and its reason is erased.
+func (n Names) Resolve(k KeptLine) (AuditLine, error) {
+	l, err := DecodeLine(k.Raw)
+	if err != nil {
+		return l, err
+	}
+	giver := n.giver(l)
+	if l.Reason != "" {
+		reason, ok := giver.unseal(l.Reason, k.Text)
+		if l.Reason = reason; !ok {
+			l.Reason = "[erased]"
+		}
+	}
+	for i, p := range l.By {
+		l.By[i] = chat.UserID(n.resolve(string(p)))
+	}
+	if l.Rules != nil {
+		for i, r := range l.Rules.Approvers {
+			if p, ok := strings.CutPrefix(r, "user:"); ok {
+				l.Rules.Approvers[i] = "user:" + n.resolve(p)
+			}
+		}
+	}
+	l.Thread = n.Thread(l.Thread)
+	return l, nil
+}
+
+func (n Names) resolve(pseudonym string) string {
+	if id, ok := n.id(pseudonym); ok {
+		return id
+	}
+	return pseudonym[:min(8, len(pseudonym))] + "…"
+}
+
+// giver is the person under whose key a line's reason stands.
+func (n Names) giver(l AuditLine) Person {
+	if len(l.By) > 0 {
+		return n[l.By[0]]
+	}
+	return n[chat.UserID(l.Thread.Platform+":")]
+}
+
+// Of gives the people whom a line names, by pseudonym.
+func (n Names) Of(l AuditLine) map[chat.UserID]string {
+	out := map[chat.UserID]string{}
+	found := append(slices.Clone(l.By), chat.UserID(l.Thread.Channel))
+	if l.Rules != nil {
+		for _, r := range l.Rules.Approvers {
+			found = append(found, chat.UserID(strings.TrimPrefix(r, "user:")))
+		}
+	}
+	for _, pseudonym := range found {
+		if p, ok := n[pseudonym]; ok {
+			out[pseudonym] = p.ID
+		}
+	}
+	return out
+}
