@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"nod/chat"
@@ -98,6 +99,7 @@ type Front struct {
 	explains bounded.Map[clicked, bool] // who was asked why they denied a call
 	asked    bounded.Map[clicked, bool] // who was asked what was wrong with an answer
 	opening  sync.WaitGroup             // forms
+	born     atomic.Int64               // [catchup.Birth] of the store, in microseconds
 }
 
 // New makes the Front of a platform that is spoken to by a wire.

@@ -78,6 +78,11 @@ func (f *Front) FindMessages(ctx context.Context, overlap time.Duration) error {
 	if err != nil {
 		return err
 	}
+	birth, err := catchup.Born(ctx, f.o.Inbox)
+	if err != nil {
+		return err
+	}
+	f.born.Store(birth.At.UnixMicro())
 	found, err := f.Since(ctx, marks, overlap)
 	if found && err == nil {
 		f.Heard.Close()
@@ -86,6 +91,10 @@ func (f *Front) FindMessages(ctx context.Context, overlap time.Duration) error {
 	}
 	return err
 }
+
+// Unborn says whether a message that a look found is older than the store, which can't know
+// whether it was answered.
+func (f *Front) Unborn(sent time.Time) bool { return sent.UnixMicro() < f.born.Load() }
 
 // Unheard is from when on a look has to find everything, in places too in which nothing was
 // heard: from when somebody listened last. Where that was never noted it is from when

@@ -204,7 +204,7 @@ func (a *Adapter) putLate(ctx context.Context, s stretch, m api.Message) error {
 	me, _ := a.mentions(m)
 	called := s.direct || me || a.asked(m) != nil
 	heard, old := api.Snowflake(m.ID) <= api.Snowflake(s.last), a.o.Now().Sub(api.SentAt(m.ID)) > catchup.KnownFor
-	if heard && !called || old && (heard || !s.own) {
+	if heard && !called || old && (heard || !s.own) || a.Unborn(api.SentAt(m.ID)) {
 		return nil
 	}
 	err := a.lanes.Do(ctx, s.channel, 0, func(ctx context.Context) error {

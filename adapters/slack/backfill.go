@@ -118,7 +118,7 @@ func (s *search) overdue(ctx context.Context, channel string, msgs []api.Event) 
 	slices.SortFunc(msgs, func(x, y api.Event) int { return api.SentAt(x.TS).Compare(api.SentAt(y.TS)) })
 	for _, ev := range msgs {
 		ev.Channel, ev.Type = channel, "message"
-		if at := api.SentAt(ev.TS); at.IsZero() || a.o.Now().Sub(at) > catchup.KnownFor {
+		if at := api.SentAt(ev.TS); at.IsZero() || a.o.Now().Sub(at) > catchup.KnownFor || a.Unborn(at) {
 			continue
 		}
 		lane := a.lane(ev)

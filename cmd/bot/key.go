@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"nod/chat/catchup"
 	"nod/memory"
 )
 
@@ -17,7 +18,8 @@ const (
 	keyWait  = 5 * time.Second
 )
 
-// storeKey reads the key of a store, and makes it where there is none. Of several
+// storeKey reads the key of a store, and makes it where there is none: the store is born
+// then. Of several
 // processes at their first start the one that counts first makes it. One that died
 // meanwhile is not waited for: approvals that are asked in these seconds may then
 // be bound to a key that nobody else has, and don't run.
@@ -34,6 +36,11 @@ func storeKey(ctx context.Context, store memory.Full) ([]byte, error) {
 		time.Sleep(keyWait / 50)
 		if key, err = store.Noted(ctx, noteKey); err != nil || len(key) == keyBytes {
 			return key, err
+		}
+	}
+	if first == 1 {
+		if err := (catchup.Birth{At: time.Now().UTC()}).Bear(ctx, store); err != nil {
+			return nil, err
 		}
 	}
 	key = make([]byte, keyBytes)
