@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"nod/agent/phrase"
@@ -64,10 +65,13 @@ func (l List) lines(waits []chat.Waits, link func(chat.ThreadID, chat.MessageRef
 	return text
 }
 
-// Offers lists the tools for people.
-func (a *Agent) Offers() []chat.Offer {
+// Offers lists the tools for a person. member says whether they are in a group or role.
+func (a *Agent) Offers(who chat.UserID, member func(rule string) bool) []chat.Offer {
 	var out []chat.Offer
 	for _, t := range a.Tools {
+		if !t.IsFor(who, slices.DeleteFunc(slices.Clone(t.For), func(rule string) bool { return !member(rule) })) {
+			continue
+		}
 		o := chat.Offer{Name: t.Name, About: phrase.FirstSentence(t.Description), Risk: "switched off"}
 		switch t.Risk {
 		case policy.Auto:

@@ -39,11 +39,13 @@ func (a *Adapter) opened(ctx context.Context, ev api.Event) {
 	})
 }
 
-// publish writes the Home tab of whoever opened it. Whoever is not heard gets
-// none.
+// publish writes somebody's Home tab. A person who is not heard gets none.
 func (a *Adapter) publish(ctx context.Context, ev api.Event) error {
 	visit, heard, err := a.visit(ctx, ev.User, ev.Channel)
 	if err != nil || !heard {
+		return err
+	}
+	if ok, err := a.allowed(ctx, ev.User, ev.Channel); err != nil || !ok {
 		return err
 	}
 	h, err := a.o.Inbox.Home(ctx, Platform, visit)

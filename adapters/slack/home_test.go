@@ -112,6 +112,23 @@ func TestHomeOfStrangers(t *testing.T) {
 	}
 }
 
+// A person who is not heard sees no tools and no rules.
+func TestHomeIsForWhoIsHeard(t *testing.T) {
+	t.Parallel()
+	in := &lobby{}
+	o := open(t, fakeslack.Options{}, func(o *Options) {
+		in.Ledger = o.Inbox.(*ledger.Ledger)
+		o.Inbox, o.Allow = in, []string{"user:U0ADA"}
+	})
+	o.fake.OpenHome("U0BOB", "home")
+	o.fake.OpenHome("U0ADA", "home")
+	o.wait(func(s *fakeslack.Server) bool { return len(s.Calls("views.publish")) > 0 && s.Unacked() == 0 })
+	o.a.working.calls.Wait()
+	if v := o.fake.Views("U0BOB"); len(v) > 0 {
+		t.Errorf("bob sees %s", v[0].Raw)
+	}
+}
+
 // However much there is, the tab is one that Slack takes.
 func TestHomeIsNeverTooLong(t *testing.T) {
 	var h chat.Home

@@ -25,7 +25,10 @@ func (i Inbox) Home(ctx context.Context, platform string, v chat.Visit) (chat.Ho
 		return h, err
 	}
 	if i.Agent != nil {
-		h.Tools = i.Agent.Offers()
+		h.Tools = i.Agent.Offers(v.Who.ID, func(rule string) bool {
+			in, err := v.Member(ctx, chat.ThreadID{}, rule)
+			return err == nil && in
+		})
 	}
 	for _, a := range i.Limits.accounts(time.Now(), platform, v.Who.ID, chat.ThreadID{}) {
 		used, err := i.Store.Count(ctx, a.name, 0, counterTTL)

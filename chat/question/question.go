@@ -140,7 +140,7 @@ func field(name string, raw json.RawMessage) (Field, error) {
 	if len(name) > mostWords || len(f.About) > 2*mostWords {
 		return Field{}, errMuch
 	}
-	if s.Format == "password" || secret(name) || secret(s.Title) {
+	if s.Format == "password" || secret(name) || secret(s.Title) || AsksSecret(s.About) != nil {
 		return Field{}, errSecret
 	}
 	switch options := s.options(); {
@@ -186,7 +186,18 @@ func (s schema) options() []Option {
 
 // secrets match field names that ask for secrets, which nobody should write into a
 // chat.
-var secrets = regexp.MustCompile(`(?i)(^|[^a-z])(pass ?(word|phrase|code)|secret|api ?key|private ?key|access ?key|(access|auth|api|bearer|refresh) ?token|credentials?|cvv|cvc|pin)([^a-z]|$)`)
+var secrets = regexp.MustCompile(`(?i)(^|[^a-z])(pass ?(word|phrase|code)|secret|api ?key|private ?key|access ?key|pass ?wd|pwd|token|otp|jwt|bearer|(ssh|signing|encryption) ?key|(seed|recovery) ?(phrase|code)|card ?number|credentials?|cvv|cvc|pat|pin)([^a-z]|$)`)
+
+// secretWords match texts that ask for secrets. Names like pin and pat are other words there.
+var secretWords = regexp.MustCompile(`(?i)\b(pass ?(word|phrase|code)|(api|private|access|ssh|signing|secret|encryption)[ -]key|(access|auth|api|bearer|refresh|personal)[ -]token|token|credentials|seed phrase|card number|cvv|one[- ]time code)\b`)
+
+// AsksSecret says whether a text asks for a secret.
+func AsksSecret(text string) error {
+	if secretWords.MatchString(text) {
+		return errSecret
+	}
+	return nil
+}
 
 var wordEnds = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 

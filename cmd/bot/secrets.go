@@ -7,25 +7,18 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"regexp"
 
 	"nod/cmd/bot/config"
 	"nod/llm"
 	"nod/mask"
 )
 
-// secretName is how variables are called that hold a secret.
-var secretName = regexp.MustCompile(`(?i)secret|token|passw|passphrase|pwd|credential|private|api_?key|auth|dsn|(^|_)key($|_)`)
-
-// newMask knows the file's secrets, and variables of commands with a secret name or
-// form. A plain variable is none: "staging" would vanish from every answer.
+// newMask knows the file's secrets, and variables of commands that are secret.
 func newMask(cfg *config.Config) *mask.Mask {
 	values := cfg.Secrets()
 	for _, c := range cfg.Tools.Commands {
 		for _, name := range c.Env {
-			value := os.Getenv(name)
-			u, err := url.Parse(value)
-			if secretName.MatchString(name) || err == nil && u.User != nil {
+			if value := os.Getenv(name); config.IsSecret(name, value) {
 				values = append(values, value)
 			}
 		}

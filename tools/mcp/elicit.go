@@ -205,6 +205,9 @@ func (s *server) question(p *sdk.ElicitParams) (q chat.Question, err error) {
 	if len(p.Message) > question.MostText {
 		return q, fmt.Errorf("its question is longer than %d bytes", question.MostText)
 	}
+	if err := question.AsksSecret(p.Message); err != nil {
+		return q, err
+	}
 	q = chat.Question{From: s.Name, Text: p.Message}
 	if p.RequestedSchema != nil {
 		raw, err := json.Marshal(p.RequestedSchema)
@@ -249,7 +252,7 @@ func (s *server) tellAnswer(r *running, q chat.Question, a chat.Answer) (*sdk.El
 		if err := json.Unmarshal([]byte(a.Values), &out.Content); err != nil {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the answer can't be read"}
 		}
-		r.note("%s asked %s: %q, who answered: %q", s.Name, a.By.Display(), asked, a.Text)
+		r.note("%s asked %s: %q, who answered; only the server has the answer", s.Name, a.By.Display(), asked)
 		return out, nil
 	case chat.Dropped:
 		r.note("%s asked: %q, and the question was withdrawn", s.Name, asked)

@@ -140,7 +140,7 @@ func TestElicitation(t *testing.T) {
 		}}
 		r := b.askedBy(ada, tool, "form|"+wantsEnv+"|Where to?")
 		server, _, _ := strings.Cut(tool, "_")
-		if !strings.Contains(r.Text, `the person: accept {"env":"prod"}`) || !strings.Contains(r.Text, `[`+server+` asked ada: "Where to?", who answered: "Prod"]`) || r.Failed {
+		if !strings.Contains(r.Text, `the person: accept {"env":"prod"}`) || !strings.Contains(r.Text, `[`+server+` asked ada: "Where to?", who answered; only the server has the answer]`) || r.Failed {
 			t.Errorf("result: %q", r.Text)
 		}
 		if len(ada.asked) != 1 || ada.asked[0].From != server || ada.asked[0].Text != "Where to?" || !strings.Contains(ada.asked[0].Schema, `"env"`) {
@@ -197,6 +197,7 @@ func TestElicitationDeclined(t *testing.T) {
 		}}
 		for text, why := range map[string]string{
 			`form|{"type":"object","properties":{"password":{"type":"string"}}}|Your password?`:                        "it asks for a secret",
+			`form|{"type":"object","properties":{"x":{"type":"string"}}}|Paste your GitHub token`:                      "it asks for a secret",
 			`form|{"type":"object","properties":{"a":{"type":"array","items":{"type":"string","enum":["x"]}}}}|Which?`: "more than plain fields",
 			`form||` + strings.Repeat("x", 2000): "longer than 1500 bytes",
 			`form|| `:                            "does not say what it wants",

@@ -143,16 +143,19 @@ tools:
   search: {provider: brave, api_key: search-secret}
   mcp:
     - {name: a, url: "https://x.example/?key=url-secret", headers: {Authorization: header-secret}}
-    - {name: b, command: [env, TOKEN=argument-secret, prog]}
+    - {name: b, command: [env, TOKEN=argument-secret, STAGE=production, "DB=postgres://u:db-pass@h/d", prog]}
 `, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := strings.Join(c.Secrets(), "\n")
-	for _, want := range []string{"store-pass", "llm-secret", "xapp-secret", "xoxb-secret", "discord-secret", "search-secret", "url-secret", "header-secret", "argument-secret"} {
+	for _, want := range []string{"store-pass", "llm-secret", "xapp-secret", "xoxb-secret", "discord-secret", "search-secret", "url-secret", "header-secret", "argument-secret", "db-pass"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%s is not among the secrets", want)
 		}
+	}
+	if strings.Contains(all, "production") {
+		t.Error("a plain word of a server's command is a secret: it would vanish from every answer")
 	}
 }
 

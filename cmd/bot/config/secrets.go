@@ -1,7 +1,9 @@
 package config
 
 import (
+	"net/url"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"nod/setting"
@@ -13,12 +15,22 @@ func (c *Config) Secrets() []string {
 	gather(reflect.ValueOf(c).Elem(), &out)
 	for _, m := range c.Tools.MCP {
 		for _, arg := range m.Command { // [env, TOKEN=${TOKEN}, program]
-			if name, value, ok := strings.Cut(arg, "="); ok && envName.MatchString(name) {
+			if name, value, ok := strings.Cut(arg, "="); ok && envName.MatchString(name) && IsSecret(name, value) {
 				out = append(out, value)
 			}
 		}
 	}
 	return out
+}
+
+// secretName is how variables are called that hold a secret.
+var secretName = regexp.MustCompile(`(?i)secret|token|passw|passphrase|pwd|credential|private|api_?key|auth|dsn|(^|_)key($|_)`)
+
+// IsSecret says whether a variable has the name of a secret, or its value is an address
+// with a password. A plain variable is none: "staging" would vanish from every answer.
+func IsSecret(name, value string) bool {
+	u, err := url.Parse(value)
+	return secretName.MatchString(name) || err == nil && u.User != nil
 }
 
 // gather finds the secrets in a value of the configuration.
