@@ -38,6 +38,7 @@ import (
 type Store interface {
 	memory.Reader
 	memory.Counters
+	door.Notes
 	Pending(ctx context.Context, platform string) iter.Seq2[memory.PendingApproval, error]
 }
 
@@ -89,14 +90,36 @@ func New(o Options) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Page{o: o, log: o.Logger, listens: l, door: door.New(l.Addr().String(), o.Print)}
+	p := &Page{o: o, log: o.Logger, listens: l}
+	p.door = p.newDoor(p.Address())
 	p.shelf.read = o.Store
 	return p, nil
 }
 
+// Access is the access to this page as a store keeps it.
+func Access(notes door.Notes, now func() time.Time) *door.Access {
+	return &door.Access{Notes: notes, Page: "operator", Life: door.LinkLife, Now: now}
+}
+
+func (p *Page) newDoor(address string) *door.Door {
+	return door.New(door.Options{
+		Address: address, Print: p.o.Print, Access: Access(p.o.Store, p.o.Now), Logger: p.log,
+		Renew: "bot page link --config FILE prints one, where nod runs. It works once, and lives 10 minutes.",
+	})
+}
+
+// Link makes the line of a new link to the page at an address.
+func Link(ctx context.Context, notes door.Notes, address string) (line string, err error) {
+	key, err := Access(notes, time.Now).Link(ctx)
+	return door.LinkLine(address, key), err
+}
+
+// Address is where the page is served.
+func (p *Page) Address() string { return p.listens.Addr().String() }
+
 // Run prints the link, and serves the page until ctx is done.
 func (p *Page) Run(ctx context.Context) error {
-	p.door.Announce()
+	p.door.Announce(ctx)
 	return door.Serve(ctx, p.listens, p.Handler())
 }
 
@@ -120,10 +143,8 @@ func (p *Page) Handler() http.Handler {
 	mux.HandleFunc("GET /thread", p.view("thread", p.thread))
 	mux.HandleFunc("GET /spent", p.view("spent", p.spent))
 	mux.HandleFunc("GET /health", p.view("health", p.health))
-	mux.HandleFunc("GET /style.css", door.Asset(door.Style, "text/css; charset=utf-8"))
 	mux.HandleFunc("GET /operator.css", asset("operator.css", "text/css; charset=utf-8"))
 	mux.HandleFunc("GET /operator.js", asset("operator.js", "text/javascript; charset=utf-8"))
-	mux.HandleFunc("GET /icon.svg", door.Asset(door.Icon, "image/svg+xml"))
 	return p.door.Guard(mux)
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"nod/adapters/web/door"
 	"nod/agent"
 	"nod/agent/policy"
 	"nod/agent/run"
@@ -66,8 +65,9 @@ func openOffice(t testing.TB, change func(*Options)) *office {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.listens.Close() })
-	p.door = door.New("127.0.0.1:8484", func(line string) { printed = append(printed, line) })
-	p.door.Announce()
+	p.o.Print = func(line string) { printed = append(printed, line) }
+	p.door = p.newDoor("127.0.0.1:8484")
+	p.door.Announce(t.Context())
 	w := &office{t: t, store: store, page: p, web: p.Handler()}
 	w.in = doortest.Enter(t, w.web, printed)
 	return w

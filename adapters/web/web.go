@@ -44,6 +44,7 @@ type Options struct {
 	Terminal chat.ThreadID
 	Hints    []string // what one may try, shown where nothing was said
 	Now      func() time.Time
+	Notes    door.Notes // keep who was let in over restarts; nil: nothing does
 }
 
 // Adapter is the page. Its methods may be called concurrently, before Run too.
@@ -78,8 +79,17 @@ func New(o Options) (*Adapter, error) {
 	}
 	a := &Adapter{o: o, log: o.Logger, board: newBoard(), listens: l, mirror: make(chan struct{}, 1)}
 	a.Front = newFront(a)
-	a.door = door.New(l.Addr().String(), o.Print)
+	a.door = door.New(door.Options{
+		Address: l.Addr().String(), Print: o.Print, Logger: o.Logger,
+		Access: Access(o.Notes, o.Now),
+		Renew:  "The newest one stands where nod was started.",
+	})
 	return a, nil
+}
+
+// Access is the access to this page as a store keeps it.
+func Access(notes door.Notes, now func() time.Time) *door.Access {
+	return &door.Access{Notes: notes, Page: "workspace", Now: now}
 }
 
 func newFront(a *Adapter) *front.Front {
@@ -98,7 +108,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.Go(func() error { a.follow(ctx); return nil })
 	all.Go(func() error { return door.Serve(ctx, a.listens, a.Handler()) })
-	a.door.Announce()
+	a.door.Announce(ctx)
 	return all.Wait()
 }
 

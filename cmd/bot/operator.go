@@ -14,7 +14,7 @@ import (
 // operate makes the operator's page; nil where there is none. Its link goes to out,
 // which is no log.
 func (p *program) operate(out io.Writer, platforms map[string]platform) (*operator.Page, error) {
-	if p.cfg.HTTP == nil || p.cfg.HTTP.Page == "" {
+	if !hasPage(p.cfg) {
 		return nil, nil
 	}
 	page, err := operator.New(operator.Options{

@@ -21,7 +21,7 @@ func (p *process) desk(b context.Context, addr string) *window {
 	t := p.n.t.(*testing.T)
 	o := &office{t: t, addr: addr, out: p.out}
 	w := o.window(b)
-	w.do(chromedp.Navigate(o.link()))
+	w.do(chromedp.Navigate(pageLink.FindStringSubmatch(p.n.tells("page", "link"))[1]))
 	w.until(`document.querySelector("main").dataset.view === "waiting"`)
 	return w
 }

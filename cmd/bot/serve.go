@@ -127,6 +127,7 @@ func (p *program) serve(ctx context.Context, platforms map[string]platform, page
 	if err != nil {
 		return err
 	}
+	obey := p.orders(ctx, page)
 	all, ctx := errgroup.WithContext(ctx)
 	drained, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
@@ -155,6 +156,7 @@ func (p *program) serve(ctx context.Context, platforms map[string]platform, page
 	if page != nil {
 		all.Go(func() error { return page.Run(drained) })
 	}
+	all.Go(func() error { return obey(drained) })
 	if listens != nil {
 		all.Go(func() error { return p.listen(drained, listens, platforms) })
 	}

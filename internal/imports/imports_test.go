@@ -81,6 +81,7 @@ var mayImport = map[string][]string{
 	"lab":                       {"agent", "agent/approval", "agent/view", "chat", "edits", "llm", "llm/args", "memory"},
 	"cmd/bot":                   {"*"},
 	"cmd/bot/machine":           {},
+	"cmd/bot/control":           {},
 	"cmd/bot/config":            {"chat", "edits", "llm/args", "memory", "setting", "tools", "tools/*", "tools/mcp"},
 	"internal/imports":          {},
 	"internal/work":             {},

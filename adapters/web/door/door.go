@@ -5,29 +5,28 @@ package door
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/subtle"
 	_ "embed" // the icon and the common style
 	"errors"
 	"fmt"
+	"html/template"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
-// Icon is the pages' icon, an SVG.
+// icon is the pages' icon, an SVG.
 //
 //go:embed icon.svg
-var Icon []byte
+var icon []byte
 
-// Style is what the pages' styles have in common.
+// style is what the pages' styles have in common.
 //
 //go:embed style.css
-var Style []byte
+var style []byte
 
 // Loopback says what is wrong with an address for a page, if anything is.
 func Loopback(address string) error {
@@ -86,59 +85,74 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 //   - What changes something has to come from the page itself, by the Origin that
 //     browsers tell of every form and that no site can forge; and what other
 //     sites ask for in any way is refused where the browser says so.
-//   - A browser is let in by a link that is printed for whoever started the
-//     program and works once. It leaves a cookie that no script can read and that
-//     is sent along by this host's pages only.
+//   - A browser is let in by a link that is printed for the person who started the
+//     program and works once. It leaves a cookie that no script can read, and that
+//     is sent along by this host's pages only. [Access] keeps who was let in.
 type Door struct {
-	address string // host:port
-	print   func(string)
-	cookie  string
-
-	mu    sync.Mutex
-	key   string   // opens, once
-	known []string // what the cookies hold
+	o      Options
+	cookie string
+	log    *slog.Logger
 }
 
-// mostKnown is how many browsers are let in at a time; then the first is
-// forgotten.
-const mostKnown = 100
-
-// New makes the door of a page at this address, as host:port. print writes a line
-// for the person who started the program, and nowhere else.
-func New(address string, print func(string)) *Door {
-	_, port, _ := net.SplitHostPort(address)
-	return &Door{address: address, print: print, cookie: "nod-" + port, key: rand.Text()}
+// Options set up a [Door].
+type Options struct {
+	Address string            // of the page, as host:port
+	Print   func(line string) // writes a line for the person who started the program, and nowhere else
+	Access  *Access           // who was let in; where its links live until they are used, the next one is printed then
+	Renew   string            // how to get a new link, as a sentence
+	Logger  *slog.Logger
 }
 
-// Announce prints the link that opens the page next.
-func (d *Door) Announce() {
-	d.mu.Lock()
-	link := "page: http://" + d.address + "/?key=" + d.key
-	d.mu.Unlock()
-	d.print(link)
+// New makes the door of a page.
+func New(o Options) *Door {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	_, port, _ := net.SplitHostPort(o.Address)
+	return &Door{o: o, cookie: "nod-" + port, log: o.Logger}
 }
+
+// Announce prints a link that opens the page. A store that does not answer is logged:
+// the page goes on for the browsers that were let in.
+func (d *Door) Announce(ctx context.Context) {
+	key, err := d.o.Access.Link(ctx)
+	if err != nil {
+		d.log.Error("make a link to the page", "error", err)
+		return
+	}
+	d.o.Print(LinkLine(d.o.Address, key))
+}
+
+// LinkLine is the line that gives a person a link to a page.
+func LinkLine(address, key string) string { return "page: http://" + address + "/?key=" + key }
 
 // hosts are the names by which the page may be asked for.
 func (d *Door) hosts() []string {
-	_, port, _ := net.SplitHostPort(d.address)
-	return []string{d.address, "localhost:" + port}
+	_, port, _ := net.SplitHostPort(d.o.Address)
+	return []string{d.o.Address, "localhost:" + port}
 }
 
 // Guard lets in what may come in, and says of everything what a browser may do
-// with it.
+// with it. The icon and the common style are for everybody whom the page's own host
+// brought here, since the refusal is a page too.
 func (d *Door) Guard(next http.Handler) http.Handler {
+	assets := map[string]http.HandlerFunc{
+		"/style.css": Asset(style, "text/css; charset=utf-8"),
+		"/icon.svg":  Asset(icon, "image/svg+xml"),
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		headers(w.Header())
+		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 		switch {
 		case !slices.Contains(d.hosts(), r.Host):
-			refuse(w, "This page has another address.")
+			d.refuse(w, "This page has another address.")
 		case !d.own(r):
-			refuse(w, "This came from another page.")
-		case r.Method == http.MethodGet && r.URL.Path == "/" && r.URL.Query().Has("key"):
+			d.refuse(w, "This came from another page.")
+		case reads && assets[r.URL.Path] != nil:
+			assets[r.URL.Path](w, r)
+		case reads && r.URL.Path == "/" && r.URL.Query().Has("key"):
 			d.open(w, r)
-		case !d.knows(r):
-			refuse(w, "Open the page by the link that was printed where nod was started. It works once; a new one is printed then.")
-		default:
+		case d.knows(w, r):
 			next.ServeHTTP(w, r)
 		}
 	})
@@ -162,48 +176,62 @@ func (d *Door) own(r *http.Request) bool {
 // by a link of this page's own: a browser that came from elsewhere would not send
 // the cookie with a redirect.
 func (d *Door) open(w http.ResponseWriter, r *http.Request) {
-	token, ok := d.turn(r.URL.Query().Get("key"))
-	if !ok {
-		if d.knows(r) {
+	token, err := d.o.Access.open(r.Context(), r.URL.Query().Get("key"))
+	switch {
+	case err != nil:
+		d.away(w, err)
+		return
+	case token == "":
+		if d.knows(w, r) {
 			http.Redirect(w, r, "/", http.StatusSeeOther)
-			return
 		}
-		refuse(w, "This link was used already. A new one was printed where nod was started.")
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: d.cookie, Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	d.hand(w, token, sessionLife)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write([]byte(`<!doctype html><html lang="en"><title>nod</title><link rel="icon" href="/icon.svg"><meta http-equiv="refresh" content="0;url=/"><p><a href="/">Open nod</a></p></html>`))
-	d.Announce()
+	if d.o.Access.Life == 0 {
+		d.Announce(r.Context())
+	}
 }
 
-// turn uses the key.
-func (d *Door) turn(key string) (token string, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if subtle.ConstantTimeCompare([]byte(key), []byte(d.key)) != 1 {
-		return "", false
-	}
-	d.key, token = rand.Text(), rand.Text()
-	d.known = append(d.known, token)
-	if len(d.known) > mostKnown {
-		d.known = d.known[1:]
-	}
-	return token, true
+// hand gives a browser its cookie.
+func (d *Door) hand(w http.ResponseWriter, token string, life time.Duration) {
+	http.SetCookie(w, &http.Cookie{
+		Name: d.cookie, Value: token, Path: "/", MaxAge: int(life.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	})
 }
 
-// knows says whether a request comes from a browser that was let in.
-func (d *Door) knows(r *http.Request) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// knows says whether a request comes from a browser that was let in; if not, it has
+// answered it. A store that does not answer lets nobody in.
+func (d *Door) knows(w http.ResponseWriter, r *http.Request) bool {
 	for _, c := range r.CookiesNamed(d.cookie) {
-		for _, token := range d.known {
-			if subtle.ConstantTimeCompare([]byte(c.Value), []byte(token)) == 1 {
-				return true
-			}
+		found, err := d.o.Access.check(r.Context(), c.Value)
+		if err != nil {
+			d.away(w, err)
+			return false
+		}
+		if found.ended {
+			d.log.Warn("a cookie of the page was used after it was replaced; its session is ended", "page", d.o.Access.Page)
+		}
+		if found.fresh != "" {
+			d.hand(w, found.fresh, found.left)
+		}
+		if found.known {
+			return true
 		}
 	}
+	why := "This browser has no access to the page, or has it no more."
+	if r.URL.Query().Has("key") {
+		why = "This link was used already, or is too old."
+	}
+	d.refuse(w, why)
 	return false
+}
+
+func (d *Door) away(w http.ResponseWriter, err error) {
+	d.log.Error("look who may open the page", "error", err)
+	http.Error(w, "The store does not answer. Please try again.", http.StatusServiceUnavailable)
 }
 
 // policy is what a page may load and do: what comes from here, and nothing else.
@@ -225,7 +253,18 @@ func headers(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-func refuse(w http.ResponseWriter, why string) { http.Error(w, why, http.StatusForbidden) }
+var refusal = template.Must(template.New("").Parse(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<title>No access · nod</title><link rel="icon" href="/icon.svg"><link rel="stylesheet" href="/style.css"></head>
+<body class="refused"><main><h1>A new link is needed</h1><p>{{.Why}}</p><p>{{.Renew}}</p></main></body></html>
+`))
+
+// refuse says that the page needs a new link, and why.
+func (d *Door) refuse(w http.ResponseWriter, why string) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(http.StatusForbidden)
+	_ = refusal.Execute(w, struct{ Why, Renew string }{why, d.o.Renew}) // the browser is gone
+}
 
 // Clean makes a text from outside harmless to look at: no control characters but
 // line ends and tabs, and nothing that turns the direction of writing, by which a

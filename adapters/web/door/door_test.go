@@ -1,10 +1,12 @@
 package door
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"nod/internal/doortest"
 )
@@ -12,8 +14,8 @@ import (
 // doorway is a door with a room behind it, and what was printed.
 func doorway() (d *Door, room http.Handler, printed *[]string) {
 	printed = &[]string{}
-	d = New("127.0.0.1:8484", func(line string) { *printed = append(*printed, line) })
-	d.Announce()
+	d = New(Options{Address: "127.0.0.1:8484", Print: func(line string) { *printed = append(*printed, line) }, Access: &Access{Now: time.Now}})
+	d.Announce(context.Background())
 	return d, d.Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })), printed
 }
 
@@ -35,7 +37,7 @@ func TestLinkWorksOnce(t *testing.T) {
 		t.Errorf("the link again, by who is in already: status %d", w.Code)
 	}
 	c := in[0]
-	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Name != "nod-8484" {
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Name != "nod-8484" || c.MaxAge != 30*24*3600 {
 		t.Errorf("the cookie: %+v", c)
 	}
 	doortest.Enter(t, room, *printed)
@@ -90,13 +92,17 @@ func TestWhoComesIn(t *testing.T) {
 
 // Only so many browsers are known at a time, so that nothing grows without end.
 func TestFirstIsForgotten(t *testing.T) {
-	d, room, printed := doorway()
+	_, room, printed := doorway()
 	in := doortest.Enter(t, room, *printed)
+	var later []*http.Cookie
 	for range mostKnown {
-		doortest.Enter(t, room, *printed)
+		later = doortest.Enter(t, room, *printed)
 	}
-	if w := doortest.Ask(room, "GET", "/", in); w.Code != http.StatusForbidden || len(d.known) != mostKnown {
-		t.Errorf("status %d, %d known", w.Code, len(d.known))
+	if w := doortest.Ask(room, "GET", "/", in); w.Code != http.StatusForbidden {
+		t.Errorf("the first browser: status %d", w.Code)
+	}
+	if w := doortest.Ask(room, "GET", "/", later); w.Code != http.StatusTeapot {
+		t.Errorf("the last browser: status %d", w.Code)
 	}
 }
 
@@ -110,7 +116,7 @@ func TestLoopback(t *testing.T) {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
-	if !slices.Contains(New("[::1]:8484", nil).hosts(), "[::1]:8484") {
+	if !slices.Contains(New(Options{Address: "[::1]:8484"}).hosts(), "[::1]:8484") {
 		t.Error("the page of [::1] is not found by its name")
 	}
 }

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"nod/adapters/operator"
+	workspace "nod/adapters/web"
+	"nod/cmd/bot/config"
+	"nod/cmd/bot/control"
+	"nod/memory"
+)
+
+type pageCommand struct {
+	Link   pageLinkCommand   `cmd:"" help:"Print a new link to the operator's page; it works once, and lives 10 minutes."`
+	Revoke pageRevokeCommand `cmd:"" help:"End every browser's access to the pages."`
+}
+
+type pageLinkCommand struct {
+	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+}
+
+// Run prints a link.
+func (c pageLinkCommand) Run(ctx context.Context, cmd *commands, env Env) error {
+	return order{c.Config, "page link", nil}.run(ctx, cmd, env)
+}
+
+type pageRevokeCommand struct {
+	Config string `required:"" help:"The configuration file." type:"path" placeholder:"FILE"`
+}
+
+// Run ends every browser's access.
+func (c pageRevokeCommand) Run(ctx context.Context, cmd *commands, env Env) error {
+	return order{c.Config, "page revoke", nil}.run(ctx, cmd, env)
+}
+
+// order is a command that the running service executes, or where none runs this
+// program, on the store alone.
+type order struct {
+	file string
+	name string
+	args []string
+}
+
+// neededByOrders are keys of the file that mean the same for the service and for an
+// order.
+var neededByOrders = slices.Concat(lookedAt, []string{"http.page"})
+
+func (o order) run(ctx context.Context, cmd *commands, env Env) error {
+	cfg, err := config.Load(o.file, config.LoadOptions{Lenient: true, Needs: neededByOrders, Getenv: env.Getenv})
+	if err != nil {
+		return usage(err)
+	}
+	if o.name == "page link" && !hasPage(cfg) {
+		return usage(errNoPage)
+	}
+	if err := control.Ask(ctx, sockets(cfg), o.name, o.args, env.Out); !errors.Is(err, control.ErrNobody) {
+		return err
+	}
+	store, err := openStore(ctx, cfg, cmd.logger(env, slog.LevelWarn))
+	if err != nil {
+		return unusable(err)
+	}
+	defer func() { _ = store.Close() }()
+	return clerk{cfg, store, nil}.commands()[o.name](ctx, o.args, env.Out)
+}
+
+// sockets are the places where the service of a file may listen for commands: beside the
+// file, or where that folder is read-only, beside the audit key.
+func sockets(cfg *config.Config) []string {
+	beside := cfg.File() + ".sock"
+	return slices.Compact([]string{beside, filepath.Join(filepath.Dir(cfg.Audit.Key), filepath.Base(beside))})
+}
+
+// clerk executes orders.
+type clerk struct {
+	cfg   *config.Config
+	store memory.Full
+	page  *operator.Page // nil: there is none, or no service runs
+}
+
+// commands are all orders by name. A further one is added here.
+func (c clerk) commands() map[string]control.Command {
+	return map[string]control.Command{
+		"page link":   c.pageLink,
+		"page revoke": c.pageRevoke,
+	}
+}
+
+var (
+	errNoPage = errors.New("there is no operator's page: set http.page, such as 127.0.0.1:8081, and restart nod")
+	errNoPort = errors.New("no service runs, and http.page leaves its port open: set one, or start nod")
+)
+
+func hasPage(cfg *config.Config) bool { return cfg.HTTP != nil && cfg.HTTP.Page != "" }
+
+func (c clerk) pageLink(ctx context.Context, _ []string, out io.Writer) error {
+	switch {
+	case !hasPage(c.cfg):
+		return errNoPage
+	case c.page == nil && strings.HasSuffix(c.cfg.HTTP.Page, ":0"):
+		return errNoPort
+	}
+	address := c.cfg.HTTP.Page
+	if c.page != nil {
+		address = c.page.Address()
+	}
+	line, err := operator.Link(ctx, c.store, address)
+	if err == nil {
+		_, err = fmt.Fprintln(out, line)
+	}
+	return err
+}
+
+func (c clerk) pageRevoke(ctx context.Context, _ []string, out io.Writer) error {
+	ended, err := operator.Access(c.store, time.Now).Revoke(ctx)
+	if err != nil {
+		return err
+	}
+	more, err := workspace.Access(c.store, time.Now).Revoke(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "ended the access of %d browsers, and all links\n", ended+more)
+	return err
+}
+
+// orders opens the way for orders, and gives the function that executes them until its
+// ctx is done. A service that no order can reach is a nuisance, and no reason to stop.
+func (p *program) orders(ctx context.Context, page *operator.Page) (obey func(ctx context.Context) error) {
+	var errs []error
+	for _, path := range sockets(p.cfg) {
+		socket, err := control.Listen(ctx, path)
+		if err == nil {
+			return func(ctx context.Context) error { return socket.Serve(ctx, clerk{p.cfg, p.store, page}.commands()) }
+		}
+		errs = append(errs, err)
+	}
+	p.log.Warn("commands such as bot page link can't reach this process", "error", errors.Join(errs...))
+	return func(context.Context) error { return nil }
+}
