@@ -579,3 +579,46 @@ func (a after) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		return err
 	}
 }
+
+// A beat renews no lease of another claim, and tells the run that it is lost.
+func TestBeatOfALostLease(t *testing.T) {
+	t.Parallel()
+	srv := redistest.Start(t)
+	s := openStore(t, srv.URL(), Options{Logger: quiet, Lease: time.Hour})
+	mustPut(t, s, text("one"))
+	run := mustClaim(t, s)
+	s.stop() // it beats when the test says so
+	h, err := s.heldBy(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := srv.Client(t)
+	due := func() float64 {
+		t.Helper()
+		at, err := server.ZScore(within(t), s.keys.own(h.shard, "due"), h.thread).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	set := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(server.ZAdd(within(t), s.keys.own(h.shard, "due"), redis.Z{Score: 1, Member: h.thread}).Err())
+	set(s.beatShard(within(t), h.shard, []*held{h}))
+	if due() == 1 {
+		t.Error("its own lease was not renewed")
+	}
+	set(server.HSet(within(t), s.keys.key(h.shard, "t", h.thread), "k", "another").Err())
+	set(server.ZAdd(within(t), s.keys.own(h.shard, "due"), redis.Z{Score: 1, Member: h.thread}).Err())
+	set(s.beatShard(within(t), h.shard, []*held{h}))
+	if at := due(); at != 1 {
+		t.Errorf("the lease of another claim was renewed until %v", at)
+	}
+	if _, lost := run.Bell.Take(); !lost {
+		t.Error("the run does not know that it is lost")
+	}
+}

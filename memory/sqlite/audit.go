@@ -116,11 +116,8 @@ func (s *Store) Unname(ctx context.Context, id string) error {
 
 // People implements memory.Auditor.
 func (r *reader) People(ctx context.Context) ([]memory.Person, error) {
-	rows, err := r.db.QueryContext(ctx, "SELECT id, key FROM person")
-	if err != nil {
-		return nil, err
-	}
-	return gather(rows, func(r *sql.Rows) (p memory.Person, err error) { return p, r.Scan(&p.ID, &p.Key) })
+	return readAll(ctx, r, "SELECT id, key FROM person", nil,
+		func(r *sql.Rows) (p memory.Person, err error) { return p, r.Scan(&p.ID, &p.Key) })
 }
 
 // keptLine is a line with its place in the file.
@@ -131,7 +128,7 @@ type keptLine struct {
 
 func (r *reader) lines(ctx context.Context, where string, args ...any) iter.Seq2[keptLine, error] {
 	query := "SELECT id, thread, line, text FROM audit WHERE " + where + " id > ? ORDER BY id"
-	return pages(ctx, r.db, query, args, func(rows *sql.Rows) (id int64, l keptLine, err error) {
+	return pages(ctx, r, query, args, func(rows *sql.Rows) (id int64, l keptLine, err error) {
 		err = rows.Scan(&l.id, &l.Thread, &l.Raw, &l.Text)
 		return l.id, l, err
 	})
@@ -176,12 +173,8 @@ func (r *reader) Lines(ctx context.Context) iter.Seq2[memory.KeptLine, error] {
 
 // Heads implements memory.Auditor.
 func (r *reader) Heads(ctx context.Context) (map[chat.ThreadID]memory.Head, error) {
-	rows, err := r.db.QueryContext(ctx, "SELECT thread, seq, hash FROM chain")
-	if err != nil {
-		return nil, fmt.Errorf("read the ends of the audit log: %w", err)
-	}
 	out := map[chat.ThreadID]memory.Head{}
-	_, err = gather(rows, func(r *sql.Rows) (_ struct{}, err error) {
+	_, err := readAll(ctx, r, "SELECT thread, seq, hash FROM chain", nil, func(r *sql.Rows) (_ struct{}, err error) {
 		var name string
 		var h memory.Head
 		if err := r.Scan(&name, &h.Seq, &h.Hash); err != nil {

@@ -54,6 +54,10 @@ func (s *Store) waitForOps() bool {
 		}
 		s.writing.Lock()
 		purge := s.purge.due()
+		var check <-chan time.Time
+		if s.w.unmoved > 0 {
+			check = time.After(checkEvery)
+		}
 		s.writing.Unlock()
 		select {
 		case <-s.ops.more:
@@ -61,9 +65,19 @@ func (s *Store) waitForOps() bool {
 			s.writing.Lock()
 			s.purge.runIfDue(s)
 			s.writing.Unlock()
+		case <-check:
+			s.writing.Lock()
+			if err := s.checkFiles(); err != nil {
+				s.health.note(s.log, err)
+			}
+			s.writing.Unlock()
 		}
 	}
 }
+
+// checkEvery is how often an idle store looks after its files, while the log holds more
+// than the file.
+const checkEvery = time.Second
 
 // tryWriteHere writes an operation in its caller's goroutine, if no other operation
 // waits and the store is healthy. Handing it to the writer and back costs as much as
@@ -90,6 +104,7 @@ func (s *Store) commitPending() {
 	if wrote, err := s.batch(); err != nil || wrote || !s.health.failing {
 		s.health.note(s.log, err)
 	}
+	s.moveLog()
 }
 
 // batch commits waiting operations as one transaction, and says whether it wrote
@@ -97,7 +112,7 @@ func (s *Store) commitPending() {
 // once the transaction has begun, so that their callers can still withdraw them.
 func (s *Store) batch() (wrote bool, err error) {
 	n := s.ops.waiting()
-	if err = s.checkFile(); err == nil {
+	if err = s.checkFiles(); err == nil {
 		err = s.w.begin()
 	}
 	if err != nil {
@@ -121,8 +136,8 @@ func (s *Store) batch() (wrote bool, err error) {
 		lost, o.err = within(o.do)
 		o.wrote = s.w.changes() > before
 	}
-	if !lost && len(ops) > n { // some came after the file was checked
-		err = s.checkFile()
+	if !lost && len(ops) > n && !s.isInPlace() { // some came after the files were checked
+		err = errMoved
 	}
 	if !lost && err == nil {
 		err = s.w.commit()
@@ -161,7 +176,7 @@ func (s *Store) salvage(ops []*op, err error) (wrote bool, trouble error) {
 }
 
 func (s *Store) runAlone(o *op) error {
-	err := s.checkFile()
+	err := s.checkFiles()
 	if err == nil {
 		err = s.w.begin()
 	}
@@ -210,7 +225,7 @@ func (o *op) finish() {
 func isFileError(err error) bool {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
-		return false
+		return errors.Is(err, errShut)
 	}
 	switch e.Code() & 0xff {
 	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_READONLY, lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_CANTOPEN,

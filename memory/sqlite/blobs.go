@@ -3,9 +3,7 @@ package sqlite
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
-	"errors"
 	"fmt"
 
 	"nod/chat"
@@ -72,13 +70,13 @@ func (w *writer) fits(thread, size int64, q memory.Quota) error {
 // Blob implements memory.Blobs.
 func (r *reader) Blob(ctx context.Context, thread chat.ThreadID, name string) ([]byte, error) {
 	var data []byte
-	err := r.db.QueryRowContext(ctx, `SELECT c.data FROM thread t JOIN blob b ON b.thread = t.id
-		JOIN content c ON c.id = b.content WHERE t.name = ? AND b.name = ?`, thread.String(), name).Scan(&data)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, memory.ErrNoBlob
-	}
-	if err != nil {
+	found, err := r.readRow(ctx, `SELECT c.data FROM thread t JOIN blob b ON b.thread = t.id
+		JOIN content c ON c.id = b.content WHERE t.name = ? AND b.name = ?`, []any{thread.String(), name}, &data)
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("fetch file: %w", err)
+	case !found:
+		return nil, memory.ErrNoBlob
 	}
 	return data, nil
 }

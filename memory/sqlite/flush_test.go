@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -27,6 +28,7 @@ type cache struct {
 	flushes int
 	fails   int  // which flush does
 	drops   bool // and drops what it should have written
+	late    int  // writes over files that were open when a flush failed
 }
 
 // cached is a file: what the disk has of it, and which pages it is still to get.
@@ -65,6 +67,14 @@ func (c *cache) flush(name string) (ok bool, err error) {
 		return false, err
 	}
 	fails := c.flushes == c.fails
+	if fails {
+		opened.Range(func(at, f any) bool {
+			if f := f.(openFile); f.cache == c {
+				spent.Store(at, true)
+			}
+			return true
+		})
+	}
 	was := make([]byte, len(now))
 	copy(was, f.disk)
 	if !fails {
@@ -145,8 +155,9 @@ func cacheOf(path string) (*cache, string) {
 	return nil, ""
 }
 
-// opened are SQLite's open files that have a cache, by where SQLite has them.
-var opened sync.Map
+// opened are SQLite's open files that have a cache, by where SQLite has them; spent are
+// those that were open when a flush failed.
+var opened, spent sync.Map
 
 type openFile struct {
 	*cache
@@ -210,6 +221,11 @@ func through(tls *libc.TLS, methods uintptr) uintptr {
 	ours := *own
 	ours.FxWrite = address(func(tls *libc.TLS, file, from uintptr, size int32, at int64) int32 {
 		f := openFileAt(file)
+		if _, ok := spent.Load(file); ok {
+			f.mu.Lock()
+			f.late++
+			f.mu.Unlock()
+		}
 		rc := function[writes](f.own.FxWrite)(tls, file, from, size, at)
 		f.wrote(f.name, at, int64(size))
 		return rc
@@ -224,6 +240,7 @@ func through(tls *libc.TLS, methods uintptr) uintptr {
 	ours.FxClose = address(func(tls *libc.TLS, file uintptr) int32 {
 		f := openFileAt(file)
 		opened.Delete(file)
+		spent.Delete(file)
 		return function[closes](f.own.FxClose)(tls, file)
 	})
 	at := libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(ours))) // SQLite counts with addresses, which none of Go's may be
@@ -244,12 +261,15 @@ func (c *cache) begin(t *testing.T, checkpoint int) *Store {
 	if err := s.Ping(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	set(t, s, "wal_autocheckpoint", checkpoint)
+	s.writing.Lock()
+	s.maxFrames = checkpoint
+	s.writing.Unlock()
 	return s
 }
 
-// One failed flush loses nothing that was acknowledged, before or after it. The process
-// may go on or be killed at once, and the system may keep or drop the unwritten pages.
+// One failed flush loses nothing that was acknowledged, before or after it, and nothing
+// more is written over the files that were open then. The process may go on or be killed
+// at once, and the system may keep or drop the unwritten pages.
 func TestFlushFails(t *testing.T) {
 	t.Parallel()
 	every := 1
@@ -320,6 +340,11 @@ func failingFlush(t *testing.T, n int, drops, killed bool, checkpoint int) (more
 		put(fmt.Sprintf("m%d", i))
 		begin(fmt.Sprintf("call%d", i))
 	}
+	c.mu.Lock()
+	if c.late > 0 {
+		t.Errorf("flush %d: after it failed the same files were written %d times", n, c.late)
+	}
+	c.mu.Unlock()
 	more = c.fails == 0 || c.flushed() >= c.fails // 0: another process follows one in which it failed
 
 	left := c.next(t, true).begin(t, checkpoint)
@@ -366,5 +391,37 @@ func TestPutsShareAFlush(t *testing.T) {
 	puts.Wait()
 	if n := c.flushed() - before; n > 1 {
 		t.Errorf("five puts were flushed %d times", n)
+	}
+}
+
+// A commit whose flush failed is not done, though the log in the system's cache has it:
+// the same commit again is the first one, and a reader never sees it twice.
+func TestFlushFailsOfACommit(t *testing.T) {
+	t.Parallel()
+	c := (&cache{files: map[string]*cached{}}).next(t, true)
+	var said lines
+	s := c.begin(t, maxFrames)
+	s.writing.Lock()
+	s.log = said.logger()
+	s.writing.Unlock()
+	mustPut(t, s, "a", message("m1", "hi"))
+	run := mustNext(t, s)
+	c.mu.Lock()
+	c.fails = c.flushes + 1
+	c.mu.Unlock()
+	if _, err := s.Commit(t.Context(), run, memory.Started{Call: "1"}); err == nil || errors.Is(err, memory.ErrFenced) {
+		t.Fatalf("Commit whose flush fails: %v, want an error that can be repeated", err)
+	}
+	if log, err := s.Read(t.Context(), run.Thread); err != nil || len(log) != 1 {
+		t.Errorf("after it %d entries, %v, want the message", len(log), err)
+	}
+	if _, err := s.Commit(t.Context(), run, memory.Started{Call: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	if log, err := s.Read(t.Context(), run.Thread); err != nil || len(log) != 2 {
+		t.Errorf("%d entries, %v, want the message and the call", len(log), err)
+	}
+	if said.count("opened anew") != 1 || said.count("takes no writes") != 1 || said.count("takes writes again") != 1 {
+		t.Errorf("said %q", said.buf.String())
 	}
 }

@@ -17,7 +17,7 @@ const pageSize = 500
 
 // pages yields the rows of a query whose last argument is the id to start after. It
 // yields an unreadable row as an error and goes on.
-func pages[T any](ctx context.Context, db *sql.DB, query string, args []any, scan func(*sql.Rows) (int64, T, error)) iter.Seq2[T, error] {
+func pages[T any](ctx context.Context, r *reader, query string, args []any, scan func(*sql.Rows) (int64, T, error)) iter.Seq2[T, error] {
 	type line struct {
 		id    int64
 		value T
@@ -26,17 +26,14 @@ func pages[T any](ctx context.Context, db *sql.DB, query string, args []any, sca
 	return func(yield func(T, error) bool) {
 		after := int64(0)
 		for {
-			rows, err := db.QueryContext(ctx, fmt.Sprintf("%s LIMIT %d", query, pageSize), append(args[:len(args):len(args)], after)...)
-			var lines []line
-			if err == nil {
-				lines, err = gather(rows, func(r *sql.Rows) (l line, err error) {
-					l.id, l.value, l.err = scan(r)
-					if l.id == 0 {
-						return l, l.err
-					}
-					return l, nil
-				})
-			}
+			from := append(args[:len(args):len(args)], after)
+			lines, err := readAll(ctx, r, fmt.Sprintf("%s LIMIT %d", query, pageSize), from, func(r *sql.Rows) (l line, err error) {
+				l.id, l.value, l.err = scan(r)
+				if l.id == 0 {
+					return l, l.err
+				}
+				return l, nil
+			})
 			for _, l := range lines {
 				if !yield(l.value, l.err) {
 					return
@@ -86,12 +83,7 @@ func (s *Store) Watermarks(ctx context.Context, platform string, since time.Time
 func sound[T any](s *Store, ctx context.Context, query string, args []any, scan func(*sql.Rows, *T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
-		rows, err := s.db.QueryContext(ctx, query, args...)
-		if err != nil {
-			yield(zero, err)
-			return
-		}
-		found, err := gather(rows, func(r *sql.Rows) (*T, error) {
+		found, err := readAll(ctx, &s.reader, query, args, func(r *sql.Rows) (*T, error) {
 			v := new(T)
 			if err := scan(r, v); err != nil {
 				s.log.Warn("row of the store is unreadable", "error", err)
@@ -115,8 +107,8 @@ func (s *Store) Count(ctx context.Context, name string, n int64, ttl time.Durati
 	now := s.now()
 	var value int64
 	if n == 0 {
-		err := s.db.QueryRowContext(ctx, "SELECT value FROM counter WHERE name = ? AND until >= ?", name, millis(now)).Scan(&value)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		_, err := s.readRow(ctx, "SELECT value FROM counter WHERE name = ? AND until >= ?", []any{name, millis(now)}, &value)
+		if err != nil {
 			return 0, fmt.Errorf("read counter: %w", err)
 		}
 		return value, nil

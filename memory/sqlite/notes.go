@@ -3,8 +3,6 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 )
 
@@ -45,8 +43,7 @@ func (w *writer) note(name string, value []byte) error {
 
 // Noted implements memory.Notes.
 func (r *reader) Noted(ctx context.Context, name string) (value []byte, err error) {
-	err = r.db.QueryRowContext(ctx, "SELECT value FROM note WHERE name = ?", name).Scan(&value)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if _, err = r.readRow(ctx, "SELECT value FROM note WHERE name = ?", []any{name}, &value); err != nil {
 		return nil, fmt.Errorf("read note %s: %w", name, err)
 	}
 	return value, nil

@@ -25,6 +25,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver
@@ -59,7 +60,10 @@ type Store struct {
 	log      *slog.Logger
 	now      func() time.Time
 	self     string
-	opened   int64 // in milliseconds: an earlier run may have acted on older inbox entries
+	given    atomic.Int64 // the last entry that an earlier process may have acted on
+
+	direct    func(chat.ThreadID) bool
+	maxFrames int // the log is moved into the file when it is longer
 
 	keep       time.Duration
 	quota      memory.Quota
@@ -113,12 +117,20 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		lock: lock, log: o.Logger, now: o.Now, keep: o.Keep, quota: o.Quota, sweepEvery: o.SweepEvery,
-		self: randomWord(), recent: recent.New(), dirty: make(chan struct{}, 1), closed: make(chan struct{}),
+		self: randomWord(), recent: recent.New(), direct: o.Direct, maxFrames: maxFrames,
+		dirty: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 	s.defaults()
-	s.opened = millis(s.now())
-	if err := s.connect(ctx, file, o.Direct); err != nil {
+	s.ops.init()
+	s.queue.init()
+	if err := createPrivate(file); err != nil {
 		return nil, errors.Join(err, release(lock))
+	}
+	if err := s.connect(ctx, file); err != nil {
+		return nil, errors.Join(err, release(lock))
+	}
+	if err := s.rescan(ctx); err != nil {
+		return nil, errors.Join(err, s.reader.close(), s.w.close(), release(lock))
 	}
 	return s, nil
 }
@@ -133,43 +145,6 @@ func (s *Store) defaults() {
 	if s.sweepEvery <= 0 {
 		s.sweepEvery = time.Minute
 	}
-}
-
-func (s *Store) connect(ctx context.Context, file string, direct func(chat.ThreadID) bool) (err error) {
-	if err := createPrivate(file); err != nil {
-		return err
-	}
-	if s.w, err = newWriter(file); err != nil {
-		return err
-	}
-	s.w.direct = direct
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.reader.close(), s.w.close())
-		}
-	}()
-	if err := s.w.prepare(); err != nil {
-		return err
-	}
-	if err := s.emptyLog(); err != nil {
-		return err
-	}
-	if err := s.w.configure(); err != nil {
-		return err
-	}
-	if err := s.identity.note(file); err != nil {
-		return err
-	}
-	db, err := database(file, "ro", 4, fmt.Sprintf("busy_timeout(%d)", lockWait))
-	if err != nil {
-		return err
-	}
-	if s.reader, err = newReader(ctx, db); err != nil {
-		return err
-	}
-	s.ops.init()
-	s.queue.init()
-	return s.rescan(ctx)
 }
 
 // emptyLog moves an earlier process's write-ahead log into the file. The log may hold
@@ -263,6 +238,13 @@ func (s *Store) Close() error {
 		s.done.Wait()
 		s.writing.Lock() // a caller may write its own operation
 		defer s.writing.Unlock()
+		if s.w.unsaved {
+			s.save(s.identity.away())
+		}
+		if s.w.broken != nil {
+			err = errors.Join(s.shut(), release(s.lock))
+			return
+		}
 		// The last connection to close must be the writer: it then empties the
 		// write-ahead log.
 		err = errors.Join(s.reader.close(), s.w.close(), release(s.lock))

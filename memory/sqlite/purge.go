@@ -41,7 +41,7 @@ func (p *purge) due() <-chan time.Time {
 }
 
 func (p *purge) runIfDue(s *Store) {
-	if !p.requested || time.Now().Before(p.notBefore) {
+	if !p.requested || s.w.broken != nil || time.Now().Before(p.notBefore) {
 		return
 	}
 	err := s.w.checkpoint()
@@ -64,13 +64,11 @@ var errReader = errors.New("somebody reads the file")
 
 // checkpoint moves the write-ahead log into the file and empties it.
 func (w *writer) checkpoint() error {
-	// Pragmas are not prepared: they act when they are compiled.
 	if err := w.pragma("busy_timeout", purgeWait); err != nil {
 		return err
 	}
-	var busy, frames, moved int
-	err := w.conn.QueryRowContext(background, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &moved)
-	if err == nil && busy != 0 {
+	busy, _, err := w.logState("TRUNCATE")
+	if err == nil && busy {
 		err = errReader
 	}
 	return errors.Join(err, w.pragma("busy_timeout", lockWait))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"nod/chat"
 	"nod/memory"
@@ -13,16 +14,25 @@ import (
 
 // reader reads the file beside the writer.
 type reader struct {
-	db   *sql.DB
-	part *sql.Stmt // readThread
+	mu   sync.RWMutex // held for reading by each query, and for writing while the file is opened anew
+	db   *sql.DB      // nil: closed
+	part *sql.Stmt    // readThread
 }
 
-func newReader(ctx context.Context, db *sql.DB) (reader, error) {
+// errShut: after an error of the disk the file could not be opened anew yet.
+var errShut = errors.New("the store is closed after an error of the disk, and will be opened anew")
+
+func (r *reader) open(ctx context.Context, file, mode string) error {
+	db, err := database(file, mode, 4, fmt.Sprintf("busy_timeout(%d)", lockWait))
+	if err != nil {
+		return err
+	}
 	part, err := db.PrepareContext(ctx, readThread)
 	if err != nil {
-		return reader{}, errors.Join(err, db.Close())
+		return errors.Join(err, db.Close())
 	}
-	return reader{db: db, part: part}, nil
+	r.db, r.part = db, part
+	return nil
 }
 
 // close closes the file, if it was opened.
@@ -30,7 +40,37 @@ func (r *reader) close() error {
 	if r.db == nil {
 		return nil
 	}
-	return errors.Join(r.part.Close(), r.db.Close())
+	err := errors.Join(r.part.Close(), r.db.Close())
+	r.db, r.part = nil, nil
+	return err
+}
+
+// readAll reads all rows of a query.
+func readAll[T any](ctx context.Context, r *reader, query string, args []any, scan func(*sql.Rows) (T, error)) ([]T, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.db == nil {
+		return nil, errShut
+	}
+	rows, err := r.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return gather(rows, scan)
+}
+
+// readRow reads one row; ok is false if there is none.
+func (r *reader) readRow(ctx context.Context, query string, args []any, into ...any) (ok bool, err error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.db == nil {
+		return false, errShut
+	}
+	err = r.db.QueryRowContext(ctx, query, args...).Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // readThread reads a thread in one statement, and so at one moment: its row, the log
@@ -83,6 +123,11 @@ type loaded struct {
 func (r *reader) load(ctx context.Context, thread string, after uint64, current bool) (l loaded, err error) {
 	if err := ctx.Err(); err != nil {
 		return l, err
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.db == nil {
+		return l, errShut
 	}
 	// A read waits for nobody, and to be ready to break it off costs another goroutine.
 	rows, err := r.part.QueryContext(context.WithoutCancel(ctx), thread, after, current)

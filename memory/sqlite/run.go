@@ -70,7 +70,7 @@ func (s *Store) seenBefore(h *held, inbox []row) (n uint64) {
 	}
 	handed := s.queue.noteHanded(h.thread, int64(inbox[len(inbox)-1].seq))
 	for _, r := range inbox {
-		if int64(r.seq) > handed && r.at >= s.opened {
+		if int64(r.seq) > handed && r.entry > s.given.Load() {
 			break
 		}
 		n++

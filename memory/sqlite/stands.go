@@ -3,44 +3,98 @@ package sqlite
 import (
 	"errors"
 	"os"
+	"strings"
 )
 
 // errMoved says that the file is gone, or that another one has its name.
 var errMoved = errors.New("the store's file was deleted, moved or replaced while this process has it: put it back, or restart")
 
-// fileIdentity is the file at the time of Open. SQLite itself would go on writing to a
-// file without a name.
+// errUnsaved says that the log or its index has no name any more, and that the log can't
+// be moved into the file yet.
+var errUnsaved = errors.New("the store's -wal or -shm file was deleted, moved or replaced while this process has it, and the log is not saved yet")
+
+// parts are the ends of the names of the files that are one store: the file, its
+// write-ahead log and the index of the log.
+var parts = [...]string{"", "-wal", "-shm"}
+
+// fileIdentity is the three files when they were opened. SQLite itself would go on
+// writing to a file without a name. It only asks for their inodes: who closes a second
+// descriptor of a file drops SQLite's locks of it.
 type fileIdentity struct {
 	file string
-	was  os.FileInfo
+	was  [len(parts)]os.FileInfo
 }
 
 func (p *fileIdentity) note(file string) (err error) {
 	p.file = file
-	p.was, err = os.Stat(file)
-	return err
+	for i, end := range parts {
+		if p.was[i], err = os.Stat(file + end); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// checkFile says whether this process may write: the file is in its place, and the lock
-// is its own. After another process had the file, this one's knowledge of it is wrong,
-// and it never writes again. An unreadable folder is no reason to refuse. The caller
+// away names the files that are not in their places. An unreadable folder is no reason.
+func (p *fileIdentity) away() (names []string) {
+	for i, end := range parts {
+		now, err := os.Stat(p.file + end)
+		if errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(now, p.was[i]) {
+			names = append(names, p.file+end)
+		}
+	}
+	return names
+}
+
+// checkFiles says whether this process may write: the files are in their places, the
+// lock is its own, and no flush failed. It mends, if it can. After another process had
+// the file, this one's knowledge of it is wrong, and it never writes again. The caller
 // holds s.writing.
-func (s *Store) checkFile() error {
+func (s *Store) checkFiles() error {
 	if s.taken {
 		return ErrInUse
 	}
-	now, err := os.Stat(s.identity.file)
-	if errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(now, s.identity.was) {
+	away := s.identity.away()
+	if len(away) > 0 && !s.w.shut {
+		s.save(away)
+	}
+	switch {
+	case len(away) > 0 && away[0] == s.identity.file:
 		return errMoved
+	case s.w.unsaved:
+		return errUnsaved
 	}
-	if ours, err := ownsLock(s.lock); err != nil || ours {
-		return nil //nolint:nilerr // see above
+	if err := s.checkLock(); err != nil || s.w.broken == nil {
+		return err
 	}
-	return s.relock()
+	return s.reopen()
 }
 
-// relock takes a lock whose file was deleted.
-func (s *Store) relock() error {
+// isInPlace says whether nothing needs checkFiles.
+func (s *Store) isInPlace() bool {
+	ours, err := ownsLock(s.lock)
+	return (ours || err != nil) && len(s.identity.away()) == 0
+}
+
+// save moves the log into the file over the connections, which still read a log that has
+// no name. Then they must be opened anew.
+func (s *Store) save(away []string) {
+	first := !errors.Is(s.w.broken, errMoved)
+	if !first && !s.w.unsaved {
+		return
+	}
+	err := s.w.checkpoint()
+	s.w.unsaved, s.w.broken = err != nil, errMoved
+	if first {
+		s.log.Error("files of the store were deleted, moved or replaced", "files", strings.Join(away, " "), "log_saved", err == nil)
+	}
+}
+
+// checkLock locks the file again if the lock file was deleted.
+func (s *Store) checkLock() error {
+	if ours, err := ownsLock(s.lock); err != nil || ours {
+		return nil //nolint:nilerr // see away
+	}
 	lock, err := tryLock(s.lock.Name())
 	if err != nil {
 		s.taken = errors.Is(err, ErrInUse)

@@ -90,3 +90,131 @@ func TestLockTakenAway(t *testing.T) {
 		t.Errorf("Ping after another process had the store: %v, want %v", err, ErrInUse)
 	}
 }
+
+// A log or an index that is deleted, moved or replaced costs nothing that was
+// acknowledged, even if the process is killed right after the next acknowledgement.
+func TestPartTakenAway(t *testing.T) {
+	t.Parallel()
+	remove := func(t *testing.T, path string) {
+		t.Helper()
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	move := func(t *testing.T, path string) { t.Helper(); mustMove(t, path, path+".away") }
+	older := func(t *testing.T, path string) { // what a copy had
+		t.Helper()
+		content := mustRead(t, path)
+		remove(t, path)
+		mustWrite(t, path, content)
+	}
+	for name, takeAway := range map[string]func(*testing.T, string){"deleted": remove, "moved": move, "replaced": older} {
+		for _, part := range parts[1:] {
+			t.Run(part+" "+name, func(t *testing.T) {
+				t.Parallel()
+				var said lines
+				path := filepath.Join(t.TempDir(), "nod.db")
+				s := mustOpen(t, path, Options{Logger: said.logger()})
+				mustPut(t, s, "a", message("m1", "hi"))
+				run := mustNext(t, s)
+				takeAway(t, path+part)
+				if _, err := s.Commit(t.Context(), run, memory.Started{Call: "1"}); err != nil {
+					t.Fatal(err)
+				}
+				mustPut(t, s, "a", message("m2", "hi"))
+				wantLog(t, killedCopy(t, path), 3)
+				if n := said.count("level=ERROR"); n != 1 {
+					t.Errorf("%d errors said, want one: %q", n, said.buf.String())
+				}
+				wantLog(t, s, 3)
+			})
+		}
+	}
+}
+
+// An idle store notices that its log was deleted, and saves what only the log had.
+func TestLogTakenAwayFromAnIdleStore(t *testing.T) {
+	t.Parallel()
+	var said lines
+	path := filepath.Join(t.TempDir(), "nod.db")
+	s := mustOpen(t, path, Options{Logger: said.logger()})
+	mustPut(t, s, "a", message("m1", "hi"))
+	if err := os.Remove(path + "-wal"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is noticed", func() bool { return said.count("log_saved=true") == 1 })
+	wantLog(t, killedCopy(t, path), 1)
+}
+
+// While a reader keeps the log from being saved, nothing is acknowledged.
+func TestLogTakenAwayWhileRead(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "nod.db")
+	s := mustOpen(t, path, Options{})
+	mustPut(t, s, "a", message("m1", "hi"))
+	shell := beside(t, path)
+	mustExec(t, shell, "BEGIN; SELECT * FROM thread")
+	mustPut(t, s, "a", message("m2", "hi"))
+	if err := os.Remove(path + "-wal"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Put(bounded(t), onBoard("a"), message("m3", "hi"), "e3"); !errors.Is(err, errUnsaved) {
+		t.Errorf("Put: %v, want %v", err, errUnsaved)
+	}
+	if err := s.Ping(bounded(t)); !errors.Is(err, errUnsaved) {
+		t.Errorf("Ping: %v, want %v", err, errUnsaved)
+	}
+	mustExec(t, shell, "ROLLBACK")
+	eventually(t, "the store takes writes again", func() bool { return s.Ping(bounded(t)) == nil })
+	mustPut(t, s, "a", message("m3", "hi"), "e3")
+	wantLog(t, killedCopy(t, path), 3)
+}
+
+// A file that was moved away is whole without its log.
+func TestMovedFileIsWhole(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "nod.db")
+	s := mustOpen(t, path, Options{})
+	mustPut(t, s, "a", message("m1", "hi"))
+	mustMove(t, path, path+".away")
+	if err := s.Ping(bounded(t)); !errors.Is(err, errMoved) {
+		t.Errorf("Ping: %v, want %v", err, errMoved)
+	}
+	wantLog(t, killedCopy(t, path+".away"), 1)
+}
+
+// killedCopy is the store as a process finds it that begins after the one that has it
+// was killed.
+func killedCopy(t *testing.T, path string) *Store {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "nod.db")
+	for _, part := range parts[:2] {
+		if content, err := os.ReadFile(path + part); err == nil {
+			mustWrite(t, to+part, content)
+		}
+	}
+	return mustOpen(t, to, Options{})
+}
+
+func wantLog(t *testing.T, s *Store, want int) {
+	t.Helper()
+	if log, err := s.Read(t.Context(), onBoard("a")); err != nil || len(log) != want {
+		t.Errorf("%d entries, %v, want %d", len(log), err, want)
+	}
+}
+
+func mustRead(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func mustWrite(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

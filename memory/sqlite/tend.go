@@ -58,11 +58,7 @@ func (s *Store) wakeDue() {
 }
 
 func (s *Store) wakeAll(ctx context.Context, query string, args ...any) error {
-	rows, err := s.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	threads, err := gather(rows, scanWoken)
+	threads, err := readAll(ctx, &s.reader, query, args, scanWoken)
 	for _, t := range threads {
 		s.queue.queueDue(t.platform, t.name)
 	}
@@ -72,13 +68,19 @@ func (s *Store) wakeAll(ctx context.Context, query string, args ...any) error {
 // noteDue notes the first deadline after a time.
 func (s *Store) noteDue(ctx context.Context, after int64) error {
 	var next int64
-	err := s.db.QueryRowContext(ctx, "SELECT coalesce(min(wake_at), 0) FROM thread WHERE wake_at > ?", max(after, 0)).Scan(&next)
+	_, err := s.readRow(ctx, "SELECT coalesce(min(wake_at), 0) FROM thread WHERE wake_at > ?", []any{max(after, 0)}, &next)
 	s.queue.noteDeadline(fromMillis(next))
 	return err
 }
 
-// rescan queues the threads that the file marks as woken.
+// rescan queues the threads that the file marks as woken. An earlier process may have
+// acted on the entries in it; their numbers know no clock.
 func (s *Store) rescan(ctx context.Context) error {
+	var last int64
+	if _, err := s.readRow(ctx, "SELECT coalesce(max(id), 0) FROM entry", nil, &last); err != nil {
+		return err
+	}
+	s.given.Store(last)
 	if err := s.wakeAll(ctx, "SELECT name, platform FROM thread WHERE woken > 0 ORDER BY woken"); err != nil {
 		return err
 	}

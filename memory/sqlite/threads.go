@@ -25,11 +25,7 @@ func (r *reader) Threads(ctx context.Context, q memory.ListQuery) ([]memory.List
 	for _, p := range q.Platforms {
 		args = append(args, p)
 	}
-	rows, err := r.db.QueryContext(ctx, query, append(args, q.Most)...)
-	if err != nil {
-		return nil, fmt.Errorf("list threads: %w", err)
-	}
-	found, err := gather(rows, func(rows *sql.Rows) (l memory.Listed, err error) {
+	found, err := readAll(ctx, r, query, append(args, q.Most), func(rows *sql.Rows) (l memory.Listed, err error) {
 		var name string
 		var at int64
 		if err := rows.Scan(&name, &at); err != nil {

@@ -42,22 +42,18 @@ func view(ctx context.Context, path string) (*Viewer, error) {
 	if nobody != nil {
 		mode = modeAlone
 	}
-	db, err := database(file, mode, 4, fmt.Sprintf("busy_timeout(%d)", lockWait))
-	if err != nil {
+	v := &Viewer{alone: nobody}
+	if err := v.open(ctx, file, mode); err != nil {
 		return nil, err
 	}
-	have, err := formatOf(ctx, db)
+	have, err := formatOf(ctx, v.db)
 	if err == nil && have == 0 {
 		err = errors.New("there is no store in it")
 	}
 	if err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, v.Close())
 	}
-	r, err := newReader(ctx, db)
-	if err != nil {
-		return nil, err
-	}
-	return &Viewer{r, nobody}, nil
+	return v, nil
 }
 
 // Close closes the file.
@@ -66,5 +62,6 @@ func (v *Viewer) Close() error { return v.close() }
 // Ping says whether the file can be read.
 func (v *Viewer) Ping(ctx context.Context) error {
 	var n int
-	return v.db.QueryRowContext(ctx, "SELECT count(*) FROM thread").Scan(&n)
+	_, err := v.readRow(ctx, "SELECT count(*) FROM thread", nil, &n)
+	return err
 }

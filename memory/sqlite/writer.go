@@ -15,6 +15,13 @@ type writer struct {
 	conn   *sql.Conn
 	stmts  map[string]*sql.Stmt
 	direct func(chat.ThreadID) bool
+
+	unmoved int   // frames that are not in the file yet
+	unsaved bool  // the log has no name any more, and is not in the file
+	broken  error // nothing more may be written over this connection
+	shut    bool  // it is closed
+	told    int   // frames of the log up to the last acknowledged transaction, once shut
+	cut     bool  // the log is still to be cut behind them
 }
 
 // lockWait is how long a transaction waits for a writing process.
@@ -34,9 +41,10 @@ func newWriter(file string) (*writer, error) {
 }
 
 // configure sets pragmas that change the file or need its format. synchronous=NORMAL
-// would lose acknowledged events in a power cut. The query makes the -wal file.
+// would lose acknowledged events in a power cut. SQLite's own checkpoints would hide a
+// failed flush. The query makes the -wal file.
 func (w *writer) configure() error {
-	const pragmas = `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 2000;
+	const pragmas = `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;
 		PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -8192;
 		SELECT value FROM number`
 	_, err := w.conn.ExecContext(background, pragmas)
@@ -74,7 +82,8 @@ func (w *writer) execute(query string, args ...any) (sql.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return st.ExecContext(background, args...)
+	res, err := st.ExecContext(background, args...)
+	return res, w.noteDisk(err)
 }
 
 // execCount executes a query and counts the changed rows.
@@ -110,7 +119,7 @@ func (w *writer) queryRow(query string, args []any, into ...any) (ok bool, err e
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil, w.noteDisk(err)
 }
 
 // queryAll reads rows, with one call of scan for each.
@@ -121,9 +130,10 @@ func queryAll[T any](w *writer, query string, args []any, scan func(*sql.Rows) (
 	}
 	rows, err := st.QueryContext(background, args...)
 	if err != nil {
-		return nil, err
+		return nil, w.noteDisk(err)
 	}
-	return gather(rows, scan)
+	out, err := gather(rows, scan)
+	return out, w.noteDisk(err)
 }
 
 func scanID(r *sql.Rows) (n int64, err error) { return n, r.Scan(&n) }
@@ -136,9 +146,22 @@ func (w *writer) changes() (n int64) {
 
 // Transactions.
 
-func (w *writer) begin() error    { return w.exec("BEGIN IMMEDIATE") }
-func (w *writer) commit() error   { return w.exec("COMMIT") }
 func (w *writer) rollback() error { return w.exec("ROLLBACK") }
+
+func (w *writer) begin() error {
+	if w.broken != nil {
+		return w.broken
+	}
+	return w.exec("BEGIN IMMEDIATE")
+}
+
+// commit flushes the transaction.
+func (w *writer) commit() error {
+	if w.broken != nil {
+		return w.broken
+	}
+	return w.exec("COMMIT")
+}
 
 // runFirst runs the first operation of a transaction, and undoes it if it fails.
 // Nothing was done before it, so it needs no savepoint: the transaction begins anew.

@@ -245,3 +245,50 @@ func TestLongAudit(t *testing.T) {
 		}
 	}
 }
+
+// An earlier process may have acted on the inbox that it left, also where the clock was
+// set back since.
+func TestGivenBeforeARestart(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "nod.db")
+	clock := &clock{at: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
+	s := mustOpen(t, path, Options{Now: clock.now})
+	mustPut(t, s, "a", message("m1", "hi"))
+	if run := mustNext(t, s); run.Claimed != 1 {
+		t.Errorf("the first run's entries begin at %d, want 1", run.Claimed)
+	}
+	mustClose(t, s)
+	clock.pass(-2 * time.Second)
+	s = mustOpen(t, path, Options{Now: clock.now})
+	mustPut(t, s, "a", message("m2", "hi"))
+	if run := mustNext(t, s); run.Claimed != 2 || len(run.Log) != 2 {
+		t.Errorf("after a restart the new entries begin at %d of %d, want 2 of 2", run.Claimed, len(run.Log))
+	}
+}
+
+// An event id is known for as long as a platform may deliver it again.
+func TestEventsAreKnown(t *testing.T) {
+	t.Parallel()
+	clock := &clock{at: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
+	s := mustOpen(t, filepath.Join(t.TempDir(), "nod.db"), Options{Now: clock.now})
+	put := func() bool {
+		t.Helper()
+		if err := s.portions(part{do: s.sweepEvents}); err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := s.Put(bounded(t), onBoard("a"), message("m1", "hi"), "e1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fresh
+	}
+	put()
+	clock.pass(72*time.Hour - time.Second)
+	if put() {
+		t.Error("within 72 hours the event was taken twice")
+	}
+	clock.pass(2 * time.Second)
+	if !put() {
+		t.Error("after 72 hours the event is still known")
+	}
+}
