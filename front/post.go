@@ -151,8 +151,8 @@ func (f *Front) Whisper(ctx context.Context, thread chat.ThreadID, to chat.User,
 	return f.Only(ctx, thread, to, about, text)
 }
 
-// Working shows, or stops showing, that the bot is at work.
-func (f *Front) Working(thread chat.ThreadID, on bool) { f.Sign(thread, on) }
+// Working shows what the bot does now.
+func (f *Front) Working(thread chat.ThreadID, w chat.Work) { f.Sign(thread, w) }
 
 // Copy shows a card outside of its thread. What a person's direct conversation was refused
 // for is said where people decide.

@@ -92,7 +92,7 @@ func (s square) Only(ctx context.Context, thread chat.ThreadID, to chat.User, ab
 	return s.Whisper(ctx, thread, to, about, text)
 }
 
-func (square) Sign(chat.ThreadID, bool) {}
+func (s square) Sign(thread chat.ThreadID, w chat.Work) { s.Working(thread, w) }
 
 func (square) Link(_ context.Context, _ chat.ThreadID, ref chat.MessageRef) string {
 	return "board:" + ref.ID

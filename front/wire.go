@@ -27,8 +27,8 @@ type Wire interface {
 	Mark(ctx context.Context, ref chat.MessageRef, emoji string, p outbox.Priority) error
 	// Only tells one person something about a message, alone where the platform can.
 	Only(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef, text string) error
-	// Sign shows, or stops showing, that the bot is at work. It must not block.
-	Sign(thread chat.ThreadID, on bool)
+	// Sign shows what the bot does now. It must not block.
+	Sign(thread chat.ThreadID, w chat.Work)
 	// Link is the address of a message; "" where it has none.
 	Link(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef) string
 

@@ -103,12 +103,20 @@ type Request struct {
 
 // Delta is a piece of a growing completion. Reset says that the earlier pieces are
 // void, since the call is tried again. Calls says that a tool is being called, so the
-// text is not the answer.
+// text is not the answer. Pause, where it is set, comes alone.
 type Delta struct {
 	Text      string
 	Reasoning string
 	Reset     bool
 	Calls     bool
+	Pause     *Pause
+}
+
+// Pause says that the model was refused for the moment, why, and how long the call waits
+// before it tries again. The next Delta ends it; one of 0 does that without a text.
+type Pause struct {
+	Fault Fault
+	For   time.Duration
 }
 
 // Unnamed stands, among the names of parameters, for all that a tool's schema does not

@@ -61,8 +61,8 @@ func says(text string) func(*office) bool {
 var hurdles = []hurdle{
 	{"POST /channels/{channel}/typing", []int{0, 10003, 50001, 50013, 50083, 130000}, nil, func(o *office, _ int) {
 		th := direct(o.fake.DM(o.bob))
-		o.a.Working(th, false)
-		o.a.Working(th, true)
+		o.a.Working(th, chat.Work{})
+		o.a.Working(th, chat.Work{What: "Thinking"})
 	}, nil},
 	{"PUT /channels/{channel}/thread-members/@me", nil, withCommands, func(o *office, _ int) {
 		th := o.fake.OpenThread(o.ada, o.general, "", "ours")

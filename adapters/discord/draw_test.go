@@ -405,13 +405,13 @@ func TestWorking(t *testing.T) {
 	const typing = "POST /channels/{channel}/typing"
 	o := open(t, fakediscord.Options{}, nil)
 	dm := direct(o.fake.DM(o.ada))
-	o.a.Working(dm, true)
-	o.a.Working(dm, true)
+	o.a.Working(dm, chat.Work{What: "Thinking"})
+	o.a.Working(dm, chat.Work{What: "Thinking"})
 	o.wait(func(s *fakediscord.Server) bool { return len(s.Calls(typing)) >= 1 })
 	o.post(dm, answer("a", "a first word"), false) // clears the sign
 	o.wait(func(s *fakediscord.Server) bool { return len(s.Calls(typing)) >= 2 })
-	o.a.Working(dm, false)
-	o.a.Working(dm, false)
+	o.a.Working(dm, chat.Work{})
+	o.a.Working(dm, chat.Work{})
 	if o.a.working.goesOn(dm, nil) == false {
 		t.Error("it is at work")
 	}

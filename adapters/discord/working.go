@@ -31,9 +31,9 @@ const (
 	signAtMost = 15 * time.Minute
 )
 
-// Sign shows, or stops showing, that the bot is at work.
-func (a *Adapter) Sign(thread chat.ThreadID, on bool) {
-	w := &a.working
+// Sign shows that the bot is at work. Discord has no words for it.
+func (a *Adapter) Sign(thread chat.ThreadID, now chat.Work) {
+	w, on := &a.working, now.Busy()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.at[thread]

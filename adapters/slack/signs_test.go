@@ -39,7 +39,7 @@ func TestSessions(t *testing.T) {
 		t.Helper()
 		o.wait(func(s *fakeslack.Server) bool { return s.Session(general, th.Root) == want })
 	}
-	o.a.Working(th, true)
+	o.a.Working(th, chat.Work{What: "Thinking"})
 	is("processing")
 	o.fake.StopSession("U0ADA", general, th.Root)
 	o.in.Await(t, func() bool { return len(o.in.Halts) == 1 && o.in.Halts[0] == th })
@@ -49,15 +49,15 @@ func TestSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	is("processing") // a post ends nothing
-	o.a.Working(th, false)
+	o.a.Working(th, chat.Work{})
 	is("suspended")
-	o.a.Working(th, true)
+	o.a.Working(th, chat.Work{What: "Thinking"})
 	is("processing")
 	p.Approval.Outcome = chat.Denied
 	if err := o.a.Edit(t.Context(), th, at, p); err != nil {
 		t.Fatal(err)
 	}
-	o.a.Working(th, false)
+	o.a.Working(th, chat.Work{})
 	is("active")
 	if all := o.fake.Sessions(general, th.Root); len(all) != 4 || all[0].Title != "hi" {
 		t.Errorf("the session was %+v", all)
@@ -79,7 +79,7 @@ func TestSessionOfAnApprovalElsewhere(t *testing.T) {
 	post := func(p chat.Post) {
 		t.Helper()
 		if p.ReplyTo = ref; p.Approval != nil {
-			o.a.Working(th, true)
+			o.a.Working(th, chat.Work{What: "Thinking"})
 		}
 		if _, err := o.a.Post(t.Context(), th, p, false); err != nil {
 			t.Fatal(err)
@@ -87,12 +87,12 @@ func TestSessionOfAnApprovalElsewhere(t *testing.T) {
 	}
 	post(chat.Post{Key: "ask/c1", Approval: approval()})
 	post(chat.Post{Key: "notice/1", Text: &chat.Text{Markdown: "It still waits.", Notice: true}})
-	o.a.Working(th, false)
+	o.a.Working(th, chat.Work{})
 	is("suspended")
-	o.a.Working(th, true) // the next turn: what came of the call was drawn by another process
+	o.a.Working(th, chat.Work{What: "Thinking"}) // the next turn: what came of the call was drawn by another process
 	is("processing")
 	post(chat.Post{Key: "answer/2", Text: &chat.Text{Markdown: "hello"}})
-	o.a.Working(th, false)
+	o.a.Working(th, chat.Work{})
 	is("active")
 	if o.a.working.calls.Wait(); len(o.a.working.at) != 0 {
 		t.Errorf("it remembers %v", o.a.working.at)
@@ -105,17 +105,17 @@ func TestShortSigns(t *testing.T) {
 	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{}, nil)
 	began := time.Now()
-	o.a.Working(th, true)
-	o.a.Working(th, false)
+	o.a.Working(th, chat.Work{What: "Thinking"})
+	o.a.Working(th, chat.Work{})
 	if quick := time.Since(began) < signAfter; quick && len(o.a.working.at) != 0 {
 		t.Error("it remembers a turn that showed nothing")
 	}
 	o.a.working.calls.Wait()
 	hold := make(chan struct{})
 	fault := o.fake.Fail(fakeslack.Fault{Method: "agents.sessions.setStatus", Hold: hold})
-	o.a.Working(th, true)
+	o.a.Working(th, chat.Work{What: "Thinking"})
 	o.wait(func(*fakeslack.Server) bool { return fault.Hits() == 1 })
-	o.a.Working(th, false)
+	o.a.Working(th, chat.Work{})
 	close(hold)
 	o.wait(func(s *fakeslack.Server) bool { return s.Session(general, th.Root) == "active" })
 }
@@ -137,9 +137,9 @@ func TestSignsEnd(t *testing.T) {
 				f.Method = "agents.sessions.setStatus"
 				o.fake.Fail(f)
 			}
-			o.a.Working(th, true)
+			o.a.Working(th, chat.Work{What: "Thinking"})
 			o.wait(func(s *fakeslack.Server) bool { return s.Session(general, th.Root) == "processing" })
-			o.a.Working(th, false)
+			o.a.Working(th, chat.Work{})
 			o.wait(func(s *fakeslack.Server) bool { return s.Session(general, th.Root) == "active" })
 			if o.a.working.calls.Wait(); len(o.a.working.at) != 0 {
 				t.Errorf("it remembers %v", o.a.working.at)
@@ -155,9 +155,9 @@ func TestSignsWithoutSessions(t *testing.T) {
 	dm := o.fake.DM("U0ADA")
 	direct := thread(dm, o.fake.Say("U0ADA", dm, "hi"))
 	for range 2 {
-		o.a.Working(direct, true)
+		o.a.Working(direct, chat.Work{What: "Thinking"})
 		o.wait(func(s *fakeslack.Server) bool { return s.Status(dm, direct.Root) != "" })
-		o.a.Working(direct, false)
+		o.a.Working(direct, chat.Work{})
 		o.wait(func(s *fakeslack.Server) bool {
 			return s.Session(dm, direct.Root) == "active" && s.Status(dm, direct.Root) == ""
 		})
@@ -165,11 +165,11 @@ func TestSignsWithoutSessions(t *testing.T) {
 	if n := len(o.fake.Calls("agents.sessions.setStatus")); n != 1 {
 		t.Errorf("sessions were tried %d times", n)
 	}
-	o.a.Working(th, true)
-	o.a.Working(direct, true)
+	o.a.Working(th, chat.Work{What: "Thinking"})
+	o.a.Working(direct, chat.Work{What: "Thinking"})
 	o.wait(func(s *fakeslack.Server) bool { return s.Status(dm, direct.Root) != "" })
-	o.a.Working(direct, false)
-	o.a.Working(th, false)
+	o.a.Working(direct, chat.Work{})
+	o.a.Working(th, chat.Work{})
 	if o.a.working.calls.Wait(); len(o.fake.Processing()) != 0 {
 		t.Errorf("at work still: %v", o.fake.Processing())
 	}

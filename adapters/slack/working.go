@@ -99,12 +99,12 @@ func (s *sign) want() string {
 	return atRest
 }
 
-// Sign shows, or stops showing, that the bot is at work.
-func (a *Adapter) Sign(thread chat.ThreadID, on bool) {
+// Sign shows what the bot does now.
+func (a *Adapter) Sign(thread chat.ThreadID, now chat.Work) {
 	if thread.Root == "" {
 		return
 	}
-	w := a.working
+	w, on := a.working, now.Busy()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !on && w.at[thread] == nil {

@@ -202,7 +202,7 @@ func TestLive(t *testing.T) {
 		s.sees(`
 A demo model answers.
 > 日本?
-…
+Thinking (Ctrl-C or stop ends it)
 >`)
 		s.plays("think 日本 is how Japan is written, which is what I would like to look up.")
 		s.types("and hurr")
@@ -348,7 +348,7 @@ Answer: ok
 > x\
 . y
 Answer: ok
-…
+Thinking (Ctrl-C or stop ends it)
 >`)
 		s.plays("idle")
 		s.types("\x04")

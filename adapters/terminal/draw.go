@@ -116,14 +116,16 @@ func (a *Adapter) Whisper(_ context.Context, _ chat.ThreadID, _ chat.User, _ cha
 	return a.print(aside(text))
 }
 
-// Working is how the adapter knows when the bot is at rest, see gate: true
-// when the run takes something in, false when it lets the thread go, after
-// everything is posted. It waits for a screen that takes no output (Ctrl-S),
-// as everything here does; there is no other thread to hold up.
-func (a *Adapter) Working(_ chat.ThreadID, on bool) {
+// Working shows what the bot does. It is also how the adapter knows when the bot is at
+// rest, see gate: at work when the run takes something in, and no longer when it lets the
+// thread go, after everything is posted. It waits for a screen that takes no output
+// (Ctrl-S), as everything here does; there is no other thread to hold up.
+func (a *Adapter) Working(_ chat.ThreadID, w chat.Work) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.wake()
+	on := w.Busy()
+	a.doing = w
 	a.gate.work(on, len(a.asks))
 	if a.left {
 		return
@@ -344,9 +346,9 @@ func (a *Adapter) region() []row {
 	var rows []row
 	switch {
 	case a.steps != nil && (a.gate.working || len(a.asks) > 0):
-		rows = liveRows(a.steps)
+		rows = liveRows(a.lasting(a.steps))
 	case a.gate.working && len(a.growing) == 0:
-		rows = []row{{"…", dim}}
+		rows = []row{{a.doing.String() + " (Ctrl-C or stop ends it)", dim}}
 	}
 	for _, p := range a.growing {
 		switch {
@@ -357,6 +359,16 @@ func (a *Adapter) region() []row {
 		}
 	}
 	return rows
+}
+
+// lasting gives steps that say for how long the present one goes on.
+func (a *Adapter) lasting(s *chat.Steps) *chat.Steps {
+	if !a.doing.Busy() || s.Status != a.doing.What {
+		return s
+	}
+	v := *s
+	v.Status = a.doing.String()
+	return &v
 }
 
 // mostGrowing is how many lines of an answer that is being written are shown: the

@@ -27,7 +27,7 @@ func TestGrow(t *testing.T) {
 		write("It is 42")
 		s.sees("> a\nAnswer: It is 42\n> bc")
 		s.a.Grow(Thread, nil)
-		s.sees("> a\n…\n> bc")
+		s.sees("> a\nThinking (Ctrl-C or st…\n> bc")
 		write("It is 42.")
 		s.plays("answer It is 42.", "idle")
 		s.sees("> a\nAnswer: It is 42.\n> bc")

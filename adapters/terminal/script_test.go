@@ -156,7 +156,11 @@ func (b *bot) play(ctx context.Context, line string) {
 	var err error
 	switch word {
 	case "working", "idle":
-		b.draw.Working(Thread, word == "working")
+		w := chat.Work{}
+		if word == "working" {
+			w.What = "Thinking"
+		}
+		b.draw.Working(Thread, w)
 	case "think", "call", "observe", "state", "inquirer", "done":
 		b.step(word, rest)
 		if !quiet {

@@ -56,6 +56,7 @@ type Adapter struct {
 	mu       sync.Mutex // guards all below
 	con      console
 	gate     gate
+	doing    chat.Work // what the bot does
 	shown    map[chat.MessageRef]*shown
 	marks    map[string]bool // the bot's reactions
 	asks     []*ask          // approvals that wait, by number

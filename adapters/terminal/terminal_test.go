@@ -182,7 +182,7 @@ func TestLeft(t *testing.T) {
 	if err := a.React(t.Context(), messageRef("1"), chat.EmojiSeen); !errors.Is(err, errLeft) {
 		t.Errorf("React after Run: %v", err)
 	}
-	a.Working(Thread, false)
+	a.Working(Thread, chat.Work{})
 }
 
 // TestPostIsRepeatable: the same post, tried again or found in the history,

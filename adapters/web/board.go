@@ -22,7 +22,7 @@ type board struct {
 	placed   uint64 // the last place given: the order of items
 	past     uint64 // the same, of those that an earlier process had
 	items    map[chat.MessageRef]*item
-	working  map[chat.ThreadID]bool
+	working  map[chat.ThreadID]chat.Work
 	watchers map[chan struct{}]bool
 }
 
@@ -59,7 +59,7 @@ type mark struct {
 func newBoard() *board {
 	return &board{
 		epoch: newID(), placed: mostPast,
-		items: map[chat.MessageRef]*item{}, working: map[chat.ThreadID]bool{}, watchers: map[chan struct{}]bool{},
+		items: map[chat.MessageRef]*item{}, working: map[chat.ThreadID]chat.Work{}, watchers: map[chan struct{}]bool{},
 	}
 }
 
@@ -174,15 +174,15 @@ func (b *board) clear(thread chat.ThreadID, which func(*item) bool) {
 	}
 }
 
-// work notes whether the bot is at work in a thread.
-func (b *board) work(thread chat.ThreadID, on bool) {
+// work notes what the bot does in a thread.
+func (b *board) work(thread chat.ThreadID, w chat.Work) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.working[thread] == on {
+	if b.working[thread] == w {
 		return
 	}
-	b.working[thread] = on
-	if !on {
+	b.working[thread] = w
+	if w.What == "" {
 		delete(b.working, thread)
 	}
 	b.wake()
@@ -213,9 +213,9 @@ func (b *board) watch() (changed <-chan struct{}, stop func()) {
 
 // look is what a view shows of the board.
 type look struct {
-	now     uint64 // how far it goes
-	items   []item // in order
-	working bool   // the bot is at work in the thread that is shown
+	now     uint64    // how far it goes
+	items   []item    // in order
+	working chat.Work // what the bot does in the thread that is shown
 	places  map[string]traffic
 }
 

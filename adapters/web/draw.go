@@ -92,5 +92,5 @@ func (a *Adapter) whisper(thread chat.ThreadID, to chat.UserID, text string) {
 	a.board.put(item{ref: ref, thread: thread, at: a.o.Now(), post: &p, only: to})
 }
 
-// Sign shows, or stops showing, that the bot is at work.
-func (a *Adapter) Sign(thread chat.ThreadID, on bool) { a.board.work(thread, on) }
+// Sign shows what the bot does now.
+func (a *Adapter) Sign(thread chat.ThreadID, w chat.Work) { a.board.work(thread, w) }

@@ -23,7 +23,7 @@ func TestGrow(t *testing.T) {
 	lines("event: seen")
 
 	r.a.Grow(thread, []chat.Post{steps, text("It **is**")})
-	r.a.Working(thread, true)
+	r.a.Working(thread, chat.Work{What: "Thinking"})
 	got := lines("event: working")
 	if !strings.Contains(got, "I look.") || !strings.Contains(got, "strong") || !strings.Contains(got, "aria-busy") || strings.Contains(got, "Try again") {
 		t.Errorf("sent %s", got)
@@ -37,8 +37,8 @@ func TestGrow(t *testing.T) {
 		t.Errorf("once it is posted: %s", body)
 	}
 	r.a.Grow(thread, nil)
-	r.a.Working(thread, false)
-	if got := lines("data: false"); strings.Count(got, "event: off") < 4 || !strings.Contains(got, ref.ID) {
+	r.a.Working(thread, chat.Work{})
+	if got := lines(`data: {"text":"","what":"","since":0,"busy":false}`); strings.Count(got, "event: off") < 4 || !strings.Contains(got, ref.ID) {
 		t.Errorf("sent %s", got)
 	}
 	if body := r.get("/?c=lobby&t=message0").Body.String(); strings.Contains(body, "I look.") {

@@ -80,7 +80,7 @@ type screen struct {
 	Channel, Thread []card
 	HasThread       bool
 	Writes          bool
-	Working         bool
+	Working         chat.Work
 	Events          string
 	Close           string // where the thread is not shown
 	Hints           []string

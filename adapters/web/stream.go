@@ -89,7 +89,7 @@ func (s *stream) update() bool {
 		s.side = string(side)
 		s.event("side", s.side)
 	}
-	if sign := strconv.FormatBool(l.working); sign != s.sign {
+	if sign := signOf(l.working); sign != s.sign {
 		s.sign = sign
 		s.event("working", sign)
 	}
@@ -98,6 +98,29 @@ func (s *stream) update() bool {
 	_, err := s.w.Write(s.out.Bytes())
 	s.out.Reset()
 	return err == nil && s.flush.Flush() == nil
+}
+
+// signOf writes what the bot does for the page: in words, and for a page that counts on by
+// itself, since when it does that and when it tries again, in milliseconds since 1970.
+func signOf(w chat.Work) string {
+	sign := struct {
+		Text  string `json:"text"`
+		What  string `json:"what"`
+		Since int64  `json:"since"`
+		Next  int64  `json:"next,omitempty"`
+		Busy  bool   `json:"busy"` // it can be stopped
+	}{Text: w.String(), What: w.What, Busy: w.Busy()}
+	if w.What != "" {
+		sign.Since = w.Since.UnixMilli()
+	}
+	if !w.Next.IsZero() {
+		sign.Next = w.Next.UnixMilli()
+	}
+	data, err := json.Marshal(sign)
+	if err != nil {
+		return ""
+	}
+	return string(data)
 }
 
 // off takes an item off the page. A browser that never had it looks for nothing.

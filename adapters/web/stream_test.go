@@ -30,8 +30,8 @@ func TestStream(t *testing.T) {
 		t.Errorf("sent %s", got)
 	}
 	post("three", "third")
-	r.a.Working(thread, true)
-	if got := lines("data: true"); !strings.Contains(got, "third") || strings.Contains(got, "second") {
+	r.a.Working(thread, chat.Work{What: "Thinking"})
+	if got := lines("event: working"); !strings.Contains(got, "third") || strings.Contains(got, "second") {
 		t.Errorf("sent %s", got)
 	}
 	stale := listen(t, srv.URL+"/?since=other.1")

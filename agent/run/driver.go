@@ -43,6 +43,7 @@ type driver struct {
 	steps     stepsPost
 	growth    *growth     // of the model call that runs
 	grown     []chat.Post // growing posts that are shown
+	shown     chat.Work   // the sign of work
 	until     time.Time   // by the store's clock: when something is due
 	drains    time.Time   // since when the process shuts down, by the host's clock
 
@@ -61,11 +62,10 @@ func (d *driver) run() {
 	defer d.Runner.done(d)
 	defer d.leave()
 	d.held.Bell.Listen(d.wake.Set)
-	d.platform.Working(d.thread, true)
 	err := d.safely(d.thread, "drive a thread", d.drive)
 	d.grew(d.growth, false)
 	if err != nil { // else it was said before the thread was let go, and another driver may be at work by now
-		d.platform.Working(d.thread, false)
+		d.show(chat.Work{})
 	}
 	switch {
 	case err == nil:
@@ -95,6 +95,7 @@ func (d *driver) leave() {
 // drive begins one action after the other until the thread is let go.
 func (d *driver) drive() error {
 	d.log = d.read()
+	d.showWork()
 	d.questions.hear(d.log)
 	for !d.released {
 		if err := d.take(); err != nil || d.released {
@@ -301,6 +302,7 @@ func (d *driver) earliest() time.Time {
 	}
 	sooner(d.steps.next(d.pace()))
 	sooner(d.growsAt())
+	sooner(d.marksAt())
 	return at
 }
 
@@ -334,7 +336,6 @@ func (d *driver) commit(bodies ...memory.Body) error {
 // last says how long to wait once the bodies end a turn; nil if more is to do. It does
 // not read a long log again.
 func (d *driver) last(bodies []memory.Body) *agent.Wait {
-	ends := func(b memory.Body) bool { _, ok := b.(memory.Ended); return ok }
 	if d.mail || len(d.works) > 0 || len(d.held.Log) > d.ReadAgain || !slices.ContainsFunc(bodies, ends) {
 		return nil
 	}
@@ -348,13 +349,16 @@ func (d *driver) last(bodies []memory.Body) *agent.Wait {
 	return nil
 }
 
+// ends says whether an entry ends a turn.
+func ends(b memory.Body) bool { _, ok := b.(memory.Ended); return ok }
+
 // write commits, and tells the people concerned. With rest it releases the thread,
 // unless something arrived.
 func (d *driver) write(rest *agent.Wait, bodies ...memory.Body) error {
 	bodies = append(d.pending, bodies...)
 	from := len(d.held.Log)
 	if rest != nil {
-		d.platform.Working(d.thread, false)
+		d.show(d.parked(slices.ContainsFunc(bodies, ends)))
 	}
 	err := d.insist(func() (err error) {
 		if rest == nil {
@@ -378,7 +382,7 @@ func (d *driver) write(rest *agent.Wait, bodies ...memory.Body) error {
 	}
 	d.pending, d.mail, d.decided = nil, false, nil
 	if rest != nil && !d.released {
-		d.platform.Working(d.thread, true)
+		d.showWork()
 	}
 	for _, e := range own {
 		d.Observe(d.held, e)

@@ -23,6 +23,7 @@ type growth struct {
 	text, reasoning strings.Builder
 	calls           bool
 	more            bool // than was drawn
+	pause           pause
 }
 
 // The shortest interval between two drawings of growing text: by edits of a message,
@@ -46,6 +47,7 @@ func (d *driver) grows(act agent.Call) *growth {
 func (g *growth) hear(d llm.Delta) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.pause = pause{}
 	if d.Reset {
 		g.text.Reset()
 		g.reasoning.Reset()

@@ -18,9 +18,16 @@ import (
 // otherwise meanwhile.
 func (d *driver) call(key string, act agent.Call) {
 	g := d.grows(act)
+	hear := func(piece llm.Delta) {
+		if piece.Pause != nil {
+			g.pauses(*piece.Pause, d.Host.Now())
+			return
+		}
+		g.hear(piece)
+	}
 	d.begin(key, asks, func(ctx context.Context) outcome {
 		start := d.Host.Now()
-		r, why, err := d.ask(ctx, act.By, act.Request, g.hear)
+		r, why, err := d.ask(ctx, act.By, act.Request, hear)
 		took := d.Host.Now().Sub(start)
 		return outcome{settle: func() error {
 			answers := false

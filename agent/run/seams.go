@@ -33,9 +33,10 @@ type Drawer interface {
 	// Whisper tells one person something about a message, so that only they
 	// see it where the platform can do that. It is best effort.
 	Whisper(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef, text string) error
-	// Working shows, or stops showing, that the bot is at work in the thread,
-	// where the platform has a sign for it. It must not block.
-	Working(thread chat.ThreadID, on bool)
+	// Working shows what the bot does in the thread, where the platform has a sign for
+	// that: at each change, and again at each [chat.Mark]. The zero Work, or one that
+	// waits for people, is the last call before the thread is let go. It must not block.
+	Working(thread chat.ThreadID, w chat.Work)
 }
 
 // Members knows the memberships of people on a platform.

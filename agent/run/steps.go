@@ -50,6 +50,7 @@ func (d *driver) showSteps(next agent.Action) {
 	case agent.Record, agent.Open, agent.Preview, agent.Identify:
 		return // a drawing would be false at once: a call that asks, or that its person may not ask for, does not run
 	}
+	d.showWork()
 	d.drawSteps(false)
 	d.drawGrowth()
 }
@@ -57,6 +58,9 @@ func (d *driver) showSteps(next agent.Action) {
 func (d *driver) drawSteps(now bool) {
 	p, ref, look, ok := d.Agent.StepsPost(d.log)
 	s, clock := &d.steps, d.Host.Now()
+	if ok && !d.shown.Next.IsZero() {
+		p.Steps.Status = d.shown.String()
+	}
 	switch {
 	case !ok || ref.IsZero() && s.key == p.Key:
 	case d.works[editWork(ref)] != nil: // their last form is on its way, which nothing may come after

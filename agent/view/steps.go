@@ -121,6 +121,36 @@ func waits(s *thread.Thread, t *thread.Turn) (now []string) {
 	return now
 }
 
+// Work is what a thread does, for the sign of work. It is zero where no turn goes on, or one
+// ends: there is nothing to tell of the moment that is left.
+func Work(s *thread.Thread) chat.Work {
+	switch t := s.Open; {
+	case t == nil && len(s.Inbox.Waiting) > 0:
+		return chat.Work{What: "Thinking", On: s.Inbox.Waiting[0].Ref}
+	case t == nil, t.Failed != nil, t.Stopped == nil && t.Answered(s):
+		return chat.Work{}
+	case t.Stopped != nil:
+		return chat.Work{What: "Stopping", On: t.ReplyTo()}
+	default:
+		return chat.Work{What: Status(s, t), On: t.ReplyTo()}
+	}
+}
+
+// Parked is what a thread shows while nothing runs in it: zero, or that it waits for people.
+func Parked(s *thread.Thread) chat.Work {
+	w := Work(s)
+	if s.Open == nil || w.What == "" || s.Open.Stopped != nil {
+		return chat.Work{}
+	}
+	for c := range s.Open.EachCall() {
+		if c.Pending() || c.Explained(s.Now) {
+			w.Waits = true
+			return w
+		}
+	}
+	return chat.Work{}
+}
+
 // thinkingStatus is the status while a model call runs.
 func thinkingStatus(t *thread.Turn) string {
 	switch p := strategy.Next(t); p.Kind {

@@ -28,6 +28,7 @@ type Board struct {
 	Growing  bool                     // lines for thoughts as they grow, too
 	Forms    bool                     // it asks by a form what was wrong with an answer
 	Statuses bool                     // lines for what the steps say is being done
+	Signs    bool                     // lines for the sign of work, too
 
 	mu    sync.Mutex
 	lines []string
@@ -446,7 +447,19 @@ func (b *Board) AskWhy(_ context.Context, _ chat.ThreadID, to chat.User, about c
 }
 
 // Working implements run.Drawer.
-func (b *Board) Working(chat.ThreadID, bool) {}
+func (b *Board) Working(_ chat.ThreadID, w chat.Work) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case !b.Signs:
+	case w.Waits:
+		b.note("sign waits: %s", w)
+	case w.What == "":
+		b.note("sign off")
+	default:
+		b.note("sign %s", w)
+	}
+}
 
 // Member implements run.Members.
 func (b *Board) Member(_ context.Context, _ chat.ThreadID, who chat.UserID, rule string) (bool, error) {

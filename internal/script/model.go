@@ -20,6 +20,8 @@ import (
 //	call TOOL ARGS        a tool call
 //	say TEXT              the answer, or a thought beside calls
 //	fail FAULT            the call fails
+//	busy DURATION FAULT   the model is refused for the moment, and tried again after that
+//	lasts DURATION        nothing comes for that long
 //	wait                  the call goes on until it is cancelled
 //	expect TEXT           the prompt must hold TEXT, where \n is a line's end
 //	refuse TEXT           the prompt must not hold TEXT
@@ -76,6 +78,15 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 	var failed error
 	for line := range strings.Lines(block) {
 		word, rest, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
+		if long, why, ok := strings.Cut(rest, " "); ok && word == "busy" {
+			wait, err := time.ParseDuration(long)
+			watch(llm.Delta{Pause: &llm.Pause{Fault: llm.Fault(why), For: wait}})
+			if failed = m.sleep(ctx, long); err != nil || failed != nil {
+				break
+			}
+			watch(llm.Delta{Pause: &llm.Pause{}})
+			continue
+		}
 		if d, ok := piece(word, rest); ok {
 			watch(d)
 			time.Sleep(time.Second) // in the bubble's time
@@ -122,6 +133,8 @@ func (m *Model) line(ctx context.Context, r *llm.Response, req llm.Request, word
 		r.Finish = rest
 	case "fail":
 		return &llm.Error{Fault: llm.Fault(rest)}
+	case "lasts":
+		return m.sleep(ctx, rest)
 	case "wait":
 		<-ctx.Done()
 		return ctx.Err()
@@ -148,6 +161,20 @@ func (m *Model) line(ctx context.Context, r *llm.Response, req llm.Request, word
 		m.Complain("the script has no word %q", word)
 	}
 	return nil
+}
+
+// sleep passes the bubble's time.
+func (m *Model) sleep(ctx context.Context, long string) error {
+	d, err := time.ParseDuration(long)
+	if err != nil {
+		m.Complain("%v", err)
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func whole(req llm.Request) string {

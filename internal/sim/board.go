@@ -178,7 +178,7 @@ func (d *desk) Whisper(ctx context.Context, _ chat.ThreadID, _ chat.User, _ chat
 }
 
 // Working implements run.Drawer.
-func (d *desk) Working(chat.ThreadID, bool) {}
+func (d *desk) Working(chat.ThreadID, chat.Work) {}
 
 // Member implements run.Members.
 func (d *desk) Member(ctx context.Context, thread chat.ThreadID, who chat.UserID, rule string) (is bool, err error) {

@@ -52,8 +52,7 @@ type Options struct {
 // Model is one model at one provider. It is safe for concurrent use, and remembers
 // refusals for its life.
 type Model struct {
-	o    Options
-	http *http.Client
+	o Options
 
 	mu    sync.Mutex
 	known limits
@@ -91,12 +90,16 @@ func New(o Options) *Model {
 		o.NewID = func() string { return rand.Text()[:9] } // Mistral takes ids of just this form
 	}
 	m := &Model{o: o}
-	m.http = &http.Client{
-		Transport: &retry{next: o.HTTP, now: o.Now, sleep: o.Sleep, jitter: o.Jitter, log: o.Logger},
+	return m
+}
+
+// client makes the requests of a call, which is told of its pauses.
+func (m *Model) client(out *sink) *http.Client {
+	return &http.Client{
+		Transport: &retry{next: m.o.HTTP, now: m.o.Now, sleep: m.o.Sleep, jitter: m.o.Jitter, log: m.o.Logger, told: out.pause},
 		// It would take the conversation along, to wherever the answer says.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return m
 }
 
 // restarts is how often a completion that broke in the middle is begun anew.
@@ -138,9 +141,12 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 			return llm.Response{}, &f.public
 		default:
 			m.o.Logger.WarnContext(ctx, "model call starts again", "fault", string(f.public.Fault), "status", f.public.Status)
-			if err := m.o.Sleep(ctx, backoff(broke, m.o.Jitter)); err != nil {
+			wait := backoff(broke, m.o.Jitter)
+			out.pause(f.public.Fault, wait)
+			if err := m.o.Sleep(ctx, wait); err != nil {
 				return llm.Response{}, &f.public
 			}
+			out.pause("", 0)
 			broke++
 		}
 		out.reset()
@@ -151,7 +157,7 @@ func (m *Model) Complete(ctx context.Context, req llm.Request, watch func(llm.De
 func (m *Model) attempt(ctx context.Context, req request, out *sink) (llm.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	x := &exchange{http: m.http, now: m.o.Now, stream: m.o.Stream && !req.lim.has(noStream), most: m.o.answerCap(), cancel: cancel}
+	x := &exchange{http: m.client(out), now: m.o.Now, stream: m.o.Stream && !req.lim.has(noStream), most: m.o.answerCap(), cancel: cancel}
 	cfg := openai.DefaultConfig(m.o.APIKey)
 	cfg.HTTPClient = x
 	if m.o.BaseURL != "" { // go-openai always appends the path of a call
@@ -200,6 +206,13 @@ func (s *sink) calls() {
 	}
 	s.called = true
 	s.watch(llm.Delta{Calls: true})
+}
+
+// pause says that the call waits before it tries again, or, with 0, that it tries.
+func (s *sink) pause(why llm.Fault, wait time.Duration) {
+	if s.watch != nil {
+		s.watch(llm.Delta{Pause: &llm.Pause{Fault: why, For: wait}})
+	}
 }
 
 func (s *sink) reset() {

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"nod/llm"
 )
 
 const (
@@ -32,6 +34,7 @@ type retry struct {
 	sleep  func(context.Context, time.Duration) error
 	jitter func() float64
 	log    *slog.Logger
+	told   func(why llm.Fault, wait time.Duration) // of a pause; 0: it is over
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -49,17 +52,28 @@ func (r *retry) RoundTrip(req *http.Request) (*http.Response, error) {
 		if rewindErr != nil {
 			return resp, err
 		}
-		status := 0
+		status, why := 0, llm.Unreachable
 		if resp != nil {
-			status = resp.StatusCode
+			status, why = resp.StatusCode, busy(resp)
 			_ = resp.Body.Close()
 		}
 		r.log.WarnContext(req.Context(), "model request is repeated", "status", status, "wait", wait, "attempt", n+1)
+		r.told(why, wait)
 		if sleepErr := r.sleep(req.Context(), wait); sleepErr != nil {
 			return nil, sleepErr
 		}
+		r.told("", 0)
 		req = next
 	}
+}
+
+// busy says what a status that is worth another try says of the model. One that names the
+// time of the next try is there, and has too much to do.
+func busy(resp *http.Response) llm.Fault {
+	if resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "" {
+		return llm.Overloaded
+	}
+	return faultOf(resp.StatusCode, wireError{})
 }
 
 // wait says how long to wait, and whether waiting makes sense at all.

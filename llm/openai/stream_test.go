@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -225,7 +226,11 @@ func TestBegunAgain(t *testing.T) {
 	if diff := cmp.Diff(llm.Response{Text: "ok", Finish: "stop"}, r); diff != "" {
 		t.Errorf("response (-want +got):\n%s", diff)
 	}
-	want := []llm.Delta{{Text: "one"}, {Calls: true}, {Reset: true}, {Text: "two"}, {Reset: true}, {Text: "ok"}}
+	pause := func(d time.Duration) llm.Delta { return llm.Delta{Pause: &llm.Pause{Fault: llm.Unreachable, For: d}} }
+	over := llm.Delta{Pause: &llm.Pause{}}
+	want := []llm.Delta{
+		{Text: "one"}, {Calls: true}, pause((*waits)[0]), over, {Reset: true}, {Text: "two"}, pause((*waits)[1]), over, {Reset: true}, {Text: "ok"},
+	}
 	if diff := cmp.Diff(want, heard); diff != "" {
 		t.Errorf("heard (-want +got):\n%s", diff)
 	}

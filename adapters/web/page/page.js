@@ -104,7 +104,12 @@
       if (focused) side.querySelector(`a[data-place="${CSS.escape(focused)}"]`)?.focus();
       news();
     });
-    events.addEventListener("working", (e) => { const s = byId("sign"); if (s) s.hidden = e.data !== "true"; });
+    events.addEventListener("working", (e) => {
+      const sign = byId("sign"), now = JSON.parse(e.data);
+      if (!sign) return;
+      sign.hidden = !now.busy;
+      byId("doing").textContent = now.text;
+    });
     events.addEventListener("stale", () => location.reload());
     events.addEventListener("open", () => { byId("lost").hidden = true; });
     events.addEventListener("error", () => {
