@@ -80,6 +80,8 @@ type Reaction struct {
 	Removed bool       `json:"removed,omitempty"`
 	// Button says that it was a click on a button, which stands for the emoji.
 	Button bool `json:"button,omitempty"`
+	// Way is how it was given; empty: as a reaction.
+	Way Way `json:"way,omitempty"`
 	// Found says that the reaction was found after the fact rather than heard
 	// as it happened, so that the order among such reactions is not known.
 	Found bool `json:"found,omitempty"`

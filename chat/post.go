@@ -177,6 +177,7 @@ type Approval struct {
 	Exclude   []UserID  `json:"exclude,omitempty"` // may not approve, even if Approvers includes them
 	Approve   []string  `json:"approve"`           // emoji; the bot puts the first on the message
 	Deny      []string  `json:"deny"`
+	Ways      []Way     `json:"ways,omitempty"` // which approve; none: all do
 	Deadline  time.Time `json:"deadline"`
 	Why       string    `json:"why,omitempty"`     // set when the call is asked for a special reason
 	Marks     []string  `json:"marks,omitempty"`   // which arguments no person wrote, a line each
@@ -246,11 +247,11 @@ func (a *Approval) Because() []string {
 }
 
 // Ballot are the emoji that the bot itself puts on the message, for people to
-// click on.
+// click on: those that decide.
 func (a *Approval) Ballot() []string {
 	var out []string
-	for _, list := range [][]string{a.Approve, a.Deny} {
-		if len(list) > 0 {
+	for i, list := range [][]string{a.Approve, a.Deny} {
+		if len(list) > 0 && (i > 0 || ByReaction.Approves(a.Ways)) {
 			out = append(out, list[0])
 		}
 	}

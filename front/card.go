@@ -99,10 +99,22 @@ func (o Options) card(p *chat.Approval) *Card {
 		return c
 	}
 	c.So = summary.SoFar(p, o.people(p.By, o.Dialect.Room*3/4))
-	if d := o.Dialect; len(p.Approve) > 0 && len(p.Deny) > 0 {
-		c.How = fmt.Sprintf("React with %s to approve, with %s to deny.", d.Emoji(p.Approve[0]), d.Emoji(p.Deny[0]))
+	if len(p.Approve) > 0 && len(p.Deny) > 0 {
+		c.How = o.how(p)
 	}
 	return c
+}
+
+// how says which ways decide.
+func (o Options) how(p *chat.Approval) string {
+	approve, deny := o.Dialect.Emoji(p.Approve[0]), o.Dialect.Emoji(p.Deny[0])
+	switch {
+	case chat.ByReaction.Approves(p.Ways):
+		return fmt.Sprintf("React with %s to approve, with %s to deny.", approve, deny)
+	case chat.ByButton.Approves(p.Ways):
+		return fmt.Sprintf("Press Approve to approve: a reaction does not. React with %s to deny.", deny)
+	}
+	return fmt.Sprintf("Write y %d to approve: a reaction does not. React with %s to deny.", p.Number, deny)
 }
 
 func line(text string) string { return chat.Exact(chat.Flat(text)) }
@@ -176,11 +188,15 @@ func (o Options) buttons(p *chat.Approval) []Button {
 	if o.NoButtons || p.Outcome != "" || len(p.Approve) == 0 || len(p.Deny) == 0 {
 		return nil
 	}
-	out := []Button{{Approve, "Approve", p.Approve[0]}, {Deny, "Deny", p.Deny[0]}}
+	var out []Button
+	if chat.ByButton.Approves(p.Ways) {
+		out = append(out, Button{Approve, "Approve", p.Approve[0]})
+	}
+	out = append(out, Button{Deny, "Deny", p.Deny[0]})
 	if !p.Elsewhere && len(form.Of(p.Parameters, p.Args, o.Room)) > 0 {
 		out = append(out, Button{Edit, "Edit", ""})
 	}
-	if p.Grant > 0 {
+	if p.Grant > 0 && chat.ByButton.Approves(p.Ways) {
 		out = append(out, Button{Grant, p.GrantLabel(), p.Approve[0]})
 	}
 	return out

@@ -156,7 +156,7 @@ func errUnknown(v Verb) error {
 // vote puts a click that decides, or is to decide, about a call.
 func (f *Front) vote(ctx context.Context, c Click) (Answer, error) {
 	asks := c.Verb == Deny && !c.Copied
-	r := chat.Reaction{Emoji: chat.NormalEmoji(c.Emoji), Button: !c.Copied}
+	r := chat.Reaction{Emoji: chat.NormalEmoji(c.Emoji), Button: !c.Copied, Way: chat.ByButton}
 	if c.Verb == Grant {
 		r.Grant = &chat.Grant{} // as long as it may be, which is what the button says
 	}

@@ -248,6 +248,7 @@ type (
 		Timeout          time.Duration `json:"timeout"`
 		Approve          []string      `json:"approve"`
 		Deny             []string      `json:"deny"`
+		By               []chat.Way    `json:"by,omitempty"` // which ways approve; none: all do
 		Grants           Grants        `json:"grants,omitzero"`
 		Remind           time.Duration `json:"remind,omitempty"` // after so long without a decision, once; 0: never
 		Escalate         Escalation    `json:"escalate,omitzero"`

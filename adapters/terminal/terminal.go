@@ -401,7 +401,7 @@ func (a *Adapter) halt(ctx context.Context) error {
 }
 
 func (a *Adapter) vote(ctx context.Context, v *vote) error {
-	r := chat.Reaction{On: v.on.ref, By: a.o.User, Emoji: v.emoji, Removed: v.removed}
+	r := chat.Reaction{On: v.on.ref, By: a.o.User, Emoji: v.emoji, Removed: v.removed, Way: chat.ByButton} // no program types here
 	if v.reason != "" {
 		// Who clicks on a button is asked why, and this is the answer to that.
 		r.Button = true

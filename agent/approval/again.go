@@ -55,9 +55,12 @@ func (k Case) Tightened() (bodies []memory.Body) {
 // stricter says whether new rules keep somebody from deciding whom older rules let decide.
 func stricter(now, then memory.Rules) bool {
 	return max(1, now.Quorum) > max(1, then.Quorum) ||
+		slices.ContainsFunc(everyWay, func(w chat.Way) bool { return w.Approves(then.By) && !w.Approves(now.By) }) ||
 		now.ExcludeRequester && !then.ExcludeRequester || now.ExcludeThread && !then.ExcludeThread ||
 		!covers(now.Approvers, then.Approvers) || !covers(now.AllApprovers(), then.AllApprovers())
 }
+
+var everyWay = []chat.Way{chat.ByReaction, chat.ByButton, chat.ByWord}
 
 // covers says whether new rules name everybody whom older rules name.
 func covers(now, then []string) bool {

@@ -138,7 +138,23 @@ func whyIgnored(c *thread.Call, v cast, member Member) string {
 	case v.Verdict == memory.Withdraw:
 		return notStanding(c, v.Vote)
 	}
-	return ineligible(c, v.Vote, v.at, member)
+	if why := ineligible(c, v.Vote, v.at, member); why != "" || v.Verdict != memory.Approve {
+		return why
+	}
+	return wrongWay(c.Asked.Rules.By, v.on.Way)
+}
+
+// wrongWay says why an approval that is given in a way does not count; "" when it does.
+func wrongWay(ways []chat.Way, way chat.Way) string {
+	switch {
+	case way.Approves(ways):
+		return ""
+	case chat.ByButton.Approves(ways):
+		return "this call needs a click on Approve"
+	case chat.ByWord.Approves(ways):
+		return "this call needs the word y with its number"
+	}
+	return "this call needs a reaction"
 }
 
 // notStanding says why an approval can't be taken back; "" when it can.

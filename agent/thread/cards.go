@@ -115,7 +115,7 @@ func (s *Thread) takeBallot(m *Message) (ok bool) {
 	if b.why != "" {
 		c.Votes.Reasons = append(c.Votes.Reasons, memory.Reason{Call: c.ID, By: m.From, Text: b.why})
 	}
-	s.Inbox.Reacts = append(s.Inbox.Reacts, Reaction{memory.Reaction{Reaction: chat.Reaction{On: c.Card.Ref, By: m.From, Emoji: emoji[0]}}, m.Seq, m.At})
+	s.Inbox.Reacts = append(s.Inbox.Reacts, Reaction{memory.Reaction{Reaction: chat.Reaction{On: c.Card.Ref, By: m.From, Emoji: emoji[0], Way: chat.ByWord}}, m.Seq, m.At})
 	return true
 }
 
@@ -168,7 +168,7 @@ func (s *Thread) takeAllow(m *Message, arg string) (ok bool) {
 		return false
 	}
 	s.Inbox.Reacts = append(s.Inbox.Reacts, Reaction{memory.Reaction{Reaction: chat.Reaction{
-		On: c.Card.Ref, By: m.From, Emoji: c.Asked.Rules.Approve[0], Grant: &terms,
+		On: c.Card.Ref, By: m.From, Emoji: c.Asked.Rules.Approve[0], Grant: &terms, Way: chat.ByWord,
 	}}, m.Seq, m.At})
 	return true
 }

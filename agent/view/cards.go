@@ -72,7 +72,7 @@ func Approval(s *thread.Thread, c *thread.Call) chat.Approval {
 	v := chat.Approval{
 		Call: c.ID, Tool: c.Tool, Args: c.Shown(), Digest: c.Asked.Digest,
 		Requester: c.Asked.Requester, Approvers: c.MayNow(), Quorum: r.Quorum,
-		Approve: r.Approve, Deny: r.Deny, Deadline: c.Deadline(), Why: c.Asked.Why, Marks: c.Asked.Marks,
+		Approve: r.Approve, Deny: r.Deny, Ways: r.By, Deadline: c.Deadline(), Why: c.Asked.Why, Marks: c.Asked.Marks,
 	}
 	v.Quiet = r.Quiet
 	if c.Clocks.Escalated.Seq > 0 {

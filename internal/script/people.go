@@ -45,9 +45,9 @@ func (p *play) reacts(f []string) {
 		case o == "found":
 			r.Found = true
 		case o == "grant":
-			r.Grant, r.Button = &chat.Grant{}, true
+			r.Grant, r.Button, r.Way = &chat.Grant{}, true, chat.ByButton
 		case o == "button":
-			r.Button = true
+			r.Button, r.Way = true, chat.ByButton
 		case o == "guest":
 			r.By.Barred = "guests may not decide here"
 		case o == "bot":

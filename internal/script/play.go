@@ -321,6 +321,10 @@ func (p *play) tool(f []string) {
 			t.Rules.Direct = true
 		case "quiet":
 			t.Rules.Quiet = true
+		case "by":
+			for w := range strings.SplitSeq(value, ",") {
+				t.Rules.By = append(t.Rules.By, chat.Way(w))
+			}
 		case "channels":
 			t.Rules.Channels = strings.Split(value, ",")
 		case "remind":

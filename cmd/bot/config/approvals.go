@@ -136,9 +136,19 @@ func (k *checker) approvals() {
 		if own(".approve") || own(".deny") {
 			k.emoji(r.key, *r.approvals)
 		}
+		if own(".by") || own(".buttons") {
+			k.ways(r.key+".by", *r.approvals)
+		}
 		if own(".approvers") || own(".quorum") || own(".exclude_requester") || own(".escalate") {
 			k.satisfiable(r.key, *r.approvals)
 		}
+	}
+}
+
+// ways refuses calls that nobody could approve.
+func (k *checker) ways(key string, a Approvals) {
+	if !k.c.Approvals.Buttons && len(a.By) > 0 && !slices.ContainsFunc(a.By, func(w Way) bool { return w != Way(chat.ByButton) }) {
+		k.at(key, "lets only the button approve, and buttons: false takes it away; write buttons: true, or name another way")
 	}
 }
 
@@ -210,8 +220,8 @@ func normal(emoji []string) []string {
 }
 
 // distinct drops repetitions.
-func distinct(words []string) []string {
-	var out []string
+func distinct[S ~string](words []S) []S {
+	var out []S
 	for _, w := range words {
 		if !slices.Contains(out, w) {
 			out = append(out, w)
@@ -229,10 +239,22 @@ func (a Approvals) excludes() bool {
 func (a Approvals) Rules() memory.Rules {
 	return memory.Rules{
 		Approvers: a.Approvers, Quorum: a.Quorum, ExcludeRequester: a.excludes(), ExcludeThread: a.ExcludeRequester == ExcludeThread,
-		Timeout: a.Timeout, Approve: a.Approve, Deny: a.Deny, Grants: a.Grants.rules(),
+		Timeout: a.Timeout, Approve: a.Approve, Deny: a.Deny, By: a.ways(), Grants: a.Grants.rules(),
 		Quiet: !slices.Contains(a.Notify, notifyMention), Channels: a.channels(), Direct: slices.Contains(a.Notify, notifyDM),
 		Remind: a.Remind, RunWithin: a.RunWithin, Escalate: memory.Escalation(a.Escalate),
 	}
+}
+
+// ways are those that approve; none where all do.
+func (a Approvals) ways() (ways []chat.Way) {
+	by := distinct(a.By)
+	if len(by) == len(Way("").Allowed()) {
+		return nil
+	}
+	for _, w := range by {
+		ways = append(ways, chat.Way(w))
+	}
+	return ways
 }
 
 // notifyMention has those who may decide mentioned, notifyDM has them get the card in

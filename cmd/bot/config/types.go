@@ -184,6 +184,7 @@ type Approvals struct {
 	ExcludeRequester Exclude       `yaml:"exclude_requester" default:"false" doc:"true: the two-person rule, nobody whose message is in the turn may approve; thread: nobody whose message the model is shown. Default false"`
 	Approve          []string      `yaml:"approve" schema:"emoji,some" default:"[✅, 👍]" want:"must have at least one emoji" doc:"Reactions that approve, any skin tone; Slack names mean the same. Default ✅ 👍"`
 	Buttons          bool          `yaml:"buttons" default:"true" doc:"Approve and Deny beside the reactions, where the platform has buttons. Default true"`
+	By               []Way         `yaml:"by" schema:"some" default:"[reaction, button, word]" want:"must name at least one of reaction, button and word" doc:"Which ways approve: reaction, button, word; every way denies. A program can react in a person's name, but can't click: [button] for a call that hurts. Default [reaction, button, word]"`
 	Notify           []string      `yaml:"notify" schema:"notify" default:"[mention]" doc:"mention: who may decide is mentioned; dm: and gets the card in a direct message, up to 20 people; channel:ID: the card is there too, and can be decided there. Default [mention]"`
 	Deny             []string      `yaml:"deny" schema:"emoji,some" default:"[❌, 👎]" want:"must have at least one emoji" doc:"Reactions that deny. Default ❌ 👎"`
 	RunWithin        time.Duration `yaml:"run_within" schema:"positive" default:"24h" doc:"An approved call that could not begin for so long (the bot was down) asks anew. Default 24h"`

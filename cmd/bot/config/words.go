@@ -20,6 +20,9 @@ type Images string
 // Exclude names the people that an approval excludes.
 type Exclude string
 
+// Way is how an approval is given.
+type Way string
+
 // Taint is the rule for calls while the prompt holds content from outside.
 type Taint string
 
@@ -60,6 +63,7 @@ type word interface{ Allowed() []string }
 func (Protocol) Allowed() []string { return []string{"tools", "react", "numbered"} }
 func (Strategy) Allowed() []string { return []string{"react", "plan", "reflexion", "branch"} }
 func (Images) Allowed() []string   { return []string{"auto", "true", "false"} }
+func (Way) Allowed() []string      { return []string{"reaction", "button", "word"} }
 func (Exclude) Allowed() []string  { return []string{"false", "true", "thread"} }
 func (Taint) Allowed() []string    { return []string{"ask", "off"} }
 func (Follow) Allowed() []string   { return []string{"callers", "thread", "mentions"} }
