@@ -278,7 +278,7 @@ func (a *Adapter) verdictRows(i int, decided bool, w *chat.Approval) []row {
 	switch {
 	case i < 0 && !decided:
 		rows := append(labelled(asked(w.Number, w.Tool), chat.Exact(w.Args), strong), previewRows(w.Preview)...)
-		return append(rows, outcomeRow(w, 0))
+		return append(append(rows, outcomeRow(w, 0)), whyRows(w)...)
 	case i < 0:
 		return []row{outcomeRow(w, 0)}
 	}
@@ -287,10 +287,18 @@ func (a *Adapter) verdictRows(i int, decided bool, w *chat.Approval) []row {
 		number = a.asks[i].number
 	}
 	rows := []row{outcomeRow(w, number)}
-	if w.Outcome != "" && w.Why != "" && w.Why != a.asks[i].want.Why {
-		rows = append(rows, row{"  " + exactLine(w.Why), plain})
+	if w.Outcome != "" && w.Why != a.asks[i].want.Why {
+		rows = append(rows, whyRows(w)...)
 	}
 	return rows
+}
+
+// whyRows says why an approval ended as it did.
+func whyRows(w *chat.Approval) []row {
+	if w.Why == "" {
+		return nil
+	}
+	return []row{{"  " + exactLine(w.Why), plain}}
 }
 
 // open asks for an approval.

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -214,11 +215,7 @@ func verdict(w *chat.Approval) string {
 	if w.Outcome != "" {
 		return exactLine(w.Headline)
 	}
-	s := "Approved so far"
-	if len(w.By) > 0 {
-		s += " by " + names(w.By)
-	}
-	return s + fmt.Sprintf(" (%d of %d)", len(w.By), w.Quorum)
+	return cmp.Or(summary.SoFar(w, names(w.By)), fmt.Sprintf("0 of %d approved", w.Quorum))
 }
 
 func names(users []chat.User) string {

@@ -91,8 +91,8 @@ func TestOutcome(t *testing.T) {
 	}{
 		{chat.Approval{Outcome: chat.Approved, By: []chat.User{ada, bob}, Headline: "Approved by ada, bob · done in 2 s"}, 0, "Approved by ada, bob · done in 2 s"},
 		{chat.Approval{Outcome: chat.Denied, By: []chat.User{bob}, Headline: "Denied by bob\x1b: too\nlate"}, 2, `Denied by bob\u001b: too late · approval 2`},
-		{chat.Approval{By: []chat.User{ada}}, 0, "Approved so far by ada (1 of 2)"},
-		{chat.Approval{}, 0, "Approved so far (0 of 2)"},
+		{chat.Approval{By: []chat.User{ada}}, 0, "1 of 2 approved: ada"},
+		{chat.Approval{}, 0, "0 of 2 approved"},
 	}
 	for _, tt := range tests {
 		tt.approval.Quorum = 2

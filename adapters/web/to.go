@@ -79,6 +79,7 @@ type steps struct {
 	Done    bool
 	Waiting bool
 	Status  string
+	Mark    string // of a turn that is over
 	Line    string // what stays when they are folded
 	Items   []stepView
 	Reruns  []rerunButton
@@ -104,6 +105,7 @@ type approval struct {
 	Headline, Tool, Args, Why, Terms, Digest, Reason, So string
 	Preview, Would                                       string // what the call would do: a title, and what the program wrote
 	Waits                                                bool
+	Ballot                                               ballot
 	AsksWhy                                              bool // whoever looks at it denied it, and has not said why
 
 	Whole  string  // the whole digest
@@ -149,6 +151,9 @@ func cardOf(it item, v view, pane string) card {
 		c.Kind, c.Approval = kindApproval, approvalOf(it.post.Approval, it.at)
 		c.State, c.Label = approvalState(it.post.Approval), "Approval"
 		c.Edits = c.Acts && !it.post.Approval.Elsewhere
+		if c.Approval.Waits {
+			c.Approval.Ballot = ballotOf(it, v.Me.ID)
+		}
 		c.Approval.AsksWhy = it.why == v.Me.ID && it.post.Approval.Reason == ""
 	case it.post.File != nil:
 		c.Kind, c.State, c.Label = kindFile, "kept", "File"
@@ -215,6 +220,9 @@ func firstLetter(s string) string {
 func marksOf(it item, me chat.UserID) []shownMark {
 	var out []shownMark
 	for _, m := range it.reactions {
+		if !it.shows(m) {
+			continue
+		}
 		names := make([]string, len(m.by))
 		for i, id := range m.by {
 			names[i] = door.Clean(string(id))
@@ -284,7 +292,7 @@ func stepsOf(s *chat.Steps) *steps {
 	if n := len(out.Items); n > 0 && !s.Done {
 		out.Current = &out.Items[n-1]
 	}
-	out.Line, out.Reruns = summary.Folded(s, door.Clean), rerunButtons(s)
+	out.Mark, out.Line, out.Reruns = summary.Mark(s), summary.Folded(s, door.Clean), rerunButtons(s)
 	return out
 }
 

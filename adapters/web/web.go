@@ -120,7 +120,8 @@ func (a *Adapter) Member(context.Context, chat.ThreadID, chat.UserID, string) (b
 	return false, nil
 }
 
-// Possible says no of those, for the same reason.
-func (a *Adapter) Possible(_ context.Context, _ chat.ThreadID, rule string) bool {
-	return rule == chat.Anyone
+// Possible says no of those, for the same reason. In a direct conversation there is nobody
+// else, either.
+func (a *Adapter) Possible(_ context.Context, thread chat.ThreadID, rule string) bool {
+	return rule == chat.Anyone && !a.Direct(thread)
 }

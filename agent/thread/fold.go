@@ -177,7 +177,7 @@ func (s *Thread) takeStep(e memory.Entry, b memory.Step) {
 	if s.Open == nil || s.Open.ID != b.Turn || b.N != len(s.Open.Steps)+1 {
 		return
 	}
-	st := &Step{Step: b, Seq: e.Seq}
+	st := &Step{Step: b, Seq: e.Seq, At: e.At}
 	for _, c := range b.Calls {
 		k := &Call{Call: c, Turn: s.Open, Step: st}
 		st.Calls = append(st.Calls, k)

@@ -148,6 +148,7 @@ type Turn struct {
 type Step struct {
 	memory.Step
 	Seq   uint64
+	At    time.Time
 	Calls []*Call
 	By    *chat.User // who made it, when that was no model
 }

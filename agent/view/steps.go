@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"nod/agent/phrase"
 	"nod/agent/speak"
@@ -38,8 +39,30 @@ func Steps(s *thread.Thread, t *thread.Turn, prices *Prices) chat.Steps {
 		}
 		v.Items = append(v.Items, item)
 	}
+	v.Took += untilStopped(t)
 	v.Status = Status(s, t)
 	return v
+}
+
+// untilStopped is how long what a word to stop ended had been under way. No step and no
+// result tells it.
+func untilStopped(t *thread.Turn) time.Duration {
+	last := t.LastStep()
+	if t.Stopped == nil || last == nil {
+		return 0
+	}
+	from := last.At
+	for _, c := range last.Calls {
+		switch {
+		case c.Decided != nil && c.Decided.Outcome == chat.Cancelled, c.Run.Over.After(t.Over) && c.Started:
+			return 0 // people were waited for, or its own time is counted
+		case c.Result != nil && c.Run.Over.Before(t.Over) && c.Run.Over.After(from):
+			from = c.Run.Over
+		case c.Votes.Ended.After(from):
+			from = c.Votes.Ended
+		}
+	}
+	return max(0, t.Over.Sub(from))
 }
 
 // Prices is money per million tokens.

@@ -9,16 +9,16 @@ import (
 	"nod/chat"
 )
 
-// Folded is the one line of a turn's folded steps: their number, the tools, the time
-// and the usage, and first of all an ending other than done. write makes a name fit to
+// Folded is the one line of a turn's folded steps: their number, the tools, how
+// many calls failed, the time and the usage, and first of all an ending other than done. write makes a name fit to
 // be shown.
 func Folded(s *chat.Steps, write func(name string) string) string {
-	parts := []string{"", Count(len(s.Items), "step"), Tools(s, write), "", Spent(s)}
+	parts := []string{"", Count(len(s.Items), "step"), Tools(s, write), Troubles(s), "", Spent(s)}
 	if s.Done && s.Status != "Done" {
 		parts[0] = write(s.Status)
 	}
 	if s.Took > 0 {
-		parts[3] = Took(s.Took)
+		parts[4] = Took(s.Took)
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
 }
@@ -31,19 +31,7 @@ func Terms(p *chat.Approval, now time.Time, write func(text string) string) stri
 	if p.Outcome != "" {
 		return write(asked)
 	}
-	var may []string
-	for _, rule := range p.Approvers {
-		kind, id, _ := strings.Cut(rule, ":")
-		switch kind {
-		case chat.Requester:
-			may = append(may, p.Requester.Display())
-		case "user":
-			may = append(may, id)
-		default:
-			may = append(may, rule)
-		}
-	}
-	who := strings.Join(may, ", ")
+	who := May(p)
 	if p.Quorum > 1 {
 		who = fmt.Sprintf("%d of %s", p.Quorum, who)
 	}
@@ -59,6 +47,23 @@ func Terms(p *chat.Approval, now time.Time, write func(text string) string) stri
 		s += " · until " + clock(p.Deadline.In(now.Location()), now)
 	}
 	return write(s)
+}
+
+// May names the rules of who may approve.
+func May(p *chat.Approval) string {
+	var may []string
+	for _, rule := range p.Approvers {
+		kind, id, _ := strings.Cut(rule, ":")
+		switch kind {
+		case chat.Requester:
+			may = append(may, p.Requester.Display())
+		case "user":
+			may = append(may, id)
+		default:
+			may = append(may, rule)
+		}
+	}
+	return strings.Join(may, ", ")
 }
 
 func clock(at, now time.Time) string {

@@ -55,6 +55,9 @@ func stepsLine(s *chat.Steps) string {
 	if tools := summary.Tools(s, func(name string) string { return dialect.Verbatim(dialect.Shorten(chat.Flat(name), 40)) }); tools != "" {
 		parts = append(parts, tools)
 	}
+	if troubles := summary.Troubles(s); troubles != "" {
+		parts = append(parts, troubles)
+	}
 	if spent := summary.Spent(s); spent != "" {
 		parts = append(parts, spent)
 	}

@@ -206,6 +206,9 @@ func StepsTitle(s *chat.Steps) string {
 	if tools := summary.Tools(s, func(name string) string { return Shorten(chat.Flat(name), 30) }); tools != "" {
 		parts = append(parts, tools)
 	}
+	if troubles := summary.Troubles(s); troubles != "" {
+		parts = append(parts, troubles)
+	}
 	if s.Took > 0 {
 		parts = append(parts, summary.Took(s.Took))
 	}
