@@ -41,6 +41,12 @@ func (l List) Listed(here chat.ThreadID, h chat.Home, link func(chat.ThreadID, c
 	default:
 		t.Markdown += fmt.Sprintf("\n\n%d more wait for you elsewhere. Ask me where nobody else reads it.", n)
 	}
+	if rest := h.Rest(); rest != "" {
+		t.Markdown += "\n\n" + rest
+		if t.Alone != "" {
+			t.Alone += "\n\n" + rest
+		}
+	}
 	return t
 }
 

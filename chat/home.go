@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -21,8 +22,20 @@ type Visit struct {
 type Home struct {
 	Waiting []Waits // the oldest deadline first
 	Further int     // more of these
+	Unread  int     // approvals of threads that they see, with later deadlines, which nobody looked into
 	Limits  []Allowance
 	Tools   []Offer
+}
+
+// Rest tells of the approvals that nobody looked into; "" if there are none.
+func (h Home) Rest() string {
+	switch h.Unread {
+	case 0:
+		return ""
+	case 1:
+		return "One approval with a later deadline waits too. I did not look whether it waits for you."
+	}
+	return fmt.Sprintf("%d approvals with later deadlines wait too. I did not look whether they wait for you.", h.Unread)
 }
 
 // Waits is an approval that somebody may give now. It says nothing else of its

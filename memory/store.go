@@ -191,7 +191,8 @@ type Tail struct {
 // Catchup lists the positions from which an adapter looks for missed events after
 // a gap in its connection.
 type Catchup interface {
-	// Pending lists the platform's undecided approval messages.
+	// Pending lists the platform's undecided approval messages, each with the time at
+	// which its thread wakes next (zero: none, or a run has the thread).
 	Pending(ctx context.Context, platform string) iter.Seq2[PendingApproval, error]
 	// Watermarks lists the platform's threads touched since then, each with its
 	// latest message. If there are more than most, it lists at least most of them,
@@ -204,6 +205,7 @@ type PendingApproval struct {
 	Thread chat.ThreadID
 	Call   string
 	Ref    chat.MessageRef
+	Due    time.Time
 }
 
 // Watermark is the latest message of a thread that nod heard.

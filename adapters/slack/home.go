@@ -144,6 +144,9 @@ func homeBlocks(h chat.Home, workspace string, now time.Time) []slackgo.Block {
 	case h.Further > 0:
 		out = append(out, slackgo.NewContextBlock("", layout.Mrkdwn(fmt.Sprintf("and %d more", h.Further))))
 	}
+	if rest := h.Rest(); rest != "" {
+		out = append(out, slackgo.NewContextBlock("", layout.Mrkdwn(rest)))
+	}
 	out = append(out, title("Your limits today"))
 	for _, l := range h.Limits {
 		out = append(out, layout.Section(fmt.Sprintf("%s of %s used of %s", layout.Escape(l.Used), layout.Escape(l.Most), layout.Escape(l.Of))))

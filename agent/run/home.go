@@ -10,6 +10,7 @@ import (
 	"nod/agent"
 	"nod/agent/approval"
 	"nod/chat"
+	"nod/memory"
 )
 
 // Limits of a person's overview: listed approvals, and threads that are read for them.
@@ -40,49 +41,72 @@ func (i Inbox) Home(ctx context.Context, platform string, v chat.Visit) (chat.Ho
 	return h, nil
 }
 
-// Waiting is the part of Home with somebody's waiting approvals.
+// Waiting is the part of Home with somebody's waiting approvals. It looks into the
+// threads with the nearest deadlines.
 func (i Inbox) Waiting(ctx context.Context, platform string, v chat.Visit) (chat.Home, error) {
-	waits, err := i.waits(ctx, platform, v)
+	threads, err := i.waitingThreads(ctx, platform, v)
 	if err != nil {
 		return chat.Home{}, err
 	}
-	slices.SortFunc(waits, func(x, y chat.Waits) int {
+	var h chat.Home
+	for k, t := range threads {
+		if k >= mostRead {
+			h.Unread += len(t)
+			continue
+		}
+		mine, err := i.waits(ctx, t, v)
+		if err != nil {
+			return chat.Home{}, err
+		}
+		h.Waiting = append(h.Waiting, mine...)
+	}
+	slices.SortFunc(h.Waiting, func(x, y chat.Waits) int {
 		return cmp.Or(x.Deadline.Compare(y.Deadline), cmp.Compare(x.Thread.String(), y.Thread.String()), cmp.Compare(x.Number, y.Number))
 	})
-	listed := min(len(waits), mostListed)
-	return chat.Home{Waiting: waits[:listed], Further: len(waits) - listed}, nil
+	listed := min(len(h.Waiting), mostListed)
+	h.Further, h.Waiting = len(h.Waiting)-listed, h.Waiting[:listed]
+	return h, nil
 }
 
-// waits lists the approvals that wait for somebody in threads that they see.
-func (i Inbox) waits(ctx context.Context, platform string, v chat.Visit) ([]chat.Waits, error) {
-	calls := map[chat.ThreadID][]string{}
+// waitingThreads lists the undecided approvals that somebody sees, by thread: the
+// nearest deadline first. A running thread has none, and comes first.
+func (i Inbox) waitingThreads(ctx context.Context, platform string, v chat.Visit) ([][]memory.PendingApproval, error) {
+	var all []memory.PendingApproval
 	for p, err := range i.Store.Pending(ctx, platform) {
 		if err != nil {
 			return nil, fmt.Errorf("list what waits: %w", err)
 		}
-		calls[p.Thread] = append(calls[p.Thread], p.Call)
+		all = append(all, p)
 	}
-	var out []chat.Waits
-	read := 0
-	for thread, ids := range calls {
-		if !v.Sees(thread) {
-			continue
+	slices.SortFunc(all, func(x, y memory.PendingApproval) int {
+		return cmp.Or(x.Due.Compare(y.Due), cmp.Compare(x.Thread.String(), y.Thread.String()))
+	})
+	var out [][]memory.PendingApproval
+	for _, p := range all {
+		switch {
+		case len(out) > 0 && out[len(out)-1][0].Thread == p.Thread:
+			out[len(out)-1] = append(out[len(out)-1], p)
+		case v.Sees(p.Thread):
+			out = append(out, []memory.PendingApproval{p})
 		}
-		if read++; read > mostRead {
-			break
-		}
-		tail, err := i.Store.Tail(ctx, thread, 0)
-		if err != nil {
-			return nil, fmt.Errorf("read thread: %w", err)
-		}
-		log := agent.NewLog(tail.Log, agent.Claim{})
-		member := func(rule string) (bool, error) { return v.Member(ctx, thread, rule) }
-		for _, id := range ids {
-			voter := approval.Voter{User: v.Who, At: time.Now(), Member: member}
-			if w, ok := voter.Waits(log.Thread, id); ok {
-				w.Thread = thread
-				out = append(out, w)
-			}
+	}
+	return out, nil
+}
+
+// waits lists the approvals of one thread that wait for somebody.
+func (i Inbox) waits(ctx context.Context, pending []memory.PendingApproval, v chat.Visit) (out []chat.Waits, err error) {
+	thread := pending[0].Thread
+	tail, err := i.Store.Tail(ctx, thread, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read thread: %w", err)
+	}
+	log := agent.NewLog(tail.Log, agent.Claim{})
+	member := func(rule string) (bool, error) { return v.Member(ctx, thread, rule) }
+	for _, p := range pending {
+		voter := approval.Voter{User: v.Who, At: time.Now(), Member: member}
+		if w, ok := voter.Waits(log.Thread, p.Call); ok {
+			w.Thread = thread
+			out = append(out, w)
 		}
 	}
 	return out, nil

@@ -2,10 +2,14 @@ package run_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"nod/agent/policy"
+	"nod/agent/run"
 	"nod/chat"
 	"nod/internal/script"
 	"nod/memory"
@@ -66,5 +70,49 @@ func TestWaitingElsewhere(t *testing.T) {
 		wantLines(t, w.board, "notice 2 approvals wait for you:\n\n- Approval 1: `act`, asked by ada, 30 min 0 s left: [open](https://house.example/a)\n"+
 			"- Approval 1: `act`, asked by ada, 30 min 0 s left: [open](https://house.example/b)")
 		w.stop()
+	})
+}
+
+// Of more approvals than a look reads, the most urgent ones are listed, and the others
+// are counted. An approval in a thread that the person does not see is neither.
+func TestWaitingIsSortedByDeadline(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		const all = 300
+		for i := range all {
+			thread, id := onBoard(i), fmt.Sprint("m", i)
+			r := claimed(t, store, thread, memory.Message{Message: chat.Message{
+				Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: id}, From: chat.User{ID: "ada"},
+			}})
+			rules, left := script.Rules(), time.Hour+time.Duration(all-i)*time.Minute // the last one is the most urgent
+			rules.Timeout, rules.Approvers = left, []string{"user:eve"}
+			if i == all-1 {
+				rules.Approvers = []string{"user:bob"}
+			}
+			_, err := store.Finish(t.Context(), r, time.Now().Add(left),
+				memory.Opened{Turn: 1, Requester: chat.User{ID: "ada"}},
+				memory.Step{Turn: 1, N: 1, Calls: []memory.Call{{ID: "1", Tool: "t", Args: "{}", Object: true}}},
+				memory.Asked{Call: "1", Tool: "t", Number: 1, Requester: chat.User{ID: "ada"}, Rules: rules},
+				memory.Posted{Key: memory.PostKey(memory.AskName("1"), "x"), Ref: chat.MessageRef{Platform: "board", Channel: "c", ID: "card" + id}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		visit := chat.Visit{
+			Who: chat.User{ID: "bob"}, Sees: func(thread chat.ThreadID) bool { return thread != onBoard(0) },
+			Member: func(context.Context, chat.ThreadID, string) (bool, error) { return false, nil },
+		}
+		for range 5 {
+			h, err := run.Inbox{Store: store}.Waiting(t.Context(), "board", visit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(h.Waiting) != 1 || h.Waiting[0].Thread != onBoard(all-1) {
+				t.Fatalf("%v wait for bob, want the most urgent one", h.Waiting)
+			}
+			if h.Unread != all-1-200 || !strings.Contains(h.Rest(), "99 approvals with later deadlines") {
+				t.Errorf("%d were not looked into: %q", h.Unread, h.Rest())
+			}
+		}
 	})
 }

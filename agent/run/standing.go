@@ -12,8 +12,11 @@ import (
 	"nod/memory"
 )
 
-// mostStandings limits the remembered threads.
-const mostStandings = 2000
+// Limits of the remembered threads.
+const (
+	mostStandings     = 2000
+	mostStandingBytes = 32 << 20 // of their logs, about
+)
 
 // Standings remembers the state of threads. So a message costs reading the new part of
 // its thread, and nothing if this process wrote to it last. It is safe for concurrent
@@ -22,6 +25,7 @@ type Standings struct {
 	mu    sync.Mutex
 	order *list.List // of *standing, the last used one first
 	of    map[chat.ThreadID]*list.Element
+	size  int // bytes
 }
 
 // standing is a log, read up to a Seq, and its state at another one.
@@ -32,6 +36,8 @@ type standing struct {
 	last   uint64
 	told   chat.Standing
 	toldAt uint64
+	bytes  int // of the log
+	size   int // the same, as counted; guarded by Standings
 }
 
 // NewStandings makes an empty one.
@@ -50,11 +56,33 @@ func (s *Standings) get(thread chat.ThreadID) *standing {
 	}
 	st := &standing{thread: thread}
 	s.of[thread] = s.order.PushFront(st)
-	if s.order.Len() > mostStandings {
+	s.trim()
+	return st
+}
+
+// trim forgets the threads that were used least recently.
+func (s *Standings) trim() {
+	for s.order.Len() > mostStandings || s.size > mostStandingBytes {
 		old, _ := s.order.Remove(s.order.Back()).(*standing)
 		delete(s.of, old.thread)
+		s.size -= old.size
 	}
-	return st
+}
+
+// weigh counts the bytes of a log that was read, unless its thread was forgotten
+// meanwhile.
+func (s *Standings) weigh(st *standing) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.of[st.thread]; e == nil || e.Value != any(st) {
+		return
+	}
+	s.size += st.bytes - st.size
+	st.size = st.bytes
+	s.trim()
 }
 
 // tell notes the state of a log at a stored Seq. It waits for nobody: a concurrent
@@ -78,6 +106,7 @@ func (i Inbox) Standing(ctx context.Context, thread chat.ThreadID) (chat.Standin
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	is, err := st.ask(ctx, i.Store)
+	i.Standings.weigh(st)
 	if err != nil {
 		return is, fmt.Errorf("read thread: %w", err)
 	}
@@ -92,7 +121,7 @@ func (st *standing) ask(ctx context.Context, store memory.Reader) (chat.Standing
 	case err != nil:
 		return chat.Standing{}, err
 	case after > 0 && (tail.Base > after+1 || tail.Last < after): // forgotten, or a store that came back older
-		st.log, st.last, st.toldAt = nil, 0, 0
+		st.log, st.last, st.toldAt, st.bytes = nil, 0, 0, 0
 		return st.ask(ctx, store)
 	case after > 0 && after == st.toldAt && after == tail.Last:
 		if is, ok := view.StillStanding(st.told, tail.Inbox...); ok {
@@ -107,6 +136,7 @@ func (st *standing) ask(ctx context.Context, store memory.Reader) (chat.Standing
 		st.log = agent.NewLog(nil, agent.Claim{})
 	}
 	st.log.Append(tail.Log...)
+	st.bytes += memory.Weigh(tail.Log) + memory.BareKept*len(tail.Log)
 	st.last = tail.Last
 	return view.Standing(st.log.Thread, tail.Inbox...), nil
 }

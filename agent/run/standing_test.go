@@ -2,8 +2,11 @@ package run_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -89,4 +92,54 @@ func TestStandingOfOwnThread(t *testing.T) {
 			t.Error("it is not muted")
 		}
 	})
+}
+
+// The remembered logs are bounded in bytes: the least recently used ones make room.
+func TestStandingsAreBounded(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, store memory.Full) {
+		counted := &tails{Full: store}
+		in := run.Inbox{Store: counted, Standings: run.NewStandings()}
+		text := strings.Repeat("x", 4<<20)
+		ask := func(i int) (read int) {
+			t.Helper()
+			counted.read = 0
+			if _, err := in.Standing(t.Context(), onBoard(i)); err != nil {
+				t.Fatal(err)
+			}
+			return counted.read
+		}
+		for i := range 10 {
+			r := claimed(t, store, onBoard(i), memory.Message{Message: chat.Message{Text: text}})
+			if _, err := store.Finish(t.Context(), r, time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+			if ask(i) == 0 {
+				t.Errorf("thread %d was not read", i)
+			}
+		}
+		if n := ask(9); n != 0 {
+			t.Errorf("%d entries of the latest thread were read again", n)
+		}
+		if ask(0) == 0 {
+			t.Error("40 MB of texts are remembered")
+		}
+	})
+}
+
+func onBoard(i int) chat.ThreadID {
+	return chat.ThreadID{Platform: "board", Channel: "c", Root: fmt.Sprint("r", i)}
+}
+
+// claimed puts a message and claims its thread.
+func claimed(t *testing.T, store memory.Full, thread chat.ThreadID, m memory.Message) *memory.Run {
+	t.Helper()
+	if _, err := store.Put(t.Context(), thread, m); err != nil {
+		t.Fatal(err)
+	}
+	r, err := store.Next(t.Context(), thread.Platform)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

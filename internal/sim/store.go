@@ -439,7 +439,10 @@ func (h *handle) Pending(ctx context.Context, platform string) iter.Seq2[memory.
 	return all(ctx, h, func() (out []memory.PendingApproval) {
 		for _, t := range h.s.threads {
 			if t.id.Platform == platform {
-				out = append(out, t.pending...)
+				for _, p := range t.pending {
+					p.Due = t.wakeAt
+					out = append(out, p)
+				}
 			}
 		}
 		return out

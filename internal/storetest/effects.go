@@ -286,7 +286,8 @@ func pending(t *testing.T, open Open) {
 		t.Errorf("pending on another platform: %v", got)
 	}
 	commit(t, s, a, memory.Decided{Call: "1.1", Outcome: chat.Approved})
-	finish(t, s, a, time.Time{})
+	want[1].Due = a.Now.Add(time.Hour)
+	finish(t, s, a, want[1].Due)
 	commit(t, s, b, memory.Decided{Call: "1 é 1", Outcome: chat.Expired})
 	if diff := cmp.Diff(want[1:2], list(platform)); diff != "" {
 		t.Errorf("pending after decisions (-want +got):\n%s", diff)

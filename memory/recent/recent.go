@@ -42,12 +42,12 @@ func New() *Logs { return &Logs{order: list.New(), items: map[string]*list.Eleme
 func (r *Logs) Put(thread, token string, log []memory.Entry, kept any) {
 	all := len(log)
 	log = current(log)
-	size := weigh(log)
+	size := memory.Weigh(log)
 	switch {
 	case len(log) != all:
 		kept = nil // computed from entries that are gone
 	case kept != nil:
-		size += BareKept * len(log)
+		size += memory.BareKept * len(log)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,45 +99,4 @@ func current(log []memory.Entry) []memory.Entry {
 		return log
 	}
 	return slices.Clone(memory.Since(log, base))
-}
-
-// BareKept is the assumed size of memory.Run's Kept, in bytes an entry. Its texts are
-// shared with the log.
-const BareKept = 256
-
-// weigh estimates the bytes of a log in memory: its texts, and a fixed size for each
-// entry.
-func weigh(log []memory.Entry) int {
-	const bare = 256
-	size := bare * len(log)
-	for _, e := range log {
-		switch b := e.Body.(type) {
-		case memory.Message:
-			size += len(b.Text) + len(b.Ref.Channel) + bare*len(b.Files)
-		case memory.Edited:
-			size += len(b.Text)
-		case memory.Step:
-			size += len(b.Thought) + len(b.Answer)
-			for _, c := range b.Calls {
-				size += bare + len(c.Args)
-			}
-		case memory.Ran:
-			size += bare + len(b.Call.Args)
-		case memory.Previewed:
-			size += bare + len(b.Text)
-		case memory.Result:
-			size += len(b.Text) + bare*len(b.Artifacts)
-		case memory.Question:
-			size += len(b.Asks.Text) + len(b.Asks.Schema)
-		case memory.Answered:
-			size += len(b.Answer.Text) + len(b.Answer.Values)
-		case memory.Trimmed:
-			size += len(b.Summary) + len(b.Recap) + bare*(len(b.Files)+len(b.People)+len(b.Stubs))
-		case memory.Unknown:
-			size += len(b.Raw)
-		case memory.Broken:
-			size += len(b.Raw)
-		}
-	}
-	return size
 }

@@ -78,7 +78,7 @@ func TestLogsKeep(t *testing.T) {
 	r.Put("a", "1", whole, nil)
 	bare := r.size
 	r.Put("a", "1", whole, "made")
-	if r.size != bare+2*BareKept {
+	if r.size != bare+2*memory.BareKept {
 		t.Errorf("%d bytes, and %d with what was made of it", bare, r.size)
 	}
 	r.Put("b", "1", cut, "made")

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"nod/memory"
-	"nod/memory/recent"
 )
 
 // past is this process's part of a log's history: its heads, and the entries from one
@@ -119,7 +118,7 @@ func (l *logs) putLog(m *remembered) {
 	case len(m.log) != all:
 		m.kept = nil // computed from entries that are gone
 	case m.kept != nil:
-		m.extra = recent.BareKept * len(m.log)
+		m.extra = memory.BareKept * len(m.log)
 	}
 	m.past.shorten(restSteps, restWeight)
 	m.at = time.Now()

@@ -3,6 +3,7 @@ package redis
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -68,20 +69,25 @@ func (l *link) Pending(ctx context.Context, platform string) iter.Seq2[memory.Pe
 }
 
 func (l *link) pendingOf(ctx context.Context, shard int, threads []string, yield func(memory.PendingApproval, error) bool) bool {
-	cmds := make([]*redis.MapStringStringCmd, len(threads))
+	cmds, dues := make([]*redis.MapStringStringCmd, len(threads)), make([]*redis.StringCmd, len(threads))
 	_, err := l.cmd.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, thread := range threads {
 			cmds[i] = p.HGetAll(ctx, l.keys.key(shard, "p", thread))
+			dues[i] = p.HGet(ctx, l.keys.key(shard, "t", thread), "w")
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, redis.Nil) {
 		yield(memory.PendingApproval{}, fmt.Errorf("list pending approvals: %w", err))
 		return false
 	}
 	for i, cmd := range cmds {
+		due, _ := dues[i].Int64()
 		for call, ref := range cmd.Val() {
 			a := memory.PendingApproval{Call: call}
+			if due > 0 {
+				a.Due = timeOf(due)
+			}
 			if a.Thread, err = parseThread(threads[i]); err == nil {
 				err = a.Ref.UnmarshalText([]byte(ref))
 			}

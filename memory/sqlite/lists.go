@@ -53,12 +53,14 @@ func pages[T any](ctx context.Context, r *reader, query string, args []any, scan
 
 // Pending implements memory.Catchup.
 func (s *Store) Pending(ctx context.Context, platform string) iter.Seq2[memory.PendingApproval, error] {
-	const q = `SELECT t.name, p.call, p.ref FROM pending p JOIN thread t ON t.id = p.thread WHERE t.platform = ? ORDER BY t.id, p.call`
+	const q = `SELECT t.name, p.call, p.ref, t.wake_at FROM pending p JOIN thread t ON t.id = p.thread WHERE t.platform = ? ORDER BY t.id, p.call`
 	return sound(s, ctx, q, []any{platform}, func(r *sql.Rows, p *memory.PendingApproval) error {
 		var name, ref string
-		if err := r.Scan(&name, &p.Call, &ref); err != nil {
+		var due int64
+		if err := r.Scan(&name, &p.Call, &ref, &due); err != nil {
 			return err
 		}
+		p.Due = fromMillis(due)
 		return errors.Join(p.Thread.UnmarshalText([]byte(name)), p.Ref.UnmarshalText([]byte(ref)))
 	})
 }
