@@ -177,6 +177,12 @@ func (n Names) Thread(t chat.ThreadID) chat.ThreadID {
 	return t
 }
 
+// IsPseudonym says whether a name has the form of a pseudonym.
+func IsPseudonym(name string) bool {
+	raw, err := hex.DecodeString(name)
+	return err == nil && len(raw) == 16
+}
+
 // Hidden is the inverse of Thread.
 func (n Names) Hidden(t chat.ThreadID) chat.ThreadID {
 	for pseudonym, p := range n {

@@ -221,9 +221,21 @@ type Auditor interface {
 	Lines(ctx context.Context) iter.Seq2[KeptLine, error]
 	// Heads gives the stored end of every thread's chain, by the name in the lines.
 	Heads(ctx context.Context) (map[chat.ThreadID]Head, error)
+	// Newer calls each for the lines behind a mark, those of one thread in a row; from
+	// the empty mark on all. It returns the mark behind them. older says that the line
+	// at the mark is not there: the store lost its last lines.
+	Newer(ctx context.Context, mark string, each func(KeptLine)) (end string, older bool, err error)
+	// Mark gives the mark behind all lines.
+	Mark(ctx context.Context) (string, error)
 	// People lists the keys of all pseudonyms.
 	People(ctx context.Context) ([]Person, error)
 }
+
+// MarkAt is the mark behind a stored line; id is the store's own.
+func MarkAt(id string, line []byte) string { return id + "~" + Short(string(line)) }
+
+// MarkedID gives the id in the output of MarkAt.
+func MarkedID(mark string) string { return PostName(mark) }
 
 // KeptLine is a stored line of the audit log.
 type KeptLine struct {

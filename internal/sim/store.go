@@ -8,6 +8,7 @@ import (
 	"iter"
 	"reflect"
 	"slices"
+	"strconv"
 	"time"
 
 	"nod/agent"
@@ -489,6 +490,39 @@ func (h *handle) Lines(ctx context.Context) iter.Seq2[memory.KeptLine, error] {
 func (h *handle) Heads(ctx context.Context) (heads map[chat.ThreadID]memory.Head, err error) {
 	err = h.ask(ctx, false, func() { _, heads = h.s.chains() })
 	return heads, err
+}
+
+// Newer implements memory.Auditor.
+func (h *handle) Newer(ctx context.Context, mark string, each func(memory.KeptLine)) (end string, older bool, err error) {
+	err = h.ask(ctx, false, func() {
+		lines, _ := h.s.chains()
+		n, _ := strconv.Atoi(memory.MarkedID(mark))
+		if older = n > len(lines) || markBehind(lines[:min(n, len(lines))]) != mark; older {
+			end = mark
+			return
+		}
+		for _, k := range lines[n:] {
+			each(k)
+		}
+		end = markBehind(lines)
+	})
+	return end, older, err
+}
+
+// Mark implements memory.Auditor.
+func (h *handle) Mark(ctx context.Context) (mark string, err error) {
+	err = h.ask(ctx, false, func() {
+		lines, _ := h.s.chains()
+		mark = markBehind(lines)
+	})
+	return mark, err
+}
+
+func markBehind(lines []memory.KeptLine) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return memory.MarkAt(strconv.Itoa(len(lines)), lines[len(lines)-1].Raw)
 }
 
 // People implements memory.Auditor.

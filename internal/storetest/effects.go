@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -462,6 +463,44 @@ func pseudonyms(t *testing.T, open Open) {
 	}
 	if l := collect(t, s.Audit(patient(t), a))[1]; l.By[0] == ada.ID {
 		t.Errorf("the old pseudonym has a name again: %+v", l)
+	}
+}
+
+// auditMarks: behind a mark are the lines that came since, once, in whichever channel. A
+// mark of a line that is not there says so: that store is older.
+func auditMarks(t *testing.T, open Open) {
+	s := open(t, Options{}).Store
+	newer := func(mark string) (lines []string, end string) {
+		t.Helper()
+		end, older, err := s.Newer(patient(t), mark, func(k memory.KeptLine) { lines = append(lines, string(k.Raw)) })
+		if err != nil || older {
+			t.Fatalf("behind %q: older %v, %v", mark, older, err)
+		}
+		return lines, end
+	}
+	if lines, end := newer(""); len(lines) != 0 || end != "" {
+		t.Errorf("in an empty log: %q, mark %q", lines, end)
+	}
+	mark := ""
+	for i, channel := range []string{"a", "b", "a", "c"} {
+		run := claim(t, s, chat.ThreadID{Platform: platform, Channel: channel, Root: "1"}, says("go"))
+		commit(t, s, run, memory.Started{Call: fmt.Sprint(i)}, memory.Result{Call: fmt.Sprint(i), State: chat.CallDone})
+		finish(t, s, run, time.Time{})
+		lines, end := newer(mark)
+		if at, err := s.Mark(patient(t)); err != nil || at != end || end == mark || len(lines) != 2 || !strings.Contains(lines[0], `"started"`) {
+			t.Errorf("after run %d: %q, mark %q, want %q (%v)", i, lines, end, at, err)
+		}
+		if again, same := newer(end); len(again) != 0 || same != end {
+			t.Errorf("behind the end: %q, mark %q", again, same)
+		}
+		mark = end
+	}
+	if lines, _ := newer(""); len(lines) != 8 {
+		t.Errorf("%d lines in all, want 8", len(lines))
+	}
+	other := strings.Replace(mark, "~", "~0", 1)
+	if _, older, err := s.Newer(patient(t), other, func(memory.KeptLine) {}); !older || err != nil {
+		t.Errorf("behind a line that is not there: older %v, %v", older, err)
 	}
 }
 

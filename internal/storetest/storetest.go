@@ -141,6 +141,7 @@ var suite = []check{
 	{"Audit", auditLog},
 	{"AuditChain", auditChain},
 	{"Pseudonyms", pseudonyms},
+	{"AuditMarks", auditMarks},
 	{"Blobs", blobs},
 	{"Tail", tail},
 	{"DropBlob", dropBlob},

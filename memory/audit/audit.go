@@ -21,12 +21,19 @@ import (
 	"nod/memory"
 )
 
-// Checkpoint is a signed list of the ends of all chains at one time.
+// Checkpoint signs the ends of all chains at one time. That of an export lists them all;
+// that of a store names the most by their pieces.
 type Checkpoint struct {
 	Event string                 `json:"event"` // "checkpoint"
 	At    time.Time              `json:"at"`
 	Epoch int                    `json:"epoch"` // grows each time the store is found to be older
-	Heads map[string]memory.Head `json:"heads"` // by thread
+	Heads map[string]memory.Head `json:"heads"` // by thread; they are later than those of Ends
+	// In a store only: the number of the checkpoint, its earlier ends, the place in the
+	// log behind which no line is signed, and the hash of the checkpoint before.
+	N    uint64  `json:"n,omitempty"`
+	Ends []Piece `json:"ends,omitempty"`
+	Mark string  `json:"mark,omitempty"`
+	Prev string  `json:"prev,omitempty"`
 	// In an export only: SHA-256 of its first line, and of the lines between.
 	Header string `json:"header,omitempty"`
 	Lines  string `json:"lines,omitempty"`

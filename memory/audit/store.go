@@ -1,9 +1,11 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,21 +26,9 @@ const note = "audit/checkpoint"
 // VerifyStore checks a store's audit log against its chains, its stored ends, its
 // newest checkpoint, and the one beside the key (nil: none).
 func VerifyStore(ctx context.Context, s Log, key ed25519.PublicKey, beside []byte) (Report, error) {
-	kept, err := s.Noted(ctx, note)
+	points, faults, err := knownPoints(ctx, s, key, beside)
 	if err != nil {
-		return Report{}, fmt.Errorf("read the newest checkpoint: %w", err)
-	}
-	var points []Checkpoint
-	unsigned := false
-	for _, raw := range [][]byte{kept, beside} {
-		if len(raw) == 0 {
-			continue
-		}
-		p, signed, err := ReadCheckpoint(raw, key)
-		if err == nil {
-			points = append(points, p)
-		}
-		unsigned = unsigned || !signed
+		return Report{}, err
 	}
 	heads, err := headsOf(ctx, s)
 	if err != nil {
@@ -47,11 +37,8 @@ func VerifyStore(ctx context.Context, s Log, key ed25519.PublicKey, beside []byt
 	// A running service writes lines meanwhile. So the reading must hold the ends from
 	// before, and nothing behind the ends from afterwards.
 	c := newChecker(nil, append(points, Checkpoint{Heads: heads})...)
-	if unsigned {
-		c.fault("checkpoint", 0, BadSignature)
-	}
-	if len(kept) == 0 && len(beside) > 0 {
-		c.fault("checkpoint", 0, Missing)
+	for _, what := range faults {
+		c.fault("checkpoint", 0, what)
 	}
 	for l, err := range s.Lines(ctx) {
 		if err != nil {
@@ -67,6 +54,48 @@ func VerifyStore(ctx context.Context, s Log, key ed25519.PublicKey, beside []byt
 	r := c.report()
 	r.Key = hex.EncodeToString(key)
 	return r, nil
+}
+
+// knownPoints gives the newest checkpoints of a store and beside its key, with all their
+// ends, and names the faults of the checkpoints themselves.
+func knownPoints(ctx context.Context, s Log, key ed25519.PublicKey, besides []byte) (points []Checkpoint, faults []string, err error) {
+	b := parseBeside(besides)
+	kept, err := s.Noted(ctx, note)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the newest checkpoint: %w", err)
+	}
+	if len(kept) == 0 && len(b.newest) > 0 {
+		faults = append(faults, Missing)
+	}
+	if len(besides) > 0 && len(b.newest) == 0 {
+		faults = append(faults, BadSignature)
+	}
+	for _, raw := range [][]byte{kept, b.newest} {
+		if len(raw) == 0 {
+			continue
+		}
+		p, signed, err := ReadCheckpoint(raw, key)
+		if !signed {
+			faults = append(faults, BadSignature)
+		}
+		if err != nil {
+			continue
+		}
+		heads, err := p.all(ctx, first(fromStore(s), b.fetch))
+		switch {
+		case errors.Is(err, errNoPiece):
+			if again, err := s.Noted(ctx, note); err == nil && !bytes.Equal(again, kept) {
+				return knownPoints(ctx, s, key, besides) // the service replaced it meanwhile
+			}
+			faults = append(faults, Missing)
+		case err != nil:
+			return nil, nil, err
+		default:
+			p.Heads = heads
+		}
+		points = append(points, p)
+	}
+	return points, faults, nil
 }
 
 func headsOf(ctx context.Context, s memory.Auditor) (map[string]memory.Head, error) {

@@ -60,8 +60,8 @@ func signed(ctx context.Context, path string, s Noter) (map[string][]byte, error
 		}
 	}
 	raw, err := ReadBeside(Beside(path))
-	if len(raw) > 0 {
-		out["beside the key"] = raw
+	if newest := parseBeside(raw).newest; len(newest) > 0 {
+		out["beside the key"] = newest
 	}
 	return out, err
 }

@@ -34,18 +34,18 @@ func public(k ed25519.PrivateKey) ed25519.PublicKey {
 // world is a store, and a way to put other lines in it than it wrote.
 type world struct {
 	memory.Full
-	write func(t *testing.T, lines []memory.KeptLine, heads map[string]memory.Head)
+	write func(t testing.TB, lines []memory.KeptLine, heads map[string]memory.Head)
 }
 
 // direct says that channel cD is a conversation with one person.
 func direct(t chat.ThreadID) bool { return t.Channel == "cD" }
 
-var stores = map[string]func(*testing.T, time.Duration) world{"sqlite": openSQLiteFor, "redis": openRedisFor}
+var stores = map[string]func(testing.TB, time.Duration) world{"sqlite": openSQLiteFor, "redis": openRedisFor}
 
 func openSQLite(t *testing.T) world { return openSQLiteFor(t, 0) }
 func openRedis(t *testing.T) world  { return openRedisFor(t, 0) }
 
-func openSQLiteFor(t *testing.T, keep time.Duration) world {
+func openSQLiteFor(t testing.TB, keep time.Duration) world {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "nod.db")
 	s, err := sqlite.Open(t.Context(), path, sqlite.Options{Direct: direct, Keep: keep, SweepEvery: 50 * time.Millisecond})
@@ -60,7 +60,7 @@ func openSQLiteFor(t *testing.T, keep time.Duration) world {
 		_ = db.Close()
 		_ = s.Close()
 	})
-	return world{s, func(t *testing.T, lines []memory.KeptLine, heads map[string]memory.Head) {
+	return world{s, func(t testing.TB, lines []memory.KeptLine, heads map[string]memory.Head) {
 		t.Helper()
 		tx, err := db.Begin()
 		if err != nil {
@@ -85,7 +85,7 @@ func openSQLiteFor(t *testing.T, keep time.Duration) world {
 	}}
 }
 
-func openRedisFor(t *testing.T, keep time.Duration) world {
+func openRedisFor(t testing.TB, keep time.Duration) world {
 	t.Helper()
 	server := redistest.Start(t)
 	s, err := redis.Open(t.Context(), server.URL(), redis.Options{Logger: quiet, Direct: direct, Keep: keep})
@@ -94,7 +94,7 @@ func openRedisFor(t *testing.T, keep time.Duration) world {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	c := server.Client(t)
-	return world{s, func(t *testing.T, lines []memory.KeptLine, heads map[string]memory.Head) {
+	return world{s, func(t testing.TB, lines []memory.KeptLine, heads map[string]memory.Head) {
 		t.Helper()
 		p := c.Pipeline()
 		for shard := range 8 {
@@ -116,7 +116,7 @@ func openRedisFor(t *testing.T, keep time.Duration) world {
 var ada, ben = chat.User{ID: "U1", Name: "ada"}, chat.User{ID: "U2", Name: "ben"}
 
 // happens has a call asked for, voted on, approved and run in a thread.
-func (w world) happens(t *testing.T, root string, n int) {
+func (w world) happens(t testing.TB, root string, n int) {
 	t.Helper()
 	ctx := t.Context()
 	th := chat.ThreadID{Platform: "test", Channel: "c" + root, Root: root}

@@ -1,11 +1,13 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -178,6 +180,57 @@ func (l *link) Lines(ctx context.Context) iter.Seq2[memory.KeptLine, error] {
 	}
 }
 
+// Newer implements [memory.Auditor]. A mark is one of each shard.
+func (l *link) Newer(ctx context.Context, mark string, each func(memory.KeptLine)) (end string, older bool, err error) {
+	marks := strings.Split(mark, ",")
+	marks = append(marks, make([]string, max(0, shards-len(marks)))...)
+	for shard := range shards {
+		p := auditPart{l: l, shard: shard, after: cmp.Or(memory.MarkedID(marks[shard]), "-")}
+		first := marks[shard] != ""
+		for {
+			ok, err := p.load(ctx)
+			if err != nil {
+				return mark, false, fmt.Errorf("read the audit log: %w", err)
+			}
+			if first && (!ok || p.lines[0].mark != marks[shard]) {
+				return mark, true, nil
+			}
+			if !ok {
+				break
+			}
+			if !first {
+				each(p.lines[0].KeptLine)
+			}
+			marks[shard], p.lines, first = p.lines[0].mark, p.lines[1:], false
+		}
+	}
+	return joinMarks(marks), false, nil
+}
+
+// Mark implements [memory.Auditor].
+func (l *link) Mark(ctx context.Context) (string, error) {
+	marks := make([]string, shards)
+	for shard := range marks {
+		found, err := l.cmd.XRevRangeN(ctx, l.keys.own(shard, "audit"), "+", "-", 1).Result()
+		if err != nil {
+			return "", fmt.Errorf("read the audit log: %w", err)
+		}
+		if len(found) > 0 {
+			marks[shard] = readLine(found[0]).mark
+		}
+	}
+	return joinMarks(marks), nil
+}
+
+// joinMarks gives the empty mark if no shard has one.
+func joinMarks(marks []string) string {
+	all := strings.Join(marks, ",")
+	if strings.Trim(all, ",") == "" {
+		return ""
+	}
+	return all
+}
+
 // auditPart reads the audit lines of one shard, some at a time.
 type auditPart struct {
 	l     *link
@@ -188,7 +241,8 @@ type auditPart struct {
 
 type auditLine struct {
 	memory.KeptLine
-	at time.Time
+	at   time.Time
+	mark string
 }
 
 // load reads on until there is a line; false at the end.
@@ -212,7 +266,7 @@ func (p *auditPart) load(ctx context.Context) (bool, error) {
 func readLine(m redis.XMessage) auditLine {
 	line, _ := m.Values["line"].(string)
 	text, _ := m.Values["text"].(string)
-	kept := auditLine{KeptLine: memory.KeptLine{Raw: []byte(line), Text: []byte(text)}}
+	kept := auditLine{KeptLine: memory.KeptLine{Raw: []byte(line), Text: []byte(text)}, mark: memory.MarkAt(m.ID, []byte(line))}
 	if l, err := memory.DecodeLine(kept.Raw); err == nil {
 		kept.at = l.At
 	}

@@ -86,6 +86,18 @@ func (v *Viewer) Heads(ctx context.Context) (map[chat.ThreadID]memory.Head, erro
 	return heads, v.alone.check(err)
 }
 
+// Newer implements memory.Auditor.
+func (v *Viewer) Newer(ctx context.Context, mark string, each func(memory.KeptLine)) (end string, older bool, err error) {
+	end, older, err = v.reader.Newer(ctx, mark, each)
+	return end, older, v.alone.check(err)
+}
+
+// Mark implements memory.Auditor.
+func (v *Viewer) Mark(ctx context.Context) (string, error) {
+	mark, err := v.reader.Mark(ctx)
+	return mark, v.alone.check(err)
+}
+
 // People implements memory.Auditor.
 func (v *Viewer) People(ctx context.Context) ([]memory.Person, error) {
 	people, err := v.reader.People(ctx)

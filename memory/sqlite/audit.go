@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"time"
 
 	"nod/chat"
@@ -169,6 +170,42 @@ func (r *reader) Lines(ctx context.Context) iter.Seq2[memory.KeptLine, error] {
 			}
 		}
 	}
+}
+
+// Newer implements memory.Auditor.
+func (r *reader) Newer(ctx context.Context, mark string, each func(memory.KeptLine)) (end string, older bool, err error) {
+	end, older = mark, mark != ""
+	from, _ := strconv.ParseInt(memory.MarkedID(mark), 10, 64) // 0: from the first line on
+	for l, err := range r.lines(ctx, "id >= ? AND", from) {
+		if err != nil {
+			return mark, false, fmt.Errorf("read the audit log: %w", err)
+		}
+		at := memory.MarkAt(strconv.FormatInt(l.id, 10), l.Raw)
+		if older { // the first line
+			if at != mark {
+				break
+			}
+			older = false
+			continue
+		}
+		each(l.KeptLine)
+		end = at
+	}
+	return end, older, nil
+}
+
+// Mark implements memory.Auditor.
+func (r *reader) Mark(ctx context.Context) (string, error) {
+	var id string
+	var line []byte
+	err := r.db.QueryRowContext(ctx, "SELECT id, line FROM audit ORDER BY id DESC LIMIT 1").Scan(&id, &line)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the audit log: %w", err)
+	}
+	return memory.MarkAt(id, line), nil
 }
 
 // Heads implements memory.Auditor.
