@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -92,9 +93,27 @@ type Keys func(id string) ([]byte, error)
 // ErrNoKey is returned by Keys that make none.
 var ErrNoKey = errors.New("this person has no key")
 
-// Hide replaces people and the reason by pseudonyms, and with direct the channel too. It
-// returns the text of the reason as it stands beside the line.
-func (k Keys) Hide(l AuditLine, direct bool) (_ AuditLine, text []byte, err error) {
+// HiddenLine is a line with pseudonyms, and the encrypted text of its reason.
+type HiddenLine struct {
+	AuditLine
+	Text []byte
+}
+
+// Hide replaces people and the reason of lines by pseudonyms, and the channel too where
+// direct says that it is a conversation with one person (nil: none is).
+func (k Keys) Hide(direct func(chat.ThreadID) bool, lines ...AuditLine) ([]HiddenLine, error) {
+	out := make([]HiddenLine, len(lines))
+	for i, l := range lines {
+		hidden, text, err := k.hide(l, direct != nil && direct(l.Thread))
+		if err != nil {
+			return nil, fmt.Errorf("name people in the audit log: %w", err)
+		}
+		out[i] = HiddenLine{hidden, text}
+	}
+	return out, nil
+}
+
+func (k Keys) hide(l AuditLine, direct bool) (_ AuditLine, text []byte, err error) {
 	platform := l.Thread.Platform + ":"
 	hide := func(id string) chat.UserID {
 		key, e := k(platform + id)
@@ -128,20 +147,43 @@ func (k Keys) Hide(l AuditLine, direct bool) (_ AuditLine, text []byte, err erro
 	if direct {
 		l.Thread.Channel = string(hide(l.Thread.Channel))
 	}
-	if err != nil {
-		return l, nil, fmt.Errorf("name people in the audit log: %w", err)
-	}
-	return l, text, nil
+	return l, text, err
 }
 
 // Names resolves pseudonyms.
 type Names map[chat.UserID]Person
 
-// NamesOf reads the keys of a store.
-func NamesOf(ctx context.Context, s interface {
+type peopleLister interface {
 	People(ctx context.Context) ([]Person, error)
-},
-) (Names, error) {
+}
+
+// Resolved gives lines with the ids of people; those of one thread, unless it is zero.
+func Resolved(ctx context.Context, s peopleLister, thread chat.ThreadID, lines func(Names) iter.Seq2[KeptLine, error]) iter.Seq2[AuditLine, error] {
+	return func(yield func(AuditLine, error) bool) {
+		names, err := NamesOf(ctx, s)
+		if err != nil {
+			yield(AuditLine{}, err)
+			return
+		}
+		for k, err := range lines(names) {
+			var l AuditLine
+			if err == nil {
+				if l, err = names.Resolve(k); err != nil {
+					err = fmt.Errorf("read a line of the audit log: %w", err)
+				}
+			}
+			if err == nil && thread != (chat.ThreadID{}) && l.Thread != thread {
+				continue
+			}
+			if !yield(l, err) {
+				return
+			}
+		}
+	}
+}
+
+// NamesOf reads the keys of a store.
+func NamesOf(ctx context.Context, s peopleLister) (Names, error) {
 	people, err := s.People(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read who is who in the audit log: %w", err)

@@ -89,7 +89,7 @@ type snapshot struct {
 	waiting map[chat.MessageRef][]memory.Entry
 	events  map[string]time.Time
 	counts  map[string]counter
-	audit   []hiddenLine
+	audit   []memory.HiddenLine
 }
 
 func (s *server) snapshot() *snapshot {
@@ -134,18 +134,10 @@ func (s *server) restore(p *snapshot) {
 	}
 }
 
-// hiddenLine is a line with pseudonyms, and the text of its reason.
-type hiddenLine struct {
-	memory.AuditLine
-	text []byte
-}
-
 // addLines adds lines to the audit log, with pseudonyms.
 func (s *server) addLines(lines ...memory.AuditLine) {
-	for _, l := range lines {
-		hidden, text, _ := memory.Keys(s.key).Hide(l, false) // a key is always there
-		s.audit = append(s.audit, hiddenLine{hidden, text})
-	}
+	hidden, _ := memory.Keys(s.key).Hide(nil, lines...) // a key is always there
+	s.audit = append(s.audit, hidden...)
 }
 
 func (s *server) key(id string) ([]byte, error) {
@@ -169,7 +161,7 @@ func (s *server) chains() (lines []memory.KeptLine, heads map[chat.ThreadID]memo
 	for _, l := range s.audit {
 		if raw, next, err := heads[l.Thread].Link(l.AuditLine); err == nil {
 			heads[l.Thread] = next
-			lines = append(lines, memory.KeptLine{Thread: l.Thread.String(), Raw: raw, Text: l.text})
+			lines = append(lines, memory.KeptLine{Thread: l.Thread.String(), Raw: raw, Text: l.Text})
 		}
 	}
 	return lines, heads

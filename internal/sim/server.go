@@ -37,7 +37,7 @@ type server struct {
 	waiting map[chat.MessageRef][]memory.Entry
 	events  map[string]time.Time
 	counts  map[string]counter
-	audit   []hiddenLine
+	audit   []memory.HiddenLine
 	people  map[string][]byte // keys of pseudonyms
 	keys    int               // that were made
 	notes   map[string][]byte
@@ -203,7 +203,7 @@ func (s *server) expire(t *thread) {
 	for _, ref := range t.refs {
 		delete(s.refs, ref)
 	}
-	if slices.ContainsFunc(s.audit, func(l hiddenLine) bool { return l.Thread == t.id }) {
+	if slices.ContainsFunc(s.audit, func(l memory.HiddenLine) bool { return l.Thread == t.id }) {
 		s.addLines(memory.Tombstone(t.id, s.clock()))
 	}
 	t.log, t.inbox, t.refs, t.pending = nil, nil, nil, nil

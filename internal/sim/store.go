@@ -466,16 +466,7 @@ func (h *handle) Watermarks(ctx context.Context, platform string, since time.Tim
 
 // Audit implements memory.Auditor.
 func (h *handle) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory.AuditLine, error] {
-	return all(ctx, h, func() (out []memory.AuditLine) {
-		lines, _ := h.s.chains()
-		names := memory.NewNames(h.s.persons())
-		for _, k := range lines {
-			if l, err := names.Resolve(k); err == nil && (thread == (chat.ThreadID{}) || l.Thread == thread) {
-				out = append(out, l)
-			}
-		}
-		return out
-	})
+	return memory.Resolved(ctx, h, thread, func(memory.Names) iter.Seq2[memory.KeptLine, error] { return h.Lines(ctx) })
 }
 
 // Lines implements memory.Auditor.

@@ -18,47 +18,17 @@ import (
 
 // Audit implements [memory.Auditor]. It merges the lines of all shards by their time.
 func (l *link) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory.AuditLine, error] {
-	return func(yield func(memory.AuditLine, error) bool) {
-		names, err := memory.NamesOf(ctx, l)
-		if err != nil {
-			yield(memory.AuditLine{}, err)
-			return
-		}
-		for k, err := range l.Lines(ctx) {
-			var line memory.AuditLine
-			if err == nil {
-				line, err = names.Resolve(k)
-			}
-			if err != nil {
-				err = fmt.Errorf("read audit log: %w", err)
-			}
-			if err == nil && thread != (chat.ThreadID{}) && line.Thread != thread {
-				continue
-			}
-			if !yield(line, err) {
-				return
-			}
-		}
-	}
-}
-
-// hiddenLine is a line with pseudonyms, and the text of its reason.
-type hiddenLine struct {
-	memory.AuditLine
-	text []byte
+	return memory.Resolved(ctx, l, thread, func(memory.Names) iter.Seq2[memory.KeptLine, error] { return l.Lines(ctx) })
 }
 
 // hide replaces the people of a change's audit lines by pseudonyms, once.
-func (s *Store) hide(ctx context.Context, c *change) error {
-	keys := memory.Keys(func(id string) ([]byte, error) { return s.personKey(ctx, id) })
-	for _, l := range c.audit[len(c.hidden):] {
-		hidden, text, err := keys.Hide(l, s.direct != nil && s.direct(l.Thread))
-		if err != nil {
-			return err
-		}
-		c.hidden = append(c.hidden, hiddenLine{hidden, text})
+func (s *Store) hide(ctx context.Context, c *change) (err error) {
+	if len(c.hidden) == len(c.audit) {
+		return nil
 	}
-	return nil
+	keys := memory.Keys(func(id string) ([]byte, error) { return s.personKey(ctx, id) })
+	c.hidden, err = keys.Hide(s.direct, c.audit...)
+	return err
 }
 
 // personKey gives a person's key, and makes it if there is none: of several processes

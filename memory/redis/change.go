@@ -19,8 +19,8 @@ type change struct {
 	refs    []string
 	asks    []string // call, message, call, message, …
 	settled []string
-	audit   []memory.AuditLine // a line without a time happens now
-	hidden  []hiddenLine       // the same with pseudonyms, from the first linkAudit on
+	audit   []memory.AuditLine  // a line without a time happens now
+	hidden  []memory.HiddenLine // the same with pseudonyms, from the first linkAudit on
 
 	behind memory.Head // the end of the chain at the last linkAudit
 	when   time.Time   // the time of that
@@ -85,7 +85,7 @@ func (c *change) linkAudit(head memory.Head, now time.Time) (list []string, next
 		if err != nil {
 			return nil, head, err
 		}
-		list, head = append(list, string(raw), string(l.text)), following
+		list, head = append(list, string(raw), string(l.Text)), following
 	}
 	list[3] = head.String()
 	return list, head, nil

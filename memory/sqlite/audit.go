@@ -19,46 +19,29 @@ func (w *writer) auditErased(thread string, at time.Time) error {
 	if err != nil {
 		return nil //nolint:nilerr // a name that is no thread has no chain
 	}
-	l, err := w.hide(memory.Tombstone(id, at), w.knownKey)
+	l, err := memory.Keys(w.knownKey).Hide(w.direct, memory.Tombstone(id, at))
 	if errors.Is(err, memory.ErrNoKey) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if head, err := w.head(l.Thread); err != nil || head.Seq == 0 {
+	if head, err := w.head(l[0].Thread); err != nil || head.Seq == 0 {
 		return err
 	}
-	return w.link([]hiddenLine{l})
+	return w.link(l)
 }
 
 // audit adds lines of one thread to its chain.
 func (w *writer) audit(lines []memory.AuditLine) error {
-	hidden := make([]hiddenLine, len(lines))
-	for i, l := range lines {
-		var err error
-		if hidden[i], err = w.hide(l, w.key); err != nil {
-			return err
-		}
+	hidden, err := memory.Keys(w.key).Hide(w.direct, lines...)
+	if err != nil || len(lines) == 0 {
+		return err
 	}
 	return w.link(hidden)
 }
 
-// hiddenLine is a line with pseudonyms, and the text of its reason.
-type hiddenLine struct {
-	memory.AuditLine
-	text []byte
-}
-
-func (w *writer) hide(l memory.AuditLine, key memory.Keys) (h hiddenLine, err error) {
-	h.AuditLine, h.text, err = key.Hide(l, w.direct != nil && w.direct(l.Thread))
-	return h, err
-}
-
-func (w *writer) link(lines []hiddenLine) error {
-	if len(lines) == 0 {
-		return nil
-	}
+func (w *writer) link(lines []memory.HiddenLine) error {
 	thread := lines[0].Thread
 	head, err := w.head(thread)
 	if err != nil {
@@ -69,7 +52,7 @@ func (w *writer) link(lines []hiddenLine) error {
 		if err != nil {
 			return err
 		}
-		if err := w.exec("INSERT INTO audit (thread, line, text) VALUES (?, ?, ?)", thread.String(), raw, l.text); err != nil {
+		if err := w.exec("INSERT INTO audit (thread, line, text) VALUES (?, ?, ?)", thread.String(), raw, l.Text); err != nil {
 			return err
 		}
 		head = next
@@ -137,34 +120,22 @@ func (r *reader) lines(ctx context.Context, where string, args ...any) iter.Seq2
 
 // Audit implements memory.Auditor.
 func (r *reader) Audit(ctx context.Context, thread chat.ThreadID) iter.Seq2[memory.AuditLine, error] {
-	return func(yield func(memory.AuditLine, error) bool) {
-		names, err := memory.NamesOf(ctx, r)
-		if err != nil {
-			yield(memory.AuditLine{}, err)
-			return
+	return memory.Resolved(ctx, r, thread, func(names memory.Names) iter.Seq2[memory.KeptLine, error] {
+		if thread == (chat.ThreadID{}) {
+			return r.Lines(ctx)
 		}
-		lines := r.lines(ctx, "")
-		if thread != (chat.ThreadID{}) {
-			lines = r.lines(ctx, "thread IN (?, ?) AND", thread.String(), names.Hidden(thread).String())
-		}
-		for k, err := range lines {
-			var l memory.AuditLine
-			if err == nil {
-				if l, err = names.Resolve(k.KeptLine); err != nil {
-					err = fmt.Errorf("line %d of the audit log: %w", k.id, err)
-				}
-			}
-			if !yield(l, err) {
-				return
-			}
-		}
-	}
+		return bare(r.lines(ctx, "thread IN (?, ?) AND", thread.String(), names.Hidden(thread).String()))
+	})
 }
 
 // Lines implements memory.Auditor.
 func (r *reader) Lines(ctx context.Context) iter.Seq2[memory.KeptLine, error] {
+	return bare(r.lines(ctx, ""))
+}
+
+func bare(lines iter.Seq2[keptLine, error]) iter.Seq2[memory.KeptLine, error] {
 	return func(yield func(memory.KeptLine, error) bool) {
-		for l, err := range r.lines(ctx, "") {
+		for l, err := range lines {
 			if !yield(l.KeptLine, err) {
 				return
 			}
@@ -198,12 +169,12 @@ func (r *reader) Newer(ctx context.Context, mark string, each func(memory.KeptLi
 func (r *reader) Mark(ctx context.Context) (string, error) {
 	var id string
 	var line []byte
-	err := r.db.QueryRowContext(ctx, "SELECT id, line FROM audit ORDER BY id DESC LIMIT 1").Scan(&id, &line)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
+	found, err := r.readRow(ctx, "SELECT id, line FROM audit ORDER BY id DESC LIMIT 1", nil, &id, &line)
 	if err != nil {
 		return "", fmt.Errorf("read the audit log: %w", err)
+	}
+	if !found {
+		return "", nil
 	}
 	return memory.MarkAt(id, line), nil
 }
