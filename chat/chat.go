@@ -5,7 +5,10 @@
 // in (from.go) and out of them on the way out (to.go).
 package chat
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // User is the author of a message or reaction. Name is for display and may be empty; no
 // decision depends on it.
@@ -19,6 +22,14 @@ type User struct {
 	// Barred says why this person may never approve, in words for them: somebody of
 	// another organisation, or a guest. Empty for everybody else.
 	Barred string `json:"barred,omitempty"`
+	// Kind says what tells this person from a colleague, where the platform does: guest, or
+	// other organisation. Cards show it beside the name, which anybody may take.
+	Kind string `json:"kind,omitempty"`
+}
+
+// Includes says whether somebody is one of these people.
+func Includes(users []User, who UserID) bool {
+	return slices.ContainsFunc(users, func(u User) bool { return u.ID == who })
 }
 
 // Display is the name for people to read, or the id where there is none.

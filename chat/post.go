@@ -60,7 +60,7 @@ type Summons struct {
 	Card      MessageRef `json:"card"`
 	Approvers []string   `json:"approvers"` // as in [Approval]
 	Requester User       `json:"requester"`
-	Exclude   []UserID   `json:"exclude,omitempty"`
+	Exclude   []User     `json:"exclude,omitempty"`
 	Quiet     bool       `json:"quiet,omitempty"` // they are not mentioned after all
 }
 
@@ -174,7 +174,7 @@ type Approval struct {
 	Requester User      `json:"requester"`
 	Approvers []string  `json:"approvers"` // requester, anyone, user:ID, group:ID, role:ID
 	Quorum    int       `json:"quorum"`
-	Exclude   []UserID  `json:"exclude,omitempty"` // may not approve, even if Approvers includes them
+	Exclude   []User    `json:"exclude,omitempty"` // may not approve, even if Approvers includes them
 	Approve   []string  `json:"approve"`           // emoji; the bot puts the first on the message
 	Deny      []string  `json:"deny"`
 	Ways      []Way     `json:"ways,omitempty"` // which approve; none: all do
@@ -200,6 +200,8 @@ type Approval struct {
 	// Home is the thread of the request, if this card stands in another place: its
 	// forms are about that thread.
 	Home ThreadID `json:"home,omitzero"`
+	// Card is the card in that thread, or the message that it answers as long as none stands.
+	Card MessageRef `json:"card,omitzero"`
 	// Direct says that this other place is a direct conversation with somebody who
 	// may decide.
 	Direct bool `json:"direct,omitempty"`

@@ -22,6 +22,7 @@ type Dialect struct {
 	Rule  func(rule string, requester chat.User, tell bool) string
 	Time  func(at time.Time) string // each reader's own
 	Emoji func(emoji string) string
+	Link  func(label, to string) string
 	Group string // the kind of a rule that means many people: group, role
 	Room  int    // for a list of people, in UTF-16 units; 0: no bound
 }
@@ -75,7 +76,7 @@ func (o Options) calls(s *chat.Summons) (out []string) {
 		case "user", o.Dialect.Group:
 			name = o.Dialect.Rule(rule, s.Requester, true)
 		}
-		left := name == "" || kind != o.Dialect.Group && slices.Contains(s.Exclude, chat.UserID(id))
+		left := name == "" || kind != o.Dialect.Group && chat.Includes(s.Exclude, chat.UserID(id))
 		if !left && !s.Quiet && !slices.Contains(out, name) {
 			out = append(out, name)
 		}
@@ -129,17 +130,19 @@ func Begun(p *chat.Approval, where string) string {
 func (o Options) terms(p *chat.Approval) []string {
 	d, waits := o.Dialect, p.Outcome == ""
 	tell := waits && !p.Quiet
-	own := false
 	var may, not []string
 	for _, rule := range p.Approvers {
-		own = own || rule == chat.Requester
 		if rule == chat.Anyone {
 			may = append(may, "anyone here")
 			continue
 		}
 		may = append(may, d.Rule(rule, p.Requester, tell))
 	}
-	out := []string{d.Bold("Asked by") + " " + d.Person(p.Requester, own && tell)}
+	asked := d.Bold("Asked by") + " " + d.Person(p.Requester, true) // a name anybody may take
+	if p.Requester.Kind != "" {
+		asked += " (" + p.Requester.Kind + ")"
+	}
+	out := []string{asked}
 	if !waits {
 		return out
 	}
@@ -148,8 +151,8 @@ func (o Options) terms(p *chat.Approval) []string {
 		line += fmt.Sprintf(" (%d different people have to)", p.Quorum)
 	}
 	out = append(out, line)
-	for _, id := range p.Exclude {
-		not = append(not, d.Person(chat.User{ID: id}, true))
+	for _, u := range p.Exclude {
+		not = append(not, d.Person(u, false))
 	}
 	if len(not) > 0 {
 		out = append(out, d.Bold("Not:")+" "+List(not, d.Room*3/5))

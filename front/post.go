@@ -175,6 +175,11 @@ func (f *Front) message(ctx context.Context, thread chat.ThreadID, p chat.Post) 
 	if p.Text != nil && p.Text.Earlier != nil && !p.Text.Earlier.Ref.IsZero() {
 		m.Earlier = f.Link(ctx, thread, p.Text.Earlier.Ref)
 	}
+	if a := p.Approval; a != nil && a.Elsewhere && m.Card != nil && !a.Card.IsZero() {
+		if to := f.Link(ctx, home(thread, a), a.Card); to != "" {
+			m.Card.Terms = append(m.Card.Terms, f.o.Dialect.Link("Open the thread", to))
+		}
+	}
 	return m
 }
 

@@ -26,7 +26,7 @@ func TestPings(t *testing.T) {
 	id := o.fake.Say(o.ada, o.general, o.mention()+" go")
 	th := thread(o.general, id)
 	p := asking("{}")
-	p.Requester, p.Exclude = chat.User{ID: chat.UserID(o.ada)}, []chat.UserID{chat.UserID(o.ada)}
+	p.Requester, p.Exclude = chat.User{ID: chat.UserID(o.ada)}, []chat.User{{ID: chat.UserID(o.ada)}}
 	p.Approvers = []string{"requester", "user:" + o.bob, "role:" + ops}
 	ref := o.post(th, chat.Post{Key: "p", Approval: p}, false)
 	if diff := gocmp.Diff([]string{o.bob, ops}, slices.Sorted(slices.Values(o.fake.Message(ref.ID).Pings))); diff != "" {

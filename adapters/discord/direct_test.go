@@ -56,6 +56,24 @@ func TestDirectCard(t *testing.T) {
 	}
 }
 
+// A card in another place leads to the thread, where people see what was said.
+func TestCopyLeadsHome(t *testing.T) {
+	t.Parallel()
+	o := open(t, fakediscord.Options{}, nil)
+	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
+	for _, place := range []string{"user:" + o.bob, "channel:" + o.general} {
+		p := directly(th)
+		p.Card = api.RefOf(api.PlaceOf(th), "777")
+		_, ref, err := o.a.Copy(t.Context(), place, chat.Post{Key: "copy/c1/" + place, Approval: p}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, text := "[Open the thread]("+o.a.Link(t.Context(), th, p.Card)+")", o.fake.Message(ref.ID).Text(); !strings.Contains(text, want) || !strings.Contains(want, "/777)") {
+			t.Errorf("in %s it does not say %q: %s", place, want, text)
+		}
+	}
+}
+
 // A person who takes no messages is a refusal with Discord's words, as is one whom
 // there is not; a place of another platform is none.
 func TestDirectRefused(t *testing.T) {

@@ -20,7 +20,7 @@ var person1 = chat.User{ID: "42", Name: "Ada"}
 func asking(args string) *chat.Approval {
 	return &chat.Approval{
 		Call: "c-7", Tool: "deploy", Headline: "Approval: deploy", Args: args, Digest: chat.Sum(args), Requester: person1,
-		Approvers: []string{"requester", "role:77", "user:9", "anyone"}, Quorum: 2, Exclude: []chat.UserID{"5"},
+		Approvers: []string{"requester", "role:77", "user:9", "anyone"}, Quorum: 2, Exclude: []chat.User{{ID: "5"}},
 		Approve: []string{"✅", "👍"}, Deny: []string{"❌"}, Deadline: time.Unix(1_800_000_000, 0), Why: "it sends data out",
 	}
 }

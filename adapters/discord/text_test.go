@@ -185,12 +185,14 @@ func FuzzApproval(f *testing.F) {
 		}
 		for range min(max(n, 0), 100) {
 			p.Approvers = append(p.Approvers, rule, "role:12345678901234567890")
-			p.Exclude = append(p.Exclude, "12345678901234567890")
+			p.Exclude = append(p.Exclude, chat.User{ID: "12345678901234567890"})
 			p.By = append(p.By, p.Requester)
 		}
 		for _, p.Outcome = range []chat.Outcome{"", chat.Approved, chat.Denied, chat.Expired, chat.Cancelled} {
-			got := layout.ApprovalPart(p, cardOf(p))
-			for most, form := range map[int]layout.Part{layout.MostContent: layout.PlainApproval(p, cardOf(p)), 4000: got} {
+			card, id := cardOf(p), "/12345678901234567890"
+			card.Terms = append(card.Terms, layout.CardDialect.Link("Open the thread", "https://discord.com/channels"+id+id+id))
+			got := layout.ApprovalPart(p, card)
+			for most, form := range map[int]layout.Part{layout.MostContent: layout.PlainApproval(p, card), 4000: got} {
 				text := form.Content + strings.Join(form.Card, "")
 				if size := markdown.UTF16(text); size > most {
 					t.Errorf("%s: it has %d", p.Outcome, size)

@@ -132,7 +132,7 @@ func (p *Page) waitingRow(thread chat.ThreadID, a view.Asking) waitingRow {
 	row := waitingRow{
 		Thread: p.word(thread.String()), URL: threadURL(thread, 0), Number: a.Number, Tool: p.tool(a.Tool), Digest: a.Digest[:min(12, len(a.Digest))],
 		Args: p.text(a.Args), Requester: p.person(a.Requester), Asked: a.At, Until: a.Deadline, Age: age(p.o.Now().Sub(a.At)),
-		Approved: p.people(a.Approved), Quorum: a.Quorum, ExcludesRequester: slices.Contains(a.Exclude, a.Requester.ID),
+		Approved: p.people(a.Approved), Quorum: a.Quorum, ExcludesRequester: chat.Includes(a.Exclude, a.Requester.ID),
 	}
 	for _, rule := range a.Approvers {
 		row.Who = append(row.Who, p.word(rule))

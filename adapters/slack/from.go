@@ -99,7 +99,7 @@ func (a *Adapter) message(ctx context.Context, ev api.Event, keys []string) erro
 	}
 	thread := to.thread
 	m := a.convert(ctx, thread, ev)
-	m.From.Barred, m.Aside = from.Barred, to.aside
+	m.From.Barred, m.From.Kind, m.Aside = from.Barred, from.Kind, to.aside
 	opens := ev.TS == thread.Root
 	if opens {
 		a.titles.Put(thread, layout.Shorten(chat.Flat(m.Text), mostSessionTitle))

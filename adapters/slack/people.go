@@ -57,6 +57,9 @@ const (
 	otherAccount   kind = "other"
 )
 
+// kinds are the words of cards for who is no colleague.
+var kinds = map[kind]string{guestAccount: "guest", otherAccount: "other organisation"}
+
 // kindOf judges an account. Colleagues of other workspaces of the same
 // Enterprise Grid organisation are colleagues.
 func kindOf(w api.Whoami, u account) kind {
@@ -97,6 +100,7 @@ func (a *Adapter) hears(ctx context.Context, id, channel string) (heard bool, u 
 	if err != nil {
 		return false, u, fmt.Errorf("look up who it is: %w", err)
 	}
+	u.Kind = kinds[k]
 	if heard, u.Barred = a.o.trust(k); !heard {
 		return false, u, nil
 	}

@@ -32,7 +32,7 @@ func steps() *chat.Steps {
 
 func TestColors(t *testing.T) {
 	a := &ask{number: 1, want: approval("c", `deploy {"env":"prod"}`)}
-	a.want.Why, a.want.Quorum, a.want.Exclude = "a fetched page is in the prompt", 2, []chat.UserID{"local"}
+	a.want.Why, a.want.Quorum, a.want.Exclude = "a fetched page is in the prompt", 2, []chat.User{a.want.Requester}
 	live := steps()
 	live.Items[1].Calls = []chat.ToolCall{
 		{Tool: "fetch", Args: "{}", State: chat.CallRunning},

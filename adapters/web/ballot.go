@@ -24,9 +24,9 @@ func ballotOf(it item, me chat.UserID) ballot {
 	named := slices.ContainsFunc(p.Approvers, func(rule string) bool {
 		return rule == chat.Anyone || rule == "user:"+string(me) || rule == chat.Requester && me == p.Requester.ID
 	})
-	b := ballot{MayDeny: named || me == p.Requester.ID && slices.Contains(p.Exclude, me)}
+	b := ballot{MayDeny: named || me == p.Requester.ID && chat.Includes(p.Exclude, me)}
 	switch {
-	case slices.Contains(p.Exclude, me):
+	case chat.Includes(p.Exclude, me):
 		b.Barred = "You may not approve this: somebody who did not ask for it has to."
 	case !named:
 		b.Barred = "You may not decide this: only " + exact(summary.May(p)) + " may."

@@ -14,7 +14,7 @@ func TestBallot(t *testing.T) {
 	thread := threadID("lobby", "message0")
 	p := chat.Approval{
 		Call: "c1", Tool: "x", Quorum: 2, Approvers: []string{"requester", "user:ben"}, Requester: People[0],
-		Exclude: []chat.UserID{"ada"}, Approve: []string{"✅", "👍"}, Deny: []string{"❌"}, By: []chat.User{People[1]},
+		Exclude: []chat.User{People[0]}, Approve: []string{"✅", "👍"}, Deny: []string{"❌"}, By: []chat.User{People[1]},
 	}
 	ref, _ := r.a.Post(t.Context(), thread, chat.Post{Key: "ask", Approval: &p}, false)
 	for _, who := range []string{"ada", "ben", "cid"} { // two of these votes do not count

@@ -60,7 +60,7 @@ func TestHostileTexts(t *testing.T) {
 		{File: &chat.File{Name: hostile, MediaType: hostile, Blob: "b"}},
 		{File: &chat.File{Name: hostile, MediaType: "image/png", Blob: "b"}},
 		{Steps: &chat.Steps{Status: hostile, Items: []chat.Step{{Thought: hostile, Calls: []chat.ToolCall{{Tool: hostile, Args: hostile, Observation: strings.Repeat(hostile, 40), State: chat.CallState(hostile)}}}}}},
-		{Approval: &chat.Approval{Tool: hostile, Args: hostile, Digest: hostile, Requester: user, Approvers: []string{hostile}, Why: hostile, Headline: hostile, Reason: hostile, By: []chat.User{user}, Quorum: 2, Exclude: []chat.UserID{user.ID}, Approve: []string{hostile}}},
+		{Approval: &chat.Approval{Tool: hostile, Args: hostile, Digest: hostile, Requester: user, Approvers: []string{hostile}, Why: hostile, Headline: hostile, Reason: hostile, By: []chat.User{user}, Quorum: 2, Exclude: []chat.User{user}, Approve: []string{hostile}}},
 	} {
 		p.Key = string(rune('a' + i))
 		ref, err := r.a.Post(t.Context(), thread, p, false)

@@ -72,26 +72,26 @@ func Sought(s *thread.Thread, was Search, who []chat.User, unknown []string) (b 
 }
 
 // Excluded lists the people of the thread who may not approve a call, each of them once.
-func Excluded(c *thread.Call) (out []chat.UserID) {
+func Excluded(c *thread.Call) (out []chat.User) {
 	if !c.Asked.Rules.ExcludeRequester {
 		return nil
 	}
-	add := func(who chat.UserID) {
-		if !slices.Contains(out, who) {
-			out = append(out, who)
+	add := func(u chat.User) {
+		if !chat.Includes(out, u.ID) {
+			out = append(out, u)
 		}
 	}
 	for _, m := range c.Turn.Msgs {
-		add(m.From.ID)
+		add(m.From)
 	}
 	for _, u := range c.Turn.Voices {
-		add(u.ID)
+		add(u)
 	}
 	for _, who := range c.Asked.Shown {
-		add(who)
+		add(chat.User{ID: who})
 	}
 	for _, u := range c.Editors() {
-		add(u.ID)
+		add(u)
 	}
 	return out
 }

@@ -10,6 +10,18 @@ import (
 	"nod/memory"
 )
 
+// Person is who has an id, with the name under which they last wrote here.
+func (s *Thread) Person(who chat.UserID) chat.User {
+	for _, t := range slices.Backward(s.Turns) {
+		for _, m := range t.Msgs {
+			if m.From.ID == who {
+				return m.From
+			}
+		}
+	}
+	return chat.User{ID: who}
+}
+
 // Opinion is the last that a person said of a turn's answer.
 type Opinion struct {
 	By    chat.User

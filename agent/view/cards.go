@@ -32,7 +32,12 @@ func Card(w taint.Watch, c *thread.Call) chat.Post {
 // CardElsewhere is the same for another place.
 func CardElsewhere(w taint.Watch, c *thread.Call, place string) chat.Post {
 	p := plainCard(w.Thread, c)
+	card := c.Card.Ref
+	if card.IsZero() {
+		card = p.ReplyTo
+	}
 	p.ReplyTo, p.Approval = chat.MessageRef{}, Elsewhere(w.Thread, c, place)
+	p.Approval.Card = card
 	offer(w, c, p.Approval)
 	return p
 }
@@ -79,6 +84,11 @@ func Approval(s *thread.Thread, c *thread.Call) chat.Approval {
 		v.Unheeded = r.Escalate.After
 	}
 	v.Exclude = approval.Excluded(c)
+	for i, u := range v.Exclude {
+		if u.Name == "" {
+			v.Exclude[i] = s.Person(u.ID)
+		}
+	}
 	if v.Editors = c.Editors(); len(v.Editors) > 0 {
 		v.Was = string(args.Canonical(json.RawMessage(c.Wrote())))
 	}

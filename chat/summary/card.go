@@ -28,6 +28,9 @@ func Folded(s *chat.Steps, write func(name string) string) string {
 // be shown.
 func Terms(p *chat.Approval, now time.Time, write func(text string) string) string {
 	asked := "Asked by " + p.Requester.Display()
+	if p.Requester.Kind != "" {
+		asked += " (" + p.Requester.Kind + ")"
+	}
 	if p.Outcome != "" {
 		return write(asked)
 	}
@@ -35,12 +38,8 @@ func Terms(p *chat.Approval, now time.Time, write func(text string) string) stri
 	if p.Quorum > 1 {
 		who = fmt.Sprintf("%d of %s", p.Quorum, who)
 	}
-	for _, id := range p.Exclude {
-		name := string(id)
-		if id == p.Requester.ID {
-			name = p.Requester.Display()
-		}
-		who += ", not " + name
+	for _, u := range p.Exclude {
+		who += ", not " + u.Display()
 	}
 	s := asked + " · may approve: " + who
 	if !p.Deadline.IsZero() {

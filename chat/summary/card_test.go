@@ -30,7 +30,7 @@ func TestTerms(t *testing.T) {
 		want string
 	}{
 		{chat.Approval{Requester: ada, Approvers: []string{"requester"}, Deadline: now.Add(time.Hour)}, "Asked by ada · may approve: ada · until 13:00"},
-		{chat.Approval{Requester: ada, Approvers: []string{"anyone"}, Exclude: []chat.UserID{"U1", "U2"}, Deadline: now.Add(24 * time.Hour)}, "Asked by ada · may approve: anyone, not ada, not U2 · until 2026-03-05 12:00"},
+		{chat.Approval{Requester: ada, Approvers: []string{"anyone"}, Exclude: []chat.User{ada, {ID: "U2"}}, Deadline: now.Add(24 * time.Hour)}, "Asked by ada · may approve: anyone, not ada, not U2 · until 2026-03-05 12:00"},
 		{chat.Approval{Requester: ada, Approvers: []string{"user:U2", "group:S012"}, Quorum: 2}, "Asked by ada · may approve: 2 of U2, group:S012"},
 	} {
 		if got := Terms(&tt.p, now, func(s string) string { return s }); got != tt.want {

@@ -121,6 +121,7 @@ var CardDialect = front.Dialect{
 	Rule:   func(rule string, requester chat.User, _ bool) string { return approver(rule, requester) },
 	Time:   func(at time.Time) string { return fmt.Sprintf("<t:%d:f> (<t:%d:R>)", at.Unix(), at.Unix()) },
 	Emoji:  shown,
+	Link:   func(label, to string) string { return "[" + label + "](" + to + ")" },
 	Group:  "role",
 	Room:   200,
 }
@@ -184,7 +185,7 @@ func Deciders(p *chat.Approval) Pings {
 			id = string(p.Requester.ID)
 			fallthrough
 		case kind == "user":
-			if !slices.Contains(p.Exclude, chat.UserID(id)) {
+			if !chat.Includes(p.Exclude, chat.UserID(id)) {
 				add(&out.Users, id)
 			}
 		}

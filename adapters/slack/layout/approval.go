@@ -202,6 +202,7 @@ var CardDialect = front.Dialect{
 	Rule:  approver,
 	Time:  ShownAt,
 	Emoji: emoji,
+	Link:  func(label, to string) string { return style.Link(label, to) },
 	Group: "group",
 }
 
