@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"nod/agent/thread"
@@ -74,7 +75,7 @@ func (d *decision) forget() Action {
 
 // forgetEntry is the entry that erases the thread.
 func (d *decision) forgetEntry(c *thread.Command) memory.Forgot {
-	return memory.Forgot{By: c.From, Before: c.Seq + 1, Horizon: c.Sent, Ref: c.Ref}
+	return memory.Forgot{By: c.From, Before: c.Seq + 1, Horizon: c.Sent, Ref: c.Ref, Callers: slices.Clone(d.thread.Folk.Callers)}
 }
 
 // refusals tell people what the platform refused.

@@ -418,12 +418,13 @@ type (
 
 	// Forgot erases every entry with a Seq below Before, for good. Messages after the
 	// word to forget stay. Horizon is the platform's time of that word: nothing sent up
-	// to then comes back.
+	// to then comes back. Callers called the bot before, and are still followed.
 	Forgot struct {
 		By      chat.User       `json:"by"`
 		Before  uint64          `json:"before"`
 		Horizon time.Time       `json:"horizon,omitzero"`
 		Ref     chat.MessageRef `json:"ref,omitzero"` // the message that asked for it
+		Callers []chat.UserID   `json:"callers,omitempty"`
 	}
 
 	// Lost says that the store came back without some lines of the thread's audit

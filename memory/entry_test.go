@@ -42,7 +42,7 @@ var bodies = []memory.Body{
 	memory.Changed{Request: 7, Call: "c", By: ada, Args: "{}", Digest: "d"},
 	memory.Decided{Call: "c", Outcome: chat.Denied, By: []chat.User{ada}},
 	memory.Trimmed{Before: 3, Stubs: []string{"c"}, Clip: 9},
-	memory.Forgot{By: ada, Before: 3, Horizon: time.Unix(9, 0).UTC()},
+	memory.Forgot{By: ada, Before: 3, Horizon: time.Unix(9, 0).UTC(), Callers: []chat.UserID{"ada"}},
 	memory.Question{ID: "c?1", Call: "c", By: "p", Claim: "t", Asks: chat.Question{From: "s", Text: "which?", Schema: "{}"}},
 	memory.Answered{Question: "c?1", Message: 9, Answer: chat.Answer{How: chat.Accepted, By: ada, Text: "that", Values: `{"a":1}`}, Why: "w"},
 	memory.Belongs{Turn: 1, Who: ada.ID, Rules: []string{"group:S1"}, In: []string{"group:S1"}},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"nod/chat"
 	"nod/memory"
 )
 
@@ -20,9 +21,7 @@ func (s *Thread) takeCut(b memory.Trimmed) {
 		s.Folk.People[who] = true
 	}
 	for _, who := range b.Callers {
-		if !slices.Contains(s.Folk.Callers, who) {
-			s.Folk.Callers = append(s.Folk.Callers, who)
-		}
+		s.noteCaller(who)
 	}
 	s.takeCarried(b.Grants)
 	s.Folk.Muted, s.Approvals.Asks = s.Folk.Muted || b.Muted, max(s.Approvals.Asks, b.Asks)
@@ -99,9 +98,11 @@ func (s *Thread) forgetThread(seq uint64, b memory.Forgot) {
 	s.Inbox.Waiting = slices.DeleteFunc(append(kept.Inbox.Waiting, kept.Inbox.Early...), older) // their cards are gone
 	slices.SortStableFunc(s.Inbox.Waiting, func(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) })
 	s.Inbox.Commands = slices.DeleteFunc(kept.Inbox.Commands, func(c *Command) bool { return older(&c.Message) })
+	for _, who := range b.Callers {
+		s.noteCaller(who)
+	}
 	for _, m := range s.Inbox.Waiting {
-		s.Folk.People[m.From.ID] = true
-		s.Folk.Callers = append(s.Folk.Callers, m.From.ID)
+		s.noteCaller(m.From.ID)
 	}
 	for _, c := range s.Inbox.Commands { // words that came after, and the answers to them
 		if ref, ok := kept.Posts.Refs[c.Notice()]; ok {
@@ -110,6 +111,14 @@ func (s *Thread) forgetThread(seq uint64, b memory.Forgot) {
 		if c.Word == "tools off" || c.Word == "tools on" {
 			s.switchTool(c.Word, c.Arg)
 		}
+	}
+}
+
+// noteCaller notes that a person takes part in the thread, and called the bot.
+func (s *Thread) noteCaller(who chat.UserID) {
+	s.Folk.People[who] = true
+	if !slices.Contains(s.Folk.Callers, who) {
+		s.Folk.Callers = append(s.Folk.Callers, who)
 	}
 }
 

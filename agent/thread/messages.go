@@ -53,8 +53,8 @@ func (s *Thread) takeMessage(e memory.Entry, b memory.Message) {
 	}
 	s.Span.First = Earlier(s.Span.First, b.Sent)
 	s.Folk.People[b.From.ID] = true
-	if !b.Aside && !slices.Contains(s.Folk.Callers, b.From.ID) {
-		s.Folk.Callers = append(s.Folk.Callers, b.From.ID)
+	if !b.Aside {
+		s.noteCaller(b.From.ID)
 	}
 	m := &Message{Message: b.Message, Seq: e.Seq, At: e.At, wrote: b.Text, Steps: s.latestSteps(b.Text)}
 	s.endReasons(m)
