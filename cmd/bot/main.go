@@ -60,6 +60,7 @@ type commands struct {
 	Audit    auditCommand    `cmd:"" help:"Print the audit log of approvals."`
 	Export   exportCommand   `cmd:"" help:"Send or print what other programs read."`
 	Replay   replayCommand   `cmd:"" help:"What another configuration would have done with the recorded threads; runs no tool, posts nothing, changes nothing."`
+	Store    storeCommand    `cmd:"" help:"Copy a store into another one."`
 	Page     pageCommand     `cmd:"" help:"Access to the operator's page."`
 	Config   configCommand   `cmd:"" help:"About the configuration file."`
 	Version  versionCommand  `cmd:"" help:"Version, commit, Go version."`

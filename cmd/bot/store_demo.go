@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"nod/cmd/bot/config"
+	"nod/memory"
 )
 
 // This is what the build of `make demo` has in place of store_redis.go. A file that
@@ -20,3 +22,7 @@ func openRedis(context.Context, *config.Config, *slog.Logger) (fullStore, error)
 func viewRedis(context.Context, *config.Config, *slog.Logger) (viewer, error) { return nil, errDemo }
 
 func checkRedis(context.Context, *config.Config, *slog.Logger) ([]string, error) { return nil, errDemo }
+
+func portableRedis(context.Context, config.Store, time.Duration, *slog.Logger) (memory.Portable, error) {
+	return nil, errDemo
+}

@@ -5,9 +5,11 @@ package main
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"nod/cmd/bot/config"
 	"nod/cmd/bot/machine"
+	"nod/memory"
 	"nod/memory/redis"
 )
 
@@ -32,4 +34,8 @@ func viewRedis(ctx context.Context, cfg *config.Config, log *slog.Logger) (viewe
 
 func checkRedis(ctx context.Context, cfg *config.Config, log *slog.Logger) ([]string, error) {
 	return redis.Check(ctx, cfg.Store.URL.Reveal(), redis.Options{Logger: log})
+}
+
+func portableRedis(ctx context.Context, at config.Store, keep time.Duration, log *slog.Logger) (memory.Portable, error) {
+	return redis.Portable(ctx, at.URL.Reveal(), redis.Options{Logger: log, Keep: keep})
 }

@@ -141,8 +141,19 @@ type fullStore interface {
 	memory.Lister
 }
 
-// openStore opens the store of the file.
+// openStore opens the store of the file, unless it is marked by a copy.
 func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (fullStore, error) {
+	store, err := openKind(ctx, cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	if err := refuseMarked(ctx, store); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
+func openKind(ctx context.Context, cfg *config.Config, log *slog.Logger) (fullStore, error) {
 	if cfg.Store.Kind == config.Redis {
 		return openRedis(ctx, cfg, log)
 	}

@@ -40,6 +40,7 @@ var mayImport = map[string][]string{
 	"memory":                    {"chat", "llm"},
 	"internal/storetest":        {"chat", "llm", "memory"},
 	"memory/audit":              {"chat", "memory"},
+	"memory/transfer":           {"chat", "memory"},
 	"memory/recent":             {"memory"},
 	"memory/sqlite":             {"chat", "memory", "memory/recent"},
 	"memory/redis":              {"chat", "memory", "memory/recent"},
