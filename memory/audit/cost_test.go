@@ -116,8 +116,8 @@ func TestManyCheckpoints(t *testing.T) {
 			w := open(t, 0)
 			dir := t.TempDir()
 			one, two := w.keeper(t, filepath.Join(dir, "one")), w.keeper(t, filepath.Join(dir, "two"))
-			for i := range 120 {
-				w.happens(t, fmt.Sprint(i%90), i)
+			for i := range 96 {
+				w.happens(t, fmt.Sprint(i%80), i)
 				if err := []*Keeper{one, two}[i/3%2].Sign(t.Context()); err != nil {
 					t.Fatal(err)
 				}
