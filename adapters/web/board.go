@@ -124,7 +124,7 @@ func (b *board) count(thread chat.ThreadID) {
 		}
 		replies++
 		if it.waiting() {
-			waits++
+			waits += 1 + len(it.post.Approval.By) // each vote changes for whom it waits
 		}
 	}
 	if replies != root.replies || waits != root.waits {
@@ -213,38 +213,72 @@ func (b *board) watch() (changed <-chan struct{}, stop func()) {
 
 // look is what a view shows of the board.
 type look struct {
-	now     uint64    // how far it goes
-	items   []item    // in order
-	working chat.Work // what the bot does in the thread that is shown
-	places  map[string]traffic
+	now    uint64                // how far it goes
+	items  []item                // in order
+	sign   *sign                 // of work in the thread that is shown; nil: the bot is at rest there
+	newest map[string]uint64     // by channel, the place of the newest message
+	waits  map[chat.ThreadID]int // approvals that whoever looks may give; the zero one has all
 }
 
-// traffic is what goes on in a channel.
-type traffic struct {
-	newest uint64 // the place of the newest message
-	waits  int    // approvals that wait
+// sign says what the bot does.
+type sign struct {
+	chat.Work
+	Secs, Next int64  // for how long, and in how many seconds it tries again
+	Ref        string // a message of the thread
 }
 
 // look gives what changed after a number, as far as a person sees it there.
-func (b *board) look(after uint64, sees func(*item) bool, thread chat.ThreadID) look {
+func (b *board) look(after uint64, v view) look {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	l := look{now: b.changed, working: b.working[thread], places: map[string]traffic{}}
+	l := look{now: b.changed, newest: map[string]uint64{}, waits: map[chat.ThreadID]int{}}
 	for it := range maps.Values(b.items) {
-		t := l.places[it.thread.Channel]
 		if it.only == "" && !it.grows && !it.off {
-			t.newest = max(t.newest, it.place)
+			l.newest[it.thread.Channel] = max(l.newest[it.thread.Channel], it.place)
 		}
-		if it.waiting() {
-			t.waits++
+		if v.waits(it) {
+			l.waits[it.thread]++
+			l.waits[chat.ThreadID{}]++
 		}
-		l.places[it.thread.Channel] = t
-		if it.changed > after && sees(it) {
+		if it.changed > after && v.sees(it) {
 			l.items = append(l.items, it.clone())
 		}
 	}
+	l.sign = b.signOf(v.thread())
 	slices.SortFunc(l.items, func(a, b item) int { return cmp.Compare(a.place, b.place) })
+	for i := range l.items {
+		l.items[i].waits = l.waits[l.items[i].thread]
+	}
 	return l
+}
+
+// signOf is the sign of work in a thread; b.mu is held.
+func (b *board) signOf(thread chat.ThreadID) *sign {
+	w := b.working[thread]
+	if !w.Busy() {
+		return nil
+	}
+	s := &sign{Work: w}
+	for _, it := range b.items {
+		if it.thread == thread && !it.off && !it.grows {
+			s.Ref = it.ref.String()
+			break
+		}
+	}
+	return s
+}
+
+// said lists what people wrote in a thread, in order, but for one message.
+func (b *board) said(thread chat.ThreadID, but chat.MessageRef) (out []item) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, it := range b.items {
+		if it.thread == thread && it.message != nil && it.ref != but {
+			out = append(out, it.clone())
+		}
+	}
+	slices.SortFunc(out, func(a, b item) int { return cmp.Compare(a.place, b.place) })
+	return out
 }
 
 // find gives an item as it is now.

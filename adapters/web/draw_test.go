@@ -240,12 +240,8 @@ func TestQuickEmoji(t *testing.T) {
 	ref, _ := r.a.Post(t.Context(), thread, chat.Post{Key: "ask", Approval: &p}, false)
 	_, _ = r.a.Post(t.Context(), thread, chat.Post{Key: "answer", Text: &chat.Text{Markdown: "x"}}, false)
 	offered := func() (out []string) {
-		for _, line := range regexp.MustCompile(`<span class="pick">.*</span>`).FindAllString(r.get("/?c=lobby&t=message0").Body.String(), -1) {
-			all := ""
-			for _, emoji := range regexp.MustCompile(`value="([^"]+)"`).FindAllStringSubmatch(line, -1) {
-				all += emoji[1]
-			}
-			out = append(out, all)
+		for _, line := range regexp.MustCompile(`data-quick="([^"]*)"`).FindAllStringSubmatch(r.get("/?c=lobby&t=message0").Body.String(), -1) {
+			out = append(out, strings.ReplaceAll(line[1], " ", ""))
 		}
 		return out
 	}

@@ -89,7 +89,7 @@ func (a *Adapter) follows(st chat.Standing, s said, others bool) bool {
 // before is what people said in a thread until the bot was called into it.
 func (a *Adapter) before(thread chat.ThreadID, ref chat.MessageRef) []chat.Quote {
 	var out []chat.Quote
-	for _, it := range a.board.look(0, func(it *item) bool { return it.thread == thread && it.message != nil && it.ref != ref }, thread).items {
+	for _, it := range a.board.said(thread, ref) {
 		out = append(out, chat.Quote{From: it.message.From, Text: it.message.Text})
 	}
 	return out

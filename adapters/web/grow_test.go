@@ -1,8 +1,6 @@
 package web
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -14,17 +12,14 @@ import (
 func TestGrow(t *testing.T) {
 	r := openRoom(t)
 	r.send("/say", "c", "lobby", "text", "why?", "id", "message0")
-	srv := httptest.NewServer(http.HandlerFunc(r.a.events)) // the door is another test's
-	t.Cleanup(srv.Close)
 	thread := threadID("lobby", "message0")
 	text := func(s string) chat.Post { return chat.Post{Key: "growing", Text: &chat.Text{Markdown: s}} }
 	steps := chat.Post{Key: "thinks", Steps: &chat.Steps{Items: []chat.Step{{Thought: "I look."}}}}
-	lines := listen(t, srv.URL+"/?c=lobby&t=message0&since="+r.a.board.mark(r.a.board.changed))
-	lines("event: seen")
-
+	const view = "c=lobby&t=message0"
+	seen := r.a.board.mark(r.a.board.changed)
 	r.a.Grow(thread, []chat.Post{steps, text("It **is**")})
 	r.a.Working(thread, chat.Work{What: "Thinking"})
-	got := lines("event: working")
+	got, seen := r.news(view, seen)
 	if !strings.Contains(got, "I look.") || !strings.Contains(got, "strong") || !strings.Contains(got, "aria-busy") || strings.Contains(got, "Try again") {
 		t.Errorf("sent %s", got)
 	}
@@ -38,7 +33,7 @@ func TestGrow(t *testing.T) {
 	}
 	r.a.Grow(thread, nil)
 	r.a.Working(thread, chat.Work{})
-	if got := lines(`data: {"text":"","what":"","since":0,"busy":false}`); strings.Count(got, "event: off") < 4 || !strings.Contains(got, ref.ID) {
+	if got, _ := r.news(view, seen); strings.Count(got, "growing") > 0 || !strings.Contains(got, ref.ID) || strings.Contains(got, "Thinking") {
 		t.Errorf("sent %s", got)
 	}
 	if body := r.get("/?c=lobby&t=message0").Body.String(); strings.Contains(body, "I look.") {

@@ -55,6 +55,9 @@ func postRef(thread chat.ThreadID, key string) chat.MessageRef {
 	return chat.MessageRef{Platform: thread.Platform, Channel: thread.Channel, ID: "p" + hex.EncodeToString(sum[:10])}
 }
 
+// cardID names the element that shows a message in a pane. A link to a message ends in it.
+func cardID(pane string, ref chat.MessageRef) string { return pane + "-" + ref.ID }
+
 // newID gives an id that nothing else has, in this process or another.
 func newID() string { return strings.ToLower(rand.Text()) }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"errors"
+	"fmt"
 	"html/template"
 	"io/fs"
 	"net/http"
@@ -23,6 +24,7 @@ var pageFiles embed.FS
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"fresh":      newID,
 	"plural":     plural,
+	"linked":     linked,
 	"mostReason": func() int { return front.MostReason },
 }).ParseFS(pageFiles, "page/*.html"))
 
@@ -42,9 +44,11 @@ func (a *Adapter) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", a.page)
 	mux.HandleFunc("GET /events", a.events)
+	mux.HandleFunc("GET /changes", a.changes)
 	mux.HandleFunc("GET /file", a.file)
 	mux.HandleFunc("GET /page.css", asset("page/page.css", "text/css; charset=utf-8"))
 	mux.HandleFunc("GET /page.js", asset("page/page.js", "text/javascript; charset=utf-8"))
+	mux.HandleFunc("GET /waits.svg", asset("page/waits.svg", "image/svg+xml"))
 	mux.HandleFunc("POST /say", a.form(a.say))
 	mux.HandleFunc("POST /edit", a.form(a.edit))
 	mux.HandleFunc("POST /delete", a.form(a.remove))
@@ -77,37 +81,45 @@ type screen struct {
 	View            view
 	Title, About    string
 	Side            sidebar
-	Channel, Thread []card
+	Channel, Thread paneView
 	HasThread       bool
 	Writes          bool
-	Working         chat.Work
-	Events          string
+	Sign            *sign
+	Changes         string // the address of what is newer than this page
 	Close           string // where the thread is not shown
 	Hints           []string
 	People          []chat.User
+	Quick           []string
+}
+
+// paneView is a pane as the template draws it.
+type paneView struct {
+	Cards   []card
+	Earlier string // the address of the page with more of it; "" where this is all
+}
+
+func paneOf(l look, v view, name string, in func(*item) bool) (p paneView) {
+	items, earlier := v.pane(l.items, in)
+	for _, it := range items {
+		p.Cards = append(p.Cards, cardOf(it, v, name))
+	}
+	if earlier {
+		p.Earlier = v.url("/") + "&n=" + strconv.Itoa(len(items)+screenful)
+	}
+	return p
 }
 
 // page draws the page as it is now.
 func (a *Adapter) page(w http.ResponseWriter, r *http.Request) {
 	v := a.view(r.URL.Query())
-	l := a.board.look(0, v.sees, v.thread())
+	l := a.look(0, v)
 	s := screen{
-		View: v, Title: v.title(), About: v.about(), Side: a.sidebar(v, l), HasThread: v.Root != "",
-		Writes: v.Channel != terminalName, Working: l.working, Close: v.at(v.Channel, "").url("/"), People: People,
-		Events: v.url("/events") + "&since=" + a.board.mark(l.now),
+		View: v, Title: v.title(), About: v.about(), Side: a.sidebar(v, l), HasThread: v.Root != "", Quick: quick,
+		Writes: v.Channel != terminalName && v.Channel != waitingName, Sign: l.sign, Close: v.at(v.Channel, "").url("/"), People: People,
+		Changes: v.url("/changes") + "&since=" + a.board.mark(l.now),
+		Channel: paneOf(l, v, paneChannel, v.inChannel), Thread: paneOf(l, v, paneThread, v.inThread),
 	}
-	for _, it := range l.items {
-		if it.off {
-			continue
-		}
-		if v.inChannel(&it) {
-			s.Channel = append(s.Channel, cardOf(it, v, paneChannel))
-		}
-		if v.inThread(&it) {
-			s.Thread = append(s.Thread, cardOf(it, v, paneThread))
-		}
-	}
-	if len(s.Channel) == 0 && s.Writes {
+	if len(s.Channel.Cards) == 0 && s.Writes {
 		s.Hints = a.hints(v)
 	}
 	html, err := draw("page.html", s)
@@ -142,6 +154,8 @@ func draw(name string, data any) ([]byte, error) {
 
 // sidebar lists the places.
 type sidebar struct {
+	Waiting          link
+	Waits            int
 	Channels, Direct []link
 }
 
@@ -156,9 +170,16 @@ type link struct {
 func (a *Adapter) sidebar(v view, l look) sidebar {
 	var s sidebar
 	to := func(name, sign, label, channel string) link {
-		t := l.places[channel]
-		return link{Name: label, Sign: sign, URL: v.at(name, "").url("/"), Here: v.Channel == name, Waits: t.waits, Newest: t.newest}
+		out := link{Name: label, Sign: sign, URL: v.at(name, "").url("/"), Here: v.Channel == name, Newest: l.newest[channel]}
+		for t, n := range l.waits {
+			if t.Channel == channel {
+				out.Waits += n
+			}
+		}
+		return out
 	}
+	s.Waits = l.waits[chat.ThreadID{}]
+	s.Waiting = to(waitingName, "", fmt.Sprintf("Waiting for you (%d)", s.Waits), "")
 	for _, c := range channels {
 		s.Channels = append(s.Channels, to(c.Name, "#", c.Name, c.Name))
 	}

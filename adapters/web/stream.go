@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"mime"
@@ -13,8 +12,7 @@ import (
 	"nod/chat"
 )
 
-// still is how often a stream that has nothing to say says so, so that neither
-// side takes the other for gone.
+// still is how often a stream says something though nothing changed.
 const still = 20 * time.Second
 
 // mark writes how far a browser has seen: this process, and a number of its board.
@@ -27,131 +25,90 @@ func (b *board) read(mark string) (changed uint64, known bool) {
 	return changed, err == nil && epoch == b.epoch
 }
 
-// events sends what changed since the browser looked last, and whatever changes,
-// as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html)
-// until the browser leaves.
+// events says, as server-sent events
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html), that something changed,
+// until the browser leaves. All pages of a browser share one such stream: each then asks for
+// its own changes, since browsers open few connections to one host.
 func (a *Adapter) events(w http.ResponseWriter, r *http.Request) {
-	s := &stream{a: a, v: a.view(r.URL.Query()), w: w, flush: http.NewResponseController(w)}
-	since := r.Header.Get("Last-Event-ID")
-	if since == "" {
-		since = r.URL.Query().Get("since")
-	}
+	flush := http.NewResponseController(w)
 	changed, stop := a.board.watch()
 	defer stop()
 	w.Header().Set("Content-Type", "text/event-stream")
-	var known bool
-	if s.seen, known = a.board.read(since); !known {
-		s.event("stale", "")
-		_ = s.flush.Flush() // the browser is gone
-		return
-	}
 	beat := time.NewTicker(still)
 	defer beat.Stop()
-	for s.update() {
+	for {
+		_, err := fmt.Fprintf(w, "event: changed\ndata: %s\n\n", a.board.epoch)
+		if err != nil || flush.Flush() != nil {
+			return
+		}
 		select {
 		case <-changed:
-		case <-beat.C:
-			s.out.WriteString(": still here\n\n")
+		case <-beat.C: // so that neither side takes the other for gone
 		case <-r.Context().Done():
 			return
 		}
 	}
 }
 
-// stream is what one browser is sent.
-type stream struct {
-	a     *Adapter
-	v     view
-	w     http.ResponseWriter
-	flush *http.ResponseController
-	out   bytes.Buffer
-	seen  uint64
-	side  string // as it was sent last
-	sign  string
+// changes are what one page is sent.
+type changes struct {
+	Seen  string    `json:"seen"` // a mark: up to where these go
+	Cards []newCard `json:"cards"`
+	Off   []string  `json:"off"`  // elements that stand there no more
+	Side  string    `json:"side"` // as it is now
+	Sign  string    `json:"sign"`
 }
 
-// update sends what is new, and says whether the browser is there.
-func (s *stream) update() bool {
-	l := s.a.board.look(s.seen, s.v.sees, s.v.thread())
-	for _, it := range l.items {
-		if it.off {
-			s.off(it)
-			continue
-		}
-		if s.v.inChannel(&it) {
-			s.card(cardOf(it, s.v, paneChannel), paneChannel)
-		}
-		if s.v.inThread(&it) {
-			s.card(cardOf(it, s.v, paneThread), paneThread)
-		}
-	}
-	if side, err := draw("side", s.a.sidebar(s.v, l)); err == nil && string(side) != s.side {
-		s.side = string(side)
-		s.event("side", s.side)
-	}
-	if sign := signOf(l.working); sign != s.sign {
-		s.sign = sign
-		s.event("working", sign)
-	}
-	s.seen = l.now
-	fmt.Fprintf(&s.out, "id: %s\nevent: seen\ndata:\n\n", s.a.board.mark(s.seen))
-	_, err := s.w.Write(s.out.Bytes())
-	s.out.Reset()
-	return err == nil && s.flush.Flush() == nil
+// newCard is a message that is new, or changed.
+type newCard struct {
+	Pane  string `json:"pane"`
+	ID    string `json:"id"`
+	HTML  string `json:"html"`
+	Known bool   `json:"known"` // it belongs there only where it stands already
 }
 
-// signOf writes what the bot does for the page: in words, and for a page that counts on by
-// itself, since when it does that and when it tries again, in milliseconds since 1970.
-func signOf(w chat.Work) string {
-	sign := struct {
-		Text  string `json:"text"`
-		What  string `json:"what"`
-		Since int64  `json:"since"`
-		Next  int64  `json:"next,omitempty"`
-		Busy  bool   `json:"busy"` // it can be stopped
-	}{Text: w.String(), What: w.What, Busy: w.Busy()}
-	if w.What != "" {
-		sign.Since = w.Since.UnixMilli()
-	}
-	if !w.Next.IsZero() {
-		sign.Next = w.Next.UnixMilli()
-	}
-	data, err := json.Marshal(sign)
-	if err != nil {
-		return ""
-	}
-	return string(data)
-}
-
-// off takes an item off the page. A browser that never had it looks for nothing.
-func (s *stream) off(it item) {
-	for _, pane := range []string{paneChannel, paneThread} {
-		s.event("off", pane+"-"+it.ref.ID)
-	}
-}
-
-func (s *stream) card(c card, pane string) {
-	html, err := draw("card", c)
-	if err != nil {
-		s.a.log.Error("draw a message", "error", err)
+// changes sends what changed in a view since a mark; nothing for one of another process.
+func (a *Adapter) changes(w http.ResponseWriter, r *http.Request) {
+	v := a.view(r.URL.Query())
+	since, known := a.board.read(r.URL.Query().Get("since"))
+	w.Header().Set("Content-Type", "application/json")
+	if !known {
+		_ = json.NewEncoder(w).Encode(changes{}) // the browser is gone
 		return
 	}
-	data, err := json.Marshal(map[string]string{"pane": pane, "id": c.ID, "html": string(html)})
-	if err == nil {
-		s.event("card", string(data))
+	l := a.look(since, v)
+	c := changes{Seen: a.board.mark(l.now), Side: a.html("side", a.sidebar(v, l)), Sign: a.html("sign", screen{View: v, Sign: l.sign})}
+	for _, it := range l.items {
+		for pane, in := range map[string]func(*item) bool{paneChannel: v.inChannel, paneThread: v.inThread} {
+			switch {
+			case it.off:
+				c.Off = append(c.Off, cardID(pane, it.ref))
+			case in(&it):
+				known := v.Channel == waitingName && !v.waits(&it)
+				c.Cards = append(c.Cards, newCard{pane, cardID(pane, it.ref), a.html("card", cardOf(it, v, pane)), known})
+			}
+		}
 	}
+	_ = json.NewEncoder(w).Encode(c) // the browser is gone
 }
 
-// event writes an event; each line of its data is a line of it.
-func (s *stream) event(name, data string) {
-	fmt.Fprintf(&s.out, "event: %s\n", name)
-	for line := range strings.SplitSeq(strings.ReplaceAll(data, "\r", ""), "\n") {
-		fmt.Fprintf(&s.out, "data: %s\n", line)
+// look gives what changed after a number, as a view shows it now.
+func (a *Adapter) look(after uint64, v view) look {
+	l := a.board.look(after, v)
+	if s := l.sign; s != nil {
+		s.Secs = int64(a.o.Now().Sub(s.Since).Seconds())
+		s.Next = max(0, int64(s.Work.Next.Sub(a.o.Now()).Seconds()))
 	}
-	s.out.WriteString("\n")
-	if name == "stale" {
-		_, _ = s.w.Write(s.out.Bytes()) // the browser is gone
+	return l
+}
+
+// html draws a part of the page.
+func (a *Adapter) html(name string, data any) string {
+	out, err := draw(name, data)
+	if err != nil {
+		a.log.Error("draw a part of the page", "part", name, "error", err)
 	}
+	return string(out)
 }
 
 // disposition has a browser keep a file under its name.

@@ -2,6 +2,8 @@ package web
 
 import (
 	"bufio"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,12 +12,20 @@ import (
 	"nod/chat"
 )
 
+// news asks what changed in a view since a mark, and gives that and the next mark.
+func (r *room) news(view, since string) (got, seen string) {
+	r.t.Helper()
+	var c changes
+	if err := json.Unmarshal(r.get("/changes?"+view+"&since="+since).Body.Bytes(), &c); err != nil {
+		r.t.Fatal(err)
+	}
+	return fmt.Sprint(c.Cards, c.Off, c.Sign), c.Seen
+}
+
 // A browser that was away is sent what it has not seen, and one of another
 // process is told to begin anew.
-func TestStream(t *testing.T) {
+func TestChanges(t *testing.T) {
 	r := openRoom(t)
-	srv := httptest.NewServer(http.HandlerFunc(r.a.events)) // the door is another test's
-	t.Cleanup(srv.Close)                                    // after the streams
 	thread := threadID("lobby", "message0")
 	post := func(key, text string) {
 		_, _ = r.a.Post(t.Context(), thread, chat.Post{Key: key, Text: &chat.Text{Markdown: text}}, false)
@@ -23,25 +33,26 @@ func TestStream(t *testing.T) {
 	post("one", "first")
 	since := r.a.board.mark(r.a.board.changed)
 	post("two", "second")
-
-	lines := listen(t, srv.URL+"/?c=lobby&t=message0&since="+since)
-	got := lines("event: seen")
+	got, since := r.news("c=lobby&t=message0", since)
 	if strings.Contains(got, "first") || !strings.Contains(got, "second") {
 		t.Errorf("sent %s", got)
 	}
 	post("three", "third")
 	r.a.Working(thread, chat.Work{What: "Thinking"})
-	if got := lines("event: working"); !strings.Contains(got, "third") || strings.Contains(got, "second") {
+	if got, _ := r.news("c=lobby&t=message0", since); !strings.Contains(got, "third") || strings.Contains(got, "second") || !strings.Contains(got, "Thinking") {
 		t.Errorf("sent %s", got)
 	}
-	stale := listen(t, srv.URL+"/?since=other.1")
-	stale("event: stale")
+	if got, seen := r.news("c=lobby", "other.1"); seen != "" {
+		t.Errorf("for a mark of another process: %q, %s", seen, got)
+	}
 }
 
-// listen gives what a stream sends, up to a line.
-func listen(t *testing.T, url string) (until func(line string) string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+// All pages of a browser are told by one stream that something changed.
+func TestStream(t *testing.T) {
+	r := openRoom(t)
+	srv := httptest.NewServer(http.HandlerFunc(r.a.events)) // the door is another test's
+	t.Cleanup(srv.Close)                                    // after the stream
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,15 +62,14 @@ func listen(t *testing.T, url string) (until func(line string) string) {
 	}
 	t.Cleanup(func() { _ = resp.Body.Close() })
 	scan := bufio.NewScanner(resp.Body)
-	return func(line string) string {
-		var got strings.Builder
-		for scan.Scan() {
-			got.WriteString(scan.Text() + "\n")
-			if scan.Text() == line {
-				return got.String()
-			}
+	for n := 0; n < 3; { // one at the start, and one for each change
+		if !scan.Scan() {
+			t.Fatal("the stream ended:", scan.Err())
 		}
-		t.Fatalf("never %q: %v\n%s", line, scan.Err(), got.String())
-		return ""
+		if scan.Text() != "event: changed" {
+			continue
+		}
+		n++
+		_, _ = r.a.Post(t.Context(), threadID("lobby", "message0"), chat.Post{Key: newID(), Text: &chat.Text{Markdown: "x"}}, false)
 	}
 }

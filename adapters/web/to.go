@@ -2,8 +2,10 @@ package web
 
 import (
 	"fmt"
+	"html"
 	"html/template"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +21,7 @@ import (
 // card is an item as the template draws it.
 type card struct {
 	ID, Ref     string // of the element; of the message
+	Place       uint64 // in the order of messages
 	Kind, State string
 	Who, Letter string
 	Bot, Own    bool
@@ -37,9 +40,9 @@ type card struct {
 	Edits       bool       // a call can be changed here
 	Rerun       *rerunForm // that whoever looks at it has opened
 	AsksWrong   bool       // whoever looks at it is asked what was wrong with it
+	Again       bool       // another try can be asked for
 	View        view       // as whom it is seen
-	Quick       []string
-	Fresh       string // an id for each form that is made of it
+	Quick       string     // the emoji at hand, where they are not the usual ones
 }
 
 // The kinds of messages.
@@ -60,6 +63,7 @@ type earlier struct {
 // opening is the way into a thread.
 type opening struct {
 	URL     string
+	Place   string // where it leads, out of the list of what waits
 	Replies int
 	Waits   int
 }
@@ -116,24 +120,25 @@ type approval struct {
 // quick are the emoji that are at hand.
 var quick = []string{"👍", "👎", "✅", "❌", "👀", "🔄", "🛑"}
 
-// quickOf are the emoji that are at hand for an item: on a card that waits those that
-// decide.
-func quickOf(it item) (out []string) {
+// quickOf are the emoji that are at hand for an item where they are not the usual ones: on
+// a card that waits those that decide.
+func quickOf(it item) string {
 	if !it.waiting() {
-		return quick
+		return ""
 	}
+	var out []string
 	for _, emoji := range slices.Concat(it.post.Approval.Approve, it.post.Approval.Deny, []string{chat.EmojiSeen, chat.EmojiStop}) {
 		if emoji = door.Clean(chat.NormalEmoji(emoji)); !slices.Contains(out, emoji) {
 			out = append(out, emoji)
 		}
 	}
-	return out
+	return strings.Join(out, " ")
 }
 
 // cardOf makes an item ready to be drawn in a pane.
 func cardOf(it item, v view, pane string) card {
 	c := card{
-		ID: pane + "-" + it.ref.ID, Ref: it.ref.String(), At: it.at, View: v, Quick: quickOf(it),
+		ID: cardID(pane, it.ref), Ref: it.ref.String(), Place: it.place, At: it.at, View: v, Quick: quickOf(it),
 		Who: nod, Letter: "n", Bot: true, Kind: kindMessage,
 	}
 	c.Marks, c.Acts = marksOf(it, v.Me.ID), it.thread.Platform == Platform
@@ -171,10 +176,18 @@ func cardOf(it item, v view, pane string) card {
 	if it.grows {
 		c.State = "growing"
 	}
-	if pane == paneChannel && !v.flat() {
-		c.Thread = &opening{v.at(v.Channel, it.thread.Root).url("/"), it.replies, it.waits}
-	}
+	c.Thread = openingOf(it, v, pane)
 	return c
+}
+
+func openingOf(it item, v view, pane string) *opening {
+	switch {
+	case pane == paneThread || v.flat():
+		return nil
+	case v.Channel == waitingName:
+		return &opening{URL: v.to(it.thread, it.ref), Place: v.at(it.thread.Channel, "").title()}
+	}
+	return &opening{URL: v.at(v.Channel, it.thread.Root).url("/"), Replies: it.replies, Waits: it.waits}
 }
 
 func (c *card) ofMessage(it item, v view) {
@@ -198,6 +211,7 @@ func (c *card) ofMessage(it item, v view) {
 
 func (c *card) ofText(it item) {
 	t := it.post.Text
+	c.Again = !t.Notice || strings.HasPrefix(it.post.Key, "answer/") // a turn's end, whatever it is
 	c.Kind, c.State, c.Label = kindAnswer, "done", "Answer"
 	if t.Notice {
 		c.State, c.Label = "notice", "Notice"
@@ -359,4 +373,19 @@ func approvalOf(p *chat.Approval, at time.Time) *approval {
 		out.Preview, out.Would = exact(p.Preview.Title()), chat.Exact(p.Preview.Text)
 	}
 	return out
+}
+
+// addressPattern matches an address of the web in a text, without what ends a sentence.
+var addressPattern = regexp.MustCompile(`https?://[^\s<>"'` + "`" + `]*[^\s<>"'` + "`" + `.,;:!?)\]}]`)
+
+// linked is a text with its addresses as links.
+func linked(text string) template.HTML {
+	var b strings.Builder
+	at := 0
+	for _, m := range addressPattern.FindAllStringIndex(text, -1) {
+		to := html.EscapeString(text[m[0]:m[1]])
+		b.WriteString(html.EscapeString(text[at:m[0]]) + `<a href="` + to + `" target="_blank" rel="noopener noreferrer nofollow">` + to + "</a>")
+		at = m[1]
+	}
+	return template.HTML(b.String() + html.EscapeString(text[at:])) //nolint:gosec // all of it is escaped
 }

@@ -11,15 +11,11 @@ func (a *Adapter) Visit(_ context.Context, _ chat.ThreadID, who chat.User) (chat
 	return chat.Visit{
 		Who: who,
 		Sees: func(t chat.ThreadID) bool {
-			return t.Platform == Platform && (!isDirect(t.Channel) || t == directOf(who.ID))
+			return view{Me: who}.reads(t)
 		},
 		Member: func(context.Context, chat.ThreadID, string) (bool, error) { return false, nil },
 		Link: func(t chat.ThreadID, ref chat.MessageRef) string {
-			v := view{Me: who, Channel: t.Channel, Root: t.Root}
-			if isDirect(t.Channel) {
-				v.Channel = directName
-			}
-			return "http://" + a.listens.Addr().String() + v.url("/") + "#" + ref.ID
+			return "http://" + a.listens.Addr().String() + view{Me: who}.to(t, ref)
 		},
 	}, nil
 }

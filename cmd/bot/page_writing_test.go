@@ -19,12 +19,16 @@ func TestPageWhileWriting(t *testing.T) {
 	const field = `#log-thread [data-kind="message"] .change textarea`
 	ada.hit(`document.querySelector('#log-thread [data-kind="message"] .change summary')`)
 	ada.writes(field, " please")
-	ben.hit(`document.querySelector('#log-thread [data-kind="message"] .more summary')`)
-	ben.hit(`document.querySelector('#log-thread [data-kind="message"] .pick button')`)
+	react := func(n int) {
+		ben.hit(`document.querySelector('#log-thread [data-kind="message"] .react')`)
+		ben.hit(fmt.Sprintf(`document.querySelectorAll("#picker button")[%d]`, n))
+	}
+	react(0)
 	ada.until(`document.querySelector('#log-thread [data-kind="message"] .mark[title="ben"]')`)
 	ada.until(`((e) => e.value.length === 26 && e === document.activeElement && e.selectionStart === e.value.indexOf(" please") + 7)(document.querySelector('` + field + `'))`)
 
-	ben.until(`(document.querySelectorAll('#log-thread [data-kind="message"] .pick button')[1].click(), document.querySelector("#log-thread .approve").click(), true)`)
+	react(1)
+	ben.click("Approve")
 	ada.until(last("approval", "approved"))
 	ada.until(`document.querySelectorAll('#log-thread [data-kind="message"] .mark[title="ben"]').length === 2`)
 }
@@ -36,7 +40,7 @@ func TestPageWritesOn(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ada := o.visit(browser(t), "ada")
-	const hold = `(window.held = [], window.sent = window.fetch, window.fetch = (...a) => new Promise((ok) => window.held.push(() => ok(window.sent(...a)))), true)`
+	const hold = `(window.held = [], window.sent = window.fetch, window.fetch = (...a) => a[1].method ? new Promise((ok) => window.held.push(() => ok(window.sent(...a)))) : window.sent(...a), true)`
 	const release = `(setInterval(() => window.held.splice(0).forEach((go) => go()), 10), true)`
 	write := func(texts ...string) {
 		for _, text := range texts {
@@ -68,7 +72,7 @@ func TestPageWritesOn(t *testing.T) {
 	ada.until(said(4, "what is 1 + 1?,what is 2 + 2?,what is 3 + 3?,what is 4 + 4?"))
 	ada.until(`document.querySelector("#composer").value === "and"`)
 
-	ada.until(`(window.fetch = () => new Promise((_, no) => { window.lose = () => no(new Error("away")); }), true)`)
+	ada.until(`(window.fetch = (...a) => a[1].method ? new Promise((_, no) => { window.lose = () => no(new Error("away")); }) : window.sent(...a), true)`)
 	write(" more", "and more")
 	ada.until(`(window.lose(), true)`)
 	ada.until(`document.querySelector("#composer").value === "and more\nand more" && !document.querySelector("#trouble").hidden`)

@@ -1,17 +1,65 @@
-// The page as the server drew it goes on by itself: what changes comes as events,
-// each with the HTML of one message, and forms are sent without leaving the page.
+// The page as the server drew it goes on by itself: what changes comes as the HTML of
+// messages, and forms are sent without leaving the page.
 "use strict";
 (() => {
-  const open = new Set(); // steps that this reader has opened
   const byId = (id) => document.getElementById(id);
+  const all = (selector, root = document) => Array.from(root.querySelectorAll(selector));
   const fresh = () => crypto.randomUUID();
 
-  // Drafts and what was seen are kept for this tab; storage may be off.
+  // Drafts, opened steps and what was seen are kept for this tab; storage may be off.
   const keep = (key, value) => { try { value ? sessionStorage.setItem(key, value) : sessionStorage.removeItem(key); } catch { /* off */ } };
   const kept = (key) => { try { return sessionStorage.getItem(key); } catch { return null; } };
+  const open = new Set((kept("open") || "").split(" ")); // steps that this reader has opened
 
+  const logs = all(".log");
   const atEnd = (log) => log.scrollHeight - log.scrollTop - log.clientHeight < 80;
-  const toEnd = (log) => { log.scrollTop = log.scrollHeight; };
+  const waiting = (log) => all('[data-state="waiting"]:has(.decide)', log).at(-1);
+
+  // toEnd scrolls to the newest message. A card that waits is seen from its top, so that
+  // nobody approves what they have not seen.
+  function toEnd(log, card) {
+    log.scrollTop = log.scrollHeight;
+    if (card && card.getBoundingClientRect().top < log.getBoundingClientRect().top) card.scrollIntoView({ block: "start" });
+    newer(log, false);
+  }
+  const newer = (log, on) => { log.parentElement.querySelector(".newer").hidden = !on; };
+
+  // --- Messages are drawn anew where they stand, so that a selection, the focus, a
+  // --- half-written text and what was opened stay.
+
+  const key = (n) => n.getAttribute ? [n.nodeName, ...["id", "class", "name", "action", n.nodeName === "BUTTON" && "value"].map((a) => a && n.getAttribute(a))].join("|") : n.nodeName;
+
+  function morph(old, now) {
+    if (old.nodeType !== Node.ELEMENT_NODE) {
+      if (old.data !== now.data) now.data.startsWith(old.data) ? old.appendData(now.data.slice(old.length)) : (old.data = now.data);
+      return;
+    }
+    for (const { name } of Array.from(old.attributes)) if (!now.hasAttribute(name) && name !== "open" && name !== "tabindex") old.removeAttribute(name);
+    for (const { name, value } of now.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    let at = old.firstChild;
+    for (const child of Array.from(now.childNodes)) {
+      let same = at;
+      while (same && key(same) !== key(child)) same = same.nextSibling;
+      if (!same) { old.insertBefore(child, at); continue; }
+      while (at !== same) { const next = at.nextSibling; at.remove(); at = next; }
+      at = same.nextSibling;
+      morph(same, child);
+    }
+    while (at) { const next = at.nextSibling; at.remove(); at = next; }
+  }
+
+  // dress readies a message: code can be copied, and steps are as this reader left them.
+  function dress(card) {
+    for (const pre of all(".rich pre", card)) pre.insertAdjacentHTML("beforebegin", '<button type="button" class="quiet copy">Copy</button>');
+    for (const fold of all(".fold", card)) show(fold, open.has(fold.getAttribute("aria-controls")));
+    return card;
+  }
+
+  function show(fold, on) {
+    fold.setAttribute("aria-expanded", String(on));
+    const steps = fold.closest(".steps");
+    for (const [part, hidden] of [[".all", !on], [".current", on]]) if (steps.querySelector(part)) steps.querySelector(part).hidden = hidden;
+  }
 
   function piece(html) {
     const t = document.createElement("template");
@@ -19,142 +67,173 @@
     return t.content.firstElementChild;
   }
 
-  // The fields of a message, which of them one is, and what it held when it was drawn.
-  const fields = (card) => Array.from(card.querySelectorAll("textarea, select, input:not([type=hidden]):not([type=file])"));
-  const which = (e) => [e.form?.getAttribute("action"), e.name, e.type].join(" ");
-  const drawn = (e) => (e.options ? (Array.from(e.options).find((o) => o.defaultSelected) || e.options[0])?.value : e.defaultValue);
+  const place = (card) => Number(card.dataset.place);
 
-  // keepTyped puts what this reader was writing in a message into the one that is
-  // drawn in its place.
-  function keepTyped(old, card) {
-    const anew = new Map(fields(card).map((e) => [which(e), e]));
-    for (const was of fields(old)) {
-      const now = anew.get(which(was));
-      if (!now) continue;
-      if (was.type === "checkbox") { if (was.checked !== was.defaultChecked) now.checked = was.checked; }
-      else if (was.value !== drawn(was)) now.value = was.value;
-    }
-  }
-
-  // refocus gives the focus to what stands in the place of what had it.
-  function refocus(focused, card, log) {
-    const field = fields(card).find((e) => which(e) === which(focused));
-    const said = (e) => e.value || e.textContent;
-    (field || Array.from(card.querySelectorAll(focused.tagName)).find((e) => said(e) === said(focused)) || log).focus();
-    if (field && focused.selectionStart != null) field.setSelectionRange(focused.selectionStart, focused.selectionEnd);
-  }
-
-  // dress gives a message back what this reader did to it: opened steps, the
-  // focus.
-  function dress(card) {
-    for (const fold of card.querySelectorAll(".fold")) show(fold, open.has(fold.getAttribute("aria-controls")));
-  }
-
-  function show(fold, on) {
-    const all = byId(fold.getAttribute("aria-controls")) || fold.closest(".steps").querySelector(".all");
-    fold.setAttribute("aria-expanded", String(on));
-    all.hidden = !on;
-    const current = fold.closest(".steps").querySelector(".current");
-    if (current) current.hidden = on;
-  }
-
-
-  function put(log, id, html) {
-    const card = piece(html);
+  function put(log, { id, html, known }) {
+    const card = dress(piece(html));
     const old = byId(id);
     const end = atEnd(log);
+    const asked = old?.querySelector(".because");
     if (old) {
       const focused = old.contains(document.activeElement) ? document.activeElement : null;
-      const unfolded = Array.from(old.querySelectorAll("details[open]")).map((d) => d.className + d.textContent.length);
-      old.replaceWith(card);
-      for (const d of card.querySelectorAll("details")) if (unfolded.includes(d.className + d.textContent.length)) d.open = true;
-      keepTyped(old, card);
-      if (focused) refocus(focused, card, log);
+      morph(old, card);
+      if (focused && !focused.checkVisibility()) log.focus();
     } else {
-      log.append(card);
+      const cards = all(".card", log);
+      if (known || log.querySelector(".back") && cards[0] && place(card) < place(cards[0])) return; // it stands further up
+      const before = cards.findLast((c) => place(c) < place(card));
+      before ? before.after(card) : cards[0] ? cards[0].before(card) : log.append(card);
+      byId("hints")?.remove();
+      days(log);
     }
-    dress(card);
-    if (!old?.querySelector(".because")) card.querySelector(".because input[name=reason]")?.focus();
-    byId("hints")?.remove();
-    if (!end) return;
-    toEnd(log);
-    for (const img of card.querySelectorAll("img")) img.addEventListener("load", () => toEnd(log));
+    if (!asked) (old || card).querySelector(".because input[name=reason]")?.focus();
+    if (end) toEnd(log, !old && card.querySelector(".decide") && card);
+    else if (!old) newer(log, true);
+    if (end) for (const img of all("img", old || card)) img.addEventListener("load", () => toEnd(log), { once: true });
+  }
+
+  // days draws a line where another day begins.
+  function days(log) {
+    for (const line of all(".day", log)) line.remove();
+    let last = "";
+    for (const card of all(".card", log)) {
+      const day = card.querySelector("time").title.replace(/, [^,]*$/, "");
+      if (day !== last) card.before(Object.assign(document.createElement("p"), { className: "day", textContent: day }));
+      last = day;
+    }
+  }
+
+  // earlier draws what stands above the first message of a pane.
+  async function earlier(link) {
+    const log = link.closest(".log"), first = log.querySelector(".card"), top = first.getBoundingClientRect().top;
+    const { answer } = await ask(link.href);
+    if (!answer) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(log.id);
+    for (const card of all(".card", page)) if (!byId(card.id)) first.before(dress(card));
+    const next = page.querySelector(".back");
+    next ? (link.href = next.href) : link.remove();
+    days(log);
+    log.scrollTop += first.getBoundingClientRect().top - top;
   }
 
   function news() {
-    for (const a of document.querySelectorAll("#side a")) {
+    for (const a of all("#side a[data-newest]")) {
       const key = "seen " + byId("you").value + " " + a.dataset.place;
       if (a.hasAttribute("aria-current")) keep(key, a.dataset.newest);
       a.classList.toggle("news", Number(a.dataset.newest) > Number(kept(key) || 0));
     }
+    const n = Number(document.querySelector("#side [data-waits]").dataset.waits);
+    document.title = (n ? `(${n}) ` : "") + document.body.dataset.title;
+    byId("icon").href = n ? "/waits.svg" : "/icon.svg";
   }
 
-  function listen() {
-    const events = new EventSource(document.body.dataset.events);
-    events.addEventListener("card", (e) => {
-      const c = JSON.parse(e.data);
-      const log = byId("log-" + c.pane);
-      if (log) put(log, c.id, c.html);
-    });
-    events.addEventListener("off", (e) => byId(e.data)?.remove());
-    events.addEventListener("side", (e) => {
-      const side = byId("side");
-      const focused = side.contains(document.activeElement) ? document.activeElement.dataset.place : null;
-      side.innerHTML = e.data;
-      if (focused) side.querySelector(`a[data-place="${CSS.escape(focused)}"]`)?.focus();
-      news();
-    });
-    events.addEventListener("working", (e) => {
-      const sign = byId("sign"), now = JSON.parse(e.data);
-      if (!sign) return;
-      sign.hidden = !now.busy;
-      byId("doing").textContent = now.text;
-    });
-    events.addEventListener("stale", () => location.reload());
-    events.addEventListener("open", () => { byId("lost").hidden = true; });
+  // The sign says for how long already; the server says it with each change.
+  let since = 0, next = 0; // when it began, and tries again
+  function sign(html) {
+    if (html !== undefined) { const now = document.createElement("div"); now.innerHTML = html; morph(byId("sign"), Object.assign(now, { id: "sign", className: "sign" })); }
+    const secs = document.querySelector("#sign .secs");
+    if (secs) [since, next] = [Date.now() - 1000 * secs.dataset.secs, Number(secs.dataset.next) && Date.now() + 1000 * secs.dataset.next];
+    tick();
+  }
+  function tick() {
+    const secs = document.querySelector("#sign .secs");
+    const n = Math.floor((next ? next - Date.now() : Date.now() - since) / 1000);
+    if (secs) secs.textContent = n < 1 ? "" : (next ? "; next try in " : " · ") + (n < 60 ? n + " s" : Math.floor(n / 60) + " min " + n % 60 + " s");
+  }
+
+  // --- One stream a browser says that something changed; each page then asks for what
+  // --- that is. The page that holds the lock has the stream.
+
+  const unknown = (status) => status === 403 || status === 410;
+  const others = new BroadcastChannel("nod");
+  let changes = document.body.dataset.changes, asking = false, again = false, later;
+
+  function lost(text) {
+    byId("lost").hidden = !text;
+    byId("lost").textContent = text;
+  }
+
+  async function refresh() {
+    if (asking) { again = true; return; }
+    asking = true;
+    do {
+      again = false;
+      const { answer, status } = await ask(changes);
+      if (!answer) {
+        lost(unknown(status) ? "nod was restarted: open the new link that it printed. What you wrote is kept here."
+          : "Not connected. Is nod still running? The page goes on by itself when it is back.");
+        clearTimeout(later);
+        later = setTimeout(refresh, 3000);
+        break;
+      }
+      lost("");
+      const c = await answer.json();
+      if (!c.seen) return location.reload(); // this page is of another process
+      draw(c);
+    } while (again);
+    asking = false;
+  }
+
+  function draw(c) {
+    changes = changes.replace(/since=.*/, "since=" + c.seen);
+    for (const id of c.off || []) byId(id)?.remove();
+    for (const card of c.cards || []) { const log = byId("log-" + card.pane); if (log) put(log, card); }
+    sign(c.sign);
+    const side = byId("side"), now = side.cloneNode();
+    now.innerHTML = c.side;
+    morph(side, now);
+    news();
+  }
+
+  others.onmessage = refresh;
+  const tell = () => { others.postMessage(""); refresh(); };
+  const lead = () => new Promise(() => {
+    const events = new EventSource("/events");
+    events.addEventListener("changed", tell);
     events.addEventListener("error", () => {
-      byId("lost").hidden = false;
-      if (events.readyState === EventSource.CLOSED) setTimeout(look, 3000);
+      tell();
+      if (events.readyState === EventSource.CLOSED) setTimeout(() => { events.close(); lead(); }, 3000);
     });
-  }
+  });
+  navigator.locks ? navigator.locks.request("nod stream", lead) : lead();
 
-  // look waits until the page is served again, and then loads it.
-  async function look() {
-    try {
-      const r = await fetch("/icon.svg", { cache: "no-store" });
-      if (r.ok) return location.reload();
-    } catch { /* not yet */ }
-    setTimeout(look, 3000);
-  }
+  // --- Forms. None is sent without an end: what is not answered in time is said to be.
 
   function trouble(text) {
     const p = byId("trouble");
-    if (!p) return;
     p.textContent = text;
     p.hidden = !text;
+  }
+
+  // ask sends a request, and gives the answer, or what went wrong.
+  async function ask(path, options, patience = 5000) {
+    try {
+      const answer = await fetch(path, { ...options, signal: AbortSignal.timeout(patience), cache: "no-store" });
+      if (answer.ok) return { answer };
+      return { status: answer.status, wrong: unknown(answer.status) ? "nod was restarted: open the new link that it printed." : (await answer.text()).trim() };
+    } catch (e) {
+      return { wrong: e.name === "TimeoutError" ? "nod has not answered for 5 s. Nothing is lost: it can be sent again, and counts once." : "That was not sent: nod does not answer. It can be sent again." };
+    }
   }
 
   // post sends a form, and gives where to go on, or what went wrong.
   async function post(form, body, path, keepalive) {
     const multipart = form.enctype === "multipart/form-data";
-    let answer;
-    try {
-      answer = await fetch(path, { method: "POST", keepalive, headers: { Accept: "application/json" }, body: multipart ? body : new URLSearchParams(body) });
-    } catch {
-      return { wrong: "That was not sent: nod does not answer. It can be sent again." };
-    }
-    return answer.ok ? { go: (await answer.json()).go } : { wrong: (await answer.text()).trim() };
+    const slow = attached(body).length && setTimeout(() => trouble("nod has not answered for 5 s. The files are still on their way."), 5000);
+    const { answer, wrong } = await ask(path, { method: "POST", keepalive, headers: { Accept: "application/json" }, body: multipart ? body : new URLSearchParams(body) }, slow ? 60000 : 5000);
+    clearTimeout(slow);
+    return answer ? { go: (await answer.json()).go } : { wrong };
   }
 
   function renew(form, id) {
-    for (const e of form.querySelectorAll("input[name=id]")) e.value = id || fresh();
+    for (const e of all("input[name=id]", form)) e.value = id || fresh();
   }
 
   async function send(form, button) {
     const body = new FormData(form, button);
     const { wrong } = await post(form, body, button?.getAttribute("formaction") || form.getAttribute("action"));
     trouble(wrong || "");
-    if (wrong) return;
+    if (wrong) return renew(form, body.get("id"));
     form.closest("details")?.removeAttribute("open");
     form.reset();
     renew(form);
@@ -170,6 +249,7 @@
     const body = new FormData(form, button);
     if (line.length && !body.get("text").trim() && !attached(body).length) return; // another click on what is sent already
     form.reset();
+    chosen();
     renew(form);
     keep("draft " + location.search, "");
     byId("you").value = body.get("as");
@@ -191,16 +271,24 @@
 
   // putBack gives back what was not sent, before what was written since.
   function putBack(form, unsent) {
-    const composer = byId("composer");
-    const file = form.querySelector("input[type=file]");
-    const since = composer.value;
-    const files = new DataTransfer();
-    for (const f of [...unsent.flatMap(attached), ...file.files]) files.items.add(f);
-    file.files = files.files;
+    const composer = byId("composer"), since = composer.value;
+    attach(unsent.flatMap(attached), true);
     composer.value = [...unsent.map((body) => body.get("text")), since].filter(Boolean).join("\n");
     keep("draft " + location.search, composer.value);
     // It may have arrived all the same: as it was, it is known by its id.
     if (unsent.length === 1 && !since) renew(form, unsent[0].get("id"));
+  }
+
+  // attach adds files to what is being written.
+  function attach(files, first) {
+    const field = document.querySelector("#say input[type=file]"), list = new DataTransfer();
+    if (!field) return;
+    for (const f of first ? [...files, ...field.files] : [...field.files, ...files]) list.items.add(f);
+    field.files = list.files;
+    chosen();
+  }
+  function chosen() {
+    byId("chosen").textContent = Array.from(document.querySelector("#say input[type=file]").files, (f) => f.name).join(", ");
   }
 
   // What is being written when the page of a new conversation opens goes along.
@@ -218,38 +306,125 @@
     if (form.getAttribute("id") === "say") return say(form, e.submitter); // form.id is an input of it
     if (sending.has(form)) return;
     sending.add(form);
+    byId("picker").hidePopover();
     try { await send(form, e.submitter); } finally { sending.delete(form); }
   });
 
-  document.addEventListener("click", (e) => {
-    const fold = e.target.closest(".fold");
-    if (fold) {
-      const id = fold.getAttribute("aria-controls");
+  // pick opens the emoji at hand, beside the button; they are sent with the message's form.
+  function pick(button) {
+    const picker = byId("picker"), at = button.getBoundingClientRect();
+    picker.replaceChildren(...(button.dataset.quick || picker.dataset.quick).split(" ").map((emoji) => {
+      const b = Object.assign(document.createElement("button"), { className: "mark", name: "emoji", value: emoji, textContent: emoji });
+      b.setAttribute("form", button.form.getAttribute("id"));
+      b.setAttribute("aria-label", "React with " + emoji);
+      return b;
+    }));
+    picker.showPopover();
+    picker.style.left = Math.max(8, Math.min(at.left, innerWidth - picker.offsetWidth - 8)) + "px";
+    picker.style.top = (at.bottom + picker.offsetHeight > innerHeight ? at.top - picker.offsetHeight : at.bottom) + "px";
+    picker.firstChild.focus();
+  }
+
+  document.addEventListener("click", async (e) => {
+    const on = (selector) => e.target.closest(selector);
+    if (on(".fold")) {
+      const id = on(".fold").getAttribute("aria-controls");
       open.has(id) ? open.delete(id) : open.add(id);
-      show(fold, open.has(id));
+      keep("open", Array.from(open).join(" ").trim());
+      show(on(".fold"), open.has(id));
     }
-    const hint = e.target.closest(".hint");
-    if (hint) { const c = byId("composer"); c.value = hint.textContent; c.focus(); }
+    if (on(".hint")) { byId("composer").value = on(".hint").textContent; byId("composer").focus(); }
+    if (on(".react")) pick(on(".react"));
+    if (on(".newer")) toEnd(on(".newer").parentElement.querySelector(".log"));
+    if (on("#keys")) byId("help").showModal();
+    if (on(".back")) { e.preventDefault(); earlier(on(".back")); }
+    if (on(".copy")) {
+      const copy = on(".copy");
+      try { await navigator.clipboard.writeText(copy.nextElementSibling.textContent); copy.textContent = "Copied"; }
+      catch { copy.textContent = "Not copied"; }
+    }
   });
 
+  // --- Keys.
+
+  const card = () => document.activeElement.closest(".card");
+  function step(to) {
+    const cards = all(".card", card()?.closest(".log") || logs.at(-1));
+    const now = cards.indexOf(card());
+    focus(cards[now < 0 ? cards.length - 1 : now + to]);
+  }
+  function focus(card) {
+    if (!card) return;
+    card.tabIndex = -1;
+    card.focus({ preventScroll: true });
+    card.scrollIntoView({ block: card.offsetHeight > card.parentElement.clientHeight ? "start" : "nearest" });
+  }
+
+  // decide presses a button of the card that has the focus; else the newest card that
+  // waits gets it, so that nobody decides what they have not looked at.
+  function decide(button) {
+    const found = card()?.querySelector(`.decide ${button}`);
+    found ? found.click() : focus(waiting(logs.at(-1)) || waiting(logs[0]));
+  }
+
+  const keys = {
+    j: () => step(1), k: () => step(-1), a: () => decide(".approve"), d: () => decide(".deny"), "?": () => byId("help").showModal(),
+    Enter: () => document.activeElement === card() && card().querySelector(".opening")?.click(),
+  };
+
+  // close closes one thing: the innermost. What was typed stays.
+  function close() {
+    const at = document.activeElement;
+    const typed = at.matches("input:not([type=checkbox]), textarea");
+    const away = document.body.dataset.close; // the thread is closed by that; a draft of a message is kept
+    const unsent = composer?.form.querySelector("[type=file]").files.length || all(".card textarea, .card input:not([type=hidden])").some((e) => e.value !== e.defaultValue);
+    const form = at.closest(".because"), details = at.closest("details.change[open]");
+    if (form && !at.value) form.querySelector('button[value=""]').click();
+    else if (details) { details.open = false; details.querySelector("summary").focus(); }
+    else if (typed && (at.value || !away)) at.blur();
+    else if (away && !unsent) location.assign(away);
+  }
+
   document.addEventListener("keydown", (e) => {
-    if (e.key === "Enter" && !e.shiftKey && !e.isComposing && e.target.id === "composer") {
+    if (e.isComposing || e.ctrlKey || e.metaKey || e.altKey) return;
+    if (e.key === "Enter" && !e.shiftKey && e.target.id === "composer") {
       e.preventDefault();
-      e.target.form.requestSubmit();
+      return e.target.form.requestSubmit();
     }
-    if (e.key === "Escape" && !e.isComposing && document.body.dataset.close) location.assign(document.body.dataset.close);
+    if (document.querySelector("dialog[open], :popover-open")) return; // the browser closes these
+    if (e.key === "Escape") return close();
+    if (!keys[e.key] || e.target.closest("input, textarea, select, a, button, summary") && (e.key === "Enter" || !e.target.closest("a, button, summary"))) return;
+    if (e.key !== "Enter") e.preventDefault();
+    keys[e.key]();
   });
 
   byId("you").addEventListener("change", (e) => e.target.form.submit());
   // Who goes back to a page finds it filled in as it was left, by becoming somebody else.
-  addEventListener("pageshow", () => { byId("you").value = drawn(byId("you")); news(); });
+  addEventListener("pageshow", () => { byId("you").value = all("option", byId("you")).find((o) => o.defaultSelected)?.value || byId("you").value; news(); });
+
   const composer = byId("composer");
   if (composer) {
+    const grow = () => { if (!CSS.supports("field-sizing", "content")) { composer.style.height = "auto"; composer.style.height = composer.scrollHeight + "px"; } };
     composer.value = kept("draft " + location.search) || composer.value;
-    composer.addEventListener("input", () => keep("draft " + location.search, composer.value));
+    composer.addEventListener("input", () => { keep("draft " + location.search, composer.value); grow(); });
+    byId("say").addEventListener("change", chosen);
+    const files = (e, from) => { if (from?.files.length) { e.preventDefault(); attach(from.files); composer.focus(); } };
+    composer.addEventListener("paste", (e) => files(e, e.clipboardData));
+    addEventListener("dragover", (e) => { if (e.dataTransfer.types.includes("Files")) e.preventDefault(); });
+    addEventListener("drop", (e) => files(e, e.dataTransfer));
+    grow();
   }
-  for (const log of document.querySelectorAll(".log")) toEnd(log);
-  for (const img of document.querySelectorAll(".log img")) img.addEventListener("load", () => toEnd(img.closest(".log")));
+  const target = byId(decodeURIComponent(location.hash.slice(1)));
+  for (const log of logs) {
+    all(".card", log).forEach(dress);
+    days(log);
+    toEnd(log, waiting(log));
+    log.addEventListener("scroll", () => { if (atEnd(log)) newer(log, false); });
+    for (const img of all("img", log)) img.addEventListener("load", () => target || toEnd(log, waiting(log)), { once: true });
+  }
+  if (target?.matches(".card")) { focus(target); target.scrollIntoView({ block: "start" }); }
   news();
-  listen();
+  sign();
+  setInterval(tick, 1000);
+  refresh();
 })();
