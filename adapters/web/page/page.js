@@ -178,7 +178,9 @@
     changes = changes.replace(/since=.*/, "since=" + c.seen);
     for (const id of c.off || []) byId(id)?.remove();
     for (const card of c.cards || []) { const log = byId("log-" + card.pane); if (log) put(log, card); }
+    const ends = c.cards ? [] : logs.filter(atEnd); // the sign takes a line from below them
     sign(c.sign);
+    for (const log of ends) log.scrollTop = log.scrollHeight;
     const side = byId("side"), now = side.cloneNode();
     now.innerHTML = c.side;
     morph(side, now);
