@@ -30,7 +30,7 @@ func Portable(ctx context.Context, url string, o Options) (memory.Portable, erro
 		return nil, err
 	}
 	p := &portable{Store: newStore(a, o)}
-	if err := p.checkFormats(ctx); err == nil {
+	if err = p.checkFormats(ctx); err == nil {
 		err = p.eachShard(ctx, p.begin)
 	}
 	if err != nil {

@@ -98,7 +98,9 @@ func (s *Store) Records(ctx context.Context) iter.Seq2[memory.Record, error] {
 		for _, q := range [...]struct{ kind, query string }{
 			{memory.RecordPerson, personRecords}, // pseudonyms come before what names them
 			{memory.RecordHead, headRecords},
-			{memory.RecordCounter, counterRecords}, {memory.RecordNote, noteRecords}, {memory.RecordFloor, floorRecords},
+			{memory.RecordCounter, counterRecords},
+			{memory.RecordNote, noteRecords},
+			{memory.RecordFloor, floorRecords},
 		} {
 			if !send(s.recordsOf(ctx, q.kind, "", q.query)) {
 				return

@@ -84,7 +84,8 @@ func fill(t *testing.T, s memory.Full, n int) {
 			}
 		}
 		bodies := []memory.Body{
-			memory.Opened{Turn: 1, Requester: chat.User{ID: "U1"}}, memory.Started{Call: "0"},
+			memory.Opened{Turn: 1, Requester: chat.User{ID: "U1"}},
+			memory.Started{Call: "0"},
 			memory.Asked{Call: "1", Tool: "t", Number: 1, Requester: chat.User{ID: "U1"}},
 			memory.Posted{Key: memory.PostKey(memory.AskName("1"), "x"), Ref: card},
 		}
