@@ -101,7 +101,7 @@ func New(o Options) (*Adapter, error) {
 	o = o.withDefaults()
 	a := &Adapter{
 		o: o, log: o.Logger, web: api.New(o.client(o.BotToken)), in: make(chan struct{}),
-		names: names{now: o.Now}, lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), shapes: &layout.Shapes{Now: o.Now, Not: map[string]time.Time{}},
+		names: names{now: o.Now}, lanes: inbound.NewLanes(mostAtOnce), working: newWorking(), shapes: &layout.Shapes{Now: o.Now},
 	}
 	app := o
 	app.BotToken = o.AppToken

@@ -56,18 +56,13 @@ func (a *Adapter) Send(ctx context.Context, thread chat.ThreadID, m front.Messag
 			return chat.MessageRef{}, api.Gone(err)
 		}
 	}
+	posted := a.working.posting(thread)
 	first, err := s.sendAll(ctx, parts)
 	if err != nil || first == "" {
 		return chat.MessageRef{}, api.Gone(err)
 	}
-	ref := api.InThread(thread, first)
-	if t := m.Text; t != nil && !t.Notice && t.Summons == nil {
-		a.working.answered(thread)
-	}
-	if m.Approval != nil && m.Approval.Outcome == "" {
-		a.asks(thread, ref, true)
-	}
-	return ref, nil
+	posted()
+	return api.InThread(thread, first), nil
 }
 
 // sendAll makes the messages of a post and returns the timestamp of the first;
@@ -89,7 +84,7 @@ func (s *sending) sendAll(ctx context.Context, parts []layout.Part) (first strin
 		}
 	}
 	for i, forms := range parts {
-		ts, err := send(ctx, i, s.a.shapes.Taken(forms).On(first))
+		ts, err := send(ctx, i, s.a.shapes.Taken(forms, s.post.Key).On(first))
 		if err != nil {
 			return "", err
 		}
@@ -129,10 +124,7 @@ func (a *Adapter) Change(ctx context.Context, thread chat.ThreadID, ref chat.Mes
 	if len(parts) == 0 {
 		return errors.New("edit: nothing to show")
 	}
-	if m.Approval != nil {
-		a.asks(thread, ref, m.Approval.Outcome == "")
-	}
-	return a.change(ctx, ref, m, a.shapes.Taken(parts[0]))
+	return a.change(ctx, ref, m, a.shapes.Taken(parts[0], m.Key))
 }
 
 // change makes a message show something in the first of these forms that Slack takes. It
@@ -144,10 +136,13 @@ func (a *Adapter) change(ctx context.Context, ref chat.MessageRef, m front.Messa
 		return err
 	}
 	plainer := func(err error) error {
+		if err == nil {
+			a.shapes.Took(forms[0])
+		}
 		if !api.RefusedForm(err) || len(forms.Plainer()) == 0 {
 			return api.Gone(err)
 		}
-		a.shapes.Refused(forms[0], err)
+		a.shapes.Refused(forms[0], m.Key, err)
 		return a.change(ctx, ref, m, forms.Plainer())
 	}
 	if !m.Floats() {

@@ -433,7 +433,7 @@ func TestBudget(t *testing.T) {
 	limits := map[string]int{"chat.update": 100, "chat.postMessage": 600}
 	for bucket, want := range map[string][2]int{ // a minute, at once
 		"chat.update": {100, 40}, "reactions.add": {50, 20}, "users.info": {100, 100}, "conversations.history": {50, 50}, "chat.postMessage C1": {600, 30},
-		"chat.postMessage": {600, 40}, "assistant.threads.setStatus D1": {60, 10}, "unheard.of": {100, 40},
+		"chat.postMessage": {600, 40}, "assistant.threads.setStatus D1": {60, 30}, "agents.sessions.setStatus": {50, 40}, "unheard.of": {100, 40},
 	} {
 		if b := api.Budget(bucket, limits, 1); b.Most != want[0] || b.Burst != want[1] || b.Span != time.Minute {
 			t.Errorf("%s: %+v, want %v", bucket, b, want)

@@ -38,13 +38,19 @@ func (s *sending) version() uint64 {
 func (s *sending) send(ctx context.Context, n int, forms layout.Part) (string, error) {
 	return s.a.Deliver(ctx, s.thread, front.Attempt{
 		Stands: func() string { return s.stands[n] },
-		Make:   func(ctx context.Context) (string, error) { return s.once(ctx, n, forms[0]) },
+		Make: func(ctx context.Context) (string, error) {
+			ts, err := s.once(ctx, n, forms[0])
+			if err == nil {
+				s.a.shapes.Took(forms[0])
+			}
+			return ts, err
+		},
 		Rewrite: func(_ context.Context, err error, lost int) (bool, error) {
 			if !api.RefusedForm(err) && (lost < front.MostTries || api.Troubled(err) == "") || len(forms.Plainer()) == 0 {
 				return false, nil
 			}
 			s.a.log.Warn("slack refused how a message was written, a plainer form follows", "thread", s.thread.String(), "error", err)
-			s.a.shapes.Refused(forms[0], err)
+			s.a.shapes.Refused(forms[0], s.post.Key, err)
 			forms = forms.Plainer()
 			return true, nil
 		},

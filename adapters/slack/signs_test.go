@@ -43,57 +43,21 @@ func TestSessions(t *testing.T) {
 	is("processing")
 	o.fake.StopSession("U0ADA", general, th.Root)
 	o.in.Await(t, func() bool { return len(o.in.Halts) == 1 && o.in.Halts[0] == th })
-	p := chat.Post{Key: "ask/c1", ReplyTo: ref, Approval: approval()}
-	at, err := o.a.Post(t.Context(), th, p, false)
-	if err != nil {
+	if _, err := o.a.Post(t.Context(), th, chat.Post{Key: "ask/c1", ReplyTo: ref, Approval: approval()}, false); err != nil {
 		t.Fatal(err)
 	}
 	is("processing") // a post ends nothing
-	o.a.Working(th, chat.Work{})
+	o.a.Working(th, chat.Work{What: "Waiting for approval of deploy", Waits: true})
 	is("suspended")
-	o.a.Working(th, chat.Work{What: "Thinking"})
+	o.a.Working(th, chat.Work{What: "Running deploy"})
 	is("processing")
-	p.Approval.Outcome = chat.Denied
-	if err := o.a.Edit(t.Context(), th, at, p); err != nil {
-		t.Fatal(err)
-	}
+	o.wait(func(s *fakeslack.Server) bool { return s.Status(general, th.Root) == "Running deploy" })
 	o.a.Working(th, chat.Work{})
+	o.a.working.calls.Wait()
 	is("active")
 	if all := o.fake.Sessions(general, th.Root); len(all) != 4 || all[0].Title != "hi" {
 		t.Errorf("the session was %+v", all)
 	}
-	if o.a.working.calls.Wait(); len(o.a.working.at) != 0 {
-		t.Errorf("it remembers %v", o.a.working.at)
-	}
-}
-
-// An approval that another process drew the outcome of does not have a later turn of the
-// thread end as one that waits.
-func TestSessionOfAnApprovalElsewhere(t *testing.T) {
-	t.Parallel()
-	o, th, ref := called(t, fakeslack.Options{}, nil)
-	is := func(want string) {
-		t.Helper()
-		o.wait(func(s *fakeslack.Server) bool { return s.Session(general, th.Root) == want })
-	}
-	post := func(p chat.Post) {
-		t.Helper()
-		if p.ReplyTo = ref; p.Approval != nil {
-			o.a.Working(th, chat.Work{What: "Thinking"})
-		}
-		if _, err := o.a.Post(t.Context(), th, p, false); err != nil {
-			t.Fatal(err)
-		}
-	}
-	post(chat.Post{Key: "ask/c1", Approval: approval()})
-	post(chat.Post{Key: "notice/1", Text: &chat.Text{Markdown: "It still waits.", Notice: true}})
-	o.a.Working(th, chat.Work{})
-	is("suspended")
-	o.a.Working(th, chat.Work{What: "Thinking"}) // the next turn: what came of the call was drawn by another process
-	is("processing")
-	post(chat.Post{Key: "answer/2", Text: &chat.Text{Markdown: "hello"}})
-	o.a.Working(th, chat.Work{})
-	is("active")
 	if o.a.working.calls.Wait(); len(o.a.working.at) != 0 {
 		t.Errorf("it remembers %v", o.a.working.at)
 	}
@@ -148,29 +112,100 @@ func TestSignsEnd(t *testing.T) {
 	}
 }
 
-// A workspace without sessions has the older status, in direct conversations.
+// Words that are on their way when the turn ends don't have Slack show it at work for ever:
+// the end is the last word.
+func TestWordsOnTheirWay(t *testing.T) {
+	t.Parallel()
+	o, th, _ := called(t, fakeslack.Options{}, nil)
+	o.a.Working(th, chat.Work{What: "Thinking"})
+	o.wait(func(s *fakeslack.Server) bool { return s.Status(general, th.Root) == "Thinking" })
+	hold := make(chan struct{})
+	fault := o.fake.Fail(fakeslack.Fault{Method: "assistant.threads.setStatus", Hold: hold})
+	o.a.Working(th, chat.Work{What: "Thinking", For: 10 * time.Second})
+	o.wait(func(*fakeslack.Server) bool { return fault.Hits() == 1 })
+	o.a.Working(th, chat.Work{})
+	close(hold)
+	if o.a.working.calls.Wait(); len(o.fake.Processing()) != 0 || o.fake.Status(general, th.Root) != "" {
+		t.Errorf("at work still: %v, %q", o.fake.Processing(), o.fake.Status(general, th.Root))
+	}
+}
+
+// A workspace without sessions has the older status, in channels, in direct conversations
+// and in flat ones, where it stands under the message that is answered.
 func TestSignsWithoutSessions(t *testing.T) {
 	t.Parallel()
 	o, th, _ := called(t, fakeslack.Options{NoSessions: true}, nil)
 	dm := o.fake.DM("U0ADA")
 	direct := thread(dm, o.fake.Say("U0ADA", dm, "hi"))
+	flat, asked := thread(dm, ""), o.fake.Say("U0ADA", dm, "and?")
 	for range 2 {
-		o.a.Working(direct, chat.Work{What: "Thinking"})
-		o.wait(func(s *fakeslack.Server) bool { return s.Status(dm, direct.Root) != "" })
-		o.a.Working(direct, chat.Work{})
-		o.wait(func(s *fakeslack.Server) bool {
-			return s.Session(dm, direct.Root) == "active" && s.Status(dm, direct.Root) == ""
-		})
+		for _, at := range []struct {
+			thread  chat.ThreadID
+			channel string
+			under   string
+		}{{th, general, th.Root}, {direct, dm, direct.Root}, {flat, dm, asked}} {
+			on := chat.MessageRef{Platform: Platform, Channel: at.thread.Channel, ID: at.under}
+			o.a.Working(at.thread, chat.Work{What: "Thinking", On: on})
+			o.wait(func(s *fakeslack.Server) bool { return s.Status(at.channel, at.under) == "Thinking" })
+			o.a.Working(at.thread, chat.Work{What: "Thinking", For: time.Minute, On: on})
+			o.wait(func(s *fakeslack.Server) bool { return s.Status(at.channel, at.under) == "Thinking · 60 s" })
+			o.a.Working(at.thread, chat.Work{})
+			o.wait(func(s *fakeslack.Server) bool { return s.Status(at.channel, at.under) == "" })
+		}
 	}
 	if n := len(o.fake.Calls("agents.sessions.setStatus")); n != 1 {
 		t.Errorf("sessions were tried %d times", n)
 	}
+	if o.a.working.calls.Wait(); len(o.fake.Processing()) != 0 || len(o.a.working.at) != 0 {
+		t.Errorf("at work still: %v, %v", o.fake.Processing(), o.a.working.at)
+	}
+}
+
+// A channel that the bot was removed from says nothing of the others: those have the stop
+// button.
+func TestNotAuthorizedIsOfOneChannel(t *testing.T) {
+	t.Parallel()
+	o, th, _ := called(t, fakeslack.Options{}, nil)
+	is := func(channel, root, want string) {
+		t.Helper()
+		o.wait(func(s *fakeslack.Server) bool { return s.Session(channel, root) == want })
+	}
 	o.a.Working(th, chat.Work{What: "Thinking"})
-	o.a.Working(direct, chat.Work{What: "Thinking"})
-	o.wait(func(s *fakeslack.Server) bool { return s.Status(dm, direct.Root) != "" })
-	o.a.Working(direct, chat.Work{})
+	is(general, th.Root, "processing")
+	o.fake.Fail(fakeslack.Fault{Method: "agents.sessions.setStatus", Error: "not_authorized"})
 	o.a.Working(th, chat.Work{})
-	if o.a.working.calls.Wait(); len(o.fake.Processing()) != 0 {
-		t.Errorf("at work still: %v", o.fake.Processing())
+	is(general, th.Root, "active") // by the older call
+	dm := o.fake.DM("U0ADA")
+	direct := thread(dm, o.fake.Say("U0ADA", dm, "hi"))
+	o.a.Working(direct, chat.Work{What: "Thinking"})
+	o.wait(func(s *fakeslack.Server) bool { return len(s.Sessions(dm, direct.Root)) == 1 })
+	o.a.Working(direct, chat.Work{})
+	is(dm, direct.Root, "active")
+}
+
+// Beyond 40 calls of sessions a minute the older status says that the bot is at work, and
+// it ends as surely.
+func TestManySigns(t *testing.T) {
+	t.Parallel()
+	o, _, _ := called(t, fakeslack.Options{NoLimits: true}, func(o *Options) { o.Pace = 1000 })
+	var all []chat.ThreadID
+	for range mostSessions + 8 {
+		all = append(all, thread(general, o.fake.Say("U0ADA", general, "hi")))
+	}
+	for _, th := range all {
+		o.a.working.begins(th)
+		o.a.Working(th, chat.Work{What: "Thinking"})
+	}
+	for _, th := range all {
+		o.wait(func(s *fakeslack.Server) bool { return s.Status(general, th.Root) == "Thinking" })
+	}
+	if n := len(o.fake.Calls("agents.sessions.setStatus")); n != mostSessions {
+		t.Errorf("%d calls of sessions, want %d", n, mostSessions)
+	}
+	for _, th := range all {
+		o.a.Working(th, chat.Work{})
+	}
+	if o.a.working.calls.Wait(); len(o.fake.Processing()) != 0 || len(o.a.working.at) != 0 {
+		t.Errorf("at work still: %v, %v", o.fake.Processing(), o.a.working.at)
 	}
 }

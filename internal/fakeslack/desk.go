@@ -168,6 +168,9 @@ func setSession(s *Server, c *call) (reply, error) {
 	if s.opt.NoSessions {
 		return nil, refuse("feature_disabled")
 	}
+	if ch := s.rooms.channels[c.args["channel_id"]]; ch != nil && !ch.has(BotUser) {
+		return nil, refuse("not_authorized") // the same word also stands for an app that is no agent
+	}
 	ch, ts, err := s.threadIn(c, true)
 	switch {
 	case err != nil:

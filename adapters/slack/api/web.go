@@ -271,8 +271,8 @@ func buckets(method string, args url.Values) []string {
 var tiers = map[string]int{
 	"apps.connections.open": 50, "chat.update": 50, "agents.sessions.setStatus": 50, "reactions.add": 50, "reactions.get": 50,
 	"conversations.replies": 50, "conversations.history": 50, "conversations.info": 50, "conversations.open": 50, "users.conversations": 50,
-	"usergroups.users.list": 20,
-	"chat.postEphemeral":    100, "users.info": 100, "views.open": 100, "views.update": 100, "views.publish": 100,
+	"usergroups.users.list": 20, "assistant.threads.setStatus": 600,
+	"chat.postEphemeral": 100, "users.info": 100, "views.open": 100, "views.update": 100, "views.publish": 100,
 	"files.getUploadURLExternal": 100, "files.completeUploadExternal": 100,
 }
 
@@ -294,9 +294,12 @@ func Budget(bucket string, limits map[string]int, pace float64) outbox.Budget {
 		return window(n, n/15, pace)
 	case channel != "":
 		n := cmp.Or(set, 60)
-		return window(n, max(1, n/6), pace)
+		return window(n, max(1, n/2), pace)
 	}
 	n := cmp.Or(set, tiers[method], 100)
+	if method == "agents.sessions.setStatus" {
+		return window(n, n*4/5, pace) // many questions at once each show within a second that they were heard
+	}
 	if method == "users.info" || method == "conversations.history" {
 		return window(n, n, pace) // what people wait for is asked at once: who they are, and what they said while nobody listened
 	}
