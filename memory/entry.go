@@ -49,6 +49,12 @@ type (
 		By chat.User `json:"by"`
 	}
 
+	// Left says that the last person who could decide is gone, as at the end of piped
+	// input. Calls that wait for approval are cancelled; the turn goes on.
+	Left struct {
+		By chat.User `json:"by"`
+	}
+
 	// Reason is a person's reason for a denial, from a form; Text is empty if the
 	// form was closed.
 	Reason struct {
@@ -454,6 +460,7 @@ func (Deleted) Kind() string   { return "deleted" }
 func (Reaction) Kind() string  { return "reaction" }
 func (Due) Kind() string       { return "due" }
 func (Halt) Kind() string      { return "halt" }
+func (Left) Kind() string      { return "left" }
 func (Reason) Kind() string    { return "reason" }
 func (Change) Kind() string    { return "change" }
 func (Changed) Kind() string   { return "changed" }

@@ -22,6 +22,7 @@ var bodies = []memory.Body{
 	memory.Deleted{},
 	memory.Due{},
 	memory.Halt{By: ada},
+	memory.Left{By: ada},
 	memory.Reaction{Reaction: chat.Reaction{On: chat.MessageRef{Platform: "p", Channel: "c", ID: "1"}, By: ada, Emoji: "✅", Found: true}},
 	memory.Opened{Turn: 1, Requester: ada},
 	memory.Step{Turn: 1, N: 2, Seen: 3, Thought: "t", Calls: []memory.Call{{ID: "1-2-1", Tool: "x", Args: "{"}}, Usage: llm.Usage{Prompt: 1}, Took: time.Second},

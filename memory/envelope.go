@@ -12,7 +12,7 @@ var skipped = map[string]bool{"due": true, "seen": true, "feedback": true, "lost
 // decoders holds the decoder of every kind. Adding a kind means a type and a line here.
 var decoders = map[string]func(json.RawMessage) (Body, error){
 	"message": decode[Message], "edited": decode[Edited], "deleted": decode[Deleted],
-	"reaction": decode[Reaction], "due": decode[Due], "halt": decode[Halt], "reason": decode[Reason],
+	"reaction": decode[Reaction], "due": decode[Due], "halt": decode[Halt], "left": decode[Left], "reason": decode[Reason],
 	"change": decode[Change], "changed": decode[Changed], "order": decode[Order], "ran": decode[Ran], "previewed": decode[Previewed],
 	"feedback": decode[Feedback],
 	"opened":   decode[Opened], "step": decode[Step], "result": decode[Result],

@@ -376,7 +376,12 @@ func TestInterrupt(t *testing.T) {
 			s.types("\x03")
 			s.types("\x04")
 		}, "> a\n(stopping; Ctrl-C again leaves)\nnod: Stopped.\n> b\n(stopping; Ctrl-C again leaves)\nnod: Stopped.\n"},
-		"typed Ctrl-D": {"on message a\nworking", func(s *seat) { s.types("a\r"); s.types("\x04") }, "> a\n(the turn goes on when you come back)\n"},
+		"typed Ctrl-D": {"on message a\nworking\nanswer b\nidle", func(s *seat) { s.types("a\r"); s.types("\x04") }, "> a\nAnswer: b\n"},
+		"Ctrl-C after Ctrl-D": {"on message a\nworking", func(s *seat) {
+			s.types("a\r")
+			s.types("\x04")
+			s.types("\x03")
+		}, "> a\n(leaving once this has ended; Ctrl-C leaves now)\n(the turn goes on when you come back)\n"},
 		"an approval waits": {"on message a\nask c1 x {}\non halt\noutcome c1 Cancelled\nnotice Stopped.", func(s *seat) {
 			s.types("a\r")
 			s.types("\x03")

@@ -17,6 +17,7 @@ type ask struct {
 	ref    chat.MessageRef
 	want   chat.Approval
 	mine   string // the emoji that the person put on it last
+	left   bool   // it was told that nobody is here to decide it
 }
 
 // intent is what a line means; one of the fields is set, none for a line that

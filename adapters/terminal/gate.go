@@ -24,6 +24,7 @@ type gate struct {
 	vote    bool // a reaction was not judged
 	turn    bool // a decided approval's turn has not gone on
 	halt    bool // the turn was asked to stop and has not
+	over    bool // the input has ended: a cancelled call does not end its turn
 	inquiry bool // a call waits for an answer of the person
 }
 
@@ -64,7 +65,7 @@ func (g *gate) seen() { g.reply = false }
 // have come before.
 func (g *gate) judged(outcome chat.Outcome, others int) {
 	g.vote = false
-	if outcome != "" && outcome != chat.Cancelled && others == 0 {
+	if outcome != "" && (outcome != chat.Cancelled || g.over) && others == 0 {
 		g.turn = true
 	}
 }

@@ -44,8 +44,11 @@ func read(from source, lines, late chan<- typed, done <-chan struct{}) {
 			return
 		}
 		if l.err != nil {
-			return
+			break
 		}
+	}
+	if e, typing := from.(editor); typing {
+		e.keys.watch()
 	}
 }
 
@@ -91,7 +94,10 @@ func (t *timed) Read(p []byte) (int, error) {
 }
 
 // editor reads lines from a keyboard.
-type editor struct{ *term.Terminal }
+type editor struct {
+	*term.Terminal
+	keys *keyboard
+}
 
 func (e editor) next() typed {
 	text, err := e.ReadLine()
@@ -141,6 +147,18 @@ func (k *keyboard) interrupts(keys []byte) []byte {
 		}
 	}
 	return bytes.ReplaceAll(keys, []byte(ctrlC), nil)
+}
+
+// watch reads keys for their Ctrl-C only, once Ctrl-D has ended the lines.
+func (k *keyboard) watch() {
+	keys := make([]byte, 16)
+	for {
+		n, err := k.in.Read(keys)
+		k.interrupts(keys[:n])
+		if err != nil {
+			return
+		}
+	}
 }
 
 func (k *keyboard) hold(on bool) {

@@ -45,6 +45,8 @@ type bot struct {
 	stepsAt chat.MessageRef
 	turn    int
 	posts   int
+
+	deserted bool // the input has ended
 }
 
 func newBot(t *testing.T, script string) *bot {
@@ -106,6 +108,14 @@ func (b *bot) Reaction(_ context.Context, r chat.Reaction, ids ...string) (bool,
 
 func (b *bot) Halt(_ context.Context, _ chat.ThreadID, _ chat.User, ids ...string) (bool, error) {
 	return b.put("halt", ids[0])
+}
+
+func (b *bot) Left(_ context.Context, _ chat.ThreadID, _ chat.User, ids ...string) (bool, error) {
+	if len(b.blocks) == 0 {
+		return false, nil // no script, and so nobody who would cancel anything
+	}
+	b.deserted = true
+	return b.put("left", ids[0])
 }
 
 // Blob has one file.
@@ -222,6 +232,9 @@ func (b *bot) outcome(ctx context.Context, id, rest string) error {
 		}
 	} else {
 		a.Headline = word
+	}
+	if a.Outcome == chat.Cancelled && b.deserted {
+		a.Why = "nobody is here to approve"
 	}
 	return b.draw.Edit(ctx, Thread, postRef(Thread, "ask/"+id), chat.Post{Key: "ask/" + id, Approval: &a})
 }

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -92,8 +93,8 @@ var errEnd = errors.New("end of the conversation")
 
 // Run shows what was said before, and then takes in what is typed until the
 // end of In, a Ctrl-C that means leaving, or the end of ctx; these are no
-// errors. Piped input ends when all that it began has ended; an approval that
-// nobody is left to answer stays open.
+// errors. Input that ends leaves when all that it began has ended; calls that wait for
+// an approval are cancelled then, since nobody is left to decide them.
 //
 // One goroutine may outlive Run: a Read from a terminal can't be interrupted,
 // so the reader stays in it until the process ends or a last key is pressed,
@@ -135,11 +136,12 @@ func (a *Adapter) begin() (source, func() error, error) {
 	if !a.o.Screen.Live {
 		return newPipe(a.o.In), func() error { return nil }, nil
 	}
-	undo, err := a.con.live(&keyboard{in: a.o.In, adapter: a})
+	keys := &keyboard{in: a.o.In, adapter: a}
+	undo, err := a.con.live(keys)
 	if err != nil {
 		return nil, nil, err
 	}
-	return editor{a.con.editor}, undo, nil
+	return editor{a.con.editor, keys}, undo, nil
 }
 
 // end leaves the screen as a shell expects it.
@@ -283,11 +285,21 @@ func (a *Adapter) last(ctx context.Context, text *paragraph, cause error) error 
 	if !errors.Is(cause, io.EOF) {
 		return fmt.Errorf("read input: %w", cause)
 	}
-	for a.unattended() {
+	if a.o.Screen.Live && a.unfinished() {
+		if err := a.say("leaving once this has ended; Ctrl-C leaves now"); err != nil {
+			return err
+		}
+	}
+	for a.unfinished() {
+		if err := a.desert(ctx); err != nil {
+			return err
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-a.changed:
+		case <-a.keys:
+			return a.leave()
 		case <-a.o.Interrupts:
 			if err := a.interrupt(ctx); err != nil {
 				return err
@@ -297,11 +309,29 @@ func (a *Adapter) last(ctx context.Context, text *paragraph, cause error) error 
 	return a.leave()
 }
 
-// unattended says whether piped input began something that has not ended.
-func (a *Adapter) unattended() bool {
+// unfinished says whether something that was begun has not ended.
+func (a *Adapter) unfinished() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return !a.o.Screen.Prompt && !a.gate.rest()
+	return !a.gate.rest() || slices.ContainsFunc(a.asks, func(k *ask) bool { return !k.left })
+}
+
+// desert has the calls cancelled that wait for an approval, once all else is at rest:
+// nobody is left to decide them.
+func (a *Adapter) desert(ctx context.Context) error {
+	a.mu.Lock()
+	a.gate.over = true
+	fresh := a.gate.rest() && slices.ContainsFunc(a.asks, func(k *ask) bool { return !k.left })
+	for _, k := range a.asks {
+		k.left = k.left || fresh
+	}
+	a.mu.Unlock()
+	if !fresh {
+		return nil
+	}
+	defer a.wake() // where nothing comes of it, that is the end
+	id := eventID(a.newID())
+	return a.put(&a.gate.vote, func() (bool, error) { return a.o.Inbox.Left(ctx, Thread, a.o.User, id) })
 }
 
 // leave says what is left behind, and ends the conversation.

@@ -51,12 +51,18 @@ func (k Case) Decide() []memory.Body {
 			}
 			return bodies
 		}
+		if c.Ask.Deserted {
+			return []memory.Body{memory.Decided{Call: c.ID, Outcome: chat.Cancelled, Reason: reasonDeserted, Rules: c.WiderAt(k.Thread.Now)}}
+		}
 		if c.Card.Hidden { // nobody can approve unseen arguments
 			return []memory.Body{memory.Decided{Call: c.ID, Outcome: chat.Denied, Reason: "the changed arguments could not be shown", Rules: c.WiderAt(k.Thread.Now)}}
 		}
 	}
 	return nil
 }
+
+// reasonDeserted is why a call is cancelled whose approvers have left.
+const reasonDeserted = "nobody is here to approve"
 
 // Expire ends the approvals whose deadline has passed.
 func (k Case) Expire() (bodies []memory.Body) {

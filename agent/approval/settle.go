@@ -158,6 +158,9 @@ func refused(c *thread.Call) memory.Result {
 		r.State, r.Text = chat.CallExpired, "expired: nobody approved this call in time, so it did not run."
 	case chat.Cancelled:
 		r.State, r.Text = chat.CallCancelled, TextCancelled
+		if c.Decided.Reason != "" {
+			r.Text = "cancelled: " + c.Decided.Reason + ". The call did not run."
+		}
 	default:
 		r.State, r.Text = chat.CallDenied, "denied: this call was not approved, so it did not run."
 		if by != "" {

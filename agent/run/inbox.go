@@ -66,6 +66,11 @@ func (i Inbox) Halt(ctx context.Context, thread chat.ThreadID, by chat.User, eve
 	return i.Store.Put(ctx, thread, memory.Halt{By: by}, eventIDs...)
 }
 
+// Left says that nobody is there any more who could decide in the thread.
+func (i Inbox) Left(ctx context.Context, thread chat.ThreadID, by chat.User, eventIDs ...string) (fresh bool, err error) {
+	return i.Store.Put(ctx, thread, memory.Left{By: by}, eventIDs...)
+}
+
 // Reason says why a person denied a call; "" that they closed the form.
 func (i Inbox) Reason(ctx context.Context, thread chat.ThreadID, call string, by chat.User, text string, eventIDs ...string) (fresh bool, err error) {
 	return i.Store.Put(ctx, thread, memory.Reason{Call: call, By: by, Text: text}, eventIDs...)

@@ -40,6 +40,8 @@ type Ask struct {
 	Before int     // how many changes came before it
 	Past   []*Call // the call as it was at earlier times
 
+	Deserted bool // everybody who could decide has left
+
 	// In the call as it was:
 	Redone int  // the number of the approval that took its place
 	Lax    bool // the reason: the rules became stricter

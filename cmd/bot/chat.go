@@ -111,8 +111,8 @@ func (p *program) chat(ctx context.Context, env Env, address string, logs *aside
 		defer stop()
 		err := term.Run(ctx)
 		logs.drawn(nil)
-		if err == nil && page != nil && in.ended.Load() && !screen(env).Prompt {
-			await(ctx, interrupts) // all was read that was piped in; the page stays
+		if err == nil && page != nil && in.empty.Load() && !screen(env).Prompt {
+			await(ctx, interrupts) // nobody ever wrote here; the page is what was asked for
 		}
 		signal.Stop(interrupts) // running work is waited for, unless another signal ends that
 		return err
@@ -120,17 +120,19 @@ func (p *program) chat(ctx context.Context, env Env, address string, logs *aside
 	return all.Wait()
 }
 
-// piped is input that nobody types, and knows whether it has ended.
+// piped is input that nobody types, and knows whether it ended before it held anything.
 type piped struct {
 	io.Reader
-	ended atomic.Bool
+	held  bool
+	empty atomic.Bool
 }
 
 // Read implements io.Reader.
 func (p *piped) Read(b []byte) (int, error) {
 	n, err := p.Reader.Read(b)
-	if errors.Is(err, io.EOF) {
-		p.ended.Store(true)
+	p.held = p.held || n > 0
+	if errors.Is(err, io.EOF) && !p.held {
+		p.empty.Store(true)
 	}
 	return n, err
 }

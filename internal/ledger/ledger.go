@@ -132,6 +132,11 @@ func (l *Ledger) Halt(_ context.Context, t chat.ThreadID, _ chat.User, ids ...st
 	return l.put(ids, func() { l.Halts = append(l.Halts, t) })
 }
 
+// Left implements the inbox of nod/front.
+func (l *Ledger) Left(_ context.Context, _ chat.ThreadID, by chat.User, ids ...string) (bool, error) {
+	return l.put(ids, func() { l.Said = append(l.Said, by.Name+" left") })
+}
+
 // Reason implements the inbox of nod/front.
 func (l *Ledger) Reason(_ context.Context, t chat.ThreadID, call string, by chat.User, text string, ids ...string) (bool, error) {
 	return l.put(ids, func() { l.Said = append(l.Said, fmt.Sprint(t.Root, " ", call, " ", by.Name, ": ", text)) })
