@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -25,7 +26,7 @@ func number(r *http.Request, name string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 62)
 	if err != nil {
-		return 0, mistake{err}
+		return 0, mistake{fmt.Errorf("%q is no number: write one from 0 on for %s", text, name)}
 	}
 	return n, nil
 }

@@ -24,6 +24,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -152,6 +153,7 @@ func (p *Page) Handler() http.Handler {
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"at":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
 	"money": chat.Money,
+	"count": count,
 	"list":  func(all []string) string { return strings.Join(all, ", ") },
 }).ParseFS(files, "page/*.html"))
 
@@ -161,6 +163,8 @@ type screen struct {
 	Views []string
 	Texts bool
 	Now   time.Time
+	Asked string // the thread that was asked for
+	Wrong string // what was wrong with the request
 	Body  any
 }
 
@@ -171,36 +175,49 @@ var views = []string{"waiting", "live", "thread", "spent", "health"}
 type mistake struct{ error }
 
 // view draws what a view finds; a part of it alone where the page's script asks so.
+// What is wrong with a request is said inside the frame.
 func (p *Page) view(name string, find func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		body, err := find(r)
-		if err != nil {
-			p.fail(w, name, err)
-			return
+		s := screen{View: name, Views: views, Texts: p.o.Texts, Now: p.o.Now(), Asked: p.word(r.URL.Query().Get("id"))}
+		status := http.StatusOK
+		var err error
+		if s.Body, err = find(r); err != nil {
+			status, s.Wrong = p.fault(name, err)
+			s.Body = nil
 		}
-		s := screen{View: name, Views: views, Texts: p.o.Texts, Now: p.o.Now(), Body: body}
 		what := "frame"
-		if r.URL.Query().Has("part") {
+		if r.URL.Query().Has("part") && s.Wrong == "" {
 			what = name
 		}
 		var b bytes.Buffer
 		if err := templates.ExecuteTemplate(&b, what, s); err != nil {
-			p.fail(w, name, err)
+			p.log.Error("draw a view of the operator's page", "view", name, "error", err)
+			http.Error(w, "This view can't be drawn.", http.StatusInternalServerError)
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(status)
 		_, _ = w.Write(b.Bytes()) // the browser is gone
 	}
 }
 
-func (p *Page) fail(w http.ResponseWriter, view string, err error) {
+// fault says to the person what is wrong; what is no fault of theirs is logged.
+func (p *Page) fault(view string, err error) (status int, said string) {
 	var m mistake
 	if errors.As(err, &m) {
-		http.Error(w, m.Error(), http.StatusBadRequest)
-		return
+		return http.StatusBadRequest, p.word(m.Error())
 	}
 	p.log.Error("draw a view of the operator's page", "view", view, "error", err)
-	http.Error(w, "The store does not answer. Please try again.", http.StatusServiceUnavailable)
+	return http.StatusServiceUnavailable, "The store does not answer. Please try again."
+}
+
+// count writes a number with separators.
+func count(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 // text makes a text of a conversation fit to be shown, or says only how long it is.

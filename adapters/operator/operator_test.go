@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -241,6 +242,24 @@ func TestThreads(t *testing.T) {
 	if n := strings.Count(o.get(strings.ReplaceAll(next, "&amp;", "&")), `data-kind="thread"`); n != 5 {
 		t.Errorf("%d threads on the second page", n)
 	}
+	for link, want := range map[string]string{
+		"https://w.slack.com/archives/C7/p7?thread_ts=7.0": "no thread is found",
+		"C7":                     "slack/C7/7",
+		"x":                      "no thread is found",
+		"https://example.org/C7": "no thread is found",
+		"https://discord.com/channels/1/999999/3": "no thread is found",
+	} {
+		r := doortest.Ask(o.web, "GET", "/thread?id="+url.QueryEscape(link), o.in)
+		holds(t, r.Body.String(), want, "aria-label=\"Views\"", `value="`+link+`"`)
+	}
+	slack := chat.ThreadID{Platform: "slack", Channel: "T0:C0OPS", Root: "1795614447.236046"}
+	o.write(slack, "hello")
+	for _, link := range []string{"https://w.slack.com/archives/C0OPS/p1795614447236046", "https://w.slack.com/archives/C0OPS/p1795614999000000?thread_ts=1795614447.236046&cid=C0OPS", "1795614447.236046"} {
+		page := o.get("/thread?id=" + url.QueryEscape(link))
+		if holds(t, page, slack.String()); strings.Count(page, `data-kind="thread"`) != 1 {
+			t.Errorf("%s finds more than one thread", link)
+		}
+	}
 	for _, target := range []string{"/thread?id=x", "/thread?id=slack/C1/1&at=x", "/live?after=x&touched=1", "/waiting?page=-1"} {
 		if r := doortest.Ask(o.web, "GET", target, o.in); r.Code != http.StatusBadRequest {
 			t.Errorf("%s: status %d", target, r.Code)
@@ -262,9 +281,9 @@ func TestSpent(t *testing.T) {
 	if _, err := o.store.Count(t.Context(), "used/"+day+"/all", 1_500_000, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, o.get("/spent"), "slack/U1 ada", `<td class="n">2000</td><td class="n">800</td><td class="n">100</td>`, "5000 tokens", "2900 tokens", "$20", "$18.50")
-	holds(t, o.get("/spent?by=thread"), "slack/C1/1", `<td class="n">1000</td>`, "3000 tokens", "900 tokens")
-	holds(t, o.get("/spent?by=model"), "<td>gpt</td>", `<td class="n">2000</td>`)
+	holds(t, o.get("/spent"), "slack/U1 ada", `<td class="n">2,000</td><td class="n">800</td><td class="n">100</td>`, "5000 tokens", "2900 tokens", "$20", "$18.50")
+	holds(t, o.get("/spent?by=thread"), "slack/C1/1", `<td class="n">1,000</td>`, "3000 tokens", "900 tokens")
+	holds(t, o.get("/spent?by=model"), "<td>gpt</td>", `<td class="n">2,000</td>`)
 	holds(t, o.get("/spent?by=day"), "<td>"+day+"</td>")
 	holds(t, o.get("/spent?day=2020-01-01"), `<td class="n">0</td>`)
 	o.write(threadOf(1), "on", memory.Step{Turn: 1, N: 2, Model: "other", Usage: llm.Usage{Prompt: 1}})
@@ -279,7 +298,7 @@ func TestSpentLater(t *testing.T) {
 	o.get("/spent?by=day")
 	over := now.UTC().AddDate(0, 0, -spentDays).Format(time.DateOnly)
 	o.page.ledger.sums[thread].of[use{Day: over, Platform: "slack", Model: "gpt"}] = llm.Usage{Prompt: 77}
-	if page := o.get("/spent?by=day"); strings.Contains(page, over) || strings.Contains(page, ">1077<") || !strings.Contains(page, ">1000<") {
+	if page := o.get("/spent?by=day"); strings.Contains(page, over) || strings.Contains(page, ">1,077<") || !strings.Contains(page, ">1,000<") {
 		t.Errorf("the view of %d days holds %s:\n%s", spentDays, over, page)
 	}
 }

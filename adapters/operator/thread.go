@@ -1,8 +1,10 @@
 package operator
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +35,7 @@ func (p *Page) thread(r *http.Request) (any, error) {
 	}
 	thread, err := chat.ParseThreadID(name)
 	if err != nil {
-		return nil, mistake{err}
+		return p.search(r.Context(), name)
 	}
 	at, err := number(r, "at")
 	if err != nil {
@@ -63,6 +65,65 @@ func (p *Page) threads(r *http.Request) (any, error) {
 		out.Next = "/thread?" + afterURL(found[len(found)-1])
 	}
 	return out, nil
+}
+
+// searched is how many threads are searched for a link or a channel: those that were
+// touched last.
+const searched = 5000
+
+// search lists the threads that a permalink or a channel stands for.
+func (p *Page) search(ctx context.Context, text string) (any, error) {
+	wanted := parts(text)
+	var out threads
+	q := memory.ListQuery{Platforms: p.o.Platforms, Most: 1000}
+	for n := 0; len(wanted) > 0 && n < searched && len(out.Rows) < pageSize; n += q.Most {
+		found, err := p.o.Threads.Threads(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range found {
+			id := l.Thread.String()
+			if !slices.ContainsFunc(wanted, func(w string) bool { return !strings.Contains(id, w) }) {
+				out.Rows = append(out.Rows, threadRow{p.word(id), threadURL(l.Thread, 0), l.Touched})
+			}
+		}
+		if len(found) < q.Most {
+			break
+		}
+		q.After = found[len(found)-1]
+	}
+	if len(out.Rows) == 0 {
+		return nil, mistake{fmt.Errorf("no thread is found for %q: paste the permalink of its first message, a channel's id, or an id such as slack/T012:C034/1795614447.236046", text)}
+	}
+	return out, nil
+}
+
+var (
+	slackLink   = regexp.MustCompile(`/archives/([A-Z0-9]+)(?:/p(\d+)(\d{6}))?`)
+	slackThread = regexp.MustCompile(`thread_ts=(\d+\.\d+)`)
+	discordLink = regexp.MustCompile(`/channels/(?:\d+|@me)/(\d+)`)
+	plainID     = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{2,200}$`)
+)
+
+// parts are the ids of a link, or the one that a text is. The id of a thread holds all.
+func parts(text string) []string {
+	if m := slackLink.FindStringSubmatch(text); m != nil {
+		root := slackThread.FindStringSubmatch(text)
+		switch {
+		case root != nil:
+			return []string{m[1], root[1]}
+		case m[2] != "":
+			return []string{m[1], m[2] + "." + m[3]}
+		}
+		return m[1:2]
+	}
+	if m := discordLink.FindStringSubmatch(text); m != nil {
+		return m[1:]
+	}
+	if plainID.MatchString(text) && !strings.Contains(text, "://") {
+		return []string{text}
+	}
+	return nil
 }
 
 // moment is a thread as it was behind one of its entries.
