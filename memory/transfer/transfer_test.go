@@ -237,6 +237,9 @@ func copies(t *testing.T, from, to place, n int) {
 	if diff := cmp.Diff(want, seen(t, c, n)); diff != "" {
 		t.Errorf("the copy (-want +got):\n%s", diff)
 	}
+	if raw := must[[]byte](t)(c.Noted(t.Context(), "page access x")); raw != nil {
+		t.Errorf("page access was copied: %q", raw)
+	}
 	goesOn(t, c, n)
 }
 
@@ -245,9 +248,6 @@ func goesOn(t *testing.T, c memory.Full, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	if raw := must[[]byte](t)(c.Noted(ctx, "page access x")); raw != nil {
-		t.Errorf("page access was copied: %q", raw)
-	}
 	for i := range n {
 		if must[bool](t)(c.Put(ctx, thread(i), memory.Halt{}, fmt.Sprint("e", i))) {
 			t.Errorf("event %d is taken twice", i)
