@@ -67,7 +67,7 @@ var conditions = []mutant{
 	{"tally: whoever wrote into the turn since", approval, "if !known && !excludes(c, v.By.ID) {", "if !known {", ""},
 	{"tally: approvals that were taken back", calls, "out = slices.DeleteFunc(out, same)", "_ = same", ""},
 	{"tally: votes that do not count", votes, "v.Counts = v.Reason == \"\"", "v.Counts = true", ""},
-	{"tally: who may decide", votes, "	return ineligible(c, v.Vote, v.at, member)\n", "	return \"\"\n", ""},
+	{"tally: who may decide", votes, "why := ineligible(c, v.Vote, v.at, member);", "why := \"\";", ""},
 	{"tally: membership in a group", votes, "return member(rule)", "return true, nil", ""},
 	{"deadline: votes after it", votes, "case !v.at.Before(c.Deadline()):\n		return", "case false:\n		return", ""},
 	{"deadline: approvals expire", approval, "if !k.Thread.Now.Before(c.Deadline()) {", "if false {", ""},
