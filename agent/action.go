@@ -126,6 +126,13 @@ type (
 		Post Post
 	}
 
+	// Prove finds out what the card of a call shows now. If that is more than the log
+	// knows, it records what [Restored] makes of it, else it notes Proof.
+	Prove struct {
+		Call, Proof string
+		Ref         chat.MessageRef
+	}
+
 	// Mark puts the eyes on a message that has to wait, and records Seen.
 	Mark struct {
 		Ref     chat.MessageRef
@@ -178,6 +185,7 @@ func (Edit) action()      {}
 func (AskWhy) action()    {}
 func (List) action()      {}
 func (Mark) action()      {}
+func (Prove) action()     {}
 func (Summarise) action() {}
 func (Seek) action()      {}
 func (Copy) action()      {}

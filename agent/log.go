@@ -35,6 +35,9 @@ type Claim struct {
 	Self string
 	// Now is the store's clock at the claim: the log may have stood still for long.
 	Now time.Time
+	// Proven says whether this process knows, of a card from an earlier process, that it
+	// shows no more than the log; by its [thread.Thread.Proof]. nil: of all cards.
+	Proven func(proof string) bool
 }
 
 // NewLog reads a log under a claim.

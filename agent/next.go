@@ -36,9 +36,12 @@ type rule struct {
 var rules = slices.Concat(safety, decisions, drawing, progress)
 
 // Safety comes first: it takes permissions away, and everything below would use them.
-// A log that can't be read decides nothing; a stop ends what the others would go on with.
+// A log that can't be read decides nothing, and no card of an older store; a stop ends what
+// the others would go on with.
 var safety = []rule{
 	{"trouble", (*decision).trouble},
+	{"prove", (*decision).prove},
+	{"older", func(d *decision) Action { return records(d.approval().Older()) }},
 	{"stop", (*decision).stop},
 	{"revoking", (*decision).revoking},
 	{"tightened", func(d *decision) Action { return records(d.approval().Tightened()) }},
@@ -68,6 +71,7 @@ var drawing = []rule{
 	{"unwritten", (*decision).unwritten},
 	{"forget", (*decision).forget},
 	{"notices", (*decision).notices},
+	{"restored", (*decision).restored},
 	{"refusals", (*decision).refusals},
 	{"corrections", (*decision).corrections},
 }

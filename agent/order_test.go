@@ -33,14 +33,13 @@ var inOrder = map[string]string{
 	"decisions > drawing": "preview",
 	"drawing > progress":  "order-help",
 
-	"trouble > stop":     "", // nothing is stopped of which nobody knows what it has come to
 	"decide > judge":     "order-votes",
 	"judge > changing":   "order-change",
 	"changing > expire":  "order-late",
 	"expire > clocks":    "escalate-down",
+	"forget > notices":   "order-forget",
 	"approved > edits":   "preview",
 	"edits > summons":    "escalate",
-	"forget > notices":   "order-forget",
 	"corrections > turn": "", // people are told what a call did before its turn ends and is forgotten
 	"again > askWhy":     "order-again",
 }
@@ -56,6 +55,11 @@ var neverBoth = map[string]string{
 // can't tell which went first: neither looks at what the other writes, or the first one
 // has its say right after. From where both had, crowds come to the same either way.
 var theSame = map[string]string{
+	"trouble > prove":        "a card is read, and decides nothing in a thread that can't be read",
+	"prove > older":          "either is of one call, and the other has its say right after",
+	"older > stop":           "what was asked before the store came back older is over either way",
+	"notices > restored":     "two posts, of different things",
+	"restored > refusals":    "two posts, of different things",
 	"stop > revoking":        "a turn that was stopped uses no permission, and a revocation stops none",
 	"revoking > tightened":   "what was allowed before is not asked at all, and so not asked anew",
 	"tightened > asked":      "a question of a call that runs is not about one that still waits to be approved",
@@ -63,14 +67,12 @@ var theSame = map[string]string{
 	"clocks > approved":      "a clock is of an approval that waits, and what begins is of one that does not",
 	"summons > notifying":    "a card elsewhere is posted beside the thread, whenever it is noted that it shall be",
 	"notifying > unwritten":  "who was not written to is known of a search that is over, and the other is not noted yet",
-	"notices > refusals":     "two posts, of different things",
 	"refusals > corrections": "two posts, of different things",
 	"askWhy > tidy":          "but for an answer that is more than 1,000 entries old, of which nobody would be asked any more",
 }
 
 // logs are those of which neighbours say different things, where a crowd hardly comes to one.
 var logs = map[string][]memory.Body{
-	"trouble > stop":     {wrote("go on"), memory.Broken{}, wrote("stop")},
 	"corrections > turn": {wrote("go on"), memory.Opened{Turn: 1, Name: "1"}, memory.Result{Call: "9-1-1", State: chat.CallDone}, wrote("forget")},
 	"askWhy > tidy": append(slices.Repeat([]memory.Body{memory.Due{}}, 4000),
 		wrote("go on"), memory.Opened{Turn: 4001, Name: "1"}, memory.Step{Turn: 4001, N: 1, Seen: 4001, Answer: "over"}, memory.Posted{Key: "answer/1", Ref: ref("a")},

@@ -15,6 +15,7 @@ type Able struct {
 	Asks      bool // has a form that asks one person for the mistake in an answer
 	Sees      bool // knows which conversations a person sees
 	Elsewhere bool // shows cards outside of their thread, and knows by name who may decide
+	Reads     bool // tells what one of the bot's own cards shows now
 	// Channel says whether an id is one of a channel in which a card can stand; nil: none is.
 	Channel func(id string) bool
 }
@@ -35,6 +36,11 @@ func (Unable) Grow(ThreadID, []Post) {}
 // AskWhy is not called.
 func (Unable) AskWhy(context.Context, ThreadID, User, MessageRef) error {
 	return errors.ErrUnsupported
+}
+
+// Headline is not called.
+func (Unable) Headline(context.Context, ThreadID, MessageRef) (string, error) {
+	return "", errors.ErrUnsupported
 }
 
 // Visit is not called.

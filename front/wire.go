@@ -14,7 +14,7 @@ import (
 // [chat.ErrGone], where nothing can be said or found in that place any more;
 // [chat.Refused] where the platform takes it in no form; anything else may pass.
 //
-// Able, Stood, Grow, AskWhy and Visit are those of the run's platform: a wire that has
+// Able, Stood, Grow, AskWhy, Headline and Visit are those of the run's platform: a wire that has
 // none embeds [chat.Unable].
 type Wire interface {
 	// Send makes the message, or messages, of a post and gives the reference of the first.
@@ -61,6 +61,7 @@ type Wire interface {
 	Stood(ref chat.MessageRef) time.Time
 	Grow(thread chat.ThreadID, posts []chat.Post)
 	AskWhy(ctx context.Context, thread chat.ThreadID, to chat.User, about chat.MessageRef) error
+	Headline(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef) (string, error)
 	Visit(ctx context.Context, thread chat.ThreadID, who chat.User) (chat.Visit, error)
 }
 

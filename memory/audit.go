@@ -202,7 +202,7 @@ func audit(thread chat.ThreadID, e Entry) (AuditLine, bool) {
 	case Forgot:
 		l.Event, l.By = "forgot", []chat.UserID{b.By.ID}
 	case Lost:
-		l.Event, l.Reason = "lost", b.Reason
+		l.Event, l.Call, l.Reason = "lost", b.Call, b.Reason
 	default:
 		return l, false
 	}

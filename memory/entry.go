@@ -240,6 +240,8 @@ type (
 		Changed   bool      `json:"changed,omitempty"` // its preview is another one than when it was approved, or allowed for a while
 		// Stricter says that it is asked again since the rules became stricter.
 		Stricter bool `json:"stricter,omitempty"`
+		// Restored says that it is asked again since the store came back older.
+		Restored bool `json:"restored,omitempty"`
 		// Shown are those whose words the model had been shown, where the rules
 		// keep all of them from approving.
 		Shown []chat.UserID `json:"shown,omitempty"`
@@ -433,10 +435,21 @@ type (
 		Callers []chat.UserID   `json:"callers,omitempty"`
 	}
 
-	// Lost says that the store came back without some lines of the thread's audit
-	// log. It enters through the inbox, and nothing follows from it.
+	// Lost says that the store came back older than what was done. It enters through
+	// the inbox where the audit log proves it. Then the thread may have gone further
+	// than its log, and no approval from before counts. With a Call the card of that
+	// call proves it: it shows more than the log knows.
 	Lost struct {
 		Reason string `json:"reason"`
+		Own    bool   `json:"own,omitempty"` // lines of this thread are lost, so it went further than its log
+		Call   string `json:"call,omitempty"`
+		Shows  string `json:"shows,omitempty"` // the card's first line
+	}
+
+	// Restored has people told that the store came back older. Copy is when the copy
+	// was made, as far as that is known.
+	Restored struct {
+		Copy time.Time `json:"copy,omitzero"`
 	}
 )
 
@@ -486,5 +499,6 @@ func (Reminded) Kind() string  { return "reminded" }
 func (Notified) Kind() string  { return "notified" }
 func (Escalated) Kind() string { return "escalated" }
 func (Lost) Kind() string      { return "lost" }
+func (Restored) Kind() string  { return "restored" }
 func (u Unknown) Kind() string { return u.Name }
 func (Broken) Kind() string    { return "broken" }

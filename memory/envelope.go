@@ -19,7 +19,7 @@ var decoders = map[string]func(json.RawMessage) (Body, error){
 	"started": decode[Started], "posted": decode[Posted], "seen": decode[Seen],
 	"stopped": decode[Stopped], "failed": decode[Failed], "ended": decode[Ended],
 	"asked": decode[Asked], "vote": decode[Vote], "decided": decode[Decided],
-	"trimmed": decode[Trimmed], "forgot": decode[Forgot], "lost": decode[Lost],
+	"trimmed": decode[Trimmed], "forgot": decode[Forgot], "lost": decode[Lost], "restored": decode[Restored],
 	"reminded": decode[Reminded], "escalated": decode[Escalated], "notified": decode[Notified],
 	"granted": decode[Granted], "used": decode[Used], "revoked": decode[Revoked],
 	"belongs": decode[Belongs], "question": decode[Question], "answered": decode[Answered],

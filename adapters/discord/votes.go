@@ -3,6 +3,7 @@ package discord
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -226,6 +227,37 @@ func (a *Adapter) Reactions(ctx context.Context, p chat.Pending, all bool) ([]ch
 		}
 	}
 	return out, nil
+}
+
+// Headline is the first line of a message: each card begins with it, in all its forms.
+func (a *Adapter) Headline(ctx context.Context, _ chat.ThreadID, ref chat.MessageRef) (string, error) {
+	channels, err := a.reach(ctx, ref)
+	if err != nil {
+		return "", asGone(err)
+	}
+	m, _, err := a.among(ctx, channels, ref.ID, outbox.Approval)
+	if err != nil {
+		return "", asGone(err)
+	}
+	first, _, _ := strings.Cut(chat.FirstOf(m.Content, firstText(m.Components)), "\n")
+	return first, nil
+}
+
+// firstText is the first text among the components of a message.
+func firstText(raw json.RawMessage) string {
+	var all []struct {
+		Content    string          `json:"content"`
+		Components json.RawMessage `json:"components"`
+	}
+	if json.Unmarshal(raw, &all) != nil {
+		return ""
+	}
+	for _, c := range all {
+		if text := chat.FirstOf(c.Content, firstText(c.Components)); text != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 // among gives a message, and in which of some channels it stands.

@@ -108,7 +108,7 @@ const pace = 500 * time.Millisecond
 // Able is all but that Discord shows nothing that is not a message, and opens forms for
 // clicks alone.
 func (a *Adapter) Able() chat.Able {
-	return chat.Able{Pace: pace, Sees: true, Elsewhere: true, Channel: api.PlainID.MatchString}
+	return chat.Able{Pace: pace, Sees: true, Elsewhere: true, Reads: true, Channel: api.PlainID.MatchString}
 }
 
 // Grow does nothing.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"strings"
 
 	"nod/adapters/slack/api"
 	"nod/chat"
@@ -33,6 +34,21 @@ func (a *Adapter) Reactions(ctx context.Context, p chat.Pending, _ bool) ([]chat
 		}
 	}
 	return out, nil
+}
+
+// Headline is the first line of a message: each card begins with it, in all its forms.
+func (a *Adapter) Headline(ctx context.Context, _ chat.ThreadID, ref chat.MessageRef) (string, error) {
+	var said struct {
+		Message struct {
+			Text string `json:"text"`
+		} `json:"message"`
+	}
+	args := url.Values{"channel": {api.ChannelOf(ref.Channel)}, "timestamp": {ref.ID}}
+	if err := a.web.Call(ctx, api.Request{Method: "reactions.get", Args: args, Priority: outbox.Approval, Answer: &said}); err != nil {
+		return "", asGone(err)
+	}
+	first, _, _ := strings.Cut(said.Message.Text, "\n")
+	return first, nil
 }
 
 // asGone is an error of looking at what is not there any more, or not for the bot.

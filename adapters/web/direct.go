@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -14,6 +15,11 @@ import (
 // Able is everything.
 func (a *Adapter) Able() chat.Able {
 	return chat.Able{Grows: true, Asks: true, Sees: true, Elsewhere: true}
+}
+
+// Headline is not called.
+func (a *Adapter) Headline(context.Context, chat.ThreadID, chat.MessageRef) (string, error) {
+	return "", errors.ErrUnsupported
 }
 
 // Place is the direct conversation with one of the people of the page.

@@ -140,7 +140,11 @@ func (d *driver) read() *agent.Log {
 }
 
 func (d *driver) claim() agent.Claim {
-	return agent.Claim{Since: d.held.Claimed, Token: memory.Short(d.held.Token), Self: d.Store.Self(), Now: d.held.Now}
+	c := agent.Claim{Since: d.held.Claimed, Token: memory.Short(d.held.Token), Self: d.Store.Self(), Now: d.held.Now}
+	if d.platform.Able().Reads {
+		c.Proven = d.proven
+	}
+	return c
 }
 
 // decide asks for the next action. It is a function of the log, so it is asked once for

@@ -36,6 +36,9 @@ func (d *driver) makePost(ctx context.Context, act agent.Post) outcome {
 	}
 	ref, err := d.send(ctx, act.Post, act.Look)
 	return outcome{settle: func() error {
+		if err == nil {
+			d.proved(act)
+		}
 		posted := memory.Posted{Key: act.Post.Key, Ref: ref, Stood: d.stood(act.Post, ref)}
 		then := act.Then
 		var refused chat.Refused

@@ -14,6 +14,7 @@ import (
 
 	"nod/agent"
 	"nod/chat"
+	"nod/chat/bounded"
 	"nod/llm"
 	"nod/memory"
 )
@@ -45,6 +46,9 @@ type Runner struct {
 	Limits Limits
 	// Standings is told the state of threads, for its Inbox; nil: none.
 	Standings *Standings
+	// Older hears of a card that shows more than its log: the store came back older.
+	// It may block; nil: nobody does.
+	Older func(memory.Lost)
 	// Host is the ground that the process stands on; nil is Goroutines.
 	Host Host
 	// Grace is how long running posts may take once the context is done. Running side
@@ -60,6 +64,7 @@ type Runner struct {
 	ReadAgain int
 
 	next    func(*agent.Log) agent.Action // in place of the Agent's Next; nil: that one
+	proofs  bounded.Map[string, bool]     // of cards, see [driver.prove]
 	retries retries
 	health  health
 	letters letters

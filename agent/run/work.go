@@ -111,7 +111,7 @@ func (d *driver) perform(act agent.Action) (begun bool, err error) {
 // change the turn then; other actions wait until the answer stands.
 func (d *driver) answers(act agent.Action) bool {
 	switch act.(type) {
-	case agent.Judge, agent.Identify, agent.Edit, agent.AskWhy, agent.Mark, agent.Wait:
+	case agent.Judge, agent.Identify, agent.Edit, agent.AskWhy, agent.Mark, agent.Prove, agent.Wait:
 		return false
 	}
 	for key := range d.works {
@@ -144,6 +144,8 @@ func (d *driver) job(act agent.Action) (key string, begin func(key string)) {
 	case agent.Edit:
 		// One edit of a message at a time, so that the newest stands in the end.
 		return editWork(act.Ref), d.behindSteps(func(key string) { d.edit(key, act) })
+	case agent.Prove:
+		return "prove/" + act.Proof, func(key string) { d.prove(key, act) }
 	case agent.AskWhy:
 		return "why/" + act.Key, func(key string) { d.askWhy(key, act) }
 	case agent.Mark:

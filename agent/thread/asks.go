@@ -46,17 +46,19 @@ func (s *Thread) takeAsked(e memory.Entry, b memory.Asked) {
 	switch {
 	case c == nil:
 	case c.Asked == nil:
+		c.Ask.Seq = e.Seq
 		c.Asked, c.Ask.At, c.Ask.First, c.Ask.Before = &b, e.At, b.Digest, len(c.Edits.Made)
 		c.outdate(b)
-	case b.Again == c.Asked.Again+1 && (c.WaitsToBegin() || b.Stricter && c.Result == nil && !c.Started):
+	case b.Again == c.Asked.Again+1 && (c.WaitsToBegin() || (b.Stricter || b.Restored) && c.Result == nil && !c.Started):
 		old := *c
 		old.Ask.Past, old.Ask.Redone, old.Preview.Outdated, old.Ask.Lax = nil, b.Number, b.Changed, b.Stricter
+		old.Ask.Older = b.Restored
 		delete(s.Posts.Cards, c.Card.Ref) // a vote on the old card is not for the new one
 		for _, k := range c.Copies.Cards {
 			delete(s.Posts.Cards, k.Ref)
 		}
 		c.Asked, c.Decided = &b, nil
-		c.Ask = Ask{At: e.At, First: b.Digest, Before: len(c.Edits.Made), Past: append(c.Ask.Past, &old)}
+		c.Ask = Ask{At: e.At, Seq: e.Seq, First: b.Digest, Before: len(c.Edits.Made), Past: append(c.Ask.Past, &old)}
 		c.Card = Card{ShownIn: c.Card.ShownIn}
 		c.Votes = Votes{On: c.Votes.On}
 		c.Clocks, c.Copies = Clocks{}, Copies{}

@@ -36,6 +36,7 @@ type Call struct {
 // lapsed, the rules became stricter, or its preview changed.
 type Ask struct {
 	At     time.Time
+	Seq    uint64  // of the entry
 	First  string  // digest of the arguments at that time, before changes
 	Before int     // how many changes came before it
 	Past   []*Call // the call as it was at earlier times
@@ -45,11 +46,13 @@ type Ask struct {
 	// In the call as it was:
 	Redone int  // the number of the approval that took its place
 	Lax    bool // the reason: the rules became stricter
+	Older  bool // the reason: the store came back older
 }
 
 // Card is the message in the thread that shows the approval.
 type Card struct {
 	Ref     chat.MessageRef
+	Shows   string    // what came of the call, as the card says and the log does not; "": nothing more
 	In      uint64    // Seq of the entry that says where it stands
 	Stood   time.Time // since when it stands, where the platform says so
 	ShownIn uint64    // Seq of the edit by which it shows the latest arguments

@@ -131,6 +131,10 @@ func (s *Thread) addCall(e memory.Entry) {
 		}
 	case memory.Result:
 		s.takeResult(e, b)
+	case memory.Lost:
+		s.takeLost(e.Seq, b)
+	case memory.Restored:
+		s.Older.Told = append(s.Older.Told, Restoring{b, e.Seq})
 	default:
 		s.takeStroke(e)
 	}
@@ -140,7 +144,7 @@ func (s *Thread) addCall(e memory.Entry) {
 // activity.
 func (s *Thread) noteActivity(e memory.Entry) {
 	switch e.Body.(type) {
-	case memory.Due, memory.Unknown, memory.Seen, memory.Trimmed, memory.Lost, memory.Belongs:
+	case memory.Due, memory.Unknown, memory.Seen, memory.Trimmed, memory.Lost, memory.Restored, memory.Belongs:
 		return
 	}
 	if len(s.Inbox.Waiting) == 0 || s.Open != nil {

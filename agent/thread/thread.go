@@ -21,6 +21,7 @@ type Thread struct {
 	Active time.Time // when somebody last wrote or the bot last did something
 	Broken *Trouble  // the first entry that can't be read
 	Span   Span
+	Older  Older
 
 	Turns   []*Turn // all that are in the log, in order
 	Open    *Turn   // the one that runs, if any
@@ -82,6 +83,19 @@ type Approvals struct {
 	Grants    []*Grant
 	Revokes   []memory.Revoked       // that are not noted yet
 	Allows    map[uint64]memory.Vote // what became of the words that allow
+}
+
+// Older says that the store came back older than what was done.
+type Older struct {
+	Seq  uint64 // of the last entry that says so
+	Own  uint64 // likewise, that this thread had gone further
+	Told []Restoring
+}
+
+// Restoring is an entry by which people are told that the store came back older.
+type Restoring struct {
+	memory.Restored
+	Seq uint64
 }
 
 // Trouble is an entry that can't be read, and without which the state of the thread

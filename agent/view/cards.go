@@ -112,6 +112,9 @@ func headline(c *thread.Call) string {
 		return fmt.Sprintf("Approval %d: %s", c.Asked.Number, c.Tool)
 	}
 	text := string(c.Decided.Outcome)
+	if c.Ask.Older {
+		return fmt.Sprintf("%s · I was restored from an older copy, asked again as approval %d", text, c.Ask.Redone)
+	}
 	if c.Ask.Lax {
 		if by := chat.Names(c.Decided.By); by != "" {
 			text += " by " + by
@@ -164,6 +167,8 @@ const textOutside = "The turn holds content from outside, so it asks."
 func Stage(s *thread.Thread, c *thread.Call, where string) string {
 	key := "outcome/" + c.Nth()
 	switch {
+	case c.Card.Shows != "" || c.Ask.Older && c.Card.Ref.IsZero(): // nobody knows what it shows
+		return ""
 	case c.Ask.Redone > 0:
 		return key + "/again" + where
 	case c.Pending() && c.Clocks.Escalated.Seq > 0 && !s.Has(c.WidenedName()+where):

@@ -20,47 +20,64 @@ import (
 func TestBackupSQLite(t *testing.T) {
 	t.Parallel()
 	n := newService(t, newSlackWorld(t, fakeslack.Options{NoLimits: true}), obedient, setup{})
-	store := filepath.Join(filepath.Dir(n.file), "nod.db")
-	saved := filepath.Join(t.TempDir(), "saved.db")
-	n.goesOn(func() {
-		db, err := sql.Open("sqlite", "file:"+store+"?mode=ro")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = db.Close() }()
-		if _, err := db.ExecContext(t.Context(), "VACUUM INTO ?", saved); err != nil {
-			t.Fatal(err)
-		}
-	}, func() {
-		for _, suffix := range []string{"", "-wal", "-shm"} {
-			_ = os.Remove(store + suffix) // some are not there
-		}
-		data, err := os.ReadFile(saved)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(store, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	})
+	n.goesOn(n.copySQLite())
 }
 
 func TestBackupRedis(t *testing.T) {
 	t.Parallel()
+	server := startCopied(t)
+	n := newService(t, newSlackWorld(t, fakeslack.Options{NoLimits: true}), obedient, setup{store: server.URL()})
+	n.goesOn(n.copyRedis(server))
+}
+
+// copySQLite makes a copy of the store, and brings it back.
+func (n *service) copySQLite() (save, restore func()) {
+	t := n.t
+	store := filepath.Join(filepath.Dir(n.file), "nod.db")
+	saved := filepath.Join(t.TempDir(), "saved.db")
+	return func() {
+			db, err := sql.Open("sqlite", "file:"+store+"?mode=ro")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = db.Close() }()
+			if _, err := db.ExecContext(t.Context(), "VACUUM INTO ?", saved); err != nil {
+				t.Fatal(err)
+			}
+		}, func() {
+			for _, suffix := range []string{"", "-wal", "-shm"} {
+				_ = os.Remove(store + suffix) // some are not there
+			}
+			data, err := os.ReadFile(saved)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(store, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+}
+
+// startCopied starts a Redis server that copyRedis can copy.
+func startCopied(t *testing.T) *redistest.Server {
+	t.Helper()
 	if _, err := exec.LookPath("redis-cli"); err != nil {
 		t.Skip("redis-cli is not here")
 	}
-	server := redistest.Start(t)
-	n := newService(t, newSlackWorld(t, fakeslack.Options{NoLimits: true}), obedient, setup{store: server.URL()})
-	dir := t.TempDir()
-	n.goesOn(func() {
-		redisCLI(t, server, "--rdb", filepath.Join(dir, "dump.rdb"))
-	}, func() {
-		server.Kill(t)
-		restored := redistest.Start(t, "--dir", dir, "--appendonly", "no")
-		redisCLI(t, restored, "CONFIG", "SET", "appendonly", "yes")
-		n.file = n.rewrite("restored.yaml", server.URL(), restored.URL())
-	})
+	return redistest.Start(t)
+}
+
+// copyRedis does the same for a Redis server.
+func (n *service) copyRedis(server *redistest.Server) (save, restore func()) {
+	dir := n.t.TempDir()
+	return func() {
+			redisCLI(n.t, server, "--rdb", filepath.Join(dir, "dump.rdb"))
+		}, func() {
+			server.Kill(n.t)
+			restored := redistest.Start(n.t, "--dir", dir, "--appendonly", "no")
+			redisCLI(n.t, restored, "CONFIG", "SET", "appendonly", "yes")
+			n.file = n.rewrite("restored.yaml", server.URL(), restored.URL())
+		}
 }
 
 // goesOn plays a turn whose approval waits while the store is saved, lost and brought
@@ -97,7 +114,7 @@ func (n *service) waits() int {
 	return sum
 }
 
-func redisCLI(t *testing.T, s *redistest.Server, args ...string) {
+func redisCLI(t testing.TB, s *redistest.Server, args ...string) {
 	t.Helper()
 	argv := append([]string{"-p", strconv.Itoa(s.Port)}, args...)
 	if out, err := exec.CommandContext(context.Background(), "redis-cli", argv...).CombinedOutput(); err != nil {

@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 	"agent/prompt":              {"agent/phrase", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "chat", "llm", "memory"},
 	"agent/view":                {"agent/approval", "agent/phrase", "agent/speak", "agent/strategy", "agent/taint", "agent/thread", "chat", "chat/question", "llm", "llm/args", "memory"},
 	"agent/speak":               {"llm", "llm/args"},
-	"agent/run":                 {"agent", "agent/approval", "agent/policy", "agent/view", "chat", "chat/patience", "llm", "memory"},
+	"agent/run":                 {"agent", "agent/approval", "agent/policy", "agent/view", "chat", "chat/bounded", "chat/patience", "llm", "memory"},
 	"setting":                   {},
 	"mask":                      {},
 	"edits":                     {},

@@ -36,20 +36,27 @@ type Keeper struct {
 	Log   *slog.Logger
 	Every time.Duration // 0: a minute
 	Now   func() time.Time
+	// Restored hears that the store came back older, from a copy of that time, and which
+	// threads went further than their log. It comes before the next checkpoint; nil:
+	// nobody does.
+	Restored func(ctx context.Context, copied time.Time, threads []chat.ThreadID) error
 
-	last Checkpoint // the newest checkpoint that this process knows, and its stored form
-	raw  []byte
-	file besideFile
+	last  Checkpoint // the newest checkpoint that this process knows, and its stored form
+	raw   []byte
+	file  besideFile
+	begun bool // Begin is over
 }
 
 // Beside names the file beside a key that holds the newest checkpoint.
 func Beside(key string) string { return key + ".checkpoint" }
 
-// Run signs until ctx is done, and once more then.
+// Run signs until ctx is done, and once more then. It begins where Begin did not.
 func (k *Keeper) Run(ctx context.Context) {
 	tick := time.NewTicker(cmp.Or(k.Every, time.Minute))
 	defer tick.Stop()
-	k.report(k.Begin(ctx))
+	if !k.begun {
+		k.report(k.Begin(ctx))
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -79,7 +86,9 @@ func (k *Keeper) Begin(ctx context.Context) error {
 			k.last, k.raw = p, k.file.newest
 		}
 	}
-	return k.Sign(ctx)
+	err := k.Sign(ctx)
+	k.begun = err == nil
+	return err
 }
 
 func (k *Keeper) read(raw []byte) (Checkpoint, bool) {
@@ -168,7 +177,7 @@ func (k *Keeper) signAll(ctx context.Context, base kept) error {
 	if err != nil {
 		return err
 	}
-	next := Checkpoint{Epoch: max(k.last.Epoch, base.Epoch, 1), N: max(k.last.N, base.N), Mark: mark}
+	next := Checkpoint{At: base.At, Epoch: max(k.last.Epoch, base.Epoch, 1), N: max(k.last.N, base.N), Mark: mark}
 	var known []map[string]memory.Head
 	for _, p := range []Checkpoint{k.last, base.Checkpoint} {
 		signed, err := p.all(ctx, first(fromStore(k.Store), k.file.fetch))
@@ -186,7 +195,7 @@ func (k *Keeper) signAll(ctx context.Context, base kept) error {
 	}
 	if len(lost) > 0 {
 		next.Epoch++
-		if err := k.lose(ctx, next.Epoch, heads, lost); err != nil {
+		if err := k.lose(ctx, next, heads, lost); err != nil {
 			return err
 		}
 	}
@@ -268,12 +277,13 @@ func (k *Keeper) diverged(ctx context.Context, known []map[string]memory.Head, h
 
 // lose writes a line for each thread that lost some. The first process to notice writes
 // it, once.
-func (k *Keeper) lose(ctx context.Context, epoch int, heads, lost map[string]memory.Head) error {
-	k.Log.Error("the store came back older: lines of the audit log are lost", "threads", len(lost), "epoch", epoch)
+func (k *Keeper) lose(ctx context.Context, next Checkpoint, heads, lost map[string]memory.Head) error {
+	k.Log.Error("the store came back older: lines of the audit log are lost", "threads", len(lost), "epoch", next.Epoch)
 	names, err := memory.NamesOf(ctx, k.Store)
 	if err != nil {
 		return err
 	}
+	var threads []chat.ThreadID
 	for _, name := range sorted(lost) {
 		thread, err := chat.ParseThreadID(name)
 		if err != nil {
@@ -282,12 +292,16 @@ func (k *Keeper) lose(ctx context.Context, epoch int, heads, lost map[string]mem
 		if thread = names.Thread(thread); memory.IsPseudonym(thread.Channel) {
 			continue // nobody knows which conversation that was
 		}
-		body := memory.Lost{Reason: fmt.Sprintf("the store came back older: line %d of this thread was signed, and it had %d then", lost[name].Seq, heads[name].Seq)}
+		body := memory.Lost{Reason: fmt.Sprintf("the store came back older: line %d of this thread was signed, and it had %d then", lost[name].Seq, heads[name].Seq), Own: !k.begun}
 		if _, err := k.Store.Put(ctx, thread, body, "lost/"+name+"/"+lost[name].Hash); err != nil {
 			return fmt.Errorf("note what was lost: %w", err)
 		}
+		threads = append(threads, thread)
 	}
-	return nil
+	if k.Restored == nil || k.begun { // a running process restores what it knows
+		return nil
+	}
+	return k.Restored(ctx, next.At, threads)
 }
 
 func (k *Keeper) now() time.Time {

@@ -1,0 +1,205 @@
+package agent_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nod/agent"
+	"nod/agent/policy"
+	"nod/chat"
+	"nod/memory"
+)
+
+// older plays what Next records of a log, and gives the first other action.
+func older(t *testing.T, a *agent.Agent, entries []memory.Entry, c agent.Claim) ([]memory.Body, agent.Action) {
+	t.Helper()
+	var all []memory.Body
+	for range 20 {
+		rec, ok := a.Next(agent.NewLog(entries, c)).(agent.Record)
+		if !ok {
+			return all, a.Next(agent.NewLog(entries, c))
+		}
+		for _, b := range rec.Bodies {
+			at := entries[len(entries)-1]
+			entries = append(entries, memory.Entry{Seq: at.Seq + 1, At: at.At, Body: b})
+			all = append(all, b)
+		}
+	}
+	t.Fatal("it records for ever")
+	return nil, nil
+}
+
+// Nothing is decided by a card from an earlier process before this one knows what it
+// shows: not by a vote, not by a stop, and not by the clock.
+func TestNothingIsDecidedByAnUnknownCard(t *testing.T) {
+	t.Parallel()
+	a := asking(newTool("deploy", policy.Ask, anyone))
+	unknown := agent.Claim{Proven: func(string) bool { return false }}
+	for name, b := range map[string]memory.Entry{
+		"vote":  entry(6, memory.Reaction{Reaction: chat.Reaction{On: ref("ask/d"), By: chat.User{ID: "ada"}, Emoji: "✅"}}),
+		"stop":  entry(6, from("ada", "stop")),
+		"clock": {Seq: 6, At: morning.Add(time.Hour), Body: memory.Due{}},
+	} {
+		log := append(askedBy(t, a), b)
+		act, ok := a.Next(agent.NewLog(log, unknown)).(agent.Prove)
+		if !ok || act.Ref != ref("ask/d") {
+			t.Errorf("%s: the card is not read, but %T", name, a.Next(agent.NewLog(log, unknown)))
+		}
+		if _, again := a.Next(agent.NewLog(log, agent.Claim{Proven: func(p string) bool { return p == act.Proof }})).(agent.Prove); again {
+			t.Errorf("%s: it is read again", name)
+		}
+	}
+}
+
+// A card that shows more than the log is believed, and never drawn again, before and after
+// the timeout.
+func TestACardThatShowsMoreIsBelieved(t *testing.T) {
+	t.Parallel()
+	a := asking(newTool("deploy", policy.Ask, anyone))
+	for shows, want := range map[string]chat.CallState{
+		"Approved by ann · done in 0.1 s":     chat.CallDone,
+		"Approved by ann · running":           chat.CallUnknown,
+		"Approved by ann · failed: status 1":  chat.CallUnknown,
+		"Approved by ann · outcome unknown":   chat.CallUnknown,
+		"Denied by ben: done in a hurry":      chat.CallDenied,
+		"Expired":                             chat.CallExpired,
+		"Cancelled":                           chat.CallCancelled,
+		"something that only a new build has": chat.CallUnknown,
+	} {
+		for _, late := range []time.Duration{0, time.Hour} {
+			log := append(askedBy(t, a), memory.Entry{Seq: 6, At: morning.Add(late), Body: memory.Due{}})
+			lost, ok := agent.Restored(agent.NewLog(log, agent.Claim{}), agent.Prove{Call: "d", Ref: ref("ask/d")}, shows)
+			if !ok {
+				t.Fatalf("%s: nothing comes of it", shows)
+			}
+			log = append(log, memory.Entry{Seq: 7, At: morning.Add(late), Body: lost})
+			all, act := older(t, a, log, agent.Claim{})
+			i := slices.IndexFunc(all, func(b memory.Body) bool { _, ok := b.(memory.Result); return ok })
+			if i < 0 || all[i].(memory.Result).State != want {
+				t.Errorf("%s: %+v, want %s", shows, all, want)
+			}
+			if _, calls := act.(agent.Call); !calls {
+				t.Errorf("%s: then comes %+v", shows, act)
+			}
+		}
+	}
+}
+
+// A card that shows no more than the log proves nothing.
+func TestACardThatShowsTheSame(t *testing.T) {
+	t.Parallel()
+	a := asking(newTool("deploy", policy.Ask, anyone))
+	waits := askedBy(t, a)
+	for shows, log := range map[string][]memory.Entry{
+		"Approval 1: deploy":        waits,
+		"":                          waits,
+		"Approved by ada · running": approvedAt(waits),
+	} {
+		if lost, ok := agent.Restored(agent.NewLog(log, agent.Claim{}), agent.Prove{Call: "d", Ref: ref("ask/d")}, shows); ok {
+			t.Errorf("%q: %+v", shows, lost)
+		}
+	}
+	if _, ok := agent.Restored(agent.NewLog(approvedAt(waits), agent.Claim{}), agent.Prove{Call: "d", Ref: ref("ask/d")}, "Approved by ada · done in 1 s"); !ok {
+		t.Error("a call that ran is to run")
+	}
+}
+
+// Once the store came back older each call that waits is asked anew, once, on a new card,
+// and no vote from before counts. A call that was tampered with is denied.
+func TestAskedAnewAfterARestore(t *testing.T) {
+	t.Parallel()
+	a := asking(newTool("deploy", policy.Ask, anyone))
+	vote := entry(6, memory.Reaction{Reaction: chat.Reaction{On: ref("ask/d"), By: chat.User{ID: "ada"}, Emoji: "✅", Found: true}})
+	for name, log := range map[string][]memory.Entry{
+		"waits":    append(askedBy(t, a), vote, entry(7, memory.Lost{})),
+		"approved": append(approvedAt(askedBy(t, a)), entry(7, memory.Lost{})),
+		"no card":  append(askedBy(t, a)[:4], entry(5, memory.Lost{})),
+	} {
+		all, act := older(t, a, log, agent.Claim{})
+		asked := 0
+		for _, b := range all {
+			if x, ok := b.(memory.Asked); ok && x.Restored && x.Number == 2 {
+				asked++
+			}
+		}
+		old, edits := act.(agent.Edit)
+		card, posts := act.(agent.Post)
+		judge, judges := act.(agent.Judge)
+		switch {
+		case asked != 1:
+			t.Errorf("%s: it is asked anew %d times: %+v", name, asked, all)
+		case judges && judge.Reaction.On == ref("ask/d"): // it is told why it does not count
+			if v := a.Vote(agent.NewLog(append(log, recorded(log, all)...), agent.Claim{}), judge, nil); v.Counts {
+				t.Errorf("%s: the old vote counts", name)
+			}
+		case edits && !strings.Contains(old.Post.Approval.Headline, "asked again as approval 2"):
+			t.Errorf("%s: the old card shows %q", name, old.Post.Approval.Headline)
+		case posts && !strings.HasPrefix(card.Post.Key, "ask/d!1"):
+			t.Errorf("%s: posted %q", name, card.Post.Key)
+		case !edits && !posts && !judges:
+			t.Errorf("%s: then comes %+v", name, act)
+		}
+	}
+	other := asking(newTool("deploy", policy.Ask, anyone))
+	other.Key = []byte("another")
+	all, _ := older(t, other, append(askedBy(t, a), vote, entry(7, memory.Lost{})), agent.Claim{})
+	for _, b := range all {
+		if x, ok := b.(memory.Asked); ok {
+			t.Errorf("a call that is not the one that was shown is asked anew: %+v", x)
+		}
+	}
+}
+
+// recorded are bodies as entries behind a log.
+func recorded(log []memory.Entry, bodies []memory.Body) (out []memory.Entry) {
+	for i, b := range bodies {
+		out = append(out, memory.Entry{Seq: log[len(log)-1].Seq + uint64(i) + 1, At: log[len(log)-1].At, Body: b})
+	}
+	return out
+}
+
+// A turn that had gone further than its log ends: its effects may have run. What waited
+// to be taken up may have been, too, and people are asked to ask again.
+func TestATurnThatHadGoneFurtherEnds(t *testing.T) {
+	t.Parallel()
+	a := asking(newTool("book", policy.Auto, anyone))
+	ended := func(all []memory.Body) bool {
+		return slices.ContainsFunc(all, func(b memory.Body) bool { _, ok := b.(memory.Failed); return ok })
+	}
+	own := memory.Lost{Own: true}
+	step := stepWith(1, 1, 2, memory.Call{ID: "d", Tool: "book", Args: `{}`, Object: true})
+	opened := memory.Opened{Turn: 1, Name: "1", Requester: chat.User{ID: "ada"}}
+	all, _ := older(t, a, entriesOf(from("ada", "go"), opened, step, own), agent.Claim{})
+	if r, ok := all[0].(memory.Result); !ok || r.State != chat.CallUnknown {
+		t.Errorf("an effect that may have run: %+v", all)
+	}
+	all, _ = older(t, a, entriesOf(from("ada", "go"), opened, step, memory.Started{Call: "d"}, memory.Result{Call: "d", State: chat.CallDone}, own), agent.Claim{})
+	if !ended(all) {
+		t.Errorf("a turn whose next call of the model may have been made goes on: %+v", all)
+	}
+	all, act := older(t, a, entriesOf(from("ada", "go"), own), agent.Claim{})
+	if _, waits := act.(agent.Wait); !waits || len(all) > 0 {
+		t.Errorf("what waited is taken up: %+v, %+v", all, act)
+	}
+	all, _ = older(t, a, entriesOf(from("ada", "go"), opened, step, memory.Started{Call: "d"}, own, memory.Result{Call: "d", State: chat.CallDone}), agent.Claim{})
+	if ended(all) {
+		t.Error("a turn that went on since is ended")
+	}
+}
+
+// People are told once, from when the copy is.
+func TestPeopleAreToldOfARestore(t *testing.T) {
+	t.Parallel()
+	a := asking()
+	log := entriesOf(memory.Restored{Copy: morning})
+	_, act := older(t, a, log, agent.Claim{})
+	p, ok := act.(agent.Post)
+	if want := "I was restored from a copy of " + morning.UTC().Format("2006-01-02 15:04 UTC") + "; ask again what still matters."; !ok || p.Post.Text.Markdown != want {
+		t.Fatalf("people are told %+v", act)
+	}
+	if _, act = older(t, a, append(log, entry(2, memory.Posted{Key: p.Post.Key, Ref: ref("x")})), agent.Claim{}); act != (agent.Wait{}) {
+		t.Errorf("and again: %+v", act)
+	}
+}

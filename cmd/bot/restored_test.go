@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nod/internal/fakediscord"
+	"nod/internal/fakeslack"
+)
+
+// eachRestored plays on Slack and Discord, with both stores, on the machine of before and on
+// a new one: there only the platform can tell that the store is older.
+func eachRestored(t *testing.T, extra string, play func(n *service, save, restore func())) {
+	worlds := map[string]func(*testing.T) world{
+		"slack":   func(t *testing.T) world { return newSlackWorld(t, fakeslack.Options{NoLimits: true}) },
+		"discord": func(t *testing.T) world { return newDiscordWorld(t, fakediscord.Options{NoLimits: true}) },
+	}
+	for name, open := range worlds {
+		for _, store := range []string{"sqlite", "redis"} {
+			for _, machine := range []string{"same", "new"} {
+				t.Run(name+"/"+store+"/"+machine, func(t *testing.T) {
+					t.Parallel()
+					var n *service
+					var save, restore func()
+					if store == "redis" {
+						server := startCopied(t)
+						n = newService(t, open(t), obedient, setup{store: server.URL(), extra: extra})
+						save, restore = n.copyRedis(server)
+					} else {
+						n = newService(t, open(t), obedient, setup{extra: extra})
+						save, restore = n.copySQLite()
+					}
+					play(n, save, func() {
+						restore()
+						if machine == "new" {
+							if err := os.Remove(filepath.Join(filepath.Dir(n.file), "nod.key.checkpoint")); err != nil {
+								t.Fatal(err)
+							}
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// A call that was approved and ran after the copy was made does not run by the vote that
+// still stands on its card. The model is told, and the card stays as it is.
+func TestOpsRestoredStoreRunsNothingByOldVotes(t *testing.T) {
+	t.Parallel()
+	eachRestored(t, "", func(n *service, save, restore func()) {
+		n.start()
+		at := n.w.mention("ada", "deploy prod now")
+		asked := n.ask(at, `{"env":"prod"}`)
+		eventually(n.t, "the approval is noted", func() bool { return n.waits() == 1 })
+		save()
+		n.w.react("ada", asked.place, "✅")
+		n.find(at, "The tool says")
+		n.stop()
+		restore()
+		n.start()
+		eventually(n.t, "the turn ends again", func() bool { return n.count(at, "The tool says") == 2 })
+		n.undrawn(at, "Approved by", "done")
+		if ran := n.ran(); len(ran) != 1 {
+			n.t.Errorf("ran %q", ran)
+		}
+	})
+}
+
+// undrawn checks that the one card of a conversation still shows what was decided.
+func (n *service) undrawn(at place, words ...string) {
+	n.t.Helper()
+	for _, p := range n.w.posts(at) {
+		if strings.Contains(p.text, "digest") && !holds(p.text, words) {
+			n.t.Errorf("the card shows %q, want %q", p.text, words)
+		}
+	}
+}
