@@ -94,8 +94,8 @@ func TestVoteButtons(t *testing.T) {
 	o.wait(func(s *fakediscord.Server) bool { return s.Interactions()[1].Form != "" })
 	got := slices.SortedFunc(slices.Values(o.in.Reactions), func(x, y chat.Reaction) int { return strings.Compare(x.Emoji, y.Emoji) })
 	want := []chat.Reaction{
-		{On: ref, By: chat.User{ID: chat.UserID(o.ada), Name: "Ada"}, Emoji: "✅", Button: true},
-		{On: ref, By: chat.User{ID: chat.UserID(o.bob), Name: "bob"}, Emoji: "❌", Button: true},
+		{On: ref, By: chat.User{ID: chat.UserID(o.ada), Name: "Ada"}, Emoji: "✅", Button: true, Way: chat.ByButton},
+		{On: ref, By: chat.User{ID: chat.UserID(o.bob), Name: "bob"}, Emoji: "❌", Button: true, Way: chat.ByButton},
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("reactions (-want +got):\n%s", diff)

@@ -60,7 +60,7 @@ func TestDirectCard(t *testing.T) {
 func TestCopyLeadsHome(t *testing.T) {
 	t.Parallel()
 	o := open(t, fakediscord.Options{}, nil)
-	th := thread(o.general, o.fake.Say(o.ada, o.general, o.mention()+" go"))
+	th := thread(o.general, o.fake.Say(o.ada, o.general, "go"))
 	for _, place := range []string{"user:" + o.bob, "channel:" + o.general} {
 		p := directly(th)
 		p.Card = api.RefOf(api.PlaceOf(th), "777")
