@@ -160,11 +160,14 @@ func (s *Store) emptyLog() error {
 	return err
 }
 
-// createPrivate makes the file readable by its owner only. SQLite gives the files
+// createPrivate makes the file readable by its owner only, also one that exists. SQLite gives the files
 // beside it the same rights.
 func createPrivate(file string) error {
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
+		for _, suffix := range []string{"", "-wal", "-shm"} { // a restored copy may be readable by all
+			_ = os.Chmod(file+suffix, 0o600) // only its owner can, and some are not there
+		}
 		return Writable(file)
 	}
 	if err != nil {
