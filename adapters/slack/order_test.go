@@ -30,7 +30,7 @@ func TestTakenBackStaysSo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o, th, ref := called(t, fakeslack.Options{AckTimeout: 200 * time.Millisecond}, single)
+			o, th, ref := called(t, fakeslack.Options{AckTimeout: 3 * time.Second}, single) // as Slack: after some it gives up
 			at, err := o.a.Post(t.Context(), th, chat.Post{Key: "ask/c1", ReplyTo: ref, Approval: approval()}, false)
 			if err != nil {
 				t.Fatal(err)
@@ -80,7 +80,7 @@ func TestDeliveredAgain(t *testing.T) {
 // The later of two edits holds, in any order of arrival.
 func TestLaterEditHolds(t *testing.T) {
 	t.Parallel()
-	o, _, ref := called(t, fakeslack.Options{AckTimeout: 200 * time.Millisecond}, single)
+	o, _, ref := called(t, fakeslack.Options{AckTimeout: 3 * time.Second}, single)
 	o.fake.Disturb(fakeslack.Disturbance{Event: "message", Behind: 2}) // the mention in the first, and the second
 	o.fake.Edit("U0ADA", general, ref.ID, "<@U0BOT> deploy prod")
 	o.fake.Edit("U0ADA", general, ref.ID, "<@U0BOT> deploy staging")
