@@ -28,6 +28,7 @@ func (d *decision) postAnswer(t *thread.Turn, last *thread.Step) Action {
 			return act
 		}
 		p := chat.Post{Key: memory.PostKey(t.AnswerName(), draft.Answer), ReplyTo: t.ReplyTo(), Text: view.Answer(d.thread, t)}
+		p.Text.Steps = d.unshownSteps(t)
 		return Post{Post: p, Look: d.before(last.Seq), Then: d.unlessSteps(t)}
 	case more && !t.EmptyTwice(), used == most+1 && draft.Evaded():
 		return d.callModel(t, strategy.Phase{}) // after the last call once more, and plainly
@@ -48,6 +49,7 @@ func (d *decision) reportCall(t *thread.Turn, st *thread.Step) Action {
 		return act
 	}
 	p := d.sayNotice(t.ReportName(), t.ReplyTo(), view.Report(st.Calls[0]), st.Seq)
+	p.Post.Text.Steps = d.unshownSteps(t)
 	p.Then = d.unlessSteps(t)
 	return p
 }
@@ -70,6 +72,7 @@ func (d *decision) sayEnd(t *thread.Turn, name, text string, due uint64) Action 
 		return d.closeTurn(t)
 	}
 	p := d.sayNotice(name, t.ReplyTo(), text, due)
+	p.Post.Text.Steps = d.unshownSteps(t)
 	// A store that lost the end of a turn has it end, and say so, again.
 	p.Post.Key = memory.PostKey(name, text+t.Over.UTC().String())
 	p.Then = d.unlessSteps(t)
@@ -106,10 +109,28 @@ func (d *decision) asksMore(t *thread.Turn) bool {
 
 // foldSteps shows the final state of a turn's steps.
 func (d *decision) foldSteps(t *thread.Turn) Edit {
+	p := chat.Post{Key: t.StepsName(), ReplyTo: t.ReplyTo(), Steps: d.finalSteps(t)}
+	return Edit{Ref: d.thread.Posts.Refs[t.StepsName()], Post: p, Key: t.FoldName()}
+}
+
+// finalSteps is the final state of a turn's steps.
+func (d *decision) finalSteps(t *thread.Turn) *chat.Steps {
 	steps := view.Steps(d.thread, t, d.agent.Prices)
 	steps.Done = true
-	p := chat.Post{Key: t.StepsName(), ReplyTo: t.ReplyTo(), Steps: &steps}
-	return Edit{Ref: d.thread.Posts.Refs[t.StepsName()], Post: p, Key: t.FoldName()}
+	return &steps
+}
+
+// unshownSteps are the steps that the last post of a turn carries, since no message shows
+// them and none will; nil where there are none.
+func (d *decision) unshownSteps(t *thread.Turn) *chat.Steps {
+	if ref := d.thread.Posts.Refs[t.StepsName()]; !ref.IsZero() || !d.thread.Has(t.StepsName()) {
+		return nil
+	}
+	steps := d.finalSteps(t)
+	if t.Stopped == nil && t.Failed == nil {
+		steps.Status = "Done" // with this post
+	}
+	return steps
 }
 
 // foldEnded folds the steps of turns that ended before.

@@ -10,7 +10,10 @@ import (
 type Able struct {
 	// Pace is how long the steps of a turn stay as they are at the least before they are
 	// drawn again: edits are dear there. The last drawing does not wait.
-	Pace      time.Duration
+	Pace time.Duration
+	// Crowd says that posts of one channel are dear: where many turns run in it, answers
+	// carry their steps, so that no steps message holds another answer up.
+	Crowd     bool
 	Grows     bool // shows growing answers
 	Asks      bool // has a form that asks one person for the mistake in an answer
 	Sees      bool // knows which conversations a person sees

@@ -46,6 +46,8 @@ type Text struct {
 	Alone string `json:"alone,omitempty"`
 	// Earlier is the answer in whose place this one stands, where it is another try.
 	Earlier *Earlier `json:"earlier,omitempty"`
+	// Steps are those of the turn that it ends, where no message shows them.
+	Steps *Steps `json:"steps,omitempty"`
 	// Waits is who waits for it, where that need not be who wrote the message that it
 	// answers: in another try, which somebody asked for later.
 	Waits *Waiter `json:"waits,omitempty"`

@@ -153,6 +153,8 @@ func samples() []sample {
 	again := answer
 	again.Earlier = &chat.Earlier{Try: 1, Markdown: answer.Markdown}
 	answers := layout.AnswerParts(&answer, everything)
+	stepped := answer
+	stepped.Steps = &steps
 	return []sample{
 		sampled("answers", answers[0]),
 		sampled("steps", layout.StepsPart(chat.ThreadID{Platform: Platform}, &steps)),
@@ -161,6 +163,7 @@ func samples() []sample {
 		sampled("long arguments", layout.ArgsParts(ask.Args)[0]),
 		{"questions about an answer", [][]slackgo.Block{confided(new(front.Front).Wonder(chat.ThreadID{}, ask.Requester, chat.MessageRef{ID: "1.000000"}))}},
 		sampled("answers in the place of another", layout.Folding(layout.AnswerParts(&again, everything), answers, &again, "https://example.org/")[0][:1]),
+		sampled("answers with their steps", layout.AnswerParts(&stepped, everything)[0][:1]),
 	}
 }
 

@@ -16,17 +16,17 @@ import (
 )
 
 // partsOf writes a post as messages.
-func partsOf(thread chat.ThreadID, m front.Message, c layout.Card) []layout.Part {
+func partsOf(m front.Message, c layout.Card) []layout.Part {
 	switch {
 	case m.Steps != nil:
-		return []layout.Part{layout.StepsPart(thread, m.Steps)}
+		return []layout.Part{layout.StepsPart(c.Thread, m.Steps)}
 	case m.Approval != nil:
-		c.Thread = cmp.Or(m.Approval.Home, thread)
+		c.Thread = cmp.Or(m.Approval.Home, c.Thread)
 		return []layout.Part{layout.ApprovalPart(m.Approval, m.Card, c)}
 	case m.Text != nil && m.Text.Summons != nil && m.Text.Summons.Card.IsZero():
 		return layout.AskingParts(m, c)
 	case m.Text != nil && m.Text.Summons != nil:
-		return []layout.Part{layout.SummonsPart(thread, m, c)}
+		return []layout.Part{layout.SummonsPart(m, c)}
 	case m.Text != nil && m.Text.Earlier != nil:
 		return layout.Folding(layout.AnswerParts(m.Linked(), c), layout.AnswerParts(m.Text, c), m.Text, m.Earlier)
 	case m.Text != nil:
@@ -35,15 +35,15 @@ func partsOf(thread chat.ThreadID, m front.Message, c layout.Card) []layout.Part
 	return nil
 }
 
-// card is how posts are drawn.
-func (a *Adapter) card() layout.Card {
-	return layout.Card{Again: a.o.Retries, Workspace: a.who().URL}
+// card is how posts of a thread are drawn.
+func (a *Adapter) card(thread chat.ThreadID) layout.Card {
+	return layout.Card{Thread: thread, Again: a.o.Retries, Workspace: a.who().URL}
 }
 
 // Send makes the messages of a post. The reference is zero for a file whose message Slack
 // does not show.
 func (a *Adapter) Send(ctx context.Context, thread chat.ThreadID, m front.Message, look bool) (chat.MessageRef, error) {
-	parts := partsOf(thread, m, a.card())
+	parts := partsOf(m, a.card(thread))
 	if len(parts) == 0 && m.File == nil {
 		return chat.MessageRef{}, errors.New("post nothing")
 	}
@@ -120,7 +120,7 @@ func (s *sending) showArgs(ctx context.Context, p *chat.Approval) error {
 
 // Change makes a message show something else, in the first form that Slack takes.
 func (a *Adapter) Change(ctx context.Context, thread chat.ThreadID, ref chat.MessageRef, m front.Message) error {
-	parts := partsOf(thread, m, a.card())
+	parts := partsOf(m, a.card(thread))
 	if len(parts) == 0 {
 		return errors.New("edit: nothing to show")
 	}

@@ -72,7 +72,8 @@ func goldenPosts() map[string]chat.Post {
 		"answer-again": {Text: &chat.Text{Markdown: "**Try 2**\n\nIt is 42.", Earlier: &chat.Earlier{
 			Ref: api.InThread(thread(general, "1.000000"), "1.000200"), Try: 1, Markdown: "It is *41*, says <@U123>:\n\n```go\nx < y\n```",
 		}}},
-		"answer": {Text: &chat.Text{Markdown: "# Title\n\nText with <@U123>\n\n| a | b |\n|---|:-:|\n| 1 | |\n\n```go\nx < y\n```\n"}},
+		"answer-steps": {Text: &chat.Text{Markdown: "It is 42.", Steps: steps(2, true)}},
+		"answer":       {Text: &chat.Text{Markdown: "# Title\n\nText with <@U123>\n\n| a | b |\n|---|:-:|\n| 1 | |\n\n```go\nx < y\n```\n"}},
 	}
 }
 
@@ -88,14 +89,14 @@ func messageOf(th chat.ThreadID, p chat.Post) front.Message {
 // The golden files hold what is sent for each kind of post.
 func TestGolden(t *testing.T) {
 	th, in := thread(general, "1.000000"), everything
-	in.Workspace = "https://example.slack.com/"
+	in.Thread, in.Workspace = th, "https://example.slack.com/"
 	for name, p := range goldenPosts() {
 		type sent struct {
 			Text   string `json:"text"`
 			Blocks any    `json:"blocks,omitempty"`
 		}
 		var got [][]sent
-		for _, forms := range partsOf(th, messageOf(th, p), in) {
+		for _, forms := range partsOf(messageOf(th, p), in) {
 			var all []sent
 			for _, f := range forms.All().On("") {
 				s := sent{Text: f.Text}

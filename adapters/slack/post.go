@@ -173,13 +173,13 @@ func (s *sending) shareAnswer(ctx context.Context, parts []layout.Part) ([]layou
 	err := s.share(ctx, upload{mark: mark, name: chat.MarkedName("answer.md", mark), title: "answer.md", data: []byte(s.post.Text.Markdown)})
 	switch {
 	case err == nil:
-		begin := layout.Buttoned(parts[0], s.a.card())
+		begin := layout.Closed(parts[0], s.post.Text, s.a.card(s.thread))
 		return []layout.Part{begin, {{Text: "The answer is longer: the file answer.md has all of it.", Plain: true}}}, nil
 	case !api.RefusedForm(err):
 		return nil, err
 	case len(parts) <= layout.MostPlainReplies:
 		return parts, nil
 	}
-	parts[layout.MostPlainReplies-1] = layout.Buttoned(parts[layout.MostPlainReplies-1], s.a.card())
+	parts[layout.MostPlainReplies-1] = layout.Closed(parts[layout.MostPlainReplies-1], s.post.Text, s.a.card(s.thread))
 	return append(parts[:layout.MostPlainReplies:layout.MostPlainReplies], layout.Part{{Text: "The answer is longer than can be shown here.", Plain: true}}), nil
 }

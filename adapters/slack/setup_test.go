@@ -94,7 +94,7 @@ func TestCheck(t *testing.T) {
 		{"two apps", opt(other, other.AppToken(), other.BotToken()), ws + "; all scopes are there; sockets can be opened; " + forms, "of the app A0OTHER and slack.bot_token of the app A0APP"},
 		{"no header", opt(mute, mute.AppToken(), mute.BotToken()), ws + "; which scopes there are was not told; sockets can be opened; " + forms, ""},
 		{"older server", opt(old, old.AppToken(), old.BotToken()), ws + "; all scopes are there; sockets can be opened; which forms of messages it takes can't be asked", ""},
-		{"refused form", opt(picky, picky.AppToken(), picky.BotToken()), ws + "; all scopes are there; sockets can be opened; it takes 12 forms of messages and not these, for which a plainer one follows: steps, form 1: blocks.validate: invalid_blocks", ""},
+		{"refused form", opt(picky, picky.AppToken(), picky.BotToken()), ws + "; all scopes are there; sockets can be opened; it takes 13 forms of messages and not these, for which a plainer one follows: steps, form 1: blocks.validate: invalid_blocks", ""},
 	}
 	for _, tt := range tests {
 		says, err := Check(t.Context(), tt.o)

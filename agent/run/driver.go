@@ -44,6 +44,7 @@ type driver struct {
 	growth    *growth     // of the model call that runs
 	grown     []chat.Post // growing posts that are shown
 	shown     chat.Work   // the sign of work
+	busy      atomic.Bool // a turn runs: for drivers of other threads
 	until     time.Time   // by the store's clock: when something is due
 	drains    time.Time   // since when the process shuts down, by the host's clock
 

@@ -30,6 +30,7 @@ func (d *driver) show(w chat.Work) {
 // work is what the thread does.
 func (d *driver) work() chat.Work {
 	w := view.Work(d.log.Thread)
+	d.busy.Store(w.What != "")
 	switch {
 	case w.What != "":
 	case d.shown.Busy(): // a moment later it is at rest

@@ -64,6 +64,9 @@ func (d *driver) drawSteps(now bool) {
 	switch {
 	case !ok || ref.IsZero() && s.key == p.Key:
 	case d.works[editWork(ref)] != nil: // their last form is on its way, which nothing may come after
+	case ref.IsZero() && !look && !d.concludes() && d.crowded():
+		s.key = p.Key
+		d.pending = append(d.pending, memory.Posted{Key: p.Key}) // no steps message: the last post carries them
 	case ref.IsZero():
 		s.key = p.Key
 		d.firstSteps(p, look)
@@ -76,6 +79,35 @@ func (d *driver) drawSteps(now bool) {
 		s.drawn(*p.Steps, clock)
 		d.redraw(ref, p)
 	}
+}
+
+// crowd is how many other turns of a channel leave no room for steps messages.
+const crowd = 2
+
+// crowded says whether other turns of the channel need the posts that it allows for their
+// answers.
+func (d *driver) crowded() bool {
+	if !d.platform.Able().Crowd {
+		return false
+	}
+	d.Runner.mu.Lock()
+	defer d.Runner.mu.Unlock()
+	others := 0
+	for o := range d.drivers {
+		if o != d && o.busy.Load() && o.thread.Platform == d.thread.Platform && o.thread.Channel == d.thread.Channel {
+			if others++; others == crowd {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// concludes says whether the post that comes next may be the last of the turn. It was
+// decided before it was known that it has to carry the steps.
+func (d *driver) concludes() bool {
+	p, ok := d.decided.(agent.Post)
+	return ok && p.Post.Text != nil
 }
 
 func (d *driver) redraw(ref chat.MessageRef, p chat.Post) {

@@ -4,6 +4,7 @@ package layout
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
@@ -34,9 +35,7 @@ func AnswerParts(t *chat.Text, c Card) []Part {
 	if len(out) == 0 {
 		return []Part{{{Text: "(no text)", Plain: true}}}
 	}
-	if !t.Notice {
-		out[len(out)-1] = Buttoned(out[len(out)-1], c)
-	}
+	out[len(out)-1] = Closed(out[len(out)-1], t, c)
 	return out
 }
 
@@ -114,11 +113,47 @@ func Pieces(s string, most int) []string {
 	return out
 }
 
-// Buttoned puts the buttons under the last message of an answer: another try, and what
+// Closed puts under the last message of an answer or a notice its steps, where no reply
+// shows them, and under an answer the buttons. A workspace that refuses a container gets
+// the newest steps in a section, which Slack folds when it is long.
+func Closed(p Part, t *chat.Text, c Card) Part {
+	if t.Steps == nil {
+		return buttoned(p, t, c)
+	}
+	room := MostReply - lengthOf(p[0].Blocks)
+	out := buttoned(withSteps(p, t.Steps, c.Thread, room), t, c)
+	f := out[0]
+	f.Blocks = append(slices.Clone(p[0].Blocks), stepsBox(c.Thread, t.Steps, min(mostSteps, room)))
+	f.Shape, f.Rest = "answer with steps", nil
+	return slices.Insert(out, 0, f)
+}
+
+// withSteps puts the newest steps under each form of a message.
+func withSteps(p Part, s *chat.Steps, thread chat.ThreadID, room int) Part {
+	short := shortSteps(s, max(leastEarlier, min(MostSection, room)))
+	under := append([]slackgo.Block{Section(short)}, showAll(thread, s)...)
+	out := slices.Clone(p)
+	for i, f := range p {
+		if len(f.Blocks) > 0 {
+			out[i].Blocks = slices.Concat(f.Blocks, under)
+		} else {
+			out[i].Text += "\n\n" + short
+		}
+		if f.Rest != nil {
+			out[i].Rest = func() Part { return withSteps(f.Rest(), s, thread, room) }
+		}
+	}
+	return out
+}
+
+// buttoned puts the buttons under the last message of an answer: another try, and what
 // somebody thinks of it
 // (https://docs.slack.dev/reference/block-kit/blocks/context-actions-block). A workspace
 // that does not take those of opinions may take the other.
-func Buttoned(p Part, c Card) Part {
+func buttoned(p Part, t *chat.Text, c Card) Part {
+	if t.Notice {
+		return p
+	}
 	var out Part
 	rich := func(shape string, under func(string) []slackgo.Block) {
 		f := p[0]

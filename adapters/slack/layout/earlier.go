@@ -71,11 +71,16 @@ func EarlierBox(e *chat.Earlier, room int, to string) slackgo.Block {
 	return slackgo.NewContainerBlock(children...).WithTitle(PlainText(e.Title())).WithCollapsible(true, true)
 }
 
-// lengthOf is how much Markdown blocks hold.
+// lengthOf is how much text blocks hold.
 func lengthOf(blocks []slackgo.Block) (n int) {
 	for _, b := range blocks {
-		if md, ok := b.(*slackgo.MarkdownBlock); ok {
-			n += markdown.UTF16(md.Text)
+		switch b := b.(type) {
+		case *slackgo.MarkdownBlock:
+			n += markdown.UTF16(b.Text)
+		case *slackgo.SectionBlock:
+			n += markdown.UTF16(b.Text.Text)
+		case *slackgo.ContainerBlock:
+			n += lengthOf(b.ChildBlocks.BlockSet)
 		}
 	}
 	return n

@@ -3,7 +3,6 @@ package layout
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
@@ -38,44 +37,65 @@ const mostSteps = 9000
 // text; as a plan, which folds by habit; as one section, which Slack folds when
 // it is long; and as text.
 func StepsPart(thread chat.ThreadID, s *chat.Steps) Part {
-	title := StepsTitle(s)
-	id := "nod-steps-" + s.Turn
-	var button []slackgo.Block
-	if len(s.Items) > 0 {
-		button = append(button, slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(ShowAll, thread.String()+" "+s.Turn, PlainText("Show all"))))
-	}
-	children := stepChildren(s)
+	return Part{{
+		Shape: "container", Blocks: []slackgo.Block{stepsBox(thread, s, mostSteps)}, Text: Escape(StepsTitle(s)),
+		Rest: func() Part { return plainSteps(s, showAll(thread, s)) },
+	}}
+}
+
+// stepsBox is the container, with sections of at most so many characters.
+func stepsBox(thread chat.ThreadID, s *chat.Steps, most int) *slackgo.ContainerBlock {
+	children := stepChildren(s, most)
 	if spent := summary.Spent(s); spent != "" && s.Done {
 		children = append(children, slackgo.NewContextBlock("", Mrkdwn(Escape(spent))))
 	}
-	box := slackgo.NewContainerBlock(slices.Concat(children, button)...).
-		WithTitle(PlainText(title)).WithCollapsible(true, true).WithBlockID(id)
-	return Part{{Shape: "container", Blocks: []slackgo.Block{box}, Text: Escape(title), Rest: func() Part { return plainSteps(id, title, s, button) }}}
+	return slackgo.NewContainerBlock(append(children, showAll(thread, s)...)...).
+		WithTitle(PlainText(StepsTitle(s))).WithCollapsible(true, true).WithBlockID(stepsID(s))
+}
+
+func stepsID(s *chat.Steps) string { return "nod-steps-" + s.Turn }
+
+// showAll is the button below steps; none where there are no steps yet.
+func showAll(thread chat.ThreadID, s *chat.Steps) []slackgo.Block {
+	if len(s.Items) == 0 {
+		return nil
+	}
+	return []slackgo.Block{slackgo.NewActionBlock("", slackgo.NewButtonBlockElement(ShowAll, thread.String()+" "+s.Turn, PlainText("Show all")))}
 }
 
 // plainSteps are the forms of a steps message that need no container.
-func plainSteps(id, title string, s *chat.Steps, button []slackgo.Block) Part {
-	elements := stepElements(s)
-	lines := make([]string, 0, len(elements))
-	for _, e := range elements {
-		lines = append(lines, Shorten(chat.Flat(e), 300))
-	}
-	bold := "*" + Escape(title) + "*"
-	short := summary.Lines(append([]string{bold}, newest(lines, MostSection-markdown.UTF16(bold)-1)...)...)
-	plain := Escape(title)
-	if body := strings.Join(newest(lines, MostFallback-markdown.UTF16(plain)-1), "\n"); body != "" {
+func plainSteps(s *chat.Steps, button []slackgo.Block) Part {
+	title := Escape(StepsTitle(s))
+	plain := title
+	if body := strings.Join(newest(stepLines(s), MostFallback-markdown.UTF16(plain)-1), "\n"); body != "" {
 		plain += "\n" + body
 	}
 	return Part{
-		{Shape: "plan", Blocks: append([]slackgo.Block{stepsPlan(id, s)}, button...), Text: Escape(title)},
-		{Shape: "section", Blocks: append([]slackgo.Block{Section(short)}, button...), Text: Escape(title)},
+		{Shape: "plan", Blocks: append([]slackgo.Block{stepsPlan(stepsID(s), s)}, button...), Text: title},
+		{Shape: "section", Blocks: append([]slackgo.Block{Section(shortSteps(s, MostSection))}, button...), Text: title},
 		{Text: plain},
 	}
 }
 
-// stepChildren packs the steps into sections. When they don't fit the oldest
+// shortSteps are the title and the newest steps, in at most so many characters.
+func shortSteps(s *chat.Steps, most int) string {
+	bold := "*" + Escape(StepsTitle(s)) + "*"
+	return summary.Lines(append([]string{bold}, newest(stepLines(s), most-markdown.UTF16(bold)-1)...)...)
+}
+
+// stepLines are the steps, each in a line.
+func stepLines(s *chat.Steps) []string {
+	var lines []string
+	for _, e := range stepElements(s) {
+		lines = append(lines, Shorten(chat.Flat(e), 300))
+	}
+	return lines
+}
+
+// stepChildren packs the steps into sections of at most so many characters together, but
+// the newest is there in any case. When they don't fit the oldest
 // are left out, and the first section says how many.
-func stepChildren(s *chat.Steps) []slackgo.Block {
+func stepChildren(s *chat.Steps, most int) []slackgo.Block {
 	const room = mostChildren - 3 // the button, what is left out, what was used
 	packed := []string{}
 	elements := stepElements(s)
@@ -85,7 +105,7 @@ func stepChildren(s *chat.Steps) []slackgo.Block {
 		last := len(packed) - 1
 		used += markdown.UTF16(e) + 2
 		switch {
-		case used > mostSteps && last >= 0:
+		case used > most && last >= 0:
 			left = i + 1
 		case last >= 0 && markdown.UTF16(packed[last])+markdown.UTF16(e)+2 <= MostSection:
 			packed[last] = e + "\n\n" + packed[last]

@@ -5,7 +5,6 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
-	"nod/chat"
 	"nod/chat/markdown"
 	"nod/chat/summary"
 	"nod/front"
@@ -13,10 +12,10 @@ import (
 
 // SummonsPart writes a text that calls people to an approval: who is meant, what
 // about, and a link to its card, since no message of a thread answers another.
-func SummonsPart(thread chat.ThreadID, m front.Message, c Card) Part {
+func SummonsPart(m front.Message, c Card) Part {
 	open := ""
 	if c.Workspace != "" {
-		open = style.Link("Open the approval", Permalink(c.Workspace, thread, m.Text.Summons.Card))
+		open = style.Link("Open the approval", Permalink(c.Workspace, c.Thread, m.Text.Summons.Card))
 	}
 	plain := Shorten(Escape(markdown.Plain(m.Text.Markdown)), MostFallback)
 	text := summary.Lines(strings.Join(m.Calls, " "), markdown.Styled(m.Text.Markdown, style), open)
