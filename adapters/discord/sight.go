@@ -3,6 +3,7 @@ package discord
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -55,6 +56,39 @@ func (a *Adapter) Link(ctx context.Context, t chat.ThreadID, ref chat.MessageRef
 		in = p.Thread
 	}
 	return webLink(c.GuildID, in, ref.ID)
+}
+
+// Named is how a person or role is called, by a rule such as user:123. A person is
+// looked up while ctx lasts.
+func (a *Adapter) Named(ctx context.Context, rule string) string {
+	kind, id, _ := strings.Cut(rule, ":")
+	switch {
+	case kind == "role":
+		return a.atlas.RoleName(a.atlas.GuildOfRole(id), id)
+	case kind != "user" || ctx.Err() != nil:
+		return ""
+	}
+	u, err := a.user(ctx, id)
+	if err != nil {
+		return ""
+	}
+	return u.Name
+}
+
+// PlaceName is how a thread's channel is called. A channel is looked up while ctx lasts.
+func (a *Adapter) PlaceName(ctx context.Context, t chat.ThreadID) string {
+	p := api.PlaceOf(t)
+	if p.Direct() {
+		return "a direct conversation"
+	}
+	c, _ := a.atlas.Known(p.Channel)
+	if c.Name == "" && ctx.Err() == nil {
+		c, _ = a.atlas.AskChannel(ctx, p.Channel)
+	}
+	if c.Name == "" {
+		return ""
+	}
+	return "#" + c.Name
 }
 
 func webLink(guild, channel, id string) string {

@@ -1,5 +1,5 @@
-// Package operator is a page for whoever runs nod: which approvals wait, which
-// threads have a turn, any thread as it was at any of its entries, what was spent, and
+// Package operator is a page for whoever runs nod: which approvals wait, what was
+// decided, which threads have a turn, any thread as it was at any of its entries, what was spent, and
 // how the parts are. It changes nothing, and is served on a loopback address to who
 // has the link that is printed (package door).
 //
@@ -32,12 +32,14 @@ import (
 	"nod/agent"
 	"nod/agent/run"
 	"nod/chat"
+	"nod/chat/bounded"
 	"nod/memory"
 )
 
 // Store is what the page reads. It is called concurrently.
 type Store interface {
 	memory.Reader
+	memory.Auditor
 	memory.Counters
 	door.Notes
 	Pending(ctx context.Context, platform string) iter.Seq2[memory.PendingApproval, error]
@@ -49,6 +51,8 @@ type Options struct {
 	Store     Store
 	Threads   memory.Lister
 	Platforms []string
+	Guides    map[string]Guide // by platform; without one its ids are shown
+	Audit     Audit
 	Agent     func() *agent.Agent // as it decides now; its tools may change
 	Limits    run.Limits
 	Health    func(ctx context.Context) map[string]any // as /readyz says it
@@ -68,6 +72,8 @@ type Page struct {
 	listens net.Listener
 	shelf   shelf
 	ledger  ledger
+	journal journal
+	met     bounded.Map[string, string] // how people are called, by id
 }
 
 // New listens on the address; [Page.Run] serves the page.
@@ -140,6 +146,10 @@ func (p *Page) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/waiting", http.StatusSeeOther) })
 	mux.HandleFunc("GET /waiting", p.view("waiting", p.waiting))
+	mux.HandleFunc("GET /decided", p.view("decided", p.decided))
+	if p.o.Audit.Export != nil {
+		mux.HandleFunc("GET /decided/export", p.export)
+	}
 	mux.HandleFunc("GET /live", p.view("live", p.live))
 	mux.HandleFunc("GET /thread", p.view("thread", p.thread))
 	mux.HandleFunc("GET /spent", p.view("spent", p.spent))
@@ -151,25 +161,31 @@ func (p *Page) Handler() http.Handler {
 
 // templates draw the views.
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"at":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+	"at":    stamp,
 	"money": chat.Money,
 	"count": count,
 	"list":  func(all []string) string { return strings.Join(all, ", ") },
 }).ParseFS(files, "page/*.html"))
 
+// stamp is a time with its zone.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
 // screen is what the frame of every view draws.
 type screen struct {
-	View  string
-	Views []string
-	Texts bool
-	Now   time.Time
-	Asked string // the thread that was asked for
-	Wrong string // what was wrong with the request
-	Body  any
+	View      string
+	Views     []string
+	Texts     bool
+	Now       time.Time
+	Asked     string // the thread that was asked for
+	Filter    filter
+	States    []string // that it can ask for; none: the view has no filter
+	Platforms []string
+	Wrong     string // what was wrong with the request
+	Body      any
 }
 
 // views are the places of the page, in the order of its menu.
-var views = []string{"waiting", "live", "thread", "spent", "health"}
+var views = []string{"waiting", "decided", "live", "thread", "spent", "health"}
 
 // mistake is an error of whoever asked.
 type mistake struct{ error }
@@ -178,7 +194,7 @@ type mistake struct{ error }
 // What is wrong with a request is said inside the frame.
 func (p *Page) view(name string, find func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		s := screen{View: name, Views: views, Texts: p.o.Texts, Now: p.o.Now(), Asked: p.word(r.URL.Query().Get("id"))}
+		s := screen{View: name, Views: views, Texts: p.o.Texts, Now: p.o.Now(), Asked: p.word(r.URL.Query().Get("id")), Filter: filterOf(r), States: states[name], Platforms: p.o.Platforms}
 		status := http.StatusOK
 		var err error
 		if s.Body, err = find(r); err != nil {
@@ -245,7 +261,10 @@ func (p *Page) tool(name string) string {
 }
 
 // person is how somebody is called.
-func (p *Page) person(u chat.User) string { return p.word(u.Display()) }
+func (p *Page) person(u chat.User) string {
+	p.meet(u)
+	return p.word(u.Display())
+}
 
 func (p *Page) people(all []chat.User) []string {
 	var out []string

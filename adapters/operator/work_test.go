@@ -15,7 +15,7 @@ import (
 // counted is a store that counts what it is asked.
 type counted struct {
 	*sqlite.Store
-	logs, tails, entries, pending, lists int
+	logs, tails, entries, pending, lists, lines int
 }
 
 func (c *counted) Read(ctx context.Context, thread chat.ThreadID) ([]memory.Entry, error) {
@@ -46,6 +46,10 @@ func (c *counted) Threads(ctx context.Context, q memory.ListQuery) ([]memory.Lis
 	found, err := c.Store.Threads(ctx, q)
 	c.lists += len(found)
 	return found, err
+}
+
+func (c *counted) Newer(ctx context.Context, mark string, each func(memory.KeptLine)) (string, bool, error) {
+	return c.Store.Newer(ctx, mark, func(k memory.KeptLine) { c.lines++; each(k) })
 }
 
 func openCounted(t *testing.T) (*office, *counted) {

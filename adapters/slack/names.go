@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -150,6 +151,37 @@ func (a *Adapter) channel(ctx context.Context, id string) string {
 		return ""
 	}
 	return v.name
+}
+
+// Named is how an account is called, by a rule such as user:U012. A name that is not
+// known is looked up while ctx lasts.
+func (a *Adapter) Named(ctx context.Context, rule string) string {
+	id, ok := strings.CutPrefix(rule, "user:")
+	v, known := a.names.recall(id)
+	if !ok || known || ctx.Err() != nil {
+		return v.name
+	}
+	u, err := a.user(ctx, id)
+	if err != nil {
+		return ""
+	}
+	return u.Name
+}
+
+// PlaceName is how a thread's channel is called, likewise.
+func (a *Adapter) PlaceName(ctx context.Context, thread chat.ThreadID) string {
+	id := api.ChannelOf(thread.Channel)
+	if strings.HasPrefix(id, "D") {
+		return "a direct conversation"
+	}
+	v, known := a.names.recall(id)
+	if !known && ctx.Err() == nil {
+		v.name = a.channel(ctx, id)
+	}
+	if v.name == "" {
+		return ""
+	}
+	return "#" + v.name
 }
 
 // words are the names as far as they can be had soon: a message doesn't wait

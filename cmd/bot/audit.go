@@ -92,7 +92,7 @@ func (c auditVerify) check(ctx context.Context, cmd *commands, env Env, key ed25
 }
 
 // verifyStore checks a store with a key, or with that of the installation.
-func verifyStore(ctx context.Context, cfg *config.Config, store viewer, key ed25519.PublicKey) (audit.Report, error) {
+func verifyStore(ctx context.Context, cfg *config.Config, store audit.Log, key ed25519.PublicKey) (audit.Report, error) {
 	if key == nil {
 		own, err := audit.FindKey(cfg.Audit.Key)
 		if err != nil {
@@ -136,6 +136,11 @@ func (c auditExport) Run(ctx context.Context, cmd *commands, env Env) error {
 		return err
 	}
 	defer func() { _ = store.Close() }()
+	return export(ctx, cfg, env, store, audit.ExportOptions{Since: c.Since.time(), Names: c.Names})
+}
+
+// export writes a store's log if that is whole; faults go to env.Err.
+func export(ctx context.Context, cfg *config.Config, env Env, store audit.Log, o audit.ExportOptions) error {
 	key, err := audit.FindKey(cfg.Audit.Key)
 	if err != nil {
 		return err
@@ -150,7 +155,8 @@ func (c auditExport) Run(ctx context.Context, cmd *commands, env Env) error {
 	if len(report.Faults) > 0 {
 		return errors.Join(tellReport(env.Err, report), errors.New("nothing is exported, since an export is signed; look into it, and keep the store as it is"))
 	}
-	return audit.Export(ctx, env.Out, store, audit.ExportOptions{Key: key, Since: c.Since.time(), Now: time.Now(), Names: c.Names})
+	o.Key, o.Now = key, time.Now()
+	return audit.Export(ctx, env.Out, store, o)
 }
 
 // viewer reads a store that another process may be serving.

@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"io"
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
+	"time"
 
 	"nod/adapters/operator"
+	"nod/memory/audit"
 )
 
 // operate makes the operator's page; nil where there is none. Its link goes to out,
@@ -19,6 +23,7 @@ func (p *program) operate(out io.Writer, platforms map[string]platform) (*operat
 	}
 	page, err := operator.New(operator.Options{
 		Address: p.cfg.HTTP.Page, Store: p.store, Threads: p.lists, Platforms: slices.Sorted(maps.Keys(platforms)),
+		Guides: guides(platforms), Audit: p.audited(),
 		Agent: p.deciding.Load, Limits: limits(p.cfg), Texts: p.cfg.HTTP.PageTexts, Mask: newMask(p.cfg).Text, Logger: p.log,
 		Print: func(line string) { _, _ = fmt.Fprintln(out, line) },
 		Health: func(ctx context.Context) map[string]any {
@@ -46,4 +51,42 @@ func connected(up bool) string {
 		return "ok"
 	}
 	return "not connected"
+}
+
+// guides are the adapters that know names.
+func guides(platforms map[string]platform) map[string]operator.Guide {
+	out := map[string]operator.Guide{}
+	for name, a := range platforms {
+		if g, ok := a.(operator.Guide); ok {
+			out[name] = g
+		}
+	}
+	return out
+}
+
+// audited is the audit log for the page.
+func (p *program) audited() operator.Audit {
+	return operator.Audit{
+		Checkpoint: func(ctx context.Context) (at time.Time, signed bool, err error) {
+			own, err := audit.FindKey(p.cfg.Audit.Key)
+			if err != nil || own == nil {
+				return time.Time{}, false, err
+			}
+			key, _ := own.Public().(ed25519.PublicKey)
+			c, _, signed, err := audit.Newest(ctx, p.store, key)
+			return c.At, signed, err
+		},
+		Verify: func(ctx context.Context) (found string, whole bool, err error) {
+			report, err := verifyStore(ctx, p.cfg, p.store, nil)
+			if err != nil {
+				return "", false, err
+			}
+			var out strings.Builder
+			err = tellReport(&out, report)
+			return out.String(), err == nil, nil
+		},
+		Export: func(ctx context.Context, w io.Writer) error {
+			return export(ctx, p.cfg, Env{Out: w, Err: io.Discard}, p.store, audit.ExportOptions{})
+		},
+	}
 }

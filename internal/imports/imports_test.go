@@ -104,7 +104,7 @@ var mayImport = map[string][]string{
 
 	"adapters/web/door": {},
 	"internal/doortest": {},
-	"adapters/operator": {"adapters/web/door", "agent", "agent/run", "agent/view", "chat", "llm", "memory"},
+	"adapters/operator": {"adapters/web/door", "agent", "agent/run", "agent/view", "chat", "chat/bounded", "llm", "memory"},
 }
 
 // mayKnow lists who may import a library of a platform, a provider or a store.

@@ -23,6 +23,20 @@ type Log interface {
 // note is the name under which a store keeps its newest checkpoint.
 const note = "audit/checkpoint"
 
+// Newest reads a store's newest checkpoint; found is false where there is none. signed
+// says that the key's owner signed it. No line is read.
+func Newest(ctx context.Context, s Noter, key ed25519.PublicKey) (c Checkpoint, found, signed bool, err error) {
+	raw, err := s.Noted(ctx, note)
+	if err != nil {
+		return c, false, false, fmt.Errorf("read the newest checkpoint: %w", err)
+	}
+	if len(raw) == 0 {
+		return c, false, false, nil
+	}
+	c, signed, err = ReadCheckpoint(raw, key)
+	return c, true, signed, err
+}
+
 // VerifyStore checks a store's audit log against its chains, its stored ends, its
 // newest checkpoint, and the one beside the key (nil: none).
 func VerifyStore(ctx context.Context, s Log, key ed25519.PublicKey, beside []byte) (Report, error) {

@@ -1,0 +1,66 @@
+package operator
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"nod/chat"
+)
+
+// filter is what a list shows; it stands in the address. An empty part lets all through.
+type filter struct{ Person, Tool, State, Platform string }
+
+func filterOf(r *http.Request) filter {
+	q := r.URL.Query()
+	return filter{q.Get("person"), q.Get("tool"), q.Get("state"), q.Get("platform")}
+}
+
+// Any says whether the filter leaves something out.
+func (f filter) Any() bool { return f != filter{} }
+
+// lets says whether a row may be shown. A person and a tool may be written in part.
+func (f filter) lets(platform, tool, state string, people ...string) bool {
+	holds := func(name, part string) bool {
+		return strings.Contains(strings.ToLower(name), strings.ToLower(part))
+	}
+	return (f.Platform == "" || f.Platform == platform) && (f.State == "" || f.State == state) && holds(tool, f.Tool) &&
+		(f.Person == "" || slices.ContainsFunc(people, func(name string) bool { return holds(name, f.Person) }))
+}
+
+// platforms are those that a filter leaves.
+func (p *Page) platforms(f filter) []string {
+	if f.Platform == "" {
+		return p.o.Platforms
+	}
+	return slices.DeleteFunc(slices.Clone(p.o.Platforms), func(name string) bool { return name != f.Platform })
+}
+
+// states are what a filter can ask for, by view. A view that is not here has no filter.
+var states = map[string][]string{
+	"waiting": {stateNone, stateSome},
+	"decided": {string(chat.Approved), string(chat.Denied), string(chat.Expired), string(chat.Cancelled), "granted", "used", "revoked"},
+	"live":    {stateWorks, stateWaits},
+}
+
+const (
+	stateNone  = "nobody yet"
+	stateSome  = "some approved"
+	stateWorks = "at work"
+	stateWaits = "waits for people"
+)
+
+// with is the address of a request with another value; 0 leaves it out.
+func with(r *http.Request, name string, value int) string {
+	q := r.URL.Query()
+	q.Del("part")
+	q.Del("check")
+	if q.Del(name); value > 0 {
+		q.Set(name, fmt.Sprint(value))
+	}
+	if len(q) == 0 {
+		return r.URL.Path
+	}
+	return r.URL.Path + "?" + q.Encode()
+}
