@@ -136,12 +136,13 @@ type decided struct {
 }
 
 type decidedRow struct {
-	ID, Place, Thread, URL string
-	Tool, Digest, Asker    string
-	Who                    []string
-	Rule, Outcome, Result  string
-	Why, Question          string
-	At                     time.Time
+	at
+	ID                    string
+	Tool, Digest, Asker   string
+	Who                   []string
+	Rule, Outcome, Result string
+	Why                   string
+	At                    time.Time
 }
 
 // decided lists what was decided, the newest first.
@@ -217,7 +218,7 @@ func (p *Page) decidedRow(d decision, names memory.Names, known known) (decidedR
 		return decidedRow{}, fmt.Errorf("read a line of the audit log: %w", err)
 	}
 	row := decidedRow{
-		ID: fmt.Sprintf("%s-%d", d.line.Thread, l.Seq), Place: known.place(l.Thread), Thread: p.word(l.Thread.String()), URL: threadURL(l.Thread, 0),
+		at: p.at(l.Thread, known), ID: fmt.Sprintf("%s-%d", d.line.Thread, l.Seq),
 		Tool: p.tool(d.tool()), Outcome: d.outcome(), Result: d.result, Why: p.text(l.Reason), At: l.At,
 	}
 	digest := cmp.Or(l.Digest, d.asked.Digest)

@@ -31,15 +31,27 @@ func number(r *http.Request, name string) (uint64, error) {
 	return n, nil
 }
 
+// at is where a row happened: a thread, its message, and the question in it.
+type at struct {
+	Place, Thread, URL, Question string
+	Link                         *link
+}
+
+// at names a thread for a list.
+func (p *Page) at(thread chat.ThreadID, known known) at {
+	return at{Place: known.place(thread), Thread: p.word(thread.String()), URL: threadURL(thread, 0)}
+}
+
 // waiting is the view of approvals that wait.
 type waiting struct {
-	Rows []waitingRow
-	Next string // address of what follows; empty: nothing does
-	Prev string
+	Rows       []waitingRow
+	Next, Prev string // addresses of what follows and comes before
+	Seen       int    // with a filter: how many were looked at; 0: all of this page
 }
 
 type waitingRow struct {
-	Thread, URL       string
+	at
+	ID                string
 	Number            int
 	Tool, Digest      string
 	Args              string
@@ -52,6 +64,9 @@ type waitingRow struct {
 	ExcludesRequester bool
 }
 
+// filtered is how many approvals a page looks at for those that a filter lets through.
+const filtered = 500
+
 // waiting lists the approvals that wait, of all processes: a page in the order of the
 // store, the oldest of it first.
 func (p *Page) waiting(r *http.Request) (any, error) {
@@ -59,39 +74,69 @@ func (p *Page) waiting(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	pending, more, err := p.pending(r.Context(), int(page)*pageSize, pageSize)
+	f, size := filterOf(r), pageSize
+	if f.Any() {
+		size = filtered
+	}
+	pending, more, err := p.pending(r.Context(), p.platforms(f), int(page)*size, size)
 	if err != nil {
 		return nil, err
 	}
 	var out waiting
-	known := map[chat.ThreadID]view.Watched{}
-	for _, a := range pending {
-		w, ok := known[a.Thread]
-		if !ok {
-			if w, err = p.watched(r.Context(), a.Thread); err != nil {
-				return nil, err
-			}
-			known[a.Thread] = w
-		}
-		for _, ask := range w.Asks {
-			if ask.Call == a.Call {
-				out.Rows = append(out.Rows, p.waitingRow(a.Thread, ask))
-			}
-		}
+	if out.Rows, err = p.waitingRows(r, pending); err != nil {
+		return nil, err
+	}
+	if f.Any() {
+		out.Seen = len(pending)
 	}
 	slices.SortStableFunc(out.Rows, func(a, b waitingRow) int { return a.Asked.Compare(b.Asked) })
 	if more {
-		out.Next = "/waiting?page=" + strconv.FormatUint(page+1, 10)
+		out.Next = with(r, "page", int(page)+1)
 	}
 	if page > 0 {
-		out.Prev = "/waiting?page=" + strconv.FormatUint(page-1, 10)
+		out.Prev = with(r, "page", int(page)-1)
 	}
 	return out, nil
 }
 
+// waitingRows draws those of some approvals that the request's filter lets through.
+func (p *Page) waitingRows(r *http.Request, pending []memory.PendingApproval) (out []waitingRow, err error) {
+	f, known, turns := filterOf(r), p.names(r.Context()), map[chat.ThreadID]view.Watched{}
+	for _, a := range pending {
+		w, ok := turns[a.Thread]
+		if !ok {
+			if w, err = p.watched(r.Context(), a.Thread); err != nil {
+				return nil, err
+			}
+			turns[a.Thread] = w
+		}
+		for _, ask := range w.Asks {
+			state := stateNone
+			if len(ask.Approved) > 0 {
+				state = stateSome
+			}
+			if ask.Call != a.Call || !f.lets(a.Thread.Platform, ask.Tool, state, p.everybody(append(ask.Approved, ask.Requester))...) {
+				continue
+			}
+			row := p.waitingRow(a.Thread, ask, known)
+			row.Question, row.Link = p.question(w.Message.Text), known.link(a.Thread, a.Ref)
+			out = append(out, row)
+		}
+	}
+	return out, nil
+}
+
+// everybody lists ids and names of people.
+func (p *Page) everybody(all []chat.User) (out []string) {
+	for _, u := range all {
+		out = append(out, string(u.ID), u.Name)
+	}
+	return out
+}
+
 // pending gives a page of the approvals that wait.
-func (p *Page) pending(ctx context.Context, skip, most int) (out []memory.PendingApproval, more bool, err error) {
-	for _, platform := range p.o.Platforms {
+func (p *Page) pending(ctx context.Context, platforms []string, skip, most int) (out []memory.PendingApproval, more bool, err error) {
+	for _, platform := range platforms {
 		for a, err := range p.o.Store.Pending(ctx, platform) {
 			switch {
 			case err != nil:
@@ -129,14 +174,14 @@ func (p *Page) watched(ctx context.Context, thread chat.ThreadID) (view.Watched,
 	return w, nil
 }
 
-func (p *Page) waitingRow(thread chat.ThreadID, a view.Asking) waitingRow {
+func (p *Page) waitingRow(thread chat.ThreadID, a view.Asking, known known) waitingRow {
 	row := waitingRow{
-		Thread: p.word(thread.String()), URL: threadURL(thread, 0), Number: a.Number, Tool: p.tool(a.Tool), Digest: a.Digest[:min(12, len(a.Digest))],
+		at: p.at(thread, known), ID: thread.String() + " " + a.Call, Number: a.Number, Tool: p.tool(a.Tool), Digest: a.Digest[:min(12, len(a.Digest))],
 		Args: p.text(a.Args), Requester: p.person(a.Requester), Asked: a.At, Until: a.Deadline, Age: age(p.o.Now().Sub(a.At)),
 		Approved: p.people(a.Approved), Quorum: a.Quorum, ExcludesRequester: chat.Includes(a.Exclude, a.Requester.ID),
 	}
 	for _, rule := range a.Approvers {
-		row.Who = append(row.Who, p.word(rule))
+		row.Who = append(row.Who, known.rule(thread.Platform, rule))
 	}
 	return row
 }
@@ -160,9 +205,9 @@ type live struct {
 }
 
 type liveRow struct {
-	Thread, URL, Who, Status, Age string
-	Calls, Asks                   int
-	Touched                       time.Time
+	at
+	Who, Status, Age string
+	Calls, Asks      int
 }
 
 // looked is how many threads are looked at for a page of those with a turn.
@@ -171,7 +216,8 @@ const looked = 200
 // live lists the threads with a turn that is not over, among those that were touched
 // last.
 func (p *Page) live(r *http.Request) (any, error) {
-	q := memory.ListQuery{Platforms: p.o.Platforms, Most: looked}
+	f := filterOf(r)
+	q := memory.ListQuery{Platforms: p.platforms(f), Most: looked}
 	if err := after(r, &q); err != nil {
 		return nil, err
 	}
@@ -179,22 +225,25 @@ func (p *Page) live(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := live{Seen: len(found)}
+	out, known := live{Seen: len(found)}, p.names(r.Context())
 	for _, l := range found {
 		w, err := p.watched(r.Context(), l.Thread)
 		if err != nil {
 			return nil, err
 		}
-		if w.Status == "" {
+		state := stateWorks
+		if len(w.Asks) > 0 {
+			state = stateWaits
+		}
+		if w.Status == "" || !f.lets(l.Thread.Platform, w.Status, state, string(w.Requester.ID), w.Requester.Name) {
 			continue
 		}
-		out.Rows = append(out.Rows, liveRow{
-			Thread: p.word(l.Thread.String()), URL: threadURL(l.Thread, 0), Who: p.person(w.Requester), Status: p.word(w.Status),
-			Age: age(p.o.Now().Sub(w.Since)), Calls: w.Calls, Asks: len(w.Asks), Touched: l.Touched,
-		})
+		row := liveRow{at: p.at(l.Thread, known), Who: p.person(w.Requester), Status: p.word(w.Status), Age: age(p.o.Now().Sub(w.Since)), Calls: w.Calls, Asks: len(w.Asks)}
+		row.Question, row.Link = p.question(w.Message.Text), known.link(l.Thread, w.Message.Ref)
+		out.Rows = append(out.Rows, row)
 	}
 	if len(found) == looked {
-		out.Next = "/live?" + afterURL(found[len(found)-1])
+		out.Next = further(r, found[len(found)-1])
 	}
 	return out, nil
 }
@@ -217,8 +266,13 @@ func after(r *http.Request, q *memory.ListQuery) error {
 	return nil
 }
 
-func afterURL(l memory.Listed) string {
-	return url.Values{"after": {l.Thread.String()}, "touched": {strconv.FormatInt(l.Touched.UnixMilli(), 10)}}.Encode()
+// further is the address of a request for what stands behind a thread.
+func further(r *http.Request, l memory.Listed) string {
+	q := r.URL.Query()
+	q.Del("part")
+	q.Set("after", l.Thread.String())
+	q.Set("touched", strconv.FormatInt(l.Touched.UnixMilli(), 10))
+	return r.URL.Path + "?" + q.Encode()
 }
 
 // threadURL is the address of a thread's view at an entry; 0 is its end.

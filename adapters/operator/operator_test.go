@@ -155,6 +155,43 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
+// Lists name people and channels, begin with the question, and lead to the platform;
+// a filter stands in the address.
+func TestListsNameThings(t *testing.T) {
+	o := openOffice(t, func(o *Options) { guided(o); o.Texts = true; o.Platforms = []string{"slack", "discord"} })
+	o.ask(1)
+	second := o.ask(2)
+	o.write(second, "yes", memory.Vote{Call: "1-1-1", By: chat.User{ID: "U9", Name: "ben"}, Emoji: "✅", Verdict: memory.Approve, Counts: true})
+	holds(t, o.get("/waiting"), "@ops, 2 of them", "#general", "slack/C1/1", "<q>deploy, the password is ***</q>", `href="https://w.slack.com/C1/ask1"`, "Open in Slack", " UTC")
+	holds(t, o.get("/live"), "#general", "<q>deploy, the password is ***</q>", "Open in Slack")
+	holds(t, o.get("/thread"), "#general", "#random")
+	for query, want := range map[string]int{
+		"": 2, "person=ben": 1, "person=ADA": 2, "state=some+approved": 1, "state=nobody+yet": 1,
+		"tool=dep": 2, "tool=x": 0, "platform=discord": 0, "platform=slack&tool=deploy": 2,
+	} {
+		page := o.get("/waiting?" + query)
+		if n := strings.Count(page, `data-kind="approval"`); n != want {
+			t.Errorf("/waiting?%s shows %d approvals, want %d", query, n, want)
+		}
+		if n := strings.Count(o.get("/waiting?part=1&"+query), `data-kind="approval"`); n != want {
+			t.Errorf("a poll of /waiting?%s shows %d approvals, want %d", query, n, want)
+		}
+	}
+	holds(t, o.get("/waiting?person=ben&state=some+approved"), `value="ben"`, "<option selected>some approved</option>", "Of 2 that the filter looked at")
+	for query, want := range map[string]int{"state=at+work": 0, "state=waits+for+people": 2, "person=ada": 2, "person=ben": 0, "platform=discord": 0} {
+		if n := strings.Count(o.get("/live?"+query), `data-kind="turn"`); n != want {
+			t.Errorf("/live?%s shows %d turns, want %d", query, n, want)
+		}
+	}
+	long := openOffice(t, func(o *Options) { o.Texts = true })
+	if quiet := openOffice(t, guided); strings.Contains(quiet.get(threadURL(quiet.ask(1), 0)), "<q>") || strings.Contains(quiet.get("/waiting"), "<q>") {
+		t.Error("a page without texts shows a question")
+	}
+	if got := long.page.question(strings.Repeat("é", mostQuestion+1)); got != strings.Repeat("é", mostQuestion)+"…" {
+		t.Errorf("a long question is shown as %q", got)
+	}
+}
+
 func TestLive(t *testing.T) {
 	o := openOffice(t, nil)
 	o.ask(1)

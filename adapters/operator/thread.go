@@ -23,8 +23,8 @@ type threads struct {
 }
 
 type threadRow struct {
-	Thread, URL string
-	Touched     time.Time
+	at
+	Touched time.Time
 }
 
 // thread is the view of one thread at one of its entries; without one, a list.
@@ -57,12 +57,12 @@ func (p *Page) threads(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out threads
+	out, known := threads{}, p.names(r.Context())
 	for _, l := range found {
-		out.Rows = append(out.Rows, threadRow{p.word(l.Thread.String()), threadURL(l.Thread, 0), l.Touched})
+		out.Rows = append(out.Rows, threadRow{p.at(l.Thread, known), l.Touched})
 	}
 	if len(found) == pageSize {
-		out.Next = "/thread?" + afterURL(found[len(found)-1])
+		out.Next = further(r, found[len(found)-1])
 	}
 	return out, nil
 }
@@ -73,7 +73,7 @@ const searched = 5000
 
 // search lists the threads that a permalink or a channel stands for.
 func (p *Page) search(ctx context.Context, text string) (any, error) {
-	wanted := parts(text)
+	wanted, known := parts(text), p.names(ctx)
 	var out threads
 	q := memory.ListQuery{Platforms: p.o.Platforms, Most: 1000}
 	for n := 0; len(wanted) > 0 && n < searched && len(out.Rows) < pageSize; n += q.Most {
@@ -84,7 +84,7 @@ func (p *Page) search(ctx context.Context, text string) (any, error) {
 		for _, l := range found {
 			id := l.Thread.String()
 			if !slices.ContainsFunc(wanted, func(w string) bool { return !strings.Contains(id, w) }) {
-				out.Rows = append(out.Rows, threadRow{p.word(id), threadURL(l.Thread, 0), l.Touched})
+				out.Rows = append(out.Rows, threadRow{p.at(l.Thread, known), l.Touched})
 			}
 		}
 		if len(found) < q.Most {

@@ -93,7 +93,8 @@ func FilesOf(entries []memory.Entry) []string { return phrase.FileNames(thread.R
 // Watched is a turn that is not over, for people who watch nod at work.
 type Watched struct {
 	Requester chat.User
-	Since     time.Time // when the message came that it answers
+	Message   chat.Message // that it answers
+	Since     time.Time    // when that came
 	Status    string    // the current step in a few words, as the steps message says it
 	Calls     int       // of the model, so far
 	Asks      []Asking
@@ -115,11 +116,11 @@ func Watch(s *thread.Thread) (w Watched, ok bool) {
 		return Watched{}, false
 	case t == nil:
 		m := s.Inbox.Waiting[0]
-		return Watched{Requester: m.From, Since: m.At, Status: "Thinking"}, true
+		return Watched{Requester: m.From, Message: m.Message, Since: m.At, Status: "Thinking"}, true
 	}
 	w = Watched{Requester: t.Requester, Since: t.At, Status: Status(s, t), Calls: len(t.Steps)}
 	if msgs := t.Live(); len(msgs) > 0 {
-		w.Since = msgs[0].At
+		w.Message, w.Since = msgs[0].Message, msgs[0].At
 	}
 	for c := range t.EachCall() {
 		if !c.Pending() {

@@ -1,8 +1,102 @@
-// The slider: each move asks for the thread as it was there, and shows the newest
-// answer only. Without this script the form's button does it.
+// What changes comes by itself: the view is asked for every few seconds and only what
+// differs is put in place, so that the focus and a selection stay. Each move of the
+// slider asks for the thread as it was there. Without this script links and buttons do.
 "use strict";
+const part = document.querySelector("#part");
 const slider = document.querySelector("#slider");
 const moment = document.querySelector("#moment");
+const said = document.querySelector("#said");
+const every = 3000; // ms
+
+function tell(text) {
+  if (said.textContent !== text) said.textContent = text;
+  said.hidden = !text;
+}
+
+async function ask(path, query) {
+  query.set("part", 1);
+  let answer;
+  try {
+    answer = await fetch(path + "?" + query);
+  } catch {
+    throw new Error("Not connected. Is nod still running? The page goes on by itself when it is back.");
+  }
+  if (answer.status === 403) throw new Error("A new link is needed: this browser has no access any more. “bot page link --config FILE” prints one, where nod runs.");
+  if (!answer.ok) throw new Error("nod does not answer as it should. The page goes on by itself.");
+  return answer.text();
+}
+
+// alike has old look as fresh does. Rows are known by their data-id.
+function alike(old, fresh) {
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.data !== fresh.data) old.data = fresh.data;
+    return;
+  }
+  for (const a of [...old.attributes]) if (!fresh.hasAttribute(a.name)) old.removeAttribute(a.name);
+  for (const a of fresh.attributes) if (old.getAttribute(a.name) !== a.value) old.setAttribute(a.name, a.value);
+  within(old, fresh);
+}
+
+function within(old, fresh) {
+  const rows = new Map([...old.children].filter((c) => c.dataset.id).map((c) => [c.dataset.id, c]));
+  let at = old.firstChild;
+  for (const f of [...fresh.childNodes]) {
+    const row = f.dataset?.id && rows.get(f.dataset.id);
+    if (row && row !== at) old.insertBefore(row, at);
+    const o = row || at;
+    if (o && o.nodeName === f.nodeName && o.dataset?.id === f.dataset?.id) {
+      alike(o, f);
+      at = o.nextSibling;
+    } else {
+      old.insertBefore(f, at);
+    }
+  }
+  while (at) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+}
+
+function place(target, html) {
+  const fresh = document.createElement("div");
+  fresh.innerHTML = html;
+  within(target, fresh);
+}
+
+// live is what shows the present, and so is asked for again and again.
+function live() {
+  const query = new URLSearchParams(location.search);
+  if (document.hidden || query.has("check")) return null;
+  if (part?.dataset.live === "true") return part;
+  return query.has("at") ? null : moment;
+}
+
+async function poll() {
+  const target = live();
+  if (!target) return;
+  try {
+    const html = await ask(location.pathname, new URLSearchParams(location.search));
+    tell("");
+    if (live() !== target) return; // the slider moved meanwhile
+    place(target, html);
+    document.querySelector(".when").textContent = new Date().toISOString().slice(0, 19).replace("T", " ") + " UTC";
+    const last = moment?.querySelector(".moment")?.dataset.at;
+    if (slider && last) {
+      slider.max = slider.value = last;
+      for (const id of ["entry", "last"]) document.getElementById(id).textContent = last;
+    }
+  } catch (e) {
+    tell(e.message);
+  }
+}
+
+async function go() {
+  await poll();
+  setTimeout(go, every);
+}
+setTimeout(go, every);
+document.addEventListener("visibilitychange", poll);
 
 let asked = 0;
 let busy = false;
@@ -12,18 +106,16 @@ async function show() {
   busy = true;
   try {
     while (asked) {
-      const at = asked;
-      asked = 0;
       const query = new URLSearchParams(location.search);
-      query.set("at", at);
-      const answer = await fetch("/thread?" + query + "&part=1");
-      if (!answer.ok) throw new Error(answer.statusText);
-      moment.innerHTML = await answer.text();
+      query.set("at", asked);
+      asked = 0;
       history.replaceState(null, "", "/thread?" + query);
+      moment.innerHTML = await ask("/thread", query);
+      tell("");
       moment.querySelector(".here")?.scrollIntoView({ block: "nearest" });
     }
-  } catch {
-    moment.textContent = "Not connected. Is nod still running?";
+  } catch (e) {
+    tell(e.message);
   } finally {
     busy = false;
   }
