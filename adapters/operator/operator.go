@@ -152,7 +152,15 @@ func (p *Page) Handler() http.Handler {
 	}
 	mux.HandleFunc("GET /live", p.view("live", p.live))
 	mux.HandleFunc("GET /thread", p.view("thread", p.thread))
-	mux.HandleFunc("GET /spent", p.view("spent", p.spent))
+	spent := p.view("spent", p.spent)
+	mux.HandleFunc("GET /spent", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("format") != "csv" {
+			spent(w, r)
+		} else if err := p.csv(w, r); err != nil {
+			status, said := p.fault("spent", err)
+			http.Error(w, said, status)
+		}
+	})
 	mux.HandleFunc("GET /health", p.view("health", p.health))
 	mux.HandleFunc("GET /operator.css", asset("operator.css", "text/css; charset=utf-8"))
 	mux.HandleFunc("GET /operator.js", asset("operator.js", "text/javascript; charset=utf-8"))

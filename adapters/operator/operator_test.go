@@ -306,7 +306,7 @@ func TestThreads(t *testing.T) {
 
 func TestSpent(t *testing.T) {
 	limits := run.Limits{Person: run.Limit{Tokens: 5000}, Thread: run.Limit{Tokens: 3000}, All: run.Limit{Money: 20}, Prices: brain.Prices}
-	o := openOffice(t, func(o *Options) { o.Limits = limits })
+	o := openOffice(t, func(o *Options) { guided(o); o.Limits = limits })
 	o.ask(1)
 	o.ask(2)
 	day := time.Now().UTC().Format(time.DateOnly)
@@ -318,8 +318,14 @@ func TestSpent(t *testing.T) {
 	if _, err := o.store.Count(t.Context(), "used/"+day+"/all", 1_500_000, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, o.get("/spent"), "slack/U1 ada", `<td class="n">2,000</td><td class="n">800</td><td class="n">100</td>`, "5000 tokens", "2900 tokens", "$20", "$18.50")
-	holds(t, o.get("/spent?by=thread"), "slack/C1/1", `<td class="n">1,000</td>`, "3000 tokens", "900 tokens")
+	holds(t, o.get("/spent"), "<td>ada<br><small>slack/U1</small></td>", `<td class="n">2,000</td><td class="n">800</td><td class="n">100</td>`, "5,000 tokens", "2,900 tokens", "42 %", `width="42"`, "$20", "$18.50")
+	holds(t, o.get("/spent?by=thread"), "slack/C1/1", `<td class="n">1,000</td>`, "3,000 tokens", "900 tokens", "70 %")
+	holds(t, o.get("/spent?by=channel"), "#general", "#random", `width="100"`)
+	table := o.get("/spent?by=person&format=csv")
+	if want := "day,person,name,tokens_in,tokens_cached,tokens_out,money,limit,left\n" + day + `,slack/U1,ada,2000,800,100,0.001800,"5,000 tokens","2,900 tokens"` + "\n"; table != want {
+		t.Errorf("the table is %q, want %q", table, want)
+	}
+	holds(t, o.get("/spent?by=channel&format=csv"), "slack/C1,#general,1000")
 	holds(t, o.get("/spent?by=model"), "<td>gpt</td>", `<td class="n">2,000</td>`)
 	holds(t, o.get("/spent?by=day"), "<td>"+day+"</td>")
 	holds(t, o.get("/spent?day=2020-01-01"), `<td class="n">0</td>`)

@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"context"
+	"encoding/csv"
 	"net/http"
 	"net/url"
 	"slices"
@@ -120,6 +121,7 @@ type spent struct {
 	Money          bool
 	Left           int
 	Next, Previous string
+	CSV            string
 }
 
 // choice is a link to the same view in another way.
@@ -130,9 +132,12 @@ type choice struct {
 
 type spentRow struct {
 	Name, URL       string
+	Called          string // by people, if that is not Name
 	In, Cached, Out int
 	Cost            float64
 	Limit, Rest     string
+	Money           bool
+	Part            int // of the limit, or else of the largest row, in per cent
 
 	platform string
 	user     chat.UserID
@@ -140,27 +145,19 @@ type spentRow struct {
 }
 
 // ways are what the rows can be.
-var ways = []string{"person", "thread", "model", "day"}
+var ways = []string{"person", "channel", "thread", "model", "day"}
 
-// spent adds up by person, thread or model of a day, or by day.
+// spent adds up by person, channel, thread or model of a day, or by day.
 func (p *Page) spent(r *http.Request) (any, error) {
 	now := p.o.Now().UTC()
-	v := spent{By: cmp.Or(r.URL.Query().Get("by"), "person"), Day: cmp.Or(r.URL.Query().Get("day"), now.Format(time.DateOnly)), Money: p.o.Agent().Prices != nil}
-	if !slices.Contains(ways, v.By) {
-		v.By = "person"
-	}
 	page, err := number(r, "page")
 	if err != nil {
 		return nil, err
 	}
-	since := now.Truncate(24*time.Hour).AddDate(0, 0, 1-spentDays)
-	all, left, err := p.read(r.Context(), since)
+	v, rows, err := p.summed(r, now)
 	if err != nil {
 		return nil, err
 	}
-	v.Left = left
-	v.choices(now)
-	rows := p.rows(&v, all)
 	from := min(int(page)*pageSize, len(rows))
 	to := min(from+pageSize, len(rows))
 	v.Rows = rows[from:to]
@@ -170,7 +167,92 @@ func (p *Page) spent(r *http.Request) (any, error) {
 	if page > 0 {
 		v.Previous = v.url(v.By, v.Day, int(page)-1)
 	}
-	return v, p.limits(r.Context(), &v, now)
+	if err := p.limits(r.Context(), &v, now); err != nil {
+		return nil, err
+	}
+	v.parts(rows)
+	v.CSV, v.Total.Money = v.url(v.By, v.Day, 0)+"&format=csv", v.Money
+	known := p.names(r.Context())
+	for i := range v.Rows {
+		v.Rows[i].Money = v.Money
+		if name := p.called(v.By, v.Rows[i], known); name != v.Rows[i].Name {
+			v.Rows[i].Called = name
+		}
+	}
+	return v, nil
+}
+
+// summed adds up in the way that a request asks for.
+func (p *Page) summed(r *http.Request, now time.Time) (v spent, rows []spentRow, err error) {
+	v = spent{By: cmp.Or(r.URL.Query().Get("by"), "person"), Day: cmp.Or(r.URL.Query().Get("day"), now.Format(time.DateOnly)), Money: p.o.Agent().Prices != nil}
+	if !slices.Contains(ways, v.By) {
+		v.By = "person"
+	}
+	v.choices(now)
+	all, left, err := p.read(r.Context(), now.Truncate(24*time.Hour).AddDate(0, 0, 1-spentDays))
+	v.Left = left
+	return v, p.rows(&v, all), err
+}
+
+// parts says how long the bars of rows without a limit are.
+func (v *spent) parts(all []spentRow) {
+	most := 1
+	for _, row := range all {
+		most = max(most, row.In+row.Out)
+	}
+	for i := range v.Rows {
+		if row := &v.Rows[i]; row.Limit == "" {
+			row.Part = 100 * (row.In + row.Out) / most
+		}
+	}
+}
+
+// called is how a row's person or place is called; empty: as its name says.
+func (p *Page) called(by string, row spentRow, known known) string {
+	switch by {
+	case "person":
+		return known.person(row.platform, row.user)
+	case "channel", "thread":
+		return known.place(row.thread)
+	}
+	return ""
+}
+
+// csv sends what was spent as a table for other programs.
+func (p *Page) csv(w http.ResponseWriter, r *http.Request) error {
+	now := p.o.Now().UTC()
+	v, rows, err := p.summed(r, now)
+	if err != nil {
+		return err
+	}
+	v.Rows = rows
+	if err := p.limits(r.Context(), &v, now); err != nil {
+		return err
+	}
+	known := p.names(r.Context())
+	all := [][]string{{"day", v.By, "name", "tokens_in", "tokens_cached", "tokens_out", "money", "limit", "left"}}
+	for _, row := range rows {
+		day := v.Day
+		if v.By == "day" {
+			day = row.Name
+		}
+		all = append(all, []string{
+			day, cell(row.Name), cell(p.called(v.By, row, known)), strconv.Itoa(row.In), strconv.Itoa(row.Cached), strconv.Itoa(row.Out),
+			strconv.FormatFloat(row.Cost, 'f', 6, 64), cell(row.Limit), cell(row.Rest),
+		})
+	}
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="spent-`+strings.Trim(v.By, `"`)+`.csv"`)
+	_ = csv.NewWriter(w).WriteAll(all) // the browser is gone
+	return nil
+}
+
+// cell keeps a spreadsheet from taking a name for a formula.
+func cell(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return "'" + s
+	}
+	return s
 }
 
 // choices are the other ways to look, and the other days.
@@ -231,6 +313,12 @@ func (p *Page) rows(v *spent, all map[chat.ThreadID]map[use]llm.Usage) []spentRo
 
 func (p *Page) row(by string, thread chat.ThreadID, k use) spentRow {
 	switch by {
+	case "channel":
+		thread.Root = ""
+		if thread.Platform == "discord" {
+			thread.Channel, _, _ = strings.Cut(thread.Channel, ":")
+		}
+		return spentRow{Name: p.word(strings.TrimSuffix(thread.String(), "/")), platform: thread.Platform, thread: thread}
 	case "thread":
 		return spentRow{Name: p.word(thread.String()), URL: threadURL(thread, 0), platform: thread.Platform, thread: thread}
 	case "model":
@@ -238,7 +326,24 @@ func (p *Page) row(by string, thread chat.ThreadID, k use) spentRow {
 	case "day":
 		return spentRow{Name: k.Day}
 	}
-	return spentRow{Name: p.word(k.Platform + "/" + string(k.By.ID) + " " + k.By.Name), platform: k.Platform, user: k.By.ID}
+	p.meet(k.By)
+	return spentRow{Name: p.word(k.Platform + "/" + string(k.By.ID)), platform: k.Platform, user: k.By.ID}
+}
+
+// most is a limit as it is counted: in tokens, or in millionths of money.
+func most(a run.Account) float64 {
+	if a.Money > 0 {
+		return a.Money * 1e6
+	}
+	return float64(max(1, a.Tokens))
+}
+
+// shown is a limit and its rest, with separators.
+func shown(a run.Account) (limit, left string) {
+	if a.Money > 0 {
+		return a.Shown()
+	}
+	return count(int(a.Tokens)) + " tokens", count(int(max(0, a.Tokens-a.Used))) + " tokens"
 }
 
 // limits puts the limits to the rows of today that have one.
@@ -250,7 +355,8 @@ func (p *Page) limits(ctx context.Context, v *spent, now time.Time) error {
 		accounts, err := p.o.Limits.Used(ctx, p.o.Store, now, row.platform, row.user, row.thread)
 		for _, a := range accounts {
 			if a.Of == of {
-				row.Limit, row.Rest = a.Shown()
+				row.Limit, row.Rest = shown(a)
+				row.Part = int(100 * min(1, float64(a.Used)/most(a)))
 			}
 		}
 		return err
