@@ -227,7 +227,7 @@ func TestThread(t *testing.T) {
 	o := openOffice(t, nil)
 	thread := o.ask(1)
 	end := o.get(threadURL(thread, 0))
-	holds(t, end, `max="6"`, `value="6"`, "Approval 7: deploy", "approval 7 of deploy, by group:S012", "note decided, result", "turn 1, asked by ada", `data-at="6"`)
+	holds(t, end, `max="6"`, `value="6"`, "Approval 7: deploy", "approval 7 of deploy, by group:S012", "note decided, result", "turn 1, asked by ada", `data-at="6"`, `data-bar="post"`)
 	begin := o.get(threadURL(thread, 1) + "&part=1")
 	holds(t, begin, `data-at="1"`, "call the model: call 1 of the turn", "(31 characters)")
 	if strings.Contains(begin, "Approval 7") || strings.Contains(begin, "<html") {

@@ -45,7 +45,16 @@ func (p *Page) thread(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.moment(thread, log, at), nil
+	m := p.moment(thread, log, at)
+	known := p.names(r.Context())
+	m.Place = known.place(thread)
+	for _, e := range log {
+		if b, ok := e.Body.(memory.Message); ok {
+			m.Link = known.link(thread, b.Ref)
+			break
+		}
+	}
+	return m, nil
 }
 
 func (p *Page) threads(r *http.Request) (any, error) {
@@ -129,6 +138,8 @@ func parts(text string) []string {
 // moment is a thread as it was behind one of its entries.
 type moment struct {
 	Thread, ID      string
+	Place           string
+	Link            *link // to its first message
 	First, At, Last uint64
 	Entries         []entryRow
 	Earlier, Later  string // addresses; empty: there is nothing
@@ -147,6 +158,7 @@ type entryRow struct {
 	Text string
 	URL  string
 	Here bool
+	Bar  *bar
 }
 
 type lineRow struct {
@@ -194,6 +206,7 @@ func (p *Page) timeline(m *moment, thread chat.ThreadID, log []memory.Entry, i i
 		row.What, row.Text = p.describe(e.Body)
 		m.Entries = append(m.Entries, row)
 	}
+	m.mark(log, from)
 	if from > 0 {
 		m.Earlier = threadURL(thread, log[max(0, from-around)].Seq)
 	}
